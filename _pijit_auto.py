@@ -1,5 +1,6 @@
-"""At python's start, where PIJIT_AUTO or PIJIT_AS is set (pijit_auto.pth): nothing is loaded before the program imports pijit, which then reads the
-variables itself. PIJIT_AS=mindspore: `import mindspore` means pijit, as with `python -m pijit --as mindspore`."""
+"""At python's start, where PIJIT_AUTO or PIJIT_AS is set (pijit_auto.pth): nothing is loaded before the program imports
+pijit, which then reads the variables itself. PIJIT_AS=mindspore: `import mindspore` means pijit, as with `python -m
+pijit --as mindspore`."""
 
 import importlib.machinery
 import os

@@ -21,7 +21,8 @@ class MLP(nn.Cell):
 
     def __init__(self):
         super().__init__()
-        self.layers = nn.SequentialCell(nn.Flatten(), nn.Dense(64, 64), nn.ReLU(), nn.Dense(64, 64), nn.ReLU(), nn.Dense(64, 10))
+        self.layers = nn.SequentialCell(nn.Flatten(), nn.Dense(64, 64), nn.ReLU(), nn.Dense(64, 64), nn.ReLU(),
+                                        nn.Dense(64, 10))
 
     def construct(self, x):
         return self.layers(x)
@@ -94,7 +95,8 @@ def train(make_net, use_jit, train_set, test_set, name):
     net.set_train(False)
     predicted = ops.argmax(net(ms.Tensor(test_set[0])), 1).asnumpy()
     explanation = ms.explain(step) if use_jit else None
-    return {"losses": np.array(losses), "accuracy": float((predicted == test_set[1]).mean()), "first": times[0], "steady": statistics.median(times[20:]),
+    return {"losses": np.array(losses), "accuracy": float((predicted == test_set[1]).mean()), "first": times[0],
+            "steady": statistics.median(times[20:]),
             "graphs": len(explanation.graphs) if use_jit else 0, "breaks": len(explanation.breaks) if use_jit else 0}
 
 
@@ -120,10 +122,12 @@ def main():
     results = {}
     for name, net in (("MLP", MLP), ("conv", ConvNet)):
         results[name] = train(net, False, train_set, test_set, name), train(net, True, train_set, test_set, name)
-    print(f"\n{'':5} {'final loss':>12} {'same bits':>9} {'accuracy':>9} {'eager ms':>9} {'first ms':>9} {'PIJit ms':>9} {'speed-up':>9} {'graphs':>7} {'breaks':>7}")
+    print(f"\n{'':5} {'final loss':>12} {'same bits':>9} {'accuracy':>9} {'eager ms':>9} {'first ms':>9} "
+          f"{'PIJit ms':>9} {'speed-up':>9} {'graphs':>7} {'breaks':>7}")
     for name, (e, j) in results.items():
         same = e["losses"].tobytes() == j["losses"].tobytes()
-        print(f"{name:5} {j['losses'][-1]:12.6f} {'yes' if same else 'NO':>9} {j['accuracy']:9.2%} {e['steady']:9.3f} {j['first']:9.1f} {j['steady']:9.3f} "
+        print(f"{name:5} {j['losses'][-1]:12.6f} {'yes' if same else 'NO':>9} {j['accuracy']:9.2%} {e['steady']:9.3f} "
+              f"{j['first']:9.1f} {j['steady']:9.3f} "
               f"{e['steady'] / j['steady']:8.1f}x {j['graphs']:7} {j['breaks']:7}")
         if not same:
             raise SystemExit(f"{name}: eager and PIJit losses differ")

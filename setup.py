@@ -27,7 +27,8 @@ class CMakeBuild(build_ext):
         target = os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name)))
         build = os.path.join(source, self.build_temp)
         os.makedirs(build, exist_ok=True)
-        subprocess.check_call(["cmake", "-S", source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON",
+        subprocess.check_call(["cmake", "-S", source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                               "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON",
                                f"-DPython_EXECUTABLE={sys.executable}", f"-DPIJIT_OUTPUT={target}"])
         subprocess.check_call(["cmake", "--build", build, "-j", str(os.cpu_count()), "--target", "extension"])
         bundle(target, lambda name: name.startswith("libabsl_"))

@@ -1,8 +1,9 @@
 """Every figure that pijit tells against a clock around the same code: python benchmarks/figures.py [program ...]
 
-For each program: the clock's ratio of plain to captured time, with its 95 % interval; then what `profile`, watched functions (`%%pijit`),
-`%%pijit_compare` and `--report` say. A figure passes within a factor of 1.3 of that interval, and with the clock's sign wherever the clock's interval leaves out 1; where
-it says that too little was measured it passes, too, and is marked so. Nothing else should run meanwhile."""
+For each program: the clock's ratio of plain to captured time, with its 95 % interval; then what `profile`, watched
+functions (`%%pijit`), `%%pijit_compare` and `--report` say. A figure passes within a factor of 1.3 of that interval,
+and with the clock's sign wherever the clock's interval leaves out 1; where it says that too little was measured it
+passes, too, and is marked so. Nothing else should run meanwhile."""
 
 import argparse
 import json
@@ -92,7 +93,7 @@ def turn(k):
 def defined(source, captured=True):
     """The names of a program, its functions jitted, and handles for their figures; or as they stand."""
     names = {}
-    exec(HEAD + source, names)  # noqa: S102
+    exec(HEAD + source, names)
     handles = {}
     if captured:
         for name, f in list(names.items()):
@@ -110,9 +111,9 @@ def loop(turn, times):
 
 
 class Clock:
-    """Runs in turn, each from a fresh start: plain, captured, and with the functions watched as `%%pijit` does. cold, warm: Ratios of first and second
-    runs; told: of the estimate for the whole first run, plain, to what it took captured; function: the one of the functions. Each of these is None where
-    the figures say nothing."""
+    """Runs in turn, each from a fresh start: plain, captured, and with the functions watched as `%%pijit` does. cold,
+    warm: Ratios of first and second runs; told: of the estimate for the whole first run, plain, to what it took
+    captured; function: the one of the functions. Each of these is None where the figures say nothing."""
 
     def __init__(self, source, times, rounds=9):
         cold, warm = {False: [], True: []}, {False: [], True: []}
@@ -124,7 +125,8 @@ class Clock:
                 warm[way].append(loop(names["turn"], times))
             whole, self.function = watched(source, times)
             wholes.append(whole)
-        self.cold, self.warm = (measure.ratio(measure.Timing.of(w[False]), measure.Timing.of(w[True])) for w in (cold, warm))
+        self.cold, self.warm = (measure.ratio(measure.Timing.of(w[False]), measure.Timing.of(w[True]))
+                                for w in (cold, warm))
         known = [w for w in wholes if w is not None]
         self.told = float(np.median(known) / np.median(cold[True])) if len(known) > rounds // 2 else None
 
@@ -147,7 +149,8 @@ def clock_of_calls(turn):
 
 
 def watched(source, times):
-    """(seconds that the whole run would take plainly, by estimate; the ratio of the function, warm): each None where they say nothing."""
+    """(seconds that the whole run would take plainly, by estimate; the ratio of the function, warm): each None where
+    they say nothing."""
     names, handles = defined(source)
     for name, h in handles.items():
         _C.watch(names[name], h)
@@ -167,7 +170,7 @@ def compared(data, functions, times):
     shell = InteractiveShell.instance()
     notebook.load_ipython_extension(shell)
     shell.user_ns.clear()
-    exec(HEAD + data, shell.user_ns)  # noqa: S102
+    exec(HEAD + data, shell.user_ns)
     cell = functions.strip() + f"\nfor _ in range({REPEATED}):\n    for k in range({times}):\n        turn(k)\n"
     return notebook.compare(notebook._session, cell)[0]
 
@@ -176,17 +179,20 @@ def reported(source, times):
     """(the ratio that --report tells, of the program less python's start; the clock's, of runs in turn)."""
     with tempfile.TemporaryDirectory() as folder:
         path, out = pathlib.Path(folder) / "program.py", pathlib.Path(folder) / "report.json"
-        path.write_text(HEAD + "import time; begin = time.perf_counter()\n" + source + f"\nfor k in range({times}):\n    turn(k)\nprint(time.perf_counter() - begin)\n")
+        path.write_text(HEAD + "import time; begin = time.perf_counter()\n" + source +
+                        f"\nfor k in range({times}):\n    turn(k)\nprint(time.perf_counter() - begin)\n")
 
         def run(*options):
-            r = subprocess.run([sys.executable, "-m", "pijit", *options, str(path)], capture_output=True, text=True, check=True)
+            r = subprocess.run([sys.executable, "-m", "pijit", *options, str(path)], capture_output=True, text=True,
+                               check=True)
             return float(r.stdout)
         captured, plainly, saved = [], [], []
         for _ in range(7):
             captured.append(run(f"--report={out}"))
             saved.append(json.loads(out.read_text())["saved_s"])
             plainly.append(run("--plain"))
-    return float(np.median([max(c + s, 0.0) for c, s in zip(captured, saved)]) / np.median(captured)), measure.ratio(measure.Timing.of(plainly), measure.Timing.of(captured))
+    return (float(np.median([max(c + s, 0.0) for c, s in zip(captured, saved)]) / np.median(captured)),
+            measure.ratio(measure.Timing.of(plainly), measure.Timing.of(captured)))
 
 
 def verdict(told, by_clock):
@@ -195,7 +201,8 @@ def verdict(told, by_clock):
         return None
     value = told.value if isinstance(told, measure.Ratio) else told
     sure = by_clock.low > 1 or by_clock.high < 1
-    said = value if not isinstance(told, measure.Ratio) or told.low > 1 or told.high < 1 else 1.0  # "no difference that was measured"
+    # "no difference that was measured"
+    said = (value if not isinstance(told, measure.Ratio) or told.low > 1 or told.high < 1 else 1.0)
     sign = not sure or (said - 1) * (by_clock.value - 1) >= 0 or abs(by_clock.value - 1) < 0.05
     return sign and by_clock.low / WITHIN <= value <= by_clock.high * WITHIN
 
@@ -210,7 +217,8 @@ def main():
         good = verdict(told, by_clock)
         failed += good is False
         value = "–" if told is None else f"{told.value if isinstance(told, measure.Ratio) else told:.2f}"
-        print(f"{name:18} {figure:34} {value:>7}   clock {by_clock.value:.2f} ({by_clock.low:.2f} to {by_clock.high:.2f})   "
+        print(f"{name:18} {figure:34} {value:>7}   clock {by_clock.value:.2f} ({by_clock.low:.2f} to "
+              f"{by_clock.high:.2f})   "
               f"{'too little measured' if good is None else 'pass' if good else 'FAIL'}", flush=True)
 
     for name in parser.parse_args().programs or PROGRAMS:

@@ -1,7 +1,8 @@
 """`make bench-models`: a training step of every program in examples/models, here and in a real MindSpore, in one run.
 
 Each program runs in processes of their own: eagerly and jitted here, and, where PIJIT_MINDSPORE names a Python that has
-MindSpore, in PyNative mode and under its two kinds of jit. The kinds take turns --rounds times and each one's best median
+MindSpore, in PyNative mode and under its two kinds of jit. The kinds take turns --rounds times and each one's best
+median
 counts: what else the machine does slows whole processes down."""
 
 import argparse

@@ -1,7 +1,8 @@
-"""Ten of pyperformance's programs (`pip install pyperformance pyperf`), in plain python and by `python -m pijit`, in interleaved pairs.
+"""Ten of pyperformance's programs (`pip install pyperformance pyperf`), in plain python and by `python -m pijit`, in
+interleaved pairs.
 
-`python benchmarks/pure_python.py [pairs]` prints the ratio of their processor times, start-up left out, twice: as they are, and
-with pijit imported and a training loop run before, so that capture has something to look for."""
+`python benchmarks/pure_python.py [pairs]` prints the ratio of their processor times, start-up left out, twice: as they
+are, and with pijit imported and a training loop run before, so that capture has something to look for."""
 
 import importlib.util
 import math
@@ -12,7 +13,8 @@ import subprocess
 import sys
 import time
 
-LOOPS = {"chaos": 1, "deltablue": 60, "fannkuch": 1, "float": 3, "go": 2, "nbody": 2, "spectral_norm": 3, "nqueens": 4, "raytrace": 1, "richards": 8}
+LOOPS = {"chaos": 1, "deltablue": 60, "fannkuch": 1, "float": 3, "go": 2, "nbody": 2, "spectral_norm": 3, "nqueens": 4,
+         "raytrace": 1, "richards": 8}
 WARM_UP = """
 import pijit as ms
 from pijit import ops
@@ -76,7 +78,8 @@ def main():
         for out, r in zip(all_ratios, ratios):
             out.append(r)
         print(f"{name:12} {statistics.median(r[0] for r in rows):8.3f} {ratios[0]:9.3f} {ratios[1]:14.3f}", flush=True)
-    print(f"{'geom. mean':12} {'':8} " + " ".join(f"{math.exp(statistics.mean(map(math.log, r))):{w}.3f}" for r, w in zip(all_ratios, (9, 14))))
+    print(f"{'geom. mean':12} {'':8} " +
+          " ".join(f"{math.exp(statistics.mean(map(math.log, r))):{w}.3f}" for r, w in zip(all_ratios, (9, 14))))
 
 
 if sys.argv[1:2] == ["--run"]:

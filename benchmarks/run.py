@@ -32,7 +32,8 @@ import time
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent
-NEEDS = {"pijit": "pijit", "eager": "pijit", "torch": "torch", "torch_compile": "torch", "jax": "jax", "numba": "numba", "numexpr": "numexpr", "numpy": "numpy", "mindspore": "mindspore",
+NEEDS = {"pijit": "pijit", "eager": "pijit", "torch": "torch", "torch_compile": "torch", "jax": "jax", "numba": "numba",
+         "numexpr": "numexpr", "numpy": "numpy", "mindspore": "mindspore",
          "mindspore_pijit": "mindspore"}
 OWN = ("pijit", "eager")
 AVX2 = {  # what each framework reads; torch.compile's code generator reads none of it (see worker)
@@ -125,7 +126,8 @@ def worker(case, framework, size):
         if warm:
             warm -= 1
             times.clear()
-    print(json.dumps({"first": first, "median": statistics.median(times), "min": min(times), "result": np.asarray(result, np.float64).reshape(-1)[:64].tolist()}))
+    print(json.dumps({"first": first, "median": statistics.median(times), "min": min(times),
+                      "result": np.asarray(result, np.float64).reshape(-1)[:64].tolist()}))
 
 
 def pythons():
@@ -134,7 +136,9 @@ def pythons():
 
 def find_python(package):
     for p in pythons():
-        if subprocess.run([p, "-c", f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"], cwd="/", env={**os.environ, "PYTHONPATH": str(ROOT) if package == "pijit" else ""},
+        if subprocess.run([p, "-c",
+                           f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"],
+                           cwd="/", env={**os.environ, "PYTHONPATH": str(ROOT) if package == "pijit" else ""},
                           capture_output=True).returncode == 0:
             return p
     return None
@@ -142,7 +146,8 @@ def find_python(package):
 
 def call(command, env, limit):
     """The finished process, or None where it took more seconds than that: then what it started is ended, too."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, start_new_session=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+                               start_new_session=True)
     try:
         out, err = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
@@ -154,7 +159,8 @@ def call(command, env, limit):
 
 def main():
     parser = argparse.ArgumentParser(description="pijit against its peers, case by case")
-    parser.add_argument("cases", nargs="*", metavar="CASE", help='a case ("numeric") or one size of it ("numeric dot"); all if none is named')
+    parser.add_argument("cases", nargs="*", metavar="CASE",
+                        help='a case ("numeric") or one size of it ("numeric dot"); all if none is named')
     parser.add_argument("--rounds", type=int, default=2, help="turns of every framework; its better one counts")
     parser.add_argument("--without", default="", metavar="FRAMEWORK,...", help="frameworks to leave out")
     parser.add_argument("--limit", type=int, default=300, metavar="SECONDS", help="for one framework and case")
@@ -191,7 +197,8 @@ def main():
                 if "NotImplementedError" in r.stderr:
                     continue
                 if r.returncode:
-                    print(f"  {framework:16} failed: {r.stderr.strip().splitlines()[-1] if r.stderr.strip() else r.returncode}")
+                    print(f"  {framework:16} failed: "
+                          f"{r.stderr.strip().splitlines()[-1] if r.stderr.strip() else r.returncode}")
                     continue
                 row = json.loads(r.stdout.strip().splitlines()[-1])
                 if framework not in rows or row["median"] < rows[framework]["median"]:
@@ -202,14 +209,16 @@ def main():
                     reference = result
                 same = np.allclose(result, reference, rtol=2e-3, atol=1e-4) or getattr(module, "CHECK", True) is False
                 base = rows["pijit"]["median"] if "pijit" in rows else float("nan")
-                print(f"  {framework:16} first {row['first'] * 1e3:10.2f} ms   median {row['median'] * 1e6:12.2f} us   min {row['min'] * 1e6:12.2f} us   {row['median'] / base:7.2f}x"
+                print(f"  {framework:16} first {row['first'] * 1e3:10.2f} ms   median {row['median'] * 1e6:12.2f} us  "
+                      f" min {row['min'] * 1e6:12.2f} us   {row['median'] / base:7.2f}x"
                       + share(work, row["median"]) + ("" if same else "   RESULT DIFFERS"), flush=True)
             peers = {framework: row["median"] for framework, row in rows.items() if framework not in OWN}
             if "pijit" in rows and peers:
                 best = min(peers, key=peers.get)
                 ratios[f"{case} {size or ''}"] = (rows["pijit"]["median"] / peers[best], best)
     if ratios:
-        print(f"\npijit's time as a share of the best peer's; geometric mean {statistics.geometric_mean(r for r, _ in ratios.values()):.2f}")
+        print(f"\npijit's time as a share of the best peer's; geometric mean "
+              f"{statistics.geometric_mean(r for r, _ in ratios.values()):.2f}")
         for name, (ratio, best) in sorted(ratios.items(), key=lambda item: item[1]):
             print(f"  {ratio:6.2f}  {name:40} {best}")
 

@@ -1,5 +1,5 @@
-"""Small programs as people write them, most of which gain nothing from capture. Each says what `run` does, which is called again and again; `jit` is
-the decorator, or nothing. Names that all of them have: np, ms, ops, jit, rng."""
+"""Small programs as people write them, most of which gain nothing from capture. Each says what `run` does, which is
+called again and again; `jit` is the decorator, or nothing. Names that all of them have: np, ms, ops, jit, rng."""
 
 # Numbers and containers of Python.
 NUMBERS = {
@@ -132,7 +132,8 @@ def run():
     "many functions with loops": """
 made = {}
 for k in range(30):
-    exec(f"@jit\\ndef f{k}(words):\\n    d = {{}}\\n    for w in words:\\n        d[w] = d.get(w, {k}) + 1\\n    return max(d.values())", globals(), made)
+    exec(f"@jit\\ndef f{k}(words):\\n    d = {{}}\\n    for w in words:\\n        d[w] = d.get(w, {k}) + 1\\n"
+         f"    return max(d.values())", globals(), made)
 words = ("the quick brown fox jumps over the lazy dog " * 5).split()
 def run():
     for f in made.values():

@@ -2,11 +2,11 @@
 
 from pijit import _launch
 _launch.main_of_package()  # `python -m pijit`
-from pijit import _libs  # noqa: F401  (loads shared libraries before the extension)
+from pijit import _libs
 from pijit._C import Tensor
 from pijit import context, dtype, ops
-from pijit import tensor as _tensor_methods  # noqa: F401
-from pijit import _polyfills  # noqa: F401  (not first within a capture, which guards what a package holds)
+from pijit import tensor as _tensor_methods
+from pijit import _polyfills
 from pijit.context import COMPATIBLE, GRAPH_MODE, LAX, PYNATIVE_MODE, STRICT, get_context, set_context, set_device
 from pijit.dtype import (Type, bfloat16, bool_, byte, cdouble, cfloat, complex64, complex128, double, dtype_to_nptype,
                          dtype_to_pytype, float16, float32, float64, get_py_obj_dtype, half, int8, int16, int32, int64,
@@ -17,8 +17,8 @@ from pijit.kinds import (Int, QuantDtype, TensorType, float_, int_, list_, numbe
                          type_none,
                          uint)
 from pijit.parameter import Parameter, ParameterTuple
-from pijit import own_attributes as _own_attributes  # noqa: F401
-from pijit import printing as _printed_forms, tensor_more as _more_tensor_methods  # noqa: F401
+from pijit import own_attributes as _own_attributes
+from pijit import printing as _printed_forms, tensor_more as _more_tensor_methods
 from pijit.random import (Generator, default_generator, get_rng_state, get_seed, initial_seed, manual_seed, seed,
                           set_rng_state, set_seed)
 from pijit.grad import GradOperation, get_grad, grad, jvp, value_and_grad, vjp
@@ -26,7 +26,7 @@ from pijit.vmap import vmap
 from pijit.jacobian import hessian, jacfwd, jacrev
 from pijit.automatic import disable, enable, enabled
 from pijit.jit import JitConfig, jit, jit_class, ms_function
-from pijit import initializer as common_initializer  # noqa: F401
+from pijit import initializer as common_initializer
 from pijit.ops import is_tensor, mutable
 from pijit.symbol import Symbol
 from pijit.sparse_tensor import COOTensor, CSRTensor, RowTensor, SparseTensor

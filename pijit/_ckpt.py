@@ -1,15 +1,18 @@
-"""MindSpore's checkpoint files: a protobuf message (https://protobuf.dev/programming-guides/encoding) of three kinds, read and written here by hand,
-as they are few and files are untrusted.
+"""MindSpore's checkpoint files: a protobuf message (https://protobuf.dev/programming-guides/encoding) of three kinds,
+read and written here by hand, as they are few and files are untrusted.
 
-    checkpoint: 1 = value, repeated        value: 1 = name, 2 = tensor        tensor: 1 = dim, repeated; 2 = type's name; 3 = content, little-endian
+    checkpoint: 1 = value, repeated        value: 1 = name, 2 = tensor        tensor: 1 = dim, repeated; 2 = type's
+                                           name; 3 = content, little-endian
 
-Values of one name are parts of one content. A text has the type "str" and four bytes per character. A file may end in "crc_num" and ten bytes
-with the CRC-32, big-endian, of what is before."""
+Values of one name are parts of one content. A text has the type "str" and four bytes per character. A file may end in
+"crc_num" and ten bytes with the CRC-32, big-endian, of what is before."""
 
 import zlib
 
-TYPES = {"bool": "Bool", "int8": "Int8", "int16": "Int16", "int32": "Int32", "int64": "Int64", "uint8": "UInt8", "uint16": "UInt16", "uint32": "UInt32",
-         "uint64": "UInt64", "float16": "Float16", "bfloat16": "BFloat16", "float32": "Float32", "float64": "Float64", "complex64": "Complex64",
+TYPES = {"bool": "Bool", "int8": "Int8", "int16": "Int16", "int32": "Int32", "int64": "Int64", "uint8": "UInt8",
+         "uint16": "UInt16", "uint32": "UInt32",
+         "uint64": "UInt64", "float16": "Float16", "bfloat16": "BFloat16", "float32": "Float32", "float64": "Float64",
+         "complex64": "Complex64",
          "complex128": "Complex128"}
 _OURS = {v: k for k, v in TYPES.items()}
 _CRC, _CRC_BYTES = b"crc_num", 10
@@ -85,7 +88,8 @@ def _place(value):
 
 
 def read(raw, check_crc):
-    """name → (dtype, shape, bytes) or text, of a file. ValueError for what is none, or where check_crc is set and the checksum is another one."""
+    """name → (dtype, shape, bytes) or text, of a file. ValueError for what is none, or where check_crc is set and the
+    checksum is another one."""
     data = memoryview(raw)
     end = len(data)
     tail = len(_CRC) + _CRC_BYTES

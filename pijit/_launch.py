@@ -1,5 +1,5 @@
-"""What `python -m pijit` does before and after the program. Loaded before the package itself, which is left for when the program imports it:
-a program without tensors starts as quickly as ever."""
+"""What `python -m pijit` does before and after the program. Loaded before the package itself, which is left for when
+the program imports it: a program without tensors starts as quickly as ever."""
 
 import atexit
 import os
@@ -39,7 +39,8 @@ class Request:
 
     @classmethod
     def inherited(cls):
-        """The one of PIJIT_AUTO, PIJIT_AUTO_INCLUDE, PIJIT_AUTO_EXCLUDE, PIJIT_AUTO_REPORT, PIJIT_AUTO_TRACE and PIJIT_AS."""
+        """The one of PIJIT_AUTO, PIJIT_AUTO_INCLUDE, PIJIT_AUTO_EXCLUDE, PIJIT_AUTO_REPORT, PIJIT_AUTO_TRACE and
+        PIJIT_AS."""
         r, get = cls(), os.environ.get
         r.on = get("PIJIT_AUTO", "") not in ("", "0")
         r.name = "mindspore" if get("PIJIT_AS") == "mindspore" else None
@@ -62,8 +63,8 @@ began = None  # when the program did, by perf_counter
 
 
 def main_of_package():
-    """Runs the program of `python -m pijit` where the package is being imported for that, and never comes back: so a program without tensors
-    starts as if there were no package. While python locates the module, sys.argv[0] is "-m"."""
+    """Runs the program of `python -m pijit` where the package is being imported for that, and never comes back: so a
+    program without tensors starts as if there were no package. While python locates the module, sys.argv[0] is "-m"."""
     if request or sys.argv[:1] != ["-m"] or sys.orig_argv[-len(sys.argv)] not in ("pijit", "-mpijit"):
         return
     main(sys.argv[1:])
@@ -154,7 +155,8 @@ def prepared(kind, what):
     if kind == "-c":
         return (lambda: (exec, compile(what, "<string>", "exec", dont_inherit=True), fresh_main())), ""
     if what == "-":
-        return (lambda: (exec, compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True), fresh_main())), ""
+        return ((lambda: (exec, compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True), fresh_main())),
+                "")
     if os.path.isdir(what) or (os.path.isfile(what) and is_archive(what)):
         import runpy
         return (lambda: (runpy._run_module_as_main, "__main__", False)), os.path.abspath(what)
@@ -189,7 +191,8 @@ def fresh_main(path=None):
         main = sys.modules["__main__"] = type(sys)("__main__")  # a profiler that runs us needs its own names
     names = main.__dict__
     names.clear()
-    names.update(__name__="__main__", __doc__=None, __package__=None, __loader__=SourceFileLoader("__main__", path) if path else BuiltinImporter,
+    names.update(__name__="__main__", __doc__=None, __package__=None,
+                 __loader__=SourceFileLoader("__main__", path) if path else BuiltinImporter,
                  __spec__=None, __annotations__={}, __builtins__=builtins)
     if path:
         names.update(__file__=path, __cached__=None)
@@ -263,7 +266,8 @@ def show_from(error):
         sys.excepthook = shown
         sys.last_traceback = tb
         shown(kind, value.with_traceback(tb), tb)
-        if isinstance(value, ModuleNotFoundError) and (value.name or "").partition(".")[0] == "mindspore" and not request.name:
+        if (isinstance(value, ModuleNotFoundError) and (value.name or "").partition(".")[0] == "mindspore"
+            and not request.name):
             sys.stderr.write("python -m pijit: with --as mindspore, pijit answers this import\n")
         if isinstance(value, TypeError) and hasattr(sys.modules.get("pijit"), "_C"):
             from pijit.suggestions import suggestion

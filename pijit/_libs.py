@@ -7,7 +7,8 @@ import sys
 from pijit import _run
 
 if not _run.in_main_interpreter():
-    raise ImportError("pijit works in Python's main interpreter only, as NumPy does: a subinterpreter cannot import it.")
+    raise ImportError(
+        "pijit works in Python's main interpreter only, as NumPy does: a subinterpreter cannot import it.")
 
 # A barrier that spins keeps the core from the thread it waits for whenever other processes want the cores: with 20,000
 # turns a LeNet step of 0.15 ms took 3.5 ms beside them, with 1,000 turns (some 20 us, about what a sleeping thread

@@ -103,7 +103,7 @@ def filter(function, iterable):
 
 def chain(*iterables):
     for it in iterables:
-        for x in it:  # noqa: UP028  (capture follows a loop)
+        for x in it:
             yield x
 
 

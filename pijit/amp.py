@@ -7,7 +7,8 @@ from pijit.ops import function as F
 from pijit.ops.function.elementwise import _like
 from pijit.parameter import Parameter
 
-_WHITE = [nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Conv1dTranspose, nn.Conv2dTranspose, nn.Dense, nn.LSTMCell, nn.RNNCell, nn.GRUCell]
+_WHITE = [nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Conv1dTranspose, nn.Conv2dTranspose, nn.Dense, nn.LSTMCell, nn.RNNCell,
+          nn.GRUCell]
 _BATCH_NORM = [nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d]
 _BLACK = [*_BATCH_NORM, nn.LayerNorm]
 
@@ -58,7 +59,8 @@ def _black(network, types, dtype):
 
 
 def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):
-    """network, changed to compute by level: O0 as it is; O1 the layers of the white list in `dtype`; O2 all but those of the black list; O3 all.
+    """network, changed to compute by level: O0 as it is; O1 the layers of the white list in `dtype`; O2 all but those
+    of the black list; O3 all.
 
     Parameters stay in float32, and so do the network's results."""
     _checked("auto_mixed_precision", network, dtype)
@@ -69,12 +71,14 @@ def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):
     elif amp_level == "O3":
         _black(network, (), dtype)
     elif amp_level != "O0":
-        raise ValueError(f"For 'auto_mixed_precision', 'amp_level' must be 'O0', 'O1', 'O2', 'O3' or 'auto', but got {amp_level!r}.")
+        raise ValueError(
+            f"For 'auto_mixed_precision', 'amp_level' must be 'O0', 'O1', 'O2', 'O3' or 'auto', but got {amp_level!r}.")
     return network
 
 
 def custom_mixed_precision(network, *, white_list=None, black_list=None, dtype=mstype.float16):
-    """network, with the layers of white_list in `dtype`, or all but those of black_list; exactly one of them must be given."""
+    """network, with the layers of white_list in `dtype`, or all but those of black_list; exactly one of them must be
+    given."""
     _checked("custom_mixed_precision", network, dtype)
     if (white_list is None) == (black_list is None):
         raise ValueError("For 'custom_mixed_precision', exactly one of 'white_list' and 'black_list' must be given.")
@@ -110,26 +114,33 @@ def build_train_network(network, optimizer, loss_fn=None, level="O0", boost_leve
 
     level O2 scales the loss dynamically and keeps batch normalisation in float32; cast_model_type (float16, float32 or
     bfloat16), keep_batchnorm_fp32 and loss_scale_manager (a LossScaleManager or None) override that. boost_level:
-    accepted, all levels are alike. In this step the network's own outputs stay in low precision at O2 and O3; the loss gets
-    them as float32."""
+    accepted, all levels are alike. In this step the network's own outputs stay in low precision at O2 and O3; the loss
+    gets them as float32."""
     if not isinstance(network, nn.Cell):
         raise TypeError(f"For 'build_train_network', 'network' must be a Cell, but got {type(network).__name__}.")
     if not isinstance(optimizer, nn.Cell):
-        raise TypeError(f"For 'build_train_network', 'optimizer' must be an Optimizer, but got {type(optimizer).__name__}.")
+        raise TypeError(
+            f"For 'build_train_network', 'optimizer' must be an Optimizer, but got {type(optimizer).__name__}.")
     if loss_fn is not None and not callable(loss_fn):
-        raise TypeError(f"For 'build_train_network', 'loss_fn' must be a Cell or a function, but got {type(loss_fn).__name__}.")
+        raise TypeError(
+            f"For 'build_train_network', 'loss_fn' must be a Cell or a function, but got {type(loss_fn).__name__}.")
     checked_level("build_train_network", level)
     if boost_level not in ("O0", "O1", "O2"):
-        raise ValueError(f"For 'build_train_network', 'boost_level' must be 'O0', 'O1' or 'O2', but got {boost_level!r}.")
+        raise ValueError(
+            f"For 'build_train_network', 'boost_level' must be 'O0', 'O1' or 'O2', but got {boost_level!r}.")
     for key in kwargs:
         if key not in _STEP_OPTIONS:
             raise ValueError(f"For 'build_train_network', the options are {list(_STEP_OPTIONS)}, but got {key!r}.")
-    manager = kwargs["loss_scale_manager"] if "loss_scale_manager" in kwargs else DynamicLossScaleManager() if level == "O2" else None
+    manager = (kwargs["loss_scale_manager"] if "loss_scale_manager" in kwargs else DynamicLossScaleManager()
+               if level == "O2" else None)
     if manager is not None and not isinstance(manager, LossScaleManager):
-        raise TypeError(f"For 'build_train_network', 'loss_scale_manager' must be a LossScaleManager, but got {type(manager).__name__}.")
+        raise TypeError(
+            f"For 'build_train_network', 'loss_scale_manager' must be a LossScaleManager, but got "
+            f"{type(manager).__name__}.")
     low = kwargs.get("cast_model_type", mstype.float16 if level in ("O2", "O3") else mstype.float32)
     if low not in (mstype.float16, mstype.bfloat16, mstype.float32):
-        raise ValueError(f"For 'build_train_network', 'cast_model_type' must be float16, bfloat16 or float32, but got {low}.")
+        raise ValueError(
+            f"For 'build_train_network', 'cast_model_type' must be float16, bfloat16 or float32, but got {low}.")
     with_loss = nn.WithLossCell
     if low is not mstype.float32:
         keep = kwargs.get("keep_batchnorm_fp32")
@@ -186,7 +197,8 @@ class StaticLossScaler(LossScaler):
 
     def __init__(self, scale_value):
         _at_least_one("StaticLossScaler", scale_value=scale_value)
-        self.scale_value = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value", requires_grad=False)
+        self.scale_value = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value",
+                                     requires_grad=False)
 
     def adjust(self, grads_finite):  # noqa: ARG002
         """False: nothing changes."""
@@ -194,11 +206,14 @@ class StaticLossScaler(LossScaler):
 
 
 class DynamicLossScaler(LossScaler):
-    """A scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps without."""
+    """A scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps
+    without."""
 
     def __init__(self, scale_value, scale_factor, scale_window):
-        _at_least_one("DynamicLossScaler", scale_value=scale_value, scale_factor=scale_factor, scale_window=scale_window)
-        self.scale_value = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value", requires_grad=False)
+        _at_least_one("DynamicLossScaler", scale_value=scale_value, scale_factor=scale_factor,
+                      scale_window=scale_window)
+        self.scale_value = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value",
+                                     requires_grad=False)
         self.scale_factor, self.scale_window = scale_factor, scale_window
         self.counter = Parameter(Tensor(0, mstype.int32), name="counter", requires_grad=False)
 
@@ -258,11 +273,14 @@ class FixedLossScaleManager(LossScaleManager):
 
 
 class DynamicLossScaleManager(LossScaleManager):
-    """A scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps without."""
+    """A scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps
+    without."""
 
     def __init__(self, init_loss_scale=2 ** 24, scale_factor=2, scale_window=2000):
-        _at_least_one("DynamicLossScaleManager", init_loss_scale=init_loss_scale, scale_factor=scale_factor, scale_window=scale_window)
-        self.loss_scale, self.scale_factor, self.scale_window, self.good_steps = init_loss_scale, scale_factor, scale_window, 0
+        _at_least_one("DynamicLossScaleManager", init_loss_scale=init_loss_scale, scale_factor=scale_factor,
+                      scale_window=scale_window)
+        self.loss_scale, self.scale_factor, self.scale_window, self.good_steps = (init_loss_scale, scale_factor,
+            scale_window, 0)
 
     def get_loss_scale(self):
         """The scale."""

@@ -22,7 +22,8 @@ def _matches(name, patterns):
     return any(fnmatch.fnmatchcase(name, p) or (p.endswith(".*") and name == p[:-2]) for p in patterns)
 
 
-# What runs a user's Cell, or updates its parameters, is captured as if it were the user's: TrainOneStepCell, for Model, too, and optimizers.
+# What runs a user's Cell, or updates its parameters, is captured as if it were the user's: TrainOneStepCell, for Model,
+# too, and optimizers.
 _STEPS = ("pijit.nn.wrap.", "pijit.nn.optim", "pijit.experimental.optim")
 
 
@@ -107,7 +108,8 @@ def begin(request=None):
     _request = request or _launch.Request.inherited()
     global _began
     _began = _launch.began or _began
-    if request is None and _request.name and "mindspore" not in sys.modules:  # else the command line's, or MindSpore itself
+    # else the command line's, or MindSpore itself
+    if (request is None and _request.name and "mindspore" not in sys.modules):
         from pijit import compat
         compat.install(_request.name)
     if not _request.on:

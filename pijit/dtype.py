@@ -63,6 +63,6 @@ def finite_range(dtype):
     return _RANGES[dtype.name]
 
 
-from pijit.kinds import *  # noqa: E402,F401,F403
+from pijit.kinds import *  # noqa: E402, F403
 
 __all__ = [n for n in globals() if n[0] != "_" and n not in ("np", "DType", "dtype")]

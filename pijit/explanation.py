@@ -14,28 +14,42 @@ _LIBRARY = os.path.dirname(__file__) + os.sep
 
 # What helps with the commonest breaks, by what their line or their detail says; else the reason's own hint does.
 _HINTS = [
-    (r"\b(numpy|np)\.(u?int|float|bool|complex|str|bytes)\w*\b(?!\()", "NumPy's numbers are computed by CPython: make a Tensor of the array before the loop, or use "
+    (r"\b(numpy|np)\.(u?int|float|bool|complex|str|bytes)\w*\b(?!\()",
+     "NumPy's numbers are computed by CPython: make a Tensor of the array before the loop, or use "
                                                                          "one operation on the whole array"),
-    (r"\bpandas\b|\bDataFrame\b|\bSeries\b|\bpd\.", "pandas runs in CPython: give the function columns as Tensors, made before the call"),
+    (r"\bpandas\b|\bDataFrame\b|\bSeries\b|\bpd\.",
+     "pandas runs in CPython: give the function columns as Tensors, made before the call"),
     (r"^Tensor\(\)", "make Tensors of Python data and arrays outside, and pass them in"),
-    (r"\basnumpy\b|\.numpy\(|\btolist\b", "results leave the graph here: keep Tensors until the end of the function, and convert what it returns"),
-    (r"item assignment on numpy", "NumPy's arrays are written by CPython: make them outside, or build a Tensor with ops.where, ops.cat or by item assignment"),
-    (r"\bndarray\b", "NumPy's arrays are computed by CPython: make Tensors of them before the call, or use pijit.numpy, which has NumPy's names for Tensors"),
+    (r"\basnumpy\b|\.numpy\(|\btolist\b",
+     "results leave the graph here: keep Tensors until the end of the function, and convert what it returns"),
+    (r"item assignment on numpy",
+     "NumPy's arrays are written by CPython: make them outside, or build a Tensor with ops.where, ops.cat or by item "
+     "assignment"),
+    (r"\bndarray\b", "NumPy's arrays are computed by CPython: make Tensors of them before the call, or use "
+                     "pijit.numpy, which has NumPy's names for Tensors"),
     (r"\bimport\b", "the first import of a module runs it: move the import out of the function"),
-    (r"\bopen\(|\.read\(|\.write\(|json\.|pickle\.", "files are read and written by CPython: do it before or after the function"),
+    (r"\bopen\(|\.read\(|\.write\(|json\.|pickle\.",
+     "files are read and written by CPython: do it before or after the function"),
     (r"\btime\.|perf_counter|datetime", "clocks are read by CPython: measure around the call, or with pijit.profile"),
-    (r"\blogging\.|\blogger\.|\blog\.", "logging runs in CPython: log what the function returns, or every so many steps"),
-    (r"\bnp\.|\bnumpy\.", "NumPy runs in CPython on values that are known then: pijit.ops has the same functions for Tensors"),
-    (r"\brandom\.", "Python's random numbers change at each call: draw them outside and pass them in, or use pijit.ops' generators"),
-    (r"\bexec\(|\beval\(|\blocals\(|\bglobals\(", "code that looks at its own frame must run in CPython: call it outside"),
+    (r"\blogging\.|\blogger\.|\blog\.",
+     "logging runs in CPython: log what the function returns, or every so many steps"),
+    (r"\bnp\.|\bnumpy\.",
+     "NumPy runs in CPython on values that are known then: pijit.ops has the same functions for Tensors"),
+    (r"\brandom\.", "Python's random numbers change at each call: draw them outside and pass them in, or use "
+                    "pijit.ops' generators"),
+    (r"\bexec\(|\beval\(|\blocals\(|\bglobals\(",
+     "code that looks at its own frame must run in CPython: call it outside"),
     (r"\byield\b", "a generator stops in the middle: collect what it gives into a list"),
 ]
 # Where a Tensor's value is needed; other lines with these words need something else.
 _OF_A_TENSOR = "a branch, loop or conversion needs the value of a tensor"
 _HINTS_OF_TENSORS = [
-    (r"\bitem\b|\bfloat\b|\bint\b|\bbool\b", "a Python number is asked of a Tensor: keep it a Tensor, or convert after the call"),
+    (r"\bitem\b|\bfloat\b|\bint\b|\bbool\b",
+     "a Python number is asked of a Tensor: keep it a Tensor, or convert after the call"),
     (r"\bassert\b", "an assertion on a Tensor needs its value: check outside of the function"),
-    (r"\bif\b|\bwhile\b|\band\b|\bor\b|\bnot\b", "the way depends on a Tensor's value and can't be both ways in one graph: use ops.where or ops.select, or let both arms give "
+    (r"\bif\b|\bwhile\b|\band\b|\bor\b|\bnot\b",
+     "the way depends on a Tensor's value and can't be both ways in one graph: use ops.where or ops.select, or let "
+     "both arms give "
                                                  "values of one shape and dtype"),
 ]
 
@@ -77,7 +91,8 @@ def _is_own(place):
 
 
 # Of these the reason's own hint says more than the line does.
-_OWN_HINTS = ("the code raises an exception here", "calls nested too deep", "the code depends on a value that keeps changing", "the loop or call is too long to unroll",
+_OWN_HINTS = ("the code raises an exception here", "calls nested too deep",
+              "the code depends on a value that keeps changing", "the loop or call is too long to unroll",
               "a name that is not bound")
 
 
@@ -87,7 +102,8 @@ RECURSION = "it calls itself, and recursion on numbers and containers is CPython
 
 
 class Break:
-    """Where and why a graph ends: place ("file:line"), where (the same for people), reason, detail, hint, source, count (captures)."""
+    """Where and why a graph ends: place ("file:line"), where (the same for people), reason, detail, hint, source, count
+    (captures)."""
 
     def __init__(self, data, count=1):
         self.place, self.reason, self.detail, self.count = data["location"], data["reason"], data["detail"], count
@@ -96,9 +112,11 @@ class Break:
         self.inner = inner[1] if inner and not _is_own(inner[1]) else None  # of an inlined function
         self.hint = data["hint"]
         if self.reason not in _OWN_HINTS:
-            texts = [self.detail, _line(self.inner) if self.inner else self.source]  # what is said of the break says more than its line
+            # what is said of the break says more than its line
+            texts = [self.detail, _line(self.inner) if self.inner else self.source]
             known = _HINTS + (_HINTS_OF_TENSORS if self.reason == _OF_A_TENSOR else [])
-            self.hint = _instead_of_numpy(self.detail) or next((h for text in texts for pattern, h in known if re.search(pattern, text)), self.hint)
+            self.hint = (_instead_of_numpy(self.detail)
+                         or next((h for text in texts for pattern, h in known if re.search(pattern, text)), self.hint))
 
     @property
     def why(self):
@@ -115,14 +133,17 @@ def _instead_of_numpy(detail):
         return ""
     where, name = found.groups()
     if where == "ndarray." and hasattr(Tensor, name):
-        return f"NumPy's arrays are computed by CPython: make a Tensor of the array before the call, which has {name}(), too"
+        return (
+            f"NumPy's arrays are computed by CPython: make a Tensor of the array before the call, which has {name}(), "
+            f"too")
     if where == "" and callable(getattr(numpy, name, None)):
         return f"NumPy runs in CPython: pijit.numpy.{name} computes the same of Tensors, in a graph"
     return ""
 
 
 def breaks_of(data):
-    """Breaks as dicts, each place and reason once, without those that follow from another; what helps is said at the first that it helps with."""
+    """Breaks as dicts, each place and reason once, without those that follow from another; what helps is said at the
+    first that it helps with."""
     counts = {}
     for b in data:
         key = b["location"], b["reason"], b["detail"]
@@ -141,17 +162,21 @@ def _is_consequence(b, breaks):
     if not re.fullmatch(ITERATORS, b["detail"]):
         return False
     path, line = _split(b["location"])
-    return any(_split(o["location"])[0] == path and _split(o["location"])[1] >= line and o["detail"] != b["detail"] for o in breaks)
+    return any(_split(o["location"])[0] == path and _split(o["location"])[1] >= line and o["detail"] != b["detail"]
+               for o in breaks)
 
 
 class Explanation:
     """What is known about a jitted function so far.
 
-    name, calls, graph_runs, compile_count, new_sizes (programs for further sizes), compile_ms (all of that), entries (each with guards, graph, ops, program, kernels, calls, places), breaks (each with
-    reason, detail, location, hint), misses (guards that led to another capture: where, guard, old and new value), callees (undecorated functions
-    that were captured on their own because a break ran them: each with where, compile_count, calls, graph_runs, breaks, misses).
+    name, calls, graph_runs, compile_count, new_sizes (programs for further sizes), compile_ms (all of that), entries
+    (each with guards, graph, ops, program, kernels, calls, places), breaks (each with reason, detail, location, hint),
+    misses (guards that led to another capture: where, guard, old and new value), callees (undecorated functions that
+    were captured on their own because a break ran them: each with where, compile_count, calls, graph_runs, breaks,
+    misses).
 
-    The text begins with what to do something about. to_html() gives or writes a page with the source, each line marked."""
+    The text begins with what to do something about. to_html() gives or writes a page with the source, each line
+    marked."""
 
     _GUARDS_SHOWN = 4
 
@@ -190,23 +215,30 @@ class Explanation:
     def __str__(self):
         from pijit.profiling.profile import seconds
         sizes = f", {self.new_sizes} further sizes" if self.new_sizes else ""
-        lines = [f"{self.name}: {len(self.entries)} compiled entries, {self.compile_count} captures{sizes}, {seconds(self.compile_ms / 1e3)} to compile"]
+        lines = [
+            f"{self.name}: {len(self.entries)} compiled entries, {self.compile_count} captures{sizes}, "
+            f"{seconds(self.compile_ms / 1e3)} to compile"]
         if not self.entries and self.calls == 0:
             lines.append("  not called yet")
         if self.given_back:
-            lines.append(f"  given back to CPython: {self.given_back}" + (f"; {RECURSION}" if self.calls_itself else ""))
+            lines.append(f"  given back to CPython: {self.given_back}" +
+                         (f"; {RECURSION}" if self.calls_itself else ""))
         for p in self.interpreted_from:
             lines.append(f"  from {short(p)} on CPython runs it: there is nothing for a graph")
         lines += self._break_lines(self.breaks, "  ")
         lines += self._miss_lines(self.misses, "  ")
         for c in self.callees:
-            lines.append(f"  callee {shorten(c['where'])}: {c['calls']} calls, {c['graph_runs']} graph runs, {c['compile_count']} "
+            lines.append(
+                f"  callee {shorten(c['where'])}: {c['calls']} calls, {c['graph_runs']} graph runs, "
+                f"{c['compile_count']} "
                          f"captures, {len(c['breaks'])} breaks")
             lines += self._break_lines(c["breaks"], "    ")
             lines += self._miss_lines(c["misses"], "    ")
         for i, e in enumerate(self.entries):
             ops = ", ".join(f"{n} x{c}" if c > 1 else n for n, c in e["ops"])
-            lines.append(f"  entry {i} at {short(e['where'])}: {e['calls']} calls, {e['sizes']} sizes, {e['steps']} kernels, {len(e['guards'])} guards")
+            lines.append(
+                f"  entry {i} at {short(e['where'])}: {e['calls']} calls, {e['sizes']} sizes, {e['steps']} kernels, "
+                f"{len(e['guards'])} guards")
             lines.append(f"    ops: {ops or 'none'}")
             first = _useful(e["guards"])
             lines += [f"    guard: {readable(g)}" for g in first[:self._GUARDS_SHOWN]]
@@ -233,8 +265,10 @@ class Explanation:
         return _written(path, page(f"explanation of {self.name}", self.body()))
 
 
-_SIGNS = {"add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "truediv": ast.Div, "floordiv": ast.FloorDiv, "mod": ast.Mod, "pow": ast.Pow,
-          "matmul": ast.MatMult, "and_": ast.BitAnd, "or_": ast.BitOr, "xor": ast.BitXor, "lshift": ast.LShift, "rshift": ast.RShift}
+_SIGNS = {"add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "truediv": ast.Div, "floordiv": ast.FloorDiv, "mod": ast.Mod,
+          "pow": ast.Pow,
+          "matmul": ast.MatMult, "and_": ast.BitAnd, "or_": ast.BitOr, "xor": ast.BitXor, "lshift": ast.LShift,
+          "rshift": ast.RShift}
 _COMPARED = {"lt": ast.Lt, "le": ast.LtE, "gt": ast.Gt, "ge": ast.GtE, "eq": ast.Eq, "ne": ast.NotEq}
 
 
@@ -286,8 +320,8 @@ def _useful(guards):
 def explain(f, *args, **kwargs):
     """An Explanation of a jitted function, or of one that a jitted function called across a break.
 
-    With arguments, f is called with them first; one that is not jitted is captured for that call alone. As text by print, as a page by
-    to_html(path), as the last line of a notebook's cell by itself. TypeError for anything else."""
+    With arguments, f is called with them first; one that is not jitted is captured for that call alone. As text by
+    print, as a page by to_html(path), as the last line of a notebook's cell by itself. TypeError for anything else."""
     if args or kwargs:
         f = f if isinstance(jitted_call(f), _C.JitFunction) else jit(f)
         f(*args, **kwargs)

@@ -1,8 +1,8 @@
 """Devices, and what `pijit.runtime` says of streams and memory, asked by device."""
 
 from pijit import _C, context, runtime
-from pijit.runtime import (Event, Stream, StreamCtx, communication_stream, current_stream, default_stream, set_cur_stream,  # noqa: F401
-                           synchronize)
+from pijit.runtime import (set_cur_stream,  # noqa: F401
+                           )
 
 _TARGETS = ("CPU", "GPU", "Ascend")
 
@@ -14,7 +14,8 @@ def _target(name, target):
     if target not in _TARGETS:
         raise ValueError(f"For 'hal.{name}', 'device_target' must be one of {list(_TARGETS)}, but got {target!r}.")
     if not _there(target):
-        raise ValueError(f"For 'hal.{name}', the device {target} is not available here: hal.is_available tells which are.")
+        raise ValueError(
+            f"For 'hal.{name}', the device {target} is not available here: hal.is_available tells which are.")
     return target
 
 
@@ -29,7 +30,8 @@ def _there(target):
 def is_available(device_target):
     """Whether there are devices of this kind."""
     if device_target not in _TARGETS:
-        raise ValueError(f"For 'hal.is_available', 'device_target' must be one of {list(_TARGETS)}, but got {device_target!r}.")
+        raise ValueError(
+            f"For 'hal.is_available', 'device_target' must be one of {list(_TARGETS)}, but got {device_target!r}.")
     return _there(device_target)
 
 
@@ -86,6 +88,8 @@ def _of(name):
 
 
 memory_stats, memory_summary = _of("memory_stats"), _of("memory_summary")
-memory_reserved, max_memory_reserved, reset_max_memory_reserved = _of("memory_reserved"), _of("max_memory_reserved"), _of("reset_max_memory_reserved")
-memory_allocated, max_memory_allocated, reset_max_memory_allocated = _of("memory_allocated"), _of("max_memory_allocated"), _of("reset_max_memory_allocated")
+memory_reserved, max_memory_reserved, reset_max_memory_reserved = (_of("memory_reserved"), _of("max_memory_reserved"),
+    _of("reset_max_memory_reserved"))
+memory_allocated, max_memory_allocated, reset_max_memory_allocated = (_of("memory_allocated"),
+    _of("max_memory_allocated"), _of("reset_max_memory_allocated"))
 reset_peak_memory_stats, empty_cache = _of("reset_peak_memory_stats"), _of("empty_cache")

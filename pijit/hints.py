@@ -26,15 +26,19 @@ def recompute(block, *args, **kwargs):
 
 
 def set_recursion_limit(recursion_limit=1000):
-    """Says how deep MindSpore's graph compiler may recur; captures follow Python's own limit. TypeError unless it is an int, ValueError below 1."""
+    """Says how deep MindSpore's graph compiler may recur; captures follow Python's own limit. TypeError unless it is an
+    int, ValueError below 1."""
     if isinstance(recursion_limit, bool) or not isinstance(recursion_limit, int):
-        raise TypeError(f"For 'set_recursion_limit', 'recursion_limit' must be an int, but got {type(recursion_limit).__name__}.")
+        raise TypeError(
+            f"For 'set_recursion_limit', 'recursion_limit' must be an int, but got {type(recursion_limit).__name__}.")
     if recursion_limit <= 0:
-        raise ValueError(f"For 'set_recursion_limit', 'recursion_limit' must be greater than 0, but got {recursion_limit}.")
+        raise ValueError(
+            f"For 'set_recursion_limit', 'recursion_limit' must be greater than 0, but got {recursion_limit}.")
 
 
 def enable_dynamic(**kwargs):
-    """Decorates a jitted function some arguments of which vary in size, as Tensors of unknown sizes describe: sizes that vary are found by calls.
+    """Decorates a jitted function some arguments of which vary in size, as Tensors of unknown sizes describe: sizes
+    that vary are found by calls.
 
     ValueError without arguments, TypeError for one that has no shape."""
     if not kwargs:
@@ -42,7 +46,8 @@ def enable_dynamic(**kwargs):
     for name, value in kwargs.items():
         for one in value if isinstance(value, (tuple, list)) else (value,):
             if not hasattr(one, "shape"):
-                raise TypeError(f"For 'enable_dynamic', {name!r} must be described by a Tensor, but got {type(one).__name__}.")
+                raise TypeError(
+                    f"For 'enable_dynamic', {name!r} must be described by a Tensor, but got {type(one).__name__}.")
     return lambda fn: _checked("enable_dynamic", fn)
 
 

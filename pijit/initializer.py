@@ -26,8 +26,8 @@ def _calculate_fan_in_and_fan_out(shape):
 class Initializer:
     """Base of initializers.
 
-    A subclass of a program's own defines `_initialize(self, arr)`, which fills a NumPy array of the parameter's shape and dtype in place; those
-    here define `_values(shape)`, which gives a float64 array."""
+    A subclass of a program's own defines `_initialize(self, arr)`, which fills a NumPy array of the parameter's shape
+    and dtype in place; those here define `_values(shape)`, which gives a float64 array."""
 
     _kwargs, _seed = {}, None  # of those that don't call __init__
 
@@ -364,11 +364,14 @@ class VarianceScaling(Initializer):
 
 _INITIALIZER_ALIAS = {"zeros": Zero, "zero": Zero, "ones": One, "one": One, "uniform": Uniform, "normal": Normal,
                       "truncatednormal": TruncatedNormal,
-                      "truncated_normal": TruncatedNormal, "xavier_uniform": XavierUniform, "xavieruniform": XavierUniform,
+                      "truncated_normal": TruncatedNormal, "xavier_uniform": XavierUniform,
+                      "xavieruniform": XavierUniform,
                       "xavier_normal": XavierNormal,
-                      "xaviernormal": XavierNormal, "he_uniform": HeUniform, "heuniform": HeUniform, "he_normal": HeNormal,
+                      "xaviernormal": XavierNormal, "he_uniform": HeUniform, "heuniform": HeUniform,
+                      "he_normal": HeNormal,
                       "henormal": HeNormal,
-                      "identity": Identity, "orthogonal": Orthogonal, "dirac": Dirac, "variance_scaling": VarianceScaling,
+                      "identity": Identity, "orthogonal": Orthogonal, "dirac": Dirac,
+                      "variance_scaling": VarianceScaling,
                       "variancescaling": VarianceScaling, "sparse": Sparse}
 
 

@@ -19,7 +19,9 @@ class JacobianFunction(Transformed):
                 raise ValueError(f"grad_position {p} is out of range for {len(args)} positional arguments.")
             if not isinstance(args[p], Tensor) or not (args[p].dtype.is_floating_point or not self.forward
                                                        and args[p].dtype in mstype.int_type + mstype.uint_type):
-                raise TypeError(f"grad_position {p} must be a Tensor of a floating dtype{'' if self.forward else ' or of integers'}, but got {args[p]!r}.")
+                raise TypeError(
+                    f"grad_position {p} must be a Tensor of a floating "
+                    f"dtype{'' if self.forward else ' or of integers'}, but got {args[p]!r}.")
         value, columns = (push if self.forward else pull)(self.fn, args, kwargs, self.positions, self.has_aux)
         it = iter(columns)
         jacobians = _pack(value[0] if self.has_aux else value, it, len(self.positions))
@@ -53,7 +55,8 @@ def _run(tape, fn, args, kwargs, positions, has_aux):
         raise TypeError(f"the function to differentiate must return a Tensor, but returned {type(value).__name__}.")
     for o in outputs:
         if not o.dtype.is_floating_point:
-            raise TypeError(f"the function to differentiate must return Tensors of a floating dtype, but returned {o.dtype}.")
+            raise TypeError(
+                f"the function to differentiate must return Tensors of a floating dtype, but returned {o.dtype}.")
     return value, outputs, held
 
 
@@ -98,7 +101,8 @@ def _jacobian(name, fn, grad_position, has_aux, forward):
     positions = grad_position if isinstance(grad_position, tuple) else (grad_position,)
     for p in positions:
         if isinstance(p, bool) or not isinstance(p, int):
-            raise TypeError(f"For '{name}', 'grad_position' must be an int or a tuple of ints, but got {grad_position!r}.")
+            raise TypeError(
+                f"For '{name}', 'grad_position' must be an int or a tuple of ints, but got {grad_position!r}.")
         if p < 0:
             raise ValueError(f"For '{name}', 'grad_position' must be non-negative, but got {p}.")
     if not positions:

@@ -30,7 +30,8 @@ class TensorType(_Kind):
 
     def __init__(self, element=None):
         self.element = element
-        super().__init__("Tensor" if element is None else f"Tensor[{element}]", "tensor" if element is None else f"tensor[{repr(element).rpartition('.')[2]}]")
+        super().__init__("Tensor" if element is None else f"Tensor[{element}]",
+                         "tensor" if element is None else f"tensor[{repr(element).rpartition('.')[2]}]")
 
     def element_type(self):
         """The dtype of its tensors, or None."""
@@ -65,7 +66,10 @@ def kind_of(x):
     return _OF_PYTHON[type(x)]
 
 
-QuantDtype = enum.Enum("QuantDtype", {f"{sign}INT{bits}": first + bits - 1 for sign, first in (("", 0), ("U", 100)) for bits in range(1, 17)}, module=__name__)
+QuantDtype = enum.Enum("QuantDtype",
+                       {f"{sign}INT{bits}": first + bits - 1 for sign, first in (("", 0), ("U", 100))
+                        for bits in range(1, 17)}, module=__name__)
 QuantDtype.__doc__ = "Widths of quantized ints: INT1 to INT16, UINT1 to UINT16."
 
-__all__ = ["Int", "QuantDtype", "TensorType", "float_", "int_", "list_", "number", "string", "tensor_type", "tuple_", "type_none", "uint"]
+__all__ = ["Int", "QuantDtype", "TensorType", "float_", "int_", "list_", "number", "string", "tensor_type", "tuple_",
+           "type_none", "uint"]

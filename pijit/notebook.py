@@ -3,10 +3,12 @@
     %%pijit               runs the cell with capture on, and shows below it what that brought, function by function
     %pijit on|off|status  the same for all cells from now on, without the report; what it brought so far
     %pijit_profile expr   a profile of an expression, mostly a call
-    %%pijit_compare       runs the cell plain and captured, in turn from the same state: are all results the same bits, how long does each take
+    %%pijit_compare       runs the cell plain and captured, in turn from the same state: are all results the same bits,
+                          how long does each take
 
-What capture on means: functions and methods that a cell defines are captured when they are called, as with @pijit.jit, and `pijit.enable()` is in
-force for the rest: loops of cells, functions of the user's own modules. A cell that is run again defines its functions anew."""
+What capture on means: functions and methods that a cell defines are captured when they are called, as with @pijit.jit,
+and `pijit.enable()` is in force for the rest: loops of cells, functions of the user's own modules. A cell that is run
+again defines its functions anew."""
 
 import ast
 import copy
@@ -49,7 +51,8 @@ class Session:
     def __init__(self, shell):
         self.shell, self.on, self.reporting, self.active, self.enabled = shell, False, False, False, False
         self.functions = []  # weak references to what was fronted, in order
-        self.figures, self.earlier = {}, []  # handles by (file, line, name) of this cell and those since; of cells with a report before
+        # handles by (file, line, name) of this cell and those since; of cells with a report before
+        self.figures, self.earlier = ({}, [])
         self.watching = True
         self._regions, self._began = {}, 0.0  # as the running cell found them
         self._bars = {}
@@ -122,7 +125,8 @@ class Session:
             return
         self.reporting = self.active = False
         shown = result is None or getattr(result, "error_before_exec", None) is None  # else nothing ran
-        took = took if getattr(result, "error_in_exec", None) is None else None  # which holds the time that showing the error took
+        # which holds the time that showing the error took
+        took = (took if getattr(result, "error_in_exec", None) is None else None)
         report = Report(self.alive(), [self.figures], self._regions, took) if shown else None
         self.enable(self.on)
         if shown:
@@ -137,7 +141,9 @@ class Session:
         part = f"step {done} of {of}, " if of and not over else ""
         text = f"{doing} {what}: {'done, ' if over else part}{took:.1f} s"
         filled = 100 if over else 100 * done / of if of else 30
-        html = (f'<span>pijit</span><span class="pj-track"><i style="width:{filled:.0f}%;background:var(--blue)"></i></span><span class="pj-num">{escape(text)}</span>')
+        html = (f'<span>pijit</span><span class="pj-track"><i '
+                f'style="width:{filled:.0f}%;background:var(--blue)"></i></span><span '
+                f'class="pj-num">{escape(text)}</span>')
         shown = _Shown(f"pijit: {text}", fragment(f'<div class="pj-bars">{html}</div>'))
         if key in self._bars:
             self._bars[key].update(shown)
@@ -185,9 +191,12 @@ def _key(f):
 class Row:
     """A function, or what was captured without a decorator: what it cost both ways."""
 
-    def __init__(self, name, calls, plain, captured, speedup, saved, trying, graphs=None, kernels=None, breaks=(), given_back="", note=""):
-        self.name, self.calls, self.plain, self.captured, self.speedup, self.saved, self.trying = name, calls, plain, captured, speedup, saved, trying
-        self.graphs, self.kernels, self.breaks, self.given_back, self.note = graphs, kernels, list(breaks), given_back, note
+    def __init__(self, name, calls, plain, captured, speedup, saved, trying, graphs=None, kernels=None, breaks=(),
+                 given_back="", note=""):
+        self.name, self.calls, self.plain, self.captured, self.speedup, self.saved, self.trying = (name, calls, plain,
+            captured, speedup, saved, trying)
+        self.graphs, self.kernels, self.breaks, self.given_back, self.note = (graphs, kernels, list(breaks), given_back,
+            note)
 
     @property
     def verdict(self):
@@ -200,9 +209,11 @@ class Row:
 
 
 class Report:
-    """What capture brought: the whole cell first, then each function that ran, with calls, times both ways, what trying cost, breaks.
+    """What capture brought: the whole cell first, then each function that ran, with calls, times both ways, what trying
+    cost, breaks.
 
-    functions: those that are there; counted: dicts of handles by key, counted together; regions: of `pijit.enable`, as they were before;
+    functions: those that are there; counted: dicts of handles by key, counted together; regions: of `pijit.enable`, as
+        they were before;
     took: seconds of the cell, None where there is none."""
 
     def __init__(self, functions, counted, regions=None, took=None):
@@ -219,17 +230,23 @@ class Report:
             if not x.calls:
                 continue
             explained = [_explanation(f) for f in known.get(key, ())]
-            note = "part of its callers' graphs, these calls ran plainly" if x.within_others else "a generator, or not to be captured" if x.uncaptured == x.calls \
-                else "each captured call compiled something" if x.all_anew else "too few calls to compare"
+            note = ("part of its callers' graphs, these calls ran plainly" if x.within_others else
+                    "a generator, or not to be captured" if x.uncaptured == x.calls else
+                    "each captured call compiled something" if x.all_anew else "too few calls to compare")
             calls = f"{x.calls:,}" + (f" (and {x.recursive:,} of itself)" if x.recursive else "")
             back = next((e.given_back for e in explained if e.given_back), "")
             if x.rested == x.calls and not back:
                 back = "earlier"
             if back and x.recursive:
                 back += f"; {RECURSION}"
-            self.rows.append(Row(key[2], calls, x.plain, x.captured, x.speedup, x.saved, x.trying, sum(len(e.graphs) for e in explained),
-                                 sum(entry["steps"] for e in explained for entry in e.entries), _merged(b for e in explained for b in e.all_breaks
-                                                                                           if not b.detail.startswith("pijit._C.jit()")), back, note))  # ours
+            self.rows.append(Row(key[2], calls, x.plain, x.captured, x.speedup, x.saved, x.trying,
+                                 sum(len(e.graphs) for e in explained),
+                                 sum(entry["steps"] for e in explained for entry in e.entries),
+                                 _merged(b for e in explained for b in e.all_breaks
+                                                                                           # ours
+                                                                                           if not b.detail.startswith(
+                                                                                               "pijit._C.jit()")), back,
+                                                                                               note))
             saved += x.saved or 0.0
             unknown += x.spent if x.saved is None else 0.0
         for key, r in _regions().items():
@@ -242,12 +259,14 @@ class Report:
             gained = r.saved_s - (before.saved_s if before else 0.0)
             name = r.name if r.kind == "function" else f"{r.kind} at {short(f'{r.file}:{r.line}')}"
             breaks = breaks_of([vars(b) for b in r.breaks])
-            self.rows.append(Row(name, f"{calls:,}", _timing(r.plain_us), _timing(r.captured_us), r.ratio, gained, r.compile_ms / 1e3, r.graphs, None, breaks,
+            self.rows.append(Row(name, f"{calls:,}", _timing(r.plain_us), _timing(r.captured_us), r.ratio, gained,
+                                 r.compile_ms / 1e3, r.graphs, None, breaks,
                                  r.given_back, "too few calls to compare"))
             saved += gained
         self.defined = len(handles)
         self.rows.sort(key=lambda r: -abs(r.saved or 0.0))
-        # What it would take plainly is an estimate, and none where a good part of the time has nothing to be compared with.
+        # What it would take plainly is an estimate, and none where a good part of the time has nothing to be compared
+        # with.
         self.plain = None if took is None or not self.rows or unknown > 0.2 * took else max(took + saved, 0.0)
 
     def headline(self):
@@ -261,7 +280,9 @@ class Report:
     @staticmethod
     def _speed(r):
         s = r.speedup
-        return f"{s.value:.2f} times as fast ({s.low:.2f} to {s.high:.2f}): {seconds(r.captured.median)}, plain {seconds(r.plain.median)}"
+        return (
+            f"{s.value:.2f} times as fast ({s.low:.2f} to {s.high:.2f}): {seconds(r.captured.median)}, plain "
+            f"{seconds(r.plain.median)}")
 
     def __repr__(self):
         lines = [f"pijit: {self.headline()}"] if self.took is not None else []
@@ -281,13 +302,15 @@ class Report:
             if r.given_back:
                 lines.append(f"  given back: {r.given_back}")
             for b in r.breaks:
-                lines.append(f"  {b.where}: {b.why}" + (f", {b.count} times" if b.count > 1 else "") + (f"; {b.hint}" if b.hint else ""))
+                lines.append(f"  {b.where}: {b.why}" + (f", {b.count} times" if b.count > 1 else "") +
+                             (f"; {b.hint}" if b.hint else ""))
         return "\n".join(lines)
 
     def _repr_html_(self):
         if not self.rows:
             ran = f"<p>{escape(self.headline())}</p>" if self.took is not None else ""
-            return fragment(f"{ran}<p>pijit: {self.defined} functions defined, none called. What cells below call is captured.</p>")
+            return fragment(
+                f"{ran}<p>pijit: {self.defined} functions defined, none called. What cells below call is captured.</p>")
         out = []
         if self.took is not None:
             wall = [("captured, measured", self.took, seconds(self.took), "#2a78d6")]
@@ -300,20 +323,30 @@ class Report:
             speed, bar = "–", f'<span class="pj-soft">{escape(r.verdict)}</span>'
             if r.speedup is not None and not r.given_back:
                 color = "var(--blue)" if r.speedup.low > 1 else "var(--warn)"
-                speed = f"<b>{r.speedup.value:.2f} ×</b><br><span class='pj-soft'>{r.speedup.low:.2f} to {r.speedup.high:.2f}</span>"
-                bar = (f'<span class="pj-track" style="display:block;min-width:110px;margin-top:3px"><i style="width:{100 * r.speedup.value / max(most, 1):.1f}%;'
+                speed = (
+                    f"<b>{r.speedup.value:.2f} ×</b><br><span class='pj-soft'>{r.speedup.low:.2f} to "
+                    f"{r.speedup.high:.2f}</span>")
+                bar = (f'<span class="pj-track" style="display:block;min-width:110px;margin-top:3px"><i '
+                       f'style="width:{100 * r.speedup.value / max(most, 1):.1f}%;'
                        f'background:{color}"></i></span>') + bar
             if r.given_back:
                 bar = f'<span class="pj-bad">given back</span> <span class="pj-soft">{escape(r.given_back)}</span>'
-            cells.append((f"<code>{escape(r.name)}</code>", escape(r.calls), seconds(r.plain.median) if r.plain else "–",
-                          seconds(r.captured.median) if r.captured else "–", speed, bar, seconds(r.trying), figures.change(r.saved), "–" if r.kernels is None else r.kernels,
+            cells.append((f"<code>{escape(r.name)}</code>", escape(r.calls),
+                          seconds(r.plain.median) if r.plain else "–",
+                          seconds(r.captured.median) if r.captured else "–", speed, bar, seconds(r.trying),
+                          figures.change(r.saved), "–" if r.kernels is None else r.kernels,
                           sum(b.count for b in r.breaks)))
-        out.append(table([("function", ""), ("calls", "pj-num"), ("plain", "pj-num"), ("captured", "pj-num"), ("speed-up", "pj-num"), ("", "pj-hide"),
-                          ("captures and compiles", "pj-num"), ("in all", "pj-num"), ("kernels", "pj-num pj-hide"), ("breaks", "pj-num")], cells))
+        out.append(table([("function", ""), ("calls", "pj-num"), ("plain", "pj-num"), ("captured", "pj-num"),
+                          ("speed-up", "pj-num"), ("", "pj-hide"),
+                          ("captures and compiles", "pj-num"), ("in all", "pj-num"), ("kernels", "pj-num pj-hide"),
+                          ("breaks", "pj-num")], cells))
         breaks = _merged(b for r in self.rows for b in r.breaks)
         if breaks:
-            out.append("<h2>Breaks</h2>" + table([("line", ""), ("times", "pj-num"), ("source", "pj-mono pj-hide"), ("why, and what helps", "")], [
-                (place(b.where), b.count, escape(b.source), escape(b.why) + (f'<br><span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""))
+            out.append("<h2>Breaks</h2>" +
+                       table([("line", ""), ("times", "pj-num"), ("source", "pj-mono pj-hide"),
+                              ("why, and what helps", "")], [
+                (place(b.where), b.count, escape(b.source),
+                 escape(b.why) + (f'<br><span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""))
                 for b in breaks]))
         return fragment("".join(out))
 
@@ -349,7 +382,8 @@ def _explanation(f):
 
 
 class _State:
-    """What a cell may change, to be put back: names, Tensors, arrays, lists, dicts, sets, attributes, random numbers."""
+    """What a cell may change, to be put back: names, Tensors, arrays, lists, dicts, sets, attributes, random
+    numbers."""
 
     _LARGEST = 1 << 28  # bytes of an array that is copied
 
@@ -357,7 +391,8 @@ class _State:
         import numpy as np
         from pijit import random as own
         self.names = dict(names)
-        self.tensors, self.arrays, self.containers, self.objects, seen, todo = [], [], [], [], set(), list(self.names.values())
+        self.tensors, self.arrays, self.containers, self.objects, seen, todo = ([], [], [], [], set(),
+            list(self.names.values()))
         while todo:
             x = todo.pop()
             if id(x) in seen:
@@ -372,7 +407,8 @@ class _State:
                 todo += x.values() if type(x) is dict else x
             elif type(x) is tuple:
                 todo += x
-            elif not isinstance(x, type) and type(x).__module__.partition(".")[0] in ("__main__", "pijit", "mindspore") and hasattr(x, "__dict__") and not callable(
+            elif not isinstance(x, type) and type(x).__module__.partition(".")[0] in ("__main__", "pijit",
+                "mindspore") and hasattr(x, "__dict__") and not callable(
                     getattr(x, "__code__", None)) and type(x).__name__ != "module":
                 if not hasattr(x, "__code__"):
                     self.objects.append((x, dict(x.__dict__)))
@@ -424,9 +460,10 @@ def frozen(x, depth=0):
 
 
 class Comparison:
-    """A cell run plain and captured, in turn, from the same state. plain, captured: Timing of the whole cell, both warm; speedup: the Ratio of the two;
-    cold: seconds of the first run of each, with what it compiles; graphs: how many ran in a captured run; different: names whose values differ; report:
-    a Report of the functions, or None."""
+    """A cell run plain and captured, in turn, from the same state. plain, captured: Timing of the whole cell, both
+    warm; speedup: the Ratio of the two;
+    cold: seconds of the first run of each, with what it compiles; graphs: how many ran in a captured run; different:
+        names whose values differ; report: a Report of the functions, or None."""
 
     def __init__(self, plain_times, captured, cold, graphs, compared, different, output_differs, report=None):
         self.plain, self.captured, self.cold, self.graphs, self.report = plain_times, captured, cold, graphs, report
@@ -455,16 +492,21 @@ class Comparison:
 
     def __repr__(self):
         plainly, captured = self.cold
-        text = (f"{self.headline()}: {seconds(self.captured.median)} ({seconds(captured)} the first time), plain {seconds(self.plain.median)} "
+        text = (f"{self.headline()}: {seconds(self.captured.median)} ({seconds(captured)} the first time), plain "
+                f"{seconds(self.plain.median)} "
                 f"({seconds(plainly)} the first time); {self._verdict()}")
         return text + (f"\n{self.report!r}" if self.report is not None and self.report.rows else "")
 
     def _repr_html_(self):
         plainly, captured = self.cold
-        rows = [("plain", self.plain.median, seconds(self.plain.median), REST), ("captured", self.captured.median, seconds(self.captured.median), "#2a78d6"),
-                ("plain, first time", plainly, seconds(plainly), "#c9c6bd"), ("captured, first time", captured, seconds(captured), "#86b6ef")]
+        rows = [("plain", self.plain.median, seconds(self.plain.median), REST),
+                ("captured", self.captured.median, seconds(self.captured.median), "#2a78d6"),
+                ("plain, first time", plainly, seconds(plainly), "#c9c6bd"),
+                ("captured, first time", captured, seconds(captured), "#86b6ef")]
         verdict = f'<p class="{"pj-good" if self.same else "pj-bad"}">{escape(self._verdict())}</p>'
-        shown = tiles([(f"{self.speedup.value:.2f} ×", f"as fast captured, the whole cell; 95 % interval {self.speedup.low:.2f} to {self.speedup.high:.2f}")]) \
+        shown = tiles([(f"{self.speedup.value:.2f} ×",
+                        f"as fast captured, the whole cell; 95 % interval {self.speedup.low:.2f} to "
+                        f"{self.speedup.high:.2f}")]) \
             if self.graphs else ""
         below = self.report._repr_html_() if self.report is not None and self.report.rows else ""
         return fragment(f"<p>{escape(self.headline())}</p>" + shown + bars(rows) + verdict) + below
@@ -496,14 +538,15 @@ class _Cell:
         if captured:
             shell.user_ns[_FRONT] = self.session.front
         begin = time.perf_counter()
-        exec(code, shell.user_global_ns, shell.user_ns)  # noqa: S102
-        result = eval(value, shell.user_global_ns, shell.user_ns) if value is not None else None  # noqa: S307
+        exec(code, shell.user_global_ns, shell.user_ns)
+        result = eval(value, shell.user_global_ns, shell.user_ns) if value is not None else None
         return time.perf_counter() - begin, result
 
 
 def compare(session, cell):
-    """Runs a cell plain and captured, each time from the same state: once each to compile, once to tell functions apart, then in turn for about a
-    second, at most 15 times each and at least once. Leaves what the last run, a captured one, gives."""
+    """Runs a cell plain and captured, each time from the same state: once each to compile, once to tell functions
+    apart, then in turn for about a second, at most 15 times each and at least once. Leaves what the last run, a
+    captured one, gives."""
     __tracebackhide__ = True
     from IPython.utils.capture import capture_output
     names = session.shell.user_ns
@@ -512,7 +555,8 @@ def compare(session, cell):
     before = {k: id(v) for k, v in names.items()}
 
     def outcome(result):
-        changed = {k: frozen(v) for k, v in names.items() if not k.startswith("_") and (before.get(k) != id(v) or isinstance(v, (Tensor, list, dict)))}
+        changed = {k: frozen(v) for k, v in names.items() if not k.startswith("_")
+                   and (before.get(k) != id(v) or isinstance(v, (Tensor, list, dict)))}
         changed["the result"] = frozen(result)
         changed |= {f"Tensor {i} that was there before": frozen(t) for i, (t, _) in enumerate(state.tensors)}
         return changed
@@ -561,7 +605,8 @@ def compare(session, cell):
     again.show()
     different = [k for k in {**want, **got} if want.get(k) != got.get(k)]
     compared = sum(v is not None for v in want.values())
-    return Comparison(Timing.of(times[False]), Timing.of(times[True]), (first_plain, first), graphs, compared, different,
+    return Comparison(Timing.of(times[False]), Timing.of(times[True]), (first_plain, first), graphs, compared,
+                      different,
                       printed.stdout != again.stdout, report), result
 
 
@@ -627,7 +672,8 @@ def load_ipython_extension(shell):
     def pijit(line, cell=None):
         """%pijit on|off|status, or %%pijit above a cell."""
         if cell is not None:  # another magic ran it: %%pijit is taken off cells before that
-            raise _usage(f"%%pijit takes no arguments, but got {line!r}" if line.strip() else "%%pijit must be at the beginning of a cell")
+            raise _usage(f"%%pijit takes no arguments, but got {line!r}" if line.strip()
+                         else "%%pijit must be at the beginning of a cell")
         return _line(session, line.strip())
 
     def pijit_profile(line):
@@ -635,13 +681,16 @@ def load_ipython_extension(shell):
         return _profiled(session, line)
 
     def pijit_compare(line, cell):
-        """%%pijit_compare above a cell: runs it plain and captured, several times each, and compares the bits of all results."""
+        """%%pijit_compare above a cell: runs it plain and captured, several times each, and compares the bits of all
+        results."""
         __tracebackhide__ = True
         if line.strip():
             raise _usage(f"%%pijit_compare takes no arguments, but got {line!r}")
         try:
             text = shell.transform_cell(cell)
-            shell.compile.ast_parse("\n" + text, shell.compile.cache("\n" + text, shell.execution_count, raw_code=shell.user_ns.get("In", [cell])[-1]))
+            shell.compile.ast_parse("\n" + text,
+                                    shell.compile.cache("\n" + text, shell.execution_count,
+                                                        raw_code=shell.user_ns.get("In", [cell])[-1]))
         except SyntaxError:
             shell.showsyntaxerror()
             return None
@@ -672,7 +721,8 @@ def unload_ipython_extension(shell):
 
 
 def _without_magic(lines):
-    """A cell without its `%%pijit`: an empty line, so that all others keep their numbers. Another magic must be the first line."""
+    """A cell without its `%%pijit`: an empty line, so that all others keep their numbers. Another magic must be the
+    first line."""
     for i, line in enumerate(lines):
         if not line.strip():
             continue
@@ -716,7 +766,7 @@ def _profiled(session, line):
     call = tree.body
     if isinstance(call, ast.Call):
         def value(node):
-            return eval(compile(ast.Expression(node), "%pijit_profile", "eval"), names)  # noqa: S307
+            return eval(compile(ast.Expression(node), "%pijit_profile", "eval"), names)
         args = []
         for a in call.args:
             args += list(value(a.value)) if isinstance(a, ast.Starred) else [value(a)]
@@ -726,6 +776,6 @@ def _profiled(session, line):
         fn = value(call.func)
         if not isinstance(fn, type) and not {"compare", "seconds"} & set(kwargs):
             return profile(fn, *args, **kwargs)
-    made = eval(f"lambda: ({line.strip()})", names)  # noqa: S307
+    made = eval(f"lambda: ({line.strip()})", names)
     made.__qualname__ = line.strip()
     return profile(made)

@@ -19,7 +19,8 @@ class Parameter(Tensor):
 
     name, requires_grad, layerwise_parallel, parallel_optimizer = "Parameter", True, False, True
 
-    def __init__(self, default_input=None, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True, storage_format="", device=None):  # noqa: ARG002
+    def __init__(self, default_input=None, name=None, requires_grad=True, layerwise_parallel=False,
+                 parallel_optimizer=True, storage_format="", device=None):  # noqa: ARG002
         if default_input is None:
             raise TypeError("For 'Parameter', 'default_input' must be a tensor, a number or an array, but got None.")
         super().__init__(default_input)
@@ -43,7 +44,8 @@ class Parameter(Tensor):
     def set_data(self, data, slice_shape=False):
         """Takes a new value; shape must agree unless slice_shape, dtype is converted."""
         if not isinstance(data, (Tensor, int, float)):
-            raise TypeError(f"For 'Parameter.set_data', 'data' must be a Tensor or a number, but got {type(data).__name__}.")
+            raise TypeError(
+                f"For 'Parameter.set_data', 'data' must be a Tensor or a number, but got {type(data).__name__}.")
         if slice_shape:
             self._replace(data)
         else:
@@ -75,7 +77,8 @@ class Parameter(Tensor):
         return _rebuild_parameter, (self.asnumpy(), self.dtype, self.name, self.requires_grad)
 
     def __repr__(self):
-        return (f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, requires_grad={self.requires_grad})")
+        return (f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, "
+                f"requires_grad={self.requires_grad})")
 
     __str__ = __repr__
 
@@ -95,7 +98,8 @@ class ParameterTuple(tuple):
         by_name = {}
         for p in items:
             if by_name.setdefault(p.name, p) is not p and not unnamed(p):
-                raise ValueError(f"For 'ParameterTuple', two elements are named {p.name!r}: give each a name of its own.")
+                raise ValueError(
+                    f"For 'ParameterTuple', two elements are named {p.name!r}: give each a name of its own.")
         return tuple.__new__(cls, items)
 
     def clone(self, prefix, init="same"):

@@ -46,7 +46,8 @@ def _rows(a, shape, depth, write, line, comma=","):
     parts = [_rows(b, shape[1:], depth + 1, write, line, comma) for b in a]
     gap = "\n" + " " * (depth + 1)
     if cut:
-        return "[" + (comma + gap).join(parts[:_EDGE]) + comma + gap + "..." + gap + (comma + gap).join(parts[-_EDGE:]) + "]"
+        return ("[" + (comma + gap).join(parts[:_EDGE]) + comma + gap + "..." + gap +
+                (comma + gap).join(parts[-_EDGE:]) + "]")
     return "[" + (comma + gap).join(parts) + "]"
 
 
@@ -108,7 +109,8 @@ def print_each(*args):
 
 
 def graph_print(*args, _around=()):
-    """`print` in graph mode, as MindSpore 2.7.1 does it: each value on a line of its own, Tensors in containers, too."""
+    """`print` in graph mode, as MindSpore 2.7.1 does it: each value on a line of its own, Tensors in containers,
+    too."""
     for x in args:
         if id(x) not in _around and _holds_tensor(x):
             graph_print(*_parts(x), _around=(*_around, id(x)))

@@ -1,8 +1,9 @@
-"""Profiling of programs on the CPU: `with pijit.profiler() as p: …` records kernels, captures and the Python between them (pijit.profiling);
-below, MindSpore's classes: the time of steps, and of Python functions and operators by cProfile.
+"""Profiling of programs on the CPU: `with pijit.profiler() as p: …` records kernels, captures and the Python between
+them (pijit.profiling); below, MindSpore's classes: the time of steps, and of Python functions and operators by
+cProfile.
 
-A profile writes into its folder `trace_view.json`, which chrome://tracing and Perfetto show (one bar for each step), and `functions.pstats`, for
-`python -m pstats`; print_summary() prints the functions that took longest."""
+A profile writes into its folder `trace_view.json`, which chrome://tracing and Perfetto show (one bar for each step),
+and `functions.pstats`, for `python -m pstats`; print_summary() prints the functions that took longest."""
 
 import cProfile
 import enum
@@ -67,12 +68,18 @@ class HostSystem(enum.Enum):
 class _ExperimentalConfig:
     """Options of devices for `profile`: kept, and without effect on the CPU."""
 
-    def __init__(self, profiler_level=ProfilerLevel.Level0, aic_metrics=AicoreMetrics.AiCoreNone, l2_cache=False, mstx=False, data_simplification=True,
-                 export_type=None, mstx_domain_include=None, mstx_domain_exclude=None, sys_io=False, sys_interconnection=False, host_sys=None):
+    def __init__(self, profiler_level=ProfilerLevel.Level0, aic_metrics=AicoreMetrics.AiCoreNone, l2_cache=False,
+                 mstx=False, data_simplification=True,
+                 export_type=None, mstx_domain_include=None, mstx_domain_exclude=None, sys_io=False,
+                 sys_interconnection=False, host_sys=None):
         if not isinstance(profiler_level, ProfilerLevel):
-            raise TypeError(f"For '_ExperimentalConfig', 'profiler_level' must be a ProfilerLevel, but got {type(profiler_level).__name__}.")
-        self.profiler_level, self.aic_metrics, self.l2_cache, self.mstx, self.data_simplification = profiler_level, aic_metrics, l2_cache, mstx, data_simplification
-        self.export_type, self.mstx_domain_include, self.mstx_domain_exclude = export_type or [ExportType.Text], mstx_domain_include or [], mstx_domain_exclude or []
+            raise TypeError(
+                f"For '_ExperimentalConfig', 'profiler_level' must be a ProfilerLevel, but got "
+                f"{type(profiler_level).__name__}.")
+        self.profiler_level, self.aic_metrics, self.l2_cache, self.mstx, self.data_simplification = (profiler_level,
+            aic_metrics, l2_cache, mstx, data_simplification)
+        self.export_type, self.mstx_domain_include, self.mstx_domain_exclude = (export_type or [ExportType.Text],
+            mstx_domain_include or [], mstx_domain_exclude or [])
         self.sys_io, self.sys_interconnection, self.host_sys = sys_io, sys_interconnection, host_sys or []
 
 
@@ -82,12 +89,12 @@ class mstx:
     _ranges = {}
 
     @staticmethod
-    def mark(message, stream=None, domain="default"):  # noqa: ARG004
+    def mark(message, stream=None, domain="default"):
         """A point."""
         mstx.range_end(mstx.range_start(message, stream, domain), domain)
 
     @staticmethod
-    def range_start(message, stream=None, domain="default"):  # noqa: ARG004
+    def range_start(message, stream=None, domain="default"):
         """Begins a range; gives its number."""
         if not isinstance(message, str) or not message:
             raise TypeError(f"For 'mstx', 'message' must be a str that is not empty, but got {message!r}.")
@@ -96,24 +103,26 @@ class mstx:
         return number
 
     @staticmethod
-    def range_end(range_id, domain="default"):  # noqa: ARG004
+    def range_end(range_id, domain="default"):
         """Ends a range."""
         if range_id not in mstx._ranges:
             return
         message, name, begun = mstx._ranges.pop(range_id)
         for recorder in _running:
-            recorder._events.append({"name": message, "cat": name, "ph": "X", "ts": begun * 1e6, "dur": (time.perf_counter() - begun) * 1e6, "pid": os.getpid(), "tid": 1})
+            recorder._events.append({"name": message, "cat": name, "ph": "X", "ts": begun * 1e6,
+                                     "dur": (time.perf_counter() - begun) * 1e6, "pid": os.getpid(), "tid": 1})
 
 
 _running = []  # the records that are being made
 
 
 class schedule:
-    """Which steps are recorded: after skip_first steps, in turns of `wait` and `warmup` steps without and `active` steps with a
-    record, `repeat` times (0: always)."""
+    """Which steps are recorded: after skip_first steps, in turns of `wait` and `warmup` steps without and `active`
+    steps with a record, `repeat` times (0: always)."""
 
     def __init__(self, *, wait, active, warmup=0, repeat=0, skip_first=0):
-        for name, value, least in (("wait", wait, 0), ("active", active, 1), ("warmup", warmup, 0), ("repeat", repeat, 0), ("skip_first", skip_first, 0)):
+        for name, value, least in (("wait", wait, 0), ("active", active, 1), ("warmup", warmup, 0),
+                                   ("repeat", repeat, 0), ("skip_first", skip_first, 0)):
             if isinstance(value, bool) or not isinstance(value, int):
                 raise TypeError(f"For 'schedule', '{name}' must be an int, but got {type(value).__name__}.")
             if value < least:
@@ -122,7 +131,8 @@ class schedule:
 
     def to_dict(self):
         """The numbers as a dict."""
-        return {"wait": self.wait, "active": self.active, "warmup": self.warmup, "repeat": self.repeat, "skip_first": self.skip_first}
+        return {"wait": self.wait, "active": self.active, "warmup": self.warmup, "repeat": self.repeat,
+                "skip_first": self.skip_first}
 
     def __repr__(self):
         return "Schedule(" + ", ".join(f"{k}={v}" for k, v in self.to_dict().items()) + ")"
@@ -137,7 +147,7 @@ class schedule:
         return at >= self.wait + self.warmup, at == turn - 1
 
 
-def tensorboard_trace_handler(dir_name=None, worker_name=None, analyse_flag=True, async_mode=False):  # noqa: ARG001
+def tensorboard_trace_handler(dir_name=None, worker_name=None, analyse_flag=True, async_mode=False):
     """For on_trace_ready: writes the record into a folder (./data by default)."""
     def handler(prof):
         prof._write(os.path.join(dir_name or "data", worker_name) if worker_name else dir_name or "data")
@@ -151,7 +161,8 @@ class _Recorder:
         if schedule_ is not None and not callable(schedule_):
             raise TypeError(f"For 'profile', 'schedule' must be a schedule, but got {type(schedule_).__name__}.")
         if on_trace_ready is not None and not callable(on_trace_ready):
-            raise TypeError(f"For 'profile', 'on_trace_ready' must be a function, but got {type(on_trace_ready).__name__}.")
+            raise TypeError(
+                f"For 'profile', 'on_trace_ready' must be a function, but got {type(on_trace_ready).__name__}.")
         self._output, self._schedule, self._ready = output, schedule_, on_trace_ready
         self._metadata, self._events, self._functions = {}, [], None
         self._step, self._running, self._begun = 0, False, 0.0
@@ -182,7 +193,8 @@ class _Recorder:
         now = time.perf_counter()
         recorded, last = self._schedule(self._step) if self._schedule is not None else (True, False)
         if recorded:
-            self._events.append({"name": f"ProfilerStep#{self._step}", "ph": "X", "ts": self._begun * 1e6, "dur": (now - self._begun) * 1e6,
+            self._events.append({"name": f"ProfilerStep#{self._step}", "ph": "X", "ts": self._begun * 1e6,
+                                 "dur": (now - self._begun) * 1e6,
                                  "pid": os.getpid(), "tid": 0})
         self._step += 1
         if last:
@@ -215,7 +227,9 @@ class _Recorder:
     def add_metadata(self, key, value):
         """Keeps a str under a key of the record."""
         if not isinstance(key, str) or not isinstance(value, str):
-            raise TypeError(f"For 'add_metadata', 'key' and 'value' must be strs, but got {type(key).__name__} and {type(value).__name__}.")
+            raise TypeError(
+                f"For 'add_metadata', 'key' and 'value' must be strs, but got {type(key).__name__} and "
+                f"{type(value).__name__}.")
         self._metadata[key] = value
 
     def add_metadata_json(self, key, value):
@@ -223,7 +237,8 @@ class _Recorder:
         try:
             self._metadata[key] = json.loads(value)
         except (TypeError, ValueError) as e:
-            raise ValueError(f"For 'add_metadata_json', 'value' must be a JSON text, but got {value!r} ({e}).") from None
+            raise ValueError(
+                f"For 'add_metadata_json', 'value' must be a JSON text, but got {value!r} ({e}).") from None
 
     def _write(self, folder):
         os.makedirs(folder, exist_ok=True)
@@ -246,13 +261,16 @@ class _Recorder:
 
 
 class profile(_Recorder):
-    """A record of a block of code: `with profile(on_trace_ready=tensorboard_trace_handler("out")) as prof: … prof.step()`.
+    """A record of a block of code: `with profile(on_trace_ready=tensorboard_trace_handler("out")) as prof: …
+    prof.step()`.
 
-    schedule: which steps. on_trace_ready: what gets the record. start_profile: whether `with` or start() begins it, or the
-    constructor already. Options of devices are accepted."""
+    schedule: which steps. on_trace_ready: what gets the record. start_profile: whether `with` or start() begins it, or
+        the constructor already. Options of devices are accepted."""
 
-    def __init__(self, activities=None, with_stack=False, profile_memory=False, data_process=False, parallel_strategy=False, start_profile=False,  # noqa: ARG002
-                 hbm_ddr=False, pcie=False, sync_enable=True, schedule=None, on_trace_ready=None, experimental_config=None):  # noqa: ARG002
+    def __init__(self, activities=None, with_stack=False, profile_memory=False, data_process=False,
+                 parallel_strategy=False, start_profile=False,
+                 hbm_ddr=False, pcie=False, sync_enable=True, schedule=None, on_trace_ready=None,
+                 experimental_config=None):
         for a in activities or ():
             if not isinstance(a, ProfilerActivity):
                 raise TypeError(f"For 'profile', 'activities' must hold ProfilerActivity, but got {type(a).__name__}.")
@@ -264,8 +282,8 @@ class profile(_Recorder):
 class Profiler(_Recorder):
     """A record of a program: made, and stopped and written by analyse().
 
-    output_path: the folder (./data by default). start_profile: whether it begins at once. schedule, on_trace_ready: as profile has
-    them. Options of devices are accepted."""
+    output_path: the folder (./data by default). start_profile: whether it begins at once. schedule, on_trace_ready: as
+        profile has them. Options of devices are accepted."""
 
     def __init__(self, **kwargs):
         output = kwargs.get("output_path", "./data")
@@ -275,14 +293,15 @@ class Profiler(_Recorder):
         if kwargs.get("start_profile", True):
             self.start()
 
-    def analyse(self, offline_path=None, pretty=False, step_list=None, mode="sync"):  # noqa: ARG002
+    def analyse(self, offline_path=None, pretty=False, step_list=None, mode="sync"):
         """Stops, if need be, and writes the record."""
         if self._running:
             self.stop()
         self._write(self._output)
 
 
-__all__ = ["tensorboard_trace_handler", "schedule", "Profiler", "ProfilerLevel", "ProfilerActivity", "AicoreMetrics", "ExportType", "HostSystem", "mstx",
+__all__ = ["tensorboard_trace_handler", "schedule", "Profiler", "ProfilerLevel", "ProfilerActivity", "AicoreMetrics",
+           "ExportType", "HostSystem", "mstx",
            "_ExperimentalConfig", "profile"]
 
 

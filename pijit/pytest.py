@@ -1,5 +1,5 @@
-"""`pytest -p pijit.pytest` runs a project's tests with capture on. `--pijit-include`, `--pijit-exclude` and `--pijit-report` are as the
-options of `python -m pijit`."""
+"""`pytest -p pijit.pytest` runs a project's tests with capture on. `--pijit-include`, `--pijit-exclude` and
+`--pijit-report` are as the options of `python -m pijit`."""
 
 from pijit import _launch, automatic
 
@@ -12,7 +12,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    automatic.enable(_launch.patterns(config.getoption("--pijit-include")), _launch.patterns(config.getoption("--pijit-exclude")))
+    automatic.enable(_launch.patterns(config.getoption("--pijit-include")),
+                     _launch.patterns(config.getoption("--pijit-exclude")))
 
 
 def pytest_terminal_summary(terminalreporter, config):

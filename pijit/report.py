@@ -9,7 +9,9 @@ from pijit._files import open_anew
 
 NOTHING = "no function or loop that works on tensors was called often enough to be captured"
 
-ARRAYS = "\n  NumPy's arrays are computed by CPython, and pijit captures what works on Tensors: pijit.numpy has NumPy's names for these"
+ARRAYS = (
+    "\n  NumPy's arrays are computed by CPython, and pijit captures what works on Tensors: pijit.numpy has NumPy's "
+    "names for these")
 
 
 @dataclasses.dataclass
@@ -24,10 +26,11 @@ class Break:
 
 @dataclasses.dataclass
 class Region:
-    """A function, or a loop of one or of a module. Times of single calls or iterations, in microseconds, medians (of loops: the least), 0
-    where none were measured; plain_runs: how many plain ones were. trying_ms: what trying took beyond usual captured runs, which may hold
-    sizes; None: compile_ms. places: lines that captures went through. compile_ms: captures, compiles and further sizes; a function and its
-    loops count them once. given_back: why CPython runs it again, empty where it does not."""
+    """A function, or a loop of one or of a module. Times of single calls or iterations, in microseconds, medians (of
+    loops: the least), 0 where none were measured; plain_runs: how many plain ones were. trying_ms: what trying took
+    beyond usual captured runs, which may hold sizes; None: compile_ms. places: lines that captures went through.
+    compile_ms: captures, compiles and further sizes; a function and its loops count them once. given_back: why CPython
+    runs it again, empty where it does not."""
 
     kind: str
     name: str
@@ -48,9 +51,11 @@ class Region:
 
     @property
     def saved_s(self):
-        """Seconds that capture saved, or lost where negative: what trying took is subtracted, also of what was given back."""
+        """Seconds that capture saved, or lost where negative: what trying took is subtracted, also of what was given
+        back."""
         known = self.plain_us and self.captured_us
-        return ((self.plain_us - self.captured_us) * self.captured / 1e6 if known else 0.0) - (self.compile_ms if self.trying_ms is None else self.trying_ms) / 1e3
+        return (((self.plain_us - self.captured_us) * self.captured / 1e6 if known else 0.0) -
+                (self.compile_ms if self.trying_ms is None else self.trying_ms) / 1e3)
 
     @property
     def ratio(self):
@@ -61,7 +66,8 @@ class Region:
 
 
 def region(data):
-    """A Region of what the extension tells. One of this package's, such as TrainOneStepCell, stands at the user's Cell that it runs."""
+    """A Region of what the extension tells. One of this package's, such as TrainOneStepCell, stands at the user's Cell
+    that it runs."""
     from pijit.explanation import _is_own
     r = Region(**{**data, "breaks": [Break(**b) for b in data["breaks"]]})
     if _is_own(r.file):
@@ -99,8 +105,8 @@ def _around(place):
 
 
 class Report:
-    """regions: those that were captured, by time saved, then those that were given back. took: seconds of the program so far, by the clock; None
-    where that is not known. plain: nothing was to be captured."""
+    """regions: those that were captured, by time saved, then those that were given back. took: seconds of the program
+    so far, by the clock; None where that is not known. plain: nothing was to be captured."""
 
     plain = False
 
@@ -118,7 +124,8 @@ class Report:
         from pijit.profiling.figures import change, told
         back = sum(bool(r.given_back) for r in self.regions)
         counts = f"{len(self.regions) - back} regions captured, {back} given back to CPython"
-        return f"{told('the program', self.took, self.saved_s)}; {counts}" if self.took else f"{counts}, {change(self.saved_s)}"
+        return (f"{told('the program', self.took, self.saved_s)}; {counts}" if self.took
+                else f"{counts}, {change(self.saved_s)}")
 
     def text(self):
         """The whole program, a table, breaks with hints, then what was given back."""
@@ -133,13 +140,16 @@ class Report:
         if kept:
             lines.append(f"  {'in all':>14} {'calls':>9} {'plain':>9} {'captured':>9} {'graphs':>6}  region")
         for r in kept:
-            lines.append(f"  {change(r.saved_s):>14} {r.captured:>9} {_time(r.plain_us):>9} {_time(r.captured_us):>9} {r.graphs:>6}  {r.name}, {r.kind} at "
+            lines.append(
+                f"  {change(r.saved_s):>14} {r.captured:>9} {_time(r.plain_us):>9} {_time(r.captured_us):>9} "
+                f"{r.graphs:>6}  {r.name}, {r.kind} at "
                          f"{r.file}:{r.line}")
             for b in _breaks(r):
                 lines.append(f"{'':53}break at {b.place}: {b.why}{f', {b.count} times' if b.count > 1 else ''}")
                 if b.hint:
                     lines.append(f"{'':55}hint: {b.hint}")
-        lines += [f"  given back, {change(r.saved_s)}: {r.name}, {r.kind} at {r.file}:{r.line}: {r.given_back}" for r in self.regions if r.given_back]
+        lines += [f"  given back, {change(r.saved_s)}: {r.name}, {r.kind} at {r.file}:{r.line}: {r.given_back}"
+                  for r in self.regions if r.given_back]
         return "\n".join(lines)
 
     __str__ = text
@@ -147,7 +157,9 @@ class Report:
     def to_dict(self):
         """All figures: took_s by the clock, plain_s by estimate, saved_s, regions."""
         whole = {"took_s": self.took, "plain_s": max(self.took + self.saved_s, 0.0)} if self.took else {}
-        return {**whole, "saved_s": self.saved_s, "regions": [{**{k: v for k, v in dataclasses.asdict(r).items() if k != "places"}, "saved_s": r.saved_s} for r in self.regions]}
+        return {**whole, "saved_s": self.saved_s,
+                "regions": [{**{k: v for k, v in dataclasses.asdict(r).items() if k != "places"}, "saved_s": r.saved_s}
+                            for r in self.regions]}
 
     def to_json(self):
         return json.dumps(self.to_dict(), indent=1)
@@ -161,19 +173,25 @@ class Report:
         out = [f"<h1>pijit</h1><p>{escape(self.headline() if self.regions else self.text())}</p>"]
         if self.took and self.regions:
             plain = max(self.took + self.saved_s, 0.0)
-            out.append(bars([("plain, by estimate", plain, seconds(plain), REST), ("captured, measured", self.took, seconds(self.took), "#2a78d6")]))
-        heads = [("region", ""), ("in all", "pj-num"), ("calls", "pj-num"), ("captured ones", "pj-num"), ("plain, each", "pj-num"), ("captured, each", "pj-num"),
+            out.append(bars([("plain, by estimate", plain, seconds(plain), REST),
+                             ("captured, measured", self.took, seconds(self.took), "#2a78d6")]))
+        heads = [("region", ""), ("in all", "pj-num"), ("calls", "pj-num"), ("captured ones", "pj-num"),
+                 ("plain, each", "pj-num"), ("captured, each", "pj-num"),
                  ("graphs", "pj-num pj-hide"), ("", "")]
         if self.regions:
             out.append(table(heads, [
-                (f"<b>{escape(r.name)}</b><br><span class='pj-soft'>{r.kind} at {place(f'{r.file}:{r.line}')}</span>", change(r.saved_s), f"{r.calls:,}",
+                (f"<b>{escape(r.name)}</b><br><span class='pj-soft'>{r.kind} at {place(f'{r.file}:{r.line}')}</span>",
+                 change(r.saved_s), f"{r.calls:,}",
                  f"{r.captured:,}", _time(r.plain_us), _time(r.captured_us), r.graphs,
-                 f'<span class="pj-bad">given back</span> {escape(r.given_back)}' if r.given_back else "") for r in self.regions]))
+                 f'<span class="pj-bad">given back</span> {escape(r.given_back)}' if r.given_back else "")
+                 for r in self.regions]))
         breaks = [(r, b) for r in self.regions if not r.given_back for b in _breaks(r)]
         if breaks:
             out.append("<h2>Breaks</h2>" + table(
-                [("region", ""), ("line", ""), ("times", "pj-num"), ("source", "pj-mono pj-hide"), ("why, and what helps", "")],
-                [(escape(r.name), place(b.place), b.count, escape(b.source), escape(b.why) + (f'<br><span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""))
+                [("region", ""), ("line", ""), ("times", "pj-num"), ("source", "pj-mono pj-hide"),
+                 ("why, and what helps", "")],
+                [(escape(r.name), place(b.place), b.count, escape(b.source),
+                  escape(b.why) + (f'<br><span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""))
                  for r, b in breaks]))
         return page("pijit report", "".join(out))
 
@@ -194,11 +212,13 @@ def _breaks(r):
 
 
 def write(report, where, plain=False):
-    """To stderr where it is "-", else to a file of the kind that its name says: .html, .json, or text. plain: nothing was to be captured."""
+    """To stderr where it is "-", else to a file of the kind that its name says: .html, .json, or text. plain: nothing
+    was to be captured."""
     report.plain = plain
     if where == "-":
         print(report.text(), file=sys.stderr)
         return
-    text = report.to_html() if where.endswith(".html") else report.to_json() if where.endswith(".json") else report.text()
+    text = (report.to_html() if where.endswith(".html") else report.to_json() if where.endswith(".json")
+            else report.text())
     with open_anew(where) as f:
         f.write(text + "\n")

@@ -1,4 +1,5 @@
-"""Streams, events and memory. The CPU computes in the order of the program, so that there is one stream, which is always done."""
+"""Streams, events and memory. The CPU computes in the order of the program, so that there is one stream, which is
+always done."""
 
 import os
 import time
@@ -32,15 +33,20 @@ class Event:
         return True
 
     def elapsed_time(self, end_event):
-        """Milliseconds from this event to another. RuntimeError unless both were made with enable_timing and recorded."""
+        """Milliseconds from this event to another. RuntimeError unless both were made with enable_timing and
+        recorded."""
         if not isinstance(end_event, Event):
-            raise TypeError(f"For 'Event.elapsed_time', 'end_event' must be an Event, but got {type(end_event).__name__}.")
+            raise TypeError(
+                f"For 'Event.elapsed_time', 'end_event' must be an Event, but got {type(end_event).__name__}.")
         if not self._timing or not end_event._timing or self._at is None or end_event._at is None:
-            raise RuntimeError("For 'Event.elapsed_time', both events must be made with enable_timing=True and be recorded.")
+            raise RuntimeError(
+                "For 'Event.elapsed_time', both events must be made with enable_timing=True and be recorded.")
         return (end_event._at - self._at) * 1000.0
 
     def __repr__(self):
-        return f"Event(enable_timing={int(self._timing)}, blocking:{int(self._blocking)}, is_created:{int(self._at is not None)})"
+        return (
+            f"Event(enable_timing={int(self._timing)}, blocking:{int(self._blocking)}, "
+            f"is_created:{int(self._at is not None)})")
 
 
 class Stream:
@@ -136,7 +142,8 @@ def launch_blocking():
 def dispatch_threads_num(threads_num):
     """How many threads hand out operators: accepted, they are computed at once."""
     if isinstance(threads_num, bool) or not isinstance(threads_num, int):
-        raise TypeError(f"For 'dispatch_threads_num', 'threads_num' must be an int, but got {type(threads_num).__name__}.")
+        raise TypeError(
+            f"For 'dispatch_threads_num', 'threads_num' must be an int, but got {type(threads_num).__name__}.")
     if threads_num < 1:
         raise ValueError(f"For 'dispatch_threads_num', 'threads_num' must be at least 1, but got {threads_num}.")
 
@@ -153,7 +160,9 @@ def set_kernel_launch_group(thread_num=2, kernel_group_num=8):
 def set_kernel_launch_capture(enable_capture_graph, op_capture_skip=None):  # noqa: ARG001
     """Whether devices repeat launches that they have recorded: accepted, the CPU has none."""
     if not isinstance(enable_capture_graph, bool):
-        raise TypeError(f"For 'set_kernel_launch_capture', 'enable_capture_graph' must be a bool, but got {type(enable_capture_graph).__name__}.")
+        raise TypeError(
+            f"For 'set_kernel_launch_capture', 'enable_capture_graph' must be a bool, but got "
+            f"{type(enable_capture_graph).__name__}.")
 
 
 def set_cpu_affinity(enable_affinity, affinity_cpu_list=None, module_to_cpu_dict=None):  # noqa: ARG001
@@ -161,8 +170,10 @@ def set_cpu_affinity(enable_affinity, affinity_cpu_list=None, module_to_cpu_dict
 
     enable_affinity: a bool. TypeError and ValueError for what is no list of ranges."""
     if not isinstance(enable_affinity, bool):
-        raise TypeError(f"For 'set_cpu_affinity', 'enable_affinity' must be a bool, but got {type(enable_affinity).__name__}.")
-    if affinity_cpu_list is not None and (not isinstance(affinity_cpu_list, list) or not all(isinstance(r, str) for r in affinity_cpu_list)):
+        raise TypeError(
+            f"For 'set_cpu_affinity', 'enable_affinity' must be a bool, but got {type(enable_affinity).__name__}.")
+    if (affinity_cpu_list is not None
+        and (not isinstance(affinity_cpu_list, list) or not all(isinstance(r, str) for r in affinity_cpu_list))):
         raise TypeError("For 'set_cpu_affinity', 'affinity_cpu_list' must be a list of ranges such as '0-3'.")
     if not hasattr(os, "sched_setaffinity"):
         return
@@ -171,7 +182,9 @@ def set_cpu_affinity(enable_affinity, affinity_cpu_list=None, module_to_cpu_dict
     for text in affinity_cpu_list or ():
         first, _, last = text.partition("-")
         if not first.isdigit() or not last.isdigit() or int(last) < int(first) or int(last) not in everything:
-            raise ValueError(f"For 'set_cpu_affinity', 'affinity_cpu_list' must hold ranges of the cores 0-{max(everything)}, but got {text!r}.")
+            raise ValueError(
+                f"For 'set_cpu_affinity', 'affinity_cpu_list' must hold ranges of the cores 0-{max(everything)}, but "
+                f"got {text!r}.")
         cores |= set(range(int(first), int(last) + 1))
     if enable_affinity and cores:
         os.sched_setaffinity(0, cores)
@@ -182,10 +195,13 @@ def set_cpu_affinity(enable_affinity, affinity_cpu_list=None, module_to_cpu_dict
 _memory_set = False
 
 
-def set_memory(init_size="2GB", increase_size="2GB", max_size="1024GB", optimize_level="O0", huge_page_reserve_size="0GB"):
-    """Sizes of a device's memory pool, which the CPU doesn't have: accepted once. RuntimeError for a second call; ValueError for a size that is no "2GB"."""
+def set_memory(init_size="2GB", increase_size="2GB", max_size="1024GB", optimize_level="O0",
+               huge_page_reserve_size="0GB"):
+    """Sizes of a device's memory pool, which the CPU doesn't have: accepted once. RuntimeError for a second call;
+    ValueError for a size that is no "2GB"."""
     global _memory_set
-    for name, value in (("init_size", init_size), ("increase_size", increase_size), ("max_size", max_size), ("huge_page_reserve_size", huge_page_reserve_size)):
+    for name, value in (("init_size", init_size), ("increase_size", increase_size), ("max_size", max_size),
+                        ("huge_page_reserve_size", huge_page_reserve_size)):
         if not isinstance(value, str):
             raise TypeError(f"For 'set_memory', '{name}' must be a str, but got {type(value).__name__}.")
         number = value[:-2].strip()
@@ -250,17 +266,22 @@ def memory_stats():
     """The figures as a dict."""
     now = memory_allocated()
     pool = {"block_unit_size": 0, "block_counts": 0, "blocks_info": {}}
-    return {"total_reserved_memory": now, "total_allocated_memory": now, "total_idle_memory": 0, "total_eager_free_memory": 0,
-            "max_reserved_memory": _greatest, "max_allocated_memory": _greatest, "commom_mem_pool_stats": dict(pool), "persistent_mem_pool_stats": dict(pool)}
+    return {"total_reserved_memory": now, "total_allocated_memory": now, "total_idle_memory": 0,
+            "total_eager_free_memory": 0,
+            "max_reserved_memory": _greatest, "max_allocated_memory": _greatest, "commom_mem_pool_stats": dict(pool),
+            "persistent_mem_pool_stats": dict(pool)}
 
 
 def memory_summary():
     """The figures as a table."""
     stats = memory_stats()
     rows = [("Metric", "Data"), *[(name, _size(stats[key])) for name, key in (
-        ("Reserved memory", "total_reserved_memory"), ("Allocated memory", "total_allocated_memory"), ("Idle memory", "total_idle_memory"),
-        ("Eager free memory", "total_eager_free_memory"), ("Max reserved memory", "max_reserved_memory"), ("Max allocated memory", "max_allocated_memory"))]]
-    lines = ["|=============================================|", "|               Memory summary                |", "|=============================================|"]
+        ("Reserved memory", "total_reserved_memory"), ("Allocated memory", "total_allocated_memory"),
+        ("Idle memory", "total_idle_memory"),
+        ("Eager free memory", "total_eager_free_memory"), ("Max reserved memory", "max_reserved_memory"),
+        ("Max allocated memory", "max_allocated_memory"))]]
+    lines = ["|=============================================|", "|               Memory summary                |",
+             "|=============================================|"]
     for i, (name, value) in enumerate(rows):
         lines.append(f"| {name:<20} | {value if i == 0 else value.rjust(10):<20} |")
         lines.append("|---------------------------------------------|")

@@ -50,7 +50,9 @@ def _warn_of_what_is_left_out(net):
     for path, cell in net.cells_and_names():
         for name, value in list(vars(cell).items()):
             if isinstance(value, (list, tuple, dict)) and _left_out(value, kept):
-                warnings.warn(f"'save_checkpoint' leaves out the parameters in {path + '.' if path else ''}{name}: a {type(value).__name__} is no part of a "
+                warnings.warn(
+                    f"'save_checkpoint' leaves out the parameters in {path + '.' if path else ''}{name}: a "
+                    f"{type(value).__name__} is no part of a "
                               "network; use nn.CellList, nn.CellDict or ParameterTuple.", RuntimeWarning, stacklevel=4)
 
 
@@ -83,7 +85,7 @@ def _items(save_obj):
 
 
 def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=False, append_dict=None,  # noqa: ARG001
-                    enc_key=None,  # noqa: ARG001
+                    enc_key=None,
                     enc_mode="AES-GCM", choice_func=None,  # noqa: ARG001
                     crc_check=False, format="ckpt", **kwargs):  # noqa: ARG001
     """Writes parameters to a file. It is complete or absent: it is written beside its place and renamed.
@@ -288,7 +290,7 @@ def _prefixes(name, value):
 
 def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None,
                     dec_mode="AES-GCM",  # noqa: ARG001
-                    specify_prefix=None, choice_func=None,  # noqa: ARG001
+                    specify_prefix=None, choice_func=None,
                     crc_check=False, remove_redundancy=False, format="ckpt"):  # noqa: ARG001
     """A dict of name → Parameter (and of strings that were appended) from a file; loaded into `net` when one is given.
 

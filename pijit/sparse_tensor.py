@@ -297,4 +297,5 @@ class SparseTensor(COOTensor):
         COOTensor.__init__(self, indices, values, shape)
 
 
-composite._KINDS.update(RowTensor=RowTensor, COOTensor=COOTensor, CSRTensor=CSRTensor)  # for functions chosen by the types of arguments
+# for functions chosen by the types of arguments
+composite._KINDS.update(RowTensor=RowTensor, COOTensor=COOTensor, CSRTensor=CSRTensor)

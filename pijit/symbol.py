@@ -2,10 +2,11 @@
 
 
 class Symbol:
-    """What is known of a size: at most max, at least min, a multiple of divisor plus remainder; unique: the same wherever the symbol stands.
+    """What is known of a size: at most max, at least min, a multiple of divisor plus remainder; unique: the same
+    wherever the symbol stands.
 
-    Raises TypeError for arguments that aren't ints (unique: a bool), ValueError for max below min, numbers below 1, or a remainder that
-    isn't below divisor."""
+    Raises TypeError for arguments that aren't ints (unique: a bool), ValueError for max below min, numbers below 1, or
+    a remainder that isn't below divisor."""
 
     def __init__(self, max=0, min=1, divisor=1, remainder=0, unique=False, **kwargs):  # noqa: ARG002
         for name, value in (("max", max), ("min", min), ("divisor", divisor), ("remainder", remainder)):
@@ -17,7 +18,8 @@ class Symbol:
             if value <= 0:
                 raise ValueError(f"For 'Symbol', the '{name}' value should be positive, but got {value}")
         if not 0 <= remainder < divisor:
-            raise ValueError(f"For 'Symbol', the 'remainder' value should be in the range '[0, {divisor})', but got {remainder}")
+            raise ValueError(
+                f"For 'Symbol', the 'remainder' value should be in the range '[0, {divisor})', but got {remainder}")
         self.max, self.min, self.divisor, self.remainder, self.unique = max, min, divisor, remainder, unique
         self.id = id(self)
 

@@ -255,7 +255,8 @@ class _Methods:
     def repeat(self, *repeats, **numpys):
         """The tensor side by side with itself, as often as said per dimension.
 
-        With `axis=` as NumPy's, and as MindSpore before 2.5: elements repeated along the axis, None for those of a flat array."""
+        With `axis=` as NumPy's, and as MindSpore before 2.5: elements repeated along the axis, None for those of a flat
+        array."""
         if numpys:
             return _repeat_elements(self, *repeats, **numpys)
         return F.tile(self, repeats[0] if len(repeats) == 1 and not isinstance(repeats[0], int) else repeats)

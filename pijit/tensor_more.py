@@ -216,7 +216,7 @@ for _name, _default, _doc in (("comm_fusion", 1,
     _plain(_name, _default, _doc)
 
 
-def _add_pipeline_stage(self, stage):  # noqa: ARG001
+def _add_pipeline_stage(self, stage):
     """Says which stage of a pipeline uses the parameter: there is one. TypeError unless it is an int >= 0."""
     if isinstance(stage, bool) or not isinstance(stage, int) or stage < 0:
         raise TypeError(f"For 'add_pipeline_stage', 'stage' must be an int of at least 0, but got {stage!r}.")
@@ -225,28 +225,34 @@ def _add_pipeline_stage(self, stage):  # noqa: ARG001
 _Parameter.add_pipeline_stage = _add_pipeline_stage
 
 
-def _is_shared(self):  # noqa: ARG001
+def _is_shared(self):
     """False: no other process sees the memory."""
     return False
 
 
-def _storage_offset(self):  # noqa: ARG001
+def _storage_offset(self):
     """How many elements of the memory lie before the first one: 0."""
     return 0
 
 
-def _kept(self, *args, **kwargs):  # noqa: ARG001
+def _kept(self, *args, **kwargs):
     """Kept for its name."""
 
 
-Tensor.is_shared, Tensor.storage_offset, Tensor.set_cast_dtype, Tensor.set_init_flag = _is_shared, _storage_offset, _kept, _kept
+Tensor.is_shared, Tensor.storage_offset, Tensor.set_cast_dtype, Tensor.set_init_flag = (_is_shared, _storage_offset,
+    _kept, _kept)
 Tensor.wait_pipeline = Tensor.flush_from_cache = _kept
 # what MindSpore's tensors hold besides
-for _name, _value in (("is_meta", False), ("init_flag", False), ("virtual_flag", False), ("const_arg", False), ("adapter_flag", False),
+for _name, _value in (("is_meta", False), ("init_flag", False), ("virtual_flag", False), ("const_arg", False),
+                      ("adapter_flag", False),
                       ("symbolic_shape", None), ("delta_seed", 0), ("param_info", None)):
-    setattr(Tensor, _name, property(lambda self, value=_value: value, doc=f"{_value}: kept for its name."))  # noqa: ARG005
-for _name in ("assign_value_cpp delete_ getitem_index_info index_of_parent_ offload offload_file_path parent_tensor_ pin_memory remove_hook set_ "
-              "set_device_address set_param_info setitem_index_info storage to_ triangular_solve untyped_storage").split():
+    setattr(Tensor, _name, property(lambda self, value=_value: value, doc=f"{_value}: kept for its "
+                                                                          f"name."))
+for _name in (
+    "assign_value_cpp delete_ getitem_index_info index_of_parent_ offload offload_file_path parent_tensor_ pin_memory "
+    "remove_hook set_ "
+              "set_device_address set_param_info setitem_index_info storage to_ triangular_solve "
+              "untyped_storage").split():
     setattr(Tensor, _name, compat.raising_method(f"Tensor.{_name}"))
 
 

@@ -1,7 +1,7 @@
 """Traces of what runs when: captures, compiles, graphs, kernels, and the pieces that CPython runs, per thread.
 
-`start()`, the code to watch, then `stop()`: a list of events in the format of Chrome traces, which `write` puts into a file for
-https://ui.perfetto.dev and chrome://tracing."""
+`start()`, the code to watch, then `stop()`: a list of events in the format of Chrome traces, which `write` puts into a
+file for https://ui.perfetto.dev and chrome://tracing."""
 
 import json
 import os
@@ -14,7 +14,8 @@ from pijit._files import open_anew
 _open = []  # recordings that were started here, the innermost last
 
 # How a kind of event is named where its subject does not say it.
-_NAMES = {"guards": "guards", "graph": "graph", "outcome": "results and effects", "optimise": "optimise", "generate": "generate kernels"}
+_NAMES = {"guards": "guards", "graph": "graph", "outcome": "results and effects", "optimise": "optimise",
+          "generate": "generate kernels"}
 
 
 def start():
@@ -23,7 +24,8 @@ def start():
 
 
 def stop():
-    """Ends the trace that was started last. A list of Chrome trace events (dicts). RuntimeError where none was started."""
+    """Ends the trace that was started last. A list of Chrome trace events (dicts). RuntimeError where none was
+    started."""
     if not _open:
         raise RuntimeError("For 'trace.stop', call start() first.")
     return chrome_events(_C.record_stop(_open.pop()))
@@ -36,23 +38,27 @@ def write(path, events):
 
 
 def chrome_events(recorded):
-    """Chrome trace events of what `_C.record_stop` gave: one per event, times in µs, with operands, places, bytes and rates as arguments;
-    a counter of the memory that arrays take; names of threads."""
+    """Chrome trace events of what `_C.record_stop` gave: one per event, times in µs, with operands, places, bytes and
+    rates as arguments; a counter of the memory that arrays take; names of threads."""
     pid = os.getpid()
     names = {t.native_id: t.name for t in threading.enumerate()}
     out = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": "pijit"}}]
     for tid in dict.fromkeys(e[1] for e in recorded["events"]):
-        out.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": names.get(tid, f"thread {tid}")}})
+        out.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid,
+                    "args": {"name": names.get(tid, f"thread {tid}")}})
     memory = None
     for kind, tid, begin, end, number, used in recorded["events"]:
         s = recorded["subjects"][number] if number is not None else None
-        out.append({"ph": "X", "name": _name(kind, s), "cat": kind, "pid": pid, "tid": tid, "ts": begin / 1e3, "dur": (end - begin) / 1e3,
+        out.append({"ph": "X", "name": _name(kind, s), "cat": kind, "pid": pid, "tid": tid, "ts": begin / 1e3,
+                    "dur": (end - begin) / 1e3,
                     "args": _arguments(kind, s, end - begin)})
         if used != memory:
-            out.append({"ph": "C", "name": "memory of arrays", "pid": pid, "tid": 0, "ts": end / 1e3, "args": {"bytes": used}})
+            out.append({"ph": "C", "name": "memory of arrays", "pid": pid, "tid": 0, "ts": end / 1e3,
+                        "args": {"bytes": used}})
             memory = used
     if recorded["dropped"]:
-        out.append({"ph": "I", "name": f"{recorded['dropped']} more events were not kept", "pid": pid, "tid": 0, "ts": recorded["end"] / 1e3, "s": "p"})
+        out.append({"ph": "I", "name": f"{recorded['dropped']} more events were not kept", "pid": pid, "tid": 0,
+                    "ts": recorded["end"] / 1e3, "s": "p"})
     return out
 
 
@@ -73,14 +79,16 @@ def _arguments(kind, s, ns):
     if kind in ("python", "op"):
         args |= {"function": s["name"], "why": s["detail"]}
     elif kind == "kernel":
-        args |= {"operands": s["detail"], "kernel": s["kernel"], "ops": ", ".join(s["ops"]), "bytes": s["bytes"], "flops": s["flops"]}
+        args |= {"operands": s["detail"], "kernel": s["kernel"], "ops": ", ".join(s["ops"]), "bytes": s["bytes"],
+                 "flops": s["flops"]}
         if ns:
             args |= {"GB/s": round(s["bytes"] / ns, 3), "GFLOP/s": round(s["flops"] / ns, 3)}
     return args
 
 
 def short(place):
-    """`file:line` as people know it: `In [3]:5` for a line of a notebook's cell, else the path from the current folder, or the name alone."""
+    """`file:line` as people know it: `In [3]:5` for a line of a notebook's cell, else the path from the current folder,
+    or the name alone."""
     path, _, line = place.rpartition(":")
     return f"{short_path(path)}:{line}" if path else place
 

@@ -32,7 +32,9 @@ class _Ensemble(VmapFunction):
         for i in range(len(cells)):
             inner = _take(tuple(args), self.in_axes, [], batches, i)
             if batches and _batch_size(batches) != len(cells):
-                raise RuntimeError(f"For 'vmap', {len(cells)} cells need mapped arguments of size {len(cells)}, but got {_batch_size(batches)}.")
+                raise RuntimeError(
+                    f"For 'vmap', {len(cells)} cells need mapped arguments of size {len(cells)}, but got "
+                    f"{_batch_size(batches)}.")
             rows.append(cells[i](*inner, **kwargs))
         leaves = [_flatten(r, []) for r in rows]
         stacked = [F.stack(column) for column in zip(*leaves)]
@@ -45,7 +47,9 @@ def _batch_size(batches):
     size = batches[0].shape[0]
     for b in batches:
         if b.shape[0] != size:
-            raise RuntimeError(f"For 'vmap', all mapped arguments must have one size along their axes, but got {size} and {b.shape[0]}.")
+            raise RuntimeError(
+                f"For 'vmap', all mapped arguments must have one size along their axes, but got {size} and "
+                f"{b.shape[0]}.")
     return size
 
 
@@ -86,7 +90,9 @@ def _take(x, axes, examples, batches, element=0):
         parts = _spread(axes, len(x), "in_axes")
         return {k: _take(x[k], a, examples, batches, element) for k, a in zip(x, parts)}
     if axes is not None and not isinstance(axes, (tuple, list)):
-        raise RuntimeError(f"For 'vmap', the axis of a {type(x).__name__} in 'in_axes' must be None, but got {axes!r}; only Tensors are mapped.")
+        raise RuntimeError(
+            f"For 'vmap', the axis of a {type(x).__name__} in 'in_axes' must be None, but got {axes!r}; only Tensors "
+            f"are mapped.")
     return x
 
 
@@ -105,7 +111,8 @@ def _place(x, axes, results, size):
         return x
     if axes is None:
         if y is not None:
-            raise RuntimeError("For 'vmap', a result that differs from element to element can't have None in 'out_axes'.")
+            raise RuntimeError(
+                "For 'vmap', a result that differs from element to element can't have None in 'out_axes'.")
         return x
     if y is None:  # the same for all elements
         y = F.broadcast_to(x, (size, *x.shape))

@@ -1,12 +1,16 @@
 """Compares pijit's public names with MindSpore's, and writes what is known of MindSpore's.
 
-    python tools/api_coverage.py dump PYTHON PYTHON     from environments with MindSpore 2.7.1 and 2.10.0 writes pijit/compat/reference.json (module
-                                                        paths, names, where each is defined) and tools/api_names.json (members, parameters)
-    python tools/api_coverage.py                        writes docs/api-coverage.md and pijit/compat/homes.py (what MindSpore calls our classes)
+    python tools/api_coverage.py dump PYTHON PYTHON     from environments with MindSpore 2.7.1 and 2.10.0 writes
+                                                        pijit/compat/reference.json (module
+                                                        paths, names, where each is defined) and tools/api_names.json
+                                                        (members, parameters)
+    python tools/api_coverage.py                        writes docs/api-coverage.md and pijit/compat/homes.py (what
+                                                        MindSpore calls our classes)
     python tools/api_coverage.py missing ops            prints what a module lacks
 
-A name works, or it works differently (its parameters have other names, or a note says how), or it raises NotImplementedError when it is used;
-what differs stands in tools/api_notes.txt, why others raise in pijit/compat/left_out.py."""
+A name works, or it works differently (its parameters have other names, or a note says how), or it raises
+NotImplementedError when it is used; what differs stands in tools/api_notes.txt, why others raise in
+pijit/compat/left_out.py."""
 
 import argparse
 import ast
@@ -28,20 +32,28 @@ NAMES, NOTES, PAGE = HERE / "api_names.json", HERE / "api_notes.txt", HERE.paren
 REFERENCE = HERE.parent / "pijit" / "compat" / "reference.json"
 HOMES = REFERENCE.with_name("homes.py")
 
-MODULES = """mindspore mindspore.ops mindspore.nn mindspore.mint mindspore.mint.nn mindspore.mint.nn.functional mindspore.mint.linalg
-mindspore.mint.special mindspore.mint.optim mindspore.numpy mindspore.numpy.fft mindspore.common mindspore.common.dtype mindspore.common.initializer
-mindspore.common.api mindspore.common.parameter mindspore.common.generator mindspore.context mindspore.amp mindspore.train mindspore.train.callback
-mindspore.train.metrics mindspore.train.summary mindspore.nn.metrics mindspore.nn.dynamic_lr mindspore.nn.learning_rate_schedule mindspore.nn.optim mindspore.nn.wrap
-mindspore.nn.loss mindspore.nn.layer mindspore.nn.utils mindspore.nn.probability.distribution mindspore.nn.probability.bijector
-mindspore.ops.functional mindspore.ops.operations mindspore.ops.composite mindspore.ops.function mindspore.ops.primitive
-mindspore.experimental.optim mindspore.experimental.optim.lr_scheduler mindspore.scipy.linalg mindspore.scipy.fft mindspore.scipy.optimize
-mindspore.communication mindspore.communication.comm_func mindspore.communication.management mindspore.parallel mindspore.parallel.nn
-mindspore.dataset mindspore.dataset.transforms mindspore.dataset.vision mindspore.dataset.text mindspore.dataset.audio mindspore.mindrecord
-mindspore.hal mindspore.runtime mindspore.profiler mindspore.device_context.cpu mindspore.log mindspore.boost mindspore.rewrite
-mindspore.utils mindspore.multiprocessing mindspore.graph mindspore.tools mindspore.safeguard mindspore.onnx mindspore.mint.distributed
-mindspore.experimental mindspore.parallel.auto_parallel mindspore.device_context mindspore.nn.probability mindspore.dataset.dataloader""".split()
-CLASSES = {"mindspore.Tensor": ("mindspore", "Tensor"), "mindspore.Parameter": ("mindspore", "Parameter"), "mindspore.nn.Cell": ("mindspore.nn", "Cell"),
-           "mindspore.nn.Optimizer": ("mindspore.nn", "Optimizer"), "mindspore.ops.Primitive": ("mindspore.ops", "Primitive")}
+MODULES = """mindspore mindspore.ops mindspore.nn mindspore.mint mindspore.mint.nn mindspore.mint.nn.functional
+mindspore.mint.linalg mindspore.mint.special mindspore.mint.optim mindspore.numpy mindspore.numpy.fft
+mindspore.common mindspore.common.dtype mindspore.common.initializer mindspore.common.api
+mindspore.common.parameter mindspore.common.generator mindspore.context mindspore.amp mindspore.train
+mindspore.train.callback mindspore.train.metrics mindspore.train.summary mindspore.nn.metrics
+mindspore.nn.dynamic_lr mindspore.nn.learning_rate_schedule mindspore.nn.optim mindspore.nn.wrap
+mindspore.nn.loss mindspore.nn.layer mindspore.nn.utils mindspore.nn.probability.distribution
+mindspore.nn.probability.bijector mindspore.ops.functional mindspore.ops.operations mindspore.ops.composite
+mindspore.ops.function mindspore.ops.primitive mindspore.experimental.optim
+mindspore.experimental.optim.lr_scheduler mindspore.scipy.linalg mindspore.scipy.fft mindspore.scipy.optimize
+mindspore.communication mindspore.communication.comm_func mindspore.communication.management
+mindspore.parallel mindspore.parallel.nn mindspore.dataset mindspore.dataset.transforms
+mindspore.dataset.vision mindspore.dataset.text mindspore.dataset.audio mindspore.mindrecord mindspore.hal
+mindspore.runtime mindspore.profiler mindspore.device_context.cpu mindspore.log mindspore.boost
+mindspore.rewrite mindspore.utils mindspore.multiprocessing mindspore.graph mindspore.tools
+mindspore.safeguard mindspore.onnx mindspore.mint.distributed mindspore.experimental
+mindspore.parallel.auto_parallel mindspore.device_context mindspore.nn.probability
+mindspore.dataset.dataloader""".split()
+CLASSES = {"mindspore.Tensor": ("mindspore", "Tensor"), "mindspore.Parameter": ("mindspore", "Parameter"),
+           "mindspore.nn.Cell": ("mindspore.nn", "Cell"),
+           "mindspore.nn.Optimizer": ("mindspore.nn", "Optimizer"),
+           "mindspore.ops.Primitive": ("mindspore.ops", "Primitive")}
 
 
 def parameters(obj):
@@ -61,13 +73,15 @@ def kind(obj):
 
 def public(module):
     names = getattr(module, "__all__", None) or vars(module)
-    return sorted({n for n in names if n[0] != "_" and n.isidentifier() and not isinstance(getattr(module, n, None), types.ModuleType) and hasattr(module, n)
+    return sorted({n for n in names if n[0] != "_" and n.isidentifier()
+                   and not isinstance(getattr(module, n, None), types.ModuleType) and hasattr(module, n)
                    and (hasattr(module, "__all__") or getattr(getattr(module, n), "__module__", None) is None
                         or str(getattr(module, n).__module__).startswith(("mindspore", "abc")))})
 
 
 def inner(path):
-    """Whether a module is none that programs import: builders of the package itself, generated kernels' registrations, the profiler's parts."""
+    """Whether a module is none that programs import: builders of the package itself, generated kernels' registrations,
+    the profiler's parts."""
     parts = path.split(".")
     return parts[0] in ("_akg", "lib", "include") or bool({"ops_generate", "_op_impl", "__main__"} & set(parts)) \
         or path.startswith(("profiler.", "_extends.parallel_compile"))
@@ -90,14 +104,16 @@ def sort_of(obj):
             return "error"
         if issubclass(obj, enum.Enum):
             return "enum"
-        return next((sort for base, sort in (("Optimizer", "optimizer"), ("Cell", "cell"), ("Primitive", "primitive"), ("Callback", "callback"))
+        return next((sort for base, sort in (("Optimizer", "optimizer"), ("Cell", "cell"), ("Primitive", "primitive"),
+                                             ("Callback", "callback"))
                      if base in above), "class")
     return "function" if callable(obj) else "value"
 
 
 def written_in(obj):
     """The module of a class or function, else None."""
-    return getattr(obj, "__module__", None) if isinstance(obj, (type, types.FunctionType, types.BuiltinFunctionType)) else None
+    return (getattr(obj, "__module__", None) if isinstance(obj, (type, types.FunctionType, types.BuiltinFunctionType))
+            else None)
 
 
 def is_mindspores(obj):
@@ -105,7 +121,8 @@ def is_mindspores(obj):
     if isinstance(obj, types.ModuleType):
         return obj.__name__.startswith("mindspore.") and not inner(obj.__name__[10:]) and hasattr(obj, "__file__")
     where = written_in(obj) or type(obj).__module__
-    return isinstance(where, str) and where.partition(".")[0] == "mindspore" or type(obj) in (int, float, str, bool, tuple, list, dict) and literal(obj) is not None
+    return (isinstance(where, str) and where.partition(".")[0] == "mindspore"
+            or type(obj) in (int, float, str, bool, tuple, list, dict) and literal(obj) is not None)
 
 
 def literal(value):
@@ -120,8 +137,8 @@ def literal(value):
 
 
 def survey():
-    """What one MindSpore has: {"paths": {path: {name: home}}, "objects": {home: sort}, "enums": {home: [base, members]}},
-    where a home is "path:name", or "=literal"."""
+    """What one MindSpore has: {"paths": {path: {name: home}}, "objects": {home: sort}, "enums": {home: [base,
+    members]}}, where a home is "path:name", or "=literal"."""
     import mindspore
     warnings.simplefilter("ignore")
     first, objects, enums, paths, keep = {}, {}, {}, {}, []
@@ -143,7 +160,8 @@ def survey():
                 continue
             owner = written_in(obj)
             own_name = obj.__qualname__ if owner else name
-            if isinstance(owner, str) and own_name.isidentifier() and getattr(sys.modules.get(owner), own_name, None) is obj:
+            if (isinstance(owner, str) and own_name.isidentifier()
+                and getattr(sys.modules.get(owner), own_name, None) is obj):
                 home = f"{owner}:{own_name}" if owner.partition(".")[0] != "mindspore" else f"{owner[10:]}:{own_name}"
             elif literal(obj) is not None:
                 home = "=" + literal(obj)
@@ -171,20 +189,25 @@ def facts_of_this_one():
         facts["modules"][path] = {n: [kind(getattr(module, n)), parameters(getattr(module, n))] for n in public(module)}
     for path, (module, name) in CLASSES.items():
         cls = getattr(importlib.import_module(module), name)
-        facts["modules"][path] = {n: ["method", parameters(getattr(cls, n, None))] for n in sorted(dir(cls)) if n[0] != "_"}
+        facts["modules"][path] = {n: ["method", parameters(getattr(cls, n, None))] for n in sorted(dir(cls))
+                                  if n[0] != "_"}
     return facts
 
 
 def dump(pythons):
-    """Merges what the Pythons' MindSpores have; where they differ the first counts, also in where something is defined."""
+    """Merges what the Pythons' MindSpores have; where they differ the first counts, also in where something is
+    defined."""
     merged = {"versions": [], "modules": {}, "paths": {}, "objects": {}, "enums": {}}
     for python in pythons:
         run = subprocess.run([python, __file__, "facts"], stdout=subprocess.PIPE, text=True, check=True)
         facts = json.loads(run.stdout.splitlines()[-1])
         merged["versions"].append(facts["version"])
-        moved = {home: merged["paths"][path][name] for path, names in facts["paths"].items() for name, home in names.items()
-                 if merged["paths"].get(path, {}).get(name, home) != home and "=" not in (home[0], merged["paths"][path][name][0])}
-        facts["paths"] = {path: {n: moved.get(home, home) for n, home in names.items()} for path, names in facts["paths"].items()}
+        moved = {home: merged["paths"][path][name] for path, names in facts["paths"].items()
+                 for name, home in names.items()
+                 if merged["paths"].get(path, {}).get(name, home) != home
+                 and "=" not in (home[0], merged["paths"][path][name][0])}
+        facts["paths"] = {path: {n: moved.get(home, home) for n, home in names.items()}
+                          for path, names in facts["paths"].items()}
         facts["objects"] = {moved.get(home, home): sort for home, sort in facts["objects"].items()}
         for key in ("modules", "paths"):
             for path, names in facts[key].items():
@@ -192,14 +215,16 @@ def dump(pythons):
                 into.update({n: v for n, v in names.items() if n not in into})
         for key in ("objects", "enums"):
             merged[key] = {**facts[key], **merged[key]}
-    lines = [f'"{path}": {{\n' + ",\n".join(f"{json.dumps(n)}: {json.dumps(v)}" for n, v in sorted(names.items())) + "\n}"
+    lines = [f'"{path}": {{\n' + ",\n".join(f"{json.dumps(n)}: {json.dumps(v)}" for n, v in sorted(names.items())) +
+             "\n}"
              for path, names in merged["modules"].items()]
     NAMES.write_text(f'{{"versions": {json.dumps(merged["versions"])}, "modules": {{\n' + ",\n".join(lines) + "\n}}\n")
     sorts = {}
     for home, sort in merged["objects"].items():
         path, _, name = home.partition(":")
         sorts.setdefault(path, {}).setdefault(sort, []).append(name)
-    sorts = {path: {sort: " ".join(sorted(names)) for sort, names in sorted(by.items())} for path, by in sorted(sorts.items())}
+    sorts = {path: {sort: " ".join(sorted(names)) for sort, names in sorted(by.items())}
+             for path, by in sorted(sorts.items())}
     written = {"paths": {path: packed(names) for path, names in sorted(merged["paths"].items())}, "sorts": sorts,
                "enums": dict(sorted(merged["enums"].items()))}
     REFERENCE.write_text("{" + ",\n".join(
@@ -245,7 +270,8 @@ def compare(facts):
     from pijit.compat import left_out, reference
     pijit.compat.install()
     rows, result = notes(), {}
-    listed = {f"mindspore.{path}".rstrip("."): {n: ["", None] for n, home in reference.homes(path).items() if n[0] != "_" and home == f"{path}:{n}"}
+    listed = {f"mindspore.{path}".rstrip("."): {n: ["", None] for n, home in reference.homes(path).items()
+                                                if n[0] != "_" and home == f"{path}:{n}"}
               for path in reference._facts()["paths"] if not any(p[:1] == "_" for p in path.split("."))}
     for path, names in {**listed, **facts["modules"]}.items():
         there = owner(path)
@@ -261,16 +287,19 @@ def compare(facts):
                 states[name] = ("differs", note)
             else:
                 own = parameters(obj) if what in ("function", "method", "class", "primitive") else None
-                lacks = [] if own is None or wanted is None or any(p[0] == "*" for p in own + wanted) else [p for p in wanted if p not in own]
+                lacks = ([] if own is None or wanted is None or any(p[0] == "*" for p in own + wanted)
+                         else [p for p in wanted if p not in own])
                 states[name] = ("differs", "no parameter " + ", ".join(lacks)) if lacks else ("works", "")
     return result
 
 
-FIRST = ["", "nn", "ops", "train", "mint", "mint.nn", "common", "dataset", "dataset.vision", "dataset.transforms", "dataset.text"]
+FIRST = ["", "nn", "ops", "train", "mint", "mint.nn", "common", "dataset", "dataset.vision", "dataset.transforms",
+         "dataset.text"]
 
 
 def write_homes():
-    """pijit/compat/homes.py: for each module of pijit {where MindSpore defines it: names} of the classes that the module defines."""
+    """pijit/compat/homes.py: for each module of pijit {where MindSpore defines it: names} of the classes that the
+    module defines."""
     from pijit.compat import left_out, reference
     found, paths = {}, reference._facts()["paths"]
     for path in [*FIRST, *paths]:
@@ -288,7 +317,9 @@ def write_homes():
     for (own, name), (defined, seen) in sorted(found.items()):
         at, there = table.setdefault(own.partition(".")[2], {}), seen if defined is None else defined
         at[there] = f"{at.get(there, '')} {name}".strip()
-    HOMES.write_text('"""Where MindSpore defines our classes: {our module: {its module: names}}. Written by tools/api_coverage.py."""\n\nHOMES = '
+    HOMES.write_text(
+        '"""Where MindSpore defines our classes: {our module: {its module: names}}. Written by '
+        'tools/api_coverage.py."""\n\nHOMES = '
                      + pprint.pformat(table, width=118, sort_dicts=False) + "\n")
 
 
@@ -308,10 +339,14 @@ def page(facts, result):
             everything[path, name] = state
     n = counts(everything.values())
     out = ["# Names of MindSpore in pijit", "",
-           f"Public names of MindSpore {' and '.join(facts['versions'])}, by module. Written by `tools/api_coverage.py`; don't edit.", "",
-           "Every module and every name can be imported. A name *works*; or it works, and *differs* in what its line below says; or it *raises* "
-           "NotImplementedError when it is used (of a class: when an instance is made), with the reason and the nearest that there is.", "",
-           f"All {len(result)} modules and classes: {len(everything)} names, of which {n[0]} work, {n[1]} work differently, {n[2]} raise, "
+           f"Public names of MindSpore {' and '.join(facts['versions'])}, by module. Written by "
+           f"`tools/api_coverage.py`; don't edit.", "",
+           "Every module and every name can be imported. A name *works*; or it works, and *differs* in what its line "
+           "below says; or it *raises* "
+           "NotImplementedError when it is used (of a class: when an instance is made), with the reason and the "
+           "nearest that there is.", "",
+           f"All {len(result)} modules and classes: {len(everything)} names, of which {n[0]} work, {n[1]} work "
+           f"differently, {n[2]} raise, "
            f"{n[3]} are missing. Of modules without a line below what they define counts.", "",
            "| module | names | works | differs | raises | missing |", "|---|---|---|---|---|---|"]
     shown = [part for path in facts["modules"] for part in parts(path, facts, result[path])]
@@ -328,7 +363,8 @@ def page(facts, result):
                 if s == state:
                     by_text.setdefault(text, []).append(n)
             if by_text:
-                out += ["", f"{title}:"] + [f"- {', '.join(ns)}{': ' if text else ''}{text}" for text, ns in sorted(by_text.items())]
+                out += ["", f"{title}:"] + [f"- {', '.join(ns)}{': ' if text else ''}{text}"
+                                            for text, ns in sorted(by_text.items())]
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text("\n".join(out) + "\n")
 
@@ -345,7 +381,8 @@ def parts(path, facts, states):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=["dump", "facts", "write", "missing"], default="write")
-    parser.add_argument("argument", nargs="*", help="for dump: Pythons with MindSpore, for missing: a module below mindspore")
+    parser.add_argument("argument", nargs="*",
+                        help="for dump: Pythons with MindSpore, for missing: a module below mindspore")
     o = parser.parse_args()
     if o.what == "facts":
         print(json.dumps(facts_of_this_one()))
@@ -359,7 +396,8 @@ def main():
         for path, states in result.items():
             for part, members in parts(path, facts, states):
                 names = [n for n, (s, _) in members.items() if s == "missing"]
-                if not o.argument or path == ("mindspore." + o.argument[0] if o.argument[0] != "mindspore" else "mindspore"):
+                if (not o.argument or path ==
+                    ("mindspore." + o.argument[0] if o.argument[0] != "mindspore" else "mindspore")):
                     print(f"{part}: {len(names)} of {len(members)}\n   {' '.join(names)}")
         return None
     write_homes()

@@ -1,9 +1,11 @@
 """Calls of every function and primitive of ops, for tests/python/facts.py to answer with a Python that has MindSpore.
 
-    python tools/calls.py > calls; <Python with MindSpore 2.7.1> tests/python/facts.py tests/python/facts_calls.json.gz < calls
+    python tools/calls.py > calls; <Python with MindSpore 2.7.1> tests/python/facts.py tests/python/facts_calls.json.gz
+    < calls
 
-From the calls of tools/calls.txt, and those whose facts are known already, it makes others until each name has at least MOST: the tensors in
-other dtypes and shapes, something else in their place, other numbers, flags and strings. Prints those whose facts aren't known, marked with `?`."""
+From the calls of tools/calls.txt, and those whose facts are known already, it makes others until each name has at least
+MOST: the tensors in other dtypes and shapes, something else in their place, other numbers, flags and strings. Prints
+those whose facts aren't known, marked with `?`."""
 
 import ast
 import collections

@@ -1,11 +1,12 @@
 """Writes what editors can't read from the sources: `python tools/stubs.py`.
 
-The methods of Tensor go into pijit/_C.pyi, between its two marks, from their signatures; the functions that pijit/ops/table.py names into a stub of
-pijit/ops/function/elementwise.py."""
+The methods of Tensor go into pijit/_C.pyi, between its two marks, from their signatures; the functions that
+pijit/ops/table.py names into a stub of pijit/ops/function/elementwise.py."""
 
 import inspect
 import pathlib
 import sys
+import textwrap
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -17,17 +18,29 @@ BEGIN, END = "    # -- methods written in Python (tools/stubs.py) --\n", "    # 
 KINDS = {"keepdim": "builtins.bool", "keepdims": "builtins.bool", "keep_dims": "builtins.bool", "dtype": "Any",
          "descending": "builtins.bool"}
 RESULTS = {
-    "builtins.bool": "allclose init_finished is_complex is_contiguous is_floating_point is_init is_nonzero is_pinned is_signed "
+    "builtins.bool": "allclose init_finished is_complex is_contiguous is_floating_point is_init is_nonzero is_pinned "
+                     "is_signed "
             "requires_grad",
     "builtins.int": "data_ptr dim element_size ndimension nelement numel storage_offset",
     "tuple[Tensor, ...]": "aminmax chunk cummax cummin dsplit eig geqrf hsplit kthvalue nanmedian qr slogdet split "
                           "tensor_split topk unbind unique_with_pad vsplit median sort log_matrix_determinant top_k",
     "np.ndarray": "asnumpy numpy", "list[Any]": "tolist", "bytes": "get_bytes",
-    "Any": "item type max min svd where unique unique_consecutive stride hooks register_hook to_coo to_csr device svd nonzero "
+    "Any": "item type max min svd where unique unique_consecutive stride hooks register_hook to_coo to_csr device svd "
+           "nonzero "
            "to_dlpack convert_bytes_to_tensor argmax_with_value argmin_with_value choose init_data data_sync "
            "set_const_arg value",
 }
 RESULT_OF = {name: kind for kind, names in RESULTS.items() for name in names.split()}
+
+
+def wrapped(line, most=120):
+    """A declaration in lines of at most `most` columns, broken behind commas."""
+    if len(line) <= most:
+        return [line]
+    start = line.index("(") + 1
+    parts = textwrap.wrap(line[start:].replace(" ", "\xa0").replace(",\xa0", ", "), most - start,
+                          break_long_words=False, break_on_hyphens=False)
+    return [(" " * start if k else line[:start]) + part.replace("\xa0", " ") for k, part in enumerate(parts)]
 
 
 def declared(fn, own):
@@ -70,7 +83,7 @@ def methods():
             if static:
                 lines += ["    @staticmethod", f"    def {name}(*args: Any, **kwargs: Any) -> Tensor: ..."]
             else:
-                lines.append(f"    def {name}{declared(form.fn if form else fn, name)}")
+                lines += wrapped(f"    def {name}{declared(form.fn if form else fn, name)}")
     return "\n".join(lines) + "\n"
 
 
@@ -92,7 +105,7 @@ def functions():
         parts = [p.replace(annotation=Any, default=... if p.default is not p.empty else p.empty)
                  for p in inspect.signature(fn).parameters.values()]
         text = str(inspect.Signature(parts)).replace("typing.Any", "Any").replace("Ellipsis", "...")
-        lines.append(f"def {name}{text} -> Tensor: ...")
+        lines += wrapped(f"def {name}{text} -> Tensor: ...")
     return "\n".join(lines) + "\n"
 
 

@@ -8,7 +8,8 @@ def work(size):
 def _data():
     import numpy as np
     r = np.random.RandomState(0)
-    return r.randn(32, 1024).astype(np.float32), r.randn(32, 1024).astype(np.float32), (r.randn(1024, 1024) / 32).astype(np.float32)
+    return (r.randn(32, 1024).astype(np.float32), r.randn(32, 1024).astype(np.float32),
+            (r.randn(1024, 1024) / 32).astype(np.float32))
 
 
 def _step(library, use_jit):

@@ -49,7 +49,8 @@ def numpy(size):
 
     def erf(x):  # Abramowitz & Stegun 7.1.26: NumPy has none
         t = 1 / (1 + 0.3275911 * np.abs(x))
-        y = 1 - (((((1.061405429 * t - 1.453152027) * t) + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t * np.exp(-x * x)
+        y = (1 - (((((1.061405429 * t - 1.453152027) * t) + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t *
+             np.exp(-x * x))
         return np.sign(x) * y
     x = _data(size)
     return Head(lambda: _prices(*x, np.log, np.exp, np.sqrt, erf)[0])
@@ -112,7 +113,9 @@ def numexpr(size):
 
         def erf(x):  # Abramowitz & Stegun 7.1.26: numexpr has none
             u = numexpr.evaluate("1 / (1 + 0.3275911 * abs(x))")
-            return numexpr.evaluate("where(x < 0, -1, 1) * (1 - (((((1.061405429 * u - 1.453152027) * u) + 1.421413741) * u - 0.284496736) * u + 0.254829592) * u * exp(-x * x))")
+            return numexpr.evaluate(
+                "where(x < 0, -1, 1) * (1 - (((((1.061405429 * u - 1.453152027) * u) + 1.421413741) * u - "
+                "0.284496736) * u + 0.254829592) * u * exp(-x * x))")
         e1 = erf(numexpr.evaluate("d1 * 0.7071067811865476"))
         e2 = erf(numexpr.evaluate("(d1 - root) * 0.7071067811865476"))
         call = numexpr.evaluate("s * (0.5 + 0.5 * e1) - k * exp(-0.02 * t) * (0.5 + 0.5 * e2)")

@@ -7,9 +7,11 @@ from head import Head
 
 SIZES = (
     ["cdist 1024 1024 3", "cdist 512 512 128", "topk 1 1000000 100", "topk 64 10000 10", "topk 256 1000 400"]
-    + ["scatter_add 1000000 1000000", "scatter_add 1000000 1000", "index_add 100000 64 10000", "scatter_rows 20000 64 1000"]
+    + ["scatter_add 1000000 1000000", "scatter_add 1000000 1000", "index_add 100000 64 10000",
+       "scatter_rows 20000 64 1000"]
     + ["nonzero 1000 1000 50", "nonzero 1000 1000 1", "nonzero 64 64 50"]
-    + [f"{op} {sizes}" for op in ("bilinear", "bilinear_grad") for sizes in ("8 16 64 128", "8 16 128 64", "1 3 224 640")]
+    + [f"{op} {sizes}" for op in ("bilinear", "bilinear_grad")
+       for sizes in ("8 16 64 128", "8 16 128 64", "1 3 224 640")]
 )
 SECONDS = 0.3
 

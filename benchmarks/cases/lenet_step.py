@@ -29,8 +29,10 @@ def _step(library, use_jit):
     nn = ms.nn
     x, y = _data()
     x, y = ms.Tensor(x), ms.Tensor(y.astype(np.int32))
-    net = nn.SequentialCell(nn.Conv2d(1, 6, 5, pad_mode="pad", padding=2, has_bias=True), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Conv2d(6, 16, 5, pad_mode="valid", has_bias=True), nn.ReLU(),
-                            nn.MaxPool2d(2, 2), nn.Flatten(), nn.Dense(400, 120), nn.ReLU(), nn.Dense(120, 84), nn.ReLU(), nn.Dense(84, 10))
+    net = nn.SequentialCell(nn.Conv2d(1, 6, 5, pad_mode="pad", padding=2, has_bias=True), nn.ReLU(), nn.MaxPool2d(2, 2),
+                            nn.Conv2d(6, 16, 5, pad_mode="valid", has_bias=True), nn.ReLU(),
+                            nn.MaxPool2d(2, 2), nn.Flatten(), nn.Dense(400, 120), nn.ReLU(), nn.Dense(120, 84),
+                            nn.ReLU(), nn.Dense(84, 10))
     for p, w in zip(net.trainable_params(), _weights()):
         p.set_data(ms.Tensor(w))
     loss_fn, opt = nn.CrossEntropyLoss(), nn.Momentum(net.trainable_params(), 0.01, 0.9)
@@ -57,7 +59,8 @@ def _torch(compiled):
     import torch
     import torch.nn as nn
     x, y = map(torch.from_numpy, _data())
-    net = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 120), nn.ReLU(),
+    net = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(),
+                        nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 120), nn.ReLU(),
                         nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
     with torch.no_grad():
         for p, w in zip(net.parameters(), _weights()):

@@ -34,7 +34,9 @@ def _step(library, batch, use_jit):
     nn = ms.nn
     x, y, ws, bs = _data(batch)
     x, y = [ms.Tensor(a) for a in x], [ms.Tensor(a) for a in y]
-    net = nn.SequentialCell(*[c for k in range(3) for c in ((nn.Dense(LAYERS[k], LAYERS[k + 1], ms.Tensor(ws[k]), ms.Tensor(bs[k])),) + ((nn.ReLU(),) if k < 2 else ()))])
+    net = nn.SequentialCell(*[c for k in range(3)
+                              for c in ((nn.Dense(LAYERS[k], LAYERS[k + 1], ms.Tensor(ws[k]), ms.Tensor(bs[k])),) +
+                                        ((nn.ReLU(),) if k < 2 else ()))])
     loss_fn, opt = nn.MSELoss(), nn.Momentum(net.trainable_params(), 0.1, 0.9)
     grad_fn = ms.value_and_grad(lambda x, y: loss_fn(net(x), y), None, opt.parameters)
 

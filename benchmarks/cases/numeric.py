@@ -96,7 +96,8 @@ def work(name):
     n = int(more[0]) if more else 0
     if kind == "bodies":
         return {"flops": 20 * 1024 * 1024}
-    return {"bytes": {"black_scholes": 5 * 8 * n, "trig": 5 * n * (8 if "float64" in more else 4), "chain": 2 * 4 * 64 * 64,
+    return {"bytes": {"black_scholes": 5 * 8 * n, "trig": 5 * n * (8 if "float64" in more else 4),
+                      "chain": 2 * 4 * 64 * 64,
                       "mean_std": 4 << 21, "dot": 8 << 21, "softmax": 8 << 21, "layer_norm": 8 << 21,
                       "logsumexp": 4 << 21, "laplacian": 16 << 20}[kind]}
 

@@ -1,4 +1,5 @@
-"""Train step of a residual network, 16 x 3 x 32 x 32: stem, two basic blocks of 64 channels, global pooling; Momentum(0.01, 0.9)."""
+"""Train step of a residual network, 16 x 3 x 32 x 32: stem, two basic blocks of 64 channels, global pooling;
+Momentum(0.01, 0.9)."""
 
 N, C = 16, 64
 
@@ -19,7 +20,8 @@ def _weights():
     import numpy as np
     r = np.random.RandomState(1)
     convs = [(C, 3, 3, 3)] + [(C, C, 3, 3)] * 4
-    return [(r.randn(*s) / np.sqrt(np.prod(s[1:]))).astype(np.float32) for s in convs] + [(r.randn(10, C) * 0.1).astype(np.float32)]
+    return ([(r.randn(*s) / np.sqrt(np.prod(s[1:]))).astype(np.float32) for s in convs] +
+            [(r.randn(10, C) * 0.1).astype(np.float32)])
 
 
 def _pijit(use_jit):

@@ -1,4 +1,5 @@
-"""Train step of a transformer encoder layer: 8 x 64 tokens of 256, 4 heads, 1024 hidden units, GELU, layer norm after each half; mean squared error, Adam."""
+"""Train step of a transformer encoder layer: 8 x 64 tokens of 256, 4 heads, 1024 hidden units, GELU, layer norm after
+each half; mean squared error, Adam."""
 
 B, T, D, H, F = 8, 64, 256, 4, 1024
 SHAPES = [(D, D)] * 4 + [(F, D), (D, F)]
@@ -32,7 +33,8 @@ def _pijit(use_jit):
             super().__init__()
             q, k, v, o, up, down = map(ms.Tensor, _weights())
             self.q, self.k, self.v, self.o = (nn.Dense(D, D, weight_init=w, bias_init="zeros") for w in (q, k, v, o))
-            self.up, self.down = nn.Dense(D, F, weight_init=up, bias_init="zeros"), nn.Dense(F, D, weight_init=down, bias_init="zeros")
+            self.up, self.down = (nn.Dense(D, F, weight_init=up, bias_init="zeros"),
+                                  nn.Dense(F, D, weight_init=down, bias_init="zeros"))
             self.norm1, self.norm2 = nn.LayerNorm((D,), epsilon=1e-5), nn.LayerNorm((D,), epsilon=1e-5)
 
         def heads(self, x):

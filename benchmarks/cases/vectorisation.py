@@ -1,4 +1,5 @@
-"""Gradients of each of 256 samples for a network 64-128-128-10, and the Hessian of its output's sum by the 64 inputs; tanh throughout."""
+"""Gradients of each of 256 samples for a network 64-128-128-10, and the Hessian of its output's sum by the 64 inputs;
+tanh throughout."""
 
 from head import Head
 

@@ -25,13 +25,15 @@ labels = data.target
 n = 1400
 train = create_dataset(images[:n], labels[:n], 32)
 test = create_dataset(images[n:], labels[n:], 64, training=False)
-print(train.get_dataset_size(), test.get_dataset_size(), train.get_col_names(), train.output_shapes(), train.output_types())
+print(train.get_dataset_size(), test.get_dataset_size(), train.get_col_names(), train.output_shapes(),
+      train.output_types())
 
 class Net(nn.Cell):
     def __init__(self):
         super().__init__()
         self.flatten = nn.Flatten()
-        self.seq = nn.SequentialCell(nn.Conv2d(1, 16, 3, pad_mode="same"), nn.ReLU(), nn.Flatten(), nn.Dense(16 * 64, 64), nn.ReLU(), nn.Dense(64, 10))
+        self.seq = nn.SequentialCell(nn.Conv2d(1, 16, 3, pad_mode="same"), nn.ReLU(), nn.Flatten(),
+                                     nn.Dense(16 * 64, 64), nn.ReLU(), nn.Dense(64, 10))
 
     def construct(self, x):
         return self.seq(x)

@@ -1,4 +1,5 @@
-"""A folder of images, made here, through ImageFolderDataset and vision operations: python -m pijit --as mindspore image_folder.py"""
+"""A folder of images, made here, through ImageFolderDataset and vision operations: python -m pijit --as mindspore
+image_folder.py"""
 
 import os
 import tempfile
@@ -33,7 +34,8 @@ def create_dataset(path, do_train, batch_size=16, image_size=32):
     std = [0.229 * 255, 0.224 * 255, 0.225 * 255]
     data_set = ds.ImageFolderDataset(path, num_parallel_workers=2, shuffle=do_train)
     if do_train:
-        trans = [C.RandomCropDecodeResize(image_size, scale=(0.5, 1.0), ratio=(0.75, 1.333)), C.RandomHorizontalFlip(prob=0.5),
+        trans = [C.RandomCropDecodeResize(image_size, scale=(0.5, 1.0), ratio=(0.75, 1.333)),
+                 C.RandomHorizontalFlip(prob=0.5),
                  C.RandomColorAdjust(0.2, 0.2, 0.2)]
     else:
         trans = [C.Decode(), C.Resize(40, interpolation=Inter.LINEAR), C.CenterCrop(image_size)]
@@ -76,5 +78,6 @@ for epoch in range(8):
     losses = [float(step(d["image"], d["label"]).asnumpy()) for d in it]
     print("epoch", epoch, len(losses), round(sum(losses) / len(losses), 3))
 net.set_train(False)
-right = sum(int((net(d["image"]).argmax(1) == d["label"]).sum().asnumpy()) for d in val.create_dict_iterator(num_epochs=1))
+right = sum(int((net(d["image"]).argmax(1) == d["label"]).sum().asnumpy())
+            for d in val.create_dict_iterator(num_epochs=1))
 print("accuracy", round(right / 36, 2))

@@ -11,7 +11,8 @@ class Reviews:
     """Sentences and their polarity."""
     def __init__(self, n=300, seed=0):
         r = np.random.RandomState(seed)
-        good, bad, other = ["great", "good", "fine", "lovely"], ["bad", "awful", "poor", "boring"], ["the", "film", "was", "a", "very", "plot"]
+        good, bad, other = (["great", "good", "fine", "lovely"], ["bad", "awful", "poor", "boring"],
+                            ["the", "film", "was", "a", "very", "plot"])
         self.rows = []
         for _ in range(n):
             y = r.randint(2)
@@ -37,7 +38,8 @@ data = data.map(lambda x: (x, np.array(len(x), np.int32)), "text", output_column
 data = data.map(T.TypeCast(ms.int32), "label")
 print(data.get_col_names())
 train, valid = data.split([0.8, 0.2])
-train = train.bucket_batch_by_length(["text"], [6, 10], [16, 16, 16], pad_info={"text": ([None], 0)}, drop_remainder=False)
+train = train.bucket_batch_by_length(["text"], [6, 10], [16, 16, 16], pad_info={"text": ([None], 0)},
+                                     drop_remainder=False)
 valid = valid.padded_batch(20, pad_info={"text": ([16], vocab.tokens_to_ids("<pad>"))})
 for b in valid.create_dict_iterator(num_epochs=1):
     print(b["text"].shape, b["length"].shape, b["label"].dtype)
@@ -76,5 +78,7 @@ def windows():
     series = np.sin(np.arange(100) / 5).astype(np.float32)
     for i in range(0, 90, 2):
         yield series[i:i + 8], series[i + 8]
-d = ds.GeneratorDataset(windows, ["x", "y"]).shuffle(10).batch(8, True, per_batch_map=lambda x, y, _: (np.stack(x)[..., None], np.stack(y)[..., None])).repeat(2)
+d = ds.GeneratorDataset(windows, ["x", "y"]).shuffle(10).batch(8, True,
+                                                               per_batch_map=lambda x, y, _: (np.stack(x)[..., None],
+                                                                   np.stack(y)[..., None])).repeat(2)
 print(d.get_dataset_size(), [b.shape for b in next(iter(d))])

@@ -39,7 +39,8 @@ class EmbeddingLookup(nn.Cell):
     def __init__(self, config):
         super().__init__()
         shape = [config.vocab_size, config.hidden_size]
-        self.embedding_table = Parameter(initializer(TruncatedNormal(config.initializer_range), shape), name="embedding_table")
+        self.embedding_table = Parameter(initializer(TruncatedNormal(config.initializer_range), shape),
+                                         name="embedding_table")
         self.expand = P.ExpandDims()
         self.gather = P.Gather()
         self.reshape = P.Reshape()
@@ -99,7 +100,8 @@ class BertAttention(nn.Cell):
         value = self.heads_of(self.value_layer(x), batch, length)
         scores = self.multiply(self.matmul_trans_b(query, key), self.scores_mul)
         mask = F.expand_dims(attention_mask, 1)
-        adder = self.multiply(self.sub(self.cast(F.tuple_to_array((1.0,)), mstype.float32), self.cast(mask, scores.dtype)), self.multiply_data)
+        adder = self.multiply(self.sub(self.cast(F.tuple_to_array((1.0,)), mstype.float32),
+                                       self.cast(mask, scores.dtype)), self.multiply_data)
         probabilities = self.dropout(self.softmax(scores + adder))
         context = self.transpose(self.matmul(probabilities, value), (0, 2, 1, 3))
         return self.reshape(context, (batch, length, width))
@@ -148,7 +150,8 @@ class BertModel(nn.Cell):
         embedding, table = self.bert_embedding_lookup(input_ids)
         hidden = self.bert_embedding_postprocessor(token_type_ids, embedding)
         batch, length = input_mask.shape
-        mask = F.cast(F.reshape(input_mask, (batch, 1, length)), mstype.float32) * ops.ones((batch, length, 1), mstype.float32)
+        mask = (F.cast(F.reshape(input_mask, (batch, 1, length)), mstype.float32) *
+                ops.ones((batch, length, 1), mstype.float32))
         all_layers = ()
         for layer in self.layers:
             hidden = layer(hidden, mask)
@@ -246,7 +249,8 @@ def build():
     params = network.trainable_params()
     decay_params = list(filter(lambda p: "layernorm" not in p.name.lower() and "bias" not in p.name.lower(), params))
     other_params = list(filter(lambda p: "layernorm" in p.name.lower() or "bias" in p.name.lower(), params))
-    groups = [{"params": decay_params, "weight_decay": 0.01}, {"params": other_params, "weight_decay": 0.0}, {"order_params": params}]
+    groups = [{"params": decay_params, "weight_decay": 0.01}, {"params": other_params, "weight_decay": 0.0},
+              {"order_params": params}]
     optimizer = nn.AdamWeightDecay(groups, learning_rate=BertLearningRate(2e-3, 1e-5, 2, 20, 1.0), eps=1e-6)
     return network, loss, optimizer, batches
 

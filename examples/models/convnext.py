@@ -57,7 +57,8 @@ class Block(nn.Cell):
 class ConvNeXt(nn.Cell):
     def __init__(self, depths=(1, 2, 1), dims=(8, 16, 24), drop_path_rate=0.3, classes=10):
         super().__init__()
-        stem = nn.SequentialCell(nn.Conv2d(3, dims[0], kernel_size=2, stride=2, has_bias=True), ConvNextLayerNorm((dims[0],), epsilon=1e-6))
+        stem = nn.SequentialCell(nn.Conv2d(3, dims[0], kernel_size=2, stride=2, has_bias=True),
+                                 ConvNextLayerNorm((dims[0],), epsilon=1e-6))
         downsample = [stem]
         for i in range(len(dims) - 1):
             downsample.append(nn.SequentialCell(
@@ -100,7 +101,8 @@ def build():
     params = network.trainable_params()
     decayed = list(filter(lambda p: "beta" not in p.name and "gamma" not in p.name and "bias" not in p.name, params))
     others = list(filter(lambda p: "beta" in p.name or "gamma" in p.name or "bias" in p.name, params))
-    groups = [{"params": decayed, "weight_decay": 0.05}, {"params": others, "weight_decay": 0.0}, {"order_params": params}]
+    groups = [{"params": decayed, "weight_decay": 0.05}, {"params": others, "weight_decay": 0.0},
+              {"order_params": params}]
     optimizer = nn.AdamWeightDecay(groups, learning_rate=4e-3)
     return network, loss, optimizer, images(32, 10)
 

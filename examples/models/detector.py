@@ -1,4 +1,5 @@
-"""A detector head in the manner of YOLO: boxes of anchors on a grid, a loss with IoU; non-maximum suppression in NumPy."""
+"""A detector head in the manner of YOLO: boxes of anchors on a grid, a loss with IoU; non-maximum suppression in
+NumPy."""
 
 import numpy as np
 
@@ -12,7 +13,8 @@ ANCHORS = np.array([[0.15, 0.15], [0.35, 0.35]], np.float32)
 
 
 def conv_block(inputs, outputs, stride=2):
-    return nn.SequentialCell([nn.Conv2d(inputs, outputs, 3, stride, pad_mode="same"), nn.BatchNorm2d(outputs), nn.LeakyReLU(0.1)])
+    return nn.SequentialCell([nn.Conv2d(inputs, outputs, 3, stride, pad_mode="same"), nn.BatchNorm2d(outputs),
+                              nn.LeakyReLU(0.1)])
 
 
 class DetectionBlock(nn.Cell):
@@ -81,7 +83,8 @@ def batches(n, batch=2, objects=2):
             for o in range(objects):
                 kind, size = rng.integers(CLASSES), rng.uniform(0.1, 0.4)
                 x, y = rng.uniform(0.2, 0.8, 2)
-                low, high = [np.clip(np.array([y, x]) * SIZE + s * size * SIZE / 2, 0, SIZE).astype(int) for s in (-1, 1)]
+                low, high = [np.clip(np.array([y, x]) * SIZE + s * size * SIZE / 2, 0, SIZE).astype(int)
+                             for s in (-1, 1)]
                 image[b, kind, low[0]:high[0], low[1]:high[1]] += 1
                 boxes[b, o] = x, y, size, size
                 cell = target[b, int(y * GRID), int(x * GRID), int(size > 0.25)]
@@ -115,7 +118,8 @@ def detect(network, image, threshold=0.3):
     for s, b in zip(scores, boxes):
         best = s.max(1)
         some = np.nonzero(best > threshold)[0]
-        found.append([(int(s[i].argmax()), float(best[i]), b[i].tolist()) for i in some[non_maximum_suppression(b[some], best[some])]])
+        found.append([(int(s[i].argmax()), float(best[i]), b[i].tolist())
+                      for i in some[non_maximum_suppression(b[some], best[some])]])
     return found
 
 
@@ -126,7 +130,8 @@ def build():
     def loss(image, target, boxes):
         return criterion(network(image), target, boxes)
 
-    optimizer = nn.Momentum(network.trainable_params(), learning_rate=nn.CosineDecayLR(1e-4, 0.01, 50), momentum=0.9, weight_decay=5e-4)
+    optimizer = nn.Momentum(network.trainable_params(), learning_rate=nn.CosineDecayLR(1e-4, 0.01, 50), momentum=0.9,
+                            weight_decay=5e-4)
     return network, loss, optimizer, batches
 
 

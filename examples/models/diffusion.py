@@ -70,7 +70,8 @@ class Unet(nn.Cell):
     def __init__(self, dim=8, channels=1):
         super().__init__()
         time_dim = dim * 4
-        self.time_mlp = nn.SequentialCell(SinusoidalEmbedding(dim), nn.Dense(dim, time_dim), nn.GELU(), nn.Dense(time_dim, time_dim))
+        self.time_mlp = nn.SequentialCell(SinusoidalEmbedding(dim), nn.Dense(dim, time_dim), nn.GELU(),
+                                          nn.Dense(time_dim, time_dim))
         self.init_conv = nn.Conv2d(channels, dim, 3, padding=1, pad_mode="pad", has_bias=True)
         self.downs = nn.CellList([
             nn.CellList([ResnetBlock(dim, dim, time_dim), nn.Conv2d(dim, dim, 4, 2, "pad", 1)]),
@@ -121,7 +122,8 @@ class GaussianDiffusion(nn.Cell):
         return a.gather_elements(-1, t).reshape((t.shape[0],) + (1,) * (ndim - 1))
 
     def q_sample(self, x_start, t, noise):
-        return self.extract(self.sqrt_cumulative, t, x_start.ndim) * x_start + self.extract(self.sqrt_one_minus, t, x_start.ndim) * noise
+        return (self.extract(self.sqrt_cumulative, t, x_start.ndim) * x_start +
+                self.extract(self.sqrt_one_minus, t, x_start.ndim) * noise)
 
     def construct(self, x_start, t, noise):
         predicted = self.model(self.q_sample(x_start, t, noise), t)
@@ -154,7 +156,8 @@ class EMA(nn.Cell):
 def batches(n, batch=2, size=16):
     rng = np.random.default_rng(0)
     for _ in range(n):
-        image = np.sign(np.sin(np.arange(size) * rng.uniform(0.3, 1.0, (batch, 1, 1, 1)))) * np.ones((batch, 1, size, size))
+        image = (np.sign(np.sin(np.arange(size) * rng.uniform(0.3, 1.0, (batch, 1, 1, 1)))) *
+                 np.ones((batch, 1, size, size)))
         t = rng.integers(0, STEPS, batch)
         noise = rng.standard_normal(image.shape)
         yield Tensor(image.astype(np.float32)), Tensor(t.astype(np.int32)), Tensor(noise.astype(np.float32))

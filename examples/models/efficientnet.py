@@ -82,7 +82,8 @@ class EfficientNet(nn.Cell):
         for expand, outputs, blocks, kernel, stride in self.STAGES:
             outputs = int(outputs * width)
             for i in range(math.ceil(blocks * depth)):
-                self.blocks.append(MBConv(inputs, outputs, expand, kernel, stride if i == 0 else 1, drop_connect * n / total))
+                self.blocks.append(MBConv(inputs, outputs, expand, kernel, stride if i == 0 else 1,
+                                          drop_connect * n / total))
                 inputs, n = outputs, n + 1
         self.conv_head = nn.Conv2d(inputs, 32, 1)
         self.bn_head = nn.BatchNorm2d(32)
@@ -93,7 +94,8 @@ class EfficientNet(nn.Cell):
                 fan_out = cell.kernel_size[0] * cell.kernel_size[1] * cell.out_channels // cell.group
                 cell.weight.set_data(initializer(Normal(math.sqrt(2.0 / fan_out)), cell.weight.shape, ms.float32))
             elif isinstance(cell, nn.Dense):
-                cell.weight.set_data(initializer(Uniform(1.0 / math.sqrt(cell.weight.shape[0])), cell.weight.shape, ms.float32))
+                cell.weight.set_data(initializer(Uniform(1.0 / math.sqrt(cell.weight.shape[0])), cell.weight.shape,
+                                                 ms.float32))
 
     def forward_features(self, x):
         x = self.stem(x)

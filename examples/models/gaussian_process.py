@@ -1,4 +1,5 @@
-"""Gaussian process regression: the marginal likelihood by a Cholesky factor, a kernel with a length for each input, predictions with their variance."""
+"""Gaussian process regression: the marginal likelihood by a Cholesky factor, a kernel with a length for each input,
+predictions with their variance."""
 
 import math
 

@@ -56,7 +56,8 @@ class Block(nn.Cell):
         self.ln_1 = nn.LayerNorm([dim])
         self.attn = CausalSelfAttention(dim, heads, block)
         self.ln_2 = nn.LayerNorm([dim])
-        self.mlp = nn.CellDict({"c_fc": nn.Dense(dim, 4 * dim), "act": nn.GELU(approximate=True), "c_proj": nn.Dense(4 * dim, dim)})
+        self.mlp = nn.CellDict({"c_fc": nn.Dense(dim, 4 * dim), "act": nn.GELU(approximate=True),
+                                "c_proj": nn.Dense(4 * dim, dim)})
 
     def feed(self, x):
         m = self.mlp

@@ -68,7 +68,8 @@ def batches(n, nodes=20, edges=60):
         feature[np.arange(nodes), label] += 1
         src, dst = rng.integers(0, nodes, (2, edges))
         mask = rng.random(nodes) < 0.5
-        yield (Tensor(feature.astype(np.float32)), Tensor(src.astype(np.int32)), Tensor(dst.astype(np.int32)), Tensor(label.astype(np.int32)),
+        yield (Tensor(feature.astype(np.float32)), Tensor(src.astype(np.int32)), Tensor(dst.astype(np.int32)),
+               Tensor(label.astype(np.int32)),
                Tensor(mask.astype(np.float32)))
 
 

@@ -1,4 +1,5 @@
-"""Inception: branches of different kernels side by side, one of them factorised, and an auxiliary classifier in training."""
+"""Inception: branches of different kernels side by side, one of them factorised, and an auxiliary classifier in
+training."""
 
 from training import images, run
 
@@ -9,7 +10,8 @@ from mindspore.common.initializer import XavierUniform
 class BasicConv2d(nn.Cell):
     def __init__(self, inputs, outputs, kernel_size, stride=1, pad_mode="same"):
         super().__init__()
-        self.conv = nn.Conv2d(inputs, outputs, kernel_size=kernel_size, stride=stride, pad_mode=pad_mode, weight_init=XavierUniform())
+        self.conv = nn.Conv2d(inputs, outputs, kernel_size=kernel_size, stride=stride, pad_mode=pad_mode,
+                              weight_init=XavierUniform())
         self.bn = nn.BatchNorm2d(outputs, eps=0.001, momentum=0.9997)
         self.relu = nn.ReLU()
 
@@ -27,7 +29,8 @@ class InceptionA(nn.Cell):
             BasicConv2d(8, 12, kernel_size=(1, 7)),
             BasicConv2d(12, 12, kernel_size=(7, 1)),
         ])
-        self.branch_pool = nn.SequentialCell([nn.AvgPool2d(kernel_size=3, pad_mode="same"), BasicConv2d(inputs, pool_features, kernel_size=1)])
+        self.branch_pool = nn.SequentialCell([nn.AvgPool2d(kernel_size=3, pad_mode="same"),
+                                              BasicConv2d(inputs, pool_features, kernel_size=1)])
 
     def construct(self, x):
         branches = [branch(x) for branch in (self.branch0, self.branch1, self.branch2, self.branch_pool)]
@@ -41,7 +44,8 @@ class InceptionB(nn.Cell):
         super().__init__()
         self.concat = ops.Concat(axis=1)
         self.branch0 = BasicConv2d(inputs, 16, kernel_size=3, stride=2, pad_mode="valid")
-        self.branch1 = nn.SequentialCell(BasicConv2d(inputs, 8, kernel_size=1), BasicConv2d(8, 8, kernel_size=3, stride=2, pad_mode="valid"))
+        self.branch1 = nn.SequentialCell(BasicConv2d(inputs, 8, kernel_size=1),
+                                         BasicConv2d(8, 8, kernel_size=3, stride=2, pad_mode="valid"))
         self.branch_pool = nn.MaxPool2d(kernel_size=3, stride=2)
 
     def construct(self, x):

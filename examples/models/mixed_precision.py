@@ -1,4 +1,5 @@
-"""Mixed precision: a network in float16 by amp, a dynamic loss scaler, a step that is left out when gradients overflow."""
+"""Mixed precision: a network in float16 by amp, a dynamic loss scaler, a step that is left out when gradients
+overflow."""
 
 from training import images, run
 

@@ -1,4 +1,5 @@
-"""Mixture of experts: a router sends each token to its two best experts of limited capacity; the load is balanced by a loss."""
+"""Mixture of experts: a router sends each token to its two best experts of limited capacity; the load is balanced by a
+loss."""
 
 import numpy as np
 

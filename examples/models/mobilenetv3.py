@@ -99,7 +99,8 @@ class MobileNetV3(nn.Cell):
             blocks.append(Bottleneck(inputs, expanded, outputs, kernel, stride, se, act))
             inputs = outputs
         self.bneck = nn.CellList(blocks)
-        self.head = nn.SequentialCell(Unit(inputs, 32, act_type="hswish"), GlobalAvgPooling(), nn.Dense(32, 32), Activation("hswish"),
+        self.head = nn.SequentialCell(Unit(inputs, 32, act_type="hswish"), GlobalAvgPooling(), nn.Dense(32, 32),
+                                      Activation("hswish"),
                                       nn.Dropout(p=0.2), nn.Dense(32, classes))
 
     def construct(self, x):

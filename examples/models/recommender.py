@@ -1,4 +1,5 @@
-"""Wide and deep with factorisation machine (DeepFM): embeddings of sparse fields, two optimizers in one training Cell."""
+"""Wide and deep with factorisation machine (DeepFM): embeddings of sparse fields, two optimizers in one training
+Cell."""
 
 import numpy as np
 
@@ -102,7 +103,8 @@ def build():
     network = DeepFM()
     wide = [p for p in network.trainable_params() if "FM" in p.name]
     deep = [p for p in network.trainable_params() if "FM" not in p.name]
-    optimizers = [nn.FTRL(wide, learning_rate=5e-2, l1=1e-8, l2=1e-8, initial_accum=1.0), nn.Adam(deep, learning_rate=1e-2, eps=1e-8)]
+    optimizers = [nn.FTRL(wide, learning_rate=5e-2, l1=1e-8, l2=1e-8, initial_accum=1.0),
+                  nn.Adam(deep, learning_rate=1e-2, eps=1e-8)]
     return network, NetWithLoss(network), optimizers, batches
 
 

@@ -46,7 +46,8 @@ def batches(n, batch=3, length=9):
         lengths = rng.integers(3, length + 1, batch)
         ids = rng.integers(1, 40, (batch, length)) * (np.arange(length) < lengths[:, None])
         label = (ids.sum(1) > 20 * lengths).astype(np.float32)
-        yield Tensor(ids.astype(np.int32)), Tensor(lengths.astype(np.int32)), Tensor(label), Tensor((ids % 5).astype(np.int32))
+        yield Tensor(ids.astype(np.int32)), Tensor(lengths.astype(np.int32)), Tensor(label), Tensor((ids %
+            5).astype(np.int32))
 
 
 def build():

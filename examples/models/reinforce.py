@@ -1,4 +1,5 @@
-"""REINFORCE with a baseline: the environment is Python, actions are drawn by NumPy from the policy, the update is one step."""
+"""REINFORCE with a baseline: the environment is Python, actions are drawn by NumPy from the policy, the update is one
+step."""
 
 import numpy as np
 
@@ -57,7 +58,8 @@ def play(act, env, rng, gamma=0.95):
         returns.insert(0, total)
     more = env.limit - len(states)
     pad = lambda a, dtype: np.array(list(a) + [np.zeros_like(a[0])] * more, dtype)  # noqa: E731
-    return pad(states, np.float32), pad(actions, np.int32), pad(returns, np.float32), pad(np.ones(len(states)), np.float32), sum(rewards)
+    return (pad(states, np.float32), pad(actions, np.int32), pad(returns, np.float32),
+            pad(np.ones(len(states)), np.float32), sum(rewards))
 
 
 def batches(n, network=None):
@@ -101,7 +103,8 @@ def train(episodes=60, jit=True, seed=0):
 def main():
     run(globals())
     rewards = train()
-    print(f"mean reward of the first ten episodes {np.mean(rewards[:10]):.2f}, of the last ten {np.mean(rewards[-10:]):.2f}")
+    print(f"mean reward of the first ten episodes {np.mean(rewards[:10]):.2f}, of the last ten "
+          f"{np.mean(rewards[-10:]):.2f}")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ class ShuffleV2Block(nn.Cell):
             nn.Conv2d(inputs, mid_channels, kernel_size=1, stride=1, pad_mode="pad", padding=0, has_bias=False),
             nn.BatchNorm2d(num_features=mid_channels, momentum=0.9),
             nn.ReLU(),
-            nn.Conv2d(mid_channels, mid_channels, kernel_size=ksize, stride=stride, pad_mode="pad", padding=pad, group=mid_channels),
+            nn.Conv2d(mid_channels, mid_channels, kernel_size=ksize, stride=stride, pad_mode="pad", padding=pad,
+                      group=mid_channels),
             nn.BatchNorm2d(num_features=mid_channels, momentum=0.9),
             nn.Conv2d(mid_channels, outputs, kernel_size=1, stride=1, pad_mode="pad", padding=0),
             nn.BatchNorm2d(num_features=outputs, momentum=0.9),
@@ -57,7 +58,8 @@ class ShuffleV2Block(nn.Cell):
 class ShuffleNetV2(nn.Cell):
     def __init__(self, stages=(2, 2), widths=(8, 16, 32), classes=10):
         super().__init__()
-        self.first_conv = nn.SequentialCell(nn.Conv2d(3, widths[0], 3, 2, "pad", 1), nn.BatchNorm2d(widths[0]), nn.ReLU())
+        self.first_conv = nn.SequentialCell(nn.Conv2d(3, widths[0], 3, 2, "pad", 1), nn.BatchNorm2d(widths[0]),
+                                            nn.ReLU())
         features = []
         inputs = widths[0]
         for repeat, outputs in zip(stages, widths[1:]):

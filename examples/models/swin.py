@@ -40,7 +40,8 @@ class RelativeBias(nn.Cell):
         relative[:, :, 0] *= 2 * window_size - 1
         self.relative_position_index = Tensor(relative.sum(-1).reshape(-1), ms.int32)
         self.relative_position_bias_table = Parameter(
-            initializer(TruncatedNormal(0.02), ((2 * window_size - 1) ** 2, num_heads), ms.float32), name="relative_position_bias_table")
+            initializer(TruncatedNormal(0.02), ((2 * window_size - 1) ** 2, num_heads), ms.float32),
+            name="relative_position_bias_table")
 
     def construct(self):
         n = self.window_size * self.window_size

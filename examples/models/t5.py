@@ -101,7 +101,8 @@ class T5Block(nn.Cell):
         out, position_bias = self.layer[0](self.norms[0](x), mask=mask, position_bias=position_bias)
         x = x + out
         if self.is_decoder and memory is not None:
-            out, memory_bias = self.layer[1](self.norms[1](x), mask=memory_mask, memory=memory, position_bias=memory_bias)
+            out, memory_bias = self.layer[1](self.norms[1](x), mask=memory_mask, memory=memory,
+                                             position_bias=memory_bias)
             x = x + out
         x = x + self.layer[-1](self.norms[-1](x))
         return (x, position_bias, memory_bias) if self.is_decoder else (x, position_bias)
@@ -112,7 +113,8 @@ class T5Stack(nn.Cell):
         super().__init__()
         self.embed_tokens = embedding
         self.is_decoder = is_decoder
-        self.block = nn.CellList([T5Block(dim, heads, dim * 2, is_decoder, has_bias=bool(i == 0)) for i in range(layers)])
+        self.block = nn.CellList([T5Block(dim, heads, dim * 2, is_decoder, has_bias=bool(i == 0))
+                                  for i in range(layers)])
         self.final_layer_norm = T5LayerNorm(dim)
 
     def construct(self, ids, attention_mask, memory=None, memory_mask=None):
@@ -128,7 +130,8 @@ class T5Stack(nn.Cell):
         if memory_mask is not None:
             memory_mask = (1.0 - memory_mask[:, None, None, :]) * -1e9
         for i, layer in enumerate(self.block):
-            outputs = layer(x, mask, position_bias=bias, memory=memory, memory_mask=memory_mask, memory_bias=memory_bias)
+            outputs = layer(x, mask, position_bias=bias, memory=memory, memory_mask=memory_mask,
+                            memory_bias=memory_bias)
             x, bias = outputs[:2]
             if self.is_decoder:
                 memory_bias = outputs[2]

@@ -1,8 +1,8 @@
 """What the programs of this folder share: batches of a generator with a seed, the training step, the loop.
 
-Each program has `build()`, which returns (network, loss, optimizer, batches): `loss(*batch)` is a scalar Tensor that depends on the
-network's parameters, `batches(n)` gives n batches, each a tuple of Tensors. A program whose step is not "gradient of the loss, then the
-optimizer" has a `make_step` of its own."""
+Each program has `build()`, which returns (network, loss, optimizer, batches): `loss(*batch)` is a scalar Tensor that
+depends on the network's parameters, `batches(n)` gives n batches, each a tuple of Tensors. A program whose step is not
+"gradient of the loss, then the optimizer" has a `make_step` of its own."""
 
 import numpy as np
 
@@ -23,7 +23,8 @@ def make_step(network, loss, optimizer):
 
 
 def images(size, classes, batch=4, channels=3, seed=0):
-    """A generator of n batches of images whose mean tells the class: (float32 [batch, channels, size, size], int32 [batch])."""
+    """A generator of n batches of images whose mean tells the class: (float32 [batch, channels, size, size], int32
+    [batch])."""
 
     def batches(n):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,5 @@
-"""U-Net on small images: down by pooling, up by transposed convolution or by resizing, a loss of cross entropy and Dice."""
+"""U-Net on small images: down by pooling, up by transposed convolution or by resizing, a loss of cross entropy and
+Dice."""
 
 import numpy as np
 
@@ -14,7 +15,8 @@ class DoubleConv(nn.Cell):
             middle = outputs
         self.double_conv = nn.SequentialCell([
             nn.Conv2d(inputs, middle, kernel_size=3, has_bias=True, pad_mode="same"), nn.BatchNorm2d(middle), nn.ReLU(),
-            nn.Conv2d(middle, outputs, kernel_size=3, has_bias=True, pad_mode="same"), nn.BatchNorm2d(outputs), nn.ReLU(),
+            nn.Conv2d(middle, outputs, kernel_size=3, has_bias=True, pad_mode="same"), nn.BatchNorm2d(outputs),
+            nn.ReLU(),
         ])
 
     def construct(self, x):

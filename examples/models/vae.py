@@ -70,7 +70,8 @@ def build():
 
     def loss(x):
         logits, mu, log_var = network(x)
-        rebuilt = ops.binary_cross_entropy_with_logits(logits, x, ops.ones_like(x), ops.ones_like(x), reduction="sum") / x.shape[0]
+        rebuilt = (ops.binary_cross_entropy_with_logits(logits, x, ops.ones_like(x), ops.ones_like(x),
+                                                        reduction="sum") / x.shape[0])
         kl = -0.5 * ops.sum(1 + log_var - mu.pow(2) - log_var.exp(), dim=1)
         return rebuilt + network.beta * kl.mean()
 

@@ -36,7 +36,8 @@ class VGG(nn.Cell):
     def _initialize_weights(self):
         for _, cell in self.cells_and_names():
             if isinstance(cell, nn.Conv2d):
-                cell.weight.set_data(init.initializer(init.HeNormal(mode="fan_out", nonlinearity="relu"), cell.weight.shape, cell.weight.dtype))
+                cell.weight.set_data(init.initializer(init.HeNormal(mode="fan_out", nonlinearity="relu"),
+                                                      cell.weight.shape, cell.weight.dtype))
             elif isinstance(cell, nn.Dense):
                 cell.weight.set_data(init.initializer(init.Normal(0.05), cell.weight.shape, cell.weight.dtype))
                 cell.bias.set_data(init.initializer("zeros", cell.bias.shape, cell.bias.dtype))

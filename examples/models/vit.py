@@ -89,8 +89,10 @@ class ViT(nn.Cell):
         super().__init__()
         self.patch_embedding = PatchEmbedding(image_size, patch_size, dim)
         num_patches = self.patch_embedding.num_patches
-        self.cls_token = Parameter(initializer(Normal(sigma=1.0), (1, 1, dim), ms.float32), name="cls", requires_grad=True)
-        self.pos_embedding = Parameter(initializer(Normal(0.02), (1, num_patches + 1, dim), ms.float32), name="pos_embedding")
+        self.cls_token = Parameter(initializer(Normal(sigma=1.0), (1, 1, dim), ms.float32), name="cls",
+                                   requires_grad=True)
+        self.pos_embedding = Parameter(initializer(Normal(0.02), (1, num_patches + 1, dim), ms.float32),
+                                       name="pos_embedding")
         self.pos_dropout = nn.Dropout(p=0.1)
         self.norm = nn.LayerNorm((dim,))
         self.transformer = TransformerEncoder(dim, layers, heads, mlp_dim)

@@ -1,6 +1,7 @@
 """Makes the notebooks from their sources and runs them: python examples/notebooks/build.py [name ...]
 
-A source is Python with `# %%` before each cell and `# %% [markdown]` before each text; magics stand in comments that begin with `# %`."""
+A source is Python with `# %%` before each cell and `# %% [markdown]` before each text; magics stand in comments that
+begin with `# %`."""
 
 import ast
 import hashlib
@@ -12,9 +13,11 @@ import sysconfig
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.resolve().parents[1]
 # What says what outputs look like.
-PRINTING = ("pijit/profiling/*.py", "pijit/notebook.py", "pijit/explanation.py", "pijit/printing.py", "pijit/trace.py", "csrc/entry/break_reasons.def")
+PRINTING = ("pijit/profiling/*.py", "pijit/notebook.py", "pijit/explanation.py", "pijit/printing.py", "pijit/trace.py",
+            "csrc/entry/break_reasons.def")
 # Folders of the machine that runs a notebook: what it prints (warnings, say) shows paths from there.
-FOLDERS = sorted({str(p) for name in ("purelib", "stdlib") for p in (pathlib.Path(sysconfig.get_path(name)), pathlib.Path(sysconfig.get_path(name)).resolve())}
+FOLDERS = sorted({str(p) for name in ("purelib", "stdlib")
+                  for p in (pathlib.Path(sysconfig.get_path(name)), pathlib.Path(sysconfig.get_path(name)).resolve())}
                  | {str(ROOT)}, key=len, reverse=True)
 
 
@@ -30,7 +33,8 @@ def relative(value):
 
 
 def printed_by(name):
-    """A digest of the notebook's source and of the code that prints its outputs: another one since it ran means that it must run again."""
+    """A digest of the notebook's source and of the code that prints its outputs: another one since it ran means that it
+    must run again."""
     digest = hashlib.sha256((HERE / f"{name}.py").read_bytes())
     for path in sorted(p for pattern in PRINTING for p in ROOT.glob(pattern)):
         text = path.read_text(encoding="utf-8")
@@ -45,7 +49,8 @@ def cells(text):
         head, _, body = block.partition("\n")
         lines = body.strip("\n").split("\n")
         if "[markdown]" in head:
-            yield nbformat.v4.new_markdown_cell("\n".join(line[2:] if line.startswith("# ") else line.lstrip("#") for line in lines))
+            yield nbformat.v4.new_markdown_cell("\n".join(line[2:] if line.startswith("# ") else line.lstrip("#")
+                                                          for line in lines))
         else:
             yield nbformat.v4.new_code_cell("\n".join(line[2:] if line.startswith("# %") else line for line in lines))
 
@@ -59,7 +64,8 @@ def build(name, folder=HERE):
         cell["id"] = f"cell-{n}"  # the same at every run
     nb.metadata["printed_by"] = printed_by(name)
     nb.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbclient.NotebookClient(nb, timeout=900, kernel_name="python3", resources={"metadata": {"path": str(HERE)}}).execute()
+    nbclient.NotebookClient(nb, timeout=900, kernel_name="python3",
+                            resources={"metadata": {"path": str(HERE)}}).execute()
     for cell in nb.cells:
         cell.metadata.pop("execution", None)  # times of day
         if cell.cell_type == "code":

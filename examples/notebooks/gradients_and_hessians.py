@@ -1,6 +1,7 @@
 # %% [markdown]
 # # Gradients and Hessians
-# Logistic regression on scikit-learn's table of tumours, by gradient descent and by Newton's method. Derivatives are functions of functions:
+# Logistic regression on scikit-learn's table of tumours, by gradient descent and by Newton's method. Derivatives are
+# functions of functions:
 # `value_and_grad`, `jacrev`, `hessian`; captured, a function and its derivatives are one graph.
 
 # %%
@@ -55,7 +56,7 @@ first = ms.grad(loss)
 
 
 def newton(w):
-    return w - ops.matmul(ms.mint.inverse(second(w)) if hasattr(ms.mint, "inverse") else ops.inverse(second(w)), first(w))
+    return w - ops.matmul(ms.mint.inverse(second(w)), first(w))
 
 
 w, steps = ms.Tensor(np.zeros(x.shape[1], np.float32)), []

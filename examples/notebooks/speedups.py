@@ -1,6 +1,7 @@
 # %% [markdown]
 # # How much does capture bring?
-# The same functions plain and captured, over sizes. `pijit.profile` runs both ways in turn, so that what else the machine does falls on both alike.
+# The same functions plain and captured, over sizes. `pijit.profile` runs both ways in turn, so that what else
+# the machine does falls on both alike.
 
 # %%
 import matplotlib.pyplot as plt
@@ -14,7 +15,8 @@ image = (load_sample_image("china.jpg").mean(2) / 255).astype(np.float32)
 image.shape
 
 # %% [markdown]
-# Three functions: a chain of elementwise operations (one kernel when captured), a filter, and a training step of a small network.
+# Three functions: a chain of elementwise operations (one kernel when captured), a filter, and a training step
+# of a small network.
 
 # %%
 def contrast(x):
@@ -44,13 +46,15 @@ results = {}
 for f in (contrast, edges, step):
     results[f.__name__] = [ms.profile(f, ms.Tensor(image[:n, :n].copy()), seconds=0.4) for n in sizes]
 for name, profiles in results.items():
-    print(name, [f"{n}²: {p.speedup.value:.1f} ({p.speedup.low:.1f} to {p.speedup.high:.1f})" for n, p in zip(sizes, profiles)])
+    print(name, [f"{n}²: {p.speedup.value:.1f} ({p.speedup.low:.1f} to {p.speedup.high:.1f})"
+                 for n, p in zip(sizes, profiles)])
 
 # %%
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 for (name, profiles), color in zip(results.items(), ("#2a78d6", "#1baf7a", "#eb6834")):
     s = [p.speedup for p in profiles]
-    left.errorbar(sizes, [x.value for x in s], yerr=[[x.value - x.low for x in s], [x.high - x.value for x in s]], marker="o", capsize=3, label=name, color=color)
+    left.errorbar(sizes, [x.value for x in s], yerr=[[x.value - x.low for x in s], [x.high - x.value for x in s]],
+                  marker="o", capsize=3, label=name, color=color)
     right.plot(sizes, [p.captured.median * 1e6 for p in profiles], marker="o", color=color, label=name)
     right.plot(sizes, [p.plain.median * 1e6 for p in profiles], marker="o", color=color, ls=":")
 left.axhline(1, color="#b5b3ac", lw=1)

@@ -1,6 +1,7 @@
 # %% [markdown]
 # # Train a network
-# Handwritten digits of scikit-learn, a small convolutional network, plain Python. `%load_ext pijit`, then `%%pijit` above a cell captures the
+# Handwritten digits of scikit-learn, a small convolutional network, plain Python. `%load_ext pijit`, then
+# `%%pijit` above a cell captures the
 # functions that the cell defines, and shows below it what that brought.
 
 # %%
@@ -14,7 +15,8 @@ from pijit import nn
 
 digits = load_digits()
 images = (digits.images[:, None] / 16).astype(np.float32)
-train_x, test_x, train_y, test_y = train_test_split(images, digits.target.astype(np.int32), test_size=0.25, random_state=0)
+train_x, test_x, train_y, test_y = train_test_split(
+    images, digits.target.astype(np.int32), test_size=0.25, random_state=0)
 train_x.shape, test_x.shape
 
 # %% [markdown]
@@ -29,7 +31,8 @@ net = nn.SequentialCell(
 net
 
 # %% [markdown]
-# The training step is a function like any other. Every now and then `%%pijit` lets one of its calls run plainly, so that both ways have times.
+# The training step is a function like any other. Every now and then `%%pijit` lets one of its calls run plainly, so
+# that both ways have times.
 
 # %%
 # %%pijit

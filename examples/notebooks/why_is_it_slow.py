@@ -1,6 +1,7 @@
 # %% [markdown]
 # # Why is it slow?
-# Capture splits a function where it cannot go on: there a *graph breaks*, and CPython runs the line. Each break has a line, a reason and a hint.
+# Capture splits a function where it cannot go on: there a *graph breaks*, and CPython runs the line. Each break has a
+# line, a reason and a hint.
 # The table of wines of scikit-learn: scale it, then weigh the neighbours of each wine.
 
 # %%

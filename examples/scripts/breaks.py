@@ -1,4 +1,5 @@
-"""What ends a graph, and what helps: the commonest breaks one by one, on scikit-learn's irises, with what explain says of each."""
+"""What ends a graph, and what helps: the commonest breaks one by one, on scikit-learn's irises, with what explain says
+of each."""
 
 import logging
 import time

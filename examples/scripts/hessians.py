@@ -1,5 +1,5 @@
-"""Newton's method for a Poisson regression on scikit-learn's table of diabetes: gradient and Hessian as one captured graph, checked
-against a sum of outer products."""
+"""Newton's method for a Poisson regression on scikit-learn's table of diabetes: gradient and Hessian as one captured
+graph, checked against a sum of outer products."""
 
 import numpy as np
 from sklearn.datasets import load_diabetes

@@ -1,4 +1,5 @@
-"""Plain and captured times of four functions on a photograph of scikit-learn, as a table and as a plot (speedups.png)."""
+"""Plain and captured times of four functions on a photograph of scikit-learn, as a table and as a plot
+(speedups.png)."""
 
 import os
 import tempfile

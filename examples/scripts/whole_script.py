@@ -1,5 +1,5 @@
-"""A script as people write it: no decorator, nothing about capture. It paints a photograph of scikit-learn by gradient descent: the fewest
-brightness changes that still look like it (total variation).
+"""A script as people write it: no decorator, nothing about capture. It paints a photograph of scikit-learn by gradient
+descent: the fewest brightness changes that still look like it (total variation).
 
     python examples/scripts/whole_script.py                                  plainly
     python -m pijit --report examples/scripts/whole_script.py                captured, and what that brought"""

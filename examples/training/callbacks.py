@@ -1,5 +1,5 @@
-"""LeNet by Model.train as tutorials have it: a pipeline of images, callbacks of one's own and of the library, checkpoints that are loaded
-again, evaluation and prediction.
+"""LeNet by Model.train as tutorials have it: a pipeline of images, callbacks of one's own and of the library,
+checkpoints that are loaded again, evaluation and prediction.
 
     python -m pijit --as mindspore examples/training/callbacks.py [--mode graph]
 """
@@ -37,7 +37,8 @@ class Bars:
 
 def create_dataset(count, seed, batch_size=32):
     dataset = ds.GeneratorDataset(Bars(count, seed), ["image", "label"], shuffle=False)
-    dataset = dataset.map([vision.Rescale(1.0 / 255.0, 0), vision.Normalize(mean=(0.13,), std=(0.31,)), vision.HWC2CHW()], "image")
+    dataset = dataset.map([vision.Rescale(1.0 / 255.0, 0), vision.Normalize(mean=(0.13,), std=(0.31,)),
+                           vision.HWC2CHW()], "image")
     dataset = dataset.map(transforms.TypeCast(ms.int32), "label")
     return dataset.batch(batch_size, drop_remainder=True)
 
@@ -68,7 +69,8 @@ class LossHistory(Callback):
 
     def on_train_epoch_end(self, run_context):
         p = run_context.original_args()
-        print(f"epoch {p.cur_epoch_num}: {p.cur_step_num} steps of {p.batch_num}, loss {np.mean(self.losses[-p.batch_num:]):.4f}")
+        print(f"epoch {p.cur_epoch_num}: {p.cur_step_num} steps of {p.batch_num}, loss "
+              f"{np.mean(self.losses[-p.batch_num:]):.4f}")
 
 
 def main(argv=None):
@@ -85,15 +87,19 @@ def main(argv=None):
     model = Model(net, loss_fn, optimizer, metrics={"accuracy": Accuracy(), "loss": Loss()})
     train, test = create_dataset(320, 0), create_dataset(96, 1)
     with tempfile.TemporaryDirectory() as folder:
-        saved = ModelCheckpoint(prefix="lenet", directory=folder, config=CheckpointConfig(save_checkpoint_steps=10, keep_checkpoint_max=2))
+        saved = ModelCheckpoint(prefix="lenet", directory=folder,
+                                config=CheckpointConfig(save_checkpoint_steps=10, keep_checkpoint_max=2))
         history = LossHistory()
         model.train(4, train, callbacks=[history, LossMonitor(5), saved], dataset_sink_mode=False)
         print(sorted(name for name in os.listdir(folder) if name.endswith(".ckpt")))
         parameters = ms.load_checkpoint(os.path.join(folder, "lenet-4_10.ckpt"))
         again = LeNet5()
-        print(ms.load_param_into_net(again, {k: parameters[k] for k in parameters if k.split(".")[0] in ("conv1", "conv2", "fc1", "fc2", "fc3")}))
+        print(ms.load_param_into_net(again,
+                                     {k: parameters[k] for k in parameters
+                                      if k.split(".")[0] in ("conv1", "conv2", "fc1", "fc2", "fc3")}))
     for network in (net, again):
-        result = Model(network, loss_fn, metrics={"accuracy": Accuracy(), "loss": Loss()}).eval(test, dataset_sink_mode=False)
+        result = Model(network, loss_fn, metrics={"accuracy": Accuracy(), "loss": Loss()}).eval(test,
+            dataset_sink_mode=False)
         print(f"accuracy {result['accuracy']:.4f}, loss {result['loss']:.4f}")
     image, label = next(test.create_tuple_iterator())
     print("right:", int((model.predict(image).argmax(axis=1) == label).sum()), "of", label.shape[0])

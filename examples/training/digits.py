@@ -1,4 +1,5 @@
-"""LeNet on the handwritten digits of scikit-learn: Model with callbacks, checkpoints and an evaluation after each epoch.
+"""LeNet on the handwritten digits of scikit-learn: Model with callbacks, checkpoints and an evaluation after each
+epoch.
 
     python -m pijit --as mindspore examples/training/digits.py [--mode graph]
 """

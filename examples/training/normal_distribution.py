@@ -1,5 +1,5 @@
-"""A regression that learns a mean and a variance: a Cell, a loss and a training step of one's own by ms.value_and_grad, gradients
-clipped, a schedule, exponential averages of the parameters.
+"""A regression that learns a mean and a variance: a Cell, a loss and a training step of one's own by ms.value_and_grad,
+gradients clipped, a schedule, exponential averages of the parameters.
 
     python -m pijit --as mindspore examples/training/normal_distribution.py [--mode graph]
 """
@@ -75,7 +75,8 @@ def main(argv=None):
     schedule = nn.cosine_decay_lr(1e-4, 3e-3, total_step=48, step_per_epoch=8, decay_epoch=6)
     optimizer = nn.AdamWeightDecay(net.trainable_params(), learning_rate=schedule, weight_decay=1e-4)
     parameters = ms.ParameterTuple(net.trainable_params())
-    averages = ms.ParameterTuple([Parameter(p.asnumpy(), name="ema." + p.name, requires_grad=False) for p in parameters])
+    averages = ms.ParameterTuple([Parameter(p.asnumpy(), name="ema." + p.name, requires_grad=False)
+                                  for p in parameters])
 
     def forward_fn(x, y):
         prediction = net(x)

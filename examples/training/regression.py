@@ -1,5 +1,5 @@
-"""Regression: a training step of one's own with clipped gradients, a decaying rate, weight decay by groups, early stopping, and a
-second run that goes on from the parameters.
+"""Regression: a training step of one's own with clipped gradients, a decaying rate, weight decay by groups, early
+stopping, and a second run that goes on from the parameters.
 
     python -m pijit --as mindspore examples/training/regression.py [--mode graph]
 """
@@ -36,7 +36,8 @@ def mlp():
 class Report(Callback):
     def on_train_epoch_end(self, run_context):
         p = run_context.original_args()
-        print(f"epoch {p.cur_epoch_num} loss {float(p.net_outputs.asnumpy()):.4f}", {k: f"{p.eval_results[k]:.4f}" for k in ("mae", "mse")})
+        print(f"epoch {p.cur_epoch_num} loss {float(p.net_outputs.asnumpy()):.4f}",
+              {k: f"{p.eval_results[k]:.4f}" for k in ("mae", "mse")})
 
 
 def main(argv=None):
@@ -55,17 +56,21 @@ def main(argv=None):
         p.set_data(ms.Tensor((rng.randn(*p.shape) * 0.3).astype(np.float32)))
     weights = [p for p in net.trainable_params() if p.name.endswith("weight")]
     biases = [p for p in net.trainable_params() if p.name.endswith("bias")]
-    optimizer = nn.Adam([{"params": weights, "weight_decay": 0.001}, {"params": biases, "weight_decay": 0.0}], nn.ExponentialDecayLR(0.01, 0.9, 16))
+    optimizer = nn.Adam([{"params": weights, "weight_decay": 0.001}, {"params": biases, "weight_decay": 0.0}],
+                        nn.ExponentialDecayLR(0.01, 0.9, 16))
     loss = nn.MSELoss()
-    model = Model(ClippedStep(nn.WithLossCell(net, loss), optimizer), eval_network=nn.WithEvalCell(net, loss), eval_indexes=[0, 1, 2],
+    model = Model(ClippedStep(nn.WithLossCell(net, loss), optimizer), eval_network=nn.WithEvalCell(net, loss),
+                  eval_indexes=[0, 1, 2],
                   metrics={"mae": MAE(), "mse": MSE()})
     stop = EarlyStopping("mae", patience=2, verbose=True, mode="min", min_delta=0.01)
     model.fit(30, batches(slice(0, 192)), batches(slice(192, 256)), callbacks=[Report(), stop])
 
     again = mlp()
     ms.load_param_into_net(again, net.parameters_dict())
-    model = Model(again, loss, nn.SGD(again.trainable_params(), 0.02, momentum=0.9, nesterov=True), metrics={"mse": MSE()})
-    model.fit(3, batches(slice(0, 192)), batches(slice(192, 256)), callbacks=[LossMonitor(12), ReduceLROnPlateau("mse", patience=1, factor=0.5, verbose=True)])
+    model = Model(again, loss, nn.SGD(again.trainable_params(), 0.02, momentum=0.9, nesterov=True),
+                  metrics={"mse": MSE()})
+    model.fit(3, batches(slice(0, 192)), batches(slice(192, 256)),
+              callbacks=[LossMonitor(12), ReduceLROnPlateau("mse", patience=1, factor=0.5, verbose=True)])
 
 
 if __name__ == "__main__":

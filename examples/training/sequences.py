@@ -1,4 +1,5 @@
-"""A bidirectional LSTM over embeddings that classifies sequences: Adam with half a cosine as its rate, fit with metrics.
+"""A bidirectional LSTM over embeddings that classifies sequences: Adam with half a cosine as its rate, fit with
+metrics.
 
     python -m pijit --as mindspore examples/training/sequences.py [--mode graph]
 """

@@ -1,5 +1,5 @@
-"""Signals: the strongest frequencies, a filter by the Fourier transform, a spectrogram, an analytic signal's phase, and a filter that is
-learnt as factors of the spectrum.
+"""Signals: the strongest frequencies, a filter by the Fourier transform, a spectrogram, an analytic signal's phase, and
+a filter that is learnt as factors of the spectrum.
 
     python -m pijit --as mindspore examples/training/spectrum.py [--mode graph]
 """
@@ -75,10 +75,12 @@ def main(argv=None):
     smooth = low_pass(x, 30.0)
     print("filtered:", smooth.shape, smooth.dtype, f"{float(ops.square(x - smooth).mean()):.4f}")
     image = spectrogram(x)
-    print("spectrogram:", image.shape, image.dtype, int(image.mean(0).argmax()) * RATE // 64, f"{float(image.max()):.3f}")
+    print("spectrogram:", image.shape, image.dtype, int(image.mean(0).argmax()) * RATE // 64,
+          f"{float(image.max()):.3f}")
     envelope, phase = analytic(low_pass(x, 30.0) - low_pass(x, 10.0))
     turns = np.unwrap(phase.asnumpy())
-    print("frequency:", f"{(turns[-50] - turns[50]) / (2 * np.pi) / ((COUNT - 100) / RATE):.2f}", f"envelope: {float(envelope.mean()):.3f}")
+    print("frequency:", f"{(turns[-50] - turns[50]) / (2 * np.pi) / ((COUNT - 100) / RATE):.2f}",
+          f"envelope: {float(envelope.mean()):.3f}")
 
     net = SpectralFilter(COUNT // 2 + 1)
     optimizer = nn.Adam(net.trainable_params(), learning_rate=0.05)

@@ -35,9 +35,13 @@ def check_group(op, group):
     if not isinstance(group, str):
         raise TypeError(f"For '{op}', 'group' must be a str, but got {type(group).__name__}.")
     if group not in groups and group not in WORLD_GROUPS.values():
-        raise ValueError(f"For '{op}', the group {group!r} does not exist: there are {[*WORLD_GROUPS.values(), *groups]}. Call create_group first.")
+        raise ValueError(
+            f"For '{op}', the group {group!r} does not exist: there are {[*WORLD_GROUPS.values(), *groups]}. Call "
+            f"create_group first.")
 
 
 def more_than_one(op, what):
     """The error of something that needs more than one process."""
-    return RuntimeError(f"For '{op}', {what}, but there is one process (rank 0 of 1): training on several processes or devices is not supported.")
+    return RuntimeError(
+        f"For '{op}', {what}, but there is one process (rank 0 of 1): training on several processes or devices is not "
+        f"supported.")

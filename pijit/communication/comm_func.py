@@ -1,6 +1,7 @@
 """Collective functions among processes, of which there is one: values stay as they are.
 
-With async_op they give (value, handle), where the handle's wait() does nothing. What names another process than 0 raises RuntimeError."""
+With async_op they give (value, handle), where the handle's wait() does nothing. What names another process than 0
+raises RuntimeError."""
 
 from pijit._C import Tensor
 from pijit.communication._comm_helper import GlobalComm, check_group, more_than_one
@@ -87,18 +88,24 @@ def barrier(group=_WORLD):
 
 
 def all_to_all_with_output_shape(output_shape_list, input_tensor_list, group=None, async_op=False):
-    """(a tuple of the tensors that the processes have for this one, handle or None). Shapes must be those of the inputs."""
+    """(a tuple of the tensors that the processes have for this one, handle or None). Shapes must be those of the
+    inputs."""
     name = "all_to_all_with_output_shape"
     if not isinstance(output_shape_list, (list, tuple)) or not isinstance(input_tensor_list, (list, tuple)):
-        raise TypeError(f"For '{name}', shapes and tensors must be lists, but got {type(output_shape_list).__name__} and {type(input_tensor_list).__name__}.")
+        raise TypeError(
+            f"For '{name}', shapes and tensors must be lists, but got {type(output_shape_list).__name__} and "
+            f"{type(input_tensor_list).__name__}.")
     shapes = [tuple(s.shape) if isinstance(s, Tensor) else tuple(s) for s in output_shape_list]
     out = tuple([_checked(name, t, group) for t in input_tensor_list])
     if len(out) != 1 or shapes != [t.shape for t in out]:
-        raise ValueError(f"For '{name}', with one process there must be one tensor of the shape that is asked for, but got {[t.shape for t in out]} for {shapes}.")
+        raise ValueError(
+            f"For '{name}', with one process there must be one tensor of the shape that is asked for, but got "
+            f"{[t.shape for t in out]} for {shapes}.")
     return _given(out, async_op)
 
 
-def all_to_all_single_with_output_shape(output_shape, tensor, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False):
+def all_to_all_single_with_output_shape(output_shape, tensor, output_split_sizes=None, input_split_sizes=None,
+                                        group=None, async_op=False):
     """(the parts that the processes have for this one, handle or None). The shape must be the input's."""
     name = "all_to_all_single_with_output_shape"
     out = _checked(name, tensor, group)
@@ -151,7 +158,8 @@ class P2POp:
         name = op if isinstance(op, str) else getattr(op, "__name__", None)
         if name not in ("isend", "irecv"):
             raise TypeError(f"For 'P2POp', 'op' must be isend or irecv, but got {op!r}.")
-        self.op, self.tensor, self.peer, self.group, self.tag, self.recv_dtype = name, tensor, peer, group, tag, recv_dtype
+        self.op, self.tensor, self.peer, self.group, self.tag, self.recv_dtype = (name, tensor, peer, group, tag,
+            recv_dtype)
 
 
 def batch_isend_irecv(p2p_op_list):
@@ -161,5 +169,7 @@ def batch_isend_irecv(p2p_op_list):
     raise _to_itself("batch_isend_irecv")
 
 
-__all__ = ["all_reduce", "all_gather_into_tensor", "all_to_all_with_output_shape", "all_to_all_single_with_output_shape", "all_to_all_v_c", "barrier", "broadcast",
-           "gather_into_tensor", "isend", "irecv", "reduce_scatter_tensor", "reduce", "scatter_tensor", "send", "recv", "P2POp", "batch_isend_irecv"]
+__all__ = ["all_reduce", "all_gather_into_tensor", "all_to_all_with_output_shape",
+           "all_to_all_single_with_output_shape", "all_to_all_v_c", "barrier", "broadcast",
+           "gather_into_tensor", "isend", "irecv", "reduce_scatter_tensor", "reduce", "scatter_tensor", "send", "recv",
+           "P2POp", "batch_isend_irecv"]

@@ -1,15 +1,16 @@
 """Processes and their groups. There is one process: rank 0 of 1."""
 
 from pijit import context
-from pijit.communication._comm_helper import (HCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, WORLD_GROUPS, GlobalComm, check_group,
+from pijit.communication._comm_helper import (HCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP,
+                                              WORLD_GROUPS, GlobalComm, check_group,
                                               groups, launched, more_than_one)
 
 
 def init(backend_name=None):
     """Sets communication up. Any backend's name will do, as there is nobody to talk to.
 
-    backend_name: "hccl", "nccl", "mccl" or None. TypeError if it is no str; RuntimeError for another name, or where a launcher says (RANK_SIZE,
-    OMPI_COMM_WORLD_SIZE, MS_WORKER_NUM, …) that there is more than one process."""
+    backend_name: "hccl", "nccl", "mccl" or None. TypeError if it is no str; RuntimeError for another name, or where a
+        launcher says (RANK_SIZE, OMPI_COMM_WORLD_SIZE, MS_WORKER_NUM, …) that there is more than one process."""
     if backend_name is not None and not isinstance(backend_name, str):
         raise TypeError(f"For 'init', 'backend_name' must be a str, but got {type(backend_name).__name__}.")
     if backend_name is None:
@@ -101,7 +102,8 @@ def create_group(group, rank_ids, options=None):  # noqa: ARG001
     if not isinstance(rank_ids, list):
         raise TypeError(f"For 'create_group', 'rank_ids' must be a list, but got {type(rank_ids).__name__}.")
     if not rank_ids or len(set(rank_ids)) != len(rank_ids):
-        raise ValueError(f"For 'create_group', 'rank_ids' must hold each process once and not be empty, but got {rank_ids}.")
+        raise ValueError(
+            f"For 'create_group', 'rank_ids' must hold each process once and not be empty, but got {rank_ids}.")
     for rank in rank_ids:
         _check_rank("create_group", "rank_ids", rank)
     groups[group] = list(rank_ids)
@@ -116,6 +118,8 @@ def destroy_group(group):
     del groups[group]
 
 
-__all__ = ["init", "release", "get_rank", "get_local_rank", "get_group_size", "get_local_rank_size", "get_world_rank_from_group_rank", "get_comm_name",
-           "get_group_rank_from_world_rank", "create_group", "destroy_group", "get_process_group_ranks", "HCCL_WORLD_COMM_GROUP", "NCCL_WORLD_COMM_GROUP",
+__all__ = ["init", "release", "get_rank", "get_local_rank", "get_group_size", "get_local_rank_size",
+           "get_world_rank_from_group_rank", "get_comm_name",
+           "get_group_rank_from_world_rank", "create_group", "destroy_group", "get_process_group_ranks",
+           "HCCL_WORLD_COMM_GROUP", "NCCL_WORLD_COMM_GROUP",
            "MCCL_WORLD_COMM_GROUP"]

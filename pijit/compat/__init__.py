@@ -1,15 +1,17 @@
 """MindSpore's module paths, answered by pijit's modules.
 
 `install("mindspore")` makes `import mindspore` and all below it mean pijit. The modules are pijit's own, not copies:
-`mindspore.ops is pijit.ops`, so a name that a program replaces is replaced for all, and captured code reads them as it reads
-`pijit`. Nothing is installed on disk, and a real MindSpore that was imported before is left alone.
+`mindspore.ops is pijit.ops`, so a name that a program replaces is replaced for all, and captured code reads them as it
+reads `pijit`. Nothing is installed on disk, and a real MindSpore that was imported before is left alone.
 
-A path below `mindspore` is the same path below `pijit`; `_ELSEWHERE` holds those that MindSpore divides in another way, and
-serves `import pijit.…` as well. A name that a module doesn't have is looked up among submodules that aren't loaded yet, then in
-the packages above (`mindspore.nn.layer.conv.Dense` is found in `pijit.nn.layer`), and stands in the module's `__dict__` from then on.
+A path below `mindspore` is the same path below `pijit`; `_ELSEWHERE` holds those that MindSpore divides in another way,
+and serves `import pijit.…` as well. A name that a module doesn't have is looked up among submodules that aren't loaded
+yet, then in the packages above (`mindspore.nn.layer.conv.Dense` is found in `pijit.nn.layer`), and stands in the
+module's `__dict__` from then on.
 
-Every other module and name of MindSpore (`reference`) exists as well: a module that pijit has no file for is made when it is imported, and a
-name that pijit has elsewhere is found there; what pijit leaves out raises when it is used (`left_out`)."""
+Every other module and name of MindSpore (`reference`) exists as well: a module that pijit has no file for is made when
+it is imported, and a name that pijit has elsewhere is found there; what pijit leaves out raises when it is used
+(`left_out`)."""
 
 import builtins
 import difflib
@@ -38,37 +40,52 @@ _ELSEWHERE = {
     "serialization": "train.serialization",
     "amp": "train.amp train.loss_scale_manager",
     "train.metrics": "nn.metrics",
-    "experimental.optim.optimizers": "experimental.optim.adadelta experimental.optim.adagrad experimental.optim.adam experimental.optim.adamax "
-                                     "experimental.optim.adamw experimental.optim.asgd experimental.optim.nadam experimental.optim.radam "
+    "experimental.optim.optimizers": "experimental.optim.adadelta experimental.optim.adagrad experimental.optim.adam "
+                                     "experimental.optim.adamax "
+                                     "experimental.optim.adamw experimental.optim.asgd experimental.optim.nadam "
+                                     "experimental.optim.radam "
                                      "experimental.optim.rmsprop experimental.optim.rprop experimental.optim.sgd",
     "nn.container": "nn.layer.container",
     "nn.layer.rnn": "nn.layer.rnns nn.layer.rnn_cells",
-    "nn.layer": "nn.layer.channel_shuffle nn.layer.dense nn.layer.embedding nn.layer.math nn.layer.padding nn.layer.thor_layer "
+    "nn.layer": "nn.layer.channel_shuffle nn.layer.dense nn.layer.embedding nn.layer.math nn.layer.padding "
+                "nn.layer.thor_layer "
                 "nn.layer.timedistributed",
     "nn.loss": "nn.loss.loss",
     "nn.schedule": "nn.learning_rate_schedule nn.dynamic_lr",
-    "nn.optim": "nn.optim.ada_grad nn.optim.adadelta nn.optim.adafactor nn.optim.adam nn.optim.adamax nn.optim.adasum nn.optim.asgd nn.optim.ftrl "
-                "nn.optim.lamb nn.optim.lars nn.optim.lazyadam nn.optim.momentum nn.optim.optimizer nn.optim.proximal_ada_grad nn.optim.rmsprop "
+    "nn.optim": "nn.optim.ada_grad nn.optim.adadelta nn.optim.adafactor nn.optim.adam nn.optim.adamax nn.optim.adasum "
+                "nn.optim.asgd nn.optim.ftrl "
+                "nn.optim.lamb nn.optim.lars nn.optim.lazyadam nn.optim.momentum nn.optim.optimizer "
+                "nn.optim.proximal_ada_grad nn.optim.rmsprop "
                 "nn.optim.rprop nn.optim.sgd nn.optim.thor",
-    "ops.primitives": "ops.operations ops.operations.array_ops ops.operations.comm_ops ops.operations.control_ops ops.operations.custom_ops "
-                      "ops.operations.debug_ops ops.operations.image_ops ops.operations.inner_ops ops.operations.linalg_ops "
-                      "ops.operations.manually_defined ops.operations.math_ops ops.operations.nn_ops ops.operations.other_ops "
-                      "ops.operations.random_ops ops.operations.sparse_ops ops.operations.spectral_ops ops.operations._inner_ops "
+    "ops.primitives": "ops.operations ops.operations.array_ops ops.operations.comm_ops ops.operations.control_ops "
+                      "ops.operations.custom_ops "
+                      "ops.operations.debug_ops ops.operations.image_ops ops.operations.inner_ops "
+                      "ops.operations.linalg_ops "
+                      "ops.operations.manually_defined ops.operations.math_ops ops.operations.nn_ops "
+                      "ops.operations.other_ops "
+                      "ops.operations.random_ops ops.operations.sparse_ops ops.operations.spectral_ops "
+                      "ops.operations._inner_ops "
                       "ops.operations._grad_ops",
     "ops.function": "ops.functional_overload ops.function.array_func ops.function.clip_func ops.function.debug_func "
-                    "ops.function.fft_func ops.function.grad ops.function.grad.grad_func ops.function.image_func ops.function.linalg_func "
-                    "ops.function.math_func ops.function.nn_func ops.function.other_func ops.function.parameter_func ops.function.random_func "
-                    "ops.function.sparse_func ops.function.sparse_unary_func ops.function.spectral_func ops.function.vmap_func",
+                    "ops.function.fft_func ops.function.grad ops.function.grad.grad_func ops.function.image_func "
+                    "ops.function.linalg_func "
+                    "ops.function.math_func ops.function.nn_func ops.function.other_func ops.function.parameter_func "
+                    "ops.function.random_func "
+                    "ops.function.sparse_func ops.function.sparse_unary_func ops.function.spectral_func "
+                    "ops.function.vmap_func",
     "ops.composite": "ops.composite.base ops.composite.env_ops ops.composite.math_ops ops.composite.multitype_ops",
-    "ops": "ops.auto_generate ops.auto_generate.gen_ops_def ops.auto_generate.gen_ops_prim ops._grad ops._grad_experimental",
-    "dataset": "dataset.core dataset.engine dataset.engine.datasets_standard_format dataset.engine.datasets_text dataset.engine.datasets_user_defined "
+    "ops": "ops.auto_generate ops.auto_generate.gen_ops_def ops.auto_generate.gen_ops_prim ops._grad "
+           "ops._grad_experimental",
+    "dataset": "dataset.core dataset.engine dataset.engine.datasets_standard_format dataset.engine.datasets_text "
+               "dataset.engine.datasets_user_defined "
                "dataset.engine.datasets_vision",
     "dataset.datasets": "dataset.engine.datasets",
     "dataset.samplers": "dataset.engine.samplers",
     "dataset.pipeline": "dataset.engine.iterators",
     "dataset.config": "dataset.core.config",
     "dataset.callback": "dataset.callback.ds_callback",
-    "device_context.ascend": "device_context.ascend.device device_context.ascend.op_debug device_context.ascend.op_precision "
+    "device_context.ascend": "device_context.ascend.device device_context.ascend.op_debug "
+                             "device_context.ascend.op_precision "
                              "device_context.ascend.op_tuning",
     "device_context.gpu": "device_context.gpu.device device_context.gpu.op_precision device_context.gpu.op_tuning",
     "ops.grad_base": "ops._grad.grad_base ops._grad_experimental.grad_base",
@@ -78,10 +95,13 @@ _ELSEWHERE = {
     "compat.old.typing": "_c_expression.typing",
     "compat.old.version": "version",
     "profiler": "profiler.profiling",
-    "compat.old.quant": "nn.layer.quant train.quant train.quant.quant train.quant.quant_utils compression compression.quant compression.quant.qat "
+    "compat.old.quant": "nn.layer.quant train.quant train.quant.quant train.quant.quant_utils compression "
+                        "compression.quant compression.quant.qat "
                         "compression.quant.quant_utils compression.common compression.common.constant",
-    "compat.old.transformer": "nn.transformer nn.transformer.transformer nn.transformer.layers nn.transformer.loss nn.transformer.moe "
-                              "nn.transformer.op_parallel_config parallel._transformer parallel._transformer.transformer "
+    "compat.old.transformer": "nn.transformer nn.transformer.transformer nn.transformer.layers nn.transformer.loss "
+                              "nn.transformer.moe "
+                              "nn.transformer.op_parallel_config parallel._transformer "
+                              "parallel._transformer.transformer "
                               "parallel._transformer.layers parallel._transformer.loss parallel._transformer.moe "
                               "parallel._transformer.op_parallel_config",
 }
@@ -91,8 +111,10 @@ for _path in _PATHS:
     _above = _path.rpartition(".")[0]
     _BELOW.setdefault(_PATHS.get(_above, _above), []).append(_path)
 
-# MindSpore's modules without a file here that have the name of a function beside them, by the module of ours that holds it
-_BESIDE = {"": "run_check", "nn.optim": "thor", "scipy.optimize": "line_search linear_sum_assignment minimize", "train.metrics": "auc",
+# MindSpore's modules without a file here that have the name of a function beside them, by the module of ours that holds
+# it
+_BESIDE = {"": "run_check", "nn.optim": "thor", "scipy.optimize": "line_search linear_sum_assignment minimize",
+           "train.metrics": "auc",
            "ops": "op_info_register vm_impl_registry", "parallel": "parameter_broadcast shard",
            "utils": "runtime_execution_order_check stress_detect"}
 
@@ -133,7 +155,8 @@ def _importing_from():
 
 
 def _found_above(module, name):
-    """What a package above has under the name; the topmost counts for `common` alone, which is a second place for its names."""
+    """What a package above has under the name; the topmost counts for `common` alone, which is a second place for its
+    names."""
     above = module.rpartition(".")[0]
     while (above.count(".") or above and module.startswith("pijit.common")) and not above.startswith("pijit.compat"):
         value = sys.modules[above].__dict__.get(name)
@@ -185,7 +208,8 @@ def _own_module(name):
 
 
 def _old_value(module, name):
-    """What these modules have under the name in earlier versions of MindSpore, or in a way that programs of these know."""
+    """What these modules have under the name in earlier versions of MindSpore, or in a way that programs of these
+    know."""
     from pijit.compat import old
     for path in _paths(module):
         value = old.value(path, name)
@@ -195,7 +219,8 @@ def _old_value(module, name):
 
 
 def _reference_value(module, name):
-    """What MindSpore's modules that this one answers have under the name: ours from elsewhere, or what raises when it is used."""
+    """What MindSpore's modules that this one answers have under the name: ours from elsewhere, or what raises when it
+    is used."""
     from pijit.compat import reference
     for path in _paths(module):
         value = reference.value(path, name, _own_value)
@@ -217,10 +242,12 @@ def _module_below(module, name):
 def names(module, lazy=None, load=None, known=None):
     """`__getattr__` and `__dir__` of a module (PEP 562), for what isn't in its `__dict__` yet.
 
-    `lazy` maps submodules, by their names below `pijit`, to the names (in one string) that this module takes from them when they are asked
-    for; `load` gives the value of any other name, or None, and `known` all names there are, which then are `__all__`.
+    `lazy` maps submodules, by their names below `pijit`, to the names (in one string) that this module takes from them
+    when they are asked for; `load` gives the value of any other name, or None, and `known` all names there are, which
+    then are `__all__`.
 
-    What is found goes into the `__dict__`. AttributeError (ImportError for `from module import name`) names the nearest names there are."""
+    What is found goes into the `__dict__`. AttributeError (ImportError for `from module import name`) names the nearest
+    names there are."""
     origin = {name: "pijit." + path for path, text in (lazy or {}).items() for name in text.split()}
 
     def find_here(name):
@@ -264,8 +291,11 @@ def names(module, lazy=None, load=None, known=None):
                 sys.modules[module].__dict__[name] = value
             return value
         if _importing_from():
-            raise ImportError(f"cannot import name {name!r} from {_shown(module)!r}: pijit doesn't have it.{_hint(name, __dir__())}", name=module)
-        raise AttributeError(f"module {_shown(module)!r} has no attribute {name!r} (in pijit).{_hint(name, __dir__())}", name=name)
+            raise ImportError(
+                f"cannot import name {name!r} from {_shown(module)!r}: pijit doesn't have it.{_hint(name, __dir__())}",
+                name=module)
+        raise AttributeError(f"module {_shown(module)!r} has no attribute {name!r} (in pijit).{_hint(name, __dir__())}",
+                             name=name)
 
     def __dir__():
         return sorted({*sys.modules[module].__dict__, *origin, *(known() if known is not None else ())})
@@ -273,7 +303,8 @@ def names(module, lazy=None, load=None, known=None):
     return __getattr__, __dir__
 
 
-# -- what classes are called under the alias: MindSpore's names, `mindspore.nn.layer.conv.Conv1d`, as programs print, compare and pickle them --
+# -- what classes are called under the alias: MindSpore's names, `mindspore.nn.layer.conv.Conv1d`, as programs print,
+# compare and pickle them --
 _renamed = {}  # class: the module of ours that defines it
 
 
@@ -293,8 +324,8 @@ def _name_classes(own):
 
 
 class _Named(types.ModuleType):
-    """The package under the alias: programs look for a module of this name among a function's globals. Its functions' globals, by which
-    captured code knows them, keep the name."""
+    """The package under the alias: programs look for a module of this name among a function's globals. Its functions'
+    globals, by which captured code knows them, keep the name."""
 
     __name__ = property(lambda self: "mindspore")  # noqa: ARG005
 
@@ -396,7 +427,8 @@ class _Finder:
             except ModuleNotFoundError:
                 pass  # of a package that isn't there
         above, _, leaf = name.rpartition(".")
-        raise ModuleNotFoundError(f"No module named {name!r} (in pijit).{_hint(leaf, dir(sys.modules[above]))}", name=name)
+        raise ModuleNotFoundError(f"No module named {name!r} (in pijit).{_hint(leaf, dir(sys.modules[above]))}",
+                                  name=name)
 
 
 def _is_reference(rest):
@@ -405,7 +437,8 @@ def _is_reference(rest):
 
 
 def _prepared(module):
-    """The module, ready for imports through it: a package where MindSpore has one, and with names looked up as in `names`."""
+    """The module, ready for imports through it: a package where MindSpore has one, and with names looked up as in
+    `names`."""
     rest = module.__name__.partition(".")[2]
     _answering(module)
     _put_below(rest)
@@ -421,8 +454,8 @@ def _answering(module):
 
 
 def _put_below(rest):
-    """Enters MindSpore's submodules whose names are those of functions (`common.mutable`): an import that had to find them would put the module in
-    the function's place."""
+    """Enters MindSpore's submodules whose names are those of functions (`common.mutable`): an import that had to find
+    them would put the module in the function's place."""
     parent = sys.modules["pijit." + rest if rest else "pijit"]
     beside = _BESIDE.get(rest, "").split()
     for path in _BELOW.get(rest, ()):
@@ -437,7 +470,8 @@ def _put_below(rest):
                 parent.__dict__[leaf] = _found_above(parent.__name__, leaf) or sys.modules[target]
     for leaf in beside:
         path = f"{rest}.{leaf}".lstrip(".")
-        made = sys.modules.get("pijit." + path) or sys.modules.setdefault("pijit." + path, _made("pijit." + path, leaf == "run_check"))
+        made = (sys.modules.get("pijit." + path)
+                or sys.modules.setdefault("pijit." + path, _made("pijit." + path, leaf == "run_check")))
         _answering(made)
         if _installed:
             sys.modules.setdefault("mindspore." + path, made)
@@ -464,8 +498,8 @@ def register():
 
 
 def install(name="mindspore"):
-    """Lets `import mindspore` mean pijit, and gives `__version__` MindSpore's value. Raises ValueError for another name, RuntimeError when
-    the real one is loaded."""
+    """Lets `import mindspore` mean pijit, and gives `__version__` MindSpore's value. Raises ValueError for another
+    name, RuntimeError when the real one is loaded."""
     global _installed, _own_version
     if name != "mindspore":
         raise ValueError(f"pijit can stand in for 'mindspore' only, not for {name!r}.")

@@ -1,11 +1,13 @@
 """Runs a script in a real MindSpore and in pijit, and says where they differ.
 
-    python -m pijit.compat.compare script.py [--python PATH] [--rtol 1e-4] [--atol 1e-5] [--repeat 1] [-- script's arguments]
+    python -m pijit.compat.compare script.py [--python PATH] [--rtol 1e-4] [--atol 1e-5] [--repeat 1] [-- script's
+    arguments]
 
-PATH is the Python of an environment that has MindSpore (or set MINDSPORE_PYTHON). Each run has a folder of its own, a copy of the script's, as
-working directory. Compared are what is printed, word by word, numbers within the tolerances; the arrays that are saved
-(.npy, .npz, .ckpt, .safetensors) under the same names; how the scripts end (exit status, last exception); and the times. The exit status
-is 0 where all agree, 1 where something differs, 2 where a run could not start."""
+PATH is the Python of an environment that has MindSpore (or set MINDSPORE_PYTHON). Each run has a folder of its own, a
+copy of the script's, as working directory. Compared are what is printed, word by word, numbers within the tolerances;
+the arrays that are saved (.npy, .npz, .ckpt, .safetensors) under the same names; how the scripts end (exit status, last
+exception); and the times. The exit status is 0 where all agree, 1 where something differs, 2 where a run could not
+start."""
 
 import argparse
 import difflib
@@ -49,7 +51,8 @@ def run(command, script, folder, timeout, env=None):
     before = _saved(folder)
     start = time.perf_counter()
     try:
-        p = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=timeout, env=env)
+        p = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=timeout,
+                           env=env)
         status, out, err = p.returncode, p.stdout, p.stderr
     except subprocess.TimeoutExpired as e:
         status, out, err = 124, _text(e.stdout), _text(e.stderr) + f"\nTimeoutError: no end after {timeout} s"
@@ -64,7 +67,8 @@ def _text(data):
 
 def _saved(folder):
     """{name: (path, time and size)} of the files of arrays."""
-    return {str(p.relative_to(folder)): (p, (p.stat().st_mtime_ns, p.stat().st_size)) for p in sorted(pathlib.Path(folder).rglob("*")) if p.suffix in _ARRAYS and p.is_file()}
+    return {str(p.relative_to(folder)): (p, (p.stat().st_mtime_ns, p.stat().st_size))
+            for p in sorted(pathlib.Path(folder).rglob("*")) if p.suffix in _ARRAYS and p.is_file()}
 
 
 def _close(a, b, rtol, atol):
@@ -86,7 +90,8 @@ def prints(own, real, rtol, atol):
     """The differences of two outputs, as lines for the report."""
     a, b = ([line.rstrip() for line in text.splitlines() if not _NOISE.search(line)] for text in (own, real))
     if len(a) == len(b):
-        return [f"  line {k}\n    MindSpore: {y}\n    pijit:     {x}" for k, (x, y) in enumerate(zip(a, b), 1) if not same_line(x, y, rtol, atol)]
+        return [f"  line {k}\n    MindSpore: {y}\n    pijit:     {x}" for k, (x, y) in enumerate(zip(a, b), 1)
+                if not same_line(x, y, rtol, atol)]
     # lines that are close count as equal
     known, keys = [], []
     for lines in (b, a):
@@ -101,7 +106,8 @@ def prints(own, real, rtol, atol):
     out = [f"  {len(b)} lines from MindSpore, {len(a)} from pijit"]
     for what, i, j, m, n in difflib.SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
         if what != "equal":
-            out += [f"    MindSpore {k + 1}: {b[k]}" for k in range(i, j)] + [f"    pijit {k + 1}:     {a[k]}" for k in range(m, n)]
+            out += [f"    MindSpore {k + 1}: {b[k]}" for k in range(i, j)] + [f"    pijit {k + 1}:     {a[k]}"
+                for k in range(m, n)]
     return out
 
 
@@ -113,7 +119,9 @@ def _arrays(path):
         with np.load(path, allow_pickle=False) as f:
             return dict(f)
     from pijit import load_checkpoint
-    return {n: p.asnumpy() for n, p in load_checkpoint(str(path), format="safetensors" if path.suffix == ".safetensors" else "ckpt").items()}
+    return {n: p.asnumpy()
+            for n, p in load_checkpoint(str(path),
+                                        format="safetensors" if path.suffix == ".safetensors" else "ckpt").items()}
 
 
 def _difference(a, b, rtol, atol):
@@ -123,7 +131,8 @@ def _difference(a, b, rtol, atol):
     if a.dtype.kind not in "fc":
         wrong = int((a != b).sum())
         return f"{wrong} of {a.size} elements differ" if wrong else None
-    x, y = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64), b.astype(np.complex128 if b.dtype.kind == "c" else np.float64)
+    x, y = (a.astype(np.complex128 if a.dtype.kind == "c" else np.float64),
+            b.astype(np.complex128 if b.dtype.kind == "c" else np.float64))
     close = np.isclose(x, y, rtol, atol, equal_nan=True)
     if close.all():
         return None
@@ -157,9 +166,12 @@ def files(own, real, rtol, atol):
 def compare(script, python, arguments=(), rtol=1e-4, atol=1e-5, repeat=1, timeout=3600, write=print):
     """Runs and compares; the exit status. `write` takes the report's lines."""
     script = pathlib.Path(script).resolve()
-    commands = {"MindSpore": [python, script.name, *arguments], "pijit": [sys.executable, "-m", "pijit", "--as", "mindspore", script.name, *arguments]}
+    commands = {"MindSpore": [python, script.name, *arguments],
+                "pijit": [sys.executable, "-m", "pijit", "--as", "mindspore", script.name, *arguments]}
     home = str(pathlib.Path(__file__).resolve().parents[2])  # where this pijit lies, installed or not
-    env = {"MindSpore": None, "pijit": {**os.environ, "PYTHONPATH": os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])])}}
+    env = {"MindSpore": None,
+           "pijit": {**os.environ,
+                     "PYTHONPATH": os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])])}}
     with tempfile.TemporaryDirectory(prefix="pijit-compare-") as space:
         best = {}
         for k in range(repeat):
@@ -172,25 +184,32 @@ def compare(script, python, arguments=(), rtol=1e-4, atol=1e-5, repeat=1, timeou
         if real.status and re.search(r"No module named '?mindspore'?", real.err):
             write(f"MindSpore can't be imported by {python}: give --python the Python of an environment that has it.")
             return 2
-        ends = [] if own.exception() == real.exception() else [f"  MindSpore: {real.exception() or 'ends'}", f"  pijit:     {own.exception() or 'ends'}"]
+        ends = ([] if own.exception() == real.exception()
+                else [f"  MindSpore: {real.exception() or 'ends'}", f"  pijit:     {own.exception() or 'ends'}"])
         if ends and own.status:
             ends += ["  " + line for line in own.err.strip().splitlines()[-6:]]
         said = prints(own.out, real.out, rtol, atol)
         saved, count = files(own, real, rtol, atol)
     lines = len([line for line in real.out.splitlines() if not _NOISE.search(line)])
-    for title, found, how_many in (("End", ends, ""), ("Prints", said, f"{lines} lines"), ("Saved arrays", saved, f"{count} arrays")):
+    for title, found, how_many in (("End", ends, ""), ("Prints", said, f"{lines} lines"),
+                                   ("Saved arrays", saved, f"{count} arrays")):
         write(f"{title}: {'differ' if found else 'same'}" + (f" ({how_many})" if how_many else ""))
         for line in found:
             write(line)
-    write(f"Seconds: MindSpore {real.seconds:.2f}, pijit {own.seconds:.2f}: {real.seconds / max(own.seconds, 1e-9):.2f} times as fast")
+    write(f"Seconds: MindSpore {real.seconds:.2f}, pijit {own.seconds:.2f}: "
+          f"{real.seconds / max(own.seconds, 1e-9):.2f} times as fast")
     return 1 if ends or said or saved else 0
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="python -m pijit.compat.compare", description="Runs a script in a real MindSpore and in pijit, and says where they differ.")
+    parser = argparse.ArgumentParser(prog="python -m pijit.compat.compare",
+                                     description="Runs a script in a real MindSpore and in pijit, and says where they "
+                                                 "differ.")
     parser.add_argument("script")
     parser.add_argument("arguments", nargs="*", help="the script's own arguments, behind --")
-    parser.add_argument("--python", default=os.environ.get("MINDSPORE_PYTHON", shutil.which("python3") or sys.executable), help="the Python of an environment with MindSpore")
+    parser.add_argument("--python",
+                        default=os.environ.get("MINDSPORE_PYTHON", shutil.which("python3") or sys.executable),
+                        help="the Python of an environment with MindSpore")
     parser.add_argument("--rtol", type=float, default=1e-4, help="relative tolerance of numbers")
     parser.add_argument("--atol", type=float, default=1e-5, help="absolute tolerance of numbers")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each, of which the fastest counts")

@@ -417,7 +417,8 @@ HOMES = {'': {'common.tensor': 'Tensor'},
  'train.metrics.precision': {'train.metrics.precision': 'Precision'},
  'train.metrics.recall': {'train.metrics.recall': 'Recall'},
  'train.metrics.roc': {'train.metrics.roc': 'ROC'},
- 'train.metrics.root_mean_square_surface_distance': {'train.metrics.root_mean_square_surface_distance': 'RootMeanSquareDistance'},
+ 'train.metrics.root_mean_square_surface_distance': {
+     'train.metrics.root_mean_square_surface_distance': 'RootMeanSquareDistance'},
  'train.metrics.topk': {'train.metrics.topk': 'Top1CategoricalAccuracy Top5CategoricalAccuracy '
                                               'TopKCategoricalAccuracy'},
  'train.model': {'train.model': 'Model'},

@@ -1,8 +1,8 @@
 """What MindSpore has and pijit leaves out: it exists, and raises NotImplementedError when it is used.
 
-`stand_in` makes the class, function or object. Classes can be subclassed, named in annotations and asked for by `isinstance`; making an instance
-raises. Enumerations and exceptions are the real thing. `_REASONS` says why, the first pattern of `path.name` or of the place where
-MindSpore defines it counts."""
+`stand_in` makes the class, function or object. Classes can be subclassed, named in annotations and asked for by
+`isinstance`; making an instance raises. Enumerations and exceptions are the real thing. `_REASONS` says why, the first
+pattern of `path.name` or of the place where MindSpore defines it counts."""
 
 import fnmatch
 import functools
@@ -24,7 +24,8 @@ _REASONS = [
     ),
     ("safeguard* *obf*", "it obfuscates files of MindSpore's own format", "mindspore.save_checkpoint"),
     (
-        "tools* *sdc_detect* *stress_detect* *dryrun* utils.* *TrainFaultTolerance *OptTFTWrapper *FlopsUtilizationCollector *flops_collection *set_dump "
+        "tools* *sdc_detect* *stress_detect* *dryrun* utils.* *TrainFaultTolerance *OptTFTWrapper "
+        "*FlopsUtilizationCollector *flops_collection *set_dump "
         "*mindio*",
         "it serves clusters of Ascend devices",
         "mindspore.profiler",
@@ -35,13 +36,16 @@ _REASONS = [
     ("mindrecord*", "pijit has no MindRecord files yet", "GeneratorDataset"),
     ("dataset.dataloader*", "pijit has no DataLoader of samplers and workers", "mindspore.dataset.GeneratorDataset"),
     (
-        "*ops.op_info_register* *AiCPURegOp *AkgAscendRegOp *AkgGpuRegOp *TBERegOp *ms_kernel *.kernel *CustomOpBuilder *vm_impl* *ops._primitive_cache*",
+        "*ops.op_info_register* *AiCPURegOp *AkgAscendRegOp *AkgGpuRegOp *TBERegOp *ms_kernel *.kernel "
+        "*CustomOpBuilder *vm_impl* *ops._primitive_cache*",
         "kernels of MindSpore's own library can't be registered",
         'ops.Custom(func_type="pyfunc")',
     ),
     (
-        "*moe_* *flash_attention* *fused_infer_attention* *speed_fusion_attention *ring_attention* *all_gather_matmul *matmul_reduce_scatter *NPU* "
-        "*PagedAttention* *ReshapeAndCache *ApplyRotaryPosEmb *GroupTopk *BasicLSTMCell *LARSUpdate *FusedAdaFactor* *RNNTLoss "
+        "*moe_* *flash_attention* *fused_infer_attention* *speed_fusion_attention *ring_attention* *all_gather_matmul "
+        "*matmul_reduce_scatter *NPU* "
+        "*PagedAttention* *ReshapeAndCache *ApplyRotaryPosEmb *GroupTopk *BasicLSTMCell *LARSUpdate *FusedAdaFactor* "
+        "*RNNTLoss "
         "*multi_scale_deformable_attn_function *rotated_iou",
         "it runs on Ascend alone",
         "the operators that it is made of",
@@ -57,7 +61,8 @@ _REASONS = [
         "nn.Embedding",
     ),
     (
-        "*AllGatherV *AlltoAllV* *BatchISendIRecv *NeighborExchange* *ReduceScatterV *eshard* *AdaSum* *VirtualDatasetCellTriple parallel* *parallel.cluster*",
+        "*AllGatherV *AlltoAllV* *BatchISendIRecv *NeighborExchange* *ReduceScatterV *eshard* *AdaSum* "
+        "*VirtualDatasetCellTriple parallel* *parallel.cluster*",
         "pijit runs one process",
         "the same network without it",
     ),
@@ -87,8 +92,10 @@ _REASONS = [
         "a loop over dataset.create_dict_iterator()",
     ),
     (
-        "*.J *.GeSwitch *.geswitch *.Merge *.merge *.PyExecute *.SelectView *.UpdateState *SliceGetItem *array_reduce *.distribute *.embed *environ_* "
-        "*.ref_to_embed *is_dynamic_sequence* *is_sequence_* *iter_converter *make_row_tensor* *ms_hasnext *ms_next *recompute_block *switch_layer *.tail "
+        "*.J *.GeSwitch *.geswitch *.Merge *.merge *.PyExecute *.SelectView *.UpdateState *SliceGetItem *array_reduce "
+        "*.distribute *.embed *environ_* "
+        "*.ref_to_embed *is_dynamic_sequence* *is_sequence_* *iter_converter *make_row_tensor* *ms_hasnext *ms_next "
+        "*recompute_block *switch_layer *.tail "
         "*zip_operation *augassign_* *TransposeView *TransposeExtView",
         "it is internal to MindSpore's graph compiler",
         "Python's own operation, under mindspore.jit",
@@ -131,7 +138,7 @@ def text(home):
 
 
 def _raises(home):
-    def raises(*args, **kwargs):  # noqa: ARG001
+    def raises(*args, **kwargs):
         raise NotImplementedError(text(home))
 
     return raises
@@ -157,7 +164,7 @@ class _Object:
             raise AttributeError(name)
         raise NotImplementedHere(text(self._left_out))
 
-    def __call__(self, *args, **kwargs):  # noqa: ARG002
+    def __call__(self, *args, **kwargs):
         raise NotImplementedError(text(self._left_out))
 
     def __repr__(self):
@@ -176,7 +183,7 @@ def _base(sort):
 
 
 def _class(home, name, sort):
-    def __init__(self, *args, **kwargs):  # noqa: ARG001
+    def __init__(self, *args, **kwargs):
         raise NotImplementedError(text(home))
 
     space = {"__init__": __init__, "__doc__": text(home), "_left_out": home}

@@ -1,7 +1,8 @@
-"""What is known of MindSpore's modules and names: `reference.json`, written by tools/api_coverage.py from its packages. Loaded when a name or a
-module isn't found otherwise.
+"""What is known of MindSpore's modules and names: `reference.json`, written by tools/api_coverage.py from its packages.
+Loaded when a name or a module isn't found otherwise.
 
-A home is where MindSpore defines something, "path:name" below `mindspore` ("path:" for a module), or "=" and a literal."""
+A home is where MindSpore defines something, "path:name" below `mindspore` ("path:" for a module), or "=" and a
+literal."""
 
 import ast
 import enum
@@ -78,8 +79,8 @@ def _stand_in(home):
 
 
 def value(path, name, own):
-    """What the module `path` has under the name: pijit's own where `own(path, name)` finds it at another place, else what raises. None where
-    MindSpore has no such name either."""
+    """What the module `path` has under the name: pijit's own where `own(path, name)` finds it at another place, else
+    what raises. None where MindSpore has no such name either."""
     home = homes(path).get(name)
     if home is None:
         return None

@@ -1,7 +1,7 @@
 """Datasets and pipelines of operations on them: mindspore.dataset's names.
 
-Rows come from a dataset (`GeneratorDataset`, `NumpySlicesDataset`, datasets of files …), pass operations (`map`, `shuffle`,
-`batch` …) and are given out by iterators as Tensors or ndarrays:
+Rows come from a dataset (`GeneratorDataset`, `NumpySlicesDataset`, datasets of files …), pass operations (`map`,
+`shuffle`, `batch` …) and are given out by iterators as Tensors or ndarrays:
 
     dataset = NumpySlicesDataset({"x": x, "y": y}, shuffle=True).map(f, "x").batch(32)
     for batch in dataset.create_dict_iterator(num_epochs=1):
@@ -13,8 +13,9 @@ from pijit import compat as _compat
 from pijit.dataset import config
 from pijit.dataset import text, transforms, vision
 from pijit.dataset.callback import DSCallback, WaitedDSCallback
-from pijit.dataset.datasets import Dataset, Shuffle, zip_datasets as zip  # noqa: A004
-from pijit.dataset.files import (Cifar10Dataset, Cifar100Dataset, CSVDataset, FashionMnistDataset, ImageFolderDataset, KMnistDataset,
+from pijit.dataset.datasets import Dataset, Shuffle, zip_datasets as zip
+from pijit.dataset.files import (Cifar10Dataset, Cifar100Dataset, CSVDataset, FashionMnistDataset, ImageFolderDataset,
+                                 KMnistDataset,
                                  MnistDataset, TextFileDataset, TFRecordDataset)
 from pijit.dataset.samplers import (DistributedSampler, PKSampler, RandomSampler, Sampler, SequentialSampler,
                                     SubsetRandomSampler, SubsetSampler, WeightedRandomSampler)

@@ -13,7 +13,8 @@ class CallbackParam:
 
 
 class DSCallback:
-    """Base of callbacks of a map (`callbacks=`): override ds_begin, ds_epoch_begin, ds_epoch_end, ds_step_begin, ds_step_end.
+    """Base of callbacks of a map (`callbacks=`): override ds_begin, ds_epoch_begin, ds_epoch_end, ds_step_begin,
+    ds_step_end.
 
     Args: step_size: the step methods are called every `step_size` steps (int ≥ 1)."""
 
@@ -37,8 +38,8 @@ class DSCallback:
 
 
 class WaitedDSCallback(DSCallback):
-    """A DSCallback that waits for training: override sync_epoch_begin and sync_step_begin, which run before an epoch (a step) of
-    the pipeline, after the training loop has called epoch_end (step_end) of the one before.
+    """A DSCallback that waits for training: override sync_epoch_begin and sync_step_begin, which run before an epoch (a
+    step) of the pipeline, after the training loop has called epoch_end (step_end) of the one before.
 
     They are called with the training loop's run context and this pipeline's CallbackParam."""
 
@@ -73,7 +74,8 @@ class WaitedDSCallback(DSCallback):
 
     def _wait(self, semaphore, what):
         if not self._ended and not semaphore.acquire(timeout=config.get_callback_timeout()):
-            raise RuntimeError(f"[{type(self).__name__}] waited {config.get_callback_timeout()} s for {what} of the training loop; "
+            raise RuntimeError(
+                f"[{type(self).__name__}] waited {config.get_callback_timeout()} s for {what} of the training loop; "
                                "pass this callback to it too, or call it there.")
 
     def ds_epoch_begin(self, ds_run_context):

@@ -12,14 +12,17 @@ import numpy as np
 from pijit.dataset import check
 
 __all__ = ["set_sending_batches", "load", "set_seed", "get_seed", "set_prefetch_size",
-           "get_prefetch_size", "set_num_parallel_workers", "get_num_parallel_workers", "set_numa_enable", "get_numa_enable",
-           "set_monitor_sampling_interval", "get_monitor_sampling_interval", "set_callback_timeout", "get_callback_timeout",
+           "get_prefetch_size", "set_num_parallel_workers", "get_num_parallel_workers", "set_numa_enable",
+           "get_numa_enable",
+           "set_monitor_sampling_interval", "get_monitor_sampling_interval", "set_callback_timeout",
+           "get_callback_timeout",
            "set_auto_num_workers", "get_auto_num_workers", "set_enable_shared_mem", "get_enable_shared_mem",
            "set_enable_autotune", "get_enable_autotune", "set_autotune_interval", "get_autotune_interval",
            "set_auto_offload", "get_auto_offload", "set_enable_watchdog", "get_enable_watchdog", "set_fast_recovery",
            "get_fast_recovery", "set_debug_mode", "get_debug_mode", "set_error_samples_mode", "get_error_samples_mode",
            "ErrorSamplesMode", "set_iterator_mode", "get_iterator_mode", "set_multiprocessing_timeout_interval",
-           "get_multiprocessing_timeout_interval", "set_multiprocessing_start_method", "get_multiprocessing_start_method"]
+           "get_multiprocessing_timeout_interval", "set_multiprocessing_start_method",
+           "get_multiprocessing_start_method"]
 
 
 class ErrorSamplesMode(enum.IntEnum):
@@ -31,8 +34,10 @@ class ErrorSamplesMode(enum.IntEnum):
 
 
 _DEFAULT_SEED = 5489
-_state = {"seed": None, "seedings": 0, "version": 0, "num_parallel_workers": None, "prefetch_size": 16, "numa_enable": False,
-          "monitor_sampling_interval": 1000, "callback_timeout": 60, "auto_num_workers": False, "enable_shared_mem": True,
+_state = {"seed": None, "seedings": 0, "version": 0, "num_parallel_workers": None, "prefetch_size": 16,
+          "numa_enable": False,
+          "monitor_sampling_interval": 1000, "callback_timeout": 60, "auto_num_workers": False,
+          "enable_shared_mem": True,
           "enable_autotune": False, "autotune_interval": 0, "auto_offload": False, "enable_watchdog": True,
           "fast_recovery": True, "debug_mode": False, "debug_hooks": [], "error_samples_mode": ErrorSamplesMode.RETURN,
           "iterator_mode": {"do_copy": False, "parallel_convert": False}, "multiprocessing_timeout_interval": 300,
@@ -42,7 +47,8 @@ _state = {"seed": None, "seedings": 0, "version": 0, "num_parallel_workers": Non
 def set_seed(seed):
     """Sets the seed of shuffles, samplers and random operations, and of `random` and `numpy.random`.
 
-    Args: seed: an int in [0, 2³²). With the same seed a pipeline gives the same rows, whatever the number of workers."""
+    Args: seed: an int in [0, 2³²). With the same seed a pipeline gives the same rows, whatever the number of
+        workers."""
     check.integer("set_seed", "seed", seed, 0, 2**32 - 1)
     from pijit import random as global_random
     _state["seed"], _state["seedings"] = int(seed), global_random._chosen.times
@@ -135,7 +141,8 @@ def get_error_samples_mode():
 
 def set_multiprocessing_start_method(start_method="fork"):
     """Sets how worker processes start: "fork" or "spawn" (then all functions must be picklable)."""
-    _state["multiprocessing_start_method"] = check.choice("set_multiprocessing_start_method", "start_method", start_method,
+    _state["multiprocessing_start_method"] = check.choice("set_multiprocessing_start_method", "start_method",
+                                                          start_method,
                                                           ("fork", "spawn"))
 
 
@@ -145,7 +152,8 @@ def get_multiprocessing_start_method():
 
 
 def set_iterator_mode(do_copy=False, parallel_convert=False):
-    """Sets whether iterators copy what they give out, and convert columns in parallel (the latter changes nothing here)."""
+    """Sets whether iterators copy what they give out, and convert columns in parallel (the latter changes nothing
+    here)."""
     check.boolean("set_iterator_mode", "do_copy", do_copy)
     check.boolean("set_iterator_mode", "parallel_convert", parallel_convert)
     _state["iterator_mode"] = {"do_copy": do_copy, "parallel_convert": parallel_convert}
@@ -169,7 +177,8 @@ def set_sending_batches(batch_num):
 
 
 def load(file):
-    """Reads settings from a JSON file: the keys seed, numParallelWorkers, opConnectorSize (prefetch), monitorSamplingInterval.
+    """Reads settings from a JSON file: the keys seed, numParallelWorkers, opConnectorSize (prefetch),
+    monitorSamplingInterval.
 
     Raises RuntimeError when the file cannot be read as that."""
     import json
@@ -182,7 +191,8 @@ def load(file):
     except (OSError, ValueError) as e:
         raise RuntimeError(f"[config.load] cannot read settings from {file!r}: {e}") from e
     for key, setter in (("seed", set_seed), ("numParallelWorkers", set_num_parallel_workers),
-                        ("opConnectorSize", set_prefetch_size), ("monitorSamplingInterval", set_monitor_sampling_interval)):
+                        ("opConnectorSize", set_prefetch_size),
+                        ("monitorSamplingInterval", set_monitor_sampling_interval)):
         if key in values:
             setter(values[key])
 
@@ -219,7 +229,8 @@ def set_fast_recovery(fast_recovery):
 
 def set_monitor_sampling_interval(interval):
     """Kept and returned; it changes nothing here."""
-    _state["monitor_sampling_interval"] = check.integer("set_monitor_sampling_interval", "interval", interval, 1, check.INT32_MAX)
+    _state["monitor_sampling_interval"] = check.integer("set_monitor_sampling_interval", "interval", interval, 1,
+                                                        check.INT32_MAX)
 
 
 def set_callback_timeout(timeout):
@@ -234,7 +245,8 @@ def set_autotune_interval(interval):
 
 def set_multiprocessing_timeout_interval(interval):
     """Kept and returned; it changes nothing here."""
-    _state["multiprocessing_timeout_interval"] = check.integer("set_multiprocessing_timeout_interval", "interval", interval, 1,
+    _state["multiprocessing_timeout_interval"] = check.integer("set_multiprocessing_timeout_interval", "interval",
+                                                               interval, 1,
                                                                check.INT32_MAX)
 
 
@@ -249,5 +261,6 @@ def _getter(name):
 (get_numa_enable, get_auto_num_workers, get_enable_shared_mem, get_auto_offload, get_enable_watchdog, get_fast_recovery,
  get_enable_autotune, get_monitor_sampling_interval, get_callback_timeout, get_autotune_interval,
  get_multiprocessing_timeout_interval) = map(_getter, (
-     "numa_enable", "auto_num_workers", "enable_shared_mem", "auto_offload", "enable_watchdog", "fast_recovery", "enable_autotune",
+     "numa_enable", "auto_num_workers", "enable_shared_mem", "auto_offload", "enable_watchdog", "fast_recovery",
+     "enable_autotune",
      "monitor_sampling_interval", "callback_timeout", "autotune_interval", "multiprocessing_timeout_interval"))

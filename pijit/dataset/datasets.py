@@ -1,5 +1,5 @@
-"""Dataset: the base of all datasets with the operations on them. Each operation is a node of a tree; nothing runs before an
-iterator is made (pipeline.py).
+"""Dataset: the base of all datasets with the operations on them. Each operation is a node of a tree; nothing runs
+before an iterator is made (pipeline.py).
 
 A node gives the names of its columns (`_names`), its number of rows (`_size`) and the chunks of one epoch (`_flow`)."""
 
@@ -10,13 +10,14 @@ import threading
 import numpy as np
 
 from pijit.dataset import check, config, seeds
-from pijit.dataset.pipeline import (MAX_ROWS, Chunk, Column, DictIterator, Processes, Reader, Run, Threads, TupleIterator,
+from pijit.dataset.pipeline import (MAX_ROWS, Chunk, Column, DictIterator, Processes, Reader, Run, Threads,
+                                    TupleIterator,
                                     as_value, is_user_error, user_error, values)
 
 
 class Shuffle(str, enum.Enum):
-    """How rows of files are shuffled: all rows (GLOBAL), only the order of files (FILES), within files (INFILE), by a part
-    of the rows (PARTIAL), in an adaptive way for large data (ADAPTIVE)."""
+    """How rows of files are shuffled: all rows (GLOBAL), only the order of files (FILES), within files (INFILE), by a
+    part of the rows (PARTIAL), in an adaptive way for large data (ADAPTIVE)."""
 
     GLOBAL = "global"
     FILES = "files"
@@ -161,17 +162,18 @@ class Dataset:
         """Applies operations to the columns of each row.
 
         Args:
-            operations: a callable or a list of them; each takes what the one before returned. Callables of yours take and
-                return arrays (or numbers, strings, Tensors, lists), one for each column, several as a tuple.
+            operations: a callable or a list of them; each takes what the one before returned. Callables of yours take
+                and return arrays (or numbers, strings, Tensors, lists), one for each column, several as a tuple.
             input_columns: names of the columns that the first operation takes; None means the first column.
-            output_columns: names of the columns that the last one returns; None means the input's. They come in the place
-                of the first input column.
-            num_parallel_workers: threads, or processes with python_multiprocessing. Callables of yours run one row after
-                the other unless a number above 1 is given.
-            python_multiprocessing: runs them in processes (bool, False). max_rowsize, cache, callbacks, offload: the first
-                two and the last are accepted and change nothing; callbacks is a DSCallback or a list of them.
-        Raises ValueError for what is not callable, TypeError for names that are no str, RuntimeError when the pipeline runs
-        for missing columns, wrong numbers of outputs, and for exceptions of your callables, with their tracebacks."""
+            output_columns: names of the columns that the last one returns; None means the input's. They come in the
+                place of the first input column.
+            num_parallel_workers: threads, or processes with python_multiprocessing. Callables of yours run one row
+                after the other unless a number above 1 is given.
+            python_multiprocessing: runs them in processes (bool, False). max_rowsize, cache, callbacks, offload: the
+                first two and the last are accepted and change nothing; callbacks is a DSCallback or a list of them.
+        Raises ValueError for what is not callable, TypeError for names that are no str, RuntimeError when the pipeline
+        runs for missing columns, wrong numbers of outputs, and for exceptions of your callables, with their
+        tracebacks."""
         return MapDataset(self, operations, input_columns, output_columns, num_parallel_workers, **kwargs)
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
@@ -192,10 +194,11 @@ class Dataset:
 
         Args:
             batch_size, drop_remainder, num_parallel_workers: as in batch.
-            pad_info: a dict from a column's name to (shape, value); a None in shape, or for it, means the longest of the
-                batch, and a value of None zero. {} pads all columns so. None pads nothing.
+            pad_info: a dict from a column's name to (shape, value); a None in shape, or for it, means the longest of
+                the batch, and a value of None zero. {} pads all columns so. None pads nothing.
         Raises as batch does, and RuntimeError for a shape of the wrong rank or a row that is too long."""
-        return BatchDataset(self, batch_size, drop_remainder, num_parallel_workers, pad_info=pad_info, _called="padded_batch")
+        return BatchDataset(self, batch_size, drop_remainder, num_parallel_workers, pad_info=pad_info,
+                            _called="padded_batch")
 
     def bucket_batch_by_length(self, column_names, bucket_boundaries, bucket_batch_sizes, element_length_function=None,
                                pad_info=None, pad_to_bucket_boundary=False, drop_remainder=False):
@@ -210,7 +213,8 @@ class Dataset:
             pad_to_bucket_boundary: pads None in pad_info to the bucket's boundary minus one, instead of to the longest.
             drop_remainder: leaves out short batches at the end of an epoch.
         Raises TypeError and ValueError for wrong arguments, RuntimeError when rows do not fit."""
-        return BucketBatchByLengthDataset(self, column_names, bucket_boundaries, bucket_batch_sizes, element_length_function,
+        return BucketBatchByLengthDataset(self, column_names, bucket_boundaries, bucket_batch_sizes,
+                                          element_length_function,
                                           pad_info, pad_to_bucket_boundary, drop_remainder)
 
     def shuffle(self, buffer_size):
@@ -269,8 +273,8 @@ class Dataset:
         return ProjectDataset(self, columns)
 
     def rename(self, input_columns, output_columns):
-        """Gives columns new names. Raises ValueError for lists of different lengths, RuntimeError when the pipeline runs for
-        a missing name or one that is taken."""
+        """Gives columns new names. Raises ValueError for lists of different lengths, RuntimeError when the pipeline
+        runs for a missing name or one that is taken."""
         return RenameDataset(self, input_columns, output_columns)
 
     def flat_map(self, func):
@@ -534,7 +538,8 @@ class _Program:
                 # what a built-in operation returns is its own; a user's function may return the same buffer again
                 out = [Column(n, not self.builtin) for _ in row]
             if len(row) != len(out):
-                error = RuntimeError(f"[map] the operation {_operation_name(op)} returned {len(out)} columns for one row and "
+                error = RuntimeError(
+                    f"[map] the operation {_operation_name(op)} returned {len(out)} columns for one row and "
                                      f"{len(row)} for another.")
                 break
             for column, value in zip(out, row):
@@ -569,7 +574,8 @@ class MapDataset(Dataset):
                 raise ValueError(f"[map] each of operations must be a Python function or another callable, but got "
                                  f"{check.shown(op)}. Pass a function itself, not what it returns.")
             if isinstance(op, type):
-                raise ValueError(f"[map] each of operations must be callable on rows, but got the class {op.__name__}. Make "
+                raise ValueError(
+                    f"[map] each of operations must be callable on rows, but got the class {op.__name__}. Make "
                                  f"an object of it: {op.__name__}(...).")
         self._given = list(operations)
         self._inputs = check.columns("map", "input_columns", input_columns, none=True, empty=True) or None
@@ -671,7 +677,8 @@ class MapDataset(Dataset):
     def _after_error(self, program, chunk, done, good, mode, inputs, order):
         """The rows after one that failed, which is left out or replaced by a good one."""
         for i in range(done, chunk.n):
-            n, columns, error = program((1, [chunk.columns[c][i:i + 1] for c in inputs], None)) if i > done else (0, {}, True)
+            n, columns, error = (program((1, [chunk.columns[c][i:i + 1] for c in inputs], None)) if i > done
+                                 else (0, {}, True))
             if n:
                 good = Chunk(1, {c: columns[c] if c in columns else chunk.columns[c][i:i + 1] for c in order})
                 yield good
@@ -689,8 +696,8 @@ class MapDataset(Dataset):
 
 
 def _in_process(program, task):
-    """The work of a worker process: a row's own seed makes numpy.random and random of the user's functions independent of
-    which process does it."""
+    """The work of a worker process: a row's own seed makes numpy.random and random of the user's functions independent
+    of which process does it."""
     import random
     if task[2]:
         random.seed(task[2][0])
@@ -774,13 +781,15 @@ def _stack(name, column, pad=None, boundary=None, called="batch"):
     kind = first.dtype
     for r in rows:
         if r.dtype != kind and not (r.dtype.kind == kind.kind and kind.kind in "US"):
-            raise RuntimeError(f"[{called}] cannot batch rows of different types in column {name!r}: the first is {kind}, "
+            raise RuntimeError(
+                f"[{called}] cannot batch rows of different types in column {name!r}: the first is {kind}, "
                                f"another {r.dtype}.")
     if pad is not None:
         return _pad(name, rows, pad, boundary, called)
     for r in rows:
         if r.shape != first.shape:
-            raise RuntimeError(f"[{called}] cannot batch tensors with different shapes in column {name!r}: the first has "
+            raise RuntimeError(
+                f"[{called}] cannot batch tensors with different shapes in column {name!r}: the first has "
                                f"shape {first.shape}, this one {r.shape}. Use padded_batch, or make the shapes equal.")
     return np.stack(rows)
 
@@ -793,7 +802,8 @@ def _pad(name, rows, pad, boundary, called):
     if shape is None:
         shape = [None] + [max(r.shape[axis] for r in rows) for axis in range(1, rank)] if rank else []
     if len(shape) != rank:
-        raise RuntimeError(f"[{called}] pad_info: the rank of a column and of its shape must be equal, but column {name!r} "
+        raise RuntimeError(
+            f"[{called}] pad_info: the rank of a column and of its shape must be equal, but column {name!r} "
                            f"has rank {rank}, and the shape is {list(shape)}.")
     full = []
     for axis, s in enumerate(shape):
@@ -805,11 +815,13 @@ def _pad(name, rows, pad, boundary, called):
         if value is None:
             value = ""
         if not isinstance(value, (str, bytes)):
-            raise RuntimeError(f"[{called}] pad_info: column {name!r} holds strings, but its value is {check.shown(value)}.")
+            raise RuntimeError(
+                f"[{called}] pad_info: column {name!r} holds strings, but its value is {check.shown(value)}.")
         value = value.encode() if kind.kind == "S" and isinstance(value, str) else value
         kind = np.result_type(*(r.dtype for r in rows), np.asarray(value).dtype)
     elif isinstance(value, (str, bytes)):
-        raise RuntimeError(f"[{called}] pad_info: column {name!r} holds numbers, but its value is {check.shown(value)}.")
+        raise RuntimeError(
+            f"[{called}] pad_info: column {name!r} holds numbers, but its value is {check.shown(value)}.")
     out = np.full([len(rows)] + full, 0 if value is None else value, kind)
     for i, r in enumerate(rows):
         # a row longer than the shape is cut
@@ -871,7 +883,8 @@ class BatchDataset(Dataset):
             if batch_size != -1:
                 check.integer(_called, "batch_size", batch_size, 1, check.INT32_MAX)
         elif not callable(batch_size):
-            raise TypeError(f"[{_called}] batch_size should either be an int or a callable, but got {check.shown(batch_size)}.")
+            raise TypeError(
+                f"[{_called}] batch_size should either be an int or a callable, but got {check.shown(batch_size)}.")
         self.batch_size = batch_size
         self.drop_remainder = check.boolean(_called, "drop_remainder", drop_remainder)
         if per_batch_map is not None and not callable(per_batch_map):
@@ -925,7 +938,8 @@ class BatchDataset(Dataset):
         except Exception as e:
             raise user_error(f"[{self._called}] the function batch_size", e) from e
         if not check.is_int(n) or n < 1:
-            raise RuntimeError(f"[{self._called}] the function batch_size should return an int greater than 0, but returned "
+            raise RuntimeError(
+                f"[{self._called}] the function batch_size should return an int greater than 0, but returned "
                                f"{check.shown(n)}.")
         return n
 
@@ -973,16 +987,20 @@ class BatchDataset(Dataset):
             raise user_error(what, e) from e
         result = result if isinstance(result, tuple) else (result,)
         if len(result) != len(outputs):
-            raise RuntimeError(f"{what} should return one value for each of the columns {outputs}, but returned {len(result)}.")
+            raise RuntimeError(
+                f"{what} should return one value for each of the columns {outputs}, but returned {len(result)}.")
         made = {}
         for name, column in zip(outputs, result):
             if hasattr(column, "asnumpy"):
                 column = column.asnumpy()
-            if not isinstance(column, (list, tuple, np.ndarray)) or np.ndim(column) == 0 and not isinstance(column, (list, tuple)):
-                raise RuntimeError(f"{what} should return lists or arrays of rows, but returned {check.shown(column)} for column "
+            if (not isinstance(column, (list, tuple, np.ndarray)) or np.ndim(column) == 0
+                and not isinstance(column, (list, tuple))):
+                raise RuntimeError(
+                    f"{what} should return lists or arrays of rows, but returned {check.shown(column)} for column "
                                    f"{name!r}.")
             try:
-                made[name] = np.array(column) if isinstance(column, np.ndarray) and column.dtype.kind not in "OUS" else \
+                made[name] = np.array(column) if isinstance(column,
+                                                            np.ndarray) and column.dtype.kind not in "OUS" else \
                     [as_value(v, what) for v in column]
             except TypeError as e:
                 raise RuntimeError(str(e)) from e
@@ -1001,7 +1019,8 @@ class BatchDataset(Dataset):
                 for chunk, info in batches:
                     held.append(chunk)
                     yield chunk, info, int(rng.integers(0, 1 << 63))
-            made = ((held.pop(0), m) for m in run.ordered(self, items(), None, None, 2 * run.state[id(self), "workers"]))
+            made = ((held.pop(0), m)
+                    for m in run.ordered(self, items(), None, None, 2 * run.state[id(self), "workers"]))
         else:
             made = ((item[0], self._map_batch(item)) for item in batches)
         try:
@@ -1011,7 +1030,8 @@ class BatchDataset(Dataset):
                     chunk = Chunk(chunk.n, {n: columns[n] if n in columns else chunk.columns[n] for n in order})
                     for name, length in lengths.items():
                         if length == 0:
-                            raise RuntimeError(f"[{self._called}] the function per_batch_map returned no rows for column {name!r}.")
+                            raise RuntimeError(
+                                f"[{self._called}] the function per_batch_map returned no rows for column {name!r}.")
                 if self._pads:
                     _need(self._called, chunk.columns, self._pads)
                 yield _one_row(_stack_chunk(chunk, self._pads, self._called))
@@ -1023,7 +1043,8 @@ class BatchDataset(Dataset):
 class BucketBatchByLengthDataset(Dataset):
     """The dataset of `bucket_batch_by_length`."""
 
-    def __init__(self, input_dataset, column_names, bucket_boundaries, bucket_batch_sizes, element_length_function, pad_info,
+    def __init__(self, input_dataset, column_names, bucket_boundaries, bucket_batch_sizes, element_length_function,
+                 pad_info,
                  pad_to_bucket_boundary, drop_remainder):
         super().__init__([input_dataset])
         op = "bucket_batch_by_length"
@@ -1036,15 +1057,18 @@ class BucketBatchByLengthDataset(Dataset):
             for i, v in enumerate(value):
                 check.integer(op, f"{name}[{i}]", v, 1, check.INT32_MAX)
         if any(a >= b for a, b in zip(bucket_boundaries, bucket_boundaries[1:])):
-            raise ValueError(f"[{op}] bucket_boundaries should be strictly increasing, but got {list(bucket_boundaries)}.")
+            raise ValueError(
+                f"[{op}] bucket_boundaries should be strictly increasing, but got {list(bucket_boundaries)}.")
         if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
             raise ValueError(f"[{op}] bucket_batch_sizes must contain one element more than bucket_boundaries, but got "
                              f"{len(bucket_batch_sizes)} for {len(bucket_boundaries)} boundaries.")
         if element_length_function is None and len(self._columns) != 1:
-            raise ValueError(f"[{op}] exactly one column name should be passed without element_length_function, but got "
+            raise ValueError(
+                f"[{op}] exactly one column name should be passed without element_length_function, but got "
                              f"{self._columns}.")
         if element_length_function is not None and not callable(element_length_function):
-            raise TypeError(f"[{op}] element_length_function must be callable, but got {check.shown(element_length_function)}.")
+            raise TypeError(
+                f"[{op}] element_length_function must be callable, but got {check.shown(element_length_function)}.")
         self._boundaries, self._sizes = list(bucket_boundaries), list(bucket_batch_sizes)
         self._length = element_length_function
         self._pads = _pad_info(op, {} if pad_info is None else pad_info)
@@ -1067,7 +1091,8 @@ class BucketBatchByLengthDataset(Dataset):
         if self._length is None:
             value = row[self._columns[0]]
             if value.ndim == 0:
-                raise RuntimeError(f"[bucket_batch_by_length] column {self._columns[0]!r} holds scalars, which have no length; "
+                raise RuntimeError(
+                    f"[bucket_batch_by_length] column {self._columns[0]!r} holds scalars, which have no length; "
                                    "pass element_length_function.")
             length = len(value)
         else:
@@ -1077,7 +1102,8 @@ class BucketBatchByLengthDataset(Dataset):
                 raise user_error("[bucket_batch_by_length] the function element_length_function", e) from e
             length = length.item() if isinstance(length, np.ndarray) and length.size == 1 else length
             if not check.is_int(length) or length < 0:
-                raise RuntimeError(f"[bucket_batch_by_length] element_length_function should return an int of at least 0, but "
+                raise RuntimeError(
+                    f"[bucket_batch_by_length] element_length_function should return an int of at least 0, but "
                                    f"returned {check.shown(length)}.")
         return int(np.searchsorted(self._boundaries, length, side="right"))
 
@@ -1085,8 +1111,10 @@ class BucketBatchByLengthDataset(Dataset):
         boundary = None
         if self._to_boundary:
             if bucket == len(self._boundaries):
-                raise RuntimeError(f"[bucket_batch_by_length] a row belongs to the last bucket, which has no boundary to pad to; "
-                                   f"the boundaries are {self._boundaries}. Add a larger one, or pad_to_bucket_boundary=False.")
+                raise RuntimeError(
+                    f"[bucket_batch_by_length] a row belongs to the last bucket, which has no boundary to pad to; "
+                                   f"the boundaries are {self._boundaries}. Add a larger one, or "
+                                   f"pad_to_bucket_boundary=False.")
             boundary = self._boundaries[bucket] - 1
         chunk = Chunk(len(rows), {name: [r[name] for r in rows] for name in rows[0]})
         return _one_row(_stack_chunk(chunk, self._pads, "bucket_batch_by_length", boundary))
@@ -1162,7 +1190,8 @@ def _from_rows(names, rows):
         if type(first) is np.ndarray and first.dtype.kind not in "US" and len(column) > 1 and \
                 all(type(v) is np.ndarray and v.shape == first.shape and v.dtype == first.dtype for v in column):
             # one copy; np.stack costs several times as much for small rows
-            columns[name] = np.concatenate(column).reshape((len(column),) + first.shape) if first.ndim else np.array(column)
+            columns[name] = (np.concatenate(column).reshape((len(column),) + first.shape) if first.ndim
+                             else np.array(column))
         else:
             columns[name] = list(column)
     return Chunk(len(rows), columns)
@@ -1297,7 +1326,8 @@ def _split_sizes(sizes, total):
             out[i] -= 1
             difference += 1
     if any(s < 1 for s in out):
-        raise RuntimeError(f"[split] a percentage of {list(sizes)} is too small for {total} rows: a part would be empty.")
+        raise RuntimeError(
+            f"[split] a percentage of {list(sizes)} is too small for {total} rows: a part would be empty.")
     return out
 
 
@@ -1335,7 +1365,9 @@ class ZipDataset(Dataset):
             nodes = {id(n) for n in d._nodes()}
             if nodes & seen:
                 # each would draw its own order of rows from it
-                raise ValueError("[zip] The data pipeline is not a tree: one dataset is part of two of those that are zipped. Make it twice, "
+                raise ValueError(
+                    "[zip] The data pipeline is not a tree: one dataset is part of two of those that are zipped. Make "
+                    "it twice, "
                                  "with the same sampler, or use project and map on it.")
             seen |= nodes
 
@@ -1391,7 +1423,8 @@ class ConcatDataset(Dataset):
         names = self.children[0]._names()
         for c in self.children[1:]:
             if c._names() != names:
-                raise RuntimeError(f"[concat] the columns and their order should be the same in all datasets, but are {names} and "
+                raise RuntimeError(
+                    f"[concat] the columns and their order should be the same in all datasets, but are {names} and "
                                    f"{c._names()}.")
         return names
 
@@ -1403,8 +1436,8 @@ class ConcatDataset(Dataset):
     def use_sampler(self, sampler):
         """Takes a shard of all rows, or shuffles them all.
 
-        Args: sampler: a DistributedSampler without num_samples that does not shuffle, or a RandomSampler without replacement,
-            which holds all rows in memory.
+        Args: sampler: a DistributedSampler without num_samples that does not shuffle, or a RandomSampler without
+            replacement, which holds all rows in memory.
         Raises TypeError and ValueError for others."""
         from pijit.dataset.samplers import DistributedSampler, RandomSampler
         check.instance("concat.use_sampler", "sampler", sampler, (DistributedSampler, RandomSampler))
@@ -1412,7 +1445,9 @@ class ConcatDataset(Dataset):
             raise ValueError("[concat.use_sampler] num_samples of the sampler must be None; use take.")
         if isinstance(sampler, DistributedSampler):
             if sampler.shuffle:
-                raise ValueError("[concat.use_sampler] shuffle of the DistributedSampler must be False; shuffle the dataset afterwards.")
+                raise ValueError(
+                    "[concat.use_sampler] shuffle of the DistributedSampler must be False; shuffle the dataset "
+                    "afterwards.")
             sampler._checked()
         elif sampler.replacement:
             raise ValueError("[concat.use_sampler] replacement of the RandomSampler must be False.")
@@ -1455,7 +1490,8 @@ class ConcatDataset(Dataset):
                 new = {k: v.dtype for k, v in chunk.columns.items() if type(v) is not list}
                 for k, t in new.items():
                     if types is not None and k in types and types[k] != t and t.kind not in "US":
-                        raise RuntimeError(f"[concat] the data types of the datasets should be the same, but column {k!r} has "
+                        raise RuntimeError(
+                            f"[concat] the data types of the datasets should be the same, but column {k!r} has "
                                            f"{types[k]} and {t}.")
                 types = new
                 yield chunk
@@ -1470,7 +1506,9 @@ class FilterDataset(Dataset):
         super().__init__([input_dataset])
         self.num_parallel_workers = check.workers("filter", num_parallel_workers)
         if not callable(predicate):
-            raise TypeError(f"[filter] predicate should be a Python function or another callable, but got {check.shown(predicate)}.")
+            raise TypeError(
+                f"[filter] predicate should be a Python function or another callable, but got "
+                f"{check.shown(predicate)}.")
         self.predicate = predicate
         self._inputs = check.columns("filter", "input_columns", input_columns, none=True, empty=True) or None
 
@@ -1500,7 +1538,8 @@ class FilterDataset(Dataset):
 
 
 def _choose(chunk, places):
-    return Chunk(len(places), {k: [v[i] for i in places] if type(v) is list else v[places] for k, v in chunk.columns.items()})
+    return Chunk(len(places),
+                 {k: [v[i] for i in places] if type(v) is list else v[places] for k, v in chunk.columns.items()})
 
 
 class ProjectDataset(Dataset):

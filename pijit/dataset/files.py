@@ -1,7 +1,7 @@
 """Datasets of files: images and labels in the formats of MNIST and CIFAR, folders of images, CSV, text, TFRecord.
 
-Files are untrusted: sizes in their headers are compared with the files' sizes before anything is allocated, and what does
-not fit is a RuntimeError that names the file."""
+Files are untrusted: sizes in their headers are compared with the files' sizes before anything is allocated, and what
+does not fit is a RuntimeError that names the file."""
 
 import glob
 import mmap
@@ -32,7 +32,8 @@ def _no_cache(op, cache):
 class _Arrays(MappableDataset):
     """A dataset whose columns are arrays, read when they are first needed."""
 
-    def __init__(self, dataset_dir, usage, usages, num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id, cache):
+    def __init__(self, dataset_dir, usage, usages, num_samples, num_parallel_workers, shuffle, sampler, num_shards,
+                 shard_id, cache):
         op = type(self).__name__
         self.dataset_dir = _folder(op, dataset_dir)
         self.usage = check.choice(op, "usage", usage, usages, none=True) or "all"
@@ -71,13 +72,16 @@ def _idx(op, path, rank):
                 raise RuntimeError(f"[{op}] {path!r} is no IDX file: its header is cut off after {len(head)} bytes.")
             magic, *shape = struct.unpack(f">{1 + rank}I", head)
             if magic != 0x800 + rank:
-                raise RuntimeError(f"[{op}] {path!r} is no IDX file of unsigned bytes with {rank} axes: its magic number is {magic} instead of "
+                raise RuntimeError(
+                    f"[{op}] {path!r} is no IDX file of unsigned bytes with {rank} axes: its magic number is {magic} "
+                    f"instead of "
                                    f"{0x800 + rank}.")
             count = 1
             for s in shape:
                 count *= s
             if size != len(head) + count:
-                raise RuntimeError(f"[{op}] {path!r} should hold {' x '.join(map(str, shape))} bytes after its header, but holds "
+                raise RuntimeError(
+                    f"[{op}] {path!r} should hold {' x '.join(map(str, shape))} bytes after its header, but holds "
                                    f"{size - len(head)}.")
             return np.fromfile(f, np.uint8, count).reshape(shape)
     except OSError as e:
@@ -91,12 +95,16 @@ class MnistDataset(_Arrays):
         dataset_dir: the folder with train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
             t10k-labels-idx1-ubyte (or those of its usage).
         usage: "train", "test" or "all" (None).
-        num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id: as in GeneratorDataset; shuffled by default.
-    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for files that are missing or broken."""
+        num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id: as in GeneratorDataset; shuffled by
+            default.
+    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for files that are missing
+    or broken."""
 
-    def __init__(self, dataset_dir, usage=None, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None, num_shards=None,
+    def __init__(self, dataset_dir, usage=None, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None,
+                 num_shards=None,
                  shard_id=None, cache=None):
-        super().__init__(dataset_dir, usage, ("train", "test", "all"), num_samples, num_parallel_workers, shuffle, sampler, num_shards,
+        super().__init__(dataset_dir, usage, ("train", "test", "all"), num_samples, num_parallel_workers, shuffle,
+                         sampler, num_shards,
                          shard_id, cache)
 
     def _columns(self):
@@ -112,7 +120,9 @@ class MnistDataset(_Arrays):
             if images is None or labels is None:
                 if self.usage == "all" and images is None and labels is None:
                     continue
-                raise RuntimeError(f"[{op}] there is no {prefix}-images-idx3-ubyte with {prefix}-labels-idx1-ubyte in {self.dataset_dir!r}.")
+                raise RuntimeError(
+                    f"[{op}] there is no {prefix}-images-idx3-ubyte with {prefix}-labels-idx1-ubyte in "
+                    f"{self.dataset_dir!r}.")
             x, y = _idx(op, images, 3), _idx(op, labels, 1)
             if len(x) != len(y):
                 raise RuntimeError(f"[{op}] {images!r} holds {len(x)} images, but {labels!r} {len(y)} labels.")
@@ -120,12 +130,14 @@ class MnistDataset(_Arrays):
                 raise RuntimeError(f"[{op}] {images!r} holds images of {x.shape[1]} x {x.shape[2]} instead of 28 x 28.")
             parts.append((x[..., None], y.astype(np.uint32)))
         if not parts:
-            raise RuntimeError(f"[{op}] there are no files train-images-idx3-ubyte or t10k-images-idx3-ubyte in {self.dataset_dir!r}.")
+            raise RuntimeError(
+                f"[{op}] there are no files train-images-idx3-ubyte or t10k-images-idx3-ubyte in {self.dataset_dir!r}.")
         return tuple(np.concatenate(c) if len(c) > 1 else c[0] for c in zip(*parts))
 
 
 def _find(folder, prefix, kind):
-    for name in (f"{prefix}-{kind}-idx{3 if kind == 'images' else 1}-ubyte", f"{prefix}-{kind}.idx{3 if kind == 'images' else 1}-ubyte"):
+    for name in (f"{prefix}-{kind}-idx{3 if kind == 'images' else 1}-ubyte",
+                 f"{prefix}-{kind}.idx{3 if kind == 'images' else 1}-ubyte"):
         path = os.path.join(folder, name)
         if os.path.isfile(path):
             return path
@@ -144,15 +156,20 @@ class Cifar10Dataset(_Arrays):
     """CIFAR-10 in its binary version: columns image (uint8 [32, 32, 3]) and label (uint32).
 
     Args:
-        dataset_dir: the folder with data_batch_1.bin … data_batch_5.bin and test_batch.bin. usage: "train", "test" or "all" (None).
-        num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id: as in GeneratorDataset; shuffled by default.
-    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for files that are missing or broken."""
+        dataset_dir: the folder with data_batch_1.bin … data_batch_5.bin and test_batch.bin. usage: "train", "test" or
+            "all" (None).
+        num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id: as in GeneratorDataset; shuffled by
+            default.
+    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for files that are missing
+    or broken."""
 
     _before = 1  # bytes of labels before an image
 
-    def __init__(self, dataset_dir, usage=None, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None, num_shards=None,
+    def __init__(self, dataset_dir, usage=None, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None,
+                 num_shards=None,
                  shard_id=None, cache=None):
-        super().__init__(dataset_dir, usage, ("train", "test", "all"), num_samples, num_parallel_workers, shuffle, sampler, num_shards,
+        super().__init__(dataset_dir, usage, ("train", "test", "all"), num_samples, num_parallel_workers, shuffle,
+                         sampler, num_shards,
                          shard_id, cache)
 
     def _columns(self):
@@ -167,7 +184,9 @@ class Cifar10Dataset(_Arrays):
         paths = [os.path.join(self.dataset_dir, f) for f in self._files()]
         paths = [p for p in paths if os.path.isfile(p)]
         if not paths:
-            raise RuntimeError(f"[{op}] there is none of the files {', '.join(self._files())} in {self.dataset_dir!r}; is it the binary version?")
+            raise RuntimeError(
+                f"[{op}] there is none of the files {', '.join(self._files())} in {self.dataset_dir!r}; is it the "
+                f"binary version?")
         parts = []
         for path in paths:
             try:
@@ -175,7 +194,9 @@ class Cifar10Dataset(_Arrays):
             except OSError as e:
                 raise RuntimeError(f"[{op}] cannot read {path!r}: {e}") from e
             if not len(data) or len(data) % size:
-                raise RuntimeError(f"[{op}] {path!r} has {len(data)} bytes, which is no multiple of {size}, the size of a row; is it the binary "
+                raise RuntimeError(
+                    f"[{op}] {path!r} has {len(data)} bytes, which is no multiple of {size}, the size of a row; is it "
+                    f"the binary "
                                    "version?")
             parts.append(data.reshape(-1, size))
         data = np.concatenate(parts)
@@ -198,17 +219,21 @@ class Cifar100Dataset(Cifar10Dataset):
 
 
 class ImageFolderDataset(MappableDataset):
-    """Images in one folder for each class: columns image (the file's bytes, or decoded uint8 [height, width, 3]) and label (int32).
+    """Images in one folder for each class: columns image (the file's bytes, or decoded uint8 [height, width, 3]) and
+    label (int32).
 
     Args:
         dataset_dir: the folder of the folders, whose names in order are the classes.
         extensions: a list of extensions of files that count, such as [".jpg"]; None for all.
         class_indexing: a dict from names of folders to labels; other folders are left out. decode: decodes the images.
         decrypt: a callable (path) → bytes that reads a file.
-        num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id: as in GeneratorDataset; shuffled by default.
-    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs and there are no files, or broken ones."""
+        num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id: as in GeneratorDataset; shuffled by
+            default.
+    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs and there are no files, or
+    broken ones."""
 
-    def __init__(self, dataset_dir, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None, extensions=None,
+    def __init__(self, dataset_dir, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None,
+                 extensions=None,
                  class_indexing=None, decode=False, num_shards=None, shard_id=None, cache=None, decrypt=None):
         op = "ImageFolderDataset"
         self.dataset_dir = _folder(op, dataset_dir)
@@ -249,7 +274,9 @@ class ImageFolderDataset(MappableDataset):
             for name, label in sorted(self.get_class_indexing().items()):
                 folder = os.path.join(self.dataset_dir, name)
                 if not os.path.isdir(folder):
-                    raise RuntimeError(f"[ImageFolderDataset] class_indexing names {name!r}, but there is no such folder in {self.dataset_dir!r}.")
+                    raise RuntimeError(
+                        f"[ImageFolderDataset] class_indexing names {name!r}, but there is no such folder in "
+                        f"{self.dataset_dir!r}.")
                 for root, folders, files in os.walk(folder):
                     folders.sort()
                     for f in sorted(files):
@@ -303,7 +330,8 @@ class ImageFolderDataset(MappableDataset):
             return
         indices = self._indices(run)
         piece = max(1, min(size, 8))
-        yield from run.ordered(self, (indices[i:i + piece] for i in range(0, len(indices), piece)), self._read, lambda: Threads(workers),
+        yield from run.ordered(self, (indices[i:i + piece] for i in range(0, len(indices), piece)), self._read,
+                               lambda: Threads(workers),
                                2 * workers)
 
 
@@ -329,7 +357,8 @@ def _paths(op, files):
 
 
 class _FileRows(MappableDataset):
-    """A dataset of the rows of files. Kinds define `_counts()`, the numbers of rows of the files, and `_row(file, i)`."""
+    """A dataset of the rows of files. Kinds define `_counts()`, the numbers of rows of the files, and `_row(file,
+    i)`."""
 
     def __init__(self, dataset_files, num_samples, num_parallel_workers, shuffle, num_shards, shard_id, cache):
         op = type(self).__name__
@@ -346,11 +375,13 @@ class _FileRows(MappableDataset):
     def _length(self):
         total = sum(self._counts())
         if not total:
-            raise RuntimeError(f"[{type(self).__name__}] there are no rows in {', '.join(map(repr, self.dataset_files[:3]))}.")
+            raise RuntimeError(
+                f"[{type(self).__name__}] there are no rows in {', '.join(map(repr, self.dataset_files[:3]))}.")
         return total
 
     def _indices(self, run):
-        if not isinstance(self.sampler, (RandomSampler, SequentialSampler, DistributedSampler)) or self._subset is not None or \
+        if not isinstance(self.sampler,
+                          (RandomSampler, SequentialSampler, DistributedSampler)) or self._subset is not None or \
                 self.sampler.child_sampler is not None:
             return super()._indices(run)
         counts, n = self._counts(), self._length()
@@ -367,7 +398,8 @@ class _FileRows(MappableDataset):
         else:
             # rows of the files by turns, as files are read side by side
             starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-            parts = [start + (rng.permutation(c) if self.shuffle == Shuffle.INFILE else np.arange(c)) for start, c in zip(starts, counts)]
+            parts = [start + (rng.permutation(c) if self.shuffle == Shuffle.INFILE else np.arange(c))
+                     for start, c in zip(starts, counts)]
             if self.shuffle == Shuffle.FILES:
                 parts = [parts[i] for i in rng.permutation(len(parts))]
             turn = np.concatenate([np.arange(len(p)) for p in parts])
@@ -389,7 +421,8 @@ class TextFileDataset(_FileRows):
         num_samples, num_parallel_workers, num_shards, shard_id: as in GeneratorDataset.
     Raises TypeError and ValueError for wrong arguments, RuntimeError for lines that are not UTF-8."""
 
-    def __init__(self, dataset_files, num_samples=None, num_parallel_workers=None, shuffle=Shuffle.GLOBAL, num_shards=None, shard_id=None,
+    def __init__(self, dataset_files, num_samples=None, num_parallel_workers=None, shuffle=Shuffle.GLOBAL,
+                 num_shards=None, shard_id=None,
                  cache=None):
         super().__init__(dataset_files, num_samples, num_parallel_workers, shuffle, num_shards, shard_id, cache)
         self._lines = None
@@ -412,7 +445,8 @@ class TextFileDataset(_FileRows):
             try:
                 rows.append(np.array(data[starts[i]:ends[i]].decode()))
             except UnicodeDecodeError as e:
-                raise RuntimeError(f"[{type(self).__name__}] {self.dataset_files[file]!r} has a line that is not UTF-8: {e}") from e
+                raise RuntimeError(
+                    f"[{type(self).__name__}] {self.dataset_files[file]!r} has a line that is not UTF-8: {e}") from e
         return Chunk(len(rows), {"text": rows})
 
 
@@ -439,22 +473,28 @@ class CSVDataset(_FileRows):
 
     Args:
         dataset_files: a path, a pattern, or a list of them. field_delim: one character.
-        column_defaults: a value for each column, which gives its type (int: int32, float: float32, str: string) and stands for empty
-            fields; without it all are strings. column_names: names; without them the first line of each file holds them.
-        shuffle: a bool or a Shuffle, GLOBAL by default. num_samples, num_parallel_workers, num_shards, shard_id: as in GeneratorDataset.
-    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for lines that do not fit, which it names."""
+        column_defaults: a value for each column, which gives its type (int: int32, float: float32, str: string) and
+            stands for empty fields; without it all are strings. column_names: names; without them the first line of
+            each file holds them.
+        shuffle: a bool or a Shuffle, GLOBAL by default. num_samples, num_parallel_workers, num_shards, shard_id: as in
+            GeneratorDataset.
+    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for lines that do not fit,
+    which it names."""
 
-    def __init__(self, dataset_files, field_delim=",", column_defaults=None, column_names=None, num_samples=None, num_parallel_workers=None,
+    def __init__(self, dataset_files, field_delim=",", column_defaults=None, column_names=None, num_samples=None,
+                 num_parallel_workers=None,
                  shuffle=Shuffle.GLOBAL, num_shards=None, shard_id=None, cache=None):
         op = "CSVDataset"
         check.string(op, "field_delim", field_delim)
         if len(field_delim) != 1 or field_delim in '"\r\n':
-            raise ValueError(f"[{op}] field_delim must be one character and no quote or line break, but got {field_delim!r}.")
+            raise ValueError(
+                f"[{op}] field_delim must be one character and no quote or line break, but got {field_delim!r}.")
         if column_defaults is not None:
             check.instance(op, "column_defaults", column_defaults, list)
             for i, d in enumerate(column_defaults):
                 if not isinstance(d, (int, float, str)) or isinstance(d, bool):
-                    raise TypeError(f"[{op}] column_defaults[{i}] must be an int, a float or a str, but got {check.shown(d)}.")
+                    raise TypeError(
+                        f"[{op}] column_defaults[{i}] must be an int, a float or a str, but got {check.shown(d)}.")
         self.field_delim, self.column_defaults = field_delim, column_defaults
         self.column_names = check.columns(op, "column_names", column_names, none=True)
         super().__init__(dataset_files, num_samples, num_parallel_workers, shuffle, num_shards, shard_id, cache)
@@ -467,7 +507,9 @@ class CSVDataset(_FileRows):
                 with self._open(path) as f:
                     new = next(self._reader(f), [])
                 if names is not None and new != names:
-                    raise RuntimeError(f"[CSVDataset] the first lines of the files should be the same names, but are {names} and {new}.")
+                    raise RuntimeError(
+                        f"[CSVDataset] the first lines of the files should be the same names, but are {names} and "
+                        f"{new}.")
                 names = new
             self._header = check.columns("CSVDataset", "the first line", names)
             return self._header
@@ -488,7 +530,8 @@ class CSVDataset(_FileRows):
             import csv
             names = self._columns()
             if self.column_defaults is not None and len(self.column_defaults) != len(names):
-                raise RuntimeError(f"[CSVDataset] column_defaults has {len(self.column_defaults)} values for {len(names)} columns.")
+                raise RuntimeError(
+                    f"[CSVDataset] column_defaults has {len(self.column_defaults)} values for {len(names)} columns.")
             parsed = []
             for path in self.dataset_files:
                 rows = []
@@ -499,11 +542,14 @@ class CSVDataset(_FileRows):
                             if reader.line_num == 1 and self.column_names is None or not fields:
                                 continue
                             if len(fields) != len(names):
-                                raise RuntimeError(f"[CSVDataset] failed to parse {path!r} at line {reader.line_num}: it has {len(fields)} fields "
+                                raise RuntimeError(
+                                    f"[CSVDataset] failed to parse {path!r} at line {reader.line_num}: it has "
+                                    f"{len(fields)} fields "
                                                    f"instead of {len(names)}.")
                             rows.append([self._field(path, reader.line_num, i, v) for i, v in enumerate(fields)])
                     except (csv.Error, UnicodeDecodeError) as e:
-                        raise RuntimeError(f"[CSVDataset] failed to parse {path!r} at line {reader.line_num}: {e}") from e
+                        raise RuntimeError(
+                            f"[CSVDataset] failed to parse {path!r} at line {reader.line_num}: {e}") from e
                 parsed.append(rows)
             self._parsed = parsed
         return self._parsed
@@ -522,7 +568,9 @@ class CSVDataset(_FileRows):
                 raise ValueError
             return value
         except ValueError:
-            raise RuntimeError(f"[CSVDataset] {path!r} parse failed at line {line}, type does not match: field {i} is {text!r} instead of "
+            raise RuntimeError(
+                f"[CSVDataset] {path!r} parse failed at line {line}, type does not match: field {i} is {text!r} "
+                f"instead of "
                                f"{'an int32' if isinstance(default, int) else 'a float'}.") from None
 
     def _counts(self):
@@ -642,20 +690,25 @@ class TFRecordDataset(_FileRows):
 
     Args:
         dataset_files: a path, a pattern, or a list of them.
-        schema: a Schema or the path of one, which gives names, types and shapes; None takes them as they are, by the first row.
+        schema: a Schema or the path of one, which gives names, types and shapes; None takes them as they are, by the
+            first row.
         columns_list: the names of columns to take. shuffle: a bool or a Shuffle, GLOBAL by default.
-        num_samples, num_parallel_workers, num_shards, shard_id: as in GeneratorDataset. shard_equal_rows: shards are equally large anyway.
+        num_samples, num_parallel_workers, num_shards, shard_id: as in GeneratorDataset. shard_equal_rows: shards are
+            equally large anyway.
         compression_type: None, "", "GZIP" or "ZLIB".
-    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for files that are broken."""
+    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for files that are
+    broken."""
 
-    def __init__(self, dataset_files, schema=None, columns_list=None, num_samples=None, num_parallel_workers=None, shuffle=Shuffle.GLOBAL,
+    def __init__(self, dataset_files, schema=None, columns_list=None, num_samples=None, num_parallel_workers=None,
+                 shuffle=Shuffle.GLOBAL,
                  num_shards=None, shard_id=None, shard_equal_rows=False, cache=None, compression_type=None):
         op = "TFRecordDataset"
         from pijit.dataset.schema import Schema
         self.schema = None if schema is None else schema if isinstance(schema, Schema) else Schema(schema)
         self.columns_list = check.columns(op, "columns_list", columns_list, none=True)
         check.boolean(op, "shard_equal_rows", shard_equal_rows)
-        self.compression_type = check.choice(op, "compression_type", compression_type, ("", "GZIP", "ZLIB"), none=True) or ""
+        self.compression_type = (check.choice(op, "compression_type", compression_type, ("", "GZIP", "ZLIB"),
+                                              none=True) or "")
         super().__init__(dataset_files, num_samples, num_parallel_workers, shuffle, num_shards, shard_id, cache)
         self._places = None
 
@@ -690,9 +743,11 @@ class TFRecordDataset(_FileRows):
                 raise RuntimeError(f"[{op}] {path!r} is cut off within the header of record {len(places)}.")
             length, crc = struct.unpack("<QI", head)
             if masked_crc32c(head[:8]) != crc:
-                raise RuntimeError(f"[{op}] {path!r} is no TFRecord file, or broken: the checksum of record {len(places)} is wrong.")
+                raise RuntimeError(
+                    f"[{op}] {path!r} is no TFRecord file, or broken: the checksum of record {len(places)} is wrong.")
             if i + 16 + length > len(data):
-                raise RuntimeError(f"[{op}] {path!r} is cut off within record {len(places)}, which should have {length} bytes.")
+                raise RuntimeError(
+                    f"[{op}] {path!r} is cut off within record {len(places)}, which should have {length} bytes.")
             places.append((i + 12, i + 12 + length))
             i += 16 + length
         return data, places
@@ -705,7 +760,8 @@ class TFRecordDataset(_FileRows):
         try:
             return parse_example(memoryview(data)[slice(*places[i])])
         except (ValueError, UnicodeDecodeError) as e:
-            raise RuntimeError(f"[TFRecordDataset] record {i} of {self.dataset_files[file]!r} is no tf.train.Example: {e}") from e
+            raise RuntimeError(
+                f"[TFRecordDataset] record {i} of {self.dataset_files[file]!r} is no tf.train.Example: {e}") from e
 
     def _columns(self):
         if self.schema is not None:
@@ -731,7 +787,9 @@ class TFRecordDataset(_FileRows):
             row = self._example(file, i)
             for name, column in zip(names, columns):
                 if name not in row:
-                    raise RuntimeError(f"[TFRecordDataset] record {i} of {self.dataset_files[file]!r} has no feature {name!r}; it has {sorted(row)}.")
+                    raise RuntimeError(
+                        f"[TFRecordDataset] record {i} of {self.dataset_files[file]!r} has no feature {name!r}; it "
+                        f"has {sorted(row)}.")
                 value = row[name]
                 if name in kinds:
                     value = self._shaped(value, kinds[name], name)
@@ -745,7 +803,8 @@ class TFRecordDataset(_FileRows):
         if value.dtype.kind == "O" and kind == np.uint8:
             value = _joined(value)
         elif (value.dtype.kind == "O") != (kind.kind in "US"):
-            raise RuntimeError(f"[TFRecordDataset] column {name!r} is {column['type']} in the schema, but holds {value.dtype}.")
+            raise RuntimeError(
+                f"[TFRecordDataset] column {name!r} is {column['type']} in the schema, but holds {value.dtype}.")
         elif kind.kind in "US":
             try:
                 value = np.array([v.decode() for v in value])
@@ -758,5 +817,7 @@ class TFRecordDataset(_FileRows):
             try:
                 value = value.reshape(shape)
             except ValueError as e:
-                raise RuntimeError(f"[TFRecordDataset] column {name!r} has the shape {shape} in the schema, but holds {value.size} values.") from e
+                raise RuntimeError(
+                    f"[TFRecordDataset] column {name!r} has the shape {shape} in the schema, but holds {value.size} "
+                    f"values.") from e
         return value

@@ -1,9 +1,9 @@
 """What runs a pipeline: chunks of rows, one epoch after the other, in a thread ahead of the user's loop.
 
-Rows travel in chunks. A column of a chunk is one array with a leading axis of rows where all rows have the same shape and
-dtype, and a list of values otherwise; so operations known to act on each row alone run once for a chunk, and a batch of
-the size of a chunk costs no copy. Whoever reads says how many rows it wants at most: rows of a user's generator are
-never taken further ahead than a batch or the prefetch size needs.
+Rows travel in chunks. A column of a chunk is one array with a leading axis of rows where all rows have the same shape
+and dtype, and a list of values otherwise; so operations known to act on each row alone run once for a chunk, and a
+batch of the size of a chunk costs no copy. Whoever reads says how many rows it wants at most: rows of a user's
+generator are never taken further ahead than a batch or the prefetch size needs.
 
 Values in a chunk belong to the pipeline (sources copy what the user gives), so that a generator may use its buffer
 again and a user's function may write to its argument."""
@@ -60,7 +60,8 @@ def join(chunks):
     columns = {}
     for name, first in chunks[0].columns.items():
         parts = [c.columns[name] for c in chunks]
-        if type(first) is not list and all(type(p) is not list and p.shape[1:] == first.shape[1:] and p.dtype == first.dtype
+        if type(first) is not list and all(type(p) is not list and p.shape[1:] == first.shape[1:]
+                                           and p.dtype == first.dtype
                                            for p in parts):
             columns[name] = np.concatenate(parts)
         else:
@@ -100,7 +101,8 @@ class Column:
     __slots__ = ("limit", "array", "shape", "dtype", "n", "list", "copy")
 
     def __init__(self, limit, copy=True):
-        self.limit, self.array, self.shape, self.dtype, self.n, self.list, self.copy = limit, None, None, None, 0, None, copy
+        self.limit, self.array, self.shape, self.dtype, self.n, self.list, self.copy = (limit, None, None, None, 0,
+            None, copy)
 
     def add(self, value):
         """Adds an ndarray or a dict of them."""
@@ -229,13 +231,15 @@ class Run:
 
 
 class Threads:
-    """A pool of worker threads. They are daemons: one that is within a user's function does not keep the interpreter alive."""
+    """A pool of worker threads. They are daemons: one that is within a user's function does not keep the interpreter
+    alive."""
 
     def __init__(self, workers):
         self.tasks = queue.SimpleQueue()
         self.count = workers
         for i in range(workers):
-            threading.Thread(target=self._serve, args=(self.tasks,), name=f"pijit-dataset-worker-{i}", daemon=True).start()
+            threading.Thread(target=self._serve, args=(self.tasks,), name=f"pijit-dataset-worker-{i}",
+                             daemon=True).start()
 
     @staticmethod
     def _serve(tasks):
@@ -313,7 +317,8 @@ def _serve(pipe, work, seed):
         except (BrokenPipeError, ConnectionError):
             return
         except Exception as e:  # what cannot be pickled
-            pipe.send((False, RuntimeError(f"[dataset] a worker process cannot send its result: {type(e).__name__}: {e}")))
+            pipe.send(
+                (False, RuntimeError(f"[dataset] a worker process cannot send its result: {type(e).__name__}: {e}")))
 
 
 class _Process:
@@ -321,7 +326,8 @@ class _Process:
 
     def __init__(self, context, work, seed):
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, work, seed), name="pijit-dataset-worker", daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs, work, seed), name="pijit-dataset-worker",
+                                       daemon=True)
         self.process.start()
         theirs.close()
         self.waiting, self.task = collections.deque(), None
@@ -351,7 +357,9 @@ class _Process:
 
     def died(self):
         self.process.join(1)
-        raise RuntimeError(f"[dataset] a worker process ended unexpectedly, with exit code {self.process.exitcode}. Its function may have ended "
+        raise RuntimeError(
+            f"[dataset] a worker process ended unexpectedly, with exit code {self.process.exitcode}. Its function may "
+            f"have ended "
                            "the process or used too much memory; num_parallel_workers=1 runs it in this process.")
 
 
@@ -381,8 +389,8 @@ class _ProcessTask:
 class Processes:
     """A pool of worker processes that compute `work(item)`. A process that dies ends the pipeline with a RuntimeError.
 
-    They are made at once, before the pipeline has a thread; with "fork" they know `work` without pickling, which lambdas
-    cannot stand. All is done by the thread that asks for results."""
+    They are made at once, before the pipeline has a thread; with "fork" they know `work` without pickling, which
+    lambdas cannot stand. All is done by the thread that asks for results."""
 
     def __init__(self, workers, work, seed):
         import multiprocessing
@@ -619,7 +627,8 @@ class Iterator:
             raise RuntimeError(f"[{type(self)._called}] the iterator was stopped.")
         if not self._in_epoch:
             if self._left == 0:
-                raise RuntimeError(f"[{type(self)._called}] no epoch is left: User tries to fetch data beyond the specified number of "
+                raise RuntimeError(
+                    f"[{type(self)._called}] no epoch is left: User tries to fetch data beyond the specified number of "
                                    "epochs. Raise num_epochs, or make another iterator.")
             self._left -= self._left > 0
             self._in_epoch = True

@@ -17,9 +17,11 @@ class BuiltinSampler:
     def add_child(self, sampler):
         """Lets `sampler` choose rows first. Raises RuntimeError for a second child, TypeError for no sampler."""
         if self.child_sampler is not None:
-            raise RuntimeError(f"[{type(self).__name__}.add_child] there is a child sampler already; a sampler has one.")
+            raise RuntimeError(
+                f"[{type(self).__name__}.add_child] there is a child sampler already; a sampler has one.")
         if sampler is not None and not isinstance(sampler, (BuiltinSampler, Sampler)):
-            raise TypeError(f"[{type(self).__name__}.add_child] sampler must be a sampler, but got {check.shown(sampler)}.")
+            raise TypeError(
+                f"[{type(self).__name__}.add_child] sampler must be a sampler, but got {check.shown(sampler)}.")
         self.child_sampler = sampler
 
     def get_child(self):
@@ -65,7 +67,8 @@ def _in_range(sampler, indices, n):
     indices = np.asarray(indices, np.int64)
     bad = (indices < 0) | (indices >= n)
     if bad.any():
-        raise RuntimeError(f"[{type(sampler).__name__}] Sample ID ({indices[bad.argmax()]}) is out of bound, expected range "
+        raise RuntimeError(
+            f"[{type(sampler).__name__}] Sample ID ({indices[bad.argmax()]}) is out of bound, expected range "
                            f"[0, {n - 1}].")
     return indices
 
@@ -83,7 +86,8 @@ class SequentialSampler(BuiltinSampler):
     def _own(self, n, rng, epoch, labels):
         start = self.start_index or 0
         if start >= n and n:
-            raise RuntimeError(f"[SequentialSampler] start_index must be less than the number of rows, but got {start} for {n} rows.")
+            raise RuntimeError(
+                f"[SequentialSampler] start_index must be less than the number of rows, but got {start} for {n} rows.")
         return np.arange(start, start + self._limit(n - start))
 
     def _own_count(self, n):
@@ -159,8 +163,8 @@ class DistributedSampler(BuiltinSampler):
         num_shards, shard_id: ints, 0 ≤ shard_id < num_shards.
         shuffle: shuffles all rows (with the seed that all processes share) before they are dealt out.
         num_samples: how many, None for all of the shard.
-        offset: the shard that the first row goes to; then no row comes twice, and shards may differ in size by one. With -1
-            all shards are equally large, and the last rows are the first ones again."""
+        offset: the shard that the first row goes to; then no row comes twice, and shards may differ in size by one.
+            With -1 all shards are equally large, and the last rows are the first ones again."""
 
     def __init__(self, num_shards, shard_id, shuffle=True, num_samples=None, offset=-1):
         super().__init__(num_samples)
@@ -172,10 +176,12 @@ class DistributedSampler(BuiltinSampler):
 
     def _checked(self):
         if self.num_shards < 1 or not 0 <= self.shard_id < self.num_shards:
-            raise RuntimeError(f"[DistributedSampler] shard_id must be within [0, num_shards), but got {self.shard_id} of "
+            raise RuntimeError(
+                f"[DistributedSampler] shard_id must be within [0, num_shards), but got {self.shard_id} of "
                                f"{self.num_shards} shards.")
         if not -1 <= self.offset < self.num_shards:
-            raise RuntimeError(f"[DistributedSampler] offset must be within [-1, num_shards), but got {self.offset} for "
+            raise RuntimeError(
+                f"[DistributedSampler] offset must be within [-1, num_shards), but got {self.offset} for "
                                f"{self.num_shards} shards.")
 
     def is_shuffled(self):
@@ -214,7 +220,8 @@ class PKSampler(BuiltinSampler):
 
     Args:
         num_val: int ≥ 1. num_class: must be None (all classes).
-        shuffle: takes the classes in random order. class_column: the column of labels. num_samples: how many rows at most."""
+        shuffle: takes the classes in random order. class_column: the column of labels. num_samples: how many rows at
+            most."""
 
     def __init__(self, num_val, num_class=None, shuffle=False, class_column="label", num_samples=None):
         super().__init__(num_samples)
@@ -254,12 +261,14 @@ class WeightedRandomSampler(BuiltinSampler):
     Args:
         weights: a list of numbers ≥ 0, one per row. num_samples: how many, None for as many as there are rows.
         replacement: rows may come more than once.
-    Raises TypeError for no numbers; RuntimeError when the pipeline runs for negative ones, for too many, for zeros alone."""
+    Raises TypeError for no numbers; RuntimeError when the pipeline runs for negative ones, for too many, for zeros
+    alone."""
 
     def __init__(self, weights, num_samples=None, replacement=True):
         super().__init__(num_samples)
         if isinstance(weights, (str, bytes)) or not hasattr(weights, "__iter__"):
-            raise TypeError(f"[WeightedRandomSampler] weights must be a list of numbers, but got {check.shown(weights)}.")
+            raise TypeError(
+                f"[WeightedRandomSampler] weights must be a list of numbers, but got {check.shown(weights)}.")
         weights = weights.tolist() if isinstance(weights, np.ndarray) else list(weights)
         for i, w in enumerate(weights):
             if not check.is_real(w):
@@ -277,16 +286,19 @@ class WeightedRandomSampler(BuiltinSampler):
             raise RuntimeError("[WeightedRandomSampler] weights must not be empty.")
         if (w < 0).any() or not np.isfinite(w).all():
             bad = int(np.argmax((w < 0) | ~np.isfinite(w)))
-            raise RuntimeError(f"[WeightedRandomSampler] weights must be finite and not negative, but weights[{bad}] is {w[bad]}.")
+            raise RuntimeError(
+                f"[WeightedRandomSampler] weights must be finite and not negative, but weights[{bad}] is {w[bad]}.")
         if len(w) > n:
-            raise RuntimeError(f"[WeightedRandomSampler] there must not be more weights than rows, but got {len(w)} for {n} rows.")
+            raise RuntimeError(
+                f"[WeightedRandomSampler] there must not be more weights than rows, but got {len(w)} for {n} rows.")
         if not w.any():
             raise RuntimeError("[WeightedRandomSampler] weights must not be all zero.")
         count = self._own_count(n)
         if self.replacement:
             return rng.choice(len(w), count, p=w / w.sum())
         if count > len(w):
-            raise RuntimeError(f"[WeightedRandomSampler] num_samples must not be more than the number of weights without replacement, "
+            raise RuntimeError(
+                f"[WeightedRandomSampler] num_samples must not be more than the number of weights without replacement, "
                                f"but got {count} for {len(w)}.")
         # the order of exponential clocks with these rates; rows of weight zero come last
         with np.errstate(divide="ignore"):
@@ -297,7 +309,8 @@ class WeightedRandomSampler(BuiltinSampler):
 
 
 class Sampler:
-    """Base of a user's samplers: override __iter__, which yields the places of rows; `dataset_size` and `num_samples` are set.
+    """Base of a user's samplers: override __iter__, which yields the places of rows; `dataset_size` and `num_samples`
+    are set.
 
     Args: num_samples: how many rows at most, None for all that __iter__ yields."""
 
@@ -378,13 +391,17 @@ def choose(op, sampler, num_samples, shuffle, num_shards, shard_id, random_by_de
     check.integer(op, "num_shards", num_shards, 1, check.INT32_MAX, none=True)
     check.integer(op, "shard_id", shard_id, 0, check.INT32_MAX, none=True)
     if (num_shards is None) != (shard_id is None):
-        raise ValueError(f"[{op}] num_shards and shard_id need to be passed in together, but got {num_shards} and {shard_id}.")
+        raise ValueError(
+            f"[{op}] num_shards and shard_id need to be passed in together, but got {num_shards} and {shard_id}.")
     if num_shards is not None and shard_id >= num_shards:
         raise ValueError(f"[{op}] shard_id should be less than num_shards, but got {shard_id} and {num_shards}.")
     if sampler is not None:
-        if shuffle is not None or num_shards is not None or num_samples is not None and isinstance(sampler, BuiltinSampler):
-            raise ValueError(f"[{op}] Conflicting arguments during sampler assignments. sampler cannot be given together with "
-                             f"num_samples: {num_samples}, num_shards: {num_shards}, shard_id: {shard_id}, shuffle: {shuffle}.")
+        if (shuffle is not None or num_shards is not None or num_samples is not None
+            and isinstance(sampler, BuiltinSampler)):
+            raise ValueError(
+                f"[{op}] Conflicting arguments during sampler assignments. sampler cannot be given together with "
+                             f"num_samples: {num_samples}, num_shards: {num_shards}, shard_id: {shard_id}, shuffle: "
+                             f"{shuffle}.")
         if isinstance(sampler, (BuiltinSampler, Sampler)):
             if not isinstance(sampler, BuiltinSampler) and num_samples and not sampler.num_samples:
                 sampler.num_samples = num_samples

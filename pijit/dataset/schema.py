@@ -6,7 +6,8 @@ import numpy as np
 
 from pijit.dataset import check
 
-_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "string")
+_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
+          "float64", "string")
 
 
 class Schema:

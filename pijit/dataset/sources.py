@@ -118,11 +118,11 @@ class GeneratorDataset(MappableDataset):
     """Rows from Python code.
 
     Args:
-        source: an object with __getitem__ and __len__ (rows in any order), an iterable, or a function without arguments that
-            returns one, for instance a generator function. A row is a value, or a tuple or list of one value per column:
-            arrays, numbers, strings, Tensors, dicts.
-        column_names: a str or a list of str. column_types: dtypes that the columns must have. schema: a Schema or the path of
-            one, instead of the names.
+        source: an object with __getitem__ and __len__ (rows in any order), an iterable, or a function without arguments
+            that returns one, for instance a generator function. A row is a value, or a tuple or list of one value per
+            column: arrays, numbers, strings, Tensors, dicts.
+        column_names: a str or a list of str. column_types: dtypes that the columns must have. schema: a Schema or the
+            path of one, instead of the names.
         num_samples: how many rows at most.
         num_parallel_workers: above 1, rows of a random-access source are read by threads or processes.
         shuffle: random-access sources are shuffled unless this is False; others are shuffled with True.
@@ -131,18 +131,21 @@ class GeneratorDataset(MappableDataset):
         python_multiprocessing: reads by processes instead of threads where there is more than one worker.
         max_rowsize: accepted.
         batch_sampler: an iterable of lists of places, each a batch. collate_fn: makes a batch from a list of rows.
-    Raises TypeError and ValueError for wrong arguments; RuntimeError when the pipeline runs for exceptions of the source,
-    with their tracebacks, and for rows with a wrong number of columns."""
+    Raises TypeError and ValueError for wrong arguments; RuntimeError when the pipeline runs for exceptions of the
+    source, with their tracebacks, and for rows with a wrong number of columns."""
 
     _user_code = True
 
-    def __init__(self, source, column_names=None, column_types=None, schema=None, num_samples=None, num_parallel_workers=1,
-                 shuffle=None, sampler=None, num_shards=None, shard_id=None, python_multiprocessing=True, max_rowsize=None,
+    def __init__(self, source, column_names=None, column_types=None, schema=None, num_samples=None,
+                 num_parallel_workers=1,
+                 shuffle=None, sampler=None, num_shards=None, shard_id=None, python_multiprocessing=True,
+                 max_rowsize=None,
                  batch_sampler=None, collate_fn=None):
         op = "GeneratorDataset"
         self._random = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         if not (self._random or callable(source) or hasattr(source, "__iter__")):
-            raise TypeError(f"[{op}] source should be a callable, an iterable, or have __getitem__ and __len__, but got "
+            raise TypeError(
+                f"[{op}] source should be a callable, an iterable, or have __getitem__ and __len__, but got "
                             f"{check.shown(source)}.")
         if isinstance(source, type):
             raise TypeError(f"[{op}] source is the class {source.__name__}; pass an object of it.")
@@ -163,12 +166,16 @@ class GeneratorDataset(MappableDataset):
             if sampler is not None:
                 raise ValueError(f"[{op}] sampler is not supported if source does not have attribute '__getitem__'.")
             if num_shards is not None or shard_id is not None:
-                raise ValueError(f"[{op}] num_shards and shard_id are not supported if source does not have attribute '__getitem__'.")
+                raise ValueError(
+                    f"[{op}] num_shards and shard_id are not supported if source does not have attribute "
+                    f"'__getitem__'.")
         if batch_sampler is not None:
             if not self._random:
-                raise ValueError(f"[{op}] batch_sampler is not supported if source does not have attribute '__getitem__'.")
+                raise ValueError(
+                    f"[{op}] batch_sampler is not supported if source does not have attribute '__getitem__'.")
             if sampler is not None or num_shards is not None or shuffle is not None or num_samples is not None:
-                raise ValueError(f"[{op}] batch_sampler excludes num_samples, shuffle, sampler, num_shards and shard_id.")
+                raise ValueError(
+                    f"[{op}] batch_sampler excludes num_samples, shuffle, sampler, num_shards and shard_id.")
             if not hasattr(batch_sampler, "__iter__"):
                 raise TypeError(f"[{op}] batch_sampler must be iterable, but got {check.shown(batch_sampler)}.")
         if collate_fn is not None:
@@ -224,8 +231,10 @@ class GeneratorDataset(MappableDataset):
         """The values of a row as the source gave it."""
         row = row if isinstance(row, (tuple, list)) else (row,)
         if len(row) != len(self.column_names):
-            raise RuntimeError("[GeneratorDataset] the 'source' should return same number of NumPy arrays as specified in "
-                               f"column_names, the size of column_names is: {len(self.column_names)} and number of returned "
+            raise RuntimeError(
+                "[GeneratorDataset] the 'source' should return same number of NumPy arrays as specified in "
+                               f"column_names, the size of column_names is: {len(self.column_names)} and number of "
+                               f"returned "
                                f"NumPy array is: {len(row)}.")
         try:
             row = [as_value(v, "[GeneratorDataset] the source") for v in row]
@@ -234,13 +243,15 @@ class GeneratorDataset(MappableDataset):
         if self.column_types is not None:
             for name, value, kind in zip(self.column_names, row, self.column_types):
                 if kind is not None and (isinstance(value, dict) or value.dtype != kind):
-                    raise RuntimeError("[GeneratorDataset] the type of returned data should be same with specified column_types, but "
+                    raise RuntimeError(
+                        "[GeneratorDataset] the type of returned data should be same with specified column_types, but "
                                        f"column {name!r} has {getattr(value, 'dtype', 'a dict')} instead of {kind}.")
         return row
 
     def _prepare_self(self, run):
         workers = self.num_parallel_workers or 1
-        if self._random and self.python_multiprocessing and workers > 1 and not run.debug and self.batch_sampler is None:
+        if (self._random and self.python_multiprocessing and workers > 1 and not run.debug
+            and self.batch_sampler is None):
             run.pool(self, lambda: Processes(workers, self._fetch, run.seed))
             run.state[id(self), "processes"] = True
 
@@ -352,7 +363,8 @@ class GeneratorDataset(MappableDataset):
                 yield _one_row(dict(zip(self.column_names, map(_copied, self._values(rows)))))
                 continue
             columns = list(zip(*map(self._values, rows)))
-            yield _one_row({n: _stack(n, list(c), called="GeneratorDataset") for n, c in zip(self.column_names, columns)})
+            yield _one_row({n: _stack(n, list(c), called="GeneratorDataset")
+                            for n, c in zip(self.column_names, columns)})
 
 
 def _copied(value):
@@ -381,7 +393,8 @@ def _types(op, types, names):
     from pijit.dtype import dtype_to_nptype
     types = types if isinstance(types, (list, tuple)) else [types]
     if len(types) != len(names):
-        raise ValueError(f"[{op}] column_types must have one type for each of the {len(names)} columns, but got {len(types)}.")
+        raise ValueError(
+            f"[{op}] column_types must have one type for each of the {len(names)} columns, but got {len(types)}.")
     out = []
     for t in types:
         if t is None:
@@ -480,7 +493,8 @@ class PaddedDataset(MappableDataset):
         for i, sample in enumerate(padded_samples):
             check.instance(op, f"padded_samples[{i}]", sample, dict)
             if sample.keys() != padded_samples[0].keys():
-                raise ValueError(f"[{op}] all of padded_samples must have the same names, but have {list(padded_samples[0])} and "
+                raise ValueError(
+                    f"[{op}] all of padded_samples must have the same names, but have {list(padded_samples[0])} and "
                                  f"{list(sample)}.")
         self.padded_samples = padded_samples
         self.column_names = check.columns(op, "the keys of padded_samples", list(padded_samples[0]))
@@ -525,7 +539,8 @@ class RandomDataset(MappableDataset):
             self._kinds = {n: self._kinds[n] for n in names if n in self._kinds}
         for n, (_, shape) in self._kinds.items():
             if any(s is None or s < 0 for s in shape):
-                raise ValueError(f"[{op}] column {n!r} has the shape {list(shape)}; random rows need one without unknown sizes.")
+                raise ValueError(
+                    f"[{op}] column {n!r} has the shape {list(shape)}; random rows need one without unknown sizes.")
         from pijit.dataset import config
         self._seed = config._chosen_seed()
         super().__init__(num_parallel_workers, None, num_samples, shuffle, num_shards, shard_id)

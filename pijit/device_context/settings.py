@@ -1,4 +1,5 @@
-"""Settings of devices by MindSpore's names: they have no effect here, and say so where the device isn't there, as MindSpore does on a CPU."""
+"""Settings of devices by MindSpore's names: they have no effect here, and say so where the device isn't there, as
+MindSpore does on a CPU."""
 
 
 def settings(kind, names):

@@ -1,4 +1,5 @@
-"""Functions under the names and with the arguments that PyTorch has: `dim`, `keepdim`, `correction` (MindSpore's `mint`)."""
+"""Functions under the names and with the arguments that PyTorch has: `dim`, `keepdim`, `correction` (MindSpore's
+`mint`)."""
 
 import numpy as _np
 
@@ -8,11 +9,17 @@ from pijit._C import Tensor
 from pijit._C import ops as _ops
 from pijit.ops import function as _F
 
-for _n in ("abs acos acosh addbmm addmm addmv arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh baddbmm bitwise_and bitwise_or "
-           "bitwise_xor bmm broadcast_to ceil cos cosh diff div divide dot dstack einsum eq erf erfc erfinv exp exp2 expm1 float_power floor "
-           "floor_divide fmod frac gcd greater greater_equal gt histc hstack inverse isclose isfinite isinf isnan isneginf le lerp less less_equal log log10 log1p log2 logaddexp "
-           "logaddexp2 logical_and logical_not logical_or logical_xor lt masked_select matmul maximum minimum mm mul mv nan_to_num ne neg negative not_equal "
-           "outer pow ravel reciprocal remainder reshape round rsqrt searchsorted sigmoid sign sin sinc sinh sqrt square sub swapaxes t tan tanh tril triu "
+for _n in (
+    "abs acos acosh addbmm addmm addmv arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 "
+    "atanh baddbmm bitwise_and bitwise_or "
+           "bitwise_xor bmm broadcast_to ceil cos cosh diff div divide dot dstack einsum eq erf erfc erfinv exp exp2 "
+           "expm1 float_power floor "
+           "floor_divide fmod frac gcd greater greater_equal gt histc hstack inverse isclose isfinite isinf isnan "
+           "isneginf le lerp less less_equal log log10 log1p log2 logaddexp "
+           "logaddexp2 logical_and logical_not logical_or logical_xor lt masked_select matmul maximum minimum mm mul "
+           "mv nan_to_num ne neg negative not_equal "
+           "outer pow ravel reciprocal remainder reshape round rsqrt searchsorted sigmoid sign sin sinc sinh sqrt "
+           "square sub swapaxes t tan tanh tril triu "
            "unique_consecutive unsqueeze where xlogy zeros_like ones_like full_like clamp narrow trace").split():
     globals()[_n] = getattr(_F, _n)
 bitwise_not = _F.invert
@@ -200,13 +207,13 @@ def bincount(input, weights=None, minlength=0):
 
 # --- order ---
 
-def sort(input, *, dim=-1, descending=False, stable=False):  # noqa: ARG001
+def sort(input, *, dim=-1, descending=False, stable=False):
     """(values in order along a dimension, their indices as int64)."""
     v, i = _F.sort(input, dim, descending)
     return v, _F.cast(i, _t.int64)
 
 
-def argsort(input, dim=-1, descending=False, stable=False):  # noqa: ARG001
+def argsort(input, dim=-1, descending=False, stable=False):
     """The indices (int64) that sort along a dimension."""
     return _F.cast(_F.argsort(input, dim, descending), _t.int64)
 
@@ -217,8 +224,9 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     return v, _F.cast(i, _t.int64)
 
 
-def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):  # noqa: ARG001
-    """The distinct values in order (slices along `dim`); on request each element's place among them, and how often each occurs."""
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The distinct values in order (slices along `dim`); on request each element's place among them, and how often each
+    occurs."""
     got = _np.unique(input.asnumpy(), False, return_inverse, return_counts, dim)
     if not isinstance(got, tuple):
         return Tensor(got)
@@ -328,10 +336,11 @@ def tile(input, dims):
 
 def roll(input, shifts, dims=None):
     """Shifted along dimensions, what leaves coming in at the other end; of the flattened tensor by default."""
-    return _F.reshape(_F.roll(_F.ravel(input), shifts, 0), input.shape) if dims is None else _F.roll(input, shifts, dims)
+    return (_F.reshape(_F.roll(_F.ravel(input), shifts, 0), input.shape) if dims is None
+            else _F.roll(input, shifts, dims))
 
 
-def repeat_interleave(input, repeats, dim=None, *, output_size=None):  # noqa: ARG001
+def repeat_interleave(input, repeats, dim=None, *, output_size=None):
     """Each element so often in a row."""
     return _F.repeat_interleave(input, repeats, dim)
 
@@ -368,7 +377,7 @@ def cross(input, other, dim=None):
     return _F.cross(input, other, dim)
 
 
-def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):  # noqa: ARG001
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """p-norms of differences of rows."""
     return _F.cdist(x1, x2, float(p))
 
@@ -425,12 +434,12 @@ def ones(*size, dtype=None):
     return _F.ones(_size(size), dtype)
 
 
-def empty(*size, dtype=None, device=None):  # noqa: ARG001
+def empty(*size, dtype=None, device=None):
     """A tensor (of zeros)."""
     return _F.zeros(_size(size), dtype)
 
 
-def empty_like(input, *, dtype=None, device=None):  # noqa: ARG001
+def empty_like(input, *, dtype=None, device=None):
     """A tensor (of zeros) in the shape and dtype of another."""
     return _F.zeros_like(input, dtype=dtype)
 
@@ -503,7 +512,7 @@ def bernoulli(input, *, generator=None):
     return _F.cast(_random.uniform(input.shape, generator) < input, input.dtype)
 
 
-def multinomial(input, num_samples, replacement=False, *, generator=None):  # noqa: ARG001
+def multinomial(input, num_samples, replacement=False, *, generator=None):
     """Indices (int64) drawn with probabilities in proportion to rows."""
     return _F.multinomial(input, num_samples, replacement)
 
@@ -518,8 +527,10 @@ def batch_norm_stats(input, eps):
     return m, _F.rsqrt(_F.var(x, axes, 0) + eps)
 
 
-def batch_norm_gather_stats_with_counts(input, mean, invstd, running_mean=None, running_var=None, momentum=0.1, eps=1e-5, counts=None):  # noqa: ARG001
-    """(the means, the reciprocal standard deviations) over all parts, of which mean and invstd [parts, C] tell and counts [parts] say how large they are.
+def batch_norm_gather_stats_with_counts(input, mean, invstd, running_mean=None, running_var=None, momentum=0.1,
+                                        eps=1e-5, counts=None):
+    """(the means, the reciprocal standard deviations) over all parts, of which mean and invstd [parts, C] tell and
+    counts [parts] say how large they are.
 
     Running statistics that are given are updated in place."""
     n = _F.expand_dims(_F.cast(counts, _t.float32), 1)
@@ -529,11 +540,12 @@ def batch_norm_gather_stats_with_counts(input, mean, invstd, running_mean=None, 
     if running_mean is not None:
         running_mean._assign(_F.cast(running_mean * (1.0 - momentum) + m * momentum, running_mean.dtype))
     if running_var is not None:
-        running_var._assign(_F.cast(running_var * (1.0 - momentum) + var * (total / (total - 1.0)) * momentum, running_var.dtype))
+        running_var._assign(_F.cast(running_var * (1.0 - momentum) + var * (total / (total - 1.0)) * momentum,
+                                    running_var.dtype))
     return m, _F.rsqrt(var + eps)
 
 
-def batch_norm_elemt(input, weight=None, bias=None, mean=None, invstd=None, eps=1e-5):  # noqa: ARG001
+def batch_norm_elemt(input, weight=None, bias=None, mean=None, invstd=None, eps=1e-5):
     """(input - mean) * invstd * weight + bias, all of channels [C]."""
     def wide(v):
         return _F.reshape(v, (1, -1) + (1,) * (input.ndim - 2))

@@ -1,4 +1,5 @@
-"""Collective functions that fill tensors, as PyTorch has them, among processes of which there is one: what is sent arrives at once.
+"""Collective functions that fill tensors, as PyTorch has them, among processes of which there is one: what is sent
+arrives at once.
 
 With async_op they return a handle whose wait() does nothing. What names another process than 0 raises RuntimeError."""
 
@@ -13,14 +14,15 @@ from pijit.communication.management import _need_init
 _REDUCTIONS = ("sum", "max", "min", "prod")
 
 
-def init_process_group(backend="hccl", init_method=None, timeout=None, world_size=-1, rank=-1, store=None, pg_options=None, device_id=None):  # noqa: ARG001
+def init_process_group(backend="hccl", init_method=None, timeout=None, world_size=-1, rank=-1, store=None,
+                       pg_options=None, device_id=None):
     """Sets communication up for the one process there is. ValueError where more are asked for."""
     if world_size not in (-1, 1) or rank not in (-1, 0):
         raise more_than_one("init_process_group", f"'world_size' is {world_size} and 'rank' {rank}")
     _management.init(backend if backend in ("nccl", "mccl") else None)
 
 
-def destroy_process_group(group=None):  # noqa: ARG001
+def destroy_process_group(group=None):
     """Ends communication."""
     _management.release()
 
@@ -35,41 +37,42 @@ def is_initialized():
     return GlobalComm.INITED
 
 
-def get_backend(group=None):  # noqa: ARG001
+def get_backend(group=None):
     """The backend's name."""
     _need_init("get_backend")
     return GlobalComm.BACKEND
 
 
-def get_rank(group=None):  # noqa: ARG001
+def get_rank(group=None):
     """The number of this process: 0."""
     return 0
 
 
-def get_world_size(group=None):  # noqa: ARG001
+def get_world_size(group=None):
     """The number of processes: 1."""
     return 1
 
 
-def get_global_rank(group, group_rank):  # noqa: ARG001
+def get_global_rank(group, group_rank):
     """The number of a group's process among all. RuntimeError unless it is 0."""
     _rank("get_global_rank", "group_rank", group_rank)
     return 0
 
 
-def get_group_rank(group, global_rank):  # noqa: ARG001
+def get_group_rank(group, global_rank):
     """The number of a process in a group. RuntimeError unless it is 0."""
     _rank("get_group_rank", "global_rank", global_rank)
     return 0
 
 
-def get_process_group_ranks(group=None):  # noqa: ARG001
+def get_process_group_ranks(group=None):
     """The numbers of the group's processes: [0]."""
     _need_init("get_process_group_ranks")
     return [0]
 
 
-def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local_synchronization=False, group_desc=None):  # noqa: ARG001
+def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local_synchronization=False,
+              group_desc=None):
     """A group of the processes `ranks`, which can be [0] alone: its name."""
     for r in ranks or ():
         _rank("new_group", "ranks", r)
@@ -150,7 +153,7 @@ def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=Fal
     return _handle(async_op)
 
 
-def all_gather_into_tensor_uneven(output, input, output_split_sizes=None, group=None, async_op=False):  # noqa: ARG001
+def all_gather_into_tensor_uneven(output, input, output_split_sizes=None, group=None, async_op=False):
     """all_gather_into_tensor for tensors of different sizes."""
     return all_gather_into_tensor(output, input, group, async_op)
 
@@ -170,43 +173,44 @@ def reduce_scatter_tensor(output, input, op="sum", group=None, async_op=False):
     return _handle(async_op)
 
 
-def reduce_scatter_tensor_uneven(output, input, input_split_sizes=None, op="sum", group=None, async_op=False):  # noqa: ARG001
+def reduce_scatter_tensor_uneven(output, input, input_split_sizes=None, op="sum", group=None, async_op=False):
     """reduce_scatter_tensor for parts of different sizes."""
     return reduce_scatter_tensor(output, input, op, group, async_op)
 
 
 def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False):
     """Fills output_tensor_list with what the processes have for this one."""
-    output, input = _one("all_to_all", "output_tensor_list", output_tensor_list), _one("all_to_all", "input_tensor_list", input_tensor_list)
+    output, input = (_one("all_to_all", "output_tensor_list", output_tensor_list),
+                     _one("all_to_all", "input_tensor_list", input_tensor_list))
     _checked("all_to_all", [output, input], group)
     _filled("all_to_all", output, input)
     return _handle(async_op)
 
 
-def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False):  # noqa: ARG001
+def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False):
     """Fills output with the parts that the processes have for this one."""
     _checked("all_to_all_single", [output, input], group)
     _filled("all_to_all_single", output, input)
     return _handle(async_op)
 
 
-def all_to_all_v_c(output, input, send_count_matrix, group=None, async_op=False):  # noqa: ARG001
+def all_to_all_v_c(output, input, send_count_matrix, group=None, async_op=False):
     """all_to_all_single with the counts of all processes."""
     return all_to_all_single(output, input, None, None, group, async_op)
 
 
-def barrier(group=None, async_op=False, device_ids=None):  # noqa: ARG001
+def barrier(group=None, async_op=False, device_ids=None):
     """Waits for all processes."""
     _checked("barrier", [], group)
     return _handle(async_op)
 
 
-def send(tensor, dst=0, group=None, tag=0):  # noqa: ARG001
+def send(tensor, dst=0, group=None, tag=0):
     """Another process is needed: RuntimeError."""
     raise more_than_one("send", f"'dst' is {dst}")
 
 
-def recv(tensor, src=0, group=None, tag=0):  # noqa: ARG001
+def recv(tensor, src=0, group=None, tag=0):
     """Another process is needed: RuntimeError."""
     raise more_than_one("recv", f"'src' is {src}")
 
@@ -214,33 +218,33 @@ def recv(tensor, src=0, group=None, tag=0):  # noqa: ARG001
 isend, irecv = send, recv
 
 
-def all_gather_object(object_list, obj, group=None):  # noqa: ARG001
+def all_gather_object(object_list, obj, group=None):
     """Fills object_list with all processes' objects."""
     _need_init("all_gather_object")
     object_list[:] = [copy.deepcopy(obj)]
 
 
-def gather_object(obj, object_gather_list=None, dst=0, group=None):  # noqa: ARG001
+def gather_object(obj, object_gather_list=None, dst=0, group=None):
     """Fills object_gather_list at dst with all processes' objects."""
     _need_init("gather_object")
     _rank("gather_object", "dst", dst)
     object_gather_list[:] = [copy.deepcopy(obj)]
 
 
-def broadcast_object_list(object_list, src=0, group=None, device=None):  # noqa: ARG001
+def broadcast_object_list(object_list, src=0, group=None, device=None):
     """Gives object_list what it holds at src."""
     _need_init("broadcast_object_list")
     _rank("broadcast_object_list", "src", src)
 
 
-def scatter_object_list(scatter_object_output_list, scatter_object_input_list, src=0, group=None):  # noqa: ARG001
+def scatter_object_list(scatter_object_output_list, scatter_object_input_list, src=0, group=None):
     """Puts this process's object of src's list into the output list."""
     _need_init("scatter_object_list")
     _rank("scatter_object_list", "src", src)
     scatter_object_output_list[0] = copy.deepcopy(scatter_object_input_list[0])
 
 
-def set_comm_ops_inplace(is_enable, func_list=None):  # noqa: ARG001
+def set_comm_ops_inplace(is_enable, func_list=None):
     """Says whether collective functions fill tensors: these do. TypeError where is_enable is no bool."""
     if not isinstance(is_enable, bool):
         raise TypeError(f"For 'set_comm_ops_inplace', 'is_enable' must be bool, but got {type(is_enable).__name__}.")
@@ -249,8 +253,9 @@ def set_comm_ops_inplace(is_enable, func_list=None):  # noqa: ARG001
 class TCPStore:
     """Values that processes share by a server: here a dict, as there is one process."""
 
-    def __init__(self, host_name=None, port=None, world_size=1, is_master=False, timeout=300, wait_for_workers=True, multi_tenant=False,  # noqa: ARG002
-                 master_listen_fd=None, use_libuv=True):  # noqa: ARG002
+    def __init__(self, host_name=None, port=None, world_size=1, is_master=False, timeout=300, wait_for_workers=True,
+                 multi_tenant=False,
+                 master_listen_fd=None, use_libuv=True):
         if world_size not in (None, 1):
             raise more_than_one("TCPStore", f"'world_size' is {world_size}")
         self.host_name, self.port, self._values = host_name, port, {}
@@ -277,4 +282,5 @@ class TCPStore:
         return len(self._values)
 
 
-__all__ = [n for n, v in globals().items() if n[0] != "_" and callable(v) and n not in ("GlobalComm", "CommHandle", "Tensor", "check_group", "more_than_one")]
+__all__ = [n for n, v in globals().items() if n[0] != "_" and callable(v)
+           and n not in ("GlobalComm", "CommHandle", "Tensor", "check_group", "more_than_one")]

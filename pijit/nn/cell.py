@@ -172,7 +172,7 @@ class Cell(CellState):
         for name, c in self._cells.items():
             if c is not None:
                 for found in c.cells_and_names((name_prefix + "." if name_prefix else "") + name, seen):
-                    yield found  # noqa: UP028  (jit captures a loop, not yet a delegation)
+                    yield found
 
     def get_parameters(self, expand=True):
         """All parameters."""

@@ -1,4 +1,5 @@
-"""What Cell keeps besides its computation: buffers, its state as a dict, flags, scopes, and what several devices would need."""
+"""What Cell keeps besides its computation: buffers, its state as a dict, flags, scopes, and what several devices would
+need."""
 
 from collections import OrderedDict, namedtuple
 from typing import TypeVar
@@ -68,9 +69,11 @@ class CellState:
 
     # -- buffers --
     def register_buffer(self, name, tensor, persistent=True):
-        """Keeps a Tensor (or None) that is no parameter as the attribute `name`; with `persistent` it is part of state_dict.
+        """Keeps a Tensor (or None) that is no parameter as the attribute `name`; with `persistent` it is part of
+        state_dict.
 
-        Raises TypeError for another kind of name or value, KeyError for an empty name, one with a dot, or one that is taken."""
+        Raises TypeError for another kind of name or value, KeyError for an empty name, one with a dot, or one that is
+        taken."""
         if not isinstance(name, str):
             raise TypeError(f"For 'register_buffer', 'name' must be a str, but got {type(name).__name__}.")
         if not name or "." in name:
@@ -78,7 +81,9 @@ class CellState:
         if name not in self._buffers and hasattr(self, name):
             raise KeyError(f"For 'register_buffer', the attribute {name!r} already exists.")
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"For 'register_buffer', the buffer {name!r} must be a Tensor or None, but got {type(tensor).__name__}.")
+            raise TypeError(
+                f"For 'register_buffer', the buffer {name!r} must be a Tensor or None, but got "
+                f"{type(tensor).__name__}.")
         _own(self, "_buffers")[name] = tensor
         if persistent:
             _own(self, "_unsaved_buffers").pop(name, None)
@@ -124,7 +129,7 @@ class CellState:
         return cell.__dict__[name]
 
     # -- state as a dict --
-    def _save_to_state_dict(self, destination, prefix, keep_vars):  # noqa: ARG002
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
         for name, p in self._params.items():
             if p is not None:
                 destination[prefix + name] = p
@@ -136,11 +141,13 @@ class CellState:
             destination[prefix + "_extra_state"] = self.get_extra_state()
 
     def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
-        """Parameters and persistent buffers by the paths of their attributes, as an OrderedDict of the objects themselves.
+        """Parameters and persistent buffers by the paths of their attributes, as an OrderedDict of the objects
+        themselves.
 
         destination: a dict to add them to; prefix: what paths begin with; keep_vars: kept."""
         for name, value in zip(("destination", "prefix", "keep_vars"), args):
-            destination, prefix, keep_vars = (value, prefix, keep_vars) if name == "destination" else (destination, value, keep_vars) if name == "prefix" else (
+            destination, prefix, keep_vars = (value, prefix, keep_vars) if name == "destination" else (destination,
+                value, keep_vars) if name == "prefix" else (
                 destination, prefix, value)
         destination = OrderedDict() if destination is None else destination
         for hook in list(self._state_dict_pre_hooks.values()):
@@ -155,11 +162,13 @@ class CellState:
                 destination = changed
         return destination
 
-    def _load_from_state_dict(self, state_dict, local_metadata, prefix, strict, missing_keys, unexpected_keys, error_msgs):
+    def _load_from_state_dict(self, state_dict, local_metadata, prefix, strict, missing_keys, unexpected_keys,
+                              error_msgs):
         for hook in list(self._load_pre_hooks.values()):
             hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         wanted = {name: p for name, p in self._params.items() if p is not None}
-        wanted.update({n: self.__dict__.get(n) for n in self._buffers if n not in self._unsaved_buffers and self.__dict__.get(n) is not None})
+        wanted.update({n: self.__dict__.get(n) for n in self._buffers if n not in self._unsaved_buffers
+                       and self.__dict__.get(n) is not None})
         for name, own in wanted.items():
             key = prefix + name
             if key not in state_dict:
@@ -170,7 +179,9 @@ class CellState:
             if not isinstance(given, Tensor):
                 error_msgs.append(f"{key!r} must be a Tensor, but got {type(given).__name__}.")
             elif given.shape != own.shape:
-                error_msgs.append(f"size mismatch for {key}: the state has the shape {tuple(given.shape)}, the cell {tuple(own.shape)}.")
+                error_msgs.append(
+                    f"size mismatch for {key}: the state has the shape {tuple(given.shape)}, the cell "
+                    f"{tuple(own.shape)}.")
             else:
                 own._assign(given.astype(own.dtype))
         extra = prefix + "_extra_state"
@@ -192,8 +203,8 @@ class CellState:
     def load_state_dict(self, state_dict, strict=True):
         """Gives parameters and persistent buffers the values that a dict has under their paths.
 
-        Returns (missing_keys, unexpected_keys). strict: RuntimeError where there are any. RuntimeError where shapes differ, TypeError where
-        state_dict is no mapping."""
+        Returns (missing_keys, unexpected_keys). strict: RuntimeError where there are any. RuntimeError where shapes
+        differ, TypeError where state_dict is no mapping."""
         if not hasattr(state_dict, "keys"):
             raise TypeError(f"For 'load_state_dict', 'state_dict' must be a dict, but got {type(state_dict).__name__}.")
         state_dict, missing, unexpected, errors = OrderedDict(state_dict), [], [], []
@@ -206,7 +217,9 @@ class CellState:
             keys = _IncompatibleKeys(missing, unexpected)
             for hook in list(cell._load_post_hooks.values()):
                 if hook(cell, keys) is not None:
-                    raise RuntimeError("For 'register_load_state_dict_post_hook', hooks must return None: they may change the keys they are given.")
+                    raise RuntimeError(
+                        "For 'register_load_state_dict_post_hook', hooks must return None: they may change the keys "
+                        "they are given.")
         load(self, "")
         if strict:
             for what, keys in (("Unexpected", unexpected), ("Missing", missing)):
@@ -220,7 +233,7 @@ class CellState:
         """What else state_dict is to hold: defined by subclasses."""
         raise RuntimeError(f"For '{type(self).__name__}', 'get_extra_state' is not defined.")
 
-    def set_extra_state(self, state):  # noqa: ARG002
+    def set_extra_state(self, state):
         """Takes what get_extra_state gave: defined by subclasses."""
         raise RuntimeError(f"For '{type(self).__name__}', 'set_extra_state' is not defined.")
 
@@ -241,8 +254,8 @@ class CellState:
         return self._add_state_hook("_state_dict_hooks", hook)
 
     def register_load_state_dict_pre_hook(self, hook):
-        """hook(cell, state_dict, prefix, metadata, strict, missing_keys, unexpected_keys, error_msgs) runs before load_state_dict takes a cell's
-        values."""
+        """hook(cell, state_dict, prefix, metadata, strict, missing_keys, unexpected_keys, error_msgs) runs before
+        load_state_dict takes a cell's values."""
         return self._add_state_hook("_load_pre_hooks", hook)
 
     def register_load_state_dict_post_hook(self, hook):
@@ -330,7 +343,8 @@ class CellState:
         _store(self, "_stage", value)
 
     def parameters_broadcast_dict(self, recurse=True):
-        """Name → parameter of those that processes share, or None: one process shares none that are layer-wise parallel."""
+        """Name → parameter of those that processes share, or None: one process shares none that are layer-wise
+        parallel."""
         found = OrderedDict((p.name, p) for p in self.get_parameters(recurse) if not p.layerwise_parallel)
         return found or None
 
@@ -341,9 +355,11 @@ class CellState:
         return self
 
     def set_comm_fusion(self, fusion_type, recurse=True):
-        """Gives the trained parameters the number of the group whose gradients travel together; kept. Returns the cell."""
+        """Gives the trained parameters the number of the group whose gradients travel together; kept. Returns the
+        cell."""
         if isinstance(fusion_type, bool) or not isinstance(fusion_type, int):
-            raise TypeError(f"For 'set_comm_fusion', 'fusion_type' must be an int, but got {type(fusion_type).__name__}.")
+            raise TypeError(
+                f"For 'set_comm_fusion', 'fusion_type' must be an int, but got {type(fusion_type).__name__}.")
         if fusion_type < 0:
             raise ValueError(f"For 'set_comm_fusion', 'fusion_type' must be at least 0, but got {fusion_type}.")
         for p in self.trainable_params(recurse):
@@ -356,19 +372,21 @@ class CellState:
     def remove_redundant_parameters(self):
         """Takes away what other devices hold as well: nothing."""
 
-    def offload(self, backward_prefetch="Auto"):  # noqa: ARG002
+    def offload(self, backward_prefetch="Auto"):
         """Says that activations may leave the device's memory: there is one memory."""
 
-    def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):  # noqa: ARG002
+    def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
         """Says how inputs are divided over devices: there is one. Returns the cell's own call."""
         if not isinstance(in_strategy, tuple):
             raise TypeError(f"For 'Cell.shard', 'in_strategy' must be a tuple, but got {type(in_strategy).__name__}.")
         return self
 
     def set_boost(self, boost_type):
-        """Says that training may skip work (`less_bn`, `grad_freeze`, `adasum`): nothing is skipped. Returns the cell."""
+        """Says that training may skip work (`less_bn`, `grad_freeze`, `adasum`): nothing is skipped. Returns the
+        cell."""
         if boost_type not in ("less_bn", "grad_freeze", "adasum"):
-            raise ValueError(f"For 'set_boost', 'boost_type' must be 'less_bn', 'grad_freeze' or 'adasum', but got {boost_type!r}.")
+            raise ValueError(
+                f"For 'set_boost', 'boost_type' must be 'less_bn', 'grad_freeze' or 'adasum', but got {boost_type!r}.")
         return self
 
     @property
@@ -384,13 +402,16 @@ class CellState:
     is_top_cell, arguments_key, grad_ops_label, enable_backward_hook, compile_phase = False, "", False, False, None
     _attr_synced, _construct_inputs_names, _id, create_time, IGNORE_LIST = False, (), 1, 0, ()
     _create_time = _Read(lambda self: self.create_time)
-    _forward_hook, _forward_pre_hook = _Read(lambda self: self._forward_hooks), _Read(lambda self: self._forward_pre_hooks)
+    _forward_hook, _forward_pre_hook = (_Read(lambda self: self._forward_hooks),
+                                        _Read(lambda self: self._forward_pre_hooks))
     _backward_hook, _cell_backward_hook = _Read(lambda self: self._backward_hooks), None
-    _user_parameters, has_bprop = _Read(lambda self: list(self.get_parameters())), _Read(lambda self: type(self).bprop is not None)
+    _user_parameters, has_bprop = (_Read(lambda self: list(self.get_parameters())),
+                                   _Read(lambda self: type(self).bprop is not None))
     _jit_config_dict = _Read(lambda self: self.jit_config_dict)
-    parameter_layout_dict, compile_cache = _Read(lambda self: _own(self, "_layouts")), _Read(lambda self: set())  # noqa: ARG005
-    parallel_parameter_name_list, parallel_parameter_merge_net_dict = _Read(lambda self: []), _Read(lambda self: {})  # noqa: ARG005
-    phase_cache, exist_names, exist_objs = _Read(lambda self: {}), _Read(lambda self: set()), _Read(lambda self: set())  # noqa: ARG005
+    parameter_layout_dict, compile_cache = (_Read(lambda self: _own(self, "_layouts")), _Read(lambda self: set()))
+    parallel_parameter_name_list, parallel_parameter_merge_net_dict = (_Read(lambda self: []), _Read(lambda self: {}))
+    phase_cache, exist_names, exist_objs = (_Read(lambda self: {}), _Read(lambda self: set()),
+                                            _Read(lambda self: set()))
     _compile_cache, _phase_cache = compile_cache, phase_cache
 
     @property
@@ -409,19 +430,21 @@ class CellState:
             _store(cell, "mixed_precision_type", mixed_type)
 
     def to(self, *args, **kwargs):
-        """Gives floating parameters and buffers another dtype, and all the device of a name or Tensor, as `Tensor.to`. Returns the cell."""
+        """Gives floating parameters and buffers another dtype, and all the device of a name or Tensor, as `Tensor.to`.
+        Returns the cell."""
         probe = Tensor([0.0]).to(*args, **kwargs)
         dtype_given = kwargs.get("dtype") is not None or any(not isinstance(a, (str, bool)) for a in args)
         for _, cell in self.cells_and_names():
             for name, tensor in [*cell._params.items(), *cell._buffers.items()]:
-                if tensor is not None and dtype_given and tensor.dtype.is_floating_point and tensor.dtype != probe.dtype:
+                if (tensor is not None and dtype_given and tensor.dtype.is_floating_point
+                    and tensor.dtype != probe.dtype):
                     if name in cell._params:
                         tensor._replace(tensor.astype(probe.dtype))
                     else:
                         setattr(cell, name, tensor.astype(probe.dtype))
         return self
 
-    def to_empty(self, *, device=None, recurse=True):  # noqa: ARG002
+    def to_empty(self, *, device=None, recurse=True):
         """Moves parameters to a device, values not kept: there is one. Returns the cell."""
         return self
 

@@ -27,7 +27,9 @@ class LossBase(Cell):
         if reduction is None:
             reduction = "none"
         if reduction not in ("mean", "sum", "none"):
-            raise ValueError(f"For '{type(self).__name__}', the 'reduction' must be in ['none', 'mean', 'sum'], but got {reduction}.")
+            raise ValueError(
+                f"For '{type(self).__name__}', the 'reduction' must be in ['none', 'mean', 'sum'], but got "
+                f"{reduction}.")
         self.reduction = reduction
         self.average, self.reduce = reduction == "mean", reduction != "none"
         self.reduce_mean, self.reduce_sum, self.mul, self.cast = P.ReduceMean(), P.ReduceSum(), P.Mul(), P.Cast()
@@ -181,7 +183,8 @@ class SoftmaxCrossEntropyWithLogits(OperatorCell, LossBase):
     def __init__(self, sparse=False, reduction="none"):
         super().__init__(reduction)
         self.sparse = sparse
-        self.operators(softmax_cross_entropy=P.SoftmaxCrossEntropyWithLogits(), sparse_softmax_cross_entropy=P.SparseSoftmaxCrossEntropyWithLogits(),
+        self.operators(softmax_cross_entropy=P.SoftmaxCrossEntropyWithLogits(),
+                       sparse_softmax_cross_entropy=P.SparseSoftmaxCrossEntropyWithLogits(),
                   one_hot=P.OneHot())
 
     def construct(self, logits, labels):
@@ -427,7 +430,9 @@ class DiceLoss(LossBase):
 
     def construct(self, logits, label):
         if logits.shape != label.shape:
-            raise ValueError(f"For 'DiceLoss', 'logits' and 'label' must have the same shape, but got {logits.shape} and {label.shape}.")
+            raise ValueError(
+                f"For 'DiceLoss', 'logits' and 'label' must have the same shape, but got {logits.shape} and "
+                f"{label.shape}.")
         both = F.sum(logits * label)
         return 1.0 - (2.0 * both + self.smooth) / (F.sum(logits * logits) + F.sum(label * label) + self.smooth)
 
@@ -448,7 +453,8 @@ class MultiClassDiceLoss(LossBase):
         0-d Tensor.
 
     Example:
-        >>> print(nn.MultiClassDiceLoss(activation=None)(Tensor([[1.0, 0.0], [0.0, 1.0]]), Tensor([[1.0, 0.0], [0.0, 1.0]])))
+        >>> print(nn.MultiClassDiceLoss(activation=None)(Tensor([[1.0, 0.0], [0.0, 1.0]]),
+        ...     Tensor([[1.0, 0.0], [0.0, 1.0]])))
         0.0
     """
 
@@ -470,7 +476,8 @@ class MultiClassDiceLoss(LossBase):
 
 
 class FocalLoss(LossBase):
-    """-(1 - p)^gamma log p of the label's class (Lin et al. 2017). logits [N, C(, H(, W))], labels of class indices, or one-hot of logits' shape.
+    """-(1 - p)^gamma log p of the label's class (Lin et al. 2017). logits [N, C(, H(, W))], labels of class indices, or
+    one-hot of logits' shape.
 
     Args:
         weight (Tensor, optional): a factor per class or element. Default: None.
@@ -676,7 +683,8 @@ class TripletMarginLoss(LossBase):
         self.p, self.swap, self.eps, self.margin = p, swap, eps, margin
 
     def construct(self, x, positive, negative, margin=None):
-        return F.triplet_margin_loss(x, positive, negative, self.margin if margin is None else margin, self.p, self.eps, self.swap, self.reduction)
+        return F.triplet_margin_loss(x, positive, negative, self.margin if margin is None else margin, self.p, self.eps,
+                                     self.swap, self.reduction)
 
 
 class TripletMarginWithDistanceLoss(LossBase):
@@ -865,7 +873,8 @@ class CTCLoss(LossBase):
         ValueError: where `reduction` isn't one of those named.
 
     Example:
-        >>> print(nn.CTCLoss()(ops.log_softmax(ops.zeros((2, 1, 3))), Tensor([[1]], ms.int32), Tensor([2], ms.int32), Tensor([1], ms.int32)))
+        >>> print(nn.CTCLoss()(ops.log_softmax(ops.zeros((2, 1, 3))), Tensor([[1]], ms.int32), Tensor([2], ms.int32),
+        ...     Tensor([1], ms.int32)))
         1.0986123
     """
 
@@ -874,7 +883,8 @@ class CTCLoss(LossBase):
         self.blank, self.zero_infinity = blank, zero_infinity
 
     def construct(self, log_probs, targets, input_lengths, target_lengths):
-        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)[0]
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
+                          self.zero_infinity)[0]
 
 
 class MultilabelMarginLoss(LossBase):

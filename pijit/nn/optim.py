@@ -160,7 +160,7 @@ class Adam(_Adam):
     _powers = ("beta1_power", "beta2_power")
 
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,  # noqa: ARG002
-                 use_nesterov=False, weight_decay=0.0,  # noqa: ARG002
+                 use_nesterov=False, weight_decay=0.0,
                  loss_scale=1.0, use_amsgrad=False, **kwargs):  # noqa: ARG002
         if use_nesterov and use_amsgrad:
             raise ValueError("For 'Adam', 'use_nesterov' and 'use_amsgrad' can't both be set.")
@@ -327,7 +327,7 @@ class RMSProp(Optimizer):
 
     def __init__(self, params, learning_rate=0.1, decay=0.9, momentum=0.0, epsilon=1e-10,
                  use_locking=False,  # noqa: ARG002
-                 centered=False, loss_scale=1.0, weight_decay=0.0):  # noqa: ARG002
+                 centered=False, loss_scale=1.0, weight_decay=0.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if decay < 0 or momentum < 0 or epsilon <= 0:
             raise ValueError("For 'RMSProp', 'decay' and 'momentum' must be >= 0 and 'epsilon' > 0.")
@@ -603,7 +603,7 @@ class ProximalAdagrad(Optimizer):
 
     def __init__(self, params, accum=0.1, learning_rate=1e-3, l1=0.0, l2=0.0,
                  use_locking=False, loss_scale=1.0,  # noqa: ARG002
-                 weight_decay=0.0):  # noqa: ARG002
+                 weight_decay=0.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         _at_least("ProximalAdagrad", accum=accum, l1=l1, l2=l2)
         self.l1, self.l2, self.accum = float(l1), float(l2), self._state("accum", accum)
@@ -648,7 +648,7 @@ class FTRL(Optimizer):
 
     def __init__(self, params, initial_accum=0.1, learning_rate=1e-3, lr_power=-0.5, l1=0.0, l2=0.0,
                  use_locking=False,  # noqa: ARG002
-                 loss_scale=1.0, weight_decay=0.0):  # noqa: ARG002
+                 loss_scale=1.0, weight_decay=0.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         _at_least("FTRL", initial_accum=initial_accum, l1=l1, l2=l2)
         if lr_power > 0:

@@ -43,7 +43,8 @@ class Optimizer(Cell):
         name = type(self).__name__
         parameters = list(parameters)
         if self.init_params is None:
-            self.init_params, self.init_learning_rate = {"params": parameters}, learning_rate if isinstance(learning_rate, float) else None
+            self.init_params, self.init_learning_rate = ({"params": parameters},
+                                                         learning_rate if isinstance(learning_rate, float) else None)
             self.init_args = {"weight_decay": weight_decay, "loss_scale": loss_scale}
         if not parameters:
             raise ValueError(f"For '{name}', 'parameters' must not be empty.")

@@ -32,7 +32,8 @@ class ExponentialDecayLR(LearningRateSchedule):
 
     def __init__(self, learning_rate, decay_rate, decay_steps, is_stair=False):
         super().__init__()
-        self.learning_rate, self.decay_rate, self.decay_steps, self.is_stair = learning_rate, decay_rate, decay_steps, is_stair
+        self.learning_rate, self.decay_rate, self.decay_steps, self.is_stair = (learning_rate, decay_rate, decay_steps,
+            is_stair)
 
     def construct(self, global_step):
         p = F.cast(global_step, "float32") / self.decay_steps
@@ -146,7 +147,8 @@ class PolynomialDecayLR(LearningRateSchedule):
 
     def __init__(self, learning_rate, end_learning_rate, decay_steps, power, update_decay_steps=False):
         super().__init__()
-        self.learning_rate, self.end_learning_rate, self.decay_steps, self.power = learning_rate, end_learning_rate, decay_steps, power
+        self.learning_rate, self.end_learning_rate, self.decay_steps, self.power = (learning_rate, end_learning_rate,
+            decay_steps, power)
         self.update_decay_steps = update_decay_steps
 
     def construct(self, global_step):
@@ -156,7 +158,8 @@ class PolynomialDecayLR(LearningRateSchedule):
             steps = steps * F.maximum(F.ceil(step / steps), 1.0)
         else:
             step = F.minimum(step, steps)
-        return (self.learning_rate - self.end_learning_rate) * F.pow(1.0 - step / steps, self.power) + self.end_learning_rate
+        return ((self.learning_rate - self.end_learning_rate) * F.pow(1.0 - step / steps, self.power) +
+                self.end_learning_rate)
 
 
 class WarmUpLR(LearningRateSchedule):
@@ -207,38 +210,54 @@ def _positive(name, **numbers):
 def exponential_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
     """learning_rate * decay_rate^(e / decay_epoch) per step; the exponent rounded down with is_stair."""
     _positive("exponential_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate)
-    return _rates("exponential_decay_lr", lambda e: learning_rate * decay_rate ** (e // decay_epoch if is_stair else e / decay_epoch), total_step, step_per_epoch, decay_epoch=decay_epoch)
+    return _rates("exponential_decay_lr",
+                  lambda e: learning_rate * decay_rate ** (e // decay_epoch if is_stair else e / decay_epoch),
+                  total_step, step_per_epoch, decay_epoch=decay_epoch)
 
 
 def natural_exp_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
     """learning_rate * exp(-decay_rate * e) per step; e rounded down to a multiple of decay_epoch with is_stair."""
     _positive("natural_exp_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate)
-    return _rates("natural_exp_decay_lr", lambda e: learning_rate * math.e ** (-decay_rate * (e // decay_epoch * decay_epoch if is_stair else e)), total_step, step_per_epoch,
+    return _rates("natural_exp_decay_lr",
+                  lambda e: learning_rate *
+                  math.e ** (-decay_rate * (e // decay_epoch * decay_epoch if is_stair else e)), total_step,
+                  step_per_epoch,
                   decay_epoch=decay_epoch)
 
 
 def inverse_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
     """learning_rate / (1 + decay_rate * e / decay_epoch) per step; the quotient rounded down with is_stair."""
     _positive("inverse_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate)
-    return _rates("inverse_decay_lr", lambda e: learning_rate / (1 + decay_rate * (e // decay_epoch if is_stair else e / decay_epoch)), total_step, step_per_epoch, decay_epoch=decay_epoch)
+    return _rates("inverse_decay_lr",
+                  lambda e: learning_rate / (1 + decay_rate * (e // decay_epoch if is_stair else e / decay_epoch)),
+                  total_step, step_per_epoch, decay_epoch=decay_epoch)
 
 
 def cosine_decay_lr(min_lr, max_lr, total_step, step_per_epoch, decay_epoch):
     """Half a cosine from max_lr to min_lr over decay_epoch epochs, then min_lr."""
     if not isinstance(min_lr, float) or min_lr < 0:
-        raise (ValueError if isinstance(min_lr, float) else TypeError)(f"For 'cosine_decay_lr', 'min_lr' must be a float >= 0, but got {min_lr!r}.")
+        raise (ValueError if isinstance(min_lr, float)
+               else TypeError)(f"For 'cosine_decay_lr', 'min_lr' must be a float >= 0, but got {min_lr!r}.")
     _positive("cosine_decay_lr", max_lr=max_lr)
     if min_lr >= max_lr:
-        raise ValueError(f"For 'cosine_decay_lr', 'max_lr' must be greater than 'min_lr', but got {max_lr} and {min_lr}.")
-    return _rates("cosine_decay_lr", lambda e: min_lr + 0.5 * (max_lr - min_lr) * (1 + math.cos(math.pi * min(e, decay_epoch) / decay_epoch)), total_step, step_per_epoch,
+        raise ValueError(
+            f"For 'cosine_decay_lr', 'max_lr' must be greater than 'min_lr', but got {max_lr} and {min_lr}.")
+    return _rates("cosine_decay_lr",
+                  lambda e: min_lr + 0.5 * (max_lr - min_lr) *
+                  (1 + math.cos(math.pi * min(e, decay_epoch) / decay_epoch)), total_step, step_per_epoch,
                   decay_epoch=decay_epoch)
 
 
-def polynomial_decay_lr(learning_rate, end_learning_rate, total_step, step_per_epoch, decay_epoch, power, update_decay_epoch=False):
-    """(learning_rate - end) * (1 - min(e, d) / d)^power + end per step, d = decay_epoch, or the next multiple of it with update_decay_epoch."""
+def polynomial_decay_lr(learning_rate, end_learning_rate, total_step, step_per_epoch, decay_epoch, power,
+                        update_decay_epoch=False):
+    """(learning_rate - end) * (1 - min(e, d) / d)^power + end per step, d = decay_epoch, or the next multiple of it
+    with update_decay_epoch."""
     _positive("polynomial_decay_lr", learning_rate=learning_rate, power=power)
     if not isinstance(end_learning_rate, float) or end_learning_rate < 0:
-        raise (ValueError if isinstance(end_learning_rate, float) else TypeError)(f"For 'polynomial_decay_lr', 'end_learning_rate' must be a float >= 0, but got {end_learning_rate!r}.")
+        raise (ValueError if isinstance(end_learning_rate, float)
+               else TypeError)(
+                   f"For 'polynomial_decay_lr', 'end_learning_rate' must be a float >= 0, but got "
+                   f"{end_learning_rate!r}.")
 
     def rate(e):
         d = decay_epoch * max(1, math.ceil(e / decay_epoch)) if update_decay_epoch else decay_epoch
@@ -250,16 +269,21 @@ def piecewise_constant_lr(milestone, learning_rates):
     """learning_rates[k] for the steps before milestone[k] and from milestone[k - 1] on."""
     for key, value in (("milestone", milestone), ("learning_rates", learning_rates)):
         if not isinstance(value, (list, tuple)):
-            raise TypeError(f"For 'piecewise_constant_lr', '{key}' must be a list or tuple, but got {type(value).__name__}.")
+            raise TypeError(
+                f"For 'piecewise_constant_lr', '{key}' must be a list or tuple, but got {type(value).__name__}.")
     if len(milestone) != len(learning_rates):
-        raise ValueError(f"For 'piecewise_constant_lr', 'milestone' and 'learning_rates' must be equally long, but got {len(milestone)} and {len(learning_rates)}.")
+        raise ValueError(
+            f"For 'piecewise_constant_lr', 'milestone' and 'learning_rates' must be equally long, but got "
+            f"{len(milestone)} and {len(learning_rates)}.")
     out = []
     for stop, rate in zip(milestone, learning_rates):
         _positive("piecewise_constant_lr", learning_rates=rate)
         if isinstance(stop, bool) or not isinstance(stop, int):
             raise TypeError(f"For 'piecewise_constant_lr', 'milestone' must hold ints, but got {type(stop).__name__}.")
         if stop <= len(out):
-            raise ValueError(f"For 'piecewise_constant_lr', each of 'milestone' must be greater than the one before (and than 0), but got {list(milestone)}.")
+            raise ValueError(
+                f"For 'piecewise_constant_lr', each of 'milestone' must be greater than the one before (and than 0), "
+                f"but got {list(milestone)}.")
         out += [rate] * (stop - len(out))
     return out
 
@@ -267,8 +291,11 @@ def piecewise_constant_lr(milestone, learning_rates):
 def warmup_lr(learning_rate, total_step, step_per_epoch, warmup_epoch):
     """learning_rate * min(e, warmup_epoch) / warmup_epoch per step."""
     _positive("warmup_lr", learning_rate=learning_rate)
-    return _rates("warmup_lr", lambda e: learning_rate * (min(e, warmup_epoch) / warmup_epoch if warmup_epoch else 1), total_step, step_per_epoch, warmup_epoch=warmup_epoch)
+    return _rates("warmup_lr", lambda e: learning_rate * (min(e, warmup_epoch) / warmup_epoch if warmup_epoch else 1),
+                  total_step, step_per_epoch, warmup_epoch=warmup_epoch)
 
 
-__all__ = ["LearningRateSchedule", "ExponentialDecayLR", "NaturalExpDecayLR", "InverseDecayLR", "CosineDecayLR", "PolynomialDecayLR", "WarmUpLR",
-           "exponential_decay_lr", "natural_exp_decay_lr", "inverse_decay_lr", "cosine_decay_lr", "polynomial_decay_lr", "piecewise_constant_lr", "warmup_lr"]
+__all__ = ["LearningRateSchedule", "ExponentialDecayLR", "NaturalExpDecayLR", "InverseDecayLR", "CosineDecayLR",
+           "PolynomialDecayLR", "WarmUpLR",
+           "exponential_decay_lr", "natural_exp_decay_lr", "inverse_decay_lr", "cosine_decay_lr", "polynomial_decay_lr",
+           "piecewise_constant_lr", "warmup_lr"]

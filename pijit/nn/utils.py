@@ -7,7 +7,8 @@ from pijit import initializer as _initializer
 
 @contextlib.contextmanager
 def no_init_parameters():
-    """Within it, parameters of new cells start as zeros, without the work of random numbers: for networks whose values a checkpoint gives."""
+    """Within it, parameters of new cells start as zeros, without the work of random numbers: for networks whose values
+    a checkpoint gives."""
     _initializer.skipped["depth"] += 1
     try:
         yield

@@ -217,7 +217,8 @@ def full(shape, fill_value, dtype=None):
     """One value everywhere."""
     if isinstance(fill_value, (list, tuple)):
         fill_value = Tensor(fill_value)
-    x = _F.broadcast_to(fill_value, shape) if isinstance(fill_value, Tensor) else _F.full(shape, fill_value, dtype=dtype)
+    x = (_F.broadcast_to(fill_value, shape) if isinstance(fill_value, Tensor)
+         else _F.full(shape, fill_value, dtype=dtype))
     return _typed(x, _default(x, dtype))
 
 
@@ -295,7 +296,7 @@ def randint(minval, maxval=None, shape=None, dtype=int32):
     return _F.randint(lo, hi, () if shape is None else shape, dtype=dtype)
 
 
-from pijit.numpy.more import *  # noqa: E402,F401,F403
+from pijit.numpy.more import *  # noqa: E402, F403
 
 float16, int8, int16 = _t.float16, _t.int8, _t.int16
 uint8, uint16, uint32, uint64 = _t.uint8, _t.uint16, _t.uint32, _t.uint64

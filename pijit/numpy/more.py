@@ -66,11 +66,13 @@ def _of_two(name, fn, floating=False):
     globals()[name] = _public(function)
 
 
-for _n, _fn in {"deg2rad": _F.deg2rad, "rad2deg": _F.rad2deg, "radians": _F.deg2rad, "cbrt": lambda x: _F.sign(x) * _F.pow(_F.abs(x), 1 / 3), "rint": _F.round}.items():
+for _n, _fn in {"deg2rad": _F.deg2rad, "rad2deg": _F.rad2deg, "radians": _F.deg2rad,
+                "cbrt": lambda x: _F.sign(x) * _F.pow(_F.abs(x), 1 / 3), "rint": _F.round}.items():
     _elementwise(_n, _fn, True)
 for _n, _fn in {"positive": lambda x: x + 0, "fabs": _F.abs, "bitwise_not": _F.invert, "signbit": _F.signbit}.items():
     _elementwise(_n, _fn)
-for _n, _fn in {"heaviside": _F.heaviside, "copysign": _F.copysign, "logaddexp": _F.logaddexp, "logaddexp2": _F.logaddexp2}.items():
+for _n, _fn in {"heaviside": _F.heaviside, "copysign": _F.copysign, "logaddexp": _F.logaddexp,
+                "logaddexp2": _F.logaddexp2}.items():
     _of_two(_n, _fn, True)
 for _n, _fn in {"gcd": _F.gcd, "lcm": _F.lcm, "float_power": lambda a, b: _F.pow(_floating(a), b)}.items():
     _of_two(_n, _fn)
@@ -117,7 +119,8 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 @_public
 def roll(a, shift, axis=None):
-    """Elements shifted along axes (of the flattened array by default), what leaves at the end coming in at the start."""
+    """Elements shifted along axes (of the flattened array by default), what leaves at the end coming in at the
+    start."""
     a = _tensor(a)
     if axis is None:
         total = shift if isinstance(shift, int) else builtins.sum(shift)
@@ -270,9 +273,10 @@ def size(a, axis=None):
 
 
 @_public
-def pad(arr, pad_width, mode="constant", stat_length=None, constant_values=0, end_values=0, reflect_type="even", **kwargs):  # noqa: ARG001
-    """A border around arr, (before, behind) for each axis: 'constant', 'edge', 'wrap', 'empty', 'reflect', 'symmetric', 'linear_ramp', 'maximum',
-    'minimum' or 'mean'."""
+def pad(arr, pad_width, mode="constant", stat_length=None, constant_values=0, end_values=0, reflect_type="even",
+        **kwargs):
+    """A border around arr, (before, behind) for each axis: 'constant', 'edge', 'wrap', 'empty', 'reflect', 'symmetric',
+    'linear_ramp', 'maximum', 'minimum' or 'mean'."""
     arr = _tensor(arr)
     n = arr.ndim
 
@@ -284,7 +288,9 @@ def pad(arr, pad_width, mode="constant", stat_length=None, constant_values=0, en
         return tuple((v[0], v[-1]) for v in value) * (n if len(value) == 1 else 1)
     width, constants, ends = pairs(pad_width), pairs(constant_values), pairs(end_values)
     if len(width) != n or builtins.any(w < 0 for p in width for w in p):
-        raise ValueError(f"For 'pad', 'pad_width' must hold a pair of numbers of at least 0 for each of {n} axes, but got {pad_width}.")
+        raise ValueError(
+            f"For 'pad', 'pad_width' must hold a pair of numbers of at least 0 for each of {n} axes, but got "
+            f"{pad_width}.")
     for axis, (before, behind) in enumerate(width):
         size = arr.shape[axis]
 
@@ -320,9 +326,12 @@ def pad(arr, pad_width, mode="constant", stat_length=None, constant_values=0, en
             def statistic(count, part):
                 return _F.broadcast_to(_F.cast(reduce(part, axis, True), arr.dtype), piece(count, 0).shape)
             parts = (statistic(before, _F.narrow(arr, axis, 0, builtins.min(lengths[0], size))),
-                     statistic(behind, _F.narrow(arr, axis, builtins.max(size - lengths[1], 0), builtins.min(lengths[1], size))))
+                     statistic(behind, _F.narrow(arr, axis, builtins.max(size - lengths[1], 0),
+                                                 builtins.min(lengths[1], size))))
         else:
-            raise ValueError(f"For 'pad', 'mode' must be one of constant, edge, wrap, empty, reflect, symmetric, linear_ramp, maximum, minimum, mean, but got {mode!r}.")
+            raise ValueError(
+                f"For 'pad', 'mode' must be one of constant, edge, wrap, empty, reflect, symmetric, linear_ramp, "
+                f"maximum, minimum, mean, but got {mode!r}.")
         arr = _F.cat([parts[0], arr, parts[1]], axis)
     return arr
 
@@ -453,7 +462,8 @@ def multi_dot(arrays):
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            best[i][j] = builtins.min([(best[i][k][0] + best[k + 1][j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)])
+            best[i][j] = builtins.min([(best[i][k][0] + best[k + 1][j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                                       for k in range(i, j)])
 
     def product(i, j):
         return arrays[i] if i == j else _F.matmul(product(i, best[i][j][1]), product(best[i][j][1] + 1, j))
@@ -538,7 +548,8 @@ def nansum(a, axis=None, dtype=None, keepdims=False):
 def nancumsum(a, axis=None, dtype=None):
     """Running sums, NaN as 0."""
     a = _without_nan(a, 0)
-    return _typed(a, dtype).cumsum(axis=0 if axis is None else axis) if axis is not None else _F.ravel(_typed(a, dtype)).cumsum(axis=0)
+    return (_typed(a, dtype).cumsum(axis=0 if axis is None else axis) if axis is not None
+            else _F.ravel(_typed(a, dtype)).cumsum(axis=0))
 
 
 @_public
@@ -619,7 +630,7 @@ def bincount(x, weights=None, minlength=0, length=None):
 
 
 @_public
-def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: ARG001, A002
+def histogram_bin_edges(a, bins=10, range=None, weights=None):
     """The borders of the parts that histogram counts in."""
     if not isinstance(bins, int):
         return _tensor(bins)
@@ -627,7 +638,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: ARG001, 
 
 
 @_public
-def histogram(a, bins=10, range=None, weights=None, density=False):  # noqa: A002
+def histogram(a, bins=10, range=None, weights=None, density=False):
     """(how many elements lie in each part of the range, the parts' borders)."""
     edges = bins if isinstance(bins, int) else _tensor(bins).asnumpy()
     w = None if weights is None else _tensor(weights).asnumpy()
@@ -636,16 +647,19 @@ def histogram(a, bins=10, range=None, weights=None, density=False):  # noqa: A00
 
 
 @_public
-def histogramdd(sample, bins=10, range=None, weights=None, density=False):  # noqa: A002
+def histogramdd(sample, bins=10, range=None, weights=None, density=False):
     """(how many points lie in each cell of a grid, the grid's borders)."""
-    points = _np.stack([_tensor(s).asnumpy() for s in sample], 1) if isinstance(sample, (list, tuple)) else sample.asnumpy()
-    edges = [b if isinstance(b, int) else _tensor(b).asnumpy() for b in bins] if isinstance(bins, (list, tuple)) else bins
-    count, at = _np.histogramdd(points, edges, range, density=density, weights=None if weights is None else _tensor(weights).asnumpy())
+    points = (_np.stack([_tensor(s).asnumpy() for s in sample], 1) if isinstance(sample, (list, tuple))
+              else sample.asnumpy())
+    edges = ([b if isinstance(b, int) else _tensor(b).asnumpy() for b in bins] if isinstance(bins, (list, tuple))
+             else bins)
+    count, at = _np.histogramdd(points, edges, range, density=density,
+                                weights=None if weights is None else _tensor(weights).asnumpy())
     return Tensor(count.astype(_np.float32)), [Tensor(e.astype(_np.float32)) for e in at]
 
 
 @_public
-def histogram2d(x, y, bins=10, range=None, weights=None, density=False):  # noqa: A002
+def histogram2d(x, y, bins=10, range=None, weights=None, density=False):
     """histogramdd of two variables."""
     count, (first, second) = histogramdd((x, y), bins, range, weights, density)
     return count, first, second
@@ -719,7 +733,8 @@ def gradient(f, *varargs, axis=None, edge_order=1):
         a = _axis(a, f.ndim)
         n = f.shape[a]
         inner = (_F.narrow(f, a, 2, n - 2) - _F.narrow(f, a, 0, n - 2)) / (2 * h)
-        first, last = _F.narrow(f, a, 1, 1) - _F.narrow(f, a, 0, 1), _F.narrow(f, a, n - 1, 1) - _F.narrow(f, a, n - 2, 1)
+        first, last = (_F.narrow(f, a, 1, 1) - _F.narrow(f, a, 0, 1),
+                       _F.narrow(f, a, n - 1, 1) - _F.narrow(f, a, n - 2, 1))
         out.append(_F.cat([first / h, inner, last / h], a))
     return out[0] if len(out) == 1 else out
 
@@ -791,7 +806,8 @@ def polyder(p, m=1):
 def polyint(p, m=1, k=None):
     """The m-th integral of a polynomial, with constants k."""
     p = _floating(atleast_1d(p))
-    constants = [0] * m if k is None else list(k) * m if isinstance(k, (tuple, list)) and len(k) == 1 else list(k) if isinstance(k, (tuple, list)) else [k] * m
+    constants = ([0] * m if k is None else list(k) * m if isinstance(k, (tuple, list)) and len(k) == 1 else list(k)
+                 if isinstance(k, (tuple, list)) else [k] * m)
     for c in constants[:m]:
         p = _F.cat([p / _F.cast(_F.arange(p.shape[0], 0, -1), p.dtype), _F.full((1,), c, dtype=p.dtype)], 0)
     return p
@@ -829,7 +845,8 @@ def correlate(a, v, mode="valid"):
 def choose(a, choices, mode="clip"):
     """choices[a], elementwise. mode: 'clip', 'wrap' or 'raise' (as 'clip')."""
     a = _tensor(a)
-    choices = [_tensor(c) for c in choices] if isinstance(choices, (tuple, list)) else [choices[k] for k in range(choices.shape[0])]
+    choices = ([_tensor(c) for c in choices] if isinstance(choices, (tuple, list))
+               else [choices[k] for k in range(choices.shape[0])])
     a = _F.mod(a, len(choices)) if mode == "wrap" else _F.clamp(a, 0, len(choices) - 1)
     shape = _broadcast(a.shape, *[c.shape for c in choices])
     y = _F.broadcast_to(choices[0], shape)
@@ -890,7 +907,8 @@ def setdiff1d(ar1, ar2, assume_unique=False):
 
 @_public
 def unique(x, return_inverse=False):
-    """The distinct values in the order of their first appearance; on request, the index of each element's value in the flattened array."""
+    """The distinct values in the order of their first appearance; on request, the index of each element's value in the
+    flattened array."""
     values, place = _F.unique(_F.ravel(_tensor(x)))
     return (values, place) if return_inverse else values
 
@@ -961,7 +979,8 @@ def ravel_multi_index(multi_index, dims, mode="clip", order="C"):
 @_public
 def indices(dimensions, dtype=_t.int32, sparse=False):
     """The coordinates of a grid, a tensor for each dimension."""
-    parts = [_F.cast(_F.reshape(_F.arange(n), (-1,) + (1,) * (len(dimensions) - 1 - k)), dtype) for k, n in enumerate(dimensions)]
+    parts = [_F.cast(_F.reshape(_F.arange(n), (-1,) + (1,) * (len(dimensions) - 1 - k)), dtype)
+             for k, n in enumerate(dimensions)]
     if sparse:
         return tuple(_F.reshape(p, (1,) * (len(dimensions) - p.ndim) + p.shape) for p in parts)
     return tuple(_F.broadcast_to(p, tuple(dimensions)) for p in parts)
@@ -1044,7 +1063,7 @@ def empty_like(prototype, dtype=None, shape=None):
 
 
 @_public
-def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):  # noqa: ARG001
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
     """base ** e for num numbers e from start to stop."""
     parts = builtins.max(num - 1 if endpoint else num, 1)
     e = _ops["arange"](0, 1, num, _t.float64) * ((stop - start) / parts) + start
@@ -1052,10 +1071,11 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
 
 
 @_public
-def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):  # noqa: ARG001
+def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     """num numbers from start to stop in equal ratios."""
     if start * stop <= 0:
-        raise ValueError(f"For 'geomspace', 'start' and 'stop' must have the same sign and not be 0, but got {start} and {stop}.")
+        raise ValueError(
+            f"For 'geomspace', 'start' and 'stop' must have the same sign and not be 0, but got {start} and {stop}.")
     parts = builtins.max(num - 1 if endpoint else num, 1)
     e = _ops["arange"](0, 1, num, _t.float64) / parts
     return _F.cast(_F.pow(Tensor(stop / start, _t.float64), e) * start, _t.float32 if dtype is None else dtype)

@@ -1,9 +1,9 @@
 """Operators: functions (`ops.add`) and primitives (`ops.Add()`)."""
 
-from pijit.ops.function import *  # noqa: F401,F403
-from pijit.ops.composite import *  # noqa: F401,F403
-from pijit.ops.communication import *  # noqa: F401,F403
-from pijit.ops.summary import *  # noqa: F401,F403
+from pijit.ops.function import *
+from pijit.ops.composite import *
+from pijit.ops.communication import *
+from pijit.ops.summary import *
 from pijit.ops import composite, function, functional, primitives, primitives as operations  # noqa: F401
 from pijit.grad import GradOperation, derivative, get_grad, grad, jet, jvp, linearize, value_and_grad, vjp  # noqa: F401
 from pijit.vmap import vmap  # noqa: F401
@@ -24,10 +24,15 @@ def _known():
 
 
 __getattr__, __dir__ = _compat.names(__name__, {  # loaded when one is asked for
-    "ops.custom": "AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp Custom CustomRegOp DataType TBERegOp custom_info_register get_vm_impl_fn op_info_register "
+    "ops.custom": "AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp Custom CustomRegOp DataType TBERegOp "
+                  "custom_info_register get_vm_impl_fn op_info_register "
                   "vm_impl_registry",
-    "mint.distributed": "P2POp TCPStore all_gather all_gather_into_tensor all_gather_into_tensor_uneven all_gather_object all_reduce all_to_all all_to_all_single "
-                        "all_to_all_v_c barrier batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather_object get_backend get_global_rank "
-                        "get_group_rank get_process_group_ranks get_rank get_world_size init_process_group irecv is_available is_initialized isend new_group recv "
-                        "reduce reduce_scatter reduce_scatter_tensor reduce_scatter_tensor_uneven scatter_object_list send set_comm_ops_inplace",
+    "mint.distributed": "P2POp TCPStore all_gather all_gather_into_tensor all_gather_into_tensor_uneven "
+                        "all_gather_object all_reduce all_to_all all_to_all_single "
+                        "all_to_all_v_c barrier batch_isend_irecv broadcast broadcast_object_list "
+                        "destroy_process_group gather_object get_backend get_global_rank "
+                        "get_group_rank get_process_group_ranks get_rank get_world_size init_process_group irecv "
+                        "is_available is_initialized isend new_group recv "
+                        "reduce reduce_scatter reduce_scatter_tensor reduce_scatter_tensor_uneven scatter_object_list "
+                        "send set_comm_ops_inplace",
 }, load=_primitive, known=_known)

@@ -13,7 +13,8 @@ def shrunk(x, rate, l1, l2):
 
 
 def _checked(cls):
-    """Makes the calls of a step check its Parameters first: those with dimensions are of one shape, for steps on rows also floating."""
+    """Makes the calls of a step check its Parameters first: those with dimensions are of one shape, for steps on rows
+    also floating."""
     if "__call__" not in vars(cls) or cls is SGD:
         return
     step = cls.__call__
@@ -25,7 +26,9 @@ def _checked(cls):
                 if shape is None:
                     shape = x.shape
                 if x.shape != shape:
-                    raise ValueError(f"For '{type(self).__name__}', the Parameters must have one shape, but got {tuple(shape)} and {tuple(x.shape)}.")
+                    raise ValueError(
+                        f"For '{type(self).__name__}', the Parameters must have one shape, but got {tuple(shape)} and "
+                        f"{tuple(x.shape)}.")
                 if not x.dtype.is_floating_point and type(self).__name__.startswith("Sparse"):
                     raise TypeError(f"For '{type(self).__name__}', the Parameters must be floating, but got {x.dtype}.")
         return step(self, *args)
@@ -41,8 +44,8 @@ class _Locking(Primitive):
 
 
 class ApplyMomentum(Primitive):
-    """Gradient descent with momentum: accumulation = accumulation * momentum + gradient * gradient_scale; the step is lr * accumulation, with
-    Nesterov's method lr * (gradient + momentum * accumulation)."""
+    """Gradient descent with momentum: accumulation = accumulation * momentum + gradient * gradient_scale; the step is
+    lr * accumulation, with Nesterov's method lr * (gradient + momentum * accumulation)."""
 
     def __init__(self, use_nesterov=False, use_locking=False, gradient_scale=1.0):
         super().__init__()
@@ -64,7 +67,8 @@ class ApplyGradientDescent(Primitive):
 
 
 class SGD(Primitive):
-    """Gradient descent with momentum and dampening. Where stat > 0 the step is the first: it takes the whole gradient, and stat becomes 0."""
+    """Gradient descent with momentum and dampening. Where stat > 0 the step is the first: it takes the whole gradient,
+    and stat becomes 0."""
 
     def __init__(self, dampening=0.0, weight_decay=0.0, nesterov=False):
         super().__init__()
@@ -169,7 +173,8 @@ class ApplyCenteredRMSProp(_Locking):
     def __call__(self, var, mean_gradient, mean_square, moment, grad, learning_rate, decay, momentum, epsilon):
         mean_square._assign(mean_square * decay + grad * grad * (1.0 - decay))
         mean_gradient._assign(mean_gradient * decay + grad * (1.0 - decay))
-        moment._assign(moment * momentum + learning_rate * grad * F.rsqrt(mean_square - mean_gradient * mean_gradient + epsilon))
+        moment._assign(moment * momentum + learning_rate * grad *
+                       F.rsqrt(mean_square - mean_gradient * mean_gradient + epsilon))
         return var._assign(var - moment)
 
 
@@ -238,11 +243,14 @@ class SparseApplyFtrl(Primitive):
     def __init__(self, lr, l1, l2, lr_power, use_locking=False):
         super().__init__()
         if lr <= 0 or l1 < 0 or l2 < 0 or lr_power > 0:
-            raise ValueError(f"For 'SparseApplyFtrl', 'lr' must be > 0, 'l1' and 'l2' >= 0 and 'lr_power' <= 0, but got {lr}, {l1}, {l2}, {lr_power}.")
+            raise ValueError(
+                f"For 'SparseApplyFtrl', 'lr' must be > 0, 'l1' and 'l2' >= 0 and 'lr_power' <= 0, but got {lr}, "
+                f"{l1}, {l2}, {lr_power}.")
         self.lr, self.l1, self.l2, self.lr_power, self.use_locking = lr, l1, l2, lr_power, use_locking
 
     def __call__(self, var, accum, linear, grad, indices):
-        new = _ftrl(_rows(var, indices), _rows(accum, indices), _rows(linear, indices), grad, self.lr, self.l1, self.l2, self.lr_power)
+        new = _ftrl(_rows(var, indices), _rows(accum, indices), _rows(linear, indices), grad, self.lr, self.l1, self.l2,
+                    self.lr_power)
         return tuple(_put(p, indices, rows) for p, rows in zip((var, accum, linear), new))
 
 

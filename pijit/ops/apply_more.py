@@ -1,4 +1,5 @@
-"""More primitives that update Parameters in place: variants of Adam, and steps on the rows that sparse gradients name."""
+"""More primitives that update Parameters in place: variants of Adam, and steps on the rows that sparse gradients
+name."""
 
 from pijit._C import ops as _ops
 from pijit.ops import function as F
@@ -58,7 +59,8 @@ class ApplyAdamWithAmsgrad(ApplyAdamWithAmsgradV2):
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
 
     def __call__(self, var, m, v, vhat, beta1_power, beta2_power, lr, grad):
-        return super().__call__(var, m, v, vhat, beta1_power, beta2_power, lr, self.beta1, self.beta2, self.epsilon, grad)
+        return super().__call__(var, m, v, vhat, beta1_power, beta2_power, lr, self.beta1, self.beta2, self.epsilon,
+                                grad)
 
 
 class ApplyAdagradDA(_Locking):
@@ -135,7 +137,8 @@ class SparseApplyFtrlV2(Primitive):
 
     def __init__(self, lr, l1, l2, l2_shrinkage, lr_power, use_locking=False):
         super().__init__()
-        self.lr, self.l1, self.l2, self.l2_shrinkage, self.lr_power, self.use_locking = lr, l1, l2, l2_shrinkage, lr_power, use_locking
+        self.lr, self.l1, self.l2, self.l2_shrinkage, self.lr_power, self.use_locking = (lr, l1, l2, l2_shrinkage,
+            lr_power, use_locking)
 
     def __call__(self, var, accum, linear, grad, indices):
         v, a, z = _rows(var, indices), _rows(accum, indices), _rows(linear, indices)
@@ -152,7 +155,9 @@ class SparseApplyRMSProp(Primitive):
     def __init__(self, rho, momentum, epsilon, use_locking=False):
         super().__init__()
         if epsilon <= 0 or momentum < 0 or not 0 <= rho <= 1:
-            raise ValueError(f"For 'SparseApplyRMSProp', 'epsilon' must be > 0, 'momentum' >= 0 and 'rho' in [0, 1], but got {epsilon}, {momentum}, {rho}.")
+            raise ValueError(
+                f"For 'SparseApplyRMSProp', 'epsilon' must be > 0, 'momentum' >= 0 and 'rho' in [0, 1], but got "
+                f"{epsilon}, {momentum}, {rho}.")
         self.rho, self.momentum, self.epsilon, self.use_locking = rho, momentum, epsilon, use_locking
 
     def __call__(self, var, ms, mom, lr, grad, indices):
@@ -169,12 +174,14 @@ def _joined(parameter, grad, indices):
 
 def _hit(parameter, indices):
     """Which rows the indices name, as a column."""
-    rows = _ops["scatter_nd"](F.zeros((parameter.shape[0],), parameter.dtype), F.reshape(indices, (-1, 1)), F.ones(indices.shape, parameter.dtype), "update")
+    rows = _ops["scatter_nd"](F.zeros((parameter.shape[0],), parameter.dtype), F.reshape(indices, (-1, 1)),
+                              F.ones(indices.shape, parameter.dtype), "update")
     return F.reshape(rows > 0, (-1,) + (1,) * (parameter.ndim - 1))
 
 
 class FusedSparseAdam(Primitive):
-    """Adam with a sparse gradient, repeated rows of which are added: all rows move, as m does; with use_nesterov the named ones. (var, m, v)."""
+    """Adam with a sparse gradient, repeated rows of which are added: all rows move, as m does; with use_nesterov the
+    named ones. (var, m, v)."""
 
     lazy = False
 
@@ -210,7 +217,9 @@ class FusedSparseFtrl(Primitive):
     def __init__(self, lr, l1, l2, lr_power, use_locking=False):
         super().__init__()
         if lr <= 0 or l1 < 0 or l2 < 0 or lr_power > 0:
-            raise ValueError(f"For 'FusedSparseFtrl', 'lr' must be > 0, 'l1' and 'l2' >= 0 and 'lr_power' <= 0, but got {lr}, {l1}, {l2}, {lr_power}.")
+            raise ValueError(
+                f"For 'FusedSparseFtrl', 'lr' must be > 0, 'l1' and 'l2' >= 0 and 'lr_power' <= 0, but got {lr}, "
+                f"{l1}, {l2}, {lr_power}.")
         self.lr, self.l1, self.l2, self.lr_power, self.use_locking = lr, l1, l2, lr_power, use_locking
 
     def __call__(self, var, accum, linear, grad, indices):

@@ -1,4 +1,5 @@
-"""Primitives that are a function with some of its arguments fixed: before `/` stand the inputs, behind it the attributes."""
+"""Primitives that are a function with some of its arguments fixed: before `/` stand the inputs, behind it the
+attributes."""
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -42,7 +43,7 @@ def Sort(x, /, axis=-1, descending=False):
 
 
 @primitive
-def TopK(input_x, k, /, sorted=True):  # noqa: ARG001
+def TopK(input_x, k, /, sorted=True):
     """(the k largest along the last axis, their indices as int32)."""
     return F.topk(input_x, k.item() if isinstance(k, Tensor) else k)
 
@@ -85,10 +86,12 @@ def InTopK(x1, x2, /, k):
 
 @primitive
 def UniqueConsecutive(x, /, return_inverse=False, return_counts=False, dim=None):
-    """(values without their immediate repetitions, each element's place among them, how often each stood); 0 stands for what isn't asked for."""
+    """(values without their immediate repetitions, each element's place among them, how often each stood); 0 stands for
+    what isn't asked for."""
     values, places, counts = F.unique_consecutive(x, True, True, dim)
     nothing = F.zeros((), mstype.int64)
-    return values, F.cast(places, mstype.int64) if return_inverse else nothing, F.cast(counts, mstype.int64) if return_counts else nothing
+    return (values, F.cast(places, mstype.int64) if return_inverse else nothing,
+            F.cast(counts, mstype.int64) if return_counts else nothing)
 
 
 @primitive
@@ -100,7 +103,7 @@ def UniqueWithPad(x, pad_num, /):
 # --- places ---
 
 @primitive
-def Unstack(input_x, /, axis=0, num=None):  # noqa: ARG001
+def Unstack(input_x, /, axis=0, num=None):
     """The parts along an axis, without it."""
     return F.unbind(input_x, axis)
 
@@ -122,13 +125,13 @@ def ReverseSequence(x, seq_lengths, /, seq_dim, batch_dim=0):
 
 
 @primitive(check=_blocks)
-def DepthToSpace(x, /, block_size, data_format="NCHW"):  # noqa: ARG001
+def DepthToSpace(x, /, block_size, data_format="NCHW"):
     """Blocks of depth become blocks of the plane."""
     return F.depth_to_space(x, block_size)
 
 
 @primitive(check=_blocks)
-def SpaceToDepth(x, /, block_size, data_format="NCHW"):  # noqa: ARG001
+def SpaceToDepth(x, /, block_size, data_format="NCHW"):
     """Blocks of the plane become depth."""
     return F.space_to_depth(x, block_size)
 
@@ -170,7 +173,7 @@ def Meshgrid(inputs, /, indexing="xy"):
 
 
 @primitive
-def SplitV(input_x, /, size_splits, split_dim, num_split):  # noqa: ARG001
+def SplitV(input_x, /, size_splits, split_dim, num_split):
     """Pieces of given sizes along an axis."""
     return F.split_by_sizes(input_x, list(size_splits), split_dim)
 
@@ -224,7 +227,7 @@ def Padding(x, /, pad_dim_size=8):
 
 
 @primitive
-def IndexAdd(x, indices, y, /, axis, use_lock=True, check_index_bound=True):  # noqa: ARG001
+def IndexAdd(x, indices, y, /, axis, use_lock=True, check_index_bound=True):
     """A Parameter with y added at indices of one axis, in place."""
     return x._assign(F.index_add(x, indices, y, axis))
 
@@ -624,26 +627,26 @@ def CTCLossV2(log_probs, targets, input_lengths, target_lengths, /, blank=0, red
 # --- random ---
 
 @primitive
-def StandardNormal(shape, /, seed=0, seed2=0):  # noqa: ARG001
+def StandardNormal(shape, /, seed=0, seed2=0):
     """Standard normal numbers."""
     return F.standard_normal(_ints_of(shape))
 
 
 @primitive
-def UniformReal(shape, /, seed=0, seed2=0):  # noqa: ARG001
+def UniformReal(shape, /, seed=0, seed2=0):
     """Uniform numbers in [0, 1)."""
     return F.rand(*_ints_of(shape))
 
 
 @primitive
-def UniformInt(shape, minval, maxval, /, seed=0, seed2=0):  # noqa: ARG001
+def UniformInt(shape, minval, maxval, /, seed=0, seed2=0):
     """Uniform int32 numbers in [minval, maxval)."""
     low, high = F.cast(minval, mstype.float32), F.cast(maxval, mstype.float32)
     return F.cast(F.minimum(F.floor(F.rand(*_ints_of(shape)) * (high - low)) + low, high - 1.0), mstype.int32)
 
 
 @primitive
-def RandomShuffle(x, /, seed=0, seed2=0):  # noqa: ARG001
+def RandomShuffle(x, /, seed=0, seed2=0):
     """The rows in random order."""
     return F.shuffle(x)
 
@@ -656,19 +659,19 @@ def Randperm(n, /, max_length=1, pad=-1, dtype=mstype.int32):
 
 
 @primitive
-def Bernoulli(x, p, /, seed=-1, offset=0):  # noqa: ARG001
+def Bernoulli(x, p, /, seed=-1, offset=0):
     """1 with probability p, else 0."""
     return F.bernoulli(x, p)
 
 
 @primitive
-def Multinomial(x, num_samples, /, seed=0, seed2=0, dtype=mstype.int32):  # noqa: ARG001
+def Multinomial(x, num_samples, /, seed=0, seed2=0, dtype=mstype.int32):
     """Indices drawn with probabilities in proportion to rows."""
     return F.cast(F.multinomial(x, num_samples), dtype)
 
 
 @primitive
-def TruncatedNormal(shape, /, dtype=mstype.float32, seed=0, seed2=0):  # noqa: ARG001
+def TruncatedNormal(shape, /, dtype=mstype.float32, seed=0, seed2=0):
     """Standard normal numbers within two standard deviations, by the inverse of the distribution."""
     share = 0.9544997361036416
     return F.cast(F.erfinv((F.rand(*_ints_of(shape)) * 2.0 - 1.0) * share) * 1.4142135623730951, dtype)
@@ -707,7 +710,8 @@ def ResizeNearestNeighbor(input_x, /, size, align_corners=False, half_pixel_cent
 @primitive
 def ResizeBilinearV2(image, size, /, align_corners=False, half_pixel_centers=False):
     """[N, C, H, W] in another size, linear between places."""
-    return F.resize_bilinear(image, size if isinstance(size, (tuple, list)) else _ints_of(size), align_corners, half_pixel_centers)
+    return F.resize_bilinear(image, size if isinstance(size, (tuple, list)) else _ints_of(size), align_corners,
+                             half_pixel_centers)
 
 
 @primitive
@@ -753,7 +757,8 @@ def BoundingBoxEncode(anchor_box, groundtruth_box, /, means=(0.0, 0.0, 0.0, 0.0)
 
 
 @primitive
-def BoundingBoxDecode(anchor_box, deltas, /, max_shape, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0), wh_ratio_clip=0.016):
+def BoundingBoxDecode(anchor_box, deltas, /, max_shape, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0),
+                      wh_ratio_clip=0.016):
     """Boxes from anchor boxes and shifts."""
     return F.bounding_box_decode(anchor_box, deltas, max_shape, means, stds, wh_ratio_clip)
 
@@ -795,29 +800,34 @@ def _pooled(x, kernel, strides, pad_mode, pad, ceil_mode, fill):
 
 
 @primitive
-def MaxPool3D(x, /, kernel_size=1, strides=1, pad_mode="VALID", pad_list=0, ceil_mode=None, data_format="NCDHW"):  # noqa: ARG001
+def MaxPool3D(x, /, kernel_size=1, strides=1, pad_mode="VALID", pad_list=0, ceil_mode=None, data_format="NCDHW"):
     """Maxima of windows of [N, C, D, H, W]."""
     x, kernel, stride, p, ceil = _pooled(x, kernel_size, strides, pad_mode, pad_list, bool(ceil_mode), float("-inf"))
     return F.max_pool3d(x, kernel, stride, p, ceil_mode=ceil)
 
 
 @primitive
-def AvgPool3D(x, /, kernel_size=1, strides=1, pad_mode="valid", pad=0, ceil_mode=False, count_include_pad=True, divisor_override=0, data_format="NCDHW"):  # noqa: ARG001
+def AvgPool3D(x, /, kernel_size=1, strides=1, pad_mode="valid", pad=0, ceil_mode=False, count_include_pad=True,
+              divisor_override=0, data_format="NCDHW"):
     """Means of windows of [N, C, D, H, W]."""
     kernel, stride, p = _pad3d(x, kernel_size, strides, pad_mode, pad)
-    return F.avg_pool3d(x, kernel, stride, tuple(p[0::2]) if p[0::2] == p[1::2] else p, ceil_mode, count_include_pad, divisor_override)
+    return F.avg_pool3d(x, kernel, stride, tuple(p[0::2]) if p[0::2] == p[1::2] else p, ceil_mode, count_include_pad,
+                        divisor_override)
 
 
 @primitive
-def Conv3D(x, weight, bias=None, /, out_channel=1, kernel_size=1, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1, data_format="NCDHW"):  # noqa: ARG001
+def Conv3D(x, weight, bias=None, /, out_channel=1, kernel_size=1, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1,
+           group=1, data_format="NCDHW"):
     """3-d convolution."""
     return F.conv3d(x, weight, bias, stride, pad_mode, pad, dilation, group)
 
 
 @primitive
-def Conv2DTranspose(x, weight, input_size, /, out_channel, kernel_size, pad_mode="valid", pad=0, pad_list=None, mode=1, stride=1, dilation=1, group=1,  # noqa: ARG001
+def Conv2DTranspose(x, weight, input_size, /, out_channel, kernel_size, pad_mode="valid", pad=0, pad_list=None, mode=1,
+                    stride=1, dilation=1, group=1,
                     data_format="NCHW"):
-    """The gradient of a 2-d convolution in its input [N, C, H, W] of shape input_size; weight [O, C / group, kh, kw]."""
+    """The gradient of a 2-d convolution in its input [N, C, H, W] of shape input_size; weight [O, C / group, kh,
+    kw]."""
     _format("Conv2DTranspose", data_format)
     s, d = ((v,) * 2 if isinstance(v, int) else tuple(v)[-2:] for v in (stride, dilation))
     size = _ints_of(input_size)
@@ -825,18 +835,21 @@ def Conv2DTranspose(x, weight, input_size, /, out_channel, kernel_size, pad_mode
     return _ops["conv2d_dx"](x, weight, s, tuple(p), d, group, size)
 
 
-Conv2DBackpropInput = type("Conv2DBackpropInput", (Conv2DTranspose,), {"__doc__": Conv2DTranspose.__doc__, "__module__": __name__})
+Conv2DBackpropInput = type("Conv2DBackpropInput", (Conv2DTranspose,),
+                           {"__doc__": Conv2DTranspose.__doc__, "__module__": __name__})
 
 
 @primitive
-def Conv3DTranspose(dout, weight, /, in_channel, out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1, output_padding=0,  # noqa: ARG001
-                    data_format="NCDHW"):  # noqa: ARG001
+def Conv3DTranspose(dout, weight, /, in_channel, out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1,
+                    dilation=1, group=1, output_padding=0,
+                    data_format="NCDHW"):
     """Transposed 3-d convolution. weight [in_channel, out_channel / group, kd, kh, kw]."""
     return F.conv3d_transpose(dout, weight, pad_mode, pad, stride, dilation, group, output_padding)
 
 
 @primitive
-def DepthwiseConv2dNative(x, weight, /, channel_multiplier, kernel_size, mode=3, pad_mode="valid", pad=0, stride=1, dilation=1, group=1):  # noqa: ARG001
+def DepthwiseConv2dNative(x, weight, /, channel_multiplier, kernel_size, mode=3, pad_mode="valid", pad=0, stride=1,
+                          dilation=1, group=1):
     """A convolution of each channel by itself. weight [channel_multiplier, C, kh, kw]."""
     multiplier, channels, h, w = weight.shape
     kernels = F.reshape(F.transpose(weight, (1, 0, 2, 3)), (channels * multiplier, 1, h, w))

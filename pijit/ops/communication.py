@@ -1,5 +1,5 @@
-"""Collective operators as primitives. There is one process, so that values stay as they are; what names another process raises RuntimeError when it
-is called."""
+"""Collective operators as primitives. There is one process, so that values stay as they are; what names another process
+raises RuntimeError when it is called."""
 
 from pijit.ops import function as F
 from pijit.ops.primitive import Primitive
@@ -40,7 +40,8 @@ class _Reduction(_Collective):
         if not isinstance(op, str):
             raise TypeError(f"For '{type(self).__name__}', 'op' must be a str, but got {type(op).__name__}.")
         if op not in ("sum", "max", "min", "prod"):
-            raise ValueError(f"For '{type(self).__name__}', 'op' must be 'sum', 'max', 'min' or 'prod', but got {op!r}.")
+            raise ValueError(
+                f"For '{type(self).__name__}', 'op' must be 'sum', 'max', 'min' or 'prod', but got {op!r}.")
         self.op = op
 
 
@@ -48,7 +49,8 @@ class _Rooted(_Collective):
     def __init__(self, root_rank, group=_WORLD):
         super().__init__(group)
         if isinstance(root_rank, bool) or not isinstance(root_rank, int):
-            raise TypeError(f"For '{type(self).__name__}', the rank must be an int, but got {type(root_rank).__name__}.")
+            raise TypeError(
+                f"For '{type(self).__name__}', the rank must be an int, but got {type(root_rank).__name__}.")
         self.root_rank = root_rank
 
     def __call__(self, x):
@@ -108,7 +110,8 @@ class CollectiveScatter(_Rooted):
 
 
 class AlltoAll(_Collective):
-    """Parts along split_dim go to all processes and come back along concat_dim. split_count: the number of processes, 1."""
+    """Parts along split_dim go to all processes and come back along concat_dim. split_count: the number of processes,
+    1."""
 
     def __init__(self, split_count, split_dim, concat_dim, group=_WORLD):
         super().__init__(group)
@@ -126,7 +129,7 @@ class AlltoAll(_Collective):
 class _BetweenTwo(Primitive):
     """Something that takes two processes."""
 
-    def __call__(self, *inputs):  # noqa: ARG002
+    def __call__(self, *inputs):
         raise _alone(type(self).__name__)
 
 
@@ -143,7 +146,8 @@ class Receive(_BetweenTwo):
 
     def __init__(self, sr_tag, src_rank, shape, dtype, group=_WORLD, group_back=_WORLD):
         super().__init__()
-        self.sr_tag, self.src_rank, self.shape, self.dtype, self.group, self.group_back = sr_tag, src_rank, shape, dtype, group, group_back
+        self.sr_tag, self.src_rank, self.shape, self.dtype, self.group, self.group_back = (sr_tag, src_rank, shape,
+            dtype, group, group_back)
 
 
 class NeighborExchange(_BetweenTwo):
@@ -151,9 +155,11 @@ class NeighborExchange(_BetweenTwo):
 
     def __init__(self, send_rank_ids, recv_rank_ids, recv_shapes, send_shapes, recv_type, group=_WORLD):
         super().__init__()
-        self.send_rank_ids, self.recv_rank_ids, self.recv_shapes, self.send_shapes = send_rank_ids, recv_rank_ids, recv_shapes, send_shapes
+        self.send_rank_ids, self.recv_rank_ids, self.recv_shapes, self.send_shapes = (send_rank_ids, recv_rank_ids,
+            recv_shapes, send_shapes)
         self.recv_type, self.group = recv_type, group
 
 
-__all__ = ["AllGather", "AllReduce", "AlltoAll", "Barrier", "Broadcast", "CollectiveGather", "CollectiveScatter", "NeighborExchange", "Receive", "Reduce",
+__all__ = ["AllGather", "AllReduce", "AlltoAll", "Barrier", "Broadcast", "CollectiveGather", "CollectiveScatter",
+           "NeighborExchange", "Receive", "Reduce",
            "ReduceOp", "ReduceScatter", "Send"]

@@ -1,4 +1,5 @@
-"""Functions of functions: mapping over nested containers, dispatch by type, bound arguments, loops, hooks on gradients."""
+"""Functions of functions: mapping over nested containers, dispatch by type, bound arguments, loops, hooks on
+gradients."""
 
 import inspect
 
@@ -7,9 +8,11 @@ from pijit.grad import with_own_gradient
 from pijit.ops import function as F
 from pijit.ops.primitives import Primitive
 
-_KINDS = {"Tensor": Tensor, "Number": (bool, int, float), "Int": int, "Float": float, "Bool": bool, "String": str, "Tuple": tuple, "List": list, "Dictionary": dict, "None": type(None),
+_KINDS = {"Tensor": Tensor, "Number": (bool, int, float), "Int": int, "Float": float, "Bool": bool, "String": str,
+          "Tuple": tuple, "List": list, "Dictionary": dict, "None": type(None),
           "Slice": slice, "Ellipsis": type(...), "Complex": complex, "Int64": int, "Float32": float,
-          **{n: () for n in "Int8 Int16 Int32 UInt UInt8 UInt16 UInt32 UInt64 Float16 Float64 MapTensor Keyword UMonad EnvType SymType".split()}}
+          **{n: () for n in "Int8 Int16 Int32 UInt UInt8 UInt16 UInt32 UInt64 Float16 Float64 MapTensor Keyword "
+                            "UMonad EnvType SymType".split()}}
 
 
 def _is_kind(value, kind):
@@ -22,9 +25,10 @@ class MultitypeFuncGraph:
     """A function chosen by the types of its arguments: the first registered one that takes them all.
 
     `@f.register("Tensor", "Number")` adds one. Types are named as MindSpore names them: Tensor, Number, Int, Float,
-    Bool, String, Tuple, List, Dictionary, None, Function, RowTensor, COOTensor, CSRTensor … Raises ValueError where none fits."""
+    Bool, String, Tuple, List, Dictionary, None, Function, RowTensor, COOTensor, CSRTensor … Raises ValueError where
+    none fits."""
 
-    def __init__(self, name, read_value=False):  # noqa: ARG002
+    def __init__(self, name, read_value=False):
         self.name, self.entries = name, []
 
     def register(self, *type_names):
@@ -35,7 +39,9 @@ class MultitypeFuncGraph:
             if n is Tensor:
                 n = "Tensor"
             if n not in _KINDS and n != "Function":
-                raise ValueError(f"For 'MultitypeFuncGraph.register', expected a type name among {', '.join([*_KINDS, 'Function'])}, but got {n!r}.")
+                raise ValueError(
+                    f"For 'MultitypeFuncGraph.register', expected a type name among "
+                    f"{', '.join([*_KINDS, 'Function'])}, but got {n!r}.")
             kinds.append(n)
 
         def add(fn):
@@ -50,7 +56,9 @@ class MultitypeFuncGraph:
             if len(kinds) == len(args) and all([_is_kind(a, k) for a, k in zip(args, kinds)]):
                 return fn(*args)
         known = ", ".join(["(" + ", ".join(kinds) + ")" for kinds, _ in self.entries])
-        raise ValueError(f"For 'MultitypeFuncGraph', {self.name!r} has no function for ({', '.join([type(a).__name__ for a in args])}); it takes {known or 'nothing'}.")
+        raise ValueError(
+            f"For 'MultitypeFuncGraph', {self.name!r} has no function for "
+            f"({', '.join([type(a).__name__ for a in args])}); it takes {known or 'nothing'}.")
 
 
 class HyperMap:
@@ -123,7 +131,7 @@ class Partial(Primitive):
         return partial(func, *args)
 
 
-def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=True):  # noqa: ARG001
+def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=True):
     """Marks a function that computes constants from constants; jit evaluates such functions at capture anyway.
 
     Args:
@@ -200,14 +208,14 @@ class WhileLoop(Primitive):
 class ForiLoop(Primitive):
     """init_val = loop_func(i, init_val) for i in range(lower, upper)."""
 
-    def __call__(self, lower, upper, loop_func, init_val, unroll=True):  # noqa: ARG002
+    def __call__(self, lower, upper, loop_func, init_val, unroll=True):
         return F.fori_loop(lower, upper, loop_func, init_val)
 
 
 class Scan(Primitive):
     """(carry, outputs) of carry, output = loop_func(carry, x) for each x of xs, or `length` times with None."""
 
-    def __call__(self, loop_func, init, xs, length=None, unroll=True):  # noqa: ARG002
+    def __call__(self, loop_func, init, xs, length=None, unroll=True):
         if xs is None and length is None:
             raise ValueError("For 'Scan', 'length' must be given where 'xs' is None.")
         if xs is not None and length is not None and length != len(xs):
@@ -304,4 +312,5 @@ def tuple_div(x, y):
     return tuple([a // b for a, b in zip(x, y)])
 
 
-__all__ = [n for n, v in globals().items() if not n.startswith("_") and (inspect.isclass(v) or inspect.isfunction(v)) and v.__module__ == __name__]
+__all__ = [n for n, v in globals().items() if not n.startswith("_") and (inspect.isclass(v) or inspect.isfunction(v))
+           and v.__module__ == __name__]

@@ -1,4 +1,5 @@
-"""Operators of a program's own: `ops.Custom` runs Python functions on NumPy arrays; registrations of kernels are kept as MindSpore describes them."""
+"""Operators of a program's own: `ops.Custom` runs Python functions on NumPy arrays; registrations of kernels are kept
+as MindSpore describes them."""
 
 import collections
 import functools
@@ -27,7 +28,8 @@ class Custom(Primitive):
         func (function): gets one array for each input Tensor, gives one array or a tuple of arrays.
         out_shape (function, tuple): the outputs' shapes, or a function of the inputs' shapes that gives them.
         out_dtype (function, dtype, tuple): the outputs' dtypes, or a function of the inputs' dtypes that gives them.
-        func_type (str): "pyfunc"; kernels of the other kinds ("hybrid", "akg", "tbe", "aicpu", "aot", "julia") raise when they are called.
+        func_type (str): "pyfunc"; kernels of the other kinds ("hybrid", "akg", "tbe", "aicpu", "aot", "julia") raise
+            when they are called.
         bprop (function, optional): the gradient, bprop(*inputs, out, dout). Default: None, there is none.
         reg_info (str, dict, list, optional): what CustomRegOp gives. Default: None.
 
@@ -163,7 +165,8 @@ for _short, _name in _DTYPES.items():
 
 
 class RegOp:
-    """A description of a kernel, put together by calls that give the object back; `get_op_info()` gives it as a dict."""
+    """A description of a kernel, put together by calls that give the object back; `get_op_info()` gives it as a
+    dict."""
 
     # of each table the names of an entry's values; a value is a str, but for those of _KINDS
     _extra, _columns = (
@@ -376,7 +379,7 @@ for _method, _key in {
     setattr(TBERegOp, _method, _setter(_key))
 
 
-def op_info_register(op_info):  # noqa: ARG001
+def op_info_register(op_info):
     """Decorator of a kernel for other devices. The function stays as it is: pijit has kernels of its own.
 
     Args:
@@ -419,8 +422,8 @@ def custom_info_register(*reg_info):
 
 
 class VmImplRegistry(collections.UserDict):
-    """Primitive → the function that computes it in Python: `register(primitive)` is a decorator of a function that takes the primitive and gives
-    a function of the inputs."""
+    """Primitive → the function that computes it in Python: `register(primitive)` is a decorator of a function that
+    takes the primitive and gives a function of the inputs."""
 
     def register(self, prim):
         """Decorator: a primitive's class, an instance or its name."""
@@ -463,7 +466,8 @@ def run_registered(prim, inputs):
     run = get_vm_impl_fn(prim)
     if run is None:
         raise NotImplementedError(
-            f"For '{prim.name}', there is no kernel: pijit runs operators that it knows, ops.Custom(func_type=\"pyfunc\") and what is "
+            f"For '{prim.name}', there is no kernel: pijit runs operators that it knows, "
+            f"ops.Custom(func_type=\"pyfunc\") and what is "
             "registered by vm_impl_registry.register."
         )
     return run(*inputs)

@@ -1,19 +1,31 @@
-"""What `help` and `inspect.signature` say of operators that are objects of the extension: elementwise functions, mostly.
+"""What `help` and `inspect.signature` say of operators that are objects of the extension: elementwise functions,
+mostly.
 
-Other operators than these have the names of their inputs in `pijit._C`. Binary ones take Tensors and numbers that broadcast; the result's dtype is the one that both
-are promoted to: a Python number doesn't make a Tensor's dtype wider, but for its kind."""
+Other operators than these have the names of their inputs in `pijit._C`. Binary ones take Tensors and numbers that
+broadcast; the result's dtype is the one that both are promoted to: a Python number doesn't make a Tensor's dtype wider,
+but for its kind."""
 
 import inspect
 
 _ONE, _TWO = "(input)", "(input, other)"
-_BROADCAST = ("\n\ninput, other: Tensors or numbers, at least one of them a Tensor, of shapes that broadcast. Returns a Tensor of the common shape and dtype. Raises "
+_BROADCAST = (
+    "\n\ninput, other: Tensors or numbers, at least one of them a Tensor, of shapes that broadcast. Returns a Tensor "
+    "of the common shape and dtype. Raises "
               "TypeError for\nother types, ValueError for shapes that don't broadcast.")
-_COMPARE = ("\n\ninput, other: Tensors or numbers, at least one of them a Tensor, of shapes that broadcast. Returns a bool Tensor of the common shape. Raises TypeError\n"
+_COMPARE = (
+    "\n\ninput, other: Tensors or numbers, at least one of them a Tensor, of shapes that broadcast. Returns a bool "
+    "Tensor of the common shape. Raises TypeError\n"
             "for other types, ValueError for shapes that don't broadcast.")
-_FLOATING = ("\n\ninput: a Tensor of any number dtype; ints are computed as float32. Returns a Tensor of its shape. Raises TypeError for anything else.")
-_KEEPS = "\n\ninput: a Tensor of a number dtype. Returns a Tensor of its shape and dtype. Raises TypeError for anything else."
+_FLOATING = (
+    "\n\ninput: a Tensor of any number dtype; ints are computed as float32. Returns a Tensor of its shape. Raises "
+    "TypeError for anything else.")
+_KEEPS = (
+    "\n\ninput: a Tensor of a number dtype. Returns a Tensor of its shape and dtype. Raises TypeError for anything "
+    "else.")
 _TESTS = "\n\ninput: a Tensor. Returns a bool Tensor of its shape. Raises TypeError for anything else."
-_BITS = ("\n\ninput, other: Tensors of ints or bools (other may be a number) of shapes that broadcast. Returns a Tensor of the common shape and dtype. Raises TypeError "
+_BITS = (
+    "\n\ninput, other: Tensors of ints or bools (other may be a number) of shapes that broadcast. Returns a Tensor of "
+    "the common shape and dtype. Raises TypeError "
          "for floating\ndtypes.")
 
 # name: (signature, what it does, the rest)
@@ -23,16 +35,25 @@ _TABLE = {
     "mul": (_TWO, "The product: input * other. Of two bools the logical and.", _BROADCAST),
     "div": (_TWO, "The quotient input / other, floating also of ints; of a number by 0 infinite or NaN.", _BROADCAST),
     "floor_div": (_TWO, "The quotient, rounded down: floor(input / other). Of ints by 0 without meaning.", _BROADCAST),
-    "mod": (_TWO, "The remainder of the quotient that is rounded down: it has the sign of other, as Python's %.", _BROADCAST),
-    "fmod": (_TWO, "The remainder of the quotient that is rounded towards 0: it has the sign of input, as C's fmod.", _BROADCAST),
-    "pow": ("(input, exponent)", "input to the power of exponent; NaN where a negative number has an exponent that isn't whole.",
+    "mod": (_TWO, "The remainder of the quotient that is rounded down: it has the sign of other, as Python's %.",
+            _BROADCAST),
+    "fmod": (_TWO, "The remainder of the quotient that is rounded towards 0: it has the sign of input, as C's fmod.",
+             _BROADCAST),
+    "pow": ("(input, exponent)",
+            "input to the power of exponent; NaN where a negative number has an exponent that isn't whole.",
             _BROADCAST.replace("input, other", "input, exponent")),
-    "atan2": (_TWO, "The angle, in radians, between the axis of other and the point (other, input), in [-pi, pi].", _BROADCAST),
+    "atan2": (_TWO, "The angle, in radians, between the axis of other and the point (other, input), in [-pi, pi].",
+              _BROADCAST),
     "hypot": (_TWO, "sqrt(input^2 + other^2), without overflow on the way.", _BROADCAST),
-    "maximum": (_TWO, "The greater of both, elementwise; NaN where one is NaN. The gradient goes to the greater, to input where they are equal.", _BROADCAST),
-    "minimum": (_TWO, "The lesser of both, elementwise; NaN where one is NaN. The gradient goes to the lesser, to input where they are equal.", _BROADCAST),
+    "maximum": (
+        _TWO, "The greater of both, elementwise; NaN where one is NaN. The gradient goes to the greater, to input "
+              "where they are equal.", _BROADCAST),
+    "minimum": (
+        _TWO, "The lesser of both, elementwise; NaN where one is NaN. The gradient goes to the lesser, to input where "
+              "they are equal.", _BROADCAST),
     "neg": (_ONE, "-input.", _KEEPS),
-    "abs": (_ONE, "The absolute value. Its gradient at 0 is 0. Of complex numbers it is complex as well, as MindSpore has it: ops.real of it is the number.", _KEEPS),
+    "abs": (_ONE, "The absolute value. Its gradient at 0 is 0. Of complex numbers it is complex as well, as MindSpore "
+                  "has it: ops.real of it is the number.", _KEEPS),
     "sign": (_ONE, "-1, 0 or 1, as input is less than 0, 0, or greater.", _KEEPS),
     "square": (_ONE, "input * input.", _KEEPS),
     "sqrt": (_ONE, "The square root; NaN of numbers below 0.", _FLOATING),
@@ -78,7 +99,9 @@ _TABLE = {
     "bitwise_and": (_TWO, "The bits that both have.", _BITS),
     "bitwise_or": (_TWO, "The bits that one or both have.", _BITS),
     "bitwise_xor": (_TWO, "The bits that exactly one has.", _BITS),
-    "bitwise_not": (_ONE, "The bits that input doesn't have; of a bool its opposite.", "\n\ninput: a Tensor of ints or bools. Returns a Tensor of its shape and dtype. Raises TypeError for "
+    "bitwise_not": (_ONE, "The bits that input doesn't have; of a bool its opposite.",
+                    "\n\ninput: a Tensor of ints or bools. Returns a Tensor of its shape and dtype. Raises TypeError "
+                    "for "
                     "floating dtypes."),
     "left_shift": (_TWO, "The bits moved up by other places: input * 2^other.", _BITS),
     "right_shift": (_TWO, "The bits moved down by other places: floor(input / 2^other).", _BITS),
@@ -89,8 +112,10 @@ _TABLE = {
     "sigmoid": (_ONE, "1 / (1 + exp(-input)), in [0, 1].", _FLOATING),
     "silu": (_ONE, "input * sigmoid(input), also named swish.", _FLOATING),
     "select": ("(condition, input, other)", "input where the condition is true, other elsewhere.",
-               "\n\ncondition: a bool Tensor; input, other: Tensors or numbers; all broadcast. Returns a Tensor of the common shape and of the dtype of both. Gradients "
-               "go to the one that\nwas taken. Raises TypeError for another condition, ValueError for shapes that don't broadcast."),
+               "\n\ncondition: a bool Tensor; input, other: Tensors or numbers; all broadcast. Returns a Tensor of "
+               "the common shape and of the dtype of both. Gradients "
+               "go to the one that\nwas taken. Raises TypeError for another condition, ValueError for shapes that "
+               "don't broadcast."),
 }
 
 

@@ -20,7 +20,8 @@ class BpropRegistry(collections.UserDict):
 
         def add(getter):
             if not callable(getter):
-                raise TypeError(f"For 'bprop_getters.register', the getter must be a function, but got {type(getter).__name__}.")
+                raise TypeError(
+                    f"For 'bprop_getters.register', the getter must be a function, but got {type(getter).__name__}.")
             self[cls] = getter
             return getter
         return add

@@ -39,8 +39,10 @@ def CropAndResize(x, boxes, box_index, crop_size, /, method="bilinear", extrapol
 
 @primitive
 def ROIAlign(features, rois, /, pooled_height, pooled_width, spatial_scale, sample_num=2, roi_end_mode=1):
-    """Regions [n, 5] of (image, x1, y1, x2, y2) of features [N, C, H, W], pooled to [n, C, pooled_height, pooled_width]."""
-    return F.cast(B.roi_align(features, rois, pooled_height, pooled_width, spatial_scale, sample_num, roi_end_mode), features.dtype)
+    """Regions [n, 5] of (image, x1, y1, x2, y2) of features [N, C, H, W], pooled to [n, C, pooled_height,
+    pooled_width]."""
+    return F.cast(B.roi_align(features, rois, pooled_height, pooled_width, spatial_scale, sample_num, roi_end_mode),
+                  features.dtype)
 
 
 @primitive
@@ -52,17 +54,21 @@ def NMSWithMask(bboxes, /, iou_threshold=0.5):
 @primitive
 def NonMaxSuppressionV3(boxes, scores, max_output_size, iou_threshold, score_threshold, /):
     """The indices (int32) of the best boxes [n, 4] that no better one overlaps with."""
-    return B.non_max_suppression(boxes, scores, *(_number(v) for v in (max_output_size, iou_threshold, score_threshold)))
+    return B.non_max_suppression(boxes, scores,
+                                 *(_number(v) for v in (max_output_size, iou_threshold, score_threshold)))
 
 
 @primitive
 def NonMaxSuppressionWithOverlaps(overlaps, scores, max_output_size, overlap_threshold, score_threshold, /):
     """The indices (int32) of the best boxes whose overlaps [n, n] with better ones are below the threshold."""
-    return B.non_max_suppression_with_overlaps(overlaps, scores, *(_number(v) for v in (max_output_size, overlap_threshold, score_threshold)))
+    return B.non_max_suppression_with_overlaps(overlaps, scores,
+                                               *(_number(v) for v in (max_output_size, overlap_threshold,
+                                                   score_threshold)))
 
 
 @primitive
-def CombinedNonMaxSuppression(boxes, scores, max_output_size_per_class, max_total_size, iou_threshold, score_threshold, /, pad_per_class=False, clip_boxes=True):
+def CombinedNonMaxSuppression(boxes, scores, max_output_size_per_class, max_total_size, iou_threshold, score_threshold,
+                              /, pad_per_class=False, clip_boxes=True):
     """(boxes [N, k, 4], scores [N, k], classes [N, k], how many count [N] int32) of the best boxes over all classes.
 
     boxes: [N, n, 1 or classes, 4]; scores: [N, n, classes]."""
@@ -71,7 +77,8 @@ def CombinedNonMaxSuppression(boxes, scores, max_output_size_per_class, max_tota
     all_boxes, all_scores = boxes.asnumpy(), scores.asnumpy()
     classes = all_scores.shape[2]
     size = builtins.min(total, per_class * classes) if pad_per_class else total
-    out = np.zeros((len(all_boxes), size, 4), np.float32), np.zeros((len(all_boxes), size), np.float32), np.zeros((len(all_boxes), size), np.float32)
+    out = (np.zeros((len(all_boxes), size, 4), np.float32), np.zeros((len(all_boxes), size), np.float32),
+           np.zeros((len(all_boxes), size), np.float32))
     counts = []
     for k, (b, s) in enumerate(zip(all_boxes, all_scores)):
         found = []
@@ -124,7 +131,9 @@ def ResizeArea(images, size, /, align_corners=False):
 
 def _transformation(name, mode):
     if mode not in ("align_corners", "half_pixel"):
-        raise ValueError(f"For '{name}', 'coordinate_transformation_mode' must be 'align_corners' or 'half_pixel', but got {mode!r}.")
+        raise ValueError(
+            f"For '{name}', 'coordinate_transformation_mode' must be 'align_corners' or 'half_pixel', but got "
+            f"{mode!r}.")
 
 
 @primitive(check=_transformation)
@@ -133,7 +142,7 @@ def ResizeLinear1D(x, size, /, coordinate_transformation_mode="align_corners"):
     return P.resize_linear_1d(x, _ints(size)[0], coordinate_transformation_mode)
 
 
-def _kernel(name, kernel_type, antialias):  # noqa: ARG001
+def _kernel(name, kernel_type, antialias):
     if kernel_type not in P.KERNELS:
         raise ValueError(f"For '{name}', 'kernel_type' must be one of {tuple(P.KERNELS)}, but got {kernel_type!r}.")
 
@@ -147,7 +156,8 @@ def ScaleAndTranslate(images, size, scale, translation, /, kernel_type="lanczos3
 def _volume(name, x, output_size, scales):
     if (output_size is None) == (scales is None):
         raise ValueError(f"For '{name}', either 'output_size' or 'scales' must be given.")
-    return (_ints(output_size), [None] * 3) if scales is None else ([int(n * s) for n, s in zip(x.shape[2:], scales)], list(scales))
+    return ((_ints(output_size), [None] * 3) if scales is None
+            else ([int(n * s) for n, s in zip(x.shape[2:], scales)], list(scales)))
 
 
 @primitive
@@ -196,15 +206,17 @@ def Im2Col(x, /, ksizes, strides=1, dilations=1, pads=0):
 
 
 @primitive
-def Dilation2D(x, filter, /, stride, dilation, pad_mode="SAME", data_format="NCHW"):  # noqa: ARG001
+def Dilation2D(x, filter, /, stride, dilation, pad_mode="SAME", data_format="NCHW"):
     """Grey dilation of [N, C, H, W] by a filter [C, kh, kw]."""
     return P.dilation_2d(x, filter, _plane(stride), _plane(dilation), pad_mode.upper())
 
 
 @primitive
-def DeformableOffsets(x, offsets, /, strides, pads, ksize, dilations=(1, 1, 1, 1), data_format="NCHW", deformable_groups=1, modulated=True):  # noqa: ARG001
+def DeformableOffsets(x, offsets, /, strides, pads, ksize, dilations=(1, 1, 1, 1), data_format="NCHW",
+                      deformable_groups=1, modulated=True):
     """The elements of deformed windows, side by side."""
-    return P.deformable_offsets(x, offsets, _plane(strides), tuple(pads), tuple(ksize), _plane(dilations), deformable_groups, modulated)
+    return P.deformable_offsets(x, offsets, _plane(strides), tuple(pads), tuple(ksize), _plane(dilations),
+                                deformable_groups, modulated)
 
 
 # --- pooling ---
@@ -220,44 +232,49 @@ def _type(argmax_type):
 
 
 @primitive
-def MaxPool3DWithArgmax(x, /, ksize, strides, pads, dilation=(1, 1, 1), ceil_mode=False, data_format="NCDHW", argmax_type=mstype.int64):  # noqa: ARG001
+def MaxPool3DWithArgmax(x, /, ksize, strides, pads, dilation=(1, 1, 1), ceil_mode=False, data_format="NCDHW",
+                        argmax_type=mstype.int64):
     """(maxima of windows of [N, C, D, H, W], their places in the volume)."""
     y, at = F.max_pool3d(x, _plane(ksize, 3), _plane(strides, 3), _plane(pads, 3), _plane(dilation, 3), ceil_mode, True)
     return y, F.cast(at, _type(argmax_type))
 
 
 @primitive
-def MaxPoolWithArgmaxV2(x, /, kernel_size, strides=None, pads=0, dilation=(1, 1), ceil_mode=False, argmax_type=mstype.int64):
+def MaxPoolWithArgmaxV2(x, /, kernel_size, strides=None, pads=0, dilation=(1, 1), ceil_mode=False,
+                        argmax_type=mstype.int64):
     """(maxima of windows of [N, C, H, W], their places in the plane)."""
     k = _plane(kernel_size)
-    y, at = F.max_pool2d(x, k, k if strides is None else _plane(strides), _plane(pads), _plane(dilation), True, ceil_mode)
+    y, at = F.max_pool2d(x, k, k if strides is None else _plane(strides), _plane(pads), _plane(dilation), True,
+                         ceil_mode)
     return y, F.cast(at, _type(argmax_type))
 
 
 def _unpooled(x, argmax, ksize, strides, pads, output_shape, count):
     k, p = _plane(ksize, count), _plane(pads, count)
     s = k if strides in (0, None) else _plane(strides, count)
-    sizes = list(output_shape)[-count:] if output_shape else [(n - 1) * step - 2 * q + w for n, step, q, w in zip(x.shape[2:], s, p, k)]
+    sizes = (list(output_shape)[-count:] if output_shape
+             else [(n - 1) * step - 2 * q + w for n, step, q, w in zip(x.shape[2:], s, p, k)])
     return _unpool(f"MaxUnpool{count}D", x, argmax, count, sizes)
 
 
 @primitive
-def MaxUnpool2D(x, argmax, /, ksize, strides=0, pads=0, output_shape=(), data_format="NCHW"):  # noqa: ARG001
+def MaxUnpool2D(x, argmax, /, ksize, strides=0, pads=0, output_shape=(), data_format="NCHW"):
     """[N, C, H, W] at its places in the planes that it was pooled from."""
     return _unpooled(x, argmax, ksize, strides, pads, output_shape, 2)
 
 
 @primitive
-def MaxUnpool3D(x, argmax, /, ksize, strides=0, pads=0, output_shape=(), data_format="NCDHW"):  # noqa: ARG001
+def MaxUnpool3D(x, argmax, /, ksize, strides=0, pads=0, output_shape=(), data_format="NCDHW"):
     """[N, C, D, H, W] at its places in the volumes that it was pooled from."""
     return _unpooled(x, argmax, ksize, strides, pads, output_shape, 3)
 
 
-def _fractions(name, pooling_ratio, *attributes):  # noqa: ARG001
+def _fractions(name, pooling_ratio, *attributes):
     if not isinstance(pooling_ratio, (list, tuple)) or len(pooling_ratio) != 4:
         raise TypeError(f"For '{name}', 'pooling_ratio' must be a list of 4 floats, but got {pooling_ratio!r}.")
     if pooling_ratio[0] != 1 or pooling_ratio[3] != 1 or builtins.min(pooling_ratio) < 1:
-        raise ValueError(f"For '{name}', 'pooling_ratio' must be [1, at least 1, at least 1, 1], but got {pooling_ratio}.")
+        raise ValueError(
+            f"For '{name}', 'pooling_ratio' must be [1, at least 1, at least 1, 1], but got {pooling_ratio}.")
 
 
 def _cuts(n, ratio, pseudo_random):
@@ -287,41 +304,49 @@ def _fractional(x, ratio, pseudo_random, overlapping, reduce):
 
 
 @primitive(check=_fractions)
-def FractionalMaxPool(x, /, pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0, seed2=0):  # noqa: ARG001
+def FractionalMaxPool(x, /, pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0,
+                      seed2=0):
     """(maxima of random windows of [N, H, W, C], where their rows and their columns begin)."""
     return _fractional(x, pooling_ratio, pseudo_random, overlapping, F.amax)
 
 
 @primitive(check=_fractions)
-def FractionalAvgPool(x, /, pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0, seed2=0):  # noqa: ARG001
+def FractionalAvgPool(x, /, pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0,
+                      seed2=0):
     """(means of random windows of [N, H, W, C], where their rows and their columns begin)."""
     return _fractional(x, pooling_ratio, pseudo_random, overlapping, F.mean)
 
 
 @primitive
-def FractionalMaxPoolWithFixedKsize(input_x, random_samples, /, ksize, output_shape, data_format="NCHW"):  # noqa: ARG001
+def FractionalMaxPoolWithFixedKsize(input_x, random_samples, /, ksize, output_shape, data_format="NCHW"):
     """(maxima of windows of one size at random places of [N, C, H, W], their places in the plane)."""
     from pijit.ops.function.fractional import fractional_max
-    return fractional_max("FractionalMaxPoolWithFixedKsize", input_x, _plane(ksize), _plane(output_shape), random_samples)
+    return fractional_max("FractionalMaxPoolWithFixedKsize", input_x, _plane(ksize), _plane(output_shape),
+                          random_samples)
 
 
 @primitive
-def FractionalMaxPool3DWithFixedKsize(x, random_samples, /, ksize, output_shape, data_format="NCDHW"):  # noqa: ARG001
+def FractionalMaxPool3DWithFixedKsize(x, random_samples, /, ksize, output_shape, data_format="NCDHW"):
     """(maxima of windows of one size at random places of [N, C, D, H, W], their places in the volume)."""
     from pijit.ops.function.fractional import fractional_max
-    return fractional_max("FractionalMaxPool3DWithFixedKsize", x, _plane(ksize, 3), _plane(output_shape, 3), random_samples)
+    return fractional_max("FractionalMaxPool3DWithFixedKsize", x, _plane(ksize, 3), _plane(output_shape, 3),
+                          random_samples)
 
 
 @primitive
-def SampleDistortedBoundingBoxV2(image_size, bounding_boxes, min_object_covered, /, seed=0, seed2=0, aspect_ratio_range=(0.75, 1.33),  # noqa: ARG001
+def SampleDistortedBoundingBoxV2(image_size, bounding_boxes, min_object_covered, /, seed=0, seed2=0,
+                                 aspect_ratio_range=(0.75, 1.33),
                                  area_range=(0.05, 1.0), max_attempts=100, use_image_if_no_bounding_boxes=False):
-    """(begin [3], size [3], box [1, 1, 4]) of a random part of an image that shows enough of one of the boxes (y1, x1, y2, x2)."""
+    """(begin [3], size [3], box [1, 1, 4]) of a random part of an image that shows enough of one of the boxes (y1, x1,
+    y2, x2)."""
     height, width = _ints(image_size)[:2]
     boxes = bounding_boxes.asnumpy().reshape(-1, 4)
     least = _number(min_object_covered)
     if not len(boxes):
         if not use_image_if_no_bounding_boxes:
-            raise ValueError("For 'SampleDistortedBoundingBoxV2', there are no bounding boxes, and 'use_image_if_no_bounding_boxes' is False.")
+            raise ValueError(
+                "For 'SampleDistortedBoundingBoxV2', there are no bounding boxes, and "
+                "'use_image_if_no_bounding_boxes' is False.")
         boxes = np.array([[0.0, 0.0, 1.0, 1.0]], np.float32)
     y, x, h, w = 0, 0, height, width
     for numbers in _random.uniform((max_attempts, 4)).asnumpy():

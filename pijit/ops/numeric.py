@@ -34,14 +34,15 @@ def MatrixTriangularSolve(matrix, rhs, /, lower=True, adjoint=False):
 
 
 @primitive
-def Lstsq(x, a, /, fast=True, l2_regularizer=0.0):  # noqa: ARG001
+def Lstsq(x, a, /, fast=True, l2_regularizer=0.0):
     """Least squares."""
     return F.lstsq(x, a)
 
 
 @primitive
-def MatrixSolveLs(matrix, rhs, l2_regularizer, /, fast=True):  # noqa: ARG001
-    """Least squares over [..., m, n] and [..., m, k], with l2_regularizer (a number of float64) times the squared solution added."""
+def MatrixSolveLs(matrix, rhs, l2_regularizer, /, fast=True):
+    """Least squares over [..., m, n] and [..., m, k], with l2_regularizer (a number of float64) times the squared
+    solution added."""
     l2 = float(l2_regularizer.item()) if isinstance(l2_regularizer, Tensor) else float(l2_regularizer)
     if l2 == 0:
         return F.matmul(F.pinv(matrix), rhs)

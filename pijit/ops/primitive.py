@@ -109,7 +109,7 @@ class Primitive:
         """Another primitive with the same attributes."""
         return copy.copy(self)
 
-    def _kept(self, *args, **kwargs):  # noqa: ARG002
+    def _kept(self, *args, **kwargs):
         """Kept for its name. Returns the primitive."""
         return self
 
@@ -119,7 +119,7 @@ class Primitive:
         from pijit.ops import custom
         return custom.run_registered(self, inputs)
 
-    def check_elim(self, *args):  # noqa: ARG002
+    def check_elim(self, *args):
         """(False, None): no call is known before it runs."""
         return False, None
 

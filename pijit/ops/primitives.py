@@ -1,6 +1,7 @@
 """Operators as primitives: `ops.Add()(x, y)`. Each wraps a function of `pijit.ops.function`.
 
-Here stand those that layers use, and simple ones; the families behind `_FAMILIES` are loaded, all at once, where one of their names is asked for."""
+Here stand those that layers use, and simple ones; the families behind `_FAMILIES` are loaded, all at once, where one of
+their names is asked for."""
 
 import importlib
 
@@ -15,7 +16,7 @@ from pijit.ops.table import OPS as _OPS, PRIMITIVES as _PRIMITIVES
 
 
 def _simple(name, fn, doc):
-    def __call__(self, *args):  # noqa: ARG001
+    def __call__(self, *args):
         return fn(*args)
     return type(name, (Primitive,), {"__call__": __call__, "__doc__": doc, "__module__": __name__})
 
@@ -29,9 +30,10 @@ for _name, _fn in _SIMPLE.items():
 
 def _keeping(name, fn, doc):
     """A primitive whose result has its first input's dtype, that of ints too."""
-    def __call__(self, x, *args):  # noqa: ARG001
+    def __call__(self, x, *args):
         y = fn(x, *args)
-        return y if not isinstance(x, Tensor) or x.dtype.is_floating_point or x.dtype in mstype.complex_type or x.dtype == mstype.bool_ else F.cast(y, x.dtype)
+        return (y if not isinstance(x, Tensor) or x.dtype.is_floating_point or x.dtype in mstype.complex_type
+                or x.dtype == mstype.bool_ else F.cast(y, x.dtype))
     return type(name, (Primitive,), {"__call__": __call__, "__doc__": doc, "__module__": __name__})
 
 
@@ -77,7 +79,9 @@ class BatchMatMul(MatMul):
 
     def __call__(self, x, y):
         if isinstance(x, Tensor) and isinstance(y, Tensor) and x.shape[:-2] != y.shape[:-2]:
-            raise ValueError(f"For 'BatchMatMul', all dimensions but the last two must be the same, but got {x.shape} and {y.shape}.")
+            raise ValueError(
+                f"For 'BatchMatMul', all dimensions but the last two must be the same, but got {x.shape} and "
+                f"{y.shape}.")
         return _ops["matmul"](x, y, self.transpose_a, self.transpose_b)
 
 
@@ -162,10 +166,12 @@ class ReduceSum(_Reduce):
 def _reduce(name, fn):
     def __call__(self, x, axis=()):
         return fn(x, None if axis == () else axis, self.keep_dims)
-    return type(name, (_Reduce,), {"__call__": __call__, "__doc__": f"{name} over axes; () means all.", "__module__": __name__})
+    return type(name, (_Reduce,),
+                {"__call__": __call__, "__doc__": f"{name} over axes; () means all.", "__module__": __name__})
 
 
-ReduceMean, ReduceProd = _reduce("ReduceMean", F.mean), _reduce("ReduceProd", lambda x, axis, keep: F.prod(x, axis, keep, x.dtype))
+ReduceMean, ReduceProd = (_reduce("ReduceMean", F.mean),
+                          _reduce("ReduceProd", lambda x, axis, keep: F.prod(x, axis, keep, x.dtype)))
 ReduceMax, ReduceMin = _reduce("ReduceMax", F.amax), _reduce("ReduceMin", F.amin)
 ReduceAll, ReduceAny = _reduce("ReduceAll", F.all), _reduce("ReduceAny", F.any)
 
@@ -280,7 +286,9 @@ class Split(Primitive):
 
     def __call__(self, x):
         if not -x.ndim <= self.axis < x.ndim or x.shape[self.axis] % self.output_num:
-            raise ValueError(f"For 'Split', axis {self.axis} of a shape {tuple(x.shape)} can't be divided into {self.output_num} equal pieces.")
+            raise ValueError(
+                f"For 'Split', axis {self.axis} of a shape {tuple(x.shape)} can't be divided into {self.output_num} "
+                f"equal pieces.")
         return F.split(x, x.shape[self.axis] // self.output_num, self.axis)
 
 
@@ -326,7 +334,7 @@ class Elu(Primitive):
 class Dropout(Primitive):
     """(output, mask) of dropout that keeps elements with probability keep_prob."""
 
-    def __init__(self, keep_prob=0.5, Seed0=0, Seed1=0):  # noqa: ARG002
+    def __init__(self, keep_prob=0.5, Seed0=0, Seed1=0):
         super().__init__()
         self.keep_prob = keep_prob
 
@@ -338,18 +346,23 @@ class Dropout(Primitive):
 class Conv2D(Primitive):
     """2-d convolution."""
 
-    def __init__(self, out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1, data_format="NCHW"):
+    def __init__(self, out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1,
+                 data_format="NCHW"):
         super().__init__()
         _format("Conv2D", data_format)
         if mode != 1:
             raise ValueError(f"For 'Conv2D', 'mode' must be 1, but got {mode}.")
         _no_padding("Conv2D", pad_mode, pad)
-        self.out_channel, self.kernel_size = out_channel, (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
+        self.out_channel, self.kernel_size = (out_channel,
+                                              (kernel_size, kernel_size) if isinstance(kernel_size, int)
+                                              else tuple(kernel_size))
         self.pad_mode, self.pad, self.stride, self.dilation, self.group = pad_mode, pad, stride, dilation, group
 
     def __call__(self, x, w):
         if w.ndim == 4 and (w.shape[0] != self.out_channel or w.shape[2:] != self.kernel_size):
-            raise ValueError(f"For 'Conv2D', the weight must be [{self.out_channel}, C, {self.kernel_size[0]}, {self.kernel_size[1]}], but got {list(w.shape)}.")
+            raise ValueError(
+                f"For 'Conv2D', the weight must be [{self.out_channel}, C, {self.kernel_size[0]}, "
+                f"{self.kernel_size[1]}], but got {list(w.shape)}.")
         return F.conv2d(x, w, None, self.stride, self.pad_mode, self.pad, self.dilation, self.group)
 
 
@@ -425,17 +438,26 @@ def _scatter(name, base, mode):
     return type(name, (base,), {"mode": mode, "__doc__": base.__doc__, "__module__": __name__})
 
 
-ScatterUpdate, ScatterNdUpdate = _scatter("ScatterUpdate", _ScatterUpdate, "update"), _scatter("ScatterNdUpdate", _ScatterNdUpdate, "update")
-ScatterAdd, ScatterSub, ScatterMul = _scatter("ScatterAdd", _ScatterUpdate, "add"), _scatter("ScatterSub", _ScatterUpdate, "sub"), _scatter("ScatterMul", _ScatterUpdate, "mul")
-ScatterDiv, ScatterMax, ScatterMin = _scatter("ScatterDiv", _ScatterUpdate, "div"), _scatter("ScatterMax", _ScatterUpdate, "max"), _scatter("ScatterMin", _ScatterUpdate, "min")
-ScatterNdAdd, ScatterNdSub = _scatter("ScatterNdAdd", _ScatterNdUpdate, "add"), _scatter("ScatterNdSub", _ScatterNdUpdate, "sub")
-ScatterNdMul, ScatterNdDiv = _scatter("ScatterNdMul", _ScatterNdUpdate, "mul"), _scatter("ScatterNdDiv", _ScatterNdUpdate, "div")
-ScatterNdMax, ScatterNdMin = _scatter("ScatterNdMax", _ScatterNdUpdate, "max"), _scatter("ScatterNdMin", _ScatterNdUpdate, "min")
+ScatterUpdate, ScatterNdUpdate = (_scatter("ScatterUpdate", _ScatterUpdate, "update"),
+                                  _scatter("ScatterNdUpdate", _ScatterNdUpdate, "update"))
+ScatterAdd, ScatterSub, ScatterMul = (_scatter("ScatterAdd", _ScatterUpdate, "add"),
+                                      _scatter("ScatterSub", _ScatterUpdate, "sub"),
+                                      _scatter("ScatterMul", _ScatterUpdate, "mul"))
+ScatterDiv, ScatterMax, ScatterMin = (_scatter("ScatterDiv", _ScatterUpdate, "div"),
+                                      _scatter("ScatterMax", _ScatterUpdate, "max"),
+                                      _scatter("ScatterMin", _ScatterUpdate, "min"))
+ScatterNdAdd, ScatterNdSub = (_scatter("ScatterNdAdd", _ScatterNdUpdate, "add"),
+                              _scatter("ScatterNdSub", _ScatterNdUpdate, "sub"))
+ScatterNdMul, ScatterNdDiv = (_scatter("ScatterNdMul", _ScatterNdUpdate, "mul"),
+                              _scatter("ScatterNdDiv", _ScatterNdUpdate, "div"))
+ScatterNdMax, ScatterNdMin = (_scatter("ScatterNdMax", _ScatterNdUpdate, "max"),
+                              _scatter("ScatterNdMin", _ScatterNdUpdate, "min"))
 ScatterNonAliasingAdd = _scatter("ScatterNonAliasingAdd", _ScatterNdUpdate, "add")
 
 
 class InplaceAdd(Primitive):
-    """x with v added to the rows `indices`: a new tensor. InplaceSub, InplaceUpdate: the same with another operation."""
+    """x with v added to the rows `indices`: a new tensor. InplaceSub, InplaceUpdate: the same with another
+    operation."""
 
     put = staticmethod(F.inplace_add)
 
@@ -539,7 +561,8 @@ class MaxPoolWithArgmax(Primitive):
 
 
 class BatchNorm(Primitive):
-    """(normalised and scaled x, means, variances, the two again); in training those of the batch, and `mean` and `variance` are updated."""
+    """(normalised and scaled x, means, variances, the two again); in training those of the batch, and `mean` and
+    `variance` are updated."""
 
     def __init__(self, is_training=False, epsilon=1e-5, momentum=0.1, data_format="NCHW"):
         super().__init__()
@@ -548,7 +571,8 @@ class BatchNorm(Primitive):
 
     def __call__(self, input_x, scale, bias, mean, variance):
         if not self.is_training:
-            return F.batch_norm(input_x, mean, variance, scale, bias, False, self.momentum, self.epsilon), mean, variance, mean, variance
+            return (F.batch_norm(input_x, mean, variance, scale, bias, False, self.momentum, self.epsilon), mean,
+                    variance, mean, variance)
         axes = (0,) + tuple(range(2, input_x.ndim))
         m, v = F.mean(input_x, axes), F.var(input_x, axes, 0)
         y = F.batch_norm(input_x, mean, variance, scale, bias, True, self.momentum, self.epsilon)
@@ -614,4 +638,5 @@ def _load():
     return found
 
 
-__getattr__, __dir__ = compat.names(__name__, load=lambda name: _load().get(name) if name[:1].isupper() else None, known=lambda: list(_load()))
+__getattr__, __dir__ = compat.names(__name__, load=lambda name: _load().get(name) if name[:1].isupper() else None,
+                                    known=lambda: list(_load()))

@@ -13,31 +13,31 @@ def _sizes(shape):
 
 
 @primitive
-def Gamma(shape, alpha, beta, /, seed=0, seed2=0):  # noqa: ARG001
+def Gamma(shape, alpha, beta, /, seed=0, seed2=0):
     """Numbers of the gamma distribution: [*shape, *broadcast of alpha and beta]."""
     return F.gamma(shape, alpha, beta)
 
 
 @primitive
-def RandomGamma(shape, alpha, /, seed=0, seed2=0):  # noqa: ARG001
+def RandomGamma(shape, alpha, /, seed=0, seed2=0):
     """Numbers of the gamma distribution of rate 1: [*shape, *alpha's shape]."""
     return F.random_gamma(shape, alpha)
 
 
 @primitive
-def Poisson(shape, mean, /, seed=0, seed2=0):  # noqa: ARG001
+def Poisson(shape, mean, /, seed=0, seed2=0):
     """Numbers of the Poisson distribution, int32: [*shape, *mean's shape]."""
     return F.poisson(shape, mean)
 
 
 @primitive
-def RandomPoisson(shape, rate, /, seed=0, seed2=0, dtype=mstype.int64):  # noqa: ARG001
+def RandomPoisson(shape, rate, /, seed=0, seed2=0, dtype=mstype.int64):
     """Numbers of the Poisson distribution: [*shape, *rate's shape]."""
     return F.random_poisson(shape, rate, dtype=dtype)
 
 
 @primitive
-def StandardLaplace(shape, /, seed=0, seed2=0):  # noqa: ARG001
+def StandardLaplace(shape, /, seed=0, seed2=0):
     """Numbers of the Laplace distribution of mean 0 and scale 1."""
     return F.standard_laplace(shape)
 
@@ -57,8 +57,9 @@ def LogNormalReverse(input, /, mean=1.0, std=2.0):
 
 
 @primitive
-def ParameterizedTruncatedNormal(shape, mean, stdevs, min, max, /, seed=0, seed2=0):  # noqa: ARG001
-    """Normal numbers between bounds (in either order); mean, stdevs, min and max count per batch, the first of the sizes, or are one number."""
+def ParameterizedTruncatedNormal(shape, mean, stdevs, min, max, /, seed=0, seed2=0):
+    """Normal numbers between bounds (in either order); mean, stdevs, min and max count per batch, the first of the
+    sizes, or are one number."""
     size = _sizes(shape)
 
     def wide(x):
@@ -78,7 +79,7 @@ def NonDeterministicInts(shape, /, dtype=mstype.int64):
 
 
 @primitive
-def RandpermV2(n, /, seed=0, offset=0, dtype=mstype.int64):  # noqa: ARG001
+def RandpermV2(n, /, seed=0, offset=0, dtype=mstype.int64):
     """The numbers 0 to n - 1 in random order."""
     return F.randperm(n.item() if isinstance(n, Tensor) else n, dtype=dtype)
 
@@ -96,15 +97,17 @@ def MultinomialWithReplacement(x, seed, offset, /, numsamples, replacement=False
 
 
 @primitive
-def RandomChoiceWithMask(input_x, /, count=256, seed=0, seed2=0):  # noqa: ARG001
+def RandomChoiceWithMask(input_x, /, count=256, seed=0, seed2=0):
     """(places of true elements [count, ndim] int32, which of them are elements)."""
     return F.choice_with_mask(input_x, count)
 
 
 @primitive
-def UniformCandidateSampler(true_classes, /, num_true, num_sampled, unique, range_max, seed=0, remove_accidental_hits=False):
+def UniformCandidateSampler(true_classes, /, num_true, num_sampled, unique, range_max, seed=0,
+                            remove_accidental_hits=False):
     """(drawn classes, how often the true ones are expected, how often the drawn ones)."""
-    return F.uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed, remove_accidental_hits)
+    return F.uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed,
+                                       remove_accidental_hits)
 
 
 @primitive
@@ -114,7 +117,7 @@ def LogUniformCandidateSampler(true_classes, /, num_true=1, num_sampled=5, uniqu
 
 
 @primitive
-def DropoutGenMask(shape, keep_prob, /, Seed0=0, Seed1=0):  # noqa: ARG001
+def DropoutGenMask(shape, keep_prob, /, Seed0=0, Seed1=0):
     """The mask of a dropout over `shape` as bits of uint8, eight elements in each, in blocks of 16."""
     count = 1
     for n in _sizes(shape):

@@ -1,6 +1,6 @@
 """Primitives that run a recurrent cell over all steps of a sequence and give its gates, too."""
 
-# ruff: noqa: ARG001  (attributes of one possible value are checked when a primitive is made)
+
 
 from pijit import dtype as mstype
 from pijit._C import Tensor

@@ -8,13 +8,15 @@ from pijit.ops.function.sparse import _with_matrix
 from pijit.ops.primitive import primitive
 from pijit.sparse_tensor import COOTensor
 
-__all__ = ["Eig", "FFTWithSize", "MatrixLogarithm", "STFT", "SparseSlice", "SparseTensorDenseAdd", "SparseTensorDenseMatmul", "SparseToDense"]
+__all__ = ["Eig", "FFTWithSize", "MatrixLogarithm", "STFT", "SparseSlice", "SparseTensorDenseAdd",
+           "SparseTensorDenseMatmul", "SparseToDense"]
 
 
 @primitive
 def FFTWithSize(x, /, signal_ndim, inverse, real, norm="backward", onesided=True, signal_sizes=()):
-    """The Fourier transform over the last signal_ndim (1 to 3) dimensions: complex to complex unless `real`, else of real values to their
-    spectrum (its first half if onesided) or, `inverse`, back, with the last of signal_sizes as length (default: an even one)."""
+    """The Fourier transform over the last signal_ndim (1 to 3) dimensions: complex to complex unless `real`, else of
+    real values to their spectrum (its first half if onesided) or, `inverse`, back, with the last of signal_sizes as
+    length (default: an even one)."""
     if signal_ndim not in (1, 2, 3):
         raise ValueError(f"For 'FFTWithSize', 'signal_ndim' must be 1, 2 or 3, but got {signal_ndim!r}.")
     return _with_size(x, signal_ndim, inverse, real, _norm("FFTWithSize", norm), onesided, signal_sizes)
@@ -30,7 +32,9 @@ def STFT(x, window, /, n_fft, hop_length, win_length, normalized, onesided, retu
 def MatrixLogarithm(x, /):
     """The principal logarithms of complex matrices [..., n, n] that have n eigenvectors."""
     if not isinstance(x, Tensor) or x.dtype not in mstype.complex_type:
-        raise TypeError(f"For 'MatrixLogarithm', 'x' must be a Tensor of complex64 or complex128, but got {getattr(x, 'dtype', type(x).__name__)}.")
+        raise TypeError(
+            f"For 'MatrixLogarithm', 'x' must be a Tensor of complex64 or complex128, but got "
+            f"{getattr(x, 'dtype', type(x).__name__)}.")
     values, vectors = F.eig(x)
     return F.matmul(vectors * F.expand_dims(F.log(values), -2), F.inverse(vectors))
 
@@ -55,7 +59,8 @@ def SparseToDense(indices, values, sparse_shape, /):
 @primitive
 def SparseTensorDenseMatmul(indices, values, sparse_shape, dense, /, adjoint_st=False, adjoint_dt=False):
     """The product of a sparse matrix and a dense one, each transposed on request."""
-    return _with_matrix(COOTensor(indices, values, tuple(sparse_shape)), dense, "SparseTensorDenseMatmul", adjoint_st, adjoint_dt)
+    return _with_matrix(COOTensor(indices, values, tuple(sparse_shape)), dense, "SparseTensorDenseMatmul", adjoint_st,
+                        adjoint_dt)
 
 
 @primitive

@@ -40,7 +40,7 @@ def MatrixSetDiagV3(x, diagonal, k, /, align="RIGHT_LEFT"):
     return F.matrix_set_diag(x, diagonal, k, align)
 
 
-def _fill(name, fill_value, wrap):  # noqa: ARG001
+def _fill(name, fill_value, wrap):
     if not isinstance(fill_value, float):
         raise TypeError(f"For '{name}', 'fill_value' must be a float, but got {type(fill_value).__name__}.")
 
@@ -78,7 +78,7 @@ def TriuIndices(row, col, offset=0, dtype=mstype.int32):
 # --- segments and order ---
 
 def _segment(name, fn):
-    def __call__(self, input_x, segment_ids):  # noqa: ARG001
+    def __call__(self, input_x, segment_ids):
         return fn(input_x, segment_ids)
     return type(name, (Primitive,), {"__call__": __call__, "__doc__": fn.__doc__, "__module__": __name__})
 
@@ -157,7 +157,7 @@ def RaggedRange(starts, limits, deltas, /, Tsplits):
 _PAD_MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "circular": "circular"}
 
 
-def _pad_mode(name, mode, contiguous):  # noqa: ARG001
+def _pad_mode(name, mode, contiguous):
     if mode not in _PAD_MODES:
         raise ValueError(f"For '{name}', 'mode' must be one of {tuple(_PAD_MODES)}, but got {mode!r}.")
 
@@ -222,7 +222,7 @@ def Pack(input_x, /, axis=0):
 
 
 @primitive
-def Unpack(input_x, /, axis=0, num=None):  # noqa: ARG001
+def Unpack(input_x, /, axis=0, num=None):
     """The parts along an axis, without it."""
     return F.unbind(input_x, axis)
 
@@ -394,7 +394,7 @@ def ConfusionMatrix(labels, predictions, weights=None, /, num_classes=None, dtyp
 
 
 @primitive
-def HistogramFixedWidth(x, range, /, nbins, dtype="int32"):  # noqa: ARG001
+def HistogramFixedWidth(x, range, /, nbins, dtype="int32"):
     """How many elements lie in each of nbins parts of a range [2]; those outside count for the first or the last."""
     low, high = range[0], range[1]
     at = F.floor((F.cast(F.reshape(x, (-1,)), mstype.float32) - low) / (high - low) * float(nbins))
@@ -568,7 +568,7 @@ _ENUM = {n: k for k, n in zip((30, 32, 33, 34, 35, 37, 38, 39, 40, 42, 43, 44, 4
 
 
 @primitive
-def DtypeToEnum(op_name, arg_name, dtype, /):  # noqa: ARG001
+def DtypeToEnum(op_name, arg_name, dtype, /):
     """MindSpore's number of a dtype."""
     return _ENUM[dtype.name.lower()]
 
@@ -603,7 +603,7 @@ def Assert(condition, input_data, /, summarize=3):
 
 
 @primitive
-def PyFunc(inputs, /, fn, in_types, in_shapes, out_types, out_shapes, stateful=True):  # noqa: ARG001
+def PyFunc(inputs, /, fn, in_types, in_shapes, out_types, out_shapes, stateful=True):
     """fn, called with NumPy arrays; its results as a tuple of tensors of out_types."""
     given = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     result = fn(*(x.asnumpy() for x in given))
@@ -622,7 +622,7 @@ class InsertGradientOf(Primitive):
 
     def __call__(self, x):
         from pijit.grad import with_own_gradient
-        def bprop(v, out, dout):  # noqa: ARG001
+        def bprop(v, out, dout):
             return (self.f(dout),)
         return with_own_gradient(lambda v: v, bprop, "InsertGradientOf", (x,), {})
 
@@ -630,10 +630,10 @@ class InsertGradientOf(Primitive):
 class DumpGradient(Primitive):
     """Hands x through; on the way back the gradient is saved, by TensorDump, under a name."""
 
-    def __call__(self, path, x, input_output):  # noqa: ARG002
+    def __call__(self, path, x, input_output):
         from pijit.grad import with_own_gradient
 
-        def save(v, out, dout):  # noqa: ARG001
+        def save(v, out, dout):
             TensorDump()(path, dout)
             return (dout,)
         return with_own_gradient(lambda v: v, save, "DumpGradient", (x,), {})

@@ -1,4 +1,5 @@
-"""The names of operators: one row each, from which the functions of `ops`, the methods of Tensor, the primitives and the names of `pijit.numpy` are made.
+"""The names of operators: one row each, from which the functions of `ops`, the methods of Tensor, the primitives and
+the names of `pijit.numpy` are made.
 
 What an operator computes stands in the op table of the extension; what `help` says of it in `documentation.py`."""
 

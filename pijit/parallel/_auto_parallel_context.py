@@ -1,5 +1,5 @@
-"""The parallel context: options of training on several devices. There is one device, so that the options are kept and read back, and what asks for more
-devices raises RuntimeError."""
+"""The parallel context: options of training on several devices. There is one device, so that the options are kept and
+read back, and what asks for more devices raises RuntimeError."""
 
 _MODES = ("stand_alone", "data_parallel", "hybrid_parallel", "semi_auto_parallel", "auto_parallel")
 _SEARCH = ("recursive_programming", "dynamic_programming", "sharding_propagation")
@@ -7,18 +7,29 @@ _FUSION = {"mode": "auto", "config": None}
 
 # option: (value at the start, type)
 _OPTIONS = {
-    "device_num": (1, int), "global_rank": (0, int), "gradients_mean": (False, bool), "gradient_fp32_sync": (True, bool), "parallel_mode": ("stand_alone", str),
-    "auto_parallel_search_mode": ("recursive_programming", str), "search_mode": ("recursive_programming", str), "sharding_propagation": (False, bool),
-    "parameter_broadcast": (False, bool), "strategy_ckpt_load_file": ("", str), "strategy_ckpt_save_file": ("", str), "full_batch": (False, bool),
-    "dataset_strategy": ("data_parallel", (str, tuple, list)), "enable_parallel_optimizer": (False, bool), "all_reduce_fusion_config": ([], list),
-    "pipeline_stages": (1, int), "pipeline_result_broadcast": (False, bool), "pipeline_interleave": (False, bool), "pipeline_scheduler": ("1f1b", str),
-    "pipeline_config": ({"pipeline_interleave": False, "pipeline_scheduler": "1f1b"}, dict), "grad_accumulation_step": (1, int),
-    "loss_repeated_mean": (True, bool), "parallel_optimizer_config": ({}, dict), "parallel_optimizer_threshold": (64, int),
+    "device_num": (1, int), "global_rank": (0, int), "gradients_mean": (False, bool),
+    "gradient_fp32_sync": (True, bool), "parallel_mode": ("stand_alone", str),
+    "auto_parallel_search_mode": ("recursive_programming", str), "search_mode": ("recursive_programming", str),
+    "sharding_propagation": (False, bool),
+    "parameter_broadcast": (False, bool), "strategy_ckpt_load_file": ("", str), "strategy_ckpt_save_file": ("", str),
+    "full_batch": (False, bool),
+    "dataset_strategy": ("data_parallel", (str, tuple, list)), "enable_parallel_optimizer": (False, bool),
+    "all_reduce_fusion_config": ([], list),
+    "pipeline_stages": (1, int), "pipeline_result_broadcast": (False, bool), "pipeline_interleave": (False, bool),
+    "pipeline_scheduler": ("1f1b", str),
+    "pipeline_config": ({"pipeline_interleave": False, "pipeline_scheduler": "1f1b"}, dict),
+    "grad_accumulation_step": (1, int),
+    "loss_repeated_mean": (True, bool), "parallel_optimizer_config": ({}, dict),
+    "parallel_optimizer_threshold": (64, int),
     "comm_fusion": ({"openstate": True, "allreduce": _FUSION, "allgather": _FUSION, "reducescatter": _FUSION}, dict),
-    "strategy_ckpt_config": ({"load_file": "", "save_file": "", "only_trainable_params": True}, dict), "enable_alltoall": (False, bool),
-    "force_fp32_communication": (False, bool), "group_ckpt_save_file": ("", str), "communi_parallel_mode": ("all_group_parallel", str),
-    "optimizer_weight_shard_size": (-1, int), "optimizer_weight_shard_aggregated_save": (False, bool), "auto_pipeline": (False, bool),
-    "dump_local_norm": (False, bool), "dump_local_norm_path": ("", str), "dump_device_local_norm": (False, bool), "enable_micro_batch_interleaved": (False, bool),
+    "strategy_ckpt_config": ({"load_file": "", "save_file": "", "only_trainable_params": True}, dict),
+    "enable_alltoall": (False, bool),
+    "force_fp32_communication": (False, bool), "group_ckpt_save_file": ("", str),
+    "communi_parallel_mode": ("all_group_parallel", str),
+    "optimizer_weight_shard_size": (-1, int), "optimizer_weight_shard_aggregated_save": (False, bool),
+    "auto_pipeline": (False, bool),
+    "dump_local_norm": (False, bool), "dump_local_norm_path": ("", str), "dump_device_local_norm": (False, bool),
+    "enable_micro_batch_interleaved": (False, bool),
     "auto_parallel_new_interface": (False, bool), "gradient_accumulation_shard": (False, bool),
 }
 _values = {}
@@ -28,8 +39,9 @@ _EARLIER = {"mirror_mean": "gradients_mean", "cast_before_mirror": "gradient_fp3
 def set_auto_parallel_context(**kwargs):
     """Sets options of training on several devices: parallel_mode, gradients_mean, …
 
-    All parallel modes are accepted, as they are alike with one device. device_num and pipeline_stages above 1 and global_rank above 0 raise
-    RuntimeError; unknown options and values ValueError, wrong types TypeError. Nothing changes then."""
+    All parallel modes are accepted, as they are alike with one device. device_num and pipeline_stages above 1 and
+    global_rank above 0 raise RuntimeError; unknown options and values ValueError, wrong types TypeError. Nothing
+    changes then."""
     kwargs = {_EARLIER.get(key, key): value for key, value in kwargs.items()}
     for key, value in kwargs.items():
         if key not in _OPTIONS:
@@ -37,19 +49,26 @@ def set_auto_parallel_context(**kwargs):
         kind = _OPTIONS[key][1]
         if not isinstance(value, kind) or kind is int and isinstance(value, bool):
             names = kind.__name__ if isinstance(kind, type) else " or ".join(k.__name__ for k in kind)
-            raise TypeError(f"For 'set_auto_parallel_context', {key!r} must be {names}, but got {type(value).__name__}.")
+            raise TypeError(
+                f"For 'set_auto_parallel_context', {key!r} must be {names}, but got {type(value).__name__}.")
         if key == "parallel_mode" and value not in _MODES:
-            raise ValueError(f"For 'set_auto_parallel_context', 'parallel_mode' must be one of {list(_MODES)}, but got {value!r}.")
+            raise ValueError(
+                f"For 'set_auto_parallel_context', 'parallel_mode' must be one of {list(_MODES)}, but got {value!r}.")
         if key in ("search_mode", "auto_parallel_search_mode") and value not in _SEARCH:
-            raise ValueError(f"For 'set_auto_parallel_context', {key!r} must be one of {list(_SEARCH)}, but got {value!r}.")
+            raise ValueError(
+                f"For 'set_auto_parallel_context', {key!r} must be one of {list(_SEARCH)}, but got {value!r}.")
         if key == "dataset_strategy" and isinstance(value, str) and value not in ("full_batch", "data_parallel"):
-            raise ValueError(f"For 'set_auto_parallel_context', 'dataset_strategy' must be 'full_batch' or 'data_parallel', but got {value!r}.")
+            raise ValueError(
+                f"For 'set_auto_parallel_context', 'dataset_strategy' must be 'full_batch' or 'data_parallel', but "
+                f"got {value!r}.")
         if key == "global_rank" and not 0 <= value <= 4095:
             raise ValueError(f"For 'set_auto_parallel_context', 'global_rank' must be in [0, 4095], but got {value}.")
         if key in ("device_num", "pipeline_stages", "grad_accumulation_step") and value < 1:
             raise ValueError(f"For 'set_auto_parallel_context', {key!r} must be a positive integer, but got {value}.")
         if key in ("device_num", "pipeline_stages") and value > 1 or key == "global_rank" and value > 0:
-            raise RuntimeError(f"For 'set_auto_parallel_context', {key!r} is {value}, but there is one device and one process (rank 0 of 1): "
+            raise RuntimeError(
+                f"For 'set_auto_parallel_context', {key!r} is {value}, but there is one device and one process (rank "
+                f"0 of 1): "
                                "training on several is not supported.")
     for key, value in kwargs.items():
         _values[key] = value

@@ -1,17 +1,20 @@
 """The context of parameter servers, which are other processes."""
 
-_OPTIONS = {"enable_ps": False, "enable_ssl": False, "client_password": "", "server_password": "", "config_file_path": "", "scheduler_manage_port": 0,
+_OPTIONS = {"enable_ps": False, "enable_ssl": False, "client_password": "", "server_password": "",
+            "config_file_path": "", "scheduler_manage_port": 0,
             "recovery_mode": False}
 _values = {}
 
 
 def set_ps_context(**kwargs):
-    """Sets options of parameter servers. RuntimeError for enable_ps=True, as there is one process; ValueError for an unknown option."""
+    """Sets options of parameter servers. RuntimeError for enable_ps=True, as there is one process; ValueError for an
+    unknown option."""
     for key, value in kwargs.items():
         if key not in _OPTIONS:
             raise ValueError(f"For 'set_ps_context', the keyword argument {key!r} is not recognized.")
         if key == "enable_ps" and value:
-            raise RuntimeError("For 'set_ps_context', 'enable_ps' needs other processes, but there is one process (rank 0 of 1).")
+            raise RuntimeError(
+                "For 'set_ps_context', 'enable_ps' needs other processes, but there is one process (rank 0 of 1).")
     _values.update(kwargs)
 
 

@@ -47,7 +47,7 @@ convert_checkpoints = transform_checkpoints
 
 
 def unified_safetensors(src_dir, src_strategy_file, dst_dir, merge_with_redundancy=True,  # noqa: ARG001
-                        file_suffix=None,  # noqa: ARG001
+                        file_suffix=None,
                         max_process_num=64, choice_func=None, split_dst_file=()):  # noqa: ARG001
     """Merges the .safetensors files below src_dir into dst_dir/part0.safetensors, and says in
     dst_dir/param_name_map.json which file holds which parameter.

@@ -6,24 +6,34 @@ from pijit.nn.cell import Cell
 class Layout:
     """How a tensor's dimensions lie on a grid of devices: Layout((2, 2), ("dp", "mp"))("dp", "mp").
 
-    device_matrix: a tuple of positive ints. alias_name: a name for each of its dimensions. rank_list: the devices, by default counted up. A call with a
-    name, a tuple of names or "None" for each dimension of a tensor gives its layout; to_dict() tells it."""
+    device_matrix: a tuple of positive ints. alias_name: a name for each of its dimensions. rank_list: the devices, by
+        default counted up. A call with a name, a tuple of names or "None" for each dimension of a tensor gives its
+        layout; to_dict() tells it."""
 
     def __init__(self, device_matrix, alias_name, rank_list=None):
         if not isinstance(device_matrix, tuple) or not isinstance(alias_name, tuple):
-            raise TypeError(f"For 'Layout', 'device_matrix' and 'alias_name' must be tuples, but got {type(device_matrix).__name__} and {type(alias_name).__name__}.")
+            raise TypeError(
+                f"For 'Layout', 'device_matrix' and 'alias_name' must be tuples, but got "
+                f"{type(device_matrix).__name__} and {type(alias_name).__name__}.")
         if not all(type(n) is int for n in device_matrix) or not all(isinstance(a, str) for a in alias_name):
-            raise TypeError(f"For 'Layout', 'device_matrix' must hold ints and 'alias_name' strs, but got {device_matrix} and {alias_name}.")
+            raise TypeError(
+                f"For 'Layout', 'device_matrix' must hold ints and 'alias_name' strs, but got {device_matrix} and "
+                f"{alias_name}.")
         if any(n < 1 for n in device_matrix) or not all(alias_name):
-            raise ValueError(f"For 'Layout', 'device_matrix' must hold positive ints and 'alias_name' no empty names, but got {device_matrix} and {alias_name}.")
+            raise ValueError(
+                f"For 'Layout', 'device_matrix' must hold positive ints and 'alias_name' no empty names, but got "
+                f"{device_matrix} and {alias_name}.")
         if len(device_matrix) != len(alias_name) or len(set(alias_name)) != len(alias_name):
-            raise ValueError(f"For 'Layout', there must be one name for each dimension of 'device_matrix', each another one, but got {device_matrix} and {alias_name}.")
+            raise ValueError(
+                f"For 'Layout', there must be one name for each dimension of 'device_matrix', each another one, but "
+                f"got {device_matrix} and {alias_name}.")
         count = 1
         for n in device_matrix:
             count *= n
         if rank_list is not None and (not isinstance(rank_list, list) or len(rank_list) != count):
             raise ValueError(f"For 'Layout', 'rank_list' must be a list of {count} devices, but got {rank_list}.")
-        self._device_matrix, self._alias_name, self._rank_list = device_matrix, alias_name, list(range(count)) if rank_list is None else rank_list
+        self._device_matrix, self._alias_name, self._rank_list = (device_matrix, alias_name,
+            list(range(count)) if rank_list is None else rank_list)
         self._map = None
 
     def __call__(self, *tensor_map):
@@ -34,27 +44,31 @@ class Layout:
                 raise ValueError(f"For 'Layout', the names must be of {self._alias_name} or 'None', but got {name!r}.")
             return len(self._alias_name) - 1 - self._alias_name.index(name)
         out = Layout(self._device_matrix, self._alias_name, self._rank_list)
-        out._map = tuple([tuple([axis(n) for n in name]) if isinstance(name, tuple) else axis(name) for name in tensor_map])
+        out._map = tuple([tuple([axis(n) for n in name]) if isinstance(name, tuple) else axis(name)
+                          for name in tensor_map])
         return out
 
     def to_dict(self):
         """The layout as a dict. ValueError if it was not called yet."""
         if self._map is None:
             raise ValueError("For 'Layout.to_dict', the layout must be called with the tensor's dimensions first.")
-        return {"device_matrix": self._device_matrix, "tensor_map": self._map, "interleaved_parallel": "interleaved_parallel" in self._alias_name,
+        return {"device_matrix": self._device_matrix, "tensor_map": self._map,
+                "interleaved_parallel": "interleaved_parallel" in self._alias_name,
                 "alias_name": self._alias_name, "rank_list": self._rank_list}
 
 
 def shard(fn, in_strategy, out_strategy=None, parameter_plan=None):
     """fn, which runs as it is: there is one device.
 
-    in_strategy: a tuple. TypeError if it isn't, or if fn can't be called. RuntimeError if a strategy asks for more than one device."""
+    in_strategy: a tuple. TypeError if it isn't, or if fn can't be called. RuntimeError if a strategy asks for more than
+        one device."""
     if not callable(fn) and not isinstance(fn, Cell):
         raise TypeError(f"For 'shard', 'fn' must be a Cell or a function, but got {type(fn).__name__}.")
     if not isinstance(in_strategy, tuple):
         raise TypeError(f"For 'shard', 'in_strategy' must be a tuple, but got {type(in_strategy).__name__}.")
     if parameter_plan is not None and not isinstance(parameter_plan, dict):
-        raise TypeError(f"For 'shard', 'parameter_plan' must be a dict or None, but got {type(parameter_plan).__name__}.")
+        raise TypeError(
+            f"For 'shard', 'parameter_plan' must be a dict or None, but got {type(parameter_plan).__name__}.")
     for strategy in (in_strategy, out_strategy or (), tuple((parameter_plan or {}).values())):
         if _devices(strategy) > 1:
             raise RuntimeError(f"For 'shard', the strategy {strategy} asks for several devices, but there is one.")

@@ -1,4 +1,5 @@
-"""What capture brought for watched functions, told by the statistics that `profile` uses: medians of both ways and the interval of their ratio."""
+"""What capture brought for watched functions, told by the statistics that `profile` uses: medians of both ways and the
+interval of their ratio."""
 
 from dataclasses import dataclass
 
@@ -14,10 +15,12 @@ _OFTEN = 8  # calls that compile something are typical when there are more, and 
 
 @dataclass
 class Figures:
-    """Of one function. calls: outermost ones; recursive: those that it made of itself. plain, captured: Timing of single calls, or None (means where
-    most calls compile something, all of them where each does); speedup: a Ratio, or None where too little was measured. trying: seconds that captures and
-    compiles of it and of what is not watched below took. saved: seconds, trying subtracted, of calls that no other watched function made; None where no
-    plain time is known. spent: seconds of these calls that ran captured. all_anew: each captured call captured or compiled something."""
+    """Of one function. calls: outermost ones; recursive: those that it made of itself. plain, captured: Timing of
+    single calls, or None (means where most calls compile something, all of them where each does); speedup: a Ratio, or
+    None where too little was measured. trying: seconds that captures and compiles of it and of what is not watched
+    below took. saved: seconds, trying subtracted, of calls that no other watched function made; None where no plain
+    time is known. spent: seconds of these calls that ran captured. all_anew: each captured call captured or compiled
+    something."""
 
     calls: int
     recursive: int
@@ -39,10 +42,12 @@ class Figures:
 
 
 def told(what, took, saved):
-    """The whole first, in a sentence. took: seconds by the clock; saved: seconds, or None where too little was measured."""
+    """The whole first, in a sentence. took: seconds by the clock; saved: seconds, or None where too little was
+    measured."""
     if saved is None:
         return f"{what} took {seconds(took)}; too few plain calls to say what it takes without capture"
-    about = f"about {seconds(abs(saved))} {'saved' if saved > 0 else 'lost'}" if abs(saved) > 0.01 * took else "no gain and no loss to speak of"
+    about = (f"about {seconds(abs(saved))} {'saved' if saved > 0 else 'lost'}" if abs(saved) > 0.01 * took
+             else "no gain and no loss to speak of")
     return f"{what} took {seconds(took)}; plain {seconds(max(took + saved, 0.0))} by estimate: {about}"
 
 
@@ -74,10 +79,12 @@ def of(handles):
     after = Timing.of(captured, statistic) if captured else None
     enough = len(plain) >= LEAST_PLAIN and clean >= LEAST_CAPTURED and min(before.median, after.median) > 0
     return Figures(
-        calls=plain_n + captured_n + anew_n + rested_n + cold + sum(t["uncaptured"] for t in told), recursive=sum(t["recursive"] for t in told),
+        calls=plain_n + captured_n + anew_n + rested_n + cold + sum(t["uncaptured"] for t in told),
+        recursive=sum(t["recursive"] for t in told),
         rested=rested_n, uncaptured=sum(t["uncaptured"] for t in told), plain=before, captured=after,
         speedup=ratio(before, after, statistic=statistic) if enough else None, captured_calls=captured_n + anew_n,
-        all_anew=bool(anew_n and not captured_n), trying=sum(t["compiled"] for t in told), **_saved(calls, rested, sum(t["first"] for t in told)))
+        all_anew=bool(anew_n and not captured_n), trying=sum(t["compiled"] for t in told),
+        **_saved(calls, rested, sum(t["first"] for t in told)))
 
 
 def _saved(calls, rested, first):

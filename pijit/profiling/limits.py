@@ -9,7 +9,8 @@ from pijit import _C
 
 @dataclass
 class Limits:
-    """Bytes per second from memory and from caches (data of up to `cached_bytes`), operations per second of float32 products."""
+    """Bytes per second from memory and from caches (data of up to `cached_bytes`), operations per second of float32
+    products."""
 
     memory: float
     cache: float

@@ -34,8 +34,8 @@ class Line:
 
 
 def lines_of(kernels, pieces, parts, calls):
-    """(Lines in order of files and lines, seconds per call that belong to no line by kind of work): together they are the sum of `parts`, seconds per
-    call. A kernel of ops from several lines counts for each of them alike."""
+    """(Lines in order of files and lines, seconds per call that belong to no line by kind of work): together they are
+    the sum of `parts`, seconds per call. A kernel of ops from several lines counts for each of them alike."""
     lines, left = {}, dict(parts)
 
     def spend(kind, attribute, shares):
@@ -52,7 +52,9 @@ def lines_of(kernels, pieces, parts, calls):
                 left[kind] -= t * scale / len(places)
 
     spend("kernels", "graph", [(k.places, k.time / calls) for k in kernels if k.captured])
-    spend("eager", "ops", [(k.places, k.time / calls) for k in kernels if not k.captured] + [([p.place], p.time / calls) for p in pieces if p.op])
+    spend("eager", "ops",
+          [(k.places, k.time / calls) for k in kernels if not k.captured] +
+          [([p.place], p.time / calls) for p in pieces if p.op])
     spend("python", "python", [([p.place], p.time / calls) for p in pieces if not p.op])
     total = sum(parts.values())
     return sorted(lines.values(), key=lambda x: (x.path, x.number)), {k: v for k, v in left.items() if v > 1e-9 * total}
@@ -72,7 +74,8 @@ def text_of(profile, most=40):
         if x.path != path:
             path = x.path
             out.append(f"{'':38} {short(x.place).rpartition(':')[0]}")
-        out.append(" ".join(f"{seconds(t) if t else '':>9}" for t in (x.graph, x.ops, x.python)) + f" {100 * x.time / profile.wall:6.1f}%  {x.number:>5}  {x.source}")
+        out.append(" ".join(f"{seconds(t) if t else '':>9}" for t in (x.graph, x.ops, x.python)) +
+                   f" {100 * x.time / profile.wall:6.1f}%  {x.number:>5}  {x.source}")
     rest = [x for x in lines if x not in shown]
     if rest:
         out.append(f"{'':30}{100 * sum(x.time for x in rest) / profile.wall:6.1f}%  {len(rest)} more lines")

@@ -33,8 +33,8 @@ class Ratio:
 
 
 def interleaved(runs, seconds, least=7, most=200):
-    """A Timing per function of `runs`: samples of the functions in turn, for about `seconds` in all. A sample is one call, or as many as
-    take a millisecond."""
+    """A Timing per function of `runs`: samples of the functions in turn, for about `seconds` in all. A sample is one
+    call, or as many as take a millisecond."""
     counts = [max(1, min(10000, int(1e-3 / max(_sample(run, 1), 1e-9)))) for run in runs]
     samples = [[] for _ in runs]
     end = time.perf_counter() + seconds

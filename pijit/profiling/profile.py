@@ -21,16 +21,17 @@ _DEAREST_EVENT = 1e-7  # seconds; what recorded calls take beyond that is what e
 class Profile:
     """Where the time of calls, or of a block of code, went.
 
-    name: what was profiled. calls: how often, in the recording. wall: seconds per call (of a block: all of it); of a call its median without
-    recording, to which the parts add up. parts: seconds per call by
-    kind of work; "rest" is what is none of the others. kernels: longest first, each with name, ops, places, detail (operands), runs, time (all
-    calls), bytes, flops, gb_per_s, gflop_per_s, percent(limits). pieces: lines that CPython ran between graphs, each with place, why, runs,
-    time, whole. lines: what each source line takes of a call, each with place, graph, ops, python, time, source: with outside_lines() they add up to
-    wall. allocations, allocated_bytes: per call; peak_bytes. limits: what this machine reaches. events: of the recording, as
-    `pijit.trace.stop` gives them. captures: functions captured meanwhile, with the seconds of capture, optimise, generate.
+    name: what was profiled. calls: how often, in the recording. wall: seconds per call (of a block: all of it); of a
+        call its median without recording, to which the parts add up. parts: seconds per call by kind of work; "rest" is
+        what is none of the others. kernels: longest first, each with name, ops, places, detail (operands), runs, time
+        (all calls), bytes, flops, gb_per_s, gflop_per_s, percent(limits). pieces: lines that CPython ran between
+        graphs, each with place, why, runs, time, whole. lines: what each source line takes of a call, each with place,
+        graph, ops, python, time, source: with outside_lines() they add up to wall. allocations, allocated_bytes: per
+        call; peak_bytes. limits: what this machine reaches. events: of the recording, as `pijit.trace.stop` gives them.
+        captures: functions captured meanwhile, with the seconds of capture, optimise, generate.
 
-    With a comparison: plain, captured (Timing: median, low, high, samples, in seconds per call), speedup (Ratio: value, low, high), first_call
-    (seconds: capture, optimise, generate, run), explanation (what pijit.explain says).
+    With a comparison: plain, captured (Timing: median, low, high, samples, in seconds per call), speedup (Ratio: value,
+    low, high), first_call (seconds: capture, optimise, generate, run), explanation (what pijit.explain says).
 
     print() shows all in text, table() the kernels; plot() draws it, to_html(), to_json() and to_perfetto() write it."""
 
@@ -51,8 +52,8 @@ class Profile:
         self._recorded, self._events = recorded, None
 
     def fit(self, median):
-        """Lets the parts add up to what a call takes that nobody records: what recording an event costs is taken off each, and the small difference
-        that is left is spread over all."""
+        """Lets the parts add up to what a call takes that nobody records: what recording an event costs is taken off
+        each, and the small difference that is left is spread over all."""
         counts = Counter(e[0] for e in self._recorded["events"])
         cost = min(max(0.0, self.wall - median) * self.calls / max(1, sum(counts.values())), _DEAREST_EVENT)
         single = 0.0  # taken off ops that ran by themselves
@@ -60,7 +61,8 @@ class Profile:
             less = min(k.runs * cost, 0.9 * k.time)
             k.time -= less
             single += 0.0 if k.captured else less
-        parts = {kind: max(0.0, v - counts[kind] * cost / self.calls) for kind, v in self.parts.items() if kind not in ("kernels", "eager")}
+        parts = {kind: max(0.0, v - counts[kind] * cost / self.calls) for kind, v in self.parts.items()
+                 if kind not in ("kernels", "eager")}
         if "kernels" in self.parts:
             parts["kernels"] = sum(k.time for k in self.kernels if k.captured) / self.calls
         if "eager" in self.parts:
@@ -88,7 +90,8 @@ class Profile:
     def named_parts(self):
         """Pairs of a name for people and seconds per call, longest first, the rest last."""
         known = [(self._name_of(k), v) for k, v in self.parts.items() if k != "rest"]
-        return sorted(known, key=lambda x: -x[1]) + ([(self._name_of("rest"), self.parts["rest"])] if "rest" in self.parts else [])
+        return (sorted(known, key=lambda x: -x[1]) +
+                ([(self._name_of("rest"), self.parts["rest"])] if "rest" in self.parts else []))
 
     def _name_of(self, part):
         if part != "rest":
@@ -106,10 +109,14 @@ class Profile:
         return sorted(((self._name_of(k), v) for k, v in left.items()), key=lambda x: -x[1])
 
     def rows(self):
-        """The kernels as dicts: ops, where, operands, runs and µs per call, share of the time, GB/s, GFLOP/s, percent of this machine's limits."""
-        return [{"ops": k.name, "where": ", ".join(trace.short(p) for p in k.places), "operands": k.detail, "captured": k.captured,
-                 "runs": k.runs / self.calls, "us": k.time / self.calls * 1e6, "share": k.time / self.calls / self.wall if self.wall else 0.0,
-                 "gb_per_s": k.gb_per_s, "gflop_per_s": k.gflop_per_s, "percent": k.percent(self.limits)} for k in self.kernels]
+        """The kernels as dicts: ops, where, operands, runs and µs per call, share of the time, GB/s, GFLOP/s, percent
+        of this machine's limits."""
+        return [{"ops": k.name, "where": ", ".join(trace.short(p) for p in k.places), "operands": k.detail,
+                 "captured": k.captured,
+                 "runs": k.runs / self.calls, "us": k.time / self.calls * 1e6,
+                 "share": k.time / self.calls / self.wall if self.wall else 0.0,
+                 "gb_per_s": k.gb_per_s, "gflop_per_s": k.gflop_per_s, "percent": k.percent(self.limits)}
+                 for k in self.kernels]
 
     def table(self, count=None):
         """The kernels as text, longest first: all, or the first `count`."""
@@ -118,7 +125,9 @@ class Profile:
         lines = [f"{'µs/call':>9} {'share':>6} {'runs':>6} {'GB/s':>7} {'GFLOP/s':>8} {'limit':>6}  kernel"]
         for r in shown:
             percent = f"{r['percent']:.0f} %" if r["percent"] is not None else "-"
-            lines.append(f"{r['us']:9.2f} {100 * r['share']:5.1f}% {r['runs']:6.4g} {r['gb_per_s']:7.1f} {r['gflop_per_s']:8.1f} {percent:>6}  "
+            lines.append(
+                f"{r['us']:9.2f} {100 * r['share']:5.1f}% {r['runs']:6.4g} {r['gb_per_s']:7.1f} "
+                f"{r['gflop_per_s']:8.1f} {percent:>6}  "
                          f"{r['ops']}{'' if r['captured'] else ' (single op)'}  {r['operands']}  {r['where']}")
         if len(rows) > len(shown):
             left = sum(r["us"] for r in rows[len(shown):])
@@ -129,26 +138,35 @@ class Profile:
         lines = [self.headline()]
         if self.first_call:
             f = self.first_call
-            lines.append(f"first call: {seconds(sum(f.values()))} (" + ", ".join(f"{k} {seconds(v)}" for k, v in f.items()) + ")")
-        lines.append("where the time goes: " + ", ".join(f"{n} {100 * v / self.wall:.1f} %" for n, v in self.named_parts() if v > 0.002 * self.wall))
+            lines.append(f"first call: {seconds(sum(f.values()))} (" +
+                         ", ".join(f"{k} {seconds(v)}" for k, v in f.items()) + ")")
+        lines.append("where the time goes: " +
+                     ", ".join(f"{n} {100 * v / self.wall:.1f} %" for n, v in self.named_parts()
+                               if v > 0.002 * self.wall))
         for p in self.pieces[:10]:
-            lines.append(f"  {100 * p.whole / self.calls / self.wall:5.1f} %  {p.where}  {p.source}" + (f"  [{p.why}]" if p.why else ""))
+            lines.append(f"  {100 * p.whole / self.calls / self.wall:5.1f} %  {p.where}  {p.source}" +
+                         (f"  [{p.why}]" if p.why else ""))
         if len(self.pieces) > 10:
             lines.append(f"  and {len(self.pieces) - 10} more lines that CPython ran, in .pieces")
         if self.lines:
             lines += ["lines, per call:" if self.calls > 1 else "lines:", text_of(self)]
         if self.kernels:
             lines += ["kernels:", self.table(15)]
-        lines.append(f"memory: {self.allocations:.4g} allocations of {size(self.allocated_bytes)} per call, peak {size(self.peak_bytes)}")
+        lines.append(
+            f"memory: {self.allocations:.4g} allocations of {size(self.allocated_bytes)} per call, peak "
+            f"{size(self.peak_bytes)}")
         return "\n".join(lines)
 
     def headline(self):
         """One line: the speed-up, or where the time went."""
         if self.speedup is not None:
             s, p, c = self.speedup, self.plain, self.captured
-            return (f"{self.name}: {s.value:.2f} times as fast captured ({s.low:.2f} to {s.high:.2f}): {seconds(c.median)} ({seconds(c.low)} to "
+            return (f"{self.name}: {s.value:.2f} times as fast captured ({s.low:.2f} to {s.high:.2f}): "
+                    f"{seconds(c.median)} ({seconds(c.low)} to "
                     f"{seconds(c.high)}), plain {seconds(p.median)} ({seconds(p.low)} to {seconds(p.high)})")
-        return f"{self.name}: {seconds(self.wall)}{' per call' if self.calls > 1 else ''}, {100 * self.in_graphs:.0f} % in graphs"
+        return (
+            f"{self.name}: {seconds(self.wall)}{' per call' if self.calls > 1 else ''}, {100 * self.in_graphs:.0f} % "
+            f"in graphs")
 
     __repr__ = __str__
 
@@ -163,12 +181,16 @@ class Profile:
 
     def to_dict(self):
         """All figures in dicts and lists."""
-        d = {"name": self.name, "calls": self.calls, "seconds_per_call": self.wall, "parts": self.parts, "kernels": self.rows(),
-             "pieces": [{**dataclasses.asdict(p), "where": p.where, "source": p.source} for p in self.pieces], "captures": self.captures,
-             "lines": [dataclasses.asdict(x) for x in self.lines], "outside_lines": dict(self.outside_lines()), "allocations": self.allocations, "allocated_bytes": self.allocated_bytes, "peak_bytes": self.peak_bytes,
+        d = {"name": self.name, "calls": self.calls, "seconds_per_call": self.wall, "parts": self.parts,
+             "kernels": self.rows(),
+             "pieces": [{**dataclasses.asdict(p), "where": p.where, "source": p.source} for p in self.pieces],
+             "captures": self.captures,
+             "lines": [dataclasses.asdict(x) for x in self.lines], "outside_lines": dict(self.outside_lines()),
+             "allocations": self.allocations, "allocated_bytes": self.allocated_bytes, "peak_bytes": self.peak_bytes,
              "dropped_events": self.dropped, "limits": dataclasses.asdict(self.limits)}
         if self.speedup is not None:
-            d |= {"plain": dataclasses.asdict(self.plain), "captured": dataclasses.asdict(self.captured), "speedup": dataclasses.asdict(self.speedup)}
+            d |= {"plain": dataclasses.asdict(self.plain), "captured": dataclasses.asdict(self.captured),
+                  "speedup": dataclasses.asdict(self.speedup)}
         if self.first_call is not None:
             d["first_call"] = self.first_call
         return d
@@ -241,11 +263,12 @@ def _name_of(fn):
 
 
 def profile(fn, *args, compare=True, seconds=2.0, **kwargs):
-    """A Profile of fn(*args, **kwargs): calls of it plain and captured, in turn, for about `seconds`, then some calls recorded.
+    """A Profile of fn(*args, **kwargs): calls of it plain and captured, in turn, for about `seconds`, then some calls
+    recorded.
 
-    fn: a function, method, Cell or what value_and_grad gives, jitted or not; it is captured anew, so that the first call's cost is seen. It is
-    called many times: what it changes, such as parameters, changes as often. compare=False leaves out the plain calls. TypeError where fn
-    cannot be called."""
+    fn: a function, method, Cell or what value_and_grad gives, jitted or not; it is captured anew, so that the first
+        call's cost is seen. It is called many times: what it changes, such as parameters, changes as often.
+        compare=False leaves out the plain calls. TypeError where fn cannot be called."""
     if not callable(fn):
         raise TypeError(f"For 'profile', 'fn' must be a function, but got {type(fn).__name__}.")
     limits()
@@ -297,7 +320,8 @@ def _explained(captured):
 
 
 class Recorder:
-    """Records what runs inside of it: `with pijit.profiler() as p: …`, then p is as a Profile: print(p), p.table(), p.to_html(path) …
+    """Records what runs inside of it: `with pijit.profiler() as p: …`, then p is as a Profile: print(p), p.table(),
+    p.to_html(path) …
 
     Attributes of the Profile are there when the block has ended; `profile` is that object."""
 

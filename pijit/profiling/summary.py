@@ -34,7 +34,8 @@ class Kernel:
         return self.flops * self.runs / self.time / 1e9 if self.time else 0.0
 
     def percent(self, limits):
-        """Percent of what this machine reaches at best for so many bytes and operations; None where neither is known."""
+        """Percent of what this machine reaches at best for so many bytes and operations; None where neither is
+        known."""
         if not self.time or not (self.bytes or self.flops):
             return None
         return min(100.0, 100 * self.runs * limits.seconds(self.bytes, self.flops) / self.time)
@@ -42,8 +43,8 @@ class Kernel:
 
 @dataclass
 class Piece:
-    """A line at which CPython took over, or that called ops one by one. Times in seconds, of all runs: `time` without the graphs and kernels
-    below it, `whole` with them."""
+    """A line at which CPython took over, or that called ops one by one. Times in seconds, of all runs: `time` without
+    the graphs and kernels below it, `whole` with them."""
 
     place: str
     function: str
@@ -124,12 +125,14 @@ def summarize(recorded):
         s = subjects[number] if number is not None else None
         entry = None
         if kind == "kernel":
-            op = stack[-1][4] if stack and stack[-1][0] == "op" else None  # an op that runs by itself stands where it is called
+            # an op that runs by itself stands where it is called
+            op = (stack[-1][4] if stack and stack[-1][0] == "op" else None)
             places = s["places"] or ([op.place] if op else [])
             key = (s["name"], s["detail"], s["kernel"], tuple(places), in_graph)
             entry = kernels.get(key)
             if entry is None:
-                entry = kernels[key] = Kernel(s["name"], s["detail"], s["kernel"], s["ops"], places, s["bytes"], s["flops"], captured=in_graph)
+                entry = kernels[key] = Kernel(s["name"], s["detail"], s["kernel"], s["ops"], places, s["bytes"],
+                                              s["flops"], captured=in_graph)
             entry.runs += 1
         elif kind in ("python", "op") and s is not None:
             key = (kind, s["places"][0], s["detail"])
@@ -149,7 +152,8 @@ def summarize(recorded):
             close(stack.pop())
     _blame_bodies(pieces.values())
     return Summary((recorded["end"] - recorded["begin"]) / 1e9, called, calls, parts,
-                   sorted(kernels.values(), key=lambda k: -k.time), sorted(pieces.values(), key=lambda p: -p.whole), captures)
+                   sorted(kernels.values(), key=lambda k: -k.time), sorted(pieces.values(), key=lambda p: -p.whole),
+                   captures)
 
 
 def _blame_bodies(pieces):
@@ -160,7 +164,8 @@ def _blame_bodies(pieces):
     over = [p for p in pieces if re.search(rf"\((in .*)?({ITERATORS})\)$", p.why)]
     others = [p for p in pieces if p.why and p not in over]
     for p in over:
-        inside = [o for o in others if o.function == p.function and o.place.rpartition(":")[0] == p.place.rpartition(":")[0] and line(o) >= line(p)]
+        inside = [o for o in others if o.function == p.function
+                  and o.place.rpartition(":")[0] == p.place.rpartition(":")[0] and line(o) >= line(p)]
         if inside:
             first = min(inside, key=line)
             rest = "the rest of the function: " if p.why.startswith("the rest") else ""

@@ -20,7 +20,9 @@ def tensor_html(x):
     name, more = "Tensor", ""
     if isinstance(x, Parameter):
         name, more = f"Parameter {x.name}", "" if x.requires_grad else ", requires_grad=False"
-    return fragment(f'<p><b>{escape(name)}</b> <span class="pj-soft">{escape(_caption(x) + more)}</span></p><pre class="pj-mono" style="margin:4px 0 0;overflow-x:auto">{escape(text)}</pre>')
+    return fragment(
+        f'<p><b>{escape(name)}</b> <span class="pj-soft">{escape(_caption(x) + more)}</span></p><pre class="pj-mono" '
+        f'style="margin:4px 0 0;overflow-x:auto">{escape(text)}</pre>')
 
 
 def _count(parameters):
@@ -33,16 +35,22 @@ def cell_html(cell):
         own, total = list(c._params.values()), _count(c.get_parameters())
         children = [(k, v) for k, v in c._cells.items() if v is not None]
         label = f"{escape(name)}: " if name else ""
-        text = f"{label}<b>{escape(type(c).__name__)}</b> <span class='pj-soft'>{total:,} parameters</span>" if total else f"{label}<b>{escape(type(c).__name__)}</b>"
-        shapes = ", ".join(f"{escape(k)} {' × '.join(map(str, p.shape)) or 'scalar'}" + ("" if p.requires_grad else " (fixed)")
+        text = (f"{label}<b>{escape(type(c).__name__)}</b> <span class='pj-soft'>{total:,} parameters</span>" if total
+                else f"{label}<b>{escape(type(c).__name__)}</b>")
+        shapes = ", ".join(f"{escape(k)} {' × '.join(map(str, p.shape)) or 'scalar'}" +
+                           ("" if p.requires_grad else " (fixed)")
                            for k, p in c._params.items() if p is not None) if own else ""
         if shapes:
             text += f" <code class='pj-soft'>{shapes}</code>"
         if not children:
             return f"<div style='padding:2px 12px'>{text}</div>"
         inside = "".join(tree(k, v, opened=len(children) < 12) for k, v in children)
-        return f"<details{' open' if opened else ''}><summary style='font-weight:400'>{text}</summary><div>{inside}</div></details>"
+        return (
+            f"<details{' open' if opened else ''}><summary "
+            f"style='font-weight:400'>{text}</summary><div>{inside}</div></details>")
 
     parameters = list(cell.get_parameters())
     trained = _count(p for p in parameters if p.requires_grad)
-    return fragment(tree("", cell, opened=True) + f'<p class="pj-soft">{_count(parameters):,} parameters, {trained:,} of them trained, {sum(p.nbytes for p in parameters):,} bytes</p>')
+    return fragment(tree("", cell, opened=True) +
+                    f'<p class="pj-soft">{_count(parameters):,} parameters, {trained:,} of them trained, '
+                    f'{sum(p.nbytes for p in parameters):,} bytes</p>')

@@ -1,4 +1,5 @@
-"""Cosine transforms by SciPy's names. They are orthogonal, whether `norm` is None or 'ortho'; of type II, the inverse of type III."""
+"""Cosine transforms by SciPy's names. They are orthogonal, whether `norm` is None or 'ortho'; of type II, the inverse
+of type III."""
 
 from pijit.ops.function.fourier import _axes, _cosine, _dct, _idct, _numbers
 
@@ -6,7 +7,8 @@ __all__ = ["dct", "dctn", "idct", "idctn"]
 
 
 def dct(x, type=2, n=None, axis=-1, norm=None):
-    """The cosine transform along an axis, of length n, which cuts x or fills it with 0. Raises ValueError for another type or norm."""
+    """The cosine transform along an axis, of length n, which cuts x or fills it with 0. Raises ValueError for another
+    type or norm."""
     return _cosine("dct", x, type, n, axis, norm, _dct)
 
 

@@ -11,7 +11,8 @@ from pijit.ops import function as F
 
 
 class OptimizeResults(NamedTuple):
-    """x, whether the search ended well, its status, the value, the gradient, an estimate of the inverse Hessian, counts."""
+    """x, whether the search ended well, its status, the value, the gradient, an estimate of the inverse Hessian,
+    counts."""
 
     x: Tensor
     success: bool
@@ -25,7 +26,8 @@ class OptimizeResults(NamedTuple):
 
 
 class LineSearchResults(NamedTuple):
-    """What line_search found: whether it failed, how many steps and evaluations it took, the step a_k, value and gradient there."""
+    """What line_search found: whether it failed, how many steps and evaluations it took, the step a_k, value and
+    gradient there."""
 
     failed: bool
     nit: int
@@ -38,8 +40,9 @@ class LineSearchResults(NamedTuple):
     status: int
 
 
-def line_search(f, xk, pk, jac=None, gfk=None, old_fval=None, old_old_fval=None, c1=1e-4, c2=0.9, maxiter=20):  # noqa: ARG001
-    """A step along pk from xk that satisfies the strong Wolfe conditions (Nocedal & Wright 2006, algorithms 3.5 and 3.6).
+def line_search(f, xk, pk, jac=None, gfk=None, old_fval=None, old_old_fval=None, c1=1e-4, c2=0.9, maxiter=20):
+    """A step along pk from xk that satisfies the strong Wolfe conditions (Nocedal & Wright 2006, algorithms 3.5 and
+    3.6).
 
     f: a function of a vector that gives a scalar Tensor; jac: its gradient, derived by default."""
     slope = jac or grad(f)
@@ -89,21 +92,24 @@ def line_search(f, xk, pk, jac=None, gfk=None, old_fval=None, old_old_fval=None,
     step = found[0] if found else None
     if step is None:
         return LineSearchResults(True, k, *counts, k, Tensor(0.0, xk.dtype), Tensor(f0, xk.dtype), slope(xk), 1)
-    return LineSearchResults(False, k, *counts, k, Tensor(step, xk.dtype), Tensor(found[1], xk.dtype), seen.get(step, None) if step in seen else slope(xk + pk * step), 0)
+    return LineSearchResults(False, k, *counts, k, Tensor(step, xk.dtype), Tensor(found[1], xk.dtype),
+                             seen.get(step, None) if step in seen else slope(xk + pk * step), 0)
 
 
-def minimize(func, x0, args=(), method=None, jac=None, hess=None, hessp=None, bounds=None, constraints=(), tol=None, callback=None, options=None):  # noqa: ARG001
+def minimize(func, x0, args=(), method=None, jac=None, hess=None, hessp=None, bounds=None, constraints=(), tol=None,
+             callback=None, options=None):
     """The place where func (of a vector, and args) is least, from x0, by BFGS (Nocedal & Wright 2006, algorithm 6.1).
 
-    method: 'BFGS' or None; options: 'maxiter', 'norm', 'gtol', 'line_search_maxiter'. Returns OptimizeResults. Raises TypeError or ValueError for other
-    kinds of arguments and methods."""
+    method: 'BFGS' or None; options: 'maxiter', 'norm', 'gtol', 'line_search_maxiter'. Returns OptimizeResults. Raises
+        TypeError or ValueError for other kinds of arguments and methods."""
     if not isinstance(x0, Tensor):
         raise TypeError(f"For 'minimize', 'x0' must be a Tensor, but got {type(x0).__name__}.")
     if not isinstance(args, tuple):
         raise TypeError(f"For 'minimize', 'args' must be a tuple, but got {type(args).__name__}.")
     if method is not None and str(method).lower() != "bfgs":
         raise ValueError(f"For 'minimize', 'method' must be 'BFGS', but got {method!r}.")
-    options = {"maxiter": x0.size * 200, "norm": np.inf, "gtol": 1e-5 if tol is None else tol, "line_search_maxiter": 10, **(options or {})}
+    options = {"maxiter": x0.size * 200, "norm": np.inf, "gtol": 1e-5 if tol is None else tol,
+               "line_search_maxiter": 10, **(options or {})}
 
     def f(x):
         return func(x, *args)
@@ -137,8 +143,9 @@ def minimize(func, x0, args=(), method=None, jac=None, hess=None, hessp=None, bo
 
 
 def linear_sum_assignment(cost_matrix, maximize, dimension_limit=None):
-    """(rows, columns) as int64, of min(rows, columns) elements, whose costs have the least sum, the greatest with maximize; -1 behind what
-    dimension_limit (a Tensor: how many columns count) cuts off. By the shortest augmenting paths of Jonker & Volgenant 1987."""
+    """(rows, columns) as int64, of min(rows, columns) elements, whose costs have the least sum, the greatest with
+    maximize; -1 behind what dimension_limit (a Tensor: how many columns count) cuts off. By the shortest augmenting
+    paths of Jonker & Volgenant 1987."""
     a = cost_matrix.asnumpy().astype(np.float64)
     if a.ndim != 2:
         raise ValueError(f"For 'linear_sum_assignment', 'cost_matrix' must have 2 dimensions, but got {a.ndim}.")

@@ -2,8 +2,8 @@
 
 from pijit import amp, compat, serialization  # noqa: F401
 from pijit.amp import (DynamicLossScaleManager, DynamicLossScaler, FixedLossScaleManager,  # noqa: F401
-                       LossScaleManager,  # noqa: F401
-                       StaticLossScaler, build_train_network)  # noqa: F401
+                       LossScaleManager,
+                       StaticLossScaler, build_train_network)
 from pijit.serialization import (async_ckpt_thread_status, ckpt_to_safetensors, export, get_ckpt_path_with_strategy,
                                  load,
                                  load_checkpoint, load_checkpoint_async, load_param_into_net,

@@ -6,10 +6,11 @@ from pijit.train.dataset_helper import DatasetHelper
 
 
 def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
-    """A function without arguments that calls fn with the next sink_size batches of a dataset, and gives what the last call returned.
+    """A function without arguments that calls fn with the next sink_size batches of a dataset, and gives what the last
+    call returned.
 
-    fn: a function of a batch's columns. jit_config: compiles fn where it is a JitConfig. input_signature: as jit has it. When the
-    dataset ends it begins again."""
+    fn: a function of a batch's columns. jit_config: compiles fn where it is a JitConfig. input_signature: as jit has
+        it. When the dataset ends it begins again."""
     if not callable(fn):
         raise TypeError(f"For 'data_sink', 'fn' must be a function, but got {type(fn).__name__}.")
     check_int("data_sink", "sink_size", sink_size, 1)

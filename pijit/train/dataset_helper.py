@@ -21,7 +21,9 @@ class DatasetHelper:
             raise ValueError("For 'DatasetHelper', 'sink_size' must be -1 or positive, but got 0.")
         self._dataset, self._epochs = dataset, epoch_num
         if not hasattr(dataset, "create_tuple_iterator") and not hasattr(dataset, "create_dict_iterator"):
-            raise AttributeError(f"a dataset must have 'create_tuple_iterator' or 'create_dict_iterator', but a {type(dataset).__name__} has neither.")
+            raise AttributeError(
+                f"a dataset must have 'create_tuple_iterator' or 'create_dict_iterator', but a "
+                f"{type(dataset).__name__} has neither.")
         self._iterator = None
 
     def _create(self):
@@ -80,10 +82,15 @@ class DatasetHelper:
 def connect_network_with_dataset(network, dataset_helper):
     """Binds a network to a dataset on devices that read datasets themselves: RuntimeError on the CPU."""
     if not isinstance(network, Cell):
-        raise TypeError(f"For 'connect_network_with_dataset', 'network' must be a Cell, but got {type(network).__name__}.")
+        raise TypeError(
+            f"For 'connect_network_with_dataset', 'network' must be a Cell, but got {type(network).__name__}.")
     if not isinstance(dataset_helper, DatasetHelper):
-        raise TypeError(f"For 'connect_network_with_dataset', 'dataset_helper' must be a DatasetHelper, but got {type(dataset_helper).__name__}.")
-    raise RuntimeError("For 'connect_network_with_dataset', the CPU can't read a dataset by itself: iterate over the DatasetHelper and call the network.")
+        raise TypeError(
+            f"For 'connect_network_with_dataset', 'dataset_helper' must be a DatasetHelper, but got "
+            f"{type(dataset_helper).__name__}.")
+    raise RuntimeError(
+        "For 'connect_network_with_dataset', the CPU can't read a dataset by itself: iterate over the DatasetHelper "
+        "and call the network.")
 
 
 __all__ = ["DatasetHelper", "connect_network_with_dataset"]

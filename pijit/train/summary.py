@@ -17,18 +17,22 @@ def _writer(folder, suffix):
     try:
         from tensorboardX import SummaryWriter
     except ImportError:
-        raise ImportError("summaries need tensorboardX, which writes TensorBoard's files: pip install tensorboardX") from None
+        raise ImportError(
+            "summaries need tensorboardX, which writes TensorBoard's files: pip install tensorboardX") from None
     return SummaryWriter(folder, filename_suffix=suffix)
 
 
 class SummaryRecord:
-    """Writes values that were given by add_value, or by ScalarSummary and its like in a network, into an event file of TensorBoard.
+    """Writes values that were given by add_value, or by ScalarSummary and its like in a network, into an event file of
+    TensorBoard.
 
-    log_dir: the folder. file_suffix: how the file name ends. network: a Cell that record() may be asked about. max_file_size: the
-    bytes after which nothing more is written, or None. file_prefix, num_process, raise_exception and export_options are accepted.
-    Needs tensorboardX (ImportError otherwise). A context manager; close() ends it."""
+    log_dir: the folder. file_suffix: how the file name ends. network: a Cell that record() may be asked about.
+        max_file_size: the bytes after which nothing more is written, or None. file_prefix, num_process, raise_exception
+        and export_options are accepted. Needs tensorboardX (ImportError otherwise). A context manager; close() ends
+        it."""
 
-    def __init__(self, log_dir, file_prefix="events", file_suffix="_MS", num_process=32, network=None, max_file_size=None, raise_exception=False,
+    def __init__(self, log_dir, file_prefix="events", file_suffix="_MS", num_process=32, network=None,
+                 max_file_size=None, raise_exception=False,
                  export_options=None):
         name = "SummaryRecord"
         check_type(name, "log_dir", log_dir, str)
@@ -46,7 +50,8 @@ class SummaryRecord:
         self._max, self._mode, self._network = max_file_size, "train", network
         self._values = []
         self._writer = _writer(self._folder, file_suffix)
-        self._file = max(glob.glob(os.path.join(glob.escape(self._folder), "*tfevents*" + glob.escape(file_suffix))), key=os.path.getmtime)
+        self._file = max(glob.glob(os.path.join(glob.escape(self._folder), "*tfevents*" + glob.escape(file_suffix))),
+                         key=os.path.getmtime)
 
     def __enter__(self):
         return self
@@ -68,19 +73,26 @@ class SummaryRecord:
     def add_value(self, plugin, name, value):
         """Keeps a value for the next record().
 
-        plugin: "scalar" (a Tensor of one element), "image" (N, C, H, W), "histogram" or "tensor" (any Tensor), or a lineage, whose
-        value is shown as text. "graph", "dataset_graph" and "landscape" are accepted and left out."""
+        plugin: "scalar" (a Tensor of one element), "image" (N, C, H, W), "histogram" or "tensor" (any Tensor), or a
+            lineage, whose value is shown as text. "graph", "dataset_graph" and "landscape" are accepted and left
+            out."""
         if plugin not in _PLUGINS:
-            raise ValueError(f"For 'SummaryRecord.add_value', 'plugin' must be one of {list(_PLUGINS)}, but got {plugin!r}.")
+            raise ValueError(
+                f"For 'SummaryRecord.add_value', 'plugin' must be one of {list(_PLUGINS)}, but got {plugin!r}.")
         if not isinstance(name, str) or not name:
-            raise ValueError(f"For 'SummaryRecord.add_value', 'name' must be a str that is not empty, but got {name!r}.")
+            raise ValueError(
+                f"For 'SummaryRecord.add_value', 'name' must be a str that is not empty, but got {name!r}.")
         if plugin in ("scalar", "image", "histogram", "tensor"):
             if not isinstance(value, Tensor):
-                raise TypeError(f"For 'SummaryRecord.add_value', 'value' must be a Tensor, but got {type(value).__name__}.")
+                raise TypeError(
+                    f"For 'SummaryRecord.add_value', 'value' must be a Tensor, but got {type(value).__name__}.")
             if plugin == "scalar" and value.size != 1:
-                raise ValueError(f"For 'SummaryRecord.add_value', a scalar must have one element, but got the shape {value.shape}.")
+                raise ValueError(
+                    f"For 'SummaryRecord.add_value', a scalar must have one element, but got the shape {value.shape}.")
             if plugin == "image" and (value.ndim != 4 or value.shape[1] not in (1, 3)):
-                raise ValueError(f"For 'SummaryRecord.add_value', an image must be of shape (N, 1 or 3, H, W), but got {value.shape}.")
+                raise ValueError(
+                    f"For 'SummaryRecord.add_value', an image must be of shape (N, 1 or 3, H, W), but got "
+                    f"{value.shape}.")
             value = value.asnumpy().copy()
         self._values.append((plugin, name, value))
 
@@ -92,7 +104,9 @@ class SummaryRecord:
             raise TypeError(f"For 'SummaryRecord.record', 'step' must be an int, but got {type(step).__name__}.")
         check_type("SummaryRecord.record", "train_network", train_network, (Cell, type(None)))
         if plugin_filter is not None and not callable(plugin_filter):
-            raise TypeError(f"For 'SummaryRecord.record', 'plugin_filter' must be a function, but got {type(plugin_filter).__name__}.")
+            raise TypeError(
+                f"For 'SummaryRecord.record', 'plugin_filter' must be a function, but got "
+                f"{type(plugin_filter).__name__}.")
         from pijit.ops import summary
         values = self._values + summary.take()
         self._values = []

@@ -1,6 +1,6 @@
 """Exchange of data with other libraries."""
 
-from pijit.tensor import from_dlpack  # noqa: F401
+from pijit.tensor import from_dlpack
 
 
 def to_dlpack(tensor):

@@ -1,4 +1,5 @@
-"""Helpers of a package for sound and text: features as cells, padding and collating, a recurrent recogniser with CTC, a decoder, a tokenizer's dataset."""
+"""Helpers of a package for sound and text: features as cells, padding and collating, a recurrent recogniser with CTC, a
+decoder, a tokenizer's dataset."""
 import collections
 import copy
 import math
@@ -32,7 +33,8 @@ from mindspore.ops.operations.nn_ops import DynamicGRUV2, DynamicRNN
 from mindspore.train.metrics.metric import Metric, rearrange_inputs
 from mindspore.utils import stress_detect
 
-assert Generator2 is ds.GeneratorDataset and FileReader and FileWriter and LibriTTSDataset and check_resize and CudnnGRU and stress_detect
+assert (Generator2 is ds.GeneratorDataset and FileReader and FileWriter and LibriTTSDataset and check_resize
+        and CudnnGRU and stress_detect)
 SAMPLE_RATE, HOP = 1600, 16
 
 
@@ -171,7 +173,8 @@ def main():
         n = scores.shape[1]
         return ctc(scores, word, mnp.full((n,), scores.shape[0], mstype.int32), msnp.full((n,), 2, mstype.int32))
 
-    step = nn.TrainOneStepCell(nn.Cell(), optimizer) if "cell" in sys.argv else ms.value_and_grad(forward, None, ParameterTuple(optimizer.parameters))
+    step = (nn.TrainOneStepCell(nn.Cell(), optimizer) if "cell" in sys.argv
+            else ms.value_and_grad(forward, None, ParameterTuple(optimizer.parameters)))
     losses = []
     for _ in range(25):
         for row in data.create_dict_iterator():
@@ -183,11 +186,14 @@ def main():
         metric.update(greedy(net(Tensor(power[None])).asnumpy()[:, 0]), word.tolist())
     assert losses[-1] < 0.3 * losses[0] and metric.eval() < 0.2, (losses[0], losses[-1], metric.eval())
     ids = vocabulary(["the cat sat", "the dog sat down"])
-    assert pad(ids).shape == (2, 4) and ids[0][0] == ids[1][0] and get_broadcast_shape((2, 1), (3,), "pad") == [2, 3] and not is_shape_unknown((1, 2))
+    assert (pad(ids).shape == (2, 4) and ids[0][0] == ids[1][0] and get_broadcast_shape((2, 1), (3,), "pad") == [2, 3]
+            and not is_shape_unknown((1, 2)))
     cell = nn.LSTMCell(3, 4)
     x, h = Tensor(np.ones((5, 2, 3)), mstype.float32), (ops.zeros((2, 4)), ops.zeros((2, 4)))
     out, state = _DynamicLSTMCPUGPU()(x, h, None, cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
-    assert out.shape == (5, 2, 4) and np.array_equal(out.asnumpy()[0], _lstm_cell(x[0], h, *cell.get_parameters())[0].asnumpy()) and len(state) == 2
+    assert (out.shape == (5, 2, 4)
+            and np.array_equal(out.asnumpy()[0], _lstm_cell(x[0], h, *cell.get_parameters())[0].asnumpy())
+            and len(state) == 2)
     shapes = [issubclass(k, nn.Cell) or issubclass(k, ops.Primitive) for k in (DynamicRNN, DynamicGRUV2)]
     for use in (lambda: DynamicRNN(), lambda: FileReader("none.mindrecord"), lambda: msaudio.Vad(16000)):
         try:

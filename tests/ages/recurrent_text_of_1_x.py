@@ -1,4 +1,5 @@
-"""A text classifier in the style of MindSpore 1.x: DynamicRNN, settings in a dict, checks by Validator, an own step with loss scaling, own callbacks."""
+"""A text classifier in the style of MindSpore 1.x: DynamicRNN, settings in a dict, checks by Validator, an own step
+with loss scaling, own callbacks."""
 import argparse
 import math
 import os
@@ -25,7 +26,8 @@ from mindspore.parallel._auto_parallel_context import auto_parallel_context
 from mindspore.train.callback import Callback, CheckpointConfig, ModelCheckpoint, TimeMonitor
 from mindspore.train.serialization import load_checkpoint, load_param_into_net
 
-config = {"vocab": 20, "embed": 12, "hidden": 16, "classes": 3, "length": 8, "batch": 16, "epochs": 12, "lr": 5e-3, "warmup": 10,
+config = {"vocab": 20, "embed": 12, "hidden": 16, "classes": 3, "length": 8, "batch": 16, "epochs": 12, "lr": 5e-3,
+          "warmup": 10,
           "scale": {"start": 2.0 ** 12, "factor": 2, "window": 50}, "clip": (1, 1.0), "cell": "lstm"}
 parser = argparse.ArgumentParser()
 parser.add_argument("--distribute", type=lambda s: s.lower() == "true", default=False)
@@ -54,8 +56,10 @@ class RNNLayer(nn.Cell):
         stdv = 1 / math.sqrt(hidden_size)
         gates = 4 if cell == "lstm" else 3
         self.cast, self.concat = P.Cast(), P.Concat(axis=0)
-        self.w_x = Parameter(initializer(StdvUniform(stdv), [input_size, gates * hidden_size], mstype.float32), name="w_x")
-        self.w_h = Parameter(initializer(StdvUniform(stdv), [hidden_size, gates * hidden_size], mstype.float32), name="w_h")
+        self.w_x = Parameter(initializer(StdvUniform(stdv), [input_size, gates * hidden_size], mstype.float32),
+                             name="w_x")
+        self.w_h = Parameter(initializer(StdvUniform(stdv), [hidden_size, gates * hidden_size], mstype.float32),
+                             name="w_h")
         self.bias = Parameter(initializer(Zero(), [gates * hidden_size], mstype.float32), name="bias")
         self.rnn = P.DynamicRNN(forget_bias=1.0) if cell == "lstm" else P.DynamicGRUV2(gate_order="rzh")
         self.zeros = P.Zeros()
@@ -69,7 +73,8 @@ class RNNLayer(nn.Cell):
             y, _, _, _, _, _, _, _ = self.rnn(x, weight, self.cast(self.bias, mstype.float16), None, h, h)
         else:
             h = self.zeros((batch, self.hidden_size), mstype.float32)
-            y, _, _, _, _, _ = self.rnn(x, self.cast(self.w_x, mstype.float16), self.cast(self.w_h, mstype.float16), self.bias, None, None, h)
+            y, _, _, _, _, _ = self.rnn(x, self.cast(self.w_x, mstype.float16), self.cast(self.w_h, mstype.float16),
+                                        self.bias, None, None, h)
         return self.cast(y, mstype.float32)
 
 
@@ -109,7 +114,8 @@ reciprocal = P.Reciprocal()
 def _clip_grad(clip_type, clip_value, grad):
     dt = F.dtype(grad)
     if clip_type == 0:
-        return C.clip_by_value(grad, F.cast(F.tuple_to_array((-clip_value,)), dt), F.cast(F.tuple_to_array((clip_value,)), dt))
+        return C.clip_by_value(grad, F.cast(F.tuple_to_array((-clip_value,)), dt),
+                               F.cast(F.tuple_to_array((clip_value,)), dt))
     return nn.ClipByNorm()(grad, F.cast(F.tuple_to_array((clip_value,)), dt))
 
 
@@ -156,7 +162,8 @@ class WarmUpCosine(LearningRateSchedule):
         super(WarmUpCosine, self).__init__()
         self.warm = nn.WarmUpLR(base_lr, warmup)
         self.decay = nn.CosineDecayLR(base_lr * 0.1, base_lr, total)
-        self.warmup, self.greater, self.one = Tensor(np.array([warmup]).astype(np.float32)), P.Greater(), Tensor(np.array([1.0]).astype(np.float32))
+        self.warmup, self.greater, self.one = (Tensor(np.array([warmup]).astype(np.float32)), P.Greater(),
+                                               Tensor(np.array([1.0]).astype(np.float32)))
 
     def construct(self, global_step):
         warm = F.cast(self.greater(self.warmup, global_step), mstype.float32)
@@ -175,7 +182,8 @@ class LossCallBack(Callback):
         self.losses.append(float(loss.asnumpy()))
         self.overflows += bool(overflow.asnumpy())
         if self._per_print_times and cb_params.cur_step_num % self._per_print_times == 0:
-            print("epoch: {}, step: {}, loss: {:.3f}, scale: {}".format(cb_params.cur_epoch_num, cb_params.cur_step_num, self.losses[-1], scale.asnumpy()))
+            print("epoch: {}, step: {}, loss: {:.3f}, scale: {}".format(cb_params.cur_epoch_num, cb_params.cur_step_num,
+                self.losses[-1], scale.asnumpy()))
 
 
 def dataset(count=96):
@@ -196,7 +204,8 @@ def main():
     if args_opt.distribute:
         init()
         rank = get_rank()
-        context.set_auto_parallel_context(device_num=get_group_size(), parallel_mode=ParallelMode.DATA_PARALLEL, mirror_mean=True)
+        context.set_auto_parallel_context(device_num=get_group_size(), parallel_mode=ParallelMode.DATA_PARALLEL,
+                                          mirror_mean=True)
         auto_parallel_context().set_all_reduce_fusion_split_indices([4])
     data, ids, labels = dataset()
     net = Classifier(config)
@@ -204,17 +213,25 @@ def main():
     params = net.trainable_params()
     decayed = list(filter(lambda p: "bias" not in p.name, params))
     others = list(filter(lambda p: "bias" in p.name, params))
-    optimizer = nn.AdamWeightDecay([{"params": decayed, "weight_decay": 1e-3}, {"params": others, "weight_decay": 0.0}, {"order_params": params}],
+    optimizer = nn.AdamWeightDecay([{"params": decayed, "weight_decay": 1e-3}, {"params": others, "weight_decay": 0.0},
+                                    {"order_params": params}],
                                    learning_rate=WarmUpCosine(config["lr"], config["warmup"], steps), eps=1e-8)
     scale = config["scale"]
-    step = TrainStep(LossCell(net), optimizer, DynamicLossScaleUpdateCell(loss_scale_value=scale["start"], scale_factor=scale["factor"], scale_window=scale["window"]))
+    step = TrainStep(LossCell(net), optimizer,
+                     DynamicLossScaleUpdateCell(loss_scale_value=scale["start"], scale_factor=scale["factor"],
+                                                scale_window=scale["window"]))
     losses = LossCallBack(24)
     saving = ModelCheckpoint(prefix="text_rank{}".format(rank), directory=args_opt.out,
-                             config=CheckpointConfig(save_checkpoint_steps=data.get_dataset_size() * 4, keep_checkpoint_max=3))
-    Model(step).train(config["epochs"], data, callbacks=[losses, TimeMonitor(data.get_dataset_size()), saving], dataset_sink_mode=False)
-    assert len(losses.losses) == steps and losses.losses[-1] < 0.3 * losses.losses[0], (losses.losses[0], losses.losses[-1])
-    assert float(step.loss_scale.asnumpy()) == scale["start"] * 2 ** (steps // scale["window"]) and losses.overflows == 0
-    files = sorted((f for f in os.listdir(args_opt.out) if f.endswith(".ckpt")), key=lambda f: os.path.getmtime(os.path.join(args_opt.out, f)))
+                             config=CheckpointConfig(save_checkpoint_steps=data.get_dataset_size() * 4,
+                                                     keep_checkpoint_max=3))
+    Model(step).train(config["epochs"], data, callbacks=[losses, TimeMonitor(data.get_dataset_size()), saving],
+                      dataset_sink_mode=False)
+    assert (len(losses.losses) == steps and losses.losses[-1] < 0.3 * losses.losses[0]), (losses.losses[0],
+        losses.losses[-1])
+    assert (float(step.loss_scale.asnumpy()) == scale["start"] * 2 ** (steps // scale["window"])
+            and losses.overflows == 0)
+    files = sorted((f for f in os.listdir(args_opt.out) if f.endswith(".ckpt")),
+                   key=lambda f: os.path.getmtime(os.path.join(args_opt.out, f)))
     fresh = Classifier(config)
     left = load_param_into_net(fresh, load_checkpoint(os.path.join(args_opt.out, files[-1])))[0]
     fresh.set_train(False)
@@ -224,7 +241,8 @@ def main():
     right = (scores.argmax(1) == labels).mean()
     twice = Tensor(scores).repeat(2, axis=0)
     parts = F.split(twice, axis=0, output_num=2) if hasattr(F, "split") else P.Split(0, 2)(twice)
-    assert twice.shape == (2 * len(labels), config["classes"]) and len(parts) == 2 and DistributedGradReducer and ParameterTuple
+    assert (twice.shape == (2 * len(labels), config["classes"]) and len(parts) == 2 and DistributedGradReducer
+            and ParameterTuple)
     for bad, error in (({"hidden": 0}, ValueError), ({"cell": "rnn"}, ValueError), ({"embed": 1.5}, TypeError)):
         try:
             RNNLayer(*[{**config, **bad}[k] for k in ("embed", "hidden", "cell")])

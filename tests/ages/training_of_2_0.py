@@ -1,4 +1,5 @@
-"""A training script in the style of MindSpore 2.0 with a package's helpers: checks of arguments, a registry, EMA, own optimizer, schedules, amp."""
+"""A training script in the style of MindSpore 2.0 with a package's helpers: checks of arguments, a registry, EMA, own
+optimizer, schedules, amp."""
 import inspect
 import os
 import sys
@@ -36,7 +37,8 @@ try:
     from mindspore.ops import flash_attention_score
 except ImportError:
     FlashAttentionScore = flash_attention_score = None
-assert T2 is Tensor and graph_jit is jit and _grad_scale and SymbolTree and _load_dismatch_prefix_params and FlashAttentionScore is not None
+assert (T2 is Tensor and graph_jit is jit and _grad_scale and SymbolTree and _load_dismatch_prefix_params
+        and FlashAttentionScore is not None)
 
 _REGISTRY: Dict[str, Type[nn.Cell]] = {}
 
@@ -49,22 +51,27 @@ def register(cls):
 
 def find_framework(fn):
     """As a package does that serves several frameworks: by the modules among the function's globals."""
-    return [v.__name__ for v in fn.__globals__.values() if isinstance(v, types.ModuleType) and v.__name__ in ("mindspore", "torch", "jax")]
+    return [v.__name__ for v in fn.__globals__.values() if isinstance(v, types.ModuleType)
+            and v.__name__ in ("mindspore", "torch", "jax")]
 
 
 @register
 class TextClassifier(nn.Cell):
-    def __init__(self, vocab: int = 16, hidden: int = 16, length: int = 6, classes: int = 2, act: str = "gelu", tree: Optional[SymbolTree] = None):
+    def __init__(self, vocab: int = 16, hidden: int = 16, length: int = 6, classes: int = 2, act: str = "gelu",
+                 tree: Optional[SymbolTree] = None):
         super().__init__()
         self.vocab = Validator.check_positive_int(vocab, "vocab", self.cls_name)
         Validator.check_int_range(hidden, 8, 1024, Validator.INC_BOTH, "hidden", self.cls_name)
         Validator.check_string(act, list(_activation), "act", self.cls_name)
         Validator.check_value_type("tree", tree, [SymbolTree, type(None)], self.cls_name)
         config = TransformerOpParallelConfig(data_parallel=1, model_parallel=1)
-        self.embedding, self.mask = VocabEmbedding(vocab, hidden, config.embedding_dp_mp_config), AttentionMask(length, config.dp_mp_config)
+        self.embedding, self.mask = (VocabEmbedding(vocab, hidden, config.embedding_dp_mp_config),
+                                     AttentionMask(length, config.dp_mp_config))
         self.position = Parameter(initializer(Normal(0.02), [length, hidden]), name="position")
-        self.encoder = TransformerEncoder(batch_size=8, num_layers=1, hidden_size=hidden, ffn_hidden_size=2 * hidden, seq_length=length, num_heads=2,
-                                          attention_dropout_rate=0.0, hidden_dropout_rate=0.0, hidden_act=act, parallel_config=config,
+        self.encoder = TransformerEncoder(batch_size=8, num_layers=1, hidden_size=hidden, ffn_hidden_size=2 * hidden,
+                                          seq_length=length, num_heads=2,
+                                          attention_dropout_rate=0.0, hidden_dropout_rate=0.0, hidden_act=act,
+                                          parallel_config=config,
                                           compute_dtype=ms.float32)
         self.norm, self.act = _LayerNorm((hidden,)), _activation[act]()
         self.head = _Linear(hidden, classes, compute_dtype=ms.float32)
@@ -91,7 +98,8 @@ class AdamW(nn.Optimizer):
     @args_type_check(learning_rate=float, weight_decay=float)
     def __init__(self, params, learning_rate=1e-3, weight_decay=0.01, betas=(0.9, 0.99)):
         super().__init__(learning_rate, params, weight_decay)
-        self.betas, self.m, self.v = betas, self.parameters.clone("m", init="zeros"), self.parameters.clone("v", init="zeros")
+        self.betas, self.m, self.v = (betas, self.parameters.clone("m", init="zeros"),
+                                      self.parameters.clone("v", init="zeros"))
 
     def construct(self, grads):
         lr, (a, b) = self.get_lr(), self.betas
@@ -132,12 +140,15 @@ def main(out: str = "."):
         else:
             raise AssertionError(bad)
     net = create("TextClassifier")
-    assert checked_dtype(ms.float16) == ms.float16 and isinstance(ms.int32, typing.Number) and str(TopTypeof()(net.position)) == "Tensor"
-    assert find_framework(main) == ["mindspore"] and type(net).__module__ == "__main__" and repr(type(net.position)).endswith("parameter.Parameter'>")
+    assert (checked_dtype(ms.float16) == ms.float16 and isinstance(ms.int32, typing.Number)
+            and str(TopTypeof()(net.position)) == "Tensor")
+    assert (find_framework(main) == ["mindspore"] and type(net).__module__ == "__main__"
+            and repr(type(net.position)).endswith("parameter.Parameter'>"))
     rng = np.random.RandomState(0)
     ids = rng.randint(0, 16, (64, 6)).astype(np.int32)
     labels = (ids[:, 0] > 7).astype(np.int32)
-    loss_fn, optimizer, ema, scaler = nn.CrossEntropyLoss(), AdamW(net.trainable_params(), learning_rate=0.01), EMA(net), DynamicLossScaler(64.0, 2, 100)
+    loss_fn, optimizer, ema, scaler = (nn.CrossEntropyLoss(), AdamW(net.trainable_params(), learning_rate=0.01),
+                                       EMA(net), DynamicLossScaler(64.0, 2, 100))
 
     def forward(x, valid, y):
         logits = net(x, valid)
@@ -161,14 +172,16 @@ def main(out: str = "."):
         k = 32 * (epoch % 2)
         losses.append(float(step(Tensor(ids[k:k + 32]), valid, Tensor(labels[k:k + 32]))))
     with _no_grad():
-        right = float((net(Tensor(ids), ops.ones((64, 6), ms.float32)).argmax(1) == Tensor(labels)).astype(ms.float32).mean())
+        right = float((net(Tensor(ids), ops.ones((64, 6), ms.float32)).argmax(1) ==
+                       Tensor(labels)).astype(ms.float32).mean())
     _pynative_executor.sync()
     assert losses[-1] < 0.5 * losses[0] and right > 0.9, (losses[0], losses[-1], right)
     ms.save_checkpoint(net, os.path.join(out, "net.ckpt"))
     assert _get_cache_prim(ops.ReduceSum)(True) is _get_cache_prim(ops.ReduceSum)(True) and mutable((1, 2)) == (1, 2)
     half = auto_mixed_precision(net, "O2") if "amp" in sys.argv else net
     assert inspect.signature(half.construct) and mint.sum(Tensor([1.0])) == 1
-    print("OK", sorted(os.listdir(out)), LearningRateScheduler.__module__.split(".")[0], Model.__name__, Stopper.__mro__[1].__name__, List, Initializer.__name__)
+    print("OK", sorted(os.listdir(out)), LearningRateScheduler.__module__.split(".")[0], Model.__name__,
+          Stopper.__mro__[1].__name__, List, Initializer.__name__)
 
 
 if __name__ == "__main__":

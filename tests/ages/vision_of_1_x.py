@@ -1,4 +1,5 @@
-"""A network for images in the style of MindSpore 1.x: inner modules, an own cell for training with loss scaling, callbacks, initializers."""
+"""A network for images in the style of MindSpore 1.x: inner modules, an own cell for training with loss scaling,
+callbacks, initializers."""
 import argparse
 import math
 import os
@@ -16,7 +17,8 @@ import mindspore.ops.functional as F
 from mindspore import Model, Parameter, ParameterTuple, Tensor, context, ms_function
 from mindspore._checkparam import Rel, Validator as validator
 from mindspore.common import initializer as init, set_seed
-from mindspore.common.initializer import HeNormal, Initializer as MeInitializer, _assignment, _calculate_fan_in_and_fan_out, initializer
+from mindspore.common.initializer import (HeNormal, Initializer as MeInitializer, _assignment,
+                                          _calculate_fan_in_and_fan_out, initializer)
 from mindspore.common.parameter import Parameter as P2
 from mindspore.communication.management import get_group_size, get_rank
 from mindspore.context import ParallelMode
@@ -82,7 +84,8 @@ class Block(nn.Cell):
         self.add = P.TensorAdd() if hasattr(P, "TensorAdd") else P.Add()
         self.down = None
         if stride != 1 or cin != cout:
-            self.down = nn.SequentialCell([nn.Conv2d(cin, cout, 1, stride, weight_init=HeNormal()), nn.BatchNorm2d(cout, momentum=0.5)])
+            self.down = nn.SequentialCell([nn.Conv2d(cin, cout, 1, stride, weight_init=HeNormal()),
+                                           nn.BatchNorm2d(cout, momentum=0.5)])
 
     def construct(self, x):
         y = self.conv2(self.relu(self.bn1(self.conv1(x))))
@@ -111,7 +114,8 @@ class Net(nn.Cell):
 class CrossEntropySmooth(_Loss):
     def __init__(self, smooth=0.1, classes=4):
         super(CrossEntropySmooth, self).__init__()
-        self.onehot, self.on, self.off = P.OneHot(), Tensor(1.0 - smooth, mstype.float32), Tensor(smooth / (classes - 1), mstype.float32)
+        self.onehot, self.on, self.off = (P.OneHot(), Tensor(1.0 - smooth, mstype.float32),
+                                          Tensor(smooth / (classes - 1), mstype.float32))
         self.ce, self.classes = nn.SoftmaxCrossEntropyWithLogits(), classes
 
     def construct(self, logit, label):
@@ -155,7 +159,8 @@ class Momentum(Optimizer):
     @opt_init_args_register
     def __init__(self, params, learning_rate=0.05, momentum=0.9, weight_decay=1e-4):
         super(Momentum, self).__init__(learning_rate, params, weight_decay)
-        self.moments, self.momentum = self.parameters.clone(prefix="moments", init="zeros"), Tensor(momentum, mstype.float32)
+        self.moments, self.momentum = (self.parameters.clone(prefix="moments", init="zeros"),
+                                       Tensor(momentum, mstype.float32))
         self.opt, self.map_ = P.ApplyMomentum(), CC.Map()
 
     def construct(self, gradients):
@@ -181,7 +186,8 @@ labels = (np.arange(32) % 4).astype(np.int32)
 for i, k in enumerate(labels):
     images[i, 4 * (k // 2):4 * (k // 2) + 4, 4 * (k % 2):4 * (k % 2) + 4] += 150
 data = ds.NumpySlicesDataset({"image": images, "label": labels}, shuffle=False)
-data = data.map(operations=[C.Normalize([60.0] * 3, [60.0] * 3), C.HWC2CHW(), C2.TypeCast(mstype.float32)], input_columns="image")
+data = data.map(operations=[C.Normalize([60.0] * 3, [60.0] * 3), C.HWC2CHW(), C2.TypeCast(mstype.float32)],
+                input_columns="image")
 data = data.map(operations=C2.TypeCast(mstype.int32), input_columns="label").batch(16, drop_remainder=True)
 
 net = Net()
@@ -189,7 +195,8 @@ step = TrainStep(nn.WithLossCell(net, CrossEntropySmooth()), Momentum(net.traina
 step.set_train()
 losses, config = Losses(), CheckpointConfig(save_checkpoint_steps=10, keep_checkpoint_max=2)
 model = Model(step)
-model.train(8, data, callbacks=[losses, TimeMonitor(), ModelCheckpoint("net", args.out, config)], dataset_sink_mode=False)
+model.train(8, data, callbacks=[losses, TimeMonitor(), ModelCheckpoint("net", args.out, config)],
+            dataset_sink_mode=False)
 assert len(losses.seen) == 16 and losses.seen[-1] < 0.6 * losses.seen[0], losses.seen
 files = sorted(f for f in os.listdir(args.out) if f.endswith(".ckpt"))
 fresh = Net()
@@ -202,7 +209,8 @@ def predict(x):
     return P.Argmax()(fresh(x))
 
 
-right = sum(int((predict(row["image"]).asnumpy() == row["label"].asnumpy()).sum()) for row in data.create_dict_iterator())
+right = sum(int((predict(row["image"]).asnumpy() == row["label"].asnumpy()).sum())
+            for row in data.create_dict_iterator())
 print("OK", len(files), right >= 28, sys.modules["mindspore"].__name__)
 assert get_rank
 assert DatasetHelper and FixedLossScaleManager and LossMonitor and get_group_size

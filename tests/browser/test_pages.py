@@ -1,4 +1,5 @@
-"""Pages of explanations, profiles and notebooks in a real Chromium: content, no errors, pictures for docs/ (make test-browser)."""
+"""Pages of explanations, profiles and notebooks in a real Chromium: content, no errors, pictures for docs/ (make
+test-browser)."""
 
 import importlib.util
 import pathlib
@@ -20,23 +21,28 @@ ERRORS = re.compile(r"CONSOLE|Uncaught|net::ERR|Failed to load", re.I)
 
 def chromium(page, *options):
     """What Chromium says of a page; fails where it reports an error of the page's."""
-    r = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--enable-logging=stderr", "--v=0",
-                        "--host-resolver-rules=MAP * ~NOTFOUND", *options, page.as_uri()], capture_output=True, text=True, timeout=300)
+    r = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                        "--hide-scrollbars", "--enable-logging=stderr", "--v=0",
+                        "--host-resolver-rules=MAP * ~NOTFOUND", *options, page.as_uri()], capture_output=True,
+                        text=True, timeout=300)
     errors = [line for line in r.stderr.splitlines() if ERRORS.search(line) and "dbus" not in line]
     assert r.returncode == 0 and not errors, errors or r.stderr
     return r.stdout
 
 
 def shot(page, width, height, mode, picture=None):
-    """A picture of a page, which is neither empty nor of the wrong brightness; a file of docs/ where it has a name there."""
+    """A picture of a page, which is neither empty nor of the wrong brightness; a file of docs/ where it has a name
+    there."""
     to = page.with_suffix(f".{width}.{mode}.png")
-    chromium(page, f"--window-size={width},{height}", f"--blink-settings=preferredColorScheme={0 if mode == 'dark' else 1}", f"--screenshot={to}")
+    chromium(page, f"--window-size={width},{height}",
+             f"--blink-settings=preferredColorScheme={0 if mode == 'dark' else 1}", f"--screenshot={to}")
     from PIL import Image
     with Image.open(to) as image:
         pixels = np.asarray(image.convert("L"))
         assert pixels.shape == (height, width) and (pixels.mean() < 100) == (mode == "dark") and pixels.std() > 5
         if picture:
-            image.convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(ROOT / "docs" / f"{picture}.png", optimize=True)
+            image.convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(ROOT / "docs" / f"{picture}.png",
+                optimize=True)
 
 
 def check(page, *content, picture=None, height=900):
@@ -44,7 +50,8 @@ def check(page, *content, picture=None, height=900):
     for text in content:
         assert text in dom, text
     assert "http://" not in dom.replace("http://www.w3.org", "") and "https://" not in dom
-    for width, mode, name in ((1100, "light", picture), (1100, "dark", picture and picture + "-dark"), (420, "light", None)):
+    for width, mode, name in ((1100, "light", picture), (1100, "dark", picture and picture + "-dark"),
+                              (420, "light", None)):
         shot(page, width, height, mode, name)
 
 
@@ -71,12 +78,14 @@ def profile():
             raise ArithmeticError("it grows")
         return loss
     rng = np.random.RandomState(0)
-    return ms.profile(train_step, ms.Tensor(rng.rand(32, 64).astype(np.float32)), ms.Tensor(rng.randint(0, 10, 32).astype(np.int32)), seconds=1)
+    return ms.profile(train_step, ms.Tensor(rng.rand(32, 64).astype(np.float32)),
+                      ms.Tensor(rng.randint(0, 10, 32).astype(np.int32)), seconds=1)
 
 
 def test_profile(profile, tmp_path):
     profile.to_html(tmp_path / "profile.html")
-    check(tmp_path / "profile.html", "train_step", "as fast captured", "matmul", "GFLOP/s", "float(loss)", picture="profile", height=1000)
+    check(tmp_path / "profile.html", "train_step", "as fast captured", "matmul", "GFLOP/s", "float(loss)",
+          picture="profile", height=1000)
 
 
 def test_explanation(profile, tmp_path):
@@ -99,7 +108,8 @@ def test_explanation(profile, tmp_path):
     check(tmp_path / "step.html", "Graphs and guards", "<svg", "kernel")
 
 
-# What JupyterLab's style sheet must leave as it is: source is set flush left, on lines of its own, and cells of numbers flush right.
+# What JupyterLab's style sheet must leave as it is: source is set flush left, on lines of its own, and cells of numbers
+# flush right.
 LOOKS = """
 <script>
 const wrong = [];
@@ -111,7 +121,8 @@ look(".pijit .pj-src td:nth-child(2)", "textAlign", ["left", "start"]);
 look(".pijit .pj-src pre", "whiteSpace", ["pre"]);
 look(".pijit td.pj-num", "textAlign", ["right"]);
 look(".pijit table", "display", ["table"]);
-document.querySelectorAll(".pijit .pj-at").forEach(e => { if (e.getClientRects().length > 1) wrong.push("a place on two lines: " + e.textContent); });
+document.querySelectorAll(".pijit .pj-at").forEach(e => {
+  if (e.getClientRects().length > 1) wrong.push("a place on two lines: " + e.textContent); });
 document.querySelectorAll(".pijit .pj-src tr:not(.pj-why) td:nth-child(2)").forEach(
   e => { if (e.getBoundingClientRect().height > 40) wrong.push("source on two lines: " + e.textContent); });
 document.body.dataset.looks = [...new Set(wrong)].slice(0, 5).join("; ") || "good";
@@ -129,7 +140,8 @@ def notebooks(tmp_path_factory):
     return {name: build.build(name, folder) for name in CONTENT}
 
 
-CONTENT = {"train_a_network": ("speed-up", "captures and compiles", "step", "parameters"), "why_is_it_slow": ("Why graphs break", "asnumpy", "same bits", "the lines above")}
+CONTENT = {"train_a_network": ("speed-up", "captures and compiles", "step", "parameters"),
+           "why_is_it_slow": ("Why graphs break", "asnumpy", "same bits", "the lines above")}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -1,8 +1,9 @@
 """Settings of every test, which runs a file of tests belongs to, and PIJIT_TEST_AS=mindspore: the tests run as
 programs written for MindSpore.
 
-Then each file of tests is compiled with its `import pijit` statements reading `import mindspore`, under the alias that `pijit.compat`
-installs, so that what a test asserts of `pijit` (results, graphs, breaks, captures) holds of `mindspore` too."""
+Then each file of tests is compiled with its `import pijit` statements reading `import mindspore`, under the alias that
+`pijit.compat` installs, so that what a test asserts of `pijit` (results, graphs, breaks, captures) holds of `mindspore`
+too."""
 
 import ast
 import os

@@ -56,8 +56,9 @@ def run(fn, args, kwargs):
         try:
             value = fn(*args, **kwargs)
             result = ("value", freeze(value), identities(value, [list(args), kwargs]))
-        except Exception as e:  # noqa: BLE001 (any exception is a result to compare)
-            lines = [(f.name, f.lineno) for f in traceback.extract_tb(e.__traceback__) if "differential" not in f.filename]
+        except Exception as e:
+            lines = [(f.name, f.lineno) for f in traceback.extract_tb(e.__traceback__)
+                     if "differential" not in f.filename]
             result = ("raises", type(e).__name__, str(e), lines)
     return result, out.getvalue()
 

@@ -1,11 +1,14 @@
-"""Random calls of all ops with kernels, forward and gradients, on memory that begins behind or ends before a page without access.
+"""Random calls of all ops with kernels, forward and gradients, on memory that begins behind or ends before a page
+without access.
 
-    python -m tests.python.fuzz_memory [--calls N] [--from K] [--only REGEX] [--isa avx512 avx2] [--jobs J] [--seconds S]
+    python -m tests.python.fuzz_memory [--calls N] [--from K] [--only REGEX] [--isa avx512 avx2] [--jobs J]
+    [--openmp T] [--seconds S]
 
-Call k is the same on each machine. Each runs in child processes with PIJIT_GUARD=front and back, for each instruction set, by one thread and
-by two. A child that dies, hangs or finds that memory was written beyond a buffer is a finding: its call is named, and another child goes on
-with the next. Fresh memory holds something else at the front than at the back, so results that differ are one too: of memory that nobody
-wrote. `--list` shows calls instead of running them. Exit status 1: something was found."""
+Call k is the same on each machine. Each runs in child processes with PIJIT_GUARD=front and back, for each instruction
+set, by one thread and by two. A child that dies, hangs or finds that memory was written beyond a buffer is a finding:
+its call is named, and another child goes on with the next. Fresh memory holds something else at the front than at the
+back, so results that differ are one too: of memory that nobody wrote. `--list` shows calls instead of running them.
+Exit status 1: something was found."""
 
 import argparse
 import collections
@@ -170,14 +173,22 @@ class Draw:
 
 def elementwise_ops():
     """name -> (inputs, dtypes), as the extension has them."""
-    floats = ("sqrt distance_root rsqrt reciprocal cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc "
+    floats = (
+        "sqrt distance_root rsqrt reciprocal cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh "
+        "cosh tanh asinh acosh atanh erf erfc "
               "lgamma digamma trigamma floor ceil trunc round relu6 sigmoid silu softplus mish gelu").split()
-    return {**{n: (1, FLOATS) for n in floats}, **{n: (2, FLOATS) for n in ("atan2", "hypot")}, **{n: (1, REAL) for n in ("neg", "abs", "sign", "square", "relu")},
-            **{n: (2, REAL) for n in ("add", "sub", "mul", "div", "floor_div", "mod", "fmod", "maximum", "minimum", "pow")},
-            **{n: (2, ALL) for n in ("equal", "not_equal")}, **{n: (2, REAL) for n in ("less", "less_equal", "greater", "greater_equal")},
-            **{n: (2, ("bool", )) for n in ("logical_and", "logical_or", "logical_xor")}, "logical_not": (1, ("bool", )),
-            **{n: (2, INTEGERS) for n in ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")}, "bitwise_not": (1, INTEGERS),
-            **{n: (1, FLOATS) for n in ("isnan", "isinf", "isfinite")}, **{n: (1, COMPLEX) for n in ("conj", "real", "imag", "angle")}}
+    return {**{n: (1, FLOATS) for n in floats}, **{n: (2, FLOATS) for n in ("atan2", "hypot")},
+            **{n: (1, REAL) for n in ("neg", "abs", "sign", "square", "relu")},
+            **{n: (2, REAL) for n in ("add", "sub", "mul", "div", "floor_div", "mod", "fmod", "maximum", "minimum",
+                                      "pow")},
+            **{n: (2, ALL) for n in ("equal", "not_equal")},
+            **{n: (2, REAL) for n in ("less", "less_equal", "greater", "greater_equal")},
+            **{n: (2, ("bool", )) for n in ("logical_and", "logical_or", "logical_xor")},
+            "logical_not": (1, ("bool", )),
+            **{n: (2, INTEGERS) for n in ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")},
+            "bitwise_not": (1, INTEGERS),
+            **{n: (1, FLOATS) for n in ("isnan", "isinf", "isfinite")},
+            **{n: (1, COMPLEX) for n in ("conj", "real", "imag", "angle")}}
 
 
 def add_elementwise(name, count, dtypes):
@@ -188,10 +199,13 @@ def add_elementwise(name, count, dtypes):
         low, high = (0, 7) if "shift" in name else (None, None)
         if name in ("gelu", ):
             return d.call(name, [d.array(shape)], d.one("none", "tanh"), differentiable=True)
-        return d.call(name, [d.array(s, None, low, high) if low is not None else d.array(s) for s in shapes], differentiable=d.dtype in FLOATS and name not in NO_GRADIENT)
+        return d.call(name, [d.array(s, None, low, high) if low is not None else d.array(s) for s in shapes],
+                      differentiable=d.dtype in FLOATS and name not in NO_GRADIENT)
 
 
-NO_GRADIENT = set("floor ceil trunc round trigamma sign isnan isinf isfinite equal not_equal less less_equal greater greater_equal digamma floor_div".split())
+NO_GRADIENT = set(
+    "floor ceil trunc round trigamma sign isnan isinf isfinite equal not_equal less less_equal greater greater_equal "
+    "digamma floor_div".split())
 
 
 @op("leaky_relu", FLOATS)
@@ -203,7 +217,8 @@ def _(d):
 @op("select", ALL)
 def _(d):
     shape = d.shape()
-    return d.call("select", [d.array(d.broadcast(shape), "bool"), d.array(shape), d.array(d.broadcast(shape))], differentiable=True)
+    return d.call("select", [d.array(d.broadcast(shape), "bool"), d.array(shape), d.array(d.broadcast(shape))],
+                  differentiable=True)
 
 
 @op("cast", ALL)
@@ -225,7 +240,8 @@ def add_reduction(name, dtypes):
     @op(name, dtypes)
     def make(d):
         shape = d.shape(1)
-        return d.call(name, [d.array(shape)], d.axes(shape), d.flag(), differentiable=name not in ("reduce_all", "reduce_any"))
+        return d.call(name, [d.array(shape)], d.axes(shape), d.flag(),
+                      differentiable=name not in ("reduce_all", "reduce_any"))
 
 
 @op("variance", FLOATS)
@@ -261,7 +277,8 @@ def _(d):
         return f"ops.where({a} > 0, {a}, {grow(0)})"
 
     texts = [grow(d.one(1, 2, 3)) for _ in range(d.one(1, 1, 2))]
-    texts[0] += d.one("", "", ".sum()", f".mean({d.axis(shape)})" if inexact else "", f".sum({d.axis(shape)})", ".max()")
+    texts[0] += d.one("", "", ".sum()", f".mean({d.axis(shape)})" if inexact else "", f".sum({d.axis(shape)})",
+                      ".max()")
     text = f"lambda x, y: ({', '.join(texts)},)"
 
     def function(*x):
@@ -277,7 +294,8 @@ def _(d):
 
 @op("conv2d", FLOATS)
 def convolution(d):
-    # As they lead to different kernels: few channels, a group per channel, pointwise ones, strides and dilations that share a divisor.
+    # As they lead to different kernels: few channels, a group per channel, pointwise ones, strides and dilations that
+    # share a divisor.
     groups = d.one(1, 1, 1, 1, 2, 3, 0)
     channels = d.one(1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 17, 24, 31, 32, 33, 48, 64)
     filters = d.one(1, 2, 5, 8, 9, 16, 17, 24, 32, 40, 48, 64, 80)
@@ -286,8 +304,10 @@ def convolution(d):
     elif groups > 1:
         channels, filters = min(channels, 16), min(filters, 16)
     kernel = d.one((1, 1), (1, 1), (1, 1), (3, 3), (3, 3), (5, 5), (1, 3), (3, 1), (2, 2), (7, 7), (4, 2), (9, 1))
-    stride, dilation = d.one((1, 1), (1, 1), (2, 2), (2, 2), (2, 1), (3, 3), (4, 4), (3, 2)), d.one((1, 1), (1, 1), (1, 1), (2, 2), (3, 3), (2, 1))
-    pads = d.one((0, 0, 0, 0), (0, 0, 0, 0), tuple(v for k in kernel for v in (k // 2, k // 2)), tuple(int(v) for v in d.rng.integers(0, 3, 4)), tuple(v for k in kernel for v in (k - 1, k - 1)))
+    stride, dilation = (d.one((1, 1), (1, 1), (2, 2), (2, 2), (2, 1), (3, 3), (4, 4), (3, 2)),
+                        d.one((1, 1), (1, 1), (1, 1), (2, 2), (3, 3), (2, 1)))
+    pads = d.one((0, 0, 0, 0), (0, 0, 0, 0), tuple(v for k in kernel for v in (k // 2, k // 2)),
+                 tuple(int(v) for v in d.rng.integers(0, 3, 4)), tuple(v for k in kernel for v in (k - 1, k - 1)))
     images = d.one(1, 1, 2, 2, 3, 5)
     big = d.rng.integers(5 if kernel == (1, 1) else 40) == 0  # the sums of some kernels are divided only there
     side = [d.one(28, 30, 56, 57, 112, 224) if big else d.size(30) for _ in range(2)]
@@ -308,7 +328,8 @@ def convolution(d):
 
         return ops.conv2d(x, w, b, stride, "pad", pads, dilation, groups)
 
-    return Call(function, [x, w, *b], f"conv2d(stride={stride}, pad={pads}, dilation={dilation}, groups={groups})", True, d.rng.integers(3) == 0)
+    return Call(function, [x, w, *b], f"conv2d(stride={stride}, pad={pads}, dilation={dilation}, groups={groups})",
+                True, d.rng.integers(3) == 0)
 
 
 def add_pool(name, dtypes):
@@ -316,13 +337,15 @@ def add_pool(name, dtypes):
     def make(d):
         kernel = d.one((2, 2), (2, 2), (3, 3), (1, 2), (5, 3), (7, 7))
         stride = d.one((2, 2), kernel, (1, 1), (3, 2))
-        pads = d.one((0, 0, 0, 0), (0, 0, 0, 0), tuple(k // 2 for k in kernel for _ in range(2)), (0, kernel[0] - 1, kernel[1] - 1, 0))
+        pads = d.one((0, 0, 0, 0), (0, 0, 0, 0), tuple(k // 2 for k in kernel for _ in range(2)),
+                     (0, kernel[0] - 1, kernel[1] - 1, 0))
         side = [max(k, d.size(40)) for k in kernel]
         shape = (d.one(1, 2, 3), d.one(1, 3, 8, 16, 17, 32), *(side if d.rng.integers(12) else (112, 113)))
         x = d.array(shape)
         if d.rng.integers(4) == 0 and d.dtype in FLOATS:
             x[0].flat[int(d.rng.integers(x[0].size))] = d.one(np.nan, -np.inf)
-        return d.call(name, [x], kernel, stride, pads, *([d.flag()] if name == "avg_pool2d" else []), differentiable=True)
+        return d.call(name, [x], kernel, stride, pads, *([d.flag()] if name == "avg_pool2d" else []),
+                      differentiable=True)
 
 
 @op("max_pool2d_pick", FLOATS)
@@ -337,7 +360,8 @@ def _(d):
     b = d.one(8, 16, 32)
     channels, side = d.one(1, 3, b, b), d.one(7, 8, 14, 15)
     pool, activation, numerics = d.one("max", "avg", None), d.one("relu", "sigmoid", None), d.one("fast", "exact")
-    x, w, v, g = d.array((d.one(1, 2), channels, side, side)), d.array((b, channels, 3, 3)), d.array((2 * b, b, d.one(1, 3), 1)), d.array((b, ))
+    x, w, v, g = (d.array((d.one(1, 2), channels, side, side)), d.array((b, channels, 3, 3)),
+                  d.array((2 * b, b, d.one(1, 3), 1)), d.array((b, )))
 
     def function(x, w, v, g):
         from pijit import ops
@@ -346,7 +370,8 @@ def _(d):
         y = (y - y.mean((0, 2, 3), keep_dims=True)) * g.reshape(1, -1, 1, 1)
         y = getattr(ops, activation)(y) if activation else y
         z = ops.conv2d(y, w[:, :1].broadcast_to((b, b, 3, 3)), None, 1, "same") + y
-        z = {"max": lambda t: ops.max_pool2d(t, 2, 2), "avg": lambda t: ops.avg_pool2d(t, 3, 2, 1), None: lambda t: t}[pool](z)
+        z = {"max": lambda t: ops.max_pool2d(t, 2, 2), "avg": lambda t: ops.avg_pool2d(t, 3, 2, 1),
+             None: lambda t: t}[pool](z)
         return ops.conv2d(z, v, None, 1, "pad", 1)
 
     def whole(*a):
@@ -381,7 +406,8 @@ def _(d):
 @op("distance_sums", WIDE)
 def _(d):
     batch, m = d.shape(0, 2, 6), d.size()
-    return d.call("distance_sums", [d.array(batch + (d.size(), m)), d.array(batch + (d.size(), m))], d.flag(), differentiable=True)
+    return d.call("distance_sums", [d.array(batch + (d.size(), m)), d.array(batch + (d.size(), m))], d.flag(),
+                  differentiable=True)
 
 
 @op("attention", ("float32", ))
@@ -431,7 +457,8 @@ def _(d):
 def _(d):
     shape = d.shape(1, 3)
     begin = d.axis(shape)
-    return d.call("layer_norm", [d.array(s) for s in (shape, shape[begin:], shape[begin:])], begin, 1e-5, differentiable=True)
+    return d.call("layer_norm", [d.array(s) for s in (shape, shape[begin:], shape[begin:])], begin, 1e-5,
+                  differentiable=True)
 
 
 @op("normalize", FLOATS)
@@ -439,7 +466,8 @@ def _(d):
     shape = d.shape(2, 4)
     channels = (shape[1], ) + (1, ) * (len(shape) - 2)
     variance = d.array(channels, None, 0.5, 2)
-    return d.call("normalize", [d.array(shape), d.array(channels), variance, d.array(channels), d.array(channels)], 1e-5, differentiable=True)
+    return d.call("normalize", [d.array(shape), d.array(channels), variance, d.array(channels), d.array(channels)],
+                  1e-5, differentiable=True)
 
 
 # --- what moves data
@@ -448,7 +476,8 @@ def _(d):
 @op("transpose", ALL)
 def _(d):
     shape = d.shape(1, 5)
-    return d.call("transpose", [d.array(shape)], tuple(int(k) for k in d.rng.permutation(len(shape))), differentiable=True)
+    return d.call("transpose", [d.array(shape)], tuple(int(k) for k in d.rng.permutation(len(shape))),
+                  differentiable=True)
 
 
 @op("concat", ALL)
@@ -456,7 +485,8 @@ def _(d):
     shape = d.shape(1)
     a, n = d.axis(shape), d.one(1, 2, 3, 5)
     shapes = [shape[:a] + (d.size(9), ) + shape[a + 1:] for _ in range(n)]
-    return Call(lambda *x: raw("concat", a)(list(x)), [d.array(s) for s in shapes], f"concat({a})", d.dtype in FLOATS, d.flag())
+    return Call(lambda *x: raw("concat", a)(list(x)), [d.array(s) for s in shapes], f"concat({a})", d.dtype in FLOATS,
+                d.flag())
 
 
 def slices(d, shape):
@@ -504,7 +534,8 @@ def _(d):
 
 @op("one_hot", ("int32", "int64"))
 def _(d):
-    return d.call("one_hot", [d.array(d.shape(0, 2))], d.one(1, 7, 16, 33), 1.0, 0.0, dtype_of(d.one("float32", "float64", "int32", "float16", "bool")))
+    return d.call("one_hot", [d.array(d.shape(0, 2))], d.one(1, 7, 16, 33), 1.0, 0.0,
+                  dtype_of(d.one("float32", "float64", "int32", "float16", "bool")))
 
 
 def indices(d, shape, n):
@@ -533,7 +564,8 @@ def _(d):
     if d.name == "gather_d":
         return d.call("gather_d", [d.array(shape), at], a, differentiable=True)
     mode = d.one(*MODES)
-    return d.call("scatter_d", [d.array(shape), at, d.array(at[0].shape, None, 1, 5)], a, mode, differentiable=mode == "add")
+    return d.call("scatter_d", [d.array(shape), at, d.array(at[0].shape, None, 1, 5)], a, mode,
+                  differentiable=mode == "add")
 
 
 @op("gather_nd", ALL)
@@ -547,7 +579,8 @@ def _(d):
     if d.name == "gather_nd":
         return d.call("gather_nd", [d.array(shape), at], differentiable=True)
     mode = d.one(*MODES)
-    return d.call("scatter_nd", [d.array(shape), at, d.array((count, ) + shape[k:], None, 1, 5)], mode, differentiable=mode == "add")
+    return d.call("scatter_nd", [d.array(shape), at, d.array((count, ) + shape[k:], None, 1, 5)], mode,
+                  differentiable=mode == "add")
 
 
 @op("resize_linear", FLOATS)
@@ -615,7 +648,8 @@ def _(d):
 @op("lu_permutation", ("int32", "int64"))
 def _(d):
     n = d.one(1, 3, 8)
-    return d.call("lu_permutation", [d.array((d.one(1, 2), int(d.rng.integers(1, n + 1))), None, 0, n)], n, jitted=False)
+    return d.call("lu_permutation", [d.array((d.one(1, 2), int(d.rng.integers(1, n + 1))), None, 0, n)], n,
+                  jitted=False)
 
 
 @op("pinv", WIDE)
@@ -639,21 +673,26 @@ def _(d):
 
 @op("bessel", WIDE)
 def _(d):
-    return d.call("bessel", [d.array(d.shape(), None, 0.1, 30)], d.one("i0", "i1", "i0e", "i1e", "j0", "j1", "y0", "y1", "k0", "k1", "k0e", "k1e"), differentiable=True)
+    return d.call("bessel", [d.array(d.shape(), None, 0.1, 30)],
+                  d.one("i0", "i1", "i0e", "i1e", "j0", "j1", "y0", "y1", "k0", "k1", "k0e", "k1e"),
+                  differentiable=True)
 
 
 def add_special(name, count, differentiable):
     @op(name, WIDE)
     def make(d):
         shape = d.shape(0, 3, 2000)
-        first = (np.asarray(d.rng.integers(1, 4, shape), d.dtype), d.dtype) if name == "polygamma" else d.array(shape, None, 1.1, 5)
-        return d.call(name, [first] + [d.array(shape, None, 0.2, 0.9) for _ in range(count - 1)], differentiable=differentiable)
+        first = ((np.asarray(d.rng.integers(1, 4, shape), d.dtype), d.dtype) if name == "polygamma"
+                 else d.array(shape, None, 1.1, 5))
+        return d.call(name, [first] + [d.array(shape, None, 0.2, 0.9) for _ in range(count - 1)],
+                      differentiable=differentiable)
 
 
 def fill_table():
     for name, (count, dtypes) in elementwise_ops().items():
         add_elementwise(name, count, dtypes)
-    for name, dtypes in {"reduce_sum": REAL + COMPLEX, "reduce_prod": REAL, "reduce_max": REAL, "reduce_min": REAL, "reduce_all": ("bool", ), "reduce_any": ("bool", )}.items():
+    for name, dtypes in {"reduce_sum": REAL + COMPLEX, "reduce_prod": REAL, "reduce_max": REAL, "reduce_min": REAL,
+                         "reduce_all": ("bool", ), "reduce_any": ("bool", )}.items():
         add_reduction(name, dtypes)
     add_pool("max_pool2d", FLOATS)
     add_pool("avg_pool2d", FLOATS)
@@ -669,7 +708,9 @@ def fill_table():
     add_linalg("eig", both, none, differentiable=False)
     add_linalg("svd", both, lambda d: (d.flag(), ), square=False, differentiable=False)
     add_linalg("matrix_exp", WIDE, none)
-    for name, count, differentiable in (("igamma", 2, True), ("igammac", 2, True), ("igamma_da", 2, False), ("zeta", 2, False), ("polygamma", 2, False), ("nextafter", 2, False), ("betainc", 3, False)):
+    for name, count, differentiable in (("igamma", 2, True), ("igammac", 2, True), ("igamma_da", 2, False),
+                                        ("zeta", 2, False), ("polygamma", 2, False), ("nextafter", 2, False),
+                                        ("betainc", 3, False)):
         add_special(name, count, differentiable)
 
 
@@ -698,7 +739,8 @@ def call_of(number, only=None):
 def pairs_like(pattern):
     if not pattern:
         return None
-    return [(n, t, make) for n, dtypes, make in OPS for t in dtypes if re.fullmatch(pattern, n) or re.fullmatch(pattern, f"{n}:{t}")]
+    return [(n, t, make) for n, dtypes, make in OPS for t in dtypes if re.fullmatch(pattern, n)
+            or re.fullmatch(pattern, f"{n}:{t}")]
 
 
 # --- a child: one side, one instruction set
@@ -757,26 +799,30 @@ def child(first, past, step, pattern, state_file, result_file, deadline):
 
 
 class Stream:
-    """The calls of one instruction set and side, by one child after the other, as what is compiled for a call stays for a while."""
+    """The calls of one instruction set and side, by one child after the other, as what is compiled for a call stays for
+    a while."""
 
     MOST = 1500  # calls of a child
 
     def __init__(self, isa, side, offset, step, options, folder):
         self.isa, self.side, self.step, self.options = isa, side, step, options
         self.next, self.past = options.first + offset, options.first + options.calls
-        self.state, self.results = (os.path.join(folder, f"{isa}-{side}-{offset}.{kind}") for kind in ("state", "results"))
+        self.state, self.results = (os.path.join(folder, f"{isa}-{side}-{offset}.{kind}")
+                                    for kind in ("state", "results"))
         with open(self.state, "wb") as f:
             f.write(STATE.pack(self.next, 0))
         open(self.results, "wb").close()
         self.findings, self.process, self.seen = [], None, None
 
     def start(self):
-        env = {**os.environ, **ISAS[self.isa], "PIJIT_GUARD": self.side, "PIJIT_STRICT": "1", "PIJIT_MEASURE": "0", "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
+        env = {**os.environ, **ISAS[self.isa], "PIJIT_GUARD": self.side, "PIJIT_STRICT": "1", "PIJIT_MEASURE": "0",
+               "OMP_NUM_THREADS": str(self.options.openmp), "OMP_WAIT_POLICY": "passive"}
         if self.options.preload:
             env["LD_PRELOAD"] = self.options.preload
         self.log = tempfile.TemporaryFile("w+")
         past = min(self.past, self.next + self.MOST * self.step)
-        arguments = [self.next, past, self.step, self.options.only or "", self.state, self.results, self.options.deadline]
+        arguments = [self.next, past, self.step, self.options.only or "", self.state, self.results,
+                     self.options.deadline]
         program = f"from tests.python.fuzz_memory import child; child(*{arguments!r})"
         self.process = subprocess.Popen([sys.executable, "-c", program], env=env, stdout=self.log, stderr=self.log)
         self.seen = (None, time.time())
@@ -809,7 +855,8 @@ class Stream:
         self.log.seek(0)
         said = [line for line in self.log.read().splitlines() if line.strip()][-3:]
         self.findings.append((number, threads, f"{how}: {' | '.join(said)[-400:]}"))
-        print(f"FOUND {self.isa} {self.side}, {threads} threads: call {number}: {describe(number, self.options)}: {self.findings[-1][2]}", flush=True)
+        print(f"FOUND {self.isa} {self.side}, {threads} threads: call {number}: {describe(number, self.options)}: "
+              f"{self.findings[-1][2]}", flush=True)
 
     def values(self):
         with open(self.results, "rb") as f:
@@ -829,10 +876,12 @@ def main(arguments=None):
     parser.add_argument("--only", help="a pattern of ops, or op:dtype")
     parser.add_argument("--isa", nargs="*", default=list(ISAS), choices=list(ISAS))
     parser.add_argument("--side", nargs="*", default=list(SIDES), choices=list(SIDES))
+    parser.add_argument("--openmp", type=int, default=2, help="OMP_NUM_THREADS of the children")
     parser.add_argument("--jobs", type=int, default=1, help="children per instruction set and side")
     parser.add_argument("--seconds", type=float, default=1e9, help="to end after, whatever was run")
     parser.add_argument("--patience", type=float, default=300, help="seconds that a call may take")
-    parser.add_argument("--malloc", action="store_true", help="what Eigen and oneDNN allocate by themselves, too (guard_malloc.c)")
+    parser.add_argument("--malloc", action="store_true",
+                        help="what Eigen and oneDNN allocate by themselves, too (guard_malloc.c)")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args(arguments)
     options.deadline = time.time() + options.seconds
@@ -844,8 +893,10 @@ def main(arguments=None):
     with tempfile.TemporaryDirectory() as folder:
         options.preload = os.path.join(folder, "guard_malloc.so") if options.malloc else ""
         if options.malloc:
-            subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", options.preload, os.path.join(os.path.dirname(__file__), "guard_malloc.c")], check=True)
-        streams = [Stream(isa, side, k, options.jobs, options, folder) for isa in options.isa for side in options.side for k in range(options.jobs)]
+            subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", options.preload,
+                            os.path.join(os.path.dirname(__file__), "guard_malloc.c")], check=True)
+        streams = [Stream(isa, side, k, options.jobs, options, folder) for isa in options.isa for side in options.side
+                   for k in range(options.jobs)]
         for s in streams:
             s.start()
         running = list(streams)
@@ -856,7 +907,8 @@ def main(arguments=None):
 
 
 def report(streams, options, seconds):
-    differing, counts, convolutions, refused, runs = 0, collections.Counter(), collections.Counter(), collections.Counter(), 0
+    differing, counts, convolutions, refused, runs = (0, collections.Counter(), collections.Counter(),
+                                                      collections.Counter(), 0)
     only = pairs_like(options.only)
     for isa in options.isa:
         values = {side: {} for side in SIDES}
@@ -868,15 +920,18 @@ def report(streams, options, seconds):
             one, other = values["front"][key], values["back"][key]
             if one != other:
                 differing += 1
-                print(f"DIFFERS {isa}, {key[1]} threads: call {key[0]}: {describe(key[0], options)}: {one:x} at the front, {other:x} at the back", flush=True)
+                print(f"DIFFERS {isa}, {key[1]} threads: call {key[0]}: {describe(key[0], options)}: {one:x} at the "
+                      f"front, {other:x} at the back", flush=True)
         for number in {n for v in values.values() for n, _ in v}:
             name, dtype, _ = chosen(number, only)
             bad = any(v.get((number, 1)) == 1 for v in values.values())
             (refused if bad else counts)[name, dtype] += 1
             convolutions[isa] += name == "conv2d" and not bad
     found = sum(len(s.findings) for s in streams)
-    print(f"{sum(counts.values())} calls ({runs} runs) in {seconds:.0f} s, {dict(convolutions)} of them convolutions with gradients; "
-          f"of {len(counts)} pairs of op and dtype, the fewest {min(counts.values(), default=0)}; refused: {sum(refused.values())}; {found} found, {differing} differ")
+    print(f"{sum(counts.values())} calls ({runs} runs) in {seconds:.0f} s, {dict(convolutions)} of them convolutions "
+          f"with gradients; "
+          f"of {len(counts)} pairs of op and dtype, the fewest {min(counts.values(), default=0)}; refused: "
+          f"{sum(refused.values())}; {found} found, {differing} differ")
     never = sorted(f"{n}:{t}" for n, t in refused if (n, t) not in counts)
     if never:
         print("always refused:", " ".join(never))

@@ -91,7 +91,8 @@ def callees(k):
         _caller(X, names["f"])
 
 
-KINDS = {f.__name__: f for f in (constants, attributes, eager_attributes, shapes, convolutions, elementwise_shapes, classes, callees)}
+KINDS = {f.__name__: f
+         for f in (constants, attributes, eager_attributes, shapes, convolutions, elementwise_shapes, classes, callees)}
 
 
 def resident():

@@ -1,6 +1,7 @@
 """Networks of many Cells, of the kinds of HRNet and NASNet, with channels and images as small as they can be.
 
-python -m tests.python.large_networks times the first training step of some, and that twice the ops take twice the time."""
+python -m tests.python.large_networks times the first training step of some, and that twice the ops take twice the
+time."""
 
 import sys
 import time
@@ -45,7 +46,8 @@ class Exchange(nn.Cell):
     def __init__(self, widths, blocks):
         super().__init__()
         self.branches = nn.CellList([nn.SequentialCell([Residual(c) for _ in range(blocks)]) for c in widths])
-        self.rows = nn.CellList([nn.CellList([self.path(widths, j, i) for j in range(len(widths))]) for i in range(len(widths))])
+        self.rows = nn.CellList([nn.CellList([self.path(widths, j, i) for j in range(len(widths))])
+                                 for i in range(len(widths))])
         self.relu = nn.ReLU()
 
     @staticmethod
@@ -77,7 +79,8 @@ class HighResolution(nn.Cell):
         self.stem = nn.SequentialCell([conv(3, 16, 3, 2), conv(16, 16, 3, 2), *[Residual(16) for _ in range(blocks)]])
         transitions, modules, before = [], [], [16]
         for n, count in zip((2, 3, 4), stages):
-            transitions.append(nn.CellList([conv(before[k], widths[k]) if k < len(before) else conv(before[-1], widths[k], 3, 2) for k in range(n)]))
+            transitions.append(nn.CellList([conv(before[k], widths[k]) if k < len(before)
+                                            else conv(before[-1], widths[k], 3, 2) for k in range(n)]))
             before = widths[:n]
             modules.append(nn.SequentialCell([Exchange(before, blocks) for _ in range(count)]))
         self.transitions, self.stages = nn.CellList(transitions), nn.CellList(modules)
@@ -95,7 +98,8 @@ class Normal(nn.Cell):
 
     def __init__(self, channels, nodes):
         super().__init__()
-        self.pairs = nn.CellList([nn.CellList([conv(channels, channels, (1, 3)[(i + j) % 2]) for j in range(2)]) for i in range(nodes)])
+        self.pairs = nn.CellList([nn.CellList([conv(channels, channels, (1, 3)[(i + j) % 2]) for j in range(2)])
+                                  for i in range(nodes)])
         self.join = conv(channels * nodes, channels, 1)
 
     def construct(self, a, b):
@@ -168,7 +172,8 @@ def classifier_step(net):
 
 
 def images(size, count=1):
-    return Tensor(np.random.RandomState(1).randn(count, 3, size, size).astype(np.float32)), Tensor(np.zeros(count, np.int32))
+    return (Tensor(np.random.RandomState(1).randn(count, 3, size, size).astype(np.float32)),
+            Tensor(np.zeros(count, np.int32)))
 
 
 def straight(n):
@@ -179,7 +184,8 @@ def straight(n):
 
 def straight_with_names(n):
     names = {"ops": ops}
-    exec("def f(x0):\n" + "".join(f"    x{k + 1} = ops.matmul(x{k}, x{k})\n" for k in range(n)) + f"    return x{n}", names)
+    exec("def f(x0):\n" + "".join(f"    x{k + 1} = ops.matmul(x{k}, x{k})\n" for k in range(n)) + f"    return x{n}",
+         names)
     return ms.jit(names["f"])
 
 

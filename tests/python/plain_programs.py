@@ -87,7 +87,7 @@ def clean(text):
 def shown(show, x):
     try:
         return clean(show(x))
-    except BaseException as e:  # noqa: BLE001 (any exception is a result)
+    except BaseException as e:
         return f"<{type(e).__name__}>"
 
 
@@ -106,7 +106,7 @@ def record(run, module, rows):
         warnings.simplefilter("always")
         try:
             result = "value", frozen(run(), {})
-        except BaseException as e:  # noqa: BLE001 (any exception is a result)
+        except BaseException as e:
             result = "raises", exception(e)
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         observed = frozen(module["obs"](), {}) if "obs" in module else None
@@ -159,7 +159,7 @@ def in_a_process(source, lines, use_jit, seconds=20):
             with os.fdopen(write, "wb") as f:
                 f.write(data)
             os._exit(0)
-        except BaseException:  # noqa: BLE001 (the parent says so)
+        except BaseException:
             traceback.print_exc()
             os._exit(77)
     os.close(write)

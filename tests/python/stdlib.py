@@ -1,4 +1,5 @@
-"""Runs CPython's own tests of a standard library module, all its functions and methods jitted: python -m tests.python.stdlib MODULE.
+"""Runs CPython's own tests of a standard library module, all its functions and methods jitted: python -m
+tests.python.stdlib MODULE.
 
 There are no tensors in it: what is tested is that captured Python behaves as Python. Prints the tests that fail
 jitted but not plainly, and exits with 1 if there are any, or 2 where this Python has no tests of its own."""
@@ -14,28 +15,39 @@ import warnings
 import pijit as ms
 
 # Module -> its test in CPython's test package.
-TESTS = {"statistics": "statistics", "textwrap": "textwrap", "fractions": "fractions", "difflib": "difflib", "string": "string", "csv": "csv", "configparser": "configparser", "ipaddress": "ipaddress",
-         "collections": "collections", "contextlib": "contextlib", "urllib.parse": "urlparse", "enum": "enum", "calendar": "calendar", "heapq": "heapq", "shlex": "shlex", "html": "html", "graphlib": "graphlib",
-         "reprlib": "reprlib", "pprint": "pprint", "copy": "copy", "base64": "base64", "operator": "operator", "colorsys": "colorsys", "bisect": "bisect", "fnmatch": "fnmatch", "posixpath": "posixpath",
-         "ntpath": "ntpath", "dataclasses": "dataclasses", "tokenize": "tokenize", "ast": "ast", "random": "random", "argparse": "argparse", "optparse": "optparse", "json.encoder": "json", "json.decoder": "json",
-         "http.cookies": "http_cookies", "mimetypes": "mimetypes", "uuid": "uuid", "plistlib": "plistlib", "types": "types", "abc": "abc", "weakref": "weakref", "dis": "dis", "pickle": "pickle", "getopt": "getopt",
-         "quopri": "quopri", "datetime": "datetime", "sched": "sched", "queue": "queue", "codeop": "codeop", "cmd": "cmd", "netrc": "netrc", "linecache": "linecache", "stat": "stat", "filecmp": "filecmp"}
+TESTS = {"statistics": "statistics", "textwrap": "textwrap", "fractions": "fractions", "difflib": "difflib",
+         "string": "string", "csv": "csv", "configparser": "configparser", "ipaddress": "ipaddress",
+         "collections": "collections", "contextlib": "contextlib", "urllib.parse": "urlparse", "enum": "enum",
+         "calendar": "calendar", "heapq": "heapq", "shlex": "shlex", "html": "html", "graphlib": "graphlib",
+         "reprlib": "reprlib", "pprint": "pprint", "copy": "copy", "base64": "base64", "operator": "operator",
+         "colorsys": "colorsys", "bisect": "bisect", "fnmatch": "fnmatch", "posixpath": "posixpath",
+         "ntpath": "ntpath", "dataclasses": "dataclasses", "tokenize": "tokenize", "ast": "ast", "random": "random",
+         "argparse": "argparse", "optparse": "optparse", "json.encoder": "json", "json.decoder": "json",
+         "http.cookies": "http_cookies", "mimetypes": "mimetypes", "uuid": "uuid", "plistlib": "plistlib",
+         "types": "types", "abc": "abc", "weakref": "weakref", "dis": "dis", "pickle": "pickle", "getopt": "getopt",
+         "quopri": "quopri", "datetime": "datetime", "sched": "sched", "queue": "queue", "codeop": "codeop",
+         "cmd": "cmd", "netrc": "netrc", "linecache": "linecache", "stat": "stat", "filecmp": "filecmp"}
 QUICK = ["textwrap", "string", "csv", "configparser", "collections", "urllib.parse", "difflib", "dataclasses"]
 
 # Of the interpreter and of libraries that look into it: their names in the test package.
 INTERPRETER = ["test_" + t for t in (
-    "functools contextlib generators dict list exceptions traceback inspect dataclasses enum json collections copy pickle sys sys_settrace "
-    "sys_setprofile descr scope super with coroutines asyncgen warnings weakref gc call extcall patma frame bdb pdb doctest logging fractions "
-    "statistics random itertools heapq operator types typing threading textwrap string argparse configparser csv ast dis code compile "
+    "functools contextlib generators dict list exceptions traceback inspect dataclasses enum json collections copy "
+    "pickle sys sys_settrace "
+    "sys_setprofile descr scope super with coroutines asyncgen warnings weakref gc call extcall patma frame bdb pdb "
+    "doctest logging fractions "
+    "statistics random itertools heapq operator types typing threading textwrap string argparse configparser csv ast "
+    "dis code compile "
     "builtin exception_group raise runpy atexit site").split()]
 
 
 @contextlib.contextmanager
 def jitted(module):
     saved = []
-    for owner in [module] + [c for c in vars(module).values() if isinstance(c, type) and c.__module__ == module.__name__]:
+    for owner in [module] + [c for c in vars(module).values() if isinstance(c, type)
+                             and c.__module__ == module.__name__]:
         for name, f in list(vars(owner).items()):
-            if isinstance(f, types.FunctionType) and f.__module__ == module.__name__ and name not in ("__init_subclass__", "__class_getitem__", "__new__"):
+            if (isinstance(f, types.FunctionType) and f.__module__ == module.__name__
+                and name not in ("__init_subclass__", "__class_getitem__", "__new__")):
                 with contextlib.suppress(AttributeError, TypeError):
                     setattr(owner, name, ms.jit(f))
                     saved.append((owner, name, f))

@@ -1,4 +1,5 @@
-"""Every module path and every name of MindSpore 2.7.1 and 2.10.0 can be imported; what pijit leaves out raises when it is used."""
+"""Every module path and every name of MindSpore 2.7.1 and 2.10.0 can be imported; what pijit leaves out raises when it
+is used."""
 
 import json
 import pathlib
@@ -35,7 +36,8 @@ for path, places in json.load(open(sys.argv[1]))["paths"].items():
             exec(f"from {parent} import {leaf}", {})
         except Exception as e:
             bad.append(f"from {parent} import {leaf}: {type(e).__name__} {e}")
-    for name in (n.partition("=")[0] for there, names in places.items() for n in (names if there == "=" else names.split())):
+    for name in (n.partition("=")[0] for there, names in places.items()
+                 for n in (names if there == "=" else names.split())):
         count += 1
         try:
             exec(f"from {module} import {name}", {})
@@ -72,7 +74,8 @@ def test_the_list_holds_both_versions():
 )
 def test_what_is_left_out_raises_when_it_is_used(code, words):
     out = run(
-        f"try:\n    {code.replace('; ', chr(10) + '    ')}\nexcept NotImplementedError as e:\n    print(type(e).__name__, e)"
+        f"try:\n    {code.replace('; ', chr(10) + '    ')}\nexcept NotImplementedError as e:\n    "
+        f"print(type(e).__name__, e)"
     )
     assert words in out or words == out.split()[0], out
 
@@ -96,7 +99,8 @@ class Mine(SymbolTree):
 
 assert Mine().visit() == 1 and isinstance(Mine(), SymbolTree) and not isinstance(ms.Tensor([1.0]), SymbolTree)
 assert not hasattr(SymbolTree, "anything") and issubclass(NodeType, enum.Enum) and NodeType.Tree.name == "Tree"
-assert issubclass(BoostTrainOneStepCell, nn.Cell) and issubclass(FlopsUtilizationCollector, ms.Callback) and issubclass(MaxPoolGradV1, ops.Primitive)
+assert (issubclass(BoostTrainOneStepCell, nn.Cell) and issubclass(FlopsUtilizationCollector, ms.Callback)
+        and issubclass(MaxPoolGradV1, ops.Primitive))
 
 class Net(BoostTrainOneStepCell):
     def __init__(self, network):
@@ -121,9 +125,11 @@ assert "pijit.compat.reference" not in sys.modules
 import mindspore.nn.layer.dense, mindspore.graph.api as api, mindspore.nn.probability.bijector.exp
 from mindspore.graph.mutable import mutable
 from mindspore.run_check import run_check
-import mindspore.run_check._check_version, mindspore.run_check.run_check, mindspore.scipy.optimize.minimize, mindspore.parallel.shard
+import mindspore.run_check._check_version, mindspore.run_check.run_check, mindspore.scipy.optimize.minimize
+import mindspore.parallel.shard
 import mindspore.utils.stress_detect
-assert api.jit is ms.jit and mutable is ms.mutable and run_check is ms.run_check and callable(ms.run_check) and callable(ms.scipy.optimize.minimize)
+assert (api.jit is ms.jit and mutable is ms.mutable and run_check is ms.run_check and callable(ms.run_check)
+        and callable(ms.scipy.optimize.minimize))
 assert callable(ms.parallel.shard) and callable(ms.utils.stress_detect)
 import pijit.graph.api
 assert pijit.graph.api is api and sys.modules["mindspore.graph"] is sys.modules["pijit.graph"]
@@ -158,22 +164,28 @@ import mindspore as ms
 import pijit
 from mindspore import nn, ops
 from pijit.compat import left_out, reference
-assert ms.__name__ == "mindspore" and ms is pijit and repr(type(ms.Tensor([1.0]))) == "<class 'mindspore.common.tensor.Tensor'>"
+assert (ms.__name__ == "mindspore" and ms is pijit
+        and repr(type(ms.Tensor([1.0]))) == "<class 'mindspore.common.tensor.Tensor'>")
 found = [v for v in globals().values() if inspect.ismodule(v) and v.__name__ == "mindspore"]
 assert found and found[0] is ms
-for cls, name in ((nn.Conv1d, "mindspore.nn.layer.conv.Conv1d"), (nn.Cell, "mindspore.nn.cell.Cell"), (ms.Parameter, "mindspore.common.parameter.Parameter"),
-                  (ops.Conv2D, "mindspore.ops.operations.nn_ops.Conv2D"), (nn.Momentum, "mindspore.nn.optim.momentum.Momentum"),
-                  (ms.Model, "mindspore.train.model.Model"), (ms.dataset.GeneratorDataset, "mindspore.dataset.engine.datasets_user_defined.GeneratorDataset")):
+for cls, name in ((nn.Conv1d, "mindspore.nn.layer.conv.Conv1d"), (nn.Cell, "mindspore.nn.cell.Cell"),
+                  (ms.Parameter, "mindspore.common.parameter.Parameter"),
+                  (ops.Conv2D, "mindspore.ops.operations.nn_ops.Conv2D"),
+                  (nn.Momentum, "mindspore.nn.optim.momentum.Momentum"),
+                  (ms.Model, "mindspore.train.model.Model"),
+                  (ms.dataset.GeneratorDataset, "mindspore.dataset.engine.datasets_user_defined.GeneratorDataset")):
     assert repr(cls) == f"<class '{name}'>" and pickle.loads(pickle.dumps(cls)) is cls, (cls, name)
 homes, wrong, right = {}, [], 0
 for path in reference._facts()["paths"]:
     for name, home in reference.homes(path).items():
         homes.setdefault(home.rpartition(":")[2], set()).add("mindspore." + home.partition(":")[0])
-for path in ("", "nn", "ops", "train", "common", "dataset", "dataset.vision", "mint.nn", "nn.probability.distribution", "experimental.optim"):
+for path in ("", "nn", "ops", "train", "common", "dataset", "dataset.vision", "mint.nn", "nn.probability.distribution",
+             "experimental.optim"):
     module = importlib.import_module(f"mindspore.{path}".rstrip("."))
     for name in reference.homes(path):
         cls = getattr(module, name)
-        if isinstance(cls, type) and cls.__qualname__ == name and name in homes and not left_out.is_left_out(cls) and cls.__module__ != "enum":
+        if (isinstance(cls, type) and cls.__qualname__ == name and name in homes and not left_out.is_left_out(cls)
+            and cls.__module__ != "enum"):
             right += cls.__module__ in homes[name]
             if not cls.__module__.startswith("mindspore"):
                 wrong.append((path, cls))
@@ -183,7 +195,8 @@ assert inspect.getsource(nn.Conv1d).startswith("class Conv1d(Cell)")
 net = nn.Dense(2, 2).to_float(ms.float16)
 assert net(ms.ops.ones((1, 2))).dtype == ms.float16
 pijit.compat.uninstall()
-assert repr(nn.Conv1d) == "<class 'pijit.nn.layer.conv.Conv1d'>" and pijit.__name__ == "pijit" and repr(pijit.Tensor) == "<class 'pijit.Tensor'>"
+assert (repr(nn.Conv1d) == "<class 'pijit.nn.layer.conv.Conv1d'>" and pijit.__name__ == "pijit"
+        and repr(pijit.Tensor) == "<class 'pijit.Tensor'>")
 """)
 
 
@@ -196,10 +209,12 @@ class Net(ms.nn.Cell):
         super().__init__()
         self.layer, self.state = ms.nn.Dense(2, 3), ms.Parameter(ms.Tensor([1.0, 2.0]), name="state")
 if sys.argv[1] == "write":
-    pickle.dump((ms.Tensor([3.0]), ms.float16, ms.Parameter(ms.Tensor([4.0])), ms.nn.Dense(2, 3)), open(sys.argv[2], "wb"))
+    pickle.dump((ms.Tensor([3.0]), ms.float16, ms.Parameter(ms.Tensor([4.0])), ms.nn.Dense(2, 3)),
+                open(sys.argv[2], "wb"))
 else:
     t, dtype, p, layer = pickle.load(open(sys.argv[2], "rb"))
-    assert t.tolist() == [3] and dtype == ms.float16 and p.asnumpy().tolist() == [4] and isinstance(p, ms.Parameter) and type(layer) is ms.nn.Dense
+    assert t.tolist() == [3] and dtype == ms.float16 and p.asnumpy().tolist() == [4]
+    assert isinstance(p, ms.Parameter) and type(layer) is ms.nn.Dense
 """
     own, other = tmp_path / "own", tmp_path / "other"
     run(make.format("pijit"), "write", str(own), name=False)

@@ -184,8 +184,11 @@ def swap(x):
     return a, b
 
 
-@pytest.mark.parametrize("fn", [if_else, if_alone, early_return, ternary, chained, conditions, negated, truth_of_numbers, several, scale, containers, collect,
-                                while_, while_counter, while_two, while_state, while_true, nested_loops, loop_in_loop, helper_branch, unused])
+@pytest.mark.parametrize("fn",
+                         [if_else, if_alone, early_return, ternary, chained, conditions, negated, truth_of_numbers,
+                          several, scale, containers, collect,
+                                while_, while_counter, while_two, while_state, while_true, nested_loops, loop_in_loop,
+                                helper_branch, unused])
 def test_one_graph(fn):
     check_calls(lambda: fn, CALLS, graphs=1, breaks=0)
 
@@ -342,7 +345,9 @@ def doubling():
     return f
 
 
-@pytest.mark.parametrize("make", [effect_list, effect_print, effect_attribute, effect_cell, effect_parameter, effect_item, effect_iterator, unbound, different_types,
+@pytest.mark.parametrize("make",
+                         [effect_list, effect_print, effect_attribute, effect_cell, effect_parameter, effect_item,
+                          effect_iterator, unbound, different_types,
                                   raises, ambiguous, random_in_a_branch, index_error, doubling])
 def test_what_is_no_region_is_right(make):
     check_calls(make, CALLS)
@@ -401,14 +406,16 @@ def test_sizes_vary_inside_branches():
             y = y + 1 / y.shape[0]
         return y
     rng = np.random.default_rng(0)
-    check_calls(lambda: f, [(Tensor(rng.standard_normal((n, 3)).astype(np.float32)),) for n in (2, 5, 1, 7, 3, 5)], captures=2, breaks=0)
+    check_calls(lambda: f, [(Tensor(rng.standard_normal((n, 3)).astype(np.float32)),) for n in (2, 5, 1, 7, 3, 5)],
+                captures=2, breaks=0)
 
 
 @pytest.mark.parametrize("fn", [if_else, early_return, while_, while_counter, nested_loops])
 def test_whole_graph_modes(fn):
     f = ms.jit(fn, mode="PSJit")
     for (x,) in CALLS:
-        np.testing.assert_array_equal(np.asarray(f(x)[0] if isinstance(f(x), tuple) else f(x)), np.asarray(fn(x)[0] if isinstance(fn(x), tuple) else fn(x)))
+        np.testing.assert_array_equal(np.asarray(f(x)[0] if isinstance(f(x), tuple) else f(x)),
+                                      np.asarray(fn(x)[0] if isinstance(fn(x), tuple) else fn(x)))
 
 
 def test_control_flow_functions():

@@ -220,7 +220,8 @@ def test_full_stack():
         return args, kwargs
 
     def f(x):
-        return g(x * 2, f"{x.sum()}", [x + 1, x.max().__float__(), (x - 1, f"{x.min()}")], k=x * 3, l=x.mean().__float__())
+        return g(x * 2, f"{x.sum()}", [x + 1, x.max().__float__(), (x - 1, f"{x.min()}")], k=x * 3,
+                 l=x.mean().__float__())
 
     check(plain(f), X, graphs=4, breaks=4, captures=5)
 
@@ -249,7 +250,9 @@ class Manager:
         return self
 
     def __exit__(self, kind, value, trace):
-        self.log.append(f"exit {self.name} {kind and kind.__name__} {value} {trace and trace.tb_lineno - trace.tb_frame.f_code.co_firstlineno}")
+        self.log.append(
+            f"exit {self.name} {kind and kind.__name__} {value} "
+            f"{trace and trace.tb_lineno - trace.tb_frame.f_code.co_firstlineno}")
         return self.swallow
 
 
@@ -482,7 +485,9 @@ def test_break_inside_a_loop():
         check(plain(f), X, n, graphs=3, breaks=4, captures=5)
 
 
-@pytest.mark.parametrize("kind", ["list", "tuple", "dict", "items", "enumerate", "zip", "reversed", "generator", "map", "set", "str"])
+@pytest.mark.parametrize("kind",
+                         ["list", "tuple", "dict", "items", "enumerate", "zip", "reversed", "generator", "map", "set",
+                          "str"])
 def test_iterators_over_a_break(kind):
     def f(x, kind, values):
         it = {
@@ -677,7 +682,7 @@ def test_places_of_errors(kind):
     jitted = ms.jit(f)
     seen = []
     for g in (f, jitted, jitted):
-        with pytest.raises(Exception) as info:  # noqa: PT011
+        with pytest.raises(Exception) as info:
             g(X)
         seen.append((type(info.value), str(info.value), positions(info.value)[1:]))
     assert seen[0] == seen[1] == seen[2]
@@ -686,7 +691,8 @@ def test_places_of_errors(kind):
 def test_names_of_the_calling_frame():
     def locals_of_caller():
         frame = sys._getframe(1)
-        return sorted((k, v) for k, v in frame.f_locals.items() if isinstance(v, (int, str))), frame.f_code.co_name, frame.f_lineno
+        return (sorted((k, v) for k, v in frame.f_locals.items() if isinstance(v, (int, str))), frame.f_code.co_name,
+                frame.f_lineno)
 
     def f(x, n):
         y = x * 2

@@ -23,7 +23,8 @@ def constant(module, name):
 def test_one_version_of_the_onednn_wheel():
     wheel = constant("FindOneDNN", "ONEDNN_WHEEL_VERSION")
     found = {}
-    for name in ["pyproject.toml", "packaging/cuda13/pyproject.toml", *(f"requirements/{p.name}" for p in (ROOT / "requirements").iterdir())]:
+    for name in ["pyproject.toml", "packaging/cuda13/pyproject.toml",
+                 *(f"requirements/{p.name}" for p in (ROOT / "requirements").iterdir())]:
         for package, version in re.findall(r"(onednn[\w-]*)\s*([=<>~!]=[^\"',\s]*)?", text(name)):
             found[name, package] = version
     assert {package for _, package in found} == {"onednn-cpu-gomp", "onednn-devel-cpu-gomp"}
@@ -46,7 +47,8 @@ def test_requirements_are_what_the_package_requires():
 
 
 def test_presets_configure_what_cmake_knows():
-    options = set(re.findall(r"(?:option|set)\((PIJIT_\w+)", text("CMakeLists.txt") + text("cmake/PrecompiledHeaders.cmake")))
+    options = set(re.findall(r"(?:option|set)\((PIJIT_\w+)",
+                             text("CMakeLists.txt") + text("cmake/PrecompiledHeaders.cmake")))
     used = {name for preset in json.loads(text("CMakePresets.json"))["configurePresets"]
             for name in preset.get("cacheVariables", {}) if name.startswith("PIJIT_")}
     assert used <= options

@@ -1,7 +1,8 @@
-"""15,000 calls of 1,274 functions and primitives of ops over dtypes, shapes and attributes, as MindSpore 2.7.1 answers them on the CPU
-(facts_calls.json.gz, written by facts.py for the calls that tools/calls.py makes): values, dtypes, shapes, and the types of exceptions. Where MindSpore
-raises because it has no kernel for a dtype, pijit may compute; where it raises from within a kernel, or something leaks, the exception is of a
-type that says what is wrong. What else differs stands in calls_that_differ.txt, with the reason."""
+"""15,000 calls of 1,274 functions and primitives of ops over dtypes, shapes and attributes, as MindSpore 2.7.1 answers
+them on the CPU (facts_calls.json.gz, written by facts.py for the calls that tools/calls.py makes): values, dtypes,
+shapes, and the types of exceptions. Where MindSpore raises because it has no kernel for a dtype, pijit may compute;
+where it raises from within a kernel, or something leaks, the exception is of a type that says what is wrong. What else
+differs stands in calls_that_differ.txt, with the reason."""
 
 import collections
 import pathlib
@@ -47,7 +48,8 @@ def answer(expression):
     try:
         got = flat(eval(expression, variables(ms)))
     except Exception as e:
-        return None if fact.get("raises") in (type(e).__name__, *LEAKS) else f"{type(e).__name__} ({e}), not {fact.get('raises', 'a result')}"
+        return (None if fact.get("raises") in (type(e).__name__, *LEAKS)
+                else f"{type(e).__name__} ({e}), not {fact.get('raises', 'a result')}")
     if "raises" in fact:
         return None if fact["raises"] in NO_KERNEL else f"no {fact['raises']}"
     want = flat(fact["is"])

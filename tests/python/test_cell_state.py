@@ -1,4 +1,5 @@
-"""What a Cell keeps: buffers, its state as a dict, hooks, flags, scopes; collective functions that fill tensors; small names of MindSpore."""
+"""What a Cell keeps: buffers, its state as a dict, hooks, flags, scopes; collective functions that fill tensors; small
+names of MindSpore."""
 
 import collections
 import itertools
@@ -29,9 +30,11 @@ class Net(nn.Cell):
 def test_buffers():
     net = Net()
     assert [n for n, _ in net.named_buffers()] == ["scale", "cache"] and len(list(net.buffers())) == 2
-    assert net.get_buffer("scale") is net.scale and net.get_sub_cell("seq.1") is net.seq[1] and net.get_sub_cell("") is net
+    assert (net.get_buffer("scale") is net.scale and net.get_sub_cell("seq.1") is net.seq[1]
+            and net.get_sub_cell("") is net)
     assert "scale" not in [p.name for p in net.get_parameters()]
-    for name, value, error in (("a.b", T([1.0]), KeyError), ("", T([1.0]), KeyError), ("fc", T([1.0]), KeyError), (3, T([1.0]), TypeError), ("q", 3, TypeError)):
+    for name, value, error in (("a.b", T([1.0]), KeyError), ("", T([1.0]), KeyError), ("fc", T([1.0]), KeyError),
+                               (3, T([1.0]), TypeError), ("q", 3, TypeError)):
         with pytest.raises(error):
             net.register_buffer(name, value)
     with pytest.raises(TypeError):
@@ -50,7 +53,8 @@ def test_state_dict():
     net, other = Net(), Net()
     state = net.state_dict()
     assert type(state) is collections.OrderedDict and sorted(state) == sorted(
-        ["scale", "fc.weight", "fc.bias", "bn.moving_mean", "bn.moving_variance", "bn.gamma", "bn.beta", "seq.1.weight", "seq.1.bias"])
+        ["scale", "fc.weight", "fc.bias", "bn.moving_mean", "bn.moving_variance", "bn.gamma", "bn.beta", "seq.1.weight",
+         "seq.1.bias"])
     assert state["fc.weight"] is net.fc.weight and list(net.state_dict(prefix="p."))[0].startswith("p.")
     keys = other.load_state_dict(state)
     assert repr(keys) == "<All keys matched successfully>" and keys.missing_keys == []
@@ -69,7 +73,8 @@ def test_state_dict():
 
 def test_hooks_of_the_state():
     net, seen = Net(), []
-    handles = [net.register_state_dict_pre_hook(lambda *a: seen.append(("before", len(a)))), net.register_state_dict_post_hook(lambda *a: seen.append(("after", len(a)))),
+    handles = [net.register_state_dict_pre_hook(lambda *a: seen.append(("before", len(a)))),
+               net.register_state_dict_post_hook(lambda *a: seen.append(("after", len(a)))),
                net.register_load_state_dict_pre_hook(lambda *a: seen.append(("load", len(a)))),
                net.register_load_state_dict_post_hook(lambda cell, keys: keys.unexpected_keys.clear())]
     net.load_state_dict({**net.state_dict(), "more": T([1.0])})
@@ -106,7 +111,8 @@ def test_flags_and_scopes():
     assert net.fc.get_flags() == {"b": 2}
     net.generate_scope()
     net.update_cell_prefix()
-    assert net.get_scope() is None and net.seq[1].get_scope() == "Default/seq-SequentialCell/1-Dense" and net.fc.param_prefix == "fc"
+    assert (net.get_scope() is None and net.seq[1].get_scope() == "Default/seq-SequentialCell/1-Dense"
+            and net.fc.param_prefix == "fc")
     net.set_inputs(T(shape=[None, 3], dtype=ms.float32))
     assert net.get_inputs()[0].dtype == ms.float32
     assert net.phase == "train" and net.set_train(False).phase == "predict" and net.set_train().phase == "train"
@@ -129,7 +135,8 @@ def test_collective_functions():
     ms.communication.init()
     try:
         x, out = T([1.0, 2.0]), T([0.0, 0.0])
-        assert ops.all_reduce(x) is None and x.asnumpy().tolist() == [1, 2] and ops.get_world_size() == 1 and ops.get_rank() == 0
+        assert (ops.all_reduce(x) is None and x.asnumpy().tolist() == [1, 2] and ops.get_world_size() == 1
+                and ops.get_rank() == 0)
         ops.all_gather_into_tensor(out, x)
         assert out.asnumpy().tolist() == [1, 2]
         ops.all_to_all([out], [x * 2])
@@ -158,7 +165,9 @@ def test_parts_of_batch_normalisation():
     np.testing.assert_allclose(mean.asnumpy(), a.mean((0, 2)), atol=1e-6)
     np.testing.assert_allclose(invstd.asnumpy(), 1 / np.sqrt(a.var((0, 2)) + 1e-5), rtol=1e-4)
     y = ms.mint.batch_norm_elemt(x, None, None, mean, invstd)
-    np.testing.assert_allclose(y.asnumpy(), (a - a.mean((0, 2), keepdims=True)) / np.sqrt(a.var((0, 2), keepdims=True) + 1e-5), atol=1e-5)
+    np.testing.assert_allclose(y.asnumpy(),
+                               (a - a.mean((0, 2), keepdims=True)) / np.sqrt(a.var((0, 2), keepdims=True) + 1e-5),
+                               atol=1e-5)
 
 
 @pytest.mark.parametrize("shape, maximize", [((4, 4), False), ((3, 5), True), ((5, 3), False), ((1, 3), True)])
@@ -166,7 +175,8 @@ def test_assignment(shape, maximize):
     a = np.random.RandomState(0).rand(*shape)
     rows, columns = (t.asnumpy() for t in optimize.linear_sum_assignment(T(a), maximize))
     wide = a if shape[0] <= shape[1] else a.T
-    sums = [sum(wide[i, p[i]] for i in range(len(wide))) for p in itertools.permutations(range(wide.shape[1]), len(wide))]
+    sums = [sum(wide[i, p[i]] for i in range(len(wide)))
+            for p in itertools.permutations(range(wide.shape[1]), len(wide))]
     assert abs(a[rows, columns].sum() - (max if maximize else min)(sums)) < 1e-9 and list(rows) == sorted(rows)
 
 
@@ -181,7 +191,8 @@ def test_minimize():
 
 
 def test_small_names():
-    assert ms.get_current_device() == ("CPU", 0) and repr(ms.int_) == "mindspore.int" and ms.QuantDtype.UINT4.value == 103
+    assert (ms.get_current_device() == ("CPU", 0) and repr(ms.int_) == "mindspore.int"
+            and ms.QuantDtype.UINT4.value == 103)
     ms.set_recursion_limit(500)
     ms.ms_memory_recycle()
     with pytest.raises(ValueError):
@@ -198,7 +209,8 @@ def test_small_names():
     assert opt.hyper_map(ops.add, (T([1.0]),), (T([2.0]),))[0].item() == 3
     assert nn.LossBase("sum").reduce and not nn.LossBase("sum").average and nn.LossBase().get_axis(T([[1.0]])) == (0, 1)
     conv = nn.Conv1d(2, 3, 3, padding=2, pad_mode="pad")
-    assert conv.kernel_size == (1, 3) and conv.padding == (0, 0, 2, 2) and conv(T(np.ones((1, 2, 5), np.float32))).shape == (1, 3, 7)
+    assert (conv.kernel_size == (1, 3) and conv.padding == (0, 0, 2, 2)
+            and conv(T(np.ones((1, 2, 5), np.float32))).shape == (1, 3, 7))
     x = T(np.random.RandomState(0).rand(1, 3, 64, 64).astype(np.float32))
     np.testing.assert_allclose(nn.SSIM()(x, x).asnumpy(), [1], atol=1e-6)
     np.testing.assert_allclose(nn.MSSSIM(power_factors=(0.3, 0.3, 0.3))(x, x).asnumpy(), [1], atol=1e-6)

@@ -23,7 +23,9 @@ for k in range(40):  # kernels enough for several blocks
     a = (ops.sin(x) * (k + 0.5) + x ** 2 - k).sum().item()
     assert abs(a - (np.sin(x.asnumpy()) * (k + 0.5) + x.asnumpy() ** 2 - k).sum()) < 0.05, k
     assert f(x).item() == a
-ops.exp(x.astype(ms.float64)), ops.softmax(x.reshape(10, 100)), ops.gelu(x), ops.sort(x), ms.grad(lambda x: ops.tanh(x).sum())(x)
+ops.exp(x.astype(ms.float64)), ops.softmax(x.reshape(10,
+                                                     100)), ops.gelu(
+                                                         x), ops.sort(x), ms.grad(lambda x: ops.tanh(x).sum())(x)
 both = [l for l in open("/proc/self/maps") if l.split()[1].startswith("rwx")]
 assert not both, both
 print("done")
@@ -31,7 +33,8 @@ print("done")
 
 
 def run(limit="", deny="", **env):
-    r = subprocess.run([sys.executable, "-c", PROGRAM, limit, deny], capture_output=True, text=True, timeout=300, env={**os.environ, "PIJIT_LOG": "compile", **env})
+    r = subprocess.run([sys.executable, "-c", PROGRAM, limit, deny], capture_output=True, text=True, timeout=300,
+                       env={**os.environ, "PIJIT_LOG": "compile", **env})
     if "not known here" in r.stdout:
         pytest.skip("the kernel has no PR_SET_MDWE")
     assert r.stdout.endswith("done\n"), r.stdout + r.stderr

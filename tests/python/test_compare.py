@@ -1,4 +1,5 @@
-"""The tool that runs a script in MindSpore and in pijit. A Python with a small package named mindspore stands in for the real one."""
+"""The tool that runs a script in MindSpore and in pijit. A Python with a small package named mindspore stands in for
+the real one."""
 
 import os
 import stat
@@ -61,8 +62,10 @@ def report(script, python, **options):
 
 
 def test_same(script, reference):
-    status, text = report(script("x = ms.Tensor([1.0, 2.0]) * 1.00001\nprint('loss:', x)\nnp.save('x.npy', x.asnumpy())\n"), reference())
-    assert status == 0 and "Prints: same (1 lines)" in text and "Saved arrays: same (1 arrays)" in text and "times as fast" in text, text
+    status, text = report(
+        script("x = ms.Tensor([1.0, 2.0]) * 1.00001\nprint('loss:', x)\nnp.save('x.npy', x.asnumpy())\n"), reference())
+    assert (status == 0 and "Prints: same (1 lines)" in text and "Saved arrays: same (1 arrays)" in text
+            and "times as fast" in text), text
 
 
 def test_within_tolerance(script, reference):
@@ -75,16 +78,22 @@ def test_within_tolerance(script, reference):
 
 
 def test_files_and_lines_of_one_side(script, reference):
-    s = script("own = hasattr(ms, 'ops')\nprint('a')\nprint('b' if own else 'c')\nif own:\n    print('more')\n    np.save('y.npy', np.ones(2))\nprint('z')\n")
+    s = script(
+        "own = hasattr(ms, 'ops')\nprint('a')\nprint('b' if own else 'c')\nif own:\n    print('more')\n    "
+        "np.save('y.npy', np.ones(2))\nprint('z')\n")
     status, text = report(s, reference())
-    assert status == 1 and "3 lines from MindSpore, 4 from pijit" in text and "pijit 3:     more" in text and "pijit 4" not in text, text
+    assert (status == 1 and "3 lines from MindSpore, 4 from pijit" in text and "pijit 3:     more" in text
+            and "pijit 4" not in text), text
     assert "y.npy: saved by pijit alone" in text
 
 
 def test_dtypes_and_shapes(script, reference):
-    s = script("own = hasattr(ms, 'ops')\nnp.save('y.npy', np.ones(2, np.float64 if own else np.float32))\nnp.save('i.npy', np.arange(3) + own)\n")
+    s = script(
+        "own = hasattr(ms, 'ops')\nnp.save('y.npy', np.ones(2, np.float64 if own else np.float32))\nnp.save('i.npy', "
+        "np.arange(3) + own)\n")
     status, text = report(s, reference())
-    assert status == 1 and "y.npy: MindSpore float32[2], pijit float64[2]" in text and "i.npy: 3 of 3 elements differ" in text, text
+    assert (status == 1 and "y.npy: MindSpore float32[2], pijit float64[2]" in text
+            and "i.npy: 3 of 3 elements differ" in text), text
 
 
 def test_ends(script, reference):
@@ -117,7 +126,9 @@ def test_lines():
 def test_checkpoints(script, reference, tmp_path):
     import pijit as ms
     ms.save_checkpoint([{"name": "w", "data": ms.Tensor(np.ones((2, 2), np.float32))}], str(tmp_path / "a.ckpt"))
-    s = script("import shutil\nif hasattr(ms, 'ops'):\n    import pijit\n    pijit.save_checkpoint([{'name': 'w', 'data': ms.Tensor(np.full((2, 2), 1.5, np.float32))}], 'a.ckpt')\n"
+    s = script(
+        "import shutil\nif hasattr(ms, 'ops'):\n    import pijit\n    pijit.save_checkpoint([{'name': 'w', 'data': "
+        "ms.Tensor(np.full((2, 2), 1.5, np.float32))}], 'a.ckpt')\n"
                f"else:\n    shutil.copyfile({str(tmp_path / 'a.ckpt')!r}, 'a.ckpt')\n")
     status, text = report(s, reference())
     assert status == 1 and "a.ckpt:w: 4 of 4 elements differ, the most by 0.5" in text, text

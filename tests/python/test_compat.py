@@ -56,14 +56,16 @@ losses = [float(step(x, y).asnumpy()) for _ in range(30)]
 assert losses[-1] < losses[0] * 0.7, losses
 save_checkpoint(net, sys.argv[1])
 assert "fc.weight" in load_checkpoint(sys.argv[1])
-print("OK", type(net.fc.weight).__name__, F.reduce_sum(x).shape if hasattr(F, "reduce_sum") else ops.ReduceSum()(x).shape)
+print("OK", type(net.fc.weight).__name__,
+      F.reduce_sum(x).shape if hasattr(F, "reduce_sum") else ops.ReduceSum()(x).shape)
 '''
 
 
 def test_script_runs_unmodified(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
-    r = subprocess.run([sys.executable, "-m", "pijit", "--as", "mindspore", "--device", "CPU", str(script), str(tmp_path / "net.ckpt")], capture_output=True, text=True)
+    r = subprocess.run([sys.executable, "-m", "pijit", "--as", "mindspore", "--device", "CPU", str(script),
+                        str(tmp_path / "net.ckpt")], capture_output=True, text=True)
     assert r.returncode == 0, r.stderr
     assert r.stdout.startswith("OK Parameter")
 
@@ -74,7 +76,8 @@ def test_unknown_package_and_missing_script(tmp_path):
 
 
 def run(code, *args):
-    r = subprocess.run([sys.executable, "-c", "import pijit.compat; pijit.compat.install()\n" + code, *args], capture_output=True, text=True)
+    r = subprocess.run([sys.executable, "-c", "import pijit.compat; pijit.compat.install()\n" + code, *args],
+                       capture_output=True, text=True)
     assert r.returncode == 0, r.stderr
     return r.stdout
 
@@ -139,13 +142,16 @@ for name in ("relu", "functional", "operations", "composite"):
 import mindspore.ops.operations as P
 import mindspore.numpy as mnp
 import mindspore.common.dtype as mstype
-import mindspore.nn.layer.conv, mindspore.nn.optim.optimizer, mindspore.ops.operations.nn_ops, mindspore.train.serialization
+import mindspore.nn.layer.conv, mindspore.nn.optim.optimizer, mindspore.ops.operations.nn_ops
+import mindspore.train.serialization
 assert P is ops.operations and mnp is pijit.numpy and mstype is mindspore.dtype and mstype.float32 is mindspore.float32
 assert pijit.ops.operations.nn_ops.Conv2D is P.Conv2D is mindspore.ops.Conv2D
 # submodules with the names of functions leave these in their place
-import mindspore.common.mutable, mindspore.common.tensor, mindspore.ops.function.grad.grad_func, mindspore.common.recompute
+import mindspore.common.mutable, mindspore.common.tensor, mindspore.ops.function.grad.grad_func
+import mindspore.common.recompute
 from mindspore.common.mutable import mutable
-assert mutable is mindspore.common.mutable is mindspore.mutable and callable(ops.function.grad) and callable(mindspore.common.recompute)
+assert (mutable is mindspore.common.mutable is mindspore.mutable and callable(ops.function.grad)
+        and callable(mindspore.common.recompute))
 # a name found in the package above stands in the module from then on
 from mindspore.nn.layer.conv import Dense
 assert Dense is nn.Dense and vars(mindspore.nn.layer.conv)["Dense"] is Dense
@@ -182,7 +188,8 @@ def test_submodules_load_on_demand_and_inside_captured_code():
     run('''
 import sys
 import mindspore as ms
-heavy = {"pijit.numpy", "pijit.amp", "pijit.serialization", "pijit.log", "pijit.train", "logging", "json", "importlib.metadata"}
+heavy = {"pijit.numpy", "pijit.amp", "pijit.serialization", "pijit.log", "pijit.train", "logging", "json",
+         "importlib.metadata"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 f = ms.jit(lambda x: ms.numpy.tile(x, 2) + 1)
 for _ in range(3):
@@ -193,17 +200,25 @@ assert "numpy" in vars(ms) and len(e.graphs) == 1 and not e.breaks and e.compile
 
 
 @pytest.mark.parametrize("code,error,words", [
-    ("from mindspore.nn import conv2d", "ImportError", "cannot import name 'conv2d' from 'mindspore.nn': pijit doesn't have it. The nearest names there are: Conv2d"),
-    ("import mindspore.nn as nn; nn.Densse", "AttributeError", "module 'mindspore.nn' has no attribute 'Densse' (in pijit). The nearest names there are: Dense"),
-    ("import mindspore.ops.operation", "ModuleNotFoundError", "No module named 'mindspore.ops.operation' (in pijit). The nearest names there are: operations"),
-    ("from mindspore.ops.operations import Conv2d", "ImportError", "cannot import name 'Conv2d' from 'mindspore.ops.operations': pijit doesn't have it. The nearest names there are: Conv2D"),
+    ("from mindspore.nn import conv2d", "ImportError",
+     "cannot import name 'conv2d' from 'mindspore.nn': pijit doesn't have it. The nearest names there are: Conv2d"),
+    ("import mindspore.nn as nn; nn.Densse", "AttributeError",
+     "module 'mindspore.nn' has no attribute 'Densse' (in pijit). The nearest names there are: Dense"),
+    ("import mindspore.ops.operation", "ModuleNotFoundError",
+     "No module named 'mindspore.ops.operation' (in pijit). The nearest names there are: operations"),
+    ("from mindspore.ops.operations import Conv2d", "ImportError",
+     "cannot import name 'Conv2d' from 'mindspore.ops.operations': pijit doesn't have it. The nearest names there "
+     "are: Conv2D"),
     ("from mindspore import Tensr", "ImportError", "The nearest names there are: Tensor"),
     ("import mindspore.jit", "ModuleNotFoundError", "No module named 'mindspore.jit'"),
     ("import mindspore; mindspore.jit.x", "AttributeError", "'function' object has no attribute 'x'"),
-    ("import pijit.ops; pijit.compat.uninstall(); pijit.ops.rellu", "AttributeError", "module 'pijit.ops' has no attribute 'rellu' (in pijit). The nearest names there are: relu"),
+    ("import pijit.ops; pijit.compat.uninstall(); pijit.ops.rellu", "AttributeError",
+     "module 'pijit.ops' has no attribute 'rellu' (in pijit). The nearest names there are: relu"),
 ])
 def test_a_missing_name_is_named_with_the_nearest(code, error, words):
-    out = run(f"try:\n    exec({code!r})\nexcept Exception as e:\n    print(type(e).__name__, e)\nassert not hasattr(__import__('pijit'), 'no_such_name')")
+    out = run(
+        f"try:\n    exec({code!r})\nexcept Exception as e:\n    print(type(e).__name__, e)\nassert not "
+        f"hasattr(__import__('pijit'), 'no_such_name')")
     assert out.startswith(error + " ") and words in out, out
 
 

@@ -1,4 +1,5 @@
-"""Functions of functions, and primitives over them. Expected values as real MindSpore 2.7.1 gives them where it has them."""
+"""Functions of functions, and primitives over them. Expected values as real MindSpore 2.7.1 gives them where it has
+them."""
 
 import numpy as np
 import pytest
@@ -41,7 +42,8 @@ def _(a, b):
 
 
 def test_dispatch_by_type():
-    assert plain(add(Tensor(Y), Tensor(Y))) == [0, 2, 4] and add(1, 2.5) == 3.5 and add(True, 2) == 3 and plain(add(2, Tensor(Y))) == [0, 2, 4] and add([1], [2]) == 1
+    assert (plain(add(Tensor(Y), Tensor(Y))) == [0, 2, 4] and add(1, 2.5) == 3.5 and add(True, 2) == 3
+            and plain(add(2, Tensor(Y))) == [0, 2, 4] and add([1], [2]) == 1)
     for bad in (("a", Tensor(Y)), (Tensor(Y),), (None, None)):
         with pytest.raises(ValueError, match="add"):
             add(*bad)
@@ -62,7 +64,8 @@ def test_mapping():
     assert plain(ops.Map()(lambda a: len(a), ((1, 2), [3]))) == (2, 1)
     assert plain(hyper_map(ops.square, y)) == [0, 1, 4]
     order = []
-    assert ops.HyperMap(lambda a: order.append(a) or a, reverse=True)((1, 2, (3, 4))) == (1, 2, (3, 4)) and order == [4, 3, 2, 1]
+    assert (ops.HyperMap(lambda a: order.append(a) or a, reverse=True)((1, 2, (3, 4))) == (1, 2, (3, 4))
+            and order == [4, 3, 2, 1])
     for bad in ((), (3,), (add,)):
         with pytest.raises(TypeError):
             hyper_map(*bad)
@@ -117,10 +120,10 @@ def test_hooks_on_gradients():
     assert plain(ms.grad(lambda a: (ops.HookBackward(keep)(a * a) * 3).sum())(Tensor(Y))) == [0, 6, 12]
     assert isinstance(seen[0], tuple) and plain(seen[0][0]) == [3, 3, 3]
     for hook in (replace, lambda g: (g[0] * 10,)):
-        f = lambda a: ms.grad(lambda v: (ops.HookBackward(hook)(v * v) * 3).sum())(a)  # noqa: B023, E731
+        f = lambda a: ms.grad(lambda v: (ops.HookBackward(hook)(v * v) * 3).sum())(a)  # noqa: E731
         assert plain(f(Tensor(Y))) == [0, 60, 120]
-        check(lambda: f, Tensor(Y), graphs=1, breaks=0)  # noqa: B023
-    two = lambda a: ms.grad(lambda v: sum(ops.HookBackward(lambda g: (g[0] * 2, g[1] * 3))(v, v * v)).sum())(a)  # noqa: E731
+        check(lambda: f, Tensor(Y), graphs=1, breaks=0)
+    two = (lambda a: ms.grad(lambda v: sum(ops.HookBackward(lambda g: (g[0] * 2, g[1] * 3))(v, v * v)).sum())(a))  # noqa: E731
     assert plain(two(Tensor(Y))) == (2 + 3 * 2 * Y).tolist()
     assert plain(ops.HookBackward(replace)(Tensor(Y))) == Y.tolist()
     with pytest.raises(TypeError):
@@ -149,7 +152,8 @@ def test_taylor_series():
     x = 0.7
     _, series = ops.jet(ops.sin, Tensor(x, ms.float64), Tensor([1.0, 0, 0, 0], ms.float64))
     np.testing.assert_allclose(series.asnumpy(), [np.cos(x), -np.sin(x), -np.cos(x), np.sin(x)], rtol=1e-12)
-    _, (a, b) = ops.jet(lambda u, v: (u * v, u + v), (Tensor(2.0), Tensor(3.0)), (Tensor([1.0, 0.0]), Tensor([0.5, 2.0])))
+    _, (a, b) = ops.jet(lambda u, v: (u * v, u + v), (Tensor(2.0), Tensor(3.0)),
+                        (Tensor([1.0, 0.0]), Tensor([0.5, 2.0])))
     assert plain(a) == [4, 5] and plain(b) == [1.5, 2]  # (uv)'' = u''v + 2u'v' + uv''
     check(lambda: lambda t: ops.jet(ops.exp, t, t.reshape(1, -1).tile((3, 1))), Tensor(Y), graphs=1, breaks=0)
     check(lambda: lambda t: ops.derivative(ops.tanh, t, 3), Tensor(Y), graphs=1, breaks=0)
@@ -182,10 +186,12 @@ def parameter():
     return Parameter(Tensor(np.ones((3, 2), np.float32)), name="p")
 
 
-@pytest.mark.parametrize("name,value", [("Add", 4), ("Sub", -2), ("Mul", 3), ("Div", 1 / 3), ("Max", 3), ("Min", 1), ("Update", 3)])
+@pytest.mark.parametrize("name,value",
+                         [("Add", 4), ("Sub", -2), ("Mul", 3), ("Div", 1 / 3), ("Max", 3), ("Min", 1), ("Update", 3)])
 def test_scatter_into_parameters(name, value):
     u = Tensor(np.full((2, 2), 3, np.float32))
-    for op, indices in ((getattr(ops, "Scatter" + name)(), Tensor([0, 2])), (getattr(ops, "ScatterNd" + name)(), Tensor([[0], [2]]))):
+    for op, indices in ((getattr(ops, "Scatter" + name)(), Tensor([0, 2])),
+                        (getattr(ops, "ScatterNd" + name)(), Tensor([[0], [2]]))):
         p = parameter()
         got = op(p, indices, u)
         np.testing.assert_allclose(p.asnumpy(), [[value] * 2, [1, 1], [value] * 2], rtol=1e-6)
@@ -200,22 +206,27 @@ def test_scatter_into_parameters(name, value):
 
 def test_other_primitives():
     x = Tensor(X)
-    assert plain(ops.InplaceAdd((0, 1))(x, x)) == (X * 2).tolist() and plain(ops.InplaceSub(1)(x, x[:1])) == [[0, 1, 2], [3, 3, 3]] and plain(ops.InplaceUpdate([1])(x, x[:1])) == [[0, 1, 2]] * 2
+    assert (plain(ops.InplaceAdd((0, 1))(x, x)) == (X * 2).tolist()
+            and plain(ops.InplaceSub(1)(x, x[:1])) == [[0, 1, 2], [3, 3, 3]]
+            and plain(ops.InplaceUpdate([1])(x, x[:1])) == [[0, 1, 2]] * 2)
     with pytest.raises(ValueError):
         ops.InplaceAdd((0,))(x, x)
-    assert plain(ops.EmbeddingLookup()(x, Tensor([1, 0, 5]), 0)) == [[3, 4, 5], [0, 1, 2], [0, 0, 0]] and plain(ops.EmbeddingLookup()(x, Tensor([1, 2]), 1)) == X.tolist()
+    assert (plain(ops.EmbeddingLookup()(x, Tensor([1, 0, 5]), 0)) == [[3, 4, 5], [0, 1, 2], [0, 0, 0]]
+            and plain(ops.EmbeddingLookup()(x, Tensor([1, 2]), 1)) == X.tolist())
     assert plain(ops.Unique()(Tensor([3, 1, 3, 2]))) == ([3, 1, 2], [0, 1, 0, 2])
     assert plain(ops.NanToNum()(Tensor([np.nan, np.inf, -1]))) == [0, np.float32(3.4028234663852886e38), -1]
     y, mean, var = ops.LayerNorm()(x, Tensor(np.ones(3, np.float32)), Tensor(np.zeros(3, np.float32)))
     np.testing.assert_allclose(y.asnumpy(), [[-1.2247448, 0, 1.2247448]] * 2, rtol=1e-6)
     assert plain(mean) == [[1], [4]] and np.allclose(var.asnumpy(), [[2 / 3]] * 2)
     out, where = ops.MaxPoolWithArgmax(2, 1)(Tensor(np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)))
-    assert plain(out)[0][0] == [[5, 6, 7], [9, 10, 11], [13, 14, 15]] and plain(where)[0][0] == [[5, 6, 7], [9, 10, 11], [13, 14, 15]]
+    assert (plain(out)[0][0] == [[5, 6, 7], [9, 10, 11], [13, 14, 15]]
+            and plain(where)[0][0] == [[5, 6, 7], [9, 10, 11], [13, 14, 15]])
     p, a = parameter(), parameter()
     g = Tensor(np.ones((3, 2), np.float32))
     np.testing.assert_allclose(ops.ApplyMomentum()(p, a, 0.1, g, 0.9).asnumpy(), 0.81, rtol=1e-6)
     np.testing.assert_allclose(a.asnumpy(), 1.9, rtol=1e-6)
-    np.testing.assert_allclose(ops.ApplyMomentum(True, gradient_scale=2.0)(p, a, 0.1, g, 0.5).asnumpy(), 0.81 - 0.1 * (2 + 0.5 * 2.95), rtol=1e-6)
+    np.testing.assert_allclose(ops.ApplyMomentum(True, gradient_scale=2.0)(p, a, 0.1, g, 0.5).asnumpy(),
+                               0.81 - 0.1 * (2 + 0.5 * 2.95), rtol=1e-6)
     np.testing.assert_allclose(ops.ApplyGradientDescent()(parameter(), 0.1, g).asnumpy(), 0.9, rtol=1e-6)
     check(lambda: lambda x: ops.EmbeddingLookup()(x, Tensor([1, 0, 5]), 0), x, graphs=1, breaks=0)
 
@@ -232,15 +243,19 @@ def test_running_products(shape, exclusive, reverse):
             want = np.concatenate([np.ones_like(np.take(want, [0], axis)), np.delete(want, -1, axis)], axis)
         want = np.flip(want, axis) if reverse else want
         np.testing.assert_allclose(ops.CumProd(exclusive, reverse)(Tensor(x), axis).asnumpy(), want, rtol=1e-12)
-    assert plain(ops.cumprod(Tensor([2, 3, 4]), 0)) == [2, 6, 24] and ops.cumprod(Tensor([2, 3], ms.int8), 0).dtype == ms.int8
+    assert (plain(ops.cumprod(Tensor([2, 3, 4]), 0)) == [2, 6, 24]
+            and ops.cumprod(Tensor([2, 3], ms.int8), 0).dtype == ms.int8)
     with pytest.raises(ValueError):
         ops.cumprod(Tensor(x), 5)
 
 
 def test_methods_and_functions():
     x, y = Tensor(np.arange(12, dtype=np.float32).reshape(2, 6)), Tensor(np.array([-1, 0, 0.3, 2], np.float32))
-    assert [v.shape for v in x.hsplit(3)] == [(2, 2)] * 3 and [v.shape for v in x.hsplit([1, 4])] == [(2, 1), (2, 3), (2, 2)] and [v.shape for v in x.hsplit(4)] == [(2, 2), (2, 2), (2, 1), (2, 1)]
-    assert [v.shape for v in y.vsplit(2)] == [(2,), (2,)] and [v.shape for v in ops.dsplit(x.reshape(2, 2, 3), 3)] == [(2, 2, 1)] * 3
+    assert ([v.shape for v in x.hsplit(3)] == [(2, 2)] * 3
+            and [v.shape for v in x.hsplit([1, 4])] == [(2, 1), (2, 3), (2, 2)]
+            and [v.shape for v in x.hsplit(4)] == [(2, 2), (2, 2), (2, 1), (2, 1)])
+    assert ([v.shape for v in y.vsplit(2)] == [(2,), (2,)]
+            and [v.shape for v in ops.dsplit(x.reshape(2, 2, 3), 3)] == [(2, 2, 1)] * 3)
     for bad in (lambda: y.hsplit(2), lambda: x.hsplit(0), lambda: ops.inner(x, y)):
         with pytest.raises(ValueError):
             bad()
@@ -249,16 +264,24 @@ def test_methods_and_functions():
     n = x.asnumpy()
     np.testing.assert_array_equal(ops.inner(x, x).asnumpy(), np.inner(n, n))
     np.testing.assert_array_equal(x.inner(Tensor(2.0)).asnumpy(), n * 2)
-    np.testing.assert_array_equal(ops.inner(x.reshape(2, 2, 3), x.reshape(4, 3)).asnumpy(), np.inner(n.reshape(2, 2, 3), n.reshape(4, 3)))
+    np.testing.assert_array_equal(ops.inner(x.reshape(2, 2, 3), x.reshape(4, 3)).asnumpy(),
+                                  np.inner(n.reshape(2, 2, 3), n.reshape(4, 3)))
     np.testing.assert_allclose(y.sinc().asnumpy(), np.sinc(y.asnumpy()), atol=1e-6)
-    assert np.isfinite(ms.grad(lambda v: v.sinc().sum())(y).asnumpy()).all() and ops.sinc(Tensor([1, 2])).dtype == ms.float32
-    assert plain(ops.hardshrink(y)) == [-1, 0, 0, 2] and plain(y.hardshrink(1)) == [0, 0, 0, 2] and plain(ops.softshrink(y)) == [-0.5, 0, 0, 1.5]
-    assert plain(ms.grad(lambda a: ops.hardshrink(a).sum())(y)) == [1, 0, 0, 1] and plain(ms.grad(lambda a: ops.softshrink(a).sum())(y)) == [1, 0, 0, 1]
-    assert np.isnan(ops.hardshrink(Tensor(np.float32(np.nan))).item()) and np.isnan(ops.softshrink(Tensor(np.float32(np.nan))).item())
-    assert plain(x.ptp(1)) == [5, 5] and plain(y.imag()) == [0] * 4 and plain(y.reverse([0])) == plain(y)[::-1] and y.real() is y and y.conj() is y
+    assert (np.isfinite(ms.grad(lambda v: v.sinc().sum())(y).asnumpy()).all()
+            and ops.sinc(Tensor([1, 2])).dtype == ms.float32)
+    assert (plain(ops.hardshrink(y)) == [-1, 0, 0, 2] and plain(y.hardshrink(1)) == [0, 0, 0, 2]
+            and plain(ops.softshrink(y)) == [-0.5, 0, 0, 1.5])
+    assert (plain(ms.grad(lambda a: ops.hardshrink(a).sum())(y)) == [1, 0, 0, 1]
+            and plain(ms.grad(lambda a: ops.softshrink(a).sum())(y)) == [1, 0, 0, 1])
+    assert (np.isnan(ops.hardshrink(Tensor(np.float32(np.nan))).item())
+            and np.isnan(ops.softshrink(Tensor(np.float32(np.nan))).item()))
+    assert (plain(x.ptp(1)) == [5, 5] and plain(y.imag()) == [0] * 4 and plain(y.reverse([0])) == plain(y)[::-1]
+            and y.real() is y and y.conj() is y)
     i, u = Tensor([[0], [1], [0]]), Tensor(np.array([1, 2, 3], np.float32))
     z = Tensor(np.array([6, 7, 8], np.float32))
-    for name, want in (("sub", [2, 5, 8]), ("mul", [18, 14, 8]), ("div", [2, 3.5, 8]), ("max", [6, 7, 8]), ("min", [1, 2, 8])):
+    for name, want in (("sub", [2, 5, 8]), ("mul", [18, 14, 8]), ("div", [2, 3.5, 8]), ("max", [6, 7, 8]),
+                       ("min", [1, 2, 8])):
         assert plain(getattr(z, "scatter_" + name)(i, u)) == want and plain(z) == [6, 7, 8]
     assert nn.Dense(2, 2).cls_name == "Dense"
-    check(lambda: lambda x: (x.hsplit(4), x.inner(x), x.sinc(), ops.softshrink(x), ops.cumprod(x, 1)), x, graphs=1, breaks=0)
+    check(lambda: lambda x: (x.hsplit(4), x.inner(x), x.sinc(), ops.softshrink(x), ops.cumprod(x, 1)), x, graphs=1,
+          breaks=0)

@@ -1,5 +1,5 @@
-"""Convolutions and their gradients in every combination of groups, dilation, stride and kernel: float32 against float64,
-and never by the reference kernels' plain loops."""
+"""Convolutions and their gradients in every combination of groups, dilation, stride and kernel: float32 against
+float64, and never by the reference kernels' plain loops."""
 
 import itertools
 import os
@@ -41,7 +41,8 @@ def test_no_combination_runs_in_plain_loops():
                "for c in COMBINATIONS: results(np.float32, *c), results(np.float64, *c)")
     env = {**os.environ, "PIJIT_LOG": "dispatch", "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
     log = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True).stderr
-    chosen = {line.split("]", 1)[1].rsplit(" ", 1)[0] for line in log.splitlines() if "] conv2d" in line and "->" in line}
+    chosen = {line.split("]", 1)[1].rsplit(" ", 1)[0] for line in log.splitlines() if "] conv2d" in line
+              and "->" in line}
     assert chosen and not [c for c in chosen if "reference" in c], sorted(chosen)
 
 
@@ -75,7 +76,8 @@ def test_random_sizes_agree_with_float64(seed):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("group,dilation", list(itertools.product((32, 8, 4, 1), (1, 2, 3))), ids=str)
 def test_what_padding_meets_takes_no_part(group, dilation, dtype):
-    """Weights that are no numbers: an element of the gradient is one where some of its products are, none with padding."""
+    """Weights that are no numbers: an element of the gradient is one where some of its products are, none with
+    padding."""
     rng = np.random.default_rng(group + dilation)
     w = rng.standard_normal((32, 32 // group, 3, 5)).astype(dtype)
     w[:, :, 0, 0], w[1, 0, 2, 4] = np.inf, np.nan

@@ -1,4 +1,5 @@
-"""Corner cases of objects, generators and calls inside captured functions: all a user can see is as in the plain run."""
+"""Corner cases of objects, generators and calls inside captured functions: all a user can see is as in the plain
+run."""
 
 import collections
 import dataclasses
@@ -125,7 +126,8 @@ class D:
 def dclass(x):
     a = D(1, x)
     b = D(2)
-    return a < b, a == D(1), b.tags is a.tags, a, sorted([D(3).n, D(1).n]), dataclasses.replace(b, n=9, scale=1) if a.n > 100 else None
+    return (a < b, a == D(1), b.tags is a.tags, a, sorted([D(3).n, D(1).n]),
+            dataclasses.replace(b, n=9, scale=1) if a.n > 100 else None)
 
 
 class Base:

@@ -80,7 +80,8 @@ def test_generator_function():
 
 @pytest.mark.parametrize("values, kinds", [
     ((1, 2.5, True, np.float16(1), np.uint8(3)), "int64 float64 bool float16 uint8"),
-    (([1, 2], [3.0, 4]), "int64 float64"), (("a", b"bb", ["a", "bcd"]), "<U1 |S2 <U3"), ((pijit.Tensor([1, 2]),), "int64")])
+    (([1, 2], [3.0, 4]), "int64 float64"), (("a", b"bb", ["a", "bcd"]), "<U1 |S2 <U3"),
+    ((pijit.Tensor([1, 2]),), "int64")])
 def test_values(values, kinds):
     d = ds.GeneratorDataset([values], list("abcde")[:len(values)])
     (row,) = d.create_tuple_iterator(num_epochs=1, output_numpy=True)
@@ -104,7 +105,8 @@ def test_sources_are_iterated_anew_in_each_epoch():
             return (self.i,)
 
     for source in (Counts(), Stateful(), lambda: iter([(1,), (2,)]), [np.array(1), np.array(2)]):
-        d = ds.GeneratorDataset(source, ["a"], shuffle=False) if isinstance(source, list) else ds.GeneratorDataset(source, ["a"])
+        d = (ds.GeneratorDataset(source, ["a"], shuffle=False) if isinstance(source, list)
+             else ds.GeneratorDataset(source, ["a"]))
         it = d.create_tuple_iterator(num_epochs=2)
         for _ in range(2):
             assert [int(r[0].asnumpy()) for r in it] == [1, 2]
@@ -139,7 +141,8 @@ def test_a_map_does_not_write_to_the_source():
         def __len__(self):
             return 4
 
-    for d in (ds.GeneratorDataset(Views(), ["x"]), ds.NumpySlicesDataset(x, ["x"]), ds.NumpySlicesDataset(x, ["x"]).batch(2)):
+    for d in (ds.GeneratorDataset(Views(), ["x"]), ds.NumpySlicesDataset(x, ["x"]),
+              ds.NumpySlicesDataset(x, ["x"]).batch(2)):
         assert np.all([r[0] for r in d.map(write, "x").create_tuple_iterator(num_epochs=1, output_numpy=True)])
     assert not x.any()
 
@@ -173,7 +176,8 @@ def test_strings_come_as_string_tensors():
 
 def test_dict_columns():
     d = ds.GeneratorDataset([({"k": i, "v": np.ones(2)},) for i in range(3)], ["a"], shuffle=False)
-    assert d.map(lambda v: {"k": v["k"] + 1}, "a").batch(3).create_dict_iterator().__next__()["a"]["k"].asnumpy().tolist() == [1, 2, 3]
+    assert (d.map(lambda v: {"k": v["k"] + 1},
+                  "a").batch(3).create_dict_iterator().__next__()["a"]["k"].asnumpy().tolist() == [1, 2, 3])
 
 
 # --- the order of rows ------------------------------------------------------------------------------------------------
@@ -195,11 +199,15 @@ def sampled(sampler, n=7):
 @pytest.mark.parametrize("make, want", [
     (lambda: ds.SequentialSampler(), [0, 1, 2, 3, 4, 5, 6]), (lambda: ds.SequentialSampler(2, 3), [2, 3, 4]),
     (lambda: ds.SequentialSampler(5, 30), [5, 6]), (lambda: ds.SubsetSampler([3, 1, 5]), [3, 1, 5]),
-    (lambda: ds.SubsetSampler([3, 1, 5], 2), [3, 1]), (lambda: ds.SubsetSampler(3), [3]), (lambda: [3, 1, 1], [3, 1, 1]),
+    (lambda: ds.SubsetSampler([3, 1, 5], 2), [3, 1]), (lambda: ds.SubsetSampler(3), [3]),
+    (lambda: [3, 1, 1], [3, 1, 1]),
     (lambda: ds.DistributedSampler(3, 0, False), [0, 3, 6]), (lambda: ds.DistributedSampler(3, 1, False), [1, 4, 0]),
-    (lambda: ds.DistributedSampler(3, 2, False), [2, 5, 1]), (lambda: ds.DistributedSampler(3, 1, False, offset=0), [1, 4]),
-    (lambda: ds.DistributedSampler(3, 0, False, offset=1), [2, 5]), (lambda: ds.DistributedSampler(3, 1, False, offset=1), [0, 3, 6]),
-    (lambda: ds.DistributedSampler(3, 2, False, offset=2), [0, 3, 6]), (lambda: ds.DistributedSampler(3, 1, False, 2), [1, 4])])
+    (lambda: ds.DistributedSampler(3, 2, False), [2, 5, 1]),
+    (lambda: ds.DistributedSampler(3, 1, False, offset=0), [1, 4]),
+    (lambda: ds.DistributedSampler(3, 0, False, offset=1), [2, 5]),
+    (lambda: ds.DistributedSampler(3, 1, False, offset=1), [0, 3, 6]),
+    (lambda: ds.DistributedSampler(3, 2, False, offset=2), [0, 3, 6]),
+    (lambda: ds.DistributedSampler(3, 1, False, 2), [1, 4])])
 def test_samplers(make, want):
     assert sampled(make()) == want
     assert ds.GeneratorDataset(Source(7), ["x", "y"], sampler=make()).get_dataset_size() == len(want)
@@ -222,20 +230,25 @@ def test_random_samplers():
     outer, inner = ds.SubsetSampler([0, 3]), ds.SequentialSampler(2, 4)
     outer.add_child(inner)
     assert sampled(outer) == [2, 5]
-    counts = np.bincount(sampled(ds.WeightedRandomSampler([1.0] * 100 + [3.0] * 100 + [0.0] * 1800, 1000), 2000), minlength=2000)
+    counts = np.bincount(sampled(ds.WeightedRandomSampler([1.0] * 100 + [3.0] * 100 + [0.0] * 1800, 1000), 2000),
+                         minlength=2000)
     assert 650 < counts[100:200].sum() < 850 and not counts[200:].any()
 
 
 @pytest.mark.parametrize("call, error", [
     (lambda: sampled(ds.SubsetSampler([3, 100])), RuntimeError), (lambda: ds.SubsetSampler([1.5]), TypeError),
     (lambda: ds.DistributedSampler("3", 0), TypeError), (lambda: ds.RandomSampler(replacement=3), TypeError),
-    (lambda: ds.RandomSampler(num_samples=-3), ValueError), (lambda: sampled(ds.WeightedRandomSampler([0, 0])), RuntimeError),
-    (lambda: sampled(ds.WeightedRandomSampler([1, -1])), RuntimeError), (lambda: ds.WeightedRandomSampler("a"), TypeError),
+    (lambda: ds.RandomSampler(num_samples=-3), ValueError),
+    (lambda: sampled(ds.WeightedRandomSampler([0, 0])), RuntimeError),
+    (lambda: sampled(ds.WeightedRandomSampler([1, -1])), RuntimeError),
+    (lambda: ds.WeightedRandomSampler("a"), TypeError),
     (lambda: sampled(ds.PKSampler(2)), ValueError), (lambda: sampled(5), TypeError),
-    (lambda: sampled(ds.SequentialSampler(10)), RuntimeError), (lambda: sampled(ds.DistributedSampler(3, 3)), RuntimeError),
+    (lambda: sampled(ds.SequentialSampler(10)), RuntimeError),
+    (lambda: sampled(ds.DistributedSampler(3, 3)), RuntimeError),
     (lambda: data(num_shards=4), ValueError), (lambda: data(num_shards=4, shard_id=4), ValueError),
     (lambda: ds.GeneratorDataset(Source(), ["a", "b"], shuffle=True, sampler=ds.SequentialSampler()), ValueError),
-    (lambda: ds.GeneratorDataset(lambda: None, ["a"], sampler=[1]), ValueError), (lambda: data(num_samples=-1), ValueError)])
+    (lambda: ds.GeneratorDataset(lambda: None, ["a"], sampler=[1]), ValueError),
+    (lambda: data(num_samples=-1), ValueError)])
 def test_sampler_errors(call, error):
     with pytest.raises(error):
         call()
@@ -248,8 +261,10 @@ def test_shards():
 def test_shuffle_repeat_skip_take():
     assert sorted(first(data(50).shuffle(8))) == list(range(50)) != first(data(50).shuffle(8))
     assert first(data(200).shuffle(10))[0] < 10  # the first row comes from the first ten
-    assert (len(rows(data().repeat(3))), data().repeat(3).get_repeat_count(), data().repeat(3).batch(4).get_dataset_size(),
-            data().batch(4).repeat(3).get_dataset_size(), data().repeat(3).repeat(2).get_repeat_count()) == (18, 3, 5, 6, 2)
+    assert (len(rows(data().repeat(3))), data().repeat(3).get_repeat_count(),
+            data().repeat(3).batch(4).get_dataset_size(),
+            data().batch(4).repeat(3).get_dataset_size(), data().repeat(3).repeat(2).get_repeat_count()) == (18, 3, 5,
+                6, 2)
     assert len(rows(data(3).repeat().take(10))) == 10
     assert first(data().skip(4)) == [4, 5] and first(data().skip(40)) == [] and first(data().take(2)) == [0, 1]
     assert data().take(20).get_dataset_size() == 6 == len(data().take(-1))
@@ -263,10 +278,12 @@ def test_split():
     assert sorted(first(a) + first(b)) == list(range(6))
     it = a.create_tuple_iterator(num_epochs=2, output_numpy=True)
     assert {int(r[0][0]) for r in it} == {int(r[0][0]) for r in it}  # the same rows in each epoch
-    assert [len(p) for p in data(10).split([0.55, 0.45])] == [6, 4] and [len(p) for p in data(10).split([0.33, 0.33, 0.34])] == [4, 3, 3]
+    assert ([len(p) for p in data(10).split([0.55, 0.45])] == [6, 4]
+            and [len(p) for p in data(10).split([0.33, 0.33, 0.34])] == [4, 3, 3])
     a, b = data().batch(2).split([1, 2], randomize=False)
     assert rows(a) == [[[[0], [1]], [0.0, 1.0]]] and len(rows(b)) == 2
-    for sizes, error in (([4, 2], RuntimeError), ([0.4, 0.2], ValueError), ([4, 0.2], ValueError), ([], ValueError), (4, TypeError)):
+    for sizes, error in (([4, 2], RuntimeError), ([0.4, 0.2], ValueError), ([4, 0.2], ValueError), ([], ValueError),
+                         (4, TypeError)):
         with pytest.raises(error, match="split"):
             data(10).split(sizes)
 
@@ -281,8 +298,10 @@ def test_map_columns():
     assert names(data().map(lambda y, x: (y, x, y), ["y", "x"], ["p", "q", "r"])) == ["p", "q", "r"]
     assert names(data().map(lambda y, x: y, ["y", "x"], ["p"])) == ["p"]
     assert names(data().map(lambda y: y, "y", ["x"])) == ["x"]
-    assert rows(data(2).map([lambda v: v + 1, lambda v: v * 2, T.TypeCast(pijit.float32)], "x")) == [[[2.0], 0.0], [[4.0], 1.0]]
-    assert rows(data(1).map(lambda v: "abc", "x")) == [["abc", 0.0]] and rows(data(1).map(lambda v: [1, 2], "x")) == [[[1, 2], 0.0]]
+    assert (rows(data(2).map([lambda v: v + 1, lambda v: v * 2, T.TypeCast(pijit.float32)], "x")) ==
+            [[[2.0], 0.0], [[4.0], 1.0]])
+    assert (rows(data(1).map(lambda v: "abc", "x")) == [["abc", 0.0]]
+            and rows(data(1).map(lambda v: [1, 2], "x")) == [[[1, 2], 0.0]])
     assert rows(data(1).map(lambda v: pijit.Tensor([1, 2]), "x")) == [[[1, 2], 0.0]]
     assert names(data().rename("x", "z")) == ["z", "y"] and names(data().rename(["x", "y"], ["y", "x"])) == ["y", "x"]
     assert names(data().project(["y", "x"])) == ["y", "x"]
@@ -293,14 +312,18 @@ def test_map_columns():
     (lambda: rows(data().map(lambda x: (x, x), ["y"], ["a"])), RuntimeError, "number of columns"),
     (lambda: rows(data().map(lambda x: x, "w")), RuntimeError, "'w' doesn't exist"),
     (lambda: data().map(lambda x: x, ["x", "x"]), ValueError, "twice"), (lambda: data().map(5), ValueError, "callable"),
-    (lambda: data().map(V.HWC2CHW, "x"), ValueError, "HWC2CHW()"), (lambda: rows(data().map(lambda x: None)), RuntimeError, "NoneType"),
+    (lambda: data().map(V.HWC2CHW, "x"), ValueError, "HWC2CHW()"),
+    (lambda: rows(data().map(lambda x: None)), RuntimeError, "NoneType"),
     (lambda: rows(data().map(lambda x: 1 / 0)), RuntimeError, "ZeroDivisionError"),
     (lambda: data().map(lambda x: x, "x", column_order=["x"]), TypeError, "column_order"),
     (lambda: data().map(lambda x: x, "x", num_parallel_workers=0), ValueError, "num_parallel_workers"),
-    (lambda: rows(data().project("z")), RuntimeError, "'z'"), (lambda: data().rename(["x", "y"], ["y"]), ValueError, "rename"),
-    (lambda: rows(data().rename("q", "y")), RuntimeError, "'q'"), (lambda: rows(data().rename("x", "y")), RuntimeError, "already"),
+    (lambda: rows(data().project("z")), RuntimeError, "'z'"),
+    (lambda: data().rename(["x", "y"], ["y"]), ValueError, "rename"),
+    (lambda: rows(data().rename("q", "y")), RuntimeError, "'q'"),
+    (lambda: rows(data().rename("x", "y")), RuntimeError, "already"),
     (lambda: data().batch(0), ValueError, "batch_size"), (lambda: data().batch(2.0), TypeError, "batch_size"),
-    (lambda: data().batch(2, "a"), TypeError, "drop_remainder"), (lambda: rows(ragged().batch(2)), RuntimeError, r"\(1,\), this one \(2,\)"),
+    (lambda: data().batch(2, "a"), TypeError, "drop_remainder"),
+    (lambda: rows(ragged().batch(2)), RuntimeError, r"\(1,\), this one \(2,\)"),
     (lambda: rows(data().batch(lambda info: 0)), RuntimeError, "greater than 0"),
     (lambda: data().shuffle(1), ValueError, "buffer_size"), (lambda: data().repeat(0), ValueError, "count"),
     (lambda: data().take(0), ValueError, "count"), (lambda: data().skip(-1), ValueError, "count"),
@@ -312,11 +335,14 @@ def test_map_columns():
     (lambda: data().create_tuple_iterator(num_epochs="a"), TypeError, "num_epochs"),
     (lambda: data().create_dict_iterator(output_numpy=3), TypeError, "output_numpy"),
     (lambda: data().create_tuple_iterator(columns=["q"]), RuntimeError, "'q'"),
-    (lambda: data().apply(lambda d: 5), TypeError, "return a dataset"), (lambda: data().apply(5), TypeError, "function"),
-    (lambda: ds.GeneratorDataset(5, ["a"]), TypeError, "source"), (lambda: ds.GeneratorDataset(Source()), ValueError, "columns_names"),
+    (lambda: data().apply(lambda d: 5), TypeError, "return a dataset"),
+    (lambda: data().apply(5), TypeError, "function"),
+    (lambda: ds.GeneratorDataset(5, ["a"]), TypeError, "source"),
+    (lambda: ds.GeneratorDataset(Source()), ValueError, "columns_names"),
     (lambda: ds.GeneratorDataset(Source(), ["a", 3]), TypeError, r"column_names\[1\]"),
     (lambda: rows(ds.GeneratorDataset(Source(), ["a"])), RuntimeError, "column_names is: 1 and .* is: 2"),
-    (lambda: rows(ds.GeneratorDataset(Source(), ["a", "b"], column_types=[pijit.float32, None])), RuntimeError, "column_types"),
+    (lambda: rows(ds.GeneratorDataset(Source(), ["a", "b"], column_types=[pijit.float32, None])), RuntimeError,
+     "column_types"),
     (lambda: rows(ds.GeneratorDataset([(None,)], ["a"])), RuntimeError, "NoneType")])
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
@@ -327,7 +353,8 @@ def broken(x):
     return {}[int(x[0])]
 
 
-@pytest.mark.parametrize("kw", [{}, {"num_parallel_workers": 2}, {"num_parallel_workers": 2, "python_multiprocessing": True}])
+@pytest.mark.parametrize("kw",
+                         [{}, {"num_parallel_workers": 2}, {"num_parallel_workers": 2, "python_multiprocessing": True}])
 def test_a_users_exception_comes_with_its_traceback_and_after_the_rows_before_it(kw):
     def at_three(x):
         return broken(x) if x[0] == 3 else x
@@ -351,7 +378,8 @@ def test_a_users_exception_comes_with_its_traceback_and_after_the_rows_before_it
 
 def test_error_samples_mode():
     try:
-        for mode, want in ((ds.config.ErrorSamplesMode.SKIP, [0, 1, 2, 4, 5]), (ds.config.ErrorSamplesMode.REPLACE, [0, 1, 2, 2, 4, 5])):
+        for mode, want in ((ds.config.ErrorSamplesMode.SKIP, [0, 1, 2, 4, 5]),
+                           (ds.config.ErrorSamplesMode.REPLACE, [0, 1, 2, 2, 4, 5])):
             ds.config.set_error_samples_mode(mode)
             assert first(data().map(lambda x: broken(x) if x[0] == 3 else x, "x")) == want
     finally:
@@ -361,7 +389,8 @@ def test_error_samples_mode():
 def pipeline(**kw):
     x = np.arange(40 * 12 * 12 * 3).reshape(40, 12, 12, 3).astype(np.uint8)
     d = ds.NumpySlicesDataset((x, np.arange(40)), ["x", "y"])
-    noise = [V.RandomCrop(8, 2), V.RandomHorizontalFlip(), T.RandomApply([V.AdjustBrightness(1.5)]), V.Rescale(1 / 255, 0.0), V.HWC2CHW()]
+    noise = [V.RandomCrop(8, 2), V.RandomHorizontalFlip(), T.RandomApply([V.AdjustBrightness(1.5)]),
+             V.Rescale(1 / 255, 0.0), V.HWC2CHW()]
     return d.map(noise, "x", **kw).shuffle(9).batch(7)
 
 
@@ -397,8 +426,10 @@ def test_the_global_seed_counts_too():
 
 
 def test_config():
-    kept = {"numa_enable": True, "fast_recovery": False, "callback_timeout": 30, "auto_num_workers": True, "enable_shared_mem": False,
-            "monitor_sampling_interval": 5, "autotune_interval": 3, "enable_watchdog": False, "num_parallel_workers": 3, "prefetch_size": 4}
+    kept = {"numa_enable": True, "fast_recovery": False, "callback_timeout": 30, "auto_num_workers": True,
+            "enable_shared_mem": False,
+            "monitor_sampling_interval": 5, "autotune_interval": 3, "enable_watchdog": False, "num_parallel_workers": 3,
+            "prefetch_size": 4}
     before = dict(ds.config._state)
     try:
         for name, value in kept.items():
@@ -409,8 +440,10 @@ def test_config():
     finally:
         ds.config._state.update(before)
     for call, error in ((lambda: ds.config.set_seed(-1), ValueError), (lambda: ds.config.set_seed("1"), TypeError),
-                        (lambda: ds.config.set_prefetch_size(0), ValueError), (lambda: ds.config.set_num_parallel_workers(1.5), TypeError),
-                        (lambda: ds.config.set_multiprocessing_start_method("x"), ValueError), (lambda: ds.config.load("none"), RuntimeError)):
+                        (lambda: ds.config.set_prefetch_size(0), ValueError),
+                        (lambda: ds.config.set_num_parallel_workers(1.5), TypeError),
+                        (lambda: ds.config.set_multiprocessing_start_method("x"), ValueError),
+                        (lambda: ds.config.load("none"), RuntimeError)):
         with pytest.raises(error):
             call()
 
@@ -418,7 +451,8 @@ def test_config():
 def test_one_hot():
     hot = T.OneHot(4)
     assert hot(np.array(2)).tolist() == hot([2]).tolist() == hot(np.array([[2]])).tolist() == [0, 0, 1, 0]
-    assert hot(np.array([[1], [2]], np.uint8)).tolist() == [[0, 1, 0, 0], [0, 0, 1, 0]] and hot(np.uint8(1)).dtype == np.uint8
+    assert (hot(np.array([[1], [2]], np.uint8)).tolist() == [[0, 1, 0, 0], [0, 0, 1, 0]]
+            and hot(np.uint8(1)).dtype == np.uint8)
     assert np.allclose(T.OneHot(5, 0.1)(2), [0.02, 0.02, 0.92, 0.02, 0.02]) and T.OneHot(5, 0.1)(2).dtype == np.float64
     labels = np.arange(6).reshape(6, 1) % 4
     d = ds.NumpySlicesDataset(labels, ["y"], shuffle=False)
@@ -430,15 +464,18 @@ def test_one_hot():
 
 def test_operations_on_whole_chunks_give_what_they_give_row_by_row():
     x = np.random.default_rng(0).integers(0, 256, (50, 5, 6, 3)).astype(np.uint8)
-    for ops in ([V.Rescale(1 / 255, 0.5)], [V.Normalize([121.0, 115, 100], [70.0, 68, 71]), V.HWC2CHW()], [V.ToTensor()], [V.HWC2CHW(), V.VerticalFlip()],
+    for ops in ([V.Rescale(1 / 255, 0.5)], [V.Normalize([121.0, 115, 100], [70.0, 68, 71]), V.HWC2CHW()],
+                [V.ToTensor()], [V.HWC2CHW(), V.VerticalFlip()],
                 [V.HorizontalFlip(), V.VerticalFlip()], [T.TypeCast("int8"), T.Mask(T.Relational.GT, 3)], [T.Fill(7)],
                 [V.HWC2CHW(), V.Normalize([0.1, 0.2, 0.3], [0.5, 0.6, 0.7], False)], [V.ToType(np.float16)]):
-        whole = [r[0] for r in ds.NumpySlicesDataset(x, ["x"], shuffle=False).map(ops, "x").create_tuple_iterator(output_numpy=True, num_epochs=1)]
+        whole = [r[0] for r in ds.NumpySlicesDataset(x, ["x"], shuffle=False).map(ops,
+            "x").create_tuple_iterator(output_numpy=True, num_epochs=1)]
         for row, got in zip(x, whole):
             for op in ops:
                 row = op(row)
             assert row.dtype == got.dtype and np.array_equal(row, got), ops
-        assert np.array_equal(np.stack(whole), np.concatenate([r[0] for r in ds.NumpySlicesDataset(x, ["x"], shuffle=False).map(
+        assert np.array_equal(np.stack(whole),
+                              np.concatenate([r[0] for r in ds.NumpySlicesDataset(x, ["x"], shuffle=False).map(
             ops, "x").batch(8).create_tuple_iterator(output_numpy=True, num_epochs=1)]))
 
 
@@ -447,7 +484,8 @@ def test_operations_on_whole_chunks_give_what_they_give_row_by_row():
 
 def test_batch():
     assert [(b[0].shape, b[1].dtype) for b in data().batch(4)] == [((4, 1), pijit.float64), ((2, 1), pijit.float64)]
-    assert [b[0].shape for b in data().batch(4, drop_remainder=True)] == [(4, 1)] and rows(data().batch(100, True)) == []
+    assert ([b[0].shape for b in data().batch(4, drop_remainder=True)] == [(4, 1)]
+            and rows(data().batch(100, True)) == [])
     b = data().batch(4)
     assert (b.get_dataset_size(), b.get_batch_size(), b.output_shapes(), b.output_shapes(estimate=True)) == (
         2, 4, [[4, 1], [4]], [[None, 1], [None]])
@@ -464,9 +502,11 @@ def test_per_batch_map():
 
     d = data().batch(4, per_batch_map=add, input_columns=["x"])
     assert rows(d) == [[[[0], [1], [2], [3]], [0.0, 1.0, 2.0, 3.0]], [[[5], [6]], [4.0, 5.0]]]
-    assert names(data().batch(4, per_batch_map=lambda x, info: (x, x), input_columns=["x"], output_columns=["a", "b"])) == ["a", "b", "y"]
+    assert (names(data().batch(4, per_batch_map=lambda x, info: (x, x), input_columns=["x"],
+                               output_columns=["a", "b"])) == ["a", "b", "y"])
     assert rows(data().batch(4, per_batch_map=lambda x, y, info: (np.stack(x) * 2, y)))[1] == [[[8], [10]], [4.0, 5.0]]
-    assert rows(data().batch(4, per_batch_map=add, input_columns=["x"], num_parallel_workers=2, python_multiprocessing=True)) == rows(d)
+    assert (rows(data().batch(4, per_batch_map=add, input_columns=["x"], num_parallel_workers=2,
+                              python_multiprocessing=True)) == rows(d))
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         rows(data().batch(4, per_batch_map=lambda x, info: 1 / 0, input_columns="x"))
 
@@ -489,13 +529,16 @@ def test_bucket_batch_by_length():
 
     a = ragged().project(["a"])
     assert run(a, ["a"], [3], [2, 2]) == [[[[0, 0], [0, 1]]], [[[0, 1, 2, 0], [0, 1, 2, 3]]]]
-    assert run(a, ["a"], [3, 6], [2, 2, 2], pad_to_bucket_boundary=True) == [[[[0, 0], [0, 1]]], [[[0, 1, 2, 0, 0], [0, 1, 2, 3, 0]]]]
+    assert (run(a, ["a"], [3, 6], [2, 2, 2], pad_to_bucket_boundary=True) ==
+            [[[[0, 0], [0, 1]]], [[[0, 1, 2, 0, 0], [0, 1, 2, 3, 0]]]])
     assert run(a, ["a"], [2, 4], [2, 1, 1]) == [[[[0, 1]]], [[[0, 1, 2]]], [[[0, 1, 2, 3]]], [[[0]]]]
     assert run(a, ["a"], [2], [2, 2], drop_remainder=True) == [[[[0, 1, 0], [0, 1, 2]]]]
     assert len(run(ragged(), ["a", "b"], [3], [2, 2], element_length_function=lambda a, b: len(a) + len(b))) == 3
     assert a.bucket_batch_by_length(["a"], [2], [2, 2]).get_dataset_size() == 3
-    for args, error in (((["a"], [2], [2]), ValueError), ((["a"], [2, 1], [2, 2, 2]), ValueError), ((["a", "b"], [2], [2, 2]), ValueError),
-                        ((["a"], [], [2]), ValueError), ((["a"], [0], [2, 2]), ValueError), ((["a"], 3, [2, 2]), TypeError)):
+    for args, error in (((["a"], [2], [2]), ValueError), ((["a"], [2, 1], [2, 2, 2]), ValueError),
+                        ((["a", "b"], [2], [2, 2]), ValueError),
+                        ((["a"], [], [2]), ValueError), ((["a"], [0], [2, 2]), ValueError),
+                        ((["a"], 3, [2, 2]), TypeError)):
         with pytest.raises(error, match="bucket_batch_by_length"):
             ragged().bucket_batch_by_length(*args)
 
@@ -504,8 +547,10 @@ def test_zip_concat_filter_flat_map():
     assert rows(ds.zip((data(3), data(2, ("a", "b"))))) == [[[0], 0.0, [0], 0.0], [[1], 1.0, [1], 1.0]]
     assert len(data(3).zip(data(2, ("a", "b")))) == 2
     assert first(data(2) + data(3)) == [0, 1, 0, 1, 2] and len(data(2).concat([data(3), data(1)])) == 6
-    assert first(data().filter(lambda x: x[0] % 2 == 0, "x")) == [0, 2, 4] and len(data().filter(lambda x, y: y > 3)) == 2
-    assert first(data(2).flat_map(lambda x, y: ds.NumpySlicesDataset(np.arange(2) + int(x[0]), shuffle=False))) == [0, 1, 1, 2]
+    assert (first(data().filter(lambda x: x[0] % 2 == 0, "x")) == [0, 2, 4]
+            and len(data().filter(lambda x, y: y > 3)) == 2)
+    assert (first(data(2).flat_map(lambda x, y: ds.NumpySlicesDataset(np.arange(2) + int(x[0]), shuffle=False))) ==
+            [0, 1, 1, 2])
 
 
 def test_sampler_of_concatenated_datasets():
@@ -534,7 +579,8 @@ def test_a_dataset_is_not_zipped_with_itself():
 def test_batch_sampler_and_collate():
     d = ds.GeneratorDataset(Source(), ["x", "y"], batch_sampler=[[0, 1], [5]])
     assert rows(d) == [[[[0], [1]], [0.0, 1.0]], [[[5]], [5.0]]] and len(d) == 2
-    d = ds.GeneratorDataset(Source(), ["x"], batch_sampler=[[0, 1], [5]], collate_fn=lambda items: (np.array([i[1] for i in items]),))
+    d = ds.GeneratorDataset(Source(), ["x"], batch_sampler=[[0, 1], [5]],
+                            collate_fn=lambda items: (np.array([i[1] for i in items]),))
     assert rows(d) == [[[0.0, 1.0]], [[5.0]]]
 
 
@@ -624,7 +670,8 @@ def test_debug_mode_runs_in_this_thread():
 
 
 def run_script(text, **kw):
-    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, env=dict(os.environ), **kw)
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60,
+                          env=dict(os.environ), **kw)
 
 
 def test_the_interpreter_ends_with_iterators_alive():

@@ -1,5 +1,5 @@
-"""Vision operations against facts of MindSpore 2.7.1 (facts_vision.json: type, shape, and a checksum, or mean and deviation), and the
-ranges of what is random."""
+"""Vision operations against facts of MindSpore 2.7.1 (facts_vision.json: type, shape, and a checksum, or mean and
+deviation), and the ranges of what is random."""
 
 import io
 import json
@@ -62,7 +62,8 @@ def test_nearly_the_same_values(text):
 
 @pytest.mark.parametrize("text", sorted(FACTS["errors"]))
 def test_errors(text):
-    with pytest.raises({"ValueError": ValueError, "TypeError": TypeError, "RuntimeError": RuntimeError}[FACTS["errors"][text]]):
+    with pytest.raises({"ValueError": ValueError, "TypeError": TypeError,
+                        "RuntimeError": RuntimeError}[FACTS["errors"][text]]):
         value(text)
 
 
@@ -71,13 +72,19 @@ def image(h=40, w=50):
 
 
 @pytest.mark.parametrize("op, shape", [
-    (V.RandomCrop(5), (5, 5, 3)), (V.RandomCrop((50, 60), 10), (50, 60, 3)), (V.RandomCrop(60, pad_if_needed=True), (60, 60, 3)),
-    (V.RandomResizedCrop(9), (9, 9, 3)), (V.RandomResize(20), (20, 25, 3)), (V.RandomRotation(30), (40, 50, 3)), (V.RandomGrayscale(1.0), None),
-    (V.RandomAffine(15, (0.1, 0.1), (0.8, 1.2), 10), (40, 50, 3)), (V.CutOut(8, 2), (40, 50, 3)), (V.RandomColorAdjust(0.4, 0.4, 0.4, 0.2), (40, 50, 3)),
-    (V.RandomColor(), (40, 50, 3)), (V.RandomSharpness(), (40, 50, 3)), (V.RandomPosterize((2, 6)), (40, 50, 3)), (V.RandomSolarize(), (40, 50, 3)),
-    (V.RandomLighting(0.1), (40, 50, 3)), (V.RandAugment(3), (40, 50, 3)), (V.AutoAugment(), (40, 50, 3)), (V.TrivialAugmentWide(), (40, 50, 3)),
+    (V.RandomCrop(5), (5, 5, 3)), (V.RandomCrop((50, 60), 10), (50, 60, 3)),
+    (V.RandomCrop(60, pad_if_needed=True), (60, 60, 3)),
+    (V.RandomResizedCrop(9), (9, 9, 3)), (V.RandomResize(20), (20, 25, 3)), (V.RandomRotation(30), (40, 50, 3)),
+    (V.RandomGrayscale(1.0), None),
+    (V.RandomAffine(15, (0.1, 0.1), (0.8, 1.2), 10), (40, 50, 3)), (V.CutOut(8, 2), (40, 50, 3)),
+    (V.RandomColorAdjust(0.4, 0.4, 0.4, 0.2), (40, 50, 3)),
+    (V.RandomColor(), (40, 50, 3)), (V.RandomSharpness(), (40, 50, 3)), (V.RandomPosterize((2, 6)), (40, 50, 3)),
+    (V.RandomSolarize(), (40, 50, 3)),
+    (V.RandomLighting(0.1), (40, 50, 3)), (V.RandAugment(3), (40, 50, 3)), (V.AutoAugment(), (40, 50, 3)),
+    (V.TrivialAugmentWide(), (40, 50, 3)),
     (V.AutoAugment(V.AutoAugmentPolicy.SVHN), (40, 50, 3)), (V.AutoAugment(V.AutoAugmentPolicy.CIFAR10), (40, 50, 3)),
-    (V.UniformAugment([V.HorizontalFlip(), V.Invert(), V.Equalize()], 2), (40, 50, 3)), (V.RandomErasing(1.0), (40, 50, 3)),
+    (V.UniformAugment([V.HorizontalFlip(), V.Invert(), V.Equalize()], 2), (40, 50, 3)),
+    (V.RandomErasing(1.0), (40, 50, 3)),
     (V.RandomErasing(1.0, value="random"), (40, 50, 3)), (V.RandomPerspective(0.5, 1.0, V.Inter.BILINEAR), (40, 50, 3)),
     (V.RandomSelectSubpolicy([[(V.Invert(), 0.5), (V.Equalize(), 1.0)], [(V.Posterize(3), 0.3)]]), (40, 50, 3))])
 def test_random_operations(op, shape):
@@ -98,7 +105,8 @@ def test_probabilities():
     x = image(4, 4)
     flips = sum(not np.array_equal(V.RandomHorizontalFlip(0.3)(x), x) for _ in range(1000))
     assert 230 < flips < 370
-    tops = {int(np.flatnonzero((image() == c).all(-1).any(1))[0]) for c in (V.RandomCrop(35)(image())[0, 0] for _ in range(60))}
+    tops = {int(np.flatnonzero((image() == c).all(-1).any(1))[0])
+            for c in (V.RandomCrop(35)(image())[0, 0] for _ in range(60))}
     assert len(tops) >= 4
 
 
@@ -132,12 +140,14 @@ def test_batches_of_images():
 def test_files_and_old_paths(tmp_path):
     x = image()
     V.write_png(str(tmp_path / "a.png"), x)
-    assert np.array_equal(V.read_image(str(tmp_path / "a.png")), x) and V.get_image_size(x) == [40, 50] and V.get_image_num_channels(x) == 3
+    assert (np.array_equal(V.read_image(str(tmp_path / "a.png")), x) and V.get_image_size(x) == [40, 50]
+            and V.get_image_num_channels(x) == 3)
     assert V.read_image(str(tmp_path / "a.png"), V.ImageReadMode.GRAYSCALE).shape == (40, 50, 1)
     V.write_jpeg(str(tmp_path / "a.jpg"), x, 95)
     assert np.array_equal(V.Decode()(V.read_file(str(tmp_path / "a.jpg"))), np.asarray(Image.open(tmp_path / "a.jpg")))
     old = py_transforms.Decode()(encoded(x, "PNG"))
-    assert old.mode == "RGB" and py_transforms.ToTensor()(old).shape == (3, 40, 50) and c_transforms.Decode()(encoded(x, "PNG")).shape == x.shape
+    assert (old.mode == "RGB" and py_transforms.ToTensor()(old).shape == (3, 40, 50)
+            and c_transforms.Decode()(encoded(x, "PNG")).shape == x.shape)
     with pytest.raises(RuntimeError, match="no such file"):
         V.read_image(str(tmp_path / "none.png"))
     broken = bytearray(encoded(x, "PNG").tobytes())
@@ -149,8 +159,10 @@ def test_files_and_old_paths(tmp_path):
 
 def test_pil_images_within_a_map():
     d = ds.NumpySlicesDataset([encoded(image(), "JPEG")], ["x"])
-    (row,) = d.map([V.Decode(True), V.Resize(20), V.CenterCrop(16), V.RandomHorizontalFlip(), V.ToTensor()], "x").create_tuple_iterator(
+    (row,) = d.map([V.Decode(True), V.Resize(20), V.CenterCrop(16), V.RandomHorizontalFlip(), V.ToTensor()],
+                   "x").create_tuple_iterator(
         num_epochs=1, output_numpy=True)
     assert row[0].shape == (3, 16, 16) and row[0].dtype == np.float32 and 0 <= row[0].min() and row[0].max() <= 1
-    d = d.map([V.Decode(True), lambda p: p.convert("L"), V.FiveCrop(10), lambda *five: np.stack([V.ToTensor()(f) for f in five])], "x")
+    d = d.map([V.Decode(True), lambda p: p.convert("L"), V.FiveCrop(10),
+               lambda *five: np.stack([V.ToTensor()(f) for f in five])], "x")
     assert next(iter(d))[0].shape == (5, 1, 10, 10)

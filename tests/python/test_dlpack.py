@@ -122,7 +122,8 @@ def test_captured_functions_take_shared_data():
 
 class Tensor(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("rank", ctypes.c_int32),
-                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)),
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
 
 
@@ -204,7 +205,8 @@ def test_a_copy_made_for_us_is_shared():
                                        ({"sizes": [-4]}, "not be negative, got -4"),
                                        ({"sizes": [2, -2**63], "rank": 2}, "not be negative"),
                                        ({"sizes": [0, -1], "rank": 2}, "not be negative"),
-                                       ({"data": False}, "without data"), ({"data": False, "offset": 64}, "without data"),
+                                       ({"data": False}, "without data"),
+                                       ({"data": False, "offset": 64}, "without data"),
                                        ({"shape": False}, "without sizes"), ({"bits": 0}, "no dtype"),
                                        ({"offset": 2**64 - 4}, "outside"), ({"offset": 2**63}, "outside"),
                                        ({"strides": [2**61] * 10}, "outside"), ({"strides": [-2**61] * 10}, "outside"),

@@ -1,4 +1,5 @@
-"""Docstrings of functions and layers: they name every argument, say what is returned and raised, and their examples run and print what they say."""
+"""Docstrings of functions and layers: they name every argument, say what is returned and raised, and their examples run
+and print what they say."""
 
 import doctest
 import inspect
@@ -48,17 +49,21 @@ def documented():
                 found[f"ops.{name}"] = obj
     for name, (kind, _) in NAMES["mindspore.nn"].items():
         obj = getattr(nn, name, None)
-        if kind == "class" and isinstance(obj, type) and issubclass(obj, (nn.Cell, nn.Metric)) and not left_out.is_left_out(obj):
+        if (kind == "class" and isinstance(obj, type) and issubclass(obj, (nn.Cell, nn.Metric))
+            and not left_out.is_left_out(obj)):
             found[f"nn.{name}"] = obj
     return found
 
 
 DOCUMENTED = documented()
-# As the names without Ext in mint, bases whose methods are documented, decorators for classes of operators, and what has no result to show.
+# As the names without Ext in mint, bases whose methods are documented, decorators for classes of operators, and what
+# has no result to show.
 WITHOUT = {
     "nn." + n
-    for n in "AvgPool1dExt AvgPool2dExt AvgPool3dExt Dropout2dExt DropoutExt EmbeddingExt L1LossExt LayerNormExt LogSoftmaxExt MaxPool2dExt PReLUExt Cell "
-    "GraphCell Metric BleuScore ConfusionMatrixMetric HausdorffDistance MeanSurfaceDistance OcclusionSensitivity ROC RootMeanSquareDistance DistributedGradReducer "
+    for n in "AvgPool1dExt AvgPool2dExt AvgPool3dExt Dropout2dExt DropoutExt EmbeddingExt L1LossExt LayerNormExt "
+             "LogSoftmaxExt MaxPool2dExt PReLUExt Cell "
+    "GraphCell Metric BleuScore ConfusionMatrixMetric HausdorffDistance MeanSurfaceDistance OcclusionSensitivity ROC "
+    "RootMeanSquareDistance DistributedGradReducer "
     "PipelineGradReducer TrainOneStepWithLossScaleCell".split()
 } | {"ops.prim_arg_register", "ops.prim_attr_register", "ops.tensordump", "ops.batch_isend_irecv"}
 

@@ -26,7 +26,8 @@ def program(body, state="l = []"):
         exec(state, scope)
         exec("def f(x):\n" + "".join(f"    {line}\n" for line in body.split("\n")), scope)
         hidden = {"ops", "f", "__builtins__", "Slot", "slot"}
-        return scope["f"], lambda: {k: v for k, v in scope.items() if k not in hidden and not isinstance(v, types.ModuleType)}
+        return (scope["f"], lambda: {k: v for k, v in scope.items() if k not in hidden
+                                     and not isinstance(v, types.ModuleType)})
     return make
 
 
@@ -72,7 +73,8 @@ def test_a_dict_that_grows(body, captures):
     "l[0] = 5\nl[-1] = 6\nl.append(9)\nreturn x + l[0] + l[-1] + l[-2], l[1:3], sorted(l)",
     "del l[0]\nl.append(3)\ndel l[-1]\nl[2] = l[0]\nreturn x * 2, l == [1, 2], [v for v in l]",
     "l[1] = 50\nl.append(l[1])\nl.reverse()\nl.insert(2, 'x')\nreturn x * 2, l.index(50), l.count(50)",
-    "l.append(4)\nl.clear()\nl.append(1)\nl.append(2)\nl.append(3)\nl.append(4)\nreturn x, l[0], l[-1], len(l), bool(l)",
+    "l.append(4)\nl.clear()\nl.append(1)\nl.append(2)\nl.append(3)\nl.append(4)\nreturn x, l[0], l[-1], len(l), "
+    "bool(l)",
     "a = l[-1]\nl.insert(0, a)\nb = l[1]\nl.pop()\nreturn x * a + b, l[-1], l[0], tuple(l)",
     "while len(l) > 2: l.pop()\nl.extend(l)\nreturn x + len(l)",
     "try: l[99]\nexcept IndexError: l.append(0)\nreturn x * 2, l[-1]",
@@ -245,11 +247,14 @@ def test_memory_is_flat():
     ("global step\nstep += 1\nd['n'] = str(step) + '%d of %s' % (step, 'n') + '{:>5}'.format(step)\nreturn x * 2", 2),
     ("global step\nstep += 1\nd[f'{step!r:>8}'] = x\nreturn x * 2", 2),
     ("global step\nstep += 1\nname = f'layer{step}'.upper()\nreturn (x * 2, name) if name.startswith('L') else x", 2),
-    ("global step\nstep += 1\nreturn x * (math.cos(step * math.pi / 50) + step ** 2), -step, ~step, abs(-step), divmod(7, 2)", 2),
+    ("global step\nstep += 1\nreturn x * (math.cos(step * math.pi / 50) + step ** 2), -step, ~step, abs(-step), "
+     "divmod(7, 2)", 2),
     ("global step\nstep += 1\nreturn x * (2 if step in (10, 20) else 1)", 3),
-    ("global step\nstep += 1\nif step > 10 and step < 20: return x\nreturn x * 2, step == step + 1, step < step + 1", 4),
+    ("global step\nstep += 1\nif step > 10 and step < 20: return x\nreturn x * 2, step == step + 1, step < step + 1",
+     4),
     ("global step\nstep += 1\nif step not in d: d[step] = []\nd[step].append(x)\nreturn x * 2", 3),
-    ("global ema\nema = 0.9 * ema + 0.1 * len(d)\nd[str(ema)] = 1\nreturn x * ema, round(ema, 3), int(ema), f'{ema:.3f}'", 2),
+    ("global ema\nema = 0.9 * ema + 0.1 * len(d)\nd[str(ema)] = 1\nreturn x * ema, round(ema, 3), int(ema), "
+     "f'{ema:.3f}'", 2),
     ("global step\nstep += 1\nreturn x * [1.5, 2.5, 3.5][step % 3], 'abc'[step % 3], (1, 2, 3)[step % 3]", 4),
 ])
 def test_counters_and_texts_that_change(body, captures):
@@ -308,7 +313,9 @@ def test_containers_that_change_under_iteration(body):
     ("try: od['zz']\nexcept KeyError as e: od['k'] = 1\nreturn x * 2, str(e) if False else 1", None, None),
 ])
 def test_other_containers(body, captures, breaks):
-    state = ("import collections\ndd = collections.defaultdict(list)\nc = collections.Counter(n=0)\nod = collections.OrderedDict()\n"
+    state = (
+        "import collections\ndd = collections.defaultdict(list)\nc = collections.Counter(n=0)\nod = "
+        "collections.OrderedDict()\n"
              "s = set()\nq = collections.deque(maxlen=9)\nn = 0")
     check(program(body, state), X, calls=50, captures=captures, breaks=breaks)
 
@@ -323,12 +330,15 @@ def test_other_containers(body, captures, breaks):
     ("l.append(len(l))\ny = x * 2\nz = max(l)\nreturn y + z", None),
     ("for v in l: pass\nl.append(1)\nreturn x * 2", None),
     ("d[len(d)] = 1\ny = x * 2\nk = list(d)\nreturn y + len(k)", None),
-    ("import operator\noperator.setitem(buf, 0, 9)\noperator.iadd(l, [1])\ny = operator.is_(l, l)\nreturn x * 2, buf, y", None),
+    ("import operator\noperator.setitem(buf, 0, 9)\noperator.iadd(l, [1])\ny = operator.is_(l, l)\nreturn x * 2, "
+     "buf, y", None),
     ("slot.n += 1\nreturn x * slot.n, f'{slot.n}'", 1),
     ("m.count = getattr(m, 'count', 0) + 1\nreturn x * 2, m.count", 3),
 ])
 def test_places_and_parts_that_vary(body, captures):
-    state = "class Slot:\n    __slots__ = ('n',)\nslot = Slot()\nslot.n = 0\nimport types\nl = []\nd = {}\nbuf = [None] * 4\ntable = [1.5, 2.5, 3.5]\nn = 0\nm = types.ModuleType('m')"
+    state = (
+        "class Slot:\n    __slots__ = ('n',)\nslot = Slot()\nslot.n = 0\nimport types\nl = []\nd = {}\nbuf = [None] * "
+        "4\ntable = [1.5, 2.5, 3.5]\nn = 0\nm = types.ModuleType('m')")
     e = check(program(body, state), X, calls=50)
     # None: captures end, in 50 calls after 8 to 22 of them (the number depends on addresses).
     assert e.compile_count <= (captures or 32), str(e)
@@ -423,9 +433,12 @@ def test_a_trainer_of_200_steps():
                     print(f"step {self.step}, loss {float(loss):.4f}")
                 return loss
         t = Trainer()
-        return t.train_step, lambda: (t.losses[-1], len(t.losses), len(t.history["loss"]), len(t.metrics["loss"]), dict(t.counts), t.step, list(t.by_step)[-2:])
+        return (t.train_step,
+                lambda: (t.losses[-1], len(t.losses), len(t.history["loss"]), len(t.metrics["loss"]), dict(t.counts),
+                         t.step, list(t.by_step)[-2:]))
     rng = np.random.default_rng(0)
-    batches = [(Tensor(rng.standard_normal((4, 4)).astype(np.float32)), Tensor(rng.standard_normal((4, 1)).astype(np.float32))) for _ in range(200)]
+    batches = [(Tensor(rng.standard_normal((4, 4)).astype(np.float32)),
+                Tensor(rng.standard_normal((4, 1)).astype(np.float32))) for _ in range(200)]
     e = check_calls(make, batches)
     assert e.compile_count <= 6, str(e)
     assert len(e.breaks) == 1  # float(loss), at every 100th step

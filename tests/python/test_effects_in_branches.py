@@ -1,4 +1,5 @@
-"""What a branch on a Tensor does to things outside of it: Parameters, attributes and variables of outer functions, in the graph."""
+"""What a branch on a Tensor does to things outside of it: Parameters, attributes and variables of outer functions, in
+the graph."""
 
 import numpy as np
 import pytest
@@ -140,7 +141,8 @@ def within_a_gradient(h):
     return lambda x: g(x)
 
 
-ONE_GRAPH = [assign, assign_in_both, elif_and_nested, early_return, items, number, tensor_attribute, cell, both_arms_call, optimizer, within_a_gradient]
+ONE_GRAPH = [assign, assign_in_both, elif_and_nested, early_return, items, number, tensor_attribute, cell,
+             both_arms_call, optimizer, within_a_gradient]
 
 
 def program(body):

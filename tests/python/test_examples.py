@@ -52,7 +52,8 @@ spec.loader.exec_module(build)
 @pytest.mark.parametrize("name", build.names())
 def test_outputs_are_of_the_code_that_prints_them(name):
     metadata = json.loads((EXAMPLES / "notebooks" / f"{name}.ipynb").read_text())["metadata"]
-    assert metadata.get("printed_by") == build.printed_by(name), f"run it again: python examples/notebooks/build.py {name}"
+    assert (metadata.get("printed_by") ==
+            build.printed_by(name)), f"run it again: python examples/notebooks/build.py {name}"
 
 
 def test_other_code_that_prints_is_seen(monkeypatch, tmp_path):
@@ -63,7 +64,8 @@ def test_other_code_that_prints_is_seen(monkeypatch, tmp_path):
         (tmp_path / at).write_text((build.ROOT / at).read_text())
     monkeypatch.setattr(build, "ROOT", tmp_path)
     fewer = build.printed_by(name)
-    (tmp_path / "pijit/trace.py").write_text((tmp_path / "pijit/trace.py").read_text() + "\n# a comment prints nothing\n")
+    (tmp_path / "pijit/trace.py").write_text((tmp_path / "pijit/trace.py").read_text() +
+                                             "\n# a comment prints nothing\n")
     assert before != fewer == build.printed_by(name)
     (tmp_path / "pijit/trace.py").write_text((tmp_path / "pijit/trace.py").read_text() + "\nX = 1\n")
     assert build.printed_by(name) != fewer

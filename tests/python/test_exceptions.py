@@ -1,4 +1,5 @@
-"""Exceptions in captured code: raised, handled, passed on; by one graph where Python's rules can be followed to the end."""
+"""Exceptions in captured code: raised, handled, passed on; by one graph where Python's rules can be followed to the
+end."""
 
 import contextlib
 import sys
@@ -127,7 +128,7 @@ def finally_returns(x):
     try:
         need(x, 5)
     finally:
-        return x + 1  # noqa: B012
+        return x + 1
 
 
 def return_in_try(x):
@@ -221,7 +222,8 @@ def across_frames(x):
 
 def lookups(x):
     d, t, out = {"a": 1}, (1, 2), []
-    for f in (lambda: d["b"], lambda: t[5], lambda: x.nothing, lambda: int("z"), lambda: 1 // 0, lambda: {}.pop("q"), lambda: next(iter(())), lambda: x @ x, lambda: x + Tensor(np.ones(7, np.float32)),
+    for f in (lambda: d["b"], lambda: t[5], lambda: x.nothing, lambda: int("z"), lambda: 1 // 0, lambda: {}.pop("q"),
+              lambda: next(iter(())), lambda: x @ x, lambda: x + Tensor(np.ones(7, np.float32)),
               lambda: ops.concat([]), lambda: [1].no, lambda: "a" + 1):
         try:
             f()
@@ -411,9 +413,11 @@ def told_in_vain(x):
     return x + e.size
 
 
-ONE_GRAPH = [taken, not_taken, message, other_kind, orelse, finally_returns, return_in_try, loop_control, again, again_by_name, chained, raised_in_handler, asserts,  # noqa: F821
+ONE_GRAPH = [taken, not_taken, message, other_kind, orelse, finally_returns, return_in_try, loop_control, again,
+             again_by_name, chained, raised_in_handler, asserts,  # noqa: F821
              across_frames, lookups, key_error, division,
-             exhausted, swallowed, passed_on, nested_managers, saved, in_gradient, in_vmap, made_only, made_class, from_generator, mutated_before, printed,
+             exhausted, swallowed, passed_on, nested_managers, saved, in_gradient, in_vmap, made_only, made_class,
+             from_generator, mutated_before, printed,
              told, spoken, told_more, no_attribute, told_in_vain]
 
 
@@ -431,7 +435,8 @@ def test_with_other_sizes(f):
         for h in (f, g):
             try:
                 r = h(Tensor(x))
-                results.append(str([v.asnumpy().tolist() if isinstance(v, Tensor) else v for v in (r if isinstance(r, tuple) else (r,))]))
+                results.append(str([v.asnumpy().tolist() if isinstance(v, Tensor) else v
+                                    for v in (r if isinstance(r, tuple) else (r,))]))
             except Exception as e:
                 results.append(repr(e))
         assert results[0] == results[1]
@@ -588,7 +593,7 @@ def information(x):
 
 def attribute_message(x):
     try:
-        x.nothing  # noqa: B018
+        x.nothing
     except AttributeError as e:
         return x, str(e)
 
@@ -662,7 +667,7 @@ def group(x):
 def no_exception_class(x):
     try:
         need(x, 5)
-    except 3:  # noqa: B030
+    except 3:
         x = x + 1
     return x
 
@@ -677,14 +682,14 @@ def raises_no_exception(x):
 
 def nothing_to_raise(x):
     try:
-        raise  # noqa: PLE0704
+        raise
     except RuntimeError:
         return x + 1
 
 
 def handler_of_caller(x):
     def again():
-        raise  # noqa: PLE0704
+        raise
     try:
         try:
             need(x, 5)
@@ -694,9 +699,11 @@ def handler_of_caller(x):
         return x + 1
 
 
-OTHERS = [uncaught, uncaught_through_handlers, uncaught_again, uncaught_chain, break_in_handler, break_after_handler, break_with_saved, break_in_try, returned, kept, told_uncaught, told_with_effects,
+OTHERS = [uncaught, uncaught_through_handlers, uncaught_again, uncaught_chain, break_in_handler, break_after_handler,
+          break_with_saved, break_in_try, returned, kept, told_uncaught, told_with_effects,
           told_returned, answering, system_error, information,
-          attribute_message, of_tensor_value, in_branch_on_tensor, called_in_branch_on_tensor, bad_index_in_try, generator_raises, in_generator, group, no_exception_class, raises_no_exception, nothing_to_raise,
+          attribute_message, of_tensor_value, in_branch_on_tensor, called_in_branch_on_tensor, bad_index_in_try,
+          generator_raises, in_generator, group, no_exception_class, raises_no_exception, nothing_to_raise,
           handler_of_caller, match]
 
 
@@ -919,8 +926,11 @@ def import_fails(x):
     return x + 1, [k for k, _ in s.seen]
 
 
-@pytest.mark.parametrize("f", [star_of_no_class, star_of_several, star_suppressed, star_in_loops, star_that_raises, star_partly,
-                               deleted_global, deleted_cell, class_body_raises, base_raises, exit_raises, exit_raises_in_python,
+@pytest.mark.parametrize("f",
+                         [star_of_no_class, star_of_several, star_suppressed, star_in_loops, star_that_raises,
+                          star_partly,
+                               deleted_global, deleted_cell, class_body_raises, base_raises, exit_raises,
+                               exit_raises_in_python,
                                import_fails], ids=lambda f: f.__name__)
 def test_what_raises_under_a_manager(f):
     """The stack below an instruction that CPython runs, and that raises, is there for the handler."""

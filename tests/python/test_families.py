@@ -1,7 +1,8 @@
-"""Layers, losses, optimizers and functions, against facts of MindSpore 2.7.1: values and gradients (facts_nn.json, rounded to 5 decimals),
-and jitted against eager.
+"""Layers, losses, optimizers and functions, against facts of MindSpore 2.7.1: values and gradients (facts_nn.json,
+rounded to 5 decimals), and jitted against eager.
 
-A fact's gradient is that of the sum of all outputs, element k of output n weighted by cos(k + n), by the variable named."""
+A fact's gradient is that of the sum of all outputs, element k of output n weighted by cos(k + n), by the variable
+named."""
 
 import ast
 import builtins
@@ -28,10 +29,13 @@ def scope():
     def t(*shape):
         return T(r.randn(*shape).astype(np.float32))
     s = {"ms": ms, "nn": nn, "ops": ops, "T": T, "np": np, "fixed": fixed, "steps": steps}
-    s.update(A=t(3, 4), B=t(3, 4), C=t(3, 4), X2=t(6, 5), X3=t(2, 3, 6), X4=t(2, 3, 4, 5), X5=t(1, 2, 4, 5, 6), Y3=t(5, 2, 8), S3=t(5, 2, 3), H=t(1, 2, 4),
+    s.update(A=t(3, 4), B=t(3, 4), C=t(3, 4), X2=t(6, 5), X3=t(2, 3, 6), X4=t(2, 3, 4, 5), X5=t(1, 2, 4, 5, 6),
+             Y3=t(5, 2, 8), S3=t(5, 2, 3), H=t(1, 2, 4),
              V=t(5), W=t(5), V3=t(4, 3), W3=t(4, 3))
-    s.update(P=T(r.rand(3, 4).astype(np.float32)), Q=T((r.rand(3, 4) > 0.5).astype(np.float32)), S=T(np.sign(r.randn(3, 4)).astype(np.float32)),
-             L=T(np.array([1, 0, 3], np.int32)), N=T(np.array([3, 5], np.int32)), J=T(np.array([2, 0, 2, 1, 1, 0], np.int32)),
+    s.update(P=T(r.rand(3, 4).astype(np.float32)), Q=T((r.rand(3, 4) > 0.5).astype(np.float32)),
+             S=T(np.sign(r.randn(3, 4)).astype(np.float32)),
+             L=T(np.array([1, 0, 3], np.int32)), N=T(np.array([3, 5], np.int32)),
+             J=T(np.array([2, 0, 2, 1, 1, 0], np.int32)),
              M=T(np.array([[1, 2, -1, 0], [0, -1, 1, 2], [3, 2, 1, 0]], np.int32)), F8=t(1, 8, 2, 3))
     return s
 
@@ -45,7 +49,8 @@ def fixed(cell):
 
 def parameters():
     r = np.random.RandomState(0)
-    params = [ms.Parameter(ms.Tensor(r.randn(2, 3).astype(np.float32)), name="a"), ms.Parameter(ms.Tensor(r.randn(3).astype(np.float32)), name="b")]
+    params = [ms.Parameter(ms.Tensor(r.randn(2, 3).astype(np.float32)), name="a"),
+              ms.Parameter(ms.Tensor(r.randn(3).astype(np.float32)), name="b")]
     return params, [tuple(ms.Tensor(r.randn(*p.shape).astype(np.float32)) for p in params) for _ in range(3)]
 
 
@@ -95,7 +100,8 @@ def layer_and_arguments(expression):
     call = ast.parse(expression, mode="eval").body
     if isinstance(call, ast.Subscript):
         call = call.value
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Call) and not call.keywords and not any(isinstance(a, ast.Starred) for a in call.args):
+    if (isinstance(call, ast.Call) and isinstance(call.func, ast.Call) and not call.keywords
+        and not any(isinstance(a, ast.Starred) for a in call.args)):
         return ast.unparse(call.func), [ast.unparse(a) for a in call.args]
     return None, None
 
@@ -116,7 +122,8 @@ def test_jitted_layer(expression):
 
 @pytest.mark.parametrize("expression", FUNCTIONS)
 def test_jitted_function(expression):
-    names = sorted({n.id for n in ast.walk(ast.parse(expression)) if isinstance(n, ast.Name)} & set(scope()) - {"ms", "nn", "ops", "T", "np"})
+    names = sorted({n.id for n in ast.walk(ast.parse(expression)) if isinstance(n, ast.Name)} & set(scope()) -
+                   {"ms", "nn", "ops", "T", "np"})
 
     def make():
         return eval(f"lambda {', '.join(names)}: {expression}", scope())
@@ -140,7 +147,8 @@ def test_a_tuple_of_parameters_belongs_to_its_cell():
     class Inner(nn.Cell):
         def __init__(self):
             super().__init__()
-            self.ps = ms.ParameterTuple([ms.Parameter(ms.Tensor([1.0]), name="u"), ms.Parameter(ms.Tensor([2.0]), name="v")])
+            self.ps = ms.ParameterTuple([ms.Parameter(ms.Tensor([1.0]), name="u"),
+                                         ms.Parameter(ms.Tensor([2.0]), name="v")])
 
     class Outer(nn.Cell):
         def __init__(self):
@@ -155,10 +163,12 @@ def test_a_tuple_of_parameters_belongs_to_its_cell():
 
 
 def test_where_mindspore_is_not_followed():
-    """Its CPU kernels: xlogy(0, 0) is NaN, searchsorted passes over `right`, Momentum over use_nesterov, ClipByNorm scales by another column's norm."""
+    """Its CPU kernels: xlogy(0, 0) is NaN, searchsorted passes over `right`, Momentum over use_nesterov, ClipByNorm
+    scales by another column's norm."""
     T = ms.Tensor
     assert ops.xlogy(T(np.zeros(3, np.float32)), T(np.array([0, 1, 2], np.float32))).asnumpy().tolist() == [0, 0, 0]
-    assert ops.searchsorted(T(np.array([1, 3, 5], np.float32)), T(np.array([3, 6, 1], np.float32)), right=True).asnumpy().tolist() == [2, 3, 1]
+    assert (ops.searchsorted(T(np.array([1, 3, 5], np.float32)), T(np.array([3, 6, 1], np.float32)),
+                             right=True).asnumpy().tolist() == [2, 3, 1])
     x = np.random.RandomState(0).randn(3, 4).astype(np.float32)
     y = nn.ClipByNorm(axis=0)(T(x), T(1.0)).asnumpy()
     np.testing.assert_allclose(y, x / np.maximum(np.linalg.norm(x, axis=0, keepdims=True), 1), rtol=1e-6)
@@ -169,14 +179,16 @@ def test_random_layers():
     x = ms.Tensor(np.random.RandomState(0).randn(64, 16, 5, 5).astype(np.float32))
     y = nn.RReLU()(x).asnumpy()
     slope = (y / x.asnumpy())[x.asnumpy() < 0]
-    assert (y >= 0)[x.asnumpy() >= 0].all() and slope.min() >= 1 / 8 - 1e-6 and slope.max() <= 1 / 3 + 1e-6 and 0.2 < slope.mean() < 0.26
+    assert ((y >= 0)[x.asnumpy() >= 0].all() and slope.min() >= 1 / 8 - 1e-6 and slope.max() <= 1 / 3 + 1e-6
+            and 0.2 < slope.mean() < 0.26)
     drop = nn.Dropout2d(0.25).set_train()
     kept = (drop(x).asnumpy() != 0).reshape(64, 16, 25)
     assert (kept.all(-1) | ~kept.any(-1)).all() and 0.7 < kept.mean() < 0.8
     sample = ops.gumbel_softmax(x[:, :, 0, 0], hard=True).asnumpy()
     assert set(np.unique(sample).tolist()) == {0.0, 1.0} and (sample.sum(-1) == 1).all()
     assert sorted(ops.randperm(50).asnumpy().tolist()) == list(range(50))
-    counts = np.bincount(ops.multinomial(ms.Tensor(np.array([1, 0, 3], np.float32)), 4000).asnumpy(), minlength=3) / 4000
+    counts = (np.bincount(ops.multinomial(ms.Tensor(np.array([1, 0, 3], np.float32)), 4000).asnumpy(),
+                          minlength=3) / 4000)
     np.testing.assert_allclose(counts, [0.25, 0, 0.75], atol=0.03)
     assert sorted(ops.multinomial(ms.Tensor(np.array([1, 2, 3], np.float32)), 3, False).asnumpy().tolist()) == [0, 1, 2]
     assert 0.65 < ops.bernoulli(x, 0.7).asnumpy().mean() < 0.75
@@ -225,34 +237,45 @@ def _t(*v):
     return ms.Tensor(np.array(v, np.float32))
 
 
-# primitive, further arguments behind var -> values of the results, of MindSpore 2.7.1 where it has a CPU kernel that gives them
+# primitive, further arguments behind var -> values of the results, of MindSpore 2.7.1 where it has a CPU kernel that
+# gives them
 APPLIED = {
-    "ops.ApplyAdaMax()(p(1,2,3),p(.1,.2,.3),p(.4,.5,.6),0.9,0.01,0.9,0.99,1e-6,g)": [[0.9697, 1.96768, 2.94613], [0.12, 0.16, 0.32], [0.396, 0.495, 0.594]],
-    "ops.ApplyAdadelta()(p(1,2,3),p(.1,.2,.3),p(.4,.5,.6),0.01,0.9,1e-6,g)": [[0.99397, 2.0033, 2.99287], [0.099, 0.184, 0.295], [0.39636, 0.46087, 0.59085]],
+    "ops.ApplyAdaMax()(p(1,2,3),p(.1,.2,.3),p(.4,.5,.6),0.9,0.01,0.9,0.99,1e-6,g)": [[0.9697, 1.96768, 2.94613],
+        [0.12, 0.16, 0.32], [0.396, 0.495, 0.594]],
+    "ops.ApplyAdadelta()(p(1,2,3),p(.1,.2,.3),p(.4,.5,.6),0.01,0.9,1e-6,g)": [[0.99397, 2.0033, 2.99287],
+        [0.099, 0.184, 0.295], [0.39636, 0.46087, 0.59085]],
     "ops.ApplyAdagrad()(p(1,2,3),p(.1,.2,.3),0.01,g)": [[0.99312, 2.00408, 2.99326], [0.19, 0.24, 0.55]],
     "ops.ApplyAdagradV2(epsilon=1e-6)(p(1,2,3),p(.1,.2,.3),0.01,g)": [[0.99312, 2.00408, 2.99326], [0.19, 0.24, 0.55]],
     "ops.ApplyAddSign()(p(1,2,3),p(.1,.2,.3),0.01,1.0,0.99,0.9,g)": [[0.99403, 2.00002, 2.99005], [0.12, 0.16, 0.32]],
-    "ops.ApplyPowerSign()(p(1,2,3),p(.1,.2,.3),0.01,np.e,0.99,0.9,g)": [[0.95576, 2.00014, 2.92626], [0.12, 0.16, 0.32]],
+    "ops.ApplyPowerSign()(p(1,2,3),p(.1,.2,.3),0.01,np.e,0.99,0.9,g)": [[0.95576, 2.00014, 2.92626],
+        [0.12, 0.16, 0.32]],
     "ops.ApplyFtrl()(p(1,2,3),p(.1,.2,.3),p(.4,.5,.6),g,0.01,0.0,0.02,-0.5)": [[0.25823, 0.168, 0.76911]],
     "ops.ApplyProximalAdagrad()(p(1,2,3),p(.1,.2,.3),0.01,0.1,0.2,g)": [[0.9863, 1.9939, 2.98386], [0.19, 0.24, 0.55]],
     "ops.ApplyProximalGradientDescent()(p(1,2,3),0.01,0.1,0.2,g)": [[0.99401, 1.99701, 2.98802]],
-    "ops.SGD(dampening=0.1,weight_decay=0.05)(p(1,2,3),g,t(.01)[0],p(.1,.2,.3),t(.9)[0],p(1,1,1))": [[0.9965, 2.001, 2.9935]],
+    "ops.SGD(dampening=0.1,weight_decay=0.05)(p(1,2,3),g,t(.01)[0],p(.1,.2,.3),t(.9)[0],p(1,1,1))": [[0.9965, 2.001,
+        2.9935]],
     "ops.SGD(dampening=0.1)(p(1,2,3),g,t(.01)[0],p(.1,.2,.3),t(.9)[0],p(0,0,0))": [[0.9964, 2.0, 2.9928]],
-    "ops.SparseApplyAdagrad(lr=0.1)(m(),m(),G,i)": [[[-0.1, 0.98039], [2, 3], [3.98517, 4.98239]], [[0.01, 1.04], [2, 3], [4.09, 5.16]]],
-    "ops.SparseApplyFtrl(lr=0.1,l1=0.0,l2=0.02,lr_power=-0.5)(m(),m(),m(),G,i)": [[[-0.09615, -0.09787], [2, 3], [-0.16803, -0.15931]], [[0.01, 1.04], [2, 3], [4.09, 5.16]],
-                                                                                  [[0.1, 1.00196], [2, 3], [3.40501, 3.62524]]],
+    "ops.SparseApplyAdagrad(lr=0.1)(m(),m(),G,i)": [[[-0.1, 0.98039], [2, 3], [3.98517, 4.98239]],
+                                                    [[0.01, 1.04], [2, 3], [4.09, 5.16]]],
+    "ops.SparseApplyFtrl(lr=0.1,l1=0.0,l2=0.02,lr_power=-0.5)(m(),m(),m(),G,i)": [[[-0.09615, -0.09787], [2, 3],
+        [-0.16803, -0.15931]], [[0.01, 1.04], [2, 3], [4.09, 5.16]],
+                                                                                  [[0.1, 1.00196], [2, 3],
+                                                                                      [3.40501, 3.62524]]],
     "ops.InplaceIndexAdd(axis=0)(m(),i,G)": [[[0.1, 1.2], [2, 3], [4.3, 5.4]]],
     # by the formulas of the papers
-    "ops.Adam()(p(1,2,3),p(.1,.2,.3),p(.4,.5,.6),0.9,0.999,0.01,0.9,0.999,1e-8,g)": [[0.9994, 1.99928, 2.99869], [0.12, 0.16, 0.32], [0.39969, 0.49954, 0.59965]],
+    "ops.Adam()(p(1,2,3),p(.1,.2,.3),p(.4,.5,.6),0.9,0.999,0.01,0.9,0.999,1e-8,g)": [[0.9994, 1.99928, 2.99869],
+        [0.12, 0.16, 0.32], [0.39969, 0.49954, 0.59965]],
     "ops.ApplyRMSProp()(p(1,2,3),p(.1,.2,.3),p(.4,.5,.6),0.01,g,0.9,0.5,1e-3)": [[0.79051, 1.75465, 2.69081]],
-    "ops.ApplyCenteredRMSProp()(p(1,2,3),p(.1,.1,.1),p(.4,.5,.6),p(.1,.2,.3),g,0.01,0.9,0.5,0.05)": [[0.94528, 1.90283, 2.84352]],
+    "ops.ApplyCenteredRMSProp()(p(1,2,3),p(.1,.1,.1),p(.4,.5,.6),p(.1,.2,.3),g,0.01,0.9,0.5,0.05)": [[0.94528, 1.90283,
+        2.84352]],
 }
 
 
 @pytest.mark.parametrize("expression", APPLIED)
 def test_optimizer_primitive(expression):
     s = {"ops": ops, "np": np, "p": _p, "t": _t, "g": _t(.3, -.2, .5), "i": ms.Tensor(np.array([0, 2], np.int32)),
-         "G": ms.Tensor(np.array([[.1, .2], [.3, .4]], np.float32)), "m": lambda: ms.Parameter(ms.Tensor(np.arange(6).reshape(3, 2).astype(np.float32)), name="m")}
+         "G": ms.Tensor(np.array([[.1, .2], [.3, .4]], np.float32)),
+         "m": lambda: ms.Parameter(ms.Tensor(np.arange(6).reshape(3, 2).astype(np.float32)), name="m")}
     got = eval(expression, s)
     for x, want in zip(got if isinstance(got, tuple) else (got,), APPLIED[expression], strict=True):
         np.testing.assert_allclose(x.asnumpy(), want, atol=1.1e-5)
@@ -276,7 +299,8 @@ def test_names_of_arguments():
         ops.div(x, y, rounding_mode="up")
     with pytest.raises(TypeError, match="multiple values"):
         ops.abs(x, input=x)
-    check(lambda: lambda x, y: ops.maximum(input=ops.div(x, y, rounding_mode="floor"), other=ops.round(x, decimals=1)), x, y, graphs=1, breaks=0)
+    check(lambda: lambda x, y: ops.maximum(input=ops.div(x, y, rounding_mode="floor"), other=ops.round(x, decimals=1)),
+          x, y, graphs=1, breaks=0)
     ms.ops.relu(x, inplace=True)
     assert x.asnumpy().tolist() == [1, 0, 3]
 
@@ -287,8 +311,10 @@ def test_det(shape):
     np.testing.assert_allclose(ops.det(ms.Tensor(a)).asnumpy(), np.linalg.det(a), rtol=1e-9)
     if a.size:
         got = ms.grad(lambda x: ops.det(x).sum())(ms.Tensor(a)).asnumpy()
-        np.testing.assert_allclose(got, np.linalg.det(a)[..., None, None] * np.swapaxes(np.linalg.inv(a), -1, -2), rtol=1e-7)
-    assert ops.det(ms.Tensor(np.array([[0., 1], [1, 0]]))).item() == -1 and ops.det(ms.Tensor(np.ones((2, 2)))).item() == 0
+        np.testing.assert_allclose(got, np.linalg.det(a)[..., None, None] * np.swapaxes(np.linalg.inv(a), -1, -2),
+                                   rtol=1e-7)
+    assert (ops.det(ms.Tensor(np.array([[0., 1], [1, 0]]))).item() == -1
+            and ops.det(ms.Tensor(np.ones((2, 2)))).item() == 0)
 
 
 def test_cell_hooks_with_keyword_arguments():
@@ -296,8 +322,10 @@ def test_cell_hooks_with_keyword_arguments():
         def construct(self, x, factor=1.0):
             return x * factor
     net, order = Scale(), []
-    h1 = net.register_forward_pre_hook(lambda cell, args, kwargs: (args, {"factor": kwargs["factor"] + 1}), with_kwargs=True)
-    h2 = net.register_forward_hook(lambda cell, args, kwargs, out: order.append(kwargs["factor"]) or out + 1, with_kwargs=True)
+    h1 = net.register_forward_pre_hook(lambda cell, args, kwargs: (args, {"factor": kwargs["factor"] + 1}),
+                                       with_kwargs=True)
+    h2 = net.register_forward_hook(lambda cell, args, kwargs, out: order.append(kwargs["factor"]) or out + 1,
+                                   with_kwargs=True)
     assert net(_t(1, 2), factor=2.0).asnumpy().tolist() == [4, 7] and order == [3.0]
     h1.remove(), h2.remove()
     h3 = net.register_backward_pre_hook(lambda cell, grad: order.append(grad[0].asnumpy().tolist()) or (grad[0] * 2,))
@@ -371,7 +399,8 @@ def test_ctc_loss():
     assert np.isfinite(ms.grad(lambda x: loss(x, targets, short, lengths).sum())(ms.Tensor(x)).asnumpy()).all()
     # an empty target: blanks alone
     none = ms.Tensor(np.array([0, 2], np.int32))
-    np.testing.assert_allclose(ops.ctc_loss(ms.Tensor(x), targets, steps, none, 0, "none")[0].asnumpy()[0], -x[:, 0, 0].sum(), rtol=1e-5)
+    np.testing.assert_allclose(ops.ctc_loss(ms.Tensor(x), targets, steps, none, 0, "none")[0].asnumpy()[0],
+                               -x[:, 0, 0].sum(), rtol=1e-5)
     check(lambda: lambda x, *i: ops.ctc_loss(x, *i)[0], ms.Tensor(x), targets, steps, lengths, graphs=1, breaks=0)
     with pytest.raises(ValueError, match="blank"):
         ops.ctc_loss(ms.Tensor(x), targets, steps, lengths, 4)
@@ -400,7 +429,9 @@ def test_more_initializers():
         for distribution in ("uniform", "truncated_normal", "untruncated_normal"):
             v = initializer(VarianceScaling(2.0, mode, distribution), [200, 100]).asnumpy()
             assert abs(v.std() / np.sqrt(2 / fan) - 1) < 0.04
-    for bad in (lambda: Dirac(0), lambda: initializer(Dirac(3), [4, 2, 3]), lambda: initializer(Dirac(), [4, 2]), lambda: Sparse(2.0), lambda: initializer(Sparse(0.1), [2, 2, 2]),
-                lambda: VarianceScaling(0.0), lambda: VarianceScaling(1.0, "x"), lambda: VarianceScaling(1.0, "fan_in", "x")):
+    for bad in (lambda: Dirac(0), lambda: initializer(Dirac(3), [4, 2, 3]), lambda: initializer(Dirac(), [4, 2]),
+                lambda: Sparse(2.0), lambda: initializer(Sparse(0.1), [2, 2, 2]),
+                lambda: VarianceScaling(0.0), lambda: VarianceScaling(1.0, "x"),
+                lambda: VarianceScaling(1.0, "fan_in", "x")):
         with pytest.raises(ValueError):
             bad()

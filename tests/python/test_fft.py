@@ -1,4 +1,5 @@
-"""Fourier transforms against NumPy, gradients against finite differences, jitted as eager, errors of MindSpore's types."""
+"""Fourier transforms against NumPy, gradients against finite differences, jitted as eager, errors of MindSpore's
+types."""
 
 import numpy as np
 import pytest
@@ -47,11 +48,13 @@ def test_lengths_and_dimensions():
         close(getattr(ops, name)(t, norm="ortho"), getattr(np.fft, name)(z, norm="ortho"))
     close(ops.hfft2(t), np.fft.irfftn(z.conj(), axes=(-2, -1), norm="forward"))
     close(ops.ihfft2(Tensor(z.real.copy())), np.fft.rfftn(z.real, axes=(-2, -1), norm="forward").conj())
-    close(ops.ihfftn(ops.hfftn(t, s=(3, 4, 9))), np.fft.rfftn(np.fft.irfftn(z.conj(), (3, 4, 9), norm="forward"), norm="forward").conj())
+    close(ops.ihfftn(ops.hfftn(t, s=(3, 4, 9))),
+          np.fft.rfftn(np.fft.irfftn(z.conj(), (3, 4, 9), norm="forward"), norm="forward").conj())
 
 
 def test_dtypes_as_measured():
-    for dtype, spectrum, back in ((ms.float32, ms.complex64, ms.float32), (ms.int32, ms.complex64, ms.float32), (ms.float64, ms.complex128, ms.float64),
+    for dtype, spectrum, back in ((ms.float32, ms.complex64, ms.float32), (ms.int32, ms.complex64, ms.float32),
+                                  (ms.float64, ms.complex128, ms.float64),
                                   (ms.float16, ms.complex64, ms.float32), (ms.complex64, ms.complex64, ms.float32)):
         x = Tensor([1, 2, 3], dtype)
         assert ops.fft(x).dtype == ops.ifft(x).dtype == ops.rfft(x).dtype == ops.ihfft(x).dtype == spectrum
@@ -61,7 +64,8 @@ def test_dtypes_as_measured():
     close(ops.hfft(z), [-3, 0, 9, -2], 1e-6)
     close(ops.rfft(z), [2.5j, 1.933 + 6.0801j], 1e-4)
     close(ops.irfft(z, 1), [1.0])
-    assert ops.fftfreq(5).dtype == ms.float32 and ops.fftfreq(4, dtype=ms.float64).asnumpy().tolist() == [0, 0.25, -0.5, -0.25]
+    assert (ops.fftfreq(5).dtype == ms.float32
+            and ops.fftfreq(4, dtype=ms.float64).asnumpy().tolist() == [0, 0.25, -0.5, -0.25])
 
 
 def test_frequencies_and_shifts():
@@ -101,7 +105,8 @@ def test_stft():
     x = Tensor(np.arange(10, dtype=np.float32))
     z = ops.stft(x, 4, hop_length=2, return_complex=True)
     close(z, [[4, 6, 14, 22, 30, 32], [2, -2 + 2j, -2 + 2j, -2 + 2j, -2 + 2j, -2j], [0, -2, -2, -2, -2, 0]], 1e-5)
-    assert ops.stft(x, 4, hop_length=2).shape == (3, 6, 2) and ops.stft(ops.stack((x, x)), 4, hop_length=2, return_complex=True).shape == (2, 3, 6)
+    assert (ops.stft(x, 4, hop_length=2).shape == (3, 6, 2)
+            and ops.stft(ops.stack((x, x)), 4, hop_length=2, return_complex=True).shape == (2, 3, 6))
 
 
 def test_with_size():
@@ -116,10 +121,14 @@ def test_with_size():
 
 A = rng.normal(size=(2, 5)) + 1j * rng.normal(size=(2, 5))
 GRADS = {
-    "fft": (ops.fft, A), "ifft": (lambda z: ops.ifft(z, 4, norm="ortho"), A), "rfft": (ops.rfft, A.real.copy()), "rfft even": (lambda x: ops.rfft(x, 6, 0), A.real.copy()),
-    "irfft": (ops.irfft, A), "irfft odd": (lambda z: ops.irfft(z, 9, norm="forward"), A), "hfft": (ops.hfft, A), "ihfft": (ops.ihfft, A.real.copy()),
-    "fftn": (ops.fftn, A), "irfft2": (ops.irfft2, A), "rfft2": (ops.rfft2, A.real.copy()), "dct": (pijit.scipy.fft.dct, A.real.copy()),
-    "idct": (pijit.scipy.fft.idct, A.real.copy()), "filter": (lambda x: ops.irfft(ops.rfft(x) * Tensor([1.0, 2.0, 0.5]), 5), A.real.copy()),
+    "fft": (ops.fft, A), "ifft": (lambda z: ops.ifft(z, 4, norm="ortho"), A), "rfft": (ops.rfft, A.real.copy()),
+    "rfft even": (lambda x: ops.rfft(x, 6, 0), A.real.copy()),
+    "irfft": (ops.irfft, A), "irfft odd": (lambda z: ops.irfft(z, 9, norm="forward"), A), "hfft": (ops.hfft, A),
+    "ihfft": (ops.ihfft, A.real.copy()),
+    "fftn": (ops.fftn, A), "irfft2": (ops.irfft2, A), "rfft2": (ops.rfft2, A.real.copy()),
+    "dct": (pijit.scipy.fft.dct, A.real.copy()),
+    "idct": (pijit.scipy.fft.idct, A.real.copy()),
+    "filter": (lambda x: ops.irfft(ops.rfft(x) * Tensor([1.0, 2.0, 0.5]), 5), A.real.copy()),
 }
 
 
@@ -136,7 +145,8 @@ def test_numpys_names():
     x = rng.normal(size=(3, 4)).astype(np.float32)
     close(f.fft(x.tolist(), axis=0), np.fft.fft(x, axis=0), 1e-5)
     close(f.rfft2(Tensor(x), axes=(0, 1)), np.fft.rfft2(x), 1e-5)
-    assert set(f.__all__) == {"fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2", "fftn", "ifftn", "rfftn", "irfftn",
+    assert set(f.__all__) == {"fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2",
+                              "hfft2", "ihfft2", "fftn", "ifftn", "rfftn", "irfftn",
                               "hfftn", "ihfftn", "fftfreq", "rfftfreq", "fftshift", "ifftshift"}
 
 
@@ -148,9 +158,13 @@ def test_vmap():
 
 def test_errors():
     z = Tensor(A)
-    for error, f in ((TypeError, lambda: ops.fft([1, 2])), (TypeError, lambda: ops.fft(z, 1.5)), (TypeError, lambda: ops.fft(Tensor([True]))),
-                     (ValueError, lambda: ops.fft(z, 0)), (ValueError, lambda: ops.fft(z, -1)), (ValueError, lambda: ops.fft(z, dim=3)),
-                     (ValueError, lambda: ops.fft(z, norm="x")), (ValueError, lambda: ops.fft(z[0, 0])), (ValueError, lambda: ops.fft2(z[0])),
-                     (ValueError, lambda: ops.fftn(z, s=(1, 2), dim=(0,))), (ValueError, lambda: ops.fftn(z, dim=(0, 0))), (ValueError, lambda: ops.fftfreq(0))):
+    for error, f in ((TypeError, lambda: ops.fft([1, 2])), (TypeError, lambda: ops.fft(z, 1.5)),
+                     (TypeError, lambda: ops.fft(Tensor([True]))),
+                     (ValueError, lambda: ops.fft(z, 0)), (ValueError, lambda: ops.fft(z, -1)),
+                     (ValueError, lambda: ops.fft(z, dim=3)),
+                     (ValueError, lambda: ops.fft(z, norm="x")), (ValueError, lambda: ops.fft(z[0, 0])),
+                     (ValueError, lambda: ops.fft2(z[0])),
+                     (ValueError, lambda: ops.fftn(z, s=(1, 2), dim=(0,))),
+                     (ValueError, lambda: ops.fftn(z, dim=(0, 0))), (ValueError, lambda: ops.fftfreq(0))):
         with pytest.raises(error):
             f()

@@ -91,7 +91,7 @@ def test_plain_calls_lie_over_the_whole_run_and_take_little(clock):
         return x * 2
 
     f, handle = f
-    for k in range(2000):  # noqa: B007
+    for k in range(2000):
         f(X)
     assert len([t for t in turn if t > 1000]) >= 10 and turn[-1] > 1900
     assert clock.spent[True] < 0.2 * clock.spent[False]
@@ -140,7 +140,8 @@ def test_compiling_is_told_once_whether_or_not_calls_were_compared():
     above, two = above
     above(ms.Tensor(np.ones(3, np.float32)))  # each captured call so far was one that compiled
     a, b = figures.of([two]), figures.of([one])
-    compiled = (ms.explain(above).compile_ms + sum(c["compile_ms"] for c in ms.explain(above).callees) + ms.explain(below).compile_ms) / 1e3
+    compiled = ((ms.explain(above).compile_ms + sum(c["compile_ms"] for c in ms.explain(above).callees) +
+                 ms.explain(below).compile_ms) / 1e3)
     assert a.trying > 0 and a.trying + b.trying == pytest.approx(compiled, rel=0.05)
     assert a.all_anew and a.captured.median > a.trying * 0.9 and a.speedup is None
 

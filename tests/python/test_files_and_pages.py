@@ -1,4 +1,5 @@
-"""What the library writes: pages in which names of files and functions are text, files that no link leads elsewhere; and a wrong PIJIT_AS."""
+"""What the library writes: pages in which names of files and functions are text, files that no link leads elsewhere;
+and a wrong PIJIT_AS."""
 
 import html.parser
 import importlib.util
@@ -87,7 +88,8 @@ def test_profiles_escape_names(module):
 
 
 def region(**kwargs):
-    return Region(**{**dict(kind="function", name=EVIL, file=EVIL, line=3, calls=2, captured=1, plain_us=2.0, captured_us=1.0, given_back="", graphs=1, graph_runs=1,
+    return Region(**{**dict(kind="function", name=EVIL, file=EVIL, line=3, calls=2, captured=1, plain_us=2.0,
+                            captured_us=1.0, given_back="", graphs=1, graph_runs=1,
                             compile_ms=1.0, breaks=[Break(EVIL, EVIL, EVIL, EVIL)]), **kwargs})
 
 
@@ -98,7 +100,8 @@ def test_reports_escape_names():
 def test_cells_and_tensors_escape_names():
     from pijit.profiling.values_html import cell_html
     net = ms.nn.SequentialCell()
-    net.insert_child_to_cell("<img src=x onerror=alert(1)>", type("<img src=x onerror=alert(2)>", (ms.nn.Dense,), {})(2, 3))
+    net.insert_child_to_cell("<img src=x onerror=alert(1)>",
+                             type("<img src=x onerror=alert(2)>", (ms.nn.Dense,), {})(2, 3))
     check_page(cell_html(net))
     p = ms.Parameter(Tensor([1.0]), name=EVIL)
     check_page(p._repr_html_())
@@ -114,7 +117,8 @@ def test_pages_and_traces_are_not_written_through_links(tmp_path, module):
     other = victim(tmp_path)
     x = Tensor([1.0, 2.0])
     p, e = ms.profile(module.f, x, 2.0), ms.explain(ms.jit(module.f))
-    for write_to in (p.to_html, p.to_json, e.to_html, lambda to: ms.trace.write(to, []), lambda to: write(Report([]), str(to))):
+    for write_to in (p.to_html, p.to_json, e.to_html, lambda to: ms.trace.write(to, []),
+                     lambda to: write(Report([]), str(to))):
         link = tmp_path / "out.html"
         link.symlink_to(other)
         with pytest.raises(OSError):
@@ -137,13 +141,17 @@ def test_dumps_replace_links_and_replays_refuse_them(tmp_path):
     dump.mkdir()
     replay.mkdir()
     program = "import os, pathlib, sys, pijit as ms\n" \
-              "for k in range(40): pathlib.Path(sys.argv[1], f'{k:04}-' + sys.argv[3]).symlink_to(sys.argv[2]) if sys.argv[3] else None\n" \
+              "for k in range(40): pathlib.Path(sys.argv[1], f'{k:04}-' + sys.argv[3])" \
+              ".symlink_to(sys.argv[2]) if sys.argv[3] else None\n" \
               "if sys.argv[4]: pathlib.Path(sys.argv[4], f'{os.getpid()}.txt').symlink_to(sys.argv[2])\n" \
-              "ms.jit(lambda x: ms.ops.sin(x) + 1)(ms.Tensor([1.0]))\nms.jit(lambda x: ms.ops.cos(x) + 1)(ms.Tensor([1.0]))\n"
+              "ms.jit(lambda x: ms.ops.sin(x) + 1)(ms.Tensor([1.0]))\n" \
+              "ms.jit(lambda x: ms.ops.cos(x) + 1)(ms.Tensor([1.0]))\n"
 
     def run(name, folder):
-        r = subprocess.run([sys.executable, "-c", program, str(dump), str(other), name, folder], capture_output=True, text=True, timeout=300,
-                           env={**os.environ, "PIJIT_DUMP": str(dump), "PIJIT_REPLAY": str(replay), "PYTHONPATH": str(ROOT)})
+        r = subprocess.run([sys.executable, "-c", program, str(dump), str(other), name, folder], capture_output=True,
+                           text=True, timeout=300,
+                           env={**os.environ, "PIJIT_DUMP": str(dump), "PIJIT_REPLAY": str(replay),
+                                "PYTHONPATH": str(ROOT)})
         assert r.returncode == 0, r.stderr
         return r.stderr
 
@@ -161,25 +169,31 @@ def test_dumps_replace_links_and_replays_refuse_them(tmp_path):
 
 
 def test_what_cannot_be_dumped_is_said(tmp_path):
-    r = subprocess.run([sys.executable, "-c", "import pijit as ms\nprint(ms.jit(lambda x: x + 1)(ms.Tensor([1.0])))"], capture_output=True, text=True, timeout=300,
-                       env={**os.environ, "PIJIT_DUMP": str(tmp_path / "missing"), "PIJIT_REPLAY": str(tmp_path / "missing"), "PYTHONPATH": str(ROOT)})
+    r = subprocess.run([sys.executable, "-c", "import pijit as ms\nprint(ms.jit(lambda x: x + 1)(ms.Tensor([1.0])))"],
+                       capture_output=True, text=True, timeout=300,
+                       env={**os.environ, "PIJIT_DUMP": str(tmp_path / "missing"),
+                            "PIJIT_REPLAY": str(tmp_path / "missing"), "PYTHONPATH": str(ROOT)})
     assert r.stdout == "[2.]\n" and "[pijit:dump]" in r.stderr and "No such file" in r.stderr
 
 
 START = "import sys; sys.path.insert(0, sys.argv[1]); import os, _pijit_auto; _pijit_auto.start(); "
 
 
-@pytest.mark.parametrize("name", ["json", "os", "pijit", "MindSpore", "mindspore.ops", " mindspore", "numpy", "no.such", "1"])
+@pytest.mark.parametrize("name",
+                         ["json", "os", "pijit", "MindSpore", "mindspore.ops", " mindspore", "numpy", "no.such", "1"])
 def test_another_name_than_mindspore(name):
     """One line at the start; the program then runs as it is, its children, too."""
-    program = START + "import json, os, numpy, pijit; from pijit import Tensor; print(json.loads('[1]'), numpy.zeros(1), Tensor([2.0]), os.environ.get('PIJIT_AS')); " \
+    program = START + "import json, os, numpy, pijit; from pijit import Tensor; " \
+              "print(json.loads('[1]'), numpy.zeros(1), Tensor([2.0]), os.environ.get('PIJIT_AS')); " \
                       "print(pijit.__name__, json.__name__)"
-    r = subprocess.run([sys.executable, "-c", program, str(ROOT)], capture_output=True, text=True, timeout=300, env={**os.environ, "PIJIT_AUTO": "1", "PIJIT_AS": name})
+    r = subprocess.run([sys.executable, "-c", program, str(ROOT)], capture_output=True, text=True, timeout=300,
+                       env={**os.environ, "PIJIT_AUTO": "1", "PIJIT_AS": name})
     assert r.stdout == "[1] [0.] [2.] None\npijit json\n", r.stderr
     assert r.stderr == f"pijit: PIJIT_AS={name!r} is ignored: it can be 'mindspore' only\n"
 
 
 def test_mindspore_itself():
-    r = subprocess.run([sys.executable, "-c", START + "import mindspore; print(mindspore.Tensor([2.0]))", str(ROOT)], capture_output=True, text=True, timeout=300,
+    r = subprocess.run([sys.executable, "-c", START + "import mindspore; print(mindspore.Tensor([2.0]))", str(ROOT)],
+                       capture_output=True, text=True, timeout=300,
                        env={**os.environ, "PIJIT_AUTO": "1", "PIJIT_AS": "mindspore"})
     assert (r.stdout, r.stderr) == ("[2.]\n", "")

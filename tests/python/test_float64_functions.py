@@ -16,7 +16,8 @@ def test_within_two_units(name):
 def test_sigmoid_where_its_sum_rounds_most():
     x = -5.542697287734541
     with ulp64.gmpy2.context(precision=ulp64.BITS):
-        assert ulp64.error(float(ms.ops.sigmoid(ms.Tensor(x, ms.float64))), ulp64.ONE["sigmoid"](ulp64.gmpy2.mpfr(x))) < 2
+        assert (ulp64.error(float(ms.ops.sigmoid(ms.Tensor(x, ms.float64))),
+                            ulp64.ONE["sigmoid"](ulp64.gmpy2.mpfr(x))) < 2)
 
 
 @pytest.fixture(scope="module")

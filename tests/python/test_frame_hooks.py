@@ -97,7 +97,8 @@ SEQUENCES = {
         steps[:] = [lambda: tools.install(0), lambda: tools.install(1)]
         for k in range(5): check()
         steps[:] = [lambda: tools.uninstall(1)]
-        check(); steps[:] = [look]; check(); tools.uninstall(0); check(); tools.uninstall(1); tools.uninstall(0); check()
+        check(); steps[:] = [look]; check()
+        tools.uninstall(0); check(); tools.uninstall(1); tools.uninstall(0); check()
     """,
     "one below and one on top": """
         tools.install(0); check()
@@ -151,7 +152,8 @@ def test_random_sequences(folder):
         draw = random.Random(5)
         def step():
             k = draw.randrange(3)
-            return draw.choice([lambda: tools.install(k), lambda: tools.install(k), lambda: tools.uninstall(k), lambda: None])
+            return draw.choice(
+                [lambda: tools.install(k), lambda: tools.install(k), lambda: tools.uninstall(k), lambda: None])
         for turn in range(300):
             steps[:] = [step() for _ in range(draw.randrange(4))] + [look]
             check(turn)

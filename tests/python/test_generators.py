@@ -51,7 +51,8 @@ class Manager:
 
 
 def expressions(x):
-    return sum(x * i for i in range(3)), any(i > 1 for i in (1, 2)), all(x.shape[k] > 0 for k in range(x.ndim)), [v for v in (i * i for i in count(4)) if v], max(i % 3 for i in range(5)), tuple(scaled(x, 1, 2))
+    return (sum(x * i for i in range(3)), any(i > 1 for i in (1, 2)), all(x.shape[k] > 0 for k in range(x.ndim)),
+            [v for v in (i * i for i in count(4)) if v], max(i % 3 for i in range(5)), tuple(scaled(x, 1, 2)))
 
 
 def loops(x):
@@ -147,7 +148,9 @@ def constants(x):
     return x + t, u, Tensor(5), Tensor((True, False)), t
 
 
-@pytest.mark.parametrize("f", [expressions, loops, effects, sets, unpacking, deletion, matched, annotated, constants, partly], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f",
+                         [expressions, loops, effects, sets, unpacking, deletion, matched, annotated, constants,
+                          partly], ids=lambda f: f.__name__)
 def test_captured_whole(f):
     check(lambda: f, X, breaks=0)
 
@@ -232,7 +235,8 @@ def test_sum_and_reduce_take_items_as_they_need_them():
         return functools.reduce(step, items(3), x), sum(items(2)), sum((Total() for i in items(2)), x), log
 
     def g(x):
-        return ms.grad(lambda t: (functools.reduce(lambda p, q: p * 0.3 + q, (t * i * 0.7 + 1 for i in range(3)), t) * sum(t * t * i for i in range(4)) * t).sum())(x)
+        return ms.grad(lambda t: (functools.reduce(lambda p, q: p * 0.3 + q, (t * i * 0.7 + 1 for i in range(3)), t) *
+                                  sum(t * t * i for i in range(4)) * t).sum())(x)
     check(lambda: f, X)
     check(lambda: g, X)
 

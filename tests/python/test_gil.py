@@ -80,7 +80,7 @@ def in_threads(n, f, *args):
         try:
             start.wait()
             results.append(f(*args))
-        except BaseException as e:  # noqa: BLE001
+        except BaseException as e:
             results.append(e)
 
     threads = [threading.Thread(target=run) for _ in range(n)]
@@ -374,14 +374,14 @@ def test_exceptions():
         for _ in range(3):
             try:
                 f(x, bad)
-            except Exception as e:  # noqa: BLE001
+            except Exception as e:
                 values.append((type(e), str(e), e.__traceback__.tb_next.tb_lineno))
             values.append(f(x, i).item())
         return values
 
     try:
         g(x, bad)
-    except Exception as e:  # noqa: BLE001
+    except Exception as e:
         raised = type(e), str(e), e.__traceback__.tb_next.tb_lineno
     assert in_threads(3, one) == [[raised, want] * 3] * 3
 

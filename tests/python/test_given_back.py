@@ -142,7 +142,9 @@ def while_loop(x, a):
     return total
 
 
-@pytest.mark.parametrize("f", [loop_over_an_array, loop_over_numbers_of_numpy, loop_with_a_call, loop_with_a_dict, while_loop],
+@pytest.mark.parametrize("f",
+                         [loop_over_an_array, loop_over_numbers_of_numpy, loop_with_a_call, loop_with_a_dict,
+                          while_loop],
                          ids=lambda f: f.__name__)
 def test_breaks_that_come_back_without_a_graph(f, measured):
     """Within one call: the rest of it is CPython's, and so are the next calls."""
@@ -253,7 +255,7 @@ def test_long_calls_with_many_breaks_are_given_back(measured):
 
 def many_breaks(n, last="    return b\n"):
     names = {"STOP": STOP, "ops": ops}
-    exec("def f(a, b):\n" + "".join(f"    b = b + [a * {k}]\n    STOP(None)\n" for k in range(n)) + last, names)  # noqa: S102
+    exec("def f(a, b):\n" + "".join(f"    b = b + [a * {k}]\n    STOP(None)\n" for k in range(n)) + last, names)
     return names["f"]
 
 
@@ -326,16 +328,19 @@ names = {"STOP": STOP, "ops": ops}
 
 
 def told_by(program):
-    env = {**{k: v for k, v in os.environ.items() if not k.startswith("PIJIT_AUTO")}, "PIJIT_MEASURE": "1", "PYTHONPATH": ROOT}
-    r = subprocess.run([sys.executable, "-c", IN_A_PROCESS + program], env=env, capture_output=True, text=True, timeout=300)
+    env = {**{k: v for k, v in os.environ.items() if not k.startswith("PIJIT_AUTO")}, "PIJIT_MEASURE": "1",
+           "PYTHONPATH": ROOT}
+    r = subprocess.run([sys.executable, "-c", IN_A_PROCESS + program], env=env, capture_output=True, text=True,
+                       timeout=300)
     assert r.returncode == 0, r.stderr
-    return eval(r.stdout)  # noqa: S307
+    return eval(r.stdout)
 
 
 def test_pieces_without_graphs_are_captured_as_long_as_that_costs_little():
     """Of one call: the rest of it is CPython's."""
     captures, result = told_by("""
-exec("def f(a, b):\\n" + "".join(f"    b = b + [a * {k}]\\n    STOP(None)\\n" for k in range(1500)) + "    return b\\n", names)
+exec("def f(a, b):\\n" + "".join(f"    b = b + [a * {k}]\\n    STOP(None)\\n" for k in range(1500)) + "    return b\\n",
+     names)
 f = ms.jit(names["f"])
 r = f(1, [])
 print((ms.explain(f).compile_count, r == list(range(1500))))
@@ -345,7 +350,8 @@ print((ms.explain(f).compile_count, r == list(range(1500))))
 
 def test_what_is_captured_anew_all_the_time_costs_a_share():
     captures, right = told_by("""
-exec("def f(x, c):\\n    y = x\\n" + "".join(f"    y = ops.tanh(y * {k}.5) + ops.sin(y) * c.s\\n" for k in range(120)) + "    return y\\n", names)
+exec("def f(x, c):\\n    y = x\\n" + "".join(f"    y = ops.tanh(y * {k}.5) + ops.sin(y) * c.s\\n" for k in range(120)) +
+     "    return y\\n", names)
 f = ms.jit(names["f"])
 want = names["f"](X, type("C", (), {"s": 2.0})).asnumpy()
 right = True

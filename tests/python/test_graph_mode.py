@@ -142,13 +142,17 @@ def test_prints_have_the_form_of_the_mode(mode, expected, capsys):
 
 
 @pytest.mark.parametrize(("value", "shown"), [
-    (ms.Tensor([[1.0, 2.0], [3.0, 4.5]]), "Tensor(shape=[2, 2], dtype=Float32, value=\n[[ 1.00000000e+00  2.00000000e+00]\n [ 3.00000000e+00  4.50000000e+00]])"),
+    (ms.Tensor([[1.0, 2.0], [3.0, 4.5]]),
+     "Tensor(shape=[2, 2], dtype=Float32, value=\n[[ 1.00000000e+00  2.00000000e+00]\n [ 3.00000000e+00  "
+     "4.50000000e+00]])"),
     (ms.Tensor([1, 2, 3]), "Tensor(shape=[3], dtype=Int64, value=[1 2 3])"),
-    (ms.Tensor(2.5), "2.5"), (ms.Tensor(7), "7"), (ms.Tensor(True), "1"), (True, "1"), (0.1 + 0.2, "0.3"), (1e20, "1e+20"), ("text", "text"), (None, "None"),
+    (ms.Tensor(2.5), "2.5"), (ms.Tensor(7), "7"), (ms.Tensor(True), "1"), (True, "1"), (0.1 + 0.2, "0.3"),
+    (1e20, "1e+20"), ("text", "text"), (None, "None"),
     (ms.Tensor([True, False]), "Tensor(shape=[2], dtype=Bool, value=[ True False])"),
     (ms.Tensor([1.5], ms.float16), "Tensor(shape=[1], dtype=Float16, value=[ 1.5000e+00])"),
     (ms.Tensor(np.arange(2000).astype(np.float32)),
-     "Tensor(shape=[2000], dtype=Float32, value=[ 0.00000000e+00  1.00000000e+00  2.00000000e+00 ...  1.99700000e+03  1.99800000e+03  1.99900000e+03])"),
+     "Tensor(shape=[2000], dtype=Float32, value=[ 0.00000000e+00  1.00000000e+00  2.00000000e+00 ...  1.99700000e+03  "
+     "1.99800000e+03  1.99900000e+03])"),
     (ms.Tensor([1e-5, 1234567.0, float("nan"), float("inf")]),
      "Tensor(shape=[4], dtype=Float32, value=[ 9.99999975e-06  1.23456700e+06             nan             inf])")])
 def test_print_of_a_graph(value, shown, capsys):

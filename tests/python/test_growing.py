@@ -24,7 +24,8 @@ def program(body, state):
             for k, v in scope.items():
                 if k not in ("ops", "f", "X", "__builtins__") and not isinstance(v, types.ModuleType):
                     plain = v if isinstance(v, (dict, int)) else list(v)
-                    found[k] = (type(v).__name__, sorted(plain, key=str) if isinstance(v, set) else plain, getattr(v, "maxlen", None))
+                    found[k] = (type(v).__name__, sorted(plain, key=str) if isinstance(v, set) else plain,
+                                getattr(v, "maxlen", None))
             return found
         return scope["f"], seen
     return make
@@ -105,7 +106,8 @@ FLOATS = "a = array.array('f', [0.1, 2.0])"
     ("l = [1]", "try:\n    l[3] = 1\nexcept IndexError:\n    x = x * 2\nreturn x", 1),
     ("l = [1]", "try:\n    del l[3]\nexcept IndexError:\n    x = x * 2\nreturn x", 1),
     ("d = {'a': 1}", "try:\n    del d['b']\nexcept KeyError:\n    x = x * 2\nreturn x", 1),
-    ("d = {}\nn = 0", "global n\nn += 1\nd[n % 3] = 't'\nd['b'] = (1, 2)\nd.setdefault('z', 1)\nreturn x * 2, list(d), d.popitem()", None),
+    ("d = {}\nn = 0", "global n\nn += 1\nd[n % 3] = 't'\nd['b'] = (1, 2)\nd.setdefault('z', 1)\nreturn x * 2, "
+                      "list(d), d.popitem()", None),
     ("d = {'a': 1}\nn = 0", "global n\nn += 1\nd[n % 3] = x\ndel d[n % 3]\nreturn x * len(list(d.items()))", None),
     ("d = collections.Counter('a')", "del d['b']\nreturn x * 2", None),
     ("d = {'a': 1, 'b': 2}", "k, v = d.popitem()\nd[k] = v\nreturn x * v", 1),

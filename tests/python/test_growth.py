@@ -1,4 +1,5 @@
-"""Programs that do something new each time hold no more and more memory (growth.py); make test-memory takes larger numbers."""
+"""Programs that do something new each time hold no more and more memory (growth.py); make test-memory takes larger
+numbers."""
 
 import functools
 import gc
@@ -26,8 +27,10 @@ NUMBERS = {"constants": (1000, 9000, 3), "callees": (400, 1600, 12)}  # turns, t
 @pytest.mark.parametrize("kind", growth.KINDS)
 def test_memory_comes_back(kind):
     few, many, most = (10**4, 10**5, 20) if ALL else NUMBERS.get(kind, (400, 1600, 3))
-    env = {**os.environ, "PYTHONPATH": os.environ.get("PYTHONPATH", str(ROOT)), "PIJIT_VERIFY": "0", "MALLOC_ARENA_MAX": "1", **OPTIONS}
-    r = subprocess.run([sys.executable, "-m", "tests.python.growth", kind, str(few), str(many)], capture_output=True, text=True, env=env, cwd=ROOT, timeout=3600)
+    env = {**os.environ, "PYTHONPATH": os.environ.get("PYTHONPATH", str(ROOT)), "PIJIT_VERIFY": "0",
+           "MALLOC_ARENA_MAX": "1", **OPTIONS}
+    r = subprocess.run([sys.executable, "-m", "tests.python.growth", kind, str(few), str(many)], capture_output=True,
+                       text=True, env=env, cwd=ROOT, timeout=3600)
     assert r.returncode == 0, r.stderr[-2000:]
     more = int(r.stdout.split()[0]) / 2**20
     print(f"{kind}: {more:.1f} MB more after {many} than after {few}")
@@ -46,7 +49,8 @@ def test_what_leaves_the_cache_may_be_running():
             n = r.randint(1, 40)
             x = r.randint(-4, 5, (n, 17)).astype(np.float32)
             t = Tensor(x)
-            if not np.array_equal(ops.matmul(t, t.T).asnumpy(), x @ x.T) or not np.array_equal((t * int(r.randint(9)) - t).sum(0).asnumpy().shape, (17,)):
+            if (not np.array_equal(ops.matmul(t, t.T).asnumpy(), x @ x.T)
+                or not np.array_equal((t * int(r.randint(9)) - t).sum(0).asnumpy().shape, (17,))):
                 wrong.append((seed, n))
     try:
         threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]

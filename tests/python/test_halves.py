@@ -78,7 +78,8 @@ def test_training_step(half):
     dtype = HALVES[half][0]
 
     def make():
-        net = nn.SequentialCell(nn.Conv2d(3, 16, 3, dtype=dtype), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Conv2d(16, 16, 3, dtype=dtype), nn.ReLU(),
+        net = nn.SequentialCell(nn.Conv2d(3, 16, 3, dtype=dtype), nn.ReLU(), nn.MaxPool2d(2, 2),
+                                nn.Conv2d(16, 16, 3, dtype=dtype), nn.ReLU(),
                                 nn.AvgPool2d(4, 4), nn.Flatten(), nn.Dense(16, 10, dtype=dtype))
         for k, p in enumerate(net.trainable_params()):
             p.set_data((Tensor(_random(p.shape, k)) * 0.1).astype(dtype))

@@ -1,4 +1,5 @@
-"""Hooks on gradients, of Tensors, Parameters and Cells: what they see, when they run, and that captured code runs them in its graph.
+"""Hooks on gradients, of Tensors, Parameters and Cells: what they see, when they run, and that captured code runs them
+in its graph.
 
 What they see is measured: MindSpore 2.7.1 gives the same numbers, in the same order."""
 
@@ -27,7 +28,8 @@ class Net(nn.Cell):
 
 
 def lists(x):
-    return [lists(v) for v in x] if isinstance(x, (list, tuple)) else x.asnumpy().tolist() if isinstance(x, Tensor) else x
+    return ([lists(v) for v in x] if isinstance(x, (list, tuple)) else x.asnumpy().tolist() if isinstance(x, Tensor)
+            else x)
 
 
 # -- Tensors --
@@ -101,7 +103,8 @@ def printed(x):
     return g
 
 
-TENSORS = {in_function: ([81, 161], [["z", [1, 1]], ["y", [4, 8]], ["x", [81, 161]]]), after_use: ([140, 220], [[7, 11]]), two: ([6, 6], ["1", "2"]),
+TENSORS = {in_function: ([81, 161], [["z", [1, 1]], ["y", [4, 8]], ["x", [81, 161]]]),
+           after_use: ([140, 220], [[7, 11]]), two: ([6, 6], ["1", "2"]),
            removed: [8, 16], unused: [1, 1]}
 
 
@@ -112,7 +115,9 @@ def test_tensor_hooks_are_in_the_graph(f):
         assert lists(f(X)) == lists(TENSORS[f])
 
 
-@pytest.mark.parametrize("given,error", [(lambda g: 3.0, RuntimeError), (lambda g: g.sum(), ValueError), (lambda g: g.astype(ms.float16), ValueError)])
+@pytest.mark.parametrize("given,error",
+                         [(lambda g: 3.0, RuntimeError), (lambda g: g.sum(), ValueError),
+                          (lambda g: g.astype(ms.float16), ValueError)])
 def test_what_a_hook_returns(given, error):
     def f(x):
         y = x * 2
@@ -267,7 +272,9 @@ def of_weights():
 
 
 CELLS = {
-    all_kinds: (((19, 65), (7, 33)), ("forward pre", "forward", ("pre", ((6, 16), (1, 1))), ("backward", ((19, 65), (7, 33)), ((6, 16), (1, 1))))),
+    all_kinds: (((19, 65), (7, 33)),
+                ("forward pre", "forward", ("pre", ((6, 16), (1, 1))),
+                 ("backward", ((19, 65), (7, 33)), ((6, 16), (1, 1))))),
     beside_forward_hooks: ((24, 48), (("pre", ((1, 1),)), ("backward", ((12, 24),), ((1, 1),)))),
     twice: ((4, 32), ("p1", "p2", "h1", "h2") * 2), replaced: (630, 1260),
     of_weights: (((3, 6), ((3, 6),)), ((3, 6),), ((((3, 6),), ((1, 1),)), ((None,), ((1, 1),)))),

@@ -1,6 +1,6 @@
-"""Small programs that try to catch capture out: containers whose items die, deques that are full, sets whose order shows how
-their table is filled, keys that Python code compares. Each runs with its state made in the function, given as arguments, held by
-globals, attributes or cells, and with a break after each statement."""
+"""Small programs that try to catch capture out: containers whose items die, deques that are full, sets whose order
+shows how their table is filled, keys that Python code compares. Each runs with its state made in the function, given as
+arguments, held by globals, attributes or cells, and with a break after each statement."""
 
 import gc
 import re
@@ -78,7 +78,8 @@ def programs(text):
     for block in text.strip("\n").split("\n\n"):
         state, _, body = ("\n" + block).rpartition("\n--\n")
         for mode in ("inside", "breaks", "global", "argument", "attribute", "cell") if state else ("inside", "breaks"):
-            all.append(pytest.param(state.strip("\n"), body, mode, id=f"{mode}-{(state + ';' + body).split(chr(10))[0][:40]}"))
+            all.append(pytest.param(state.strip("\n"), body, mode,
+                                    id=f"{mode}-{(state + ';' + body).split(chr(10))[0][:40]}"))
     return all
 
 
@@ -281,9 +282,12 @@ try:
 except RuntimeError as e: r.append(str(e))
 return r, list(q), x + 1"""
 STEPS = [
-    "q.reverse()", "q.rotate(1)", "q.rotate(len(q))", "q.rotate(0)", "q.extend(())", "q.extendleft([])", "q += ()", "q[0] = v",
-    "q.append(v)", "q.append(q.popleft())", "del q[0]", "q.insert(1, 7)", "q.clear()", "q *= 1", "q.extend(w for w in ())",
-    "try: q.remove(9)\n        except ValueError: r.append('no')", "try: del q[9]\n        except IndexError: r.append('no')",
+    "q.reverse()", "q.rotate(1)", "q.rotate(len(q))", "q.rotate(0)", "q.extend(())", "q.extendleft([])", "q += ()",
+    "q[0] = v",
+    "q.append(v)", "q.append(q.popleft())", "del q[0]", "q.insert(1, 7)", "q.clear()", "q *= 1",
+    "q.extend(w for w in ())",
+    "try: q.remove(9)\n        except ValueError: r.append('no')",
+    "try: del q[9]\n        except IndexError: r.append('no')",
     "try: q.insert(0, 9)\n        except IndexError: r.append('full')",
 ]
 
@@ -361,7 +365,7 @@ s = {'a', 'b', 'c', 'd', 'e', 'f'}
 --
 t = s | {'g'}
 u = s - {'a'}
-return list(t), list(u), list(s & t), list(s ^ {'q'}), [*s.copy()], list(t | s), list(set(s) | t), list(frozenset(s)), x + 1
+return list(t), list(u), list(s & t), list(s ^ {'q'}), [*s.copy()], list(t | s), list(set(s) | t), [*frozenset(s)], -x
 
 s = {K(1), 2}
 --

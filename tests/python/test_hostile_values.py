@@ -173,7 +173,7 @@ def on_a_small_stack(run):
     def work():
         try:
             result.append(run())
-        except BaseException as e:  # noqa: BLE001 (any exception is a result)
+        except BaseException as e:
             result.append(e)
 
     before = threading.stack_size(256 * 1024)
@@ -301,11 +301,14 @@ class OtherNextTime:
         return a if dtype is None else a.astype(dtype)
 
 
-@pytest.mark.parametrize("later", [np.zeros(1 << 20, np.float32), np.zeros(0, np.float32), np.zeros((), np.float32), np.zeros((9, 9), np.float64),
+@pytest.mark.parametrize("later",
+                         [np.zeros(1 << 20, np.float32), np.zeros(0, np.float32), np.zeros((), np.float32),
+                          np.zeros((9, 9), np.float64),
                                    np.array(["text"]), "no array"])
 def test_an_array_that_is_another_one_the_next_time(later):
     first = np.arange(4, dtype=np.float32)
-    for make in (Tensor, lambda x: Tensor(x, ms.int32), Tensor.from_numpy, ms.Parameter, lambda x: Tensor(first) + x, lambda x: ops.add(Tensor(first), x),
+    for make in (Tensor, lambda x: Tensor(x, ms.int32), Tensor.from_numpy, ms.Parameter, lambda x: Tensor(first) + x,
+                 lambda x: ops.add(Tensor(first), x),
                  lambda x: ms.numpy.array(x)):
         x = OtherNextTime(first, later)
         try:
@@ -397,11 +400,15 @@ def unpacks(x, o, d, s):
 
 
 @pytest.mark.parametrize("equal", [False, True])
-@pytest.mark.parametrize("read", [reads_an_attribute, asks_for_an_attribute, sets_an_attribute, deletes_an_attribute, calls_a_method,
-                                  reads_an_item, asks_for_a_key, sets_an_item, deletes_an_item, walks, unpacks], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("read",
+                         [reads_an_attribute, asks_for_an_attribute, sets_an_attribute, deletes_an_attribute,
+                          calls_a_method,
+                                  reads_an_item, asks_for_a_key, sets_an_item, deletes_an_item, walks, unpacks],
+                                  ids=lambda f: f.__name__)
 @pytest.mark.parametrize("deletes", [False, True])
 def test_keys_that_python_code_compares(read, equal, deletes):
-    """Each call gets objects of its own; jitted, the class loses its attribute at the same time, and the count is the same."""
+    """Each call gets objects of its own; jitted, the class loses its attribute at the same time, and the count is the
+    same."""
     seen = []
     for f in (read, ms.jit(read)):
         for _ in range(3):
@@ -425,10 +432,12 @@ def test_keys_that_python_code_compares(read, equal, deletes):
             s = {counting_key("attr", log, spoil, equal), "more"}
             try:
                 got = f(X, o, d, s)
-                got = [g.asnumpy().tolist() if isinstance(g, Tensor) else g for g in (got if isinstance(got, tuple) else (got,))]
+                got = [g.asnumpy().tolist() if isinstance(g, Tensor) else g
+                       for g in (got if isinstance(got, tuple) else (got,))]
             except (AttributeError, KeyError) as e:
                 got = type(e).__name__, str(e).replace(repr(o), "o")
-            seen.append((got, len(log), sorted(n for n in vars(Thing) if not n.startswith("_")), len(vars(o)), len(d), len(s)))
+            seen.append((got, len(log), sorted(n for n in vars(Thing) if not n.startswith("_")), len(vars(o)), len(d),
+                         len(s)))
     assert seen[:3] == seen[3:], (read.__name__, seen)
 
 

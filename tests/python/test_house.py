@@ -15,7 +15,8 @@ def places(pattern, folder, but=()):
     for path in sorted([*(CSRC / folder).rglob("*.h"), *(CSRC / folder).rglob("*.cc")]):
         name = str(path.relative_to(CSRC))
         if name not in but:
-            found += [f"{name}:{n}" for n, line in enumerate(path.read_text().split("\n"), 1) if re.search(pattern, line)]
+            found += [f"{name}:{n}" for n, line in enumerate(path.read_text().split("\n"), 1)
+                      if re.search(pattern, line)]
     return found
 
 
@@ -26,7 +27,8 @@ def test_one_place_says_whether_code_may_be_captured_now():
 
 
 def test_one_place_decides_plain_or_captured():
-    assert not places(r"\bmedian|nth_element|min_element.*ns", "dispatch", but=["dispatch/tier.h", "dispatch/tier.cc", "dispatch/automatic.cc"])
+    assert not places(r"\bmedian|nth_element|min_element.*ns", "dispatch",
+                      but=["dispatch/tier.h", "dispatch/tier.cc", "dispatch/automatic.cc"])
 
 
 def test_dispatch_has_one_clock():
@@ -40,7 +42,8 @@ def test_below_capture_ops_are_not_known_by_their_names(folder):
 
 def test_flags_of_the_compiler_belong_to_folders():
     text = (CSRC.parent / "CMakeLists.txt").read_text()
-    assert not [line for line in text.split("\n") if "set_source_files_properties" in line and "COMPILE_OPTIONS" in line]
+    assert not [line for line in text.split("\n") if "set_source_files_properties" in line
+                and "COMPILE_OPTIONS" in line]
 
 
 def test_passes_stand_in_one_list():

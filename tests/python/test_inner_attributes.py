@@ -1,4 +1,5 @@
-"""Attributes of cells, optimizers, parameters, primitives, tensors and transformed functions that programs of MindSpore's inner parts read."""
+"""Attributes of cells, optimizers, parameters, primitives, tensors and transformed functions that programs of
+MindSpore's inner parts read."""
 
 import numpy as np
 import pytest

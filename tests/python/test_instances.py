@@ -172,7 +172,8 @@ def operators(x):
     w = v + v
     v += 3
     u = 2 * w
-    return len(v), v[0], w.items, u.items, x in v, -w, (1 + w).items, v == w, v != w, w < v, bool(Vec([])), sum(w[i] for i in [0, 1])
+    return (len(v), v[0], w.items, u.items, x in v, -w, (1 + w).items, v == w, v != w, w < v, bool(Vec([])),
+            sum(w[i] for i in [0, 1]))
 
 
 def iterated(x):
@@ -318,7 +319,8 @@ def shared_by_new(x):
     return x * 2, s is ONLY, s.count
 
 
-CASES = [made_by_new, shared_by_new, use, returned, inherited, by_classmethod, setter, iterated, slots, data, frozen, lazy, cycle, hooked, one_identity, handler, in_loop]
+CASES = [made_by_new, shared_by_new, use, returned, inherited, by_classmethod, setter, iterated, slots, data, frozen,
+         lazy, cycle, hooked, one_identity, handler, in_loop]
 
 
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
@@ -487,7 +489,8 @@ def test_named_tuples():
             r = Point(b=x, a=2)
             a, b = r
             print(f"{Pair(1)} {Point(1, b='k')} {q.n}")
-            return p, q, q.both, r.a, r[1] is x, b is x, r, Point(1), isinstance(p, tuple), type(r).__name__, len(p), p.n, outside, Point(1) == (1, 7), p[1:]
+            return (p, q, q.both, r.a, r[1] is x, b is x, r, Point(1), isinstance(p, tuple), type(r).__name__, len(p),
+                    p.n, outside, Point(1) == (1, 7), p[1:])
         return f
     check(make, tensor(2, 3), breaks=0)
 
@@ -511,7 +514,8 @@ def test_enums():
             if m is Mode.TRAIN:
                 x = x + 1
             y = x * table[m] + len(m.value) + (m == mode) + m.flag()
-            return y, m, Mode.TEST.name, m != Mode.TEST, m in (Mode.TRAIN,), Number.ONE, [m for m in Mode], Number.TWO + 1
+            return (y, m, Mode.TEST.name, m != Mode.TEST, m in (Mode.TRAIN,), Number.ONE, [m for m in Mode],
+                    Number.TWO + 1)
         return f
     check_calls(make, [(tensor(2), Mode.TRAIN), (tensor(2), Mode.TEST), (tensor(2), Mode.TRAIN)])
 
@@ -545,7 +549,8 @@ def test_gradients_of_functions_made_inside_are_one_graph():
         return ops.GradOperation(get_all=True)(lambda a, b: (a * b).sum())(x, y)
 
     def second(x):
-        return ms.grad(ms.grad(lambda a: (a * a * a).sum()), 0)(x) if x.ndim == 0 else ms.value_and_grad(lambda a: (a.sum(), a), has_aux=True)(x)
+        return (ms.grad(ms.grad(lambda a: (a * a * a).sum()), 0)(x) if x.ndim == 0
+                else ms.value_and_grad(lambda a: (a.sum(), a), has_aux=True)(x))
     check(lambda: grad, tensor(2, 3), graphs=1, breaks=0)
     check(lambda: operation, tensor(2, 3), tensor(2, 3), graphs=1, breaks=0)
     check(lambda: second, tensor(2, 3), graphs=1, breaks=0)
@@ -611,7 +616,8 @@ def test_missing_attributes_by_getattr_and_properties():
     odd = Odd()
 
     def asked(x):
-        return x * 2, (hasattr(odd, "bad"), hasattr(odd, "there"), hasattr(odd, "nope"), getattr(odd, "nope", 7), getattr(odd, "bad", 8))
+        return (x * 2, (hasattr(odd, "bad"), hasattr(odd, "there"), hasattr(odd, "nope"), getattr(odd, "nope", 7),
+                        getattr(odd, "bad", 8)))
     check(lambda: asked, Tensor([1.0, 2.0]), graphs=1, breaks=0)
 
     def caught(x):

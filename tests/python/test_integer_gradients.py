@@ -1,5 +1,6 @@
-"""Gradients by integers (and bools): MindSpore's values in the dtype of what is differentiated by, the same plainly, jitted in both orders, through branches and loops,
-in GRAPH_MODE, by vjp, value_and_grad and jacrev. A cotangent passes a cast to another dtype as the value did: the way back truncates."""
+"""Gradients by integers (and bools): MindSpore's values in the dtype of what is differentiated by, the same plainly,
+jitted in both orders, through branches and loops, in GRAPH_MODE, by vjp, value_and_grad and jacrev. A cotangent passes
+a cast to another dtype as the value did: the way back truncates."""
 
 import numpy as np
 import pytest
@@ -8,9 +9,11 @@ import pijit as ms
 from pijit import Tensor, nn, ops
 
 TYPES = {"I": ms.int32, "L": ms.int64, "F": ms.float32, "B": ms.bool_}
-NAMES = {"ms": ms, "ops": ops, "np": np, "Tensor": Tensor, **{n: lambda *a, t=t: Tensor(np.array(a), t) for n, t in TYPES.items()}}
+NAMES = {"ms": ms, "ops": ops, "np": np, "Tensor": Tensor,
+         **{n: lambda *a, t=t: Tensor(np.array(a), t) for n, t in TYPES.items()}}
 
-# (function of x, x, gradient as MindSpore 2.10 answers; None: it has no kernel). Where its gradient of a division is a float, ours is that in x's dtype.
+# (function of x, x, gradient as MindSpore 2.10 answers; None: it has no kernel). Where its gradient of a division is a
+# float, ours is that in x's dtype.
 FACTS = [
     ('(x * x).sum()', 'I(2, 3)', ['int32', [4, 6]]),
     ('x * x', 'I(2, 3)', ['int32', [4, 6]]),
@@ -45,7 +48,8 @@ FACTS = [
     ('x.prod()', 'I(2, 3)', ['int32', [3, 2]]),
     ('ops.prod(x)', 'I(2, 3)', ['int32', [3, 2]]),
     ('ops.matmul(x, x)', 'I([1, 2], [3, 4])', ['int32', [[7, 11], [9, 13]]]),
-    ('ops.matmul(x.astype(ms.float32), x.astype(ms.float32)).sum()', 'I([1, 2], [3, 4])', ['int32', [[7, 11], [9, 13]]]),
+    ('ops.matmul(x.astype(ms.float32), x.astype(ms.float32)).sum()', 'I([1, 2], [3, 4])',
+     ['int32', [[7, 11], [9, 13]]]),
     ('x.astype(ms.float32)', 'I(2, 3)', ['int32', [1, 1]]),
     ('x.astype(ms.float64)', 'I(2, 3)', ['int32', [1, 1]]),
     ('x.astype(ms.float16) * 2.5', 'I(2, 3)', ['int32', [2, 2]]),
@@ -126,8 +130,10 @@ FACTS = [
     ('ops.norm(x.astype(ms.float32))', 'I(2, 3)', ['int32', [0, 0]]),
     ('ops.nansum(x)', 'I(2, 3)', ['int32', [1, 1]]),
     ('x.masked_fill(x > 2, 0) * 3', 'I(2, 3)', ['int32', [3, 0]]),
-    ('ops.bmm(x.reshape(1, 2, 2).astype(ms.float32), x.reshape(1, 2, 2).astype(ms.float32))', 'I([1, 2], [3, 4])', ['int32', [[7, 11], [9, 13]]]),
-    ('ops.tensor_dot(x.astype(ms.float32), x.astype(ms.float32), 1)', 'I([1, 2], [3, 4])', ['int32', [[7, 11], [9, 13]]]),
+    ('ops.bmm(x.reshape(1, 2, 2).astype(ms.float32), x.reshape(1, 2, 2).astype(ms.float32))', 'I([1, 2], [3, 4])',
+     ['int32', [[7, 11], [9, 13]]]),
+    ('ops.tensor_dot(x.astype(ms.float32), x.astype(ms.float32), 1)', 'I([1, 2], [3, 4])',
+     ['int32', [[7, 11], [9, 13]]]),
     ("ops.einsum('ij->j', x.astype(ms.float32))", 'I([1, 2], [3, 4])', None),
     ('ops.outer(x, x)', 'I(2, 3)', ['int32', [10, 10]]),
     ('ops.diff(x)', 'I(2, 3)', ['int32', [-1, 1]]),
@@ -227,9 +233,12 @@ def ways(f, make):
         finally:
             ms.set_context(mode=before)
     return {
-        "grad": lambda: ms.grad(f)(make()), "value_and_grad": lambda: ms.value_and_grad(f)(make())[1], "grad(jit)": lambda: ms.grad(ms.jit(f))(make()),
-        "jit(grad)": lambda: ms.jit(ms.grad(f))(make()), "jit(grad) of a branch": lambda: ms.jit(ms.grad(branch))(make()),
-        "grad(jit) of a branch": lambda: ms.grad(ms.jit(branch))(make()), "vjp": lambda: by_vjp(f), "vjp(jit)": lambda: by_vjp(ms.jit(f)),
+        "grad": lambda: ms.grad(f)(make()), "value_and_grad": lambda: ms.value_and_grad(f)(make())[1],
+        "grad(jit)": lambda: ms.grad(ms.jit(f))(make()),
+        "jit(grad)": lambda: ms.jit(ms.grad(f))(make()),
+        "jit(grad) of a branch": lambda: ms.jit(ms.grad(branch))(make()),
+        "grad(jit) of a branch": lambda: ms.grad(ms.jit(branch))(make()), "vjp": lambda: by_vjp(f),
+        "vjp(jit)": lambda: by_vjp(ms.jit(f)),
         "GRAPH_MODE": lambda: graph_mode(lambda: ms.grad(Net())(make())),
         "a loop": None if make().dtype == ms.bool_ else lambda: ms.grad(loop)(make()),
         "jit(grad) of a loop": None if make().dtype == ms.bool_ else lambda: ms.jit(ms.grad(loop))(make()),
@@ -268,7 +277,8 @@ def test_several_arguments():
         assert shown(use(ms.grad(lambda a, b: a * b, (0, 1)))(i, f)) == [["int32", [1, 2]], ["float32", [2.0, 3.0]]]
         assert shown(ms.grad(use(lambda a, b: a * b), (0, 1))(i, l)) == [["int32", [4, 5]], ["int64", [2, 3]]]
         assert shown(use(ms.grad(ms.grad(lambda x: x * x * x)))(i)) == ["int32", [12, 18]]
-        assert shown(use(ops.GradOperation(sens_param=True)(lambda x: x * 2.5))(i, NAMES["F"](1, 2))) == ["int32", [2, 5]]
+        assert (shown(use(ops.GradOperation(sens_param=True)(lambda x: x * 2.5))(i, NAMES["F"](1, 2))) ==
+                ["int32", [2, 5]])
         assert shown(use(ms.jacrev(lambda x: x * 2.5))(i)) == ["int32", [[2, 0], [0, 2]]]
         assert shown(ms.jacrev(use(lambda x: x * 2.5))(i)) == ["int32", [[2, 0], [0, 2]]]
     with pytest.raises(TypeError):

@@ -1,5 +1,5 @@
-"""Ctrl-C, other signals and exceptions from other threads, at any moment of a gradient, Jacobian or mapped function: the
-next op works, and no tape stays active."""
+"""Ctrl-C, other signals and exceptions from other threads, at any moment of a gradient, Jacobian or mapped function:
+the next op works, and no tape stays active."""
 
 import _thread
 import ctypes

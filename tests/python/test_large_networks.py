@@ -7,7 +7,8 @@ import pytest
 
 import pijit as ms
 from pijit import Tensor, _C, nn
-from tests.python.large_networks import Chain, Elementwise, HighResolution, Searched, classifier_step, count_cells, images, straight, straight_with_names, trained_chain
+from tests.python.large_networks import (Chain, Elementwise, HighResolution, Searched, classifier_step, count_cells,
+                                          images, straight, straight_with_names, trained_chain)
 
 X = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
 
@@ -26,7 +27,8 @@ def one_graph(f):
     return len(e.entries) == 1 and not e.breaks
 
 
-@pytest.mark.parametrize("make", [lambda: HighResolution(stages=(1, 1, 1), blocks=1), lambda: Searched(cells=3, nodes=3)])
+@pytest.mark.parametrize("make",
+                         [lambda: HighResolution(stages=(1, 1, 1), blocks=1), lambda: Searched(cells=3, nodes=3)])
 def test_networks_train_as_one_graph(make):
     values = []
     for jitted in (True, False):
@@ -42,7 +44,9 @@ def test_networks_train_as_one_graph(make):
     assert values[0] == values[1]
 
 
-@pytest.mark.parametrize("make", [lambda: straight(3000), lambda: straight_with_names(2000), lambda: trained_chain(4000), lambda: ms.jit(Chain([Elementwise() for _ in range(1500)]).construct)])
+@pytest.mark.parametrize("make",
+                         [lambda: straight(3000), lambda: straight_with_names(2000), lambda: trained_chain(4000),
+                          lambda: ms.jit(Chain([Elementwise() for _ in range(1500)]).construct)])
 def test_what_is_long_is_no_loop(make):
     f = make()
     f(Tensor(np.full((4, 4), 0.1, np.float32)))
@@ -151,7 +155,9 @@ def doubled_calls(x, n):
     return x + f7(n) % 7
 
 
-@pytest.mark.parametrize("f", [turns, endless_while, endless_iterator, endless_generator, recursion, mutual_recursion, the_same_cell_again, doubled_calls])
+@pytest.mark.parametrize("f",
+                         [turns, endless_while, endless_iterator, endless_generator, recursion, mutual_recursion,
+                          the_same_cell_again, doubled_calls])
 def test_what_comes_back_is_counted(f):
     g = ms.jit(f)
     assert np.array_equal(g(X, 0).asnumpy(), f(X, 0).asnumpy())

@@ -1,5 +1,5 @@
-"""Attributes of layers that subclasses use: an operator that is replaced by another is the one that construct calls, eagerly and as one graph; the
-Parameters have MindSpore's names and shapes."""
+"""Attributes of layers that subclasses use: an operator that is replaced by another is the one that construct calls,
+eagerly and as one graph; the Parameters have MindSpore's names and shapes."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,8 @@ LAYERS = {
     "TimeDistributed": ("layer", lambda: nn.TimeDistributed(nn.Dense(8, 3), 1), X1),
     **{
         n: (n.lower(), lambda n=n: getattr(nn, n)(), ROWS)
-        for n in "ReLU ReLU6 Sigmoid Tanh SeLU Mish Softsign HSigmoid HSwish ELU CELU HShrink SoftShrink Softmax".split()
+        for n in "ReLU ReLU6 Sigmoid Tanh SeLU Mish Softsign HSigmoid HSwish ELU CELU HShrink SoftShrink "
+                 "Softmax".split()
     },
     "LogSoftmax": ("log_softmax", lambda: nn.LogSoftmax(), ROWS),
     "FastGelu": ("fast_gelu", lambda: nn.FastGelu(), ROWS),

@@ -16,11 +16,15 @@ from tests.python.differential import check
 EXAMPLES = int(os.environ.get("PIJIT_FUZZ", "25"))
 
 STEPS = {
-    "conv": lambda c: (nn.Conv2d(c, c, 3, has_bias=True), c), "wide": lambda c: (nn.Conv2d(c, 32, 1), 32), "narrow": lambda c: (nn.Conv2d(c, 16, 3, stride=2), 16), "odd": lambda c: (nn.Conv2d(c, 5, 3), 5),
-    "valid": lambda c: (nn.Conv2d(c, 16, 2, pad_mode="valid"), 16), "group": lambda c: (nn.Conv2d(c, c, 3, group=c), c), "relu": lambda c: (nn.ReLU(), c), "tanh": lambda c: (nn.Tanh(), c),
-    "max": lambda c: (nn.MaxPool2d(2, 2), c), "max_overlapping": lambda c: (nn.MaxPool2d(3, 2, pad_mode="same"), c), "avg": lambda c: (nn.AvgPool2d(2, 2), c),
+    "conv": lambda c: (nn.Conv2d(c, c, 3, has_bias=True), c), "wide": lambda c: (nn.Conv2d(c, 32, 1), 32),
+    "narrow": lambda c: (nn.Conv2d(c, 16, 3, stride=2), 16), "odd": lambda c: (nn.Conv2d(c, 5, 3), 5),
+    "valid": lambda c: (nn.Conv2d(c, 16, 2, pad_mode="valid"), 16), "group": lambda c: (nn.Conv2d(c, c, 3, group=c), c),
+    "relu": lambda c: (nn.ReLU(), c), "tanh": lambda c: (nn.Tanh(), c),
+    "max": lambda c: (nn.MaxPool2d(2, 2), c), "max_overlapping": lambda c: (nn.MaxPool2d(3, 2, pad_mode="same"), c),
+    "avg": lambda c: (nn.AvgPool2d(2, 2), c),
     "avg_overlapping": lambda c: (nn.AvgPool2d(3, 1, pad_mode="same"), c),
-    "norm": lambda c: (nn.BatchNorm2d(c), c), "residual": lambda c: (Residual(c), c), "gate": lambda c: (Gate(c), c), "mixed": lambda c: (Mixed(), c), "select": lambda c: (Select(), c)}
+    "norm": lambda c: (nn.BatchNorm2d(c), c), "residual": lambda c: (Residual(c), c), "gate": lambda c: (Gate(c), c),
+    "mixed": lambda c: (Mixed(), c), "select": lambda c: (Select(), c)}
 
 
 class Residual(nn.Cell):
@@ -49,7 +53,8 @@ class Mixed(nn.Cell):
     def construct(self, x):
         n, c, h, w = x.shape
         ramp = ops.arange(h * w).reshape(h, w).astype(ms.float32) / (h * w)
-        return x * ramp + ramp.reshape(1, 1, h, w) - x.sum((0, 2, 3), keepdims=True) * 0.01 + ops.arange(n).reshape(n, 1, 1, 1)
+        return (x * ramp + ramp.reshape(1, 1, h, w) - x.sum((0, 2, 3), keepdims=True) * 0.01 +
+                ops.arange(n).reshape(n, 1, 1, 1))
 
 
 class Select(nn.Cell):
@@ -68,7 +73,8 @@ def network(steps):
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=6), st.booleans(), st.integers(0, 99), st.sampled_from([(11, 12), (16, 16), (12, 20)]))
+@given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=6), st.booleans(), st.integers(0, 99),
+       st.sampled_from([(11, 12), (16, 16), (12, 20)]))
 def test_generated_networks(steps, train, seed, shape):
     rng = np.random.RandomState(seed)
     x, size = rng.randn(2, 3, *shape).astype(np.float32), shape[0]
@@ -104,7 +110,8 @@ blocks_only = pytest.mark.skipif(_C.channel_block() == 0, reason="the kernels at
 def test_one_layout_change_each_way():
     # Between three convolutions nothing is reordered; the image goes in as it is, the result comes out.
     def make():
-        a, b, c, pool = nn.Conv2d(3, 32, 3), nn.Conv2d(32, 32, 3, has_bias=True), nn.Conv2d(32, 16, 1), nn.MaxPool2d(2, 2)
+        a, b, c, pool = (nn.Conv2d(3, 32, 3), nn.Conv2d(32, 32, 3, has_bias=True), nn.Conv2d(32, 16, 1),
+                         nn.MaxPool2d(2, 2))
         return lambda x: c(ops.relu(b(pool(ops.relu(a(x))))))
     text = compiled(make, Tensor(np.ones((2, 3, 8, 8), np.float32)))
     assert text.count("conv2d_blocked") == 3 and text.count("max_pool2d_blocked") == 1, text
@@ -122,8 +129,10 @@ def test_sums_over_positions(shape):
         def loss(x):
             y = ops.relu(norm(a(x)))
             z = b(y * ramp)
-            return (z * z).sum(), z.sum((2, 3)), y.mean((2, 3), True), z.std((0, 2, 3)), y.sum(), z.max((2, 3)), z.sum(3)
-        return ms.value_and_grad(loss, 0, ms.ParameterTuple(a.trainable_params() + norm.trainable_params()), has_aux=True), lambda: norm.moving_variance.asnumpy().tobytes()
+            return ((z * z).sum(), z.sum((2, 3)), y.mean((2, 3), True), z.std((0, 2, 3)), y.sum(), z.max((2, 3)),
+                    z.sum(3))
+        return (ms.value_and_grad(loss, 0, ms.ParameterTuple(a.trainable_params() + norm.trainable_params()),
+                                  has_aux=True), lambda: norm.moving_variance.asnumpy().tobytes())
     check(make, Tensor(np.random.RandomState(1).randn(2, 3, *shape).astype(np.float32)), graphs=1, breaks=0)
 
 
@@ -159,23 +168,29 @@ def test_a_lone_convolution_keeps_its_layout():
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8", "u8", "f2", "?"])
 def test_transpose_moves_bits(dtype):
     rng = np.random.RandomState(0)
-    for shape in [(64, 128), (5, 7, 131), (3, 17, 9, 16), (2, 3, 5, 7, 33), (1, 1, 70, 70), (2, 2, 2, 3, 4, 5, 50), (1, 4096), (0, 9), (3, 4)]:
+    for shape in [(64, 128), (5, 7, 131), (3, 17, 9, 16), (2, 3, 5, 7, 33), (1, 1, 70, 70), (2, 2, 2, 3, 4, 5, 50),
+                  (1, 4096), (0, 9), (3, 4)]:
         n = int(np.prod(shape)) * np.dtype(dtype).itemsize
         x = np.frombuffer(rng.bytes(n), dtype="u1") if dtype != "?" else rng.randint(0, 2, n).astype("u1")
         x = x.view(dtype).reshape(shape)
         for p in itertools.islice(itertools.permutations(range(len(shape))), 0, 100, 7 if len(shape) > 4 else 1):
-            assert ops.transpose(Tensor(x), p).asnumpy().tobytes() == np.ascontiguousarray(x.transpose(p)).tobytes(), (shape, p)
+            assert (ops.transpose(Tensor(x), p).asnumpy().tobytes() ==
+                    np.ascontiguousarray(x.transpose(p)).tobytes()), (shape, p)
 
 
-@pytest.mark.parametrize("shape, axes", [((256, 64), 1), ((8, 16, 32), 2), ((3, 5), 1), ((2, 70, 33), 1), ((4096,), 1), ((1, 5000), 1), ((0, 5), 1), ((5000, 1), 1)])
+@pytest.mark.parametrize("shape, axes",
+                         [((256, 64), 1), ((8, 16, 32), 2), ((3, 5), 1), ((2, 70, 33), 1), ((4096,), 1), ((1, 5000), 1),
+                          ((0, 5), 1), ((5000, 1), 1)])
 def test_layer_norm(shape, axes):
     rng = np.random.RandomState(0)
     last, around = shape[-axes:], tuple(range(len(shape) - axes, len(shape)))
     x, g, b = rng.randn(*shape) * 3 + 1, rng.randn(*last), rng.randn(*last)
     for dtype, tolerance in (("f4", 2e-5), ("f8", 1e-9), ("f2", 5e-2)):
         for gamma, beta in itertools.product((False, True), repeat=2):
-            r = ops.layer_norm(Tensor(x.astype(dtype)), last, Tensor(g.astype(dtype)) if gamma else None, Tensor(b.astype(dtype)) if beta else None)
-            want = (x - x.mean(around, keepdims=True)) / np.sqrt(x.var(around, keepdims=True) + 1e-5) * (g if gamma else 1) + (b if beta else 0)
+            r = ops.layer_norm(Tensor(x.astype(dtype)), last, Tensor(g.astype(dtype)) if gamma else None,
+                               Tensor(b.astype(dtype)) if beta else None)
+            want = ((x - x.mean(around, keepdims=True)) / np.sqrt(x.var(around, keepdims=True) + 1e-5) *
+                    (g if gamma else 1) + (b if beta else 0))
             assert r.asnumpy().dtype == np.dtype(dtype)
             np.testing.assert_allclose(r.asnumpy(), want, atol=tolerance, rtol=tolerance)
 
@@ -192,7 +207,8 @@ def test_layer_norm_rejects():
 
 def test_layer_norm_in_a_network():
     def make():
-        net = nn.SequentialCell([nn.Dense(64, 128), nn.LayerNorm((128,)), nn.ReLU(), nn.Dense(128, 64), nn.LayerNorm((64,))])
+        net = nn.SequentialCell([nn.Dense(64, 128), nn.LayerNorm((128,)), nn.ReLU(), nn.Dense(128, 64),
+                                 nn.LayerNorm((64,))])
         gradient = ms.value_and_grad(lambda x: (net(x) ** 3).mean(), 0, ms.ParameterTuple(net.trainable_params()))
         return lambda x: gradient(x)
     check(make, Tensor(np.random.RandomState(0).randn(80, 64).astype(np.float32)), graphs=1, breaks=0)
@@ -207,13 +223,16 @@ def test_long_half_reductions_inside_lowered_ops():
 
 
 def test_squares_are_products():
-    for x in (Tensor(np.array([1e-30, -3.1, np.inf, np.nan], np.float32)), Tensor(np.array([-7, 46341], np.int32)), Tensor(np.array([1.1, -2.3]))):
+    for x in (Tensor(np.array([1e-30, -3.1, np.inf, np.nan], np.float32)), Tensor(np.array([-7, 46341], np.int32)),
+              Tensor(np.array([1.1, -2.3]))):
         assert (x ** 2).asnumpy().tobytes() == (x * x).asnumpy().tobytes() and (x ** 2).dtype == x.dtype
         assert ops.pow(x, 1).asnumpy().tobytes() == x.asnumpy().tobytes()
     check(lambda: lambda x: ms.grad(lambda x: (x ** 2).sum())(x), Tensor(np.array([1.5, -2.0], np.float32)), graphs=1)
 
 
-@pytest.mark.parametrize("shape", [(2, 3, 4, 4), (1, 2, 5, 7), (2, 2, 28, 28), (3, 1, 9, 33), (1, 1, 2, 2), (2, 16, 56, 56), (2, 2, 6, 34)])
+@pytest.mark.parametrize("shape",
+                         [(2, 3, 4, 4), (1, 2, 5, 7), (2, 2, 28, 28), (3, 1, 9, 33), (1, 1, 2, 2), (2, 16, 56, 56),
+                          (2, 2, 6, 34)])
 def test_average_of_pairs(shape):
     rng = np.random.RandomState(0)
     x = rng.randn(*shape).astype(np.float32)
@@ -241,18 +260,24 @@ def test_softmax_of_what_is_no_number(f):
         want = e / e.sum(1, keepdims=True)
         want = np.log(want) if f is ops.log_softmax else want
     got = f(Tensor(rows), -1).asnumpy()
-    assert np.isnan(got).all(1).tolist() == np.isnan(want).all(1).tolist() == [False, True, True, True, False, False, True, False]
+    assert (np.isnan(got).all(1).tolist() == np.isnan(want).all(1).tolist() ==
+            [False, True, True, True, False, False, True, False])
     for r in (0, 4, 7):
         np.testing.assert_allclose(got[r], want[r], rtol=3e-6, atol=1e-7)
     check(lambda: lambda x: f(x, -1), Tensor(rows), graphs=1, breaks=0)
 
 
 CONVOLUTIONS = [
-    ((3, 1, 9, 11), (8, 1, 5, 5), (1, 1), (2, 2, 2, 2)), ((9, 3, 13, 28), (16, 3, 3, 3), (1, 1), (1, 1, 1, 1)), ((2, 4, 8, 5), (6, 4, 7, 4), (2, 2), (3, 0, 1, 2)),
-    ((4, 2, 6, 30), (11, 2, 1, 7), (2, 2), (0, 0, 5, 4)), ((1, 1, 1, 1), (1, 1, 1, 1), (1, 1), (0, 0, 0, 0)), ((5, 3, 4, 4), (24, 3, 2, 6), (1, 1), (0, 1, 3, 3)),
-    ((64, 1, 28, 28), (8, 1, 6, 6), (1, 1), (0, 0, 0, 0)), ((9, 2, 13, 28), (13, 2, 3, 3), (1, 1), (1, 1, 1, 1)), ((4, 16, 4, 4), (16, 16, 3, 3), (1, 1), (1, 1, 1, 1)),
-    ((3, 24, 7, 7), (40, 24, 3, 3), (1, 1), (1, 1, 1, 1)), ((2, 19, 2, 2), (17, 19, 5, 5), (1, 1), (2, 2, 2, 2)), ((2, 72, 6, 5), (64, 72, 3, 3), (1, 1), (1, 1, 1, 1)),
-    ((2, 8, 5, 33), (8, 8, 3, 5), (1, 2), (0, 2, 5, 0)), ((1, 9, 40, 3), (25, 9, 4, 2), (2, 1), (3, 3, 2, 2)), ((1, 8, 3, 3), (8, 8, 2, 2), (1, 1), (4, 4, 4, 4)),
+    ((3, 1, 9, 11), (8, 1, 5, 5), (1, 1), (2, 2, 2, 2)), ((9, 3, 13, 28), (16, 3, 3, 3), (1, 1), (1, 1, 1, 1)),
+    ((2, 4, 8, 5), (6, 4, 7, 4), (2, 2), (3, 0, 1, 2)),
+    ((4, 2, 6, 30), (11, 2, 1, 7), (2, 2), (0, 0, 5, 4)), ((1, 1, 1, 1), (1, 1, 1, 1), (1, 1), (0, 0, 0, 0)),
+    ((5, 3, 4, 4), (24, 3, 2, 6), (1, 1), (0, 1, 3, 3)),
+    ((64, 1, 28, 28), (8, 1, 6, 6), (1, 1), (0, 0, 0, 0)), ((9, 2, 13, 28), (13, 2, 3, 3), (1, 1), (1, 1, 1, 1)),
+    ((4, 16, 4, 4), (16, 16, 3, 3), (1, 1), (1, 1, 1, 1)),
+    ((3, 24, 7, 7), (40, 24, 3, 3), (1, 1), (1, 1, 1, 1)), ((2, 19, 2, 2), (17, 19, 5, 5), (1, 1), (2, 2, 2, 2)),
+    ((2, 72, 6, 5), (64, 72, 3, 3), (1, 1), (1, 1, 1, 1)),
+    ((2, 8, 5, 33), (8, 8, 3, 5), (1, 2), (0, 2, 5, 0)), ((1, 9, 40, 3), (25, 9, 4, 2), (2, 1), (3, 3, 2, 2)),
+    ((1, 8, 3, 3), (8, 8, 2, 2), (1, 1), (4, 4, 4, 4)),
     ((1, 512, 3, 3), (24, 512, 3, 3), (1, 1), (1, 1, 1, 1))]
 
 
@@ -276,12 +301,14 @@ def padded_products(x, w, b, dy, stride, pad):
 
 
 def check_convolution(x_shape, w_shape, stride, pad, special=None):
-    """A convolution and its gradients are those of float64, and eager and jitted ones have the same bits. special: which of
-    x, w, b, dy has an infinity, which padding does not turn into NaN."""
+    """A convolution and its gradients are those of float64, and eager and jitted ones have the same bits. special:
+    which of x, w, b, dy has an infinity, which padding does not turn into NaN."""
     r = np.random.RandomState(0)
     cell = nn.Conv2d(w_shape[1], w_shape[0], w_shape[2:], stride, "pad", pad, has_bias=True)
-    y_shape = tuple((n + pad[2 * k] + pad[2 * k + 1] - w_shape[2 + k]) // stride[k] + 1 for k, n in enumerate(x_shape[2:]))
-    inputs = [r.randn(*s).astype(np.float32) for s in (x_shape, w_shape, w_shape[:1], (x_shape[0], w_shape[0], *y_shape))]
+    y_shape = tuple((n + pad[2 * k] + pad[2 * k + 1] - w_shape[2 + k]) // stride[k] + 1
+                    for k, n in enumerate(x_shape[2:]))
+    inputs = [r.randn(*s).astype(np.float32)
+              for s in (x_shape, w_shape, w_shape[:1], (x_shape[0], w_shape[0], *y_shape))]
     if special is not None:
         inputs[special].flat[r.randint(inputs[special].size)] = np.inf
 
@@ -301,7 +328,8 @@ def check_convolution(x_shape, w_shape, stride, pad, special=None):
             # oneDNN, which takes gradients for x of strided convolutions, has infinities its own way.
             if special is None or k != 1 or stride == (1, 1):
                 assert np.array_equal(a[~finite], b[~finite], equal_nan=True)
-                assert np.isfinite(b[finite]).all() and np.abs((a - b)[finite]).max(initial=0) < 1e-5 * np.abs(a[finite]).max(initial=1)
+                assert (np.isfinite(b[finite]).all()
+                        and np.abs((a - b)[finite]).max(initial=0) < 1e-5 * np.abs(a[finite]).max(initial=1))
     assert [a.tobytes() for a in got] == [a.tobytes() for a in values(True)]
 
 
@@ -322,16 +350,20 @@ def test_random_convolutions(data):
 
     kernel, pad = several(2, 1, 7), several(4, 0, 5)
     size = tuple(data.draw(st.integers(max(1, k - pad[2 * a] - pad[2 * a + 1]), 35)) for a, k in enumerate(kernel))
-    channels, filters = data.draw(st.sampled_from([1, 2, 3, 5, 8, 12, 16, 24])), data.draw(st.sampled_from([1, 6, 8, 10, 16, 24, 30, 40]))
-    check_convolution((data.draw(st.integers(1, 3)), channels, *size), (filters, channels, *kernel), several(2, 1, 2), pad)
+    channels, filters = (data.draw(st.sampled_from([1, 2, 3, 5, 8, 12, 16, 24])),
+                         data.draw(st.sampled_from([1, 6, 8, 10, 16, 24, 30, 40])))
+    check_convolution((data.draw(st.integers(1, 3)), channels, *size), (filters, channels, *kernel), several(2, 1, 2),
+                      pad)
 
 
 def test_filters_of_images_in_blocks():
     """A net whose first convolution takes an image: its maps stay in blocks, and the bits are those of eager mode."""
     r = np.random.RandomState(0)
     for channels, filters, size in ((1, 16, 8), (3, 16, 17), (1, 8, 9), (2, 8, 30)):
-        net = nn.SequentialCell(nn.Conv2d(channels, filters, 3, has_bias=True), nn.BatchNorm2d(filters), nn.ReLU(), nn.Conv2d(filters, 16, 3), nn.MaxPool2d(2, 2))
+        net = nn.SequentialCell(nn.Conv2d(channels, filters, 3, has_bias=True), nn.BatchNorm2d(filters), nn.ReLU(),
+                                nn.Conv2d(filters, 16, 3), nn.MaxPool2d(2, 2))
         x = Tensor(r.randn(4, channels, size, size).astype(np.float32))
         step = ms.value_and_grad(lambda x: ops.square(net(x)).sum(), None, net.trainable_params())
         want, got = step(x), ms.jit(step)(x)
-        assert [g.asnumpy().tobytes() for g in want[1]] == [g.asnumpy().tobytes() for g in got[1]] and want[0].asnumpy() == got[0].asnumpy()
+        assert ([g.asnumpy().tobytes() for g in want[1]] == [g.asnumpy().tobytes() for g in got[1]]
+                and want[0].asnumpy() == got[0].asnumpy())

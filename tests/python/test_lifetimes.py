@@ -1,5 +1,5 @@
-"""When objects die: `__del__` runs, and weak references die, at the line at which the plain function's do. Objects that nobody sees
-go stay part of one graph."""
+"""When objects die: `__del__` runs, and weak references die, at the line at which the plain function's do. Objects that
+nobody sees go stay part of one graph."""
 
 import collections
 import contextlib
@@ -516,7 +516,8 @@ def test_objects_from_outside():
         o.other = 3
         return x + o.held.child, c.alive
 
-    for f in (by_attribute, by_deletion, by_list, by_pop, by_item, by_slice, by_dict, by_dict_clear, by_holder, by_nothing):
+    for f in (by_attribute, by_deletion, by_list, by_pop, by_item, by_slice, by_dict, by_dict_clear, by_holder,
+              by_nothing):
         g = ms.jit(f)
         for _ in range(3):
             seen = []
@@ -769,8 +770,10 @@ def owners_in_a_list(x):
     return x * kid.root().v
 
 
-@weakly(ref_of_a_local, ref_of_an_item, ref_of_an_attribute, ref_that_dies, ref_of_a_list_that_dies, ref_of_a_function, ref_in_a_set,
-        ref_in_a_table, ref_as_a_key, proxy_of_a_local, ref_with_callback, callback_attribute, callback_at_the_end, method_ref, finalized, owner_only,
+@weakly(ref_of_a_local, ref_of_an_item, ref_of_an_attribute, ref_that_dies, ref_of_a_list_that_dies, ref_of_a_function,
+        ref_in_a_set,
+        ref_in_a_table, ref_as_a_key, proxy_of_a_local, ref_with_callback, callback_attribute, callback_at_the_end,
+        method_ref, finalized, owner_only,
         owners_in_a_list)
 def test_weak_references(steps):
     check(lambda: steps, X, calls=3)

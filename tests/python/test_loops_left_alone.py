@@ -206,7 +206,8 @@ def unpacked(x, n):
     return ops.tanh(x) + sum(s)
 
 
-GRAPHS = [before_a_graph, while_loop, with_break_and_else, with_continue, two_loops, nested, in_a_loop_with_graphs, around_a_handler, left_from_a_handler,
+GRAPHS = [before_a_graph, while_loop, with_break_and_else, with_continue, two_loops, nested, in_a_loop_with_graphs,
+          around_a_handler, left_from_a_handler,
           in_a_handler, in_a_with, closures, unbound_and_deleted, over_an_array, unpacked]
 
 
@@ -262,8 +263,9 @@ def test_a_long_body():
     """Jumps out of it are longer than one code unit holds."""
     names = {"STOP": STOP, "ops": ops}
     body = "".join(f"        s += k * {j} % 7\n" for j in range(150))
-    exec("def f(x, n):\n    s = 0\n    for k in range(n):\n        STOP(k)\n" + body + "    y = ops.tanh(x) + s\n" + "".join(
-        f"    s += {j}\n" for j in range(150)) + "    return y * 2 + s\n", names)  # noqa: S102
+    exec("def f(x, n):\n    s = 0\n    for k in range(n):\n        STOP(k)\n" + body + "    y = ops.tanh(x) + s\n" +
+         "".join(
+        f"    s += {j}\n" for j in range(150)) + "    return y * 2 + s\n", names)
     same(names["f"], X, 100, graphs=1)
 
 

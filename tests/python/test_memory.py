@@ -1,4 +1,5 @@
-"""Kernels keep to their memory: calls between pages without access (PIJIT_GUARD), those of fuzz_memory.py and those that failed once."""
+"""Kernels keep to their memory: calls between pages without access (PIJIT_GUARD), those of fuzz_memory.py and those
+that failed once."""
 
 import os
 import pathlib
@@ -14,12 +15,14 @@ from tests.python import fuzz_memory
 ROOT = pathlib.Path(__file__).parent.parent.parent
 
 # Whoever asks for other instructions than the processor's asks for the same calls again.
-once = pytest.mark.skipif(any(os.environ.get(k) for k in ("PIJIT_ISA", "PIJIT_BACKEND", "PIJIT_TEST_DEVICE")), reason="tested with all instructions by the default run")
+once = pytest.mark.skipif(any(os.environ.get(k) for k in ("PIJIT_ISA", "PIJIT_BACKEND", "PIJIT_TEST_DEVICE")),
+                          reason="tested with all instructions by the default run")
 
 
 def guarded(side, program, *arguments, **variables):
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PIJIT_GUARD": side, "PIJIT_MEASURE": "0", **variables}
-    return subprocess.run([sys.executable, "-c", program, *arguments], env=env, capture_output=True, text=True, timeout=600)
+    return subprocess.run([sys.executable, "-c", program, *arguments], env=env, capture_output=True, text=True,
+                          timeout=600)
 
 
 @once
@@ -30,21 +33,27 @@ def test_random_calls_keep_to_their_memory(capfd):
 
 
 def test_all_ops_are_called():
-    """But for those that others stand for: gradients are taken of what they are of, and no kernel of its own runs the rest."""
+    """But for those that others stand for: gradients are taken of what they are of, and no kernel of its own runs the
+    rest."""
     gradients = {"conv2d_dx", "conv2d_dw", "max_pool2d_dx", "avg_pool2d_dx", "resize_linear_dx"}
     views = {"identity", "stop_gradient", "reshape", "require"}
     called = {name for name, _, _ in fuzz_memory.OPS}
     assert {row["name"] for row in ms._C.op_table()} - called == gradients | views
 
 
-# (channels, filters, kernel, stride, dilation, groups, images, height, width, padding) whose weight gradients wrote out of oneDNN's memory (6035),
+# (channels, filters, kernel, stride, dilation, groups, images, height, width, padding) whose weight gradients wrote out
+# of oneDNN's memory (6035),
 # and their neighbours: around a block of channels, other kernels and strides, a stride along one axis alone.
-STRIDED = [(3, 48, 1, 2, 1, 1, 2, 224, 224, 0), (2, 48, 1, 2, 2, 1, 2, 224, 224, 0), (1, 16, 1, 4, 2, 1, 3, 112, 112, 0), (5, 16, 1, 2, 2, 1, 3, 112, 30, 0), (1, 24, 1, 4, 2, 1, 1, 56, 56, 0),
+STRIDED = [(3, 48, 1, 2, 1, 1, 2, 224, 224, 0), (2, 48, 1, 2, 2, 1, 2, 224, 224, 0),
+           (1, 16, 1, 4, 2, 1, 3, 112, 112, 0), (5, 16, 1, 2, 2, 1, 3, 112, 30, 0), (1, 24, 1, 4, 2, 1, 1, 56, 56, 0),
            (5, 48, 1, 2, 1, 1, 2, 14, 14, 0), (5, 16, 1, 2, 1, 1, 1, 56, 30, 0), (1, 16, 1, 2, 3, 1, 3, 224, 224, 0)]
 SIZES = ((16, 2, 1, 0), (32, 3, 2, 0), (48, 2, 8, 1), (9, 2, 1, 0), (64, (1, 2), 2, 0), (64, (2, 1), 3, 0))
-NEIGHBOURS = [(c, f, 1, s, 1, 1, n, 17, 18, p) for c in (1, 2, 3, 7, 8, 9, 12, 15, 16, 17, 24, 31, 33) for f, s, n, p in SIZES]
+NEIGHBOURS = [(c, f, 1, s, 1, 1, n, 17, 18, p) for c in (1, 2, 3, 7, 8, 9, 12, 15, 16, 17, 24, 31, 33)
+              for f, s, n, p in SIZES]
 NEIGHBOURS += [(c, 48, 1, 2, 1, 1, 2, 112, 56, 0) for c in (3, 7, 8, 9, 12, 15, 17)]
-NEIGHBOURS += [(c, f, k, 2, 1, g, 2, 16, 19, 1) for c, f, k, g in ((6, 32, 1, 2), (12, 48, 1, 3), (5, 40, 2, 1), (3, 16, 3, 1), (7, 16, (1, 3), 1), (4, 4, 1, 4))]
+NEIGHBOURS += [(c, f, k, 2, 1, g, 2, 16, 19, 1)
+               for c, f, k, g in ((6, 32, 1, 2), (12, 48, 1, 3), (5, 40, 2, 1), (3, 16, 3, 1), (7, 16, (1, 3), 1),
+                                  (4, 4, 1, 4))]
 
 CONVOLUTIONS = '''
 import sys
@@ -57,7 +66,8 @@ for case in eval(sys.argv[1]):
     k = k if isinstance(k, tuple) else (k, k)
     print(case, flush=True)
     for dtype in (ms.float32, ms.float16, ms.bfloat16):
-        x, v = (ms.Tensor(rng.standard_normal(s).astype(np.float32)).astype(dtype) for s in ((n, c, h, w), (f, c // groups, *k)))
+        x, v = (ms.Tensor(rng.standard_normal(s).astype(np.float32)).astype(dtype)
+                for s in ((n, c, h, w), (f, c // groups, *k)))
         def loss(x, v):
             y = ops.conv2d(x, v, None, stride, "pad", pad, dilation, groups)
             return (y * y).sum()
@@ -75,10 +85,13 @@ def test_strided_pointwise_convolutions(side, isa):
 
 
 # Weight gradients of bfloat16 in groups with dilation, where oneDNN's are wrong or read beyond their memory.
-DILATED = [(c, f, k, 1, dilation, groups, 2, h, w, 0) for c, f, groups in ((8, 32, 2), (2, 16, 2), (12, 36, 3), (8, 16, 8), (32, 32, 2)) for k, dilation in ((1, 2), (3, 2), (7, (2, 1)), ((1, 3), (2, 1)), ((3, 1), 3))
+DILATED = [(c, f, k, 1, dilation, groups, 2, h, w, 0)
+           for c, f, groups in ((8, 32, 2), (2, 16, 2), (12, 36, 3), (8, 16, 8), (32, 32, 2))
+           for k, dilation in ((1, 2), (3, 2), (7, (2, 1)), ((1, 3), (2, 1)), ((3, 1), 3))
            for h, w in ((20, 20), (56, 44))]
 # Others of rows that are shorter than a stride, behind whose end it reads.
-NARROW = [(c, f, (3, k), stride, 1, 1, n, 7, w, 0) for c, f, n in ((1, 40, 5), (1, 16, 1), (2, 24, 2)) for w, k, stride in ((1, 1, 2), (1, 1, (1, 3)), (2, 2, (1, 3)), (2, 1, 4), (3, 2, 4), (3, 3, 2))]
+NARROW = [(c, f, (3, k), stride, 1, 1, n, 7, w, 0) for c, f, n in ((1, 40, 5), (1, 16, 1), (2, 24, 2))
+          for w, k, stride in ((1, 1, 2), (1, 1, (1, 3)), (2, 2, (1, 3)), (2, 1, 4), (3, 2, 4), (3, 3, 2))]
 
 GRADIENTS = '''
 import sys
@@ -93,8 +106,10 @@ for case in eval(sys.argv[1]):
     k, dilation, stride = pair(k), pair(dilation), pair(stride)
     out = [(size - (a - 1) * d - 1) // s + 1 for size, a, d, s in zip((h, w), k, dilation, stride)]
     for dtype, last in ((ms.float32, 1e-4), (ms.bfloat16, 2e-2)):
-        x, dy = (ms.Tensor(rng.standard_normal(s).astype(np.float32)).astype(dtype) for s in ((n, c, h, w), (n, f, *out)))
-        want, got = (ops["conv2d_dw"](*(t.astype(d) for t in (x, dy)), stride, (pad, ) * 4, dilation, groups, (f, c // groups, *k)).astype(ms.float64).asnumpy()
+        x, dy = (ms.Tensor(rng.standard_normal(s).astype(np.float32)).astype(dtype)
+                 for s in ((n, c, h, w), (n, f, *out)))
+        want, got = (ops["conv2d_dw"](*(t.astype(d) for t in (x, dy)), stride, (pad, ) * 4, dilation, groups,
+                                      (f, c // groups, *k)).astype(ms.float64).asnumpy()
                      for d in (ms.float64, dtype))
         assert np.abs(got - want).max() <= last * np.abs(want).max()
 '''
@@ -138,8 +153,10 @@ def test_what_is_written_beside_a_buffer_is_found(size):
 
 def test_a_program_has_no_arena_there():
     program = ("import numpy as np, pijit as ms\nfrom pijit import ops\n"
-               "print(ms.jit(lambda x: ops.softmax(ops.cumsum(x @ x, 0) @ x, -1).sum(0))(ms.Tensor(np.ones((40, 40), np.float32))).shape)")
-    sizes = {side: guarded(side, program, PIJIT_LOG="kernels").stderr.partition("arena ")[2].split()[0] for side in ("", "front", "back")}
+               "print(ms.jit(lambda x: ops.softmax(ops.cumsum(x @ x, 0) @ x, -1).sum(0))(ms.Tensor(np.ones((40, 40), "
+               "np.float32))).shape)")
+    sizes = {side: guarded(side, program, PIJIT_LOG="kernels").stderr.partition("arena ")[2].split()[0]
+             for side in ("", "front", "back")}
     assert sizes["front"] == sizes["back"] == "0" != sizes[""]
 
 

@@ -1,4 +1,5 @@
-"""Messages of ops: true dtypes and shapes, the name by which the op was called, the nearest name for one that is none."""
+"""Messages of ops: true dtypes and shapes, the name by which the op was called, the nearest name for one that is
+none."""
 
 import os
 import pathlib
@@ -29,21 +30,30 @@ class Own(nn.Cell):
 
 
 CALLS = {
-    "a convolution of integers": (lambda: nn.Conv2d(3, 4, 3)(i(1, 3, 8, 8)), TypeError, "got i32[1,3,8,8] and f32[4,3,3,3]"),
-    "one by integers": (lambda: ops.conv2d(f(1, 3, 8, 8), i(4, 3, 3, 3)), TypeError, "got f32[1,3,8,8] and i32[4,3,3,3]"),
+    "a convolution of integers": (lambda: nn.Conv2d(3, 4, 3)(i(1, 3, 8, 8)), TypeError,
+                                  "got i32[1,3,8,8] and f32[4,3,3,3]"),
+    "one by integers": (lambda: ops.conv2d(f(1, 3, 8, 8), i(4, 3, 3, 3)), TypeError,
+                        "got f32[1,3,8,8] and i32[4,3,3,3]"),
     "a class that is none": (lambda: ops.cross_entropy(f(2, 3), Tensor([0, 7], ms.int32)), IndexError,
                              "[cross_entropy] index 7 is out of range for a dimension of 3 (in gather_d)"),
-    "the same of a Cell": (lambda: nn.CrossEntropyLoss()(f(2, 3), Tensor([0, 7], ms.int32)), IndexError, "[CrossEntropyLoss] index 7 "),
-    "the same of mint": (lambda: mint.nn.functional.cross_entropy(f(2, 3), Tensor([0, 7], ms.int32)), IndexError, "[cross_entropy] index 7 "),
-    "a Cell in a Cell": (lambda: nn.SequentialCell(nn.Embedding(4, 5))(Tensor([7], ms.int32)), IndexError, "[Embedding] index 7 is"),
-    "a Cell of one's own": (lambda: Own()(f(2, 3)), ValueError, "[cat] f32[2,4] does not join f32[2,3] along axis 0 (in concat)"),
+    "the same of a Cell": (lambda: nn.CrossEntropyLoss()(f(2, 3), Tensor([0, 7], ms.int32)), IndexError,
+                           "[CrossEntropyLoss] index 7 "),
+    "the same of mint": (lambda: mint.nn.functional.cross_entropy(f(2, 3), Tensor([0, 7], ms.int32)), IndexError,
+                         "[cross_entropy] index 7 "),
+    "a Cell in a Cell": (lambda: nn.SequentialCell(nn.Embedding(4, 5))(Tensor([7], ms.int32)), IndexError,
+                         "[Embedding] index 7 is"),
+    "a Cell of one's own": (lambda: Own()(f(2, 3)), ValueError,
+                            "[cat] f32[2,4] does not join f32[2,3] along axis 0 (in concat)"),
     "a base class of the library's": (lambda: nn.BatchNorm2d(4)(f(1, 3, 8, 8)), ValueError, "[BatchNorm] "),
     "another name": (lambda: ops.cat([f(2, 3), f(2, 4)], 0), ValueError, "[cat] f32[2,4] does not join"),
-    "a method": (lambda: f(2, 3).permute(0, 1, 2), ValueError, "[permute] expected a permutation of 2 axes, got (0,1,2) (in transpose)"),
+    "a method": (lambda: f(2, 3).permute(0, 1, 2), ValueError,
+                 "[permute] expected a permutation of 2 axes, got (0,1,2) (in transpose)"),
     "an overload": (lambda: ops.sum(f(2, 3), dim=4), ValueError, "[sum] axis 4 is out of range"),
     "an operator": (lambda: f(2, 3) + f(4), ValueError, "[add] shapes [2,3] and [4] do not broadcast"),
-    "its own name": (lambda: ops.softmax(f(2, 3), axis=5), ValueError, "[softmax] axis 5 is out of range [-2, 2) for a tensor of 2 dimensions"),
-    "an optimizer": (lambda: nn.SGD(nn.Dense(3, 2).trainable_params())((f(3, 2), f(2))), ValueError, "[SGD] shapes [2,3] and [3,2]"),
+    "its own name": (lambda: ops.softmax(f(2, 3), axis=5), ValueError,
+                     "[softmax] axis 5 is out of range [-2, 2) for a tensor of 2 dimensions"),
+    "an optimizer": (lambda: nn.SGD(nn.Dense(3, 2).trainable_params())((f(3, 2), f(2))), ValueError,
+                     "[SGD] shapes [2,3] and [3,2]"),
     "a keyword": (lambda: ms.ops.stop_gradient(vaule=f(2)), TypeError, "unexpected keyword argument"),
     "an op's": (lambda: ops.add(f(2), othr=f(2)), TypeError, "add() got an unexpected keyword argument 'othr'"),
 }
@@ -72,18 +82,23 @@ def test_captured_code_reads_the_same():
 
 
 def test_keywords_of_ops_have_their_nearest_name():
-    with pytest.raises(TypeError, match=r"softmax\(\) got an unexpected keyword argument 'axs'\. Did you mean 'axis'\?"):
+    with pytest.raises(TypeError,
+                       match=r"softmax\(\) got an unexpected keyword argument 'axs'\. Did you mean 'axis'\?"):
         ms._C.ops["softmax"](f(2, 3), axs=1)
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'zzz'$"):
         ms._C.ops["softmax"](f(2, 3), zzz=1)
 
 
 @pytest.mark.parametrize("call, said", [
-    ("ops.sum(x, dmi=1)", "Did you mean 'dim'?"), ("ops.sum(x, axs=1)", "sum() takes input, dim, keepdim, dtype."), ("nn.Dense(3, 4, has_bais=False)", "Did you mean 'has_bias'?"),
-    ("ops.cat([x], dims=0)", "cat() takes "), ("mint.sum(x, keepdims=True)", "Did you mean 'keepdim'?"), ("x.expand_as(othr=x)", "Did you mean 'other'?"), ("own(x, axs=1)", ""), ("{}['axs']", ""),
+    ("ops.sum(x, dmi=1)", "Did you mean 'dim'?"), ("ops.sum(x, axs=1)", "sum() takes input, dim, keepdim, dtype."),
+    ("nn.Dense(3, 4, has_bais=False)", "Did you mean 'has_bias'?"),
+    ("ops.cat([x], dims=0)", "cat() takes "), ("mint.sum(x, keepdims=True)", "Did you mean 'keepdim'?"),
+    ("x.expand_as(othr=x)", "Did you mean 'other'?"), ("own(x, axs=1)", ""), ("{}['axs']", ""),
 ])
 def test_programs_are_told_the_nearest_keyword(call, said, tmp_path):
-    (tmp_path / "p.py").write_text(f"import pijit as ms\nfrom pijit import mint, nn, ops\nx = ms.Tensor([1.0])\ndef own(x, axis): pass\n{call}\n")
-    r = subprocess.run([sys.executable, "-m", "pijit", str(tmp_path / "p.py")], capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    (tmp_path / "p.py").write_text(
+        f"import pijit as ms\nfrom pijit import mint, nn, ops\nx = ms.Tensor([1.0])\ndef own(x, axis): pass\n{call}\n")
+    r = subprocess.run([sys.executable, "-m", "pijit", str(tmp_path / "p.py")], capture_output=True, text=True,
+                       timeout=300, env={**os.environ, "PYTHONPATH": str(ROOT)})
     last = r.stderr.strip().splitlines()[-1]
     assert last.startswith(f"python -m pijit: {said}") if said else "python -m pijit" not in r.stderr, r.stderr

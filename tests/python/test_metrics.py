@@ -56,14 +56,17 @@ VALUES = [
     (lambda: train.Perplexity(ignore_label=0), [(P, Y)], 2.2360680),
     (lambda: train.Dice(), [(P, ONE_HOT)], .1533492281758265),
     (lambda: train.Dice(smooth=1.), [(P, ONE_HOT), (M1, M2)], .17934532463421363),
-    (lambda: train.CosineSimilarity(), [(X,)], [[0, .9402561526802475, .9516245192244814], [.9402561526802475, 0, .8614609845078961],
+    (lambda: train.CosineSimilarity(), [(X,)],
+     [[0, .9402561526802475, .9516245192244814], [.9402561526802475, 0, .8614609845078961],
                                                 [.9516245192244814, .8614609845078961, 0]]),
     (lambda: train.CosineSimilarity("dot", "sum"), [(X,)], [139, 117, 142]),
-    (lambda: train.CosineSimilarity(reduction="mean", zero_diagonal=False), [(X,)], [.9639602639682429, .9339057123960478, .9376951679107925]),
+    (lambda: train.CosineSimilarity(reduction="mean", zero_diagonal=False), [(X,)],
+     [.9639602639682429, .9339057123960478, .9376951679107925]),
     (lambda: train.BleuScore(), [(CANDIDATES, REFERENCES)], .4543741956108464),
     (lambda: train.BleuScore(3, True), [(CANDIDATES, REFERENCES), (CANDIDATES[:1], REFERENCES[:1])], .7337616108654726),
     (lambda: train.BleuScore(2), [([["a", "b"]], [[["a", "b", "c", "d", "e"]]])], .22313016014842982),
-    (lambda: train.ConfusionMatrix(3), [(np.array([0, 1, 2, 2]), np.array([0, 2, 2, 1]))], [[1, 0, 0], [0, 0, 1], [0, 1, 1]]),
+    (lambda: train.ConfusionMatrix(3), [(np.array([0, 1, 2, 2]), np.array([0, 2, 2, 1]))],
+     [[1, 0, 0], [0, 0, 1], [0, 1, 1]]),
     (lambda: train.ConfusionMatrix(2, "target"), [(np.array([.5, .4, .2]), np.array([1, 1, 0]))], [[1, 0], [.5, .5]]),
     (lambda: train.ConfusionMatrixMetric(False, "f1 score"), [(M1, M2)], [2 * 2 / (2 * 2 + 1)]),
     (lambda: train.HausdorffDistance(), [(A, B, 1)], 2.23606797749979),
@@ -72,7 +75,8 @@ VALUES = [
     (lambda: train.MeanSurfaceDistance(), [(A, B, 1)], 1.28251408),
     (lambda: train.MeanSurfaceDistance(True), [(C, E, 1)], .5416666666666667),
     (lambda: train.RootMeanSquareDistance(True), [(C, E, 1)], .889756521),
-    (lambda: train.RootMeanSquareDistance(), [(A, B, 1)], np.sqrt(2.05)),  # MindSpore leaves out the root here, against its own formula
+    # MindSpore leaves out the root here, against its own formula
+    (lambda: train.RootMeanSquareDistance(), [(A, B, 1)], np.sqrt(2.05)),
 ]
 
 
@@ -101,11 +105,13 @@ def test_average():
 
 
 def test_confusion_matrix_metric_reduces_samples():
-    """Counts by hand; skip_channel leaves out the first channel, as its description says (MindSpore has it the other way round)."""
+    """Counts by hand; skip_channel leaves out the first channel, as its description says (MindSpore has it the other
+    way round)."""
     def sensitivity(p, t):
         return (p * t).sum((-1, -2)) / t.sum((-1, -2))
     each = sensitivity(YP, YY)
-    for decrease, expected in (("mean", each.mean()), ("none", each), ("mean_channel", each.mean(1)), ("mean_batch", each.mean(0)), ("sum", each.sum())):
+    for decrease, expected in (("mean", each.mean()), ("none", each), ("mean_channel", each.mean(1)),
+                               ("mean_batch", each.mean(0)), ("sum", each.sum())):
         m = train.ConfusionMatrixMetric(False, "sensitivity", True, decrease)
         m.update(YP, YY)
         np.testing.assert_allclose(m.eval(), expected)
@@ -136,7 +142,8 @@ def test_roc_and_auc():
         np.testing.assert_array_equal(a, b)
     assert train.auc(*whole.eval()[:2]) == pytest.approx(8 / 9)
     m = train.ROC(class_num=4)
-    m.update(np.array([[.28, .55, .15, .05], [.10, .20, .05, .05], [.20, .05, .15, .05], [.05, .05, .05, .75]]), np.array([0, 1, 2, 3]))
+    m.update(np.array([[.28, .55, .15, .05], [.10, .20, .05, .05], [.20, .05, .15, .05], [.05, .05, .05, .75]]),
+             np.array([0, 1, 2, 3]))
     fpr, tpr, _ = m.eval()
     assert len(fpr) == 4
     np.testing.assert_allclose(fpr[1], [0, 1 / 3, 1 / 3, 1])
@@ -205,8 +212,10 @@ def test_errors(case):
 
 
 def test_names_and_indexes():
-    assert train.names() == ["F1", "acc", "accuracy", "auc", "bleu_score", "confusion_matrix", "confusion_matrix_metric", "cosine_similarity", "dice",
-                             "hausdorff_distance", "loss", "mae", "mean_surface_distance", "mse", "occlusion_sensitivity", "perplexity", "precision", "recall",
+    assert train.names() == ["F1", "acc", "accuracy", "auc", "bleu_score", "confusion_matrix",
+                             "confusion_matrix_metric", "cosine_similarity", "dice",
+                             "hausdorff_distance", "loss", "mae", "mean_surface_distance", "mse",
+                             "occlusion_sensitivity", "perplexity", "precision", "recall",
                              "roc", "root_mean_square_distance", "top_1_accuracy", "top_5_accuracy", "topk"]
     assert {k: type(v).__name__ for k, v in get_metrics({"acc", "F1"}).items()} == {"acc": "Accuracy", "F1": "F1"}
     assert isinstance(train.get_metric_fn("topk", 3), train.TopKCategoricalAccuracy)

@@ -1,4 +1,5 @@
-"""Functions of mint that MindSpore has on other devices alone: against NumPy, jitted as eager; and layers in a training step."""
+"""Functions of mint that MindSpore has on other devices alone: against NumPy, jitted as eager; and layers in a training
+step."""
 
 import numpy as np
 import pytest
@@ -39,7 +40,8 @@ CASES = {
     "full": (lambda a: mint.full((2, 3), 2.0), lambda a: np.full((2, 3), 2, np.float32)),
     "zeros": (lambda a: mint.zeros(2, 3), lambda a: np.zeros((2, 3), np.float32)),
     "linspace": (lambda a: mint.linspace(0, 1, 5), lambda a: np.linspace(0, 1, 5, dtype=np.float32)),
-    "gelu": (lambda a: F.gelu(a, "tanh"), lambda a: 0.5 * a * (1 + np.tanh(np.float32(np.sqrt(2 / np.pi)) * (a + 0.044715 * a**3)))),
+    "gelu": (lambda a: F.gelu(a, "tanh"),
+             lambda a: 0.5 * a * (1 + np.tanh(np.float32(np.sqrt(2 / np.pi)) * (a + 0.044715 * a**3)))),
     "leaky_relu": (lambda a: F.leaky_relu(a), lambda a: np.where(a > 0, a, 0.01 * a)),
     "log_softmax": (lambda a: F.log_softmax(a, 1), lambda a: a - np.log(np.exp(a).sum(1, keepdims=True))),
     "one_hot": (lambda a: F.one_hot(Tensor(V), 4), lambda a: np.eye(4, dtype=np.int64)[V]),
@@ -48,7 +50,8 @@ CASES = {
     "kl_div": (lambda a: F.kl_div(a, a * 0.5, log_target=True), lambda a: (np.exp(a * 0.5) * (a * 0.5 - a)).mean()),
     "hardtanh": (lambda a: F.hardtanh(a, -0.5, 0.5), lambda a: a.clip(-0.5, 0.5)),
     "threshold": (lambda a: F.threshold(a, 0.1, 5.0), lambda a: np.where(a > 0.1, a, np.float32(5))),
-    "layer_norm": (lambda a: F.layer_norm(a, (4,)), lambda a: (a - a.mean(1, keepdims=True)) / np.sqrt(a.var(1, keepdims=True) + 1e-5)),
+    "layer_norm": (lambda a: F.layer_norm(a, (4,)),
+                   lambda a: (a - a.mean(1, keepdims=True)) / np.sqrt(a.var(1, keepdims=True) + 1e-5)),
     "avg_pool2d": (lambda a: F.avg_pool2d(Tensor(X), 2), lambda a: X.reshape(2, 4, 3, 2, 3, 2).mean((3, 5))),
     "max_pool2d": (lambda a: F.max_pool2d(Tensor(X), 2), lambda a: X.reshape(2, 4, 3, 2, 3, 2).max((3, 5))),
     "embedding": (lambda a: F.embedding(Tensor(V), a), lambda a: a[V]),
@@ -98,7 +101,8 @@ def test_layers_train_as_one_graph():
     class Net(ms.nn.Cell):
         def __init__(self):
             super().__init__()
-            self.body = ms.nn.SequentialCell(nn.Conv2d(4, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+            self.body = ms.nn.SequentialCell(nn.Conv2d(4, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(),
+                                             nn.MaxPool2d(2), nn.Flatten(),
                                              nn.Linear(72, 16), nn.LayerNorm(16), nn.GELU(), nn.Linear(16, 3))
 
         def construct(self, x):
@@ -119,9 +123,12 @@ def test_layers_train_as_one_graph():
 
 
 def test_bad_arguments():
-    for f, error in [(lambda: nn.Conv2d(3, 4, 3, groups=2), ValueError), (lambda: nn.Conv2d("a", 4, 3), TypeError), (lambda: nn.GELU("tanh", 3), TypeError),
-                     (lambda: nn.Threshold(1.0), TypeError), (lambda: nn.Softmax(axis=1), TypeError), (lambda: nn.BatchNorm2d(3)(Tensor(A)), ValueError),
-                     (lambda: mint.kthvalue(Tensor(A), 9), ValueError), (lambda: nn.Conv2d(3, 4, 3, padding_mode="x"), ValueError)]:
+    for f, error in [(lambda: nn.Conv2d(3, 4, 3, groups=2), ValueError), (lambda: nn.Conv2d("a", 4, 3), TypeError),
+                     (lambda: nn.GELU("tanh", 3), TypeError),
+                     (lambda: nn.Threshold(1.0), TypeError), (lambda: nn.Softmax(axis=1), TypeError),
+                     (lambda: nn.BatchNorm2d(3)(Tensor(A)), ValueError),
+                     (lambda: mint.kthvalue(Tensor(A), 9), ValueError),
+                     (lambda: nn.Conv2d(3, 4, 3, padding_mode="x"), ValueError)]:
         with pytest.raises(error):
             f()
 

@@ -28,10 +28,13 @@ class Net(nn.Cell):
 
 
 @pytest.mark.parametrize("layer,shape", [
-    (lambda: nn.Dense(8, 4), (2, 8)), (lambda: nn.Conv2d(3, 4, 3, has_bias=True), (2, 3, 8, 8)), (lambda: nn.Conv1d(3, 4, 3), (2, 3, 8)),
-    (lambda: nn.Conv2dTranspose(3, 4, 3), (2, 3, 8, 8)), (lambda: nn.BatchNorm2d(3), (2, 3, 8, 8)), (lambda: nn.LayerNorm((8,)), (2, 8)),
+    (lambda: nn.Dense(8, 4), (2, 8)), (lambda: nn.Conv2d(3, 4, 3, has_bias=True), (2, 3, 8, 8)),
+    (lambda: nn.Conv1d(3, 4, 3), (2, 3, 8)),
+    (lambda: nn.Conv2dTranspose(3, 4, 3), (2, 3, 8, 8)), (lambda: nn.BatchNorm2d(3), (2, 3, 8, 8)),
+    (lambda: nn.LayerNorm((8,)), (2, 8)),
     (lambda: nn.GroupNorm(3, 3), (2, 3, 8, 8)), (lambda: nn.PReLU(3), (2, 3, 8)), (lambda: nn.GRU(3, 4), (5, 2, 3)),
-    (lambda: nn.SequentialCell(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Dense(256, 5)), (2, 3, 8, 8)),
+    (lambda: nn.SequentialCell(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Dense(256, 5)),
+     (2, 3, 8, 8)),
 ])
 @pytest.mark.parametrize("half", ["float16", "bfloat16"])
 def test_to_float(layer, shape, half):
@@ -43,9 +46,12 @@ def test_to_float(layer, shape, half):
     y = cell(x)
     first = y[0] if isinstance(y, tuple) else y
     assert first.dtype.name == half and all(p.dtype == ms.float32 for p in cell.get_parameters())
-    np.testing.assert_allclose(first.astype(ms.float32).asnumpy(), (want[0] if isinstance(want, tuple) else want).asnumpy(), atol=0.2 if half == "bfloat16" else 0.02)
+    np.testing.assert_allclose(first.astype(ms.float32).asnumpy(),
+                               (want[0] if isinstance(want, tuple) else want).asnumpy(),
+                               atol=0.2 if half == "bfloat16" else 0.02)
     weights = cell.trainable_params()
-    grads = ms.grad(lambda x: ops.sum((cell(x)[0] if isinstance(y, tuple) else cell(x)).astype(ms.float32)), None, weights)(x)
+    grads = ms.grad(lambda x: ops.sum((cell(x)[0] if isinstance(y, tuple) else cell(x)).astype(ms.float32)), None,
+                    weights)(x)
     assert all(g.dtype == ms.float32 and np.isfinite(g.asnumpy()).all() for g in grads)
 
     def make():
@@ -58,7 +64,8 @@ def test_to_float(layer, shape, half):
 def test_parameters_stay_as_they_are():
     net = Net().set_train().to_float(ms.float16)
     assert type(net.fc.weight) is ms.Parameter and net.fc.weight.dtype == ms.float32
-    assert type(net.w) is ms.Parameter and [p.name for p in net.trainable_params()] == [p.name for p in Net().trainable_params()]
+    assert (type(net.w) is ms.Parameter
+            and [p.name for p in net.trainable_params()] == [p.name for p in Net().trainable_params()])
     mean = net.bn.moving_mean.asnumpy()
     net(ms.Tensor(X))
     assert net.seen == [("float16", "float16")] and (net.bn.moving_mean.asnumpy() != mean).all()
@@ -94,7 +101,9 @@ def test_an_error_in_construct_leaves_the_cell_usable():
     assert type(net.w) is ms.Parameter
 
 
-@pytest.mark.parametrize("level,inner", [("O0", ("float32", "float32")), ("O1", ("float32", "float32")), ("O2", ("float32", "float16")), ("O3", ("float16", "float16"))])
+@pytest.mark.parametrize("level,inner",
+                         [("O0", ("float32", "float32")), ("O1", ("float32", "float32")),
+                          ("O2", ("float32", "float16")), ("O3", ("float16", "float16"))])
 def test_levels(level, inner):
     net = amp.auto_mixed_precision(Net().set_train(), level)
     y = net(ms.Tensor(X))
@@ -130,7 +139,9 @@ def test_lists():
     net = amp.custom_mixed_precision(Net(), black_list=[nn.Dense], dtype=ms.bfloat16)
     assert net.fc._compute_dtype == ms.float32 and net.conv._compute_dtype == ms.bfloat16
     assert nn.Dense in amp.get_white_list() and nn.BatchNorm2d in amp.get_black_list()
-    for bad, error in (({}, ValueError), ({"white_list": [3]}, TypeError), ({"white_list": [], "black_list": []}, ValueError), ({"white_list": [], "dtype": ms.float32}, ValueError)):
+    for bad, error in (({}, ValueError), ({"white_list": [3]}, TypeError),
+                       ({"white_list": [], "black_list": []}, ValueError),
+                       ({"white_list": [], "dtype": ms.float32}, ValueError)):
         with pytest.raises(error):
             amp.custom_mixed_precision(Net(), **bad)
     with pytest.raises(ValueError, match="amp_level"):
@@ -141,7 +152,8 @@ def test_lists():
 
 def test_loss_scalers():
     s = amp.DynamicLossScaler(1024, 2, 3)
-    assert s.scale(ms.Tensor(2.0, ms.float32)).item() == 2048 and s.unscale((ms.Tensor(2.0, ms.float32),))[0].item() == 2 / 1024
+    assert (s.scale(ms.Tensor(2.0, ms.float32)).item() == 2048
+            and s.unscale((ms.Tensor(2.0, ms.float32),))[0].item() == 2 / 1024)
     values = []
     for finite in (True, True, True, False, True, False, False):
         assert s.adjust(ms.Tensor(finite)) is True
@@ -149,7 +161,8 @@ def test_loss_scalers():
     assert values == [(1024, 1), (1024, 2), (2048, 0), (1024, 0), (1024, 1), (512, 0), (256, 0)]
     fixed = amp.StaticLossScaler(8)
     assert fixed.scale(ms.Tensor(2.0, ms.float32)).item() == 16 and fixed.adjust(ms.Tensor(False)) is False
-    assert not amp.all_finite((ms.Tensor([1.0]), ms.Tensor([float("inf")]))).item() and amp.all_finite([ms.Tensor([1.0])]).item()
+    assert (not amp.all_finite((ms.Tensor([1.0]), ms.Tensor([float("inf")]))).item()
+            and amp.all_finite([ms.Tensor([1.0])]).item())
     m = amp.DynamicLossScaleManager(16, 2, 2)
     m.update_loss_scale(False), m.update_loss_scale(False)
     assert m.get_loss_scale() == 32
@@ -171,8 +184,10 @@ def test_a_step_that_overflows_changes_no_parameter():
     def make():
         net = Square()
         optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
-        step = nn.TrainOneStepWithLossScaleCell(net, optimizer, nn.DynamicLossScaleUpdateCell(2.0 ** 120, 2, 2)).set_train()
-        return (lambda x, y: step(x, y)), lambda: ([p.asnumpy().tolist() for p in optimizer.get_parameters()], step.scale_sense.item())
+        step = nn.TrainOneStepWithLossScaleCell(net, optimizer,
+                                                nn.DynamicLossScaleUpdateCell(2.0 ** 120, 2, 2)).set_train()
+        return ((lambda x, y: step(x, y)),
+                lambda: ([p.asnumpy().tolist() for p in optimizer.get_parameters()], step.scale_sense.item()))
     one = ms.Tensor(np.array([1., 1.], np.float32))
     big = ms.Tensor(np.array([1., 2e5], np.float32))
     check_calls(make, [(big, one), (big, one), (one, one), (one, one), (big, one)], graphs=1, breaks=0)
@@ -180,14 +195,16 @@ def test_a_step_that_overflows_changes_no_parameter():
     optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
     step = nn.TrainOneStepWithLossScaleCell(net, optimizer, nn.DynamicLossScaleUpdateCell(2.0 ** 120, 2, 2))
     loss, overflow, scale = step(big, one)
-    assert overflow.item() is True and scale.item() == 2.0 ** 120 and step.scale_sense.item() == 2.0 ** 119 and net.w.item() == 2 and optimizer.global_step.item() == 0
+    assert (overflow.item() is True and scale.item() == 2.0 ** 120 and step.scale_sense.item() == 2.0 ** 119
+            and net.w.item() == 2 and optimizer.global_step.item() == 0)
     loss, overflow, scale = step(one, one)
     assert overflow.item() is False and loss.item() == 1 and abs(net.w.item() - 1.8) < 1e-6
 
 
 def test_build_train_network():
     x, y = ms.Tensor(np.array([1., 1.], np.float32)), ms.Tensor(np.array([1., 1.], np.float32))
-    for manager, want in ((None, 1), (amp.FixedLossScaleManager(8, False), 1), (amp.FixedLossScaleManager(8), 3), (amp.DynamicLossScaleManager(8), 3)):
+    for manager, want in ((None, 1), (amp.FixedLossScaleManager(8, False), 1), (amp.FixedLossScaleManager(8), 3),
+                          (amp.DynamicLossScaleManager(8), 3)):
         net = Square()
         step = amp.build_train_network(net, nn.SGD(net.trainable_params(), 0.1), loss_scale_manager=manager)
         out = step(x, y)
@@ -196,8 +213,10 @@ def test_build_train_network():
 
 
 @pytest.mark.parametrize("make", [
-    lambda p: nn.AdaFactor(p), lambda p: nn.ASGD(p), lambda p: nn.Rprop(p), lambda p: nn.Lamb(p, 0.1), lambda p: nn.LARS(nn.SGD(p, 0.1, 0.9)),
-    lambda p: nn.Adam(p, 0.1, use_amsgrad=True), lambda p: nn.SGD(p, 0.1, 0.9), lambda p: nn.FTRL(p), lambda p: nn.RMSProp(p, centered=True),
+    lambda p: nn.AdaFactor(p), lambda p: nn.ASGD(p), lambda p: nn.Rprop(p), lambda p: nn.Lamb(p, 0.1),
+    lambda p: nn.LARS(nn.SGD(p, 0.1, 0.9)),
+    lambda p: nn.Adam(p, 0.1, use_amsgrad=True), lambda p: nn.SGD(p, 0.1, 0.9), lambda p: nn.FTRL(p),
+    lambda p: nn.RMSProp(p, centered=True),
 ])
 def test_overflow_leaves_each_optimizer_as_it_was(make):
     """All that an optimizer keeps belongs to it: it is saved, and taken back."""

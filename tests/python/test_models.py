@@ -1,4 +1,5 @@
-"""The programs in examples/models: a training step gives the same bits of loss eagerly, under jit and in GRAPH_MODE, as one graph."""
+"""The programs in examples/models: a training step gives the same bits of loss eagerly, under jit and in GRAPH_MODE, as
+one graph."""
 
 import importlib
 import os

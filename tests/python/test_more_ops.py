@@ -1,4 +1,5 @@
-"""Operators that MindSpore doesn't run on the CPU, random numbers by their moments, values that facts can't hold, Tensor methods."""
+"""Operators that MindSpore doesn't run on the CPU, random numbers by their moments, values that facts can't hold,
+Tensor methods."""
 
 import math
 
@@ -33,7 +34,8 @@ DRAWS = {
     "random_gamma": (lambda: ops.random_gamma(T([N]), T(5.0)), 5, math.sqrt(5)),
     "poisson": (lambda: ops.poisson((N,), T(4.0)), 4, 2),
     "poisson of a large mean": (lambda: ops.random_poisson(T([N]), T(200.0)), 200, math.sqrt(200)),
-    "truncated": (lambda: ops.ParameterizedTruncatedNormal()(T([N], ms.int32), T(1.0), T(2.0), T(-1.0), T(3.0)), 1, 2 * 0.5396),
+    "truncated": (lambda: ops.ParameterizedTruncatedNormal()(T([N], ms.int32), T(1.0), T(2.0), T(-1.0), T(3.0)), 1,
+                  2 * 0.5396),
     "log normal": (lambda: ops.log(ops.LogNormalReverse(1.0, 2.0)(ops.zeros((N,), ms.float32))), 1, 2),
     "random_": (lambda: ops.zeros((N,), ms.int32).random_(2, 12), 6.5, math.sqrt(99 / 12)),
 }
@@ -130,8 +132,10 @@ def test_counts():
     h = ops.HistogramFixedWidth(5)(T([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0]), T([0.0, 5.0]))
     np.testing.assert_array_equal(h.asnumpy(), [2, 1, 1, 0, 2])
     rows, columns, least = ops.ComputeAccidentalHits(2)(T([[1, 7], [3, 5]], ms.int64), T([5, 7, 1], ms.int64))
-    assert rows.asnumpy().tolist() == [0, 0, 1] and columns.asnumpy().tolist() == [2, 1, 0] and (least.asnumpy() < -1e38).all()
-    assert ops.FloatStatus()(T([1.0, np.inf])).asnumpy().tolist() == [1] and ops.FloatStatus()(X).asnumpy().tolist() == [0]
+    assert (rows.asnumpy().tolist() == [0, 0, 1] and columns.asnumpy().tolist() == [2, 1, 0]
+            and (least.asnumpy() < -1e38).all())
+    assert (ops.FloatStatus()(T([1.0, np.inf])).asnumpy().tolist() == [1]
+            and ops.FloatStatus()(X).asnumpy().tolist() == [0])
 
 
 def test_images():
@@ -141,7 +145,8 @@ def test_images():
     assert ops.ExtractImagePatches([1, 1, 3, 3], [1, 1, 1, 1], [1, 1, 1, 1], "SAME")(x).shape == (1, 9, 4, 4)
     y = ops.Dilation2D(1, 1, "VALID")(x, ops.ones((1, 2, 2), ms.float32))
     np.testing.assert_array_equal(y.asnumpy()[0, 0], np.array([[5, 6, 7], [9, 10, 11], [13, 14, 15]]) + 1)
-    kept = ops.NonMaxSuppressionV3()(T([[1, 2, 3, 4], [1, 3, 3, 4], [1, 3, 4, 4], [1, 1, 4, 4], [1, 1, 3, 4]], ms.float32),
+    kept = ops.NonMaxSuppressionV3()(T([[1, 2, 3, 4], [1, 3, 3, 4], [1, 3, 4, 4], [1, 1, 4, 4], [1, 1, 3, 4]],
+                                       ms.float32),
                                      T([0.4, 0.5, 0.72, 0.9, 0.45]), T(5), T(0.5), T(0.0))
     assert kept.asnumpy().tolist() == [3, 2, 0]
 
@@ -167,15 +172,18 @@ def test_layers_of_transformers():
     g = T(np.arange(1, 5, dtype=np.float32))
     y, rstd, x = ops.add_rms_norm(a, b, g)
     s = a.asnumpy() + b.asnumpy()
-    np.testing.assert_allclose(y.asnumpy(), s / np.sqrt((s * s).mean(-1, keepdims=True) + 1e-6) * g.asnumpy(), rtol=1e-5)
+    np.testing.assert_allclose(y.asnumpy(), s / np.sqrt((s * s).mean(-1, keepdims=True) + 1e-6) * g.asnumpy(),
+                               rtol=1e-5)
     y, m, _, x = ops.add_layer_norm(a, b, g, g, additional_output=True)
     np.testing.assert_allclose(m.asnumpy(), s.mean(-1, keepdims=True), atol=1e-6)
     np.testing.assert_allclose(x.asnumpy(), s, rtol=1e-6)
     h = s[:, :2] / (1 + np.exp(-s[:, :2])) * s[:, 2:]
     np.testing.assert_allclose(ops.swiglu(T(s)).asnumpy(), h, rtol=1e-5)
     c, n = T(np.full((1, 4), 0.5, np.float32)), T(np.full((1, 4), 2.0, np.float32))
-    np.testing.assert_allclose(ops.rotary_position_embedding(T(s), c, n).asnumpy(), s * 0.5 + np.concatenate([-s[:, 2:], s[:, :2]], 1) * 2, rtol=1e-5)
-    np.testing.assert_allclose(ops.rotary_position_embedding(T(s), c, n, 1).asnumpy(), s * 0.5 + np.stack([-s[:, 1::2], s[:, ::2]], -1).reshape(3, 4) * 2, rtol=1e-5)
+    np.testing.assert_allclose(ops.rotary_position_embedding(T(s), c, n).asnumpy(),
+                               s * 0.5 + np.concatenate([-s[:, 2:], s[:, :2]], 1) * 2, rtol=1e-5)
+    np.testing.assert_allclose(ops.rotary_position_embedding(T(s), c, n, 1).asnumpy(),
+                               s * 0.5 + np.stack([-s[:, 1::2], s[:, ::2]], -1).reshape(3, 4) * 2, rtol=1e-5)
     check(lambda: lambda u, v: ops.rotary_position_embedding(ops.swiglu(ops.cat([u, v], -1)), c, n), a, b, breaks=0)
 
 
@@ -209,7 +217,8 @@ def test_dumps(tmp_path):
 
 
 def test_in_place():
-    for name, want in (("tanh_", np.tanh), ("zero_", np.zeros_like), ("inplace_sigmoid", lambda a: 1 / (1 + np.exp(-a)))):
+    for name, want in (("tanh_", np.tanh), ("zero_", np.zeros_like),
+                       ("inplace_sigmoid", lambda a: 1 / (1 + np.exp(-a)))):
         x = T(X.asnumpy().copy())
         assert getattr(ops, name)(x) is not None
         np.testing.assert_allclose(x.asnumpy(), want(X.asnumpy()), rtol=1e-5)
@@ -272,7 +281,8 @@ def test_help_on_operators():
             missing.append(name)
             continue
         ints = any(n in name for n in ("bitwise", "shift", "invert"))
-        values = {"condition": T([True]), "exponent": T([1.5]), "input": T([2]) if ints else T([0.5]), "other": T([1]) if ints else T([0.25])}
+        values = {"condition": T([True]), "exponent": T([1.5]), "input": T([2]) if ints else T([0.5]),
+                  "other": T([1]) if ints else T([0.25])}
         arguments = {n: values[n] for n in inspect.signature(op).parameters}
         assert op(**arguments).shape == (1,), name
     assert not missing and seen > 60
@@ -284,11 +294,14 @@ def test_division_by_a_power_of_two(dtype):
     """It is multiplication by the inverse, where that has one: the same bits."""
     info = np.finfo(dtype)
     r = np.random.RandomState(0)
-    x = np.concatenate([r.randn(200) * 10.0 ** r.randint(-30, 30, 200), [0.0, -0.0, np.inf, -np.inf, np.nan, info.max, info.tiny, info.smallest_subnormal]]).astype(dtype)
-    for c in (1.0, 2.0, -4.0, 0.5, 1024.0, 2.0**100, 2.0**-100, float(info.tiny), -float(info.max) / 2, 2.0**127, 3.0, np.inf, 0.0, -0.0):
+    x = np.concatenate([r.randn(200) * 10.0 ** r.randint(-30, 30, 200),
+                        [0.0, -0.0, np.inf, -np.inf, np.nan, info.max, info.tiny,
+                         info.smallest_subnormal]]).astype(dtype)
+    for c in (1.0, 2.0, -4.0, 0.5, 1024.0, 2.0**100, 2.0**-100, float(info.tiny), -float(info.max) / 2, 2.0**127, 3.0,
+              np.inf, 0.0, -0.0):
         with np.errstate(all="ignore"):
             want = x / dtype(c)
-        for f in (lambda a: a / c, ms.jit(lambda a: a / c)):  # noqa: B023
+        for f in (lambda a: a / c, ms.jit(lambda a: a / c)):
             got = f(T(x)).asnumpy()
             np.testing.assert_array_equal(got, want)
             np.testing.assert_array_equal(np.signbit(got[~np.isnan(want)]), np.signbit(want[~np.isnan(want)]))

@@ -1,5 +1,6 @@
-"""Functions, primitives and layers by their names: values, dtypes, gradients and exceptions as MindSpore 2.7.1 gives them
-(facts_names.json and, of linear algebra, sampling and special functions, facts_numeric.json; written by facts.py), and jitted as eager."""
+"""Functions, primitives and layers by their names: values, dtypes, gradients and exceptions as MindSpore 2.7.1 gives
+them (facts_names.json and, of linear algebra, sampling and special functions, facts_numeric.json; written by facts.py),
+and jitted as eager."""
 
 import ast
 import builtins
@@ -13,7 +14,8 @@ import pijit as ms
 from tests.python.differential import check
 from tests.python.facts import flat, names_in, total, variables
 
-FACTS = {e: fact for name in ("facts_names", "facts_numeric", "facts_ops") for e, fact in json.loads((pathlib.Path(__file__).parent / f"{name}.json").read_text()).items()}
+FACTS = {e: fact for name in ("facts_names", "facts_numeric", "facts_ops")
+         for e, fact in json.loads((pathlib.Path(__file__).parent / f"{name}.json").read_text()).items()}
 
 
 def agrees(got, want):
@@ -23,7 +25,8 @@ def agrees(got, want):
     a = got.asnumpy()
     assert (str(a.dtype), list(a.shape)) == (want["dtype"], want["shape"])
     rough = a.dtype == np.float16
-    np.testing.assert_allclose(a.astype(np.float64).ravel()[:24], [float(v) for v in want["values"]], atol=1e-3 if rough else 2e-5, rtol=2e-3 if rough else 2e-4)
+    np.testing.assert_allclose(a.astype(np.float64).ravel()[:24], [float(v) for v in want["values"]],
+                               atol=1e-3 if rough else 2e-5, rtol=2e-3 if rough else 2e-4)
 
 
 @pytest.mark.parametrize("expression", FACTS)
@@ -44,13 +47,18 @@ def test_fact(expression):
 
 
 # what reads a tensor's value to know a shape, or makes objects of Python
-BROKEN = ("MaskedSelect", "masked_select", "unique", "Unique", "NonZero", "nonzero", "argwhere", "mirror", "Mirror", "fixed(", "Parameter(", "histc", "Histogram",
-          "CumulativeLogsumexp", "Bincount", "UnravelIndex", "allclose", "PReLU", "combinations", "kaiser", "mint.equal", "digitize", "histogram", "mgrid", "ogrid", "bincount",
+BROKEN = ("MaskedSelect", "masked_select", "unique", "Unique", "NonZero", "nonzero", "argwhere", "mirror", "Mirror",
+          "fixed(", "Parameter(", "histc", "Histogram",
+          "CumulativeLogsumexp", "Bincount", "UnravelIndex", "allclose", "PReLU", "combinations", "kaiser",
+          "mint.equal", "digitize", "histogram", "mgrid", "ogrid", "bincount",
           "ResizeBicubic", "setdiff1d", "intersect1d",
           # sizes, numbers of diagonals and segments that are tensors; suppression of boxes; what compares lists
-          "AdaptiveMaxPool3D", "Window(", "CTC", "ctc_greedy", "CheckNumerics", "NonMaxSuppression", "EditDistance", "Expand()", "ExtractGlimpse", "ListDiff", "LogSpace", "MatrixDiag",
-          "matrix_diag", "matrix_set_diag", "NMSWithMask", "NoRepeatNGram", "NthElement", "PadV3", "PyFunc", "ROIAlign", "RaggedRange", "ResizeArea", "ResizeLinear1D",
-          "ScaleAndTranslate", "Segment", "sparse_segment_mean", "TensorToTuple", "hastype", "repr(", "str(", "MultiField", "Symbol")
+          "AdaptiveMaxPool3D", "Window(", "CTC", "ctc_greedy", "CheckNumerics", "NonMaxSuppression", "EditDistance",
+          "Expand()", "ExtractGlimpse", "ListDiff", "LogSpace", "MatrixDiag",
+          "matrix_diag", "matrix_set_diag", "NMSWithMask", "NoRepeatNGram", "NthElement", "PadV3", "PyFunc", "ROIAlign",
+          "RaggedRange", "ResizeArea", "ResizeLinear1D",
+          "ScaleAndTranslate", "Segment", "sparse_segment_mean", "TensorToTuple", "hastype", "repr(", "str(",
+          "MultiField", "Symbol")
 
 
 class _Tensors(ast.NodeTransformer):
@@ -76,12 +84,14 @@ def test_jitted(expression):
 
     def make():
         return eval(f"lambda {', '.join(args)}: {text}", variables(ms))
-    check(make, *args.values(), breaks=None if expression.startswith("nn.") or any(n in expression for n in BROKEN) else 0)
+    check(make, *args.values(),
+          breaks=None if expression.startswith("nn.") or any(n in expression for n in BROKEN) else 0)
 
 
 def test_attributes_of_primitives():
     p = ms.ops.MatMul(transpose_b=True)
-    assert p.add_prim_attr("foo", 3) is p and p.foo == 3 and p.attrs["foo"] == 3 and "transpose_b=True" in repr(p) and repr(ms.ops.ReLU()) == "Prim[ReLU]"
+    assert (p.add_prim_attr("foo", 3) is p and p.foo == 3 and p.attrs["foo"] == 3 and "transpose_b=True" in repr(p)
+            and repr(ms.ops.ReLU()) == "Prim[ReLU]")
     assert p.del_prim_attr("foo") is p and not hasattr(p, "foo")
     assert p.set_prim_instance_name("mine").set_device("CPU").set_stage(0).shard(((1, 1), (1, 1))).recompute() is p
     assert (p.instance_name, p.name, p.primitive_target, p.check_elim()) == ("mine", "MatMul", "CPU", (False, None))

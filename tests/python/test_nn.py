@@ -39,10 +39,16 @@ def test_names_and_structure():
     assert len(net.trainable_params()) == len(names) - 1
 
 
-@pytest.mark.parametrize("make,error", [(lambda: nn.Dense("a", 2), TypeError), (lambda: nn.Dense(0, 2), ValueError), (lambda: nn.Conv2d(3, 4, 3, group=2), ValueError),
-                                        (lambda: nn.MSELoss("avg"), ValueError), (lambda: nn.Momentum([], 0.1, 0.9), ValueError), (lambda: nn.Dropout(p=1.5), ValueError),
-                                        (lambda: nn.Cell()(X), AttributeError), (lambda: nn.CellList([1]), TypeError), (lambda: Parameter(None), TypeError),
-                                        (lambda: ParameterTuple([X]), TypeError), (lambda: nn.Momentum([Parameter(X)], -1, 0.9), ValueError)])
+@pytest.mark.parametrize("make,error",
+                         [(lambda: nn.Dense("a", 2), TypeError), (lambda: nn.Dense(0, 2), ValueError),
+                          (lambda: nn.Conv2d(3, 4, 3, group=2), ValueError),
+                                        (lambda: nn.MSELoss("avg"), ValueError),
+                                        (lambda: nn.Momentum([], 0.1, 0.9), ValueError),
+                                        (lambda: nn.Dropout(p=1.5), ValueError),
+                                        (lambda: nn.Cell()(X), AttributeError), (lambda: nn.CellList([1]), TypeError),
+                                        (lambda: Parameter(None), TypeError),
+                                        (lambda: ParameterTuple([X]), TypeError),
+                                        (lambda: nn.Momentum([Parameter(X)], -1, 0.9), ValueError)])
 def test_bad_arguments(make, error):
     with pytest.raises(error):
         make()
@@ -72,7 +78,8 @@ def reference(kind, p, gs, lr):
     return out
 
 
-OPTIMIZERS = {"sgd": lambda p: nn.SGD(p, 0.1), "momentum": lambda p: nn.Momentum(p, 0.1, 0.9), "nesterov": lambda p: nn.Momentum(p, 0.1, 0.9, use_nesterov=True), "adam": lambda p: nn.Adam(p, 0.1),
+OPTIMIZERS = {"sgd": lambda p: nn.SGD(p, 0.1), "momentum": lambda p: nn.Momentum(p, 0.1, 0.9),
+              "nesterov": lambda p: nn.Momentum(p, 0.1, 0.9, use_nesterov=True), "adam": lambda p: nn.Adam(p, 0.1),
               "adamw": lambda p: nn.AdamWeightDecay(p, 0.1, weight_decay=0.01), "rmsprop": lambda p: nn.RMSProp(p, 0.1)}
 
 
@@ -99,7 +106,8 @@ def test_optimizers_follow_their_formulas_in_both_modes(kind):
 
 def test_schedules_and_groups():
     p, q = Parameter(np.zeros(2, np.float32), name="p"), Parameter(np.zeros(2, np.float32), name="q")
-    opt = nn.SGD([{"params": [p], "lr": nn.ExponentialDecayLR(1.0, 0.5, 1)}, {"params": [q], "lr": 0.1, "weight_decay": 0.5}], 0.3)
+    opt = nn.SGD([{"params": [p], "lr": nn.ExponentialDecayLR(1.0, 0.5, 1)},
+                  {"params": [q], "lr": 0.1, "weight_decay": 0.5}], 0.3)
     step = ms.jit(lambda g: opt((g, g)))
     one = Tensor(np.ones(2, np.float32))
     step(one), step(one)
@@ -111,9 +119,12 @@ def test_groups_of_an_optimizer():
     def ps(*names):
         return [Parameter(np.full((2, 3), 1.0, np.float32), name=n) for n in names]
     a, b = ps("a", "b")
-    opt = nn.Momentum([{"params": [a], "lr": 0.1, "weight_decay": 0.01, "grad_centralization": True}, {"params": [b]}, {"order_params": [b, a]}], 0.2, 0.0)
-    assert [p.name for p in opt.parameters] == ["b", "a"] and opt.is_group and opt.is_group_lr and opt.is_group_params_ordered
-    assert [p.name for p in opt.get_lr()] == ["learning_rate", "learning_rate_group_0"] and opt.get_weight_decay() == (0.0, 0.01)
+    opt = nn.Momentum([{"params": [a], "lr": 0.1, "weight_decay": 0.01, "grad_centralization": True}, {"params": [b]},
+                       {"order_params": [b, a]}], 0.2, 0.0)
+    assert ([p.name for p in opt.parameters] == ["b", "a"] and opt.is_group and opt.is_group_lr
+            and opt.is_group_params_ordered)
+    assert ([p.name for p in opt.get_lr()] == ["learning_rate", "learning_rate_group_0"]
+            and opt.get_weight_decay() == (0.0, 0.01))
     assert opt.get_lr_parameter(a) is opt.rates[1] and opt.get_lr_parameter([b])[0] is opt.learning_rate
     g = Tensor(np.array([[1, 2, 3], [4, 5, 9]], np.float32))
     step = ms.jit(lambda g: opt((g, g)))
@@ -131,9 +142,12 @@ def test_groups_of_an_optimizer():
     step(zero), step(zero)
     np.testing.assert_allclose(c.asnumpy(), 0.5 * 0.7, rtol=1e-6)
     assert len(ms.explain(step).graphs) == 1 and not ms.explain(step).breaks
-    for params, error in [([{"params": [a], "foo": 1}], KeyError), ([{"lr": 0.1}], KeyError), ([a, {"params": [b]}], TypeError), ([{"params": []}], ValueError), ([a, a], RuntimeError),
-                          ([{"params": [a]}, {"params": [a]}], RuntimeError), ([a, ps("a")[0]], ValueError), ([{"params": [a]}, {"order_params": [a], "lr": 0.1}], ValueError),
-                          ([{"params": [a]}, {"order_params": [a, b]}], ValueError), ([{"params": [a], "grad_centralization": 1}], TypeError), ([{"params": [3]}], TypeError)]:
+    for params, error in [([{"params": [a], "foo": 1}], KeyError), ([{"lr": 0.1}], KeyError),
+                          ([a, {"params": [b]}], TypeError), ([{"params": []}], ValueError), ([a, a], RuntimeError),
+                          ([{"params": [a]}, {"params": [a]}], RuntimeError), ([a, ps("a")[0]], ValueError),
+                          ([{"params": [a]}, {"order_params": [a], "lr": 0.1}], ValueError),
+                          ([{"params": [a]}, {"order_params": [a, b]}], ValueError),
+                          ([{"params": [a], "grad_centralization": 1}], TypeError), ([{"params": [3]}], TypeError)]:
         with pytest.raises(error):
             nn.Momentum(params, 0.1, 0.9)
     with pytest.raises(TypeError):
@@ -185,7 +199,8 @@ def test_gradient_functions():
     assert ms.grad(lambda x: x * w, None, w)(x).item() == 3
     g, aux = ms.grad(lambda x: (x * x, x + 1), has_aux=True)(x)
     assert g.item() == 6 and aux[0].item() == 4
-    for bad, error in [((lambda: ms.grad(f, -1)), ValueError), ((lambda: ms.grad(f, 5)(x, y)), ValueError), ((lambda: ms.grad(3)), TypeError), ((lambda: ms.grad(f, None)), ValueError),
+    for bad, error in [((lambda: ms.grad(f, -1)), ValueError), ((lambda: ms.grad(f, 5)(x, y)), ValueError),
+                       ((lambda: ms.grad(3)), TypeError), ((lambda: ms.grad(f, None)), ValueError),
                        ((lambda: ms.grad(lambda x: 1)(x)), TypeError)]:
         with pytest.raises(error):
             bad()
@@ -234,15 +249,18 @@ def test_checkpoints(tmp_path):
     data = open(path, "rb").read()
     bad = str(tmp_path / "bad.ckpt")
     (n,) = struct.unpack("<Q", data[:8])
-    for broken in (b"", data[:5], data[:-1], data[:8 + n], b"\xff" * 100, struct.pack("<Q", 2 ** 60) + data[8:], struct.pack("<Q", 4) + b"[1] ",
-                   data.replace(b'"F32"', b'"F99"'), data.replace(b'"shape":[5,4]', b'"shape":[5,9]'), data.replace(b'"shape":[5,4]', b'"shape":[-5,4]'[:13] + b" ")):
+    for broken in (b"", data[:5], data[:-1], data[:8 + n], b"\xff" * 100, struct.pack("<Q", 2 ** 60) + data[8:],
+                   struct.pack("<Q", 4) + b"[1] ",
+                   data.replace(b'"F32"', b'"F99"'), data.replace(b'"shape":[5,4]', b'"shape":[5,9]'),
+                   data.replace(b'"shape":[5,4]', b'"shape":[-5,4]'[:13] + b" ")):
         open(bad, "wb").write(broken)
         with pytest.raises(ValueError, match="no checkpoint"):
             ms.load_checkpoint(bad)
     with pytest.raises(ValueError, match="does not exist"):
         ms.load_checkpoint(str(tmp_path / "missing.ckpt"))
     before = [p.asnumpy() for p in other.get_parameters()]
-    wrong = {n: Parameter(np.zeros(3, np.float32)) if n == "list.1.bias" else Parameter(p.asnumpy() * 0) for n, p in other.parameters_and_names()}
+    wrong = {n: Parameter(np.zeros(3, np.float32)) if n == "list.1.bias" else Parameter(p.asnumpy() * 0)
+             for n, p in other.parameters_and_names()}
     with pytest.raises(RuntimeError, match="list.1.bias"):
         ms.load_param_into_net(other, wrong)
     assert all(np.array_equal(a, p.asnumpy()) for a, p in zip(before, other.get_parameters()))  # nothing half-loaded
@@ -257,7 +275,10 @@ def test_batch_norm_statistics():
     np.testing.assert_allclose(bn.moving_mean.asnumpy(), 0.1 * x.mean((0, 2, 3)), rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(bn.moving_variance.asnumpy(), 0.9 + 0.1 * x.var((0, 2, 3), ddof=1), rtol=1e-4)
     bn.set_train(False)
-    np.testing.assert_allclose(bn(Tensor(x)).asnumpy(), (x - bn.moving_mean.asnumpy()[None, :, None, None]) / np.sqrt(bn.moving_variance.asnumpy()[None, :, None, None] + 1e-5), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(bn(Tensor(x)).asnumpy(),
+                               (x - bn.moving_mean.asnumpy()[None, :, None,
+                                                             None]) / np.sqrt(bn.moving_variance.asnumpy()[None, :,
+                                                                 None, None] + 1e-5), rtol=1e-4, atol=1e-4)
 
 
 def test_random_generator():
@@ -277,15 +298,22 @@ def test_lists_of_learning_rates():
     close = lambda got, want: np.testing.assert_allclose(got, want, rtol=1e-12)  # noqa: E731
     close(nn.exponential_decay_lr(0.1, 0.9, 6, 2, 1), [0.1, 0.1, 0.09, 0.09, 0.081, 0.081])
     close(nn.exponential_decay_lr(0.1, 0.9, 6, 2, 2, True), [0.1, 0.1, 0.1, 0.1, 0.09, 0.09])
-    close(nn.natural_exp_decay_lr(0.1, 0.9, 6, 2, 2), [0.1, 0.1, 0.04065696597405991, 0.04065696597405991, 0.016529888822158657, 0.016529888822158657])
-    close(nn.natural_exp_decay_lr(0.1, 0.9, 6, 2, 2, True), [0.1, 0.1, 0.1, 0.1, 0.016529888822158657, 0.016529888822158657])
+    close(nn.natural_exp_decay_lr(0.1, 0.9, 6, 2, 2),
+          [0.1, 0.1, 0.04065696597405991, 0.04065696597405991, 0.016529888822158657, 0.016529888822158657])
+    close(nn.natural_exp_decay_lr(0.1, 0.9, 6, 2, 2, True),
+          [0.1, 0.1, 0.1, 0.1, 0.016529888822158657, 0.016529888822158657])
     close(nn.inverse_decay_lr(0.1, 0.5, 6, 1, 2, True), [0.1, 0.1, 0.1 / 1.5, 0.1 / 1.5, 0.05, 0.05])
     close(nn.cosine_decay_lr(0.01, 0.1, 6, 2, 2), [0.1, 0.1, 0.055, 0.055, 0.01, 0.01])
-    close(nn.polynomial_decay_lr(0.1, 0.01, 6, 2, 2, 0.5), [0.1, 0.1, 0.07363961030678928, 0.07363961030678928, 0.01, 0.01])
+    close(nn.polynomial_decay_lr(0.1, 0.01, 6, 2, 2, 0.5),
+          [0.1, 0.1, 0.07363961030678928, 0.07363961030678928, 0.01, 0.01])
     close(nn.piecewise_constant_lr([2, 5, 6], [0.1, 0.05, 0.01]), [0.1, 0.1, 0.05, 0.05, 0.05, 0.01])
     close(nn.warmup_lr(0.1, 6, 2, 2), [0, 0, 0.05, 0.05, 0.1, 0.1])
-    for bad, error in [(lambda: nn.exponential_decay_lr(-0.1, 0.9, 6, 2, 1), ValueError), (lambda: nn.warmup_lr(0.1, 6.5, 2, 1), TypeError), (lambda: nn.piecewise_constant_lr([2, 1], [0.1, 0.2]), ValueError),
-                       (lambda: nn.cosine_decay_lr(0.1, 0.01, 6, 2, 2), ValueError), (lambda: nn.piecewise_constant_lr([2], [0.1, 0.2]), ValueError), (lambda: nn.inverse_decay_lr("a", 0.5, 6, 1, 2), TypeError)]:
+    for bad, error in [(lambda: nn.exponential_decay_lr(-0.1, 0.9, 6, 2, 1), ValueError),
+                       (lambda: nn.warmup_lr(0.1, 6.5, 2, 1), TypeError),
+                       (lambda: nn.piecewise_constant_lr([2, 1], [0.1, 0.2]), ValueError),
+                       (lambda: nn.cosine_decay_lr(0.1, 0.01, 6, 2, 2), ValueError),
+                       (lambda: nn.piecewise_constant_lr([2], [0.1, 0.2]), ValueError),
+                       (lambda: nn.inverse_decay_lr("a", 0.5, 6, 1, 2), TypeError)]:
         with pytest.raises(error):
             bad()
 
@@ -298,16 +326,20 @@ def test_parameters_take_one_of_numpys_numbers_each():
         after = np.random.rand()
         np.random.seed(0)
         return np.flatnonzero(np.random.rand(200) == after).tolist()
-    assert taken(lambda: nn.Dense(2, 2)) == [2] and taken(lambda: nn.Dense(300, 2, weight_init="zeros", bias_init="ones")) == [0]
-    assert taken(lambda: nn.Conv2d(2, 3, 3)) == [1] and taken(lambda: nn.BatchNorm2d(3)) == [0] and taken(lambda: nn.LSTM(2, 3)) == [84]
+    assert (taken(lambda: nn.Dense(2, 2)) == [2]
+            and taken(lambda: nn.Dense(300, 2, weight_init="zeros", bias_init="ones")) == [0])
+    assert (taken(lambda: nn.Conv2d(2, 3, 3)) == [1] and taken(lambda: nn.BatchNorm2d(3)) == [0]
+            and taken(lambda: nn.LSTM(2, 3)) == [84])
     np.random.seed(0)
     lstm = nn.LSTM(2, 3)
     np.random.seed(0)
-    np.testing.assert_array_equal(lstm.w_ih_list[0].asnumpy(), np.random.uniform(-1 / 3**0.5, 1 / 3**0.5, (12, 2)).astype(np.float32))
+    np.testing.assert_array_equal(lstm.w_ih_list[0].asnumpy(),
+                                  np.random.uniform(-1 / 3**0.5, 1 / 3**0.5, (12, 2)).astype(np.float32))
     ms.set_seed(2)
     first = nn.Dense(3, 3).weight.asnumpy()
     ms.set_seed(2)
-    assert np.array_equal(first, nn.Dense(3, 3).weight.asnumpy()) and not np.array_equal(first, nn.Dense(3, 3).weight.asnumpy())
+    assert (np.array_equal(first, nn.Dense(3, 3).weight.asnumpy())
+            and not np.array_equal(first, nn.Dense(3, 3).weight.asnumpy()))
 
 
 def test_a_new_seed_needs_no_new_capture():

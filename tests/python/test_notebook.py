@@ -10,7 +10,8 @@ nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 
 CELLS = {
-    "load": "%load_ext pijit\nimport numpy as np\nimport pijit as ms\nfrom pijit import nn, ops\nx = ms.Tensor(np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3))",
+    "load": "%load_ext pijit\nimport numpy as np\nimport pijit as ms\nfrom pijit import nn, ops\nx = "
+            "ms.Tensor(np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3))",
     "report": """%%pijit
 def square(x):
     y = x * x + 1
@@ -28,7 +29,8 @@ r""",
     "tensor": "x",
     "cell": "net = nn.SequentialCell(nn.Dense(3, 2), nn.ReLU())\nnet",
     "parameter": "net[0].weight",
-    "explain": "@ms.jit\ndef broken(x):\n    y = x + 1\n    n = y.asnumpy().sum()\n    return y * float(n)\n\nbroken(x)\nms.explain(broken)",
+    "explain": "@ms.jit\ndef broken(x):\n    y = x + 1\n    n = y.asnumpy().sum()\n    return y * "
+               "float(n)\n\nbroken(x)\nms.explain(broken)",
     "text": "print(ms.explain(broken))",
     "on": "%pijit on",
     "defined": "scale = 2.0\ndef scaled(x):\n    return x * scale\nprint(type(scaled).__name__, scaled(x).sum())",
@@ -37,7 +39,8 @@ r""",
     "out of order": "def scaled(x):\n    return later(x) * 2\ndef later(x):\n    return x - 1\nprint(scaled(x).sum())",
     "raises": "def fails(x):\n    y = x * 2\n    raise ValueError(f'no good: {y.shape}')\n\nfails(x)\n",
     "raises behind a break": "def fails(x):\n    n = float((x * 2).asnumpy().sum())\n    return {}[n]\n\nfails(x)\n",
-    "interrupt": "import os, signal, threading\ndef forever(x):\n    while True:\n        x = x * 1.5 + float(x.asnumpy().sum()) * 0\n"
+    "interrupt": "import os, signal, threading\ndef forever(x):\n    while True:\n        x = x * 1.5 + "
+                 "float(x.asnumpy().sum()) * 0\n"
                  "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()\nforever(x)",
     "goes on": "print(scaled(x).sum())",
     "status": "%pijit status",
@@ -45,23 +48,30 @@ r""",
     "plain again": "def plainly(x):\n    return x\nprint(isinstance(plainly, ms._C.JitFunction))",
     "profile": "p = %pijit_profile scaled(x)\np",
     "profile of an expression": "%pijit_profile (x + 1) * 2",
-    "compare": "%%pijit_compare\nw = ms.Parameter(ms.Tensor([1.0, 2.0]), name='w')\ndef step(n):\n    for k in range(n):\n        w.set_data(w * 1.5)\n    return w.sum()\n"
+    "compare": "%%pijit_compare\nw = ms.Parameter(ms.Tensor([1.0, 2.0]), name='w')\ndef step(n):\n    for k in "
+               "range(n):\n        w.set_data(w * 1.5)\n    return w.sum()\n"
                "total = step(3)\nprint('done')\ntotal",
     "compare state": "before = [1]\nt = ms.Parameter(ms.Tensor([1.0]), name='t')",
     "compare changes": "%%pijit_compare\nbefore.append(2)\nt.set_data(t + 1)\nnoise = ops.standard_normal((4,))",
     "after": "print(before, t.asnumpy())",
     "compare differs": "%%pijit_compare\nimport time\nnow = time.perf_counter()",
-    "reload": "%load_ext autoreload\n%autoreload 2\nimport importlib, sys, pathlib\nsys.path.insert(0, '.')\npathlib.Path('mod_of_notebook.py').write_text('def f(x):\\n    return x + 1\\n')\n"
+    "reload": "%load_ext autoreload\n%autoreload 2\nimport importlib, sys, pathlib\nsys.path.insert(0, "
+              "'.')\npathlib.Path('mod_of_notebook.py').write_text('def f(x):\\n    return x + 1\\n')\n"
               "import mod_of_notebook\nj = ms.jit(mod_of_notebook.f)\nprint(j(x)[0, 0])",
-    "reload 2": "import time, os\npathlib.Path('mod_of_notebook.py').write_text('def f(x):\\n    return x + 100\\n')\nos.utime('mod_of_notebook.py', (time.time() + 5,) * 2)",
+    "reload 2": "import time, os\npathlib.Path('mod_of_notebook.py').write_text('def f(x):\\n    return x + "
+                "100\\n')\nos.utime('mod_of_notebook.py', (time.time() + 5,) * 2)",
     "reload 3": "print(j(x)[0, 0], ms.jit(mod_of_notebook.f)(x)[0, 0])",
-    "recursion": "%%pijit\ndef fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nfor k in range(30):\n    fib(12)",
-    "nothing of earlier cells": "%%pijit\ndef other(x):\n    return ops.tanh(x) * x\nfor k in range(40):\n    y = other(x)",
+    "recursion": "%%pijit\ndef fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nfor k in range(30):\n    "
+                 "fib(12)",
+    "nothing of earlier cells": "%%pijit\ndef other(x):\n    return ops.tanh(x) * x\nfor k in range(40):\n    y = "
+                                "other(x)",
     "timed": "%%pijit\n%%time\nfor k in range(40):\n    y = other(x)",
     "timed from outside": "%%time\n%%pijit\nfor k in range(40):\n    y = other(x)",
-    "closures": "%%pijit\ndef train():\n    def step(x):\n        return ops.relu(x) * 2 + float(x.asnumpy().sum()) * 0\n    for k in range(40):\n        r = step(x)\n    return r\n"
+    "closures": "%%pijit\ndef train():\n    def step(x):\n        return ops.relu(x) * 2 + float(x.asnumpy().sum()) * "
+                "0\n    for k in range(40):\n        r = step(x)\n    return r\n"
                 "train()",
-    "generator": "%%pijit\ndef chunks(x):\n    for k in range(4):\n        yield x * k\nfor k in range(10):\n    for c in chunks(x):\n        pass",
+    "generator": "%%pijit\ndef chunks(x):\n    for k in range(4):\n        yield x * k\nfor k in range(10):\n    for "
+                 "c in chunks(x):\n        pass",
     "decorated": "@ms.jit\ndef known(x):\n    return ops.relu(x) * 2 + ops.tanh(x)",
     "no cell": "%%pijit\ndef broken(:\n",
     "compare nothing": "%%pijit_compare\nz = np.linalg.svd(np.ones((8, 8)))[1]",
@@ -75,7 +85,8 @@ r""",
     "profile of nothing": "%pijit_profile",
     "words behind it": "%%pijit now\nx",
 }
-RAISE = {"raises", "raises behind a break", "interrupt", "wrong", "profile of nothing", "words behind it", "no cell", "compare broken", "raises in it", "wrong keyword", "wrong method"}
+RAISE = {"raises", "raises behind a break", "interrupt", "wrong", "profile of nothing", "words behind it", "no cell",
+         "compare broken", "raises in it", "wrong keyword", "wrong method"}
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +124,8 @@ def texts(outputs, name, kind="text/plain"):
 
 def test_cells_report_what_capture_brought(outputs):
     html = texts(outputs, "report", "text/html")
-    assert "Model.step" in html and "speed-up" in html and "captures and compiles" in html and "Breaks" in html and "asnumpy" in html
+    assert ("Model.step" in html and "speed-up" in html and "captures and compiles" in html and "Breaks" in html
+            and "asnumpy" in html)
     assert f"In [{outputs['report'][1]}]:9" in html  # %%pijit counts as a line
     assert "execute_result" in [o.output_type for o in outputs["report"][0].outputs]  # the cell's own result stays
 
@@ -144,7 +156,8 @@ def test_functions_of_cells(outputs):
 def test_tracebacks_show_the_users_frames(outputs, name):
     (error,) = [o for o in outputs[name][0].outputs if o.output_type == "error"]
     text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
-    assert error.ename == ("ValueError" if name == "raises" else "KeyError") and "pijit/" not in text and "fails(x)" in text
+    assert (error.ename == ("ValueError" if name == "raises" else "KeyError") and "pijit/" not in text
+            and "fails(x)" in text)
     assert text.count("Cell In[") == 2 and text.count("File ") == 0, text
 
 
@@ -168,9 +181,12 @@ def test_comparison(outputs):
 
 def test_every_function_has_a_row(outputs):
     text = texts(outputs, "recursion")
-    assert "given back" in text and "of itself" in text and "it calls itself" in text and "times as fast" not in text and text.startswith("pijit: the cell took"), text
-    assert "other: 40 calls" in texts(outputs, "nothing of earlier cells") and "fib" not in texts(outputs, "nothing of earlier cells")
-    assert re.search(r"step: 40 calls.*\n.*captures", texts(outputs, "closures")) or "step: 40 calls" in texts(outputs, "closures")
+    assert ("given back" in text and "of itself" in text and "it calls itself" in text and "times as fast" not in text
+            and text.startswith("pijit: the cell took")), text
+    assert ("other: 40 calls" in texts(outputs, "nothing of earlier cells")
+            and "fib" not in texts(outputs, "nothing of earlier cells"))
+    assert (re.search(r"step: 40 calls.*\n.*captures", texts(outputs, "closures"))
+            or "step: 40 calls" in texts(outputs, "closures"))
     assert "chunks: 10 calls; a generator" in texts(outputs, "generator")
 
 
@@ -189,7 +205,8 @@ def test_a_cell_that_does_not_parse(outputs):
 
 
 def test_keywords_have_their_nearest_name(outputs):
-    assert "Did you mean 'axis'?" in texts(outputs, "wrong keyword") and "Did you mean 'reshape'?" in texts(outputs, "wrong method")
+    assert ("Did you mean 'axis'?" in texts(outputs, "wrong keyword")
+            and "Did you mean 'reshape'?" in texts(outputs, "wrong method"))
 
 
 def test_a_cell_that_raises_has_no_time(outputs):
@@ -210,6 +227,7 @@ def test_autoreload(outputs):
 
 
 def test_wrong_use(outputs):
-    for name, said in (("wrong", "sideways"), ("profile of nothing", "usage: %pijit_profile expression"), ("words behind it", "takes no arguments")):
+    for name, said in (("wrong", "sideways"), ("profile of nothing", "usage: %pijit_profile expression"),
+                       ("words behind it", "takes no arguments")):
         text = texts(outputs, name)
         assert "UsageError" in text and said in text and "Traceback" not in text, text

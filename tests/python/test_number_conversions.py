@@ -1,4 +1,5 @@
-"""What a float is as a bool or an integer: the same as a constant, as a Python number that varies, and in every kernel."""
+"""What a float is as a bool or an integer: the same as a constant, as a Python number that varies, and in every
+kernel."""
 
 import math
 
@@ -10,7 +11,8 @@ import pijit as ms
 from pijit import _C, Tensor, ops
 
 INF, NAN = math.inf, math.nan
-VALUES = [0.5, -0.5, -1.0, -1.9, 2.7, 127.6, 128.0, 255.9, 256.0, 300.0, -129.0, 40000.0, 65536.5, 2147483648.0, -3e9, 5e9, 1e18, 1.5e19, 1.9e19, INF, -INF,
+VALUES = [0.5, -0.5, -1.0, -1.9, 2.7, 127.6, 128.0, 255.9, 256.0, 300.0, -129.0, 40000.0, 65536.5, 2147483648.0, -3e9,
+          5e9, 1e18, 1.5e19, 1.9e19, INF, -INF,
           NAN, 1e-320]
 L32, L64, H64 = -2**31, -2**63, 2**63
 # What MindSpore 2.10 stores for them: ops.full, ops.full_like, ops.cast, Tensor(value, dtype).
@@ -19,10 +21,14 @@ STORED = {
     "int8": [0, 0, -1, -1, 2, 127, -128, -1, 0, 44, 127, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     "int16": [0, 0, -1, -1, 2, 127, 128, 255, 256, 300, -129, -25536, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     "uint16": [0, 0, 65535, 65535, 2, 127, 128, 255, 256, 300, 65407, 40000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-    "int32": [0, 0, -1, -1, 2, 127, 128, 255, 256, 300, -129, 40000, 65536, L32, L32, L32, L32, L32, L32, L32, L32, L32, 0],
-    "uint32": [0, 0, 4294967295, 4294967295, 2, 127, 128, 255, 256, 300, 4294967167, 40000, 65536, 2147483648, 1294967296, 705032704, 2808348672, 0, 0, 0, 0, 0, 0],
-    "int64": [0, 0, -1, -1, 2, 127, 128, 255, 256, 300, -129, 40000, 65536, 2**31, -3 * 10**9, 5 * 10**9, 10**18, L64, L64, L64, L64, L64, 0],
-    "uint64": [0, 0, 2**64 - 1, 2**64 - 1, 2, 127, 128, 255, 256, 300, 2**64 - 129, 40000, 65536, 2**31, 2**64 - 3 * 10**9, 5 * 10**9, 10**18, 15 * 10**18, 0,
+    "int32": [0, 0, -1, -1, 2, 127, 128, 255, 256, 300, -129, 40000, 65536, L32, L32, L32, L32, L32, L32, L32, L32, L32,
+              0],
+    "uint32": [0, 0, 4294967295, 4294967295, 2, 127, 128, 255, 256, 300, 4294967167, 40000, 65536, 2147483648,
+               1294967296, 705032704, 2808348672, 0, 0, 0, 0, 0, 0],
+    "int64": [0, 0, -1, -1, 2, 127, 128, 255, 256, 300, -129, 40000, 65536, 2**31, -3 * 10**9, 5 * 10**9, 10**18, L64,
+              L64, L64, L64, L64, 0],
+    "uint64": [0, 0, 2**64 - 1, 2**64 - 1, 2, 127, 128, 255, 256, 300, 2**64 - 129, 40000, 65536, 2**31,
+               2**64 - 3 * 10**9, 5 * 10**9, 10**18, 15 * 10**18, 0,
                0, H64, H64, 0],
     "bool": [True] * len(VALUES),
 }
@@ -59,8 +65,10 @@ def set_item(x, q):
 def of(name):
     """Ways by which a Python float becomes an element of that dtype."""
     dt = getattr(ms, {"bool": "bool_"}.get(name, name))
-    return [lambda x, q: ops.full((1,), q, dtype=dt), lambda x, q: ops.full_like(x, q), lambda x, q: ops.cast(q, dt), set_item, lambda x, q: Tensor(q, dt),
-            lambda x, q: Tensor([q, q], dt), lambda x, q: x.new_full((1,), q), lambda x, q: ops.fill(dt, (1,), q), lambda x, q: ops.pad(x, (1, 0), value=q)]
+    return [lambda x, q: ops.full((1,), q, dtype=dt), lambda x, q: ops.full_like(x, q), lambda x, q: ops.cast(q, dt),
+            set_item, lambda x, q: Tensor(q, dt),
+            lambda x, q: Tensor([q, q], dt), lambda x, q: x.new_full((1,), q), lambda x, q: ops.fill(dt, (1,), q),
+            lambda x, q: ops.pad(x, (1, 0), value=q)]
 
 
 @pytest.mark.parametrize("name", STORED)
@@ -79,9 +87,12 @@ def test_python_floats_that_vary(name):
 
 def test_truth_of_floats_that_vary():
     mask = Tensor([True, False])
-    for f in (lambda q: ops.logical_and(mask, q), lambda q: ops.logical_or(mask, q), lambda q: ops.logical_xor(mask, q), lambda q: mask.logical_and(q),
-              lambda q: ops.logical_not(q), lambda q: ops.where(mask, q, False), lambda q: ops.where(q, mask, False), lambda q: ops.select(mask, q, 1.0),
-              lambda q: ops.masked_fill(mask, mask, q), lambda q: mask == q, lambda q: ops.where(ops.logical_and(mask, q), 1, 2),
+    for f in (lambda q: ops.logical_and(mask, q), lambda q: ops.logical_or(mask, q), lambda q: ops.logical_xor(mask, q),
+              lambda q: mask.logical_and(q),
+              lambda q: ops.logical_not(q), lambda q: ops.where(mask, q, False), lambda q: ops.where(q, mask, False),
+              lambda q: ops.select(mask, q, 1.0),
+              lambda q: ops.masked_fill(mask, mask, q), lambda q: mask == q,
+              lambda q: ops.where(ops.logical_and(mask, q), 1, 2),
               lambda q: ops.any(ops.cast(q, ms.bool_)), lambda q: ops.maximum(mask, q), lambda q: mask * q):
         check_calls(lambda f=f: f, [(v,) for v in (0.0, 0.5, 0.25, -0.0, NAN, -INF, 1e-320)])
     assert ops.logical_and(mask, 0.5).asnumpy().tolist() == [True, False]
@@ -106,4 +117,5 @@ def test_kernels_convert_alike(isa, source, name):
     # within a kernel of several ops, of values that are neighbours in memory and of such that are not
     assert ms.jit(lambda x: (-(-x)).astype(dt))(x).asnumpy().tolist() == expected
     assert ms.jit(lambda x: (-(-x[::2])).astype(dt))(x).asnumpy().tolist() == expected[::2]
-    assert ms.jit(lambda x: ops.logical_and(x, x) if name == "bool" else x.astype(dt) + 0)(x).asnumpy().tolist() == expected
+    assert (ms.jit(lambda x: ops.logical_and(x, x) if name == "bool" else x.astype(dt) + 0)(x).asnumpy().tolist() ==
+            expected)

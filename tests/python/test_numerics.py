@@ -38,10 +38,14 @@ NETS = {
     "residual": (lambda: Block(32, ops.relu), (2, 32, 9, 9), 3),
     "sigmoid": (lambda: Block(16, ops.sigmoid), (2, 16, 9, 9), 3),
     "silu": (lambda: Block(16, ops.silu), (2, 16, 9, 9), 3),
-    "odd": (lambda: nn.SequentialCell([nn.Conv2d(3, 5, 3), nn.BatchNorm2d(5), nn.Tanh(), nn.Conv2d(5, 7, 2)]), (2, 3, 9, 9), 1),
-    "group": (lambda: nn.SequentialCell([nn.Conv2d(16, 16, 3, group=16), nn.ReLU(), nn.Conv2d(16, 16, 1), nn.ReLU()]), (2, 16, 9, 9), 2),
-    "mlp": (lambda: nn.SequentialCell([nn.Dense(12, 8, activation="relu"), nn.Dense(8, 8, activation="tanh"), nn.Dense(8, 3)]), (5, 12), 2),
-    "rows": (lambda: nn.SequentialCell([nn.Dense(12, 8), nn.ReLU(), nn.Dense(8, 8, has_bias=False), nn.Sigmoid()]), (2, 5, 12), 2)}
+    "odd": (lambda: nn.SequentialCell([nn.Conv2d(3, 5, 3), nn.BatchNorm2d(5), nn.Tanh(), nn.Conv2d(5, 7, 2)]),
+            (2, 3, 9, 9), 1),
+    "group": (lambda: nn.SequentialCell([nn.Conv2d(16, 16, 3, group=16), nn.ReLU(), nn.Conv2d(16, 16, 1), nn.ReLU()]),
+              (2, 16, 9, 9), 2),
+    "mlp": (lambda: nn.SequentialCell([nn.Dense(12, 8, activation="relu"), nn.Dense(8, 8, activation="tanh"),
+                                       nn.Dense(8, 3)]), (5, 12), 2),
+    "rows": (lambda: nn.SequentialCell([nn.Dense(12, 8), nn.ReLU(), nn.Dense(8, 8, has_bias=False), nn.Sigmoid()]),
+             (2, 5, 12), 2)}
 
 
 @pytest.mark.parametrize("name", sorted(NETS))
@@ -66,7 +70,9 @@ def test_normalisation_is_folded():
     f = ms.jit(lambda x: net(x), jit_config=FAST)
     f(x)
     # The only loops left are over weights and channels: none over a feature map of 9 x 9.
-    assert program(f).count("conv2d_post_blocked") == 3 and not [line for line in program(f).splitlines() if "loop" in line and "9" in line.split("]")[0]], program(f)
+    assert (program(f).count("conv2d_post_blocked") == 3
+            and not [line for line in program(f).splitlines() if "loop" in line
+                     and "9" in line.split("]")[0]]), program(f)
 
 
 def test_training_under_fast():
@@ -89,7 +95,8 @@ def test_what_is_seen_elsewhere_stays():
     f = ms.jit(lambda x: (dense(x), ops.relu(dense(x))), jit_config=FAST)
     x = Tensor(R.randn(4, 8).astype(np.float32))
     y, z = f(x)
-    assert y.asnumpy().tobytes() == dense(x).asnumpy().tobytes() and z.asnumpy().tobytes() == ops.relu(dense(x)).asnumpy().tobytes()
+    assert (y.asnumpy().tobytes() == dense(x).asnumpy().tobytes()
+            and z.asnumpy().tobytes() == ops.relu(dense(x)).asnumpy().tobytes())
     assert "_post" not in program(f)
 
 

@@ -15,12 +15,14 @@ I = Tensor(np.arange(6, dtype=np.int32).reshape(2, 3))
 
 def scaled(x):
     d = x.shape[-1]
-    return x / np.sqrt(d), x * np.float32(2.5), x + np.int64(2), x ** np.float64(2), x - np.prod(x.shape), x > np.float16(1), x * np.pi
+    return (x / np.sqrt(d), x * np.float32(2.5), x + np.int64(2), x ** np.float64(2), x - np.prod(x.shape),
+            x > np.float16(1), x * np.pi)
 
 
 def plain(x):
     n = np.ceil(np.log2(x.shape[1]))
-    return x * n, int(n), float(np.sqrt(2)), np.maximum(2, 3) + 1, np.sum([1, 2, 3]), np.float32(1) / 3, bool(np.isfinite(1.0)), np.float64(3).item(), np.int32(7) // 2
+    return (x * n, int(n), float(np.sqrt(2)), np.maximum(2, 3) + 1, np.sum([1, 2, 3]), np.float32(1) / 3,
+            bool(np.isfinite(1.0)), np.float64(3).item(), np.int32(7) // 2)
 
 
 def conditions(x):
@@ -39,7 +41,8 @@ def test_captured(f):
 def test_numpy_scalars_as_arguments_are_guarded():
     def f(x, s):
         return x * s, s
-    values = [np.float64(2), np.float64(3), np.float32(2), np.float64(0.0), np.float64(-0.0), np.int64(2), 2, 2.0, np.float64("nan"), np.float64("nan"), np.bool_(True), True]
+    values = [np.float64(2), np.float64(3), np.float32(2), np.float64(0.0), np.float64(-0.0), np.int64(2), 2, 2.0,
+              np.float64("nan"), np.float64("nan"), np.bool_(True), True]
     check_calls(lambda: f, [(X, v) for v in values] * 2)
 
 

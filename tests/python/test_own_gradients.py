@@ -54,11 +54,16 @@ class Net(nn.Cell):
 
 square, two, scaled, net = Square(), Two(), Scaled(), Net()
 CASES = {
-    "alone": lambda x: ms.grad(lambda v: square(v).sum())(x), "two": lambda x: ms.grad(lambda a, b: (two(a, b)[0] * two(b, a)[1]).sum(), (0, 1))(x, x + 1),
-    "network": lambda x: ms.grad(net)(x), "weights": lambda x: ms.grad(net, 0, net.trainable_params())(x), "weights alone": lambda x: ms.grad(net, None, net.trainable_params())(x),
-    "only weights": lambda x: ms.grad(lambda v: scaled(v, 2).sum(), None, scaled.trainable_params())(x), "unused": lambda x: ms.grad(lambda v: two(v, v)[1].sum())(x),
-    "twice": lambda x: ms.grad(lambda v: ms.grad(lambda u: square(u).sum())(v).sum())(x), "in forward": lambda x: net(x) + square(x).sum(),
-    "inner only": lambda x: ms.grad(lambda v: (ms.grad(lambda u: (u * u).sum())(v) * square(v)).sum())(x), "jacrev": lambda x: ms.jacrev(square)(x), "vmap": lambda x: ms.vmap(ms.grad(lambda v: square(v).sum()))(x),
+    "alone": lambda x: ms.grad(lambda v: square(v).sum())(x),
+    "two": lambda x: ms.grad(lambda a, b: (two(a, b)[0] * two(b, a)[1]).sum(), (0, 1))(x, x + 1),
+    "network": lambda x: ms.grad(net)(x), "weights": lambda x: ms.grad(net, 0, net.trainable_params())(x),
+    "weights alone": lambda x: ms.grad(net, None, net.trainable_params())(x),
+    "only weights": lambda x: ms.grad(lambda v: scaled(v, 2).sum(), None, scaled.trainable_params())(x),
+    "unused": lambda x: ms.grad(lambda v: two(v, v)[1].sum())(x),
+    "twice": lambda x: ms.grad(lambda v: ms.grad(lambda u: square(u).sum())(v).sum())(x),
+    "in forward": lambda x: net(x) + square(x).sum(),
+    "inner only": lambda x: ms.grad(lambda v: (ms.grad(lambda u: (u * u).sum())(v) * square(v)).sum())(x),
+    "jacrev": lambda x: ms.jacrev(square)(x), "vmap": lambda x: ms.vmap(ms.grad(lambda v: square(v).sum()))(x),
     "sens": lambda x: ms.GradOperation(sens_param=True)(square)(x, x), "vjp": lambda x: ms.vjp(square, x)[1](x * 2),
 }
 
@@ -86,7 +91,8 @@ def test_a_jitted_function_under_an_eager_gradient():
 
 
 @pytest.mark.parametrize("returned,error", [
-    ((1.0,), TypeError), (3, TypeError), (("a",), TypeError), ((np.ones(3, np.float32),), TypeError), ((Tensor(np.ones(2)),), ValueError), ((), TypeError), ((None, None), TypeError),
+    ((1.0,), TypeError), (3, TypeError), (("a",), TypeError), ((np.ones(3, np.float32),), TypeError),
+    ((Tensor(np.ones(2)),), ValueError), ((), TypeError), ((None, None), TypeError),
     ((None,), None), ((Tensor(np.full((2, 3), 2.0)),), None), ((Tensor(np.full((2, 3), 2)),), None)])
 def test_what_bprop_returns(returned, error):
     class Own(nn.Cell):
@@ -107,7 +113,9 @@ def test_what_bprop_returns(returned, error):
     check(lambda: f, Tensor(X))
 
 
-@pytest.mark.parametrize("hook", [lambda cell, g, out: (3.0,), lambda cell, g, out: (Tensor(np.ones(7)),), lambda cell, g, out: (g[0], g[0])])
+@pytest.mark.parametrize("hook",
+                         [lambda cell, g, out: (3.0,), lambda cell, g, out: (Tensor(np.ones(7)),),
+                          lambda cell, g, out: (g[0], g[0])])
 def test_what_a_backward_hook_returns(hook):
     cell = nn.Dense(3, 3)
     cell.register_backward_hook(hook)
@@ -208,13 +216,15 @@ def test_registered_gradients_are_of_one_class(registry):
     def getter(self):
         return lambda x, y, out, dout: (dout.sum() * x * (2 if self.transpose_b else 1), None)
     x = Tensor(X @ X.T)
-    np.testing.assert_allclose(ms.grad(lambda a: ops.MatMul(transpose_b=True)(a, a).sum())(x).asnumpy(), 8 * x.asnumpy(), rtol=1e-6)
+    np.testing.assert_allclose(ms.grad(lambda a: ops.MatMul(transpose_b=True)(a, a).sum())(x).asnumpy(),
+                               8 * x.asnumpy(), rtol=1e-6)
     derived = ms.grad(lambda a: ops.BatchMatMul()(a, a).sum())(x).asnumpy()
     np.testing.assert_allclose(derived, ms.grad(lambda a: (a @ a).sum())(x).asnumpy(), rtol=1e-6)
     ops.add(x, x)
 
 
-@pytest.mark.parametrize("what,error", [(3, TypeError), (nn.Cell, TypeError), ("NoSuch", ValueError), (ops.add, TypeError)])
+@pytest.mark.parametrize("what,error",
+                         [(3, TypeError), (nn.Cell, TypeError), ("NoSuch", ValueError), (ops.add, TypeError)])
 def test_what_cannot_be_registered(registry, what, error):
     with pytest.raises(error):
         registry.register(what)

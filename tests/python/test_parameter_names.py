@@ -47,12 +47,15 @@ UNNAMED = [
     (lambda: with_tuple(None, "k", None), ["Parameter$1", "k", "Parameter$2"]),
     (lambda: two(lambda: ParameterTuple([param(), param()]), lambda: ParameterTuple([param(), param()])),
      ["Parameter$1", "Parameter$2", "Parameter$3", "Parameter$4"]),
-    (lambda: two(lambda: with_tuple(None, None), lambda: ParameterTuple([param()])), ["Parameter$1", "a.Parameter$1", "a.Parameter$2"]),
+    (lambda: two(lambda: with_tuple(None, None), lambda: ParameterTuple([param()])),
+     ["Parameter$1", "a.Parameter$1", "a.Parameter$2"]),
     (lambda: two(lambda: with_tuple(None), lambda: with_tuple(None)), ["a.Parameter$1", "b.Parameter$1"]),
-    (lambda: Net(lambda s: setattr(s, "l", nn.CellList([with_tuple(None), with_tuple(None)]))), ["l.0.Parameter$1", "l.1.Parameter$1"]),
+    (lambda: Net(lambda s: setattr(s, "l", nn.CellList([with_tuple(None), with_tuple(None)]))),
+     ["l.0.Parameter$1", "l.1.Parameter$1"]),
     (lambda: two(param, lambda: param(name=" ")), ["a", "b"]),
     (lambda: nn.Momentum([param(), param()], 0.1, 0.9),
-     ["global_step", "learning_rate", "Parameter$1", "Parameter$2", "momentum", "moments.Parameter$1", "moments.Parameter$2"]),
+     ["global_step", "learning_rate", "Parameter$1", "Parameter$2", "momentum", "moments.Parameter$1",
+      "moments.Parameter$2"]),
 ]
 
 
@@ -93,7 +96,8 @@ def test_two_elements_of_a_tuple_must_not_share_a_name():
 
 @pytest.mark.parametrize("container", [nn.CellList, nn.SequentialCell])
 @pytest.mark.parametrize(("index", "left", "later"), [
-    (0, [0, 1, 2], [0, 1, 2, 3]), (1, [0, 1, 2], [0, 1, 2, 3]), (-1, [0, 1, 2], [0, 1, 2, 3]), (slice(0, 2), [0, 1], [0, 1, 2]),
+    (0, [0, 1, 2], [0, 1, 2, 3]), (1, [0, 1, 2], [0, 1, 2, 3]), (-1, [0, 1, 2], [0, 1, 2, 3]),
+    (slice(0, 2), [0, 1], [0, 1, 2]),
     (slice(1, None), [0], [0, 1]), (slice(None, None, 2), [0, 1], [0, 1, 2])])
 def test_names_of_cells_behind_a_deleted_one(container, index, left, later):
     cells = container([dense() for _ in range(4)])
@@ -109,7 +113,8 @@ def test_names_of_nested_cells_behind_a_deleted_one():
     assert weights(net) == ["l.0.weight", "l.1.weight"]
     net.l.append(dense())
     assert weights(net) == ["l.0.weight", "l.1.weight", "l.2.weight"]
-    deep = nn.CellList([nn.SequentialCell(dense(), dense()), nn.SequentialCell(dense(), dense()), nn.SequentialCell(dense())])
+    deep = nn.CellList([nn.SequentialCell(dense(), dense()), nn.SequentialCell(dense(), dense()),
+                        nn.SequentialCell(dense())])
     del deep[0]
     assert weights(deep) == ["0.0.weight", "0.1.weight", "1.0.weight"]
     plain = nn.CellList([dense(), dense(), dense()], auto_prefix=False)
@@ -161,7 +166,8 @@ EQUAL = [
     lambda: two(lambda: ParameterTuple([param(name="a")]), lambda: ParameterTuple([param(name="a")])),
     lambda: Net(lambda s: (setattr(s, "a", dense()), setattr(s, "b", dense())), auto_prefix=False),
     lambda: nn.CellList([dense(), dense(), dense()], auto_prefix=False),
-    lambda: Net(lambda s: setattr(s, "l", nn.CellList([with_tuple("p"), with_tuple("p")], auto_prefix=False)), auto_prefix=False),
+    lambda: Net(lambda s: setattr(s, "l", nn.CellList([with_tuple("p"), with_tuple("p")], auto_prefix=False)),
+                auto_prefix=False),
     lambda: two(lambda: nn.Adam([param(name="p")]), lambda: nn.Adam([param(name="p")])),
 ]
 
@@ -207,7 +213,9 @@ def test_early_stopping_restores_parameters_that_share_a_name():
     assert [v.item() for v in _values(net).values()] == [1.0, 2.0]
 
 
-@pytest.mark.parametrize("value", [lambda: [dense()], lambda: (dense(), dense()), lambda: {"k": dense()}, lambda: [param()], lambda: {"k": [(param(),)]}])
+@pytest.mark.parametrize("value",
+                         [lambda: [dense()], lambda: (dense(), dense()), lambda: {"k": dense()}, lambda: [param()],
+                          lambda: {"k": [(param(),)]}])
 def test_what_is_no_part_of_a_network_is_said(value, tmp_path):
     """As in MindSpore, Cells and Parameters in lists are not saved; but not silently."""
     net = Net(lambda s: (setattr(s, "d", dense()), setattr(s.d, "extra", value())))
@@ -217,9 +225,11 @@ def test_what_is_no_part_of_a_network_is_said(value, tmp_path):
 
 
 def test_what_is_saved_is_not_warned_of(tmp_path, recwarn):
-    net = Net(lambda s: setattr(s, "l", nn.CellList([nn.SequentialCell(dense(), dense()), nn.LSTM(2, 2), nn.BatchNorm2d(2)])))
+    net = Net(lambda s: setattr(s, "l",
+                                nn.CellList([nn.SequentialCell(dense(), dense()), nn.LSTM(2, 2), nn.BatchNorm2d(2)])))
     net.again = [net.l[0], net.l[0][1].weight]  # it is saved elsewhere
-    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.Adam([{"params": net.trainable_params(), "lr": 0.1}]))
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()),
+                               nn.Adam([{"params": net.trainable_params(), "lr": 0.1}]))
     for saved in (net, step, step.optimizer, nn.Momentum(net.trainable_params(), 0.1, 0.9)):
         ms.save_checkpoint(saved, str(tmp_path / "x.ckpt"))
     assert not recwarn.list

@@ -1,4 +1,5 @@
-"""Distributions and bijectors: values, gradients and exceptions of MindSpore 2.7.1 (facts_probability.json), samples by their moments, the same jitted."""
+"""Distributions and bijectors: values, gradients and exceptions of MindSpore 2.7.1 (facts_probability.json), samples by
+their moments, the same jitted."""
 
 import json
 import math
@@ -23,10 +24,14 @@ def test_fact(expression, monkeypatch):
     test_names.test_fact(expression)
 
 
-MADE = {"Normal": ((0.5, 2.0), 0.5, 2.0), "Uniform": ((0.5, 2.0), 1.25, math.sqrt(2.25 / 12)), "Exponential": ((0.5,), 2, 2), "Bernoulli": ((0.3,), 0.3, math.sqrt(0.21)),
-        "Geometric": ((0.3,), 7 / 3, math.sqrt(0.7) / 0.3), "Categorical": (([0.2, 0.3, 0.5],), 1.3, math.sqrt(0.61)), "Logistic": ((0.5, 2.0), 0.5, 2 * math.pi / math.sqrt(3)),
-        "Gamma": (([2.0], [3.0]), 2 / 3, math.sqrt(2) / 3), "Beta": (([2.0], [3.0]), 0.4, 0.2), "Poisson": (([1.5],), 1.5, math.sqrt(1.5)),
-        "Gumbel": ((0.5, 2.0), 0.5 + 2 * 0.5772157, 2 * math.pi / math.sqrt(6)), "LogNormal": ((0.1, 0.4), math.exp(0.18), math.exp(0.18) * math.sqrt(math.exp(0.16) - 1))}
+MADE = {"Normal": ((0.5, 2.0), 0.5, 2.0), "Uniform": ((0.5, 2.0), 1.25, math.sqrt(2.25 / 12)),
+        "Exponential": ((0.5,), 2, 2), "Bernoulli": ((0.3,), 0.3, math.sqrt(0.21)),
+        "Geometric": ((0.3,), 7 / 3, math.sqrt(0.7) / 0.3), "Categorical": (([0.2, 0.3, 0.5],), 1.3, math.sqrt(0.61)),
+        "Logistic": ((0.5, 2.0), 0.5, 2 * math.pi / math.sqrt(3)),
+        "Gamma": (([2.0], [3.0]), 2 / 3, math.sqrt(2) / 3), "Beta": (([2.0], [3.0]), 0.4, 0.2),
+        "Poisson": (([1.5],), 1.5, math.sqrt(1.5)),
+        "Gumbel": ((0.5, 2.0), 0.5 + 2 * 0.5772157, 2 * math.pi / math.sqrt(6)),
+        "LogNormal": ((0.1, 0.4), math.exp(0.18), math.exp(0.18) * math.sqrt(math.exp(0.16) - 1))}
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -52,7 +57,9 @@ def test_half_normal_has_no_density_below_its_mean():
     assert msd.HalfNormal(0.5, 2.0).prob(T([0.4])).item() == 0 and msd.HalfNormal(0.5, 2.0).prob(T([0.6])).item() > 0.39
 
 
-@pytest.mark.parametrize("make", [lambda: msd.Normal(0.0, 1.0), lambda: msd.Gamma([2.0], [3.0]), lambda: msd.LogNormal(0.0, 1.0), lambda: msd.Gumbel(0.0, 2.0)])
+@pytest.mark.parametrize("make",
+                         [lambda: msd.Normal(0.0, 1.0), lambda: msd.Gamma([2.0], [3.0]),
+                          lambda: msd.LogNormal(0.0, 1.0), lambda: msd.Gumbel(0.0, 2.0)])
 def test_jitted(make):
     d = make()
     check(lambda: lambda x: (d.log_prob(x), d.cdf(x)), T([0.3, 1.2]), breaks=0)
@@ -77,8 +84,10 @@ def test_a_network_learns_a_distribution():
 
 def test_bijectors_invert():
     x = T([0.2, 0.7, 1.4])
-    for b in (msb.Exp(), msb.PowerTransform(0.5), msb.ScalarAffine(2.0, 1.0), msb.Softplus(1.5), msb.GumbelCDF(0.5, 2.0)):
+    for b in (msb.Exp(), msb.PowerTransform(0.5), msb.ScalarAffine(2.0, 1.0), msb.Softplus(1.5),
+              msb.GumbelCDF(0.5, 2.0)):
         np.testing.assert_allclose(b.inverse(b.forward(x)).asnumpy(), x.asnumpy(), rtol=1e-4)
         slope = ms.grad(lambda v, f=b: f.forward(v).sum())(x).asnumpy()
-        np.testing.assert_allclose(np.broadcast_to(b.forward_log_jacobian(x).asnumpy(), 3), np.log(np.abs(slope)), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(np.broadcast_to(b.forward_log_jacobian(x).asnumpy(), 3), np.log(np.abs(slope)),
+                                   rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(msb.Invert(b).forward(b.forward(x)).asnumpy(), x.asnumpy(), rtol=1e-4)

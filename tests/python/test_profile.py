@@ -28,7 +28,8 @@ def recorded(fn):
 
 
 def close_to_the_wall(run, one_run):
-    """Is the time of kernels, as recorded, within 20 % of what a clock around many calls says? Tried again where the machine was busy."""
+    """Is the time of kernels, as recorded, within 20 % of what a clock around many calls says? Tried again where the
+    machine was busy."""
     for _ in range(8):
         r = _C.record_start()
         begin = time.perf_counter()
@@ -81,7 +82,8 @@ def test_lines_are_named_for_people():
     with ms.profiler() as p:
         f(x)
     why = [piece.why for piece in p.pieces if "__float__" in piece.why]
-    assert any("test_profile.py:" in w for w in why) and not any(str(pathlib.Path(__file__).parent) in w for w in why), why
+    assert (any("test_profile.py:" in w for w in why)
+            and not any(str(pathlib.Path(__file__).parent) in w for w in why)), why
 
 
 def test_nothing_is_recorded_without_being_asked():
@@ -102,10 +104,13 @@ def test_what_a_recording_holds():
     f(x)
     s = summarize(recorded(lambda: [f(x) for _ in range(3)]))
     assert s.calls == 3 and not s.captures
-    assert {k.name for k in s.kernels} == {"mul, add", "sub, reduce_sum"} and all(k.runs == 3 and k.captured for k in s.kernels)
-    assert all(p.endswith("test_profile.py:%d" % (two_graphs.__code__.co_firstlineno + n)) for k, n in zip(sorted(s.kernels, key=lambda k: k.name), (1, 3))
+    assert ({k.name for k in s.kernels} == {"mul, add", "sub, reduce_sum"}
+            and all(k.runs == 3 and k.captured for k in s.kernels))
+    assert all(p.endswith("test_profile.py:%d" % (two_graphs.__code__.co_firstlineno + n))
+               for k, n in zip(sorted(s.kernels, key=lambda k: k.name), (1, 3))
                for p in k.places)
-    assert any(p.place.endswith(":%d" % (two_graphs.__code__.co_firstlineno + 2)) and p.runs >= 3 and p.why for p in s.pieces)
+    assert any(p.place.endswith(":%d" % (two_graphs.__code__.co_firstlineno + 2)) and p.runs >= 3 and p.why
+               for p in s.pieces)
     assert all(v >= -1e-9 for v in s.parts.values()) and sum(s.parts.values()) == pytest.approx(s.called, rel=1e-3)
 
 
@@ -127,7 +132,8 @@ def test_the_gradient_of_a_line_stands_at_that_line():
     x = ms.Tensor(np.ones(8, np.float32))
     f(x)
     s = summarize(recorded(lambda: f(x)))
-    lines = {int(p.rpartition(":")[2]) - loss.__code__.co_firstlineno for k in s.kernels for p in k.places if p.startswith(__file__)}
+    lines = {int(p.rpartition(":")[2]) - loss.__code__.co_firstlineno for k in s.kernels for p in k.places
+             if p.startswith(__file__)}
     assert {1, 2} <= lines
 
 
@@ -152,7 +158,8 @@ def test_chrome_trace(tmp_path):
     assert {"kernel", "call", "guards", "graph", "outcome", "python", "capture", "optimise", "generate"} <= kinds
     kernel = next(e for e in read if e.get("cat") == "kernel")
     assert "f32[5]" in kernel["args"]["operands"]
-    assert kernel["args"]["bytes"] and kernel["dur"] >= 0 and any(e["ph"] == "C" for e in read) and any(e["name"] == "thread_name" for e in read)
+    assert (kernel["args"]["bytes"] and kernel["dur"] >= 0 and any(e["ph"] == "C" for e in read)
+            and any(e["name"] == "thread_name" for e in read))
 
 
 def test_interleaved_times_and_their_ratio():
@@ -186,7 +193,8 @@ def profiled():
 def test_profile_has_figures(profiled):
     p = profiled
     assert p.plain.low <= p.plain.median <= p.plain.high and p.speedup.low <= p.speedup.value <= p.speedup.high
-    assert set(p.first_call) == {"capture", "optimise", "generate", "run"} and all(v >= 0 for v in p.first_call.values())
+    assert (set(p.first_call) == {"capture", "optimise", "generate", "run"}
+            and all(v >= 0 for v in p.first_call.values()))
     assert 0 < p.in_graphs < 1 and sum(p.parts.values()) == pytest.approx(p.wall, rel=0.01)
     assert p.allocations > 0 and p.peak_bytes > 0 and p.kernels and p.pieces and "guards" in p.parts
     text = str(p)
@@ -285,7 +293,8 @@ class Page(html.parser.HTMLParser):
 
 def test_page_of_a_profile(profiled):
     page = Page(profiled.to_html())
-    for text in ("as fast captured", "Where the time goes", "Lines that CPython runs", "Kernels", "First call", "Source", "float(value)"):
+    for text in ("as fast captured", "Where the time goes", "Lines that CPython runs", "Kernels", "First call",
+                 "Source", "float(value)"):
         assert text in page.text, text
     assert "svg" in page.tags and not re.search(r"https?://(?!www\.w3\.org)", profiled.to_html())
 
@@ -318,19 +327,22 @@ def test_lines_stand_beside_the_source(timed):
     from pijit.profiling.profile import seconds
     text, page = str(timed), Page(timed.to_html())
     sleeps = next(x for x in timed.lines if "<b>&" in x.source)
-    (row,) = [line for line in text.split("\n") if "# <b>&" in line and " ms" in line and "share" not in line and not line.lstrip().endswith("]")]
+    (row,) = [line for line in text.split("\n") if "# <b>&" in line and " ms" in line and "share" not in line
+              and not line.lstrip().endswith("]")]
     assert seconds(sleeps.python) in row and f"{sleeps.number}" in row
-    assert f'<pre>    time.sleep(0.003)  # &lt;b&gt;&amp;</pre></td><td class="pj-num"></td><td class="pj-num">{seconds(sleeps.python)}</td>' in timed.to_html()
+    assert (f'<pre>    time.sleep(0.003)  # &lt;b&gt;&amp;</pre></td><td class="pj-num"></td><td '
+            f'class="pj-num">{seconds(sleeps.python)}</td>' in timed.to_html())
     assert "the lines above" in page.text and "in all" in page.text and "&quot;&lt;/td&gt;&quot;" in timed.to_html()
     d = json.loads(timed.to_json())
-    assert sum(x["graph"] + x["ops"] + x["python"] for x in d["lines"]) + sum(d["outside_lines"].values()) == pytest.approx(d["seconds_per_call"], rel=1e-6)
+    assert (sum(x["graph"] + x["ops"] + x["python"] for x in d["lines"]) + sum(d["outside_lines"].values()) ==
+            pytest.approx(d["seconds_per_call"], rel=1e-6))
 
 
 def test_lines_of_a_block(tmp_path):
     names = {"ops": ops, "x": ms.Tensor(np.ones((100, 100), np.float32))}
     path = tmp_path / "a<b>&.py"
     path.write_text("def steps(x):\n    for k in range(4):\n        x = ops.relu(x)\n    return x\n")
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
+    exec(compile(path.read_text(), str(path), "exec"), names)
     with ms.profiler() as p:
         names["steps"](names["x"])
     (line,) = [x for x in p.lines if x.place == f"{path}:3"]
@@ -343,11 +355,14 @@ def test_lines_of_a_block(tmp_path):
 def test_lines_without_a_source_and_long_programs(timed):
     from pijit.profiling.lines import Line, lines_of, text_of
     from pijit.profiling.summary import Kernel, Piece
-    kernels = [Kernel("add", "", "", ["add"], [f"/none/x.py:{k}", "/none/x.py:1"], 0, 0, 1, 2.0, True) for k in range(2, 60)]
-    pieces = [Piece("/none/x.py:7", "f", "", 1, 4.0), Piece("native", "f", "", 1, 4.0), Piece("/none/x.py:8", "f", "", 1, 1.0, op=True)]
+    kernels = [Kernel("add", "", "", ["add"], [f"/none/x.py:{k}", "/none/x.py:1"], 0, 0, 1, 2.0, True)
+               for k in range(2, 60)]
+    pieces = [Piece("/none/x.py:7", "f", "", 1, 4.0), Piece("native", "f", "", 1, 4.0),
+              Piece("/none/x.py:8", "f", "", 1, 1.0, op=True)]
     parts = {"kernels": 116.0, "python": 4.0, "eager": 0.5, "guards": 2.0}
     lines, left = lines_of(kernels, pieces, parts, 1)
-    assert lines[0] == Line("/none/x.py:1", 58.0) and lines[6] == Line("/none/x.py:7", 1.0, 0.0, 2.0) and lines[7].ops == 0.5
+    assert (lines[0] == Line("/none/x.py:1", 58.0) and lines[6] == Line("/none/x.py:7", 1.0, 0.0, 2.0)
+            and lines[7].ops == 0.5)
     assert left == {"python": 2.0, "guards": 2.0} and lines_of([], [], {}, 1) == ([], {})
 
     class Told:
@@ -380,7 +395,8 @@ def explanation():
 
 def test_text_begins_with_what_to_do(explanation):
     lines = str(explanation).split("\n")
-    assert "captures" in lines[0] and "break at" in lines[1] and f"test_profile.py:{explained.__code__.co_firstlineno + 2}" in lines[1]
+    assert ("captures" in lines[0] and "break at" in lines[1]
+            and f"test_profile.py:{explained.__code__.co_firstlineno + 2}" in lines[1])
     assert lines[2].strip() == "z = y.asnumpy().max()" and "hint: " in lines[3]
     first_guard = next(n for n, line in enumerate(lines) if "guard: " in line)
     assert not any("break at" in line for line in lines[first_guard:])
@@ -407,7 +423,8 @@ def test_page_of_an_explanation(explanation, tmp_path):
     explanation.to_html(tmp_path / "e.html")
     text = (tmp_path / "e.html").read_text(encoding="utf-8")
     page = Page(text)
-    for part in ("Why graphs break", "Why it was captured again", "Source", "Graphs and guards", "y = helper(x) * k", "ops.exp(x)", "f32[4]", "where true"):
+    for part in ("Why graphs break", "Why it was captured again", "Source", "Graphs and guards", "y = helper(x) * k",
+                 "ops.exp(x)", "f32[4]", "where true"):
         assert part in page.text, part
     assert 'class="pj-br"' in text and 'class="pj-in"' in text and "svg" in page.tags
     assert explanation._repr_html_().startswith('<div class="pijit')
@@ -468,7 +485,9 @@ while True:  # until a capture has taken long enough
 
 def test_long_captures_say_so_where_asked_for():
     def stderr_of(text, **env):
-        return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env={**os.environ, **env}, timeout=600, check=True).stderr
+        return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env={**os.environ, **env},
+                              timeout=600, check=True).stderr
     loud = stderr_of(LONG, PIJIT_PROGRESS="on")
-    assert re.search(r"^pijit: (capturing|compiling) turns, \d\.\d s", loud, re.M) and re.search(r"turns: done, \d+\.\d s$", loud, re.M), loud
+    assert (re.search(r"^pijit: (capturing|compiling) turns, \d\.\d s", loud, re.M)
+            and re.search(r"turns: done, \d+\.\d s$", loud, re.M)), loud
     assert stderr_of("import pijit as ms\nms.jit(lambda x: x + 1)(ms.Tensor([1.0]))", PIJIT_PROGRESS="on") == ""

@@ -1,4 +1,5 @@
-"""Generated programs: random straight-line code, branches, loops, containers, effects, functions and callbacks, plain against jitted."""
+"""Generated programs: random straight-line code, branches, loops, containers, effects, functions and callbacks, plain
+against jitted."""
 
 import contextlib
 import functools
@@ -46,14 +47,25 @@ def calls(draw, name):
     n = draw(st.integers(0, 99))
     other = draw(ATOMS)
     body = draw(st.sampled_from([
-        [f"return t * s + {other}"], [f"u = t + {name} * 0.1", "return ops.tanh(u) * s"], ["if s > 1:", "    return t - s", "return t * t"], ["print('in', s)", f"return t * s - {other}.mean()"],
-        ["nonlocal count", "count += 1", "return t + count"], ["try:", "    print('try')", f"    return t * s + {other}", "finally:", "    log.append('g')"], ["log.append(t.shape)", "return t + s"],
-        ["global total", "total = total + 1", "return t * total"], ["if t.sum() > 3:", "    raise ValueError(f'sum {s}')", "return t + s"], ["with quiet():", "    print('w')", "    t = t * s", f"return t + {other}"]]))
+        [f"return t * s + {other}"], [f"u = t + {name} * 0.1", "return ops.tanh(u) * s"],
+        ["if s > 1:", "    return t - s", "return t * t"], ["print('in', s)", f"return t * s - {other}.mean()"],
+        ["nonlocal count", "count += 1", "return t + count"],
+        ["try:", "    print('try')", f"    return t * s + {other}", "finally:", "    log.append('g')"],
+        ["log.append(t.shape)", "return t + s"],
+        ["global total", "total = total + 1", "return t * total"],
+        ["if t.sum() > 3:", "    raise ValueError(f'sum {s}')", "return t + s"],
+        ["with quiet():", "    print('w')", "    t = t * s", f"return t + {other}"]]))
     lines = [f"def h{n}(t, s={draw(NUMBERS)}):"] + ["    " + line for line in body]
     use = draw(st.sampled_from([
-        f"{name} = h{n}({name})", f"{name} = h{n}({name}, s=3) + h{n}({other})", f"{name} = list(starmap(h{n}, [({name},), ({other}, 2)]))[-1]", f"{name} = reduce(lambda p, q: p + h{n}(q), [{name}, {other}])",
-        f"{name} = sorted([{name}, {other}], key=lambda t: float(h{n}(t).sum().asnumpy()))[0]", f"{name} = sum([h{n}(t) for t in [{name}, {other}]])", f"{name} = h{n}(*[{name}, 2])", f"{name} = twice(h{n}, {name})",
-        f"{name} = next(iter(map(h{n}, [{name}])))", f"{name} = max(({name}, {other}), key=lambda t: float(h{n}(t).mean().asnumpy()))", f"{name} = each(h{n}, [{name}, {other}])",
+        f"{name} = h{n}({name})", f"{name} = h{n}({name}, s=3) + h{n}({other})",
+        f"{name} = list(starmap(h{n}, [({name},), ({other}, 2)]))[-1]",
+        f"{name} = reduce(lambda p, q: p + h{n}(q), [{name}, {other}])",
+        f"{name} = sorted([{name}, {other}], key=lambda t: float(h{n}(t).sum().asnumpy()))[0]",
+        f"{name} = sum([h{n}(t) for t in [{name}, {other}]])", f"{name} = h{n}(*[{name}, 2])",
+        f"{name} = twice(h{n}, {name})",
+        f"{name} = next(iter(map(h{n}, [{name}])))",
+        f"{name} = max(({name}, {other}), key=lambda t: float(h{n}(t).mean().asnumpy()))",
+        f"{name} = each(h{n}, [{name}, {other}])",
         f"box.f = h{n}; {name} = box.f({name})"]))
     if draw(st.booleans()):
         return lines + [use]
@@ -62,55 +74,84 @@ def calls(draw, name):
 
 @st.composite
 def objects(draw, name):
-    """Objects, generators, sets, with statements, unpacking; some of them alive across a break (hash() of a tensor is never captured)."""
+    """Objects, generators, sets, with statements, unpacking; some of them alive across a break (hash() of a tensor is
+    never captured)."""
     n, other, factor = draw(st.integers(0, 99)), draw(ATOMS), draw(NUMBERS)
     opaque = draw(st.sampled_from([[], [], ["hash(x)"]]))
     use = draw(st.sampled_from([
-        [f"o{n}.scale *= 2", f"{name} = o{n}({name})"], [f"o{n}.kept = {name}", f"{name} = o{n}.kept + o{n}.twice"], [f"{name} = (o{n} + {name}).value({other})"], [f"box.last = o{n}.scale"],
-        [f"log.append((o{n}.scale, o{n} == o{n}, len(o{n}), isinstance(o{n}, Thing)))"], [f"o{n}.items.append({name})", f"{name} = o{n}.items[-1] * len(o{n})"], [f"o{n}.twice = 3", f"{name} = o{n}({name})"],
-        [f"{name} = Thing.of({factor})({name})"], [f"with o{n} as s:", f"    {name} = {name} * s"] + ["    " + line for line in opaque], [f"log.append(o{n})"], [f"for v in o{n}:", f"    {name} = {name} + v"],
-        [f"if {name}.sum() > 1:", f"    {name} = o{n}({name})"], [f"other = o{n}", "other.scale = 7", f"{name} = {name} * o{n}.scale"]]))
+        [f"o{n}.scale *= 2", f"{name} = o{n}({name})"], [f"o{n}.kept = {name}", f"{name} = o{n}.kept + o{n}.twice"],
+        [f"{name} = (o{n} + {name}).value({other})"], [f"box.last = o{n}.scale"],
+        [f"log.append((o{n}.scale, o{n} == o{n}, len(o{n}), isinstance(o{n}, Thing)))"],
+        [f"o{n}.items.append({name})", f"{name} = o{n}.items[-1] * len(o{n})"],
+        [f"o{n}.twice = 3", f"{name} = o{n}({name})"],
+        [f"{name} = Thing.of({factor})({name})"],
+        [f"with o{n} as s:", f"    {name} = {name} * s"] + ["    " + line for line in opaque], [f"log.append(o{n})"],
+        [f"for v in o{n}:", f"    {name} = {name} + v"],
+        [f"if {name}.sum() > 1:", f"    {name} = o{n}({name})"],
+        [f"other = o{n}", "other.scale = 7", f"{name} = {name} * o{n}.scale"]]))
     rest = draw(st.sampled_from([
-        [f"{name} = sum(t * i for i, t in enumerate([{name}, {other}]))"], [f"g{n} = parts({name}, 3)", f"{name} = next(g{n})"] + opaque + [f"for t in g{n}:", f"    {name} = {name} + t * 0.5"],
-        [f"first, *more = parts({name}, 2)", f"{name} = first + more[0]"], ["seen = {i % 3 for i in range(len(log))}", "seen.add(k)", "log.append(sorted(seen))"],
-        ["log.append(any(v == k for v in counted(log, 4)))"], [f"{name} = reduce(lambda p, q: p * 0.5 + q, parts({name}, 2), {other})"], ["table.update(n=k)", "log.append(sorted(table | {'z': 1}, key=str))"],
-        ["del table[max(table, key=str)]" if draw(st.booleans()) else "table.pop('q', None)"], [f"for i, t in zip(counted(log, 9), parts({name}, 2)):", f"    {name} = t + i"] + ["    " + line for line in opaque]]))
-    return [f"o{n} = {draw(st.sampled_from(['Thing', 'Derived']))}({factor})"] + opaque + use + (rest if draw(st.booleans()) else [])
+        [f"{name} = sum(t * i for i, t in enumerate([{name}, {other}]))"],
+        [f"g{n} = parts({name}, 3)", f"{name} = next(g{n})"] + opaque +
+        [f"for t in g{n}:", f"    {name} = {name} + t * 0.5"],
+        [f"first, *more = parts({name}, 2)", f"{name} = first + more[0]"],
+        ["seen = {i % 3 for i in range(len(log))}", "seen.add(k)", "log.append(sorted(seen))"],
+        ["log.append(any(v == k for v in counted(log, 4)))"],
+        [f"{name} = reduce(lambda p, q: p * 0.5 + q, parts({name}, 2), {other})"],
+        ["table.update(n=k)", "log.append(sorted(table | {'z': 1}, key=str))"],
+        ["del table[max(table, key=str)]" if draw(st.booleans()) else "table.pop('q', None)"],
+        [f"for i, t in zip(counted(log, 9), parts({name}, 2)):", f"    {name} = t + i"] +
+        ["    " + line for line in opaque]]))
+    return ([f"o{n} = {draw(st.sampled_from(['Thing', 'Derived']))}({factor})"] + opaque + use +
+            (rest if draw(st.booleans()) else []))
 
 
 @st.composite
 def handled(draw, name, depth):
-    """Exceptions: raised by statements, by lookups, by local functions; handled, raised again, passed through with and finally."""
+    """Exceptions: raised by statements, by lookups, by local functions; handled, raised again, passed through with and
+    finally."""
     n, other = draw(st.integers(0, 99)), draw(ATOMS)
     opaque = draw(st.sampled_from([[], [], [], ["hash(x)"]]))
-    kinds = ["ValueError", "KeyError", "IndexError", "ZeroDivisionError", "Bad", "Sized", "Sized", "StopIteration", "AttributeError", "TypeError", "RuntimeError"]
+    kinds = ["ValueError", "KeyError", "IndexError", "ZeroDivisionError", "Bad", "Sized", "Sized", "StopIteration",
+             "AttributeError", "TypeError", "RuntimeError"]
     kind = draw(st.sampled_from(kinds))
-    condition = draw(st.sampled_from(["True", "True", "k > 1", f"{name}.shape[0] == 3", "flag", f"{name}.sum() > 2", "len(log) % 2"]))
+    condition = draw(st.sampled_from(["True", "True", "k > 1", f"{name}.shape[0] == 3", "flag", f"{name}.sum() > 2",
+                                      "len(log) % 2"]))
     culprit = draw(st.sampled_from([
-        [f"if {condition}:", f"    raise {kind}('m', k)"], [f"if {condition}:", f"    raise {kind}"], ["log.append(table['zz'])"], ["log.append(log[99])"],
+        [f"if {condition}:", f"    raise {kind}('m', k)"], [f"if {condition}:", f"    raise {kind}"],
+        ["log.append(table['zz'])"], ["log.append(log[99])"],
         [f"{name} = {name} * (k // (len(log) - len(log)))"], ["next(iter([]))"], [f"{name} = {name}.nothing"],
-        [f"def r{n}(t):", f"    log.append('r{n}')", f"    if {condition}:", f"        raise {kind}(f'{{t.shape}}')", "    return t * 2", f"{name} = r{n}({name})"], [f"{name} = {name} @ {name}"],
+        [f"def r{n}(t):", f"    log.append('r{n}')", f"    if {condition}:", f"        raise {kind}(f'{{t.shape}}')",
+         "    return t * 2", f"{name} = r{n}({name})"], [f"{name} = {name} @ {name}"],
         [f"{name} = ops.cat([{name}, {name}[0]], 0)"], ["int('z')"], ["log.append(k)", f"{name} = {name} + 1"],
         ["with Thing(2) as s:", f"    {name} = {name} * s", f"    if {condition}:", f"        raise {kind}('w')"]]))
     inner = draw(block(depth=depth - 1)) if draw(st.booleans()) else []
     before, after = draw(st.sampled_from([([], inner), (inner, [])]))
-    caught = draw(st.sampled_from([kind, kind, "Exception", f"({kind}, LookupError)", "ValueError", "(Bad, AttributeError)", "(LookupError, ArithmeticError, TypeError, ValueError)"]))
+    caught = draw(st.sampled_from([kind, kind, "Exception", f"({kind}, LookupError)", "ValueError",
+                                   "(Bad, AttributeError)", "(LookupError, ArithmeticError, TypeError, ValueError)"]))
     name_it = draw(st.booleans())
     handler = draw(st.sampled_from([
-        [f"{name} = {name} + 1"], ["log.append('caught')"], ["log.append((type(e).__name__, isinstance(e, Bad)))"] if name_it else ["pass"], ["log.append(str(e))"] if name_it else ["pass"],
+        [f"{name} = {name} + 1"], ["log.append('caught')"],
+        ["log.append((type(e).__name__, isinstance(e, Bad)))"] if name_it else ["pass"],
+        ["log.append(str(e))"] if name_it else ["pass"],
         ["log.append(getattr(e, 'size', 'none'))"] if name_it else ["pass"],
         ["raise"], [f"{name} = {other} * 2", "raise"],
-        ["raise KeyError('again') from e"] if name_it else ["raise Bad('again')"], ["log.append(len(e.args))"] if name_it else ["pass"], ["err = e", "log.append(1)"] if name_it else ["pass"], [f"return {name}, log"],
+        ["raise KeyError('again') from e"] if name_it else ["raise Bad('again')"],
+        ["log.append(len(e.args))"] if name_it else ["pass"], ["err = e", "log.append(1)"] if name_it else ["pass"],
+        [f"return {name}, log"],
         ["try:", "    raise Bad('nested')", "except Bad:", "    log.append('nested')"]]))
-    lines = ["try:"] + ["    " + line for line in before + opaque + culprit + after] + [f"except {caught}{' as e' if name_it else ''}:"] + ["    " + line for line in handler + draw(st.sampled_from([[], [], opaque]))]
+    lines = (["try:"] + ["    " + line for line in before + opaque + culprit + after] +
+             [f"except {caught}{' as e' if name_it else ''}:"] +
+             ["    " + line for line in handler + draw(st.sampled_from([[], [], opaque]))])
     if draw(st.integers(0, 3)) == 0:
         lines += ["else:", "    log.append('else')", f"    {name} = {name} - 1"]
     if draw(st.integers(0, 3)) == 0:
         lines += ["finally:", f"    log.append({name}.shape)"]
     if draw(st.integers(0, 3)) == 0:
-        lines = ["for j in range(3):"] + ["    " + line for line in lines] + draw(st.sampled_from([[], [f"    {name} = {name} * 0.5"]]))
+        lines = (["for j in range(3):"] + ["    " + line for line in lines] +
+                 draw(st.sampled_from([[], [f"    {name} = {name} * 0.5"]])))
     if draw(st.integers(0, 2)) == 0:
-        lines = ["try:"] + ["    " + line for line in lines] + ["except Exception as f:", "    log.append(type(f).__name__)"]
+        lines = (["try:"] + ["    " + line for line in lines] +
+                 ["except Exception as f:", "    log.append(type(f).__name__)"])
     return lines
 
 
@@ -118,16 +159,26 @@ def handled(draw, name, depth):
 def on_values(draw, name, depth):
     """What only a run knows: numbers of Tensors, what is raised on them, loops that are left by them."""
     other, number, n = draw(ATOMS), draw(NUMBERS), draw(st.integers(0, 99))
-    scalar = draw(st.sampled_from([f"{name}.sum()", f"{name}.mean()", f"({name} * {other}).max()", f"({name} > 0).astype(ms.int32).sum()", f"({name} > 1).any()"]))
-    value = draw(st.sampled_from([f"float({scalar})", f"{scalar}.item()", f"bool({scalar})", f"float({scalar})", scalar]))
-    test = draw(st.sampled_from([f"{name}.sum() > {number}", f"float({name}.mean()) < {number}", f"({name} > -9).all()", f"not ({other} > 1).any()", f"v{n} > {number}", f"k > 1 or {name}.max() < 5",
-                                 f"any(t.sum() > {number} for t in [{name}, {other}])", f"v{n} != v{n} or {name}.min() < {number}", f"math.isfinite({name}.mean())"]))
-    leave = draw(st.sampled_from(["break", "break", "continue", f"return {name}, i", f"{name} = {name} - 1; break", "log.append(i); break", "raise Bad(i)", "pass"]))
+    scalar = draw(st.sampled_from([f"{name}.sum()", f"{name}.mean()", f"({name} * {other}).max()",
+                                   f"({name} > 0).astype(ms.int32).sum()", f"({name} > 1).any()"]))
+    value = draw(st.sampled_from([f"float({scalar})", f"{scalar}.item()", f"bool({scalar})", f"float({scalar})",
+                                  scalar]))
+    test = draw(st.sampled_from([f"{name}.sum() > {number}", f"float({name}.mean()) < {number}", f"({name} > -9).all()",
+                                 f"not ({other} > 1).any()", f"v{n} > {number}", f"k > 1 or {name}.max() < 5",
+                                 f"any(t.sum() > {number} for t in [{name}, {other}])",
+                                 f"v{n} != v{n} or {name}.min() < {number}", f"math.isfinite({name}.mean())"]))
+    leave = draw(st.sampled_from(["break", "break", "continue", f"return {name}, i", f"{name} = {name} - 1; break",
+                                  "log.append(i); break", "raise Bad(i)", "pass"]))
     use = draw(st.sampled_from([
-        [f"{name} = {name} * v{n}"], [f"log.append(v{n})"], [f"box.last = [v{n}, {name}]"], [f"{name} = {name} + (v{n} * 2 - 1)"], [f"print(v{n}, k)"], [f"log.append(f'{{v{n}}}')"], [f"table['v'] = v{n}"],
-        [f"log.append((v{n} > {number}, v{n} == k))"], [f"v{n} = max([v{n}, {name}.max()])", f"log.append(v{n})"], [f"log.append(math.isnan(v{n}))"], ["hash(x)", f"{name} = {name} - v{n}"],
-        [f"if {test}:", f"    v{n} = v{n} * 2", f"log.append(v{n})"], [f"if {test}:", "    box.count += 1"], [f"{name} = partial(pick, k=v{n})({name})"],
-        [f"if {test}:", f"    {name} = {name} * v{n}", "else:", f"    box.last = v{n}"], [f"print('%(v)s %(k)d' % {{'v': v{n}, 'k': k}})", "log.append('{:>4} {n}'.format(k, n=len(log)))"]]))
+        [f"{name} = {name} * v{n}"], [f"log.append(v{n})"], [f"box.last = [v{n}, {name}]"],
+        [f"{name} = {name} + (v{n} * 2 - 1)"], [f"print(v{n}, k)"], [f"log.append(f'{{v{n}}}')"],
+        [f"table['v'] = v{n}"],
+        [f"log.append((v{n} > {number}, v{n} == k))"], [f"v{n} = max([v{n}, {name}.max()])", f"log.append(v{n})"],
+        [f"log.append(math.isnan(v{n}))"], ["hash(x)", f"{name} = {name} - v{n}"],
+        [f"if {test}:", f"    v{n} = v{n} * 2", f"log.append(v{n})"], [f"if {test}:", "    box.count += 1"],
+        [f"{name} = partial(pick, k=v{n})({name})"],
+        [f"if {test}:", f"    {name} = {name} * v{n}", "else:", f"    box.last = v{n}"],
+        [f"print('%(v)s %(k)d' % {{'v': v{n}, 'k': k}})", "log.append('{:>4} {n}'.format(k, n=len(log)))"]]))
     lines = [f"v{n} = {value}"] + use
     form = draw(st.integers(0, 5))
     if form == 1:
@@ -135,21 +186,31 @@ def on_values(draw, name, depth):
     elif form == 2:
         lines += [f"if {test}:", "    raise Bad('on value', k)"]
     elif form == 3:
-        over = draw(st.sampled_from(["range(4)", "range(k, 3)", "[1, 2, 3]", "enumerate([x, y])", "zip([1, 2], [x, y])", "counted(log, 3)", "parts(x, 3)", "range(30)"]))
+        over = draw(st.sampled_from(["range(4)", "range(k, 3)", "[1, 2, 3]", "enumerate([x, y])", "zip([1, 2], [x, y])",
+                                     "counted(log, 3)", "parts(x, 3)", "range(30)"]))
         inner = draw(block(depth=0)) if depth else []
-        lines += [f"for i in {over}:", f"    {name} = {name} * 0.5 + 0.25"] + ["    " + line for line in inner] + [f"    if {test}:", f"        {leave}"]
-        lines += draw(st.sampled_from([[], [f"    {name} = {name} + 1"], [f"    {name} = {name} * 0.5", f"    if {other}.sum() > {number}:", "        break"]]))
+        lines += [f"for i in {over}:",
+                  f"    {name} = {name} * 0.5 + 0.25"] + ["    " + line for line in inner] + [f"    if {test}:",
+                      f"        {leave}"]
+        lines += draw(st.sampled_from([[], [f"    {name} = {name} + 1"],
+                                       [f"    {name} = {name} * 0.5", f"    if {other}.sum() > {number}:",
+                                        "        break"]]))
         lines += draw(st.sampled_from([[], ["else:", f"    {name} = {name} - 1"]]))
     elif form == 4:
-        head = draw(st.sampled_from([f"while i < 5 and ({name} * {name}).sum() < 90:", f"while ({name} * {name}).sum() < 90 and i < 6:",
-                                     f"while not ({name} > 3).any() and i != 7:", f"while ({name} * {name}).sum() < 90:"]))
+        head = draw(st.sampled_from([f"while i < 5 and ({name} * {name}).sum() < 90:",
+                                     f"while ({name} * {name}).sum() < 90 and i < 6:",
+                                     f"while not ({name} > 3).any() and i != 7:",
+                                     f"while ({name} * {name}).sum() < 90:"]))
         lines += ["i = 0", head, f"    {name} = {name} * 1.5 + 1", "    i += 1"]
         kept = other if other in NAMES else name
-        lines += draw(st.sampled_from([[], [f"    if {name}.max() > 4:", "        break"], ["    if i >= 3:", "        break"],
-                                       [f"    if {test}:", f"        {kept} = {name} * 0.5"], [f"    if {name}.min() > 3:", f"        return {name}, i"]]))
+        lines += draw(st.sampled_from([[], [f"    if {name}.max() > 4:", "        break"],
+                                       ["    if i >= 3:", "        break"],
+                                       [f"    if {test}:", f"        {kept} = {name} * 0.5"],
+                                       [f"    if {name}.min() > 3:", f"        return {name}, i"]]))
         lines += ["    if i > 40:", "        break"]
     if form in (1, 2, 3) and draw(st.booleans()):
-        lines = ["try:"] + ["    " + line for line in lines] + ["except (AssertionError, Bad) as e:", "    log.append(str(e))"]
+        lines = (["try:"] + ["    " + line for line in lines] +
+                 ["except (AssertionError, Bad) as e:", "    log.append(str(e))"])
     return lines
 
 
@@ -162,7 +223,9 @@ def block(draw, depth=2):
         if kind <= 3:
             lines.append(f"{name} = {draw(expression())}")
         elif kind == 4:
-            lines.append(draw(st.sampled_from([f"log.append({name})", "table['n'] = table.get('n', 0) + 1", "table[len(log)] = len(table)", "log.append([1, (2, 'k')])", "box.count += 1",
+            lines.append(draw(st.sampled_from([f"log.append({name})", "table['n'] = table.get('n', 0) + 1",
+                                               "table[len(log)] = len(table)", "log.append([1, (2, 'k')])",
+                                               "box.count += 1",
                                                f"box.last = {name}.shape", f"print('at', {name}.shape)"])))
         elif kind == 5:
             lines.append(f"{name} = ops.where({draw(ATOMS)} > {draw(NUMBERS)}, {draw(expression(1))}, {name})")
@@ -176,22 +239,34 @@ def block(draw, depth=2):
             lines += draw(objects(name))
         elif kind == 11:
             lines += draw(st.sampled_from([
-                [f"test = {name}.sum() > {draw(NUMBERS)} {draw(st.sampled_from(['and', 'or']))} {draw(ATOMS)}.mean() > 0", f"{name} = ops.where(test, {name}, {draw(ATOMS)})", "log.append(test)"],
-                [f"{name}[0] = {draw(NUMBERS)}"], [f"{name} += {draw(ATOMS)}"], [f"{name} = ops.cat([{name}[:, 1:], {name}[:, :1]], 1)"], [f"{name} = {name}.T.reshape({name}.shape)"],
-                ["for i in range(4):", f"    {name} = {name} * 0.5 + i", "    if i == k:", "        continue", f"    if i > 1 and {name}.shape[0] == 3:", "        break", "else:", "    log.append('else')"],
-                ["if k == 3:", f"    return {name}, log"], [f"log.append({name}[{draw(st.sampled_from(['0', 'k', '4', '-3']))}])"], [f"{name} = {name} / (k - 1)"],
-                [f"pair = ({name}, {draw(ATOMS)})", f"{name}, rest = pair[::-1]"], [f"table['{name}'] = {name}", f"{name} = table.pop('{name}') * 2"], [f"print(f'{{{name}.shape}} {{k}}')"]]))
+                [f"test = {name}.sum() > {draw(NUMBERS)} {draw(st.sampled_from(['and', 'or']))} {draw(ATOMS)}.mean() "
+                 f"> 0", f"{name} = ops.where(test, {name}, {draw(ATOMS)})", "log.append(test)"],
+                [f"{name}[0] = {draw(NUMBERS)}"], [f"{name} += {draw(ATOMS)}"],
+                [f"{name} = ops.cat([{name}[:, 1:], {name}[:, :1]], 1)"], [f"{name} = {name}.T.reshape({name}.shape)"],
+                ["for i in range(4):", f"    {name} = {name} * 0.5 + i", "    if i == k:", "        continue",
+                 f"    if i > 1 and {name}.shape[0] == 3:", "        break", "else:", "    log.append('else')"],
+                ["if k == 3:", f"    return {name}, log"],
+                [f"log.append({name}[{draw(st.sampled_from(['0', 'k', '4', '-3']))}])"], [f"{name} = {name} / (k - 1)"],
+                [f"pair = ({name}, {draw(ATOMS)})", f"{name}, rest = pair[::-1]"],
+                [f"table['{name}'] = {name}", f"{name} = table.pop('{name}') * 2"],
+                [f"print(f'{{{name}.shape}} {{k}}')"]]))
         elif kind == 6:
             other = draw(st.sampled_from([n for n in NAMES if n != name]))
-            more = draw(st.sampled_from(["", "", f" and {name}.max() < 9", " and i < 20", f" or {other}.sum() < -50 and {name}.max() < 1e6", f" and not ({name}.min() > 5)"]))
+            more = draw(st.sampled_from(["", "", f" and {name}.max() < 9", " and i < 20",
+                                         f" or {other}.sum() < -50 and {name}.max() < 1e6",
+                                         f" and not ({name}.min() > 5)"]))
             lines += ["i = 0", f"while ({name} * {name}).sum() < {draw(st.sampled_from(['4', '40']))}{more}:",
-                      f"    {name} = {name} * {name} + {draw(st.sampled_from(['1', 'k * k', 'i + 1']))}"]  # grows: the loop ends
-            lines += draw(st.sampled_from([[], ["    i += 1"], [f"    {other} = {other} + {name}"], ["    log.append(i)"], [f"    if {name}.sum() > 9:", f"        {other} = {other} - 1"]]))
+                      # grows: the loop ends
+                      f"    {name} = {name} * {name} + {draw(st.sampled_from(['1', 'k * k', 'i + 1']))}"]
+            lines += draw(st.sampled_from([[], ["    i += 1"], [f"    {other} = {other} + {name}"],
+                                           ["    log.append(i)"],
+                                           [f"    if {name}.sum() > 9:", f"        {other} = {other} - 1"]]))
             lines += ["    if i > 50:", "        break"] if draw(st.booleans()) else []
         else:
             inner = ["    " + line for line in draw(block(depth=depth - 1))]
             head = draw(st.sampled_from([
-                "for i in range(3):", f"if {name}.shape[0] == 3:", "if flag:", f"if {name}.sum() > {draw(NUMBERS)}:", f"if {name}.mean() > 0:", "if k > 1:", "for v in [x, y]:", "try:", "if len(log) % 2:"]))
+                "for i in range(3):", f"if {name}.shape[0] == 3:", "if flag:", f"if {name}.sum() > {draw(NUMBERS)}:",
+                f"if {name}.mean() > 0:", "if k > 1:", "for v in [x, y]:", "try:", "if len(log) % 2:"]))
             lines += [head] + inner
             if head == "try:":
                 lines += ["finally:", "    log.append('f')"]
@@ -245,7 +320,7 @@ def broken(draw, name, depth=2):
         draw(broken(name, depth - 1))
         if depth and draw(st.integers(0, 2)) == 0
         else [f"{name} = {draw(expression(1))}"] + some() + [f"{name} = {name} * 0.5 + 1"]
-    )  # noqa: E731
+    )
     indent = lambda lines: ["    " + line for line in lines]  # noqa: E731
     kind = draw(st.integers(0, 7))
     if kind == 0:
@@ -494,13 +569,17 @@ def run_program(source, flag):
         space = {"bounds": bounds, "pick": pick, "noisy": noisy, "swallowing": Swallowing(), "np": np, "sys": sys,
                  "lock": threading.RLock(), "math": math, "partial": functools.partial, "suppress": contextlib.suppress,
                  "array": np.zeros(3), "opaque": itertools.cycle([1, 2]), "locals_of_caller": locals_of_caller,
-                 "Thing": Thing, "Derived": Derived, "Bad": Bad, "Sized": Sized, "parts": parts, "counted": counted, "ms": ms, "ops": ms.ops, "log": log,
-                 "table": {}, "box": Box(), "reduce": functools.reduce, "starmap": itertools.starmap, "twice": twice, "each": each, "quiet": quiet}
+                 "Thing": Thing, "Derived": Derived, "Bad": Bad, "Sized": Sized, "parts": parts, "counted": counted,
+                 "ms": ms, "ops": ms.ops, "log": log,
+                 "table": {}, "box": Box(), "reduce": functools.reduce, "starmap": itertools.starmap, "twice": twice,
+                 "each": each, "quiet": quiet}
         exec(source, space)
-        return space["f"], lambda: (space["log"], space["table"], vars(space["box"]), space["total"], space["array"], space["lock"]._is_owned())
+        return (space["f"], lambda: (space["log"], space["table"], vars(space["box"]), space["total"], space["array"],
+                                     space["lock"]._is_owned()))
 
     def call(rows, k):
-        return (Tensor(np.linspace(-1, 1, rows * 4, dtype=np.float32).reshape(rows, 4)), Tensor(np.linspace(0.2, 2, rows * 4, dtype=np.float32).reshape(rows, 4)), flag, k)
+        return (Tensor(np.linspace(-1, 1, rows * 4, dtype=np.float32).reshape(rows, 4)),
+                Tensor(np.linspace(0.2, 2, rows * 4, dtype=np.float32).reshape(rows, 4)), flag, k)
 
     try:
         check_calls(make, [call(3, 1), call(3, 1), call(5, 3), call(2, 2), call(3, -1)])
@@ -514,11 +593,13 @@ def function(name, lines, result):
     return f"def {name}(x, y, flag, k):\n    a, b, c, count = x, y, x * y, 0\n{body}    return {result}\n"
 
 
-SETTINGS = settings(max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES == 150, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES == 150,
+                    suppress_health_check=list(HealthCheck))
 
 
 @SETTINGS
-@given(block(), st.booleans(), st.sampled_from(["a", "(a, b, c)", "(a, b, c, k * 2)", "[a, log]", "{'a': a, 'n': len(log)}"]))
+@given(block(), st.booleans(),
+       st.sampled_from(["a", "(a, b, c)", "(a, b, c, k * 2)", "[a, log]", "{'a': a, 'n': len(log)}"]))
 def test_generated_programs(lines, flag, result):
     run_program("total = 0\n" + function("f", lines, result), flag)
 
@@ -530,7 +611,9 @@ def test_generated_breaks(parts, flag):
 
 
 @SETTINGS
-@given(block(), st.booleans(), st.sampled_from(["ms.grad(g, (0, 1))", "ms.value_and_grad(g)", "ms.jit(ms.grad(g))", "ms.grad(ms.jit(g), 1)", "ms.value_and_grad(g, 1)"]), st.sampled_from(["", "print('before'); "]))
+@given(block(), st.booleans(),
+       st.sampled_from(["ms.grad(g, (0, 1))", "ms.value_and_grad(g)", "ms.jit(ms.grad(g))", "ms.grad(ms.jit(g), 1)",
+                        "ms.value_and_grad(g, 1)"]), st.sampled_from(["", "print('before'); "]))
 def test_generated_gradients(lines, flag, transform, before):
     inner = function("g", lines, "(a * 0.5 + b * c).sum()")
     run_program(f"total = 0\n{inner}def f(x, y, flag, k):\n    {before}return {transform}(x, y, flag, k)\n", flag)

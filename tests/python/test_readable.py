@@ -102,7 +102,8 @@ def test_reasons_and_what_is_not_said(f, args, said, unsaid):
 
 def test_what_helps_is_said_once():
     text = told(lambda x, a: x + a[0] ** 2 - (a @ a), T, X)
-    assert text.count("break at") >= 4 and text.count("NumPy's arrays are computed") == text.count("NumPy's numbers are computed") == 1, text
+    assert (text.count("break at") >= 4
+            and text.count("NumPy's arrays are computed") == text.count("NumPy's numbers are computed") == 1), text
 
 
 def test_a_value_that_keeps_changing_has_a_hint_of_its_own():
@@ -122,7 +123,8 @@ def test_a_loop_that_goes_on_names_the_line_of_its_body():
     p = ms.profile(steps, np.ones((20, 20)), seconds=0.1)
     line = steps.__code__.co_firstlineno + 3
     assert not any("iterated in advance" in x.why for x in p.pieces)
-    assert any(re.search(rf"its loop's body breaks at .*test_readable.py:{line}$", x.why) for x in p.pieces), [x.why for x in p.pieces]
+    assert any(re.search(rf"its loop's body breaks at .*test_readable.py:{line}$", x.why) for x in p.pieces), [x.why
+        for x in p.pieces]
 
 
 @pytest.mark.parametrize("f", [items, each])
@@ -146,7 +148,9 @@ def test_guards_that_did_not_hold():
     assert unlike("not lt(n, 3)") == "n < 3" and unlike("n == 3") == "not n == 3"
 
 
-@pytest.mark.parametrize("s, said", [(0.0048, "4.8 ms"), (4.8e-6, "4.8 µs"), (0.9996, "1 s"), (999.6e-6, "1 ms"), (0, "0 ns"), (12.5e-9, "12.5 ns"), (12345, "12345 s"),
+@pytest.mark.parametrize("s, said",
+                         [(0.0048, "4.8 ms"), (4.8e-6, "4.8 µs"), (0.9996, "1 s"), (999.6e-6, "1 ms"), (0, "0 ns"),
+                          (12.5e-9, "12.5 ns"), (12345, "12345 s"),
                                      (-0.02, "-20 ms"), (999.4e-6, "999 µs")])
 def test_times_have_one_unit(s, said):
     assert seconds(s) == said
@@ -200,5 +204,6 @@ def test_the_parts_of_a_profile_are_the_call(f):
     p = ms.profile(f, T, seconds=0.2)
     assert p.wall == p.captured.median and sum(p.parts.values()) == pytest.approx(p.captured.median)
     assert sum(r["us"] for r in p.rows()) / 1e6 <= p.captured.median * 1.0001
-    assert sum(r["us"] for r in p.rows()) / 1e6 == pytest.approx(p.parts.get("kernels", 0) + sum(k.time for k in p.kernels if not k.captured) / p.calls)
+    assert (sum(r["us"] for r in p.rows()) / 1e6 ==
+            pytest.approx(p.parts.get("kernels", 0) + sum(k.time for k in p.kernels if not k.captured) / p.calls))
     assert all(x.whole / p.calls <= p.captured.median * 1.0001 for x in p.pieces)

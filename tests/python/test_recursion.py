@@ -116,7 +116,8 @@ KINDS = {
             def __eq__(self, other): return self.n == 0 or A(self.n - 1) == other
         def run(n): A(n) == 1; return x
         """, [1.0]),
-    "gradient": ("f = ms.jit(lambda x, n: x * 1 if n == 0 else f(x, n - 1) + x)\nrun = lambda n: ms.grad(f)(x, n)", [3.0]),
+    "gradient": ("f = ms.jit(lambda x, n: x * 1 if n == 0 else f(x, n - 1) + x)\nrun = lambda n: ms.grad(f)(x, n)",
+                 [3.0]),
     "nested argument": ("""
         def deep(n):
             t = (x,)

@@ -55,7 +55,8 @@ def test_sums_keep_their_order(body):
 def test_some_outputs_are_used():
     def make(jit):
         f = jit(lambda x: (x * 2, ops.exp(x), x.sum(), x > 0, [x * x, {"k": x.mean()}]))
-        return lambda: (ms.grad(lambda x: f(x)[0].sum())(X), ms.grad(lambda x: (f(x)[4][0] * f(x)[1]).sum())(X), ms.grad(lambda x: f(x)[4][1]["k"] + f(x)[2])(X),
+        return lambda: (ms.grad(lambda x: f(x)[0].sum())(X), ms.grad(lambda x: (f(x)[4][0] * f(x)[1]).sum())(X),
+                        ms.grad(lambda x: f(x)[4][1]["k"] + f(x)[2])(X),
                         ms.grad(lambda x: ops.where(f(x)[3], x, x * 3).sum())(X))
     compare(make)
 
@@ -108,14 +109,16 @@ def test_branches_and_loops_inside():
                 y = y * 1.5 + 1
             return y
         g = jit(f)
-        return lambda: (ms.grad(lambda x: g(x).sum())(X), ms.grad(lambda x: g(x).sum())(Tensor(np.abs(X.asnumpy()) * 4)))
+        return lambda: (ms.grad(lambda x: g(x).sum())(X),
+                        ms.grad(lambda x: g(x).sum())(Tensor(np.abs(X.asnumpy()) * 4)))
     compare(make)
 
 
 def test_higher_order_and_forward_mode():
     def make(jit):
         f = jit(lambda x: (ops.sin(x) * x * x).sum())
-        return lambda: (ms.grad(lambda x: ms.grad(f)(x).sum())(X), ms.jvp(f, X, X * 2), ms.jvp(ms.grad(f), X, X), ms.vjp(f, X)[1](Tensor(2.0)))
+        return lambda: (ms.grad(lambda x: ms.grad(f)(x).sum())(X), ms.jvp(f, X, X * 2), ms.jvp(ms.grad(f), X, X),
+                        ms.vjp(f, X)[1](Tensor(2.0)))
     compare(make)
 
 
@@ -124,7 +127,8 @@ def test_unwatched_and_aliased_inputs():
         p = Parameter(Tensor(W), name="p")
         f = jit(lambda x, y: x * 3 + y * p)
         q = Tensor(W)
-        return lambda: (ms.grad(lambda x: f(x, Tensor(W)).sum())(q), ms.grad(lambda x: f(x, x).sum())(q), ms.grad(lambda x: (f(q, q) * x).sum())(q),
+        return lambda: (ms.grad(lambda x: f(x, Tensor(W)).sum())(q), ms.grad(lambda x: f(x, x).sum())(q),
+                        ms.grad(lambda x: (f(q, q) * x).sum())(q),
                         ms.grad(lambda x: f(x, x.copy()).sum())(q), ms.grad(lambda x: f(x, q).sum(), 0, [p])(Tensor(W)))
     compare(make)
 

@@ -1,4 +1,5 @@
-"""What capture knows of built-in and library functions: the objects, not their names; and loops of the library, inlined."""
+"""What capture knows of built-in and library functions: the objects, not their names; and loops of the library,
+inlined."""
 
 import builtins
 import collections.abc
@@ -17,11 +18,14 @@ X = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
 
 
 # -- identity decides --
-@pytest.mark.parametrize("name,other", [("len", lambda x: 42), ("sum", max), ("max", min), ("any", all), ("sorted", list), ("abs", operator.neg), ("print", repr)])
+@pytest.mark.parametrize("name,other",
+                         [("len", lambda x: 42), ("sum", max), ("max", min), ("any", all), ("sorted", list),
+                          ("abs", operator.neg), ("print", repr)])
 def test_a_replaced_builtin(name, other):
     def f(x):
         values = [3, 1, 2]
-        return x * len(values), isinstance(x, Tensor), sum(values), max(values), any([0, 1]), sorted(values), abs(-3), print("text")
+        return (x * len(values), isinstance(x, Tensor), sum(values), max(values), any([0, 1]), sorted(values), abs(-3),
+                print("text"))
     g, shown, own = ms.jit(f), repr, getattr(builtins, name)
     before = shown(g(X))
     for _ in range(2):
@@ -37,10 +41,12 @@ def test_a_replaced_builtin(name, other):
 
 def test_a_replaced_library_function(monkeypatch):
     def f(x):
-        return operator.add(x, 1), functools.reduce(operator.mul, [2, 3], 1), np.sqrt(4.0), list(itertools.chain([1], [2]))
+        return (operator.add(x, 1), functools.reduce(operator.mul, [2, 3], 1), np.sqrt(4.0),
+                list(itertools.chain([1], [2])))
     g = ms.jit(f)
     before = repr(g(X))
-    for module, name, other in [(operator, "add", operator.sub), (functools, "reduce", lambda f, v, i: i), (np, "sqrt", np.square), (itertools, "chain", zip)]:
+    for module, name, other in [(operator, "add", operator.sub), (functools, "reduce", lambda f, v, i: i),
+                                (np, "sqrt", np.square), (itertools, "chain", zip)]:
         monkeypatch.setattr(module, name, other)
         for _ in range(2):
             assert repr(g(X)) == repr(f(X)) != before
@@ -49,10 +55,10 @@ def test_a_replaced_library_function(monkeypatch):
 
 
 def test_functions_of_the_same_name():
-    def len(x):  # noqa: A001
+    def len(x):
         return 7
 
-    class int:  # noqa: A001, N801
+    class int:
         def __init__(self, v):
             self.v = v
     check(lambda: lambda x: (x * len(x), int(3).v), X, graphs=1, breaks=0, captures=1)
@@ -60,11 +66,16 @@ def test_functions_of_the_same_name():
 
 # -- loops of the library --
 def iterators(x):
-    return (list(itertools.chain([1], (2, 3))), list(itertools.islice([1, 2, 3, 4, 5], 1, 5, 2)), list(itertools.islice("abc", 2)),
-            list(itertools.product([1, 2], "ab")), list(itertools.product([0, 1], repeat=2)), list(itertools.repeat(x, 2)), list(itertools.accumulate([1, 2, 3])),
-            list(itertools.accumulate([1, 2], operator.mul, initial=5)), list(itertools.combinations([1, 2, 3], 2)), list(itertools.zip_longest([1], [2, 3], fillvalue=0)),
-            list(itertools.takewhile(lambda v: v < 3, [1, 2, 3, 1])), list(itertools.dropwhile(lambda v: v < 3, [1, 2, 3, 1])),
-            list(itertools.starmap(pow, [(2, 3), (3, 2)])), list(filter(None, [0, 1, "", "a"])), list(filter(lambda v: v > 1, [1, 2, 3])), x * 2)
+    return (list(itertools.chain([1], (2, 3))), list(itertools.islice([1, 2, 3, 4, 5], 1, 5, 2)),
+            list(itertools.islice("abc", 2)),
+            list(itertools.product([1, 2], "ab")), list(itertools.product([0, 1], repeat=2)),
+            list(itertools.repeat(x, 2)), list(itertools.accumulate([1, 2, 3])),
+            list(itertools.accumulate([1, 2], operator.mul, initial=5)), list(itertools.combinations([1, 2, 3], 2)),
+            list(itertools.zip_longest([1], [2, 3], fillvalue=0)),
+            list(itertools.takewhile(lambda v: v < 3, [1, 2, 3, 1])),
+            list(itertools.dropwhile(lambda v: v < 3, [1, 2, 3, 1])),
+            list(itertools.starmap(pow, [(2, 3), (3, 2)])), list(filter(None, [0, 1, "", "a"])),
+            list(filter(lambda v: v > 1, [1, 2, 3])), x * 2)
 
 
 def counted(x):
@@ -77,15 +88,18 @@ def counted(x):
 
 
 def tensors(x):
-    return sum(itertools.chain([x], [x * 2])), [a + b for a, b in itertools.product([x], [x * 2, x * 3])], functools.reduce(operator.add, [x, x, x])
+    return (sum(itertools.chain([x], [x * 2])), [a + b for a, b in itertools.product([x], [x * 2, x * 3])],
+            functools.reduce(operator.add, [x, x, x]))
 
 
 def types(x):
-    return type(filter(None, [])) is filter, isinstance(itertools.chain(), itertools.chain), type(itertools.count()).__name__, x * 2
+    return (type(filter(None, [])) is filter, isinstance(itertools.chain(), itertools.chain),
+            type(itertools.count()).__name__, x * 2)
 
 
 def questions(x):
-    return any(v > 1 for v in [1, 2]), all([1, 0]), any([]), all([]), functools.reduce(lambda a, b: a * b, [1, 2, 3], 2), x * 2
+    return (any(v > 1 for v in [1, 2]), all([1, 0]), any([]), all([]),
+            functools.reduce(lambda a, b: a * b, [1, 2, 3], 2), x * 2)
 
 
 def handed_out(x):
@@ -109,15 +123,17 @@ def test_iterators_handed_out():
 
 
 @pytest.mark.parametrize("f", [
-    lambda x: functools.reduce(operator.add, []), lambda x: list(itertools.islice([1], -1)), lambda x: max([]), lambda x: next(iter([])),
-    lambda x: getattr(x, "nothing"), lambda x: len(3), lambda x: isinstance(3, 4), lambda x: any(3), lambda x: sum(["a"])])
+    lambda x: functools.reduce(operator.add, []), lambda x: list(itertools.islice([1], -1)), lambda x: max([]),
+    lambda x: next(iter([])),
+    lambda x: getattr(x, "nothing"), lambda x: len(3), lambda x: isinstance(3, 4), lambda x: any(3),
+    lambda x: sum(["a"])])
 def test_errors(f):
     check(lambda: lambda x: (x * 2, f(x)), X)
 
     def caught(x):
         try:
             f(x)
-        except Exception as e:  # noqa: BLE001
+        except Exception as e:
             return type(e).__name__, x * 2
         return x
     check(lambda: caught, X)
@@ -131,8 +147,10 @@ class Shape(collections.abc.Sized):
 
 def abstract(x):
     s = Shape()
-    return (isinstance(s, collections.abc.Sized), isinstance([1], collections.abc.Sequence), isinstance({}, collections.abc.Mapping),
-            isinstance(3, collections.abc.Hashable), isinstance(s, collections.abc.Iterable), isinstance("a", (collections.abc.Callable, collections.abc.Container)), x * 2)
+    return (isinstance(s, collections.abc.Sized), isinstance([1], collections.abc.Sequence),
+            isinstance({}, collections.abc.Mapping),
+            isinstance(3, collections.abc.Hashable), isinstance(s, collections.abc.Iterable),
+            isinstance("a", (collections.abc.Callable, collections.abc.Container)), x * 2)
 
 
 def test_abstract_classes():
@@ -158,7 +176,8 @@ def test_a_class_that_is_registered_later():
 # -- Tensor's own methods --
 def test_operators_by_name():
     def f(x):
-        return (x.__add__(1), x.__radd__(1), x.__rsub__(1), x.__mul__(2), x.__rtruediv__(6), x.__lt__(2), x.__neg__(), x.__getitem__(0), x.__len__(),
+        return (x.__add__(1), x.__radd__(1), x.__rsub__(1), x.__mul__(2), x.__rtruediv__(6), x.__lt__(2), x.__neg__(),
+                x.__getitem__(0), x.__len__(),
                 (x > 1).__and__(x < 3), (x > 1).__or__(x > 2), ops.cast(x, ms.int32).__lshift__(1))
     check(lambda: f, X, graphs=1, breaks=0, captures=1)
     check(lambda: lambda x: x.sum().__len__(), X)

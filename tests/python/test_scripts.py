@@ -1,4 +1,5 @@
-"""Programs of tests/scripts, run by plain python and with capture turned on in each way: output, exit code and files are the same.
+"""Programs of tests/scripts, run by plain python and with capture turned on in each way: output, exit code and files
+are the same.
 
 `make test` takes a few programs and ways; PIJIT_ALL_SCRIPTS=1 (`make test-scripts`) takes all of them."""
 
@@ -20,8 +21,10 @@ ARGS = {"argparse_options": ["one", "two"], "plain_python": ["-x", "--report"]}
 INPUT = {"reads_input": "someone\n" + "\n".join(str(k / 7) for k in range(30))}
 # Of these, another name in the source, or another first line, changes what is printed.
 NOT_RENAMED = {"subprocess_child", "plain_python", "syntax_error", "error_of_an_op", "uncaught_error"}
-COMPACT = [("training_loop", "-m pijit"), ("training_loop", "--as mindspore"), ("uncaught_error", "-m pijit"), ("loops_in_functions", "PIJIT_AUTO"),
-           ("caller_frames", "-m pijit"), ("atexit_order", "import pijit.auto"), ("sys_exit", "-m pijit -c"), ("plain_python", "-m pijit")]
+COMPACT = [("training_loop", "-m pijit"), ("training_loop", "--as mindspore"), ("uncaught_error", "-m pijit"),
+           ("loops_in_functions", "PIJIT_AUTO"),
+           ("caller_frames", "-m pijit"), ("atexit_order", "import pijit.auto"), ("sys_exit", "-m pijit -c"),
+           ("plain_python", "-m pijit")]
 
 
 def ran(tmp_path, program, way):
@@ -53,7 +56,8 @@ def ran(tmp_path, program, way):
     if way in ("-c", "-m pijit -c"):
         command[-1 - len(args):] = ["-c", source] + args
     script.write_text(source)
-    r = subprocess.run(command, cwd=work, env=env, input=INPUT.get(program, ""), capture_output=True, text=True, timeout=300)
+    r = subprocess.run(command, cwd=work, env=env, input=INPUT.get(program, ""), capture_output=True, text=True,
+                       timeout=300)
     files = {p.name: p.read_bytes() for p in work.iterdir() if p != script and p.is_file()}
     return r.stdout, r.stderr, r.returncode, files
 
@@ -63,7 +67,8 @@ def cases():
         return COMPACT
     out = [(p, w) for p in PROGRAMS for w in ("-m pijit", "PIJIT_AUTO", "import pijit.auto", "--as mindspore")
            if not (p in NOT_RENAMED and w in ("import pijit.auto", "--as mindspore"))]
-    return out + [(p, w) for p in ("training_loop", "uncaught_error", "plain_python", "caller_frames") for w in ("-m pijit -m", "-m pijit -c")]
+    return (out + [(p, w) for p in ("training_loop", "uncaught_error", "plain_python", "caller_frames")
+                   for w in ("-m pijit -m", "-m pijit -c")])
 
 
 @pytest.mark.parametrize("program, way", cases())
@@ -170,7 +175,8 @@ def test_a_trace_is_written(tmp_path):
 
 
 def test_the_package_is_there_at_exit(tmp_path):
-    """What ends the program, SystemExit, ended an import of the package, too; importlib then took it out of sys.modules."""
+    """What ends the program, SystemExit, ended an import of the package, too; importlib then took it out of
+    sys.modules."""
     script = tmp_path / "program.py"
     script.write_text("""
 import atexit, pijit, sys, threading, time
@@ -181,7 +187,8 @@ atexit.register(late, "atexit")
 threading.Thread(target=lambda: (time.sleep(0.3), late("thread"))).start()
 """)
     env = {k: v for k, v in environment().items() if k != "PYTHONPATH"}
-    r = subprocess.run([sys.executable, "-m", "pijit", "--report=-", str(script)], env=env, cwd=ROOT, capture_output=True, text=True)
+    r = subprocess.run([sys.executable, "-m", "pijit", "--report=-", str(script)], env=env, cwd=ROOT,
+                       capture_output=True, text=True)
     assert r.stdout == "thread True True\natexit True True\n"
     assert r.stderr.startswith("pijit: no function") and r.returncode == 0
 
@@ -192,7 +199,8 @@ def test_profilers_and_debuggers_run_it(tmp_path):
     script.write_text(STEP + "for k in range(30): x = step(x, w)\nprint(k)\n")
 
     def output(*command, commands=""):
-        r = subprocess.run([sys.executable, "-m", *command], env=environment(), cwd=tmp_path, input=commands, capture_output=True, text=True)
+        r = subprocess.run([sys.executable, "-m", *command], env=environment(), cwd=tmp_path, input=commands,
+                           capture_output=True, text=True)
         assert r.returncode == 0, r.stderr
         return r.stdout
 
@@ -213,7 +221,8 @@ import mylib
 x = mylib.x
 for k in range(100): x = mylib.step(x, mylib.w)
 """.format(str(tmp_path / "site-packages"))
-    for options, there in (((), False), (("--include", "mylib.*"), True), (("--include", "my*", "--exclude", "mylib"), False)):
+    for options, there in (((), False), (("--include", "mylib.*"), True),
+                           (("--include", "my*", "--exclude", "mylib"), False)):
         _, regions = report_of(tmp_path, source, *options)
         assert any(r["name"] == "step" for r in regions) == there, options
 
@@ -248,10 +257,12 @@ except TypeError as e:
 
 def test_reports_are_text_and_html():
     from pijit.report import Break, Region, Report
-    r = Report([Region("function", "f<T>", "a.py", 3, 100, 90, 50.0, 10.0, "", 1, 90, 2.0, [Break("why", "d", "a.py:4", "do this")] * 2),
+    r = Report([Region("function", "f<T>", "a.py", 3, 100, 90, 50.0, 10.0, "", 1, 90, 2.0,
+                       [Break("why", "d", "a.py:4", "do this")] * 2),
                 Region("loop", "<module>", "a.py", 9, 64, 64, 5.0, 9.0, "no gain", 1, 64, 1.0, [])])
     text = r.text()
-    assert "1 regions captured, 1 given back" in text and "break at a.py:4: why (d), 2 times" in text and "no gain" in text
+    assert ("1 regions captured, 1 given back" in text and "break at a.py:4: why (d), 2 times" in text
+            and "no gain" in text)
     assert "f&lt;T&gt;" in r.to_html() and json.loads(r.to_json())["regions"][0]["saved_s"] == pytest.approx(0.0016)
     assert Report([]).text().startswith("pijit: no function")
 
@@ -262,17 +273,20 @@ def test_a_program_without_tensors_finds_no_module_more(tmp_path):
 
     def modules(*command):
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
-        return set(subprocess.run([sys.executable, *command], cwd=tmp_path, env=env, capture_output=True, text=True, check=True).stdout.split())
+        return set(subprocess.run([sys.executable, *command], cwd=tmp_path, env=env, capture_output=True, text=True,
+                                  check=True).stdout.split())
     own = {"pijit._launch", "pijit._run", "atexit", "importlib.machinery"}
     assert modules("-m", "pijit", str(script)) - modules("-m", "modules") <= own
 
 
 def test_archives_and_folders_are_programs(tmp_path):
     (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "__main__.py").write_text("import sys, os; print(os.path.basename(sys.argv[0]), __name__, sys.argv[1:], sys.path[0] == sys.argv[0])")
+    (tmp_path / "folder" / "__main__.py").write_text(
+        "import sys, os; print(os.path.basename(sys.argv[0]), __name__, sys.argv[1:], sys.path[0] == sys.argv[0])")
     shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path / "folder")
     for what in ("folder", "packed.zip"):
-        out = [subprocess.run([sys.executable, *way, str(tmp_path / what), "-x"], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+        out = [subprocess.run([sys.executable, *way, str(tmp_path / what), "-x"],
+                              env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
                for way in ((), ("-m", "pijit"))]
         assert out[0].returncode == 0 and (out[0].stdout, out[0].stderr) == (out[1].stdout, out[1].stderr), out
 
@@ -289,9 +303,11 @@ def test_a_subinterpreter_gets_an_error():
 
 
 def test_bad_command_lines():
-    for args, message in ((["--as", "torch", "x.py"], "invalid choice"), (["nofile.py"], "no such file"), (["--nonsense", "x"], "unrecognized"),
+    for args, message in ((["--as", "torch", "x.py"], "invalid choice"), (["nofile.py"], "no such file"),
+                          (["--nonsense", "x"], "unrecognized"),
                           ([], "required"), (["-m"], "argument expected")):
-        r = subprocess.run([sys.executable, "-m", "pijit", *args], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+        r = subprocess.run([sys.executable, "-m", "pijit", *args], env={**os.environ, "PYTHONPATH": str(ROOT)},
+                           capture_output=True, text=True)
         assert r.returncode == 2 and message in r.stderr and "Traceback" not in r.stderr, (args, r.stderr)
 
 
@@ -299,7 +315,8 @@ def launched(tmp_path, source, *options, **more):
     """stdout and stderr of a program of `python -m pijit`, and its exit code."""
     script = tmp_path / "program.py"
     script.write_text(source)
-    r = subprocess.run([sys.executable, "-m", "pijit", *options, str(script)], env={**environment(), **more}, capture_output=True, text=True, timeout=300)
+    r = subprocess.run([sys.executable, "-m", "pijit", *options, str(script)], env={**environment(), **more},
+                       capture_output=True, text=True, timeout=300)
     return r.stdout, r.stderr, r.returncode
 
 
@@ -314,7 +331,8 @@ def test_a_program_for_mindspore_is_told_how_to_run(tmp_path):
     assert code == 1 and "--as" not in error
     out, error, code = launched(tmp_path, "import sys; sys.modules['mindspore'] = None\nimport mindspore.nn")
     assert code == 1 and "ModuleNotFoundError" in error and "with --as mindspore" in error
-    assert launched(tmp_path, "import mindspore\nprint(mindspore.ops.ones(2).sum())", PIJIT_AS="mindspore")[0] == "2.0\n"
+    assert (launched(tmp_path, "import mindspore\nprint(mindspore.ops.ones(2).sum())", PIJIT_AS="mindspore")[0] ==
+            "2.0\n")
 
 
 def test_a_program_runs_plainly(tmp_path):
@@ -336,28 +354,36 @@ run()
 print(len(ms.explain(jitted).graphs), len(ms.automatic.report().regions))
 """
     assert launched(tmp_path, source, "--plain")[0] == "0 0\n"
-    assert launched(tmp_path, source.replace("pijit", "mindspore").replace("automatic.report().regions", "__name__"), "--as", "mindspore", "--plain")[0] == "0 9\n"
+    assert (launched(tmp_path, source.replace("pijit", "mindspore").replace("automatic.report().regions", "__name__"),
+                     "--as", "mindspore", "--plain")[0] == "0 9\n")
     assert launched(tmp_path, source)[0] != "0 0\n"
     launched(tmp_path, source, "--plain", f"--report={tmp_path / 'r.txt'}")
-    assert re.fullmatch(r"pijit: captured nothing, as --plain asks; the program took [\d.]+ m?s\n", (tmp_path / "r.txt").read_text())
+    assert re.fullmatch(r"pijit: captured nothing, as --plain asks; the program took [\d.]+ m?s\n",
+                        (tmp_path / "r.txt").read_text())
 
 
 def test_programs_of_numpy_are_told_what_is_captured(tmp_path):
     for source in ("import numpy as np\nfor k in range(30): np.sqrt(np.ones(3))\n", "import numpy, pijit\n"):
         launched(tmp_path, source, f"--report={tmp_path / 'r.txt'}")
         text = (tmp_path / "r.txt").read_text()
-        assert "pijit: no function or loop that works on tensors" in text and "pijit.numpy has NumPy's names" in text, text
+        assert ("pijit: no function or loop that works on tensors" in text
+                and "pijit.numpy has NumPy's names" in text), text
     launched(tmp_path, "print(3)\n", f"--report={tmp_path / 'r.txt'}")
     assert "NumPy" not in (tmp_path / "r.txt").read_text()
 
 
-@pytest.mark.parametrize("program, installed", [("import pijit, mindspore; import mindspore.nn", False), ("import mindspore.ops; import mindspore, pijit", True)])
+@pytest.mark.parametrize("program, installed",
+                         [("import pijit, mindspore; import mindspore.nn", False),
+                          ("import mindspore.ops; import mindspore, pijit", True)])
 def test_the_name_counts_without_capture(tmp_path, program, installed):
     """PIJIT_AS alone, where pijit is imported first, and where its .pth file is installed."""
     if installed:
         shutil.copy(ROOT / "pijit_auto.pth", tmp_path / "sitecustomize.py")
-    env = {k: v for k, v in os.environ.items() if not k.startswith("PIJIT_AUTO")} | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]), "PIJIT_AS": "mindspore"}
-    r = subprocess.run([sys.executable, "-c", program + "; print(mindspore is pijit, mindspore.Tensor([1.0]), mindspore.automatic._on)"], env=env,
+    env = ({k: v for k, v in os.environ.items() if not k.startswith("PIJIT_AUTO")} |
+           {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]), "PIJIT_AS": "mindspore"})
+    r = subprocess.run([sys.executable, "-c",
+                        program + "; print(mindspore is pijit, mindspore.Tensor([1.0]), mindspore.automatic._on)"],
+                        env=env,
                        capture_output=True, text=True, timeout=300)
     assert r.stdout == "True [1.] False\n", r.stderr
 
@@ -367,7 +393,9 @@ def test_the_report_begins_with_the_whole_program(tmp_path):
     for name in ("report.txt", "report.html", "report.json"):
         launched(tmp_path, source, f"--report={tmp_path / name}")
     text, page = (tmp_path / "report.txt").read_text(), (tmp_path / "report.html").read_text()
-    assert re.match(r"pijit: the program took [\d.]+ m?s; plain [\d.]+ m?s by estimate: (about [\d.]+ [mµ]?s (saved|lost)|no gain)", text), text
+    assert re.match(
+        r"pijit: the program took [\d.]+ m?s; plain [\d.]+ m?s by estimate: (about [\d.]+ [mµ]?s (saved|lost)|no gain)",
+        text), text
     assert "the program took" in page and 'class="pijit pj-page"' in page and "plain, by estimate" in page
     told = json.loads((tmp_path / "report.json").read_text())
     assert told["plain_s"] == pytest.approx(told["took_s"] + told["saved_s"])
@@ -391,13 +419,19 @@ opt = nn.Momentum(net.trainable_params(), 0.05, 0.9)
 x, y = ms.Tensor(X[:8]), ms.Tensor(Y[:8])
 """
 WAYS = {
-    "Model": ("data = ds.NumpySlicesDataset((X, Y), ['x', 'y'], shuffle=False).batch(8)\nfrom pijit.train import Model\n"
-              "model = Model(net, nn.CrossEntropyLoss(), opt, metrics={'acc'})\nmodel.fit(20, data, data, callbacks=[])\nprint(model.eval(data))\n",
+    "Model": (
+        "data = ds.NumpySlicesDataset((X, Y), ['x', 'y'], shuffle=False).batch(8)\nfrom pijit.train import Model\n"
+              "model = Model(net, nn.CrossEntropyLoss(), opt, metrics={'acc'})\nmodel.fit(20, data, data, "
+              "callbacks=[])\nprint(model.eval(data))\n",
               {"Net in TrainOneStepCell", "Net in WithEvalCell"}),
     "TrainOneStepCell": ("step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), opt)\n"
-                         "def go():\n    it = iter(range(90))\n    while next(it, None) is not None:\n        yield step(x, y)\nprint(list(go())[-1])\n", {"Net in TrainOneStepCell"}),
-    "ForwardValueAndGrad": ("step = nn.ForwardValueAndGrad(nn.WithLossCell(net, nn.CrossEntropyLoss()), weights=opt.parameters, get_by_list=True)\n"
-                            "def go():\n    it = iter(range(90))\n    while next(it, None) is not None:\n        v, g = step(x, y)\n        opt(g)\n        yield v\n"
+                         "def go():\n    it = iter(range(90))\n    while next(it, None) is not None:\n        yield "
+                         "step(x, y)\nprint(list(go())[-1])\n", {"Net in TrainOneStepCell"}),
+    "ForwardValueAndGrad": (
+        "step = nn.ForwardValueAndGrad(nn.WithLossCell(net, nn.CrossEntropyLoss()), weights=opt.parameters, "
+        "get_by_list=True)\n"
+                            "def go():\n    it = iter(range(90))\n    while next(it, None) is not None:\n        v, g "
+                            "= step(x, y)\n        opt(g)\n        yield v\n"
                             "print(list(go())[-1])\n", {"Net in ForwardValueAndGrad", "Momentum"}),
 }
 
@@ -426,6 +460,8 @@ def test_a_report_escapes_and_gives_hints():
     back = Region("loop", "g", "/tmp/b.py", 9, 10, 5, 0.0, 0.0, "no graph ran in it", 1, 0, 20.0, [])
     r = Report([odd, back], took=0.5)
     html, text = r.to_html(), r.text()
-    assert "<i>" not in html.split("<main>")[1].replace('<i style', "") and "f&lt;b&gt;" in html and "pijit.ops has the same functions" in html
-    assert "4.8 ms" in text and "9.6 ms" in text and "0.1 s lost" in text.replace("100 ms", "0.1 s") and ", 3 times" in text and "hint: NumPy runs in CPython" in text
+    assert ("<i>" not in html.split("<main>")[1].replace('<i style', "") and "f&lt;b&gt;" in html
+            and "pijit.ops has the same functions" in html)
+    assert ("4.8 ms" in text and "9.6 ms" in text and "0.1 s lost" in text.replace("100 ms", "0.1 s")
+            and ", 3 times" in text and "hint: NumPy runs in CPython" in text)
     assert "given back, 20 ms lost" in text and r.saved_s == pytest.approx(-0.12)

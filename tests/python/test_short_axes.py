@@ -69,7 +69,8 @@ def stored(p, q):  # what is returned is stored once, and not computed from its 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "float16"])
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 8])
 @pytest.mark.parametrize(
-    "f", [forces, forces_and_distances, distances, products, batched, constant, weighted, stored], ids=lambda f: f.__name__
+    "f", [forces, forces_and_distances, distances, products, batched, constant, weighted, stored],
+    ids=lambda f: f.__name__
 )
 def test_components_have_the_bits_of_eager_mode(f, k, dtype):
     if dtype == "int32" and f in (forces, forces_and_distances, weighted, stored):

@@ -17,9 +17,11 @@ def test_bessel(name):
     f = getattr(ops, "bessel_" + name)
     x = POSITIVE if name[0] in "ky" else np.concatenate([-POSITIVE, [0.0], POSITIVE])
     g = ms.grad(lambda v: f(v).sum())
-    np.testing.assert_allclose(g(Tensor(x)).asnumpy(), numeric_gradient(lambda v: f(Tensor(v)).sum().item(), x), rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(g(Tensor(x)).asnumpy(), numeric_gradient(lambda v: f(Tensor(v)).sum().item(), x),
+                               rtol=1e-5, atol=1e-8)
     second = ms.grad(lambda v: g(v).sum())(Tensor(POSITIVE)).asnumpy()
-    np.testing.assert_allclose(second, numeric_gradient(lambda v: g(Tensor(v)).sum().item(), POSITIVE), rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(second, numeric_gradient(lambda v: g(Tensor(v)).sum().item(), POSITIVE), rtol=1e-5,
+                               atol=1e-8)
     assert np.isnan(f(Tensor([np.nan])).asnumpy()).all() and f(Tensor(np.zeros((0, 3), np.float32))).shape == (0, 3)
     np.testing.assert_allclose(f(Tensor(x.astype(np.float32))).asnumpy(), f(Tensor(x)).asnumpy(), rtol=2e-5, atol=1e-6)
     check(lambda: lambda v: f(v * 2) + 1, Tensor(x.astype(np.float32)))
@@ -43,17 +45,21 @@ def test_incomplete_gamma():
     np.testing.assert_allclose(p[1:3], [1 - np.exp(-2.0), 1 - np.exp(-0.1) * 1.1], rtol=1e-9)
     for f in (ops.igamma, ops.igammac):
         got = ms.grad(lambda u, v: f(u, v).sum(), (0, 1))(Tensor(a), Tensor(x))
-        np.testing.assert_allclose(got[0].asnumpy(), numeric_gradient(lambda v: f(Tensor(v), Tensor(x)).sum().item(), a), rtol=1e-5)
-        np.testing.assert_allclose(got[1].asnumpy(), numeric_gradient(lambda v: f(Tensor(a), Tensor(v)).sum().item(), x), rtol=1e-5)
+        np.testing.assert_allclose(got[0].asnumpy(),
+                                   numeric_gradient(lambda v: f(Tensor(v), Tensor(x)).sum().item(), a), rtol=1e-5)
+        np.testing.assert_allclose(got[1].asnumpy(),
+                                   numeric_gradient(lambda v: f(Tensor(a), Tensor(v)).sum().item(), x), rtol=1e-5)
     at0 = ms.grad(lambda v: ops.igamma(Tensor([0.5, 1.0, 2.0]), v).sum())(Tensor([0.0, 0.0, 0.0])).asnumpy()
     np.testing.assert_array_equal(at0, [np.inf, 1, 0])
 
 
 def test_zeta_and_polygamma():
-    np.testing.assert_allclose(ops.zeta(Tensor([2.0, 4.0], ms.float64), Tensor(1.0, ms.float64)).asnumpy(), [np.pi ** 2 / 6, np.pi ** 4 / 90], rtol=1e-12)
+    np.testing.assert_allclose(ops.zeta(Tensor([2.0, 4.0], ms.float64), Tensor(1.0, ms.float64)).asnumpy(),
+                               [np.pi ** 2 / 6, np.pi ** 4 / 90], rtol=1e-12)
     x = Tensor(POSITIVE)
     np.testing.assert_allclose(ops.polygamma(Tensor(0), x).asnumpy(), ops.digamma(x).asnumpy(), rtol=1e-9)
     for f in (lambda v: ops.polygamma(Tensor(2), v), lambda v: ops.zeta(3.0, v)):
-        np.testing.assert_allclose(ms.grad(lambda v: f(v).sum())(x).asnumpy(), numeric_gradient(lambda v: f(Tensor(v)).sum().item(), POSITIVE), rtol=1e-5)
+        np.testing.assert_allclose(ms.grad(lambda v: f(v).sum())(x).asnumpy(),
+                                   numeric_gradient(lambda v: f(Tensor(v)).sum().item(), POSITIVE), rtol=1e-5)
     with pytest.raises(RuntimeError):
         ms.grad(lambda v: ops.zeta(v, x).sum())(x)

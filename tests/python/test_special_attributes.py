@@ -1,4 +1,5 @@
-"""Attributes that are more than values: read-only ones of built-in classes and exceptions, __class__, __doc__, those of tracebacks."""
+"""Attributes that are more than values: read-only ones of built-in classes and exceptions, __class__, __doc__, those of
+tracebacks."""
 
 import functools
 import sys
@@ -27,10 +28,12 @@ def attempt(log, act):
 
 def of_numbers(x):
     log = []
-    for o, name in ((3, "real"), (3, "numerator"), (2.5, "imag"), (1j, "real"), (True, "denominator"), ("s", "upper"), (b"b", "x"), (None, "x"),
-                    ((1,), "count"), (range(3), "start"), (slice(1), "stop"), ([], "append"), ({}, "keys"), (set(), "add"),
+    for o, name in ((3, "real"), (3, "numerator"), (2.5, "imag"), (1j, "real"), (True, "denominator"), ("s", "upper"),
+                    (b"b", "x"), (None, "x"),
+                    ((1,), "count"), (range(3), "start"), (slice(1), "stop"), ([], "append"), ({}, "keys"),
+                    (set(), "add"),
                     (frozenset(), "add"), (bytearray(), "x"), (len, "__name__"), (int, "real"), (object(), "x")):
-        attempt(log, lambda: setattr(o, name, 1))  # noqa: B023
+        attempt(log, lambda: setattr(o, name, 1))
     return x + len(log), log
 
 
@@ -76,7 +79,7 @@ def of_methods(x):
     c = C()
     log = []
     for name in ("__doc__", "__func__", "__self__", "other"):
-        attempt(log, lambda: setattr(c.m, name, 1))  # noqa: B023
+        attempt(log, lambda: setattr(c.m, name, 1))
     return x + 1, log, c.m.__doc__, c.m.__class__.__name__, [].append.__class__.__name__
 
 
@@ -84,7 +87,7 @@ def of_partials(x):
     p = functools.partial(max, 3)
     log = []
     for name in ("func", "args", "keywords"):
-        attempt(log, lambda: setattr(p, name, 1))  # noqa: B023
+        attempt(log, lambda: setattr(p, name, 1))
     p.extra = 2
     return x + p(1), log, p.extra
 
@@ -232,7 +235,7 @@ class Usual:
 
 
 def class_of_arguments(x, *given):
-    return x + 1, [o.__class__ for o in given], isinstance(given[1], int), getattr(given[0], "__class__")  # noqa: B009
+    return x + 1, [o.__class__ for o in given], isinstance(given[1], int), getattr(given[0], "__class__")
 
 
 def class_of_objects_made(x):

@@ -44,7 +44,8 @@ def faults(text, path="x.cc"):
 
 @pytest.mark.skipif(not CSRC.exists(), reason="tests run without the sources")
 def test_statics_in_functions_run_no_python():
-    wrong = [f for folder in WITH_PYTHON for path in sorted([*(CSRC / folder).rglob("*.h"), *(CSRC / folder).rglob("*.cc")])
+    wrong = [f for folder in WITH_PYTHON
+             for path in sorted([*(CSRC / folder).rglob("*.h"), *(CSRC / folder).rglob("*.cc")])
              for f in faults(path.read_text(), str(path.relative_to(CSRC)))]
     assert not wrong, "\n".join(wrong)
 
@@ -60,7 +61,8 @@ def test_others_are_found(text):
 
 
 @pytest.mark.parametrize("text", [
-    'static const std::set<std::string> kNames = {"a(b)", "c"};', "static Registry& own();", "static uint64_t seen = 0;",
+    'static const std::set<std::string> kNames = {"a(b)", "c"};', "static Registry& own();",
+    "static uint64_t seen = 0;",
     'static const OpDef& cond = OpTable::get().at("cond");', "static auto* g = new Gate;",
     "static auto* m = new std::map<int, std::vector<int>>;", "static int size(int v) { return f(v); }",
     "static thread_local auto next = Clock::now();"])

@@ -1,4 +1,5 @@
-"""CPython's own tests pass on jitted standard library modules, and under PIJIT_AUTO=1: some here, all by `make test-cpython`."""
+"""CPython's own tests pass on jitted standard library modules, and under PIJIT_AUTO=1: some here, all by `make
+test-cpython`."""
 
 import os
 import pathlib
@@ -16,16 +17,19 @@ ROOT = pathlib.Path(__file__).parents[2]
 @pytest.mark.parametrize("module", TESTS if os.environ.get("PIJIT_ALL_MODULES") else QUICK)
 def test_module(module):
     env = {**os.environ, "PYTHONPATH": os.environ.get("PYTHONPATH", str(ROOT)), "PIJIT_STRICT": "1"}
-    r = subprocess.run([sys.executable, "-m", "tests.python.stdlib", module], capture_output=True, text=True, env=env, cwd=ROOT, timeout=600)
+    r = subprocess.run([sys.executable, "-m", "tests.python.stdlib", module], capture_output=True, text=True, env=env,
+                       cwd=ROOT, timeout=600)
     if r.returncode == 2:
         pytest.skip("this Python comes without its tests")
     assert r.returncode == 0, f"exit {r.returncode}\n{r.stdout[-4000:]}{r.stderr[-2000:]}"
 
 
 def failures(tmp_path, test, **env):
-    """Which tests of CPython's test.`test` fail, or None where there are none. Child processes get the environment, too."""
+    """Which tests of CPython's test.`test` fail, or None where there are none. Child processes get the environment,
+    too."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]), **env}
-    r = subprocess.run([sys.executable, "-m", "test", test], capture_output=True, text=True, errors="replace", env=env, cwd=tmp_path, timeout=600)
+    r = subprocess.run([sys.executable, "-m", "test", test], capture_output=True, text=True, errors="replace", env=env,
+                       cwd=tmp_path, timeout=600)
     # capture would not be on; in subinterpreters it is not, by nature
     others = [e for e in re.findall(r"Error in sitecustomize.*\n(.*)", r.stderr) if "subinterpreter" not in e]
     assert not others, others
@@ -38,7 +42,8 @@ def failures(tmp_path, test, **env):
     return failed
 
 
-# What an installed package does at the start of each process; then a program that works on Tensors, so that capture looks at calls.
+# What an installed package does at the start of each process; then a program that works on Tensors, so that capture
+# looks at calls.
 SITE = """{pth}
 if os.environ.get("PIJIT_AUTO"):
     import pijit

@@ -31,9 +31,12 @@ def test_class_members_agree():
             continue
         cls = getattr(_C, name)
         for member in node.body:
-            member_name = member.name if isinstance(member, ast.FunctionDef) else member.target.id if isinstance(member, ast.AnnAssign) else None
-            assert member_name in (None, "__getattr__", "__wrapped__") or hasattr(cls, member_name), f"{name}.{member_name} is only in the stub"
-        declared = {m.name if isinstance(m, ast.FunctionDef) else m.target.id for m in node.body if isinstance(m, (ast.FunctionDef, ast.AnnAssign))}
+            member_name = (member.name if isinstance(member, ast.FunctionDef) else member.target.id
+                           if isinstance(member, ast.AnnAssign) else None)
+            assert (member_name in (None, "__getattr__", "__wrapped__")
+                    or hasattr(cls, member_name)), f"{name}.{member_name} is only in the stub"
+        declared = {m.name if isinstance(m, ast.FunctionDef) else m.target.id for m in node.body
+                    if isinstance(m, (ast.FunctionDef, ast.AnnAssign))}
         own = {n for n in vars(cls) if not n.startswith("_")}
         if name != "Tensor":  # its methods in Python are attached by pijit.tensor: the next test
             assert own <= declared, f"{name}: missing in the stub: {sorted(own - declared)}"
@@ -57,7 +60,8 @@ def test_methods_of_tensors_are_declared():
     assert stubs.STUB.read_text() == stubs.written(), "run tools/stubs.py"
     tree = ast.parse(stubs.STUB.read_text())
     tensor = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Tensor")
-    declared = {m.name if isinstance(m, ast.FunctionDef) else m.target.id for m in tensor.body if isinstance(m, (ast.FunctionDef, ast.AnnAssign))}
+    declared = {m.name if isinstance(m, ast.FunctionDef) else m.target.id for m in tensor.body
+                if isinstance(m, (ast.FunctionDef, ast.AnnAssign))}
     # but for names that programs have set attributes of
     own = {n for n in dir(_C.Tensor) if n[0] != "_" and not hasattr(inspect.getattr_static(_C.Tensor, n), "of_all")}
     assert "__getattr__" not in declared and own <= declared
@@ -72,6 +76,7 @@ def test_operators_of_tensors_are_declared():
 
 def test_methods_show_their_arguments():
     show = {n: str(inspect.signature(getattr(_C.Tensor, n))) for n in ("sum", "abs", "clamp_", "mul", "sort")}
-    assert show == {"sum": "(self, dim=None, keepdim=False, *, dtype=None)", "abs": "(input)", "clamp_": "(input, min=None, max=None)", "mul": "(input, other)",
+    assert show == {"sum": "(self, dim=None, keepdim=False, *, dtype=None)", "abs": "(input)",
+                    "clamp_": "(input, min=None, max=None)", "mul": "(input, other)",
                     "sort": "(self, dim=-1, descending=False, stable=False)"}
     assert "Tensor.sum(axis=None, dtype=None" in _C.Tensor.sum.__doc__

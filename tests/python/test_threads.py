@@ -26,7 +26,8 @@ NETS = {"odd channels": (lambda: nn.Conv2d(29, 37, 3), (2, 29, 10, 10)),
         "volume": (lambda: nn.Conv3d(8, 8, 3), (2, 8, 8, 8, 8)),
         "transposed": (lambda: nn.Conv2dTranspose(8, 16, 3), (2, 8, 10, 10)),
         "dense": (lambda: nn.Dense(130, 270), (70, 130)),
-        "net": (lambda: nn.SequentialCell(nn.Conv2d(16, 32, 3), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(3, 2), nn.Conv2d(32, 32, 3), nn.AvgPool2d(3, 2)), (4, 16, 16, 16)),
+        "net": (lambda: nn.SequentialCell(nn.Conv2d(16, 32, 3), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(3, 2),
+                                          nn.Conv2d(32, 32, 3), nn.AvgPool2d(3, 2)), (4, 16, 16, 16)),
         "layer norm": (lambda: nn.SequentialCell(nn.LayerNorm((65,)), nn.Softmax()), (700, 65))}
 
 
@@ -71,13 +72,18 @@ def in_child(check):
 
 
 def close(a, b):
-    return all(np.allclose(np.frombuffer(p, np.float32), np.frombuffer(q, np.float32), rtol=1e-3, atol=1e-3) for p, q in zip(a, b))
+    return all(np.allclose(np.frombuffer(p, np.float32), np.frombuffer(q, np.float32), rtol=1e-3, atol=1e-3)
+               for p, q in zip(a, b))
 
 
 @pytest.mark.filterwarnings("ignore:.*fork")
-@pytest.mark.parametrize("make,shape", [(lambda: nn.Conv2d(16, 32, 3), (4, 16, 16, 16)), (lambda: nn.Conv2d(3, 24, 5, stride=2), (4, 3, 32, 32)),
-                                        (lambda: nn.MaxPool2d(3, 2), (16, 32, 28, 28)), (lambda: nn.AvgPool2d(3, 2), (16, 32, 28, 28)),
-                                        (lambda: nn.Dense(256, 256), (64, 256)), (lambda: nn.LayerNorm((512,)), (600, 512)),
+@pytest.mark.parametrize("make,shape",
+                         [(lambda: nn.Conv2d(16, 32, 3), (4, 16, 16, 16)),
+                          (lambda: nn.Conv2d(3, 24, 5, stride=2), (4, 3, 32, 32)),
+                                        (lambda: nn.MaxPool2d(3, 2), (16, 32, 28, 28)),
+                                        (lambda: nn.AvgPool2d(3, 2), (16, 32, 28, 28)),
+                                        (lambda: nn.Dense(256, 256), (64, 256)),
+                                        (lambda: nn.LayerNorm((512,)), (600, 512)),
                                         (lambda: nn.Softmax(), (600, 512))])
 def test_forked_children_compute(make, shape):
     """The threads of the parent, for which its kernels were made, are not there any more."""
@@ -103,11 +109,13 @@ def test_forked_children_compute_products_and_loops():
 
 
 def test_small_problems_take_one_thread():
-    """A second thread's cache holds what it computed: what follows would fetch it from there (measured: five times as slow)."""
+    """A second thread's cache holds what it computed: what follows would fetch it from there (measured: five times as
+    slow)."""
     code = """
 import os, numpy as np, pijit as ms
 from pijit import nn, ops
-net = nn.SequentialCell(nn.Conv2d(1, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Conv2d(16, 16, 3), nn.AvgPool2d(3, 2), nn.Flatten(),
+net = nn.SequentialCell(nn.Conv2d(1, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Conv2d(16, 16, 3),
+                        nn.AvgPool2d(3, 2), nn.Flatten(),
                         nn.Dense(16, 10), nn.LayerNorm((10,)))
 x = ms.Tensor(np.ones((16, 1, 8, 8), np.float32))
 step = ms.value_and_grad(lambda x: ops.square(net(x)).sum(), 0, net.trainable_params())
@@ -118,7 +126,8 @@ net = nn.Conv2d(16, 32, 3)
 net(ms.Tensor(np.ones((4, 16, 32, 32), np.float32)))
 print(small, len(os.listdir("/proc/self/task")) - before)
 """
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"})
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                         env={**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"})
     assert ran.stdout == ("0 0\n" if os.environ.get("PIJIT_BACKEND") == "reference" else "0 1\n"), ran.stderr
 
 
@@ -154,5 +163,6 @@ print(right.count(True))
 def test_first_captures_of_a_process_in_eight_threads(interval):
     """What a first capture looks up once and for all, all threads look up at the same time."""
     for _ in range(20 if os.environ.get("PIJIT_ALL_THREADS") else 4):
-        done = subprocess.run([sys.executable, "-c", FIRST_CAPTURES % interval], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([sys.executable, "-c", FIRST_CAPTURES % interval], capture_output=True, text=True,
+                              timeout=120)
         assert done.stdout == "8\n", done.stderr[-2000:]

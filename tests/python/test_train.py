@@ -9,7 +9,8 @@ import pytest
 
 import pijit as ms
 from pijit import nn, ops, train
-from pijit.train import (BackupAndRestore, Callback, CheckpointConfig, EarlyStopping, History, LambdaCallback, LearningRateScheduler, LossMonitor, Model,
+from pijit.train import (BackupAndRestore, Callback, CheckpointConfig, EarlyStopping, History, LambdaCallback,
+                         LearningRateScheduler, LossMonitor, Model,
                          ModelCheckpoint, OnRequestExit, ReduceLROnPlateau, RunContext, TimeMonitor)
 
 X = np.arange(24).reshape(8, 3).astype(np.float32) / 10
@@ -64,8 +65,11 @@ def data(n=8):
 
 
 def network():
-    return nn.SequentialCell(nn.Dense(3, 4, weight_init=ms.Tensor(np.linspace(-1, 1, 12).reshape(4, 3).astype(np.float32)), bias_init="zeros"), nn.ReLU(),
-                             nn.Dense(4, 2, weight_init=ms.Tensor(np.linspace(1, -1, 8).reshape(2, 4).astype(np.float32)), bias_init="zeros"))
+    return nn.SequentialCell(nn.Dense(3, 4,
+                                      weight_init=ms.Tensor(np.linspace(-1, 1, 12).reshape(4, 3).astype(np.float32)),
+                                      bias_init="zeros"), nn.ReLU(),
+                             nn.Dense(4, 2, weight_init=ms.Tensor(np.linspace(1, -1, 8).reshape(2,
+                                 4).astype(np.float32)), bias_init="zeros"))
 
 
 def loss():
@@ -124,7 +128,8 @@ def test_loss_monitor_over_runs(capsys):
     m.train(2, data(), callbacks=monitor)
     m.train(2, data(), callbacks=LossMonitor(5))
     m.train(1, data(), callbacks=LossMonitor(0))
-    assert re.findall(r"epoch: (\d) step: (\d)", capsys.readouterr().out) == [("1", "3"), ("2", "2"), ("1", "3"), ("2", "2"), ("2", "1")]
+    assert (re.findall(r"epoch: (\d) step: (\d)", capsys.readouterr().out) ==
+            [("1", "3"), ("2", "2"), ("1", "3"), ("2", "2"), ("2", "1")])
 
     class Broken(nn.Cell):
         def construct(self, out, label):
@@ -138,7 +143,8 @@ class Recorder(Callback):
     def __init__(self):
         self.events = []
         for name in [n for n in vars(Callback) if n.startswith("on_")]:
-            setattr(self, name, lambda run, name=name: self.events.append((name, run.original_args().get("cur_epoch_num"), run.original_args().cur_step_num)))
+            setattr(self, name, lambda run, name=name: self.events.append((name,
+                run.original_args().get("cur_epoch_num"), run.original_args().cur_step_num)))
 
     def __enter__(self):
         self.events.append("enter")
@@ -151,10 +157,13 @@ class Recorder(Callback):
 def test_order_of_events():
     r = Recorder()
     model(metrics={"acc"}).fit(2, data(4), data(2), callbacks=[r], initial_epoch=1)
-    evaluation = [("on_eval_begin", 2, 0), ("on_eval_epoch_begin", 2, 0), ("on_eval_step_begin", 2, 1), ("on_eval_step_end", 2, 1), ("on_eval_epoch_end", 2, 1),
+    evaluation = [("on_eval_begin", 2, 0), ("on_eval_epoch_begin", 2, 0), ("on_eval_step_begin", 2, 1),
+                  ("on_eval_step_end", 2, 1), ("on_eval_epoch_end", 2, 1),
                   ("on_eval_end", 2, 1)]
-    assert r.events == ["enter", ("on_train_begin", None, 0), ("on_train_epoch_begin", 2, 0), ("on_train_step_begin", 2, 1), ("on_train_step_end", 2, 1),
-                        ("on_train_step_begin", 2, 2), ("on_train_step_end", 2, 2), *evaluation, ("on_train_epoch_end", 2, 2), ("on_train_end", 2, 2), ("exit", None)]
+    assert r.events == ["enter", ("on_train_begin", None, 0), ("on_train_epoch_begin", 2, 0),
+                        ("on_train_step_begin", 2, 1), ("on_train_step_end", 2, 1),
+                        ("on_train_step_begin", 2, 2), ("on_train_step_end", 2, 2), *evaluation,
+                        ("on_train_epoch_end", 2, 2), ("on_train_end", 2, 2), ("exit", None)]
 
 
 def test_parameters_of_callbacks():
@@ -162,8 +171,10 @@ def test_parameters_of_callbacks():
     m = model()
     m.train(1, data(), callbacks=LambdaCallback(on_train_end=lambda run: seen.update(run.original_args())))
     assert seen["network"] is m.predict_network and seen["train_network"] is m.train_network
-    assert {k: seen[k] for k in ("epoch_num", "batch_num", "mode", "parallel_mode", "device_number", "dataset_sink_mode", "cur_epoch_num", "cur_step_num")} == {
-        "epoch_num": 1, "batch_num": 4, "mode": "train", "parallel_mode": "stand_alone", "device_number": 1, "dataset_sink_mode": False, "cur_epoch_num": 1,
+    assert {k: seen[k] for k in ("epoch_num", "batch_num", "mode", "parallel_mode", "device_number",
+                                 "dataset_sink_mode", "cur_epoch_num", "cur_step_num")} == {
+        "epoch_num": 1, "batch_num": 4, "mode": "train", "parallel_mode": "stand_alone", "device_number": 1,
+        "dataset_sink_mode": False, "cur_epoch_num": 1,
         "cur_step_num": 4}
     assert isinstance(seen["net_outputs"], ms.Tensor) and len(seen["train_dataset_element"]) == 2
     p = RunContext(train.callback.InternalCallbackParam(a=1)).original_args()
@@ -202,7 +213,8 @@ def test_fit_evaluates(mode, capsys):
     out = capsys.readouterr().out
     assert re.findall(r"Eval result: epoch (\d), metrics: {'acc': ([\d.]+), 'loss': ([\d.]+)}", out).__len__() == 2
     assert [x.split(" ")[0] for x in out.splitlines()] == ["epoch:", "Train", "epoch:", "Eval", "Eval", "Train"] * 2
-    assert history.epoch == {"epoch": [1, 2, 3, 4]} and len(history.history["net_output"]) == 4 and len(history.history["acc"]) == 2
+    assert (history.epoch == {"epoch": [1, 2, 3, 4]} and len(history.history["net_output"]) == 4
+            and len(history.history["acc"]) == 2)
     assert all(type(v) is float for v in history.history["net_output"])
     again = m.eval(data(4))
     assert again == {k: history.history[k][-1] for k in ("acc", "loss")}
@@ -294,7 +306,8 @@ def test_loss_scale_managers(mode):
     model(loss_scale_manager=manager).train(2, data(), callbacks=LambdaCallback(on_train_step_end=see))
     assert scales == [1024, 1024, 1024, 2048, 2048, 2048, 4096, 4096]
     assert manager.get_loss_scale() == 4096
-    assert type(model(loss_scale_manager=ms.amp.FixedLossScaleManager(128., True)).train_network) is nn.TrainOneStepWithLossScaleCell
+    assert (type(model(loss_scale_manager=ms.amp.FixedLossScaleManager(128.,
+        True)).train_network) is nn.TrainOneStepWithLossScaleCell)
     m = model(loss_scale_manager=ms.amp.FixedLossScaleManager(128., False))
     assert type(m.train_network) is nn.TrainOneStepCell and m.train_network.sens == 128
 
@@ -313,7 +326,8 @@ ERRORS = [
     (lambda m: m.fit(1, data(), data()), ValueError, "metrics"),
     (lambda m: m.fit(1, data(), valid_frequency=-1), ValueError, "valid_frequency"),
     (lambda m: m.fit(1, data(), valid_frequency=[1, "a"]), TypeError, "valid_frequency"),
-    (lambda m: m.fit(1, data(), callbacks=type("Old", (Callback,), {"step_end": lambda self, run: None})()), ValueError, "step_end"),
+    (lambda m: m.fit(1, data(), callbacks=type("Old", (Callback,), {"step_end": lambda self, run: None})()), ValueError,
+     "step_end"),
     (lambda m: m.build(data()), RuntimeError, "build"),
     (lambda m: Model(3), TypeError, "network"),
     (lambda m: Model(network(), 3), TypeError, "loss_fn"),
@@ -390,7 +404,8 @@ def test_early_stopping(capsys):
     e = EarlyStopping("err", mode="min", patience=2, verbose=True, restore_best_weights=True)
     seen = run_with(e, values)
     assert seen[3] == seen[1]
-    assert capsys.readouterr().out == "Restoring model weights from the end of the best epoch.\nEpoch 00004: early stopping\n"
+    assert (capsys.readouterr().out ==
+            "Restoring model weights from the end of the best epoch.\nEpoch 00004: early stopping\n")
     assert len(run_with(EarlyStopping("acc", patience=1), [.1, .2, .2, .1], "acc")) == 3
     assert len(run_with(EarlyStopping("err", mode="max", patience=1, min_delta=.1), [.1, .15, .3])) == 2
     assert len(run_with(EarlyStopping("err", mode="min", baseline=.2, patience=2), [1., .9, .8])) == 2
@@ -402,7 +417,8 @@ def test_early_stopping(capsys):
 
 
 def test_reduce_lr_on_plateau(capsys):
-    seen = run_with(ReduceLROnPlateau("err", patience=1, verbose=True, factor=.5, mode="min"), [1., .9, .95, .96, .97, .5])
+    seen = run_with(ReduceLROnPlateau("err", patience=1, verbose=True, factor=.5, mode="min"),
+                    [1., .9, .95, .96, .97, .5])
     assert [s[0] for s in seen] == [.01, .01, .005, .0025, .00125, .00125]
     assert capsys.readouterr().out == ("Epoch 00003: ReduceLROnPlateau reducing learning rate to 0.005.\n"
                                        "Epoch 00004: ReduceLROnPlateau reducing learning rate to 0.0025.\n"
@@ -441,9 +457,11 @@ def test_model_checkpoint(tmp_path):
         model().train(epochs, data(), callbacks=c)
         return c
     c = saved(save_checkpoint_steps=3, keep_checkpoint_max=2)
-    assert files(folder) == ["net-2_2.ckpt", "net-2_4.ckpt"] and c.latest_ckpt_file_name == os.path.join(folder, "net-2_4.ckpt")
+    assert (files(folder) == ["net-2_2.ckpt", "net-2_4.ckpt"]
+            and c.latest_ckpt_file_name == os.path.join(folder, "net-2_4.ckpt"))
     found = ms.load_checkpoint(c.latest_ckpt_file_name)
-    assert {"0.weight", "2.bias", "global_step", "learning_rate", "moments.0.weight"} <= set(found) and int(found["global_step"]) == 8
+    assert ({"0.weight", "2.bias", "global_step", "learning_rate", "moments.0.weight"} <= set(found)
+            and int(found["global_step"]) == 8)
     saved()
     assert files(folder) == ["net-1_4.ckpt", *[f"net-2_{i}.ckpt" for i in (1, 2, 3, 4)]]
     saved(keep_checkpoint_max=0)
@@ -456,7 +474,8 @@ def test_model_checkpoint(tmp_path):
     assert files(folder) == ["e1s3.ckpt", "e2s6.ckpt", "e2s8.ckpt"]
     c = saved(append_info=["epoch_num", "step_num", {"lr": .5, "note": "abc"}])
     found = ms.load_checkpoint(c.latest_ckpt_file_name)
-    assert (int(found["epoch_num"]), int(found["step_num"].asnumpy()), float(found["lr"]), found["note"]) == (2, 8, .5, "abc")
+    assert ((int(found["epoch_num"]), int(found["step_num"].asnumpy()), float(found["lr"]), found["note"]) ==
+            (2, 8, .5, "abc"))
     saved(epochs=1, save_checkpoint_steps=4)
     for i in range(2):
         m, c = model(), ModelCheckpoint("net", folder, CheckpointConfig(save_checkpoint_steps=4))
@@ -473,7 +492,9 @@ def test_model_checkpoint(tmp_path):
     for f in files(folder):
         os.remove(os.path.join(folder, f))
     with pytest.raises(OSError):
-        model().train(1, data(), callbacks=[ModelCheckpoint("net", folder, CheckpointConfig(40, exception_save=True)), LambdaCallback(on_train_step_end=fail)])
+        model().train(1, data(),
+                      callbacks=[ModelCheckpoint("net", folder, CheckpointConfig(40, exception_save=True)),
+                                 LambdaCallback(on_train_step_end=fail)])
     assert files(folder) == ["net-1_3_breakpoint.ckpt"]
 
 
@@ -487,7 +508,10 @@ def test_checkpoints_by_the_clock(tmp_path, monkeypatch):
         now[0] += 20
     clock = LambdaCallback(on_train_step_begin=step)
     folder = str(tmp_path / "seconds")
-    model().train(2, data(), callbacks=[clock, ModelCheckpoint("s", folder, CheckpointConfig(save_checkpoint_steps=0, save_checkpoint_seconds=30))])
+    model().train(2, data(),
+                  callbacks=[clock, ModelCheckpoint("s", folder,
+                                                    CheckpointConfig(save_checkpoint_steps=0,
+                                                        save_checkpoint_seconds=30))])
     assert files(folder) == ["s-1_2.ckpt", "s-1_4.ckpt", "s-2_2.ckpt", "s-2_4.ckpt"]
     folder = str(tmp_path / "minutes")
     config = CheckpointConfig(keep_checkpoint_max=0, keep_checkpoint_per_n_minutes=1)
@@ -513,7 +537,10 @@ def test_resumed_training_has_the_same_bits(mode, name, tmp_path):
 
     def losses(m, **options):
         seen = []
-        m.train(callbacks=[LambdaCallback(on_train_step_end=lambda run: seen.append(run.original_args().net_outputs.asnumpy().tobytes())), *options.pop("more", ())], **options)
+        m.train(callbacks=[
+            LambdaCallback(
+                on_train_step_end=lambda run: seen.append(run.original_args().net_outputs.asnumpy().tobytes())),
+                *options.pop("more", ())], **options)
         return seen
     whole = losses(build(), epoch=4, train_dataset=data())
     first = build()
@@ -535,7 +562,10 @@ def test_backup_and_restore(tmp_path):
     assert files(folder) == ["backup.ckpt"]
     other, seen = model(), []
     weights = [p.asnumpy() for p in m.train_network.get_parameters()]
-    other.train(1, data(), callbacks=[BackupAndRestore(folder), LambdaCallback(on_train_begin=lambda run: seen.append([p.asnumpy() for p in run.original_args().train_network.get_parameters()]))])
+    other.train(1, data(),
+                callbacks=[BackupAndRestore(folder),
+                           LambdaCallback(on_train_begin=lambda run: seen.append([p.asnumpy()
+                               for p in run.original_args().train_network.get_parameters()]))])
     assert all(np.array_equal(a, b) for a, b in zip(seen[0], weights))
 
 
@@ -547,21 +577,28 @@ def test_on_request_exit(tmp_path):
         seen.append(run.original_args().cur_step_num)
         if len(seen) == 2:
             os.kill(os.getpid(), signal.SIGTERM)
-    model().train(2, data(), callbacks=[LambdaCallback(on_train_step_begin=step), OnRequestExit(file_name="net", directory=str(tmp_path))])
+    model().train(2, data(),
+                  callbacks=[LambdaCallback(on_train_step_begin=step),
+                             OnRequestExit(file_name="net", directory=str(tmp_path))])
     assert seen == [1, 2] and files(tmp_path) == ["net_train.ckpt"] and signal.getsignal(signal.SIGTERM) is before
     (tmp_path / "config.json").write_text('{"GracefulExit": 1}')
     h = History()
-    model(metrics={"acc"}).fit(3, data(), data(), callbacks=[h, OnRequestExit(False, config_file=str(tmp_path / "config.json"), directory=str(tmp_path))])
+    model(metrics={"acc"}).fit(3, data(), data(),
+                               callbacks=[h, OnRequestExit(False, config_file=str(tmp_path / "config.json"),
+                                                           directory=str(tmp_path))])
     assert h.epoch == {"epoch": [1]}
     (tmp_path / "config.json").write_text("{bad")
-    model().train(1, data(), callbacks=OnRequestExit(False, config_file=str(tmp_path / "config.json"), directory=str(tmp_path)))
+    model().train(1, data(),
+                  callbacks=OnRequestExit(False, config_file=str(tmp_path / "config.json"), directory=str(tmp_path)))
 
 
-# -- checkpoints ---------------------------------------------------------------------------------------------------------------
+# -- checkpoints
+# ---------------------------------------------------------------------------------------------------------------
 def test_appended_values_and_names(tmp_path):
     path = str(tmp_path / "a.ckpt")
     net = network()
-    ms.save_checkpoint(net, path, append_dict={"epoch": 3, "lr": .5, "flag": True, "name": "abc", "t": ms.Tensor([1., 2.])})
+    ms.save_checkpoint(net, path,
+                       append_dict={"epoch": 3, "lr": .5, "flag": True, "name": "abc", "t": ms.Tensor([1., 2.])})
     d = ms.load_checkpoint(path)
     assert list(d)[:4] == ["0.weight", "0.bias", "2.weight", "2.bias"]
     assert (d["epoch"].dtype, d["lr"].dtype, d["flag"].dtype, d["name"]) == (ms.int64, ms.float32, ms.bool_, "abc")
@@ -569,9 +606,11 @@ def test_appended_values_and_names(tmp_path):
     for bad in (None, [1], {"a": 1}, np.float32(1), 2 ** 70):
         with pytest.raises((TypeError, ValueError), match="'e'|append_dict"):
             ms.save_checkpoint(net, path, append_dict={"e": bad})
-    assert ms.load_param_into_net(net, {"pre.0.bias": ms.Parameter(np.ones(4, np.float32))}) == (["0.weight", "2.weight", "2.bias"], ["pre.0.bias"])
+    assert (ms.load_param_into_net(net, {"pre.0.bias": ms.Parameter(np.ones(4, np.float32))}) ==
+            (["0.weight", "2.weight", "2.bias"], ["pre.0.bias"]))
     assert float(net[0].bias.asnumpy()[0]) == 1
-    assert len(ms.load_param_into_net(net, {"pre.0.bias": ms.Parameter(np.zeros(4, np.float32))}, strict_load=True)[0]) == 4
+    assert (len(ms.load_param_into_net(net, {"pre.0.bias": ms.Parameter(np.zeros(4, np.float32))},
+                                       strict_load=True)[0]) == 4)
     for bad in ({"a": 3}, 3):
         with pytest.raises(TypeError, match="parameter_dict"):
             ms.load_param_into_net(net, bad)
@@ -579,10 +618,13 @@ def test_appended_values_and_names(tmp_path):
 
 def test_checkpoint_files(tmp_path):
     net = network()
-    for name, form, expected in (("b", "ckpt", "b.ckpt"), ("b.x", "ckpt", "b.x.ckpt"), ("c", "safetensors", "c.safetensors"), ("d.ckpt", "safetensors", "d.ckpt.safetensors")):
+    for name, form, expected in (("b", "ckpt", "b.ckpt"), ("b.x", "ckpt", "b.x.ckpt"),
+                                 ("c", "safetensors", "c.safetensors"),
+                                 ("d.ckpt", "safetensors", "d.ckpt.safetensors")):
         ms.save_checkpoint(net, str(tmp_path / name), format=form)
         assert expected in files(tmp_path)
-    assert list(ms.load_checkpoint(str(tmp_path / "c.safetensors"), format="safetensors")) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    assert (list(ms.load_checkpoint(str(tmp_path / "c.safetensors"), format="safetensors")) ==
+            ["0.weight", "0.bias", "2.weight", "2.bias"])
     for options in (dict(format="ckpt"), dict(format="x")):
         with pytest.raises(ValueError, match="format"):
             ms.load_checkpoint(str(tmp_path / "c.safetensors"), **options)
@@ -614,7 +656,8 @@ def test_checkpoint_files(tmp_path):
 def test_files_of_mindspore(tmp_path):
     """A file that MindSpore wrote, byte by byte; and what is broken in one."""
     path = str(tmp_path / "a.ckpt")
-    values = {"f": ms.Tensor([[0., 1.]], ms.float32), "h": ms.Tensor([1.], ms.bfloat16), "i": ms.Tensor(-2, ms.int64), "b": ms.Tensor([True, False])}
+    values = {"f": ms.Tensor([[0., 1.]], ms.float32), "h": ms.Tensor([1.], ms.bfloat16), "i": ms.Tensor(-2, ms.int64),
+              "b": ms.Tensor([True, False])}
     ms.save_checkpoint(values, path, append_dict={"s": "ab"})
     raw = (b"\x0a\x1c\x0a\x01f\x12\x17\x08\x01\x08\x02\x12\x07Float32\x1a\x08\x00\x00\x00\x00\x00\x00\x80?"
            b"\x0a\x15\x0a\x01h\x12\x10\x08\x01\x12\x08BFloat16\x1a\x02\x80?"
@@ -624,10 +667,13 @@ def test_files_of_mindspore(tmp_path):
     written = open(path, "rb").read()
     assert written == raw
     found = ms.load_checkpoint(path)
-    assert found["s"] == "ab" and all(found[k].dtype == v.dtype and np.array_equal(found[k].asnumpy(), v.asnumpy()) for k, v in values.items())
+    assert (found["s"] == "ab"
+            and all(found[k].dtype == v.dtype and np.array_equal(found[k].asnumpy(), v.asnumpy())
+                    for k, v in values.items()))
     ms.save_checkpoint(values, path, crc_check=True)
     checked = open(path, "rb").read()
-    assert checked[:-17] + written[len(checked) - 17:] == raw and set(ms.load_checkpoint(path, crc_check=True)) == set(values)
+    assert (checked[:-17] + written[len(checked) - 17:] == raw
+            and set(ms.load_checkpoint(path, crc_check=True)) == set(values))
     changed = bytearray(checked)
     changed[30] ^= 1
     open(path, "wb").write(changed)
@@ -660,7 +706,8 @@ def test_parameters_that_share_a_name_are_kept_apart(tmp_path):
     assert all(np.array_equal(p.asnumpy(), q.asnumpy()) for p, q in zip(net.get_parameters(), other.get_parameters()))
 
 
-# -- cells around networks -------------------------------------------------------------------------------------------------
+# -- cells around networks
+# -------------------------------------------------------------------------------------------------
 def test_own_training_steps(mode):
     """Steps as programs define them on top of TrainOneStepCell."""
     class Clipped(nn.TrainOneStepCell):
@@ -691,8 +738,10 @@ def test_own_training_steps(mode):
             self.optimizer(grads)
             return value, overflow, scale
     a, b = network(), network()
-    one = Scaled(nn.WithLossCell(a, loss()), nn.SGD(a.trainable_params(), .1), nn.DynamicLossScaleUpdateCell(8., 2, 100))
-    two = nn.TrainOneStepWithLossScaleCell(nn.WithLossCell(b, loss()), nn.SGD(b.trainable_params(), .1), ms.Tensor(8., ms.float32))
+    one = Scaled(nn.WithLossCell(a, loss()), nn.SGD(a.trainable_params(), .1),
+                 nn.DynamicLossScaleUpdateCell(8., 2, 100))
+    two = nn.TrainOneStepWithLossScaleCell(nn.WithLossCell(b, loss()), nn.SGD(b.trainable_params(), .1),
+                                           ms.Tensor(8., ms.float32))
     for _ in range(3):
         p, q = one(ms.Tensor(X[:4]), ms.Tensor(Y[:4])), two(ms.Tensor(X[:4]), ms.Tensor(Y[:4]))
         assert float(p[0].asnumpy()) == float(q[0].asnumpy()) and not bool(p[1].asnumpy())
@@ -704,7 +753,8 @@ def test_gradient_accumulation(mode):
     """Parts of a batch, one after the other, give the gradients of the whole; and by hand over several steps."""
     inputs = ms.Tensor(X), ms.Tensor(Y)
     grads = []
-    for wrap in (lambda n: n, lambda n: nn.GradAccumulationCell(n, 4), lambda n: nn.PipelineCell(n, 2), nn.MicroBatchInterleaved):
+    for wrap in (lambda n: n, lambda n: nn.GradAccumulationCell(n, 4), lambda n: nn.PipelineCell(n, 2),
+                 nn.MicroBatchInterleaved):
         net = network()
         value, g = ms.value_and_grad(wrap(nn.WithLossCell(net, loss())), None, net.trainable_params())(*inputs)
         grads.append([value.asnumpy(), *[v.asnumpy() for v in g]])
@@ -794,7 +844,8 @@ def test_small_cells(mode):
         nn.DistributedGradReducer([p], True, 0)
 
 
-# -- summaries ---------------------------------------------------------------------------------------------------------------
+# -- summaries
+# ---------------------------------------------------------------------------------------------------------------
 def events(folder):
     """(tag, step) → value of what is in a folder's event files."""
     pytest.importorskip("tensorboardX")
@@ -807,7 +858,8 @@ def events(folder):
             event = Event.FromString(raw[12:12 + n])
             raw = raw[16 + n:]
             for v in event.summary.value:
-                found[v.tag, event.step] = v.simple_value if v.WhichOneof("value") == "simple_value" else v.WhichOneof("value")
+                found[v.tag, event.step] = (v.simple_value if v.WhichOneof("value") == "simple_value"
+                                            else v.WhichOneof("value"))
     return found
 
 
@@ -825,16 +877,21 @@ def test_summary_record(tmp_path):
         assert r.record(2, plugin_filter=lambda plugin: plugin == "scalar")
         ops.ScalarSummary()("inner", ms.Tensor(3.))
         assert r.record(3)
-        for call, kind, text in ((lambda: r.add_value("foo", "a", ms.Tensor(1.)), ValueError, "plugin"), (lambda: r.add_value("scalar", 3, ms.Tensor(1.)), ValueError, "name"),
-                                 (lambda: r.add_value("scalar", "a", 3.), TypeError, "Tensor"), (lambda: r.add_value("scalar", "a", ms.Tensor([1., 2.])), ValueError, "one element"),
-                                 (lambda: r.add_value("image", "a", ms.Tensor([1.])), ValueError, "image"), (lambda: r.set_mode("x"), ValueError, "mode"),
-                                 (lambda: r.record("a"), TypeError, "step"), (lambda: r.record(2, 3), TypeError, "train_network")):
+        for call, kind, text in ((lambda: r.add_value("foo", "a", ms.Tensor(1.)), ValueError, "plugin"),
+                                 (lambda: r.add_value("scalar", 3, ms.Tensor(1.)), ValueError, "name"),
+                                 (lambda: r.add_value("scalar", "a", 3.), TypeError, "Tensor"),
+                                 (lambda: r.add_value("scalar", "a", ms.Tensor([1., 2.])), ValueError, "one element"),
+                                 (lambda: r.add_value("image", "a", ms.Tensor([1.])), ValueError, "image"),
+                                 (lambda: r.set_mode("x"), ValueError, "mode"),
+                                 (lambda: r.record("a"), TypeError, "step"),
+                                 (lambda: r.record(2, 3), TypeError, "train_network")):
             with pytest.raises(kind, match=text):
                 call()
     assert r.record(4) is False
     found = events(tmp_path)
     assert found["loss", 1] == .5 and found["eval/loss", 2] == .25 and found["eval/inner", 3] == 3
-    assert any(k[0].startswith("picture") for k in found) and found["weights", 1] == "histo" and not any("left out" in k[0] for k in found)
+    assert (any(k[0].startswith("picture") for k in found) and found["weights", 1] == "histo"
+            and not any("left out" in k[0] for k in found))
     with pytest.raises(ValueError, match="log_dir"):
         train.SummaryRecord("")
 
@@ -845,15 +902,19 @@ def test_summary_collector(tmp_path):
     m.fit(2, data(), data(), callbacks=train.SummaryCollector(str(tmp_path), 2, custom_lineage_data={"author": "me"}))
     found = events(tmp_path)
     assert {k[1] for k in found if k[0] == "loss/auto"} == {1, 2, 4, 6, 8}
-    assert found["loss/auto", 8] == pytest.approx(float(found["loss/auto", 8])) and found["learning_rate/auto", 2] < found["learning_rate/auto", 1]
-    assert found["0.weight/auto", 2] == "histo" and found["eval_acc/auto", 8] == .5 and any(k[0].startswith("custom/author") for k in found)
-    for options, kind in ((dict(collect_freq=0), ValueError), (dict(collect_specified_data={"foo": True}), ValueError), (dict(collect_specified_data={"collect_metric": 3}), TypeError),
+    assert (found["loss/auto", 8] == pytest.approx(float(found["loss/auto", 8]))
+            and found["learning_rate/auto", 2] < found["learning_rate/auto", 1])
+    assert (found["0.weight/auto", 2] == "histo" and found["eval_acc/auto", 8] == .5
+            and any(k[0].startswith("custom/author") for k in found))
+    for options, kind in ((dict(collect_freq=0), ValueError), (dict(collect_specified_data={"foo": True}), ValueError),
+                          (dict(collect_specified_data={"collect_metric": 3}), TypeError),
                           (dict(custom_lineage_data={3: 1}), TypeError), (dict(max_file_size=0), ValueError)):
         with pytest.raises(kind, match="|".join([next(iter(options)), "collect_metric"])):
             train.SummaryCollector(str(tmp_path), **options)
 
 
-# -- whole programs --------------------------------------------------------------------------------------------------------
+# -- whole programs
+# --------------------------------------------------------------------------------------------------------
 def test_pijit_datasets(mode, capsys):
     """Model over a pipeline of pijit.dataset: the losses of the plain batches, in each epoch."""
     from pijit import dataset
@@ -862,7 +923,8 @@ def test_pijit_datasets(mode, capsys):
         return dataset.NumpySlicesDataset((X[:n], Y[:n]), ["data", "label"], **{"shuffle": False, **options}).batch(2)
     m = model(metrics={"acc"})
     m.train(2, pipeline(), callbacks=[LossMonitor()])
-    np.testing.assert_allclose([float(v) for v in re.findall(r"loss is ([\d.]+)", capsys.readouterr().out)], LOSSES, rtol=1e-5)
+    np.testing.assert_allclose([float(v) for v in re.findall(r"loss is ([\d.]+)", capsys.readouterr().out)], LOSSES,
+                               rtol=1e-5)
     assert m.eval(pipeline()) == model_like(m).eval(data())
     m.fit(2, pipeline(shuffle=True), pipeline(4), callbacks=History())
     sink = ms.data_sink(lambda x, y: m.train_network(x, y), pipeline(), 2)
@@ -892,7 +954,8 @@ import numpy as np
 context.set_context(mode=context.GRAPH_MODE, device_target="CPU")
 init()
 context.reset_auto_parallel_context()
-context.set_auto_parallel_context(parallel_mode=ParallelMode.DATA_PARALLEL, gradients_mean=True, device_num=get_group_size())
+context.set_auto_parallel_context(parallel_mode=ParallelMode.DATA_PARALLEL, gradients_mean=True,
+                                  device_num=get_group_size())
 assert (get_rank(), _get_device_num()) == (0, 1)
 
 
@@ -906,9 +969,12 @@ class Step(nn.Cell):
         self.grad = C.GradOperation(get_by_list=True, sens_param=True)
         self.sens = sens
         self.grad_reducer = None
-        self.reducer_flag = context.get_auto_parallel_context("parallel_mode") in [ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL]
+        self.reducer_flag = (context.get_auto_parallel_context("parallel_mode") in [ParallelMode.DATA_PARALLEL,
+            ParallelMode.HYBRID_PARALLEL])
         if self.reducer_flag:
-            self.grad_reducer = DistributedGradReducer(optimizer.parameters, context.get_auto_parallel_context("gradients_mean"), _get_device_num())
+            self.grad_reducer = DistributedGradReducer(optimizer.parameters,
+                                                       context.get_auto_parallel_context("gradients_mean"),
+                                                       _get_device_num())
 
     def construct(self, data, label):
         loss = self.network(data, label)
@@ -932,7 +998,10 @@ def test_steps_of_cluster_scripts():
         net = network()
         step = names["Step"](nn.WithLossCell(net, loss()), nn.Momentum(net.trainable_params(), .01, .9))
         seen = []
-        names["Model"](step).train(2, data(), callbacks=LambdaCallback(on_train_step_end=lambda run: seen.append(float(run.original_args().net_outputs.asnumpy()))))
+        names["Model"](step).train(2, data(),
+                                   callbacks=LambdaCallback(
+                                       on_train_step_end=lambda run: seen.append(
+                                           float(run.original_args().net_outputs.asnumpy()))))
         np.testing.assert_allclose(seen, LOSSES, rtol=1e-5)
     finally:
         if not was:
@@ -971,7 +1040,8 @@ def test_exported_networks_are_loaded(tmp_path):
     np.testing.assert_array_equal(ms.jit(cell)(x).asnumpy(), net(x).asnumpy())
     names = [p.name for p in cell.get_parameters()]
     assert sorted(names) == sorted(p.name for p in net.get_parameters())
-    zero = nn.GraphCell(ms.load(str(tmp_path / "net.mindir")), params_init={"2.weight": ms.Tensor(np.zeros((2, 4), np.float32))})
+    zero = nn.GraphCell(ms.load(str(tmp_path / "net.mindir")),
+                        params_init={"2.weight": ms.Tensor(np.zeros((2, 4), np.float32))})
     np.testing.assert_allclose(zero(x).asnumpy(), np.broadcast_to(net[2].bias.asnumpy(), (5, 2)))
     with pytest.raises(KeyError):
         nn.GraphCell(graph, params_init={"nope": x})

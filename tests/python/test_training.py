@@ -11,9 +11,12 @@ from pijit import Tensor, nn, ops
 EXAMPLES = int(os.environ.get("PIJIT_FUZZ", "60"))
 
 LAYERS = {
-    "dense": lambda w: (nn.Dense(w, 5), 5), "dense_nobias": lambda w: (nn.Dense(w, 7, has_bias=False), 7), "dense_act": lambda w: (nn.Dense(w, 6, activation="tanh"), 6), "relu": lambda w: (nn.ReLU(), w),
-    "tanh": lambda w: (nn.Tanh(), w), "sigmoid": lambda w: (nn.Sigmoid(), w), "gelu": lambda w: (nn.GELU(), w), "leaky": lambda w: (nn.LeakyReLU(0.1), w), "norm": lambda w: (nn.LayerNorm((w,)), w),
-    "batch_norm": lambda w: (nn.BatchNorm1d(w), w), "dropout": lambda w: (nn.Dropout(p=0.3), w), "softmax": lambda w: (nn.Softmax(), w), "residual": lambda w: (Residual(w), w), "gate": lambda w: (Gate(w), w),
+    "dense": lambda w: (nn.Dense(w, 5), 5), "dense_nobias": lambda w: (nn.Dense(w, 7, has_bias=False), 7),
+    "dense_act": lambda w: (nn.Dense(w, 6, activation="tanh"), 6), "relu": lambda w: (nn.ReLU(), w),
+    "tanh": lambda w: (nn.Tanh(), w), "sigmoid": lambda w: (nn.Sigmoid(), w), "gelu": lambda w: (nn.GELU(), w),
+    "leaky": lambda w: (nn.LeakyReLU(0.1), w), "norm": lambda w: (nn.LayerNorm((w,)), w),
+    "batch_norm": lambda w: (nn.BatchNorm1d(w), w), "dropout": lambda w: (nn.Dropout(p=0.3), w),
+    "softmax": lambda w: (nn.Softmax(), w), "residual": lambda w: (Residual(w), w), "gate": lambda w: (Gate(w), w),
     "shared": lambda w: (Shared(w), w), "noisy": lambda w: (Noisy(), w)}
 
 
@@ -31,7 +34,8 @@ class Gate(nn.Cell):
 
     def __init__(self, w):
         super().__init__()
-        self.w, self.b = ms.Parameter(Tensor(np.linspace(0.5, 1.5, w, dtype=np.float32)), name="w"), ms.Parameter(Tensor(np.zeros(w, np.float32)), name="b")
+        self.w, self.b = (ms.Parameter(Tensor(np.linspace(0.5, 1.5, w, dtype=np.float32)), name="w"),
+                          ms.Parameter(Tensor(np.zeros(w, np.float32)), name="b"))
 
     def construct(self, x):
         if x.mean() > 0:
@@ -92,7 +96,9 @@ def train(names, kind, loss, where, rows):
     net.set_train()
     if where == "net":
         net.construct = ms.jit(net.construct)
-    loss_fn = {"mse": lambda y, t: ((y - ops.one_hot(t, 3, Tensor(1.0, ms.float32), Tensor(0.0, ms.float32))) ** 2).mean(), "cross": nn.CrossEntropyLoss(),
+    loss_fn = {"mse": lambda y, t: ((y -
+                                     ops.one_hot(t, 3, Tensor(1.0, ms.float32), Tensor(0.0, ms.float32))) ** 2).mean(),
+                                     "cross": nn.CrossEntropyLoss(),
                "smooth": nn.CrossEntropyLoss(label_smoothing=0.1)}[loss]
     opt = optimizer(kind, net.trainable_params())
 
@@ -121,7 +127,8 @@ def train(names, kind, loss, where, rows):
 
 
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES == 60, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.sampled_from(sorted(LAYERS)), min_size=1, max_size=5), st.sampled_from(["sgd", "momentum", "adam", "adamw", "rmsprop"]), st.sampled_from(["mse", "cross", "smooth"]),
+@given(st.lists(st.sampled_from(sorted(LAYERS)), min_size=1, max_size=5),
+       st.sampled_from(["sgd", "momentum", "adam", "adamw", "rmsprop"]), st.sampled_from(["mse", "cross", "smooth"]),
        st.sampled_from(["step", "forward", "net"]), st.sampled_from([(6, 6, 6), (6, 4, 5), (3, 3, 1)]))
 def test_generated_training(names, kind, loss, where, rows):
     plain, jitted = train(names, kind, loss, None, rows), train(names, kind, loss, where, rows)

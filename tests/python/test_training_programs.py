@@ -1,5 +1,5 @@
-"""examples/training: what each program prints is what MindSpore 2.7.1 prints (facts_training.json), numbers within the tolerance of float32; in graph
-mode it prints the very same."""
+"""examples/training: what each program prints is what MindSpore 2.7.1 prints (facts_training.json), numbers within the
+tolerance of float32; in graph mode it prints the very same."""
 
 import json
 import pathlib
@@ -35,4 +35,5 @@ def test_program(name, capsys):
     assert printed[0] == printed[1]
     assert [NUMBER.sub("#", line) for line in printed[0]] == [NUMBER.sub("#", line) for line in FACTS[name]]
     for ours, theirs in zip(printed[0], FACTS[name]):
-        np.testing.assert_allclose([float(v) for v in NUMBER.findall(ours)], [float(v) for v in NUMBER.findall(theirs)], rtol=2e-3, atol=2e-4, err_msg=ours)
+        np.testing.assert_allclose([float(v) for v in NUMBER.findall(ours)], [float(v) for v in NUMBER.findall(theirs)],
+                                   rtol=2e-3, atol=2e-4, err_msg=ours)

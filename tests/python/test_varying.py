@@ -76,7 +76,9 @@ def test_what_needs_the_size_itself_is_right(fn):
 def test_shapes_that_no_longer_fit_raise():
     def add(x, y):
         return x + y
-    check_calls(lambda: add, [(batch(4), batch(4)), (batch(5), batch(5)), (batch(4), batch(5)), (batch(1), batch(5)), (batch(6), batch(6))])
+    check_calls(lambda: add,
+                [(batch(4), batch(4)), (batch(5), batch(5)), (batch(4), batch(5)), (batch(1), batch(5)),
+                 (batch(6), batch(6))])
 
 
 def test_train_step_with_thirty_batch_sizes_compiles_twice():
@@ -111,14 +113,16 @@ def test_train_step_with_thirty_batch_sizes_compiles_twice():
     lambda x, k: x if k else -x,
 ])
 @pytest.mark.parametrize("numbers", [
-    [0.5, 0.25, 1.5, 2.25, 7.125, 1e-3, 3.3], [3, 5, 2, 11, 700, 4, 6, 2**31 - 1, 2**40, -2**63, 2**70], [2, 0.5, 3, 0.25, 5, 0.75]])
+    [0.5, 0.25, 1.5, 2.25, 7.125, 1e-3, 3.3], [3, 5, 2, 11, 700, 4, 6, 2**31 - 1, 2**40, -2**63, 2**70],
+    [2, 0.5, 3, 0.25, 5, 0.75]])
 def test_numbers_that_change(fn, numbers):
     e = check_calls(lambda: (lambda x, k: fn(x, k)), [(batch(3), k) for k in numbers])
     assert e.compile_count <= 6
 
 
 def test_a_changing_number_compiles_twice():
-    check_calls(lambda: (lambda x, lr: x - lr * (x * x)), [(batch(3), 0.1 * k) for k in range(30)], captures=2, graphs=2, breaks=0)
+    check_calls(lambda: (lambda x, lr: x - lr * (x * x)), [(batch(3), 0.1 * k) for k in range(30)], captures=2,
+                graphs=2, breaks=0)
 
 
 def test_a_number_that_code_left_to_python_depends_on():
@@ -146,7 +150,8 @@ def test_seeds_that_change():
 
 
 def test_specials():
-    check_calls(lambda: (lambda x, k: (x * k, k + 0.0, -k)), [(batch(2), k) for k in (0.0, -0.0, math.inf, -math.inf, math.nan, 1e308, 5e-324)])
+    check_calls(lambda: (lambda x, k: (x * k, k + 0.0, -k)),
+                [(batch(2), k) for k in (0.0, -0.0, math.inf, -math.inf, math.nan, 1e308, 5e-324)])
 
 
 def test_bool_is_not_a_number_that_varies():
@@ -210,9 +215,11 @@ def test_explain_shows_symbols():
     for n in (5, 9, 12):
         f(batch(n, 8), batch(n, 3), batch(8, 6))
     text = ms.explain(f).graphs[0]
-    for part in ("%0: f32[s0,8]", "f32[s0,6] = matmul", "end=(s0,1)", "f32[6*s0] = reshape", "f32[2*s0+6,8] = concat", "shape=(2*s0,-1)", "# s0 = x.shape[0] = y.shape[0]\n"):
+    for part in ("%0: f32[s0,8]", "f32[s0,6] = matmul", "end=(s0,1)", "f32[6*s0] = reshape", "f32[2*s0+6,8] = concat",
+                 "shape=(2*s0,-1)", "# s0 = x.shape[0] = y.shape[0]\n"):
         assert part in text, text
-    conv, narrow, pool = nn.Conv2d(1, 4, 3, stride=2), nn.Conv2d(4, 4, 3, stride=2, pad_mode="valid"), nn.MaxPool2d(2, 2)
+    conv, narrow, pool = (nn.Conv2d(1, 4, 3, stride=2), nn.Conv2d(4, 4, 3, stride=2, pad_mode="valid"),
+                          nn.MaxPool2d(2, 2))
 
     @ms.jit
     def g(x):
@@ -223,7 +230,8 @@ def test_explain_shows_symbols():
     text = ms.explain(g).graphs[0]
     # height and width are free of each other
     for part in ("f32[s0,1,s1,s2]", "f32[s0,4,(s1+1)//2,(s2+1)//2] = conv2d", "f32[s0,4,(s1+3)//4-1,(s2+3)//4-1]",
-                 "f32[s0,1,s1//2,s2//2] = max_pool2d", "f32[s1,s0*s2] = reshape", "# s1 = x.shape[2]\n# s2 = x.shape[3]\n"):
+                 "f32[s0,1,s1//2,s2//2] = max_pool2d", "f32[s1,s0*s2] = reshape",
+                 "# s1 = x.shape[2]\n# s2 = x.shape[3]\n"):
         assert part in text, text
     assert ms.explain(g).compile_count == 2
 
@@ -264,29 +272,44 @@ def test_input_signature():
 # Generated functions of an array whose sizes vary, all of them with every call.
 STEPS = [
     "x = x[: x.shape[0] // {a} + {b}]", "x = x[{b}:]", "x = x[:, ::{a}]", "x = x[-{a}:]", "x = ops.flip(x, (0,))",
-    "x = x[x.shape[0] - 1:]", "x = x[: , : x.shape[1] - {b}]", "x = x.reshape(-1).reshape(x.shape)", "x = x.reshape(x.shape[1], -1)",
-    "x = x.reshape(-1, {a})", "x = ops.concat((x, x[:{a}]))", "x = ops.concat((x, x), 1)", "x = ops.tile(x, ({a}, 1))", "x = x / x.shape[{z}]",
-    "x = x * (x.shape[0] % {a})", "x = x + x.shape[0] / x.shape[1]", "x = x + x.sum({z}, keepdim=True)", "x = x - x.mean()", "x = ops.softmax(x) @ x.T",
-    "x = x.T", "if x.shape[{z}] > {a}: x = x + 1", "if x.shape[0] == x.shape[1]: x = x * x.T", "y.append(x.shape[{z}] * {a} - {b})", "y.append(x.size // {a})",
-    "x = x[:, None, :].sum({z})", "x = x[x.shape[0] // 2] + x", "x = x.var(0) + x", "x = ops.zeros((x.shape[0], {a})) + x[:, :1]", "x = pool(x[None, None])[0, 0]",
-    "x = conv(x[None, None])[0, 0]", "x = x * ops.arange(x.shape[1])", "x[: x.shape[0] // {a}] = {b}", "x = ops.pad(x, ({b}, 1, 0, {a}))", "x = x[(x.shape[0] + {b}) % x.shape[0]][None]",
-    "x = ops.broadcast_to(x[:1], x.shape)", "x = ops.layer_norm(x, x.shape[1:], ops.ones(x.shape[1:]), ops.zeros(x.shape[1:]))", "x = gradient(x)", "x = ops.stack((x, x), {z}).sum({z})",
-    "id(y)", "print(x.shape, len(y))", "x = x if x.sum() > 0 else x.shape[0] - x", "while x.sum() > 50: x = x / 2", "x = x.max(axis={z}, keepdims=True) - x", "x = x[:, [0, -1]]", "x = ops.cumsum(x, {z})",
-    "x = helper(x, x.shape[{z}])", "x = ops.gather(x, ops.arange(x.shape[0]) % {a}, 0)", "try: x = x.reshape({a}, -1)\n    except ValueError: y.append('misfit')",
-    "x = ops.where(x > 0, x, x.shape[{z}])", "for i in range({a}): x = x + x[i % x.shape[0]]", "y.append(len(x) and x.shape[0] > x.shape[1])",
+    "x = x[x.shape[0] - 1:]", "x = x[: , : x.shape[1] - {b}]", "x = x.reshape(-1).reshape(x.shape)",
+    "x = x.reshape(x.shape[1], -1)",
+    "x = x.reshape(-1, {a})", "x = ops.concat((x, x[:{a}]))", "x = ops.concat((x, x), 1)", "x = ops.tile(x, ({a}, 1))",
+    "x = x / x.shape[{z}]",
+    "x = x * (x.shape[0] % {a})", "x = x + x.shape[0] / x.shape[1]", "x = x + x.sum({z}, keepdim=True)",
+    "x = x - x.mean()", "x = ops.softmax(x) @ x.T",
+    "x = x.T", "if x.shape[{z}] > {a}: x = x + 1", "if x.shape[0] == x.shape[1]: x = x * x.T",
+    "y.append(x.shape[{z}] * {a} - {b})", "y.append(x.size // {a})",
+    "x = x[:, None, :].sum({z})", "x = x[x.shape[0] // 2] + x", "x = x.var(0) + x",
+    "x = ops.zeros((x.shape[0], {a})) + x[:, :1]", "x = pool(x[None, None])[0, 0]",
+    "x = conv(x[None, None])[0, 0]", "x = x * ops.arange(x.shape[1])", "x[: x.shape[0] // {a}] = {b}",
+    "x = ops.pad(x, ({b}, 1, 0, {a}))", "x = x[(x.shape[0] + {b}) % x.shape[0]][None]",
+    "x = ops.broadcast_to(x[:1], x.shape)",
+    "x = ops.layer_norm(x, x.shape[1:], ops.ones(x.shape[1:]), ops.zeros(x.shape[1:]))", "x = gradient(x)",
+    "x = ops.stack((x, x), {z}).sum({z})",
+    "id(y)", "print(x.shape, len(y))", "x = x if x.sum() > 0 else x.shape[0] - x", "while x.sum() > 50: x = x / 2",
+    "x = x.max(axis={z}, keepdims=True) - x", "x = x[:, [0, -1]]", "x = ops.cumsum(x, {z})",
+    "x = helper(x, x.shape[{z}])", "x = ops.gather(x, ops.arange(x.shape[0]) % {a}, 0)",
+    "try: x = x.reshape({a}, -1)\n    except ValueError: y.append('misfit')",
+    "x = ops.where(x > 0, x, x.shape[{z}])", "for i in range({a}): x = x + x[i % x.shape[0]]",
+    "y.append(len(x) and x.shape[0] > x.shape[1])",
 ]
 
 
-@settings(max_examples=int(os.environ.get("PIJIT_FUZZ", 60)), deadline=None, derandomize="PIJIT_FUZZ" not in os.environ, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(1, 3), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=6),
+@settings(max_examples=int(os.environ.get("PIJIT_FUZZ", 60)), deadline=None, derandomize="PIJIT_FUZZ" not in os.environ,
+          suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(1, 3), st.integers(0, 2), st.integers(0, 1)), min_size=1,
+                max_size=6),
        st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=3, max_size=8))
 def test_generated_functions_of_sizes(steps, sizes):
     check_calls(lambda: of_steps(steps), [(batch(n, w),) for n, w in sizes])
 
 
 def of_steps(steps):
-    source = "def f(x):\n    y = []\n" + "".join("    " + s.format(a=a, b=b, z=z) + "\n" for s, a, b, z in steps) + "    return x, y\n"
-    scope = {"ops": ops, "pool": nn.AvgPool2d(2, 1, pad_mode="same"), "conv": CONV, "gradient": ms.grad(lambda v: (v * v).mean() + ops.tanh(v).sum(1).max()), "helper": helper}
+    source = ("def f(x):\n    y = []\n" + "".join("    " + s.format(a=a, b=b, z=z) + "\n" for s, a, b, z in steps) +
+              "    return x, y\n")
+    scope = {"ops": ops, "pool": nn.AvgPool2d(2, 1, pad_mode="same"), "conv": CONV,
+             "gradient": ms.grad(lambda v: (v * v).mean() + ops.tanh(v).sum(1).max()), "helper": helper}
     exec(source, scope)
     return scope["f"]
 
@@ -300,12 +323,14 @@ def outcome(fn, *args):
     with contextlib.redirect_stdout(io.StringIO()):
         try:
             return freeze(fn(*args))
-        except Exception as e:  # noqa: BLE001 (any exception is a result to compare)
+        except Exception as e:
             return type(e).__name__, str(e)
 
 
-@settings(max_examples=int(os.environ.get("PIJIT_FUZZ", 30)), deadline=None, derandomize="PIJIT_FUZZ" not in os.environ, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(1, 3), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=5),
+@settings(max_examples=int(os.environ.get("PIJIT_FUZZ", 30)), deadline=None, derandomize="PIJIT_FUZZ" not in os.environ,
+          suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(1, 3), st.integers(0, 2), st.integers(0, 1)), min_size=1,
+                max_size=5),
        st.lists(st.tuples(st.integers(1, 7), st.integers(1, 7)), min_size=3, max_size=6))
 def test_gradients_of_regions_of_any_size(steps, sizes):
     """A jitted function under an eager tape: its regions are differentiated per size."""
@@ -322,7 +347,8 @@ def test_sizes_beside_extreme_numbers(number):
         return Tensor(np.ones((n, 3), np.float32))
     for op in ("//", "%", "*", "+", "-", "/"):
         for text in (f"x.shape[0] {op} k", f"k {op} x.shape[0]", f"(x.shape[0] * x.shape[0]) {op} k {op} x.shape[0]"):
-            check_calls(lambda text=text: eval(f"lambda x: ({text}, x * 2)", {"k": number}), [(rows(n),) for n in (3, 4, 5, 0, 1)])
+            check_calls(lambda text=text: eval(f"lambda x: ({text}, x * 2)", {"k": number}),
+                        [(rows(n),) for n in (3, 4, 5, 0, 1)])
     for bounds in ((number, None, None), (None, number, None), (None, None, number)):
         check_calls(lambda bounds=bounds: (lambda x: x[slice(*bounds)].shape), [(rows(n),) for n in (3, 4, 5, 0, 1)])
 
@@ -338,7 +364,7 @@ def test_texts_of_errors_name_numbers():
         y = x * 2
         try:
             return ops.cat([y, y[0]], 0)
-        except Exception as e:  # noqa: BLE001 (whatever it is, its text is the result)
+        except Exception as e:
             return y, str(e)
     check_calls(lambda: f, [(Tensor(np.ones((n, 4), np.float32)),) for n in (3, 5, 2, 7, 3)])
 

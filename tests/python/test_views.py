@@ -1,5 +1,5 @@
-"""Item assignment to what a subscript gave goes to the tensor it was read from as well, and nothing else does: as measured with MindSpore
-2.7.1 in PYNATIVE_MODE on the CPU."""
+"""Item assignment to what a subscript gave goes to the tensor it was read from as well, and nothing else does: as
+measured with MindSpore 2.7.1 in PYNATIVE_MODE on the CPU."""
 
 import copy
 import gc
@@ -18,15 +18,20 @@ def fresh():
 
 
 SUBSCRIPTS = {
-    "x[0]": lambda x: x[0], "x[1:]": lambda x: x[1:], "x[..., 1]": lambda x: x[..., 1], "x[::2]": lambda x: x[::2], "x[:]": lambda x: x[:], "x[0, 1:]": lambda x: x[0, 1:],
-    "x[0, 1]": lambda x: x[0, 1], "x[-1]": lambda x: x[-1], "x[[0, 1]]": lambda x: x[[0, 1]], "x[Tensor]": lambda x: x[Tensor([0, 1])],
+    "x[0]": lambda x: x[0], "x[1:]": lambda x: x[1:], "x[..., 1]": lambda x: x[..., 1], "x[::2]": lambda x: x[::2],
+    "x[:]": lambda x: x[:], "x[0, 1:]": lambda x: x[0, 1:],
+    "x[0, 1]": lambda x: x[0, 1], "x[-1]": lambda x: x[-1], "x[[0, 1]]": lambda x: x[[0, 1]],
+    "x[Tensor]": lambda x: x[Tensor([0, 1])],
     "x[Tensor 0-d]": lambda x: x[Tensor(0)], "iter": lambda x: next(iter(x)), "x[0][1:]": lambda x: x[0][1:],
 }
 MASK = {"x[mask]": lambda x: x[x > 2]}
 COPIES = {
-    "T": lambda x: x.T, "view": lambda x: x.view(-1), "reshape": lambda x: x.reshape(3, 2), "swapaxes": lambda x: x.swapaxes(0, 1), "flatten": lambda x: x.flatten(),
-    "squeeze": lambda x: x.squeeze(), "expand_dims": lambda x: x.expand_dims(0), "split": lambda x: x.split(1)[0], "chunk": lambda x: x.chunk(2)[0],
-    "unbind": lambda x: x.unbind(0)[0], "copy": lambda x: x.copy(), "ops.narrow": lambda x: ops.narrow(x, 0, 0, 1), "Tensor": lambda x: Tensor(x), "computed": lambda x: x[0] * 1,
+    "T": lambda x: x.T, "view": lambda x: x.view(-1), "reshape": lambda x: x.reshape(3, 2),
+    "swapaxes": lambda x: x.swapaxes(0, 1), "flatten": lambda x: x.flatten(),
+    "squeeze": lambda x: x.squeeze(), "expand_dims": lambda x: x.expand_dims(0), "split": lambda x: x.split(1)[0],
+    "chunk": lambda x: x.chunk(2)[0],
+    "unbind": lambda x: x.unbind(0)[0], "copy": lambda x: x.copy(), "ops.narrow": lambda x: ops.narrow(x, 0, 0, 1),
+    "Tensor": lambda x: Tensor(x), "computed": lambda x: x[0] * 1,
     "deepcopy": lambda x: copy.deepcopy(x[0]),
 }
 
@@ -64,8 +69,10 @@ def test_other_ways_to_change_a_part():
     assert np.array_equal(x.asnumpy(), fresh().asnumpy()) and (y.asnumpy() == 9).all()
 
 
-SAME = {"x[...]": lambda x: x[...], "astype": lambda x: x.astype(ms.float32), "float": lambda x: x.float(), "to": lambda x: x.to(ms.float32),
-        "contiguous": lambda x: x.contiguous(), "value": lambda x: x.value(), "+x": lambda x: +x, "cast": lambda x: ops.cast(x, ms.float32),
+SAME = {"x[...]": lambda x: x[...], "astype": lambda x: x.astype(ms.float32), "float": lambda x: x.float(),
+        "to": lambda x: x.to(ms.float32),
+        "contiguous": lambda x: x.contiguous(), "value": lambda x: x.value(), "+x": lambda x: +x,
+        "cast": lambda x: ops.cast(x, ms.float32),
         "positive": lambda x: x.positive()}
 
 

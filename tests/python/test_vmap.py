@@ -78,17 +78,28 @@ def test_twice(name):
 
 I = np.array([[0, -1], [2, 1]])  # noqa: E741
 OTHERS = {  # data, indices of one element
-    "gather rows": (lambda x, i: raw["gather"](x, i, axis=0), (3, 4), I), "gather columns": (lambda x, i: raw["gather"](x, i, axis=1), (2, 3, 4), I),
-    "gather_d": (lambda x, i: raw["gather_d"](x, i, axis=1), (2, 3), I), "gather_nd": (lambda x, i: raw["gather_nd"](x, i), (3, 3, 2), I),
-    "gather_nd rows": (lambda x, i: raw["gather_nd"](x, i.reshape(4, 1)), (3, 2), I), "index_add": (lambda x, i: raw["index_add"](x, i, ops.ones((2, 2, 2, 2), ms.float64), axis=1), (2, 3, 2), I),
-    "index_add rows": (lambda x, i: raw["index_add"](x, i, x[:2, None] * ops.ones((1, 2, 1), ms.float64), axis=0), (3, 2), I),
-    "scatter_d": (lambda x, i: raw["scatter_d"](x, i, x[:, :2], axis=1, mode="add"), (2, 3), I), "scatter_nd": (lambda x, i: raw["scatter_nd"](x, i, x[:2, 0], mode="update"), (3, 3), I),
-    "one_hot": (lambda x, i: x[0] + ops.one_hot(i, 3, Tensor(1.0), Tensor(0.0)), (2, 3), I), "argmax": (lambda x, i: x.argmax(1) + i[0, 0], (3, 4), I),
-    "argsort": (lambda x, i: ops.argsort(x, 0) + i[0, 0], (3, 4), I), "set": (lambda x, i: changed(x, i), (3, 4), I), "compare": (lambda x, i: (x > 0) & (i.sum() > 1), (3, 4), I),
-    "scalars": (lambda x, i: (x * i[0, 0]).sum() + i[1, 0].astype(ms.float64).sum(), (), I), "any": (lambda x, i: (x[0] > 0).any(), (2, 3), I), "bits": (lambda x, i: (i << 2) ^ i, (2,), I),
-    "sort": (lambda x, i: ops.sort(x, 1)[0], (2, 3), I), "topk": (lambda x, i: ops.topk(x, 2)[0], (2, 4), I), "flip": (lambda x, i: ops.flip(x, (0, 1)), (2, 4), I),
-    "roll": (lambda x, i: ops.roll(x, 1, 0), (3, 4), I), "triu": (lambda x, i: ops.triu(x), (3, 4), I), "repeat": (lambda x, i: ops.repeat_interleave(x, 2, 1), (3, 4), I),
-    "outer": (lambda x, i: ops.outer(x[0], x[1]), (2, 3), I), "dot": (lambda x, i: ops.dot(x, x.T), (2, 3), I), "unbind": (lambda x, i: ops.split(x, 2, 1), (2, 4), I),
+    "gather rows": (lambda x, i: raw["gather"](x, i, axis=0), (3, 4), I),
+    "gather columns": (lambda x, i: raw["gather"](x, i, axis=1), (2, 3, 4), I),
+    "gather_d": (lambda x, i: raw["gather_d"](x, i, axis=1), (2, 3), I),
+    "gather_nd": (lambda x, i: raw["gather_nd"](x, i), (3, 3, 2), I),
+    "gather_nd rows": (lambda x, i: raw["gather_nd"](x, i.reshape(4, 1)), (3, 2), I),
+    "index_add": (lambda x, i: raw["index_add"](x, i, ops.ones((2, 2, 2, 2), ms.float64), axis=1), (2, 3, 2), I),
+    "index_add rows": (lambda x, i: raw["index_add"](x, i, x[:2, None] * ops.ones((1, 2, 1), ms.float64), axis=0),
+                       (3, 2), I),
+    "scatter_d": (lambda x, i: raw["scatter_d"](x, i, x[:, :2], axis=1, mode="add"), (2, 3), I),
+    "scatter_nd": (lambda x, i: raw["scatter_nd"](x, i, x[:2, 0], mode="update"), (3, 3), I),
+    "one_hot": (lambda x, i: x[0] + ops.one_hot(i, 3, Tensor(1.0), Tensor(0.0)), (2, 3), I),
+    "argmax": (lambda x, i: x.argmax(1) + i[0, 0], (3, 4), I),
+    "argsort": (lambda x, i: ops.argsort(x, 0) + i[0, 0], (3, 4), I), "set": (lambda x, i: changed(x, i), (3, 4), I),
+    "compare": (lambda x, i: (x > 0) & (i.sum() > 1), (3, 4), I),
+    "scalars": (lambda x, i: (x * i[0, 0]).sum() + i[1, 0].astype(ms.float64).sum(), (), I),
+    "any": (lambda x, i: (x[0] > 0).any(), (2, 3), I), "bits": (lambda x, i: (i << 2) ^ i, (2,), I),
+    "sort": (lambda x, i: ops.sort(x, 1)[0], (2, 3), I), "topk": (lambda x, i: ops.topk(x, 2)[0], (2, 4), I),
+    "flip": (lambda x, i: ops.flip(x, (0, 1)), (2, 4), I),
+    "roll": (lambda x, i: ops.roll(x, 1, 0), (3, 4), I), "triu": (lambda x, i: ops.triu(x), (3, 4), I),
+    "repeat": (lambda x, i: ops.repeat_interleave(x, 2, 1), (3, 4), I),
+    "outer": (lambda x, i: ops.outer(x[0], x[1]), (2, 3), I), "dot": (lambda x, i: ops.dot(x, x.T), (2, 3), I),
+    "unbind": (lambda x, i: ops.split(x, 2, 1), (2, 4), I),
     "int8 indices": (lambda x, i: raw["gather_nd"](x, i.astype(ms.int8)), (3, 3), I),
 }
 
@@ -155,13 +166,23 @@ def test_axes():
 
 
 BAD = {
-    "sizes": (lambda a, b: a, 0, 0, (Tensor(np.ones((2, 3))), Tensor(np.ones(3)))), "none": (lambda a: a, None, 0, (Tensor(np.ones(2)),)),
-    "too few axes": (lambda a, b: a, (0,), 0, (Tensor(np.ones(2)), Tensor(np.ones(2)))), "a string": (lambda a: a, "a", 0, (Tensor(np.ones(2)),)),
-    "axis out of range": (lambda a: a, 1, 0, (Tensor(np.ones(2)),)), "a scalar": (lambda a: a, 0, 0, (Tensor(1.0),)), "a number": (lambda a, b: a, 0, 0, (Tensor(np.ones(2)), 3)),
-    "output axis": (lambda a: a, 0, 3, (Tensor(np.ones(2)),)), "output differs": (lambda a: a, 0, None, (Tensor(np.ones(2)),)), "output tree": (lambda a: (a, a), 0, (0, 0, 0), (Tensor(np.ones(2)),)),
-    "branch": (lambda a: a if a > 0 else -a, 0, 0, (Tensor(np.ones(2)),)), "read": (lambda a: a * a.item(), 0, 0, (Tensor(np.ones(2)),)), "asnumpy": (lambda a: a.asnumpy(), 0, 0, (Tensor(np.ones(2)),)),
-    "print": (lambda a: str(a), 0, 0, (Tensor(np.ones(2)),)), "index": (lambda a: [1, 2][a], 0, 0, (Tensor(np.array([0, 1])),)), "buffer": (lambda a: memoryview(a), 0, 0, (Tensor(np.ones(2)),)),
-    "derived": (lambda a: a if (a > 0).any() else -a, 0, 0, (Tensor(np.ones(2)),)), "mask": (lambda a: a[a > 0], 0, 0, (Tensor(np.ones((2, 3))),)),
+    "sizes": (lambda a, b: a, 0, 0, (Tensor(np.ones((2, 3))), Tensor(np.ones(3)))),
+    "none": (lambda a: a, None, 0, (Tensor(np.ones(2)),)),
+    "too few axes": (lambda a, b: a, (0,), 0, (Tensor(np.ones(2)), Tensor(np.ones(2)))),
+    "a string": (lambda a: a, "a", 0, (Tensor(np.ones(2)),)),
+    "axis out of range": (lambda a: a, 1, 0, (Tensor(np.ones(2)),)), "a scalar": (lambda a: a, 0, 0, (Tensor(1.0),)),
+    "a number": (lambda a, b: a, 0, 0, (Tensor(np.ones(2)), 3)),
+    "output axis": (lambda a: a, 0, 3, (Tensor(np.ones(2)),)),
+    "output differs": (lambda a: a, 0, None, (Tensor(np.ones(2)),)),
+    "output tree": (lambda a: (a, a), 0, (0, 0, 0), (Tensor(np.ones(2)),)),
+    "branch": (lambda a: a if a > 0 else -a, 0, 0, (Tensor(np.ones(2)),)),
+    "read": (lambda a: a * a.item(), 0, 0, (Tensor(np.ones(2)),)),
+    "asnumpy": (lambda a: a.asnumpy(), 0, 0, (Tensor(np.ones(2)),)),
+    "print": (lambda a: str(a), 0, 0, (Tensor(np.ones(2)),)),
+    "index": (lambda a: [1, 2][a], 0, 0, (Tensor(np.array([0, 1])),)),
+    "buffer": (lambda a: memoryview(a), 0, 0, (Tensor(np.ones(2)),)),
+    "derived": (lambda a: a if (a > 0).any() else -a, 0, 0, (Tensor(np.ones(2)),)),
+    "mask": (lambda a: a[a > 0], 0, 0, (Tensor(np.ones((2, 3))),)),
     "loop": (lambda a: sum(1 for _ in iter(lambda: bool(a < 0), False)), 0, 0, (Tensor(np.ones(2)),)),
 }
 
@@ -186,7 +207,8 @@ def test_what_is_no_function():
 
 def test_parameters_are_not_changed():
     p = Parameter(Tensor(np.zeros(2)), name="p")
-    for change in (lambda x: p.set_data(x), lambda x: ops.assign(p, x * 2), lambda x: p.__setitem__(0, x[0]), lambda x: ops.assign_add(p, x)):
+    for change in (lambda x: p.set_data(x), lambda x: ops.assign(p, x * 2), lambda x: p.__setitem__(0, x[0]),
+                   lambda x: ops.assign_add(p, x)):
         for f in (ms.vmap(change), ms.jit(ms.vmap(change))):
             with pytest.raises(RuntimeError, match="vmap"):
                 f(Tensor(np.ones((3, 2))))
@@ -264,7 +286,8 @@ def test_values_that_get_out():
         kept.clear()
         assert g(Tensor(np.ones((2, 3)))).asnumpy().tolist() == [[3, 3, 3]] * 2
         assert kept[1] == (3,)
-        for use in (lambda: kept[0].asnumpy(), lambda: kept[0] + 1, lambda: bool(net.last.sum() > 0), lambda: print(net.last), lambda: ms.grad(ops.sum)(kept[0]), lambda: ms.jit(ops.exp)(kept[0])):
+        for use in (lambda: kept[0].asnumpy(), lambda: kept[0] + 1, lambda: bool(net.last.sum() > 0),
+                    lambda: print(net.last), lambda: ms.grad(ops.sum)(kept[0]), lambda: ms.jit(ops.exp)(kept[0])):
             with pytest.raises(RuntimeError, match="vmap"):
                 use()
 
@@ -295,7 +318,7 @@ def test_batches_of_many_sizes_compile_twice():
 def rows_of(f, x):
     """The Jacobian by one gradient for each element of the output."""
     out = f(Tensor(x))
-    rows = [ms.grad(lambda v: f(v).reshape(-1)[k])(Tensor(x)).asnumpy() for k in range(out.size)]  # noqa: B023
+    rows = [ms.grad(lambda v: f(v).reshape(-1)[k])(Tensor(x)).asnumpy() for k in range(out.size)]
     return np.stack(rows).reshape(out.shape + x.shape)
 
 
@@ -308,7 +331,7 @@ def test_jacobians_of_every_case(name):
         got = jac(fn)(Tensor(x))
         assert got.shape == want.shape
         np.testing.assert_allclose(got.asnumpy(), want, rtol=1e-10, atol=1e-12)
-        check(lambda: jac(fn), Tensor(x), graphs=1, breaks=0)  # noqa: B023
+        check(lambda: jac(fn), Tensor(x), graphs=1, breaks=0)
 
 
 def test_jacobian_structure():
@@ -324,15 +347,17 @@ def test_jacobian_structure():
         one, aux = jac(lambda a, b: (a * b[0], b, 5), 1, has_aux=True)(x, y)
         assert one.shape == (3, 2) and aux[1] == 5
         assert jac(lambda a: a * 2, (0,))(x).shape == (3, 3)  # as MindSpore has it: one position, no tuple
-        check(lambda: jac(f, (0, 1)), x, y, graphs=1, breaks=0)  # noqa: B023
+        check(lambda: jac(f, (0, 1)), x, y, graphs=1, breaks=0)
         empty = jac(lambda a: a * 2)(Tensor(np.ones((0, 2))))
         assert empty.shape == (0, 2, 0, 2)
 
 
 @pytest.mark.parametrize("jac", [ms.jacrev, ms.jacfwd])
 @pytest.mark.parametrize("fn,position,args,error", [
-    (lambda a: a, 3, (Tensor(1.0),), ValueError), (lambda a: a, -1, (Tensor(1.0),), ValueError), (lambda a: a, "a", (Tensor(1.0),), TypeError), (lambda a: a, None, (Tensor(1.0),), TypeError),
-    (lambda a: a, 0, (2.0,), TypeError), (lambda a: a, 0, (Tensor([1, 2]),), TypeError), (lambda a: 3, 0, (Tensor(1.0),), TypeError), (lambda a: a > 0, 0, (Tensor(1.0),), TypeError),
+    (lambda a: a, 3, (Tensor(1.0),), ValueError), (lambda a: a, -1, (Tensor(1.0),), ValueError),
+    (lambda a: a, "a", (Tensor(1.0),), TypeError), (lambda a: a, None, (Tensor(1.0),), TypeError),
+    (lambda a: a, 0, (2.0,), TypeError), (lambda a: a, 0, (Tensor([1, 2]),), TypeError),
+    (lambda a: 3, 0, (Tensor(1.0),), TypeError), (lambda a: a > 0, 0, (Tensor(1.0),), TypeError),
     (3, 0, (Tensor(1.0),), TypeError)])
 def test_jacobian_errors(jac, fn, position, args, error):
     with pytest.raises(error):
@@ -352,7 +377,8 @@ def test_hessians_and_nesting():
     s, n = x.sum(), len(x)
     cos, sin = np.cos(x), np.sin(x)
     want = np.diag(-sin * s * s) + 2 * s * (cos[:, None] + cos) + 2 * sin.sum() * np.ones((n, n))
-    makes = [lambda: ms.hessian(f), lambda: ms.jacfwd(ms.jacrev(f)), lambda: ms.jacrev(ms.jacfwd(f)), lambda: ms.jacrev(ms.jacrev(f)), lambda: ms.jacfwd(ms.jacfwd(f)),
+    makes = [lambda: ms.hessian(f), lambda: ms.jacfwd(ms.jacrev(f)), lambda: ms.jacrev(ms.jacfwd(f)),
+             lambda: ms.jacrev(ms.jacrev(f)), lambda: ms.jacfwd(ms.jacfwd(f)),
              lambda: ms.jacfwd(ms.grad(f)), lambda: ms.jacrev(ms.grad(f))]
     for make in makes:
         np.testing.assert_allclose(make()(Tensor(x)).asnumpy(), want, rtol=1e-11)
@@ -365,7 +391,8 @@ def test_hessians_and_nesting():
     np.testing.assert_allclose(each[1].asnumpy(), ms.hessian(f)(Tensor(x * 2)).asnumpy(), rtol=1e-11)
     trace = ms.grad(lambda v: ms.hessian(f)(v).diagonal().sum())(Tensor(x)).asnumpy()
     np.testing.assert_allclose(trace, np.einsum("iij->j", third), rtol=1e-11)
-    np.testing.assert_allclose(ms.jvp(ms.jacrev(f), Tensor(x), Tensor(np.ones(3)))[1].asnumpy(), want.sum(1), rtol=1e-11)
+    np.testing.assert_allclose(ms.jvp(ms.jacrev(f), Tensor(x), Tensor(np.ones(3)))[1].asnumpy(), want.sum(1),
+                               rtol=1e-11)
 
 
 def test_side_effects_happen_once():

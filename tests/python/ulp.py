@@ -13,13 +13,19 @@ import pijit as ms
 BLOCK = 1 << 22
 
 _INFO = np.finfo(np.float32)
-SPECIAL = np.array([s * v for v in (0, 1, 2, 0.5, np.inf, np.nan, _INFO.max, _INFO.tiny, _INFO.smallest_subnormal, 87, 88, 89, 104, 120) for s in (1, -1)], np.float32)
+SPECIAL = np.array([s * v
+                    for v in (0, 1, 2, 0.5, np.inf, np.nan, _INFO.max, _INFO.tiny, _INFO.smallest_subnormal, 87, 88, 89,
+                              104, 120) for s in (1, -1)], np.float32)
 
 FUNCTIONS = {
-    "exp": np.exp, "log": np.log, "tanh": np.tanh, "erf": scipy.special.erf, "sigmoid": scipy.special.expit, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1 / np.sqrt(x), "exp2": np.exp2, "expm1": np.expm1, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "asin": np.arcsin, "acos": np.arccos,
-    "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "erfc": scipy.special.erfc, "cbrt": np.cbrt,
-    "lgamma": lambda x: np.where(np.isneginf(x), np.inf, scipy.special.gammaln(x)), "digamma": scipy.special.digamma, "softplus": lambda x: np.logaddexp(0, x),
+    "exp": np.exp, "log": np.log, "tanh": np.tanh, "erf": scipy.special.erf, "sigmoid": scipy.special.expit,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x), "exp2": np.exp2, "expm1": np.expm1, "log2": np.log2, "log10": np.log10,
+    "log1p": np.log1p, "asin": np.arcsin, "acos": np.arccos,
+    "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "erfc": scipy.special.erfc, "cbrt": np.cbrt,
+    "lgamma": lambda x: np.where(np.isneginf(x), np.inf, scipy.special.gammaln(x)), "digamma": scipy.special.digamma,
+    "softplus": lambda x: np.logaddexp(0, x),
     "silu": lambda x: x * scipy.special.expit(x), "reciprocal": lambda x: 1 / x,
     "mish": lambda x: x * np.tanh(np.logaddexp(0, x)),
 }

@@ -29,7 +29,8 @@ ONE = {
     "sigmoid": lambda x: 1 / (1 + gmpy2.exp(-x)),
 }
 TWO = {"pow": lambda x, y: x**y, "atan2": gmpy2.atan2, "hypot": gmpy2.hypot}
-# Where results may be worse than `most`, or are of another kind or sign; `next` is where to go on when all room is used.
+# Where results may be worse than `most`, or are of another kind or sign; `next` is where to go on when all room is
+# used.
 _SHIM = """#include <math.h>
 static long double rsqrtl(long double x) { return 1 / sqrtl(x); }
 static long double sigmoidl(long double x) { return 1 / (1 + expl(-x)); }
@@ -62,7 +63,8 @@ def screens():
     """Functions of the C library's long double that find the worst results; None where there is no compiler."""
     if not shutil.which("cc"):
         return None
-    lines = [f"SCREEN({name}, {name}l(x[i]))" for name in ONE] + [f"SCREEN({name}, {name}l(x[i], y[i]))" for name in TWO]
+    lines = ([f"SCREEN({name}, {name}l(x[i]))" for name in ONE] +
+             [f"SCREEN({name}, {name}l(x[i], y[i]))" for name in TWO])
     with tempfile.TemporaryDirectory() as at:
         source, library = os.path.join(at, "shim.c"), os.path.join(at, "shim.so")
         with open(source, "w") as f:

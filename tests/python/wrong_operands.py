@@ -19,14 +19,21 @@ import pijit as ms
 from tests.python.facts import load, variables
 
 HERE = pathlib.Path(__file__).parent
-WRONG = {"None": None, "NONE": None, "OTHER": object(), "TEXT": "text", "NAN": float("nan"), "KIND": int, "TENSORS": [ms.Tensor([1.0]), None]}
+WRONG = {"None": None, "NONE": None, "OTHER": object(), "TEXT": "text", "NAN": float("nan"), "KIND": int,
+         "TENSORS": [ms.Tensor([1.0]), None]}
 # what stands in no table of calls
-MORE = ["ops.cat([A, B])", "ops.stack([A, B])", "ops.assign(ms.Parameter(A), B)", "ms.Parameter(A).set_data(B)", "A + B", "A @ A.T", "A[J]", "A[0]", "A == B",
-        "ops.where(A > 0, A, B)", "ops.matmul(A, B.T)", "A.add(B)", "A.copy_(B)", "A.clip(0, 1)", "ops.addn([A, B])", "ops.relu(A)", "ops.sum(A, 0)",
-        "ops.conv2d(X4, ops.ones((2, 4, 3, 3)))", "ops.max_pool2d(X4, 2)", "ops.layer_norm(A, (4,), V[:4], V[:4])", "A.reshape((4, 3))", "A.sum(0)",
-        "ops.select(A > 0, A, B)", "ops.gather(A, J, 0)", "ops.clamp(A, B, B)", "A.masked_fill(A > 0, 1.0)", "ops.einsum('ij,kj->ik', A, B)",
-        "ops.scatter_nd_update(ms.Parameter(A), J.reshape(3, 1), B)", "ops.pad(A, (1, 1), value=0)", "ops.concat((A, B), 1)", "T(A)", "A.astype(ms.int32)",
-        "ops.tensor_scatter_update(A, J.reshape(3, 1), B)", "A.index_add(0, J, B)", "ops.dense(A, B, V[:3])", "ops.meshgrid(V, V)", "ops.hstack([A, B])"]
+MORE = ["ops.cat([A, B])", "ops.stack([A, B])", "ops.assign(ms.Parameter(A), B)", "ms.Parameter(A).set_data(B)",
+        "A + B", "A @ A.T", "A[J]", "A[0]", "A == B",
+        "ops.where(A > 0, A, B)", "ops.matmul(A, B.T)", "A.add(B)", "A.copy_(B)", "A.clip(0, 1)", "ops.addn([A, B])",
+        "ops.relu(A)", "ops.sum(A, 0)",
+        "ops.conv2d(X4, ops.ones((2, 4, 3, 3)))", "ops.max_pool2d(X4, 2)", "ops.layer_norm(A, (4,), V[:4], V[:4])",
+        "A.reshape((4, 3))", "A.sum(0)",
+        "ops.select(A > 0, A, B)", "ops.gather(A, J, 0)", "ops.clamp(A, B, B)", "A.masked_fill(A > 0, 1.0)",
+        "ops.einsum('ij,kj->ik', A, B)",
+        "ops.scatter_nd_update(ms.Parameter(A), J.reshape(3, 1), B)", "ops.pad(A, (1, 1), value=0)",
+        "ops.concat((A, B), 1)", "T(A)", "A.astype(ms.int32)",
+        "ops.tensor_scatter_update(A, J.reshape(3, 1), B)", "A.index_add(0, J, B)", "ops.dense(A, B, V[:3])",
+        "ops.meshgrid(V, V)", "ops.hstack([A, B])"]
 
 
 class _Replace(ast.NodeTransformer):
@@ -98,7 +105,7 @@ def outcome(f):
     with contextlib.redirect_stdout(io.StringIO()), np.errstate(all="ignore"):
         try:
             r = f()
-        except Exception as e:  # noqa: BLE001 (any exception is a result)
+        except Exception as e:
             text = re.sub(r"0x[0-9a-f]+|at line \\d+", "", Exception.__str__(e))
             return "raises", type(e).__name__, text
     return "value", type(r).__name__

@@ -20,7 +20,7 @@ x = ms.Tensor([1.0, 2.0])
 for k in range(30):
     x = functools.reduce(lambda v, s: s[0](v), steps, x)
 print([c() for _, c in steps], [v.hex() for v in x.asnumpy().tolist()])
-double = lambda v: v + v  # noqa: E731
+double = lambda v: v + v
 print([float(double(t).sum()).hex() for t in [x * k for k in range(20)]], operator.add(double(x), x).shape)
 
 

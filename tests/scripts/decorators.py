@@ -56,4 +56,5 @@ for k in range(25):
         x = square(x, shift=0.2) * scale(k % 3)
         x = Box.twice(Box.make(x).value) * 0.1
 print(float(x).hex(), len(calls), calls[:4], scale.cache_info())
-print(inspect.signature(square), inspect.getsource(square.__wrapped__), square.__doc__, inspect.getsourcelines(Box.twice)[1])
+print(inspect.signature(square), inspect.getsource(square.__wrapped__), square.__doc__,
+      inspect.getsourcelines(Box.twice)[1])

@@ -28,4 +28,5 @@ for b in it:
 else:
     print("not here")
 it.close()
-print(float(total).hex(), [float(mean(x)).hex() for x in batches(3)], {k: float(v.sum()) for k, v in enumerate(batches(4))})
+print(float(total).hex(), [float(mean(x)).hex() for x in batches(3)],
+      {k: float(v.sum()) for k, v in enumerate(batches(4))})

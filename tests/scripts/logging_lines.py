@@ -2,7 +2,8 @@ import logging
 import sys
 import pijit as ms
 from pijit import ops
-logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(levelname)s %(filename)s:%(lineno)d %(funcName)s %(message)s")
+logging.basicConfig(stream=sys.stdout, level=logging.INFO,
+                    format="%(levelname)s %(filename)s:%(lineno)d %(funcName)s %(message)s")
 log = logging.getLogger("scripts")
 
 

@@ -34,6 +34,7 @@ class TestNorm(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    result = unittest.TextTestRunner(stream=open("/dev/null", "w")).run(unittest.defaultTestLoader.loadTestsFromTestCase(TestNorm))
+    result = unittest.TextTestRunner(stream=open("/dev/null",
+                                                 "w")).run(unittest.defaultTestLoader.loadTestsFromTestCase(TestNorm))
     print(result, [(t.id(), e.splitlines()[-1]) for t, e in result.failures])
     sys.exit(not result.wasSuccessful())

@@ -1,7 +1,8 @@
-"""Names that earlier versions of MindSpore have, or that programs take from its inner modules: with the behaviour of their time.
+"""Names that earlier versions of MindSpore have, or that programs take from its inner modules: with the behaviour of
+their time.
 
-`NAMES` says where a name is; whole modules of earlier versions stand in `_ELSEWHERE` of pijit.compat. What pijit leaves out raises when it is
-used, as names of today's do."""
+`NAMES` says where a name is; whole modules of earlier versions stand in `_ELSEWHERE` of pijit.compat. What pijit leaves
+out raises when it is used, as names of today's do."""
 
 import importlib
 
@@ -9,7 +10,8 @@ _GRADIENTS = (
     "AbsGrad ACosGrad AcoshGrad AsinGrad AsinhGrad AtanGrad AvgPoolGrad BiasAddGrad BinaryCrossEntropyGrad DropoutGrad "
     "EluGrad FastGeLUGrad FlattenGrad GeLUGrad GluGrad HShrinkGrad HSigmoidGrad HSwishGrad InvGrad L2NormalizeGrad "
     "LayerNormGrad LogSoftmaxGrad MaxPoolGrad MaximumGrad MinimumGrad PReLUGrad ReLU6Grad ReciprocalGrad ReluGrad "
-    "ResizeBilinearGrad RsqrtGrad SiLUGrad SigmoidCrossEntropyWithLogitsGrad SigmoidGrad SmoothL1LossGrad SoftShrinkGrad "
+    "ResizeBilinearGrad RsqrtGrad SiLUGrad SigmoidCrossEntropyWithLogitsGrad SigmoidGrad SmoothL1LossGrad "
+    "SoftShrinkGrad "
     "SoftmaxGrad SoftplusGrad SqrtGrad StridedSliceGrad TanhGrad "
     "BatchNormGrad Conv2DBackpropFilter GatherDGradV2 GridSampler2DGrad KLDivLossGrad LRNGrad MaxPoolGradWithArgmax "
     "MirrorPadGrad NLLLossGrad ROIAlignGrad ResizeNearestNeighborGrad SliceGrad "
@@ -26,7 +28,8 @@ NAMES = {
     "common._stub_tensor": {"values": "StubTensor _convert_stub stub_tensor _init_stub_tensor_api"},
     "common.tensor": {"values": "MetaTensor _convert_stub"},
     "common.api": {
-        "executors": "_executor _pynative_exec _pynative_executor _cell_graph_executor ms_compile_cache _no_grad _CellGraphExecutor "
+        "executors": "_executor _pynative_exec _pynative_executor _cell_graph_executor ms_compile_cache _no_grad "
+                     "_CellGraphExecutor "
         "_PyNativeExecutor _PynativeExecutor _convert_python_data",
         "decorators": "ms_class",
     },
@@ -81,7 +84,8 @@ NAMES = {
     "ops.function.grad.grad_func": {"operators": "custom_vjp"},
     "parallel._auto_parallel_context": {"training": "auto_parallel_context"},
     "parallel._utils": {
-        "training": "_get_stage_device_num _is_in_auto_parallel_mode _is_in_data_parallel_mode _is_in_hybrid_parallel_mode "
+        "training": "_get_stage_device_num _is_in_auto_parallel_mode _is_in_data_parallel_mode "
+                    "_is_in_hybrid_parallel_mode "
         "_is_sharding_propagation _is_parallel_mode"
     },
     "parallel.auto_parallel": {"training": "AutoParallel"},
@@ -93,7 +97,8 @@ NAMES = {
 # Modules of earlier versions, and what they hold that pijit leaves out: {what it is: names}
 LEFT_OUT = {
     "communication._hccl_management": {
-        "function": "create_group destroy_group get_local_rank_id get_local_rank_size get_rank_id get_rank_size load_lib"
+        "function": "create_group destroy_group get_local_rank_id get_local_rank_size get_rank_id get_rank_size "
+                    "load_lib"
     },
     "explainer": {"class": "ImageClassificationRunner"},
     "explainer.benchmark": {"class": "ClassSensitivity Faithfulness Localization Robustness"},

@@ -34,7 +34,8 @@ def _gru_cell(inputs, hidden, w_ih, w_hh, b_ih, b_hh):
 
 
 class _DynamicLSTMCPUGPU(Cell):
-    """An LSTM over x [time, batch, features]: construct(x, h, seq_length, w_ih, w_hh, b_ih, b_hh) gives (outputs, (h, c))."""
+    """An LSTM over x [time, batch, features]: construct(x, h, seq_length, w_ih, w_hh, b_ih, b_hh) gives (outputs, (h,
+    c))."""
 
     def construct(self, x, h, seq_length, w_ih, w_hh, b_ih, b_hh):
         state, outputs = h, []
@@ -117,7 +118,8 @@ class TensorArray(Cell):
         return index
 
     def write(self, index, value):
-        """Stores a Tensor at an index. IndexError beyond a fixed size, TypeError and ValueError for another dtype or shape."""
+        """Stores a Tensor at an index. IndexError beyond a fixed size, TypeError and ValueError for another dtype or
+        shape."""
         index = self._checked(index)
         if value.dtype != self.element_dtype:
             raise TypeError(f"TensorArray: elements have dtype {self.element_dtype}, not {value.dtype}.")

@@ -276,7 +276,8 @@ check_tensor_type_same = check_tensors_dtypes_same_and_valid
 
 
 def check_scalar_or_tensor_types_same(args, valid_values, prim_name, allow_mix=False):
-    """Dtypes of numbers or tensors, by name, that are equal and among these; with `allow_mix` numbers and tensors may stand beside each other."""
+    """Dtypes of numbers or tensors, by name, that are equal and among these; with `allow_mix` numbers and tensors may
+    stand beside each other."""
     dtypes = {name: check_type_name(name, kind, valid_values, prim_name) for name, kind in args.items()}
     _check_same(dtypes if allow_mix else args, prim_name)
 

@@ -63,7 +63,8 @@ def cell_attr_register(fn=None, attrs=None):
 
 
 def opt_init_args_register(fn):
-    """Decorator of an optimizer's `__init__`: its arguments are kept as `init_args`, `init_params` and `init_learning_rate`."""
+    """Decorator of an optimizer's `__init__`: its arguments are kept as `init_args`, `init_params` and
+    `init_learning_rate`."""
     signature = inspect.signature(fn)
 
     @functools.wraps(fn)
@@ -85,7 +86,8 @@ def opt_init_args_register(fn):
 
 
 class _LogActionOnce:
-    """Decorator: the warnings that a logger of MindSpore gives within the function are given the first time alone, for each key.
+    """Decorator: the warnings that a logger of MindSpore gives within the function are given the first time alone, for
+    each key.
 
     Args:
         logger: the logger.

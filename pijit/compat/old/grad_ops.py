@@ -1,6 +1,8 @@
-"""Gradients of operators as operators of their own (`mindspore.ops.operations._grad_ops`), for cells that define `bprop` by them.
+"""Gradients of operators as operators of their own (`mindspore.ops.operations._grad_ops`), for cells that define
+`bprop` by them.
 
-Those of the commonest layers are here, made of the operators whose gradients they are; the others raise when they are called."""
+Those of the commonest layers are here, made of the operators whose gradients they are; the others raise when they are
+called."""
 
 import functools
 import inspect
@@ -236,7 +238,7 @@ _operator(
 )
 
 
-def _batch_norm(self, dout, x, scale, mean, variance, reserve):  # noqa: ARG001
+def _batch_norm(self, dout, x, scale, mean, variance, reserve):
     channel = x.ndim - 1 if self.data_format == "NHWC" else 1
     axes = tuple(a for a in range(x.ndim) if a != channel)
     shape = tuple(-1 if a == channel else 1 for a in range(x.ndim))
@@ -292,7 +294,7 @@ _operator(
 )
 
 
-def _nll(self, logits, dout, labels, weight, total_weight):  # noqa: ARG001
+def _nll(self, logits, dout, labels, weight, total_weight):
     loss = P.NLLLoss(self.reduction, self.ignore_index)
     return _first(_back(lambda x: loss(x, labels, weight)[0], (logits,), dout))
 

@@ -77,7 +77,7 @@ def MixedPrecisionCast(dst_dtype, x, /):
 
 
 @primitive
-def ConvertToDynamic(x, /, is_dynamic_rank=False):  # noqa: ARG001
+def ConvertToDynamic(x, /, is_dynamic_rank=False):
     """x: sizes are known when a function runs."""
     return x
 

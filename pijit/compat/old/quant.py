@@ -1,4 +1,5 @@
-"""Quantisation-aware training of MindSpore 1.x: the layers without quantisation work, the others raise when they are made."""
+"""Quantisation-aware training of MindSpore 1.x: the layers without quantisation work, the others raise when they are
+made."""
 
 from pijit.compat import left_out
 from pijit.kinds import QuantDtype  # noqa: F401

@@ -1,7 +1,9 @@
-"""The transformer layers of MindSpore 1.5 to 1.9 (`mindspore.nn.transformer`, `mindspore.parallel._transformer`), on one device.
+"""The transformer layers of MindSpore 1.5 to 1.9 (`mindspore.nn.transformer`, `mindspore.parallel._transformer`), on
+one device.
 
-Parameters have the names and shapes of their time, so that checkpoints fit. What needs several devices is kept in the configurations and
-has no effect; mixtures of experts and steps with cached keys (`use_past`) raise NotImplementedError."""
+Parameters have the names and shapes of their time, so that checkpoints fit. What needs several devices is kept in the
+configurations and has no effect; mixtures of experts and steps with cached keys (`use_past`) raise
+NotImplementedError."""
 
 import inspect
 import math
@@ -167,7 +169,8 @@ def _no_experts(owner, moe_config=None, expert_num=1, use_past=False):
         )
     if use_past:
         raise NotImplementedError(
-            f"For '{owner}', 'use_past' is not implemented by pijit. The nearest there is: use_past=False, with the whole sequence."
+            f"For '{owner}', 'use_past' is not implemented by pijit. The nearest there is: use_past=False, with the "
+            f"whole sequence."
         )
 
 
@@ -204,7 +207,8 @@ class _LayerNorm(Cell):
 
 
 class _Linear(Cell):
-    """A dense layer that computes in `compute_dtype` and gives x's dtype. transpose_b: the weight is [out_channels, in_channels]."""
+    """A dense layer that computes in `compute_dtype` and gives x's dtype. transpose_b: the weight is [out_channels,
+    in_channels]."""
 
     def __init__(
         self,
@@ -257,7 +261,8 @@ FixedSparseAttention = left_out.stand_in("nn.transformer.FixedSparseAttention", 
 
 
 class AttentionMask(Cell):
-    """From a mask [batch, seq_length] of tokens that count, a mask [batch, seq_length, seq_length] by which a token sees those before it.
+    """From a mask [batch, seq_length] of tokens that count, a mask [batch, seq_length, seq_length] by which a token
+    sees those before it.
 
     Args:
         seq_length (int): the length.
@@ -298,7 +303,8 @@ class VocabEmbedding(Cell):
 
 
 class CrossEntropyLoss(Cell):
-    """The mean of the cross entropy of logits [N, classes] and labels [N] over the positions where input_mask [N] is 1."""
+    """The mean of the cross entropy of logits [N, classes] and labels [N] over the positions where input_mask [N] is
+    1."""
 
     def __init__(self, parallel_config=default_dpmp_config):
         super().__init__()
@@ -363,7 +369,8 @@ class FeedForward(Cell):
 
 
 class MultiHeadAttention(Cell):
-    """Attention of queries [batch, tgt, hidden] to keys and values [batch, src, hidden]; positions where the mask [batch, tgt, src] is 0 don't count.
+    """Attention of queries [batch, tgt, hidden] to keys and values [batch, src, hidden]; positions where the mask
+    [batch, tgt, src] is 0 don't count.
 
     Args:
         batch_size (int): kept for its name: any batch will do.
@@ -410,7 +417,8 @@ class MultiHeadAttention(Cell):
         _no_experts("MultiHeadAttention", use_past=use_past)
         if hidden_size % num_heads:
             raise ValueError(
-                f"For 'MultiHeadAttention', the 'hidden_size' must be a multiple of 'num_heads', but got {hidden_size} and {num_heads}."
+                f"For 'MultiHeadAttention', the 'hidden_size' must be a multiple of 'num_heads', but got "
+                f"{hidden_size} and {num_heads}."
             )
         self.batch_size, self.src_seq_length, self.tgt_seq_length = batch_size, src_seq_length, tgt_seq_length
         self.hidden_size, self.n_head, self.size_per_head = hidden_size, num_heads, hidden_size // num_heads

@@ -9,7 +9,7 @@ from pijit._C import Tensor
 from pijit.compat.old import checkparam
 from pijit.sparse_tensor import RowTensor
 
-bool = mstype.bool_  # noqa: A001
+bool = mstype.bool_
 MetaTensor = Tensor
 PARAMETER_NAME_DEFAULT = "Parameter"
 tensor = kinds.tensor_type
@@ -34,14 +34,16 @@ def frombuffer(buffer, dtype, count=-1, offset=0):
     kind = np.dtype(mstype.dtype_to_nptype(dtype))
     if count < -1 or count == 0 or data.nbytes == 0:
         raise RuntimeError(
-            f"For 'frombuffer', 'count' must be -1 or greater than 0 and the buffer not empty, but got count {count} and {data.nbytes} bytes."
+            f"For 'frombuffer', 'count' must be -1 or greater than 0 and the buffer not empty, but got count {count} "
+            f"and {data.nbytes} bytes."
         )
     if not 0 <= offset < data.nbytes:
         raise RuntimeError(f"For 'frombuffer', 'offset' must be in [0, {data.nbytes - 1}], but got {offset}.")
     rest = data.nbytes - offset
     if count == -1 and rest % kind.itemsize or count > 0 and count * kind.itemsize > rest:
         raise RuntimeError(
-            f"For 'frombuffer', {rest} bytes are no {'whole number of' if count == -1 else count} elements of {kind.itemsize} bytes."
+            f"For 'frombuffer', {rest} bytes are no {'whole number of' if count == -1 else count} elements of "
+            f"{kind.itemsize} bytes."
         )
     return Tensor(np.frombuffer(data, kind, count, offset).copy(), dtype)
 
@@ -137,7 +139,7 @@ class Registry(collections.UserDict):
             raise AttributeError(f"nothing is registered as {obj_str!r}.")
         return found
 
-    def _known(self, name):  # noqa: ARG002
+    def _known(self, name):
         return None
 
 

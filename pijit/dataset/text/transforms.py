@@ -69,7 +69,8 @@ def _script(c):
 
 
 class UnicodeScriptTokenizer(_Tokenizer):
-    """The parts of a string in one script each. Args: keep_whitespace: white space is a token. with_offsets: as above."""
+    """The parts of a string in one script each. Args: keep_whitespace: white space is a token. with_offsets: as
+    above."""
 
     def __init__(self, keep_whitespace=False, with_offsets=False):
         super().__init__(with_offsets)
@@ -92,7 +93,8 @@ class RegexTokenizer(_Tokenizer):
     def __init__(self, delim_pattern, keep_delim_pattern="", with_offsets=False):
         super().__init__(with_offsets)
         self._delim = _pattern("RegexTokenizer", "delim_pattern", delim_pattern)
-        self._keep = _pattern("RegexTokenizer", "keep_delim_pattern", keep_delim_pattern) if keep_delim_pattern else None
+        self._keep = (_pattern("RegexTokenizer", "keep_delim_pattern", keep_delim_pattern) if keep_delim_pattern
+                      else None)
 
     def _spans(self, text):
         start = 0
@@ -118,7 +120,8 @@ def _pattern(op, name, pattern):
 
 def _is_cjk(c):
     n = ord(c)
-    return 0x4E00 <= n <= 0x9FFF or 0x3400 <= n <= 0x4DBF or 0x20000 <= n <= 0x2CEAF or 0xF900 <= n <= 0xFAFF or 0x2F800 <= n <= 0x2FA1F
+    return (0x4E00 <= n <= 0x9FFF or 0x3400 <= n <= 0x4DBF or 0x20000 <= n <= 0x2CEAF or 0xF900 <= n <= 0xFAFF
+            or 0x2F800 <= n <= 0x2FA1F)
 
 
 def _is_punctuation(c):
@@ -136,7 +139,8 @@ class BasicTokenizer(_Tokenizer):
         normalization_form: a NormalizeForm, where lower_case is False.
         preserve_unused_token: keeps [CLS], [SEP], [UNK], [PAD], [MASK] in one piece. with_offsets: as above."""
 
-    def __init__(self, lower_case=False, keep_whitespace=False, normalization_form=NormalizeForm.NONE, preserve_unused_token=True,
+    def __init__(self, lower_case=False, keep_whitespace=False, normalization_form=NormalizeForm.NONE,
+                 preserve_unused_token=True,
                  with_offsets=False):
         super().__init__(with_offsets)
         op = type(self).__name__
@@ -183,7 +187,8 @@ class BasicTokenizer(_Tokenizer):
                     i = j
                     continue
             elif not _is_punctuation(text[i]) and not _is_cjk(text[i]):
-                while j < n and j not in kept and not (text[j].isspace() or _is_punctuation(text[j]) or _is_cjk(text[j])):
+                while (j < n and j not in kept
+                       and not (text[j].isspace() or _is_punctuation(text[j]) or _is_cjk(text[j]))):
                     j += 1
             yield text[i:j], i, j
             i = j
@@ -197,10 +202,13 @@ class WordpieceTokenizer(TensorOperation):
     """Splits words into the longest pieces that a vocabulary has.
 
     Args:
-        vocab: a Vocab. suffix_indicator: stands before pieces within a word. max_bytes_per_token: longer words are unknown.
-        unknown_token: stands for unknown words; "" leaves them as they are. with_offsets: gives starts and ends as columns too."""
+        vocab: a Vocab. suffix_indicator: stands before pieces within a word. max_bytes_per_token: longer words are
+            unknown.
+        unknown_token: stands for unknown words; "" leaves them as they are. with_offsets: gives starts and ends as
+            columns too."""
 
-    def __init__(self, vocab, suffix_indicator="##", max_bytes_per_token=100, unknown_token="[UNK]", with_offsets=False):
+    def __init__(self, vocab, suffix_indicator="##", max_bytes_per_token=100, unknown_token="[UNK]",
+                 with_offsets=False):
         op = "WordpieceTokenizer"
         self.vocab = check.instance(op, "vocab", vocab, Vocab)
         self.suffix_indicator = check.string(op, "suffix_indicator", suffix_indicator)
@@ -220,7 +228,8 @@ class WordpieceTokenizer(TensorOperation):
                 begin.append(base + a)
                 end.append(base + b)
         tokens = np.array(tokens or [""], np.str_)
-        return (tokens, np.array(begin or [0], np.uint32), np.array(end or [0], np.uint32)) if self.with_offsets else tokens
+        return ((tokens, np.array(begin or [0], np.uint32), np.array(end or [0], np.uint32)) if self.with_offsets
+                else tokens)
 
     def _pieces(self, word):
         ids, whole = self.vocab._ids, [(self.unknown_token or word, 0, len(word.encode()))]
@@ -242,9 +251,11 @@ class WordpieceTokenizer(TensorOperation):
 class BertTokenizer(TensorOperation):
     """BasicTokenizer, then WordpieceTokenizer. Args: those of both."""
 
-    def __init__(self, vocab, suffix_indicator="##", max_bytes_per_token=100, unknown_token="[UNK]", lower_case=False, keep_whitespace=False,
+    def __init__(self, vocab, suffix_indicator="##", max_bytes_per_token=100, unknown_token="[UNK]", lower_case=False,
+                 keep_whitespace=False,
                  normalization_form=NormalizeForm.NONE, preserve_unused_token=True, with_offsets=False):
-        self._words = BasicTokenizer(lower_case, keep_whitespace, normalization_form, preserve_unused_token, with_offsets)
+        self._words = BasicTokenizer(lower_case, keep_whitespace, normalization_form, preserve_unused_token,
+                                     with_offsets)
         self._pieces = WordpieceTokenizer(vocab, suffix_indicator, max_bytes_per_token, unknown_token, with_offsets)
 
     def _run(self, v):
@@ -257,7 +268,8 @@ class PythonTokenizer(TensorOperation):
 
     def __init__(self, tokenizer):
         if not callable(tokenizer):
-            raise TypeError(f"[PythonTokenizer] tokenizer must be a callable Python function, but got {check.shown(tokenizer)}.")
+            raise TypeError(
+                f"[PythonTokenizer] tokenizer must be a callable Python function, but got {check.shown(tokenizer)}.")
         self.tokenizer = tokenizer
 
     def _calls_user(self):
@@ -271,7 +283,8 @@ class PythonTokenizer(TensorOperation):
 class Lookup(TensorOperation):
     """The numbers of words.
 
-    Args: vocab: a Vocab. unknown_token: the word whose number unknown ones get; None raises RuntimeError for them. data_type: a dtype."""
+    Args: vocab: a Vocab. unknown_token: the word whose number unknown ones get; None raises RuntimeError for them.
+        data_type: a dtype."""
 
     def __init__(self, vocab, unknown_token=None, data_type=np.int32):
         self.vocab = check.instance("Lookup", "vocab", vocab, Vocab)
@@ -297,7 +310,8 @@ class Lookup(TensorOperation):
 
 
 class ToNumber(TensorOperation):
-    """Strings as numbers. Args: data_type: a dtype of numbers. Raises RuntimeError for strings that are none, or are out of range."""
+    """Strings as numbers. Args: data_type: a dtype of numbers. Raises RuntimeError for strings that are none, or are
+    out of range."""
 
     def __init__(self, data_type):
         self.data_type = numpy_type("ToNumber", data_type)
@@ -311,7 +325,8 @@ class ToNumber(TensorOperation):
 
     def _number(self, s):
         try:
-            x = float(s) if self.data_type.kind == "f" else int(s) if re.fullmatch(r"\s*[+-]?\d+\s*", s) else int(float(s))
+            x = (float(s) if self.data_type.kind == "f" else int(s) if re.fullmatch(r"\s*[+-]?\d+\s*", s)
+                 else int(float(s)))
         except (ValueError, OverflowError):
             raise RuntimeError(f"[ToNumber] the string {s!r} is no number.") from None
         info = np.finfo(self.data_type) if self.data_type.kind == "f" else np.iinfo(self.data_type)
@@ -359,7 +374,8 @@ class RegexReplace(_PerString):
 
 
 class TruncateSequencePair(TensorOperation):
-    """Cuts two sequences, the longer one first, until they have max_length items together. Args: max_length: int ≥ 0."""
+    """Cuts two sequences, the longer one first, until they have max_length items together. Args: max_length: int ≥
+    0."""
 
     _arity = 2
 
@@ -370,7 +386,8 @@ class TruncateSequencePair(TensorOperation):
         a, b = array("TruncateSequencePair", a), array("TruncateSequencePair", b)
         for v in (a, b):
             if v.ndim != 1:
-                raise RuntimeError(f"[TruncateSequencePair] the inputs must have one axis, but one has the shape {v.shape}.")
+                raise RuntimeError(
+                    f"[TruncateSequencePair] the inputs must have one axis, but one has the shape {v.shape}.")
         n, m = len(a), len(b)
         over = n + m - self.max_length
         while over > 0:
@@ -416,7 +433,8 @@ class SlidingWindow(TensorOperation):
 class Ngram(TensorOperation):
     """All n-grams of words.
 
-    Args: n: an int ≥ 1 or a list of them. left_pad, right_pad: (word, how often) put before and after. separator: between words."""
+    Args: n: an int ≥ 1 or a list of them. left_pad, right_pad: (word, how often) put before and after. separator:
+        between words."""
 
     def __init__(self, n, left_pad=("", 0), right_pad=("", 0), separator=" "):
         n = [n] if check.is_int(n) else n
@@ -439,7 +457,8 @@ class Ngram(TensorOperation):
             raise RuntimeError(f"[Ngram] the input must have one axis, but has the shape {v.shape}.")
         words, out = v.tolist(), []
         for n in self.n:
-            padded = [self.left_pad[0]] * min(self.left_pad[1], n - 1) + words + [self.right_pad[0]] * min(self.right_pad[1], n - 1)
+            padded = ([self.left_pad[0]] * min(self.left_pad[1], n - 1) + words + [self.right_pad[0]] *
+                      min(self.right_pad[1], n - 1))
             grams = [self.separator.join(padded[i:i + n]) for i in range(len(padded) - n + 1)]
             out += grams or [""]
         return np.array(out, np.str_)
@@ -459,6 +478,7 @@ class AddToken(TensorOperation):
         return np.concatenate([word, v] if self.begin else [v, word], -1)
 
 
-__all__ = ["AddToken", "BasicTokenizer", "BertTokenizer", "CaseFold", "Lookup", "Ngram", "NormalizeUTF8", "PythonTokenizer", "RegexReplace",
+__all__ = ["AddToken", "BasicTokenizer", "BertTokenizer", "CaseFold", "Lookup", "Ngram", "NormalizeUTF8",
+           "PythonTokenizer", "RegexReplace",
            "RegexTokenizer", "SlidingWindow", "ToNumber", "Truncate", "TruncateSequencePair", "UnicodeCharTokenizer",
            "UnicodeScriptTokenizer", "WhitespaceTokenizer", "WordpieceTokenizer"]

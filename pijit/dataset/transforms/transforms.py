@@ -11,8 +11,8 @@ from pijit.dataset.pipeline import as_value
 class TensorOperation:
     """Base of built-in operations: called with a row's values (ndarrays, numbers, lists, Tensors, PIL images).
 
-    Kinds define `_run(*values)`; `_batched(rows)` does the same for rows stacked along a new first axis, where that gives
-    the same result, and returns None where it cannot."""
+    Kinds define `_run(*values)`; `_batched(rows)` does the same for rows stacked along a new first axis, where that
+    gives the same result, and returns None where it cannot."""
 
     _builtin = True  # pure and thread-safe
     _random = False  # draws numbers
@@ -22,7 +22,8 @@ class TensorOperation:
     def __call__(self, *values):
         name = type(self).__name__
         if self._arity is not None and len(values) != self._arity:
-            raise RuntimeError(f"[{name}] it takes {self._arity} column{'s' * (self._arity != 1)}, but got {len(values)}.")
+            raise RuntimeError(
+                f"[{name}] it takes {self._arity} column{'s' * (self._arity != 1)}, but got {len(values)}.")
         return self._run(*(v if type(v) is np.ndarray else _value(name, v) for v in values))
 
     def _run(self, *values):
@@ -84,7 +85,8 @@ def cast(v, dtype):
 
 
 class TypeCast(TensorOperation):
-    """Converts to another dtype. Args: data_type: a dtype of this library, of NumPy, or its name. Raises TypeError for others."""
+    """Converts to another dtype. Args: data_type: a dtype of this library, of NumPy, or its name. Raises TypeError for
+    others."""
 
     def __init__(self, data_type):
         self.data_type = numpy_type("TypeCast", data_type)
@@ -92,7 +94,8 @@ class TypeCast(TensorOperation):
     def _run(self, v):
         v = array("TypeCast", v)
         if (v.dtype.kind in "US") != (self.data_type.kind in "US"):
-            raise RuntimeError(f"[TypeCast] cannot convert {v.dtype} to {self.data_type}; text.ToNumber makes numbers of strings.")
+            raise RuntimeError(
+                f"[TypeCast] cannot convert {v.dtype} to {self.data_type}; text.ToNumber makes numbers of strings.")
         return cast(v, self.data_type)
 
     def _batched(self, rows):
@@ -100,7 +103,8 @@ class TypeCast(TensorOperation):
 
 
 class OneHot(TensorOperation):
-    """Puts 1 where the label is and 0 elsewhere, on a new last axis, of one label or a sequence; axes of size 1 are left out.
+    """Puts 1 where the label is and 0 elsewhere, on a new last axis, of one label or a sequence; axes of size 1 are
+    left out.
 
     Args:
         num_classes: int ≥ 1.
@@ -114,7 +118,8 @@ class OneHot(TensorOperation):
     def _run(self, v):
         v = array("OneHot", v).squeeze()
         if v.ndim > 1:
-            raise RuntimeError(f"[OneHot] only a label or a sequence of them is supported, but got the shape {v.shape}.")
+            raise RuntimeError(
+                f"[OneHot] only a label or a sequence of them is supported, but got the shape {v.shape}.")
         return self._hot(v)
 
     def _batched(self, rows):
@@ -125,7 +130,8 @@ class OneHot(TensorOperation):
         if v.dtype.kind not in "iu":
             raise RuntimeError(f"[OneHot] labels must be integers, but are {v.dtype}.")
         if v.size and (v.min() < 0 or v.max() >= self.num_classes):
-            raise RuntimeError(f"[OneHot] labels must be within [0, {self.num_classes}), but range from {v.min()} to {v.max()}.")
+            raise RuntimeError(
+                f"[OneHot] labels must be within [0, {self.num_classes}), but range from {v.min()} to {v.max()}.")
         hot = np.arange(self.num_classes) == v[..., None]
         if self.smoothing_rate == 0:
             return hot.astype(v.dtype)
@@ -164,14 +170,16 @@ class Relational(enum.IntEnum):
     LE = 5
 
 
-_COMPARE = {Relational.EQ: np.equal, Relational.NE: np.not_equal, Relational.GT: np.greater, Relational.GE: np.greater_equal,
+_COMPARE = {Relational.EQ: np.equal, Relational.NE: np.not_equal, Relational.GT: np.greater,
+            Relational.GE: np.greater_equal,
             Relational.LT: np.less, Relational.LE: np.less_equal}
 
 
 class Mask(TensorOperation):
     """Compares each element with a constant.
 
-    Args: operator: a Relational. constant: a number, bool, str or bytes. dtype: the type of the result, bool or numbers."""
+    Args: operator: a Relational. constant: a number, bool, str or bytes. dtype: the type of the result, bool or
+        numbers."""
 
     def __init__(self, operator, constant, dtype=np.bool_):
         self.operator = check.instance("Mask", "operator", operator, Relational)
@@ -183,7 +191,8 @@ class Mask(TensorOperation):
     def _run(self, v):
         v = array("Mask", v)
         if (v.dtype.kind in "US") != isinstance(self.constant, (str, bytes)):
-            raise RuntimeError(f"[Mask] the input and constant must be both strings or both numbers, but are {v.dtype} and "
+            raise RuntimeError(
+                f"[Mask] the input and constant must be both strings or both numbers, but are {v.dtype} and "
                                f"{check.shown(self.constant)}.")
         return _COMPARE[self.operator](v, self.constant).astype(self.dtype)
 
@@ -194,7 +203,8 @@ class Mask(TensorOperation):
 class PadEnd(TensorOperation):
     """Pads at the ends of axes to a shape; longer ones are cut.
 
-    Args: pad_shape: a list of ints ≥ 1, or None for an axis that stays. pad_value: a number or str; None for 0 or ""."""
+    Args: pad_shape: a list of ints ≥ 1, or None for an axis that stays. pad_value: a number or str; None for 0 or
+        ""."""
 
     def __init__(self, pad_shape, pad_value=None):
         check.instance("PadEnd", "pad_shape", pad_shape, list)
@@ -206,7 +216,8 @@ class PadEnd(TensorOperation):
     def _run(self, v):
         v = array("PadEnd", v)
         if len(self.pad_shape) != v.ndim:
-            raise RuntimeError(f"[PadEnd] pad_shape must have as many axes as the input, but is {self.pad_shape} for shape {v.shape}.")
+            raise RuntimeError(
+                f"[PadEnd] pad_shape must have as many axes as the input, but is {self.pad_shape} for shape {v.shape}.")
         strings = v.dtype.kind in "US"
         if self.pad_value is not None and strings != isinstance(self.pad_value, (str, bytes)):
             raise RuntimeError(f"[PadEnd] pad_value and the input must be both strings or both numbers, but are "
@@ -224,14 +235,15 @@ class PadEnd(TensorOperation):
 class Slice(TensorOperation):
     """Takes a part of each axis.
 
-    Args: slices: for each axis an int, a list of ints, a slice, None or True for all; `...` for all that follow. An int keeps
-    its axis, with length 1."""
+    Args: slices: for each axis an int, a list of ints, a slice, None or True for all; `...` for all that follow. An int
+        keeps its axis, with length 1."""
 
     def __init__(self, *slices):
         for s in slices:
             if not (s is None or s is Ellipsis or isinstance(s, (bool, slice)) or check.is_int(s)
                     or isinstance(s, list) and all(check.is_int(i) for i in s)):
-                raise TypeError(f"[Slice] slices must be ints, lists of ints, slices, None, True or ..., but got {check.shown(s)}.")
+                raise TypeError(
+                    f"[Slice] slices must be ints, lists of ints, slices, None, True or ..., but got {check.shown(s)}.")
             if s is False:
                 raise TypeError("[Slice] slices must not be False.")
         self.slices = slices
@@ -260,7 +272,8 @@ class Slice(TensorOperation):
 class Concatenate(TensorOperation):
     """Joins columns of one axis, with arrays before and after them.
 
-    Args: axis: 0 or -1. prepend, append: ndarrays with one axis, or None. Raises RuntimeError for different types or ranks."""
+    Args: axis: 0 or -1. prepend, append: ndarrays with one axis, or None. Raises RuntimeError for different types or
+        ranks."""
 
     _arity = None
 
@@ -276,12 +289,14 @@ class Concatenate(TensorOperation):
 
     def _run(self, *values):
         parts = [array("Concatenate", v) for v in values]
-        parts = ([] if self.prepend is None else [self.prepend]) + parts + ([] if self.append is None else [self.append])
+        parts = (([] if self.prepend is None else [self.prepend]) + parts +
+                 ([] if self.append is None else [self.append]))
         for p in parts:
             if p.ndim != 1:
                 raise RuntimeError(f"[Concatenate] only 1D input is supported, but got shape {p.shape}.")
             if p.dtype != parts[0].dtype and not p.dtype.kind == parts[0].dtype.kind == "U":
-                raise RuntimeError(f"[Concatenate] all inputs must have one type, but are {parts[0].dtype} and {p.dtype}.")
+                raise RuntimeError(
+                    f"[Concatenate] all inputs must have one type, but are {parts[0].dtype} and {p.dtype}.")
         return np.concatenate(parts)
 
 
@@ -294,7 +309,8 @@ class Duplicate(TensorOperation):
 
 
 class Unique(TensorOperation):
-    """The different elements in the order they come, the place of each element in them (int32), and how often they come (int32)."""
+    """The different elements in the order they come, the place of each element in them (int32), and how often they come
+    (int32)."""
 
     def _run(self, v):
         v = array("Unique", v).reshape(-1)

@@ -3,10 +3,14 @@
 from pijit.dataset.vision import c_transforms, py_transforms, transforms, utils  # noqa: F401
 from pijit.dataset.vision.transforms import *  # noqa: F403
 from pijit.dataset.vision.transforms import __all__ as _operations
-from pijit.dataset.vision.utils import (AutoAugmentPolicy, Border, ConvertMode, ImageBatchFormat, ImageReadMode, Inter, SliceMode,
-                                        encode_jpeg, encode_png, get_image_num_channels, get_image_size, read_file, read_image,
+from pijit.dataset.vision.utils import (AutoAugmentPolicy, Border, ConvertMode, ImageBatchFormat, ImageReadMode, Inter,
+                                        SliceMode,
+                                        encode_jpeg, encode_png, get_image_num_channels, get_image_size, read_file,
+                                        read_image,
                                         write_file, write_jpeg, write_png)
 
-__all__ = _operations + ["AutoAugmentPolicy", "Border", "ConvertMode", "ImageBatchFormat", "ImageReadMode", "Inter", "SliceMode",
-                         "encode_jpeg", "encode_png", "get_image_num_channels", "get_image_size", "read_file", "read_image",
+__all__ = _operations + ["AutoAugmentPolicy", "Border", "ConvertMode", "ImageBatchFormat", "ImageReadMode", "Inter",
+                         "SliceMode",
+                         "encode_jpeg", "encode_png", "get_image_num_channels", "get_image_size", "read_file",
+                         "read_image",
                          "write_file", "write_jpeg", "write_png"]

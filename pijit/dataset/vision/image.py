@@ -1,7 +1,7 @@
 """Algorithms on images as ndarrays [height, width] or [height, width, channels].
 
-uint8 images are computed in the fixed-point arithmetic that OpenCV documents and uses (11 bits for weights of resizing, 5 bits
-for places between pixels and 15 for weights of warping), so that results agree with pipelines built on it."""
+uint8 images are computed in the fixed-point arithmetic that OpenCV documents and uses (11 bits for weights of resizing,
+5 bits for places between pixels and 15 for weights of warping), so that results agree with pipelines built on it."""
 
 import math
 
@@ -46,7 +46,8 @@ def resize(v, height, width, inter):
         return v.copy()
     image = channels(v)
     if image.dtype.kind in "b" or image.dtype.itemsize > 4 and image.dtype.kind in "iu" or image.dtype == np.float16:
-        out = saturate(resize(image.astype(np.float64), height, width, inter), image.dtype) if image.dtype.kind != "b" else \
+        out = saturate(resize(image.astype(np.float64), height, width, inter),
+                       image.dtype) if image.dtype.kind != "b" else \
             resize(image.astype(np.uint8), height, width, inter).astype(bool)
         return _like(out, v)
     h, w = image.shape[:2]
@@ -196,8 +197,10 @@ def warp_affine(v, matrix, height, width, inter, fill):
     b2 = -a21 * m[0, 2] - a22 * m[1, 2]
     x, y = np.arange(width), np.arange(height)
     half = 512 if inter == Inter.NEAREST else 16
-    fx = np.rint(a11 * x * 1024).astype(np.int64)[None] + np.rint((a12 * y + b1) * 1024).astype(np.int64)[:, None] + half
-    fy = np.rint(a21 * x * 1024).astype(np.int64)[None] + np.rint((a22 * y + b2) * 1024).astype(np.int64)[:, None] + half
+    fx = (np.rint(a11 * x * 1024).astype(np.int64)[None] + np.rint((a12 * y + b1) * 1024).astype(np.int64)[:, None] +
+          half)
+    fy = (np.rint(a21 * x * 1024).astype(np.int64)[None] + np.rint((a22 * y + b2) * 1024).astype(np.int64)[:, None] +
+          half)
     shift = 10 if inter == Inter.NEAREST else 5
     return _like(_remap(channels(v), fx >> shift, fy >> shift, inter, fill_value(fill, channels(v))), v)
 
@@ -236,10 +239,12 @@ def _remap(image, fx, fy, inter, fill):
     weights = np.einsum("iy,jx->yxij", table, table).astype(np.float32)  # [32, 32, taps, taps]
     if whole:
         weights = _whole_weights(weights)
-    out = np.zeros(fx.shape + image.shape[2:], np.int64 if whole else np.float64 if image.dtype == np.float64 else np.float32)
+    out = np.zeros(fx.shape + image.shape[2:],
+                   np.int64 if whole else np.float64 if image.dtype == np.float64 else np.float32)
     for i in range(taps):
         for j in range(taps):
-            out += at(sx + j - offset, sy + i - offset).astype(out.dtype) * weights[ay, ax, i, j][..., None].astype(out.dtype)
+            out += at(sx + j - offset, sy + i - offset).astype(out.dtype) * weights[ay, ax, i, j][...,
+                None].astype(out.dtype)
     if whole:
         return np.clip((out + (1 << 14)) >> 15, 0, 255).astype(np.uint8)
     return saturate(out, image.dtype)
@@ -289,7 +294,8 @@ def rotate(v, degrees, inter, expand, center, fill):
 
 
 def affine_matrix(center, degrees, translate, scale, shear):
-    """The 2x3 matrix of a rotation (clockwise), a shear in x and y (degrees), a scale and a translation around `center`."""
+    """The 2x3 matrix of a rotation (clockwise), a shear in x and y (degrees), a scale and a translation around
+    `center`."""
     rot, sx, sy = math.radians(degrees), math.radians(shear[0]), math.radians(shear[1])
     cx, cy = center
     a = math.cos(rot - sy) / math.cos(sy)
@@ -385,5 +391,6 @@ def hsv_to_rgb(v):
     f = h * 6 - i
     p, q, t = value * (1 - s), value * (1 - s * f), value * (1 - s * (1 - f))
     i = (i.astype(np.int64) % 6)[..., None]
-    parts = [np.stack(x, -1) for x in ((value, t, p), (q, value, p), (p, value, t), (p, q, value), (t, p, value), (value, p, q))]
+    parts = [np.stack(x, -1)
+             for x in ((value, t, p), (q, value, p), (p, value, t), (p, q, value), (t, p, value), (value, p, q))]
     return np.select([i == k for k in range(6)], parts)

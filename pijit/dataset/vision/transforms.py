@@ -1,6 +1,6 @@
 """Operations on images, of all kinds."""
 
-from pijit.dataset.transforms.transforms import TensorOperation, not_random  # noqa: F401
+from pijit.dataset.transforms.transforms import TensorOperation, not_random
 from pijit.dataset.vision.images import *  # noqa: F403
 from pijit.dataset.vision.geometry import *  # noqa: F403
 from pijit.dataset.vision.colors import *  # noqa: F403

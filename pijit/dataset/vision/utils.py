@@ -80,15 +80,18 @@ _MAX_PIXELS = 1 << 28
 
 
 def decode(data, op="Decode", mode="RGB"):
-    """A PIL image of the bytes of an image file. RuntimeError for bytes that are none, or an image that is too large."""
+    """A PIL image of the bytes of an image file. RuntimeError for bytes that are none, or an image that is too
+    large."""
     import io
     from PIL import Image, UnidentifiedImageError
     try:
         image = Image.open(io.BytesIO(data))
         if image.size[0] * image.size[1] > _MAX_PIXELS:
-            raise RuntimeError(f"[{op}] the image has {image.size[0]} x {image.size[1]} pixels, more than {_MAX_PIXELS}.")
+            raise RuntimeError(
+                f"[{op}] the image has {image.size[0]} x {image.size[1]} pixels, more than {_MAX_PIXELS}.")
         if mode == "RGB" and image.mode == "RGBA":
-            return Image.fromarray(np.ascontiguousarray(np.asarray(image)[:, :, :3]))  # transparency is left out, not blended
+            # transparency is left out, not blended
+            return Image.fromarray(np.ascontiguousarray(np.asarray(image)[:, :, :3]))
         return image.convert(mode) if mode is not None else image
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as e:
         raise RuntimeError(f"[{op}] image decode failed: {e}") from e
@@ -130,7 +133,8 @@ def read_image(filename, mode=ImageReadMode.UNCHANGED):
 
     Args: filename: str. mode: an ImageReadMode. Raises RuntimeError where the file is no image."""
     check.instance("read_image", "mode", mode, ImageReadMode)
-    image = decode(read_file(filename).tobytes(), "read_image", {ImageReadMode.GRAYSCALE: "L", ImageReadMode.COLOR: "RGB"}.get(mode))
+    image = decode(read_file(filename).tobytes(), "read_image",
+                   {ImageReadMode.GRAYSCALE: "L", ImageReadMode.COLOR: "RGB"}.get(mode))
     if image.mode in ("P", "1", "CMYK", "LA"):
         image = image.convert("RGB" if image.mode != "1" else "L")
     out = np.array(image)
@@ -155,8 +159,10 @@ def _encode(op, image, kind, **options):
     from PIL import Image
     image = image.asnumpy() if hasattr(image, "asnumpy") else image
     check.instance(op, "image", image, np.ndarray)
-    if image.dtype != np.uint8 or image.ndim not in (2, 3) or image.ndim == 3 and image.shape[2] not in (1, 3) or not image.size:
-        raise RuntimeError(f"[{op}] image must be uint8 [height, width], [height, width, 1] or [height, width, 3], but is "
+    if (image.dtype != np.uint8 or image.ndim not in (2, 3) or image.ndim == 3 and image.shape[2] not in (1, 3)
+        or not image.size):
+        raise RuntimeError(
+            f"[{op}] image must be uint8 [height, width], [height, width, 1] or [height, width, 3], but is "
                            f"{image.dtype} of shape {image.shape}.")
     out = io.BytesIO()
     Image.fromarray(image[:, :, 0] if image.ndim == 3 and image.shape[2] == 1 else image).save(out, kind, **options)

@@ -28,18 +28,22 @@ def _int(owner, name, value, least=None):
 class LRScheduler:
     """Base. A subclass defines get_lr(), which gives the groups' rates for the epoch `last_epoch`.
 
-    optimizer: an optimizer of pijit.experimental.optim; TypeError for anything else. last_epoch: the epoch before the first,
-    -1 at the start."""
+    optimizer: an optimizer of pijit.experimental.optim; TypeError for anything else. last_epoch: the epoch before the
+        first, -1 at the start."""
 
     def __init__(self, optimizer, last_epoch=-1):
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"For '{type(self).__name__}', 'optimizer' must be an optimizer of experimental.optim, but got {type(optimizer).__name__}.")
+            raise TypeError(
+                f"For '{type(self).__name__}', 'optimizer' must be an optimizer of experimental.optim, but got "
+                f"{type(optimizer).__name__}.")
         _int(type(self).__name__, "last_epoch", last_epoch, -1)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 group.setdefault("initial_lr", Tensor(_float(group["lr"]), mstype.float32))
             elif "initial_lr" not in group:
-                raise KeyError(f"For '{type(self).__name__}', the group {i} must have 'initial_lr' to go on from epoch {last_epoch}.")
+                raise KeyError(
+                    f"For '{type(self).__name__}', the group {i} must have 'initial_lr' to go on from epoch "
+                    f"{last_epoch}.")
         self.optimizer, self.last_epoch = optimizer, last_epoch
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.step()
@@ -130,15 +134,19 @@ class LinearLR(LRScheduler):
             raise ValueError(f"For 'LinearLR', 'start_factor' must be in (0, 1], but got {start_factor}.")
         if not 0 <= end_factor <= 1:
             raise ValueError(f"For 'LinearLR', 'end_factor' must be in [0, 1], but got {end_factor}.")
-        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, _int("LinearLR", "total_iters", total_iters, 1)
+        self.start_factor, self.end_factor, self.total_iters = (start_factor, end_factor,
+                                                                _int("LinearLR", "total_iters", total_iters, 1))
         super().__init__(optimizer, last_epoch)
 
     def _factor(self, epoch):
-        return self.start_factor + (self.end_factor - self.start_factor) * min(self.total_iters, epoch) / self.total_iters
+        return (self.start_factor + (self.end_factor - self.start_factor) *
+                min(self.total_iters, epoch) / self.total_iters)
 
     def get_lr(self):
         """The groups' rates."""
-        change = self._factor(0) if self.last_epoch == 0 else self._factor(self.last_epoch) / self._factor(self.last_epoch - 1) if self.last_epoch <= self.total_iters else 1.0
+        change = (self._factor(0) if self.last_epoch == 0
+                  else self._factor(self.last_epoch) / self._factor(self.last_epoch - 1)
+                  if self.last_epoch <= self.total_iters else 1.0)
         return [r * change for r in self._rates()]
 
     def _closed(self):
@@ -212,11 +220,14 @@ class MultiplicativeLR(LRScheduler):
 
 def _lambdas(owner, optimizer, functions):
     if not isinstance(optimizer, Optimizer):
-        raise TypeError(f"For '{owner}', 'optimizer' must be an optimizer of experimental.optim, but got {type(optimizer).__name__}.")
+        raise TypeError(
+            f"For '{owner}', 'optimizer' must be an optimizer of experimental.optim, but got "
+            f"{type(optimizer).__name__}.")
     count = len(optimizer.param_groups)
     functions = list(functions) if isinstance(functions, (list, tuple)) else [functions] * count
     if len(functions) != count:
-        raise ValueError(f"For '{owner}', 'lr_lambda' must hold a function for each of {count} groups, but got {len(functions)}.")
+        raise ValueError(
+            f"For '{owner}', 'lr_lambda' must hold a function for each of {count} groups, but got {len(functions)}.")
     for f in functions:
         if not callable(f):
             raise TypeError(f"For '{owner}', 'lr_lambda' must be a function of the epoch, but got {type(f).__name__}.")
@@ -232,7 +243,8 @@ class CosineAnnealingLR(LRScheduler):
 
     def get_lr(self):
         """The groups' rates."""
-        return [self.eta_min + (b - self.eta_min) * (1.0 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2.0 for b in self._bases()]
+        return [self.eta_min + (b - self.eta_min) * (1.0 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2.0
+                for b in self._bases()]
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -247,7 +259,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def get_lr(self):
         """The groups' rates."""
-        return [self.eta_min + (b - self.eta_min) * (1.0 + math.cos(math.pi * self.T_cur / self.T_i)) / 2.0 for b in self._bases()]
+        return [self.eta_min + (b - self.eta_min) * (1.0 + math.cos(math.pi * self.T_cur / self.T_i)) / 2.0
+                for b in self._bases()]
 
     def step(self, epoch=None):
         """Goes to the next epoch, or to `epoch`, which may be a fraction, and sets the rates."""
@@ -270,22 +283,28 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 class CyclicLR(LRScheduler):
     """Up from base_lr to max_lr in step_size_up steps and down again in step_size_down (Smith 2015).
 
-    base_lr, max_lr: numbers, or lists with one for each group. mode: "triangular"; "triangular2" with half the height each cycle; "exp_range" with
-    the height times gamma each step. scale_fn: the factor of the height as a function of the cycle or, with scale_mode="iterations", of the step."""
+    base_lr, max_lr: numbers, or lists with one for each group. mode: "triangular"; "triangular2" with half the height
+        each cycle; "exp_range" with the height times gamma each step. scale_fn: the factor of the height as a function
+        of the cycle or, with scale_mode="iterations", of the step."""
 
-    def __init__(self, optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode="triangular", gamma=1.0, scale_fn=None, scale_mode="cycle",
+    def __init__(self, optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode="triangular", gamma=1.0,
+                 scale_fn=None, scale_mode="cycle",
                  last_epoch=-1):
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"For 'CyclicLR', 'optimizer' must be an optimizer of experimental.optim, but got {type(optimizer).__name__}.")
+            raise TypeError(
+                f"For 'CyclicLR', 'optimizer' must be an optimizer of experimental.optim, but got "
+                f"{type(optimizer).__name__}.")
         count = len(optimizer.param_groups)
 
         def per_group(name, value):
             value = list(value) if isinstance(value, (list, tuple)) else [value] * count
             if len(value) != count:
-                raise ValueError(f"For 'CyclicLR', '{name}' must hold a rate for each of {count} groups, but got {len(value)}.")
+                raise ValueError(
+                    f"For 'CyclicLR', '{name}' must hold a rate for each of {count} groups, but got {len(value)}.")
             return [float(v) for v in value]
         if scale_fn is None and mode not in ("triangular", "triangular2", "exp_range"):
-            raise ValueError(f"For 'CyclicLR', 'mode' must be 'triangular', 'triangular2' or 'exp_range', but got {mode!r}.")
+            raise ValueError(
+                f"For 'CyclicLR', 'mode' must be 'triangular', 'triangular2' or 'exp_range', but got {mode!r}.")
         if scale_mode not in ("cycle", "iterations"):
             raise ValueError(f"For 'CyclicLR', 'scale_mode' must be 'cycle' or 'iterations', but got {scale_mode!r}.")
         lows = per_group("base_lr", base_lr)
@@ -306,7 +325,8 @@ class CyclicLR(LRScheduler):
         """The factor of the height."""
         if self._scale is not None:
             return self._scale(x)
-        return {"triangular": lambda: 1.0, "triangular2": lambda: 1.0 / 2.0 ** (x - 1), "exp_range": lambda: self.gamma ** x}[self.mode]()
+        return {"triangular": lambda: 1.0, "triangular2": lambda: 1.0 / 2.0 ** (x - 1),
+                "exp_range": lambda: self.gamma ** x}[self.mode]()
 
     def get_lr(self):
         """The groups' rates."""
@@ -322,13 +342,18 @@ class SequentialLR:
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"For 'SequentialLR', 'optimizer' must be an optimizer of experimental.optim, but got {type(optimizer).__name__}.")
+            raise TypeError(
+                f"For 'SequentialLR', 'optimizer' must be an optimizer of experimental.optim, but got "
+                f"{type(optimizer).__name__}.")
         for s in schedulers:
             if s.optimizer is not optimizer:
                 raise ValueError("For 'SequentialLR', all 'schedulers' must be of the same 'optimizer'.")
         if len(milestones) != len(schedulers) - 1:
-            raise ValueError(f"For 'SequentialLR', there must be one scheduler more than milestones, but got {len(schedulers)} and {len(milestones)}.")
-        self.optimizer, self._schedulers, self._milestones, self.last_epoch = optimizer, list(schedulers), list(milestones), last_epoch + 1
+            raise ValueError(
+                f"For 'SequentialLR', there must be one scheduler more than milestones, but got {len(schedulers)} and "
+                f"{len(milestones)}.")
+        self.optimizer, self._schedulers, self._milestones, self.last_epoch = (optimizer, list(schedulers),
+            list(milestones), last_epoch + 1)
         for group in optimizer.param_groups:  # each scheduler has set a rate when it was made
             _set(group, group["initial_lr"])
         for s in self._schedulers:
@@ -355,24 +380,32 @@ class SequentialLR:
 class ReduceLROnPlateau:
     """The rate times factor when a figure has not improved for more than `patience` epochs.
 
-    mode: "min" or "max". threshold, threshold_mode: what counts as an improvement, by "rel" or "abs". cooldown: epochs to wait
-    after a reduction. min_lr: the least rate, or a list with one for each group. eps: smaller reductions are left out."""
+    mode: "min" or "max". threshold, threshold_mode: what counts as an improvement, by "rel" or "abs". cooldown: epochs
+        to wait after a reduction. min_lr: the least rate, or a list with one for each group. eps: smaller reductions
+        are left out."""
 
-    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0, min_lr=0, eps=1e-8):
+    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0,
+                 min_lr=0, eps=1e-8):
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"For 'ReduceLROnPlateau', 'optimizer' must be an optimizer of experimental.optim, but got {type(optimizer).__name__}.")
+            raise TypeError(
+                f"For 'ReduceLROnPlateau', 'optimizer' must be an optimizer of experimental.optim, but got "
+                f"{type(optimizer).__name__}.")
         if factor >= 1:
             raise ValueError(f"For 'ReduceLROnPlateau', 'factor' must be less than 1, but got {factor}.")
         if mode not in ("min", "max"):
             raise ValueError(f"For 'ReduceLROnPlateau', 'mode' must be 'min' or 'max', but got {mode!r}.")
         if threshold_mode not in ("rel", "abs"):
-            raise ValueError(f"For 'ReduceLROnPlateau', 'threshold_mode' must be 'rel' or 'abs', but got {threshold_mode!r}.")
+            raise ValueError(
+                f"For 'ReduceLROnPlateau', 'threshold_mode' must be 'rel' or 'abs', but got {threshold_mode!r}.")
         count = len(optimizer.param_groups)
         self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * count
         if len(self.min_lrs) != count:
-            raise ValueError(f"For 'ReduceLROnPlateau', 'min_lr' must hold a rate for each of {count} groups, but got {len(self.min_lrs)}.")
+            raise ValueError(
+                f"For 'ReduceLROnPlateau', 'min_lr' must hold a rate for each of {count} groups, but got "
+                f"{len(self.min_lrs)}.")
         self.optimizer, self.mode, self.factor, self.patience, self.eps = optimizer, mode, factor, patience, eps
-        self.threshold, self.threshold_mode, self.cooldown, self.cooldown_counter = threshold, threshold_mode, cooldown, 0
+        self.threshold, self.threshold_mode, self.cooldown, self.cooldown_counter = (threshold, threshold_mode,
+            cooldown, 0)
         self.mode_worse = self.best = math.inf if mode == "min" else -math.inf
         self.num_bad_epochs, self.last_epoch = 0, 0
         self._last_lr = [group["lr"] for group in optimizer.param_groups]
@@ -413,5 +446,6 @@ class ReduceLROnPlateau:
         return [Tensor(_float(group["lr"]), mstype.float32) for group in self.optimizer.param_groups]
 
 
-__all__ = ["StepLR", "LinearLR", "LRScheduler", "ExponentialLR", "PolynomialLR", "MultiplicativeLR", "ConstantLR", "MultiStepLR", "LambdaLR", "SequentialLR",
+__all__ = ["StepLR", "LinearLR", "LRScheduler", "ExponentialLR", "PolynomialLR", "MultiplicativeLR", "ConstantLR",
+           "MultiStepLR", "LambdaLR", "SequentialLR",
            "ReduceLROnPlateau", "CyclicLR", "CosineAnnealingWarmRestarts", "CosineAnnealingLR"]

@@ -19,7 +19,8 @@ class Optimizer(Cell):
         super().__init__(auto_prefix=False)
         name = type(self).__name__
         if isinstance(params, (Tensor, dict, str)) or not isinstance(params, Iterable):
-            raise TypeError(f"For '{name}', 'params' must be a list of Parameters or dicts, but got {type(params).__name__}.")
+            raise TypeError(
+                f"For '{name}', 'params' must be a list of Parameters or dicts, but got {type(params).__name__}.")
         params = list(params)
         if not params:
             raise ValueError(f"For '{name}', 'params' must not be empty.")
@@ -32,7 +33,8 @@ class Optimizer(Cell):
         self.state_step = Parameter(Tensor([0], mstype.int32), name="state_step", requires_grad=False)
 
     def add_param_group(self, param_group):
-        """Adds a group: a dict with "params" and options. TypeError and ValueError for what is no Parameter or here already."""
+        """Adds a group: a dict with "params" and options. TypeError and ValueError for what is no Parameter or here
+        already."""
         name = type(self).__name__
         if not isinstance(param_group, dict):
             raise TypeError(f"For '{name}', a parameter group must be a dict, but got {type(param_group).__name__}.")
@@ -47,7 +49,8 @@ class Optimizer(Cell):
             if id(p) in here:
                 raise ValueError(f"For '{name}', the parameter {p.name!r} is in more than one place.")
             here.add(id(p))
-        group = {"params": params, **{k: param_group.get(k, v) for k, v in self.defaults.items()}, **{k: v for k, v in param_group.items() if k != "params"}}
+        group = {"params": params, **{k: param_group.get(k, v) for k, v in self.defaults.items()},
+                 **{k: v for k, v in param_group.items() if k != "params"}}
         index = len(self.param_groups)
         group["lr"] = self._rate(group["lr"], index)
         # an attribute, so that it is one of the optimizer's parameters: saved, and part of what graphs may assign
@@ -88,7 +91,8 @@ class Optimizer(Cell):
     def _state(self, name, init=0.0):
         """Makes the states `name`; init is a number, or a function of a parameter that gives one."""
         def make(p):
-            return Parameter(F.full(p.shape, init(p) if callable(init) else init, dtype=p.dtype), name=f"{name}.{p.name}", requires_grad=False)
+            return Parameter(F.full(p.shape, init(p) if callable(init) else init, dtype=p.dtype),
+                             name=f"{name}.{p.name}", requires_grad=False)
         made = self.__dict__.setdefault("_states_made", {})
         made[name] = make
         setattr(self, name, ParameterTuple([make(p) for p in self.parameters]))
@@ -99,7 +103,8 @@ class Optimizer(Cell):
 
     def construct(self, gradients):
         if len(gradients) != len(self.parameters):
-            raise ValueError(f"For '{type(self).__name__}', expected {len(self.parameters)} gradients, but got {len(gradients)}.")
+            raise ValueError(
+                f"For '{type(self).__name__}', expected {len(self.parameters)} gradients, but got {len(gradients)}.")
         self._begin()
         step = F.cast(F.reshape(self.state_step, ()), mstype.float32) + 1.0
         i = 0
@@ -128,7 +133,8 @@ class Optimizer(Cell):
         lines = []
         for i, group in enumerate(self.param_groups):
             lines.append(f"Parameter Group {i}")
-            lines += [f"    {k}: {float(f'{float(group[k].asnumpy()):.7g}') if k == 'lr' else group[k]}" for k in sorted(group) if k != "params"]
+            lines += [f"    {k}: {float(f'{float(group[k].asnumpy()):.7g}') if k == 'lr' else group[k]}"
+                      for k in sorted(group) if k != "params"]
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
 
 

@@ -11,14 +11,18 @@ class SGD(Optimizer):
     """Gradient descent with momentum and dampening; with nesterov by the gradient ahead. lr must be given."""
 
     def __init__(self, params, lr, momentum=0, dampening=0, weight_decay=0.0, nesterov=False, *, maximize=False):
-        super().__init__(params, {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+        super().__init__(params,
+                         {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
+                          "nesterov": nesterov,
                                   "maximize": maximize})
         self._state("accum")
 
     def _check_group(self, group):
         super()._check_group(group)
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
-            raise ValueError(f"For 'SGD', 'nesterov' needs 'momentum' > 0 and no 'dampening', but got {group['momentum']} and {group['dampening']}.")
+            raise ValueError(
+                f"For 'SGD', 'nesterov' needs 'momentum' > 0 and no 'dampening', but got {group['momentum']} and "
+                f"{group['dampening']}.")
 
     def _update(self, group, index, p, g, lr, step):
         momentum = group["momentum"]
@@ -34,8 +38,11 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Adam (Kingma & Ba 2014), with amsgrad by the greatest second moments so far."""
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, amsgrad=False, *, maximize=False):
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize})
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, amsgrad=False, *,
+                 maximize=False):
+        super().__init__(params,
+                         {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+                          "maximize": maximize})
         self._state("exp_avg")
         self._state("exp_avg_sq")
         if any(group["amsgrad"] for group in self.param_groups):
@@ -57,7 +64,8 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam, with a weight decay of the parameters themselves (Loshchilov & Hutter 2017)."""
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False):
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *,
+                 maximize=False):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 
     def _decayed(self, p, g, lr, decay):
@@ -91,7 +99,8 @@ class Adadelta(Optimizer):
 class Adagrad(Optimizer):
     """Adagrad (Duchi et al. 2011)."""
 
-    def __init__(self, params, lr=1e-2, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0, eps=1e-10, *, maximize=False):
+    def __init__(self, params, lr=1e-2, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0, eps=1e-10, *,
+                 maximize=False):
         for name, value in (("lr_decay", lr_decay), ("initial_accumulator_value", initial_accumulator_value)):
             if value < 0:
                 raise ValueError(f"For 'Adagrad', '{name}' must be >= 0, but got {value}.")
@@ -109,8 +118,11 @@ class ASGD(Optimizer):
     """Averaged gradient descent (Polyak & Juditsky 1992); the averages stand in `ax`."""
 
     def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0, maximize=False):
-        super().__init__(params, {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "maximize": maximize})
-        self.eta = Parameter(Tensor([float(v.asnumpy()) for v in self.lrs], mstype.float32), name="eta", requires_grad=False)
+        super().__init__(params,
+                         {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
+                          "maximize": maximize})
+        self.eta = Parameter(Tensor([float(v.asnumpy()) for v in self.lrs], mstype.float32), name="eta",
+                             requires_grad=False)
         self._state("ax")
         self.mu = Parameter(Tensor(1.0, mstype.float32), name="mu", requires_grad=False)
 
@@ -136,7 +148,8 @@ class Adamax(Optimizer):
     """Adam by the infinity norm (Kingma & Ba 2014)."""
 
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, *, maximize=False):
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
+        super().__init__(params,
+                         {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
         self._state("exp_avg")
         self._state("exp_inf")
 
@@ -151,8 +164,11 @@ class Adamax(Optimizer):
 class RMSprop(Optimizer):
     """RMSprop (Hinton 2012); centered: by the variance in the place of the second moment."""
 
-    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False, maximize=False):
-        super().__init__(params, {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
+    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False,
+                 maximize=False):
+        super().__init__(params,
+                         {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+                          "weight_decay": weight_decay,
                                   "maximize": maximize})
         self._state("mean_square")
         if any(group["centered"] for group in self.param_groups):
@@ -160,7 +176,7 @@ class RMSprop(Optimizer):
         if any(group["momentum"] for group in self.param_groups):
             self._state("moment")
 
-    def _update(self, group, index, p, g, lr, step):  # noqa: ARG002
+    def _update(self, group, index, p, g, lr, step):
         alpha = group["alpha"]
         v = self.mean_square[index]
         v._assign(v * alpha + g * g * (1.0 - alpha))
@@ -220,7 +236,8 @@ class RAdam(Optimizer):
         power1, power2 = F.pow(Tensor(beta1, mstype.float32), step), F.pow(Tensor(beta2, mstype.float32), step)
         longest = 2.0 / (1.0 - beta2) - 1.0
         length = longest - 2.0 * step * power2 / (1.0 - power2)
-        rectified = F.maximum((length - 4.0) * (length - 2.0) * longest, 0.0) / ((longest - 4.0) * (longest - 2.0) * length)
+        rectified = (F.maximum((length - 4.0) * (length - 2.0) * longest,
+                               0.0) / ((longest - 4.0) * (longest - 2.0) * length))
         adapted = F.sqrt(rectified) * F.sqrt(1.0 - power2) / (F.sqrt(v) + group["eps"])
         p._assign(p - lr * (m / (1.0 - power1)) * F.select(length > 5.0, adapted, F.ones_like(adapted)))
 
@@ -229,7 +246,9 @@ class NAdam(Optimizer):
     """Adam with Nesterov's momentum (Dozat 2016)."""
 
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, momentum_decay=4e-3):
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay})
+        super().__init__(params,
+                         {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                          "momentum_decay": momentum_decay})
         self._state("exp_avg")
         self._state("exp_avg_sq")
         self.mu_product = Parameter(Tensor(1.0, mstype.float32), name="mu_product", requires_grad=False)
@@ -249,7 +268,8 @@ class NAdam(Optimizer):
         m._assign(m * beta1 + g * (1.0 - beta1))
         v._assign(v * beta2 + g * g * (1.0 - beta2))
         scale = F.sqrt(v / (1.0 - F.pow(Tensor(beta2, mstype.float32), step))) + group["eps"]
-        p._assign(p - lr * ((1.0 - mu) / (1.0 - product)) * g / scale - lr * (following / (1.0 - product * following)) * m / scale)
+        p._assign(p - lr * ((1.0 - mu) / (1.0 - product)) * g / scale - lr * (following / (1.0 - product * following)) *
+                  m / scale)
         if index == len(self.parameters) - 1:
             self.mu_product._assign(product)
 

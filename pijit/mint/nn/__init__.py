@@ -13,8 +13,10 @@ from pijit.nn.layer.common import positive as _positive
 from pijit.ops import function as _F
 from pijit.parameter import Parameter
 
-from pijit.nn import (AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Flatten,  # noqa: F401
-                      Identity, L1Loss, LogSigmoid, Mish, MSELoss, PixelShuffle, PixelUnshuffle, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReLU,
+from pijit.nn import (AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, ConstantPad1d,
+                      ConstantPad2d, ConstantPad3d, Flatten,
+                      Identity, L1Loss, LogSigmoid, Mish, MSELoss, PixelShuffle, PixelUnshuffle, ReflectionPad1d,
+                      ReflectionPad2d, ReflectionPad3d, ReLU,
                       ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Sigmoid, SoftMarginLoss, Tanh, ZeroPad2d)
 
 
@@ -28,11 +30,14 @@ class _Function(Cell):
         super().__init__()
         names = list(self._arguments)
         if len(args) > len(names):
-            raise TypeError(f"For '{type(self).__name__}', expected at most {len(names)} arguments, but got {len(args)}.")
+            raise TypeError(
+                f"For '{type(self).__name__}', expected at most {len(names)} arguments, but got {len(args)}.")
         given = dict(zip(names, args))
         for name in kwargs:
             if name not in self._arguments or name in given:
-                raise TypeError(f"For '{type(self).__name__}', the argument {name!r} is not there or given twice; its arguments are {', '.join(names) or 'none'}.")
+                raise TypeError(
+                    f"For '{type(self).__name__}', the argument {name!r} is not there or given twice; its arguments "
+                    f"are {', '.join(names) or 'none'}.")
         values = {**self._arguments, **given, **kwargs}
         for name, v in values.items():
             if v is _REQUIRED:
@@ -50,7 +55,8 @@ _REQUIRED = object()
 
 
 def _layer(name, function, doc, **arguments):
-    return type(name, (_Function,), {"_function": staticmethod(function), "_arguments": arguments, "__doc__": doc, "__module__": __name__})
+    return type(name, (_Function,),
+                {"_function": staticmethod(function), "_arguments": arguments, "__doc__": doc, "__module__": __name__})
 
 
 ReLU6 = _layer("ReLU6", functional.relu6, "Limited to [0, 6].", inplace=False)
@@ -58,34 +64,51 @@ ELU = _layer("ELU", functional.elu, "x where x > 0, else alpha * (exp(x) - 1).",
 SELU = _layer("SELU", _F.selu, "Scaled ELU.")
 SiLU = _layer("SiLU", functional.silu, "x * sigmoid(x).", inplace=False)
 GELU = _layer("GELU", functional.gelu, "GELU, exactly or in 'tanh' form.", approximate="none")
-Hardtanh = _layer("Hardtanh", functional.hardtanh, "Limited to [min_val, max_val].", min_val=-1.0, max_val=1.0, inplace=False)
+Hardtanh = _layer("Hardtanh", functional.hardtanh, "Limited to [min_val, max_val].", min_val=-1.0, max_val=1.0,
+                  inplace=False)
 Hardshrink = _layer("Hardshrink", _F.hardshrink, "0 within [-lambd, lambd].", lambd=0.5)
 Softshrink = _layer("Softshrink", _F.softshrink, "Towards 0 by lambd.", lambd=0.5)
 Hardsigmoid = _layer("Hardsigmoid", _F.hardsigmoid, "min(max(x / 6 + 1 / 2, 0), 1).")
 Hardswish = _layer("Hardswish", _F.hardswish, "x * hardsigmoid(x).")
-Threshold = _layer("Threshold", functional.threshold, "x where it is greater than a threshold, else a value.", threshold=_REQUIRED, value=_REQUIRED, inplace=False)
+Threshold = _layer("Threshold", functional.threshold, "x where it is greater than a threshold, else a value.",
+                   threshold=_REQUIRED, value=_REQUIRED, inplace=False)
 Softmax = _layer("Softmax", functional.softmax, "Softmax along a dimension.", dim=None)
 LogSoftmax = _layer("LogSoftmax", functional.log_softmax, "Log-softmax along a dimension.", dim=None)
-AvgPool1d = _layer("AvgPool1d", functional.avg_pool1d, "Means of windows.", kernel_size=_REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True)
-AvgPool2d = _layer("AvgPool2d", functional.avg_pool2d, "Means of windows.", kernel_size=_REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+AvgPool1d = _layer("AvgPool1d", functional.avg_pool1d, "Means of windows.", kernel_size=_REQUIRED, stride=None,
+                   padding=0, ceil_mode=False, count_include_pad=True)
+AvgPool2d = _layer("AvgPool2d", functional.avg_pool2d, "Means of windows.", kernel_size=_REQUIRED, stride=None,
+                   padding=0, ceil_mode=False, count_include_pad=True,
                    divisor_override=None)
-AvgPool3d = _layer("AvgPool3d", functional.avg_pool3d, "Means of windows.", kernel_size=_REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+AvgPool3d = _layer("AvgPool3d", functional.avg_pool3d, "Means of windows.", kernel_size=_REQUIRED, stride=None,
+                   padding=0, ceil_mode=False, count_include_pad=True,
                    divisor_override=None)
-MaxPool2d = _layer("MaxPool2d", functional.max_pool2d, "Maxima of windows.", kernel_size=_REQUIRED, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False)
-AdaptiveMaxPool2d = _layer("AdaptiveMaxPool2d", functional.adaptive_max_pool2d, "Maxima of as many windows as asked for.", output_size=_REQUIRED, return_indices=False)
-MaxUnpool2d = _layer("MaxUnpool2d", functional.max_unpool2d, "The inverse of MaxPool2d, zeros elsewhere.", kernel_size=_REQUIRED, stride=None, padding=0)
-Fold = _layer("Fold", _F.fold, "Columns of patches summed into images.", output_size=_REQUIRED, kernel_size=_REQUIRED, dilation=1, padding=0, stride=1)
-Unfold = _layer("Unfold", _F.unfold, "Patches of images as columns.", kernel_size=_REQUIRED, dilation=1, padding=0, stride=1)
-Upsample = _layer("Upsample", _F.interpolate, "Sizes changed.", size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None)
-UpsamplingNearest2d = _layer("UpsamplingNearest2d", _F.interpolate, "Sizes changed, each element that of the nearest place.", size=None, scale_factor=None)
-UpsamplingBilinear2d = _layer("UpsamplingBilinear2d", lambda x, size, scale_factor: _F.interpolate(x, size, scale_factor, "bilinear", True),
+MaxPool2d = _layer("MaxPool2d", functional.max_pool2d, "Maxima of windows.", kernel_size=_REQUIRED, stride=None,
+                   padding=0, dilation=1, return_indices=False, ceil_mode=False)
+AdaptiveMaxPool2d = _layer("AdaptiveMaxPool2d", functional.adaptive_max_pool2d,
+                           "Maxima of as many windows as asked for.", output_size=_REQUIRED, return_indices=False)
+MaxUnpool2d = _layer("MaxUnpool2d", functional.max_unpool2d, "The inverse of MaxPool2d, zeros elsewhere.",
+                     kernel_size=_REQUIRED, stride=None, padding=0)
+Fold = _layer("Fold", _F.fold, "Columns of patches summed into images.", output_size=_REQUIRED, kernel_size=_REQUIRED,
+              dilation=1, padding=0, stride=1)
+Unfold = _layer("Unfold", _F.unfold, "Patches of images as columns.", kernel_size=_REQUIRED, dilation=1, padding=0,
+                stride=1)
+Upsample = _layer("Upsample", _F.interpolate, "Sizes changed.", size=None, scale_factor=None, mode="nearest",
+                  align_corners=None, recompute_scale_factor=None)
+UpsamplingNearest2d = _layer("UpsamplingNearest2d", _F.interpolate,
+                             "Sizes changed, each element that of the nearest place.", size=None, scale_factor=None)
+UpsamplingBilinear2d = _layer("UpsamplingBilinear2d",
+                              lambda x, size, scale_factor: _F.interpolate(x, size, scale_factor, "bilinear", True),
                               "Sizes changed, linear between places, corners on corners.", size=None, scale_factor=None)
 BCELoss = _layer("BCELoss", _F.binary_cross_entropy, "Cross entropy of probabilities.", weight=None, reduction="mean")
-BCEWithLogitsLoss = _layer("BCEWithLogitsLoss", functional.binary_cross_entropy_with_logits, "Cross entropy of sigmoid(logits).", weight=None, reduction="mean", pos_weight=None)
-KLDivLoss = _layer("KLDivLoss", functional.kl_div, "target * (log(target) - input).", reduction="mean", log_target=False)
-SmoothL1Loss = _layer("SmoothL1Loss", functional.smooth_l1_loss, "Quadratic below beta, linear above.", reduction="mean", beta=1.0)
+BCEWithLogitsLoss = _layer("BCEWithLogitsLoss", functional.binary_cross_entropy_with_logits,
+                           "Cross entropy of sigmoid(logits).", weight=None, reduction="mean", pos_weight=None)
+KLDivLoss = _layer("KLDivLoss", functional.kl_div, "target * (log(target) - input).", reduction="mean",
+                   log_target=False)
+SmoothL1Loss = _layer("SmoothL1Loss", functional.smooth_l1_loss, "Quadratic below beta, linear above.",
+                      reduction="mean", beta=1.0)
 NLLLoss = _layer("NLLLoss", _F.nll_loss, "Negative log likelihood.", weight=None, ignore_index=-100, reduction="mean")
-CrossEntropyLoss = _layer("CrossEntropyLoss", _F.cross_entropy, "Softmax cross entropy.", weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0)
+CrossEntropyLoss = _layer("CrossEntropyLoss", _F.cross_entropy, "Softmax cross entropy.", weight=None,
+                          ignore_index=-100, reduction="mean", label_smoothing=0.0)
 
 
 class Dropout(Cell):
@@ -128,12 +151,15 @@ class Linear(Cell):
 
     def __init__(self, in_features, out_features, bias=True, weight_init=None, bias_init=None, dtype=None):
         super().__init__()
-        self.in_features, self.out_features = _positive("Linear", "in_features", in_features), _positive("Linear", "out_features", out_features)
+        self.in_features, self.out_features = (_positive("Linear", "in_features", in_features),
+                                               _positive("Linear", "out_features", out_features))
         dtype = _t.float32 if dtype is None else dtype
         self.has_bias, self.bias = bias, None
-        self.weight = Parameter(_initializer(_HeUniform(_math.sqrt(5)) if weight_init is None else weight_init, [out_features, in_features], dtype), name="weight")
+        self.weight = Parameter(_initializer(_HeUniform(_math.sqrt(5)) if weight_init is None else weight_init,
+                                             [out_features, in_features], dtype), name="weight")
         if bias:
-            self.bias = Parameter(_initializer(_Uniform(1 / _math.sqrt(in_features)) if bias_init is None else bias_init, [out_features], dtype), name="bias")
+            self.bias = Parameter(_initializer(_Uniform(1 / _math.sqrt(in_features)) if bias_init is None
+                                               else bias_init, [out_features], dtype), name="bias")
 
     def construct(self, x):
         return _F.dense(x, self.weight, self.bias)
@@ -145,34 +171,49 @@ class Linear(Cell):
 class _Conv(Cell):
     planes = 0
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros", dtype=None):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
+                 padding_mode="zeros", dtype=None):
         super().__init__()
         name = type(self).__name__
         for arg, v in (("in_channels", in_channels), ("out_channels", out_channels), ("groups", groups)):
             _positive(name, arg, v)
         if in_channels % groups or out_channels % groups:
-            raise ValueError(f"For '{name}', 'groups' {groups} must divide in_channels {in_channels} and out_channels {out_channels}.")
+            raise ValueError(
+                f"For '{name}', 'groups' {groups} must divide in_channels {in_channels} and out_channels "
+                f"{out_channels}.")
         if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
-            raise ValueError(f"For '{name}', 'padding_mode' must be 'zeros', 'reflect', 'replicate' or 'circular', but got {padding_mode!r}.")
-        self.in_channels, self.out_channels, self.groups, self.padding_mode = in_channels, out_channels, groups, padding_mode
-        self.kernel_size, self.stride, self.dilation = ((v,) * self.planes if isinstance(v, int) else tuple(v) for v in (kernel_size, stride, dilation))
-        self.padding = padding if isinstance(padding, str) else (padding,) * self.planes if isinstance(padding, int) else tuple(padding)
+            raise ValueError(
+                f"For '{name}', 'padding_mode' must be 'zeros', 'reflect', 'replicate' or 'circular', but got "
+                f"{padding_mode!r}.")
+        self.in_channels, self.out_channels, self.groups, self.padding_mode = (in_channels, out_channels, groups,
+            padding_mode)
+        self.kernel_size, self.stride, self.dilation = ((v,) * self.planes if isinstance(v, int) else tuple(v)
+                                                        for v in (kernel_size, stride, dilation))
+        self.padding = (padding if isinstance(padding, str) else (padding,) * self.planes if isinstance(padding, int)
+                        else tuple(padding))
         dtype = _t.float32 if dtype is None else dtype
         fan_in = in_channels // groups * _math.prod(self.kernel_size)
-        self.weight = Parameter(_initializer(_HeUniform(_math.sqrt(5)), [out_channels, in_channels // groups, *self.kernel_size], dtype), name="weight")
-        self.bias = Parameter(_initializer(_Uniform(1 / _math.sqrt(fan_in)), [out_channels], dtype), name="bias") if bias else None
+        self.weight = Parameter(_initializer(_HeUniform(_math.sqrt(5)),
+                                             [out_channels, in_channels // groups, *self.kernel_size], dtype),
+                                             name="weight")
+        self.bias = (Parameter(_initializer(_Uniform(1 / _math.sqrt(fan_in)), [out_channels], dtype), name="bias")
+                     if bias else None)
 
     def construct(self, input):
         padding = self.padding
         if self.padding_mode != "zeros" and not isinstance(padding, str):
             border = [v for p in padding[::-1] for v in (p, p)]
             input, padding = _F.pad(input, border, self.padding_mode), 0
-        return getattr(functional, f"conv{self.planes}d")(input, self.weight, self.bias, self.stride if self.planes > 1 else self.stride[0], padding,
-                                                          self.dilation if self.planes > 1 else self.dilation[0], self.groups)
+        return getattr(functional, f"conv{self.planes}d")(input, self.weight, self.bias,
+                                                          self.stride if self.planes > 1 else self.stride[0], padding,
+                                                          self.dilation if self.planes > 1 else self.dilation[0],
+                                                          self.groups)
 
     def extend_repr(self):
-        return (f"in_channels={self.in_channels}, out_channels={self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
-                f"padding={self.padding}, dilation={self.dilation}, groups={self.groups}, bias={self.bias is not None}, padding_mode={self.padding_mode}")
+        return (f"in_channels={self.in_channels}, out_channels={self.out_channels}, kernel_size={self.kernel_size}, "
+                f"stride={self.stride}, "
+                f"padding={self.padding}, dilation={self.dilation}, groups={self.groups}, "
+                f"bias={self.bias is not None}, padding_mode={self.padding_mode}")
 
 
 class Conv1d(_Conv):
@@ -196,7 +237,8 @@ class Conv3d(_Conv):
 class ConvTranspose2d(Cell):
     """Transposed 2-d convolution. weight [in_channels, out_channels / groups, kh, kw]."""
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1, padding_mode="zeros", dtype=None):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
+                 bias=True, dilation=1, padding_mode="zeros", dtype=None):
         super().__init__()
         if padding_mode != "zeros":
             raise ValueError(f"For 'ConvTranspose2d', 'padding_mode' must be 'zeros', but got {padding_mode!r}.")
@@ -205,7 +247,8 @@ class ConvTranspose2d(Cell):
         dtype = _t.float32 if dtype is None else dtype
         shape = [in_channels, out_channels // groups, *kernel]
         self.weight = Parameter(_initializer(_HeUniform(_math.sqrt(5)), shape, dtype), name="weight")
-        self.bias = Parameter(_initializer(_Uniform(1 / _math.sqrt(shape[1] * kernel[0] * kernel[1])), [out_channels], dtype), name="bias") if bias else None
+        self.bias = (Parameter(_initializer(_Uniform(1 / _math.sqrt(shape[1] * kernel[0] * kernel[1])), [out_channels],
+                                            dtype), name="bias") if bias else None)
 
     def construct(self, input):
         return _F.conv_transpose2d(input, self.weight, self.bias, *self.options)
@@ -218,22 +261,30 @@ class _BatchNorm(Cell):
         super().__init__()
         n = _positive(type(self).__name__, "num_features", num_features)
         dtype = _t.float32 if dtype is None else dtype
-        self.num_features, self.eps, self.momentum, self.affine, self.track_running_stats = n, eps, momentum, affine, track_running_stats
+        self.num_features, self.eps, self.momentum, self.affine, self.track_running_stats = (n, eps, momentum, affine,
+            track_running_stats)
         self.weight = Parameter(_initializer("ones", [n], dtype), name="weight") if affine else None
         self.bias = Parameter(_initializer("zeros", [n], dtype), name="bias") if affine else None
-        self.running_mean = Parameter(_initializer("zeros", [n], dtype), name="running_mean", requires_grad=False) if track_running_stats else None
-        self.running_var = Parameter(_initializer("ones", [n], dtype), name="running_var", requires_grad=False) if track_running_stats else None
+        self.running_mean = (Parameter(_initializer("zeros", [n], dtype), name="running_mean", requires_grad=False)
+                             if track_running_stats else None)
+        self.running_var = (Parameter(_initializer("ones", [n], dtype), name="running_var", requires_grad=False)
+                            if track_running_stats else None)
 
     def construct(self, input):
         if input.ndim not in self.ranks:
-            raise ValueError(f"For '{type(self).__name__}', the input must have {' or '.join(map(str, self.ranks))} dimensions, but got {input.ndim}.")
+            raise ValueError(
+                f"For '{type(self).__name__}', the input must have {' or '.join(map(str, self.ranks))} dimensions, "
+                f"but got {input.ndim}.")
         mean, var = self.running_mean, self.running_var
         if not self.track_running_stats:  # those of the batch, in evaluation as well
             mean, var = _F.zeros((self.num_features,), input.dtype), _F.ones((self.num_features,), input.dtype)
-        return _F.batch_norm(input, mean, var, self.weight, self.bias, self.training or not self.track_running_stats, self.momentum, self.eps)
+        return _F.batch_norm(input, mean, var, self.weight, self.bias, self.training or not self.track_running_stats,
+                             self.momentum, self.eps)
 
     def extend_repr(self):
-        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, track_running_stats={self.track_running_stats}"
+        return (
+            f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}")
 
 
 class BatchNorm1d(_BatchNorm):
@@ -259,7 +310,8 @@ class SyncBatchNorm(_BatchNorm):
 
     ranks = (2, 3, 4, 5)
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None, dtype=None):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None,
+                 dtype=None):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype)
         self.process_group = process_group
 
@@ -269,9 +321,11 @@ class GroupNorm(Cell):
 
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, dtype=None):
         super().__init__()
-        self.num_groups, self.num_channels = _positive("GroupNorm", "num_groups", num_groups), _positive("GroupNorm", "num_channels", num_channels)
+        self.num_groups, self.num_channels = (_positive("GroupNorm", "num_groups", num_groups),
+                                              _positive("GroupNorm", "num_channels", num_channels))
         if num_channels % num_groups:
-            raise ValueError(f"For 'GroupNorm', 'num_channels' {num_channels} must be a multiple of 'num_groups' {num_groups}.")
+            raise ValueError(
+                f"For 'GroupNorm', 'num_channels' {num_channels} must be a multiple of 'num_groups' {num_groups}.")
         dtype = _t.float32 if dtype is None else dtype
         self.eps, self.affine = eps, affine
         self.weight = Parameter(_initializer("ones", [num_channels], dtype), name="weight") if affine else None
@@ -289,8 +343,10 @@ class LayerNorm(Cell):
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         dtype = _t.float32 if dtype is None else dtype
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self.weight = Parameter(_initializer("ones", list(self.normalized_shape), dtype), name="weight") if elementwise_affine else None
-        self.bias = Parameter(_initializer("zeros", list(self.normalized_shape), dtype), name="bias") if elementwise_affine and bias else None
+        self.weight = (Parameter(_initializer("ones", list(self.normalized_shape), dtype), name="weight")
+                       if elementwise_affine else None)
+        self.bias = (Parameter(_initializer("zeros", list(self.normalized_shape), dtype), name="bias")
+                     if elementwise_affine and bias else None)
 
     def construct(self, input):
         return _F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -301,7 +357,8 @@ class PReLU(Cell):
 
     def __init__(self, num_parameters=1, init=0.25, dtype=None):
         super().__init__()
-        self.weight = Parameter(_F.full((_positive("PReLU", "num_parameters", num_parameters),), init, dtype=_t.float32 if dtype is None else dtype), name="weight")
+        self.weight = Parameter(_F.full((_positive("PReLU", "num_parameters", num_parameters),), init,
+                                        dtype=_t.float32 if dtype is None else dtype), name="weight")
 
     def construct(self, input):
         return _F.prelu(input, self.weight)
@@ -310,11 +367,15 @@ class PReLU(Cell):
 class Embedding(Cell):
     """Rows of a table by index."""
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, _weight=None, dtype=None):
+    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0,
+                 scale_grad_by_freq=False, _weight=None, dtype=None):
         super().__init__()
-        self.num_embeddings, self.embedding_dim = _positive("Embedding", "num_embeddings", num_embeddings), _positive("Embedding", "embedding_dim", embedding_dim)
-        self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq = padding_idx, max_norm, norm_type, scale_grad_by_freq
-        table = _initializer("normal", [num_embeddings, embedding_dim], _t.float32 if dtype is None else dtype) if _weight is None else _weight
+        self.num_embeddings, self.embedding_dim = (_positive("Embedding", "num_embeddings", num_embeddings),
+                                                   _positive("Embedding", "embedding_dim", embedding_dim))
+        self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq = (padding_idx, max_norm, norm_type,
+            scale_grad_by_freq)
+        table = (_initializer("normal", [num_embeddings, embedding_dim], _t.float32 if dtype is None else dtype)
+                 if _weight is None else _weight)
         if padding_idx is not None and _weight is None:
             rows = table.asnumpy().copy()
             rows[padding_idx] = 0
@@ -322,8 +383,10 @@ class Embedding(Cell):
         self.weight = Parameter(table, name="weight")
 
     def construct(self, input):
-        return _F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
+        return _F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
+                            self.scale_grad_by_freq)
 
 
-__all__ = [n for n, v in globals().items() if n[0] != "_" and isinstance(v, type) and issubclass(v, Cell) and v is not Cell]
+__all__ = [n for n, v in globals().items() if n[0] != "_" and isinstance(v, type) and issubclass(v, Cell)
+           and v is not Cell]
 del _nn

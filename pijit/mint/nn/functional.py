@@ -5,8 +5,11 @@ from pijit.ops import function as _F
 
 from pijit.mint import _typed
 
-for _n in ("adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d batch_norm binary_cross_entropy conv_transpose2d cross_entropy embedding fold "
-           "group_norm layer_norm logsigmoid mse_loss nll_loss l1_loss pixel_shuffle prelu soft_margin_loss tanh unfold sigmoid interpolate max_unpool2d hardshrink softshrink mish "
+for _n in (
+    "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d batch_norm binary_cross_entropy conv_transpose2d "
+    "cross_entropy embedding fold "
+           "group_norm layer_norm logsigmoid mse_loss nll_loss l1_loss pixel_shuffle prelu soft_margin_loss tanh "
+           "unfold sigmoid interpolate max_unpool2d hardshrink softshrink mish "
            "selu hardsigmoid hardswish").split():
     globals()[_n] = getattr(_F, _n)
 relu_, sigmoid_ = (lambda input: input._assign(_F.relu(input))), (lambda input: input._assign(_F.sigmoid(input)))
@@ -182,17 +185,22 @@ conv1d, conv2d, conv3d = _conv(_F.conv1d, 1), _conv(_F.conv2d, 2), _conv(_F.conv
 
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """Means of windows."""
-    return _F.avg_pool1d(input, kernel_size, kernel_size if stride is None else stride, padding, ceil_mode, count_include_pad)
+    return _F.avg_pool1d(input, kernel_size, kernel_size if stride is None else stride, padding, ceil_mode,
+                         count_include_pad)
 
 
-def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+               divisor_override=None):
     """Means of windows."""
-    return _F.avg_pool2d(input, kernel_size, kernel_size if stride is None else stride, padding, ceil_mode, count_include_pad, divisor_override or 0)
+    return _F.avg_pool2d(input, kernel_size, kernel_size if stride is None else stride, padding, ceil_mode,
+                         count_include_pad, divisor_override or 0)
 
 
-def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+               divisor_override=None):
     """Means of windows."""
-    return _F.avg_pool3d(input, kernel_size, kernel_size if stride is None else stride, padding, ceil_mode, count_include_pad, divisor_override or 0)
+    return _F.avg_pool3d(input, kernel_size, kernel_size if stride is None else stride, padding, ceil_mode,
+                         count_include_pad, divisor_override or 0)
 
 
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, *, ceil_mode=False, return_indices=False):

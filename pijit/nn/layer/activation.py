@@ -37,8 +37,8 @@ _DOC = """{what}
 
 
 def _layer(name, what, values, fn, key=None, operator=None):
-    """The class of an activation without arguments. what: its formula; values: those of the example; operator: the attribute that holds the
-    primitive, which a subclass calls, or replaces."""
+    """The class of an activation without arguments. what: its formula; values: those of the example; operator: the
+    attribute that holds the primitive, which a subclass calls, or replaces."""
     def construct(self, x):  # noqa: ARG001
         return fn(x)
 
@@ -49,7 +49,8 @@ def _layer(name, what, values, fn, key=None, operator=None):
     def construct_by(self, x):
         return getattr(self, operator)(x)
     members = {"construct": construct} if operator is None else {"__init__": __init__, "construct": construct_by}
-    cls = type(name, (Cell,), {**members, "__doc__": _DOC.format(what=what, name=name, values=values), "__module__": __name__})
+    cls = type(name, (Cell,),
+               {**members, "__doc__": _DOC.format(what=what, name=name, values=values), "__module__": __name__})
     if key:
         _activation[key] = cls
     return cls
@@ -60,14 +61,19 @@ ReLU6 = _layer("ReLU6", "x limited to [0, 6].", "[0. 0. 6.]", F.relu6, "relu6", 
 Sigmoid = _layer("Sigmoid", "1 / (1 + exp(-x)).", "[0.26894143 0.5        0.99908894]", F.sigmoid, "sigmoid", "sigmoid")
 Tanh = _layer("Tanh", "The hyperbolic tangent.", "[-0.7615942   0.          0.99999833]", F.tanh, "tanh", "tanh")
 SiLU = _layer("SiLU", "x * sigmoid(x), also named swish.", "[-0.26894143  0.          6.9936223 ]", F.silu, "silu")
-SeLU = _layer("SeLU", "The self-normalising ELU (Klambauer et al. 2017).", "[-1.1113307  0.         7.354907 ]", F.selu, operator="selu")
+SeLU = _layer("SeLU", "The self-normalising ELU (Klambauer et al. 2017).", "[-1.1113307  0.         7.354907 ]", F.selu,
+              operator="selu")
 Mish = _layer("Mish", "x * tanh(softplus(x)).", "[-0.30340147  0.          6.9999886 ]", F.mish, operator="mish")
 Softsign = _layer("Softsign", "x / (1 + |x|).", "[-0.5    0.     0.875]", F.softsign, "softsign", "softsign")
-LogSigmoid = _layer("LogSigmoid", "log(sigmoid(x)).", "[-1.3132617e+00 -6.9314718e-01 -9.1146649e-04]", F.logsigmoid, "logsigmoid")
-HSigmoid = _layer("HSigmoid", "relu6(x + 3) / 6.", "[0.33333334 0.5        1.        ]", F.hardsigmoid, "hsigmoid", "hsigmoid")
-HSwish = _layer("HSwish", "x * relu6(x + 3) / 6.", "[-0.33333334  0.          7.        ]", F.hardswish, "hswish", "hswish")
+LogSigmoid = _layer("LogSigmoid", "log(sigmoid(x)).", "[-1.3132617e+00 -6.9314718e-01 -9.1146649e-04]", F.logsigmoid,
+                    "logsigmoid")
+HSigmoid = _layer("HSigmoid", "relu6(x + 3) / 6.", "[0.33333334 0.5        1.        ]", F.hardsigmoid, "hsigmoid",
+                  "hsigmoid")
+HSwish = _layer("HSwish", "x * relu6(x + 3) / 6.", "[-0.33333334  0.          7.        ]", F.hardswish, "hswish",
+                "hswish")
 Tanhshrink = _layer("Tanhshrink", "x - tanh(x).", "[-0.23840582  0.          6.000002  ]", F.tanhshrink)
-FastGelu = _layer("FastGelu", "x * exp(0.851 * (x - |x|)) / (1 + exp(-1.702 * |x|)), an approximation of GELU.", "[-0.15420423  0.          6.9999533 ]", F.fast_gelu, "fast_gelu", "fast_gelu")
+FastGelu = _layer("FastGelu", "x * exp(0.851 * (x - |x|)) / (1 + exp(-1.702 * |x|)), an approximation of GELU.",
+                  "[-0.15420423  0.          6.9999533 ]", F.fast_gelu, "fast_gelu", "fast_gelu")
 
 
 class GELU(Cell):
@@ -407,7 +413,8 @@ class RReLU(Cell):
     def __init__(self, lower=1.0 / 8, upper=1.0 / 3):
         super().__init__()
         if not 0 <= lower <= upper <= 1:
-            raise ValueError(f"For 'RReLU', 'lower' and 'upper' must be in [0, 1] and in this order, but got {lower} and {upper}.")
+            raise ValueError(
+                f"For 'RReLU', 'lower' and 'upper' must be in [0, 1] and in this order, but got {lower} and {upper}.")
         self.lower, self.upper = lower, upper
 
     def construct(self, x):
@@ -459,6 +466,8 @@ class Softmax2d(Cell):
         return self.softmax(input)
 
 
-_activation.update(elu=ELU, gelu=GELU, hardtanh=Hardtanh, hshrink=HShrink, leakyrelu=LeakyReLU, logsoftmax=LogSoftmax, mish=Mish, prelu=PReLU,
-                   rrelu=RReLU, softmax=Softmax, softmax2d=Softmax2d, softmin=Softmin, softshrink=SoftShrink, tanhshrink=Tanhshrink,
+_activation.update(elu=ELU, gelu=GELU, hardtanh=Hardtanh, hshrink=HShrink, leakyrelu=LeakyReLU, logsoftmax=LogSoftmax,
+                   mish=Mish, prelu=PReLU,
+                   rrelu=RReLU, softmax=Softmax, softmax2d=Softmax2d, softmin=Softmin, softshrink=SoftShrink,
+                   tanhshrink=Tanhshrink,
                    threshold=Threshold)

@@ -39,17 +39,20 @@ class Dense(OperatorCell):
         (1, 2)
     """
 
-    def __init__(self, in_channels, out_channels, weight_init=None, bias_init=None, has_bias=True, activation=None, dtype=mstype.float32):
+    def __init__(self, in_channels, out_channels, weight_init=None, bias_init=None, has_bias=True, activation=None,
+                 dtype=mstype.float32):
         super().__init__()
         self.in_channels = positive("Dense", "in_channels", in_channels)
         self.out_channels = positive("Dense", "out_channels", out_channels)
         if not isinstance(has_bias, bool):
             raise TypeError(f"For 'Dense', 'has_bias' must be bool, but got {type(has_bias).__name__}.")
         self.has_bias = has_bias
-        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, [out_channels, in_channels], dtype), name="weight")
+        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init,
+                                            [out_channels, in_channels], dtype), name="weight")
         self.bias = None
         if has_bias:
-            self.bias = Parameter(initializer(Uniform(1 / math.sqrt(in_channels)) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
+            self.bias = Parameter(initializer(Uniform(1 / math.sqrt(in_channels)) if bias_init is None else bias_init,
+                                              [out_channels], dtype), name="bias")
         self.activation = get_activation(activation) if isinstance(activation, str) else activation
         self.activation_flag = self.activation is not None
         self.reshape, self.shape_op = P.Reshape(), P.Shape()
@@ -71,7 +74,8 @@ class Dense(OperatorCell):
 
     def extend_repr(self):
         shown = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
-        return shown + (", has_bias=True" if self.has_bias else "") + (f", activation={self.activation}" if self.activation_flag else "")
+        return (shown + (", has_bias=True" if self.has_bias else "") +
+                (f", activation={self.activation}" if self.activation_flag else ""))
 
 
 class Linear(Dense):
@@ -123,7 +127,7 @@ class Dropout(OperatorCell):
         [1. 2.]
     """
 
-    def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):  # noqa: ARG002
+    def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):
         super().__init__()
         self._said = f"keep_prob={keep_prob}" if p is None else f"p={p}"
         p = 1 - keep_prob if p is None else p
@@ -168,9 +172,11 @@ class Embedding(Cell):
         (2, 4)
     """
 
-    def __init__(self, vocab_size, embedding_size, use_one_hot=False, embedding_table="normal", dtype=mstype.float32, padding_idx=None):  # noqa: ARG002
+    def __init__(self, vocab_size, embedding_size, use_one_hot=False, embedding_table="normal", dtype=mstype.float32,
+                 padding_idx=None):
         super().__init__()
-        self.vocab_size, self.embedding_size = positive("Embedding", "vocab_size", vocab_size), positive("Embedding", "embedding_size", embedding_size)
+        self.vocab_size, self.embedding_size = (positive("Embedding", "vocab_size", vocab_size),
+                                                positive("Embedding", "embedding_size", embedding_size))
         table = initializer(embedding_table, [vocab_size, embedding_size], dtype)
         if padding_idx is not None:
             a = table.asnumpy()
@@ -178,7 +184,8 @@ class Embedding(Cell):
             table = type(table)(a)
         self.embedding_table = Parameter(table, name="embedding_table")
         self.use_one_hot, self.dtype, self.padding_idx = use_one_hot, dtype, padding_idx
-        self.gather, self.reshape, self.expand, self.get_shp, self.array_mul = P.Gather(), P.Reshape(), P.ExpandDims(), P.Shape(), P.MatMul()
+        self.gather, self.reshape, self.expand, self.get_shp, self.array_mul = (P.Gather(), P.Reshape(), P.ExpandDims(),
+            P.Shape(), P.MatMul())
         self.one_hot, self.shp_flat = P.OneHot(), (-1,)
 
     def construct(self, ids):
@@ -351,14 +358,18 @@ class EmbeddingLookup(Cell):
         (2, 4)
     """
 
-    BATCH_SLICE, FIELD_SLICE, TABLE_ROW_SLICE, TABLE_COLUMN_SLICE = "batch_slice", "field_slice", "table_row_slice", "table_column_slice"
+    BATCH_SLICE, FIELD_SLICE, TABLE_ROW_SLICE, TABLE_COLUMN_SLICE = ("batch_slice", "field_slice", "table_row_slice",
+        "table_column_slice")
 
-    def __init__(self, vocab_size, embedding_size, param_init="normal", target="CPU", slice_mode="batch_slice", manual_shapes=None, max_norm=None,  # noqa: ARG002
-                 sparse=True, dtype=mstype.float32):  # noqa: ARG002
+    def __init__(self, vocab_size, embedding_size, param_init="normal", target="CPU", slice_mode="batch_slice",
+                 manual_shapes=None, max_norm=None,
+                 sparse=True, dtype=mstype.float32):
         super().__init__()
-        self.vocab_size, self.embedding_size = positive("EmbeddingLookup", "vocab_size", vocab_size), positive("EmbeddingLookup", "embedding_size", embedding_size)
+        self.vocab_size, self.embedding_size = (positive("EmbeddingLookup", "vocab_size", vocab_size),
+                                                positive("EmbeddingLookup", "embedding_size", embedding_size))
         self.max_norm = max_norm
-        self.embedding_table = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype), name="embedding_table")
+        self.embedding_table = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype),
+                                         name="embedding_table")
         self.gatherv2, self.embeddinglookup = P.SparseGatherV2(), P.EmbeddingLookup()
 
     def construct(self, indices):
@@ -397,25 +408,31 @@ class BiDense(OperatorCell):
         (1, 4)
     """
 
-    def __init__(self, in1_channels, in2_channels, out_channels, weight_init=None, bias_init=None, has_bias=True, dtype=mstype.float32):
+    def __init__(self, in1_channels, in2_channels, out_channels, weight_init=None, bias_init=None, has_bias=True,
+                 dtype=mstype.float32):
         super().__init__()
         for name, v in (("in1_channels", in1_channels), ("in2_channels", in2_channels), ("out_channels", out_channels)):
             positive("BiDense", name, v)
-        self.in1_channels, self.in2_channels, self.out_channels, self.has_bias = in1_channels, in2_channels, out_channels, has_bias
+        self.in1_channels, self.in2_channels, self.out_channels, self.has_bias = (in1_channels, in2_channels,
+            out_channels, has_bias)
         self.in_channels = in1_channels
         self.operators(matmul=P.MatMul(), bias_add=P.BiasAdd())
         bound = 1 / math.sqrt(in1_channels)
-        self.weight = Parameter(initializer(Uniform(bound) if weight_init is None else weight_init, [out_channels, in1_channels, in2_channels], dtype), name="weight")
-        self.bias = Parameter(initializer(Uniform(bound) if bias_init is None else bias_init, [out_channels], dtype), name="bias") if has_bias else None
+        self.weight = Parameter(initializer(Uniform(bound) if weight_init is None else weight_init,
+                                            [out_channels, in1_channels, in2_channels], dtype), name="weight")
+        self.bias = (Parameter(initializer(Uniform(bound) if bias_init is None else bias_init, [out_channels], dtype),
+                               name="bias") if has_bias else None)
 
     def construct(self, input1, input2):
         out, m, n = self.weight.shape
-        x = F.reshape(self.matmul(F.reshape(input1, (-1, m)), F.reshape(F.transpose(self.weight, (1, 0, 2)), (m, out * n))), (-1, out, n))
+        x = F.reshape(self.matmul(F.reshape(input1, (-1, m)),
+                                  F.reshape(F.transpose(self.weight, (1, 0, 2)), (m, out * n))), (-1, out, n))
         y = F.sum(x * F.expand_dims(F.reshape(input2, (-1, n)), 1), -1)
         return F.reshape(y if self.bias is None else self.bias_add(y, self.bias), (*input1.shape[:-1], out))
 
     def extend_repr(self):
-        return (f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}")
+        return (f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}, "
+                f"output_channels={self.out_channels}, has_bias={self.has_bias}")
 
 
 class Unflatten(Cell):
@@ -646,7 +663,8 @@ class MatMul(Cell):
         self.transpose_x1, self.transpose_x2 = transpose_x1, transpose_x2
 
     def construct(self, x1, x2):
-        return F.matmul(F.swapaxes(x1, -1, -2) if self.transpose_x1 else x1, F.swapaxes(x2, -1, -2) if self.transpose_x2 else x2)
+        return F.matmul(F.swapaxes(x1, -1, -2) if self.transpose_x1 else x1,
+                        F.swapaxes(x2, -1, -2) if self.transpose_x2 else x2)
 
 
 class Range(Cell):

@@ -18,7 +18,9 @@ class _BnAct(Cell):
         elif isinstance(activation, Cell):
             self.activation = activation
         else:
-            raise TypeError(f"For '{type(self).__name__}', 'activation' must be a str or a Cell, but got {type(activation).__name__}.")
+            raise TypeError(
+                f"For '{type(self).__name__}', 'activation' must be a str or a Cell, but got "
+                f"{type(activation).__name__}.")
 
     def _finished(self, x):
         if self.has_bn:
@@ -66,10 +68,13 @@ class Conv2dBnAct(_BnAct):
         (1, 4, 5, 5)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False, weight_init="normal",
-                 bias_init="zeros", has_bn=False, momentum=0.997, eps=1e-5, activation=None, alpha=0.2, after_fake=True):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
+                 group=1, has_bias=False, weight_init="normal",
+                 bias_init="zeros", has_bn=False, momentum=0.997, eps=1e-5, activation=None, alpha=0.2,
+                 after_fake=True):
         super().__init__()
-        self.conv = Conv2d(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias, weight_init, bias_init)
+        self.conv = Conv2d(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
+                           weight_init, bias_init)
         self.has_bn, self.after_fake = has_bn, after_fake
         self._finish(BatchNorm2d if has_bn else None, out_channels, momentum, eps, activation, alpha)
 
@@ -109,7 +114,8 @@ class DenseBnAct(_BnAct):
         (1, 2)
     """
 
-    def __init__(self, in_channels, out_channels, weight_init="normal", bias_init="zeros", has_bias=True, has_bn=False, momentum=0.9, eps=1e-5, activation=None,
+    def __init__(self, in_channels, out_channels, weight_init="normal", bias_init="zeros", has_bias=True, has_bn=False,
+                 momentum=0.9, eps=1e-5, activation=None,
                  alpha=0.2, after_fake=True):
         super().__init__()
         self.dense = Dense(in_channels, out_channels, weight_init, bias_init, has_bias)

@@ -7,8 +7,9 @@ from pijit.ops.function.shapes import _pair as pair  # noqa: F401
 class OperatorCell(Cell):
     """A layer that computes by one function what its operators, which are attributes, give one after the other.
 
-    Where a subclass, or anyone else, has put another operator in the place of one of those that the layer made, `replaced` gives True, and construct
-    goes by the operators. Their descriptions are compared, not the objects: so layers of one kind share what was captured of one."""
+    Where a subclass, or anyone else, has put another operator in the place of one of those that the layer made,
+    `replaced` gives True, and construct goes by the operators. Their descriptions are compared, not the objects: so
+    layers of one kind share what was captured of one."""
 
     _described = ()
 

@@ -18,7 +18,8 @@ def _channels(name, in_channels, out_channels, group, pad_mode, padding=0):
     for arg, v in (("in_channels", in_channels), ("out_channels", out_channels), ("group", group)):
         positive(name, arg, v)
     if in_channels % group or out_channels % group:
-        raise ValueError(f"For '{name}', 'group' {group} must divide in_channels {in_channels} and out_channels {out_channels}.")
+        raise ValueError(
+            f"For '{name}', 'group' {group} must divide in_channels {in_channels} and out_channels {out_channels}.")
     if pad_mode not in ("same", "valid", "pad"):
         raise ValueError(f"For '{name}', 'pad_mode' must be 'same', 'valid' or 'pad', but got {pad_mode!r}.")
     _no_padding(name, pad_mode, padding)
@@ -27,8 +28,10 @@ def _channels(name, in_channels, out_channels, group, pad_mode, padding=0):
 
 def _shown(cell):
     """What a convolution's printed form says between the brackets."""
-    return (f"input_channels={cell.in_channels}, output_channels={cell.out_channels}, kernel_size={cell.kernel_size}, stride={cell.stride}, "
-            f"pad_mode={cell.pad_mode}, padding={cell.padding}, dilation={cell.dilation}, group={cell.group}, has_bias={cell.has_bias}, "
+    return (f"input_channels={cell.in_channels}, output_channels={cell.out_channels}, kernel_size={cell.kernel_size}, "
+            f"stride={cell.stride}, "
+            f"pad_mode={cell.pad_mode}, padding={cell.padding}, dilation={cell.dilation}, group={cell.group}, "
+            f"has_bias={cell.has_bias}, "
             f"weight_init={cell.weight_init}, bias_init={cell.bias_init}, format={cell.data_format}")
 
 
@@ -75,11 +78,13 @@ class Conv2d(Cell):
         (1, 4, 5, 5)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
+                 group=1, has_bias=False,
                  weight_init=None, bias_init=None, data_format="NCHW", dtype=mstype.float32):
         super().__init__()
         _format("Conv2d", data_format)
-        self.in_channels, self.out_channels, self.group = _channels("Conv2d", in_channels, out_channels, group, pad_mode, padding)
+        self.in_channels, self.out_channels, self.group = _channels("Conv2d", in_channels, out_channels, group,
+            pad_mode, padding)
         self.kernel_size, self.stride, self.dilation = pair(kernel_size), pair(stride), pair(dilation)
         for k in self.kernel_size + self.stride + self.dilation:
             positive("Conv2d", "kernel_size, stride and dilation", k)
@@ -89,7 +94,8 @@ class Conv2d(Cell):
         _initializers(self, weight_init, bias_init, shape[1] * shape[2] * shape[3], data_format)
         self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias") if has_bias else None
-        self.conv2d = P.Conv2D(out_channels, self.kernel_size, 1, pad_mode, self.padding, self.stride, self.dilation, group, data_format)
+        self.conv2d = P.Conv2D(out_channels, self.kernel_size, 1, pad_mode, self.padding, self.stride, self.dilation,
+                               group, data_format)
         self.bias_add = P.BiasAdd(data_format)
 
     def construct(self, x):
@@ -134,19 +140,25 @@ class Conv1d(Cell):
         (1, 4, 5)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
+                 group=1, has_bias=False,
                  weight_init=None, bias_init=None, dtype=mstype.float32):
         super().__init__()
-        for name, v in (("in_channels", in_channels), ("out_channels", out_channels), ("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation), ("group", group)):
+        for name, v in (("in_channels", in_channels), ("out_channels", out_channels), ("kernel_size", kernel_size),
+                        ("stride", stride), ("dilation", dilation), ("group", group)):
             positive("Conv1d", name, v)
-        self.in_channels, self.out_channels, self.group = _channels("Conv1d", in_channels, out_channels, group, pad_mode, padding)
+        self.in_channels, self.out_channels, self.group = _channels("Conv1d", in_channels, out_channels, group,
+            pad_mode, padding)
         self.kernel_size, self.stride, self.dilation = (1, kernel_size), (1, stride), (1, dilation)
-        self.pad_mode, self.padding, self.has_bias = pad_mode, (0, 0, padding, padding) if isinstance(padding, int) else (0, 0, *padding), has_bias
+        self.pad_mode, self.padding, self.has_bias = (pad_mode,
+                                                      (0, 0, padding, padding) if isinstance(padding, int)
+                                                      else (0, 0, *padding), has_bias)
         shape = [out_channels, in_channels // group, 1, kernel_size]
         _initializers(self, weight_init, bias_init, shape[1] * shape[3], "NCHW")
         self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias") if has_bias else None
-        self.conv2d, self.bias_add = P.Conv2D(out_channels, self.kernel_size, 1, pad_mode, self.padding, self.stride, self.dilation, group), P.BiasAdd()
+        self.conv2d, self.bias_add = (P.Conv2D(out_channels, self.kernel_size, 1, pad_mode, self.padding, self.stride,
+                                               self.dilation, group), P.BiasAdd())
         self.expand_dims, self.squeeze, self.shape = P.ExpandDims(), P.Squeeze(2), P.Shape()
 
     def construct(self, x):
@@ -160,10 +172,11 @@ class Conv1d(Cell):
 
 
 class _Transposed(OperatorCell):
-    """A transposed convolution; weight [in_channels, out_channels / group, kh, kw]. In mode 'same' the output has stride times the size, in
-    'valid' it holds each window whole."""
+    """A transposed convolution; weight [in_channels, out_channels / group, kh, kw]. In mode 'same' the output has
+    stride times the size, in 'valid' it holds each window whole."""
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride, pad_mode, padding, output_padding, dilation, group, has_bias, weight_init, bias_init, dtype):
+    def __init__(self, in_channels, out_channels, kernel_size, stride, pad_mode, padding, output_padding, dilation,
+                 group, has_bias, weight_init, bias_init, dtype):
         super().__init__()
         name = type(self).__name__
         self.in_channels, self.out_channels, self.group = _channels(name, in_channels, out_channels, group, pad_mode)
@@ -171,7 +184,8 @@ class _Transposed(OperatorCell):
             raise ValueError(f"For '{name}', 'padding' and 'output_padding' need pad_mode 'pad'.")
         for k in kernel_size + stride + dilation:
             positive(name, "kernel_size, stride and dilation", k)
-        self.kernel_size, self.stride, self.dilation, self.pad_mode, self._pads, self.output_padding = kernel_size, stride, dilation, pad_mode, padding, output_padding
+        self.kernel_size, self.stride, self.dilation, self.pad_mode, self._pads, self.output_padding = (kernel_size,
+            stride, dilation, pad_mode, padding, output_padding)
         self.has_bias, self.bias = has_bias, None
         shape = self._weight_shape()
         fan_in = shape[1]
@@ -183,7 +197,8 @@ class _Transposed(OperatorCell):
             self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
         make = P.Conv2DTranspose if name == "Conv2dTranspose" else P.Conv2DBackpropInput
         pads = {"pad": 0, "pad_list": padding} if pad_mode == "pad" else {}
-        self.operators(conv2d_transpose=make(in_channels, kernel_size, pad_mode, **pads, stride=stride, dilation=dilation, group=group), bias_add=P.BiasAdd(),
+        self.operators(conv2d_transpose=make(in_channels, kernel_size, pad_mode, **pads, stride=stride,
+                                             dilation=dilation, group=group), bias_add=P.BiasAdd(),
                   shape=P.Shape())
 
     def _weight_shape(self):
@@ -193,7 +208,8 @@ class _Transposed(OperatorCell):
         if self.replaced():
             return self._by_operators(x, weight)
         pad, extra = [], []
-        for n, k, s, d, p in zip(x.shape[2:], self.kernel_size, self.stride, self.dilation, (self._pads[:2], self._pads[2:])):
+        for n, k, s, d, p in zip(x.shape[2:], self.kernel_size, self.stride, self.dilation,
+                                 (self._pads[:2], self._pads[2:])):
             whole = (n - 1) * s + d * (k - 1) + 1
             if self.pad_mode == "pad":
                 pad += p
@@ -212,9 +228,11 @@ class _Transposed(OperatorCell):
 
     def _by_operators(self, x, weight):
         sizes = []
-        for n, k, s, d, p, more in zip(self.shape(x)[2:], self.kernel_size, self.stride, self.dilation, (self._pads[:2], self._pads[2:]), self.output_padding):
+        for n, k, s, d, p, more in zip(self.shape(x)[2:], self.kernel_size, self.stride, self.dilation,
+                                       (self._pads[:2], self._pads[2:]), self.output_padding):
             whole = d * (k - 1) + 1
-            sizes.append(n * s if self.pad_mode == "same" else n * s + max(whole - s, 0) if self.pad_mode == "valid" else (n - 1) * s + whole - sum(p) + more)
+            sizes.append(n * s if self.pad_mode == "same" else n * s + max(whole - s, 0) if self.pad_mode == "valid"
+                         else (n - 1) * s + whole - sum(p) + more)
         y = self.conv2d_transpose(x, weight, (x.shape[0], self.out_channels, *sizes))
         return self.bias_add(y, self.bias) if self.has_bias else y
 
@@ -257,17 +275,20 @@ class Conv2dTranspose(_Transposed):
         (1, 4, 10, 10)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, output_padding=0, dilation=1, group=1, has_bias=False,
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, output_padding=0,
+                 dilation=1, group=1, has_bias=False,
                  weight_init=None, bias_init=None, dtype=mstype.float32):
         pad = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
-        super().__init__(in_channels, out_channels, pair(kernel_size), pair(stride), pad_mode, pad, pair(output_padding), pair(dilation), group, has_bias,
+        super().__init__(in_channels, out_channels, pair(kernel_size), pair(stride), pad_mode, pad,
+                         pair(output_padding), pair(dilation), group, has_bias,
                          weight_init, bias_init, dtype)
         self.padding = padding
 
     def construct(self, x):
         if x.ndim not in (3, 4):
             raise ValueError(f"For 'Conv2dTranspose', the input must have 4 dimensions, but got {x.ndim}.")
-        return self._apply(x, self.weight) if x.ndim == 4 else F.squeeze(self._apply(F.expand_dims(x, 0), self.weight), 0)
+        return (self._apply(x, self.weight) if x.ndim == 4
+                else F.squeeze(self._apply(F.expand_dims(x, 0), self.weight), 0))
 
 
 class Conv1dTranspose(_Transposed):
@@ -304,11 +325,13 @@ class Conv1dTranspose(_Transposed):
         (1, 4, 10)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
+                 group=1, has_bias=False,
                  weight_init=None, bias_init=None, dtype=mstype.float32):
         for name, v in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation)):
             positive("Conv1dTranspose", name, v)
-        super().__init__(in_channels, out_channels, (1, kernel_size), (1, stride), pad_mode, (0, 0, padding, padding), (0, 0), (1, dilation), group, has_bias,
+        super().__init__(in_channels, out_channels, (1, kernel_size), (1, stride), pad_mode, (0, 0, padding, padding),
+                         (0, 0), (1, dilation), group, has_bias,
                          weight_init, bias_init, dtype)
         self.padding = (0, 0, padding, padding)
         self.operators(expand_dims=P.ExpandDims(), squeeze=P.Squeeze(2))
@@ -355,13 +378,16 @@ class Conv3d(Cell):
         (1, 4, 5, 5, 5)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
+                 group=1, has_bias=False,
                  weight_init=None, bias_init=None, data_format="NCDHW", dtype=mstype.float32):
         super().__init__()
         if data_format != "NCDHW":
             raise ValueError(f"For 'Conv3d', 'data_format' must be 'NCDHW', but got {data_format!r}.")
-        self.in_channels, self.out_channels, self.group = _channels("Conv3d", in_channels, out_channels, group, pad_mode, padding)
-        self.kernel_size, self.stride, self.dilation = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride, dilation))
+        self.in_channels, self.out_channels, self.group = _channels("Conv3d", in_channels, out_channels, group,
+            pad_mode, padding)
+        self.kernel_size, self.stride, self.dilation = ((v,) * 3 if isinstance(v, int) else tuple(v)
+                                                        for v in (kernel_size, stride, dilation))
         for k in self.kernel_size + self.stride + self.dilation:
             positive("Conv3d", "kernel_size, stride and dilation", k)
         self.pad_mode, self.padding, self.has_bias, self.bias = pad_mode, padding, has_bias, None
@@ -372,7 +398,8 @@ class Conv3d(Cell):
         if has_bias:
             self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
 
-        self.conv3d = P.Conv3D(out_channels, self.kernel_size, 1, pad_mode, padding, self.stride, self.dilation, group, data_format)
+        self.conv3d = P.Conv3D(out_channels, self.kernel_size, 1, pad_mode, padding, self.stride, self.dilation, group,
+                               data_format)
         self.bias_add = P.BiasAdd(data_format)
 
     def construct(self, x):
@@ -420,21 +447,26 @@ class Conv3dTranspose(Cell):
         (1, 4, 4, 4, 4)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, output_padding=0, has_bias=False,
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
+                 group=1, output_padding=0, has_bias=False,
                  weight_init=None, bias_init=None, data_format="NCDHW", dtype=mstype.float32):
         super().__init__()
         if data_format != "NCDHW":
             raise ValueError(f"For 'Conv3dTranspose', 'data_format' must be 'NCDHW', but got {data_format!r}.")
-        self.in_channels, self.out_channels, self.group = _channels("Conv3dTranspose", in_channels, out_channels, group, pad_mode)
-        self.kernel_size, self.stride, self.dilation, self.output_padding = ((v,) * 3 if isinstance(v, int) else tuple(v)
-                                                                             for v in (kernel_size, stride, dilation, output_padding))
+        self.in_channels, self.out_channels, self.group = _channels("Conv3dTranspose", in_channels, out_channels, group,
+            pad_mode)
+        self.kernel_size, self.stride, self.dilation, self.output_padding = ((v,) * 3 if isinstance(v, int)
+            else tuple(v)
+                                                                             for v in (kernel_size, stride, dilation,
+                                                                                 output_padding))
         for k in self.kernel_size + self.stride + self.dilation:
             positive("Conv3dTranspose", "kernel_size, stride and dilation", k)
         self.padding, pads = padding, (padding,) * 6 if isinstance(padding, int) else tuple(padding)
         if pad_mode != "pad" and (any(pads) or any(self.output_padding)):
             raise ValueError("For 'Conv3dTranspose', 'padding' and 'output_padding' need pad_mode 'pad'.")
         if len(pads) != 6 or min(pads) < 0:
-            raise ValueError(f"For 'Conv3dTranspose', 'padding' must be a number or 6 of them, at least 0, but got {padding}.")
+            raise ValueError(
+                f"For 'Conv3dTranspose', 'padding' must be a number or 6 of them, at least 0, but got {padding}.")
         self.pad_mode, self.has_bias, self.bias = pad_mode, has_bias, None
         shape = [in_channels, out_channels // group, *self.kernel_size]
         fan_in = shape[1] * shape[2] * shape[3] * shape[4]
@@ -442,7 +474,8 @@ class Conv3dTranspose(Cell):
         self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         if has_bias:
             self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
-        self.conv3d_transpose = P.Conv3DTranspose(in_channels, out_channels, self.kernel_size, 1, pad_mode, pads, self.stride, self.dilation, group,
+        self.conv3d_transpose = P.Conv3DTranspose(in_channels, out_channels, self.kernel_size, 1, pad_mode, pads,
+                                                  self.stride, self.dilation, group,
                                                   self.output_padding, data_format)
         self.bias_add = P.BiasAdd(data_format)
 

@@ -432,7 +432,7 @@ class SampledSoftmaxLoss(Cell):
 
     def __init__(self, num_sampled, num_classes, num_true=1, sampled_values=None,
                  remove_accidental_hits=True, seed=0,  # noqa: ARG002
-                 reduction="none"):  # noqa: ARG002
+                 reduction="none"):
         super().__init__()
         if num_true < 1:
             raise ValueError(f"For 'SampledSoftmaxLoss', 'num_true' must be at least 1, but got {num_true}.")

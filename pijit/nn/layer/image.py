@@ -10,7 +10,8 @@ from pijit.ops.function.conv import _conv_pad
 
 
 class Pad(OperatorCell):
-    """Padded by paddings ((before, behind) per axis) with zeros, or what a mirror at ('SYMMETRIC') or within the border ('REFLECT') shows.
+    """Padded by paddings ((before, behind) per axis) with zeros, or what a mirror at ('SYMMETRIC') or within the border
+    ('REFLECT') shows.
 
     Args:
         paddings (tuple): (before, behind) for each axis.
@@ -49,8 +50,10 @@ class Pad(OperatorCell):
             for axis, (before, behind) in enumerate(self.paddings):
                 n = x.shape[axis]
                 if max(before, behind) > n:
-                    raise ValueError(f"For 'Pad', a symmetric padding must be at most {n} here, but got {(before, behind)}.")
-                first, last = F.flip(F.narrow(x, axis, 0, before), (axis,)), F.flip(F.narrow(x, axis, n - behind, behind), (axis,))
+                    raise ValueError(
+                        f"For 'Pad', a symmetric padding must be at most {n} here, but got {(before, behind)}.")
+                first, last = (F.flip(F.narrow(x, axis, 0, before), (axis,)),
+                               F.flip(F.narrow(x, axis, n - behind, behind), (axis,)))
                 x = F.cat([first, x, last], axis)
             return x
         flat = [v for p in reversed(self.paddings) for v in p]
@@ -99,16 +102,21 @@ _BORDER = """The last {axes} axes padded (left, right, top, ...) with {what}.
 def _border(name, axes, mode, what):
     def __init__(self, padding):
         _Border.__init__(self, padding)
-    doc = _BORDER.format(axes=axes, what=what, name=name, value=", 0.5" if name.startswith("Constant") else "", shape=(1, 2, *[4] * axes), padded=(1, 2, *[6] * axes),
-                         argument="\n        value (number): the value of the border." if name.startswith("Constant") else "")
+    doc = _BORDER.format(axes=axes, what=what, name=name, value=", 0.5" if name.startswith("Constant") else "",
+                         shape=(1, 2, *[4] * axes), padded=(1, 2, *[6] * axes),
+                         argument="\n        value (number): the value of the border." if name.startswith("Constant")
+                         else "")
     return type(name, (_Border,), {"axes": axes, "mode": mode, "__doc__": doc, "__module__": __name__,
                                    **({"__init__": __init__} if mode != "constant" or name == "ZeroPad2d" else {})})
 
 
 ConstantPad1d, ConstantPad2d, ConstantPad3d = (_border(f"ConstantPad{k}d", k, "constant", "a value") for k in (1, 2, 3))
 ZeroPad2d = _border("ZeroPad2d", 2, "constant", "zeros")
-ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = (_border(f"ReflectionPad{k}d", k, "reflect", "what a mirror within the border shows") for k in (1, 2, 3))
-ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = (_border(f"ReplicationPad{k}d", k, "replicate", "the element at the border") for k in (1, 2, 3))
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = (_border(f"ReflectionPad{k}d", k, "reflect",
+                                                             "what a mirror within the border shows")
+                                                             for k in (1, 2, 3))
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = (_border(f"ReplicationPad{k}d", k, "replicate",
+                                                                "the element at the border") for k in (1, 2, 3))
 
 
 class Upsample(Cell):
@@ -135,10 +143,12 @@ class Upsample(Cell):
 
     def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
         super().__init__()
-        self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor = size, scale_factor, mode, align_corners, recompute_scale_factor
+        self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor = (size, scale_factor,
+            mode, align_corners, recompute_scale_factor)
 
     def construct(self, x):
-        return F.interpolate(x, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)
+        return F.interpolate(x, self.size, self.scale_factor, self.mode, self.align_corners,
+                             self.recompute_scale_factor)
 
 
 class PixelShuffle(Cell):
@@ -280,7 +290,8 @@ class ImageGradients(Cell):
     def construct(self, images):
         if images.ndim != 4:
             raise ValueError(f"For 'ImageGradients', the images must have 4 dimensions, but got {images.ndim}.")
-        return (F.pad(images[:, :, 1:] - images[:, :, :-1], (0, 0, 0, 1)), F.pad(images[:, :, :, 1:] - images[:, :, :, :-1], (0, 1, 0, 0)))
+        return (F.pad(images[:, :, 1:] - images[:, :, :-1], (0, 0, 0, 1)),
+                F.pad(images[:, :, :, 1:] - images[:, :, :, :-1], (0, 1, 0, 0)))
 
 
 class PSNR(Cell):
@@ -350,8 +361,10 @@ class Unfold(OperatorCell):
                 positive("Unfold", name, n)
         if padding.lower() not in ("same", "valid"):
             raise ValueError(f"For 'Unfold', 'padding' must be 'same' or 'valid', but got {padding!r}.")
-        self.ksizes, self.strides, self.rates, self.padding = tuple(ksizes), tuple(strides), tuple(rates), padding.lower()
-        self.operators(extract_image_patches=P.ExtractImagePatches(*[(1, 1, *v[1:3]) for v in (ksizes, strides, rates)], padding))
+        self.ksizes, self.strides, self.rates, self.padding = (tuple(ksizes), tuple(strides), tuple(rates),
+                                                               padding.lower())
+        self.operators(extract_image_patches=P.ExtractImagePatches(*[(1, 1, *v[1:3]) for v in (ksizes, strides, rates)],
+            padding))
 
     def construct(self, input_x):
         if input_x.ndim != 4:

@@ -48,17 +48,21 @@ class MaxPool2d(_Windows):
         [[[[4.]]]]
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False, data_format="NCHW"):
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False,
+                 ceil_mode=False, data_format="NCHW"):
         super().__init__()
         self._keep(kernel_size, stride, pad_mode)
         _format("MaxPool2d", data_format)
         if pad_mode != "pad" and (padding or return_indices or ceil_mode or pair(dilation) != (1, 1)):
-            raise ValueError("For 'MaxPool2d', 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode 'pad'.")
+            raise ValueError(
+                "For 'MaxPool2d', 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode 'pad'.")
         self.kernel_size, self.stride, self.pad_mode, self.padding = pair(kernel_size), pair(stride), pad_mode, padding
         for k in self.kernel_size + self.stride:
             positive("MaxPool2d", "kernel_size and stride", k)
         if any(2 * p > k for p, k in zip(pair(padding), self.kernel_size)):
-            raise ValueError(f"For 'MaxPool2d', 'padding' must be at most half of kernel_size {self.kernel_size}, but got {padding}.")
+            raise ValueError(
+                f"For 'MaxPool2d', 'padding' must be at most half of kernel_size {self.kernel_size}, but got "
+                f"{padding}.")
         self.dilation, self.return_indices, self.ceil_mode = pair(dilation), return_indices, ceil_mode
         self.use_pad = pad_mode == "pad"
         if not self.use_pad:
@@ -67,14 +71,16 @@ class MaxPool2d(_Windows):
     def construct(self, x):
         if not self.use_pad:
             return self.max_pool(x)
-        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices, self.ceil_mode, pad_mode=self.pad_mode)
+        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices,
+                            self.ceil_mode, pad_mode=self.pad_mode)
 
 
 def _average(cell):
     """The operator of a layer's means of windows."""
     if cell.pad_mode == "pad":
         pad = pair(cell.padding)
-        return P.AvgPool3D((1, *cell.kernel_size), (1, *cell.stride), "pad", (0, 0, pad[0], pad[0], pad[1], pad[1]), cell.ceil_mode, cell.count)
+        return P.AvgPool3D((1, *cell.kernel_size), (1, *cell.stride), "pad", (0, 0, pad[0], pad[0], pad[1], pad[1]),
+                           cell.ceil_mode, cell.count)
     return P.AvgPool(cell.kernel_size, cell.stride, cell.pad_mode)
 
 
@@ -108,7 +114,8 @@ class AvgPool2d(_Windows):
         [[[[2.5]]]]
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, data_format="NCHW"):
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True,
+                 divisor_override=None, data_format="NCHW"):
         super().__init__()
         self._keep(kernel_size, stride, pad_mode)
         self.kernel_size, self.stride, self.pad_mode, self.padding = pair(kernel_size), pair(stride), pad_mode, padding
@@ -122,7 +129,8 @@ class AvgPool2d(_Windows):
     def construct(self, x):
         if self.replaced():
             return self.avg_pool(x)
-        return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count, self.divisor_override, self.pad_mode)
+        return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count,
+                            self.divisor_override, self.pad_mode)
 
 
 class AdaptiveAvgPool2d(Cell):
@@ -197,15 +205,18 @@ class MaxPool1d(_Windows):
         [[3.]]
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False):
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False,
+                 ceil_mode=False):
         super().__init__()
         k, s = _window("MaxPool1d", pad_mode, kernel_size=kernel_size, stride=stride)
         self._keep((1, k), (1, s), pad_mode)
         padding, dilation = (v[0] if isinstance(v, tuple) else v for v in (padding, dilation))
         if pad_mode.lower() != "pad" and (padding or return_indices or ceil_mode or dilation != 1):
-            raise ValueError("For 'MaxPool1d', 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode 'pad'.")
+            raise ValueError(
+                "For 'MaxPool1d', 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode 'pad'.")
         self.kernel_size, self.stride, self.pad_mode = (1, k), (1, s), pad_mode.lower()
-        self.padding, self.dilation, self.return_indices, self.ceil_mode = (0, padding), (1, dilation), return_indices, ceil_mode
+        self.padding, self.dilation, self.return_indices, self.ceil_mode = ((0, padding), (1, dilation), return_indices,
+            ceil_mode)
         self.use_pad = self.pad_mode == "pad"
         self.operators(max_pool=P.MaxPool(self.kernel_size, self.stride, "valid" if self.use_pad else self.pad_mode))
 
@@ -213,7 +224,8 @@ class MaxPool1d(_Windows):
         x, batch = _lifted(x, "MaxPool1d")
         if self.replaced():
             return _lowered(self.max_pool(x), batch)
-        y = F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices, self.ceil_mode, pad_mode=self.pad_mode)
+        y = F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices,
+                         self.ceil_mode, pad_mode=self.pad_mode)
         return (_lowered(y[0], batch), _lowered(y[1], batch)) if self.return_indices else _lowered(y, batch)
 
 
@@ -257,7 +269,8 @@ class AvgPool1d(_Windows):
         x, batch = _lifted(x, "AvgPool1d")
         if self.replaced():
             return _lowered(self.avg_pool(x), batch)
-        return _lowered(F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count, 0, self.pad_mode), batch)
+        return _lowered(F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count, 0,
+                                     self.pad_mode), batch)
 
 
 def _pad3d(name, size, kernel, stride, pad_mode, padding):
@@ -267,7 +280,8 @@ def _pad3d(name, size, kernel, stride, pad_mode, padding):
         return (0, 0, 0)
     pad = _conv_pad(size, kernel, stride, (1, 1, 1), "same", 0)
     if pad[::2] != pad[1::2]:
-        raise ValueError(f"For '{name}', pad_mode 'same' would need different padding on the two sides here; use 'pad'.")
+        raise ValueError(
+            f"For '{name}', pad_mode 'same' would need different padding on the two sides here; use 'pad'.")
     return pad[::2]
 
 
@@ -298,14 +312,16 @@ class MaxPool3d(_Windows):
         (1, 1, 1, 1, 1)
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False):
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False,
+                 ceil_mode=False):
         super().__init__()
         self._keep(kernel_size, stride, pad_mode)
         _window("MaxPool3d", pad_mode)
         self.kernel_size, self.stride = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride))
         self.pad_mode, self.padding, self.dilation = pad_mode.lower(), padding, dilation
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
-        pads = () if self.pad_mode != "pad" else (padding,) * 6 if isinstance(padding, int) else tuple(p for v in padding for p in (v, v))
+        pads = (() if self.pad_mode != "pad" else (padding,) * 6 if isinstance(padding, int)
+                else tuple(p for v in padding for p in (v, v)))
         self.operators(max_pool=P.MaxPool3D(self.kernel_size, self.stride, self.pad_mode, pads or 0))
 
     def construct(self, x):
@@ -342,15 +358,18 @@ class AvgPool3d(_Windows):
         (1, 1, 1, 1, 1)
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True,
+                 divisor_override=None):
         super().__init__()
         self._keep(kernel_size, stride, pad_mode)
         _window("AvgPool3d", pad_mode)
         self.kernel_size, self.stride = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride))
         self.pad_mode, self.padding, self.ceil_mode = pad_mode.lower(), padding, ceil_mode
         self.count, self.divisor = count_include_pad and self.pad_mode == "pad", divisor_override or 0
-        pads = 0 if self.pad_mode != "pad" else (padding,) * 6 if isinstance(padding, int) else tuple(p for v in padding for p in (v, v))
-        self.operators(avg_pool=P.AvgPool3D(self.kernel_size, self.stride, self.pad_mode, pads, ceil_mode, self.count, self.divisor))
+        pads = (0 if self.pad_mode != "pad" else (padding,) * 6 if isinstance(padding, int)
+                else tuple(p for v in padding for p in (v, v)))
+        self.operators(avg_pool=P.AvgPool3D(self.kernel_size, self.stride, self.pad_mode, pads, ceil_mode, self.count,
+                                            self.divisor))
 
     def construct(self, x):
         if x.ndim not in (4, 5):
@@ -358,7 +377,8 @@ class AvgPool3d(_Windows):
         if self.replaced():
             return self.avg_pool(x) if x.ndim == 5 else F.squeeze(self.avg_pool(F.expand_dims(x, 0)), 0)
         pad = _pad3d("AvgPool3d", x.shape[-3:], self.kernel_size, self.stride, self.pad_mode, self.padding)
-        y = F.avg_pool3d(x if x.ndim == 5 else F.expand_dims(x, 0), self.kernel_size, self.stride, pad, self.ceil_mode, self.count, self.divisor)
+        y = F.avg_pool3d(x if x.ndim == 5 else F.expand_dims(x, 0), self.kernel_size, self.stride, pad, self.ceil_mode,
+                         self.count, self.divisor)
         return y if x.ndim == 5 else F.squeeze(y, 0)
 
 
@@ -552,7 +572,9 @@ class _MaxUnpool(Cell):
 
     def __init__(self, kernel_size, stride=None, padding=0):
         super().__init__()
-        self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None or stride == 0 else stride, padding
+        self.kernel_size, self.stride, self.padding = (kernel_size,
+                                                       kernel_size if stride is None or stride == 0 else stride,
+                                                       padding)
 
     def construct(self, x, indices, output_size=None):
         return type(self).unpool(x, indices, self.kernel_size, self.stride, self.padding, output_size)

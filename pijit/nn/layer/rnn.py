@@ -16,7 +16,7 @@ from pijit.parameter import Parameter, ParameterTuple
 
 
 def _rnn_step(activation):
-    def step(x, state, w, b):  # noqa: ARG001
+    def step(x, state, w, b):
         (h,) = state
         return (activation(x + F.dense(h, w, b)),)
     return step
@@ -44,7 +44,8 @@ class RNNCellBase(Cell):
     def __init__(self, input_size, hidden_size, has_bias, num_chunks, dtype=mstype.float32):
         super().__init__()
         name = type(self).__name__
-        self.input_size, self.hidden_size = positive(name, "input_size", input_size), positive(name, "hidden_size", hidden_size)
+        self.input_size, self.hidden_size = (positive(name, "input_size", input_size),
+                                             positive(name, "hidden_size", hidden_size))
         if not isinstance(has_bias, bool):
             raise TypeError(f"For '{name}', 'has_bias' must be bool, but got {type(has_bias).__name__}.")
         self.has_bias = has_bias
@@ -65,7 +66,9 @@ class RNNCellBase(Cell):
             raise ValueError(f"For '{self.cls_name}', 'x' must be [batch, {self.input_size}], but got {list(x.shape)}.")
         for h in state:
             if tuple(h.shape) != (x.shape[0], self.hidden_size):
-                raise ValueError(f"For '{self.cls_name}', the state must be [{x.shape[0]}, {self.hidden_size}], but got {list(h.shape)}.")
+                raise ValueError(
+                    f"For '{self.cls_name}', the state must be [{x.shape[0]}, {self.hidden_size}], but got "
+                    f"{list(h.shape)}.")
         return step(F.dense(x, self.weight_ih, self.bias_ih), state, self.weight_hh, self.bias_hh)
 
 
@@ -139,7 +142,8 @@ class GRUCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """Long short-term memory (Hochreiter & Schmidhuber 1997); weights of input, forget, cell and output gate in this order. Returns (h, c).
+    """Long short-term memory (Hochreiter & Schmidhuber 1997); weights of input, forget, cell and output gate in this
+    order. Returns (h, c).
 
     Args:
         input_size (int): the number of columns of the input.
@@ -171,30 +175,37 @@ class LSTMCell(RNNCellBase):
 
 
 class _RNNBase(Cell):
-    """Layers of a recurrent cell over the steps of x [steps, batch, input_size] (batch_first: [batch, steps, input_size]).
+    """Layers of a recurrent cell over the steps of x [steps, batch, input_size] (batch_first: [batch, steps,
+    input_size]).
 
-    hx: states [layers * directions, batch, hidden_size], zeros by default; seq_length: how many steps each sequence of the batch has.
+    hx: states [layers * directions, batch, hidden_size], zeros by default; seq_length: how many steps each sequence of
+        the batch has.
     Returns (the last layer's states of all steps, the states after the last step)."""
 
     gates, states = 1, 1
 
-    def __init__(self, input_size, hidden_size, num_layers=1, has_bias=True, batch_first=False, dropout=0.0, bidirectional=False, dtype=mstype.float32):
+    def __init__(self, input_size, hidden_size, num_layers=1, has_bias=True, batch_first=False, dropout=0.0,
+                 bidirectional=False, dtype=mstype.float32):
         super().__init__()
         name = type(self).__name__
-        self.input_size, self.hidden_size = positive(name, "input_size", input_size), positive(name, "hidden_size", hidden_size)
+        self.input_size, self.hidden_size = (positive(name, "input_size", input_size),
+                                             positive(name, "hidden_size", hidden_size))
         self.num_layers = positive(name, "num_layers", num_layers)
         for arg, v in (("has_bias", has_bias), ("batch_first", batch_first), ("bidirectional", bidirectional)):
             if not isinstance(v, bool):
                 raise TypeError(f"For '{name}', {arg!r} must be bool, but got {type(v).__name__}.")
         if not 0 <= dropout < 1:
             raise ValueError(f"For '{name}', 'dropout' must be in [0, 1), but got {dropout}.")
-        self.has_bias, self.batch_first, self.dropout, self.bidirectional = has_bias, batch_first, float(dropout), bidirectional
+        self.has_bias, self.batch_first, self.dropout, self.bidirectional = (has_bias, batch_first, float(dropout),
+            bidirectional)
         self.directions = 2 if bidirectional else 1
-        self.reverse, self.reverse_sequence, self.dropout_op, self.is_lstm = P.ReverseV2([0]), P.ReverseSequence(0, 1), Dropout(p=self.dropout), self.states == 2
+        self.reverse, self.reverse_sequence, self.dropout_op, self.is_lstm = (P.ReverseV2([0]), P.ReverseSequence(0, 1),
+            Dropout(p=self.dropout), self.states == 2)
         bound, rows = 1 / math.sqrt(hidden_size), self.gates * hidden_size
         names = [f"_l{layer}{suffix}" for layer in range(num_layers) for suffix in ("", "_reverse")[:self.directions]]
 
-        def parameter(kind, k, *shape):  # NumPy's own numbers, in this order: the values that MindSpore has after the same seed
+        # NumPy's own numbers, in this order: the values that MindSpore has after the same seed
+        def parameter(kind, k, *shape):
             return Parameter(Tensor(np.random.uniform(-bound, bound, shape), dtype), name=kind + names[k])
         made = []
         for k in range(len(names)):
@@ -213,7 +224,9 @@ class _RNNBase(Cell):
 
     def construct(self, x, hx=None, seq_length=None):
         if x.ndim != 3 or x.shape[2] != self.input_size:
-            raise ValueError(f"For '{self.cls_name}', 'x' must have 3 dimensions, the last of {self.input_size}, but got {list(x.shape)}.")
+            raise ValueError(
+                f"For '{self.cls_name}', 'x' must have 3 dimensions, the last of {self.input_size}, but got "
+                f"{list(x.shape)}.")
         if self.batch_first:
             x = F.swapaxes(x, 0, 1)
         steps, batch = x.shape[:2]
@@ -289,7 +302,8 @@ class RNN(_RNNBase):
         (5, 2, 4)
     """
 
-    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", has_bias=True, batch_first=False, dropout=0.0, bidirectional=False, dtype=mstype.float32):
+    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", has_bias=True, batch_first=False,
+                 dropout=0.0, bidirectional=False, dtype=mstype.float32):
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"For 'RNN', 'nonlinearity' must be 'tanh' or 'relu', but got {nonlinearity!r}.")
         super().__init__(input_size, hidden_size, num_layers, has_bias, batch_first, dropout, bidirectional, dtype)

@@ -56,7 +56,8 @@ class SparseTensorDenseMatmul(Cell):
         super().__init__()
         for name, value in (("adjoint_st", adjoint_st), ("adjoint_dt", adjoint_dt)):
             if not isinstance(value, bool):
-                raise TypeError(f"For 'SparseTensorDenseMatmul', '{name}' must be bool, but got {type(value).__name__}.")
+                raise TypeError(
+                    f"For 'SparseTensorDenseMatmul', '{name}' must be bool, but got {type(value).__name__}.")
         self.adjoint_st, self.adjoint_dt = adjoint_st, adjoint_dt
 
     def construct(self, indices, values, sparse_shape, dense):

@@ -22,10 +22,12 @@ def _masked(scores, mask):
 
 
 class MultiheadAttention(Cell):
-    """softmax(q k^T / sqrt(d)) v for each of num_heads projections of query [L, N, E], key and value [S, N, E] (batch_first: [N, L, E]).
+    """softmax(q k^T / sqrt(d)) v for each of num_heads projections of query [L, N, E], key and value [S, N, E]
+    (batch_first: [N, L, E]).
 
-    Returns (output of query's shape, attention weights [N, L, S], or [N, heads, L, S] if they are not averaged; None without need_weights).
-    key_padding_mask [N, S] and attn_mask [L, S] or [N * heads, L, S]: True where a key must not be looked at, or numbers to add.
+    Returns (output of query's shape, attention weights [N, L, S], or [N, heads, L, S] if they are not averaged; None
+    without need_weights). key_padding_mask [N, S] and attn_mask [L, S] or [N * heads, L, S]: True where a key must not
+    be looked at, or numbers to add.
 
     Args:
         embed_dim (int): the number of columns.
@@ -58,39 +60,50 @@ class MultiheadAttention(Cell):
         (3, 1, 4)
     """
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, has_bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None, batch_first=False, dtype=mstype.float32):
+    def __init__(self, embed_dim, num_heads, dropout=0.0, has_bias=True, add_bias_kv=False, add_zero_attn=False,
+                 kdim=None, vdim=None, batch_first=False, dtype=mstype.float32):
         super().__init__()
-        self.embed_dim, self.num_heads = positive("MultiheadAttention", "embed_dim", embed_dim), positive("MultiheadAttention", "num_heads", num_heads)
+        self.embed_dim, self.num_heads = (positive("MultiheadAttention", "embed_dim", embed_dim),
+                                          positive("MultiheadAttention", "num_heads", num_heads))
         if embed_dim % num_heads:
             raise ValueError(f"For 'MultiheadAttention', 'num_heads' {num_heads} must divide 'embed_dim' {embed_dim}.")
         self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
-        self.head_dim, self.dropout, self.batch_first, self.add_zero_attn = embed_dim // num_heads, dropout, batch_first, add_zero_attn
+        self.head_dim, self.dropout, self.batch_first, self.add_zero_attn = (embed_dim // num_heads, dropout,
+            batch_first, add_zero_attn)
         self.same = self.kdim == embed_dim and self.vdim == embed_dim
         xavier = XavierUniform()
         if self.same:
-            self.in_proj_weight = Parameter(initializer(xavier, [3 * embed_dim, embed_dim], dtype), name="in_proj_weight")
+            self.in_proj_weight = Parameter(initializer(xavier, [3 * embed_dim, embed_dim], dtype),
+                                            name="in_proj_weight")
         else:
             self.q_proj_weight = Parameter(initializer(xavier, [embed_dim, embed_dim], dtype), name="q_proj_weight")
             self.k_proj_weight = Parameter(initializer(xavier, [embed_dim, self.kdim], dtype), name="k_proj_weight")
             self.v_proj_weight = Parameter(initializer(xavier, [embed_dim, self.vdim], dtype), name="v_proj_weight")
-        self.in_proj_bias = Parameter(initializer("zeros", [3 * embed_dim], dtype), name="in_proj_bias") if has_bias else None
-        self.bias_k = Parameter(initializer(XavierNormal(), [1, 1, embed_dim], dtype), name="bias_k") if add_bias_kv else None
-        self.bias_v = Parameter(initializer(XavierNormal(), [1, 1, embed_dim], dtype), name="bias_v") if add_bias_kv else None
+        self.in_proj_bias = (Parameter(initializer("zeros", [3 * embed_dim], dtype), name="in_proj_bias") if has_bias
+                             else None)
+        self.bias_k = (Parameter(initializer(XavierNormal(), [1, 1, embed_dim], dtype), name="bias_k") if add_bias_kv
+                       else None)
+        self.bias_v = (Parameter(initializer(XavierNormal(), [1, 1, embed_dim], dtype), name="bias_v") if add_bias_kv
+                       else None)
         self.out_proj = Dense(embed_dim, embed_dim, has_bias=has_bias, dtype=dtype)
 
     def _project(self, x, k):
         e = self.embed_dim
-        w = self.in_proj_weight[k * e:(k + 1) * e] if self.same else (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)[k]
+        w = (self.in_proj_weight[k * e:(k + 1) * e] if self.same
+             else (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)[k])
         return F.dense(x, w, None if self.in_proj_bias is None else self.in_proj_bias[k * e:(k + 1) * e])
 
     def _heads(self, x):  # [S, N, E] to [N, heads, S, head_dim]
         s, n, _ = x.shape
         return F.transpose(F.reshape(x, (s, n, self.num_heads, self.head_dim)), (1, 2, 0, 3))
 
-    def construct(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True):
+    def construct(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
+                  average_attn_weights=True):
         batched = query.ndim == 3
         if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
-            raise ValueError(f"For 'MultiheadAttention', query, key and value must have 3 (or 2) dimensions, but got {query.ndim}, {key.ndim}, {value.ndim}.")
+            raise ValueError(
+                f"For 'MultiheadAttention', query, key and value must have 3 (or 2) dimensions, but got {query.ndim}, "
+                f"{key.ndim}, {value.ndim}.")
         if not batched:
             query, key, value = (F.expand_dims(x, 1) for x in (query, key, value))
             key_padding_mask = None if key_padding_mask is None else F.expand_dims(key_padding_mask, 0)
@@ -132,19 +145,22 @@ class MultiheadAttention(Cell):
 
     @staticmethod
     def _widened(mask, extra):
-        return F.pad(mask, (0, extra)) if extra and mask.dtype != mstype.bool_ else F.cat([mask, F.zeros((*mask.shape[:-1], extra), mask.dtype)], -1) if extra else mask
+        return (F.pad(mask, (0, extra)) if extra and mask.dtype != mstype.bool_
+                else F.cat([mask, F.zeros((*mask.shape[:-1], extra), mask.dtype)], -1) if extra else mask)
 
 
 def _activation(name):
     if isinstance(name, str):
         if name not in ("relu", "gelu"):
-            raise ValueError(f"For a transformer, 'activation' must be 'relu', 'gelu' or a Cell or function, but got {name!r}.")
+            raise ValueError(
+                f"For a transformer, 'activation' must be 'relu', 'gelu' or a Cell or function, but got {name!r}.")
         return F.relu if name == "relu" else F.gelu
     return name
 
 
 class TransformerEncoderLayer(Cell):
-    """Self-attention and two dense layers, each with a residual and layer normalisation (norm_first: before, else behind).
+    """Self-attention and two dense layers, each with a residual and layer normalisation (norm_first: before, else
+    behind).
 
     Args:
         d_model (int): the number of columns.
@@ -174,10 +190,12 @@ class TransformerEncoderLayer(Cell):
         (3, 1, 4)
     """
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5, batch_first=False, norm_first=False, dtype=mstype.float32):
+    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5,
+                 batch_first=False, norm_first=False, dtype=mstype.float32):
         super().__init__()
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
-        self.dense1, self.dropout, self.dense2 = Dense(d_model, dim_feedforward, dtype=dtype), Dropout(p=dropout), Dense(dim_feedforward, d_model, dtype=dtype)
+        self.dense1, self.dropout, self.dense2 = (Dense(d_model, dim_feedforward, dtype=dtype), Dropout(p=dropout),
+                                                  Dense(dim_feedforward, d_model, dtype=dtype))
         self.norm_first = norm_first
         self.norm1, self.norm2 = (LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype) for _ in range(2))
         self.dropout1, self.dropout2 = Dropout(p=dropout), Dropout(p=dropout)
@@ -229,17 +247,21 @@ class TransformerDecoderLayer(Cell):
         (3, 1, 4)
     """
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5, batch_first=False, norm_first=False, dtype=mstype.float32):
+    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5,
+                 batch_first=False, norm_first=False, dtype=mstype.float32):
         super().__init__()
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
         self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
-        self.dense1, self.dropout, self.dense2 = Dense(d_model, dim_feedforward, dtype=dtype), Dropout(p=dropout), Dense(dim_feedforward, d_model, dtype=dtype)
+        self.dense1, self.dropout, self.dense2 = (Dense(d_model, dim_feedforward, dtype=dtype), Dropout(p=dropout),
+                                                  Dense(dim_feedforward, d_model, dtype=dtype))
         self.norm_first = norm_first
-        self.norm1, self.norm2, self.norm3 = (LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype) for _ in range(3))
+        self.norm1, self.norm2, self.norm3 = (LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+                                              for _ in range(3))
         self.dropout1, self.dropout2, self.dropout3 = Dropout(p=dropout), Dropout(p=dropout), Dropout(p=dropout)
         self.activation = _activation(activation)
 
-    def construct(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None):
+    def construct(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
+                  memory_key_padding_mask=None):
         own, other = (tgt_mask, tgt_key_padding_mask), (memory_mask, memory_key_padding_mask)
         if self.norm_first:
             x = self.norm1(tgt)
@@ -320,7 +342,8 @@ class TransformerDecoder(Cell):
         ValueError: where `num_layers` is below 1.
 
     Example:
-        >>> nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 8), 2)(ops.ones((3, 1, 4)), ops.ones((2, 1, 4))).shape
+        >>> nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 8), 2)(ops.ones((3, 1, 4)),
+        ...     ops.ones((2, 1, 4))).shape
         (3, 1, 4)
     """
 
@@ -329,14 +352,16 @@ class TransformerDecoder(Cell):
         self.layers = _copies("TransformerDecoder", decoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
-    def construct(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None):
+    def construct(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
+                  memory_key_padding_mask=None):
         for layer in self.layers:
             tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
         return tgt if self.norm is None else self.norm(tgt)
 
 
 class Transformer(Cell):
-    """An encoder of src and a decoder of tgt (Vaswani et al. 2017). src [S, N, E], tgt [T, N, E] (batch_first: [N, S, E], [N, T, E]).
+    """An encoder of src and a decoder of tgt (Vaswani et al. 2017). src [S, N, E], tgt [T, N, E] (batch_first: [N, S,
+    E], [N, T, E]).
 
     Args:
         d_model (int, optional): the number of columns. Default: 512.
@@ -373,24 +398,33 @@ class Transformer(Cell):
         (2, 1, 4)
     """
 
-    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1, activation="relu",
-                 custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False, norm_first=False, dtype=mstype.float32):
+    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048,
+                 dropout=0.1, activation="relu",
+                 custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False, norm_first=False,
+                 dtype=mstype.float32):
         super().__init__()
         options = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, dtype)
         self.encoder = custom_encoder if custom_encoder is not None else TransformerEncoder(
-            TransformerEncoderLayer(*options), num_encoder_layers, LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype))
+            TransformerEncoderLayer(*options), num_encoder_layers,
+            LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype))
         self.decoder = custom_decoder if custom_decoder is not None else TransformerDecoder(
-            TransformerDecoderLayer(*options), num_decoder_layers, LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype))
+            TransformerDecoderLayer(*options), num_decoder_layers,
+            LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype))
         for p in self.get_parameters():
             if p.ndim > 1:
                 p.set_data(initializer(XavierUniform(), p.shape, p.dtype))
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
-    def construct(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None):
+    def construct(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None,
+                  tgt_key_padding_mask=None, memory_key_padding_mask=None):
         batch = 0 if self.batch_first else 1
         if src.ndim == 3 and src.shape[batch] != tgt.shape[batch]:
-            raise ValueError(f"For 'Transformer', the batches of src and tgt must be equal, but got {src.shape[batch]} and {tgt.shape[batch]}.")
+            raise ValueError(
+                f"For 'Transformer', the batches of src and tgt must be equal, but got {src.shape[batch]} and "
+                f"{tgt.shape[batch]}.")
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
-            raise ValueError(f"For 'Transformer', the last dimension of src and tgt must be {self.d_model}, but got {src.shape[-1]} and {tgt.shape[-1]}.")
+            raise ValueError(
+                f"For 'Transformer', the last dimension of src and tgt must be {self.d_model}, but got "
+                f"{src.shape[-1]} and {tgt.shape[-1]}.")
         memory = self.encoder(src, src_mask, src_key_padding_mask)
         return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)

@@ -7,15 +7,18 @@ from pijit.ops import function as F
 
 
 class Bijector(Cell):
-    """Base: forward(value), inverse(value), forward_log_jacobian(value), inverse_log_jacobian(value), also as cell(name, value).
+    """Base: forward(value), inverse(value), forward_log_jacobian(value), inverse_log_jacobian(value), also as
+    cell(name, value).
 
-    Subclasses define _forward, _inverse and one of the jacobians with an underscore before their names. `param` holds what the function depends on, by name."""
+    Subclasses define _forward, _inverse and one of the jacobians with an underscore before their names. `param` holds
+    what the function depends on, by name."""
 
     def __init__(self, is_constant_jacobian=False, is_injective=True, name=None, dtype=None, param=None):
         super().__init__()
         if name is not None and not isinstance(name, str):
             raise TypeError(f"For 'Bijector', 'name' must be a str, but got {type(name).__name__}.")
-        self.is_constant_jacobian, self.is_injective, self.name = is_constant_jacobian, is_injective, name or type(self).__name__
+        self.is_constant_jacobian, self.is_injective, self.name = (is_constant_jacobian, is_injective,
+            name or type(self).__name__)
         self.dtype, self.parameters = dtype, dict(param or {})
 
     @staticmethod
@@ -46,10 +49,10 @@ class Bijector(Cell):
     def _inverse_log_jacobian(self, y):
         return -self._forward_log_jacobian(self._inverse(y))
 
-    def _forward(self, x):  # noqa: ARG002
+    def _forward(self, x):
         raise NotImplementedError(f"forward is not implemented for {self.name} bijector.")
 
-    def _inverse(self, y):  # noqa: ARG002
+    def _inverse(self, y):
         raise NotImplementedError(f"inverse is not implemented for {self.name} bijector.")
 
     def construct(self, name, *args, **kwargs):
@@ -164,7 +167,8 @@ class Softplus(Bijector):
 
 
 class GumbelCDF(Bijector):
-    """exp(-exp(-(x - loc) / scale)), the distribution function of Gumbel's distribution. ValueError unless scale > 0."""
+    """exp(-exp(-(x - loc) / scale)), the distribution function of Gumbel's distribution. ValueError unless scale >
+    0."""
 
     def __init__(self, loc=0.0, scale=1.0, name="GumbelCDF"):
         super().__init__(name=name, param={"loc": loc, "scale": scale})

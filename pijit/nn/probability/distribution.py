@@ -1,7 +1,7 @@
 """Distributions: densities, distribution functions, moments, divergences, samples.
 
-Parameters are given when a distribution is made, or with each call behind the value: `Normal(0.0, 1.0).prob(x)`, `Normal().prob(x, mean, sd)`; a
-call's come first. `d('prob', x)` calls by name."""
+Parameters are given when a distribution is made, or with each call behind the value: `Normal(0.0, 1.0).prob(x)`,
+`Normal().prob(x, mean, sd)`; a call's come first. `d('prob', x)` calls by name."""
 
 import math
 
@@ -18,8 +18,8 @@ _LOG_2PI = math.log(2 * math.pi)
 
 
 class Distribution(Cell):
-    """Base. A subclass names its parameters in `_named` and defines some of _prob, _log_prob, _cdf, _mean, _mode, _var, _sd, _entropy, _kl_loss and
-    _sample, each of (value and) the parameters; the others follow.
+    """Base. A subclass names its parameters in `_named` and defines some of _prob, _log_prob, _cdf, _mean, _mode, _var,
+    _sd, _entropy, _kl_loss and _sample, each of (value and) the parameters; the others follow.
 
     seed: kept; dtype: of values and parameters; param: the parameters by name."""
 
@@ -45,8 +45,11 @@ class Distribution(Cell):
             if self._needs_lists and isinstance(v, (int, float)):
                 raise TypeError(f"Input {n} can't be scalar")
             if v is not None and not isinstance(v, (Tensor, int, float, list, tuple)):
-                raise TypeError(f"For '{type(self).__name__}', {n!r} must be a number, a list or a Tensor, but got {type(v).__name__}.")
-            self._own[n] = None if v is None else F.cast(v, parameter_type) if isinstance(v, Tensor) else Tensor(v, parameter_type)
+                raise TypeError(
+                    f"For '{type(self).__name__}', {n!r} must be a number, a list or a Tensor, but got "
+                    f"{type(v).__name__}.")
+            self._own[n] = (None if v is None else F.cast(v, parameter_type) if isinstance(v, Tensor)
+                            else Tensor(v, parameter_type))
         self._check(*[self._own.get(n) for n in self._named])
 
     def _check(self, *parameters):
@@ -67,7 +70,9 @@ class Distribution(Cell):
             elif not isinstance(v, Tensor):
                 raise TypeError(f"For {n}, input type must be a Tensor or Parameter.")
             if v is None:
-                raise TypeError(f"the type {n} must be subclass of Tensor. It can not be None since it is not specified during initialization.")
+                raise TypeError(
+                    f"the type {n} must be subclass of Tensor. It can not be None since it is not specified during "
+                    f"initialization.")
             out.append(v if v.dtype == self.parameter_type else F.cast(v, self.parameter_type))
         return out
 
@@ -163,11 +168,13 @@ class Distribution(Cell):
 
     def var(self, *args, **kwargs):
         """The variance."""
-        return self._var(*self._given(args, kwargs)) if self._need("_var", "_sd") == "_var" else F.square(self._sd(*self._given(args, kwargs)))
+        return (self._var(*self._given(args, kwargs)) if self._need("_var", "_sd") == "_var"
+                else F.square(self._sd(*self._given(args, kwargs))))
 
     def sd(self, *args, **kwargs):
         """The standard deviation."""
-        return self._sd(*self._given(args, kwargs)) if self._need("_sd", "_var") == "_sd" else F.sqrt(self._var(*self._given(args, kwargs)))
+        return (self._sd(*self._given(args, kwargs)) if self._need("_sd", "_var") == "_sd"
+                else F.sqrt(self._var(*self._given(args, kwargs))))
 
     def entropy(self, *args, **kwargs):
         """The entropy."""
@@ -175,7 +182,8 @@ class Distribution(Cell):
         return self._entropy(*self._given(args, kwargs))
 
     def kl_loss(self, dist, *args, **kwargs):
-        """The Kullback-Leibler divergence from another distribution of this kind, whose parameters come first. ValueError for another kind."""
+        """The Kullback-Leibler divergence from another distribution of this kind, whose parameters come first.
+        ValueError for another kind."""
         self._need("_kl_loss")
         if dist != type(self).__name__:
             raise ValueError(f"Expected dist input is {type(self).__name__}, but got {dist}.")
@@ -190,7 +198,8 @@ class Distribution(Cell):
         return self.entropy(*args[len(self._named):]) + self.kl_loss(dist, *args, **kwargs)
 
     def sample(self, shape=(), *args, **kwargs):
-        """Numbers of the distribution: [*shape, *what the parameters broadcast to]. TypeError where shape is no tuple."""
+        """Numbers of the distribution: [*shape, *what the parameters broadcast to]. TypeError where shape is no
+        tuple."""
         self._need("_sample")
         if not isinstance(shape, tuple):
             raise TypeError(f"For 'sample', 'shape' must be a tuple, but got {type(shape).__name__}.")
@@ -205,7 +214,8 @@ class Distribution(Cell):
     def extend_repr(self):
         if self.batch_shape and not isinstance(self, Categorical):
             return f"batch_shape = {self.batch_shape}"
-        return ", ".join([f"{self._shown_names.get(n, n)} = {v.asnumpy()!s}" for n, v in self._own.items() if v is not None])
+        return ", ".join([f"{self._shown_names.get(n, n)} = {v.asnumpy()!s}" for n, v in self._own.items()
+                          if v is not None])
 
 
 class Normal(Distribution):
@@ -429,7 +439,8 @@ class Categorical(Distribution):
         if probs is None:
             return
         if probs.ndim < 1 or probs.shape[-1] < 2:
-            raise ValueError(f"probs must have at least 1 dimension of 2 classes, but got the shape {tuple(probs.shape)}.")
+            raise ValueError(
+                f"probs must have at least 1 dimension of 2 classes, but got the shape {tuple(probs.shape)}.")
         if not bool((probs >= 0).all()) or not bool((F.abs(probs.sum(-1) - 1.0) < 1e-4).all()):
             raise ValueError("probs must be at least zero, with a sum of one.")
 
@@ -439,7 +450,8 @@ class Categorical(Distribution):
         inside = (at >= 0) & (at < probs.shape[-1])
         at = F.minimum(F.maximum(at, 0), probs.shape[-1] - 1)
         whole = _joint(at.shape, probs.shape[:-1])
-        return F.broadcast_to(at, whole), F.broadcast_to(inside, whole), F.broadcast_to(probs, (*whole, probs.shape[-1]))
+        return (F.broadcast_to(at, whole), F.broadcast_to(inside, whole),
+                F.broadcast_to(probs, (*whole, probs.shape[-1])))
 
     def _prob(self, x, probs):
         at, inside, wide = self._places(x, probs)
@@ -635,7 +647,8 @@ class Beta(Distribution):
 
     def _kl_loss(self, other, a, b):
         c, d = other
-        return _log_beta(c, d) - _log_beta(a, b) + (a - c) * F.digamma(a) + (b - d) * F.digamma(b) + (c - a + d - b) * F.digamma(a + b)
+        return (_log_beta(c, d) - _log_beta(a, b) + (a - c) * F.digamma(a) + (b - d) * F.digamma(b) + (c - a + d - b) *
+                F.digamma(a + b))
 
     def _sample(self, shape, a, b):
         x = standard_gamma(F.broadcast_to(a, shape))
@@ -726,9 +739,12 @@ class TransformedDistribution(Distribution):
 
     def __init__(self, bijector, distribution, seed=None, name="transformed_distribution"):
         if not isinstance(bijector, Bijector):
-            raise TypeError(f"For 'TransformedDistribution', 'bijector' must be a Bijector, but got {type(bijector).__name__}.")
+            raise TypeError(
+                f"For 'TransformedDistribution', 'bijector' must be a Bijector, but got {type(bijector).__name__}.")
         if not isinstance(distribution, Distribution):
-            raise TypeError(f"For 'TransformedDistribution', 'distribution' must be a Distribution, but got {type(distribution).__name__}.")
+            raise TypeError(
+                f"For 'TransformedDistribution', 'distribution' must be a Distribution, but got "
+                f"{type(distribution).__name__}.")
         super().__init__(seed, distribution.dtype, name)
         self._bijector, self._distribution = bijector, distribution
 
@@ -746,7 +762,8 @@ class TransformedDistribution(Distribution):
         return self._bijector.inverse(self._value(value))
 
     def log_prob(self, value, *args, **kwargs):
-        return self._distribution.log_prob(self._at(value), *args, **kwargs) + self._bijector.inverse_log_jacobian(self._value(value))
+        return (self._distribution.log_prob(self._at(value), *args, **kwargs) +
+                self._bijector.inverse_log_jacobian(self._value(value)))
 
     def prob(self, value, *args, **kwargs):
         return F.exp(self.log_prob(value, *args, **kwargs))
@@ -864,5 +881,6 @@ class Gumbel(TransformedDistribution):
         return F.cast(self._gumbel_bijector.inverse(u), self.dtype)
 
 
-__all__ = ["Bernoulli", "Beta", "Categorical", "Cauchy", "Distribution", "Exponential", "Gamma", "Geometric", "Gumbel", "HalfNormal", "Laplace", "LogNormal",
+__all__ = ["Bernoulli", "Beta", "Categorical", "Cauchy", "Distribution", "Exponential", "Gamma", "Geometric", "Gumbel",
+           "HalfNormal", "Laplace", "LogNormal",
            "Logistic", "Normal", "Poisson", "StudentT", "TransformedDistribution", "Uniform"]

@@ -66,7 +66,8 @@ class WithEvalCell(Cell):
     def construct(self, data, label):
         out = self._network(data)
         if self.add_cast_fp32:
-            out, label = F.cast(out, mstype.float32), F.cast(label, mstype.float32) if label.dtype.is_floating_point else label
+            out, label = (F.cast(out, mstype.float32),
+                          F.cast(label, mstype.float32) if label.dtype.is_floating_point else label)
         return self._loss_fn(out, label), out, label
 
 
@@ -120,7 +121,8 @@ class ForwardValueAndGrad(Cell):
         (the value, gradients).
 
     Example:
-        >>> print(nn.ForwardValueAndGrad(nn.WithLossCell(nn.ReLU(), nn.MSELoss()), get_all=True)(Tensor([2.0]), Tensor([1.0]))[0])
+        >>> print(nn.ForwardValueAndGrad(nn.WithLossCell(nn.ReLU(), nn.MSELoss()), get_all=True)(Tensor([2.0]),
+        ...     Tensor([1.0]))[0])
         1.0
     """
 
@@ -129,17 +131,20 @@ class ForwardValueAndGrad(Cell):
         self.network = network
         weights = tuple(network.trainable_params() if weights is None and get_by_list else weights or ())
         position = "all" if get_all else None if get_by_list else (0,)
-        self.grad_fn = GradFunction(network, position, weights if get_by_list else None, False, True, sens_param, get_all)
+        self.grad_fn = GradFunction(network, position, weights if get_by_list else None, False, True, sens_param,
+                                    get_all)
 
     def construct(self, *inputs):
         return self.grad_fn(*inputs)
 
 
 class TrainOneStepCell(Cell):
-    """One optimizer step on a network that returns a loss. Returns the loss, or with return_grad (loss, gradients by name).
+    """One optimizer step on a network that returns a loss. Returns the loss, or with return_grad (loss, gradients by
+    name).
 
-    sens: what the outputs' cotangents are filled with, 1 if None. Subclasses use `network`, `optimizer`, `weights`, `grad` (a
-    GradOperation by the weights that takes the cotangent as last argument), `grad_no_sens`, `sens` and `grad_reducer`.
+    sens: what the outputs' cotangents are filled with, 1 if None. Subclasses use `network`, `optimizer`, `weights`,
+        `grad` (a GradOperation by the weights that takes the cotangent as last argument), `grad_no_sens`, `sens` and
+        `grad_reducer`.
 
     Args:
         network (Cell): the network.
@@ -170,7 +175,8 @@ class TrainOneStepCell(Cell):
         self.grad_no_sens = GradOperation(get_by_list=True)
         self.reducer_flag, self.parallel_mode = False, "stand_alone"
         self.grad_reducer = Identity()
-        self.grad_fn = GradFunction(network, None, self.weights, False, True, True, True) if self.sense_flag else value_and_grad(network, None, self.weights)
+        self.grad_fn = (GradFunction(network, None, self.weights, False, True, True, True) if self.sense_flag
+                        else value_and_grad(network, None, self.weights))
 
     def construct(self, *inputs):
         loss, grads = self.grad_fn(*inputs, sens=self.sens) if self.sense_flag else self.grad_fn(*inputs)
@@ -217,7 +223,8 @@ class _MicroBatches(Cell):
         if not isinstance(network, Cell):
             raise TypeError(f"For '{type(self).__name__}', 'network' must be a Cell, but got {type(network).__name__}.")
         if isinstance(count, bool) or not isinstance(count, int):
-            raise TypeError(f"For '{type(self).__name__}', the number of parts must be an int, but got {type(count).__name__}.")
+            raise TypeError(
+                f"For '{type(self).__name__}', the number of parts must be an int, but got {type(count).__name__}.")
         if count < 1:
             raise ValueError(f"For '{type(self).__name__}', the number of parts must be at least 1, but got {count}.")
         self.network, self._parts = network, count
@@ -225,7 +232,9 @@ class _MicroBatches(Cell):
     def construct(self, *inputs):
         size = inputs[0].shape[0]
         if size % self._parts != 0:
-            raise ValueError(f"For '{self.cls_name}', the batch must be divisible by the number of parts, but got {size} and {self._parts}.")
+            raise ValueError(
+                f"For '{self.cls_name}', the batch must be divisible by the number of parts, but got {size} and "
+                f"{self._parts}.")
         step = size // self._parts
         total = self.network(*[x[:step] for x in inputs])
         for i in range(1, self._parts):
@@ -251,7 +260,8 @@ class MicroBatchInterleaved(_MicroBatches):
         ValueError: where `interleave_num` is below 1.
 
     Example:
-        >>> print(nn.MicroBatchInterleaved(nn.WithLossCell(nn.ReLU(), nn.MSELoss()), 2)(ops.ones((4, 1)), ops.zeros((4, 1))))
+        >>> print(nn.MicroBatchInterleaved(nn.WithLossCell(nn.ReLU(), nn.MSELoss()), 2)(ops.ones((4, 1)),
+        ...     ops.zeros((4, 1))))
         1.0
     """
 
@@ -277,7 +287,8 @@ class GradAccumulationCell(_MicroBatches):
         ValueError: where `micro_size` is below 1.
 
     Example:
-        >>> print(nn.GradAccumulationCell(nn.WithLossCell(nn.ReLU(), nn.MSELoss()), 2)(ops.ones((4, 1)), ops.zeros((4, 1))))
+        >>> print(nn.GradAccumulationCell(nn.WithLossCell(nn.ReLU(), nn.MSELoss()), 2)(ops.ones((4, 1)),
+        ...     ops.zeros((4, 1))))
         1.0
     """
 
@@ -311,7 +322,8 @@ class PipelineCell(_MicroBatches):
 
     def __init__(self, network, micro_size, stage_config=None, segment_config=None):
         if stage_config is not None or segment_config is not None:
-            raise RuntimeError("For 'PipelineCell', 'stage_config' and 'segment_config' need more than one process, but there is one.")
+            raise RuntimeError(
+                "For 'PipelineCell', 'stage_config' and 'segment_config' need more than one process, but there is one.")
         super().__init__(network, micro_size)
 
 
@@ -344,7 +356,8 @@ class Jvp(Cell):
 
 
 class Vjp(Cell):
-    """(fn(*inputs), the gradients of its inputs for v), of inputs and then v, which is as many tensors in a tuple as fn returns.
+    """(fn(*inputs), the gradients of its inputs for v), of inputs and then v, which is as many tensors in a tuple as fn
+    returns.
 
     Args:
         fn (function): what to work on.

@@ -12,9 +12,11 @@ class DistributedGradReducer(Cell):
     def __init__(self, parameters, mean=None, degree=None, fusion_type=1, group="hccl_world_group"):  # noqa: ARG002
         super().__init__(auto_prefix=False)
         if mean is not None and not isinstance(mean, bool):
-            raise TypeError(f"For 'DistributedGradReducer', 'mean' must be a bool or None, but got {type(mean).__name__}.")
+            raise TypeError(
+                f"For 'DistributedGradReducer', 'mean' must be a bool or None, but got {type(mean).__name__}.")
         if degree is not None and (isinstance(degree, bool) or not isinstance(degree, int) or degree < 1):
-            raise ValueError(f"For 'DistributedGradReducer', 'degree' must be an int greater than 0, but got {degree!r}.")
+            raise ValueError(
+                f"For 'DistributedGradReducer', 'degree' must be an int greater than 0, but got {degree!r}.")
         # the sum over one process, divided by what the script says
         self.degree = degree or 1
         self.mean = bool(mean)

@@ -487,13 +487,15 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3):
     """
     _need_tensor("rrelu", "input", input)
     if not 0 <= lower <= upper <= 1:
-        raise ValueError(f"For 'rrelu', 'lower' and 'upper' must be in [0, 1] and in this order, but got {lower} and {upper}.")
+        raise ValueError(
+            f"For 'rrelu', 'lower' and 'upper' must be in [0, 1] and in this order, but got {lower} and {upper}.")
     slope = cast(_random.uniform(input.shape) * (upper - lower) + lower, input.dtype)
     return _ops["select"](input >= 0, input, input * slope)
 
 
 def gumbel_softmax(logits, tau=1.0, hard=False, dim=-1):
-    """Samples of the Gumbel-softmax distribution (Jang et al. 2016); hard: one-hot, with the gradient of the soft sample.
+    """Samples of the Gumbel-softmax distribution (Jang et al. 2016); hard: one-hot, with the gradient of the soft
+    sample.
 
     Args:
         logits (Tensor): unnormalised scores.

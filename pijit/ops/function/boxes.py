@@ -14,13 +14,15 @@ _METHODS = ("bilinear", "nearest", "bilinear_v2")
 def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0):
     """Boxes cut out of images and resized to one size.
 
-    image: [N, H, W, C]; boxes: [n, 4] float32 of (y1, x1, y2, x2), where 0 and 1 are the first and the last row or column; box_indices: [n], the
-    image of each box; crop_size: (height, width). method: 'bilinear', 'nearest', or 'bilinear_v2', which interpolates between the
-    centres of the box's whole pixels. Places outside of the image get extrapolation_value. Returns [n, height, width, C] float32.
+    image: [N, H, W, C]; boxes: [n, 4] float32 of (y1, x1, y2, x2), where 0 and 1 are the first and the last row or
+        column; box_indices: [n], the image of each box; crop_size: (height, width). method: 'bilinear', 'nearest', or
+        'bilinear_v2', which interpolates between the centres of the box's whole pixels. Places outside of the image get
+        extrapolation_value. Returns [n, height, width, C] float32.
     Raises TypeError or ValueError for other kinds and shapes.
 
     Example:
-        >>> ops.crop_and_resize(ops.ones((1, 4, 4, 1)), Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([0], ms.int32), (2, 2)).shape
+        >>> ops.crop_and_resize(ops.ones((1, 4, 4, 1)), Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([0], ms.int32),
+        ...     (2, 2)).shape
         (1, 2, 2, 1)
     """
     for name, t in (("image", image), ("boxes", boxes), ("box_indices", box_indices)):
@@ -32,9 +34,12 @@ def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", ext
     if not isinstance(crop_size, tuple):
         raise TypeError(f"For 'crop_and_resize', 'crop_size' must be a tuple, but got {type(crop_size).__name__}.")
     if len(crop_size) != 2 or builtins.min(crop_size) <= 0:
-        raise ValueError(f"For 'crop_and_resize', 'crop_size' must be a height and a width greater than 0, but got {crop_size}.")
+        raise ValueError(
+            f"For 'crop_and_resize', 'crop_size' must be a height and a width greater than 0, but got {crop_size}.")
     if boxes.shape[1] != 4 or boxes.shape[0] != box_indices.shape[0]:
-        raise ValueError(f"For 'crop_and_resize', expected boxes [n, 4] and box_indices [n], but got {tuple(boxes.shape)} and {tuple(box_indices.shape)}.")
+        raise ValueError(
+            f"For 'crop_and_resize', expected boxes [n, 4] and box_indices [n], but got {tuple(boxes.shape)} and "
+            f"{tuple(box_indices.shape)}.")
     if method not in _METHODS:
         raise ValueError(f"For 'crop_and_resize', 'method' must be one of {_METHODS}, but got {method!r}.")
     x = _ops["gather"](cast(image, mstype.float32), box_indices, 0)
@@ -73,7 +78,9 @@ def _between(x, at, axis, n, method):
     if method == "nearest":
         return take(floor(at + 0.5))
     low = floor(at)
-    share = reshape(at - low, tuple(s if k in (0, axis) else 1 for k, s in enumerate((*x.shape[:axis], at.shape[1], *x.shape[axis + 1:]))))
+    share = reshape(at - low,
+                    tuple(s if k in (0, axis) else 1
+                          for k, s in enumerate((*x.shape[:axis], at.shape[1], *x.shape[axis + 1:]))))
     first = take(low)
     return first + (take(minimum(low + 1, float(n - 1))) - first) * share
 
@@ -81,8 +88,8 @@ def _between(x, at, axis, n, method):
 def roi_align(features, rois, height, width, scale, samples, end_mode):
     """Regions of interest pooled to [rois, C, height, width] by means of bilinear samples (He et al. 2017).
 
-    features: [N, C, H, W]; rois: [n, 5] of (image, x1, y1, x2, y2). samples: per bin and axis; 0: as many as a bin has whole pixels. end_mode 1 counts
-    the last pixel in, as MindSpore's older operator did."""
+    features: [N, C, H, W]; rois: [n, 5] of (image, x1, y1, x2, y2). samples: per bin and axis; 0: as many as a bin has
+        whole pixels. end_mode 1 counts the last pixel in, as MindSpore's older operator did."""
     n, c, h, w = features.shape
     image = cast(rois[:, 0], mstype.int64)
     begin, size = [], []
@@ -139,7 +146,8 @@ def _kept(share, order, threshold, most=None):
 
 
 def nms_with_mask(bboxes, iou_threshold):
-    """(the boxes [n, 5] with their scores in descending order, 0 to n - 1 as int32, which of them no better one overlaps with)."""
+    """(the boxes [n, 5] with their scores in descending order, 0 to n - 1 as int32, which of them no better one
+    overlaps with)."""
     if bboxes.ndim != 2 or bboxes.shape[1] != 5:
         raise ValueError(f"For 'NMSWithMask', 'bboxes' must have the shape [n, 5], but got {tuple(bboxes.shape)}.")
     order = _ops["argsort"](bboxes[:, 4], 0, True)
@@ -150,7 +158,8 @@ def nms_with_mask(bboxes, iou_threshold):
 
 
 def non_max_suppression(boxes, scores, most, iou_threshold, score_threshold):
-    """The places of the best boxes that don't overlap with a better one, as int32. boxes [n, 4] of two opposite corners."""
+    """The places of the best boxes that don't overlap with a better one, as int32. boxes [n, 4] of two opposite
+    corners."""
     low, high = minimum(boxes[:, :2], boxes[:, 2:]), maximum(boxes[:, :2], boxes[:, 2:])
     share = _area_shares(_ops["concat"]([low, high], 1))
     return _suppressed(share, scores, most, iou_threshold, score_threshold)

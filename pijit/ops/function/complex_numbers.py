@@ -105,7 +105,8 @@ def angle(input):
 
 
 def complex(real, imag):
-    """real + i imag, complex64 of float32 tensors and complex128 of float64 ones, which must be of one dtype and broadcast to one shape.
+    """real + i imag, complex64 of float32 tensors and complex128 of float64 ones, which must be of one dtype and
+    broadcast to one shape.
 
     Args:
         real (Tensor): the real part.
@@ -149,13 +150,16 @@ def polar(abs, angle):
     """
     for name, x in (("abs", abs), ("angle", angle)):
         if not isinstance(x, Tensor) or x.dtype not in (mstype.float32, mstype.float64):
-            raise TypeError(f"For 'polar', '{name}' must be a Tensor of float32 or float64, but got {getattr(x, 'dtype', type(x).__name__)}.")
+            raise TypeError(
+                f"For 'polar', '{name}' must be a Tensor of float32 or float64, but got "
+                f"{getattr(x, 'dtype', type(x).__name__)}.")
     _same_shape("polar", abs=abs, angle=angle)
     return complex(abs * cos(angle), abs * sin(angle))
 
 
 def view_as_real(input):
-    """A complex tensor as a real one with a further axis of 2: real part, imaginary part. Raises TypeError for a real tensor.
+    """A complex tensor as a real one with a further axis of 2: real part, imaginary part. Raises TypeError for a real
+    tensor.
 
     Args:
         input (Tensor): complex numbers.

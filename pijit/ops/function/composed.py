@@ -4,14 +4,17 @@ import math
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import (abs, cast, equal, exp, exp2, isinf, isnan, log, log1p, log2, logical_and, logical_not,
-                                            logical_or, maximum, minimum, _need_tensor, pow, select, sign, sqrt, square, trunc)
+from pijit.ops.function.elementwise import (abs, cast, equal, exp, exp2, isinf, isnan, log, log1p, log2, logical_and,
+                                            logical_not,
+                                            logical_or, maximum, minimum, _need_tensor, pow, select, sign, sqrt, square,
+                                            trunc)
 from pijit.ops.function.creation import zeros_like
 from pijit.ops.function.selection import clamp
 
 
 def _float(x):
-    return x if not isinstance(x, Tensor) or x.dtype.is_floating_point or x.dtype in mstype.complex_type else cast(x, mstype.float32)
+    return (x if not isinstance(x, Tensor) or x.dtype.is_floating_point or x.dtype in mstype.complex_type
+            else cast(x, mstype.float32))
 
 
 def positive(input):

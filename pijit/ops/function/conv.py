@@ -40,7 +40,9 @@ def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
 def _no_padding(name, mode, padding):
     """Raises ValueError where there is a padding that `mode` doesn't ask for."""
     if mode != "pad" and (padding if isinstance(padding, int) else builtins.any(padding)):
-        raise ValueError(f"For '{name}', 'padding' must be 0 where 'pad_mode' is not 'pad', but got {padding!r} with 'pad_mode' {mode!r}.")
+        raise ValueError(
+            f"For '{name}', 'padding' must be 0 where 'pad_mode' is not 'pad', but got {padding!r} with 'pad_mode' "
+            f"{mode!r}.")
 
 
 def _conv_pad(size, kernel, stride, dilation, mode, padding):
@@ -112,7 +114,8 @@ def bias_add(input_x, bias):
          [13. 24.]]
     """
     if bias.ndim != 1 or bias.shape[0] != input_x.shape[1]:
-        raise ValueError(f"For 'bias_add', 'bias' must have the shape ({input_x.shape[1]},), but got {tuple(bias.shape)}.")
+        raise ValueError(
+            f"For 'bias_add', 'bias' must have the shape ({input_x.shape[1]},), but got {tuple(bias.shape)}.")
     return input_x + reshape(bias, (1, -1) + (1,) * (input_x.ndim - 2))
 
 
@@ -121,10 +124,12 @@ def _sizes(name, size, kernel, stride, padding, dilation):
     out = []
     for n, k, s, p, d in zip(size, kernel, stride, padding, dilation):
         if builtins.min(k, s, d) <= 0 or p < 0:
-            raise ValueError(f"For '{name}', kernel_size, stride and dilation must be greater than 0 and padding at least 0.")
+            raise ValueError(
+                f"For '{name}', kernel_size, stride and dilation must be greater than 0 and padding at least 0.")
         room = n + 2 * p - d * (k - 1) - 1
         if room < 0:
-            raise ValueError(f"For '{name}', the window of {d * (k - 1) + 1} is larger than the padded input of {n + 2 * p}.")
+            raise ValueError(
+                f"For '{name}', the window of {d * (k - 1) + 1} is larger than the padded input of {n + 2 * p}.")
         out.append(room // s + 1)
     return out
 
@@ -134,8 +139,10 @@ def _transposed(name, input, weight, bias, stride, pad, output_padding, groups, 
     size = []
     for i in (0, 1):
         if output_padding[i] >= builtins.max(stride[i], dilation[i]):
-            raise ValueError(f"For '{name}', 'output_padding' must be less than stride or dilation, but got {output_padding[i]}.")
-        size.append((input.shape[2 + i] - 1) * stride[i] - pad[2 * i] - pad[2 * i + 1] + dilation[i] * (weight.shape[2 + i] - 1) + 1 + output_padding[i])
+            raise ValueError(
+                f"For '{name}', 'output_padding' must be less than stride or dilation, but got {output_padding[i]}.")
+        size.append((input.shape[2 + i] - 1) * stride[i] - pad[2 * i] - pad[2 * i + 1] + dilation[i] *
+                    (weight.shape[2 + i] - 1) + 1 + output_padding[i])
     if builtins.min(size) <= 0:
         raise ValueError(f"For '{name}', the output would have size {size}.")
     shape = (input.shape[0], weight.shape[1] * groups, *size)
@@ -169,7 +176,8 @@ def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_paddi
            [1. 2. 1.]]]]
     """
     p = _pair(padding)
-    return _transposed("conv_transpose2d", input, weight, bias, _pair(stride), (p[0], p[0], p[1], p[1]), _pair(output_padding), groups, _pair(dilation))
+    return _transposed("conv_transpose2d", input, weight, bias, _pair(stride), (p[0], p[0], p[1], p[1]),
+                       _pair(output_padding), groups, _pair(dilation))
 
 
 def conv3d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
@@ -212,7 +220,8 @@ def conv3d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
 
 
 def _transposed3d(name, x, weight, bias, stride, pad, output_padding, groups, dilation):
-    """The adjoint of a 3-d convolution in its input, as a sum of 2-d ones; pad (front, behind, top, bottom, left, right)."""
+    """The adjoint of a 3-d convolution in its input, as a sum of 2-d ones; pad (front, behind, top, bottom, left,
+    right)."""
     n, c, depth, h, w = x.shape
     planes = reshape(_ops["transpose"](x, (0, 2, 1, 3, 4)), (n * depth, c, h, w))
     full = (depth - 1) * stride[0] + dilation[0] * (weight.shape[2] - 1) + 1
@@ -220,10 +229,12 @@ def _transposed3d(name, x, weight, bias, stride, pad, output_padding, groups, di
     if size <= 0:
         raise ValueError(f"For '{name}', the output would have depth {size}.")
     if output_padding[0] >= builtins.max(stride[0], dilation[0]):
-        raise ValueError(f"For '{name}', 'output_padding' must be less than stride or dilation, but got {output_padding[0]}.")
+        raise ValueError(
+            f"For '{name}', 'output_padding' must be less than stride or dilation, but got {output_padding[0]}.")
     total = None
     for k in builtins.range(weight.shape[2]):
-        y = _transposed(name, planes, weight[:, :, k], None, stride[1:], tuple(pad[2:]), tuple(output_padding[1:]), groups, dilation[1:])
+        y = _transposed(name, planes, weight[:, :, k], None, stride[1:], tuple(pad[2:]), tuple(output_padding[1:]),
+                        groups, dilation[1:])
         y = _ops["transpose"](reshape(y, (n, depth, *y.shape[1:])), (0, 2, 1, 3, 4))
         if stride[0] > 1:  # zeros between the planes
             lead, rest = y.shape[:2], y.shape[3:]
@@ -261,7 +272,8 @@ def conv3d_transpose(inputs, weight, pad_mode="valid", padding=0, stride=1, dila
         (1, 2, 1, 2, 2)
     """
     s, d, o = ((v,) * 3 if isinstance(v, int) else tuple(v)[-3:] for v in (stride, dilation, output_padding))
-    return _transposed3d("conv3d_transpose", inputs, weight, None, s, _transposed_pad(inputs.shape[2:], weight.shape[2:], s, d, pad_mode, padding), o, group, d)
+    return _transposed3d("conv3d_transpose", inputs, weight, None, s,
+                         _transposed_pad(inputs.shape[2:], weight.shape[2:], s, d, pad_mode, padding), o, group, d)
 
 
 def _transposed_pad(size, kernel, stride, dilation, mode, padding):

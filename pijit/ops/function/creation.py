@@ -26,7 +26,8 @@ def full(size, fill_value, *, dtype=None):
          [3. 3.]]
     """
     if dtype is None:
-        dtype = mstype.bool_ if isinstance(fill_value, bool) else mstype.int64 if isinstance(fill_value, int) else mstype.float32
+        dtype = (mstype.bool_ if isinstance(fill_value, bool) else mstype.int64 if isinstance(fill_value, int)
+                 else mstype.float32)
     return _ops["broadcast_to"](_number(fill_value, dtype), _ints(size))
 
 
@@ -163,7 +164,8 @@ def arange(start=0, end=None, step=1, *, dtype=None):
     if end is None:
         start, end = 0, start
     if dtype is None:
-        dtype = mstype.float32 if isinstance(start, float) or isinstance(end, float) or isinstance(step, float) else mstype.int64
+        dtype = (mstype.float32 if isinstance(start, float) or isinstance(end, float) or isinstance(step, float)
+                 else mstype.int64)
     if step == 0:
         raise ValueError("For 'arange', 'step' must not be 0.")
     if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
@@ -173,7 +175,7 @@ def arange(start=0, end=None, step=1, *, dtype=None):
     return _ops["arange"](start, step, count, dtype)
 
 
-def range(start, end=None, step=1, maxlen=1000000):  # noqa: A001
+def range(start, end=None, step=1, maxlen=1000000):
     """Like arange, of at most maxlen values; of floating Tensors in their dtype.
 
     Args:
@@ -219,7 +221,8 @@ def linspace(start, end, steps):
         raise ValueError(f"For 'linspace', 'steps' must be at least 1, but got {steps}.")
     if steps == 1:
         if isinstance(start, Tensor):
-            return _ops["reshape"](start if start.dtype.is_floating_point else _ops["cast"](start, mstype.float32), (1,))
+            return _ops["reshape"](start if start.dtype.is_floating_point else _ops["cast"](start, mstype.float32),
+                                   (1,))
         return full((1,), float(start))
     return _ops["arange"](0, 1, steps, mstype.float32) * ((end - start) / (steps - 1)) + start
 
@@ -309,7 +312,8 @@ def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
         [[1 0 0]
          [0 0 1]]
     """
-    d = on_value.dtype if isinstance(on_value, Tensor) else mstype.float32 if isinstance(on_value, float) else mstype.int64
+    d = (on_value.dtype if isinstance(on_value, Tensor) else mstype.float32 if isinstance(on_value, float)
+         else mstype.int64)
     if isinstance(on_value, Tensor) or isinstance(off_value, Tensor):
         hit = _ops["one_hot"](indices, depth, 1, 0, mstype.int32)
         x = _ops["select"](_ops["not_equal"](hit, 0), _ops["cast"](on_value, d), _ops["cast"](off_value, d))

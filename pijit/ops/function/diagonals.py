@@ -1,8 +1,9 @@
 """Bands of matrices: several diagonals at once, packed in rows.
 
-A band from diagonal `low` to `high` (0 is the main one, positive ones lie above) of matrices of m rows and n columns is packed as
-[..., high - low + 1, length]: the highest diagonal first, each as long as the longest. What a shorter one leaves is at its left or right,
-as `align` says for the diagonals above ("RIGHT_…": pushed to the right) and below the main one ("…_LEFT")."""
+A band from diagonal `low` to `high` (0 is the main one, positive ones lie above) of matrices of m rows and n columns is
+packed as [..., high - low + 1, length]: the highest diagonal first, each as long as the longest. What a shorter one
+leaves is at its left or right, as `align` says for the diagonals above ("RIGHT_…": pushed to the right) and below the
+main one ("…_LEFT")."""
 
 import builtins
 
@@ -39,7 +40,8 @@ def _need_rank(name, x, least):
 
 def _longest(name, low, high, m, n):
     if not (-m < low < n or low == 0) or not (-m < high < n or high == 0):
-        raise ValueError(f"For '{name}', 'k' must name diagonals of matrices of {m} rows and {n} columns, but got {low} and {high}.")
+        raise ValueError(
+            f"For '{name}', 'k' must name diagonals of matrices of {m} rows and {n} columns, but got {low} and {high}.")
     return builtins.min(m + builtins.min(high, 0), n - builtins.max(low, 0))
 
 
@@ -58,7 +60,9 @@ def _spread(name, x, low, high, m, n, align):
     lead = x.shape[:-1] if count == 1 else x.shape[:-2]
     if x.shape[-1] != longest or count > 1 and x.shape[-2] != count:
         wanted = (*lead, longest) if count == 1 else (*lead, count, longest)
-        raise ValueError(f"For '{name}', the diagonals {low} to {high} of matrices of {m} rows and {n} columns are packed as {wanted}, but got {tuple(x.shape)}.")
+        raise ValueError(
+            f"For '{name}', the diagonals {low} to {high} of matrices of {m} rows and {n} columns are packed as "
+            f"{wanted}, but got {tuple(x.shape)}.")
     i, j = expand_dims(arange(m), 1), arange(n)
     d = j - i
     at = (high - d) * longest + minimum(i, j) + _shift(d, m, n, longest, align)
@@ -70,9 +74,10 @@ def _spread(name, x, low, high, m, n, align):
 def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
     """Matrices with given diagonals, padding_value elsewhere.
 
-    x: [..., length] for one diagonal `k`, [..., count, length] for a band k = (lowest, highest), packed as `align` says. num_rows,
-    num_cols: the matrices' size, by default the least that holds the diagonals (square where neither is given). Returns [..., rows,
-    columns] of x's dtype. Raises ValueError for sizes that don't fit, TypeError where x is no Tensor.
+    x: [..., length] for one diagonal `k`, [..., count, length] for a band k = (lowest, highest), packed as `align`
+        says. num_rows,
+    num_cols: the matrices' size, by default the least that holds the diagonals (square where neither is given). Returns
+        [..., rows, columns] of x's dtype. Raises ValueError for sizes that don't fit, TypeError where x is no Tensor.
 
     Example:
         >>> print(ops.matrix_diag(Tensor([1, 2], ms.int32)))
@@ -93,8 +98,9 @@ def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_
 def matrix_diag_part(x, k, padding_value, align="RIGHT_LEFT"):
     """Diagonals of matrices.
 
-    x: [..., m, n]. k: one diagonal, which gives [..., length], or (lowest, highest), which gives [..., count, length] packed as `align`
-    says, with padding_value where a diagonal is shorter. Raises ValueError for diagonals there are not.
+    x: [..., m, n]. k: one diagonal, which gives [..., length], or (lowest, highest), which gives [..., count, length]
+        packed as `align` says, with padding_value where a diagonal is shorter. Raises ValueError for diagonals there
+        are not.
 
     Returns:
         Tensor. Ints, floats and complex keep their dtype; bool gives int64.
@@ -119,7 +125,8 @@ def matrix_diag_part(x, k, padding_value, align="RIGHT_LEFT"):
 
 
 def matrix_set_diag(x, diagonal, k=0, align="RIGHT_LEFT"):
-    """x [..., m, n] with its diagonals `k` (one, or from the lowest to the highest) replaced by `diagonal`, packed as `align` says.
+    """x [..., m, n] with its diagonals `k` (one, or from the lowest to the highest) replaced by `diagonal`, packed as
+    `align` says.
 
     Raises ValueError where the diagonals' shape doesn't fit, TypeError where x is no Tensor.
 
@@ -135,7 +142,9 @@ def matrix_set_diag(x, diagonal, k=0, align="RIGHT_LEFT"):
     _need_rank("matrix_set_diag", x, 2)
     wide, inside = _spread("matrix_set_diag", diagonal, low, high, x.shape[-2], x.shape[-1], align)
     if wide.shape != x.shape:
-        raise ValueError(f"For 'matrix_set_diag', 'diagonal' must have the leading dimensions {tuple(x.shape[:-2])}, but got {tuple(diagonal.shape)}.")
+        raise ValueError(
+            f"For 'matrix_set_diag', 'diagonal' must have the leading dimensions {tuple(x.shape[:-2])}, but got "
+            f"{tuple(diagonal.shape)}.")
     return _ops["select"](inside, wide, x)
 
 

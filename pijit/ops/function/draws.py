@@ -6,7 +6,8 @@ from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, zeros
-from pijit.ops.function.elementwise import _need_tensor, abs, cast, exp, floor, log, log1p, maximum, minimum, pow, select, sign, sqrt
+from pijit.ops.function.elementwise import (_need_tensor, abs, cast, exp, floor, log, log1p, maximum, minimum,
+                                            pow, select, sign, sqrt)
 from pijit.ops.function.random import multinomial
 from pijit.ops.function.shapes import broadcast_to, expand_dims, reshape
 from pijit.ops.function.special import igammac
@@ -41,7 +42,7 @@ def _open_uniform(shape):
     return maximum(_random.uniform(shape), 2.0 ** -25)
 
 
-def standard_laplace(shape, seed=None):  # noqa: ARG001
+def standard_laplace(shape, seed=None):
     """Numbers of the Laplace distribution of mean 0 and scale 1, [*shape] float32.
 
     Args:
@@ -59,7 +60,7 @@ def standard_laplace(shape, seed=None):  # noqa: ARG001
     return -sign(u) * log1p(-minimum(abs(u), 1.0 - 2.0 ** -24))
 
 
-def laplace(shape, mean, lambda_param, seed=None):  # noqa: ARG001
+def laplace(shape, mean, lambda_param, seed=None):
     """Numbers of the Laplace distribution, float32.
 
     shape: the leading dimensions; mean, lambda_param (scale, > 0): Tensors whose shapes broadcast with it.
@@ -85,7 +86,8 @@ _TRIES = 24  # each accepts more than 95 % (Marsaglia & Tsang 2000): the rest is
 
 
 def standard_gamma(alpha):
-    """Numbers of the gamma distribution of rate 1 and the shape parameters `alpha` > 0, of alpha's shape, float32 (Marsaglia & Tsang 2000).
+    """Numbers of the gamma distribution of rate 1 and the shape parameters `alpha` > 0, of alpha's shape, float32
+    (Marsaglia & Tsang 2000).
 
     A fixed number of candidates is drawn, so that a captured draw is one graph."""
     small = alpha < 1.0
@@ -104,11 +106,11 @@ def standard_gamma(alpha):
     return _ops["select"](small, kept * boost, kept)
 
 
-def gamma(shape, alpha, beta, seed=None):  # noqa: ARG001
+def gamma(shape, alpha, beta, seed=None):
     """Numbers of the gamma distribution, float32.
 
-    shape: the leading dimensions; alpha (shape, > 0) and beta (rate, > 0): Tensors. Returns [*shape, *broadcast of alpha and beta]. Raises
-    TypeError or ValueError for another kind of `shape`.
+    shape: the leading dimensions; alpha (shape, > 0) and beta (rate, > 0): Tensors. Returns [*shape, *broadcast of
+        alpha and beta]. Raises TypeError or ValueError for another kind of `shape`.
 
     Args:
         seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
@@ -121,7 +123,7 @@ def gamma(shape, alpha, beta, seed=None):  # noqa: ARG001
     return standard_gamma(broadcast_to(alpha, whole)) / beta
 
 
-def random_gamma(shape, alpha, seed=None):  # noqa: ARG001
+def random_gamma(shape, alpha, seed=None):
     """Numbers of the gamma distribution of rate 1: [*shape, *alpha's shape] of alpha's dtype.
 
     shape: a Tensor of sizes. Raises TypeError where it is none, or alpha's dtype isn't floating.
@@ -145,8 +147,8 @@ def random_gamma(shape, alpha, seed=None):  # noqa: ARG001
 
 
 def _poisson(rate):
-    """Whole numbers (as float32) of the Poisson distribution: by its inverse, found by bisection on the incomplete gamma function, which
-    is exact for all rates that float32 tells apart from a normal distribution."""
+    """Whole numbers (as float32) of the Poisson distribution: by its inverse, found by bisection on the incomplete
+    gamma function, which is exact for all rates that float32 tells apart from a normal distribution."""
     u = _random.uniform(rate.shape)
     low = rate * 0.0 - 1.0
     high = floor(rate + sqrt(rate) * 8.0 + 32.0)
@@ -159,7 +161,7 @@ def _poisson(rate):
     return _ops["select"](rate > 0.0, high, rate * 0.0)
 
 
-def poisson(shape, mean, seed=None):  # noqa: ARG001
+def poisson(shape, mean, seed=None):
     """Numbers of the Poisson distribution, int32.
 
     shape: the leading dimensions; mean: a Tensor of rates. Returns [*shape, *mean's shape].
@@ -175,7 +177,7 @@ def poisson(shape, mean, seed=None):  # noqa: ARG001
     return cast(_poisson(broadcast_to(cast(mean, mstype.float32), whole)), mstype.int32)
 
 
-def random_poisson(shape, rate, seed=None, dtype=mstype.float32):  # noqa: ARG001
+def random_poisson(shape, rate, seed=None, dtype=mstype.float32):
     """Numbers of the Poisson distribution: [*shape, *rate's shape] of `dtype`.
 
     shape: a Tensor of sizes. Raises TypeError where it is none.
@@ -191,13 +193,15 @@ def random_poisson(shape, rate, seed=None, dtype=mstype.float32):  # noqa: ARG00
         (2, 2)
     """
     if not isinstance(shape, Tensor):
-        raise TypeError(f"For 'random_poisson', 'shape' must be a Tensor of int32 or int64, but got {type(shape).__name__}.")
+        raise TypeError(
+            f"For 'random_poisson', 'shape' must be a Tensor of int32 or int64, but got {type(shape).__name__}.")
     whole = _sizes("random_poisson", shape) + tuple(rate.shape)
     return cast(_poisson(broadcast_to(cast(rate, mstype.float32), whole)), dtype)
 
 
-def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False):  # noqa: ARG001
-    """Classes drawn in proportion to x [classes] or [rows, classes]: [rows, numsamples] int64, each class as often as it comes.
+def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False):
+    """Classes drawn in proportion to x [classes] or [rows, classes]: [rows, numsamples] int64, each class as often as
+    it comes.
 
     Raises ValueError for another number of dimensions or of samples.
 
@@ -218,8 +222,9 @@ def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False)
     return cast(multinomial(x, numsamples, True), mstype.int64)
 
 
-def random_categorical(logits, num_sample, seed=0, dtype=mstype.int64):  # noqa: ARG001
-    """Classes drawn with the probabilities softmax(logits): [rows, num_sample] of `dtype` (int16, int32 or int64) for logits [rows, classes].
+def random_categorical(logits, num_sample, seed=0, dtype=mstype.int64):
+    """Classes drawn with the probabilities softmax(logits): [rows, num_sample] of `dtype` (int16, int32 or int64) for
+    logits [rows, classes].
 
     Args:
         logits (Tensor): unnormalised scores.
@@ -246,11 +251,11 @@ def random_categorical(logits, num_sample, seed=0, dtype=mstype.int64):  # noqa:
     return cast(multinomial(_ops["softmax"](logits, -1), num_sample, True), dtype)
 
 
-def choice_with_mask(input_x, count=256, seed=None):  # noqa: ARG001
+def choice_with_mask(input_x, count=256, seed=None):
     """Places of true elements, drawn at random without repetition.
 
-    input_x: a bool Tensor of 1 to 5 dimensions. Returns (index [count, ndim] int32, mask [count] bool: which of them are elements; the
-    others are zeros).
+    input_x: a bool Tensor of 1 to 5 dimensions. Returns (index [count, ndim] int32, mask [count] bool: which of them
+        are elements; the others are zeros).
 
     Args:
         seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
@@ -293,9 +298,12 @@ def _sampler(name, true_classes, num_true, num_sampled, unique, range_max, candi
         if not 1 <= value < 2 ** 63:
             raise ValueError(f"For '{name}', {what!r} must be in [1, 2^63), but got {value}.")
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
-        raise ValueError(f"For '{name}', 'true_classes' must have the shape [rows, {num_true}], but got {tuple(true_classes.shape)}.")
+        raise ValueError(
+            f"For '{name}', 'true_classes' must have the shape [rows, {num_true}], but got "
+            f"{tuple(true_classes.shape)}.")
     if unique and num_sampled > range_max:
-        raise ValueError(f"For '{name}', at most {range_max} classes can be drawn without repetition, but got {num_sampled}.")
+        raise ValueError(
+            f"For '{name}', at most {range_max} classes can be drawn without repetition, but got {num_sampled}.")
     tries = num_sampled
     if unique:
         chosen, tries = [], 0
@@ -313,12 +321,13 @@ def _sampler(name, true_classes, num_true, num_sampled, unique, range_max, candi
             _expected(chance(sampled), num_sampled, unique, tries))
 
 
-def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=0, remove_accidental_hits=False):  # noqa: ARG001
+def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=0,
+                              remove_accidental_hits=False):
     """Classes drawn uniformly from [0, range_max).
 
-    true_classes: [rows, num_true] int32 or int64. Returns (the drawn classes [num_sampled], how often each true class is expected among
-    them [rows, num_true] float32, the same for the drawn ones [num_sampled]). unique: no class comes twice. Raises ValueError where more are asked
-    for than there are.
+    true_classes: [rows, num_true] int32 or int64. Returns (the drawn classes [num_sampled], how often each true class
+        is expected among them [rows, num_true] float32, the same for the drawn ones [num_sampled]). unique: no class
+        comes twice. Raises ValueError where more are asked for than there are.
 
     Args:
         seed (int, optional): where the random numbers begin; the global seed by default. Default: 0.
@@ -329,12 +338,14 @@ def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range
         (3,)
     """
     return _sampler("uniform_candidate_sampler", true_classes, num_true, num_sampled, unique, range_max,
-                    lambda n: cast(minimum(floor(_random.uniform((n,)) * float(range_max)), float(range_max - 1)), mstype.int64),
+                    lambda n: cast(minimum(floor(_random.uniform((n,)) * float(range_max)), float(range_max - 1)),
+                                   mstype.int64),
                     lambda c: cast(c, mstype.float32) * 0.0 + 1.0 / range_max)
 
 
-def log_uniform_candidate_sampler(true_classes, num_true=1, num_sampled=5, unique=True, range_max=5, seed=0):  # noqa: ARG001
-    """Classes drawn from [0, range_max) with the chances log((c + 2) / (c + 1)) / log(range_max + 1): small ones more often.
+def log_uniform_candidate_sampler(true_classes, num_true=1, num_sampled=5, unique=True, range_max=5, seed=0):
+    """Classes drawn from [0, range_max) with the chances log((c + 2) / (c + 1)) / log(range_max + 1): small ones more
+    often.
 
     Arguments and results as those of uniform_candidate_sampler.
 
@@ -352,13 +363,15 @@ def log_uniform_candidate_sampler(true_classes, num_true=1, num_sampled=5, uniqu
         >>> ops.log_uniform_candidate_sampler(Tensor([[1], [2]]), 1, 3, True, 8)[0].shape
         (3,)
     """
-    span = math.log(range_max + 1) if isinstance(range_max, int) and range_max > 0 else 1.0  # else _sampler says what is wrong
+    # else _sampler says what is wrong
+    span = (math.log(range_max + 1) if isinstance(range_max, int) and range_max > 0 else 1.0)
 
     def chance(c):
         c = cast(c, mstype.float32)
         return log((c + 2.0) / (c + 1.0)) / span
     return _sampler("log_uniform_candidate_sampler", true_classes, num_true, num_sampled, unique, range_max,
-                    lambda n: cast(minimum(maximum(floor(exp(_random.uniform((n,)) * span)) - 1.0, 0.0), float(range_max - 1)), mstype.int64), chance)
+                    lambda n: cast(minimum(maximum(floor(exp(_random.uniform((n,)) * span)) - 1.0, 0.0),
+                                           float(range_max - 1)), mstype.int64), chance)
 
 
 def cauchy(shape, median=0.0, sigma=1.0):
@@ -369,8 +382,8 @@ def cauchy(shape, median=0.0, sigma=1.0):
 def truncated_normal(shape, mean, stdevs, low, high):
     """Normal numbers between low and high, float64; between high and low where low > high.
 
-    By the inverse of the distribution function, or behind `far` standard deviations of its tail: what is drawn there would be lost in
-    the last digits of numbers close to 1."""
+    By the inverse of the distribution function, or behind `far` standard deviations of its tail: what is drawn there
+    would be lost in the last digits of numbers close to 1."""
     from pijit.ops.function.composed import erfinv
     mean, stdevs, low, high = (cast(x, mstype.float64) for x in (mean, stdevs, low, high))
     a, b = (minimum(low, high) - mean) / stdevs, (maximum(low, high) - mean) / stdevs
@@ -396,5 +409,6 @@ def truncated_normal(shape, mean, stdevs, low, high):
     return mean + stdevs * x
 
 
-__all__ = ["standard_laplace", "laplace", "gamma", "random_gamma", "poisson", "random_poisson", "multinomial_with_replacement", "random_categorical",
+__all__ = ["standard_laplace", "laplace", "gamma", "random_gamma", "poisson", "random_poisson",
+           "multinomial_with_replacement", "random_categorical",
            "choice_with_mask", "uniform_candidate_sampler", "log_uniform_candidate_sampler"]

@@ -214,7 +214,7 @@ def reshape_(input, shape):
     return reshape(input, shape)
 
 
-def top_k(input_x, k, sorted=True):  # noqa: ARG001
+def top_k(input_x, k, sorted=True):
     """(the k largest along the last axis, in descending order; their indices as int32).
 
     Args:
@@ -292,7 +292,7 @@ def deepcopy(input_x):
     return input_x._alias()
 
 
-def move_to(input, to="CPU", blocking=True):  # noqa: ARG001
+def move_to(input, to="CPU", blocking=True):
     """The tensor on another device; itself if it is there. Raises ValueError unless `to` is 'CPU', 'GPU' or 'Ascend',
     and RuntimeError where there is no such device.
 

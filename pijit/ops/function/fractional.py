@@ -22,19 +22,23 @@ def _begins(n, k, m, sample):
 
 
 def fractional_max(name, x, kernel, size, samples):
-    """(maxima, their flat places) of windows of x [N, C, *volume]; samples [N, C, axes] of numbers in [0, 1): the last is that of the first axis."""
+    """(maxima, their flat places) of windows of x [N, C, *volume]; samples [N, C, axes] of numbers in [0, 1): the last
+    is that of the first axis."""
     axes = len(kernel)
     if x.ndim != axes + 2:
         raise ValueError(f"For '{name}', the input must have {axes + 2} dimensions, but got {x.ndim}.")
     if tuple(samples.shape) != (*x.shape[:2], axes):
-        raise ValueError(f"For '{name}', the random samples must have the shape {(*x.shape[:2], axes)}, but got {tuple(samples.shape)}.")
+        raise ValueError(
+            f"For '{name}', the random samples must have the shape {(*x.shape[:2], axes)}, but got "
+            f"{tuple(samples.shape)}.")
     for n, k, m in zip(x.shape[2:], kernel, size):
         if m < 1 or k < 1 or m + k - 1 > n:
             raise ValueError(f"For '{name}', {m} windows of {k} don't fit into {n} elements.")
     lead = x.shape[:2]
     places, y = None, x
     order = (0, 1, 2) if axes == 3 else (1, 0)
-    for a, (n, k, m) in enumerate(zip(x.shape[2:], kernel, size)):  # each axis of n becomes (windows, places in a window)
+    # each axis of n becomes (windows, places in a window)
+    for a, (n, k, m) in enumerate(zip(x.shape[2:], kernel, size)):
         first = _begins(n, k, m, samples[..., order[a]])
         at = expand_dims(first, -1) + arange(k)
         axis = 2 + 2 * a
@@ -48,7 +52,8 @@ def fractional_max(name, x, kernel, size, samples):
     y = reshape(_ops["transpose"](y, turn), (*lead, *size, -1))
     places = _ops["broadcast_to"](reshape(_ops["transpose"](places, turn), (*lead, *size, -1)), y.shape)
     best = expand_dims(_ops["argmax"](y, -1), -1)
-    return reshape(_ops["gather_d"](y, best, -1), (*lead, *size)), reshape(_ops["gather_d"](places, best, -1), (*lead, *size))
+    return (reshape(_ops["gather_d"](y, best, -1), (*lead, *size)),
+            reshape(_ops["gather_d"](places, best, -1), (*lead, *size)))
 
 
 def _pooled(name, input, kernel_size, output_size, output_ratio, return_indices, samples, axes):
@@ -62,7 +67,8 @@ def _pooled(name, input, kernel_size, output_size, output_ratio, return_indices,
     batched = input.ndim == axes + 2
     x = input if batched else expand_dims(input, 0)
     if x.ndim != axes + 2:
-        raise ValueError(f"For '{name}', the input must have {axes + 1} or {axes + 2} dimensions, but got {input.ndim}.")
+        raise ValueError(
+            f"For '{name}', the input must have {axes + 1} or {axes + 2} dimensions, but got {input.ndim}.")
     if output_ratio is not None:
         ratio = sizes("output_ratio", output_ratio)
         if not all(0 < r < 1 for r in ratio):
@@ -78,21 +84,25 @@ def _pooled(name, input, kernel_size, output_size, output_ratio, return_indices,
     return (y, at) if return_indices else y
 
 
-def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
+                          _random_samples=None):
     """Maxima of windows at random places of input [N, C, H, W] or [C, H, W].
 
-    kernel_size: the windows' size; output_size: how many there are per axis, or output_ratio in (0, 1): their share of the input's size.
-    _random_samples: [N, C, 2] numbers in [0, 1) in place of drawn ones. Returns the maxima, with return_indices also their places
-    in the plane (int64). Raises ValueError where the windows don't fit.
+    kernel_size: the windows' size; output_size: how many there are per axis, or output_ratio in (0, 1): their share of
+        the input's size.
+    _random_samples: [N, C, 2] numbers in [0, 1) in place of drawn ones. Returns the maxima, with return_indices also
+        their places in the plane (int64). Raises ValueError where the windows don't fit.
 
     Example:
         >>> ops.fractional_max_pool2d(ops.ones((1, 1, 4, 4)), (2, 2), (2, 2)).shape
         (1, 1, 2, 2)
     """
-    return _pooled("fractional_max_pool2d", input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 2)
+    return _pooled("fractional_max_pool2d", input, kernel_size, output_size, output_ratio, return_indices,
+                   _random_samples, 2)
 
 
-def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
+                          _random_samples=None):
     """Maxima of windows at random places of input [N, C, D, H, W] or [C, D, H, W].
 
     Arguments and results as those of fractional_max_pool2d, for three axes; _random_samples: [N, C, 3].
@@ -110,7 +120,8 @@ def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=Non
         >>> ops.fractional_max_pool3d(ops.ones((1, 1, 4, 4, 4)), (2, 2, 2), (2, 2, 2)).shape
         (1, 1, 2, 2, 2)
     """
-    return _pooled("fractional_max_pool3d", input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 3)
+    return _pooled("fractional_max_pool3d", input, kernel_size, output_size, output_ratio, return_indices,
+                   _random_samples, 3)
 
 
 __all__ = ["fractional_max_pool2d", "fractional_max_pool3d"]

@@ -13,8 +13,8 @@ from pijit.ops.function.shapes import _pair, reshape
 
 
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
-    """input [N, C, ...] with the axes behind C changed in size: 'nearest', 'nearest-exact', 'linear' [N, C, L], 'bilinear' [N, C, H, W],
-    'trilinear' [N, C, D, H, W], 'bicubic' [N, C, H, W] or 'area' (means).
+    """input [N, C, ...] with the axes behind C changed in size: 'nearest', 'nearest-exact', 'linear' [N, C, L],
+    'bilinear' [N, C, H, W], 'trilinear' [N, C, D, H, W], 'bicubic' [N, C, H, W] or 'area' (means).
 
     Args:
         scale_factor (float or tuple, optional): the factor of the sizes, in place of size. Default: None.
@@ -36,7 +36,9 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     axes = input.ndim - 2
     linear = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
     if mode not in ("nearest", "nearest-exact", "area", *linear):
-        raise ValueError(f"For 'interpolate', 'mode' must be 'nearest', 'nearest-exact', 'area' or one of {list(linear)}, but got {mode!r}.")
+        raise ValueError(
+            f"For 'interpolate', 'mode' must be 'nearest', 'nearest-exact', 'area' or one of {list(linear)}, but got "
+            f"{mode!r}.")
     if not 1 <= axes <= 3 or linear.get(mode, axes) != axes:
         raise ValueError(f"For 'interpolate', mode {mode!r} does not serve an input of {input.ndim} dimensions.")
     if align_corners is not None and mode not in linear:
@@ -45,7 +47,8 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         raise ValueError("For 'interpolate', exactly one of 'size' and 'scale_factor' must be given.")
     factors = [None] * axes
     if size is None:
-        factors = [float(f) for f in (scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * axes)]
+        factors = [float(f) for f in (scale_factor if isinstance(scale_factor, (tuple, list))
+                                      else (scale_factor,) * axes)]
         sizes = [int(n * f) for n, f in zip(input.shape[2:], factors)]
         if recompute_scale_factor:
             factors = [None] * axes
@@ -54,7 +57,8 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     if len(sizes) != axes or builtins.min(sizes) <= 0:
         raise ValueError(f"For 'interpolate', the input has {axes} axes to change, of size > 0, but got {sizes}.")
     if mode == "area":
-        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[axes - 1](input, sizes[0] if axes == 1 else tuple(sizes))
+        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[axes - 1](input,
+            sizes[0] if axes == 1 else tuple(sizes))
     if mode == "bicubic":
         if factors != [None] * axes:
             raise ValueError("For 'interpolate', 'scale_factor' in mode 'bicubic' takes recompute_scale_factor=True.")
@@ -67,7 +71,8 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         if m != n or f not in (None, 1.0):
             i = arange(m)
             if f:
-                at = cast(floor((cast(i, mstype.float32) + (0.5 if mode == "nearest-exact" else 0.0)) * (1.0 / f)), mstype.int64)
+                at = cast(floor((cast(i, mstype.float32) + (0.5 if mode == "nearest-exact" else 0.0)) * (1.0 / f)),
+                          mstype.int64)
             else:  # in integers: float32 could fall short of the next place
                 at = (2 * i + 1) * n // (2 * m) if mode == "nearest-exact" else i * n // m
             input = _ops["gather"](input, minimum(at, n - 1), axis)
@@ -107,7 +112,8 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    """The adjoint of unfold: [N, C kh kw, patches] or [N, C, kh kw, patches] to [N, C, H, W], overlaps summed. output_size: ints, or a Tensor of them.
+    """The adjoint of unfold: [N, C kh kw, patches] or [N, C, kh kw, patches] to [N, C, H, W], overlaps summed.
+    output_size: ints, or a Tensor of them.
 
     Args:
         input (Tensor): what the function is of.
@@ -136,7 +142,8 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     k, d, s, p, size = _pair(kernel_size), _pair(dilation), _pair(stride), _pair(padding), _pair(output_size)
     oh, ow = _sizes("fold", size, k, s, p, d)
     if input.ndim != 3 or input.shape[1] % (k[0] * k[1]) or input.shape[2] != oh * ow:
-        raise ValueError(f"For 'fold', the input must be [N, C * {k[0] * k[1]}, {oh * ow}], but got {list(input.shape)}.")
+        raise ValueError(
+            f"For 'fold', the input must be [N, C * {k[0] * k[1]}, {oh * ow}], but got {list(input.shape)}.")
     n, c = input.shape[0], input.shape[1] // (k[0] * k[1])
     x = reshape(input, (n, c, k[0], k[1], oh, ow))
     total = zeros((n, c, size[0] + 2 * p[0], size[1] + 2 * p[1]), input.dtype)
@@ -154,7 +161,8 @@ def _spread(x, stride, first, size):
         lead, rest = tuple(x.shape[:axis]), tuple(x.shape[axis + 1:])
         rank = x.ndim
         x = reshape(x, (*lead, count, 1, *rest))
-        x = _ops["pad"](x, (0,) * (rank + 1), tuple(s - 1 if k == axis + 1 else 0 for k in builtins.range(rank + 1)), 0.0)
+        x = _ops["pad"](x, (0,) * (rank + 1), tuple(s - 1 if k == axis + 1 else 0 for k in builtins.range(rank + 1)),
+                        0.0)
         x = reshape(x, (*lead, count * s, *rest))[(slice(None),) * axis + (slice(0, (count - 1) * s + 1),)]
         low = [0] * rank
         high = [0] * rank

@@ -488,7 +488,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return _ops["gather"](weight, input, 0)
 
 
-def index_add(x, indices, y, axis, use_lock=True, check_index_bound=True):  # noqa: ARG001
+def index_add(x, indices, y, axis, use_lock=True, check_index_bound=True):
     """y's slices added to those of x at `indices` along one axis.
 
     Args:

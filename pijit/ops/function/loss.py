@@ -131,7 +131,8 @@ def _indices(name, inputs, target):
     if target.ndim == inputs.ndim and target.shape == inputs.shape[:axis] + (1,) + inputs.shape[axis + 1:]:
         return reshape(target, places)
     if target.shape != places:
-        raise ValueError(f"For '{name}', class indices must have the shape {places} for scores of shape {inputs.shape}, "
+        raise ValueError(
+            f"For '{name}', class indices must have the shape {places} for scores of shape {inputs.shape}, "
                          f"but got {target.shape}.")
     return target
 

@@ -11,7 +11,8 @@ from pijit.ops.function.shapes import reshape
 
 def batch_norm(input_x, running_mean, running_var, weight, bias, training=False, momentum=0.1, eps=1e-5):
     """Batch normalisation over all axes but 1 (Ioffe & Szegedy 2015). In training the running statistics
-    are updated: running = (1 - momentum) * running + momentum * batch, with the unbiased variance. Half precision is computed in float32.
+    are updated: running = (1 - momentum) * running + momentum * batch, with the unbiased variance. Half precision is
+    computed in float32.
 
     Args:
         input_x (Tensor): what the function is of.
@@ -46,7 +47,8 @@ def batch_norm(input_x, running_mean, running_var, weight, bias, training=False,
         running_var._assign(running_var * (1.0 - momentum) + reshape(unbiased, (-1,)) * momentum)
     else:
         m, v = reshape(running_mean, shape), reshape(running_var, shape)
-    scale, shift = (None if p is None else _ops["cast"](reshape(p, shape), mstype.float32) if half else reshape(p, shape) for p in (weight, bias))
+    scale, shift = (None if p is None else _ops["cast"](reshape(p, shape), mstype.float32) if half
+                    else reshape(p, shape) for p in (weight, bias))
     y = _ops["normalize"](x, m, v, scale, shift, float(eps))
     return _ops["cast"](y, input_x.dtype) if half else y
 
@@ -128,7 +130,8 @@ def rms_norm(x, gamma, epsilon=1e-6):
 
 
 def lrn(x, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
-    """x / (bias + alpha * sum of squares of the channels within depth_radius) ** beta (Krizhevsky et al. 2012). x [N, C, H, W].
+    """x / (bias + alpha * sum of squares of the channels within depth_radius) ** beta (Krizhevsky et al. 2012). x [N,
+    C, H, W].
 
     Args:
         x (Tensor): what the function is of.

@@ -5,7 +5,8 @@ import operator
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import (_need_tensor, add, cast, div, exp, expm1, floor_div, greater, greater_equal, less, less_equal, mod, mul,
+from pijit.ops.function.elementwise import (_need_tensor, add, cast, div, exp, expm1, floor_div, greater, greater_equal,
+                                            less, less_equal, mod, mul,
                                             pow, sub, trunc)
 from pijit.ops.function.creation import range
 from pijit.ops.function.shapes import slice
@@ -15,13 +16,17 @@ tensor_pow, tensor_exp, tensor_expm1, pows = pow, exp, expm1, pow
 tensor_lt, tensor_le, tensor_gt, tensor_ge = less, less_equal, greater, greater_equal
 tensor_range, tensor_slice = range, slice
 
-scalar_add, scalar_sub, scalar_mul, scalar_div, scalar_floordiv = operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv
-scalar_mod, scalar_pow, scalar_uadd, scalar_usub, scalar_log = operator.mod, operator.pow, operator.pos, operator.neg, math.log
-scalar_eq, scalar_ne, scalar_lt, scalar_le, scalar_gt, scalar_ge = operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge
+scalar_add, scalar_sub, scalar_mul, scalar_div, scalar_floordiv = (operator.add, operator.sub, operator.mul,
+    operator.truediv, operator.floordiv)
+scalar_mod, scalar_pow, scalar_uadd, scalar_usub, scalar_log = (operator.mod, operator.pow, operator.pos, operator.neg,
+                                                                math.log)
+scalar_eq, scalar_ne, scalar_lt, scalar_le, scalar_gt, scalar_ge = (operator.eq, operator.ne, operator.lt, operator.le,
+    operator.gt, operator.ge)
 scalar_max, scalar_min = max, min
 bool_and, bool_or, bool_eq = operator.and_, operator.or_, operator.eq
 string_eq, string_concat = operator.eq, operator.add
-is_, is_not, list_len, list_getitem, dict_getitem = operator.is_, operator.is_not, len, operator.getitem, operator.getitem
+is_, is_not, list_len, list_getitem, dict_getitem = (operator.is_, operator.is_not, len, operator.getitem,
+                                                     operator.getitem)
 
 
 def bool_not(x):
@@ -79,7 +84,8 @@ def tuple_to_array(input_x):
         raise TypeError(f"For 'tuple_to_array', 'input_x' must be a tuple, but got {type(input_x).__name__}.")
     if not input_x or [v for v in input_x if type(v) not in (int, float)]:
         raise TypeError(f"For 'tuple_to_array', 'input_x' must hold ints and floats, but got {input_x}.")
-    return Tensor([int(v) for v in input_x], mstype.int32) if type(input_x[0]) is int else Tensor(input_x, mstype.float32)
+    return (Tensor([int(v) for v in input_x], mstype.int32) if type(input_x[0]) is int
+            else Tensor(input_x, mstype.float32))
 
 
 def scalar_to_array(input_x):

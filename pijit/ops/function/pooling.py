@@ -16,7 +16,8 @@ def _two(name, argument, x):
     if isinstance(x, int):
         return (x, x)
     if not isinstance(x, (tuple, list)):
-        raise TypeError(f"For '{name}', {argument!r} must be an int or a tuple of two ints, but got {type(x).__name__}.")
+        raise TypeError(
+            f"For '{name}', {argument!r} must be an int or a tuple of two ints, but got {type(x).__name__}.")
     if len(x) != 2:
         raise ValueError(f"For '{name}', {argument!r} must be an int or a tuple of two ints, but got {len(x)} of them.")
     return tuple(x)
@@ -36,7 +37,9 @@ def _windows(name, size, kernel, stride, pad, dilation, ceil_mode):
     """Output sizes and the padding (top, bottom, left, right) that windows over them need."""
     out, full = [], []
     if builtins.min(*kernel, *stride, *dilation) < 1:
-        raise ValueError(f"For '{name}', kernel sizes, strides and dilations must be at least 1, but got {kernel}, {stride} and {dilation}.")
+        raise ValueError(
+            f"For '{name}', kernel sizes, strides and dilations must be at least 1, but got {kernel}, {stride} and "
+            f"{dilation}.")
     for i in (0, 1):
         low, high = pad[2 * i], pad[2 * i + 1]
         span = dilation[i] * (kernel[i] - 1) + 1
@@ -463,7 +466,8 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
         [[[4.]]]
     """
     _dims("adaptive_max_pool2d", input, (3, 4))
-    y, at = _adaptive_max("adaptive_max_pool2d", input, _two("adaptive_max_pool2d", "output_size", output_size), return_indices)
+    y, at = _adaptive_max("adaptive_max_pool2d", input, _two("adaptive_max_pool2d", "output_size", output_size),
+                          return_indices)
     return (y, at) if return_indices else y
 
 

@@ -7,7 +7,7 @@ from pijit.ops.function.creation import zeros_like
 from pijit.ops.function.elementwise import cast, floor, minimum, _need_tensor
 
 
-def rand(*size, dtype=None, seed=None):  # noqa: ARG001
+def rand(*size, dtype=None, seed=None):
     """Uniform in [0, 1).
 
     Args:
@@ -26,7 +26,7 @@ def rand(*size, dtype=None, seed=None):  # noqa: ARG001
     return x if dtype is None else cast(x, dtype)
 
 
-def randn(*size, dtype=None, seed=None):  # noqa: ARG001
+def randn(*size, dtype=None, seed=None):
     """Standard normal.
 
     Args:
@@ -49,7 +49,7 @@ def _size(size):
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
 
 
-def rand_like(input, seed=None, *, dtype=None):  # noqa: ARG001
+def rand_like(input, seed=None, *, dtype=None):
     """Uniform in [0, 1), of the same shape.
 
     Args:
@@ -69,11 +69,12 @@ def rand_like(input, seed=None, *, dtype=None):  # noqa: ARG001
     """
     _need_tensor("rand_like", "input", input)
     if not (input.dtype if dtype is None else dtype).is_floating_point:
-        raise ValueError(f"For 'rand_like', the dtype must be a floating one, but got {input.dtype if dtype is None else dtype}.")
+        raise ValueError(
+            f"For 'rand_like', the dtype must be a floating one, but got {input.dtype if dtype is None else dtype}.")
     return rand(*input.shape, dtype=input.dtype if dtype is None else dtype)
 
 
-def randn_like(input, seed=None, *, dtype=None):  # noqa: ARG001
+def randn_like(input, seed=None, *, dtype=None):
     """Standard normal, of the same shape, float32 by default.
 
     Args:
@@ -95,7 +96,7 @@ def randn_like(input, seed=None, *, dtype=None):  # noqa: ARG001
     return randn(*input.shape, dtype=dtype)
 
 
-def standard_normal(shape, seed=None):  # noqa: ARG001
+def standard_normal(shape, seed=None):
     """Standard normal.
 
     Args:
@@ -112,7 +113,7 @@ def standard_normal(shape, seed=None):  # noqa: ARG001
     return _random.normal(tuple(shape))
 
 
-def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):  # noqa: ARG001
+def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):
     """Uniform in [minval, maxval).
 
     Args:
@@ -132,7 +133,7 @@ def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):  # noqa: AR
     return cast(_random.uniform(tuple(shape)) * (maxval - minval) + minval, dtype)
 
 
-def normal(shape, mean, stddev, seed=None):  # noqa: ARG001
+def normal(shape, mean, stddev, seed=None):
     """N(mean, stddev^2).
 
     Args:
@@ -154,7 +155,7 @@ def normal(shape, mean, stddev, seed=None):  # noqa: ARG001
     return _random.normal(tuple(shape)) * stddev + mean
 
 
-def randint(low, high, size, seed=None, *, dtype=None):  # noqa: ARG001
+def randint(low, high, size, seed=None, *, dtype=None):
     """Integers in [low, high).
 
     Args:
@@ -175,7 +176,7 @@ def randint(low, high, size, seed=None, *, dtype=None):  # noqa: ARG001
     return cast(minimum(x, float(high - 1)), mstype.int64 if dtype is None else dtype)
 
 
-def dropout(input, p=0.5, training=True, seed=None):  # noqa: ARG001
+def dropout(input, p=0.5, training=True, seed=None):
     """Elements zeroed with probability p, the others scaled by 1 / (1 - p).
 
     Args:
@@ -202,7 +203,7 @@ def dropout(input, p=0.5, training=True, seed=None):  # noqa: ARG001
     return cast(_ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0), input.dtype)
 
 
-def randint_like(input, low, high, seed=None, *, dtype=None):  # noqa: ARG001
+def randint_like(input, low, high, seed=None, *, dtype=None):
     """Integers in [low, high), of the same shape.
 
     Args:
@@ -224,11 +225,12 @@ def randint_like(input, low, high, seed=None, *, dtype=None):  # noqa: ARG001
     """
     _need_tensor("randint_like", "input", input)
     if (input.dtype if dtype is None else dtype) not in mstype.int_type + mstype.uint_type:
-        raise ValueError(f"For 'randint_like', the dtype must be one of ints, but got {input.dtype if dtype is None else dtype}.")
+        raise ValueError(
+            f"For 'randint_like', the dtype must be one of ints, but got {input.dtype if dtype is None else dtype}.")
     return randint(low, high, input.shape, dtype=input.dtype if dtype is None else dtype)
 
 
-def randperm(n, seed=0, offset=0, dtype=mstype.int64):  # noqa: ARG001
+def randperm(n, seed=0, offset=0, dtype=mstype.int64):
     """The numbers 0 to n - 1 in random order.
 
     Args:
@@ -247,7 +249,7 @@ def randperm(n, seed=0, offset=0, dtype=mstype.int64):  # noqa: ARG001
     return cast(_ops["argsort"](_random.uniform((n,)), 0, False), dtype)
 
 
-def shuffle(x, seed=None):  # noqa: ARG001
+def shuffle(x, seed=None):
     """The rows of x in random order.
 
     Args:
@@ -268,7 +270,7 @@ def shuffle(x, seed=None):  # noqa: ARG001
     return _ops["gather"](x, randperm(x.shape[0]), 0)
 
 
-def bernoulli(input, p=0.5, seed=None):  # noqa: ARG001
+def bernoulli(input, p=0.5, seed=None):
     """1 with probability p, else 0: of input's shape and dtype.
 
     Args:
@@ -288,7 +290,7 @@ def bernoulli(input, p=0.5, seed=None):  # noqa: ARG001
     return cast(_random.uniform(input.shape) < p, input.dtype)
 
 
-def multinomial(input, num_samples, replacement=True, seed=None):  # noqa: ARG001
+def multinomial(input, num_samples, replacement=True, seed=None):
     """Indices drawn with probabilities in proportion to the rows of input [classes] or [rows, classes], as int32.
 
     Args:
@@ -311,7 +313,9 @@ def multinomial(input, num_samples, replacement=True, seed=None):  # noqa: ARG00
     weights = input / _ops["reduce_sum"](input, -1, True)
     if not replacement:  # the largest of log(weight) + Gumbel noise (Kool et al. 2019)
         if num_samples > input.shape[-1]:
-            raise ValueError(f"For 'multinomial', at most {input.shape[-1]} can be drawn without replacement, but got {num_samples}.")
+            raise ValueError(
+                f"For 'multinomial', at most {input.shape[-1]} can be drawn without replacement, but got "
+                f"{num_samples}.")
         noise = -_ops["log"](-_ops["log"](_ops["maximum"](_random.uniform(input.shape), 1e-20)))
         order = _ops["argsort"](_ops["log"](weights) + noise, -1, True)
         return cast(order[..., :num_samples], mstype.int32)
@@ -323,7 +327,8 @@ def multinomial(input, num_samples, replacement=True, seed=None):  # noqa: ARG00
 
 def _dropout_channels(name, input, p, training, ranks):
     if input.ndim not in ranks:
-        raise ValueError(f"For '{name}', the input must have {' or '.join(map(str, ranks))} dimensions, but got {input.ndim}.")
+        raise ValueError(
+            f"For '{name}', the input must have {' or '.join(map(str, ranks))} dimensions, but got {input.ndim}.")
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"For '{name}', 'p' must be in [0, 1], but got {p}.")
     if not training or p == 0:

@@ -598,7 +598,7 @@ def _scattered(mode):
 
 
 def _scattered_nd(mode):
-    def update(input_x, indices, updates, use_locking=False):  # noqa: ARG001
+    def update(input_x, indices, updates, use_locking=False):
         return input_x._assign(_ops["scatter_nd"](input_x, indices, updates, mode))
     update.__name__ = update.__qualname__ = f"scatter_nd_{mode}"
     update.__doc__ = _SCATTER.format(what="elements or slices at coordinates", mode=mode,

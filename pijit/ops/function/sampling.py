@@ -13,11 +13,13 @@ _MODES, _PADDINGS = ("bilinear", "nearest"), ("zeros", "border", "reflection")
 
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    """input [N, C, H, W] sampled at grid [N, h, w, 2] of places (x, y), or [N, C, D, H, W] at [N, d, h, w, 3] of (x, y, z).
+    """input [N, C, H, W] sampled at grid [N, h, w, 2] of places (x, y), or [N, C, D, H, W] at [N, d, h, w, 3] of (x, y,
+    z).
 
-    Places count from -1 to 1: from the middle of the first pixel to that of the last (align_corners), or from edge to edge. mode:
-    'bilinear' or 'nearest'; padding_mode: outside lie 'zeros', the 'border' pixels, or the 'reflection' of the image. NaN is the place
-    outside at the end of an axis. Raises TypeError where the dtypes differ, ValueError for shapes and modes there are not.
+    Places count from -1 to 1: from the middle of the first pixel to that of the last (align_corners), or from edge to
+    edge. mode: 'bilinear' or 'nearest'; padding_mode: outside lie 'zeros', the 'border' pixels, or the 'reflection' of
+    the image. NaN is the place outside at the end of an axis. Raises TypeError where the dtypes differ, ValueError for
+    shapes and modes there are not.
 
     Returns:
         Tensor [N, C, h, w]. Floats keep their dtype; not for bool, ints and complex.
@@ -29,12 +31,18 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     _need_tensor("grid_sample", "input", input)
     _need_tensor("grid_sample", "grid", grid)
     if mode not in _MODES or padding_mode not in _PADDINGS:
-        raise ValueError(f"For 'grid_sample', 'mode' must be one of {_MODES} and 'padding_mode' one of {_PADDINGS}, but got {mode!r} and {padding_mode!r}.")
+        raise ValueError(
+            f"For 'grid_sample', 'mode' must be one of {_MODES} and 'padding_mode' one of {_PADDINGS}, but got "
+            f"{mode!r} and {padding_mode!r}.")
     if input.dtype != grid.dtype or not input.dtype.is_floating_point:
-        raise TypeError(f"For 'grid_sample', 'input' and 'grid' must be of one floating dtype, but got {input.dtype} and {grid.dtype}.")
+        raise TypeError(
+            f"For 'grid_sample', 'input' and 'grid' must be of one floating dtype, but got {input.dtype} and "
+            f"{grid.dtype}.")
     axes = input.ndim - 2
     if axes not in (2, 3) or grid.ndim != input.ndim or grid.shape[-1] != axes or grid.shape[0] != input.shape[0]:
-        raise ValueError(f"For 'grid_sample', expected input [N, C, H, W] and grid [N, h, w, 2], or [N, C, D, H, W] and [N, d, h, w, 3], but got {input.shape} and {grid.shape}.")
+        raise ValueError(
+            f"For 'grid_sample', expected input [N, C, H, W] and grid [N, h, w, 2], or [N, C, D, H, W] and [N, d, h, "
+            f"w, 3], but got {input.shape} and {grid.shape}.")
     n, c = input.shape[:2]
     places = grid.shape[1:-1]
     count = 1
@@ -44,7 +52,8 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     x = cast(reshape(input, (n, c, -1)), wide)
     grid = cast(reshape(grid, (n, count, axes)), wide)
     total = None
-    at = [_place(grid[..., axes - 1 - k], input.shape[2 + k], padding_mode, align_corners) for k in builtins.range(axes)]
+    at = [_place(grid[..., axes - 1 - k], input.shape[2 + k], padding_mode, align_corners)
+          for k in builtins.range(axes)]
     lows = [round(p) if mode == "nearest" else floor(p) for p in at]
     for corner in builtins.range(1 if mode == "nearest" else 2 ** axes):
         index, weight = 0, None
@@ -83,8 +92,8 @@ def _place(g, size, padding_mode, align_corners):
 
 
 def affine_grid(theta, size, align_corners=False):
-    """The grid [N, H, W, 2] of grid_sample for images of `size` (N, C, H, W) that theta [N, 2, 3] moves; [N, D, H, W, 3] for five sizes
-    and theta [N, 3, 4].
+    """The grid [N, H, W, 2] of grid_sample for images of `size` (N, C, H, W) that theta [N, 2, 3] moves; [N, D, H, W,
+    3] for five sizes and theta [N, 3, 4].
 
     Args:
         align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.
@@ -108,7 +117,9 @@ def affine_grid(theta, size, align_corners=False):
         raise TypeError(f"For 'affine_grid', 'size' must be a tuple, but got {type(size).__name__}.")
     axes = len(size) - 2
     if axes not in (2, 3) or tuple(theta.shape) != (size[0], axes, axes + 1):
-        raise ValueError(f"For 'affine_grid', expected a size (N, C, H, W) and theta [N, 2, 3], or (N, C, D, H, W) and [N, 3, 4], but got {size} and {theta.shape}.")
+        raise ValueError(
+            f"For 'affine_grid', expected a size (N, C, H, W) and theta [N, 2, 3], or (N, C, D, H, W) and [N, 3, 4], "
+            f"but got {size} and {theta.shape}.")
     if builtins.min(size) <= 0:
         raise ValueError(f"For 'affine_grid', sizes must be greater than 0, but got {size}.")
     columns = []
@@ -124,8 +135,9 @@ def affine_grid(theta, size, align_corners=False):
 
 
 def _cubic(x, axis, size, align_corners, half_pixel_centers):
-    """One axis resized by cubic convolution, as MindSpore has it: with half-pixel centres by Keys' kernel of -0.5, pixels outside
-    left out; else of -0.75, the border pixel in their place. Places lie on a raster of 1024 per pixel."""
+    """One axis resized by cubic convolution, as MindSpore has it: with half-pixel centres by Keys' kernel of -0.5,
+    pixels outside left out; else of -0.75, the border pixel in their place. Places lie on a raster of 1024 per
+    pixel."""
     n = x.shape[axis]
     wide = mstype.float32 if x.dtype in (mstype.float16, mstype.bfloat16) else x.dtype
     i = cast(arange(size), wide)
@@ -181,12 +193,15 @@ def resize_bicubic(images, size, align_corners=False, half_pixel_centers=False):
     _need_tensor("ResizeBicubic", "images", images)
     size = tuple(size.asnumpy().tolist()) if isinstance(size, Tensor) else tuple(size)
     if images.ndim != 4 or len(size) != 2 or builtins.min(size) <= 0:
-        raise ValueError(f"For 'ResizeBicubic', expected images [N, C, H, W] and two sizes greater than 0, but got {images.shape} and {size}.")
+        raise ValueError(
+            f"For 'ResizeBicubic', expected images [N, C, H, W] and two sizes greater than 0, but got {images.shape} "
+            f"and {size}.")
     if not images.dtype.is_floating_point:
         raise TypeError(f"For 'ResizeBicubic', images must be of a floating dtype, but got {images.dtype}.")
     if align_corners and half_pixel_centers:
         raise ValueError("For 'ResizeBicubic', 'align_corners' and 'half_pixel_centers' exclude each other.")
-    return _cubic(_cubic(images, 2, size[0], align_corners, half_pixel_centers), 3, size[1], align_corners, half_pixel_centers)
+    return _cubic(_cubic(images, 2, size[0], align_corners, half_pixel_centers), 3, size[1], align_corners,
+                  half_pixel_centers)
 
 
 __all__ = ["grid_sample", "affine_grid"]

@@ -14,7 +14,9 @@ def _sorted_ids(name, x, segment_ids):
     if segment_ids.dtype not in (mstype.int32, mstype.int64):
         raise TypeError(f"For '{name}', 'segment_ids' must be int32 or int64, but got {segment_ids.dtype}.")
     if segment_ids.ndim != 1 or x.ndim < 1 or segment_ids.shape[0] != x.shape[0]:
-        raise ValueError(f"For '{name}', 'segment_ids' must have the shape ({x.shape[0] if x.ndim else 0},), but got {tuple(segment_ids.shape)}.")
+        raise ValueError(
+            f"For '{name}', 'segment_ids' must have the shape ({x.shape[0] if x.ndim else 0},), but got "
+            f"{tuple(segment_ids.shape)}.")
     ids = segment_ids.asnumpy().tolist()
     if any(a > b for a, b in zip(ids, ids[1:])) or ids and ids[0] < 0:
         raise ValueError(f"For '{name}', 'segment_ids' must be sorted and not negative, but got {ids[:16]}.")
@@ -25,7 +27,9 @@ def _no_rows(x, ids, empty, result):
     """The result, with `empty` in the segments without a row."""
     missing = sorted(set(range(ids[-1] + 1)) - set(ids)) if ids else []
     if missing:
-        result = _ops["scatter_nd"](result, Tensor([[k] for k in missing], mstype.int64), _ops["broadcast_to"](Tensor(empty, x.dtype), (len(missing), *x.shape[1:])), "update")
+        result = _ops["scatter_nd"](result, Tensor([[k] for k in missing], mstype.int64),
+                                    _ops["broadcast_to"](Tensor(empty, x.dtype), (len(missing), *x.shape[1:])),
+                                    "update")
     return result
 
 
@@ -69,8 +73,8 @@ def _means(x, segment_ids, count):
 def sparse_segment_mean(x, indices, segment_ids):
     """Means of the rows x[indices] with the same id.
 
-    x: [rows, ...] of a floating dtype; indices, segment_ids: [n] int32 or int64, segment_ids sorted. Returns [last id + 1, ...]. Raises
-    TypeError or ValueError for other dtypes and shapes.
+    x: [rows, ...] of a floating dtype; indices, segment_ids: [n] int32 or int64, segment_ids sorted. Returns [last id +
+        1, ...]. Raises TypeError or ValueError for other dtypes and shapes.
 
     Example:
         >>> print(ops.sparse_segment_mean(Tensor([[1.0], [3.0]]), Tensor([0, 1], ms.int32), Tensor([0, 0], ms.int32)))
@@ -80,9 +84,13 @@ def sparse_segment_mean(x, indices, segment_ids):
         if not isinstance(t, Tensor):
             raise TypeError(f"For 'sparse_segment_mean', {name!r} must be a Tensor, but got {type(t).__name__}.")
     if indices.dtype != segment_ids.dtype:
-        raise TypeError(f"For 'sparse_segment_mean', 'indices' and 'segment_ids' must be of one dtype, but got {indices.dtype} and {segment_ids.dtype}.")
+        raise TypeError(
+            f"For 'sparse_segment_mean', 'indices' and 'segment_ids' must be of one dtype, but got {indices.dtype} "
+            f"and {segment_ids.dtype}.")
     if indices.ndim != 1 or indices.shape != segment_ids.shape:
-        raise ValueError(f"For 'sparse_segment_mean', 'indices' and 'segment_ids' must be of one length, but got {indices.shape} and {segment_ids.shape}.")
+        raise ValueError(
+            f"For 'sparse_segment_mean', 'indices' and 'segment_ids' must be of one length, but got {indices.shape} "
+            f"and {segment_ids.shape}.")
     rows = _ops["gather"](x, indices, 0)
     ids = _sorted_ids("sparse_segment_mean", rows, segment_ids)
     return _means(rows, segment_ids, ids[-1] + 1 if ids else 0)

@@ -178,7 +178,8 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
         input = cast(input, mstype.int32)
     if _is_tensor(other) and other.dtype == mstype.bool_:
         other = cast(other, mstype.int32)
-    close = logical_or(equal(input, other), logical_and(less_equal(abs(input - other), atol + rtol * abs(other)), isfinite(other)))
+    close = logical_or(equal(input, other),
+                       logical_and(less_equal(abs(input - other), atol + rtol * abs(other)), isfinite(other)))
     return logical_or(close, logical_and(isnan(input), isnan(other))) if equal_nan else close
 
 

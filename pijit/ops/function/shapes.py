@@ -522,7 +522,8 @@ def split(tensor, split_size_or_sections=None, axis=0, *, output_num=None):
     n = tensor.shape[axis]
     if output_num is not None:
         if output_num <= 0 or n % output_num:
-            raise ValueError(f"For 'split', 'output_num' must divide the size {n} of axis {axis}, but got {output_num}.")
+            raise ValueError(
+                f"For 'split', 'output_num' must divide the size {n} of axis {axis}, but got {output_num}.")
         split_size_or_sections = n // output_num
     elif split_size_or_sections is None:
         raise TypeError("split() missing 1 required positional argument: 'split_size_or_sections'")

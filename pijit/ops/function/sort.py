@@ -71,7 +71,7 @@ def msort(input):
     return sort(input, 0)[0]
 
 
-def topk(input, k, dim=None, largest=True, sorted=True):  # noqa: ARG001
+def topk(input, k, dim=None, largest=True, sorted=True):
     """(the k largest, or smallest, values along a dimension, their indices as int32), in order.
 
     Args:

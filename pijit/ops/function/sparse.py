@@ -1,5 +1,5 @@
-"""Functions of COOTensor and CSRTensor. How many values a result has must be known to stay in a graph: sums of sparse tensors, products of
-two of them and conversions of dense tensors count what isn't 0, and so run outside of graphs."""
+"""Functions of COOTensor and CSRTensor. How many values a result has must be known to stay in a graph: sums of sparse
+tensors, products of two of them and conversions of dense tensors count what isn't 0, and so run outside of graphs."""
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -78,7 +78,9 @@ def _sum(x1, x2):
     if x1.shape != x2.shape:
         raise ValueError(f"For 'coo_add', the shapes must agree, but got {x1.shape} and {x2.shape}.")
     if x1.dtype != x2.dtype or x1.indices.dtype != x2.indices.dtype:
-        raise TypeError(f"For 'coo_add', the dtypes must agree, but got values of {x1.dtype} and {x2.dtype}, indices of {x1.indices.dtype} "
+        raise TypeError(
+            f"For 'coo_add', the dtypes must agree, but got values of {x1.dtype} and {x2.dtype}, indices of "
+            f"{x1.indices.dtype} "
                         f"and {x2.indices.dtype}.")
     return _coalesce(concat((x1.indices, x2.indices)), concat((x1.values, x2.values)), x1.shape)
 
@@ -112,7 +114,8 @@ def coo_add(x1, x2, thresh):
 
 
 def coalesce(x_indices, x_values, x_shape):
-    """(the indices in order, each once; the sums of the values at equal ones; x_shape). The indices are [rank, n], a column each.
+    """(the indices in order, each once; the sums of the values at equal ones; x_shape). The indices are [rank, n], a
+    column each.
 
     Args:
         x_indices (Tensor): int64 [rank, n].
@@ -130,14 +133,19 @@ def coalesce(x_indices, x_values, x_shape):
         >>> print(ops.coalesce(Tensor([[0, 0, 1], [1, 1, 0]]), Tensor([1.0, 2.0, 3.0]), Tensor([2, 2]))[1])
         [3. 3.]
     """
-    for name, x, rank, dtypes in (("x_indices", x_indices, 2, (mstype.int64,)), ("x_values", x_values, 1, mstype.float_type), ("x_shape", x_shape, 1, (mstype.int64,))):
+    for name, x, rank, dtypes in (("x_indices", x_indices, 2, (mstype.int64,)),
+                                  ("x_values", x_values, 1, mstype.float_type),
+                                  ("x_shape", x_shape, 1, (mstype.int64,))):
         _need("coalesce", name, x)
         if x.dtype not in dtypes:
-            raise TypeError(f"For 'coalesce', '{name}' must be of {' or '.join([str(t) for t in dtypes])}, but got {x.dtype}.")
+            raise TypeError(
+                f"For 'coalesce', '{name}' must be of {' or '.join([str(t) for t in dtypes])}, but got {x.dtype}.")
         if x.ndim != rank:
             raise ValueError(f"For 'coalesce', '{name}' must have {rank} dimensions, but got {x.ndim}.")
     if x_indices.shape != (x_shape.shape[0], x_values.shape[0]):
-        raise ValueError(f"For 'coalesce', 'x_indices' must have the shape {(x_shape.shape[0], x_values.shape[0])}, but got {x_indices.shape}.")
+        raise ValueError(
+            f"For 'coalesce', 'x_indices' must have the shape {(x_shape.shape[0], x_values.shape[0])}, but got "
+            f"{x_indices.shape}.")
     coo = _coalesce(swapaxes(x_indices, 0, 1), x_values, tuple(x_shape.asnumpy().tolist()))
     return swapaxes(coo.indices, 0, 1), coo.values, x_shape
 
@@ -253,7 +261,8 @@ def coo_concat(sp_input, concat_dim=0):
         (4, 2)
     """
     if not isinstance(sp_input, tuple) or not sp_input:
-        raise TypeError(f"For 'coo_concat', 'sp_input' must be a tuple of COOTensors, but got {type(sp_input).__name__}.")
+        raise TypeError(
+            f"For 'coo_concat', 'sp_input' must be a tuple of COOTensors, but got {type(sp_input).__name__}.")
     for x in sp_input:
         _need_kind("coo_concat", "sp_input", x, COOTensor)
     rank = len(sp_input[0].shape)
@@ -432,7 +441,8 @@ def csr_gather(indptr, indices, dense, sparse_shape):
         ValueError: where the shape of `indices` doesn't fit, or the shape of `dense` doesn't fit.
 
     Example:
-        >>> print(ops.csr_gather(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32), Tensor([[1.0, 2.0], [3.0, 4.0]]), (2, 2)))
+        >>> print(ops.csr_gather(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32),
+        ...     Tensor([[1.0, 2.0], [3.0, 4.0]]), (2, 2)))
         [2. 3.]
     """
     rows = _e.cast(_rows(indptr, indices.shape[0]), indices.dtype)
@@ -576,7 +586,8 @@ def csr_mm(a, b, trans_a=False, trans_b=False, adjoint_a=False, adjoint_b=False)
     y = swapaxes(y, 0, 1) if trans_b or adjoint_b else y
     from pijit.ops.function.complex_numbers import conj
     product = dense_to_sparse_csr(matmul(conj(x) if adjoint_a else x, conj(y) if adjoint_b else y))
-    return CSRTensor(_e.cast(product.indptr, a.indptr.dtype), _e.cast(product.indices, a.indices.dtype), product.values, product.shape)
+    return CSRTensor(_e.cast(product.indptr, a.indptr.dtype), _e.cast(product.indices, a.indices.dtype), product.values,
+                     product.shape)
 
 
 def csr_reduce_sum(csr_tensor, axis):
@@ -837,11 +848,14 @@ _DOC = """`ops.{op}` of the values that a {kind} stores.
 _MADE = {"COOTensor": "ms.COOTensor(Tensor([[0, 1]], ms.int32), Tensor([1.0]), (2, 2))",
          "CSRTensor": "ms.CSRTensor(Tensor([0, 1], ms.int32), Tensor([1], ms.int32), Tensor([1.0]), (1, 2))"}
 _SHOWN = {  # of 1
-    "abs": "[1.]", "acos": "[0.]", "acosh": "[0.]", "asin": "[1.5707964]", "asinh": "[0.8813736]", "atan": "[0.7853982]",
-    "atanh": "[inf]", "ceil": "[1.]", "cos": "[0.5403023]", "cosh": "[1.5430807]", "exp": "[2.7182817]", "expm1": "[1.7182819]",
+    "abs": "[1.]", "acos": "[0.]", "acosh": "[0.]", "asin": "[1.5707964]", "asinh": "[0.8813736]",
+    "atan": "[0.7853982]",
+    "atanh": "[inf]", "ceil": "[1.]", "cos": "[0.5403023]", "cosh": "[1.5430807]", "exp": "[2.7182817]",
+    "expm1": "[1.7182819]",
     "floor": "[1.]", "inv": "[1.]", "isfinite": "[ True]", "isinf": "[False]", "isnan": "[False]", "log": "[0.]",
     "log1p": "[0.6931472]", "neg": "[-1.]", "relu": "[1.]", "relu6": "[1.]", "round": "[1.]", "sigmoid": "[0.73105854]",
-    "sin": "[0.84147096]", "sinh": "[1.1752012]", "softsign": "[0.5]", "sqrt": "[1.]", "square": "[1.]", "tan": "[1.5574077]",
+    "sin": "[0.84147096]", "sinh": "[1.1752012]", "softsign": "[0.5]", "sqrt": "[1.]", "square": "[1.]",
+    "tan": "[1.5574077]",
     "tanh": "[0.7615942]",
 }
 
@@ -852,15 +866,19 @@ def _on_values(kind, name, fn):
             raise TypeError(f"For '{f.__name__}', 'x' must be a {kind.__name__}, but got {type(x).__name__}.")
         return x._with(fn(x.values))
     f.__name__ = f.__qualname__ = f"{'coo' if kind is COOTensor else 'csr'}_{name}"
-    f.__doc__ = _DOC.format(name=f.__name__, op=name, kind=kind.__name__, example=_MADE[kind.__name__], shown=_SHOWN[name])
+    f.__doc__ = _DOC.format(name=f.__name__, op=name, kind=kind.__name__, example=_MADE[kind.__name__],
+                            shown=_SHOWN[name])
     return f
 
 
-_UNARY = ("abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor inv isfinite isinf isnan log log1p neg relu relu6 round sigmoid "
+_UNARY = (
+    "abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor inv isfinite isinf isnan log log1p neg relu "
+    "relu6 round sigmoid "
           "sin sinh softsign sqrt square tan tanh").split()
 for _n in _UNARY:
     _fn = {"inv": _e.reciprocal, "softsign": _a.softsign}.get(_n) or getattr(_e, _n)
     globals()["coo_" + _n] = _on_values(COOTensor, _n, _fn)
     globals()["csr_" + _n] = _on_values(CSRTensor, _n, _fn)
 
-__all__ = [n for n in globals() if n.startswith(("coo_", "csr_", "make_", "dense_to_", "row_tensor_"))] + ["coalesce", "coo2csr", "csr2coo"]
+__all__ = ([n for n in globals() if n.startswith(("coo_", "csr_", "make_", "dense_to_", "row_tensor_"))] +
+           ["coalesce", "coo2csr", "csr2coo"])

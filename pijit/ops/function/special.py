@@ -7,7 +7,9 @@ from pijit.ops.function.elementwise import cast
 
 def _bessel(fn, x):
     if not isinstance(x, Tensor) or not x.dtype.is_floating_point:
-        raise TypeError(f"For 'bessel_{fn}', the input must be a Tensor of a floating dtype, but got {x.dtype if isinstance(x, Tensor) else type(x).__name__}.")
+        raise TypeError(
+            f"For 'bessel_{fn}', the input must be a Tensor of a floating dtype, but got "
+            f"{x.dtype if isinstance(x, Tensor) else type(x).__name__}.")
     return _ops["bessel"](x, fn)
 
 
@@ -262,7 +264,9 @@ def _pair(name, a, b):
     """Both as tensors of one shape; raises TypeError unless both are float32 or float64."""
     for v in (a, b):
         if not isinstance(v, Tensor) or v.dtype not in (mstype.float32, mstype.float64):
-            raise TypeError(f"For '{name}', both inputs must be Tensors of float32 or float64, but got {v.dtype if isinstance(v, Tensor) else type(v).__name__}.")
+            raise TypeError(
+                f"For '{name}', both inputs must be Tensors of float32 or float64, but got "
+                f"{v.dtype if isinstance(v, Tensor) else type(v).__name__}.")
     if a.dtype != b.dtype:
         raise TypeError(f"For '{name}', the inputs must be of one dtype, but got {a.dtype} and {b.dtype}.")
     if a.shape != b.shape:
@@ -355,9 +359,12 @@ def polygamma(n, input):
         [1.644934]
     """
     if not isinstance(n, Tensor) or not isinstance(input, Tensor):
-        raise TypeError(f"For 'polygamma', 'n' and 'input' must be Tensors, but got {type(n).__name__} and {type(input).__name__}.")
+        raise TypeError(
+            f"For 'polygamma', 'n' and 'input' must be Tensors, but got {type(n).__name__} and {type(input).__name__}.")
     if n.dtype not in (mstype.int32, mstype.int64) or not input.dtype.is_floating_point:
-        raise TypeError(f"For 'polygamma', 'n' must be int32 or int64 and 'input' of a floating dtype, but got {n.dtype} and {input.dtype}.")
+        raise TypeError(
+            f"For 'polygamma', 'n' must be int32 or int64 and 'input' of a floating dtype, but got {n.dtype} and "
+            f"{input.dtype}.")
     if n.ndim:
         raise ValueError(f"For 'polygamma', 'n' must have 0 dimensions, but got shape {n.shape}.")
     return _ops["polygamma"](_ops["broadcast_to"](cast(n, input.dtype), input.shape), input)

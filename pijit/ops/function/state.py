@@ -69,7 +69,7 @@ def assign_sub(variable, value):
     return variable._assign(variable - value)
 
 
-def depend(value, expr):  # noqa: ARG001
+def depend(value, expr):
     """value; eager order already holds.
 
     Args:

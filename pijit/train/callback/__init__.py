@@ -1,7 +1,8 @@
 """Callbacks of training and evaluation."""
 
 from pijit.train.callback._backup_and_restore import BackupAndRestore
-from pijit.train.callback._callback import Callback, CallbackManager as _CallbackManager, InternalCallbackParam, RunContext  # noqa: F401
+from pijit.train.callback._callback import (  # noqa: F401
+    Callback, CallbackManager as _CallbackManager, InternalCallbackParam, RunContext)
 from pijit.train.callback._callback import InternalCallbackParam as _InternalCallbackParam  # noqa: F401
 from pijit.train.callback._checkpoint import CheckpointConfig, CheckpointManager as _CheckpointManager, ModelCheckpoint  # noqa: F401
 from pijit.train.callback._early_stop import EarlyStopping
@@ -14,5 +15,6 @@ from pijit.train.callback._reduce_lr_on_plateau import ReduceLROnPlateau
 from pijit.train.callback._summary_collector import SummaryCollector
 from pijit.train.callback._time_monitor import TimeMonitor
 
-__all__ = ["BackupAndRestore", "Callback", "CheckpointConfig", "EarlyStopping", "History", "LambdaCallback", "LearningRateScheduler", "LossMonitor",
+__all__ = ["BackupAndRestore", "Callback", "CheckpointConfig", "EarlyStopping", "History", "LambdaCallback",
+           "LearningRateScheduler", "LossMonitor",
            "ModelCheckpoint", "OnRequestExit", "ReduceLROnPlateau", "RunContext", "SummaryCollector", "TimeMonitor"]

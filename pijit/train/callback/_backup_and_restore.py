@@ -8,10 +8,11 @@ from pijit.train.callback._callback import Callback
 
 
 class BackupAndRestore(Callback):
-    """Saves the training network, with the optimizer's state, after epochs, and goes on from there when training is run again.
+    """Saves the training network, with the optimizer's state, after epochs, and goes on from there when training is run
+    again.
 
-    backup_dir: the folder of backup.ckpt, made if need be. save_freq: "epoch", or every how many epochs. delete_checkpoint:
-    removes the file when training has ended."""
+    backup_dir: the folder of backup.ckpt, made if need be. save_freq: "epoch", or every how many epochs.
+        delete_checkpoint: removes the file when training has ended."""
 
     def __init__(self, backup_dir, save_freq="epoch", delete_checkpoint=True):
         super().__init__()

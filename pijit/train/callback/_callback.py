@@ -111,7 +111,8 @@ class RunContext:
         self._stop_requested = False
 
     def original_args(self):
-        """The parameters of the run (epoch_num, batch_num, cur_epoch_num, cur_step_num, net_outputs, network, optimizer, …)."""
+        """The parameters of the run (epoch_num, batch_num, cur_epoch_num, cur_step_num, net_outputs, network,
+        optimizer, …)."""
         return self._original_args
 
     def request_stop(self):
@@ -143,7 +144,8 @@ def check_new_names(callbacks):
             continue
         old = [n for n in _OLD_NAMES if getattr(type(c), n) is not getattr(Callback, n)]
         if old:
-            raise ValueError(f"For 'Model.fit', the callback {type(c).__name__} defines {old}, which training and evaluation share: "
+            raise ValueError(
+                f"For 'Model.fit', the callback {type(c).__name__} defines {old}, which training and evaluation share: "
                              "define the methods that begin with 'on_train' or 'on_eval' instead.")
 
 

@@ -16,17 +16,21 @@ class CheckpointConfig:
     """When ModelCheckpoint saves, and how much it keeps.
 
     save_checkpoint_steps: every how many steps, or save_checkpoint_seconds: every how many seconds (which counts only
-    where the former is 0 or None). keep_checkpoint_max: how many files are kept, or keep_checkpoint_per_n_minutes: one for
-    every n minutes. integrated_save: accepted. async_save: False, True, "thread" or "process": a thread writes the file. saved_network: what is saved in
-    place of the training network. append_info: a list of "epoch_num", "step_num" and dicts, which are saved too.
+    where the former is 0 or None). keep_checkpoint_max: how many files are kept, or keep_checkpoint_per_n_minutes: one
+    for every n minutes. integrated_save: accepted. async_save: False, True, "thread" or "process": a thread writes the
+    file. saved_network: what is saved in place of the training network. append_info: a list of "epoch_num", "step_num"
+    and dicts, which are saved too.
     exception_save: saves also when training raises. format: "ckpt" or "safetensors". Encryption is refused."""
 
-    def __init__(self, save_checkpoint_steps=1, save_checkpoint_seconds=0, keep_checkpoint_max=5, keep_checkpoint_per_n_minutes=0, integrated_save=True,
-                 async_save=False, saved_network=None, append_info=None, enc_key=None, enc_mode="AES-GCM", exception_save=False, crc_check=False,
+    def __init__(self, save_checkpoint_steps=1, save_checkpoint_seconds=0, keep_checkpoint_max=5,
+                 keep_checkpoint_per_n_minutes=0, integrated_save=True,
+                 async_save=False, saved_network=None, append_info=None, enc_key=None, enc_mode="AES-GCM",
+                 exception_save=False, crc_check=False,
                  remove_redundancy=False, format="ckpt", **kwargs):
         name = "CheckpointConfig"
         given = {"save_checkpoint_steps": save_checkpoint_steps, "save_checkpoint_seconds": save_checkpoint_seconds,
-                 "keep_checkpoint_max": keep_checkpoint_max, "keep_checkpoint_per_n_minutes": keep_checkpoint_per_n_minutes}
+                 "keep_checkpoint_max": keep_checkpoint_max,
+                 "keep_checkpoint_per_n_minutes": keep_checkpoint_per_n_minutes}
         for key, value in given.items():
             if value is not None:
                 check_int(name, key, value, 0)
@@ -40,7 +44,8 @@ class CheckpointConfig:
         self._save_checkpoint_steps, self._save_checkpoint_seconds = save_checkpoint_steps, save_checkpoint_seconds
         if save_checkpoint_steps:
             self._save_checkpoint_seconds = None
-        self._keep_checkpoint_max, self._keep_checkpoint_per_n_minutes = keep_checkpoint_max, keep_checkpoint_per_n_minutes
+        self._keep_checkpoint_max, self._keep_checkpoint_per_n_minutes = (keep_checkpoint_max,
+            keep_checkpoint_per_n_minutes)
         if keep_checkpoint_max:
             self._keep_checkpoint_per_n_minutes = None
         elif not keep_checkpoint_per_n_minutes:
@@ -64,15 +69,21 @@ class CheckpointConfig:
         for item in info:
             if isinstance(item, str):
                 if item not in _INFO:
-                    raise ValueError(f"For 'CheckpointConfig', the strings in 'append_info' must be of {list(_INFO)}, but got {item!r}.")
+                    raise ValueError(
+                        f"For 'CheckpointConfig', the strings in 'append_info' must be of {list(_INFO)}, but got "
+                        f"{item!r}.")
                 out[item] = 0
             elif isinstance(item, dict):
                 for key, value in item.items():
                     if not isinstance(key, str) or not isinstance(value, (int, float, bool, str, Tensor)):
-                        raise TypeError(f"For 'CheckpointConfig', a dict in 'append_info' must map strings to numbers, strings or Tensors, but got {key!r}: {type(value).__name__}.")
+                        raise TypeError(
+                            f"For 'CheckpointConfig', a dict in 'append_info' must map strings to numbers, strings or "
+                            f"Tensors, but got {key!r}: {type(value).__name__}.")
                 out.update(item)
             else:
-                raise TypeError(f"For 'CheckpointConfig', 'append_info' must hold strings and dicts, but got {type(item).__name__}.")
+                raise TypeError(
+                    f"For 'CheckpointConfig', 'append_info' must hold strings and dicts, but got "
+                    f"{type(item).__name__}.")
         return out
 
     @property
@@ -142,8 +153,10 @@ class CheckpointConfig:
 
     def get_checkpoint_policy(self):
         """When is saved and what is kept, as a dict."""
-        return {"save_checkpoint_steps": self._save_checkpoint_steps, "save_checkpoint_seconds": self._save_checkpoint_seconds,
-                "keep_checkpoint_max": self._keep_checkpoint_max, "keep_checkpoint_per_n_minutes": self._keep_checkpoint_per_n_minutes,
+        return {"save_checkpoint_steps": self._save_checkpoint_steps,
+                "save_checkpoint_seconds": self._save_checkpoint_seconds,
+                "keep_checkpoint_max": self._keep_checkpoint_max,
+                "keep_checkpoint_per_n_minutes": self._keep_checkpoint_per_n_minutes,
                 "saved_network": self._saved_network}
 
 
@@ -189,14 +202,15 @@ class CheckpointManager:
 class ModelCheckpoint(Callback):
     """Saves the training network, with the optimizer's state, during training.
 
-    prefix: how the file names begin, without "/"; if files are there that begin so, a number is appended. Or a function of the
-    run's parameters that gives the whole name. directory: where; the working directory by default. config: a CheckpointConfig.
-    Files are named prefix-epoch_step.ckpt."""
+    prefix: how the file names begin, without "/"; if files are there that begin so, a number is appended. Or a function
+        of the run's parameters that gives the whole name. directory: where; the working directory by default. config: a
+        CheckpointConfig. Files are named prefix-epoch_step.ckpt."""
 
     def __init__(self, prefix="CKP", directory=None, config=None):
         super().__init__()
         if not callable(prefix) and (not isinstance(prefix, str) or "/" in prefix):
-            raise ValueError(f"For 'ModelCheckpoint', 'prefix' must be a function or a str without '/', but got {prefix!r}.")
+            raise ValueError(
+                f"For 'ModelCheckpoint', 'prefix' must be a function or a str without '/', but got {prefix!r}.")
         if directory is not None and not callable(directory):
             check_type("ModelCheckpoint", "directory", directory, str)
         if config is not None:
@@ -259,13 +273,15 @@ class ModelCheckpoint(Callback):
         """Saves if it is time to."""
         p = run_context.original_args()
         steps, seconds = self._config.save_checkpoint_steps, self._config.save_checkpoint_seconds
-        if steps and p.cur_step_num - self._last_triggered_step >= steps or seconds and time.time() - self._last_time >= seconds:
+        if (steps and p.cur_step_num - self._last_triggered_step >= steps or seconds
+            and time.time() - self._last_time >= seconds):
             self._save(p)
 
     def end(self, run_context):
         """Saves the last step, if it isn't yet."""
         p = run_context.original_args()
-        if (self._config.save_checkpoint_steps or self._config.save_checkpoint_seconds) and p.cur_step_num > self._last_triggered_step:
+        if ((self._config.save_checkpoint_steps or self._config.save_checkpoint_seconds)
+            and p.cur_step_num > self._last_triggered_step):
             self._save(p)
 
     def _save(self, p, suffix=""):
@@ -281,7 +297,8 @@ class ModelCheckpoint(Callback):
             if "step_num" in info:
                 info["step_num"] += p.cur_step_num
         self._manager.add(path, config)
-        serialization.save_checkpoint(config.saved_network or p.train_network, path, config.integrated_save, bool(config.async_save), info, format=config.format)
+        serialization.save_checkpoint(config.saved_network or p.train_network, path, config.integrated_save,
+                                      bool(config.async_save), info, format=config.format)
         self._latest_ckpt_file_name = path
         self._last_triggered_step, self._last_time = p.cur_step_num, time.time()
         p.last_save_ckpt_step, p.latest_ckpt_file = p.cur_step_num, path

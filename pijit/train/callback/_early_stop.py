@@ -7,10 +7,11 @@ from pijit.train.callback._monitored import Monitored
 class EarlyStopping(Monitored):
     """Stops training when a figure has not improved for `patience` epochs.
 
-    monitor, min_delta, mode: as Monitored. verbose: prints when it stops. baseline: only what is better than this counts as
-    an improvement. restore_best_weights: the network gets back the parameters of the best epoch."""
+    monitor, min_delta, mode: as Monitored. verbose: prints when it stops. baseline: only what is better than this
+        counts as an improvement. restore_best_weights: the network gets back the parameters of the best epoch."""
 
-    def __init__(self, monitor="eval_loss", min_delta=0, patience=0, verbose=False, mode="auto", baseline=None, restore_best_weights=False):
+    def __init__(self, monitor="eval_loss", min_delta=0, patience=0, verbose=False, mode="auto", baseline=None,
+                 restore_best_weights=False):
         super().__init__(monitor, mode, min_delta)
         self.patience = check_int("EarlyStopping", "patience", patience, 0)
         self.verbose = check_bool("EarlyStopping", "verbose", verbose)

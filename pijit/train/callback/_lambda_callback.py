@@ -2,22 +2,28 @@
 
 from pijit.train.callback._callback import Callback
 
-_NAMES = ("on_train_epoch_begin", "on_train_epoch_end", "on_train_step_begin", "on_train_step_end", "on_train_begin", "on_train_end",
-          "on_eval_epoch_begin", "on_eval_epoch_end", "on_eval_step_begin", "on_eval_step_end", "on_eval_begin", "on_eval_end")
+_NAMES = ("on_train_epoch_begin", "on_train_epoch_end", "on_train_step_begin", "on_train_step_end", "on_train_begin",
+          "on_train_end",
+          "on_eval_epoch_begin", "on_eval_epoch_end", "on_eval_step_begin", "on_eval_step_end", "on_eval_begin",
+          "on_eval_end")
 
 
 class LambdaCallback(Callback):
     """Calls functions of the run context at the points that their names say."""
 
-    def __init__(self, on_train_epoch_begin=None, on_train_epoch_end=None, on_train_step_begin=None, on_train_step_end=None, on_train_begin=None,
-                 on_train_end=None, on_eval_epoch_begin=None, on_eval_epoch_end=None, on_eval_step_begin=None, on_eval_step_end=None, on_eval_begin=None,
+    def __init__(self, on_train_epoch_begin=None, on_train_epoch_end=None, on_train_step_begin=None,
+                 on_train_step_end=None, on_train_begin=None,
+                 on_train_end=None, on_eval_epoch_begin=None, on_eval_epoch_end=None, on_eval_step_begin=None,
+                 on_eval_step_end=None, on_eval_begin=None,
                  on_eval_end=None):
         super().__init__()
         given = locals()
         for name in _NAMES:
             f = given[name]
             if f is not None and not callable(f):
-                raise TypeError(f"For 'LambdaCallback', {name!r} must be a function of the run context, but got {type(f).__name__}.")
+                raise TypeError(
+                    f"For 'LambdaCallback', {name!r} must be a function of the run context, but got "
+                    f"{type(f).__name__}.")
             setattr(self, name, f or _nothing)
 
 

@@ -25,7 +25,9 @@ class LossMonitor(Callback):
         loss = loss_of(outputs)
         epoch, step = p.get("cur_epoch_num", 1), (p.cur_step_num - 1) % p.batch_num + 1
         if isinstance(loss, (float, np.floating)) and not np.isfinite(loss):
-            raise ValueError(f"In epoch: {epoch} step: {step}, loss is NAN or INF, training process cannot continue, terminating training.")
+            raise ValueError(
+                f"In epoch: {epoch} step: {step}, loss is NAN or INF, training process cannot continue, terminating "
+                f"training.")
         if p.cur_step_num <= self._last_print_time:  # another run with this callback
             self._last_print_time = 0
         if self._per_print_times and p.cur_step_num - self._last_print_time >= self._per_print_times:

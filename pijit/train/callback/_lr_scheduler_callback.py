@@ -10,7 +10,9 @@ class LearningRateScheduler(Callback):
     def __init__(self, learning_rate_function):
         super().__init__()
         if not callable(learning_rate_function):
-            raise TypeError(f"For 'LearningRateScheduler', 'learning_rate_function' must be callable, but got {type(learning_rate_function).__name__}.")
+            raise TypeError(
+                f"For 'LearningRateScheduler', 'learning_rate_function' must be callable, but got "
+                f"{type(learning_rate_function).__name__}.")
         self.learning_rate_function = learning_rate_function
 
     def on_eval_step_end(self, run_context):
@@ -19,4 +21,5 @@ class LearningRateScheduler(Callback):
     def step_end(self, run_context):
         """Sets the rate."""
         p = run_context.original_args()
-        set_learning_rate("LearningRateScheduler", optimizer_of(p), lambda rate: float(self.learning_rate_function(rate, p.cur_step_num)))
+        set_learning_rate("LearningRateScheduler", optimizer_of(p),
+                          lambda rate: float(self.learning_rate_function(rate, p.cur_step_num)))

@@ -12,9 +12,9 @@ _LESS_IS_BETTER = ("loss", "eval_loss", "mae", "mse", "perplexity")
 class Monitored(Callback):
     """Base of callbacks that act when a figure stops improving.
 
-    monitor: "loss" (of the last step), "eval_loss" (of the last batch of the evaluation), or the name of a metric. mode:
-    "min", "max", or "auto", which is "min" for losses, "mae", "mse" and "perplexity". min_delta: smaller changes are no
-    improvement."""
+    monitor: "loss" (of the last step), "eval_loss" (of the last batch of the evaluation), or the name of a metric.
+        mode: "min", "max", or "auto", which is "min" for losses, "mae", "mse" and "perplexity". min_delta: smaller
+        changes are no improvement."""
 
     def __init__(self, monitor, mode, min_delta):
         super().__init__()
@@ -44,6 +44,7 @@ class Monitored(Callback):
         elif self.monitor == "eval_loss" and cb_params.get("eval_outputs") is not None:
             value = loss_of(cb_params.eval_outputs)
         else:
-            log.warning("%s watches %r, which the run doesn't have; there are: %s.", type(self).__name__, self.monitor, ", ".join(["loss", *results]))
+            log.warning("%s watches %r, which the run doesn't have; there are: %s.", type(self).__name__, self.monitor,
+                        ", ".join(["loss", *results]))
             return None
         return float(np.mean(value))

@@ -13,11 +13,13 @@ from pijit.train.callback._callback import Callback
 class OnRequestExit(Callback):
     """Ends a run after its current step when a signal arrives, or when a file says so, and saves the network.
 
-    save_ckpt: write directory/file_name_train.ckpt (file_name_eval.ckpt in an evaluation). save_mindir: accepted; that format is
-    not written. config_file: a JSON file, which ends the run when it holds {"GracefulExit": 1}. sig: the signal, SIGTERM by
-    default; SIGKILL and SIGINT are refused with ValueError. Without a main thread only the file is looked at."""
+    save_ckpt: write directory/file_name_train.ckpt (file_name_eval.ckpt in an evaluation). save_mindir: accepted; that
+        format is not written. config_file: a JSON file, which ends the run when it holds {"GracefulExit": 1}. sig: the
+        signal, SIGTERM by default; SIGKILL and SIGINT are refused with ValueError. Without a main thread only the file
+        is looked at."""
 
-    def __init__(self, save_ckpt=True, save_mindir=True, file_name="Net", directory="./", config_file=None, sig=signal.SIGTERM):
+    def __init__(self, save_ckpt=True, save_mindir=True, file_name="Net", directory="./", config_file=None,
+                 sig=signal.SIGTERM):
         super().__init__()
         self.save_ckpt = check_bool("OnRequestExit", "save_ckpt", save_ckpt)
         self.save_mindir = check_bool("OnRequestExit", "save_mindir", save_mindir)

@@ -12,8 +12,11 @@ def set_learning_rate(name, optimizer, change):
     if optimizer is None:
         raise ValueError(f"For '{name}', the model has no optimizer.")
     rate = optimizer.learning_rate
-    if getattr(optimizer, "is_group_lr", False) or getattr(optimizer, "_dynamic", False) or not isinstance(rate, Parameter):
-        raise ValueError(f"For '{name}', the optimizer must have one learning rate that is a number: schedules and rates by group are not supported.")
+    if (getattr(optimizer, "is_group_lr", False) or getattr(optimizer, "_dynamic", False)
+        or not isinstance(rate, Parameter)):
+        raise ValueError(
+            f"For '{name}', the optimizer must have one learning rate that is a number: schedules and rates by group "
+            f"are not supported.")
     old = float(rate.asnumpy())
     new = change(old)
     if new != old:
@@ -24,10 +27,12 @@ def set_learning_rate(name, optimizer, change):
 class ReduceLROnPlateau(Monitored):
     """Reduces the learning rate when a figure has not improved for `patience` epochs.
 
-    monitor, mode, min_delta: as Monitored. factor: what the rate is multiplied by, in (0, 1). verbose: prints new rates.
+    monitor, mode, min_delta: as Monitored. factor: what the rate is multiplied by, in (0, 1). verbose: prints new
+        rates.
     cooldown: epochs to wait after a reduction. min_lr: the least rate."""
 
-    def __init__(self, monitor="eval_loss", factor=0.1, patience=10, verbose=False, mode="auto", min_delta=1e-4, cooldown=0, min_lr=0):
+    def __init__(self, monitor="eval_loss", factor=0.1, patience=10, verbose=False, mode="auto", min_delta=1e-4,
+                 cooldown=0, min_lr=0):
         super().__init__(monitor, mode, min_delta)
         check_type("ReduceLROnPlateau", "factor", factor, float)
         if not 0 < factor < 1:
@@ -69,5 +74,6 @@ class ReduceLROnPlateau(Monitored):
                     reduced.append(max(shown * self.factor, self.min_lr))
                     return reduced[0]
                 if set_learning_rate("ReduceLROnPlateau", optimizer_of(p), change) and self.verbose:
-                    print(f"Epoch {p.cur_epoch_num:05d}: ReduceLROnPlateau reducing learning rate to {reduced[0]:.7g}.", flush=True)
+                    print(f"Epoch {p.cur_epoch_num:05d}: ReduceLROnPlateau reducing learning rate to {reduced[0]:.7g}.",
+                          flush=True)
                 self.cooldown_counter, self.wait = self.cooldown, 0

@@ -8,21 +8,25 @@ from pijit._C import Tensor
 from pijit.train._checks import check_bool, check_int, check_type
 from pijit.train.callback._callback import Callback, loss_of, optimizer_of
 
-_KINDS = {"collect_metric": bool, "collect_graph": bool, "collect_train_lineage": bool, "collect_eval_lineage": bool, "collect_input_data": bool,
-          "collect_dataset_graph": bool, "histogram_regular": (str, type(None)), "collect_landscape": (dict, type(None))}
+_KINDS = {"collect_metric": bool, "collect_graph": bool, "collect_train_lineage": bool, "collect_eval_lineage": bool,
+          "collect_input_data": bool,
+          "collect_dataset_graph": bool, "histogram_regular": (str, type(None)),
+          "collect_landscape": (dict, type(None))}
 
 
 class SummaryCollector(Callback):
-    """Writes the loss, the learning rate, distributions of parameters and input images of a run into an event file of TensorBoard.
+    """Writes the loss, the learning rate, distributions of parameters and input images of a run into an event file of
+    TensorBoard.
 
-    summary_dir: the folder. collect_freq: every how many steps. collect_specified_data: what: "collect_metric" (loss, rate and metrics),
-    "collect_input_data" (the first column, where it is images), "collect_train_lineage" and "collect_eval_lineage" (what
-    was trained how, as text), "histogram_regular" (a regular expression of parameters' names; None: the first five).
-    "collect_graph", "collect_dataset_graph" and "collect_landscape" are accepted and left out. keep_default_action: what isn't named is
-    collected too. custom_lineage_data: more text by name. collect_tensor_freq: as collect_freq for distributions. Needs
-    tensorboardX."""
+    summary_dir: the folder. collect_freq: every how many steps. collect_specified_data: what: "collect_metric" (loss,
+        rate and metrics), "collect_input_data" (the first column, where it is images), "collect_train_lineage" and
+        "collect_eval_lineage" (what was trained how, as text), "histogram_regular" (a regular expression of parameters'
+        names; None: the first five). "collect_graph", "collect_dataset_graph" and "collect_landscape" are accepted and
+        left out. keep_default_action: what isn't named is collected too. custom_lineage_data: more text by name.
+        collect_tensor_freq: as collect_freq for distributions. Needs tensorboardX."""
 
-    def __init__(self, summary_dir, collect_freq=10, num_process=32, collect_specified_data=None, keep_default_action=True, custom_lineage_data=None,
+    def __init__(self, summary_dir, collect_freq=10, num_process=32, collect_specified_data=None,
+                 keep_default_action=True, custom_lineage_data=None,
                  collect_tensor_freq=None, max_file_size=None, export_options=None):
         super().__init__()
         name = "SummaryCollector"
@@ -42,7 +46,9 @@ class SummaryCollector(Callback):
         given = dict(collect_specified_data or {})
         unknown = set(given) - set(_KINDS)
         if unknown:
-            raise ValueError(f"For '{name}', the keys of 'collect_specified_data' must be of {list(_KINDS)}, but got {sorted(map(str, unknown))}.")
+            raise ValueError(
+                f"For '{name}', the keys of 'collect_specified_data' must be of {list(_KINDS)}, but got "
+                f"{sorted(map(str, unknown))}.")
         for key, value in given.items():
             check_type(name, key, value, _KINDS[key])
         default = {key: keep_default_action for key, kind in _KINDS.items() if kind is bool}
@@ -72,8 +78,10 @@ class SummaryCollector(Callback):
             self._record.add_value("custom_lineage_data", f"custom/{key}", value)
         if self._what["collect_train_lineage"]:
             optimizer, loss_fn = optimizer_of(p), p.get("loss_fn")
-            about = {"network": type(p.network).__name__, "loss_fn": type(loss_fn).__name__ if loss_fn is not None else None,
-                     "optimizer": type(optimizer).__name__ if optimizer is not None else None, "epoch": p.epoch_num, "batch_num": p.batch_num}
+            about = {"network": type(p.network).__name__,
+                     "loss_fn": type(loss_fn).__name__ if loss_fn is not None else None,
+                     "optimizer": type(optimizer).__name__ if optimizer is not None else None, "epoch": p.epoch_num,
+                     "batch_num": p.batch_num}
             self._record.add_value("train_lineage", "train_lineage", about)
         self._record.record(0)
 
@@ -94,7 +102,8 @@ class SummaryCollector(Callback):
                 if isinstance(first, Tensor) and first.ndim == 4 and first.shape[1] in (1, 3):
                     self._record.add_value("image", "input_data/auto", first)
         if self._histograms and (step % self._tensor_every == 0 or step == 1):
-            params = [q for q in p.train_network.trainable_params() if self._pattern is None or re.match(self._pattern, q.name)]
+            params = [q for q in p.train_network.trainable_params() if self._pattern is None
+                      or re.match(self._pattern, q.name)]
             for q in params[:5] if self._pattern is None else params:
                 self._record.add_value("histogram", f"{q.name}/auto", q)
         self._record.record(step)

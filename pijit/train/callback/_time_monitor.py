@@ -9,8 +9,8 @@ from pijit.train.callback._callback import Callback
 class TimeMonitor(Callback):
     """Prints the time of each epoch, and of its steps.
 
-    data_size: the number of steps per epoch to divide by; by default (and with 0) that of the dataset. data_time: the average time
-    that each step waited for its data is printed too."""
+    data_size: the number of steps per epoch to divide by; by default (and with 0) that of the dataset. data_time: the
+        average time that each step waited for its data is printed too."""
 
     def __init__(self, data_size=None, data_time=False):
         self.data_size = data_size if data_size is None else check_int("TimeMonitor", "data_size", data_size, 0)

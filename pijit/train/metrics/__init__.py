@@ -21,11 +21,16 @@ from pijit.train.metrics.root_mean_square_surface_distance import RootMeanSquare
 from pijit.train.metrics.topk import Top1CategoricalAccuracy, Top5CategoricalAccuracy, TopKCategoricalAccuracy
 
 _FACTORIES = {
-    "F1": F1, "acc": Accuracy, "accuracy": Accuracy, "auc": auc, "bleu_score": BleuScore, "confusion_matrix": ConfusionMatrix,
-    "confusion_matrix_metric": ConfusionMatrixMetric, "cosine_similarity": CosineSimilarity, "dice": Dice, "hausdorff_distance": HausdorffDistance,
-    "loss": Loss, "mae": MAE, "mean_surface_distance": MeanSurfaceDistance, "mse": MSE, "occlusion_sensitivity": OcclusionSensitivity,
-    "perplexity": Perplexity, "precision": Precision, "recall": Recall, "roc": ROC, "root_mean_square_distance": RootMeanSquareDistance,
-    "top_1_accuracy": Top1CategoricalAccuracy, "top_5_accuracy": Top5CategoricalAccuracy, "topk": TopKCategoricalAccuracy,
+    "F1": F1, "acc": Accuracy, "accuracy": Accuracy, "auc": auc, "bleu_score": BleuScore,
+    "confusion_matrix": ConfusionMatrix,
+    "confusion_matrix_metric": ConfusionMatrixMetric, "cosine_similarity": CosineSimilarity, "dice": Dice,
+    "hausdorff_distance": HausdorffDistance,
+    "loss": Loss, "mae": MAE, "mean_surface_distance": MeanSurfaceDistance, "mse": MSE,
+    "occlusion_sensitivity": OcclusionSensitivity,
+    "perplexity": Perplexity, "precision": Precision, "recall": Recall, "roc": ROC,
+    "root_mean_square_distance": RootMeanSquareDistance,
+    "top_1_accuracy": Top1CategoricalAccuracy, "top_5_accuracy": Top5CategoricalAccuracy,
+    "topk": TopKCategoricalAccuracy,
 }
 
 
@@ -50,13 +55,18 @@ def get_metrics(metrics):
     if isinstance(metrics, dict):
         for name, metric in metrics.items():
             if not isinstance(name, str) or not isinstance(metric, Metric):
-                raise TypeError(f"For 'get_metrics', the dict 'metrics' must map strings to Metrics, but got {name!r}: {type(metric).__name__}.")
+                raise TypeError(
+                    f"For 'get_metrics', the dict 'metrics' must map strings to Metrics, but got {name!r}: "
+                    f"{type(metric).__name__}.")
         return dict(metrics)
     if isinstance(metrics, (set, frozenset)):
         return {name: get_metric_fn(name) for name in sorted(metrics, key=str)}
     raise TypeError(f"For 'get_metrics', 'metrics' must be None, a dict or a set, but got {metrics!r}.")
 
 
-__all__ = ["names", "get_metric_fn", "get_metrics", "Accuracy", "MAE", "MSE", "Metric", "rearrange_inputs", "Precision", "HausdorffDistance", "Recall", "Fbeta",
-           "BleuScore", "CosineSimilarity", "OcclusionSensitivity", "F1", "Dice", "ROC", "auc", "TopKCategoricalAccuracy", "Top1CategoricalAccuracy",
-           "Top5CategoricalAccuracy", "Loss", "MeanSurfaceDistance", "RootMeanSquareDistance", "Perplexity", "ConfusionMatrix", "ConfusionMatrixMetric"]
+__all__ = ["names", "get_metric_fn", "get_metrics", "Accuracy", "MAE", "MSE", "Metric", "rearrange_inputs", "Precision",
+           "HausdorffDistance", "Recall", "Fbeta",
+           "BleuScore", "CosineSimilarity", "OcclusionSensitivity", "F1", "Dice", "ROC", "auc",
+           "TopKCategoricalAccuracy", "Top1CategoricalAccuracy",
+           "Top5CategoricalAccuracy", "Loss", "MeanSurfaceDistance", "RootMeanSquareDistance", "Perplexity",
+           "ConfusionMatrix", "ConfusionMatrixMetric"]

@@ -6,7 +6,8 @@ from pijit.train.metrics.metric import EvaluationBase, one_hot, rearrange_inputs
 
 
 class ClassCounts(EvaluationBase):
-    """True positives, and positives among predictions and labels: for each class, and for "multilabel" for each sample."""
+    """True positives, and positives among predictions and labels: for each class, and for "multilabel" for each
+    sample."""
 
     def __init__(self, eval_type):
         super().__init__(eval_type)
@@ -23,11 +24,15 @@ class ClassCounts(EvaluationBase):
         y_pred, y = self._batch(inputs)
         classes = y_pred.shape[1]
         if self._class_num not in (0, classes):
-            raise ValueError(f"For '{type(self).__name__}.update', the number of classes was {self._class_num} in an earlier batch, but is {classes} now.")
+            raise ValueError(
+                f"For '{type(self).__name__}.update', the number of classes was {self._class_num} in an earlier "
+                f"batch, but is {classes} now.")
         self._class_num = classes
         if self._type == "classification":
             if y_pred.ndim == y.ndim + 1 and y.size and not 0 <= y.min() <= y.max() < classes:
-                raise ValueError(f"For '{type(self).__name__}.update', the labels must be in [0, {classes}), but got one of {y.min()} to {y.max()}.")
+                raise ValueError(
+                    f"For '{type(self).__name__}.update', the labels must be in [0, {classes}), but got one of "
+                    f"{y.min()} to {y.max()}.")
             y = one_hot(y.argmax(axis=1) if y_pred.ndim == y.ndim else y, classes)
             y_pred = one_hot(y_pred.argmax(axis=1), classes)
         # (samples, classes): counted per class, or per sample where a sample has any number of classes
@@ -41,7 +46,8 @@ class ClassCounts(EvaluationBase):
 
     def _check_average(self, average):
         if not isinstance(average, bool):
-            raise TypeError(f"For '{type(self).__name__}.eval', 'average' must be a bool, but got {type(average).__name__}.")
+            raise TypeError(
+                f"For '{type(self).__name__}.eval', 'average' must be a bool, but got {type(average).__name__}.")
         if self._class_num == 0:
             raise self._no_samples()
         return self._counts

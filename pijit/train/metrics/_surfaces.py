@@ -49,7 +49,9 @@ class SurfaceMetric(Metric):
     def __init__(self, distance_metric):
         super().__init__()
         if distance_metric not in ("euclidean", "chessboard", "taxicab"):
-            raise ValueError(f"For '{type(self).__name__}', 'distance_metric' must be 'euclidean', 'chessboard' or 'taxicab', but got {distance_metric!r}.")
+            raise ValueError(
+                f"For '{type(self).__name__}', 'distance_metric' must be 'euclidean', 'chessboard' or 'taxicab', but "
+                f"got {distance_metric!r}.")
         self.distance_metric = distance_metric
         self.clear()
 
@@ -61,14 +63,22 @@ class SurfaceMetric(Metric):
     def update(self, *inputs):
         """Takes predictions, labels, and the label whose segments are compared."""
         if len(inputs) != 3:
-            raise ValueError(f"For '{type(self).__name__}.update', it needs 3 inputs (predicted value, true value, label index), but got {len(inputs)}.")
+            raise ValueError(
+                f"For '{type(self).__name__}.update', it needs 3 inputs (predicted value, true value, label index), "
+                f"but got {len(inputs)}.")
         y_pred, y, label_idx = self._convert_data(inputs[0]), self._convert_data(inputs[1]), inputs[2]
         if not isinstance(label_idx, (int, float)):
-            raise ValueError(f"For '{type(self).__name__}.update', the label index must be an int or a float, but got {type(label_idx).__name__}.")
+            raise ValueError(
+                f"For '{type(self).__name__}.update', the label index must be an int or a float, but got "
+                f"{type(label_idx).__name__}.")
         if y_pred.size == 0 or y_pred.shape != y.shape:
-            raise ValueError(f"For '{type(self).__name__}.update', predictions and labels must have one shape and not be empty, but got {y_pred.shape} and {y.shape}.")
+            raise ValueError(
+                f"For '{type(self).__name__}.update', predictions and labels must have one shape and not be empty, "
+                f"but got {y_pred.shape} and {y.shape}.")
         if label_idx not in y_pred and label_idx not in y:
-            raise ValueError(f"For '{type(self).__name__}.update', the label index {label_idx} is neither among the predictions nor among the labels.")
+            raise ValueError(
+                f"For '{type(self).__name__}.update', the label index {label_idx} is neither among the predictions "
+                f"nor among the labels.")
         self._pred_edges, self._label_edges = edges(y_pred, y, label_idx, self._crop)
 
     def _surfaces(self):

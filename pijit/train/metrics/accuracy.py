@@ -6,8 +6,8 @@ from pijit.train.metrics.metric import EvaluationBase, rearrange_inputs
 class Accuracy(EvaluationBase):
     """The share of samples that are classified correctly.
 
-    update(y_pred, y): for "classification" scores (N, C, …) and classes (N, …) or one-hot labels (N, C, …); for "multilabel"
-    0s and 1s of one shape (N, C, …), a sample being correct if all of its labels are.
+    update(y_pred, y): for "classification" scores (N, C, …) and classes (N, …) or one-hot labels (N, C, …); for
+    "multilabel" 0s and 1s of one shape (N, C, …), a sample being correct if all of its labels are.
 
     Args:
         eval_type (str, optional): 'classification' or 'multilabel'. Default: 'classification'.
@@ -33,7 +33,9 @@ class Accuracy(EvaluationBase):
         """Takes predictions and labels."""
         y_pred, y = self._batch(inputs)
         if self._class_num not in (0, y_pred.shape[1]):
-            raise ValueError(f"For 'Accuracy.update', the number of classes was {self._class_num} in an earlier batch, but is {y_pred.shape[1]} now.")
+            raise ValueError(
+                f"For 'Accuracy.update', the number of classes was {self._class_num} in an earlier batch, but is "
+                f"{y_pred.shape[1]} now.")
         self._class_num = y_pred.shape[1]
         if self._type == "classification":
             classes = y.argmax(axis=1) if y_pred.ndim == y.ndim else y

@@ -6,14 +6,16 @@ import numpy as np
 def auc(x, y, reorder=False):
     """The area under a curve through points, by trapezoids.
 
-    x, y: arrays (N,) with N >= 2. reorder: sort the points first; without it x must be monotone, ValueError otherwise."""
+    x, y: arrays (N,) with N >= 2. reorder: sort the points first; without it x must be monotone, ValueError
+        otherwise."""
     for name, v in (("x", x), ("y", y)):
         if not isinstance(v, np.ndarray):
             raise TypeError(f"For 'auc', '{name}' must be an array, but got {type(v).__name__}.")
     if not isinstance(reorder, bool):
         raise TypeError(f"For 'auc', 'reorder' must be a bool, but got {type(reorder).__name__}.")
     if x.ndim != 1 or y.ndim != 1 or len(x) != len(y):
-        raise ValueError(f"For 'auc', 'x' and 'y' must be equally long vectors, but got the shapes {x.shape} and {y.shape}.")
+        raise ValueError(
+            f"For 'auc', 'x' and 'y' must be equally long vectors, but got the shapes {x.shape} and {y.shape}.")
     if len(x) < 2:
         raise ValueError(f"For 'auc', there must be at least 2 points, but got {len(x)}.")
     sign = 1

@@ -36,10 +36,14 @@ class BleuScore(Metric):
     def update(self, *inputs):
         """Takes candidates and references."""
         if len(inputs) != 2:
-            raise ValueError(f"For 'BleuScore.update', it needs 2 inputs (candidate corpus, reference corpus), but got {len(inputs)}.")
+            raise ValueError(
+                f"For 'BleuScore.update', it needs 2 inputs (candidate corpus, reference corpus), but got "
+                f"{len(inputs)}.")
         candidates, references = inputs
         if len(candidates) != len(references):
-            raise ValueError(f"For 'BleuScore.update', there must be as many candidates as lists of references, but got {len(candidates)} and {len(references)}.")
+            raise ValueError(
+                f"For 'BleuScore.update', there must be as many candidates as lists of references, but got "
+                f"{len(candidates)} and {len(references)}.")
         self._is_update = True
         for words, options in zip(candidates, references):
             self._trans_len += len(words)
@@ -61,6 +65,7 @@ class BleuScore(Metric):
         if min(self._numerator) == 0:
             return 0.0
         extra = 1 if self.smooth else 0
-        logs = sum(math.log((n + extra) / (d + extra)) for n, d in zip(self._numerator, self._denominator)) / self.n_gram
+        logs = (sum(math.log((n + extra) / (d + extra))
+                    for n, d in zip(self._numerator, self._denominator)) / self.n_gram)
         brevity = 1.0 if self._trans_len > self._ref_len else math.exp(1 - self._ref_len / self._trans_len)
         return brevity * math.exp(logs)

@@ -28,7 +28,8 @@ class ConfusionMatrix(Metric):
     def __init__(self, num_classes, normalize="no_norm", threshold=0.5):
         super().__init__()
         self.num_classes = check_int("ConfusionMatrix", "num_classes", num_classes, 1)
-        self.normalize = check_choice("ConfusionMatrix", "normalize", normalize, ("no_norm", "target", "prediction", "all"))
+        self.normalize = check_choice("ConfusionMatrix", "normalize", normalize,
+                                      ("no_norm", "target", "prediction", "all"))
         self.threshold = check_number("ConfusionMatrix", "threshold", threshold)
         self.clear()
 
@@ -42,16 +43,22 @@ class ConfusionMatrix(Metric):
         """Takes predictions and labels."""
         y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
         if y_pred.ndim not in (y.ndim, y.ndim + 1):
-            raise ValueError(f"For 'ConfusionMatrix.update', the predictions must have the shape of the labels or one dimension more, but got {y_pred.shape} and {y.shape}.")
+            raise ValueError(
+                f"For 'ConfusionMatrix.update', the predictions must have the shape of the labels or one dimension "
+                f"more, but got {y_pred.shape} and {y.shape}.")
         if y_pred.ndim == y.ndim + 1:
             y_pred = y_pred.argmax(axis=1)
         elif np.issubdtype(y_pred.dtype, np.floating):
             y_pred = y_pred >= self.threshold
         if y_pred.shape != y.shape:
-            raise ValueError(f"For 'ConfusionMatrix.update', labels of shape {y.shape} do not fit predictions of shape {y_pred.shape}.")
+            raise ValueError(
+                f"For 'ConfusionMatrix.update', labels of shape {y.shape} do not fit predictions of shape "
+                f"{y_pred.shape}.")
         at = (y.reshape(-1) * self.num_classes + y_pred.reshape(-1)).astype(np.int64)
         if at.size and not (0 <= min(y.min(), y_pred.min()) and max(y.max(), y_pred.max()) < self.num_classes):
-            raise ValueError(f"For 'ConfusionMatrix.update', predictions and labels must be in [0, {self.num_classes}), as 'num_classes' says.")
+            raise ValueError(
+                f"For 'ConfusionMatrix.update', predictions and labels must be in [0, {self.num_classes}), as "
+                f"'num_classes' says.")
         self.confusion_matrix += np.bincount(at, minlength=self.num_classes ** 2).reshape(self.num_classes, -1)
         self._is_update = True
 
@@ -92,18 +99,24 @@ _FIGURES = {
     "accuracy": lambda tp, fp, tn, fn: _ratio(tp + tn, tp + fp + tn + fn),
     "balanced accuracy": lambda tp, fp, tn, fn: (_ratio(tp, tp + fn) + _ratio(tn, tn + fp)) / 2,
     "f1 score": lambda tp, fp, fn, **_: _ratio(2 * tp, 2 * tp + fn + fp),
-    "matthews correlation coefficient": lambda tp, fp, tn, fn: _ratio(tp * tn - fp * fn, np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))),
+    "matthews correlation coefficient": lambda tp, fp, tn, fn: _ratio(tp * tn - fp * fn,
+        np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))),
     "fowlkes mallows index": lambda tp, fp, fn, **_: np.sqrt(_ratio(tp, tp + fp) * _ratio(tp, tp + fn)),
     "informedness": lambda tp, fp, tn, fn: _ratio(tp, tp + fn) + _ratio(tn, tn + fp) - 1,
     "markedness": lambda tp, fp, tn, fn: _ratio(tp, tp + fp) + _ratio(tn, tn + fn) - 1,
 }
 _OTHER_NAMES = {
     "recall": "sensitivity", "hit rate": "sensitivity", "true positive rate": "sensitivity", "tpr": "sensitivity",
-    "true negative rate": "specificity", "tnr": "specificity", "positive predictive value": "precision", "ppv": "precision",
-    "npv": "negative predictive value", "false negative rate": "miss rate", "fnr": "miss rate", "false positive rate": "fall out", "fpr": "fall out",
-    "fdr": "false discovery rate", "for": "false omission rate", "pt": "prevalence threshold", "critical success index": "threat score", "ts": "threat score",
-    "csi": "threat score", "acc": "accuracy", "ba": "balanced accuracy", "mcc": "matthews correlation coefficient", "fm": "fowlkes mallows index",
-    "bookmaker informedness": "informedness", "bm": "informedness", "deltap": "markedness", "mk": "markedness", "f1": "f1 score",
+    "true negative rate": "specificity", "tnr": "specificity", "positive predictive value": "precision",
+    "ppv": "precision",
+    "npv": "negative predictive value", "false negative rate": "miss rate", "fnr": "miss rate",
+    "false positive rate": "fall out", "fpr": "fall out",
+    "fdr": "false discovery rate", "for": "false omission rate", "pt": "prevalence threshold",
+    "critical success index": "threat score", "ts": "threat score",
+    "csi": "threat score", "acc": "accuracy", "ba": "balanced accuracy", "mcc": "matthews correlation coefficient",
+    "fm": "fowlkes mallows index",
+    "bookmaker informedness": "informedness", "bm": "informedness", "deltap": "markedness", "mk": "markedness",
+    "f1": "f1 score",
 }
 
 
@@ -116,7 +129,9 @@ def _figure(name):
     key = name.strip().lower().replace("_", " ")
     key = _OTHER_NAMES.get(key, key)
     if key not in _FIGURES:
-        raise NotImplementedError(f"For 'ConfusionMatrixMetric', 'metric_name' must be one of {sorted(_FIGURES)} or one of their other names, but got {name!r}.")
+        raise NotImplementedError(
+            f"For 'ConfusionMatrixMetric', 'metric_name' must be one of {sorted(_FIGURES)} or one of their other "
+            f"names, but got {name!r}.")
     return _FIGURES[key]
 
 
@@ -148,16 +163,18 @@ class ConfusionMatrixMetric(Metric):
     """A figure of binary confusion matrices, one per sample and channel.
 
     skip_channel: the first channel (background) does not count. metric_name: "sensitivity", "specificity", "precision",
-    "accuracy", "f1 score", … calculation_method: the figure is computed for each sample and channel of a batch and then reduced, and
-    batches are averaged by their sizes; otherwise all counts are added first. decrease: how the former is reduced: "none",
-    "mean", "sum", "mean_batch", "sum_batch", "mean_channel" or "sum_channel". update(y_pred, y): 0s and 1s of one shape (N, C, …)."""
+    "accuracy", "f1 score", … calculation_method: the figure is computed for each sample and channel of a batch and then
+    reduced, and batches are averaged by their sizes; otherwise all counts are added first. decrease: how the former is
+    reduced: "none", "mean", "sum", "mean_batch", "sum_batch", "mean_channel" or "sum_channel". update(y_pred, y): 0s
+    and 1s of one shape (N, C, …)."""
 
     def __init__(self, skip_channel=True, metric_name="sensitivity", calculation_method=False, decrease="mean"):
         super().__init__()
         self.skip_channel = check_bool("ConfusionMatrixMetric", "skip_channel", skip_channel)
         self.calculation_method = check_bool("ConfusionMatrixMetric", "calculation_method", calculation_method)
         self.metric_name = metric_name
-        check_choice("ConfusionMatrixMetric", "decrease", decrease, ("none", "mean", "sum", "mean_batch", "sum_batch", "mean_channel", "sum_channel"))
+        check_choice("ConfusionMatrixMetric", "decrease", decrease,
+                     ("none", "mean", "sum", "mean_batch", "sum_batch", "mean_channel", "sum_channel"))
         self.decrease = decrease
         self._figure = _figure(metric_name)
         self.clear()
@@ -171,9 +188,13 @@ class ConfusionMatrixMetric(Metric):
         """Takes predictions and labels."""
         y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
         if y_pred.shape != y.shape:
-            raise ValueError(f"For 'ConfusionMatrixMetric.update', predictions and labels must have one shape, but got {y_pred.shape} and {y.shape}.")
+            raise ValueError(
+                f"For 'ConfusionMatrixMetric.update', predictions and labels must have one shape, but got "
+                f"{y_pred.shape} and {y.shape}.")
         if y_pred.ndim < 2:
-            raise ValueError(f"For 'ConfusionMatrixMetric.update', predictions and labels must be of shape (N, C, …), but got {y_pred.shape}.")
+            raise ValueError(
+                f"For 'ConfusionMatrixMetric.update', predictions and labels must be of shape (N, C, …), but got "
+                f"{y_pred.shape}.")
         if not (is_binary(y_pred) and is_binary(y)):
             raise ValueError("For 'ConfusionMatrixMetric.update', predictions and labels must be 0 or 1.")
         if self.skip_channel and y.shape[1] > 1:

@@ -9,8 +9,8 @@ from pijit.train.metrics.metric import Metric, rearrange_inputs
 class CosineSimilarity(Metric):
     """The similarity of each row with each, as an (N, N) matrix.
 
-    similarity: "cosine" or "dot". reduction: "none", "sum" or "mean" over rows. zero_diagonal: 0 in place of a row's similarity
-    with itself. update(x): an (N, F) matrix.
+    similarity: "cosine" or "dot". reduction: "none", "sum" or "mean" over rows. zero_diagonal: 0 in place of a row's
+        similarity with itself. update(x): an (N, F) matrix.
 
     Args:
         similarity (str, optional): 'cosine' or 'dot'. Default: 'cosine'.
@@ -40,7 +40,8 @@ class CosineSimilarity(Metric):
         """Takes a matrix."""
         x = self._convert_data(inputs)
         if x.ndim != 2:
-            raise ValueError(f"For 'CosineSimilarity.update', the input must be a matrix (N, F), but got the shape {x.shape}.")
+            raise ValueError(
+                f"For 'CosineSimilarity.update', the input must be a matrix (N, F), but got the shape {x.shape}.")
         if self.similarity == "cosine":
             x = x / np.linalg.norm(x, ord=2, axis=1)[:, None]
         self.sqr_mtx_res = x @ x.T

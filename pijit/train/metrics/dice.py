@@ -7,7 +7,8 @@ from pijit.train.metrics.metric import Metric, rearrange_inputs
 
 
 class Dice(Metric):
-    """2 |A ∩ B| / (|A| + |B|), summed over batches, over the number of samples. smooth: a float > 0 that is added to the denominator.
+    """2 |A ∩ B| / (|A| + |B|), summed over batches, over the number of samples. smooth: a float > 0 that is added
+    to the denominator.
 
     Args:
         smooth (float, optional): what is added to both parts of the quotient. Default: 1e-05.
@@ -35,7 +36,8 @@ class Dice(Metric):
         """Takes predictions and labels of one shape."""
         y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
         if y_pred.shape != y.shape:
-            raise ValueError(f"For 'Dice.update', predictions and labels must have one shape, but got {y_pred.shape} and {y.shape}.")
+            raise ValueError(
+                f"For 'Dice.update', predictions and labels must have one shape, but got {y_pred.shape} and {y.shape}.")
         self._samples_num += y.shape[0]
         both = np.dot(y_pred.flatten(), y.flatten())
         sizes = np.dot(y_pred.flatten(), y_pred.flatten()) + np.dot(y.flatten(), y.flatten())

@@ -9,12 +9,13 @@ from pijit.train.metrics._surfaces import SurfaceMetric, distances
 class HausdorffDistance(SurfaceMetric):
     """The longest of the distances from points of one segment's surface to the other.
 
-    distance_metric: "euclidean", "chessboard" or "taxicab". percentile: this percentile of the distances in the place of
-    their maximum, 0 to 100. directed: from predictions to labels only. crop: compute within the bounding box.
-    update(y_pred, y, label_idx)."""
+    distance_metric: "euclidean", "chessboard" or "taxicab". percentile: this percentile of the distances in the place
+        of their maximum, 0 to 100. directed: from predictions to labels only. crop: compute within the bounding box.
+        update(y_pred, y, label_idx)."""
 
     def __init__(self, distance_metric="euclidean", percentile=None, directed=False, crop=True):
-        self.percentile = percentile if percentile is None else check_number("HausdorffDistance", "percentile", percentile)
+        self.percentile = (percentile if percentile is None
+                           else check_number("HausdorffDistance", "percentile", percentile))
         self.directed = check_bool("HausdorffDistance", "directed", directed)
         self._crop = check_bool("HausdorffDistance", "crop", crop)
         super().__init__(distance_metric)

@@ -26,7 +26,8 @@ class Loss(Metric):
         """Takes a loss: 0-d, or a vector, whose mean counts."""
         (loss,) = self._take("update", inputs, 1, "loss")
         if loss.ndim > 1 or loss.size == 0:
-            raise ValueError(f"For 'Loss.update', the loss must be a number or a vector, but got the shape {loss.shape}.")
+            raise ValueError(
+                f"For 'Loss.update', the loss must be a number or a vector, but got the shape {loss.shape}.")
         self._sum_loss += float(loss.mean())
         self._total_num += 1
 

@@ -24,12 +24,15 @@ class Metric(metaclass=ABCMeta):
             return np.array([v.asnumpy() if isinstance(v, Tensor) else v for v in data])
         if isinstance(data, np.ndarray):
             return data
-        raise TypeError(f"For '{type(self).__name__}', the input must be a Tensor, a list or an array, but got {type(data).__name__}.")
+        raise TypeError(
+            f"For '{type(self).__name__}', the input must be a Tensor, a list or an array, but got "
+            f"{type(data).__name__}.")
 
     def _take(self, name, inputs, count, meaning):
         """`count` inputs as arrays; ValueError for another number of them."""
         if len(inputs) != count:
-            raise ValueError(f"For '{type(self).__name__}.{name}', it needs {count} inputs ({meaning}), but got {len(inputs)}.")
+            raise ValueError(
+                f"For '{type(self).__name__}.{name}', it needs {count} inputs ({meaning}), but got {len(inputs)}.")
         return [self._convert_data(x) for x in inputs]
 
     def _no_samples(self):
@@ -78,27 +81,38 @@ def rearrange_inputs(func):
 
 
 class EvaluationBase(Metric):
-    """Base of metrics of classifiers. eval_type: "classification" (one class per sample) or "multilabel" (any number)."""
+    """Base of metrics of classifiers. eval_type: "classification" (one class per sample) or "multilabel" (any
+    number)."""
 
     def __init__(self, eval_type):
         super().__init__()
         if eval_type not in ("classification", "multilabel"):
-            raise TypeError(f"For '{type(self).__name__}', 'eval_type' must be 'classification' or 'multilabel', but got {eval_type!r}.")
+            raise TypeError(
+                f"For '{type(self).__name__}', 'eval_type' must be 'classification' or 'multilabel', but got "
+                f"{eval_type!r}.")
         self._type = eval_type
 
     def _check_shape(self, y_pred, y):
         if self._type == "classification":
             if y_pred.ndim != y.ndim + 1 and y_pred.shape != y.shape:
-                raise ValueError(f"For '{type(self).__name__}.update', the predictions must have one dimension more than the labels, or the same shape (one-hot labels), "
+                raise ValueError(
+                    f"For '{type(self).__name__}.update', the predictions must have one dimension more than the "
+                    f"labels, or the same shape (one-hot labels), "
                                  f"but got {y_pred.shape} and {y.shape}.")
             if y_pred.ndim == y.ndim + 1 and (y_pred.shape[0],) + y_pred.shape[2:] != y.shape:
-                raise ValueError(f"For '{type(self).__name__}.update', labels of shape {y.shape} do not fit predictions of shape {y_pred.shape}.")
+                raise ValueError(
+                    f"For '{type(self).__name__}.update', labels of shape {y.shape} do not fit predictions of shape "
+                    f"{y_pred.shape}.")
         elif y_pred.shape != y.shape:
-            raise ValueError(f"For '{type(self).__name__}.update', predictions and labels must have one shape, but got {y_pred.shape} and {y.shape}.")
+            raise ValueError(
+                f"For '{type(self).__name__}.update', predictions and labels must have one shape, but got "
+                f"{y_pred.shape} and {y.shape}.")
 
     def _check_value(self, y_pred, y):
         if self._type == "multilabel" and not (is_binary(y_pred) and is_binary(y)):
-            raise ValueError(f"For '{type(self).__name__}.update', predictions and labels must be 0 or 1 as 'eval_type' is 'multilabel'.")
+            raise ValueError(
+                f"For '{type(self).__name__}.update', predictions and labels must be 0 or 1 as 'eval_type' is "
+                f"'multilabel'.")
 
     def _batch(self, inputs):
         """(predictions, labels) of a batch, checked; one-hot labels as they are."""

@@ -10,9 +10,10 @@ from pijit.train.metrics.metric import Metric, rearrange_inputs
 class OcclusionSensitivity(Metric):
     """How much a classifier's score falls when a part of the image is covered, for each place of the image.
 
-    pad_val: what covers. margin: m covers from m places before to m - 1 behind, an int or one per dimension. n_batch: how many images are computed
-    at once. b_box: which part of the image to look at, [min, max] of each dimension but the first one after another, or
-    None. update(model, image, label): a function of batches, a single image (1, …), and the class."""
+    pad_val: what covers. margin: m covers from m places before to m - 1 behind, an int or one per dimension. n_batch:
+        how many images are computed at once. b_box: which part of the image to look at, [min, max] of each dimension
+        but the first one after another, or None. update(model, image, label): a function of batches, a single image (1,
+        …), and the class."""
 
     def __init__(self, pad_val=0.0, margin=2, n_batch=128, b_box=None):
         super().__init__()
@@ -22,7 +23,8 @@ class OcclusionSensitivity(Metric):
         self.margin = margin
         self.n_batch = check_int("OcclusionSensitivity", "n_batch", n_batch, 1)
         if b_box is not None and not isinstance(b_box, list):
-            raise TypeError(f"For 'OcclusionSensitivity', 'b_box' must be a list or None, but got {type(b_box).__name__}.")
+            raise TypeError(
+                f"For 'OcclusionSensitivity', 'b_box' must be a list or None, but got {type(b_box).__name__}.")
         self.b_box = b_box
         self.clear()
 
@@ -36,30 +38,39 @@ class OcclusionSensitivity(Metric):
             return [0] * (len(shape) - 1), [n - 1 for n in shape[1:]]
         box = self.b_box
         if len(box) != 2 * (len(shape) - 1):
-            raise ValueError(f"For 'OcclusionSensitivity', 'b_box' must hold two numbers for each of the image's {len(shape) - 1} dimensions but the first, but got {box}.")
+            raise ValueError(
+                f"For 'OcclusionSensitivity', 'b_box' must hold two numbers for each of the image's {len(shape) - 1} "
+                f"dimensions but the first, but got {box}.")
         low = [0 if b == -1 else b for b in box[0::2]]
         high = [n - 1 if b == -1 else b for b, n in zip(box[1::2], shape[1:])]
         for a, b, n in zip(low, high, shape[1:]):
             if not 0 <= a <= b < n:
-                raise ValueError(f"For 'OcclusionSensitivity', 'b_box' must lie within the image of shape {shape}, but got {box}.")
+                raise ValueError(
+                    f"For 'OcclusionSensitivity', 'b_box' must lie within the image of shape {shape}, but got {box}.")
         return low, high
 
     @rearrange_inputs
     def update(self, *inputs):
         """Takes a model, an image and a class."""
         if len(inputs) != 3:
-            raise ValueError(f"For 'OcclusionSensitivity.update', it needs 3 inputs (model, image, label), but got {len(inputs)}.")
+            raise ValueError(
+                f"For 'OcclusionSensitivity.update', it needs 3 inputs (model, image, label), but got {len(inputs)}.")
         model, image, label = inputs[0], self._convert_data(inputs[1]), self._convert_data(inputs[2])
         if not callable(model):
-            raise TypeError(f"For 'OcclusionSensitivity.update', the model must be callable, but got {type(model).__name__}.")
+            raise TypeError(
+                f"For 'OcclusionSensitivity.update', the model must be callable, but got {type(model).__name__}.")
         if image.shape[0] != 1:
-            raise RuntimeError(f"For 'OcclusionSensitivity.update', there must be a single image (1, …), but got the shape {image.shape}.")
+            raise RuntimeError(
+                f"For 'OcclusionSensitivity.update', there must be a single image (1, …), but got the shape "
+                f"{image.shape}.")
         if label.size != 1:
             raise ValueError(f"For 'OcclusionSensitivity.update', there must be a single label, but got {label.size}.")
         label = int(label.reshape(-1)[0])
         margins = list(self.margin) if isinstance(self.margin, (list, tuple)) else [self.margin] * (image.ndim - 1)
         if len(margins) != image.ndim - 1:
-            raise ValueError(f"For 'OcclusionSensitivity', 'margin' must hold a number for each of the image's {image.ndim - 1} dimensions but the first, but got {self.margin}.")
+            raise ValueError(
+                f"For 'OcclusionSensitivity', 'margin' must hold a number for each of the image's {image.ndim - 1} "
+                f"dimensions but the first, but got {self.margin}.")
         low, high = self._bounds(image.shape)
         shape = [b - a + 1 for a, b in zip(low, high)]
         base = model(Tensor(image)).asnumpy()[0, label]

@@ -11,7 +11,8 @@ from pijit.train.metrics.metric import Metric, rearrange_inputs
 class Perplexity(Metric):
     """exp of the mean negative logarithm of the probabilities that were predicted for the labels.
 
-    ignore_label: a label that does not count, or None. update(probabilities (…, C), labels (…)), or lists of such pairs.
+    ignore_label: a label that does not count, or None. update(probabilities (…, C), labels (…)), or lists of such
+        pairs.
 
     Args:
         ignore_label (int, optional): a class that doesn't count. Default: None.
@@ -25,7 +26,8 @@ class Perplexity(Metric):
 
     def __init__(self, ignore_label=None):
         super().__init__()
-        self.ignore_label = ignore_label if ignore_label is None else check_int("Perplexity", "ignore_label", ignore_label, -2 ** 63)
+        self.ignore_label = (ignore_label if ignore_label is None
+                             else check_int("Perplexity", "ignore_label", ignore_label, -2 ** 63))
         self.clear()
 
     def clear(self):
@@ -36,13 +38,16 @@ class Perplexity(Metric):
     def update(self, *inputs):
         """Takes probabilities and labels."""
         if len(inputs) != 2:
-            raise ValueError(f"For 'Perplexity.update', it needs 2 inputs (predicted probabilities, labels), but got {len(inputs)}.")
+            raise ValueError(
+                f"For 'Perplexity.update', it needs 2 inputs (predicted probabilities, labels), but got {len(inputs)}.")
         preds = [self._convert_data(inputs[0])]
         labels = [self._convert_data(inputs[1])]
         loss, count = 0.0, 0
         for pred, label in zip(preds, labels):
             if label.size != pred.size / pred.shape[-1]:
-                raise RuntimeError(f"For 'Perplexity.update', predictions of shape {pred.shape} do not fit labels of shape {label.shape}: "
+                raise RuntimeError(
+                    f"For 'Perplexity.update', predictions of shape {pred.shape} do not fit labels of shape "
+                    f"{label.shape}: "
                                    "there must be a row of probabilities for each label.")
             label = label.reshape(-1).astype(np.int64)
             chosen = pred.reshape(-1, pred.shape[-1])[np.arange(label.size), label]

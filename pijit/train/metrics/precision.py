@@ -6,7 +6,8 @@ from pijit.train.metrics._classes import ClassCounts, averaged
 
 
 class Precision(ClassCounts):
-    """True positives over predicted positives, for each class ("multilabel": for each sample). Inputs as Accuracy has them.
+    """True positives over predicted positives, for each class ("multilabel": for each sample). Inputs as Accuracy has
+    them.
 
     Args:
         eval_type (str, optional): 'classification' or 'multilabel'. Default: 'classification'.

@@ -6,7 +6,8 @@ from pijit.train.metrics._classes import ClassCounts, averaged
 
 
 class Recall(ClassCounts):
-    """True positives over actual positives, for each class ("multilabel": for each sample). Inputs as Accuracy has them.
+    """True positives over actual positives, for each class ("multilabel": for each sample). Inputs as Accuracy has
+    them.
 
     Args:
         eval_type (str, optional): 'classification' or 'multilabel'. Default: 'classification'.

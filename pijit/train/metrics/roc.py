@@ -17,17 +17,20 @@ def _curve(scores, labels, pos_label):
     true, false = np.insert(true, 0, 0), np.insert(false, 0, 0)
     thresholds = np.insert(scores[ends], 0, scores[ends][0] + 1)
     if false[-1] <= 0:
-        raise ValueError("For 'ROC.eval', there are no negative samples, so that the false positive rate has no meaning.")
+        raise ValueError(
+            "For 'ROC.eval', there are no negative samples, so that the false positive rate has no meaning.")
     if true[-1] <= 0:
-        raise ValueError("For 'ROC.eval', there are no positive samples, so that the true positive rate has no meaning.")
+        raise ValueError(
+            "For 'ROC.eval', there are no positive samples, so that the true positive rate has no meaning.")
     return false / false[-1], true / true[-1], thresholds
 
 
 class ROC(Metric):
     """The curve of true over false positive rates of a classifier.
 
-    class_num: the number of classes, or None for two. pos_label: which label counts as positive (1 by default; with more
-    classes each in turn). update(y_pred, y): scores (N,) and labels (N,); with classes scores (N, C) and labels (N,)."""
+    class_num: the number of classes, or None for two. pos_label: which label counts as positive (1 by default; with
+        more classes each in turn). update(y_pred, y): scores (N,) and labels (N,); with classes scores (N, C) and
+        labels (N,)."""
 
     def __init__(self, class_num=None, pos_label=None):
         super().__init__()
@@ -46,21 +49,29 @@ class ROC(Metric):
         if y_pred.ndim == y.ndim:
             y_pred, y = y_pred.reshape(-1), y.reshape(-1)
             if self.class_num not in (None, 1):
-                raise ValueError(f"For 'ROC.update', 'class_num' must be None or 1 for scores of the shape of the labels, but is {self.class_num}.")
+                raise ValueError(
+                    f"For 'ROC.update', 'class_num' must be None or 1 for scores of the shape of the labels, but is "
+                    f"{self.class_num}.")
         elif y_pred.ndim == y.ndim + 1:
             if self.class_num != y_pred.shape[1]:
-                raise ValueError(f"For 'ROC.update', 'class_num' must be the number of classes of the scores, {y_pred.shape[1]}, but is {self.class_num}.")
+                raise ValueError(
+                    f"For 'ROC.update', 'class_num' must be the number of classes of the scores, {y_pred.shape[1]}, "
+                    f"but is {self.class_num}.")
             if self.pos_label is not None:
-                raise ValueError(f"For 'ROC.update', 'pos_label' must be None where there are classes, but is {self.pos_label}.")
+                raise ValueError(
+                    f"For 'ROC.update', 'pos_label' must be None where there are classes, but is {self.pos_label}.")
             y_pred = np.moveaxis(y_pred, 1, 0).reshape(self.class_num, -1).T
             y = y.reshape(-1)
         else:
-            raise ValueError(f"For 'ROC.update', the scores must have the shape of the labels or one dimension more, but got {y_pred.shape} and {y.shape}.")
+            raise ValueError(
+                f"For 'ROC.update', the scores must have the shape of the labels or one dimension more, but got "
+                f"{y_pred.shape} and {y.shape}.")
         self.y_pred.append(y_pred)
         self.y.append(y)
 
     def eval(self):
-        """(false positive rates, true positive rates, thresholds); lists of such arrays, one per class, where there are classes."""
+        """(false positive rates, true positive rates, thresholds); lists of such arrays, one per class, where there are
+        classes."""
         if not self.y:
             raise self._no_samples()
         y_pred, y = np.concatenate(self.y_pred), np.concatenate(self.y)

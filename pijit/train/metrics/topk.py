@@ -37,7 +37,9 @@ class TopKCategoricalAccuracy(Metric):
         if y_pred.ndim == y.ndim:
             y = y.argmax(axis=1)
         if y_pred.ndim != 2 or y.shape != y_pred.shape[:1]:
-            raise ValueError(f"For '{type(self).__name__}.update', the scores must be of shape (N, C) and the labels (N,) or (N, C), but got {y_pred.shape} and {y.shape}.")
+            raise ValueError(
+                f"For '{type(self).__name__}.update', the scores must be of shape (N, C) and the labels (N,) or (N, "
+                f"C), but got {y_pred.shape} and {y.shape}.")
         best = np.argsort(-y_pred, axis=-1, kind="stable")[:, :self.k]  # of equal scores the first
         self._correct_num += int((best == y.reshape(-1, 1)).sum())
         self._samples_num += y.shape[0]
