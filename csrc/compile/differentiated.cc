@@ -5,7 +5,7 @@
 
 #include "compile/compile.h"
 #include "graph/grad.h"
-#include "graph/passes/rewriter.h"
+#include "graph/rewriter.h"
 
 namespace pijit {
 namespace {

@@ -9,8 +9,9 @@ struct Prepared {
   std::unique_ptr<Graph> graph;
   FusionPlan plan;
 };
-// relaxed: last digits may differ (compile/relax.h). Each pass is verified where PIJIT_VERIFY is
-// set, written where PIJIT_DUMP names a directory, and timed in the log channel `passes`.
+// relaxed: last digits may differ (compile/passes/relax.h). Each pass is verified where
+// PIJIT_VERIFY is set, written where PIJIT_DUMP names a directory, and timed in the log channel
+// `passes`.
 Prepared prepare(const Graph& g, bool relaxed, const Device& device);
 
 KernelRequest request_of(const Graph& g, const Node& n, bool fast);

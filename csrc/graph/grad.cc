@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "graph/passes/rewriter.h"
+#include "graph/rewriter.h"
 #include "graph/infer.h"
 #include "graph/vals.h"
 

@@ -263,7 +263,7 @@ struct OpDef {
   VmapFn vmap;
   LowerFn lower;
   FlopsFn flops;      // none: no simple count says what the kernel does
-  ComplexFn complex;  // of complex operands, by their parts (graph/passes/complex.cc)
+  ComplexFn complex;  // of complex operands, by their parts (compile/passes/complex.cc)
   bool takes_complex() const { return complex || has(kTakesComplex) || has(kRegion); }
   bool has(OpFlag f) const { return flags & f; }
   bool variadic() const { return !inputs.empty() && inputs.back().variadic; }

@@ -48,4 +48,6 @@ def test_flags_of_the_compiler_belong_to_folders():
 
 def test_passes_stand_in_one_list():
     assert not places(r"\bdump_stage\(", "compile", but=["compile/pipeline.cc", "compile/compile.cc"])
-    assert not places(r"\bdump_stage\(|verify\(\)", "graph/passes")
+    assert not places(r"\bdump_stage\(|verify\(\)", "compile/passes")
+    listed = set(re.findall(r'#include "compile/passes/(\w+)\.h"', (CSRC / "compile" / "pipeline.cc").read_text()))
+    assert listed == {path.stem for path in (CSRC / "compile" / "passes").glob("*.h")}

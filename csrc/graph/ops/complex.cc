@@ -1,6 +1,6 @@
 // What ops do to complex operands: each rule computes the real and the imaginary part of the result
 // from those of the operands, with ops on real values, so that complex code is generated and fused
-// as real code is (graph/passes/complex.cc). Linear and bilinear ops have derived rules; an op
+// as real code is (compile/passes/complex.cc). Linear and bilinear ops have derived rules; an op
 // without one raises TypeError for complex operands (Builder::op).
 //
 // Branch cuts and the inverse functions: Kahan, "Branch cuts for complex elementary functions"

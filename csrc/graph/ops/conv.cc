@@ -286,7 +286,7 @@ void register_conv(OpTable& t) {
         a.pop_back();
         v.d[0] = v.b.op("avg_pool2d", {v.ct}, a);
       });
-  // The same with a residual, then an activation, added to the result (compile/relax.h).
+  // The same with a residual, then an activation, added to the result (compile/passes/relax.h).
   t.add("conv2d_post")
       .like(t.at("conv2d"))
       .in({"residual?"})

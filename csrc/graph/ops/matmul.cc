@@ -164,7 +164,7 @@ void register_matmul(OpTable& t) {
         if (v.need[0]) v.d[0] = v_sum(g, {Dim(r - 1)}, false);
         if (v.need[1]) v.d[1] = -v_sum(g, {Dim(r - 2)}, false);
       });
-  // dense with an activation of the result (compile/relax.h); never a residual.
+  // dense with an activation of the result (compile/passes/relax.h); never a residual.
   t.add("dense_post")
       .role(Role::kDense)
       .flops(dense_flops)
@@ -178,9 +178,10 @@ void register_matmul(OpTable& t) {
         return plain.infer(InferCtx{{plain, Attrs{}}, c.in.first(3)});
       });
   t.extend("dense").post(t.at("dense_post"));
-  // softmax(scale * q k^T) v (compile/attention.h). Ahead of the softmax each mask is added to the
-  // scores ('a' in how), or the lesser of both is taken ('m'). With statistics its second output is
-  // the logarithm of each row's sum of exponentials, from which the gradient computes weights.
+  // softmax(scale * q k^T) v (compile/passes/attention.h). Ahead of the softmax each mask is added
+  // to the scores ('a' in how), or the lesser of both is taken ('m'). With statistics its second
+  // output is the logarithm of each row's sum of exponentials, from which the gradient computes
+  // weights.
   t.add("attention")
       .role(Role::kAttention)
       .flops([](const InferCtx& c, const Shape& out) {  // two products over all pairs of rows

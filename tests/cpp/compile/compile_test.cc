@@ -10,7 +10,7 @@
 
 #include "base/config.h"
 #include "compile/fusion.h"
-#include "graph/passes/passes.h"
+#include "compile/passes/passes.h"
 #include "graph/vals.h"
 #include "runtime/outer_lock.h"
 

@@ -8,15 +8,15 @@
 #include <fstream>
 #include <sstream>
 
-#include "compile/attention.h"
+#include "compile/passes/attention.h"
 #include "compile/compile.h"
-#include "compile/layout.h"
-#include "compile/recompute.h"
-#include "compile/relax.h"
-#include "compile/extrema.h"
-#include "compile/short_axes.h"
+#include "compile/passes/layout.h"
+#include "compile/passes/recompute.h"
+#include "compile/passes/relax.h"
+#include "compile/passes/extrema.h"
+#include "compile/passes/short_axes.h"
 #include "graph/grad.h"
-#include "graph/passes/passes.h"
+#include "compile/passes/passes.h"
 #include "graph/vals.h"
 
 namespace pijit {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/grad.h"
-#include "graph/passes/passes.h"
+#include "compile/passes/passes.h"
 #include "graph/vals.h"
 
 namespace pijit {

@@ -1,10 +1,10 @@
-#include "compile/short_axes.h"
+#include "compile/passes/short_axes.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "graph/passes/rewriter.h"
+#include "graph/rewriter.h"
 #include "graph/vals.h"
 
 namespace pijit {

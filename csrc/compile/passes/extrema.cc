@@ -1,9 +1,9 @@
-#include "compile/extrema.h"
+#include "compile/passes/extrema.h"
 
 #include <limits>
 
-#include "compile/recompute.h"
-#include "graph/passes/rewriter.h"
+#include "compile/passes/recompute.h"
+#include "graph/rewriter.h"
 #include "graph/vals.h"
 
 namespace pijit {

@@ -1,11 +1,11 @@
-#include "compile/recompute.h"
+#include "compile/passes/recompute.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
 
-#include "graph/passes/rewriter.h"
+#include "graph/rewriter.h"
 #include "graph/scalar.h"
 
 namespace pijit {

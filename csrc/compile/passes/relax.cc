@@ -1,9 +1,9 @@
-#include "compile/relax.h"
+#include "compile/passes/relax.h"
 
 #include <map>
 #include <optional>
 
-#include "graph/passes/rewriter.h"
+#include "graph/rewriter.h"
 #include "graph/vals.h"
 
 namespace pijit {

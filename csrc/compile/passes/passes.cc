@@ -1,6 +1,6 @@
-#include "graph/passes/passes.h"
+#include "compile/passes/passes.h"
 
-#include "graph/passes/rewriter.h"
+#include "graph/rewriter.h"
 #include "graph/vals.h"
 
 namespace pijit {

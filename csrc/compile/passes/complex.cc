@@ -1,8 +1,8 @@
 // Complex values as pairs of real ones: every op on them by its `complex` rule. What stays complex
 // are inputs and outputs of the graph and of regions, and what kTakesComplex ops read and give;
 // "real" and "imag" take such a value apart, "complex" puts one together.
-#include "graph/passes/passes.h"
-#include "graph/passes/rewriter.h"
+#include "compile/passes/passes.h"
+#include "graph/rewriter.h"
 
 namespace pijit {
 namespace {

@@ -1,4 +1,4 @@
-#include "compile/attention.h"
+#include "compile/passes/attention.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "graph/passes/rewriter.h"
+#include "graph/rewriter.h"
 #include "graph/vals.h"
 
 namespace pijit {

@@ -1,4 +1,4 @@
-#include "graph/passes/rewriter.h"
+#include "graph/rewriter.h"
 
 #include "base/progress.h"
 

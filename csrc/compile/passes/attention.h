@@ -3,7 +3,7 @@
 // may be read by the gradient of both products and of the softmax, if a kernel is made for that,
 // too: it is one node then, of three outputs.
 #pragma once
-#include "graph/passes/passes.h"
+#include "compile/passes/passes.h"
 
 namespace pijit {
 

@@ -1,10 +1,10 @@
-#include "compile/layout.h"
+#include "compile/passes/layout.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
 
-#include "graph/passes/rewriter.h"
+#include "graph/rewriter.h"
 #include "graph/vals.h"
 #include "runtime/kernel.h"
 #include "runtime/loop_spec.h"
