@@ -1,8 +1,8 @@
 """Devices, and what `pijit.runtime` says of streams and memory, asked by device."""
 
 from pijit import _C, context, runtime
-from pijit.runtime import (set_cur_stream,  # noqa: F401
-                           )
+from pijit.runtime import (  # noqa: F401
+    Event, Stream, StreamCtx, communication_stream, current_stream, default_stream, set_cur_stream, synchronize)
 
 _TARGETS = ("CPU", "GPU", "Ascend")
 
