@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cuda/launch_graph.h"
 #include "runtime/array.h"
 
 namespace pijit::cuda {
@@ -71,24 +72,6 @@ class LoopOnGpu : public Kernel {
   const Arguments arguments_;
   const std::vector<Launch> launches_;
   std::vector<Function> functions_;
-};
-
-class Graph : public LaunchGraph {
- public:
-  Graph(Gpu& gpu, GraphHandle g) : gpu_(gpu) {
-    const int code = gpu_.driver().graph_make(&graph_, g, 0);
-    gpu_.driver().graph_destroy(g);
-    gpu_.check(code, "making a graph of launches");
-  }
-  ~Graph() override { gpu_.driver().graph_exec_destroy(graph_); }
-  void run() override {
-    gpu_.enter();
-    gpu_.check(gpu_.driver().graph_launch(graph_, gpu_.stream()), "starting a graph of launches");
-  }
-
- private:
-  Gpu& gpu_;
-  GraphExec graph_ = nullptr;
 };
 
 // A loop that the generator does not cover.
@@ -281,7 +264,11 @@ void Gpu::check_indices() {
                                          " is out of range for a dimension of ", bad.size));
 }
 
-std::unique_ptr<LaunchGraph> Gpu::record(const std::function<void()>& launch) {
+std::unique_ptr<Launcher> Gpu::make_launcher(size_t steps) {
+  return make_launch_graphs(*this, steps);
+}
+
+GraphHandle Gpu::capture(const std::function<void()>& launch) {
   if (host_.config->cuda_sync || recording_) return nullptr;
   enter();
   Stream own = nullptr;
@@ -299,7 +286,7 @@ std::unique_ptr<LaunchGraph> Gpu::record(const std::function<void()>& launch) {
     all = driver_.end_capture(own, &graph) == kSuccess && all;
   }
   driver_.stream_destroy(own);
-  if (all) return std::make_unique<Graph>(*this, graph);
+  if (all) return graph;
   if (graph) driver_.graph_destroy(graph);
   return nullptr;
 }

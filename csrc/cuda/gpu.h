@@ -31,7 +31,7 @@ class Gpu : public Device, public DeviceQueue {
   void synchronize() override;
   DeviceFacts facts() const override;
   std::unique_ptr<Kernel> make_loop(LoopSpec s) override;
-  std::unique_ptr<LaunchGraph> record(const std::function<void()>& launch) override;
+  std::unique_ptr<Launcher> make_launcher(size_t steps) override;
   void* handle() const override { return stream_; }
   void hold(void* other) override;
   void failed(const std::string& text) override;
@@ -40,6 +40,9 @@ class Gpu : public Device, public DeviceQueue {
   // Where work goes now: while a thread records, a stream of its own.
   Stream stream() const { return recording_ ? recording_ : stream_; }
   Device& host() const { return *host_.cpu; }
+  // What `launch` would start, which does not run now. Null where the host waits for a result
+  // meanwhile, or nothing is to be recorded.
+  GraphHandle capture(const std::function<void()>& launch);
   // Makes the GPU the calling thread's.
   void enter();
   // Throws OpError naming what was done, and whether the process can go on.

@@ -2,7 +2,9 @@
 // the compiler decides by. A device is a folder of its own (cpu/, or a plug-in) whose file
 // device.cc registers it; nothing outside of the folder names it.
 #pragma once
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/devices.h"
@@ -33,6 +35,15 @@ class Event {
   virtual void wait() = 0;
 };
 
+// Starts the kernels of one program, where a device has a better way than one after the other.
+class Launcher {
+ public:
+  virtual ~Launcher() = default;
+  // Starts what `launch` starts, or the same on the same addresses again; `operands` are all that
+  // it uses. Threads may call it at once.
+  virtual void run(std::span<void* const> operands, const std::function<void()>& launch) = 0;
+};
+
 class Device {
  public:
   explicit Device(DeviceId id) : id(id) {}
@@ -61,6 +72,8 @@ class Device {
   virtual std::unique_ptr<Kernel> make_loop(LoopSpec s) = 0;
   // Asked only where facts().tile_bytes is not 0.
   virtual std::unique_ptr<Kernel> make_tiles(TileSpec s);
+  // For a program of so many steps; null: one by one.
+  virtual std::unique_ptr<Launcher> make_launcher(size_t steps) { return nullptr; }
 };
 
 // Devices register when their code is loaded. `d` lives as long as the process.

@@ -94,61 +94,6 @@ void launch_there(Device& d, const Program::Step& s, void* const* operands) {
   }
 }
 
-// The launches of a program whose operands come back to the same addresses, as those of training
-// steps do: recorded when they are seen again, and one launch from then on. They go along with its
-// first kernel.
-class Recordings : public Kernel {
- public:
-  static constexpr size_t kFewest = 4;  // steps that are worth it
-
-  Recordings(DeviceQueue& q, std::unique_ptr<Kernel> first) : queue_(q), first_(std::move(first)) {}
-  static Recordings* of(const Program& p) {
-    const bool none = p.device.is_host() || p.steps.size() < kFewest;
-    return none ? nullptr : dynamic_cast<Recordings*>(p.steps[0].kernel.get());
-  }
-  void launch(const void* const* in, void* const* out) override { first_->launch(in, out); }
-  std::string describe() const override { return first_->describe(); }
-  std::string describe_inside() const override { return first_->describe_inside(); }
-
-  void run(std::span<void* const> operands, const std::function<void()>& launch) {
-    std::unique_lock lock(mu_);
-    if (!useful_) return lock.unlock(), launch();
-    const auto it = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& one) {
-      return std::equal(one.operands.begin(), one.operands.end(), operands.begin());
-    });
-    if (it != seen_.end() && it->launches) {
-      ++hits_;
-      std::rotate(seen_.begin(), it, it + 1);  // the latest first
-      return seen_.front().launches->run();
-    }
-    Seen one{{operands.begin(), operands.end()}, nullptr};
-    if (it != seen_.end()) {
-      seen_.erase(it);
-      one.launches = queue_.record(launch);
-      // Where addresses keep changing, recording takes longer than it saves.
-      useful_ = one.launches && (++made_ < 16 || hits_ > 4 * made_);
-    }
-    if (seen_.size() == kMost) seen_.pop_back();
-    seen_.insert(seen_.begin(), std::move(one));
-    if (seen_.front().launches) return seen_.front().launches->run();
-    lock.unlock();
-    launch();
-  }
-
- private:
-  static constexpr size_t kMost = 8;
-  struct Seen {
-    std::vector<void*> operands;
-    std::unique_ptr<LaunchGraph> launches;  // null: once
-  };
-  DeviceQueue& queue_;
-  const std::unique_ptr<Kernel> first_;
-  std::mutex mu_;
-  std::vector<Seen> seen_;
-  bool useful_ = true;
-  int64_t made_ = 0, hits_ = 0;
-};
-
 }  // namespace
 
 void Program::settle() {
@@ -195,8 +140,7 @@ void Program::settle() {
   }
   for (size_t i = 0; i < input_types.size(); ++i)
     if (input_types[i].shape.rank() == 0) moved_.push_back(i);
-  if (auto* queue = queue_of(device.id); queue && steps.size() >= Recordings::kFewest)
-    steps[0].kernel = std::make_unique<Recordings>(*queue, std::move(steps[0].kernel));
+  launcher_ = device.make_launcher(steps.size());
 }
 
 Program::FrameUse::FrameUse(const Program& p) : p_(p), frame_(p.spare_.exchange(nullptr)) {
@@ -278,9 +222,8 @@ class Program::Run {
         if (watched_) end_step();
       }
     };
-    Recordings* const recordings = watched_ ? nullptr : Recordings::of(p_);
-    if (recordings)
-      recordings->run({frame_->operands.data(), p_.num_operands_}, launch_all);
+    if (p_.launcher_ && !watched_)
+      p_.launcher_->run({frame_->operands.data(), p_.num_operands_}, launch_all);
     else
       launch_all();
   }

@@ -137,6 +137,7 @@ class Program {
     uint32_t in, out;  // operands
   };
   std::vector<Launch> launches_;  // the steps, close together
+  std::unique_ptr<Launcher> launcher_;
   // The last steps, from this one on, each write an output that may lie in memory that is given.
   // Outputs that none before them writes:
   size_t tail_ = 0;
