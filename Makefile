@@ -6,7 +6,7 @@ BUILD := build/$(notdir $(PYTHON))
 JOBS := $(shell nproc)
 APT := cmake ninja-build g++ libasmjit-dev libabsl-dev libeigen3-dev
 APT_test := ccache libgtest-dev
-APT_lint := clang-format clang-tidy
+APT_lint := clang-format
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
@@ -226,9 +226,11 @@ bench-functions: build
 	$(PY) benchmarks/functions.py
 
 lint: deps-lint venv-dev
-	$(VENV)/bin/ruff check pijit tests benchmarks demo.py setup.py
+	$(VENV)/bin/ruff check pijit tests benchmarks demo.py setup.py tools examples --exclude '*.ipynb'
 	$(VENV)/bin/basedpyright --pythonpath $(PY)
 	clang-format --dry-run -Werror $$(git ls-files 'csrc/*.h' 'csrc/*.cc' 'tests/cpp/*.cc')
+	$(CONFIGURE) lint >/dev/null
+	git ls-files 'csrc/*.cc' 'tests/cpp/*.cc' | xargs -P $(JOBS) -n 4 $(VENV)/bin/clang-tidy -p build/lint --quiet --extra-arg=-idirafter$$($(CXX) -print-file-name=include)
 
 clean:
 	rm -rf build pijit/_C*.so pijit/libpijit_cuda.so

@@ -35,7 +35,7 @@ void write_line(const Progress& p) {
     n += std::snprintf(text + n, sizeof text - static_cast<size_t>(n), ", step %lld of %lld",
                        static_cast<long long>(p.done), static_cast<long long>(p.of));
   std::string s(text);
-  if (p.over || !terminal) s += "\n";
+  if (p.over || !terminal) s += '\n';
   [[maybe_unused]] const auto written = write(2, s.data(), s.size());
 }
 

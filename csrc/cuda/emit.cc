@@ -324,7 +324,7 @@ class Writer {
       uint32_t bits[16];
       std::memcpy(bits, reinterpret_cast<const void*>(n.imm), sizeof bits);
       // Named by contents: an address would make equal sources differ from run to run.
-      std::string id, values;
+      std::string values;
       uint64_t h = 1469598103934665603ull;
       for (auto b : bits) {
         values += str_cat(values.empty() ? "" : ", ", b, "u");

@@ -52,7 +52,8 @@ class LaunchGraphs : public Launcher {
       if (GraphHandle g = gpu_.capture(launch))
         one.launches = std::make_unique<LaunchGraph>(gpu_, g);
       // Where addresses keep changing, recording takes longer than it saves.
-      useful_ = one.launches && (++made_ < 16 || hits_ > 4 * made_);
+      ++made_;
+      useful_ = one.launches && (made_ < 16 || hits_ > 4 * made_);
     }
     if (seen_.size() == kMost) seen_.pop_back();
     seen_.insert(seen_.begin(), std::move(one));

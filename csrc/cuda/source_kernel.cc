@@ -100,7 +100,7 @@ uint64_t bits_of(DType t, double v) {
   switch (t) {
     case DType::F16: return float_to_half(f);
     case DType::BF16: return float_to_bf16(f);
-    case DType::F32: std::memcpy(&bits, &f, 4); return bits;
+    case DType::F32:
     case DType::C64: std::memcpy(&bits, &f, 4); return bits;
     case DType::F64:
     case DType::C128: std::memcpy(&bits, &v, 8); return bits;

@@ -31,7 +31,7 @@ size_t bytes_of(const Program& p) {
     if (!st.subject) continue;
     n += sizeof(Subject) + text(st.subject->detail) + text(st.subject->kernel);
     for (auto* texts : {&st.subject->ops, &st.subject->places})
-      for (auto& s : *texts) n += sizeof s + text(s);
+      for (auto& s : *texts) n += sizeof(std::string) + text(s);
   }
   return n;
 }

@@ -8,7 +8,7 @@ namespace pijit {
 std::string Shape::str() const {
   std::string s = "[";
   for (int i = 0; i < rank_; ++i) {
-    if (i) s += ",";
+    if (i) s += ',';
     s += d_[i].str();
   }
   return s + "]";

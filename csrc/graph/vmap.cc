@@ -85,7 +85,7 @@ Val vmap_reduction(const VmapCtx& c) {
   }
   Dims shifted;
   for (auto k : normalize_axes(c.op.name, axes, rank)) shifted.push_back(k + 1);
-  axes = shifted;
+  axes = std::move(shifted);
   return c.b.op(c.op, c.in, a);
 }
 

@@ -86,7 +86,7 @@ bool subsampled_of(const KernelRequest& r, const Shape& x, const Shape& w, const
 
 std::unique_ptr<OpKernel> inside(const KernelRequest& r, const Attrs& attrs, std::vector<Type> in,
                                  Type out) {
-  return device(DeviceId{}).kernels.make({r.op, attrs, std::move(in), r.present, std::move(out)});
+  return device(DeviceId{}).kernels.make({r.op, attrs, std::move(in), r.present, out});
 }
 
 // The convolution, or the gradient of its weights: the input comes first.

@@ -86,7 +86,7 @@ bool by_patches(const PrimitiveDesc& pd) {
 // these products, but the kernels after it are faster (conv_subsampled, conv_depthwise,
 // conv_direct).
 template <class PrimitiveDesc>
-const PrimitiveDesc& compiled(const PrimitiveDesc& pd, const Conv& c) {
+PrimitiveDesc compiled(PrimitiveDesc pd, const Conv& c) {
   if (plain_loops(pd)) throw dnnl::error(dnnl_unimplemented, "only plain loops");
   if (c.dtype == DType::F32 && by_patches(pd) && (c.grouped() || c.reads_part()))
     throw dnnl::error(dnnl_unimplemented,

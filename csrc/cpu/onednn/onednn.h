@@ -34,7 +34,7 @@ bool plain_loops(const PrimitiveDesc& pd) {
 // oneDNN's plain loops are no faster than our own reference, or than the same op in float32.
 // Throws dnnl::error where a bfloat16 primitive is such a one.
 template <class PrimitiveDesc>
-const PrimitiveDesc& not_plain_loops(const PrimitiveDesc& pd, DType t) {
+PrimitiveDesc not_plain_loops(PrimitiveDesc pd, DType t) {
   if (t == DType::BF16 && plain_loops(pd))
     throw dnnl::error(dnnl_unimplemented, "only plain loops for bfloat16");
   return pd;
