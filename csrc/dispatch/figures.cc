@@ -54,7 +54,7 @@ py::object figures_object(FiguresRef figures) {
     delete static_cast<FiguresRef*>(PyCapsule_GetPointer(c, kName));
   });
   if (!o) throw py::error_already_set();
-  kept.release();
+  static_cast<void>(kept.release());  // the capsule's
   return py::reinterpret_steal<py::object>(o);
 }
 

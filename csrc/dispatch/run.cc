@@ -250,7 +250,8 @@ py::object Execution::run() {
 // Where a graph mostly fails, capture breaks before what may raise.
 void Execution::note_failure(Point& point, Entry& e) {
   constexpr uint64_t kSeveral = 4;
-  if (++e.failures < kSeveral || e.failures * 2 < e.calls || point.expects_raises) return;
+  ++e.failures;
+  if (e.failures < kSeveral || e.failures * 2 < e.calls || point.expects_raises) return;
   point.expects_raises = true;
   std::move(point.entries.begin(), point.entries.end(), std::back_inserter(state_.given_up));
   point.entries.clear();

@@ -76,10 +76,10 @@ bool Runner::still_there(Inputs* inputs, const Recheck& recheck) const {
       if (array_of(o).get() != in[k]) return false;
     } else if (PyFloat_Check(o)) {
       const double d = PyFloat_AS_DOUBLE(o);
-      if (std::memcmp(&d, in[k]->data, sizeof d)) return false;
+      if (std::memcmp(&d, in[k]->data, sizeof d) != 0) return false;
     } else {
       const int64_t i = PyLong_AsLongLong(o);
-      if (std::memcmp(&i, in[k]->data, sizeof i)) return false;
+      if (std::memcmp(&i, in[k]->data, sizeof i) != 0) return false;
     }
   }
   for (size_t k = 0; k < in.size(); ++k) {

@@ -29,4 +29,5 @@ PyModuleDef def = {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): CPython's name for it
 PyMODINIT_FUNC PyInit__run() { return PyModule_Create(&def); }

@@ -548,14 +548,14 @@ bool signals_pending() {
   return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) &&
          PyThread_get_thread_ident() == _PyRuntime.main_thread;
 }
-[[gnu::tls_model("initial-exec")]] constinit thread_local const char* stack_floor =
-    reinterpret_cast<const char*>(UINTPTR_MAX);
+[[gnu::tls_model("initial-exec")]] constinit thread_local uintptr_t stack_floor = UINTPTR_MAX;
 bool raise_short_stack() {
   const Stack& s = stack();
-  const char* const now = static_cast<const char*>(__builtin_frame_address(0));
-  stack_floor = s.low ? s.low + std::min<size_t>(s.size / 4, 512 << 10) : nullptr;
+  const auto now = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  const auto low = reinterpret_cast<uintptr_t>(s.low);
+  stack_floor = low ? low + std::min<size_t>(s.size / 4, 512 << 10) : 0;
   // Some libraries run code on stacks of their own.
-  if (!s.low || now < s.low || now > stack_floor) return false;
+  if (!low || now < low || now > stack_floor) return false;
   PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded: the C stack is used up");
   return true;
 }

@@ -107,10 +107,11 @@ bool stack_is_low();
 bool signals_pending();
 // Raises RecursionError (and returns true) where little C stack is left. For every call that goes
 // through C code of ours where CPython's own would need no C stack.
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local const char* stack_floor;
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local uintptr_t stack_floor;
 bool raise_short_stack();
 inline bool stack_is_short() {
-  return static_cast<const char*>(__builtin_frame_address(0)) <= stack_floor && raise_short_stack();
+  return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) <= stack_floor &&
+         raise_short_stack();
 }
 
 }  // namespace pijit

@@ -217,8 +217,7 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
   if (!is_array && *t == DType::F64 && !py::hasattr(src, "dtype") && !dtype)
     dtype = DType::F32;  // Python floats
   const py::array a = py::reinterpret_steal<py::array>(
-      np.attr("ascontiguousarray")(given, py::dtype(std::string(public_name_of(*t)).c_str()))
-          .release());
+      np.attr("ascontiguousarray")(given, py::dtype(std::string(public_name_of(*t)))).release());
   Type type{*t, {}};
   // (ascontiguousarray makes 0-d arrays 1-d)
   for (py::ssize_t i = 0; i < given.ndim(); ++i) type.shape.push_back(given.shape(i));
@@ -245,7 +244,8 @@ bool is_numpy_scalar(PyObject* o) {
 // The elements of a Tensor where the host reads them. Others run while it waits for the device.
 static ArrayRef on_host(const ArrayRef& a) {
   if (a->type.device.is_cpu()) return a;
-  const ArrayRef from = a;  // the Tensor may get another one meanwhile
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): the Tensor may get another one
+  const ArrayRef from = a;
   std::optional<Unlocked> others;
   if (others_wait()) others.emplace();
   return array_on(from, {});
@@ -259,14 +259,14 @@ py::object to_numpy(const ArrayRef& a, bool copy) {
     std::vector<py::ssize_t> shape(a->type.shape.begin(), a->type.shape.end());
     auto* keep = new ArrayRef(a);
     py::capsule owner(keep, [](void* p) { delete static_cast<ArrayRef*>(p); });
-    py::array r(py::dtype(std::string(public_name_of(a->type.dtype)).c_str()), shape, a->data,
-                owner);
+    py::array r(py::dtype(std::string(public_name_of(a->type.dtype))), shape, a->data, owner);
     r.attr("setflags")(py::arg("write") = false);
     return r;
   }
   py::array r = numpy_like(a->type);
   void* const to = r.mutable_data();
-  const ArrayRef from = a;                   // where others run, the Tensor may get another array
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): where others run, as above
+  const ArrayRef from = a;
   constexpr size_t kLong = size_t{1} << 19;  // to be copied in some 50 us
   std::optional<Unlocked> others;
   if (from->type.bytes() > kLong && others_wait()) others.emplace();

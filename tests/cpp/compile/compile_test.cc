@@ -266,7 +266,7 @@ TEST(Fusion, SumsOverSlices) {
   Val rows = part(x, {0, 0, 16}, {6, 20, 32}), some = part(x, {0, 4, 0}, {6, 12, 48});
   std::vector<Val> out;
   for (Val s : {rows, some, rows * 2.0, some * 2.0})
-    for (Dims axes : {Dims{2}, Dims{1}, Dims{1, 2}, Dims{0}, Dims{0, 1}, Dims{0, 1, 2}})
+    for (const Dims& axes : {Dims{2}, Dims{1}, Dims{1, 2}, Dims{0}, Dims{0, 1}, Dims{0, 1, 2}})
       out.push_back(v_sum(s, axes, true));
   for (Val v : out) g.outputs.push_back({v.id});
   expect_modes_agree(g);

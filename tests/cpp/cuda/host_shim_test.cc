@@ -229,7 +229,7 @@ TEST(HostShim, GeneratedCudaAgreesWithTheInterpreter) {
       const size_t size = size_of(c.spec.out[k].dt);
       size_t at = 0, differ = 0;
       for (size_t b = 0; b < want[k].size(); b += size)
-        if (std::memcmp(&want[k][b], &got[k][b], size) && !differ++) at = b;
+        if (std::memcmp(&want[k][b], &got[k][b], size) != 0 && !differ++) at = b;
       uint64_t a = 0, b = 0;
       std::memcpy(&a, &want[k][at], size);
       std::memcpy(&b, &got[k][at], size);
@@ -250,8 +250,8 @@ TEST(HostShim, OneSourceServesAllSizes) {
   auto sum = [](std::vector<int64_t> dims, std::vector<int64_t> strides) {
     LoopSpec s;
     s.form = LoopSpec::kRow;
-    s.dims = dims;
-    s.in = {{DType::F32, strides}};
+    s.dims = std::move(dims);
+    s.in = {{DType::F32, std::move(strides)}};
     s.body = {{SOp::kInput, DType::F32, -1, -1, -1, 0}};
     LoopOutput o;
     o.dt = DType::F32;
