@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "capture/graph_numbers.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "graph/infer.h"
@@ -24,7 +23,6 @@ V make_container(Arena& arena, Value::Kind kind) {
 }
 
 constexpr int kExit = -1;
-constexpr double kSmallInt = 2147483648.0;
 
 // Instructions that can follow `from`, itself included, without going through `barrier`; one more
 // entry, the last, for the exit, as which `ends` count, too.
@@ -80,8 +78,7 @@ int join_of(const CodeInfo& c, int pc, Ends ends = kNone) {
 
 // A Python int, float or bool, known or not.
 bool plain_number(const V& v) {
-  if (v->kind != Value::kConst && v->kind != Value::kVarying && v->kind != Value::kSize)
-    return false;
+  if (!as<ScalarValue>(v)) return false;
   PyObject* o = v->obj.ptr();
   return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o);
 }
@@ -90,7 +87,8 @@ DType number_dtype(const V& v) {
   return PyFloat_Check(o) ? DType::F64 : PyBool_Check(o) ? DType::Bool : DType::I64;
 }
 double magnitude(const V& v) {
-  if (v->kind == Value::kVarying) return v->bound;
+  if (auto* s = state_of<ScalarValue::Computed>(v)) return s->bound;
+  if (is_input(v)) return kSmallInt;
   return PyFloat_Check(v->obj.ptr()) ? 0 : std::abs(PyLong_AsDouble(v->obj.ptr()));
 }
 
@@ -170,8 +168,8 @@ void put_at(IteratorValue* it, const V& place) {
   }
 }
 bool same_place(const V& a, const V& b) {
-  return a == b || (a->kind == Value::kConst && b->kind == Value::kConst && !a->dirty &&
-                    !b->dirty && equal_constants(a->obj.ptr(), b->obj.ptr()));
+  return a == b || (is_known(a) && is_known(b) && !a->dirty && !b->dirty &&
+                    equal_constants(a->obj.ptr(), b->obj.ptr()));
 }
 
 }  // namespace
@@ -187,8 +185,8 @@ void Tracer::Arm::end_writes(Context& c) {
       after.push_back(cell->content);
       cell->content = w.before;
     } else if (!w.name) {
-      after.push_back(c.tensor(t->node));
-      t->node = w.node;
+      after.push_back(c.tensor(t->node()));
+      as<TensorValue>(t)->val = w.node;
     } else {
       const std::string name = text_of(w.name);
       after.push_back(t->attrs.at(name));
@@ -209,11 +207,11 @@ V Tracer::Arm::written(const V& target, PyObject* name) const {
 bool Context::written_in_arm(const V& v, PyObject* name) {
   if (!arm_writes_ || (v->serial >= arm_serial_ && v->src < 0)) return false;
   if (mapped_serial_) check_effect(v);
-  if (v->aliased || v->first || v->second)
+  if (auto* t = as<TensorValue>(v); t && t->may_be_another())
     give_up(Reason::kTensorValue, "a change of a tensor that may be another variable's, too");
   for (auto& w : *arm_writes_)
     if (w.is(v, name)) return true;
-  Write w{v, py::reinterpret_borrow<py::object>(name), nullptr, v->node};
+  Write w{v, py::reinterpret_borrow<py::object>(name), nullptr, v->node()};
   if (auto* cell = as<CellValue>(v)) w.before = cell->content;
   if (auto* it = as<IteratorValue>(v)) w.before = place_of(*this, it);
   if (name && v->attrs.count(text_of(name)) && !v->attrs.at(text_of(name)))
@@ -230,8 +228,8 @@ void Tracer::merge_writes(const V& target, const py::object& name, const V& valu
     written_in_arm(it);
     undoable([this, it, before = place_of(*this, it)] { put_at(it, before); });
     put_at(it, value);
-  } else if (target->kind == Value::kTensor)
-    set_node(target, value->node);
+  } else if (auto* t = as<TensorValue>(target))
+    set_node(t, value->node());
   else if (as<CellValue>(target))
     set_cell(target, value);
   else
@@ -327,10 +325,9 @@ class Merge {
 
  private:
   V merge_new(const V& a, const V& b) {
-    if (a->kind == Value::kTensor && b->kind == Value::kTensor) return tensors(a, b);
-    if (a->kind == Value::kConst && b->kind == Value::kConst &&
-        equal_constants(a->obj.ptr(), b->obj.ptr()))
-      return a;
+    if (as<TensorValue>(a) && as<TensorValue>(b))
+      return tensors(as<TensorValue>(a), as<TensorValue>(b));
+    if (is_known(a) && is_known(b) && equal_constants(a->obj.ptr(), b->obj.ptr())) return a;
     if (plain_number(a) && plain_number(b) && Py_TYPE(a->obj.ptr()) == Py_TYPE(b->obj.ptr()))
       return numbers(a, b);
     if (a->kind == b->kind && a->kind == Value::kObject && a->obj && a->obj.ptr() == b->obj.ptr())
@@ -383,19 +380,19 @@ class Merge {
     out_.waiting.push_back({place, index});
     out_.keep.push_back(v);
   }
-  V tensors(const V& a, const V& b) {
-    if (!alike(a->node.type(), b->node.type()))
+  V tensors(TensorValue* a, TensorValue* b) {
+    if (!alike(a->val.type(), b->val.type()))
       return fail("the branches give tensors of different types");
-    for (auto& v : {a, b}) {  // made in an arm
-      V root = v;
+    for (auto* v : {a, b}) {  // made in an arm
+      const TensorValue* root = v;
       while (root->origin && root->src < 0 && root->serial >= serial_) root = root->origin;
       const bool made = v->src < 0 && v->serial >= serial_;
       if (made && (root->src >= 0 || root->serial < serial_))
         return fail("which part of a tensor it is depends on the branch");
     }
     auto* r = arena_.make<TensorValue>();
-    const size_t index = output(a, b, a->node.dtype());
-    wait(r, &r->node, index);
+    const size_t index = output(a, b, a->val.dtype());
+    wait(r, &r->val, index);
     r->pred = pred_;
     outer(a, &r->first, index, true);
     outer(b, &r->second, index, false);
@@ -403,13 +400,13 @@ class Merge {
   }
   // Fills `slot` with the object that an arm hands on, if it exists outside of the arm or is handed
   // on twice: its identity must survive.
-  void outer(const V& v, V* slot, size_t index, bool is_first) {
+  void outer(TensorValue* v, TensorValue** slot, size_t index, bool is_first) {
     if (v->serial < serial_ || v->src >= 0) {
       v->aliased = true;
       *slot = v;
       return;
     }
-    if (!v->first && !v->second) {
+    if (!v->is_choice()) {
       // an object that the arm makes; if two variables hold it, they do so afterwards
       Made& m = made_[{v, is_first}];
       if (!m.slot) {
@@ -419,7 +416,7 @@ class Merge {
       }
       if (!m.object) {
         m.object = arena_.make<TensorValue>();
-        wait(m.object, &m.object->node, m.index);
+        wait(m.object, &m.object->val, m.index);
         *m.slot = m.object;
       }
       *slot = m.object;
@@ -427,23 +424,20 @@ class Merge {
     }
     // the outcome of a branch inside the arm: its predicate leaves the region as well
     auto* c = arena_.make<TensorValue>();
-    wait(c, &c->node, index);
+    wait(c, &c->val, index);
     auto* inner = arena_.make<TensorValue>();
-    inner->node = v->pred;
-    auto* no = arena_.make<ConstantValue>();
-    no->obj = py::bool_(false);
+    inner->val = v->pred;
+    auto* no = arena_.make<ScalarValue>(py::bool_(false));
     wait(c, &c->pred, is_first ? output(inner, no, DType::Bool) : output(no, inner, DType::Bool));
     if (v->first) outer(v->first, &c->first, index, is_first);
     if (v->second) outer(v->second, &c->second, index, is_first);
     *slot = c;
   }
   V numbers(const V& a, const V& b) {
-    auto* r = arena_.make<ConstantValue>();
-    r->kind = Value::kVarying;
-    r->obj = a->obj;
-    r->bound = std::max(magnitude(a), magnitude(b));
-    if (r->bound > kExactInt) return fail("a number that is too large");
-    wait(r, &r->node, output(a, b, number_dtype(a)));
+    const double bound = std::max(magnitude(a), magnitude(b));
+    auto* r = arena_.make<ScalarValue>(a->obj, ScalarValue::Computed{{}, bound});
+    if (bound > kExactInt) return fail("a number that is too large");
+    wait(r, r->place(), output(a, b, number_dtype(a)));
     return r;
   }
 
@@ -455,20 +449,19 @@ class Merge {
   std::map<std::pair<V, V>, V> merged_;
   std::set<V> containers_;
   struct Made {
-    V* slot = nullptr;  // of its first holder
+    TensorValue** slot = nullptr;  // of its first holder
     size_t index = 0;
-    V object;
+    TensorValue* object = nullptr;
   };
-  std::map<std::pair<V, bool>, Made> made_;
+  std::map<std::pair<TensorValue*, bool>, Made> made_;
 };
 
 // Whether a tensor that branches gave is the object `same`; else it is a new one.
-Val stays(Context& c, const V& v, const V& same, Scope& s) {
-  auto answer = [&](const V& x) {
-    if (x == same) return s.graph().constant_int(DType::Bool, 1);
+Val stays(Context& c, const TensorValue* v, const V& same, Scope& s) {
+  auto answer = [&](const TensorValue* x) {
+    if (x && x == same) return s.graph().constant_int(DType::Bool, 1);
     if (!x) return s.graph().constant_int(DType::Bool, 0);
-    if (!x->first && !x->second)
-      c.give_up(Reason::kTensorValue, "the loop hands on a tensor from outside");
+    if (!x->is_choice()) c.give_up(Reason::kTensorValue, "the loop hands on a tensor from outside");
     return stays(c, x, same, s);
   };
   const Val pred = s.val(v->pred);
@@ -493,7 +486,7 @@ void unify(std::vector<Val>* operands, std::initializer_list<Scope*> regions) {
 
 // `keeps`: the way (0 false, 1 true) that has x on the stack; -1 for none.
 void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, int keeps) {
-  if (x->node.shape().numel() != 1) give_up(Reason::kRaises, "truth value of a tensor");
+  if (x->node().shape().numel() != 1) give_up(Reason::kRaises, "truth value of a tensor");
   const CodeInfo& code = *f.code;
   const bool raises = only_raises(code, if_true), loops = code.instrs[f.pc].target <= f.pc;
   if (raises != only_raises(code, if_false) && !loops && !start_.expects_raises &&
@@ -590,8 +583,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
           for (auto* values : {&new_stack, &new_slots})
             if (std::find(values->begin(), values->end(), w.target) != values->end())
               give_up(Reason::kTensorValue, "an iterator that one branch alone moves");
-          a = make<ConstantValue>();
-          a->obj = py::int_(0);
+          a = constant_int(0);
           if (auto* g = generator_of(w.target)) a = place_of(*this, g);
           a->dirty = true;
         }
@@ -620,7 +612,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
     for (auto& o : out.list) {
       auto given = [&](const std::shared_ptr<Arm>& arm, const V& v) {
         const V w = arm->written(v, nullptr);
-        return materialize(*arm->graph, operand(w ? w : v, *arm->scope), o.dtype);
+        return materialize(*arm->graph, (w ? w : v)->operand(*this, *arm->scope), o.dtype);
       };
       const Val a = given(first, o.first), b = given(second, o.second);
       const DeviceId d = device_of_both(a.type(), b.type());
@@ -694,18 +686,15 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     std::function<V(const V&)> carry = [&](const V& v) -> V {
       const Nested nested(*this);
       if (v->kind == Value::kTensor) {
-        V t = tensor(arm->graph->add_input(at_home(v->node.type())));
-        t->aliased = static_cast<bool>(v->origin);
-        carried.push_back({v, t, nullptr, v->node.dtype()});
+        auto* t = tensor(arm->graph->add_input(at_home(v->node().type())));
+        t->aliased = as<TensorValue>(v)->origin != nullptr;
+        carried.push_back({v, t, nullptr, v->node().dtype()});
         return t;
       }
       if (plain_number(v)) {
         if (!PyFloat_Check(v->obj.ptr()) && magnitude(v) > kSmallInt) return v;
-        auto* n = make<ConstantValue>();
-        n->kind = Value::kVarying;
-        n->obj = v->obj;
-        n->bound = kSmallInt;
-        n->node = arm->graph->add_input({number_dtype(v), {}, home});
+        const Val input = arm->graph->add_input({number_dtype(v), {}, home});
+        const V n = make<ScalarValue>(v->obj, ScalarValue::Computed{input, kSmallInt});
         carried.push_back({v, n, nullptr, number_dtype(v)});
         return n;
       }
@@ -736,8 +725,8 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     if (arm->returned || f.stack.empty()) give_up(Reason::kTensorValue, "return inside a loop");
     const V last = f.stack.back();
     f.stack.pop_back();
-    const bool decided = last->kind == Value::kConst && PyBool_Check(last->obj.ptr());
-    if (f.stack != stack || !(decided || (undecided(last) && last->node.shape().numel() == 1)))
+    const bool decided = is_known(last) && PyBool_Check(last->obj.ptr());
+    if (f.stack != stack || !(decided || (undecided(last) && last->node().shape().numel() == 1)))
       give_up(Reason::kTensorValue, "the loop's test is not a tensor each time");
     again = undecided(last)
                 ? truth_val(*this, last, negated)
@@ -751,27 +740,26 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
       if (next < carried.size() && carried[next].inner == inner) {
         Carried& c = carried[next++];
         c.next = now;
-        const bool same_kind =
-            c.inner->kind == Value::kTensor
-                ? now->kind == Value::kTensor && at_home(now->node.type()) == c.inner->node.type()
-                : plain_number(now) && Py_TYPE(now->obj.ptr()) == Py_TYPE(inner->obj.ptr()) &&
-                      magnitude(now) <= kSmallInt + kSmallInt / 2;
+        const bool same_kind = c.inner->kind == Value::kTensor
+                                   ? now->kind == Value::kTensor &&
+                                         at_home(now->node().type()) == c.inner->node().type()
+                                   : plain_number(now) &&
+                                         Py_TYPE(now->obj.ptr()) == Py_TYPE(inner->obj.ptr()) &&
+                                         magnitude(now) <= kSmallInt + kSmallInt / 2;
         if (!same_kind) give_up(Reason::kTensorValue, "the loop changes the type of a variable");
-        if (now != inner && now->kind == Value::kTensor) {
+        if (auto* t = as<TensorValue>(now); t && now != inner) {
           if (now->serial < serial || now->src >= 0)
             give_up(Reason::kTensorValue, "the loop hands on a tensor from outside");
-          if (now->first || now->second) {  // a turn left early leaves it alone
-            auto* flag = make<ConstantValue>();
-            flag->kind = Value::kVarying;
-            flag->obj = py::bool_(false);
-            flag->node = arm->graph->add_input({DType::Bool, {}, home});
-            const Val kept = stays(*this, now, inner, *arm->scope);
+          if (t->is_choice()) {  // a turn left early leaves it alone
+            const Val before = arm->graph->add_input({DType::Bool, {}, home});
+            const V flag = make<ScalarValue>(py::bool_(false), ScalarValue::Computed{before});
+            const Val kept = stays(*this, t, inner, *arm->scope);
             const V other =
-                tensor(v_op("logical_or", flag->node, placed(v_op("logical_not", kept), home)));
+                tensor(v_op("logical_or", before, placed(v_op("logical_not", kept), home)));
             c.changed = static_cast<int>(changes.size());
             changes.push_back({constant(py::bool_(false)), flag, other, DType::Bool});
           }
-          if (now->origin) give_up(Reason::kTensorValue, "the loop hands on a part of a tensor");
+          if (t->origin) give_up(Reason::kTensorValue, "the loop hands on a part of a tensor");
           for (auto& other : carried)
             if (other.inner == now)
               give_up(Reason::kTensorValue, "the loop hands a tensor from variable to variable");
@@ -785,8 +773,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
         for (size_t k = 0; k < inner->items.size(); ++k) pair(inner->items[k], item(now, k));
         return;
       }
-      if (inner->kind == Value::kConst && now->kind == Value::kConst &&
-          equal_constants(inner->obj.ptr(), now->obj.ptr()))
+      if (is_known(inner) && is_known(now) && equal_constants(inner->obj.ptr(), now->obj.ptr()))
         return;
       give_up(Reason::kTensorValue, "the loop leaves another value in a variable");
     };
@@ -802,10 +789,10 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
   std::vector<uint32_t> ids{body_graph.add_input(pred.type()).id};
   body_graph.outputs.push_back({again.id});
   for (auto& c : carried) {
-    const DeviceId d = c.inner->node.type().device;
+    const DeviceId d = c.inner->node().type().device;
     operands.push_back(materialize(g, operand(c.before), c.dtype));
-    ids.push_back(c.inner->node.id);
-    const Val next = materialize(body_graph, operand(c.next, *arm->scope), c.dtype);
+    ids.push_back(c.inner->node().id);
+    const Val next = materialize(body_graph, c.next->operand(*this, *arm->scope), c.dtype);
     body_graph.outputs.push_back({placed(next, d).id});
   }
   for (auto& i : arm->scope->imports()) {
@@ -825,31 +812,26 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
 
   // after the loop
   size_t at = 0;
-  std::map<V, V> objects;
+  std::map<V, TensorValue*> objects;
   std::function<V(const V&, const V&)> finished = [&](const V& inner, const V& before) -> V {
     const Nested nested(*this);
     if (at < carried.size() && carried[at].inner == inner) {
       const size_t k = at++;
       if (carried[k].next == inner) return before;
-      const V r = inner->kind == Value::kTensor ? V(make<TensorValue>()) : V(make<ConstantValue>());
-      r->kind = inner->kind;
-      r->node = results[k];
-      if (inner->kind == Value::kTensor) {
-        const int flag = carried[k].changed;
-        r->pred = flag < 0 ? pred : results[variables + static_cast<size_t>(flag)];
-        r->second = before;  // no turn: still the same object
-        V& made = objects[carried[k].next];
-        if (made)
-          r->first = made;  // another variable holds it, too
-        else
-          made = tensor(results[k]);
-        for (auto& c : carried)
-          if (&c != &carried[k] && c.next == carried[k].next) r->first = made;
-        before->aliased = true;
-      } else {
-        r->obj = inner->obj;
-        r->bound = kExactInt;
-      }
+      if (inner->kind != Value::kTensor)
+        return make<ScalarValue>(inner->obj, ScalarValue::Computed{results[k], kExactInt});
+      auto *r = tensor(results[k]), *old = as<TensorValue>(before);
+      const int flag = carried[k].changed;
+      r->pred = flag < 0 ? pred : results[variables + static_cast<size_t>(flag)];
+      r->second = old;  // no turn: still the same object
+      TensorValue*& made = objects[carried[k].next];
+      if (made)
+        r->first = made;  // another variable holds it, too
+      else
+        made = tensor(results[k]);
+      for (auto& c : carried)
+        if (&c != &carried[k] && c.next == carried[k].next) r->first = made;
+      old->aliased = true;
       return r;
     }
     if (inner == before || (inner->kind != Value::kTuple && inner->kind != Value::kList))

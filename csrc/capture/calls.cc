@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "capture/graph_numbers.h"
 #include "capture/kinds.h"
 #include "capture/registry.h"
 #include "capture/tracer.h"
@@ -37,7 +36,7 @@ V Context::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kw
         give_up(Reason::kUnsupportedOperand, op.name);
       for (auto& x : *items) in.push_back(operand(x));
     } else {
-      const bool none = !slots[k] || (slots[k]->kind == Value::kConst && slots[k]->obj.is_none());
+      const bool none = !slots[k] || is_none(slots[k]);
       OP_CHECK(!none || op.inputs[k].optional, kType, "[", op.name, "] ", op.inputs[k].name,
                " must be a tensor or a number");
       in.push_back(none ? Operand() : operand(slots[k]));
@@ -50,7 +49,7 @@ V Context::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kw
       attrs.push_back(op.attrs[k].def);
       continue;
     }
-    const auto o = object_with_sizes(v);
+    const auto o = object_with_sizes(*this, v);
     if (!o)
       give_up(v->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
               str_cat("attribute ", op.attrs[k].name, " of ", op.name));
@@ -294,18 +293,20 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
 }
 
 void Context::assign_tensor(const V& t, const V& value) {
-  const Val old = scope_->val(t->node),
+  auto* tensor = as<TensorValue>(t);
+  if (!tensor) give_up(Reason::kRaises, "assignment to what is no Tensor");
+  const Val old = scope_->val(tensor->val),
             v = materialize(scope_->graph(), operand(value), old.dtype());
   OP_CHECK(v.shape() == old.shape(), kValue, "[assign] a tensor of shape ", old.shape().str(),
            " cannot take a value of shape ", v.shape().str());
-  set_node(t, v);
+  set_node(tensor, v);
 }
 
 // A callable without effects, run at capture on constants.
 V Context::call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
                      const std::string& name, const V& self) {
-  if (kwargs.empty() && std::any_of(args.begin(), args.end(), sourced))
-    if (V r = computed(f.ptr(), args)) return r;
+  if (kwargs.empty() && std::any_of(args.begin(), args.end(), is_input))
+    if (V r = at_each_run(*this, f.ptr(), args)) return r;
   auto known = [&](const V& v) {
     auto c = as_constant(v);
     if (!c)
@@ -367,10 +368,10 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     if (V number = number_of(*this, self, nullptr)) return number;
   if (self->kind == Value::kTensor && name == "asnumpy" && args.empty() && kwargs.empty() &&
       !mapped_serial_)
-    return make<HostArrayValue>(v_op("stop_gradient", scope_->val(self->node)));
+    return make<HostArrayValue>(v_op("stop_gradient", scope_->val(self->node())));
   if (self->kind == Value::kTensor) give_up(Reason::kTensorValue, "Tensor." + name);
   if (self->kind == Value::kHostArray && name == "item" && args.empty() && kwargs.empty())
-    if (V number = number_of(*this, tensor(self->node), nullptr)) return number;
+    if (V number = number_of(*this, tensor(self->node()), nullptr)) return number;
   if (auto r = self->method(*this, name, args, kwargs)) return *r;
   if (self->kind == Value::kArray) {
     static const std::set<std::string> kFresh = {"astype", "sum",  "mean", "max",
@@ -392,15 +393,15 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     return call_pure(polyfill("formatter")(names), all, {}, "format");
   }
   // methods of constants (strings, numbers, tuples of constants) run for real: they have no effects
-  if (kwargs.empty() && (self->kind == Value::kConst || sourced(self)) &&
-      (sourced(self) || std::any_of(args.begin(), args.end(), sourced))) {
+  if (kwargs.empty() && (is_known(self) || is_input(self)) &&
+      (is_input(self) || std::any_of(args.begin(), args.end(), is_input))) {
     std::vector<V> all{self};
     all.insert(all.end(), args.begin(), args.end());
     PyObject* method = type_lookup(type_of(self), str_of(name).ptr());
-    if (V r = method ? computed(method, all) : nullptr) return r;
+    if (V r = method ? at_each_run(*this, method, all) : nullptr) return r;
   }
-  fix(self);
-  if (self->kind == Value::kConst || self->kind == Value::kTuple) {
+  fix(*this, self);
+  if (is_known(self) || self->kind == Value::kTuple) {
     if (auto c = as_constant(self)) {
       return call_pure(c->attr(name.c_str()), args, kwargs, name, self);
     }
@@ -437,9 +438,9 @@ V Tracer::call_print(const Call& call) {
   for (auto& x : call.args) runs_as_graph() ? add(x) : given.push_back(x);
   for (auto& x : given) {
     if (x->kind == Value::kTensor) {
-      if (x->dirty && x->parameter) give_up(Reason::kUnsupportedCall, "print()");
-      values.push_back(x->src >= 0 && !x->dirty ? x : tensor(x->node));
-    } else if (sourced(x) || from_graph(x) || x->kind == Value::kHostArray) {
+      if (x->dirty && as<TensorValue>(x)->parameter) give_up(Reason::kUnsupportedCall, "print()");
+      values.push_back(x->src >= 0 && !x->dirty ? x : V(tensor(x->node())));
+    } else if (is_input(x) || is_computed(x) || x->kind == Value::kHostArray) {
       values.push_back(x);
     } else if (x->kind == Value::kException) {
       values.push_back(exception_text(x, "__str__"));
@@ -498,9 +499,9 @@ V Tracer::call_sorted(const std::vector<V>& args, const Kwargs& kwargs) {
   bool reverse = false;
   for (auto& [k, v] : kwargs) {
     if (k == "key") {
-      key = v->kind == Value::kConst && v->obj.is_none() ? nullptr : v;
+      key = is_none(v) ? nullptr : v;
     } else {
-      const auto r = k == "reverse" ? as_int(v) : std::nullopt;
+      const auto r = k == "reverse" ? as_int(*this, v) : std::nullopt;
       if (!r) give_up(Reason::kUnsupportedCall, "sorted()");
       reverse = *r != 0;
     }
@@ -530,12 +531,12 @@ V Tracer::call_sorted(const std::vector<V>& args, const Kwargs& kwargs) {
 
 V Tracer::call_sum(const std::vector<V>& args) {
   V r = args.size() > 1 ? args[1] : constant_int(0), x;
-  if (r->kind == Value::kConst && (PyUnicode_Check(r->obj.ptr()) || PyBytes_Check(r->obj.ptr())))
+  if (is_known(r) && (PyUnicode_Check(r->obj.ptr()) || PyBytes_Check(r->obj.ptr())))
     give_up(Reason::kRaises, "sum() of text");
   const V it = get_iter(args[0]);  // item and addition in turn
   // Constants at the beginning are for CPython, which adds floats with a correction from 3.12 on.
   auto number = [](const V& v) {
-    return v->kind == Value::kConst && (PyLong_Check(v->obj.ptr()) || PyFloat_Check(v->obj.ptr()));
+    return is_known(v) && (PyLong_Check(v->obj.ptr()) || PyFloat_Check(v->obj.ptr()));
   };
   py::list numbers;
   bool more = false;
@@ -558,7 +559,7 @@ V Tracer::call_sum(const std::vector<V>& args) {
 
 V Tracer::call_reversed(const V& x) {
   settle(x);
-  if (x->kind == Value::kConst && PyRange_Check(x->obj.ptr()))
+  if (is_known(x) && PyRange_Check(x->obj.ptr()))
     return get_iter(constant(x->obj[py::slice(py::none(), py::none(), py::int_(-1))]));
   if (PyObject* f = user_method(x, "__reversed__")) return call(wrap_static(f), {x}, {});
   if (is_sequence(x)) return make<ReversedIterator>(x);

@@ -40,6 +40,8 @@ PyObject* Context::found_in(PyObject* dict, PyObject* key) const {
   return v;
 }
 
+py::object polyfill(const char* name) { return python_module("pijit._polyfills").attr(name); }
+
 V Context::load_global(PyObject* globals, PyObject* name) {
   auto w = global_writes_.find({globals, text_of(name)});
   if (w != global_writes_.end()) return w->second;
@@ -77,13 +79,20 @@ void Context::check_effect(const V& v) const {
 void Context::check_binding(const V& v) const {
   if (arm_serial_ && (v->serial < arm_serial_ || v->src >= 0))
     give_up(Reason::kTensorValue, "a side effect in a branch or loop on a tensor");
-  if (v->aliased || v->first || v->second)
+  if (auto* t = as<TensorValue>(v); t && t->may_be_another())
     give_up(Reason::kTensorValue, "a change of a tensor that may be another variable's, too");
 }
 
 void Context::settle(const V& v) {
   if (auto* list = as<GrowingSequence>(v)) list->settle(*this);
   if (auto* dict = as<DictValue>(v)) dict->settle(*this);
+}
+
+bool Context::decided(bool outcome, Source s) {
+  const int src = add_source(std::move(s));
+  if (unstable(src)) give_up(Reason::kUnstable, describe_source(sources_, src, *start_.code));
+  guard(Guard::kEquals, src, py::bool_(outcome));
+  return outcome;
 }
 
 V Context::source_length(const V& x) {

@@ -35,10 +35,12 @@ bool own_getattribute(PyTypeObject* t);
 bool is_nan(PyObject* o);
 // Is there one in this number or container?
 bool holds_nan(PyObject* o);
-// A string that lives for ever.
+// A function of pijit/_polyfills.py.
+py::object polyfill(const char* name);
 // A function in Python, behind @jit or not, that the class has under a name; else null.
 PyObject* python_method(PyTypeObject* t, const char* name);
 
+struct TensorValue;
 class Context {
  public:
   explicit Context(StartPoint& p);
@@ -115,7 +117,7 @@ class Context {
   V tuple(std::vector<V> items);
   V list(std::vector<V> items);
   V sequence(Value::Kind k, std::vector<V> items);
-  V tensor(Val node);
+  TensorValue* tensor(Val node);
   V item(const V& container, size_t i);  // of a tuple, list or dict; reads the source on demand
   PyTypeObject* type_of(const V& v) const;
   std::optional<py::object> as_constant(const V& v, Ask what = Ask::kAnything);
@@ -126,9 +128,7 @@ class Context {
   V length_of(const V& v);                              // what len() gives
   std::optional<V> text(const V& v, const char* name);  // __str__ or __repr__
   V in_place(BinaryOp op, const V& a, const V& b);
-  V member(const V& v, PyObject* name);  // of a C descriptor of v's class
-  std::optional<int64_t> as_int(const V& v);
-  bool is_number(const V& v) const;
+  V member(const V& v, PyObject* name);              // of a C descriptor of v's class
   std::optional<std::vector<V>> unpack(const V& v);  // all items of an iterable known in advance
   std::vector<V> items_of(const V& v);               // the same, or gives up
   V attribute(const V& v, PyObject* name);
@@ -171,7 +171,7 @@ class Context {
   void set_entry(const V& dict, const py::object& key, const V& value);
   void remove_entry(const V& dict, size_t at);
   void clear_entries(const V& dict);
-  void set_node(const V& tensor, Val node);
+  void set_node(TensorValue* tensor, Val node);
   // On constants; a name of the operator module.
   V python_operation(const char* name, const std::vector<V>& args);
 
@@ -222,41 +222,16 @@ class Context {
   V user_operation(BinaryOp op, const V& a, const V& b, bool in_place);
   V user_comparison(CompareOp op, const V& a, const V& b);
 
-  // --- numbers.cc ---
-  V size_value(const SizeNumber& n);
-  V dim(const V& tensor, int axis);
-  V shape_of(const V& tensor);
-  V element_count(const V& tensor, int64_t times);
-  bool is_varying(PyObject* o, int src) const;
+  // --- sources that differ from call to call
   bool unstable(int src) const { return start_.unstable.count(sources_[src].path) > 0; }
+  // A question whose answer the code takes into account.
   bool decided(bool outcome, Source s);
-  V varying(PyObject* o, int src);
-  py::object argument(const V& v);
-  int argument_source(const V& v);
-  V computed(PyObject* f, const std::vector<V>& args);
-  bool number_input(const V& v);
-  void fix(const V& v);
-  V unfixed_negation(const V& x);
-  V unfixed_arithmetic(BinaryOp op, const V& a, const V& b);  // null: not possible
-  std::optional<bool> unfixed_relation(CompareOp op, const V& a, const V& b);
-  std::optional<py::object> object_with_sizes(const V& v);
-  bool holds_size(const V& v);
-  static bool unfixed(const V& v) { return v->kind == Value::kSize || v->kind == Value::kVarying; }
-  static bool sourced(const V& v) { return v->kind == Value::kVarying && v->src >= 0; }
 
   // `self`: of which f is a method.
   V call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
               const std::string& name, const V& self = nullptr);
   V call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
-  Operand operand(const V& v, Scope& s);
-  Operand operand(const V& v) { return operand(v, *scope_); }
-  bool is_operand(const V& v) const {
-    return v->kind == Value::kTensor || is_number(v) ||
-           (v->kind == Value::kConst && is_numpy_scalar(v->obj.ptr()));
-  }
-  std::vector<IndexItem> index_items(const V& index, const Shape& shape);
-  // An integer or slice that varies, as places that each run computes; empty: it must be fixed.
-  std::optional<IndexItem> varying_index(const V& v, const Dim& size);
+  Operand operand(const V& v) { return v->operand(*this, *scope_); }
   void assign_tensor(const V& t, const V& value);
   V call_numpy(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs);
   V numpy_result(const py::object& r, const std::string& name);
@@ -308,7 +283,7 @@ class Context {
   SizeEnv::Use use_symbols_{&symbols_};
   std::vector<int> input_source_;
   std::vector<std::pair<int, int>> varying_;    // (input, axis) of each symbol
-  absl::flat_hash_map<int, V> varying_values_;  // kVarying, by source
+  absl::flat_hash_map<int, V> varying_values_;  // inputs, by source
   std::vector<py::object> held_;
   std::vector<Source> sources_;
   std::map<std::tuple<int, int, int, PyObject*, int, std::vector<int>>, int> source_index_;

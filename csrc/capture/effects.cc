@@ -3,7 +3,9 @@
 // program has.
 #include "entry/runner.h"
 #include "capture/tracer.h"
+#include "capture/values/scalar.h"
 #include "capture/values/slice.h"
+#include "capture/values/tensor.h"
 
 namespace pijit {
 namespace {
@@ -245,15 +247,14 @@ void Context::log(Note n) {
 
 // Tensors that leave and are parts of tensors that others know.
 void Tracer::make_parts(Entry* e) {
-  std::vector<V> parts;
+  std::vector<TensorValue*> parts;
   for (auto& [v, id] : recipe_of_)
-    if (v->kind == Value::kTensor && v->src < 0 && v->origin)
-      parts.push_back(const_cast<Value*>(v));
+    if (auto* t = as<TensorValue>(const_cast<Value*>(v)); t && t->src < 0 && t->origin)
+      parts.push_back(t);
   std::sort(parts.begin(), parts.end(), [](auto& a, auto& b) { return a->serial < b->serial; });
   auto known = [&](const V& v) { return v->src >= 0 || recipe_of_.count(v); };
   for (size_t k = 0; k < parts.size(); ++k) {
-    const V part = parts[k], whole = part->origin;
-    V nearest = whole;
+    TensorValue *part = parts[k], *whole = part->origin, *nearest = whole;
     while (!known(nearest) && nearest->origin) nearest = nearest->origin;
     if (!known(nearest)) continue;
     if (!known(whole)) parts.push_back(whole);
@@ -302,7 +303,7 @@ void Tracer::make_effects(Entry* e) {
       case Note::kSetGlobal: std::get<3>(place) = text_of(n.name); break;
       case Note::kSetCell: break;
       case Note::kSetItem:
-        if (n.values[0]->kind != Value::kConst) {
+        if (!is_known(n.values[0])) {
           forget(n.target);
         } else if (const size_t first = first_of(n, k); first != k) {
           last[first] = n.values.back();
@@ -334,7 +335,7 @@ void Tracer::make_effects(Entry* e) {
     std::unique_ptr<const Effect> effect;
     switch (n.kind) {
       case Note::kAssign: {
-        Output o{n.target->node, -1};
+        Output o{n.target->node(), -1};
         if (const size_t i = input_of(n.target); i < input_source_.size())
           o.assign_to = static_cast<int>(i);
         effect = std::make_unique<AssignTensor>(target, static_cast<int>(outputs_.size()));
@@ -396,8 +397,8 @@ std::vector<uint64_t> Tracer::own_changes() {
   std::vector<uint64_t> paths;
   auto changes = [](const V& v, const py::object& old) {
     if (Py_TYPE(v->obj ? v->obj.ptr() : Py_None) != Py_TYPE(old.ptr())) return false;
-    return v->kind == Value::kVarying ||
-           (v->kind == Value::kConst && !equal_constants(v->obj.ptr(), old.ptr()));
+    return is_input(v) || is_computed(v) ||
+           (is_known(v) && !equal_constants(v->obj.ptr(), old.ptr()));
   };
   for (auto& n : journal_)
     if (n.kind == Note::kExtend || n.kind == Note::kSetItem || n.kind == Note::kDelItem ||
@@ -457,8 +458,8 @@ std::vector<uint64_t> Tracer::own_changes() {
           if (parent && s.kind == Source::kCell) changed = changes(n.values[0], g.obj);
           break;
         case Note::kSetItem:
-          if (parent && s.kind == Source::kDictItem && s.other < 0 &&
-              n.values[0]->kind == Value::kConst && same_key(n.values[0]->obj.ptr()))
+          if (parent && s.kind == Source::kDictItem && s.other < 0 && is_known(n.values[0]) &&
+              same_key(n.values[0]->obj.ptr()))
             changed = changes(n.values[1], g.obj);
           changed |= parent && s.kind == Source::kLength;
           break;

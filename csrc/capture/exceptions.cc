@@ -90,7 +90,7 @@ std::string Tracer::describe(const Raised& r) const {
   const PyTypeObject* t = reinterpret_cast<PyTypeObject*>(r.exception->obj.ptr());
   std::string text = t->tp_name;
   if (!r.detail.empty()) return text + ": " + r.detail;
-  if (r.exception->items.size() == 1 && r.exception->items[0]->kind == Value::kConst)
+  if (r.exception->items.size() == 1 && is_known(r.exception->items[0]))
     text += ": " + shown(r.exception->items[0]->obj, false);
   return text;
 }

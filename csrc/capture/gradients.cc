@@ -44,7 +44,7 @@ CapturedTape& Tracer::tape_of(const V& v) {
 
 Val Tracer::node_of(const V& x) {
   if (x->kind != Value::kTensor) give_up(Reason::kRaises, "a tape works on Tensors");
-  return scope_->val(x->node);
+  return scope_->val(x->node());
 }
 
 std::vector<Val> Tracer::nodes_of(const V& list) {
@@ -161,10 +161,10 @@ V Tracer::aliased(const V& x) {
 void Tracer::rebind(const V& x, const V& value) {
   check_binding(x);
   const Val node = node_of(value);
-  if (x->kind != Value::kTensor || !(node.type() == x->node.type()))
-    give_up(Reason::kRaises, "_rebind");
-  undoable([x, old = x->node] { x->node = old; });
-  x->node = node;
+  auto* t = as<TensorValue>(x);
+  if (!t || !(node.type() == t->val.type())) give_up(Reason::kRaises, "_rebind");
+  undoable([t, old = t->val] { t->val = old; });
+  t->val = node;
 }
 
 // What the tape has seen, in order.
@@ -209,7 +209,7 @@ std::vector<Record> Tracer::records(const CapturedTape& t) {
           for (auto v : cts) given.push_back(tensor(v));
           std::vector<Val> grads;
           for (auto& x : items_of(call(f, {list(given)}, {}))) {
-            const bool none = x->kind == Value::kConst && x->obj.is_none();
+            const bool none = is_none(x);
             grads.push_back(none ? Val{} : node_of(x));
           }
           return grads;

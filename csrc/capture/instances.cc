@@ -7,10 +7,7 @@
 namespace pijit {
 namespace {
 
-bool is_none(const V& v) { return v->kind == Value::kConst && v->obj.is_none(); }
-bool not_implemented(const V& v) {
-  return v->kind == Value::kConst && v->obj.ptr() == Py_NotImplemented;
-}
+bool not_implemented(const V& v) { return is_known(v) && v->obj.ptr() == Py_NotImplemented; }
 
 }  // namespace
 
@@ -209,8 +206,7 @@ V Context::user_comparison(CompareOp op, const V& a, const V& b) {
   if (V r = attempt(a, op, b)) return r;
   // what a is must decline: numbers, text and None do
   const bool declines = user_method(a, facts(op).method) || a->kind == Value::kInstance ||
-                        is_number(a) || is_none(a) ||
-                        (a->kind == Value::kConst && PyUnicode_Check(a->obj.ptr()));
+                        is_number(a) || is_none(a) || is_text(a);
   if (!derived && declines && b->kind != Value::kTensor)
     if (V r = attempt(b, reflected, a)) return r;
   return nullptr;

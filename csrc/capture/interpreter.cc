@@ -3,7 +3,6 @@
 
 #include "base/config.h"
 #include "base/log.h"
-#include "capture/graph_numbers.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "compile/compile.h"
@@ -457,8 +456,8 @@ void Tracer::step(Frame& f) {
     case Op::BUILD_STRING: {
       py::list parts;
       const std::vector<V> pieces = popn(in.a);
-      if (std::any_of(pieces.begin(), pieces.end(), sourced)) {
-        if (V r = computed(original("join"), {tuple(pieces)})) {
+      if (std::any_of(pieces.begin(), pieces.end(), is_input)) {
+        if (V r = at_each_run(*this, original("join"), {tuple(pieces)})) {
           st.push_back(r);
           break;
         }
@@ -475,20 +474,18 @@ void Tracer::step(Frame& f) {
       V spec = in.a & 4 ? pop() : nullptr;
       V value = pop();
       const int conversion = in.a & 3;
-      if (sourced(value) || (spec && sourced(spec))) {
+      if (is_input(value) || (spec && is_input(spec))) {
         PyObject* const functions[] = {original("format"),
                                        reinterpret_cast<PyObject*>(&PyUnicode_Type),
                                        original("repr"), original("ascii")};
-        V r = conversion ? computed(functions[conversion], {value}) : value;
-        if (r) r = computed(functions[0], {r, spec ? spec : constant(py::str(""))});
+        V r = conversion ? at_each_run(*this, functions[conversion], {value}) : value;
+        if (r) r = at_each_run(*this, functions[0], {r, spec ? spec : constant(py::str(""))});
         if (r) {
           st.push_back(r);
           break;
         }
       }
-      const bool is_empty =
-          !spec || (spec->kind == Value::kConst && PyUnicode_Check(spec->obj.ptr()) &&
-                    PyUnicode_GET_LENGTH(spec->obj.ptr()) == 0);
+      const bool is_empty = !spec || (is_text(spec) && PyUnicode_GET_LENGTH(spec->obj.ptr()) == 0);
       if (conversion) {
         const auto t = text(value, conversion == 1 ? "__str__" : "__repr__");
         if (!t) give_up(Reason::kTensorValue, "formatting");
@@ -503,8 +500,7 @@ void Tracer::step(Frame& f) {
         } else if (PyObject* f =
                        value->kind == Value::kTensor ? nullptr : user_method(value, "__format__")) {
           value = call(wrap_static(f), {value, spec ? spec : constant(py::str(""))}, {});
-          if (value->kind != Value::kConst || !PyUnicode_Check(value->obj.ptr()))
-            give_up(Reason::kRaises, "__format__ gives no text");
+          if (!is_text(value)) give_up(Reason::kRaises, "__format__ gives no text");
           spec = nullptr;
         }
       }
@@ -591,7 +587,7 @@ void Tracer::step(Frame& f) {
       V x = pop();
       bool jump;
       if (in.a >= 2) {
-        const bool none = x->kind == Value::kConst && x->obj.is_none();
+        const bool none = is_none(x);
         jump = none == (in.a == 2);
       } else {
         auto t = truth(x);
@@ -669,8 +665,7 @@ void Tracer::step(Frame& f) {
     }
     case Op::IMPORT_NAME: {
       const V from = pop(), level = pop();
-      st.push_back(import_module(f, name(), from->kind == Value::kConst && from->obj.is_none(),
-                                 as_int(level).value_or(-1)));
+      st.push_back(import_module(f, name(), is_none(from), as_int(*this, level).value_or(-1)));
       break;
     }
     case Op::IMPORT_FROM: st.push_back(attribute(st.back(), in.obj)); break;
@@ -700,7 +695,7 @@ void Tracer::step(Frame& f) {
       }
       if (in.a == 2) {  // the cause: seen by no handler
         const V cause = pop();
-        const bool none = cause->kind == Value::kConst && cause->obj.is_none();
+        const bool none = is_none(cause);
         if (!none && cause->kind != Value::kException &&
             !(cause->kind == Value::kObject && (PyExceptionClass_Check(cause->obj.ptr()) ||
                                                 PyExceptionInstance_Check(cause->obj.ptr()))))

@@ -18,7 +18,7 @@ V Context::get_iter(const V& x) {
 
 bool Tracer::send(const V& it, const V& sent, V* value) {
   if (!as<IteratorValue>(it)) give_up(Reason::kUnsupportedIterable, type_of(it)->tp_name);
-  if (sent->kind == Value::kConst && sent->obj.is_none()) {
+  if (is_none(sent)) {
     if (iterate(it, value)) return true;
   } else {
     if (!generator_of(it)) give_up(Reason::kRaises, "send()");
@@ -78,7 +78,7 @@ bool Tracer::resume_generator(const V& v, V* value, const V& sent, const V& thro
     give_up(Reason::kRaises, "generator already executing");
   if (frames_.size() > 60 || stack_is_low()) give_up(Reason::kRecursion);
   const bool begins = frame->pc == 0;
-  if (sent && begins && !(sent->kind == Value::kConst && sent->obj.is_none()))
+  if (sent && begins && !is_none(sent))
     raise(PyExc_TypeError,
           {constant(py::str("can't send non-None value to a just-started generator"))});
   if (sent && !begins) frame->stack.back() = sent;

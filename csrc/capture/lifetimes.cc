@@ -58,9 +58,9 @@ void guard_removed(Context& c, const Context::Note& n, PyObject* now, bool moved
     case Note::kDelItem: {
       const V& key = n.values[0];
       const bool dict = PyDict_Check(n.target->obj.ptr());
-      const bool varies = Context::sourced(key);
-      const auto i = dict || varies ? std::nullopt : c.as_int(key);
-      if (dict && (varies || key->kind == Value::kConst))
+      const bool varies = is_input(key);
+      const auto i = dict || varies ? std::nullopt : as_int(c, key);
+      if (dict && (varies || is_known(key)))
         s = {Source::kDictItem, n.target->src, 0, varies ? py::object() : key->obj,
              varies ? key->src : -1};
       else if (varies && !moved)
@@ -113,7 +113,7 @@ void Context::check_removed(const Note& n) {
     case Note::kSetItem:
     case Note::kDelItem: {
       const V& key = n.values[0];
-      if (PyDict_Check(from) && (key->kind == Value::kConst || sourced(key)))
+      if (PyDict_Check(from) && (is_known(key) || is_input(key)))
         old = share(found_in(from, key->obj.ptr()));
       else if (auto* s = as<GrowingSequence>(n.target);
                s && !moved && key->obj && PyLong_Check(key->obj.ptr()))
@@ -205,7 +205,7 @@ void Tracer::let_go(const Frame& f, int slot) {
   if (frames_.size() > 1 || start_.instr == 0 || !let_go_.insert(slot).second) return;
   const V& v = f.slots[static_cast<size_t>(slot)];
   PyObject* now = state_[static_cast<size_t>(slot)];
-  if (v->kind == Value::kTensor || v->kind == Value::kConst || Context::unfixed(v)) return;
+  if (v->kind == Value::kTensor || is_known(v) || varies(v)) return;
   if (now && seems_mourned(now)) return;  // which mourned_ knows, or others hold it
   guard(Guard::kUnmourned, add_source({Source::kState, -1, slot, {}}));
 }

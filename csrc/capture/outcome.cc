@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "capture/graph_numbers.h"
 #include "capture/rebuilder.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
@@ -135,7 +134,7 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
     // mostly have them, and tracebacks name them
     const auto* cell = as<CellValue>(v);
     const V& held = cell && cell->content ? cell->content : v;
-    const bool kept = held->kind == Value::kConst || from_graph(held) ||
+    const bool kept = is_known(held) || is_computed(held) ||
                       (held->src >= 0 &&
                        (held->kind != Value::kTensor || static_cast<int>(s) < num_args(*f.code)));
     e->slot_recipes.push_back(live || kept ? recipe(v) : -1);
@@ -162,7 +161,7 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
       e->slot_recipes[s] = kept == Kept::kMourned ? recipe(v) : attempt(v);
   }
   for (size_t s = 0; s < f.slots.size(); ++s)
-    if (from_graph(f.slots[s]))
+    if (is_computed(f.slots[s]))
       e->numbers.push_back(path_of({Source::kState, -1, static_cast<int>(s), {}}, 0));
   if (f.handled != handled_at_start_) e->handled = recipe(f.handled);
   e->rest_in_python = b.reason == Reason::kBudget;

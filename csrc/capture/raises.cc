@@ -23,12 +23,10 @@ py::object stand_in(Context& c, const V& v) {
     return l;
   };
   switch (v->kind) {
-    case Value::kConst:
-    case Value::kVarying:
-    case Value::kSize:
+    case Value::kScalar:
     case Value::kObject: return v->obj;
     case Value::kTensor: {
-      Type t = v->node.type();
+      Type t = v->node().type();
       t.shape = Shape(std::vector<Dim>(static_cast<size_t>(t.shape.rank()), Dim(1)));
       const ArrayRef a = new_array(t);
       if (t.device.is_cpu()) std::memset(a->data, 0, size_of(t.dtype));
@@ -85,7 +83,7 @@ bool Tracer::raises_in_python(const Instr& in, const std::vector<V>& stack) {
       const bool alone = no_method(type(0), {f.method, f.reflected, f.in_place}) &&
                          no_method(type(1), {f.method, f.reflected});
       const bool fresh = std::all_of(seen.begin(), seen.end(), [](auto& v) {
-        return v->kind == Value::kConst || v->kind == Value::kTensor;
+        return is_known(v) || v->kind == Value::kTensor;
       });
       return alone && (!in.b || fresh) && fails(*this, original(f.function), seen);
     }

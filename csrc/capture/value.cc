@@ -2,6 +2,7 @@
 #include "capture/value.h"
 
 #include "capture/context.h"
+#include "capture/values/scalar.h"
 
 namespace pijit {
 
@@ -12,9 +13,6 @@ void check_arity(Context& c, const std::string& name, size_t least, size_t most,
 void Value::traverse(Visit visit) const {
   for (auto& x : items) visit(x);
   for (auto& [name, x] : attrs) visit(x);
-  visit(first);
-  visit(second);
-  visit(origin);
 }
 
 std::optional<bool> Value::truth(Context& c) { return c.slot_truth(this); }
@@ -23,8 +21,8 @@ V Value::length(Context& c) {
   PyObject* f = c.user_method(this, "__len__");
   if (!f) c.give_up(Reason::kUnsupportedCall, "len()");
   const V r = c.call(c.wrap_static(f), {this}, {});
-  if (Context::unfixed(r) && PyLong_Check(r->obj.ptr())) return r;
-  if (r->kind != kConst || !PyLong_Check(r->obj.ptr()))
+  if (varies(r) && PyLong_Check(r->obj.ptr())) return r;
+  if (!is_known(r) || !PyLong_Check(r->obj.ptr()))
     c.give_up(Reason::kRaises, "__len__ gives no int");
   const Py_ssize_t n = PyLong_AsSsize_t(r->obj.ptr());
   if (n == -1 && PyErr_Occurred()) c.raise(py::error_already_set());
@@ -58,6 +56,10 @@ std::optional<bool> Value::contains(Context& c, const V& x) {
   const int r = PySequence_Contains(box->ptr(), o->ptr());
   if (r < 0) c.raise(py::error_already_set());
   return r == 1;
+}
+
+Operand Value::operand(Context& c, Scope&) {
+  c.give_up(Reason::kUnsupportedOperand, str_cat(type()->tp_name, " as an operand of an op"));
 }
 
 V Value::iter(Context& c) { c.give_up(Reason::kUnsupportedIterable, type()->tp_name); }

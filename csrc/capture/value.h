@@ -17,6 +17,7 @@ namespace pijit {
 
 class Context;
 class Rebuilder;
+class Scope;
 struct Value;
 // Refers to a value; null at first.
 class V {
@@ -40,10 +41,7 @@ enum class Ask : uint8_t { kAnything, kHash, kText, kIdentity };
 struct Value {
   enum Kind : uint8_t {
     kNull,
-    kConst,
-    kVarying,  // an int, float or str that is read or computed anew at each call: `src`; or a
-               // number (int, float, bool) that the graph gives: `node`
-    kSize,
+    kScalar,
     kTensor,
     kTuple,
     kList,
@@ -115,22 +113,17 @@ struct Value {
                                   Kwargs& kwargs) {
     return std::nullopt;
   }
+  // The value of the graph that a tensor, a number or an ndarray is; null: none.
+  virtual Val node() const { return {}; }
+  // As an operand of an op in a scope: a tensor or a number.
+  virtual bool is_operand() const { return false; }
+  virtual Operand operand(Context& c, Scope& s);
   // The recipe by which each run makes it anew; not asked for what has a source.
   virtual int rebuild(Rebuilder& r) = 0;
 
   int src = -1;    // reachable from the frame's state
   py::object obj;  // the object: constants, objects, tensors and containers that have a source
 
-  Val node;                // kTensor; kVarying: 0-d, made where an op needs it
-  SizeNumber expr;         // kSize
-  double bound = 0;        // kVarying, an int with a node: greatest magnitude
-  bool parameter = false;  // kTensor: may be assigned
-  // kTensor that a branch on a tensor gave: where pred, it is the object `first`, else the object
-  // `second`; null stands for a new one.
-  Val pred;
-  V first, second;
-  bool aliased = false;  // such a tensor may be this object
-  V origin, place;       // kTensor: the part of `origin` at `place` (TensorObject)
   uint64_t serial = 0;   // in order of making
   std::vector<V> items;  // kTuple, kList: null items are read from the source on demand. kSlice: 3.
                          // kIter: operands

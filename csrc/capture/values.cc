@@ -6,7 +6,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "capture/context.h"
-#include "capture/graph_numbers.h"
 #include "capture/kinds.h"
 #include "capture/values.h"
 #include "graph/vals.h"
@@ -114,11 +113,7 @@ bool Context::is_library(PyObject* globals) {
 // --- making values
 // ---------------------------------------------------------------------------------
 
-V Context::constant(py::object o) {
-  auto* v = make<ConstantValue>();
-  v->obj = std::move(o);
-  return v;
-}
+V Context::constant(py::object o) { return make<ScalarValue>(std::move(o)); }
 V Context::tuple(std::vector<V> items) {
   auto* v = make<TupleValue>();
   v->items = std::move(items);
@@ -132,9 +127,9 @@ V Context::list(std::vector<V> items) {
 V Context::sequence(Value::Kind k, std::vector<V> items) {
   return k == Value::kTuple ? tuple(std::move(items)) : list(std::move(items));
 }
-V Context::tensor(Val node) {
+TensorValue* Context::tensor(Val node) {
   auto* v = make<TensorValue>();
-  v->node = node;
+  v->val = node;
   return v;
 }
 
@@ -176,7 +171,7 @@ V Context::wrap(PyObject* o, int src) {
     }
   }
   if (immutable_constant(o)) {
-    if (is_varying(o, src)) return varying(o, src);
+    if (is_varying(*this, o, src)) return input_at(*this, o, src);
     V c = constant(share(o));
     if (sources_[src].kind == Source::kConst) return c;
     guard(Guard::kEquals, src, share(o));
@@ -203,8 +198,9 @@ V Context::wrap(PyObject* o, int src) {
   PyTypeObject* t = Py_TYPE(o);
   py::object type = share(reinterpret_cast<PyObject*>(t));
   if (is_tensor(o)) {
-    begin(make<TensorValue>());
-    v->parameter = t != tensor_type;
+    auto* x = make<TensorValue>();
+    begin(x);
+    x->parameter = t != tensor_type;
     const Type& ty = array_of(o)->type;
     uint64_t varying = 0;
     if (!start_.varying.empty()) {
@@ -214,7 +210,7 @@ V Context::wrap(PyObject* o, int src) {
     const unsigned version = version_of(t);
     guards_.push_back({Guard::kTensor, src, type, {}, varying, ty, version});
     plain_tensors_ |= t == tensor_type;
-    v->node = add_input(ty, src, varying);
+    x->val = add_input(ty, src, varying);
   } else if (plain_tuple_type(t)) {
     begin(make<TupleValue>());
     guard(Guard::kLength, src, type, static_cast<uint64_t>(PyTuple_GET_SIZE(o)));
@@ -366,20 +362,6 @@ std::optional<py::object> Context::as_constant(const V& v, Ask what) {
   return v->object(*this, what);
 }
 
-std::optional<int64_t> Context::as_int(const V& v) {
-  if (unfixed(v) && PyLong_Check(v->obj.ptr())) fix(v);
-  if (v->kind != Value::kConst || !PyLong_Check(v->obj.ptr())) return std::nullopt;
-  int overflow = 0;
-  const long long i = PyLong_AsLongLongAndOverflow(v->obj.ptr(), &overflow);
-  if (overflow) return std::nullopt;
-  return i;
-}
-
-bool Context::is_number(const V& v) const {
-  return (v->kind == Value::kConst || unfixed(v)) &&
-         (PyLong_Check(v->obj.ptr()) || PyFloat_Check(v->obj.ptr()));
-}
-
 std::optional<bool> Context::truth(const V& v) { return v->truth(*this); }
 
 // As PyObject_IsTrue goes: nb_bool of the type (of a class, its metaclass), then a length, then
@@ -395,7 +377,7 @@ std::optional<bool> Context::slot_truth(const V& v) {
   if (!nb_bool && !mp_length && !sq_length) return true;
   if (PyObject* f = nb_bool ? user_method(v, "__bool__") : nullptr) {
     const V r = call(wrap_static(f), {v}, {});
-    if (r->kind == Value::kConst && PyBool_Check(r->obj.ptr())) return r->obj.ptr() == Py_True;
+    if (is_known(r) && PyBool_Check(r->obj.ptr())) return r->obj.ptr() == Py_True;
     if (r->kind == Value::kTensor) give_up(Reason::kTensorValue, "__bool__");
     raise(PyExc_TypeError, "__bool__ should return bool");
   }
@@ -427,28 +409,25 @@ std::optional<V> Context::text(const V& v, const char* name) {
   }
   if (PyObject* f = user_method(v, name)) {
     const V r = call(wrap_static(f), {v}, {});
-    if (r->kind != Value::kConst || !PyUnicode_Check(r->obj.ptr()))
-      give_up(Reason::kRaises, str_cat(name, " gives no text"));
+    if (!is_text(r)) give_up(Reason::kRaises, str_cat(name, " gives no text"));
     return r;
   }
   if (name == std::string("__str__") && type_of(v)->tp_str == PyBaseObject_Type.tp_str)
     if (PyObject* f = user_method(v, "__repr__")) {
       const V r = call(wrap_static(f), {v}, {});
-      if (r->kind == Value::kConst && PyUnicode_Check(r->obj.ptr())) return r;
+      if (is_text(r)) return r;
     }
   return std::nullopt;
 }
 
 std::optional<bool> Context::identical(const V& a, const V& b) {
   if (a == b) return true;
-  auto known = [](const V& v) { return v->kind == Value::kConst || v->kind == Value::kObject; };
+  auto known = [](const V& v) { return is_known(v) || v->kind == Value::kObject; };
   auto singleton = [](const V& v) {
-    return v->kind == Value::kConst &&
-           (v->obj.is_none() || PyBool_Check(v->obj.ptr()) || v->obj.ptr() == Py_Ellipsis ||
-            v->obj.ptr() == Py_NotImplemented);
+    return is_known(v) && (v->obj.is_none() || PyBool_Check(v->obj.ptr()) ||
+                           v->obj.ptr() == Py_Ellipsis || v->obj.ptr() == Py_NotImplemented);
   };
-  if (a->kind == Value::kConst && b->kind == Value::kConst && a->src >= 0 && a->src == b->src)
-    return true;
+  if (is_known(a) && is_known(b) && a->src >= 0 && a->src == b->src) return true;
   if (singleton(a) || singleton(b)) {
     if (known(a) && known(b)) return a->obj.ptr() == b->obj.ptr();
     auto truth = [](const V& v) {
@@ -457,9 +436,7 @@ std::optional<bool> Context::identical(const V& a, const V& b) {
     if (truth(a) && truth(b)) return std::nullopt;
     return false;
   }
-  auto number_or_text = [](const V& v) {
-    return v->kind == Value::kConst || v->kind == Value::kVarying || v->kind == Value::kSize;
-  };
+  auto number_or_text = [](const V& v) { return as<ScalarValue>(v) != nullptr; };
   if (number_or_text(a) && number_or_text(b)) {  // one that varies may be the other, too
     if (type_of(a) != type_of(b)) return false;
     return std::nullopt;  // identity of numbers and strings is an accident
@@ -485,7 +462,7 @@ std::optional<bool> Context::identical(const V& a, const V& b) {
     }
   }
   for (auto& v : {a, b})  // one object or another, as a branch on a tensor decides
-    if (v->first || v->second) return std::nullopt;
+    if (auto* t = as<TensorValue>(v); t && t->is_choice()) return std::nullopt;
   if (a->kind == Value::kObject && a->obj && b->obj) {
     if (static_object(a->obj.ptr()) || a->src < 0 || b->src < 0)
       return a->obj.ptr() == b->obj.ptr();
@@ -508,7 +485,7 @@ std::optional<bool> Context::another(const V& a, const V& b) {
 std::optional<bool> Context::same_or_equal(const V& a, const V& b) {
   if (a == b) return true;
   auto own_answer = [this](const V& v) {
-    return v->kind != Value::kConst && v->kind != Value::kTensor && user_method(v, "__eq__");
+    return !is_known(v) && v->kind != Value::kTensor && user_method(v, "__eq__");
   };
   if (own_answer(a) || own_answer(b)) {
     const auto same = identical(a, b);
@@ -518,8 +495,8 @@ std::optional<bool> Context::same_or_equal(const V& a, const V& b) {
   if (!equal || *equal) return equal;
   // NaN is not equal to itself
   auto perhaps_nan = [](const V& v) {
-    return (v->kind == Value::kConst && is_nan(v->obj.ptr())) ||
-           (v->kind == Value::kVarying && PyFloat_Check(v->obj.ptr()));
+    return (is_known(v) && is_nan(v->obj.ptr())) ||
+           ((is_input(v) || is_computed(v)) && PyFloat_Check(v->obj.ptr()));
   };
   if (!perhaps_nan(a) || !perhaps_nan(b)) return false;
   if (a->src < 0 && b->src < 0) return a->obj.ptr() == b->obj.ptr();
@@ -616,71 +593,6 @@ std::vector<V> Context::items_of(const V& v) {
 
 V Context::subscript(const V& x, const V& index) { return x->getitem(*this, index); }
 
-// An index expression: constants and sizes as they are; tensors by placeholders, which the parser
-// hands back.
-std::vector<IndexItem> Context::index_items(const V& index, const Shape& shape) {
-  std::vector<std::pair<py::object, Val>> tensors;
-  std::map<size_t, IndexItem> taken;  // by place in the index
-  auto part = [&](const V& v, size_t place, int axis) -> py::object {
-    if (v->kind == Value::kTensor) {
-      if (is_bool(v->node.dtype())) give_up(Reason::kTensorValue, "boolean mask");
-      py::object placeholder =
-          py::reinterpret_steal<py::object>(new_tensor(scalar_array(v->node.dtype(), 0)));
-      tensors.push_back({placeholder, v->node});
-      return placeholder;
-    }
-    if (axis < shape.rank())
-      if (auto item = varying_index(v, shape[axis])) {
-        taken.emplace(place, *item);
-        return py::slice(py::none(), py::none(), py::none());
-      }
-    const bool number = v->kind == Value::kSize || as<SliceValue>(v);
-    auto o = number ? object_with_sizes(v) : as_constant(v);  // a list becomes an array
-    if (!o) give_up(Reason::kUnsupportedOperand, "index");
-    return *o;
-  };
-  py::object object;
-  if (index->kind == Value::kTuple) {
-    py::list l;
-    auto is = [](const V& v, PyObject* o) { return v->kind == Value::kConst && v->obj.ptr() == o; };
-    std::vector<V> all;
-    for (size_t k = 0; k < index->items.size(); ++k) all.push_back(item(index, k));
-    int axis = 0, left = 0;
-    for (auto& v : all) left += !is(v, Py_None) && !is(v, Py_Ellipsis);
-    for (size_t k = 0; k < all.size(); ++k) {
-      if (is(all[k], Py_Ellipsis)) axis = std::max(axis, shape.rank() - left);
-      l.append(part(all[k], k, axis));
-      if (is(all[k], Py_None) || is(all[k], Py_Ellipsis)) continue;
-      ++axis, --left;
-    }
-    object = py::tuple(l);
-  } else {
-    object = part(index, 0, 0);
-  }
-  auto value = [&](PyObject* o) -> Val {
-    for (auto& [p, v] : tensors)
-      if (p.ptr() == o) return scope_->val(v);
-    const ArrayRef a = array_on(array_from(o, std::nullopt), {});  // a list of constants
-    const int64_t n = a->type.shape.numel();
-    if (n == 0 || n > 64) give_up(Reason::kUnsupportedOperand, "long list as an index");
-    if (is_bool(a->type.dtype)) give_up(Reason::kTensorValue, "boolean mask");
-    std::vector<Val> parts;
-    for (int64_t k = 0; k < n; ++k) {
-      uint64_t bits = 0;
-      const size_t size = size_of(a->type.dtype);
-      __builtin_memcpy(&bits, static_cast<const char*>(a->data) + static_cast<size_t>(k) * size,
-                       size);
-      parts.push_back(v_reshape(scope_->graph().constant(a->type.dtype, bits), Shape{1}));
-    }
-    return v_reshape(scope_->graph().Builder::op(OpTable::get().at("concat"), parts, {Dim(0)}),
-                     a->type.shape);
-  };
-  std::vector<IndexItem> items;
-  if (!parse_index(object.ptr(), &items, value)) give_up(Reason::kTensorValue, "boolean mask");
-  for (auto& [place, item] : taken) items[place] = item;
-  return items;
-}
-
 V Context::set_of(const std::vector<V>& items) {
   auto* s = make<SetValue>();
   for (auto& x : items) s->add(*this, x);
@@ -762,10 +674,10 @@ void Context::clear_entries(const V& d) {
   d->index = {};
 }
 
-void Context::set_node(const V& t, Val node) {
+void Context::set_node(TensorValue* t, Val node) {
   if (!written_in_arm(t)) touch(t);
-  undoable([t, old = t->node] { t->node = old; });
-  t->node = node;
+  undoable([t, old = t->val] { t->val = old; });
+  t->val = node;
 }
 
 void Context::set_subscript(const V& x, const V& index, const V& value) {
@@ -833,7 +745,7 @@ V Context::in_place(BinaryOp op, const V& a, const V& b) {
     list->extend_by(*this, b);
     return a;
   }
-  const auto times = list && a->src < 0 && op == BinaryOp::kMul ? as_int(b) : std::nullopt;
+  const auto times = list && a->src < 0 && op == BinaryOp::kMul ? as_int(*this, b) : std::nullopt;
   if (!times)
     give_up(Reason::kUnsupportedOperand,
             str_cat(facts(op).sign, "= of ", type_of(a)->tp_name, " and ", type_of(b)->tp_name));
@@ -883,7 +795,7 @@ V Context::base_number(const V& v) {
 V Context::unary(UnaryOp op, const V& x) {
   if (op == UnaryOp::kNot) {
     auto t = truth(x);
-    if (!t && undecided(x) && x->node.shape().numel() == 1)
+    if (!t && undecided(x) && x->node().shape().numel() == 1)
       return graph_number(*this, truth_val(*this, x, true), DType::Bool);
     if (!t)
       give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
@@ -898,11 +810,11 @@ V Context::unary(UnaryOp op, const V& x) {
     const OpDef& d = OpTable::get().at(facts(op).op);
     return tensor(pijit::call_op(scope_->graph(), d, std::vector<Operand>{operand(x)}, {}));
   }
-  if (unfixed(x) && op == UnaryOp::kPos) return x;
-  if (sourced(x) && op == UnaryOp::kInvert)
-    if (V r = computed(original("invert"), {x})) return r;
-  if (unfixed(x) && op == UnaryOp::kNeg)
-    if (V r = unfixed_negation(x)) return r;
+  if (varies(x) && op == UnaryOp::kPos) return x;
+  if (is_input(x) && op == UnaryOp::kInvert)
+    if (V r = at_each_run(*this, original("invert"), {x})) return r;
+  if (varies(x) && op == UnaryOp::kNeg)
+    if (V r = scalar_negation(*this, x)) return r;
   return python_operation(facts(op).function, {x});
 }
 
@@ -914,19 +826,19 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
   if (V n = base_number(a)) return binary(op, n, b, in_place);
   if (V n = base_number(b)) return binary(op, a, n, in_place);
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
-  if (tensors && is_operand(a) && is_operand(b))
+  if (tensors && a->is_operand() && b->is_operand())
     return tensor(pijit::call_op(scope_->graph(), tensor_operator(op),
                                  std::vector<Operand>{operand(a), operand(b)}, {}));
-  if (unfixed(a) || unfixed(b)) {
-    if (V r = unfixed_arithmetic(op, a, b)) return r;
-    fix(a);
-    fix(b);
+  if (varies(a) || varies(b)) {
+    if (V r = scalar_arithmetic(*this, op, a, b)) return r;
+    fix(*this, a);
+    fix(*this, b);
   }
   if (op == BinaryOp::kMod && PyUnicode_CheckExact(a->obj ? a->obj.ptr() : Py_None) &&
-      (a->kind == Value::kConst || sourced(a)) && b->kind == Value::kTuple) {
-    if (sourced(a) ||
-        std::any_of(b->items.begin(), b->items.end(), [](auto& x) { return x && sourced(x); }))
-      if (V r = computed(original("mod"), {a, b})) return r;
+      (is_known(a) || is_input(a)) && b->kind == Value::kTuple) {
+    if (is_input(a) ||
+        std::any_of(b->items.begin(), b->items.end(), [](auto& x) { return x && is_input(x); }))
+      if (V r = at_each_run(*this, original("mod"), {a, b})) return r;
     return python_operation("mod", {a, b});
   }
   if (op == BinaryOp::kMod && type_of(a) == &PyUnicode_Type && b->kind == Value::kDict) {
@@ -947,7 +859,7 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
   }
   if (op == BinaryOp::kMul && (seq(a) || seq(b))) {
     const V s = seq(a) ? a : b, n = seq(a) ? b : a;
-    if (auto k = as_int(n)) {
+    if (auto k = as_int(*this, n)) {
       if (*k == 1 && one_object(s)) return s;
       const auto items = items_of(s);
       std::vector<V> out;
@@ -967,10 +879,10 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
       set_subscript(d, key_value(b->keys[k].ptr()), item(b, k));
     return d;
   }
-  if (a->kind == Value::kConst && b->kind == Value::kConst) {
+  if (is_known(a) && is_known(b)) {
     if (op == BinaryOp::kPow || op == BinaryOp::kLshift ||
         op == BinaryOp::kMul)  // no astronomically large numbers
-      if (auto y = as_int(b);
+      if (auto y = as_int(*this, b);
           y && std::abs(*y) > 4096 && !PyFloat_Check(a->obj.ptr()) && op != BinaryOp::kMul)
         give_up(Reason::kUnsupportedOperand, "large power");
     // an error names the operator that was written
@@ -990,24 +902,25 @@ V Context::compare(CompareOp op, const V& a, const V& b) {
   if (V n = base_number(b)) return compare(op, a, n);
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors) {
-    if (is_operand(a) && is_operand(b))
+    if (a->is_operand() && b->is_operand())
       return tensor(pijit::call_op(scope_->graph(), tensor_operator(op),
                                    std::vector<Operand>{operand(a), operand(b)}, {}));
     auto none = [](const V& v) {
-      return v->kind == Value::kConst && (v->obj.is_none() || PyUnicode_Check(v->obj.ptr()));
+      return is_known(v) && (v->obj.is_none() || PyUnicode_Check(v->obj.ptr()));
     };
     if ((op == CompareOp::kEq || op == CompareOp::kNe) && (none(a) || none(b)))
       return constant(py::bool_(op == CompareOp::kNe));
     give_up(Reason::kUnsupportedOperand, "comparison of a tensor");
   }
-  if (unfixed(a) || unfixed(b)) {
-    if (auto r = unfixed_relation(op, a, b)) return constant(py::bool_(*r));
+  if (varies(a) || varies(b)) {
+    if (auto r = scalar_relation(*this, op, a, b)) return constant(py::bool_(*r));
     if (V r = graph_relation(*this, op, a, b)) return r;
-    fix(a);
-    fix(b);
+    fix(*this, a);
+    fix(*this, b);
   }
   if ((op == CompareOp::kEq || op == CompareOp::kNe) && a->kind == b->kind &&
-      (a->kind == Value::kTuple || a->kind == Value::kList) && (holds_size(a) || holds_size(b))) {
+      (a->kind == Value::kTuple || a->kind == Value::kList) &&
+      (holds_size(*this, a) || holds_size(*this, b))) {
     bool same = a->items.size() == b->items.size();
     for (size_t k = 0; same && k < a->items.size(); ++k) {
       auto t = truth(compare(CompareOp::kEq, item(a, k), item(b, k)));
@@ -1032,7 +945,7 @@ V Context::compare(CompareOp op, const V& a, const V& b) {
   }
   // items are compared by identity first, and that of NaN differs from call to call
   auto nan_inside = [this](const V& v) {
-    if (v->kind == Value::kConst) return false;
+    if (is_known(v)) return false;
     const auto o = as_constant(v);
     return o && holds_nan(o->ptr());
   };

@@ -3,7 +3,7 @@
 #include "capture/values/array.h"
 #include "capture/values/bytearray.h"
 #include "capture/values/cell.h"
-#include "capture/values/constant.h"
+#include "capture/values/scalar.h"
 #include "capture/values/deque.h"
 #include "capture/values/dict.h"
 #include "capture/values/exception.h"

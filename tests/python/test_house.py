@@ -51,3 +51,7 @@ def test_passes_stand_in_one_list():
     assert not places(r"\bdump_stage\(|verify\(\)", "compile/passes")
     listed = set(re.findall(r'#include "compile/passes/(\w+)\.h"', (CSRC / "compile" / "pipeline.cc").read_text()))
     assert listed == {path.stem for path in (CSRC / "compile" / "passes").glob("*.h")}
+
+
+def test_no_value_becomes_one_of_another_kind():
+    assert not places(r"->kind = ", "")

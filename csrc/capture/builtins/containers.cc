@@ -6,7 +6,7 @@ namespace pijit {
 namespace {
 
 bool is_atom(Tracer& t, const V& x) {
-  if (x->kind == Value::kConst || Tracer::unfixed(x) || x->kind == Value::kFunction) return true;
+  if (is_known(x) || varies(x) || x->kind == Value::kFunction) return true;
   if (!as<ObjectValue>(x)) return false;
   PyObject* o = x->obj.ptr();
   if (PyType_Check(o)) {

@@ -1,7 +1,6 @@
 // The modules functools, operator and math.
 #include <algorithm>
 
-#include "capture/graph_numbers.h"
 #include "capture/registry.h"
 #include "capture/values.h"
 #include "graph/vals.h"
@@ -75,8 +74,8 @@ V pure(Tracer& t, Call& c) {
 V classify(Tracer& t, Call& c) {
   const V x =
       c.args[0]->kind == Value::kTensor ? number_of(t, c.args[0], &PyFloat_Type) : c.args[0];
-  if (!x || !from_graph(x) || !PyFloat_CheckExact(x->obj.ptr())) return pure(t, c);
-  return graph_number(t, v_op(c.name.c_str(), t.scope_->val(x->node)), DType::Bool);
+  if (!x || !is_computed(x) || !PyFloat_CheckExact(x->obj.ptr())) return pure(t, c);
+  return graph_number(t, v_op(c.name.c_str(), t.scope_->val(x->node())), DType::Bool);
 }
 
 // --- operator.itemgetter and attrgetter: objects that never change
@@ -128,9 +127,9 @@ V call_cached(Tracer& t, const V& f, const std::vector<V>& args) {
   s.args = {t.source_of(f)};
   std::vector<py::object> held{f->obj};
   for (auto& a : args) {
-    held.push_back(t.argument(a));
+    held.push_back(argument(t, a));
     if (!held.back()) t.give_up(Reason::kUnsupportedCall, "a function behind functools.lru_cache");
-    s.args.push_back(t.argument_source(a));
+    s.args.push_back(argument_source(t, a));
   }
   std::vector<PyObject*> raw;
   for (auto& h : held) raw.push_back(h.ptr());

@@ -47,8 +47,8 @@ V make_iterator(Tracer& t, Call& c) {
 
 V make_islice(Tracer& t, Call& c) {
   for (size_t k = 1; k < c.args.size(); ++k) {  // what is wrong is raised where it is made
-    const bool none = c.args[k]->kind == Value::kConst && c.args[k]->obj.is_none();
-    const auto bound = none ? std::optional<int64_t>(1) : t.as_int(c.args[k]);
+    const bool none = is_none(c.args[k]);
+    const auto bound = none ? std::optional<int64_t>(1) : as_int(t, c.args[k]);
     if (!bound || *bound < (k == 3 ? 1 : 0)) t.give_up(Reason::kRaises, "islice()");
   }
   return make_iterator<kFirst>(t, c);

@@ -96,7 +96,7 @@ void add_tensor(Registry& r) {
   r.method(tensor_type, "__len__", {1, 1}, [](Tracer& t, Call& c) {
     if (!t.node_of(c.args[0]).shape().rank())
       t.raise(PyExc_TypeError, {t.constant(py::str("len() of a 0-d tensor"))});
-    return t.dim(c.args[0], 0);
+    return dim(t, c.args[0], 0);
   });
   r.method(tensor_type, "_assign", {2, 2}, [](Tracer& t, Call& c) {
     t.node_of(c.args[0]);
@@ -108,7 +108,7 @@ void add_tensor(Registry& r) {
     return c.args[0];
   });
   r.method(tensor_type, "_held", {1, 1},
-           [](Tracer& t, Call& c) { return t.tensor(t.node_of(c.args[0])); });
+           [](Tracer& t, Call& c) -> V { return t.tensor(t.node_of(c.args[0])); });
   r.method(tensor_type, "_alias", {1, 1}, [](Tracer& t, Call& c) { return t.aliased(c.args[0]); });
   r.method(tensor_type, "_detached", {1, 1},
            [](Tracer& t, Call& c) { return t.detached(c.args[0]); });

@@ -1,5 +1,4 @@
 // Functions of the module builtins.
-#include "capture/graph_numbers.h"
 #include "capture/registry.h"
 #include "capture/values.h"
 
@@ -36,7 +35,7 @@ V next(Tracer& t, Call& c) {
   V v;
   if (t.iterate(it, &v)) return v;
   if (c.args.size() == 2) return c.args[1];
-  const bool value = generator_of(it) && v && !(v->kind == Value::kConst && v->obj.is_none());
+  const bool value = generator_of(it) && v && !is_none(v);
   t.raise(PyExc_StopIteration, value ? std::vector<V>{v} : std::vector<V>());
 }
 
@@ -78,8 +77,9 @@ V set_attribute(Tracer& t, Call& c) {
 
 V identity(Tracer& t, Call& c) {
   const V& x = c.args[0];
-  const bool stays = x->src >= 0 && x->obj && x->kind != Value::kConst &&
-                     (x->kind != Value::kTensor || x->parameter);  // other tensors come and go
+  const bool stays =
+      x->src >= 0 && x->obj && !is_known(x) &&
+      (!as<TensorValue>(x) || as<TensorValue>(x)->parameter);  // other tensors come and go
   if (!stays) unsupported(t, c);
   // a variable's object dies with the call: nothing here may keep it
   PyTypeObject* type = Py_TYPE(x->obj.ptr());
@@ -116,9 +116,9 @@ V power(Tracer& t, Call& c) {
 // max() and min(): one of the items themselves.
 V extreme(Tracer& t, Call& c, CompareOp better) {
   const std::vector<V>& args = c.args;
-  if (args.size() == 2 && c.kwargs.empty() && t.is_number(args[0]) && t.is_number(args[1]) &&
-      (Tracer::unfixed(args[0]) || Tracer::unfixed(args[1])))
-    if (auto second = t.unfixed_relation(better, args[1], args[0])) return args[*second];
+  if (args.size() == 2 && c.kwargs.empty() && is_number(args[0]) && is_number(args[1]) &&
+      (varies(args[0]) || varies(args[1])))
+    if (auto second = scalar_relation(t, better, args[1], args[0])) return args[*second];
   // tensors and numbers of the graph: by branches of the graph
   const V several = args.size() == 1 ? args[0] : t.tuple(args);
   bool in_graph = generator_of(several);
@@ -128,7 +128,7 @@ V extreme(Tracer& t, Call& c, CompareOp better) {
   V key, otherwise;
   for (auto& [k, v] : c.kwargs) {
     if (k == "key")
-      key = v->kind == Value::kConst && v->obj.is_none() ? nullptr : v;
+      key = is_none(v) ? nullptr : v;
     else if (k == "default" && args.size() == 1)
       otherwise = v;
     else
@@ -155,7 +155,7 @@ V extreme(Tracer& t, Call& c, CompareOp better) {
 }
 
 V representation(Tracer& t, Call& c) {
-  if (Tracer::sourced(c.args[0])) return pure(t, c);
+  if (is_input(c.args[0])) return pure(t, c);
   if (auto s = t.text(c.args[0], "__repr__")) return *s;
   unsupported(t, c);
 }

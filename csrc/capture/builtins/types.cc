@@ -1,5 +1,4 @@
 // Built-in classes that are called: constructors.
-#include "capture/graph_numbers.h"
 #include "capture/registry.h"
 #include "capture/values.h"
 
@@ -19,9 +18,8 @@ V pure(Tracer& t, Call& c) {
 }
 
 V make_str(Tracer& t, Call& c) {
-  if (c.args.size() != 1 || !c.kwargs.empty() || Tracer::sourced(c.args[0])) return pure(t, c);
-  if (c.args[0]->kind == Value::kConst && PyUnicode_CheckExact(c.args[0]->obj.ptr()))
-    return c.args[0];
+  if (c.args.size() != 1 || !c.kwargs.empty() || is_input(c.args[0])) return pure(t, c);
+  if (is_known(c.args[0]) && PyUnicode_CheckExact(c.args[0]->obj.ptr())) return c.args[0];
   if (auto s = t.text(c.args[0], "__str__")) return *s;
   unsupported(t, c);
 }
@@ -30,7 +28,7 @@ V make_bool(Tracer& t, Call& c) {
   if (c.args.empty()) return t.constant(py::bool_(false));
   const V& x = c.args[0];
   if (auto b = t.truth(x)) return t.constant(py::bool_(*b));
-  const bool number = from_graph(x) || number_of(t, x, &PyFloat_Type);
+  const bool number = is_computed(x) || number_of(t, x, &PyFloat_Type);
   if (number) return graph_number(t, truth_val(t, x, false), DType::Bool);
   unsupported(t, c);
 }
@@ -38,11 +36,11 @@ V make_bool(Tracer& t, Call& c) {
 V make_number(Tracer& t, Call& c) {
   if (c.args.size() == 1 && c.kwargs.empty()) {
     const V& x = c.args[0];
-    if (Tracer::unfixed(x) && Py_TYPE(x->obj.ptr()) == called(c)) return x;
-    if (Tracer::unfixed(x) && called(c) == &PyFloat_Type)
-      if (V r = t.unfixed_arithmetic(BinaryOp::kTrueDiv, x, t.constant_int(1))) return r;
-    const bool element = x->kind == Value::kHostArray && x->node.shape().rank() == 0;
-    if (V r = number_of(t, element ? t.tensor(x->node) : x, called(c))) return r;
+    if (varies(x) && Py_TYPE(x->obj.ptr()) == called(c)) return x;
+    if (varies(x) && called(c) == &PyFloat_Type)
+      if (V r = scalar_arithmetic(t, BinaryOp::kTrueDiv, x, t.constant_int(1))) return r;
+    const bool element = x->kind == Value::kHostArray && x->node().shape().rank() == 0;
+    if (V r = number_of(t, element ? V(t.tensor(x->node())) : x, called(c))) return r;
     if (x->kind == Value::kTensor) t.give_up(Reason::kTensorValue, c.name);
     if (as<ObjectValue>(x) && x->src >= 0 && is_numpy_scalar(x->obj.ptr()) &&
         called(c) == &PyFloat_Type) {
@@ -54,7 +52,7 @@ V make_number(Tracer& t, Call& c) {
       }
       Source s{Source::kComputed, -1, 0, py::reinterpret_borrow<py::object>(c.callable)};
       s.args = {x->src};
-      return t.varying(r.ptr(), t.add_source(std::move(s)));
+      return input_at(t, r.ptr(), t.add_source(std::move(s)));
     }
   }
   return pure(t, c);
@@ -99,7 +97,7 @@ V make_enumerate(Tracer& t, Call& c) {
   const V start = c.args.size() > 1      ? c.args[1]
                   : c.kwargs.size() == 1 ? c.kwargs[0].second
                                          : t.constant_int(0);
-  const auto i = t.as_int(start);
+  const auto i = as_int(t, start);
   if (!i) t.give_up(Reason::kUnsupportedOperand, "enumerate");
   return t.make<EnumerateIterator>(inner, *i);
 }
@@ -150,11 +148,11 @@ V make_tensor(Tracer& t, Call& c) {
       t.give_up(Reason::kUnsupportedCall, "Tensor()");
   }
   std::optional<DType> want;
-  if (dtype && !(dtype->kind == Value::kConst && dtype->obj.is_none())) {
+  if (dtype && !is_none(dtype)) {
     const auto d = t.as_constant(dtype);
     if (!d || !(want = dtype_of(d->ptr()))) t.give_up(Reason::kUnsupportedCall, "Tensor()");
   }
-  if (data && c.args.size() <= 2 && t.is_operand(data)) {
+  if (data && c.args.size() <= 2 && data->is_operand()) {
     const Operand o = t.operand(data);
     const DType own = o.kind == Operand::kPyFloat ? DType::F32 : o.dtype();
     return t.tensor(materialize(t.scope_->graph(), o, want.value_or(own)));

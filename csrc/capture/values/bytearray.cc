@@ -2,6 +2,7 @@
 
 #include "capture/context.h"
 #include "capture/rebuilder.h"
+#include "capture/values/scalar.h"
 
 namespace pijit {
 
@@ -13,7 +14,7 @@ std::optional<py::object> NumberArrayValue::object(Context& c, Ask what) {
 
 V NumberArrayValue::getitem(Context& c, const V& index) {
   if (V v = computed_item(c, index)) return v;
-  const auto i = c.as_int(index);
+  const auto i = as_int(c, index);
   if (!i) c.give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type()->tp_name));
   const V v = at(c, *i);
   if (!v) c.raise(PyExc_IndexError, str_cat(type()->tp_name, " index out of range"));
@@ -73,7 +74,7 @@ PyTypeObject* ArrayModuleValue::type() const { return array_type(); }
 void ArrayModuleValue::from_outside(Context& c) {
   set_open(true);
   const V code = c.c_attribute(this, "typecode");
-  c.fix(code);
+  fix(c, code);
   typecode = text_of(code->obj);
 }
 
@@ -84,8 +85,7 @@ py::object ArrayModuleValue::made_of(const py::list& numbers) const {
 
 V ArrayModuleValue::coerced(Context& c, const V& x) {
   // doubles are kept as they are, also those that vary
-  if (typecode == "d" && x->obj && PyFloat_CheckExact(x->obj.ptr()) && Context::sourced(x))
-    return x;
+  if (typecode == "d" && x->obj && PyFloat_CheckExact(x->obj.ptr()) && is_input(x)) return x;
   return NumberArrayValue::coerced(c, x);
 }
 

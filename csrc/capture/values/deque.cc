@@ -5,6 +5,7 @@
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
+#include "capture/values/scalar.h"
 
 namespace pijit {
 namespace {
@@ -41,7 +42,7 @@ PyTypeObject* DequeValue::type() const { return deque_type(); }
 void DequeValue::from_outside(Context& c) {
   set_open(true);
   const V most = c.c_attribute(this, "maxlen");
-  if (!most->obj.is_none()) maxlen = c.as_int(most).value_or(0);
+  if (!most->obj.is_none()) maxlen = as_int(c, most).value_or(0);
 }
 
 void DequeValue::settle(Context& c) {
@@ -128,7 +129,7 @@ V DequeValue::length(Context& c) {
 }
 
 V DequeValue::getitem(Context& c, const V& index) {
-  const auto i = c.as_int(index);
+  const auto i = as_int(c, index);
   if (!i) c.give_up(Reason::kUnsupportedOperand, "subscript of deque");
   // what was just put at that end
   const size_t back = static_cast<size_t>(*i < 0 ? -*i : *i + 1);
@@ -179,8 +180,8 @@ V DequeValue::construct(Context& c, PyTypeObject*, std::vector<V>& args, Kwargs&
   }
   if (args.size() > 2) return nullptr;
   auto* d = c.make<DequeValue>();
-  if (most && !(most->kind == kConst && most->obj.is_none())) {
-    const auto n = c.as_int(most);
+  if (most && !is_none(most)) {
+    const auto n = as_int(c, most);
     if (!n || *n < 0) return nullptr;
     d->maxlen = *n;
   }
@@ -222,7 +223,7 @@ V pop(Context& c, DequeValue& d, int64_t i) {
 V pop_right(Context& c, DequeValue& d, Args) { return pop(c, d, -1); }
 V pop_left(Context& c, DequeValue& d, Args) { return pop(c, d, 0); }
 V rotate(Context& c, DequeValue& d, Args a) {
-  const auto n = a.empty() ? std::optional<int64_t>(1) : c.as_int(a[0]);
+  const auto n = a.empty() ? std::optional<int64_t>(1) : as_int(c, a[0]);
   if (!n) c.give_up(Reason::kUnsupportedOperand, "deque.rotate");
   std::vector<V> all = d.parts(c);
   const int64_t size = static_cast<int64_t>(all.size());

@@ -5,6 +5,7 @@
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
+#include "capture/values/scalar.h"
 
 namespace pijit {
 namespace {
@@ -115,7 +116,7 @@ void DictValue::settle(Context& c) {
 }
 
 V DictValue::get(Context& c, const V& key) {
-  if (open_ && Context::unfixed(key)) {
+  if (open_ && varies(key)) {
     if (!loose.empty() && loose.back().key == key) return loose.back().value;
     PyObject* x = key->src >= 0 && loose.empty() && !written_like(key)
                       ? c.found_in(obj.ptr(), key->obj.ptr())
@@ -145,7 +146,7 @@ V DictValue::getitem(Context& c, const V& key) {
 }
 
 void DictValue::setitem(Context& c, const V& key, const V& value) {
-  if (open_ && Context::unfixed(key)) {
+  if (open_ && varies(key)) {
     change_loosely(c, key, value);
   } else {
     const py::object k = key_object(c, key);
@@ -194,7 +195,7 @@ V DictValue::missing(Context& c, const V& key) {
   if (!hook) c.raise(PyExc_KeyError, {key});
   if (PyFunction_Check(hook)) return c.call(c.wrap_static(hook), {this, key}, {});
   const V factory = default_factory(c);
-  if (factory->kind == kConst && factory->obj.is_none()) c.raise(PyExc_KeyError, {key});
+  if (is_none(factory)) c.raise(PyExc_KeyError, {key});
   const V made = c.call(factory, {}, {});
   setitem(c, key, made);
   return made;
@@ -209,7 +210,7 @@ V DictValue::default_factory(Context& c) {
 V DictValue::factory_if_any(Context& c) {
   if (src < 0 || plain() || !PyObject_HasAttr(obj.ptr(), names.default_factory)) return factory;
   const V f = c.c_attribute(this, "default_factory");
-  return f->kind == kConst && f->obj.is_none() ? nullptr : f;
+  return is_none(f) ? nullptr : f;
 }
 
 std::optional<V> DictValue::getattr(Context& c, PyObject* name) {
@@ -228,7 +229,7 @@ std::optional<V> DictValue::getattr(Context& c, PyObject* name) {
 
 void DictValue::move_to_end(Context& c, const V& key, bool last) {
   if (!has(c, key)) c.raise(PyExc_KeyError, {key});
-  if (open_ && Context::unfixed(key)) {
+  if (open_ && varies(key)) {
     c.check_effect(this);
     c.undoable([this, was = reordered_] { reordered_ = was; });
     reordered_ = true;
@@ -292,7 +293,7 @@ std::optional<py::object> DictValue::object(Context& c, Ask what) {
   }
   for (size_t k = 0; k < keys.size(); ++k) {
     const V v = c.item(this, k);  // one that varies is not fixed for a text or a comparison
-    const auto o = Context::unfixed(v) ? std::nullopt : c.as_constant(v, what);
+    const auto o = varies(v) ? std::nullopt : c.as_constant(v, what);
     if (!o) return std::nullopt;
     put(d, keys[k], *o);
   }
@@ -310,8 +311,8 @@ V DictValue::construct(Context& c, PyTypeObject* t, std::vector<V>& args, Kwargs
   }
   if (!d->ordered()) {  // a defaultdict
     if (!args.empty()) {
-      const bool none = args[0]->kind == kConst && args[0]->obj.is_none();
-      if (!none && args[0]->kind == kConst) return nullptr;
+      const bool none = is_none(args[0]);
+      if (!none && is_known(args[0])) return nullptr;
       if (!none) d->factory = args[0];
       args.erase(args.begin());
     }

@@ -4,6 +4,7 @@
 
 #include "capture/context.h"
 #include "capture/values/iterator.h"
+#include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
 #include "capture/values/slice.h"
 
@@ -86,7 +87,7 @@ void GrowingSequence::setitem(Context& c, const V& index, const V& value) {
 }
 
 void GrowingSequence::delitem(Context& c, const V& index) {
-  const auto i = c.as_int(index);
+  const auto i = as_int(c, index);
   if (!i) return Value::delitem(c, index);
   erase(c, *i);
 }
@@ -128,15 +129,15 @@ void GrowingSequence::tighten(Context& c) {
   loose.clear();
   const size_t notes = c.journal_.size();  // they are noted already
   for (auto& [i, v] : all) {
-    c.fix(i);
-    set(c, *c.as_int(i), v);
+    fix(c, i);
+    set(c, *as_int(c, i), v);
   }
   c.journal_.resize(notes);
 }
 
 // An item of one from outside at a place that varies; null where other things are known of it.
 V GrowingSequence::computed_item(Context& c, const V& index) {
-  if (!Context::sourced(index) || !PyLong_CheckExact(index->obj.ptr())) return nullptr;
+  if (!is_input(index) || !PyLong_CheckExact(index->obj.ptr())) return nullptr;
   if (!loose.empty() && loose.back().first == index) return loose.back().second;
   if (!open_ || !loose.empty() || !items.empty() || !head.empty() || skip || drop) return nullptr;
   const py::object held = source_object(index->obj.ptr());
@@ -328,9 +329,9 @@ void GrowingSequence::replace(Context& c, std::vector<V> all) {
 
 // By an index that need not be a constant. False: it is none.
 bool GrowingSequence::set_place(Context& c, const V& index, const V& value) {
-  if (open_ && Context::sourced(index) && head.empty() && items.empty() && !skip && !drop &&
+  if (open_ && is_input(index) && head.empty() && items.empty() && !skip && !drop &&
       loose.empty() && !bounded() && PyLong_CheckExact(index->obj.ptr()) &&
-      c.unfixed_relation(CompareOp::kGe, index, c.constant_int(0)).value_or(false)) {
+      scalar_relation(c, CompareOp::kGe, index, c.constant_int(0)).value_or(false)) {
     if (source_object(index->obj.ptr())) {
       c.guard(Guard::kThere, c.add_source(computed_source(src, index->src)));
       c.check_effect(this);
@@ -340,19 +341,19 @@ bool GrowingSequence::set_place(Context& c, const V& index, const V& value) {
       return true;
     }
   }
-  const auto i = c.as_int(index);
+  const auto i = as_int(c, index);
   if (i) set(c, *i, value);
   return i.has_value();
 }
 
 std::optional<std::vector<V>> GrowingSequence::end(Context& c, const V& v) {
-  auto none = [](const V& v) { return v->kind == kConst && v->obj.is_none(); };
+  auto none = [](const V& v) { return is_none(v); };
   const auto* s = as<SliceValue>(v);
   if (!open_ || !none(s->step)) return std::nullopt;
-  const bool back = none(s->stop) && s->start->kind == kConst,
-             front = none(s->start) && s->stop->kind == kConst;
-  const auto bound = back && !none(s->start) ? c.as_int(s->start)
-                     : front                 ? c.as_int(s->stop)
+  const bool back = none(s->stop) && is_known(s->start),
+             front = none(s->start) && is_known(s->stop);
+  const auto bound = back && !none(s->start) ? as_int(c, s->start)
+                     : front                 ? as_int(c, s->stop)
                                              : std::nullopt;
   const int64_t n = static_cast<int64_t>(head.size() + items.size()) - skip - drop + source_size();
   constexpr int64_t kMost = 256;
@@ -399,7 +400,7 @@ using Args = const std::vector<V>&;
 
 V none(Context& c) { return c.constant(py::none()); }
 int64_t index_of(Context& c, const V& v) {
-  const auto i = c.as_int(v);
+  const auto i = as_int(c, v);
   if (!i) c.give_up(Reason::kUnsupportedOperand, "an index that is no int");
   return *i;
 }

@@ -2,6 +2,7 @@
 
 #include "capture/context.h"
 #include "capture/rebuilder.h"
+#include "capture/values/tensor.h"
 
 namespace pijit {
 
@@ -13,7 +14,7 @@ std::optional<V> HostArrayValue::getattr(Context& c, PyObject* name) {
 
 int HostArrayValue::rebuild(Rebuilder& r) {
   const auto copy = py::reinterpret_borrow<py::object>(type_lookup(tensor_type, names.asnumpy));
-  const int whole = r.recipe(r.context().tensor(node));
+  const int whole = r.recipe(V(r.context().tensor(tensor)));
   return r.make<CallRecipe>(this, copy, std::vector<int>{whole});
 }
 

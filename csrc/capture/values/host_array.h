@@ -6,11 +6,14 @@
 namespace pijit {
 
 struct HostArrayValue final : Value {
-  explicit HostArrayValue(Val tensor) : Value(kHostArray) { node = tensor; }
+  explicit HostArrayValue(Val tensor) : Value(kHostArray), tensor(tensor) {}
   static bool holds(Kind k) { return k == kHostArray; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  Val node() const override { return tensor; }
   int rebuild(Rebuilder& r) override;
+
+  const Val tensor;
 };
 
 }  // namespace pijit

@@ -4,6 +4,7 @@
 #include "capture/rebuilder.h"
 #include "capture/values/bytearray.h"
 #include "capture/values/dict.h"
+#include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
 #include "capture/values/set.h"
 
@@ -298,7 +299,7 @@ std::optional<V> GeneratorValue::method(Context& c, const std::string& name, std
   V value;
   if (c.resume_generator(this, &value, sends ? args[0] : nullptr, throws ? args[0] : nullptr))
     return value;
-  const bool none = !value || (value->kind == kConst && value->obj.is_none());
+  const bool none = !value || is_none(value);
   c.raise(PyExc_StopIteration, none ? std::vector<V>() : std::vector<V>{value});
 }
 

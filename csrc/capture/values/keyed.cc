@@ -4,6 +4,7 @@
 
 #include "capture/context.h"
 #include "capture/values/object.h"
+#include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
 
 namespace pijit {
@@ -90,9 +91,9 @@ bool constant_key(PyObject* o) {
 }
 
 py::object key_object(Context& c, const V& key) {
-  c.fix(key);
+  fix(c, key);
   py::object o;
-  if (key->kind == Value::kConst) {
+  if (is_known(key)) {
     o = key->obj;
   } else if (as<TupleValue>(key) && key->type() == &PyTuple_Type) {
     o = c.as_constant(key).value_or(py::object());
@@ -189,7 +190,7 @@ bool KeyedContainer::written_like(const V& key) const {
 }
 
 bool KeyedContainer::has(Context& c, const V& key) {
-  if (open_ && Context::unfixed(key)) {
+  if (open_ && varies(key)) {
     if (!loose.empty() && loose.back().key == key) return loose.back().present;
     if (key->src >= 0 && loose.empty() && !cleared_ && !written_like(key))
       return c.decided(source_has(c, key->obj.ptr()), {Source::kHasKey, src, 0, {}, key->src});

@@ -6,6 +6,7 @@
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 #include "capture/values/keyed.h"
+#include "capture/values/scalar.h"
 #include "capture/values/set.h"
 
 namespace pijit {
@@ -49,7 +50,7 @@ V ObjectValue::length(Context& c) {
     if (n < 0) c.raise(py::error_already_set());
     Source s{Source::kComputed, -1, 0, py::reinterpret_borrow<py::object>(original("len"))};
     s.args = {c.source_of(this)};
-    return c.varying(py::int_(n).ptr(), c.add_source(std::move(s)));
+    return input_at(c, py::int_(n).ptr(), c.add_source(std::move(s)));
   }
   return Value::length(c);
 }

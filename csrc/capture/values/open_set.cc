@@ -5,6 +5,7 @@
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
+#include "capture/values/scalar.h"
 #include "capture/values/set.h"
 #include "python/quiet_lookup.h"
 
@@ -64,7 +65,7 @@ void OpenSetValue::change_key(Context& c, const V& key, bool present) {
   c.check_effect(this);
   c.undoable([this] { --changes; });
   ++changes;
-  if (Context::unfixed(key) && !cleared_) {
+  if (varies(key) && !cleared_) {
     source_has(c, key->obj.ptr());  // gives up where Python code compares it with what is there
     change_loosely(c, key, nullptr, present);
   } else {

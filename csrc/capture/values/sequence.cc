@@ -3,6 +3,7 @@
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
+#include "capture/values/scalar.h"
 #include "capture/values/slice.h"
 
 namespace pijit {
@@ -100,7 +101,7 @@ std::optional<bool> TupleValue::truth(Context&) { return !items.empty(); }
 V TupleValue::length(Context& c) { return c.constant_int(static_cast<int64_t>(items.size())); }
 
 V TupleValue::getitem(Context& c, const V& index) {
-  if (auto i = c.as_int(index)) return item_at(c, this, *i);
+  if (auto i = as_int(c, index)) return item_at(c, this, *i);
   if (as<SliceValue>(index))
     if (const auto s = c.as_constant(index)) {
       const std::vector<V> some = items_at(c, this, *s);
@@ -113,8 +114,8 @@ V TupleValue::getitem(Context& c, const V& index) {
 }
 
 std::optional<bool> TupleValue::contains(Context& c, const V& x) {
-  if (Context::sourced(x))
-    if (const V r = c.computed(original("contains"), {this, x})) return c.truth(r);
+  if (is_input(x))
+    if (const V r = at_each_run(c, original("contains"), {this, x})) return c.truth(r);
   if (const auto known = Value::contains(c, x)) return known;
   return is_among(c, all_items(c, this), x);
 }
@@ -198,14 +199,14 @@ V ListValue::getitem(Context& c, const V& index) {
     if (V v = computed_item(c, index)) return v;
     if (as<SliceValue>(index))
       if (auto some = end(c, index)) return c.list(*some);
-    if (auto i = c.as_int(index)) {
+    if (auto i = as_int(c, index)) {
       const V v = at(c, *i);
       if (!v) c.raise(PyExc_IndexError, "index out of range");
       return v;
     }
     settle(c);
   }
-  if (auto i = c.as_int(index)) return item_at(c, this, *i);
+  if (auto i = as_int(c, index)) return item_at(c, this, *i);
   if (as<SliceValue>(index))
     if (const auto s = c.as_constant(index)) return c.list(items_at(c, this, *s));
   c.give_up(Reason::kUnsupportedOperand, "subscript of list");

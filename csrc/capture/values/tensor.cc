@@ -3,6 +3,7 @@
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
+#include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
 
 namespace pijit {
@@ -39,16 +40,15 @@ void TensorValue::guard_methods(Context& c) {
 }
 
 V TensorValue::length(Context& c) {
-  if (node.shape().rank() && !c.user_method(this, "__len__")) return c.dim(this, 0);
+  if (val.shape().rank() && !c.user_method(this, "__len__")) return dim(c, this, 0);
   return Value::length(c);
 }
 
 V TensorValue::getitem(Context& c, const V& index) {
   if (c.user_method(this, "__getitem__")) return Value::getitem(c, index);
-  if (index->kind == kConst && index->obj.ptr() == Py_Ellipsis && type() == tensor_type)
-    return this;
-  const V part = c.tensor(
-      index_get(c.scope_->graph(), c.scope_->val(node), c.index_items(index, node.shape())));
+  if (is_known(index) && index->obj.ptr() == Py_Ellipsis && type() == tensor_type) return this;
+  TensorValue* part = c.tensor(
+      index_get(c.scope_->graph(), c.scope_->val(val), index_items(c, index, val.shape())));
   part->origin = this;
   part->place =
       index->kind == kList || index->kind == kOpenList ? c.list(c.items_of(index)) : index;
@@ -56,44 +56,44 @@ V TensorValue::getitem(Context& c, const V& index) {
 }
 
 void TensorValue::setitem(Context& c, const V& index, const V& value) {
-  if (c.user_method(this, "__setitem__") || !c.is_operand(value))
+  if (c.user_method(this, "__setitem__") || !value->is_operand())
     return Value::setitem(c, index, value);
   Graph& g = c.scope_->graph();
-  const Val old = c.scope_->val(node);
-  const auto items = c.index_items(index, node.shape());
+  const Val old = c.scope_->val(val);
+  const auto items = index_items(c, index, val.shape());
   const Operand o = c.operand(value);
   c.set_node(this, index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype())));
-  for (V part = this;; part = part->origin) {
+  for (TensorValue* part = this;; part = part->origin) {
     if (part->src >= 0) {
       if (is_part(part->obj.ptr()))
         c.give_up(Reason::kUnsupportedOperand, "item assignment on a part of another tensor");
       c.guard(Guard::kNoPart, c.source_of(part));
     }
-    const V whole = part->origin;
+    TensorValue* whole = part->origin;
     if (!whole) return;
-    const auto place = c.index_items(part->place, whole->node.shape());
-    c.set_node(whole, index_set(g, c.scope_->val(whole->node), place, c.scope_->val(part->node)));
+    const auto place = index_items(c, part->place, whole->val.shape());
+    c.set_node(whole, index_set(g, c.scope_->val(whole->val), place, c.scope_->val(part->val)));
   }
 }
 
 V TensorValue::iter(Context& c) {
-  if (node.shape().rank() == 0) c.give_up(Reason::kRaises, "iteration over a 0-d tensor");
+  if (val.shape().rank() == 0) c.give_up(Reason::kRaises, "iteration over a 0-d tensor");
   std::vector<V> rows;
-  for (int64_t i = 0, n = *c.as_int(c.dim(this, 0)); i < n; ++i)
+  for (int64_t i = 0, n = *as_int(c, dim(c, this, 0)); i < n; ++i)
     rows.push_back(c.subscript(this, c.constant_int(i)));
   return c.make<SequenceIterator>(c.tuple(rows), this);
 }
 
 std::optional<V> TensorValue::getattr(Context& c, PyObject* name_obj) {
   const std::string name = text_of(name_obj);
-  const Type& t = node.type();
-  if (name == "shape") return c.shape_of(this);
+  const Type& t = val.type();
+  if (name == "shape") return shape_of(c, this);
   if (name == "dtype") return c.wrap_static(dtype_object(t.dtype));
   if (name == "ndim") return c.constant_int(t.shape.rank());
   if (name == "device") return c.wrap_static(str_of(name_of(t.device)).ptr());
-  if (name == "size") return c.element_count(this, 1);
+  if (name == "size") return element_count(c, this, 1);
   if (name == "itemsize") return c.constant_int(static_cast<int64_t>(size_of(t.dtype)));
-  if (name == "nbytes") return c.element_count(this, static_cast<int64_t>(size_of(t.dtype)));
+  if (name == "nbytes") return element_count(c, this, static_cast<int64_t>(size_of(t.dtype)));
   const auto key = py::reinterpret_borrow<py::object>(name_obj);
   if (obj && parameter) {  // attributes of its own: name, requires_grad
     const auto d = py::reinterpret_steal<py::object>(instance_dict(obj.ptr()));
@@ -108,9 +108,18 @@ std::optional<V> TensorValue::getattr(Context& c, PyObject* name_obj) {
   return c.bind(c.wrap_static(found), this, type());
 }
 
+void TensorValue::traverse(Visit visit) const {
+  Value::traverse(visit);
+  visit(first);
+  visit(second);
+  visit(origin);
+}
+
+Operand TensorValue::operand(Context&, Scope& s) { return Operand(s.val(val)); }
+
 int TensorValue::rebuild(Rebuilder& r) {
-  if (!first && !second) return r.make<TensorRecipe>(this, r.output(node));
-  const int made = r.make<TensorRecipe>(nullptr, r.output(node));
+  if (!first && !second) return r.make<TensorRecipe>(this, r.output(val));
+  const int made = r.make<TensorRecipe>(nullptr, r.output(val));
   const int decides = r.output(pred);
   const int a = first ? r.recipe(first) : made, b = second ? r.recipe(second) : made;
   return r.make<ChoiceRecipe>(this, decides, a, b);

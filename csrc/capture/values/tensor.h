@@ -1,6 +1,7 @@
 // Tensors.
 #pragma once
 #include "capture/value.h"
+#include "graph/indexing.h"
 
 namespace pijit {
 
@@ -17,7 +18,30 @@ struct TensorValue final : Value {
   bool asks_class() const override { return true; }
   void guard_methods(Context& c) override;
   bool has_identity() const override { return true; }
+  void traverse(Visit visit) const override;
+  Val node() const override { return val; }
+  bool is_operand() const override { return true; }
+  Operand operand(Context& c, Scope& s) override;
   int rebuild(Rebuilder& r) override;
+
+  // One of two objects, as a branch on a tensor decides?
+  bool is_choice() const { return first || second; }
+  // Would a change of it be a change of another variable's tensor, perhaps?
+  bool may_be_another() const { return aliased || is_choice(); }
+
+  Val val;
+  bool parameter = false;  // may be assigned
+  // Of a choice: where pred, it is the object `first`, else the object `second`; null stands for a
+  // new one.
+  Val pred;
+  TensorValue *first = nullptr, *second = nullptr;
+  bool aliased = false;           // a choice may be this object
+  TensorValue* origin = nullptr;  // it is the part of `origin` at `place` (TensorObject)
+  V place;
 };
+
+// An index expression: constants and sizes as they are; tensors by placeholders, which the parser
+// hands back.
+std::vector<IndexItem> index_items(Context& c, const V& index, const Shape& shape);
 
 }  // namespace pijit

@@ -23,12 +23,17 @@ class FakeContext final : public Context {
     held_.push_back(o);
     return wrap(o.ptr(), add_source({Source::kClosure, -1, next_++, {}}));
   }
+  // An int that each call gives anew.
+  V input(int64_t i) {
+    held_.push_back(py::int_(i));
+    return input_at(*this, held_.back().ptr(), add_source({Source::kClosure, -1, next_++, {}}));
+  }
   V number(int64_t i) { return constant_int(i); }
   bool guarded(Guard::Kind kind) const {
     return std::any_of(guards_.begin(), guards_.end(), [&](auto& g) { return g.kind == kind; });
   }
   int64_t int_of(const V& v) {
-    const auto i = as_int(v);
+    const auto i = as_int(*this, v);
     EXPECT_TRUE(i);
     return i.value_or(-1);
   }
@@ -166,6 +171,30 @@ TEST(Values, WhatAKindDoesNotHaveEndsTheGraph) {
   EXPECT_TRUE(*s->truth(c));
   EXPECT_EQ(s->parts(c).size(), 3u);
   EXPECT_TRUE(s->object(c, Ask::kAnything)->equal(python("slice(None, 2, None)")));
+}
+
+TEST(Values, ANumberIsFixedUnderAGuardThatIsTakenBack) {
+  FakeContext c;
+  const V n = c.input(5);
+  EXPECT_TRUE(is_input(n) && varies(n));
+  const size_t before = c.undo_.size();
+  EXPECT_EQ(c.int_of(n), 5);
+  EXPECT_TRUE(is_known(n));
+  EXPECT_TRUE(c.guarded(Guard::kEquals));
+  c.take_back(before);
+  EXPECT_TRUE(is_input(n));
+  EXPECT_FALSE(c.guarded(Guard::kEquals));
+  EXPECT_THROW(fix(c, c.make<ScalarValue>(py::float_(0.0), ScalarValue::Computed{})), GraphBreak);
+}
+
+TEST(Values, AnInputIsComputedAnewWithWhatFollowsFromIt) {
+  FakeContext c;
+  const V n = c.input(5), m = scalar_arithmetic(c, BinaryOp::kMul, n, c.number(3));
+  ASSERT_TRUE(m && is_input(m));
+  EXPECT_EQ(py::cast<int>(m->obj), 15);
+  EXPECT_FALSE(c.guarded(Guard::kEquals));
+  EXPECT_EQ(scalar_relation(c, CompareOp::kLt, m, c.number(20)), std::optional(true));
+  EXPECT_TRUE(c.guarded(Guard::kRelation));
 }
 
 }  // namespace

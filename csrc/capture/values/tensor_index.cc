@@ -1,0 +1,142 @@
+// What an index of a tensor selects.
+#include <map>
+
+#include "capture/context.h"
+#include "capture/values/scalar.h"
+#include "capture/values/sequence.h"
+#include "capture/values/slice.h"
+#include "capture/values/tensor.h"
+#include "graph/vals.h"
+
+namespace pijit {
+namespace {
+
+std::optional<int64_t> known_int(const V& v) {
+  if (!is_known(v) || PyBool_Check(v->obj.ptr()) || !PyLong_CheckExact(v->obj.ptr()))
+    return std::nullopt;
+  int overflow = 0;
+  const int64_t i = PyLong_AsLongLongAndOverflow(v->obj.ptr(), &overflow);
+  return overflow ? std::nullopt : std::optional(i);
+}
+
+bool make_input(Context& c, const V& v) { return as<ScalarValue>(v)->make_input(c); }
+
+// An integer or slice that varies, as places that each run computes; empty: it must be fixed.
+// Only what holds for all of a loop's numbers is asked of them: where they lie in the axis, and how
+// long a slice is.
+std::optional<IndexItem> varying_index(Context& c, const V& v, const Dim& size) {
+  auto integer = [](const V& x) { return is_input(x) && PyLong_CheckExact(x->obj.ptr()); };
+  auto is = [&](const V& x, CompareOp op, int64_t n) {
+    const auto r = scalar_relation(c, op, x, c.constant_int(n));
+    return r && *r;
+  };
+  auto hint = [](const V& x) {
+    int overflow = 0;
+    const int64_t i = PyLong_AsLongLongAndOverflow(x->obj.ptr(), &overflow);
+    return overflow || !small_int(i) ? std::optional<int64_t>() : i;
+  };
+  const auto* slice = as<SliceValue>(v);
+  if (size.symbolic() || !integer(slice ? slice->start : v)) return std::nullopt;
+  const int64_t n = size;
+  Builder& g = c.scope_->graph();
+  IndexItem item{IndexItem::kTake};
+  V start = slice ? slice->start : v;
+  const auto from = hint(start);
+  if (!from || !n) return std::nullopt;
+  if (!slice) {
+    if (*from >= n || *from < -n) return std::nullopt;
+    if (is(start, CompareOp::kLt, 0)) {
+      if (is(start, CompareOp::kLt, -n)) return std::nullopt;
+      start = scalar_arithmetic(c, BinaryOp::kAdd, start, c.constant_int(n));
+    } else if (is(start, CompareOp::kGe, n)) {
+      return std::nullopt;
+    }
+    if (!start || !is_input(start) || !make_input(c, start)) return std::nullopt;
+    item.kept = false;
+    item.tensor = v_reshape(c.scope_->val(start->node()), Shape{1});
+    return item;
+  }
+  const auto step = is_none(slice->step) ? std::optional<int64_t>(1) : known_int(slice->step);
+  V stop = slice->stop;
+  if (is_none(stop)) stop = c.constant_int(n);
+  if (step != 1 || !(integer(stop) || known_int(stop)) || !hint(stop)) return std::nullopt;
+  if (*from < 0 || *hint(stop) < 0 || std::min(*hint(stop), n) <= *from) return std::nullopt;
+  if (is(start, CompareOp::kLt, 0)) return std::nullopt;
+  if (integer(stop) ? is(stop, CompareOp::kGt, n) : *hint(stop) > n) stop = c.constant_int(n);
+  const V length = scalar_arithmetic(c, BinaryOp::kSub, stop, start);
+  if (!length || !hint(length)) return std::nullopt;
+  const int64_t places = *hint(length);
+  fix(c, length);
+  if (!make_input(c, start)) return std::nullopt;
+  const Val first = v_reshape(c.scope_->val(start->node()), Shape{1});
+  item.tensor =
+      v_broadcast(first, Shape{places}) + g.op("arange", {}, {0.0, 1.0, Dim(places), DType::I64});
+  return item;
+}
+
+}  // namespace
+
+std::vector<IndexItem> index_items(Context& c, const V& index, const Shape& shape) {
+  std::vector<std::pair<py::object, Val>> tensors;
+  std::map<size_t, IndexItem> taken;  // by place in the index
+  auto part = [&](const V& v, size_t place, int axis) -> py::object {
+    if (v->kind == Value::kTensor) {
+      if (is_bool(v->node().dtype())) c.give_up(Reason::kTensorValue, "boolean mask");
+      py::object placeholder =
+          py::reinterpret_steal<py::object>(new_tensor(scalar_array(v->node().dtype(), 0)));
+      tensors.push_back({placeholder, v->node()});
+      return placeholder;
+    }
+    if (axis < shape.rank())
+      if (auto item = varying_index(c, v, shape[axis])) {
+        taken.emplace(place, *item);
+        return py::slice(py::none(), py::none(), py::none());
+      }
+    const bool number = is_size(v) || as<SliceValue>(v);
+    auto o = number ? object_with_sizes(c, v) : c.as_constant(v);  // a list becomes an array
+    if (!o) c.give_up(Reason::kUnsupportedOperand, "index");
+    return *o;
+  };
+  py::object object;
+  if (index->kind == Value::kTuple) {
+    py::list l;
+    auto is = [](const V& v, PyObject* o) { return is_known(v) && v->obj.ptr() == o; };
+    std::vector<V> all;
+    for (size_t k = 0; k < index->items.size(); ++k) all.push_back(c.item(index, k));
+    int axis = 0, left = 0;
+    for (auto& v : all) left += !is(v, Py_None) && !is(v, Py_Ellipsis);
+    for (size_t k = 0; k < all.size(); ++k) {
+      if (is(all[k], Py_Ellipsis)) axis = std::max(axis, shape.rank() - left);
+      l.append(part(all[k], k, axis));
+      if (is(all[k], Py_None) || is(all[k], Py_Ellipsis)) continue;
+      ++axis, --left;
+    }
+    object = py::tuple(l);
+  } else {
+    object = part(index, 0, 0);
+  }
+  auto value = [&](PyObject* o) -> Val {
+    for (auto& [p, v] : tensors)
+      if (p.ptr() == o) return c.scope_->val(v);
+    const ArrayRef a = array_on(array_from(o, std::nullopt), {});  // a list of constants
+    const int64_t n = a->type.shape.numel();
+    if (n == 0 || n > 64) c.give_up(Reason::kUnsupportedOperand, "long list as an index");
+    if (is_bool(a->type.dtype)) c.give_up(Reason::kTensorValue, "boolean mask");
+    std::vector<Val> parts;
+    for (int64_t k = 0; k < n; ++k) {
+      uint64_t bits = 0;
+      const size_t size = size_of(a->type.dtype);
+      __builtin_memcpy(&bits, static_cast<const char*>(a->data) + static_cast<size_t>(k) * size,
+                       size);
+      parts.push_back(v_reshape(c.scope_->graph().constant(a->type.dtype, bits), Shape{1}));
+    }
+    return v_reshape(c.scope_->graph().Builder::op(OpTable::get().at("concat"), parts, {Dim(0)}),
+                     a->type.shape);
+  };
+  std::vector<IndexItem> items;
+  if (!parse_index(object.ptr(), &items, value)) c.give_up(Reason::kTensorValue, "boolean mask");
+  for (auto& [place, item] : taken) items[place] = item;
+  return items;
+}
+
+}  // namespace pijit
