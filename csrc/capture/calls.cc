@@ -5,6 +5,7 @@
 #include <set>
 
 #include "capture/kinds.h"
+#include "capture/protocol/protocol.h"
 #include "capture/registry.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
@@ -484,7 +485,7 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
 }
 
 Kwargs Tracer::keywords_of(const V& dict) {
-  settle(dict);
+  dict->settle(*this);
   if (dict->kind != Value::kDict) give_up(Reason::kUnsupportedOperand, "**kwargs");
   Kwargs kw;
   for (size_t k = 0; k < dict->keys.size(); ++k) {
@@ -552,13 +553,13 @@ V Tracer::call_sum(const std::vector<V>& args) {
   }
   for (; more; more = iterate(it, &x)) {
     tick();
-    r = binary(BinaryOp::kAdd, r, x);
+    r = protocol::binary(*this, BinaryOp::kAdd, r, x);
   }
   return r;
 }
 
 V Tracer::call_reversed(const V& x) {
-  settle(x);
+  x->settle(*this);
   if (is_known(x) && PyRange_Check(x->obj.ptr()))
     return get_iter(constant(x->obj[py::slice(py::none(), py::none(), py::int_(-1))]));
   if (PyObject* f = user_method(x, "__reversed__")) return call(wrap_static(f), {x}, {});

@@ -83,11 +83,6 @@ void Context::check_binding(const V& v) const {
     give_up(Reason::kTensorValue, "a change of a tensor that may be another variable's, too");
 }
 
-void Context::settle(const V& v) {
-  if (auto* list = as<GrowingSequence>(v)) list->settle(*this);
-  if (auto* dict = as<DictValue>(v)) dict->settle(*this);
-}
-
 bool Context::decided(bool outcome, Source s) {
   const int src = add_source(std::move(s));
   if (unstable(src)) give_up(Reason::kUnstable, describe_source(sources_, src, *start_.code));

@@ -127,10 +127,9 @@ class Context {
   std::optional<bool> slot_truth(const V& v);
   V length_of(const V& v);                              // what len() gives
   std::optional<V> text(const V& v, const char* name);  // __str__ or __repr__
-  V in_place(BinaryOp op, const V& a, const V& b);
-  V member(const V& v, PyObject* name);              // of a C descriptor of v's class
-  std::optional<std::vector<V>> unpack(const V& v);  // all items of an iterable known in advance
-  std::vector<V> items_of(const V& v);               // the same, or gives up
+  V member(const V& v, PyObject* name);                 // of a C descriptor of v's class
+  std::optional<std::vector<V>> unpack(const V& v);     // all items of an iterable known in advance
+  std::vector<V> items_of(const V& v);                  // the same, or gives up
   V attribute(const V& v, PyObject* name);
   V class_attribute(PyObject* found, int owner, PyObject* name);
   V behind(const V& front);                                     // the function of a JitFunction
@@ -149,11 +148,6 @@ class Context {
   V bind(const V& found, const V& self, PyTypeObject* owner);
   V subscript(const V& x, const V& index);
   void set_subscript(const V& x, const V& index, const V& value);
-  V unary(UnaryOp op, const V& x);
-  // What an object of a class derived from int or float is as a number, where the class leaves
-  // its operators to them; null for all else.
-  V base_number(const V& v);
-  V binary(BinaryOp op, const V& a, const V& b, bool in_place = false);
   V compare(CompareOp op, const V& a, const V& b);
   std::optional<bool> identical(const V& a, const V& b);
   std::optional<bool> another(const V& a, const V& b);
@@ -172,13 +166,10 @@ class Context {
   void remove_entry(const V& dict, size_t at);
   void clear_entries(const V& dict);
   void set_node(TensorValue* tensor, Val node);
-  // On constants; a name of the operator module.
-  V python_operation(const char* name, const std::vector<V>& args);
 
   // --- containers
   static bool is_list(const V& v) { return as<ListValue>(v); }
   static bool is_dict(const V& v) { return as<DictValue>(v); }
-  void settle(const V& v);  // takes an open list or dict as it is, under a guard
   // What a container from outside has as its length, before changes.
   V source_length(const V& container);
   // An attribute of an object of C code, found without running Python code.
@@ -219,7 +210,6 @@ class Context {
   void set_instance_attribute(const V& v, PyObject* name, const V& value);
   V call_object_method(const std::string& name, const V& self, const std::vector<V>& args);
   PyObject* user_method(const V& v, const std::string& name);
-  V user_operation(BinaryOp op, const V& a, const V& b, bool in_place);
   V user_comparison(CompareOp op, const V& a, const V& b);
 
   // --- sources that differ from call to call

@@ -154,35 +154,6 @@ PyObject* Context::user_method(const V& v, const std::string& name) {
   return PyFunction_Check(f) ? f : nullptr;
 }
 
-// Null: neither operand has a method of that name.
-V Context::user_operation(BinaryOp op, const V& a, const V& b, bool in_place) {
-  auto attempt = [&](const V& self, const std::string& name, const V& other) -> V {
-    PyObject* f = user_method(self, name);
-    V r = f ? call(wrap_static(f), {self, other}, {}) : nullptr;
-    return r && not_implemented(r) ? nullptr : r;
-  };
-  if (in_place)
-    if (V r = attempt(a, facts(op).in_place, b)) return r;
-  const char* reflected = facts(op).reflected;
-  const bool different = type_of(a) != type_of(b);
-  // A class that has its own way comes before the one it is derived from.
-  const bool derived =
-      different && PyType_IsSubtype(type_of(b), type_of(a)) &&
-      type_lookup(type_of(b), interned(reflected)) != type_lookup(type_of(a), interned(reflected));
-  if (derived)
-    if (V r = attempt(b, reflected, a)) return r;
-  if (V r = attempt(a, facts(op).method, b)) return r;
-  // what a is must decline: numbers and containers do, but for text % anything
-  const bool declines = user_method(a, facts(op).method) || a->kind == Value::kInstance ||
-                        a->kind == Value::kTuple || is_list(a) || is_dict(a) || is_none(a) ||
-                        is_number(a) ||
-                        (a->kind == Value::kTensor && b->kind != Value::kTuple &&
-                         !type_lookup(type_of(b), names.array));
-  if (different && !derived && declines)
-    if (V r = attempt(b, reflected, a)) return r;
-  return nullptr;
-}
-
 V Context::user_comparison(CompareOp op, const V& a, const V& b) {
   auto attempt = [&](const V& self, CompareOp op, const V& other) -> V {
     V r;

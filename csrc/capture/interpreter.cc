@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "capture/protocol/protocol.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "compile/compile.h"
@@ -364,13 +365,14 @@ void Tracer::step(Frame& f) {
     case Op::SWAP: std::swap(st.back(), st[st.size() - in.a]); break;
     case Op::UNARY: {
       V x = pop();
-      st.push_back(unary(static_cast<UnaryOp>(in.a), x));
+      st.push_back(protocol::unary(*this, static_cast<UnaryOp>(in.a), x));
       break;
     }
     case Op::BINARY: {
       auto a = popn(2);
       const auto op = static_cast<BinaryOp>(in.a);
-      st.push_back(in.b ? in_place(op, a[0], a[1]) : binary(op, a[0], a[1]));
+      st.push_back(in.b ? protocol::in_place(*this, op, a[0], a[1])
+                        : protocol::binary(*this, op, a[0], a[1]));
       break;
     }
     case Op::COMPARE: {
@@ -529,7 +531,7 @@ void Tracer::step(Frame& f) {
     case Op::DICT_UPDATE:
     case Op::DICT_MERGE: {
       V from = pop(), d = st[st.size() - in.a];
-      settle(from);
+      from->settle(*this);
       if (from->kind != Value::kDict) give_up(Reason::kUnsupportedOperand, "dict update");
       for (size_t k = 0; k < from->keys.size(); ++k) {
         if (in.op == Op::DICT_MERGE && find_key(d, from->keys[k].ptr()) >= 0)

@@ -37,6 +37,7 @@ py::object stand_in(Context& c, const V& v) {
       if (auto l = parts(v->items)) return py::tuple(*l);
       return {};
     case Value::kList:
+      if (!is_sequence(v)) return {};
       if (auto l = parts(v->items)) return *l;
       return {};
     default: return {};

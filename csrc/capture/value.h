@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "base/operators.h"
 #include "graph/grad.h"
 #include "python/convert.h"
 
@@ -46,12 +47,10 @@ struct Value {
     kTuple,
     kList,
     kDict,
-    kOpenList,  // a list whose length is not asked for yet
     kDeque,
     kNumberArray,
-    kOpenDict,  // a dict whose keys are not asked for yet
-    kKeyed,     // a set from outside
-    kSet,       // made during capture, of constants
+    kKeyed,  // a set from outside
+    kSet,    // made during capture, of constants
     kSlice,
     kCell,
     kFunction,
@@ -68,7 +67,8 @@ struct Value {
     kException,  // of class `obj`, made during capture of the arguments `content`; its `args` are
                  // `items` (null: not known), other attributes `attrs`
     kHostArray   // an ndarray that a copy of `node` is
-  } kind;
+  };
+  const Kind kind;
   explicit Value(Kind kind) : kind(kind) {}
   virtual ~Value() = default;
   Value(const Value&) = delete;
@@ -88,7 +88,21 @@ struct Value {
   virtual std::optional<V> getattr(Context& c, PyObject* name);
   virtual void setattr(Context& c, PyObject* name, const V& value);
 
+  // --- Operators: what C code of the class does; methods in Python are asked before (protocol.h).
+  // Null: NotImplemented, or it has no such slot. What it does and capture does not follow ends the
+  // graph. `side`: on which the value stands.
+  enum Side : uint8_t { kLeft, kRight };
+  virtual V unary(Context& c, UnaryOp op) { return nullptr; }
+  virtual V binary(Context& c, BinaryOp op, const V& other, Side side) { return nullptr; }
+  virtual V in_place(Context& c, BinaryOp op, const V& other) { return nullptr; }
+  // Gives it NotImplemented, as far as is known, to objects of classes in Python?
+  virtual bool declines_binary(const V& other) const { return false; }
+  // What it is as a number, where its class leaves the operators to int or float; else null.
+  virtual V base_number(Context& c) { return nullptr; }
+
   // --- What capture asks besides.
+  // A container from outside takes its items as they are, under a guard.
+  virtual void settle(Context& c) {}
   // The object, where it is known in full; numbers that vary are fixed for that.
   virtual std::optional<py::object> object(Context& c, Ask what) { return std::nullopt; }
   // Tells what it holds, as tp_traverse does, as far as capture knows.

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "capture/context.h"
 #include "capture/kinds.h"
+#include "capture/protocol/protocol.h"
 #include "capture/values.h"
 #include "graph/vals.h"
 #include "python/caller.h"
@@ -441,8 +442,7 @@ std::optional<bool> Context::identical(const V& a, const V& b) {
     if (type_of(a) != type_of(b)) return false;
     return std::nullopt;  // identity of numbers and strings is an accident
   }
-  if (a->kind != b->kind && !(is_list(a) && is_list(b)) && !(is_dict(a) && is_dict(b)))
-    return false;
+  if (a->kind != b->kind) return false;
   if (as<TupleValue>(a) && type_of(a) == &PyTuple_Type && type_of(b) == &PyTuple_Type) {
     if (a->items.empty() || b->items.empty()) return a->items.size() == b->items.size();
     // of those that the code holds, each is one object
@@ -687,28 +687,6 @@ void Context::set_subscript(const V& x, const V& index, const V& value) {
 // --- operators
 // -------------------------------------------------------------------------------------
 
-V Context::python_operation(const char* name, const std::vector<V>& args) {
-  py::list l;
-  std::optional<NumpyRaises> strict;
-  for (auto& a : args) {
-    auto c = as_constant(a);
-    if (!c) give_up(Reason::kUnsupportedOperand, str_cat(name, " of ", type_of(a)->tp_name));
-    if (is_numpy_scalar(c->ptr()) && !strict) strict.emplace();
-    l.append(*c);
-  }
-  PyObject* r = PyObject_CallObject(original(name), py::tuple(l).ptr());
-  if (!r) {
-    py::error_already_set e;
-    if (strict) give_up(Reason::kRaises, e.what());  // a warning, in truth
-    raise(e);
-  }
-  const auto result = py::reinterpret_steal<py::object>(r);
-  for (size_t k = 0; k < args.size(); ++k)  // x + 0 may be x itself
-    if (py::object(l[k]).is(result)) return args[k];
-  if (auto v = fresh(result)) return *v;
-  give_up(Reason::kUnsupportedOperand, name);
-}
-
 std::optional<V> Context::fresh(const py::object& o) {
   if (immutable_constant(o.ptr()) || static_object(o.ptr()) || PyFrozenSet_CheckExact(o.ptr()))
     return wrap_static(o.ptr());
@@ -724,182 +702,13 @@ std::optional<V> Context::fresh(const py::object& o) {
   return sequence(tuple ? Value::kTuple : Value::kList, items);
 }
 
-namespace {
-constinit OnDemand<std::vector<PyObject*>> number_methods;
-}  // namespace
-
-// An operator that may change its first operand: += and its kind.
-V Context::in_place(BinaryOp op, const V& a, const V& b) {
-  if (as<DequeValue>(a) && op == BinaryOp::kAdd) {
-    std::vector<V> args{b};
-    Kwargs none;
-    a->method(*this, "extend", args, none);
-    return a;
-  }
-  if (V r = set_in_place(*this, op, a, b)) return r;
-  if (!is_list(a) && !is_dict(a) && a->kind != Value::kObject) return binary(op, a, b, true);
-  if (V r = user_operation(op, a, b, true)) return r;
-  if (op == BinaryOp::kOr && is_dict(a) && is_dict(b)) return binary(BinaryOp::kOr, a, b, true);
-  auto* list = as<ListValue>(a);
-  if (list && op == BinaryOp::kAdd) {
-    list->extend_by(*this, b);
-    return a;
-  }
-  const auto times = list && a->src < 0 && op == BinaryOp::kMul ? as_int(*this, b) : std::nullopt;
-  if (!times)
-    give_up(Reason::kUnsupportedOperand,
-            str_cat(facts(op).sign, "= of ", type_of(a)->tp_name, " and ", type_of(b)->tp_name));
-  list->replace(*this, binary(BinaryOp::kMul, a, b)->items);
-  return a;
-}
-
-V Context::base_number(const V& v) {
-  if (!as<ObjectValue>(v)) return nullptr;
-  PyTypeObject* t = type_of(v);
-  PyTypeObject* base = PyType_IsSubtype(t, &PyLong_Type)    ? &PyLong_Type
-                       : PyType_IsSubtype(t, &PyFloat_Type) ? &PyFloat_Type
-                                                            : nullptr;
-  if (!base || t == base || is_numpy_scalar(v->obj.ptr())) return nullptr;
-  const auto& operators = number_methods.get([] {
-    std::vector<PyObject*> all;
-#define BINARY(id, name, sign, function, op) \
-  all.push_back(interned("__" name "__"));   \
-  all.push_back(interned("__r" name "__"));  \
-  all.push_back(interned("__i" name "__"));
-#define UNARY(id, name, sign, function, op) all.push_back(interned("__" name "__"));
-#define COMPARE(id, name, sign, mirrored, negated, op) all.push_back(interned("__" name "__"));
-#include "base/operators.def"
-#undef BINARY
-#undef UNARY
-#undef COMPARE
-    for (auto more : {"__int__", "__index__", "__float__", "__trunc__", "__hash__"})
-      all.push_back(interned(more));
-    return all;
-  });
-  guard_class(t);
-  for (PyObject* name : operators)
-    if (type_lookup(t, name) != type_lookup(base, name)) return nullptr;
-  PyObject* pos = original("pos");  // gives one of the base class itself
-  const auto x = py::reinterpret_steal<py::object>(PyObject_CallOneArg(pos, v->obj.ptr()));
-  if (!x) throw py::error_already_set();
-  if (static_object(v->obj.ptr())) {
-    if (v->src >= 0 && sources_[v->src].kind != Source::kConst) guard(Guard::kIs, v->src, v->obj);
-    return constant(x);
-  }
-  guard_type(v);
-  Source s{Source::kComputed, -1, 0, share(pos)};
-  s.args = {source_of(v)};
-  return wrap(x.ptr(), add_source(std::move(s)));
-}
-
-V Context::unary(UnaryOp op, const V& x) {
-  if (op == UnaryOp::kNot) {
-    auto t = truth(x);
-    if (!t && undecided(x) && x->node().shape().numel() == 1)
-      return graph_number(*this, truth_val(*this, x, true), DType::Bool);
-    if (!t)
-      give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
-              "not");
-    return constant(py::bool_(!*t));
-  }
-  if (PyObject* f = user_method(x, facts(op).method)) return call(wrap_static(f), {x}, {});
-  if (V n = base_number(x)) return unary(op, n);
-  if (x->kind == Value::kTensor) {
-    if (op == UnaryOp::kPos) return x;
-    if (!facts(op).op) give_up(Reason::kTensorValue, facts(op).name);
-    const OpDef& d = OpTable::get().at(facts(op).op);
-    return tensor(pijit::call_op(scope_->graph(), d, std::vector<Operand>{operand(x)}, {}));
-  }
-  if (varies(x) && op == UnaryOp::kPos) return x;
-  if (is_input(x) && op == UnaryOp::kInvert)
-    if (V r = at_each_run(*this, original("invert"), {x})) return r;
-  if (varies(x) && op == UnaryOp::kNeg)
-    if (V r = scalar_negation(*this, x)) return r;
-  return python_operation(facts(op).function, {x});
-}
-
-V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
-  settle(a);
-  settle(b);
-  if (V r = user_operation(op, a, b, in_place)) return r;
-  if (V r = set_operation(*this, op, a, b)) return r;
-  if (V n = base_number(a)) return binary(op, n, b, in_place);
-  if (V n = base_number(b)) return binary(op, a, n, in_place);
-  const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
-  if (tensors && a->is_operand() && b->is_operand())
-    return tensor(pijit::call_op(scope_->graph(), tensor_operator(op),
-                                 std::vector<Operand>{operand(a), operand(b)}, {}));
-  if (varies(a) || varies(b)) {
-    if (V r = scalar_arithmetic(*this, op, a, b)) return r;
-    fix(*this, a);
-    fix(*this, b);
-  }
-  if (op == BinaryOp::kMod && PyUnicode_CheckExact(a->obj ? a->obj.ptr() : Py_None) &&
-      (is_known(a) || is_input(a)) && b->kind == Value::kTuple) {
-    if (is_input(a) ||
-        std::any_of(b->items.begin(), b->items.end(), [](auto& x) { return x && is_input(x); }))
-      if (V r = at_each_run(*this, original("mod"), {a, b})) return r;
-    return python_operation("mod", {a, b});
-  }
-  if (op == BinaryOp::kMod && type_of(a) == &PyUnicode_Type && b->kind == Value::kDict) {
-    std::vector<V> args{a};
-    for (size_t k = 0; k < b->keys.size(); ++k) args.push_back(item(b, k));
-    py::tuple keys(b->keys.size());
-    for (size_t k = 0; k < b->keys.size(); ++k) keys[k] = b->keys[k];
-    return call_pure(polyfill("percent")(keys), args, {}, "%");
-  }
-  auto seq = [](const V& v) { return v->kind == Value::kTuple || v->kind == Value::kList; };
-  auto one_object = [this](const V& v) { return type_of(v) == &PyTuple_Type; };
-  if (op == BinaryOp::kAdd && seq(a) && a->kind == b->kind) {
-    if (a->items.empty() && one_object(b)) return b;
-    if (b->items.empty() && one_object(a)) return a;
-    std::vector<V> items = items_of(a);
-    for (auto& x : items_of(b)) items.push_back(x);
-    return sequence(a->kind, items);
-  }
-  if (op == BinaryOp::kMul && (seq(a) || seq(b))) {
-    const V s = seq(a) ? a : b, n = seq(a) ? b : a;
-    if (auto k = as_int(*this, n)) {
-      if (*k == 1 && one_object(s)) return s;
-      const auto items = items_of(s);
-      std::vector<V> out;
-      for (int64_t i = 0; i < *k; ++i) {
-        tick(1 + static_cast<int64_t>(items.size()) / 16);
-        out.insert(out.end(), items.begin(), items.end());
-      }
-      return sequence(s->kind, out);
-    }
-  }
-  if (op == BinaryOp::kOr && a->kind == Value::kDict && b->kind == Value::kDict) {
-    if (!in_place && type_of(a) != type_of(b) && type_of(b) != &PyDict_Type)  // b's class decides
-      give_up(Reason::kUnsupportedOperand,
-              str_cat(facts(op).sign, " of a dict and a ", type_of(b)->tp_name));
-    const V d = in_place ? a : a->with_parts(*this, a->parts(*this));
-    for (size_t k = 0; k < b->keys.size(); ++k)
-      set_subscript(d, key_value(b->keys[k].ptr()), item(b, k));
-    return d;
-  }
-  if (is_known(a) && is_known(b)) {
-    if (op == BinaryOp::kPow || op == BinaryOp::kLshift ||
-        op == BinaryOp::kMul)  // no astronomically large numbers
-      if (auto y = as_int(*this, b);
-          y && std::abs(*y) > 4096 && !PyFloat_Check(a->obj.ptr()) && op != BinaryOp::kMul)
-        give_up(Reason::kUnsupportedOperand, "large power");
-    // an error names the operator that was written
-    const std::string name = in_place ? str_cat("i", facts(op).name) : facts(op).function;
-    return python_operation(name.c_str(), {a, b});
-  }
-  give_up(Reason::kUnsupportedOperand,
-          str_cat(facts(op).sign, " of ", type_of(a)->tp_name, " and ", type_of(b)->tp_name));
-}
-
 V Context::compare(CompareOp op, const V& a, const V& b) {
-  settle(a);
-  settle(b);
+  a->settle(*this);
+  b->settle(*this);
   if (V r = user_comparison(op, a, b)) return r;
   if (V r = set_comparison(*this, op, a, b)) return r;
-  if (V n = base_number(a)) return compare(op, n, b);
-  if (V n = base_number(b)) return compare(op, a, n);
+  if (V n = a->base_number(*this)) return compare(op, n, b);
+  if (V n = b->base_number(*this)) return compare(op, a, n);
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors) {
     if (a->is_operand() && b->is_operand())
@@ -951,7 +760,7 @@ V Context::compare(CompareOp op, const V& a, const V& b) {
   };
   if (nan_inside(a) && nan_inside(b))
     give_up(Reason::kUnsupportedOperand, "comparison of NaN in containers");
-  return python_operation(facts(op).name, {a, b});
+  return protocol::on_constants(*this, facts(op).name, {a, b});
 }
 
 }  // namespace pijit

@@ -1,6 +1,7 @@
 // The modules functools, operator and math.
 #include <algorithm>
 
+#include "capture/protocol/protocol.h"
 #include "capture/registry.h"
 #include "capture/values.h"
 #include "graph/vals.h"
@@ -27,12 +28,12 @@ V absolute(Tracer& t, Call& c) {
   if (PyObject* f = t.user_method(c.args[0], "__abs__"))
     return t.call(t.wrap_static(f), c.args, {});
   if (c.args[0]->kind == Value::kTensor) return t.call_op(OpTable::get().at("abs"), c.args, {});
-  return t.python_operation("abs", c.args);
+  return protocol::on_constants(t, "abs", c.args);
 }
 
 V index(Tracer& t, Call& c) {
   if (c.args[0]->kind == Value::kTensor) unsupported(t, c);
-  return t.python_operation("index", c.args);
+  return protocol::on_constants(t, "index", c.args);
 }
 
 template <bool kNegated>
@@ -53,7 +54,7 @@ V concat(Tracer& t, Call& c) {
   const bool sequences = (a->kind == Value::kTuple && b->kind == Value::kTuple) ||
                          (Tracer::is_list(a) && Tracer::is_list(b));
   if (!sequences) unsupported(t, c);
-  return t.binary(BinaryOp::kAdd, a, b);
+  return protocol::binary(t, BinaryOp::kAdd, a, b);
 }
 
 V set_item(Tracer& t, Call& c) {
@@ -190,17 +191,19 @@ void add_functional(Registry& r) {
   add("delitem", {2, 2}, delete_item);
   for (auto name : {"countOf", "indexOf"})
     add(name, {2, 2},
-        [](Tracer& t, Call& c) { return t.python_operation(c.name.c_str(), c.args); });
+        [](Tracer& t, Call& c) { return protocol::on_constants(t, c.name.c_str(), c.args); });
 #define UNARY(id, name, sign, function, op) \
-  add(function, {1, 1}, [](Tracer& t, Call& c) { return t.unary(UnaryOp::id, c.args[0]); });
+  add(function, {1, 1},                     \
+      [](Tracer& t, Call& c) { return protocol::unary(t, UnaryOp::id, c.args[0]); });
 #define COMPARE(id, name, sign, mirrored, negated, op) \
   add(name, {2, 2},                                    \
       [](Tracer& t, Call& c) { return t.compare(CompareOp::id, c.args[0], c.args[1]); });
-#define BINARY(id, name, sign, function, op)                                            \
-  add(function, {2, 2},                                                                 \
-      [](Tracer& t, Call& c) { return t.binary(BinaryOp::id, c.args[0], c.args[1]); }); \
-  add("i" name, {2, 2},                                                                 \
-      [](Tracer& t, Call& c) { return t.in_place(BinaryOp::id, c.args[0], c.args[1]); });
+#define BINARY(id, name, sign, function, op)                                                       \
+  add(function, {2, 2},                                                                            \
+      [](Tracer& t, Call& c) { return protocol::binary(t, BinaryOp::id, c.args[0], c.args[1]); }); \
+  add("i" name, {2, 2}, [](Tracer& t, Call& c) {                                                   \
+    return protocol::in_place(t, BinaryOp::id, c.args[0], c.args[1]);                              \
+  });
 #include "base/operators.def"
 #undef UNARY
 #undef COMPARE

@@ -1,4 +1,5 @@
 // Our own library's functions in C++.
+#include "capture/protocol/protocol.h"
 #include "capture/registry.h"
 #include "capture/values.h"
 
@@ -68,14 +69,16 @@ void add_operators(Registry& r) {
     PyObject* d = type_lookup(tensor_type, str_of(name).ptr());
     if (d && Py_IS_TYPE(d, &PyWrapperDescr_Type)) r.add(d, arity, handler);
   };
-#define BINARY(id, name, sign, function, op)                                               \
-  method("__" name "__", {2, 2},                                                           \
-         [](Tracer& t, Call& c) { return t.binary(BinaryOp::id, c.args[0], c.args[1]); }); \
-  method("__r" name "__", {2, 2},                                                          \
-         [](Tracer& t, Call& c) { return t.binary(BinaryOp::id, c.args[1], c.args[0]); });
+#define BINARY(id, name, sign, function, op)                        \
+  method("__" name "__", {2, 2}, [](Tracer& t, Call& c) {           \
+    return protocol::binary(t, BinaryOp::id, c.args[0], c.args[1]); \
+  });                                                               \
+  method("__r" name "__", {2, 2}, [](Tracer& t, Call& c) {          \
+    return protocol::binary(t, BinaryOp::id, c.args[1], c.args[0]); \
+  });
 #define UNARY(id, name, sign, function, op) \
   method("__" name "__", {1, 1},            \
-         [](Tracer& t, Call& c) { return t.unary(UnaryOp::id, c.args[0]); });
+         [](Tracer& t, Call& c) { return protocol::unary(t, UnaryOp::id, c.args[0]); });
 #define COMPARE(id, name, sign, mirrored, negated, op) \
   method("__" name "__", {2, 2},                       \
          [](Tracer& t, Call& c) { return t.compare(CompareOp::id, c.args[0], c.args[1]); });

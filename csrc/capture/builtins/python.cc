@@ -1,4 +1,5 @@
 // Functions of the module builtins.
+#include "capture/protocol/protocol.h"
 #include "capture/registry.h"
 #include "capture/values.h"
 
@@ -109,7 +110,7 @@ V absolute(Tracer& t, Call& c) {
 
 V power(Tracer& t, Call& c) {
   if (c.args.size() == 2 && c.kwargs.empty() && c.args[0]->kind == Value::kTensor)
-    return t.binary(BinaryOp::kPow, c.args[0], c.args[1]);
+    return protocol::binary(t, BinaryOp::kPow, c.args[0], c.args[1]);
   return pure(t, c);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 #include "capture/values/scalar.h"
@@ -122,8 +123,8 @@ V DequeValue::length(Context& c) {
   if (!bounded() || !open_) return GrowingSequence::length(c);
   const V before = c.source_length(this);
   if (pending.empty()) return before;
-  const V all =
-      c.binary(BinaryOp::kAdd, before, c.constant_int(static_cast<int64_t>(pending.size())));
+  const V all = protocol::binary(c, BinaryOp::kAdd, before,
+                                 c.constant_int(static_cast<int64_t>(pending.size())));
   const V most = c.constant_int(maxlen);
   return c.truth(c.compare(CompareOp::kLe, all, most)).value_or(false) ? all : most;
 }
@@ -162,6 +163,14 @@ void DequeValue::traverse(Visit visit) const {
     if (at->first != pending.back().first) break;
     visit(at->second);
   }
+}
+
+V DequeValue::in_place(Context& c, BinaryOp op, const V& other) {
+  if (op != BinaryOp::kAdd) return nullptr;
+  std::vector<V> args{other};
+  Kwargs none;
+  method(c, "extend", args, none);
+  return this;
 }
 
 int DequeValue::rebuild(Rebuilder& r) {

@@ -18,6 +18,7 @@ struct DequeValue final : GrowingSequence {
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
   void traverse(Visit visit) const override;
+  V in_place(Context& c, BinaryOp op, const V& other) override;
   int rebuild(Rebuilder& r) override;
   void from_outside(Context& c) override;
   void settle(Context& c) override;

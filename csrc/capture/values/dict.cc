@@ -6,6 +6,7 @@
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 #include "capture/values/scalar.h"
+#include "capture/values/set.h"
 
 namespace pijit {
 namespace {
@@ -51,11 +52,6 @@ PyTypeObject* DictValue::type() const {
 }
 void DictValue::guard_methods(Context& c) { c.guard_class(type()); }
 bool DictValue::ordered() const { return type()->tp_iter != PyDict_Type.tp_iter; }
-
-void DictValue::set_open(bool open) {
-  open_ = open;
-  kind = open ? kOpenDict : kDict;
-}
 
 bool DictValue::source_has(Context& c, PyObject* key) const {
   return c.found_in(obj.ptr(), key) != nullptr;
@@ -450,6 +446,26 @@ void DictValue::traverse(Visit visit) const {
   visit(factory);
 }
 
+V DictValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
+  const auto* b = as<DictValue>(other);
+  if (op != BinaryOp::kOr || side != kLeft || !b) return nullptr;
+  if (type() != b->type() && !b->plain())  // its class decides
+    c.give_up(Reason::kUnsupportedOperand, str_cat("| of a dict and a ", b->type()->tp_name));
+  return with_parts(c, parts(c))->in_place(c, op, other);
+}
+
+V DictValue::in_place(Context& c, BinaryOp op, const V& other) {
+  if (op != BinaryOp::kOr) return nullptr;
+  if (!as<DictValue>(other))
+    c.give_up(Reason::kUnsupportedOperand,
+              str_cat("|= of ", type()->tp_name, " and ", other->type()->tp_name));
+  settle(c);
+  other->settle(c);
+  for (size_t k = 0; k < other->keys.size(); ++k)
+    setitem(c, c.key_value(other->keys[k].ptr()), c.item(other, k));
+  return this;
+}
+
 int DictValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<DictRecipe>();
   for (auto& x : parts(r.context())) made->parts.push_back(r.recipe(x));
@@ -491,6 +507,10 @@ V ViewValue::iter(Context& c) {
 }
 
 void ViewValue::traverse(Visit visit) const { visit(dict); }
+
+V ViewValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
+  return side == kLeft ? set_operation(c, op, this, other) : nullptr;
+}
 
 int ViewValue::rebuild(Rebuilder& r) {
   static const char* names[] = {"keys", "values", "items"};

@@ -7,7 +7,7 @@ namespace pijit {
 // Also of subclasses in C that differ in what they do for a missing key, or in the order of keys.
 struct DictValue final : KeyedContainer {
   DictValue() : KeyedContainer(kDict) {}
-  static bool holds(Kind k) { return k == kDict || k == kOpenDict; }
+  static bool holds(Kind k) { return k == kDict; }
   PyTypeObject* type() const override;
   V getitem(Context& c, const V& key) override;
   void setitem(Context& c, const V& key, const V& value) override;
@@ -18,6 +18,9 @@ struct DictValue final : KeyedContainer {
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
   void traverse(Visit visit) const override;
+  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V in_place(Context& c, BinaryOp op, const V& other) override;
+  bool declines_binary(const V&) const override { return true; }
   int rebuild(Rebuilder& r) override;
   void settle(Context& c) override;
 
@@ -45,7 +48,6 @@ struct DictValue final : KeyedContainer {
  private:
   V default_factory(Context& c);  // of a defaultdict
   V factory_if_any(Context& c);
-  void set_open(bool open) override;
   bool source_has(Context& c, PyObject* key) const override;
   bool settled_has(Context& c, const py::object& key) override;
 };
@@ -60,6 +62,7 @@ struct ViewValue final : Value {
   V iter(Context& c) override;
   bool iterable() const override { return true; }
   void traverse(Visit visit) const override;
+  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
   int rebuild(Rebuilder& r) override;
 
   V dict;

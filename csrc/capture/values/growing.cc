@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/values/iterator.h"
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
@@ -79,7 +80,7 @@ V GrowingSequence::length(Context& c) {
   if (!open_) return c.constant_int(static_cast<int64_t>(items.size()));
   const int64_t more = static_cast<int64_t>(head.size() + items.size()) - skip - drop;
   const V base = c.source_length(this);
-  return more ? c.binary(BinaryOp::kAdd, base, c.constant_int(more)) : base;
+  return more ? protocol::binary(c, BinaryOp::kAdd, base, c.constant_int(more)) : base;
 }
 
 void GrowingSequence::setitem(Context& c, const V& index, const V& value) {

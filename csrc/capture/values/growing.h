@@ -9,9 +9,7 @@ struct Source;
 
 struct GrowingSequence : Value {
   using Value::Value;
-  static bool holds(Kind k) {
-    return k == kList || k == kOpenList || k == kDeque || k == kNumberArray;
-  }
+  static bool holds(Kind k) { return k == kList || k == kDeque || k == kNumberArray; }
   std::optional<bool> truth(Context& c) override;
   V length(Context& c) override;
   void setitem(Context& c, const V& index, const V& value) override;
@@ -35,7 +33,7 @@ struct GrowingSequence : Value {
   virtual bool takes_at_once(const V& from) const;
 
   // Takes the length and all items as they are, under a guard.
-  virtual void settle(Context& c);
+  void settle(Context& c) override;
   bool is_open() const { return open_; }
   V at(Context& c, int64_t i);  // null: no such index
   void extend(Context& c, std::vector<V> values);
@@ -60,7 +58,7 @@ struct GrowingSequence : Value {
   uint64_t edits = 0;  // since it is no longer open
 
  protected:
-  virtual void set_open(bool open) { open_ = open; }
+  void set_open(bool open) { open_ = open; }
   int64_t source_size() const;
   V source_item(Context& c, int64_t i);
   void read_all(Context& c);

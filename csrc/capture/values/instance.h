@@ -12,6 +12,7 @@ struct InstanceValue final : Value {
   std::optional<V> getattr(Context& c, PyObject* name) override;
   void setattr(Context& c, PyObject* name, const V& value) override;
   bool asks_class() const override { return true; }
+  bool declines_binary(const V&) const override { return true; }
   int rebuild(Rebuilder& r) override;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/values/object.h"
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
@@ -43,7 +44,7 @@ V KeyedContainer::length(Context& c) {
           known[k].present - c.decided(source_has(c, key.ptr()), {Source::kHasKey, src, 0, key});
     }
   const V base = c.source_length(this);
-  return more ? c.binary(BinaryOp::kAdd, base, c.constant_int(more)) : base;
+  return more ? protocol::binary(c, BinaryOp::kAdd, base, c.constant_int(more)) : base;
 }
 
 std::optional<bool> KeyedContainer::truth(Context& c) {

@@ -13,7 +13,7 @@ py::object key_object(Context& c, const V& key);
 
 struct KeyedContainer : Value {
   using Value::Value;
-  static bool holds(Kind k) { return k == kDict || k == kOpenDict || k == kKeyed; }
+  static bool holds(Kind k) { return k == kDict || k == kKeyed; }
   V length(Context& c) override;
   std::optional<bool> truth(Context& c) override;
   std::optional<bool> contains(Context& c, const V& x) override { return has(c, x); }
@@ -23,8 +23,6 @@ struct KeyedContainer : Value {
   bool has_identity() const override { return true; }
 
   bool is_open() const { return open_; }
-  // Takes all keys as they are, under a guard.
-  virtual void settle(Context& c) {}
   bool has(Context& c, const V& key);
 
  protected:
@@ -37,7 +35,7 @@ struct KeyedContainer : Value {
     bool front = false;    // it stands before them instead
     uint64_t order = 0;    // among those that stand there
   };
-  virtual void set_open(bool open) { open_ = open; }
+  void set_open(bool open) { open_ = open; }
   // Does the object outside have this key?
   virtual bool source_has(Context& c, PyObject* key) const = 0;
   // Of what is no longer open.

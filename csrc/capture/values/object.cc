@@ -93,6 +93,52 @@ void ObjectValue::setattr(Context& c, PyObject* name, const V& value) {
   c.set_object_attribute(this, name, value);
 }
 
+V ObjectValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
+  return side == kLeft ? set_operation(c, op, this, other) : nullptr;  // of frozensets
+}
+
+namespace {
+constinit OnDemand<std::vector<PyObject*>> number_methods;
+}  // namespace
+
+V ObjectValue::base_number(Context& c) {
+  PyTypeObject* t = type();
+  PyTypeObject* base = PyType_IsSubtype(t, &PyLong_Type)    ? &PyLong_Type
+                       : PyType_IsSubtype(t, &PyFloat_Type) ? &PyFloat_Type
+                                                            : nullptr;
+  if (!base || t == base || is_numpy_scalar(obj.ptr())) return nullptr;
+  const auto& operators = number_methods.get([] {
+    std::vector<PyObject*> all;
+#define BINARY(id, name, sign, function, op) \
+  all.push_back(interned("__" name "__"));   \
+  all.push_back(interned("__r" name "__"));  \
+  all.push_back(interned("__i" name "__"));
+#define UNARY(id, name, sign, function, op) all.push_back(interned("__" name "__"));
+#define COMPARE(id, name, sign, mirrored, negated, op) all.push_back(interned("__" name "__"));
+#include "base/operators.def"
+#undef BINARY
+#undef UNARY
+#undef COMPARE
+    for (auto more : {"__int__", "__index__", "__float__", "__trunc__", "__hash__"})
+      all.push_back(interned(more));
+    return all;
+  });
+  c.guard_class(t);
+  for (PyObject* name : operators)
+    if (type_lookup(t, name) != type_lookup(base, name)) return nullptr;
+  PyObject* pos = original("pos");  // gives one of the base class itself
+  const auto x = py::reinterpret_steal<py::object>(PyObject_CallOneArg(pos, obj.ptr()));
+  if (!x) throw py::error_already_set();
+  if (static_object(obj.ptr())) {
+    if (src >= 0 && c.sources_[src].kind != Source::kConst) c.guard(Guard::kIs, src, obj);
+    return c.constant(x);
+  }
+  c.guard_type(this);
+  Source s{Source::kComputed, -1, 0, share(pos)};
+  s.args = {c.source_of(this)};
+  return c.wrap(x.ptr(), c.add_source(std::move(s)));
+}
+
 int ObjectValue::rebuild(Rebuilder& r) {
   if (!obj) r.context().give_up(Reason::kRebuild, "object");
   return r.make<ConstantRecipe>(this, obj);

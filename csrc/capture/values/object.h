@@ -22,6 +22,8 @@ struct ObjectValue final : Value {
   bool has_identity() const override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
+  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V base_number(Context& c) override;
   int rebuild(Rebuilder& r) override;
 
  private:

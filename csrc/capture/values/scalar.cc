@@ -1,10 +1,13 @@
 #include "capture/values/scalar.h"
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/dict.h"
 #include "capture/values/iterator.h"
 #include "capture/values/sequence.h"
 #include "capture/values/slice.h"
+#include "capture/values/tensor.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -87,7 +90,7 @@ V ScalarValue::getitem(Context& c, const V& index) {
   if (state<Size>()) return Value::getitem(c, index);
   if (state<Input>() || is_input(index))
     if (V r = at_each_run(c, original("getitem"), {this, index})) return r;
-  return c.python_operation("getitem", {this, index});
+  return protocol::on_constants(c, "getitem", {this, index});
 }
 
 std::optional<bool> ScalarValue::contains(Context& c, const V& x) {
@@ -131,6 +134,65 @@ int ScalarValue::rebuild(Rebuilder& r) {
 bool ScalarValue::is_operand() const {
   return PyLong_Check(obj.ptr()) || PyFloat_Check(obj.ptr()) ||
          (state<Known>() && is_numpy_scalar(obj.ptr()));
+}
+
+V ScalarValue::unary(Context& c, UnaryOp op) {
+  if (state<Known>()) return nullptr;
+  if (op == UnaryOp::kPos) return this;
+  if (op == UnaryOp::kNeg) return scalar_negation(c, this);
+  if (op == UnaryOp::kInvert && state<Input>()) return at_each_run(c, original("invert"), {this});
+  return nullptr;
+}
+
+V ScalarValue::arithmetic(Context& c, BinaryOp op, const V& other, const char* function) {
+  if (varies(this) || varies(other)) {
+    if (V r = scalar_arithmetic(c, op, this, other)) return r;
+    fix(c);
+    pijit::fix(c, other);
+  }
+  if (op == BinaryOp::kPow || op == BinaryOp::kLshift)  // no astronomically large numbers
+    if (const auto y = as_int(c, other); y && std::abs(*y) > 4096 && !PyFloat_Check(obj.ptr()))
+      c.give_up(Reason::kUnsupportedOperand, "large power");
+  return protocol::on_constants(c, function, {this, other});
+}
+
+V ScalarValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
+  if (as<ScalarValue>(other))
+    return side == kLeft ? arithmetic(c, op, other, facts(op).function) : nullptr;
+  if (as<TensorValue>(other) && is_operand()) return nullptr;  // which does it
+  if (varies(this)) {
+    const V &a = side == kLeft ? V(this) : other, &b = side == kLeft ? other : V(this);
+    if (V r = scalar_arithmetic(c, op, a, b)) return r;
+    fix(c);
+  }
+  if (op != BinaryOp::kMod || side != kLeft || !PyUnicode_CheckExact(obj.ptr())) return nullptr;
+  // text % values
+  if (as<TupleValue>(other)) {
+    auto is_new = [](const V& x) { return x && is_input(x); };
+    if (std::any_of(other->items.begin(), other->items.end(), is_new))
+      if (V r = at_each_run(c, original("mod"), {this, other})) return r;
+    return protocol::on_constants(c, "mod", {this, other});
+  }
+  const auto* dict = as<DictValue>(other);
+  if (!dict || !dict->plain()) return nullptr;
+  std::vector<V> args{this};
+  py::tuple keys(other->keys.size());
+  for (size_t k = 0; k < other->keys.size(); ++k) {
+    args.push_back(c.item(other, k));
+    keys[k] = other->keys[k];
+  }
+  return c.call_pure(polyfill("percent")(keys), args, {}, "%");
+}
+
+V ScalarValue::in_place(Context& c, BinaryOp op, const V& other) {
+  if (!as<ScalarValue>(other)) return nullptr;
+  // an error names the operator that was written
+  return arithmetic(c, op, other, str_cat("i", facts(op).name).c_str());
+}
+
+// But for text % anything.
+bool ScalarValue::declines_binary(const V&) const {
+  return obj.is_none() || PyLong_Check(obj.ptr()) || PyFloat_Check(obj.ptr());
 }
 
 Operand ScalarValue::operand(Context& c, Scope& s) {

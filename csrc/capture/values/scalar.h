@@ -42,6 +42,10 @@ struct ScalarValue final : Value {
   V iter(Context& c) override;
   bool iterable() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  V unary(Context& c, UnaryOp op) override;
+  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V in_place(Context& c, BinaryOp op, const V& other) override;
+  bool declines_binary(const V& other) const override;
   int rebuild(Rebuilder& r) override;
   Val node() const override;
   bool is_operand() const override;
@@ -60,6 +64,8 @@ struct ScalarValue final : Value {
   bool make_input(Context& c);
 
  private:
+  V arithmetic(Context& c, BinaryOp op, const V& other, const char* function);
+
   State state_;
 };
 

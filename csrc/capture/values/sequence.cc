@@ -69,6 +69,38 @@ std::vector<V> all_items(Context& c, const V& x) {
   return out;
 }
 
+// A tuple itself stands for one that is equal; objects of derived classes don't.
+bool is_tuple(const V& v) { return v->type() == &PyTuple_Type; }
+
+// + of two tuples, or two lists. Null: of others.
+V concatenated(Context& c, const V& a, const V& b) {
+  if (a->kind != b->kind) return nullptr;
+  if (a->items.empty() && is_tuple(b)) return b;
+  if (b->items.empty() && is_tuple(a)) return a;
+  std::vector<V> all = c.items_of(a);
+  for (auto& x : c.items_of(b)) all.push_back(x);
+  return c.sequence(a->kind, all);
+}
+
+// Null: not by a number.
+V repeated(Context& c, const V& x, const V& times) {
+  const auto n = as_int(c, times);
+  if (!n) return nullptr;
+  if (*n == 1 && is_tuple(x)) return x;
+  const auto items = c.items_of(x);
+  std::vector<V> out;
+  for (int64_t i = 0; i < *n; ++i) {
+    c.tick(1 + static_cast<int64_t>(items.size()) / 16);
+    out.insert(out.end(), items.begin(), items.end());
+  }
+  return c.sequence(x->kind, out);
+}
+
+V sequence_operation(Context& c, BinaryOp op, const V& x, const V& other, Value::Side side) {
+  if (op == BinaryOp::kAdd && side == Value::kLeft) return concatenated(c, x, other);
+  return op == BinaryOp::kMul ? repeated(c, x, other) : nullptr;
+}
+
 std::optional<bool> is_among(Context& c, const std::vector<V>& items, const V& x) {
   for (auto& item : items)
     if (const auto same = c.same_or_equal(item, x); !same || *same) return same;
@@ -162,6 +194,10 @@ V TupleValue::with_parts(Context& c, std::vector<V> p) {
   return t;
 }
 
+V TupleValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
+  return sequence_operation(c, op, this, other, side);
+}
+
 int TupleValue::rebuild(Rebuilder& r) {
   if (obj) return r.make<ConstantRecipe>(this, obj);  // one that the code holds
   auto made = std::make_unique<TupleRecipe>();
@@ -173,11 +209,6 @@ int TupleValue::rebuild(Rebuilder& r) {
 // --- lists
 
 PyTypeObject* ListValue::type() const { return &PyList_Type; }
-
-void ListValue::set_open(bool open) {
-  open_ = open;
-  kind = open ? kOpenList : kList;
-}
 
 std::optional<bool> ListValue::contains(Context& c, const V& x) {
   if (const auto known = Value::contains(c, x)) return known;
@@ -281,6 +312,22 @@ std::optional<V> ListValue::method(Context& c, const std::string& name, std::vec
 }
 
 V ListValue::with_parts(Context& c, std::vector<V> p) { return c.list(std::move(p)); }
+
+V ListValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
+  return sequence_operation(c, op, this, other, side);
+}
+
+V ListValue::in_place(Context& c, BinaryOp op, const V& other) {
+  if (op == BinaryOp::kAdd) {
+    extend_by(c, other);
+    return this;
+  }
+  if (op != BinaryOp::kMul) return nullptr;
+  if (src >= 0 || !as_int(c, other))
+    c.give_up(Reason::kUnsupportedOperand, str_cat("*= of list and ", other->type()->tp_name));
+  replace(c, repeated(c, this, other)->items);
+  return this;
+}
 
 int ListValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<ListRecipe>();

@@ -20,12 +20,14 @@ struct TupleValue final : Value {
   V with_parts(Context& c, std::vector<V> parts) override;
   bool asks_class() const override { return true; }
   void guard_methods(Context& c) override;
+  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  bool declines_binary(const V&) const override { return true; }
   int rebuild(Rebuilder& r) override;
 };
 
 struct ListValue final : GrowingSequence {
   ListValue() : GrowingSequence(kList) {}
-  static bool holds(Kind k) { return k == kList || k == kOpenList; }
+  static bool holds(Kind k) { return k == kList; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
   V getitem(Context& c, const V& index) override;
@@ -34,15 +36,20 @@ struct ListValue final : GrowingSequence {
   V with_parts(Context& c, std::vector<V> parts) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
+  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V in_place(Context& c, BinaryOp op, const V& other) override;
+  bool declines_binary(const V&) const override { return true; }
   int rebuild(Rebuilder& r) override;
   void log_extend(Context& c, const std::vector<V>& values) override;
 
  private:
-  void set_open(bool open) override;
   std::optional<V> sort(Context& c, Kwargs& kwargs);
 };
 
 // Is this a tuple or list whose items are all listed?
-inline bool is_sequence(const V& v) { return v->kind == Value::kTuple || v->kind == Value::kList; }
+inline bool is_sequence(const V& v) {
+  const auto* list = as<ListValue>(v);
+  return v->kind == Value::kTuple || (list && !list->is_open());
+}
 
 }  // namespace pijit

@@ -60,7 +60,7 @@ bool is_keys(const V& v) {
 }
 
 py::object dict_of_keys(Context& c, const V& d) {
-  c.settle(d);
+  d->settle(c);
   py::dict all;
   for (auto& k : d->keys) all[k] = py::none();
   return all;
@@ -187,6 +187,13 @@ void SetValue::add(Context& c, const V& x) {
   if (!known) change(c, {method_of_set(names.add), {o}});
 }
 
+V SetValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
+  return side == kLeft ? set_operation(c, op, this, other) : nullptr;
+}
+V SetValue::in_place(Context& c, BinaryOp op, const V& other) {
+  return set_in_place(c, op, this, other);
+}
+
 int SetValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<SetRecipe>();
   made->steps = steps;
@@ -233,13 +240,13 @@ V set_operation(Context& c, BinaryOp op, const V& a, const V& b) {
 }
 
 V set_in_place(Context& c, BinaryOp op, const V& a, const V& b) {
-  if (!is_set(a) || !is_set(b)) return set_operation(c, op, a, b);
+  if (!is_set(b)) return nullptr;
   const char* method = op == BinaryOp::kAnd   ? "intersection_update"
                        : op == BinaryOp::kOr  ? "update"
                        : op == BinaryOp::kXor ? "symmetric_difference_update"
                        : op == BinaryOp::kSub ? "difference_update"
                                               : nullptr;
-  if (is_frozen(a) || !method) return set_operation(c, op, a, b);
+  if (!method) return nullptr;
   std::vector<V> args{b};
   Kwargs none;
   if (!a->method(c, method, args, none)) return nullptr;

@@ -28,6 +28,8 @@ struct SetValue final : Value {
   std::optional<V> getattr(Context& c, PyObject* name) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
+  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V in_place(Context& c, BinaryOp op, const V& other) override;
   int rebuild(Rebuilder& r) override;
 
   void add(Context& c, const V& x);
@@ -50,9 +52,11 @@ std::optional<py::object> set_object(Context& c, const V& x);
 V set_snapshot(Context& c, const V& x);
 // set(x) and frozenset(x).
 V make_set(Context& c, PyTypeObject* t, const V& x);
-V set_operation(Context& c, BinaryOp op, const V& a, const V& b);    // null: not of sets
-V set_in_place(Context& c, BinaryOp op, const V& a, const V& b);     // null: not of sets
-V set_comparison(Context& c, CompareOp op, const V& a, const V& b);  // null: not of sets
+// Null: not of sets, which frozensets and the keys of a dict count as. What is changed in place is
+// a set.
+V set_operation(Context& c, BinaryOp op, const V& a, const V& b);
+V set_in_place(Context& c, BinaryOp op, const V& a, const V& b);
+V set_comparison(Context& c, CompareOp op, const V& a, const V& b);
 // Methods that leave the set as it is. Empty: it is none of these.
 std::optional<V> set_question(Context& c, const V& set, const std::string& name,
                               const std::vector<V>& args);

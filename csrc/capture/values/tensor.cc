@@ -50,8 +50,7 @@ V TensorValue::getitem(Context& c, const V& index) {
   TensorValue* part = c.tensor(
       index_get(c.scope_->graph(), c.scope_->val(val), index_items(c, index, val.shape())));
   part->origin = this;
-  part->place =
-      index->kind == kList || index->kind == kOpenList ? c.list(c.items_of(index)) : index;
+  part->place = as<ListValue>(index) ? c.list(c.items_of(index)) : index;
   return part;
 }
 
@@ -113,6 +112,27 @@ void TensorValue::traverse(Visit visit) const {
   visit(first);
   visit(second);
   visit(origin);
+}
+
+V TensorValue::unary(Context& c, UnaryOp op) {
+  if (op == UnaryOp::kPos) return this;
+  if (!facts(op).op) c.give_up(Reason::kTensorValue, facts(op).name);
+  return c.tensor(call_op(c.scope_->graph(), OpTable::get().at(facts(op).op),
+                          std::vector<Operand>{c.operand(this)}, {}));
+}
+
+V TensorValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
+  if (!other->is_operand()) return nullptr;
+  const V &a = side == kLeft ? V(this) : other, &b = side == kLeft ? other : V(this);
+  return c.tensor(call_op(c.scope_->graph(), tensor_operator(op),
+                          std::vector<Operand>{c.operand(a), c.operand(b)}, {}));
+}
+
+// Operators of Tensors take numbers, tuples, and what NumPy makes an array of.
+bool TensorValue::declines_binary(const V& other) const {
+  PyTypeObject* t = other->type();
+  return other->kind != kTuple && !PyType_IsSubtype(t, &PyLong_Type) &&
+         !PyType_IsSubtype(t, &PyFloat_Type) && !type_lookup(t, names.array);
 }
 
 Operand TensorValue::operand(Context&, Scope& s) { return Operand(s.val(val)); }

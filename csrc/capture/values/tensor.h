@@ -22,6 +22,9 @@ struct TensorValue final : Value {
   Val node() const override { return val; }
   bool is_operand() const override { return true; }
   Operand operand(Context& c, Scope& s) override;
+  V unary(Context& c, UnaryOp op) override;
+  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  bool declines_binary(const V& other) const override;
   int rebuild(Rebuilder& r) override;
 
   // One of two objects, as a branch on a tensor decides?

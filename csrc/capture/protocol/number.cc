@@ -1,0 +1,100 @@
+// Unary and binary operators, as Objects/abstract.c has them.
+#include "capture/context.h"
+#include "capture/protocol/protocol.h"
+#include "capture/values/scalar.h"
+#include "capture/values/tensor.h"
+
+namespace pijit::protocol {
+namespace {
+
+// What a method of the class in Python gives. Null: there is none, or it gives NotImplemented.
+V ask(Context& c, const V& self, const char* method, const V& other) {
+  PyObject* f = c.user_method(self, method);
+  const V r = f ? c.call(c.wrap_static(f), {self, other}, {}) : nullptr;
+  return r && is_known(r) && r->obj.ptr() == Py_NotImplemented ? V() : r;
+}
+
+// The methods of classes in Python: as slot_nb_add and its kind reach them.
+V ask_both(Context& c, BinaryOp op, const V& a, const V& b) {
+  const auto& [method, reflected] = std::pair{facts(op).method, facts(op).reflected};
+  const bool different = c.type_of(a) != c.type_of(b);
+  // A class that has its own way comes before the one it is derived from.
+  const bool derived = different && PyType_IsSubtype(c.type_of(b), c.type_of(a)) &&
+                       type_lookup(c.type_of(b), interned(reflected)) !=
+                           type_lookup(c.type_of(a), interned(reflected));
+  if (derived)
+    if (V r = ask(c, b, reflected, a)) return r;
+  if (V r = ask(c, a, method, b)) return r;
+  if (different && !derived && (c.user_method(a, method) || a->declines_binary(b)))
+    return ask(c, b, reflected, a);
+  return nullptr;
+}
+
+}  // namespace
+
+V on_constants(Context& c, const char* function, const std::vector<V>& args) {
+  py::list l;
+  std::optional<NumpyRaises> strict;
+  for (auto& a : args) {
+    const auto o = c.as_constant(a);
+    if (!o)
+      c.give_up(Reason::kUnsupportedOperand, str_cat(function, " of ", c.type_of(a)->tp_name));
+    if (is_numpy_scalar(o->ptr()) && !strict) strict.emplace();
+    l.append(*o);
+  }
+  PyObject* r = PyObject_CallObject(original(function), py::tuple(l).ptr());
+  if (!r) {
+    py::error_already_set e;
+    if (strict) c.give_up(Reason::kRaises, e.what());  // a warning, in truth
+    c.raise(e);
+  }
+  const auto result = py::reinterpret_steal<py::object>(r);
+  for (size_t k = 0; k < args.size(); ++k)  // x + 0 may be x itself
+    if (py::object(l[k]).is(result)) return args[k];
+  if (auto v = c.fresh(result)) return *v;
+  c.give_up(Reason::kUnsupportedOperand, function);
+}
+
+V unary(Context& c, UnaryOp op, const V& x) {
+  if (op == UnaryOp::kNot) {
+    if (const auto t = c.truth(x)) return c.constant(py::bool_(!*t));
+    if (undecided(x) && x->node().shape().numel() == 1)
+      return graph_number(c, truth_val(c, x, true), DType::Bool);
+    c.give_up(as<TensorValue>(x) ? Reason::kTensorValue : Reason::kUnsupportedOperand, "not");
+  }
+  if (PyObject* f = c.user_method(x, facts(op).method)) return c.call(c.wrap_static(f), {x}, {});
+  if (V n = x->base_number(c)) return unary(c, op, n);
+  if (V r = x->unary(c, op)) return r;
+  return on_constants(c, facts(op).function, {x});
+}
+
+V binary(Context& c, BinaryOp op, const V& a, const V& b) {
+  a->settle(c);
+  b->settle(c);
+  if (V r = ask_both(c, op, a, b)) return r;
+  if (V n = a->base_number(c)) return binary(c, op, n, b);
+  if (V n = b->base_number(c)) return binary(c, op, a, n);
+  if (V r = a->binary(c, op, b, Value::kLeft)) return r;
+  if (V r = b->binary(c, op, a, Value::kRight)) return r;
+  c.give_up(Reason::kUnsupportedOperand,
+            str_cat(facts(op).sign, " of ", c.type_of(a)->tp_name, " and ", c.type_of(b)->tp_name));
+}
+
+V in_place(Context& c, BinaryOp op, const V& a, const V& b) {
+  if (V r = ask(c, a, facts(op).in_place, b)) return r;
+  // += and *= of sequences come after the methods that numbers have
+  const PySequenceMethods* s = a->type()->tp_as_sequence;
+  const bool of_sequence = s && ((op == BinaryOp::kAdd && s->sq_inplace_concat) ||
+                                 (op == BinaryOp::kMul && s->sq_inplace_repeat));
+  if (of_sequence) {
+    if (V r = ask_both(c, op, a, b)) return r;
+    PyObject* reflected = type_lookup(b->type(), interned(facts(op).reflected));
+    if (reflected && Py_TYPE(reflected) == &PyWrapperDescr_Type && !as<ScalarValue>(b))
+      c.give_up(Reason::kUnsupportedOperand,
+                str_cat(facts(op).sign, "= of ", a->type()->tp_name, " and ", b->type()->tp_name));
+  }
+  if (V r = a->in_place(c, op, b)) return r;
+  return binary(c, op, a, b);
+}
+
+}  // namespace pijit::protocol
