@@ -148,10 +148,6 @@ class Context {
   V bind(const V& found, const V& self, PyTypeObject* owner);
   V subscript(const V& x, const V& index);
   void set_subscript(const V& x, const V& index, const V& value);
-  V compare(CompareOp op, const V& a, const V& b);
-  std::optional<bool> identical(const V& a, const V& b);
-  std::optional<bool> another(const V& a, const V& b);
-  std::optional<bool> same_or_equal(const V& a, const V& b);
   std::optional<bool> contains(const V& container, const V& x);
   int find_key(const V& dict, PyObject* key);
   // Keys and elements are objects of the capture; a tuple that becomes one stays what it was.
@@ -210,7 +206,6 @@ class Context {
   void set_instance_attribute(const V& v, PyObject* name, const V& value);
   V call_object_method(const std::string& name, const V& self, const std::vector<V>& args);
   PyObject* user_method(const V& v, const std::string& name);
-  V user_comparison(CompareOp op, const V& a, const V& b);
 
   // --- sources that differ from call to call
   bool unstable(int src) const { return start_.unstable.count(sources_[src].path) > 0; }

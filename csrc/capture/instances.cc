@@ -154,33 +154,4 @@ PyObject* Context::user_method(const V& v, const std::string& name) {
   return PyFunction_Check(f) ? f : nullptr;
 }
 
-V Context::user_comparison(CompareOp op, const V& a, const V& b) {
-  auto attempt = [&](const V& self, CompareOp op, const V& other) -> V {
-    V r;
-    if (PyObject* f = user_method(self, facts(op).method)) {
-      r = call(wrap_static(f), {self, other}, {});
-    } else if (op == CompareOp::kNe && user_method(self, "__eq__") &&
-               type_lookup(type_of(self), names.ne) ==
-                   type_lookup(&PyBaseObject_Type, names.ne)) {  // object's inverts it
-      r = call(wrap_static(user_method(self, "__eq__")), {self, other}, {});
-      if (not_implemented(r)) return nullptr;
-      const auto t = truth(r);
-      if (!t) give_up(Reason::kTensorValue, "the inverse of __eq__");
-      return constant(py::bool_(!*t));
-    }
-    return r && not_implemented(r) ? nullptr : r;
-  };
-  const CompareOp reflected = facts(op).mirrored;
-  const bool derived = type_of(a) != type_of(b) && PyType_IsSubtype(type_of(b), type_of(a));
-  if (derived)
-    if (V r = attempt(b, reflected, a)) return r;
-  if (V r = attempt(a, op, b)) return r;
-  // what a is must decline: numbers, text and None do
-  const bool declines = user_method(a, facts(op).method) || a->kind == Value::kInstance ||
-                        is_number(a) || is_none(a) || is_text(a);
-  if (!derived && declines && b->kind != Value::kTensor)
-    if (V r = attempt(b, reflected, a)) return r;
-  return nullptr;
-}
-
 }  // namespace pijit

@@ -377,12 +377,12 @@ void Tracer::step(Frame& f) {
     }
     case Op::COMPARE: {
       auto a = popn(2);
-      st.push_back(compare(static_cast<CompareOp>(in.a), a[0], a[1]));
+      st.push_back(protocol::compare(*this, static_cast<CompareOp>(in.a), a[0], a[1]));
       break;
     }
     case Op::IS_OP: {
       auto a = popn(2);
-      auto r = identical(a[0], a[1]);
+      auto r = protocol::identical(*this, a[0], a[1]);
       if (!r) give_up(Reason::kUnsupportedOperand, "identity of values");
       st.push_back(constant(py::bool_(*r != static_cast<bool>(in.a))));
       break;

@@ -95,8 +95,10 @@ struct Value {
   virtual V unary(Context& c, UnaryOp op) { return nullptr; }
   virtual V binary(Context& c, BinaryOp op, const V& other, Side side) { return nullptr; }
   virtual V in_place(Context& c, BinaryOp op, const V& other) { return nullptr; }
-  // Gives it NotImplemented, as far as is known, to objects of classes in Python?
+  virtual V compare(Context& c, CompareOp op, const V& other, Side side) { return nullptr; }
+  // Does it give NotImplemented, as far as is known, to an object of a class in Python?
   virtual bool declines_binary(const V& other) const { return false; }
+  virtual bool declines_comparison(const V& other) const { return false; }
   // What it is as a number, where its class leaves the operators to int or float; else null.
   virtual V base_number(Context& c) { return nullptr; }
 

@@ -38,7 +38,7 @@ V index(Tracer& t, Call& c) {
 
 template <bool kNegated>
 V is(Tracer& t, Call& c) {
-  const auto same = t.identical(c.args[0], c.args[1]);
+  const auto same = protocol::identical(t, c.args[0], c.args[1]);
   if (!same) unsupported(t, c);
   return t.constant(py::bool_(*same != kNegated));
 }
@@ -195,9 +195,10 @@ void add_functional(Registry& r) {
 #define UNARY(id, name, sign, function, op) \
   add(function, {1, 1},                     \
       [](Tracer& t, Call& c) { return protocol::unary(t, UnaryOp::id, c.args[0]); });
-#define COMPARE(id, name, sign, mirrored, negated, op) \
-  add(name, {2, 2},                                    \
-      [](Tracer& t, Call& c) { return t.compare(CompareOp::id, c.args[0], c.args[1]); });
+#define COMPARE(id, name, sign, mirrored, negated, op)                \
+  add(name, {2, 2}, [](Tracer& t, Call& c) {                          \
+    return protocol::compare(t, CompareOp::id, c.args[0], c.args[1]); \
+  });
 #define BINARY(id, name, sign, function, op)                                                       \
   add(function, {2, 2},                                                                            \
       [](Tracer& t, Call& c) { return protocol::binary(t, BinaryOp::id, c.args[0], c.args[1]); }); \

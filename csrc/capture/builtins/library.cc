@@ -79,9 +79,10 @@ void add_operators(Registry& r) {
 #define UNARY(id, name, sign, function, op) \
   method("__" name "__", {1, 1},            \
          [](Tracer& t, Call& c) { return protocol::unary(t, UnaryOp::id, c.args[0]); });
-#define COMPARE(id, name, sign, mirrored, negated, op) \
-  method("__" name "__", {2, 2},                       \
-         [](Tracer& t, Call& c) { return t.compare(CompareOp::id, c.args[0], c.args[1]); });
+#define COMPARE(id, name, sign, mirrored, negated, op)                \
+  method("__" name "__", {2, 2}, [](Tracer& t, Call& c) {             \
+    return protocol::compare(t, CompareOp::id, c.args[0], c.args[1]); \
+  });
 #include "base/operators.def"
 #undef BINARY
 #undef UNARY

@@ -141,7 +141,7 @@ V extreme(Tracer& t, Call& c, CompareOp better) {
     t.tick();
     const V k = key ? t.call(key, {x}, {}) : x;
     if (best) {
-      const V wins = t.compare(better, k, best_key);
+      const V wins = protocol::compare(t, better, k, best_key);
       const auto yes = t.truth(wins);
       if (!yes)
         t.give_up(wins->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,

@@ -17,11 +17,11 @@ V ask(Context& c, const V& self, const char* method, const V& other) {
 // The methods of classes in Python: as slot_nb_add and its kind reach them.
 V ask_both(Context& c, BinaryOp op, const V& a, const V& b) {
   const auto& [method, reflected] = std::pair{facts(op).method, facts(op).reflected};
-  const bool different = c.type_of(a) != c.type_of(b);
+  const bool different = a->type() != b->type();
   // A class that has its own way comes before the one it is derived from.
-  const bool derived = different && PyType_IsSubtype(c.type_of(b), c.type_of(a)) &&
-                       type_lookup(c.type_of(b), interned(reflected)) !=
-                           type_lookup(c.type_of(a), interned(reflected));
+  const bool derived =
+      different && PyType_IsSubtype(b->type(), a->type()) &&
+      type_lookup(b->type(), interned(reflected)) != type_lookup(a->type(), interned(reflected));
   if (derived)
     if (V r = ask(c, b, reflected, a)) return r;
   if (V r = ask(c, a, method, b)) return r;
@@ -37,8 +37,7 @@ V on_constants(Context& c, const char* function, const std::vector<V>& args) {
   std::optional<NumpyRaises> strict;
   for (auto& a : args) {
     const auto o = c.as_constant(a);
-    if (!o)
-      c.give_up(Reason::kUnsupportedOperand, str_cat(function, " of ", c.type_of(a)->tp_name));
+    if (!o) c.give_up(Reason::kUnsupportedOperand, str_cat(function, " of ", a->type()->tp_name));
     if (is_numpy_scalar(o->ptr()) && !strict) strict.emplace();
     l.append(*o);
   }
@@ -77,7 +76,7 @@ V binary(Context& c, BinaryOp op, const V& a, const V& b) {
   if (V r = a->binary(c, op, b, Value::kLeft)) return r;
   if (V r = b->binary(c, op, a, Value::kRight)) return r;
   c.give_up(Reason::kUnsupportedOperand,
-            str_cat(facts(op).sign, " of ", c.type_of(a)->tp_name, " and ", c.type_of(b)->tp_name));
+            str_cat(facts(op).sign, " of ", a->type()->tp_name, " and ", b->type()->tp_name));
 }
 
 V in_place(Context& c, BinaryOp op, const V& a, const V& b) {

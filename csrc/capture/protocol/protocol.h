@@ -14,4 +14,10 @@ V in_place(Context& c, BinaryOp op, const V& a, const V& b);  // PyNumber_InPlac
 // What a function of the module operator gives for constants.
 V on_constants(Context& c, const char* function, const std::vector<V>& args);
 
+// --- compare.cc
+V compare(Context& c, CompareOp op, const V& a, const V& b);  // PyObject_RichCompare
+// `a is b`, and PyObject_RichCompareBool, as containers ask. Empty: only a run can tell.
+std::optional<bool> identical(Context& c, const V& a, const V& b);
+std::optional<bool> same_or_equal(Context& c, const V& a, const V& b);
+
 }  // namespace pijit::protocol

@@ -126,7 +126,7 @@ V DequeValue::length(Context& c) {
   const V all = protocol::binary(c, BinaryOp::kAdd, before,
                                  c.constant_int(static_cast<int64_t>(pending.size())));
   const V most = c.constant_int(maxlen);
-  return c.truth(c.compare(CompareOp::kLe, all, most)).value_or(false) ? all : most;
+  return c.truth(protocol::compare(c, CompareOp::kLe, all, most)).value_or(false) ? all : most;
 }
 
 V DequeValue::getitem(Context& c, const V& index) {

@@ -512,6 +512,10 @@ V ViewValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   return side == kLeft ? set_operation(c, op, this, other) : nullptr;
 }
 
+V ViewValue::compare(Context& c, CompareOp op, const V& other, Side side) {
+  return side == kLeft ? set_comparison(c, op, this, other) : nullptr;
+}
+
 int ViewValue::rebuild(Rebuilder& r) {
   static const char* names[] = {"keys", "values", "items"};
   const auto cls = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(dict->type()));

@@ -63,6 +63,7 @@ struct ViewValue final : Value {
   bool iterable() const override { return true; }
   void traverse(Visit visit) const override;
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V compare(Context& c, CompareOp op, const V& other, Side side) override;
   int rebuild(Rebuilder& r) override;
 
   V dict;

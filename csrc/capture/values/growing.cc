@@ -432,7 +432,7 @@ V pop(Context& c, GrowingSequence& s, Args a) {
 // Does an item of s count as x?
 bool counts_as(Context& c, GrowingSequence& s, const V& item, const V& x) {
   const uint64_t before = s.edits;
-  const auto same = c.same_or_equal(item, x);
+  const auto same = protocol::same_or_equal(c, item, x);
   if (!same) c.give_up(Reason::kTensorValue, "whether an item is equal");
   if (s.edits != before) c.give_up(Reason::kUnsupportedCall, "a comparison that changes its list");
   return *same;

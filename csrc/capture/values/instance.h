@@ -13,6 +13,7 @@ struct InstanceValue final : Value {
   void setattr(Context& c, PyObject* name, const V& value) override;
   bool asks_class() const override { return true; }
   bool declines_binary(const V&) const override { return true; }
+  bool declines_comparison(const V&) const override { return true; }
   int rebuild(Rebuilder& r) override;
 };
 

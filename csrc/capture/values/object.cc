@@ -97,6 +97,10 @@ V ObjectValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   return side == kLeft ? set_operation(c, op, this, other) : nullptr;  // of frozensets
 }
 
+V ObjectValue::compare(Context& c, CompareOp op, const V& other, Side side) {
+  return side == kLeft ? set_comparison(c, op, this, other) : nullptr;
+}
+
 namespace {
 constinit OnDemand<std::vector<PyObject*>> number_methods;
 }  // namespace

@@ -23,6 +23,7 @@ struct ObjectValue final : Value {
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V compare(Context& c, CompareOp op, const V& other, Side side) override;
   V base_number(Context& c) override;
   int rebuild(Rebuilder& r) override;
 

@@ -59,6 +59,9 @@ V OpenSetValue::iter(Context& c) {
 V OpenSetValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   return side == kLeft ? set_operation(c, op, this, other) : nullptr;
 }
+V OpenSetValue::compare(Context& c, CompareOp op, const V& other, Side side) {
+  return side == kLeft ? set_comparison(c, op, this, other) : nullptr;
+}
 V OpenSetValue::in_place(Context& c, BinaryOp op, const V& other) {
   return set_in_place(c, op, this, other);
 }

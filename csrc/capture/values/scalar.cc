@@ -190,6 +190,23 @@ V ScalarValue::in_place(Context& c, BinaryOp op, const V& other) {
   return arithmetic(c, op, other, str_cat("i", facts(op).name).c_str());
 }
 
+V ScalarValue::compare(Context& c, CompareOp op, const V& other, Side side) {
+  const bool scalars = as<ScalarValue>(other);
+  if (as<TensorValue>(other) || (scalars && side == kRight)) return nullptr;
+  if (varies(this) || varies(other)) {
+    const V &a = side == kLeft ? V(this) : other, &b = side == kLeft ? other : V(this);
+    if (auto r = scalar_relation(c, op, a, b)) return c.constant(py::bool_(*r));
+    if (V r = graph_relation(c, op, a, b)) return r;
+    fix(c);
+    pijit::fix(c, other);
+  }
+  return scalars ? protocol::on_constants(c, facts(op).name, {this, other}) : nullptr;
+}
+
+bool ScalarValue::declines_comparison(const V& other) const {
+  return declines_binary(other) || PyUnicode_Check(obj.ptr());
+}
+
 // But for text % anything.
 bool ScalarValue::declines_binary(const V&) const {
   return obj.is_none() || PyLong_Check(obj.ptr()) || PyFloat_Check(obj.ptr());

@@ -44,8 +44,10 @@ struct ScalarValue final : Value {
   std::optional<V> getattr(Context& c, PyObject* name) override;
   V unary(Context& c, UnaryOp op) override;
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V compare(Context& c, CompareOp op, const V& other, Side side) override;
   V in_place(Context& c, BinaryOp op, const V& other) override;
   bool declines_binary(const V& other) const override;
+  bool declines_comparison(const V& other) const override;
   int rebuild(Rebuilder& r) override;
   Val node() const override;
   bool is_operand() const override;

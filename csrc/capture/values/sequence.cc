@@ -1,6 +1,7 @@
 #include "capture/values/sequence.h"
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 #include "capture/values/scalar.h"
@@ -101,9 +102,23 @@ V sequence_operation(Context& c, BinaryOp op, const V& x, const V& other, Value:
   return op == BinaryOp::kMul ? repeated(c, x, other) : nullptr;
 }
 
+// Of two tuples, or two lists, with sizes in them, item by item. Null: of others.
+V equality(Context& c, CompareOp op, const V& a, const V& b, Value::Side side) {
+  if ((op != CompareOp::kEq && op != CompareOp::kNe) || side != Value::kLeft ||
+      a->kind != b->kind || !(holds_size(c, a) || holds_size(c, b)))
+    return nullptr;
+  bool same = a->items.size() == b->items.size();
+  for (size_t k = 0; same && k < a->items.size(); ++k) {
+    const auto t = c.truth(protocol::compare(c, CompareOp::kEq, c.item(a, k), c.item(b, k)));
+    if (!t) c.give_up(Reason::kUnsupportedOperand, "equality");
+    same = *t;
+  }
+  return c.constant(py::bool_(same == (op == CompareOp::kEq)));
+}
+
 std::optional<bool> is_among(Context& c, const std::vector<V>& items, const V& x) {
   for (auto& item : items)
-    if (const auto same = c.same_or_equal(item, x); !same || *same) return same;
+    if (const auto same = protocol::same_or_equal(c, item, x); !same || *same) return same;
   return false;
 }
 
@@ -196,6 +211,10 @@ V TupleValue::with_parts(Context& c, std::vector<V> p) {
 
 V TupleValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   return sequence_operation(c, op, this, other, side);
+}
+
+V TupleValue::compare(Context& c, CompareOp op, const V& other, Side side) {
+  return equality(c, op, this, other, side);
 }
 
 int TupleValue::rebuild(Rebuilder& r) {
@@ -327,6 +346,10 @@ V ListValue::in_place(Context& c, BinaryOp op, const V& other) {
     c.give_up(Reason::kUnsupportedOperand, str_cat("*= of list and ", other->type()->tp_name));
   replace(c, repeated(c, this, other)->items);
   return this;
+}
+
+V ListValue::compare(Context& c, CompareOp op, const V& other, Side side) {
+  return equality(c, op, this, other, side);
 }
 
 int ListValue::rebuild(Rebuilder& r) {

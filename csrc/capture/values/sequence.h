@@ -21,6 +21,7 @@ struct TupleValue final : Value {
   bool asks_class() const override { return true; }
   void guard_methods(Context& c) override;
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V compare(Context& c, CompareOp op, const V& other, Side side) override;
   bool declines_binary(const V&) const override { return true; }
   int rebuild(Rebuilder& r) override;
 };
@@ -37,6 +38,7 @@ struct ListValue final : GrowingSequence {
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V compare(Context& c, CompareOp op, const V& other, Side side) override;
   V in_place(Context& c, BinaryOp op, const V& other) override;
   bool declines_binary(const V&) const override { return true; }
   int rebuild(Rebuilder& r) override;

@@ -190,6 +190,9 @@ void SetValue::add(Context& c, const V& x) {
 V SetValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   return side == kLeft ? set_operation(c, op, this, other) : nullptr;
 }
+V SetValue::compare(Context& c, CompareOp op, const V& other, Side side) {
+  return side == kLeft ? set_comparison(c, op, this, other) : nullptr;
+}
 V SetValue::in_place(Context& c, BinaryOp op, const V& other) {
   return set_in_place(c, op, this, other);
 }

@@ -29,6 +29,7 @@ struct SetValue final : Value {
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V compare(Context& c, CompareOp op, const V& other, Side side) override;
   V in_place(Context& c, BinaryOp op, const V& other) override;
   int rebuild(Rebuilder& r) override;
 

@@ -128,6 +128,17 @@ V TensorValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
                           std::vector<Operand>{c.operand(a), c.operand(b)}, {}));
 }
 
+V TensorValue::compare(Context& c, CompareOp op, const V& other, Side side) {
+  if (other->is_operand()) {
+    const V &a = side == kLeft ? V(this) : other, &b = side == kLeft ? other : V(this);
+    return c.tensor(call_op(c.scope_->graph(), tensor_operator(op),
+                            std::vector<Operand>{c.operand(a), c.operand(b)}, {}));
+  }
+  if ((op == CompareOp::kEq || op == CompareOp::kNe) && (is_none(other) || is_text(other)))
+    return c.constant(py::bool_(op == CompareOp::kNe));
+  c.give_up(Reason::kUnsupportedOperand, "comparison of a tensor");
+}
+
 // Operators of Tensors take numbers, tuples, and what NumPy makes an array of.
 bool TensorValue::declines_binary(const V& other) const {
   PyTypeObject* t = other->type();

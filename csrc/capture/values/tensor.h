@@ -24,6 +24,7 @@ struct TensorValue final : Value {
   Operand operand(Context& c, Scope& s) override;
   V unary(Context& c, UnaryOp op) override;
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V compare(Context& c, CompareOp op, const V& other, Side side) override;
   bool declines_binary(const V& other) const override;
   int rebuild(Rebuilder& r) override;
 

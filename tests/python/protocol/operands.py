@@ -72,5 +72,6 @@ def compare(f, operands, pairs=None, **kwargs):
             check(lambda: eval(f, {}) if isinstance(f, str) else types.FunctionType(f.__code__, {}), operands[a](),
                   operands[b](), **kwargs)
         except AssertionError as e:
-            wrong.append(f"{f if isinstance(f, str) else f.__name__} of {a} and {b}: {str(e).strip().splitlines()[0][:300]}")
+            name = f if isinstance(f, str) else f.__name__
+            wrong.append(f"{name} of {a} and {b}: {str(e).strip().splitlines()[0][:300]}")
     return "\n".join(wrong)

@@ -1,4 +1,5 @@
-"""PyNumber_Add and its kind (Objects/abstract.c, binary_op1): which operand is asked, in which order, what is raised."""
+"""PyNumber_Add and its kind (Objects/abstract.c, binary_op1): which operand is asked, in which order, and what is
+raised."""
 
 import itertools
 
