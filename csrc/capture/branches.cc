@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "capture/protocol/protocol.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "graph/infer.h"
@@ -229,11 +230,11 @@ void Tracer::merge_writes(const V& target, const py::object& name, const V& valu
     undoable([this, it, before = place_of(*this, it)] { put_at(it, before); });
     put_at(it, value);
   } else if (auto* t = as<TensorValue>(target))
-    set_node(t, value->node());
+    set_node(*this, t, value->node());
   else if (as<CellValue>(target))
-    set_cell(target, value);
+    set_cell(*this, target, value);
   else
-    store_attribute(target, name.ptr(), value);
+    protocol::store_attribute(*this, target, name.ptr(), value);
 }
 
 // A jump whose ways are being traced. Who meets it again is in a loop with several exits.
@@ -598,7 +599,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
                  !second->written(w.target, w.name.ptr())) {
         if (!w.before && !holds_attribute(w.target, w.name.ptr()))
           give_up(Reason::kTensorValue, "an attribute that one branch alone sets");
-        now = find_attribute(w.target, w.name.ptr()).value_or(nullptr);
+        now = protocol::find_attribute(*this, w.target, w.name.ptr()).value_or(nullptr);
       }
       const V a = first->written(w.target, w.name.ptr()),
               b = second->written(w.target, w.name.ptr());

@@ -25,40 +25,6 @@ std::string name_of_builtin(PyObject* f) {
 }
 }  // namespace
 
-V Context::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs) {
-  std::vector<std::pair<std::string_view, V>> kw;
-  for (auto& [k, v] : kwargs) kw.push_back({k, v});
-  const auto slots = bind_args<V>(op, std::span<const V>(args), kw);
-  std::vector<Operand> in;
-  for (size_t k = 0; k < op.inputs.size(); ++k) {
-    if (op.inputs[k].variadic) {
-      auto items = unpack(slots[k]);
-      if (!items || (slots[k]->kind != Value::kTuple && slots[k]->kind != Value::kList))
-        give_up(Reason::kUnsupportedOperand, op.name);
-      for (auto& x : *items) in.push_back(operand(x));
-    } else {
-      const bool none = !slots[k] || is_none(slots[k]);
-      OP_CHECK(!none || op.inputs[k].optional, kType, "[", op.name, "] ", op.inputs[k].name,
-               " must be a tensor or a number");
-      in.push_back(none ? Operand() : operand(slots[k]));
-    }
-  }
-  Attrs attrs;
-  for (size_t k = 0; k < op.attrs.size(); ++k) {
-    const V& v = slots[op.inputs.size() + k];
-    if (!v) {
-      attrs.push_back(op.attrs[k].def);
-      continue;
-    }
-    const auto o = object_with_sizes(*this, v);
-    if (!o)
-      give_up(v->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
-              str_cat("attribute ", op.attrs[k].name, " of ", op.name));
-    attrs.push_back(to_attr(op, op.attrs[k], o->ptr()));
-  }
-  return tensor(pijit::call_op(scope_->graph(), op, in, std::move(attrs)));
-}
-
 namespace {
 
 // What people know it by, where no code of theirs has to be asked.
@@ -118,10 +84,10 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   if (PyFunction_Check(o)) return call_function(f, args, kwargs);
   if (Py_TYPE(o) == jit_function_type) {
     meet_decorated(o);
-    return call_function(behind(f), args, kwargs);
+    return call_function(protocol::behind(*this, f), args, kwargs);
   }
   if (Py_TYPE(o) == op_function_type)
-    return call_op(*reinterpret_cast<OpFunctionObject*>(o)->op, args, kwargs);
+    return protocol::call_op(*this, *reinterpret_cast<OpFunctionObject*>(o)->op, args, kwargs);
   if (PyType_Check(o)) return call_type(reinterpret_cast<PyTypeObject*>(o), args, kwargs);
   if (PyCFunction_Check(o)) give_up(Reason::kUnsupportedCall, name_of_builtin(o) + "()");
   if ((Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type) && !args.empty()) {
@@ -143,10 +109,13 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   // functools.partial
   if (Py_TYPE(o) == PartialValue::partial_type()) {
     // its parts can change: __setstate__ replaces them, and the keywords are a dict
-    std::vector<V> all = items_of(member(f, PyUnicode_InternFromString("args")));
+    std::vector<V> all =
+        protocol::items_of(*this, protocol::member(*this, f, PyUnicode_InternFromString("args")));
     all.insert(all.end(), args.begin(), args.end());
-    const Kwargs own = keywords_of(member(f, PyUnicode_InternFromString("keywords")));
-    return call(member(f, PyUnicode_InternFromString("func")), all, with_keywords(own, kwargs));
+    const Kwargs own =
+        keywords_of(protocol::member(*this, f, PyUnicode_InternFromString("keywords")));
+    return call(protocol::member(*this, f, PyUnicode_InternFromString("func")), all,
+                with_keywords(own, kwargs));
   }
   give_up(Reason::kUnsupportedCall, name_of_callable(o));
 }
@@ -257,8 +226,9 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
       }
     for (int k = nargs; k < nargs + nkw; ++k)
       if (!fr.slots[k]) {
-        const int i =
-            made->kwdefaults ? find_key(made->kwdefaults, str_of(code->slot_names[k]).ptr()) : -1;
+        const int i = made->kwdefaults
+                          ? find_key(*this, made->kwdefaults, str_of(code->slot_names[k]).ptr())
+                          : -1;
         if (i < 0) bad("missing keyword argument " + code->slot_names[k]);
         fr.slots[k] = item(made->kwdefaults, i);
       }
@@ -293,44 +263,6 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   }
 }
 
-void Context::assign_tensor(const V& t, const V& value) {
-  auto* tensor = as<TensorValue>(t);
-  if (!tensor) give_up(Reason::kRaises, "assignment to what is no Tensor");
-  const Val old = scope_->val(tensor->val),
-            v = materialize(scope_->graph(), operand(value), old.dtype());
-  OP_CHECK(v.shape() == old.shape(), kValue, "[assign] a tensor of shape ", old.shape().str(),
-           " cannot take a value of shape ", v.shape().str());
-  set_node(tensor, v);
-}
-
-// A callable without effects, run at capture on constants.
-V Context::call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
-                     const std::string& name, const V& self) {
-  if (kwargs.empty() && std::any_of(args.begin(), args.end(), is_input))
-    if (V r = at_each_run(*this, f.ptr(), args)) return r;
-  auto known = [&](const V& v) {
-    auto c = as_constant(v);
-    if (!c)
-      give_up(v->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall, name);
-    return *c;
-  };
-  py::list positional;
-  for (auto& a : args) positional.append(known(a));
-  py::dict keywords;
-  for (auto& [k, v] : kwargs) keywords[str_of(k)] = known(v);
-  PyObject* r = PyObject_Call(f.ptr(), py::tuple(positional).ptr(), keywords.ptr());
-  if (!r) {
-    py::error_already_set e;
-    raise(e);
-  }
-  const auto result = py::reinterpret_steal<py::object>(r);
-  for (size_t k = 0; k < args.size(); ++k)  // int(x) may be x itself
-    if (py::object(positional[k]).is(result)) return args[k];
-  if (self && py::object(f.attr("__self__")).is(result)) return self;
-  if (auto v = fresh(result)) return *v;
-  give_up(Reason::kUnsupportedCall, name);
-}
-
 V Tracer::call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs) {
   args.insert(args.begin(), self);
   if (V r = call_known(d, args, kwargs)) return r;
@@ -339,13 +271,13 @@ V Tracer::call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwar
   const bool of_object = reinterpret_cast<PyDescrObject*>(d)->d_type == &PyBaseObject_Type;
   if (self->kind == Value::kObject && of_object && name == "__setattr__" && kwargs.empty() &&
       !PyType_Check(self->obj.ptr()) && !PyModule_Check(self->obj.ptr()))
-    return call_object_method(name, self, args);
+    return protocol::call_object_method(*this, name, self, args);
   if (self->kind == Value::kInstance) {
-    if (of_object && kwargs.empty()) return call_object_method(name, self, args);
+    if (of_object && kwargs.empty()) return protocol::call_object_method(*this, name, self, args);
     give_up(Reason::kUnsupportedCall, str_cat(type_of(self)->tp_name, ".", name));
   }
   if (self->kind == Value::kException && kwargs.empty())
-    return call_exception_method(d, self, args);
+    return call_exception_method(*this, d, self, args);
   // object.__eq__(1, 2), int.__repr__(True): not the method that the class has under this name
   if (type_lookup(type_of(self), str_of(name).ptr()) != d) {
     const auto own = reinterpret_cast<PyDescrObject*>(d)->d_type;
@@ -358,7 +290,7 @@ V Tracer::call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwar
       give_up(Reason::kRaises, str_cat(name, " of a ", type_of(self)->tp_name));
     std::vector<V> all{self};
     all.insert(all.end(), args.begin(), args.end());
-    return call_pure(share(d), all, kwargs, name);
+    return protocol::call_pure(*this, share(d), all, kwargs, name);
   }
   return call_method_descriptor(name, self, args, kwargs);
 }
@@ -381,7 +313,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
           return k.first == "copy" || k.first == "out";
         }))
       give_up(Reason::kUnsupportedCall, "ndarray." + name);
-    return call_numpy(self->obj.attr(name.c_str()), args, kwargs);
+    return call_numpy(*this, self->obj.attr(name.c_str()), args, kwargs);
   }
   if (name == "format" && !kwargs.empty() && type_of(self) == &PyUnicode_Type) {
     std::vector<V> all{self};
@@ -391,7 +323,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
       names[k] = str_of(kwargs[k].first);
       all.push_back(kwargs[k].second);
     }
-    return call_pure(polyfill("formatter")(names), all, {}, "format");
+    return protocol::call_pure(*this, polyfill("formatter")(names), all, {}, "format");
   }
   // methods of constants (strings, numbers, tuples of constants) run for real: they have no effects
   if (kwargs.empty() && (is_known(self) || is_input(self)) &&
@@ -404,7 +336,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
   fix(*this, self);
   if (is_known(self) || self->kind == Value::kTuple) {
     if (auto c = as_constant(self)) {
-      return call_pure(c->attr(name.c_str()), args, kwargs, name, self);
+      return protocol::call_pure(*this, c->attr(name.c_str()), args, kwargs, name, self);
     }
   }
   give_up(Reason::kUnsupportedCall, str_cat(type_of(self)->tp_name, ".", name));
@@ -432,7 +364,7 @@ V Tracer::call_print(const Call& call) {
     if ((!made && x->kind != Value::kTuple) || (!is_dict(x) && as_constant(x))) {
       given.push_back(x);
     } else {  // as graph mode shows them
-      const auto parts = is_dict(x) ? x->items : items_of(x);
+      const auto parts = is_dict(x) ? x->items : protocol::items_of(*this, x);
       std::for_each(parts.begin(), parts.end(), add);
     }
   };
@@ -444,11 +376,11 @@ V Tracer::call_print(const Call& call) {
     } else if (is_input(x) || is_computed(x) || x->kind == Value::kHostArray) {
       values.push_back(x);
     } else if (x->kind == Value::kException) {
-      values.push_back(exception_text(x, "__str__"));
+      values.push_back(exception_text(*this, x, "__str__"));
     } else if (auto c = as_constant(x)) {
       values.push_back(constant(*c));
     } else if (auto s = x->kind == Value::kObject || x->kind == Value::kInstance
-                            ? text(x, "__str__")
+                            ? protocol::text(*this, x, "__str__")
                             : std::nullopt) {
       values.push_back(*s);
     } else {
@@ -477,10 +409,10 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     }
   }
   if (PyType_IsSubtype(t, &PyTuple_Type) && t != &PyTuple_Type)
-    return make_named_tuple(t, args, kwargs);
-  if (bare_class(t)) return make_instance(t, args, kwargs);
+    return make_named_tuple(*this, t, args, kwargs);
+  if (bare_class(t)) return make_instance(*this, t, args, kwargs);
   if (kwargs.empty())
-    if (auto v = make_exception(t, args)) return *v;
+    if (auto v = make_exception(*this, t, args)) return *v;
   give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
 }
 
@@ -507,7 +439,7 @@ V Tracer::call_sorted(const std::vector<V>& args, const Kwargs& kwargs) {
       reverse = *r != 0;
     }
   }
-  const std::vector<V> items = items_of(args[0]);
+  const std::vector<V> items = protocol::items_of(*this, args[0]);
   py::list keys, order;
   for (size_t k = 0; k < items.size(); ++k) {
     const V x = key ? call(key, {items[k]}, {}) : items[k];
@@ -534,14 +466,14 @@ V Tracer::call_sum(const std::vector<V>& args) {
   V r = args.size() > 1 ? args[1] : constant_int(0), x;
   if (is_known(r) && (PyUnicode_Check(r->obj.ptr()) || PyBytes_Check(r->obj.ptr())))
     give_up(Reason::kRaises, "sum() of text");
-  const V it = get_iter(args[0]);  // item and addition in turn
+  const V it = protocol::iter(*this, args[0]);  // item and addition in turn
   // Constants at the beginning are for CPython, which adds floats with a correction from 3.12 on.
   auto number = [](const V& v) {
     return is_known(v) && (PyLong_Check(v->obj.ptr()) || PyFloat_Check(v->obj.ptr()));
   };
   py::list numbers;
   bool more = false;
-  while ((more = iterate(it, &x)) && number(r) && number(x)) {
+  while ((more = protocol::next(*this, it, &x)) && number(r) && number(x)) {
     tick();
     numbers.append(x->obj);
   }
@@ -551,7 +483,7 @@ V Tracer::call_sum(const std::vector<V>& args) {
     if (!total) raise(py::error_already_set());
     r = constant(py::reinterpret_steal<py::object>(total));
   }
-  for (; more; more = iterate(it, &x)) {
+  for (; more; more = protocol::next(*this, it, &x)) {
     tick();
     r = protocol::binary(*this, BinaryOp::kAdd, r, x);
   }
@@ -561,8 +493,9 @@ V Tracer::call_sum(const std::vector<V>& args) {
 V Tracer::call_reversed(const V& x) {
   x->settle(*this);
   if (is_known(x) && PyRange_Check(x->obj.ptr()))
-    return get_iter(constant(x->obj[py::slice(py::none(), py::none(), py::int_(-1))]));
-  if (PyObject* f = user_method(x, "__reversed__")) return call(wrap_static(f), {x}, {});
+    return protocol::iter(*this, constant(x->obj[py::slice(py::none(), py::none(), py::int_(-1))]));
+  if (PyObject* f = protocol::user_method(*this, x, "__reversed__"))
+    return call(wrap_static(f), {x}, {});
   if (is_sequence(x)) return make<ReversedIterator>(x);
   give_up(Reason::kUnsupportedIterable, str_cat("reversed() of a ", type_of(x)->tp_name));
 }
@@ -614,10 +547,10 @@ bool Tracer::is_instance(const V& v, PyObject* cls) {
       give_up(Reason::kUnsupportedCall, "isinstance() of what has a __class__ of its own");
     return false;
   }
-  if (PyObject* f = user_method(wrap_static(cls), "__instancecheck__")) {
+  if (PyObject* f = protocol::user_method(*this, wrap_static(cls), "__instancecheck__")) {
     if (Py_TYPE(cls)->tp_name == std::string("ABCMeta") || Py_TYPE(cls)->tp_base != &PyType_Type)
       give_up(Reason::kUnsupportedCall, "isinstance() of an abstract class");
-    const auto r = truth(call(wrap_static(f), {wrap_static(cls), v}, {}));
+    const auto r = protocol::truth(*this, call(wrap_static(f), {wrap_static(cls), v}, {}));
     if (!r) give_up(Reason::kTensorValue, "__instancecheck__");
     return *r;
   }
@@ -643,7 +576,7 @@ bool Tracer::is_subclass(PyObject* sub, PyObject* cls) {
   if (type_lookup(Py_TYPE(cls), names.subclasscheck) !=
       type_lookup(&PyType_Type, names.subclasscheck))
     give_up(Reason::kUnsupportedCall, "issubclass() of an abstract class");
-  user_method(wrap_static(cls), "__subclasscheck__");  // guards that there is none
+  protocol::user_method(*this, wrap_static(cls), "__subclasscheck__");  // guards that there is none
   return PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(sub),
                           reinterpret_cast<PyTypeObject*>(cls));
 }

@@ -2,15 +2,18 @@
 #include "capture/context.h"
 
 #include "base/config.h"
-#include "capture/values.h"
 #include "base/progress.h"
+#include "capture/values.h"
+#include "python/caller.h"
 #include "python/hook.h"
 #include "python/quiet_lookup.h"
 
 namespace pijit {
 
 Context::Context(StartPoint& p)
-    : start_(p), budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
+    : start_(p),
+      null_(arena_.make<NullValue>()),
+      budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
 
 void Context::give_up(Reason r, const std::string& detail) const {
   throw GraphBreak{r, detail, location()};
@@ -102,6 +105,84 @@ V Context::c_attribute(const V& v, const char* name) {
   return wrap(
       o.ptr(),
       add_source({Source::kComputed, -1, 0, share(original("getattr")), -1, {v->src, key}}));
+}
+
+// --- sources and guards
+
+int Context::add_source(Source s) {
+  const auto key =
+      std::make_tuple(static_cast<int>(s.kind), s.parent, s.index, s.key.ptr(), s.other, s.args);
+  auto it = source_index_.find(key);
+  if (it != source_index_.end()) return it->second;
+  s.path = path_of(s, s.parent >= 0 ? sources_[s.parent].path : 0);
+  if (s.other >= 0) s.path = path_of(s, sources_[s.other].path);
+  for (int a : s.args) s.path = path_of(s, s.path ^ sources_[a].path);
+  sources_.push_back(std::move(s));
+  return source_index_[key] = static_cast<int>(sources_.size()) - 1;
+}
+
+int Context::source_of(const V& v) {
+  if (v->src < 0) v->src = add_source({Source::kConst, -1, 0, v->obj});
+  return v->src;
+}
+
+const Source& Context::root_of(int src) const {
+  while (sources_[src].parent >= 0) src = sources_[src].parent;
+  return sources_[src];
+}
+
+void Context::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::object obj2) {
+  if (k == Guard::kType || k == Guard::kTypeVersion)
+    for (auto& [key, value] : class_writes_)
+      if (PyType_Check(obj.ptr()) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(obj.ptr()),
+                                                      reinterpret_cast<PyTypeObject*>(key.first)))
+        give_up(Reason::kUnsupportedAttribute, "a class after an assignment to its attribute");
+  if (!guard_index_.insert({k, src, num, obj.ptr()}).second) return;
+  guards_.push_back({k, src, std::move(obj), std::move(obj2), num, {}});
+}
+
+// A class that a call makes, and may drop, is not kept by what was captured then.
+void Context::guard_identity(PyObject* o, int src) {
+  const Source::Kind from = sources_[src].kind;
+  if (from == Source::kConst) return;
+  const bool local = from == Source::kState && PyType_Check(o) &&
+                     PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE);
+  if (!local) return guard(Guard::kIs, src, share(o));
+  const auto weak = py::reinterpret_steal<py::object>(PyWeakref_NewRef(o, nullptr));
+  if (!weak) throw py::error_already_set();
+  guard(Guard::kIsStill, src, weak);
+}
+
+void Context::guard_type(const V& v) {
+  PyTypeObject* t = Py_TYPE(v->obj.ptr());
+  const unsigned version = version_of(t);
+  guard(Guard::kType, source_of(v), share(reinterpret_cast<PyObject*>(t)), version);
+}
+
+bool Context::named_as_library(PyObject* globals) {
+  return is_of_library(PyDict_GetItemString(globals, "__name__"));
+}
+
+bool Context::is_library(PyObject* globals) {
+  if (!named_as_library(globals)) return false;
+  guard(Guard::kDictVersion, add_source({Source::kConst, -1, 0, share(globals)}), share(globals),
+        dict_version(globals));
+  return true;
+}
+
+unsigned Context::version_of(PyTypeObject* t) const {
+  const unsigned version = names_are_texts(t) ? type_version(t) : 0;
+  if (!version)
+    give_up(Reason::kUnsupportedAttribute, str_cat("type ", t->tp_name, " has no version"));
+  return version;
+}
+
+int Context::guard_class(PyTypeObject* t) {
+  py::object cls = share(reinterpret_cast<PyObject*>(t));
+  const unsigned version = version_of(t);
+  const int src = add_source({Source::kConst, -1, 0, cls});
+  guard(Guard::kTypeVersion, src, cls, version);
+  return src;
 }
 
 }  // namespace pijit

@@ -1,6 +1,6 @@
 // What a kind of value may ask of the capture that it is part of: sources and guards, the graph,
-// the journal of effects, transactions, and the operations of Python on any values. The interpreter
-// (tracer.h) adds frames; tests need none.
+// the journal of effects, and transactions. What Python does with values is protocol/protocol.h;
+// what a kind does alone is in its header. The interpreter (tracer.h) adds frames; tests need none.
 #pragma once
 #include <chrono>
 #include <map>
@@ -8,10 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "capture/capture.h"
-#include "capture/values/dict.h"
-#include "capture/values/iterator.h"
-#include "capture/values/null.h"
-#include "capture/values/sequence.h"
+#include "capture/value.h"
 
 namespace pijit {
 
@@ -77,12 +74,7 @@ class Context {
   [[noreturn]] void raise(PyObject* cls, std::vector<V> args, const std::string& detail = "");
   [[noreturn]] void raise(PyObject* cls, const std::string& detail);  // of a text not known
   [[noreturn]] void raise(const py::error_already_set& e);  // of an operation on constants
-  std::optional<V> make_exception(PyTypeObject* t, const std::vector<V>& args);
   size_t exception_changes_ = 0;  // of undo_: changes of exceptions made during capture
-  V exception_text(const V& v, const char* name, PyObject* method = nullptr);
-  V call_exception_method(PyObject* d, const V& self, const std::vector<V>& args);
-  void set_exception_attribute(const V& v, PyObject* name, const V& value);
-  std::optional<V> exception_attribute(const V& v, PyObject* name);
 
   void check_effect(const V& v) const;   // may it be changed here?
   void check_binding(const V& v) const;  // may it be given another node of the same value?
@@ -101,13 +93,13 @@ class Context {
   // Is it outside of that arm? Then what is written to it is noted there. To be asked before.
   bool written_in_arm(const V& v, PyObject* name = nullptr);
 
-  // --- values.cc, attributes.cc: kinds of values ---
+  // --- wrap.cc: values of objects
   V wrap(PyObject* o, int src);  // an object with a source; adds guards
   V wrap_static(PyObject* o);    // an object known for good (library, constant of the code)
   template <class T, class... A>
   T* make(A&&... args) {
     T* v = arena_.make<T>(std::forward<A>(args)...);
-    if constexpr (std::is_base_of_v<IteratorValue, T>) v->made_at = outermost_instr();
+    if constexpr (requires { v->made_at; }) v->made_at = outermost_instr();
     return v;
   }
   virtual int outermost_instr() const = 0;  // of the frame that is captured; -1: none yet
@@ -119,53 +111,11 @@ class Context {
   V sequence(Value::Kind k, std::vector<V> items);
   TensorValue* tensor(Val node);
   V item(const V& container, size_t i);  // of a tuple, list or dict; reads the source on demand
-  PyTypeObject* type_of(const V& v) const;
+  PyTypeObject* type_of(const V& v) const { return v->type(); }
   std::optional<py::object> as_constant(const V& v, Ask what = Ask::kAnything);
   bool asks_user_code(PyTypeObject* t, Ask what);
   std::optional<V> fresh(const py::object& o);  // a result of C code, new at each run
-  std::optional<bool> truth(const V& v);
-  std::optional<bool> slot_truth(const V& v);
-  V length_of(const V& v);                              // what len() gives
-  std::optional<V> text(const V& v, const char* name);  // __str__ or __repr__
-  V member(const V& v, PyObject* name);                 // of a C descriptor of v's class
-  std::optional<std::vector<V>> unpack(const V& v);     // all items of an iterable known in advance
-  std::vector<V> items_of(const V& v);                  // the same, or gives up
-  V attribute(const V& v, PyObject* name);
-  V class_attribute(PyObject* found, int owner, PyObject* name);
-  V behind(const V& front);                                     // the function of a JitFunction
-  std::optional<V> find_attribute(const V& v, PyObject* name);  // empty: no such attribute
-  std::optional<V> builtin_attribute(const V& v, PyObject* name);
-  std::optional<V> object_attribute(const V& v, PyObject* name);
-  void set_attribute(const V& v, PyObject* name, const V& value);
-  // As the class's __setattr__, and as object's.
-  void set_object_attribute(const V& v, PyObject* name, const V& value);
-  void store_attribute(const V& v, PyObject* name, const V& value);
-  void delete_attribute(const V& v, PyObject* name);
-  void erase_entry(const V& d, size_t k);
-  void set_class_attribute(const V& cls, PyObject* name, const V& value);
-  V written_class_attribute(PyTypeObject* t, const std::string& name) const;  // null: none
-  void set_cell(const V& cell, const V& value);
-  V bind(const V& found, const V& self, PyTypeObject* owner);
-  V subscript(const V& x, const V& index);
-  void set_subscript(const V& x, const V& index, const V& value);
-  std::optional<bool> contains(const V& container, const V& x);
-  int find_key(const V& dict, PyObject* key);
-  // Keys and elements are objects of the capture; a tuple that becomes one stays what it was.
-  py::object as_key(const V& key, py::object o);
-  V key_value(PyObject* o);
-  V made_key(PyObject* o) const;  // null: the object itself
-  V set_of(const std::vector<V>& items);
-  void delete_subscript(const V& x, const V& index);
-  void touch(const V& v);  // before a change in place
-  // Changes in place; each undoes no more than itself.
-  void set_entry(const V& dict, const py::object& key, const V& value);
-  void remove_entry(const V& dict, size_t at);
-  void clear_entries(const V& dict);
-  void set_node(TensorValue* tensor, Val node);
-
-  // --- containers
-  static bool is_list(const V& v) { return as<ListValue>(v); }
-  static bool is_dict(const V& v) { return as<DictValue>(v); }
+  void touch(const V& v);                       // before a change in place
   // What a container from outside has as its length, before changes.
   V source_length(const V& container);
   // An attribute of an object of C code, found without running Python code.
@@ -193,47 +143,15 @@ class Context {
   void log(Note n);
   void check_removed(const Note& n);  // lifetimes.cc: gives up where somebody sees what it removes
 
-  // --- instances.cc: objects of Python classes ---
-  // An object of the class is made by object.__new__, and nobody sees it go.
-  bool bare_class(PyTypeObject* t) const;
   int guard_class(PyTypeObject* t);
   unsigned version_of(PyTypeObject* t) const;  // gives up where it has none
-  V make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
-  V bare_object(PyTypeObject* t);
-  V make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
-  std::optional<V> instance_attribute(const V& v, PyObject* name);
-  std::optional<V> missing_attribute(const V& v, PyObject* name);
-  void set_instance_attribute(const V& v, PyObject* name, const V& value);
-  V call_object_method(const std::string& name, const V& self, const std::vector<V>& args);
-  PyObject* user_method(const V& v, const std::string& name);
 
   // --- sources that differ from call to call
   bool unstable(int src) const { return start_.unstable.count(sources_[src].path) > 0; }
   // A question whose answer the code takes into account.
   bool decided(bool outcome, Source s);
 
-  // `self`: of which f is a method.
-  V call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
-              const std::string& name, const V& self = nullptr);
-  V call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
   Operand operand(const V& v) { return v->operand(*this, *scope_); }
-  void assign_tensor(const V& t, const V& value);
-  V call_numpy(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs);
-  V numpy_result(const py::object& r, const std::string& name);
-  bool iterate(const V& it, V* value);  // false: exhausted
-  V get_iter(const V& x);
-  // Calls f for each item of an iterable, as it comes.
-  template <class F>
-  void each(const V& iterable, F f) {
-    if (!iterable->iterable()) give_up(Reason::kUnsupportedIterable, iterable->type()->tp_name);
-    const V it = get_iter(iterable);
-    V item;
-    while (iterate(it, &item)) {
-      tick();
-      f(item);
-    }
-  }
-
   // What a dict from outside has under a key (borrowed), without asking Python code; null: nothing.
   PyObject* found_in(PyObject* dict, PyObject* key) const;
 
@@ -260,7 +178,7 @@ class Context {
   Val add_input(Type t, int src, uint64_t varying);
 
   Arena arena_;
-  const V null_ = arena_.make<NullValue>();
+  const V null_;  // an unbound variable
   std::shared_ptr<Graph> graph_ = std::make_shared<Graph>(false);
   Scope root_scope_{graph_.get()};
   Scope* scope_ = &root_scope_;

@@ -3,6 +3,7 @@
 // program has.
 #include "entry/runner.h"
 #include "capture/tracer.h"
+#include "capture/values/growing.h"
 #include "capture/values/scalar.h"
 #include "capture/values/slice.h"
 #include "capture/values/tensor.h"

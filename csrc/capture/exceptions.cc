@@ -3,6 +3,7 @@
 // traceback.
 #include <algorithm>
 
+#include "capture/protocol/protocol.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "python/caller.h"
@@ -16,40 +17,7 @@ PyObject* python_method(PyTypeObject* t, const char* name) {
 namespace {
 bool is_exception_class(PyObject* o) { return PyExceptionClass_Check(o); }
 
-// Is a new exception no more than its class and arguments, and what __init__ in Python adds? Not
-// where the constructor looks at the arguments (OSError picks a subclass by errno).
-bool plain_exception_class(PyTypeObject* t) {
-  auto is = [](initproc init, PyObject* cls) {
-    return init == reinterpret_cast<PyTypeObject*>(cls)->tp_init;
-  };
-  const initproc init = t->tp_init;
-  return PyType_IsSubtype(t, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) &&
-         Py_TYPE(t)->tp_call == PyType_Type.tp_call && t->tp_getattro == PyObject_GenericGetAttr &&
-         t->tp_setattro == PyObject_GenericSetAttr &&
-         t->tp_new == reinterpret_cast<PyTypeObject*>(PyExc_Exception)->tp_new && !t->tp_finalize &&
-         (is(init, PyExc_Exception) || is(init, PyExc_StopIteration) ||
-          is(init, PyExc_AttributeError) || is(init, PyExc_NameError) ||
-          python_method(t, "__init__"));
-}
 }  // namespace
-
-std::optional<V> Context::make_exception(PyTypeObject* t, const std::vector<V>& args) {
-  if (!plain_exception_class(t)) return std::nullopt;
-  if (PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE)) guard_class(t);
-  auto* v = make<ExceptionValue>();
-  v->obj = share(reinterpret_cast<PyObject*>(t));
-  v->items = args;
-  v->args = tuple(args);
-  if (PyObject* init = python_method(t, "__init__")) {
-    const size_t changes = undo_.size() - exception_changes_, notes = journal_.size();
-    std::vector<V> all{v};
-    all.insert(all.end(), args.begin(), args.end());
-    call(wrap_static(init), all, {});
-    // Made once more by a recipe, it must change nothing else a second time.
-    v->dirty = undo_.size() - exception_changes_ != changes || journal_.size() != notes;
-  }
-  return v;
-}
 
 void Context::raise(const V& exception, const std::string& detail) {
   auto* e = as<ExceptionValue>(exception);
@@ -82,7 +50,8 @@ void Context::raise(const py::error_already_set& e) {
 V Tracer::exception_from(const V& x) {
   if (x->kind == Value::kException) return x;
   if (x->kind == Value::kObject && is_exception_class(x->obj.ptr()))
-    if (auto v = make_exception(reinterpret_cast<PyTypeObject*>(x->obj.ptr()), {})) return *v;
+    if (auto v = make_exception(*this, reinterpret_cast<PyTypeObject*>(x->obj.ptr()), {}))
+      return *v;
   give_up(Reason::kRaises, type_of(x)->tp_name);
 }
 
@@ -188,7 +157,7 @@ bool Tracer::handles_stream_errors(const Frame& f) const {
 
 bool Tracer::exception_matches(const V& exception, const V& match) {
   if (match->kind == Value::kTuple) {
-    const std::vector<V> all = items_of(match);
+    const std::vector<V> all = protocol::items_of(*this, match);
     for (auto& m : all)  // of all, before any
       if (m->kind != Value::kObject || !is_exception_class(m->obj.ptr()))
         give_up(Reason::kRaises, "catching what is no exception class");
@@ -198,72 +167,6 @@ bool Tracer::exception_matches(const V& exception, const V& match) {
   if (match->kind != Value::kObject || !is_exception_class(match->obj.ptr()))
     give_up(Reason::kRaises, "catching what is no exception class");
   return PyType_IsSubtype(type_of(exception), reinterpret_cast<PyTypeObject*>(match->obj.ptr()));
-}
-
-// What str() or repr() gives; `method`: the C function to ask, where it is not the class's own.
-V Context::exception_text(const V& v, const char* name, PyObject* method) {
-  PyTypeObject* t = type_of(v);
-  if (!method)
-    if (PyObject* f = python_method(t, name)) return call(wrap_static(f), {v}, {});
-  py::list args;
-  for (auto& x : v->items) {
-    auto c = x->kind == Value::kNull ? std::nullopt : as_constant(x);
-    if (!c) give_up(Reason::kUnsupportedCall, str_cat(t->tp_name, ".", name));
-    args.append(*c);
-  }
-  const py::object e =
-      py::reinterpret_steal<py::object>(t->tp_new(t, py::tuple(args).ptr(), nullptr));
-  if (!e) throw py::error_already_set();
-  return constant(method ? share(method)(e) : py::object(e.attr(name)()));
-}
-
-// Of BaseException and its kind, by way of super().
-V Context::call_exception_method(PyObject* d, const V& self, const std::vector<V>& args) {
-  const std::string name = text_of(share(d).attr("__name__"));
-  const PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(d)->d_type;
-  if (name == "__init__" &&
-      owner->tp_init == reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_init) {
-    check_effect(self);
-    undoable([this, self, old = self->items] { self->items = old, --exception_changes_; });
-    ++exception_changes_;
-    self->items = args;
-    return constant(py::none());
-  }
-  if ((name == "__str__" || name == "__repr__") && args.empty())
-    return exception_text(self, name.c_str(), d);
-  give_up(Reason::kUnsupportedCall, str_cat(type_of(self)->tp_name, ".", name));
-}
-
-void Context::set_exception_attribute(const V& v, PyObject* name_obj, const V& value) {
-  const std::string name = text_of(name_obj);
-  PyObject* found = type_lookup(type_of(v), name_obj);
-  if (found && Py_TYPE(found)->tp_descr_set)
-    give_up(Reason::kUnsupportedAttribute, str_cat(type_of(v)->tp_name, ".", name));
-  check_effect(v);
-  undoable([this, v, attrs = v->attrs, dirty = v->dirty] {
-    v->attrs = attrs, v->dirty = dirty, --exception_changes_;
-  });
-  ++exception_changes_;
-  v->attrs[name] = value;
-  v->dirty = true;
-}
-
-std::optional<V> Context::exception_attribute(const V& v, PyObject* name_obj) {
-  const std::string name = text_of(name_obj);
-  if (auto it = v->attrs.find(name); it != v->attrs.end()) return it->second;
-  for (auto& x : v->items)
-    if (x->kind == Value::kNull) give_up(Reason::kUnsupportedAttribute, name);
-  if (name == "args") return tuple(v->items);
-  if (name == "__class__" && says_its_class(type_of(v)))
-    return wrap_static(reinterpret_cast<PyObject*>(type_of(v)));
-  if (name == "value" && type_of(v) == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))
-    return v->items.empty() ? constant(py::none()) : v->items[0];
-  PyObject* found = type_lookup(type_of(v), name_obj);
-  if (found && (PyFunction_Check(found) || PyObject_TypeCheck(found, &PyProperty_Type) ||
-                immutable_constant(found)))
-    return bind(wrap_static(found), v, type_of(v));
-  if (!found) return std::nullopt;
-  give_up(Reason::kUnsupportedAttribute, str_cat(type_of(v)->tp_name, ".", name));
 }
 
 }  // namespace pijit

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "capture/protocol/protocol.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "graph/vals.h"
@@ -49,7 +50,7 @@ Val Tracer::node_of(const V& x) {
 
 std::vector<Val> Tracer::nodes_of(const V& list) {
   std::vector<Val> nodes;
-  for (auto& x : items_of(list)) nodes.push_back(node_of(x));
+  for (auto& x : protocol::items_of(*this, list)) nodes.push_back(node_of(x));
   return nodes;
 }
 
@@ -126,7 +127,7 @@ void Tracer::record_custom(const V& v, const V& inputs, const V& outputs, const 
     give_up(Reason::kTensorValue, "a gradient of the user's own in a branch");
   const auto inside = std::find(active_tapes_.begin(), active_tapes_.end(), v);
   for (auto it = inside; it != active_tapes_.end(); ++it)
-    for (auto& x : items_of(inputs))
+    for (auto& x : protocol::items_of(*this, inputs))
       if (tape_of(*it).use == Tape::kBatch && watches(*it, x))
         give_up(Reason::kRaises, "a gradient of the user's own in a mapped function");
   CapturedTape::Custom c;
@@ -208,7 +209,7 @@ std::vector<Record> Tracer::records(const CapturedTape& t) {
           std::vector<V> given;
           for (auto v : cts) given.push_back(tensor(v));
           std::vector<Val> grads;
-          for (auto& x : items_of(call(f, {list(given)}, {}))) {
+          for (auto& x : protocol::items_of(*this, call(f, {list(given)}, {}))) {
             const bool none = is_none(x);
             grads.push_back(none ? Val{} : node_of(x));
           }

@@ -300,9 +300,9 @@ void Tracer::step(Frame& f) {
       break;
     }
     case Op::STORE_GLOBAL: set_global(f.globals, in.obj, pop()); break;
-    case Op::LOAD_ATTR: st.back() = attribute(st.back(), in.obj); break;
+    case Op::LOAD_ATTR: st.back() = protocol::attribute(*this, st.back(), in.obj); break;
     case Op::LOAD_METHOD: {
-      V v = attribute(pop(), in.obj);
+      V v = protocol::attribute(*this, pop(), in.obj);
       st.push_back(null());
       st.push_back(v);
       break;
@@ -310,17 +310,17 @@ void Tracer::step(Frame& f) {
     case Op::LOAD_SUPER_ATTR: {
       auto a = popn(3);
       V proxy = call(a[0], {a[1], a[2]}, {});
-      V v = attribute(proxy, in.obj);
+      V v = protocol::attribute(*this, proxy, in.obj);
       if (in.a) st.push_back(null());
       st.push_back(v);
       break;
     }
     case Op::STORE_ATTR: {
       V o = pop(), v = pop();
-      set_attribute(o, in.obj, v);
+      protocol::set_attribute(*this, o, in.obj, v);
       break;
     }
-    case Op::DELETE_ATTR: delete_attribute(pop(), in.obj); break;
+    case Op::DELETE_ATTR: protocol::delete_attribute(*this, pop(), in.obj); break;
     case Op::LOAD_CLOSURE:
     case Op::LOAD_DEREF: {
       auto* c = as<CellValue>(f.slots[in.a]);
@@ -335,7 +335,7 @@ void Tracer::step(Frame& f) {
     }
     case Op::STORE_DEREF: {
       const V c = f.slots[in.a];
-      set_cell(c, pop());
+      set_cell(*this, c, pop());
       break;
     }
     case Op::MAKE_CELL: {
@@ -389,20 +389,20 @@ void Tracer::step(Frame& f) {
     }
     case Op::CONTAINS_OP: {
       auto a = popn(2);
-      auto r = contains(a[1], a[0]);
+      auto r = protocol::contains(*this, a[1], a[0]);
       if (!r) give_up(Reason::kUnsupportedOperand, "membership test");
       st.push_back(constant(py::bool_(*r != static_cast<bool>(in.a))));
       break;
     }
     case Op::BINARY_SUBSCR: {
       auto a = popn(2);
-      st.push_back(subscript(a[0], a[1]));
+      st.push_back(protocol::getitem(*this, a[0], a[1]));
       meet(f, st.back(), 0);
       break;
     }
     case Op::STORE_SUBSCR: {
       auto a = popn(3);
-      set_subscript(a[1], a[2], a[0]);
+      protocol::setitem(*this, a[1], a[2], a[0]);
       break;
     }
     case Op::BINARY_SLICE:
@@ -411,14 +411,14 @@ void Tracer::step(Frame& f) {
       const V s = make<SliceValue>(a[0], a[1], constant(py::none()));
       V x = pop();
       if (in.op == Op::BINARY_SLICE)
-        st.push_back(subscript(x, s));
+        st.push_back(protocol::getitem(*this, x, s));
       else
-        set_subscript(x, s, pop());
+        protocol::setitem(*this, x, s, pop());
       break;
     }
     case Op::BUILD_TUPLE: st.push_back(tuple(popn(in.a))); break;
     case Op::BUILD_LIST: st.push_back(list(popn(in.a))); break;
-    case Op::BUILD_SET: st.push_back(set_of(popn(in.a))); break;
+    case Op::BUILD_SET: st.push_back(set_of(*this, popn(in.a))); break;
     case Op::SET_ADD: {
       V x = pop();
       const V set = st[st.size() - in.a];
@@ -438,7 +438,7 @@ void Tracer::step(Frame& f) {
     case Op::BUILD_MAP: {
       auto a = popn(2 * in.a);
       auto* d = make<DictValue>();
-      for (int k = 0; k < in.a; ++k) set_subscript(d, a[2 * k], a[2 * k + 1]);
+      for (int k = 0; k < in.a; ++k) protocol::setitem(*this, d, a[2 * k], a[2 * k + 1]);
       st.push_back(d);
       break;
     }
@@ -446,7 +446,7 @@ void Tracer::step(Frame& f) {
       V keys = pop();
       auto a = popn(in.a);
       auto* d = make<DictValue>();
-      for (int k = 0; k < in.a; ++k) set_subscript(d, item(keys, k), a[k]);
+      for (int k = 0; k < in.a; ++k) protocol::setitem(*this, d, item(keys, k), a[k]);
       st.push_back(d);
       break;
     }
@@ -489,7 +489,7 @@ void Tracer::step(Frame& f) {
       }
       const bool is_empty = !spec || (is_text(spec) && PyUnicode_GET_LENGTH(spec->obj.ptr()) == 0);
       if (conversion) {
-        const auto t = text(value, conversion == 1 ? "__str__" : "__repr__");
+        const auto t = protocol::text(*this, value, conversion == 1 ? "__str__" : "__repr__");
         if (!t) give_up(Reason::kTensorValue, "formatting");
         value = *t;
         if (conversion == 3)
@@ -498,9 +498,10 @@ void Tracer::step(Frame& f) {
         if (value->kind != Value::kTensor && is_empty &&
             type_lookup(type_of(value), names.format) ==
                 type_lookup(&PyBaseObject_Type, names.format)) {
-          if (auto t = text(value, "__str__")) value = *t;
-        } else if (PyObject* f =
-                       value->kind == Value::kTensor ? nullptr : user_method(value, "__format__")) {
+          if (auto t = protocol::text(*this, value, "__str__")) value = *t;
+        } else if (PyObject* f = value->kind == Value::kTensor
+                                     ? nullptr
+                                     : protocol::user_method(*this, value, "__format__")) {
           value = call(wrap_static(f), {value, spec ? spec : constant(py::str(""))}, {});
           if (!is_text(value)) give_up(Reason::kRaises, "__format__ gives no text");
           spec = nullptr;
@@ -519,13 +520,13 @@ void Tracer::step(Frame& f) {
     case Op::LIST_EXTEND: {
       V x = pop();
       V list = st[st.size() - in.a];
-      as<ListValue>(list)->extend(*this,
-                                  in.op == Op::LIST_APPEND ? std::vector<V>{x} : items_of(x));
+      as<ListValue>(list)->extend(
+          *this, in.op == Op::LIST_APPEND ? std::vector<V>{x} : protocol::items_of(*this, x));
       break;
     }
     case Op::MAP_ADD: {
       auto a = popn(2);
-      set_subscript(st[st.size() - in.a], a[0], a[1]);
+      protocol::setitem(*this, st[st.size() - in.a], a[0], a[1]);
       break;
     }
     case Op::DICT_UPDATE:
@@ -534,21 +535,21 @@ void Tracer::step(Frame& f) {
       from->settle(*this);
       if (from->kind != Value::kDict) give_up(Reason::kUnsupportedOperand, "dict update");
       for (size_t k = 0; k < from->keys.size(); ++k) {
-        if (in.op == Op::DICT_MERGE && find_key(d, from->keys[k].ptr()) >= 0)
+        if (in.op == Op::DICT_MERGE && find_key(*this, d, from->keys[k].ptr()) >= 0)
           give_up(Reason::kRaises, "repeated keyword");
-        set_subscript(d, key_value(from->keys[k].ptr()), item(from, k));
+        protocol::setitem(*this, d, key_value(*this, from->keys[k].ptr()), item(from, k));
       }
       break;
     }
     case Op::LIST_TO_TUPLE: {
-      auto items = unpack(pop());
+      auto items = protocol::unpack(*this, pop());
       if (!items) give_up(Reason::kUnsupportedIterable);
       st.push_back(tuple(*items));
       break;
     }
     case Op::UNPACK_SEQUENCE: {
       V x = pop();
-      auto items = unpack(x);
+      auto items = protocol::unpack(*this, x);
       if (!items) give_up(Reason::kUnsupportedIterable, type_of(x)->tp_name);
       if (static_cast<int>(items->size()) != in.a)
         give_up(Reason::kRaises, "wrong number of values to unpack");
@@ -557,7 +558,7 @@ void Tracer::step(Frame& f) {
     }
     case Op::UNPACK_EX: {
       const size_t before = in.a & 255, after = in.a >> 8;
-      const auto items = items_of(pop());
+      const auto items = protocol::items_of(*this, pop());
       if (items.size() < before + after) give_up(Reason::kRaises, "not enough values to unpack");
       for (size_t k = items.size(); k-- > items.size() - after;) st.push_back(items[k]);
       st.push_back(list({items.begin() + static_cast<std::ptrdiff_t>(before),
@@ -566,7 +567,7 @@ void Tracer::step(Frame& f) {
       break;
     }
     case Op::GET_LEN: {
-      st.push_back(length_of(st.back()));
+      st.push_back(protocol::length(*this, st.back()));
       break;
     }
     case Op::MATCH_KIND:
@@ -592,7 +593,7 @@ void Tracer::step(Frame& f) {
         const bool none = is_none(x);
         jump = none == (in.a == 2);
       } else {
-        auto t = truth(x);
+        auto t = protocol::truth(*this, x);
         if (!t && undecided(x))
           return in.a == 1 ? branch_on_tensor(f, x, in.target, next)
                            : branch_on_tensor(f, x, next, in.target);
@@ -605,7 +606,7 @@ void Tracer::step(Frame& f) {
       break;
     }
     case Op::JUMP_OR_POP: {
-      auto t = truth(st.back());
+      auto t = protocol::truth(*this, st.back());
       if (!t && undecided(st.back())) {
         const V x = pop();
         return in.a == 1 ? branch_on_tensor(f, x, in.target, next, 1)
@@ -623,13 +624,13 @@ void Tracer::step(Frame& f) {
     }
     case Op::GET_ITER: {
       V x = pop();
-      st.push_back(get_iter(x));
+      st.push_back(protocol::iter(*this, x));
       break;
     }
     case Op::FOR_ITER: {
       V it = st.back(), v;
       if (!as<IteratorValue>(it)) give_up(Reason::kUnsupportedIterable, type_of(it)->tp_name);
-      if (iterate(it, &v)) {
+      if (protocol::next(*this, it, &v)) {
         st.push_back(v);
         meet(f, v, it->serial);
       } else {
@@ -656,7 +657,7 @@ void Tracer::step(Frame& f) {
     case Op::CALL_EX: {
       V kwargs = in.a ? pop() : nullptr, args = pop(), callee = pop();
       if (!st.empty() && st.back()->kind == Value::kNull) st.pop_back();
-      auto items = unpack(args);
+      auto items = protocol::unpack(*this, args);
       if (!items) give_up(Reason::kUnsupportedIterable, "*args");
       Kwargs kw;
       if (kwargs) {
@@ -670,7 +671,7 @@ void Tracer::step(Frame& f) {
       st.push_back(import_module(f, name(), is_none(from), as_int(*this, level).value_or(-1)));
       break;
     }
-    case Op::IMPORT_FROM: st.push_back(attribute(st.back(), in.obj)); break;
+    case Op::IMPORT_FROM: st.push_back(protocol::attribute(*this, st.back(), in.obj)); break;
     case Op::MAKE_FUNCTION: {
       auto* fn = make<FunctionValue>();
       fn->code = pop()->obj;
@@ -684,9 +685,10 @@ void Tracer::step(Frame& f) {
     }
     case Op::BEFORE_WITH: {
       V manager = pop();
-      PyObject *enter = user_method(manager, "__enter__"), *exit = user_method(manager, "__exit__");
+      PyObject *enter = protocol::user_method(*this, manager, "__enter__"),
+               *exit = protocol::user_method(*this, manager, "__exit__");
       if (!enter || !exit) give_up(Reason::kContextManager, type_of(manager)->tp_name);
-      st.push_back(bind(wrap_static(exit), manager, type_of(manager)));
+      st.push_back(protocol::bind(*this, wrap_static(exit), manager, type_of(manager)));
       st.push_back(call(wrap_static(enter), {manager}, {}));
       break;
     }
@@ -731,7 +733,7 @@ void Tracer::step(Frame& f) {
       st.push_back(constant(py::none()));
       break;
     case Op::GET_YIELD_FROM_ITER:
-      if (!as<IteratorValue>(st.back())) st.push_back(get_iter(pop()));
+      if (!as<IteratorValue>(st.back())) st.push_back(protocol::iter(*this, pop()));
       break;
     case Op::SEND: {
       const V sent = pop(), it = st.back();
@@ -752,7 +754,7 @@ void Tracer::step(Frame& f) {
       return;
     case Op::DELETE_SUBSCR: {
       auto a = popn(2);
-      delete_subscript(a[0], a[1]);
+      protocol::delitem(*this, a[0], a[1]);
       break;
     }
     case Op::UNSUPPORTED: {

@@ -2,24 +2,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "capture/protocol/protocol.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "python/hook.h"
 
 namespace pijit {
-V Context::get_iter(const V& x) {
-  if (PyObject* f = user_method(x, "__iter__")) {
-    V r = call(wrap_static(f), {x}, {});
-    if (as<IteratorValue>(r)) return r;
-    give_up(Reason::kUnsupportedIterable, x->type()->tp_name);
-  }
-  return x->iter(*this);
-}
 
 bool Tracer::send(const V& it, const V& sent, V* value) {
   if (!as<IteratorValue>(it)) give_up(Reason::kUnsupportedIterable, type_of(it)->tp_name);
   if (is_none(sent)) {
-    if (iterate(it, value)) return true;
+    if (protocol::next(*this, it, value)) return true;
   } else {
     if (!generator_of(it)) give_up(Reason::kRaises, "send()");
     if (resume_generator(it, value, sent)) return true;
@@ -128,14 +121,6 @@ void GeneratorValue::traverse(Visit visit) const {
   for (auto& x : frame->stack) visit(x);
   visit(frame->handled);
   visit(frame->func);
-}
-
-bool Context::iterate(const V& v, V* value) {
-  auto* it = as<IteratorValue>(v);
-  if (it->dirty) give_up(Reason::kTensorValue, "an iterator that a branch on a tensor moves");
-  if (!generator_of(it) && !written_in_arm(it)) check_effect(it);
-  undoable([it, pos = it->pos] { it->pos = pos; });
-  return it->next(*this, value);
 }
 
 }  // namespace pijit

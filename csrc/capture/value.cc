@@ -2,6 +2,7 @@
 #include "capture/value.h"
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/values/scalar.h"
 
 namespace pijit {
@@ -15,10 +16,10 @@ void Value::traverse(Visit visit) const {
   for (auto& [name, x] : attrs) visit(x);
 }
 
-std::optional<bool> Value::truth(Context& c) { return c.slot_truth(this); }
+std::optional<bool> Value::truth(Context& c) { return protocol::slot_truth(c, this); }
 
 V Value::length(Context& c) {
-  PyObject* f = c.user_method(this, "__len__");
+  PyObject* f = protocol::user_method(c, this, "__len__");
   if (!f) c.give_up(Reason::kUnsupportedCall, "len()");
   const V r = c.call(c.wrap_static(f), {this}, {});
   if (varies(r) && PyLong_Check(r->obj.ptr())) return r;
@@ -31,19 +32,19 @@ V Value::length(Context& c) {
 }
 
 V Value::getitem(Context& c, const V& index) {
-  if (PyObject* f = c.user_method(this, "__getitem__"))
+  if (PyObject* f = protocol::user_method(c, this, "__getitem__"))
     return c.call(c.wrap_static(f), {this, index}, {});
   c.give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type()->tp_name));
 }
 
 void Value::setitem(Context& c, const V& index, const V& value) {
-  PyObject* f = c.user_method(this, "__setitem__");
+  PyObject* f = protocol::user_method(c, this, "__setitem__");
   if (!f) c.give_up(Reason::kUnsupportedOperand, str_cat("item assignment on ", type()->tp_name));
   c.call(c.wrap_static(f), {this, index, value}, {});
 }
 
 void Value::delitem(Context& c, const V& index) {
-  PyObject* f = c.user_method(this, "__delitem__");
+  PyObject* f = protocol::user_method(c, this, "__delitem__");
   if (!f) c.give_up(Reason::kUnsupportedOperand, str_cat("del of an item of ", type()->tp_name));
   c.call(c.wrap_static(f), {this, index}, {});
 }

@@ -55,3 +55,11 @@ def test_passes_stand_in_one_list():
 
 def test_no_value_becomes_one_of_another_kind():
     assert not places(r"->kind = ", "")
+    assert len(places(r"^  const Kind kind;", "capture")) == 1
+
+
+def test_what_a_kind_may_ask_knows_no_kinds():
+    text = (CSRC / "capture/context.h").read_text()
+    assert '#include "capture/values' not in text
+    declared = re.findall(r"^  (?:\[\[noreturn\]\] |virtual |static |explicit )*[\w:<>*& ]*?\b\w+\(", text[text.index("class Context {"):], re.M)
+    assert len(declared) <= 60, "what only a kind or the protocol needs is in values/ or protocol/"

@@ -1,4 +1,5 @@
 // Functions on containers: copies; what collections and heapq do, by pijit/_polyfills.py.
+#include "capture/protocol/protocol.h"
 #include "capture/registry.h"
 #include "capture/values.h"
 
@@ -10,7 +11,7 @@ bool is_atom(Tracer& t, const V& x) {
   if (!as<ObjectValue>(x)) return false;
   PyObject* o = x->obj.ptr();
   if (PyType_Check(o)) {
-    t.user_method(x, "__copy__");  // of a metaclass: guards that there is none
+    protocol::user_method(t, x, "__copy__");  // of a metaclass: guards that there is none
     return Py_TYPE(o) == &PyType_Type;
   }
   return PyFunction_Check(o) || PyCFunction_Check(o) || is_enum(Py_TYPE(o));
@@ -36,7 +37,7 @@ bool is_plain_instance(const V& x) {
 }
 
 V instance_like(Tracer& t, const V& x, std::vector<V> items) {
-  const V made = t.bare_object(x->type());
+  const V made = bare_object(t, x->type());
   made->keys = x->keys;
   made->items = std::move(items);
   return made;
@@ -46,7 +47,7 @@ V instance_like(Tracer& t, const V& x, std::vector<V> items) {
 void check_no_attributes(Tracer& t, const V& x) {
   auto* d = as<DictValue>(x);
   if (!d || !d->ordered() || d->src < 0) return;
-  if (t.truth(t.c_attribute(d, "__dict__")).value_or(true))
+  if (protocol::truth(t, t.c_attribute(d, "__dict__")).value_or(true))
     t.give_up(Reason::kUnsupportedCall, "a copy of an OrderedDict with attributes");
 }
 
@@ -91,8 +92,8 @@ class DeepCopy {
   V make(const V& x) {
     if (as<SetValue>(x) || as<OpenSetValue>(x) || is_frozen_set(x)) {
       std::vector<V> items;
-      const V it = t_.get_iter(x);
-      for (V item; t_.iterate(it, &item);) items.push_back(of(item));
+      const V it = protocol::iter(t_, x);
+      for (V item; protocol::next(t_, it, &item);) items.push_back(of(item));
       return make_set(t_, x->type(), t_.list(items));
     }
     check_no_attributes(t_, x);

@@ -20,14 +20,15 @@ V call_it(Tracer& t, Call& c) {
 }
 
 V truth(Tracer& t, Call& c) {
-  if (auto yes = t.truth(c.args[0])) return t.constant(py::bool_(*yes));
+  if (auto yes = protocol::truth(t, c.args[0])) return t.constant(py::bool_(*yes));
   unsupported(t, c);
 }
 
 V absolute(Tracer& t, Call& c) {
-  if (PyObject* f = t.user_method(c.args[0], "__abs__"))
+  if (PyObject* f = protocol::user_method(t, c.args[0], "__abs__"))
     return t.call(t.wrap_static(f), c.args, {});
-  if (c.args[0]->kind == Value::kTensor) return t.call_op(OpTable::get().at("abs"), c.args, {});
+  if (c.args[0]->kind == Value::kTensor)
+    return protocol::call_op(t, OpTable::get().at("abs"), c.args, {});
   return protocol::on_constants(t, "abs", c.args);
 }
 
@@ -44,31 +45,31 @@ V is(Tracer& t, Call& c) {
 }
 
 V contains(Tracer& t, Call& c) {
-  const auto yes = t.contains(c.args[0], c.args[1]);
+  const auto yes = protocol::contains(t, c.args[0], c.args[1]);
   if (!yes) unsupported(t, c);
   return t.constant(py::bool_(*yes));
 }
 
 V concat(Tracer& t, Call& c) {
   const V &a = c.args[0], &b = c.args[1];
-  const bool sequences = (a->kind == Value::kTuple && b->kind == Value::kTuple) ||
-                         (Tracer::is_list(a) && Tracer::is_list(b));
+  const bool sequences =
+      (a->kind == Value::kTuple && b->kind == Value::kTuple) || (is_list(a) && is_list(b));
   if (!sequences) unsupported(t, c);
   return protocol::binary(t, BinaryOp::kAdd, a, b);
 }
 
 V set_item(Tracer& t, Call& c) {
-  t.set_subscript(c.args[0], c.args[1], c.args[2]);
+  protocol::setitem(t, c.args[0], c.args[1], c.args[2]);
   return t.constant(py::none());
 }
 V delete_item(Tracer& t, Call& c) {
-  t.delete_subscript(c.args[0], c.args[1]);
+  protocol::delitem(t, c.args[0], c.args[1]);
   return t.constant(py::none());
 }
 
 V pure(Tracer& t, Call& c) {
-  return t.call_pure(py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs,
-                     c.name + "()");
+  return protocol::call_pure(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs,
+                             c.name + "()");
 }
 
 // math.isnan() and its kind: of what the graph gives, in the graph.
@@ -105,14 +106,14 @@ V get(Tracer& t, const V& f, const V& x) {
   auto attribute = [&](V v, const std::string& path) {
     for (size_t at = 0; at <= path.size();) {
       const size_t dot = std::min(path.find('.', at), path.size());
-      v = t.attribute(v, interned(path.substr(at, dot - at)));
+      v = protocol::attribute(t, v, interned(path.substr(at, dot - at)));
       at = dot + 1;
     }
     return v;
   };
   std::vector<V> got;
   for (auto a : args)
-    got.push_back(name == "itemgetter" ? t.subscript(x, t.wrap_static(a.ptr()))
+    got.push_back(name == "itemgetter" ? protocol::getitem(t, x, t.wrap_static(a.ptr()))
                                        : attribute(x, text_of(a)));
   return got.size() == 1 ? got[0] : t.tuple(got);
 }
@@ -186,7 +187,8 @@ void add_functional(Registry& r) {
   add("is_not", {2, 2}, is<true>);
   add("contains", {2, 2}, contains);
   add("concat", {2, 2}, concat);
-  add("getitem", {2, 2}, [](Tracer& t, Call& c) { return t.subscript(c.args[0], c.args[1]); });
+  add("getitem", {2, 2},
+      [](Tracer& t, Call& c) { return protocol::getitem(t, c.args[0], c.args[1]); });
   add("setitem", {3, 3}, set_item);
   add("delitem", {2, 2}, delete_item);
   for (auto name : {"countOf", "indexOf"})

@@ -1,5 +1,6 @@
 // Iterators of the library: filter and itertools. What they give is what generators of
 // pijit/_polyfills.py give, which are inlined.
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/registry.h"
 #include "capture/values.h"
@@ -13,7 +14,7 @@ struct LibraryIterator final : IteratorValue {
   PyTypeObject* type() const override { return reinterpret_cast<PyTypeObject*>(cls); }
   bool next(Context& c, V* value) override {
     ++pos;
-    return c.iterate(generator, value);
+    return protocol::next(c, generator, value);
   }
   int rebuild(Rebuilder& r) override {
     if ((pos > 0 && !stateless()) || !positional) leave();
@@ -38,7 +39,7 @@ enum Iterated { kNone = -1, kFirst = 0, kSecond = 1, kEach = 2 };
 template <Iterated kWhich>
 V make_iterator(Tracer& t, Call& c) {
   for (size_t k = 0; k < c.args.size(); ++k)
-    if (kWhich == kEach || static_cast<int>(k) == kWhich) c.args[k] = t.get_iter(c.args[k]);
+    if (kWhich == kEach || static_cast<int>(k) == kWhich) c.args[k] = protocol::iter(t, c.args[k]);
   const std::vector<V> args = c.args;
   const bool positional = c.kwargs.empty();
   const V generator = call_polyfill(t, c);

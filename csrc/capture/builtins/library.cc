@@ -92,9 +92,9 @@ void add_operators(Registry& r) {
 void add_tensor(Registry& r) {
   add_operators(r);
   r.method(tensor_type, "__getitem__", {2, 2},
-           [](Tracer& t, Call& c) { return t.subscript(c.args[0], c.args[1]); });
+           [](Tracer& t, Call& c) { return protocol::getitem(t, c.args[0], c.args[1]); });
   r.method(tensor_type, "__setitem__", {3, 3}, [](Tracer& t, Call& c) {
-    t.set_subscript(c.args[0], c.args[1], c.args[2]);
+    protocol::setitem(t, c.args[0], c.args[1], c.args[2]);
     return none(t);
   });
   r.method(tensor_type, "__len__", {1, 1}, [](Tracer& t, Call& c) {
@@ -104,7 +104,7 @@ void add_tensor(Registry& r) {
   });
   r.method(tensor_type, "_assign", {2, 2}, [](Tracer& t, Call& c) {
     t.node_of(c.args[0]);
-    t.assign_tensor(c.args[0], c.args[1]);
+    assign_tensor(t, c.args[0], c.args[1]);
     return c.args[0];
   });
   r.method(tensor_type, "_rebind", {2, 2}, [](Tracer& t, Call& c) {

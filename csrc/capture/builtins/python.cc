@@ -13,8 +13,8 @@ namespace {
 }
 
 V pure(Tracer& t, Call& c) {
-  return t.call_pure(py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs,
-                     c.name + "()");
+  return protocol::call_pure(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs,
+                             c.name + "()");
 }
 
 V is_instance(Tracer& t, Call& c) {
@@ -34,7 +34,7 @@ V next(Tracer& t, Call& c) {
   const V& it = c.args[0];
   if (it->kind != Value::kIter) unsupported(t, c);
   V v;
-  if (t.iterate(it, &v)) return v;
+  if (protocol::next(t, it, &v)) return v;
   if (c.args.size() == 2) return c.args[1];
   const bool value = generator_of(it) && v && !is_none(v);
   t.raise(PyExc_StopIteration, value ? std::vector<V>{v} : std::vector<V>());
@@ -53,7 +53,7 @@ py::object name_of(Tracer& t, const Call& c) {
 std::optional<V> find(Tracer& t, Call& c, bool strict = false) {
   const py::object name = name_of(t, c);
   try {
-    return t.find_attribute(c.args[0], name.ptr());
+    return protocol::find_attribute(t, c.args[0], name.ptr());
   } catch (const Raised& e) {
     if (!PyType_IsSubtype(t.type_of(e.exception),
                           reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
@@ -72,7 +72,7 @@ V get_attribute(Tracer& t, Call& c) {
 V has_attribute(Tracer& t, Call& c) { return t.constant(py::bool_(find(t, c).has_value())); }
 
 V set_attribute(Tracer& t, Call& c) {
-  t.set_attribute(c.args[0], name_of(t, c).ptr(), c.args[2]);
+  protocol::set_attribute(t, c.args[0], name_of(t, c).ptr(), c.args[2]);
   return t.constant(py::none());
 }
 
@@ -102,8 +102,8 @@ V is_callable(Tracer& t, Call& c) {
 
 V absolute(Tracer& t, Call& c) {
   if (c.args[0]->kind == Value::kTensor)
-    return t.call_op(OpTable::get().at("abs"), c.args, c.kwargs);
-  if (PyObject* f = t.user_method(c.args[0], "__abs__"))
+    return protocol::call_op(t, OpTable::get().at("abs"), c.args, c.kwargs);
+  if (PyObject* f = protocol::user_method(t, c.args[0], "__abs__"))
     return t.call(t.wrap_static(f), c.args, {});
   return pure(t, c);
 }
@@ -135,14 +135,14 @@ V extreme(Tracer& t, Call& c, CompareOp better) {
     else
       t.give_up(Reason::kRaises, c.name + "()");
   }
-  const V it = t.get_iter(several);
+  const V it = protocol::iter(t, several);
   V best, best_key, x;
-  while (t.iterate(it, &x)) {
+  while (protocol::next(t, it, &x)) {
     t.tick();
     const V k = key ? t.call(key, {x}, {}) : x;
     if (best) {
       const V wins = protocol::compare(t, better, k, best_key);
-      const auto yes = t.truth(wins);
+      const auto yes = protocol::truth(t, wins);
       if (!yes)
         t.give_up(wins->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
                   c.name + "()");
@@ -157,7 +157,7 @@ V extreme(Tracer& t, Call& c, CompareOp better) {
 
 V representation(Tracer& t, Call& c) {
   if (is_input(c.args[0])) return pure(t, c);
-  if (auto s = t.text(c.args[0], "__repr__")) return *s;
+  if (auto s = protocol::text(t, c.args[0], "__repr__")) return *s;
   unsupported(t, c);
 }
 
@@ -166,19 +166,19 @@ V make_object(Tracer& t, Call& c) {  // object.__new__, as a class's own __new__
   auto* type = cls->kind == Value::kObject && PyType_Check(cls->obj.ptr())
                    ? reinterpret_cast<PyTypeObject*>(cls->obj.ptr())
                    : nullptr;
-  if (!type || !t.bare_class(type)) unsupported(t, c);
+  if (!type || !bare_class(type)) unsupported(t, c);
   const bool excess = c.args.size() > 1 || !c.kwargs.empty();
   if (excess &&
       (type->tp_new != PyBaseObject_Type.tp_new || type->tp_init == PyBaseObject_Type.tp_init))
     t.give_up(Reason::kRaises, "object.__new__() takes exactly one argument");
   t.guard_class(type);
-  return t.bare_object(type);
+  return bare_object(t, type);
 }
 
 V make_tuple(Tracer& t, Call& c) {  // tuple.__new__, as named tuples call it
   const auto cls = t.as_constant(c.args[0]);
   if (!cls || !PyType_Check(cls->ptr()) || c.args[1]->kind != Value::kTuple) unsupported(t, c);
-  V made = t.tuple(t.items_of(c.args[1]));
+  V made = t.tuple(protocol::items_of(t, c.args[1]));
   made->cls = *cls;
   return made;
 }
@@ -190,11 +190,11 @@ void add_python(Registry& r) {
   auto add = [&](const char* name, Arity arity, Known handler) {
     r.add(builtins.attr(name), arity, handler);
   };
-  add("len", {1, 1}, [](Tracer& t, Call& c) { return t.length_of(c.args[0]); });
+  add("len", {1, 1}, [](Tracer& t, Call& c) { return protocol::length(t, c.args[0]); });
   add("isinstance", {2, 2}, is_instance);
   add("issubclass", {2, 2}, is_subclass);
   add("print", {0, kAny, true}, [](Tracer& t, Call& c) { return t.call_print(c); });
-  add("iter", {1, 1}, [](Tracer& t, Call& c) { return t.get_iter(c.args[0]); });
+  add("iter", {1, 1}, [](Tracer& t, Call& c) { return protocol::iter(t, c.args[0]); });
   add("next", {1, 2}, next);
   add("getattr", {2, 3}, get_attribute);
   add("hasattr", {2, 2}, has_attribute);

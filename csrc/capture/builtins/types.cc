@@ -1,4 +1,5 @@
 // Built-in classes that are called: constructors.
+#include "capture/protocol/protocol.h"
 #include "capture/registry.h"
 #include "capture/values.h"
 
@@ -14,20 +15,21 @@ namespace {
 PyTypeObject* called(const Call& c) { return reinterpret_cast<PyTypeObject*>(c.callable); }
 
 V pure(Tracer& t, Call& c) {
-  return t.call_pure(py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs, c.name);
+  return protocol::call_pure(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs,
+                             c.name);
 }
 
 V make_str(Tracer& t, Call& c) {
   if (c.args.size() != 1 || !c.kwargs.empty() || is_input(c.args[0])) return pure(t, c);
   if (is_known(c.args[0]) && PyUnicode_CheckExact(c.args[0]->obj.ptr())) return c.args[0];
-  if (auto s = t.text(c.args[0], "__str__")) return *s;
+  if (auto s = protocol::text(t, c.args[0], "__str__")) return *s;
   unsupported(t, c);
 }
 
 V make_bool(Tracer& t, Call& c) {
   if (c.args.empty()) return t.constant(py::bool_(false));
   const V& x = c.args[0];
-  if (auto b = t.truth(x)) return t.constant(py::bool_(*b));
+  if (auto b = protocol::truth(t, x)) return t.constant(py::bool_(*b));
   const bool number = is_computed(x) || number_of(t, x, &PyFloat_Type);
   if (number) return graph_number(t, truth_val(t, x, false), DType::Bool);
   unsupported(t, c);
@@ -66,7 +68,7 @@ template <Value::Kind kKind>
 V make_sequence(Tracer& t, Call& c) {
   if (c.args.empty()) return t.sequence(kKind, {});
   if (kKind == Value::kTuple && c.args[0]->type() == &PyTuple_Type) return c.args[0];
-  auto items = t.unpack(c.args[0]);
+  auto items = protocol::unpack(t, c.args[0]);
   if (!items) unsupported(t, c);
   return t.sequence(kKind, *items);
 }
@@ -74,26 +76,26 @@ V make_sequence(Tracer& t, Call& c) {
 V make_dict(Tracer& t, Call& c) {
   auto* d = t.make<DictValue>();
   if (c.args.size() == 1) d->update(t, c.args[0]);
-  for (auto& [k, v] : c.kwargs) t.set_subscript(d, t.constant(str_of(k)), v);
+  for (auto& [k, v] : c.kwargs) protocol::setitem(t, d, t.constant(str_of(k)), v);
   return d;
 }
 
 V make_zip(Tracer& t, Call& c) {
   std::vector<V> iters;
-  for (auto& x : c.args) iters.push_back(t.get_iter(x));
+  for (auto& x : c.args) iters.push_back(protocol::iter(t, x));
   return t.make<ZipIterator>(iters);
 }
 
 V make_map(Tracer& t, Call& c) {
   std::vector<V> iters;
-  for (size_t k = 1; k < c.args.size(); ++k) iters.push_back(t.get_iter(c.args[k]));
+  for (size_t k = 1; k < c.args.size(); ++k) iters.push_back(protocol::iter(t, c.args[k]));
   return t.make<MapIterator>(c.args[0], iters);
 }
 
 V make_enumerate(Tracer& t, Call& c) {
   if (c.args.size() + c.kwargs.size() > 2 || (!c.kwargs.empty() && c.kwargs[0].first != "start"))
     t.give_up(Reason::kRaises, "enumerate()");
-  const V inner = t.get_iter(c.args[0]);
+  const V inner = protocol::iter(t, c.args[0]);
   const V start = c.args.size() > 1      ? c.args[1]
                   : c.kwargs.size() == 1 ? c.kwargs[0].second
                                          : t.constant_int(0);
@@ -123,7 +125,7 @@ V make_super(Tracer& t, Call& c) {
   }
   if (!cls || !self || cls->kind != Value::kObject || !PyType_Check(cls->obj.ptr()) ||
       (self->kind != Value::kObject && self->kind != Value::kInstance &&
-       self->kind != Value::kException && !Tracer::is_dict(self)))
+       self->kind != Value::kException && !is_dict(self)))
     unsupported(t, c);
   if (self->kind == Value::kObject) t.guard_type(self);
   return t.make<SuperValue>(cls, self);

@@ -14,13 +14,13 @@ bool not_implemented(const V& r) { return is_known(r) && r->obj.ptr() == Py_NotI
 // __eq__. Null: there is none, or it gives NotImplemented.
 V ask(Context& c, const V& self, CompareOp op, const V& other) {
   V r;
-  if (PyObject* f = c.user_method(self, facts(op).method)) {
+  if (PyObject* f = user_method(c, self, facts(op).method)) {
     r = c.call(c.wrap_static(f), {self, other}, {});
-  } else if (op == CompareOp::kNe && c.user_method(self, "__eq__") &&
+  } else if (op == CompareOp::kNe && user_method(c, self, "__eq__") &&
              type_lookup(self->type(), names.ne) == type_lookup(&PyBaseObject_Type, names.ne)) {
-    r = c.call(c.wrap_static(c.user_method(self, "__eq__")), {self, other}, {});
+    r = c.call(c.wrap_static(user_method(c, self, "__eq__")), {self, other}, {});
     if (not_implemented(r)) return nullptr;
-    const auto t = c.truth(r);
+    const auto t = truth(c, r);
     if (!t) c.give_up(Reason::kTensorValue, "the inverse of __eq__");
     return c.constant(py::bool_(!*t));
   }
@@ -33,7 +33,7 @@ V ask_both(Context& c, CompareOp op, const V& a, const V& b) {
   if (derived)
     if (V r = ask(c, b, reflected, a)) return r;
   if (V r = ask(c, a, op, b)) return r;
-  if (!derived && (c.user_method(a, facts(op).method) || a->declines_comparison(b)))
+  if (!derived && (user_method(c, a, facts(op).method) || a->declines_comparison(b)))
     return ask(c, b, reflected, a);
   return nullptr;
 }
@@ -125,13 +125,13 @@ std::optional<bool> identical(Context& c, const V& a, const V& b) {
 std::optional<bool> same_or_equal(Context& c, const V& a, const V& b) {
   if (a == b) return true;
   auto own_answer = [&](const V& v) {
-    return !is_known(v) && v->kind != Value::kTensor && c.user_method(v, "__eq__");
+    return !is_known(v) && v->kind != Value::kTensor && user_method(c, v, "__eq__");
   };
   if (own_answer(a) || own_answer(b)) {
     const auto same = identical(c, a, b);
     if (!same || *same) return same;
   }
-  const auto equal = c.truth(compare(c, CompareOp::kEq, a, b));
+  const auto equal = truth(c, compare(c, CompareOp::kEq, a, b));
   if (!equal || *equal) return equal;
   // NaN is not equal to itself
   auto perhaps_nan = [](const V& v) {

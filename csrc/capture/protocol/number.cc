@@ -9,7 +9,7 @@ namespace {
 
 // What a method of the class in Python gives. Null: there is none, or it gives NotImplemented.
 V ask(Context& c, const V& self, const char* method, const V& other) {
-  PyObject* f = c.user_method(self, method);
+  PyObject* f = user_method(c, self, method);
   const V r = f ? c.call(c.wrap_static(f), {self, other}, {}) : nullptr;
   return r && is_known(r) && r->obj.ptr() == Py_NotImplemented ? V() : r;
 }
@@ -25,7 +25,7 @@ V ask_both(Context& c, BinaryOp op, const V& a, const V& b) {
   if (derived)
     if (V r = ask(c, b, reflected, a)) return r;
   if (V r = ask(c, a, method, b)) return r;
-  if (different && !derived && (c.user_method(a, method) || a->declines_binary(b)))
+  if (different && !derived && (user_method(c, a, method) || a->declines_binary(b)))
     return ask(c, b, reflected, a);
   return nullptr;
 }
@@ -56,12 +56,12 @@ V on_constants(Context& c, const char* function, const std::vector<V>& args) {
 
 V unary(Context& c, UnaryOp op, const V& x) {
   if (op == UnaryOp::kNot) {
-    if (const auto t = c.truth(x)) return c.constant(py::bool_(!*t));
+    if (const auto t = truth(c, x)) return c.constant(py::bool_(!*t));
     if (undecided(x) && x->node().shape().numel() == 1)
       return graph_number(c, truth_val(c, x, true), DType::Bool);
     c.give_up(as<TensorValue>(x) ? Reason::kTensorValue : Reason::kUnsupportedOperand, "not");
   }
-  if (PyObject* f = c.user_method(x, facts(op).method)) return c.call(c.wrap_static(f), {x}, {});
+  if (PyObject* f = user_method(c, x, facts(op).method)) return c.call(c.wrap_static(f), {x}, {});
   if (V n = x->base_number(c)) return unary(c, op, n);
   if (V r = x->unary(c, op)) return r;
   return on_constants(c, facts(op).function, {x});

@@ -2,8 +2,7 @@
 // CPython that is named beside it: which operand is asked first, what counts as an answer, what
 // comes where none is given. What a kind of value does itself is a slot of Value.
 #pragma once
-#include "base/operators.h"
-#include "capture/value.h"
+#include "capture/context.h"
 
 namespace pijit::protocol {
 
@@ -19,5 +18,70 @@ V compare(Context& c, CompareOp op, const V& a, const V& b);  // PyObject_RichCo
 // `a is b`, and PyObject_RichCompareBool, as containers ask. Empty: only a run can tell.
 std::optional<bool> identical(Context& c, const V& a, const V& b);
 std::optional<bool> same_or_equal(Context& c, const V& a, const V& b);
+
+// --- truth.cc. Empty: only a run can tell.
+std::optional<bool> truth(Context& c, const V& v);       // PyObject_IsTrue
+std::optional<bool> slot_truth(Context& c, const V& v);  // by the class alone
+
+// --- item.cc
+V length(Context& c, const V& v);                                      // PyObject_Size
+V getitem(Context& c, const V& x, const V& index);                     // PyObject_GetItem
+void setitem(Context& c, const V& x, const V& index, const V& value);  // PyObject_SetItem
+void delitem(Context& c, const V& x, const V& index);                  // PyObject_DelItem
+std::optional<bool> contains(Context& c, const V& box, const V& x);    // PySequence_Contains
+
+// --- iteration.cc
+V iter(Context& c, const V& x);                                // PyObject_GetIter
+bool next(Context& c, const V& it, V* value);                  // PyIter_Next; false: exhausted
+std::optional<std::vector<V>> unpack(Context& c, const V& v);  // all items, known in advance
+std::vector<V> items_of(Context& c, const V& v);               // the same, or gives up
+// Calls f for each item of an iterable, as it comes.
+template <class F>
+void each(Context& c, const V& iterable, F f) {
+  if (!iterable->iterable()) c.give_up(Reason::kUnsupportedIterable, iterable->type()->tp_name);
+  const V it = iter(c, iterable);
+  V item;
+  while (next(c, it, &item)) {
+    c.tick();
+    f(item);
+  }
+}
+
+// --- text.cc: PyObject_Str, PyObject_Repr, by the method's name. Empty: it has none that is known.
+std::optional<V> text(Context& c, const V& v, const char* name);
+
+// --- attribute.cc
+// The method `name` of an object whose class is Python's, if it is a Python function there.
+PyObject* user_method(Context& c, const V& v, const std::string& name);
+V attribute(Context& c, const V& v, PyObject* name);                         // PyObject_GetAttr
+std::optional<V> find_attribute(Context& c, const V& v, PyObject* name);     // empty: there is none
+void set_attribute(Context& c, const V& v, PyObject* name, const V& value);  // PyObject_SetAttr
+void delete_attribute(Context& c, const V& v, PyObject* name);               // PyObject_DelAttr
+// PyObject_GenericGetAttr of an object of C code, all of whose attributes are its class's; of any
+// object; and what __getattr__ gives where both find nothing.
+std::optional<V> builtin_attribute(Context& c, const V& v, PyObject* name);
+std::optional<V> object_attribute(Context& c, const V& v, PyObject* name);
+std::optional<V> missing_attribute(Context& c, const V& v, PyObject* name);
+// As the class's __setattr__, and as object's (PyObject_GenericSetAttr).
+void set_object_attribute(Context& c, const V& v, PyObject* name, const V& value);
+void store_attribute(Context& c, const V& v, PyObject* name, const V& value);
+// type.__getattribute__ and type.__setattr__
+V class_attribute(Context& c, PyObject* found, int owner, PyObject* name);
+void set_class_attribute(Context& c, const V& cls, PyObject* name, const V& value);
+V written_class_attribute(Context& c, PyTypeObject* t, const std::string& name);  // null: none
+// What tp_descr_get of a class's attribute gives for an object; what a C descriptor of its class
+// does; the function of a JitFunction.
+V bind(Context& c, const V& found, const V& self, PyTypeObject* owner);
+V member(Context& c, const V& v, PyObject* name);
+V behind(Context& c, const V& front);
+
+// --- call.cc
+// C code without effects, run at capture on constants. `self`: of which f is a method.
+V call_pure(Context& c, const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
+            const std::string& name, const V& self = nullptr);
+V call_op(Context& c, const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
+// Methods of `object`, as super() and object.__setattr__ reach them.
+V call_object_method(Context& c, const std::string& name, const V& self,
+                     const std::vector<V>& args);
 
 }  // namespace pijit::protocol

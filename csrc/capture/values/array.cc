@@ -1,8 +1,11 @@
 #include "capture/values/array.h"
 
+#include <pybind11/numpy.h>
+
 #include <set>
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 
 namespace pijit {
@@ -15,7 +18,7 @@ std::optional<V> ArrayValue::getattr(Context& c, PyObject* name_obj) {
                                                 "dtype", "itemsize", "nbytes"};
   PyObject* found = type_lookup(type(), name_obj);
   if (found && Py_TYPE(found) == &PyMethodDescr_Type)
-    return c.bind(c.wrap_static(found), this, type());
+    return protocol::bind(c, c.wrap_static(found), this, type());
   if (kFields.count(name)) return c.wrap_static(py::object(obj.attr(name.c_str())).ptr());
   c.give_up(Reason::kUnsupportedAttribute, str_cat("ndarray.", name));
 }
@@ -23,6 +26,52 @@ std::optional<V> ArrayValue::getattr(Context& c, PyObject* name_obj) {
 int ArrayValue::rebuild(Rebuilder& r) {
   const int own = r.make<ConstantRecipe>(nullptr, obj);
   return r.make<CallRecipe>(this, library.ndarray_copy.object(), std::vector<int>{own});
+}
+
+namespace {
+
+// A scalar, or an array with memory of its own and not too much of it.
+V numpy_result(Context& c, const py::object& r, const std::string& name) {
+  if (is_numpy_scalar(r.ptr()) || PyLong_CheckExact(r.ptr()) || PyFloat_CheckExact(r.ptr()))
+    return c.constant(r);
+  constexpr py::ssize_t kMaxBytes = 1 << 20;
+  if (py::isinstance<py::array>(r)) {
+    const auto a = py::cast<py::array>(r);
+    if (Py_TYPE(r.ptr()) == library.ndarray.type() && a.owndata() && a.nbytes() <= kMaxBytes &&
+        std::string("biuf").find(a.dtype().kind()) != std::string::npos) {
+      auto* v = c.make<ArrayValue>();
+      v->obj = r;
+      return v;
+    }
+  }
+  c.give_up(Reason::kUnsupportedCall, name);
+}
+
+}  // namespace
+
+V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const Kwargs& kwargs) {
+  const std::string name = text_of(py::str(f.attr("__name__")));
+  py::list positional;
+  py::dict keywords;
+  auto known = [&](const V& v) {
+    if (v->kind == Value::kArray) return v->obj;
+    auto o = v->kind == Value::kTensor ? std::nullopt : c.as_constant(v);
+    if (!o) c.give_up(Reason::kUnsupportedCall, "numpy." + name);
+    return *o;
+  };
+  for (auto& a : args) positional.append(known(a));
+  for (auto& [k, v] : kwargs) keywords[str_of(k)] = known(v);
+  if (keywords.contains("out")) c.give_up(Reason::kUnsupportedCall, "numpy." + name);
+  const NumpyRaises strict;
+  const py::object r = py::reinterpret_steal<py::object>(
+      PyObject_Call(f.ptr(), py::tuple(positional).ptr(), keywords.ptr()));
+  if (!r) {
+    py::error_already_set e;
+    c.give_up(Reason::kRaises, e.what());
+  }
+  for (auto a : positional)
+    if (a.ptr() == r.ptr()) c.give_up(Reason::kUnsupportedCall, "numpy." + name);
+  return numpy_result(c, r, "numpy." + name);
 }
 
 }  // namespace pijit

@@ -12,4 +12,7 @@ struct ArrayValue final : Value {
   int rebuild(Rebuilder& r) override;
 };
 
+// NumPy's functions on constants give constants. Where a floating-point warning is due, they don't.
+V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const Kwargs& kwargs);
+
 }  // namespace pijit

@@ -15,4 +15,6 @@ struct CellValue final : Value {
   V content;  // null: empty
 };
 
+void set_cell(Context& c, const V& cell, const V& value);
+
 }  // namespace pijit

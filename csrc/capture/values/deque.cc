@@ -126,7 +126,8 @@ V DequeValue::length(Context& c) {
   const V all = protocol::binary(c, BinaryOp::kAdd, before,
                                  c.constant_int(static_cast<int64_t>(pending.size())));
   const V most = c.constant_int(maxlen);
-  return c.truth(protocol::compare(c, CompareOp::kLe, all, most)).value_or(false) ? all : most;
+  return protocol::truth(c, protocol::compare(c, CompareOp::kLe, all, most)).value_or(false) ? all
+                                                                                             : most;
 }
 
 V DequeValue::getitem(Context& c, const V& index) {
@@ -194,7 +195,7 @@ V DequeValue::construct(Context& c, PyTypeObject*, std::vector<V>& args, Kwargs&
     if (!n || *n < 0) return nullptr;
     d->maxlen = *n;
   }
-  if (!args.empty()) d->items = c.items_of(args[0]);
+  if (!args.empty()) d->items = protocol::items_of(c, args[0]);
   d->trim(c, true);
   return d;
 }
@@ -212,8 +213,8 @@ V push(Context& c, DequeValue& d, const std::vector<V>& values, bool left) {
 V append(Context& c, DequeValue& d, Args a) { return push(c, d, {a[0]}, false); }
 // Item by item, as GrowingSequence::extend_by.
 V push_each(Context& c, DequeValue& d, const V& from, bool left) {
-  if (d.takes_at_once(from)) return push(c, d, c.items_of(from), left);
-  c.each(from, [&](const V& x) { push(c, d, {x}, left); });
+  if (d.takes_at_once(from)) return push(c, d, protocol::items_of(c, from), left);
+  protocol::each(c, from, [&](const V& x) { push(c, d, {x}, left); });
   return none(c);
 }
 V extend(Context& c, DequeValue& d, Args a) { return push_each(c, d, a[0], false); }

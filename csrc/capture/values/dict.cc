@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 #include "capture/values/scalar.h"
@@ -57,7 +58,7 @@ bool DictValue::source_has(Context& c, PyObject* key) const {
   return c.found_in(obj.ptr(), key) != nullptr;
 }
 bool DictValue::settled_has(Context& c, const py::object& key) {
-  return c.find_key(this, key.ptr()) >= 0;
+  return find_key(c, this, key.ptr()) >= 0;
 }
 
 void DictValue::settle(Context& c) {
@@ -121,7 +122,7 @@ V DictValue::get(Context& c, const V& key) {
   }
   const py::object k = key_object(c, key);
   if (!open_) {
-    const int i = c.find_key(this, k.ptr());
+    const int i = find_key(c, this, k.ptr());
     return i < 0 ? nullptr : c.item(this, static_cast<size_t>(i));
   }
   tighten(c, key);
@@ -151,7 +152,7 @@ void DictValue::setitem(Context& c, const V& key, const V& value) {
       tighten(c, key);
       change(c, k, true, value);
     } else {
-      c.set_entry(this, k, value);
+      set_entry(c, this, k, value);
     }
   }
   if (src >= 0) c.log({Context::Note::kSetItem, this, {}, {}, {key, value}});
@@ -172,7 +173,7 @@ void DictValue::remove(Context& c, const V& key) {
     tighten(c, key);
     change(c, k, false);
   } else {
-    c.remove_entry(this, static_cast<size_t>(c.find_key(this, k.ptr())));
+    remove_entry(c, this, static_cast<size_t>(find_key(c, this, k.ptr())));
   }
   if (src >= 0) c.log({Context::Note::kDelItem, this, {}, {}, {key}});
 }
@@ -182,7 +183,7 @@ void DictValue::clear(Context& c) {
   if (open_)
     forget(c);
   else
-    c.clear_entries(this);
+    clear_entries(c, this);
   log_call(c, "clear", {});
 }
 
@@ -247,7 +248,7 @@ void DictValue::move_to_end(Context& c, const V& key, bool last) {
     });
     ++changes;
     index = {};
-    const auto at = c.find_key(this, k.ptr());
+    const auto at = find_key(c, this, k.ptr());
     auto move = [&](auto& all) {
       const auto x = all.begin() + at;
       last ? std::rotate(x, x + 1, all.end()) : std::rotate(all.begin(), x, x + 1);
@@ -262,15 +263,15 @@ void DictValue::update(Context& c, const V& from) {
   if (auto* d = as<DictValue>(from)) {
     const std::vector<V> values = d->parts(c);
     const std::vector<py::object> names = d->keys;
-    for (size_t k = 0; k < names.size(); ++k) setitem(c, c.key_value(names[k].ptr()), values[k]);
+    for (size_t k = 0; k < names.size(); ++k) setitem(c, key_value(c, names[k].ptr()), values[k]);
     return;
   }
   if (type_lookup(from->type(), names.keys))
     c.give_up(Reason::kUnsupportedCall, str_cat("a dict of a ", from->type()->tp_name));
-  const V it = c.get_iter(from);
+  const V it = protocol::iter(c, from);
   V pair;
-  while (c.iterate(it, &pair)) {
-    const auto parts = c.unpack(pair);
+  while (protocol::next(c, it, &pair)) {
+    const auto parts = protocol::unpack(c, pair);
     if (!parts || parts->size() != 2) c.give_up(Reason::kRaises, "dict.update()");
     setitem(c, (*parts)[0], (*parts)[1]);
   }
@@ -367,7 +368,7 @@ V popitem(Context& c, DictValue& d, bool last) {
     c.raise(PyExc_KeyError, {c.constant(py::str(d.ordered() ? "dictionary is empty"
                                                             : "popitem(): dictionary is empty"))});
   const size_t at = last ? d.keys.size() - 1 : 0;
-  const V key = c.key_value(d.keys[at].ptr()), value = c.item(&d, at);
+  const V key = key_value(c, d.keys[at].ptr()), value = c.item(&d, at);
   d.remove(c, key);
   return c.tuple({key, value});
 }
@@ -412,7 +413,7 @@ std::optional<V> DictValue::method(Context& c, const std::string& name, std::vec
       given.push_back(v);
     }
     check_arity(c, name, moves, moves + 1, given.size());
-    const auto last = given.size() > moves ? c.truth(given.back()) : true;
+    const auto last = given.size() > moves ? protocol::truth(c, given.back()) : true;
     if (!last) return std::nullopt;
     if (!moves) return popitem(c, *this, *last);
     move_to_end(c, given[0], *last);
@@ -462,7 +463,7 @@ V DictValue::in_place(Context& c, BinaryOp op, const V& other) {
   settle(c);
   other->settle(c);
   for (size_t k = 0; k < other->keys.size(); ++k)
-    setitem(c, c.key_value(other->keys[k].ptr()), c.item(other, k));
+    setitem(c, key_value(c, other->keys[k].ptr()), c.item(other, k));
   return this;
 }
 
@@ -471,7 +472,7 @@ int DictValue::rebuild(Rebuilder& r) {
   for (auto& x : parts(r.context())) made->parts.push_back(r.recipe(x));
   std::vector<int> made_keys;
   for (auto& k : keys) {
-    const V key = r.context().made_key(k.ptr());
+    const V key = made_key(r.context(), k.ptr());
     made->keys.push_back(key ? py::object() : k);
     made_keys.push_back(key ? r.recipe(key) : -1);
   }
@@ -494,11 +495,11 @@ PyTypeObject* ViewValue::type() const {
                            : &PyDictItems_Type;
 }
 
-std::optional<bool> ViewValue::truth(Context& c) { return c.truth(dict); }
-V ViewValue::length(Context& c) { return c.length_of(dict); }
+std::optional<bool> ViewValue::truth(Context& c) { return protocol::truth(c, dict); }
+V ViewValue::length(Context& c) { return protocol::length(c, dict); }
 
 std::optional<bool> ViewValue::contains(Context& c, const V& x) {
-  return what == kKeys ? c.contains(dict, x) : Value::contains(c, x);
+  return what == kKeys ? protocol::contains(c, dict, x) : Value::contains(c, x);
 }
 
 V ViewValue::iter(Context& c) {

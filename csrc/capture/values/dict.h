@@ -70,4 +70,6 @@ struct ViewValue final : Value {
   enum What : uint8_t { kKeys, kValues, kItems } what = kKeys;
 };
 
+inline bool is_dict(const V& v) { return as<DictValue>(v); }
+
 }  // namespace pijit

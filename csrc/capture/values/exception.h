@@ -18,4 +18,10 @@ struct ExceptionValue final : Value {
   bool raised = false;  // it has a traceback by now, and cannot be rebuilt
 };
 
+std::optional<V> make_exception(Context& c, PyTypeObject* t, const std::vector<V>& args);
+// What str() or repr() gives; `method`: the C function to ask, where it is not the class's own.
+V exception_text(Context& c, const V& v, const char* name, PyObject* method = nullptr);
+// Of BaseException and its kind, by way of super().
+V call_exception_method(Context& c, PyObject* d, const V& self, const std::vector<V>& args);
+
 }  // namespace pijit

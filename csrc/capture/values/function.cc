@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 
 namespace pijit {
@@ -89,7 +90,7 @@ std::optional<V> PartialValue::getattr(Context& c, PyObject* name_obj) {
   const bool nested = func->type() == partial_type();  // from outside: partial() takes it apart
   if (name == "func" && !nested) return func;
   if (name == "args" && !nested) return c.tuple(args);
-  return c.builtin_attribute(this, name_obj);
+  return protocol::builtin_attribute(c, this, name_obj);
 }
 
 void PartialValue::traverse(Visit visit) const {
@@ -131,7 +132,7 @@ std::optional<V> MethodValue::getattr(Context& c, PyObject* name_obj) {
   if (name == "__self__") return self;
   if (name == "__func__") return func;
   if (name == "__class__") c.give_up(Reason::kUnsupportedAttribute, name);
-  return c.find_attribute(func, name_obj);
+  return protocol::find_attribute(c, func, name_obj);
 }
 
 void MethodValue::traverse(Visit visit) const {

@@ -99,7 +99,7 @@ V GrowingSequence::iter(Context& c) {
 }
 
 std::optional<V> GrowingSequence::getattr(Context& c, PyObject* name) {
-  return c.builtin_attribute(this, name);
+  return protocol::builtin_attribute(c, this, name);
 }
 
 void GrowingSequence::traverse(Visit visit) const {
@@ -200,8 +200,8 @@ void GrowingSequence::extend(Context& c, std::vector<V> values) {
 // As CPython goes: what a list or tuple holds at once, else item by item. Code that gives them sees
 // those before, which stay where it raises.
 void GrowingSequence::extend_by(Context& c, const V& from) {
-  if (takes_at_once(from)) return extend(c, c.items_of(from));
-  c.each(from, [&](const V& x) { extend(c, {x}); });
+  if (takes_at_once(from)) return extend(c, protocol::items_of(c, from));
+  protocol::each(c, from, [&](const V& x) { extend(c, {x}); });
 }
 
 bool GrowingSequence::takes_at_once(const V& from) const {

@@ -1,6 +1,7 @@
 #include "capture/values/host_array.h"
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/tensor.h"
 
@@ -9,7 +10,7 @@ namespace pijit {
 PyTypeObject* HostArrayValue::type() const { return library.ndarray.type(); }
 
 std::optional<V> HostArrayValue::getattr(Context& c, PyObject* name) {
-  return c.builtin_attribute(this, name);
+  return protocol::builtin_attribute(c, this, name);
 }
 
 int HostArrayValue::rebuild(Rebuilder& r) {

@@ -1,7 +1,10 @@
 #include "capture/values/instance.h"
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/keyed.h"
+#include "capture/values/scalar.h"
 
 namespace pijit {
 namespace {
@@ -36,12 +39,8 @@ struct InstanceRecipe final : Recipe {
 
 PyTypeObject* InstanceValue::type() const { return reinterpret_cast<PyTypeObject*>(obj.ptr()); }
 
-std::optional<V> InstanceValue::getattr(Context& c, PyObject* name) {
-  return c.instance_attribute(this, name);
-}
-
 void InstanceValue::setattr(Context& c, PyObject* name, const V& value) {
-  c.set_object_attribute(this, name, value);
+  protocol::set_object_attribute(c, this, name, value);
 }
 
 int InstanceValue::rebuild(Rebuilder& r) {
@@ -52,6 +51,100 @@ int InstanceValue::rebuild(Rebuilder& r) {
   const int id = r.add(this, std::move(made));  // known before its attributes, which may lead back
   for (auto& x : items) recipe.parts.push_back(r.recipe(x));
   return id;
+}
+
+bool bare_class(PyTypeObject* t) {
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(t->tp_mro); ++k) {  // else C code has its say
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(t->tp_mro, k));
+    if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && base != &PyBaseObject_Type) return false;
+  }
+  return PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) && Py_TYPE(t)->tp_call == PyType_Type.tp_call &&
+         t->tp_alloc == PyType_GenericAlloc && !PyType_HasFeature(t, Py_TPFLAGS_IS_ABSTRACT) &&
+         !t->tp_finalize && !t->tp_del &&
+         type_lookup(t, names.getattribute) == type_lookup(&PyBaseObject_Type, names.getattribute);
+}
+
+V make_instance(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
+  if (PyType_HasFeature(Py_TYPE(t), Py_TPFLAGS_HEAPTYPE)) c.guard_class(Py_TYPE(t));
+  c.guard_class(t);
+  PyObject* const of_object = type_lookup(&PyBaseObject_Type, names.init);
+  V v;
+  if (t->tp_new == PyBaseObject_Type.tp_new) {
+    v = bare_object(c, t);
+    if (type_lookup(t, names.init) == of_object && (!args.empty() || !kwargs.empty()))
+      c.give_up(Reason::kRaises, str_cat(t->tp_name, "() takes no arguments"));
+  } else {
+    PyObject* make = type_lookup(t, names.make);
+    const bool declared = make && Py_TYPE(make) == &PyStaticMethod_Type;  // else set later
+    const py::object fn = declared ? share(make).attr("__func__") : share(make);
+    if (!fn || !(PyFunction_Check(fn.ptr()) || Py_TYPE(fn.ptr()) == jit_function_type))
+      c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+    std::vector<V> all{c.wrap_static(reinterpret_cast<PyObject*>(t))};
+    all.insert(all.end(), args.begin(), args.end());
+    v = c.call(c.wrap_static(fn.ptr()), all, kwargs);
+    if (!PyType_IsSubtype(v->type(), t)) return v;
+    if (v->kind == Value::kObject)  // one that there was before
+      c.guard_type(v);
+    else if (v->kind != Value::kInstance)
+      c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+    c.guard_class(v->type());
+  }
+  PyObject* init = type_lookup(v->type(), names.init);
+  if (init == of_object) return v;
+  if (!PyFunction_Check(init))
+    c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+  args.insert(args.begin(), v);
+  if (!is_none(c.call(c.wrap_static(init), args, kwargs)))
+    c.give_up(Reason::kRaises, "__init__() should return None");
+  return v;
+}
+
+// What object.__new__ gives.
+V bare_object(Context& c, PyTypeObject* t) {
+  auto* v = c.make<InstanceValue>();
+  v->obj = share(reinterpret_cast<PyObject*>(t));
+  return v;
+}
+
+// What collections.namedtuple and typing.NamedTuple make: a __new__ in Python ends in
+// tuple.__new__.
+V make_named_tuple(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
+  c.guard_class(t);
+  PyObject* make = type_lookup(t, names.make);
+  if (!make || Py_TYPE(make) != &PyStaticMethod_Type || !plain_tuple_type(t) ||
+      Py_TYPE(t)->tp_call != PyType_Type.tp_call || t->tp_finalize ||
+      type_lookup(t, names.init) != type_lookup(&PyBaseObject_Type, names.init))
+    c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+  const py::object fn = share(make).attr("__func__");
+  args.insert(args.begin(), c.wrap_static(reinterpret_cast<PyObject*>(t)));
+  return c.call(c.wrap_static(fn.ptr()), args, kwargs);
+}
+
+std::optional<V> InstanceValue::getattr(Context& c, PyObject* name_obj) {
+  const std::string name = text_of(name_obj);
+  PyTypeObject* t = type();
+  if (name == "__class__" && says_its_class(t))
+    return c.wrap_static(reinterpret_cast<PyObject*>(t));
+  if (name == "__dict__") c.give_up(Reason::kUnsupportedAttribute, name);
+  PyObject* found = type_lookup(t, name_obj);
+  const bool slot = is_slot(found, t);
+  if (found && Py_TYPE(found)->tp_descr_set && Py_TYPE(found)->tp_descr_get && !slot) {
+    if (Py_TYPE(found) == &PyGetSetDescr_Type)
+      c.give_up(Reason::kUnsupportedAttribute, str_cat(t->tp_name, ".", name));
+    return protocol::bind(c, c.wrap_static(found), this, t);
+  }
+  if (const int k = find_key(c, this, name_obj); k >= 0) return items[k];
+  if (found && !slot)
+    return protocol::bind(c, protocol::class_attribute(c, found, c.guard_class(t), name_obj), this,
+                          t);
+  return protocol::missing_attribute(c, this, name_obj);
+}
+
+void set_instance_attribute(Context& c, const V& v, PyObject* name_obj, const V& value) {
+  PyObject* found = type_lookup(v->type(), name_obj);
+  if (!is_slot(found, v->type()) && !instances_have_dict(v->type()))
+    c.give_up(Reason::kRaises, "AttributeError");
+  set_entry(c, v, share(name_obj), value);
 }
 
 }  // namespace pijit

@@ -17,4 +17,11 @@ struct InstanceValue final : Value {
   int rebuild(Rebuilder& r) override;
 };
 
+// Objects of the class are made by object.__new__, and nobody sees them go.
+bool bare_class(PyTypeObject* t);
+V bare_object(Context& c, PyTypeObject* t);  // what object.__new__ gives
+V make_instance(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
+V make_named_tuple(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
+void set_instance_attribute(Context& c, const V& v, PyObject* name, const V& value);
+
 }  // namespace pijit

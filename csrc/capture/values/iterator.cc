@@ -1,6 +1,7 @@
 #include "capture/values/iterator.h"
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/bytearray.h"
 #include "capture/values/dict.h"
@@ -117,7 +118,7 @@ bool DictIterator::next(Context& c, V* value) {
   }
   ++pos;
   const auto* view = as<ViewValue>(of);
-  const V key = c.key_value(dict->keys[at].ptr());
+  const V key = key_value(c, dict->keys[at].ptr());
   *value = !view || view->what == ViewValue::kKeys ? key
            : view->what == ViewValue::kValues      ? c.item(dict, at)
                                                    : c.tuple({key, c.item(dict, at)});
@@ -224,7 +225,7 @@ bool ZipIterator::next(Context& c, V* value) {
   std::vector<V> parts;
   for (auto& it : iters) {
     V v;
-    if (!c.iterate(it, &v)) return false;
+    if (!protocol::next(c, it, &v)) return false;
     parts.push_back(v);
   }
   if (parts.empty()) return false;
@@ -242,7 +243,7 @@ int ZipIterator::rebuild(Rebuilder& r) {
 
 bool EnumerateIterator::next(Context& c, V* value) {
   V v;
-  if (!c.iterate(inner, &v)) return false;
+  if (!protocol::next(c, inner, &v)) return false;
   *value = c.tuple({c.constant_int(pos++), v});
   return true;
 }
@@ -258,7 +259,7 @@ bool MapIterator::next(Context& c, V* value) {
   std::vector<V> args;
   for (auto& it : iters) {
     V v;
-    if (!c.iterate(it, &v)) return false;
+    if (!protocol::next(c, it, &v)) return false;
     args.push_back(v);
   }
   *value = c.call(func, args, {});
@@ -283,7 +284,7 @@ GeneratorValue* generator_of(const V& v) {
 bool GeneratorValue::next(Context& c, V* value) { return c.resume_generator(this, value); }
 
 std::optional<V> GeneratorValue::getattr(Context& c, PyObject* name) {
-  return c.builtin_attribute(this, name);
+  return protocol::builtin_attribute(c, this, name);
 }
 
 std::optional<V> GeneratorValue::method(Context& c, const std::string& name, std::vector<V>& args,

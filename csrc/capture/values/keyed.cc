@@ -16,7 +16,7 @@ bool alike(PyObject* a, PyObject* b) { return is_number_object(a) == is_number_o
 }  // namespace
 
 std::optional<V> KeyedContainer::getattr(Context& c, PyObject* name) {
-  return c.builtin_attribute(this, name);
+  return protocol::builtin_attribute(c, this, name);
 }
 
 void KeyedContainer::traverse(Visit visit) const {
@@ -59,7 +59,7 @@ std::optional<bool> KeyedContainer::truth(Context& c) {
     c.guard(Guard::kAtLeast, src, {}, 1);
     return true;
   }
-  return c.truth(length(c));
+  return protocol::truth(c, length(c));
 }
 
 // No user code: __hash__ and __eq__ are the enum module's or a built-in class's.
@@ -98,7 +98,7 @@ py::object key_object(Context& c, const V& key) {
     o = key->obj;
   } else if (as<TupleValue>(key) && key->type() == &PyTuple_Type) {
     o = c.as_constant(key).value_or(py::object());
-    if (o && !o.is(key->obj)) o = c.as_key(key, o);
+    if (o && !o.is(key->obj)) o = as_key(c, key, o);
   } else if (as<ObjectValue>(key) && is_enum(key->type()) && hashes_as_enum(key->type())) {
     c.guard_class(key->type());
     o = c.as_constant(key, Ask::kIdentity).value_or(py::object());
@@ -219,6 +219,107 @@ void KeyedContainer::forget(Context& c) {
 void KeyedContainer::log_call(Context& c, const char* method, std::vector<V> args) {
   const auto cls = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(type()));
   if (src >= 0) c.log({Context::Note::kCall, this, cls.attr(method), {}, std::move(args)});
+}
+
+py::object as_key(Context& c, const V& key, py::object o) {
+  const auto [it, fresh] = c.keys_made_.try_emplace(static_cast<Value*>(key), o);
+  if (fresh) c.key_values_[o.ptr()] = key;
+  return it->second;
+}
+
+V made_key(Context& c, PyObject* o) {
+  const auto it = c.key_values_.find(o);
+  return it == c.key_values_.end() ? V() : it->second;
+}
+
+V key_value(Context& c, PyObject* o) {
+  const V made = made_key(c, o);
+  return made ? made : c.wrap_static(o);
+}
+
+int find_key(Context& c, const V& d, PyObject* key) {
+  if (PyObject_Hash(key) == -1) c.raise(py::error_already_set());
+  constexpr size_t kIndexed = 8;
+  if (d->keys.size() > kIndexed) {
+    if (!d->index) {
+      py::dict places;
+      for (size_t k = 0; k < d->keys.size(); ++k) places[d->keys[k]] = k;
+      d->index = places;
+    }
+    PyObject* place = PyDict_GetItemWithError(d->index.ptr(), key);
+    if (!place && PyErr_Occurred()) throw py::error_already_set();
+    return place ? static_cast<int>(PyLong_AsLong(place)) : -1;
+  }
+  for (size_t k = 0; k < d->keys.size(); ++k) {
+    const int r = PyObject_RichCompareBool(d->keys[k].ptr(), key, Py_EQ);
+    if (r < 0) throw py::error_already_set();
+    if (r) return static_cast<int>(k);
+  }
+  return -1;
+}
+
+void erase_entry(Context& c, const V& d, size_t k) {
+  c.touch(d);
+  c.undoable([d, keys = d->keys, items = d->items] {
+    d->keys = keys, d->items = items, d->index = {};
+    --d->changes;
+  });
+  ++d->changes;
+  d->index = {};
+  d->keys.erase(d->keys.begin() + static_cast<std::ptrdiff_t>(k));
+  d->items.erase(d->items.begin() + static_cast<std::ptrdiff_t>(k));
+}
+
+void set_entry(Context& c, const V& d, const py::object& key, const V& value) {
+  const int i = find_key(c, d, key.ptr());
+  c.touch(d);
+  if (i >= 0) {
+    c.undoable([d, i, old = d->items[i]] { d->items[i] = old; });
+    d->items[i] = value;
+    return;
+  }
+  c.undoable([d] {
+    d->keys.pop_back();
+    d->items.pop_back();
+    d->index = {};
+    --d->changes;
+  });
+  ++d->changes;
+  if (d->index) d->index[key] = d->keys.size();
+  d->keys.push_back(key);
+  d->items.push_back(value);
+}
+
+void remove_entry(Context& c, const V& d, size_t at) {
+  c.touch(d);
+  const auto i = static_cast<std::ptrdiff_t>(at);
+  c.undoable([d, i, key = d->keys[at], value = d->items[at]] {
+    d->keys.insert(d->keys.begin() + i, key);
+    d->items.insert(d->items.begin() + i, value);
+    d->index = {};
+    --d->changes;
+  });
+  ++d->changes;
+  if (d->index && at + 1 == d->keys.size())
+    PyDict_DelItem(d->index.ptr(), d->keys[at].ptr());
+  else
+    d->index = {};
+  d->keys.erase(d->keys.begin() + i);
+  d->items.erase(d->items.begin() + i);
+}
+
+void clear_entries(Context& c, const V& d) {
+  c.touch(d);
+  c.undoable([d, keys = d->keys, items = d->items] {
+    d->keys = keys;
+    d->items = items;
+    d->index = {};
+    --d->changes;
+  });
+  ++d->changes;
+  d->keys.clear();
+  d->items.clear();
+  d->index = {};
 }
 
 }  // namespace pijit

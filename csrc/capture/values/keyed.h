@@ -68,4 +68,17 @@ struct KeyedContainer : Value {
   std::vector<Loose> loose;  // items set, keys of sets also discarded, by keys that vary
 };
 
+// Of dicts, and of the attributes of instances, whose keys are all known: the place of a key; -1:
+// there is none.
+int find_key(Context& c, const V& d, PyObject* key);
+// Changes in place; each undoes no more than itself.
+void set_entry(Context& c, const V& d, const py::object& key, const V& value);
+void erase_entry(Context& c, const V& d, size_t k);
+void remove_entry(Context& c, const V& d, size_t at);
+void clear_entries(Context& c, const V& d);
+// Keys and elements are objects of the capture; a tuple that becomes one stays what it was.
+py::object as_key(Context& c, const V& key, py::object o);
+V key_value(Context& c, PyObject* o);
+V made_key(Context& c, PyObject* o);  // null: the object itself
+
 }  // namespace pijit

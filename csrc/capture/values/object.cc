@@ -3,6 +3,7 @@
 #include <pybind11/numpy.h>
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 #include "capture/values/keyed.h"
@@ -45,7 +46,7 @@ std::optional<py::object> ObjectValue::object(Context& c, Ask what) {
 
 V ObjectValue::length(Context& c) {
   if (auto o = frozen(c)) return c.constant_int(static_cast<int64_t>(py::len(*o)));
-  if (py::isinstance<py::array>(obj) && !c.user_method(this, "__len__")) {
+  if (py::isinstance<py::array>(obj) && !protocol::user_method(c, this, "__len__")) {
     const Py_ssize_t n = PyObject_Size(obj.ptr());
     if (n < 0) c.raise(py::error_already_set());
     Source s{Source::kComputed, -1, 0, py::reinterpret_borrow<py::object>(original("len"))};
@@ -70,7 +71,7 @@ std::optional<bool> ObjectValue::truth(Context& c) {
 V ObjectValue::iter(Context& c) {
   if (!frozen(c)) return Value::iter(c);
   std::vector<V> all;
-  for (auto o : obj) all.push_back(c.key_value(o.ptr()));
+  for (auto o : obj) all.push_back(key_value(c, o.ptr()));
   return c.make<SetIterator>(this, all);
 }
 
@@ -81,16 +82,16 @@ std::optional<V> ObjectValue::method(Context& c, const std::string& name, std::v
 }
 
 std::optional<V> ObjectValue::getattr(Context& c, PyObject* name) {
-  return c.object_attribute(this, name);
+  return protocol::object_attribute(c, this, name);
 }
 
 void ObjectValue::setattr(Context& c, PyObject* name, const V& value) {
   PyObject* o = obj.ptr();
   if (PyModule_CheckExact(o) && !type_lookup(&PyModule_Type, name))
     return c.set_global(PyModule_GetDict(o), name, value);
-  if (PyType_Check(o)) return c.set_class_attribute(this, name, value);
+  if (PyType_Check(o)) return protocol::set_class_attribute(c, this, name, value);
   if (PyModule_Check(o)) return Value::setattr(c, name, value);
-  c.set_object_attribute(this, name, value);
+  protocol::set_object_attribute(c, this, name, value);
 }
 
 V ObjectValue::binary(Context& c, BinaryOp op, const V& other, Side side) {

@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/dict.h"
 #include "capture/values/iterator.h"
 #include "capture/values/scalar.h"
+#include "capture/values/sequence.h"
 #include "capture/values/set.h"
 #include "python/quiet_lookup.h"
 
@@ -107,7 +110,7 @@ V add(Context& c, OpenSetValue& s, Args a) {
   return none(c);
 }
 bool at_once(Context& c, const V& from) {
-  return Context::is_dict(from) || (!as<ViewValue>(from) && set_object(c, from));
+  return is_dict(from) || (!as<ViewValue>(from) && set_object(c, from));
 }
 // What a method is given, as it is now: a set, a dict of these keys or a list. Each leaves an order
 // of its own behind.
@@ -115,12 +118,12 @@ V given(Context& c, const V& from) {
   if (auto* d = as<DictValue>(from)) {
     d->settle(c);
     auto* keys = c.make<DictValue>();
-    for (auto& k : d->keys) keys->setitem(c, c.key_value(k.ptr()), none(c));
+    for (auto& k : d->keys) keys->setitem(c, key_value(c, k.ptr()), none(c));
     return keys;
   }
   if (at_once(c, from)) return set_snapshot(c, from);
   std::vector<V> all;
-  c.each(from, [&](const V& x) { all.push_back(x); });
+  protocol::each(c, from, [&](const V& x) { all.push_back(x); });
   return c.list(all);
 }
 std::vector<V> elements(Context& c, const V& constant) {
@@ -128,13 +131,13 @@ std::vector<V> elements(Context& c, const V& constant) {
   const py::object all =
       as<DictValue>(constant) ? py::list(*c.as_constant(constant)) : *set_object(c, constant);
   std::vector<V> values;
-  for (auto o : all) values.push_back(c.key_value(o.ptr()));
+  for (auto o : all) values.push_back(key_value(c, o.ptr()));
   return values;
 }
 V update(Context& c, OpenSetValue& s, Args a) {
   for (auto& from : a) {
     if (!at_once(c, from)) {  // each as it comes
-      c.each(from, [&](const V& x) { add(c, s, {x}); });
+      protocol::each(c, from, [&](const V& x) { add(c, s, {x}); });
       continue;
     }
     const V constant = given(c, from);
@@ -147,7 +150,7 @@ V difference_update(Context& c, OpenSetValue& s, Args a) {
   for (auto& from : a) {
     V constant;
     if (!at_once(c, from)) {
-      c.each(from, [&](const V& x) {
+      protocol::each(c, from, [&](const V& x) {
         s.drop(c, x);
         s.log(c, "discard", {x});
       });
@@ -161,8 +164,7 @@ V difference_update(Context& c, OpenSetValue& s, Args a) {
   return none(c);
 }
 V symmetric_difference_update(Context& c, OpenSetValue& s, Args a) {
-  const V constant =
-      Context::is_dict(a[0]) ? given(c, a[0]) : make_set(c, &PySet_Type, given(c, a[0]));
+  const V constant = is_dict(a[0]) ? given(c, a[0]) : make_set(c, &PySet_Type, given(c, a[0]));
   for (auto& x : elements(c, constant)) s.has(c, x) ? s.drop(c, x) : s.put(c, x);
   s.log(c, "symmetric_difference_update", {constant});
   return none(c);
@@ -176,7 +178,7 @@ V intersection_update(Context& c, OpenSetValue& s, Args a) {
     kept = kept.attr("intersection")(*set_object(c, make_set(c, &PySet_Type, others.back())));
   }
   for (auto x : mine)
-    if (PySet_Contains(kept.ptr(), x.ptr()) != 1) s.drop(c, c.key_value(x.ptr()));
+    if (PySet_Contains(kept.ptr(), x.ptr()) != 1) s.drop(c, key_value(c, x.ptr()));
   s.log(c, "intersection_update", others);
   return none(c);
 }

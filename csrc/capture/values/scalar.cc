@@ -68,7 +68,7 @@ std::optional<bool> ScalarValue::truth(Context& c) {
     if (is_number(this)) {
       if (auto r = scalar_relation(c, CompareOp::kNe, this, c.constant_int(0))) return r;
     } else if (V r = at_each_run(c, original("truth"), {this})) {
-      return c.truth(r);
+      return protocol::truth(c, r);
     }
     fix(c);
   }
@@ -95,7 +95,7 @@ V ScalarValue::getitem(Context& c, const V& index) {
 
 std::optional<bool> ScalarValue::contains(Context& c, const V& x) {
   if (state<Input>() || (is_input(x) && state<Known>()))
-    if (const V r = at_each_run(c, original("contains"), {this, x})) return c.truth(r);
+    if (const V r = at_each_run(c, original("contains"), {this, x})) return protocol::truth(c, r);
   return Value::contains(c, x);
 }
 
@@ -115,11 +115,11 @@ V ScalarValue::iter(Context& c) {
 std::optional<V> ScalarValue::getattr(Context& c, PyObject* name) {
   PyObject* found = type_lookup(type(), name);
   if (state<Input>() && found && Py_TYPE(found) == &PyMethodDescr_Type)
-    return c.bind(c.wrap_static(found), this, type());
+    return protocol::bind(c, c.wrap_static(found), this, type());
   fix(c);
   if (!found) return std::nullopt;
   if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found))
-    return c.bind(c.wrap_static(found), this, type());
+    return protocol::bind(c, c.wrap_static(found), this, type());
   PyObject* r = PyObject_GetAttr(obj.ptr(), name);
   if (!r) throw py::error_already_set();
   return c.wrap_static(py::reinterpret_steal<py::object>(r).ptr());
@@ -181,7 +181,7 @@ V ScalarValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
     args.push_back(c.item(other, k));
     keys[k] = other->keys[k];
   }
-  return c.call_pure(polyfill("percent")(keys), args, {}, "%");
+  return protocol::call_pure(c, polyfill("percent")(keys), args, {}, "%");
 }
 
 V ScalarValue::in_place(Context& c, BinaryOp op, const V& other) {

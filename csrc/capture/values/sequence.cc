@@ -78,8 +78,8 @@ V concatenated(Context& c, const V& a, const V& b) {
   if (a->kind != b->kind) return nullptr;
   if (a->items.empty() && is_tuple(b)) return b;
   if (b->items.empty() && is_tuple(a)) return a;
-  std::vector<V> all = c.items_of(a);
-  for (auto& x : c.items_of(b)) all.push_back(x);
+  std::vector<V> all = protocol::items_of(c, a);
+  for (auto& x : protocol::items_of(c, b)) all.push_back(x);
   return c.sequence(a->kind, all);
 }
 
@@ -88,7 +88,7 @@ V repeated(Context& c, const V& x, const V& times) {
   const auto n = as_int(c, times);
   if (!n) return nullptr;
   if (*n == 1 && is_tuple(x)) return x;
-  const auto items = c.items_of(x);
+  const auto items = protocol::items_of(c, x);
   std::vector<V> out;
   for (int64_t i = 0; i < *n; ++i) {
     c.tick(1 + static_cast<int64_t>(items.size()) / 16);
@@ -109,7 +109,8 @@ V equality(Context& c, CompareOp op, const V& a, const V& b, Value::Side side) {
     return nullptr;
   bool same = a->items.size() == b->items.size();
   for (size_t k = 0; same && k < a->items.size(); ++k) {
-    const auto t = c.truth(protocol::compare(c, CompareOp::kEq, c.item(a, k), c.item(b, k)));
+    const auto t =
+        protocol::truth(c, protocol::compare(c, CompareOp::kEq, c.item(a, k), c.item(b, k)));
     if (!t) c.give_up(Reason::kUnsupportedOperand, "equality");
     same = *t;
   }
@@ -162,7 +163,7 @@ V TupleValue::getitem(Context& c, const V& index) {
 
 std::optional<bool> TupleValue::contains(Context& c, const V& x) {
   if (is_input(x))
-    if (const V r = at_each_run(c, original("contains"), {this, x})) return c.truth(r);
+    if (const V r = at_each_run(c, original("contains"), {this, x})) return protocol::truth(c, r);
   if (const auto known = Value::contains(c, x)) return known;
   return is_among(c, all_items(c, this), x);
 }
@@ -171,7 +172,7 @@ V TupleValue::iter(Context& c) { return c.make<SequenceIterator>(this); }
 
 std::optional<V> TupleValue::getattr(Context& c, PyObject* name_obj) {
   PyTypeObject* t = type();
-  if (t == &PyTuple_Type) return c.builtin_attribute(this, name_obj);
+  if (t == &PyTuple_Type) return protocol::builtin_attribute(c, this, name_obj);
   const std::string name = text_of(name_obj);
   PyObject* found = type_lookup(t, name_obj);
   c.guard_class(t);
@@ -188,9 +189,9 @@ std::optional<V> TupleValue::getattr(Context& c, PyObject* name_obj) {
       return c.wrap(x, c.add_source({Source::kDictAttr, c.source_of(this), 0, key}));
     c.guard(Guard::kNoDictAttr, c.source_of(this), key);
   }
-  if (!found) return c.missing_attribute(this, name_obj);
+  if (!found) return protocol::missing_attribute(c, this, name_obj);
   if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found))
-    return c.bind(c.wrap_static(found), this, t);
+    return protocol::bind(c, c.wrap_static(found), this, t);
   // a named tuple, as a rule
   if (Py_TYPE(found) == library.named_field.type()) {
     const py::tuple made = py::reinterpret_borrow<py::object>(found).attr("__reduce__")();
@@ -198,7 +199,8 @@ std::optional<V> TupleValue::getattr(Context& c, PyObject* name_obj) {
   }
   if (Py_TYPE(found)->tp_descr_set && Py_TYPE(found) != &PyProperty_Type)
     c.give_up(Reason::kUnsupportedAttribute, name);
-  return c.bind(c.class_attribute(found, c.guard_class(t), name_obj), this, t);
+  return protocol::bind(c, protocol::class_attribute(c, found, c.guard_class(t), name_obj), this,
+                        t);
 }
 
 std::vector<V> TupleValue::parts(Context& c) { return all_items(c, this); }
@@ -270,7 +272,7 @@ void ListValue::setitem(Context& c, const V& index, const V& value) {
   settle(c);
   Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &begin, &end, step);
   const size_t before = items.size();
-  const V by = c.list(c.items_of(value));
+  const V by = c.list(protocol::items_of(c, value));
   if (items.size() != before) {  // what gives the values has changed the list
     if (step != 1) c.give_up(Reason::kUnsupportedOperand, "a slice of a list that changes");
     const auto now = static_cast<Py_ssize_t>(items.size());

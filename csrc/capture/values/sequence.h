@@ -48,6 +48,7 @@ struct ListValue final : GrowingSequence {
   std::optional<V> sort(Context& c, Kwargs& kwargs);
 };
 
+inline bool is_list(const V& v) { return as<ListValue>(v); }
 // Is this a tuple or list whose items are all listed?
 inline bool is_sequence(const V& v) {
   const auto* list = as<ListValue>(v);

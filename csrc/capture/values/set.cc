@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/dict.h"
 #include "capture/values/iterator.h"
 #include "capture/values/object.h"
 #include "capture/values/open_set.h"
@@ -76,9 +78,9 @@ py::object known_set(Context& c, const V& x) {
 // An argument of a set's method, which may be anything that is iterated.
 py::object argument(Context& c, const V& x) {
   if (auto o = set_object(c, x)) return *o;
-  if (Context::is_dict(x)) return dict_of_keys(c, x);
+  if (is_dict(x)) return dict_of_keys(c, x);
   py::list all;
-  for (auto& v : c.items_of(x)) all.append(key_object(c, v));
+  for (auto& v : protocol::items_of(c, x)) all.append(key_object(c, v));
   return all;
 }
 
@@ -153,12 +155,12 @@ std::optional<bool> SetValue::contains(Context& c, const V& x) {
 
 V SetValue::iter(Context& c) {
   std::vector<V> out;
-  for (auto o : elements()) out.push_back(c.key_value(o.ptr()));
+  for (auto o : elements()) out.push_back(key_value(c, o.ptr()));
   return c.make<SetIterator>(this, out);
 }
 
 std::optional<V> SetValue::getattr(Context& c, PyObject* name) {
-  return c.builtin_attribute(this, name);
+  return protocol::builtin_attribute(c, this, name);
 }
 
 void SetValue::change(Context& c, Step step) {
@@ -201,7 +203,7 @@ int SetValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<SetRecipe>();
   made->steps = steps;
   for (auto o : elements())
-    if (const V element = r.context().made_key(o.ptr())) {
+    if (const V element = made_key(r.context(), o.ptr())) {
       made->parts.push_back(r.recipe(element));
       made->made[o.ptr()] = made->parts.back();
     }
@@ -284,7 +286,7 @@ std::optional<V> set_question(Context& c, const V& set, const std::string& name,
     for (auto& a : args) others.push_back(argument(c, a));
     return set_by(c, set, share(cls).attr(name.c_str()), others);
   }
-  if (name == "__len__" && args.empty()) return c.length_of(set);
+  if (name == "__len__" && args.empty()) return protocol::length(c, set);
   if (name == "__contains__") {
     one();
     if (auto yes = set->contains(c, args[0])) return c.constant(py::bool_(*yes));
@@ -315,7 +317,7 @@ std::optional<V> SetValue::method(Context& c, const std::string& name, std::vect
     py::object popped;
     if (size()) popped = replay(steps).attr("pop")();
     change(c, {method_of_set("pop"), {}});
-    return c.key_value(popped.ptr());
+    return key_value(c, popped.ptr());
   }
   if (name == "clear") arity(0);
   if (name == "symmetric_difference_update") arity(1);
@@ -330,7 +332,7 @@ std::optional<V> SetValue::method(Context& c, const std::string& name, std::vect
           method(c, name, one, kwargs);
           continue;
         }
-        c.each(a, [&](const V& x) {
+        protocol::each(c, a, [&](const V& x) {
           if (adds)
             add(c, x);
           else if (*contains(c, x))
@@ -346,6 +348,12 @@ std::optional<V> SetValue::method(Context& c, const std::string& name, std::vect
     return none;
   }
   return set_question(c, this, name, args);
+}
+
+V set_of(Context& c, const std::vector<V>& items) {
+  auto* s = c.make<SetValue>();
+  for (auto& x : items) s->add(c, x);
+  return s;
 }
 
 }  // namespace pijit

@@ -62,4 +62,6 @@ V set_comparison(Context& c, CompareOp op, const V& a, const V& b);
 std::optional<V> set_question(Context& c, const V& set, const std::string& name,
                               const std::vector<V>& args);
 
+V set_of(Context& c, const std::vector<V>& items);
+
 }  // namespace pijit

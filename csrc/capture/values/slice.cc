@@ -1,6 +1,7 @@
 #include "capture/values/slice.h"
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 
 namespace pijit {
@@ -35,7 +36,7 @@ std::optional<V> SliceValue::getattr(Context& c, PyObject* name) {
   if (text == "start") return start;
   if (text == "stop") return stop;
   if (text == "step") return step;
-  return c.builtin_attribute(this, name);
+  return protocol::builtin_attribute(c, this, name);
 }
 
 std::vector<V> SliceValue::parts(Context&) { return {start, stop, step}; }

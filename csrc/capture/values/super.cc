@@ -1,6 +1,7 @@
 #include "capture/values/super.h"
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 
 namespace pijit {
@@ -25,7 +26,7 @@ std::optional<V> SuperValue::getattr(Context& c, PyObject* name) {
       if (PyObject* x = c.found_in(d.ptr(), name)) {
         const bool function = PyFunction_Check(x) || Py_TYPE(x) == jit_function_type;
         if (of_class && (function || Py_TYPE(x) == &PyProperty_Type)) return c.wrap_static(x);
-        return c.bind(c.wrap_static(x), self, of_class ? own : self->type());
+        return protocol::bind(c, c.wrap_static(x), self, of_class ? own : self->type());
       }
     behind |= base == cls->obj.ptr();
   }

@@ -1,6 +1,7 @@
 #include "capture/values/tensor.h"
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 #include "capture/values/scalar.h"
@@ -40,28 +41,29 @@ void TensorValue::guard_methods(Context& c) {
 }
 
 V TensorValue::length(Context& c) {
-  if (val.shape().rank() && !c.user_method(this, "__len__")) return dim(c, this, 0);
+  if (val.shape().rank() && !protocol::user_method(c, this, "__len__")) return dim(c, this, 0);
   return Value::length(c);
 }
 
 V TensorValue::getitem(Context& c, const V& index) {
-  if (c.user_method(this, "__getitem__")) return Value::getitem(c, index);
+  if (protocol::user_method(c, this, "__getitem__")) return Value::getitem(c, index);
   if (is_known(index) && index->obj.ptr() == Py_Ellipsis && type() == tensor_type) return this;
   TensorValue* part = c.tensor(
       index_get(c.scope_->graph(), c.scope_->val(val), index_items(c, index, val.shape())));
   part->origin = this;
-  part->place = as<ListValue>(index) ? c.list(c.items_of(index)) : index;
+  part->place = as<ListValue>(index) ? c.list(protocol::items_of(c, index)) : index;
   return part;
 }
 
 void TensorValue::setitem(Context& c, const V& index, const V& value) {
-  if (c.user_method(this, "__setitem__") || !value->is_operand())
+  if (protocol::user_method(c, this, "__setitem__") || !value->is_operand())
     return Value::setitem(c, index, value);
   Graph& g = c.scope_->graph();
   const Val old = c.scope_->val(val);
   const auto items = index_items(c, index, val.shape());
   const Operand o = c.operand(value);
-  c.set_node(this, index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype())));
+  set_node(c, this,
+           index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype())));
   for (TensorValue* part = this;; part = part->origin) {
     if (part->src >= 0) {
       if (is_part(part->obj.ptr()))
@@ -71,7 +73,7 @@ void TensorValue::setitem(Context& c, const V& index, const V& value) {
     TensorValue* whole = part->origin;
     if (!whole) return;
     const auto place = index_items(c, part->place, whole->val.shape());
-    c.set_node(whole, index_set(g, c.scope_->val(whole->val), place, c.scope_->val(part->val)));
+    set_node(c, whole, index_set(g, c.scope_->val(whole->val), place, c.scope_->val(part->val)));
   }
 }
 
@@ -79,7 +81,7 @@ V TensorValue::iter(Context& c) {
   if (val.shape().rank() == 0) c.give_up(Reason::kRaises, "iteration over a 0-d tensor");
   std::vector<V> rows;
   for (int64_t i = 0, n = *as_int(c, dim(c, this, 0)); i < n; ++i)
-    rows.push_back(c.subscript(this, c.constant_int(i)));
+    rows.push_back(protocol::getitem(c, this, c.constant_int(i)));
   return c.make<SequenceIterator>(c.tuple(rows), this);
 }
 
@@ -104,7 +106,7 @@ std::optional<V> TensorValue::getattr(Context& c, PyObject* name_obj) {
   const auto cls = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(type()));
   c.guard(Guard::kTypeVersion, c.add_source({Source::kConst, -1, 0, cls}), cls,
           c.version_of(type()));
-  return c.bind(c.wrap_static(found), this, type());
+  return protocol::bind(c, c.wrap_static(found), this, type());
 }
 
 void TensorValue::traverse(Visit visit) const {
@@ -154,6 +156,22 @@ int TensorValue::rebuild(Rebuilder& r) {
   const int decides = r.output(pred);
   const int a = first ? r.recipe(first) : made, b = second ? r.recipe(second) : made;
   return r.make<ChoiceRecipe>(this, decides, a, b);
+}
+
+void set_node(Context& c, TensorValue* t, Val node) {
+  if (!c.written_in_arm(t)) c.touch(t);
+  c.undoable([t, old = t->val] { t->val = old; });
+  t->val = node;
+}
+
+void assign_tensor(Context& c, const V& t, const V& value) {
+  auto* tensor = as<TensorValue>(t);
+  if (!tensor) c.give_up(Reason::kRaises, "assignment to what is no Tensor");
+  const Val old = c.scope_->val(tensor->val),
+            v = materialize(c.scope_->graph(), c.operand(value), old.dtype());
+  OP_CHECK(v.shape() == old.shape(), kValue, "[assign] a tensor of shape ", old.shape().str(),
+           " cannot take a value of shape ", v.shape().str());
+  set_node(c, tensor, v);
 }
 
 }  // namespace pijit

@@ -48,4 +48,7 @@ struct TensorValue final : Value {
 // hands back.
 std::vector<IndexItem> index_items(Context& c, const V& index, const Shape& shape);
 
+void set_node(Context& c, TensorValue* t, Val node);
+void assign_tensor(Context& c, const V& t, const V& value);
+
 }  // namespace pijit

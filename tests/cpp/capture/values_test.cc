@@ -4,6 +4,7 @@
 #include <pybind11/eval.h>
 
 #include "capture/context.h"
+#include "capture/protocol/protocol.h"
 #include "capture/values.h"
 
 namespace pijit {
@@ -81,7 +82,7 @@ TEST(Values, WhatIsReadOfAListIsGuarded) {
   const V it = l->iter(c);
   V x;
   int64_t sum = 0;
-  while (c.iterate(it, &x)) sum += c.int_of(x);
+  while (protocol::next(c, it, &x)) sum += c.int_of(x);
   EXPECT_EQ(sum, 6);
   EXPECT_TRUE(c.guarded(Guard::kLength));
 }

@@ -21,7 +21,8 @@ Text = type("Text", (str,), {})
 Items = type("Items", (list,), {})
 OPERANDS = all_operands(Both, Less, Equal, Declining, Derived, Heir, Number, Int, Text, Items)
 OPERANDS |= {"Int": lambda: Int(3), "Number": lambda: Number(4), "Text": lambda: Text("ab"),
-             "Items": lambda: Items([1]), "other pair": lambda: (1, 2.0), "other list": lambda: [1, 3], "other dict": lambda: {"s": 3, 1: 2},
+             "Items": lambda: Items([1]), "other pair": lambda: (1, 2.0), "other list": lambda: [1, 3],
+             "other dict": lambda: {"s": 3, 1: 2},
              "keys": lambda: {1: 2, 2: 3}}
 IN_PYTHON = ["Both", "Less", "Equal", "Declining", "Derived", "Heir", "Number", "Int", "Text", "Items", "plain"]
 
@@ -40,7 +41,8 @@ def test_classes_in_python(sign):
     assert not wrong, wrong
 
 
-@pytest.mark.parametrize("text", ["a is b", "a is not b", "a in [1, b]", "a in (b, 3)", "[a] == [b]", "(a, 1) != (b, 1)",
+@pytest.mark.parametrize("text", ["a is b", "a is not b", "a in [1, b]", "a in (b, 3)", "[a] == [b]",
+                                  "(a, 1) != (b, 1)",
                                   "a.keys() == b.keys() if hasattr(a, 'keys') and hasattr(b, 'keys') else 0",
                                   "(a == a, a != a, a is a, a in [a])"])
 def test_as_containers_ask(text):

@@ -1,5 +1,4 @@
-// What Python objects do under capture: one section per kind of operation, each a switch over
-// kinds.
+// Which value stands for an object, and what is guarded of it.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -47,72 +46,7 @@ bool plain_tuple_type(PyTypeObject* t) {
          s->sq_contains == own_s->sq_contains && !(t->tp_as_number && t->tp_as_number->nb_bool);
 }
 
-// --- sources and guards
-// ----------------------------------------------------------------------------
-
-int Context::add_source(Source s) {
-  const auto key =
-      std::make_tuple(static_cast<int>(s.kind), s.parent, s.index, s.key.ptr(), s.other, s.args);
-  auto it = source_index_.find(key);
-  if (it != source_index_.end()) return it->second;
-  s.path = path_of(s, s.parent >= 0 ? sources_[s.parent].path : 0);
-  if (s.other >= 0) s.path = path_of(s, sources_[s.other].path);
-  for (int a : s.args) s.path = path_of(s, s.path ^ sources_[a].path);
-  sources_.push_back(std::move(s));
-  return source_index_[key] = static_cast<int>(sources_.size()) - 1;
-}
-
-int Context::source_of(const V& v) {
-  if (v->src < 0) v->src = add_source({Source::kConst, -1, 0, v->obj});
-  return v->src;
-}
-
-const Source& Context::root_of(int src) const {
-  while (sources_[src].parent >= 0) src = sources_[src].parent;
-  return sources_[src];
-}
-
-void Context::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::object obj2) {
-  if (k == Guard::kType || k == Guard::kTypeVersion)
-    for (auto& [key, value] : class_writes_)
-      if (PyType_Check(obj.ptr()) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(obj.ptr()),
-                                                      reinterpret_cast<PyTypeObject*>(key.first)))
-        give_up(Reason::kUnsupportedAttribute, "a class after an assignment to its attribute");
-  if (!guard_index_.insert({k, src, num, obj.ptr()}).second) return;
-  guards_.push_back({k, src, std::move(obj), std::move(obj2), num, {}});
-}
-
-// A class that a call makes, and may drop, is not kept by what was captured then.
-void Context::guard_identity(PyObject* o, int src) {
-  const Source::Kind from = sources_[src].kind;
-  if (from == Source::kConst) return;
-  const bool local = from == Source::kState && PyType_Check(o) &&
-                     PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE);
-  if (!local) return guard(Guard::kIs, src, share(o));
-  const auto weak = py::reinterpret_steal<py::object>(PyWeakref_NewRef(o, nullptr));
-  if (!weak) throw py::error_already_set();
-  guard(Guard::kIsStill, src, weak);
-}
-
-void Context::guard_type(const V& v) {
-  PyTypeObject* t = Py_TYPE(v->obj.ptr());
-  const unsigned version = version_of(t);
-  guard(Guard::kType, source_of(v), share(reinterpret_cast<PyObject*>(t)), version);
-}
-
-bool Context::named_as_library(PyObject* globals) {
-  return is_of_library(PyDict_GetItemString(globals, "__name__"));
-}
-
-bool Context::is_library(PyObject* globals) {
-  if (!named_as_library(globals)) return false;
-  guard(Guard::kDictVersion, add_source({Source::kConst, -1, 0, share(globals)}), share(globals),
-        dict_version(globals));
-  return true;
-}
-
 // --- making values
-// ---------------------------------------------------------------------------------
 
 V Context::constant(py::object o) { return make<ScalarValue>(std::move(o)); }
 V Context::tuple(std::vector<V> items) {
@@ -309,9 +243,6 @@ V Context::item(const V& c, size_t i) {
 }
 
 // --- questions
-// -------------------------------------------------------------------------------------
-
-PyTypeObject* Context::type_of(const V& v) const { return v->type(); }
 
 bool Context::asks_user_code(PyTypeObject* t, Ask what) {
   if (what == Ask::kIdentity || !PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE)) return false;
@@ -363,69 +294,6 @@ std::optional<py::object> Context::as_constant(const V& v, Ask what) {
   return v->object(*this, what);
 }
 
-std::optional<bool> Context::truth(const V& v) { return v->truth(*this); }
-
-// As PyObject_IsTrue goes: nb_bool of the type (of a class, its metaclass), then a length, then
-// True.
-std::optional<bool> Context::slot_truth(const V& v) {
-  PyTypeObject* t = type_of(v);
-  if (v->kind == Value::kObject && static_object(v->obj.ptr()) &&
-      PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE))
-    guard_class(t);
-  const auto nb_bool = t->tp_as_number ? t->tp_as_number->nb_bool : nullptr;
-  const auto mp_length = t->tp_as_mapping ? t->tp_as_mapping->mp_length : nullptr;
-  const auto sq_length = t->tp_as_sequence ? t->tp_as_sequence->sq_length : nullptr;
-  if (!nb_bool && !mp_length && !sq_length) return true;
-  if (PyObject* f = nb_bool ? user_method(v, "__bool__") : nullptr) {
-    const V r = call(wrap_static(f), {v}, {});
-    if (is_known(r) && PyBool_Check(r->obj.ptr())) return r->obj.ptr() == Py_True;
-    if (r->kind == Value::kTensor) give_up(Reason::kTensorValue, "__bool__");
-    raise(PyExc_TypeError, "__bool__ should return bool");
-  }
-  if (!nb_bool && user_method(v, "__len__")) return truth(length_of(v));
-  // numbers and text in the guise of an enum: the object never changes
-  auto of = [&](PyTypeObject* base) {
-    return PyType_IsSubtype(t, base) &&
-           nb_bool == (base->tp_as_number ? base->tp_as_number->nb_bool : nullptr) &&
-           mp_length == (base->tp_as_mapping ? base->tp_as_mapping->mp_length : nullptr) &&
-           sq_length == (base->tp_as_sequence ? base->tp_as_sequence->sq_length : nullptr);
-  };
-  if (v->kind == Value::kObject && static_object(v->obj.ptr()) &&
-      (of(&PyLong_Type) || of(&PyFloat_Type) || of(&PyUnicode_Type) || of(&PyBytes_Type) ||
-       of(&PyTuple_Type) || of(&PyFrozenSet_Type) || of(&PyComplex_Type)))
-    return PyObject_IsTrue(v->obj.ptr()) == 1;
-  return std::nullopt;
-}
-
-V Context::length_of(const V& v) { return v->length(*this); }
-
-std::optional<V> Context::text(const V& v, const char* name) {
-  if (v->kind == Value::kException) return exception_text(v, name);
-  if (v->kind == Value::kTensor) return std::nullopt;
-  if (auto c = as_constant(v, Ask::kText)) {
-    if (is_numpy_scalar(c->ptr())) return std::nullopt;  // as np.set_printoptions has it
-    PyObject* s = name == std::string("__str__") ? PyObject_Str(c->ptr()) : PyObject_Repr(c->ptr());
-    if (!s) raise(py::error_already_set());
-    return constant(py::reinterpret_steal<py::object>(s));
-  }
-  if (PyObject* f = user_method(v, name)) {
-    const V r = call(wrap_static(f), {v}, {});
-    if (!is_text(r)) give_up(Reason::kRaises, str_cat(name, " gives no text"));
-    return r;
-  }
-  if (name == std::string("__str__") && type_of(v)->tp_str == PyBaseObject_Type.tp_str)
-    if (PyObject* f = user_method(v, "__repr__")) {
-      const V r = call(wrap_static(f), {v}, {});
-      if (is_text(r)) return r;
-    }
-  return std::nullopt;
-}
-
-std::optional<bool> Context::contains(const V& c, const V& x) {
-  if (PyObject* f = user_method(c, "__contains__")) return truth(call(wrap_static(f), {c, x}, {}));
-  return c->contains(*this, x);
-}
-
 bool is_nan(PyObject* o) {
   return PyFloat_Check(o) && PyFloat_AS_DOUBLE(o) != PyFloat_AS_DOUBLE(o);
 }
@@ -449,72 +317,6 @@ bool holds_nan(PyObject* o) {
   return false;
 }
 
-py::object Context::as_key(const V& key, py::object o) {
-  const auto [it, fresh] = keys_made_.try_emplace(static_cast<Value*>(key), o);
-  if (fresh) key_values_[o.ptr()] = key;
-  return it->second;
-}
-V Context::made_key(PyObject* o) const {
-  const auto it = key_values_.find(o);
-  return it == key_values_.end() ? V() : it->second;
-}
-V Context::key_value(PyObject* o) {
-  const V made = made_key(o);
-  return made ? made : wrap_static(o);
-}
-
-int Context::find_key(const V& d, PyObject* key) {
-  if (PyObject_Hash(key) == -1) raise(py::error_already_set());
-  constexpr size_t kIndexed = 8;
-  if (d->keys.size() > kIndexed) {
-    if (!d->index) {
-      py::dict places;
-      for (size_t k = 0; k < d->keys.size(); ++k) places[d->keys[k]] = k;
-      d->index = places;
-    }
-    PyObject* place = PyDict_GetItemWithError(d->index.ptr(), key);
-    if (!place && PyErr_Occurred()) throw py::error_already_set();
-    return place ? static_cast<int>(PyLong_AsLong(place)) : -1;
-  }
-  for (size_t k = 0; k < d->keys.size(); ++k) {
-    const int r = PyObject_RichCompareBool(d->keys[k].ptr(), key, Py_EQ);
-    if (r < 0) throw py::error_already_set();
-    if (r) return static_cast<int>(k);
-  }
-  return -1;
-}
-
-std::optional<std::vector<V>> Context::unpack(const V& v) {
-  if (as<ListValue>(v) || as<TupleValue>(v)) return v->parts(*this);
-  if (!v->iterable()) return std::nullopt;
-  std::vector<V> out;
-  V it = get_iter(v), x;
-  while (iterate(it, &x)) {
-    tick();
-    out.push_back(x);
-  }
-  return out;
-}
-
-std::vector<V> Context::items_of(const V& v) {
-  auto items = unpack(v);
-  if (!items) give_up(Reason::kUnsupportedIterable, type_of(v)->tp_name);
-  return *items;
-}
-
-// --- subscripts
-// ------------------------------------------------------------------------------------
-
-V Context::subscript(const V& x, const V& index) { return x->getitem(*this, index); }
-
-V Context::set_of(const std::vector<V>& items) {
-  auto* s = make<SetValue>();
-  for (auto& x : items) s->add(*this, x);
-  return s;
-}
-
-void Context::delete_subscript(const V& x, const V& index) { x->delitem(*this, index); }
-
 void Context::touch(const V& v) {
   check_effect(v);
   if (v->src >= 0 && !v->dirty) {
@@ -523,83 +325,6 @@ void Context::touch(const V& v) {
     v->dirty = true;
   }
 }
-
-void Context::erase_entry(const V& d, size_t k) {
-  touch(d);
-  undoable([d, keys = d->keys, items = d->items] {
-    d->keys = keys, d->items = items, d->index = {};
-    --d->changes;
-  });
-  ++d->changes;
-  d->index = {};
-  d->keys.erase(d->keys.begin() + static_cast<std::ptrdiff_t>(k));
-  d->items.erase(d->items.begin() + static_cast<std::ptrdiff_t>(k));
-}
-
-void Context::set_entry(const V& d, const py::object& key, const V& value) {
-  const int i = find_key(d, key.ptr());
-  touch(d);
-  if (i >= 0) {
-    undoable([d, i, old = d->items[i]] { d->items[i] = old; });
-    d->items[i] = value;
-    return;
-  }
-  undoable([d] {
-    d->keys.pop_back();
-    d->items.pop_back();
-    d->index = {};
-    --d->changes;
-  });
-  ++d->changes;
-  if (d->index) d->index[key] = d->keys.size();
-  d->keys.push_back(key);
-  d->items.push_back(value);
-}
-
-void Context::remove_entry(const V& d, size_t at) {
-  touch(d);
-  const auto i = static_cast<std::ptrdiff_t>(at);
-  undoable([d, i, key = d->keys[at], value = d->items[at]] {
-    d->keys.insert(d->keys.begin() + i, key);
-    d->items.insert(d->items.begin() + i, value);
-    d->index = {};
-    --d->changes;
-  });
-  ++d->changes;
-  if (d->index && at + 1 == d->keys.size())
-    PyDict_DelItem(d->index.ptr(), d->keys[at].ptr());
-  else
-    d->index = {};
-  d->keys.erase(d->keys.begin() + i);
-  d->items.erase(d->items.begin() + i);
-}
-
-void Context::clear_entries(const V& d) {
-  touch(d);
-  undoable([d, keys = d->keys, items = d->items] {
-    d->keys = keys;
-    d->items = items;
-    d->index = {};
-    --d->changes;
-  });
-  ++d->changes;
-  d->keys.clear();
-  d->items.clear();
-  d->index = {};
-}
-
-void Context::set_node(TensorValue* t, Val node) {
-  if (!written_in_arm(t)) touch(t);
-  undoable([t, old = t->val] { t->val = old; });
-  t->val = node;
-}
-
-void Context::set_subscript(const V& x, const V& index, const V& value) {
-  x->setitem(*this, index, value);
-}
-
-// --- operators
-// -------------------------------------------------------------------------------------
 
 std::optional<V> Context::fresh(const py::object& o) {
   if (immutable_constant(o.ptr()) || static_object(o.ptr()) || PyFrozenSet_CheckExact(o.ptr()))
