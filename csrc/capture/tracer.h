@@ -85,7 +85,7 @@ class Tracer final : public Context, public Rebuilder {
   bool exception_matches(const V& exception, const V& match);
   std::string describe(const Raised& r) const;
 
-  // --- branches.cc ---
+  // --- control_flow ---
   struct Arm {
     std::shared_ptr<Graph> graph = std::make_shared<Graph>(false);
     std::unique_ptr<Scope> scope;

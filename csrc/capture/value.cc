@@ -2,6 +2,7 @@
 #include "capture/value.h"
 
 #include "capture/context.h"
+#include "capture/control_flow/merge.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values/scalar.h"
 
@@ -62,6 +63,8 @@ std::optional<bool> Value::contains(Context& c, const V& x) {
 Operand Value::operand(Context& c, Scope&) {
   c.give_up(Reason::kUnsupportedOperand, str_cat(type()->tp_name, " as an operand of an op"));
 }
+
+V Value::merge(Merge& m, const V&) { return m.differ(); }
 
 V Value::iter(Context& c) { c.give_up(Reason::kUnsupportedIterable, type()->tp_name); }
 

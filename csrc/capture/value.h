@@ -17,6 +17,7 @@
 namespace pijit {
 
 class Context;
+class Merge;
 class Rebuilder;
 class Scope;
 struct Value;
@@ -103,6 +104,9 @@ struct Value {
   virtual V base_number(Context& c) { return nullptr; }
 
   // --- What capture asks besides.
+  // What a variable holds after a branch on a tensor, of whose arms one leaves this, the other
+  // `other`. Null, by m.fail(): they do not agree.
+  virtual V merge(Merge& m, const V& other);
   // A container from outside takes its items as they are, under a guard.
   virtual void settle(Context& c) {}
   // The object, where it is known in full; numbers that vary are fixed for that.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/context.h"
+#include "capture/control_flow/merge.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
@@ -465,6 +466,21 @@ V DictValue::in_place(Context& c, BinaryOp op, const V& other) {
   for (size_t k = 0; k < other->keys.size(); ++k)
     setitem(c, key_value(c, other->keys[k].ptr()), c.item(other, k));
   return this;
+}
+
+V DictValue::merge(Merge& m, const V& other) {
+  const auto* d = as<DictValue>(other);
+  if (!d || !m.new_alike(this, other)) return m.differ();
+  for (size_t k = 0; k < keys.size(); ++k)
+    if (!equal_constants(keys[k].ptr(), d->keys[k].ptr()))
+      return m.fail("the branches leave dicts with different keys");
+  if (factory != d->factory)
+    return m.fail("the branches leave dicts that differ in what they make");
+  const V r = m.items<DictValue>(this, other);
+  if (!r) return nullptr;
+  r->keys = keys;
+  as<DictValue>(r)->factory = factory;
+  return r;
 }
 
 int DictValue::rebuild(Rebuilder& r) {

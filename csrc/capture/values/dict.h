@@ -21,6 +21,7 @@ struct DictValue final : KeyedContainer {
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
   V in_place(Context& c, BinaryOp op, const V& other) override;
   bool declines_binary(const V&) const override { return true; }
+  V merge(Merge& m, const V& other) override;
   int rebuild(Rebuilder& r) override;
   void settle(Context& c) override;
 

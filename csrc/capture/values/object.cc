@@ -3,6 +3,7 @@
 #include <pybind11/numpy.h>
 
 #include "capture/context.h"
+#include "capture/control_flow/merge.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
@@ -142,6 +143,11 @@ V ObjectValue::base_number(Context& c) {
   Source s{Source::kComputed, -1, 0, share(pos)};
   s.args = {c.source_of(this)};
   return c.wrap(x.ptr(), c.add_source(std::move(s)));
+}
+
+V ObjectValue::merge(Merge& m, const V& other) {
+  const bool same = as<ObjectValue>(other) && obj && obj.ptr() == other->obj.ptr();
+  return same ? V(this) : m.differ();
 }
 
 int ObjectValue::rebuild(Rebuilder& r) {

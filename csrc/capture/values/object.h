@@ -25,6 +25,7 @@ struct ObjectValue final : Value {
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
   V compare(Context& c, CompareOp op, const V& other, Side side) override;
   V base_number(Context& c) override;
+  V merge(Merge& m, const V& other) override;
   int rebuild(Rebuilder& r) override;
 
  private:

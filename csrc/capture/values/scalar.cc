@@ -1,6 +1,7 @@
 #include "capture/values/scalar.h"
 
 #include "capture/context.h"
+#include "capture/control_flow/merge.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/dict.h"
@@ -123,6 +124,13 @@ std::optional<V> ScalarValue::getattr(Context& c, PyObject* name) {
   PyObject* r = PyObject_GetAttr(obj.ptr(), name);
   if (!r) throw py::error_already_set();
   return c.wrap_static(py::reinterpret_steal<py::object>(r).ptr());
+}
+
+V ScalarValue::merge(Merge& m, const V& other) {
+  if (is_known(this) && is_known(other) && equal_constants(obj.ptr(), other->obj.ptr()))
+    return this;
+  const bool numbers = plain_number(this) && plain_number(other) && type() == other->type();
+  return numbers ? m.number(this, other) : m.differ();
 }
 
 int ScalarValue::rebuild(Rebuilder& r) {
@@ -280,6 +288,23 @@ bool ScalarValue::make_input(Context& c) {
   const DType t = PyFloat_Check(o) ? DType::F64 : DType::I64;
   std::get<Input>(state_).node = c.add_input({t, Shape{}}, src, 0);
   return true;
+}
+
+bool plain_number(const V& v) {
+  if (!as<ScalarValue>(v)) return false;
+  PyObject* o = v->obj.ptr();
+  return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o);
+}
+
+DType number_dtype(const V& v) {
+  PyObject* o = v->obj.ptr();
+  return PyFloat_Check(o) ? DType::F64 : PyBool_Check(o) ? DType::Bool : DType::I64;
+}
+
+double magnitude(const V& v) {
+  if (auto* s = state_of<ScalarValue::Computed>(v)) return s->bound;
+  if (is_input(v)) return kSmallInt;
+  return PyFloat_Check(v->obj.ptr()) ? 0 : std::abs(PyLong_AsDouble(v->obj.ptr()));
 }
 
 bool is_number(const V& v) {

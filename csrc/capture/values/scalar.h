@@ -48,6 +48,7 @@ struct ScalarValue final : Value {
   V in_place(Context& c, BinaryOp op, const V& other) override;
   bool declines_binary(const V& other) const override;
   bool declines_comparison(const V& other) const override;
+  V merge(Merge& m, const V& other) override;
   int rebuild(Rebuilder& r) override;
   Val node() const override;
   bool is_operand() const override;
@@ -83,6 +84,11 @@ inline bool is_computed(const V& v) { return state_of<ScalarValue::Computed>(v);
 inline bool varies(const V& v) { return as<ScalarValue>(v) && !is_known(v); }
 inline bool is_none(const V& v) { return is_known(v) && v->obj.is_none(); }
 inline bool is_text(const V& v) { return is_known(v) && PyUnicode_Check(v->obj.ptr()); }
+// A Python int, float or bool itself, known or not; its type in a graph, its magnitude now, or the
+// greatest.
+bool plain_number(const V& v);
+DType number_dtype(const V& v);
+double magnitude(const V& v);
 // An int, float or bool, or an object of a class derived from one.
 bool is_number(const V& v);
 // Only a run can tell whether it is true.

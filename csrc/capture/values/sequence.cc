@@ -1,6 +1,7 @@
 #include "capture/values/sequence.h"
 
 #include "capture/context.h"
+#include "capture/control_flow/merge.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
@@ -219,6 +220,8 @@ V TupleValue::compare(Context& c, CompareOp op, const V& other, Side side) {
   return equality(c, op, this, other, side);
 }
 
+V TupleValue::merge(Merge& m, const V& other) { return m.items<TupleValue>(this, other); }
+
 int TupleValue::rebuild(Rebuilder& r) {
   if (obj) return r.make<ConstantRecipe>(this, obj);  // one that the code holds
   auto made = std::make_unique<TupleRecipe>();
@@ -353,6 +356,8 @@ V ListValue::in_place(Context& c, BinaryOp op, const V& other) {
 V ListValue::compare(Context& c, CompareOp op, const V& other, Side side) {
   return equality(c, op, this, other, side);
 }
+
+V ListValue::merge(Merge& m, const V& other) { return m.items<ListValue>(this, other); }
 
 int ListValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<ListRecipe>();

@@ -23,6 +23,7 @@ struct TupleValue final : Value {
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
   V compare(Context& c, CompareOp op, const V& other, Side side) override;
   bool declines_binary(const V&) const override { return true; }
+  V merge(Merge& m, const V& other) override;
   int rebuild(Rebuilder& r) override;
 };
 
@@ -41,6 +42,7 @@ struct ListValue final : GrowingSequence {
   V compare(Context& c, CompareOp op, const V& other, Side side) override;
   V in_place(Context& c, BinaryOp op, const V& other) override;
   bool declines_binary(const V&) const override { return true; }
+  V merge(Merge& m, const V& other) override;
   int rebuild(Rebuilder& r) override;
   void log_extend(Context& c, const std::vector<V>& values) override;
 

@@ -1,6 +1,7 @@
 #include "capture/values/tensor.h"
 
 #include "capture/context.h"
+#include "capture/control_flow/merge.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
@@ -149,6 +150,11 @@ bool TensorValue::declines_binary(const V& other) const {
 }
 
 Operand TensorValue::operand(Context&, Scope& s) { return Operand(s.val(val)); }
+
+V TensorValue::merge(Merge& m, const V& other) {
+  auto* t = as<TensorValue>(other);
+  return t ? m.tensor(this, t) : m.differ();
+}
 
 int TensorValue::rebuild(Rebuilder& r) {
   if (!first && !second) return r.make<TensorRecipe>(this, r.output(val));

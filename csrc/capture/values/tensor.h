@@ -26,6 +26,7 @@ struct TensorValue final : Value {
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
   V compare(Context& c, CompareOp op, const V& other, Side side) override;
   bool declines_binary(const V& other) const override;
+  V merge(Merge& m, const V& other) override;
   int rebuild(Rebuilder& r) override;
 
   // One of two objects, as a branch on a tensor decides?
