@@ -30,6 +30,21 @@ V ask_both(Context& c, BinaryOp op, const V& a, const V& b) {
   return nullptr;
 }
 
+V binary_op1(Context& c, BinaryOp op, const V& a, const V& b) {
+  a->settle(c);
+  b->settle(c);
+  if (V r = ask_both(c, op, a, b)) return r;
+  if (V n = a->base_number(c)) return binary_op1(c, op, n, b);
+  if (V n = b->base_number(c)) return binary_op1(c, op, a, n);
+  if (V r = a->binary(c, op, b, Value::kLeft)) return r;
+  return b->binary(c, op, a, Value::kRight);
+}
+
+[[noreturn]] void unsupported(Context& c, const std::string& sign, const V& a, const V& b) {
+  c.give_up(Reason::kUnsupportedOperand,
+            str_cat(sign, " of ", a->type()->tp_name, " and ", b->type()->tp_name));
+}
+
 }  // namespace
 
 V on_constants(Context& c, const char* function, const std::vector<V>& args) {
@@ -68,15 +83,8 @@ V unary(Context& c, UnaryOp op, const V& x) {
 }
 
 V binary(Context& c, BinaryOp op, const V& a, const V& b) {
-  a->settle(c);
-  b->settle(c);
-  if (V r = ask_both(c, op, a, b)) return r;
-  if (V n = a->base_number(c)) return binary(c, op, n, b);
-  if (V n = b->base_number(c)) return binary(c, op, a, n);
-  if (V r = a->binary(c, op, b, Value::kLeft)) return r;
-  if (V r = b->binary(c, op, a, Value::kRight)) return r;
-  c.give_up(Reason::kUnsupportedOperand,
-            str_cat(facts(op).sign, " of ", a->type()->tp_name, " and ", b->type()->tp_name));
+  if (V r = binary_op1(c, op, a, b)) return r;
+  unsupported(c, facts(op).sign, a, b);
 }
 
 V in_place(Context& c, BinaryOp op, const V& a, const V& b) {
@@ -89,11 +97,11 @@ V in_place(Context& c, BinaryOp op, const V& a, const V& b) {
     if (V r = ask_both(c, op, a, b)) return r;
     PyObject* reflected = type_lookup(b->type(), interned(facts(op).reflected));
     if (reflected && Py_TYPE(reflected) == &PyWrapperDescr_Type && !as<ScalarValue>(b))
-      c.give_up(Reason::kUnsupportedOperand,
-                str_cat(facts(op).sign, "= of ", a->type()->tp_name, " and ", b->type()->tp_name));
+      unsupported(c, str_cat(facts(op).sign, "="), a, b);
   }
   if (V r = a->in_place(c, op, b)) return r;
-  return binary(c, op, a, b);
+  if (V r = binary_op1(c, op, a, b)) return r;
+  unsupported(c, str_cat(facts(op).sign, "="), a, b);
 }
 
 }  // namespace pijit::protocol
