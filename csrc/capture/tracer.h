@@ -21,6 +21,17 @@ struct Frame {
   int pc = 0;
   V handled = nullptr;     // the exception that is handled, or None
   int* reached = nullptr;  // Tracer::reached_
+
+  V pop() {
+    const V v = stack.back();
+    stack.pop_back();
+    return v;
+  }
+  std::vector<V> popn(int n) {
+    std::vector<V> v(stack.end() - n, stack.end());
+    stack.resize(stack.size() - static_cast<size_t>(n));
+    return v;
+  }
 };
 
 struct Call;
@@ -43,8 +54,15 @@ class Tracer final : public Context, public Rebuilder {
   int size(const SizeNumber& n) override;
   using Context::make;
 
-  // --- interpreter.cc: frames and instructions ---
+  // --- frames/: frames and instructions ---
   void step(Frame& f);
+  // By families of instructions, each in frames/<family>.cc: the next place.
+  int step_variables(Frame& f, const Instr& in);
+  int step_operators(Frame& f, const Instr& in);
+  int step_containers(Frame& f, const Instr& in);
+  int step_control(Frame& f, const Instr& in);
+  int step_calls(Frame& f, const Instr& in);
+  int step_exceptions(Frame& f, const Instr& in);
   void count(Frame& f);  // its next instruction, where the budget counts it
   void meet(Frame& f, const V& item, uint64_t serial);
   int place();  // in the graph's list: the line that runs, of the user's code where there is some
@@ -70,7 +88,7 @@ class Tracer final : public Context, public Rebuilder {
   enum class Kept : uint8_t { kNothing, kReferable, kMourned };
   Kept keeps_alive(const V& v) const;
 
-  // --- exceptions.cc ---
+  // --- frames/exceptions.cc ---
   bool advance(Frame& f);  // a step; true: into an exception's handler
   void whole_step(Frame& f);
   bool raises_in_python(const Instr& in, const std::vector<V>& stack);  // raises.cc

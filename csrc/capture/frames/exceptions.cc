@@ -169,4 +169,47 @@ bool Tracer::exception_matches(const V& exception, const V& match) {
   return PyType_IsSubtype(type_of(exception), reinterpret_cast<PyTypeObject*>(match->obj.ptr()));
 }
 
+int Tracer::step_exceptions(Frame& f, const Instr& in) {
+  auto& st = f.stack;
+  switch (in.op) {
+    case Op::RAISE:
+      if (in.a == 0) {
+        if (f.handled->kind == Value::kException) raise(f.handled);
+        give_up(Reason::kRaises, "no exception to raise again");
+      }
+      if (in.a == 2) {  // the cause: seen by no handler
+        const V cause = f.pop();
+        const bool none = is_none(cause);
+        if (!none && cause->kind != Value::kException &&
+            !(cause->kind == Value::kObject && (PyExceptionClass_Check(cause->obj.ptr()) ||
+                                                PyExceptionInstance_Check(cause->obj.ptr()))))
+          raise(PyExc_TypeError,
+                {constant(py::str("exception causes must derive from BaseException"))});
+      }
+      raise(exception_from(f.pop()));
+    case Op::PUSH_EXC_INFO: {
+      const V e = f.pop();
+      st.push_back(f.handled);
+      st.push_back(e);
+      f.handled = e;
+      break;
+    }
+    case Op::CHECK_EXC_MATCH: {
+      const V match = f.pop();
+      st.push_back(constant(py::bool_(exception_matches(st.back(), match))));
+      break;
+    }
+    case Op::POP_EXCEPT: f.handled = f.pop(); break;
+    case Op::RERAISE: raise(exception_from(f.pop()));
+    case Op::WITH_EXCEPT_START: {
+      const V exit = st.at(st.size() - 4), e = st.back();
+      if (e->kind != Value::kException) give_up(Reason::kRaises, type_of(e)->tp_name);
+      st.push_back(call(exit, {wrap_static(e->obj.ptr()), e, null()}, {}));
+      break;
+    }
+    default: PIJIT_CHECK(false, "an instruction of another family");
+  }
+  return f.pc + 1;
+}
+
 }  // namespace pijit

@@ -49,6 +49,8 @@ void each(Context& c, const V& iterable, F f) {
 
 // --- text.cc: PyObject_Str, PyObject_Repr, by the method's name. Empty: it has none that is known.
 std::optional<V> text(Context& c, const V& v, const char* name);
+// PyObject_Format; `conversion`: of FORMAT_VALUE (1 str, 2 repr, 3 ascii). `spec`: null for none.
+V format(Context& c, V value, int conversion, V spec);
 
 // --- attribute.cc
 // The method `name` of an object whose class is Python's, if it is a Python function there.

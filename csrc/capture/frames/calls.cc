@@ -1,0 +1,71 @@
+// Instructions: calls, imports, functions and context managers.
+#include "base/error.h"
+#include "capture/protocol/protocol.h"
+#include "capture/tracer.h"
+#include "capture/values.h"
+
+namespace pijit {
+
+int Tracer::step_calls(Frame& f, const Instr& in) {
+  auto& st = f.stack;
+  switch (in.op) {
+    case Op::CALL: {
+      auto args = f.popn(in.a);
+      V a = f.pop(), b = f.pop();  // b: NULL, or the method whose self is a
+      V callee = a;
+      if (b->kind != Value::kNull) callee = b, args.insert(args.begin(), a);
+      Kwargs kw;
+      if (in.obj) {
+        const Py_ssize_t n = PyTuple_GET_SIZE(in.obj);
+        for (Py_ssize_t k = 0; k < n; ++k)
+          kw.push_back({text_of(PyTuple_GET_ITEM(in.obj, k)), args[args.size() - n + k]});
+        args.resize(args.size() - n);
+      }
+      st.push_back(call(callee, args, kw));
+      break;
+    }
+    case Op::CALL_EX: {
+      V kwargs = in.a ? f.pop() : nullptr, args = f.pop(), callee = f.pop();
+      if (!st.empty() && st.back()->kind == Value::kNull) st.pop_back();
+      auto items = protocol::unpack(*this, args);
+      if (!items) give_up(Reason::kUnsupportedIterable, "*args");
+      Kwargs kw;
+      if (kwargs) {
+        kw = keywords_of(kwargs);
+      }
+      st.push_back(call(callee, *items, kw));
+      break;
+    }
+    case Op::IMPORT_NAME: {
+      const V from = f.pop(), level = f.pop();
+      st.push_back(
+          import_module(f, text_of(in.obj), is_none(from), as_int(*this, level).value_or(-1)));
+      break;
+    }
+    case Op::IMPORT_FROM: st.push_back(protocol::attribute(*this, st.back(), in.obj)); break;
+    case Op::MAKE_FUNCTION: {
+      auto* fn = make<FunctionValue>();
+      fn->code = f.pop()->obj;
+      fn->globals = py::reinterpret_borrow<py::object>(f.globals);
+      if (in.a & 8) fn->closure = f.pop();
+      if (in.a & 4) fn->annotations = f.pop();
+      if (in.a & 2) fn->kwdefaults = f.pop();
+      if (in.a & 1) fn->defaults = f.pop();
+      st.push_back(fn);
+      break;
+    }
+    case Op::BEFORE_WITH: {
+      V manager = f.pop();
+      PyObject *enter = protocol::user_method(*this, manager, "__enter__"),
+               *exit = protocol::user_method(*this, manager, "__exit__");
+      if (!enter || !exit) give_up(Reason::kContextManager, type_of(manager)->tp_name);
+      st.push_back(protocol::bind(*this, wrap_static(exit), manager, type_of(manager)));
+      st.push_back(call(wrap_static(enter), {manager}, {}));
+      break;
+    }
+    default: PIJIT_CHECK(false, "an instruction of another family");
+  }
+  return f.pc + 1;
+}
+
+}  // namespace pijit
