@@ -1,10 +1,8 @@
 """NumPy, imported when something of it is asked for: that takes longer than all of pijit.
 
 Modules that `import pijit` loads take `np` from here. Until NumPy is there it is a module without contents; then it is
-the
-real one in each of them, so that captured code, which reads what modules hold, only ever sees the real one: what can
-    begin
-a capture calls `load` first."""
+the real one in each of them. Captured code, which reads what modules hold, only ever sees the real one: a capture that
+comes across the other calls `load` and begins anew."""
 
 import sys
 import types
@@ -21,7 +19,6 @@ def load():
     """The real NumPy, which from now on is `np` in all modules of pijit."""
     import numpy
     if np is not numpy:
-        placeholder = np
         for module in list(sys.modules.values()):  # this one, too
             held = getattr(module, "__dict__", {})
             if held.get("np") is placeholder:
@@ -41,8 +38,15 @@ def when_loaded(do):
 
 def _stand_in():
     module = types.ModuleType("numpy", "NumPy, which isn't loaded yet.")
-    module.__getattr__ = lambda name: getattr(load(), name)
+
+    def find(name):
+        if name == "__file__":  # its repr asks for it
+            raise AttributeError(name)
+        return getattr(load(), name)
+
+    module.__getattr__ = find
     return module
 
 
-np = sys.modules["numpy"] if "numpy" in sys.modules else _stand_in()
+placeholder = _stand_in()
+np = sys.modules["numpy"] if "numpy" in sys.modules else placeholder

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from pijit import _C, _launch, _numpy
+from pijit import _C, _launch
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
@@ -66,7 +66,6 @@ def enable(include=(), exclude=()):
     _include, _exclude = _patterns("include", include), _patterns("exclude", exclude)
     if (_include, _exclude) != before:
         _C.forget_automatic()  # files are chosen anew
-    _numpy.load()
     _C.enable_automatic(_wanted)
     _on = True
     _finish_at_exit()

@@ -2,7 +2,7 @@
 
 import os
 
-from pijit import _C, _numpy
+from pijit import _C
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
@@ -91,8 +91,6 @@ def set_context(**kwargs):
         from pijit import random
         _C.set_device("context.set_context", updates["device_target"])
         random.place(updates["device_target"])
-    if _context["mode"] == GRAPH_MODE:
-        _numpy.load()  # Cells are captured from now on
     _C.set_graph_mode(_context["mode"] == GRAPH_MODE)
 
 

@@ -3,7 +3,7 @@
 import functools
 import types
 
-from pijit import _C, _numpy
+from pijit import _C
 from pijit.grad import Transformed
 from pijit.hints import ms_memory_recycle  # noqa: F401  (MindSpore has it in common.api)
 
@@ -91,7 +91,6 @@ def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PI
                          f"but got {capture_mode!r}.")
     if jit_config is not None and not isinstance(jit_config, JitConfig):
         raise TypeError(f"For 'jit', 'jit_config' must be a JitConfig, but got {type(jit_config).__name__}.")
-    _numpy.load()
     fast = jit_config is not None and jit_config.jit_config_dict["numerics"] == "fast"
     graph = fullgraph or mode == "PSJit" or capture_mode == "ast"
 

@@ -30,6 +30,9 @@ struct StartedIterator {
 struct ChangesItself {
   std::vector<uint64_t> paths;
 };
+// Thrown where a module of ours is asked for NumPy, which isn't loaded yet: it is, and capture
+// begins anew.
+struct AsksForNumpy {};
 // Thrown where a signal waits that the captured code, run plainly, would have seen long ago. Its
 // handler is Python code, which nothing may run during a capture. `frames`: where capture was,
 // innermost first.

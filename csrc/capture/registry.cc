@@ -10,17 +10,21 @@ Registry& Registry::own() {
 }
 
 bool Registry::complete_ = false;
+bool Registry::knows_numpy_ = false;
 
 // Rows are looked up in modules whose import may run Python code. Another thread that comes here
 // meanwhile enters the rows that are missing itself; code that an import captures does without.
 const Registry& Registry::get() {
   static thread_local bool completing = false;
-  if (!complete_ && !completing) {
-    completing = true;
-    const auto done = absl::MakeCleanup([] { completing = false; });
-    add_library(own());
+  const bool numpy = !knows_numpy_ && numpy_is_loaded();
+  if (completing || (complete_ && !numpy)) return own();
+  completing = true;
+  const auto done = absl::MakeCleanup([] { completing = false; });
+  if (!complete_) add_library(own());
+  complete_ = true;
+  if (numpy) {
     add_numpy(own());
-    complete_ = true;
+    knows_numpy_ = true;
   }
   return own();
 }

@@ -53,7 +53,7 @@ class Registry {
 
  private:
   static Registry& own();
-  static bool complete_;
+  static bool complete_, knows_numpy_;
   absl::node_hash_map<PyObject*, Row> rows_;  // which holds references
 };
 

@@ -69,6 +69,7 @@ TensorValue* Context::tensor(Val node) {
 }
 
 V Context::wrap_static(PyObject* o) {
+  if (o == library.no_numpy.ptr()) throw AsksForNumpy{};
   if (immutable_constant(o)) return constant(share(o));
   if (PyTuple_CheckExact(o)) {
     const Nested nested(*this);
@@ -91,6 +92,7 @@ V Context::wrap_static(PyObject* o) {
 }
 
 V Context::wrap(PyObject* o, int src) {
+  if (o == library.no_numpy.ptr()) throw AsksForNumpy{};
   if (is_numpy_scalar(o)) {
     // one that varies is looked at by float() alone: what numpy computes with it is numpy's
     const Source& s = sources_[src];

@@ -228,8 +228,20 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
   return array_on(r, home);
 }
 
+bool numpy_is_loaded() {
+  static bool loaded = false;  // for ever
+  if (loaded) return true;
+  PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), names.numpy);
+  if (!module) return false;
+  // not where its import is under way, further up or on another thread
+  const py::object spec = py::getattr(module, "__spec__", py::none());
+  return loaded = !py::bool_(py::getattr(spec, "_initializing", py::bool_(false)));
+}
+bool is_ndarray(PyObject* o) { return numpy_is_loaded() && py::isinstance<py::array>(o); }
+
 static constinit OnDemand<absl::flat_hash_set<PyTypeObject*>> numpy_scalars;
 bool is_numpy_scalar(PyObject* o) {
+  if (!numpy_is_loaded()) return false;
   const auto& types = numpy_scalars.get([] {
     absl::flat_hash_set<PyTypeObject*> t;
     const py::object np = python_module("numpy");
@@ -294,7 +306,7 @@ std::optional<Operand> to_operand(EagerBuilder& b, PyObject* o) {
     if (v == -1 && PyErr_Occurred()) throw py::error_already_set();
     return Operand::py_int(v);
   }
-  if (PyList_Check(o) || PyTuple_Check(o) || py::isinstance<py::array>(o) ||
+  if (PyList_Check(o) || PyTuple_Check(o) || is_ndarray(o) ||
       (PyObject_HasAttrString(o, "dtype") && PyObject_HasAttrString(o, "__array__")))
     return Operand(b.wrap(array_from(o, std::nullopt)));
   return std::nullopt;
@@ -1054,8 +1066,7 @@ bool parse_index(PyObject* index, std::vector<IndexItem>* items,
           o == Py_True, kIndex,
           "[getitem] of the bools only True is an index: it adds a dimension of 1, as None does");
       it.kind = IndexItem::kNewAxis;
-    } else if (is_tensor(o) || PyList_Check(o) || PyTuple_Check(o) ||
-               py::isinstance<py::array>(o)) {
+    } else if (is_tensor(o) || PyList_Check(o) || PyTuple_Check(o) || is_ndarray(o)) {
       it.kind = IndexItem::kTensor;
       it.tensor = tensor_val(o);
       if (is_bool(it.tensor.dtype())) return false;

@@ -57,6 +57,9 @@ void make_part(PyObject* part, PyObject* whole, PyObject* place);
 inline bool is_part(PyObject* o) { return reinterpret_cast<TensorObject*>(o)->whole; }
 // Array from any data: tensors, NumPy arrays, scalars, nested sequences. Throws.
 ArrayRef array_from(PyObject* data, std::optional<DType> dtype);
+// Is NumPy there? Before, no object is of one of its types, and nothing needs to load it.
+bool numpy_is_loaded();
+bool is_ndarray(PyObject* o);
 // A NumPy scalar of a dtype that tensors have.
 bool is_numpy_scalar(PyObject* o);
 // While it lives, what NumPy would warn of raises FloatingPointError.

@@ -34,7 +34,33 @@ assert abs(f(x).asnumpy() - 1.76159).max() < 1e-4
 e = ms.explain(f)
 assert e.graphs and not e.breaks, e
 import numpy
+assert repr(ms.printing.np) and ms.printing.np.ndarray is numpy.ndarray
 assert all(getattr(m, "np", numpy) is numpy for n, m in list(sys.modules.items()) if n.startswith("pijit"))
+""",
+    "capture goes without": """
+@ms.jit
+def f(x, y):
+    for k in range(3):
+        x = ms.ops.tanh(x) * y[k] + x.sum() / len(x)
+    return x.reshape((-1,))[1:] if x.ndim > 1 else -x, float(x.sum()), isinstance(x, ms.Tensor)
+x = ms.ops.ones((2, 2)) * ms.Tensor([1.0, 2.0])
+assert f(x, [1.0, 2, x])[2] and ms.explain(f).graphs and not ms.explain(f).breaks
+ms.automatic.enable()
+def g(x):
+    return ms.ops.sin(x) * 2
+for _ in range(200):
+    g(x)
+assert any(r.graph_runs for r in ms.automatic.report().regions)
+assert "numpy" not in sys.modules
+@ms.jit
+def h(x, kind):
+    return x * 2 if isinstance(kind, ms.printing.np.ndarray) else x * 3
+assert h(x, x).tolist() == (x * 3).tolist() and "numpy" in sys.modules and not ms.explain(h).breaks
+import numpy as np
+@ms.jit
+def k(x, n):
+    return x * np.float32(n) + np.sqrt(4)
+assert k(x, 2).tolist() == (x * 2 + 2).tolist() and not ms.explain(k).breaks
 """,
     "graph mode": """
 ms.set_context(mode=ms.GRAPH_MODE)

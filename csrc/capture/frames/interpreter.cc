@@ -372,6 +372,8 @@ std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& stat
       } catch (const StartedIterator& it) {
         if (it.made_at < 0 || !left.insert(it.made_at).second)
           return plain({Reason::kRebuild, "an iterator under way", ""});
+      } catch (const AsksForNumpy&) {
+        library.load_numpy.object()();
       } catch (const ChangesItself& c) {
         for (uint64_t path : c.paths) p.varying[path] = ~0ull;
         p.own_changes.insert(c.paths.begin(), c.paths.end());
