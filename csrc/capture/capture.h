@@ -54,8 +54,10 @@ struct StartPoint {
   // The paths of what the code itself changes at each call.
   std::set<uint64_t> own_changes = {};
   bool expects_raises = false;  // what is raised on a tensor's value is raised often
-  bool fast = false;            // numerics
-  bool automatic = false;       // nobody decorated the function
+  // What may be counted of the budget before the first op.
+  int64_t before_ops = INT64_MAX;
+  bool fast = false;       // numerics
+  bool automatic = false;  // nobody decorated the function
 };
 
 // Captures from a state (slots, then stack, then the exception that is handled or None; null:

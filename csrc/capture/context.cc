@@ -13,7 +13,8 @@ namespace pijit {
 Context::Context(StartPoint& p)
     : start_(p),
       null_(arena_.make<NullValue>()),
-      budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
+      budget_(static_cast<int64_t>(config().max_unroll) * 64),
+      before_ops_(p.before_ops) {}
 
 void Context::give_up(Reason r, const std::string& detail) const {
   throw GraphBreak{r, detail, location()};
@@ -21,12 +22,23 @@ void Context::give_up(Reason r, const std::string& detail) const {
 
 void Context::tick(int64_t steps) {
   budget_ -= steps;
+  before_ops_ -= steps;
   LongWork::tick();
+  if (before_ops_ < 0) {
+    if (!has_op()) give_up(Reason::kBudget);
+    before_ops_ = INT64_MAX;
+  }
   if (budget_ < 0) give_up(Reason::kBudget);
   // Short captures come to their end, so that a program with a timer gets its graphs, too.
   constexpr auto kPatience = std::chrono::milliseconds(50);
   if (!signals_pending() || std::chrono::steady_clock::now() - began_ < kPatience) return;
   throw Interrupted{frames()};
+}
+
+bool Context::has_op() const {
+  for (uint32_t k = 0; k < graph_->size(); ++k)
+    if (graph_->node(k).kind == Node::kOp && !graph_->node(k).abandoned) return true;
+  return false;
 }
 
 Context::Nested::Nested(Context& t) : depth_(t.nesting_) {

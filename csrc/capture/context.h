@@ -202,7 +202,8 @@ class Context {
   std::set<PyObject*> lasting_;              // what check_removed() has looked at
   absl::flat_hash_set<const Value*> moved_;  // sequences from outside whose items left their places
   std::vector<std::function<void()>> undo_;
-  int64_t budget_;
+  bool has_op() const;
+  int64_t budget_, before_ops_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 

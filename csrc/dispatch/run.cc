@@ -23,7 +23,10 @@ namespace {
 
 constexpr size_t kMaxEntries = 16;
 constexpr uint64_t kFreeCaptures = 8;  // from one point on, before they are taken for trying
-const int64_t began = clock_ns();      // the program, as far as we know
+// Instructions of loops and recursion that a capture looks at before its first op: where there is
+// something for a graph, else, and where trying has cost what it may.
+constexpr int64_t kPromising = 32768, kUnlikely = 4096, kSpent = 512;
+const int64_t began = clock_ns();  // the program, as far as we know
 
 // Tensors, and objects that can be called, as networks are.
 bool is_promising(PyObject* o) {
@@ -149,6 +152,8 @@ class Execution {
   void note_failure(Point& point, Entry& e);
   bool is_hopeless(Point& point);
   bool may_capture_more(const Point& point) const;
+  bool promises() const { return std::any_of(raw_.begin(), raw_.end(), is_promising); }
+  int64_t patience() const;
   void leave_stand();
   bool step();  // the break instruction; false: it must run with all that follows
   py::object plain();
@@ -409,14 +414,22 @@ Execution::Found Execution::lookup(Point& point) {
 // there is something for a graph, as long as it is not captured again and again.
 bool Execution::may_capture_more(const Point& point) const {
   if (state_.compile_count == 0 || may_try(state_.trying)) return true;
-  return point.captures < kFreeCaptures &&
-         (state_.graph_runs > 0 || std::any_of(raw_.begin(), raw_.end(), is_promising));
+  return point.captures < kFreeCaptures && (state_.graph_runs > 0 || promises());
+}
+
+// For how long a capture looks for something to compute: a loop over numbers and texts would be
+// gone through to its end for nothing.
+int64_t Execution::patience() const {
+  if (!config().measure || front_.whole || runs_as_graph()) return INT64_MAX;
+  if (state_.graph_runs > 0 || promises()) return kPromising;
+  return may_try(state_.trying) ? kUnlikely : kSpent;
 }
 
 Execution::Found Execution::capture_here(Point& point) {
   note_misses(&state_, point, front_.func, raw_.data(), *code_);
   for (auto& e : point.entries) find_varying(*e, front_.func, raw_.data(), *code_, &point.varying);
   StartPoint at{front_.func, code_, instr_, static_cast<int>(stack_.size())};
+  at.before_ops = patience();
   at.fast = state_.fast;
   at.automatic = state_.automatic;
   at.varying = point.varying;

@@ -216,6 +216,60 @@ def test_programs_of_numbers_are_not_unrolled_for_long(measured):
     assert ms.explain(fib).compile_count < 12
 
 
+def long_loop(table):
+    out = {}
+    for name, count in table:
+        out[name] = out.get(name, 0) + count
+    return out
+
+
+TABLE = [("abcdefg"[k % 7], k) for k in range(20000)]
+
+
+def test_a_long_first_capture_that_finds_nothing_is_given_up(measured):
+    j = ms.jit(long_loop)
+    want = long_loop(TABLE)
+    _C.set_clock(0)  # what it takes is a matter of steps
+    try:
+        assert j(TABLE) == want and j(TABLE) == want
+    finally:
+        _C.set_clock(None)
+    e = ms.explain(j)
+    assert e.compile_count == 1 and e.given_back and not e.graph_runs
+    assert j([("a", X), ("a", X)])["a"].asnumpy().tolist() == [0, 2, 4]
+
+
+def test_what_has_an_op_or_a_tensor_is_looked_at_for_longer(measured):
+    def op_first(x, n):
+        y, k = ops.tanh(x), 0
+        for i in range(n):
+            k += i
+        return y + k
+
+    def op_last(x, n):
+        k = 0
+        for i in range(n):
+            k += i
+        return ops.tanh(x) + k
+
+    for f in (op_first, op_last):
+        j = ms.jit(f)
+        assert j(X, 3000).asnumpy().tolist() == f(X, 3000).asnumpy().tolist()
+        assert len(ms.explain(j).graphs) == 1 and not ms.explain(j).breaks, f
+
+
+def test_one_graph_is_looked_for_to_the_end(measured):
+    @ms.jit(fullgraph=True)
+    def f(n):
+        k = 0
+        for i in range(n):
+            k += i
+        return ops.ones((2,)) * k
+
+    assert f(3000).asnumpy().tolist() == [4498500] * 2
+    assert not ms.explain(f).breaks
+
+
 @pytest.mark.parametrize("f", [lambda a: a * 2 + 1, lambda a, b=2: a * b])
 def test_a_parameter_ends_a_rest(f, measured):
     j = ms.jit(f)
@@ -262,7 +316,11 @@ def many_breaks(n, last="    return b\n"):
 @pytest.fixture
 def spent(measured):
     """Time stands still at the program's start, and a function has spent more on trying than it may."""
-    def f(table):
+    class Net:  # which something might be computed with
+        def __call__(self):
+            pass
+
+    def f(table, net=Net()):
         out = {}
         for name, price, count in zip(*table):
             out[name] = out.get(name, 0.0) + price * count
