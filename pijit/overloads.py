@@ -258,7 +258,11 @@ def _select_elements(self, condition: Tensor, y):
 
 
 def _where_other(self, condition: Tensor, other):
-    return F.select(condition, self, other)
+    return F.where(condition, self, other)
+
+
+def _where_elements(self, condition: Tensor, y):
+    return F.where(condition, self, y)
 
 
 def _scaled(op):
@@ -327,7 +331,7 @@ METHODS = {
         ("gather", "Elements by index along `dim`, or slices of `axis`.", (_gather_elements, _gather_slices)),
         ("select", "The slice at an index of a dimension, or elements where a condition holds.",
          (_select_index, _select_elements)),
-        ("where", "self where condition, else other.", (_where_other, _select_elements)),
+        ("where", "self where condition, else other.", (_where_other, _where_elements)),
         ("add", "self + alpha * other.", _scaled(F.add)),
         ("sub", "self - alpha * other.", _scaled(F.sub)),
         ("div", "self / other, rounded down ('floor') or towards 0 ('trunc') on request.", (_div,)),

@@ -9,6 +9,7 @@ from pijit._C import Tensor
 from pijit._C import ops as _ops
 from pijit._numpy import np
 from pijit.ops import function as F
+from pijit.ops.function.shapes import _swapped
 from pijit.ops.table import METHODS as _METHODS, OPS as _OPS
 from pijit.overloads import METHODS as _OVERLOADED
 
@@ -75,7 +76,7 @@ class _Methods:
         if len(args) == 1 and not isinstance(args[0], int):
             args = args[0]
         elif len(args) == 2:
-            return F.swapaxes(self, args[0], args[1])
+            return _swapped("transpose", self, args[0], args[1])
         if args is None or len(args) == 0:
             args = tuple(range(self.ndim - 1, -1, -1))
         return F.transpose(self, tuple(args))

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/called_as.h"
 #include "capture/kinds.h"
 #include "capture/protocol/protocol.h"
 #include "capture/registry.h"
@@ -86,8 +87,16 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     meet_decorated(o);
     return call_function(protocol::behind(*this, f), args, kwargs);
   }
-  if (Py_TYPE(o) == op_function_type)
-    return protocol::call_op(*this, *reinterpret_cast<OpFunctionObject*>(o)->op, args, kwargs);
+  if (Py_TYPE(o) == op_function_type) {
+    const auto* function = reinterpret_cast<OpFunctionObject*>(o);
+    try {
+      return protocol::call_op(*this, *function->op, args, kwargs);
+    } catch (const OpError& e) {
+      const std::string name = text_of(function->name);
+      if (name == function->op->name) throw;
+      throw OpError(e.kind, called_as(e.what(), name));
+    }
+  }
   if (PyType_Check(o)) return call_type(reinterpret_cast<PyTypeObject*>(o), args, kwargs);
   if (PyCFunction_Check(o)) give_up(Reason::kUnsupportedCall, name_of_builtin(o) + "()");
   if ((Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type) && !args.empty()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/called_as.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -203,13 +204,11 @@ Val put_places(Builder& b, const Take& t, Val part) {
   return v_transpose(y, inverse(front));
 }
 
-}  // namespace
-
-Val index_get(Builder& b, Val x, std::span<const IndexItem> index) {
+Val part_of(Builder& b, Val x, std::span<const IndexItem> index) {
   if (takes_places(index)) {
     std::vector<IndexItem> rest(index.begin(), index.end());
     std::vector<Take> takes;
-    return index_get(b, take_places(b, x, &rest, &takes), rest);
+    return part_of(b, take_places(b, x, &rest, &takes), rest);
   }
   const Plan p = make_plan(b, x, index);
   Val y = is_full(p, x.shape()) ? x : b.op("slice", {x}, {p.begin, p.end, p.step});
@@ -229,12 +228,12 @@ Val index_get(Builder& b, Val x, std::span<const IndexItem> index) {
                                       s.rank() - static_cast<int>(tensor_axes.size())));
 }
 
-Val index_set(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
+Val with_part(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
   if (takes_places(index)) {
     std::vector<IndexItem> rest(index.begin(), index.end());
     std::vector<Take> takes;
     Val part = take_places(b, x, &rest, &takes);
-    part = index_set(b, part, rest, value);
+    part = with_part(b, part, rest, value);
     for (size_t k = takes.size(); k-- > 0;) part = put_places(b, takes[k], part);
     return part;
   }
@@ -271,6 +270,16 @@ Val index_set(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
         sliced);
   }
   return full ? updated : b.op("slice_update", {x, updated}, {p.begin, p.end, p.step});
+}
+
+}  // namespace
+
+Val index_get(Builder& b, Val x, std::span<const IndexItem> index) {
+  return under_name("getitem", [&] { return part_of(b, x, index); });
+}
+
+Val index_set(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
+  return under_name("setitem", [&] { return with_part(b, x, index, value); });
 }
 
 }  // namespace pijit

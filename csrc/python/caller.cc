@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/error.h"
+#include "base/called_as.h"
 #include "graph/op.h"
 #include "python/objects.h"
 
@@ -48,7 +48,7 @@ std::string CalledName::put_into(std::string_view text) const {
                std::tolower(static_cast<unsigned char>(b));
       }))
     return std::string(text);
-  return str_cat("[", name, text.substr(end), " (in ", op, ")");
+  return str_cat(called_as(text, name), " (in ", op, ")");
 }
 
 std::string in_callers_words(std::string_view text) {

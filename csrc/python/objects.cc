@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "base/called_as.h"
 #include "base/config.h"
 #include "python/caller.h"
 #include "python/define.h"
@@ -878,67 +879,74 @@ Py_hash_t tensor_hash(PyObject* o) {
 
 // --- OpFunction
 // ------------------------------------------------------------------------------------
+PyObject* call_eagerly(const OpDef& op, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  const size_t nargs = PyVectorcall_NARGS(nargsf);
+  EagerBuilder b(EagerBuilder::kAmongOthers);
+  // the common case: plain tensor inputs and nothing else
+  if (!kwnames && op.attrs.empty() && !op.variadic() && nargs == op.inputs.size() && nargs <= 4) {
+    Operand in[4];
+    bool ok = true;
+    for (size_t k = 0; k < nargs && ok; ++k) {
+      if (args[k] == Py_None && op.inputs[k].optional) continue;
+      auto o = to_operand(b, args[k]);
+      if ((ok = o.has_value())) in[k] = *o;
+    }
+    if (ok) return run_op(op, b, std::span<const Operand>(in, nargs), {});
+  }
+  std::vector<std::pair<std::string_view, PyObject*>> kw;
+  if (kwnames)
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
+      Py_ssize_t n;
+      const char* s = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(kwnames, k), &n);
+      if (!s) {  // lone surrogates
+        PyErr_Clear();
+        throw OpError(OpError::kType, op.name + "() got an unexpected keyword argument");
+      }
+      kw.push_back({std::string_view(s, n), args[nargs + k]});
+    }
+  const auto slots = bind_args<PyObject*>(op, std::span<PyObject* const>(args, nargs), kw);
+  std::vector<Operand> in;
+  auto operand = [&](const std::string& name, PyObject* o) {
+    auto v = to_operand(b, o);
+    OP_CHECK(v, kType, "[", op.name, "] ", name, " must be a tensor or a number, got ",
+             Py_TYPE(o)->tp_name);
+    in.push_back(*v);
+  };
+  for (size_t k = 0; k < op.inputs.size(); ++k) {
+    if (op.inputs[k].variadic) {
+      OP_CHECK(PyList_Check(slots[k]) || PyTuple_Check(slots[k]), kType, "[", op.name, "] ",
+               op.inputs[k].name, " must be a list or tuple of tensors, got ",
+               Py_TYPE(slots[k])->tp_name);
+      for (auto h : py::handle(slots[k])) operand(op.inputs[k].name, h.ptr());
+    } else if (!slots[k] || (slots[k] == Py_None && op.inputs[k].optional)) {
+      in.push_back({});
+    } else {
+      operand(op.inputs[k].name, slots[k]);
+    }
+  }
+  Attrs attrs;
+  for (size_t k = 0; k < op.attrs.size(); ++k) {
+    PyObject* o = slots[op.inputs.size() + k];
+    attrs.push_back(o ? to_attr(op, op.attrs[k], o) : op.attrs[k].def);
+  }
+  return run_op(op, b, in, std::move(attrs));
+}
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  const OpDef& op = *reinterpret_cast<OpFunctionObject*>(self)->op;
-  PIJIT_SLOT({
-    const size_t nargs = PyVectorcall_NARGS(nargsf);
-    EagerBuilder b(EagerBuilder::kAmongOthers);
-    // the common case: plain tensor inputs and nothing else
-    if (!kwnames && op.attrs.empty() && !op.variadic() && nargs == op.inputs.size() && nargs <= 4) {
-      Operand in[4];
-      bool ok = true;
-      for (size_t k = 0; k < nargs && ok; ++k) {
-        if (args[k] == Py_None && op.inputs[k].optional) continue;
-        auto o = to_operand(b, args[k]);
-        if ((ok = o.has_value())) in[k] = *o;
-      }
-      if (ok) return run_op(op, b, std::span<const Operand>(in, nargs), {});
-    }
-    std::vector<std::pair<std::string_view, PyObject*>> kw;
-    if (kwnames)
-      for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
-        Py_ssize_t n;
-        const char* s = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(kwnames, k), &n);
-        if (!s) {  // lone surrogates
-          PyErr_Clear();
-          throw OpError(OpError::kType, op.name + "() got an unexpected keyword argument");
-        }
-        kw.push_back({std::string_view(s, n), args[nargs + k]});
-      }
-    const auto slots = bind_args<PyObject*>(op, std::span<PyObject* const>(args, nargs), kw);
-    std::vector<Operand> in;
-    auto operand = [&](const std::string& name, PyObject* o) {
-      auto v = to_operand(b, o);
-      OP_CHECK(v, kType, "[", op.name, "] ", name, " must be a tensor or a number, got ",
-               Py_TYPE(o)->tp_name);
-      in.push_back(*v);
-    };
-    for (size_t k = 0; k < op.inputs.size(); ++k) {
-      if (op.inputs[k].variadic) {
-        OP_CHECK(PyList_Check(slots[k]) || PyTuple_Check(slots[k]), kType, "[", op.name, "] ",
-                 op.inputs[k].name, " must be a list or tuple of tensors, got ",
-                 Py_TYPE(slots[k])->tp_name);
-        for (auto h : py::handle(slots[k])) operand(op.inputs[k].name, h.ptr());
-      } else if (!slots[k] || (slots[k] == Py_None && op.inputs[k].optional)) {
-        in.push_back({});
-      } else {
-        operand(op.inputs[k].name, slots[k]);
-      }
-    }
-    Attrs attrs;
-    for (size_t k = 0; k < op.attrs.size(); ++k) {
-      PyObject* o = slots[op.inputs.size() + k];
-      attrs.push_back(o ? to_attr(op, op.attrs[k], o) : op.attrs[k].def);
-    }
-    return run_op(op, b, in, std::move(attrs));
-  })
+  auto* f = reinterpret_cast<OpFunctionObject*>(self);
+  try {
+    return call_eagerly(*f->op, args, nargsf, kwnames);
+  } catch (const OpError& e) {
+    const std::string name = text_of(f->name);
+    PIJIT_SLOT(throw OpError(e.kind, name == f->op->name ? e.what() : called_as(e.what(), name));)
+  } catch (...) {
+    return raise_current_exception();
+  }
 }
 PyObject* op_repr(PyObject* o) {
-  return PyUnicode_FromFormat("<pijit op %s>",
-                              reinterpret_cast<OpFunctionObject*>(o)->op->name.c_str());
+  return PyUnicode_FromFormat("<pijit op %U>", reinterpret_cast<OpFunctionObject*>(o)->name);
 }
 PyObject* op_name(PyObject* o, void*) {
-  return PyUnicode_FromString(reinterpret_cast<OpFunctionObject*>(o)->op->name.c_str());
+  return Py_NewRef(reinterpret_cast<OpFunctionObject*>(o)->name);
 }
 PyObject* op_reduce(PyObject* o, PyObject*) {
   PyObject* m = PyImport_ImportModule("pijit._C");
@@ -1121,21 +1129,37 @@ void init_objects(py::module_& m) {
     OP_CHECK(t, kType, "not a dtype: ", shown(a[0]));
     return py::reinterpret_borrow<py::object>(dtype_object(*t));
   });
-  py::dict ops;
-  for (auto& op : OpTable::get().all()) {
-    if (op->has(kRegion) || op->has(kPhysical)) continue;
+  py::dict ops, others;
+  auto function = [](const OpDef* op, std::string_view name) {
     PyObject* o = op_function_type->tp_alloc(op_function_type, 0);
+    if (!o) throw py::error_already_set();
     auto* f = reinterpret_cast<OpFunctionObject*>(o);
     f->vectorcall = op_vectorcall;
-    f->op = op.get();
-    ops[py::str(op->name)] = py::reinterpret_steal<py::object>(o);
-  }
+    f->op = op;
+    f->name = interned(name);
+    return py::reinterpret_steal<py::object>(o);
+  };
+  for (auto& op : OpTable::get().all())
+    if (!op->has(kRegion) && !op->has(kPhysical))
+      ops[py::str(op->name)] = function(op.get(), op->name);
   m.attr("ops") = ops;
-  define(m, "op", {{"name"}}, [ops](const Args& a) {
+  define(m, "op", {{"name"}}, [ops, others](const Args& a) {
     const std::string name = argument<std::string>("op", "name", a[0]);
-    OP_CHECK(ops.contains(a[0]), kValue, "[op] there is no op '", name, "'");
-    return py::object(ops[a[0]]);
+    const py::dict& has = ops.contains(a[0]) ? ops : others;
+    OP_CHECK(has.contains(a[0]), kValue, "[op] there is no op '", name, "'");
+    return py::object(has[a[0]]);
   });
+  define(
+      m, "another_op", {{"name"}, {"op"}},
+      [ops, others, function](const Args& a) {
+        const std::string name = argument<std::string>("another_op", "name", a[0]);
+        OP_CHECK(ops.contains(a[1]) && !ops.contains(a[0]), kValue, "[another_op] '", name,
+                 "' is no other name of an op");
+        if (!others.contains(a[0]))
+          others[a[0]] = function(reinterpret_cast<OpFunctionObject*>(ops[a[1]].ptr())->op, name);
+        return py::object(others[a[0]]);
+      },
+      "The function of an op under another name, by which its errors call it.");
 }
 
 }  // namespace pijit

@@ -87,6 +87,7 @@ py::object to_numpy(const ArrayRef& a, bool copy);
 struct OpFunctionObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   const OpDef* op;
+  PyObject* name;  // interned: by which its errors call it
 };
 extern PyTypeObject* op_function_type;
 

@@ -8,6 +8,7 @@ from pijit import random as _random
 from pijit._C import Tensor
 from pijit._C import ops as _ops
 from pijit.ops import function as _F
+from pijit.ops.function.shapes import _swapped
 
 for _n in (
     "abs acos acosh addbmm addmm addmv arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 "
@@ -321,7 +322,7 @@ def permute(input, dims):
 
 def transpose(input, dim0, dim1):
     """Two dimensions exchanged."""
-    return _F.swapaxes(input, dim0, dim1)
+    return _swapped("transpose", input, dim0, dim1)
 
 
 def squeeze(input, dim=None):

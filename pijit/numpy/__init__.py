@@ -14,7 +14,7 @@ pi, e, inf, nan, newaxis = _np.pi, _np.e, _np.inf, _np.nan, None
 
 for _row in _OPS:
     for _n in _row.numpy:
-        globals()[_n] = getattr(_F, _row.functions[0])
+        globals()[_n] = getattr(_F, _n if _n in _row.functions else _row.functions[0])
 subtract, divide, true_divide, meshgrid, einsum = _F.subtract, _F.divide, _F.true_divide, _F.meshgrid, _F.einsum
 
 

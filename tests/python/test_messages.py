@@ -1,8 +1,10 @@
 """Messages of ops: true dtypes and shapes, the name by which the op was called, the nearest name for one that is
 none."""
 
+import copy
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 
@@ -49,6 +51,32 @@ CALLS = {
     "a method": (lambda: f(2, 3).permute(0, 1, 2), ValueError,
                  "[permute] expected a permutation of 2 axes, got (0,1,2) (in transpose)"),
     "an overload": (lambda: ops.sum(f(2, 3), dim=4), ValueError, "[sum] axis 4 is out of range"),
+    "a name of several": (lambda: ops.where(Tensor([True] * 5), f(2, 3), f(2, 3)), ValueError,
+                          "[where] shapes [5] and [2,3] do not broadcast"),
+    "the other": (lambda: ops.select(Tensor([True] * 5), f(2, 3), f(2, 3)), ValueError, "[select] shapes [5]"),
+    "the same as a method": (lambda: f(2, 3).where(Tensor([True] * 5), f(2, 3)), ValueError, "[where] shapes [5]"),
+    "in NumPy's module": (lambda: ms.numpy.where(Tensor([True] * 5), f(2, 3), f(2, 3)), ValueError, "[where] shapes"),
+    "in mint": (lambda: mint.where(Tensor([True] * 5), f(2, 3), f(2, 3)), ValueError, "[where] shapes [5]"),
+    "a name by keyword": (lambda: ops.multiply(f(2, 3), f(4)), ValueError, "[multiply] shapes [2,3] and [4]"),
+    "an item": (lambda: f(2, 3)[Tensor([7, 7], ms.int32)], IndexError, "[getitem] index 7 is out of range"),
+    "a stored item": (lambda: f(2, 3).__setitem__(0, f(4)), ValueError, "[setitem] f32[4] does not broadcast to [3]"),
+    "one by a mask": (lambda: f(2, 3).__setitem__(Tensor([True] * 4), 1.0), IndexError, "[setitem] index 2 is out of"),
+    "one by a number": (lambda: f(2, 3).__setitem__(7, 1.0), IndexError, "[setitem] index 7 is out of bounds"),
+    "classes of another number": (lambda: ops.cross_entropy(f(2, 3), i(4)), ValueError,
+                                  "For 'cross_entropy', class indices must have the shape (2,)"),
+    "of sparse labels": (lambda: nn.SoftmaxCrossEntropyWithLogits(sparse=True)(f(2, 3), i(4)), ValueError,
+                         "For 'SoftmaxCrossEntropyWithLogits', class indices"),
+    "weights of another number": (lambda: ops.cross_entropy(f(2, 3), i(2), weight=f(4)), ValueError,
+                                  "For 'cross_entropy', 'weight' must have the shape (3,)"),
+    "of probabilities": (lambda: ops.cross_entropy(f(2, 3), f(2, 3), weight=f(4)), ValueError,
+                         "For 'cross_entropy', 'weight' must"),
+    "of log-probabilities": (lambda: nn.NLLLoss(f(2))(f(2, 3), i(2)), ValueError, "For 'nll_loss', 'weight' must"),
+    "no such place": (lambda: f(2, 3).unsqueeze(5), ValueError, "For 'unsqueeze', 'dim' must be in [-3, 3), but got 5"),
+    "no such axes": (lambda: f(2, 3).transpose(0, 5), ValueError, "For 'transpose', axes 0 and 5 are out of range"),
+    "no such axis": (lambda: ops.repeat_interleave(f(2, 3), 2, 5), ValueError, "For 'repeat_interleave', the axis"),
+    "none to roll": (lambda: ops.roll(f(2, 3), 1, 5), ValueError, "For 'roll', the axis must be in [-2, 2), but got 5"),
+    "halves of an odd size": (lambda: ops.glu(f(2, 3)), ValueError, "For 'glu', the size of axis -1 must be even"),
+    "windows of a vector": (lambda: ops.adaptive_avg_pool2d(f(8), 2), ValueError, "3 or 4 dimensions, but got 1"),
     "an operator": (lambda: f(2, 3) + f(4), ValueError, "[add] shapes [2,3] and [4] do not broadcast"),
     "its own name": (lambda: ops.softmax(f(2, 3), axis=5), ValueError,
                      "[softmax] axis 5 is out of range [-2, 2) for a tensor of 2 dimensions"),
@@ -74,7 +102,28 @@ def caught(x, y):
         return str(e)
 
 
+def caught_where(x, y):
+    try:
+        return ops.where(x > 0, x, y)
+    except ValueError as e:
+        return str(e)
+
+
+def caught_item(x, y):
+    try:
+        x[0] = y
+    except ValueError as e:
+        return str(e)
+
+
+def test_a_function_of_another_name_is_pickled():
+    assert ops.where.__name__ == "where" and repr(ops.where) == "<pijit op where>"
+    assert pickle.loads(pickle.dumps(ops.where)) is ops.where and copy.deepcopy(ops.multiply) is ops.multiply
+
+
 def test_captured_code_reads_the_same():
+    check(lambda: caught_where, f(2, 3), f(2, 4))
+    check(lambda: caught_item, f(2, 3), f(2, 4))
     check(lambda: caught, f(2, 3), f(2, 4))
     check(lambda: lambda x, y: ops.cross_entropy(x, y) + 1, f(2, 3), Tensor([0, 9], ms.int32))
     check(lambda: lambda x: nn.Dense(5, 4)(x), f(2, 3))

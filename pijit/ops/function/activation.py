@@ -373,12 +373,16 @@ def glu(x, axis=-1):
 
     Raises:
         IndexError: where there is no such `axis`.
+        ValueError: where its size is odd.
 
     Example:
         >>> print(ops.glu(Tensor([1.0, 2.0, 0.0, 0.0])))
         [0.5 1. ]
     """
-    a, b = split(x, x.shape[axis] // 2, axis)
+    n = x.shape[axis]
+    if n % 2:
+        raise ValueError(f"For 'glu', the size of axis {axis} must be even, but got {n}.")
+    a, b = split(x, n // 2, axis)
     return a * sigmoid(b)
 
 

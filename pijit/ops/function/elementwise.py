@@ -2,12 +2,12 @@
 
 import builtins
 
-from pijit import dtype as mstype
+from pijit import _C, dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.table import OPS as _OPS
 
 for _row in _OPS:
-    globals().update(dict.fromkeys(_row.functions, _ops[_row.op]))
+    globals().update({_n: _ops[_row.op] if _n == _row.op else _C.another_op(_n, _row.op) for _n in _row.functions})
 
 
 _WIDE = frozenset((mstype.float64, mstype.complex128))

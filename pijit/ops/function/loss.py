@@ -137,6 +137,12 @@ def _indices(name, inputs, target):
     return target
 
 
+def _weights(name, weight, classes):
+    if weight is not None and weight.shape != (classes,):
+        raise ValueError(f"For '{name}', 'weight' must have the shape {(classes,)}, one for each class, but got "
+                         f"{weight.shape}.")
+
+
 def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     """Negative log likelihood. inputs [N, C] (or [N, C, d...]) of log-probabilities, target [N] (or [N, d...]) of class
     indices.
@@ -160,8 +166,14 @@ def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", l
         >>> print(ops.nll_loss(Tensor([[-0.5, -1.0]]), Tensor([0], ms.int32)))
         0.5
     """
-    target = _indices("nll_loss", inputs, target)
+    return likelihood_loss("nll_loss", inputs, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def likelihood_loss(name, inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    """nll_loss, for the function or Cell of this name."""
+    target = _indices(name, inputs, target)
     classes = inputs.shape[1]
+    _weights(name, weight, classes)
     keep = target != ignore_index
     safe = _ops["select"](keep, target, 0)
     picked = -squeeze(_ops["gather_d"](inputs, expand_dims(safe, 1), 1), 1)
@@ -207,10 +219,11 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
         if label_smoothing > 0:
             target = target * (1.0 - label_smoothing) + label_smoothing / input.shape[1]
         if weight is not None:
+            _weights("cross_entropy", weight, input.shape[1])
             target = target * reshape(weight, (1, -1) + (1,) * (input.ndim - 2))
         loss = -_ops["reduce_sum"](logp * target, 1, False)
         return reduce_loss(loss, reduction)
-    return nll_loss(logp, target, weight, ignore_index, reduction, label_smoothing)
+    return likelihood_loss("cross_entropy", logp, target, weight, ignore_index, reduction, label_smoothing)
 
 
 def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):

@@ -157,11 +157,16 @@ def adaptive_avg_pool2d(input, output_size):
     Returns:
         Tensor [N, C, *output_size]. Floats and complex keep their dtype; bool and ints give float32.
 
+    Raises:
+        ValueError: where `input` has neither 3 nor 4 dimensions.
+
     Example:
         >>> print(ops.adaptive_avg_pool2d(Tensor([[[1.0, 2.0], [3.0, 4.0]]]), 1))
         [[[2.5]]]
     """
     oh, ow = _two("adaptive_avg_pool2d", "output_size", output_size)
+    if input.ndim not in (3, 4):
+        raise ValueError(f"For 'adaptive_avg_pool2d', the input must have 3 or 4 dimensions, but got {input.ndim}.")
     h, w = input.shape[-2:]
     oh, ow = h if oh is None else oh, w if ow is None else ow
     if input.ndim == 4 and h % oh == 0 and w % ow == 0:

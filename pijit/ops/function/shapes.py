@@ -227,11 +227,15 @@ def swapaxes(input, axis0, axis1):
         [[1]
          [2]]
     """
+    return _swapped("swapaxes", input, axis0, axis1)
+
+
+def _swapped(name, input, axis0, axis1):
     n = input.ndim
     perm = list(builtins.range(n))
     a, b = _axis(axis0, n), _axis(axis1, n)
     if not (0 <= a < n and 0 <= b < n):
-        raise ValueError(f"For 'swapaxes', axes {axis0} and {axis1} are out of range for {n} dimensions.")
+        raise ValueError(f"For '{name}', axes {axis0} and {axis1} are out of range for {n} dimensions.")
     perm[a], perm[b] = perm[b], perm[a]
     return _ops["transpose"](input, tuple(perm))
 
@@ -299,10 +303,14 @@ def expand_dims(input_x, axis):
         >>> print(ops.expand_dims(Tensor([1, 2]), 0))
         [[1 2]]
     """
+    return _with_axis("expand_dims", "axis", input_x, axis)
+
+
+def _with_axis(name, argument, input_x, axis):
     s = list(input_x.shape)
     n = len(s) + 1
     if not -n <= axis < n:
-        raise ValueError(f"For 'expand_dims', 'axis' must be in [{-n}, {n}), but got {axis}.")
+        raise ValueError(f"For '{name}', '{argument}' must be in [{-n}, {n}), but got {axis}.")
     s.insert(axis + n if axis < 0 else axis, 1)
     return _ops["reshape"](input_x, tuple(s))
 
@@ -325,7 +333,7 @@ def unsqueeze(input, dim):
         [[1]
          [2]]
     """
-    return expand_dims(input, dim)
+    return _with_axis("unsqueeze", "dim", input, dim)
 
 
 def squeeze(input, axis=None):
@@ -908,6 +916,7 @@ def repeat_interleave(input, repeats, axis=None):
     if axis is None:
         input, axis = ravel(input), 0
     s = input.shape
+    _within("repeat_interleave", axis, len(s))
     a = _axis(axis, len(s))
     if not isinstance(repeats, int):
         counts = [int(k) for k in (repeats.asnumpy().ravel() if isinstance(repeats, Tensor) else repeats)]

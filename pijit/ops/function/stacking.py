@@ -5,7 +5,7 @@ import builtins
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
 from pijit.ops.function.elementwise import _like, _need_tensor
-from pijit.ops.function.shapes import (_axis, _ints, broadcast_to, cat, expand_dims, flip, narrow, ravel,
+from pijit.ops.function.shapes import (_axis, _ints, _within, broadcast_to, cat, expand_dims, flip, narrow, ravel,
                                        repeat_interleave, reshape, swapaxes)
 
 
@@ -140,6 +140,7 @@ def roll(input, shifts, dims=None):
         raise ValueError(f"For 'roll', 'shifts' and 'dims' must agree in number, but got {len(shifts)} and "
                          f"{len(dims)}.")
     for k, d in zip(shifts, dims):
+        _within("roll", d, input.ndim)
         n = input.shape[d]
         k = k % n if n else 0
         if k:
