@@ -96,6 +96,7 @@ HOMES = {'': {'common.tensor': 'Tensor'},
  'dataset.vision.py_transforms': {'dataset.vision.py_transforms': 'Cutout Decode'},
  'dataset.vision.utils': {'dataset.vision.utils': 'AutoAugmentPolicy Border ConvertMode ImageBatchFormat '
                                                   'ImageReadMode Inter SliceMode'},
+ 'experimental.map_parameter': {'experimental.map_parameter': 'MapParameter'},
  'experimental.optim.lr_scheduler': {'experimental.optim.lr_scheduler': 'ConstantLR CosineAnnealingLR '
                                                                         'CosineAnnealingWarmRestarts CyclicLR '
                                                                         'ExponentialLR LRScheduler LambdaLR LinearLR '

@@ -56,7 +56,7 @@ _REASONS = [
         "nn.AdamWeightDecay or nn.LARS",
     ),
     (
-        "*Push *Pull *MapCacheIdx *SubAndFilter *map_parameter *MapParameter parallel._ps_context*",
+        "*Push *Pull *MapCacheIdx *SubAndFilter *make_map_parameter parallel._ps_context*",
         "pijit has no parameter servers",
         "nn.Embedding",
     ),

@@ -1,6 +1,7 @@
 """What Cell keeps besides its computation: buffers, its state as a dict, flags, scopes, and what several devices would
 need."""
 
+import weakref
 from collections import OrderedDict, namedtuple
 from typing import TypeVar
 
@@ -401,6 +402,10 @@ class CellState:
     _amp_level, _cell_init_args, _has_config_recompute, mixed_precision_type = "", "", False, None
     is_top_cell, arguments_key, grad_ops_label, enable_backward_hook, compile_phase = False, "", False, False, None
     _attr_synced, _construct_inputs_names, _id, create_time, IGNORE_LIST = False, (), 1, 0, ()
+    _in_strategy, _out_strategy, global_cells = None, None, weakref.WeakKeyDictionary()
+    cell_init_args, _cell_tag = _Read(lambda self: self._cell_init_args), _Read(
+        lambda self: f"{type(self).__module__}.{type(self).__qualname__}")
+    _params_list, _forward_hook_with_kwargs, _forward_pre_hook_with_kwargs = (_Read(lambda self: OrderedDict()),) * 3
     _create_time = _Read(lambda self: self.create_time)
     _forward_hook, _forward_pre_hook = (_Read(lambda self: self._forward_hooks),
                                         _Read(lambda self: self._forward_pre_hooks))

@@ -38,6 +38,11 @@ CELL = {
     "_has_config_recompute": False,
     "arguments_key": "",
     "compile_phase": None,
+    "_in_strategy": None,
+    "_out_strategy": None,
+    "_params_list": {},
+    "_forward_hook_with_kwargs": {},
+    "_forward_pre_hook_with_kwargs": {},
 }
 OPTIMIZER = {
     "_dynamic_shape_inputs": None,

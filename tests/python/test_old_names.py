@@ -316,7 +316,7 @@ def test_decorators():
             super().__init__()
             self.a = a
 
-    assert Net(1).a == 1 and Net(1)._cell_init_args == "Net[1, 2]"
+    assert Net(1).a == 1 and Net(1)._cell_init_args == Net(1).cell_init_args == "Net[1, 2]"
 
     class Mine(nn.SGD):
         @opt_init_args_register

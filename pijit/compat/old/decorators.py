@@ -55,7 +55,8 @@ def cell_attr_register(fn=None, attrs=None):
             else:
                 bound.apply_defaults()
                 values = [bound.arguments[a] for a in ([attrs] if isinstance(attrs, str) else attrs)]
-            object.__setattr__(self, "_cell_init_args", f"{type(self).__name__}{values}")
+            for name in ("_cell_init_args", "cell_init_args"):
+                object.__setattr__(self, name, f"{type(self).__name__}{values}")
 
         return __init__
 
