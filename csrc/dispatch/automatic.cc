@@ -206,13 +206,15 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   }
   State* state = automatic_state(*a, globals);
   if (!state) return call.run();
+  if (state->sizes.waiting() && !state->sizes.due()) return call.run();
   if (a->tier.next(config().measure) == Tier::Way::kPlain) {
     HookScope quiet(false);
     return run_plain(call, *a);
   }
   const Code code = code_info(call.code());
   const std::span slots(call.slots(), static_cast<size_t>(code->num_slots));
-  const uint64_t compiled = state->compile_count, graphs = state->graph_runs;
+  const uint64_t compiled = state->compile_count, graphs = state->graph_runs,
+                 sizes = state->new_sizes;
   const bool timed = a->tier.timed();
   const std::shared_ptr<State> kept = a->state;
   py::object r;
@@ -226,9 +228,13 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
     });
   }
   account.idle = 0;
+  if (std::exchange(state->left_by_size, false)) return r.release().ptr();
+  state->sizes.ran(state->new_sizes != sizes);
   const bool anew = state->compile_count != compiled;
-  a->tier.ran_captured(timed ? clock_ns() - came : Tier::kUntimed,
-                       {.graph = state->graph_runs != graphs, .anew = anew});
+  a->tier.ran_captured(
+      timed ? clock_ns() - came : Tier::kUntimed,
+      {.graph = state->graph_runs != graphs, .anew = anew, .ever_new = state->sizes.ever_new()});
+  if (state->sizes.several() && a->tier.lost_a_trial() && state->sizes.wait()) a->tier.go_on();
   if (!anew) earned(a->tier.gain());
   if (a->tier.resting()) callee->skip = true;
   return r.release().ptr();

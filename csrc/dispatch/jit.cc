@@ -240,7 +240,12 @@ py::object tried_call(State& state, bool tensor, int64_t began, const Captured& 
                       const Plain& plain, bool* plainly = nullptr) {
   // What has no breaks may be slower only where it is a matter of guards.
   constexpr int64_t kGuards = 10'000;
-  if (state.tier.next(config().measure, state.breaks.empty() ? kGuards : INT64_MAX) ==
+  const bool ever_new = state.sizes.ever_new(), simple = state.breaks.empty() && !ever_new;
+  if (state.sizes.waiting() && !state.sizes.due()) {
+    if (plainly) *plainly = true;
+    return plain();
+  }
+  if (state.tier.next(config().measure, simple ? kGuards : INT64_MAX, ever_new) ==
       Tier::Way::kPlain) {
     const Flag off(permission::paused);
     if (plainly) *plainly = true;
@@ -253,13 +258,18 @@ py::object tried_call(State& state, bool tensor, int64_t began, const Captured& 
     State& state;
     const bool tensor, timed;
     const int64_t began;
-    const uint64_t captures = state.compile_count, graphs = graphs_run;
+    const uint64_t captures = state.compile_count, graphs = graphs_run, sizes = state.new_sizes;
     ~Note() {
+      if (std::exchange(state.left_by_size, false)) return;
+      state.sizes.ran(state.new_sizes != sizes);
       state.tier.ran_captured(timed ? clock_ns() - began : Tier::kUntimed,
                               {.graph = graphs_run != graphs,
                                .anew = state.compile_count != captures,
                                .tensor = tensor,
-                               .hopeless = std::exchange(state.hopeless, false)});
+                               .hopeless = std::exchange(state.hopeless, false),
+                               .ever_new = state.sizes.ever_new()});
+      if (state.sizes.ever_new() && state.tier.lost_a_trial() && state.sizes.wait())
+        state.tier.go_on();
     }
   } note{state, tensor, state.tier.timed(), began};
   return captured();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/hash/hash.h"
 #include "base/config.h"
 #include "base/log.h"
 #include "base/progress.h"
@@ -146,6 +147,7 @@ class Execution {
   };
   Found lookup(Point& point);
   Found known(Point& point);
+  bool is_new_size(const Entry& e);
   Found capture_here(Point& point);
   // The result; null: the entry ends in a break, or could not run (`failed_`, `overtaken_`).
   py::object run_entry(const Found& found);
@@ -182,6 +184,7 @@ class Execution {
   bool failed_ = false;     // the entry
   bool overtaken_ = false;  // it ran for nothing: other threads changed what it had read
   bool alone_ = false;      // so that they wait when it runs again
+  bool by_size_ = false;    // a new size: plainly
   bool plainly_ = false;    // what follows the entry runs in Python
   std::string why_;         // the last graph broke
   absl::InlinedVector<PyObject*, 16>
@@ -204,7 +207,11 @@ py::object Execution::run() {
       continue;
     }
     const Found found = lookup(point);
-    if (!found.entry) return plain();
+    if (!found.entry) {
+      const py::object r = plain();
+      state_.left_by_size = by_size_;
+      return r;
+    }
     const py::object result = run_entry(found);
     if (result) return result;
     if (overtaken_) continue;
@@ -369,6 +376,10 @@ Execution::Found Execution::known(Point& point) {
     Entry& e = *point.entries[k];
     int failed = -1;
     if (recheck_guards(e, front_.func, raw_.data(), &values_, &failed)) {
+      if (state_.sizes.waiting() && untouched_ && !front_.stand && is_new_size(e)) {
+        by_size_ = true;
+        return {};
+      }
       auto instance = instance_for(e, values_);
       note_sizes(&state_);
       if (instance) return {&e, std::move(instance)};
@@ -381,6 +392,17 @@ Execution::Found Execution::known(Point& point) {
   return {};
 }
 
+// One that has no program, and gets none as long as it does not come back.
+[[gnu::noinline]] bool Execution::is_new_size(const Entry& e) {
+  if (e.varying.empty()) return false;
+  const std::vector<int64_t> sizes = sizes_of(e, values_);
+  if (has_instance(e, sizes)) {
+    state_.sizes.known();
+    return false;
+  }
+  return !state_.sizes.comes_back(absl::HashOf(sizes) | 1);
+}
+
 Execution::Found Execution::lookup(Point& point) {
   raw_.clear();
   if (as_given_)
@@ -389,7 +411,7 @@ Execution::Found Execution::lookup(Point& point) {
   for (auto& s : stack_) raw_.push_back(s.ptr());
   if (!code_->handlers.empty()) handled_ = handled_exception();
   raw_.push_back(handled_ ? handled_.ptr() : Py_None);
-  if (Found f = known(point); f.entry) return f;
+  if (Found f = known(point); f.entry || by_size_) return f;
   if (instr_ == 0)
     for (size_t k = 0; k < state_.signature.size(); ++k)
       for (int d = 0; d < state_.signature[k].shape.rank(); ++d)

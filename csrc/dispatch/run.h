@@ -108,6 +108,8 @@ struct State {
   int running = 0;
   std::vector<std::unique_ptr<Entry>> given_up;
   Tier tier{TierPolicy::decorated};  // of a decorated function
+  NewSizes sizes;
+  bool left_by_size = false;  // the last call: it ran plainly, as its size is new
   Account trying{Budget::of_function, &trying_of_all};
   // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
   std::vector<Type> signature;

@@ -9,8 +9,11 @@ namespace {
 constexpr uint32_t kNever = UINT32_MAX;
 constexpr uint32_t kLongestRest = 1u << 20;
 constexpr int64_t kAny = INT64_MAX;
+// Programs for ever new sizes must gain: without them nothing is lost.
+constexpr double kGainOfSizes = 0.95;
 constexpr double kClearGain = 0.6, kClearLoss = 2;
 constexpr uint64_t kSoonAgain = 8;  // captured runs after a lost trial
+constexpr uint64_t kAfterChange = 64;
 // What won is tried again when it has run so many times as often, and some more: by little, as the
 // first runs of both ways may be colder than those to come; clearly.
 constexpr uint64_t kAfterGain = 4, kMoreAfterGain = 16;
@@ -89,14 +92,22 @@ void Tier::rest_on() {
   left_ = policy_->rest;
 }
 
-Tier::Way Tier::next(bool tried, int64_t longest) {
+void Tier::go_on() {
+  verdict_ = {};
+  left_ = 0;
+  rest_ = policy_->rest;
+  decided_ = on_trial_ = false;
+  next_trial_ = captured_runs_ + kAfterChange;
+}
+
+Tier::Way Tier::next(bool tried, int64_t longest, bool ever_new) {
   timed_ = warming();
   if (timed_) return Way::kPlain;
   decided_ = decided_ && captured_runs_ < next_trial_;
   tried_ = tried && !decided_;
   if (!tried_) return Way::kCaptured;
   timed_ = may_time();
-  if (timed_ && !on_trial_ && trial_is_due(longest)) {
+  if (timed_ && !on_trial_ && trial_is_due(longest, ever_new)) {
     on_trial_ = true;
     asked_ = 0;
     without_graph_ = 0;  // its plain runs may be those that have a graph
@@ -106,8 +117,8 @@ Tier::Way Tier::next(bool tried, int64_t longest) {
   return on_trial_ && asked_++ / policy_->turn % 2 == 0 ? Way::kPlain : Way::kCaptured;
 }
 
-bool Tier::trial_is_due(int64_t longest) const {
-  const bool late = captured_runs_ >= policy_->late_trial;
+bool Tier::trial_is_due(int64_t longest, bool ever_new) const {
+  const bool late = ever_new || captured_runs_ >= policy_->late_trial;
   return policy_->turn > 0 && won_ && captured_runs_ >= policy_->first_trial &&
          captured_runs_ >= next_trial_ && settled_ >= policy_->settled &&
          captured_.least() < static_cast<double>(std::min(
@@ -145,10 +156,11 @@ void Tier::ran_captured(int64_t ns, Ran ran) {
   // a run right behind a capture may have compiled something yet
   if (++settled_ < policy_->settled || ns == kUntimed) return;
   captured_.add(ns);
-  if (tried_ && (on_trial_ || policy_->turn == 0)) compare();
+  if (tried_ && (on_trial_ || policy_->turn == 0))
+    compare(ran.ever_new ? std::min(policy_->gain, kGainOfSizes) : policy_->gain);
 }
 
-void Tier::compare() {
+void Tier::compare(double gain) {
   const uint64_t plain = plain_.size(), captured = captured_.size();
   const double ratio = captured_.least() / plain_.least();
   if (captured < policy_->samples || (policy_->turn > 0 && plain < policy_->samples)) {
@@ -157,7 +169,7 @@ void Tier::compare() {
   }
   on_trial_ = false;
   gain_ = plain_.least() - captured_.least();
-  if (ratio > policy_->gain) {
+  if (ratio > gain) {
     if (++lost_ >= policy_->patience) {
       lost_ = 0;
       return rest({Verdict::kSlower, plain_.least(), captured_.least()}, true);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace pijit {
 
@@ -40,6 +41,44 @@ class Backoff {
  private:
   unsigned patience_, failures_ = 0;
   uint64_t asked_ = 0;
+};
+
+// Sizes of a place at which programs for ever new ones have cost more than they gained: one gets a
+// program when it comes back.
+class NewSizes {
+ public:
+  // A captured run has built a program for a new size, or none.
+  void ran(bool built) { in_a_row_ = built ? in_a_row_ + 1 : 0; }
+  bool ever_new() const { return in_a_row_ >= kEverNew; }
+  bool several() const { return in_a_row_ >= kSeveral; }
+  bool wait() { return !std::exchange(waiting_, true); }  // false: it did already
+  bool waiting() const { return waiting_; }
+  // Is a run looked at? Ever fewer, as long as no size of theirs comes back.
+  bool due() {
+    if (skipped_ == 0) return true;
+    --skipped_;
+    return false;
+  }
+  void known() { every_ = 1; }
+  // Of a size without a program: was it here lately?
+  bool comes_back(uint64_t size) {
+    if (auto* it = std::find(last_, last_ + kKept, size); it != last_ + kKept) {
+      *it = 0;
+      every_ = 1;
+      return true;
+    }
+    last_[n_++ % kKept] = size;
+    every_ = std::min(every_ * 2, kLeast);
+    skipped_ = every_ - 1;
+    return false;
+  }
+
+ private:
+  static constexpr uint32_t kEverNew = 24, kSeveral = 4, kLeast = 16;
+  static constexpr size_t kKept = 64;
+  bool waiting_ = false;
+  uint32_t in_a_row_ = 0, every_ = 1, skipped_ = 0;
+  uint64_t last_[kKept] = {}, n_ = 0;
 };
 
 // What trying may cost, in nanoseconds: an allowance, and a share of the time that the program has
@@ -136,9 +175,9 @@ class Tier {
   }
   bool warming() const { return warm_runs_ < policy_->warm; }
   // How does the next run go, and does its time count? `tried`: may trials be held? Only where a
-  // captured run takes less than `longest`, too.
+  // captured run takes less than `longest`, too, or where sizes are `ever_new`.
   enum class Way : uint8_t { kPlain, kCaptured };
-  Way next(bool tried, int64_t longest = INT64_MAX);
+  Way next(bool tried, int64_t longest = INT64_MAX, bool ever_new = false);
   bool timed() const { return timed_; }
   // Asked before next(): whether it may say that.
   bool may_time() const {
@@ -153,12 +192,16 @@ class Tier {
     bool anew = false;      // something was captured
     bool tensor = false;    // among the arguments
     bool hopeless = false;  // breaks came again and again without a graph
+    bool ever_new = false;  // sizes, each of which got a program
   };
   void ran_captured(int64_t ns, Ran ran);
   // Behind rests(): it is not tried again yet, but at the end of another rest.
   void rest_on();
   // Nothing in the place is for a graph.
   void found_nothing() { rest({Verdict::kNoGraph}, false); }
+  bool lost_a_trial() const { return resting() && verdict_.reason == Verdict::kSlower; }
+  // After that: what it lost by is changed.
+  void go_on();
   void give_back(Verdict::Reason reason) { rest({reason}, true); }
 
   uint64_t captured_runs() const { return captured_runs_; }
@@ -175,8 +218,8 @@ class Tier {
 
  private:
   void rest(Verdict verdict, bool tensors);
-  bool trial_is_due(int64_t longest) const;
-  void compare();
+  bool trial_is_due(int64_t longest, bool ever_new) const;
+  void compare(double gain);
   double typical(const Samples& s) const { return policy_->medians ? s.typical() : s.least(); }
 
   static constexpr uint32_t kForever = UINT32_MAX;

@@ -55,13 +55,21 @@ std::shared_ptr<const Instance> instance_at(const Entry& e, const std::vector<in
   }
 }
 
+std::vector<int64_t> sizes_of(const Entry& e, const Values& values) {
+  std::vector<int64_t> dims;
+  for (auto [k, d] : e.varying) dims.push_back(array_of(values[e.inputs[k]])->type.shape[d]);
+  return dims;
+}
+bool has_instance(const Entry& e, const std::vector<int64_t>& sizes) {
+  return e.instances.contains(sizes);
+}
+
 std::shared_ptr<const Instance> instance_for(Entry& e, const Values& values) {
   if (e.varying.empty() && !e.instances.empty()) [[likely]] {  // every call asks: no key is made
     const auto& only = e.instances.begin()->second;
     return only->fits ? only : nullptr;
   }
-  std::vector<int64_t> dims;
-  for (auto [k, d] : e.varying) dims.push_back(array_of(values[e.inputs[k]])->type.shape[d]);
+  const std::vector<int64_t> dims = sizes_of(e, values);
   auto it = e.instances.find(dims);
   if (it == e.instances.end()) {
     constexpr size_t kMaxInstances = 256;

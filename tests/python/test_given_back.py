@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pijit as ms
-from pijit import _C, ops
+from pijit import Tensor, _C, ops
 
 X = ms.Tensor(np.arange(3, dtype=np.float32))
 ROOT = str(pathlib.Path(__file__).resolve().parents[2])
@@ -270,6 +270,53 @@ def test_one_graph_is_looked_for_to_the_end(measured):
     assert not ms.explain(f).breaks
 
 
+def chain(x):
+    for k in range(12):
+        x = ops.tanh(x) * 0.5 + k
+    return x
+
+
+def sized(n):
+    return Tensor(np.linspace(0, 1, n, dtype=np.float32))
+
+
+def told(j):
+    e = ms.explain(j)
+    return e.new_sizes, e.graph_runs
+
+
+@pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="calls take too long to be measured")
+@pytest.mark.parametrize("automatic", [False, True])
+def test_sizes_that_come_back_get_their_program(automatic, measured):
+    xs = [sized(20 + n) for n in range(400)]
+    want = [chain(x).asnumpy() for x in xs]  # what new sizes cost single ops is spent
+    j = ms.jit(chain)
+    try:
+        if automatic:
+            ms.automatic.enable()
+            code = chain.__code__.replace(co_name="chain_of_its_own")
+            j = type(chain)(code, globals(), "chain_of_its_own")
+        for x, w in zip(xs, want):
+            assert (j(x).asnumpy() == w).all()
+        for _ in range(60):  # and then one size stays
+            assert (j(xs[7]).asnumpy() == want[7]).all()
+        built, runs = told(j)
+        assert not ms.explain(j).given_back and built < 100
+        for _ in range(100):
+            j(xs[7])
+        assert told(j)[0] == built and told(j)[1] >= runs + 90  # but for a trial's plain calls
+        for _ in range(12):  # some take turns
+            for n in range(8):
+                assert (j(xs[100 + n]).asnumpy() == want[100 + n]).all()
+        built, runs = told(j)
+        for _ in range(10):
+            for n in range(8):
+                j(xs[100 + n])
+        assert told(j)[0] == built and told(j)[1] >= runs + 70
+    finally:
+        ms.automatic.disable()
+
+
 @pytest.mark.parametrize("f", [lambda a: a * 2 + 1, lambda a, b=2: a * b])
 def test_a_parameter_ends_a_rest(f, measured):
     j = ms.jit(f)
@@ -323,12 +370,12 @@ def spent(measured):
     def f(table, net=Net()):
         out = {}
         for name, price, count in zip(*table):
-            out[name] = out.get(name, 0.0) + price * count
+            out[name] = out.get(name, 0.0) + price * count + len(name * 500000)  # which takes its time
         return out
 
     j = ms.jit(f)
     far = 10**18
-    table = ["abcdefg"[k % 7] for k in range(4000)], [k / 7 for k in range(4000)], list(range(4000))
+    table = ["abcdefg"[k % 7] for k in range(1000)], [k / 7 for k in range(1000)], list(range(1000))
     assert j(table) == f(table)
     while ms.explain(j).compile_ms <= 12:  # on a machine as fast as that: again and again
         _C.set_clock(far)

@@ -282,5 +282,46 @@ TEST(Backoff, AsksEverMoreRarely) {
   EXPECT_TRUE(b.due());
 }
 
+TEST(Tier, ProgramsForEverNewSizesMustGain) {
+  Tier t(TierPolicy::decorated);
+  const Tier::Ran ran{.graph = true, .ever_new = true};
+  int calls = 0;
+  while (run(t, 1000, 980, ran)) ASSERT_LT(++calls, 200);
+  EXPECT_TRUE(t.lost_a_trial());
+  t.go_on();
+  EXPECT_FALSE(t.resting());
+  for (int k = 0; k < 200; ++k) ASSERT_TRUE(run(t, 1000, 980));
+}
+
+TEST(NewSizes, AreEverNewWhenManyInARowWere) {
+  NewSizes s;
+  for (int k = 0; k < 10; ++k) s.ran(true);
+  EXPECT_FALSE(s.ever_new());
+  for (int k = 0; k < 20; ++k) s.ran(true);
+  EXPECT_TRUE(s.ever_new());
+  s.ran(false);
+  EXPECT_FALSE(s.ever_new());
+  EXPECT_TRUE(s.wait());
+  EXPECT_FALSE(s.wait());
+}
+
+TEST(NewSizes, AreLookedAtEverLessOftenUntilOneComesBack) {
+  NewSizes s;
+  int looked = 0;
+  for (uint64_t k = 1; k <= 1600; ++k)
+    if (s.due()) {
+      ++looked;
+      EXPECT_FALSE(s.comes_back(k));
+    }
+  EXPECT_LT(looked, 110);
+  EXPECT_GT(looked, 90);
+  int until = 0;  // a size stays
+  while (!s.due() || !s.comes_back(5000)) ASSERT_LT(++until, 40);
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_TRUE(s.due());
+    s.known();
+  }
+}
+
 }  // namespace
 }  // namespace pijit
