@@ -233,7 +233,7 @@ bool numpy_is_loaded() {
   static bool loaded = false;  // for ever
   if (loaded) return true;
   PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), names.numpy);
-  if (!module) return false;
+  if (!module || module == Py_None) return false;  // None: its import is forbidden
   // not where its import is under way, further up or on another thread
   const py::object spec = py::getattr(module, "__spec__", py::none());
   return loaded = !py::bool_(py::getattr(spec, "_initializing", py::bool_(false)));
