@@ -37,7 +37,7 @@ from pijit.hints import enable_dynamic, lazy_inline, ms_memory_recycle, no_inlin
 tensor = Tensor
 
 
-def run_check():
+def run_check() -> None:
     """Multiplies two tensors and says whether the result is right."""
     x = Tensor([1.0, 2.0, 3.0], float32)
     right = (x * x).asnumpy().tolist() == [1, 4, 9]
@@ -46,7 +46,7 @@ def run_check():
           f"[{get_context('device_target')}].")
 
 
-def set_deterministic(deterministic):
+def set_deterministic(deterministic: bool) -> None:
     """Results are the same in every run in any case; TypeError for anything but a bool."""
     if not isinstance(deterministic, bool):
         raise TypeError("For 'set_deterministic', 'deterministic' must be bool, but got "

@@ -4,8 +4,14 @@ Modules that `import pijit` loads take `np` from here. Until NumPy is there it i
 the real one in each of them. Captured code, which reads what modules hold, only ever sees the real one: a capture that
 comes across the other calls `load` and begins anew."""
 
+from __future__ import annotations
+
 import sys
 import types
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _whenever_loaded = []
 
@@ -48,5 +54,5 @@ def _stand_in():
     return module
 
 
-placeholder = _stand_in()
-np = sys.modules["numpy"] if "numpy" in sys.modules else placeholder
+placeholder: Any = _stand_in()
+np: Any = sys.modules["numpy"] if "numpy" in sys.modules else placeholder

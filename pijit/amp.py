@@ -1,5 +1,9 @@
 """Mixed precision: parts of a network in float16 or bfloat16, and loss scaling (Micikevicius et al. 2018)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit import nn
 from pijit._C import Tensor
@@ -7,18 +11,28 @@ from pijit.ops import function as F
 from pijit.ops.function.elementwise import _like
 from pijit.parameter import Parameter
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from pijit._C import DType
+    from pijit.nn.cell import Cell
+    from pijit.nn.optimizer import Optimizer
+    from pijit.nn.wrap.cell_wrapper import TrainOneStepCell
+    from pijit.nn.wrap.loss_scale import (DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell,
+                                          TrainOneStepWithLossScaleCell)
+
 _WHITE = [nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Conv1dTranspose, nn.Conv2dTranspose, nn.Dense, nn.LSTMCell, nn.RNNCell,
           nn.GRUCell]
 _BATCH_NORM = [nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d]
 _BLACK = [*_BATCH_NORM, nn.LayerNorm]
 
 
-def get_white_list():
+def get_white_list() -> list[Any]:
     """The layers that level O1 runs in low precision."""
     return list(_WHITE)
 
 
-def get_black_list():
+def get_black_list() -> list[Any]:
     """The layers that level O2 leaves in float32."""
     return list(_BLACK)
 
@@ -58,7 +72,7 @@ def _black(network, types, dtype):
     network.register_forward_hook(_to_float32)
 
 
-def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):
+def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: DType = mstype.float16) -> Cell:
     """network, changed to compute by level: O0 as it is; O1 the layers of the white list in `dtype`; O2 all but those
     of the black list; O3 all.
 
@@ -76,7 +90,8 @@ def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):
     return network
 
 
-def custom_mixed_precision(network, *, white_list=None, black_list=None, dtype=mstype.float16):
+def custom_mixed_precision(network: Cell, *, white_list: Any = None, black_list: Any = None,
+                           dtype: DType = mstype.float16) -> Cell:
     """network, with the layers of white_list in `dtype`, or all but those of black_list; exactly one of them must be
     given."""
     _checked("custom_mixed_precision", network, dtype)
@@ -92,7 +107,7 @@ def custom_mixed_precision(network, *, white_list=None, black_list=None, dtype=m
     return network
 
 
-def checked_level(name, level):
+def checked_level(name: str, level: str) -> str:
     """One of the levels of auto_mixed_precision; ValueError for anything else."""
     if level not in ("O0", "O1", "O2", "O3", "auto"):
         raise ValueError(f"For '{name}', the level must be 'O0', 'O1', 'O2', 'O3' or 'auto', but got {level!r}.")
@@ -102,14 +117,16 @@ def checked_level(name, level):
 class WithLossCell(nn.WithLossCell):
     """loss_fn(backbone(data), label) with the backbone's outputs as float32."""
 
-    def construct(self, data, label):
+    def construct(self, data: Any, label: Any) -> Any:
         return self._loss_fn(_to_float32(None, None, self._backbone(data)), label)
 
 
 _STEP_OPTIONS = ("cast_model_type", "keep_batchnorm_fp32", "loss_scale_manager")
 
 
-def build_train_network(network, optimizer, loss_fn=None, level="O0", boost_level="O0", **kwargs):
+def build_train_network(network: Cell, optimizer: Optimizer, loss_fn: Cell | Callable[..., Any] = None,
+                        level: str = "O0", boost_level: str = "O0",
+                        **kwargs: Any) -> TrainOneStepCell | TrainOneStepWithLossScaleCell:
     """One training step as a Cell: network (with loss_fn) at a level of auto_mixed_precision, gradients, optimizer.
 
     level O2 scales the loss dynamically and keeps batch normalisation in float32; cast_model_type (float16, float32 or
@@ -158,7 +175,7 @@ def build_train_network(network, optimizer, loss_fn=None, level="O0", boost_leve
     return nn.TrainOneStepWithLossScaleCell(network, optimizer, update).set_train()
 
 
-def all_finite(inputs):
+def all_finite(inputs: Any) -> Tensor:
     """Whether no element of the tensors is infinite or NaN, as a bool tensor."""
     parts = [F.all(F.isfinite(x)) for x in (inputs if isinstance(inputs, (tuple, list)) else (inputs,))]
     if not parts:
@@ -175,11 +192,11 @@ def _mapped(f, inputs):
 class LossScaler:
     """Base of loss scalers: scale(loss), unscale(gradients), adjust(gradients are finite)."""
 
-    def scale(self, inputs):
+    def scale(self, inputs: Any) -> Any:
         """inputs times the scale."""
         return _mapped(lambda x: x * F.cast(self.scale_value, x.dtype), inputs)
 
-    def unscale(self, inputs):
+    def unscale(self, inputs: Any) -> Any:
         """inputs over the scale."""
         return _mapped(lambda x: x * F.cast(1.0 / self.scale_value, x.dtype), inputs)
 
@@ -195,12 +212,12 @@ def _at_least_one(owner, **numbers):
 class StaticLossScaler(LossScaler):
     """A scale that stays."""
 
-    def __init__(self, scale_value):
+    def __init__(self, scale_value: float) -> None:
         _at_least_one("StaticLossScaler", scale_value=scale_value)
-        self.scale_value = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value",
-                                     requires_grad=False)
+        self.scale_value: Parameter = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value",
+                                                requires_grad=False)
 
-    def adjust(self, grads_finite):  # noqa: ARG002
+    def adjust(self, grads_finite: Any) -> bool:  # noqa: ARG002
         """False: nothing changes."""
         return False
 
@@ -209,15 +226,18 @@ class DynamicLossScaler(LossScaler):
     """A scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps
     without."""
 
-    def __init__(self, scale_value, scale_factor, scale_window):
+    scale_factor: Any
+    scale_window: Any
+
+    def __init__(self, scale_value: float, scale_factor: float, scale_window: int) -> None:
         _at_least_one("DynamicLossScaler", scale_value=scale_value, scale_factor=scale_factor,
                       scale_window=scale_window)
-        self.scale_value = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value",
-                                     requires_grad=False)
+        self.scale_value: Parameter = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value",
+                                                requires_grad=False)
         self.scale_factor, self.scale_window = scale_factor, scale_window
-        self.counter = Parameter(Tensor(0, mstype.int32), name="counter", requires_grad=False)
+        self.counter: Parameter = Parameter(Tensor(0, mstype.int32), name="counter", requires_grad=False)
 
-    def adjust(self, grads_finite):
+    def adjust(self, grads_finite: Any) -> bool:
         """Updates the scale; True."""
         _adjust(self.scale_value, self.counter, grads_finite, self.scale_factor, self.scale_window)
         return True
@@ -234,17 +254,17 @@ def _adjust(scale, counter, finite, factor, window):
 class LossScaleManager:
     """Base of loss-scale managers: get_loss_scale(), update_loss_scale(overflow), get_update_cell()."""
 
-    def get_loss_scale(self):
+    def get_loss_scale(self) -> Any:
         """The scale."""
 
-    def update_loss_scale(self, overflow):
+    def update_loss_scale(self, overflow: bool) -> None:
         """Takes note of one step."""
 
-    def get_drop_overflow_update(self):
+    def get_drop_overflow_update(self) -> bool:
         """Whether steps whose gradients overflow are left out."""
         return False
 
-    def get_update_cell(self):
+    def get_update_cell(self) -> Any:
         """The cell for TrainOneStepWithLossScaleCell, or None."""
         return None
 
@@ -252,22 +272,22 @@ class LossScaleManager:
 class FixedLossScaleManager(LossScaleManager):
     """A scale that stays; drop_overflow_update: steps whose gradients overflow are left out."""
 
-    def __init__(self, loss_scale=128.0, drop_overflow_update=True):
+    def __init__(self, loss_scale: float = 128.0, drop_overflow_update: bool = True) -> None:
         _at_least_one("FixedLossScaleManager", loss_scale=loss_scale)
         self._loss_scale, self._drop_overflow_update = loss_scale, drop_overflow_update
 
-    def get_loss_scale(self):
+    def get_loss_scale(self) -> float:
         """The scale."""
         return self._loss_scale
 
-    def get_drop_overflow_update(self):
+    def get_drop_overflow_update(self) -> bool:
         """Whether steps whose gradients overflow are left out."""
         return self._drop_overflow_update
 
-    def update_loss_scale(self, overflow):
+    def update_loss_scale(self, overflow: bool) -> None:
         """Nothing changes."""
 
-    def get_update_cell(self):
+    def get_update_cell(self) -> FixedLossScaleUpdateCell | None:
         """The cell for TrainOneStepWithLossScaleCell, or None if overflow does not matter."""
         return nn.FixedLossScaleUpdateCell(self._loss_scale) if self._drop_overflow_update else None
 
@@ -276,21 +296,26 @@ class DynamicLossScaleManager(LossScaleManager):
     """A scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps
     without."""
 
-    def __init__(self, init_loss_scale=2 ** 24, scale_factor=2, scale_window=2000):
+    loss_scale: Any
+    scale_factor: float
+    scale_window: int
+    good_steps: int
+
+    def __init__(self, init_loss_scale: float = 2 ** 24, scale_factor: float = 2, scale_window: int = 2000) -> None:
         _at_least_one("DynamicLossScaleManager", init_loss_scale=init_loss_scale, scale_factor=scale_factor,
                       scale_window=scale_window)
         self.loss_scale, self.scale_factor, self.scale_window, self.good_steps = (init_loss_scale, scale_factor,
             scale_window, 0)
 
-    def get_loss_scale(self):
+    def get_loss_scale(self) -> float:
         """The scale."""
         return self.loss_scale
 
-    def get_drop_overflow_update(self):
+    def get_drop_overflow_update(self) -> bool:
         """True."""
         return True
 
-    def update_loss_scale(self, overflow):
+    def update_loss_scale(self, overflow: bool) -> None:
         """Takes note of one step."""
         if overflow:
             self.loss_scale, self.good_steps = max(self.loss_scale / self.scale_factor, 1), 0
@@ -299,6 +324,6 @@ class DynamicLossScaleManager(LossScaleManager):
         if self.good_steps >= self.scale_window:
             self.loss_scale, self.good_steps = self.loss_scale * self.scale_factor, 0
 
-    def get_update_cell(self):
+    def get_update_cell(self) -> DynamicLossScaleUpdateCell:
         """The cell for TrainOneStepWithLossScaleCell."""
         return nn.DynamicLossScaleUpdateCell(self.loss_scale, self.scale_factor, self.scale_window)

@@ -1,5 +1,7 @@
 """Capture without decorators: which files' code is looked at, and what came of it."""
 
+from __future__ import annotations
+
 import atexit
 import contextlib
 import fnmatch
@@ -7,8 +9,13 @@ import functools
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from pijit import _C, _launch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
@@ -53,7 +60,7 @@ def _patterns(name, value):
     return value
 
 
-def enable(include=(), exclude=()):
+def enable(include: tuple[Any, ...] = (), exclude: tuple[Any, ...] = ()) -> None:
     """From now on, functions, methods and loops of the user's own files are captured where that makes them faster.
 
     include: names of modules, with wildcards ('package.*', which means the package itself, too), whose code is captured
@@ -71,7 +78,7 @@ def enable(include=(), exclude=()):
     _finish_at_exit()
 
 
-def disable():
+def disable() -> None:
     """Ends what `enable` began: functions that are not decorated run in CPython again."""
     global _on
     _on = False
@@ -79,7 +86,7 @@ def disable():
 
 
 @contextlib.contextmanager
-def enabled(include=(), exclude=()):
+def enabled(include: tuple[Any, ...] = (), exclude: tuple[Any, ...] = ()) -> Iterator[Any]:
     """`enable` for the statements of a `with`; afterwards, all is as it was before."""
     before = _on, _include, _exclude
     enable(include, exclude)
@@ -92,13 +99,13 @@ def enabled(include=(), exclude=()):
             disable()
 
 
-def report():
+def report() -> Any:
     """A Report of what was captured without a decorator so far."""
     from pijit.report import Report, region
     return Report([region(r) for r in _C.automatic_report()], time.perf_counter() - _began)
 
 
-def begin(request=None):
+def begin(request: Any = None) -> None:
     """When the package is loaded: what the command line (`request`) or the environment asks for."""
     global _request
     request = request or _launch.request
@@ -125,7 +132,7 @@ def _finish_at_exit():
         atexit.register(finish)
 
 
-def finish():
+def finish() -> None:
     """At exit: the report and the trace, and everything that was kept dies."""
     if _request and _request.report:
         from pijit.report import write

@@ -1,8 +1,14 @@
 """Execution mode and device."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from pijit import _C
+
+if TYPE_CHECKING:
+    from typing import Any
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
@@ -65,7 +71,7 @@ def _check_option(key, value):
                          f"{int(key == 'max_call_depth')}, but got {value}.")
 
 
-def set_context(**kwargs):
+def set_context(**kwargs: Any) -> None:
     """Sets mode (GRAPH_MODE or PYNATIVE_MODE), device_target and other options by keyword.
 
     Raises ValueError for an unknown key or value, RuntimeError for a device that is not there."""
@@ -94,55 +100,55 @@ def set_context(**kwargs):
     _C.set_graph_mode(_context["mode"] == GRAPH_MODE)
 
 
-def get_context(attr_key):
+def get_context(attr_key: str) -> Any:
     """The value of one option."""
     if attr_key not in _context and attr_key not in _kept:
         raise ValueError(f"For 'context.get_context', the argument {attr_key!r} is not recognized.")
     return _context[attr_key] if attr_key in _context else _kept[attr_key]
 
 
-def set_device(device_target, device_id=0):
+def set_device(device_target: str, device_id: int = 0) -> None:
     """Chooses the device."""
     set_context(device_target=device_target, device_id=device_id)
 
 
-def get_current_device():
+def get_current_device() -> tuple[Any, Any]:
     """(the device's name, its number)."""
     return get_context("device_target"), get_context("device_id")
 
 
-def set_auto_parallel_context(**kwargs):
+def set_auto_parallel_context(**kwargs: Any) -> None:
     """Sets options of training on several devices. All parallel modes are alike, as there is one device; what asks for
     more raises RuntimeError."""
     from pijit.parallel import _auto_parallel_context
     _auto_parallel_context.set_auto_parallel_context(**kwargs)
 
 
-def get_auto_parallel_context(attr_key):
+def get_auto_parallel_context(attr_key: str) -> Any:
     """The value of an option of set_auto_parallel_context. ValueError for an unknown one."""
     from pijit.parallel import _auto_parallel_context
     return _auto_parallel_context.get_auto_parallel_context(attr_key)
 
 
-def reset_auto_parallel_context():
+def reset_auto_parallel_context() -> None:
     """Options of set_auto_parallel_context as they were at the start."""
     from pijit.parallel import _auto_parallel_context
     _auto_parallel_context.reset_auto_parallel_context()
 
 
-def set_ps_context(**kwargs):
+def set_ps_context(**kwargs: Any) -> None:
     """Sets options of parameter servers. RuntimeError for enable_ps=True, as there is one process."""
     from pijit.parallel import _ps_context
     _ps_context.set_ps_context(**kwargs)
 
 
-def get_ps_context(attr_key):
+def get_ps_context(attr_key: str) -> Any:
     """The value of an option of set_ps_context. ValueError for an unknown one."""
     from pijit.parallel import _ps_context
     return _ps_context.get_ps_context(attr_key)
 
 
-def reset_ps_context():
+def reset_ps_context() -> None:
     """Options of set_ps_context as they were at the start."""
     from pijit.parallel import _ps_context
     _ps_context.reset_ps_context()

@@ -1,14 +1,20 @@
 """`explain`: what was captured of a function, what was not, and why; as text, and as a page."""
 
+from __future__ import annotations
+
 import ast
 import functools
 import linecache
 import os
 import re
+from typing import TYPE_CHECKING
 
 from pijit import _C
 from pijit.jit import jit, jitted_call
 from pijit.trace import short, shorten
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _LIBRARY = os.path.dirname(__file__) + os.sep
 
@@ -105,12 +111,19 @@ class Break:
     """Where and why a graph ends: place ("file:line"), where (the same for people), reason, detail, hint, source, count
     (captures)."""
 
-    def __init__(self, data, count=1):
+    place: Any
+    reason: Any
+    detail: Any
+    count: int
+    where: Any
+    source: str
+
+    def __init__(self, data: Any, count: int = 1) -> None:
         self.place, self.reason, self.detail, self.count = data["location"], data["reason"], data["detail"], count
         self.where, self.source = short(self.place), _line(self.place)
         inner = re.search(r"in (\S+:\d+)$", self.detail)
-        self.inner = inner[1] if inner and not _is_own(inner[1]) else None  # of an inlined function
-        self.hint = data["hint"]
+        self.inner: Any = inner[1] if inner and not _is_own(inner[1]) else None  # of an inlined function
+        self.hint: Any = data["hint"]
         if self.reason not in _OWN_HINTS:
             # what is said of the break says more than its line
             texts = [self.detail, _line(self.inner) if self.inner else self.source]
@@ -119,7 +132,7 @@ class Break:
                          or next((h for text in texts for pattern, h in known if re.search(pattern, text)), self.hint))
 
     @property
-    def why(self):
+    def why(self) -> Any:
         """Reason and detail."""
         return self.reason + (f" ({shorten(self.detail)})" if self.detail else "")
 
@@ -141,7 +154,7 @@ def _instead_of_numpy(detail):
     return ""
 
 
-def breaks_of(data):
+def breaks_of(data: Any) -> Any:
     """Breaks as dicts, each place and reason once, without those that follow from another; what helps is said at the
     first that it helps with."""
     counts = {}
@@ -180,16 +193,16 @@ class Explanation:
 
     _GUARDS_SHOWN = 4
 
-    def __init__(self, data):
+    def __init__(self, data: Any) -> None:
         self.__dict__.update(data)
 
     @property
-    def graphs(self):
+    def graphs(self) -> list[Any]:
         """Graphs of all entries."""
         return [e["graph"] for e in self.entries if e["graph"]]
 
     @property
-    def all_breaks(self):
+    def all_breaks(self) -> Any:
         """Breaks here and in the functions below, each once: a list of Break."""
         return breaks_of(self.breaks) + [b for c in self.callees for b in breaks_of(c["breaks"])]
 
@@ -212,7 +225,7 @@ class Explanation:
             lines[f"{indent}captured again at {short(m['where'])}: {unlike(m['guard'])}{change}"] = None
         return list(lines)
 
-    def __str__(self):
+    def __str__(self) -> str:
         from pijit.profiling.profile import seconds
         sizes = f", {self.new_sizes} further sizes" if self.new_sizes else ""
         lines = [
@@ -249,7 +262,7 @@ class Explanation:
 
     __repr__ = __str__
 
-    def body(self, title=True, profile=None):
+    def body(self, title: bool = True, profile: Any = None) -> str:
         """The HTML that a page or a notebook shows; with a Profile, times stand beside the source."""
         from pijit.profiling.explain_html import body
         return body(self, title, profile)
@@ -258,7 +271,7 @@ class Explanation:
         from pijit.profiling.html import fragment
         return fragment(self.body())
 
-    def to_html(self, path=None):
+    def to_html(self, path: str | None = None) -> str | None:
         """A page that needs nothing else: written to `path`, or given as a str."""
         from pijit.profiling.html import page
         from pijit.profiling.profile import _written
@@ -275,7 +288,7 @@ _COMPARED = {"lt": ast.Lt, "le": ast.LtE, "gt": ast.Gt, "ge": ast.GtE, "eq": ast
 class _Signs(ast.NodeTransformer):
     """Operators' functions as their signs; what has no name of the user's own as such."""
 
-    def visit_Call(self, node):
+    def visit_Call(self, node: Any) -> Any:
         self.generic_visit(node)
         name = node.func.id if isinstance(node.func, ast.Name) else None
         if name in _SIGNS and len(node.args) == 2:
@@ -286,12 +299,12 @@ class _Signs(ast.NodeTransformer):
             return ast.UnaryOp(ast.USub(), node.args[0])
         return node
 
-    def visit_Name(self, node):
+    def visit_Name(self, node: Any) -> Any:
         return ast.Name("(a value of this line)") if re.fullmatch(r"stack\d+", node.id) else node
 
 
 @functools.lru_cache(4096)
-def readable(guard):
+def readable(guard: Any) -> Any:
     """A guard in the user's words: `x + 2 > 0` for gt(add(x, 2), 0)."""
     text = shorten(guard)
     if "stack" not in text and not any(f"{name}(" in text for name in (*_SIGNS, *_COMPARED, "neg")):
@@ -302,7 +315,7 @@ def readable(guard):
         return text
 
 
-def unlike(guard):
+def unlike(guard: Any) -> str:
     """That a guard did not hold."""
     text = readable(guard)
     return text[4:] if text.startswith("not ") else f"not {text}"
@@ -317,7 +330,7 @@ def _useful(guards):
     return sorted(guards, key=rank)
 
 
-def explain(f, *args, **kwargs):
+def explain(f: Any, *args: Any, **kwargs: Any) -> Explanation:
     """An Explanation of a jitted function, or of one that a jitted function called across a break.
 
     With arguments, f is called with them first; one that is not jitted is captured for that call alone. As text by

@@ -4,10 +4,18 @@ Eager calls record ops on a tape and run the recorded ops' gradients. Under `jit
 is then a part of the graph, and its questions are graph transforms (csrc/capture/gradients.cc); both give the same
 bits."""
 
+from __future__ import annotations
+
 import inspect
+from typing import TYPE_CHECKING
 
 from pijit import _C, hooks
 from pijit._C import Tensor, ops as _ops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+    from pijit.parameter import Parameter, ParameterTuple
 
 
 def _flatten(x, out):
@@ -43,7 +51,7 @@ def _like(x, grads):
     return None
 
 
-def record(tape, watched, fn, args, kwargs):
+def record(tape: Any, watched: Any, fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """fn(*args, **kwargs), with what depends on the watched tensors on the tape."""
     for x in watched:
         tape.watch(x)
@@ -60,12 +68,12 @@ class Transformed:
     _dynamic_shape_inputs = None  # what programs that declare shapes ask functions for
 
     @property
-    def __code__(self):
+    def __code__(self) -> Any:
         """The other function's code, a cell's construct's."""
         fn = self.fn if hasattr(self.fn, "__code__") else getattr(self.fn, "construct", self.fn)
         return fn.__code__
 
-    def call(self, *args, **kwargs):
+    def call(self, *args: Any, **kwargs: Any) -> Any:
         """What jit compiles: the transform is captured where it is called, not from its own code alone."""
         return self(*args, **kwargs)
 
@@ -80,12 +88,22 @@ class GradFunction(Transformed):
     sens        the last argument (or keyword `sens`) scales the outputs' cotangents
     tuple_out   give a tuple of gradients even for one position"""
 
-    def __init__(self, fn, positions, weights, has_aux, with_value, sens, tuple_out, single_weight=False):
+    fn: Callable[..., Any]
+    positions: Any
+    weights: Any
+    has_aux: Any
+    with_value: Any
+    sens: Any
+    tuple_out: Any
+    single_weight: bool
+
+    def __init__(self, fn: Callable[..., Any], positions: Any, weights: Any, has_aux: Any, with_value: Any, sens: Any,
+                 tuple_out: Any, single_weight: bool = False) -> None:
         self.fn, self.positions, self.weights = fn, positions, weights
         self.has_aux, self.with_value, self.sens = has_aux, with_value, sens
         self.tuple_out, self.single_weight = tuple_out, single_weight
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         sens = None
         if self.sens:
             if "sens" in kwargs:
@@ -189,7 +207,8 @@ def _weights(weights):
     return w, False
 
 
-def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
+def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
+         weights: Parameter | Sequence[Parameter] = None, has_aux: bool = False, return_ids: bool = False) -> Any:
     """A function giving gradients of `fn` by the arguments at grad_position and by `weights`.
 
     fn maps tensors to a tensor (or a tuple, whose elements are summed); with has_aux, to (loss, *aux).
@@ -210,7 +229,9 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
     return _with_ids(g) if return_ids else g
 
 
-def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
+def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
+                   weights: Parameter | Sequence[Parameter] | None = None, has_aux: bool = False,
+                   return_ids: bool = False) -> Callable[..., Any]:
     """As `grad`, giving (fn's value, gradients).
 
     Args:
@@ -262,7 +283,7 @@ def _with_ids(g):
     return gradient
 
 
-def get_grad(gradients, identifier):
+def get_grad(gradients: tuple[Any, ...] | list[Any], identifier: Any) -> Tensor:
     """The gradient by a position (int) or a Parameter, from what `grad` gave with return_ids=True.
 
     Raises TypeError for another kind of identifier and RuntimeError where there is no such gradient.
@@ -299,7 +320,7 @@ def get_grad(gradients, identifier):
     return found
 
 
-def own_gradients(bprop, name, args, out, cts):
+def own_gradients(bprop: Any, name: str, args: Any, out: Any, cts: Any) -> list[Any]:
     """What `bprop` gives for the tensors among args, from their op's results and the cotangents of those."""
     grads = bprop(*args, out, cts[0] if isinstance(out, Tensor) else tuple(cts))
     if not isinstance(grads, (tuple, list)):
@@ -310,7 +331,7 @@ def own_gradients(bprop, name, args, out, cts):
     return [g for a, g in zip(args, grads) if isinstance(a, Tensor)]
 
 
-def with_own_gradient(fn, bprop, name, args, kwargs):
+def with_own_gradient(fn: Callable[..., Any], bprop: Any, name: str, args: Any, kwargs: Any) -> Any:
     """fn(*args, **kwargs), whose gradient is bprop(*args, out, dout) in place of the derived one."""
     tapes = [t for t in _C.active_tapes() if any([t.watches(a) for a in args])]
     out = fn(*args, **kwargs)
@@ -330,7 +351,11 @@ class GradOperation:
     By default by the first argument; get_all: by all tensor arguments; get_by_list: by the listed
     Parameters (with get_all: both); sens_param: the last call argument scales the outputs' cotangents."""
 
-    def __init__(self, *args, **kwargs):
+    get_all: bool
+    get_by_list: bool
+    sens_param: bool
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and isinstance(args[0], str) and len(args) + len(kwargs) > 1:
             args = args[1:]  # the operation's name, which came first in MindSpore 0.x
         self._choose(*args, **kwargs)
@@ -343,7 +368,7 @@ class GradOperation:
 
     __init__.__signature__ = inspect.signature(_choose)
 
-    def __call__(self, fn, weights=None):
+    def __call__(self, fn: Callable[..., Any], weights: Parameter | Sequence[Parameter] = None) -> GradFunction:
         if not callable(fn):
             raise TypeError(f"For 'GradOperation', 'fn' must be callable, but got {type(fn).__name__}.")
         w, single = None, False
@@ -355,7 +380,7 @@ class GradOperation:
         return GradFunction(fn, positions, w, False, False, self.sens_param, self.get_all, single)
 
 
-def vjp(fn, *inputs, weights=None, has_aux=False):
+def vjp(fn: Callable[..., Any], *inputs: Tensor, weights: ParameterTuple | None = None, has_aux: bool = False) -> Any:
     """(fn(*inputs), pullback): pullback(cotangents) gives the gradients of all inputs (and weights).
 
     Args:
@@ -389,7 +414,7 @@ def vjp(fn, *inputs, weights=None, has_aux=False):
     return value, pullback
 
 
-def jvp(fn, inputs, v, has_aux=False):
+def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:
     """(fn(inputs), its derivative along v) in forward mode: tangents are pushed through the recorded ops.
 
     inputs and v are tensors or tuples of tensors of shapes that are equal, or to which v's broadcast. Nests with itself
@@ -442,7 +467,7 @@ def _recorded(fn, inputs, has_aux=False):
     return value, lambda v: _like(head, iter(tape.pushforward(held, v, outputs)))
 
 
-def linearize(fn, inputs):
+def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
     """(fn(inputs), its derivative as a function of tangents): the ops of fn are recorded once for all tangents.
 
     inputs: a tensor or a tuple of tensors; tangents likewise. Raises ValueError for tangents that do not fit.
@@ -467,7 +492,7 @@ def linearize(fn, inputs):
     return value, tangent
 
 
-def jet(fn, primals, series):
+def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
     """(fn(primals), derivatives of fn along a path whose derivatives are `series`): a Taylor series in derivatives.
 
     primals: a tensor or a tuple of tensors. series: for each, a tensor of shape (order, *shape) whose k-th entry is the
@@ -519,7 +544,7 @@ def jet(fn, primals, series):
     return out, stacked(derivatives)
 
 
-def derivative(fn, primals, order):
+def derivative(fn: Callable[..., Any], primals: Tensor | tuple[Any, ...], order: int) -> tuple[Any, ...]:
     """(fn(primals), its derivative of that order along all primals): jet along a straight path.
 
     Args:

@@ -1,8 +1,16 @@
 """Devices, and what `pijit.runtime` says of streams and memory, asked by device."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import _C, context, runtime
 from pijit.runtime import (  # noqa: F401
     Event, Stream, StreamCtx, communication_stream, current_stream, default_stream, set_cur_stream, synchronize)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 _TARGETS = ("CPU", "GPU", "Ascend")
 
@@ -27,7 +35,7 @@ def _there(target):
     return True
 
 
-def is_available(device_target):
+def is_available(device_target: str) -> bool:
     """Whether there are devices of this kind."""
     if device_target not in _TARGETS:
         raise ValueError(
@@ -35,12 +43,12 @@ def is_available(device_target):
     return _there(device_target)
 
 
-def is_initialized(device_target):
+def is_initialized(device_target: str) -> bool:
     """Whether devices of this kind are in use."""
     return _target("is_initialized", device_target) in _C.devices()
 
 
-def device_count(device_target=None):
+def device_count(device_target: str | None = None) -> int:
     """How many devices of this kind there are: 1."""
     _target("device_count", device_target)
     return 1
@@ -53,25 +61,25 @@ def _check_id(name, device_id):
         raise ValueError(f"For 'hal.{name}', 'device_id' must be 0, but got {device_id}.")
 
 
-def get_device_name(device_id, device_target=None):
+def get_device_name(device_id: int, device_target: str | None = None) -> Any:
     """The device's name, as "CPU"."""
     _check_id("get_device_name", device_id)
     return _target("get_device_name", device_target)
 
 
-def get_device_capability(device_id, device_target=None):
+def get_device_capability(device_id: int, device_target: str | None = None) -> None:
     """None: what GPUs have."""
     _check_id("get_device_capability", device_id)
     _target("get_device_capability", device_target)
 
 
-def get_device_properties(device_id, device_target=None):
+def get_device_properties(device_id: int, device_target: str | None = None) -> None:
     """None: what GPUs and Ascends have."""
     _check_id("get_device_properties", device_id)
     _target("get_device_properties", device_target)
 
 
-def get_arch_list(device_target=None):
+def get_arch_list(device_target: str | None = None) -> None:
     """None: what GPUs have."""
     _target("get_arch_list", device_target)
 
@@ -87,9 +95,19 @@ def _of(name):
     return call
 
 
+memory_summary: Callable[..., Any]
+memory_stats: Callable[..., Any]
 memory_stats, memory_summary = _of("memory_stats"), _of("memory_summary")
+reset_max_memory_reserved: Callable[..., Any]
+max_memory_reserved: Callable[..., Any]
+memory_reserved: Callable[..., Any]
 memory_reserved, max_memory_reserved, reset_max_memory_reserved = (_of("memory_reserved"), _of("max_memory_reserved"),
     _of("reset_max_memory_reserved"))
+reset_max_memory_allocated: Callable[..., Any]
+max_memory_allocated: Callable[..., Any]
+memory_allocated: Callable[..., Any]
 memory_allocated, max_memory_allocated, reset_max_memory_allocated = (_of("memory_allocated"),
     _of("max_memory_allocated"), _of("reset_max_memory_allocated"))
+empty_cache: Callable[..., Any]
+reset_peak_memory_stats: Callable[..., Any]
 reset_peak_memory_stats, empty_cache = _of("reset_peak_memory_stats"), _of("empty_cache")

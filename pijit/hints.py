@@ -1,5 +1,14 @@
 """Hints to MindSpore's graph compiler, which pijit does not need: accepted, without an effect on results."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 
 def _checked(name, fn):
     if not callable(fn):
@@ -7,17 +16,17 @@ def _checked(name, fn):
     return fn
 
 
-def lazy_inline(fn=None, attrs=None, policy=None):  # noqa: ARG001
+def lazy_inline(fn: Callable[..., Any] | None = None, attrs: Any = None, policy: Any = None) -> Any:  # noqa: ARG001
     """Decorates the __init__ of a Cell whose graph MindSpore is to share among uses."""
     return (lambda f: _checked("lazy_inline", f)) if fn is None else _checked("lazy_inline", fn)
 
 
-def no_inline(fn=None):
+def no_inline(fn: Callable[..., Any] | None = None) -> Any:
     """Decorates a function whose graph MindSpore is to keep apart."""
     return (lambda f: _checked("no_inline", f)) if fn is None else _checked("no_inline", fn)
 
 
-def recompute(block, *args, **kwargs):
+def recompute(block: Any, *args: Any, **kwargs: Any) -> Any:
     """block(*args, **kwargs), a Cell's result; MindSpore computes its insides anew for the gradient, to save memory."""
     from pijit.nn import Cell
     if not isinstance(block, Cell):
@@ -25,7 +34,7 @@ def recompute(block, *args, **kwargs):
     return block(*args, **kwargs)
 
 
-def set_recursion_limit(recursion_limit=1000):
+def set_recursion_limit(recursion_limit: int = 1000) -> None:
     """Says how deep MindSpore's graph compiler may recur; captures follow Python's own limit. TypeError unless it is an
     int, ValueError below 1."""
     if isinstance(recursion_limit, bool) or not isinstance(recursion_limit, int):
@@ -36,7 +45,7 @@ def set_recursion_limit(recursion_limit=1000):
             f"For 'set_recursion_limit', 'recursion_limit' must be greater than 0, but got {recursion_limit}.")
 
 
-def enable_dynamic(**kwargs):
+def enable_dynamic(**kwargs: Any) -> Any:
     """Decorates a jitted function some arguments of which vary in size, as Tensors of unknown sizes describe: sizes
     that vary are found by calls.
 
@@ -51,7 +60,7 @@ def enable_dynamic(**kwargs):
     return lambda fn: _checked("enable_dynamic", fn)
 
 
-def ms_memory_recycle():
+def ms_memory_recycle() -> None:
     """Gives memory back that nothing uses any more: garbage of Python, and what is kept for the next results."""
     import gc
     from pijit.runtime import empty_cache

@@ -1,19 +1,29 @@
 """Hooks on the gradients of Tensors and Parameters."""
 
+from __future__ import annotations
+
 import weakref
+from typing import TYPE_CHECKING
 
 from pijit import _C
 
-kept = {}  # of tensors that are no part of a gradient being taken: hooks by the object's id
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+kept: dict[Any, Any] = {}  # of tensors that are no part of a gradient being taken: hooks by the object's id
 
 
 class HookHandle:
     """Removes a hook."""
 
-    def __init__(self, owner=None):
+    active: bool
+    owner: Any
+
+    def __init__(self, owner: Any = None) -> None:
         self.active, self.owner = True, owner
 
-    def remove(self):
+    def remove(self) -> None:
         """The hook runs no more."""
         self.active = False
         if self.owner in kept:
@@ -30,7 +40,7 @@ def _caller(handle, hook):
     return on_gradient
 
 
-def register(x, hook, stays):
+def register(x: Any, hook: Callable[..., Any], stays: Any) -> HookHandle:
     """A hook on the gradient of a Tensor: in each gradient that is being taken and knows x.
 
     Where there is none, or it `stays`, in those to come that are by x, too."""
@@ -55,7 +65,7 @@ def _keep(x, handle, function):
     kept[id(x)] = [*kept.get(id(x), ()), (handle, function)]
 
 
-def attach(tape, tensors, leaves):
+def attach(tape: Any, tensors: Any, leaves: Any) -> None:
     """Puts the hooks of tensors on a tape that watches `leaves` in their place."""
     for x, leaf in zip(tensors, leaves):
         for _, function in kept.get(id(x), ()):

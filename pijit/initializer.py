@@ -3,11 +3,19 @@
 Each parameter's numbers come from a generator of its own, whose seed is the one number taken from NumPy's (which
 set_seed seeds), as in MindSpore: a program's own np.random numbers don't depend on how large its parameters are."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit._numpy import np
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import DTypeLike, Shape
 
 
 def _numbers():
@@ -31,11 +39,11 @@ class Initializer:
 
     _kwargs, _seed = {}, None  # of those that don't call __init__
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         self._kwargs = kwargs
 
     @property
-    def seed(self):
+    def seed(self) -> tuple[Any, int] | tuple[int, Any | int]:
         """(the global seed, one of this initializer), which differ from call to call; what is set is the first one less
         1."""
         if self._seed is not None:
@@ -45,10 +53,10 @@ class Initializer:
         return values._get_graph_seed(get_seed() or 0, "init")
 
     @seed.setter
-    def seed(self, value):
+    def seed(self, value: Any) -> None:
         self._seed = value
 
-    def __call__(self, arr):
+    def __call__(self, arr: Any) -> Any:
         """Fills a NumPy array. For a shape it gives an array instead."""
         if not isinstance(arr, np.ndarray):
             return self._values(tuple(arr))
@@ -127,7 +135,7 @@ def _register(*aliases):
 class Constant(Initializer):
     """One number. ValueError for more."""
 
-    def __init__(self, value):
+    def __init__(self, value: Any) -> None:
         super().__init__(value=value)
         self.value = value
 
@@ -150,7 +158,7 @@ class One(Initializer):
 class Uniform(Initializer):
     """U(-scale, scale)."""
 
-    def __init__(self, scale=0.07):
+    def __init__(self, scale: float = 0.07) -> None:
         super().__init__(scale=scale)
         self.scale = scale
 
@@ -161,7 +169,10 @@ class Uniform(Initializer):
 class Normal(Initializer):
     """N(mean, sigma^2)."""
 
-    def __init__(self, sigma=0.01, mean=0.0):
+    sigma: float
+    mean: float
+
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None:
         super().__init__(sigma=sigma, mean=mean)
         self.sigma, self.mean = sigma, mean
 
@@ -208,7 +219,12 @@ class TruncatedNormal(Initializer):
 
     Raises ValueError for a sigma below 0, RuntimeError for one of 0."""
 
-    def __init__(self, sigma=0.01, mean=0.0, a=-2.0, b=2.0):
+    sigma: float
+    mean: float
+    a: float
+    b: float
+
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0) -> None:
         super().__init__(sigma=sigma, mean=mean, a=a, b=b)
         self.sigma, self.mean, self.a, self.b = sigma, mean, a, b
 
@@ -225,7 +241,7 @@ class TruncatedNormal(Initializer):
 class XavierUniform(Initializer):
     """Glorot & Bengio 2010."""
 
-    def __init__(self, gain=1):
+    def __init__(self, gain: int = 1) -> None:
         super().__init__(gain=gain)
         self.gain = gain
 
@@ -238,7 +254,7 @@ class XavierUniform(Initializer):
 class XavierNormal(Initializer):
     """Glorot & Bengio 2010."""
 
-    def __init__(self, gain=1):
+    def __init__(self, gain: int = 1) -> None:
         super().__init__(gain=gain)
         self.gain = gain
 
@@ -250,7 +266,11 @@ class XavierNormal(Initializer):
 class HeUniform(Initializer):
     """He et al. 2015."""
 
-    def __init__(self, negative_slope=0, mode="fan_in", nonlinearity="leaky_relu"):
+    negative_slope: float
+    mode: str
+    nonlinearity: str
+
+    def __init__(self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> None:
         super().__init__(negative_slope=negative_slope, mode=mode, nonlinearity=nonlinearity)
         self.negative_slope, self.mode, self.nonlinearity = negative_slope, mode, nonlinearity
 
@@ -280,7 +300,7 @@ class Identity(Initializer):
 class Orthogonal(Initializer):
     """Saxe et al. 2013."""
 
-    def __init__(self, gain=1.0):
+    def __init__(self, gain: float = 1.0) -> None:
         super().__init__(gain=gain)
         self.gain = gain
 
@@ -296,7 +316,7 @@ class Orthogonal(Initializer):
 class Dirac(Initializer):
     """Convolution weights that pass as many input channels on as they can, in each group."""
 
-    def __init__(self, groups=1):
+    def __init__(self, groups: int = 1) -> None:
         super().__init__(groups=groups)
         if not isinstance(groups, int) or groups <= 0:
             raise ValueError(f"For 'Dirac', 'groups' must be an int greater than 0, but got {groups!r}.")
@@ -319,7 +339,10 @@ class Dirac(Initializer):
 class Sparse(Initializer):
     """N(0, sigma^2), with a fraction of zeros in each column (Martens 2010)."""
 
-    def __init__(self, sparsity, sigma=0.01):
+    sparsity: Any
+    sigma: float
+
+    def __init__(self, sparsity: Any, sigma: float = 0.01) -> None:
         super().__init__(sparsity=sparsity, sigma=sigma)
         if not 0 <= sparsity <= 1:
             raise ValueError(f"For 'Sparse', 'sparsity' must be in [0, 1], but got {sparsity}.")
@@ -338,7 +361,9 @@ class Sparse(Initializer):
 class VarianceScaling(Initializer):
     """Variance scale / fan, from a uniform, normal or (at two deviations) truncated normal distribution."""
 
-    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal"):
+    scale: float
+
+    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal") -> None:
         super().__init__(scale=scale, mode=mode, distribution=distribution)
         if scale <= 0:
             raise ValueError(f"For 'VarianceScaling', 'scale' must be greater than 0, but got {scale}.")
@@ -388,10 +413,10 @@ def _resolve(init):
                     f"{type(init).__name__}.")
 
 
-skipped = {"depth": 0}  # within how many nn.no_init_parameters we are
+skipped: dict[str, int] = {"depth": 0}  # within how many nn.no_init_parameters we are
 
 
-def fill(init, shape, dtype):
+def fill(init: Any, shape: Shape, dtype: DTypeLike) -> Any:
     """A NumPy array of initial values."""
     init, kind = _resolve(init), mstype.dtype_to_nptype(dtype)
     if type(init)._initialize is Initializer._initialize:
@@ -401,7 +426,7 @@ def fill(init, shape, dtype):
     return arr
 
 
-def initializer(init, shape=None, dtype=mstype.float32):
+def initializer(init: Any, shape: Shape | None = None, dtype: DType | None = mstype.float32) -> Tensor:
     """A tensor of `shape` filled by `init`: a Tensor, a name, a number or an Initializer.
 
     Raises ValueError for a shape with other than positive ints, or one that an initializer can't fill; TypeError for

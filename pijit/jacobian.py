@@ -1,19 +1,33 @@
 """Jacobians and Hessians: gradients or tangents along a whole basis at once, by vectorisation."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import _C, dtype as mstype
 from pijit._C import Tensor
 from pijit.grad import Transformed, _flatten, record
 from pijit.ops import function as F
 from pijit.vmap import vectorize
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from pijit._types import Size
+
 
 class JacobianFunction(Transformed):
     """What jacrev and jacfwd return: calling it gives the Jacobians of `fn` by the arguments at `positions`."""
 
-    def __init__(self, fn, positions, has_aux, forward):
+    fn: Callable[..., Any]
+    positions: Any
+    has_aux: Any
+    forward: Any
+
+    def __init__(self, fn: Callable[..., Any], positions: Any, has_aux: Any, forward: Any) -> None:
         self.fn, self.positions, self.has_aux, self.forward = fn, positions, has_aux, forward
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         for p in self.positions:
             if p >= len(args):
                 raise ValueError(f"grad_position {p} is out of range for {len(args)} positional arguments.")
@@ -69,7 +83,7 @@ def _along_basis(f, x):
     return [F.broadcast_to(e, (n, *e.shape)) if r is None else r for e, r in zip(examples, results)]
 
 
-def pull(fn, args, kwargs, positions, has_aux):
+def pull(fn: Callable[..., Any], args: Any, kwargs: Any, positions: Any, has_aux: Any) -> Any:
     """(fn's value, Jacobians): one for each output and position, computed row by row in reverse mode."""
     tape, single = _C.Tape(), _C.Tape("forward")
     single.start()  # captured functions run op by op: the gradient of one as a whole is no op that all rows can share
@@ -84,7 +98,7 @@ def pull(fn, args, kwargs, positions, has_aux):
     return value, columns
 
 
-def push(fn, args, kwargs, positions, has_aux):
+def push(fn: Callable[..., Any], args: Any, kwargs: Any, positions: Any, has_aux: Any) -> Any:
     """The same, computed column by column in forward mode."""
     tape = _C.Tape("forward")
     value, outputs, held = _run(tape, fn, args, kwargs, positions, has_aux)
@@ -110,7 +124,7 @@ def _jacobian(name, fn, grad_position, has_aux, forward):
     return JacobianFunction(fn, positions, has_aux, forward)
 
 
-def jacrev(fn, grad_position=0, has_aux=False):
+def jacrev(fn: Callable[..., Any], grad_position: Size = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function giving the Jacobian of `fn`, in reverse mode: the better way where outputs are fewer than inputs.
 
     For an output of shape `out` and an argument of shape `in`, the Jacobian has shape out + in. Several positions give
@@ -132,7 +146,7 @@ def jacrev(fn, grad_position=0, has_aux=False):
     return _jacobian("jacrev", fn, grad_position, has_aux, False)
 
 
-def jacfwd(fn, grad_position=0, has_aux=False):
+def jacfwd(fn: Callable[..., Any], grad_position: Size = 0, has_aux: bool = False) -> Callable[..., Any]:
     """As `jacrev`, in forward mode: the better way where inputs are fewer than outputs.
 
     Args:
@@ -151,7 +165,7 @@ def jacfwd(fn, grad_position=0, has_aux=False):
     return _jacobian("jacfwd", fn, grad_position, has_aux, True)
 
 
-def hessian(fn, grad_position=0, has_aux=False):
+def hessian(fn: Callable[..., Any], grad_position: Size = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function giving the second derivatives of `fn`, by forward over reverse mode; shapes as of jacfwd(jacrev(fn)).
 
     Args:

@@ -1,11 +1,18 @@
 """`jit`: what captures functions."""
 
+from __future__ import annotations
+
 import functools
 import types
+from typing import TYPE_CHECKING
 
 from pijit import _C
 from pijit.grad import Transformed
 from pijit.hints import ms_memory_recycle  # noqa: F401  (MindSpore has it in common.api)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 class JitConfig:
@@ -16,7 +23,10 @@ class JitConfig:
     Sigmoid, Tanh, SiLU and residuals are computed with the product or convolution before them (by oneDNN,
     whose ReLU turns NaN into 0)."""
 
-    def __init__(self, jit_level="O1", exc_mode="auto", jit_syntax_level="", *, numerics="exact", **kwargs):
+    jit_config_dict: dict[str, str | Any]
+
+    def __init__(self, jit_level: str = "O1", exc_mode: str = "auto", jit_syntax_level: str = "", *,
+                 numerics: str = "exact", **kwargs: Any) -> None:
         if jit_level not in ("", "O0", "O1", "O2"):
             raise ValueError(f"For 'JitConfig', 'jit_level' must be 'O0', 'O1' or 'O2', but got {jit_level!r}.")
         if numerics not in ("exact", "fast"):
@@ -31,44 +41,45 @@ class JittedObject:
 
     __slots__ = ("__weakref__", "__wrapped__", "_jitted")
 
-    def __init__(self, wrapped, jitted):
+    def __init__(self, wrapped: Any, jitted: Any) -> None:
         object.__setattr__(self, "__wrapped__", wrapped)
         object.__setattr__(self, "_jitted", jitted)
 
     @property
-    def __class__(self):
+    def __class__(self) -> type[Any]:
         return type(self.__wrapped__)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._jitted(*args, **kwargs)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self.__wrapped__, name)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         setattr(self.__wrapped__, name, value)
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str) -> None:
         delattr(self.__wrapped__, name)
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return dir(self.__wrapped__)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<pijit.jit {self.__wrapped__!r}>"
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return jit, (self.__wrapped__,)
 
 
-def jitted_call(fn):
+def jitted_call(fn: Callable[..., Any]) -> Any:
     """What is called for a jitted callable: of a JittedObject its method, else itself."""
     return object.__getattribute__(fn, "_jitted") if type(fn) is JittedObject else fn
 
 
-def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PIJit", *,  # noqa: ARG001
-        function=None, capture_mode=None, jit_level=None, dynamic=0, fullgraph=False, backend="",  # noqa: ARG001
-        **options):  # noqa: ARG001
+def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_args: Any = None,  # noqa: ARG001
+        jit_config: Any = None, mode: str = "PIJit", *, function: Callable[..., Any] | None = None,
+        capture_mode: Any = None, jit_level: Any = None, dynamic: int = 0, fullgraph: bool = False, backend: str = "",  # noqa: ARG001
+        **options: Any) -> Any:  # noqa: ARG001
     """Compiles a function, method or `construct` from its bytecode when it is called.
 
     The result is called, inspected and pickled like `fn`, returns what `fn` returns, raises what `fn` raises
@@ -118,10 +129,10 @@ def _signature(described):
     return out
 
 
-ms_function = functools.partial(jit)
+ms_function: Any = functools.partial(jit)
 
 
-def jit_class(cls):
+def jit_class(cls: Any) -> type:
     """Marks a class as usable inside jit functions; plain classes are too."""
     if not isinstance(cls, type):
         raise TypeError(f"For 'jit_class', expected a class, but got {type(cls).__name__}.")

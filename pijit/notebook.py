@@ -10,6 +10,8 @@ What capture on means: functions and methods that a cell defines are captured wh
 and `pijit.enable()` is in force for the rest: loops of cells, functions of the user's own modules. A cell that is run
 again defines its functions anew."""
 
+from __future__ import annotations
+
 import ast
 import copy
 import random
@@ -17,6 +19,7 @@ import sys
 import threading
 import time
 import weakref
+from typing import TYPE_CHECKING
 
 from pijit import _C
 from pijit._C import Tensor
@@ -29,28 +32,40 @@ from pijit.profiling.profile import plain, seconds
 from pijit.suggestions import suggestion
 from pijit.trace import short
 
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit.profiling.measure import Ratio
+
 _FRONT = "__pijit_front__"  # what the functions of a cell are handed to
 
 
 class _Decorated(ast.NodeTransformer):
     """The functions of a cell with a decorator more: the innermost, so that others get what it gives."""
 
-    def visit_FunctionDef(self, node):
+    def visit_FunctionDef(self, node: Any) -> Any:
         self.generic_visit(node)
         front = ast.copy_location(ast.Name(_FRONT, ast.Load()), node)
         node.decorator_list.append(front)
         return node
 
-    def visit_AsyncFunctionDef(self, node):
+    def visit_AsyncFunctionDef(self, node: Any) -> Any:
         return node  # coroutines are CPython's
 
 
 class Session:
     """What the extension knows in one shell."""
 
-    def __init__(self, shell):
+    shell: Any
+    on: bool
+    reporting: bool
+    active: bool
+    enabled: bool
+    figures: dict[Any, Any]
+    earlier: list[Any]
+
+    def __init__(self, shell: Any) -> None:
         self.shell, self.on, self.reporting, self.active, self.enabled = shell, False, False, False, False
-        self.functions = []  # weak references to what was fronted, in order
+        self.functions: list[Any] = []  # weak references to what was fronted, in order
         # handles by (file, line, name) of this cell and those since; of cells with a report before
         self.figures, self.earlier = ({}, [])
         self.watching = True
@@ -60,7 +75,7 @@ class Session:
 
     # -- capture of what cells define --
 
-    def front(self, f):
+    def front(self, f: Any) -> Any:
         """A function of a cell, captured; what is decorated by jit already stays as it is."""
         from pijit.jit import jit
         if not isinstance(f, _C.JitFunction) and callable(f):
@@ -71,14 +86,14 @@ class Session:
                 self.watch(f)
         return f
 
-    def watch(self, f):
+    def watch(self, f: Any) -> None:
         """Closures of one piece of code share their figures."""
         key = _key(f)
         if key not in self.figures:
             self.figures[key] = _C.new_figures()
         _C.watch(f, self.figures[key])
 
-    def begin_figures(self):
+    def begin_figures(self) -> None:
         """Counts anew from here on."""
         self.earlier.append(self.figures)
         self.figures = {}
@@ -86,7 +101,7 @@ class Session:
         for f in self.alive():
             self.watch(f)
 
-    def enable(self, on):
+    def enable(self, on: Any) -> None:
         """Turns `pijit.enable` on, or off where it was turned on here."""
         from pijit import automatic
         if on and not automatic._on:
@@ -96,7 +111,7 @@ class Session:
             automatic.disable()
             self.enabled = False
 
-    def visit(self, node):
+    def visit(self, node: Any) -> Any:
         """Called by IPython with each cell's tree."""
         if not (self.on or self.active):
             return node
@@ -105,11 +120,11 @@ class Session:
         self._began = time.perf_counter()
         return node
 
-    def alive(self):
+    def alive(self) -> list[Any]:
         """Fronted functions that are still there."""
         return [f for f in (r() for r in self.functions) if f is not None]
 
-    def before_cell(self, info):
+    def before_cell(self, info: Any) -> None:
         self.reporting = self.active = "%%pijit" in _magics(info.raw_cell or "")
         if self.reporting:
             self.begin_figures()
@@ -117,7 +132,7 @@ class Session:
             self.enable(True)
             self._began = time.perf_counter()
 
-    def after_cell(self, result):
+    def after_cell(self, result: Any) -> None:
         took = time.perf_counter() - self._began
         if result is not None and (said := suggestion(result.error_in_exec)):
             print(said, file=sys.stderr)
@@ -135,7 +150,7 @@ class Session:
 
     # -- progress of long captures --
 
-    def show_progress(self, what, doing, done, of, took, over):
+    def show_progress(self, what: Any, doing: Any, done: Any, of: Any, took: Any, over: Any) -> None:
         """Called by the core while a capture or compile takes long."""
         key = what
         part = f"step {done} of {of}, " if of and not over else ""
@@ -158,17 +173,17 @@ class Session:
 class _Shown:
     """Something with a text and an HTML form."""
 
-    def __init__(self, text, html):
+    def __init__(self, text: str, html: Any) -> None:
         self.text, self.html = text, html
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.text
 
     def _repr_html_(self):
         return self.html
 
 
-def display(*args, **kwargs):
+def display(*args: Any, **kwargs: Any) -> Any:
     """IPython's display."""
     from IPython.display import display as show
     return show(*args, **kwargs)
@@ -191,15 +206,29 @@ def _key(f):
 class Row:
     """A function, or what was captured without a decorator: what it cost both ways."""
 
-    def __init__(self, name, calls, plain, captured, speedup, saved, trying, graphs=None, kernels=None, breaks=(),
-                 given_back="", note=""):
+    name: str
+    calls: Any
+    plain: Any
+    captured: Any
+    speedup: Any
+    saved: Any
+    trying: Any
+    graphs: Any
+    kernels: Any
+    breaks: list[Any]
+    given_back: str
+    note: str
+
+    def __init__(self, name: str, calls: Any, plain: Any, captured: Any, speedup: Any, saved: Any, trying: Any,
+                 graphs: Any = None, kernels: Any = None, breaks: tuple[Any, ...] = (), given_back: str = "",
+                 note: str = "") -> None:
         self.name, self.calls, self.plain, self.captured, self.speedup, self.saved, self.trying = (name, calls, plain,
             captured, speedup, saved, trying)
         self.graphs, self.kernels, self.breaks, self.given_back, self.note = (graphs, kernels, list(breaks), given_back,
             note)
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """What the figures say, in words."""
         if self.given_back:
             return "given back to CPython"
@@ -216,7 +245,11 @@ class Report:
         they were before;
     took: seconds of the cell, None where there is none."""
 
-    def __init__(self, functions, counted, regions=None, took=None):
+    rows: list[Any]
+    took: Any
+    plain: float | None
+
+    def __init__(self, functions: Any, counted: Any, regions: Any = None, took: Any = None) -> None:
         known = {}
         for f in functions:
             known.setdefault(_key(f), []).append(f)
@@ -263,13 +296,13 @@ class Report:
                                  r.compile_ms / 1e3, r.graphs, None, breaks,
                                  r.given_back, "too few calls to compare"))
             saved += gained
-        self.defined = len(handles)
+        self.defined: int = len(handles)
         self.rows.sort(key=lambda r: -abs(r.saved or 0.0))
         # What it would take plainly is an estimate, and none where a good part of the time has nothing to be compared
         # with.
         self.plain = None if took is None or not self.rows or unknown > 0.2 * took else max(took + saved, 0.0)
 
-    def headline(self):
+    def headline(self) -> str:
         """The whole cell, in a sentence."""
         if self.took is None:
             return ""
@@ -284,7 +317,7 @@ class Report:
             f"{s.value:.2f} times as fast ({s.low:.2f} to {s.high:.2f}): {seconds(r.captured.median)}, plain "
             f"{seconds(r.plain.median)}")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines = [f"pijit: {self.headline()}"] if self.took is not None else []
         if not self.rows:
             return "\n".join([*lines, f"pijit: {self.defined} functions defined, none called."])
@@ -387,7 +420,7 @@ class _State:
 
     _LARGEST = 1 << 28  # bytes of an array that is copied
 
-    def __init__(self, names):
+    def __init__(self, names: Any) -> None:
         import numpy as np
         from pijit import random as own
         self.names = dict(names)
@@ -415,7 +448,7 @@ class _State:
                     todo += x.__dict__.values()
         self.random = random.getstate(), np.random.get_state(), own.get_rng_state()
 
-    def restore(self, names):
+    def restore(self, names: Any) -> None:
         import numpy as np
         from pijit import random as own
         names.clear()
@@ -438,7 +471,7 @@ class _State:
         own.set_rng_state(self.random[2])
 
 
-def frozen(x, depth=0):
+def frozen(x: Any, depth: int = 0) -> Any:
     """Values as bits, to be compared after what they came from has changed. None for what has no bits of its own."""
     import numpy as np
     from pijit.nn import Cell
@@ -465,13 +498,23 @@ class Comparison:
     cold: seconds of the first run of each, with what it compiles; graphs: how many ran in a captured run; different:
         names whose values differ; report: a Report of the functions, or None."""
 
-    def __init__(self, plain_times, captured, cold, graphs, compared, different, output_differs, report=None):
+    plain: Any
+    captured: Any
+    cold: Any
+    graphs: Any
+    report: Any
+    compared: Any
+    different: Any
+    output_differs: Any
+
+    def __init__(self, plain_times: Any, captured: Any, cold: Any, graphs: Any, compared: Any, different: Any,
+                 output_differs: Any, report: Any = None) -> None:
         self.plain, self.captured, self.cold, self.graphs, self.report = plain_times, captured, cold, graphs, report
-        self.speedup = ratio(plain_times, captured)
+        self.speedup: Ratio = ratio(plain_times, captured)
         self.compared, self.different, self.output_differs = compared, different, output_differs
 
     @property
-    def same(self):
+    def same(self) -> bool:
         """Whether all that was compared has the same bits."""
         return not self.different and not self.output_differs
 
@@ -479,7 +522,7 @@ class Comparison:
         what = [*self.different, *(["what it prints"] if self.output_differs else [])]
         return f"the same bits in all {self.compared} values compared" if self.same else f"DIFFERENT: {', '.join(what)}"
 
-    def headline(self):
+    def headline(self) -> str:
         """What the times say, in words."""
         if not self.graphs:
             return "nothing in it was captured (functions and loops that work on Tensors are)"
@@ -490,7 +533,7 @@ class Comparison:
             return f"no difference that was measured ({s.low:.2f} to {s.high:.2f} times as fast captured)"
         return f"{s.value:.2f} times as fast captured ({s.low:.2f} to {s.high:.2f})"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         plainly, captured = self.cold
         text = (f"{self.headline()}: {seconds(self.captured.median)} ({seconds(captured)} the first time), plain "
                 f"{seconds(self.plain.median)} "
@@ -515,7 +558,7 @@ class Comparison:
 class _Cell:
     """A cell's code, compiled once for each way: what is known of its functions holds for further runs."""
 
-    def __init__(self, session, cell):
+    def __init__(self, session: Any, cell: Any) -> None:
         self.session, shell = session, session.shell
         text = shell.transform_cell(cell)
         self.name = shell.compile.cache(text, shell.execution_count, raw_code=cell)
@@ -530,7 +573,7 @@ class _Cell:
         value = compile(ast.Expression(last), self.name, "eval", self.flags) if last is not None else None
         return compile(tree, self.name, "exec", self.flags), value
 
-    def run(self, captured):
+    def run(self, captured: Any) -> tuple[float, Any | None]:
         """Runs it in the shell's names; (seconds, the last expression's value)."""
         __tracebackhide__ = True
         shell = self.session.shell
@@ -543,7 +586,7 @@ class _Cell:
         return time.perf_counter() - begin, result
 
 
-def compare(session, cell):
+def compare(session: Any, cell: Any) -> tuple[Comparison, Any | None]:
     """Runs a cell plain and captured, each time from the same state: once each to compile, once to tell functions
     apart, then in turn for about a second, at most 15 times each and at least once. Leaves what the last run, a
     captured one, gives."""
@@ -628,14 +671,14 @@ def _functions(session, fronted, run):
 class _Known:
     """Under it a cell's functions are those that the run before captured, if their code is the same."""
 
-    def __init__(self, session, functions):
+    def __init__(self, session: Any, functions: Any) -> None:
         self.session = session
         self.known = {f.__code__: f for f in functions}
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.before = self.session.front
 
-        def front(f):
+        def front(f: Any) -> Any:
             old = self.known.get(getattr(f, "__code__", None))
             if old is None or f.__closure__ or old.__closure__:
                 return self.before(f)
@@ -643,7 +686,7 @@ class _Known:
             return old
         self.session.front = front
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         del self.session.front
 
 
@@ -658,7 +701,7 @@ def _usage(message):
     return UsageError(message)
 
 
-def load_ipython_extension(shell):
+def load_ipython_extension(shell: Any) -> None:
     """What `%load_ext pijit` calls."""
     global _session
     if _session is not None and _session.shell is shell:
@@ -704,7 +747,7 @@ def load_ipython_extension(shell):
     _C.set_progress(session.show_progress, [t.ident for t in threading.enumerate()])
 
 
-def unload_ipython_extension(shell):
+def unload_ipython_extension(shell: Any) -> None:
     """What `%unload_ext pijit` calls."""
     global _session
     if _session is None:

@@ -4,11 +4,16 @@ Which one a call means is decided by the number, names and kinds of its argument
 `x.max(1)` is by `dim` and gives values and indices, `x.max(axis=1)` gives values alone."""
 
 import inspect
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit._numpy import is_loaded, load, np, when_loaded
 from pijit.ops import function as F
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 _INT = (int,)  # with NumPy's integers and bools where NumPy is there: see _Form.complete
 _AXES = (int, tuple, list, type(None))
@@ -17,15 +22,17 @@ _DTYPE = (type(mstype.float32), type(None))
 
 
 class _Form:
-    """One signature: a function whose annotations are the types that its parameters take."""
+    """One signature: a function whose annotations are the types that its parameters take. Those of the functions of ops
+    are text, for type checkers alone: such parameters take anything."""
 
     def __init__(self, fn):
         self.fn = fn
         itself, *parameters = inspect.signature(fn).parameters.values()
         self.signature = inspect.Signature([p.replace(annotation=p.empty) for p in (itself, *parameters)])
-        self.kinds = tuple(None if p.annotation is p.empty else p.annotation for p in parameters
-                           if p.kind is p.POSITIONAL_OR_KEYWORD)
-        self.by_name = {p.name: None if p.annotation is p.empty else p.annotation for p in parameters}
+        taken = {p.name: None if p.annotation is p.empty or isinstance(p.annotation, str) else p.annotation
+                 for p in parameters}
+        self.kinds = tuple(taken[p.name] for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
+        self.by_name = taken
         self.required = tuple(p.name for p in parameters if p.default is p.empty)
         self.text = ", ".join(("*, " if p.kind is p.KEYWORD_ONLY else "") + str(p.replace(annotation=p.empty))
                               for p in parameters)
@@ -58,7 +65,7 @@ class _Form:
         return True
 
 
-def overloaded(name, doc, *functions):
+def overloaded(name: str, doc: str, *functions: "Callable[..., Any]") -> "Callable[..., Any]":
     """A method of several signatures."""
     forms = tuple(_Form(f) for f in functions)
     # the shortest ways, of most calls: no argument, and one integer
@@ -304,7 +311,7 @@ def _renamed(op, **names):
     return method
 
 
-METHODS = {
+METHODS: "dict[str, Callable[..., Any]]" = {
     name: overloaded(name, doc, *forms) for name, doc, forms in (
         ("sum", "Sum over axes (all by default); small integers give int64.", (_sum_by_dim, _sum_by_axis)),
         ("mean", "Arithmetic mean over axes (all by default).", (_mean_by_axis, _mean_by_dim)),

@@ -6,11 +6,17 @@ what they cost without. Parameters and subclasses have a `__dict__` each, which 
 
 A value that refers to its Tensor keeps it alive."""
 
+from __future__ import annotations
+
 import weakref
+from typing import TYPE_CHECKING
 
 from pijit._C import Tensor
 from pijit.compat import left_out
 from pijit.parameter import Parameter
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _held = {}  # the address of a Tensor: (a weak reference that takes it out, its attributes by name)
 _NOTHING = object()
@@ -19,10 +25,10 @@ _NOTHING = object()
 class _Attribute:
     """What finds an attribute of one name; what the class had under it is what other Tensors have."""
 
-    def __init__(self, name, of_all):
+    def __init__(self, name: str, of_all: Any) -> None:
         self.name, self.of_all = name, of_all
 
-    def __get__(self, tensor, owner=None):
+    def __get__(self, tensor: Any, owner: Any = None) -> Any:
         if tensor is not None and id(tensor) in _held:
             found = _held[id(tensor)][1]
             if self.name in found:

@@ -1,15 +1,23 @@
 """Parameter: a tensor that networks train and save."""
 
+from __future__ import annotations
+
 import itertools
+from typing import TYPE_CHECKING
 
 from pijit import hooks
 from pijit._C import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Self
+    from pijit.hooks import HookHandle
 
 _UNNAMED = "Parameter#"  # and a number, until a Cell gives a name; parameters without one differ, too
 _serial = itertools.count(1)
 
 
-def unnamed(parameter):
+def unnamed(parameter: Any) -> bool:
     """Whether a parameter still waits for its name."""
     return str(parameter.name).startswith(_UNNAMED)
 
@@ -19,8 +27,9 @@ class Parameter(Tensor):
 
     name, requires_grad, layerwise_parallel, parallel_optimizer = "Parameter", True, False, True
 
-    def __init__(self, default_input=None, name=None, requires_grad=True, layerwise_parallel=False,
-                 parallel_optimizer=True, storage_format="", device=None):  # noqa: ARG002
+    def __init__(self, default_input: Any = None, name: str | None = None, requires_grad: bool = True,
+                 layerwise_parallel: bool = False, parallel_optimizer: bool = True, storage_format: str = "",  # noqa: ARG002
+                 device: Any = None) -> None:  # noqa: ARG002
         if default_input is None:
             raise TypeError("For 'Parameter', 'default_input' must be a tensor, a number or an array, but got None.")
         super().__init__(default_input)
@@ -28,20 +37,20 @@ class Parameter(Tensor):
             self._replace(default_input)
         if name is not None and not isinstance(name, str):
             raise ValueError(f"For 'Parameter', 'name' must be a str or None, but got {type(name).__name__}.")
-        self.name = name if name is not None and name.strip() else f"{_UNNAMED}{next(_serial)}"
-        self.requires_grad = bool(requires_grad)
-        self.layerwise_parallel = layerwise_parallel
-        self.parallel_optimizer = parallel_optimizer
+        self.name: str = name if name is not None and name.strip() else f"{_UNNAMED}{next(_serial)}"
+        self.requires_grad: bool = bool(requires_grad)
+        self.layerwise_parallel: bool = layerwise_parallel
+        self.parallel_optimizer: bool = parallel_optimizer
 
     @property
-    def data(self):
+    def data(self) -> Self:
         return self
 
-    def value(self):
+    def value(self) -> Tensor:
         """The current value as a plain tensor."""
         return self._alias()
 
-    def set_data(self, data, slice_shape=False):
+    def set_data(self, data: Any, slice_shape: bool = False) -> Self:
         """Takes a new value; shape must agree unless slice_shape, dtype is converted."""
         if not isinstance(data, (Tensor, int, float)):
             raise TypeError(
@@ -52,11 +61,11 @@ class Parameter(Tensor):
             self._assign(data)
         return self
 
-    def register_hook(self, hook_fn):
+    def register_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """As of a Tensor; the hook stays for all later gradients by this parameter."""
         return hooks.register(self, hook_fn, True)
 
-    def clone(self, init="same"):
+    def clone(self, init: str = "same") -> Parameter:
         """A new parameter with this value, or filled by an initializer."""
         p = Parameter(self._alias(), name=self.name, requires_grad=self.requires_grad)
         if init != "same":
@@ -64,19 +73,19 @@ class Parameter(Tensor):
             p._assign(initializer(init, self.shape, self.dtype))
         return p
 
-    def init_data(self, *args, **kwargs):  # noqa: ARG002
+    def init_data(self, *args: Any, **kwargs: Any) -> Self:  # noqa: ARG002
         """Parameters hold data from the start."""
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Parameter:
         p = Parameter(self._alias(), name=self.name, requires_grad=self.requires_grad)
         memo[id(self)] = p
         return p
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _rebuild_parameter, (self.asnumpy(), self.dtype, self.name, self.requires_grad)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, "
                 f"requires_grad={self.requires_grad})")
 
@@ -90,7 +99,7 @@ def _rebuild_parameter(data, dtype, name, requires_grad):
 class ParameterTuple(tuple):
     """An immutable sequence of parameters."""
 
-    def __new__(cls, iterable=()):
+    def __new__(cls, iterable: Iterable[Parameter] = ()) -> Self:
         items = tuple(iterable)
         for p in items:
             if not isinstance(p, Parameter):
@@ -102,7 +111,7 @@ class ParameterTuple(tuple):
                     f"For 'ParameterTuple', two elements are named {p.name!r}: give each a name of its own.")
         return tuple.__new__(cls, items)
 
-    def clone(self, prefix, init="same"):
+    def clone(self, prefix: str, init: str = "same") -> ParameterTuple:
         """New parameters named `prefix.<name>`."""
         out = []
         for p in self:

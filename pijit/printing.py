@@ -1,10 +1,16 @@
 """How tensors are shown: `repr` in MindSpore's form, `str` in NumPy's, `print` of graph mode."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from pijit import _C
 from pijit._C import Tensor
 from pijit._numpy import np
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _EDGE, _MOST, _LONGEST = 3, 6, 1000  # elements at both ends of a cut axis; the longest axis (or vector) that isn't cut
 
@@ -57,7 +63,7 @@ def _scalar(v, dtype):
     return str(v)
 
 
-def tensor_repr(x):
+def tensor_repr(x: Any) -> str:
     """`Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  2.00000000e+00])`."""
     a = x.asnumpy()
     if a.dtype.kind == "c":
@@ -100,7 +106,7 @@ def _holds_tensor(x, around=()):
     return any(isinstance(p, Tensor) or _holds_tensor(p, (*around, id(x))) for p in _parts(x))
 
 
-def print_each(*args):
+def print_each(*args: Any) -> Any:
     """What ops.Print does in eager mode: each value on a line of its own, Tensors by their `repr`."""
     if _C.runs_as_graph():
         return graph_print(*args)
@@ -108,7 +114,7 @@ def print_each(*args):
         print(tensor_repr(x) if isinstance(x, Tensor) else x)
 
 
-def graph_print(*args, _around=()):
+def graph_print(*args: Any, _around: tuple[Any, ...] = ()) -> None:
     """`print` in graph mode, as MindSpore 2.7.1 does it: each value on a line of its own, Tensors in containers,
     too."""
     for x in args:
@@ -118,7 +124,7 @@ def graph_print(*args, _around=()):
             print(_in_graph(x))
 
 
-def tensor_str(x):
+def tensor_str(x: Any) -> Any:
     """The elements as NumPy shows them; those of bfloat16 with six decimals."""
     a = x.asnumpy()
     if x.dtype.name.lower() != "bfloat16":

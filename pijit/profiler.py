@@ -5,6 +5,8 @@ cProfile.
 A profile writes into its folder `trace_view.json`, which chrome://tracing and Perfetto show (one bar for each step),
 and `functions.pstats`, for `python -m pstats`; print_summary() prints the functions that took longest."""
 
+from __future__ import annotations
+
 import cProfile
 import enum
 import json
@@ -13,8 +15,13 @@ import pstats
 import sys
 import time
 import types
+from typing import TYPE_CHECKING
 
 from pijit._files import open_anew
+
+if TYPE_CHECKING:
+    from typing import Any, Self
+    from pijit.profiling.profile import Recorder
 
 
 class ProfilerLevel(enum.Enum):
@@ -68,10 +75,11 @@ class HostSystem(enum.Enum):
 class _ExperimentalConfig:
     """Options of devices for `profile`: kept, and without effect on the CPU."""
 
-    def __init__(self, profiler_level=ProfilerLevel.Level0, aic_metrics=AicoreMetrics.AiCoreNone, l2_cache=False,
-                 mstx=False, data_simplification=True,
-                 export_type=None, mstx_domain_include=None, mstx_domain_exclude=None, sys_io=False,
-                 sys_interconnection=False, host_sys=None):
+    def __init__(self, profiler_level: ProfilerLevel = ProfilerLevel.Level0,
+                 aic_metrics: AicoreMetrics = AicoreMetrics.AiCoreNone, l2_cache: bool = False, mstx: bool = False,
+                 data_simplification: bool = True, export_type: Any = None, mstx_domain_include: Any = None,
+                 mstx_domain_exclude: Any = None, sys_io: bool = False, sys_interconnection: bool = False,
+                 host_sys: Any = None) -> None:
         if not isinstance(profiler_level, ProfilerLevel):
             raise TypeError(
                 f"For '_ExperimentalConfig', 'profiler_level' must be a ProfilerLevel, but got "
@@ -89,12 +97,12 @@ class mstx:
     _ranges = {}
 
     @staticmethod
-    def mark(message, stream=None, domain="default"):
+    def mark(message: Any, stream: Any = None, domain: str = "default") -> None:
         """A point."""
         mstx.range_end(mstx.range_start(message, stream, domain), domain)
 
     @staticmethod
-    def range_start(message, stream=None, domain="default"):
+    def range_start(message: Any, stream: Any = None, domain: str = "default") -> Any:
         """Begins a range; gives its number."""
         if not isinstance(message, str) or not message:
             raise TypeError(f"For 'mstx', 'message' must be a str that is not empty, but got {message!r}.")
@@ -103,7 +111,7 @@ class mstx:
         return number
 
     @staticmethod
-    def range_end(range_id, domain="default"):
+    def range_end(range_id: Any, domain: str = "default") -> None:
         """Ends a range."""
         if range_id not in mstx._ranges:
             return
@@ -120,7 +128,13 @@ class schedule:
     """Which steps are recorded: after skip_first steps, in turns of `wait` and `warmup` steps without and `active`
     steps with a record, `repeat` times (0: always)."""
 
-    def __init__(self, *, wait, active, warmup=0, repeat=0, skip_first=0):
+    wait: Any
+    active: Any
+    warmup: int
+    repeat: int
+    skip_first: int
+
+    def __init__(self, *, wait: Any, active: Any, warmup: int = 0, repeat: int = 0, skip_first: int = 0) -> None:
         for name, value, least in (("wait", wait, 0), ("active", active, 1), ("warmup", warmup, 0),
                                    ("repeat", repeat, 0), ("skip_first", skip_first, 0)):
             if isinstance(value, bool) or not isinstance(value, int):
@@ -129,15 +143,15 @@ class schedule:
                 raise ValueError(f"For 'schedule', '{name}' must be >= {least}, but got {value}.")
         self.wait, self.active, self.warmup, self.repeat, self.skip_first = wait, active, warmup, repeat, skip_first
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """The numbers as a dict."""
         return {"wait": self.wait, "active": self.active, "warmup": self.warmup, "repeat": self.repeat,
                 "skip_first": self.skip_first}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "Schedule(" + ", ".join(f"{k}={v}" for k, v in self.to_dict().items()) + ")"
 
-    def __call__(self, step):
+    def __call__(self, step: Any) -> tuple[bool, bool] | tuple[Any, Any]:
         """(whether the step is recorded, whether it is the last of its turn)."""
         turn = self.wait + self.warmup + self.active
         at = step - self.skip_first
@@ -147,7 +161,8 @@ class schedule:
         return at >= self.wait + self.warmup, at == turn - 1
 
 
-def tensorboard_trace_handler(dir_name=None, worker_name=None, analyse_flag=True, async_mode=False):
+def tensorboard_trace_handler(dir_name: Any = None, worker_name: Any = None, analyse_flag: bool = True,
+                              async_mode: bool = False) -> Any:
     """For on_trace_ready: writes the record into a folder (./data by default)."""
     def handler(prof):
         prof._write(os.path.join(dir_name or "data", worker_name) if worker_name else dir_name or "data")
@@ -157,7 +172,7 @@ def tensorboard_trace_handler(dir_name=None, worker_name=None, analyse_flag=True
 class _Recorder:
     """Steps and functions between start() and stop()."""
 
-    def __init__(self, output, schedule_, on_trace_ready):
+    def __init__(self, output: Any, schedule_: Any, on_trace_ready: Any) -> None:
         if schedule_ is not None and not callable(schedule_):
             raise TypeError(f"For 'profile', 'schedule' must be a schedule, but got {type(schedule_).__name__}.")
         if on_trace_ready is not None and not callable(on_trace_ready):
@@ -167,7 +182,7 @@ class _Recorder:
         self._metadata, self._events, self._functions = {}, [], None
         self._step, self._running, self._begun = 0, False, 0.0
 
-    def start(self):
+    def start(self) -> None:
         """Begins."""
         if not self._running:
             _running.append(self)
@@ -186,7 +201,7 @@ class _Recorder:
         if self._functions is not None:
             self._functions.disable()
 
-    def step(self):
+    def step(self) -> None:
         """Ends one step and begins the next."""
         if not self._running:
             raise RuntimeError(f"For '{type(self).__name__}.step', call start() first.")
@@ -214,7 +229,7 @@ class _Recorder:
             self._ready(self)
         self._events, self._functions = [], None
 
-    def stop(self):
+    def stop(self) -> None:
         """Ends; the record of an unfinished turn is handed on too."""
         if not self._running:
             raise RuntimeError(f"For '{type(self).__name__}.stop', call start() first.")
@@ -224,7 +239,7 @@ class _Recorder:
         if self._ready is not None and (self._events or self._functions is not None):
             self._finished()
 
-    def add_metadata(self, key, value):
+    def add_metadata(self, key: Any, value: Any) -> None:
         """Keeps a str under a key of the record."""
         if not isinstance(key, str) or not isinstance(value, str):
             raise TypeError(
@@ -232,7 +247,7 @@ class _Recorder:
                 f"{type(value).__name__}.")
         self._metadata[key] = value
 
-    def add_metadata_json(self, key, value):
+    def add_metadata_json(self, key: Any, value: Any) -> None:
         """Keeps a JSON text under a key of the record."""
         try:
             self._metadata[key] = json.loads(value)
@@ -247,16 +262,16 @@ class _Recorder:
         if self._functions is not None:
             self._functions.dump_stats(os.path.join(folder, "functions.pstats"))
 
-    def print_summary(self, count=20):
+    def print_summary(self, count: int = 20) -> None:
         """Prints the `count` functions that took longest."""
         if self._functions is not None:
             pstats.Stats(self._functions, stream=sys.stdout).sort_stats("tottime").print_stats(count)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self.stop()
 
 
@@ -267,10 +282,10 @@ class profile(_Recorder):
     schedule: which steps. on_trace_ready: what gets the record. start_profile: whether `with` or start() begins it, or
         the constructor already. Options of devices are accepted."""
 
-    def __init__(self, activities=None, with_stack=False, profile_memory=False, data_process=False,
-                 parallel_strategy=False, start_profile=False,
-                 hbm_ddr=False, pcie=False, sync_enable=True, schedule=None, on_trace_ready=None,
-                 experimental_config=None):
+    def __init__(self, activities: Any = None, with_stack: bool = False, profile_memory: bool = False,
+                 data_process: bool = False, parallel_strategy: bool = False, start_profile: bool = False,
+                 hbm_ddr: bool = False, pcie: bool = False, sync_enable: bool = True, schedule: Any = None,
+                 on_trace_ready: Any = None, experimental_config: Any = None) -> None:
         for a in activities or ():
             if not isinstance(a, ProfilerActivity):
                 raise TypeError(f"For 'profile', 'activities' must hold ProfilerActivity, but got {type(a).__name__}.")
@@ -285,7 +300,7 @@ class Profiler(_Recorder):
     output_path: the folder (./data by default). start_profile: whether it begins at once. schedule, on_trace_ready: as
         profile has them. Options of devices are accepted."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         output = kwargs.get("output_path", "./data")
         if not isinstance(output, str):
             raise TypeError(f"For 'Profiler', 'output_path' must be a str, but got {type(output).__name__}.")
@@ -293,7 +308,8 @@ class Profiler(_Recorder):
         if kwargs.get("start_profile", True):
             self.start()
 
-    def analyse(self, offline_path=None, pretty=False, step_list=None, mode="sync"):
+    def analyse(self, offline_path: Any = None, pretty: bool = False, step_list: Any = None,
+                mode: str = "sync") -> None:
         """Stops, if need be, and writes the record."""
         if self._running:
             self.stop()
@@ -306,7 +322,7 @@ __all__ = ["tensorboard_trace_handler", "schedule", "Profiler", "ProfilerLevel",
 
 
 class _Module(types.ModuleType):
-    def __call__(self, name="profile"):
+    def __call__(self, name: str = "profile") -> Recorder:
         """A context manager that records what runs inside of it: a pijit.profiling.Recorder."""
         from pijit.profiling import Recorder
         return Recorder(name)

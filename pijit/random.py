@@ -2,12 +2,19 @@
 
 A draw is ordinary tensor code, so eager and jitted runs consume the same numbers."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit._numpy import np
 from pijit.parameter import Parameter
+
+if TYPE_CHECKING:
+    from typing import Any, Self
+    from pijit._types import Shape
 
 _state = Parameter(Tensor([0, 0], mstype.int64), name="random_state", requires_grad=False)
 _steps = {"CPU": Tensor([0, 1], mstype.int64)}  # what a draw adds to the state, by the device that it lies on
@@ -17,14 +24,14 @@ class _Chosen:
     """What was set, and how often: pijit.dataset follows the last seed, its own or this. An object, because captured
     code is guarded by the globals of modules and by the dicts in them, and this changes."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.seed, self.times = None, 0
 
 
 _chosen = _Chosen()
 
 
-def place(device):
+def place(device: Any) -> None:
     """Moves the global generator, so that draws make tensors there."""
     if device not in _steps:
         _steps[device] = _steps["CPU"]._on_device(device)
@@ -32,7 +39,7 @@ def place(device):
         _state._replace(_state._on_device(device))
 
 
-def set_seed(seed):
+def set_seed(seed: int) -> None:
     """Restarts the generator. `seed` is a non-negative int."""
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise TypeError(f"For 'set_seed', the argument 'seed' must be int, but got {type(seed).__name__}.")
@@ -44,12 +51,12 @@ def set_seed(seed):
     np.random.seed(seed % 2**32)
 
 
-def get_seed():
+def get_seed() -> int | None:
     """The seed that was set, or None."""
     return _chosen.seed
 
 
-def bits(shape, generator=None):
+def bits(shape: Shape, generator: Generator | None = None) -> Tensor:
     """uint32 random bits, of a Generator or the global one."""
     state = _state if generator is None else generator._state
     out = _ops["random_bits"](state, shape)
@@ -57,12 +64,12 @@ def bits(shape, generator=None):
     return out
 
 
-def uniform(shape, generator=None):
+def uniform(shape: Shape, generator: Generator | None = None) -> Tensor:
     """float32 in [0, 1), 24 random bits each."""
     return _ops["cast"](_ops["right_shift"](bits(shape, generator), 8), "float32") * 5.9604644775390625e-08
 
 
-def normal(shape, generator=None):
+def normal(shape: Shape, generator: Generator | None = None) -> Tensor:
     """float32 standard normal numbers (Box & Muller 1958)."""
     u1 = uniform(shape, generator)
     u2 = uniform(shape, generator)
@@ -73,61 +80,61 @@ def normal(shape, generator=None):
 class Generator:
     """A source of random numbers with a state of its own, to be given to functions of `mint`. It starts with seed 0."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._state = Parameter(Tensor([0, 0], mstype.int64), name="generator_state", requires_grad=False)
 
-    def manual_seed(self, seed):
+    def manual_seed(self, seed: int) -> Self:
         """Restarts from a seed. Returns the generator."""
         if not isinstance(seed, int) or isinstance(seed, bool):
             raise TypeError(f"For 'manual_seed', the argument 'seed' must be int, but got {type(seed).__name__}.")
         self._state._assign(Tensor(np.array([seed % 2**63, 0], np.int64)))
         return self
 
-    def seed(self):
+    def seed(self) -> int:
         """Restarts from a seed that the system gives, and returns it."""
         seed = int.from_bytes(os.urandom(6), "little")
         self.manual_seed(seed)
         return seed
 
-    def initial_seed(self):
+    def initial_seed(self) -> int:
         """The seed it was started from."""
         return int(self._state.asnumpy()[0])
 
-    def get_state(self):
+    def get_state(self) -> Tensor:
         """The state, as a tensor that set_state takes."""
         return Tensor(self._state.asnumpy().copy())
 
-    def set_state(self, state):
+    def set_state(self, state: Any) -> None:
         """Takes a state that get_state gave. ValueError for another tensor."""
         if not isinstance(state, Tensor) or state.shape != (2,) or state.dtype != self._state.dtype:
             raise ValueError("For 'set_state', 'state' must be a tensor that get_state gave.")
         self._state._assign(state)
 
 
-default_generator = Generator()
+default_generator: Generator = Generator()
 default_generator._state = _state
 
 
-def seed():
+def seed() -> int:
     """Restarts the global generator from a seed that the system gives, and returns it."""
     return default_generator.seed()
 
 
-def manual_seed(seed):
+def manual_seed(seed: int) -> Generator:
     """Restarts the global generator from a seed."""
     return default_generator.manual_seed(seed)
 
 
-def initial_seed():
+def initial_seed() -> int:
     """The seed the global generator was started from."""
     return default_generator.initial_seed()
 
 
-def get_rng_state():
+def get_rng_state() -> Tensor:
     """The state of the global generator."""
     return default_generator.get_state()
 
 
-def set_rng_state(state):
+def set_rng_state(state: Any) -> None:
     """Puts the global generator in a state that get_rng_state gave."""
     default_generator.set_state(state)

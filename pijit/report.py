@@ -1,10 +1,17 @@
 """What capture without decorators brought: `pijit.automatic.report()`, and `--report` of `python -m pijit`."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
 import sys
+from typing import TYPE_CHECKING
 
 from pijit._files import open_anew
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit.profiling.measure import Ratio
 
 
 NOTHING = "no function or loop that works on tensors was called often enough to be captured"
@@ -44,13 +51,13 @@ class Region:
     graphs: int
     graph_runs: int
     compile_ms: float
-    breaks: list
+    breaks: list[Any]
     plain_runs: int = 0
     trying_ms: float | None = None
-    places: list = dataclasses.field(default_factory=list)
+    places: list[Any] = dataclasses.field(default_factory=list)
 
     @property
-    def saved_s(self):
+    def saved_s(self) -> float:
         """Seconds that capture saved, or lost where negative: what trying took is subtracted, also of what was given
         back."""
         known = self.plain_us and self.captured_us
@@ -58,14 +65,14 @@ class Region:
                 (self.compile_ms if self.trying_ms is None else self.trying_ms) / 1e3)
 
     @property
-    def ratio(self):
+    def ratio(self) -> Ratio | None:
         """How many times as fast captured, as a Ratio without an interval; None where either time is unknown."""
         from pijit.profiling.measure import Ratio
         x = self.plain_us / self.captured_us if self.plain_us and self.captured_us else None
         return None if x is None else Ratio(x, x, x)
 
 
-def region(data):
+def region(data: Any) -> Region:
     """A Region of what the extension tells. One of this package's, such as TrainOneStepCell, stands at the user's Cell
     that it runs."""
     from pijit.explanation import _is_own
@@ -110,16 +117,16 @@ class Report:
 
     plain = False
 
-    def __init__(self, regions, took=None):
-        self.regions = sorted(regions, key=lambda r: (bool(r.given_back), -r.saved_s, r.file, r.line))
+    def __init__(self, regions: Any, took: Any = None) -> None:
+        self.regions: list[Any] = sorted(regions, key=lambda r: (bool(r.given_back), -r.saved_s, r.file, r.line))
         self.took = took
 
     @property
-    def saved_s(self):
+    def saved_s(self) -> int:
         """Seconds that all regions saved together; what was lost is subtracted."""
         return sum(r.saved_s for r in self.regions)
 
-    def headline(self):
+    def headline(self) -> str:
         """What it brought, in a sentence: the whole program first."""
         from pijit.profiling.figures import change, told
         back = sum(bool(r.given_back) for r in self.regions)
@@ -127,7 +134,7 @@ class Report:
         return (f"{told('the program', self.took, self.saved_s)}; {counts}" if self.took
                 else f"{counts}, {change(self.saved_s)}")
 
-    def text(self):
+    def text(self) -> str:
         """The whole program, a table, breaks with hints, then what was given back."""
         from pijit.profiling.figures import change
         from pijit.profiling.profile import seconds
@@ -154,17 +161,17 @@ class Report:
 
     __str__ = text
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All figures: took_s by the clock, plain_s by estimate, saved_s, regions."""
         whole = {"took_s": self.took, "plain_s": max(self.took + self.saved_s, 0.0)} if self.took else {}
         return {**whole, "saved_s": self.saved_s,
                 "regions": [{**{k: v for k, v in dataclasses.asdict(r).items() if k != "places"}, "saved_s": r.saved_s}
                             for r in self.regions]}
 
-    def to_json(self):
+    def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=1)
 
-    def to_html(self):
+    def to_html(self) -> str:
         """A page that stands by itself."""
         from pijit.profiling.figures import change
         from pijit.profiling.html import bars, escape, page, place, table
@@ -211,7 +218,7 @@ def _breaks(r):
     return breaks_of([vars(b) for b in r.breaks])
 
 
-def write(report, where, plain=False):
+def write(report: Any, where: Any, plain: bool = False) -> None:
     """To stderr where it is "-", else to a file of the kind that its name says: .html, .json, or text. plain: nothing
     was to be captured."""
     report.plain = plain

@@ -1,38 +1,44 @@
 """Streams, events and memory. The CPU computes in the order of the program, so that there is one stream, which is
 always done."""
 
+from __future__ import annotations
+
 import os
 import time
+from typing import TYPE_CHECKING
 
 from pijit import _C
+
+if TYPE_CHECKING:
+    from typing import Any, Self
 
 
 class Event:
     """A point in a stream. enable_timing: whether elapsed_time may be asked. blocking: accepted."""
 
-    def __init__(self, enable_timing=False, blocking=False):
+    def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
         for name, value in (("enable_timing", enable_timing), ("blocking", blocking)):
             if not isinstance(value, bool):
                 raise TypeError(f"For 'Event', '{name}' must be a bool, but got {type(value).__name__}.")
         self._timing, self._blocking, self._at = enable_timing, blocking, None
 
-    def record(self, stream=None):
+    def record(self, stream: Any = None) -> None:
         """Marks this point of a stream."""
         _check_stream("Event.record", stream)
         self._at = time.perf_counter()
 
-    def wait(self, stream=None):
+    def wait(self, stream: Any = None) -> None:
         """Lets a stream wait for the event: it has happened."""
         _check_stream("Event.wait", stream)
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Waits for the event: it has happened."""
 
-    def query(self):
+    def query(self) -> bool:
         """True: what was before the event is done."""
         return True
 
-    def elapsed_time(self, end_event):
+    def elapsed_time(self, end_event: Any) -> float:
         """Milliseconds from this event to another. RuntimeError unless both were made with enable_timing and
         recorded."""
         if not isinstance(end_event, Event):
@@ -43,7 +49,7 @@ class Event:
                 "For 'Event.elapsed_time', both events must be made with enable_timing=True and be recorded.")
         return (end_event._at - self._at) * 1000.0
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"Event(enable_timing={int(self._timing)}, blocking:{int(self._blocking)}, "
             f"is_created:{int(self._at is not None)})")
@@ -52,40 +58,43 @@ class Event:
 class Stream:
     """A sequence of operations. On the CPU all streams are the one of the program. priority: accepted."""
 
-    def __init__(self, priority=0, **kwargs):
+    device_name: str
+    device_id: int
+
+    def __init__(self, priority: int = 0, **kwargs: Any) -> None:
         if isinstance(priority, bool) or not isinstance(priority, int):
             raise TypeError(f"For 'Stream', 'priority' must be an int, but got {type(priority).__name__}.")
-        self.id = kwargs.get("stream_id", 0)
+        self.id: Any = kwargs.get("stream_id", 0)
         self.device_name, self.device_id = "CPU", 0
 
-    def record_event(self, event=None):
+    def record_event(self, event: Any = None) -> Any:
         """Marks this point; gives the event."""
         event = Event() if event is None else event
         event.record(self)
         return event
 
-    def wait_event(self, event):
+    def wait_event(self, event: Any) -> None:
         """Waits for an event: it has happened."""
         event.wait(self)
 
-    def wait_stream(self, stream):
+    def wait_stream(self, stream: Any) -> None:
         """Waits for a stream: it is done."""
         _check_stream("Stream.wait_stream", stream)
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Waits until all is done: it is."""
 
-    def query(self):
+    def query(self) -> bool:
         """True: all is done."""
         return True
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and other.id == self.id
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.id)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Stream(device_name={self.device_name}, device_id:{self.device_id}, stream id:{self.id})"
 
 
@@ -100,46 +109,46 @@ _default = Stream()
 class StreamCtx:
     """A block of code on a stream, or on the current one for None."""
 
-    def __init__(self, ctx_stream):
+    def __init__(self, ctx_stream: Any) -> None:
         _check_stream("StreamCtx", ctx_stream)
         self.stream = ctx_stream
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         return None
 
 
-def current_stream():
+def current_stream() -> Stream:
     """The stream of the program."""
     return _default
 
 
-def default_stream():
+def default_stream() -> Stream:
     """The stream of the program."""
     return _default
 
 
-def communication_stream():
+def communication_stream() -> Stream:
     """The stream of the program."""
     return _default
 
 
-def set_cur_stream(stream):
+def set_cur_stream(stream: Any) -> None:
     """Chooses the stream: all are the program's."""
     _check_stream("set_cur_stream", stream)
 
 
-def synchronize():
+def synchronize() -> None:
     """Waits until all is computed: on the CPU it is."""
 
 
-def launch_blocking():
+def launch_blocking() -> None:
     """Lets operators be waited for: on the CPU they are."""
 
 
-def dispatch_threads_num(threads_num):
+def dispatch_threads_num(threads_num: Any) -> None:
     """How many threads hand out operators: accepted, they are computed at once."""
     if isinstance(threads_num, bool) or not isinstance(threads_num, int):
         raise TypeError(
@@ -148,7 +157,7 @@ def dispatch_threads_num(threads_num):
         raise ValueError(f"For 'dispatch_threads_num', 'threads_num' must be at least 1, but got {threads_num}.")
 
 
-def set_kernel_launch_group(thread_num=2, kernel_group_num=8):
+def set_kernel_launch_group(thread_num: int = 2, kernel_group_num: int = 8) -> None:
     """How operators are handed out in groups: accepted, they are computed at once."""
     for name, value in (("thread_num", thread_num), ("kernel_group_num", kernel_group_num)):
         if isinstance(value, bool) or not isinstance(value, int):
@@ -157,7 +166,7 @@ def set_kernel_launch_group(thread_num=2, kernel_group_num=8):
             raise ValueError(f"For 'set_kernel_launch_group', '{name}' must be at least 1, but got {value}.")
 
 
-def set_kernel_launch_capture(enable_capture_graph, op_capture_skip=None):  # noqa: ARG001
+def set_kernel_launch_capture(enable_capture_graph: Any, op_capture_skip: Any = None) -> None:  # noqa: ARG001
     """Whether devices repeat launches that they have recorded: accepted, the CPU has none."""
     if not isinstance(enable_capture_graph, bool):
         raise TypeError(
@@ -165,7 +174,8 @@ def set_kernel_launch_capture(enable_capture_graph, op_capture_skip=None):  # no
             f"{type(enable_capture_graph).__name__}.")
 
 
-def set_cpu_affinity(enable_affinity, affinity_cpu_list=None, module_to_cpu_dict=None):  # noqa: ARG001
+def set_cpu_affinity(enable_affinity: bool, affinity_cpu_list: Any = None,
+                     module_to_cpu_dict: Any = None) -> None:  # noqa: ARG001
     """Binds the process to the cores of affinity_cpu_list, such as ["0-3", "6-6"], or lets it go again.
 
     enable_affinity: a bool. TypeError and ValueError for what is no list of ranges."""
@@ -195,8 +205,8 @@ def set_cpu_affinity(enable_affinity, affinity_cpu_list=None, module_to_cpu_dict
 _memory_set = False
 
 
-def set_memory(init_size="2GB", increase_size="2GB", max_size="1024GB", optimize_level="O0",
-               huge_page_reserve_size="0GB"):
+def set_memory(init_size: str = "2GB", increase_size: str = "2GB", max_size: str = "1024GB", optimize_level: str = "O0",
+               huge_page_reserve_size: str = "0GB") -> None:
     """Sizes of a device's memory pool, which the CPU doesn't have: accepted once. RuntimeError for a second call;
     ValueError for a size that is no "2GB"."""
     global _memory_set
@@ -218,7 +228,7 @@ def set_memory(init_size="2GB", increase_size="2GB", max_size="1024GB", optimize
 _greatest = 0
 
 
-def memory_allocated():
+def memory_allocated() -> int:
     """The bytes that Tensors hold."""
     global _greatest
     now = _C.allocated_bytes()
@@ -226,43 +236,43 @@ def memory_allocated():
     return now
 
 
-def max_memory_allocated():
+def max_memory_allocated() -> int:
     """The most bytes that the functions of this module have seen Tensors hold."""
     memory_allocated()
     return _greatest
 
 
-def memory_reserved():
+def memory_reserved() -> int:
     """The bytes that are taken from the system: those that Tensors hold."""
     return memory_allocated()
 
 
-def max_memory_reserved():
+def max_memory_reserved() -> int:
     """The most bytes that the functions of this module have seen taken."""
     return max_memory_allocated()
 
 
-def empty_cache():
+def empty_cache() -> None:
     """Gives memory back that isn't used: it is given back at once."""
 
 
-def reset_peak_memory_stats():
+def reset_peak_memory_stats() -> None:
     """Lets the greatest values begin with those of now."""
     global _greatest
     _greatest = _C.allocated_bytes()
 
 
-def reset_max_memory_allocated():
+def reset_max_memory_allocated() -> None:
     """Lets the greatest value begin with that of now."""
     reset_peak_memory_stats()
 
 
-def reset_max_memory_reserved():
+def reset_max_memory_reserved() -> None:
     """Lets the greatest value begin with that of now."""
     reset_peak_memory_stats()
 
 
-def memory_stats():
+def memory_stats() -> dict[str, Any]:
     """The figures as a dict."""
     now = memory_allocated()
     pool = {"block_unit_size": 0, "block_counts": 0, "blocks_info": {}}
@@ -272,7 +282,7 @@ def memory_stats():
             "persistent_mem_pool_stats": dict(pool)}
 
 
-def memory_summary():
+def memory_summary() -> str:
     """The figures as a table."""
     stats = memory_stats()
     rows = [("Metric", "Data"), *[(name, _size(stats[key])) for name, key in (

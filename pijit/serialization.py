@@ -1,6 +1,8 @@
 """Checkpoints: MindSpore's .ckpt files (`pijit._ckpt`) and safetensors files (an 8-byte header length, a JSON header,
 raw little-endian data), written to a temporary file and renamed, checked completely before anything is loaded."""
 
+from __future__ import annotations
+
 import json
 import os
 import pickle
@@ -10,12 +12,18 @@ import tempfile
 import threading
 import warnings
 import zipfile
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit import _ckpt, dtype as mstype
 from pijit._C import Tensor, dtype as _dtype
 from pijit.parameter import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+    from pijit.nn.cell import Cell
 
 _NAMES = {"bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8", "uint16": "U16",
           "uint32": "U32", "uint64": "U64",
@@ -84,10 +92,10 @@ def _items(save_obj):
     return items
 
 
-def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=False, append_dict=None,  # noqa: ARG001
-                    enc_key=None,
-                    enc_mode="AES-GCM", choice_func=None,  # noqa: ARG001
-                    crc_check=False, format="ckpt", **kwargs):  # noqa: ARG001
+def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = True, async_save: bool = False,  # noqa: ARG001
+                    append_dict: dict[str, Any] = None, enc_key: bytes = None, enc_mode: str = "AES-GCM",  # noqa: ARG001
+                    choice_func: Callable[[str], Any] = None, crc_check: bool = False, format: str = "ckpt",
+                    **kwargs: Any) -> Any:  # noqa: ARG001
     """Writes parameters to a file. It is complete or absent: it is written beside its place and renamed.
 
     save_obj: a Cell, a dict of name → Tensor, or a list of {"name", "data"}. ckpt_file_name: "." and the format are
@@ -195,12 +203,12 @@ def _write_later(path, parts):
         _writer_errors.append(e)
 
 
-def async_ckpt_thread_status():
+def async_ckpt_thread_status() -> bool:
     """Whether a thread still writes a checkpoint."""
     return any(t.is_alive() for t in _writers)
 
 
-def wait_for_writers():
+def wait_for_writers() -> None:
     """Waits until threads have written their checkpoints; raises what one of them raised."""
     while _writers:
         _writers.pop().join()
@@ -288,10 +296,10 @@ def _prefixes(name, value):
     return tuple(value)
 
 
-def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None,
-                    dec_mode="AES-GCM",  # noqa: ARG001
-                    specify_prefix=None, choice_func=None,
-                    crc_check=False, remove_redundancy=False, format="ckpt"):  # noqa: ARG001
+def load_checkpoint(ckpt_file_name: str, net: Cell | None = None, strict_load: bool = False,
+                    filter_prefix: str | Sequence[str] = None, dec_key: bytes = None, dec_mode: str = "AES-GCM",  # noqa: ARG001
+                    specify_prefix: str | Sequence[str] = None, choice_func: Callable[[str], Any] = None,
+                    crc_check: bool = False, remove_redundancy: bool = False, format: str = "ckpt") -> dict[str, Any]:  # noqa: ARG001
     """A dict of name → Parameter (and of strings that were appended) from a file; loaded into `net` when one is given.
 
     Left out are names that begin with one of filter_prefix, or with none of specify_prefix, and those that choice_func
@@ -332,10 +340,10 @@ def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=N
 class ParamDictFuture:
     """A checkpoint that is being loaded: result() waits for it and gives load_checkpoint's dict."""
 
-    def __init__(self, executor, future):
+    def __init__(self, executor: Any, future: Any) -> None:
         self._executor, self._future = executor, future
 
-    def result(self):
+    def result(self) -> Any:
         """The dict; raises what loading raised."""
         try:
             return self._future.result()
@@ -343,8 +351,10 @@ class ParamDictFuture:
             self._executor.shutdown()
 
 
-def load_checkpoint_async(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None,
-                          dec_mode="AES-GCM", specify_prefix=None, choice_func=None):
+def load_checkpoint_async(ckpt_file_name: str, net: Cell | None = None, strict_load: bool = False,
+                          filter_prefix: str | Sequence[str] = None, dec_key: bytes = None, dec_mode: str = "AES-GCM",
+                          specify_prefix: str | Sequence[str] = None,
+                          choice_func: Callable[[str], Any] = None) -> ParamDictFuture:
     """load_checkpoint in another thread; gives a ParamDictFuture."""
     from concurrent.futures import ThreadPoolExecutor
     executor = ThreadPoolExecutor(1)
@@ -352,8 +362,10 @@ def load_checkpoint_async(ckpt_file_name, net=None, strict_load=False, filter_pr
                                                      dec_key, dec_mode, specify_prefix, choice_func))
 
 
-def load_segmented_checkpoints(ckpt_file_dir, net=None, strict_load=False, filter_prefix=None, dec_key=None,
-                               dec_mode="AES-GCM", specify_prefix=None, choice_func=None):
+def load_segmented_checkpoints(ckpt_file_dir: str, net: Cell | None = None, strict_load: bool = False,
+                               filter_prefix: str | Sequence[str] = None, dec_key: bytes = None,
+                               dec_mode: str = "AES-GCM", specify_prefix: str | Sequence[str] = None,
+                               choice_func: Callable[[str], Any] = None) -> dict[Any, Any]:
     """The parameters of all .ckpt files of a folder, as load_checkpoint gives them of one; loaded into `net` when one
     is given. Of a name that stands in several files the last one counts, in the order of the files' names.
 
@@ -380,7 +392,7 @@ def load_segmented_checkpoints(ckpt_file_dir, net=None, strict_load=False, filte
     return out
 
 
-def get_ckpt_path_with_strategy(cur_ckpt_path, cur_strategy_path):  # noqa: ARG001
+def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> Any:  # noqa: ARG001
     """The checkpoint to resume from: the file itself, or None where it isn't there, as no other process keeps a
     copy."""
     wait_for_writers()
@@ -411,21 +423,22 @@ def _convert(name, file_path, save_path, name_map, file_name_regex, old, new):
         save_checkpoint(values, f"{stem}.{new}", format=new)
 
 
-def ckpt_to_safetensors(file_path, save_path=None, name_map=None, file_name_regex=None,
-                        processes_num=1):  # noqa: ARG001
+def ckpt_to_safetensors(file_path: str, save_path: str = None, name_map: dict[str, Any] = None,
+                        file_name_regex: str = None, processes_num: int = 1) -> None:  # noqa: ARG001
     """Writes a .ckpt file, or those of a folder, as .safetensors files beside them or in save_path; name_map: new names
     of parameters."""
     _convert("ckpt_to_safetensors", file_path, save_path, name_map, file_name_regex, "ckpt", "safetensors")
 
 
-def safetensors_to_ckpt(file_path, save_path=None, name_map=None, file_name_regex=None,
-                        processes_num=1):  # noqa: ARG001
+def safetensors_to_ckpt(file_path: str, save_path: str = None, name_map: dict[str, Any] = None,
+                        file_name_regex: str = None, processes_num: int = 1) -> None:  # noqa: ARG001
     """Writes a .safetensors file, or those of a folder, as .ckpt files beside them or in save_path; name_map: new names
     of parameters."""
     _convert("safetensors_to_ckpt", file_path, save_path, name_map, file_name_regex, "safetensors", "ckpt")
 
 
-def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):  # noqa: ARG001
+def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: bool = False,
+                        remove_redundancy: bool = False) -> tuple[list[str], list[str]]:  # noqa: ARG001
     """Gives a network's parameters the values of a dict. Returns (names not loaded, names not used).
 
     Parameters are found by their names. If none is, and strict_load is not set, names with a common prefix are taken
@@ -473,7 +486,7 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
 _EXPORTED = "pijit network"  # what the member "format" of an exported file begins with
 
 
-def export(net, *inputs, file_name, file_format="MINDIR", **kwargs):  # noqa: ARG001
+def export(net: Cell, *inputs: Any, file_name: str, file_format: str = "MINDIR", **kwargs: Any) -> None:  # noqa: ARG001
     """Writes a network, with its parameters and what inputs it takes, as `file_name`.mindir, which `load` reads.
 
     net: a Cell, or a function; inputs: Tensors it takes, with which it is called once. The file is pijit's own, a zip
@@ -511,11 +524,14 @@ def export(net, *inputs, file_name, file_format="MINDIR", **kwargs):  # noqa: AR
 class ExportedGraph:
     """A network that `load` read, for nn.GraphCell; inputs: the dtypes and shapes it was exported with."""
 
-    def __init__(self, network, inputs):
+    network: Cell
+    inputs: Any
+
+    def __init__(self, network: Cell, inputs: Any) -> None:
         self.network, self.inputs = network, inputs
 
 
-def load(file_name, **kwargs):  # noqa: ARG001
+def load(file_name: str, **kwargs: Any) -> ExportedGraph:  # noqa: ARG001
     """What `export` wrote, for nn.GraphCell. It is unpickled, which runs code of the file: load only what you trust.
 
     Raises TypeError where file_name is no str, ValueError for a file that isn't there, RuntimeError for MINDIR files of

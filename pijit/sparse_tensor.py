@@ -2,10 +2,18 @@
 so that captured code makes, reads and returns them without leaving the graph; what they compute is
 `pijit.ops.function.sparse`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit._numpy import np
 from pijit.ops import composite
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._types import Axis, DTypeLike, Shape
 
 __all__ = ["COOTensor", "CSRTensor", "RowTensor", "SparseTensor"]
 
@@ -45,46 +53,46 @@ class _Sparse:
     """What COOTensor and CSRTensor share."""
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         """Of the values."""
         return self.values.dtype
 
     @property
-    def size(self):
+    def size(self) -> Any:
         """How many values are stored."""
         return self.values.size
 
     @property
-    def itemsize(self):
+    def itemsize(self) -> Any:
         """Bytes of one value."""
         return self.values.itemsize
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """How many dimensions the dense tensor has."""
         return len(self.shape)
 
-    def astype(self, dtype):
+    def astype(self, dtype: DTypeLike) -> Any:
         """The values converted to a dtype."""
         return self._with(self.values.astype(dtype))
 
-    def abs(self):
+    def abs(self) -> Any:
         """The absolute values."""
         return self._with(self.values.abs())
 
-    def __neg__(self):
+    def __neg__(self) -> Any:
         return self._with(-self.values)
 
-    def __abs__(self):
+    def __abs__(self) -> Any:
         return self.abs()
 
     def _unsupported(self, what, other):
         raise TypeError(f"{type(self).__name__} {what} with {type(other)} is not supported.")
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: Any) -> Any:
         return self._scaled(other, "divide", lambda v, d: v / d)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> Any:
         return self._scaled(other, "multiply", lambda v, d: v * d)
 
     def _scaled(self, other, what, f):
@@ -102,7 +110,12 @@ class COOTensor(_Sparse):
         TypeError and
     ValueError where these don't fit together. Where an index occurs more than once, values are summed."""
 
-    def __init__(self, indices=None, values=None, shape=None, coo_tensor=None):
+    indices: Any
+    values: Any
+    shape: Any
+
+    def __init__(self, indices: Any = None, values: Any = None, shape: Shape | None = None,
+                 coo_tensor: Any = None) -> None:
         if coo_tensor is not None:
             if not isinstance(coo_tensor, COOTensor):
                 raise TypeError("For 'COOTensor', 'coo_tensor' must be a COOTensor, but got "
@@ -121,7 +134,7 @@ class COOTensor(_Sparse):
                              f"{len(shape)}.")
         self.indices, self.values, self.shape = indices, values, shape
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"COOTensor(shape={list(self.shape)}, dtype={self.dtype}, indices={_shown(self.indices)}, "
                 f"values={_shown(self.values)})")
 
@@ -132,31 +145,31 @@ class COOTensor(_Sparse):
         from pijit.ops.function import broadcast_to, gather_nd
         return gather_nd(dense if dense.shape == self.shape else broadcast_to(dense, self.shape), self.indices)
 
-    def to_dense(self):
+    def to_dense(self) -> Tensor:
         """The whole tensor."""
         from pijit.ops.function.sparse import _coo_to_dense
         return _coo_to_dense(self.indices, self.values, self.shape)
 
-    def to_csr(self):
+    def to_csr(self) -> CSRTensor:
         """The matrix as a CSRTensor. Raises ValueError unless it has 2 dimensions."""
         from pijit.ops.function.sparse import _coo_to_csr
         return _coo_to_csr(self)
 
-    def to_tuple(self):
+    def to_tuple(self) -> tuple[Any, ...]:
         """(indices, values, shape)."""
         return self.indices, self.values, self.shape
 
-    def coalesce(self):
+    def coalesce(self) -> COOTensor:
         """The indices in order, each once; the values of equal ones are summed."""
         from pijit.ops.function.sparse import _coalesce
         return _coalesce(self.indices, self.values, self.shape)
 
-    def add(self, other, thresh):
+    def add(self, other: Any, thresh: Any) -> COOTensor:
         """The sum with another COOTensor without what is below `thresh`, by `ops.coo_add`."""
         from pijit.ops.function.sparse import coo_add
         return coo_add(self, other, thresh)
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> COOTensor | Tensor:
         if isinstance(other, COOTensor):
             from pijit.ops.function.sparse import _sum
             return _sum(self, other)
@@ -164,7 +177,7 @@ class COOTensor(_Sparse):
             return self.to_dense() + other
         return self._unsupported("add", other)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> Any:
         if isinstance(other, COOTensor):
             return self + -other
         if isinstance(other, Tensor):
@@ -180,7 +193,13 @@ class CSRTensor(_Sparse):
         than two
     dimensions; or another CSRTensor as csr_tensor. Raises TypeError and ValueError where these don't fit together."""
 
-    def __init__(self, indptr=None, indices=None, values=None, shape=None, csr_tensor=None):
+    indptr: Any
+    indices: Any
+    values: Any
+    shape: Any
+
+    def __init__(self, indptr: Any = None, indices: Any = None, values: Any = None, shape: Shape | None = None,
+                 csr_tensor: Any = None) -> None:
         if csr_tensor is not None:
             if not isinstance(csr_tensor, CSRTensor):
                 raise TypeError("For 'CSRTensor', 'csr_tensor' must be a CSRTensor, but got "
@@ -205,7 +224,7 @@ class CSRTensor(_Sparse):
                              f"{values.shape}.")
         self.indptr, self.indices, self.values, self.shape = indptr, indices, values, shape
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"CSRTensor(shape={list(self.shape)}, dtype={self.dtype}, indptr={_shown(self.indptr)}, "
                 f"indices={_shown(self.indices)}, "
                 f"values={_shown(self.values)})")
@@ -217,7 +236,7 @@ class CSRTensor(_Sparse):
         from pijit.ops.function.sparse import csr_gather
         return csr_gather(self.indptr, self.indices, dense, self.shape)
 
-    def to_dense(self):
+    def to_dense(self) -> Tensor:
         """The whole matrix."""
         return self.to_coo().to_dense() if len(self.shape) == 2 else self._to_dense()
 
@@ -225,39 +244,39 @@ class CSRTensor(_Sparse):
         from pijit.ops.function.sparse import _csr_to_dense
         return _csr_to_dense(self)
 
-    def to_coo(self):
+    def to_coo(self) -> COOTensor:
         """The matrix as a COOTensor. Raises ValueError unless it has 2 dimensions."""
         from pijit.ops.function.sparse import _csr_to_coo
         return _csr_to_coo(self)
 
-    def to_tuple(self):
+    def to_tuple(self) -> tuple[Any | Any, Any | Any, Any, Any]:
         """(indptr, indices, values, shape)."""
         return self.indptr, self.indices, self.values, self.shape
 
-    def mv(self, dense_vector):
+    def mv(self, dense_vector: Any) -> Tensor:
         """The product with a column [columns, 1], by `ops.csr_mv`."""
         from pijit.ops.function.sparse import csr_mv
         return csr_mv(self, dense_vector)
 
-    def mm(self, matrix):
+    def mm(self, matrix: Any) -> Any:
         """The product with a matrix: a Tensor with a Tensor, a CSRTensor with a CSRTensor."""
         from pijit.ops.function.sparse import _product, csr_mm
         return csr_mm(self, matrix) if isinstance(matrix, CSRTensor) else _product("mm", self, matrix)
 
-    def sum(self, axis):
+    def sum(self, axis: Axis) -> Tensor:
         """The sums of rows, [rows, 1], by `ops.csr_reduce_sum`."""
         from pijit.ops.function.sparse import csr_reduce_sum
         return csr_reduce_sum(self, axis)
 
-    def add(self, b, alpha, beta):
+    def add(self, b: Any, alpha: Any, beta: Any) -> CSRTensor:
         """alpha * self + beta * b, by `ops.csr_add`."""
         from pijit.ops.function.sparse import csr_add
         return csr_add(self, b, alpha, beta)
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> CSRTensor:
         return self._combined(other, 1.0, "add")
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> CSRTensor:
         return self._combined(other, -1.0, "subtract")
 
     def _combined(self, other, beta, what):
@@ -270,7 +289,12 @@ class CSRTensor(_Sparse):
 class RowTensor:
     """Rows of a tensor of `shape`, the rest of which is 0: values[i] is row indices[i]."""
 
-    def __init__(self, indices=None, values=None, shape=None, row_tensor=None):
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+    def __init__(self, indices: Any = None, values: Any = None, shape: Shape | None = None,
+                 row_tensor: Any = None) -> None:
         if row_tensor is not None:
             if not isinstance(row_tensor, RowTensor):
                 raise TypeError("For 'RowTensor', 'row_tensor' must be a RowTensor, but got "
@@ -285,7 +309,7 @@ class RowTensor:
         self.indices, self.values, self.dense_shape = indices, values, shape
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         """Of the values."""
         return self.values.dtype
 
@@ -293,7 +317,7 @@ class RowTensor:
 class SparseTensor(COOTensor):
     """COOTensor under its former name."""
 
-    def __init__(self, indices, values, shape):
+    def __init__(self, indices: Any, values: Any, shape: Shape) -> None:
         COOTensor.__init__(self, indices, values, shape)
 
 

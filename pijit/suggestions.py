@@ -1,16 +1,22 @@
 """What a call with a keyword that its function does not take may have meant: for who shows an uncaught error, as
 CPython 3.13 does by itself."""
 
+from __future__ import annotations
+
 import difflib
 import inspect
 import re
 import sys
 import types
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _PLACES = ("pijit.ops", "pijit.nn", "pijit.mint", "pijit.mint.nn", "pijit.mint.nn.functional", "pijit.numpy", "pijit")
 
 
-def suggestion(error):
+def suggestion(error: Any) -> str:
     """A sentence about a TypeError of one of this package's functions or classes, or about an attribute that an object
     of one lacks (which scripts are told by CPython), or ""."""
     if isinstance(error, AttributeError) and type(error.obj).__module__.partition(".")[0] == "pijit":

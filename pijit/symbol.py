@@ -1,5 +1,13 @@
 """Symbols of sizes that vary, for descriptions of inputs."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Symbol:
     """What is known of a size: at most max, at least min, a multiple of divisor plus remainder; unique: the same
@@ -8,7 +16,14 @@ class Symbol:
     Raises TypeError for arguments that aren't ints (unique: a bool), ValueError for max below min, numbers below 1, or
     a remainder that isn't below divisor."""
 
-    def __init__(self, max=0, min=1, divisor=1, remainder=0, unique=False, **kwargs):  # noqa: ARG002
+    max: float
+    min: float
+    divisor: int
+    remainder: int
+    unique: bool
+
+    def __init__(self, max: float = 0, min: float = 1, divisor: int = 1, remainder: int = 0, unique: bool = False,
+                 **kwargs: Any) -> None:  # noqa: ARG002
         for name, value in (("max", max), ("min", min), ("divisor", divisor), ("remainder", remainder)):
             if isinstance(value, bool) or not isinstance(value, int):
                 raise TypeError(f"For 'Symbol', the argument '{name}' must be int, but got {type(value)}")
@@ -21,9 +36,9 @@ class Symbol:
             raise ValueError(
                 f"For 'Symbol', the 'remainder' value should be in the range '[0, {divisor})', but got {remainder}")
         self.max, self.min, self.divisor, self.remainder, self.unique = max, min, divisor, remainder, unique
-        self.id = id(self)
+        self.id: int = id(self)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[Any, Any]:
         """What was given, as a dict."""
         found = {}
         if self.max > self.min:
@@ -38,7 +53,7 @@ class Symbol:
             found["id"] = self.id
         return found
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.to_dict())
 
 

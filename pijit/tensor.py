@@ -1,6 +1,9 @@
 """Tensor methods written in Python on top of the extension type."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 from pijit import _C, dtype as mstype
 from pijit import hooks
@@ -12,6 +15,10 @@ from pijit.ops import function as F
 from pijit.ops.function.shapes import _swapped
 from pijit.ops.table import METHODS as _METHODS, OPS as _OPS
 from pijit.overloads import METHODS as _OVERLOADED
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def _repeat_elements(self, repeats, axis=None):
     return F.repeat_interleave(self, repeats, axis)
@@ -455,14 +462,14 @@ for _n, _op in (*vars(_Methods).items(), *_OVERLOADED.items()):
         setattr(Tensor, _n, _op)
 
 
-def from_numpy(array):
+def from_numpy(array: Any) -> Tensor:
     """A tensor with the array's data."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"The input of 'from_numpy' must be a numpy.ndarray, but got {array.__class__.__name__}.")
     return Tensor(array)
 
 
-def from_dlpack(dlpack, *, copy=None):
+def from_dlpack(dlpack: Any, *, copy: bool | None = None) -> Tensor:
     """A tensor with the data of any object that exports DLPack, or of a DLPack capsule, on the device where it lies.
 
     Tensors are values: as whoever made the data may write to it, it is copied, unless it was made for this call.

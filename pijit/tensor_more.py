@@ -1,5 +1,9 @@
 """More Tensor methods: diagonals and places, random numbers, what MindSpore tells of a tensor's memory and device."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import compat
 from pijit import dtype as mstype
 from pijit import random as _random
@@ -7,6 +11,9 @@ from pijit._C import Tensor
 from pijit._numpy import np
 from pijit.ops import function as F
 from pijit.ops.function import draws as _draws, extra as _extra
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class _Methods:
@@ -259,13 +266,13 @@ for _name in (
 class _ParamInfo:
     """MindSpore keeps a parameter's settings in an object of their own: the parameter's attributes are."""
 
-    def __init__(self, parameter):
+    def __init__(self, parameter: Any) -> None:
         object.__setattr__(self, "obj", parameter)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self.obj, name)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         setattr(self.obj, name, value)
 
 

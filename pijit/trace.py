@@ -3,13 +3,19 @@
 `start()`, the code to watch, then `stop()`: a list of events in the format of Chrome traces, which `write` puts into a
 file for https://ui.perfetto.dev and chrome://tracing."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
 import threading
+from typing import TYPE_CHECKING
 
 from pijit import _C
 from pijit._files import open_anew
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _open = []  # recordings that were started here, the innermost last
 
@@ -18,12 +24,12 @@ _NAMES = {"guards": "guards", "graph": "graph", "outcome": "results and effects"
           "generate": "generate kernels"}
 
 
-def start():
+def start() -> None:
     """Begins a trace. Traces may begin and end within one another."""
     _open.append(_C.record_start())
 
 
-def stop():
+def stop() -> list[dict[str, Any]]:
     """Ends the trace that was started last. A list of Chrome trace events (dicts). RuntimeError where none was
     started."""
     if not _open:
@@ -31,13 +37,13 @@ def stop():
     return chrome_events(_C.record_stop(_open.pop()))
 
 
-def write(path, events):
+def write(path: str, events: Any) -> None:
     """Writes events into a file that Perfetto and chrome://tracing open."""
     with open_anew(path) as f:
         json.dump({"traceEvents": events, "displayTimeUnit": "ns"}, f)
 
 
-def chrome_events(recorded):
+def chrome_events(recorded: Any) -> list[dict[str, Any]]:
     """Chrome trace events of what `_C.record_stop` gave: one per event, times in µs, with operands, places, bytes and
     rates as arguments; a counter of the memory that arrays take; names of threads."""
     pid = os.getpid()
@@ -86,19 +92,19 @@ def _arguments(kind, s, ns):
     return args
 
 
-def short(place):
+def short(place: Any) -> Any:
     """`file:line` as people know it: `In [3]:5` for a line of a notebook's cell, else the path from the current folder,
     or the name alone."""
     path, _, line = place.rpartition(":")
     return f"{short_path(path)}:{line}" if path else place
 
 
-def shorten(text):
+def shorten(text: str) -> str:
     """A text with its `file:line`s as people know them."""
     return re.sub(r"(/[^\s:()]+|<[^<>\s]+>):\d+", lambda m: short(m[0]), text)
 
 
-def short_path(path):
+def short_path(path: str) -> str:
     """The same for a path."""
     cell = _cell_of(path)
     if cell is not None:

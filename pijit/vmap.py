@@ -3,19 +3,31 @@
 The function runs once, for one element of the batch, on a tape; each op's batching rule (csrc/graph/vmap.cc) then
 computes what was recorded for all elements at once. Under `jit` the same becomes a graph transform."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import _C
 from pijit._C import Tensor
 from pijit.grad import Transformed, _flatten, record
 from pijit.ops import function as F
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 
 class VmapFunction(Transformed):
     """What vmap returns: calling it gives fn's results for all elements of its mapped arguments."""
 
-    def __init__(self, fn, in_axes, out_axes):
+    fn: Callable[..., Any]
+    in_axes: Any
+    out_axes: Any
+
+    def __init__(self, fn: Callable[..., Any], in_axes: Any, out_axes: Any) -> None:
         self.fn, self.in_axes, self.out_axes = fn, in_axes, out_axes
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         examples, batches = [], []
         inner = _take(tuple(args), self.in_axes, examples, batches)
         size = _batch_size(batches)
@@ -26,7 +38,7 @@ class VmapFunction(Transformed):
 class _Ensemble(VmapFunction):
     """The same of several Cells of one kind: element i goes through Cell i."""
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         cells = list(self.fn)
         rows, batches = [], []
         for i in range(len(cells)):
@@ -119,7 +131,8 @@ def _place(x, axes, results, size):
     return F.moveaxis(y, 0, _axis(axes, len(y.shape), "out_axes"))
 
 
-def vectorize(fn, args, kwargs, examples, batches, size):
+def vectorize(fn: Callable[..., Any], args: Any, kwargs: Any, examples: Any, batches: Any,
+              size: Any) -> tuple[Any, list[Tensor | None]]:
     """(fn(*args, **kwargs), its tensors for all elements): None where a tensor is the same for all.
 
     `examples` are the tensors in args that stand for one element of `batches`."""
@@ -129,7 +142,7 @@ def vectorize(fn, args, kwargs, examples, batches, size):
     return value, tape.batch(held, batches, _flatten(value, []), size)
 
 
-def vmap(fn, in_axes=0, out_axes=0):
+def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
     """A function that maps fn over an axis of its arguments, computing all elements at once.
 
     fn sees tensors without that axis. in_axes: the axis of each argument, an int, or None for one that is the
