@@ -1,5 +1,9 @@
 """Activations."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit import random as _random
@@ -9,8 +13,12 @@ from pijit.ops.function.elementwise import (abs, cast, exp, expm1, log, _need_te
 from pijit.ops.function.selection import clamp
 from pijit.ops.function.shapes import expand_dims, reshape, split
 
+if TYPE_CHECKING:
+    from pijit._C import DType
+    from pijit._types import Number
 
-def softmax(input, axis=-1, *, dtype=None):
+
+def softmax(input: Tensor, axis: int = -1, *, dtype: DType | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along one axis.
 
     Args:
@@ -32,7 +40,7 @@ def softmax(input, axis=-1, *, dtype=None):
     return _ops["softmax"](input if dtype is None else cast(input, dtype), axis)
 
 
-def log_softmax(logits, axis=-1):
+def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
     """The logarithm of softmax.
 
     Args:
@@ -53,7 +61,7 @@ def log_softmax(logits, axis=-1):
     return _ops["log_softmax"](logits, axis)
 
 
-def gelu(input, approximate="none"):
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x * Phi(x); approximate='tanh' uses Hendrycks & Gimpel's formula.
 
     Args:
@@ -81,7 +89,7 @@ def _in_floats(op, f, x):
     return f(x) if x.dtype.is_floating_point else cast(f(cast(x, mstype.float32)), x.dtype)
 
 
-def leaky_relu(input, alpha=0.2):
+def leaky_relu(input: Tensor, alpha: float | Tensor = 0.2) -> Tensor:
     """x where x > 0, else alpha * x.
 
     Args:
@@ -101,7 +109,7 @@ def leaky_relu(input, alpha=0.2):
     return _in_floats("leaky_relu", lambda x: _ops["leaky_relu"](x, alpha), input)
 
 
-def elu(input_x, alpha=1.0):
+def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
     """x where x > 0, else alpha * (exp(x) - 1).
 
     Args:
@@ -121,7 +129,7 @@ def elu(input_x, alpha=1.0):
     return _ops["elu"](input_x, alpha)
 
 
-def hardshrink(input, lambd=0.5):
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x, but 0 where -lambd <= x <= lambd.
 
     Args:
@@ -141,7 +149,7 @@ def hardshrink(input, lambd=0.5):
     return _ops["select"]((input >= -lambd) & (input <= lambd), 0.0, input)
 
 
-def softshrink(input, lambd=0.5):
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, and 0 where -lambd <= x <= lambd.
 
     Args:
@@ -161,7 +169,7 @@ def softshrink(input, lambd=0.5):
     return _ops["select"](input > lambd, input - lambd, _ops["select"](input < -lambd, input + lambd, input * 0.0))
 
 
-def selu(input_x):
+def selu(input_x: Tensor) -> Tensor:
     """Self-normalising ELU (Klambauer et al. 2017).
 
     Args:
@@ -180,7 +188,7 @@ def selu(input_x):
     return _in_floats("selu", lambda x: _ops["elu"](x, 1.67326324) * 1.05070098, input_x)
 
 
-def prelu(input, weight):
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input where input > 0, else weight * input, a weight per channel.
 
     Args:
@@ -202,7 +210,7 @@ def prelu(input, weight):
     return _ops["select"](input > 0, input, input * w)
 
 
-def softplus(input, beta=1, threshold=20):
+def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
     """log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold.
 
     Args:
@@ -225,7 +233,7 @@ def softplus(input, beta=1, threshold=20):
     return _ops["select"](scaled > threshold, input, y if beta == 1 else y / beta)
 
 
-def logsigmoid(x):
+def logsigmoid(x: Tensor) -> Tensor:
     """log(sigmoid(x)).
 
     Args:
@@ -244,7 +252,7 @@ def logsigmoid(x):
     return -_ops["softplus"](-x)
 
 
-def mish(x):
+def mish(x: Tensor) -> Tensor:
     """x * tanh(softplus(x)).
 
     Args:
@@ -264,7 +272,7 @@ def mish(x):
     return _ops["mish"](x)
 
 
-def softsign(x):
+def softsign(x: Tensor) -> Tensor:
     """x / (1 + |x|).
 
     Args:
@@ -283,7 +291,7 @@ def softsign(x):
     return x / (1.0 + abs(x))
 
 
-def tanhshrink(input):
+def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x).
 
     Args:
@@ -302,7 +310,7 @@ def tanhshrink(input):
     return input - tanh(input)
 
 
-def hardsigmoid(input):
+def hardsigmoid(input: Tensor) -> Tensor:
     """relu6(x + 3) / 6.
 
     Args:
@@ -321,7 +329,7 @@ def hardsigmoid(input):
     return relu6(input + 3.0) / 6.0
 
 
-def hardswish(input):
+def hardswish(input: Tensor) -> Tensor:
     """x * relu6(x + 3) / 6.
 
     Args:
@@ -340,7 +348,7 @@ def hardswish(input):
     return _in_floats("hardswish", lambda x: x * relu6(x + 3.0) / 6.0, input)
 
 
-def hardtanh(input, min_val=-1.0, max_val=1.0):
+def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Tensor:
     """Limited to [min_val, max_val].
 
     Args:
@@ -361,7 +369,7 @@ def hardtanh(input, min_val=-1.0, max_val=1.0):
     return clamp(input, min_val, max_val)
 
 
-def glu(x, axis=-1):
+def glu(x: Tensor, axis: int = -1) -> Tensor:
     """a * sigmoid(b) for the halves a, b of one axis.
 
     Args:
@@ -386,7 +394,7 @@ def glu(x, axis=-1):
     return a * sigmoid(b)
 
 
-def celu(x, alpha=1.0):
+def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)) (Barron 2017).
 
     Args:
@@ -408,7 +416,7 @@ def celu(x, alpha=1.0):
     return _ops["select"](x > 0, x, expm1(_ops["select"](x > 0, 0.0, x) / alpha) * alpha)
 
 
-def fast_gelu(x):
+def fast_gelu(x: Tensor) -> Tensor:
     """x * exp(0.851 * (x - |x|)) / (1 + exp(-1.702 * |x|)), an approximation of GELU.
 
     Args:
@@ -428,7 +436,7 @@ def fast_gelu(x):
     return x * exp(0.851 * (x - a)) / (1.0 + exp(-1.702 * a))
 
 
-def threshold(input, thr, value):
+def threshold(input: Tensor, thr: Number, value: Number) -> Tensor:
     """input where it is greater than thr, else value.
 
     Args:
@@ -449,7 +457,7 @@ def threshold(input, thr, value):
     return _ops["select"](input > thr, input, _ops["cast"](value, input.dtype) if isinstance(input, Tensor) else value)
 
 
-def softmin(x, axis=-1, *, dtype=None):
+def softmin(x: Tensor, axis: int = -1, *, dtype: DType | None = None) -> Tensor:
     """Softmax of -x.
 
     Args:
@@ -471,7 +479,7 @@ def softmin(x, axis=-1, *, dtype=None):
     return softmax(-x, axis, dtype=dtype)
 
 
-def rrelu(input, lower=1.0 / 8, upper=1.0 / 3):
+def rrelu(input: Tensor, lower: Number = 1.0 / 8, upper: float = 1.0 / 3) -> Tensor:
     """Leaky ReLU with a random slope in [lower, upper) for each element (Xu et al. 2015).
 
     Args:
@@ -497,7 +505,7 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3):
     return _ops["select"](input >= 0, input, input * slope)
 
 
-def gumbel_softmax(logits, tau=1.0, hard=False, dim=-1):
+def gumbel_softmax(logits: Tensor, tau: float | Tensor = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
     """Samples of the Gumbel-softmax distribution (Jang et al. 2016); hard: one-hot, with the gradient of the soft
     sample.
 

@@ -1,6 +1,9 @@
 """Parts of images: boxes cut out and resized, regions pooled, boxes that overlap suppressed."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -8,10 +11,14 @@ from pijit.ops.function.creation import arange
 from pijit.ops.function.elementwise import cast, floor, maximum, minimum
 from pijit.ops.function.shapes import expand_dims, reshape
 
+if TYPE_CHECKING:
+    from typing import Any
+
 _METHODS = ("bilinear", "nearest", "bilinear_v2")
 
 
-def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0):
+def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Any, crop_size: Any, method: str = "bilinear",
+                    extrapolation_value: float = 0.0) -> Tensor:
     """Boxes cut out of images and resized to one size.
 
     image: [N, H, W, C]; boxes: [n, 4] float32 of (y1, x1, y2, x2), where 0 and 1 are the first and the last row or
@@ -85,7 +92,7 @@ def _between(x, at, axis, n, method):
     return first + (take(minimum(low + 1, float(n - 1))) - first) * share
 
 
-def roi_align(features, rois, height, width, scale, samples, end_mode):
+def roi_align(features: Any, rois: Any, height: int, width: int, scale: Any, samples: Any, end_mode: Any) -> Any:
     """Regions of interest pooled to [rois, C, height, width] by means of bilinear samples (He et al. 2017).
 
     features: [N, C, H, W]; rois: [n, 5] of (image, x1, y1, x2, y2). samples: per bin and axis; 0: as many as a bin has
@@ -145,7 +152,7 @@ def _kept(share, order, threshold, most=None):
     return kept
 
 
-def nms_with_mask(bboxes, iou_threshold):
+def nms_with_mask(bboxes: Any, iou_threshold: float) -> tuple[Tensor, Tensor, Tensor]:
     """(the boxes [n, 5] with their scores in descending order, 0 to n - 1 as int32, which of them no better one
     overlaps with)."""
     if bboxes.ndim != 2 or bboxes.shape[1] != 5:
@@ -157,7 +164,7 @@ def nms_with_mask(bboxes, iou_threshold):
     return ranked, arange(n, dtype=mstype.int32), Tensor([k in kept for k in builtins.range(n)], mstype.bool_)
 
 
-def non_max_suppression(boxes, scores, most, iou_threshold, score_threshold):
+def non_max_suppression(boxes: Tensor, scores: Tensor, most: Any, iou_threshold: float, score_threshold: Any) -> Tensor:
     """The places of the best boxes that don't overlap with a better one, as int32. boxes [n, 4] of two opposite
     corners."""
     low, high = minimum(boxes[:, :2], boxes[:, 2:]), maximum(boxes[:, :2], boxes[:, 2:])
@@ -165,7 +172,8 @@ def non_max_suppression(boxes, scores, most, iou_threshold, score_threshold):
     return _suppressed(share, scores, most, iou_threshold, score_threshold)
 
 
-def non_max_suppression_with_overlaps(overlaps, scores, most, overlap_threshold, score_threshold):
+def non_max_suppression_with_overlaps(overlaps: Any, scores: Tensor, most: Any, overlap_threshold: Any,
+                                      score_threshold: Any) -> Tensor:
     """The same for known overlaps [n, n]."""
     return _suppressed(overlaps.asnumpy(), scores, most, overlap_threshold, score_threshold)
 

@@ -1,5 +1,7 @@
 """Complex tensors: their parts, what joins parts, and tests."""
 
+from __future__ import annotations
+
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import ones_like, zeros_like
@@ -9,7 +11,7 @@ from pijit.ops.function.shapes import _same_shape, stack
 _COMPLEX = (mstype.complex64, mstype.complex128)
 
 
-def is_complex(input):
+def is_complex(input: Tensor) -> bool:
     """Whether a tensor's dtype is complex64 or complex128. Raises TypeError unless input is a Tensor.
 
     Args:
@@ -27,7 +29,7 @@ def is_complex(input):
     return input.dtype in _COMPLEX
 
 
-def real(input):
+def real(input: Tensor) -> Tensor:
     """The real part of each element, float32 or float64; real tensors as they are.
 
     Args:
@@ -47,7 +49,7 @@ def real(input):
     return _ops["real"](input) if input.dtype in _COMPLEX else input
 
 
-def imag(input):
+def imag(input: Tensor) -> Tensor:
     """The imaginary part of each element, float32 or float64; 0 for a real tensor, in its dtype.
 
     Args:
@@ -67,7 +69,7 @@ def imag(input):
     return _ops["imag"](input) if input.dtype in _COMPLEX else zeros_like(input)
 
 
-def conj(input):
+def conj(input: Tensor) -> Tensor:
     """The complex conjugate of each element; real tensors as they are.
 
     Args:
@@ -87,7 +89,7 @@ def conj(input):
     return _ops["conj"](input) if input.dtype in _COMPLEX else input
 
 
-def angle(input):
+def angle(input: Tensor) -> Tensor:
     """The argument of each element of a complex tensor in (-pi, pi]. Raises TypeError for a real tensor.
 
     Args:
@@ -104,7 +106,7 @@ def angle(input):
     return _ops["angle"](input)
 
 
-def complex(real, imag):
+def complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + i imag, complex64 of float32 tensors and complex128 of float64 ones, which must be of one dtype and
     broadcast to one shape.
 
@@ -134,7 +136,7 @@ def complex(real, imag):
     return _ops["complex"](real, imag)
 
 
-def polar(abs, angle):
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """abs * exp(i angle): complex64 of float32 tensors, complex128 of float64 ones. Raises TypeError for others.
 
     Args:
@@ -157,7 +159,7 @@ def polar(abs, angle):
     return complex(abs * cos(angle), abs * sin(angle))
 
 
-def view_as_real(input):
+def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as a real one with a further axis of 2: real part, imaginary part. Raises TypeError for a real
     tensor.
 
@@ -177,7 +179,7 @@ def view_as_real(input):
     return stack((_ops["real"](input), _ops["imag"](input)), -1)
 
 
-def isreal(input):
+def isreal(input: Tensor) -> Tensor:
     """Where elements have no imaginary part.
 
     Args:

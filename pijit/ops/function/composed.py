@@ -1,6 +1,9 @@
 """Elementary functions composed of others."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -11,13 +14,16 @@ from pijit.ops.function.elementwise import (abs, cast, equal, exp, exp2, isinf, 
 from pijit.ops.function.creation import zeros_like
 from pijit.ops.function.selection import clamp
 
+if TYPE_CHECKING:
+    from pijit._types import TensorLike
+
 
 def _float(x):
     return (x if not isinstance(x, Tensor) or x.dtype.is_floating_point or x.dtype in mstype.complex_type
             else cast(x, mstype.float32))
 
 
-def positive(input):
+def positive(input: Tensor) -> Tensor:
     """The input.
 
     Args:
@@ -33,7 +39,7 @@ def positive(input):
     return input
 
 
-def isposinf(input):
+def isposinf(input: Tensor) -> Tensor:
     """Where elements are +inf.
 
     Args:
@@ -52,7 +58,7 @@ def isposinf(input):
     return logical_and(isinf(input), input > 0)
 
 
-def isneginf(input):
+def isneginf(input: Tensor) -> Tensor:
     """Where elements are -inf.
 
     Args:
@@ -71,7 +77,7 @@ def isneginf(input):
     return logical_and(isinf(input), input < 0)
 
 
-def deg2rad(x):
+def deg2rad(x: Tensor) -> Tensor:
     """Degrees to radians.
 
     Args:
@@ -90,7 +96,7 @@ def deg2rad(x):
     return x * (math.pi / 180.0)
 
 
-def rad2deg(x):
+def rad2deg(x: Tensor) -> Tensor:
     """Radians to degrees.
 
     Args:
@@ -109,7 +115,7 @@ def rad2deg(x):
     return x * (180.0 / math.pi)
 
 
-def frac(x):
+def frac(x: Tensor) -> Tensor:
     """The part after the point, with x's sign; 0 of integers, int64 of bools.
 
     Args:
@@ -131,7 +137,7 @@ def frac(x):
     return x - trunc(x)
 
 
-def logit(input, eps=None):
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), x limited to [eps, 1 - eps] first.
 
     Args:
@@ -152,7 +158,7 @@ def logit(input, eps=None):
     return log(x / (1.0 - x))
 
 
-def xlogy(input, other):
+def xlogy(input: Tensor, other: TensorLike) -> Tensor:
     """input * log(other), 0 where input is 0 and other is not NaN.
 
     Args:
@@ -175,7 +181,7 @@ def xlogy(input, other):
     return select(zero, 0.0, input * log(select(zero, 1.0, other)))
 
 
-def xdivy(x, y):
+def xdivy(x: Tensor, y: TensorLike) -> Tensor:
     """x / y, 0 where x is 0.
 
     Args:
@@ -198,7 +204,7 @@ def xdivy(x, y):
     return select(zero, 0.0, x / (select(zero, 1.0, _float(y)) if isinstance(y, Tensor) else y))
 
 
-def fmax(input, other):
+def fmax(input: Tensor, other: TensorLike) -> Tensor:
     """Maximum; of a number and NaN, the number.
 
     Args:
@@ -219,7 +225,7 @@ def fmax(input, other):
     return select(isnan(other), input, select(isnan(input), other, maximum(input, other)))
 
 
-def fmin(input, other):
+def fmin(input: Tensor, other: TensorLike) -> Tensor:
     """Minimum; of a number and NaN, the number.
 
     Args:
@@ -240,7 +246,7 @@ def fmin(input, other):
     return select(isnan(other), input, select(isnan(input), other, minimum(input, other)))
 
 
-def signbit(input):
+def signbit(input: Tensor) -> Tensor:
     """Where the sign is negative, that of -0.0 too. TypeError where input is no Tensor.
 
     Args:
@@ -260,7 +266,7 @@ def signbit(input):
     return logical_or(input < 0, 1.0 / input < 0) if input.dtype.is_floating_point else input < 0
 
 
-def copysign(x, other):
+def copysign(x: Tensor, other: TensorLike) -> Tensor:
     """The magnitude of x with other's sign.
 
     Args:
@@ -286,7 +292,7 @@ def copysign(x, other):
     return a if negative is False else select(negative, -a, a)
 
 
-def heaviside(input, values):
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where negative, `values` at 0, 1 where positive. TypeError where input is no Tensor.
 
     Args:
@@ -308,7 +314,7 @@ def heaviside(input, values):
     return select(equal(input, 0), at_zero, cast(input > 0, at_zero.dtype))
 
 
-def logaddexp(input, other):
+def logaddexp(input: Tensor, other: TensorLike) -> Tensor:
     """log(exp(input) + exp(other)) without overflow.
 
     Args:
@@ -330,7 +336,7 @@ def logaddexp(input, other):
     return select(isinf(m), m, m + log(exp(input - safe) + exp(other - safe)))
 
 
-def logaddexp2(input, other):
+def logaddexp2(input: Tensor, other: TensorLike) -> Tensor:
     """log2(2**input + 2**other) without overflow.
 
     Args:
@@ -352,7 +358,7 @@ def logaddexp2(input, other):
     return select(isinf(m), m, m + log2(exp2(input - safe) + exp2(other - safe)))
 
 
-def float_power(input, exponent):
+def float_power(input: TensorLike, exponent: TensorLike) -> Tensor:
     """input ** exponent in float64.
 
     Args:
@@ -376,7 +382,7 @@ def float_power(input, exponent):
     return pow(double(input), double(exponent))
 
 
-def ldexp(x, other):
+def ldexp(x: Tensor, other: TensorLike) -> Tensor:
     """x * 2 ** other.
 
     Args:
@@ -397,7 +403,7 @@ def ldexp(x, other):
     return x * exp2(_float(other))
 
 
-def erfinv(input):
+def erfinv(input: Tensor) -> Tensor:
     """The inverse of erf in (-1, 1): Winitzki's estimate (2008) and three steps of Halley's method.
 
     Args:

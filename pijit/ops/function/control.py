@@ -1,10 +1,18 @@
 """Control flow on the value of a tensor. Jitted, they are regions of the graph."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit._C import Tensor
 from pijit.ops.function.decomposition import _condition_number
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def cond(pred, true_fn=None, false_fn=None, *operands):
+
+def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, *operands: Any) -> Any:
     """true_fn(*operands) where `pred` (a bool, or a tensor of one element) is true, else false_fn(*operands).
 
     cond(A, p=None) of a matrix is its condition number norm(A) * norm(inverse of A), as MindSpore has it.
@@ -25,7 +33,7 @@ def cond(pred, true_fn=None, false_fn=None, *operands):
     return _condition_number(pred, true_fn)
 
 
-def while_loop(cond_fn, body_fn, loop_vars):
+def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], loop_vars: Any) -> Any:
     """loop_vars = body_fn(*loop_vars) as long as cond_fn(*loop_vars) is true.
 
     Args:
@@ -53,7 +61,7 @@ def while_loop(cond_fn, body_fn, loop_vars):
     return values[0] if single else values
 
 
-def fori_loop(lower, upper, loop_func, init_val):
+def fori_loop(lower: int, upper: int, loop_func: Callable[..., Any], init_val: Any) -> Any:
     """init_val = loop_func(i, init_val) for i in range(lower, upper).
 
     Args:

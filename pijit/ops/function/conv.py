@@ -1,12 +1,20 @@
 """Convolutions."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 from pijit._C import ops as _ops
 from pijit.ops.function.shapes import _ints, _pair, expand_dims, reshape, squeeze
 
+if TYPE_CHECKING:
+    from pijit._C import Tensor
+    from pijit._types import Size
 
-def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
+
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = 1, pad_mode: str = "valid",
+           padding: Size = 0, dilation: Size = 1, groups: int = 1) -> Tensor:
     """2-d convolution. input [N, C, H, W], weight [O, C / groups, kh, kw].
 
     Args:
@@ -64,7 +72,8 @@ def _conv_pad(size, kernel, stride, dilation, mode, padding):
     return tuple([v for q in p for v in (q, q)]) if len(p) == len(kernel) else p
 
 
-def conv1d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = 1, pad_mode: str = "valid",
+           padding: Size = 0, dilation: Size = 1, groups: int = 1) -> Tensor:
     """1-d convolution. input [N, C, L], weight [O, C / groups, k].
 
     Args:
@@ -95,7 +104,7 @@ def conv1d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
     return squeeze(y, 2)
 
 
-def bias_add(input_x, bias):
+def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
     """A bias per channel (axis 1).
 
     Args:
@@ -150,7 +159,8 @@ def _transposed(name, input, weight, bias, stride, pad, output_padding, groups, 
     return y if bias is None else bias_add(y, bias)
 
 
-def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = 1, padding: Size = 0,
+                     output_padding: Size = 0, groups: int = 1, dilation: Size = 1) -> Tensor:
     """Transposed 2-d convolution (Zeiler et al. 2010). input [N, C, H, W], weight [C, O / groups, kh, kw].
 
     Args:
@@ -180,7 +190,8 @@ def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_paddi
                        _pair(output_padding), groups, _pair(dilation))
 
 
-def conv3d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = 1, pad_mode: str = "valid",
+           padding: Size = 0, dilation: Size = 1, groups: int = 1) -> Tensor:
     """3-d convolution, as a sum of 2-d ones. input [N, C, D, H, W], weight [O, C / groups, kd, kh, kw].
 
     Args:
@@ -247,7 +258,8 @@ def _transposed3d(name, x, weight, bias, stride, pad, output_padding, groups, di
     return total if bias is None else bias_add(total, bias)
 
 
-def conv3d_transpose(inputs, weight, pad_mode="valid", padding=0, stride=1, dilation=1, group=1, output_padding=0):
+def conv3d_transpose(inputs: Tensor, weight: Tensor, pad_mode: str = "valid", padding: Size = 0, stride: Size = 1,
+                     dilation: Size = 1, group: int = 1, output_padding: Size = 0) -> Tensor:
     """Transposed 3-d convolution. inputs [N, C, D, H, W], weight [C, O / group, kd, kh, kw].
 
     Args:

@@ -1,15 +1,22 @@
 """Tensors from scratch."""
 
+from __future__ import annotations
+
 import builtins
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import _need_tensor, _number
 from pijit.ops.function.shapes import _ints, expand_dims, moveaxis
 
+if TYPE_CHECKING:
+    from pijit._C import DType
+    from pijit._types import Number, Shape, Size, TensorLike
 
-def full(size, fill_value, *, dtype=None):
+
+def full(size: Size, fill_value: Number, *, dtype: DType | None = None) -> Tensor:
     """A tensor of `size` filled with one value.
 
     Args:
@@ -31,7 +38,7 @@ def full(size, fill_value, *, dtype=None):
     return _ops["broadcast_to"](_number(fill_value, dtype), _ints(size))
 
 
-def fill(type, shape, value):
+def fill(type: DType, shape: Shape, value: Number) -> Tensor:
     """A tensor of `shape` and dtype `type` filled with `value`.
 
     Args:
@@ -49,7 +56,7 @@ def fill(type, shape, value):
     return full(shape, value, dtype=type)
 
 
-def zeros(size, dtype=None):
+def zeros(size: Size, dtype: DType | None = None) -> Tensor:
     """A tensor filled with zeros.
 
     Args:
@@ -67,7 +74,7 @@ def zeros(size, dtype=None):
     return full(size, 0, dtype=mstype.float32 if dtype is None else dtype)
 
 
-def ones(shape, dtype=None):
+def ones(shape: Size, dtype: DType | None = None) -> Tensor:
     """A tensor filled with ones.
 
     Args:
@@ -85,7 +92,7 @@ def ones(shape, dtype=None):
     return full(shape, 1, dtype=mstype.float32 if dtype is None else dtype)
 
 
-def zeros_like(input, *, dtype=None):
+def zeros_like(input: Tensor, *, dtype: DType | None = None) -> Tensor:
     """Zeros of the same shape and dtype.
 
     Args:
@@ -106,7 +113,7 @@ def zeros_like(input, *, dtype=None):
     return full(input.shape, 0, dtype=input.dtype if dtype is None else dtype)
 
 
-def ones_like(input, *, dtype=None):
+def ones_like(input: Tensor, *, dtype: DType | None = None) -> Tensor:
     """Ones of the same shape and dtype. TypeError where input is no Tensor.
 
     Args:
@@ -127,7 +134,7 @@ def ones_like(input, *, dtype=None):
     return full(input.shape, 1, dtype=input.dtype if dtype is None else dtype)
 
 
-def full_like(input, fill_value, *, dtype=None):
+def full_like(input: Tensor, fill_value: Number, *, dtype: DType | None = None) -> Tensor:
     """One value in the same shape and dtype.
 
     Args:
@@ -145,7 +152,7 @@ def full_like(input, fill_value, *, dtype=None):
     return full(input.shape, fill_value, dtype=input.dtype if dtype is None else dtype)
 
 
-def arange(start=0, end=None, step=1, *, dtype=None):
+def arange(start: Number = 0, end: Number | None = None, step: Number = 1, *, dtype: DType | None = None) -> Tensor:
     """Values from start to end (not included) by step.
 
     Args:
@@ -175,7 +182,7 @@ def arange(start=0, end=None, step=1, *, dtype=None):
     return _ops["arange"](start, step, count, dtype)
 
 
-def range(start, end=None, step=1, maxlen=1000000):
+def range(start: Number, end: Number | None = None, step: Number = 1, maxlen: int = 1000000) -> Tensor:
     """Like arange, of at most maxlen values; of floating Tensors in their dtype.
 
     Args:
@@ -202,7 +209,7 @@ def range(start, end=None, step=1, maxlen=1000000):
     return r
 
 
-def linspace(start, end, steps):
+def linspace(start: Number, end: TensorLike, steps: int) -> Tensor:
     """`steps` values from start to end, both included. ValueError for less than one.
 
     Args:
@@ -227,7 +234,7 @@ def linspace(start, end, steps):
     return _ops["arange"](0, 1, steps, mstype.float32) * ((end - start) / (steps - 1)) + start
 
 
-def eye(n, m=None, dtype=None):
+def eye(n: int, m: int | None = None, dtype: DType | None = None) -> Tensor:
     """[n, m] (n by default) with ones on the diagonal, float32 by default. ValueError for sizes below 0.
 
     Args:
@@ -250,7 +257,7 @@ def eye(n, m=None, dtype=None):
     return _ops["cast"](expand_dims(arange(n), 1) == arange(m), d)
 
 
-def tril(input, diagonal=0):
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle; the rest is 0.
 
     Args:
@@ -270,7 +277,7 @@ def tril(input, diagonal=0):
     return _ops["select"](keep, input, zeros_like(input))
 
 
-def triu(input, diagonal=0):
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle; the rest is 0.
 
     Args:
@@ -290,7 +297,7 @@ def triu(input, diagonal=0):
     return _ops["select"](keep, input, zeros_like(input))
 
 
-def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
+def one_hot(indices: Tensor, depth: int, on_value: TensorLike = 1, off_value: TensorLike = 0, axis: int = -1) -> Tensor:
     """Rows with on_value at the index.
 
     Args:
@@ -322,7 +329,7 @@ def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
     return x if axis == -1 or axis == indices.ndim else moveaxis(x, -1, axis)
 
 
-def fills(x, value):
+def fills(x: Tensor, value: TensorLike) -> Tensor:
     """One value in x's shape and dtype.
 
     Args:

@@ -1,7 +1,10 @@
 """Decompositions of matrices, what follows from them, and linear systems. A matrix is the last two dimensions of a
 tensor; those before are a batch. float16 and bfloat16, where taken, are computed in float32."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -10,6 +13,9 @@ from pijit.ops.function.elementwise import cast, _need_tensor
 from pijit.ops.function.linalg import matmul
 from pijit.ops.function.reduce import norm
 from pijit.ops.function.shapes import expand_dims, reshape, squeeze, swapaxes
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _matrix(name, x, square=False, halves=True, what="input", complex=False):
@@ -43,7 +49,7 @@ def _diagonal_as_matrix(v):
     return expand_dims(v, -1) * eye(v.shape[-1], dtype=v.dtype)
 
 
-def svd(input, full_matrices=False, compute_uv=True):
+def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """Singular value decomposition of [..., m, n]: (s, u, v) with input = u @ diag(s) @ v^H and s in descending order,
     or s alone.
 
@@ -72,7 +78,7 @@ def svd(input, full_matrices=False, compute_uv=True):
     return s, packed[..., :m, :m if wide else k], packed[..., m:m + n, :n if wide else k]
 
 
-def qr(input, mode="reduced"):
+def qr(input: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     """(q, r) with input [..., m, n] = q @ r, q's columns orthonormal and r upper triangular: q [..., m, k] and r [...,
     k, n] for k = min(m, n), or k = m where mode is 'complete' (which has no gradient for m > n).
 
@@ -134,7 +140,7 @@ def _square_of_any(name, x):
     return x
 
 
-def eig(A):
+def eig(A: Tensor) -> tuple[Tensor, Tensor]:
     """(eigenvalues [..., n], eigenvectors as columns [..., n, n]) of square matrices [..., n, n], complex, in no
     particular order.
 
@@ -153,7 +159,7 @@ def eig(A):
     return packed[..., 0, :], packed[..., 1:, :]
 
 
-def eigvals(A):
+def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues [..., n] of square matrices [..., n, n], complex, in no particular order. Errors as for `eig`.
 
     Args:
@@ -172,7 +178,7 @@ def eigvals(A):
     return _ops["eig"](_square_of_any("eigvals", A))[..., 0, :]
 
 
-def cholesky(input_x, upper=False):
+def cholesky(input_x: Tensor, upper: bool = False) -> Tensor:
     """The lower triangular l with input_x = l @ l^H, or its adjoint l^H.
 
     Raises RuntimeError where a matrix is not positive definite.
@@ -191,7 +197,7 @@ def cholesky(input_x, upper=False):
     return _like(_ops["cholesky"](_matrix("cholesky", input_x, True, complex=True), upper), input_x)
 
 
-def cholesky_inverse(input_x, upper=False):
+def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
     """The inverse of l @ l.T for input_x = l (upper: of u.T @ u), all of whose elements are read.
 
     Args:
@@ -214,7 +220,7 @@ def cholesky_inverse(input_x, upper=False):
     return _like(matmul(half, other) if upper else matmul(other, half), input_x)
 
 
-def cholesky_solve(input, input2, upper=False):
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """x with l @ l.T @ x = input [..., n, k] for the lower triangular input2 = l [..., n, n] (upper: u.T @ u @ x =
     input).
 
@@ -241,7 +247,7 @@ def cholesky_solve(input, input2, upper=False):
     return _ops["solve_triangular"](l, half, not upper, not upper)
 
 
-def inverse(input):
+def inverse(input: Tensor) -> Tensor:
     """The inverse of [..., n, n]; not finite where a matrix is singular.
 
     Args:
@@ -261,7 +267,7 @@ def inverse(input):
     return _ops["matrix_inverse"](_matrix("inverse", input, True, False, complex=True))
 
 
-def pinv(x, *, atol=None, rtol=None, hermitian=False):
+def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
     """The pseudo-inverse [..., n, m] of [..., m, n]: singular values up to max(atol, rtol * the greatest) count as 0.
 
     By default rtol is max(m, n) * eps, or 0 where atol > 0. hermitian: x is symmetric, and its lower triangle alone is
@@ -318,7 +324,7 @@ def _complex_pinv(x, atol, rtol):
     return matmul(v * cast(inverse, x.dtype), _adjoint(u))
 
 
-def det(input):
+def det(input: Tensor) -> Tensor:
     """The determinants of [..., n, n]. The gradient is right where a matrix is singular as well.
 
     Args:
@@ -337,7 +343,7 @@ def det(input):
     return _like(_ops["matrix_det"](_matrix("det", input, True, complex=True)), input)
 
 
-def slogdet(input):
+def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     """(sign of the determinant, logarithm of its absolute value) of [..., n, n]; (0, -inf) for a singular matrix. For
     complex input the sign is the determinant over its absolute value, and both are complex.
 
@@ -359,7 +365,7 @@ def slogdet(input):
 matrix_determinant, log_matrix_determinant = det, slogdet
 
 
-def inv(x):
+def inv(x: Tensor) -> Tensor:
     """1 / x of each element, in x's dtype (of a matrix's inverse see inverse).
 
     Args:
@@ -378,7 +384,7 @@ def inv(x):
     return _like(_ops["reciprocal"](x), x)
 
 
-def logdet(input):
+def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinants of [..., n, n]: NaN where one is negative, -inf where it is 0.
 
     Args:
@@ -422,7 +428,7 @@ def _by_lu(lu, order, b, trans=False):
     return _ops["solve_triangular"](lu, half, False)
 
 
-def lu_solve(b, LU_data, LU_pivots):
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """x with a @ x = b [..., n, k], for the factors and row exchanges (counted from 1) of a.
 
     Args:
@@ -450,7 +456,8 @@ def lu_solve(b, LU_data, LU_pivots):
     return _like(_by_lu(lu, _ops["lu_permutation"](LU_pivots - 1, lu.shape[-1]), right), b)
 
 
-def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True,
+              unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
     """(p, l, u) with a = p @ l @ u, for the factors [..., m, n] and row exchanges (counted from 1) of a.
 
     unpack_pivots=False leaves p out, unpack_data=False l and u: None stands for what is left out.
@@ -497,7 +504,7 @@ def _triangles(lu, m, n, k):
     return l, _ops["select"](below >= 0, lu, 0)[..., :k, :]
 
 
-def lstsq(input, A):
+def lstsq(input: Tensor, A: Tensor) -> Tensor:
     """The x of least norm among those that minimise the norm of input @ x - A: [n, k] for input [m, n] and A [m, k] (or
     [m]: k = 1).
 
@@ -528,7 +535,7 @@ def lstsq(input, A):
     return _like(matmul(pinv(a), reshape(b, (b.shape[0], -1)) if b.ndim == 1 else b), input)
 
 
-def matrix_solve(matrix, rhs, adjoint=False):
+def matrix_solve(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
     """x with matrix @ x = rhs (adjoint: its conjugate transpose @ x = rhs), for [..., n, n] and [..., n, k].
 
     Raises ValueError where a matrix is singular.
@@ -553,7 +560,7 @@ def matrix_solve(matrix, rhs, adjoint=False):
     return _like(_ops["solve"](a, b, adjoint), rhs)
 
 
-def matrix_exp(input):
+def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of [..., n, n].
 
     Args:
@@ -580,7 +587,7 @@ def matrix_exp(input):
     return _ops["complex"](y[..., :n, :n], y[..., n:, :n])
 
 
-def matrix_power(input, n):
+def matrix_power(input: Tensor, n: int) -> Tensor:
     """input [..., k, k] to an integer power, by repeated squaring; a negative n is a power of the inverse.
 
     Raises ValueError for a singular matrix or an integer one to a negative power.
@@ -615,7 +622,7 @@ def matrix_power(input, n):
     return _ops["broadcast_to"](one, input.shape) if result is None else result
 
 
-def geqrf(input):
+def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
     """(a, tau) as LAPACK has the QR decomposition of [..., m, n]: r on and above a's diagonal, below it the vectors of
     the reflections 1 - tau v v.T without their leading 1. No gradient: see qr.
 
@@ -653,7 +660,7 @@ def _reflected(a, tau, x, transpose):
     return x - matmul(v, y)
 
 
-def orgqr(input, input2):
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """The first n columns of the product of geqrf's reflections: q [..., m, n] for input [..., m, n] and input2 = tau
     [..., k].
 
@@ -679,7 +686,7 @@ def orgqr(input, input2):
     return _like(_reflected(a, cast(tau, a.dtype), _ops["broadcast_to"](columns, a.shape), False), input)
 
 
-def ormqr(input, tau, other, left=True, transpose=False):
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """q @ other, or other @ q where left is False, for the product q of geqrf's reflections (transpose: its transpose).
 
     Args:

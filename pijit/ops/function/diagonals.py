@@ -5,12 +5,18 @@ packed as [..., high - low + 1, length]: the highest diagonal first, each as lon
 leaves is at its left or right, as `align` says for the diagonals above ("RIGHT_…": pushed to the right) and below the
 main one ("…_LEFT")."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange
 from pijit.ops.function.elementwise import maximum, minimum
 from pijit.ops.function.shapes import expand_dims, reshape
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
@@ -71,7 +77,8 @@ def _spread(name, x, low, high, m, n, align):
     return reshape(wide, (*lead, m, n)), (d >= low) & (d <= high)
 
 
-def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
+def matrix_diag(x: Tensor, k: int = 0, num_rows: int = -1, num_cols: int = -1, padding_value: int = 0,
+                align: str = "RIGHT_LEFT") -> Tensor:
     """Matrices with given diagonals, padding_value elsewhere.
 
     x: [..., length] for one diagonal `k`, [..., count, length] for a band k = (lowest, highest), packed as `align`
@@ -95,7 +102,7 @@ def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_
     return _ops["select"](inside, wide, _number(padding_value))
 
 
-def matrix_diag_part(x, k, padding_value, align="RIGHT_LEFT"):
+def matrix_diag_part(x: Tensor, k: int, padding_value: Any, align: str = "RIGHT_LEFT") -> Tensor:
     """Diagonals of matrices.
 
     x: [..., m, n]. k: one diagonal, which gives [..., length], or (lowest, highest), which gives [..., count, length]
@@ -124,7 +131,7 @@ def matrix_diag_part(x, k, padding_value, align="RIGHT_LEFT"):
     return reshape(found, (*x.shape[:-2], longest)) if low == high else found
 
 
-def matrix_set_diag(x, diagonal, k=0, align="RIGHT_LEFT"):
+def matrix_set_diag(x: Tensor, diagonal: int, k: int = 0, align: str = "RIGHT_LEFT") -> Tensor:
     """x [..., m, n] with its diagonals `k` (one, or from the lowest to the highest) replaced by `diagonal`, packed as
     `align` says.
 

@@ -1,6 +1,9 @@
 """Random numbers of distributions, and samples of classes."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit import random as _random
@@ -11,6 +14,11 @@ from pijit.ops.function.elementwise import (_need_tensor, abs, cast, exp, floor,
 from pijit.ops.function.random import multinomial
 from pijit.ops.function.shapes import broadcast_to, expand_dims, reshape
 from pijit.ops.function.special import igammac
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import Number, Shape, TensorLike
 
 
 def _sizes(name, shape):
@@ -42,7 +50,7 @@ def _open_uniform(shape):
     return maximum(_random.uniform(shape), 2.0 ** -25)
 
 
-def standard_laplace(shape, seed=None):
+def standard_laplace(shape: Shape, seed: int | None = None) -> Tensor:
     """Numbers of the Laplace distribution of mean 0 and scale 1, [*shape] float32.
 
     Args:
@@ -60,7 +68,7 @@ def standard_laplace(shape, seed=None):
     return -sign(u) * log1p(-minimum(abs(u), 1.0 - 2.0 ** -24))
 
 
-def laplace(shape, mean, lambda_param, seed=None):
+def laplace(shape: Shape, mean: TensorLike, lambda_param: Any, seed: int | None = None) -> Tensor:
     """Numbers of the Laplace distribution, float32.
 
     shape: the leading dimensions; mean, lambda_param (scale, > 0): Tensors whose shapes broadcast with it.
@@ -85,7 +93,7 @@ def laplace(shape, mean, lambda_param, seed=None):
 _TRIES = 24  # each accepts more than 95 % (Marsaglia & Tsang 2000): the rest is below 1e-31
 
 
-def standard_gamma(alpha):
+def standard_gamma(alpha: Any) -> Tensor:
     """Numbers of the gamma distribution of rate 1 and the shape parameters `alpha` > 0, of alpha's shape, float32
     (Marsaglia & Tsang 2000).
 
@@ -106,7 +114,7 @@ def standard_gamma(alpha):
     return _ops["select"](small, kept * boost, kept)
 
 
-def gamma(shape, alpha, beta, seed=None):
+def gamma(shape: Shape, alpha: Any, beta: Any, seed: int | None = None) -> Any:
     """Numbers of the gamma distribution, float32.
 
     shape: the leading dimensions; alpha (shape, > 0) and beta (rate, > 0): Tensors. Returns [*shape, *broadcast of
@@ -123,7 +131,7 @@ def gamma(shape, alpha, beta, seed=None):
     return standard_gamma(broadcast_to(alpha, whole)) / beta
 
 
-def random_gamma(shape, alpha, seed=None):
+def random_gamma(shape: Shape, alpha: Any, seed: int | None = None) -> Tensor:
     """Numbers of the gamma distribution of rate 1: [*shape, *alpha's shape] of alpha's dtype.
 
     shape: a Tensor of sizes. Raises TypeError where it is none, or alpha's dtype isn't floating.
@@ -161,7 +169,7 @@ def _poisson(rate):
     return _ops["select"](rate > 0.0, high, rate * 0.0)
 
 
-def poisson(shape, mean, seed=None):
+def poisson(shape: Shape, mean: TensorLike, seed: int | None = None) -> Tensor:
     """Numbers of the Poisson distribution, int32.
 
     shape: the leading dimensions; mean: a Tensor of rates. Returns [*shape, *mean's shape].
@@ -177,7 +185,7 @@ def poisson(shape, mean, seed=None):
     return cast(_poisson(broadcast_to(cast(mean, mstype.float32), whole)), mstype.int32)
 
 
-def random_poisson(shape, rate, seed=None, dtype=mstype.float32):
+def random_poisson(shape: Tensor, rate: Any, seed: int | None = None, dtype: DType = mstype.float32) -> Tensor:
     """Numbers of the Poisson distribution: [*shape, *rate's shape] of `dtype`.
 
     shape: a Tensor of sizes. Raises TypeError where it is none.
@@ -199,7 +207,8 @@ def random_poisson(shape, rate, seed=None, dtype=mstype.float32):
     return cast(_poisson(broadcast_to(cast(rate, mstype.float32), whole)), dtype)
 
 
-def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False):
+def multinomial_with_replacement(x: Tensor, seed: int, offset: int, numsamples: Any,
+                                 replacement: bool = False) -> Tensor:
     """Classes drawn in proportion to x [classes] or [rows, classes]: [rows, numsamples] int64, each class as often as
     it comes.
 
@@ -222,7 +231,7 @@ def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False)
     return cast(multinomial(x, numsamples, True), mstype.int64)
 
 
-def random_categorical(logits, num_sample, seed=0, dtype=mstype.int64):
+def random_categorical(logits: Tensor, num_sample: int, seed: int = 0, dtype: DType = mstype.int64) -> Tensor:
     """Classes drawn with the probabilities softmax(logits): [rows, num_sample] of `dtype` (int16, int32 or int64) for
     logits [rows, classes].
 
@@ -251,7 +260,7 @@ def random_categorical(logits, num_sample, seed=0, dtype=mstype.int64):
     return cast(multinomial(_ops["softmax"](logits, -1), num_sample, True), dtype)
 
 
-def choice_with_mask(input_x, count=256, seed=None):
+def choice_with_mask(input_x: Tensor, count: int = 256, seed: int | None = None) -> tuple[Tensor, Tensor]:
     """Places of true elements, drawn at random without repetition.
 
     input_x: a bool Tensor of 1 to 5 dimensions. Returns (index [count, ndim] int32, mask [count] bool: which of them
@@ -321,8 +330,9 @@ def _sampler(name, true_classes, num_true, num_sampled, unique, range_max, candi
             _expected(chance(sampled), num_sampled, unique, tries))
 
 
-def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=0,
-                              remove_accidental_hits=False):
+def uniform_candidate_sampler(true_classes: Any, num_true: int, num_sampled: int, unique: Any, range_max: Any,
+                              seed: int = 0,
+                              remove_accidental_hits: bool = False) -> tuple[Tensor, Tensor | Any, Tensor | Any]:
     """Classes drawn uniformly from [0, range_max).
 
     true_classes: [rows, num_true] int32 or int64. Returns (the drawn classes [num_sampled], how often each true class
@@ -343,7 +353,8 @@ def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range
                     lambda c: cast(c, mstype.float32) * 0.0 + 1.0 / range_max)
 
 
-def log_uniform_candidate_sampler(true_classes, num_true=1, num_sampled=5, unique=True, range_max=5, seed=0):
+def log_uniform_candidate_sampler(true_classes: Tensor, num_true: int = 1, num_sampled: int = 5, unique: bool = True,
+                                  range_max: int = 5, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
     """Classes drawn from [0, range_max) with the chances log((c + 2) / (c + 1)) / log(range_max + 1): small ones more
     often.
 
@@ -374,12 +385,12 @@ def log_uniform_candidate_sampler(true_classes, num_true=1, num_sampled=5, uniqu
                                            float(range_max - 1)), mstype.int64), chance)
 
 
-def cauchy(shape, median=0.0, sigma=1.0):
+def cauchy(shape: Shape, median: float = 0.0, sigma: float = 1.0) -> Tensor:
     """Numbers of the Cauchy distribution, float32."""
     return _ops["tan"]((_open_uniform(tuple(shape)) - 0.5) * math.pi) * sigma + median
 
 
-def truncated_normal(shape, mean, stdevs, low, high):
+def truncated_normal(shape: Shape, mean: TensorLike, stdevs: Any, low: Number, high: Number) -> Any:
     """Normal numbers between low and high, float64; between high and low where low > high.
 
     By the inverse of the distribution function, or behind `far` standard deviations of its tail: what is drawn there

@@ -1,10 +1,18 @@
 """One op each: arithmetic, comparison, logic, elementary functions."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 from pijit import _C, dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.table import OPS as _OPS
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import Number, TensorLike
 
 for _row in _OPS:
     globals().update({_n: _ops[_row.op] if _n == _row.op else _C.another_op(_n, _row.op) for _n in _row.functions})
@@ -24,7 +32,7 @@ def _each(op, x):
     return _like(x, [_each(op, v) for v in x]) if isinstance(x, (tuple, list)) else op(x)
 
 
-def stop_gradient(value):
+def stop_gradient(value: Any) -> Any:
     """The value, or each of a tuple or list, as a constant to differentiation.
 
     Args:
@@ -40,7 +48,7 @@ def stop_gradient(value):
     return _each(lambda x: _ops["stop_gradient"](x) if isinstance(x, Tensor) else x, value)
 
 
-def identity(x):
+def identity(x: Tensor) -> Tensor:
     """The value itself; tuples, lists and others are handed on.
 
     Args:
@@ -62,7 +70,7 @@ def _need_tensor(op, name, x):
         raise TypeError(f"For '{op}', '{name}' must be a Tensor, but got {type(x).__name__}.")
 
 
-def div(input, other, *, rounding_mode=None):
+def div(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None) -> Tensor:
     """input / other, rounded down ('floor') or towards 0 ('trunc') on request.
 
     Args:
@@ -95,7 +103,7 @@ def div(input, other, *, rounding_mode=None):
 divide = div
 
 
-def true_divide(dividend, divisor):
+def true_divide(dividend: TensorLike, divisor: TensorLike) -> Tensor:
     """dividend / divisor.
 
     Args:
@@ -115,7 +123,7 @@ def true_divide(dividend, divisor):
     return _ops["div"](dividend, divisor)
 
 
-def subtract(input, other, *, alpha=1):
+def subtract(input: Tensor, other: TensorLike, *, alpha: Number = 1) -> Tensor:
     """input - alpha * other; of two bools as int64.
 
     Args:
@@ -139,7 +147,7 @@ def subtract(input, other, *, alpha=1):
     return _ops["sub"](input, other if alpha == 1 else other * alpha)
 
 
-def round(input, *, decimals=0):
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """To the nearest integer, ties to even; or to so many decimals.
 
     Args:
@@ -162,7 +170,7 @@ def round(input, *, decimals=0):
     return _ops["round"](input * scale) / scale if decimals > 0 else _ops["round"](input / scale) * scale
 
 
-def relu(input, inplace=False):
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(input, 0).
 
     Args:
@@ -183,7 +191,7 @@ def relu(input, inplace=False):
     return input._assign(y) if inplace else y
 
 
-def sinc(input):
+def sinc(input: Tensor) -> Tensor:
     """sin(pi x) / (pi x), 1 at 0; integers give float32.
 
     Args:
@@ -205,7 +213,7 @@ def sinc(input):
     return _ops["select"](zero, 1.0, _ops["sin"](safe) / safe)
 
 
-def cast(input, dtype):
+def cast(input: Tensor, dtype: DType) -> Tensor:
     """Elements converted to `dtype`; a tensor of this dtype itself.
 
     Args:

@@ -1,8 +1,11 @@
 """Functions of many kinds that are built of others: places, products, fused layers of transformers, names for plain
 Python."""
 
+from __future__ import annotations
+
 import builtins
 import os
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -17,10 +20,15 @@ from pijit.ops.function.shapes import broadcast_to, chunk, concat, expand_dims, 
 from pijit.ops.function.sort import sort, topk
 from pijit.ops.function.special import _pair
 
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import Axis, Number, Shape, TensorLike
+
 
 # --- numbers ---
 
-def nextafter(input, other):
+def nextafter(input: Tensor, other: TensorLike) -> Tensor:
     """The next number from each element of input in the direction of other's; other where they are equal.
 
     Both are Tensors of float32 or float64, of one dtype, and broadcast. Raises TypeError for other dtypes; there is no
@@ -36,7 +44,7 @@ def nextafter(input, other):
     return _ops["nextafter"](*_pair("nextafter", input, other))
 
 
-def betainc(a, b, x):
+def betainc(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
     """The regularised incomplete beta function at x in [0, 1], for a, b > 0: Tensors of float32 or float64, of one
     dtype, which broadcast.
 
@@ -47,7 +55,7 @@ def betainc(a, b, x):
     return _ops["betainc"](a, b, x)
 
 
-def eps(x):
+def eps(x: Tensor) -> Tensor:
     """The distance from 1 to the next number of x's dtype, in x's shape. x: a Tensor of float16, float32 or float64.
 
     Args:
@@ -72,7 +80,7 @@ def eps(x):
 
 # --- places ---
 
-def fill_diagonal(input, fill_value, wrap=False):
+def fill_diagonal(input: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     """input with one value on the diagonal: where all indices are equal.
 
     input: two dimensions, or more of one size. wrap: down a tall matrix the diagonal begins again, a row below. Raises
@@ -115,7 +123,7 @@ def _index_tensors(name, x, indices):
     return stack(whole, -1), (*shape, *x.shape[len(parts):])
 
 
-def index_put(input, indices, values, accumulate=False):
+def index_put(input: Tensor, indices: Tensor, values: Tensor, accumulate: bool = False) -> Tensor:
     """input with `values` at the places that index tensors name, or added there.
 
     indices: a tuple of Tensors, ints that broadcast, or bools, one for each of the first dimensions; values: a Tensor
@@ -130,7 +138,7 @@ def index_put(input, indices, values, accumulate=False):
     return _ops["scatter_nd"](input, at, broadcast_to(values, tuple(shape)), "add" if accumulate else "update")
 
 
-def masked_scatter(input, mask, source):
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """input with the elements of `source`, in their order, where mask is true.
 
     mask: a bool Tensor that broadcasts with input; source: of input's dtype, with at least as many elements as are
@@ -150,7 +158,7 @@ def masked_scatter(input, mask, source):
     return _ops["select"](reshape(whole, input.shape), taken, input)
 
 
-def kthvalue(input, k, dim=-1, keepdim=False):
+def kthvalue(input: Tensor, k: int, dim: Axis = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """(the k-th least elements along a dimension, their indices as int64); k counts from 1.
 
     Raises ValueError where k isn't in [1, size]."""
@@ -169,7 +177,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     return values, at
 
 
-def put_(input, index, source, accumulate=False):
+def put_(input: Tensor, index: Tensor, source: int | Tensor, accumulate: bool = False) -> Tensor:
     """Puts the elements of source at flat places of input, in place; adds them there with accumulate. Returns input.
 
     Args:
@@ -194,7 +202,7 @@ def put_(input, index, source, accumulate=False):
     return input._assign(reshape(flat, input.shape))
 
 
-def reshape_(input, shape):
+def reshape_(input: Tensor, shape: Shape) -> Tensor:
     """The same elements in another shape.
 
     Args:
@@ -214,7 +222,7 @@ def reshape_(input, shape):
     return reshape(input, shape)
 
 
-def top_k(input_x, k, sorted=True):
+def top_k(input_x: Tensor, k: int, sorted: bool = True) -> tuple[Tensor, Tensor]:
     """(the k largest along the last axis, in descending order; their indices as int32).
 
     Args:
@@ -232,7 +240,7 @@ def top_k(input_x, k, sorted=True):
     return topk(input_x, k)
 
 
-def dyn_shape(input_x):
+def dyn_shape(input_x: Tensor) -> Tensor:
     """The shape as a vector of int64.
 
     Args:
@@ -252,7 +260,7 @@ def dyn_shape(input_x):
     return Tensor(np.array(input_x.shape, np.int64))
 
 
-def shape_(x):
+def shape_(x: Tensor) -> tuple[int, ...]:
     """The shape as a tuple.
 
     Args:
@@ -272,7 +280,7 @@ def shape_(x):
     return x.shape
 
 
-def deepcopy(input_x):
+def deepcopy(input_x: Tensor) -> Tensor:
     """A new tensor with the same value. TypeError where input_x is none.
 
     Args:
@@ -292,7 +300,7 @@ def deepcopy(input_x):
     return input_x._alias()
 
 
-def move_to(input, to="CPU", blocking=True):
+def move_to(input: Tensor, to: str = "CPU", blocking: bool = True) -> Tensor:
     """The tensor on another device; itself if it is there. Raises ValueError unless `to` is 'CPU', 'GPU' or 'Ascend',
     and RuntimeError where there is no such device.
 
@@ -315,7 +323,7 @@ def move_to(input, to="CPU", blocking=True):
 
 # --- products ---
 
-def bidense(input1, input2, weight, bias=None):
+def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input1 weight[k] input2 for each output k, plus the bias.
 
     input1: [..., n1]; input2: [..., n2]; weight: [out, n1, n2]; bias: [out]. Returns [..., out]. Raises ValueError
@@ -336,7 +344,7 @@ def bidense(input1, input2, weight, bias=None):
     return y if bias is None else y + bias
 
 
-def batch_dot(x1, x2, axes=None):
+def batch_dot(x1: Tensor, x2: Tensor, axes: Axis | None = None) -> Tensor:
     """Products of two batches, summed over one dimension of each.
 
     x1, x2: [batch, ...] float32 of at least 2 dimensions; axes: the dimension of each, or one for both; by default the
@@ -374,7 +382,8 @@ def batch_dot(x1, x2, axes=None):
     return reshape(_ops["matmul"](left, right), shape if len(shape) > 1 else (n, 1))
 
 
-def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
+def ctc_greedy_decoder(inputs: Any, sequence_length: Any,
+                       merge_repeated: bool = True) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The best class at each step, without blanks and (merge_repeated) immediate repetitions.
 
     inputs: [time, batch, classes] float32 or float64, whose last class is the blank; sequence_length: [batch] int32.
@@ -416,7 +425,7 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
 
 # --- layers of transformers ---
 
-def swiglu(input, dim=-1):
+def swiglu(input: Tensor, dim: int = -1) -> Tensor:
     """silu of the first half of a dimension times the second half. ValueError where the dimension's size is odd.
 
     Args:
@@ -441,7 +450,8 @@ def swiglu(input, dim=-1):
     return silu(a) * b
 
 
-def add_layer_norm(x1, x2, gamma, beta, epsilon=1e-5, additional_output=False):
+def add_layer_norm(x1: Tensor, x2: Tensor, gamma: Any, beta: Any, epsilon: float = 1e-5,
+                   additional_output: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(layer normalisation of x1 + x2 over the last dimension, means, reciprocal standard deviations, x1 + x2).
 
     gamma, beta: [n]. The means and deviations are [..., 1] float32. Without additional_output the last result is zeros.
@@ -468,7 +478,7 @@ def add_layer_norm(x1, x2, gamma, beta, epsilon=1e-5, additional_output=False):
     return layer_norm(x, (x.shape[-1],), gamma, beta, epsilon), m, rstd, x if additional_output else x * 0
 
 
-def add_rms_norm(x1, x2, gamma, epsilon=1e-6):
+def add_rms_norm(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor, Tensor]:
     """(x over its root mean square times gamma, the reciprocal of that root, x) for x = x1 + x2; gamma: [n].
 
     Args:
@@ -494,7 +504,7 @@ def add_rms_norm(x1, x2, gamma, epsilon=1e-6):
     return cast(wide * rstd, x.dtype) * gamma, rstd, x
 
 
-def rotary_position_embedding(x, cos, sin, mode=0):
+def rotary_position_embedding(x: Tensor, cos: Any, sin: Any, mode: int = 0) -> Tensor:
     """x cos + rotated(x) sin, for x [..., size] and cos, sin that broadcast with it.
 
     mode 0 rotates halves: (-second, first); mode 1 neighbours: (-x1, x0, -x3, x2, …). ValueError for another mode or an
@@ -526,7 +536,7 @@ def rotary_position_embedding(x, cos, sin, mode=0):
 # --- the same under names that MindSpore keeps beside ---
 
 
-def make_list(*args):
+def make_list(*args: Any) -> list[Any]:
     """The arguments as a list.
 
     Args:
@@ -542,7 +552,7 @@ def make_list(*args):
     return list(args)
 
 
-def make_dict(keys, values):
+def make_dict(keys: tuple[Any, ...] | list[Any], values: tuple[Any, ...] | list[Any]) -> dict[str, Any]:
     """A dict of two tuples.
 
     Args:
@@ -559,7 +569,7 @@ def make_dict(keys, values):
     return dict(zip(keys, values))
 
 
-def make_slice(start, stop, step):
+def make_slice(start: Number, stop: Any, step: Number) -> slice:
     """A slice.
 
     Args:
@@ -577,7 +587,7 @@ def make_slice(start, stop, step):
     return slice(start, stop, step)
 
 
-def list_setitem(x, index, value):
+def list_setitem(x: list[Any], index: int, value: Any) -> list[Any]:
     """The list with one element replaced: a new one.
 
     Args:
@@ -597,7 +607,7 @@ def list_setitem(x, index, value):
     return y
 
 
-def dict_setitem(x, key, value):
+def dict_setitem(x: dict[Any, Any], key: Any, value: Any) -> dict[str, Any]:
     """The dict with one value replaced or added: a new one.
 
     Args:
@@ -615,7 +625,7 @@ def dict_setitem(x, key, value):
     return {**x, key: value}
 
 
-def reduced_shape(shape, axes):
+def reduced_shape(shape: Shape, axes: Shape) -> tuple[int, ...]:
     """The shape after a reduction over axes (all if there are none) that keeps them.
 
     Args:
@@ -633,7 +643,7 @@ def reduced_shape(shape, axes):
     return tuple(1 if not axes or k in axes else n for k, n in enumerate(shape))
 
 
-def broadcast_gradient_args(x, y):
+def broadcast_gradient_args(x: Shape, y: Shape) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The dimensions that gradients by operands of shapes x and y are summed over.
 
     Args:
@@ -653,7 +663,7 @@ def broadcast_gradient_args(x, y):
             tuple(k for k in builtins.range(rank) if b[k] == 1 != a[k] or k < rank - len(y)))
 
 
-def hastype(x, dtype):
+def hastype(x: Any, dtype: DType) -> bool:
     """Whether a value is of a dtype: a Tensor never, a number if its own is that.
 
     Args:
@@ -670,7 +680,7 @@ def hastype(x, dtype):
     return not isinstance(x, Tensor) and mstype.get_py_obj_dtype(x) == dtype
 
 
-def is_tensor_bool_cond(x):
+def is_tensor_bool_cond(x: Tensor) -> bool:
     """Whether a tensor of one element may be a condition: True. ValueError for others.
 
     Args:
@@ -689,7 +699,7 @@ def is_tensor_bool_cond(x):
     return True
 
 
-def mixed_precision_cast(dst_dtype, x):
+def mixed_precision_cast(dst_dtype: DType, x: Tensor) -> Any:
     """x in another floating dtype: a Tensor, or the Tensors in tuples; what isn't floating stays.
 
     Args:
@@ -711,7 +721,7 @@ def mixed_precision_cast(dst_dtype, x):
 _dumped = {"count": 0}
 
 
-def tensordump(file_name, tensor, mode="out"):
+def tensordump(file_name: str, tensor: Tensor, mode: str = "out") -> None:
     """Saves a tensor as `<file_name>_<dtype>_<number of the dump>.npy`.
 
     mode: kept ('out', 'in' or 'all': which side of a partition; there is one process). Raises TypeError where file_name

@@ -2,7 +2,10 @@
 others, 'ortho' all by 1 / sqrt(n). Integers and halves are computed as float32, in complex64. Where a length is given,
 the input is cut or filled with 0."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -11,6 +14,11 @@ from pijit.ops.function.creation import arange, ones
 from pijit.ops.function.elementwise import cast, _need_tensor
 from pijit.ops.function.shapes import concat, expand_dims, reshape, stack
 from pijit.ops.function.stacking import roll
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import Axis, Shape
 
 _ALIKE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}  # the scale of a transform the other way
 
@@ -110,7 +118,7 @@ def _from_half(name, x, axis, n, norm):
     return _ops["irfft"](_resized(x, n // 2 + 1, axis), axis, norm, n)
 
 
-def fft(input, n=None, dim=-1, norm=None):
+def fft(input: Tensor, n: int | None = None, dim: Axis = -1, norm: str | None = None) -> Tensor:
     """The Fourier transform of `input` along dimension `dim`: complex64, or complex128 of float64 and complex128.
 
     Raises TypeError for bool, ValueError for n < 1, an unknown norm and a dimension that isn't there.
@@ -126,7 +134,7 @@ def fft(input, n=None, dim=-1, norm=None):
     return _each(x, [(_axis("fft", x, dim), _length("fft", n))], _norm("fft", norm), False)
 
 
-def ifft(input, n=None, dim=-1, norm=None):
+def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `fft`.
 
     Args:
@@ -151,7 +159,7 @@ def ifft(input, n=None, dim=-1, norm=None):
     return _each(x, [(_axis("ifft", x, dim), _length("ifft", n))], _norm("ifft", norm), True)
 
 
-def rfft(input, n=None, dim=-1, norm=None):
+def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The first n / 2 + 1 elements of `fft`, which determine the rest for real tensors.
 
     Args:
@@ -176,7 +184,7 @@ def rfft(input, n=None, dim=-1, norm=None):
     return _half(x, _axis("rfft", x, dim), _length("rfft", n), _norm("rfft", norm))
 
 
-def irfft(input, n=None, dim=-1, norm=None):
+def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """n real values (2 * (m - 1) by default) out of m elements that `rfft` gave.
 
     Args:
@@ -201,7 +209,7 @@ def irfft(input, n=None, dim=-1, norm=None):
     return _from_half("irfft", x, _axis("irfft", x, dim), _length("irfft", n), _norm("irfft", norm))
 
 
-def hfft(input, n=None, dim=-1, norm=None):
+def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The Fourier transform, real, of a signal with Hermitian symmetry whose first elements are given.
 
     Args:
@@ -226,7 +234,7 @@ def hfft(input, n=None, dim=-1, norm=None):
     return _from_half("hfft", conj(x), _axis("hfft", x, dim), _length("hfft", n), _ALIKE[_norm("hfft", norm)])
 
 
-def ihfft(input, n=None, dim=-1, norm=None):
+def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `hfft`: n / 2 + 1 elements.
 
     Args:
@@ -255,7 +263,7 @@ def ihfft(input, n=None, dim=-1, norm=None):
     return conj(_half(x, axis, n, _ALIKE[norm]))
 
 
-def fftn(input, s=None, dim=None, norm=None):
+def fftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: str | None = None) -> Tensor:
     """The Fourier transform along several dimensions (default: all, or the last len(s)), of lengths `s`.
 
     Args:
@@ -281,7 +289,7 @@ def fftn(input, s=None, dim=None, norm=None):
     return _each(x, _axes("fftn", x, s, dim), _norm("fftn", norm), False)
 
 
-def ifftn(input, s=None, dim=None, norm=None):
+def ifftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: str | None = None) -> Tensor:
     """The inverse of `fftn`.
 
     Args:
@@ -318,7 +326,7 @@ def _irfftn(name, input, s, dim, norm):
     return _from_half(name, _each(x, others, norm, True), axis, n, norm)
 
 
-def rfftn(input, s=None, dim=None, norm=None):
+def rfftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: str | None = None) -> Tensor:
     """`fftn` with the first n / 2 + 1 elements alone along the last of the dimensions.
 
     Args:
@@ -343,7 +351,7 @@ def rfftn(input, s=None, dim=None, norm=None):
     return _rfftn("rfftn", input, s, dim, _norm("rfftn", norm))
 
 
-def irfftn(input, s=None, dim=None, norm=None):
+def irfftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: str | None = None) -> Tensor:
     """Real values out of what `rfftn` gave.
 
     Args:
@@ -368,7 +376,7 @@ def irfftn(input, s=None, dim=None, norm=None):
     return _irfftn("irfftn", input, s, dim, _norm("irfftn", norm))
 
 
-def hfftn(input, s=None, dim=None, norm=None):
+def hfftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: str | None = None) -> Tensor:
     """`hfft` along the last of several dimensions, `fft` along the others.
 
     Args:
@@ -393,7 +401,7 @@ def hfftn(input, s=None, dim=None, norm=None):
     return _irfftn("hfftn", conj(_numbers("hfftn", input)), s, dim, _ALIKE[_norm("hfftn", norm)])
 
 
-def ihfftn(input, s=None, dim=None, norm=None):
+def ihfftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: str | None = None) -> Tensor:
     """The inverse of `hfftn`.
 
     Args:
@@ -418,7 +426,7 @@ def ihfftn(input, s=None, dim=None, norm=None):
     return conj(_rfftn("ihfftn", input, s, dim, _ALIKE[_norm("ihfftn", norm)]))
 
 
-def fft2(input, s=None, dim=(-2, -1), norm=None):
+def fft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str | None = None) -> Tensor:
     """`fftn` along two dimensions.
 
     Args:
@@ -443,7 +451,7 @@ def fft2(input, s=None, dim=(-2, -1), norm=None):
     return fftn(input, s, dim, norm)
 
 
-def ifft2(input, s=None, dim=(-2, -1), norm=None):
+def ifft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str | None = None) -> Tensor:
     """`ifftn` along two dimensions.
 
     Args:
@@ -467,7 +475,7 @@ def ifft2(input, s=None, dim=(-2, -1), norm=None):
     return ifftn(input, s, dim, norm)
 
 
-def rfft2(input, s=None, dim=(-2, -1), norm=None):
+def rfft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str | None = None) -> Tensor:
     """`rfftn` along two dimensions.
 
     Args:
@@ -492,7 +500,7 @@ def rfft2(input, s=None, dim=(-2, -1), norm=None):
     return rfftn(input, s, dim, norm)
 
 
-def irfft2(input, s=None, dim=(-2, -1), norm=None):
+def irfft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str | None = None) -> Tensor:
     """`irfftn` along two dimensions.
 
     Args:
@@ -517,7 +525,7 @@ def irfft2(input, s=None, dim=(-2, -1), norm=None):
     return irfftn(input, s, dim, norm)
 
 
-def hfft2(input, s=None, dim=(-2, -1), norm=None):
+def hfft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str | None = None) -> Tensor:
     """`hfftn` along two dimensions.
 
     Args:
@@ -542,7 +550,7 @@ def hfft2(input, s=None, dim=(-2, -1), norm=None):
     return hfftn(input, s, dim, norm)
 
 
-def ihfft2(input, s=None, dim=(-2, -1), norm=None):
+def ihfft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str | None = None) -> Tensor:
     """`ihfftn` along two dimensions.
 
     Args:
@@ -576,7 +584,7 @@ def _shifted(name, x, dim, back):
     return x
 
 
-def fftshift(input, dim=None):
+def fftshift(input: Tensor, dim: Axis | None = None) -> Tensor:
     """Frequency 0 moved from the front to the middle of dimensions (default: all).
 
     Args:
@@ -597,7 +605,7 @@ def fftshift(input, dim=None):
     return _shifted("fftshift", input, dim, False)
 
 
-def ifftshift(input, dim=None):
+def ifftshift(input: Tensor, dim: Axis | None = None) -> Tensor:
     """The inverse of `fftshift`.
 
     Args:
@@ -618,7 +626,7 @@ def ifftshift(input, dim=None):
     return _shifted("ifftshift", input, dim, True)
 
 
-def fftfreq(n, d=1.0, dtype=None):
+def fftfreq(n: int, d: float = 1.0, dtype: DType | None = None) -> Tensor:
     """The frequencies of `fft` of n samples `d` apart, in float32 or `dtype`. Raises ValueError for n < 1.
 
     Args:
@@ -639,7 +647,7 @@ def fftfreq(n, d=1.0, dtype=None):
     return cast(cast(k, mstype.float64) / (n * d), dtype)
 
 
-def rfftfreq(n, d=1.0, dtype=None):
+def rfftfreq(n: int, d: float = 1.0, dtype: DType | None = None) -> Tensor:
     """The frequencies of `rfft` of n samples `d` apart, in float32 or `dtype`. Raises ValueError for n < 1.
 
     Args:
@@ -713,9 +721,9 @@ def _cosine(name, x, type, n, axis, norm, f):
     return _on_parts(f, x if n is None else _resized(x, _length(name, n), axis), axis)
 
 
-def stft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="REFLECT", normalized=False,
-         onesided=None,
-         return_complex=None):
+def stft(x: Tensor, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: bool = True,
+         pad_mode: str = "REFLECT", normalized: bool = False, onesided: Any = None,
+         return_complex: Any = None) -> Tensor:
     """Fourier transforms of frames of a signal [..., length] (at most one batch dimension): [..., frequencies, frames],
     or with a last dimension of 2 for real and imaginary part unless return_complex.
 

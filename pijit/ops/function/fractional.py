@@ -1,6 +1,9 @@
 """Max pooling over windows of one size that lie at random places (Graham 2014)."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit import random as _random
@@ -8,6 +11,12 @@ from pijit._C import ops as _ops
 from pijit.ops.function.creation import arange
 from pijit.ops.function.elementwise import cast, floor
 from pijit.ops.function.shapes import expand_dims, reshape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._C import Tensor
+    from pijit._types import Size
 
 
 def _begins(n, k, m, sample):
@@ -21,7 +30,7 @@ def _begins(n, k, m, sample):
     return cast(_ops["select"](i == m - 1, float(n - k), first), mstype.int64)
 
 
-def fractional_max(name, x, kernel, size, samples):
+def fractional_max(name: str, x: Tensor, kernel: Size, size: Any, samples: Any) -> tuple[Tensor, Tensor]:
     """(maxima, their flat places) of windows of x [N, C, *volume]; samples [N, C, axes] of numbers in [0, 1): the last
     is that of the first axis."""
     axes = len(kernel)
@@ -84,8 +93,9 @@ def _pooled(name, input, kernel_size, output_size, output_ratio, return_indices,
     return (y, at) if return_indices else y
 
 
-def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
-                          _random_samples=None):
+def fractional_max_pool2d(input: Tensor, kernel_size: Size, output_size: Size | None = None,
+                          output_ratio: float | Sequence[float] | None = None, return_indices: bool = False,
+                          _random_samples: Any = None) -> Any:
     """Maxima of windows at random places of input [N, C, H, W] or [C, H, W].
 
     kernel_size: the windows' size; output_size: how many there are per axis, or output_ratio in (0, 1): their share of
@@ -101,8 +111,9 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
                    _random_samples, 2)
 
 
-def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
-                          _random_samples=None):
+def fractional_max_pool3d(input: Tensor, kernel_size: Size, output_size: Size | None = None,
+                          output_ratio: float | Sequence[float] | None = None, return_indices: bool = False,
+                          _random_samples: Any = None) -> Any:
     """Maxima of windows at random places of input [N, C, D, H, W] or [C, D, H, W].
 
     Arguments and results as those of fractional_max_pool2d, for three axes; _random_samples: [N, C, 3].

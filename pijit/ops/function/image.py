@@ -1,6 +1,9 @@
 """Images: sizes changed, patches taken."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -11,8 +14,15 @@ from pijit.ops.function.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d,
 from pijit.ops.function.sampling import resize_bicubic
 from pijit.ops.function.shapes import _pair, reshape
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._types import Size
 
-def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+
+def interpolate(input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None,
+                mode: str = "nearest", align_corners: bool | None = None,
+                recompute_scale_factor: bool | None = None) -> Tensor:
     """input [N, C, ...] with the axes behind C changed in size: 'nearest', 'nearest-exact', 'linear' [N, C, L],
     'bilinear' [N, C, H, W], 'trilinear' [N, C, D, H, W], 'bicubic' [N, C, H, W] or 'area' (means).
 
@@ -82,7 +92,7 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
 upsample = interpolate
 
 
-def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> Tensor:
     """Patches of input [N, C, H, W] as columns: [N, C kh kw, patches].
 
     Args:
@@ -111,7 +121,8 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     return reshape(columns, (n, c * k[0] * k[1], oh * ow))
 
 
-def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+def fold(input: Tensor, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0,
+         stride: Size = 1) -> Tensor:
     """The adjoint of unfold: [N, C kh kw, patches] or [N, C, kh kw, patches] to [N, C, H, W], overlaps summed.
     output_size: ints, or a Tensor of them.
 

@@ -1,5 +1,9 @@
 """Gather and scatter."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit import _C
 from pijit._C import Tensor, ops as _ops
@@ -8,8 +12,13 @@ from pijit.ops.function.creation import arange, full, zeros
 from pijit.ops.function.elementwise import _need_tensor, isfinite, logical_and, stop_gradient
 from pijit.ops.function.shapes import _axis, expand_dims, ravel, reshape, stack, transpose
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._types import Number, Shape, Size, TensorLike
 
-def gather(input_params, input_indices, axis, batch_dims=0):
+
+def gather(input_params: Tensor, input_indices: Tensor, axis: int, batch_dims: int = 0) -> Tensor:
     """Slices of one axis by index; the first batch_dims dimensions of both go together.
 
     Args:
@@ -49,7 +58,7 @@ def gather(input_params, input_indices, axis, batch_dims=0):
                             *range(len(shape) + at - batch, rows.ndim)))
 
 
-def index_select(input, axis, index):
+def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
     """Slices of one axis by a 1-d index.
 
     Args:
@@ -72,7 +81,7 @@ def index_select(input, axis, index):
     return _ops["gather"](input, index, axis)
 
 
-def take(input, indices, axis=None):
+def take(input: Tensor, indices: Tensor, axis: int | None = None) -> Tensor:
     """Elements by index; over the flattened input when axis is None.
 
     Args:
@@ -96,7 +105,7 @@ def take(input, indices, axis=None):
     return _ops["gather"](input, indices, axis)
 
 
-def gather_elements(input, dim, index):
+def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """take_along_axis.
 
     Args:
@@ -119,7 +128,7 @@ def gather_elements(input, dim, index):
     return _ops["gather_d"](input, index, dim)
 
 
-def gather_d(x, dim, index):
+def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
     """take_along_axis.
 
     Args:
@@ -142,7 +151,7 @@ def gather_d(x, dim, index):
     return gather_elements(x, dim, index)
 
 
-def gather_nd(input_x, indices):
+def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
     """Blocks addressed by the last dimension of indices.
 
     Args:
@@ -163,7 +172,8 @@ def gather_nd(input_x, indices):
     return _ops["gather_nd"](input_x, indices)
 
 
-def tensor_scatter_elements(input_x, indices, updates, axis=0, reduction="none"):
+def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0,
+                            reduction: str = "none") -> Tensor:
     """input_x with updates written (or added) along one axis.
 
     Args:
@@ -188,7 +198,7 @@ def tensor_scatter_elements(input_x, indices, updates, axis=0, reduction="none")
     return _ops["scatter_d"](input_x, indices, updates, axis, "update" if reduction == "none" else reduction)
 
 
-def scatter(input, axis, index, src):
+def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
     """input with src written along one axis.
 
     Args:
@@ -212,7 +222,7 @@ def scatter(input, axis, index, src):
     return _ops["scatter_d"](input, index, src, axis, "update")
 
 
-def scatter_nd(indices, updates, shape):
+def scatter_nd(indices: Tensor, updates: Tensor, shape: Shape) -> Tensor:
     """Zeros of `shape` with updates added.
 
     Args:
@@ -234,7 +244,7 @@ def scatter_nd(indices, updates, shape):
     return _ops["scatter_nd"](zeros(shape, updates.dtype), indices, updates, "add")
 
 
-def tensor_scatter_update(input_x, indices, updates):
+def tensor_scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Blocks replaced.
 
     Args:
@@ -256,7 +266,7 @@ def tensor_scatter_update(input_x, indices, updates):
     return _ops["scatter_nd"](input_x, indices, updates, "update")
 
 
-def tensor_scatter_add(input_x, indices, updates):
+def tensor_scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Blocks added.
 
     Args:
@@ -278,7 +288,7 @@ def tensor_scatter_add(input_x, indices, updates):
     return _ops["scatter_nd"](input_x, indices, updates, "add")
 
 
-def tensor_scatter_sub(input_x, indices, updates):
+def tensor_scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Blocks subtracted.
 
     Args:
@@ -300,7 +310,7 @@ def tensor_scatter_sub(input_x, indices, updates):
     return _ops["scatter_nd"](input_x, indices, updates, "sub")
 
 
-def tensor_scatter_mul(input_x, indices, updates):
+def tensor_scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Blocks multiplied.
 
     Args:
@@ -322,7 +332,7 @@ def tensor_scatter_mul(input_x, indices, updates):
     return _ops["scatter_nd"](input_x, indices, updates, "mul")
 
 
-def tensor_scatter_div(input_x, indices, updates):
+def tensor_scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Blocks divided.
 
     Args:
@@ -344,7 +354,7 @@ def tensor_scatter_div(input_x, indices, updates):
     return _ops["scatter_nd"](input_x, indices, updates, "div")
 
 
-def tensor_scatter_max(input_x, indices, updates):
+def tensor_scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Block maxima.
 
     Args:
@@ -366,7 +376,7 @@ def tensor_scatter_max(input_x, indices, updates):
     return _ops["scatter_nd"](input_x, indices, updates, "max")
 
 
-def tensor_scatter_min(input_x, indices, updates):
+def tensor_scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Block minima.
 
     Args:
@@ -388,7 +398,7 @@ def tensor_scatter_min(input_x, indices, updates):
     return _ops["scatter_nd"](input_x, indices, updates, "min")
 
 
-def masked_fill(input_x, mask, value):
+def masked_fill(input_x: Tensor, mask: Tensor, value: TensorLike) -> Tensor:
     """value where mask is true.
 
     Args:
@@ -409,7 +419,7 @@ def masked_fill(input_x, mask, value):
     return _ops["select"](mask, value, input_x)
 
 
-def nonzero(input, as_tuple=False):
+def nonzero(input: Tensor, as_tuple: bool = False) -> Any:
     """Indices of the elements that are not 0, a row each; as_tuple: a tensor per dimension.
 
     Args:
@@ -435,7 +445,7 @@ def nonzero(input, as_tuple=False):
     return tuple([places[k] for k in range(input.ndim)]) if as_tuple else places
 
 
-def masked_select(input, mask):
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where mask is true. Their number depends on the data: not part of a graph.
 
     Args:
@@ -455,7 +465,8 @@ def masked_select(input, mask):
                           0)
 
 
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False):
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+              norm_type: Number = 2.0, scale_grad_by_freq: bool = False) -> Tensor:
     """Rows of weight by index; no gradient flows to the row of padding_idx.
 
     Args:
@@ -488,7 +499,8 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return _ops["gather"](weight, input, 0)
 
 
-def index_add(x, indices, y, axis, use_lock=True, check_index_bound=True):
+def index_add(x: Tensor, indices: Tensor, y: TensorLike, axis: int, use_lock: bool = True,
+              check_index_bound: bool = True) -> Tensor:
     """y's slices added to those of x at `indices` along one axis.
 
     Args:
@@ -517,7 +529,7 @@ def index_add(x, indices, y, axis, use_lock=True, check_index_bound=True):
     return _ops["index_add"](x, indices, y, axis % x.ndim)
 
 
-def index_fill(x, axis, index, value):
+def index_fill(x: Tensor, axis: int, index: Tensor, value: TensorLike) -> Tensor:
     """x with `value` in the slices `index` of one axis.
 
     Args:
@@ -541,7 +553,7 @@ def index_fill(x, axis, index, value):
     return _ops["select"](reshape(hit, (-1,) + (1,) * (x.ndim - 1 - axis)), value, x)
 
 
-def inplace_add(x, v, indices):
+def inplace_add(x: Tensor, v: TensorLike, indices: Size) -> Tensor:
     """x with v added to the rows `indices`: a new tensor.
 
     Args:
@@ -562,7 +574,7 @@ def inplace_add(x, v, indices):
     return _rows("inplace_add", x, v, indices, "add")
 
 
-def inplace_sub(x, v, indices):
+def inplace_sub(x: Tensor, v: TensorLike, indices: Size) -> Tensor:
     """x with v subtracted from the rows `indices`: a new tensor.
 
     Args:
@@ -583,7 +595,7 @@ def inplace_sub(x, v, indices):
     return _rows("inplace_sub", x, -v, indices, "add")
 
 
-def inplace_update(x, v, indices):
+def inplace_update(x: Tensor, v: TensorLike, indices: Size) -> Tensor:
     """x with v as the rows `indices`: a new tensor.
 
     Args:
@@ -619,7 +631,7 @@ def _rows(name, x, v, indices, mode):
     return _ops["scatter_nd"](x, at, v, mode=mode)
 
 
-def inplace_index_add(var, indices, updates, axis):
+def inplace_index_add(var: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
     """Adds updates to the slices `indices` of one axis of a Parameter.
 
     Args:
@@ -643,7 +655,7 @@ def inplace_index_add(var, indices, updates, axis):
     return var._assign(index_add(var, indices, updates, axis))
 
 
-def select_scatter(input, src, axis, index):
+def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     """input with src as the slice `index` of one axis.
 
     Args:
@@ -673,7 +685,8 @@ def select_scatter(input, src, axis, index):
     return y
 
 
-def slice_scatter(input, src, axis=0, start=None, end=None, step=1):
+def slice_scatter(input: Tensor, src: Tensor, axis: int = 0, start: Number | None = None, end: Number | None = None,
+                  step: Number = 1) -> Tensor:
     """input with src as the slices start:end:step of one axis.
 
     Args:
@@ -706,7 +719,8 @@ def slice_scatter(input, src, axis=0, start=None, end=None, step=1):
     return y
 
 
-def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=None, sorter=None):
+def searchsorted(sorted_sequence: Tensor, values: Tensor, *, out_int32: bool = False, right: bool = False,
+                 side: str | None = None, sorter: Tensor | None = None) -> Tensor:
     """Where values would be inserted into rows in ascending order; right: behind equal elements.
 
     Args:
@@ -738,7 +752,7 @@ def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=
     return _ops["reduce_sum"](_ops["cast"](before, mstype.int32 if out_int32 else mstype.int64), -1, False)
 
 
-def bucketize(input, boundaries, *, right=False):
+def bucketize(input: Tensor, boundaries: Sequence[float], *, right: bool = False) -> Tensor:
     """The bucket of each element: between which of the ascending boundaries it lies, as int32.
 
     Args:
@@ -796,7 +810,7 @@ def _segment_extremum(name, x, segment_ids, num_segments, start, mode):
     return best + (mean - stop_gradient(mean))
 
 
-def unsorted_segment_sum(input_x, segment_ids, num_segments):
+def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """Sums of the elements with each segment id.
 
     Args:
@@ -817,7 +831,7 @@ def unsorted_segment_sum(input_x, segment_ids, num_segments):
     return _segments("unsorted_segment_sum", input_x, segment_ids, num_segments, 0, "add")
 
 
-def unsorted_segment_prod(x, segment_ids, num_segments):
+def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """Products of the elements with each segment id; 1 where there are none.
 
     Args:
@@ -838,7 +852,7 @@ def unsorted_segment_prod(x, segment_ids, num_segments):
     return _segments("unsorted_segment_prod", x, segment_ids, num_segments, 1, "mul")
 
 
-def unsorted_segment_max(x, segment_ids, num_segments):
+def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """Maxima of the elements with each segment id; the least value where there are none.
 
     Args:
@@ -859,7 +873,7 @@ def unsorted_segment_max(x, segment_ids, num_segments):
     return _segment_extremum("unsorted_segment_max", x, segment_ids, num_segments, _limit(x, 0), "max")
 
 
-def unsorted_segment_min(x, segment_ids, num_segments):
+def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """Minima of the elements with each segment id; the greatest value where there are none.
 
     Args:
@@ -880,7 +894,7 @@ def unsorted_segment_min(x, segment_ids, num_segments):
     return _segment_extremum("unsorted_segment_min", x, segment_ids, num_segments, _limit(x, 1), "min")
 
 
-def sequence_mask(lengths, maxlen=None):
+def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
     """[..., maxlen]: True at the first `lengths` places.
 
     Args:
@@ -906,7 +920,7 @@ def sequence_mask(lengths, maxlen=None):
     return arange(maxlen) < expand_dims(lengths, -1)
 
 
-def bincount(input, weights=None, minlength=0):
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each integer from 0 on is there, or the sums of their weights.
 
     Args:
@@ -934,7 +948,7 @@ def bincount(input, weights=None, minlength=0):
     return _ops["index_add"](full((size,), 0, dtype=counts.dtype), input, counts, 0)
 
 
-def intopk(x1, x2, k):
+def intopk(x1: Tensor, x2: Tensor, k: int) -> Tensor:
     """Whether the class x2[i] is among the k greatest of the row x1[i].
 
     Args:

@@ -1,6 +1,9 @@
 """Matrix products."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -9,8 +12,12 @@ from pijit.ops.function.elementwise import cast, _need_tensor
 from pijit.ops.function.reduce import sum
 from pijit.ops.function.shapes import _axis, _ints, _within, expand_dims, narrow, reshape, squeeze
 
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._types import Number, TensorLike
 
-def matmul(input, other):
+
+def matmul(input: Tensor, other: TensorLike) -> Tensor:
     """Matrix product with NumPy's rules for 1-d operands and batches.
 
     Args:
@@ -41,7 +48,7 @@ def matmul(input, other):
     return squeeze(r, -1) if other.ndim == 1 else r
 
 
-def inner(input, other):
+def inner(input: Tensor, other: TensorLike) -> Tensor:
     """Sums of products over the last axis of both; of a scalar and a tensor, their product.
 
     Raises ValueError where the last axes differ in size.
@@ -76,7 +83,7 @@ def _ranks(op, rank, **tensors):
             raise ValueError(f"For '{op}', '{name}' must have {rank} dimensions, but got {x.ndim}.")
 
 
-def mm(input, mat2):
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Matrix product.
 
     Args:
@@ -98,7 +105,7 @@ def mm(input, mat2):
     return matmul(input, mat2)
 
 
-def bmm(input_x, mat2):
+def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
     """Batched matrix product of tensors whose dimensions are the same but for the last two.
 
     Args:
@@ -127,7 +134,7 @@ def bmm(input_x, mat2):
 batch_matmul = bmm
 
 
-def dense(input, weight, bias=None):
+def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias.
 
     Args:
@@ -154,7 +161,7 @@ def dense(input, weight, bias=None):
 linear = dense
 
 
-def dot(input, other):
+def dot(input: Tensor, other: TensorLike) -> Tensor:
     """The product over the last axis of input and the second-last of other.
 
     Args:
@@ -176,7 +183,7 @@ def dot(input, other):
     return tensor_dot(input, other, ((input.ndim - 1,), (other.ndim - 2,)))
 
 
-def outer(input, vec2):
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of two vectors; other tensors are flattened first.
 
     Args:
@@ -197,7 +204,7 @@ def outer(input, vec2):
     return reshape(input, (-1, 1)) * reshape(vec2, (1, -1))
 
 
-def tensor_dot(x1, x2, axes):
+def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
     """Products summed over the named axes.
 
     Args:
@@ -236,7 +243,7 @@ def tensor_dot(x1, x2, axes):
 tensordot = tensor_dot
 
 
-def einsum(equation, *operands):
+def einsum(equation: str, *operands: Any) -> Tensor:
     """Einstein summation; operands are contracted from left to right. `...` stands for the dimensions
     that have no letter, which broadcast; without `->` they come first in the result.
 
@@ -361,7 +368,7 @@ def _einsum_pair(x, tx, y, ty, later):
     return _ops["reshape"](r, tuple([dims[c] for c in out])), "".join(out)
 
 
-def mv(mat, vec):
+def mv(mat: Tensor, vec: Tensor) -> Tensor:
     """Matrix times vector.
 
     Args:
@@ -383,7 +390,7 @@ def mv(mat, vec):
     return matmul(mat, vec)
 
 
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2).
 
     Args:
@@ -407,7 +414,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     return beta * input + alpha * mm(mat1, mat2)
 
 
-def addmv(input, mat, vec, *, beta=1, alpha=1):
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec).
 
     Args:
@@ -431,7 +438,7 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
     return beta * input + alpha * mv(mat, vec)
 
 
-def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta * input + alpha * sum over the batch of batch1 @ batch2.
 
     Args:
@@ -456,7 +463,7 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return beta * input + alpha * sum(bmm(batch1, batch2), 0)
 
 
-def baddbmm(input, batch1, batch2, beta=1, alpha=1):
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2).
 
     Args:
@@ -481,7 +488,7 @@ def baddbmm(input, batch1, batch2, beta=1, alpha=1):
     return beta * input + alpha * bmm(batch1, batch2)
 
 
-def addr(x, vec1, vec2, *, beta=1, alpha=1):
+def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta * x + alpha * outer(vec1, vec2).
 
     Args:
@@ -506,7 +513,7 @@ def addr(x, vec1, vec2, *, beta=1, alpha=1):
     return beta * x + alpha * outer(vec1, vec2)
 
 
-def ger(input, vec2):
+def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of two vectors.
 
     Args:
@@ -529,7 +536,7 @@ def ger(input, vec2):
     return outer(input, vec2)
 
 
-def vecdot(x, y, *, axis=-1):
+def vecdot(x: Tensor, y: TensorLike, *, axis: int = -1) -> Tensor:
     """Sum of products along one axis.
 
     Args:
@@ -553,7 +560,7 @@ def vecdot(x, y, *, axis=-1):
     return _ops["reduce_sum"](product if exact else cast(product, mstype.int64), axis, False)
 
 
-def kron(input, other):
+def kron(input: Tensor, other: TensorLike) -> Tensor:
     """Kronecker product.
 
     Args:
@@ -575,7 +582,7 @@ def kron(input, other):
     return reshape(product, tuple(p * q for p, q in zip(a.shape, b.shape)))
 
 
-def cross(input, other, dim=None):
+def cross(input: Tensor, other: TensorLike, dim: int | None = None) -> Tensor:
     """Cross product along an axis of 3 (by default the first such).
 
     Args:
@@ -610,7 +617,7 @@ def cross(input, other, dim=None):
     return turned(input, 1) * turned(other, 2) - turned(input, 2) * turned(other, 1)
 
 
-def cdist(x1, x2, p=2.0):
+def cdist(x1: Tensor, x2: Tensor, p: Number = 2.0) -> Tensor:
     """Distances of order p between the rows of x1 [..., P, M] and of x2 [..., R, M]: [..., P, R].
 
     Args:
@@ -658,7 +665,7 @@ def _root(total, p=2):
     return _ops["select"](zero, 0.0, _ops["pow"](safe, 1.0 / p))
 
 
-def adjoint(x):
+def adjoint(x: Tensor) -> Tensor:
     """The last two dimensions exchanged.
 
     Args:

@@ -1,6 +1,9 @@
 """Losses."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -11,8 +14,11 @@ from pijit.ops.function.reduce import mean, sum
 from pijit.ops.function.selection import clamp
 from pijit.ops.function.shapes import _same_shape, broadcast_to, cat, expand_dims, reshape, squeeze, stack
 
+if TYPE_CHECKING:
+    from pijit._types import Number
 
-def reduce_loss(x, reduction):
+
+def reduce_loss(x: Tensor, reduction: str) -> Tensor:
     if reduction == "mean":
         return mean(x)
     if reduction == "sum":
@@ -22,7 +28,7 @@ def reduce_loss(x, reduction):
     return x
 
 
-def mse_loss(input, target, reduction="mean"):
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """(input - target)^2; of integers in float32.
 
     Args:
@@ -46,7 +52,7 @@ def mse_loss(input, target, reduction="mean"):
     return reduce_loss(square(d if d.dtype.is_floating_point else cast(d, mstype.float32)), reduction)
 
 
-def l1_loss(input, target, reduction="mean"):
+def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """|input - target|. Integers and bools keep their dtype.
 
     Args:
@@ -72,7 +78,7 @@ def l1_loss(input, target, reduction="mean"):
     return reduce_loss(abs(input - target), reduction)
 
 
-def smooth_l1_loss(input, target, beta=1.0, reduction="none"):
+def smooth_l1_loss(input: Tensor, target: Tensor, beta: Number = 1.0, reduction: str = "none") -> Tensor:
     """Quadratic below beta, linear above (Girshick 2015).
 
     Args:
@@ -97,7 +103,7 @@ def smooth_l1_loss(input, target, beta=1.0, reduction="none"):
     return reduce_loss(_ops["select"](d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
 
 
-def huber_loss(input, target, reduction="mean", delta=1.0):
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """Quadratic below delta, linear above (Huber 1964).
 
     Args:
@@ -143,7 +149,8 @@ def _weights(name, weight, classes):
                          f"{weight.shape}.")
 
 
-def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100,
+             reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
     """Negative log likelihood. inputs [N, C] (or [N, C, d...]) of log-probabilities, target [N] (or [N, d...]) of class
     indices.
 
@@ -190,7 +197,8 @@ def likelihood_loss(name, inputs, target, weight=None, ignore_index=-100, reduct
     return reduce_loss(loss, reduction)
 
 
-def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100,
+                  reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
     """Softmax cross entropy. target holds class indices, or probabilities of input's shape.
 
     Args:
@@ -226,7 +234,8 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     return likelihood_loss("cross_entropy", logp, target, weight, ignore_index, reduction, label_smoothing)
 
 
-def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
+def binary_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None = None,
+                         reduction: str = "mean") -> Tensor:
     """Cross entropy of probabilities.
 
     Args:
@@ -252,7 +261,8 @@ def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                     pos_weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
     """Cross entropy of sigmoid(logits).
 
     Args:
@@ -283,7 +293,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
-def kl_div(logits, labels, reduction="mean"):
+def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
     """labels * (log(labels) - logits).
 
     Args:
@@ -309,7 +319,8 @@ def kl_div(logits, labels, reduction="mean"):
     return reduce_loss(loss, reduction)
 
 
-def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
+                        reduction: str = "mean") -> Tensor:
     """max(0, -target * (input1 - input2) + margin), target 1 or -1.
 
     Args:
@@ -335,7 +346,7 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
     return reduce_loss(_ops["maximum"](-target * (input1 - input2) + margin, 0.0), reduction)
 
 
-def hinge_embedding_loss(inputs, targets, margin=1.0, reduction="mean"):
+def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
     """inputs where targets are above 0 (1), max(0, margin - inputs) where they are below (-1).
 
     Args:
@@ -361,7 +372,7 @@ def hinge_embedding_loss(inputs, targets, margin=1.0, reduction="mean"):
     return reduce_loss(loss, reduction)
 
 
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1 . x2 / (|x1| |x2|) along one axis, the norms at least eps.
 
     Args:
@@ -385,7 +396,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return dot / (_ops["maximum"](sqrt(sum(square(x1), dim)), eps) * _ops["maximum"](sqrt(sum(square(x2), dim)), eps))
 
 
-def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
+                          reduction: str = "mean") -> Tensor:
     """1 - cos where target is 1, max(0, cos - margin) where it is -1. input1, input2 [N, D] or [D].
 
     Args:
@@ -428,7 +440,8 @@ def _triplet(positive, negative, margin, reduction):
     return reduce_loss(_ops["maximum"](positive - negative + margin, 0.0), reduction)
 
 
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, reduction="mean"):
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: int = 2,
+                        eps: float = 1e-6, swap: bool = False, reduction: str = "mean") -> Tensor:
     """max(0, |anchor - positive|_p - |anchor - negative|_p + margin) (Balntas et al. 2016); swap: the lesser of the
     distances from the negative.
 
@@ -461,7 +474,8 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
     return _triplet(near, far, margin, reduction)
 
 
-def gaussian_nll_loss(x, target, var, full=False, eps=1e-6, reduction="mean"):
+def gaussian_nll_loss(x: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6,
+                      reduction: str = "mean") -> Tensor:
     """(log(max(var, eps)) + (x - target)^2 / max(var, eps)) / 2, with full also log(2 pi) / 2.
 
     Args:
@@ -492,7 +506,7 @@ def gaussian_nll_loss(x, target, var, full=False, eps=1e-6, reduction="mean"):
     return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
-def soft_margin_loss(input, target, reduction="mean"):
+def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * input)), target 1 or -1.
 
     Args:
@@ -515,7 +529,8 @@ def soft_margin_loss(input, target, reduction="mean"):
     return reduce_loss(_ops["softplus"](-target * input), reduction)
 
 
-def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                reduction: str = "mean") -> Tensor:
     """Mean over the classes of the cross entropy of sigmoid(input). input, target [N, C].
 
     Args:
@@ -540,7 +555,8 @@ def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
     return reduce_loss(mean(loss if weight is None else loss * weight, -1), reduction)
 
 
-def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction="mean"):
+def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1, weight: Tensor | None = None,
+                      reduction: str = "mean") -> Tensor:
     """Sum over the other classes of max(0, margin - input[target] + input)^p, over C. input [N, C], target [N].
 
     Args:
@@ -575,7 +591,7 @@ def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction="mean
     return reduce_loss(sum(_ops["select"](others, gap, 0.0), -1) / float(classes), reduction)
 
 
-def multilabel_margin_loss(input, target, reduction="mean"):
+def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Sum over labels j and other classes i of max(0, 1 - input[j] + input[i]), over C. target: labels up to the first
     -1. [N, C] or [C].
 
@@ -622,7 +638,8 @@ def _log_sum(*terms):
     return _ops["select"](some, log(_ops["select"](some, total, 1.0)) + safe, float("-inf"))
 
 
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0,
+             reduction: str = "mean", zero_infinity: bool = False) -> tuple[Tensor, Tensor]:
     """Connectionist temporal classification (Graves et al. 2006): (loss, log alpha [N, T, 2 S + 1]).
 
     log_probs [T, N, C] of log-probabilities, targets [N, S] of labels, lengths [N]. 'mean' divides each loss by its

@@ -1,7 +1,10 @@
 """Elementwise functions and reductions composed of others."""
 
+from __future__ import annotations
+
 import builtins
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -11,8 +14,14 @@ from pijit.ops.function.reduce import amax, any, sum
 from pijit.ops.function.selection import addn
 from pijit.ops.function.shapes import _axis, _ints, concat, expand_dims, flip, narrow, reshape, stack, swapaxes, unbind
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import Axis, Number, TensorLike
 
-def squared_difference(x, y):
+
+def squared_difference(x: Tensor, y: TensorLike) -> Tensor:
     """(x - y) ** 2.
 
     Args:
@@ -34,7 +43,7 @@ def squared_difference(x, y):
     return d * d
 
 
-def div_no_nan(x, y):
+def div_no_nan(x: Tensor, y: TensorLike) -> Tensor:
     """x / y, 0 where y is 0.
 
     Args:
@@ -56,7 +65,7 @@ def div_no_nan(x, y):
     return select(zero, zeros_like(x / select(zero, ones_like(y), y)), x / select(zero, ones_like(y), y))
 
 
-def mul_no_nan(x, y):
+def mul_no_nan(x: Tensor, y: TensorLike) -> Tensor:
     """x * y, 0 where y is 0, whatever x is.
 
     Args:
@@ -82,7 +91,7 @@ def _any_floating(*operands):
     return bool([x for x in operands if (x.dtype.is_floating_point if isinstance(x, Tensor) else isinstance(x, float))])
 
 
-def truncate_div(x, y):
+def truncate_div(x: Tensor, y: TensorLike) -> Tensor:
     """x / y rounded towards 0.
 
     Args:
@@ -106,7 +115,7 @@ def truncate_div(x, y):
     return select((q * y != x) & (q < 0), q + 1, q)
 
 
-def truncate_mod(x, y):
+def truncate_mod(x: Tensor, y: TensorLike) -> Tensor:
     """What truncate_div leaves, with the sign of x.
 
     Args:
@@ -133,7 +142,7 @@ def _whole(name, *tensors):
             raise TypeError(f"For '{name}', the inputs must hold ints, but got {x.dtype}.")
 
 
-def gcd(input, other):
+def gcd(input: Tensor, other: TensorLike) -> Tensor:
     """The greatest common divisors of ints, elementwise (Euclid).
 
     Args:
@@ -163,7 +172,7 @@ def gcd(input, other):
     return a
 
 
-def lcm(input, other):
+def lcm(input: Tensor, other: TensorLike) -> Tensor:
     """The least common multiples of ints, elementwise.
 
     Args:
@@ -185,7 +194,7 @@ def lcm(input, other):
     return cast(abs(floor_div(input, select(g == 0, ones_like(g), g)) * other), g.dtype)
 
 
-def accumulate_n(x):
+def accumulate_n(x: Sequence[Tensor]) -> Tensor:
     """The sum of tensors of one shape.
 
     Args:
@@ -201,7 +210,7 @@ def accumulate_n(x):
     return addn(x)
 
 
-def dist(input, other, p=2):
+def dist(input: Tensor, other: TensorLike, p: Number = 2) -> Tensor:
     """The p-norm of input - other, over all elements.
 
     Args:
@@ -227,7 +236,7 @@ def dist(input, other, p=2):
             if p == 0 else sqrt(sum(d * d)) if p == 2 else sum(d) if p == 1 else pow(sum(pow(d, p)), 1.0 / p))
 
 
-def lp_norm(x, axis, p=2, keep_dims=False, epsilon=1e-12):
+def lp_norm(x: Tensor, axis: int, p: Number = 2, keep_dims: bool = False, epsilon: float = 1e-12) -> Tensor:
     """(sum of |x|^p over axes) ^ (1 / p), at least epsilon.
 
     Args:
@@ -253,7 +262,7 @@ def lp_norm(x, axis, p=2, keep_dims=False, epsilon=1e-12):
     return pow(_ops["maximum"](total, epsilon), 1.0 / p)
 
 
-def renorm(input, p, axis, maxnorm):
+def renorm(input: Tensor, p: Number, axis: int, maxnorm: float) -> Tensor:
     """Slices along `axis` whose p-norm exceeds maxnorm, scaled down to it. Raises ValueError for p <= 0 or maxnorm <=
     0.
 
@@ -280,7 +289,7 @@ def renorm(input, p, axis, maxnorm):
     return input * select(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
 
 
-def l2_normalize(x, axis=0, epsilon=1e-4):
+def l2_normalize(x: Tensor, axis: int = 0, epsilon: float = 1e-4) -> Tensor:
     """x / sqrt(max(sum of squares along the axis, epsilon)).
 
     Args:
@@ -306,7 +315,7 @@ def l2_normalize(x, axis=0, epsilon=1e-4):
     return x / sqrt(_ops["maximum"](sum(x * x, axis, True), epsilon))
 
 
-def cumulative_logsumexp(x, axis, exclusive=False, reverse=False):
+def cumulative_logsumexp(x: Tensor, axis: int, exclusive: bool = False, reverse: bool = False) -> Tensor:
     """log of the running sums of exp along an axis.
 
     Args:
@@ -336,7 +345,7 @@ def cumulative_logsumexp(x, axis, exclusive=False, reverse=False):
     return flip(y, (a,)) if reverse else y
 
 
-def pdist(input, p=2.0):
+def pdist(input: Tensor, p: Number = 2.0) -> Tensor:
     """p-norms of the differences of all pairs of rows [..., n, m]: [..., n (n - 1) / 2].
 
     Args:
@@ -368,7 +377,7 @@ def pdist(input, p=2.0):
     return select(same, zeros_like(total), pow(select(same, ones_like(total), total), 1.0 / p))
 
 
-def approximate_equal(x, y, tolerance=1e-5):
+def approximate_equal(x: Tensor, y: TensorLike, tolerance: float = 1e-5) -> Tensor:
     """Where |x - y| < tolerance.
 
     Args:
@@ -390,7 +399,7 @@ def approximate_equal(x, y, tolerance=1e-5):
     return abs(x - y) < tolerance
 
 
-def mvlgamma(input, p):
+def mvlgamma(input: Tensor, p: int) -> Tensor:
     """log of the multivariate gamma function of dimension p. ValueError where an element is at most (p - 1) / 2.
 
     Args:
@@ -410,7 +419,7 @@ def mvlgamma(input, p):
     return sum(_ops["lgamma"](shift), -1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
-def nanmedian(input, axis=-1, keepdims=False):
+def nanmedian(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(the lower median of what isn't NaN along an axis, its index as int64).
 
     Args:
@@ -437,7 +446,7 @@ def nanmedian(input, axis=-1, keepdims=False):
                                      _ops["reshape"](at, v.shape[:a] + v.shape[a + 1:]))
 
 
-def quantile(input, q, axis=None, keepdims=False):
+def quantile(input: Tensor, q: Any, axis: Axis | None = None, keepdims: bool = False) -> Tensor:
     """Values below which a share q of the elements lies (interpolated): of all, or along an axis; NaN where one is
     among them.
 
@@ -460,7 +469,7 @@ def quantile(input, q, axis=None, keepdims=False):
     return _quantile("quantile", input, q, axis, keepdims, False)
 
 
-def nanquantile(input, q, axis=None, keepdims=False):
+def nanquantile(input: Tensor, q: float | Tensor, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """As quantile, of the elements that aren't NaN.
 
     Args:
@@ -523,7 +532,7 @@ def _left(y, axis, ndim):
     return tuple(shape[:a]) + tuple(shape[a + 1:])
 
 
-def argwhere(input):
+def argwhere(input: Tensor) -> Tensor:
     """Indices of the elements that aren't 0, a row each. Their number depends on the data: not part of a graph.
 
     Args:
@@ -545,7 +554,7 @@ def argwhere(input):
     return nonzero(input)
 
 
-def cartesian_prod(*inputs):
+def cartesian_prod(*inputs: Tensor) -> Tensor:
     """All combinations of the elements of 1-d tensors, a row each.
 
     Args:
@@ -568,7 +577,7 @@ def cartesian_prod(*inputs):
     return stack([reshape(g, (-1,)) for g in meshgrid(*inputs, indexing="ij")], 1)
 
 
-def combinations(input, r=2, with_replacement=False):
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All r-element selections of a 1-d tensor, a row each, in the order of itertools.
 
     Args:
@@ -597,7 +606,7 @@ def combinations(input, r=2, with_replacement=False):
     return _ops["gather"](input, Tensor(rows, mstype.int64), 0)
 
 
-def block_diag(*inputs):
+def block_diag(*inputs: Tensor) -> Tensor:
     """Matrices (vectors as rows, numbers as 1 x 1) along the diagonal of one, zeros elsewhere.
 
     Args:
@@ -620,7 +629,7 @@ def block_diag(*inputs):
     return concat(rows, 0)
 
 
-def vander(x, N=None):
+def vander(x: Tensor, N: int | None = None) -> Tensor:
     """Powers of a vector as columns, from the (N - 1)-th down to the 0-th.
 
     Args:
@@ -646,7 +655,8 @@ def vander(x, N=None):
     return pow(expand_dims(x, 1), powers)
 
 
-def vector_norm(x, ord=2, axis=None, keepdims=False, *, dtype=None):
+def vector_norm(x: Tensor, ord: Number | str = 2, axis: int | None = None, keepdims: bool = False, *,
+                dtype: DType | None = None) -> Tensor:
     """The norm of order `ord` (a number, inf, -inf or 0) over axes.
 
     Args:
@@ -681,7 +691,8 @@ def vector_norm(x, ord=2, axis=None, keepdims=False, *, dtype=None):
     return sum(d, axes, keepdims) if ord == 1 else pow(sum(pow(d, float(ord)), axes, keepdims), 1.0 / ord)
 
 
-def matrix_norm(A, ord="fro", axis=(-2, -1), keepdims=False, *, dtype=None):
+def matrix_norm(A: Tensor, ord: Number | str = "fro", axis: Axis = (-2, -1), keepdims: bool = False, *,
+                dtype: DType | None = None) -> Tensor:
     """A matrix norm over two axes: 'fro', 1, -1, inf or -inf.
 
     Args:
@@ -705,7 +716,7 @@ def matrix_norm(A, ord="fro", axis=(-2, -1), keepdims=False, *, dtype=None):
     return norm(A, ord, axis, keepdims, dtype=dtype)
 
 
-def logspace(start, end, steps, base=10, *, dtype=mstype.float32):
+def logspace(start: Number, end: Number, steps: int, base: int = 10, *, dtype: DType = mstype.float32) -> Tensor:
     """base ** e for `steps` numbers e from start to end.
 
     Args:
@@ -729,7 +740,7 @@ def logspace(start, end, steps, base=10, *, dtype=mstype.float32):
     return cast(pow(Tensor(float(base), mstype.float32), e), dtype)
 
 
-def population_count(input_x):
+def population_count(input_x: Tensor) -> Tensor:
     """How many bits of each element, an int, are 1, as uint8.
 
     Args:
@@ -763,7 +774,7 @@ def _bits(x):
     return cast((x + (x >> 8)) & 0x1F, mstype.uint8)
 
 
-def tril_indices(row, col, offset=0, *, dtype=mstype.int64):
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType = mstype.int64) -> Tensor:
     """Rows and columns [2, n] of the elements of a row x col matrix on and below a diagonal.
 
     Args:
@@ -783,7 +794,7 @@ def tril_indices(row, col, offset=0, *, dtype=mstype.int64):
     return _triangle("tril_indices", row, col, dtype, lambda i: (0, builtins.min(builtins.max(i + offset + 1, 0), col)))
 
 
-def triu_indices(row, col, offset=0, *, dtype=mstype.int64):
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType = mstype.int64) -> Tensor:
     """Rows and columns [2, n] of the elements of a row x col matrix on and above a diagonal.
 
     Args:
@@ -835,7 +846,7 @@ def _window(name, window_length, periodic, dtype, f, default=mstype.float32):
     return cast(f(share), dtype)
 
 
-def bartlett_window(window_length, periodic=True, *, dtype=None):
+def bartlett_window(window_length: int, periodic: bool = True, *, dtype: DType | None = None) -> Tensor:
     """The triangle from 0 to 1 and back.
 
     Args:
@@ -854,7 +865,7 @@ def bartlett_window(window_length, periodic=True, *, dtype=None):
     return _window("bartlett_window", window_length, periodic, dtype, lambda t: 1 - abs(2 * t - 1))
 
 
-def blackman_window(window_length, periodic=True, *, dtype=None):
+def blackman_window(window_length: int, periodic: bool = True, *, dtype: DType | None = None) -> Tensor:
     """0.42 - 0.5 cos + 0.08 cos of the double angle.
 
     Args:
@@ -874,7 +885,8 @@ def blackman_window(window_length, periodic=True, *, dtype=None):
                    lambda t: 0.42 - 0.5 * cos(2 * math.pi * t) + 0.08 * cos(4 * math.pi * t))
 
 
-def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None):
+def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *,
+                   dtype: DType | None = None) -> Tensor:
     """alpha - beta cos.
 
     Args:
@@ -895,7 +907,7 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
     return _window("hamming_window", window_length, periodic, dtype, lambda t: alpha - beta * cos(2 * math.pi * t))
 
 
-def hann_window(window_length, periodic=True, *, dtype=None):
+def hann_window(window_length: int, periodic: bool = True, *, dtype: DType | None = None) -> Tensor:
     """0.5 - 0.5 cos.
 
     Args:
@@ -915,7 +927,8 @@ def hann_window(window_length, periodic=True, *, dtype=None):
                    mstype.float64)
 
 
-def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *,
+                  dtype: DType | None = None) -> Tensor:
     """The modified Bessel function of order 0 along a half circle, over its greatest value.
 
     Args:
@@ -939,7 +952,7 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
                    mstype.float64)
 
 
-def histc(input, bins=100, min=0.0, max=0.0):
+def histc(input: Tensor, bins: int = 100, min: TensorLike = 0.0, max: TensorLike = 0.0) -> Tensor:
     """How many elements lie in each of `bins` equal parts of [min, max]; of the elements' own range where both are
     equal.
 

@@ -1,6 +1,9 @@
 """Normalisation by batch, layer, group, instance and root mean square."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
@@ -8,8 +11,13 @@ from pijit.ops.function.elementwise import _need_tensor, pow, rsqrt, square, sto
 from pijit.ops.function.reduce import mean
 from pijit.ops.function.shapes import reshape
 
+if TYPE_CHECKING:
+    from pijit._C import Tensor
+    from pijit._types import Number, Shape
 
-def batch_norm(input_x, running_mean, running_var, weight, bias, training=False, momentum=0.1, eps=1e-5):
+
+def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weight: Tensor, bias: Tensor,
+               training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
     """Batch normalisation over all axes but 1 (Ioffe & Szegedy 2015). In training the running statistics
     are updated: running = (1 - momentum) * running + momentum * batch, with the unbiased variance. Half precision is
     computed in float32.
@@ -53,7 +61,8 @@ def batch_norm(input_x, running_mean, running_var, weight, bias, training=False,
     return _ops["cast"](y, input_x.dtype) if half else y
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+def layer_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5) -> Tensor:
     """Layer normalisation over the last dimensions (Ba et al. 2016).
 
     Args:
@@ -76,7 +85,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     return _ops["layer_norm"](input, weight, bias, begin, float(eps))
 
 
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5) -> Tensor:
     """Normalisation over groups of channels of input [N, C, ...] (Wu & He 2018); weight and bias per channel.
 
     Args:
@@ -104,7 +114,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     return y if bias is None else y + reshape(bias, shape)
 
 
-def rms_norm(x, gamma, epsilon=1e-6):
+def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
     """(x / rms(x) * gamma, 1 / rms(x)), rms over the axes that gamma has (Zhang & Sennrich 2019).
 
     Args:
@@ -129,7 +139,8 @@ def rms_norm(x, gamma, epsilon=1e-6):
     return x * scale * gamma, scale
 
 
-def lrn(x, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
+def lrn(x: Tensor, depth_radius: int = 5, bias: float = 1.0, alpha: Number = 1.0, beta: Number = 0.5,
+        norm_region: str = "ACROSS_CHANNELS") -> Tensor:
     """x / (bias + alpha * sum of squares of the channels within depth_radius) ** beta (Krizhevsky et al. 2012). x [N,
     C, H, W].
 

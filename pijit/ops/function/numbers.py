@@ -1,7 +1,10 @@
 """MindSpore's names for plain Python: numbers and tuples under `scalar_…`, `tuple_…`; and second names of operators."""
 
+from __future__ import annotations
+
 import math
 import operator
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -11,25 +14,59 @@ from pijit.ops.function.elementwise import (_need_tensor, add, cast, div, exp, e
 from pijit.ops.function.creation import range
 from pijit.ops.function.shapes import slice
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import Number, Shape, TensorLike
+
 tensor_add, tensor_sub, tensor_mul, tensor_muls, tensor_floordiv, tensor_mod = add, sub, mul, mul, floor_div, mod
 tensor_pow, tensor_exp, tensor_expm1, pows = pow, exp, expm1, pow
 tensor_lt, tensor_le, tensor_gt, tensor_ge = less, less_equal, greater, greater_equal
 tensor_range, tensor_slice = range, slice
 
+scalar_floordiv: Callable[..., Any]
+scalar_div: Callable[..., Any]
+scalar_mul: Callable[..., Any]
+scalar_sub: Callable[..., Any]
+scalar_add: Callable[..., Any]
 scalar_add, scalar_sub, scalar_mul, scalar_div, scalar_floordiv = (operator.add, operator.sub, operator.mul,
     operator.truediv, operator.floordiv)
+scalar_log: Callable[..., float]
+scalar_usub: Callable[..., Any]
+scalar_uadd: Callable[..., Any]
+scalar_pow: Callable[..., Any]
+scalar_mod: Callable[..., Any]
 scalar_mod, scalar_pow, scalar_uadd, scalar_usub, scalar_log = (operator.mod, operator.pow, operator.pos, operator.neg,
                                                                 math.log)
+scalar_ge: Callable[..., Any]
+scalar_gt: Callable[..., Any]
+scalar_le: Callable[..., Any]
+scalar_lt: Callable[..., Any]
+scalar_ne: Callable[..., Any]
+scalar_eq: Callable[..., Any]
 scalar_eq, scalar_ne, scalar_lt, scalar_le, scalar_gt, scalar_ge = (operator.eq, operator.ne, operator.lt, operator.le,
     operator.gt, operator.ge)
+scalar_min: Callable[..., Any]
+scalar_max: Callable[..., Any]
 scalar_max, scalar_min = max, min
+bool_eq: Callable[..., Any]
+bool_or: Callable[..., Any]
+bool_and: Callable[..., Any]
 bool_and, bool_or, bool_eq = operator.and_, operator.or_, operator.eq
+string_concat: Callable[..., Any]
+string_eq: Callable[..., Any]
 string_eq, string_concat = operator.eq, operator.add
+dict_getitem: Callable[..., Any]
+list_getitem: Callable[..., Any]
+list_len: Callable[..., int]
+is_not: Callable[..., bool]
+is_: Callable[..., bool]
 is_, is_not, list_len, list_getitem, dict_getitem = (operator.is_, operator.is_not, len, operator.getitem,
                                                      operator.getitem)
 
 
-def bool_not(x):
+def bool_not(x: bool) -> Tensor:
     """The opposite of a bool, as a 0-d tensor.
 
     Args:
@@ -45,7 +82,7 @@ def bool_not(x):
     return Tensor(not x)
 
 
-def tensor_div(x, y):
+def tensor_div(x: Tensor, y: TensorLike) -> Tensor:
     """x / y, in the dtype of both: of ints rounded towards 0.
 
     Args:
@@ -68,7 +105,7 @@ def tensor_div(x, y):
     return q if not both or both[0].is_floating_point or both[0] in mstype.complex_type else cast(trunc(q), both[0])
 
 
-def tuple_to_array(input_x):
+def tuple_to_array(input_x: Tensor) -> Tensor:
     """A tensor of a tuple of numbers: int32 or float32, as the first of them is an int or a float.
 
     TypeError where `input_x` is no tuple, or holds something else.
@@ -88,7 +125,7 @@ def tuple_to_array(input_x):
             else Tensor(input_x, mstype.float32))
 
 
-def scalar_to_array(input_x):
+def scalar_to_array(input_x: Number) -> Tensor:
     """A 0-d tensor of a number: int64, float32 or bool.
 
     Args:
@@ -106,7 +143,7 @@ def scalar_to_array(input_x):
     return Tensor(input_x)
 
 
-def scalar_cast(input_x, input_y):
+def scalar_cast(input_x: Number, input_y: DType) -> float | bool:
     """A number converted to the Python type that the dtype `input_y` (int64, float64 or bool) has.
 
     Args:
@@ -129,7 +166,7 @@ def scalar_cast(input_x, input_y):
     raise ValueError(f"For 'scalar_cast', 'input_y' must be int64, float64 or bool, but got {input_y}.")
 
 
-def tuple_setitem(x, index, value):
+def tuple_setitem(x: tuple[Any, ...] | list[Any], index: int, value: Any) -> Any:
     """A tuple with one element replaced.
 
     Args:
@@ -147,7 +184,7 @@ def tuple_setitem(x, index, value):
     return (*x[:index], value, *x[index + 1:]) if index != -1 else (*x[:-1], value)
 
 
-def tuple_reversed(x):
+def tuple_reversed(x: tuple[Any, ...] | list[Any]) -> tuple[Any, ...] | list[Any]:
     """A tuple from its end.
 
     Args:
@@ -163,7 +200,7 @@ def tuple_reversed(x):
     return x[::-1]
 
 
-def tuple_equal(x, y):
+def tuple_equal(x: tuple[Any, ...] | list[Any], y: tuple[Any, ...] | list[Any]) -> bool:
     """Whether two tuples hold the same elements.
 
     Args:
@@ -180,7 +217,7 @@ def tuple_equal(x, y):
     return x == y
 
 
-def list_equal(x, y):
+def list_equal(x: list[Any], y: list[Any]) -> bool:
     """Whether two lists hold the same elements.
 
     Args:
@@ -197,7 +234,7 @@ def list_equal(x, y):
     return x == y
 
 
-def in_dict(x, y):
+def in_dict(x: Any, y: dict[Any, Any]) -> bool:
     """Whether x is a key of y.
 
     Args:
@@ -214,7 +251,7 @@ def in_dict(x, y):
     return x in y
 
 
-def not_in_dict(x, y):
+def not_in_dict(x: Any, y: dict[Any, Any]) -> bool:
     """Whether x is no key of y.
 
     Args:
@@ -231,7 +268,7 @@ def not_in_dict(x, y):
     return x not in y
 
 
-def shape_mul(input_data):
+def shape_mul(input_data: Shape) -> int:
     """The product of the numbers of a tuple.
 
     Args:
@@ -247,7 +284,7 @@ def shape_mul(input_data):
     return math.prod(input_data)
 
 
-def isconstant(x):
+def isconstant(x: Any) -> bool:
     """Whether x is known before a graph runs: all but tensors.
 
     Args:
@@ -263,7 +300,7 @@ def isconstant(x):
     return not isinstance(x, Tensor)
 
 
-def is_floating_point(input):
+def is_floating_point(input: Tensor) -> bool:
     """Whether the tensor's dtype is a floating-point one.
 
     Args:
@@ -279,7 +316,7 @@ def is_floating_point(input):
     return input.dtype.is_floating_point
 
 
-def is_nonzero(input):
+def is_nonzero(input: Tensor) -> bool:
     """Whether the one element of a tensor isn't 0. ValueError for a tensor of another size.
 
     Args:
@@ -297,7 +334,7 @@ def is_nonzero(input):
     return bool(input != 0)
 
 
-def type_as(input, other):
+def type_as(input: Tensor, other: TensorLike) -> Tensor:
     """input in other's dtype.
 
     Args:
@@ -317,7 +354,7 @@ def type_as(input, other):
     return _ops["cast"](input, other.dtype)
 
 
-def array_to_scalar(x):
+def array_to_scalar(x: Tensor) -> bool | float:
     """The one element of a tensor, as a number.
 
     Args:

@@ -1,7 +1,10 @@
 """Images in other sizes and colours, pieces of images, morphology and deformed windows."""
 
+from __future__ import annotations
+
 import builtins
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -9,10 +12,14 @@ from pijit.ops.function.creation import arange
 from pijit.ops.function.elementwise import abs, cast, exp, floor, maximum, minimum, sin
 from pijit.ops.function.shapes import concat, expand_dims, reshape, stack
 
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._types import Size
+
 
 # --- colours ---
 
-def rgb_to_hsv(images):
+def rgb_to_hsv(images: Tensor) -> Tensor:
     """Hue, saturation and value, all in [0, 1], of red, green and blue along the last axis."""
     r, g, b = images[..., 0], images[..., 1], images[..., 2]
     v, low = maximum(maximum(r, g), b), minimum(minimum(r, g), b)
@@ -25,7 +32,7 @@ def rgb_to_hsv(images):
     return stack([_ops["select"](h < 0, h + 1.0, h), s, v], -1)
 
 
-def hsv_to_rgb(images):
+def hsv_to_rgb(images: Tensor) -> Tensor:
     """Red, green and blue of hue, saturation and value along the last axis."""
     h, s, v = images[..., 0] * 6.0, images[..., 1], images[..., 2]
     c = s * v
@@ -34,14 +41,14 @@ def hsv_to_rgb(images):
     return stack([low + c * dr, low + c * dg, low + c * db], -1)
 
 
-def adjust_hue(images, delta):
+def adjust_hue(images: Tensor, delta: Any) -> Tensor:
     """The hue turned by delta of a full circle: red, green and blue along the last axis."""
     hsv = rgb_to_hsv(images)
     h = hsv[..., 0] + delta
     return hsv_to_rgb(stack([h - floor(h), hsv[..., 1], hsv[..., 2]], -1))
 
 
-def adjust_saturation(images, scale):
+def adjust_saturation(images: Tensor, scale: Any) -> Tensor:
     """The saturation times scale, kept in [0, 1]."""
     hsv = rgb_to_hsv(images)
     return hsv_to_rgb(stack([hsv[..., 0], minimum(maximum(hsv[..., 1] * scale, 0.0), 1.0), hsv[..., 2]], -1))
@@ -57,7 +64,7 @@ def _by_weights(x, weights, axis):
     return _ops["transpose"](y, tuple(back))
 
 
-def resize_area(images, size, align_corners=False):
+def resize_area(images: Tensor, size: Any, align_corners: bool = False) -> Tensor:
     """[N, H, W, C] in another size, each element the mean over the area it covers, as float32."""
     x = cast(images, mstype.float32)
     for axis, m in ((1, size[0]), (2, size[1])):
@@ -73,7 +80,7 @@ def resize_area(images, size, align_corners=False):
     return x
 
 
-def resize_linear_1d(x, size, mode="align_corners"):
+def resize_linear_1d(x: Tensor, size: Any, mode: str = "align_corners") -> Tensor:
     """[N, C, W] with another last size, linear between places."""
     n = x.shape[2]
     i = cast(arange(size), mstype.float32)
@@ -119,13 +126,14 @@ def _mitchell(x):
     return _ops["select"](x >= 2.0, 0.0, _ops["select"](x >= 1.0, far, near))
 
 
-KERNELS = {"lanczos1": _lanczos(1.0), "lanczos3": _lanczos(3.0), "lanczos5": _lanczos(5.0),
-           "gaussian": (1.5, _gaussian), "box": (0.5, _box),
-           "triangle": (1.0, lambda x: maximum(1.0 - abs(x), 0.0)), "keyscubic": (2.0, _keys),
-           "mitchellcubic": (2.0, _mitchell)}
+KERNELS: dict[str, Any] = {"lanczos1": _lanczos(1.0), "lanczos3": _lanczos(3.0), "lanczos5": _lanczos(5.0),
+                           "gaussian": (1.5, _gaussian), "box": (0.5, _box),
+                           "triangle": (1.0, lambda x: maximum(1.0 - abs(x), 0.0)), "keyscubic": (2.0, _keys),
+                           "mitchellcubic": (2.0, _mitchell)}
 
 
-def scale_and_translate(images, size, scale, translation, kernel_type="lanczos3", antialias=True):
+def scale_and_translate(images: Tensor, size: Any, scale: Tensor, translation: Tensor, kernel_type: str = "lanczos3",
+                        antialias: bool = True) -> Tensor:
     """[N, H, W, C] scaled and moved into images of `size` (height, width): output place y shows (y + 0.5 - translation)
     / scale.
 
@@ -151,14 +159,14 @@ def scale_and_translate(images, size, scale, translation, kernel_type="lanczos3"
     return x
 
 
-def upsample_nearest_3d(x, size):
+def upsample_nearest_3d(x: Tensor, size: Any) -> Tensor:
     """[N, C, D, H, W] in another size, each element that of the nearest place before."""
     for axis, m in enumerate(size, 2):
         x = _ops["gather"](x, arange(m) * x.shape[axis] // m, axis)
     return x
 
 
-def upsample_trilinear_3d(x, size, align_corners, factors):
+def upsample_trilinear_3d(x: Tensor, size: Any, align_corners: bool, factors: Any) -> Tensor:
     """[N, C, D, H, W] in another size, linear between places."""
     for axis, (m, factor) in enumerate(zip(size, factors), 2):
         n = x.shape[axis]
@@ -174,7 +182,7 @@ def upsample_trilinear_3d(x, size, align_corners, factors):
 
 # --- pieces ---
 
-def extract_volume_patches(x, kernel, stride, padding):
+def extract_volume_patches(x: Tensor, kernel: Size, stride: Size, padding: Size) -> Tensor:
     """[N, C, D, H, W] as [N, C kd kh kw, d, h, w]: the windows at each place."""
     if padding == "SAME":
         low, high = [0, 0], [0, 0]
@@ -197,7 +205,7 @@ def extract_volume_patches(x, kernel, stride, padding):
     return reshape(stack(parts, 1), (n, -1, *out))
 
 
-def extract_image_patches(images, kernel, stride, rate, padding):
+def extract_image_patches(images: Tensor, kernel: Size, stride: Size, rate: Any, padding: Size) -> Tensor:
     """[N, C, H, W] as [N, kh kw C, h, w]: the windows at each place, whose elements are `rate` apart."""
     spans = [(k - 1) * r + 1 for k, r in zip(kernel, rate)]
     if padding == "SAME":
@@ -219,7 +227,8 @@ def extract_image_patches(images, kernel, stride, rate, padding):
     return concat(parts, 1)
 
 
-def extract_glimpse(x, size, offsets, centered=True, normalized=True, noise=None):
+def extract_glimpse(x: Tensor, size: Any, offsets: Any, centered: bool = True, normalized: bool = True,
+                    noise: Any = None) -> Tensor:
     """Windows of `size` (height, width) around places `offsets` [N, 2] of (y, x) in images [N, H, W, C].
 
     centered: places count from the middle; normalized: 1 is half the image (centered), or the image. What lies outside
@@ -246,7 +255,7 @@ def extract_glimpse(x, size, offsets, centered=True, normalized=True, noise=None
     return _ops["select"](inside, out, 0.0 if noise is None else noise(out.shape))
 
 
-def im2col(x, kernel, stride, dilation, pad):
+def im2col(x: Tensor, kernel: Size, stride: Size, dilation: Size, pad: Size) -> Tensor:
     """[N, C, H, W] as [N, C, kh kw, places]."""
     from pijit.ops.function.image import unfold
     y = unfold(x, kernel, dilation, pad, stride)
@@ -254,7 +263,7 @@ def im2col(x, kernel, stride, dilation, pad):
     return reshape(y, (n, c, kernel[0] * kernel[1], -1))
 
 
-def dilation_2d(x, filter, stride, rate, padding):
+def dilation_2d(x: Tensor, filter: Any, stride: Size, rate: Any, padding: Size) -> Any:
     """Grey dilation: max over each window of x [N, C, H, W] + filter [C, kh, kw]."""
     kh, kw = filter.shape[1:]
     spans = ((kh - 1) * rate[0] + 1, (kw - 1) * rate[1] + 1)
@@ -277,7 +286,8 @@ def dilation_2d(x, filter, stride, rate, padding):
 
 # --- deformed windows ---
 
-def deformable_offsets(x, offsets, strides, pads, ksize, dilations=(1, 1), groups=1, modulated=True):
+def deformable_offsets(x: Tensor, offsets: Any, strides: Size, pads: Size, ksize: Size,
+                       dilations: tuple[int, ...] = (1, 1), groups: int = 1, modulated: bool = True) -> Tensor:
     """The elements of the windows of x [N, C, H, W] at deformed places, side by side: [N, C, h kh, w kw].
 
     offsets [N, 3 groups kh kw, h, w]: for each element of a window how far it moves in x, then in y, then (modulated)
@@ -313,8 +323,9 @@ def deformable_offsets(x, offsets, strides, pads, ksize, dilations=(1, 1), group
     return reshape(y, (n, c, h * kh, w * kw))
 
 
-def deformable_conv2d(x, weight, offsets, kernel_size, strides, padding, bias=None, dilations=(1, 1, 1, 1), groups=1,
-                      deformable_groups=1, modulated=True):
+def deformable_conv2d(x: Tensor, weight: Tensor, offsets: Any, kernel_size: Size, strides: Size, padding: Size,
+                      bias: Tensor | None = None, dilations: tuple[int, ...] = (1, 1, 1, 1), groups: int = 1,
+                      deformable_groups: int = 1, modulated: bool = True) -> Tensor:
     """A 2-d convolution whose windows are deformed (Zhu et al. 2019).
 
     x: [N, C, H, W]; weight: [O, C / groups, kh, kw]; offsets: [N, 3 deformable_groups kh kw, h, w], how far each

@@ -1,7 +1,10 @@
 """Pooling: maxima and means of windows."""
 
+from __future__ import annotations
+
 import builtins
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
@@ -9,6 +12,11 @@ from pijit.ops.function.conv import _conv_pad
 from pijit.ops.function.creation import arange, ones, zeros
 from pijit.ops.function.elementwise import cast, isnan, logical_and, logical_not, logical_or, minimum, pow
 from pijit.ops.function.shapes import _ints, broadcast_to, expand_dims, reshape, squeeze, transpose
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import Tensor
+    from pijit._types import Number, Size
 
 
 def _two(name, argument, x):
@@ -58,8 +66,8 @@ def _windows(name, size, kernel, stride, pad, dilation, ceil_mode):
     return out, full
 
 
-def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False,
-               pad_mode="pad"):
+def max_pool2d(x: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
+               return_indices: bool = False, ceil_mode: bool = False, pad_mode: str = "pad") -> Any:
     """Maxima of windows of x [N, C, H, W]; with return_indices, also their places in the plane of H * W as int64.
 
     Args:
@@ -105,8 +113,8 @@ def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indice
     return (best, at) if return_indices else best
 
 
-def avg_pool2d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0,
-               pad_mode="pad"):
+def avg_pool2d(input_x: Tensor, kernel_size: Size = 1, stride: Size = 1, padding: Size = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True, divisor_override: int = 0, pad_mode: str = "pad") -> Tensor:
     """Means of windows of input_x [N, C, H, W], or their sums over divisor_override.
 
     Args:
@@ -146,7 +154,7 @@ def avg_pool2d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, cou
     return total / sums(ones((1, 1, h, w), input_x.dtype), (full[0], full[2]), (full[1], full[3]))
 
 
-def adaptive_avg_pool2d(input, output_size):
+def adaptive_avg_pool2d(input: Tensor, output_size: Size) -> Tensor:
     """Means of windows so that the output has the given size: window i of n covers [floor(i h / n), ceil((i + 1) h /
     n)).
 
@@ -181,7 +189,8 @@ def adaptive_avg_pool2d(input, output_size):
     return _ops["matmul"](_ops["matmul"](weights(oh, h), input, False, False), weights(ow, w), False, True)
 
 
-def avg_pool1d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True):
+def avg_pool1d(input_x: Tensor, kernel_size: Size = 1, stride: Size = 1, padding: Size = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True) -> Tensor:
     """Means of windows of input_x [N, C, L].
 
     Args:
@@ -253,8 +262,8 @@ def _windows3d(name, x, kernel, stride, padding, dilation, ceil_mode, fill):
     return parts, low[2:], high[2:]
 
 
-def avg_pool3d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True,
-               divisor_override=0):
+def avg_pool3d(input_x: Tensor, kernel_size: Size = 1, stride: Size = 1, padding: Size = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True, divisor_override: int = 0) -> Tensor:
     """Means of windows of input_x [N, C, D, H, W], or their sums over divisor_override.
 
     Args:
@@ -305,7 +314,8 @@ def _windows_sum(x, kernel, stride, out):
     return total
 
 
-def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool3d(x: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """Maxima of windows of x [N, C, D, H, W]; with return_indices, also their places in the volume of D * H * W as
     int64.
 
@@ -346,7 +356,8 @@ def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
     return (best, at) if return_indices else best
 
 
-def lp_pool1d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool1d(x: Tensor, norm_type: Number, kernel_size: Size, stride: Size | None = None,
+              ceil_mode: bool = False) -> Tensor:
     """(sum over each window of x ** norm_type) ** (1 / norm_type), x [C, L] or [N, C, L].
 
     Args:
@@ -371,7 +382,8 @@ def lp_pool1d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
     return reshape(y, (*x.shape[:-1], y.shape[-1]))
 
 
-def lp_pool2d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool2d(x: Tensor, norm_type: Number, kernel_size: Size, stride: Size | None = None,
+              ceil_mode: bool = False) -> Tensor:
     """(sum over each window of x ** norm_type) ** (1 / norm_type), x [N, C, H, W].
 
     Args:
@@ -436,7 +448,7 @@ def _adaptive_max(name, input, sizes, return_indices):
     return squeeze(_ops["gather_d"](x, best, -1), -1), squeeze(_ops["gather_d"](places, best, -1), -1)
 
 
-def adaptive_max_pool1d(input, output_size):
+def adaptive_max_pool1d(input: Tensor, output_size: Size) -> Tensor:
     """Maxima of windows so that the last axis of input [N, C, L] has the given size.
 
     Args:
@@ -454,7 +466,7 @@ def adaptive_max_pool1d(input, output_size):
     return _adaptive_max("adaptive_max_pool1d", input, _ints(output_size), False)[0]
 
 
-def adaptive_max_pool2d(input, output_size, return_indices=False):
+def adaptive_max_pool2d(input: Tensor, output_size: Size, return_indices: bool = False) -> Any:
     """Maxima of windows so that the output has the given size; with return_indices, also their places in the plane
     of H * W as int64.
 
@@ -476,7 +488,7 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     return (y, at) if return_indices else y
 
 
-def adaptive_max_pool3d(input, output_size, return_indices=False):
+def adaptive_max_pool3d(input: Tensor, output_size: Size, return_indices: bool = False) -> Any:
     """Maxima of windows so that the output has the given size; with return_indices, also their places in the volume as
     int32.
 
@@ -497,7 +509,7 @@ def adaptive_max_pool3d(input, output_size, return_indices=False):
     return (y, cast(at, mstype.int32)) if return_indices else y
 
 
-def adaptive_avg_pool1d(input, output_size):
+def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
     """Means of windows so that the last axis of input [N, C, L] has the given size.
 
     Args:
@@ -516,7 +528,7 @@ def adaptive_avg_pool1d(input, output_size):
     return squeeze(adaptive_avg_pool2d(expand_dims(input, -2), (1, n)), -2)
 
 
-def adaptive_avg_pool3d(input, output_size):
+def adaptive_avg_pool3d(input: Tensor, output_size: Size) -> Tensor:
     """Means of windows so that the last three axes have the given sizes.
 
     Args:
@@ -566,7 +578,8 @@ def _unpooled_sizes(name, x, kernel, stride, padding, output_size):
     return sizes
 
 
-def max_unpool1d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool1d(x: Tensor, indices: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
+                 output_size: Size | None = None) -> Tensor:
     """The inverse of max pooling of [N, C, L] or [C, L]: x at its places, zeros elsewhere.
 
     Args:
@@ -593,7 +606,8 @@ def max_unpool1d(x, indices, kernel_size, stride=None, padding=0, output_size=No
     return _unpool("max_unpool1d", x, indices, 1, _unpooled_sizes("max_unpool1d", x, k, s, p, output_size))
 
 
-def max_unpool2d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool2d(x: Tensor, indices: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
+                 output_size: Size | None = None) -> Tensor:
     """The inverse of max pooling of [N, C, H, W] or [C, H, W]: x at its places, zeros elsewhere.
 
     Args:
@@ -621,7 +635,8 @@ def max_unpool2d(x, indices, kernel_size, stride=None, padding=0, output_size=No
     return _unpool("max_unpool2d", x, indices, 2, _unpooled_sizes("max_unpool2d", x, k, s, p, output_size))
 
 
-def max_unpool3d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool3d(x: Tensor, indices: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
+                 output_size: Size | None = None) -> Tensor:
     """The inverse of max pooling of [N, C, D, H, W] or [C, D, H, W]: x at its places, zeros elsewhere.
 
     Args:

@@ -1,13 +1,21 @@
 """Random numbers, from the generator state of pijit.random."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import zeros_like
 from pijit.ops.function.elementwise import cast, floor, minimum, _need_tensor
 
+if TYPE_CHECKING:
+    from pijit._C import DType
+    from pijit._types import Number, Shape, TensorLike
 
-def rand(*size, dtype=None, seed=None):
+
+def rand(*size: int, dtype: DType | None = None, seed: int | None = None) -> Tensor:
     """Uniform in [0, 1).
 
     Args:
@@ -26,7 +34,7 @@ def rand(*size, dtype=None, seed=None):
     return x if dtype is None else cast(x, dtype)
 
 
-def randn(*size, dtype=None, seed=None):
+def randn(*size: int, dtype: DType | None = None, seed: int | None = None) -> Tensor:
     """Standard normal.
 
     Args:
@@ -49,7 +57,7 @@ def _size(size):
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
 
 
-def rand_like(input, seed=None, *, dtype=None):
+def rand_like(input: Tensor, seed: int | None = None, *, dtype: DType | None = None) -> Tensor:
     """Uniform in [0, 1), of the same shape.
 
     Args:
@@ -74,7 +82,7 @@ def rand_like(input, seed=None, *, dtype=None):
     return rand(*input.shape, dtype=input.dtype if dtype is None else dtype)
 
 
-def randn_like(input, seed=None, *, dtype=None):
+def randn_like(input: Tensor, seed: int | None = None, *, dtype: DType | None = None) -> Tensor:
     """Standard normal, of the same shape, float32 by default.
 
     Args:
@@ -96,7 +104,7 @@ def randn_like(input, seed=None, *, dtype=None):
     return randn(*input.shape, dtype=dtype)
 
 
-def standard_normal(shape, seed=None):
+def standard_normal(shape: Shape, seed: int | None = None) -> Tensor:
     """Standard normal.
 
     Args:
@@ -113,7 +121,8 @@ def standard_normal(shape, seed=None):
     return _random.normal(tuple(shape))
 
 
-def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):
+def uniform(shape: Shape, minval: TensorLike, maxval: TensorLike, seed: int | None = None,
+            dtype: DType = mstype.float32) -> Tensor:
     """Uniform in [minval, maxval).
 
     Args:
@@ -133,7 +142,7 @@ def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):
     return cast(_random.uniform(tuple(shape)) * (maxval - minval) + minval, dtype)
 
 
-def normal(shape, mean, stddev, seed=None):
+def normal(shape: Shape, mean: TensorLike, stddev: TensorLike, seed: int | None = None) -> Tensor:
     """N(mean, stddev^2).
 
     Args:
@@ -155,7 +164,7 @@ def normal(shape, mean, stddev, seed=None):
     return _random.normal(tuple(shape)) * stddev + mean
 
 
-def randint(low, high, size, seed=None, *, dtype=None):
+def randint(low: Number, high: Number, size: Shape, seed: int | None = None, *, dtype: DType | None = None) -> Tensor:
     """Integers in [low, high).
 
     Args:
@@ -176,7 +185,7 @@ def randint(low, high, size, seed=None, *, dtype=None):
     return cast(minimum(x, float(high - 1)), mstype.int64 if dtype is None else dtype)
 
 
-def dropout(input, p=0.5, training=True, seed=None):
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
     """Elements zeroed with probability p, the others scaled by 1 / (1 - p).
 
     Args:
@@ -203,7 +212,8 @@ def dropout(input, p=0.5, training=True, seed=None):
     return cast(_ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0), input.dtype)
 
 
-def randint_like(input, low, high, seed=None, *, dtype=None):
+def randint_like(input: Tensor, low: Number, high: Number, seed: int | None = None, *,
+                 dtype: DType | None = None) -> Tensor:
     """Integers in [low, high), of the same shape.
 
     Args:
@@ -230,7 +240,7 @@ def randint_like(input, low, high, seed=None, *, dtype=None):
     return randint(low, high, input.shape, dtype=input.dtype if dtype is None else dtype)
 
 
-def randperm(n, seed=0, offset=0, dtype=mstype.int64):
+def randperm(n: int, seed: int = 0, offset: int = 0, dtype: DType = mstype.int64) -> Tensor:
     """The numbers 0 to n - 1 in random order.
 
     Args:
@@ -249,7 +259,7 @@ def randperm(n, seed=0, offset=0, dtype=mstype.int64):
     return cast(_ops["argsort"](_random.uniform((n,)), 0, False), dtype)
 
 
-def shuffle(x, seed=None):
+def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
     """The rows of x in random order.
 
     Args:
@@ -270,7 +280,7 @@ def shuffle(x, seed=None):
     return _ops["gather"](x, randperm(x.shape[0]), 0)
 
 
-def bernoulli(input, p=0.5, seed=None):
+def bernoulli(input: Tensor, p: float | Tensor = 0.5, seed: int | None = None) -> Tensor:
     """1 with probability p, else 0: of input's shape and dtype.
 
     Args:
@@ -290,7 +300,7 @@ def bernoulli(input, p=0.5, seed=None):
     return cast(_random.uniform(input.shape) < p, input.dtype)
 
 
-def multinomial(input, num_samples, replacement=True, seed=None):
+def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed: int | None = None) -> Tensor:
     """Indices drawn with probabilities in proportion to the rows of input [classes] or [rows, classes], as int32.
 
     Args:
@@ -340,7 +350,7 @@ def _dropout_channels(name, input, p, training, ranks):
     return cast(_ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0), input.dtype)
 
 
-def dropout1d(input, p=0.5, training=True):
+def dropout1d(input: Tensor, p: Number = 0.5, training: bool = True) -> Tensor:
     """Whole channels of [N, C, L] or [C, L] zeroed with probability p, the others scaled by 1 / (1 - p).
 
     Args:
@@ -358,7 +368,7 @@ def dropout1d(input, p=0.5, training=True):
     return _dropout_channels("dropout1d", input, p, training, (2, 3))
 
 
-def dropout2d(input, p=0.5, training=True):
+def dropout2d(input: Tensor, p: Number = 0.5, training: bool = True) -> Tensor:
     """Whole channels of [N, C, H, W] zeroed with probability p, the others scaled by 1 / (1 - p).
 
     Args:
@@ -376,7 +386,7 @@ def dropout2d(input, p=0.5, training=True):
     return _dropout_channels("dropout2d", input, p, training, (4,))
 
 
-def dropout3d(input, p=0.5, training=True):
+def dropout3d(input: Tensor, p: Number = 0.5, training: bool = True) -> Tensor:
     """Whole channels of [N, C, D, H, W] zeroed with probability p, the others scaled by 1 / (1 - p).
 
     Args:

@@ -1,7 +1,10 @@
 """Elements in other places: sequences reversed, space and depth exchanged, images resized, borders mirrored, boxes."""
 
+from __future__ import annotations
+
 import builtins
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -9,8 +12,13 @@ from pijit.ops.function.creation import arange, full
 from pijit.ops.function.elementwise import _need_tensor, cast, exp, floor, log, maximum, minimum, select
 from pijit.ops.function.shapes import _axis, _same_shape, _within, concat, expand_dims, moveaxis, narrow, reshape, stack
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+    from pijit._types import Axis, Number, Shape, Size
 
-def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
+
+def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int = 0) -> Tensor:
     """The first seq_lengths[b] elements along seq_dim in reverse order, for each b along batch_dim.
 
     Args:
@@ -43,7 +51,7 @@ def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
     return _ops["gather_d"](x, _ops["broadcast_to"](select(at < lengths, lengths - 1 - at, at), x.shape), s)
 
 
-def depth_to_space(x, block_size):
+def depth_to_space(x: Tensor, block_size: int) -> Tensor:
     """[N, C b b, H, W] as [N, C, H b, W b]: blocks of depth become blocks of the plane.
 
     Args:
@@ -66,7 +74,7 @@ def depth_to_space(x, block_size):
                    (n, c // (block_size * block_size), h * block_size, w * block_size))
 
 
-def space_to_depth(x, block_size):
+def space_to_depth(x: Tensor, block_size: int) -> Tensor:
     """[N, C, H b, W b] as [N, C b b, H, W]: blocks of the plane become depth.
 
     Args:
@@ -88,7 +96,7 @@ def space_to_depth(x, block_size):
                    (n, c * block_size * block_size, h // block_size, w // block_size))
 
 
-def batch_to_space_nd(input_x, block_shape, crops):
+def batch_to_space_nd(input_x: Tensor, block_shape: Sequence[int], crops: Sequence[Any]) -> Tensor:
     """Blocks of the batch moved to the plane [N, C, H, W], then its borders cropped.
 
     Args:
@@ -114,7 +122,7 @@ def batch_to_space_nd(input_x, block_shape, crops):
     return x[:, :, top:h * a - bottom, left:w * b - right]
 
 
-def space_to_batch_nd(input_x, block_size, paddings):
+def space_to_batch_nd(input_x: Tensor, block_size: int, paddings: Tensor | Sequence[Any]) -> Tensor:
     """[N, C, H, W], or [N, ..., H, W], padded with zeros, then blocks of the plane moved to the batch.
 
     Args:
@@ -154,7 +162,7 @@ def _plane(name, x, size):
         raise ValueError(f"For '{name}', the input must have 4 dimensions, but got {x.ndim}.")
 
 
-def resize_nearest(x, size, align_corners=False, half_pixel_centers=False):
+def resize_nearest(x: Tensor, size: Shape, align_corners: bool = False, half_pixel_centers: bool = False) -> Tensor:
     """[N, C, H, W] in another size, each element that of the nearest place.
 
     Args:
@@ -183,7 +191,7 @@ def resize_nearest(x, size, align_corners=False, half_pixel_centers=False):
     return x
 
 
-def resize_bilinear(x, size, align_corners=False, half_pixel_centers=False):
+def resize_bilinear(x: Tensor, size: Shape, align_corners: bool = False, half_pixel_centers: bool = False) -> Tensor:
     """[N, C, H, W] in another size, linear between places.
 
     Args:
@@ -218,7 +226,7 @@ def resize_bilinear(x, size, align_corners=False, half_pixel_centers=False):
     return x
 
 
-def mirror_pad(input_x, paddings, mode):
+def mirror_pad(input_x: Tensor, paddings: Tensor | Sequence[Any], mode: str) -> Tensor:
     """A border of mirrored elements, (before, behind) for each dimension: 'REFLECT' leaves the edge out, 'SYMMETRIC'
     repeats it.
 
@@ -253,7 +261,7 @@ def mirror_pad(input_x, paddings, mode):
     return input_x
 
 
-def matrix_band_part(x, lower, upper):
+def matrix_band_part(x: Tensor, lower: int, upper: int) -> Tensor:
     """The diagonals of [..., m, n] from `lower` below to `upper` above the main one, zeros elsewhere; a negative number
     keeps all there.
 
@@ -280,7 +288,7 @@ def matrix_band_part(x, lower, upper):
     return select(keep, x, full(x.shape, 0, dtype=x.dtype))
 
 
-def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """input with src along a diagonal of two dimensions.
 
     Args:
@@ -317,7 +325,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     return moveaxis(select(on, wide, x), (-2, -1), (a, b))
 
 
-def unravel_index(indices, dims):
+def unravel_index(indices: Tensor, dims: Tensor) -> Tensor:
     """The coordinates [rank, n] of flat indices in a tensor of shape `dims`.
 
     Args:
@@ -344,7 +352,8 @@ def unravel_index(indices, dims):
     return stack(parts[::-1], 0)
 
 
-def col2im(input_x, output_size, kernel_size, dilation, padding_value, stride):
+def col2im(input_x: Tensor, output_size: Size, kernel_size: Size, dilation: Size, padding_value: Number,
+           stride: Size) -> Tensor:
     """Columns [N, C, kh kw, patches] summed into the images [N, C, H, W] they were taken from.
 
     Args:
@@ -373,7 +382,7 @@ def col2im(input_x, output_size, kernel_size, dilation, padding_value, stride):
     return fold(reshape(input_x, (n, c * k, patches)), size, kernel_size, dilation, padding_value, stride)
 
 
-def padding(x, pad_dim_size=8):
+def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
     """The last dimension, of 1, extended by zeros to pad_dim_size.
 
     Args:
@@ -403,7 +412,7 @@ def _need_boxes(op, **boxes):
             raise ValueError(f"For '{op}', '{name}' must have the shape [n, 4], but got {tuple(x.shape)}.")
 
 
-def iou(anchor_boxes, gt_boxes, mode="iou"):
+def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
     """[m, n] shares of overlap of boxes [n, 4] with boxes [m, 4] of (x0, y0, x1, y1): of their union, or ('iof') of the
     boxes gt_boxes.
 
@@ -437,7 +446,8 @@ def iou(anchor_boxes, gt_boxes, mode="iou"):
     return both / (whole if mode == "iof" else whole + area(anchor_boxes) - both)
 
 
-def bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0)):
+def bounding_box_encode(anchor_box: Tensor, groundtruth_box: Tensor, means: Sequence[float] = (0.0, 0.0, 0.0, 0.0),
+                        stds: Sequence[float] = (1.0, 1.0, 1.0, 1.0)) -> Tensor:
     """The shifts and log scales [n, 4] from anchor boxes to true ones (Girshick et al. 2014).
 
     Args:
@@ -469,8 +479,9 @@ def bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0),
     return (deltas - Tensor(means, deltas.dtype)) / Tensor(stds, deltas.dtype)
 
 
-def bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0),
-                        wh_ratio_clip=0.016):
+def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Shape,
+                        means: Sequence[float] = (0.0, 0.0, 0.0, 0.0), stds: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
+                        wh_ratio_clip: float = 0.016) -> Tensor:
     """Boxes [n, 4] from anchor boxes and shifts, kept inside an image of max_shape (height, width).
 
     Args:
@@ -506,7 +517,7 @@ def bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0
                   inside(x + w * 0.5 - 0.5, max_shape[1]), inside(y + h * 0.5 - 0.5, max_shape[0])], 1)
 
 
-def check_valid(bboxes, img_metas):
+def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
     """Which boxes [n, 4] lie inside the image that img_metas (height, width, ratio) describes.
 
     Args:
@@ -531,7 +542,7 @@ def check_valid(bboxes, img_metas):
     return (bboxes[:, 0] >= 0) & (bboxes[:, 1] >= 0) & (bboxes[:, 2] <= w - 1) & (bboxes[:, 3] <= h - 1)
 
 
-def split_by_sizes(x, sizes, axis):
+def split_by_sizes(x: Tensor, sizes: Shape, axis: int) -> tuple[Tensor, ...]:
     """Pieces of the given sizes along an axis; one of them may be -1, for what is left.
 
     Args:
@@ -612,14 +623,27 @@ def _scattered_nd(mode):
     return update
 
 
+scatter_update: Callable[..., Tensor]
+scatter_mul: Callable[..., Tensor]
+scatter_min: Callable[..., Tensor]
+scatter_max: Callable[..., Tensor]
+scatter_div: Callable[..., Tensor]
+scatter_add: Callable[..., Tensor]
 scatter_add, scatter_div, scatter_max, scatter_min, scatter_mul, scatter_update = (_scattered(m)
                                                                                    for m in ("add", "div", "max", "min",
                                                                                              "mul", "update"))
+scatter_nd_update: Callable[..., Tensor]
+scatter_nd_sub: Callable[..., Tensor]
+scatter_nd_mul: Callable[..., Tensor]
+scatter_nd_min: Callable[..., Tensor]
+scatter_nd_max: Callable[..., Tensor]
+scatter_nd_div: Callable[..., Tensor]
+scatter_nd_add: Callable[..., Tensor]
 scatter_nd_add, scatter_nd_div, scatter_nd_max, scatter_nd_min, scatter_nd_mul, scatter_nd_sub, scatter_nd_update = (
     _scattered_nd(m) for m in ("add", "div", "max", "min", "mul", "sub", "update"))
 
 
-def invert_permutation(x):
+def invert_permutation(x: Shape) -> tuple[int, ...]:
     """The tuple of ints that takes a permutation back. ValueError where x is none.
 
     Args:
@@ -640,7 +664,8 @@ def invert_permutation(x):
     return tuple(out)
 
 
-def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
+                       dim: Axis | None = None) -> Any:
     """Values without their immediate repetitions (slices along `dim`); on request each element's place among them, and
     how often each stood.
 
@@ -679,7 +704,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     return out[0] if len(out) == 1 else tuple(out)
 
 
-def unique_with_pad(x, pad_num):
+def unique_with_pad(x: Tensor, pad_num: Number) -> tuple[Tensor, Tensor]:
     """(the distinct values of a vector in the order of their first appearance, then pad_num; each element's place among
     them).
 

@@ -1,6 +1,9 @@
 """Reductions and norms."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
@@ -8,6 +11,10 @@ from pijit.ops.function.creation import arange, zeros
 from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, isnan, log, logical_and, logical_not, logical_or,
                                             _need_tensor, sqrt, stop_gradient)
 from pijit.ops.function.shapes import _axis, _ints, expand_dims, narrow, ravel, reshape, squeeze, swapaxes
+
+if TYPE_CHECKING:
+    from pijit._C import DType, Tensor
+    from pijit._types import Axis, Number, TensorLike
 
 
 def _axes(axis):
@@ -20,7 +27,7 @@ def _axes(axis):
 _SMALL = frozenset((mstype.bool_, mstype.int8, mstype.int16, mstype.int32, mstype.uint8))
 
 
-def sum(input, dim=None, keepdim=False, *, dtype=None):
+def sum(input: Tensor, dim: Axis | None = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """Sum over axes (all by default); bool and integers of up to 32 bits give int64.
 
     Args:
@@ -55,7 +62,7 @@ def _count(x, axis):
     return n
 
 
-def mean(x, axis=None, keep_dims=False):
+def mean(x: Tensor, axis: Axis | None = None, keep_dims: bool = False) -> Tensor:
     """Arithmetic mean over axes (all by default). Integers keep their dtype: the mean is rounded towards 0.
 
     Raises TypeError for bool, ValueError for an axis out of range or named twice.
@@ -86,7 +93,7 @@ def mean(x, axis=None, keep_dims=False):
     return cast(_ops["select"](total < 0, -quotient, quotient), x.dtype)
 
 
-def prod(input, axis=None, keep_dims=False, dtype=None):
+def prod(input: Tensor, axis: Axis | None = None, keep_dims: bool = False, dtype: DType | None = None) -> Tensor:
     """Product over axes; bool and integers of up to 32 bits give int64.
 
     Args:
@@ -121,7 +128,8 @@ def _extremum(pair, reduce, x, axis, keep, initial, where):
     return r if initial is None else _ops[pair](r, initial)
 
 
-def amax(input, axis=None, keepdims=False, *, initial=None, where=None):
+def amax(input: Tensor, axis: Axis | None = None, keepdims: bool = False, *, initial: Number | None = None,
+         where: Tensor | None = None) -> Tensor:
     """Maximum over axes, of elements where a condition holds, and of `initial`.
 
     Args:
@@ -145,7 +153,8 @@ def amax(input, axis=None, keepdims=False, *, initial=None, where=None):
     return _extremum("maximum", "reduce_max", input, axis, keepdims, initial, where)
 
 
-def amin(input, axis=None, keepdims=False, *, initial=None, where=None):
+def amin(input: Tensor, axis: Axis | None = None, keepdims: bool = False, *, initial: Number | None = None,
+         where: Tensor | None = None) -> Tensor:
     """Minimum over axes, of elements where a condition holds, and of `initial`.
 
     Args:
@@ -169,7 +178,7 @@ def amin(input, axis=None, keepdims=False, *, initial=None, where=None):
     return _extremum("minimum", "reduce_min", input, axis, keepdims, initial, where)
 
 
-def all(input, axis=None, keep_dims=False):
+def all(input: Tensor, axis: Axis | None = None, keep_dims: bool = False) -> Tensor:
     """Logical and over axes.
 
     Args:
@@ -191,7 +200,7 @@ def all(input, axis=None, keep_dims=False):
     return _ops["reduce_all"](input, _axes(axis), keep_dims)
 
 
-def any(input, axis=None, keep_dims=False):
+def any(input: Tensor, axis: Axis | None = None, keep_dims: bool = False) -> Tensor:
     """Logical or over axes; of uint8 as uint8, as MindSpore has it.
 
     Args:
@@ -226,7 +235,7 @@ def _of_element(x, axis, keep, where_from):
     return (values, at) if keep else (squeeze(values, axis), squeeze(at, axis))
 
 
-def argmax(input, dim=None, keepdim=False):
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Index of the (first) maximum; over all elements when dim is None.
 
     Args:
@@ -248,7 +257,7 @@ def argmax(input, dim=None, keepdim=False):
     return _arg(_ops["argmax"], input, dim, keepdim)
 
 
-def argmin(input, axis=None, keepdims=False):
+def argmin(input: Tensor, axis: Axis | None = None, keepdims: bool = False) -> Tensor:
     """Index of the (first) minimum as int32 (int64 for no dimensions, as MindSpore has it); over all elements when
     axis is None.
 
@@ -284,7 +293,8 @@ def _arg(op, x, axis, keep):
     return expand_dims(r, _axis(axis, x.ndim)) if keep else r
 
 
-def max(input, axis=None, keepdims=False, *, initial=None, where=None):
+def max(input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Number | None = None,
+        where: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """(values, indices) along one axis; over everything, the maximum and index 0, as MindSpore has it.
 
     Args:
@@ -313,7 +323,8 @@ def max(input, axis=None, keepdims=False, *, initial=None, where=None):
     return amax(input, axis, keepdims, initial=initial, where=where), argmax(input, axis, keepdims)
 
 
-def min(input, axis=None, keepdims=False, *, initial=None, where=None):
+def min(input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Number | None = None,
+        where: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """(values, indices) along one axis; over everything, the minimum and index 0.
 
     Args:
@@ -342,7 +353,7 @@ def min(input, axis=None, keepdims=False, *, initial=None, where=None):
     return amin(input, axis, keepdims, initial=initial, where=where), _least(input, axis, keepdims)
 
 
-def var(input, axis=None, ddof=0, keepdims=False):
+def var(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """Variance over axes, with n - ddof as divisor; of complex numbers that of their distance from the mean, a real
     number.
 
@@ -369,7 +380,7 @@ def var(input, axis=None, ddof=0, keepdims=False):
     return _ops["variance"](input, _axes(axis), keepdims, int(ddof))
 
 
-def std(input, axis=None, ddof=0, keepdims=False):
+def std(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """Standard deviation over axes.
 
     Args:
@@ -391,7 +402,7 @@ def std(input, axis=None, ddof=0, keepdims=False):
     return sqrt(var(input, axis, ddof, keepdims))
 
 
-def logsumexp(input, dim, keepdim=False):
+def logsumexp(input: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
     """log(sum(exp(x))), shifted by the maximum.
 
     Args:
@@ -418,7 +429,7 @@ def logsumexp(input, dim, keepdim=False):
     return s if keepdim else squeeze(s, dim)
 
 
-def cumsum(x, axis, dtype=None):
+def cumsum(x: Tensor, axis: int, dtype: DType | None = None) -> Tensor:
     """Running sums.
 
     Args:
@@ -440,7 +451,7 @@ def cumsum(x, axis, dtype=None):
     return _ops["cumsum"](x if dtype is None else cast(x, dtype), axis, False)
 
 
-def cumprod(input, dim, dtype=None):
+def cumprod(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Running products along one dimension, in log2(size) steps of pairwise products (Hillis and Steele, "Data parallel
     algorithms", CACM 1986). Raises ValueError for a dimension out of range.
 
@@ -472,7 +483,7 @@ def cumprod(input, dim, dtype=None):
     return x
 
 
-def count_nonzero(x, axis=(), keep_dims=False, dtype=mstype.int32):
+def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: DType = mstype.int32) -> Tensor:
     """The number of elements that are not 0.
 
     Args:
@@ -494,7 +505,8 @@ def count_nonzero(x, axis=(), keep_dims=False, dtype=mstype.int32):
     return _ops["reduce_sum"](cast(x != 0, dtype), _axes(axis), keep_dims)
 
 
-def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+def norm(A: Tensor, ord: Number | str | None = None, dim: Axis | None = None, keepdim: bool = False, *,
+         dtype: DType | None = None) -> Tensor:
     """The norm of vectors (one dimension) or matrices (two): Euclidean and Frobenius by default.
 
     ord: for vectors any number, inf and -inf; for matrices 'fro', 1, -1, inf, -inf, and 2, -2 and 'nuc' of the singular
@@ -559,7 +571,7 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
                      "dimension, and 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for two.")
 
 
-def nansum(input, axis=None, keepdims=False, *, dtype=None):
+def nansum(input: Tensor, axis: int | None = None, keepdims: bool = False, *, dtype: DType | None = None) -> Tensor:
     """Sum of the elements that are not NaN.
 
     Args:
@@ -585,7 +597,7 @@ def nansum(input, axis=None, keepdims=False, *, dtype=None):
     return sum(_ops["select"](isnan(input), 0, input), axis, keepdims, dtype=dtype)
 
 
-def nanmean(input, axis=None, keepdims=False, *, dtype=None):
+def nanmean(input: Tensor, axis: int | None = None, keepdims: bool = False, *, dtype: DType | None = None) -> Tensor:
     """Mean of the elements that are not NaN.
 
     Args:
@@ -610,7 +622,7 @@ def nanmean(input, axis=None, keepdims=False, *, dtype=None):
     return nansum(x, axis, keepdims) / count
 
 
-def std_mean(input, axis=None, ddof=0, keepdims=False):
+def std_mean(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(standard deviation, mean), of integers in float32.
 
     Args:
@@ -638,7 +650,7 @@ def std_mean(input, axis=None, ddof=0, keepdims=False):
     return std(input, axis, ddof, keepdims), mean(input, axis, keepdims)
 
 
-def var_mean(input, axis=None, ddof=0, keepdims=False):
+def var_mean(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(variance, mean), of integers in float32.
 
     Args:
@@ -664,7 +676,7 @@ def var_mean(input, axis=None, ddof=0, keepdims=False):
     return var(input, axis, ddof, keepdims), mean(input, axis, keepdims)
 
 
-def aminmax(input, *, axis=0, keepdims=False):
+def aminmax(input: Tensor, *, axis: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(minimum, maximum) along one axis, or of all elements if axis is None.
 
     Args:
@@ -708,7 +720,7 @@ def _running(x, axis, better):
     return x, at
 
 
-def cummax(input, axis):
+def cummax(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """(maxima up to each place, where they are as int64); of equal ones the last.
 
     Args:
@@ -729,7 +741,7 @@ def cummax(input, axis):
                     here: logical_or(before > here, logical_and(isnan(before), logical_not(isnan(here)))))
 
 
-def cummin(input, axis):
+def cummin(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """(minima up to each place, where they are as int32); of equal ones the last.
 
     Args:
@@ -751,7 +763,7 @@ def cummin(input, axis):
     return y, cast(at, mstype.int32)
 
 
-def logcumsumexp(input, axis):
+def logcumsumexp(input: Tensor, axis: int) -> Tensor:
     """log of the sums of exp up to each place, without overflow.
 
     Args:
@@ -779,7 +791,7 @@ def logcumsumexp(input, axis):
     return swapaxes(m + log(_ops["reduce_sum"](exp(gap), -1, False)), a, -1)
 
 
-def diff(x, n=1, axis=-1, prepend=None, append=None):
+def diff(x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """Differences of neighbours along an axis, n times.
 
     Args:
@@ -812,7 +824,7 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
     return x
 
 
-def trapz(y, x=None, *, dx=1.0, dim=-1):
+def trapz(y: TensorLike, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
     """Integral along an axis by the trapezoidal rule, over places x or places dx apart.
 
     Args:
@@ -843,7 +855,8 @@ def trapz(y, x=None, *, dx=1.0, dim=-1):
     return _ops["reduce_sum"](pairs * diff(x, 1, a), a, False) / 2.0
 
 
-def cov(input, *, correction=1, fweights=None, aweights=None):
+def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
+        aweights: Tensor | None = None) -> Tensor:
     """Covariances of the rows of input [variables, observations].
 
     Args:
@@ -887,7 +900,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     return out if input.ndim == 2 else reshape(out, ())
 
 
-def reduce_sum(x, axis=(), keep_dims=False):
+def reduce_sum(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
     """Sum over axes (all by default), in x's dtype; of bools, whether any is true.
 
     Args:
@@ -912,7 +925,7 @@ def reduce_sum(x, axis=(), keep_dims=False):
     return _ops["reduce_sum"](x, _axes(axis), keep_dims)
 
 
-def reduce_mean(x, axis=(), keep_dims=False):
+def reduce_mean(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
     """Mean over axes (all by default).
 
     Args:
@@ -934,7 +947,7 @@ def reduce_mean(x, axis=(), keep_dims=False):
     return mean(x, axis, keep_dims)
 
 
-def reduce_max(x, axis=(), keep_dims=False):
+def reduce_max(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
     """Maximum over axes (all by default).
 
     Args:
@@ -956,7 +969,7 @@ def reduce_max(x, axis=(), keep_dims=False):
     return _ops["reduce_max"](x, _axes(axis), keep_dims)
 
 
-def reduce_min(x, axis=(), keep_dims=False):
+def reduce_min(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
     """Minimum over axes (all by default).
 
     Args:

@@ -1,6 +1,9 @@
 """Images sampled at places that lie between pixels."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -9,10 +12,15 @@ from pijit.ops.function.elementwise import abs, cast, floor, maximum, minimum, r
 from pijit.ops.function.linalg import matmul
 from pijit.ops.function.shapes import expand_dims, reshape, stack, swapaxes
 
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._types import Shape
+
 _MODES, _PADDINGS = ("bilinear", "nearest"), ("zeros", "border", "reflection")
 
 
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
+                align_corners: bool | None = None) -> Tensor:
     """input [N, C, H, W] sampled at grid [N, h, w, 2] of places (x, y), or [N, C, D, H, W] at [N, d, h, w, 3] of (x, y,
     z).
 
@@ -91,7 +99,7 @@ def _place(g, size, padding_mode, align_corners):
     return _ops["select"](p < last, _ops["select"](p > 0, p, 0.0), last)
 
 
-def affine_grid(theta, size, align_corners=False):
+def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Tensor:
     """The grid [N, H, W, 2] of grid_sample for images of `size` (N, C, H, W) that theta [N, 2, 3] moves; [N, D, H, W,
     3] for five sizes and theta [N, 3, 4].
 
@@ -163,14 +171,12 @@ def _cubic(x, axis, size, align_corners, half_pixel_centers):
         whole = weights[0] + weights[1] + weights[2] + weights[3]
         weights = [w / whole for w in weights]
     shape = (-1,) + (1,) * (x.ndim - 1 - axis)
-    total = None
-    for w, at in zip(weights, places):
-        term = _ops["gather"](x, at, axis) * cast(reshape(w, shape), x.dtype)
-        total = term if total is None else total + term
-    return total
+    terms = [_ops["gather"](x, at, axis) * cast(reshape(w, shape), x.dtype) for w, at in zip(weights, places)]
+    return ((terms[0] + terms[1]) + terms[2]) + terms[3]
 
 
-def resize_bicubic(images, size, align_corners=False, half_pixel_centers=False):
+def resize_bicubic(images: Tensor, size: Shape, align_corners: bool = False,
+                   half_pixel_centers: bool = False) -> Tensor:
     """images [N, C, H, W] in another size (h, w), by cubic convolution.
 
     Args:

@@ -1,5 +1,9 @@
 """Reductions of the rows that belong together, and what finds places in sorted rows."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import ones
@@ -7,6 +11,9 @@ from pijit.ops.function.elementwise import cast, div
 from pijit.ops.function.index import (searchsorted, unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod,
                                       unsorted_segment_sum)
 from pijit.ops.function.shapes import reshape
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _sorted_ids(name, x, segment_ids):
@@ -33,31 +40,31 @@ def _no_rows(x, ids, empty, result):
     return result
 
 
-def segment_sum(x, segment_ids):
+def segment_sum(x: Tensor, segment_ids: Tensor) -> Tensor:
     """Sums of the rows of x [n, ...] with the same id; segment_ids [n] are sorted. Zeros where an id has no row."""
     ids = _sorted_ids("SegmentSum", x, segment_ids)
     return unsorted_segment_sum(x, segment_ids, ids[-1] + 1 if ids else 0)
 
 
-def segment_prod(x, segment_ids):
+def segment_prod(x: Tensor, segment_ids: Tensor) -> Tensor:
     """Products of the rows of x with the same id. Ones where an id has no row."""
     ids = _sorted_ids("SegmentProd", x, segment_ids)
     return unsorted_segment_prod(x, segment_ids, ids[-1] + 1 if ids else 0)
 
 
-def segment_max(x, segment_ids):
+def segment_max(x: Tensor, segment_ids: Tensor) -> Tensor:
     """Maxima of the rows of x with the same id. Zeros where an id has no row."""
     ids = _sorted_ids("SegmentMax", x, segment_ids)
     return _no_rows(x, ids, 0, unsorted_segment_max(x, segment_ids, ids[-1] + 1 if ids else 0))
 
 
-def segment_min(x, segment_ids):
+def segment_min(x: Tensor, segment_ids: Tensor) -> Tensor:
     """Minima of the rows of x with the same id. Zeros where an id has no row."""
     ids = _sorted_ids("SegmentMin", x, segment_ids)
     return _no_rows(x, ids, 0, unsorted_segment_min(x, segment_ids, ids[-1] + 1 if ids else 0))
 
 
-def segment_mean(x, segment_ids):
+def segment_mean(x: Tensor, segment_ids: Tensor) -> Tensor:
     """Means of the rows of x with the same id. Zeros where an id has no row."""
     ids = _sorted_ids("SegmentMean", x, segment_ids)
     return _means(x, segment_ids, ids[-1] + 1 if ids else 0)
@@ -70,7 +77,7 @@ def _means(x, segment_ids, count):
     return _ops["div"](total, rows) if x.dtype.is_floating_point else div(total, rows, rounding_mode="trunc")
 
 
-def sparse_segment_mean(x, indices, segment_ids):
+def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tensor:
     """Means of the rows x[indices] with the same id.
 
     x: [rows, ...] of a floating dtype; indices, segment_ids: [n] int32 or int64, segment_ids sorted. Returns [last id +
@@ -96,12 +103,12 @@ def sparse_segment_mean(x, indices, segment_ids):
     return _means(rows, segment_ids, ids[-1] + 1 if ids else 0)
 
 
-def lower_bound(sorted_x, values, out_type):
+def lower_bound(sorted_x: Any, values: Tensor, out_type: Any) -> Tensor:
     """Where the values belong in the sorted rows: before what is equal."""
     return cast(searchsorted(sorted_x, values), out_type)
 
 
-def upper_bound(sorted_x, values, out_type):
+def upper_bound(sorted_x: Any, values: Tensor, out_type: Any) -> Tensor:
     """Where the values belong in the sorted rows: behind what is equal."""
     return cast(searchsorted(sorted_x, values, right=True), out_type)
 

@@ -1,5 +1,9 @@
 """Selection by condition or order."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import (_like, abs, cast, isfinite, isnan, less_equal, logical_and, logical_or,
@@ -7,12 +11,17 @@ from pijit.ops.function.elementwise import (_like, abs, cast, isfinite, isnan, l
 from pijit.ops.function.reduce import norm, sum
 from pijit.ops.function.shapes import ravel, _same_shape, stack
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._types import Number, TensorLike
+
 
 def _is_tensor(x):
     return isinstance(x, Tensor)
 
 
-def clamp(input, min=None, max=None):
+def clamp(input: Tensor, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
     """Elements limited to [min, max]. Bounds that are numbers leave the dtype as it is.
 
     Args:
@@ -44,7 +53,8 @@ def clamp(input, min=None, max=None):
 clip = clamp
 
 
-def clip_by_value(x, clip_value_min=None, clip_value_max=None):
+def clip_by_value(x: Tensor, clip_value_min: TensorLike | None = None,
+                  clip_value_max: TensorLike | None = None) -> Tensor:
     """Elements limited to [clip_value_min, clip_value_max].
 
     Args:
@@ -65,7 +75,8 @@ def clip_by_value(x, clip_value_min=None, clip_value_max=None):
     return clamp(x, clip_value_min, clip_value_max)
 
 
-def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
+def clip_by_norm(x: Tensor | Sequence[Tensor], max_norm: float, norm_type: Number = 2.0,
+                 error_if_nonfinite: bool = False) -> Any:
     """Scaled down so that the norm is at most max_norm.
 
     Args:
@@ -97,7 +108,7 @@ def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
     return _like(x, parts) if isinstance(x, (tuple, list)) else parts[0]
 
 
-def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
+def clip_by_global_norm(x: Sequence[Tensor], clip_norm: float = 1.0, use_norm: None = None) -> tuple[Tensor, ...]:
     """All scaled down together so that their joint norm is at most clip_norm.
 
     Args:
@@ -124,7 +135,8 @@ def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
     return tuple([cast(g * scale, g.dtype) for g in x])
 
 
-def nan_to_num(input, nan=None, posinf=None, neginf=None):
+def nan_to_num(input: Tensor, nan: Number | None = None, posinf: Number | None = None,
+               neginf: Number | None = None) -> Tensor:
     """NaN and infinities replaced: by 0 and by the greatest and least finite value, if not told otherwise.
 
     Args:
@@ -152,7 +164,8 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
     return _ops["select"](equal(x, float("-inf")), low if neginf is None else neginf, x)
 
 
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+def isclose(input: Tensor, other: TensorLike, rtol: float = 1e-05, atol: float = 1e-08,
+            equal_nan: bool = False) -> Tensor:
     """|input - other| <= atol + rtol * |other|.
 
     Args:
@@ -183,7 +196,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return logical_or(close, logical_and(isnan(input), isnan(other))) if equal_nan else close
 
 
-def lerp(input, end, weight):
+def lerp(input: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
     """input + weight * (end - input).
 
     Args:
@@ -205,7 +218,7 @@ def lerp(input, end, weight):
     return input + weight * (end - input)
 
 
-def addn(x):
+def addn(x: Sequence[Tensor]) -> Tensor:
     """The sum of several tensors of one shape.
 
     Args:
@@ -225,7 +238,7 @@ def addn(x):
     return r
 
 
-def addcmul(input, tensor1, tensor2, value=1):
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike = 1) -> Tensor:
     """input + value * tensor1 * tensor2.
 
     Args:
@@ -247,7 +260,7 @@ def addcmul(input, tensor1, tensor2, value=1):
     return input + tensor1 * tensor2 * value
 
 
-def addcdiv(input, tensor1, tensor2, value=1):
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike = 1) -> Tensor:
     """input + value * tensor1 / tensor2; of integers rounded towards 0.
 
     Args:

@@ -1,11 +1,20 @@
 """Shapes: reshape, transpose, join, split, pad."""
 
+from __future__ import annotations
+
 import builtins
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import _need_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import Axis, Shape, Size
 
 
 def _ints(x):
@@ -16,7 +25,7 @@ def _ints(x):
     return tuple(x)
 
 
-def _pair(x):
+def _pair(x: Any) -> Any:
     return (x, x) if isinstance(x, int) else tuple(x)
 
 
@@ -46,7 +55,7 @@ def _same_shape(op, **tensors):
                          f"{tuple(y.shape)}.")
 
 
-def shape(input_x):
+def shape(input_x: Tensor) -> tuple[int, ...]:
     """The shape as a tuple.
 
     Args:
@@ -66,7 +75,7 @@ def shape(input_x):
     return input_x.shape
 
 
-def rank(input_x):
+def rank(input_x: Tensor) -> int:
     """The number of dimensions.
 
     Args:
@@ -86,7 +95,7 @@ def rank(input_x):
     return input_x.ndim
 
 
-def size(input_x):
+def size(input_x: Tensor) -> int:
     """The number of elements.
 
     Args:
@@ -106,7 +115,7 @@ def size(input_x):
     return input_x.size
 
 
-def numel(input):
+def numel(input: Tensor) -> int:
     """The number of elements.
 
     Args:
@@ -126,7 +135,7 @@ def numel(input):
     return input.size
 
 
-def dtype(x):
+def dtype(x: Tensor) -> DType:
     """The element type.
 
     Args:
@@ -146,7 +155,7 @@ def dtype(x):
     return x.dtype
 
 
-def reshape(input, shape):
+def reshape(input: Tensor, shape: Shape) -> Tensor:
     """The same elements in another shape; one dimension may be -1.
 
     Args:
@@ -167,7 +176,7 @@ def reshape(input, shape):
     return _ops["reshape"](input, _ints(shape))
 
 
-def transpose(input, dims=None, *, input_perm=None):
+def transpose(input: Tensor, dims: Shape | None = None, *, input_perm: Shape | None = None) -> Tensor:
     """Dimensions permuted. input_perm is the older name of dims.
 
     Args:
@@ -190,7 +199,7 @@ def transpose(input, dims=None, *, input_perm=None):
     return _ops["transpose"](input, tuple([_axis(a, n) for a in order]))
 
 
-def permute(input, axis):
+def permute(input: Tensor, axis: Shape) -> Tensor:
     """Dimensions in another order.
 
     Args:
@@ -208,7 +217,7 @@ def permute(input, axis):
     return transpose(input, axis)
 
 
-def swapaxes(input, axis0, axis1):
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Two dimensions exchanged.
 
     Args:
@@ -240,7 +249,7 @@ def _swapped(name, input, axis0, axis1):
     return _ops["transpose"](input, tuple(perm))
 
 
-def moveaxis(x, source, destination):
+def moveaxis(x: Tensor, source: Size, destination: Size) -> Tensor:
     """Dimensions moved to new places.
 
     Args:
@@ -269,7 +278,7 @@ def moveaxis(x, source, destination):
 movedim = moveaxis
 
 
-def t(input):
+def t(input: Tensor) -> Tensor:
     """The transpose of a matrix.
 
     Args:
@@ -286,7 +295,7 @@ def t(input):
     return _ops["transpose"](input, (1, 0)) if input.ndim == 2 else input
 
 
-def expand_dims(input_x, axis):
+def expand_dims(input_x: Tensor, axis: int) -> Tensor:
     """A dimension of 1 inserted at `axis`.
 
     Args:
@@ -315,7 +324,7 @@ def _with_axis(name, argument, input_x, axis):
     return _ops["reshape"](input_x, tuple(s))
 
 
-def unsqueeze(input, dim):
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A dimension of 1 inserted at `dim`.
 
     Args:
@@ -336,7 +345,7 @@ def unsqueeze(input, dim):
     return _with_axis("unsqueeze", "dim", input, dim)
 
 
-def squeeze(input, axis=None):
+def squeeze(input: Tensor, axis: Axis | None = None) -> Tensor:
     """Dimensions of 1 removed: all, or those named (where they are 1).
 
     Args:
@@ -364,7 +373,7 @@ def squeeze(input, axis=None):
     return _ops["reshape"](input, tuple([s[a] for a in builtins.range(n) if a not in drop or s[a] != 1]))
 
 
-def flatten(input, order="C", *, start_dim=1, end_dim=-1):
+def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
     """Dimensions start_dim..end_dim merged; order 'F' reads the elements with the first dimension fastest.
 
     Args:
@@ -400,7 +409,7 @@ def flatten(input, order="C", *, start_dim=1, end_dim=-1):
     return _ops["reshape"](input, s[:a] + (-1,) + s[b + 1:])
 
 
-def ravel(input):
+def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension.
 
     Args:
@@ -419,7 +428,7 @@ def ravel(input):
     return _ops["reshape"](input, (-1,))
 
 
-def broadcast_to(input, shape):
+def broadcast_to(input: Tensor, shape: Shape) -> Tensor:
     """Broadcast to `shape`; -1 keeps a dimension.
 
     Args:
@@ -440,7 +449,7 @@ def broadcast_to(input, shape):
     return _ops["broadcast_to"](input, _ints(shape))
 
 
-def expand(input_x, size):
+def expand(input_x: Tensor, size: Shape) -> Tensor:
     """Broadcast to `size`.
 
     Args:
@@ -462,7 +471,7 @@ def expand(input_x, size):
     return _ops["broadcast_to"](input_x, _ints(size))
 
 
-def cat(tensors, axis=0):
+def cat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Joined along an existing axis.
 
     Args:
@@ -482,7 +491,7 @@ def cat(tensors, axis=0):
 concat = cat
 
 
-def stack(tensors, axis=0):
+def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Joined along a new axis. A single Tensor is a sequence of one.
 
     Args:
@@ -504,7 +513,8 @@ def stack(tensors, axis=0):
     return _ops["concat"]([expand_dims(x, axis) for x in tensors], axis)
 
 
-def split(tensor, split_size_or_sections=None, axis=0, *, output_num=None):
+def split(tensor: Tensor, split_size_or_sections: Size | None = None, axis: int = 0, *,
+          output_num: int | None = None) -> tuple[Tensor, ...]:
     """Pieces of split_size along `axis` (the last may be smaller), or of the sizes listed.
 
     Args:
@@ -552,7 +562,7 @@ def split(tensor, split_size_or_sections=None, axis=0, *, output_num=None):
     return tuple(out)
 
 
-def chunk(input, chunks, axis=0):
+def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces along `axis`. ValueError for less than one, or another axis than there is.
 
     Args:
@@ -579,7 +589,7 @@ def chunk(input, chunks, axis=0):
     return split(input, -(-n // chunks), axis) if n else tuple([input for _ in builtins.range(chunks)])
 
 
-def narrow(input, axis, start, length):
+def narrow(input: Tensor, axis: int, start: int, length: int) -> Tensor:
     """`length` elements of one axis, from `start`.
 
     Args:
@@ -606,7 +616,7 @@ def narrow(input, axis, start, length):
     return _ops["slice"](input, tuple(begin), tuple(end), (1,) * len(s))
 
 
-def slice(input_x, begin, size):
+def slice(input_x: Tensor, begin: Shape, size: Shape) -> Tensor:
     """The box of `size` at `begin`; a size of -1 reaches to the end.
 
     Args:
@@ -631,8 +641,8 @@ def slice(input_x, begin, size):
     return _ops["slice"](input_x, tuple(begin), end, (1,) * len(s))
 
 
-def strided_slice(input_x, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
-                  shrink_axis_mask=0):
+def strided_slice(input_x: Tensor, begin: Shape, end: Shape, strides: Shape, begin_mask: int = 0, end_mask: int = 0,
+                  ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> Tensor:
     """Python slices per axis. Bit k of a mask: place k has no begin, no end, is `...`, a new axis, or an index that
     drops its axis.
 
@@ -672,7 +682,7 @@ def strided_slice(input_x, begin, end, strides, begin_mask=0, end_mask=0, ellips
     return input_x[tuple(index)]
 
 
-def unbind(input, dim=0):
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along one axis.
 
     Args:
@@ -695,7 +705,7 @@ def unbind(input, dim=0):
     return tuple([squeeze(narrow(input, dim, i, 1), dim) for i in builtins.range(input.shape[dim])])
 
 
-def unstack(input_x, axis=0):
+def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along one axis.
 
     Args:
@@ -717,7 +727,7 @@ def unstack(input_x, axis=0):
     return unbind(input_x, axis)
 
 
-def tensor_split(input, indices_or_sections, axis=0):
+def tensor_split(input: Tensor, indices_or_sections: Size, axis: Axis = 0) -> tuple[Tensor, ...]:
     """Pieces along `axis`: that many, the first ones longer by 1 where the size does not divide, or between indices.
 
     Raises ValueError for less than one piece and TypeError for other kinds.
@@ -757,7 +767,7 @@ def tensor_split(input, indices_or_sections, axis=0):
     return tuple(out)
 
 
-def hsplit(input, indices_or_sections):
+def hsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
     """tensor_split along the second axis.
 
     Args:
@@ -776,7 +786,7 @@ def hsplit(input, indices_or_sections):
     return _split_along("hsplit", input, indices_or_sections, 1)
 
 
-def vsplit(input, indices_or_sections):
+def vsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
     """tensor_split along the first axis.
 
     Args:
@@ -795,7 +805,7 @@ def vsplit(input, indices_or_sections):
     return _split_along("vsplit", input, indices_or_sections, 0)
 
 
-def dsplit(input, indices_or_sections):
+def dsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
     """tensor_split along the third axis.
 
     Args:
@@ -821,7 +831,7 @@ def _split_along(name, input, indices_or_sections, axis):
     return tensor_split(input, indices_or_sections, axis)
 
 
-def flip(input, dims):
+def flip(input: Tensor, dims: Shape) -> Tensor:
     """Axes reversed. ValueError for an axis there is not.
 
     Args:
@@ -847,7 +857,7 @@ def flip(input, dims):
     return _ops["slice"](input, begin, end, tuple([-1 if a in axes and s[a] else 1 for a in builtins.range(n)]))
 
 
-def reverse(x, axis):
+def reverse(x: Tensor, axis: Axis) -> Tensor:
     """The order of elements reversed along axes.
 
     Args:
@@ -864,7 +874,7 @@ def reverse(x, axis):
     return flip(x, axis)
 
 
-def tile(input, dims):
+def tile(input: Tensor, dims: Shape) -> Tensor:
     """Repeated dims[i] times along axis i.
 
     Args:
@@ -898,7 +908,7 @@ def tile(input, dims):
     return _ops["reshape"](x, tuple([r * d for r, d in zip(reps, s)]))
 
 
-def repeat_interleave(input, repeats, axis=None):
+def repeat_interleave(input: Tensor, repeats: Tensor | Size, axis: Axis | None = None) -> Tensor:
     """Each element repeated in place: so many times, or as often as a list or Tensor says for each of the axis.
 
     Raises ValueError for negative numbers, and where `repeats` and the axis differ in size.

@@ -1,5 +1,7 @@
 """Order: sorting and what follows from it. Gradients flow to the chosen elements."""
 
+from __future__ import annotations
+
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit._numpy import np
@@ -7,7 +9,7 @@ from pijit.ops.function.elementwise import _need_tensor, cast
 from pijit.ops.function.shapes import _axis, narrow, ravel, squeeze
 
 
-def argsort(input, axis=-1, descending=False):
+def argsort(input: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
     """Indices (int32) that sort along an axis; stable, NaN last (first if descending).
 
     Args:
@@ -29,7 +31,7 @@ def argsort(input, axis=-1, descending=False):
     return cast(_ops["argsort"](input, axis, descending), mstype.int32)
 
 
-def sort(input_x, axis=-1, descending=False):
+def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
     """(values in order along an axis, their indices as int32).
 
     Args:
@@ -52,7 +54,7 @@ def sort(input_x, axis=-1, descending=False):
     return _ops["gather_d"](input_x, i, _axis(axis, input_x.ndim)), cast(i, mstype.int32)
 
 
-def msort(input):
+def msort(input: Tensor) -> Tensor:
     """Values in ascending order along the first axis.
 
     Args:
@@ -71,7 +73,8 @@ def msort(input):
     return sort(input, 0)[0]
 
 
-def topk(input, k, dim=None, largest=True, sorted=True):
+def topk(input: Tensor, k: int, dim: int | None = None, largest: bool = True,
+         sorted: bool = True) -> tuple[Tensor, Tensor]:
     """(the k largest, or smallest, values along a dimension, their indices as int32), in order.
 
     Args:
@@ -98,7 +101,7 @@ def topk(input, k, dim=None, largest=True, sorted=True):
     return _ops["gather_d"](input, i, axis), cast(i, mstype.int32)
 
 
-def median(input, axis=-1, keepdims=False):
+def median(input: Tensor, axis: int | None = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(the lower median along an axis, its index as int64); of all elements if axis is None.
 
     Args:
@@ -127,7 +130,7 @@ def median(input, axis=-1, keepdims=False):
     return (v, i) if keepdims else (squeeze(v, a), squeeze(i, a))
 
 
-def unique(input):
+def unique(input: Tensor) -> tuple[Tensor, Tensor]:
     """(the distinct values in order of their first appearance, for each element the index of its value: int64 for
     int64 values, else int32). The number of values depends on the data: not part of a graph.
 

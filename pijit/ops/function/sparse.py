@@ -1,6 +1,10 @@
 """Functions of COOTensor and CSRTensor. How many values a result has must be known to stay in a graph: sums of sparse
 tensors, products of two of them and conversions of dense tensors count what isn't 0, and so run outside of graphs."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import _need_tensor
@@ -10,6 +14,12 @@ from pijit.ops.function.creation import arange, zeros
 from pijit.ops.function.index import gather_nd, nonzero, searchsorted, tensor_scatter_add
 from pijit.ops.function.linalg import matmul
 from pijit.ops.function.shapes import broadcast_to, concat, expand_dims, stack, swapaxes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import Shape, TensorLike
 
 
 def _need_kind(name, what, x, kind):
@@ -85,7 +95,7 @@ def _sum(x1, x2):
     return _coalesce(concat((x1.indices, x2.indices)), concat((x1.values, x2.values)), x1.shape)
 
 
-def coo_add(x1, x2, thresh):
+def coo_add(x1: COOTensor, x2: COOTensor, thresh: Tensor) -> COOTensor:
     """The sum of two COOTensors, its indices in order, without values below `thresh` in absolute value.
 
     Args:
@@ -113,7 +123,7 @@ def coo_add(x1, x2, thresh):
     return COOTensor(y.indices[large], y.values[large], y.shape)
 
 
-def coalesce(x_indices, x_values, x_shape):
+def coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """(the indices in order, each once; the sums of the values at equal ones; x_shape). The indices are [rank, n], a
     column each.
 
@@ -150,7 +160,7 @@ def coalesce(x_indices, x_values, x_shape):
     return swapaxes(coo.indices, 0, 1), coo.values, x_shape
 
 
-def make_row_tensor(indices, values, dense_shape):
+def make_row_tensor(indices: Tensor, values: Tensor, dense_shape: Shape) -> RowTensor:
     """RowTensor(indices, values, dense_shape).
 
     Args:
@@ -172,7 +182,7 @@ def make_row_tensor(indices, values, dense_shape):
     return RowTensor(indices, values, dense_shape)
 
 
-def row_tensor_get_indices(row_tensor):
+def row_tensor_get_indices(row_tensor: RowTensor) -> Tensor:
     """Which rows a RowTensor holds.
 
     Args:
@@ -188,7 +198,7 @@ def row_tensor_get_indices(row_tensor):
     return row_tensor.indices
 
 
-def row_tensor_get_values(row_tensor):
+def row_tensor_get_values(row_tensor: RowTensor) -> Tensor:
     """The rows that a RowTensor holds.
 
     Args:
@@ -204,7 +214,7 @@ def row_tensor_get_values(row_tensor):
     return row_tensor.values
 
 
-def row_tensor_get_dense_shape(row_tensor):
+def row_tensor_get_dense_shape(row_tensor: RowTensor) -> Any:
     """A RowTensor's shape.
 
     Args:
@@ -220,7 +230,7 @@ def row_tensor_get_dense_shape(row_tensor):
     return row_tensor.dense_shape
 
 
-def row_tensor_add(x, y):
+def row_tensor_add(x: RowTensor, y: Tensor) -> Tensor:
     """A Tensor with the rows of a RowTensor added.
 
     Args:
@@ -245,7 +255,7 @@ def row_tensor_add(x, y):
     return _ops["index_add"](y, x.indices, x.values, 0)
 
 
-def coo_concat(sp_input, concat_dim=0):
+def coo_concat(sp_input: Sequence[COOTensor], concat_dim: int = 0) -> COOTensor:
     """COOTensors joined along a dimension, the indices in order.
 
     Args:
@@ -299,7 +309,7 @@ def _csr_to_dense(x):
     return tensor_scatter_add(zeros(x.shape, x.values.dtype), stack((rows, x.indices), 1), x.values)
 
 
-def csr_to_coo(tensor):
+def csr_to_coo(tensor: CSRTensor) -> COOTensor:
     """A CSRTensor as a COOTensor.
 
     Args:
@@ -318,7 +328,7 @@ def csr_to_coo(tensor):
     return _csr_to_coo(tensor)
 
 
-def csr_to_dense(csr_tensor):
+def csr_to_dense(csr_tensor: CSRTensor) -> Tensor:
     """A CSRTensor as a Tensor.
 
     Args:
@@ -337,7 +347,7 @@ def csr_to_dense(csr_tensor):
     return csr_tensor.to_dense()
 
 
-def csr2coo(indptr, nnz):
+def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
     """The row of each of `nnz` values, of the dtype of indptr.
 
     Args:
@@ -358,7 +368,7 @@ def csr2coo(indptr, nnz):
     return _e.cast(_rows(indptr, int(nnz)), indptr.dtype)
 
 
-def coo2csr(row_indices, height):
+def coo2csr(row_indices: Tensor, height: int) -> Tensor:
     """Where each of `height` rows begins among values whose rows ascend.
 
     Args:
@@ -379,7 +389,7 @@ def coo2csr(row_indices, height):
     return _starts(row_indices, int(height))
 
 
-def dense_to_sparse_coo(tensor):
+def dense_to_sparse_coo(tensor: Tensor) -> COOTensor:
     """A Tensor's elements that are not 0, as a COOTensor with indices of int32.
 
     Args:
@@ -403,7 +413,7 @@ def dense_to_sparse_coo(tensor):
     return COOTensor(indices, gather_nd(tensor, indices), tensor.shape)
 
 
-def dense_to_sparse_csr(tensor):
+def dense_to_sparse_csr(tensor: Tensor) -> CSRTensor:
     """A matrix's elements that are not 0, as a CSRTensor with indices of int32.
 
     Args:
@@ -425,7 +435,7 @@ def dense_to_sparse_csr(tensor):
     return _coo_to_csr(dense_to_sparse_coo(tensor))
 
 
-def csr_gather(indptr, indices, dense, sparse_shape):
+def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: Shape) -> Tensor:
     """The elements of `dense`, broadcast to sparse_shape, at the places of a CSRTensor.
 
     Args:
@@ -450,7 +460,7 @@ def csr_gather(indptr, indices, dense, sparse_shape):
     return gather_nd(dense if dense.shape == shape else broadcast_to(dense, shape), stack((rows, indices), 1))
 
 
-def csr_mul(x, y):
+def csr_mul(x: CSRTensor, y: TensorLike) -> Tensor | CSRTensor:
     """A CSRTensor times a Tensor that broadcasts to it, at its places.
 
     Args:
@@ -472,7 +482,7 @@ def csr_mul(x, y):
     return x * y if isinstance(y, Tensor) else (x * y).values
 
 
-def csr_div(x, y):
+def csr_div(x: CSRTensor, y: TensorLike) -> Tensor | CSRTensor:
     """A CSRTensor divided by a Tensor that broadcasts to it, at its places.
 
     Args:
@@ -494,7 +504,7 @@ def csr_div(x, y):
     return x / y if isinstance(y, Tensor) else (x / y).values
 
 
-def csr_add(a, b, alpha, beta):
+def csr_add(a: CSRTensor, b: CSRTensor, alpha: Tensor, beta: Tensor) -> CSRTensor:
     """alpha * a + beta * b for CSRTensors of one shape.
 
     Args:
@@ -537,7 +547,7 @@ def _product(name, a, dense):
     return _summed(expand_dims(a.values, 1) * _gather(dense, a.indices), rows, a.shape[0])
 
 
-def csr_mv(csr_tensor, dense):
+def csr_mv(csr_tensor: CSRTensor, dense: Tensor) -> Tensor:
     """The product of a CSRTensor [m, n] and a column [n, 1]: [m, 1].
 
     Args:
@@ -560,7 +570,8 @@ def csr_mv(csr_tensor, dense):
     return _product("csr_mv", csr_tensor, dense)
 
 
-def csr_mm(a, b, trans_a=False, trans_b=False, adjoint_a=False, adjoint_b=False):
+def csr_mm(a: CSRTensor, b: CSRTensor, trans_a: bool = False, trans_b: bool = False, adjoint_a: bool = False,
+           adjoint_b: bool = False) -> CSRTensor:
     """The product of two sparse matrices, each transposed on request, as a CSRTensor of what isn't 0.
 
     Args:
@@ -590,7 +601,7 @@ def csr_mm(a, b, trans_a=False, trans_b=False, adjoint_a=False, adjoint_b=False)
                      product.shape)
 
 
-def csr_reduce_sum(csr_tensor, axis):
+def csr_reduce_sum(csr_tensor: CSRTensor, axis: int) -> Tensor:
     """The sums of rows of a CSRTensor [m, n]: [m, 1]. Raises ValueError for another axis.
 
     Args:
@@ -615,7 +626,7 @@ def csr_reduce_sum(csr_tensor, axis):
     return expand_dims(_summed(csr_tensor.values, rows, csr_tensor.shape[0]), 1)
 
 
-def csr_softmax(logits, dtype):
+def csr_softmax(logits: CSRTensor, dtype: DType) -> CSRTensor:
     """The softmax of each row of a CSRTensor over its stored values, in `dtype`.
 
     Args:
@@ -639,7 +650,7 @@ def csr_softmax(logits, dtype):
     return logits._with(e / _gather(_summed(e, rows, height), rows))
 
 
-def make_coo_tensor(indices, values, dense_shape):
+def make_coo_tensor(indices: Tensor, values: Tensor, dense_shape: Shape) -> COOTensor:
     """COOTensor(indices, values, dense_shape).
 
     Args:
@@ -661,7 +672,7 @@ def make_coo_tensor(indices, values, dense_shape):
     return COOTensor(indices, values, dense_shape)
 
 
-def make_csr_tensor(indptr, indices, values, dense_shape):
+def make_csr_tensor(indptr: Tensor, indices: Tensor, values: Tensor, dense_shape: Shape) -> CSRTensor:
     """CSRTensor(indptr, indices, values, dense_shape).
 
     Args:
@@ -684,7 +695,7 @@ def make_csr_tensor(indptr, indices, values, dense_shape):
     return CSRTensor(indptr, indices, values, dense_shape)
 
 
-def make_sparse_tensor(indices, values, dense_shape):
+def make_sparse_tensor(indices: Tensor, values: Tensor, dense_shape: Shape) -> SparseTensor:
     """SparseTensor(indices, values, dense_shape).
 
     Args:
@@ -706,7 +717,7 @@ def make_sparse_tensor(indices, values, dense_shape):
     return SparseTensor(indices, values, dense_shape)
 
 
-def coo_tensor_get_indices(coo_tensor):
+def coo_tensor_get_indices(coo_tensor: COOTensor) -> Tensor:
     """A COOTensor's indices.
 
     Args:
@@ -722,7 +733,7 @@ def coo_tensor_get_indices(coo_tensor):
     return coo_tensor.indices
 
 
-def coo_tensor_get_values(coo_tensor):
+def coo_tensor_get_values(coo_tensor: COOTensor) -> Tensor:
     """A COOTensor's values.
 
     Args:
@@ -738,7 +749,7 @@ def coo_tensor_get_values(coo_tensor):
     return coo_tensor.values
 
 
-def coo_tensor_get_dense_shape(coo_tensor):
+def coo_tensor_get_dense_shape(coo_tensor: COOTensor) -> Any:
     """A COOTensor's shape.
 
     Args:
@@ -754,7 +765,7 @@ def coo_tensor_get_dense_shape(coo_tensor):
     return coo_tensor.shape
 
 
-def csr_tensor_get_indptr(csr_tensor):
+def csr_tensor_get_indptr(csr_tensor: CSRTensor) -> Tensor:
     """Where a CSRTensor's rows begin.
 
     Args:
@@ -770,7 +781,7 @@ def csr_tensor_get_indptr(csr_tensor):
     return csr_tensor.indptr
 
 
-def csr_tensor_get_indices(csr_tensor):
+def csr_tensor_get_indices(csr_tensor: CSRTensor) -> Tensor:
     """The columns of a CSRTensor's values.
 
     Args:
@@ -786,7 +797,7 @@ def csr_tensor_get_indices(csr_tensor):
     return csr_tensor.indices
 
 
-def csr_tensor_get_values(csr_tensor):
+def csr_tensor_get_values(csr_tensor: CSRTensor) -> Tensor:
     """A CSRTensor's values.
 
     Args:
@@ -802,7 +813,7 @@ def csr_tensor_get_values(csr_tensor):
     return csr_tensor.values
 
 
-def csr_tensor_get_dense_shape(csr_tensor):
+def csr_tensor_get_dense_shape(csr_tensor: CSRTensor) -> tuple[int, ...]:
     """A CSRTensor's shape.
 
     Args:

@@ -1,8 +1,15 @@
 """Special functions that have a kernel."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit._C import Tensor, ops as _ops
 from pijit import dtype as mstype
 from pijit.ops.function.elementwise import cast
+
+if TYPE_CHECKING:
+    from pijit._types import TensorLike
 
 
 def _bessel(fn, x):
@@ -13,7 +20,7 @@ def _bessel(fn, x):
     return _ops["bessel"](x, fn)
 
 
-def bessel_i0(x):
+def bessel_i0(x: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 0.
 
     Args:
@@ -32,7 +39,7 @@ def bessel_i0(x):
     return _bessel("i0", x)
 
 
-def bessel_i0e(x):
+def bessel_i0e(x: Tensor) -> Tensor:
     """exp(-|x|) times the modified Bessel function of the first kind of order 0.
 
     Args:
@@ -51,7 +58,7 @@ def bessel_i0e(x):
     return _bessel("i0e", x)
 
 
-def bessel_i1(x):
+def bessel_i1(x: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 1.
 
     Args:
@@ -70,7 +77,7 @@ def bessel_i1(x):
     return _bessel("i1", x)
 
 
-def bessel_i1e(x):
+def bessel_i1e(x: Tensor) -> Tensor:
     """exp(-|x|) times the modified Bessel function of the first kind of order 1.
 
     Args:
@@ -89,7 +96,7 @@ def bessel_i1e(x):
     return _bessel("i1e", x)
 
 
-def bessel_j0(x):
+def bessel_j0(x: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 0.
 
     Args:
@@ -108,7 +115,7 @@ def bessel_j0(x):
     return _bessel("j0", x)
 
 
-def bessel_j1(x):
+def bessel_j1(x: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 1.
 
     Args:
@@ -127,7 +134,7 @@ def bessel_j1(x):
     return _bessel("j1", x)
 
 
-def bessel_k0(x):
+def bessel_k0(x: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 0.
 
     Args:
@@ -146,7 +153,7 @@ def bessel_k0(x):
     return _bessel("k0", x)
 
 
-def bessel_k0e(x):
+def bessel_k0e(x: Tensor) -> Tensor:
     """exp(x) times the modified Bessel function of the second kind of order 0.
 
     Args:
@@ -165,7 +172,7 @@ def bessel_k0e(x):
     return _bessel("k0e", x)
 
 
-def bessel_k1(x):
+def bessel_k1(x: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 1.
 
     Args:
@@ -184,7 +191,7 @@ def bessel_k1(x):
     return _bessel("k1", x)
 
 
-def bessel_k1e(x):
+def bessel_k1e(x: Tensor) -> Tensor:
     """exp(x) times the modified Bessel function of the second kind of order 1.
 
     Args:
@@ -203,7 +210,7 @@ def bessel_k1e(x):
     return _bessel("k1e", x)
 
 
-def bessel_y0(x):
+def bessel_y0(x: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 0.
 
     Args:
@@ -222,7 +229,7 @@ def bessel_y0(x):
     return _bessel("y0", x)
 
 
-def bessel_y1(x):
+def bessel_y1(x: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 1.
 
     Args:
@@ -241,7 +248,7 @@ def bessel_y1(x):
     return _bessel("y1", x)
 
 
-def i0(input):
+def i0(input: Tensor) -> Tensor:
     """As bessel_i0.
 
     Args:
@@ -275,7 +282,7 @@ def _pair(name, a, b):
     return a, b
 
 
-def igamma(input, other):
+def igamma(input: Tensor, other: TensorLike) -> Tensor:
     """The regularised lower incomplete gamma function of order `input` at `other`; NaN where other < 0 or input <= 0.
 
     Args:
@@ -295,7 +302,7 @@ def igamma(input, other):
     return _ops["igamma"](*_pair("igamma", input, other))
 
 
-def igammac(input, other):
+def igammac(input: Tensor, other: TensorLike) -> Tensor:
     """The regularised upper incomplete gamma function, 1 - igamma(input, other).
 
     Args:
@@ -315,7 +322,7 @@ def igammac(input, other):
     return _ops["igammac"](*_pair("igammac", input, other))
 
 
-def zeta(input, other):
+def zeta(input: TensorLike, other: Tensor) -> Tensor:
     """Hurwitz' zeta function: the sum of (k + other) ** -input over k = 0, 1, …; it has a gradient by `other`.
 
     Args:
@@ -341,7 +348,7 @@ def zeta(input, other):
     return _ops["zeta"](*_pair("zeta", input, other))
 
 
-def polygamma(n, input):
+def polygamma(n: Tensor, input: Tensor) -> Tensor:
     """The n-th derivative of digamma at `input`, for a 0-d integer tensor n; NaN where n < 0.
 
     Args:

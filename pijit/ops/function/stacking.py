@@ -1,6 +1,9 @@
 """Padding, grids, stacks, flips, diagonals, pixels between channels and planes."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
@@ -8,8 +11,14 @@ from pijit.ops.function.elementwise import _like, _need_tensor
 from pijit.ops.function.shapes import (_axis, _ints, _within, broadcast_to, cat, expand_dims, flip, narrow, ravel,
                                        repeat_interleave, reshape, swapaxes)
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._C import Tensor
+    from pijit._types import Axis, Number, Shape, Size, TensorLike
 
-def pad(input_x, padding, mode="constant", value=None):
+
+def pad(input_x: Tensor, padding: Shape, mode: str = "constant", value: Number | None = None) -> Tensor:
     """Padded from the last dimension backwards: (left, right, top, bottom, ...).
 
     Args:
@@ -84,7 +93,7 @@ def _cut(x, axis, before, behind):
     return narrow(x, axis, low, length)
 
 
-def meshgrid(*inputs, indexing="xy"):
+def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     """Coordinate matrices from vectors.
 
     Args:
@@ -115,7 +124,7 @@ def meshgrid(*inputs, indexing="xy"):
     return tuple(out)
 
 
-def roll(input, shifts, dims=None):
+def roll(input: Tensor, shifts: Size, dims: Axis | None = None) -> Tensor:
     """Elements shifted along dimensions, what leaves at the end coming in at the start; of the flattened
     tensor if dims is None.
 
@@ -148,7 +157,7 @@ def roll(input, shifts, dims=None):
     return input
 
 
-def diagonal(input, offset=0, dim1=0, dim2=1):
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two dimensions, `offset` above the main one, as the last dimension.
 
     Args:
@@ -187,7 +196,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     return narrow(reshape(x, lead + (k, k + 1)), -1, 0, 1).reshape(lead + (k,))
 
 
-def atleast_1d(inputs):
+def atleast_1d(inputs: Tensor | Sequence[Tensor]) -> Any:
     """At least one dimension.
 
     Args:
@@ -206,7 +215,7 @@ def atleast_1d(inputs):
     return _each("atleast_1d", inputs, lambda x: reshape(x, (1,)) if x.ndim == 0 else x)
 
 
-def atleast_2d(inputs):
+def atleast_2d(inputs: Tensor | Sequence[Tensor]) -> Any:
     """At least two dimensions, new ones in front.
 
     Args:
@@ -225,7 +234,7 @@ def atleast_2d(inputs):
     return _each("atleast_2d", inputs, lambda x: reshape(x, (1,) * (2 - x.ndim) + tuple(x.shape)) if x.ndim < 2 else x)
 
 
-def atleast_3d(inputs):
+def atleast_3d(inputs: Tensor | Sequence[Tensor]) -> Any:
     """At least three dimensions: [n] becomes [1, n, 1], [m, n] [m, n, 1].
 
     Args:
@@ -255,7 +264,7 @@ def _each(name, inputs, f):
     return f(inputs)
 
 
-def hstack(tensors):
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along axis 1, vectors along axis 0.
 
     Args:
@@ -272,7 +281,7 @@ def hstack(tensors):
     return cat(parts, 0 if parts[0].ndim == 1 else 1)
 
 
-def vstack(inputs):
+def vstack(inputs: Sequence[Tensor]) -> Tensor:
     """Joined along axis 0, vectors as rows.
 
     Args:
@@ -289,7 +298,7 @@ def vstack(inputs):
     return cat([atleast_2d(x) for x in inputs], 0)
 
 
-def row_stack(tensors):
+def row_stack(tensors: Sequence[Tensor]) -> Tensor:
     """As vstack.
 
     Args:
@@ -306,7 +315,7 @@ def row_stack(tensors):
     return vstack(tensors)
 
 
-def dstack(tensors):
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along axis 2.
 
     Args:
@@ -323,7 +332,7 @@ def dstack(tensors):
     return cat([atleast_3d(x) for x in tensors], 2)
 
 
-def column_stack(tensors):
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along axis 1, vectors as columns.
 
     Args:
@@ -340,7 +349,7 @@ def column_stack(tensors):
     return cat([reshape(x, (-1, 1)) if x.ndim < 2 else x for x in tensors], 1)
 
 
-def expand_as(input, other):
+def expand_as(input: Tensor, other: TensorLike) -> Tensor:
     """Broadcast to other's shape.
 
     Args:
@@ -362,7 +371,7 @@ def expand_as(input, other):
     return broadcast_to(input, other.shape)
 
 
-def view_as(input, other):
+def view_as(input: Tensor, other: TensorLike) -> Tensor:
     """In other's shape.
 
     Args:
@@ -384,7 +393,7 @@ def view_as(input, other):
     return reshape(input, other.shape)
 
 
-def swapdims(input, dim0, dim1):
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged.
 
     Args:
@@ -406,7 +415,7 @@ def swapdims(input, dim0, dim1):
     return swapaxes(input, dim0, dim1)
 
 
-def fliplr(input):
+def fliplr(input: Tensor) -> Tensor:
     """Axis 1 reversed.
 
     Args:
@@ -426,7 +435,7 @@ def fliplr(input):
     return flip(input, (1,))
 
 
-def flipud(input):
+def flipud(input: Tensor) -> Tensor:
     """Axis 0 reversed.
 
     Args:
@@ -447,7 +456,7 @@ def flipud(input):
     return flip(input, (0,))
 
 
-def rot90(input, k, dims):
+def rot90(input: Tensor, k: int, dims: Shape) -> Tensor:
     """Turned k times by 90 degrees in the plane of two axes, from the first towards the second.
 
     Args:
@@ -485,7 +494,7 @@ def _embed_diagonal(x, offset):
     return _ops["select"](on, expand_dims(row, -2), 0)
 
 
-def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The last axis as the diagonal, `offset` above the main one, of two new axes dim1 and dim2.
 
     Args:
@@ -513,7 +522,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     return _ops["transpose"](y, tuple(order))
 
 
-def diag(input):
+def diag(input: Tensor) -> Tensor:
     """A Tensor of twice as many dimensions with the elements on its diagonal: a matrix, for a vector.
 
     Args:
@@ -536,7 +545,7 @@ def diag(input):
     return reshape(_embed_diagonal(ravel(input), 0), tuple(input.shape) * 2)
 
 
-def diagflat(input, offset=0):
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with the flattened input as its diagonal, `offset` above the main one.
 
     Args:
@@ -557,7 +566,7 @@ def diagflat(input, offset=0):
     return _embed_diagonal(ravel(input), offset)
 
 
-def trace(input):
+def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal, in its dtype. Raises TypeError for bool.
 
     Args:
@@ -578,7 +587,7 @@ def trace(input):
     return _ops["reduce_sum"](diagonal(input), (), False)
 
 
-def repeat_elements(x, rep, axis=0):
+def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     """Each element of an axis repeated.
 
     Args:
@@ -599,7 +608,7 @@ def repeat_elements(x, rep, axis=0):
     return repeat_interleave(x, rep, axis)
 
 
-def pixel_shuffle(input, upscale_factor):
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """[..., C r^2, H, W] to [..., C, H r, W r] (Shi et al. 2016).
 
     Args:
@@ -624,7 +633,7 @@ def pixel_shuffle(input, upscale_factor):
     return reshape(x, (*lead, c // (r * r), h * r, w * r))
 
 
-def pixel_unshuffle(input, downscale_factor):
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """[..., C, H r, W r] to [..., C r^2, H, W].
 
     Args:
@@ -649,7 +658,7 @@ def pixel_unshuffle(input, downscale_factor):
     return reshape(x, (*lead, c * r * r, h // r, w // r))
 
 
-def channel_shuffle(x, groups):
+def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     """Channels of [N, C, ...] taken from the groups in turn (Zhang et al. 2017).
 
     Args:

@@ -1,13 +1,22 @@
 """Assignment and other effects."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype, kinds
 from pijit._C import Tensor
 from pijit.ops.function.elementwise import _need_tensor, stop_gradient
 from pijit.ops.function.shapes import _same_shape
 from pijit.printing import print_each
 
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import Number, TensorLike
 
-def assign(variable, value):
+
+def assign(variable: Tensor, value: TensorLike) -> Tensor:
     """Gives a parameter a new value.
 
     Args:
@@ -27,7 +36,7 @@ def assign(variable, value):
     return variable._assign(value)
 
 
-def assign_add(variable, value):
+def assign_add(variable: Tensor, value: TensorLike) -> Tensor:
     """Adds to a parameter.
 
     Args:
@@ -48,7 +57,7 @@ def assign_add(variable, value):
     return variable._assign(variable + value)
 
 
-def assign_sub(variable, value):
+def assign_sub(variable: Tensor, value: TensorLike) -> Tensor:
     """Subtracts from a parameter.
 
     Args:
@@ -69,7 +78,7 @@ def assign_sub(variable, value):
     return variable._assign(variable - value)
 
 
-def depend(value, expr):
+def depend(value: Any, expr: Any) -> Any:
     """value; eager order already holds.
 
     Args:
@@ -86,7 +95,7 @@ def depend(value, expr):
     return value
 
 
-def switch(condition, true_branch, false_branch):
+def switch(condition: bool | Tensor, true_branch: Any, false_branch: Any) -> Any:
     """One of two values, by a condition.
 
     Args:
@@ -104,7 +113,7 @@ def switch(condition, true_branch, false_branch):
     return true_branch if condition else false_branch
 
 
-def stop_gradient_(input):
+def stop_gradient_(input: Tensor) -> Tensor:
     """Cuts the gradient of a tensor in place.
 
     Args:
@@ -124,7 +133,7 @@ def stop_gradient_(input):
     return input._assign(stop_gradient(input))
 
 
-def print_(*args):
+def print_(*args: Any) -> None:
     """Prints values, each on a line of its own; Tensors with shape and dtype.
 
     Args:
@@ -141,7 +150,7 @@ def print_(*args):
     print_each(*args)
 
 
-def is_tensor(obj):
+def is_tensor(obj: Any) -> bool:
     """Whether obj is a tensor.
 
     Args:
@@ -165,7 +174,7 @@ def _varies(x):
     return isinstance(x, (Tensor, bool, int, float))
 
 
-def mutable(input_data, dynamic_len=False):
+def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
     """input_data; pijit treats containers of tensors as mutable always.
 
     Args:
@@ -193,7 +202,7 @@ def mutable(input_data, dynamic_len=False):
     return input_data
 
 
-def scalar_to_tensor(input_x, dtype=mstype.float32):
+def scalar_to_tensor(input_x: Number, dtype: DType = mstype.float32) -> Tensor:
     """A 0-d tensor.
 
     Args:
@@ -210,7 +219,7 @@ def scalar_to_tensor(input_x, dtype=mstype.float32):
     return Tensor(input_x, dtype)
 
 
-def typeof(x):
+def typeof(x: Tensor) -> DType:
     """The kind of a value: of a tensor `ms.tensor_type` with its dtype, of a number its dtype.
 
     Args:

@@ -1,5 +1,9 @@
 """Functions that differ from others in their parameters (`_ext`) or in that they change their operand (`_`)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.composed import float_power
@@ -10,8 +14,12 @@ from pijit.ops.function.pooling import adaptive_avg_pool2d
 from pijit.ops.function.reduce import diff
 from pijit.ops.function.shapes import chunk
 
+if TYPE_CHECKING:
+    from pijit._types import Number, Size, TensorLike
+    from pijit.random import Generator
 
-def adaptive_avg_pool2d_ext(input, output_size):
+
+def adaptive_avg_pool2d_ext(input: Tensor, output_size: Size) -> Tensor:
     """As adaptive_avg_pool2d.
 
     Args:
@@ -29,7 +37,7 @@ def adaptive_avg_pool2d_ext(input, output_size):
     return adaptive_avg_pool2d(input, output_size)
 
 
-def baddbmm_ext(input, batch1, batch2, *, beta=1, alpha=1):
+def baddbmm_ext(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2).
 
     Args:
@@ -54,7 +62,7 @@ def baddbmm_ext(input, batch1, batch2, *, beta=1, alpha=1):
     return baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
-def bernoulli_ext(input, *, generator=None):
+def bernoulli_ext(input: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 with the probabilities `input`, else 0: of input's dtype.
 
     Args:
@@ -75,7 +83,7 @@ def bernoulli_ext(input, *, generator=None):
     return cast(_random.uniform(input.shape, generator) < input, input.dtype)
 
 
-def chunk_ext(input, chunks, dim=0):
+def chunk_ext(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """As chunk.
 
     Args:
@@ -98,7 +106,8 @@ def chunk_ext(input, chunks, dim=0):
     return chunk(input, chunks, dim)
 
 
-def diff_ext(input, n=1, dim=-1, prepend=None, append=None):
+def diff_ext(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
+             append: Tensor | None = None) -> Tensor:
     """As diff.
 
     Args:
@@ -123,7 +132,7 @@ def diff_ext(input, n=1, dim=-1, prepend=None, append=None):
     return diff(input, n, dim, prepend, append)
 
 
-def einsum_ext(equation, *operands):
+def einsum_ext(equation: str, *operands: Tensor) -> Tensor:
     """As einsum.
 
     Args:
@@ -143,7 +152,7 @@ def einsum_ext(equation, *operands):
     return einsum(equation, *operands)
 
 
-def float_power_ext(input, exponent):
+def float_power_ext(input: Tensor, exponent: TensorLike) -> Tensor:
     """As float_power.
 
     Args:
@@ -163,7 +172,7 @@ def float_power_ext(input, exponent):
     return float_power(input, exponent)
 
 
-def isnan_ext(tensor):
+def isnan_ext(tensor: Tensor) -> Tensor:
     """As isnan.
 
     Args:
@@ -182,7 +191,7 @@ def isnan_ext(tensor):
     return isnan(tensor)
 
 
-def mse_loss_ext(input, target, reduction="mean"):
+def mse_loss_ext(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """As mse_loss.
 
     Args:
@@ -206,7 +215,7 @@ def mse_loss_ext(input, target, reduction="mean"):
 
 # --- in place ---
 
-def tanh_(input):
+def tanh_(input: Tensor) -> Tensor:
     """tanh, in place.
 
     Args:
@@ -226,7 +235,7 @@ def tanh_(input):
     return input._assign(tanh(input))
 
 
-def inplace_sigmoid(input):
+def inplace_sigmoid(input: Tensor) -> Tensor:
     """The sigmoid, in place.
 
     Args:
@@ -246,7 +255,7 @@ def inplace_sigmoid(input):
     return input._assign(sigmoid(input))
 
 
-def zero_(input):
+def zero_(input: Tensor) -> Tensor:
     """Zeros, in place.
 
     Args:
@@ -266,7 +275,7 @@ def zero_(input):
     return input._assign(_ops["broadcast_to"](Tensor(0, input.dtype), input.shape))
 
 
-def clamp_(input, min=None, max=None):
+def clamp_(input: Tensor, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
     """Limits the elements to [min, max], in place.
 
     Args:
@@ -284,7 +293,7 @@ def clamp_(input, min=None, max=None):
     return input.clamp_(min, max)
 
 
-def erfinv_(input):
+def erfinv_(input: Tensor) -> Tensor:
     """The inverse error function, in place.
 
     Args:
@@ -304,7 +313,8 @@ def erfinv_(input):
     return input.erfinv_()
 
 
-def uniform_(input, from_=0.0, to=1.0, *, generator=None):
+def uniform_(input: Tensor, from_: Number = 0.0, to: Number | str = 1.0, *,
+             generator: Generator | None = None) -> Tensor:
     """Fills input with uniform numbers in [from_, to).
 
     Args:
@@ -327,7 +337,7 @@ def uniform_(input, from_=0.0, to=1.0, *, generator=None):
     return input.uniform_(from_, to, generator=generator)
 
 
-def normal_(input, mean=0.0, std=1.0, *, generator=None):
+def normal_(input: Tensor, mean: TensorLike = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fills input with normal numbers.
 
     Args:
@@ -350,7 +360,7 @@ def normal_(input, mean=0.0, std=1.0, *, generator=None):
     return input.normal_(mean, std, generator=generator)
 
 
-def exponential_(input, lambd=1.0, *, generator=None):
+def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fills input with numbers of the exponential distribution of rate `lambd`.
 
     Args:
@@ -372,7 +382,7 @@ def exponential_(input, lambd=1.0, *, generator=None):
     return input.exponential_(lambd, generator=generator)
 
 
-def bernoulli_(input, p=0.5, *, generator=None):
+def bernoulli_(input: Tensor, p: Number = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fills input with ones, of probability p, and zeros.
 
     Args:
@@ -390,7 +400,8 @@ def bernoulli_(input, p=0.5, *, generator=None):
     return input.bernoulli_(p, generator=generator)
 
 
-def random_(input, from_=0, to=None, *, generator=None):
+def random_(input: Tensor, from_: Number = 0, to: Number | str | None = None, *,
+            generator: Generator | None = None) -> Tensor:
     """Fills input with whole numbers in [from_, to); [0, from_) where one is given; all that the dtype holds by
     default.
 
