@@ -1,13 +1,21 @@
 """Primitives that update Parameters in place: the steps of optimizers. Each gives the new values."""
 
+from __future__ import annotations
+
 import inspect
+from typing import TYPE_CHECKING
 
 from pijit.ops import function as F
 from pijit.ops.primitive import Primitive
 from pijit.parameter import Parameter
 
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import Tensor
+    from pijit._types import Rate
 
-def shrunk(x, rate, l1, l2):
+
+def shrunk(x: Tensor, rate: Any, l1: float, l2: float) -> Any:
     """The proximal operator of rate * (l1 |x| + l2 x^2 / 2)."""
     return F.sign(x) * F.maximum(F.abs(x) - rate * l1, 0.0) / (1.0 + rate * l2)
 
@@ -38,7 +46,7 @@ def _checked(cls):
 
 
 class _Locking(Primitive):
-    def __init__(self, use_locking=False):
+    def __init__(self, use_locking: bool = False) -> None:
         super().__init__()
         self.use_locking = use_locking
 
@@ -47,11 +55,16 @@ class ApplyMomentum(Primitive):
     """Gradient descent with momentum: accumulation = accumulation * momentum + gradient * gradient_scale; the step is
     lr * accumulation, with Nesterov's method lr * (gradient + momentum * accumulation)."""
 
-    def __init__(self, use_nesterov=False, use_locking=False, gradient_scale=1.0):
+    use_nesterov: bool
+    use_locking: bool
+    gradient_scale: float
+
+    def __init__(self, use_nesterov: bool = False, use_locking: bool = False, gradient_scale: float = 1.0) -> None:
         super().__init__()
         self.use_nesterov, self.use_locking, self.gradient_scale = use_nesterov, use_locking, gradient_scale
 
-    def __call__(self, variable, accumulation, learning_rate, gradient, momentum):
+    def __call__(self, variable: Parameter, accumulation: Any, learning_rate: Rate, gradient: Tensor,
+                 momentum: float) -> Tensor:
         g = gradient if self.gradient_scale == 1.0 else gradient * self.gradient_scale
         accumulation._assign(accumulation * momentum + g)
         if self.use_nesterov:
@@ -62,7 +75,7 @@ class ApplyMomentum(Primitive):
 class ApplyGradientDescent(Primitive):
     """var -= alpha * delta."""
 
-    def __call__(self, variable, alpha, delta):
+    def __call__(self, variable: Parameter, alpha: Any, delta: Any) -> Tensor:
         return variable._assign(variable - delta * alpha)
 
 
@@ -70,13 +83,18 @@ class SGD(Primitive):
     """Gradient descent with momentum and dampening. Where stat > 0 the step is the first: it takes the whole gradient,
     and stat becomes 0."""
 
-    def __init__(self, dampening=0.0, weight_decay=0.0, nesterov=False):
+    dampening: float
+    weight_decay: float
+    nesterov: bool
+
+    def __init__(self, dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> None:
         super().__init__()
         if nesterov and dampening != 0:
             raise ValueError(f"For 'SGD', 'dampening' must be 0 if 'nesterov' is set, but got {dampening}.")
         self.dampening, self.weight_decay, self.nesterov = dampening, weight_decay, nesterov
 
-    def __call__(self, parameters, gradient, learning_rate, accum, momentum, stat):
+    def __call__(self, parameters: Any, gradient: Tensor, learning_rate: Rate, accum: Tensor, momentum: float,
+                 stat: Any) -> Any:
         g = gradient + parameters * self.weight_decay if self.weight_decay else gradient
         accum._assign(F.select(stat > 0, g, accum * momentum + g * (1.0 - self.dampening)))
         stat._assign(F.zeros_like(stat))
@@ -87,11 +105,15 @@ class SGD(Primitive):
 class Adam(Primitive):
     """Kingma & Ba 2014: (var, m, v)."""
 
-    def __init__(self, use_locking=False, use_nesterov=False):
+    use_locking: bool
+    use_nesterov: bool
+
+    def __init__(self, use_locking: bool = False, use_nesterov: bool = False) -> None:
         super().__init__()
         self.use_locking, self.use_nesterov = use_locking, use_nesterov
 
-    def __call__(self, var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient):
+    def __call__(self, var: Tensor, m: Tensor, v: Tensor, beta1_power: Any, beta2_power: Any, lr: Any, beta1: float,
+                 beta2: float, epsilon: float, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         one = F.ones_like(var)
         rate = lr * F.sqrt(one * (1.0 - beta2_power)) / (1.0 - beta1_power)
         m._assign(m * beta1 + gradient * (1.0 - beta1))
@@ -103,7 +125,8 @@ class Adam(Primitive):
 class ApplyAdaMax(Primitive):
     """Kingma & Ba 2014, section 7.1: (var, m, v)."""
 
-    def __call__(self, var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad):
+    def __call__(self, var: Tensor, m: Tensor, v: Tensor, beta1_power: Any, lr: Any, beta1: float, beta2: float,
+                 epsilon: float, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         m._assign(m * beta1 + grad * (1.0 - beta1))
         v._assign(F.maximum(v * beta2, F.abs(grad)))
         return var._assign(var - m * (lr / (1.0 - beta1_power)) / (v + epsilon)), m, v
@@ -112,7 +135,8 @@ class ApplyAdaMax(Primitive):
 class ApplyAdadelta(Primitive):
     """Zeiler 2012: (var, accum, accum_update)."""
 
-    def __call__(self, var, accum, accum_update, lr, rho, epsilon, grad):
+    def __call__(self, var: Tensor, accum: Tensor, accum_update: Any, lr: Any, rho: Any, epsilon: float,
+                 grad: Tensor) -> tuple[Tensor, Tensor, Any]:
         accum._assign(accum * rho + grad * grad * (1.0 - rho))
         step = F.sqrt(accum_update + epsilon) * F.rsqrt(accum + epsilon) * grad
         accum_update._assign(accum_update * rho + step * step * (1.0 - rho))
@@ -122,13 +146,13 @@ class ApplyAdadelta(Primitive):
 class ApplyAdagrad(Primitive):
     """Duchi et al. 2011: (var, accum)."""
 
-    epsilon = 0.0
+    epsilon: float = 0.0
 
-    def __init__(self, update_slots=True):
+    def __init__(self, update_slots: bool = True) -> None:
         super().__init__()
         self.update_slots = update_slots
 
-    def __call__(self, var, accum, lr, grad):
+    def __call__(self, var: Tensor, accum: Tensor, lr: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
         if self.update_slots:
             accum._assign(accum + grad * grad)
         return var._assign(var - lr * grad / (F.sqrt(accum) + self.epsilon)), accum
@@ -137,7 +161,7 @@ class ApplyAdagrad(Primitive):
 class ApplyAdagradV2(ApplyAdagrad):
     """Adagrad with epsilon added to the root: (var, accum)."""
 
-    def __init__(self, epsilon, update_slots=True):
+    def __init__(self, epsilon: float, update_slots: bool = True) -> None:
         super().__init__(update_slots)
         self.epsilon = epsilon
 
@@ -145,7 +169,8 @@ class ApplyAdagradV2(ApplyAdagrad):
 class ApplyAddSign(Primitive):
     """(alpha + sign_decay * sign(grad) * sign(m)) * grad (Bello et al. 2017): (var, m)."""
 
-    def __call__(self, var, m, lr, alpha, sign_decay, beta, grad):
+    def __call__(self, var: Tensor, m: Tensor, lr: Any, alpha: Any, sign_decay: Any, beta: Any,
+                 grad: Tensor) -> tuple[Tensor, Tensor]:
         m._assign(m * beta + grad * (1.0 - beta))
         return var._assign(var - lr * (alpha + sign_decay * F.sign(grad) * F.sign(m)) * grad), m
 
@@ -153,7 +178,8 @@ class ApplyAddSign(Primitive):
 class ApplyPowerSign(Primitive):
     """exp(logbase * sign_decay * sign(grad) * sign(m)) * grad (Bello et al. 2017): (var, m)."""
 
-    def __call__(self, var, m, lr, logbase, sign_decay, beta, grad):
+    def __call__(self, var: Tensor, m: Tensor, lr: Any, logbase: Any, sign_decay: Any, beta: Any,
+                 grad: Tensor) -> tuple[Tensor, Tensor]:
         m._assign(m * beta + grad * (1.0 - beta))
         return var._assign(var - lr * F.exp(logbase * sign_decay * F.sign(grad) * F.sign(m)) * grad), m
 
@@ -161,7 +187,8 @@ class ApplyPowerSign(Primitive):
 class ApplyRMSProp(_Locking):
     """Hinton's RMSProp."""
 
-    def __call__(self, var, mean_square, moment, learning_rate, grad, decay, momentum, epsilon):
+    def __call__(self, var: Tensor, mean_square: Any, moment: Any, learning_rate: Rate, grad: Tensor, decay: Any,
+                 momentum: float, epsilon: float) -> Tensor:
         mean_square._assign(mean_square * decay + grad * grad * (1.0 - decay))
         moment._assign(moment * momentum + learning_rate * grad * F.rsqrt(mean_square + epsilon))
         return var._assign(var - moment)
@@ -170,7 +197,8 @@ class ApplyRMSProp(_Locking):
 class ApplyCenteredRMSProp(_Locking):
     """RMSProp with the squared mean gradient taken off (Graves 2013)."""
 
-    def __call__(self, var, mean_gradient, mean_square, moment, grad, learning_rate, decay, momentum, epsilon):
+    def __call__(self, var: Tensor, mean_gradient: Any, mean_square: Any, moment: Any, grad: Tensor,
+                 learning_rate: Rate, decay: Any, momentum: float, epsilon: float) -> Tensor:
         mean_square._assign(mean_square * decay + grad * grad * (1.0 - decay))
         mean_gradient._assign(mean_gradient * decay + grad * (1.0 - decay))
         moment._assign(moment * momentum + learning_rate * grad *
@@ -189,7 +217,8 @@ def _ftrl(var, accum, linear, grad, lr, l1, l2, lr_power):
 class ApplyFtrl(_Locking):
     """Follow the regularised leader (McMahan et al. 2013)."""
 
-    def __call__(self, var, accum, linear, grad, lr, l1, l2, lr_power):
+    def __call__(self, var: Tensor, accum: Tensor, linear: Any, grad: Tensor, lr: Any, l1: float, l2: float,
+                 lr_power: Any) -> Tensor:
         new = _ftrl(var, accum, linear, grad, lr, l1, l2, lr_power)
         accum._assign(new[1])
         linear._assign(new[2])
@@ -199,7 +228,8 @@ class ApplyFtrl(_Locking):
 class ApplyProximalAdagrad(_Locking):
     """Adagrad with l1 and l2 penalties (Duchi & Singer 2009): (var, accum)."""
 
-    def __call__(self, var, accum, lr, l1, l2, grad):
+    def __call__(self, var: Tensor, accum: Tensor, lr: Any, l1: float, l2: float,
+                 grad: Tensor) -> tuple[Tensor, Tensor]:
         accum._assign(accum + grad * grad)
         rate = lr * F.rsqrt(accum)
         return var._assign(shrunk(var - rate * grad, rate, l1, l2)), accum
@@ -208,7 +238,7 @@ class ApplyProximalAdagrad(_Locking):
 class ApplyProximalGradientDescent(Primitive):
     """Gradient descent with l1 and l2 penalties (Duchi & Singer 2009)."""
 
-    def __call__(self, var, alpha, l1, l2, delta):
+    def __call__(self, var: Tensor, alpha: Any, l1: float, l2: float, delta: Any) -> Tensor:
         return var._assign(shrunk(var - delta * alpha, alpha, l1, l2))
 
 
@@ -223,13 +253,17 @@ def _put(parameter, indices, rows):
 class SparseApplyAdagrad(Primitive):
     """Adagrad on the rows `indices`: (var, accum)."""
 
-    def __init__(self, lr, update_slots=True, use_locking=False):
+    lr: float
+    update_slots: bool
+    use_locking: bool
+
+    def __init__(self, lr: float, update_slots: bool = True, use_locking: bool = False) -> None:
         super().__init__()
         if lr < 0:
             raise ValueError(f"For 'SparseApplyAdagrad', 'lr' must be at least 0, but got {lr}.")
         self.lr, self.update_slots, self.use_locking = lr, update_slots, use_locking
 
-    def __call__(self, var, accum, grad, indices):
+    def __call__(self, var: Tensor, accum: Tensor, grad: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
         v, a = _rows(var, indices), _rows(accum, indices)
         if self.update_slots:
             a = a + grad * grad
@@ -240,7 +274,13 @@ class SparseApplyAdagrad(Primitive):
 class SparseApplyFtrl(Primitive):
     """FTRL on the rows `indices`: (var, accum, linear)."""
 
-    def __init__(self, lr, l1, l2, lr_power, use_locking=False):
+    lr: float
+    l1: float
+    l2: float
+    lr_power: Any
+    use_locking: bool
+
+    def __init__(self, lr: float, l1: float, l2: float, lr_power: Any, use_locking: bool = False) -> None:
         super().__init__()
         if lr <= 0 or l1 < 0 or l2 < 0 or lr_power > 0:
             raise ValueError(
@@ -248,7 +288,8 @@ class SparseApplyFtrl(Primitive):
                 f"{l1}, {l2}, {lr_power}.")
         self.lr, self.l1, self.l2, self.lr_power, self.use_locking = lr, l1, l2, lr_power, use_locking
 
-    def __call__(self, var, accum, linear, grad, indices):
+    def __call__(self, var: Tensor, accum: Tensor, linear: Any, grad: Tensor,
+                 indices: Tensor) -> tuple[Tensor | Any, ...]:
         new = _ftrl(_rows(var, indices), _rows(accum, indices), _rows(linear, indices), grad, self.lr, self.l1, self.l2,
                     self.lr_power)
         return tuple(_put(p, indices, rows) for p, rows in zip((var, accum, linear), new))
@@ -257,7 +298,8 @@ class SparseApplyFtrl(Primitive):
 class SparseApplyProximalAdagrad(_Locking):
     """Proximal Adagrad on the rows `indices`: (var, accum)."""
 
-    def __call__(self, var, accum, lr, l1, l2, grad, indices):
+    def __call__(self, var: Tensor, accum: Tensor, lr: Any, l1: float, l2: float, grad: Tensor,
+                 indices: Tensor) -> tuple[Tensor, Tensor]:
         a = _rows(accum, indices) + grad * grad
         rate = lr * F.rsqrt(a)
         v = shrunk(_rows(var, indices) - rate * grad, rate, l1, l2)

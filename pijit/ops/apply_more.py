@@ -1,16 +1,28 @@
 """More primitives that update Parameters in place: variants of Adam, and steps on the rows that sparse gradients
 name."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit._C import ops as _ops
 from pijit.ops import function as F
 from pijit.ops.apply import _checked, _ftrl, _Locking, _put, _rows, shrunk
 from pijit.ops.primitive import Primitive
 
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import Tensor
+    from pijit._types import Rate
+    from pijit.nn.cell import Cell
+    from pijit.parameter import Parameter
+
 
 class AdamWeightDecay(_Locking):
     """Adam without bias correction and with decoupled weight decay: (var, m, v)."""
 
-    def __call__(self, var, m, v, lr, beta1, beta2, epsilon, decay, gradient):
+    def __call__(self, var: Tensor, m: Tensor, v: Tensor, lr: Any, beta1: float, beta2: float, epsilon: float,
+                 decay: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         g = F.cast(gradient, m.dtype)
         m._assign(m * beta1 + g * (1.0 - beta1))
         v._assign(v * beta2 + g * g * (1.0 - beta2))
@@ -21,18 +33,23 @@ class AdamWeightDecay(_Locking):
 class FusedCastAdamWeightDecay(_Locking):
     """AdamWeightDecay with gradients of half precision, divided by a global norm."""
 
-    def __call__(self, var, m, v, lr, beta1, beta2, epsilon, decay, gradient, global_norm=1.0):
+    def __call__(self, var: Tensor, m: Tensor, v: Tensor, lr: Any, beta1: float, beta2: float, epsilon: float,
+                 decay: Any, gradient: Tensor, global_norm: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
         return AdamWeightDecay()(var, m, v, lr, beta1, beta2, epsilon, decay, F.cast(gradient, m.dtype) / global_norm)
 
 
 class AdamNoUpdateParam(Primitive):
     """The step that Adam would take: m and v are updated, the parameter is the caller's to change."""
 
-    def __init__(self, use_locking=False, use_nesterov=False):
+    use_locking: bool
+    use_nesterov: bool
+
+    def __init__(self, use_locking: bool = False, use_nesterov: bool = False) -> None:
         super().__init__()
         self.use_locking, self.use_nesterov = use_locking, use_nesterov
 
-    def __call__(self, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient):
+    def __call__(self, m: Tensor, v: Tensor, beta1_power: Any, beta2_power: Any, lr: Any, beta1: float, beta2: float,
+                 epsilon: float, gradient: Tensor) -> Any:
         rate = lr * F.sqrt(F.ones_like(m) * (1.0 - beta2_power)) / (1.0 - beta1_power)
         m._assign(m * beta1 + gradient * (1.0 - beta1))
         v._assign(v * beta2 + gradient * gradient * (1.0 - beta2))
@@ -43,7 +60,8 @@ class AdamNoUpdateParam(Primitive):
 class ApplyAdamWithAmsgradV2(_Locking):
     """Adam with the greatest second moment so far (Reddi et al. 2018): (var, m, v, vhat)."""
 
-    def __call__(self, var, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad):
+    def __call__(self, var: Tensor, m: Tensor, v: Tensor, vhat: Any, beta1_power: Any, beta2_power: Any, lr: Any,
+                 beta1: float, beta2: float, epsilon: float, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Any]:
         rate = lr * F.sqrt(F.ones_like(var) * (1.0 - beta2_power)) / (1.0 - beta1_power)
         m._assign(m * beta1 + grad * (1.0 - beta1))
         v._assign(v * beta2 + grad * grad * (1.0 - beta2))
@@ -54,11 +72,17 @@ class ApplyAdamWithAmsgradV2(_Locking):
 class ApplyAdamWithAmsgrad(ApplyAdamWithAmsgradV2):
     """The same with beta1, beta2 and epsilon as attributes."""
 
-    def __init__(self, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False):
+    beta1: float
+    beta2: float
+    epsilon: float
+
+    def __init__(self, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
+                 use_locking: bool = False) -> None:
         super().__init__(use_locking)
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
 
-    def __call__(self, var, m, v, vhat, beta1_power, beta2_power, lr, grad):
+    def __call__(self, var: Tensor, m: Tensor, v: Tensor, vhat: Any, beta1_power: Any, beta2_power: Any, lr: Any,
+                 grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Any]:
         return super().__call__(var, m, v, vhat, beta1_power, beta2_power, lr, self.beta1, self.beta2, self.epsilon,
                                 grad)
 
@@ -66,7 +90,8 @@ class ApplyAdamWithAmsgrad(ApplyAdamWithAmsgradV2):
 class ApplyAdagradDA(_Locking):
     """Adagrad by dual averaging (Duchi et al. 2011): var."""
 
-    def __call__(self, var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step):
+    def __call__(self, var: Tensor, gradient_accumulator: Any, gradient_squared_accumulator: Any, grad: Tensor, lr: Any,
+                 l1: float, l2: float, global_step: Any) -> Tensor:
         total = gradient_accumulator._assign(gradient_accumulator + grad)
         squares = gradient_squared_accumulator._assign(gradient_squared_accumulator + grad * grad)
         step = F.cast(global_step, var.dtype)
@@ -77,11 +102,14 @@ class ApplyAdagradDA(_Locking):
 class ApplyKerasMomentum(Primitive):
     """Momentum as Keras has it: (var, accum)."""
 
-    def __init__(self, use_locking=False, use_nesterov=False):
+    use_locking: bool
+    use_nesterov: bool
+
+    def __init__(self, use_locking: bool = False, use_nesterov: bool = False) -> None:
         super().__init__()
         self.use_locking, self.use_nesterov = use_locking, use_nesterov
 
-    def __call__(self, var, accum, lr, grad, momentum):
+    def __call__(self, var: Tensor, accum: Tensor, lr: Any, grad: Tensor, momentum: float) -> tuple[Tensor, Tensor]:
         accum._assign(accum * momentum - grad * lr)
         return var._assign(var + accum * momentum - grad * lr if self.use_nesterov else var + accum), accum
 
@@ -89,7 +117,8 @@ class ApplyKerasMomentum(Primitive):
 class FusedWeightScaleApplyMomentum(Primitive):
     """Momentum on the gradient times loss_scale, with weight_decay times the variable: var."""
 
-    def __call__(self, weight_decay, loss_scale, variable, accumulation, learning_rate, gradient, momentum):
+    def __call__(self, weight_decay: float | Cell, loss_scale: float, variable: Parameter, accumulation: Any,
+                 learning_rate: Rate, gradient: Tensor, momentum: float) -> Tensor:
         g = gradient * loss_scale + variable * weight_decay
         accumulation._assign(accumulation * momentum + g)
         return variable._assign(variable - accumulation * learning_rate)
@@ -100,13 +129,18 @@ class FusedWeightScaleApplyMomentum(Primitive):
 class SparseApplyAdagradV2(Primitive):
     """Adagrad with epsilon on the rows `indices`: (var, accum)."""
 
-    def __init__(self, lr, epsilon, use_locking=False, update_slots=True):
+    lr: float
+    epsilon: float
+    use_locking: bool
+    update_slots: bool
+
+    def __init__(self, lr: float, epsilon: float, use_locking: bool = False, update_slots: bool = True) -> None:
         super().__init__()
         if lr <= 0:
             raise ValueError(f"For 'SparseApplyAdagradV2', 'lr' must be greater than 0, but got {lr}.")
         self.lr, self.epsilon, self.use_locking, self.update_slots = lr, epsilon, use_locking, update_slots
 
-    def __call__(self, var, accum, grad, indices):
+    def __call__(self, var: Tensor, accum: Tensor, grad: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
         v, a = _rows(var, indices), _rows(accum, indices)
         if self.update_slots:
             a = a + grad * grad
@@ -117,13 +151,17 @@ class SparseApplyAdagradV2(Primitive):
 class SparseApplyAdadelta(Primitive):
     """Adadelta on the rows `indices`: (var, accum, accum_update)."""
 
-    def __init__(self, epsilon, use_locking=False):
+    epsilon: float
+    use_locking: bool
+
+    def __init__(self, epsilon: float, use_locking: bool = False) -> None:
         super().__init__()
         if epsilon <= 0:
             raise ValueError(f"For 'SparseApplyAdadelta', 'epsilon' must be greater than 0, but got {epsilon}.")
         self.epsilon, self.use_locking = epsilon, use_locking
 
-    def __call__(self, var, accum, accum_update, lr, rho, grad, indices):
+    def __call__(self, var: Tensor, accum: Tensor, accum_update: Any, lr: Any, rho: Any, grad: Tensor,
+                 indices: Tensor) -> tuple[Tensor, Tensor, Any]:
         v, a, u = _rows(var, indices), _rows(accum, indices), _rows(accum_update, indices)
         a = a * rho + grad * grad * (1.0 - rho)
         step = F.sqrt(u + self.epsilon) * F.rsqrt(a + self.epsilon) * grad
@@ -135,12 +173,21 @@ class SparseApplyAdadelta(Primitive):
 class SparseApplyFtrlV2(Primitive):
     """FTRL with shrinkage on the rows `indices`: (var, accum, linear)."""
 
-    def __init__(self, lr, l1, l2, l2_shrinkage, lr_power, use_locking=False):
+    lr: float
+    l1: float
+    l2: float
+    l2_shrinkage: Any
+    lr_power: Any
+    use_locking: bool
+
+    def __init__(self, lr: float, l1: float, l2: float, l2_shrinkage: Any, lr_power: Any,
+                 use_locking: bool = False) -> None:
         super().__init__()
         self.lr, self.l1, self.l2, self.l2_shrinkage, self.lr_power, self.use_locking = (lr, l1, l2, l2_shrinkage,
             lr_power, use_locking)
 
-    def __call__(self, var, accum, linear, grad, indices):
+    def __call__(self, var: Tensor, accum: Tensor, linear: Any, grad: Tensor,
+                 indices: Tensor) -> tuple[Tensor, Tensor, Any]:
         v, a, z = _rows(var, indices), _rows(accum, indices), _rows(linear, indices)
         total = a + grad * grad
         before, now = F.pow(a, -self.lr_power), F.pow(total, -self.lr_power)
@@ -152,7 +199,12 @@ class SparseApplyFtrlV2(Primitive):
 class SparseApplyRMSProp(Primitive):
     """RMSProp on the rows `indices`: (var, ms, mom)."""
 
-    def __init__(self, rho, momentum, epsilon, use_locking=False):
+    rho: float
+    momentum: float
+    epsilon: float
+    use_locking: bool
+
+    def __init__(self, rho: float, momentum: float, epsilon: float, use_locking: bool = False) -> None:
         super().__init__()
         if epsilon <= 0 or momentum < 0 or not 0 <= rho <= 1:
             raise ValueError(
@@ -160,7 +212,8 @@ class SparseApplyRMSProp(Primitive):
                 f"{epsilon}, {momentum}, {rho}.")
         self.rho, self.momentum, self.epsilon, self.use_locking = rho, momentum, epsilon, use_locking
 
-    def __call__(self, var, ms, mom, lr, grad, indices):
+    def __call__(self, var: Tensor, ms: Any, mom: Any, lr: Any, grad: Tensor,
+                 indices: Tensor) -> tuple[Tensor, Any, Any]:
         v, s, m = _rows(var, indices), _rows(ms, indices), _rows(mom, indices)
         s = s * self.rho + grad * grad * (1.0 - self.rho)
         m = m * self.momentum + lr * grad * F.rsqrt(s + self.epsilon)
@@ -183,13 +236,16 @@ class FusedSparseAdam(Primitive):
     """Adam with a sparse gradient, repeated rows of which are added: all rows move, as m does; with use_nesterov the
     named ones. (var, m, v)."""
 
+    use_locking: bool
+    use_nesterov: bool
     lazy = False
 
-    def __init__(self, use_locking=False, use_nesterov=False):
+    def __init__(self, use_locking: bool = False, use_nesterov: bool = False) -> None:
         super().__init__()
         self.use_locking, self.use_nesterov = use_locking, use_nesterov
 
-    def __call__(self, var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient, indices):
+    def __call__(self, var: Tensor, m: Tensor, v: Tensor, beta1_power: Any, beta2_power: Any, lr: Any, beta1: float,
+                 beta2: float, epsilon: float, gradient: Tensor, indices: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         g = _joined(var, gradient, indices)
         rate = lr * F.sqrt(1.0 - beta2_power) / (1.0 - beta1_power)
         new_m, new_v = m * beta1 + g * (1.0 - beta1), v * beta2 + g * g * (1.0 - beta2)
@@ -214,7 +270,13 @@ class FusedSparseLazyAdam(FusedSparseAdam):
 class FusedSparseFtrl(Primitive):
     """FTRL with a sparse gradient, repeated rows of which are added: (var, accum, linear)."""
 
-    def __init__(self, lr, l1, l2, lr_power, use_locking=False):
+    lr: float
+    l1: float
+    l2: float
+    lr_power: Any
+    use_locking: bool
+
+    def __init__(self, lr: float, l1: float, l2: float, lr_power: Any, use_locking: bool = False) -> None:
         super().__init__()
         if lr <= 0 or l1 < 0 or l2 < 0 or lr_power > 0:
             raise ValueError(
@@ -222,7 +284,8 @@ class FusedSparseFtrl(Primitive):
                 f"{l1}, {l2}, {lr_power}.")
         self.lr, self.l1, self.l2, self.lr_power, self.use_locking = lr, l1, l2, lr_power, use_locking
 
-    def __call__(self, var, accum, linear, grad, indices):
+    def __call__(self, var: Tensor, accum: Tensor, linear: Any, grad: Tensor,
+                 indices: Tensor) -> tuple[Tensor, Tensor, Any]:
         hit = _hit(var, indices)
         new = _ftrl(var, accum, linear, _joined(var, grad, indices), self.lr, self.l1, self.l2, self.lr_power)
         for p, value in zip((var, accum, linear), new):
@@ -233,7 +296,8 @@ class FusedSparseFtrl(Primitive):
 class FusedSparseProximalAdagrad(_Locking):
     """Proximal Adagrad with a sparse gradient, repeated rows of which are added: (var, accum)."""
 
-    def __call__(self, var, accum, lr, l1, l2, grad, indices):
+    def __call__(self, var: Tensor, accum: Tensor, lr: Any, l1: float, l2: float, grad: Tensor,
+                 indices: Tensor) -> tuple[Tensor, Tensor]:
         hit, g = _hit(var, indices), _joined(var, grad, indices)
         a = accum + g * g
         rate = lr * F.rsqrt(a)

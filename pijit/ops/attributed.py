@@ -1,12 +1,19 @@
 """Primitives that are a function with some of its arguments fixed: before `/` stand the inputs, behind it the
 attributes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
 from pijit.ops.function.conv import _conv_pad
 from pijit.ops.function.shapes import _format
 from pijit.ops.primitive import primitive
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _one_of(*choices):
@@ -835,8 +842,8 @@ def Conv2DTranspose(x, weight, input_size, /, out_channel, kernel_size, pad_mode
     return _ops["conv2d_dx"](x, weight, s, tuple(p), d, group, size)
 
 
-Conv2DBackpropInput = type("Conv2DBackpropInput", (Conv2DTranspose,),
-                           {"__doc__": Conv2DTranspose.__doc__, "__module__": __name__})
+Conv2DBackpropInput: type[Any] = type("Conv2DBackpropInput", (Conv2DTranspose,),
+                                      {"__doc__": Conv2DTranspose.__doc__, "__module__": __name__})
 
 
 @primitive
@@ -856,4 +863,4 @@ def DepthwiseConv2dNative(x, weight, /, channel_multiplier, kernel_size, mode=3,
     return F.conv2d(x, kernels, None, stride, pad_mode, pad, dilation, channels)
 
 
-__all__ = [n for n in globals() if n[0].isupper() and n != "Tensor"]
+__all__ = [n for n in globals() if n[0].isupper() and n not in ("Tensor", "TYPE_CHECKING")]

@@ -1,8 +1,17 @@
 """Collective operators as primitives. There is one process, so that values stay as they are; what names another process
 raises RuntimeError when it is called."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.ops import function as F
 from pijit.ops.primitive import Primitive
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import Tensor
+    from pijit._types import DTypeLike, Shape
 
 _WORLD = "hccl_world_group"
 
@@ -24,18 +33,18 @@ def _alone(name):
 class _Collective(Primitive):
     """A value of one process, which it stays."""
 
-    def __init__(self, group=_WORLD):
+    def __init__(self, group: str = _WORLD) -> None:
         super().__init__()
         if not isinstance(group, str):
             raise TypeError(f"For '{type(self).__name__}', 'group' must be a str, but got {type(group).__name__}.")
         self.group = group
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.identity(x)
 
 
 class _Reduction(_Collective):
-    def __init__(self, op=ReduceOp.SUM, group=_WORLD):
+    def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
         super().__init__(group)
         if not isinstance(op, str):
             raise TypeError(f"For '{type(self).__name__}', 'op' must be a str, but got {type(op).__name__}.")
@@ -46,14 +55,14 @@ class _Reduction(_Collective):
 
 
 class _Rooted(_Collective):
-    def __init__(self, root_rank, group=_WORLD):
+    def __init__(self, root_rank: Any, group: str = _WORLD) -> None:
         super().__init__(group)
         if isinstance(root_rank, bool) or not isinstance(root_rank, int):
             raise TypeError(
                 f"For '{type(self).__name__}', the rank must be an int, but got {type(root_rank).__name__}.")
         self.root_rank = root_rank
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         if self.root_rank != 0:
             raise _alone(type(self).__name__)
         return F.identity(x)
@@ -74,14 +83,14 @@ class AllGather(_Collective):
 class Barrier(_Collective):
     """Waits for all processes."""
 
-    def __call__(self):
+    def __call__(self) -> None:
         return None
 
 
 class Broadcast(_Rooted):
     """root_rank's tuple of tensors, at all processes."""
 
-    def __call__(self, input_x):
+    def __call__(self, input_x: Tensor | tuple[Tensor, ...]) -> Any:
         if self.root_rank != 0:
             raise _alone("Broadcast")
         return tuple([F.identity(x) for x in input_x]) if isinstance(input_x, (tuple, list)) else F.identity(input_x)
@@ -90,22 +99,22 @@ class Broadcast(_Rooted):
 class Reduce(_Rooted):
     """The reduction over all processes, at dest_rank."""
 
-    def __init__(self, dest_rank, op=ReduceOp.SUM, group=_WORLD):
+    def __init__(self, dest_rank: Any, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
         super().__init__(dest_rank, group)
-        self.op = _Reduction(op, group).op
+        self.op: Any = _Reduction(op, group).op
 
 
 class CollectiveGather(_Rooted):
     """All processes' tensors, concatenated along the first dimension, at dest_rank."""
 
-    def __init__(self, dest_rank, group=_WORLD):
+    def __init__(self, dest_rank: Any, group: str = _WORLD) -> None:
         super().__init__(dest_rank, group)
 
 
 class CollectiveScatter(_Rooted):
     """This process's part of src_rank's tensor."""
 
-    def __init__(self, src_rank=0, group=_WORLD):
+    def __init__(self, src_rank: int = 0, group: str = _WORLD) -> None:
         super().__init__(src_rank, group)
 
 
@@ -113,14 +122,18 @@ class AlltoAll(_Collective):
     """Parts along split_dim go to all processes and come back along concat_dim. split_count: the number of processes,
     1."""
 
-    def __init__(self, split_count, split_dim, concat_dim, group=_WORLD):
+    split_count: Any
+    split_dim: Any
+    concat_dim: Any
+
+    def __init__(self, split_count: Any, split_dim: Any, concat_dim: Any, group: str = _WORLD) -> None:
         super().__init__(group)
         for name, value in (("split_count", split_count), ("split_dim", split_dim), ("concat_dim", concat_dim)):
             if isinstance(value, bool) or not isinstance(value, int):
                 raise TypeError(f"For 'AlltoAll', '{name}' must be an int, but got {type(value).__name__}.")
         self.split_count, self.split_dim, self.concat_dim = split_count, split_dim, concat_dim
 
-    def __call__(self, input_x):
+    def __call__(self, input_x: Tensor) -> Tensor:
         if self.split_count != 1:
             raise _alone("AlltoAll")
         return F.identity(input_x)
@@ -129,14 +142,19 @@ class AlltoAll(_Collective):
 class _BetweenTwo(Primitive):
     """Something that takes two processes."""
 
-    def __call__(self, *inputs):
+    def __call__(self, *inputs: Any) -> Any:
         raise _alone(type(self).__name__)
 
 
 class Send(_BetweenTwo):
     """Sends a tensor to another process."""
 
-    def __init__(self, sr_tag, dest_rank, group=_WORLD, group_back=_WORLD):
+    sr_tag: Any
+    dest_rank: Any
+    group: str
+    group_back: Any
+
+    def __init__(self, sr_tag: Any, dest_rank: Any, group: str = _WORLD, group_back: Any = _WORLD) -> None:
         super().__init__()
         self.sr_tag, self.dest_rank, self.group, self.group_back = sr_tag, dest_rank, group, group_back
 
@@ -144,7 +162,15 @@ class Send(_BetweenTwo):
 class Receive(_BetweenTwo):
     """Receives a tensor from another process."""
 
-    def __init__(self, sr_tag, src_rank, shape, dtype, group=_WORLD, group_back=_WORLD):
+    sr_tag: Any
+    src_rank: int
+    shape: Shape
+    dtype: DTypeLike
+    group: str
+    group_back: Any
+
+    def __init__(self, sr_tag: Any, src_rank: int, shape: Shape, dtype: DTypeLike, group: str = _WORLD,
+                 group_back: Any = _WORLD) -> None:
         super().__init__()
         self.sr_tag, self.src_rank, self.shape, self.dtype, self.group, self.group_back = (sr_tag, src_rank, shape,
             dtype, group, group_back)
@@ -153,7 +179,15 @@ class Receive(_BetweenTwo):
 class NeighborExchange(_BetweenTwo):
     """Exchanges tensors with other processes."""
 
-    def __init__(self, send_rank_ids, recv_rank_ids, recv_shapes, send_shapes, recv_type, group=_WORLD):
+    send_rank_ids: Any
+    recv_rank_ids: Any
+    recv_shapes: Any
+    send_shapes: Any
+    recv_type: Any
+    group: str
+
+    def __init__(self, send_rank_ids: Any, recv_rank_ids: Any, recv_shapes: Any, send_shapes: Any, recv_type: Any,
+                 group: str = _WORLD) -> None:
         super().__init__()
         self.send_rank_ids, self.recv_rank_ids, self.recv_shapes, self.send_shapes = (send_rank_ids, recv_rank_ids,
             recv_shapes, send_shapes)

@@ -1,12 +1,19 @@
 """Functions of functions: mapping over nested containers, dispatch by type, bound arguments, loops, hooks on
 gradients."""
 
+from __future__ import annotations
+
 import inspect
+from typing import TYPE_CHECKING
 
 from pijit._C import Tensor
 from pijit.grad import with_own_gradient
 from pijit.ops import function as F
 from pijit.ops.primitives import Primitive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 _KINDS = {"Tensor": Tensor, "Number": (bool, int, float), "Int": int, "Float": float, "Bool": bool, "String": str,
           "Tuple": tuple, "List": list, "Dictionary": dict, "None": type(None),
@@ -28,10 +35,13 @@ class MultitypeFuncGraph:
     Bool, String, Tuple, List, Dictionary, None, Function, RowTensor, COOTensor, CSRTensor … Raises ValueError where
     none fits."""
 
-    def __init__(self, name, read_value=False):
+    name: str
+    entries: list[Any]
+
+    def __init__(self, name: str, read_value: bool = False) -> None:
         self.name, self.entries = name, []
 
-    def register(self, *type_names):
+    def register(self, *type_names: Any) -> Any:
         """Decorator that adds a function for arguments of these types."""
         kinds = []
         for n in type_names:
@@ -51,7 +61,7 @@ class MultitypeFuncGraph:
             return fn
         return add
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         for kinds, fn in self.entries:
             if len(kinds) == len(args) and all([_is_kind(a, k) for a, k in zip(args, kinds)]):
                 return fn(*args)
@@ -67,14 +77,16 @@ class HyperMap:
     HyperMap(op) has the function bound. reverse: the last elements first. Containers of different lengths are cut to
     the shortest."""
 
+    ops: Callable[..., Any]
+    reverse: bool
     deep = True
 
-    def __init__(self, ops=None, reverse=False):
+    def __init__(self, ops: Any = None, reverse: bool = False) -> None:
         if ops is not None and not callable(ops):
             raise TypeError(f"For '{type(self).__name__}', 'ops' must be callable, but got {type(ops).__name__}.")
         self.ops, self.reverse = ops, reverse
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         op = self.ops
         if op is None:
             if not args or not callable(args[0]):
@@ -102,7 +114,7 @@ class Map(HyperMap):
     deep = False
 
 
-def partial(func, *args):
+def partial(func: Callable[..., Any], *args: Any) -> Callable[..., Any]:
     """func with its first arguments bound.
 
     Args:
@@ -127,11 +139,12 @@ def partial(func, *args):
 class Partial(Primitive):
     """ops.partial as a primitive."""
 
-    def __call__(self, func, *args):
+    def __call__(self, func: Callable[..., Any], *args: Any) -> Any:
         return partial(func, *args)
 
 
-def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=True):
+def constexpr(fn: Callable[..., Any] | None = None, get_instance: bool = True, name: str | None = None,
+              reuse_result: bool = True, check: bool = True) -> Callable[..., Any]:
     """Marks a function that computes constants from constants; jit evaluates such functions at capture anyway.
 
     Args:
@@ -153,7 +166,7 @@ def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=Tr
     return mark if fn is None else mark(fn)
 
 
-def add_flags(fn=None, **flags):
+def add_flags(fn: Callable[..., Any] | None = None, **flags: Any) -> Any:
     """Keeps flags with a function or Cell, as the attribute _func_graph_flags; without fn a decorator.
 
     Args:
@@ -178,13 +191,16 @@ class HookBackward(Primitive):
 
     hook_fn returns None (nothing changes), a gradient, or a tuple of them."""
 
-    def __init__(self, hook_fn, cell_id=""):
+    hook_fn: Callable[..., Any]
+    cell_id: str
+
+    def __init__(self, hook_fn: Callable[..., Any], cell_id: str = "") -> None:
         super().__init__()
         if not callable(hook_fn):
             raise TypeError(f"For 'HookBackward', 'hook_fn' must be a function, but got {type(hook_fn).__name__}.")
         self.hook_fn, self.cell_id = hook_fn, cell_id
 
-    def __call__(self, *inputs):
+    def __call__(self, *inputs: Any) -> Any:
         def forward(*xs):
             return xs[0] if len(xs) == 1 else xs
 
@@ -198,7 +214,7 @@ class HookBackward(Primitive):
 class WhileLoop(Primitive):
     """init_val = loop_func(init_val) as long as cond_func(init_val) is true."""
 
-    def __call__(self, cond_func, loop_func, init_val):
+    def __call__(self, cond_func: Callable[..., Any], loop_func: Callable[..., Any], init_val: Any) -> Any:
         value = init_val
         while cond_func(value):
             value = loop_func(value)
@@ -208,14 +224,16 @@ class WhileLoop(Primitive):
 class ForiLoop(Primitive):
     """init_val = loop_func(i, init_val) for i in range(lower, upper)."""
 
-    def __call__(self, lower, upper, loop_func, init_val, unroll=True):
+    def __call__(self, lower: Any, upper: Any, loop_func: Callable[..., Any], init_val: Any,
+                 unroll: bool = True) -> Any:
         return F.fori_loop(lower, upper, loop_func, init_val)
 
 
 class Scan(Primitive):
     """(carry, outputs) of carry, output = loop_func(carry, x) for each x of xs, or `length` times with None."""
 
-    def __call__(self, loop_func, init, xs, length=None, unroll=True):
+    def __call__(self, loop_func: Callable[..., Any], init: Any, xs: Any, length: Any = None,
+                 unroll: bool = True) -> tuple[Any, list[Any]]:
         if xs is None and length is None:
             raise ValueError("For 'Scan', 'length' must be given where 'xs' is None.")
         if xs is not None and length is not None and length != len(xs):
@@ -227,7 +245,7 @@ class Scan(Primitive):
         return carry, outputs
 
 
-def make_tuple(*args):
+def make_tuple(*args: Any) -> tuple[Any, ...]:
     """The arguments as a tuple.
 
     Args:
@@ -243,7 +261,7 @@ def make_tuple(*args):
     return args
 
 
-def make_range(*args):
+def make_range(*args: Any) -> tuple[int, ...]:
     """range(...) as a tuple.
 
     Args:
@@ -259,7 +277,7 @@ def make_range(*args):
     return tuple(range(*args))
 
 
-def tuple_len(x):
+def tuple_len(x: tuple[Any, ...] | list[Any]) -> int:
     """The number of elements.
 
     Args:
@@ -275,7 +293,7 @@ def tuple_len(x):
     return len(x)
 
 
-def tuple_getitem(x, index):
+def tuple_getitem(x: tuple[Any, ...] | list[Any], index: int) -> Any:
     """One element.
 
     Args:
@@ -292,7 +310,7 @@ def tuple_getitem(x, index):
     return x[index]
 
 
-def tuple_div(x, y):
+def tuple_div(x: tuple[Any, ...] | list[Any], y: tuple[Any, ...] | list[Any]) -> tuple[Any, ...]:
     """Quotients of the elements, which must be whole. Raises RuntimeError where they are not.
 
     Args:

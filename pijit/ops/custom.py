@@ -1,9 +1,12 @@
 """Operators of a program's own: `ops.Custom` runs Python functions on NumPy arrays; registrations of kernels are kept
 as MindSpore describes them."""
 
+from __future__ import annotations
+
 import collections
 import functools
 import inspect
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +14,10 @@ from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.grad import with_own_gradient
 from pijit.ops.primitive import Primitive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self
 
 _KERNELS = ("hybrid", "akg", "tbe", "aicpu", "aot", "julia")
 
@@ -45,7 +52,15 @@ class Custom(Primitive):
         [2. 4.]
     """
 
-    def __init__(self, func, out_shape=None, out_dtype=None, func_type="pyfunc", bprop=None, reg_info=None):
+    func: Callable[..., Any]
+    out_shape: Callable[..., Any]
+    out_dtype: Any
+    bprop: Callable[..., Any]
+    reg_info: Any
+
+    def __init__(self, func: Callable[..., Any], out_shape: Callable[..., Any] | tuple[Any, ...] | None = None,
+                 out_dtype: Any = None, func_type: str = "pyfunc", bprop: Callable[..., Any] | None = None,
+                 reg_info: str | dict[str, Any] | list[Any] | None = None) -> None:
         super().__init__("Custom")
         if func_type not in ("pyfunc", *_KERNELS):
             raise ValueError(f"Custom: there is no func_type {func_type!r}; there are pyfunc, {', '.join(_KERNELS)}.")
@@ -111,7 +126,7 @@ class Custom(Primitive):
             raise RuntimeError(f"Custom: {self.func!r} has no gradient; 'bprop' can give it.")
         return self.bprop(*args)
 
-    def __call__(self, *inputs):
+    def __call__(self, *inputs: Any) -> Any:
         if self.func_type != "pyfunc":
             raise NotImplementedError(
                 f"Custom: kernels of func_type {self.func_type!r} are not implemented by pijit. The nearest there is: "
@@ -174,7 +189,7 @@ class RegOp:
         {"input": "index name paramType", "output": "index name paramType", "attr": "name paramType type value"},
     )
 
-    def __init__(self, op_name=""):
+    def __init__(self, op_name: str = "") -> None:
         if not isinstance(op_name, str) or not op_name.strip():
             raise ValueError(
                 f"{type(self).__name__}: 'op_name' has to be a str that names the operator, not {op_name!r}."
@@ -207,11 +222,11 @@ class RegOp:
         self._info[key] = self._checked(key, value)
         return self
 
-    def fusion_type(self, fusion_type):
+    def fusion_type(self, fusion_type: Any) -> Self:
         """How the kernel may be fused."""
         return self._set("fusion_type", fusion_type)
 
-    def dtype_format(self, *args):
+    def dtype_format(self, *args: Any) -> Self:
         """The dtypes and layouts of all inputs and outputs, members of DataType. ValueError for another number, or for
         what is none."""
         wanted = len(self._info["inputs"]) + len(self._info["outputs"])
@@ -223,19 +238,19 @@ class RegOp:
         self._info["dtype_format"].append(tuple(args))
         return self
 
-    def get_op_info(self):
+    def get_op_info(self) -> dict[Any, Any]:
         """The description as a dict."""
         return dict(self._info)
 
-    def input(self, index=None, name=None, *values, **more):
+    def input(self, index: Any = None, name: str | None = None, *values: Any, **more: Any) -> Self:
         """Describes an input."""
         return self._entry("inputs", "input", (index, name, *values), more)
 
-    def output(self, index=None, name=None, *values, **more):
+    def output(self, index: Any = None, name: str | None = None, *values: Any, **more: Any) -> Self:
         """Describes an output."""
         return self._entry("outputs", "output", (index, name, *values), more)
 
-    def attr(self, name=None, *values, **more):
+    def attr(self, name: str | None = None, *values: Any, **more: Any) -> Self:
         """Describes an attribute."""
         return self._entry("attr", "attr", (name, *values), more)
 
@@ -266,22 +281,23 @@ class CustomRegOp(RegOp):
 
     _extra, _columns = {"target": "UnKnown"}, {**RegOp._columns, "attr": "name paramType type defaultValue"}
 
-    def __init__(self, op_name="Custom"):
+    def __init__(self, op_name: str = "Custom") -> None:
         super().__init__(op_name)
 
-    def input(self, index=None, name=None, param_type="required", **more):
+    def input(self, index: Any = None, name: str | None = None, param_type: str = "required", **more: Any) -> Self:
         """Describes an input."""
         return super().input(index, name, param_type, **more)
 
-    def output(self, index=None, name=None, param_type="required", **more):
+    def output(self, index: Any = None, name: str | None = None, param_type: str = "required", **more: Any) -> Self:
         """Describes an output."""
         return super().output(index, name, param_type, **more)
 
-    def attr(self, name=None, param_type=None, value_type=None, default_value=None, **more):
+    def attr(self, name: str | None = None, param_type: Any = None, value_type: Any = None, default_value: Any = None,
+             **more: Any) -> Self:
         """Describes an attribute."""
         return super().attr(name, param_type, value_type, default_value, **more)
 
-    def target(self, target=None):
+    def target(self, target: Tensor | None = None) -> Self:
         """The device of the kernel."""
         return self._set("target", target)
 
@@ -343,7 +359,7 @@ class TBERegOp(RegOp):
         "attr": "name paramType type value defaultValue",
     }
 
-    def unknown_shape_formats(self, unknown_shape_formats):
+    def unknown_shape_formats(self, unknown_shape_formats: Any) -> Self:
         """Adds a list of layouts to the description."""
         self._info["unknown_shape_formats"] = [
             *self._info["unknown_shape_formats"],
@@ -379,7 +395,7 @@ for _method, _key in {
     setattr(TBERegOp, _method, _setter(_key))
 
 
-def op_info_register(op_info):
+def op_info_register(op_info: str | dict[str, Any]) -> Callable[..., Any]:
     """Decorator of a kernel for other devices. The function stays as it is: pijit has kernels of its own.
 
     Args:
@@ -395,7 +411,7 @@ def op_info_register(op_info):
     return lambda kernel: kernel
 
 
-def custom_info_register(*reg_info):
+def custom_info_register(*reg_info: Any) -> Callable[..., Any]:
     """Decorator that keeps descriptions of a kernel with the function that ops.Custom gets.
 
     Args:
@@ -425,7 +441,7 @@ class VmImplRegistry(collections.UserDict):
     """Primitive → the function that computes it in Python: `register(primitive)` is a decorator of a function that
     takes the primitive and gives a function of the inputs."""
 
-    def register(self, prim):
+    def register(self, prim: Any) -> Any:
         """Decorator: a primitive's class, an instance or its name."""
 
         def add(fn):
@@ -439,10 +455,10 @@ def _name_of(prim):
     return prim if isinstance(prim, str) else prim.__name__ if inspect.isclass(prim) else prim.name
 
 
-vm_impl_registry = VmImplRegistry()
+vm_impl_registry: VmImplRegistry = VmImplRegistry()
 
 
-def get_vm_impl_fn(prim):
+def get_vm_impl_fn(prim: Primitive | str) -> Callable[..., Any] | None:
     """What was registered for a primitive, made for it, or None.
 
     Args:
@@ -459,7 +475,7 @@ def get_vm_impl_fn(prim):
     return make(prim) if make is not None else None
 
 
-def run_registered(prim, inputs):
+def run_registered(prim: Any, inputs: Any) -> Any:
     """What `Primitive.__call__` does for a class that doesn't define it: runs the registered Python function.
 
     Raises NotImplementedError where there is none."""

@@ -5,7 +5,13 @@ Other operators than these have the names of their inputs in `pijit._C`. Binary 
 broadcast; the result's dtype is the one that both are promoted to: a Python number doesn't make a Tensor's dtype wider,
 but for its kind."""
 
+from __future__ import annotations
+
 import inspect
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _ONE, _TWO = "(input)", "(input, other)"
 _BROADCAST = (
@@ -193,7 +199,7 @@ _EXAMPLES = {
 }
 
 
-def text(name):
+def text(name: str) -> str | None:
     """The docstring of an operator, or None."""
     entry = _TABLE.get(name)
     if entry is None:
@@ -202,7 +208,7 @@ def text(name):
     return f"{entry[1]}{entry[2]}\n\nExample:\n    >>> print({call})\n    {shown}\n"
 
 
-def signature(name):
+def signature(name: str) -> Any:
     """The signature of an operator, by MindSpore's names of arguments, or None."""
     entry = _TABLE.get(name)
     if entry is None:

@@ -1,9 +1,15 @@
 """Gradients of primitives, given by the user."""
 
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 from pijit.grad import with_own_gradient
 from pijit.ops import primitives
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class BpropRegistry(collections.UserDict):
@@ -12,7 +18,7 @@ class BpropRegistry(collections.UserDict):
     A getter takes the primitive and gives a function bprop(*inputs, out, dout), which returns one gradient for each
     input (None: zero). Deleting an entry brings the derived gradient back."""
 
-    def register(self, prim):
+    def register(self, prim: Any) -> Any:
         """Decorator that registers a getter for a primitive: its class, an instance or its name.
 
         Raises TypeError for anything else and ValueError for a name that is no primitive's."""
@@ -26,7 +32,7 @@ class BpropRegistry(collections.UserDict):
             return getter
         return add
 
-    def __setitem__(self, cls, getter):
+    def __setitem__(self, cls: Any, getter: Any) -> None:
         cls = _class_of(cls)
         self.pop(cls, None)
         super().__setitem__(cls, (getter, cls.__dict__.get("__call__")))
@@ -44,10 +50,10 @@ class BpropRegistry(collections.UserDict):
         __call__.__doc__ = plain.__doc__
         cls.__call__ = __call__
 
-    def __getitem__(self, cls):
+    def __getitem__(self, cls: Any) -> Any:
         return super().__getitem__(_class_of(cls))[0]
 
-    def __delitem__(self, cls):
+    def __delitem__(self, cls: Any) -> None:
         cls = _class_of(cls)
         _, own = self.data.pop(cls)
         if own is None:
@@ -68,4 +74,4 @@ def _class_of(prim):
     return cls
 
 
-bprop_getters = BpropRegistry()
+bprop_getters: BpropRegistry = BpropRegistry()

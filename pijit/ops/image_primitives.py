@@ -366,4 +366,4 @@ def SampleDistortedBoundingBoxV2(image_size, bounding_boxes, min_object_covered,
     return Tensor([y, x, 0], image_size.dtype), Tensor([h, w, -1], image_size.dtype), Tensor(box, mstype.float32)
 
 
-__all__ = [n for n in globals() if n[0].isupper() and n not in ("Tensor", "F", "B", "P")]
+__all__ = [n for n in globals() if n[0].isupper() and n not in ("Tensor", "F", "B", "P", "TYPE_CHECKING")]

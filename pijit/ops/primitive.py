@@ -1,10 +1,18 @@
 """What primitives are: objects that are called with tensors."""
 
+from __future__ import annotations
+
 import copy
 import functools
 import inspect
+from typing import TYPE_CHECKING, overload
 
 from pijit import compat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self
+
 
 class Primitive:
     """Base of primitives: an instance is called with tensors.
@@ -12,77 +20,85 @@ class Primitive:
     Attributes that say where and how MindSpore runs an operator (device, stage, shards) are kept and have no effect
     here."""
 
-    def __init__(self, name=None):
-        self.name = name or type(self).__name__
+    update_parameter: bool
+    set_hook_fn: Callable[..., Any]
+    set_prim_type: Callable[..., Any]
+    set_inplace_prim: Callable[..., Any]
+    set_signatures: Callable[..., Any]
+    set_const_input_indexes: Callable[..., Any]
+    __mindspore_signature__: tuple[Any, ...]
 
-    def __repr__(self):
+    def __init__(self, name: str | None = None) -> None:
+        self.name: str = name or type(self).__name__
+
+    def __repr__(self) -> str:
         given = ", ".join([f"{k}={v}" for k, v in self.__dict__.items() if k != "name" and k[0] != "_"])
         return f"Prim[{self.__dict__.get('name', type(self).__name__)}]" + (f"<{given}>" if given else "")
 
-    def add_prim_attr(self, name, value):
+    def add_prim_attr(self, name: str, value: Any) -> Self:
         """Sets an attribute. Returns the primitive."""
         if not isinstance(name, str):
             raise TypeError(f"For 'add_prim_attr', 'name' must be str, but got {type(name).__name__}.")
         setattr(self, name, value)
         return self
 
-    def del_prim_attr(self, name):
+    def del_prim_attr(self, name: str) -> Self:
         """Takes an attribute away, if it is there. Returns the primitive."""
         self.__dict__.pop(name, None)
         return self
 
-    def get_attr_dict(self):
+    def get_attr_dict(self) -> dict[str, Any]:
         """The attributes, by name."""
         return {k: v for k, v in self.__dict__.items() if k != "name" and k[0] != "_"}
 
     @property
-    def attrs(self):
+    def attrs(self) -> dict[str, Any]:
         """The attributes, by name."""
         return self.get_attr_dict()
 
-    def add_attr(self, name, value):
+    def add_attr(self, name: str, value: Any) -> Self:
         """As add_prim_attr."""
         return self.add_prim_attr(name, value)
 
-    def del_attr(self, name):
+    def del_attr(self, name: str) -> Self:
         """As del_prim_attr."""
         return self.del_prim_attr(name)
 
-    def set_user_data(self, key, value):
+    def set_user_data(self, key: Any, value: Any) -> None:
         """Keeps a value that is no attribute under a key."""
         self.__dict__.setdefault("_user_data", {})[key] = value
 
-    def get_user_data(self, key):
+    def get_user_data(self, key: Any) -> Any:
         """What set_user_data kept under a key, or None."""
         return self.__dict__.get("_user_data", {}).get(key)
 
-    def set_instance_name(self, instance_name):
+    def set_instance_name(self, instance_name: str) -> Self:
         """As set_prim_instance_name."""
         return self.set_prim_instance_name(instance_name)
 
-    def set_prim_instance_name(self, instance_name):
+    def set_prim_instance_name(self, instance_name: str) -> Self:
         """Gives this instance a name. Returns the primitive."""
         self._instance_name = instance_name
         return self
 
     @property
-    def instance_name(self):
+    def instance_name(self) -> Any:
         """This instance's name, the primitive's by default."""
         return self.__dict__.get("_instance_name", self.name)
 
-    def init_prim_io_names(self, inputs, outputs):
+    def init_prim_io_names(self, inputs: Any, outputs: Any) -> None:
         """Names the inputs and outputs."""
         self._io_names = tuple(inputs), tuple(outputs)
 
-    def set_device(self, device_target):
+    def set_device(self, device_target: str) -> Self:
         """Says on which device to run: there is one. Returns the primitive."""
         return self.add_prim_attr("primitive_target", device_target)
 
-    def set_stage(self, stage):
+    def set_stage(self, stage: Any) -> Self:
         """Says in which stage of a pipeline to run: there is one. Returns the primitive."""
         return self.add_prim_attr("stage", stage)
 
-    def shard(self, in_strategy=None, out_strategy=None):
+    def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Self:
         """Says how to divide inputs and outputs over devices: there is one. Returns the primitive."""
         for name, value in (("in_strategy", in_strategy), ("out_strategy", out_strategy)):
             if value is not None:
@@ -91,10 +107,10 @@ class Primitive:
                 self.add_prim_attr(name, value)
         return self
 
-    def place(self, role, rank_id):
+    def place(self, role: Any, rank_id: Any) -> None:
         """Says which process runs it: there is one."""
 
-    def recompute(self, mode=True):
+    def recompute(self, mode: bool = True) -> Self:
         """Says whether the result is computed again for gradients; graphs decide that by themselves. Returns the
         primitive."""
         if not isinstance(mode, bool):
@@ -109,17 +125,17 @@ class Primitive:
         """Another primitive with the same attributes."""
         return copy.copy(self)
 
-    def _kept(self, *args, **kwargs):
+    def _kept(self, *args: Any, **kwargs: Any) -> Self:
         """Kept for its name. Returns the primitive."""
         return self
 
     set_const_prim = set_const_input_indexes = set_signatures = set_inplace_prim = set_prim_type = set_hook_fn = _kept
 
-    def __call__(self, *inputs):
+    def __call__(self, *inputs: Any) -> Any:
         from pijit.ops import custom
         return custom.run_registered(self, inputs)
 
-    def check_elim(self, *args):
+    def check_elim(self, *args: Any) -> Any:
         """(False, None): no call is known before it runs."""
         return False, None
 
@@ -132,7 +148,7 @@ class PrimitiveWithCheck(Primitive):
     """Kept for its name."""
 
 
-def prim_attr_register(fn):
+def prim_attr_register(fn: Callable[..., Any]) -> Callable[..., None]:
     """For the `__init__` of a primitive: its arguments become attributes before it runs."""
     signature = inspect.signature(fn)
 
@@ -150,7 +166,14 @@ def prim_attr_register(fn):
 prim_arg_register = prim_attr_register
 
 
-def primitive(fn=None, *, check=None):
+@overload
+def primitive(fn: Callable[..., Any]) -> type[Any]: ...
+@overload
+def primitive(fn: None = None, *, check: Callable[..., Any] | None = None) -> Callable[[Callable[..., Any]], type[Any]]:
+    ...
+
+
+def primitive(fn: Any = None, *, check: Callable[..., Any] | None = None) -> Any:
     """A primitive class from a function whose positional-only parameters are the inputs, and whose others are the
     attributes:
 

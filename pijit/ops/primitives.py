@@ -3,7 +3,10 @@
 Here stand those that layers use, and simple ones; the families behind `_FAMILIES` are loaded, all at once, where one of
 their names is asked for."""
 
+from __future__ import annotations
+
 import importlib
+from typing import TYPE_CHECKING
 
 from pijit import compat
 from pijit import dtype as mstype
@@ -14,9 +17,14 @@ from pijit.ops.function.conv import _no_padding
 from pijit.ops.function.shapes import _format, _same_shape
 from pijit.ops.table import OPS as _OPS, PRIMITIVES as _PRIMITIVES
 
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import Axis, Number, Shape, Size, TensorLike
+
 
 def _simple(name, fn, doc):
-    def __call__(self, *args):
+    def __call__(self: Any, *args: Any) -> Any:
         return fn(*args)
     return type(name, (Primitive,), {"__call__": __call__, "__doc__": doc, "__module__": __name__})
 
@@ -30,44 +38,47 @@ for _name, _fn in _SIMPLE.items():
 
 def _keeping(name, fn, doc):
     """A primitive whose result has its first input's dtype, that of ints too."""
-    def __call__(self, x, *args):
+    def __call__(self: Any, x: Tensor, *args: Any) -> Any:
         y = fn(x, *args)
         return (y if not isinstance(x, Tensor) or x.dtype.is_floating_point or x.dtype in mstype.complex_type
                 or x.dtype == mstype.bool_ else F.cast(y, x.dtype))
     return type(name, (Primitive,), {"__call__": __call__, "__doc__": doc, "__module__": __name__})
 
 
-Inv = _keeping("Inv", F.reciprocal, "1 / x, in x's dtype: of ints rounded towards 0.")
-RealDiv = _keeping("RealDiv", _ops["div"], "x / y, in x's dtype: of ints rounded towards 0.")
-HSigmoid = _keeping("HSigmoid", F.hardsigmoid, "relu6(x + 3) / 6, in x's dtype: of ints rounded towards 0.")
+Inv: Any = _keeping("Inv", F.reciprocal, "1 / x, in x's dtype: of ints rounded towards 0.")
+RealDiv: Any = _keeping("RealDiv", _ops["div"], "x / y, in x's dtype: of ints rounded towards 0.")
+HSigmoid: Any = _keeping("HSigmoid", F.hardsigmoid, "relu6(x + 3) / 6, in x's dtype: of ints rounded towards 0.")
 
 
 class DynamicShape(Primitive):
     """The shape as a vector of int64."""
 
-    def __init__(self, dtype=9):
+    def __init__(self, dtype: DType = 9) -> None:
         super().__init__()
         self.dtype = dtype
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.dyn_shape(x)
 
 
 class Round(Primitive):
     """To the nearest integer, ties to even; or to so many decimals."""
 
-    def __call__(self, x, decimals=0):
+    def __call__(self, x: Tensor, decimals: int = 0) -> Tensor:
         return F.round(x, decimals=decimals)
 
 
 class MatMul(Primitive):
     """Matrix product of 2-d tensors."""
 
-    def __init__(self, transpose_a=False, transpose_b=False):
+    transpose_a: bool
+    transpose_b: bool
+
+    def __init__(self, transpose_a: bool = False, transpose_b: bool = False) -> None:
         super().__init__()
         self.transpose_a, self.transpose_b = transpose_a, transpose_b
 
-    def __call__(self, x, y):
+    def __call__(self, x: Tensor, y: TensorLike) -> Tensor:
         for name, t in (("x", x), ("y", y)):
             if isinstance(t, Tensor) and t.ndim != 2:
                 raise ValueError(f"For 'MatMul', {name!r} must have 2 dimensions, but got {t.ndim}.")
@@ -77,7 +88,7 @@ class MatMul(Primitive):
 class BatchMatMul(MatMul):
     """Matrix product over the last two dimensions, of tensors whose others are the same."""
 
-    def __call__(self, x, y):
+    def __call__(self, x: Tensor, y: TensorLike) -> Tensor:
         if isinstance(x, Tensor) and isinstance(y, Tensor) and x.shape[:-2] != y.shape[:-2]:
             raise ValueError(
                 f"For 'BatchMatMul', all dimensions but the last two must be the same, but got {x.shape} and "
@@ -88,33 +99,36 @@ class BatchMatMul(MatMul):
 class BroadcastTo(Primitive):
     """Broadcast to a fixed shape."""
 
-    def __init__(self, shape):
+    def __init__(self, shape: Shape) -> None:
         super().__init__()
-        self.shape = tuple(shape)
+        self.shape: tuple[int, ...] = tuple(shape)
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.broadcast_to(x, self.shape)
 
 
 class StridedSlice(Primitive):
     """Python slices per axis, with masks as in ops.strided_slice."""
 
-    def __init__(self, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):
+    masks: tuple[int, int, int, int, int]
+
+    def __init__(self, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0,
+                 shrink_axis_mask: int = 0) -> None:
         super().__init__()
         self.masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
 
-    def __call__(self, input_x, begin, end, strides):
+    def __call__(self, input_x: Tensor, begin: Shape, end: Number, strides: Size) -> Tensor:
         return F.strided_slice(input_x, begin, end, strides, *self.masks)
 
 
 class Gather(Primitive):
     """Slices of one axis by index."""
 
-    def __init__(self, batch_dims=0):
+    def __init__(self, batch_dims: int = 0) -> None:
         super().__init__()
         self.batch_dims = batch_dims
 
-    def __call__(self, input_params, input_indices, axis):
+    def __call__(self, input_params: Tensor, input_indices: Tensor, axis: Axis) -> Tensor:
         return F.gather(input_params, input_indices, axis, self.batch_dims)
 
 
@@ -124,28 +138,28 @@ GatherV2 = Gather
 class Range(Primitive):
     """Values from start to limit (not included) by delta, at most maxlen of them."""
 
-    def __init__(self, maxlen=1000000):
+    def __init__(self, maxlen: int = 1000000) -> None:
         super().__init__()
         self.maxlen = maxlen
 
-    def __call__(self, start, limit, delta):
+    def __call__(self, start: Number, limit: Any, delta: Any) -> Tensor:
         return F.range(start, limit, delta, maxlen=self.maxlen)
 
 
 class BiasAdd(Primitive):
     """A bias per channel (axis 1)."""
 
-    def __init__(self, data_format="NCHW"):
+    def __init__(self, data_format: str = "NCHW") -> None:
         super().__init__()
         if data_format != "NCDHW":  # channels on axis 1 as well
             _format("BiasAdd", data_format)
 
-    def __call__(self, input_x, bias):
+    def __call__(self, input_x: Tensor, bias: Tensor) -> Tensor:
         return F.bias_add(input_x, bias)
 
 
 class _Reduce(Primitive):
-    def __init__(self, keep_dims=False):
+    def __init__(self, keep_dims: bool = False) -> None:
         super().__init__()
         self.keep_dims = keep_dims
 
@@ -153,48 +167,54 @@ class _Reduce(Primitive):
 class ReduceSum(_Reduce):
     """Sums over axes; () means all, or none with skip_mode."""
 
-    def __init__(self, keep_dims=False, skip_mode=False):
+    def __init__(self, keep_dims: bool = False, skip_mode: bool = False) -> None:
         super().__init__(keep_dims)
         self.skip_mode = skip_mode
 
-    def __call__(self, x, axis=()):
+    def __call__(self, x: Tensor, axis: Axis = ()) -> Tensor:
         if axis == () and self.skip_mode:
             return x
         return F.sum(x, None if axis == () else axis, self.keep_dims, dtype=x.dtype)
 
 
 def _reduce(name, fn):
-    def __call__(self, x, axis=()):
+    def __call__(self: Any, x: Tensor, axis: Axis = ()) -> Any:
         return fn(x, None if axis == () else axis, self.keep_dims)
     return type(name, (_Reduce,),
                 {"__call__": __call__, "__doc__": f"{name} over axes; () means all.", "__module__": __name__})
 
 
+ReduceProd: Any
+ReduceMean: Any
 ReduceMean, ReduceProd = (_reduce("ReduceMean", F.mean),
                           _reduce("ReduceProd", lambda x, axis, keep: F.prod(x, axis, keep, x.dtype)))
+ReduceMin: Any
+ReduceMax: Any
 ReduceMax, ReduceMin = _reduce("ReduceMax", F.amax), _reduce("ReduceMin", F.amin)
+ReduceAny: Any
+ReduceAll: Any
 ReduceAll, ReduceAny = _reduce("ReduceAll", F.all), _reduce("ReduceAny", F.any)
 
 
 class _Axis(Primitive):
     default = 0
 
-    def __init__(self, axis=None):
+    def __init__(self, axis: Axis | None = None) -> None:
         super().__init__()
-        self.axis = self.default if axis is None else axis
+        self.axis: Axis = self.default if axis is None else axis
 
 
 class Concat(_Axis):
     """Joined along an existing axis."""
 
-    def __call__(self, xs):
+    def __call__(self, xs: Any) -> Tensor:
         return F.cat(xs, self.axis)
 
 
 class Stack(_Axis):
     """Joined along a new axis."""
 
-    def __call__(self, xs):
+    def __call__(self, xs: Any) -> Tensor:
         return F.stack(xs, self.axis)
 
 
@@ -203,65 +223,74 @@ class Softmax(_Axis):
 
     default = -1
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.softmax(x, self.axis)
 
 
 class LogSoftmax(Softmax):
     """Log-softmax along one axis."""
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.log_softmax(x, self.axis)
 
 
 class Squeeze(Primitive):
     """Dimensions of 1 removed."""
 
-    def __init__(self, axis=()):
+    def __init__(self, axis: Axis = ()) -> None:
         super().__init__()
         self.axis = axis
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.squeeze(x, None if self.axis == () else self.axis)
 
 
 class Argmax(Primitive):
     """Index of the maximum, as output_type."""
 
-    def __init__(self, axis=-1, output_type=mstype.int32):
+    axis: Axis
+    output_type: DType
+
+    def __init__(self, axis: Axis = -1, output_type: DType = mstype.int32) -> None:
         super().__init__()
         self.axis, self.output_type = axis, output_type
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.cast(F.argmax(x, self.axis), self.output_type)
 
 
 class Argmin(Argmax):
     """Index of the minimum, as output_type."""
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.cast(F.argmin(x, self.axis), self.output_type)
 
 
 class ArgMaxWithValue(Primitive):
     """(index, value) of the maximum along one axis."""
 
-    def __init__(self, axis=0, keep_dims=False):
+    axis: Axis
+    keep_dims: bool
+
+    def __init__(self, axis: Axis = 0, keep_dims: bool = False) -> None:
         super().__init__()
         self.axis, self.keep_dims = axis, keep_dims
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         return F.cast(F.argmax(x, self.axis, self.keep_dims), mstype.int64), F.amax(x, self.axis, self.keep_dims)
 
 
 class CumSum(Primitive):
     """Running sums."""
 
-    def __init__(self, exclusive=False, reverse=False):
+    exclusive: bool
+    reverse: bool
+
+    def __init__(self, exclusive: bool = False, reverse: bool = False) -> None:
         super().__init__()
         self.exclusive, self.reverse = exclusive, reverse
 
-    def __call__(self, x, axis):
+    def __call__(self, x: Tensor, axis: Axis) -> Tensor:
         y = _ops["cumsum"](x, axis, self.reverse)
         return y - x if self.exclusive else y
 
@@ -269,22 +298,25 @@ class CumSum(Primitive):
 class OneHot(Primitive):
     """Rows with on_value at the index."""
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: Axis = -1) -> None:
         super().__init__()
         self.axis = axis
 
-    def __call__(self, indices, depth, on_value, off_value):
+    def __call__(self, indices: Tensor, depth: int, on_value: Any, off_value: Any) -> Tensor:
         return F.one_hot(indices, depth, on_value, off_value, self.axis)
 
 
 class Split(Primitive):
     """Equal pieces along one axis."""
 
-    def __init__(self, axis=0, output_num=1):
+    axis: Axis
+    output_num: int
+
+    def __init__(self, axis: Axis = 0, output_num: int = 1) -> None:
         super().__init__()
         self.axis, self.output_num = axis, output_num
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> tuple[Tensor, ...]:
         if not -x.ndim <= self.axis < x.ndim or x.shape[self.axis] % self.output_num:
             raise ValueError(
                 f"For 'Split', axis {self.axis} of a shape {tuple(x.shape)} can't be divided into {self.output_num} "
@@ -295,25 +327,25 @@ class Split(Primitive):
 class Pad(Primitive):
     """Zeros around a tensor: a pair per dimension."""
 
-    def __init__(self, paddings):
+    def __init__(self, paddings: Any) -> None:
         super().__init__()
         self.paddings = paddings
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return _ops["pad"](x, tuple([p[0] for p in self.paddings]), tuple([p[1] for p in self.paddings]), 0.0)
 
 
 class Flatten(Primitive):
     """All dimensions but the first merged."""
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.flatten(x) if x.ndim != 1 else F.reshape(x, (x.shape[0], 1))
 
 
 class GeLU(Primitive):
     """GELU in tanh form."""
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.gelu(x, "tanh")
 
 
@@ -323,22 +355,22 @@ Gelu = GeLU
 class Elu(Primitive):
     """Exponential linear unit."""
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
         self.alpha = alpha
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.elu(x, self.alpha)
 
 
 class Dropout(Primitive):
     """(output, mask) of dropout that keeps elements with probability keep_prob."""
 
-    def __init__(self, keep_prob=0.5, Seed0=0, Seed1=0):
+    def __init__(self, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> None:
         super().__init__()
         self.keep_prob = keep_prob
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         mask = F.rand(*x.shape) < self.keep_prob
         return F.select(mask, x * (1.0 / self.keep_prob), 0.0), F.cast(mask, x.dtype)
 
@@ -346,8 +378,16 @@ class Dropout(Primitive):
 class Conv2D(Primitive):
     """2-d convolution."""
 
-    def __init__(self, out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1,
-                 data_format="NCHW"):
+    out_channel: Any
+    kernel_size: tuple[int, ...]
+    pad_mode: str
+    pad: Size
+    stride: Size
+    dilation: Size
+    group: int
+
+    def __init__(self, out_channel: Any, kernel_size: Size, mode: int = 1, pad_mode: str = "valid", pad: Size = 0,
+                 stride: Size = 1, dilation: Size = 1, group: int = 1, data_format: str = "NCHW") -> None:
         super().__init__()
         _format("Conv2D", data_format)
         if mode != 1:
@@ -358,7 +398,7 @@ class Conv2D(Primitive):
                                               else tuple(kernel_size))
         self.pad_mode, self.pad, self.stride, self.dilation, self.group = pad_mode, pad, stride, dilation, group
 
-    def __call__(self, x, w):
+    def __call__(self, x: Tensor, w: Any) -> Tensor:
         if w.ndim == 4 and (w.shape[0] != self.out_channel or w.shape[2:] != self.kernel_size):
             raise ValueError(
                 f"For 'Conv2D', the weight must be [{self.out_channel}, C, {self.kernel_size[0]}, "
@@ -369,26 +409,31 @@ class Conv2D(Primitive):
 class MaxPool(Primitive):
     """Maxima of windows."""
 
-    def __init__(self, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
+    kernel_size: Size
+    strides: Size
+    pad_mode: str
+
+    def __init__(self, kernel_size: Size = 1, strides: Size = 1, pad_mode: str = "valid",
+                 data_format: str = "NCHW") -> None:
         super().__init__()
         _format(type(self).__name__, data_format)
         self.kernel_size, self.strides, self.pad_mode = kernel_size, strides, pad_mode
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Any:
         return F.max_pool2d(x, self.kernel_size, self.strides, pad_mode=self.pad_mode)
 
 
 class AvgPool(MaxPool):
     """Means of windows."""
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.avg_pool2d(x, self.kernel_size, self.strides, count_include_pad=False, pad_mode=self.pad_mode)
 
 
 class SoftmaxCrossEntropyWithLogits(Primitive):
     """(loss, gradient) for labels given as probabilities."""
 
-    def __call__(self, logits, labels):
+    def __call__(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         _same_shape("SoftmaxCrossEntropyWithLogits", logits=logits, labels=labels)
         return -F.sum(F.log_softmax(logits, -1) * labels, -1), F.softmax(logits, -1) - labels
 
@@ -396,7 +441,7 @@ class SoftmaxCrossEntropyWithLogits(Primitive):
 class SigmoidCrossEntropyWithLogits(Primitive):
     """Elementwise cross entropy of sigmoid(logits)."""
 
-    def __call__(self, logits, label):
+    def __call__(self, logits: Tensor, label: Tensor) -> Tensor:
         _same_shape("SigmoidCrossEntropyWithLogits", logits=logits, label=label)
         return F.binary_cross_entropy_with_logits(logits, label, reduction="none")
 
@@ -404,7 +449,7 @@ class SigmoidCrossEntropyWithLogits(Primitive):
 class L2Loss(Primitive):
     """sum(x^2) / 2."""
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.sum(F.square(x)) * 0.5
 
 
@@ -416,14 +461,14 @@ class _ScatterUpdate(Primitive):
 
     mode = "update"
 
-    def __init__(self, use_locking=False):
+    def __init__(self, use_locking: bool = False) -> None:
         super().__init__()
         self.use_locking = use_locking
 
     def _indices(self, indices):
         return F.reshape(indices, (*indices.shape, 1))
 
-    def __call__(self, input_x, indices, updates):
+    def __call__(self, input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
         return input_x._assign(_ops["scatter_nd"](input_x, self._indices(indices), updates, mode=self.mode))
 
 
@@ -438,53 +483,67 @@ def _scatter(name, base, mode):
     return type(name, (base,), {"mode": mode, "__doc__": base.__doc__, "__module__": __name__})
 
 
+ScatterNdUpdate: Any
+ScatterUpdate: Any
 ScatterUpdate, ScatterNdUpdate = (_scatter("ScatterUpdate", _ScatterUpdate, "update"),
                                   _scatter("ScatterNdUpdate", _ScatterNdUpdate, "update"))
+ScatterMul: Any
+ScatterSub: Any
+ScatterAdd: Any
 ScatterAdd, ScatterSub, ScatterMul = (_scatter("ScatterAdd", _ScatterUpdate, "add"),
                                       _scatter("ScatterSub", _ScatterUpdate, "sub"),
                                       _scatter("ScatterMul", _ScatterUpdate, "mul"))
+ScatterMin: Any
+ScatterMax: Any
+ScatterDiv: Any
 ScatterDiv, ScatterMax, ScatterMin = (_scatter("ScatterDiv", _ScatterUpdate, "div"),
                                       _scatter("ScatterMax", _ScatterUpdate, "max"),
                                       _scatter("ScatterMin", _ScatterUpdate, "min"))
+ScatterNdSub: Any
+ScatterNdAdd: Any
 ScatterNdAdd, ScatterNdSub = (_scatter("ScatterNdAdd", _ScatterNdUpdate, "add"),
                               _scatter("ScatterNdSub", _ScatterNdUpdate, "sub"))
+ScatterNdDiv: Any
+ScatterNdMul: Any
 ScatterNdMul, ScatterNdDiv = (_scatter("ScatterNdMul", _ScatterNdUpdate, "mul"),
                               _scatter("ScatterNdDiv", _ScatterNdUpdate, "div"))
+ScatterNdMin: Any
+ScatterNdMax: Any
 ScatterNdMax, ScatterNdMin = (_scatter("ScatterNdMax", _ScatterNdUpdate, "max"),
                               _scatter("ScatterNdMin", _ScatterNdUpdate, "min"))
-ScatterNonAliasingAdd = _scatter("ScatterNonAliasingAdd", _ScatterNdUpdate, "add")
+ScatterNonAliasingAdd: Any = _scatter("ScatterNonAliasingAdd", _ScatterNdUpdate, "add")
 
 
 class InplaceAdd(Primitive):
     """x with v added to the rows `indices`: a new tensor. InplaceSub, InplaceUpdate: the same with another
     operation."""
 
-    put = staticmethod(F.inplace_add)
+    put: Any = staticmethod(F.inplace_add)
 
-    def __init__(self, indices):
+    def __init__(self, indices: Any) -> None:
         super().__init__()
-        self.indices = (indices,) if isinstance(indices, int) else tuple(indices)
+        self.indices: tuple[int, ...] = (indices,) if isinstance(indices, int) else tuple(indices)
 
-    def __call__(self, x, v):
+    def __call__(self, x: Tensor, v: Tensor) -> Tensor:
         return self.put(x, v, self.indices)
 
 
 class InplaceSub(InplaceAdd):
     """Rows minus v."""
 
-    put = staticmethod(F.inplace_sub)
+    put: Any = staticmethod(F.inplace_sub)
 
 
 class InplaceUpdate(InplaceAdd):
     """Rows replaced by v."""
 
-    put = staticmethod(F.inplace_update)
+    put: Any = staticmethod(F.inplace_update)
 
 
 class EmbeddingLookup(Primitive):
     """Rows `input_indices - offset` of input_params; zeros where that is out of range."""
 
-    def __call__(self, input_params, input_indices, offset):
+    def __call__(self, input_params: Any, input_indices: Any, offset: int) -> Tensor:
         rows = input_indices - offset
         inside = (rows >= 0) & (rows < input_params.shape[0])
         found = _ops["gather"](input_params, F.select(inside, rows, F.zeros_like(rows)), axis=0)
@@ -494,18 +553,21 @@ class EmbeddingLookup(Primitive):
 class Unique(Primitive):
     """(values in the order of their first appearance, the place of each element's value among them)."""
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         return F.unique(x)
 
 
 class CumProd(Primitive):
     """Running products; exclusive: without the element itself; reverse: from the end."""
 
-    def __init__(self, exclusive=False, reverse=False):
+    exclusive: bool
+    reverse: bool
+
+    def __init__(self, exclusive: bool = False, reverse: bool = False) -> None:
         super().__init__()
         self.exclusive, self.reverse = exclusive, reverse
 
-    def __call__(self, x, axis):
+    def __call__(self, x: Tensor, axis: Axis) -> Tensor:
         axis = axis + x.ndim if axis < 0 else axis
         if self.reverse:
             x = F.flip(x, (axis,))
@@ -520,22 +582,30 @@ class CumProd(Primitive):
 class NanToNum(Primitive):
     """NaN and infinities replaced; None: 0 and the greatest and least finite values."""
 
-    def __init__(self, nan=None, posinf=None, neginf=None):
+    nan: Any
+    posinf: Any
+    neginf: Any
+
+    def __init__(self, nan: Any = None, posinf: Any = None, neginf: Any = None) -> None:
         super().__init__()
         self.nan, self.posinf, self.neginf = nan, posinf, neginf
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.nan_to_num(x, 0.0 if self.nan is None else self.nan, self.posinf, self.neginf)
 
 
 class LayerNorm(Primitive):
     """(normalised and scaled x, means, variances) over the axes from begin_norm_axis on."""
 
-    def __init__(self, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7):
+    begin_norm_axis: int
+    begin_params_axis: int
+    epsilon: float
+
+    def __init__(self, begin_norm_axis: int = 1, begin_params_axis: int = 1, epsilon: float = 1e-7) -> None:
         super().__init__()
         self.begin_norm_axis, self.begin_params_axis, self.epsilon = begin_norm_axis, begin_params_axis, epsilon
 
-    def __call__(self, input_x, gamma, beta):
+    def __call__(self, input_x: Tensor, gamma: Any, beta: Any) -> tuple[Tensor | Any, Tensor, Tensor]:
         begin = self.begin_norm_axis + (input_x.ndim if self.begin_norm_axis < 0 else 0)
         axes = tuple(range(begin, input_x.ndim))
         if gamma.shape == input_x.shape[begin:]:
@@ -549,12 +619,17 @@ class LayerNorm(Primitive):
 class MaxPoolWithArgmax(Primitive):
     """(maxima of windows, their places among the elements of all channels, as int32)."""
 
-    def __init__(self, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
+    kernel_size: Size
+    strides: Size
+    pad_mode: str
+
+    def __init__(self, kernel_size: Size = 1, strides: Size = 1, pad_mode: str = "valid",
+                 data_format: str = "NCHW") -> None:
         super().__init__()
         _format("MaxPoolWithArgmax", data_format)
         self.kernel_size, self.strides, self.pad_mode = kernel_size, strides, pad_mode
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> tuple[Any, Tensor]:
         y, places = F.max_pool2d(x, self.kernel_size, self.strides, return_indices=True, pad_mode=self.pad_mode)
         _, c, h, w = x.shape
         return y, F.cast(places + F.reshape(F.arange(c), (c, 1, 1)) * (h * w), mstype.int32)
@@ -564,12 +639,17 @@ class BatchNorm(Primitive):
     """(normalised and scaled x, means, variances, the two again); in training those of the batch, and `mean` and
     `variance` are updated."""
 
-    def __init__(self, is_training=False, epsilon=1e-5, momentum=0.1, data_format="NCHW"):
+    is_training: bool
+    epsilon: float
+    momentum: float
+
+    def __init__(self, is_training: bool = False, epsilon: float = 1e-5, momentum: float = 0.1,
+                 data_format: str = "NCHW") -> None:
         super().__init__()
         _format("BatchNorm", data_format)
         self.is_training, self.epsilon, self.momentum = is_training, epsilon, momentum
 
-    def __call__(self, input_x, scale, bias, mean, variance):
+    def __call__(self, input_x: Tensor, scale: Any, bias: Tensor, mean: TensorLike, variance: Any) -> Any:
         if not self.is_training:
             return (F.batch_norm(input_x, mean, variance, scale, bias, False, self.momentum, self.epsilon), mean,
                     variance, mean, variance)
@@ -582,25 +662,25 @@ class BatchNorm(Primitive):
 class SparseGatherV2(Primitive):
     """Slices of one axis by index."""
 
-    def __call__(self, input_params, input_indices, axis):
+    def __call__(self, input_params: Tensor, input_indices: Tensor, axis: Axis) -> Tensor:
         return F.gather(input_params, input_indices, axis)
 
 
 class InplaceIndexAdd(Primitive):
     """Adds updates to the slices `indices` of one axis of a Parameter."""
 
-    def __init__(self, axis):
+    def __init__(self, axis: Axis) -> None:
         super().__init__()
         self.axis = axis
 
-    def __call__(self, var, indices, updates):
+    def __call__(self, var: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
         return F.inplace_index_add(var, indices, updates, self.axis)
 
 
 class BesselI0(Primitive):
     """The modified Bessel function of order 0."""
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         return F.i0(x)
 
 
@@ -613,17 +693,20 @@ class ReduceOp:
 class AllReduce(Primitive):
     """The reduction across processes: of the one process there is, its own value."""
 
-    def __init__(self, op=ReduceOp.SUM, group="hccl_world_group"):
+    op: Any
+    group: str
+
+    def __init__(self, op: str = ReduceOp.SUM, group: str = "hccl_world_group") -> None:
         super().__init__()
         if op not in ("sum", "max", "min", "prod"):
             raise ValueError(f"For 'AllReduce', 'op' must be 'sum', 'max', 'min' or 'prod', but got {op!r}.")
         self.op, self.group = op, group
 
-    def __call__(self, input_x):
+    def __call__(self, input_x: Tensor) -> Tensor:
         return _ops["identity"](input_x)
 
 
-_HERE = [n for n in globals() if n[0].isupper()] + ["prim_arg_register", "prim_attr_register"]
+_HERE = [n for n in globals() if n[0].isupper() and n != "TYPE_CHECKING"] + ["prim_arg_register", "prim_attr_register"]
 _FAMILIES = ("apply apply_more attributed image_primitives numeric random_primitives recurrent structured_primitives "
              "spectral").split()
 

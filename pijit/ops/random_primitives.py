@@ -135,4 +135,4 @@ def DropoutDoMask(input_x, mask, keep_prob, /):
     return _ops["select"](keep, input_x / keep_prob, 0.0)
 
 
-__all__ = [n for n in globals() if n[0].isupper() and n not in ("Tensor", "F", "D")]
+__all__ = [n for n in globals() if n[0].isupper() and n not in ("Tensor", "F", "D", "TYPE_CHECKING")]

@@ -1,6 +1,9 @@
 """Primitives that put elements elsewhere, reduce rows that belong together, compare, count, or hand values through."""
 
+from __future__ import annotations
+
 import builtins
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +13,9 @@ from pijit.ops import function as F
 from pijit.ops.function import extra as X, segments as S
 from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops.primitive import Primitive, primitive
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _number(x):
@@ -83,9 +89,13 @@ def _segment(name, fn):
     return type(name, (Primitive,), {"__call__": __call__, "__doc__": fn.__doc__, "__module__": __name__})
 
 
+SegmentProd: Any
+SegmentSum: Any
 SegmentSum, SegmentProd = _segment("SegmentSum", S.segment_sum), _segment("SegmentProd", S.segment_prod)
+SegmentMin: Any
+SegmentMax: Any
 SegmentMax, SegmentMin = _segment("SegmentMax", S.segment_max), _segment("SegmentMin", S.segment_min)
-SegmentMean = _segment("SegmentMean", S.segment_mean)
+SegmentMean: Any = _segment("SegmentMean", S.segment_mean)
 
 
 def _bound(name, sorted_x, values):
@@ -337,8 +347,8 @@ def _window(name, fn):
                                      "__module__": __name__})
 
 
-BartlettWindow = _window("BartlettWindow", F.bartlett_window)
-BlackmanWindow = _window("BlackmanWindow", F.blackman_window)
+BartlettWindow: Any = _window("BartlettWindow", F.bartlett_window)
+BlackmanWindow: Any = _window("BlackmanWindow", F.blackman_window)
 
 
 @primitive
@@ -614,13 +624,13 @@ def PyFunc(inputs, /, fn, in_types, in_shapes, out_types, out_shapes, stateful=T
 class InsertGradientOf(Primitive):
     """Hands its input through; on the way back f gets the gradient, and gives the one that goes on."""
 
-    def __init__(self, f):
+    def __init__(self, f: Any) -> None:
         super().__init__()
         if not callable(f):
             raise TypeError(f"For 'InsertGradientOf', 'f' must be a function, but got {type(f).__name__}.")
         self.f = f
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Any:
         from pijit.grad import with_own_gradient
         def bprop(v, out, dout):
             return (self.f(dout),)
@@ -630,7 +640,7 @@ class InsertGradientOf(Primitive):
 class DumpGradient(Primitive):
     """Hands x through; on the way back the gradient is saved, by TensorDump, under a name."""
 
-    def __call__(self, path, x, input_output):
+    def __call__(self, path: str, x: Tensor, input_output: Any) -> Any:
         from pijit.grad import with_own_gradient
 
         def save(v, out, dout):
@@ -642,19 +652,19 @@ class DumpGradient(Primitive):
 class TensorDump(Primitive):
     """Saves a tensor as `<file>_<dtype>_<number of the dump>.npy`."""
 
-    def __init__(self, input_output=None):
+    def __init__(self, input_output: Any = None) -> None:
         super().__init__()
         self.input_output = input_output
 
-    def __call__(self, file, tensor):
+    def __call__(self, file: Any, tensor: Tensor) -> None:
         F.tensordump(file, tensor)
 
 
 class MoveTo(Primitive):
     """x: there is one device."""
 
-    def __call__(self, input, to="CPU", blocking=True):
+    def __call__(self, input: Tensor, to: str = "CPU", blocking: bool = True) -> Tensor:
         return F.move_to(input, to, blocking)
 
 
-__all__ = [n for n in globals() if n[0].isupper() and n not in ("Tensor", "F", "S", "X", "Primitive")]
+__all__ = [n for n in globals() if n[0].isupper() and n not in ("Tensor", "F", "S", "X", "Primitive", "TYPE_CHECKING")]

@@ -1,13 +1,20 @@
 """Values that a network hands to SummaryRecord: ScalarSummary and its like."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit._C import Tensor
 from pijit.ops.primitive import Primitive
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _LIMIT = 10000  # values are kept until someone records them; where nobody does the oldest go
 _values = []
 
 
-def take():
+def take() -> list[tuple[Any, Any, Any]]:
     """The values since the last call, as (plugin, name, array)."""
     out = [(plugin, name, value.asnumpy().copy()) for plugin, name, value in _values]
     _values.clear()
@@ -19,7 +26,7 @@ class _Summary(Primitive):
 
     plugin = ""
 
-    def __call__(self, name, value):
+    def __call__(self, name: str, value: Any) -> None:
         if not isinstance(name, str) or not name:
             raise TypeError(f"For '{type(self).__name__}', the name must be a str that is not empty, but got {name!r}.")
         if not isinstance(value, Tensor):
