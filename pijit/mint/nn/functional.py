@@ -1,9 +1,19 @@
 """Functions of networks under PyTorch's names and arguments."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as _t
 from pijit.ops import function as _F
 
 from pijit.mint import _typed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+    from pijit._C import Tensor
+    from pijit._types import Axis, DTypeLike, Size
 
 for _n in (
     "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d batch_norm binary_cross_entropy conv_transpose2d "
@@ -12,6 +22,8 @@ for _n in (
            "unfold sigmoid interpolate max_unpool2d hardshrink softshrink mish "
            "selu hardsigmoid hardswish").split():
     globals()[_n] = getattr(_F, _n)
+sigmoid_: Callable[..., Tensor]
+relu_: Callable[..., Tensor]
 relu_, sigmoid_ = (lambda input: input._assign(_F.relu(input))), (lambda input: input._assign(_F.sigmoid(input)))
 relu_.__name__, sigmoid_.__name__ = "relu_", "sigmoid_"
 relu_.__doc__, sigmoid_.__doc__ = "max(input, 0), in place.", "The sigmoid, in place."
@@ -21,67 +33,67 @@ def _maybe(input, y, inplace):
     return input._assign(y) if inplace else y
 
 
-def relu(input, inplace=False):
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(input, 0)."""
     return _maybe(input, _F.relu(input), inplace)
 
 
-def relu6(input, inplace=False):
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """input limited to [0, 6]."""
     return _maybe(input, _F.relu6(input), inplace)
 
 
-def elu(input, alpha=1.0, inplace=False):
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """input where it is greater than 0, else alpha * (exp(input) - 1)."""
     return _maybe(input, _F.elu(input, alpha), inplace)
 
 
-def elu_(input, alpha=1.0):
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """elu, in place."""
     return elu(input, alpha, True)
 
 
-def silu(input, inplace=False):
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """input * sigmoid(input)."""
     return _maybe(input, _F.silu(input), inplace)
 
 
-def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """Limited to [min_val, max_val]."""
     return _maybe(input, _F.hardtanh(input, min_val, max_val), inplace)
 
 
-def hardtanh_(input, min_val=-1.0, max_val=1.0):
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """hardtanh, in place."""
     return hardtanh(input, min_val, max_val, True)
 
 
-def threshold(input, threshold, value, inplace=False):
+def threshold(input: Tensor, threshold: Any, value: Any, inplace: bool = False) -> Tensor:
     """input where it is greater than a threshold, else a value."""
     return _maybe(input, _F.threshold(input, threshold, value), inplace)
 
 
-def threshold_(input, threshold_, value):
+def threshold_(input: Tensor, threshold_: Any, value: Any) -> Tensor:
     """threshold, in place."""
     return threshold(input, threshold_, value, True)
 
 
-def leaky_relu(input, negative_slope=0.01):
+def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """input where it is greater than 0, else negative_slope * input."""
     return _F.leaky_relu(input, negative_slope)
 
 
-def gelu(input, approximate="none"):
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """GELU, exactly or in 'tanh' form."""
     return _F.gelu(input, approximate)
 
 
-def glu(input, dim=-1):
+def glu(input: Tensor, dim: int = -1) -> Tensor:
     """One half times the sigmoid of the other."""
     return _F.glu(input, dim)
 
 
-def softplus(input, beta=1, threshold=20):
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta * input)) / beta."""
     return _F.softplus(input, beta, threshold)
 
@@ -90,74 +102,77 @@ def _last(input, dim):
     return (0 if input.ndim in (0, 1, 3) else 1) if dim is None else dim
 
 
-def softmax(input, dim=None, dtype=None):
+def softmax(input: Tensor, dim: Axis | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Softmax along a dimension."""
     return _F.softmax(_typed(input, dtype), _last(input, dim))
 
 
-def log_softmax(input, dim=None, *, dtype=None):
+def log_softmax(input: Tensor, dim: Axis | None = None, *, dtype: DTypeLike | None = None) -> Tensor:
     """Log-softmax along a dimension."""
     return _F.log_softmax(_typed(input, dtype), _last(input, dim))
 
 
-def linear(input, weight, bias=None):
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias."""
     return _F.dense(input, weight, bias)
 
 
-def dropout(input, p=0.5, training=True, inplace=False):
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Elements zeroed with probability p, the others scaled by 1 / (1 - p)."""
     return _maybe(input, _F.dropout(input, p, training), inplace)
 
 
-def dropout2d(input, p=0.5, training=True, inplace=False):
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Whole channels zeroed with probability p, the others scaled by 1 / (1 - p)."""
     return _maybe(input, _F.dropout2d(input, p, training), inplace)
 
 
-def flatten(input, start_dim=0, end_dim=-1):
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions merged."""
     return _F.flatten(input, start_dim=start_dim, end_dim=end_dim)
 
 
-def one_hot(tensor, num_classes=-1):
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Rows (int64) with 1 at the index; as many as the greatest index needs where num_classes is -1."""
     if num_classes == -1:
         num_classes = int(_F.amax(tensor)) + 1
     return _F.one_hot(tensor, num_classes, 1, 0)
 
 
-def pad(input, pad, mode="constant", value=None):
+def pad(input: Tensor, pad: Size, mode: str = "constant", value: Any = None) -> Tensor:
     """A border around the last dimensions."""
     return _F.pad(input, pad, mode, value)
 
 
-def normalize(input, p=2.0, dim=1, eps=1e-12):
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """input / max(its p-norm along a dimension, eps)."""
     return input / _F.clamp(_F.vector_norm(input, p, dim, True), eps, None)
 
 
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
+                align_corners: bool | None = None) -> Tensor:
     """input at the places that grid says."""
     return _F.grid_sample(input, grid, mode, padding_mode, bool(align_corners))
 
 
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+def upsample(input: Tensor, size: Any = None, scale_factor: float | Sequence[float] = None, mode: str = "nearest",
+             align_corners: bool | None = None) -> Tensor:
     """As interpolate."""
     return _F.interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """Quadratic below beta, linear above."""
     return _F.smooth_l1_loss(input, target, beta, reduction) if beta else _F.l1_loss(input, target, reduction)
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, reduction="mean", pos_weight=None):
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                     reduction: str = "mean", pos_weight: Tensor | None = None) -> Tensor:
     """Cross entropy of sigmoid(input)."""
     return _F.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
 
 
-def kl_div(input, target, reduction="mean", log_target=False):
+def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
     """target * (log(target) - input); log_target: target holds logarithms."""
     if log_target:
         y = _F.exp(target) * (target - input)
@@ -180,35 +195,40 @@ def _conv(fn, planes):
     return conv
 
 
+conv3d: Callable[..., Tensor]
+conv2d: Callable[..., Tensor]
+conv1d: Callable[..., Tensor]
 conv1d, conv2d, conv3d = _conv(_F.conv1d, 1), _conv(_F.conv2d, 2), _conv(_F.conv3d, 3)
 
 
-def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+def avg_pool1d(input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True) -> Tensor:
     """Means of windows."""
     return _F.avg_pool1d(input, kernel_size, kernel_size if stride is None else stride, padding, ceil_mode,
                          count_include_pad)
 
 
-def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
-               divisor_override=None):
+def avg_pool2d(input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
     """Means of windows."""
     return _F.avg_pool2d(input, kernel_size, kernel_size if stride is None else stride, padding, ceil_mode,
                          count_include_pad, divisor_override or 0)
 
 
-def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
-               divisor_override=None):
+def avg_pool3d(input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
     """Means of windows."""
     return _F.avg_pool3d(input, kernel_size, kernel_size if stride is None else stride, padding, ceil_mode,
                          count_include_pad, divisor_override or 0)
 
 
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, *, ceil_mode=False, return_indices=False):
+def max_pool2d(input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1, *,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """Maxima of windows; on request with their places."""
     return _F.max_pool2d(input, kernel_size, stride, padding, dilation, return_indices, ceil_mode)
 
 
-def adaptive_max_pool1d(input, output_size, return_indices=False):
+def adaptive_max_pool1d(input: Tensor, output_size: Size, return_indices: bool = False) -> Any:
     """Maxima of as many windows as asked for."""
     if not return_indices:
         return _F.adaptive_max_pool1d(input, output_size)
@@ -217,7 +237,7 @@ def adaptive_max_pool1d(input, output_size, return_indices=False):
     return _F.squeeze(y, -2), _F.cast(_F.squeeze(at, -2), _t.int64)
 
 
-def adaptive_max_pool2d(input, output_size, return_indices=False):
+def adaptive_max_pool2d(input: Tensor, output_size: Size, return_indices: bool = False) -> Any:
     """Maxima of as many windows as asked for."""
     return _F.adaptive_max_pool2d(input, output_size, return_indices)
 
