@@ -1,5 +1,9 @@
 """Activations."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.initializer import initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import positive
@@ -7,10 +11,16 @@ from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.parameter import Parameter
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from pijit._C import Tensor
+    from pijit._types import Init, Number
+
 _activation = {}
 
 
-def get_activation(name):
+def get_activation(name: str) -> Any:
     """The activation cell of a name, or None."""
     if name is None:
         return None
@@ -36,7 +46,8 @@ _DOC = """{what}
     """
 
 
-def _layer(name, what, values, fn, key=None, operator=None):
+def _layer(name: str, what: str, values: str, fn: Callable[..., Any], key: Any = None,
+           operator: Any = None) -> type[Any]:
     """The class of an activation without arguments. what: its formula; values: those of the example; operator: the
     attribute that holds the primitive, which a subclass calls, or replaces."""
     def construct(self, x):  # noqa: ARG001
@@ -56,22 +67,31 @@ def _layer(name, what, values, fn, key=None, operator=None):
     return cls
 
 
-ReLU = _layer("ReLU", "max(x, 0).", "[0. 0. 7.]", F.relu, "relu", "relu")
-ReLU6 = _layer("ReLU6", "x limited to [0, 6].", "[0. 0. 6.]", F.relu6, "relu6", "relu6")
+ReLU: type[Any] = _layer("ReLU", "max(x, 0).", "[0. 0. 7.]", F.relu, "relu", "relu")
+ReLU6: type[Any] = _layer("ReLU6", "x limited to [0, 6].", "[0. 0. 6.]", F.relu6, "relu6", "relu6")
+Sigmoid: type[Any]
 Sigmoid = _layer("Sigmoid", "1 / (1 + exp(-x)).", "[0.26894143 0.5        0.99908894]", F.sigmoid, "sigmoid", "sigmoid")
+Tanh: type[Any]
 Tanh = _layer("Tanh", "The hyperbolic tangent.", "[-0.7615942   0.          0.99999833]", F.tanh, "tanh", "tanh")
+SiLU: type[Any]
 SiLU = _layer("SiLU", "x * sigmoid(x), also named swish.", "[-0.26894143  0.          6.9936223 ]", F.silu, "silu")
+SeLU: type[Any]
 SeLU = _layer("SeLU", "The self-normalising ELU (Klambauer et al. 2017).", "[-1.1113307  0.         7.354907 ]", F.selu,
               operator="selu")
+Mish: type[Any]
 Mish = _layer("Mish", "x * tanh(softplus(x)).", "[-0.30340147  0.          6.9999886 ]", F.mish, operator="mish")
-Softsign = _layer("Softsign", "x / (1 + |x|).", "[-0.5    0.     0.875]", F.softsign, "softsign", "softsign")
+Softsign: type[Any] = _layer("Softsign", "x / (1 + |x|).", "[-0.5    0.     0.875]", F.softsign, "softsign", "softsign")
+LogSigmoid: type[Any]
 LogSigmoid = _layer("LogSigmoid", "log(sigmoid(x)).", "[-1.3132617e+00 -6.9314718e-01 -9.1146649e-04]", F.logsigmoid,
                     "logsigmoid")
+HSigmoid: type[Any]
 HSigmoid = _layer("HSigmoid", "relu6(x + 3) / 6.", "[0.33333334 0.5        1.        ]", F.hardsigmoid, "hsigmoid",
                   "hsigmoid")
+HSwish: type[Any]
 HSwish = _layer("HSwish", "x * relu6(x + 3) / 6.", "[-0.33333334  0.          7.        ]", F.hardswish, "hswish",
                 "hswish")
-Tanhshrink = _layer("Tanhshrink", "x - tanh(x).", "[-0.23840582  0.          6.000002  ]", F.tanhshrink)
+Tanhshrink: type[Any] = _layer("Tanhshrink", "x - tanh(x).", "[-0.23840582  0.          6.000002  ]", F.tanhshrink)
+FastGelu: type[Any]
 FastGelu = _layer("FastGelu", "x * exp(0.851 * (x - |x|)) / (1 + exp(-1.702 * |x|)), an approximation of GELU.",
                   "[-0.15420423  0.          6.9999533 ]", F.fast_gelu, "fast_gelu", "fast_gelu")
 
@@ -93,11 +113,11 @@ class GELU(Cell):
         [-0.158808  0.        0.841192]
     """
 
-    def __init__(self, approximate=True):
+    def __init__(self, approximate: bool = True) -> None:
         super().__init__()
         self.approximate = "tanh" if approximate else "none"
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.gelu(x, self.approximate)
 
 
@@ -118,11 +138,11 @@ class LeakyReLU(Cell):
         [-0.2  2. ]
     """
 
-    def __init__(self, alpha=0.2):
+    def __init__(self, alpha: float = 0.2) -> None:
         super().__init__()
         self.alpha = alpha
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.leaky_relu(x, self.alpha)
 
 
@@ -143,12 +163,12 @@ class ELU(Cell):
         [-0.63212055  2.        ]
     """
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
         self.alpha = alpha
-        self.elu = P.Elu(alpha)
+        self.elu: Any = P.Elu(alpha)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return self.elu(x)
 
 
@@ -170,12 +190,12 @@ class PReLU(Cell):
         [[-0.25  2.  ]]
     """
 
-    def __init__(self, channel=1, w=0.25):
+    def __init__(self, channel: int = 1, w: Init = 0.25) -> None:
         super().__init__()
-        self.w = Parameter(initializer(w, [positive("PReLU", "channel", channel)]), name="a")
-        self.prelu = P.PReLU()
+        self.w: Parameter = Parameter(initializer(w, [positive("PReLU", "channel", channel)]), name="a")
+        self.prelu: Any = P.PReLU()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return self.prelu(x, self.w)
 
 
@@ -196,12 +216,12 @@ class Softmax(Cell):
         [0.5 0.5]
     """
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int = -1) -> None:
         super().__init__()
         self.axis = axis
-        self.softmax = P.Softmax(axis)
+        self.softmax: Any = P.Softmax(axis)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return self.softmax(x)
 
 
@@ -222,12 +242,12 @@ class LogSoftmax(Cell):
         [-0.6931472 -0.6931472]
     """
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int = -1) -> None:
         super().__init__()
         self.axis = axis
-        self.log_softmax = P.LogSoftmax(axis)
+        self.log_softmax: Any = P.LogSoftmax(axis)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return self.log_softmax(x)
 
 
@@ -248,14 +268,14 @@ class CELU(Cell):
         [-0.63212055  2.        ]
     """
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
         if alpha == 0:
             raise ValueError("For 'CELU', 'alpha' must not be 0.")
         self.alpha = alpha
-        self.celu = P.CeLU(alpha)
+        self.celu: Any = P.CeLU(alpha)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return self.celu(x)
 
 
@@ -276,12 +296,16 @@ class GLU(Cell):
         [0.5 1. ]
     """
 
-    def __init__(self, axis=-1):
+    dim: int
+    spilt: Any
+    sigmoid: Any
+
+    def __init__(self, axis: int = -1) -> None:
         super().__init__()
         self.axis = self.dim = axis
         self.spilt, self.sigmoid = P.Split(axis, 2), P.Sigmoid()  # the first so spelt by MindSpore
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         first, second = self.spilt(x)
         return first * self.sigmoid(second)
 
@@ -304,13 +328,16 @@ class Hardtanh(Cell):
         [-1.   0.5  1. ]
     """
 
-    def __init__(self, min_val=-1.0, max_val=1.0):
+    min_val: Number
+    max_val: Number
+
+    def __init__(self, min_val: Number = -1.0, max_val: Number = 1.0) -> None:
         super().__init__()
         if min_val > max_val:
             raise ValueError(f"For 'Hardtanh', 'min_val' must not be above 'max_val', but got {min_val} and {max_val}.")
         self.min_val, self.max_val = min_val, max_val
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.hardtanh(x, self.min_val, self.max_val)
 
 
@@ -331,12 +358,12 @@ class HShrink(Cell):
         [-1.  0.  2.]
     """
 
-    def __init__(self, lambd=0.5):
+    def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
-        self.hshrink = P.HShrink(lambd)
+        self.hshrink: Any = P.HShrink(lambd)
 
-    def construct(self, input_x):
+    def construct(self, input_x: Tensor) -> Tensor:
         return self.hshrink(input_x)
 
 
@@ -357,12 +384,12 @@ class SoftShrink(Cell):
         [-0.5  0.   1.5]
     """
 
-    def __init__(self, lambd=0.5):
+    def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
-        self.softshrink = P.SoftShrink(lambd)
+        self.softshrink: Any = P.SoftShrink(lambd)
 
-    def construct(self, input_x):
+    def construct(self, input_x: Tensor) -> Tensor:
         return self.softshrink(input_x)
 
 
@@ -384,11 +411,14 @@ class Threshold(Cell):
         [-1.  1.]
     """
 
-    def __init__(self, threshold, value):
+    threshold: Number
+    value: Number
+
+    def __init__(self, threshold: Number, value: Number) -> None:
         super().__init__()
         self.threshold, self.value = threshold, value
 
-    def construct(self, input_x):
+    def construct(self, input_x: Tensor) -> Tensor:
         return F.threshold(input_x, self.threshold, self.value)
 
 
@@ -410,14 +440,17 @@ class RReLU(Cell):
         [1. 2.]
     """
 
-    def __init__(self, lower=1.0 / 8, upper=1.0 / 3):
+    lower: float
+    upper: float
+
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> None:
         super().__init__()
         if not 0 <= lower <= upper <= 1:
             raise ValueError(
                 f"For 'RReLU', 'lower' and 'upper' must be in [0, 1] and in this order, but got {lower} and {upper}.")
         self.lower, self.upper = lower, upper
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.rrelu(x, self.lower, self.upper)
 
 
@@ -438,7 +471,7 @@ class Softmin(Softmax):
         [0.5 0.5]
     """
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.softmin(x, self.axis)
 
 
@@ -456,11 +489,14 @@ class Softmax2d(Cell):
         [0.5 0.5]
     """
 
-    def __init__(self):
+    softmax: Any
+    shape: Any
+
+    def __init__(self) -> None:
         super().__init__()
         self.softmax, self.shape = P.Softmax(-3), P.Shape()
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         if len(self.shape(input)) not in (3, 4):
             raise ValueError(f"For 'Softmax2d', the input must have 3 or 4 dimensions, but got {input.ndim}.")
         return self.softmax(input)

@@ -1,6 +1,9 @@
 """Dense layers, dropout, embedding, shapes."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit.initializer import HeUniform, Uniform, initializer
@@ -10,6 +13,12 @@ from pijit.nn.layer.common import OperatorCell, positive
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.parameter import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from pijit._C import DType, Tensor
+    from pijit._types import Axis, Init, Number, Shape, Size
 
 
 class Dense(OperatorCell):
@@ -39,26 +48,30 @@ class Dense(OperatorCell):
         (1, 2)
     """
 
-    def __init__(self, in_channels, out_channels, weight_init=None, bias_init=None, has_bias=True, activation=None,
-                 dtype=mstype.float32):
+    reshape: Any
+    shape_op: Any
+
+    def __init__(self, in_channels: int, out_channels: int, weight_init: Init | None = None,
+                 bias_init: Init | None = None, has_bias: bool = True,
+                 activation: str | Cell | Callable[..., Any] | None = None, dtype: DType = mstype.float32) -> None:
         super().__init__()
-        self.in_channels = positive("Dense", "in_channels", in_channels)
-        self.out_channels = positive("Dense", "out_channels", out_channels)
+        self.in_channels: int = positive("Dense", "in_channels", in_channels)
+        self.out_channels: int = positive("Dense", "out_channels", out_channels)
         if not isinstance(has_bias, bool):
             raise TypeError(f"For 'Dense', 'has_bias' must be bool, but got {type(has_bias).__name__}.")
         self.has_bias = has_bias
-        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init,
-                                            [out_channels, in_channels], dtype), name="weight")
-        self.bias = None
+        self.weight: Parameter = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init,
+                                                       [out_channels, in_channels], dtype), name="weight")
+        self.bias: Any = None
         if has_bias:
             self.bias = Parameter(initializer(Uniform(1 / math.sqrt(in_channels)) if bias_init is None else bias_init,
                                               [out_channels], dtype), name="bias")
-        self.activation = get_activation(activation) if isinstance(activation, str) else activation
-        self.activation_flag = self.activation is not None
+        self.activation: Any = get_activation(activation) if isinstance(activation, str) else activation
+        self.activation_flag: bool = self.activation is not None
         self.reshape, self.shape_op = P.Reshape(), P.Shape()
         self.operators(matmul=P.MatMul(transpose_b=True), bias_add=P.BiasAdd())
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if not self.replaced():
             x = F.dense(x, self.weight, self.bias)
         else:
@@ -72,7 +85,7 @@ class Dense(OperatorCell):
             x = self.activation(x)
         return x
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         shown = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
         return (shown + (", has_bias=True" if self.has_bias else "") +
                 (f", activation={self.activation}" if self.activation_flag else ""))
@@ -104,7 +117,8 @@ class Linear(Dense):
         (1, 2)
     """
 
-    def __init__(self, in_features, out_features, bias=True, weight_init=None, bias_init=None, dtype=mstype.float32):
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, weight_init: Init | None = None,
+                 bias_init: Init | None = None, dtype: DType = mstype.float32) -> None:
         super().__init__(in_features, out_features, weight_init, bias_init, bias, None, dtype)
 
 
@@ -127,7 +141,10 @@ class Dropout(OperatorCell):
         [1. 2.]
     """
 
-    def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):
+    p: Number
+    keep_prob: Number
+
+    def __init__(self, keep_prob: float = 0.5, p: Number | None = None, dtype: DType = mstype.float32) -> None:
         super().__init__()
         self._said = f"keep_prob={keep_prob}" if p is None else f"p={p}"
         p = 1 - keep_prob if p is None else p
@@ -136,12 +153,12 @@ class Dropout(OperatorCell):
         self.p, self.keep_prob = p, 1 - p
         self.operators(dropout=P.Dropout(self.keep_prob))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if self.replaced() and self.training:
             return self.dropout(x)[0]
         return F.dropout(x, self.p, self.training)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return self._said
 
 
@@ -172,8 +189,22 @@ class Embedding(Cell):
         (2, 4)
     """
 
-    def __init__(self, vocab_size, embedding_size, use_one_hot=False, embedding_table="normal", dtype=mstype.float32,
-                 padding_idx=None):
+    vocab_size: int
+    embedding_size: int
+    use_one_hot: bool
+    dtype: DType
+    padding_idx: int | None
+    gather: Any
+    reshape: Any
+    expand: Any
+    array_mul: Any
+    one_hot: Any
+    shp_flat: tuple[int]
+    get_shp: Any
+
+    def __init__(self, vocab_size: int, embedding_size: int, use_one_hot: bool = False,
+                 embedding_table: Init = "normal", dtype: DType = mstype.float32,
+                 padding_idx: int | None = None) -> None:
         super().__init__()
         self.vocab_size, self.embedding_size = (positive("Embedding", "vocab_size", vocab_size),
                                                 positive("Embedding", "embedding_size", embedding_size))
@@ -182,16 +213,16 @@ class Embedding(Cell):
             a = table.asnumpy()
             a[padding_idx] = 0
             table = type(table)(a)
-        self.embedding_table = Parameter(table, name="embedding_table")
+        self.embedding_table: Parameter = Parameter(table, name="embedding_table")
         self.use_one_hot, self.dtype, self.padding_idx = use_one_hot, dtype, padding_idx
         self.gather, self.reshape, self.expand, self.get_shp, self.array_mul = (P.Gather(), P.Reshape(), P.ExpandDims(),
             P.Shape(), P.MatMul())
         self.one_hot, self.shp_flat = P.OneHot(), (-1,)
 
-    def construct(self, ids):
+    def construct(self, ids: Tensor) -> Tensor:
         return self.gather(self.embedding_table, ids, 0)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}, use_one_hot={self.use_one_hot}, "
                 f"embedding_table={self.embedding_table}, dtype={self.dtype}, padding_idx={self.padding_idx}")
 
@@ -214,11 +245,14 @@ class Flatten(Cell):
         (2, 12)
     """
 
-    def __init__(self, start_dim=1, end_dim=-1):
+    start_dim: int
+    end_dim: int
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
 
 
@@ -236,7 +270,7 @@ class Identity(Cell):
         [1.]
     """
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return x
 
 
@@ -257,13 +291,15 @@ class Dropout1d(OperatorCell):
         (1, 2, 3)
     """
 
-    def __init__(self, p=0.5):
+    prob: Number
+
+    def __init__(self, p: Number = 0.5) -> None:
         super().__init__()
         if not 0 <= p <= 1:
             raise ValueError(f"For '{type(self).__name__}', 'p' must be in [0, 1], but got {p}.")
         self.p = self.prob = p
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.dropout1d(x, self.p, self.training)
 
 
@@ -284,17 +320,17 @@ class Dropout2d(Dropout1d):
         (1, 2, 3, 3)
     """
 
-    def __init__(self, p=0.5):
+    def __init__(self, p: Number = 0.5) -> None:
         super().__init__(p)
-        self.keep_prob = 1.0 - p
+        self.keep_prob: float | complex = 1.0 - p
         self.operators(dropout2d=P.Dropout2D(self.keep_prob))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if self.replaced() and self.training:
             return self.dropout2d(x)[0]
         return F.dropout2d(x, self.p, self.training)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"p={self.p}"
 
 
@@ -315,17 +351,17 @@ class Dropout3d(Dropout1d):
         (1, 2, 3, 3, 3)
     """
 
-    def __init__(self, p=0.5):
+    def __init__(self, p: Number = 0.5) -> None:
         super().__init__(p)
-        self.keep_prob = 1.0 - p
+        self.keep_prob: float | complex = 1.0 - p
         self.operators(dropout3d=P.Dropout3D(self.keep_prob))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if self.replaced() and self.training:
             return self.dropout3d(x)[0]
         return F.dropout3d(x, self.p, self.training)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"p={self.p}"
 
 
@@ -358,21 +394,25 @@ class EmbeddingLookup(Cell):
         (2, 4)
     """
 
+    vocab_size: int
+    embedding_size: int
+    gatherv2: Any
+    embeddinglookup: Any
     BATCH_SLICE, FIELD_SLICE, TABLE_ROW_SLICE, TABLE_COLUMN_SLICE = ("batch_slice", "field_slice", "table_row_slice",
         "table_column_slice")
 
-    def __init__(self, vocab_size, embedding_size, param_init="normal", target="CPU", slice_mode="batch_slice",
-                 manual_shapes=None, max_norm=None,
-                 sparse=True, dtype=mstype.float32):
+    def __init__(self, vocab_size: int, embedding_size: int, param_init: Init = "normal", target: str = "CPU",
+                 slice_mode: str = "batch_slice", manual_shapes: tuple[Any, ...] | list[Any] | None = None,
+                 max_norm: float | None = None, sparse: bool = True, dtype: DType = mstype.float32) -> None:
         super().__init__()
         self.vocab_size, self.embedding_size = (positive("EmbeddingLookup", "vocab_size", vocab_size),
                                                 positive("EmbeddingLookup", "embedding_size", embedding_size))
         self.max_norm = max_norm
-        self.embedding_table = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype),
-                                         name="embedding_table")
+        self.embedding_table: Parameter = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype),
+                                                    name="embedding_table")
         self.gatherv2, self.embeddinglookup = P.SparseGatherV2(), P.EmbeddingLookup()
 
-    def construct(self, indices):
+    def construct(self, indices: Tensor) -> Tensor:
         y = self.gatherv2(self.embedding_table, indices, 0)
         if self.max_norm is None:
             return y
@@ -408,8 +448,15 @@ class BiDense(OperatorCell):
         (1, 4)
     """
 
-    def __init__(self, in1_channels, in2_channels, out_channels, weight_init=None, bias_init=None, has_bias=True,
-                 dtype=mstype.float32):
+    in1_channels: int
+    in2_channels: int
+    out_channels: int
+    has_bias: bool
+    weight: Parameter
+    bias: Parameter | None
+
+    def __init__(self, in1_channels: int, in2_channels: int, out_channels: int, weight_init: Init | None = None,
+                 bias_init: Init | None = None, has_bias: bool = True, dtype: DType = mstype.float32) -> None:
         super().__init__()
         for name, v in (("in1_channels", in1_channels), ("in2_channels", in2_channels), ("out_channels", out_channels)):
             positive("BiDense", name, v)
@@ -423,14 +470,14 @@ class BiDense(OperatorCell):
         self.bias = (Parameter(initializer(Uniform(bound) if bias_init is None else bias_init, [out_channels], dtype),
                                name="bias") if has_bias else None)
 
-    def construct(self, input1, input2):
+    def construct(self, input1: Tensor, input2: Tensor) -> Tensor:
         out, m, n = self.weight.shape
         x = F.reshape(self.matmul(F.reshape(input1, (-1, m)),
                                   F.reshape(F.transpose(self.weight, (1, 0, 2)), (m, out * n))), (-1, out, n))
         y = F.sum(x * F.expand_dims(F.reshape(input2, (-1, n)), 1), -1)
         return F.reshape(y if self.bias is None else self.bias_add(y, self.bias), (*input1.shape[:-1], out))
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}, "
                 f"output_channels={self.out_channels}, has_bias={self.has_bias}")
 
@@ -453,11 +500,14 @@ class Unflatten(Cell):
         (4, 2, 3)
     """
 
-    def __init__(self, axis, unflattened_size):
+    axis: int
+    unflattened_size: tuple[int, ...]
+
+    def __init__(self, axis: int, unflattened_size: Shape) -> None:
         super().__init__()
         self.axis, self.unflattened_size = axis, tuple(unflattened_size)
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         axis = self.axis % input.ndim
         return F.reshape(input, (*input.shape[:axis], *self.unflattened_size, *input.shape[axis + 1:]))
 
@@ -484,12 +534,19 @@ class OneHot(Cell):
          [0. 0. 1.]]
     """
 
-    def __init__(self, axis=-1, depth=1, on_value=1.0, off_value=0.0, dtype=mstype.float32):
+    axis: int
+    depth: int
+    on_value: Number
+    off_value: Number
+    dtype: DType
+
+    def __init__(self, axis: int = -1, depth: int = 1, on_value: Number = 1.0, off_value: Number = 0.0,
+                 dtype: DType = mstype.float32) -> None:
         super().__init__()
         self.axis, self.depth, self.on_value, self.off_value, self.dtype = axis, depth, on_value, off_value, dtype
-        self.onehot = P.OneHot(axis)
+        self.onehot: Any = P.OneHot(axis)
 
-    def construct(self, indices):
+    def construct(self, indices: Tensor) -> Tensor:
         return F.cast(self.onehot(indices, self.depth, self.on_value, self.off_value), self.dtype)
 
 
@@ -511,15 +568,21 @@ class Norm(Cell):
         5.0
     """
 
-    def __init__(self, axis=(), keep_dims=False):
+    axis: Axis
+    keep_dims: bool
+    reduce_sum: Any
+    sqrt: Any
+    squeeze: Any
+
+    def __init__(self, axis: Axis = (), keep_dims: bool = False) -> None:
         super().__init__()
         self.axis, self.keep_dims = axis, keep_dims
         self.reduce_sum, self.sqrt, self.squeeze = P.ReduceSum(keep_dims), P.Sqrt(), P.Squeeze()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return self.sqrt(self.reduce_sum(F.square(x), self.axis))
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"axis={self.axis}, keep_dims={self.keep_dims}"
 
 
@@ -541,11 +604,11 @@ class ClipByNorm(Cell):
         [0.6 0.8]
     """
 
-    def __init__(self, axis=None):
+    def __init__(self, axis: Axis | None = None) -> None:
         super().__init__()
         self.axis = axis
 
-    def construct(self, x, clip_norm):
+    def construct(self, x: Tensor, clip_norm: Tensor) -> Tensor:
         norm = F.sqrt(F.sum(F.square(x), self.axis, self.axis is not None))
         return x * clip_norm / F.maximum(norm, clip_norm)
 
@@ -567,7 +630,10 @@ class L1Regularizer(Cell):
         2.0
     """
 
-    def __init__(self, scale):
+    abs: Any
+    reduce_sum: Any
+
+    def __init__(self, scale: Number) -> None:
         super().__init__()
         if not isinstance(scale, (int, float)) or isinstance(scale, bool):
             raise TypeError(f"For 'L1Regularizer', 'scale' must be a number, but got {type(scale).__name__}.")
@@ -576,7 +642,7 @@ class L1Regularizer(Cell):
         self.scale = scale
         self.abs, self.reduce_sum = P.Abs(), P.ReduceSum()
 
-    def construct(self, weights):
+    def construct(self, weights: Tensor) -> Tensor:
         return self.reduce_sum(self.abs(weights)) * self.scale
 
 
@@ -600,11 +666,14 @@ class Moments(Cell):
         1.0
     """
 
-    def __init__(self, axis=None, keep_dims=None):
+    axis: Axis | None
+    keep_dims: bool
+
+    def __init__(self, axis: Axis | None = None, keep_dims: bool | None = None) -> None:
         super().__init__()
         self.axis, self.keep_dims = axis, bool(keep_dims)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> tuple[Tensor, Tensor]:
         axis = None if self.axis in (None, ()) else self.axis
         return F.mean(x, axis, self.keep_dims), F.var(x, axis, 0, self.keep_dims)
 
@@ -627,12 +696,15 @@ class ReduceLogSumExp(OperatorCell):
         0.6931472
     """
 
-    def __init__(self, axis, keep_dims=False):
+    axis: int
+    keep_dims: bool
+
+    def __init__(self, axis: int, keep_dims: bool = False) -> None:
         super().__init__()
         self.axis, self.keep_dims = axis, keep_dims
         self.operators(exp=P.Exp(), sum=P.ReduceSum(keep_dims), log=P.Log(), max=P.ReduceMax())
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if self.replaced():
             most = self.max(x)
             return self.log(self.sum(self.exp(x - most), self.axis)) + most
@@ -658,11 +730,14 @@ class MatMul(Cell):
         [[11.]]
     """
 
-    def __init__(self, transpose_x1=False, transpose_x2=False):
+    transpose_x1: bool
+    transpose_x2: bool
+
+    def __init__(self, transpose_x1: bool = False, transpose_x2: bool = False) -> None:
         super().__init__()
         self.transpose_x1, self.transpose_x2 = transpose_x1, transpose_x2
 
-    def construct(self, x1, x2):
+    def construct(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.matmul(F.swapaxes(x1, -1, -2) if self.transpose_x1 else x1,
                         F.swapaxes(x2, -1, -2) if self.transpose_x2 else x2)
 
@@ -686,13 +761,13 @@ class Range(Cell):
         [0 2 4]
     """
 
-    def __init__(self, start, limit=None, delta=1):
+    def __init__(self, start: Number, limit: Number | None = None, delta: Number = 1) -> None:
         super().__init__()
         if delta == 0:
             raise ValueError("For 'Range', 'delta' must not be 0.")
-        self.args = (0, start, delta) if limit is None else (start, limit, delta)
+        self.args: tuple[Any, ...] = (0, start, delta) if limit is None else (start, limit, delta)
 
-    def construct(self):
+    def construct(self) -> Tensor:
         dtype = mstype.int32 if all(isinstance(v, int) for v in self.args) else mstype.float32
         return F.cast(F.arange(*self.args), dtype)
 
@@ -713,7 +788,7 @@ class Tril(Cell):
          [3 4]]
     """
 
-    def construct(self, x, k=0):
+    def construct(self, x: Tensor, k: int = 0) -> Tensor:
         return F.tril(x, k)
 
 
@@ -733,7 +808,7 @@ class Triu(Cell):
          [0 4]]
     """
 
-    def construct(self, x, k=0):
+    def construct(self, x: Tensor, k: int = 0) -> Tensor:
         return F.triu(x, k)
 
 
@@ -755,11 +830,14 @@ class Roll(Cell):
         [3 1 2]
     """
 
-    def __init__(self, shift, axis):
+    shift: Size
+    axis: int
+
+    def __init__(self, shift: Size, axis: int) -> None:
         super().__init__()
         self.shift, self.axis = shift, axis
 
-    def construct(self, input_x):
+    def construct(self, input_x: Tensor) -> Tensor:
         return F.roll(input_x, self.shift, self.axis)
 
 
@@ -777,7 +855,7 @@ class LGamma(Cell):
         [0.        1.7917595]
     """
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.lgamma(x)
 
 
@@ -795,7 +873,7 @@ class DiGamma(Cell):
         [-0.5772157  1.2561177]
     """
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.digamma(x)
 
 
@@ -816,13 +894,13 @@ class ParameterUpdate(Cell):
         [5.]
     """
 
-    def __init__(self, param):
+    def __init__(self, param: Parameter) -> None:
         super().__init__()
         if not isinstance(param, Parameter):
             raise TypeError(f"For 'ParameterUpdate', 'param' must be a Parameter, but got {type(param).__name__}.")
         self._param = param
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.assign(self._param, x)
 
 
@@ -845,11 +923,15 @@ class TimeDistributed(Cell):
         (4, 5, 2)
     """
 
-    def __init__(self, layer, time_axis, reshape_with_axis=None):
+    layer: Cell
+    time_axis: int
+    reshape_with_axis: int | None
+
+    def __init__(self, layer: Cell, time_axis: int, reshape_with_axis: int | None = None) -> None:
         super().__init__()
         self.layer, self.time_axis, self.reshape_with_axis = layer, time_axis, reshape_with_axis
 
-    def construct(self, inputs):
+    def construct(self, inputs: Tensor) -> Tensor:
         steps = [self.layer(x) for x in F.unbind(inputs, self.time_axis)]
         axis = self.time_axis if self.time_axis >= 0 else self.time_axis + inputs.ndim
         return F.stack(steps, axis)
@@ -869,7 +951,7 @@ class MatDet(Cell):
         -1.9999999
     """
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.det(x)
 
 
@@ -888,5 +970,5 @@ class MatInverse(Cell):
          [0.   0.25]]
     """
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.inverse(x)

@@ -1,13 +1,27 @@
 """A layer, batch normalisation and an activation in one."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.nn.cell import Cell
 from pijit.nn.layer.activation import LeakyReLU, get_activation
 from pijit.nn.layer.basic import Dense
 from pijit.nn.layer.conv import Conv2d
 from pijit.nn.layer.normalization import BatchNorm1d, BatchNorm2d
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from pijit._C import Tensor
+    from pijit._types import Init, Size
+
 
 class _BnAct(Cell):
+    batchnorm: Any
+    has_act: bool
+    activation: LeakyReLU
+
     def _finish(self, norm, features, momentum, eps, activation, alpha):
         self.batchnorm = norm(features, eps, momentum) if norm else None
         self.has_act = activation is not None
@@ -68,17 +82,22 @@ class Conv2dBnAct(_BnAct):
         (1, 4, 5, 5)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
-                 group=1, has_bias=False, weight_init="normal",
-                 bias_init="zeros", has_bn=False, momentum=0.997, eps=1e-5, activation=None, alpha=0.2,
-                 after_fake=True):
+    conv: Any
+    has_bn: bool
+    after_fake: bool
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, pad_mode: str = "same",
+                 padding: Size = 0, dilation: Size = 1, group: int = 1, has_bias: bool = False,
+                 weight_init: Init = "normal", bias_init: Init = "zeros", has_bn: bool = False, momentum: float = 0.997,
+                 eps: float = 1e-5, activation: str | Cell | Callable[..., Any] | None = None, alpha: float = 0.2,
+                 after_fake: bool = True) -> None:
         super().__init__()
         self.conv = Conv2d(in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
                            weight_init, bias_init)
         self.has_bn, self.after_fake = has_bn, after_fake
         self._finish(BatchNorm2d if has_bn else None, out_channels, momentum, eps, activation, alpha)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return self._finished(self.conv(x))
 
 
@@ -114,13 +133,17 @@ class DenseBnAct(_BnAct):
         (1, 2)
     """
 
-    def __init__(self, in_channels, out_channels, weight_init="normal", bias_init="zeros", has_bias=True, has_bn=False,
-                 momentum=0.9, eps=1e-5, activation=None,
-                 alpha=0.2, after_fake=True):
+    has_bn: bool
+    after_fake: bool
+
+    def __init__(self, in_channels: int, out_channels: int, weight_init: Init = "normal", bias_init: Init = "zeros",
+                 has_bias: bool = True, has_bn: bool = False, momentum: float = 0.9, eps: float = 1e-5,
+                 activation: str | Cell | Callable[..., Any] | None = None, alpha: float = 0.2,
+                 after_fake: bool = True) -> None:
         super().__init__()
-        self.dense = Dense(in_channels, out_channels, weight_init, bias_init, has_bias)
+        self.dense: Dense = Dense(in_channels, out_channels, weight_init, bias_init, has_bias)
         self.has_bn, self.after_fake = has_bn, after_fake
         self._finish(BatchNorm1d if has_bn else None, out_channels, momentum, eps, activation, alpha)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return self._finished(self.dense(x))

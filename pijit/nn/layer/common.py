@@ -1,7 +1,14 @@
 """What layers share: checks of arguments, operators as attributes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.nn.cell import Cell
 from pijit.ops.function.shapes import _pair as pair  # noqa: F401
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class OperatorCell(Cell):
@@ -13,14 +20,14 @@ class OperatorCell(Cell):
 
     _described = ()
 
-    def operators(self, **made):
+    def operators(self, **made: Any) -> None:
         """Keeps the operators that the layer begins with."""
         for name, operator in made.items():
             setattr(self, name, operator)
             operator._described_as = repr(operator)
             object.__setattr__(self, "_described", (*self._described, (name, operator._described_as)))
 
-    def replaced(self):
+    def replaced(self) -> bool:
         """Whether one of the operators is another than the layer made."""
         for name, description in self._described:
             if getattr(getattr(self, name), "_described_as", None) != description:
@@ -28,7 +35,7 @@ class OperatorCell(Cell):
         return False
 
 
-def positive(name, arg, value):
+def positive(name: str, arg: Any, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"For '{name}', '{arg}' must be int, but got {type(value).__name__}.")
     if value <= 0:

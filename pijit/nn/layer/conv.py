@@ -1,6 +1,9 @@
 """Convolutions."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit.initializer import HeUniform, Uniform, initializer
@@ -11,6 +14,11 @@ from pijit.ops import primitives as P
 from pijit.ops.function.conv import _no_padding, _transposed
 from pijit.ops.function.shapes import _format
 from pijit.parameter import Parameter
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import DType, Tensor
+    from pijit._types import DTypeLike, Init, Size
 
 
 def _channels(name, in_channels, out_channels, group, pad_mode, padding=0):
@@ -78,9 +86,21 @@ class Conv2d(Cell):
         (1, 4, 5, 5)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
-                 group=1, has_bias=False,
-                 weight_init=None, bias_init=None, data_format="NCHW", dtype=mstype.float32):
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    pad_mode: str
+    has_bias: bool
+    bias: Parameter | None
+    conv2d: Any
+    in_channels: Any
+    out_channels: Any
+    group: Any
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, pad_mode: str = "same",
+                 padding: Size = 0, dilation: Size = 1, group: int = 1, has_bias: bool = False,
+                 weight_init: Init | None = None, bias_init: Init | None = None, data_format: str = "NCHW",
+                 dtype: DType = mstype.float32) -> None:
         super().__init__()
         _format("Conv2d", data_format)
         self.in_channels, self.out_channels, self.group = _channels("Conv2d", in_channels, out_channels, group,
@@ -89,20 +109,20 @@ class Conv2d(Cell):
         for k in self.kernel_size + self.stride + self.dilation:
             positive("Conv2d", "kernel_size, stride and dilation", k)
         self.pad_mode, self.has_bias = pad_mode, has_bias
-        self.padding = padding if isinstance(padding, int) else tuple(padding)
+        self.padding: int | tuple[int, ...] = padding if isinstance(padding, int) else tuple(padding)
         shape = [out_channels, in_channels // group, *self.kernel_size]
         _initializers(self, weight_init, bias_init, shape[1] * shape[2] * shape[3], data_format)
-        self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
+        self.weight: Parameter = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias") if has_bias else None
         self.conv2d = P.Conv2D(out_channels, self.kernel_size, 1, pad_mode, self.padding, self.stride, self.dilation,
                                group, data_format)
-        self.bias_add = P.BiasAdd(data_format)
+        self.bias_add: Any = P.BiasAdd(data_format)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         y = self.conv2d(x, self.weight)
         return self.bias_add(y, self.bias) if self.has_bias else y
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return _shown(self)
 
 
@@ -140,9 +160,25 @@ class Conv1d(Cell):
         (1, 4, 5)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
-                 group=1, has_bias=False,
-                 weight_init=None, bias_init=None, dtype=mstype.float32):
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    pad_mode: str
+    padding: Any
+    has_bias: bool
+    bias: Parameter | None
+    conv2d: Any
+    bias_add: Any
+    expand_dims: Any
+    squeeze: Any
+    in_channels: Any
+    out_channels: Any
+    group: Any
+    shape: Any
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, pad_mode: str = "same",
+                 padding: Size = 0, dilation: Size = 1, group: int = 1, has_bias: bool = False,
+                 weight_init: Init | None = None, bias_init: Init | None = None, dtype: DType = mstype.float32) -> None:
         super().__init__()
         for name, v in (("in_channels", in_channels), ("out_channels", out_channels), ("kernel_size", kernel_size),
                         ("stride", stride), ("dilation", dilation), ("group", group)):
@@ -155,19 +191,19 @@ class Conv1d(Cell):
                                                       else (0, 0, *padding), has_bias)
         shape = [out_channels, in_channels // group, 1, kernel_size]
         _initializers(self, weight_init, bias_init, shape[1] * shape[3], "NCHW")
-        self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
+        self.weight: Parameter = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias") if has_bias else None
         self.conv2d, self.bias_add = (P.Conv2D(out_channels, self.kernel_size, 1, pad_mode, self.padding, self.stride,
                                                self.dilation, group), P.BiasAdd())
         self.expand_dims, self.squeeze, self.shape = P.ExpandDims(), P.Squeeze(2), P.Shape()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if len(self.shape(x)) != 3:
             raise ValueError(f"For 'Conv1d', the input must have 3 dimensions, but got {x.ndim}.")
         y = self.conv2d(self.expand_dims(x, 2), self.weight)
         return self.squeeze(self.bias_add(y, self.bias) if self.has_bias else y)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return _shown(self)
 
 
@@ -175,8 +211,19 @@ class _Transposed(OperatorCell):
     """A transposed convolution; weight [in_channels, out_channels / group, kh, kw]. In mode 'same' the output has
     stride times the size, in 'valid' it holds each window whole."""
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride, pad_mode, padding, output_padding, dilation,
-                 group, has_bias, weight_init, bias_init, dtype):
+    kernel_size: Size
+    stride: Size
+    dilation: Size
+    pad_mode: str
+    output_padding: Size
+    has_bias: bool
+    in_channels: Any
+    out_channels: Any
+    group: Any
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size, pad_mode: str,
+                 padding: Size, output_padding: Size, dilation: Size, group: int, has_bias: bool, weight_init: Init,
+                 bias_init: Init, dtype: DTypeLike) -> None:
         super().__init__()
         name = type(self).__name__
         self.in_channels, self.out_channels, self.group = _channels(name, in_channels, out_channels, group, pad_mode)
@@ -192,9 +239,9 @@ class _Transposed(OperatorCell):
         for k in kernel_size:
             fan_in *= k
         _initializers(self, weight_init, bias_init, fan_in, "NCHW")
-        self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
+        self.weight: Parameter = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         if has_bias:
-            self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
+            self.bias: Any = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
         make = P.Conv2DTranspose if name == "Conv2dTranspose" else P.Conv2DBackpropInput
         pads = {"pad": 0, "pad_list": padding} if pad_mode == "pad" else {}
         self.operators(conv2d_transpose=make(in_channels, kernel_size, pad_mode, **pads, stride=stride,
@@ -236,7 +283,7 @@ class _Transposed(OperatorCell):
         y = self.conv2d_transpose(x, weight, (x.shape[0], self.out_channels, *sizes))
         return self.bias_add(y, self.bias) if self.has_bias else y
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return _shown(self)
 
 
@@ -275,16 +322,17 @@ class Conv2dTranspose(_Transposed):
         (1, 4, 10, 10)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, output_padding=0,
-                 dilation=1, group=1, has_bias=False,
-                 weight_init=None, bias_init=None, dtype=mstype.float32):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, pad_mode: str = "same",
+                 padding: Size = 0, output_padding: Size = 0, dilation: Size = 1, group: int = 1,
+                 has_bias: bool = False, weight_init: Init | None = None, bias_init: Init | None = None,
+                 dtype: DType = mstype.float32) -> None:
         pad = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
         super().__init__(in_channels, out_channels, pair(kernel_size), pair(stride), pad_mode, pad,
                          pair(output_padding), pair(dilation), group, has_bias,
                          weight_init, bias_init, dtype)
         self.padding = padding
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim not in (3, 4):
             raise ValueError(f"For 'Conv2dTranspose', the input must have 4 dimensions, but got {x.ndim}.")
         return (self._apply(x, self.weight) if x.ndim == 4
@@ -325,18 +373,18 @@ class Conv1dTranspose(_Transposed):
         (1, 4, 10)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
-                 group=1, has_bias=False,
-                 weight_init=None, bias_init=None, dtype=mstype.float32):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, pad_mode: str = "same",
+                 padding: Size = 0, dilation: Size = 1, group: int = 1, has_bias: bool = False,
+                 weight_init: Init | None = None, bias_init: Init | None = None, dtype: DType = mstype.float32) -> None:
         for name, v in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation)):
             positive("Conv1dTranspose", name, v)
         super().__init__(in_channels, out_channels, (1, kernel_size), (1, stride), pad_mode, (0, 0, padding, padding),
                          (0, 0), (1, dilation), group, has_bias,
                          weight_init, bias_init, dtype)
-        self.padding = (0, 0, padding, padding)
+        self.padding: tuple[int, ...] = (0, 0, padding, padding)
         self.operators(expand_dims=P.ExpandDims(), squeeze=P.Squeeze(2))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim != 3:
             raise ValueError(f"For 'Conv1dTranspose', the input must have 3 dimensions, but got {x.ndim}.")
         return self.squeeze(self._apply(self.expand_dims(x, 2), self.weight))
@@ -378,9 +426,21 @@ class Conv3d(Cell):
         (1, 4, 5, 5, 5)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
-                 group=1, has_bias=False,
-                 weight_init=None, bias_init=None, data_format="NCDHW", dtype=mstype.float32):
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    pad_mode: str
+    padding: Size
+    has_bias: bool
+    conv3d: Any
+    in_channels: Any
+    out_channels: Any
+    group: Any
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, pad_mode: str = "same",
+                 padding: Size = 0, dilation: Size = 1, group: int = 1, has_bias: bool = False,
+                 weight_init: Init | None = None, bias_init: Init | None = None, data_format: str = "NCDHW",
+                 dtype: DType = mstype.float32) -> None:
         super().__init__()
         if data_format != "NCDHW":
             raise ValueError(f"For 'Conv3d', 'data_format' must be 'NCDHW', but got {data_format!r}.")
@@ -394,19 +454,19 @@ class Conv3d(Cell):
         shape = [out_channels, in_channels // group, *self.kernel_size]
         fan_in = shape[1] * shape[2] * shape[3] * shape[4]
         _initializers(self, weight_init, bias_init, fan_in, data_format)
-        self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
+        self.weight: Parameter = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         if has_bias:
-            self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
+            self.bias: Any = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
 
         self.conv3d = P.Conv3D(out_channels, self.kernel_size, 1, pad_mode, padding, self.stride, self.dilation, group,
                                data_format)
-        self.bias_add = P.BiasAdd(data_format)
+        self.bias_add: Any = P.BiasAdd(data_format)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         y = self.conv3d(x, self.weight)
         return self.bias_add(y, self.bias) if self.has_bias else y
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return _shown(self)
 
 
@@ -447,9 +507,21 @@ class Conv3dTranspose(Cell):
         (1, 4, 4, 4, 4)
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1,
-                 group=1, output_padding=0, has_bias=False,
-                 weight_init=None, bias_init=None, data_format="NCDHW", dtype=mstype.float32):
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    output_padding: tuple[int, ...]
+    padding: Size
+    pad_mode: str
+    has_bias: bool
+    in_channels: Any
+    out_channels: Any
+    group: Any
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, pad_mode: str = "same",
+                 padding: Size = 0, dilation: Size = 1, group: int = 1, output_padding: Size = 0,
+                 has_bias: bool = False, weight_init: Init | None = None, bias_init: Init | None = None,
+                 data_format: str = "NCDHW", dtype: DType = mstype.float32) -> None:
         super().__init__()
         if data_format != "NCDHW":
             raise ValueError(f"For 'Conv3dTranspose', 'data_format' must be 'NCDHW', but got {data_format!r}.")
@@ -471,19 +543,19 @@ class Conv3dTranspose(Cell):
         shape = [in_channels, out_channels // group, *self.kernel_size]
         fan_in = shape[1] * shape[2] * shape[3] * shape[4]
         _initializers(self, weight_init, bias_init, fan_in, data_format)
-        self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
+        self.weight: Parameter = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         if has_bias:
-            self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
-        self.conv3d_transpose = P.Conv3DTranspose(in_channels, out_channels, self.kernel_size, 1, pad_mode, pads,
-                                                  self.stride, self.dilation, group,
-                                                  self.output_padding, data_format)
-        self.bias_add = P.BiasAdd(data_format)
+            self.bias: Any = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
+        self.conv3d_transpose: Any = P.Conv3DTranspose(in_channels, out_channels, self.kernel_size, 1, pad_mode, pads,
+                                                       self.stride, self.dilation, group,
+                                                       self.output_padding, data_format)
+        self.bias_add: Any = P.BiasAdd(data_format)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim != 5:
             raise ValueError(f"For 'Conv3dTranspose', the input must have 5 dimensions, but got {x.ndim}.")
         y = self.conv3d_transpose(x, self.weight)
         return self.bias_add(y, self.bias) if self.has_bias else y
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return _shown(self)

@@ -1,5 +1,9 @@
 """Layers of mathematical functions, similarity of images, sampled losses, embeddings of several fields."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit.initializer import initializer
 from pijit.nn.cell import Cell
@@ -7,6 +11,12 @@ from pijit.nn.container import CellList
 from pijit.nn.layer.common import positive
 from pijit.ops import function as F
 from pijit.parameter import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._C import DType, Tensor
+    from pijit._types import Init, Number, Size
 
 
 class IGamma(Cell):
@@ -24,7 +34,7 @@ class IGamma(Cell):
         [0.6321205]
     """
 
-    def construct(self, a, x):
+    def construct(self, a: Tensor, x: Tensor) -> Tensor:
         return F.igamma(a, x)
 
 
@@ -45,7 +55,7 @@ class LBeta(Cell):
         [-2.4849067]
     """
 
-    def construct(self, x, y):
+    def construct(self, x: Tensor, y: Tensor) -> Tensor:
         p, q = F.minimum(x, y), F.maximum(x, y)
         plain = F.lgamma(x) + F.lgamma(y) - F.lgamma(x + y)
         large = F.maximum(q, 10.0)
@@ -76,7 +86,7 @@ class MatrixDiag(Cell):
          [0. 2.]]
     """
 
-    def construct(self, input_x):
+    def construct(self, input_x: Tensor) -> Tensor:
         return F.matrix_diag(input_x)
 
 
@@ -94,7 +104,7 @@ class MatrixDiagPart(Cell):
         [1. 4.]
     """
 
-    def construct(self, input_x):
+    def construct(self, input_x: Tensor) -> Tensor:
         return F.diagonal(input_x, 0, -2, -1)
 
 
@@ -114,18 +124,18 @@ class MatrixSetDiag(Cell):
          [3. 8.]]
     """
 
-    def construct(self, input_x, diagonal):
+    def construct(self, input_x: Tensor, diagonal: Tensor) -> Tensor:
         return F.matrix_set_diag(input_x, diagonal)
 
 
 class _Window(Cell):
     """Means over windows of a plane, weighted by a normal distribution."""
 
-    def __init__(self, size, sigma):
+    def __init__(self, size: Any, sigma: float) -> None:
         super().__init__()
-        self.weight = Parameter(_window(size, sigma), name="weight", requires_grad=False)
+        self.weight: Parameter = Parameter(_window(size, sigma), name="weight", requires_grad=False)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.conv2d(x, F.cast(self.weight, x.dtype))
 
 
@@ -177,13 +187,20 @@ class SSIM(Cell):
         [1.]
     """
 
-    def __init__(self, max_val=1.0, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
+    max_val: Number
+    filter_size: int
+    filter_sigma: float
+    k1: float
+    k2: float
+
+    def __init__(self, max_val: Number = 1.0, filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01,
+                 k2: float = 0.03) -> None:
         super().__init__()
         _similarity_options("SSIM", max_val, filter_size, filter_sigma, k1, k2)
         self.max_val, self.filter_size, self.filter_sigma, self.k1, self.k2 = max_val, filter_size, filter_sigma, k1, k2
-        self.conv = _Window(filter_size, filter_sigma)
+        self.conv: _Window = _Window(filter_size, filter_sigma)
 
-    def construct(self, img1, img2):
+    def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
         _same_images("SSIM", img1, img2)
         both = _similarity(img1, img2, self.conv, self.max_val, self.k1, self.k2)
         return F.mean(both[0], -1)
@@ -237,18 +254,24 @@ class MSSSIM(Cell):
         [1.]
     """
 
-    def __init__(self, max_val=1.0, power_factors=(0.0448, 0.2856, 0.3001, 0.2363, 0.1333), filter_size=11,
-                 filter_sigma=1.5, k1=0.01, k2=0.03):
+    max_val: Number
+    filter_size: int
+    filter_sigma: float
+    k1: float
+    k2: float
+
+    def __init__(self, max_val: Number = 1.0, power_factors: Sequence[float] = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333),
+                 filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03) -> None:
         super().__init__()
         if not isinstance(power_factors, (tuple, list)):
             raise TypeError("For 'MSSSIM', 'power_factors' must be a tuple or list, but got "
                             f"{type(power_factors).__name__}.")
         _similarity_options("MSSSIM", max_val, filter_size, filter_sigma, k1, k2)
         self.max_val, self.filter_size, self.filter_sigma, self.k1, self.k2 = max_val, filter_size, filter_sigma, k1, k2
-        self.power_factors = tuple(power_factors)
-        self.multi_convs_list = CellList([_Window(filter_size, filter_sigma) for _ in self.power_factors])
+        self.power_factors: tuple[float, ...] = tuple(power_factors)
+        self.multi_convs_list: CellList = CellList([_Window(filter_size, filter_sigma) for _ in self.power_factors])
 
-    def construct(self, img1, img2):
+    def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
         _same_images("MSSSIM", img1, img2)
         a, b, total = img1, img2, None
         for k, power in enumerate(self.power_factors):
@@ -281,12 +304,19 @@ class FractionalMaxPool2d(Cell):
         (1, 1, 2, 2)
     """
 
-    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+    kernel_size: Size
+    output_size: Size | None
+    output_ratio: float | Sequence[float] | None
+    return_indices: bool
+
+    def __init__(self, kernel_size: Size, output_size: Size | None = None,
+                 output_ratio: float | Sequence[float] | None = None, return_indices: bool = False,
+                 _random_samples: Tensor | None = None) -> None:
         super().__init__()
         self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
         self.return_indices, self._random_samples = return_indices, _random_samples
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Any:
         return F.fractional_max_pool2d(input, self.kernel_size, self.output_size, self.output_ratio,
                                        self.return_indices, self._random_samples)
 
@@ -312,7 +342,7 @@ class FractionalMaxPool3d(FractionalMaxPool2d):
         (1, 1, 2, 2, 2)
     """
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Any:
         return F.fractional_max_pool3d(input, self.kernel_size, self.output_size, self.output_ratio,
                                        self.return_indices, self._random_samples)
 
@@ -356,11 +386,16 @@ class MultiFieldEmbeddingLookup(Cell):
         (1, 2, 2)
     """
 
+    vocab_size: int
+    embedding_size: int
+    field_size: int
+    max_norm: float | None
     OPERATOR_SUM, OPERATOR_MEAN, OPERATOR_MAX = "SUM", "MEAN", "MAX"
 
-    def __init__(self, vocab_size, embedding_size, field_size, param_init="normal", target="CPU",  # noqa: ARG002
-                 slice_mode="batch_slice", feature_num_list=None,  # noqa: ARG002
-                 max_norm=None, sparse=True, operator="SUM", dtype=mstype.float32):  # noqa: ARG002
+    def __init__(self, vocab_size: int, embedding_size: int, field_size: int, param_init: Init = "normal",
+                 target: str = "CPU", slice_mode: str = "batch_slice",  # noqa: ARG002
+                 feature_num_list: tuple[Any, ...] | list[Any] | None = None, max_norm: float | None = None,  # noqa: ARG002
+                 sparse: bool = True, operator: str = "SUM", dtype: DType = mstype.float32) -> None:  # noqa: ARG002
         super().__init__()
         self.vocab_size, self.embedding_size, self.field_size = (positive("MultiFieldEmbeddingLookup", n, v)
                                                                  for n, v in (
@@ -369,10 +404,10 @@ class MultiFieldEmbeddingLookup(Cell):
             raise ValueError("For 'MultiFieldEmbeddingLookup', 'operator' must be 'SUM', 'MEAN' or 'MAX', but got "
                              f"{operator!r}.")
         self.operator, self.max_norm = operator, max_norm
-        self.embedding_table = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype),
-                                         name="embedding_table")
+        self.embedding_table: Parameter = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype),
+                                                    name="embedding_table")
 
-    def construct(self, input_indices, input_values, field_ids):
+    def construct(self, input_indices: Tensor, input_values: Tensor, field_ids: Tensor) -> Tensor:
         batch, n = input_indices.shape
         rows = F.gather(self.embedding_table, input_indices, 0)
         if self.max_norm is not None:
@@ -430,9 +465,14 @@ class SampledSoftmaxLoss(Cell):
         (2,)
     """
 
-    def __init__(self, num_sampled, num_classes, num_true=1, sampled_values=None,
-                 remove_accidental_hits=True, seed=0,  # noqa: ARG002
-                 reduction="none"):
+    num_sampled: int
+    num_classes: int
+    num_true: int
+    remove_accidental_hits: bool
+
+    def __init__(self, num_sampled: int, num_classes: int, num_true: int = 1,
+                 sampled_values: tuple[Any, ...] | list[Any] | None = None, remove_accidental_hits: bool = True,
+                 seed: int = 0, reduction: str = "none") -> None:  # noqa: ARG002
         super().__init__()
         if num_true < 1:
             raise ValueError(f"For 'SampledSoftmaxLoss', 'num_true' must be at least 1, but got {num_true}.")
@@ -449,7 +489,7 @@ class SampledSoftmaxLoss(Cell):
         self.sampled_values = sampled_values
         self.remove_accidental_hits, self.reduction = remove_accidental_hits, reduction
 
-    def construct(self, weights, biases, labels, logits):
+    def construct(self, weights: Tensor, biases: Tensor, labels: Tensor, logits: Tensor) -> Tensor:
         labels = F.reshape(F.cast(labels, mstype.int64), (-1, self.num_true))
         drawn, of_true, of_drawn = self.sampled_values or F.log_uniform_candidate_sampler(
             labels, self.num_true, self.num_sampled, True, self.num_classes)

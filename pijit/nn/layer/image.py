@@ -1,5 +1,9 @@
 """Images: padding, sizes, orders of channels and pixels."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.cell import Cell
@@ -7,6 +11,11 @@ from pijit.nn.layer.common import OperatorCell, positive
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.ops.function.conv import _conv_pad
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._types import Axis, Number, Shape, Size
 
 
 class Pad(OperatorCell):
@@ -32,7 +41,9 @@ class Pad(OperatorCell):
          [1. 0.]]
     """
 
-    def __init__(self, paddings, mode="CONSTANT"):
+    paddings: tuple[Any, ...]
+
+    def __init__(self, paddings: tuple[Any, ...] | list[Any], mode: str = "CONSTANT") -> None:
         super().__init__()
         if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
             raise ValueError(f"For 'Pad', 'mode' must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', but got {mode!r}.")
@@ -41,7 +52,7 @@ class Pad(OperatorCell):
         self.paddings, self.mode = paddings, mode
         self.operators(pad=P.Pad(paddings) if mode == "CONSTANT" else P.MirrorPad(mode))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if self.replaced():
             return self.pad(x) if self.mode == "CONSTANT" else self.pad(x, Tensor(self.paddings, mstype.int32))
         if len(self.paddings) != x.ndim:
@@ -63,7 +74,7 @@ class Pad(OperatorCell):
 class _Border(Cell):
     axes, mode = 0, "constant"
 
-    def __init__(self, padding, value=None):
+    def __init__(self, padding: Size, value: Any = None) -> None:
         super().__init__()
         name = type(self).__name__
         if isinstance(padding, int):
@@ -74,7 +85,7 @@ class _Border(Cell):
             raise ValueError(f"For '{name}', 'padding' must hold at most {self.axes} pairs, but got {padding}.")
         self.padding, self.value = padding, value
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.pad(x, self.padding, self.mode, self.value)
 
 
@@ -99,7 +110,7 @@ _BORDER = """The last {axes} axes padded (left, right, top, ...) with {what}.
     """
 
 
-def _border(name, axes, mode, what):
+def _border(name: str, axes: Axis, mode: str, what: Any) -> type[Any]:
     def __init__(self, padding):
         _Border.__init__(self, padding)
     doc = _BORDER.format(axes=axes, what=what, name=name, value=", 0.5" if name.startswith("Constant") else "",
@@ -110,11 +121,20 @@ def _border(name, axes, mode, what):
                                    **({"__init__": __init__} if mode != "constant" or name == "ZeroPad2d" else {})})
 
 
+ConstantPad3d: type[Any]
+ConstantPad2d: type[Any]
+ConstantPad1d: type[Any]
 ConstantPad1d, ConstantPad2d, ConstantPad3d = (_border(f"ConstantPad{k}d", k, "constant", "a value") for k in (1, 2, 3))
-ZeroPad2d = _border("ZeroPad2d", 2, "constant", "zeros")
+ZeroPad2d: type[Any] = _border("ZeroPad2d", 2, "constant", "zeros")
+ReflectionPad3d: type[Any]
+ReflectionPad2d: type[Any]
+ReflectionPad1d: type[Any]
 ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = (_border(f"ReflectionPad{k}d", k, "reflect",
                                                              "what a mirror within the border shows")
                                                              for k in (1, 2, 3))
+ReplicationPad3d: type[Any]
+ReplicationPad2d: type[Any]
+ReplicationPad1d: type[Any]
 ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = (_border(f"ReplicationPad{k}d", k, "replicate",
                                                                 "the element at the border") for k in (1, 2, 3))
 
@@ -141,12 +161,20 @@ class Upsample(Cell):
         (1, 1, 4, 4)
     """
 
-    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+    size: Size | None
+    scale_factor: float | Sequence[float] | None
+    mode: str
+    align_corners: bool | None
+    recompute_scale_factor: bool | None
+
+    def __init__(self, size: Size | None = None, scale_factor: float | Sequence[float] | None = None,
+                 mode: str = "nearest", align_corners: bool | None = None,
+                 recompute_scale_factor: bool | None = None) -> None:
         super().__init__()
         self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor = (size, scale_factor,
             mode, align_corners, recompute_scale_factor)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.interpolate(x, self.size, self.scale_factor, self.mode, self.align_corners,
                              self.recompute_scale_factor)
 
@@ -172,11 +200,11 @@ class PixelShuffle(Cell):
         (1, 1, 2, 2)
     """
 
-    def __init__(self, upscale_factor):
+    def __init__(self, upscale_factor: int) -> None:
         super().__init__()
-        self.upscale_factor = positive("PixelShuffle", "upscale_factor", upscale_factor)
+        self.upscale_factor: int = positive("PixelShuffle", "upscale_factor", upscale_factor)
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return F.pixel_shuffle(input, self.upscale_factor)
 
 
@@ -201,11 +229,11 @@ class PixelUnshuffle(Cell):
         (1, 4, 1, 1)
     """
 
-    def __init__(self, downscale_factor):
+    def __init__(self, downscale_factor: int) -> None:
         super().__init__()
-        self.downscale_factor = positive("PixelUnshuffle", "downscale_factor", downscale_factor)
+        self.downscale_factor: int = positive("PixelUnshuffle", "downscale_factor", downscale_factor)
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return F.pixel_unshuffle(input, self.downscale_factor)
 
 
@@ -230,11 +258,11 @@ class ChannelShuffle(Cell):
         (1, 4, 1, 1)
     """
 
-    def __init__(self, groups):
+    def __init__(self, groups: int) -> None:
         super().__init__()
-        self.groups = positive("ChannelShuffle", "groups", groups)
+        self.groups: int = positive("ChannelShuffle", "groups", groups)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.channel_shuffle(x, self.groups)
 
 
@@ -255,13 +283,13 @@ class CentralCrop(Cell):
         (1, 2, 2)
     """
 
-    def __init__(self, central_fraction):
+    def __init__(self, central_fraction: float) -> None:
         super().__init__()
         if not 0 < central_fraction <= 1:
             raise ValueError(f"For 'CentralCrop', 'central_fraction' must be in (0, 1], but got {central_fraction}.")
         self.central_fraction = central_fraction
 
-    def construct(self, image):
+    def construct(self, image: Tensor) -> Tensor:
         if image.ndim not in (3, 4):
             raise ValueError(f"For 'CentralCrop', the image must have 3 or 4 dimensions, but got {image.ndim}.")
         h, w = image.shape[-2:]
@@ -287,7 +315,7 @@ class ImageGradients(Cell):
            [4. 0.]]]]
     """
 
-    def construct(self, images):
+    def construct(self, images: Tensor) -> tuple[Tensor, Tensor]:
         if images.ndim != 4:
             raise ValueError(f"For 'ImageGradients', the images must have 4 dimensions, but got {images.ndim}.")
         return (F.pad(images[:, :, 1:] - images[:, :, :-1], (0, 0, 0, 1)),
@@ -312,13 +340,13 @@ class PSNR(Cell):
         [20.]
     """
 
-    def __init__(self, max_val=1.0):
+    def __init__(self, max_val: Number = 1.0) -> None:
         super().__init__()
         if max_val <= 0:
             raise ValueError(f"For 'PSNR', 'max_val' must be greater than 0, but got {max_val}.")
         self.max_val = max_val
 
-    def construct(self, img1, img2):
+    def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
         for image in (img1, img2):
             if image.ndim != 4:
                 raise ValueError(f"For 'PSNR', the images must have 4 dimensions, but got {image.ndim}.")
@@ -350,7 +378,12 @@ class Unfold(OperatorCell):
         (1, 4, 2, 2)
     """
 
-    def __init__(self, ksizes, strides, rates, padding="valid"):
+    ksizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    rates: tuple[int, ...]
+    padding: Any
+
+    def __init__(self, ksizes: Sequence[int], strides: Shape, rates: Sequence[int], padding: Size = "valid") -> None:
         super().__init__()
         for name, v in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
             if not isinstance(v, (tuple, list)):
@@ -366,7 +399,7 @@ class Unfold(OperatorCell):
         self.operators(extract_image_patches=P.ExtractImagePatches(*[(1, 1, *v[1:3]) for v in (ksizes, strides, rates)],
             padding))
 
-    def construct(self, input_x):
+    def construct(self, input_x: Tensor) -> Tensor:
         if input_x.ndim != 4:
             raise ValueError(f"For 'Unfold', the input must have 4 dimensions, but got {input_x.ndim}.")
         if self.replaced():

@@ -1,5 +1,9 @@
 """Normalisation."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit.initializer import initializer
 from pijit.nn.cell import Cell
@@ -9,14 +13,31 @@ from pijit.ops import primitives as P
 from pijit.ops.function.shapes import _format
 from pijit.parameter import Parameter
 
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import DType, Tensor
+    from pijit._types import Init, Shape
+
 
 class _BatchNorm(OperatorCell):
-    rank = ()
+    num_features: int
+    eps: float
+    momentum: float
+    use_batch_statistics: bool | None
+    format: str
+    gamma_init: Init
+    beta_init: Init
+    moving_mean_init: Init
+    moving_var_init: Init
+    moving_mean: Parameter
+    moving_variance: Parameter
+    rank: tuple[Any, ...] = ()
     _kept_attributes = ("moving_mean", "moving_variance")
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros",
-                 moving_mean_init="zeros",
-                 moving_var_init="ones", use_batch_statistics=None, data_format="NCHW", dtype=mstype.float32):
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.9, affine: bool = True,
+                 gamma_init: Init = "ones", beta_init: Init = "zeros", moving_mean_init: Init = "zeros",
+                 moving_var_init: Init = "ones", use_batch_statistics: bool | None = None, data_format: str = "NCHW",
+                 dtype: DType = mstype.float32) -> None:
         super().__init__()
         _format(type(self).__name__, data_format)
         n = positive(type(self).__name__, "num_features", num_features)
@@ -28,11 +49,11 @@ class _BatchNorm(OperatorCell):
         self.moving_mean_init, self.moving_var_init = moving_mean_init, moving_var_init
         self.moving_mean = Parameter(initializer(moving_mean_init, [n], dtype), name="mean", requires_grad=False)
         self.moving_variance = Parameter(initializer(moving_var_init, [n], dtype), name="variance", requires_grad=False)
-        self.gamma = Parameter(initializer(gamma_init, [n], dtype), name="gamma", requires_grad=affine)
-        self.beta = Parameter(initializer(beta_init, [n], dtype), name="beta", requires_grad=affine)
+        self.gamma: Parameter = Parameter(initializer(gamma_init, [n], dtype), name="gamma", requires_grad=affine)
+        self.beta: Parameter = Parameter(initializer(beta_init, [n], dtype), name="beta", requires_grad=affine)
         self.operators(bn_train=P.BatchNorm(True, eps, 1.0 - momentum), bn_infer=P.BatchNorm(False, eps))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Any:
         if x.ndim not in self.rank:
             raise ValueError(f"For '{self.cls_name}', the input must have {self.rank} dimensions, but got {x.ndim}.")
         use_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
@@ -42,7 +63,7 @@ class _BatchNorm(OperatorCell):
         return F.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, use_batch,
                             1.0 - self.momentum, self.eps)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         shown = (f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "
                  f"beta={self.beta}")
         return (shown + f", moving_mean={self.moving_mean}, moving_variance={self.moving_variance}"
@@ -84,7 +105,7 @@ class BatchNorm1d(_BatchNorm):
         (3, 2)
     """
 
-    rank = (2, 3)
+    rank: tuple[int, int] = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
@@ -122,7 +143,7 @@ class BatchNorm2d(_BatchNorm):
         (3, 2, 4, 4)
     """
 
-    rank = (4,)
+    rank: tuple[int] = (4,)
 
 
 class BatchNorm3d(Cell):
@@ -158,15 +179,19 @@ class BatchNorm3d(Cell):
         (3, 2, 4, 4, 4)
     """
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros",
-                 moving_mean_init="zeros",
-                 moving_var_init="ones", use_batch_statistics=None, dtype=mstype.float32):
+    reshape: Any
+    shape: Any
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.9, affine: bool = True,
+                 gamma_init: Init = "ones", beta_init: Init = "zeros", moving_mean_init: Init = "zeros",
+                 moving_var_init: Init = "ones", use_batch_statistics: bool | None = None,
+                 dtype: DType = mstype.float32) -> None:
         super().__init__()
-        self.bn2d = BatchNorm2d(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init,
-                                moving_var_init, use_batch_statistics, dtype=dtype)
+        self.bn2d: Any = BatchNorm2d(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init,
+                                     moving_var_init, use_batch_statistics, dtype=dtype)
         self.shape, self.reshape = P.Shape(), P.Reshape()
 
-    def construct(self, input_x):
+    def construct(self, input_x: Tensor) -> Tensor:
         shape = self.shape(input_x)
         if len(shape) != 5:
             raise ValueError(f"For '{self.cls_name}', the input must have 5 dimensions, but got {len(shape)}.")
@@ -198,19 +223,25 @@ class LayerNorm(OperatorCell):
         [[-1.  1.]]
     """
 
-    def __init__(self, normalized_shape, begin_norm_axis=-1, begin_params_axis=-1, gamma_init="ones", beta_init="zeros",
-                 epsilon=1e-7, dtype=mstype.float32):
+    normalized_shape: tuple[int, ...]
+    epsilon: float
+    begin_norm_axis: int
+    begin_params_axis: int
+
+    def __init__(self, normalized_shape: Shape, begin_norm_axis: int = -1, begin_params_axis: int = -1,
+                 gamma_init: Init = "ones", beta_init: Init = "zeros", epsilon: float = 1e-7,
+                 dtype: DType = mstype.float32) -> None:
         super().__init__()
         if not isinstance(normalized_shape, (tuple, list)):
             raise TypeError("For 'LayerNorm', 'normalized_shape' must be a tuple or list, but got "
                             f"{type(normalized_shape).__name__}.")
         self.normalized_shape, self.epsilon = tuple(normalized_shape), epsilon
         self.begin_norm_axis, self.begin_params_axis = begin_norm_axis, begin_params_axis
-        self.gamma = Parameter(initializer(gamma_init, normalized_shape, dtype), name="gamma")
-        self.beta = Parameter(initializer(beta_init, normalized_shape, dtype), name="beta")
+        self.gamma: Parameter = Parameter(initializer(gamma_init, normalized_shape, dtype), name="gamma")
+        self.beta: Parameter = Parameter(initializer(beta_init, normalized_shape, dtype), name="beta")
         self.operators(layer_norm=P.LayerNorm(begin_norm_axis, begin_params_axis, epsilon))
 
-    def construct(self, input_x):
+    def construct(self, input_x: Tensor) -> Tensor:
         n = input_x.ndim
         if self.replaced():
             return self.layer_norm(input_x, self.gamma, self.beta)[0]
@@ -225,7 +256,7 @@ class LayerNorm(OperatorCell):
             return F.layer_norm(input_x, self.normalized_shape, self.gamma, self.beta, self.epsilon)
         return F.layer_norm(input_x, input_x.shape[begin:], None, None, self.epsilon) * self.gamma + self.beta
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return (f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
                 f"begin_params_axis={self.begin_params_axis}, "
                 f"gamma{self.gamma}, beta={self.beta}")
@@ -265,11 +296,12 @@ class SyncBatchNorm(_BatchNorm):
         (3, 2, 4, 4)
     """
 
-    rank = (2, 3, 4, 5)
+    rank: tuple[int, int, int, int] = (2, 3, 4, 5)
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros",
-                 moving_mean_init="zeros",
-                 moving_var_init="ones", use_batch_statistics=None, process_groups=None, dtype=mstype.float32):
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.9, affine: bool = True,
+                 gamma_init: Init = "ones", beta_init: Init = "zeros", moving_mean_init: Init = "zeros",
+                 moving_var_init: Init = "ones", use_batch_statistics: bool | None = None,
+                 process_groups: list[Any] | None = None, dtype: DType = mstype.float32) -> None:
         super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
                          use_batch_statistics, dtype=dtype)
         self.process_groups = process_groups
@@ -302,11 +334,16 @@ class GroupNorm(Cell):
         (1, 4, 2, 2)
     """
 
-    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, gamma_init="ones", beta_init="zeros",
-                 dtype=mstype.float32):
+    eps: float
+    affine: bool
+    gamma: Parameter
+    beta: Parameter
+
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
+                 gamma_init: Init = "ones", beta_init: Init = "zeros", dtype: DType = mstype.float32) -> None:
         super().__init__()
-        self.num_groups = positive("GroupNorm", "num_groups", num_groups)
-        self.num_channels = positive("GroupNorm", "num_channels", num_channels)
+        self.num_groups: int = positive("GroupNorm", "num_groups", num_groups)
+        self.num_channels: int = positive("GroupNorm", "num_channels", num_channels)
         if num_channels % num_groups:
             raise ValueError(f"For 'GroupNorm', 'num_channels' {num_channels} must be a multiple of 'num_groups' "
                              f"{num_groups}.")
@@ -314,38 +351,42 @@ class GroupNorm(Cell):
         self.gamma = Parameter(initializer(gamma_init, [num_channels], dtype), name="gamma", requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, [num_channels], dtype), name="beta", requires_grad=affine)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim < 3 or x.shape[1] != self.num_channels:
             raise ValueError(f"For 'GroupNorm', the input must be [N, {self.num_channels}, ...], but got "
                              f"{list(x.shape)}.")
         return F.group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
 
 
 class _InstanceNorm(Cell):
+    num_features: int
+    eps: float
+    momentum: float
+    moving_variance: Parameter
     rank = 0
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, gamma_init="ones", beta_init="zeros",
-                 dtype=mstype.float32):
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True,
+                 gamma_init: Init = "ones", beta_init: Init = "zeros", dtype: DType = mstype.float32) -> None:
         super().__init__()
         n = positive(type(self).__name__, "num_features", num_features)
         if not 0 <= momentum <= 1:
             raise ValueError(f"For '{type(self).__name__}', 'momentum' must be in [0, 1], but got {momentum}.")
         self.num_features, self.eps, self.momentum = n, eps, momentum
-        self.moving_mean = Parameter(initializer("zeros", [n], dtype), name="mean", requires_grad=False)
+        self.moving_mean: Parameter = Parameter(initializer("zeros", [n], dtype), name="mean", requires_grad=False)
         self.moving_variance = Parameter(initializer("ones", [n], dtype), name="variance", requires_grad=False)
-        self.gamma = Parameter(initializer(gamma_init, [n], dtype), name="gamma", requires_grad=affine)
-        self.beta = Parameter(initializer(beta_init, [n], dtype), name="beta", requires_grad=affine)
+        self.gamma: Parameter = Parameter(initializer(gamma_init, [n], dtype), name="gamma", requires_grad=affine)
+        self.beta: Parameter = Parameter(initializer(beta_init, [n], dtype), name="beta", requires_grad=affine)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim != self.rank or x.shape[1] != self.num_features:
             raise ValueError(f"For '{self.cls_name}', the input must have {self.rank} dimensions and "
                              f"{self.num_features} channels, but got {list(x.shape)}.")
         return F.group_norm(x, self.num_features, self.gamma, self.beta, self.eps)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         shown = (f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "
                  f"beta={self.beta}")
         return (shown + f", moving_mean={self.moving_mean}, moving_variance={self.moving_variance}"
@@ -463,9 +504,10 @@ class LRN(Cell):
         (1, 2, 1, 1)
     """
 
-    def __init__(self, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
+    def __init__(self, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5,
+                 norm_region: str = "ACROSS_CHANNELS") -> None:
         super().__init__()
-        self.lrn_op = P.LRN(depth_radius, bias, alpha, beta, norm_region)
+        self.lrn_op: Any = P.LRN(depth_radius, bias, alpha, beta, norm_region)
 
-    def construct(self, input_x):
+    def construct(self, input_x: Tensor) -> Tensor:
         return self.lrn_op(input_x)

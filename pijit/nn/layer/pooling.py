@@ -1,11 +1,20 @@
 """Pooling."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import OperatorCell, pair, positive
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.ops.function.conv import _conv_pad
 from pijit.ops.function.shapes import _format
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import Tensor
+    from pijit._types import Number, Size
 
 
 class _Windows(OperatorCell):
@@ -14,7 +23,7 @@ class _Windows(OperatorCell):
     def _keep(self, kernel_size, stride, pad_mode):
         self._said = f"kernel_size={kernel_size}, stride={stride}, pad_mode={pad_mode.upper()}"
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return self._said
 
 
@@ -48,8 +57,17 @@ class MaxPool2d(_Windows):
         [[[[4.]]]]
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False,
-                 ceil_mode=False, data_format="NCHW"):
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    pad_mode: str
+    padding: Size
+    dilation: tuple[int, ...]
+    return_indices: bool
+    ceil_mode: bool
+
+    def __init__(self, kernel_size: Size = 1, stride: Size = 1, pad_mode: str = "valid", padding: Size = 0,
+                 dilation: Size = 1, return_indices: bool = False, ceil_mode: bool = False,
+                 data_format: str = "NCHW") -> None:
         super().__init__()
         self._keep(kernel_size, stride, pad_mode)
         _format("MaxPool2d", data_format)
@@ -64,11 +82,11 @@ class MaxPool2d(_Windows):
                 f"For 'MaxPool2d', 'padding' must be at most half of kernel_size {self.kernel_size}, but got "
                 f"{padding}.")
         self.dilation, self.return_indices, self.ceil_mode = pair(dilation), return_indices, ceil_mode
-        self.use_pad = pad_mode == "pad"
+        self.use_pad: bool = pad_mode == "pad"
         if not self.use_pad:
-            self.max_pool = P.MaxPool(self.kernel_size, self.stride, pad_mode)
+            self.max_pool: Any = P.MaxPool(self.kernel_size, self.stride, pad_mode)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Any:
         if not self.use_pad:
             return self.max_pool(x)
         return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices,
@@ -114,19 +132,27 @@ class AvgPool2d(_Windows):
         [[[[2.5]]]]
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True,
-                 divisor_override=None, data_format="NCHW"):
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    pad_mode: str
+    padding: Size
+    ceil_mode: bool
+    divisor_override: int
+
+    def __init__(self, kernel_size: Size = 1, stride: Size = 1, pad_mode: str = "valid", padding: Size = 0,
+                 ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+                 data_format: str = "NCHW") -> None:
         super().__init__()
         self._keep(kernel_size, stride, pad_mode)
         self.kernel_size, self.stride, self.pad_mode, self.padding = pair(kernel_size), pair(stride), pad_mode, padding
-        self.count = count_include_pad and pad_mode == "pad"
+        self.count: bool = count_include_pad and pad_mode == "pad"
         for k in self.kernel_size + self.stride:
             positive("AvgPool2d", "kernel_size and stride", k)
         _format("AvgPool2d", data_format)
         self.ceil_mode, self.divisor_override = ceil_mode, divisor_override or 0
         self.operators(avg_pool=_average(self))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if self.replaced():
             return self.avg_pool(x)
         return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count,
@@ -150,12 +176,12 @@ class AdaptiveAvgPool2d(Cell):
         [[[2.5]]]
     """
 
-    def __init__(self, output_size):
+    def __init__(self, output_size: Size) -> None:
         super().__init__()
         self.output_size = output_size
-        self.adaptive_avgpool2d = P.AdaptiveAvgPool2D(output_size)
+        self.adaptive_avgpool2d: Any = P.AdaptiveAvgPool2D(output_size)
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return self.adaptive_avgpool2d(x)
 
 
@@ -205,8 +231,16 @@ class MaxPool1d(_Windows):
         [[3.]]
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False,
-                 ceil_mode=False):
+    kernel_size: tuple[int, int]
+    stride: tuple[int, int]
+    pad_mode: str
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    return_indices: bool
+    ceil_mode: bool
+
+    def __init__(self, kernel_size: Size = 1, stride: Size = 1, pad_mode: str = "valid", padding: Size = 0,
+                 dilation: Size = 1, return_indices: bool = False, ceil_mode: bool = False) -> None:
         super().__init__()
         k, s = _window("MaxPool1d", pad_mode, kernel_size=kernel_size, stride=stride)
         self._keep((1, k), (1, s), pad_mode)
@@ -217,10 +251,10 @@ class MaxPool1d(_Windows):
         self.kernel_size, self.stride, self.pad_mode = (1, k), (1, s), pad_mode.lower()
         self.padding, self.dilation, self.return_indices, self.ceil_mode = ((0, padding), (1, dilation), return_indices,
             ceil_mode)
-        self.use_pad = self.pad_mode == "pad"
+        self.use_pad: bool = self.pad_mode == "pad"
         self.operators(max_pool=P.MaxPool(self.kernel_size, self.stride, "valid" if self.use_pad else self.pad_mode))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Any:
         x, batch = _lifted(x, "MaxPool1d")
         if self.replaced():
             return _lowered(self.max_pool(x), batch)
@@ -256,16 +290,23 @@ class AvgPool1d(_Windows):
         [[2.]]
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True):
+    kernel_size: tuple[int, int]
+    stride: tuple[int, int]
+    pad_mode: str
+    padding: tuple[int, ...]
+    ceil_mode: bool
+
+    def __init__(self, kernel_size: Size = 1, stride: Size = 1, pad_mode: str = "valid", padding: Size = 0,
+                 ceil_mode: bool = False, count_include_pad: bool = True) -> None:
         super().__init__()
         k, s = _window("AvgPool1d", pad_mode, kernel_size=kernel_size, stride=stride)
         self._keep((1, k), (1, s), pad_mode)
         self.kernel_size, self.stride, self.pad_mode = (1, k), (1, s), pad_mode.lower()
         self.padding, self.ceil_mode = (0, padding[0] if isinstance(padding, tuple) else padding), ceil_mode
-        self.count = count_include_pad and self.pad_mode == "pad"
+        self.count: bool = count_include_pad and self.pad_mode == "pad"
         self.operators(avg_pool=_average(self))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         x, batch = _lifted(x, "AvgPool1d")
         if self.replaced():
             return _lowered(self.avg_pool(x), batch)
@@ -312,8 +353,16 @@ class MaxPool3d(_Windows):
         (1, 1, 1, 1, 1)
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False,
-                 ceil_mode=False):
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    pad_mode: str
+    padding: Size
+    dilation: Size
+    return_indices: bool
+    ceil_mode: bool
+
+    def __init__(self, kernel_size: Size = 1, stride: Size = 1, pad_mode: str = "valid", padding: Size = 0,
+                 dilation: Size = 1, return_indices: bool = False, ceil_mode: bool = False) -> None:
         super().__init__()
         self._keep(kernel_size, stride, pad_mode)
         _window("MaxPool3d", pad_mode)
@@ -324,7 +373,7 @@ class MaxPool3d(_Windows):
                 else tuple(p for v in padding for p in (v, v)))
         self.operators(max_pool=P.MaxPool3D(self.kernel_size, self.stride, self.pad_mode, pads or 0))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Any:
         if self.replaced():
             return self.max_pool(x) if x.ndim == 5 else F.squeeze(self.max_pool(F.expand_dims(x, 0)), 0)
         pad = _pad3d("MaxPool3d", x.shape[-3:], self.kernel_size, self.stride, self.pad_mode, self.padding)
@@ -358,8 +407,16 @@ class AvgPool3d(_Windows):
         (1, 1, 1, 1, 1)
     """
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True,
-                 divisor_override=None):
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    pad_mode: str
+    padding: Size
+    ceil_mode: bool
+    count: bool
+    divisor: int
+
+    def __init__(self, kernel_size: Size = 1, stride: Size = 1, pad_mode: str = "valid", padding: Size = 0,
+                 ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> None:
         super().__init__()
         self._keep(kernel_size, stride, pad_mode)
         _window("AvgPool3d", pad_mode)
@@ -371,7 +428,7 @@ class AvgPool3d(_Windows):
         self.operators(avg_pool=P.AvgPool3D(self.kernel_size, self.stride, self.pad_mode, pads, ceil_mode, self.count,
                                             self.divisor))
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         if x.ndim not in (4, 5):
             raise ValueError(f"For 'AvgPool3d', the input must have 4 or 5 dimensions, but got {x.ndim}.")
         if self.replaced():
@@ -383,7 +440,7 @@ class AvgPool3d(_Windows):
 
 
 class _Adaptive(Cell):
-    def __init__(self, output_size):
+    def __init__(self, output_size: Size) -> None:
         super().__init__()
         self.output_size = output_size
 
@@ -405,7 +462,7 @@ class AdaptiveAvgPool1d(_Adaptive):
         [[[2.]]]
     """
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
@@ -426,11 +483,11 @@ class AdaptiveAvgPool3d(_Adaptive):
         (1, 1, 1, 1, 1)
     """
 
-    def __init__(self, output_size):
+    def __init__(self, output_size: Size) -> None:
         super().__init__(output_size)
-        self.adaptive_avg_pool3d = P.AdaptiveAvgPool3D(output_size)
+        self.adaptive_avg_pool3d: Any = P.AdaptiveAvgPool3D(output_size)
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return self.adaptive_avg_pool3d(input)
 
 
@@ -451,7 +508,7 @@ class AdaptiveMaxPool1d(_Adaptive):
         [[[3.]]]
     """
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool1d(input, self.output_size)
 
 
@@ -473,11 +530,14 @@ class AdaptiveMaxPool2d(Cell):
         [[[4.]]]
     """
 
-    def __init__(self, output_size, return_indices=False):
+    output_size: Size
+    return_indices: bool
+
+    def __init__(self, output_size: Size, return_indices: bool = False) -> None:
         super().__init__()
         self.output_size, self.return_indices = output_size, return_indices
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Any:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
@@ -499,12 +559,15 @@ class AdaptiveMaxPool3d(OperatorCell):
         (1, 1, 1, 1, 1)
     """
 
-    def __init__(self, output_size, return_indices=False):
+    output_size: Size
+    return_indices: bool
+
+    def __init__(self, output_size: Size, return_indices: bool = False) -> None:
         super().__init__()
         self.output_size, self.return_indices = output_size, return_indices
         self.operators(adaptive_max_pool3d=P.AdaptiveMaxPool3D())
 
-    def construct(self, input):
+    def construct(self, input: Tensor) -> Any:
         if self.replaced():
             y, places = self.adaptive_max_pool3d(input, self.output_size)
             return (y, places) if self.return_indices else y
@@ -531,11 +594,17 @@ class LPPool1d(Cell):
         [[5.]]
     """
 
-    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+    norm_type: Number
+    kernel_size: Size
+    stride: Size | None
+    ceil_mode: bool
+
+    def __init__(self, norm_type: Number, kernel_size: Size, stride: Size | None = None,
+                 ceil_mode: bool = False) -> None:
         super().__init__()
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.lp_pool1d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
@@ -559,24 +628,33 @@ class LPPool2d(Cell):
         [[[[2.]]]]
     """
 
-    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+    norm_type: Number
+    kernel_size: Size
+    stride: Size | None
+    ceil_mode: bool
+
+    def __init__(self, norm_type: Number, kernel_size: Size, stride: Size | None = None,
+                 ceil_mode: bool = False) -> None:
         super().__init__()
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         return F.lp_pool2d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
 class _MaxUnpool(Cell):
+    kernel_size: Size
+    stride: Size
+    padding: Size
     unpool = None
 
-    def __init__(self, kernel_size, stride=None, padding=0):
+    def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__()
         self.kernel_size, self.stride, self.padding = (kernel_size,
                                                        kernel_size if stride is None or stride == 0 else stride,
                                                        padding)
 
-    def construct(self, x, indices, output_size=None):
+    def construct(self, x: Tensor, indices: Tensor, output_size: Size | None = None) -> Any:
         return type(self).unpool(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -601,7 +679,7 @@ class MaxUnpool1d(_MaxUnpool):
         [[[0. 5. 7. 0.]]]
     """
 
-    unpool = staticmethod(F.max_unpool1d)
+    unpool: Any = staticmethod(F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpool):
@@ -626,7 +704,7 @@ class MaxUnpool2d(_MaxUnpool):
            [0. 5.]]]]
     """
 
-    unpool = staticmethod(F.max_unpool2d)
+    unpool: Any = staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpool):
@@ -650,4 +728,4 @@ class MaxUnpool3d(_MaxUnpool):
         (1, 1, 2, 2, 2)
     """
 
-    unpool = staticmethod(F.max_unpool3d)
+    unpool: Any = staticmethod(F.max_unpool3d)

@@ -1,6 +1,9 @@
 """Recurrent layers."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +16,10 @@ from pijit.nn.layer.basic import Dropout
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.parameter import Parameter, ParameterTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import DType
 
 
 def _rnn_step(activation):
@@ -41,7 +48,13 @@ def _lstm_step(x, state, w, b):
 class RNNCellBase(Cell):
     """What the cells share: weight_ih, weight_hh, bias_ih and bias_hh of num_chunks parts each."""
 
-    def __init__(self, input_size, hidden_size, has_bias, num_chunks, dtype=mstype.float32):
+    input_size: int
+    hidden_size: int
+    bias_ih: Parameter | None
+    bias_hh: Parameter | None
+
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool, num_chunks: Any,
+                 dtype: DType = mstype.float32) -> None:
         super().__init__()
         name = type(self).__name__
         self.input_size, self.hidden_size = (positive(name, "input_size", input_size),
@@ -50,12 +63,12 @@ class RNNCellBase(Cell):
             raise TypeError(f"For '{name}', 'has_bias' must be bool, but got {type(has_bias).__name__}.")
         self.has_bias = has_bias
         init, rows = Uniform(1 / math.sqrt(hidden_size)), num_chunks * hidden_size
-        self.weight_ih = Parameter(initializer(init, [rows, input_size], dtype), name="weight_ih")
-        self.weight_hh = Parameter(initializer(init, [rows, hidden_size], dtype), name="weight_hh")
+        self.weight_ih: Parameter = Parameter(initializer(init, [rows, input_size], dtype), name="weight_ih")
+        self.weight_hh: Parameter = Parameter(initializer(init, [rows, hidden_size], dtype), name="weight_hh")
         self.bias_ih = Parameter(initializer(init, [rows], dtype), name="bias_ih") if has_bias else None
         self.bias_hh = Parameter(initializer(init, [rows], dtype), name="bias_hh") if has_bias else None
 
-    def reset_parameters(self, name=None):  # noqa: ARG002
+    def reset_parameters(self, name: str | None = None) -> None:  # noqa: ARG002
         """Draws the parameters anew, uniform in [-1 / sqrt(hidden_size), 1 / sqrt(hidden_size))."""
         init = Uniform(1 / math.sqrt(self.hidden_size))
         for p in self.get_parameters():
@@ -99,13 +112,14 @@ class RNNCell(RNNCellBase):
         (2, 4)
     """
 
-    def __init__(self, input_size, hidden_size, has_bias=True, nonlinearity="tanh", dtype=mstype.float32):
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, nonlinearity: str = "tanh",
+                 dtype: DType = mstype.float32) -> None:
         super().__init__(input_size, hidden_size, has_bias, 1, dtype)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"For 'RNNCell', 'nonlinearity' must be 'tanh' or 'relu', but got {nonlinearity!r}.")
         self.nonlinearity = nonlinearity
 
-    def construct(self, x, hx):
+    def construct(self, x: Tensor, hx: Tensor) -> Tensor:
         return self._next(_rnn_step(F.tanh if self.nonlinearity == "tanh" else F.relu), x, (hx,))[0]
 
 
@@ -134,10 +148,10 @@ class GRUCell(RNNCellBase):
         (2, 4)
     """
 
-    def __init__(self, input_size, hidden_size, has_bias=True, dtype=mstype.float32):
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: DType = mstype.float32) -> None:
         super().__init__(input_size, hidden_size, has_bias, 3, dtype)
 
-    def construct(self, x, hx):
+    def construct(self, x: Tensor, hx: Tensor) -> Tensor:
         return self._next(_gru_step, x, (hx,))[0]
 
 
@@ -167,10 +181,10 @@ class LSTMCell(RNNCellBase):
         (2, 4)
     """
 
-    def __init__(self, input_size, hidden_size, has_bias=True, dtype=mstype.float32):
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: DType = mstype.float32) -> None:
         super().__init__(input_size, hidden_size, has_bias, 4, dtype)
 
-    def construct(self, x, hx):
+    def construct(self, x: Tensor, hx: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         return self._next(_lstm_step, x, tuple(hx))
 
 
@@ -182,15 +196,30 @@ class _RNNBase(Cell):
         the batch has.
     Returns (the last layer's states of all steps, the states after the last step)."""
 
+    gates: int
+    states: int
+    input_size: int
+    hidden_size: int
+    has_bias: bool
+    batch_first: bool
+    dropout: float
+    bidirectional: bool
+    reverse: Any
+    reverse_sequence: Any
+    dropout_op: Any
+    is_lstm: bool
+    w_ih_list: ParameterTuple
+    w_hh_list: ParameterTuple
     gates, states = 1, 1
 
-    def __init__(self, input_size, hidden_size, num_layers=1, has_bias=True, batch_first=False, dropout=0.0,
-                 bidirectional=False, dtype=mstype.float32):
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, has_bias: bool = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+                 dtype: DType = mstype.float32) -> None:
         super().__init__()
         name = type(self).__name__
         self.input_size, self.hidden_size = (positive(name, "input_size", input_size),
                                              positive(name, "hidden_size", hidden_size))
-        self.num_layers = positive(name, "num_layers", num_layers)
+        self.num_layers: int = positive(name, "num_layers", num_layers)
         for arg, v in (("has_bias", has_bias), ("batch_first", batch_first), ("bidirectional", bidirectional)):
             if not isinstance(v, bool):
                 raise TypeError(f"For '{name}', {arg!r} must be bool, but got {type(v).__name__}.")
@@ -213,8 +242,8 @@ class _RNNBase(Cell):
             made.append((parameter("weight_ih", k, rows, inputs), parameter("weight_hh", k, rows, hidden_size),
                          *((parameter("bias_ih", k, rows), parameter("bias_hh", k, rows)) if has_bias else ())))
         self.w_ih_list, self.w_hh_list = ParameterTuple([m[0] for m in made]), ParameterTuple([m[1] for m in made])
-        self.b_ih_list = ParameterTuple([m[2] for m in made]) if has_bias else ()
-        self.b_hh_list = ParameterTuple([m[3] for m in made]) if has_bias else ()
+        self.b_ih_list: ParameterTuple | tuple[Any, ...] = ParameterTuple([m[2] for m in made]) if has_bias else ()
+        self.b_hh_list: ParameterTuple | tuple[Any, ...] = ParameterTuple([m[3] for m in made]) if has_bias else ()
         for k, parameters in enumerate(made):
             for kind, value in zip(("weight_ih", "weight_hh", "bias_ih", "bias_hh"), parameters):
                 setattr(self, kind + names[k], value)
@@ -222,7 +251,8 @@ class _RNNBase(Cell):
     def _step(self, x, state, w, b):
         raise NotImplementedError
 
-    def construct(self, x, hx=None, seq_length=None):
+    def construct(self, x: Tensor, hx: Any = None,
+                  seq_length: Tensor | None = None) -> tuple[Tensor, Any]:
         if x.ndim != 3 or x.shape[2] != self.input_size:
             raise ValueError(
                 f"For '{self.cls_name}', 'x' must have 3 dimensions, the last of {self.input_size}, but got "
@@ -302,8 +332,9 @@ class RNN(_RNNBase):
         (5, 2, 4)
     """
 
-    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", has_bias=True, batch_first=False,
-                 dropout=0.0, bidirectional=False, dtype=mstype.float32):
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
+                 has_bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+                 dtype: DType = mstype.float32) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"For 'RNN', 'nonlinearity' must be 'tanh' or 'relu', but got {nonlinearity!r}.")
         super().__init__(input_size, hidden_size, num_layers, has_bias, batch_first, dropout, bidirectional, dtype)
@@ -381,6 +412,8 @@ class LSTM(_RNNBase):
         (5, 2, 4)
     """
 
+    gates: int
+    states: int
     gates, states = 4, 2
 
     def _step(self, x, state, w, b):

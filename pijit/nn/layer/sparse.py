@@ -1,8 +1,16 @@
 """Layers on sparse tensors."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.nn.cell import Cell
 from pijit.ops.function.sparse import _need_kind, _with_matrix
 from pijit.sparse_tensor import COOTensor
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import Tensor
 
 __all__ = ["SparseTensorDenseMatmul", "SparseToDense"]
 
@@ -22,7 +30,7 @@ class SparseToDense(Cell):
          [0. 0.]]
     """
 
-    def construct(self, input):
+    def construct(self, input: COOTensor) -> Tensor:
         _need_kind("SparseToDense", "input", input, COOTensor)
         return input.to_dense()
 
@@ -52,7 +60,10 @@ class SparseTensorDenseMatmul(Cell):
          [0.]]
     """
 
-    def __init__(self, adjoint_st=False, adjoint_dt=False):
+    adjoint_st: bool
+    adjoint_dt: bool
+
+    def __init__(self, adjoint_st: bool = False, adjoint_dt: bool = False) -> None:
         super().__init__()
         for name, value in (("adjoint_st", adjoint_st), ("adjoint_dt", adjoint_dt)):
             if not isinstance(value, bool):
@@ -60,6 +71,6 @@ class SparseTensorDenseMatmul(Cell):
                     f"For 'SparseTensorDenseMatmul', '{name}' must be bool, but got {type(value).__name__}.")
         self.adjoint_st, self.adjoint_dt = adjoint_st, adjoint_dt
 
-    def construct(self, indices, values, sparse_shape, dense):
+    def construct(self, indices: Tensor, values: Tensor, sparse_shape: Any, dense: Tensor) -> Tensor:
         sparse = COOTensor(indices, values, sparse_shape)
         return _with_matrix(sparse, dense, "SparseTensorDenseMatmul", self.adjoint_st, self.adjoint_dt)

@@ -1,7 +1,10 @@
 """Attention and transformers (Vaswani et al. 2017)."""
 
+from __future__ import annotations
+
 import copy
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit.initializer import XavierNormal, XavierUniform, initializer
@@ -12,6 +15,11 @@ from pijit.nn.layer.common import positive
 from pijit.nn.layer.normalization import LayerNorm
 from pijit.ops import function as F
 from pijit.parameter import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from pijit._C import DType, Tensor
 
 
 def _masked(scores, mask):
@@ -60,8 +68,24 @@ class MultiheadAttention(Cell):
         (3, 1, 4)
     """
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, has_bias=True, add_bias_kv=False, add_zero_attn=False,
-                 kdim=None, vdim=None, batch_first=False, dtype=mstype.float32):
+    embed_dim: int
+    num_heads: int
+    kdim: int
+    vdim: int
+    head_dim: int
+    dropout: float
+    batch_first: bool
+    add_zero_attn: bool
+    q_proj_weight: Parameter
+    k_proj_weight: Parameter
+    v_proj_weight: Parameter
+    in_proj_bias: Parameter | None
+    bias_k: Parameter | None
+    bias_v: Parameter | None
+
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, has_bias: bool = True,
+                 add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
+                 vdim: int | None = None, batch_first: bool = False, dtype: DType = mstype.float32) -> None:
         super().__init__()
         self.embed_dim, self.num_heads = (positive("MultiheadAttention", "embed_dim", embed_dim),
                                           positive("MultiheadAttention", "num_heads", num_heads))
@@ -70,11 +94,11 @@ class MultiheadAttention(Cell):
         self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
         self.head_dim, self.dropout, self.batch_first, self.add_zero_attn = (embed_dim // num_heads, dropout,
             batch_first, add_zero_attn)
-        self.same = self.kdim == embed_dim and self.vdim == embed_dim
+        self.same: bool = self.kdim == embed_dim and self.vdim == embed_dim
         xavier = XavierUniform()
         if self.same:
-            self.in_proj_weight = Parameter(initializer(xavier, [3 * embed_dim, embed_dim], dtype),
-                                            name="in_proj_weight")
+            self.in_proj_weight: Parameter = Parameter(initializer(xavier, [3 * embed_dim, embed_dim], dtype),
+                                                       name="in_proj_weight")
         else:
             self.q_proj_weight = Parameter(initializer(xavier, [embed_dim, embed_dim], dtype), name="q_proj_weight")
             self.k_proj_weight = Parameter(initializer(xavier, [embed_dim, self.kdim], dtype), name="k_proj_weight")
@@ -85,7 +109,7 @@ class MultiheadAttention(Cell):
                        else None)
         self.bias_v = (Parameter(initializer(XavierNormal(), [1, 1, embed_dim], dtype), name="bias_v") if add_bias_kv
                        else None)
-        self.out_proj = Dense(embed_dim, embed_dim, has_bias=has_bias, dtype=dtype)
+        self.out_proj: Dense = Dense(embed_dim, embed_dim, has_bias=has_bias, dtype=dtype)
 
     def _project(self, x, k):
         e = self.embed_dim
@@ -97,8 +121,9 @@ class MultiheadAttention(Cell):
         s, n, _ = x.shape
         return F.transpose(F.reshape(x, (s, n, self.num_heads, self.head_dim)), (1, 2, 0, 3))
 
-    def construct(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
-                  average_attn_weights=True):
+    def construct(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
+                  need_weights: bool = True, attn_mask: Tensor | None = None,
+                  average_attn_weights: bool = True) -> tuple[Tensor | Any, None] | tuple[Tensor | Any, Tensor]:
         batched = query.ndim == 3
         if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
             raise ValueError(
@@ -190,8 +215,18 @@ class TransformerEncoderLayer(Cell):
         (3, 1, 4)
     """
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5,
-                 batch_first=False, norm_first=False, dtype=mstype.float32):
+    self_attn: MultiheadAttention
+    dense1: Dense
+    dropout: Any
+    dense2: Dense
+    norm1: Any
+    norm2: Any
+    dropout1: Any
+    dropout2: Any
+
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: str | Cell | Callable[..., Any] = "relu", layer_norm_eps: float = 1e-5,
+                 batch_first: bool = False, norm_first: bool = False, dtype: DType = mstype.float32) -> None:
         super().__init__()
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
         self.dense1, self.dropout, self.dense2 = (Dense(d_model, dim_feedforward, dtype=dtype), Dropout(p=dropout),
@@ -199,9 +234,9 @@ class TransformerEncoderLayer(Cell):
         self.norm_first = norm_first
         self.norm1, self.norm2 = (LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype) for _ in range(2))
         self.dropout1, self.dropout2 = Dropout(p=dropout), Dropout(p=dropout)
-        self.activation = _activation(activation)
+        self.activation: Callable[..., Any] = _activation(activation)
 
-    def construct(self, src, src_mask=None, src_key_padding_mask=None):
+    def construct(self, src: Tensor, src_mask: Tensor = None, src_key_padding_mask: Tensor = None) -> Tensor:
         if self.norm_first:
             src = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask)
             return src + self._feed(self.norm2(src))
@@ -247,8 +282,21 @@ class TransformerDecoderLayer(Cell):
         (3, 1, 4)
     """
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5,
-                 batch_first=False, norm_first=False, dtype=mstype.float32):
+    self_attn: MultiheadAttention
+    multihead_attn: MultiheadAttention
+    dense1: Dense
+    dropout: Any
+    dense2: Dense
+    norm1: Any
+    norm2: Any
+    norm3: Any
+    dropout1: Any
+    dropout2: Any
+    dropout3: Any
+
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: str | Cell | Callable[..., Any] = "relu", layer_norm_eps: float = 1e-5,
+                 batch_first: bool = False, norm_first: bool = False, dtype: DType = mstype.float32) -> None:
         super().__init__()
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
         self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
@@ -258,10 +306,10 @@ class TransformerDecoderLayer(Cell):
         self.norm1, self.norm2, self.norm3 = (LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
                                               for _ in range(3))
         self.dropout1, self.dropout2, self.dropout3 = Dropout(p=dropout), Dropout(p=dropout), Dropout(p=dropout)
-        self.activation = _activation(activation)
+        self.activation: Callable[..., Any] = _activation(activation)
 
-    def construct(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
-                  memory_key_padding_mask=None):
+    def construct(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor = None, memory_mask: Tensor = None,
+                  tgt_key_padding_mask: Tensor = None, memory_key_padding_mask: Tensor = None) -> Tensor:
         own, other = (tgt_mask, tgt_key_padding_mask), (memory_mask, memory_key_padding_mask)
         if self.norm_first:
             x = self.norm1(tgt)
@@ -310,12 +358,15 @@ class TransformerEncoder(Cell):
         (3, 1, 4)
     """
 
-    def __init__(self, encoder_layer, num_layers, norm=None):
+    num_layers: int
+    norm: Cell | None
+
+    def __init__(self, encoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
         super().__init__()
-        self.layers = _copies("TransformerEncoder", encoder_layer, num_layers)
+        self.layers: CellList = _copies("TransformerEncoder", encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
-    def construct(self, src, src_mask=None, src_key_padding_mask=None):
+    def construct(self, src: Tensor, src_mask: Tensor = None, src_key_padding_mask: Tensor = None) -> Tensor:
         for layer in self.layers:
             src = layer(src, src_mask, src_key_padding_mask)
         return src if self.norm is None else self.norm(src)
@@ -347,13 +398,16 @@ class TransformerDecoder(Cell):
         (3, 1, 4)
     """
 
-    def __init__(self, decoder_layer, num_layers, norm=None):
+    num_layers: int
+    norm: Cell | None
+
+    def __init__(self, decoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
         super().__init__()
-        self.layers = _copies("TransformerDecoder", decoder_layer, num_layers)
+        self.layers: CellList = _copies("TransformerDecoder", decoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
-    def construct(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
-                  memory_key_padding_mask=None):
+    def construct(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor = None, memory_mask: Tensor = None,
+                  tgt_key_padding_mask: Tensor = None, memory_key_padding_mask: Tensor = None) -> Tensor:
         for layer in self.layers:
             tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
         return tgt if self.norm is None else self.norm(tgt)
@@ -398,16 +452,21 @@ class Transformer(Cell):
         (2, 1, 4)
     """
 
-    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048,
-                 dropout=0.1, activation="relu",
-                 custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False, norm_first=False,
-                 dtype=mstype.float32):
+    d_model: int
+    nhead: int
+    batch_first: bool
+
+    def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+                 dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: str | Cell | Callable[..., Any] = "relu", custom_encoder: Cell | None = None,
+                 custom_decoder: Cell | None = None, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, dtype: DType = mstype.float32) -> None:
         super().__init__()
         options = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, dtype)
-        self.encoder = custom_encoder if custom_encoder is not None else TransformerEncoder(
+        self.encoder: Any = custom_encoder if custom_encoder is not None else TransformerEncoder(
             TransformerEncoderLayer(*options), num_encoder_layers,
             LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype))
-        self.decoder = custom_decoder if custom_decoder is not None else TransformerDecoder(
+        self.decoder: Any = custom_decoder if custom_decoder is not None else TransformerDecoder(
             TransformerDecoderLayer(*options), num_decoder_layers,
             LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype))
         for p in self.get_parameters():
@@ -415,8 +474,9 @@ class Transformer(Cell):
                 p.set_data(initializer(XavierUniform(), p.shape, p.dtype))
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
-    def construct(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None,
-                  tgt_key_padding_mask=None, memory_key_padding_mask=None):
+    def construct(self, src: Tensor, tgt: Tensor, src_mask: Tensor = None, tgt_mask: Tensor = None,
+                  memory_mask: Tensor = None, src_key_padding_mask: Tensor = None, tgt_key_padding_mask: Tensor = None,
+                  memory_key_padding_mask: Tensor = None) -> Tensor:
         batch = 0 if self.batch_first else 1
         if src.ndim == 3 and src.shape[batch] != tgt.shape[batch]:
             raise ValueError(
