@@ -1,6 +1,9 @@
 """Cell: the base of networks."""
 
+from __future__ import annotations
+
 from collections import Counter, OrderedDict
+from typing import TYPE_CHECKING
 
 from pijit import _C, compat
 from pijit import dtype as mstype
@@ -9,14 +12,19 @@ from pijit._C import Tensor
 from pijit.nn.cell_state import CellState
 from pijit.parameter import Parameter, ParameterTuple, unnamed
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, ValuesView
+    from typing import Any, Self
+    from pijit._C import DType
+
 
 class _Handle:
     """Removes a hook."""
 
-    def __init__(self, owner, hooks, key):
+    def __init__(self, owner: Any, hooks: Any, key: Any) -> None:
         self._owner, self._hooks, self._key = owner, hooks, key
 
-    def remove(self):
+    def remove(self) -> None:
         self._hooks.pop(self._key, None)
         self._owner._update_plain()
 
@@ -30,7 +38,7 @@ class Cell(CellState):
     Attributes that are Parameters or Cells are registered in the order of assignment. A method
     `bprop(self, *inputs, out, dout)` replaces the derived gradient."""
 
-    def __init__(self, auto_prefix=True, flags=None):  # noqa: ARG002
+    def __init__(self, auto_prefix: bool = True, flags: Any = None) -> None:  # noqa: ARG002
         _store(self, "_has_tables", True)
         _store(self, "_params", {})
         _store(self, "_cells", {})
@@ -49,7 +57,7 @@ class Cell(CellState):
     bprop = None
 
     @property
-    def cls_name(self):
+    def cls_name(self) -> str:
         """The name of the class."""
         return type(self).__name__
 
@@ -59,7 +67,7 @@ class Cell(CellState):
                and not self._backward_hooks and not self._backward_pre_hooks and self._compute_dtype is None)
 
     # -- attributes --
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Parameter):
             self.insert_param_to_cell(name, value)
         elif isinstance(value, Cell):
@@ -109,7 +117,7 @@ class Cell(CellState):
         if not self._has_tables:
             raise AttributeError(f"For 'Cell', call super().__init__() before assigning {what}.")
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str) -> None:
         if name in self._tuples:
             self._forget_tuple(name)
         self._params.pop(name, None)
@@ -119,7 +127,8 @@ class Cell(CellState):
         if self._cast_attributes.pop(name, None) is None:
             object.__delattr__(self, name)
 
-    def insert_param_to_cell(self, param_name, param, check_name_contain_dot=True):
+    def insert_param_to_cell(self, param_name: str, param: Parameter | None,
+                             check_name_contain_dot: bool = True) -> None:
         """Registers a parameter under a name."""
         if not isinstance(param_name, str) or not param_name or (check_name_contain_dot and "." in param_name):
             raise KeyError(f"For 'insert_param_to_cell', bad parameter name {param_name!r}.")
@@ -137,7 +146,7 @@ class Cell(CellState):
         else:
             _store(self, param_name, param)
 
-    def insert_child_to_cell(self, child_name, child_cell):
+    def insert_child_to_cell(self, child_name: str, child_cell: Cell | None) -> None:
         """Registers a child cell under a name."""
         if not isinstance(child_name, str) or not child_name:
             raise TypeError(f"For 'insert_child_to_cell', 'child_name' must be a str, but got {child_name!r}.")
@@ -152,7 +161,7 @@ class Cell(CellState):
         _store(self, child_name, child_cell)
 
     # -- enumeration --
-    def parameters_and_names(self, name_prefix="", expand=True):
+    def parameters_and_names(self, name_prefix: str = "", expand: bool = True) -> Iterator[tuple[str, Parameter]]:
         """(name, parameter) pairs, each parameter once."""
         seen = set()
         cells = self.cells_and_names(name_prefix) if expand else [(name_prefix, self)]
@@ -162,7 +171,7 @@ class Cell(CellState):
                     seen.add(id(p))
                     yield (prefix + "." if prefix else "") + name, p
 
-    def cells_and_names(self, name_prefix="", _seen=None):
+    def cells_and_names(self, name_prefix: str = "", _seen: Any = None) -> Iterator[tuple[str, Cell]]:
         """(name, cell) pairs, this cell first."""
         seen = set() if _seen is None else _seen
         if id(self) in seen:
@@ -174,20 +183,20 @@ class Cell(CellState):
                 for found in c.cells_and_names((name_prefix + "." if name_prefix else "") + name, seen):
                     yield found
 
-    def get_parameters(self, expand=True):
+    def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
         """All parameters."""
         for _, p in self.parameters_and_names(expand=expand):
             yield p
 
-    def trainable_params(self, recurse=True):
+    def trainable_params(self, recurse: bool = True) -> list[Parameter]:
         """Parameters with requires_grad."""
         return [p for p in self.get_parameters(recurse) if p.requires_grad]
 
-    def untrainable_params(self, recurse=True):
+    def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
         """Parameters without requires_grad."""
         return [p for p in self.get_parameters(recurse) if not p.requires_grad]
 
-    def parameters_dict(self, recurse=True):
+    def parameters_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter]:
         """Name → parameter, of all: those that share a name stand under the paths of their attributes."""
         found = list(self.parameters_and_names(expand=recurse))
         count = Counter(p.name for _, p in found)
@@ -201,21 +210,21 @@ class Cell(CellState):
             named[name] = p
         return named
 
-    def cells(self):
+    def cells(self) -> ValuesView[Cell]:
         """Child cells."""
         return self._cells.values()
 
-    def name_cells(self):
+    def name_cells(self) -> OrderedDict[str, Cell]:
         """Name → child cell."""
         return OrderedDict(self._cells)
 
-    def update_parameters_name(self, prefix="", recurse=True):
+    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
         """Names parameters by a prefix and their path of attributes; those of a ParameterTuple by the names they
         had."""
         for name, p in self.parameters_and_names(expand=recurse):
             p.name = prefix + name
 
-    def apply(self, fn):
+    def apply(self, fn: Callable[..., Any]) -> Self:
         """Calls fn on every cell, children first."""
         for c in self._cells.values():
             c.apply(fn)
@@ -223,7 +232,7 @@ class Cell(CellState):
         return self
 
     # -- modes --
-    def set_train(self, mode=True):
+    def set_train(self, mode: bool = True) -> Self:
         """Training or evaluation, for this cell and its children."""
         if not isinstance(mode, bool):
             raise TypeError(f"For 'set_train', 'mode' must be bool, but got {type(mode).__name__}.")
@@ -233,13 +242,13 @@ class Cell(CellState):
                 _store(c, "_phase", "train" if mode else "predict")
         return self
 
-    def set_grad(self, requires_grad=True):
+    def set_grad(self, requires_grad: bool = True) -> Self:
         """Kept for its name: gradients are asked for by grad functions."""
         for _, c in self.cells_and_names():
             _store(c, "requires_grad", requires_grad)
         return self
 
-    def to_float(self, dst_type):
+    def to_float(self, dst_type: DType) -> Self:
         """Makes this cell and its children compute in dst_type (float16, bfloat16 or float32): floating inputs and,
         read within construct, parameters are cast. The parameters themselves stay as they are."""
         if dst_type not in (mstype.float16, mstype.bfloat16, mstype.float32):
@@ -266,7 +275,7 @@ class Cell(CellState):
     _tuple_names = 0  # given to parameters of ParameterTuples
     _tuples = {}  # by the attribute of a ParameterTuple, the names under which its parameters stand
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name in self._cast_attributes:
             value = self._cast_attributes[name]
             if not self._computing:
@@ -276,7 +285,7 @@ class Cell(CellState):
             return tuple([_cast(p, self._compute_dtype) for p in value])
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def compile(self, *args, **kwargs):
+    def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compiles for such inputs: runs once, and gives parameters and the random generator the values back that they
         had."""
         from pijit import random
@@ -287,27 +296,27 @@ class Cell(CellState):
             for p, value in before:
                 p._replace(value)
 
-    def set_inputs(self, *inputs, **kwargs):
+    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
         """Says which inputs to expect, for get_inputs; shapes are learnt from calls."""
         _store(self, "_inputs", kwargs or inputs)
 
-    def set_jit_config(self, jit_config):
+    def set_jit_config(self, jit_config: Any) -> None:
         """Options of compilation for this cell."""
         _store(self, "_jit_config", jit_config)
 
-    def recompute(self, **kwargs):
+    def recompute(self, **kwargs: Any) -> None:
         """A memory hint that pijit does not need."""
 
-    def init_parameters_data(self, auto_parallel_mode=False):  # noqa: ARG002
+    def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:  # noqa: ARG002
         """Parameters hold data from the start."""
         return {}
 
     # -- calls --
-    def construct(self, *args, **kwargs):  # noqa: ARG002
+    def construct(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002
         """The computation: defined by subclasses."""
         raise AttributeError(f"For 'Cell', the method 'construct' of {type(self).__name__} is not defined.")
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain:
             return _C.run_cell(self, args, kwargs) if _C.graph_mode() else self.construct(*args, **kwargs)
         return self._call_with_extras(args, kwargs)
@@ -403,25 +412,25 @@ class Cell(CellState):
         self._update_plain()
         return _Handle(self, hooks, key)
 
-    def register_forward_pre_hook(self, hook_fn, with_kwargs=False):
+    def register_forward_pre_hook(self, hook_fn: Callable[..., Any], with_kwargs: bool = False) -> _Handle:
         """hook(cell, inputs) runs before construct and may replace the inputs; with_kwargs: hook(cell, inputs, kwargs),
         which may replace both."""
         return self._register(self._forward_pre_hooks, hook_fn, with_kwargs)
 
-    def register_forward_hook(self, hook_fn, with_kwargs=False):
+    def register_forward_hook(self, hook_fn: Callable[..., Any], with_kwargs: bool = False) -> _Handle:
         """hook(cell, inputs, output) runs after construct and may replace the output; with_kwargs: hook(cell, inputs,
         kwargs, output)."""
         return self._register(self._forward_hooks, hook_fn, with_kwargs)
 
-    def register_backward_pre_hook(self, hook_fn):
+    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> _Handle:
         """hook(cell, grad_output) runs before gradients pass and may replace grad_output."""
         return self._register(self._backward_pre_hooks, hook_fn)
 
-    def register_backward_hook(self, hook_fn):
+    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> _Handle:
         """hook(cell, grad_input, grad_output) runs when gradients pass and may replace grad_input."""
         return self._register(self._backward_hooks, hook_fn)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines = [f"  ({n}): " + repr(c).replace("\n", "\n  ") for n, c in self._cells.items()]
         extra = self.extend_repr()
         if not lines and "\n" not in extra:
@@ -433,7 +442,7 @@ class Cell(CellState):
         from pijit.profiling.values_html import cell_html
         return cell_html(self)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         """What repr shows between the brackets."""
         return ""
 
@@ -448,14 +457,14 @@ class GraphCell(Cell):
     """Runs a network that `pijit.load` read. params_init: values for its parameters, by name; an unknown name raises
     KeyError."""
 
-    def __init__(self, graph, params_init=None, obf_random_seed=None):
+    def __init__(self, graph: Any, params_init: Any = None, obf_random_seed: Any = None) -> None:
         super().__init__(auto_prefix=False)
         if not hasattr(graph, "network"):
             raise TypeError(f"For 'GraphCell', 'graph' must be what pijit.load gives, but got {type(graph).__name__}.")
         if obf_random_seed is not None:
             raise ValueError("For 'GraphCell', networks are not obfuscated: 'obf_random_seed' must be None.")
         self.graph = graph
-        self.network = graph.network
+        self.network: Any = graph.network
         if params_init is not None:
             known = self.parameters_dict()
             for name, value in params_init.items():
@@ -463,7 +472,7 @@ class GraphCell(Cell):
                     raise KeyError(f"For 'GraphCell', the network has no parameter {name!r}.")
                 known[name].set_data(value)
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> Any:
         return self.network(*inputs)
 
 

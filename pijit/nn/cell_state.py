@@ -1,22 +1,34 @@
 """What Cell keeps besides its computation: buffers, its state as a dict, flags, scopes, and what several devices would
 need."""
 
+from __future__ import annotations
+
 import weakref
-from collections import OrderedDict, namedtuple
-from typing import TypeVar
+from collections import OrderedDict
+from typing import NamedTuple, TYPE_CHECKING, TypeVar
 
 from pijit import compat
 from pijit._C import Tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, Self
+    from pijit._C import DType
+
 _store = object.__setattr__
 
 
-class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class _Keys(NamedTuple):
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class _IncompatibleKeys(_Keys):
     """What load_state_dict did not find: (missing_keys, unexpected_keys)."""
 
     __slots__ = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return super().__repr__() if self.missing_keys or self.unexpected_keys else "<All keys matched successfully>"
 
     __str__ = __repr__
@@ -25,10 +37,10 @@ class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpe
 class _Removable:
     """Removes a hook."""
 
-    def __init__(self, hooks, key):
+    def __init__(self, hooks: Any, key: Any) -> None:
         self._hooks, self._key = hooks, key
 
-    def remove(self):
+    def remove(self) -> None:
         self._hooks.pop(self._key, None)
 
 
@@ -42,16 +54,34 @@ def _own(cell, name):
 class _Read:
     """An attribute that is computed, until a program stores something under its name."""
 
-    def __init__(self, compute):
+    def __init__(self, compute: Any) -> None:
         self.compute = compute
 
-    def __get__(self, cell, owner=None):
+    def __get__(self, cell: Any, owner: Any = None) -> Any:
         return self if cell is None else self.compute(cell)
 
 
 class CellState:
     """The base of Cell that holds these methods."""
 
+    bprop_debug: bool
+    param_prefix: str
+    cell_type: Any
+    mixed_precision_type: Any
+    is_top_cell: bool
+    arguments_key: str
+    grad_ops_label: bool
+    enable_backward_hook: bool
+    compile_phase: Any
+    create_time: int
+    has_bprop: _Read
+    parameter_layout_dict: _Read
+    compile_cache: _Read
+    parallel_parameter_name_list: _Read
+    parallel_parameter_merge_net_dict: _Read
+    phase_cache: _Read
+    exist_names: _Read
+    exist_objs: _Read
     _buffers, _unsaved_buffers, _func_graph_flags = {}, {}, {}
     _state_dict_hooks, _state_dict_pre_hooks, _load_pre_hooks, _load_post_hooks = {}, {}, {}, {}
     _inputs, _scope, _stage = None, None, None
@@ -60,16 +90,16 @@ class CellState:
     compiled = False  # cells are captured again wherever they are used
 
     @property
-    def phase(self):
+    def phase(self) -> str:
         """'train', or 'predict' of a cell that set_train(False) was called on."""
         return self._phase
 
     @phase.setter
-    def phase(self, value):
+    def phase(self, value: Any) -> None:
         _store(self, "_phase", value)
 
     # -- buffers --
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Keeps a Tensor (or None) that is no parameter as the attribute `name`; with `persistent` it is part of
         state_dict.
 
@@ -92,7 +122,8 @@ class CellState:
             _own(self, "_unsaved_buffers")[name] = True
         _store(self, name, tensor)
 
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_buffers(self, prefix: str = "", recurse: bool = True,
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """(name, buffer) pairs, each buffer once."""
         seen = set()
         for path, cell in self.cells_and_names(prefix) if recurse else [(prefix, self)]:
@@ -103,12 +134,12 @@ class CellState:
                 seen.add(id(value))
                 yield (path + "." if path else "") + name, value
 
-    def buffers(self, recurse=True):
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """All buffers."""
         for _, value in self.named_buffers(recurse=recurse):
             yield value
 
-    def get_sub_cell(self, target):
+    def get_sub_cell(self, target: str) -> Any:
         """The cell at a path such as 'layers.0.dense'; this one for ''. AttributeError where there is none."""
         cell = self
         for part in target.split(".") if target else ():
@@ -119,7 +150,7 @@ class CellState:
                 raise AttributeError(f"`{part}` is not a Cell")
         return cell
 
-    def get_buffer(self, target):
+    def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path such as 'layers.0.mask'. AttributeError where there is none."""
         path, _, name = target.rpartition(".")
         cell = self.get_sub_cell(path)
@@ -141,7 +172,7 @@ class CellState:
         if type(self).get_extra_state is not CellState.get_extra_state:
             destination[prefix + "_extra_state"] = self.get_extra_state()
 
-    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """Parameters and persistent buffers by the paths of their attributes, as an OrderedDict of the objects
         themselves.
 
@@ -201,7 +232,7 @@ class CellState:
                     if not known:
                         unexpected_keys.append(key)
 
-    def load_state_dict(self, state_dict, strict=True):
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> _IncompatibleKeys:
         """Gives parameters and persistent buffers the values that a dict has under their paths.
 
         Returns (missing_keys, unexpected_keys). strict: RuntimeError where there are any. RuntimeError where shapes
@@ -230,11 +261,11 @@ class CellState:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
         return _IncompatibleKeys(missing, unexpected)
 
-    def get_extra_state(self):
+    def get_extra_state(self) -> Any:
         """What else state_dict is to hold: defined by subclasses."""
         raise RuntimeError(f"For '{type(self).__name__}', 'get_extra_state' is not defined.")
 
-    def set_extra_state(self, state):
+    def set_extra_state(self, state: Any) -> Any:
         """Takes what get_extra_state gave: defined by subclasses."""
         raise RuntimeError(f"For '{type(self).__name__}', 'set_extra_state' is not defined.")
 
@@ -246,46 +277,46 @@ class CellState:
         hooks[key] = hook
         return _Removable(hooks, key)
 
-    def register_state_dict_pre_hook(self, hook):
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> _Removable:
         """hook(cell, prefix, keep_vars) runs before state_dict collects."""
         return self._add_state_hook("_state_dict_pre_hooks", hook)
 
-    def register_state_dict_post_hook(self, hook):
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> _Removable:
         """hook(cell, state_dict, prefix, metadata) runs when state_dict has collected; it may return another dict."""
         return self._add_state_hook("_state_dict_hooks", hook)
 
-    def register_load_state_dict_pre_hook(self, hook):
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> _Removable:
         """hook(cell, state_dict, prefix, metadata, strict, missing_keys, unexpected_keys, error_msgs) runs before
         load_state_dict takes a cell's values."""
         return self._add_state_hook("_load_pre_hooks", hook)
 
-    def register_load_state_dict_post_hook(self, hook):
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> _Removable:
         """hook(cell, incompatible_keys) runs when load_state_dict is done with a cell; it may change the keys."""
         return self._add_state_hook("_load_post_hooks", hook)
 
     # -- flags, inputs, scopes --
-    def add_flags(self, **flags):
+    def add_flags(self, **flags: Any) -> Self:
         """Sets attributes, which get_flags lists. Returns the cell."""
         _own(self, "_func_graph_flags").update(flags)
         for name, value in flags.items():
             setattr(self, name, value)
         return self
 
-    def add_flags_recursive(self, **flags):
+    def add_flags_recursive(self, **flags: Any) -> Self:
         """add_flags for this cell and all below. Returns the cell."""
         for _, cell in self.cells_and_names():
             cell.add_flags(**flags)
         return self
 
-    def get_flags(self):
+    def get_flags(self) -> dict[str, Any]:
         """The flags of add_flags, as a dict."""
         return dict(self._func_graph_flags)
 
-    def get_inputs(self):
+    def get_inputs(self) -> Any:
         """What set_inputs was given, or None."""
         return self._inputs
 
-    def generate_scope(self):
+    def generate_scope(self) -> None:
         """Names the scope of every cell below by its path and class."""
         for path, cell in self.cells_and_names():
             if cell is not self:
@@ -295,20 +326,20 @@ class CellState:
                     parts.append(f"{name}-{type(at).__name__}")
                 _store(cell, "_scope", "Default/" + "/".join(parts))
 
-    def get_scope(self):
+    def get_scope(self) -> Any:
         """The scope that generate_scope gave, or None."""
         return self._scope
 
-    def update_cell_prefix(self):
+    def update_cell_prefix(self) -> None:
         """Gives every cell its path as param_prefix."""
         for path, cell in self.cells_and_names():
             _store(cell, "param_prefix", path)
 
-    def update_cell_type(self, cell_type):
+    def update_cell_type(self, cell_type: str) -> None:
         """Sets cell_type, which says what the cell is for."""
         _store(self, "cell_type", cell_type)
 
-    def check_names(self):
+    def check_names(self) -> None:
         """ValueError where two parameters share a name."""
         seen = set()
         for p in self.get_parameters():
@@ -316,46 +347,46 @@ class CellState:
                 raise ValueError(f"For 'Cell', two parameters are named {p.name!r}: give one of them another name.")
             seen.add(p.name)
 
-    def check_names_and_refresh_name(self):
+    def check_names_and_refresh_name(self) -> None:
         """check_names, after parameters took the names of their paths."""
         self.update_parameters_name()
         self.check_names()
 
-    def cast_inputs(self, inputs, dst_type):
+    def cast_inputs(self, inputs: Any, dst_type: DType) -> tuple[Any, ...]:
         """The tensors among inputs, those of a floating dtype in another one, as a tuple."""
         return tuple([x.astype(dst_type) if isinstance(x, Tensor) and x.dtype.is_floating_point else x for x in inputs])
 
-    def compile_and_run(self, *args, **kwargs):
+    def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
         """The cell's result: compiling comes by itself."""
         return self(*args, **kwargs)
 
     # -- what several devices would need: there is one --
     @property
-    def pipeline_stage(self):
+    def pipeline_stage(self) -> Any:
         """The stage of a pipeline that the cell belongs to; kept."""
         return self._stage
 
     @pipeline_stage.setter
-    def pipeline_stage(self, value):
+    def pipeline_stage(self, value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, int):
             raise TypeError(f"For 'Cell', 'pipeline_stage' must be an int, but got {type(value).__name__}.")
         if value < 0:
             raise ValueError(f"For 'Cell', 'pipeline_stage' must be at least 0, but got {value}.")
         _store(self, "_stage", value)
 
-    def parameters_broadcast_dict(self, recurse=True):
+    def parameters_broadcast_dict(self, recurse: bool = True) -> OrderedDict[Any, Any] | None:
         """Name → parameter of those that processes share, or None: one process shares none that are layer-wise
         parallel."""
         found = OrderedDict((p.name, p) for p in self.get_parameters(recurse) if not p.layerwise_parallel)
         return found or None
 
-    def set_broadcast_flag(self, mode=True):
+    def set_broadcast_flag(self, mode: bool = True) -> Self:
         """Says whether parameters are sent to other processes first: there is one. Returns the cell."""
         if not isinstance(mode, bool):
             raise TypeError(f"For 'set_broadcast_flag', 'mode' must be bool, but got {type(mode).__name__}.")
         return self
 
-    def set_comm_fusion(self, fusion_type, recurse=True):
+    def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Self:
         """Gives the trained parameters the number of the group whose gradients travel together; kept. Returns the
         cell."""
         if isinstance(fusion_type, bool) or not isinstance(fusion_type, int):
@@ -367,22 +398,23 @@ class CellState:
             p.comm_fusion = fusion_type
         return self
 
-    def set_data_parallel(self):
+    def set_data_parallel(self) -> None:
         """Says that the batch is divided over devices: there is one."""
 
-    def remove_redundant_parameters(self):
+    def remove_redundant_parameters(self) -> None:
         """Takes away what other devices hold as well: nothing."""
 
-    def offload(self, backward_prefetch="Auto"):
+    def offload(self, backward_prefetch: str = "Auto") -> None:
         """Says that activations may leave the device's memory: there is one memory."""
 
-    def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
+    def shard(self, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None, device: str = "Ascend",
+              level: int = 0) -> Self:
         """Says how inputs are divided over devices: there is one. Returns the cell's own call."""
         if not isinstance(in_strategy, tuple):
             raise TypeError(f"For 'Cell.shard', 'in_strategy' must be a tuple, but got {type(in_strategy).__name__}.")
         return self
 
-    def set_boost(self, boost_type):
+    def set_boost(self, boost_type: Any) -> Self:
         """Says that training may skip work (`less_bn`, `grad_freeze`, `adasum`): nothing is skipped. Returns the
         cell."""
         if boost_type not in ("less_bn", "grad_freeze", "adasum"):
@@ -391,7 +423,7 @@ class CellState:
         return self
 
     @property
-    def jit_config_dict(self):
+    def jit_config_dict(self) -> dict[Any, Any]:
         """The options of set_jit_config, as a dict."""
         config = self.__dict__.get("_jit_config")
         return dict(getattr(config, "jit_config_dict", None) or {})
@@ -425,16 +457,16 @@ class CellState:
         from pijit.ops import Primitive
         return OrderedDict((n, v) for n, v in self.__dict__.items() if isinstance(v, Primitive))
 
-    def get_mixed_precision_type(self):
+    def get_mixed_precision_type(self) -> Any:
         """The kind that set_mixed_precision_type chose, or None."""
         return self.mixed_precision_type
 
-    def set_mixed_precision_type(self, mixed_type, recursive=True):
+    def set_mixed_precision_type(self, mixed_type: Any, recursive: bool = True) -> None:
         """Keeps a kind of mixed precision, of the inner cells as well; to_float and amp change dtypes."""
         for cell in [c for _, c in self.cells_and_names()] if recursive else [self]:
             _store(cell, "mixed_precision_type", mixed_type)
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Gives floating parameters and buffers another dtype, and all the device of a name or Tensor, as `Tensor.to`.
         Returns the cell."""
         probe = Tensor([0.0]).to(*args, **kwargs)
@@ -449,11 +481,11 @@ class CellState:
                         setattr(cell, name, tensor.astype(probe.dtype))
         return self
 
-    def to_empty(self, *, device=None, recurse=True):
+    def to_empty(self, *, device: Any = None, recurse: bool = True) -> Self:
         """Moves parameters to a device, values not kept: there is one. Returns the cell."""
         return self
 
-    def run_construct(self, cast_inputs, kwargs):
+    def run_construct(self, cast_inputs: Any, kwargs: Any) -> Any:
         """What construct gives."""
         return self.construct(*cast_inputs, **kwargs)
 

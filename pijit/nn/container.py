@@ -1,9 +1,17 @@
 """Cells that hold cells."""
 
+from __future__ import annotations
+
 from collections import OrderedDict
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from pijit.nn.cell import Cell, _store
+
+if TYPE_CHECKING:
+    from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+    from typing import Any, Self
+    from pijit._C import Tensor
 
 
 class _Indexed(Cell):
@@ -15,7 +23,7 @@ class _Indexed(Cell):
             raise IndexError(f"the index {index} is out of range for {n} cells.")
         return list(self._cells)[index]
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self._part(list(self._cells.values())[index])
         if isinstance(index, str):
@@ -31,7 +39,7 @@ class _Indexed(Cell):
         part._refresh()
         return part
 
-    def __setitem__(self, index, cell):
+    def __setitem__(self, index: Any, cell: Any) -> None:
         self._insert_named(self._key(index), cell)
         self._refresh()
 
@@ -58,7 +66,7 @@ class _Indexed(Cell):
         if prefix:
             cell.update_parameters_name(f"{prefix}{name}.")
 
-    def __delitem__(self, index):
+    def __delitem__(self, index: Any) -> None:
         kept, place = list(self._cells.values()), self._place_of_indices()[1]
         del kept[index]
         if self._auto_prefix:  # else a cell that is added later would get the names of one that stays
@@ -71,13 +79,13 @@ class _Indexed(Cell):
             _store(self, str(i), c)
         self._refresh()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._cells)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.cell_list)
 
-    def append(self, cell):
+    def append(self, cell: Any) -> Self:
         """Adds a cell at the end."""
         self._insert_named(str(len(self._cells)), cell)
         self._refresh()
@@ -104,7 +112,7 @@ class SequentialCell(_Indexed):
         (1, 2)
     """
 
-    def __init__(self, *args):
+    def __init__(self, *args: Any) -> None:
         super().__init__()
         if len(args) == 1 and isinstance(args[0], OrderedDict):
             for name, cell in args[0].items():
@@ -115,7 +123,7 @@ class SequentialCell(_Indexed):
                 self.insert_child_to_cell(str(i), cell)
         self._refresh()
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Any:
         for cell in self.cell_list:
             x = cell(x)
         return x
@@ -132,14 +140,14 @@ class CellList(_Indexed):
         2
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(kwargs.get("auto_prefix", True))
         cells = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
         for i, cell in enumerate(cells):
             self.insert_child_to_cell(str(i), cell)
         self._refresh()
 
-    def extend(self, cells):
+    def extend(self, cells: Any) -> Self:
         """Adds cells at the end."""
         prefix = self._place_of_indices()[0] if self._auto_prefix else ""
         for c in cells:
@@ -147,7 +155,7 @@ class CellList(_Indexed):
         self._refresh()
         return self
 
-    def insert(self, index, cell):
+    def insert(self, index: Any, cell: Any) -> None:
         """Adds a cell before `index`."""
         (prefix, place), cells = self._place_of_indices(), list(self._cells.values())
         if not -len(cells) <= index <= len(cells):
@@ -185,53 +193,53 @@ class CellDict(Cell):
         ['a']
     """
 
-    def __init__(self, *args, **kwargs):  # noqa: ARG002
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002
         super().__init__()
         if args:
             self.update(args[0])
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         return self._cells[key]
 
-    def __setitem__(self, key, cell):
+    def __setitem__(self, key: Any, cell: Any) -> None:
         self.insert_child_to_cell(key, cell)
 
-    def __delitem__(self, key):
+    def __delitem__(self, key: Any) -> None:
         delattr(self, key)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._cells)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._cells)
 
-    def __contains__(self, key):
+    def __contains__(self, key: Any) -> bool:
         return key in self._cells
 
-    def keys(self):
+    def keys(self) -> KeysView[Any]:
         """Names."""
         return self._cells.keys()
 
-    def values(self):
+    def values(self) -> ValuesView[Any]:
         """Cells."""
         return self._cells.values()
 
-    def items(self):
+    def items(self) -> ItemsView[Any, Any]:
         """(name, cell) pairs."""
         return self._cells.items()
 
-    def clear(self):
+    def clear(self) -> None:
         """Removes all cells."""
         for k in list(self._cells):
             delattr(self, k)
 
-    def pop(self, key):
+    def pop(self, key: Any) -> Any:
         """Removes and returns a cell."""
         c = self._cells[key]
         delattr(self, key)
         return c
 
-    def update(self, cells):
+    def update(self, cells: Any) -> None:
         """Adds the cells of a mapping or of (name, cell) pairs."""
         for k, c in cells.items() if hasattr(cells, "items") else cells:
             self.insert_child_to_cell(k, c)

@@ -1,6 +1,9 @@
 """Losses."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit.nn.cell import Cell
@@ -9,6 +12,12 @@ from pijit.nn.layer.common import OperatorCell
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.ops.function.loss import likelihood_loss, reduce_loss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from pijit._C import Tensor
+    from pijit._types import Number
 
 
 class LossBase(Cell):
@@ -22,7 +31,14 @@ class LossBase(Cell):
         1.5
     """
 
-    def __init__(self, reduction="mean"):
+    average: bool
+    reduce: bool
+    reduce_mean: Any
+    reduce_sum: Any
+    mul: Any
+    cast: Any
+
+    def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
         if reduction is None:
             reduction = "none"
@@ -34,11 +50,11 @@ class LossBase(Cell):
         self.average, self.reduce = reduction == "mean", reduction != "none"
         self.reduce_mean, self.reduce_sum, self.mul, self.cast = P.ReduceMean(), P.ReduceSum(), P.Mul(), P.Cast()
 
-    def get_axis(self, x):
+    def get_axis(self, x: Tensor) -> tuple[int, ...]:
         """All axes of x, as a tuple."""
         return tuple(range(x.ndim))
 
-    def get_loss(self, x, weights=1.0):
+    def get_loss(self, x: Tensor, weights: float = 1.0) -> Any:
         """x, weighted and reduced."""
         x = self.mul(x, weights)
         if not self.reduce:
@@ -67,7 +83,7 @@ class MSELoss(LossBase):
         2.0
     """
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.mse_loss(logits, labels, self.reduction)
 
 
@@ -92,7 +108,7 @@ class L1Loss(LossBase):
         1.0
     """
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.l1_loss(logits, labels, self.reduction)
 
 
@@ -118,12 +134,12 @@ class SmoothL1Loss(LossBase):
         [0.125 1.5  ]
     """
 
-    def __init__(self, beta=1.0, reduction="none"):
+    def __init__(self, beta: Number = 1.0, reduction: str = "none") -> None:
         super().__init__(reduction)
         self.beta = beta
-        self.smooth_l1_loss = P.SmoothL1Loss(beta, self.reduction)
+        self.smooth_l1_loss: Any = P.SmoothL1Loss(beta, self.reduction)
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return self.smooth_l1_loss(logits, labels)
 
 
@@ -149,11 +165,11 @@ class HuberLoss(LossBase):
         0.8125
     """
 
-    def __init__(self, reduction="mean", delta=1.0):
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
         self.delta = delta
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.huber_loss(logits, labels, self.reduction, self.delta)
 
 
@@ -180,14 +196,14 @@ class SoftmaxCrossEntropyWithLogits(OperatorCell, LossBase):
         [0.6931472]
     """
 
-    def __init__(self, sparse=False, reduction="none"):
+    def __init__(self, sparse: bool = False, reduction: str = "none") -> None:
         super().__init__(reduction)
         self.sparse = sparse
         self.operators(softmax_cross_entropy=P.SoftmaxCrossEntropyWithLogits(),
                        sparse_softmax_cross_entropy=P.SparseSoftmaxCrossEntropyWithLogits(),
                   one_hot=P.OneHot())
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         if self.replaced():
             if self.sparse and self.reduction == "mean":
                 return self.sparse_softmax_cross_entropy(logits, labels)
@@ -227,11 +243,16 @@ class CrossEntropyLoss(LossBase):
         0.6931472
     """
 
-    def __init__(self, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    weight: Tensor | None
+    ignore_index: int
+    label_smoothing: float
+
+    def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean",
+                 label_smoothing: float = 0.0) -> None:
         super().__init__(reduction)
         self.weight, self.ignore_index, self.label_smoothing = weight, ignore_index, label_smoothing
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.cross_entropy(logits, labels, self.weight, self.ignore_index, self.reduction, self.label_smoothing)
 
 
@@ -258,11 +279,14 @@ class NLLLoss(LossBase):
         0.5
     """
 
-    def __init__(self, weight=None, ignore_index=-100, reduction="mean"):
+    weight: Tensor | None
+    ignore_index: int
+
+    def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.weight, self.ignore_index = weight, ignore_index
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.nll_loss(logits, labels, self.weight, self.ignore_index, self.reduction)
 
 
@@ -288,11 +312,11 @@ class BCELoss(LossBase):
         0.6931472
     """
 
-    def __init__(self, weight=None, reduction="mean"):
+    def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.weight = weight
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.binary_cross_entropy(logits, labels, self.weight, self.reduction)
 
 
@@ -319,11 +343,14 @@ class BCEWithLogitsLoss(LossBase):
         0.6931472
     """
 
-    def __init__(self, reduction="mean", weight=None, pos_weight=None):
+    weight: Tensor | None
+    pos_weight: Tensor | None
+
+    def __init__(self, reduction: str = "mean", weight: Tensor | None = None, pos_weight: Tensor | None = None) -> None:
         super().__init__(reduction)
         self.weight, self.pos_weight = weight, pos_weight
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.binary_cross_entropy_with_logits(logits, labels, self.weight, self.pos_weight, self.reduction)
 
 
@@ -348,7 +375,7 @@ class KLDivLoss(LossBase):
         0.4034264
     """
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.kl_div(logits, labels, self.reduction)
 
 
@@ -373,11 +400,11 @@ class MAELoss(LossBase):
         1.0
     """
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.abs = P.Abs()
+        self.abs: Any = P.Abs()
 
-    def construct(self, logits, label):
+    def construct(self, logits: Tensor, label: Tensor) -> Tensor:
         return self.get_loss(self.abs(logits - label))
 
 
@@ -396,11 +423,11 @@ class RMSELoss(LossBase):
         1.4142135
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.MSELoss = MSELoss()
+        self.MSELoss: MSELoss = MSELoss()
 
-    def construct(self, logits, label):
+    def construct(self, logits: Tensor, label: Tensor) -> Tensor:
         return F.sqrt(self.MSELoss(logits, label))
 
 
@@ -422,13 +449,13 @@ class DiceLoss(LossBase):
         0.0
     """
 
-    def __init__(self, smooth=1e-5):
+    def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()
         if smooth <= 0:
             raise ValueError(f"For 'DiceLoss', 'smooth' must be greater than 0, but got {smooth}.")
         self.smooth = smooth
 
-    def construct(self, logits, label):
+    def construct(self, logits: Tensor, label: Tensor) -> Tensor:
         if logits.shape != label.shape:
             raise ValueError(
                 f"For 'DiceLoss', 'logits' and 'label' must have the same shape, but got {logits.shape} and "
@@ -458,13 +485,17 @@ class MultiClassDiceLoss(LossBase):
         0.0
     """
 
-    def __init__(self, weights=None, ignore_indiex=None, activation="softmax"):
-        super().__init__()
-        self.binarydiceloss = DiceLoss(1e-5)
-        self.weights, self.ignore_indiex = weights, ignore_indiex
-        self.activation = get_activation(activation) if isinstance(activation, str) else activation
+    weights: Tensor | None
+    ignore_indiex: int | None
 
-    def construct(self, logits, label):
+    def __init__(self, weights: Tensor | None = None, ignore_indiex: int | None = None,
+                 activation: str | Cell | Callable[..., Any] = "softmax") -> None:
+        super().__init__()
+        self.binarydiceloss: DiceLoss = DiceLoss(1e-5)
+        self.weights, self.ignore_indiex = weights, ignore_indiex
+        self.activation: Any = get_activation(activation) if isinstance(activation, str) else activation
+
+    def construct(self, logits: Tensor, label: Tensor) -> Any:
         if self.activation is not None:
             logits = self.activation(logits)
         total = 0.0
@@ -499,11 +530,15 @@ class FocalLoss(LossBase):
         0.1732868
     """
 
-    def __init__(self, weight=None, gamma=2.0, reduction="mean"):
+    weight: Tensor | None
+    gamma: float
+    logsoftmax: Any
+
+    def __init__(self, weight: Tensor | None = None, gamma: float = 2.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.weight, self.gamma, self.logsoftmax = weight, float(gamma), LogSoftmax(1)
 
-    def construct(self, logits, targets):
+    def construct(self, logits: Tensor, targets: Tensor) -> Tensor:
         n, c = logits.shape[:2]
         logp = self.logsoftmax(F.reshape(logits, (n, c, -1)))
         targets = F.reshape(targets, (n, targets.shape[1], -1))
@@ -546,13 +581,17 @@ class PoissonNLLLoss(LossBase):
         1.0
     """
 
-    def __init__(self, log_input=True, full=False, eps=1e-8, reduction="mean"):
+    log_input: bool
+    full: bool
+    eps: float
+
+    def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean") -> None:
         super().__init__(reduction)
         if eps <= 0:
             raise ValueError(f"For 'PoissonNLLLoss', 'eps' must be greater than 0, but got {eps}.")
         self.log_input, self.full, self.eps = log_input, full, eps
 
-    def construct(self, input, target):
+    def construct(self, input: Tensor, target: Tensor) -> Tensor:
         loss = F.exp(input) - target * input if self.log_input else input - target * F.log(input + self.eps)
         if self.full:
             y = F.maximum(target, 1.0)
@@ -583,11 +622,11 @@ class CosineEmbeddingLoss(LossBase):
         1.0
     """
 
-    def __init__(self, margin=0.0, reduction="mean"):
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.margin = float(margin)
+        self.margin: float = float(margin)
 
-    def construct(self, logits_x1, logits_x2, labels):
+    def construct(self, logits_x1: Tensor, logits_x2: Tensor, labels: Tensor) -> Tensor:
         return F.cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
 
 
@@ -614,11 +653,11 @@ class MarginRankingLoss(LossBase):
         0.5
     """
 
-    def __init__(self, margin=0.0, reduction="mean"):
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.margin = float(margin)
+        self.margin: float = float(margin)
 
-    def construct(self, input1, input2, target):
+    def construct(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
 
 
@@ -644,11 +683,11 @@ class HingeEmbeddingLoss(LossBase):
         0.625
     """
 
-    def __init__(self, margin=1.0, reduction="mean"):
+    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.margin = float(margin)
+        self.margin: float = float(margin)
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.hinge_embedding_loss(logits, labels, self.margin, self.reduction)
 
 
@@ -678,11 +717,17 @@ class TripletMarginLoss(LossBase):
         1.0
     """
 
-    def __init__(self, p=2, swap=False, eps=1e-6, reduction="mean", margin=1.0):
+    p: int
+    swap: bool
+    eps: float
+    margin: float
+
+    def __init__(self, p: int = 2, swap: bool = False, eps: float = 1e-6, reduction: str = "mean",
+                 margin: float = 1.0) -> None:
         super().__init__(reduction)
         self.p, self.swap, self.eps, self.margin = p, swap, eps, margin
 
-    def construct(self, x, positive, negative, margin=None):
+    def construct(self, x: Tensor, positive: Tensor, negative: Tensor, margin: float | None = None) -> Tensor:
         return F.triplet_margin_loss(x, positive, negative, self.margin if margin is None else margin, self.p, self.eps,
                                      self.swap, self.reduction)
 
@@ -711,11 +756,17 @@ class TripletMarginWithDistanceLoss(LossBase):
         1.0
     """
 
-    def __init__(self, distance_function=None, swap=False, reduction="mean", margin=1.0):
+    swap: bool
+    margin: float
+    minimum: Any
+    maximum: Any
+
+    def __init__(self, distance_function: Callable[..., Any] | None = None, swap: bool = False, reduction: str = "mean",
+                 margin: float = 1.0) -> None:
         super().__init__(reduction)
         if margin <= 0:
             raise ValueError(f"For 'TripletMarginWithDistanceLoss', 'margin' must be greater than 0, but got {margin}.")
-        self.distance_function = self._euclidean if distance_function is None else distance_function
+        self.distance_function: Callable[..., Any] = self._euclidean if distance_function is None else distance_function
         self.swap, self.margin = swap, margin
         self.minimum, self.maximum = P.Minimum(), P.Maximum()
 
@@ -723,7 +774,7 @@ class TripletMarginWithDistanceLoss(LossBase):
     def _euclidean(x, y):
         return F.sqrt(F.sum(F.square(x - y), -1) + 1e-16)
 
-    def construct(self, x, positive, negative):
+    def construct(self, x: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         near, far = self.distance_function(x, positive), self.distance_function(x, negative)
         if self.swap:
             far = self.minimum(far, self.distance_function(positive, negative))
@@ -754,11 +805,14 @@ class GaussianNLLLoss(LossBase):
         1.0
     """
 
-    def __init__(self, *, full=False, eps=1e-6, reduction="mean"):
+    full: bool
+    eps: float
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.full, self.eps = full, eps
 
-    def construct(self, logits, labels, var):
+    def construct(self, logits: Tensor, labels: Tensor, var: Tensor) -> Tensor:
         return F.gaussian_nll_loss(logits, labels, var, self.full, self.eps, self.reduction)
 
 
@@ -783,7 +837,7 @@ class SoftMarginLoss(LossBase):
         0.6931472
     """
 
-    def construct(self, logits, labels):
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.soft_margin_loss(logits, labels, self.reduction)
 
 
@@ -809,11 +863,11 @@ class MultiLabelSoftMarginLoss(LossBase):
         0.6931472
     """
 
-    def __init__(self, weight=None, reduction="mean"):
+    def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.weight = weight
 
-    def construct(self, x, target):
+    def construct(self, x: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(x, target, self.weight, self.reduction)
 
 
@@ -842,14 +896,17 @@ class MultiMarginLoss(LossBase):
         0.25
     """
 
-    def __init__(self, p=1, margin=1.0, reduction="mean", weight=None):
+    margin: float
+    weight: Tensor | None
+
+    def __init__(self, p: int = 1, margin: float = 1.0, reduction: str = "mean", weight: Tensor | None = None) -> None:
         super().__init__(reduction)
         if p not in (1, 2):
             raise ValueError(f"For 'MultiMarginLoss', 'p' must be 1 or 2, but got {p}.")
         self.p, self.margin, self.weight = p, margin, weight
-        self.multi_margin_loss = P.MultiMarginLoss(p, margin, self.reduction)
+        self.multi_margin_loss: Any = P.MultiMarginLoss(p, margin, self.reduction)
 
-    def construct(self, x, target, weight=None):
+    def construct(self, x: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
         return self.multi_margin_loss(x, target, self.weight if weight is None else weight)
 
 
@@ -878,11 +935,14 @@ class CTCLoss(LossBase):
         1.0986123
     """
 
-    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
+    blank: int
+    zero_infinity: bool
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction)
         self.blank, self.zero_infinity = blank, zero_infinity
 
-    def construct(self, log_probs, targets, input_lengths, target_lengths):
+    def construct(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
                           self.zero_infinity)[0]
 
@@ -908,11 +968,11 @@ class MultilabelMarginLoss(LossBase):
         1.0
     """
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.multilabel_margin_loss = P.MultilabelMarginLoss(self.reduction)
+        self.multilabel_margin_loss: Any = P.MultilabelMarginLoss(self.reduction)
 
-    def construct(self, x, target):
+    def construct(self, x: Tensor, target: Tensor) -> Tensor:
         return self.multilabel_margin_loss(x, target)
 
 

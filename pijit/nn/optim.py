@@ -1,11 +1,21 @@
 """Optimizers. Called with a tuple of gradients in the order of their parameters."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.optimizer import Optimizer, _at_least
 from pijit.ops import function as F
 from pijit.ops.apply import ApplyFtrl, shrunk
 from pijit.parameter import Parameter, ParameterTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+    from pijit._types import Params, Rate
+    from pijit.nn.cell import Cell
 
 
 class SGD(Optimizer):
@@ -36,10 +46,17 @@ class SGD(Optimizer):
         True
     """
 
+    momentum: Parameter
+    has_momentum: bool
+    dampening: float
+    nesterov: bool
+    accum: ParameterTuple
+    stat: ParameterTuple
     _fixed_decay = True
 
-    def __init__(self, params, learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False,
-                 loss_scale=1.0):
+    def __init__(self, params: Params, learning_rate: Rate = 0.1,
+                 momentum: float = 0.0, dampening: float = 0.0, weight_decay: float | Cell = 0.0,
+                 nesterov: bool = False, loss_scale: float = 1.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if momentum < 0:
             raise ValueError(f"For 'SGD', 'momentum' must be >= 0, but got {momentum}.")
@@ -49,7 +66,7 @@ class SGD(Optimizer):
         self.has_momentum, self.dampening, self.nesterov = momentum > 0, float(dampening), nesterov
         self.accum, self.stat = self._state("accum"), self._state("stat", 1)
 
-    def construct(self, gradients):
+    def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         gradients = self._gradients(gradients)
         for i in range(len(gradients)):
             p, g = self.parameters[i], gradients[i]
@@ -89,7 +106,10 @@ class Momentum(Optimizer):
         2
     """
 
-    def __init__(self, params, learning_rate, momentum, weight_decay=0.0, loss_scale=1.0, use_nesterov=False):
+    momentum: Parameter
+
+    def __init__(self, params: Params, learning_rate: Rate, momentum: float,
+                 weight_decay: float | Cell = 0.0, loss_scale: float = 1.0, use_nesterov: bool = False) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if not isinstance(momentum, (int, float)) or isinstance(momentum, bool):
             raise TypeError(f"For 'Momentum', 'momentum' must be a number, but got {type(momentum).__name__}.")
@@ -97,9 +117,9 @@ class Momentum(Optimizer):
             raise ValueError(f"For 'Momentum', 'momentum' must be >= 0, but got {momentum}.")
         self.momentum = Parameter(Tensor(float(momentum), mstype.float32), name="momentum", requires_grad=False)
         self.use_nesterov = use_nesterov
-        self.moments = self._state("moments")
+        self.moments: ParameterTuple = self._state("moments")
 
-    def construct(self, gradients):
+    def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         gradients = self._gradients(gradients)
         for i in range(len(gradients)):
             p, m, g = self.parameters[i], self.moments[i], gradients[i]
@@ -113,10 +133,16 @@ class Momentum(Optimizer):
 
 
 class _Adam(Optimizer):
+    beta1: float
+    beta2: float
+    eps: float
+    moment1: ParameterTuple
+    moment2: ParameterTuple
     _powers, _power_shape = (), ()  # names and shape of the betas' powers
     _moments = ("moment1", "moment2")
 
-    def __init__(self, params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale):
+    def __init__(self, params: Params, learning_rate: Rate, beta1: float, beta2: float, eps: float,
+                 weight_decay: float | Cell, loss_scale: float) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         for name, v in (("beta1", beta1), ("beta2", beta2)):
             if not 0 <= v < 1:
@@ -157,18 +183,21 @@ class Adam(_Adam):
         True
     """
 
+    use_nesterov: bool
+    use_amsgrad: bool
     _powers = ("beta1_power", "beta2_power")
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,  # noqa: ARG002
-                 use_nesterov=False, weight_decay=0.0,
-                 loss_scale=1.0, use_amsgrad=False, **kwargs):  # noqa: ARG002
+    def __init__(self, params: Params, learning_rate: Rate = 1e-3,
+                 beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, use_locking: bool = False,  # noqa: ARG002
+                 use_nesterov: bool = False, weight_decay: float | Cell = 0.0, loss_scale: float = 1.0,
+                 use_amsgrad: bool = False, **kwargs: Any) -> None:  # noqa: ARG002
         if use_nesterov and use_amsgrad:
             raise ValueError("For 'Adam', 'use_nesterov' and 'use_amsgrad' can't both be set.")
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale)
         self.use_nesterov, self.use_amsgrad = use_nesterov, use_amsgrad
-        self.vhat = self._state("vhat") if use_amsgrad else None
+        self.vhat: ParameterTuple | None = self._state("vhat") if use_amsgrad else None
 
-    def construct(self, gradients):
+    def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         gradients = self._gradients(gradients)
         self.beta1_power._assign(self.beta1_power * self.beta1)
         self.beta2_power._assign(self.beta2_power * self.beta2)
@@ -216,8 +245,9 @@ class LazyAdam(Adam):
 
     _power_shape = (1,)
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,
-                 use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
+    def __init__(self, params: Params, learning_rate: Rate = 1e-3,
+                 beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, use_locking: bool = False,
+                 use_nesterov: bool = False, weight_decay: float | Cell = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
 
 
@@ -250,8 +280,9 @@ class AdamOffload(Adam):
 
     _power_shape = (1,)
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,
-                 use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
+    def __init__(self, params: Params, learning_rate: Rate = 1e-3,
+                 beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, use_locking: bool = False,
+                 use_nesterov: bool = False, weight_decay: float | Cell = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
 
 
@@ -281,10 +312,11 @@ class AdamWeightDecay(_Adam):
 
     _moments = ("adam_m", "adam_v")
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
+    def __init__(self, params: Params, learning_rate: Rate = 1e-3,
+                 beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-6, weight_decay: float | Cell = 0.0) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, 1.0)
 
-    def construct(self, gradients):
+    def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         self._count(gradients)
         for i in range(len(gradients)):
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
@@ -325,17 +357,24 @@ class RMSProp(Optimizer):
         True
     """
 
-    def __init__(self, params, learning_rate=0.1, decay=0.9, momentum=0.0, epsilon=1e-10,
-                 use_locking=False,  # noqa: ARG002
-                 centered=False, loss_scale=1.0, weight_decay=0.0):
+    decay: float
+    momentum: float
+    epsilon: float
+    centered: bool
+    ms: ParameterTuple
+    moment: ParameterTuple
+
+    def __init__(self, params: Params, learning_rate: Rate = 0.1,
+                 decay: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-10, use_locking: bool = False,  # noqa: ARG002
+                 centered: bool = False, loss_scale: float = 1.0, weight_decay: float | Cell = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if decay < 0 or momentum < 0 or epsilon <= 0:
             raise ValueError("For 'RMSProp', 'decay' and 'momentum' must be >= 0 and 'epsilon' > 0.")
         self.decay, self.momentum, self.epsilon, self.centered = float(decay), float(momentum), float(epsilon), centered
-        self.mg = self._state("mean_grad") if centered else None
+        self.mg: ParameterTuple | None = self._state("mean_grad") if centered else None
         self.ms, self.moment = self._state("mean_square", 1), self._state("moment")
 
-    def construct(self, gradients):
+    def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         gradients = self._gradients(gradients)
         for i in range(len(gradients)):
             p, s, m, g = self.parameters[i], self.ms[i], self.moment[i], gradients[i]
@@ -376,12 +415,17 @@ class Adagrad(Optimizer):
         True
     """
 
-    def __init__(self, params, accum=0.1, learning_rate=1e-3, update_slots=True, loss_scale=1.0, weight_decay=0.0):
+    accum: ParameterTuple
+    update_slots: bool
+
+    def __init__(self, params: Params, accum: float = 0.1,
+                 learning_rate: Rate = 1e-3, update_slots: bool = True, loss_scale: float = 1.0,
+                 weight_decay: float | Cell = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         _at_least("Adagrad", accum=accum)
         self.accum, self.update_slots = self._state("accum", accum), update_slots
 
-    def construct(self, grads):
+    def construct(self, grads: tuple[Tensor, ...]) -> bool:
         grads = self._gradients(grads)
         for i in range(len(grads)):
             p, a, g = self.parameters[i], self.accum[i], grads[i]
@@ -416,7 +460,14 @@ class Adadelta(Optimizer):
         True
     """
 
-    def __init__(self, params, learning_rate=1.0, rho=0.9, epsilon=1e-6, loss_scale=1.0, weight_decay=0.0):
+    rho: float
+    epsilon: float
+    accum: ParameterTuple
+    accum_update: ParameterTuple
+
+    def __init__(self, params: Params, learning_rate: Rate = 1.0,
+                 rho: float = 0.9, epsilon: float = 1e-6, loss_scale: float = 1.0,
+                 weight_decay: float | Cell = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if not 0 <= rho <= 1:
             raise ValueError(f"For 'Adadelta', 'rho' must be in [0, 1], but got {rho}.")
@@ -424,7 +475,7 @@ class Adadelta(Optimizer):
         self.rho, self.epsilon = float(rho), float(epsilon)
         self.accum, self.accum_update = self._state("accum"), self._state("accum_update")
 
-    def construct(self, grads):
+    def construct(self, grads: tuple[Tensor, ...]) -> bool:
         grads = self._gradients(grads)
         for i in range(len(grads)):
             p, a, u, g = self.parameters[i], self.accum[i], self.accum_update[i], grads[i]
@@ -463,10 +514,12 @@ class AdaMax(_Adam):
 
     _powers, _power_shape = ("beta1_power",), (1,)
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.0, loss_scale=1.0):
+    def __init__(self, params: Params, learning_rate: Rate = 1e-3,
+                 beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, weight_decay: float | Cell = 0.0,
+                 loss_scale: float = 1.0) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale)
 
-    def construct(self, gradients):
+    def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         gradients = self._gradients(gradients)
         self.beta1_power._assign(self.beta1_power * self.beta1)
         for i in range(len(gradients)):
@@ -503,16 +556,23 @@ class ASGD(Optimizer):
         True
     """
 
-    def __init__(self, params, learning_rate=0.1, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0):
+    lambd: float
+    alpha: float
+    t0: float
+    mu: ParameterTuple
+    eta: ParameterTuple
+
+    def __init__(self, params: Params, learning_rate: Rate = 0.1,
+                 lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6, weight_decay: float | Cell = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay)
         _at_least("ASGD", lambd=lambd, alpha=alpha, t0=t0)
         self.lambd, self.alpha, self.t0 = float(lambd), float(alpha), float(t0)
         self.mu, self.eta = [ParameterTuple([Parameter(Tensor(v, mstype.float32), name=f"{name}_{p.name}",
                                                        requires_grad=False) for p in self.parameters])
                              for name, v in (("mu", 1.0), ("eta", 0.0))]
-        self.ax = self._state("ax_")
+        self.ax: ParameterTuple = self._state("ax_")
 
-    def construct(self, gradients):
+    def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         gradients = self._gradients(gradients)
         steps = F.cast(F.reshape(self.global_step, ()), mstype.float32)
         for i in range(len(gradients)):
@@ -550,7 +610,14 @@ class Rprop(Optimizer):
         True
     """
 
-    def __init__(self, params, learning_rate=0.1, etas=(0.5, 1.2), step_sizes=(1e-6, 50.0), weight_decay=0.0):
+    etas: tuple[float, ...]
+    step_sizes: tuple[float, ...]
+    prev: ParameterTuple
+    step_size: ParameterTuple
+
+    def __init__(self, params: Params, learning_rate: Rate = 0.1,
+                 etas: Sequence[float] = (0.5, 1.2), step_sizes: Sequence[float] = (1e-6, 50.0),
+                 weight_decay: float | Cell = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay)
         if len(etas) != 2 or not 0 < etas[0] < 1 < etas[1]:
             raise ValueError(f"For 'Rprop', 'etas' must be (in (0, 1), above 1), but got {etas}.")
@@ -559,7 +626,7 @@ class Rprop(Optimizer):
         self.etas, self.step_sizes = tuple(map(float, etas)), tuple(map(float, step_sizes))
         self.prev, self.step_size = self._state("prev"), self._state("step_size")
 
-    def construct(self, gradients):
+    def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         gradients = self._gradients(gradients)
         first = F.reshape(self.global_step, ()) == 0
         for i in range(len(gradients)):
@@ -601,14 +668,18 @@ class ProximalAdagrad(Optimizer):
         True
     """
 
-    def __init__(self, params, accum=0.1, learning_rate=1e-3, l1=0.0, l2=0.0,
-                 use_locking=False, loss_scale=1.0,  # noqa: ARG002
-                 weight_decay=0.0):
+    l1: float
+    l2: float
+    accum: ParameterTuple
+
+    def __init__(self, params: Params, accum: float = 0.1,
+                 learning_rate: Rate = 1e-3, l1: float = 0.0, l2: float = 0.0, use_locking: bool = False,  # noqa: ARG002
+                 loss_scale: float = 1.0, weight_decay: float | Cell = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         _at_least("ProximalAdagrad", accum=accum, l1=l1, l2=l2)
         self.l1, self.l2, self.accum = float(l1), float(l2), self._state("accum", accum)
 
-    def construct(self, grads):
+    def construct(self, grads: tuple[Tensor, ...]) -> bool:
         grads = self._gradients(grads)
         for i in range(len(grads)):
             p, a, g = self.parameters[i], self.accum[i], grads[i]
@@ -646,9 +717,15 @@ class FTRL(Optimizer):
         True
     """
 
-    def __init__(self, params, initial_accum=0.1, learning_rate=1e-3, lr_power=-0.5, l1=0.0, l2=0.0,
-                 use_locking=False,  # noqa: ARG002
-                 loss_scale=1.0, weight_decay=0.0):
+    lr_power: float
+    l1: float
+    l2: float
+    moments: ParameterTuple
+    linear: ParameterTuple
+
+    def __init__(self, params: Params, initial_accum: float = 0.1,
+                 learning_rate: Rate = 1e-3, lr_power: float = -0.5, l1: float = 0.0, l2: float = 0.0,
+                 use_locking: bool = False, loss_scale: float = 1.0, weight_decay: float | Cell = 0.0) -> None:  # noqa: ARG002
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         _at_least("FTRL", initial_accum=initial_accum, l1=l1, l2=l2)
         if lr_power > 0:
@@ -657,7 +734,7 @@ class FTRL(Optimizer):
         self.moments, self.linear = self._state("moments", initial_accum), self._state("linear")
         self._apply = ApplyFtrl()
 
-    def construct(self, grads):
+    def construct(self, grads: tuple[Tensor, ...]) -> bool:
         grads = self._gradients(grads)
         for i in range(len(grads)):
             self._apply(self.parameters[i], self.moments[i], self.linear[i], grads[i], self._lr(i), self.l1, self.l2,
@@ -691,10 +768,11 @@ class Lamb(_Adam):
 
     _moments = ("lamb_m", "lamb_v")
 
-    def __init__(self, params, learning_rate, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
+    def __init__(self, params: Params, learning_rate: Rate, beta1: float = 0.9,
+                 beta2: float = 0.999, eps: float = 1e-6, weight_decay: float | Cell = 0.0) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, 1.0)
 
-    def construct(self, gradients):
+    def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         self._count(gradients)
         steps = F.cast(F.reshape(self.global_step, ()), mstype.float32) + 1.0
         power1, power2 = F.pow(self.beta1, steps), F.pow(self.beta2, steps)
@@ -737,24 +815,32 @@ class LARS(Optimizer):
         True
     """
 
-    def __init__(self, optimizer, epsilon=1e-5, coefficient=1e-3, use_clip=False,
-                 lars_filter=lambda p: "LayerNorm" not in p.name and "bias" not in p.name):
+    opt: Any
+    epsilon: float
+    coefficient: float
+    use_clip: bool
+    weight_decays: tuple[Any, ...]
+    dynamic_weight_decay: bool
+
+    def __init__(self, optimizer: Optimizer, epsilon: float = 1e-5, coefficient: float = 1e-3, use_clip: bool = False,
+                 lars_filter: Callable[[Parameter], bool] = lambda p: "LayerNorm" not in p.name and "bias" not in p.name
+                 ) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"For 'LARS', 'optimizer' must be an Optimizer, but got {type(optimizer).__name__}.")
         super().__init__(0.0, optimizer.parameters)
         # the rates and steps are those of the other; checkpoints have these names
         self.learning_rate.name = "fake_lr"
-        self.fake_param = Parameter(Tensor(0.0, mstype.float32), name="fake_param", requires_grad=False)
-        self.global_step = optimizer.global_step
+        self.fake_param: Parameter = Parameter(Tensor(0.0, mstype.float32), name="fake_param", requires_grad=False)
+        self.global_step: Parameter = optimizer.global_step
         _at_least("LARS", epsilon=epsilon, coefficient=coefficient)
         self.opt, self.epsilon = optimizer, float(epsilon)
         self.coefficient, self.use_clip = float(coefficient), use_clip
-        self.filtered = tuple(bool(lars_filter(p)) for p in optimizer.parameters)
+        self.filtered: tuple[bool, ...] = tuple(bool(lars_filter(p)) for p in optimizer.parameters)
         # it is part of the scaled gradient
         self.weight_decays, self.dynamic_weight_decay = optimizer.weight_decays, optimizer.dynamic_weight_decay
         optimizer.weight_decays = (0.0,) * len(self.weight_decays)
 
-    def construct(self, gradients):
+    def construct(self, gradients: tuple[Tensor, ...]) -> Any:
         self._count(gradients)
         scaled = []
         for i in range(len(gradients)):
@@ -805,9 +891,20 @@ class AdaFactor(Optimizer):
         True
     """
 
-    def __init__(self, params, learning_rate=None, eps=(1e-30, 1e-3), clip_threshold=1.0, decay_rate=0.8, beta1=0.9,
-                 weight_decay=0.0, scale_parameter=True,
-                 relative_step=True, warmup_init=False, compression=False, loss_scale=1.0):
+    eps: tuple[float, ...]
+    clip_threshold: float
+    decay_rate: float
+    beta1: float
+    scale_parameter: bool
+    relative_step: bool
+    warmup_init: bool
+    columns: ParameterTuple
+
+    def __init__(self, params: Params, learning_rate: Rate | None = None,
+                 eps: float | tuple[float, ...] = (1e-30, 1e-3), clip_threshold: float = 1.0, decay_rate: float = 0.8,
+                 beta1: float = 0.9, weight_decay: float | Cell = 0.0, scale_parameter: bool = True,
+                 relative_step: bool = True, warmup_init: bool = False, compression: bool = False,
+                 loss_scale: float = 1.0) -> None:
         if learning_rate is not None and relative_step:
             raise ValueError("For 'AdaFactor', 'learning_rate' must be None if 'relative_step' is set.")
         if learning_rate is None and not relative_step:
@@ -823,17 +920,17 @@ class AdaFactor(Optimizer):
         self.eps, self.clip_threshold = tuple(map(float, eps)), float(clip_threshold)
         self.decay_rate, self.beta1 = float(decay_rate), float(beta1)
         self.scale_parameter, self.relative_step, self.warmup_init = scale_parameter, relative_step, warmup_init
-        self.exp_avg = self._state("exp_avg") if beta1 > 0 else None
+        self.exp_avg: ParameterTuple | None = self._state("exp_avg") if beta1 > 0 else None
 
         def second_moments(name, shape):
             return ParameterTuple([Parameter(F.zeros(shape(p.shape), p.dtype), name=f"{name}_{p.name}",
                                              requires_grad=False) for p in self.parameters])
-        self.rows = second_moments("exp_avg_sq_row", lambda s: s[:-1] if len(s) > 1 else (1,))
+        self.rows: ParameterTuple = second_moments("exp_avg_sq_row", lambda s: s[:-1] if len(s) > 1 else (1,))
         self.columns = second_moments("exp_avg_sq_col", lambda s: s[:-2] + s[-1:] if len(s) > 1 else (1,))
-        self.whole = second_moments("exp_avg_sq", lambda s: s if len(s) < 2 else (1,))
-        self.step = Parameter(Tensor([0.0], mstype.float32), name="afactor_step", requires_grad=False)
+        self.whole: ParameterTuple = second_moments("exp_avg_sq", lambda s: s if len(s) < 2 else (1,))
+        self.step: Parameter = Parameter(Tensor([0.0], mstype.float32), name="afactor_step", requires_grad=False)
 
-    def construct(self, gradients):
+    def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         self._count(gradients)
         steps = F.cast(F.reshape(self.global_step, ()), mstype.float32) + 1.0
         keep = 1.0 - F.pow(steps, -self.decay_rate)

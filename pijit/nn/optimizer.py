@@ -1,5 +1,9 @@
 """What optimizers have in common: groups of parameters, rates and decays by schedules, the global step."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.cell import Cell
@@ -9,6 +13,10 @@ from pijit.ops import function as F
 from pijit.ops.composite import HyperMap, Map
 from pijit.ops.primitives import AssignAdd
 from pijit.parameter import Parameter, ParameterTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._types import Params, Rate
 
 
 class Optimizer(Cell):
@@ -32,20 +40,45 @@ class Optimizer(Cell):
         Parameter (name=learning_rate, shape=(), dtype=Float32, requires_grad=False)
     """
 
+    unique: bool
+    param_rank: Any
+    init_params: Any
+    init_learning_rate: Any
+    params: Any
+    rates: tuple[Any, ...]
+    weight_decays: tuple[Any, ...]
+    dynamic_lr: bool
+    need_scale: bool
+    param_length: int
+    exec_weight_decay: bool
+    dynamic_decay_flags: bool
+    decay_flags: tuple[Any | bool, ...]
+    optim_filter: tuple[bool, ...]
+    reciprocal_scale: float
+    use_parallel: bool
+    enable_tuple_broaden: bool
+    skip_auto_parallel_compile: bool
+    map_: Any
+    map_reverse: Any
+    hyper_map: Any
+    hyper_map_reverse: Any
+    global_step_increase_tensor: Tensor
+    assignadd: Any
     _fixed_decay = False  # whether weight_decay must be a number
     # what programs read of MindSpore's optimizers besides
     unique = _unique = True
     param_rank, init_params, init_args, init_learning_rate = None, None, None, None
     params = _parameters = _Read(lambda self: self.parameters)
 
-    def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
+    def __init__(self, learning_rate: Rate, parameters: Params,
+                 weight_decay: float | Cell = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
         name = type(self).__name__
         parameters = list(parameters)
         if self.init_params is None:
             self.init_params, self.init_learning_rate = ({"params": parameters},
                                                          learning_rate if isinstance(learning_rate, float) else None)
-            self.init_args = {"weight_decay": weight_decay, "loss_scale": loss_scale}
+            self.init_args: Any = {"weight_decay": weight_decay, "loss_scale": loss_scale}
         if not parameters:
             raise ValueError(f"For '{name}', 'parameters' must not be empty.")
         if not isinstance(loss_scale, (int, float)) or isinstance(loss_scale, bool):
@@ -55,9 +88,9 @@ class Optimizer(Cell):
         groups, order = self._groups(parameters)
         default = None
         options = {}  # by the parameter's id: (rate, decay, centralised)
-        self.is_group = isinstance(parameters[0], dict)
-        self.is_group_lr = any("lr" in g for g in groups)
-        self.is_group_params_ordered = order is not None
+        self.is_group: bool = isinstance(parameters[0], dict)
+        self.is_group_lr: bool = any("lr" in g for g in groups)
+        self.is_group_params_ordered: bool = order is not None
         for k, group in enumerate(groups):
             if "lr" in group:
                 rate = self._rate(group["lr"], f"learning_rate_group_{k}")
@@ -73,8 +106,8 @@ class Optimizer(Cell):
                     raise RuntimeError(f"For '{name}', the parameter {p.name!r} stands in two groups or twice in one.")
                 options[id(p)] = (rate, decay, centralised)
         # in the order of MindSpore's checkpoints
-        self.global_step = Parameter(Tensor([0], mstype.int32), name="global_step", requires_grad=False)
-        self.learning_rate = options[id(groups[0]["params"][0])][0] if default is None else default
+        self.global_step: Parameter = Parameter(Tensor([0], mstype.int32), name="global_step", requires_grad=False)
+        self.learning_rate: Any = options[id(groups[0]["params"][0])][0] if default is None else default
         flat = [p for g in groups for p in g["params"]] if order is None else order
         names = set()
         for p in flat:
@@ -82,14 +115,14 @@ class Optimizer(Cell):
                 raise ValueError(f"For '{name}', the parameter name {p.name!r} stands for two parameters: give each a "
                                  "name of its own.")
             names.add(p.name)
-        self.parameters = ParameterTuple(flat)
+        self.parameters: ParameterTuple = ParameterTuple(flat)
         rates, decays, centralised = zip(*[options[id(p)] for p in flat])
         self.rates, self.weight_decays, self._centralised = tuple(rates), tuple(decays), tuple(centralised)
-        self.grad_centralization = any(centralised)
-        self.dynamic_weight_decay = any(isinstance(d, LearningRateSchedule) for d in decays)
+        self.grad_centralization: bool = any(centralised)
+        self.dynamic_weight_decay: bool = any(isinstance(d, LearningRateSchedule) for d in decays)
         if default is None:
             self.learning_rate = rates[0]
-        self.loss_scale = float(loss_scale)
+        self.loss_scale: float = float(loss_scale)
         self._dynamic = any(isinstance(r, LearningRateSchedule) for r in rates)
         self.dynamic_lr, self.need_scale, self.param_length = self._dynamic, self.loss_scale != 1.0, len(flat)
         self.unique, self._target = True, "CPU"
@@ -104,7 +137,7 @@ class Optimizer(Cell):
         self.assignadd, self.global_step_increase_tensor = AssignAdd(), Tensor([1], mstype.int32)
 
     @property
-    def weight_decay(self):
+    def weight_decay(self) -> Any:
         """The weight decay as it was given; of groups a tuple, one for each parameter."""
         return self.weight_decays if self.is_group else self.weight_decays[0]
 
@@ -183,17 +216,17 @@ class Optimizer(Cell):
             raise ValueError(f"For '{type(self).__name__}', 'learning_rate' must be >= 0, but got {rate}.")
         return Parameter(Tensor(float(rate), mstype.float32), name=name, requires_grad=False)
 
-    def get_lr(self):
+    def get_lr(self) -> Any:
         """The current rate; of groups with rates of their own a tuple, one for each parameter."""
         return tuple([self._lr(i) for i in range(self.param_length)]) if self.is_group_lr else self._lr(0)
 
-    def get_weight_decay(self):
+    def get_weight_decay(self) -> Any:
         """The current weight decay; of groups a tuple, one for each parameter."""
         if not self.is_group:
             return self._decay(0)
         return tuple([self._decay(i) for i in range(self.param_length)])
 
-    def get_lr_parameter(self, param):
+    def get_lr_parameter(self, param: Any) -> Any:
         """What holds the rate of a parameter (or of each of a list): a Parameter, or the schedule."""
         if not isinstance(param, (Parameter, list)):
             raise TypeError("For 'get_lr_parameter', 'param' must be a Parameter or a list of them, but got "
@@ -206,17 +239,17 @@ class Optimizer(Cell):
             out.append(self.rates[at[0]])
         return out[0] if isinstance(param, Parameter) else out
 
-    def decay_weight(self, gradients):
+    def decay_weight(self, gradients: Any) -> tuple[Any, ...]:
         """The gradients with the weights' decay added."""
         self._count(gradients)
         return tuple([g + self.parameters[i] * self._decay(i) if self._decays(i) else g
                       for i, g in enumerate(gradients)])
 
-    def scale_grad(self, gradients):
+    def scale_grad(self, gradients: Any) -> Any:
         """The gradients over the loss scale."""
         return tuple([g * (1.0 / self.loss_scale) for g in gradients]) if self.need_scale else gradients
 
-    def gradients_centralization(self, gradients):
+    def gradients_centralization(self, gradients: Any) -> Any:
         """The gradients, those of parameters of groups with grad_centralization without their mean over all axes but
         the first (Yong et al. 2020)."""
         if not self.grad_centralization:
@@ -224,21 +257,21 @@ class Optimizer(Cell):
         return tuple([g - F.mean(g, tuple(range(1, g.ndim)), True) if on and g.ndim > 1 else g
                       for g, on in zip(gradients, self._centralised)])
 
-    def flatten_gradients(self, gradients):
+    def flatten_gradients(self, gradients: Any) -> Tensor:
         """The gradients: parameters lie in memory one by one."""
         return gradients
 
-    def broadcast_params(self, optim_result):  # noqa: ARG002
+    def broadcast_params(self, optim_result: Any) -> ParameterTuple:  # noqa: ARG002
         """The parameters: there is one process."""
         return self.parameters
 
     @property
-    def target(self):
+    def target(self) -> str:
         """The device that updates parameters: 'CPU'."""
         return self._target
 
     @target.setter
-    def target(self, value):
+    def target(self, value: Any) -> None:
         if value not in ("CPU", "GPU", "Ascend"):
             raise ValueError(f"For '{type(self).__name__}', 'target' must be 'CPU', 'GPU' or 'Ascend', but got "
                              f"{value!r}.")
@@ -275,12 +308,12 @@ class Optimizer(Cell):
 class _ListSchedule(LearningRateSchedule):
     """The rate of each step from a list; the last one stays."""
 
-    def __init__(self, rates, name):
+    def __init__(self, rates: Any, name: str) -> None:
         super().__init__()
-        self.learning_rate = Parameter(Tensor([float(r) for r in rates], mstype.float32), name=name,
-                                       requires_grad=False)
+        self.learning_rate: Parameter = Parameter(Tensor([float(r) for r in rates], mstype.float32), name=name,
+                                                  requires_grad=False)
 
-    def construct(self, global_step):
+    def construct(self, global_step: Any) -> Tensor:
         return F.gather(self.learning_rate, F.minimum(global_step, self.learning_rate.size - 1), 0)
 
 

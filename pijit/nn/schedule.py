@@ -1,9 +1,17 @@
 """Learning-rate schedules: cells from the global step to a rate."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from pijit.nn.cell import Cell
 from pijit.ops import function as F
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import Tensor
+    from pijit._types import Rate
 
 
 class LearningRateSchedule(Cell):
@@ -30,12 +38,17 @@ class ExponentialDecayLR(LearningRateSchedule):
         0.05
     """
 
-    def __init__(self, learning_rate, decay_rate, decay_steps, is_stair=False):
+    learning_rate: float
+    decay_rate: float
+    decay_steps: int
+    is_stair: bool
+
+    def __init__(self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False) -> None:
         super().__init__()
         self.learning_rate, self.decay_rate, self.decay_steps, self.is_stair = (learning_rate, decay_rate, decay_steps,
             is_stair)
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         p = F.cast(global_step, "float32") / self.decay_steps
         if self.is_stair:
             p = F.floor(p)
@@ -62,7 +75,7 @@ class NaturalExpDecayLR(ExponentialDecayLR):
         0.060653068
     """
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         p = F.cast(global_step, "float32") / self.decay_steps
         if self.is_stair:
             p = F.floor(p)
@@ -89,7 +102,7 @@ class InverseDecayLR(ExponentialDecayLR):
         0.06666667
     """
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         p = F.cast(global_step, "float32") / self.decay_steps
         if self.is_stair:
             p = F.floor(p)
@@ -115,11 +128,15 @@ class CosineDecayLR(LearningRateSchedule):
         0.055
     """
 
-    def __init__(self, min_lr, max_lr, decay_steps):
+    min_lr: float
+    max_lr: float
+    decay_steps: int
+
+    def __init__(self, min_lr: float, max_lr: float, decay_steps: int) -> None:
         super().__init__()
         self.min_lr, self.max_lr, self.decay_steps = min_lr, max_lr, decay_steps
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         p = F.minimum(F.cast(global_step, "float32"), float(self.decay_steps))
         return self.min_lr + 0.5 * (self.max_lr - self.min_lr) * (1.0 + F.cos(p * (math.pi / self.decay_steps)))
 
@@ -145,13 +162,19 @@ class PolynomialDecayLR(LearningRateSchedule):
         0.055
     """
 
-    def __init__(self, learning_rate, end_learning_rate, decay_steps, power, update_decay_steps=False):
+    learning_rate: Rate
+    end_learning_rate: float
+    decay_steps: int
+    power: float
+
+    def __init__(self, learning_rate: Rate, end_learning_rate: float, decay_steps: int, power: float,
+                 update_decay_steps: bool = False) -> None:
         super().__init__()
         self.learning_rate, self.end_learning_rate, self.decay_steps, self.power = (learning_rate, end_learning_rate,
             decay_steps, power)
         self.update_decay_steps = update_decay_steps
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         step = F.cast(global_step, "float32")
         steps = float(self.decay_steps)
         if self.update_decay_steps:  # begins anew, more slowly, whenever it has ended
@@ -180,11 +203,14 @@ class WarmUpLR(LearningRateSchedule):
         0.05
     """
 
-    def __init__(self, learning_rate, warmup_steps):
+    learning_rate: float
+    warmup_steps: int
+
+    def __init__(self, learning_rate: float, warmup_steps: int) -> None:
         super().__init__()
         self.learning_rate, self.warmup_steps = learning_rate, warmup_steps
 
-    def construct(self, global_step):
+    def construct(self, global_step: Tensor) -> Tensor:
         return self.learning_rate * F.minimum(F.cast(global_step, "float32") / self.warmup_steps, 1.0)
 
 
@@ -207,7 +233,8 @@ def _positive(name, **numbers):
             raise ValueError(f"For '{name}', '{key}' must be > 0, but got {value}.")
 
 
-def exponential_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
+def exponential_decay_lr(learning_rate: float, decay_rate: float, total_step: int, step_per_epoch: int,
+                         decay_epoch: int, is_stair: bool = False) -> list[float]:
     """learning_rate * decay_rate^(e / decay_epoch) per step; the exponent rounded down with is_stair."""
     _positive("exponential_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate)
     return _rates("exponential_decay_lr",
@@ -215,7 +242,8 @@ def exponential_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, 
                   total_step, step_per_epoch, decay_epoch=decay_epoch)
 
 
-def natural_exp_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
+def natural_exp_decay_lr(learning_rate: float, decay_rate: float, total_step: int, step_per_epoch: int,
+                         decay_epoch: int, is_stair: bool = False) -> list[float]:
     """learning_rate * exp(-decay_rate * e) per step; e rounded down to a multiple of decay_epoch with is_stair."""
     _positive("natural_exp_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate)
     return _rates("natural_exp_decay_lr",
@@ -225,7 +253,8 @@ def natural_exp_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, 
                   decay_epoch=decay_epoch)
 
 
-def inverse_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair=False):
+def inverse_decay_lr(learning_rate: float, decay_rate: float, total_step: int, step_per_epoch: int, decay_epoch: int,
+                     is_stair: bool = False) -> list[float]:
     """learning_rate / (1 + decay_rate * e / decay_epoch) per step; the quotient rounded down with is_stair."""
     _positive("inverse_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate)
     return _rates("inverse_decay_lr",
@@ -233,7 +262,7 @@ def inverse_decay_lr(learning_rate, decay_rate, total_step, step_per_epoch, deca
                   total_step, step_per_epoch, decay_epoch=decay_epoch)
 
 
-def cosine_decay_lr(min_lr, max_lr, total_step, step_per_epoch, decay_epoch):
+def cosine_decay_lr(min_lr: Any, max_lr: Any, total_step: int, step_per_epoch: int, decay_epoch: int) -> list[float]:
     """Half a cosine from max_lr to min_lr over decay_epoch epochs, then min_lr."""
     if not isinstance(min_lr, float) or min_lr < 0:
         raise (ValueError if isinstance(min_lr, float)
@@ -248,8 +277,8 @@ def cosine_decay_lr(min_lr, max_lr, total_step, step_per_epoch, decay_epoch):
                   decay_epoch=decay_epoch)
 
 
-def polynomial_decay_lr(learning_rate, end_learning_rate, total_step, step_per_epoch, decay_epoch, power,
-                        update_decay_epoch=False):
+def polynomial_decay_lr(learning_rate: float, end_learning_rate: Any, total_step: int, step_per_epoch: int,
+                        decay_epoch: int, power: Any, update_decay_epoch: bool = False) -> list[float]:
     """(learning_rate - end) * (1 - min(e, d) / d)^power + end per step, d = decay_epoch, or the next multiple of it
     with update_decay_epoch."""
     _positive("polynomial_decay_lr", learning_rate=learning_rate, power=power)
@@ -265,7 +294,7 @@ def polynomial_decay_lr(learning_rate, end_learning_rate, total_step, step_per_e
     return _rates("polynomial_decay_lr", rate, total_step, step_per_epoch, decay_epoch=decay_epoch)
 
 
-def piecewise_constant_lr(milestone, learning_rates):
+def piecewise_constant_lr(milestone: Any, learning_rates: Any) -> list[Any]:
     """learning_rates[k] for the steps before milestone[k] and from milestone[k - 1] on."""
     for key, value in (("milestone", milestone), ("learning_rates", learning_rates)):
         if not isinstance(value, (list, tuple)):
@@ -288,7 +317,7 @@ def piecewise_constant_lr(milestone, learning_rates):
     return out
 
 
-def warmup_lr(learning_rate, total_step, step_per_epoch, warmup_epoch):
+def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: Any) -> list[float]:
     """learning_rate * min(e, warmup_epoch) / warmup_epoch per step."""
     _positive("warmup_lr", learning_rate=learning_rate)
     return _rates("warmup_lr", lambda e: learning_rate * (min(e, warmup_epoch) / warmup_epoch if warmup_epoch else 1),

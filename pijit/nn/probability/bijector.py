@@ -1,9 +1,17 @@
 """Functions with an inverse, and the logs of their derivatives."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.cell import Cell
 from pijit.ops import function as F
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._types import DTypeLike
 
 
 class Bijector(Cell):
@@ -13,7 +21,14 @@ class Bijector(Cell):
     Subclasses define _forward, _inverse and one of the jacobians with an underscore before their names. `param` holds
     what the function depends on, by name."""
 
-    def __init__(self, is_constant_jacobian=False, is_injective=True, name=None, dtype=None, param=None):
+    is_constant_jacobian: bool
+    is_injective: bool
+    name: str
+    dtype: DTypeLike | None
+    parameters: dict[bytes, bytes]
+
+    def __init__(self, is_constant_jacobian: bool = False, is_injective: bool = True, name: str | None = None,
+                 dtype: DTypeLike | None = None, param: dict[str, Any] | None = None) -> None:
         super().__init__()
         if name is not None and not isinstance(name, str):
             raise TypeError(f"For 'Bijector', 'name' must be a str, but got {type(name).__name__}.")
@@ -27,19 +42,19 @@ class Bijector(Cell):
             raise TypeError(f"For a bijector, the value must be a Tensor, but got {type(value).__name__}.")
         return value
 
-    def forward(self, value):
+    def forward(self, value: Any) -> Any:
         """The function's value."""
         return self._forward(self._checked(value))
 
-    def inverse(self, value):
+    def inverse(self, value: Any) -> Any:
         """Where the function has this value."""
         return self._inverse(self._checked(value))
 
-    def forward_log_jacobian(self, value):
+    def forward_log_jacobian(self, value: Any) -> Any:
         """log |derivative of the function|."""
         return self._forward_log_jacobian(self._checked(value))
 
-    def inverse_log_jacobian(self, value):
+    def inverse_log_jacobian(self, value: Any) -> Any:
         """log |derivative of the inverse|."""
         return self._inverse_log_jacobian(self._checked(value))
 
@@ -55,10 +70,10 @@ class Bijector(Cell):
     def _inverse(self, y):
         raise NotImplementedError(f"inverse is not implemented for {self.name} bijector.")
 
-    def construct(self, name, *args, **kwargs):
+    def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
         return getattr(self, name)(*args, **kwargs)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return ", ".join([f"{n} = {_shown(v)}" for n, v in self.parameters.items()])
 
 
@@ -77,13 +92,13 @@ def _parameter(name, what, value):
 class PowerTransform(Bijector):
     """(1 + x power) ** (1 / power); exp(x) for power 0. TypeError or ValueError unless power is a number >= 0."""
 
-    def __init__(self, power=0.0, name="PowerTransform"):
+    def __init__(self, power: float | Tensor = 0.0, name: str = "PowerTransform") -> None:
         if isinstance(power, bool) or not isinstance(power, (int, float, Tensor)):
             raise TypeError(f"For 'PowerTransform', 'power' must be a number, but got {type(power).__name__}.")
         if not isinstance(power, Tensor) and power < 0:
             raise ValueError(f"For 'PowerTransform', 'power' must be at least 0, but got {power}.")
         super().__init__(name=name, param={"power": power})
-        self.power = _parameter("PowerTransform", "power", power)
+        self.power: Tensor = _parameter("PowerTransform", "power", power)
 
     def _forward(self, x):
         zero = self.power == 0
@@ -107,7 +122,7 @@ class PowerTransform(Bijector):
 class Exp(PowerTransform):
     """exp(x)."""
 
-    def __init__(self, name="Exp"):
+    def __init__(self, name: str = "Exp") -> None:
         super().__init__(0.0, name)
 
     def _forward(self, x):
@@ -122,14 +137,17 @@ class Exp(PowerTransform):
     def _inverse_log_jacobian(self, y):
         return -F.log(y)
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return "exp"
 
 
 class ScalarAffine(Bijector):
     """scale x + shift. ValueError for a scale of 0."""
 
-    def __init__(self, scale=1.0, shift=0.0, name="ScalarAffine"):
+    scale: Tensor
+    shift: Tensor
+
+    def __init__(self, scale: float | Tensor = 1.0, shift: float | Tensor = 0.0, name: str = "ScalarAffine") -> None:
         super().__init__(True, True, name, param={"scale": scale, "shift": shift})
         self.scale, self.shift = _parameter("ScalarAffine", "scale", scale), _parameter("ScalarAffine", "shift", shift)
 
@@ -146,9 +164,9 @@ class ScalarAffine(Bijector):
 class Softplus(Bijector):
     """log(1 + exp(sharpness x)) / sharpness."""
 
-    def __init__(self, sharpness=1.0, name="Softplus"):
+    def __init__(self, sharpness: float | Tensor = 1.0, name: str = "Softplus") -> None:
         super().__init__(name=name, param={"sharpness": sharpness})
-        self.sharpness = _parameter("Softplus", "sharpness", sharpness)
+        self.sharpness: Tensor = _parameter("Softplus", "sharpness", sharpness)
 
     def _forward(self, x):
         v = x * self.sharpness
@@ -170,7 +188,10 @@ class GumbelCDF(Bijector):
     """exp(-exp(-(x - loc) / scale)), the distribution function of Gumbel's distribution. ValueError unless scale >
     0."""
 
-    def __init__(self, loc=0.0, scale=1.0, name="GumbelCDF"):
+    loc: Tensor
+    scale: Tensor
+
+    def __init__(self, loc: float | Tensor = 0.0, scale: float | Tensor = 1.0, name: str = "GumbelCDF") -> None:
         super().__init__(name=name, param={"loc": loc, "scale": scale})
         self.loc, self.scale = _parameter("GumbelCDF", "loc", loc), _parameter("GumbelCDF", "scale", scale)
         if not bool((self.scale > 0).all()):
@@ -193,14 +214,14 @@ class GumbelCDF(Bijector):
 class Invert(Bijector):
     """The inverse of a bijector. TypeError for anything else."""
 
-    def __init__(self, bijector, name=""):
+    def __init__(self, bijector: Any, name: str = "") -> None:
         if not isinstance(bijector, Bijector):
             raise TypeError(f"For 'Invert', 'bijector' must be a Bijector, but got {type(bijector).__name__}.")
         super().__init__(bijector.is_constant_jacobian, bijector.is_injective, name or "Invert" + bijector.name)
         self._bijector = bijector
 
     @property
-    def bijector(self):
+    def bijector(self) -> Bijector:
         """What is inverted."""
         return self._bijector
 

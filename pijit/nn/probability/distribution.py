@@ -3,7 +3,10 @@
 Parameters are given when a distribution is made, or with each call behind the value: `Normal(0.0, 1.0).prob(x)`,
 `Normal().prob(x, mean, sd)`; a call's come first. `d('prob', x)` calls by name."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit import random as _random
@@ -14,6 +17,11 @@ from pijit.ops import function as F
 from pijit.ops.function.draws import _joint, _open_uniform, _poisson, standard_gamma
 from pijit.ops.function.extra import betainc
 
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import ArrayLike, DTypeLike
+
 _LOG_2PI = math.log(2 * math.pi)
 
 
@@ -23,9 +31,12 @@ class Distribution(Cell):
 
     seed: kept; dtype: of values and parameters; param: the parameters by name."""
 
+    seed: int
+    dtype: DTypeLike
+    name: str
     _named, _floats, _needs_lists = (), True, False
 
-    def __init__(self, seed, dtype, name, param=None):
+    def __init__(self, seed: int, dtype: DTypeLike, name: str, param: dict[str, Any] | None = None) -> None:
         super().__init__()
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
             raise TypeError(f"For '{type(self).__name__}', 'seed' must be an int, but got {type(seed).__name__}.")
@@ -81,31 +92,31 @@ class Distribution(Cell):
             raise TypeError("For value, input type must be a Tensor or Parameter.")
         return value if value.dtype == self.parameter_type else F.cast(value, self.parameter_type)
 
-    def get_dist_args(self, *args, **kwargs):
+    def get_dist_args(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The parameters, those of the call first."""
         return tuple(self._given(args, kwargs))
 
-    def get_dist_type(self, *args, **kwargs):  # noqa: ARG002
+    def get_dist_type(self, *args: Any, **kwargs: Any) -> str:  # noqa: ARG002
         """The distribution's name."""
         return type(self).__name__
 
     @property
-    def batch_shape(self):
+    def batch_shape(self) -> tuple[int, ...] | None:
         """The shape that the parameters broadcast to, or None where one isn't given."""
         shapes = [v.shape for v in self._own.values() if v is not None]
         return _joint(*shapes) if len(shapes) == len(self._named) and shapes else None
 
     @property
-    def broadcast_shape(self):
+    def broadcast_shape(self) -> tuple[int, ...] | None:
         """As batch_shape."""
         return self.batch_shape
 
     @property
-    def is_scalar_batch(self):
+    def is_scalar_batch(self) -> bool:
         """Whether all parameters are single numbers."""
         return self.batch_shape == ()
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         own = self.__dict__.get("_own")
         if own is not None and name in own:
             return own[name]
@@ -121,34 +132,34 @@ class Distribution(Cell):
                 return n
         raise NotImplementedError(f"{names[0][1:]} is not implemented for {type(self).__name__} distribution.")
 
-    def prob(self, value, *args, **kwargs):
+    def prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The density (the probability, of whole numbers) at a value."""
         p, v = self._given(args, kwargs), self._value(value)
         return self._prob(v, *p) if self._need("_prob", "_log_prob") == "_prob" else F.exp(self._log_prob(v, *p))
 
-    def log_prob(self, value, *args, **kwargs):
+    def log_prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """log of prob."""
         p, v = self._given(args, kwargs), self._value(value)
         return self._log_prob(v, *p) if self._need("_log_prob", "_prob") == "_log_prob" else F.log(self._prob(v, *p))
 
-    def cdf(self, value, *args, **kwargs):
+    def cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The probability of a number up to the value."""
         self._need("_cdf")
         return self._cdf(self._value(value), *self._given(args, kwargs))
 
-    def log_cdf(self, value, *args, **kwargs):
+    def log_cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """log of cdf."""
         self._need("_cdf")
         p, v = self._given(args, kwargs), self._value(value)
         return self._log_cdf(v, *p) if self._has("_log_cdf") else F.log(self._cdf(v, *p))
 
-    def survival_function(self, value, *args, **kwargs):
+    def survival_function(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """1 - cdf."""
         self._need("_cdf")
         p, v = self._given(args, kwargs), self._value(value)
         return self._survival(v, *p) if self._has("_survival") else 1.0 - self._cdf(v, *p)
 
-    def log_survival(self, value, *args, **kwargs):
+    def log_survival(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """log of survival_function."""
         self._need("_cdf")
         p, v = self._given(args, kwargs), self._value(value)
@@ -156,32 +167,32 @@ class Distribution(Cell):
             return self._log_survival(v, *p)
         return F.log(self._survival(v, *p) if self._has("_survival") else 1.0 - self._cdf(v, *p))
 
-    def mean(self, *args, **kwargs):
+    def mean(self, *args: Any, **kwargs: Any) -> Any:
         """The mean."""
         self._need("_mean")
         return self._mean(*self._given(args, kwargs))
 
-    def mode(self, *args, **kwargs):
+    def mode(self, *args: Any, **kwargs: Any) -> Any:
         """Where the density is greatest."""
         self._need("_mode")
         return self._mode(*self._given(args, kwargs))
 
-    def var(self, *args, **kwargs):
+    def var(self, *args: Any, **kwargs: Any) -> Any:
         """The variance."""
         return (self._var(*self._given(args, kwargs)) if self._need("_var", "_sd") == "_var"
                 else F.square(self._sd(*self._given(args, kwargs))))
 
-    def sd(self, *args, **kwargs):
+    def sd(self, *args: Any, **kwargs: Any) -> Any:
         """The standard deviation."""
         return (self._sd(*self._given(args, kwargs)) if self._need("_sd", "_var") == "_sd"
                 else F.sqrt(self._var(*self._given(args, kwargs))))
 
-    def entropy(self, *args, **kwargs):
+    def entropy(self, *args: Any, **kwargs: Any) -> Any:
         """The entropy."""
         self._need("_entropy")
         return self._entropy(*self._given(args, kwargs))
 
-    def kl_loss(self, dist, *args, **kwargs):
+    def kl_loss(self, dist: Any, *args: Any, **kwargs: Any) -> Any:
         """The Kullback-Leibler divergence from another distribution of this kind, whose parameters come first.
         ValueError for another kind."""
         self._need("_kl_loss")
@@ -193,11 +204,11 @@ class Distribution(Cell):
             raise TypeError(f"For 'kl_loss', the other distribution's {', '.join(self._named)} must be Tensors.")
         return self._kl_loss([F.cast(v, self.parameter_type) for v in other], *self._given(args[n:], kwargs))
 
-    def cross_entropy(self, dist, *args, **kwargs):
+    def cross_entropy(self, dist: Any, *args: Any, **kwargs: Any) -> Any:
         """entropy + kl_loss."""
         return self.entropy(*args[len(self._named):]) + self.kl_loss(dist, *args, **kwargs)
 
-    def sample(self, shape=(), *args, **kwargs):
+    def sample(self, shape: tuple[Any, ...] = (), *args: Any, **kwargs: Any) -> Tensor:
         """Numbers of the distribution: [*shape, *what the parameters broadcast to]. TypeError where shape is no
         tuple."""
         self._need("_sample")
@@ -206,12 +217,12 @@ class Distribution(Cell):
         p = self._given(args, kwargs)
         return F.cast(self._sample(shape + _joint((), *[v.shape for v in p]), *p), self.dtype)
 
-    def construct(self, name, *args, **kwargs):
+    def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
         return getattr(self, name)(*args, **kwargs)
 
     _shown_names = {}
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         if self.batch_shape and not isinstance(self, Categorical):
             return f"batch_shape = {self.batch_shape}"
         return ", ".join([f"{self._shown_names.get(n, n)} = {v.asnumpy()!s}" for n, v in self._own.items()
@@ -223,7 +234,8 @@ class Normal(Distribution):
 
     _named, _shown_names = ("mean", "sd"), {"sd": "standard deviation"}
 
-    def __init__(self, mean=None, sd=None, seed=None, dtype=mstype.float32, name="Normal"):
+    def __init__(self, mean: ArrayLike | None = None, sd: ArrayLike = None, seed: int | None = None,
+                 dtype: DType = mstype.float32, name: str = "Normal") -> None:
         super().__init__(seed, dtype, name, {"mean": mean, "sd": sd})
 
     def _check(self, mean, sd):  # noqa: ARG002
@@ -264,7 +276,8 @@ class Uniform(Distribution):
 
     _named = ("low", "high")
 
-    def __init__(self, low=None, high=None, seed=None, dtype=mstype.float32, name="Uniform"):
+    def __init__(self, low: ArrayLike | None = None, high: ArrayLike | None = None, seed: int | None = None,
+                 dtype: DType = mstype.float32, name: str = "Uniform") -> None:
         super().__init__(seed, dtype, name, {"low": low, "high": high})
 
     def _check(self, low, high):
@@ -299,7 +312,8 @@ class Exponential(Distribution):
 
     _named = ("rate",)
 
-    def __init__(self, rate=None, seed=None, dtype=mstype.float32, name="Exponential"):
+    def __init__(self, rate: ArrayLike | None = None, seed: int | None = None, dtype: DType = mstype.float32,
+                 name: str = "Exponential") -> None:
         super().__init__(seed, dtype, name, {"rate": rate})
 
     def _check(self, rate):
@@ -343,7 +357,8 @@ class Bernoulli(Distribution):
 
     _named, _floats = ("probs",), False
 
-    def __init__(self, probs=None, seed=None, dtype=mstype.int32, name="Bernoulli"):
+    def __init__(self, probs: ArrayLike = None, seed: int | None = None, dtype: DType = mstype.int32,
+                 name: str = "Bernoulli") -> None:
         super().__init__(seed, dtype, name, {"probs": probs})
 
     def _check(self, probs):
@@ -393,7 +408,8 @@ class Geometric(Distribution):
 
     _named, _floats = ("probs",), False
 
-    def __init__(self, probs=None, seed=None, dtype=mstype.int32, name="Geometric"):
+    def __init__(self, probs: ArrayLike = None, seed: int | None = None, dtype: DType = mstype.int32,
+                 name: str = "Geometric") -> None:
         super().__init__(seed, dtype, name, {"probs": probs})
 
     def _check(self, probs):
@@ -432,7 +448,8 @@ class Categorical(Distribution):
 
     _named, _floats = ("probs",), False
 
-    def __init__(self, probs=None, seed=None, dtype=mstype.int32, name="Categorical"):
+    def __init__(self, probs: ArrayLike = None, seed: int | None = None, dtype: DType = mstype.int32,
+                 name: str = "Categorical") -> None:
         super().__init__(seed, dtype, name, {"probs": probs})
 
     def _check(self, probs):
@@ -478,7 +495,7 @@ class Categorical(Distribution):
     def _kl_loss(self, other, probs):
         return F.sum(F.xlogy(probs, probs) - F.xlogy(probs, other[0]), -1)
 
-    def sample(self, shape=(), *args, **kwargs):
+    def sample(self, shape: tuple[Any, ...] = (), *args: Any, **kwargs: Any) -> Tensor:
         """Classes: [*shape, *leading dimensions of probs]."""
         if not isinstance(shape, tuple):
             raise TypeError(f"For 'sample', 'shape' must be a tuple, but got {type(shape).__name__}.")
@@ -492,7 +509,8 @@ class Cauchy(Distribution):
 
     _named, _shown_names = ("loc", "scale"), {"loc": "location"}
 
-    def __init__(self, loc=None, scale=None, seed=None, dtype=mstype.float32, name="Cauchy"):
+    def __init__(self, loc: ArrayLike = None, scale: ArrayLike = None, seed: int | None = None,
+                 dtype: DType = mstype.float32, name: str = "Cauchy") -> None:
         super().__init__(seed, dtype, name, {"loc": loc, "scale": scale})
 
     def _check(self, loc, scale):  # noqa: ARG002
@@ -529,7 +547,8 @@ class Logistic(Distribution):
 
     _named, _shown_names = ("loc", "scale"), {"loc": "location"}
 
-    def __init__(self, loc=None, scale=None, seed=None, dtype=mstype.float32, name="Logistic"):
+    def __init__(self, loc: ArrayLike = None, scale: ArrayLike = None, seed: int | None = None,
+                 dtype: DType = mstype.float32, name: str = "Logistic") -> None:
         super().__init__(seed, dtype, name, {"loc": loc, "scale": scale})
 
     def _check(self, loc, scale):  # noqa: ARG002
@@ -572,7 +591,8 @@ class Gamma(Distribution):
 
     _named, _needs_lists = ("concentration", "rate"), True
 
-    def __init__(self, concentration=None, rate=None, seed=None, dtype=mstype.float32, name="Gamma"):
+    def __init__(self, concentration: ArrayLike = None, rate: ArrayLike | None = None, seed: int | None = None,
+                 dtype: DType = mstype.float32, name: str = "Gamma") -> None:
         super().__init__(seed, dtype, name, {"concentration": concentration, "rate": rate})
 
     def _check(self, concentration, rate):
@@ -620,7 +640,8 @@ class Beta(Distribution):
 
     _named, _needs_lists = ("concentration1", "concentration0"), True
 
-    def __init__(self, concentration1=None, concentration0=None, seed=None, dtype=mstype.float32, name="Beta"):
+    def __init__(self, concentration1: ArrayLike = None, concentration0: ArrayLike = None, seed: int | None = None,
+                 dtype: DType = mstype.float32, name: str = "Beta") -> None:
         super().__init__(seed, dtype, name, {"concentration1": concentration1, "concentration0": concentration0})
 
     def _check(self, concentration1, concentration0):
@@ -660,7 +681,8 @@ class Poisson(Distribution):
 
     _named, _needs_lists = ("rate",), True
 
-    def __init__(self, rate=None, seed=None, dtype=mstype.float32, name="Poisson"):
+    def __init__(self, rate: ArrayLike | None = None, seed: int | None = None, dtype: DType = mstype.float32,
+                 name: str = "Poisson") -> None:
         super().__init__(seed, dtype, name, {"rate": rate})
 
     def _check(self, rate):
@@ -692,7 +714,8 @@ class HalfNormal(Distribution):
 
     _named = ("mean", "sd")
 
-    def __init__(self, mean=None, sd=None, seed=None, dtype=mstype.float32, name="HalfNormal"):
+    def __init__(self, mean: ArrayLike | None = None, sd: ArrayLike = None, seed: int | None = None,
+                 dtype: DType = mstype.float32, name: str = "HalfNormal") -> None:
         super().__init__(seed, dtype, name, {"mean": mean, "sd": sd})
 
     def _check(self, mean, sd):  # noqa: ARG002
@@ -702,14 +725,15 @@ class HalfNormal(Distribution):
         inside = F.log(F.cast(x >= mean, x.dtype))
         return 0.5 * math.log(2 / math.pi) - F.log(sd) - 0.5 * F.square((x - mean) / sd) + inside
 
-    def extend_repr(self):
+    def extend_repr(self) -> str:
         return ""
 
 
 class Laplace(HalfNormal):
     """The Laplace distribution of a mean and a scale sd > 0: densities alone."""
 
-    def __init__(self, mean=None, sd=None, seed=None, dtype=mstype.float32, name="Laplace"):
+    def __init__(self, mean: ArrayLike | None = None, sd: ArrayLike = None, seed: int | None = None,
+                 dtype: DType = mstype.float32, name: str = "Laplace") -> None:
         Distribution.__init__(self, seed, dtype, name, {"mean": mean, "sd": sd})
 
     def _log_prob(self, x, mean, sd):
@@ -721,7 +745,8 @@ class StudentT(HalfNormal):
 
     _named = ("df", "mean", "sd")
 
-    def __init__(self, df=None, mean=None, sd=None, seed=None, dtype=mstype.float32, name="StudentT"):
+    def __init__(self, df: ArrayLike = None, mean: ArrayLike | None = None, sd: ArrayLike = None,
+                 seed: int | None = None, dtype: DType = mstype.float32, name: str = "StudentT") -> None:
         Distribution.__init__(self, seed, dtype, name, {"df": df, "mean": mean, "sd": sd})
 
     def _check(self, df, mean, sd):  # noqa: ARG002
@@ -737,7 +762,8 @@ class StudentT(HalfNormal):
 class TransformedDistribution(Distribution):
     """The distribution of bijector(x) for x of a distribution. TypeError for other kinds of arguments."""
 
-    def __init__(self, bijector, distribution, seed=None, name="transformed_distribution"):
+    def __init__(self, bijector: Any, distribution: Any, seed: int | None = None,
+                 name: str = "transformed_distribution") -> None:
         if not isinstance(bijector, Bijector):
             raise TypeError(
                 f"For 'TransformedDistribution', 'bijector' must be a Bijector, but got {type(bijector).__name__}.")
@@ -749,41 +775,41 @@ class TransformedDistribution(Distribution):
         self._bijector, self._distribution = bijector, distribution
 
     @property
-    def bijector(self):
+    def bijector(self) -> Bijector:
         """The function."""
         return self._bijector
 
     @property
-    def distribution(self):
+    def distribution(self) -> Distribution:
         """What the function is applied to."""
         return self._distribution
 
     def _at(self, value):
         return self._bijector.inverse(self._value(value))
 
-    def log_prob(self, value, *args, **kwargs):
+    def log_prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         return (self._distribution.log_prob(self._at(value), *args, **kwargs) +
                 self._bijector.inverse_log_jacobian(self._value(value)))
 
-    def prob(self, value, *args, **kwargs):
+    def prob(self, value: Any, *args: Any, **kwargs: Any) -> Tensor:
         return F.exp(self.log_prob(value, *args, **kwargs))
 
-    def cdf(self, value, *args, **kwargs):
+    def cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         return self._distribution.cdf(self._at(value), *args, **kwargs)
 
-    def log_cdf(self, value, *args, **kwargs):
+    def log_cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         return self._distribution.log_cdf(self._at(value), *args, **kwargs)
 
-    def survival_function(self, value, *args, **kwargs):
+    def survival_function(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         return self._distribution.survival_function(self._at(value), *args, **kwargs)
 
-    def log_survival(self, value, *args, **kwargs):
+    def log_survival(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         return self._distribution.log_survival(self._at(value), *args, **kwargs)
 
-    def sample(self, shape=(), *args, **kwargs):
+    def sample(self, shape: tuple[Any, ...] = (), *args: Any, **kwargs: Any) -> Any:
         return self._bijector.forward(self._distribution.sample(shape, *args, **kwargs))
 
-    def mean(self, *args, **kwargs):
+    def mean(self, *args: Any, **kwargs: Any) -> Any:
         if not self._bijector.is_constant_jacobian:
             raise ValueError("mean function must be implemented for non-linear transformation")
         return self._bijector.forward(self._distribution.mean(*args, **kwargs))
@@ -794,26 +820,27 @@ class LogNormal(TransformedDistribution):
 
     _named = ("loc", "scale")
 
-    def __init__(self, loc=None, scale=None, seed=0, dtype=mstype.float32, name="LogNormal"):
+    def __init__(self, loc: ArrayLike = None, scale: ArrayLike = None, seed: int = 0, dtype: DType = mstype.float32,
+                 name: str = "LogNormal") -> None:
         super().__init__(_Exp(), Normal(loc, scale, seed, dtype), seed, name)
         self._own = dict(zip(self._named, self._distribution._own.values()))
 
-    def mean(self, *args, **kwargs):
+    def mean(self, *args: Any, **kwargs: Any) -> Tensor:
         """The mean."""
         loc, scale = self._given(args, kwargs)
         return F.exp(loc + F.square(scale) * 0.5)
 
-    def mode(self, *args, **kwargs):
+    def mode(self, *args: Any, **kwargs: Any) -> Tensor:
         """Where the density is greatest."""
         loc, scale = self._given(args, kwargs)
         return F.exp(loc - F.square(scale))
 
-    def var(self, *args, **kwargs):
+    def var(self, *args: Any, **kwargs: Any) -> Tensor:
         """The variance."""
         loc, scale = self._given(args, kwargs)
         return F.expm1(F.square(scale)) * F.exp(2.0 * loc + F.square(scale))
 
-    def sd(self, *args, **kwargs):
+    def sd(self, *args: Any, **kwargs: Any) -> Tensor:
         """The standard deviation."""
         return F.sqrt(self.var(*args, **kwargs))
 
@@ -827,34 +854,35 @@ class LogNormal(TransformedDistribution):
 class Gumbel(TransformedDistribution):
     """Gumbel's distribution of a location and a scale > 0."""
 
-    def __init__(self, loc, scale, seed=0, dtype=mstype.float32, name="Gumbel"):
+    def __init__(self, loc: ArrayLike, scale: ArrayLike, seed: int = 0, dtype: DType = mstype.float32,
+                 name: str = "Gumbel") -> None:
         bijector = GumbelCDF(loc, scale)
         super().__init__(Invert(bijector), Uniform(0.0, 1.0, seed, dtype), seed, name)
         self._gumbel_bijector = bijector
         self._named, self._own = ("loc", "scale"), {"loc": bijector.loc, "scale": bijector.scale}
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         loc, scale = self._given((), {})
         z = (self._value(value) - loc) / scale
         return -(z + F.exp(-z)) - F.log(scale)
 
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         return self._gumbel_bijector.forward(self._value(value))
 
-    def log_cdf(self, value):
+    def log_cdf(self, value: Any) -> Tensor:
         loc, scale = self._given((), {})
         return -F.exp(-(self._value(value) - loc) / scale)
 
-    def survival_function(self, value):
+    def survival_function(self, value: Any) -> Tensor:
         return -F.expm1(self.log_cdf(value))
 
-    def log_survival(self, value):
+    def log_survival(self, value: Any) -> Tensor:
         return F.log(self.survival_function(value))
 
     def _mean(self, loc, scale):
         return loc + scale * 0.5772156649015329
 
-    def mean(self):
+    def mean(self) -> Any:
         """The mean."""
         return self._mean(*self._given((), {}))
 
@@ -873,7 +901,7 @@ class Gumbel(TransformedDistribution):
         return (F.log(scale_b) - F.log(scale) + 0.5772156649015329 * (ratio - 1.0)
                 + F.expm1((loc_b - loc) / scale_b + F.lgamma(ratio + 1.0)) + (loc - loc_b) / scale_b)
 
-    def sample(self, shape=()):
+    def sample(self, shape: tuple[Any, ...] = ()) -> Tensor:
         """Numbers of the distribution."""
         if not isinstance(shape, tuple):
             raise TypeError(f"For 'sample', 'shape' must be a tuple, but got {type(shape).__name__}.")

@@ -1,11 +1,23 @@
 """Cells around networks: loss, gradients, training steps."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit.grad import GradFunction, GradOperation, jvp, value_and_grad, vjp
 from pijit.nn.cell import Cell
 from pijit.nn.layer import Identity
 from pijit.ops import function as F
 from pijit.parameter import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from pijit._C import Tensor
+    from pijit._types import Number
+    from pijit.nn.optimizer import Optimizer
+    from pijit.parameter import ParameterTuple
 
 
 class WithLossCell(Cell):
@@ -27,15 +39,15 @@ class WithLossCell(Cell):
         4.0
     """
 
-    def __init__(self, backbone, loss_fn):
+    def __init__(self, backbone: Cell, loss_fn: Callable[..., Any]) -> None:
         super().__init__(auto_prefix=False)
         self._backbone, self._loss_fn = backbone, loss_fn
 
-    def construct(self, data, label):
+    def construct(self, data: Tensor, label: Tensor) -> Tensor:
         return self._loss_fn(self._backbone(data), label)
 
     @property
-    def backbone_network(self):
+    def backbone_network(self) -> Cell:
         return self._backbone
 
 
@@ -59,11 +71,13 @@ class WithEvalCell(Cell):
         4.0
     """
 
-    def __init__(self, network, loss_fn, add_cast_fp32=False):
+    add_cast_fp32: bool
+
+    def __init__(self, network: Cell, loss_fn: Callable[..., Any], add_cast_fp32: bool = False) -> None:
         super().__init__(auto_prefix=False)
         self._network, self._loss_fn, self.add_cast_fp32 = network, loss_fn, add_cast_fp32
 
-    def construct(self, data, label):
+    def construct(self, data: Tensor, label: Tensor) -> tuple[Any, Tensor | Any, Tensor]:
         out = self._network(data)
         if self.add_cast_fp32:
             out, label = (F.cast(out, mstype.float32),
@@ -93,14 +107,16 @@ class WithGradCell(Cell):
         [2.]
     """
 
-    def __init__(self, network, loss_fn=None, sens=None):
+    grad_fn: GradFunction
+
+    def __init__(self, network: Cell, loss_fn: Callable[..., Any] | None = None, sens: Number | None = None) -> None:
         super().__init__(auto_prefix=False)
-        self.target = network if loss_fn is None else WithLossCell(network, loss_fn)
-        self.weights = tuple(network.trainable_params())
+        self.target: Any = network if loss_fn is None else WithLossCell(network, loss_fn)
+        self.weights: tuple[Any, ...] = tuple(network.trainable_params())
         self.sens = sens
         self.grad_fn = GradOperation(get_by_list=True, sens_param=sens is not None)(self.target, self.weights)
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> Any:
         return self.grad_fn(*inputs) if self.sens is None else self.grad_fn(*inputs, sens=self.sens)
 
 
@@ -126,7 +142,10 @@ class ForwardValueAndGrad(Cell):
         1.0
     """
 
-    def __init__(self, network, weights=None, get_all=False, get_by_list=False, sens_param=False):
+    grad_fn: GradFunction
+
+    def __init__(self, network: Cell, weights: Tensor | None = None, get_all: bool = False, get_by_list: bool = False,
+                 sens_param: bool = False) -> None:
         super().__init__(auto_prefix=False)
         self.network = network
         weights = tuple(network.trainable_params() if weights is None and get_by_list else weights or ())
@@ -134,7 +153,7 @@ class ForwardValueAndGrad(Cell):
         self.grad_fn = GradFunction(network, position, weights if get_by_list else None, False, True, sens_param,
                                     get_all)
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> Any:
         return self.grad_fn(*inputs)
 
 
@@ -164,21 +183,30 @@ class TrainOneStepCell(Cell):
         1.0
     """
 
-    def __init__(self, network, optimizer, sens=None, return_grad=False):
+    network: Cell
+    optimizer: Any
+    sens: float
+    sense_flag: bool
+    return_grad: bool
+    reducer_flag: bool
+    parallel_mode: str
+
+    def __init__(self, network: Cell, optimizer: Optimizer, sens: Number | None = None,
+                 return_grad: bool = False) -> None:
         super().__init__(auto_prefix=False)
         if sens is not None and (isinstance(sens, bool) or not isinstance(sens, (int, float))):
             raise TypeError(f"For 'TrainOneStepCell', 'sens' must be a number or None, but got {type(sens).__name__}.")
         self.network, self.optimizer = network, optimizer
-        self.weights = optimizer.parameters
+        self.weights: ParameterTuple = optimizer.parameters
         self.sens, self.sense_flag, self.return_grad = 1.0 if sens is None else sens, sens is not None, return_grad
-        self.grad = GradOperation(get_by_list=True, sens_param=True)
-        self.grad_no_sens = GradOperation(get_by_list=True)
+        self.grad: GradOperation = GradOperation(get_by_list=True, sens_param=True)
+        self.grad_no_sens: GradOperation = GradOperation(get_by_list=True)
         self.reducer_flag, self.parallel_mode = False, "stand_alone"
-        self.grad_reducer = Identity()
-        self.grad_fn = (GradFunction(network, None, self.weights, False, True, True, True) if self.sense_flag
-                        else value_and_grad(network, None, self.weights))
+        self.grad_reducer: Any = Identity()
+        self.grad_fn: Any = (GradFunction(network, None, self.weights, False, True, True, True) if self.sense_flag
+                             else value_and_grad(network, None, self.weights))
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> Any:
         loss, grads = self.grad_fn(*inputs, sens=self.sens) if self.sense_flag else self.grad_fn(*inputs)
         grads = self.grad_reducer(grads)
         self.optimizer(grads)
@@ -204,13 +232,13 @@ class ParameterUpdate(Cell):
         [5.]
     """
 
-    def __init__(self, param):
+    def __init__(self, param: Parameter) -> None:
         super().__init__(auto_prefix=False)
         if not isinstance(param, Parameter):
             raise TypeError(f"For 'ParameterUpdate', 'param' must be a Parameter, but got {type(param).__name__}.")
         self._param = param
 
-    def construct(self, x):
+    def construct(self, x: Tensor) -> Tensor:
         self._param._assign(x)
         return x
 
@@ -218,7 +246,9 @@ class ParameterUpdate(Cell):
 class _MicroBatches(Cell):
     """A network on parts of its batch, one after the other; the mean of its losses."""
 
-    def __init__(self, network, count):
+    network: Cell
+
+    def __init__(self, network: Cell, count: Any) -> None:
         super().__init__(auto_prefix=False)
         if not isinstance(network, Cell):
             raise TypeError(f"For '{type(self).__name__}', 'network' must be a Cell, but got {type(network).__name__}.")
@@ -229,7 +259,7 @@ class _MicroBatches(Cell):
             raise ValueError(f"For '{type(self).__name__}', the number of parts must be at least 1, but got {count}.")
         self.network, self._parts = network, count
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> Any:
         size = inputs[0].shape[0]
         if size % self._parts != 0:
             raise ValueError(
@@ -265,7 +295,7 @@ class MicroBatchInterleaved(_MicroBatches):
         1.0
     """
 
-    def __init__(self, network, interleave_num=2):
+    def __init__(self, network: Cell, interleave_num: int = 2) -> None:
         super().__init__(network, interleave_num)
 
 
@@ -292,7 +322,7 @@ class GradAccumulationCell(_MicroBatches):
         1.0
     """
 
-    def __init__(self, network, micro_size):
+    def __init__(self, network: Cell, micro_size: int) -> None:
         super().__init__(network, micro_size)
 
 
@@ -320,7 +350,8 @@ class PipelineCell(_MicroBatches):
         1.0
     """
 
-    def __init__(self, network, micro_size, stage_config=None, segment_config=None):
+    def __init__(self, network: Cell, micro_size: int, stage_config: dict[Any, Any] | None = None,
+                 segment_config: dict[Any, Any] | None = None) -> None:
         if stage_config is not None or segment_config is not None:
             raise RuntimeError(
                 "For 'PipelineCell', 'stage_config' and 'segment_config' need more than one process, but there is one.")
@@ -344,11 +375,11 @@ class Jvp(Cell):
         [3.]
     """
 
-    def __init__(self, fn):
+    def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__()
         self.fn = fn
 
-    def construct(self, *args):
+    def construct(self, *args: Any) -> Any:
         if len(args) < 2:
             raise ValueError("For 'Jvp', expected the inputs and then v.")
         v = args[-1] if isinstance(args[-1], (tuple, list)) else (args[-1],)
@@ -373,11 +404,11 @@ class Vjp(Cell):
         [3.]
     """
 
-    def __init__(self, fn):
+    def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__()
         self.fn = fn
 
-    def construct(self, *args):
+    def construct(self, *args: Any) -> tuple[Any, ...]:
         if len(args) < 2:
             raise ValueError("For 'Vjp', expected the inputs and then v.")
         value, pullback = vjp(self.fn, *args[:-1])

@@ -1,6 +1,14 @@
 """Gradients over several processes, of which there is one."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.nn.cell import Cell
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._types import TensorLike
 
 
 class DistributedGradReducer(Cell):
@@ -9,7 +17,8 @@ class DistributedGradReducer(Cell):
     parameters: the parameters that are trained. mean: whether gradients are divided by degree; None: as the
     parallel context says. degree: the number that is divided by, 1 if None. fusion_type and group are accepted."""
 
-    def __init__(self, parameters, mean=None, degree=None, fusion_type=1, group="hccl_world_group"):  # noqa: ARG002
+    def __init__(self, parameters: Any, mean: TensorLike | None = None, degree: Any = None, fusion_type: int = 1,  # noqa: ARG002
+                 group: str = "hccl_world_group") -> None:  # noqa: ARG002
         super().__init__(auto_prefix=False)
         if mean is not None and not isinstance(mean, bool):
             raise TypeError(
@@ -18,10 +27,10 @@ class DistributedGradReducer(Cell):
             raise ValueError(
                 f"For 'DistributedGradReducer', 'degree' must be an int greater than 0, but got {degree!r}.")
         # the sum over one process, divided by what the script says
-        self.degree = degree or 1
-        self.mean = bool(mean)
+        self.degree: int = degree or 1
+        self.mean: bool = bool(mean)
 
-    def construct(self, grads):
+    def construct(self, grads: Any) -> Any:
         if not self.mean or self.degree == 1:
             return grads
         return tuple([g * (1.0 / self.degree) for g in grads])
@@ -30,7 +39,7 @@ class DistributedGradReducer(Cell):
 class PipelineGradReducer(DistributedGradReducer):
     """The gradients as they are: there is one stage and one process."""
 
-    def __init__(self, parameters, scale_sense=1.0, opt_shard=None):  # noqa: ARG002
+    def __init__(self, parameters: Any, scale_sense: float = 1.0, opt_shard: Any = None) -> None:  # noqa: ARG002
         super().__init__(parameters)
 
 

@@ -1,5 +1,9 @@
 """Training steps with a scaled loss."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.grad import value_and_grad
@@ -8,6 +12,11 @@ from pijit.nn.wrap.cell_wrapper import TrainOneStepCell
 from pijit.ops import HyperMap
 from pijit.ops import function as F
 from pijit.parameter import Parameter
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._types import TensorLike
+    from pijit.nn.optimizer import Optimizer
 
 
 class FixedLossScaleUpdateCell(Cell):
@@ -28,15 +37,15 @@ class FixedLossScaleUpdateCell(Cell):
         False
     """
 
-    def __init__(self, loss_scale_value):
+    def __init__(self, loss_scale_value: float) -> None:
         super().__init__()
         self.loss_scale_value = loss_scale_value
 
-    def get_loss_scale(self):
+    def get_loss_scale(self) -> float:
         """The scale."""
         return self.loss_scale_value
 
-    def construct(self, _, overflow):
+    def construct(self, _: Any, overflow: Tensor) -> Tensor:
         return overflow
 
 
@@ -63,18 +72,22 @@ class DynamicLossScaleUpdateCell(Cell):
         1024
     """
 
-    def __init__(self, loss_scale_value, scale_factor, scale_window):
+    loss_scale_value: int
+    scale_factor: int
+    scale_window: int
+
+    def __init__(self, loss_scale_value: float, scale_factor: int, scale_window: int) -> None:
         super().__init__()
         self.loss_scale_value, self.scale_factor, self.scale_window = loss_scale_value, scale_factor, scale_window
-        self.cur_iter = Parameter(Tensor(1, mstype.int32), name="current_iterator_step", requires_grad=False)
-        self.last_overflow_iter = Parameter(Tensor(0, mstype.int32), name="last_overflow_iterator_step",
-                                            requires_grad=False)
+        self.cur_iter: Parameter = Parameter(Tensor(1, mstype.int32), name="current_iterator_step", requires_grad=False)
+        self.last_overflow_iter: Parameter = Parameter(Tensor(0, mstype.int32), name="last_overflow_iterator_step",
+                                                       requires_grad=False)
 
-    def get_loss_scale(self):
+    def get_loss_scale(self) -> int:
         """The scale at the start."""
         return self.loss_scale_value
 
-    def construct(self, loss_scale, overflow):
+    def construct(self, loss_scale: Parameter, overflow: Tensor) -> Tensor:
         now = self.cur_iter.value()
         full = now - self.last_overflow_iter >= self.scale_window
         grown = F.select(full, loss_scale * float(self.scale_factor), loss_scale)
@@ -92,16 +105,18 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         has,
     `scale_sense`, `hyper_map`, `start_overflow_check`, `get_overflow_status` and `process_loss_scale`."""
 
-    def __init__(self, network, optimizer, scale_sense):
+    scale_sense: Parameter
+
+    def __init__(self, network: Cell, optimizer: Optimizer, scale_sense: Any) -> None:
         super().__init__(network, optimizer)
         if isinstance(scale_sense, bool) or not isinstance(scale_sense, (Cell, Tensor, int, float)):
             raise TypeError("For 'TrainOneStepWithLossScaleCell', 'scale_sense' must be a Cell, a Tensor or a number, "
                             f"but got {type(scale_sense).__name__}.")
-        self.loss_scaling_manager = scale_sense if isinstance(scale_sense, Cell) else None
+        self.loss_scaling_manager: Cell | None = scale_sense if isinstance(scale_sense, Cell) else None
         scale = scale_sense.get_loss_scale() if isinstance(scale_sense, Cell) else scale_sense
         self.scale_sense = Parameter(scale if isinstance(scale, Tensor) else Tensor(float(scale), mstype.float32),
                                      name="scale_sense", requires_grad=False)
-        self.hyper_map = HyperMap()
+        self.hyper_map: Any = HyperMap()
         self.is_distributed = False
         self._gradient = value_and_grad(self._scaled, None, self.weights, has_aux=True)
 
@@ -109,26 +124,26 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         loss = self.network(*inputs)
         return loss * F.cast(self.scale_sense, loss.dtype), loss
 
-    def set_sense_scale(self, sens):
+    def set_sense_scale(self, sens: TensorLike) -> None:
         """Takes a new scale: a Tensor. TypeError for anything else."""
         if not isinstance(sens, Tensor):
             raise TypeError("For 'TrainOneStepWithLossScaleCell.set_sense_scale', 'sens' must be a Tensor, but got "
                             f"{type(sens).__name__}.")
         self.scale_sense._assign(F.reshape(sens, self.scale_sense.shape))
 
-    def start_overflow_check(self, pre_cond, compute_input):  # noqa: ARG002
+    def start_overflow_check(self, pre_cond: Any, compute_input: Any) -> tuple[None, Any]:  # noqa: ARG002
         """(status, compute_input): the begin of what get_overflow_status looks at."""
         return None, compute_input
 
-    def get_overflow_status(self, status, compute_output):  # noqa: ARG002
+    def get_overflow_status(self, status: Any, compute_output: Any) -> Tensor:  # noqa: ARG002
         """Whether a gradient is infinite or NaN, as a bool Tensor. compute_output: a tuple of Tensors."""
         return F.logical_not(F.all(F.stack([F.all(F.isfinite(g)) for g in compute_output], 0)))
 
-    def process_loss_scale(self, overflow):
+    def process_loss_scale(self, overflow: Any) -> Any:
         """Updates the scale; returns whether there was an overflow."""
         return overflow if self.loss_scaling_manager is None else self.loss_scaling_manager(self.scale_sense, overflow)
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> tuple[Any, Any, Tensor]:
         (_, loss), grads = self._gradient(*inputs)
         inverse = 1.0 / self.scale_sense
         grads = self.grad_reducer(tuple([g * F.cast(inverse, g.dtype) for g in grads]))
