@@ -1,7 +1,10 @@
 """The rest of NumPy's names on tensors. Arguments may be tensors, numbers, lists or tuples."""
 
+from __future__ import annotations
+
 import builtins
 import operator
+from typing import TYPE_CHECKING
 
 import numpy as _np
 
@@ -9,6 +12,13 @@ from pijit import dtype as _t
 from pijit._C import Tensor
 from pijit._C import ops as _ops
 from pijit.ops import function as _F
+
+if TYPE_CHECKING:
+    import numpy as np
+    from collections.abc import Callable
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import ArrayLike, Axis, DTypeLike, Shape
 
 __all__ = []
 
@@ -79,38 +89,38 @@ for _n, _fn in {"gcd": _F.gcd, "lcm": _F.lcm, "float_power": lambda a, b: _F.pow
 
 
 @_public
-def fix(x):
+def fix(x: ArrayLike) -> Tensor:
     """Rounded towards 0."""
     return _F.trunc(_floating(x))
 
 
 @_public
-def divmod(x1, x2, dtype=None):
+def divmod(x1: ArrayLike, x2: ArrayLike, dtype: DTypeLike | None = None) -> tuple[Tensor, Tensor | np.ndarray]:
     """(floor of the quotient, remainder)."""
     q = _F.floor_div(x1, x2)
     return _typed(q, dtype), _typed(x1 - q * x2, dtype)
 
 
 @_public
-def isposinf(x):
+def isposinf(x: ArrayLike) -> Tensor:
     """Which elements are +inf."""
     return _F.isposinf(x)
 
 
 @_public
-def isneginf(x):
+def isneginf(x: ArrayLike) -> Tensor:
     """Which elements are -inf."""
     return _F.isneginf(x)
 
 
 @_public
-def isscalar(element):
+def isscalar(element: ArrayLike) -> bool:
     """Whether element is a number, a bool or a str."""
     return isinstance(element, (int, float, bool, str))
 
 
 @_public
-def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Where elements are close."""
     return _F.isclose(_tensor(a), _tensor(b), rtol, atol, equal_nan)
 
@@ -118,7 +128,7 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 # --- shapes ---
 
 @_public
-def roll(a, shift, axis=None):
+def roll(a: ArrayLike, shift: Any, axis: Axis | None = None) -> Tensor:
     """Elements shifted along axes (of the flattened array by default), what leaves at the end coming in at the
     start."""
     a = _tensor(a)
@@ -131,7 +141,7 @@ def roll(a, shift, axis=None):
 
 
 @_public
-def split(x, indices_or_sections, axis=0):
+def split(x: ArrayLike, indices_or_sections: Any, axis: Axis = 0) -> tuple[Tensor, ...]:
     """Equal parts along an axis, or parts that end at the given indices. ValueError where equal parts don't exist."""
     if isinstance(indices_or_sections, int):
         n = x.shape[_axis(axis, x.ndim)]
@@ -141,31 +151,31 @@ def split(x, indices_or_sections, axis=0):
 
 
 @_public
-def array_split(x, indices_or_sections, axis=0):
+def array_split(x: ArrayLike, indices_or_sections: Any, axis: Axis = 0) -> tuple[Tensor, ...]:
     """As split, but parts may differ in size by one."""
     return _F.tensor_split(x, indices_or_sections, _axis(axis, x.ndim))
 
 
 @_public
-def hsplit(x, indices_or_sections):
+def hsplit(x: ArrayLike, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Parts along the second axis (of a vector: the first)."""
     return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
 @_public
-def vsplit(x, indices_or_sections):
+def vsplit(x: ArrayLike, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Parts along the first axis."""
     return split(x, indices_or_sections, 0)
 
 
 @_public
-def dsplit(x, indices_or_sections):
+def dsplit(x: ArrayLike, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Parts along the third axis."""
     return split(x, indices_or_sections, 2)
 
 
 @_public
-def repeat(a, repeats, axis=None):
+def repeat(a: ArrayLike, repeats: Any, axis: Axis | None = None) -> Tensor:
     """Each element so often in a row; of the flattened array by default. `repeats` may hold a number for each."""
     a = _tensor(a)
     if axis is None:
@@ -181,14 +191,14 @@ def repeat(a, repeats, axis=None):
 
 
 @_public
-def append(arr, values, axis=None):
+def append(arr: ArrayLike, values: ArrayLike, axis: Axis | None = None) -> Tensor:
     """values behind arr; both flattened by default."""
     arr, values = _tensor(arr), _tensor(values)
     return _F.cat([_F.ravel(arr), _F.ravel(values)], 0) if axis is None else _F.cat([arr, values], axis)
 
 
 @_public
-def rollaxis(x, axis, start=0):
+def rollaxis(x: ArrayLike, axis: Axis, start: float = 0) -> Tensor:
     """An axis moved before another."""
     axis = _axis(axis, x.ndim)
     start = start + x.ndim if start < 0 else start
@@ -212,69 +222,72 @@ def _atleast(n):
     return _public(function)
 
 
+atleast_3d: Callable[..., Any]
+atleast_2d: Callable[..., Any]
+atleast_1d: Callable[..., Any]
 atleast_1d, atleast_2d, atleast_3d = _atleast(1), _atleast(2), _atleast(3)
 
 
 @_public
-def hstack(tup):
+def hstack(tup: Any) -> Tensor:
     """Joined along the second axis (vectors: the first)."""
     parts = [atleast_1d(a) for a in tup]
     return _F.cat(parts, 0 if parts[0].ndim == 1 else 1)
 
 
 @_public
-def vstack(tup):
+def vstack(tup: Any) -> Tensor:
     """Joined along the first axis, vectors as rows."""
     return _F.cat([atleast_2d(a) for a in tup], 0)
 
 
 @_public
-def dstack(tup):
+def dstack(tup: Any) -> Tensor:
     """Joined along the third axis."""
     return _F.cat([atleast_3d(a) for a in tup], 2)
 
 
 @_public
-def column_stack(tup):
+def column_stack(tup: Any) -> Tensor:
     """Joined along the second axis, vectors as columns."""
     return _F.cat([_F.reshape(_tensor(a), (-1, 1)) if _tensor(a).ndim < 2 else a for a in tup], 1)
 
 
 @_public
-def broadcast_arrays(*args):
+def broadcast_arrays(*args: Any) -> list[Tensor]:
     """Repeated to the shape that all share."""
     shape = _broadcast(*[a.shape for a in args])
     return [_F.broadcast_to(a, shape) for a in args]
 
 
 @_public
-def fliplr(m):
+def fliplr(m: ArrayLike) -> Tensor:
     """The columns reversed."""
     return _F.flip(m, (1,))
 
 
 @_public
-def flipud(m):
+def flipud(m: ArrayLike) -> Tensor:
     """The rows reversed."""
     return _F.flip(m, (0,))
 
 
 @_public
-def rot90(a, k=1, axes=(0, 1)):
+def rot90(a: ArrayLike, k: int = 1, axes: tuple[int, ...] = (0, 1)) -> Tensor:
     """Turned by quarter circles in the plane of two axes."""
     return _F.rot90(a, k, axes)
 
 
 @_public
-def size(a, axis=None):
+def size(a: ArrayLike, axis: Axis | None = None) -> Any:
     """How many elements there are, along an axis or altogether."""
     a = _tensor(a)
     return a.size if axis is None else a.shape[axis]
 
 
 @_public
-def pad(arr, pad_width, mode="constant", stat_length=None, constant_values=0, end_values=0, reflect_type="even",
-        **kwargs):
+def pad(arr: ArrayLike, pad_width: Any, mode: str = "constant", stat_length: Any = None, constant_values: int = 0,
+        end_values: int = 0, reflect_type: str = "even", **kwargs: Any) -> Tensor:
     """A border around arr, (before, behind) for each axis: 'constant', 'edge', 'wrap', 'empty', 'reflect', 'symmetric',
     'linear_ramp', 'maximum', 'minimum' or 'mean'."""
     arr = _tensor(arr)
@@ -339,7 +352,7 @@ def pad(arr, pad_width, mode="constant", stat_length=None, constant_values=0, en
 # --- matrices ---
 
 @_public
-def diag(v, k=0):
+def diag(v: ArrayLike, k: int = 0) -> Tensor:
     """The k-th diagonal of a matrix, or a matrix with a vector on it."""
     v = _tensor(v)
     if v.ndim == 1:
@@ -350,67 +363,67 @@ def diag(v, k=0):
 
 
 @_public
-def diagflat(v, k=0):
+def diagflat(v: ArrayLike, k: int = 0) -> Tensor:
     """A matrix with all elements on its k-th diagonal."""
     return _F.diag_embed(_F.ravel(_tensor(v)), k)
 
 
 @_public
-def diagonal(a, offset=0, axis1=0, axis2=1):
+def diagonal(a: ArrayLike, offset: float = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """A diagonal of two axes."""
     return _F.diagonal(a, offset, axis1, axis2)
 
 
 @_public
-def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
+def trace(a: ArrayLike, offset: float = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None) -> Tensor:
     """The sum of a diagonal."""
     return _F.sum(_F.diagonal(a, offset, axis1, axis2), -1, dtype=a.dtype if dtype is None else dtype)
 
 
 @_public
-def identity(n, dtype=_t.float32):
+def identity(n: Any, dtype: DTypeLike = _t.float32) -> Tensor:
     """The identity matrix."""
     return _F.eye(n, n, dtype)
 
 
 @_public
-def tri(N, M=None, k=0, dtype=_t.float32):
+def tri(N: int, M: int = None, k: int = 0, dtype: DTypeLike = _t.float32) -> Tensor:
     """Ones on and below a diagonal."""
     return _F.cast(_F.expand_dims(_F.arange(N), 1) + k >= _F.arange(N if M is None else M), dtype)
 
 
 @_public
-def tril_indices(n, k=0, m=None):
+def tril_indices(n: Any, k: int = 0, m: ArrayLike | None = None) -> tuple[Tensor, ...]:
     """(rows, columns) of the elements on and below a diagonal."""
     return tuple(_F.unbind(_F.tril_indices(n, n if m is None else m, k, dtype=_t.int32)))
 
 
 @_public
-def triu_indices(n, k=0, m=None):
+def triu_indices(n: Any, k: int = 0, m: ArrayLike | None = None) -> tuple[Tensor, ...]:
     """(rows, columns) of the elements on and above a diagonal."""
     return tuple(_F.unbind(_F.triu_indices(n, n if m is None else m, k, dtype=_t.int32)))
 
 
 @_public
-def tril_indices_from(arr, k=0):
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Tensor, ...]:
     """tril_indices for a matrix's shape."""
     return tril_indices(arr.shape[0], k, arr.shape[1])
 
 
 @_public
-def triu_indices_from(arr, k=0):
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Tensor, ...]:
     """triu_indices for a matrix's shape."""
     return triu_indices(arr.shape[0], k, arr.shape[1])
 
 
 @_public
-def diag_indices(n, ndim=2):
+def diag_indices(n: Any, ndim: int = 2) -> tuple[Tensor, ...]:
     """Indices of the main diagonal."""
     return (_F.arange(n, dtype=_t.int32),) * ndim
 
 
 @_public
-def vander(x, N=None, increasing=False):
+def vander(x: ArrayLike, N: int = None, increasing: bool = False) -> Tensor:
     """Powers of a vector as columns."""
     x = _tensor(x)
     y = _F.vander(x, N)
@@ -418,19 +431,20 @@ def vander(x, N=None, increasing=False):
 
 
 @_public
-def inner(a, b):
+def inner(a: ArrayLike, b: ArrayLike) -> Tensor:
     """Sums of products over the last axis."""
     return _F.inner(_tensor(a), _tensor(b))
 
 
 @_public
-def kron(a, b):
+def kron(a: ArrayLike, b: ArrayLike) -> Tensor:
     """Kronecker product."""
     return _F.kron(_tensor(a), _tensor(b))
 
 
 @_public
-def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1,
+          axis: Axis | None = None) -> Tensor:
     """Vector products; of vectors of 2, their third component."""
     a, b = _tensor(a), _tensor(b)
     if axis is not None:
@@ -448,7 +462,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 
 
 @_public
-def multi_dot(arrays):
+def multi_dot(arrays: Any) -> Any:
     """The product of matrices, in the order with the fewest operations."""
     arrays = [_tensor(a) for a in arrays]
     first, last = arrays[0].ndim == 1, arrays[-1].ndim == 1
@@ -474,7 +488,7 @@ def multi_dot(arrays):
 
 
 @_public
-def norm(x, ord=None, axis=None, keepdims=False):
+def norm(x: ArrayLike, ord: Any = None, axis: Axis | None = None, keepdims: bool = False) -> Tensor:
     """A matrix or vector norm."""
     x = _floating(x)
     if axis is None and (ord is None or ord in ("f", "fro") and x.ndim == 2 or ord == 2 and x.ndim == 1):
@@ -492,7 +506,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
 # --- statistics ---
 
 @_public
-def average(x, axis=None, weights=None, returned=False):
+def average(x: ArrayLike, axis: Axis | None = None, weights: Any = None, returned: bool = False) -> Any:
     """The mean, by weights if given; `returned`: with the sum of the weights."""
     x = _floating(x)
     if weights is None:
@@ -509,25 +523,25 @@ def average(x, axis=None, weights=None, returned=False):
 
 
 @_public
-def ptp(x, axis=None, keepdims=False):
+def ptp(x: ArrayLike, axis: Axis | None = None, keepdims: bool = False) -> Tensor:
     """Maximum minus minimum."""
     return _F.amax(x, axis, keepdims) - _F.amin(x, axis, keepdims)
 
 
 @_public
-def count_nonzero(x, axis=None, keepdims=False):
+def count_nonzero(x: ArrayLike, axis: Axis | None = None, keepdims: bool = False) -> Tensor:
     """How many elements aren't 0."""
     return _F.count_nonzero(x, () if axis is None else axis, keepdims)
 
 
 @_public
-def sometrue(a, axis=None, keepdims=False):
+def sometrue(a: ArrayLike, axis: Axis | None = None, keepdims: bool = False) -> Tensor:
     """As any."""
     return _F.any(_F.cast(a, _t.bool_), axis, keepdims)
 
 
 @_public
-def cumprod(a, axis=None, dtype=None):
+def cumprod(a: ArrayLike, axis: Axis | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Running products; of the flattened array by default."""
     a = _tensor(a)
     return _F.cumprod(_F.ravel(a), 0, dtype) if axis is None else _F.cumprod(a, axis, dtype)
@@ -539,13 +553,13 @@ def _without_nan(a, fill):
 
 
 @_public
-def nansum(a, axis=None, dtype=None, keepdims=False):
+def nansum(a: ArrayLike, axis: Axis | None = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Tensor:
     """Sum of what isn't NaN."""
     return _F.sum(_typed(_without_nan(a, 0), dtype), axis, keepdims)
 
 
 @_public
-def nancumsum(a, axis=None, dtype=None):
+def nancumsum(a: ArrayLike, axis: Axis | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Running sums, NaN as 0."""
     a = _without_nan(a, 0)
     return (_typed(a, dtype).cumsum(axis=0 if axis is None else axis) if axis is not None
@@ -553,13 +567,13 @@ def nancumsum(a, axis=None, dtype=None):
 
 
 @_public
-def nanmax(a, axis=None, dtype=None, keepdims=False):
+def nanmax(a: ArrayLike, axis: Axis | None = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Tensor:
     """Maximum of what isn't NaN."""
     return _typed(_F.amax(_without_nan(a, float("-inf")), axis, keepdims), dtype)
 
 
 @_public
-def nanmin(a, axis=None, dtype=None, keepdims=False):
+def nanmin(a: ArrayLike, axis: Axis | None = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Tensor:
     """Minimum of what isn't NaN."""
     return _typed(_F.amin(_without_nan(a, float("inf")), axis, keepdims), dtype)
 
@@ -569,14 +583,15 @@ def _kept(a, axis):
 
 
 @_public
-def nanmean(a, axis=None, dtype=None, keepdims=False):
+def nanmean(a: ArrayLike, axis: Axis | None = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Tensor:
     """Mean of what isn't NaN."""
     a = _floating(a)
     return _typed(_F.nanmean(a, axis, keepdims), dtype)
 
 
 @_public
-def nanvar(a, axis=None, dtype=None, ddof=0, keepdims=False):
+def nanvar(a: ArrayLike, axis: Axis | None = None, dtype: DTypeLike | None = None, ddof: int = 0,
+           keepdims: bool = False) -> Tensor:
     """Variance of what isn't NaN."""
     a = _floating(a)
     n = _kept(a, axis)
@@ -588,13 +603,15 @@ def nanvar(a, axis=None, dtype=None, ddof=0, keepdims=False):
 
 
 @_public
-def nanstd(a, axis=None, dtype=None, ddof=0, keepdims=False):
+def nanstd(a: ArrayLike, axis: Axis | None = None, dtype: DTypeLike | None = None, ddof: int = 0,
+           keepdims: bool = False) -> Tensor:
     """Standard deviation of what isn't NaN."""
     return _F.sqrt(nanvar(a, axis, dtype, ddof, keepdims))
 
 
 @_public
-def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, dtype=None):
+def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
+        fweights: Any = None, aweights: Any = None, dtype: DTypeLike | None = None) -> Tensor:
     """Covariances of variables, which are rows (columns without rowvar)."""
     m = _floating(m)
     m = _F.expand_dims(m, 0) if m.ndim == 1 else m
@@ -610,7 +627,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
 
 
 @_public
-def corrcoef(x, y=None, rowvar=True, dtype=None):
+def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None) -> Tensor:
     """Correlations of variables."""
     c = cov(x, y, rowvar)
     if c.ndim == 0:
@@ -620,7 +637,7 @@ def corrcoef(x, y=None, rowvar=True, dtype=None):
 
 
 @_public
-def bincount(x, weights=None, minlength=0, length=None):
+def bincount(x: ArrayLike, weights: Any = None, minlength: int = 0, length: Any = None) -> Tensor:
     """How often each int from 0 on occurs, or the sums of their weights."""
     x = _tensor(x)
     if length is None:
@@ -630,7 +647,7 @@ def bincount(x, weights=None, minlength=0, length=None):
 
 
 @_public
-def histogram_bin_edges(a, bins=10, range=None, weights=None):
+def histogram_bin_edges(a: ArrayLike, bins: int = 10, range: Any = None, weights: Any = None) -> Tensor:
     """The borders of the parts that histogram counts in."""
     if not isinstance(bins, int):
         return _tensor(bins)
@@ -638,7 +655,8 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
 
 
 @_public
-def histogram(a, bins=10, range=None, weights=None, density=False):
+def histogram(a: ArrayLike, bins: int = 10, range: Any = None, weights: Any = None,
+              density: bool = False) -> tuple[Tensor, Tensor]:
     """(how many elements lie in each part of the range, the parts' borders)."""
     edges = bins if isinstance(bins, int) else _tensor(bins).asnumpy()
     w = None if weights is None else _tensor(weights).asnumpy()
@@ -647,7 +665,8 @@ def histogram(a, bins=10, range=None, weights=None, density=False):
 
 
 @_public
-def histogramdd(sample, bins=10, range=None, weights=None, density=False):
+def histogramdd(sample: Any, bins: int = 10, range: Any = None, weights: Any = None,
+                density: bool = False) -> tuple[Tensor, list[Tensor]]:
     """(how many points lie in each cell of a grid, the grid's borders)."""
     points = (_np.stack([_tensor(s).asnumpy() for s in sample], 1) if isinstance(sample, (list, tuple))
               else sample.asnumpy())
@@ -659,14 +678,15 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=False):
 
 
 @_public
-def histogram2d(x, y, bins=10, range=None, weights=None, density=False):
+def histogram2d(x: ArrayLike, y: ArrayLike, bins: int = 10, range: Any = None, weights: Any = None,
+                density: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     """histogramdd of two variables."""
     count, (first, second) = histogramdd((x, y), bins, range, weights, density)
     return count, first, second
 
 
 @_public
-def digitize(x, bins, right=False):
+def digitize(x: ArrayLike, bins: Any, right: ArrayLike = False) -> Tensor:
     """Which part, between monotonic borders, each element lies in."""
     x, bins = _tensor(x), _tensor(bins)
     values = bins.asnumpy()
@@ -676,7 +696,7 @@ def digitize(x, bins, right=False):
 
 
 @_public
-def searchsorted(a, v, side="left", sorter=None):
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = None) -> Tensor:
     """Where elements belong in a sorted sequence."""
     a, v = _tensor(a), _tensor(v)
     if side not in ("left", "right"):
@@ -687,7 +707,7 @@ def searchsorted(a, v, side="left", sorter=None):
 
 
 @_public
-def interp(x, xp, fp, left=None, right=None):
+def interp(x: ArrayLike, xp: Any, fp: Any, left: ArrayLike = None, right: ArrayLike = None) -> Tensor:
     """Piecewise linear between the points (xp, fp)."""
     x, xp, fp = _floating(x), _floating(xp), _floating(fp)
     n = xp.shape[0]
@@ -704,13 +724,13 @@ def interp(x, xp, fp, left=None, right=None):
 # --- differences, polynomials ---
 
 @_public
-def diff(a, n=1, axis=-1, prepend=None, append=None):
+def diff(a: ArrayLike, n: int = 1, axis: Axis = -1, prepend: Any = None, append: Any = None) -> Tensor:
     """n-th differences along an axis."""
     return _F.diff(_tensor(a), n, axis, prepend, append)
 
 
 @_public
-def ediff1d(ary, to_end=None, to_begin=None):
+def ediff1d(ary: ArrayLike, to_end: Any = None, to_begin: Any = None) -> Tensor:
     """Differences of the flattened array, with numbers before and behind."""
     x = _F.ravel(_tensor(ary))
     parts = [] if to_begin is None else [_F.ravel(_tensor(to_begin))]
@@ -721,7 +741,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
 
 
 @_public
-def gradient(f, *varargs, axis=None, edge_order=1):
+def gradient(f: Any, *varargs: Any, axis: Axis | None = None, edge_order: int = 1) -> Any:
     """Central differences along each axis (one-sided at the ends), over distances given by varargs."""
     f = _floating(f)
     if edge_order != 1:
@@ -740,13 +760,13 @@ def gradient(f, *varargs, axis=None, edge_order=1):
 
 
 @_public
-def trapz(y, x=None, dx=1.0, axis=-1):
+def trapz(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1.0, axis: Axis = -1) -> Tensor:
     """The integral by the trapezoidal rule."""
     return _F.trapz(_floating(y), None if x is None else _floating(x), dx=dx, dim=axis)
 
 
 @_public
-def unwrap(p, discont=3.141592653589793, axis=-1):
+def unwrap(p: Any, discont: float = 3.141592653589793, axis: Axis = -1) -> Tensor:
     """Angles without jumps of more than discont, by adding full circles."""
     p = _floating(p)
     a = _axis(axis, p.ndim)
@@ -765,25 +785,25 @@ def _aligned(a1, a2):
 
 
 @_public
-def polyadd(a1, a2):
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Tensor:
     """The sum of polynomials, the highest power first."""
     return operator.add(*_aligned(a1, a2))
 
 
 @_public
-def polysub(a1, a2):
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Tensor:
     """The difference of polynomials."""
     return operator.sub(*_aligned(a1, a2))
 
 
 @_public
-def polymul(a1, a2):
+def polymul(a1: ArrayLike, a2: ArrayLike) -> Tensor:
     """The product of polynomials."""
     return convolve(a1, a2)
 
 
 @_public
-def polyval(p, x):
+def polyval(p: Any, x: ArrayLike) -> Any:
     """A polynomial's values (Horner)."""
     p, x = _tensor(p), _tensor(x)
     y = _F.zeros_like(x)
@@ -793,7 +813,7 @@ def polyval(p, x):
 
 
 @_public
-def polyder(p, m=1):
+def polyder(p: Any, m: int = 1) -> Any:
     """The m-th derivative of a polynomial."""
     p = atleast_1d(p)
     for _ in range(m):
@@ -803,7 +823,7 @@ def polyder(p, m=1):
 
 
 @_public
-def polyint(p, m=1, k=None):
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The m-th integral of a polynomial, with constants k."""
     p = _floating(atleast_1d(p))
     constants = ([0] * m if k is None else list(k) * m if isinstance(k, (tuple, list)) and len(k) == 1 else list(k)
@@ -814,7 +834,7 @@ def polyint(p, m=1, k=None):
 
 
 @_public
-def convolve(a, v, mode="full"):
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Tensor:
     """The convolution of vectors: 'full', 'same' or 'valid'."""
     a, v = _floating(atleast_1d(a)), _floating(atleast_1d(v))
     if mode not in ("full", "same", "valid"):
@@ -831,7 +851,7 @@ def convolve(a, v, mode="full"):
 
 
 @_public
-def correlate(a, v, mode="valid"):
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Tensor:
     """The cross-correlation of vectors."""
     a, v = _floating(atleast_1d(a)), _floating(atleast_1d(v))
     if a.shape[0] >= v.shape[0]:
@@ -842,7 +862,7 @@ def correlate(a, v, mode="valid"):
 # --- choice, sets, indices ---
 
 @_public
-def choose(a, choices, mode="clip"):
+def choose(a: ArrayLike, choices: Any, mode: str = "clip") -> Tensor:
     """choices[a], elementwise. mode: 'clip', 'wrap' or 'raise' (as 'clip')."""
     a = _tensor(a)
     choices = ([_tensor(c) for c in choices] if isinstance(choices, (tuple, list))
@@ -856,7 +876,7 @@ def choose(a, choices, mode="clip"):
 
 
 @_public
-def select(condlist, choicelist, default=0):
+def select(condlist: ArrayLike, choicelist: Any, default: int = 0) -> Any:
     """The first of choicelist whose condition holds, elementwise."""
     y = None
     for c, x in zip(reversed([_tensor(c) for c in condlist]), reversed([_tensor(x) for x in choicelist])):
@@ -865,7 +885,7 @@ def select(condlist, choicelist, default=0):
 
 
 @_public
-def piecewise(x, condlist, funclist, *args, **kw):
+def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw: Any) -> Any:
     """x by functions (or numbers), each where its condition holds; one more than conditions: elsewhere."""
     x = _tensor(x)
     conditions = [_tensor(c) for c in condlist] if isinstance(condlist, (list, tuple)) else [condlist]
@@ -879,7 +899,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
 
 
 @_public
-def isin(element, test_elements, invert=False):
+def isin(element: ArrayLike, test_elements: Any, invert: bool = False) -> Tensor:
     """Which elements are among others."""
     e, t = _tensor(element), _F.ravel(_tensor(test_elements))
     found = _F.any(_F.expand_dims(e, -1) == t, -1) if t.size else _F.full(e.shape, False)
@@ -887,26 +907,26 @@ def isin(element, test_elements, invert=False):
 
 
 @_public
-def in1d(ar1, ar2, invert=False):
+def in1d(ar1: ArrayLike, ar2: ArrayLike, invert: bool = False) -> Tensor:
     """isin of the flattened array."""
     return isin(_F.ravel(_tensor(ar1)), ar2, invert)
 
 
 @_public
-def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """The sorted values that both have."""
     got = _np.intersect1d(_tensor(ar1).asnumpy(), _tensor(ar2).asnumpy(), assume_unique, return_indices)
     return tuple(Tensor(g) for g in got) if return_indices else Tensor(got)
 
 
 @_public
-def setdiff1d(ar1, ar2, assume_unique=False):
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Tensor:
     """The sorted values of the first that the second lacks."""
     return Tensor(_np.setdiff1d(_tensor(ar1).asnumpy(), _tensor(ar2).asnumpy(), assume_unique))
 
 
 @_public
-def unique(x, return_inverse=False):
+def unique(x: ArrayLike, return_inverse: bool = False) -> Any:
     """The distinct values in the order of their first appearance; on request, the index of each element's value in the
     flattened array."""
     values, place = _F.unique(_F.ravel(_tensor(x)))
@@ -914,7 +934,7 @@ def unique(x, return_inverse=False):
 
 
 @_public
-def array_equal(a1, a2, equal_nan=False):
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Tensor:
     """Whether shapes and elements agree, as a tensor."""
     a, b = _tensor(a1), _tensor(a2)
     if a.shape != b.shape:
@@ -926,7 +946,7 @@ def array_equal(a1, a2, equal_nan=False):
 
 
 @_public
-def array_equiv(a1, a2):
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Tensor:
     """Whether elements agree where shapes broadcast, as a tensor."""
     a, b = _tensor(a1), _tensor(a2)
     for m, n in zip(a.shape[::-1], b.shape[::-1]):
@@ -936,13 +956,13 @@ def array_equiv(a1, a2):
 
 
 @_public
-def argwhere(a):
+def argwhere(a: ArrayLike) -> Any:
     """Indices of the elements that aren't 0, a row each."""
     return _F.nonzero(_tensor(a))
 
 
 @_public
-def take_along_axis(arr, indices, axis):
+def take_along_axis(arr: ArrayLike, indices: Any, axis: Axis) -> Tensor:
     """Elements along an axis by index arrays; of the flattened array if axis is None."""
     if axis is None:
         return _F.gather_elements(_F.ravel(arr), 0, indices)
@@ -953,7 +973,7 @@ def take_along_axis(arr, indices, axis):
 
 
 @_public
-def unravel_index(indices, shape, order="C"):
+def unravel_index(indices: Any, shape: Shape, order: str = "C") -> tuple[Any, ...]:
     """Coordinates of flat indices, a tensor each."""
     indices = _tensor(indices)
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -965,7 +985,7 @@ def unravel_index(indices, shape, order="C"):
 
 
 @_public
-def ravel_multi_index(multi_index, dims, mode="clip", order="C"):
+def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: str = "C") -> Any:
     """Flat indices of coordinates. mode: 'clip' or 'wrap'."""
     dims = (dims,) if isinstance(dims, int) else tuple(dims)
     parts = [multi_index[k] for k in range(len(dims))]
@@ -977,7 +997,7 @@ def ravel_multi_index(multi_index, dims, mode="clip", order="C"):
 
 
 @_public
-def indices(dimensions, dtype=_t.int32, sparse=False):
+def indices(dimensions: Any, dtype: DTypeLike = _t.int32, sparse: bool = False) -> tuple[Tensor, ...]:
     """The coordinates of a grid, a tensor for each dimension."""
     parts = [_F.cast(_F.reshape(_F.arange(n), (-1,) + (1,) * (len(dimensions) - 1 - k)), dtype)
              for k, n in enumerate(dimensions)]
@@ -987,7 +1007,7 @@ def indices(dimensions, dtype=_t.int32, sparse=False):
 
 
 @_public
-def ix_(*args):
+def ix_(*args: Any) -> tuple[Tensor, ...]:
     """Vectors along axes of their own."""
     return tuple(_F.reshape(_tensor(a), (1,) * k + (-1,) + (1,) * (len(args) - 1 - k)) for k, a in enumerate(args))
 
@@ -995,10 +1015,13 @@ def ix_(*args):
 class _Grid:
     """grid[start:stop:step, ...]: coordinates; a step of n j gives n of them, both ends included."""
 
-    def __init__(self, name, sparse):
+    name: str
+    sparse: Any
+
+    def __init__(self, name: str, sparse: Any) -> None:
         self.name, self.sparse = name, sparse
 
-    def __getitem__(self, keys):
+    def __getitem__(self, keys: Any) -> Any:
         parts = [self._values(k) for k in (keys if isinstance(keys, tuple) else (keys,))]
         if not isinstance(keys, tuple):
             return parts[0]
@@ -1016,12 +1039,14 @@ class _Grid:
         return _F.cast(values, _t.int32) if values.dtype == _t.int64 else values
 
 
+ogrid: _Grid
+mgrid: _Grid
 mgrid, ogrid = _Grid("mgrid", False), _Grid("ogrid", True)
 __all__ += ["mgrid", "ogrid"]
 
 
 @_public
-def apply_along_axis(func1d, axis, arr, *args, **kwargs):
+def apply_along_axis(func1d: Any, axis: Axis, arr: ArrayLike, *args: Any, **kwargs: Any) -> Tensor:
     """func1d of each line along an axis."""
     arr = _tensor(arr)
     a = _axis(axis, arr.ndim)
@@ -1037,7 +1062,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
 
 
 @_public
-def apply_over_axes(func, a, axes):
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Axis) -> Any:
     """func(a, axis) for one axis after the other; a dropped axis is put back."""
     a = _tensor(a)
     for axis in (axes,) if isinstance(axes, int) else axes:
@@ -1050,20 +1075,21 @@ def apply_over_axes(func, a, axes):
 # --- making arrays ---
 
 @_public
-def asfarray(a, dtype=_t.float32):
+def asfarray(a: ArrayLike, dtype: DTypeLike = _t.float32) -> Tensor:
     """A floating-point tensor."""
     return _F.cast(_tensor(a), dtype if dtype.is_floating_point else _t.float32)
 
 
 @_public
-def empty_like(prototype, dtype=None, shape=None):
+def empty_like(prototype: Any, dtype: DTypeLike | None = None, shape: Shape | None = None) -> Tensor:
     """A tensor in the shape and dtype of another."""
     prototype = _tensor(prototype)
     return _F.zeros(prototype.shape if shape is None else shape, prototype.dtype if dtype is None else dtype)
 
 
 @_public
-def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0,
+             dtype: DTypeLike | None = None, axis: Axis = 0) -> Tensor:
     """base ** e for num numbers e from start to stop."""
     parts = builtins.max(num - 1 if endpoint else num, 1)
     e = _ops["arange"](0, 1, num, _t.float64) * ((stop - start) / parts) + start
@@ -1071,7 +1097,8 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
 
 
 @_public
-def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None,
+              axis: Axis = 0) -> Tensor:
     """num numbers from start to stop in equal ratios."""
     if start * stop <= 0:
         raise ValueError(
@@ -1089,24 +1116,28 @@ def _window(name, of_length):
     return _public(function)
 
 
+blackman: Callable[[int], Tensor]
+bartlett: Callable[[int], Tensor]
 bartlett, blackman = _window("bartlett", _F.bartlett_window), _window("blackman", _F.blackman_window)
+hanning: Callable[[int], Tensor]
+hamming: Callable[[int], Tensor]
 hamming, hanning = _window("hamming", _F.hamming_window), _window("hanning", _F.hann_window)
 
 
 @_public
-def array_str(a):
+def array_str(a: ArrayLike) -> str:
     """The text of an array."""
     return str(_tensor(a))
 
 
 @_public
-def promote_types(type1, type2):
+def promote_types(type1: Any, type2: Any) -> DType:
     """The dtype that holds both."""
     return (_F.zeros((1,), type1) + _F.zeros((1,), type2)).dtype
 
 
 @_public
-def result_type(*arrays_and_dtypes):
+def result_type(*arrays_and_dtypes: Any) -> DType:
     """The dtype of a result of these tensors and dtypes."""
     kinds = [x if isinstance(x, type(_t.float32)) else _tensor(x).dtype for x in arrays_and_dtypes]
     y = kinds[0]

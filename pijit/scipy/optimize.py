@@ -1,6 +1,8 @@
 """Minima of functions, searches along a line, assignments. The search runs in Python; func may be jitted."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -8,6 +10,10 @@ from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.grad import grad
 from pijit.ops import function as F
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 class OptimizeResults(NamedTuple):
@@ -40,7 +46,8 @@ class LineSearchResults(NamedTuple):
     status: int
 
 
-def line_search(f, xk, pk, jac=None, gfk=None, old_fval=None, old_old_fval=None, c1=1e-4, c2=0.9, maxiter=20):
+def line_search(f: Callable[..., Any], xk: Any, pk: Any, jac: Any = None, gfk: Any = None, old_fval: Any = None,
+                old_old_fval: Any = None, c1: float = 1e-4, c2: float = 0.9, maxiter: int = 20) -> LineSearchResults:
     """A step along pk from xk that satisfies the strong Wolfe conditions (Nocedal & Wright 2006, algorithms 3.5 and
     3.6).
 
@@ -96,8 +103,9 @@ def line_search(f, xk, pk, jac=None, gfk=None, old_fval=None, old_old_fval=None,
                              seen.get(step, None) if step in seen else slope(xk + pk * step), 0)
 
 
-def minimize(func, x0, args=(), method=None, jac=None, hess=None, hessp=None, bounds=None, constraints=(), tol=None,
-             callback=None, options=None):
+def minimize(func: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), method: Any = None, jac: Any = None,
+             hess: Any = None, hessp: Any = None, bounds: Any = None, constraints: tuple[Any, ...] = (),
+             tol: Any = None, callback: Callable[..., Any] | None = None, options: Any = None) -> OptimizeResults:
     """The place where func (of a vector, and args) is least, from x0, by BFGS (Nocedal & Wright 2006, algorithm 6.1).
 
     method: 'BFGS' or None; options: 'maxiter', 'norm', 'gtol', 'line_search_maxiter'. Returns OptimizeResults. Raises
@@ -142,7 +150,7 @@ def minimize(func, x0, args=(), method=None, jac=None, hess=None, hessp=None, bo
     return OptimizeResults(x, good, 0 if good else status or 1, f(x), g, inverse, *counts, k)
 
 
-def linear_sum_assignment(cost_matrix, maximize, dimension_limit=None):
+def linear_sum_assignment(cost_matrix: Any, maximize: bool, dimension_limit: Any = None) -> tuple[Tensor, Tensor]:
     """(rows, columns) as int64, of min(rows, columns) elements, whose costs have the least sum, the greatest with
     maximize; -1 behind what dimension_limit (a Tensor: how many columns count) cuts off. By the shortest augmenting
     paths of Jonker & Volgenant 1987."""
