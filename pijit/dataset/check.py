@@ -1,30 +1,45 @@
 """Checks of arguments: each names the operation and the argument, says what was expected and what came."""
 
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Any, Literal
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
 
-def shown(value):
+def shown(value: Any) -> str:
     """A value for an error message: its printed form, shortened, and its type."""
     text = repr(value)
     return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"
 
 
-def is_int(value):
+def is_int(value: Any) -> bool:
     """True for Python and NumPy integers, not for booleans."""
     return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
 
 
-def is_real(value):
+def is_real(value: Any) -> bool:
     """True for Python and NumPy integers and floats, not for booleans."""
     return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
 
 
-def integer(op, name, value, low=None, high=None, none=False):
+@overload
+def integer(op: str, name: str, value: Any, low: int | None = None, high: int | None = None,
+            none: Literal[False] = False) -> int: ...
+@overload
+def integer(op: str, name: str, value: Any, low: int | None = None, high: int | None = None, *,
+            none: bool) -> int | None: ...
+
+
+def integer(op: str, name: str, value: Any, low: int | None = None, high: int | None = None,
+            none: bool = False) -> int | None:
     """Returns `value` as an int. TypeError for another type, ValueError outside of [low, high]."""
     if value is None and none:
         return None
@@ -36,7 +51,16 @@ def integer(op, name, value, low=None, high=None, none=False):
     return int(value)
 
 
-def real(op, name, value, low=None, high=None, open_low=False, none=False):
+@overload
+def real(op: str, name: str, value: Any, low: float | None = None, high: float | None = None, open_low: bool = False,
+         none: Literal[False] = False) -> float: ...
+@overload
+def real(op: str, name: str, value: Any, low: float | None = None, high: float | None = None, open_low: bool = False,
+         *, none: bool) -> float | None: ...
+
+
+def real(op: str, name: str, value: Any, low: float | None = None, high: float | None = None, open_low: bool = False,
+         none: bool = False) -> float | None:
     """Returns `value` as a float. TypeError for another type, ValueError outside of [low, high] or (low, high]."""
     if value is None and none:
         return None
@@ -50,7 +74,13 @@ def real(op, name, value, low=None, high=None, open_low=False, none=False):
     return float(value)
 
 
-def boolean(op, name, value, none=False):
+@overload
+def boolean(op: str, name: str, value: Any, none: Literal[False] = False) -> bool: ...
+@overload
+def boolean(op: str, name: str, value: Any, *, none: bool) -> bool | None: ...
+
+
+def boolean(op: str, name: str, value: Any, none: bool = False) -> bool | None:
     """Returns `value`, a bool; TypeError for anything else."""
     if value is None and none:
         return None
@@ -59,7 +89,7 @@ def boolean(op, name, value, none=False):
     return bool(value)
 
 
-def string(op, name, value, none=False):
+def string(op: Any, name: str, value: Any, none: bool = False) -> str | None:
     """Returns `value`, a str; TypeError for anything else."""
     if value is None and none:
         return None
@@ -68,7 +98,7 @@ def string(op, name, value, none=False):
     return value
 
 
-def instance(op, name, value, kinds, none=False):
+def instance(op: Any, name: str, value: Any, kinds: Any, none: bool = False) -> Any:
     """Returns `value` when it is of one of these types; TypeError otherwise."""
     if value is None and none:
         return None
@@ -78,7 +108,7 @@ def instance(op, name, value, kinds, none=False):
     return value
 
 
-def choice(op, name, value, options, none=False):
+def choice(op: Any, name: str, value: Any, options: Any, none: bool = False) -> Any:
     """Returns `value` when it is one of the strings `options`: TypeError for no str, ValueError for another one."""
     if value is None and none:
         return None
@@ -88,7 +118,7 @@ def choice(op, name, value, options, none=False):
     return value
 
 
-def columns(op, name, value, none=False, empty=False):
+def columns(op: Any, name: str, value: Any, none: bool = False, empty: bool = False) -> list[Any] | None:
     """Returns column names as a list. One str means one name; TypeError for other types, ValueError for repetitions."""
     if value is None and none:
         return None
@@ -109,12 +139,13 @@ def columns(op, name, value, none=False, empty=False):
     return list(value)
 
 
-def workers(op, value):
+def workers(op: Any, value: Any) -> int | None:
     """Returns num_parallel_workers: None or an int of at least 1."""
     return integer(op, "num_parallel_workers", value, 1, None, none=True)
 
 
-def pair(op, name, value, low=None, high=None, positive=False):
+def pair(op: Any, name: str, value: Any, low: Any = None, high: Any = None,
+         positive: bool = False) -> tuple[float, float]:
     """Returns a pair of floats (minimum, maximum); TypeError for no pair, ValueError for a wrong order or range."""
     if not isinstance(value, (tuple, list)):
         raise TypeError(f"[{op}] {name} must be a tuple of two numbers, but got {shown(value)}.")

@@ -3,9 +3,12 @@ before an iterator is made (pipeline.py).
 
 A node gives the names of its columns (`_names`), its number of rows (`_size`) and the chunks of one epoch (`_flow`)."""
 
+from __future__ import annotations
+
 import enum
 import functools
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +16,11 @@ from pijit.dataset import check, config, seeds
 from pijit.dataset.pipeline import (MAX_ROWS, Chunk, Column, DictIterator, Processes, Reader, Run, Threads,
                                     TupleIterator,
                                     as_value, is_user_error, user_error, values)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+    from pijit.dataset.text.utils import Vocab
 
 
 class Shuffle(str, enum.Enum):
@@ -36,14 +44,14 @@ class BatchInfo:
 
     __slots__ = ("_batch", "_epoch")
 
-    def __init__(self, batch, epoch):
+    def __init__(self, batch: int, epoch: int) -> None:
         self._batch, self._epoch = batch, epoch
 
-    def get_batch_num(self):
+    def get_batch_num(self) -> int:
         """The number of this batch within its epoch, from 0."""
         return self._batch
 
-    def get_epoch_num(self):
+    def get_epoch_num(self) -> int:
         """The number of this epoch, from 0."""
         return self._epoch
 
@@ -53,9 +61,9 @@ class Dataset:
 
     _user_code = False  # rows come from or pass a user's Python function, so none is computed before it is needed
 
-    def __init__(self, children=(), num_parallel_workers=None):
-        self.children = list(children)
-        self.num_parallel_workers = check.workers(type(self).__name__, num_parallel_workers)
+    def __init__(self, children: Sequence[Any] = (), num_parallel_workers: int | None = None) -> None:
+        self.children: list[Any] = list(children)
+        self.num_parallel_workers: int | None = check.workers(type(self).__name__, num_parallel_workers)
         self._repeat_count = 1
 
     # --- what kinds of nodes define -----------------------------------------------------------------------------------
@@ -122,7 +130,8 @@ class Dataset:
 
     # --- iteration ----------------------------------------------------------------------------------------------------
 
-    def create_dict_iterator(self, num_epochs=-1, output_numpy=False, do_copy=False):
+    def create_dict_iterator(self, num_epochs: int = -1, output_numpy: bool = False,
+                             do_copy: bool = False) -> DictIterator:
         """An iterator whose rows are dicts from column names to Tensors.
 
         Args:
@@ -132,7 +141,8 @@ class Dataset:
         Raises TypeError and RuntimeError for wrong arguments."""
         return DictIterator(self, num_epochs, output_numpy, do_copy)
 
-    def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
+    def create_tuple_iterator(self, columns: str | Sequence[str] = None, num_epochs: int = -1,
+                              output_numpy: bool = False, do_copy: bool = False) -> TupleIterator:
         """An iterator whose rows are lists of Tensors in the order of columns.
 
         Args:
@@ -144,21 +154,23 @@ class Dataset:
             dataset = ProjectDataset(self, check.columns("create_tuple_iterator", "columns", columns))
         return TupleIterator(dataset, num_epochs, output_numpy, do_copy)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return self.create_tuple_iterator(num_epochs=1)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.get_dataset_size()
 
-    def __add__(self, other):
+    def __add__(self, other: Dataset) -> ConcatDataset:
         return self.concat(other)
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         raise TypeError(f"'{type(self).__name__}' object is not callable")
 
     # --- operations ---------------------------------------------------------------------------------------------------
 
-    def map(self, operations, input_columns=None, output_columns=None, num_parallel_workers=None, **kwargs):
+    def map(self, operations: Any, input_columns: str | Sequence[str] = None,
+            output_columns: str | Sequence[str] = None, num_parallel_workers: int | None = None,
+            **kwargs: Any) -> MapDataset:
         """Applies operations to the columns of each row.
 
         Args:
@@ -176,7 +188,8 @@ class Dataset:
         tracebacks."""
         return MapDataset(self, operations, input_columns, output_columns, num_parallel_workers, **kwargs)
 
-    def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
+    def batch(self, batch_size: int | Callable[..., int], drop_remainder: bool = False,
+              num_parallel_workers: int | None = None, **kwargs: Any) -> BatchDataset:
         """Stacks rows to batches.
 
         Args:
@@ -189,7 +202,8 @@ class Dataset:
         Raises TypeError and ValueError for wrong arguments, RuntimeError when the shapes of rows differ."""
         return BatchDataset(self, batch_size, drop_remainder, num_parallel_workers, **kwargs)
 
-    def padded_batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, pad_info=None):
+    def padded_batch(self, batch_size: int, drop_remainder: bool = False, num_parallel_workers: int | None = None,
+                     pad_info: dict[str, Any] = None) -> BatchDataset:
         """Pads rows to equal shapes and stacks them.
 
         Args:
@@ -200,8 +214,11 @@ class Dataset:
         return BatchDataset(self, batch_size, drop_remainder, num_parallel_workers, pad_info=pad_info,
                             _called="padded_batch")
 
-    def bucket_batch_by_length(self, column_names, bucket_boundaries, bucket_batch_sizes, element_length_function=None,
-                               pad_info=None, pad_to_bucket_boundary=False, drop_remainder=False):
+    def bucket_batch_by_length(self, column_names: str | Sequence[str], bucket_boundaries: Sequence[int],
+                               bucket_batch_sizes: Sequence[int],
+                               element_length_function: Callable[..., Any] | None = None,
+                               pad_info: dict[str, Any] = None, pad_to_bucket_boundary: bool = False,
+                               drop_remainder: bool = False) -> BucketBatchByLengthDataset:
         """Batches rows of similar lengths together.
 
         Args:
@@ -217,28 +234,28 @@ class Dataset:
                                           element_length_function,
                                           pad_info, pad_to_bucket_boundary, drop_remainder)
 
-    def shuffle(self, buffer_size):
+    def shuffle(self, buffer_size: int) -> ShuffleDataset:
         """Shuffles rows: each comes at random from a buffer that is filled up from the dataset.
 
         Args: buffer_size: int ≥ 2; the number of rows or more shuffles fully.
         Raises TypeError and ValueError for other sizes."""
         return ShuffleDataset(self, buffer_size)
 
-    def repeat(self, count=None):
+    def repeat(self, count: int = None) -> RepeatDataset:
         """Repeats the dataset `count` times within an epoch; None or -1 without end.
 
         Raises TypeError for no int, ValueError for 0 and below -1."""
         return RepeatDataset(self, count)
 
-    def skip(self, count):
+    def skip(self, count: int) -> SkipDataset:
         """Leaves out the first `count` rows. Raises TypeError for no int, ValueError below 0."""
         return SkipDataset(self, count)
 
-    def take(self, count=-1):
+    def take(self, count: int = -1) -> TakeDataset:
         """Ends after `count` rows; -1 takes all. Raises TypeError for no int, ValueError for 0 and below -1."""
         return TakeDataset(self, count)
 
-    def split(self, sizes, randomize=True):
+    def split(self, sizes: Sequence[int] | Sequence[float], randomize: bool = True) -> list[Dataset]:
         """Splits into datasets without common rows.
 
         Args:
@@ -247,7 +264,7 @@ class Dataset:
         Returns a list of datasets. Raises TypeError, ValueError and RuntimeError for sizes that do not fit."""
         return _split(self, sizes, randomize)
 
-    def zip(self, datasets):
+    def zip(self, datasets: Dataset | Sequence[Dataset]) -> ZipDataset:
         """Joins the columns of this dataset and of one other or a tuple of others; ends with the shortest."""
         if isinstance(datasets, tuple):
             return ZipDataset((self,) + datasets)
@@ -255,29 +272,30 @@ class Dataset:
             raise TypeError(f"[zip] datasets must be a Dataset or a tuple of them, but got {check.shown(datasets)}.")
         return ZipDataset((self, datasets))
 
-    def concat(self, datasets):
+    def concat(self, datasets: Dataset | Sequence[Dataset]) -> ConcatDataset:
         """Appends the rows of another dataset or of a list of them, which must have the same columns and dtypes."""
         if not isinstance(datasets, (list, Dataset)):
             raise TypeError(f"[concat] datasets must be a Dataset or a list of them, but got {check.shown(datasets)}.")
         return ConcatDataset([self] + (datasets if isinstance(datasets, list) else [datasets]))
 
-    def filter(self, predicate, input_columns=None, num_parallel_workers=None):
+    def filter(self, predicate: Callable[..., Any], input_columns: str | Sequence[str] = None,
+               num_parallel_workers: int | None = None) -> FilterDataset:
         """Keeps the rows for which predicate(columns…) is true.
 
         Args: predicate: a callable on the columns `input_columns` (None: all).
         Raises TypeError for no callable, RuntimeError for its exceptions."""
         return FilterDataset(self, predicate, input_columns, num_parallel_workers)
 
-    def project(self, columns):
+    def project(self, columns: str | Sequence[str]) -> ProjectDataset:
         """Keeps these columns, in this order. Raises RuntimeError when the pipeline runs for a name that is missing."""
         return ProjectDataset(self, columns)
 
-    def rename(self, input_columns, output_columns):
+    def rename(self, input_columns: str | Sequence[str], output_columns: str | Sequence[str]) -> RenameDataset:
         """Gives columns new names. Raises ValueError for lists of different lengths, RuntimeError when the pipeline
         runs for a missing name or one that is taken."""
         return RenameDataset(self, input_columns, output_columns)
 
-    def flat_map(self, func):
+    def flat_map(self, func: Callable[..., Any]) -> Any:
         """Concatenates the datasets that `func` returns for each row. func takes a row's columns as ndarrays.
 
         Raises TypeError when func is no callable or returns something else than a dataset."""
@@ -292,7 +310,7 @@ class Dataset:
             raise ValueError("[flat_map] the dataset has no rows.")
         return ConcatDataset(datasets) if len(datasets) > 1 else datasets[0]
 
-    def apply(self, apply_func):
+    def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
         """apply_func(dataset), which must return a dataset. Raises TypeError otherwise."""
         if not callable(apply_func):
             raise TypeError(f"[apply] apply_func must be a function, but got {check.shown(apply_func)}.")
@@ -301,7 +319,8 @@ class Dataset:
             raise TypeError(f"[apply] apply_func must return a dataset, but returned {check.shown(dataset)}.")
         return dataset
 
-    def sync_wait(self, condition_name, num_batch=1, callback=None):
+    def sync_wait(self, condition_name: str, num_batch: int = 1,
+                  callback: Callable[..., Any] | None = None) -> SyncWaitDataset:
         """Waits after every `num_batch` rows until sync_update is called with this condition's name.
 
         Args:
@@ -313,7 +332,7 @@ class Dataset:
     def _conditions(self):
         return {n._condition: n for n in self._nodes() if isinstance(n, SyncWaitDataset)}
 
-    def sync_update(self, condition_name, num_batch=None, data=None):
+    def sync_update(self, condition_name: str, num_batch: Any = None, data: Any = None) -> None:
         """Lets a sync_wait go on.
 
         Args:
@@ -326,54 +345,54 @@ class Dataset:
                                f"{sorted(waits)}.")
         waits[condition_name]._update(check.integer("sync_update", "num_batch", num_batch, 1, none=True), data)
 
-    def disable_sync(self):
+    def disable_sync(self) -> None:
         """Lets every sync_wait pass from now on."""
         for node in self._conditions().values():
             node._disable()
 
-    def get_sync_notifiers(self):
+    def get_sync_notifiers(self) -> Any:
         """A dict from the names of conditions to functions that let them go on."""
         return {name: node._update for name, node in self._conditions().items()}
 
-    def is_sync(self):
+    def is_sync(self) -> bool:
         """Whether there is a sync_wait."""
         return bool(self._conditions())
 
     # --- what is known of it ------------------------------------------------------------------------------------------
 
-    def get_dataset_size(self):
+    def get_dataset_size(self) -> int:
         """The number of rows (batches) of an epoch. Where it depends on user code an epoch is run to count them."""
         if not hasattr(self, "_known_size"):
             size = self._size()
             self._known_size = self._count() if size is None else size
         return self._known_size
 
-    def get_batch_size(self):
+    def get_batch_size(self) -> int:
         """The number of rows in a batch, 1 without batching."""
         return self._child().get_batch_size() if self.children else 1
 
-    def get_repeat_count(self):
+    def get_repeat_count(self) -> int:
         """The count of the last repeat, 1 without one."""
         return self._child().get_repeat_count() if self.children else 1
 
-    def get_col_names(self):
+    def get_col_names(self) -> list[str]:
         """The names of the columns."""
         return list(self._names())
 
-    def get_class_indexing(self):
+    def get_class_indexing(self) -> Any:
         """A dict from classes to labels, {} where the dataset has none."""
         return self._child().get_class_indexing() if self.children else {}
 
-    def num_classes(self):
+    def num_classes(self) -> Any:
         """The number of classes, None where it is not known."""
         return self._child().num_classes() if self.children else None
 
-    def output_types(self):
+    def output_types(self) -> list[Any]:
         """The NumPy dtypes of the columns of the first row."""
         row = self._first()
         return [] if row is None else [_type_of(v) for v in row.values()]
 
-    def output_shapes(self, estimate=False):
+    def output_shapes(self, estimate: bool = False) -> list[Any]:
         """The shapes of the columns of the first row, as lists.
 
         Args: estimate: goes through all rows and puts None where sizes differ."""
@@ -393,35 +412,36 @@ class Dataset:
                 have[:] = [a if a == b else None for a, b in zip(have, came)]
         return shapes or []
 
-    def get_init_step(self):
+    def get_init_step(self) -> int:
         """The step that training begins with, 0 unless set_init_step gave another."""
         return getattr(self, "_init_step", 0)
 
-    def set_init_step(self, init_step):
+    def set_init_step(self, init_step: int) -> None:
         """Sets the step that training begins with."""
         self._init_step = check.integer("set_init_step", "init_step", init_step, 0)
 
-    def reset(self):
+    def reset(self) -> None:
         """Begins anew: iterators made from now on start with their first epoch."""
 
-    def is_shuffled(self):
+    def is_shuffled(self) -> bool:
         """Whether rows come in random order."""
         return any(c.is_shuffled() for c in self.children)
 
-    def is_sharded(self):
+    def is_sharded(self) -> bool:
         """Whether rows are a shard of the data."""
         return any(c.is_sharded() for c in self.children)
 
     @property
-    def dataset_size(self):
+    def dataset_size(self) -> Any:
         """The number of rows once it was asked for, else None."""
         return getattr(self, "_known_size", None)
 
     @dataset_size.setter
-    def dataset_size(self, value):
+    def dataset_size(self, value: Any) -> None:
         self._known_size = value
 
-    def build_vocab(self, columns, freq_range, top_k, special_tokens, special_first):
+    def build_vocab(self, columns: str | Sequence[str], freq_range: Any, top_k: Any, special_tokens: Any,
+                    special_first: Any) -> Vocab:
         """A text.Vocab of the words in these columns; see text.Vocab.from_dataset."""
         from pijit.dataset.text import Vocab
         return Vocab.from_dataset(self, columns, freq_range, top_k, special_tokens, special_first)
@@ -454,7 +474,7 @@ def _is_builtin(op):
 class _Program:
     """The operations of a map as one function on chunks of input columns."""
 
-    def __init__(self, operations, names, outputs, arity):
+    def __init__(self, operations: Any, names: Any, outputs: Any, arity: Any) -> None:
         self.operations, self.names, self.outputs, self.arity = operations, names, outputs, arity
         batched = [bool(getattr(op, "_batched", None)) and _is_builtin(op) for op in operations]
         lead = 0
@@ -467,7 +487,7 @@ class _Program:
         self.random = any(getattr(op, "_random", False) for op in operations)
         self.builtin = all(_is_builtin(op) for op in operations)
 
-    def __call__(self, task):
+    def __call__(self, task: Any) -> Any:
         """(n, columns, row seeds) → (n, columns, error): the rows before the one that failed, and its error."""
         n, columns, row_seeds = task
         try:
@@ -559,11 +579,13 @@ class _Program:
 class MapDataset(Dataset):
     """The dataset of `map`."""
 
-    def __init__(self, input_dataset, operations, input_columns=None, output_columns=None, num_parallel_workers=None,
-                 python_multiprocessing=False, cache=None, callbacks=None, max_rowsize=None, offload=None):
+    def __init__(self, input_dataset: Dataset, operations: Any, input_columns: str | Sequence[str] = None,
+                 output_columns: str | Sequence[str] = None, num_parallel_workers: int | None = None,
+                 python_multiprocessing: bool = False, cache: Any = None, callbacks: Any = None,
+                 max_rowsize: Any = None, offload: Any = None) -> None:
         super().__init__([input_dataset])
-        self.num_parallel_workers = check.workers("map", num_parallel_workers)
-        self.python_multiprocessing = check.boolean("map", "python_multiprocessing", python_multiprocessing)
+        self.num_parallel_workers: int | None = check.workers("map", num_parallel_workers)
+        self.python_multiprocessing: bool = check.boolean("map", "python_multiprocessing", python_multiprocessing)
         if cache is not None:
             raise RuntimeError("[map] cache needs a cache server, which there is none of; leave it out.")
         check.boolean("map", "offload", offload, none=True)
@@ -584,7 +606,7 @@ class MapDataset(Dataset):
         from pijit.dataset.callback import DSCallback
         for c in callbacks:
             check.instance("map", "callbacks", c, DSCallback)
-        self.callbacks = list(callbacks)
+        self.callbacks: list[Any] = list(callbacks)
         self._user_code = bool(callbacks) or not all(_is_builtin(op) for op in operations)
 
     def _columns(self):
@@ -732,7 +754,7 @@ def _check_rowsize(op, value):
 class _Callbacks:
     """Calls the DSCallbacks of a map."""
 
-    def __init__(self, node, run, epoch):
+    def __init__(self, node: Any, run: Any, epoch: Any) -> None:
         from pijit.dataset.callback import CallbackParam
         self.callbacks, self.epoch, self.step = node.callbacks, epoch + 1, 0
         self.state, self.key, self.make = run.state, (id(node), "steps"), CallbackParam
@@ -744,20 +766,20 @@ class _Callbacks:
             if not step or (self.step - 1) % c.step_size == 0:
                 getattr(c, name)(param)
 
-    def epoch_begin(self):
+    def epoch_begin(self) -> None:
         if self.epoch == 1:
             self._tell("ds_begin", False)
         self._tell("ds_epoch_begin", False)
 
-    def epoch_end(self):
+    def epoch_end(self) -> None:
         self._tell("ds_epoch_end", False)
 
-    def step_begin(self):
+    def step_begin(self) -> None:
         self.step += 1
         self.state[self.key] = self.state.get(self.key, 0) + 1
         self._tell("ds_step_begin")
 
-    def step_end(self):
+    def step_end(self) -> None:
         self._tell("ds_step_end")
 
 
@@ -873,12 +895,14 @@ def _one_row(columns):
 class BatchDataset(Dataset):
     """The dataset of `batch` and `padded_batch`."""
 
-    def __init__(self, input_dataset, batch_size, drop_remainder=False, num_parallel_workers=None, per_batch_map=None,
-                 input_columns=None, output_columns=None, python_multiprocessing=False, max_rowsize=None, pad_info=None,
-                 _called="batch"):
+    def __init__(self, input_dataset: Dataset, batch_size: int | Callable[..., int], drop_remainder: bool = False,
+                 num_parallel_workers: int | None = None, per_batch_map: Any = None,
+                 input_columns: str | Sequence[str] = None, output_columns: str | Sequence[str] = None,
+                 python_multiprocessing: bool = False, max_rowsize: Any = None, pad_info: dict[str, Any] = None,
+                 _called: str = "batch") -> None:
         super().__init__([input_dataset])
         self._called = _called
-        self.num_parallel_workers = check.workers(_called, num_parallel_workers)
+        self.num_parallel_workers: int | None = check.workers(_called, num_parallel_workers)
         if check.is_int(batch_size):
             if batch_size != -1:
                 check.integer(_called, "batch_size", batch_size, 1, check.INT32_MAX)
@@ -886,13 +910,13 @@ class BatchDataset(Dataset):
             raise TypeError(
                 f"[{_called}] batch_size should either be an int or a callable, but got {check.shown(batch_size)}.")
         self.batch_size = batch_size
-        self.drop_remainder = check.boolean(_called, "drop_remainder", drop_remainder)
+        self.drop_remainder: bool = check.boolean(_called, "drop_remainder", drop_remainder)
         if per_batch_map is not None and not callable(per_batch_map):
             raise TypeError(f"[{_called}] per_batch_map must be callable, but got {check.shown(per_batch_map)}.")
         self.per_batch_map = per_batch_map
         self._inputs = check.columns(_called, "input_columns", input_columns, none=True, empty=True) or None
         self._outputs = check.columns(_called, "output_columns", output_columns, none=True, empty=True) or None
-        self.python_multiprocessing = check.boolean(_called, "python_multiprocessing", python_multiprocessing)
+        self.python_multiprocessing: bool = check.boolean(_called, "python_multiprocessing", python_multiprocessing)
         _check_rowsize(_called, max_rowsize)
         self._pads = _pad_info(_called, pad_info)
         self._user_code = callable(batch_size) or per_batch_map is not None
@@ -921,7 +945,7 @@ class BatchDataset(Dataset):
             return min(rows, 1)
         return rows // self.batch_size if self.drop_remainder else -(-rows // self.batch_size)
 
-    def get_batch_size(self):
+    def get_batch_size(self) -> int:
         """The number of rows of a batch; for a callable batch_size that of the first."""
         if callable(self.batch_size):
             return self._wanted(BatchInfo(0, 0))
@@ -1043,9 +1067,9 @@ class BatchDataset(Dataset):
 class BucketBatchByLengthDataset(Dataset):
     """The dataset of `bucket_batch_by_length`."""
 
-    def __init__(self, input_dataset, column_names, bucket_boundaries, bucket_batch_sizes, element_length_function,
-                 pad_info,
-                 pad_to_bucket_boundary, drop_remainder):
+    def __init__(self, input_dataset: Dataset, column_names: str | Sequence[str], bucket_boundaries: Sequence[int],
+                 bucket_batch_sizes: Sequence[int], element_length_function: Any, pad_info: dict[str, Any],
+                 pad_to_bucket_boundary: Any, drop_remainder: Any) -> None:
         super().__init__([input_dataset])
         op = "bucket_batch_by_length"
         self._columns = check.columns(op, "column_names", column_names)
@@ -1143,11 +1167,11 @@ class BucketBatchByLengthDataset(Dataset):
 class ShuffleDataset(Dataset):
     """The dataset of `shuffle`."""
 
-    def __init__(self, input_dataset, buffer_size):
+    def __init__(self, input_dataset: Dataset, buffer_size: int) -> None:
         super().__init__([input_dataset])
-        self.buffer_size = check.integer("shuffle", "buffer_size", buffer_size, 2, check.INT32_MAX)
+        self.buffer_size: int = check.integer("shuffle", "buffer_size", buffer_size, 2, check.INT32_MAX)
 
-    def is_shuffled(self):
+    def is_shuffled(self) -> bool:
         """True."""
         return True
 
@@ -1200,18 +1224,18 @@ def _from_rows(names, rows):
 class RepeatDataset(Dataset):
     """The dataset of `repeat`."""
 
-    def __init__(self, input_dataset, count=None):
+    def __init__(self, input_dataset: Dataset, count: int = None) -> None:
         super().__init__([input_dataset])
         check.integer("repeat", "count", count, none=True)
         if count is not None and count != -1 and not 1 <= count <= check.INT32_MAX:
             raise ValueError(f"[repeat] count should be either -1 or a positive int, but got {count}.")
-        self.count = -1 if count is None else int(count)
+        self.count: int = -1 if count is None else int(count)
 
     def _size(self):
         size = self._child().get_dataset_size()
         return size if self.count == -1 else size * self.count
 
-    def get_repeat_count(self):
+    def get_repeat_count(self) -> int:
         """The count."""
         return self.count
 
@@ -1230,9 +1254,9 @@ class RepeatDataset(Dataset):
 class SkipDataset(Dataset):
     """The dataset of `skip`."""
 
-    def __init__(self, input_dataset, count):
+    def __init__(self, input_dataset: Dataset, count: int) -> None:
         super().__init__([input_dataset])
-        self.count = check.integer("skip", "count", count, 0, check.INT32_MAX)
+        self.count: int = check.integer("skip", "count", count, 0, check.INT32_MAX)
 
     def _size(self):
         return max(0, self._child().get_dataset_size() - self.count)
@@ -1250,12 +1274,12 @@ class SkipDataset(Dataset):
 class TakeDataset(Dataset):
     """The dataset of `take`."""
 
-    def __init__(self, input_dataset, count=-1):
+    def __init__(self, input_dataset: Dataset, count: int = -1) -> None:
         super().__init__([input_dataset])
         check.integer("take", "count", count)
         if count != -1 and not 1 <= count <= check.INT32_MAX:
             raise ValueError(f"[take] count should be either -1 or a positive int, but got {count}.")
-        self.count = int(count)
+        self.count: int = int(count)
 
     def _size(self):
         size = self._child()._size()
@@ -1278,7 +1302,7 @@ class TakeDataset(Dataset):
 class _SplitPart(Dataset):
     """A part of a dataset without random access: the rows whose places are chosen."""
 
-    def __init__(self, input_dataset, start, stop, total, seed):
+    def __init__(self, input_dataset: Dataset, start: Any, stop: Any, total: Any, seed: int) -> None:
         super().__init__([input_dataset])
         self._start, self._stop, self._total, self._seed = start, stop, total, seed
 
@@ -1352,7 +1376,7 @@ Dataset._part = lambda self, start, stop, total, seed: _SplitPart(self, start, s
 class ZipDataset(Dataset):
     """The dataset of `zip`."""
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Sequence[Dataset]) -> None:
         check.instance("zip", "datasets", datasets, tuple)
         if len(datasets) <= 1:
             raise ValueError(f"[zip] datasets must have two or more, but got {len(datasets)}.")
@@ -1381,11 +1405,11 @@ class ZipDataset(Dataset):
     def _size(self):
         return min(c.get_dataset_size() for c in self.children)
 
-    def get_batch_size(self):
+    def get_batch_size(self) -> int:
         """The batch size of the first."""
         return self.children[0].get_batch_size()
 
-    def num_classes(self):
+    def num_classes(self) -> None:
         """None: there are several datasets."""
         return None
 
@@ -1412,7 +1436,7 @@ class ZipDataset(Dataset):
 class ConcatDataset(Dataset):
     """The dataset of `concat` and `+`."""
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Sequence[Dataset]) -> None:
         for d in datasets:
             if not isinstance(d, Dataset):
                 raise TypeError(f"[concat] datasets must be Dataset objects, but got {check.shown(d)}.")
@@ -1433,7 +1457,7 @@ class ConcatDataset(Dataset):
         s = self._sampler
         return len(range(s.shard_id, total, s.num_shards)) if s is not None and s.is_sharded() else total
 
-    def use_sampler(self, sampler):
+    def use_sampler(self, sampler: Any) -> None:
         """Takes a shard of all rows, or shuffles them all.
 
         Args: sampler: a DistributedSampler without num_samples that does not shuffle, or a RandomSampler without
@@ -1454,7 +1478,7 @@ class ConcatDataset(Dataset):
         self._sampler = sampler
         self.__dict__.pop("_known_size", None)
 
-    def is_sharded(self):
+    def is_sharded(self) -> bool:
         """Whether a sampler takes a shard of the rows, or one of the datasets is a shard."""
         return self._sampler is not None and self._sampler.is_sharded() or super().is_sharded()
 
@@ -1502,9 +1526,10 @@ class FilterDataset(Dataset):
 
     _user_code = True
 
-    def __init__(self, input_dataset, predicate, input_columns=None, num_parallel_workers=None):
+    def __init__(self, input_dataset: Dataset, predicate: Any, input_columns: str | Sequence[str] = None,
+                 num_parallel_workers: int | None = None) -> None:
         super().__init__([input_dataset])
-        self.num_parallel_workers = check.workers("filter", num_parallel_workers)
+        self.num_parallel_workers: int | None = check.workers("filter", num_parallel_workers)
         if not callable(predicate):
             raise TypeError(
                 f"[filter] predicate should be a Python function or another callable, but got "
@@ -1545,9 +1570,9 @@ def _choose(chunk, places):
 class ProjectDataset(Dataset):
     """The dataset of `project`."""
 
-    def __init__(self, input_dataset, columns):
+    def __init__(self, input_dataset: Dataset, columns: str | Sequence[str]) -> None:
         super().__init__([input_dataset])
-        self.columns = check.columns("project", "columns", columns)
+        self.columns: list[Any] | None = check.columns("project", "columns", columns)
 
     def _names(self):
         _need("project", self._child()._names(), self.columns)
@@ -1562,7 +1587,8 @@ class ProjectDataset(Dataset):
 class RenameDataset(Dataset):
     """The dataset of `rename`."""
 
-    def __init__(self, input_dataset, input_columns, output_columns):
+    def __init__(self, input_dataset: Dataset, input_columns: str | Sequence[str],
+                 output_columns: str | Sequence[str]) -> None:
         super().__init__([input_dataset])
         self._inputs = check.columns("rename", "input_columns", input_columns)
         self._outputs = check.columns("rename", "output_columns", output_columns)
@@ -1591,7 +1617,8 @@ class SyncWaitDataset(Dataset):
 
     _user_code = True
 
-    def __init__(self, input_dataset, condition_name, num_batch=1, callback=None):
+    def __init__(self, input_dataset: Dataset, condition_name: str, num_batch: int = 1,
+                 callback: Callable[..., Any] | None = None) -> None:
         super().__init__([input_dataset])
         self._condition = check.string("sync_wait", "condition_name", condition_name)
         self._num_batch = check.integer("sync_wait", "num_batch", num_batch, 1, check.INT32_MAX)
@@ -1632,7 +1659,7 @@ class SyncWaitDataset(Dataset):
             yield chunk
 
 
-def zip_datasets(datasets):
+def zip_datasets(datasets: Sequence[Dataset]) -> ZipDataset:
     """Joins the columns of the datasets of a tuple; ends with the shortest.
 
     Raises TypeError for anything else, ValueError for less than two."""

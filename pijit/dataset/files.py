@@ -3,10 +3,13 @@
 Files are untrusted: sizes in their headers are compared with the files' sizes before anything is allocated, and what
 does not fit is a RuntimeError that names the file."""
 
+from __future__ import annotations
+
 import glob
 import mmap
 import os
 import struct
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +18,11 @@ from pijit.dataset.datasets import Shuffle
 from pijit.dataset.pipeline import Chunk, Column
 from pijit.dataset.samplers import DistributedSampler, RandomSampler, SequentialSampler
 from pijit.dataset.sources import MappableDataset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+    from pijit.dataset.schema import Schema
 
 
 def _folder(op, path):
@@ -32,10 +40,10 @@ def _no_cache(op, cache):
 class _Arrays(MappableDataset):
     """A dataset whose columns are arrays, read when they are first needed."""
 
-    def __init__(self, dataset_dir, usage, usages, num_samples, num_parallel_workers, shuffle, sampler, num_shards,
-                 shard_id, cache):
+    def __init__(self, dataset_dir: str, usage: str, usages: Any, num_samples: int, num_parallel_workers: int,
+                 shuffle: bool | Shuffle, sampler: Any, num_shards: int, shard_id: int, cache: Any) -> None:
         op = type(self).__name__
-        self.dataset_dir = _folder(op, dataset_dir)
+        self.dataset_dir: Any = _folder(op, dataset_dir)
         self.usage = check.choice(op, "usage", usage, usages, none=True) or "all"
         _no_cache(op, cache)
         super().__init__(num_parallel_workers, sampler, num_samples, shuffle, num_shards, shard_id)
@@ -100,9 +108,9 @@ class MnistDataset(_Arrays):
     Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for files that are missing
     or broken."""
 
-    def __init__(self, dataset_dir, usage=None, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None,
-                 num_shards=None,
-                 shard_id=None, cache=None):
+    def __init__(self, dataset_dir: str, usage: str = None, num_samples: int | None = None,
+                 num_parallel_workers: int | None = None, shuffle: bool | Shuffle = None, sampler: Any = None,
+                 num_shards: int | None = None, shard_id: int | None = None, cache: Any = None) -> None:
         super().__init__(dataset_dir, usage, ("train", "test", "all"), num_samples, num_parallel_workers, shuffle,
                          sampler, num_shards,
                          shard_id, cache)
@@ -165,9 +173,9 @@ class Cifar10Dataset(_Arrays):
 
     _before = 1  # bytes of labels before an image
 
-    def __init__(self, dataset_dir, usage=None, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None,
-                 num_shards=None,
-                 shard_id=None, cache=None):
+    def __init__(self, dataset_dir: str, usage: str = None, num_samples: int | None = None,
+                 num_parallel_workers: int | None = None, shuffle: bool | Shuffle = None, sampler: Any = None,
+                 num_shards: int | None = None, shard_id: int | None = None, cache: Any = None) -> None:
         super().__init__(dataset_dir, usage, ("train", "test", "all"), num_samples, num_parallel_workers, shuffle,
                          sampler, num_shards,
                          shard_id, cache)
@@ -232,11 +240,16 @@ class ImageFolderDataset(MappableDataset):
     Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs and there are no files, or
     broken ones."""
 
-    def __init__(self, dataset_dir, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None,
-                 extensions=None,
-                 class_indexing=None, decode=False, num_shards=None, shard_id=None, cache=None, decrypt=None):
+    extensions: Any
+    class_indexing: Any
+    decrypt: Callable[..., Any]
+
+    def __init__(self, dataset_dir: str, num_samples: int | None = None, num_parallel_workers: int | None = None,
+                 shuffle: bool | Shuffle = None, sampler: Any = None, extensions: Any = None,
+                 class_indexing: Any = None, decode: bool = False, num_shards: int | None = None,
+                 shard_id: int | None = None, cache: Any = None, decrypt: Callable[..., Any] | None = None) -> None:
         op = "ImageFolderDataset"
-        self.dataset_dir = _folder(op, dataset_dir)
+        self.dataset_dir: Any = _folder(op, dataset_dir)
         if extensions is not None:
             check.instance(op, "extensions", extensions, list)
             for i, e in enumerate(extensions):
@@ -249,7 +262,7 @@ class ImageFolderDataset(MappableDataset):
             raise TypeError(f"[{op}] decrypt must be callable, but got {check.shown(decrypt)}.")
         _no_cache(op, cache)
         self.extensions, self.class_indexing, self.decrypt = extensions, class_indexing, decrypt
-        self.decode = check.boolean(op, "decode", decode)
+        self.decode: bool = check.boolean(op, "decode", decode)
         super().__init__(num_parallel_workers, sampler, num_samples, shuffle, num_shards, shard_id)
         self._found = None
         self._user_code = decrypt is not None
@@ -257,13 +270,13 @@ class ImageFolderDataset(MappableDataset):
     def _columns(self):
         return ["image", "label"]
 
-    def get_class_indexing(self):
+    def get_class_indexing(self) -> dict[Any, Any] | dict[str, int]:
         """A dict from the classes' names to their labels."""
         if self.class_indexing is not None:
             return dict(self.class_indexing)
         return {n: i for i, n in enumerate(sorted(e.name for e in os.scandir(self.dataset_dir) if e.is_dir()))}
 
-    def num_classes(self):
+    def num_classes(self) -> int:
         """The number of classes."""
         return len(self.get_class_indexing())
 
@@ -360,9 +373,10 @@ class _FileRows(MappableDataset):
     """A dataset of the rows of files. Kinds define `_counts()`, the numbers of rows of the files, and `_row(file,
     i)`."""
 
-    def __init__(self, dataset_files, num_samples, num_parallel_workers, shuffle, num_shards, shard_id, cache):
+    def __init__(self, dataset_files: str | Sequence[str], num_samples: int, num_parallel_workers: int,
+                 shuffle: bool | Shuffle, num_shards: int, shard_id: int, cache: Any) -> None:
         op = type(self).__name__
-        self.dataset_files = _paths(op, dataset_files)
+        self.dataset_files: list[Any] = _paths(op, dataset_files)
         _no_cache(op, cache)
         check.instance(op, "shuffle", shuffle, (bool, Shuffle))
         self.shuffle = Shuffle.GLOBAL if shuffle is True or shuffle in (Shuffle.ADAPTIVE, Shuffle.PARTIAL) else \
@@ -421,9 +435,9 @@ class TextFileDataset(_FileRows):
         num_samples, num_parallel_workers, num_shards, shard_id: as in GeneratorDataset.
     Raises TypeError and ValueError for wrong arguments, RuntimeError for lines that are not UTF-8."""
 
-    def __init__(self, dataset_files, num_samples=None, num_parallel_workers=None, shuffle=Shuffle.GLOBAL,
-                 num_shards=None, shard_id=None,
-                 cache=None):
+    def __init__(self, dataset_files: str | Sequence[str], num_samples: int | None = None,
+                 num_parallel_workers: int | None = None, shuffle: bool | Shuffle = Shuffle.GLOBAL,
+                 num_shards: int | None = None, shard_id: int | None = None, cache: Any = None) -> None:
         super().__init__(dataset_files, num_samples, num_parallel_workers, shuffle, num_shards, shard_id, cache)
         self._lines = None
 
@@ -481,9 +495,13 @@ class CSVDataset(_FileRows):
     Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for lines that do not fit,
     which it names."""
 
-    def __init__(self, dataset_files, field_delim=",", column_defaults=None, column_names=None, num_samples=None,
-                 num_parallel_workers=None,
-                 shuffle=Shuffle.GLOBAL, num_shards=None, shard_id=None, cache=None):
+    field_delim: str
+    column_defaults: Any
+
+    def __init__(self, dataset_files: str | Sequence[str], field_delim: str = ",", column_defaults: Any = None,
+                 column_names: str | Sequence[str] = None, num_samples: int | None = None,
+                 num_parallel_workers: int | None = None, shuffle: bool | Shuffle = Shuffle.GLOBAL,
+                 num_shards: int | None = None, shard_id: int | None = None, cache: Any = None) -> None:
         op = "CSVDataset"
         check.string(op, "field_delim", field_delim)
         if len(field_delim) != 1 or field_delim in '"\r\n':
@@ -496,7 +514,7 @@ class CSVDataset(_FileRows):
                     raise TypeError(
                         f"[{op}] column_defaults[{i}] must be an int, a float or a str, but got {check.shown(d)}.")
         self.field_delim, self.column_defaults = field_delim, column_defaults
-        self.column_names = check.columns(op, "column_names", column_names, none=True)
+        self.column_names: list[Any] | None = check.columns(op, "column_names", column_names, none=True)
         super().__init__(dataset_files, num_samples, num_parallel_workers, shuffle, num_shards, shard_id, cache)
         self._parsed = None
 
@@ -603,7 +621,7 @@ def _crc_table():
 _CRC = _crc_table()
 
 
-def masked_crc32c(data):
+def masked_crc32c(data: Any) -> Any:
     """The checksum of TFRecord files."""
     c = 0xFFFFFFFF
     for b in data:
@@ -646,7 +664,7 @@ def _fields(data):
         yield key >> 3, value
 
 
-def parse_example(data):
+def parse_example(data: Any) -> dict[Any, Any]:
     """The features of a tf.train.Example: a dict from names to arrays of int64, float32 or bytes objects."""
     out = {}
     for number, features in _fields(data):
@@ -699,13 +717,16 @@ class TFRecordDataset(_FileRows):
     Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for files that are
     broken."""
 
-    def __init__(self, dataset_files, schema=None, columns_list=None, num_samples=None, num_parallel_workers=None,
-                 shuffle=Shuffle.GLOBAL,
-                 num_shards=None, shard_id=None, shard_equal_rows=False, cache=None, compression_type=None):
+    schema: Schema | None
+
+    def __init__(self, dataset_files: str | Sequence[str], schema: Any = None, columns_list: str | Sequence[str] = None,
+                 num_samples: int | None = None, num_parallel_workers: int | None = None,
+                 shuffle: bool | Shuffle = Shuffle.GLOBAL, num_shards: int | None = None, shard_id: int | None = None,
+                 shard_equal_rows: bool = False, cache: Any = None, compression_type: Any = None) -> None:
         op = "TFRecordDataset"
         from pijit.dataset.schema import Schema
         self.schema = None if schema is None else schema if isinstance(schema, Schema) else Schema(schema)
-        self.columns_list = check.columns(op, "columns_list", columns_list, none=True)
+        self.columns_list: list[Any] | None = check.columns(op, "columns_list", columns_list, none=True)
         check.boolean(op, "shard_equal_rows", shard_equal_rows)
         self.compression_type = (check.choice(op, "compression_type", compression_type, ("", "GZIP", "ZLIB"),
                                               none=True) or "")

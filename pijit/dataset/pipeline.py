@@ -8,16 +8,25 @@ generator are never taken further ahead than a batch or the prefetch size needs.
 Values in a chunk belong to the pipeline (sources copy what the user gives), so that a generator may use its buffer
 again and a user's function may write to its argument."""
 
+from __future__ import annotations
+
 import atexit
 import collections
 import queue
 import threading
 import traceback
 import weakref
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit.dataset import check, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from pijit._types import DTypeLike
+    from pijit.runtime import Event
 
 # rows of a chunk at most, and bytes that are set aside for one before its rows are known
 MAX_ROWS = 256
@@ -27,24 +36,26 @@ _MAX_BYTES = 1 << 26
 class Chunk:
     """`n` rows: `columns` maps a name to an array [n, ...] or to a list of n values."""
 
+    n: Any
+    columns: Any
     __slots__ = ("n", "columns")
 
-    def __init__(self, n, columns):
+    def __init__(self, n: Any, columns: Any) -> None:
         self.n, self.columns = n, columns
 
-    def part(self, start, stop):
+    def part(self, start: Any, stop: Any) -> Chunk:
         """The rows from start to stop."""
         stop = min(stop, self.n)
         if start == 0 and stop == self.n:
             return self
         return Chunk(stop - start, {k: v[start:stop] for k, v in self.columns.items()})
 
-    def rows(self):
+    def rows(self) -> list[list[Any]]:
         """The rows, each a list of values."""
         return list(map(list, zip(*(values(c) for c in self.columns.values()))))
 
 
-def values(column):
+def values(column: Any) -> list[Any]:
     """The values of a column, one per row; of an array these are views, never NumPy scalars."""
     if type(column) is list:
         return column
@@ -53,7 +64,7 @@ def values(column):
     return [column[i, ...] for i in range(len(column))]
 
 
-def join(chunks):
+def join(chunks: Any) -> Any:
     """One chunk of the rows of several."""
     if len(chunks) == 1:
         return chunks[0]
@@ -69,7 +80,7 @@ def join(chunks):
     return Chunk(sum(c.n for c in chunks), columns)
 
 
-def as_value(value, where):
+def as_value(value: Any, where: Any) -> Any:
     """What a user's function gave as a value of a row: an ndarray, or a dict of such.
 
     `where` names the function in the TypeError for what is neither a number, string, array, Tensor, list nor dict."""
@@ -98,13 +109,20 @@ def as_value(value, where):
 class Column:
     """Collects the values of a column: copies them into one array as long as shape and dtype stay the same."""
 
+    limit: Any
+    array: Any
+    shape: Any
+    dtype: Any
+    n: int
+    list: Any
+    copy: bool
     __slots__ = ("limit", "array", "shape", "dtype", "n", "list", "copy")
 
-    def __init__(self, limit, copy=True):
+    def __init__(self, limit: Any, copy: bool = True) -> None:
         self.limit, self.array, self.shape, self.dtype, self.n, self.list, self.copy = (limit, None, None, None, 0,
             None, copy)
 
-    def add(self, value):
+    def add(self, value: Any) -> None:
         """Adds an ndarray or a dict of them."""
         if self.list is None:
             if type(value) is np.ndarray:
@@ -120,7 +138,7 @@ class Column:
                          {k: np.array(v) for k, v in value.items()} if self.copy and type(value) is dict else value)
         self.n += 1
 
-    def done(self):
+    def done(self) -> Any:
         """The column."""
         if self.list is not None:
             return self.list
@@ -130,10 +148,13 @@ class Column:
 class Reader:
     """Reads a stream of chunks in portions of any size."""
 
-    def __init__(self, chunks):
+    chunks: Any
+    left: Any
+
+    def __init__(self, chunks: Any) -> None:
         self.chunks, self.left = chunks, None
 
-    def take(self, n):
+    def take(self, n: Any) -> Any:
         """The next n rows, fewer at the end, None after it."""
         parts, have = [], 0
         while have < n:
@@ -148,18 +169,18 @@ class Reader:
             have += part.n
         return join(parts) if parts else None
 
-    def close(self):
+    def close(self) -> None:
         """Ends the stream."""
         if hasattr(self.chunks, "close"):
             self.chunks.close()
 
 
-def is_user_error(error):
+def is_user_error(error: Any) -> Any:
     """Whether user_error made this exception."""
     return getattr(error, "_of_user", False)
 
 
-def user_error(what, error, depth=1):
+def user_error(what: Any, error: Any, depth: int = 1) -> Any:
     """A RuntimeError for `error`, raised by the user's function that `what` names, with its traceback from there on."""
     tb = error.__traceback__
     for _ in range(depth):
@@ -174,15 +195,15 @@ def user_error(what, error, depth=1):
 class Run:
     """What one iterator keeps while it runs: seeds, epochs, pools. `root` is the last dataset of the pipeline."""
 
-    def __init__(self, root, seed=None, debug=None):
-        self.seed = config._chosen_seed() if seed is None else seed
-        self.debug = config.get_debug_mode() if debug is None else debug
-        self.places = {id(node): i for i, node in enumerate(root._nodes())}
-        self.epochs = collections.Counter()
-        self.pools = {}
-        self.state = {}
+    def __init__(self, root: Any, seed: int | None = None, debug: Any = None) -> None:
+        self.seed: Any = config._chosen_seed() if seed is None else seed
+        self.debug: Any = config.get_debug_mode() if debug is None else debug
+        self.places: dict[int, int] = {id(node): i for i, node in enumerate(root._nodes())}
+        self.epochs: Any = collections.Counter()
+        self.pools: dict[Any, Any] = {}
+        self.state: dict[Any, Any] = {}
 
-    def rng(self, node, advance=True):
+    def rng(self, node: Any, advance: bool = True) -> Any:
         """A NumPy generator for this epoch of `node`, and the number of the epoch."""
         place = self.places.setdefault(id(node), len(self.places))
         epoch = self.epochs[place]
@@ -190,13 +211,13 @@ class Run:
             self.epochs[place] += 1
         return np.random.default_rng((self.seed, place, epoch)), epoch
 
-    def pool(self, node, make):
+    def pool(self, node: Any, make: Any) -> Any:
         """The pool of worker threads or processes of `node`, made once."""
         if id(node) not in self.pools:
             self.pools[id(node)] = make()
         return self.pools[id(node)]
 
-    def ordered(self, node, items, function, make, ahead):
+    def ordered(self, node: Any, items: Any, function: Callable[..., Any], make: Any, ahead: Any) -> Any:
         """Yields function(item) in the order of items, computed by the pool of `node`, `ahead` items at a time."""
         pool = self.pool(node, make)
         waiting = collections.deque()
@@ -223,7 +244,7 @@ class Run:
             for future in waiting:
                 future.cancel()
 
-    def close(self):
+    def close(self) -> None:
         """Ends the pools."""
         pools, self.pools = self.pools, {}
         for pool in pools.values():
@@ -234,8 +255,8 @@ class Threads:
     """A pool of worker threads. They are daemons: one that is within a user's function does not keep the interpreter
     alive."""
 
-    def __init__(self, workers):
-        self.tasks = queue.SimpleQueue()
+    def __init__(self, workers: Any) -> None:
+        self.tasks: Any = queue.SimpleQueue()
         self.count = workers
         for i in range(workers):
             threading.Thread(target=self._serve, args=(self.tasks,), name=f"pijit-dataset-worker-{i}",
@@ -250,13 +271,13 @@ class Threads:
             task.run()
             del task
 
-    def submit(self, function, item):
+    def submit(self, function: Callable[..., Any], item: Any) -> _ThreadTask:
         """A task whose result() is function(item)."""
         task = _ThreadTask(function, item)
         self.tasks.put(task)
         return task
 
-    def abort(self):
+    def abort(self) -> None:
         """Ends the threads after the tasks they are at."""
         for _ in range(self.count):
             self.tasks.put(None)
@@ -265,12 +286,17 @@ class Threads:
 
 
 class _ThreadTask:
+    function: Callable[..., Any]
+    item: Any
+    value: Any
+    error: Any
+    done: Event
     __slots__ = ("function", "item", "value", "error", "done")
 
-    def __init__(self, function, item):
+    def __init__(self, function: Callable[..., Any], item: Any) -> None:
         self.function, self.item, self.value, self.error, self.done = function, item, None, None, threading.Event()
 
-    def run(self):
+    def run(self) -> None:
         if self.function is not None:
             try:
                 self.value = self.function(self.item)
@@ -278,13 +304,13 @@ class _ThreadTask:
                 self.error = e
         self.done.set()
 
-    def result(self):
+    def result(self) -> Any:
         self.done.wait()
         if self.error is not None:
             raise self.error
         return self.value
 
-    def cancel(self):
+    def cancel(self) -> None:
         self.function = None
 
 
@@ -324,7 +350,7 @@ def _serve(pipe, work, seed):
 class _Process:
     """A worker process with the tasks that wait for it; it works at one at a time."""
 
-    def __init__(self, context, work, seed):
+    def __init__(self, context: Any, work: Any, seed: int) -> None:
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, work, seed), name="pijit-dataset-worker",
                                        daemon=True)
@@ -332,7 +358,7 @@ class _Process:
         theirs.close()
         self.waiting, self.task = collections.deque(), None
 
-    def feed(self):
+    def feed(self) -> None:
         """Sends the next task when the process has none."""
         while self.task is None and self.waiting:
             task = self.waiting.popleft()
@@ -345,7 +371,7 @@ class _Process:
                 self.died()
             task.item = None
 
-    def answer(self):
+    def answer(self) -> None:
         """Takes the result of the task at hand."""
         task, self.task = self.task, None
         try:
@@ -355,7 +381,7 @@ class _Process:
             self.died()
         self.feed()
 
-    def died(self):
+    def died(self) -> Any:
         self.process.join(1)
         raise RuntimeError(
             f"[dataset] a worker process ended unexpectedly, with exit code {self.process.exitcode}. Its function may "
@@ -364,12 +390,15 @@ class _Process:
 
 
 class _ProcessTask:
+    pool: Any
+    item: Any
+    answer: Any
     __slots__ = ("pool", "item", "answer")
 
-    def __init__(self, pool, item):
+    def __init__(self, pool: Any, item: Any) -> None:
         self.pool, self.item, self.answer = pool, item, None
 
-    def result(self):
+    def result(self) -> Any:
         from multiprocessing import connection
         while self.answer is None:
             if self.pool.aborted:
@@ -382,7 +411,7 @@ class _ProcessTask:
             raise value
         return value
 
-    def cancel(self):
+    def cancel(self) -> None:
         self.item = None
 
 
@@ -392,13 +421,13 @@ class Processes:
     They are made at once, before the pipeline has a thread; with "fork" they know `work` without pickling, which
     lambdas cannot stand. All is done by the thread that asks for results."""
 
-    def __init__(self, workers, work, seed):
+    def __init__(self, workers: Any, work: Any, seed: int) -> None:
         import multiprocessing
         context = multiprocessing.get_context(config.get_multiprocessing_start_method())
-        self.aborted = False
-        self.workers = [_Process(context, work, seed) for _ in range(workers)]
+        self.aborted: bool = False
+        self.workers: Any = [_Process(context, work, seed) for _ in range(workers)]
 
-    def submit(self, _, item):
+    def submit(self, _: Any, item: Any) -> _ProcessTask:
         """A task whose result() is work(item)."""
         task = _ProcessTask(self, item)
         worker = min(self.workers, key=lambda w: len(w.waiting) + (w.task is not None))
@@ -406,14 +435,14 @@ class Processes:
         worker.feed()
         return task
 
-    def abort(self):
+    def abort(self) -> None:
         """Ends the processes at once: they may be within a user's function that never ends."""
         self.aborted = True
         for w in self.workers:
             if w.process.is_alive():
                 w.process.terminate()
 
-    def close(self):
+    def close(self) -> None:
         """Ends the processes and waits for their end."""
         self.abort()
         for w in self.workers:
@@ -428,7 +457,7 @@ class _Stop(Exception):
 class _Failure:
     __slots__ = ("error",)
 
-    def __init__(self, error):
+    def __init__(self, error: Any) -> None:
         self.error = error
 
 
@@ -440,13 +469,18 @@ class Producer:
     """Runs a pipeline in a thread of its own and keeps `depth` portions ready. It knows nothing of the iterator, so
     that an iterator which is dropped can end it."""
 
-    def __init__(self, root, run, convert, size, depth):
+    root: Any
+    run: Any
+    convert: Any
+    size: Any
+
+    def __init__(self, root: Any, run: Any, convert: Any, size: Any, depth: int) -> None:
         self.root, self.run, self.convert, self.size = root, run, convert, size
-        self.ready = queue.SimpleQueue()
-        self.slots = threading.Semaphore(depth)
-        self.epochs = threading.Semaphore(0)
-        self.stopped = False
-        self.thread = threading.Thread(target=self._work, name="pijit-dataset", daemon=True)
+        self.ready: Any = queue.SimpleQueue()
+        self.slots: Any = threading.Semaphore(depth)
+        self.epochs: Any = threading.Semaphore(0)
+        self.stopped: bool = False
+        self.thread: Any = threading.Thread(target=self._work, name="pijit-dataset", daemon=True)
         _running.add(self)
         self.thread.start()
 
@@ -479,7 +513,7 @@ class Producer:
             self.run.close()
             self.root = self.run = self.convert = None
 
-    def stop(self):
+    def stop(self) -> None:
         """Asks the thread to end; returns at once."""
         self.stopped = True
         self.slots.release()
@@ -510,64 +544,64 @@ class StringTensor:
 
     __slots__ = ("_array",)
 
-    def __init__(self, array):
+    def __init__(self, array: Any) -> None:
         self._array = array
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         """The shape, a tuple."""
         return self._array.shape
 
     @property
-    def ndim(self):
+    def ndim(self) -> Any:
         """The number of axes."""
         return self._array.ndim
 
     @property
-    def size(self):
+    def size(self) -> Any:
         """The number of strings."""
         return self._array.size
 
     @property
-    def dtype(self):
+    def dtype(self) -> str:
         """The name of the type: "string", or "bytes"."""
         return "string" if self._array.dtype.kind == "U" else "bytes"
 
-    def asnumpy(self):
+    def asnumpy(self) -> Any:
         """The ndarray of strings."""
         return self._array
 
-    def item(self):
+    def item(self) -> Any:
         """The one string there is."""
         return self._array.item()
 
-    def tolist(self):
+    def tolist(self) -> Any:
         """The strings as lists."""
         return self._array.tolist()
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: DTypeLike | None = None, copy: Any = None) -> Any:
         return self._array if dtype is None else self._array.astype(dtype)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._array)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> StringTensor:
         return StringTensor(np.asarray(self._array[index]))
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self._array == (other._array if isinstance(other, StringTensor) else other)
 
     __hash__ = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self._array)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         value = repr(self._array.item()) if self._array.ndim == 0 else np.array2string(self._array, separator=", ")
         return f"Tensor(shape={list(self.shape)}, dtype=String, value= {value})"
 
 
-def to_tensor(value):
+def to_tensor(value: Any) -> Any:
     """A value of a row as a Tensor, a StringTensor or a dict of them."""
     if type(value) is dict:
         return {k: to_tensor(v) for k, v in value.items()}
@@ -585,7 +619,7 @@ class Iterator:
 
     Dropping it ends its thread and processes; `stop()` does so at once."""
 
-    def __init__(self, dataset, num_epochs=-1, output_numpy=False, do_copy=False):
+    def __init__(self, dataset: Any, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = False) -> None:
         name = type(self)._called
         check.integer(name, "num_epochs", num_epochs)
         if num_epochs != -1 and not 1 <= num_epochs <= check.INT32_MAX:
@@ -615,10 +649,10 @@ class Iterator:
             self._producer = Producer(dataset, self._run, convert, size, max(1, config.get_prefetch_size() // size))
             self._finalizer = weakref.finalize(self, self._producer.stop)
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return self
 
-    def __next__(self):
+    def __next__(self) -> Any:
         if self._rows:
             return self._rows.popleft()
         if self._error is not None:
@@ -672,7 +706,7 @@ class Iterator:
         if self._left != 0 or self._error is not None:
             return
 
-    def stop(self):
+    def stop(self) -> None:
         """Ends the iterator with its thread and processes."""
         self._end()
         self._rows.clear()
@@ -680,7 +714,7 @@ class Iterator:
 
     release = stop
 
-    def get_col_names(self):
+    def get_col_names(self) -> list[Any]:
         """The names of the columns."""
         return list(self._names)
 

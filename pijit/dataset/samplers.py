@@ -1,20 +1,28 @@
 """Samplers: which rows of a random-access dataset an epoch has, and in which order."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.dataset import check
 from pijit.dataset.datasets import Shuffle
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
 
 class BuiltinSampler:
     """Base of the samplers of this module. A child sampler chooses the rows that this one chooses from."""
 
-    def __init__(self, num_samples=None):
+    def __init__(self, num_samples: int | None = None) -> None:
         name = type(self).__name__
-        self.num_samples = check.integer(name, "num_samples", num_samples, 0, check.INT64_MAX, none=True)
-        self.child_sampler = None
+        self.num_samples: int | None = check.integer(name, "num_samples", num_samples, 0, check.INT64_MAX, none=True)
+        self.child_sampler: Any = None
 
-    def add_child(self, sampler):
+    def add_child(self, sampler: Any) -> None:
         """Lets `sampler` choose rows first. Raises RuntimeError for a second child, TypeError for no sampler."""
         if self.child_sampler is not None:
             raise RuntimeError(
@@ -24,19 +32,19 @@ class BuiltinSampler:
                 f"[{type(self).__name__}.add_child] sampler must be a sampler, but got {check.shown(sampler)}.")
         self.child_sampler = sampler
 
-    def get_child(self):
+    def get_child(self) -> Any:
         """The child sampler or None."""
         return self.child_sampler
 
-    def get_num_samples(self):
+    def get_num_samples(self) -> int | None:
         """The number of rows asked for, None for all."""
         return self.num_samples
 
-    def is_shuffled(self):
+    def is_shuffled(self) -> Any:
         """Whether rows come in random order."""
         return self.child_sampler is not None and self.child_sampler.is_shuffled()
 
-    def is_sharded(self):
+    def is_sharded(self) -> Any:
         """Whether rows are a shard of the data."""
         return self.child_sampler is not None and self.child_sampler.is_sharded()
 
@@ -79,9 +87,9 @@ class SequentialSampler(BuiltinSampler):
     Args: start_index: the first row, None for 0. num_samples: how many, None for all.
     Raises TypeError and ValueError for wrong arguments, RuntimeError when there are not more rows than start_index."""
 
-    def __init__(self, start_index=None, num_samples=None):
+    def __init__(self, start_index: Any = None, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
-        self.start_index = check.integer("SequentialSampler", "start_index", start_index, 0, none=True)
+        self.start_index: int | None = check.integer("SequentialSampler", "start_index", start_index, 0, none=True)
 
     def _own(self, n, rng, epoch, labels):
         start = self.start_index or 0
@@ -99,14 +107,15 @@ class RandomSampler(BuiltinSampler):
 
     Args: replacement: rows may come more than once. num_samples: how many, None for all. shuffle: a Shuffle mode."""
 
-    def __init__(self, replacement=False, num_samples=None, shuffle=Shuffle.GLOBAL):
+    def __init__(self, replacement: bool = False, num_samples: int | None = None,
+                 shuffle: bool = Shuffle.GLOBAL) -> None:
         super().__init__(num_samples)
-        self.replacement = check.boolean("RandomSampler", "replacement", replacement)
-        self.shuffle = check.instance("RandomSampler", "shuffle", shuffle, (bool, Shuffle), none=True)
+        self.replacement: bool = check.boolean("RandomSampler", "replacement", replacement)
+        self.shuffle: Any = check.instance("RandomSampler", "shuffle", shuffle, (bool, Shuffle), none=True)
         self.deterministic = False
         self.reshuffle_each_epoch = True
 
-    def is_shuffled(self):
+    def is_shuffled(self) -> bool:
         """True."""
         return True
 
@@ -125,7 +134,7 @@ class SubsetSampler(BuiltinSampler):
     Args: indices: an int or an iterable of ints. num_samples: only the first ones.
     Raises TypeError for other things, RuntimeError when the pipeline runs for a place there is not."""
 
-    def __init__(self, indices, num_samples=None):
+    def __init__(self, indices: Any, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
         name = type(self).__name__
         if check.is_int(indices):
@@ -136,7 +145,7 @@ class SubsetSampler(BuiltinSampler):
         for i, v in enumerate(indices):
             if not check.is_int(v):
                 raise TypeError(f"[{name}] indices[{i}] must be an int, but got {check.shown(v)}.")
-        self.indices = [int(v) for v in indices]
+        self.indices: list[int] = [int(v) for v in indices]
 
     def _own(self, n, rng, epoch, labels):
         return np.array(self.indices, np.int64)[:self._limit(len(self.indices))]
@@ -148,7 +157,7 @@ class SubsetSampler(BuiltinSampler):
 class SubsetRandomSampler(SubsetSampler):
     """These rows in random order, a new one in each epoch."""
 
-    def is_shuffled(self):
+    def is_shuffled(self) -> bool:
         """True."""
         return True
 
@@ -166,13 +175,14 @@ class DistributedSampler(BuiltinSampler):
         offset: the shard that the first row goes to; then no row comes twice, and shards may differ in size by one.
             With -1 all shards are equally large, and the last rows are the first ones again."""
 
-    def __init__(self, num_shards, shard_id, shuffle=True, num_samples=None, offset=-1):
+    def __init__(self, num_shards: int, shard_id: int, shuffle: bool = True, num_samples: int | None = None,
+                 offset: float = -1) -> None:
         super().__init__(num_samples)
         op = "DistributedSampler"
-        self.num_shards = check.integer(op, "num_shards", num_shards)
-        self.shard_id = check.integer(op, "shard_id", shard_id)
-        self.shuffle = check.instance(op, "shuffle", shuffle, (bool, Shuffle))
-        self.offset = check.integer(op, "offset", offset)
+        self.num_shards: int = check.integer(op, "num_shards", num_shards)
+        self.shard_id: int = check.integer(op, "shard_id", shard_id)
+        self.shuffle: Any = check.instance(op, "shuffle", shuffle, (bool, Shuffle))
+        self.offset: int = check.integer(op, "offset", offset)
 
     def _checked(self):
         if self.num_shards < 1 or not 0 <= self.shard_id < self.num_shards:
@@ -184,11 +194,11 @@ class DistributedSampler(BuiltinSampler):
                 f"[DistributedSampler] offset must be within [-1, num_shards), but got {self.offset} for "
                                f"{self.num_shards} shards.")
 
-    def is_shuffled(self):
+    def is_shuffled(self) -> bool:
         """Whether shuffle was asked for."""
         return bool(self.shuffle)
 
-    def is_sharded(self):
+    def is_sharded(self) -> bool:
         """True."""
         return self.num_shards > 1
 
@@ -223,15 +233,16 @@ class PKSampler(BuiltinSampler):
         shuffle: takes the classes in random order. class_column: the column of labels. num_samples: how many rows at
             most."""
 
-    def __init__(self, num_val, num_class=None, shuffle=False, class_column="label", num_samples=None):
+    def __init__(self, num_val: Any, num_class: Any = None, shuffle: bool = False, class_column: str = "label",
+                 num_samples: int | None = None) -> None:
         super().__init__(num_samples)
-        self.num_val = check.integer("PKSampler", "num_val", num_val)
+        self.num_val: int = check.integer("PKSampler", "num_val", num_val)
         if num_class is not None:
             raise NotImplementedError("[PKSampler] num_class must be None: all classes are taken.")
-        self.shuffle = check.instance("PKSampler", "shuffle", shuffle, (bool, Shuffle))
-        self.class_column = check.string("PKSampler", "class_column", class_column)
+        self.shuffle: Any = check.instance("PKSampler", "shuffle", shuffle, (bool, Shuffle))
+        self.class_column: str | None = check.string("PKSampler", "class_column", class_column)
 
-    def is_shuffled(self):
+    def is_shuffled(self) -> bool:
         """Whether shuffle was asked for."""
         return bool(self.shuffle)
 
@@ -264,7 +275,7 @@ class WeightedRandomSampler(BuiltinSampler):
     Raises TypeError for no numbers; RuntimeError when the pipeline runs for negative ones, for too many, for zeros
     alone."""
 
-    def __init__(self, weights, num_samples=None, replacement=True):
+    def __init__(self, weights: Any, num_samples: int | None = None, replacement: bool = True) -> None:
         super().__init__(num_samples)
         if isinstance(weights, (str, bytes)) or not hasattr(weights, "__iter__"):
             raise TypeError(
@@ -274,9 +285,9 @@ class WeightedRandomSampler(BuiltinSampler):
             if not check.is_real(w):
                 raise TypeError(f"[WeightedRandomSampler] weights[{i}] must be a number, but got {check.shown(w)}.")
         self.weights = weights
-        self.replacement = check.boolean("WeightedRandomSampler", "replacement", replacement)
+        self.replacement: bool = check.boolean("WeightedRandomSampler", "replacement", replacement)
 
-    def is_shuffled(self):
+    def is_shuffled(self) -> bool:
         """True."""
         return True
 
@@ -314,26 +325,26 @@ class Sampler:
 
     Args: num_samples: how many rows at most, None for all that __iter__ yields."""
 
-    def __init__(self, num_samples=None):
-        self.num_samples = check.integer(type(self).__name__, "num_samples", num_samples, 0, none=True)
-        self.dataset_size = 0
-        self.child_sampler = None
+    def __init__(self, num_samples: int | None = None) -> None:
+        self.num_samples: int | None = check.integer(type(self).__name__, "num_samples", num_samples, 0, none=True)
+        self.dataset_size: int = 0
+        self.child_sampler: Any = None
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError(f"[{type(self).__name__}] a sampler must define __iter__.")
 
-    def add_child(self, sampler):
+    def add_child(self, sampler: Any) -> None:
         """Lets `sampler` choose rows first."""
         BuiltinSampler.add_child(self, sampler)
 
-    get_child = BuiltinSampler.get_child
-    get_num_samples = BuiltinSampler.get_num_samples
+    get_child: Callable[..., Any] = BuiltinSampler.get_child
+    get_num_samples: Callable[..., int | None] = BuiltinSampler.get_num_samples
 
-    def is_shuffled(self):
+    def is_shuffled(self) -> bool:
         """Whether rows come in random order: unknown, so True."""
         return True
 
-    def is_sharded(self):
+    def is_sharded(self) -> bool:
         """Whether rows are a shard of the data: unknown, so False unless its child says so."""
         return self.child_sampler is not None and self.child_sampler.is_sharded()
 
@@ -353,11 +364,11 @@ class Sampler:
 class IterSampler(Sampler):
     """The sampler of an iterable of places."""
 
-    def __init__(self, source, num_samples=None):
+    def __init__(self, source: Any, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
         self.source = source
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.source)
 
     def _count(self, n):
@@ -384,7 +395,8 @@ def _collect(sampler, limit):
     return np.array(out, np.int64)
 
 
-def choose(op, sampler, num_samples, shuffle, num_shards, shard_id, random_by_default=True):
+def choose(op: Any, sampler: Any, num_samples: int, shuffle: bool, num_shards: int, shard_id: int,
+           random_by_default: bool = True) -> DistributedSampler:
     """The sampler that a dataset's arguments mean. Raises ValueError for arguments that exclude one another."""
     check.integer(op, "num_samples", num_samples, 0, check.INT64_MAX, none=True)
     check.instance(op, "shuffle", shuffle, (bool, Shuffle), none=True)

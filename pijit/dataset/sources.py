@@ -1,5 +1,9 @@
 """Datasets of rows in memory and of a user's Python code, and the base of datasets with random access."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.dataset import check
@@ -7,14 +11,21 @@ from pijit.dataset.datasets import Dataset, _check_rowsize
 from pijit.dataset.pipeline import MAX_ROWS, Chunk, Column, Processes, Threads, as_value, user_error
 from pijit.dataset.samplers import BuiltinSampler, PKSampler, Sampler, SubsetSampler, _in_range, choose
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+    from pijit.dataset.samplers import DistributedSampler
+
 
 class MappableDataset(Dataset):
     """A dataset whose rows can be read in any order: a sampler says which ones.
 
     Kinds define `_columns` (names), `_length`, and `_read(indices) → Chunk`."""
 
-    def __init__(self, num_parallel_workers=None, sampler=None, num_samples=None, shuffle=None, num_shards=None,
-                 shard_id=None):
+    sampler: DistributedSampler
+
+    def __init__(self, num_parallel_workers: int | None = None, sampler: Any = None, num_samples: int | None = None,
+                 shuffle: bool = None, num_shards: int | None = None, shard_id: int | None = None) -> None:
         super().__init__((), num_parallel_workers)
         self.sampler = choose(type(self).__name__, sampler, num_samples, shuffle, num_shards, shard_id)
         self._subset = None
@@ -78,7 +89,7 @@ class MappableDataset(Dataset):
             part.sampler = RandomSampler()
         return part
 
-    def add_sampler(self, new_sampler):
+    def add_sampler(self, new_sampler: Any) -> None:
         """Lets `new_sampler` choose rows first, before the sampler there is."""
         if new_sampler is None:
             return
@@ -88,7 +99,7 @@ class MappableDataset(Dataset):
         last.add_child(new_sampler)
         self.__dict__.pop("_known_size", None)
 
-    def use_sampler(self, new_sampler):
+    def use_sampler(self, new_sampler: Any) -> None:
         """Replaces the sampler. Raises TypeError for None and for what is no sampler."""
         if new_sampler is None:
             raise TypeError("[use_sampler] the sampler must not be None.")
@@ -97,11 +108,11 @@ class MappableDataset(Dataset):
         self.sampler = new_sampler
         self.__dict__.pop("_known_size", None)
 
-    def is_shuffled(self):
+    def is_shuffled(self) -> bool:
         """Whether rows come in random order."""
         return self.sampler.is_shuffled()
 
-    def is_sharded(self):
+    def is_sharded(self) -> bool:
         """Whether rows are a shard of the data."""
         return self.sampler.is_sharded()
 
@@ -134,13 +145,15 @@ class GeneratorDataset(MappableDataset):
     Raises TypeError and ValueError for wrong arguments; RuntimeError when the pipeline runs for exceptions of the
     source, with their tracebacks, and for rows with a wrong number of columns."""
 
+    batch_sampler: Any
+    collate_fn: Callable[..., Any]
     _user_code = True
 
-    def __init__(self, source, column_names=None, column_types=None, schema=None, num_samples=None,
-                 num_parallel_workers=1,
-                 shuffle=None, sampler=None, num_shards=None, shard_id=None, python_multiprocessing=True,
-                 max_rowsize=None,
-                 batch_sampler=None, collate_fn=None):
+    def __init__(self, source: Any, column_names: str | Sequence[str] = None, column_types: Any = None,
+                 schema: Any = None, num_samples: int | None = None, num_parallel_workers: int = 1,
+                 shuffle: bool = None, sampler: Any = None, num_shards: int | None = None, shard_id: int | None = None,
+                 python_multiprocessing: bool = True, max_rowsize: Any = None, batch_sampler: Any = None,
+                 collate_fn: Any = None) -> None:
         op = "GeneratorDataset"
         self._random = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         if not (self._random or callable(source) or hasattr(source, "__iter__")):
@@ -157,8 +170,8 @@ class GeneratorDataset(MappableDataset):
             schema = schema if isinstance(schema, Schema) else Schema(schema)
             column_names = [c["name"] for c in schema.columns]
             column_types = [c["type"] for c in schema.columns]
-        self.column_names = check.columns(op, "column_names", column_names)
-        self.column_types = _types(op, column_types, self.column_names)
+        self.column_names: list[Any] | None = check.columns(op, "column_names", column_names)
+        self.column_types: list[Any] | None = _types(op, column_types, self.column_names)
         check.boolean(op, "python_multiprocessing", python_multiprocessing)
         self.python_multiprocessing = python_multiprocessing
         _check_rowsize(op, max_rowsize)
@@ -187,7 +200,7 @@ class GeneratorDataset(MappableDataset):
         super().__init__(num_parallel_workers, sampler, num_samples, shuffle, num_shards, shard_id)
         if _has(self.sampler, PKSampler):
             raise ValueError(f"[{op}] GeneratorDataset doesn't support PKSampler.")
-        self.num_samples = num_samples or None
+        self.num_samples: int | None = num_samples or None
         self._shuffles = bool(shuffle)
 
     def _columns(self):
@@ -199,7 +212,7 @@ class GeneratorDataset(MappableDataset):
             raise RuntimeError("[GeneratorDataset] the source has no rows: its length is 0.")
         return n
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if not self._random:
             raise TypeError("[GeneratorDataset] the source has no __getitem__.")
         return self.source[index]
@@ -214,11 +227,11 @@ class GeneratorDataset(MappableDataset):
             return min(n, self.num_samples) if self.num_samples else n
         return None
 
-    def get_batch_size(self):
+    def get_batch_size(self) -> int:
         """1; a batch_sampler's batches count as rows of different sizes."""
         return 1
 
-    def is_shuffled(self):
+    def is_shuffled(self) -> bool:
         """Whether rows come in random order."""
         return self._shuffles or self._random and super().is_shuffled()
 
@@ -376,7 +389,7 @@ class _Unshuffled(Dataset):
 
     _user_code = True
 
-    def __init__(self, dataset):
+    def __init__(self, dataset: Any) -> None:
         super().__init__()
         self.dataset = dataset
 
@@ -419,8 +432,9 @@ class NumpySlicesDataset(MappableDataset):
         num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id: as in GeneratorDataset.
     Raises TypeError for other data, ValueError for none or for columns of different lengths."""
 
-    def __init__(self, data, column_names=None, num_samples=None, num_parallel_workers=1, shuffle=None, sampler=None,
-                 num_shards=None, shard_id=None):
+    def __init__(self, data: Any, column_names: str | Sequence[str] = None, num_samples: int | None = None,
+                 num_parallel_workers: int = 1, shuffle: bool = None, sampler: Any = None,
+                 num_shards: int | None = None, shard_id: int | None = None) -> None:
         op = "NumpySlicesDataset"
         check.instance(op, "data", data, (list, tuple, dict, np.ndarray))
         if not len(data):
@@ -452,7 +466,7 @@ class NumpySlicesDataset(MappableDataset):
             raise RuntimeError("[NumpySlicesDataset] data has no rows.")
         return len(self._data[0])
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> tuple[Any, ...]:
         return tuple(c[index] for c in self._data)
 
     def _read(self, indices):
@@ -485,7 +499,7 @@ class PaddedDataset(MappableDataset):
 
     Raises TypeError for no list, ValueError for an empty one and for dicts with different names."""
 
-    def __init__(self, padded_samples):
+    def __init__(self, padded_samples: Sequence[dict[str, Any]]) -> None:
         op = "PaddedDataset"
         check.instance(op, "padded_samples", padded_samples, list)
         if not padded_samples:
@@ -497,7 +511,7 @@ class PaddedDataset(MappableDataset):
                     f"[{op}] all of padded_samples must have the same names, but have {list(padded_samples[0])} and "
                                  f"{list(sample)}.")
         self.padded_samples = padded_samples
-        self.column_names = check.columns(op, "the keys of padded_samples", list(padded_samples[0]))
+        self.column_names: list[Any] | None = check.columns(op, "the keys of padded_samples", list(padded_samples[0]))
         super().__init__(None, None, None, False)
 
     def _columns(self):
@@ -522,10 +536,11 @@ class RandomDataset(MappableDataset):
         columns_list: the names of columns; without a schema they are float32 numbers.
         num_samples, num_parallel_workers, shuffle, num_shards, shard_id: as in GeneratorDataset."""
 
-    def __init__(self, total_rows=None, schema=None, columns_list=None, num_samples=None, num_parallel_workers=None,
-                 cache=None, shuffle=None, num_shards=None, shard_id=None):
+    def __init__(self, total_rows: int = None, schema: Any = None, columns_list: str | Sequence[str] = None,
+                 num_samples: int | None = None, num_parallel_workers: int | None = None, cache: Any = None,
+                 shuffle: bool = None, num_shards: int | None = None, shard_id: int | None = None) -> None:
         op = "RandomDataset"
-        self.total_rows = check.integer(op, "total_rows", total_rows, 0, check.INT32_MAX, none=True) or 1000
+        self.total_rows: int = check.integer(op, "total_rows", total_rows, 0, check.INT32_MAX, none=True) or 1000
         names = check.columns(op, "columns_list", columns_list, none=True)
         if cache is not None:
             raise RuntimeError(f"[{op}] cache needs a cache server, which there is none of; leave it out.")

@@ -1,14 +1,22 @@
 """Operations on strings. Offsets, where they are asked for, count bytes of UTF-8."""
 
+from __future__ import annotations
+
 import itertools
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit.dataset import check
 from pijit.dataset.transforms.transforms import TensorOperation, array, numpy_type
 from pijit.dataset.text.utils import NormalizeForm, Vocab
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._types import Axis
 
 
 def _text(op, v):
@@ -30,8 +38,8 @@ def _strings(op, v):
 class _Tokenizer(TensorOperation):
     """Kinds define `_spans(text)`, the (token, start, end) of a text, in characters."""
 
-    def __init__(self, with_offsets=False):
-        self.with_offsets = check.boolean(type(self).__name__, "with_offsets", with_offsets)
+    def __init__(self, with_offsets: bool = False) -> None:
+        self.with_offsets: bool = check.boolean(type(self).__name__, "with_offsets", with_offsets)
 
     def _run(self, v):
         return self._tokens(_text(type(self).__name__, v))
@@ -72,9 +80,9 @@ class UnicodeScriptTokenizer(_Tokenizer):
     """The parts of a string in one script each. Args: keep_whitespace: white space is a token. with_offsets: as
     above."""
 
-    def __init__(self, keep_whitespace=False, with_offsets=False):
+    def __init__(self, keep_whitespace: bool = False, with_offsets: bool = False) -> None:
         super().__init__(with_offsets)
-        self.keep_whitespace = check.boolean("UnicodeScriptTokenizer", "keep_whitespace", keep_whitespace)
+        self.keep_whitespace: bool = check.boolean("UnicodeScriptTokenizer", "keep_whitespace", keep_whitespace)
 
     def _spans(self, text):
         start = 0
@@ -90,7 +98,7 @@ class RegexTokenizer(_Tokenizer):
 
     Args: delim_pattern: the pattern. keep_delim_pattern: matches of this one are tokens too. with_offsets: as above."""
 
-    def __init__(self, delim_pattern, keep_delim_pattern="", with_offsets=False):
+    def __init__(self, delim_pattern: Any, keep_delim_pattern: str = "", with_offsets: bool = False) -> None:
         super().__init__(with_offsets)
         self._delim = _pattern("RegexTokenizer", "delim_pattern", delim_pattern)
         self._keep = (_pattern("RegexTokenizer", "keep_delim_pattern", keep_delim_pattern) if keep_delim_pattern
@@ -139,15 +147,15 @@ class BasicTokenizer(_Tokenizer):
         normalization_form: a NormalizeForm, where lower_case is False.
         preserve_unused_token: keeps [CLS], [SEP], [UNK], [PAD], [MASK] in one piece. with_offsets: as above."""
 
-    def __init__(self, lower_case=False, keep_whitespace=False, normalization_form=NormalizeForm.NONE,
-                 preserve_unused_token=True,
-                 with_offsets=False):
+    def __init__(self, lower_case: bool = False, keep_whitespace: bool = False,
+                 normalization_form: NormalizeForm = NormalizeForm.NONE, preserve_unused_token: bool = True,
+                 with_offsets: bool = False) -> None:
         super().__init__(with_offsets)
         op = type(self).__name__
-        self.lower_case = check.boolean(op, "lower_case", lower_case)
-        self.keep_whitespace = check.boolean(op, "keep_whitespace", keep_whitespace)
-        self.normalization_form = check.instance(op, "normalization_form", normalization_form, NormalizeForm)
-        self.preserve_unused_token = check.boolean(op, "preserve_unused_token", preserve_unused_token)
+        self.lower_case: bool = check.boolean(op, "lower_case", lower_case)
+        self.keep_whitespace: bool = check.boolean(op, "keep_whitespace", keep_whitespace)
+        self.normalization_form: Any = check.instance(op, "normalization_form", normalization_form, NormalizeForm)
+        self.preserve_unused_token: bool = check.boolean(op, "preserve_unused_token", preserve_unused_token)
 
     def _clean(self, text):
         if self.lower_case:
@@ -207,14 +215,16 @@ class WordpieceTokenizer(TensorOperation):
         unknown_token: stands for unknown words; "" leaves them as they are. with_offsets: gives starts and ends as
             columns too."""
 
-    def __init__(self, vocab, suffix_indicator="##", max_bytes_per_token=100, unknown_token="[UNK]",
-                 with_offsets=False):
+    max_bytes_per_token: int
+
+    def __init__(self, vocab: Any, suffix_indicator: str = "##", max_bytes_per_token: int = 100,
+                 unknown_token: str = "[UNK]", with_offsets: bool = False) -> None:
         op = "WordpieceTokenizer"
-        self.vocab = check.instance(op, "vocab", vocab, Vocab)
-        self.suffix_indicator = check.string(op, "suffix_indicator", suffix_indicator)
+        self.vocab: Any = check.instance(op, "vocab", vocab, Vocab)
+        self.suffix_indicator: str | None = check.string(op, "suffix_indicator", suffix_indicator)
         self.max_bytes_per_token = check.integer(op, "max_bytes_per_token", max_bytes_per_token, 0, check.INT32_MAX)
-        self.unknown_token = check.string(op, "unknown_token", unknown_token)
-        self.with_offsets = check.boolean(op, "with_offsets", with_offsets)
+        self.unknown_token: str | None = check.string(op, "unknown_token", unknown_token)
+        self.with_offsets: bool = check.boolean(op, "with_offsets", with_offsets)
 
     _arity = None
 
@@ -251,9 +261,10 @@ class WordpieceTokenizer(TensorOperation):
 class BertTokenizer(TensorOperation):
     """BasicTokenizer, then WordpieceTokenizer. Args: those of both."""
 
-    def __init__(self, vocab, suffix_indicator="##", max_bytes_per_token=100, unknown_token="[UNK]", lower_case=False,
-                 keep_whitespace=False,
-                 normalization_form=NormalizeForm.NONE, preserve_unused_token=True, with_offsets=False):
+    def __init__(self, vocab: Any, suffix_indicator: str = "##", max_bytes_per_token: int = 100,
+                 unknown_token: str = "[UNK]", lower_case: bool = False, keep_whitespace: bool = False,
+                 normalization_form: NormalizeForm = NormalizeForm.NONE, preserve_unused_token: bool = True,
+                 with_offsets: bool = False) -> None:
         self._words = BasicTokenizer(lower_case, keep_whitespace, normalization_form, preserve_unused_token,
                                      with_offsets)
         self._pieces = WordpieceTokenizer(vocab, suffix_indicator, max_bytes_per_token, unknown_token, with_offsets)
@@ -266,7 +277,7 @@ class BertTokenizer(TensorOperation):
 class PythonTokenizer(TensorOperation):
     """Tokens by a callable of yours. Args: tokenizer: a callable (str) → list of str."""
 
-    def __init__(self, tokenizer):
+    def __init__(self, tokenizer: Any) -> None:
         if not callable(tokenizer):
             raise TypeError(
                 f"[PythonTokenizer] tokenizer must be a callable Python function, but got {check.shown(tokenizer)}.")
@@ -286,10 +297,10 @@ class Lookup(TensorOperation):
     Args: vocab: a Vocab. unknown_token: the word whose number unknown ones get; None raises RuntimeError for them.
         data_type: a dtype."""
 
-    def __init__(self, vocab, unknown_token=None, data_type=np.int32):
-        self.vocab = check.instance("Lookup", "vocab", vocab, Vocab)
-        self.unknown_token = check.string("Lookup", "unknown_token", unknown_token, none=True)
-        self.data_type = numpy_type("Lookup", data_type)
+    def __init__(self, vocab: Any, unknown_token: Any = None, data_type: Any = np.int32) -> None:
+        self.vocab: Any = check.instance("Lookup", "vocab", vocab, Vocab)
+        self.unknown_token: str | None = check.string("Lookup", "unknown_token", unknown_token, none=True)
+        self.data_type: Any = numpy_type("Lookup", data_type)
         if self.data_type.kind not in "biuf":
             raise RuntimeError(f"[Lookup] data_type must be numeric, but got {self.data_type}.")
 
@@ -313,8 +324,8 @@ class ToNumber(TensorOperation):
     """Strings as numbers. Args: data_type: a dtype of numbers. Raises RuntimeError for strings that are none, or are
     out of range."""
 
-    def __init__(self, data_type):
-        self.data_type = numpy_type("ToNumber", data_type)
+    def __init__(self, data_type: Any) -> None:
+        self.data_type: Any = numpy_type("ToNumber", data_type)
         if self.data_type.kind not in "iuf":
             raise TypeError(f"[ToNumber] data_type must be a numeric type, but got {self.data_type}.")
 
@@ -352,8 +363,8 @@ class CaseFold(_PerString):
 class NormalizeUTF8(_PerString):
     """Strings in a normalization form. Args: normalize_form: a NormalizeForm."""
 
-    def __init__(self, normalize_form=NormalizeForm.NFKC):
-        self.normalize_form = check.instance("NormalizeUTF8", "normalize_form", normalize_form, NormalizeForm)
+    def __init__(self, normalize_form: NormalizeForm = NormalizeForm.NFKC) -> None:
+        self.normalize_form: Any = check.instance("NormalizeUTF8", "normalize_form", normalize_form, NormalizeForm)
 
     def _one(self, s):
         return unicodedata.normalize(self.normalize_form.name, s) if self.normalize_form else s
@@ -364,10 +375,10 @@ class RegexReplace(_PerString):
 
     Args: pattern, replace: str. replace_all: replaces all matches, not only the first."""
 
-    def __init__(self, pattern, replace, replace_all=True):
+    def __init__(self, pattern: str, replace: str, replace_all: bool = True) -> None:
         self._compiled = _pattern("RegexReplace", "pattern", pattern)
-        self.replace = check.string("RegexReplace", "replace", replace)
-        self.replace_all = check.boolean("RegexReplace", "replace_all", replace_all)
+        self.replace: str | None = check.string("RegexReplace", "replace", replace)
+        self.replace_all: bool = check.boolean("RegexReplace", "replace_all", replace_all)
 
     def _one(self, s):
         return self._compiled.sub(self.replace, s, 0 if self.replace_all else 1)
@@ -379,8 +390,8 @@ class TruncateSequencePair(TensorOperation):
 
     _arity = 2
 
-    def __init__(self, max_length):
-        self.max_length = check.integer("TruncateSequencePair", "max_length", max_length, 0, check.INT32_MAX)
+    def __init__(self, max_length: Any) -> None:
+        self.max_length: int = check.integer("TruncateSequencePair", "max_length", max_length, 0, check.INT32_MAX)
 
     def _run(self, a, b):
         a, b = array("TruncateSequencePair", a), array("TruncateSequencePair", b)
@@ -402,8 +413,8 @@ class TruncateSequencePair(TensorOperation):
 class Truncate(TensorOperation):
     """Cuts a sequence (or rows of them) to max_seq_len items. Args: max_seq_len: int ≥ 1."""
 
-    def __init__(self, max_seq_len):
-        self.max_seq_len = check.integer("Truncate", "max_seq_len", max_seq_len, 1, check.INT32_MAX)
+    def __init__(self, max_seq_len: Any) -> None:
+        self.max_seq_len: int = check.integer("Truncate", "max_seq_len", max_seq_len, 1, check.INT32_MAX)
 
     def _run(self, v):
         v = array("Truncate", v)
@@ -415,9 +426,9 @@ class Truncate(TensorOperation):
 class SlidingWindow(TensorOperation):
     """All windows of a sequence, as rows. Args: width: int ≥ 1. axis: 0 or -1."""
 
-    def __init__(self, width, axis=0):
-        self.width = check.integer("SlidingWindow", "width", width, 1, check.INT32_MAX)
-        self.axis = check.integer("SlidingWindow", "axis", axis)
+    def __init__(self, width: int, axis: Axis = 0) -> None:
+        self.width: int = check.integer("SlidingWindow", "width", width, 1, check.INT32_MAX)
+        self.axis: int = check.integer("SlidingWindow", "axis", axis)
 
     def _run(self, v):
         v = array("SlidingWindow", v)
@@ -436,12 +447,16 @@ class Ngram(TensorOperation):
     Args: n: an int ≥ 1 or a list of them. left_pad, right_pad: (word, how often) put before and after. separator:
         between words."""
 
-    def __init__(self, n, left_pad=("", 0), right_pad=("", 0), separator=" "):
+    left_pad: Sequence[Any]
+    right_pad: Sequence[Any]
+
+    def __init__(self, n: Any, left_pad: Sequence[Any] = ("", 0), right_pad: Sequence[Any] = ("", 0),
+                 separator: str = " ") -> None:
         n = [n] if check.is_int(n) else n
         check.instance("Ngram", "n", n, list)
         if not n:
             raise ValueError("[Ngram] n must not be empty.")
-        self.n = [check.integer("Ngram", f"n[{i}]", x, 1, check.INT32_MAX) for i, x in enumerate(n)]
+        self.n: list[int] = [check.integer("Ngram", f"n[{i}]", x, 1, check.INT32_MAX) for i, x in enumerate(n)]
         for name, p in (("left_pad", left_pad), ("right_pad", right_pad)):
             check.instance("Ngram", name, p, tuple)
             if len(p) != 2:
@@ -449,7 +464,7 @@ class Ngram(TensorOperation):
             check.string("Ngram", f"{name}[0]", p[0])
             check.integer("Ngram", f"{name}[1]", p[1], 0, check.INT32_MAX)
         self.left_pad, self.right_pad = left_pad, right_pad
-        self.separator = check.string("Ngram", "separator", separator)
+        self.separator: str | None = check.string("Ngram", "separator", separator)
 
     def _run(self, v):
         v = _strings("Ngram", v)
@@ -467,7 +482,10 @@ class Ngram(TensorOperation):
 class AddToken(TensorOperation):
     """Adds a word to a sequence (or to rows of them). Args: token: str. begin: at the front, else at the end."""
 
-    def __init__(self, token, begin=True):
+    token: str | None
+    begin: bool
+
+    def __init__(self, token: Any, begin: bool = True) -> None:
         self.token, self.begin = check.string("AddToken", "token", token), check.boolean("AddToken", "begin", begin)
 
     def _run(self, v):

@@ -1,11 +1,17 @@
 """Vocabularies, and conversions between strings and bytes."""
 
+from __future__ import annotations
+
 import collections
 import enum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit.dataset import check
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class NormalizeForm(enum.IntEnum):
@@ -18,13 +24,13 @@ class NormalizeForm(enum.IntEnum):
     NFKD = 4
 
 
-def to_str(array, encoding="utf8"):
+def to_str(array: Any, encoding: str = "utf8") -> Any:
     """An ndarray of bytes as one of strings. Raises TypeError for no ndarray."""
     check.instance("to_str", "array", array, np.ndarray)
     return array if array.dtype.kind == "U" else np.char.decode(array, encoding)
 
 
-def to_bytes(array, encoding="utf8"):
+def to_bytes(array: Any, encoding: str = "utf8") -> Any:
     """An ndarray of strings as one of bytes. Raises TypeError for no ndarray."""
     check.instance("to_bytes", "array", array, np.ndarray)
     return array if array.dtype.kind == "S" else np.char.encode(array, encoding)
@@ -47,7 +53,7 @@ def _words(op, name, words, none=False):
 class Vocab:
     """A vocabulary: a number for each word. Made by from_dataset, from_list, from_file or from_dict."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._ids = {}
         self._tokens = {}
 
@@ -69,7 +75,8 @@ class Vocab:
         return vocab
 
     @classmethod
-    def from_dataset(cls, dataset, columns=None, freq_range=None, top_k=None, special_tokens=None, special_first=True):
+    def from_dataset(cls, dataset: Any, columns: Any = None, freq_range: Any = None, top_k: Any = None,
+                     special_tokens: Any = None, special_first: bool = True) -> Vocab:
         """The words in columns of a dataset, the most frequent first.
 
         Args:
@@ -99,13 +106,14 @@ class Vocab:
         return cls._make(op, words[:top_k], special_tokens, special_first)
 
     @classmethod
-    def from_list(cls, word_list, special_tokens=None, special_first=True):
+    def from_list(cls, word_list: Any, special_tokens: Any = None, special_first: bool = True) -> Vocab:
         """The words of a list. Raises TypeError for no list of str, ValueError for words that come twice."""
         return cls._make("Vocab.from_list", _words("Vocab.from_list", "word_list", word_list), special_tokens,
                          special_first)
 
     @classmethod
-    def from_file(cls, file_path, delimiter="", vocab_size=None, special_tokens=None, special_first=True):
+    def from_file(cls, file_path: Any, delimiter: str = "", vocab_size: Any = None, special_tokens: Any = None,
+                  special_first: bool = True) -> Vocab:
         """The words of a text file, one per line: what stands before `delimiter`.
 
         Args: vocab_size: how many lines at most; None for all. The others are those of from_list."""
@@ -123,7 +131,7 @@ class Vocab:
         return cls._make(op, _words(op, "the file", words), special_tokens, special_first)
 
     @classmethod
-    def from_dict(cls, word_dict):
+    def from_dict(cls, word_dict: Any) -> Vocab:
         """The words of a dict from words to numbers. Raises TypeError and ValueError for other things and numbers below
         0."""
         check.instance("Vocab.from_dict", "word_dict", word_dict, dict)
@@ -132,14 +140,14 @@ class Vocab:
             check.integer("Vocab.from_dict", f"word_dict[{w!r}]", i, 0, check.INT32_MAX)
         return cls._from({w: int(i) for w, i in word_dict.items()})
 
-    def vocab(self):
+    def vocab(self) -> dict[Any, Any]:
         """A dict from words to numbers."""
         return dict(self._ids)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._ids)
 
-    def tokens_to_ids(self, tokens):
+    def tokens_to_ids(self, tokens: Any) -> Any:
         """The number of a word, or a list of them for a list (or ndarray) of several words; −1 for unknown ones."""
         if isinstance(tokens, np.ndarray):
             tokens = tokens.tolist()
@@ -149,7 +157,7 @@ class Vocab:
         ids = [self._ids.get(check.string("Vocab.tokens_to_ids", "tokens", t), -1) for t in tokens]
         return ids[0] if len(ids) == 1 else ids  # as in MindSpore
 
-    def ids_to_tokens(self, ids):
+    def ids_to_tokens(self, ids: Any) -> Any:
         """The word of a number, or a list of them for a list (or ndarray) of several numbers; "" for unknown ones."""
         if isinstance(ids, np.ndarray):
             ids = ids.tolist()

@@ -1,11 +1,19 @@
 """Operations on data of any kind, and the base of all operations (TensorOperation)."""
 
+from __future__ import annotations
+
 import enum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit.dataset import check, seeds
 from pijit.dataset.pipeline import as_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+    from pijit._types import Axis, DTypeLike
 
 
 class TensorOperation:
@@ -19,7 +27,7 @@ class TensorOperation:
     _batched = None
     _arity = 1
 
-    def __call__(self, *values):
+    def __call__(self, *values: Any) -> Any:
         name = type(self).__name__
         if self._arity is not None and len(values) != self._arity:
             raise RuntimeError(
@@ -42,12 +50,12 @@ def _value(name, v):
                         f"{check.shown(v)}.") from None
 
 
-def array(name, v):
+def array(name: str, v: Any) -> np.ndarray:
     """v as an ndarray: a PIL image becomes [height, width, channels] or [height, width]."""
     return v if type(v) is np.ndarray else np.asarray(v)
 
 
-def numeric(name, v):
+def numeric(name: str, v: Any) -> Any:
     """v as an ndarray of numbers or booleans. TypeError for strings."""
     v = array(name, v)
     if v.dtype.kind not in "biuf":
@@ -55,7 +63,7 @@ def numeric(name, v):
     return v
 
 
-def numpy_type(op, t):
+def numpy_type(op: Any, t: Any) -> Any:
     """A dtype of either library as a NumPy dtype, "string" as np.str_; TypeError for anything else."""
     from pijit.dtype import dtype_to_nptype
     if t is None or check.is_real(t) or isinstance(t, (list, tuple, dict)):
@@ -73,7 +81,7 @@ def numpy_type(op, t):
         raise TypeError(f"[{op}] data_type must be a dtype, but got {check.shown(t)}.") from None
 
 
-def cast(v, dtype):
+def cast(v: Any, dtype: DTypeLike) -> Any:
     """v.astype(dtype); floats become small integers as C does it, by way of int64."""
     if v.dtype == dtype:
         return v
@@ -88,8 +96,8 @@ class TypeCast(TensorOperation):
     """Converts to another dtype. Args: data_type: a dtype of this library, of NumPy, or its name. Raises TypeError for
     others."""
 
-    def __init__(self, data_type):
-        self.data_type = numpy_type("TypeCast", data_type)
+    def __init__(self, data_type: DTypeLike) -> None:
+        self.data_type: Any = numpy_type("TypeCast", data_type)
 
     def _run(self, v):
         v = array("TypeCast", v)
@@ -111,9 +119,9 @@ class OneHot(TensorOperation):
         smoothing_rate: in [0, 1]; with ε the label has 1 − ε + ε / num_classes and others ε / num_classes, in float64.
     Raises RuntimeError for labels that are no integers or not below num_classes."""
 
-    def __init__(self, num_classes, smoothing_rate=0.0):
-        self.num_classes = check.integer("OneHot", "num_classes", num_classes, 1, check.INT32_MAX)
-        self.smoothing_rate = check.real("OneHot", "smoothing_rate", smoothing_rate, 0, 1)
+    def __init__(self, num_classes: int, smoothing_rate: float = 0.0) -> None:
+        self.num_classes: int = check.integer("OneHot", "num_classes", num_classes, 1, check.INT32_MAX)
+        self.smoothing_rate: float = check.real("OneHot", "smoothing_rate", smoothing_rate, 0, 1)
 
     def _run(self, v):
         v = array("OneHot", v).squeeze()
@@ -142,8 +150,8 @@ class OneHot(TensorOperation):
 class Fill(TensorOperation):
     """Fills with one value, converted to the input's type. Args: fill_value: a number, bool, str or bytes."""
 
-    def __init__(self, fill_value):
-        self.fill_value = check.instance("Fill", "fill_value", fill_value, (str, float, bool, int, bytes))
+    def __init__(self, fill_value: Any) -> None:
+        self.fill_value: Any = check.instance("Fill", "fill_value", fill_value, (str, float, bool, int, bytes))
 
     def _run(self, v):
         v = array("Fill", v)
@@ -181,10 +189,10 @@ class Mask(TensorOperation):
     Args: operator: a Relational. constant: a number, bool, str or bytes. dtype: the type of the result, bool or
         numbers."""
 
-    def __init__(self, operator, constant, dtype=np.bool_):
-        self.operator = check.instance("Mask", "operator", operator, Relational)
-        self.constant = check.instance("Mask", "constant", constant, (str, float, bool, int, bytes))
-        self.dtype = numpy_type("Mask", dtype)
+    def __init__(self, operator: Relational, constant: Any, dtype: DTypeLike = np.bool_) -> None:
+        self.operator: Any = check.instance("Mask", "operator", operator, Relational)
+        self.constant: Any = check.instance("Mask", "constant", constant, (str, float, bool, int, bytes))
+        self.dtype: Any = numpy_type("Mask", dtype)
         if self.dtype.kind in "US":
             raise RuntimeError("[Mask] dtype must be bool or a type of numbers, but got string.")
 
@@ -206,7 +214,9 @@ class PadEnd(TensorOperation):
     Args: pad_shape: a list of ints ≥ 1, or None for an axis that stays. pad_value: a number or str; None for 0 or
         ""."""
 
-    def __init__(self, pad_shape, pad_value=None):
+    pad_value: Any
+
+    def __init__(self, pad_shape: Sequence[int | None], pad_value: Any = None) -> None:
         check.instance("PadEnd", "pad_shape", pad_shape, list)
         for i, s in enumerate(pad_shape):
             check.integer("PadEnd", f"pad_shape[{i}]", s, 1, none=True)
@@ -238,7 +248,7 @@ class Slice(TensorOperation):
     Args: slices: for each axis an int, a list of ints, a slice, None or True for all; `...` for all that follow. An int
         keeps its axis, with length 1."""
 
-    def __init__(self, *slices):
+    def __init__(self, *slices: Any) -> None:
         for s in slices:
             if not (s is None or s is Ellipsis or isinstance(s, (bool, slice)) or check.is_int(s)
                     or isinstance(s, list) and all(check.is_int(i) for i in s)):
@@ -275,9 +285,11 @@ class Concatenate(TensorOperation):
     Args: axis: 0 or -1. prepend, append: ndarrays with one axis, or None. Raises RuntimeError for different types or
         ranks."""
 
+    prepend: Any
+    append: Any
     _arity = None
 
-    def __init__(self, axis=0, prepend=None, append=None):
+    def __init__(self, axis: Axis = 0, prepend: Any = None, append: Any = None) -> None:
         check.integer("Concatenate", "axis", axis)
         if axis not in (0, -1):
             raise ValueError(f"[Concatenate] axis must be 0 or -1: only 1D concatenation supported; got {axis}.")
@@ -347,8 +359,8 @@ class _Group(TensorOperation):
     _arity = None
     _random = True
 
-    def __init__(self, transforms):
-        self.transforms = _check_list(type(self).__name__, "transforms", transforms)
+    def __init__(self, transforms: Sequence[Any]) -> None:
+        self.transforms: Any = _check_list(type(self).__name__, "transforms", transforms)
 
     def _calls_user(self):
         return any(not getattr(t, "_builtin", False) or getattr(t, "_calls_user", bool)() for t in self.transforms)
@@ -369,7 +381,7 @@ class Compose(_Group):
             out += t._flat() if hasattr(t, "_flat") else [t]
         return out
 
-    def __call__(self, *values):
+    def __call__(self, *values: Any) -> Any:
         for t in self.transforms:
             values = _apply(t, values)
         return _untuple(values)
@@ -378,11 +390,11 @@ class Compose(_Group):
 class RandomApply(_Group):
     """Applies all of the operations with probability `prob`, or none. Args: transforms: a list. prob: in [0, 1]."""
 
-    def __init__(self, transforms, prob=0.5):
+    def __init__(self, transforms: Sequence[Any], prob: float = 0.5) -> None:
         super().__init__(transforms)
-        self.prob = check.real("RandomApply", "prob", prob, 0, 1)
+        self.prob: float = check.real("RandomApply", "prob", prob, 0, 1)
 
-    def __call__(self, *values):
+    def __call__(self, *values: Any) -> Any:
         if seeds.rng().random() < self.prob:
             for t in self.transforms:
                 values = _apply(t, values)
@@ -392,20 +404,20 @@ class RandomApply(_Group):
 class RandomChoice(_Group):
     """Applies one of the operations. Args: transforms: a list."""
 
-    def __call__(self, *values):
+    def __call__(self, *values: Any) -> Any:
         return _untuple(_apply(seeds.rng().choice(self.transforms), values))
 
 
 class RandomOrder(_Group):
     """Applies all of the operations, in random order. Args: transforms: a list."""
 
-    def __call__(self, *values):
+    def __call__(self, *values: Any) -> Any:
         for t in seeds.rng().sample(self.transforms, len(self.transforms)):
             values = _apply(t, values)
         return _untuple(values)
 
 
-def not_random(function):
+def not_random(function: Callable[..., Any]) -> Any:
     """Marks a user's function as one that draws no random numbers; accepted, it changes nothing here."""
     function.random = False
     return function

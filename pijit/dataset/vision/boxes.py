@@ -1,5 +1,9 @@
 """Operations on images that come with boxes around their objects."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.dataset import check, seeds
@@ -8,6 +12,11 @@ from pijit.dataset.vision import image as im
 from pijit.dataset.vision.utils import Border, Inter
 from pijit.dataset.vision.images import Resize, _prob
 from pijit.dataset.vision.geometry import RandomCrop, RandomResize, RandomResizedCrop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+    from pijit._types import Size
 
 
 class _WithBoxes(TensorOperation):
@@ -52,8 +61,8 @@ def _scale_boxes(boxes, h, w, new_h, new_w):
 class RandomHorizontalFlipWithBBox(_WithBoxes):
     """RandomHorizontalFlip of an image and its boxes."""
 
-    def __init__(self, prob=0.5):
-        self.prob = _prob("RandomHorizontalFlipWithBBox", prob)
+    def __init__(self, prob: float = 0.5) -> None:
+        self.prob: float = _prob("RandomHorizontalFlipWithBBox", prob)
 
     def _both(self, image, boxes):
         if seeds.rng().random() >= self.prob:
@@ -65,8 +74,8 @@ class RandomHorizontalFlipWithBBox(_WithBoxes):
 class RandomVerticalFlipWithBBox(_WithBoxes):
     """RandomVerticalFlip of an image and its boxes."""
 
-    def __init__(self, prob=0.5):
-        self.prob = _prob("RandomVerticalFlipWithBBox", prob)
+    def __init__(self, prob: float = 0.5) -> None:
+        self.prob: float = _prob("RandomVerticalFlipWithBBox", prob)
 
     def _both(self, image, boxes):
         if seeds.rng().random() >= self.prob:
@@ -78,7 +87,7 @@ class RandomVerticalFlipWithBBox(_WithBoxes):
 class ResizeWithBBox(_WithBoxes):
     """Resize of an image and its boxes."""
 
-    def __init__(self, size, interpolation=Inter.BILINEAR):
+    def __init__(self, size: Size, interpolation: Inter = Inter.BILINEAR) -> None:
         self._resize = Resize(size, interpolation)
 
     def _both(self, image, boxes):
@@ -89,7 +98,7 @@ class ResizeWithBBox(_WithBoxes):
 class RandomResizeWithBBox(_WithBoxes):
     """RandomResize of an image and its boxes."""
 
-    def __init__(self, size):
+    def __init__(self, size: Size) -> None:
         self._resize = RandomResize(size)
 
     def _both(self, image, boxes):
@@ -100,7 +109,8 @@ class RandomResizeWithBBox(_WithBoxes):
 class RandomCropWithBBox(_WithBoxes):
     """RandomCrop of an image and its boxes."""
 
-    def __init__(self, size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=Border.CONSTANT):
+    def __init__(self, size: Size, padding: Size | None = None, pad_if_needed: bool = False, fill_value: Size = 0,
+                 padding_mode: Border = Border.CONSTANT) -> None:
         self._crop = RandomCrop(size, padding, pad_if_needed, fill_value, padding_mode)
 
     def _both(self, image, boxes):
@@ -124,8 +134,8 @@ class RandomCropWithBBox(_WithBoxes):
 class RandomResizedCropWithBBox(_WithBoxes):
     """RandomResizedCrop of an image and its boxes."""
 
-    def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4, 4.0 / 3), interpolation=Inter.BILINEAR,
-                 max_attempts=10):
+    def __init__(self, size: Size, scale: Sequence[float] = (0.08, 1.0), ratio: Sequence[float] = (3.0 / 4, 4.0 / 3),
+                 interpolation: Inter = Inter.BILINEAR, max_attempts: int = 10) -> None:
         self._crop = RandomResizedCrop(size, scale, ratio, interpolation, max_attempts)
 
     def _both(self, image, boxes):
@@ -138,7 +148,10 @@ class BoundingBoxAugment(_WithBoxes):
     """Applies an operation to the parts of an image within some of its boxes. Args: transform: an operation. ratio: how
     many of the boxes, in [0, 1]."""
 
-    def __init__(self, transform, ratio=0.3):
+    transform: Callable[..., Any]
+    ratio: float
+
+    def __init__(self, transform: Any, ratio: float = 0.3) -> None:
         if not callable(transform):
             raise TypeError(f"[BoundingBoxAugment] transform must be an operation, but got {check.shown(transform)}.")
         self.transform, self.ratio = transform, check.real("BoundingBoxAugment", "ratio", ratio, 0, 1)

@@ -1,11 +1,20 @@
 """Brightness, contrast, colours, sharpness, blur."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.dataset import check, seeds
 from pijit.dataset.transforms.transforms import TensorOperation
 from pijit.dataset.vision import image as im
 from pijit.dataset.vision.images import ImageOperation, _LARGE, _Maybe, _only_pil, _pillow, _prob
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._types import Size
 
 
 class Invert(ImageOperation):
@@ -24,7 +33,7 @@ class Invert(ImageOperation):
 class Grayscale(TensorOperation):
     """A PIL image without colour. Args: num_output_channels: 1 or 3."""
 
-    def __init__(self, num_output_channels=1):
+    def __init__(self, num_output_channels: int = 1) -> None:
         check.integer("Grayscale", "num_output_channels", num_output_channels)
         if num_output_channels not in (1, 3):
             raise ValueError(f"[Grayscale] num_output_channels must be either 1 or 3, but got {num_output_channels}.")
@@ -40,8 +49,8 @@ class RandomGrayscale(TensorOperation):
 
     _random = True
 
-    def __init__(self, prob=0.1):
-        self.prob = _prob("RandomGrayscale", prob)
+    def __init__(self, prob: float = 0.1) -> None:
+        self.prob: float = _prob("RandomGrayscale", prob)
 
     def _run(self, v):
         _only_pil("RandomGrayscale", v)
@@ -75,8 +84,8 @@ class AdjustBrightness(_Adjust):
 
     _enhance = "Brightness"
 
-    def __init__(self, brightness_factor):
-        self.factor = check.real("AdjustBrightness", "brightness_factor", brightness_factor, 0, _LARGE)
+    def __init__(self, brightness_factor: Any) -> None:
+        self.factor: float = check.real("AdjustBrightness", "brightness_factor", brightness_factor, 0, _LARGE)
 
     @staticmethod
     def _by(v, factor):
@@ -88,8 +97,8 @@ class AdjustContrast(_Adjust):
 
     _enhance, _colour = "Contrast", True
 
-    def __init__(self, contrast_factor):
-        self.factor = check.real("AdjustContrast", "contrast_factor", contrast_factor, 0, _LARGE)
+    def __init__(self, contrast_factor: Any) -> None:
+        self.factor: float = check.real("AdjustContrast", "contrast_factor", contrast_factor, 0, _LARGE)
 
     @staticmethod
     def _by(v, factor):
@@ -104,8 +113,8 @@ class AdjustSaturation(_Adjust):
 
     _enhance, _colour = "Color", True
 
-    def __init__(self, saturation_factor):
-        self.factor = check.real("AdjustSaturation", "saturation_factor", saturation_factor, 0, _LARGE)
+    def __init__(self, saturation_factor: Any) -> None:
+        self.factor: float = check.real("AdjustSaturation", "saturation_factor", saturation_factor, 0, _LARGE)
 
     @staticmethod
     def _by(v, factor):
@@ -116,8 +125,8 @@ class AdjustSaturation(_Adjust):
 class AdjustSharpness(ImageOperation):
     """Moves pixels away from their smoothed values. Args: sharpness_factor: a number ≥ 0; 1 changes nothing."""
 
-    def __init__(self, sharpness_factor):
-        self.factor = check.real("AdjustSharpness", "sharpness_factor", sharpness_factor, 0, _LARGE)
+    def __init__(self, sharpness_factor: Any) -> None:
+        self.factor: float = check.real("AdjustSharpness", "sharpness_factor", sharpness_factor, 0, _LARGE)
 
     def _array(self, v):
         return _sharpen(v, self.factor)
@@ -141,8 +150,8 @@ class AdjustHue(ImageOperation):
 
     _colour = True
 
-    def __init__(self, hue_factor):
-        self.factor = check.real("AdjustHue", "hue_factor", hue_factor, -0.5, 0.5)
+    def __init__(self, hue_factor: Any) -> None:
+        self.factor: float = check.real("AdjustHue", "hue_factor", hue_factor, -0.5, 0.5)
 
     def _array(self, v):
         return _turn_hue(v, self.factor)
@@ -168,9 +177,9 @@ class AdjustGamma(ImageOperation):
     """255 · gain · (image / 255) ** gamma for uint8, gain · image ** gamma for floats. Args: gamma: ≥ 0. gain: a
     number."""
 
-    def __init__(self, gamma, gain=1):
-        self.gamma = check.real("AdjustGamma", "gamma", gamma, 0, _LARGE)
-        self.gain = check.real("AdjustGamma", "gain", gain)
+    def __init__(self, gamma: Any, gain: int = 1) -> None:
+        self.gamma: float = check.real("AdjustGamma", "gamma", gamma, 0, _LARGE)
+        self.gain: float = check.real("AdjustGamma", "gain", gain)
 
     def _array(self, v):
         if v.dtype == np.uint8:
@@ -194,8 +203,8 @@ class AutoContrast(ImageOperation):
     Args: cutoff: the percentage of darkest and brightest pixels that is left out, in [0, 50). ignore: values that don't
         count."""
 
-    def __init__(self, cutoff=0.0, ignore=None):
-        self.cutoff = check.real(type(self).__name__, "cutoff", cutoff, 0, 50)
+    def __init__(self, cutoff: float = 0.0, ignore: Any = None) -> None:
+        self.cutoff: float = check.real(type(self).__name__, "cutoff", cutoff, 0, 50)
         if self.cutoff == 50:
             raise ValueError(f"[{type(self).__name__}] cutoff must be below 50.")
         if ignore is not None:
@@ -266,8 +275,8 @@ class Equalize(ImageOperation):
 class Posterize(ImageOperation):
     """Keeps the highest bits of each value. Args: bits: 0 to 8."""
 
-    def __init__(self, bits):
-        self.bits = check.integer("Posterize", "bits", bits, 0, 8)
+    def __init__(self, bits: Any) -> None:
+        self.bits: int = check.integer("Posterize", "bits", bits, 0, 8)
 
     def _array(self, v):
         if v.dtype != np.uint8:
@@ -278,7 +287,7 @@ class Posterize(ImageOperation):
 class Solarize(ImageOperation):
     """Inverts the values within a range. Args: threshold: (minimum, maximum), or a number for (number, 255)."""
 
-    def __init__(self, threshold):
+    def __init__(self, threshold: Any) -> None:
         if check.is_real(threshold):
             threshold = (threshold, 255)
         check.instance("Solarize", "threshold", threshold, tuple)
@@ -302,7 +311,7 @@ class GaussianBlur(ImageOperation):
     Args: kernel_size: an odd int, or (width, height). sigma: a number, or (x, y); None follows from the kernel's
         size."""
 
-    def __init__(self, kernel_size, sigma=None):
+    def __init__(self, kernel_size: Size, sigma: float | Sequence[float] | None = None) -> None:
         op = "GaussianBlur"
         check.instance(op, "kernel_size", kernel_size, (int, list, tuple))
         kernel = [kernel_size] * 2 if check.is_int(kernel_size) else list(kernel_size)
@@ -312,7 +321,7 @@ class GaussianBlur(ImageOperation):
             check.integer(op, "kernel_size", k, 1, _LARGE)
             if k % 2 == 0:
                 raise ValueError(f"[{op}] kernel_size must be odd, but got {k}.")
-        self.kernel_size = kernel
+        self.kernel_size: list[Any] = kernel
         if sigma is None:
             sigma = (0.0, 0.0)
         elif check.is_real(sigma):
@@ -320,7 +329,7 @@ class GaussianBlur(ImageOperation):
         check.instance(op, "sigma", sigma, (list, tuple))
         if len(sigma) != 2:
             raise TypeError(f"[{op}] sigma must be a number or two, but got {check.shown(sigma)}.")
-        self.sigma = [check.real(op, "sigma", s, 0) for s in sigma]
+        self.sigma: list[float] = [check.real(op, "sigma", s, 0) for s in sigma]
 
     def _array(self, v):
         sigma = [s if s > 0 else 0.3 * ((k - 1) * 0.5 - 1) + 0.8 for s, k in zip(self.sigma, self.kernel_size)]
@@ -334,9 +343,13 @@ class RandomColorAdjust(ImageOperation):
         brightness, contrast, saturation: (minimum, maximum), or a number x for (max(0, 1 − x), 1 + x).
         hue: (minimum, maximum) within [−0.5, 0.5], or a number x for (−x, x)."""
 
+    brightness: tuple[float, ...]
+    contrast: tuple[float, ...]
+    saturation: tuple[float, ...]
     _random, _colour = True, True
 
-    def __init__(self, brightness=(1, 1), contrast=(1, 1), saturation=(1, 1), hue=(0, 0)):
+    def __init__(self, brightness: float | Sequence[float] = (1, 1), contrast: float | Sequence[float] = (1, 1),
+                 saturation: float | Sequence[float] = (1, 1), hue: float | Sequence[float] = (0, 0)) -> None:
         op = "RandomColorAdjust"
 
         def bounds(name, value):
@@ -350,7 +363,7 @@ class RandomColorAdjust(ImageOperation):
         if check.is_real(hue):
             check.real(op, "hue", hue, 0, 0.5)
             hue = (-hue, hue)
-        self.hue = check.pair(op, "hue", hue, -0.5, 0.5)
+        self.hue: tuple[float, float] = check.pair(op, "hue", hue, -0.5, 0.5)
 
     def _steps(self):
         r = seeds.rng()
@@ -377,8 +390,8 @@ class RandomColor(ImageOperation):
     _random = True
     _kind = AdjustSaturation
 
-    def __init__(self, degrees=(0.1, 1.9)):
-        self.degrees = check.pair(type(self).__name__, "degrees", degrees, 0)
+    def __init__(self, degrees: Sequence[float] = (0.1, 1.9)) -> None:
+        self.degrees: tuple[float, float] = check.pair(type(self).__name__, "degrees", degrees, 0)
 
     def _array(self, v):
         if v.ndim != 3 or v.shape[2] != 3:
@@ -395,8 +408,8 @@ class RandomSharpness(ImageOperation):
 
     _random = True
 
-    def __init__(self, degrees=(0.1, 1.9)):
-        self.degrees = check.pair("RandomSharpness", "degrees", degrees, 0)
+    def __init__(self, degrees: Sequence[float] = (0.1, 1.9)) -> None:
+        self.degrees: tuple[float, float] = check.pair("RandomSharpness", "degrees", degrees, 0)
 
     def _array(self, v):
         return _sharpen(v, seeds.rng().uniform(*self.degrees))
@@ -408,7 +421,10 @@ class RandomSharpness(ImageOperation):
 class RandomAdjustSharpness(_Maybe):
     """AdjustSharpness with probability `prob`. Args: degree: the factor, ≥ 0. prob."""
 
-    def __init__(self, degree, prob=0.5):
+    degree: float
+    prob: float
+
+    def __init__(self, degree: Any, prob: float = 0.5) -> None:
         self.degree, self.prob = check.real("RandomAdjustSharpness", "degree", degree,
                                             0), _prob("RandomAdjustSharpness", prob)
 
@@ -419,7 +435,9 @@ class RandomAdjustSharpness(_Maybe):
 class RandomAutoContrast(_Maybe):
     """AutoContrast with probability `prob`. Args: cutoff, ignore: as in AutoContrast. prob."""
 
-    def __init__(self, cutoff=0.0, ignore=None, prob=0.5):
+    prob: float
+
+    def __init__(self, cutoff: float = 0.0, ignore: Any = None, prob: float = 0.5) -> None:
         self._operation, self.prob = AutoContrast(cutoff, ignore), _prob("RandomAutoContrast", prob)
 
     def _some(self, v):
@@ -429,8 +447,8 @@ class RandomAutoContrast(_Maybe):
 class RandomEqualize(_Maybe):
     """Equalize with probability `prob`."""
 
-    def __init__(self, prob=0.5):
-        self.prob = _prob("RandomEqualize", prob)
+    def __init__(self, prob: float = 0.5) -> None:
+        self.prob: float = _prob("RandomEqualize", prob)
 
     def _some(self, v):
         return Equalize()._array(np.asarray(v))
@@ -439,8 +457,8 @@ class RandomEqualize(_Maybe):
 class RandomInvert(_Maybe):
     """Invert with probability `prob`."""
 
-    def __init__(self, prob=0.5):
-        self.prob = _prob("RandomInvert", prob)
+    def __init__(self, prob: float = 0.5) -> None:
+        self.prob: float = _prob("RandomInvert", prob)
 
     def _some(self, v):
         return Invert()._array(np.asarray(v))
@@ -451,12 +469,12 @@ class RandomPosterize(ImageOperation):
 
     _random = True
 
-    def __init__(self, bits=(8, 8)):
+    def __init__(self, bits: Sequence[int] = (8, 8)) -> None:
         check.instance("RandomPosterize", "bits", bits, (int, list, tuple))
         bits = (bits, bits) if check.is_int(bits) else tuple(bits)
         if len(bits) != 2:
             raise TypeError(f"[RandomPosterize] bits must be an int or two, but got {check.shown(bits)}.")
-        self.bits = [check.integer("RandomPosterize", "bits", b, 1, 8) for b in bits]
+        self.bits: list[int] = [check.integer("RandomPosterize", "bits", b, 1, 8) for b in bits]
         if bits[0] > bits[1]:
             raise ValueError(f"[RandomPosterize] bits must be (minimum, maximum), but got {check.shown(bits)}.")
 
@@ -469,7 +487,7 @@ class RandomSolarize(ImageOperation):
 
     _random = True
 
-    def __init__(self, threshold=(0, 255)):
+    def __init__(self, threshold: Sequence[int] = (0, 255)) -> None:
         check.instance("RandomSolarize", "threshold", threshold, tuple)
         if len(threshold) != 2:
             raise ValueError("[RandomSolarize] threshold must be (minimum, maximum), but got "
@@ -494,8 +512,8 @@ class RandomLighting(ImageOperation):
 
     _random, _colour = True, True
 
-    def __init__(self, alpha=0.05):
-        self.alpha = check.real("RandomLighting", "alpha", alpha, 0)
+    def __init__(self, alpha: float = 0.05) -> None:
+        self.alpha: float = check.real("RandomLighting", "alpha", alpha, 0)
 
     def _array(self, v):
         r = seeds.rng()

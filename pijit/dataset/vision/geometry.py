@@ -1,6 +1,9 @@
 """Images turned, sheared, seen in perspective, cropped at random, with parts erased."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 import numpy as np
 
 from pijit.dataset import check, seeds
@@ -10,6 +13,11 @@ from pijit.dataset.vision.utils import Border, Inter
 from pijit.dataset.vision.images import (Decode, ImageOperation, Resize, _LARGE, _Maybe, _degrees, _fill, _inter,
                                          _padding,
                                          _pil_inter, _prob, _size, is_pil)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._types import Size
 
 
 def _center(op, center):
@@ -36,9 +44,15 @@ class Rotate(ImageOperation):
         expand: makes the image large enough for all of it. center: (x, y), None for the middle.
         fill_value: an int in [0, 255] or three, for what is outside."""
 
-    def __init__(self, degrees, resample=Inter.NEAREST, expand=False, center=None, fill_value=0):
+    expand: bool
+    center: tuple[float, ...] | None
+    fill_value: tuple[int, ...] | int
+    resample: Any
+
+    def __init__(self, degrees: float | Sequence[float], resample: Inter = Inter.NEAREST, expand: bool = False,
+                 center: Any = None, fill_value: Size = 0) -> None:
         op = "Rotate"
-        self.degrees = check.real(op, "degrees", degrees)
+        self.degrees: float = check.real(op, "degrees", degrees)
         self.resample, self.expand = _inter(op, resample, "resample", _WARPS), check.boolean(op, "expand", expand)
         self.center, self.fill_value = _center(op, center), _fill(op, fill_value)
 
@@ -51,11 +65,16 @@ class RandomRotation(ImageOperation):
 
     Args: degrees: (minimum, maximum), or a number d for (−d, d). resample, expand, center, fill_value: as in Rotate."""
 
+    expand: bool
+    center: tuple[float, ...] | None
+    fill_value: tuple[int, ...] | int
+    resample: Any
     _random = True
 
-    def __init__(self, degrees, resample=Inter.NEAREST, expand=False, center=None, fill_value=0):
+    def __init__(self, degrees: float | Sequence[float], resample: Inter = Inter.NEAREST, expand: bool = False,
+                 center: Any = None, fill_value: Size = 0) -> None:
         op = "RandomRotation"
-        self.degrees = _degrees(op, degrees)
+        self.degrees: tuple[float, float] = _degrees(op, degrees)
         self.resample, self.expand = _inter(op, resample, "resample", _WARPS), check.boolean(op, "expand", expand)
         self.center, self.fill_value = _center(op, center), _fill(op, fill_value)
 
@@ -87,10 +106,17 @@ class Affine(ImageOperation):
         degrees: a number. translate: (x, y) as parts of width and height, in [−1, 1]. scale: a number > 0.
         shear: degrees in x, or (x, y). resample: an Inter. fill_value: as in Rotate."""
 
-    def __init__(self, degrees, translate, scale, shear, resample=Inter.NEAREST, fill_value=0):
+    degrees: float
+    translate: list[float]
+    shear: tuple[float, ...]
+    fill_value: tuple[int, ...] | int
+    resample: Any
+
+    def __init__(self, degrees: float, translate: Any, scale: Sequence[float], shear: Any,
+                 resample: Inter = Inter.NEAREST, fill_value: Size = 0) -> None:
         op = "Affine"
         self.degrees, self.translate = check.real(op, "degrees", degrees), _translate(op, translate)
-        self.scale = check.real(op, "scale", scale, 0, open_low=True)
+        self.scale: float = check.real(op, "scale", scale, 0, open_low=True)
         check.instance(op, "shear", shear, (int, float, list, tuple))
         self.shear = (float(shear), 0.0) if check.is_real(shear) else tuple(check.real(op, "shear", s) for s in shear)
         if len(self.shear) != 2:
@@ -120,11 +146,15 @@ class RandomAffine(ImageOperation):
             for x and y.
         resample, fill_value: as in Affine."""
 
+    scale: tuple[float, float]
+    fill_value: tuple[int, ...] | int
+    resample: Any
     _random = True
 
-    def __init__(self, degrees, translate=None, scale=None, shear=None, resample=Inter.NEAREST, fill_value=0):
+    def __init__(self, degrees: float | Sequence[float], translate: Any = None, scale: Sequence[float] | None = None,
+                 shear: Any = None, resample: Inter = Inter.NEAREST, fill_value: Size = 0) -> None:
         op = "RandomAffine"
-        self.degrees = _degrees(op, degrees)
+        self.degrees: tuple[float, float] = _degrees(op, degrees)
         if translate is None:
             translate = (0.0, 0.0, 0.0, 0.0)
         else:
@@ -182,11 +212,14 @@ class Perspective(ImageOperation):
     Args: start_points, end_points: lists of four [x, y] (ints). interpolation: an Inter. Raises RuntimeError for points
         on a line."""
 
-    def __init__(self, start_points, end_points, interpolation=Inter.BILINEAR):
+    start_points: list[tuple[Any, ...]]
+    end_points: list[tuple[Any, ...]]
+
+    def __init__(self, start_points: Any, end_points: Any, interpolation: Inter = Inter.BILINEAR) -> None:
         op = "Perspective"
         self.start_points, self.end_points = _points(op, "start_points", start_points), _points(op, "end_points",
                                                                                                 end_points)
-        self.interpolation = _inter(op, interpolation, allowed=_WARPS + (Inter.PILCUBIC,))
+        self.interpolation: Any = _inter(op, interpolation, allowed=_WARPS + (Inter.PILCUBIC,))
 
     def _matrix(self, start, end):
         try:
@@ -209,9 +242,12 @@ class RandomPerspective(_Maybe):
     """A random perspective with probability `prob`. Args: distortion_scale: in [0, 1]. prob. interpolation: an
     Inter."""
 
-    def __init__(self, distortion_scale=0.5, prob=0.5, interpolation=Inter.BICUBIC):
+    prob: float
+    interpolation: Any
+
+    def __init__(self, distortion_scale: float = 0.5, prob: float = 0.5, interpolation: Inter = Inter.BICUBIC) -> None:
         op = "RandomPerspective"
-        self.distortion_scale = check.real(op, "distortion_scale", distortion_scale, 0, 1)
+        self.distortion_scale: float = check.real(op, "distortion_scale", distortion_scale, 0, 1)
         self.prob, self.interpolation = _prob(op, prob), _inter(op, interpolation)
 
     def _some(self, v):
@@ -238,13 +274,14 @@ class RandomCrop(ImageOperation):
 
     _random = True
 
-    def __init__(self, size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=Border.CONSTANT):
+    def __init__(self, size: Size, padding: Size | None = None, pad_if_needed: bool = False, fill_value: Size = 0,
+                 padding_mode: Border = Border.CONSTANT) -> None:
         op = "RandomCrop"
-        self.size = _size(op, size)
-        self.padding = None if padding is None else _padding(op, padding)
-        self.pad_if_needed = check.boolean(op, "pad_if_needed", pad_if_needed)
-        self.fill_value = _fill(op, fill_value)
-        self.padding_mode = check.instance(op, "padding_mode", padding_mode, Border)
+        self.size: tuple[int, ...] = _size(op, size)
+        self.padding: list[int] | None = None if padding is None else _padding(op, padding)
+        self.pad_if_needed: bool = check.boolean(op, "pad_if_needed", pad_if_needed)
+        self.fill_value: tuple[int, ...] | int = _fill(op, fill_value)
+        self.padding_mode: Any = check.instance(op, "padding_mode", padding_mode, Border)
 
     def _array(self, v):
         h, w = self.size
@@ -278,16 +315,16 @@ class RandomResizedCrop(ImageOperation):
 
     _random = True
 
-    def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4, 4.0 / 3), interpolation=Inter.BILINEAR,
-                 max_attempts=10):
+    def __init__(self, size: Size, scale: Sequence[float] = (0.08, 1.0), ratio: Sequence[float] = (3.0 / 4, 4.0 / 3),
+                 interpolation: Inter = Inter.BILINEAR, max_attempts: int = 10) -> None:
         op = type(self).__name__
-        self.size = _size(op, size)
-        self.scale = check.pair(op, "scale", scale, 0)
-        self.ratio = check.pair(op, "ratio", ratio, 0, positive=True)
+        self.size: tuple[int, ...] = _size(op, size)
+        self.scale: tuple[float, float] = check.pair(op, "scale", scale, 0)
+        self.ratio: tuple[float, float] = check.pair(op, "ratio", ratio, 0, positive=True)
         if self.scale[1] <= 0:
             raise ValueError(f"[{op}] the maximum of scale must be above 0, but got {check.shown(scale)}.")
-        self.interpolation = _inter(op, interpolation)
-        self.max_attempts = check.integer(op, "max_attempts", max_attempts, 1, _LARGE)
+        self.interpolation: Any = _inter(op, interpolation)
+        self.max_attempts: int = check.integer(op, "max_attempts", max_attempts, 1, _LARGE)
 
     def _box(self, h, w):
         """(top, left, height, width) of the part."""
@@ -331,7 +368,7 @@ class RandomResize(ImageOperation):
 
     _random = True
 
-    def __init__(self, size):
+    def __init__(self, size: Size) -> None:
         self._resizes = [Resize(size, i) for i in (Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC, Inter.AREA)]
 
     def _array(self, v):
@@ -344,10 +381,10 @@ class CutOut(ImageOperation):
 
     _random = True
 
-    def __init__(self, length, num_patches=1, is_hwc=True):
-        self.length = check.integer("CutOut", "length", length, 1, _LARGE)
-        self.num_patches = check.integer("CutOut", "num_patches", num_patches, 1, _LARGE)
-        self.is_hwc = check.boolean("CutOut", "is_hwc", is_hwc)
+    def __init__(self, length: Any, num_patches: int = 1, is_hwc: bool = True) -> None:
+        self.length: int = check.integer("CutOut", "length", length, 1, _LARGE)
+        self.num_patches: int = check.integer("CutOut", "num_patches", num_patches, 1, _LARGE)
+        self.is_hwc: bool = check.boolean("CutOut", "is_hwc", is_hwc)
 
     def _array(self, v):
         v = v.copy()
@@ -365,7 +402,14 @@ class Erase(ImageOperation):
 
     Args: top, left, height, width: the part. value: a number in [0, 255] or three. inplace: writes to the input."""
 
-    def __init__(self, top, left, height, width, value=0.0, inplace=False):
+    top: int
+    left: int
+    height: int
+    width: int
+    value: Any
+    inplace: bool
+
+    def __init__(self, top: Any, left: Any, height: int, width: int, value: Any = 0.0, inplace: bool = False) -> None:
         op = "Erase"
         self.top, self.left = (check.integer(op, n, x, 0, check.INT32_MAX) for n, x in (("top", top), ("left", left)))
         self.height, self.width = (check.integer(op, n, x, 1, _LARGE)
@@ -398,11 +442,15 @@ class RandomErasing(TensorOperation):
         value: a number, three, or "random" for normal numbers. inplace: writes to the input. max_attempts: tries to
             draw a part."""
 
+    scale: tuple[float, float]
+    ratio: tuple[float, float]
+    inplace: bool
     _random = True
 
-    def __init__(self, prob=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False, max_attempts=10):
+    def __init__(self, prob: float = 0.5, scale: Sequence[float] = (0.02, 0.33), ratio: Sequence[float] = (0.3, 3.3),
+                 value: Any = 0, inplace: bool = False, max_attempts: int = 10) -> None:
         op = "RandomErasing"
-        self.prob = _prob(op, prob)
+        self.prob: float = _prob(op, prob)
         self.scale, self.ratio = check.pair(op, "scale", scale, 0), check.pair(op, "ratio", ratio, 0, positive=True)
         check.instance(op, "value", value, (int, float, str, tuple, list))
         if isinstance(value, str) and value != "random":
@@ -412,7 +460,7 @@ class RandomErasing(TensorOperation):
                 raise ValueError(f"[{op}] value must be a number, three, or 'random', but got {check.shown(value)}.")
             value = tuple(check.real(op, "value", x, 0, 255) for x in value)
         self.value, self.inplace = value, check.boolean(op, "inplace", inplace)
-        self.max_attempts = check.integer(op, "max_attempts", max_attempts, 1, _LARGE)
+        self.max_attempts: int = check.integer(op, "max_attempts", max_attempts, 1, _LARGE)
 
     def _run(self, v):
         v = array("RandomErasing", v)

@@ -3,14 +3,22 @@
 uint8 images are computed in the fixed-point arithmetic that OpenCV documents and uses (11 bits for weights of resizing,
 5 bits for places between pixels and 15 for weights of warping), so that results agree with pipelines built on it."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit.dataset.vision.utils import Border, Inter
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._types import DTypeLike
 
-def channels(v):
+
+def channels(v: Any) -> Any:
     """A view with three axes."""
     return v if v.ndim == 3 else v[:, :, None]
 
@@ -19,7 +27,7 @@ def _like(out, v):
     return out if v.ndim == 3 else out[:, :, 0]
 
 
-def saturate(v, dtype):
+def saturate(v: Any, dtype: DTypeLike) -> Any:
     """Rounds (half to even) and limits to the range of an integer dtype; floats are converted."""
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
@@ -27,7 +35,7 @@ def saturate(v, dtype):
     return v.astype(dtype)
 
 
-def to_pil(v):
+def to_pil(v: Any) -> Any:
     """A PIL image of a uint8 array, or of an array that Pillow knows."""
     from PIL import Image
     return Image.fromarray(np.ascontiguousarray(v[:, :, 0] if v.ndim == 3 and v.shape[2] == 1 else v))
@@ -36,7 +44,7 @@ def to_pil(v):
 # --- resizing ---------------------------------------------------------------------------------------------------------
 
 
-def resize(v, height, width, inter):
+def resize(v: Any, height: int, width: int, inter: Any) -> Any:
     """The image at another size."""
     if inter == Inter.PILCUBIC:
         from PIL import Image
@@ -164,7 +172,7 @@ def _area(image, height, width):
 # --- borders ----------------------------------------------------------------------------------------------------------
 
 
-def pad(v, left, top, right, bottom, fill, mode):
+def pad(v: Any, left: Any, top: Any, right: Any, bottom: Any, fill: Any, mode: Any) -> Any:
     """The image with a border. `fill` is a number or one for each channel."""
     widths = ((top, bottom), (left, right)) + ((0, 0),) * (v.ndim - 2)
     if mode != Border.CONSTANT:
@@ -176,7 +184,7 @@ def pad(v, left, top, right, bottom, fill, mode):
     return out
 
 
-def fill_value(fill, v):
+def fill_value(fill: Any, v: Any) -> Any:
     """`fill` for the channels of v."""
     if isinstance(fill, (tuple, list)):
         count = v.shape[2] if v.ndim == 3 else 1
@@ -187,7 +195,7 @@ def fill_value(fill, v):
 # --- warping ----------------------------------------------------------------------------------------------------------
 
 
-def warp_affine(v, matrix, height, width, inter, fill):
+def warp_affine(v: Any, matrix: Any, height: int, width: int, inter: Any, fill: Any) -> Any:
     """Pixels (x, y) of the image go to matrix @ (x, y, 1)."""
     m = np.asarray(matrix, np.float64).reshape(2, 3)
     d = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
@@ -205,7 +213,7 @@ def warp_affine(v, matrix, height, width, inter, fill):
     return _like(_remap(channels(v), fx >> shift, fy >> shift, inter, fill_value(fill, channels(v))), v)
 
 
-def warp_perspective(v, matrix, height, width, inter, fill):
+def warp_perspective(v: Any, matrix: Any, height: int, width: int, inter: Any, fill: Any) -> Any:
     """Pixels (x, y, 1) of the image go to matrix @ (x, y, 1), divided by its last component."""
     m = np.linalg.inv(np.asarray(matrix, np.float64))
     x, y = np.arange(width)[None], np.arange(height)[:, None]
@@ -271,7 +279,7 @@ def _whole_weights(weights):
     return _whole_tables[taps]
 
 
-def rotation_matrix(center, degrees, scale=1.0):
+def rotation_matrix(center: Any, degrees: float | Sequence[float], scale: float = 1.0) -> np.ndarray:
     """The matrix of a counter-clockwise rotation around a point (x, y)."""
     a = math.radians(degrees)
     alpha, beta = scale * math.cos(a), scale * math.sin(a)
@@ -279,7 +287,7 @@ def rotation_matrix(center, degrees, scale=1.0):
                      [-beta, alpha, beta * center[0] + (1 - alpha) * center[1]]])
 
 
-def rotate(v, degrees, inter, expand, center, fill):
+def rotate(v: Any, degrees: float | Sequence[float], inter: Any, expand: Any, center: Any, fill: Any) -> Any:
     """The image turned counter-clockwise around `center` (x, y), None for the middle."""
     h, w = v.shape[:2]
     c = ((w - 1) / 2.0, (h - 1) / 2.0) if center is None else center
@@ -293,7 +301,8 @@ def rotate(v, degrees, inter, expand, center, fill):
     return warp_affine(v, m, max(1, round(new_h)), max(1, round(new_w)), inter, fill)
 
 
-def affine_matrix(center, degrees, translate, scale, shear):
+def affine_matrix(center: Any, degrees: float | Sequence[float], translate: Any, scale: Sequence[float],
+                  shear: Any) -> np.ndarray:
     """The 2x3 matrix of a rotation (clockwise), a shear in x and y (degrees), a scale and a translation around
     `center`."""
     rot, sx, sy = math.radians(degrees), math.radians(shear[0]), math.radians(shear[1])
@@ -308,7 +317,7 @@ def affine_matrix(center, degrees, translate, scale, shear):
     return m
 
 
-def perspective_matrix(start, end):
+def perspective_matrix(start: Any, end: Any) -> np.ndarray:
     """The 3x3 matrix that takes four points to four others."""
     rows, right = [], []
     for (x, y), (u, v) in zip(start, end):
@@ -317,7 +326,7 @@ def perspective_matrix(start, end):
     return np.append(np.linalg.solve(np.array(rows, np.float64), np.array(right, np.float64)), 1.0).reshape(3, 3)
 
 
-def gaussian_kernel(n, sigma):
+def gaussian_kernel(n: Any, sigma: float | Sequence[float]) -> Any:
     """n weights of a bell curve, which sum up to 1."""
     if sigma <= 0:
         sigma = 0.3 * ((n - 1) * 0.5 - 1) + 0.8
@@ -326,7 +335,7 @@ def gaussian_kernel(n, sigma):
     return k / k.sum()
 
 
-def gaussian_blur(v, kernel, sigma):
+def gaussian_blur(v: Any, kernel: Any, sigma: float | Sequence[float]) -> Any:
     """The image blurred; kernel and sigma are (x, y)."""
     image = channels(v)
     kx, ky = gaussian_kernel(kernel[0], sigma[0]), gaussian_kernel(kernel[1], sigma[1])
@@ -362,7 +371,7 @@ def _fixed_kernel(k):
 # --- colours ----------------------------------------------------------------------------------------------------------
 
 
-def gray(v):
+def gray(v: Any) -> Any:
     """The luma of an RGB image; uint8 in OpenCV's fixed point."""
     if v.dtype == np.uint8:
         v = v.astype(np.int32)
@@ -372,7 +381,7 @@ def gray(v):
             + v[..., 2].astype(kind) * kind(0.114)).astype(v.dtype)
 
 
-def rgb_to_hsv(v):
+def rgb_to_hsv(v: Any) -> np.ndarray:
     """[..., 3] in [0, 1] to hue, saturation and value in [0, 1] (float64)."""
     v = v.astype(np.float64)
     high, low = v.max(-1), v.min(-1)
@@ -383,7 +392,7 @@ def rgb_to_hsv(v):
     return np.stack([np.where(span == 0, 0, h), np.where(high == 0, 0, span / np.where(high == 0, 1, high)), high], -1)
 
 
-def hsv_to_rgb(v):
+def hsv_to_rgb(v: Any) -> np.ndarray:
     """The inverse of rgb_to_hsv."""
     v = v.astype(np.float64)
     h, s, value = v[..., 0], v[..., 1], v[..., 2]

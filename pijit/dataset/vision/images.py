@@ -3,6 +3,10 @@
 What is given as a PIL image is computed by Pillow, and most often stays one; ndarrays are computed by image.py. Sizes
 are (height, width)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 
 import numpy as np
 
@@ -11,10 +15,15 @@ from pijit.dataset.transforms.transforms import TensorOperation, array, cast, nu
 from pijit.dataset.vision import image as im
 from pijit.dataset.vision.utils import (Border, ConvertMode, Inter, SliceMode, decode)
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Self
+    from pijit._types import DTypeLike, Size
+
 _LARGE = 16777216
 
 
-def is_pil(v):
+def is_pil(v: Any) -> bool:
     """Whether v is a PIL image."""
     return hasattr(v, "getbands")
 
@@ -31,7 +40,7 @@ class ImageOperation(TensorOperation):
 
     _colour = None  # True: needs three channels
 
-    def device(self, device_target="CPU"):
+    def device(self, device_target: str = "CPU") -> Self:
         """Returns the operation itself: all run on the CPU. ValueError for a target that is neither "CPU" nor
         "Ascend"."""
         check.choice(type(self).__name__, "device_target", device_target, ("CPU", "Ascend"))
@@ -145,8 +154,8 @@ class Decode(ImageOperation):
     Args: to_pil: gives a PIL image instead of uint8 [height, width, 3].
     Raises TypeError for arrays that are no bytes, RuntimeError for bytes that are no image."""
 
-    def __init__(self, to_pil=False):
-        self.to_pil = check.boolean("Decode", "to_pil", to_pil)
+    def __init__(self, to_pil: bool = False) -> None:
+        self.to_pil: bool = check.boolean("Decode", "to_pil", to_pil)
 
     def _run(self, v):
         if is_pil(v):
@@ -168,9 +177,9 @@ class Decode(ImageOperation):
 class Rescale(ImageOperation):
     """image * rescale + shift, in float32. Args: rescale, shift: numbers."""
 
-    def __init__(self, rescale, shift):
-        self.rescale = check.real("Rescale", "rescale", rescale)
-        self.shift = check.real("Rescale", "shift", shift)
+    def __init__(self, rescale: float, shift: float) -> None:
+        self.rescale: float = check.real("Rescale", "rescale", rescale)
+        self.shift: float = check.real("Rescale", "shift", shift)
 
     def _array(self, v):
         return self._batched(v)
@@ -190,9 +199,12 @@ class Normalize(ImageOperation):
         is_hwc: channels are the last axis; otherwise the first.
     Raises TypeError and ValueError for other arguments, RuntimeError where there are other numbers of channels."""
 
-    def __init__(self, mean, std, is_hwc=True):
+    mean: Any
+    std: Any
+
+    def __init__(self, mean: Sequence[float], std: Sequence[float], is_hwc: bool = True) -> None:
         self.mean, self.std = _mean_std("Normalize", mean, std)
-        self.is_hwc = check.boolean("Normalize", "is_hwc", is_hwc)
+        self.is_hwc: bool = check.boolean("Normalize", "is_hwc", is_hwc)
 
     def _array(self, v):
         out = self._each(v, v.ndim == 3, 0)
@@ -228,9 +240,10 @@ class NormalizePad(ImageOperation):
     """Normalize, with a channel of zeros added. Args: mean, std, is_hwc: as in Normalize. dtype: "float32" or
     "float16"."""
 
-    def __init__(self, mean, std, dtype="float32", is_hwc=True):
-        self.normalize = Normalize(mean, std, is_hwc)
-        self.dtype = np.dtype(check.choice("NormalizePad", "dtype", dtype, ("float32", "float16")))
+    def __init__(self, mean: Sequence[float], std: Sequence[float], dtype: str = "float32",
+                 is_hwc: bool = True) -> None:
+        self.normalize: Normalize = Normalize(mean, std, is_hwc)
+        self.dtype: Any = np.dtype(check.choice("NormalizePad", "dtype", dtype, ("float32", "float16")))
 
     def _array(self, v):
         out = self.normalize._array(v).astype(self.dtype)
@@ -258,8 +271,8 @@ class ToTensor(ImageOperation):
 
     Args: output_type: the dtype of the result, float32 unless given."""
 
-    def __init__(self, output_type=np.float32):
-        self.output_type = numpy_type("ToTensor", output_type)
+    def __init__(self, output_type: DTypeLike = np.float32) -> None:
+        self.output_type: Any = numpy_type("ToTensor", output_type)
 
     def _array(self, v):
         return self._batched((v if v.ndim == 3 else v[:, :, None])[None])[0]
@@ -277,8 +290,8 @@ class ToTensor(ImageOperation):
 class ToType(TensorOperation):
     """Converts to another dtype. Args: data_type: a dtype of this library or of NumPy."""
 
-    def __init__(self, data_type):
-        self.data_type = numpy_type("ToType", data_type)
+    def __init__(self, data_type: DTypeLike) -> None:
+        self.data_type: Any = numpy_type("ToType", data_type)
 
     def _run(self, v):
         return cast(array("ToType", v), self.data_type)
@@ -315,8 +328,8 @@ class ToPIL(TensorOperation):
 class ConvertColor(ImageOperation):
     """Changes the order and number of channels. Args: convert_mode: a ConvertMode."""
 
-    def __init__(self, convert_mode):
-        self.convert_mode = check.instance("ConvertColor", "convert_mode", convert_mode, ConvertMode)
+    def __init__(self, convert_mode: ConvertMode) -> None:
+        self.convert_mode: Any = check.instance("ConvertColor", "convert_mode", convert_mode, ConvertMode)
 
     def _array(self, v):
         m = self.convert_mode
@@ -340,16 +353,16 @@ class ConvertColor(ImageOperation):
 class RgbToBgr(ImageOperation):
     """Reverses the order of three channels. Args: is_hwc: channels are the last axis; otherwise the first."""
 
-    def __init__(self, is_hwc=True):
-        self.is_hwc = check.boolean("RgbToBgr", "is_hwc", is_hwc)
+    def __init__(self, is_hwc: bool = True) -> None:
+        self.is_hwc: bool = check.boolean("RgbToBgr", "is_hwc", is_hwc)
 
     def _array(self, v):
         return np.ascontiguousarray(v[..., ::-1] if self.is_hwc else v[::-1])
 
 
 class _Hsv(TensorOperation):
-    def __init__(self, is_hwc=False):
-        self.is_hwc = check.boolean(type(self).__name__, "is_hwc", is_hwc)
+    def __init__(self, is_hwc: bool = False) -> None:
+        self.is_hwc: bool = check.boolean(type(self).__name__, "is_hwc", is_hwc)
 
     def _run(self, v):
         v = array(type(self).__name__, v)
@@ -378,7 +391,10 @@ class LinearTransformation(TensorOperation):
 
     Args: transformation_matrix: an ndarray [n, n]. mean_vector: an ndarray [n]."""
 
-    def __init__(self, transformation_matrix, mean_vector):
+    transformation_matrix: Any
+    mean_vector: Any
+
+    def __init__(self, transformation_matrix: Any, mean_vector: Any) -> None:
         op = "LinearTransformation"
         check.instance(op, "transformation_matrix", transformation_matrix, np.ndarray)
         check.instance(op, "mean_vector", mean_vector, np.ndarray)
@@ -423,10 +439,10 @@ class Resize(ImageOperation):
         size: (height, width), or an int for the shorter edge, which keeps the proportions.
         interpolation: an Inter. ANTIALIAS is for PIL images, AREA and PILCUBIC for ndarrays."""
 
-    def __init__(self, size, interpolation=Inter.BILINEAR):
+    def __init__(self, size: Size, interpolation: Inter = Inter.BILINEAR) -> None:
         self._shorter_edge = check.is_int(size)
-        self.size = _size("Resize", size)
-        self.interpolation = _inter("Resize", interpolation)
+        self.size: tuple[int, ...] = _size("Resize", size)
+        self.interpolation: Any = _inter("Resize", interpolation)
 
     def _target(self, h, w):
         return _shorter(h, w, self.size[0]) if self._shorter_edge else self.size
@@ -447,7 +463,15 @@ class ResizedCrop(ImageOperation):
 
     Args: top, left, height, width: the part. size: (height, width) or an int for a square. interpolation: an Inter."""
 
-    def __init__(self, top, left, height, width, size, interpolation=Inter.BILINEAR):
+    top: int
+    left: int
+    height: int
+    width: int
+    size: tuple[int, ...]
+    interpolation: Any
+
+    def __init__(self, top: int, left: int, height: int, width: int, size: Size,
+                 interpolation: Inter = Inter.BILINEAR) -> None:
         op = "ResizedCrop"
         self.top, self.left = (check.integer(op, n, x, 0, check.INT32_MAX) for n, x in (("top", top), ("left", left)))
         self.height, self.width = (check.integer(op, n, x, 1, _LARGE)
@@ -473,13 +497,13 @@ def _part(op, v, top, left, height, width):
 class Crop(ImageOperation):
     """A part of the image. Args: coordinates: (top, left). size: (height, width) or an int for a square."""
 
-    def __init__(self, coordinates, size):
+    def __init__(self, coordinates: Sequence[int], size: Size) -> None:
         check.instance("Crop", "coordinates", coordinates, (list, tuple))
         if len(coordinates) != 2:
             raise ValueError(f"[Crop] coordinates must be (top, left), but got {check.shown(coordinates)}.")
-        self.coordinates = [check.integer("Crop", f"coordinates[{i}]", c, 0, check.INT32_MAX)
-                            for i, c in enumerate(coordinates)]
-        self.size = _size("Crop", size)
+        self.coordinates: list[int] = [check.integer("Crop", f"coordinates[{i}]", c, 0, check.INT32_MAX)
+                                       for i, c in enumerate(coordinates)]
+        self.size: tuple[int, ...] = _size("Crop", size)
 
     def _array(self, v):
         return _part("Crop", v, *self.coordinates, *self.size)
@@ -489,8 +513,8 @@ class CenterCrop(ImageOperation):
     """The middle of the image, with zeros around it where it is smaller. Args: size: (height, width) or an int for a
     square."""
 
-    def __init__(self, size):
-        self.size = _size("CenterCrop", size)
+    def __init__(self, size: Size) -> None:
+        self.size: tuple[int, ...] = _size("CenterCrop", size)
 
     def _array(self, v):
         h, w = self.size
@@ -515,8 +539,8 @@ def _pil_pad(image, h, w):
 class FiveCrop(TensorOperation):
     """The four corners and the middle of a PIL image, as five. Args: size: (height, width) or an int for a square."""
 
-    def __init__(self, size):
-        self.size = _size("FiveCrop", size)
+    def __init__(self, size: Size) -> None:
+        self.size: tuple[int, ...] = _size("FiveCrop", size)
 
     def _run(self, v):
         return _five(type(self).__name__, _only_pil(type(self).__name__, v), self.size)
@@ -535,9 +559,9 @@ class TenCrop(TensorOperation):
 
     Args: size: (height, width) or an int for a square. use_vertical_flip: mirrors top and bottom."""
 
-    def __init__(self, size, use_vertical_flip=False):
-        self.size = _size("TenCrop", size)
-        self.use_vertical_flip = check.boolean("TenCrop", "use_vertical_flip", use_vertical_flip)
+    def __init__(self, size: Size, use_vertical_flip: bool = False) -> None:
+        self.size: tuple[int, ...] = _size("TenCrop", size)
+        self.use_vertical_flip: bool = check.boolean("TenCrop", "use_vertical_flip", use_vertical_flip)
 
     def _run(self, v):
         _only_pil("TenCrop", v)
@@ -553,10 +577,10 @@ class Pad(ImageOperation):
         fill_value: an int in [0, 255] or one for each of three channels, for Border.CONSTANT.
         padding_mode: a Border."""
 
-    def __init__(self, padding, fill_value=0, padding_mode=Border.CONSTANT):
-        self.padding = _padding("Pad", padding)
-        self.fill_value = _fill("Pad", fill_value)
-        self.padding_mode = check.instance("Pad", "padding_mode", padding_mode, Border)
+    def __init__(self, padding: Size, fill_value: Size = 0, padding_mode: Border = Border.CONSTANT) -> None:
+        self.padding: list[int] = _padding("Pad", padding)
+        self.fill_value: tuple[int, ...] | int = _fill("Pad", fill_value)
+        self.padding_mode: Any = check.instance("Pad", "padding_mode", padding_mode, Border)
 
     def _array(self, v):
         return im.pad(v, *self.padding, self.fill_value, self.padding_mode)
@@ -575,9 +599,10 @@ class PadToSize(ImageOperation):
         offset: how much of the border is (above, on the left), or an int for both; None puts the image into the middle.
         fill_value, padding_mode: as in Pad."""
 
-    def __init__(self, size, offset=None, fill_value=0, padding_mode=Border.CONSTANT):
+    def __init__(self, size: Size, offset: Any = None, fill_value: Size = 0,
+                 padding_mode: Border = Border.CONSTANT) -> None:
         op = "PadToSize"
-        self.size = _size(op, size)
+        self.size: tuple[int, ...] = _size(op, size)
         if offset is not None:
             check.instance(op, "offset", offset, (int, list, tuple))
             offset = [offset] if check.is_int(offset) else list(offset)
@@ -586,8 +611,8 @@ class PadToSize(ImageOperation):
             offset = [check.integer(op, "offset", o, 0, check.INT32_MAX) for o in offset] or None
             offset = offset * 2 if offset is not None and len(offset) == 1 else offset
         self.offset = offset
-        self.fill_value = _fill(op, fill_value)
-        self.padding_mode = check.instance(op, "padding_mode", padding_mode, Border)
+        self.fill_value: tuple[int, ...] | int = _fill(op, fill_value)
+        self.padding_mode: Any = check.instance(op, "padding_mode", padding_mode, Border)
 
     def _array(self, v):
         dy, dx = self.size[0] - v.shape[0], self.size[1] - v.shape[1]
@@ -605,12 +630,13 @@ class SlicePatches(ImageOperation):
     Args: num_height, num_width: ints ≥ 1. slice_mode: a SliceMode. fill_value: an int in [0, 255], for
         SliceMode.PAD."""
 
-    def __init__(self, num_height=1, num_width=1, slice_mode=SliceMode.PAD, fill_value=0):
+    def __init__(self, num_height: int = 1, num_width: int = 1, slice_mode: SliceMode = SliceMode.PAD,
+                 fill_value: Size = 0) -> None:
         op = "SlicePatches"
-        self.num_height = check.integer(op, "num_height", num_height, 1, _LARGE)
-        self.num_width = check.integer(op, "num_width", num_width, 1, _LARGE)
-        self.slice_mode = check.instance(op, "slice_mode", slice_mode, SliceMode)
-        self.fill_value = check.integer(op, "fill_value", fill_value, 0, 255)
+        self.num_height: int = check.integer(op, "num_height", num_height, 1, _LARGE)
+        self.num_width: int = check.integer(op, "num_width", num_width, 1, _LARGE)
+        self.slice_mode: Any = check.instance(op, "slice_mode", slice_mode, SliceMode)
+        self.fill_value: int = check.integer(op, "fill_value", fill_value, 0, 255)
 
     def _array(self, v):
         h, w = v.shape[:2]
@@ -670,8 +696,8 @@ class _Maybe(ImageOperation):
 class RandomHorizontalFlip(_Maybe):
     """Mirrors left and right with probability `prob`."""
 
-    def __init__(self, prob=0.5):
-        self.prob = _prob("RandomHorizontalFlip", prob)
+    def __init__(self, prob: float = 0.5) -> None:
+        self.prob: float = _prob("RandomHorizontalFlip", prob)
 
     def _some(self, v):
         return _pillow("ImageOps").mirror(v) if is_pil(v) else _mirrored(v, 1)
@@ -680,8 +706,8 @@ class RandomHorizontalFlip(_Maybe):
 class RandomVerticalFlip(_Maybe):
     """Mirrors top and bottom with probability `prob`."""
 
-    def __init__(self, prob=0.5):
-        self.prob = _prob("RandomVerticalFlip", prob)
+    def __init__(self, prob: float = 0.5) -> None:
+        self.prob: float = _prob("RandomVerticalFlip", prob)
 
     def _some(self, v):
         return _pillow("ImageOps").flip(v) if is_pil(v) else np.ascontiguousarray(v[::-1])

@@ -1,6 +1,9 @@
 """Images mixed with each other, and policies that choose operations at random."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 import numpy as np
 
 from pijit.dataset import check, seeds
@@ -12,6 +15,11 @@ from pijit.dataset.vision.geometry import _WARPS, _warp_inter
 from pijit.dataset.vision.colors import (AdjustBrightness, AdjustContrast, AdjustSaturation, AutoContrast, Equalize,
                                          Invert, Posterize, Solarize, _sharpen)
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+    from pijit._types import Size
+
 
 class MixUpBatch(TensorOperation):
     """Blends each image of a batch with another one, and their one-hot labels. For after `batch`, on two columns.
@@ -20,8 +28,8 @@ class MixUpBatch(TensorOperation):
 
     _random, _arity = True, 2
 
-    def __init__(self, alpha=1.0):
-        self.alpha = check.real("MixUpBatch", "alpha", alpha, 0, open_low=True)
+    def __init__(self, alpha: float = 1.0) -> None:
+        self.alpha: float = check.real("MixUpBatch", "alpha", alpha, 0, open_low=True)
 
     def _run(self, images, labels):
         images, labels = _image_batch("MixUpBatch", images, labels)
@@ -54,11 +62,11 @@ class CutMixBatch(TensorOperation):
 
     _random, _arity = True, 2
 
-    def __init__(self, image_batch_format, alpha=1.0, prob=1.0):
-        self.image_batch_format = check.instance("CutMixBatch", "image_batch_format", image_batch_format,
-                                                 ImageBatchFormat)
-        self.alpha = check.real("CutMixBatch", "alpha", alpha, 0, open_low=True)
-        self.prob = _prob("CutMixBatch", prob)
+    def __init__(self, image_batch_format: Any, alpha: float = 1.0, prob: float = 1.0) -> None:
+        self.image_batch_format: Any = check.instance("CutMixBatch", "image_batch_format", image_batch_format,
+                                                      ImageBatchFormat)
+        self.alpha: float = check.real("CutMixBatch", "alpha", alpha, 0, open_low=True)
+        self.prob: float = _prob("CutMixBatch", prob)
 
     def _run(self, images, labels):
         images, labels = _image_batch("CutMixBatch", images, labels)
@@ -90,10 +98,10 @@ class MixUp(TensorOperation):
 
     _random, _arity = True, 2
 
-    def __init__(self, batch_size, alpha, is_single=True):
-        self.batch_size = check.integer("MixUp", "batch_size", batch_size, 1, check.INT32_MAX)
-        self.alpha = check.real("MixUp", "alpha", alpha, 0, open_low=True)
-        self.is_single = check.boolean("MixUp", "is_single", is_single)
+    def __init__(self, batch_size: int, alpha: Any, is_single: bool = True) -> None:
+        self.batch_size: int = check.integer("MixUp", "batch_size", batch_size, 1, check.INT32_MAX)
+        self.alpha: float = check.real("MixUp", "alpha", alpha, 0, open_low=True)
+        self.is_single: bool = check.boolean("MixUp", "is_single", is_single)
         self._before = None
         self._builtin = is_single  # with another batch the order of calls matters
 
@@ -123,9 +131,9 @@ class UniformAugment(ImageOperation):
 
     _random = True
 
-    def __init__(self, transforms, num_ops=2):
-        self.transforms = _check_list("UniformAugment", "transforms", transforms)
-        self.num_ops = check.integer("UniformAugment", "num_ops", num_ops, 1, _LARGE)
+    def __init__(self, transforms: Sequence[Any], num_ops: int = 2) -> None:
+        self.transforms: Any = _check_list("UniformAugment", "transforms", transforms)
+        self.num_ops: int = check.integer("UniformAugment", "num_ops", num_ops, 1, _LARGE)
         if num_ops > len(transforms):
             raise ValueError(f"[UniformAugment] num_ops must not be more than there are transforms, but got {num_ops} "
                              f"for {len(transforms)}.")
@@ -148,7 +156,7 @@ class RandomSelectSubpolicy(ImageOperation):
 
     _random = True
 
-    def __init__(self, policy):
+    def __init__(self, policy: Any) -> None:
         op = "RandomSelectSubpolicy"
         check.instance(op, "policy", policy, list)
         if not policy:
@@ -229,10 +237,10 @@ def _magnitudes(bins, h, w, wide=False):
 class _Augment(ImageOperation):
     _random, _colour = True, True
 
-    def __init__(self, interpolation, fill_value):
+    def __init__(self, interpolation: Any, fill_value: Any) -> None:
         op = type(self).__name__
-        self.interpolation = _inter(op, interpolation, allowed=_WARPS)
-        self.fill_value = _fill(op, fill_value)
+        self.interpolation: Any = _inter(op, interpolation, allowed=_WARPS)
+        self.fill_value: tuple[int, ...] | int = _fill(op, fill_value)
 
     def _apply(self, v, name, table, place, sign):
         if v.dtype != np.uint8:
@@ -250,12 +258,13 @@ class RandAugment(_Augment):
         fill_value: as in
     Rotate."""
 
-    def __init__(self, num_ops=2, magnitude=9, num_magnitude_bins=31, interpolation=Inter.NEAREST, fill_value=0):
+    def __init__(self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
+                 interpolation: Inter = Inter.NEAREST, fill_value: Size = 0) -> None:
         super().__init__(interpolation, fill_value)
         op = "RandAugment"
-        self.num_ops = check.integer(op, "num_ops", num_ops, 0, _LARGE)
-        self.num_magnitude_bins = check.integer(op, "num_magnitude_bins", num_magnitude_bins, 2, _LARGE)
-        self.magnitude = check.integer(op, "magnitude", magnitude, 0, num_magnitude_bins - 1)
+        self.num_ops: int = check.integer(op, "num_ops", num_ops, 0, _LARGE)
+        self.num_magnitude_bins: int = check.integer(op, "num_magnitude_bins", num_magnitude_bins, 2, _LARGE)
+        self.magnitude: int = check.integer(op, "magnitude", magnitude, 0, num_magnitude_bins - 1)
 
     def _array(self, v):
         table = _magnitudes(self.num_magnitude_bins, *v.shape[:2])
@@ -271,10 +280,11 @@ class TrivialAugmentWide(_Augment):
 
     Args: num_magnitude_bins: int ≥ 2. interpolation, fill_value: as in Rotate."""
 
-    def __init__(self, num_magnitude_bins=31, interpolation=Inter.NEAREST, fill_value=0):
+    def __init__(self, num_magnitude_bins: int = 31, interpolation: Inter = Inter.NEAREST,
+                 fill_value: Size = 0) -> None:
         super().__init__(interpolation, fill_value)
-        self.num_magnitude_bins = check.integer("TrivialAugmentWide", "num_magnitude_bins", num_magnitude_bins, 2,
-                                                _LARGE)
+        self.num_magnitude_bins: int = check.integer("TrivialAugmentWide", "num_magnitude_bins", num_magnitude_bins, 2,
+                                                     _LARGE)
 
     def _array(self, v):
         table = _magnitudes(self.num_magnitude_bins, *v.shape[:2], wide=True)
@@ -317,9 +327,10 @@ class AutoAugment(_Augment):
 
     Args: policy: an AutoAugmentPolicy. interpolation, fill_value: as in Rotate."""
 
-    def __init__(self, policy=AutoAugmentPolicy.IMAGENET, interpolation=Inter.NEAREST, fill_value=0):
+    def __init__(self, policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET, interpolation: Inter = Inter.NEAREST,
+                 fill_value: Size = 0) -> None:
         super().__init__(interpolation, fill_value)
-        self.policy = check.instance("AutoAugment", "policy", policy, AutoAugmentPolicy)
+        self.policy: Any = check.instance("AutoAugment", "policy", policy, AutoAugmentPolicy)
         self._pairs = []
         for pair in _POLICIES[policy].split("|"):
             words = pair.split()

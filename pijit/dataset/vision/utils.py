@@ -1,11 +1,17 @@
 """Names of modes of vision operations, and functions on images and image files."""
 
+from __future__ import annotations
+
 import enum
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit.dataset import check
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Inter(enum.IntEnum):
@@ -79,7 +85,7 @@ class ConvertMode(enum.IntEnum):
 _MAX_PIXELS = 1 << 28
 
 
-def decode(data, op="Decode", mode="RGB"):
+def decode(data: Any, op: str = "Decode", mode: str = "RGB") -> Any:
     """A PIL image of the bytes of an image file. RuntimeError for bytes that are none, or an image that is too
     large."""
     import io
@@ -97,7 +103,7 @@ def decode(data, op="Decode", mode="RGB"):
         raise RuntimeError(f"[{op}] image decode failed: {e}") from e
 
 
-def get_image_size(image):
+def get_image_size(image: Any) -> list[Any]:
     """[height, width] of an ndarray [..., height, width, channels] or [height, width], or of a PIL image."""
     if hasattr(image, "getbands"):
         return [image.size[1], image.size[0]]
@@ -107,7 +113,7 @@ def get_image_size(image):
     return list(image.shape[:2] if image.ndim == 2 else image.shape[-3:-1])
 
 
-def get_image_num_channels(image):
+def get_image_num_channels(image: Any) -> Any:
     """The number of channels of an ndarray [..., height, width, channels] or [height, width], or of a PIL image."""
     if hasattr(image, "getbands"):
         return len(image.getbands())
@@ -117,7 +123,7 @@ def get_image_num_channels(image):
     return 1 if image.ndim == 2 else image.shape[-1]
 
 
-def read_file(filename):
+def read_file(filename: str) -> np.ndarray:
     """The bytes of a file, as uint8. RuntimeError where it cannot be read."""
     check.string("read_file", "filename", filename)
     try:
@@ -128,7 +134,7 @@ def read_file(filename):
         raise RuntimeError(f"[read_file] cannot read {filename!r}: {e}") from e
 
 
-def read_image(filename, mode=ImageReadMode.UNCHANGED):
+def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> np.ndarray:
     """An image file as uint8 [height, width, channels].
 
     Args: filename: str. mode: an ImageReadMode. Raises RuntimeError where the file is no image."""
@@ -141,7 +147,7 @@ def read_image(filename, mode=ImageReadMode.UNCHANGED):
     return out[:, :, None] if out.ndim == 2 else out
 
 
-def write_file(filename, data):
+def write_file(filename: str, data: Any) -> None:
     """Writes the uint8 bytes of an ndarray or Tensor with one axis to a file."""
     check.string("write_file", "filename", filename)
     data = data.asnumpy() if hasattr(data, "asnumpy") else data
@@ -169,25 +175,25 @@ def _encode(op, image, kind, **options):
     return np.frombuffer(out.getvalue(), np.uint8).copy()
 
 
-def encode_jpeg(image, quality=75):
+def encode_jpeg(image: Any, quality: int = 75) -> np.ndarray:
     """The bytes (uint8) of a JPEG file of a uint8 image. Args: quality: 1 to 100."""
     check.integer("encode_jpeg", "quality", quality, 1, 100)
     return _encode("encode_jpeg", image, "JPEG", quality=quality)
 
 
-def encode_png(image, compression_level=6):
+def encode_png(image: Any, compression_level: int = 6) -> np.ndarray:
     """The bytes (uint8) of a PNG file of a uint8 image. Args: compression_level: 0 to 9."""
     check.integer("encode_png", "compression_level", compression_level, 0, 9)
     return _encode("encode_png", image, "PNG", compress_level=compression_level)
 
 
-def write_jpeg(filename, image, quality=75):
+def write_jpeg(filename: str, image: Any, quality: int = 75) -> None:
     """Writes a uint8 image as a JPEG file."""
     check.string("write_jpeg", "filename", filename)
     write_file(filename, encode_jpeg(image, quality))
 
 
-def write_png(filename, image, compression_level=6):
+def write_png(filename: str, image: Any, compression_level: int = 6) -> None:
     """Writes a uint8 image as a PNG file."""
     check.string("write_png", "filename", filename)
     write_file(filename, encode_png(image, compression_level))
