@@ -1,6 +1,12 @@
 """What is known of the processes: there is one, rank 0 of 1, whichever way groups are named."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 HCCL_WORLD_COMM_GROUP = "hccl_world_group"
 NCCL_WORLD_COMM_GROUP = "nccl_world_group"
@@ -22,7 +28,7 @@ class GlobalComm:
 groups = {}  # name → ranks, of create_group
 
 
-def launched():
+def launched() -> Any:
     """(variable, how many processes it says there are): the first that says more than one, or None."""
     for name in _COUNTS:
         if os.environ.get(name, "1").strip() not in ("", "0", "1"):
@@ -30,7 +36,7 @@ def launched():
     return None
 
 
-def check_group(op, group):
+def check_group(op: Any, group: str) -> None:
     """TypeError for a group that is no str, ValueError for one that doesn't exist."""
     if not isinstance(group, str):
         raise TypeError(f"For '{op}', 'group' must be a str, but got {type(group).__name__}.")
@@ -40,7 +46,7 @@ def check_group(op, group):
             f"create_group first.")
 
 
-def more_than_one(op, what):
+def more_than_one(op: Any, what: Any) -> Any:
     """The error of something that needs more than one process."""
     return RuntimeError(
         f"For '{op}', {what}, but there is one process (rank 0 of 1): training on several processes or devices is not "

@@ -3,10 +3,17 @@
 With async_op they give (value, handle), where the handle's wait() does nothing. What names another process than 0
 raises RuntimeError."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit._C import Tensor
 from pijit.communication._comm_helper import GlobalComm, check_group, more_than_one
 from pijit.communication.management import _need_init
 from pijit.ops import function as F
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _WORLD = GlobalComm.WORLD_COMM_GROUP
 _REDUCTIONS = ("sum", "max", "min", "prod")
@@ -15,7 +22,7 @@ _REDUCTIONS = ("sum", "max", "min", "prod")
 class CommHandle:
     """What an asynchronous call gives: it has ended."""
 
-    def wait(self):
+    def wait(self) -> None:
         """Nothing is left to wait for."""
 
 
@@ -42,52 +49,56 @@ def _given(value, async_op):
     return value, CommHandle() if async_op else None
 
 
-def all_reduce(tensor, op="sum", group=_WORLD, async_op=False):
+def all_reduce(tensor: Any, op: str = "sum", group: str = _WORLD,
+               async_op: bool = False) -> tuple[Tensor, CommHandle | None]:
     """(the sum, maximum, minimum or product over all processes, handle or None)."""
     return _given(_checked("all_reduce", tensor, group, op), async_op)
 
 
-def all_gather_into_tensor(tensor, group=_WORLD, async_op=False):
+def all_gather_into_tensor(tensor: Any, group: str = _WORLD,
+                           async_op: bool = False) -> tuple[Tensor, CommHandle | None]:
     """(all processes' tensors, concatenated along the first dimension; handle or None)."""
     return _given(_checked("all_gather_into_tensor", tensor, group), async_op)
 
 
-def reduce_scatter_tensor(tensor, op="sum", group=_WORLD, async_op=False):
+def reduce_scatter_tensor(tensor: Any, op: str = "sum", group: str = _WORLD,
+                          async_op: bool = False) -> tuple[Tensor, CommHandle | None]:
     """(this process's part of the reduction over all, handle or None)."""
     return _given(_checked("reduce_scatter_tensor", tensor, group, op), async_op)
 
 
-def reduce(tensor, dst, op="sum", group=_WORLD):
+def reduce(tensor: Any, dst: int, op: str = "sum", group: str = _WORLD) -> Tensor:
     """The reduction over all processes, at dst."""
     _rank("reduce", "dst", dst)
     return _checked("reduce", tensor, group, op)
 
 
-def broadcast(tensor, src=0, group=_WORLD):
+def broadcast(tensor: Any, src: int = 0, group: str = _WORLD) -> Tensor:
     """src's tensor, at all processes."""
     _rank("broadcast", "src", src)
     return _checked("broadcast", tensor, group)
 
 
-def gather_into_tensor(tensor, dst=0, group=_WORLD):
+def gather_into_tensor(tensor: Any, dst: int = 0, group: str = _WORLD) -> Tensor:
     """All processes' tensors, concatenated along the first dimension, at dst."""
     _rank("gather_into_tensor", "dst", dst)
     return _checked("gather_into_tensor", tensor, group)
 
 
-def scatter_tensor(tensor, src=0, group=_WORLD):
+def scatter_tensor(tensor: Any, src: int = 0, group: str = _WORLD) -> Tensor:
     """This process's part of src's tensor."""
     _rank("scatter_tensor", "src", src)
     return _checked("scatter_tensor", tensor, group)
 
 
-def barrier(group=_WORLD):
+def barrier(group: str = _WORLD) -> None:
     """Waits for all processes: there are no others."""
     _need_init("barrier")
     check_group("barrier", group)
 
 
-def all_to_all_with_output_shape(output_shape_list, input_tensor_list, group=None, async_op=False):
+def all_to_all_with_output_shape(output_shape_list: Any, input_tensor_list: Any, group: str | None = None,
+                                 async_op: bool = False) -> tuple[tuple[Tensor], CommHandle | None]:
     """(a tuple of the tensors that the processes have for this one, handle or None). Shapes must be those of the
     inputs."""
     name = "all_to_all_with_output_shape"
@@ -104,8 +115,9 @@ def all_to_all_with_output_shape(output_shape_list, input_tensor_list, group=Non
     return _given(out, async_op)
 
 
-def all_to_all_single_with_output_shape(output_shape, tensor, output_split_sizes=None, input_split_sizes=None,
-                                        group=None, async_op=False):
+def all_to_all_single_with_output_shape(output_shape: Any, tensor: Any, output_split_sizes: Any = None,
+                                        input_split_sizes: Any = None, group: str | None = None,
+                                        async_op: bool = False) -> tuple[Tensor, CommHandle | None]:
     """(the parts that the processes have for this one, handle or None). The shape must be the input's."""
     name = "all_to_all_single_with_output_shape"
     out = _checked(name, tensor, group)
@@ -122,31 +134,32 @@ def _to_itself(name):
     return more_than_one(name, "a process can't send to or receive from itself")
 
 
-def send(tensor, dst=0, group=_WORLD, tag=0):  # noqa: ARG001
+def send(tensor: Any, dst: int = 0, group: str = _WORLD, tag: int = 0) -> Any:  # noqa: ARG001
     """Sends to another process: RuntimeError, as there is none."""
     _checked("send", tensor, group)
     raise _to_itself("send")
 
 
-def recv(tensor, src=0, group=_WORLD, tag=0):  # noqa: ARG001
+def recv(tensor: Any, src: int = 0, group: str = _WORLD, tag: int = 0) -> Any:  # noqa: ARG001
     """Receives from another process: RuntimeError, as there is none."""
     _checked("recv", tensor, group)
     raise _to_itself("recv")
 
 
-def isend(tensor, dst=0, group=_WORLD, tag=0):  # noqa: ARG001
+def isend(tensor: Any, dst: int = 0, group: str = _WORLD, tag: int = 0) -> Any:  # noqa: ARG001
     """Sends to another process: RuntimeError, as there is none."""
     _checked("isend", tensor, group)
     raise _to_itself("isend")
 
 
-def irecv(tensor, src=0, group=_WORLD, tag=0):  # noqa: ARG001
+def irecv(tensor: Any, src: int = 0, group: str = _WORLD, tag: int = 0) -> Any:  # noqa: ARG001
     """Receives from another process: RuntimeError, as there is none."""
     _checked("irecv", tensor, group)
     raise _to_itself("irecv")
 
 
-def all_to_all_v_c(tensor, send_count_matrix, group=None, async_op=False):  # noqa: ARG001
+def all_to_all_v_c(tensor: Any, send_count_matrix: Any, group: str | None = None,  # noqa: ARG001
+                   async_op: bool = False) -> tuple[Tensor, CommHandle | None]:
     """(what the processes have for this one, by the counts of all; handle or None)."""
     return _given(_checked("all_to_all_v_c", tensor, group), async_op)
 
@@ -154,7 +167,14 @@ def all_to_all_v_c(tensor, send_count_matrix, group=None, async_op=False):  # no
 class P2POp:
     """One sending or receiving of batch_isend_irecv. op: isend, irecv, or their names."""
 
-    def __init__(self, op, tensor, peer, group=None, tag=0, recv_dtype=None):
+    tensor: Any
+    peer: Any
+    group: str | None
+    tag: int
+    recv_dtype: Any
+
+    def __init__(self, op: Any, tensor: Any, peer: Any, group: str | None = None, tag: int = 0,
+                 recv_dtype: Any = None) -> None:
         name = op if isinstance(op, str) else getattr(op, "__name__", None)
         if name not in ("isend", "irecv"):
             raise TypeError(f"For 'P2POp', 'op' must be isend or irecv, but got {op!r}.")
@@ -162,7 +182,7 @@ class P2POp:
             recv_dtype)
 
 
-def batch_isend_irecv(p2p_op_list):
+def batch_isend_irecv(p2p_op_list: Any) -> Any:
     """Sends to and receives from other processes: RuntimeError, as there are none."""
     if not isinstance(p2p_op_list, list) or not p2p_op_list or not all(isinstance(p, P2POp) for p in p2p_op_list):
         raise TypeError("For 'batch_isend_irecv', 'p2p_op_list' must be a list of P2POps that is not empty.")

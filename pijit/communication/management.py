@@ -1,12 +1,19 @@
 """Processes and their groups. There is one process: rank 0 of 1."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import context
 from pijit.communication._comm_helper import (HCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP,
                                               WORLD_GROUPS, GlobalComm, check_group,
                                               groups, launched, more_than_one)
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def init(backend_name=None):
+
+def init(backend_name: Any = None) -> None:
     """Sets communication up. Any backend's name will do, as there is nobody to talk to.
 
     backend_name: "hccl", "nccl", "mccl" or None. TypeError if it is no str; RuntimeError for another name, or where a
@@ -23,7 +30,7 @@ def init(backend_name=None):
     GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP, GlobalComm.INITED = backend_name, WORLD_GROUPS[backend_name], True
 
 
-def release():
+def release() -> None:
     """Ends communication; groups are forgotten."""
     GlobalComm.INITED = False
     groups.clear()
@@ -34,25 +41,25 @@ def _need_init(op):
         raise RuntimeError(f"For '{op}', communication is not initialized: call init() first.")
 
 
-def get_rank(group=GlobalComm.WORLD_COMM_GROUP):
+def get_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
     """The number of this process: 0."""
     check_group("get_rank", group)
     return 0
 
 
-def get_local_rank(group=GlobalComm.WORLD_COMM_GROUP):
+def get_local_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
     """The number of this process on its machine: 0."""
     check_group("get_local_rank", group)
     return 0
 
 
-def get_group_size(group=GlobalComm.WORLD_COMM_GROUP):
+def get_group_size(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
     """The number of processes: 1."""
     check_group("get_group_size", group)
     return 1
 
 
-def get_local_rank_size(group=GlobalComm.WORLD_COMM_GROUP):
+def get_local_rank_size(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
     """The number of processes on this machine: 1."""
     check_group("get_local_rank_size", group)
     return 1
@@ -66,35 +73,35 @@ def _check_rank(op, name, rank):
     return 0
 
 
-def get_world_rank_from_group_rank(group, group_rank_id):
+def get_world_rank_from_group_rank(group: str, group_rank_id: Any) -> int:
     """The number in the world of the process that has a number in a group: 0 for 0."""
     _need_init("get_world_rank_from_group_rank")
     check_group("get_world_rank_from_group_rank", group)
     return _check_rank("get_world_rank_from_group_rank", "group_rank_id", group_rank_id)
 
 
-def get_group_rank_from_world_rank(world_rank_id, group):
+def get_group_rank_from_world_rank(world_rank_id: Any, group: str) -> int:
     """The number in a group of the process that has a number in the world: 0 for 0."""
     _need_init("get_group_rank_from_world_rank")
     check_group("get_group_rank_from_world_rank", group)
     return _check_rank("get_group_rank_from_world_rank", "world_rank_id", world_rank_id)
 
 
-def get_comm_name(group=GlobalComm.WORLD_COMM_GROUP):
+def get_comm_name(group: str = GlobalComm.WORLD_COMM_GROUP) -> str:
     """The inner name of a group: its own."""
     _need_init("get_comm_name")
     check_group("get_comm_name", group)
     return group
 
 
-def get_process_group_ranks(group=GlobalComm.WORLD_COMM_GROUP):
+def get_process_group_ranks(group: str = GlobalComm.WORLD_COMM_GROUP) -> list[int]:
     """The processes of a group: [0]."""
     _need_init("get_process_group_ranks")
     check_group("get_process_group_ranks", group)
     return list(groups.get(group, [0]))
 
 
-def create_group(group, rank_ids, options=None):  # noqa: ARG001
+def create_group(group: str, rank_ids: Any, options: Any = None) -> None:  # noqa: ARG001
     """Makes a group. rank_ids: [0]. RuntimeError before init, and for other processes; options are accepted."""
     _need_init("create_group")
     if not isinstance(group, str):
@@ -109,7 +116,7 @@ def create_group(group, rank_ids, options=None):  # noqa: ARG001
     groups[group] = list(rank_ids)
 
 
-def destroy_group(group):
+def destroy_group(group: str) -> None:
     """Forgets a group. ValueError for one that doesn't exist, or for the world's."""
     _need_init("destroy_group")
     check_group("destroy_group", group)

@@ -13,6 +13,8 @@ Every other module and name of MindSpore (`reference`) exists as well: a module 
 it is imported, and a name that pijit has elsewhere is found there; what pijit leaves out raises when it is used
 (`left_out`)."""
 
+from __future__ import annotations
+
 import builtins
 import difflib
 import importlib
@@ -20,8 +22,12 @@ import importlib.util
 import sys
 import types
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from typing import TYPE_CHECKING
 
 from pijit.compat import homes
+
+if TYPE_CHECKING:
+    from typing import Any
 
 VERSION = "2.7.1"  # the MindSpore whose names these are
 
@@ -239,7 +245,7 @@ def _module_below(module, name):
     return None
 
 
-def names(module, lazy=None, load=None, known=None):
+def names(module: Any, lazy: Any = None, load: Any = None, known: Any = None) -> Any:
     """`__getattr__` and `__dir__` of a module (PEP 562), for what isn't in its `__dict__` yet.
 
     `lazy` maps submodules, by their names below `pijit`, to the names (in one string) that this module takes from them
@@ -330,7 +336,7 @@ class _Named(types.ModuleType):
     __name__ = property(lambda self: "mindspore")  # noqa: ARG005
 
 
-def own_module_of(cls):
+def own_module_of(cls: Any) -> str | None:
     """The module of ours that defines a class, whatever the class is called, or None."""
     own = _renamed.get(cls, cls.__module__)
     return own if isinstance(own, str) and own.partition(".")[0] == "pijit" else None
@@ -339,7 +345,7 @@ def own_module_of(cls):
 class _NamingLoader(SourceFileLoader):
     """Loads a file of ours under the alias."""
 
-    def exec_module(self, module):
+    def exec_module(self, module: Any) -> None:
         super().exec_module(module)
         if _installed:
             _name_classes(module.__name__)
@@ -348,20 +354,20 @@ class _NamingLoader(SourceFileLoader):
 class _Loader:
     """Puts a module that is there already, or imported under its own name, under another path."""
 
-    def __init__(self, own):
+    def __init__(self, own: Any) -> None:
         self.own = own
 
-    def create_module(self, spec):  # noqa: ARG002
+    def create_module(self, spec: Any) -> None:  # noqa: ARG002
         return None
 
-    def exec_module(self, module):
+    def exec_module(self, module: Any) -> None:
         sys.modules[module.__spec__.name] = _prepared(importlib.import_module(self.own))
 
 
 class _Made(types.ModuleType):
     """A module of MindSpore that pijit has no file for: its names are found when they are asked for."""
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, types.ModuleType) and name in dir(self):
             return  # an import of a submodule that has a function's name
         super().__setattr__(name, value)
@@ -384,10 +390,10 @@ def _made(own, is_package):
 class _Maker:
     """Puts a module made so in its place."""
 
-    def create_module(self, spec):
+    def create_module(self, spec: Any) -> _Made:
         return _made(spec.name, spec.submodule_search_locations is not None)
 
-    def exec_module(self, module):
+    def exec_module(self, module: Any) -> None:
         pass
 
 
@@ -395,7 +401,7 @@ class _LastFinder:
     """Finds MindSpore's modules below `pijit` that nothing else finds."""
 
     @staticmethod
-    def find_spec(name, path=None, target=None):  # noqa: ARG004
+    def find_spec(name: str, path: str | None = None, target: Any = None) -> Any:  # noqa: ARG004
         root, _, rest = name.partition(".")
         if root != "pijit":
             return None
@@ -407,7 +413,7 @@ class _Finder:
     """Finds what is below `mindspore`, and MindSpore's divisions below `pijit`."""
 
     @staticmethod
-    def find_spec(name, path=None, target=None):  # noqa: ARG004
+    def find_spec(name: str, path: str | None = None, target: Any = None) -> Any:  # noqa: ARG004
         root, _, rest = name.partition(".")
         if root == "pijit" and rest not in _PATHS and _installed and rest in homes.HOMES:
             spec = PathFinder.find_spec(name, path)
@@ -477,7 +483,7 @@ def _put_below(rest):
             sys.modules.setdefault("mindspore." + path, made)
 
 
-def raising_method(home):
+def raising_method(home: Any) -> Any:
     """A method that MindSpore's class has and ours leaves out: "Tensor.offload"."""
     def raises(self, *args, **kwargs):  # noqa: ARG001
         from pijit.compat import left_out
@@ -487,7 +493,7 @@ def raising_method(home):
     return raises
 
 
-def register():
+def register() -> None:
     """Makes MindSpore's divisions of what is loaded importable. `import pijit` ends with it."""
     if _Finder not in sys.meta_path:
         sys.meta_path += [_Finder, _LastFinder]
@@ -497,7 +503,7 @@ def register():
             _prepared(sys.modules[own])
 
 
-def install(name="mindspore"):
+def install(name: str = "mindspore") -> None:
     """Lets `import mindspore` mean pijit, and gives `__version__` MindSpore's value. Raises ValueError for another
     name, RuntimeError when the real one is loaded."""
     global _installed, _own_version
@@ -519,7 +525,7 @@ def install(name="mindspore"):
     register()
 
 
-def uninstall():
+def uninstall() -> None:
     """Takes the import paths back."""
     global _installed
     if not _installed:

@@ -9,6 +9,8 @@ the arrays that are saved (.npy, .npz, .ckpt, .safetensors) under the same names
 exception); and the times. The exit status is 0 where all agree, 1 where something differs, 2 where a run could not
 start."""
 
+from __future__ import annotations
+
 import argparse
 import difflib
 import os
@@ -19,8 +21,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|[-+]?\b(?:nan|inf)\b")
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
@@ -31,10 +37,16 @@ _ARRAYS = (".npy", ".npz", ".ckpt", ".safetensors")
 class Run:
     """What one run left: its status, its output, its folder, its seconds."""
 
-    def __init__(self, status, out, err, folder, seconds):
+    status: Any
+    out: Any
+    err: Any
+    folder: Any
+    seconds: Any
+
+    def __init__(self, status: Any, out: Any, err: Any, folder: Any, seconds: Any) -> None:
         self.status, self.out, self.err, self.folder, self.seconds = status, out, err, folder, seconds
 
-    def exception(self):
+    def exception(self) -> Any:
         """The type of the exception that ended it, or None."""
         if self.status == 0:
             return None
@@ -45,7 +57,7 @@ class Run:
         return f"status {self.status}"
 
 
-def run(command, script, folder, timeout, env=None):
+def run(command: Any, script: Any, folder: Any, timeout: float, env: Any = None) -> Any:
     """One run of a script in a copy of its folder's files."""
     shutil.copytree(script.parent, folder, ignore=shutil.ignore_patterns("__pycache__", ".*"), dirs_exist_ok=True)
     before = _saved(folder)
@@ -76,7 +88,7 @@ def _close(a, b, rtol, atol):
     return a == b or a != a and b != b or abs(a - b) <= atol + rtol * abs(b)
 
 
-def same_line(a, b, rtol, atol):
+def same_line(a: Any, b: Any, rtol: Any, atol: Any) -> bool:
     """Whether two lines say the same: their words, whatever the spaces, and their numbers within tolerance."""
     a, b = _ADDRESS.sub("0x", a), _ADDRESS.sub("0x", b)
     if a == b:
@@ -86,7 +98,7 @@ def same_line(a, b, rtol, atol):
     return len(x) == len(y) and words[0] == words[1] and all(_close(p, q, rtol, atol) for p, q in zip(x, y))
 
 
-def prints(own, real, rtol, atol):
+def prints(own: Any, real: Any, rtol: Any, atol: Any) -> list[str]:
     """The differences of two outputs, as lines for the report."""
     a, b = ([line.rstrip() for line in text.splitlines() if not _NOISE.search(line)] for text in (own, real))
     if len(a) == len(b):
@@ -139,7 +151,7 @@ def _difference(a, b, rtol, atol):
     return f"{int((~close).sum())} of {a.size} elements differ, the most by {np.nanmax(np.abs(x - y)):.3g}"
 
 
-def files(own, real, rtol, atol):
+def files(own: Any, real: Any, rtol: Any, atol: Any) -> tuple[list[Any], int]:
     """(the differences of the saved arrays, how many arrays were compared)."""
     out, count = [], 0
     for name in sorted({*own.saved, *real.saved}):
@@ -163,7 +175,8 @@ def files(own, real, rtol, atol):
     return out, count
 
 
-def compare(script, python, arguments=(), rtol=1e-4, atol=1e-5, repeat=1, timeout=3600, write=print):
+def compare(script: Any, python: Any, arguments: tuple[Any, ...] = (), rtol: float = 1e-4, atol: float = 1e-5,
+            repeat: int = 1, timeout: int = 3600, write: Any = print) -> int:
     """Runs and compares; the exit status. `write` takes the report's lines."""
     script = pathlib.Path(script).resolve()
     commands = {"MindSpore": [python, script.name, *arguments],
@@ -201,7 +214,7 @@ def compare(script, python, arguments=(), rtol=1e-4, atol=1e-5, repeat=1, timeou
     return 1 if ends or said or saved else 0
 
 
-def main(argv=None):
+def main(argv: Any = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m pijit.compat.compare",
                                      description="Runs a script in a real MindSpore and in pijit, and says where they "
                                                  "differ.")

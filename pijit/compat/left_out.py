@@ -4,8 +4,14 @@
 `isinstance`; making an instance raises. Enumerations and exceptions are the real thing. `_REASONS` says why, the first
 pattern of `path.name` or of the place where MindSpore defines it counts."""
 
+from __future__ import annotations
+
 import fnmatch
 import functools
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _GENERAL = "pijit doesn't have it"
 
@@ -125,7 +131,7 @@ class NotImplementedHere(NotImplementedError, AttributeError):
 
 
 @functools.cache
-def reason(home):
+def reason(home: Any) -> str:
     """Why `path.name` raises, as a sentence with the nearest that there is."""
     for patterns, why, nearest in _REASONS:
         if any(fnmatch.fnmatchcase(home, p) for p in patterns.split()):
@@ -133,7 +139,7 @@ def reason(home):
     return f"{_GENERAL}."
 
 
-def text(home):
+def text(home: Any) -> str:
     return f"mindspore.{home} is not implemented by pijit: {reason(home)}"
 
 
@@ -147,7 +153,7 @@ def _raises(home):
 class _Kind(type):
     """The class of classes that are left out: what MindSpore's has as attributes raises."""
 
-    def __getattr__(cls, name):
+    def __getattr__(cls, name: str) -> Any:
         if name[:2] == "__":
             raise AttributeError(name)
         raise NotImplementedHere(f"{text(cls._left_out)} ({name} of it was asked for)")
@@ -156,18 +162,18 @@ class _Kind(type):
 class _Object:
     """An object that is left out."""
 
-    def __init__(self, home):
+    def __init__(self, home: Any) -> None:
         self.__dict__["_left_out"] = home
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name[:2] == "__":
             raise AttributeError(name)
         raise NotImplementedHere(text(self._left_out))
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(text(self._left_out))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<mindspore.{self._left_out}, which pijit leaves out>"
 
 
@@ -183,7 +189,7 @@ def _base(sort):
 
 
 def _class(home, name, sort):
-    def __init__(self, *args, **kwargs):
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(text(home))
 
     space = {"__init__": __init__, "__doc__": text(home), "_left_out": home}
@@ -194,7 +200,7 @@ def _class(home, name, sort):
     return _Kind(name, (), space)
 
 
-def stand_in(home, sort, module):
+def stand_in(home: Any, sort: Any, module: Any) -> Any:
     """What `home` ("path.name") is here; `module` is the name of the module that shows in it."""
     name = home.rpartition(".")[2]
     if sort == "error":
@@ -211,6 +217,6 @@ def stand_in(home, sort, module):
     return made
 
 
-def is_left_out(value):
+def is_left_out(value: Any) -> bool:
     """Whether a class, function or object raises when it is used."""
     return "_left_out" in getattr(value, "__dict__", ())

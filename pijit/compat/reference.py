@@ -4,6 +4,8 @@ Loaded when a name or a module isn't found otherwise.
 A home is where MindSpore defines something, "path:name" below `mindspore` ("path:" for a module), or "=" and a
 literal."""
 
+from __future__ import annotations
+
 import ast
 import enum
 import functools
@@ -11,8 +13,12 @@ import importlib
 import json
 import pathlib
 import sys
+from typing import TYPE_CHECKING
 
 from pijit.compat import left_out, old
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @functools.cache
@@ -29,18 +35,18 @@ def _add(table, key, names):
     table[key] = f"{table.get(key, '')} {names}".strip()
 
 
-def has_module(path):
+def has_module(path: str) -> bool:
     return path in _facts()["paths"]
 
 
 @functools.cache
-def has_below(path):
+def has_below(path: str) -> bool:
     """Whether MindSpore has modules below this one."""
     return any(p.startswith(path + ".") for p in _facts()["paths"])
 
 
 @functools.cache
-def homes(path):
+def homes(path: str) -> Any:
     """{name: home} of the names of a module."""
     result = {}
     for there, names in _facts()["paths"].get(path, {}).items():
@@ -78,7 +84,7 @@ def _stand_in(home):
     return left_out.stand_in(f"{path}.{name}".lstrip("."), _sort(home), module)
 
 
-def value(path, name, own):
+def value(path: str, name: str, own: Any) -> Any:
     """What the module `path` has under the name: pijit's own where `own(path, name)` finds it at another place, else
     what raises. None where MindSpore has no such name either."""
     home = homes(path).get(name)

@@ -1,8 +1,16 @@
 """Settings of devices by MindSpore's names: they have no effect here, and say so where the device isn't there, as
 MindSpore does on a CPU."""
 
+from __future__ import annotations
 
-def settings(kind, names):
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def settings(kind: Any, names: Any) -> dict[Any, Any]:
     """{name: function} for the settings of one kind of device."""
 
     def is_available():

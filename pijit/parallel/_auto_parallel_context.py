@@ -1,6 +1,14 @@
 """The parallel context: options of training on several devices. There is one device, so that the options are kept and
 read back, and what asks for more devices raises RuntimeError."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from typing import Any
+
 _MODES = ("stand_alone", "data_parallel", "hybrid_parallel", "semi_auto_parallel", "auto_parallel")
 _SEARCH = ("recursive_programming", "dynamic_programming", "sharding_propagation")
 _FUSION = {"mode": "auto", "config": None}
@@ -36,7 +44,7 @@ _values = {}
 _EARLIER = {"mirror_mean": "gradients_mean", "cast_before_mirror": "gradient_fp32_sync"}  # names of MindSpore 1.0
 
 
-def set_auto_parallel_context(**kwargs):
+def set_auto_parallel_context(**kwargs: Any) -> None:
     """Sets options of training on several devices: parallel_mode, gradients_mean, …
 
     All parallel modes are accepted, as they are alike with one device. device_num and pipeline_stages above 1 and
@@ -80,13 +88,13 @@ def set_auto_parallel_context(**kwargs):
             _values["full_batch"] = value == "full_batch"
 
 
-def get_auto_parallel_context(attr_key):
+def get_auto_parallel_context(attr_key: Any) -> Any:
     """The value of an option. ValueError for an unknown one."""
     if attr_key not in _OPTIONS:
         raise ValueError(f"For 'get_auto_parallel_context', the argument {attr_key!r} is not recognized.")
     return _values.get(attr_key, _OPTIONS[attr_key][0])
 
 
-def reset_auto_parallel_context():
+def reset_auto_parallel_context() -> None:
     """All options as they were at the start."""
     _values.clear()

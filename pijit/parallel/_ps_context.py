@@ -1,12 +1,20 @@
 """The context of parameter servers, which are other processes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from typing import Any
+
 _OPTIONS = {"enable_ps": False, "enable_ssl": False, "client_password": "", "server_password": "",
             "config_file_path": "", "scheduler_manage_port": 0,
             "recovery_mode": False}
 _values = {}
 
 
-def set_ps_context(**kwargs):
+def set_ps_context(**kwargs: Any) -> None:
     """Sets options of parameter servers. RuntimeError for enable_ps=True, as there is one process; ValueError for an
     unknown option."""
     for key, value in kwargs.items():
@@ -18,13 +26,13 @@ def set_ps_context(**kwargs):
     _values.update(kwargs)
 
 
-def get_ps_context(attr_key):
+def get_ps_context(attr_key: Any) -> Any:
     """The value of an option. ValueError for an unknown one."""
     if attr_key not in _OPTIONS:
         raise ValueError(f"For 'get_ps_context', the argument {attr_key!r} is not recognized.")
     return _values.get(attr_key, _OPTIONS[attr_key])
 
 
-def reset_ps_context():
+def reset_ps_context() -> None:
     """All options as they were at the start."""
     _values.clear()

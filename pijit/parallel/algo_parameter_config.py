@@ -1,12 +1,20 @@
 """Options of the search for a way to distribute operators over devices, of which there is one: they are kept and read
 back."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from typing import Any
+
 _OPTIONS = {"fully_use_devices": False, "elementwise_op_strategy_follow": False, "enable_algo_approxi": False,
             "algo_approxi_epsilon": 0.1, "tensor_slice_align_enable": False, "tensor_slice_align_size": 16}
 _values = {}
 
 
-def set_algo_parameters(**kwargs):
+def set_algo_parameters(**kwargs: Any) -> None:
     """Sets options by keyword. ValueError for an unknown one, TypeError for a wrong type."""
     for key, value in kwargs.items():
         if key not in _OPTIONS:
@@ -18,19 +26,19 @@ def set_algo_parameters(**kwargs):
     _values.update(kwargs)
 
 
-def get_algo_parameters(attr_key):
+def get_algo_parameters(attr_key: str) -> Any:
     """The value of an option. ValueError for an unknown one."""
     if attr_key not in _OPTIONS:
         raise ValueError(f"For 'get_algo_parameters', the argument {attr_key!r} is not recognized.")
     return _values.get(attr_key, _OPTIONS[attr_key])
 
 
-def reset_algo_parameters():
+def reset_algo_parameters() -> None:
     """All options as they were at the start."""
     _values.clear()
 
 
-def set_op_strategy_config(mode="SAVE", path=""):
+def set_op_strategy_config(mode: str = "SAVE", path: str = "") -> None:
     """Says whether strategies of operators are written to a file or read from it: with one device there are none.
 
     KeyError unless mode is "SAVE" or "LOAD" and path an absolute one that ends in .json, as in MindSpore."""

@@ -1,11 +1,17 @@
 """Checkpoints of training on several devices. There is one device, whose checkpoints are whole."""
 
+from __future__ import annotations
+
 import json
 import os
+from typing import TYPE_CHECKING
 
 from pijit import serialization
 from pijit.serialization import load_segmented_checkpoints
 from pijit.nn.cell import Cell
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _several(name):
@@ -14,7 +20,7 @@ def _several(name):
                         "are not supported.")
 
 
-def rank_list_for_transform(rank_id, src_strategy_file=None, dst_strategy_file=None):
+def rank_list_for_transform(rank_id: Any, src_strategy_file: Any = None, dst_strategy_file: Any = None) -> list[int]:
     """The devices whose checkpoints make up that of rank_id: [rank_id]. RuntimeError where there are strategies."""
     if isinstance(rank_id, bool) or not isinstance(rank_id, int):
         raise TypeError(f"For 'rank_list_for_transform', 'rank_id' must be an int, but got {type(rank_id).__name__}.")
@@ -25,8 +31,8 @@ def rank_list_for_transform(rank_id, src_strategy_file=None, dst_strategy_file=N
     return [rank_id]
 
 
-def transform_checkpoint_by_rank(rank_id, checkpoint_files_map, save_checkpoint_file_name, src_strategy_file=None,
-                                 dst_strategy_file=None):
+def transform_checkpoint_by_rank(rank_id: Any, checkpoint_files_map: Any, save_checkpoint_file_name: Any,
+                                 src_strategy_file: Any = None, dst_strategy_file: Any = None) -> None:
     """Writes the checkpoint of rank_id to another file. RuntimeError where there are strategies."""
     rank_list_for_transform(rank_id, src_strategy_file, dst_strategy_file)
     if not isinstance(checkpoint_files_map, dict) or rank_id not in checkpoint_files_map:
@@ -36,8 +42,9 @@ def transform_checkpoint_by_rank(rank_id, checkpoint_files_map, save_checkpoint_
                                   save_checkpoint_file_name)
 
 
-def transform_checkpoints(src_checkpoints_dir, dst_checkpoints_dir, ckpt_prefix, src_strategy_file=None,  # noqa: ARG001
-                          dst_strategy_file=None, process_num=1, output_format="ckpt"):  # noqa: ARG001
+def transform_checkpoints(src_checkpoints_dir: Any, dst_checkpoints_dir: Any, ckpt_prefix: Any,  # noqa: ARG001
+                          src_strategy_file: Any = None, dst_strategy_file: Any = None, process_num: int = 1,  # noqa: ARG001
+                          output_format: str = "ckpt") -> Any:  # noqa: ARG001
     """Divides checkpoints anew over devices: RuntimeError, as there is one."""
     raise _several("transform_checkpoints")
 
@@ -46,9 +53,9 @@ rank_list_for_convert, convert_checkpoint_by_rank = rank_list_for_transform, tra
 convert_checkpoints = transform_checkpoints
 
 
-def unified_safetensors(src_dir, src_strategy_file, dst_dir, merge_with_redundancy=True,  # noqa: ARG001
-                        file_suffix=None,
-                        max_process_num=64, choice_func=None, split_dst_file=()):  # noqa: ARG001
+def unified_safetensors(src_dir: Any, src_strategy_file: Any, dst_dir: Any, merge_with_redundancy: bool = True,  # noqa: ARG001
+                        file_suffix: Any = None, max_process_num: int = 64, choice_func: Any = None,  # noqa: ARG001
+                        split_dst_file: tuple[Any, ...] = ()) -> None:  # noqa: ARG001
     """Merges the .safetensors files below src_dir into dst_dir/part0.safetensors, and says in
     dst_dir/param_name_map.json which file holds which parameter.
 
@@ -77,21 +84,21 @@ def unified_safetensors(src_dir, src_strategy_file, dst_dir, merge_with_redundan
         json.dump({"weight_map": dict.fromkeys(merged, "part0.safetensors")}, f)
 
 
-def merge_pipeline_strategys(src_strategy_dirs, dst_strategy_file):  # noqa: ARG001
+def merge_pipeline_strategys(src_strategy_dirs: Any, dst_strategy_file: Any) -> Any:  # noqa: ARG001
     """Merges strategies of the stages of a pipeline: RuntimeError, as there is one device."""
     raise _several("merge_pipeline_strategys")
 
 
-def sync_pipeline_shared_parameters(net):
+def sync_pipeline_shared_parameters(net: Cell) -> None:
     """Makes parameters equal that several stages of a pipeline share: with one stage they are. TypeError if net is no
     Cell."""
     if not isinstance(net, Cell):
         raise TypeError(f"For 'sync_pipeline_shared_parameters', 'net' must be a Cell, but got {type(net).__name__}.")
 
 
-def load_distributed_checkpoint(network, checkpoint_filenames=None, predict_strategy=None,
-                                train_strategy_filename=None, strict_load=False, dec_key=None,  # noqa: ARG001
-                                dec_mode="AES-GCM", format="ckpt", **options):  # noqa: ARG001
+def load_distributed_checkpoint(network: Cell, checkpoint_filenames: Any = None, predict_strategy: Any = None,
+                                train_strategy_filename: Any = None, strict_load: bool = False, dec_key: Any = None,  # noqa: ARG001
+                                dec_mode: str = "AES-GCM", format: str = "ckpt", **options: Any) -> None:  # noqa: ARG001
     """Loads a checkpoint of one device into a network. RuntimeError for several files or strategies."""
     one = isinstance(checkpoint_filenames, (list, tuple)) and len(checkpoint_filenames) == 1
     if not one or predict_strategy or train_strategy_filename:
@@ -100,22 +107,22 @@ def load_distributed_checkpoint(network, checkpoint_filenames=None, predict_stra
     serialization.load_param_into_net(network, values, strict_load)
 
 
-def merge_sliced_parameter(sliced_parameters, strategy=None):  # noqa: ARG001
+def merge_sliced_parameter(sliced_parameters: Any, strategy: Any = None) -> Any:  # noqa: ARG001
     """A parameter from its parts on several devices: RuntimeError, as there is one."""
     raise _several("merge_sliced_parameter")
 
 
-def restore_group_info_list(group_info_file_name):  # noqa: ARG001
+def restore_group_info_list(group_info_file_name: Any) -> Any:  # noqa: ARG001
     """The devices that hold the same parameters: RuntimeError, as there is one."""
     raise _several("restore_group_info_list")
 
 
-def build_searched_strategy(strategy_filename):  # noqa: ARG001
+def build_searched_strategy(strategy_filename: Any) -> Any:  # noqa: ARG001
     """A strategy from its file: RuntimeError, as there is one device."""
     raise _several("build_searched_strategy")
 
 
-def parameter_broadcast(net, layout, cur_rank=0, initial_rank=0):  # noqa: ARG001
+def parameter_broadcast(net: Cell, layout: Any, cur_rank: int = 0, initial_rank: int = 0) -> None:  # noqa: ARG001
     """Gives parameters to the devices that hold the same ones: with one device they have them."""
     if not isinstance(net, Cell):
         raise TypeError(f"For 'parameter_broadcast', 'net' must be a Cell, but got {type(net).__name__}.")

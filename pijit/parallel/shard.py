@@ -1,6 +1,14 @@
 """How tensors and functions are divided over devices, of which there is one."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.nn.cell import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 class Layout:
@@ -10,7 +18,7 @@ class Layout:
         default counted up. A call with a name, a tuple of names or "None" for each dimension of a tensor gives its
         layout; to_dict() tells it."""
 
-    def __init__(self, device_matrix, alias_name, rank_list=None):
+    def __init__(self, device_matrix: Any, alias_name: Any, rank_list: Any = None) -> None:
         if not isinstance(device_matrix, tuple) or not isinstance(alias_name, tuple):
             raise TypeError(
                 f"For 'Layout', 'device_matrix' and 'alias_name' must be tuples, but got "
@@ -36,7 +44,7 @@ class Layout:
             list(range(count)) if rank_list is None else rank_list)
         self._map = None
 
-    def __call__(self, *tensor_map):
+    def __call__(self, *tensor_map: Any) -> Layout:
         def axis(name):
             if name == "None":
                 return -1
@@ -48,7 +56,7 @@ class Layout:
                           for name in tensor_map])
         return out
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """The layout as a dict. ValueError if it was not called yet."""
         if self._map is None:
             raise ValueError("For 'Layout.to_dict', the layout must be called with the tensor's dimensions first.")
@@ -57,7 +65,7 @@ class Layout:
                 "alias_name": self._alias_name, "rank_list": self._rank_list}
 
 
-def shard(fn, in_strategy, out_strategy=None, parameter_plan=None):
+def shard(fn: Callable[..., Any], in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> Any:
     """fn, which runs as it is: there is one device.
 
     in_strategy: a tuple. TypeError if it isn't, or if fn can't be called. RuntimeError if a strategy asks for more than

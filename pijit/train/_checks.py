@@ -1,7 +1,15 @@
 """Checks of arguments that callbacks, metrics and Model share."""
 
+from __future__ import annotations
 
-def check_int(owner, name, value, least):
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def check_int(owner: Any, name: str, value: Any, least: Any) -> int:
     """An int of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"For '{owner}', '{name}' must be an int, but got {value!r} of type {type(value).__name__}.")
@@ -10,7 +18,7 @@ def check_int(owner, name, value, least):
     return value
 
 
-def check_number(owner, name, value, least=None):
+def check_number(owner: Any, name: str, value: Any, least: Any = None) -> float:
     """A number, as float."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"For '{owner}', '{name}' must be a number, but got {value!r} of type {type(value).__name__}.")
@@ -19,7 +27,7 @@ def check_number(owner, name, value, least=None):
     return float(value)
 
 
-def check_type(owner, name, value, types):
+def check_type(owner: Any, name: str, value: Any, types: Any) -> Any:
     """An instance of one of the types."""
     if not isinstance(value, types):
         names = " or ".join(t.__name__ for t in (types if isinstance(types, tuple) else (types,)))
@@ -27,12 +35,12 @@ def check_type(owner, name, value, types):
     return value
 
 
-def check_bool(owner, name, value):
+def check_bool(owner: Any, name: str, value: Any) -> Any:
     """A bool."""
     return check_type(owner, name, value, bool)
 
 
-def check_choice(owner, name, value, choices):
+def check_choice(owner: Any, name: str, value: Any, choices: Any) -> Any:
     """One of the choices."""
     if value not in choices:
         raise ValueError(f"For '{owner}', '{name}' must be one of {list(choices)}, but got {value!r}.")

@@ -1,11 +1,20 @@
 """data_sink."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.jit import JitConfig, jit
 from pijit.train._checks import check_int
 from pijit.train.dataset_helper import DatasetHelper
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
+
+def data_sink(fn: Callable[..., Any], dataset: Any, sink_size: int = 1, jit_config: Any = None,
+              input_signature: Any = None) -> Any:
     """A function without arguments that calls fn with the next sink_size batches of a dataset, and gives what the last
     call returned.
 

@@ -1,10 +1,17 @@
 """DatasetHelper: the batches of a dataset, epoch by epoch."""
 
+from __future__ import annotations
+
 import itertools
 import types
+from typing import TYPE_CHECKING
 
 from pijit.nn.cell import Cell
 from pijit.train._checks import check_bool, check_int
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 
 class DatasetHelper:
@@ -14,7 +21,7 @@ class DatasetHelper:
     dataset_sink_mode, sink_size: accepted; batches are always handed over one by one. epoch_num: how many epochs
     there will be."""
 
-    def __init__(self, dataset, dataset_sink_mode=True, sink_size=-1, epoch_num=1):
+    def __init__(self, dataset: Any, dataset_sink_mode: bool = True, sink_size: int = -1, epoch_num: int = 1) -> None:
         check_bool("DatasetHelper", "dataset_sink_mode", dataset_sink_mode)
         check_int("DatasetHelper", "sink_size", sink_size, -1)
         if sink_size == 0:
@@ -36,7 +43,7 @@ class DatasetHelper:
             except TypeError:
                 return make()
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         if self._iterator is None:
             self._iterator = self._create()
         batches = iter(self._iterator)
@@ -50,36 +57,36 @@ class DatasetHelper:
             return iter(self._iterator)
         return itertools.chain((first,), batches)
 
-    def end_epoch(self):
+    def end_epoch(self) -> None:
         """Prepares the dataset for the next epoch."""
         reset = getattr(self._dataset, "reset", None)
         if callable(reset):
             reset()
 
-    def sink_size(self):
+    def sink_size(self) -> int:
         """The number of steps that are done at a time: 1."""
         return 1
 
-    def types_shapes(self):
+    def types_shapes(self) -> tuple[Any, Any]:
         """(dtypes, shapes) of the columns, as the dataset tells them."""
         return self._dataset.output_types(), self._dataset.output_shapes()
 
-    def get_data_info(self):
+    def get_data_info(self) -> tuple[Any, Any]:
         """Types and shapes of the columns, as the dataset tells them."""
         return self.types_shapes()
 
-    def stop_send(self):
+    def stop_send(self) -> None:
         """Nothing is sent to a device ahead of time."""
 
-    def release(self):
+    def release(self) -> None:
         """Lets the iterator go."""
         self._iterator = None
 
-    def continue_send(self):
+    def continue_send(self) -> None:
         """Nothing is sent to a device ahead of time."""
 
 
-def connect_network_with_dataset(network, dataset_helper):
+def connect_network_with_dataset(network: Cell, dataset_helper: Any) -> Any:
     """Binds a network to a dataset on devices that read datasets themselves: RuntimeError on the CPU."""
     if not isinstance(network, Cell):
         raise TypeError(

@@ -1,5 +1,9 @@
 """Model: training, evaluation and prediction with callbacks and metrics."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit import context, nn
@@ -12,6 +16,11 @@ from pijit.train.callback._callback import (CallbackManager, InternalCallbackPar
 from pijit.train.dataset_helper import DatasetHelper
 from pijit.train.metrics import get_metrics
 from pijit.train.metrics.loss import Loss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from pijit.nn.cell import Cell
 
 _OPTIONS = ("loss_scale_manager", "keep_batchnorm_fp32", "boost_config_dict", "acc_level")
 
@@ -31,9 +40,9 @@ class Model:
     In GRAPH_MODE a training step is one graph; in PYNATIVE_MODE it runs op by op. TypeError and ValueError name the
     argument that is wrong."""
 
-    def __init__(self, network, loss_fn=None, optimizer=None, metrics=None, eval_network=None, eval_indexes=None,
-                 amp_level="O0",
-                 boost_level="O0", **kwargs):
+    def __init__(self, network: Cell, loss_fn: Cell | Callable[..., Any] = None, optimizer: Optimizer | None = None,
+                 metrics: Any = None, eval_network: Any = None, eval_indexes: Any = None, amp_level: str = "O0",
+                 boost_level: str = "O0", **kwargs: Any) -> None:
         check_type("Model", "network", network, nn.Cell)
         if loss_fn is not None and not callable(loss_fn):
             raise TypeError(f"For 'Model', 'loss_fn' must be a Cell or a function, but got {type(loss_fn).__name__}.")
@@ -78,30 +87,32 @@ class Model:
         return nn.WithEvalCell(self._network, self._loss_fn, self._amp_level in ("O2", "O3", "auto")), [0, 1, 2]
 
     @property
-    def train_network(self):
+    def train_network(self) -> Any:
         """The Cell that does a training step."""
         return self._train_network
 
     @property
-    def eval_network(self):
+    def eval_network(self) -> Any:
         """The Cell that evaluation runs, or None."""
         return self._eval_network
 
     @property
-    def predict_network(self):
+    def predict_network(self) -> Cell:
         """The Cell that predict runs."""
         return self._predict_network
 
     # -- training --
-    def train(self, epoch, train_dataset, callbacks=None, dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
+    def train(self, epoch: int, train_dataset: Any, callbacks: Any = None, dataset_sink_mode: bool = False,
+              sink_size: int = -1, initial_epoch: int = 0) -> None:
         """Trains for `epoch` epochs, or for those that are left after initial_epoch.
 
         train_dataset: an object with get_dataset_size and create_tuple_iterator (or create_dict_iterator). callbacks: a
         Callback or a list of Callbacks. dataset_sink_mode and sink_size are accepted; steps are done one by one."""
         self._train("Model.train", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch)
 
-    def fit(self, epoch, train_dataset, valid_dataset=None, valid_frequency=1, callbacks=None, dataset_sink_mode=False,
-            valid_dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
+    def fit(self, epoch: int, train_dataset: Any, valid_dataset: Any = None, valid_frequency: int | list[int] = 1,
+            callbacks: Any = None, dataset_sink_mode: bool = False, valid_dataset_sink_mode: bool = False,
+            sink_size: int = -1, initial_epoch: int = 0) -> None:
         """Trains like `train`, and evaluates on valid_dataset after every valid_frequency-th epoch.
 
         valid_frequency: an int, or a list, tuple or set of the epochs after which to evaluate. The metrics stand in
@@ -241,7 +252,7 @@ class Model:
         p.eval_outputs = last
         self._train_network.set_train()
 
-    def eval(self, valid_dataset, callbacks=None, dataset_sink_mode=False):
+    def eval(self, valid_dataset: Any, callbacks: Any = None, dataset_sink_mode: bool = False) -> dict[str, Any]:
         """The metrics over a dataset, as a dict of name → value. The Model must have metrics."""
         if not self._metric_fns:
             raise ValueError("For 'Model.eval', the model needs 'metrics', but it has none.")
@@ -257,7 +268,7 @@ class Model:
             return self._eval_loop(p, valid_dataset, manager, run)
 
     # -- prediction --
-    def predict(self, *predict_data, backend=None, config=None):  # noqa: ARG002
+    def predict(self, *predict_data: Any, backend: Any = None, config: Any = None) -> Any:  # noqa: ARG002
         """The network's outputs for inputs, in evaluation mode.
 
         predict_data: Tensors, None, numbers, strings, and lists, tuples and dicts of them; TypeError for anything
@@ -273,18 +284,19 @@ class Model:
         self._predict_network.set_train(False)
         return self._predict_network(*predict_data)
 
-    def build(self, train_dataset=None, valid_dataset=None, sink_size=-1, epoch=1, sink_mode=True):  # noqa: ARG002
+    def build(self, train_dataset: Any = None, valid_dataset: Any = None, sink_size: int = -1, epoch: int = 1,  # noqa: ARG002
+              sink_mode: bool = True) -> Any:  # noqa: ARG002
         """Compilation before the first step, which only devices that run whole datasets know: RuntimeError on the
         CPU."""
         raise RuntimeError("For 'Model.build', compilation ahead of the first step is not supported on "
                            f"{context.get_context('device_target')}: the first step compiles.")
 
-    def infer_train_layout(self, train_dataset, dataset_sink_mode=True, sink_size=-1):  # noqa: ARG002
+    def infer_train_layout(self, train_dataset: Any, dataset_sink_mode: bool = True, sink_size: int = -1) -> Any:  # noqa: ARG002
         """How parameters are distributed over devices: RuntimeError, as there is one device."""
         raise RuntimeError("For 'Model.infer_train_layout', the parallel mode must be 'semi_auto_parallel' or "
                            "'auto_parallel', but it is 'stand_alone'.")
 
-    def infer_predict_layout(self, *predict_data, skip_backend_compile=False):  # noqa: ARG002
+    def infer_predict_layout(self, *predict_data: Any, skip_backend_compile: bool = False) -> Any:  # noqa: ARG002
         """How parameters are distributed over devices: RuntimeError, as there is one device."""
         raise RuntimeError("For 'Model.infer_predict_layout', the parallel mode must be 'semi_auto_parallel' or "
                            "'auto_parallel', but it is 'stand_alone'.")

@@ -1,13 +1,19 @@
 """SummaryRecord: figures, images and distributions of a run, in a file that TensorBoard shows."""
 
+from __future__ import annotations
+
 import glob
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit._C import Tensor
 from pijit.nn.cell import Cell
 from pijit.train._checks import check_bool, check_int, check_type
+
+if TYPE_CHECKING:
+    from typing import Any, Self
 
 _SHOWN = ("scalar", "image", "histogram", "tensor", "custom_lineage_data", "train_lineage", "eval_lineage")
 _PLUGINS = (*_SHOWN, "dataset_graph", "graph", "landscape")
@@ -31,9 +37,9 @@ class SummaryRecord:
         and export_options are accepted. Needs tensorboardX (ImportError otherwise). A context manager; close() ends
         it."""
 
-    def __init__(self, log_dir, file_prefix="events", file_suffix="_MS", num_process=32, network=None,
-                 max_file_size=None, raise_exception=False,
-                 export_options=None):
+    def __init__(self, log_dir: Any, file_prefix: str = "events", file_suffix: str = "_MS", num_process: int = 32,
+                 network: Cell | None = None, max_file_size: Any = None, raise_exception: bool = False,
+                 export_options: Any = None) -> None:
         name = "SummaryRecord"
         check_type(name, "log_dir", log_dir, str)
         if not log_dir.strip():
@@ -53,24 +59,24 @@ class SummaryRecord:
         self._file = max(glob.glob(os.path.join(glob.escape(self._folder), "*tfevents*" + glob.escape(file_suffix))),
                          key=os.path.getmtime)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self.close()
 
     @property
-    def log_dir(self):
+    def log_dir(self) -> str:
         """The path of the file."""
         return self._file
 
-    def set_mode(self, mode):
+    def set_mode(self, mode: Any) -> None:
         """"train", or "eval", which has tags of its own."""
         if mode not in ("train", "eval"):
             raise ValueError(f"For 'SummaryRecord.set_mode', 'mode' must be 'train' or 'eval', but got {mode!r}.")
         self._mode = mode
 
-    def add_value(self, plugin, name, value):
+    def add_value(self, plugin: Any, name: str, value: Any) -> None:
         """Keeps a value for the next record().
 
         plugin: "scalar" (a Tensor of one element), "image" (N, C, H, W), "histogram" or "tensor" (any Tensor), or a
@@ -96,7 +102,7 @@ class SummaryRecord:
             value = value.asnumpy().copy()
         self._values.append((plugin, name, value))
 
-    def record(self, step, train_network=None, plugin_filter=None):
+    def record(self, step: int, train_network: Any = None, plugin_filter: Any = None) -> bool:
         """Writes the values since the last call. Returns whether it did: not after close(), nor beyond max_file_size.
 
         step: an int. plugin_filter: a function of a plugin's name that says whether it is written."""
@@ -132,12 +138,12 @@ class SummaryRecord:
         else:
             self._writer.add_text(name, str(value), step)
 
-    def flush(self):
+    def flush(self) -> None:
         """Writes what is still held back."""
         if self._writer is not None:
             self._writer.flush()
 
-    def close(self):
+    def close(self) -> None:
         """Ends the file."""
         if self._writer is not None:
             self._writer.close()

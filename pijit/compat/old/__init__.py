@@ -4,7 +4,13 @@ their time.
 `NAMES` says where a name is; whole modules of earlier versions stand in `_ELSEWHERE` of pijit.compat. What pijit leaves
 out raises when it is used, as names of today's do."""
 
+from __future__ import annotations
+
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _GRADIENTS = (
     "AbsGrad ACosGrad AcoshGrad AsinGrad AsinhGrad AtanGrad AvgPoolGrad BiasAddGrad BinaryCrossEntropyGrad DropoutGrad "
@@ -120,7 +126,7 @@ LEFT_OUT = {
 }
 
 
-def value(path, name):
+def value(path: str, name: str) -> Any:
     """What the module `path` of an earlier MindSpore has under the name, or None."""
     for where, names in NAMES.get(path, {}).items():
         if name in names.split():

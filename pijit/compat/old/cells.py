@@ -1,10 +1,18 @@
 """Layers and parts of layers of MindSpore's inner modules."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit._C import Tensor
 from pijit.compat.old import checkparam
 from pijit.nn.cell import Cell
 from pijit.nn.layer import rnn
 from pijit.ops import function as F, primitives as P
+
+if TYPE_CHECKING:
+    from typing import Any, Self
+    from pijit._C import DType
 
 
 def _halves(inputs, hidden, w_ih, w_hh, b_ih, b_hh):
@@ -37,7 +45,8 @@ class _DynamicLSTMCPUGPU(Cell):
     """An LSTM over x [time, batch, features]: construct(x, h, seq_length, w_ih, w_hh, b_ih, b_hh) gives (outputs, (h,
     c))."""
 
-    def construct(self, x, h, seq_length, w_ih, w_hh, b_ih, b_hh):
+    def construct(self, x: Any, h: Any, seq_length: int, w_ih: Any, w_hh: Any, b_ih: Any,
+                  b_hh: Any) -> tuple[Tensor, Any | tuple[Tensor, Any] | tuple[Tensor, ...]]:
         state, outputs = h, []
         for t in range(x.shape[0]):
             new = _lstm_cell(x[t], state, w_ih, w_hh, b_ih, b_hh)
@@ -71,11 +80,12 @@ class ResizeBilinear(Cell):
         ValueError: where size and scale_factor are both given, or none is, or one is below 1.
     """
 
-    def __init__(self, half_pixel_centers=False):
+    def __init__(self, half_pixel_centers: bool = False) -> None:
         super().__init__()
-        self.half_pixel_centers = checkparam.check_bool(half_pixel_centers, "half_pixel_centers", "ResizeBilinear")
+        self.half_pixel_centers: Any = checkparam.check_bool(half_pixel_centers, "half_pixel_centers", "ResizeBilinear")
 
-    def construct(self, x, size=None, scale_factor=None, align_corners=False):
+    def construct(self, x: Tensor, size: tuple[Any, ...] | list[Any] | None = None, scale_factor: int | None = None,
+                  align_corners: bool = False) -> Any:
         checkparam.check_bool(align_corners, "align_corners", "ResizeBilinear")
         if (size is None) == (scale_factor is None):
             raise ValueError("ResizeBilinear: one of 'size' and 'scale_factor' has to be given.")
@@ -98,7 +108,14 @@ class TensorArray(Cell):
         name (str): kept for its name. Default: "TA".
     """
 
-    def __init__(self, dtype, element_shape, dynamic_size=True, size=0, name="TA"):
+    element_dtype: DType
+    element_shape: tuple[Any, ...]
+    dynamic_size: bool
+    name: str
+    fixed_size: int
+
+    def __init__(self, dtype: DType, element_shape: tuple[Any, ...] | list[Any], dynamic_size: bool = True,
+                 size: int = 0, name: str = "TA") -> None:
         super().__init__()
         self.element_dtype, self.element_shape, self.dynamic_size, self.name = (
             dtype,
@@ -117,7 +134,7 @@ class TensorArray(Cell):
             )
         return index
 
-    def write(self, index, value):
+    def write(self, index: Any, value: Any) -> Self:
         """Stores a Tensor at an index. IndexError beyond a fixed size, TypeError and ValueError for another dtype or
         shape."""
         index = self._checked(index)
@@ -129,27 +146,27 @@ class TensorArray(Cell):
         self._length = max(self._length, index + 1)
         return self
 
-    def read(self, index):
+    def read(self, index: Any) -> Any:
         """The Tensor at an index, zeros where none was stored. IndexError where there is no element."""
         index = self._checked(index)
         if index >= self._length:
             raise IndexError(f"TensorArray: there is no element {index} of {self._length}.")
         return self._elements[index] if index in self._elements else F.zeros(self.element_shape, self.element_dtype)
 
-    def stack(self):
+    def stack(self) -> Tensor:
         """All elements as one Tensor, in a new first dimension."""
         return F.stack([self.read(i) for i in range(self._length)])
 
-    def size(self):
+    def size(self) -> Tensor:
         """How many there are."""
         return Tensor(self._length)
 
-    def clear(self):
+    def clear(self) -> bool:
         """Takes all elements out; a fixed size stays."""
         self._elements.clear()
         self._length = 0 if self.dynamic_size else self.fixed_size
         return True
 
-    def close(self):
+    def close(self) -> bool:
         """As clear."""
         return self.clear()

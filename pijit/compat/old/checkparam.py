@@ -3,14 +3,22 @@
 Each check gives the value back where it holds. Values of the wrong type raise TypeError, others ValueError, with the
 operator's and the parameter's name."""
 
+from __future__ import annotations
+
 import enum
 import functools
 import inspect
 import math
 import operator
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from pijit._types import Axis, DTypeLike, Shape
 
 EQ, NE, LT, LE, GT, GE, INC_NEITHER, INC_LEFT, INC_RIGHT, INC_BOTH, IN, NOT_IN = range(1, 13)
 
@@ -21,12 +29,12 @@ class Rel(enum.IntEnum):
     EQ, NE, LT, LE, GT, GE, INC_NEITHER, INC_LEFT, INC_RIGHT, INC_BOTH, IN, NOT_IN = range(1, 13)
 
     @staticmethod
-    def get_strs(rel):
+    def get_strs(rel: Any) -> str:
         """The relation as text with places for numbers."""
         return _TEXTS.get(rel, "")
 
     @staticmethod
-    def get_fns(rel):
+    def get_fns(rel: Any) -> Any:
         """The relation as a function."""
         return (
             _COMPARISONS[rel]
@@ -113,15 +121,15 @@ def _ranged(arg_value, lower_limit, upper_limit, rel, kind, arg_name, prim_name)
     return arg_value
 
 
-def check_int(arg_value, value, rel, arg_name=None, prim_name=None):
+def check_int(arg_value: Any, value: Any, rel: Any, arg_name: str | None = None, prim_name: str | None = None) -> Any:
     return _compared(arg_value, value, rel, int, arg_name, prim_name)
 
 
-def check_float(arg_value, value, rel, arg_name=None, prim_name=None):
+def check_float(arg_value: Any, value: Any, rel: Any, arg_name: str | None = None, prim_name: str | None = None) -> Any:
     return _compared(arg_value, value, rel, float, arg_name, prim_name)
 
 
-def check_equal_int(arg_value, value, arg_name=None, prim_name=None):
+def check_equal_int(arg_value: Any, value: Any, arg_name: str | None = None, prim_name: str | None = None) -> Any:
     return _compared(arg_value, value, EQ, int, arg_name, prim_name)
 
 
@@ -133,73 +141,77 @@ def _against_zero(name, kind, rel):
     return check
 
 
-check_positive_int = _against_zero("check_positive_int", int, GT)
-check_negative_int = _against_zero("check_negative_int", int, LT)
-check_non_negative_int = _against_zero("check_non_negative_int", int, GE)
-check_non_positive_int = _against_zero("check_non_positive_int", int, LE)
-check_positive_float = _against_zero("check_positive_float", float, GT)
-check_negative_float = _against_zero("check_negative_float", float, LT)
-check_non_negative_float = _against_zero("check_non_negative_float", float, GE)
-check_non_positive_float = _against_zero("check_non_positive_float", float, LE)
+check_positive_int: Callable[..., Any] = _against_zero("check_positive_int", int, GT)
+check_negative_int: Callable[..., Any] = _against_zero("check_negative_int", int, LT)
+check_non_negative_int: Callable[..., Any] = _against_zero("check_non_negative_int", int, GE)
+check_non_positive_int: Callable[..., Any] = _against_zero("check_non_positive_int", int, LE)
+check_positive_float: Callable[..., Any] = _against_zero("check_positive_float", float, GT)
+check_negative_float: Callable[..., Any] = _against_zero("check_negative_float", float, LT)
+check_non_negative_float: Callable[..., Any] = _against_zero("check_non_negative_float", float, GE)
+check_non_positive_float: Callable[..., Any] = _against_zero("check_non_positive_float", float, LE)
 
 
-def check_number(arg_name, arg_value, value, rel, prim_name):
+def check_number(arg_name: str, arg_value: Any, value: Any, rel: Any, prim_name: str | None) -> Any:
     if not _COMPARISONS[rel](arg_value, value):
         _raise(ValueError, arg_name, prim_name, _TEXTS[rel].format(value), arg_value)
     return arg_value
 
 
-def check_int_range(arg_value, lower_limit, upper_limit, rel, arg_name=None, prim_name=None):
+def check_int_range(arg_value: Any, lower_limit: Any, upper_limit: Any, rel: Any, arg_name: str | None = None,
+                    prim_name: str | None = None) -> Any:
     return _ranged(arg_value, lower_limit, upper_limit, rel, int, arg_name, prim_name)
 
 
-def check_float_range(arg_value, lower_limit, upper_limit, rel, arg_name=None, prim_name=None):
+def check_float_range(arg_value: Any, lower_limit: Any, upper_limit: Any, rel: Any, arg_name: str | None = None,
+                      prim_name: str | None = None) -> Any:
     return _ranged(arg_value, lower_limit, upper_limit, rel, float, arg_name, prim_name)
 
 
-def check_number_range(arg_value, lower_limit, upper_limit, rel, value_type, arg_name=None, prim_name=None):
+def check_number_range(arg_value: Any, lower_limit: Any, upper_limit: Any, rel: Any, value_type: Any,
+                       arg_name: str | None = None, prim_name: str | None = None) -> Any:
     return _ranged(arg_value, lower_limit, upper_limit, rel, value_type, arg_name, prim_name)
 
 
-def check_is_number(arg_value, arg_type, arg_name=None, prim_name=None):
+def check_is_number(arg_value: Any, arg_type: Any, arg_name: str | None = None, prim_name: str | None = None) -> Any:
     _finite(arg_value, arg_type, arg_type.__name__, arg_name, prim_name)
     return arg_value
 
 
-def check_is_int(arg_value, arg_name=None, prim_name=None):
+def check_is_int(arg_value: Any, arg_name: str | None = None, prim_name: str | None = None) -> Any:
     return check_is_number(arg_value, int, arg_name, prim_name)
 
 
-def check_is_float(arg_value, arg_name=None, prim_name=None):
+def check_is_float(arg_value: Any, arg_name: str | None = None, prim_name: str | None = None) -> Any:
     return check_is_number(arg_value, float, arg_name, prim_name)
 
 
-def check_bool(arg_value, arg_name=None, prim_name=None):
+def check_bool(arg_value: Any, arg_name: str | None = None, prim_name: str | None = None) -> Any:
     if not isinstance(arg_value, bool):
         _raise(TypeError, arg_name, prim_name, "bool", arg_value)
     return arg_value
 
 
-def check_string(arg_value, valid_values, arg_name=None, prim_name=None):
+def check_string(arg_value: Any, valid_values: Any, arg_name: str | None = None, prim_name: str | None = None) -> Any:
     if not isinstance(arg_value, str) or arg_value not in valid_values:
         _raise(ValueError, arg_name, prim_name, f"one of {valid_values}", arg_value)
     return arg_value
 
 
-def check(arg_name, arg_value, value_name, value, rel=EQ, prim_name=None, excp_cls=ValueError):
+def check(arg_name: str, arg_value: Any, value_name: Any, value: Any, rel: Any = EQ, prim_name: str | None = None,
+          excp_cls: Any = ValueError) -> Any:
     if not _COMPARISONS[rel](arg_value, value):
         _raise(excp_cls, arg_name, prim_name, f"{_TEXTS[rel].format(value)}, which is {value_name!r}", arg_value)
     return arg_value
 
 
-def check_value_type(arg_name, arg_value, valid_types, prim_name=None):
+def check_value_type(arg_name: str, arg_value: Any, valid_types: Any, prim_name: str | None = None) -> Any:
     kinds = _listed(valid_types)
     if not isinstance(arg_value, kinds) or isinstance(arg_value, bool) and not {bool, object} & set(kinds):
         _raise(TypeError, arg_name, prim_name, f"of type {_named(kinds)}", arg_value)
     return arg_value
 
 
-def check_isinstance(arg_name, arg_value, classes):
+def check_isinstance(arg_name: str, arg_value: Any, classes: Any) -> Any:
     if not isinstance(arg_value, classes):
         _raise(ValueError, arg_name, None, f"of type {_named(_listed(classes))}", arg_value)
     return arg_value
@@ -217,7 +229,7 @@ _WIDER = {
 }
 
 
-def is_kind(kind, template):
+def is_kind(kind: Any, template: Any) -> bool:
     """Whether a dtype or kind is another, or among those that it stands for."""
     from pijit import kinds
 
@@ -227,14 +239,15 @@ def is_kind(kind, template):
     return name == wider or name.rstrip("0123456789") in _WIDER.get(wider, ())
 
 
-def check_subclass(arg_name, type_, template_types, prim_name, addition_error_info=None):
+def check_subclass(arg_name: str, type_: Any, template_types: Any, prim_name: str | None,
+                   addition_error_info: Any = None) -> None:
     templates = _listed(template_types)
     if not any(is_kind(type_, t) for t in templates):
         more = f" {addition_error_info}" if addition_error_info else ""
         _raise(TypeError, arg_name, prim_name, f"of kind {_named(templates)}{more}", type_)
 
 
-def check_type_name(arg_name, arg_type, valid_types, prim_name):
+def check_type_name(arg_name: str, arg_type: Any, valid_types: Any, prim_name: str | None) -> Any:
     from pijit import kinds
 
     kind = arg_type.element if isinstance(arg_type, kinds.TensorType) else arg_type
@@ -249,7 +262,7 @@ def _tensor_kinds(dtypes):
     return [kinds.TensorType(t) for t in _listed(dtypes)]
 
 
-def check_tensor_dtype_valid(arg_name, arg_type, valid_dtypes, prim_name):
+def check_tensor_dtype_valid(arg_name: str, arg_type: Any, valid_dtypes: Any, prim_name: str | None) -> None:
     check_subclass(arg_name, arg_type, _tensor_kinds(valid_dtypes), prim_name)
 
 
@@ -261,28 +274,29 @@ def _check_same(kinds, prim_name):
             _raise(TypeError, name, prim_name, f"of the kind of {first!r}, {kinds[first]}", kind)
 
 
-def check_types_same_and_valid(args, valid_values, prim_name):
+def check_types_same_and_valid(args: Any, valid_values: Any, prim_name: str | None) -> None:
     """Types of arguments, by name, that are equal and among these."""
     for name, kind in args.items():
         check_subclass(name, kind, valid_values, prim_name)
     _check_same(args, prim_name)
 
 
-def check_tensors_dtypes_same_and_valid(args, valid_dtypes, prim_name):
+def check_tensors_dtypes_same_and_valid(args: Any, valid_dtypes: Any, prim_name: str | None) -> None:
     check_types_same_and_valid(args, _tensor_kinds(valid_dtypes), prim_name)
 
 
 check_tensor_type_same = check_tensors_dtypes_same_and_valid
 
 
-def check_scalar_or_tensor_types_same(args, valid_values, prim_name, allow_mix=False):
+def check_scalar_or_tensor_types_same(args: Any, valid_values: Any, prim_name: str | None,
+                                      allow_mix: bool = False) -> None:
     """Dtypes of numbers or tensors, by name, that are equal and among these; with `allow_mix` numbers and tensors may
     stand beside each other."""
     dtypes = {name: check_type_name(name, kind, valid_values, prim_name) for name, kind in args.items()}
     _check_same(dtypes if allow_mix else args, prim_name)
 
 
-def check_valid_input(arg_name, arg_value, prim_name):
+def check_valid_input(arg_name: str, arg_value: Any, prim_name: str | None) -> Any:
     if arg_value is None:
         _raise(ValueError, arg_name, prim_name, "given", arg_value)
     return arg_value
@@ -295,18 +309,21 @@ def _check_elements(arg_name, values, valid_types, prim_name):
             _raise(TypeError, arg_name, prim_name, f"made of {_named(kinds)}", value)
 
 
-def check_element_type_of_iterable(arg_name, arg_value, valid_types, prim_name=None):
+def check_element_type_of_iterable(arg_name: str, arg_value: Any, valid_types: Any,
+                                   prim_name: str | None = None) -> None:
     check_value_type(arg_name, arg_value, [list, tuple], prim_name)
     _check_elements(arg_name, arg_value, valid_types, prim_name)
 
 
-def check_element_type_of_dict(arg_name, arg_value, key_types, value_types, prim_name=None):
+def check_element_type_of_dict(arg_name: str, arg_value: Any, key_types: Any, value_types: Any,
+                               prim_name: str | None = None) -> None:
     check_value_type(arg_name, arg_value, [dict], prim_name)
     _check_elements(arg_name, arg_value, key_types, prim_name)
     _check_elements(arg_name, arg_value.values(), value_types, prim_name)
 
 
-def check_size_and_element_type_of_tuple(arg_name, arg_value, expect_size, expect_element_type, prim_name=None):
+def check_size_and_element_type_of_tuple(arg_name: str, arg_value: Any, expect_size: Any, expect_element_type: Any,
+                                         prim_name: str | None = None) -> None:
     check_value_type(arg_name, arg_value, [tuple], prim_name)
     if len(arg_value) != expect_size:
         _raise(ValueError, arg_name, prim_name, f"of {expect_size} elements", arg_value)
@@ -323,9 +340,9 @@ def _sequence(check_one):
     return check
 
 
-check_positive_int_sequence = _sequence(check_positive_int)
-check_non_negative_int_sequence = _sequence(check_non_negative_int)
-check_positive_float_sequence = _sequence(check_positive_float)
+check_positive_int_sequence: Callable[..., Any] = _sequence(check_positive_int)
+check_non_negative_int_sequence: Callable[..., Any] = _sequence(check_non_negative_int)
+check_positive_float_sequence: Callable[..., Any] = _sequence(check_positive_float)
 
 
 def _matches(target, reg, flag, what, prim_name):
@@ -334,39 +351,40 @@ def _matches(target, reg, flag, what, prim_name):
     return True
 
 
-def check_file_name_by_regular(target, reg=None, prim_name=None):
+def check_file_name_by_regular(target: Any, reg: Any = None, prim_name: str | None = None) -> bool:
     return _matches(
         target, r"[\w@.:/\\-]+$" if reg is None else reg, re.ASCII if reg is None else 0, "file name", prim_name
     )
 
 
-def check_str_by_regular(target, reg=None, flag=re.ASCII, prim_name=None):
+def check_str_by_regular(target: Any, reg: Any = None, flag: Any = re.ASCII, prim_name: str | None = None) -> bool:
     return _matches(target, r"\w[\w.]*$" if reg is None else reg, flag, "name", prim_name)
 
 
-def check_str_and_none_by_regular(target, reg=None, flag=re.ASCII, prim_name=None):
+def check_str_and_none_by_regular(target: Any, reg: Any = None, flag: Any = re.ASCII,
+                                  prim_name: str | None = None) -> bool:
     return _matches(target, r"[\w.-]*$" if reg is None else reg, flag, "name", prim_name)
 
 
-def check_pad_value_by_mode(pad_mode, padding, prim_name):
+def check_pad_value_by_mode(pad_mode: str, padding: Any, prim_name: str | None) -> Any:
     if pad_mode != "pad" and padding != 0:
         _raise(ValueError, "padding", prim_name, f"0 with pad_mode {pad_mode!r}", padding)
     return padding
 
 
-def check_input_format(input_param):
+def check_input_format(input_param: Any) -> Any:
     if input_param != "NCHW":
         _raise(ValueError, "format", None, "'NCHW'", input_param)
     return input_param
 
 
-def check_type_support(dtype, device, supported_dtypes):
+def check_type_support(dtype: DTypeLike, device: Any, supported_dtypes: Any) -> Any:
     from pijit import get_context
 
     return dtype in supported_dtypes or get_context("device_target") != device
 
 
-def check_axis_in_range(axis, ndim):
+def check_axis_in_range(axis: Axis, ndim: int) -> Any:
     if not isinstance(axis, int):
         _raise(TypeError, "axis", None, "int", axis)
     if not -ndim <= axis < ndim:
@@ -374,11 +392,11 @@ def check_axis_in_range(axis, ndim):
     return axis % ndim
 
 
-def check_and_canonicalize_axes(axes, ndim):
+def check_and_canonicalize_axes(axes: Axis, ndim: int) -> tuple[Any | int, ...]:
     return tuple(check_axis_in_range(a, ndim) for a in (axes if isinstance(axes, (tuple, list)) else (axes,)))
 
 
-def check_axis_valid(axes, ndim):
+def check_axis_valid(axes: Axis, ndim: int) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(ndim))
     axes = check_and_canonicalize_axes(axes, ndim)
@@ -387,7 +405,7 @@ def check_axis_valid(axes, ndim):
     return axes
 
 
-def check_axis_type(axis, type_int=True, type_tuple=True, type_list=True):
+def check_axis_type(axis: Axis, type_int: bool = True, type_tuple: bool = True, type_list: bool = True) -> bool:
     check_value_type(
         "axis",
         int(axis) if isinstance(axis, bool) else axis,
@@ -398,11 +416,11 @@ def check_axis_type(axis, type_int=True, type_tuple=True, type_list=True):
     return True
 
 
-def check_swapaxes_axis(axes, ndim):
+def check_swapaxes_axis(axes: Axis, ndim: int) -> Any:
     return check_axis_in_range(axes, ndim) if isinstance(axes, int) else check_and_canonicalize_axes(axes, ndim)
 
 
-def check_transpose_axis(axes, ndim):
+def check_transpose_axis(axes: Axis, ndim: int) -> tuple[int, ...] | tuple[Any, ...]:
     if not axes or axes == (None,):
         return tuple(reversed(range(ndim)))
     check_value_type("axes", axes, [tuple, list], "Tensor.transpose")
@@ -413,7 +431,7 @@ def check_transpose_axis(axes, ndim):
     return tuple(axes)
 
 
-def check_reshape_shp(shp):
+def check_reshape_shp(shp: Any) -> Any:
     if len(shp) != 1:
         return shp
     if not isinstance(shp[0], (int, tuple, list)):
@@ -421,14 +439,14 @@ def check_reshape_shp(shp):
     return shp if isinstance(shp[0], int) else tuple(shp[0])
 
 
-def check_flatten_order(order):
+def check_flatten_order(order: Any) -> None:
     if not isinstance(order, str):
         _raise(TypeError, "order", "Tensor.flatten", "str", order)
     if order not in ("C", "F"):
         _raise(ValueError, "order", "Tensor.flatten", "'C' or 'F'", order)
 
 
-def check_astype_dtype(dtype):
+def check_astype_dtype(dtype: DTypeLike) -> Any:
     """The dtype that `Tensor.astype` makes of one, a name or a class. TypeError where there is none."""
     from pijit import dtype as mstype
 
@@ -445,7 +463,7 @@ def check_astype_dtype(dtype):
     return found
 
 
-def infer_out_shape(*shapes):
+def infer_out_shape(*shapes: Any) -> tuple[Any, ...]:
     """The shape to which these broadcast."""
     rank = max([len(s) for s in shapes], default=0)
     columns = [[1] * (rank - len(s)) + list(s) for s in shapes]
@@ -459,7 +477,7 @@ def infer_out_shape(*shapes):
     return tuple(out)
 
 
-def prepare_shape_for_squeeze(shape, axes):
+def prepare_shape_for_squeeze(shape: Shape, axes: Axis) -> tuple[int, ...]:
     if not isinstance(axes, (int, tuple, list)):
         _raise(TypeError, "axes", "Tensor.squeeze", "int, tuple or list", axes)
     axes = check_and_canonicalize_axes(axes, len(shape))
@@ -468,7 +486,8 @@ def prepare_shape_for_squeeze(shape, axes):
     return tuple(d for i, d in enumerate(shape) if i not in axes)
 
 
-def check_reduce_shape(ori_shape, shape, axis, prim_name, arg_name1, arg_name2):
+def check_reduce_shape(ori_shape: Any, shape: Shape, axis: Axis, prim_name: str | None, arg_name1: Any,
+                       arg_name2: Any) -> None:
     axes = check_and_canonicalize_axes(axis, len(ori_shape))
     kept = tuple(d for i, d in enumerate(ori_shape) if i not in axes)
     if tuple(shape) != kept:
@@ -481,24 +500,24 @@ def check_reduce_shape(ori_shape, shape, axis, prim_name, arg_name1, arg_name2):
         )
 
 
-def expanded_shape(ndim, axis_size, axis):
+def expanded_shape(ndim: int, axis_size: Any, axis: Axis) -> tuple[Any | int, ...]:
     axis = check_axis_in_range(axis, ndim)
     return tuple(axis_size if i == axis else 1 for i in range(ndim))
 
 
-def tuple_slice(tup, start, end):
+def tuple_slice(tup: Any, start: Any, end: Any) -> Any:
     return tup[start:end]
 
 
-def max_(*args):
+def max_(*args: Any) -> Any:
     return max(*args)
 
 
-def min_(*args):
+def min_(*args: Any) -> Any:
     return min(*args)
 
 
-def is_stub_tensor(tensor):
+def is_stub_tensor(tensor: Any) -> bool:
     """False: results are tensors at once."""
     return False
 
@@ -516,11 +535,17 @@ def _repeated(n, kinds):
     return expand
 
 
+triple: Callable[..., Any]
+twice: Callable[..., Any]
+once: Callable[..., Any]
 once, twice, triple = (_repeated(n, tuple) for n in (1, 2, 3))
+triple_sequence: Callable[..., Any]
+twice_sequence: Callable[..., Any]
+once_sequence: Callable[..., Any]
 once_sequence, twice_sequence, triple_sequence = (_repeated(n, (tuple, list)) for n in (1, 2, 3))
 
 
-def check_input_data(*data, data_class):
+def check_input_data(*data: Any, data_class: Any) -> None:
     """Values, also in lists, tuples and dicts, of these classes, and not None."""
     for item in data:
         if isinstance(item, (list, tuple, dict)):
@@ -529,21 +554,21 @@ def check_input_data(*data, data_class):
             _raise(TypeError, "data", None, f"{_named(_listed(data_class))}, or a tuple, list or dict of them", item)
 
 
-def check_input_dataset(*dataset, dataset_type):
+def check_input_dataset(*dataset: Any, dataset_type: Any) -> bool:
     return bool(dataset) and all(isinstance(d, dataset_type) for d in dataset)
 
 
-def check_output_data(data):
+def check_output_data(data: Any) -> None:
     if data is None:
         _raise(RuntimeError, "output", None, "a value", data)
 
 
-def check_hook_fn(hook_fn):
+def check_hook_fn(hook_fn: Callable[..., Any]) -> None:
     if not callable(hook_fn):
         _raise(TypeError, "hook_fn", None, "a function", hook_fn)
 
 
-def args_type_check(*type_args, **type_kwargs):
+def args_type_check(*type_args: Any, **type_kwargs: Any) -> Any:
     """Decorator: arguments of the function have to be None or instances of these. Methods are checked behind `self`."""
 
     def decorate(fn):
@@ -584,22 +609,22 @@ class Validator:
     """The checks of this module, as methods: 1.x programs call `Validator.check_positive_int(...)`."""
 
     @staticmethod
-    def check_integer(arg_name, arg_value, value, rel, prim_name):
+    def check_integer(arg_name: str, arg_value: Any, value: Any, rel: Any, prim_name: str | None) -> Any:
         """1.0's `check_int`."""
         return check_int(arg_value, value, rel, arg_name, prim_name)
 
     @staticmethod
-    def check_type(arg_name, arg_value, valid_types):
+    def check_type(arg_name: str, arg_value: Any, valid_types: Any) -> Any:
         """1.0's `check_value_type`."""
         return check_value_type(arg_name, arg_value, valid_types)
 
     @staticmethod
-    def get_typename(t):
+    def get_typename(t: Any) -> Any:
         """The name of a class or kind."""
         return getattr(t, "__name__", str(t))
 
     @staticmethod
-    def check_const_input(arg_name, arg_value, prim_name):
+    def check_const_input(arg_name: str, arg_value: Any, prim_name: str | None) -> Any:
         """Raises ValueError for None: the value isn't known."""
         return check_valid_input(arg_name, arg_value, prim_name)
 
@@ -611,7 +636,7 @@ for _name, _check in list(globals().items()):
         setattr(Validator, _name, staticmethod(_any_order(_check) if _either else _check))
 
 
-def check_int_positive(arg_name, arg_value, op_name):
+def check_int_positive(arg_name: str, arg_value: Any, op_name: Any) -> Any:
     """1.0's `check_positive_int`."""
     return check_positive_int(arg_value, arg_name, op_name)
 

@@ -1,13 +1,20 @@
 """Decorators of MindSpore's inner modules."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import warnings
+from typing import TYPE_CHECKING
 
 from pijit.jit import jit_class as ms_class  # noqa: F401
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def deprecated(version, substitute, use_substitute_name=False, module_prefix=""):
+
+def deprecated(version: Any, substitute: Any, use_substitute_name: bool = False, module_prefix: str = "") -> Any:
     """Decorator: calls warn, once for each function, that it is deprecated since a version and what stands in its
     place.
 
@@ -39,7 +46,7 @@ def deprecated(version, substitute, use_substitute_name=False, module_prefix="")
     return decorate
 
 
-def cell_attr_register(fn=None, attrs=None):
+def cell_attr_register(fn: Callable[..., Any] | None = None, attrs: Any = None) -> Any:
     """Decorator of a Cell's `__init__`: its arguments are kept as `cell_init_args`, or those that `attrs` names."""
 
     def decorate(init):
@@ -63,7 +70,7 @@ def cell_attr_register(fn=None, attrs=None):
     return decorate if fn is None else decorate(fn)
 
 
-def opt_init_args_register(fn):
+def opt_init_args_register(fn: Callable[..., Any]) -> Any:
     """Decorator of an optimizer's `__init__`: its arguments are kept as `init_args`, `init_params` and
     `init_learning_rate`."""
     signature = inspect.signature(fn)
@@ -98,10 +105,10 @@ class _LogActionOnce:
 
     _done = set()
 
-    def __init__(self, logger, key, no_warning=False):
+    def __init__(self, logger: Any, key: str, no_warning: bool = False) -> None:
         self.logger, self.key, self.no_warning = logger, key, no_warning
 
-    def __call__(self, fn):
+    def __call__(self, fn: Callable[..., Any]) -> Any:
         @functools.wraps(fn)
         def call(*args, **kwargs):
             if not hasattr(self.logger, "warning"):

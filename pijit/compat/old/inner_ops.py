@@ -1,6 +1,9 @@
 """Operators of `mindspore.ops.operations._inner_ops` that programs use, made of the public ones."""
 
+from __future__ import annotations
+
 import operator
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype, kinds
 from pijit._C import Tensor
@@ -10,11 +13,14 @@ from pijit.ops import function as F
 from pijit.ops.functional import mixed_precision_cast
 from pijit.ops.primitive import Primitive, primitive
 
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class SameTypeShape(Primitive):
     """x, where y has its dtype and shape. TypeError and ValueError where it hasn't."""
 
-    def __call__(self, x, y):
+    def __call__(self, x: Any, y: Any) -> Any:
         for name, value in (("x", x), ("y", y)):
             checkparam.check_value_type(name, value, Tensor, self.name)
         if x.dtype != y.dtype:
@@ -32,11 +38,11 @@ class CheckBprop(Primitive):
         prim_to_check (str): whose `bprop` it is. Default: "".
     """
 
-    def __init__(self, prim_to_check=""):
+    def __init__(self, prim_to_check: str = "") -> None:
         super().__init__()
         self.prim_to_check = prim_to_check
 
-    def __call__(self, gradients, inputs):
+    def __call__(self, gradients: Any, inputs: Any) -> Any:
         for name, value in (("gradients", gradients), ("inputs", inputs)):
             checkparam.check_value_type(name, value, tuple, self.prim_to_check)
         if len(gradients) < len(inputs):
@@ -54,7 +60,7 @@ class CheckBprop(Primitive):
 class IsSubClass(Primitive):
     """Whether a dtype or kind is another, or among those that it stands for. TypeError for other values."""
 
-    def __call__(self, sub_type, type_):
+    def __call__(self, sub_type: Any, type_: Any) -> bool:
         for name, value in (("sub_type", sub_type), ("type_", type_)):
             if not isinstance(value, Type):
                 raise TypeError(f"{self.name}: {name!r} has to be a dtype or kind, not {value!r}.")
@@ -64,7 +70,7 @@ class IsSubClass(Primitive):
 class IsInstance(Primitive):
     """Whether a value is of a dtype or kind; Tensors are of kind tensor. TypeError for what is no dtype or kind."""
 
-    def __call__(self, inst, type_):
+    def __call__(self, inst: Any, type_: Any) -> bool:
         if not isinstance(type_, Type):
             raise TypeError(f"{self.name}: 'type_' has to be a dtype or kind, not {type_!r}.")
         return checkparam.is_kind(kinds.kind_of(inst), type_)
@@ -161,23 +167,33 @@ def _of_bits(fn):
     return lambda x, y: Tensor(fn(x, y), mstype.int64)
 
 
+bit_xor: Any
+bit_or: Any
+bit_and: Any
 bit_and, bit_or, bit_xor = (
     _of_python("bit_and", _of_bits(operator.and_), "x & y."),
     _of_python("bit_or", _of_bits(operator.or_), "x | y."),
     _of_python("bit_xor", _of_bits(operator.xor), "x ^ y."),
 )
-bit_left_shift = _of_python("bit_left_shift", _of_bits(operator.lshift), "x << y.")
-bit_right_shift = _of_python("bit_right_shift", _of_bits(operator.rshift), "x >> y.")
+bit_left_shift: Any = _of_python("bit_left_shift", _of_bits(operator.lshift), "x << y.")
+bit_right_shift: Any = _of_python("bit_right_shift", _of_bits(operator.rshift), "x >> y.")
+string_gt: Any
+string_ge: Any
 string_ge, string_gt = (
     _of_python("string_ge", operator.ge, "x >= y."),
     _of_python("string_gt", operator.gt, "x > y."),
 )
+string_lt: Any
+string_le: Any
 string_le, string_lt = (
     _of_python("string_le", operator.le, "x <= y."),
     _of_python("string_lt", operator.lt, "x < y."),
 )
-string_in = _of_python("string_in", lambda x, y: x in y, "x in y.")
-string_mul = _of_python("string_mul", operator.mul, "x * y.")
-string_not = _of_python("string_not", operator.not_, "not x.")
-string_getitem = _of_python("string_getitem", operator.getitem, "x[y].")
+string_in: Any = _of_python("string_in", lambda x, y: x in y, "x in y.")
+string_mul: Any = _of_python("string_mul", operator.mul, "x * y.")
+string_not: Any = _of_python("string_not", operator.not_, "not x.")
+string_getitem: Any = _of_python("string_getitem", operator.getitem, "x[y].")
+issubclass_: IsSubClass
+check_bprop: CheckBprop
+same_type_shape_: SameTypeShape
 same_type_shape_, check_bprop, issubclass_ = SameTypeShape(), CheckBprop(), IsSubClass()

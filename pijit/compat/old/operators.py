@@ -1,7 +1,10 @@
 """Operators and their helpers of MindSpore's inner modules."""
 
+from __future__ import annotations
+
 import functools
 import math
+from typing import TYPE_CHECKING
 
 from pijit import kinds
 from pijit._C import Tensor
@@ -11,6 +14,11 @@ from pijit.ops.custom import AkgCpuRegOp  # noqa: F401
 from pijit.ops import composite, function as F, primitives as P
 from pijit.ops.grad_base import bprop_getters  # noqa: F401
 from pijit.ops.primitive import Primitive, prim_attr_register
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from pijit._types import Axis, DTypeLike, Shape
 
 _primexpr = composite.constexpr
 
@@ -46,27 +54,28 @@ def _get_cache_prim(cls):
     return make
 
 
-def is_sequence_value_unknown(sequence):
+def is_sequence_value_unknown(sequence: Any) -> bool:
     """False: what a function sees is known."""
     return False
 
 
-def is_shape_unknown(shape):
+def is_shape_unknown(shape: Shape) -> bool:
     """Whether a shape holds a size that isn't known, -1, or is of unknown rank, (-2,)."""
     return any(d in (-1, -2) for d in shape)
 
 
-def is_dim_unknown(shape):
+def is_dim_unknown(shape: Shape) -> bool:
     """Whether a shape is of unknown rank, (-2,)."""
     return -2 in tuple(shape)
 
 
-def is_shape_known(shape):
+def is_shape_known(shape: Shape) -> bool:
     """Whether all sizes of a shape are known."""
     return not is_shape_unknown(shape)
 
 
-def get_broadcast_shape(x_shape, y_shape, prim_name, arg_name1="x", arg_name2="y"):
+def get_broadcast_shape(x_shape: Any, y_shape: Any, prim_name: str | None, arg_name1: str = "x",
+                        arg_name2: str = "y") -> Any:
     """The shape to which two broadcast. ValueError where they don't."""
     if x_shape == y_shape:
         return x_shape
@@ -84,7 +93,7 @@ def get_broadcast_shape(x_shape, y_shape, prim_name, arg_name1="x", arg_name2="y
     return result
 
 
-def get_concat_offset(x_shp, x_type, axis, prim_name):
+def get_concat_offset(x_shp: Any, x_type: Any, axis: Axis, prim_name: str | None) -> tuple[Any, ...]:
     """(where each shape's part begins along the axis, the sum of their sizes there, the axis)."""
     rank = len(x_shp[0])
     axis = checkparam.check_int_range(axis, -rank, rank, checkparam.INC_LEFT, "axis", prim_name) % rank
@@ -101,27 +110,27 @@ def get_concat_offset(x_shp, x_type, axis, prim_name):
     return offset, total, axis
 
 
-def dim_not_equal(dim1, dim2):
+def dim_not_equal(dim1: Any, dim2: Any) -> Any:
     """Whether two sizes are known and differ."""
     return dim1 != dim2 and dim1 >= 0 and dim2 >= 0
 
 
-def get_1d_shape(in_shape):
+def get_1d_shape(in_shape: Any) -> tuple[int]:
     """The shape of all elements in a row."""
     return (math.prod(in_shape),)
 
 
-def ms_arrange(num):
+def ms_arrange(num: Any) -> list[int]:
     """The numbers below num, as a list."""
     return list(range(num))
 
 
-def range_op(start, limit, delta, dtype):
+def range_op(start: Any, limit: Any, delta: Any, dtype: DTypeLike) -> Tensor:
     """Numbers from start to limit, as a Tensor."""
     return F.arange(start, limit, delta, dtype=dtype)
 
 
-def generate_shape_index(out_shape, indices_shape, axis):
+def generate_shape_index(out_shape: Any, indices_shape: Any, axis: Axis) -> Any:
     """The order of axes by which a gather's gradient brings the axis to the front."""
     rank, ind = len(out_shape), len(indices_shape)
     if axis < 0:
@@ -133,7 +142,7 @@ def generate_shape_index(out_shape, indices_shape, axis):
 class TopTypeof(Primitive):
     """The kind of a value: mindspore.tensor for all Tensors, a dtype for numbers."""
 
-    def __call__(self, x):
+    def __call__(self, x: Any) -> Any:
         if isinstance(x, Tensor):
             return kinds.tensor_type
         if isinstance(x, (tuple, list)):
@@ -144,7 +153,7 @@ class TopTypeof(Primitive):
 class TupleToTensor(Primitive):
     """A Tensor of numbers: TupleToTensor()(input, dtype)."""
 
-    def __call__(self, input, dtype):
+    def __call__(self, input: Any, dtype: DTypeLike) -> Tensor:
         return Tensor(list(input)) if dtype is None else Tensor(list(input), dtype)
 
 
@@ -155,14 +164,14 @@ class ListToTensor(TupleToTensor):
 class TensorToList(Primitive):
     """A vector's numbers as a list."""
 
-    def __call__(self, input_tensor):
+    def __call__(self, input_tensor: Any) -> list[Any | Any]:
         return list(P.TensorToTuple()(input_tensor))
 
 
 class TensorToScalar(Primitive):
     """A Tensor's only number."""
 
-    def __call__(self, input_tensor):
+    def __call__(self, input_tensor: Any) -> Any:
         return input_tensor.item()
 
 
@@ -177,12 +186,13 @@ class Morph(Primitive):
     """
 
     @prim_attr_register
-    def __init__(self, fn, infer_shape, infer_dtype, bprop_fn=None):
+    def __init__(self, fn: Callable[..., Any], infer_shape: Callable[..., Any], infer_dtype: Callable[..., Any],
+                 bprop_fn: Callable[..., Any] | None = None) -> None:
         for name, f in (("fn", fn), ("infer_shape", infer_shape), ("infer_dtype", infer_dtype)):
             if not callable(f):
                 raise TypeError(f"Morph: {name!r} has to be a function, not {f!r}.")
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         if self.bprop_fn is None:
             return self.fn(*args)
         return with_own_gradient(self.fn, self.bprop_fn, "Morph", args, {})
@@ -191,17 +201,20 @@ class Morph(Primitive):
 class custom_vjp:
     """Decorator: the gradient of the function is what `defbwd` registers, bwd(*inputs, out, dout)."""
 
-    def __init__(self, fn=None):
+    fn: Callable[..., Any]
+    bwd: Any
+
+    def __init__(self, fn: Callable[..., Any] | None = None) -> None:
         self.fn, self.bwd = fn, None
         if fn is not None:
             functools.update_wrapper(self, fn)
 
-    def defbwd(self, bwd):
+    def defbwd(self, bwd: Any) -> Any:
         """Registers the gradient."""
         self.bwd = bwd
         return bwd
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.fn is None:
             return custom_vjp(*args, **kwargs)
         if self.bwd is None:
@@ -212,7 +225,7 @@ class custom_vjp:
 class InplaceAddExt(Primitive):
     """Adds alpha * other to the first Tensor, in place."""
 
-    def __call__(self, input, other, alpha=1):
+    def __call__(self, input: Any, other: Any, alpha: float = 1) -> Any:
         return input.add_(other * alpha if alpha != 1 else other)
 
 
@@ -220,17 +233,17 @@ def _subscripted(input, dim, index):
     return input[(slice(None),) * checkparam.check_axis_in_range(dim, input.ndim) + (index,)]
 
 
-def select_ext_view_op(input, dim, index):
+def select_ext_view_op(input: Any, dim: Any, index: Any) -> Any:
     """The part of a Tensor at one position of a dimension. ValueError where there is none."""
     size = input.shape[checkparam.check_axis_in_range(dim, input.ndim)]
     return _subscripted(input, dim, checkparam.check_int_range(index, -size, size, checkparam.INC_LEFT, "index"))
 
 
-def slice_ext_view_op(input, dim, start, end, step):
+def slice_ext_view_op(input: Any, dim: Any, start: Any, end: Any, step: Any) -> Any:
     """The part of a Tensor between positions of a dimension. ValueError for another dimension, or a step below 1."""
     return _subscripted(input, dim, slice(start, end, checkparam.check_positive_int(step, "step")))
 
 
-def split_tensor_view_op(input, split_size, dim=0):
+def split_tensor_view_op(input: Any, split_size: Any, dim: Axis = 0) -> tuple[Tensor, ...]:
     """Parts of a Tensor of a size along a dimension."""
     return F.split(input, split_size, dim)

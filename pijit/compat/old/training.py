@@ -1,6 +1,9 @@
 """What training loops take from MindSpore's inner modules."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +18,10 @@ from pijit.parallel import _auto_parallel_context
 from pijit.ops import composite, function as F
 from pijit.ops.function.elementwise import _like
 from pijit.sparse_tensor import RowTensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 _Loss = LossBase
 
@@ -45,7 +52,7 @@ _grad_scale = composite.MultitypeFuncGraph("grad_scale")
 
 
 @_grad_scale.register("Tensor", "Tensor")
-def tensor_grad_scale(scale, grad):
+def tensor_grad_scale(scale: Any, grad: Any) -> Any:
     """A gradient divided by the scale of the loss."""
     return grad * F.cast(F.reciprocal(scale), grad.dtype)
 
@@ -61,11 +68,11 @@ grad_scale = _grad_scale
 class _VirtualDatasetCell(Cell):
     """A network whose inputs are the dataset's."""
 
-    def __init__(self, backbone):
+    def __init__(self, backbone: Cell) -> None:
         super().__init__(auto_prefix=False)
         self._backbone = backbone
 
-    def construct(self, *inputs):
+    def construct(self, *inputs: Any) -> Any:
         return self._backbone(*inputs)
 
 
@@ -81,7 +88,26 @@ class AutoParallel(Cell):
         ValueError: for another mode.
     """
 
-    def __init__(self, network, parallel_mode="semi_auto"):
+    network: Callable[..., Any]
+    no_init_parameters_in_compile: Callable[..., None]
+    load_param_strategy_file: Callable[..., None]
+    save_param_strategy_file: Callable[..., None]
+    load_operator_strategy_file: Callable[..., None]
+    save_operator_strategy_file: Callable[..., None]
+    dataset_strategy: Callable[..., None]
+    hsdp: Callable[..., None]
+    pipeline: Callable[..., None]
+    comm_fusion: Callable[..., None]
+    set_group_ckpt_save_file: Callable[..., None]
+    enable_gradients_mean: Callable[..., None]
+    enable_fp32_communication: Callable[..., None]
+    disable_strategy_file_only_for_trainable_params: Callable[..., None]
+    parameter_broadcast: Callable[..., None]
+    transformer_opt: Callable[..., None]
+    print_local_norm: Callable[..., None]
+    dump_local_norm: Callable[..., None]
+
+    def __init__(self, network: Callable[..., Any], parallel_mode: str = "semi_auto") -> None:
         super().__init__(auto_prefix=False)
         if not callable(network):
             raise TypeError(f"AutoParallel: 'network' has to be a Cell or function, not {network!r}.")
@@ -93,7 +119,7 @@ class AutoParallel(Cell):
         )
         self.network, self._parallel_mode = network, parallel_mode
 
-    def construct(self, *args, **kwargs):
+    def construct(self, *args: Any, **kwargs: Any) -> Any:
         return self.network(*args, **kwargs)
 
     def _kept(self, *args, **kwargs):
@@ -124,10 +150,10 @@ class _AutoParallelContext:
     """Options of training on several devices, by functions: `get_<option>()`, `set_<option>(value)`. AttributeError for
     an unknown one."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._splits = {}
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         action, _, option = name.partition("_")
         if option in _auto_parallel_context._OPTIONS and action == "get":
             return lambda: _auto_parallel_context.get_auto_parallel_context(option)
@@ -135,7 +161,7 @@ class _AutoParallelContext:
             return lambda value: _auto_parallel_context.set_auto_parallel_context(**{option: value})
         raise AttributeError(f"there is no {name!r} among the options of set_auto_parallel_context.", name=name)
 
-    def reset(self):
+    def reset(self) -> None:
         """All options as they were at the start."""
         self._splits.clear()
         _auto_parallel_context.reset_auto_parallel_context()
@@ -144,20 +170,20 @@ class _AutoParallelContext:
         checkparam.check_element_type_of_iterable(what, split, int, "auto_parallel_context")
         self._splits[what, group] = list(split)
 
-    def set_all_reduce_fusion_split_indices(self, indices, group=""):
+    def set_all_reduce_fusion_split_indices(self, indices: Any, group: str = "") -> None:
         """After which gradients a new message between processes begins: kept, as there is one process. TypeError for no
         ints."""
         self._set_split("indices", indices, group)
 
-    def get_all_reduce_fusion_split_indices(self, group=""):
+    def get_all_reduce_fusion_split_indices(self, group: str = "") -> Any:
         """What was set."""
         return self._splits.get(("indices", group), [])
 
-    def set_all_reduce_fusion_split_sizes(self, sizes, group=""):
+    def set_all_reduce_fusion_split_sizes(self, sizes: Any, group: str = "") -> None:
         """As the indices, by parts of all bytes."""
         self._set_split("sizes", sizes, group)
 
-    def get_all_reduce_fusion_split_sizes(self, group=""):
+    def get_all_reduce_fusion_split_sizes(self, group: str = "") -> Any:
         """What was set."""
         return self._splits.get(("sizes", group), [])
 
@@ -165,7 +191,7 @@ class _AutoParallelContext:
 _context = _AutoParallelContext()
 
 
-def auto_parallel_context():
+def auto_parallel_context() -> _AutoParallelContext:
     """The options of training on several devices, as an object."""
     return _context
 
@@ -180,7 +206,7 @@ def _make_directory(path, arg_name="path"):
     return path
 
 
-def check_value_type(arg_name, arg_value, valid_types):
+def check_value_type(arg_name: str, arg_value: Any, valid_types: Any) -> Any:
     """As the check of the same name."""
     return checkparam.check_value_type(arg_name, arg_value, valid_types)
 
@@ -211,11 +237,11 @@ class FusedAdamW(mint.optim.AdamW):
     """mint.optim.AdamW under another name: steps are one graph in any case."""
 
 
-def send_object_list(object_list, dst=0, group=None, device=None):
+def send_object_list(object_list: Any, dst: int = 0, group: str | None = None, device: Any = None) -> Any:
     """Another process is needed: RuntimeError."""
     raise distributed.more_than_one("send_object_list", f"'dst' is {dst}")
 
 
-def recv_object_list(object_list, src=0, group=None, device=None):
+def recv_object_list(object_list: Any, src: int = 0, group: str | None = None, device: Any = None) -> Any:
     """Another process is needed: RuntimeError."""
     raise distributed.more_than_one("recv_object_list", f"'src' is {src}")

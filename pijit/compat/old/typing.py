@@ -1,6 +1,15 @@
 """The classes of MindSpore's dtypes and kinds: `isinstance(ms.float32, typing.Float)`, `typing.Int(32) == ms.int32`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype, kinds
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import DTypeLike
 
 
 def _named(value, *begins):
@@ -11,7 +20,7 @@ def _named(value, *begins):
 class _Kind(type):
     """`isinstance` goes by what a dtype or kind is called."""
 
-    def __instancecheck__(cls, value):
+    def __instancecheck__(cls, value: Any) -> Any:
         return isinstance(value, (mstype.Type, kinds._Kind)) and cls.holds(value)
 
 
@@ -19,7 +28,7 @@ class Type(metaclass=_Kind):
     """All dtypes and kinds."""
 
     @staticmethod
-    def holds(value):
+    def holds(value: Any) -> bool:
         return True
 
 
@@ -51,17 +60,26 @@ def _kind(name, kind, *begins, of_bits=None, base=Type):
     )
 
 
-Number = _kind("Number", kinds.number, "Int", "UInt", "Float", "BFloat", "Complex", "Bool", "Number")
+Number: type[Any] = _kind("Number", kinds.number, "Int", "UInt", "Float", "BFloat", "Complex", "Bool", "Number")
+UInt: type[Any]
+Int: type[Any]
 Int, UInt = (
     _kind("Int", kinds.int_, of_bits="int", base=Number),
     _kind("UInt", kinds.uint, of_bits="uint", base=Number),
 )
+BFloat: type[Any]
+Float: type[Any]
 Float, BFloat = (
     _kind("Float", kinds.float_, of_bits="float", base=Number),
     _kind("BFloat", kinds._Kind("BFloat", "bfloat"), of_bits="bfloat", base=Number),
 )
-Complex = _kind("Complex", kinds._Kind("Complex", "complex"), of_bits="complex", base=Number)
+Complex: type[Any] = _kind("Complex", kinds._Kind("Complex", "complex"), of_bits="complex", base=Number)
+String: type[Any]
+Bool: type[Any]
 Bool, String = _kind("Bool", mstype.bool_, base=Number), _kind("String", kinds.string)
+TypeNone: type[Any]
+Tuple: type[Any]
+List: type[Any]
 List, Tuple, TypeNone = (
     _kind("List", kinds.list_),
     _kind("Tuple", kinds.tuple_),
@@ -72,29 +90,29 @@ List, Tuple, TypeNone = (
 class TensorType(Type):
     """The kind of Tensors. Called it gives the one of a dtype."""
 
-    def __new__(cls, element=None):
+    def __new__(cls, element: Any = None) -> Any:
         return kinds.TensorType(element)
 
     @staticmethod
-    def holds(value):
+    def holds(value: Any) -> bool:
         return isinstance(value, kinds.TensorType)
 
 
-def is_subclass(kind, template):
+def is_subclass(kind: Any, template: Any) -> bool:
     """Whether a kind is among those of another."""
     from pijit.compat.old.checkparam import is_kind
 
     return is_kind(kind, template)
 
 
-def type_size_in_bytes(dtype):
+def type_size_in_bytes(dtype: DTypeLike) -> int:
     """How many bytes an element has."""
     from pijit.compat.old import values
 
     return values.type_size_in_bytes(dtype)
 
 
-def str_to_type(name):
+def str_to_type(name: str) -> Any:
     """The dtype or kind of a name, as "float32", "Float32" or "Tensor". RuntimeError for another."""
     dtypes = {
         str(t): t for t in (*mstype.number_type, mstype.bool_, mstype.bfloat16, mstype.complex64, mstype.complex128)
@@ -112,6 +130,21 @@ def str_to_type(name):
     return known[name]
 
 
+kComplex128: DType
+kComplex64: DType
+kBFloat16: DType
+kFloat64: DType
+kFloat32: DType
+kFloat16: DType
+kUInt64: DType
+kUInt32: DType
+kUInt16: DType
+kUInt8: DType
+kInt64: DType
+kInt32: DType
+kInt16: DType
+kInt8: DType
+kBool: DType
 (
     kBool,
     kInt8,

@@ -1,6 +1,9 @@
 """Constants, dtypes and helpers of MindSpore's inner modules."""
 
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,13 +12,19 @@ from pijit._C import Tensor
 from pijit.compat.old import checkparam
 from pijit.sparse_tensor import RowTensor
 
-bool = mstype.bool_
+if TYPE_CHECKING:
+    import builtins
+    from typing import Any
+    from pijit._C import DType
+    from pijit._types import DTypeLike
+
+bool: DType = mstype.bool_
 MetaTensor = Tensor
 PARAMETER_NAME_DEFAULT = "Parameter"
-tensor = kinds.tensor_type
+tensor: Any = kinds.tensor_type
 
 
-def frombuffer(buffer, dtype, count=-1, offset=0):
+def frombuffer(buffer: Any, dtype: DType, count: int = -1, offset: int = 0) -> Tensor:
     """A Tensor of one dimension with a copy of a buffer's elements.
 
     Args:
@@ -48,14 +57,14 @@ def frombuffer(buffer, dtype, count=-1, offset=0):
     return Tensor(np.frombuffer(data, kind, count, offset).copy(), dtype)
 
 
-def type_size_in_bytes(dtype):
+def type_size_in_bytes(dtype: DTypeLike) -> int:
     """How many bytes an element has. TypeError for no dtype."""
     if not isinstance(dtype, mstype.Type):
         raise TypeError(f"type_size_in_bytes: 'dtype' has to be a dtype, not {dtype!r}.")
     return dtype.itemsize
 
 
-def issubclass_(type_, dtype):
+def issubclass_(type_: Any, dtype: DTypeLike) -> builtins.bool:
     """Whether a dtype or kind is another, or among those that it stands for. False for other values."""
     return isinstance(type_, (mstype.Type, kinds._Kind)) and checkparam.is_kind(type_, dtype)
 
@@ -68,10 +77,10 @@ def _is_in_parallel_mode():
 class _OpSeeds:
     """How often seeds were asked for, since the global one was set."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.times, self.counts = None, collections.Counter()
 
-    def next(self, op_seed, kernel_name):
+    def next(self, op_seed: Any, kernel_name: Any) -> Any:
         """The operator's seed, and others that follow from it when it is asked for again."""
         if self.times != random._chosen.times:
             self.times, self.counts = random._chosen.times, collections.Counter()
@@ -96,10 +105,10 @@ def _get_graph_seed(op_seed, kernel_name):
 
 
 class _OfTensors(type):
-    def __instancecheck__(cls, value):
+    def __instancecheck__(cls, value: Any) -> builtins.bool:
         return False
 
-    def __subclasscheck__(cls, other):
+    def __subclasscheck__(cls, other: Any) -> builtins.bool:
         return other is cls
 
 
@@ -107,7 +116,7 @@ class StubTensor(metaclass=_OfTensors):
     """MindSpore's class of results that are not there yet. There are none: `isinstance` is False of all."""
 
 
-def _convert_stub(stub):
+def _convert_stub(stub: Any) -> Any:
     """The value itself: results are Tensors at once."""
     return stub
 
@@ -126,11 +135,11 @@ class RowTensorInner(RowTensor):
 class Registry(collections.UserDict):
     """Names and what they stand for: `register(name, value)` and `get(name)`."""
 
-    def register(self, obj_str, obj):
+    def register(self, obj_str: Any, obj: Any) -> None:
         """Keeps a value under a name."""
         self[_checked_name(obj_str)] = obj
 
-    def get(self, obj_str, default=None):
+    def get(self, obj_str: Any, default: Any = None) -> Any:
         """The value of a name. AttributeError for an unknown one, TypeError for no str."""
         found = self.data.get(_checked_name(obj_str), default)
         if found is None:
@@ -156,7 +165,7 @@ class _TensorOperators(Registry):
         return getattr(ops, name.strip("_"), None)
 
 
-tensor_operator_registry = _TensorOperators()
+tensor_operator_registry: _TensorOperators = _TensorOperators()
 
 
 class Backend:
@@ -164,7 +173,7 @@ class Backend:
 
     UNDEFINED, HCCL, NCCL, HCCL_MPI, MCCL = "undefined", "hccl", "nccl", "hccl_mpi", "mccl"
 
-    def __new__(cls, name):
+    def __new__(cls, name: str) -> str:
         """The name as MindSpore writes it. TypeError for no str, ValueError for an unknown one."""
         checkparam.check_value_type("name", name, str, "Backend")
         known = {"HCCL": cls.HCCL, "NCCL": cls.NCCL, "HCCL_MPI": cls.HCCL_MPI, "MCCL": cls.MCCL}

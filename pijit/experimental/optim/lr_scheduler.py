@@ -1,12 +1,19 @@
 """Schedulers: each step() gives an optimizer's groups new learning rates."""
 
+from __future__ import annotations
+
 import math
 from bisect import bisect_right
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.experimental.optim.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 
 def _float(rate):
@@ -31,7 +38,10 @@ class LRScheduler:
     optimizer: an optimizer of pijit.experimental.optim; TypeError for anything else. last_epoch: the epoch before the
         first, -1 at the start."""
 
-    def __init__(self, optimizer, last_epoch=-1):
+    optimizer: Any
+    last_epoch: int
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(
                 f"For '{type(self).__name__}', 'optimizer' must be an optimizer of experimental.optim, but got "
@@ -45,7 +55,7 @@ class LRScheduler:
                     f"For '{type(self).__name__}', the group {i} must have 'initial_lr' to go on from epoch "
                     f"{last_epoch}.")
         self.optimizer, self.last_epoch = optimizer, last_epoch
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs: list[Any] = [group["initial_lr"] for group in optimizer.param_groups]
         self.step()
 
     def _rates(self):
@@ -55,15 +65,15 @@ class LRScheduler:
         return [_float(rate) for rate in self.base_lrs]
 
     @staticmethod
-    def get_lr():
+    def get_lr() -> Any:
         """The groups' rates for the epoch last_epoch."""
         raise NotImplementedError("a subclass of LRScheduler must define get_lr().")
 
-    def get_last_lr(self):
+    def get_last_lr(self) -> list[Tensor]:
         """The groups' rates, as a list of Tensors."""
         return [Tensor(_float(group["lr"]), mstype.float32) for group in self.optimizer.param_groups]
 
-    def step(self, epoch=None):
+    def step(self, epoch: Any = None) -> None:
         """Goes to the next epoch, or to `epoch`, and sets the rates."""
         if epoch is None:
             self.last_epoch += 1
@@ -79,11 +89,14 @@ class LRScheduler:
 class StepLR(LRScheduler):
     """The rate times gamma every step_size epochs."""
 
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
+    step_size: int
+    gamma: float
+
+    def __init__(self, optimizer: Optimizer, step_size: Any, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = _int("StepLR", "step_size", step_size, 1), gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         """The groups' rates."""
         same = self.last_epoch == 0 or self.last_epoch % self.step_size != 0
         return [r if same else r * self.gamma for r in self._rates()]
@@ -95,14 +108,15 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """The rate times gamma at each of the milestones."""
 
-    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1,
+                 last_epoch: int = -1) -> None:
         if not isinstance(milestones, (list, tuple)):
             raise TypeError(f"For 'MultiStepLR', 'milestones' must be a list, but got {type(milestones).__name__}.")
-        self.milestones = Counter([_int("MultiStepLR", "milestones", m, 0) for m in milestones])
+        self.milestones: Any = Counter([_int("MultiStepLR", "milestones", m, 0) for m in milestones])
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         """The groups' rates."""
         return [r * self.gamma ** self.milestones[self.last_epoch] for r in self._rates()]
 
@@ -114,11 +128,11 @@ class MultiStepLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """The rate times gamma every epoch."""
 
-    def __init__(self, optimizer, gamma, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         """The groups' rates."""
         return [r if self.last_epoch == 0 else r * self.gamma for r in self._rates()]
 
@@ -129,7 +143,12 @@ class ExponentialLR(LRScheduler):
 class LinearLR(LRScheduler):
     """The rate times a factor that goes from start_factor to end_factor in total_iters epochs."""
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
+    start_factor: float
+    end_factor: float
+    total_iters: int
+
+    def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
+                 total_iters: int = 5, last_epoch: int = -1) -> None:
         if not 0 < start_factor <= 1:
             raise ValueError(f"For 'LinearLR', 'start_factor' must be in (0, 1], but got {start_factor}.")
         if not 0 <= end_factor <= 1:
@@ -142,7 +161,7 @@ class LinearLR(LRScheduler):
         return (self.start_factor + (self.end_factor - self.start_factor) *
                 min(self.total_iters, epoch) / self.total_iters)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         """The groups' rates."""
         change = (self._factor(0) if self.last_epoch == 0
                   else self._factor(self.last_epoch) / self._factor(self.last_epoch - 1)
@@ -156,13 +175,17 @@ class LinearLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """The rate times factor in the first total_iters epochs."""
 
-    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
+    factor: float
+    total_iters: int
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
+                 last_epoch: int = -1) -> None:
         if not 0 <= factor <= 1:
             raise ValueError(f"For 'ConstantLR', 'factor' must be in [0, 1], but got {factor}.")
         self.factor, self.total_iters = factor, _int("ConstantLR", "total_iters", total_iters, 0)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         """The groups' rates."""
         if self.last_epoch == 0:
             return [r * self.factor for r in self._rates()]
@@ -177,11 +200,14 @@ class ConstantLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     """From the rate to 0 in total_iters epochs, by a power of what is left of them."""
 
-    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
+    total_iters: int
+    power: float
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = _int("PolynomialLR", "total_iters", total_iters, 1), power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Any]:
         """The groups' rates."""
         e, n = self.last_epoch, self.total_iters
         change = 1.0 if e == 0 or e > n else ((1.0 - e / n) / (1.0 - (e - 1) / n)) ** self.power
@@ -195,11 +221,12 @@ class PolynomialLR(LRScheduler):
 class LambdaLR(LRScheduler):
     """The rate at the start times lr_lambda(epoch): a function, or a list with one for each group."""
 
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
-        self.lr_lambdas = _lambdas("LambdaLR", optimizer, lr_lambda)
+    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+                 last_epoch: int = -1) -> None:
+        self.lr_lambdas: list[Any] = _lambdas("LambdaLR", optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any]:
         """The groups' rates."""
         return [b * f(self.last_epoch) for b, f in zip(self._bases(), self.lr_lambdas)]
 
@@ -207,11 +234,12 @@ class LambdaLR(LRScheduler):
 class MultiplicativeLR(LRScheduler):
     """The rate times lr_lambda(epoch) every epoch: a function, or a list with one for each group."""
 
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
-        self.lr_lambdas = _lambdas("MultiplicativeLR", optimizer, lr_lambda)
+    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+                 last_epoch: int = -1) -> None:
+        self.lr_lambdas: list[Any] = _lambdas("MultiplicativeLR", optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float] | list[Any]:
         """The groups' rates."""
         if self.last_epoch == 0:
             return self._rates()
@@ -237,11 +265,14 @@ def _lambdas(owner, optimizer, functions):
 class CosineAnnealingLR(LRScheduler):
     """Between the rate and eta_min along a cosine whose half takes T_max epochs."""
 
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
+    T_max: int
+    eta_min: float
+
+    def __init__(self, optimizer: Optimizer, T_max: Any, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = _int("CosineAnnealingLR", "T_max", T_max, 1), eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         """The groups' rates."""
         return [self.eta_min + (b - self.eta_min) * (1.0 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2.0
                 for b in self._bases()]
@@ -250,19 +281,25 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """From the rate to eta_min along half a cosine that takes T_0 epochs, then T_mult times as many, and so on."""
 
-    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0, last_epoch=-1):
+    T_i: Any
+    T_mult: int
+    eta_min: int
+    T_cur: int
+
+    def __init__(self, optimizer: Optimizer, T_0: Any, T_mult: int = 1, eta_min: float = 0,
+                 last_epoch: int = -1) -> None:
         for name, value in (("T_0", T_0), ("T_mult", T_mult)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"For 'CosineAnnealingWarmRestarts', '{name}' must be an int >= 1, but got {value!r}.")
         self.T_0, self.T_i, self.T_mult, self.eta_min, self.T_cur = T_0, T_0, T_mult, eta_min, last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         """The groups' rates."""
         return [self.eta_min + (b - self.eta_min) * (1.0 + math.cos(math.pi * self.T_cur / self.T_i)) / 2.0
                 for b in self._bases()]
 
-    def step(self, epoch=None):
+    def step(self, epoch: Any = None) -> None:
         """Goes to the next epoch, or to `epoch`, which may be a fraction, and sets the rates."""
         epoch = self.last_epoch + 1 if epoch is None else epoch
         if epoch < 0:
@@ -287,9 +324,14 @@ class CyclicLR(LRScheduler):
         each cycle; "exp_range" with the height times gamma each step. scale_fn: the factor of the height as a function
         of the cycle or, with scale_mode="iterations", of the step."""
 
-    def __init__(self, optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode="triangular", gamma=1.0,
-                 scale_fn=None, scale_mode="cycle",
-                 last_epoch=-1):
+    total_size: float
+    step_ratio: float
+    mode: str
+    gamma: float
+
+    def __init__(self, optimizer: Optimizer, base_lr: Any, max_lr: float, step_size_up: int = 2000,
+                 step_size_down: Any = None, mode: str = "triangular", gamma: float = 1.0, scale_fn: Any = None,
+                 scale_mode: str = "cycle", last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(
                 f"For 'CyclicLR', 'optimizer' must be an optimizer of experimental.optim, but got "
@@ -308,7 +350,7 @@ class CyclicLR(LRScheduler):
         if scale_mode not in ("cycle", "iterations"):
             raise ValueError(f"For 'CyclicLR', 'scale_mode' must be 'cycle' or 'iterations', but got {scale_mode!r}.")
         lows = per_group("base_lr", base_lr)
-        self.max_lrs = per_group("max_lr", max_lr)
+        self.max_lrs: list[float] = per_group("max_lr", max_lr)
         up = float(step_size_up)
         down = up if step_size_down is None else float(step_size_down)
         self.total_size, self.step_ratio = up + down, up / (up + down)
@@ -319,16 +361,16 @@ class CyclicLR(LRScheduler):
             for group, low in zip(optimizer.param_groups, lows):
                 _set(group, low)
         super().__init__(optimizer, last_epoch)
-        self.base_lrs = [Tensor(low, mstype.float32) for low in lows]
+        self.base_lrs: list[Tensor] = [Tensor(low, mstype.float32) for low in lows]
 
-    def scale_fn(self, x):
+    def scale_fn(self, x: Tensor) -> Any:
         """The factor of the height."""
         if self._scale is not None:
             return self._scale(x)
         return {"triangular": lambda: 1.0, "triangular2": lambda: 1.0 / 2.0 ** (x - 1),
                 "exp_range": lambda: self.gamma ** x}[self.mode]()
 
-    def get_lr(self):
+    def get_lr(self) -> list[Any | Any]:
         """The groups' rates."""
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
@@ -340,7 +382,10 @@ class CyclicLR(LRScheduler):
 class SequentialLR:
     """Schedulers one after the other, the next one from each milestone on."""
 
-    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+    optimizer: Any
+    last_epoch: int
+
+    def __init__(self, optimizer: Optimizer, schedulers: Any, milestones: Any, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(
                 f"For 'SequentialLR', 'optimizer' must be an optimizer of experimental.optim, but got "
@@ -361,7 +406,7 @@ class SequentialLR:
         self._schedulers[0].step()
         self._last_lr = self._schedulers[0]._last_lr
 
-    def step(self):
+    def step(self) -> None:
         """Goes to the next epoch and sets the rates."""
         self.last_epoch += 1
         which = bisect_right(self._milestones, self.last_epoch)
@@ -372,7 +417,7 @@ class SequentialLR:
             scheduler.step()
         self._last_lr = scheduler._last_lr
 
-    def get_last_lr(self):
+    def get_last_lr(self) -> list[Tensor]:
         """The groups' rates, as a list of Tensors."""
         return [Tensor(_float(group["lr"]), mstype.float32) for group in self.optimizer.param_groups]
 
@@ -384,8 +429,21 @@ class ReduceLROnPlateau:
         to wait after a reduction. min_lr: the least rate, or a list with one for each group. eps: smaller reductions
         are left out."""
 
-    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0,
-                 min_lr=0, eps=1e-8):
+    optimizer: Any
+    factor: float
+    patience: int
+    eps: float
+    threshold: float
+    cooldown: int
+    cooldown_counter: int
+    mode_worse: float
+    best: float
+    num_bad_epochs: int
+    last_epoch: int
+
+    def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
+                 threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: float = 0,
+                 eps: float = 1e-8) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(
                 f"For 'ReduceLROnPlateau', 'optimizer' must be an optimizer of experimental.optim, but got "
@@ -398,7 +456,7 @@ class ReduceLROnPlateau:
             raise ValueError(
                 f"For 'ReduceLROnPlateau', 'threshold_mode' must be 'rel' or 'abs', but got {threshold_mode!r}.")
         count = len(optimizer.param_groups)
-        self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * count
+        self.min_lrs: list[Any] = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * count
         if len(self.min_lrs) != count:
             raise ValueError(
                 f"For 'ReduceLROnPlateau', 'min_lr' must hold a rate for each of {count} groups, but got "
@@ -417,11 +475,11 @@ class ReduceLROnPlateau:
         return value < self.best - margin if self.mode == "min" else value > self.best + margin
 
     @property
-    def in_cooldown(self):
+    def in_cooldown(self) -> bool:
         """Whether a reduction was not long ago."""
         return self.cooldown_counter > 0
 
-    def step(self, metrics):
+    def step(self, metrics: Any) -> None:
         """Takes the figure of an epoch."""
         value = _float(metrics)
         self.last_epoch += 1
@@ -441,7 +499,7 @@ class ReduceLROnPlateau:
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
-    def get_last_lr(self):
+    def get_last_lr(self) -> list[Tensor]:
         """The groups' rates, as a list of Tensors."""
         return [Tensor(_float(group["lr"]), mstype.float32) for group in self.optimizer.param_groups]
 

@@ -1,12 +1,18 @@
 """The base of optimizers whose parameter groups are dicts that programs read and change."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.cell import Cell
 from pijit.ops import function as F
 from pijit.parameter import Parameter, ParameterTuple
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Optimizer(Cell):
@@ -15,7 +21,11 @@ class Optimizer(Cell):
     params: Parameters, or dicts with "params" and options that differ from `defaults`. param_groups: the groups as
     dicts, in which "lr" is a Parameter. A subclass defines `_update(group, index, parameter, gradient, lr)`."""
 
-    def __init__(self, params, defaults):
+    param_groups: list[Any]
+    lrs: list[Any]
+    group_start_id: list[int]
+
+    def __init__(self, params: Any, defaults: Any) -> None:
         super().__init__(auto_prefix=False)
         name = type(self).__name__
         if isinstance(params, (Tensor, dict, str)) or not isinstance(params, Iterable):
@@ -26,13 +36,13 @@ class Optimizer(Cell):
             raise ValueError(f"For '{name}', 'params' must not be empty.")
         self.defaults = defaults
         self.param_groups, self.lrs, self.group_start_id = [], [], [0]
-        self.parameters = ParameterTuple(())
+        self.parameters: ParameterTuple = ParameterTuple(())
         groups = params if isinstance(params[0], dict) else [{"params": params}]
         for group in groups:
             self.add_param_group(dict(group))
-        self.state_step = Parameter(Tensor([0], mstype.int32), name="state_step", requires_grad=False)
+        self.state_step: Parameter = Parameter(Tensor([0], mstype.int32), name="state_step", requires_grad=False)
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group: Any) -> None:
         """Adds a group: a dict with "params" and options. TypeError and ValueError for what is no Parameter or here
         already."""
         name = type(self).__name__
@@ -101,7 +111,7 @@ class Optimizer(Cell):
         for name, make in self.__dict__.get("_states_made", {}).items():
             setattr(self, name, ParameterTuple([*getattr(self, name), *[make(p) for p in params]]))
 
-    def construct(self, gradients):
+    def construct(self, gradients: Tensor) -> bool:
         if len(gradients) != len(self.parameters):
             raise ValueError(
                 f"For '{type(self).__name__}', expected {len(self.parameters)} gradients, but got {len(gradients)}.")
@@ -129,7 +139,7 @@ class Optimizer(Cell):
     def _update(self, group, index, p, g, lr, step):
         raise NotImplementedError(f"{type(self).__name__} does not define its step.")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines = []
         for i, group in enumerate(self.param_groups):
             lines.append(f"Parameter Group {i}")

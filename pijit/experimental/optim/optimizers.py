@@ -1,16 +1,24 @@
 """The optimizers. Each says what its states are and how one parameter takes a step."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.experimental.optim.optimizer import Optimizer
 from pijit.ops import function as F
 from pijit.parameter import Parameter
 
+if TYPE_CHECKING:
+    from pijit._types import Params
+
 
 class SGD(Optimizer):
     """Gradient descent with momentum and dampening; with nesterov by the gradient ahead. lr must be given."""
 
-    def __init__(self, params, lr, momentum=0, dampening=0, weight_decay=0.0, nesterov=False, *, maximize=False):
+    def __init__(self, params: Params, lr: float | Tensor, momentum: float = 0, dampening: float = 0,
+                 weight_decay: float = 0.0, nesterov: bool = False, *, maximize: bool = False) -> None:
         super().__init__(params,
                          {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
                           "nesterov": nesterov,
@@ -38,8 +46,9 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Adam (Kingma & Ba 2014), with amsgrad by the greatest second moments so far."""
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, amsgrad=False, *,
-                 maximize=False):
+    def __init__(self, params: Params, lr: float | Tensor = 1e-3, betas: tuple[float, ...] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0.0, amsgrad: bool = False, *,
+                 maximize: bool = False) -> None:
         super().__init__(params,
                          {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
                           "maximize": maximize})
@@ -64,8 +73,9 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam, with a weight decay of the parameters themselves (Loshchilov & Hutter 2017)."""
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *,
-                 maximize=False):
+    def __init__(self, params: Params, lr: float | Tensor = 1e-3, betas: tuple[float, ...] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
+                 maximize: bool = False) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 
     def _decayed(self, p, g, lr, decay):
@@ -77,7 +87,8 @@ class AdamW(Adam):
 class Adadelta(Optimizer):
     """Adadelta (Zeiler 2012)."""
 
-    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0, *, maximize=False):
+    def __init__(self, params: Params, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
+                 weight_decay: float = 0.0, *, maximize: bool = False) -> None:
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
         self._state("square_avg")
         self._state("acc_delta")
@@ -99,8 +110,8 @@ class Adadelta(Optimizer):
 class Adagrad(Optimizer):
     """Adagrad (Duchi et al. 2011)."""
 
-    def __init__(self, params, lr=1e-2, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0, eps=1e-10, *,
-                 maximize=False):
+    def __init__(self, params: Params, lr: float | Tensor = 1e-2, lr_decay: float = 0.0, weight_decay: float = 0.0,
+                 initial_accumulator_value: float = 0.0, eps: float = 1e-10, *, maximize: bool = False) -> None:
         for name, value in (("lr_decay", lr_decay), ("initial_accumulator_value", initial_accumulator_value)):
             if value < 0:
                 raise ValueError(f"For 'Adagrad', '{name}' must be >= 0, but got {value}.")
@@ -117,14 +128,15 @@ class Adagrad(Optimizer):
 class ASGD(Optimizer):
     """Averaged gradient descent (Polyak & Juditsky 1992); the averages stand in `ax`."""
 
-    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0, maximize=False):
+    def __init__(self, params: Params, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
+                 t0: float = 1e6, weight_decay: float = 0.0, maximize: bool = False) -> None:
         super().__init__(params,
                          {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
                           "maximize": maximize})
-        self.eta = Parameter(Tensor([float(v.asnumpy()) for v in self.lrs], mstype.float32), name="eta",
-                             requires_grad=False)
+        self.eta: Parameter = Parameter(Tensor([float(v.asnumpy()) for v in self.lrs], mstype.float32), name="eta",
+                                        requires_grad=False)
         self._state("ax")
-        self.mu = Parameter(Tensor(1.0, mstype.float32), name="mu", requires_grad=False)
+        self.mu: Parameter = Parameter(Tensor(1.0, mstype.float32), name="mu", requires_grad=False)
 
     def _more_states(self, params):
         super()._more_states(params)
@@ -147,7 +159,8 @@ class ASGD(Optimizer):
 class Adamax(Optimizer):
     """Adam by the infinity norm (Kingma & Ba 2014)."""
 
-    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, *, maximize=False):
+    def __init__(self, params: Params, lr: float | Tensor = 2e-3, betas: tuple[float, ...] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0.0, *, maximize: bool = False) -> None:
         super().__init__(params,
                          {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
         self._state("exp_avg")
@@ -164,8 +177,9 @@ class Adamax(Optimizer):
 class RMSprop(Optimizer):
     """RMSprop (Hinton 2012); centered: by the variance in the place of the second moment."""
 
-    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False,
-                 maximize=False):
+    def __init__(self, params: Params, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+                 weight_decay: float = 0.0, momentum: float = 0.0, centered: bool = False,
+                 maximize: bool = False) -> None:
         super().__init__(params,
                          {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
                           "weight_decay": weight_decay,
@@ -197,7 +211,8 @@ class RMSprop(Optimizer):
 class Rprop(Optimizer):
     """Resilient backpropagation (Riedmiller & Braun 1993): steps that grow while a gradient keeps its sign."""
 
-    def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, maximize=False):
+    def __init__(self, params: Params, lr: float | Tensor = 1e-2, etas: tuple[float, ...] = (0.5, 1.2),
+                 step_sizes: tuple[float, ...] = (1e-6, 50), *, maximize: bool = False) -> None:
         if not 0 < etas[0] < 1:
             raise ValueError(f"For 'Rprop', 'etas[0]' must be in (0, 1), but got {etas[0]}.")
         if etas[1] <= 1:
@@ -223,7 +238,8 @@ class Rprop(Optimizer):
 class RAdam(Optimizer):
     """Rectified Adam (Liu et al. 2019)."""
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    def __init__(self, params: Params, lr: float | Tensor = 1e-3, betas: tuple[float, ...] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0.0) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
         self._state("exp_avg")
         self._state("exp_avg_sq")
@@ -245,13 +261,14 @@ class RAdam(Optimizer):
 class NAdam(Optimizer):
     """Adam with Nesterov's momentum (Dozat 2016)."""
 
-    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, momentum_decay=4e-3):
+    def __init__(self, params: Params, lr: float | Tensor = 2e-3, betas: tuple[float, ...] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0.0, momentum_decay: float = 4e-3) -> None:
         super().__init__(params,
                          {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                           "momentum_decay": momentum_decay})
         self._state("exp_avg")
         self._state("exp_avg_sq")
-        self.mu_product = Parameter(Tensor(1.0, mstype.float32), name="mu_product", requires_grad=False)
+        self.mu_product: Parameter = Parameter(Tensor(1.0, mstype.float32), name="mu_product", requires_grad=False)
 
     def _check_group(self, group):
         super()._check_group(group)

@@ -1,12 +1,18 @@
 """Callback, the context that it gets, and the list of callbacks that one run of a Model calls."""
 
+from __future__ import annotations
+
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit import compat
 from pijit._C import Tensor
 from pijit.train._checks import check_type
+
+if TYPE_CHECKING:
+    from typing import Any, Self
 
 _OLD_NAMES = ("begin", "epoch_begin", "epoch_end", "step_begin", "step_end", "end")
 
@@ -18,75 +24,75 @@ class Callback:
     evaluation; unless a subclass defines them, they call begin, epoch_begin, step_begin, step_end, epoch_end and end.
     A callback is entered as a context manager before a run and left after it, whether or not the run raises."""
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         return None
 
-    def begin(self, run_context):
+    def begin(self, run_context: RunContext) -> None:
         """Before the first epoch."""
 
-    def epoch_begin(self, run_context):
+    def epoch_begin(self, run_context: RunContext) -> None:
         """Before each epoch."""
 
-    def epoch_end(self, run_context):
+    def epoch_end(self, run_context: RunContext) -> None:
         """After each epoch."""
 
-    def step_begin(self, run_context):
+    def step_begin(self, run_context: RunContext) -> None:
         """Before each step."""
 
-    def step_end(self, run_context):
+    def step_end(self, run_context: RunContext) -> None:
         """After each step."""
 
-    def end(self, run_context):
+    def end(self, run_context: RunContext) -> None:
         """After the last epoch."""
 
-    def on_train_begin(self, run_context):
+    def on_train_begin(self, run_context: RunContext) -> None:
         """Before training."""
         self.begin(run_context)
 
-    def on_train_epoch_begin(self, run_context):
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
         """Before each epoch of training."""
         self.epoch_begin(run_context)
 
-    def on_train_epoch_end(self, run_context):
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
         """After each epoch of training."""
         self.epoch_end(run_context)
 
-    def on_train_step_begin(self, run_context):
+    def on_train_step_begin(self, run_context: RunContext) -> None:
         """Before each step of training."""
         self.step_begin(run_context)
 
-    def on_train_step_end(self, run_context):
+    def on_train_step_end(self, run_context: RunContext) -> None:
         """After each step of training."""
         self.step_end(run_context)
 
-    def on_train_end(self, run_context):
+    def on_train_end(self, run_context: RunContext) -> None:
         """After training."""
         self.end(run_context)
 
-    def on_eval_begin(self, run_context):
+    def on_eval_begin(self, run_context: RunContext) -> None:
         """Before evaluation."""
         self.begin(run_context)
 
-    def on_eval_epoch_begin(self, run_context):
+    def on_eval_epoch_begin(self, run_context: RunContext) -> None:
         """Before the pass over the data of an evaluation."""
         self.epoch_begin(run_context)
 
-    def on_eval_epoch_end(self, run_context):
+    def on_eval_epoch_end(self, run_context: RunContext) -> None:
         """After the pass over the data of an evaluation."""
         self.epoch_end(run_context)
 
-    def on_eval_step_begin(self, run_context):
+    def on_eval_step_begin(self, run_context: RunContext) -> None:
         """Before each step of evaluation."""
         self.step_begin(run_context)
 
-    def on_eval_step_end(self, run_context):
+    def on_eval_step_end(self, run_context: RunContext) -> None:
         """After each step of evaluation."""
         self.step_end(run_context)
 
-    def on_eval_end(self, run_context):
+    def on_eval_end(self, run_context: RunContext) -> None:
         """After evaluation."""
         self.end(run_context)
 
@@ -94,10 +100,10 @@ class Callback:
 class InternalCallbackParam(dict):
     """What a run tells its callbacks, by key or by attribute (`cb_params.cur_epoch_num`)."""
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return self[name]
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
 
 
@@ -106,25 +112,25 @@ class RunContext:
 
     original_args: a dict. TypeError for anything else."""
 
-    def __init__(self, original_args):
+    def __init__(self, original_args: Any) -> None:
         self._original_args = check_type("RunContext", "original_args", original_args, dict)
         self._stop_requested = False
 
-    def original_args(self):
+    def original_args(self) -> Any:
         """The parameters of the run (epoch_num, batch_num, cur_epoch_num, cur_step_num, net_outputs, network,
         optimizer, …)."""
         return self._original_args
 
-    def request_stop(self):
+    def request_stop(self) -> None:
         """Asks for the end of the run: no further step is done."""
         self._stop_requested = True
 
-    def get_stop_requested(self):
+    def get_stop_requested(self) -> bool:
         """Whether someone has asked for the end of the run."""
         return self._stop_requested
 
 
-def checked_callbacks(callbacks):
+def checked_callbacks(callbacks: Any) -> Any:
     """The callbacks of an argument that may be None, one callback or a list; TypeError for anything else."""
     if callbacks is None:
         return []
@@ -135,7 +141,7 @@ def checked_callbacks(callbacks):
     return callbacks
 
 
-def check_new_names(callbacks):
+def check_new_names(callbacks: Any) -> None:
     """ValueError for callbacks of users that define names that training and evaluation share.
 
     Under Model.fit these would be called for both, mixed."""
@@ -152,11 +158,11 @@ def check_new_names(callbacks):
 class CallbackManager(Callback):
     """Calls the callbacks of a list one after the other."""
 
-    def __init__(self, callbacks):
+    def __init__(self, callbacks: Any) -> None:
         self.callbacks = checked_callbacks(callbacks)
         self._stack = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         with ExitStack() as stack:
             for c in self.callbacks:
                 if hasattr(c, "__enter__"):
@@ -164,7 +170,7 @@ class CallbackManager(Callback):
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> bool | None:
         return self._stack.__exit__(*error)
 
 
@@ -180,7 +186,7 @@ for _name in [n for n in vars(Callback) if n.startswith("on_")]:
     setattr(CallbackManager, _name, _forward(_name))
 
 
-def loss_of(net_outputs):
+def loss_of(net_outputs: Any) -> Any:
     """The loss in what a network returned: the outputs themselves or the first of them, as a number if it is one."""
     loss = net_outputs
     if isinstance(loss, (tuple, list)) and loss and isinstance(loss[0], Tensor):
@@ -190,7 +196,7 @@ def loss_of(net_outputs):
     return loss
 
 
-def optimizer_of(cb_params):
+def optimizer_of(cb_params: Any) -> Any:
     """The optimizer of a run: Model's, or that of its training network; None if there is neither."""
     optimizer = cb_params.get("optimizer")
     if optimizer is None:

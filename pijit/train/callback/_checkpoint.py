@@ -1,13 +1,20 @@
 """ModelCheckpoint and its configuration."""
 
+from __future__ import annotations
+
 import os
 import time
+from typing import TYPE_CHECKING
 
 from pijit import serialization
 from pijit._C import Tensor
 from pijit.nn.cell import Cell
 from pijit.train._checks import check_bool, check_choice, check_int, check_type
 from pijit.train.callback._callback import Callback
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit.train.callback._callback import RunContext
 
 _INFO = ("epoch_num", "step_num")
 
@@ -22,11 +29,11 @@ class CheckpointConfig:
     and dicts, which are saved too.
     exception_save: saves also when training raises. format: "ckpt" or "safetensors". Encryption is refused."""
 
-    def __init__(self, save_checkpoint_steps=1, save_checkpoint_seconds=0, keep_checkpoint_max=5,
-                 keep_checkpoint_per_n_minutes=0, integrated_save=True,
-                 async_save=False, saved_network=None, append_info=None, enc_key=None, enc_mode="AES-GCM",
-                 exception_save=False, crc_check=False,
-                 remove_redundancy=False, format="ckpt", **kwargs):
+    def __init__(self, save_checkpoint_steps: int = 1, save_checkpoint_seconds: int = 0, keep_checkpoint_max: int = 5,
+                 keep_checkpoint_per_n_minutes: int = 0, integrated_save: bool = True, async_save: bool = False,
+                 saved_network: Any = None, append_info: Any = None, enc_key: Any = None, enc_mode: str = "AES-GCM",
+                 exception_save: bool = False, crc_check: bool = False, remove_redundancy: bool = False,
+                 format: str = "ckpt", **kwargs: Any) -> None:
         name = "CheckpointConfig"
         given = {"save_checkpoint_steps": save_checkpoint_steps, "save_checkpoint_seconds": save_checkpoint_seconds,
                  "keep_checkpoint_max": keep_checkpoint_max,
@@ -54,9 +61,9 @@ class CheckpointConfig:
         self._saved_network = saved_network
         self._append_dict = self._appended(append_info)
         self._enc_key, self._enc_mode = None, enc_mode
-        self.exception_save = check_bool(name, "exception_save", exception_save)
+        self.exception_save: Any = check_bool(name, "exception_save", exception_save)
         self._crc_check = check_bool(name, "crc_check", crc_check)
-        self.remove_redundancy = check_bool(name, "remove_redundancy", remove_redundancy)
+        self.remove_redundancy: Any = check_bool(name, "remove_redundancy", remove_redundancy)
         self._format = check_choice(name, "format", format, ("ckpt", "safetensors"))
         self._map_param_inc = kwargs.get("incremental", False)
 
@@ -87,71 +94,71 @@ class CheckpointConfig:
         return out
 
     @property
-    def save_checkpoint_steps(self):
+    def save_checkpoint_steps(self) -> int:
         """Every how many steps."""
         return self._save_checkpoint_steps
 
     @property
-    def save_checkpoint_seconds(self):
+    def save_checkpoint_seconds(self) -> int | None:
         """Every how many seconds, or None."""
         return self._save_checkpoint_seconds
 
     @property
-    def keep_checkpoint_max(self):
+    def keep_checkpoint_max(self) -> int:
         """How many files are kept."""
         return self._keep_checkpoint_max
 
     @property
-    def keep_checkpoint_per_n_minutes(self):
+    def keep_checkpoint_per_n_minutes(self) -> int | None:
         """A file is kept for every how many minutes, or None."""
         return self._keep_checkpoint_per_n_minutes
 
     @property
-    def integrated_save(self):
+    def integrated_save(self) -> Any:
         """As given."""
         return self._integrated_save
 
     @property
-    def async_save(self):
+    def async_save(self) -> bool:
         """Whether a thread writes the files."""
         return self._async_save
 
     @property
-    def saved_network(self):
+    def saved_network(self) -> Any:
         """What is saved in place of the training network, or None."""
         return self._saved_network
 
     @property
-    def enc_key(self):
+    def enc_key(self) -> Any:
         """None."""
         return self._enc_key
 
     @property
-    def enc_mode(self):
+    def enc_mode(self) -> str:
         """As given."""
         return self._enc_mode
 
     @property
-    def crc_check(self):
+    def crc_check(self) -> Any:
         """As given."""
         return self._crc_check
 
     @property
-    def format(self):
+    def format(self) -> Any:
         """"ckpt" or "safetensors"."""
         return self._format
 
     @property
-    def append_dict(self):
+    def append_dict(self) -> dict[Any, Any] | None:
         """What is saved besides the parameters, or None."""
         return self._append_dict
 
     @property
-    def map_param_inc(self):
+    def map_param_inc(self) -> Any:
         """As given."""
         return self._map_param_inc
 
-    def get_checkpoint_policy(self):
+    def get_checkpoint_policy(self) -> dict[str, Any]:
         """When is saved and what is kept, as a dict."""
         return {"save_checkpoint_steps": self._save_checkpoint_steps,
                 "save_checkpoint_seconds": self._save_checkpoint_seconds,
@@ -163,21 +170,21 @@ class CheckpointConfig:
 class CheckpointManager:
     """The files of one prefix that a ModelCheckpoint has written, oldest first."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._files = []
         self._kept_at = time.time()
 
     @property
-    def ckpt_files(self):
+    def ckpt_files(self) -> list[Any]:
         """The files."""
         return list(self._files)
 
     @property
-    def ckpt_num(self):
+    def ckpt_num(self) -> int:
         """How many there are."""
         return len(self._files)
 
-    def add(self, path, config):
+    def add(self, path: str, config: Any) -> None:
         """Takes note of a file that will be written, and removes those that are not to be kept."""
         if path in self._files:
             self._files.remove(path)
@@ -206,7 +213,7 @@ class ModelCheckpoint(Callback):
         of the run's parameters that gives the whole name. directory: where; the working directory by default. config: a
         CheckpointConfig. Files are named prefix-epoch_step.ckpt."""
 
-    def __init__(self, prefix="CKP", directory=None, config=None):
+    def __init__(self, prefix: str = "CKP", directory: Any = None, config: Any = None) -> None:
         super().__init__()
         if not callable(prefix) and (not isinstance(prefix, str) or "/" in prefix):
             raise ValueError(
@@ -226,7 +233,7 @@ class ModelCheckpoint(Callback):
         self._params = None
 
     @property
-    def latest_ckpt_file_name(self):
+    def latest_ckpt_file_name(self) -> str:
         """The path of the last file, or ""."""
         return self._latest_ckpt_file_name
 
@@ -234,12 +241,12 @@ class ModelCheckpoint(Callback):
     def _get_manager(self):
         return self._manager
 
-    def __exit__(self, kind, *error):
+    def __exit__(self, kind: Any, *error: Any) -> None:
         if kind is not None and self._config.exception_save and self._params is not None:
             self._save(self._params, "_breakpoint")
         serialization.wait_for_writers()
 
-    def on_train_begin(self, run_context):
+    def on_train_begin(self, run_context: RunContext) -> None:
         """Chooses the prefix."""
         p = run_context.original_args()
         self._params, self._last_triggered_step, self._last_time = p, 0, time.time()
@@ -247,13 +254,13 @@ class ModelCheckpoint(Callback):
             self._prefix = self._unused(self._prefix)
         self._started = True
 
-    def on_eval_begin(self, run_context):
+    def on_eval_begin(self, run_context: RunContext) -> None:
         """Nothing: training is saved."""
 
-    def on_eval_step_end(self, run_context):
+    def on_eval_step_end(self, run_context: RunContext) -> None:
         """Nothing: training is saved."""
 
-    def on_eval_end(self, run_context):
+    def on_eval_end(self, run_context: RunContext) -> None:
         """Nothing: training is saved."""
 
     def _unused(self, prefix):
@@ -269,7 +276,7 @@ class ModelCheckpoint(Callback):
                 numbers.append(int(tail))
         return f"{prefix}_{max(numbers) + 1}"
 
-    def step_end(self, run_context):
+    def step_end(self, run_context: RunContext) -> None:
         """Saves if it is time to."""
         p = run_context.original_args()
         steps, seconds = self._config.save_checkpoint_steps, self._config.save_checkpoint_seconds
@@ -277,7 +284,7 @@ class ModelCheckpoint(Callback):
             and time.time() - self._last_time >= seconds):
             self._save(p)
 
-    def end(self, run_context):
+    def end(self, run_context: RunContext) -> None:
         """Saves the last step, if it isn't yet."""
         p = run_context.original_args()
         if ((self._config.save_checkpoint_steps or self._config.save_checkpoint_seconds)

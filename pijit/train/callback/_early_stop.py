@@ -1,7 +1,15 @@
 """EarlyStopping."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.train._checks import check_bool, check_int, check_number
 from pijit.train.callback._monitored import Monitored
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit.train.callback._callback import RunContext
 
 
 class EarlyStopping(Monitored):
@@ -10,23 +18,28 @@ class EarlyStopping(Monitored):
     monitor, min_delta, mode: as Monitored. verbose: prints when it stops. baseline: only what is better than this
         counts as an improvement. restore_best_weights: the network gets back the parameters of the best epoch."""
 
-    def __init__(self, monitor="eval_loss", min_delta=0, patience=0, verbose=False, mode="auto", baseline=None,
-                 restore_best_weights=False):
-        super().__init__(monitor, mode, min_delta)
-        self.patience = check_int("EarlyStopping", "patience", patience, 0)
-        self.verbose = check_bool("EarlyStopping", "verbose", verbose)
-        self.baseline = baseline if baseline is None else check_number("EarlyStopping", "baseline", baseline)
-        self.restore_best_weights = check_bool("EarlyStopping", "restore_best_weights", restore_best_weights)
-        self.wait = self.stopped_epoch = 0
-        self.best_weights_param_dict = None
+    baseline: float | None
+    wait: int
+    stopped_epoch: int
+    best: Any
 
-    def on_train_begin(self, run_context):  # noqa: ARG002
+    def __init__(self, monitor: str = "eval_loss", min_delta: float = 0, patience: int = 0, verbose: bool = False,
+                 mode: str = "auto", baseline: Any = None, restore_best_weights: bool = False) -> None:
+        super().__init__(monitor, mode, min_delta)
+        self.patience: int = check_int("EarlyStopping", "patience", patience, 0)
+        self.verbose: Any = check_bool("EarlyStopping", "verbose", verbose)
+        self.baseline = baseline if baseline is None else check_number("EarlyStopping", "baseline", baseline)
+        self.restore_best_weights: Any = check_bool("EarlyStopping", "restore_best_weights", restore_best_weights)
+        self.wait = self.stopped_epoch = 0
+        self.best_weights_param_dict: Any = None
+
+    def on_train_begin(self, run_context: RunContext) -> None:  # noqa: ARG002
         """Starts anew."""
         self.wait = self.stopped_epoch = 0
         self.best = self._worst()
         self.best_weights_param_dict = None
 
-    def on_train_epoch_end(self, run_context):
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Looks at the figure."""
         p = run_context.original_args()
         value = self._value(p)
@@ -51,7 +64,7 @@ class EarlyStopping(Monitored):
                 for param, data in zip(network.get_parameters(), self.best_weights_param_dict.values()):
                     param._assign(data)
 
-    def on_train_end(self, run_context):  # noqa: ARG002
+    def on_train_end(self, run_context: RunContext) -> None:  # noqa: ARG002
         """Tells that training stopped early."""
         if self.stopped_epoch > 0 and self.verbose:
             print(f"Epoch {self.stopped_epoch:05d}: early stopping", flush=True)

@@ -1,6 +1,13 @@
 """LambdaCallback."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.train.callback._callback import Callback
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _NAMES = ("on_train_epoch_begin", "on_train_epoch_end", "on_train_step_begin", "on_train_step_end", "on_train_begin",
           "on_train_end",
@@ -11,11 +18,11 @@ _NAMES = ("on_train_epoch_begin", "on_train_epoch_end", "on_train_step_begin", "
 class LambdaCallback(Callback):
     """Calls functions of the run context at the points that their names say."""
 
-    def __init__(self, on_train_epoch_begin=None, on_train_epoch_end=None, on_train_step_begin=None,
-                 on_train_step_end=None, on_train_begin=None,
-                 on_train_end=None, on_eval_epoch_begin=None, on_eval_epoch_end=None, on_eval_step_begin=None,
-                 on_eval_step_end=None, on_eval_begin=None,
-                 on_eval_end=None):
+    def __init__(self, on_train_epoch_begin: Any = None, on_train_epoch_end: Any = None,
+                 on_train_step_begin: Any = None, on_train_step_end: Any = None, on_train_begin: Any = None,
+                 on_train_end: Any = None, on_eval_epoch_begin: Any = None, on_eval_epoch_end: Any = None,
+                 on_eval_step_begin: Any = None, on_eval_step_end: Any = None, on_eval_begin: Any = None,
+                 on_eval_end: Any = None) -> None:
         super().__init__()
         given = locals()
         for name in _NAMES:

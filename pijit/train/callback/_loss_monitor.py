@@ -1,10 +1,17 @@
 """LossMonitor."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit._C import Tensor
 from pijit.train._checks import check_int
 from pijit.train.callback._callback import Callback, loss_of
+
+if TYPE_CHECKING:
+    from pijit.train.callback._callback import RunContext
 
 
 class LossMonitor(Callback):
@@ -12,11 +19,11 @@ class LossMonitor(Callback):
 
     A loss that is NaN or infinite raises ValueError."""
 
-    def __init__(self, per_print_times=1):
+    def __init__(self, per_print_times: int = 1) -> None:
         self._per_print_times = check_int("LossMonitor", "per_print_times", per_print_times, 0)
         self._last_print_time = 0
 
-    def step_end(self, run_context):
+    def step_end(self, run_context: RunContext) -> None:
         """Looks at the loss of the step."""
         p = run_context.original_args()
         if p.get("mode") == "eval" and "cur_epoch_num" in p:  # within fit: the metrics are printed at the epoch's end
@@ -35,7 +42,7 @@ class LossMonitor(Callback):
             shown = float(loss) if isinstance(outputs, Tensor) else loss
             print(f"epoch: {epoch} step: {step}, loss is {shown!s}", flush=True)
 
-    def on_train_epoch_end(self, run_context):
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Prints the metrics of the evaluation that followed the epoch, if there was one."""
         p = run_context.original_args()
         results = {k: v for k, v in p.get("eval_results", {}).items() if k != "eval_loss"}

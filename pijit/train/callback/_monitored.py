@@ -1,10 +1,17 @@
 """What callbacks watch from epoch to epoch."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit import log
 from pijit.train._checks import check_type
 from pijit.train.callback._callback import Callback, loss_of
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _LESS_IS_BETTER = ("loss", "eval_loss", "mae", "mse", "perplexity")
 
@@ -16,17 +23,19 @@ class Monitored(Callback):
         mode: "min", "max", or "auto", which is "min" for losses, "mae", "mse" and "perplexity". min_delta: smaller
         changes are no improvement."""
 
-    def __init__(self, monitor, mode, min_delta):
+    min_delta: float
+
+    def __init__(self, monitor: Any, mode: Any, min_delta: Any) -> None:
         super().__init__()
         name = type(self).__name__
-        self.monitor = check_type(name, "monitor", monitor, str)
+        self.monitor: Any = check_type(name, "monitor", monitor, str)
         if mode not in ("auto", "min", "max"):
             raise ValueError(f"For '{name}', 'mode' must be 'auto', 'min' or 'max', but got {mode!r}.")
         if isinstance(min_delta, bool) or not isinstance(min_delta, (int, float)):
             raise TypeError(f"For '{name}', 'min_delta' must be a number, but got {type(min_delta).__name__}.")
         self.mode, self.min_delta = mode, abs(min_delta)
         self._smaller = mode == "min" or mode == "auto" and monitor in _LESS_IS_BETTER
-        self.best = self._worst()
+        self.best: Any = self._worst()
 
     def _worst(self):
         return np.inf if self._smaller else -np.inf

@@ -1,13 +1,20 @@
 """OnRequestExit."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal
 import threading
+from typing import TYPE_CHECKING
 
 from pijit import log, serialization
 from pijit.train._checks import check_bool, check_type
 from pijit.train.callback._callback import Callback
+
+if TYPE_CHECKING:
+    from typing import Any, Self
+    from pijit.train.callback._callback import RunContext
 
 
 class OnRequestExit(Callback):
@@ -18,11 +25,11 @@ class OnRequestExit(Callback):
         signal, SIGTERM by default; SIGKILL and SIGINT are refused with ValueError. Without a main thread only the file
         is looked at."""
 
-    def __init__(self, save_ckpt=True, save_mindir=True, file_name="Net", directory="./", config_file=None,
-                 sig=signal.SIGTERM):
+    def __init__(self, save_ckpt: bool = True, save_mindir: bool = True, file_name: str = "Net", directory: str = "./",
+                 config_file: Any = None, sig: Any = signal.SIGTERM) -> None:
         super().__init__()
-        self.save_ckpt = check_bool("OnRequestExit", "save_ckpt", save_ckpt)
-        self.save_mindir = check_bool("OnRequestExit", "save_mindir", save_mindir)
+        self.save_ckpt: Any = check_bool("OnRequestExit", "save_ckpt", save_ckpt)
+        self.save_mindir: Any = check_bool("OnRequestExit", "save_mindir", save_mindir)
         if isinstance(sig, bool) or not isinstance(sig, int):
             raise TypeError(f"For 'OnRequestExit', 'sig' must be a signal, but got {type(sig).__name__}.")
         if sig in (signal.SIGINT, signal.SIGKILL):
@@ -33,21 +40,21 @@ class OnRequestExit(Callback):
         if config_file is not None:
             check_type("OnRequestExit", "config_file", config_file, str)
         os.makedirs(directory, exist_ok=True)
-        self.stem = os.path.join(os.path.abspath(directory), file_name)
+        self.stem: str = os.path.join(os.path.abspath(directory), file_name)
         self.config_file = config_file
-        self.stop = False
+        self.stop: bool = False
         self._before = None
 
     def _on_signal(self, signum, frame):  # noqa: ARG002
         self.stop = True
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self.stop = False
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(self.sig, self._on_signal)
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         if self._before is not None:
             signal.signal(self.sig, self._before)
             self._before = None
@@ -62,22 +69,22 @@ class OnRequestExit(Callback):
                 log.warning("OnRequestExit can't read %s: %s", self.config_file, e)
         return self.stop
 
-    def on_train_step_end(self, run_context):
+    def on_train_step_end(self, run_context: RunContext) -> None:
         """Ends training if it was asked for."""
         if self._asked():
             run_context.request_stop()
 
-    def on_train_end(self, run_context):
+    def on_train_end(self, run_context: RunContext) -> None:
         """Saves the training network, with the optimizer's state."""
         if self.stop:
             self._save(run_context.original_args().train_network, "train")
 
-    def on_eval_step_end(self, run_context):
+    def on_eval_step_end(self, run_context: RunContext) -> None:
         """Ends the evaluation if it was asked for."""
         if self._asked():
             run_context.request_stop()
 
-    def on_eval_end(self, run_context):
+    def on_eval_end(self, run_context: RunContext) -> None:
         """Saves the network."""
         p = run_context.original_args()
         if self.stop and p.get("train_network") is None:

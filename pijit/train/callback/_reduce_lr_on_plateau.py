@@ -1,13 +1,22 @@
 """ReduceLROnPlateau."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit._C import Tensor
 from pijit.parameter import Parameter
 from pijit.train._checks import check_bool, check_int, check_number, check_type
 from pijit.train.callback._callback import optimizer_of
 from pijit.train.callback._monitored import Monitored
 
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit.nn.optimizer import Optimizer
+    from pijit.train.callback._callback import RunContext
 
-def set_learning_rate(name, optimizer, change):
+
+def set_learning_rate(name: str, optimizer: Optimizer, change: Any) -> Any:
     """Gives an optimizer's only rate the value change(rate). Returns whether it changed."""
     if optimizer is None:
         raise ValueError(f"For '{name}', the model has no optimizer.")
@@ -31,26 +40,30 @@ class ReduceLROnPlateau(Monitored):
         rates.
     cooldown: epochs to wait after a reduction. min_lr: the least rate."""
 
-    def __init__(self, monitor="eval_loss", factor=0.1, patience=10, verbose=False, mode="auto", min_delta=1e-4,
-                 cooldown=0, min_lr=0):
+    cooldown_counter: int
+    wait: int
+    best: Any
+
+    def __init__(self, monitor: str = "eval_loss", factor: float = 0.1, patience: int = 10, verbose: bool = False,
+                 mode: str = "auto", min_delta: float = 1e-4, cooldown: int = 0, min_lr: float = 0) -> None:
         super().__init__(monitor, mode, min_delta)
         check_type("ReduceLROnPlateau", "factor", factor, float)
         if not 0 < factor < 1:
             raise ValueError(f"For 'ReduceLROnPlateau', 'factor' must be in (0, 1), but got {factor}.")
         self.factor = factor
-        self.patience = check_int("ReduceLROnPlateau", "patience", patience, 0)
-        self.verbose = check_bool("ReduceLROnPlateau", "verbose", verbose)
-        self.cooldown = check_int("ReduceLROnPlateau", "cooldown", cooldown, 0)
+        self.patience: int = check_int("ReduceLROnPlateau", "patience", patience, 0)
+        self.verbose: Any = check_bool("ReduceLROnPlateau", "verbose", verbose)
+        self.cooldown: int = check_int("ReduceLROnPlateau", "cooldown", cooldown, 0)
         check_number("ReduceLROnPlateau", "min_lr", min_lr, 0)
         self.min_lr = min_lr
         self.cooldown_counter = self.wait = 0
 
-    def on_train_begin(self, run_context):  # noqa: ARG002
+    def on_train_begin(self, run_context: RunContext) -> None:  # noqa: ARG002
         """Starts anew."""
         self.cooldown_counter = self.wait = 0
         self.best = self._worst()
 
-    def on_train_epoch_end(self, run_context):
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Looks at the figure."""
         p = run_context.original_args()
         set_learning_rate("ReduceLROnPlateau", optimizer_of(p), lambda rate: rate)

@@ -1,12 +1,19 @@
 """SummaryCollector."""
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit._C import Tensor
 from pijit.train._checks import check_bool, check_int, check_type
 from pijit.train.callback._callback import Callback, loss_of, optimizer_of
+
+if TYPE_CHECKING:
+    from typing import Any, Self
+    from pijit.train.callback._callback import RunContext
 
 _KINDS = {"collect_metric": bool, "collect_graph": bool, "collect_train_lineage": bool, "collect_eval_lineage": bool,
           "collect_input_data": bool,
@@ -25,9 +32,9 @@ class SummaryCollector(Callback):
         left out. keep_default_action: what isn't named is collected too. custom_lineage_data: more text by name.
         collect_tensor_freq: as collect_freq for distributions. Needs tensorboardX."""
 
-    def __init__(self, summary_dir, collect_freq=10, num_process=32, collect_specified_data=None,
-                 keep_default_action=True, custom_lineage_data=None,
-                 collect_tensor_freq=None, max_file_size=None, export_options=None):
+    def __init__(self, summary_dir: Any, collect_freq: int = 10, num_process: int = 32,
+                 collect_specified_data: Any = None, keep_default_action: bool = True, custom_lineage_data: Any = None,
+                 collect_tensor_freq: Any = None, max_file_size: Any = None, export_options: Any = None) -> None:
         super().__init__()
         name = "SummaryCollector"
         check_type(name, "summary_dir", summary_dir, str)
@@ -60,16 +67,16 @@ class SummaryCollector(Callback):
         self._lineage = custom_lineage_data or {}
         self._record = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         from pijit.train.summary import SummaryRecord
         self._record = SummaryRecord(self._folder, max_file_size=self._max)
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self._record.close()
         self._record = None
 
-    def begin(self, run_context):
+    def begin(self, run_context: RunContext) -> None:
         """Writes what is known of the run."""
         p = run_context.original_args()
         if p.get("mode") == "eval":
@@ -85,7 +92,7 @@ class SummaryCollector(Callback):
             self._record.add_value("train_lineage", "train_lineage", about)
         self._record.record(0)
 
-    def step_end(self, run_context):
+    def step_end(self, run_context: RunContext) -> None:
         """Writes the figures of a step."""
         p = run_context.original_args()
         if p.get("mode") == "eval":
@@ -112,13 +119,13 @@ class SummaryCollector(Callback):
         if isinstance(value, (int, float, np.number)):
             self._record.add_value("scalar", f"{name}/auto", Tensor(float(value)))
 
-    def epoch_end(self, run_context):
+    def epoch_end(self, run_context: RunContext) -> None:
         """Writes the metrics of an evaluation that followed the epoch."""
         p = run_context.original_args()
         if p.get("mode") != "eval" and self._what["collect_metric"]:
             self._metrics(p.get("eval_results"), p.cur_step_num)
 
-    def end(self, run_context):
+    def end(self, run_context: RunContext) -> None:
         """Writes the metrics of an evaluation."""
         p = run_context.original_args()
         if p.get("mode") == "eval" and "cur_epoch_num" not in p and self._what["collect_eval_lineage"]:

@@ -1,9 +1,16 @@
 """TimeMonitor."""
 
+from __future__ import annotations
+
 import time
+from typing import TYPE_CHECKING
 
 from pijit.train._checks import check_bool, check_int
 from pijit.train.callback._callback import Callback
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit.train.callback._callback import RunContext
 
 
 class TimeMonitor(Callback):
@@ -12,27 +19,29 @@ class TimeMonitor(Callback):
     data_size: the number of steps per epoch to divide by; by default (and with 0) that of the dataset. data_time: the
         average time that each step waited for its data is printed too."""
 
-    def __init__(self, data_size=None, data_time=False):
+    data_size: int | None
+
+    def __init__(self, data_size: Any = None, data_time: bool = False) -> None:
         self.data_size = data_size if data_size is None else check_int("TimeMonitor", "data_size", data_size, 0)
-        self.data_time = check_bool("TimeMonitor", "data_time", data_time)
+        self.data_time: Any = check_bool("TimeMonitor", "data_time", data_time)
         self._began = {}
         self._waited = self._since = 0.0
 
-    def on_train_step_begin(self, run_context):  # noqa: ARG002
+    def on_train_step_begin(self, run_context: RunContext) -> None:  # noqa: ARG002
         """Ends the wait for data."""
         if self.data_time:
             self._waited += time.time() - self._since
 
-    def on_train_step_end(self, run_context):  # noqa: ARG002
+    def on_train_step_end(self, run_context: RunContext) -> None:  # noqa: ARG002
         """Begins the wait for the next data."""
         self._since = time.time()
 
-    def epoch_begin(self, run_context):
+    def epoch_begin(self, run_context: RunContext) -> None:
         """Starts the clock."""
         self._began[run_context.original_args().get("mode", "train")] = self._since = time.time()
         self._waited = 0.0
 
-    def epoch_end(self, run_context):
+    def epoch_end(self, run_context: RunContext) -> None:
         """Prints the times."""
         p = run_context.original_args()
         mode = p.get("mode", "train")

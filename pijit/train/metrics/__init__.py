@@ -1,5 +1,9 @@
 """Metrics of trained networks."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.train.metrics.accuracy import Accuracy
 from pijit.train.metrics.auc import auc
 from pijit.train.metrics.bleu_score import BleuScore
@@ -20,6 +24,9 @@ from pijit.train.metrics.roc import ROC
 from pijit.train.metrics.root_mean_square_surface_distance import RootMeanSquareDistance
 from pijit.train.metrics.topk import Top1CategoricalAccuracy, Top5CategoricalAccuracy, TopKCategoricalAccuracy
 
+if TYPE_CHECKING:
+    from typing import Any
+
 _FACTORIES = {
     "F1": F1, "acc": Accuracy, "accuracy": Accuracy, "auc": auc, "bleu_score": BleuScore,
     "confusion_matrix": ConfusionMatrix,
@@ -34,19 +41,19 @@ _FACTORIES = {
 }
 
 
-def names():
+def names() -> list[str]:
     """The names that get_metric_fn and Model's `metrics` know."""
     return sorted(_FACTORIES)
 
 
-def get_metric_fn(name, *args, **kwargs):
+def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Any:
     """A metric by name, made with the arguments. KeyError for a name that is not in names()."""
     if name not in _FACTORIES:
         raise KeyError(f"For 'get_metric_fn', 'name' must be one of {names()}, but got {name!r}.")
     return _FACTORIES[name](*args, **kwargs)
 
 
-def get_metrics(metrics):
+def get_metrics(metrics: Any) -> dict[Any, Any] | None:
     """The metrics that an argument of Model names, as a dict of name → Metric; None for None.
 
     metrics: None, a dict of name → Metric, or a set of names. TypeError for anything else."""

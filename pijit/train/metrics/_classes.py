@@ -1,25 +1,32 @@
 """Counts per class, which precision, recall and F-scores are made of."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.train.metrics.metric import EvaluationBase, one_hot, rearrange_inputs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class ClassCounts(EvaluationBase):
     """True positives, and positives among predictions and labels: for each class, and for "multilabel" for each
     sample."""
 
-    def __init__(self, eval_type):
+    def __init__(self, eval_type: Any) -> None:
         super().__init__(eval_type)
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forgets all batches."""
         self._class_num = 0
         self._counts = np.zeros((3, 1 if self._type == "classification" else 0))
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs: Any) -> None:
         """Takes predictions and labels."""
         y_pred, y = self._batch(inputs)
         classes = y_pred.shape[1]
@@ -53,6 +60,6 @@ class ClassCounts(EvaluationBase):
         return self._counts
 
 
-def averaged(result, average):
+def averaged(result: Any, average: Any) -> Any:
     """result, or its mean as a float."""
     return result.mean() if average else result

@@ -1,8 +1,15 @@
 """Distances between the surfaces of segments."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _ndimage():
@@ -13,7 +20,7 @@ def _ndimage():
     return ndimage
 
 
-def edges(y_pred, y, label_idx, crop):
+def edges(y_pred: Any, y: Any, label_idx: Any, crop: Any) -> Any:
     """The surfaces, as bool arrays, of the segments where predictions and labels are label_idx."""
     y_pred, y = (y_pred == label_idx) if y_pred.dtype != bool else y_pred, (y == label_idx) if y.dtype != bool else y
     both = y_pred | y
@@ -29,7 +36,7 @@ def edges(y_pred, y, label_idx, crop):
     return erode(y_pred) ^ y_pred, erode(y) ^ y
 
 
-def distances(surface, target, metric):
+def distances(surface: Any, target: Any, metric: Any) -> Any:
     """The distance of each point of a surface to another one: infinite where one of them is empty."""
     if not target.any() or not surface.any():
         return np.array([np.inf])
@@ -46,7 +53,7 @@ class SurfaceMetric(Metric):
 
     _crop = True
 
-    def __init__(self, distance_metric):
+    def __init__(self, distance_metric: Any) -> None:
         super().__init__()
         if distance_metric not in ("euclidean", "chessboard", "taxicab"):
             raise ValueError(
@@ -55,12 +62,12 @@ class SurfaceMetric(Metric):
         self.distance_metric = distance_metric
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forgets all batches."""
         self._pred_edges = self._label_edges = None
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs: Any) -> None:
         """Takes predictions, labels, and the label whose segments are compared."""
         if len(inputs) != 3:
             raise ValueError(

@@ -1,6 +1,13 @@
 """Accuracy."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.train.metrics.metric import EvaluationBase, rearrange_inputs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Accuracy(EvaluationBase):
@@ -19,17 +26,17 @@ class Accuracy(EvaluationBase):
         0.5
     """
 
-    def __init__(self, eval_type="classification"):
+    def __init__(self, eval_type: str = "classification") -> None:
         super().__init__(eval_type)
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forgets all batches."""
         self._correct_num = self._total_num = 0
         self._class_num = 0
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs: Any) -> None:
         """Takes predictions and labels."""
         y_pred, y = self._batch(inputs)
         if self._class_num not in (0, y_pred.shape[1]):
@@ -45,7 +52,7 @@ class Accuracy(EvaluationBase):
         self._correct_num += int(right.sum())
         self._total_num += right.size
 
-    def eval(self):
+    def eval(self) -> Any:
         """The share, a float. RuntimeError before any batch."""
         if self._total_num == 0:
             raise self._no_samples()

@@ -1,9 +1,16 @@
 """Area under a curve."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def auc(x, y, reorder=False):
+
+def auc(x: Any, y: Any, reorder: bool = False) -> float:
     """The area under a curve through points, by trapezoids.
 
     x, y: arrays (N,) with N >= 2. reorder: sort the points first; without it x must be monotone, ValueError

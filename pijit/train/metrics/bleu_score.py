@@ -1,10 +1,16 @@
 """BLEU."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from pijit.train._checks import check_bool, check_int
 from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _ngrams(words, n_gram):
@@ -18,22 +24,22 @@ class BleuScore(Metric):
     n_gram: the length of the longest sequences, 1 to 4. smooth: counts are increased by 1 (Lin & Och 2004).
     update(candidates, references): a list of word lists, and for each of them a list of references."""
 
-    def __init__(self, n_gram=4, smooth=False):
+    def __init__(self, n_gram: int = 4, smooth: bool = False) -> None:
         super().__init__()
-        self.n_gram = check_int("BleuScore", "n_gram", n_gram, 1)
+        self.n_gram: int = check_int("BleuScore", "n_gram", n_gram, 1)
         if n_gram > 4:
             raise ValueError(f"For 'BleuScore', 'n_gram' must be from 1 to 4, but got {n_gram}.")
-        self.smooth = check_bool("BleuScore", "smooth", smooth)
+        self.smooth: Any = check_bool("BleuScore", "smooth", smooth)
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forgets all batches."""
         self._numerator, self._denominator = [0] * self.n_gram, [0] * self.n_gram
         self._trans_len = self._ref_len = 0
         self._is_update = False
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs: Any) -> None:
         """Takes candidates and references."""
         if len(inputs) != 2:
             raise ValueError(
@@ -58,7 +64,7 @@ class BleuScore(Metric):
             for gram, n in counts.items():
                 self._denominator[len(gram) - 1] += n
 
-    def eval(self):
+    def eval(self) -> float:
         """The score, a float. RuntimeError before any batch."""
         if not self._is_update:
             raise self._no_samples()

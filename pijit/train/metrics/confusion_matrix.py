@@ -1,9 +1,16 @@
 """Confusion matrices, and figures made of them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.train._checks import check_bool, check_choice, check_int, check_number
 from pijit.train.metrics.metric import Metric, is_binary, rearrange_inputs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class ConfusionMatrix(Metric):
@@ -25,21 +32,23 @@ class ConfusionMatrix(Metric):
         [[0.0, 0.0], [1.0, 1.0]]
     """
 
-    def __init__(self, num_classes, normalize="no_norm", threshold=0.5):
+    confusion_matrix: Any
+
+    def __init__(self, num_classes: int, normalize: str = "no_norm", threshold: float = 0.5) -> None:
         super().__init__()
-        self.num_classes = check_int("ConfusionMatrix", "num_classes", num_classes, 1)
-        self.normalize = check_choice("ConfusionMatrix", "normalize", normalize,
-                                      ("no_norm", "target", "prediction", "all"))
-        self.threshold = check_number("ConfusionMatrix", "threshold", threshold)
+        self.num_classes: int = check_int("ConfusionMatrix", "num_classes", num_classes, 1)
+        self.normalize: Any = check_choice("ConfusionMatrix", "normalize", normalize,
+                                           ("no_norm", "target", "prediction", "all"))
+        self.threshold: float = check_number("ConfusionMatrix", "threshold", threshold)
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forgets all batches."""
         self.confusion_matrix = np.zeros((self.num_classes, self.num_classes))
         self._is_update = False
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs: Any) -> None:
         """Takes predictions and labels."""
         y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
         if y_pred.ndim not in (y.ndim, y.ndim + 1):
@@ -62,7 +71,7 @@ class ConfusionMatrix(Metric):
         self.confusion_matrix += np.bincount(at, minlength=self.num_classes ** 2).reshape(self.num_classes, -1)
         self._is_update = True
 
-    def eval(self):
+    def eval(self) -> np.ndarray:
         """The matrix, float64. RuntimeError before any batch."""
         if not self._is_update:
             raise self._no_samples()
@@ -168,10 +177,11 @@ class ConfusionMatrixMetric(Metric):
     reduced: "none", "mean", "sum", "mean_batch", "sum_batch", "mean_channel" or "sum_channel". update(y_pred, y): 0s
     and 1s of one shape (N, C, …)."""
 
-    def __init__(self, skip_channel=True, metric_name="sensitivity", calculation_method=False, decrease="mean"):
+    def __init__(self, skip_channel: bool = True, metric_name: str = "sensitivity", calculation_method: bool = False,
+                 decrease: str = "mean") -> None:
         super().__init__()
-        self.skip_channel = check_bool("ConfusionMatrixMetric", "skip_channel", skip_channel)
-        self.calculation_method = check_bool("ConfusionMatrixMetric", "calculation_method", calculation_method)
+        self.skip_channel: Any = check_bool("ConfusionMatrixMetric", "skip_channel", skip_channel)
+        self.calculation_method: Any = check_bool("ConfusionMatrixMetric", "calculation_method", calculation_method)
         self.metric_name = metric_name
         check_choice("ConfusionMatrixMetric", "decrease", decrease,
                      ("none", "mean", "sum", "mean_batch", "sum_batch", "mean_channel", "sum_channel"))
@@ -179,12 +189,12 @@ class ConfusionMatrixMetric(Metric):
         self._figure = _figure(metric_name)
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forgets all batches."""
         self._total_num, self._sum = 0, 0.0
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs: Any) -> None:
         """Takes predictions and labels."""
         y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
         if y_pred.shape != y.shape:
@@ -214,7 +224,7 @@ class ConfusionMatrixMetric(Metric):
         else:
             self._sum = self._sum + figure * len(tp)
 
-    def eval(self):
+    def eval(self) -> Any:
         """The figure: of all counts an array of one; of samples a number or an array. RuntimeError before any batch."""
         if self._total_num == 0:
             raise self._no_samples()

@@ -1,9 +1,16 @@
 """Cosine similarity."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.train._checks import check_bool, check_choice
 from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class CosineSimilarity(Metric):
@@ -24,19 +31,21 @@ class CosineSimilarity(Metric):
         [[0.0, 1.0], [1.0, 0.0]]
     """
 
-    def __init__(self, similarity="cosine", reduction="none", zero_diagonal=True):
+    sqr_mtx_res: Any
+
+    def __init__(self, similarity: str = "cosine", reduction: str = "none", zero_diagonal: bool = True) -> None:
         super().__init__()
-        self.similarity = check_choice("CosineSimilarity", "similarity", similarity, ("dot", "cosine"))
-        self.reduction = check_choice("CosineSimilarity", "reduction", reduction, ("none", "sum", "mean"))
-        self.zero_diagonal = check_bool("CosineSimilarity", "zero_diagonal", zero_diagonal)
+        self.similarity: Any = check_choice("CosineSimilarity", "similarity", similarity, ("dot", "cosine"))
+        self.reduction: Any = check_choice("CosineSimilarity", "reduction", reduction, ("none", "sum", "mean"))
+        self.zero_diagonal: Any = check_bool("CosineSimilarity", "zero_diagonal", zero_diagonal)
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forgets the matrix."""
         self.sqr_mtx_res = None
 
     @rearrange_inputs
-    def update(self, inputs):
+    def update(self, inputs: Any) -> None:
         """Takes a matrix."""
         x = self._convert_data(inputs)
         if x.ndim != 2:
@@ -46,7 +55,7 @@ class CosineSimilarity(Metric):
             x = x / np.linalg.norm(x, ord=2, axis=1)[:, None]
         self.sqr_mtx_res = x @ x.T
 
-    def eval(self):
+    def eval(self) -> Any:
         """The matrix, or its sum or mean over rows. RuntimeError before any update."""
         if self.sqr_mtx_res is None:
             raise self._no_samples()

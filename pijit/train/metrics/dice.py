@@ -1,9 +1,16 @@
 """Dice coefficient."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.train._checks import check_type
 from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Dice(Metric):
@@ -20,19 +27,19 @@ class Dice(Metric):
         1.0
     """
 
-    def __init__(self, smooth=1e-5):
+    def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()
         if check_type("Dice", "smooth", smooth, float) <= 0:
             raise ValueError(f"For 'Dice', 'smooth' must be greater than 0, but got {smooth}.")
         self.smooth = smooth
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forgets all batches."""
         self._dice_coeff_sum, self._samples_num = 0.0, 0
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs: Any) -> None:
         """Takes predictions and labels of one shape."""
         y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
         if y_pred.shape != y.shape:
@@ -43,7 +50,7 @@ class Dice(Metric):
         sizes = np.dot(y_pred.flatten(), y_pred.flatten()) + np.dot(y.flatten(), y.flatten())
         self._dice_coeff_sum += 2 * float(both) / float(sizes + self.smooth)
 
-    def eval(self):
+    def eval(self) -> Any:
         """The coefficient, a float. RuntimeError before any batch."""
         if self._samples_num == 0:
             raise self._no_samples()

@@ -1,9 +1,16 @@
 """F-scores."""
 
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
 
 from pijit.train._checks import check_number
 from pijit.train.metrics._classes import ClassCounts, averaged
+
+if TYPE_CHECKING:
+    from typing import Any
+    from pijit._types import Number
 
 
 class Fbeta(ClassCounts):
@@ -21,13 +28,13 @@ class Fbeta(ClassCounts):
         [1.0, 1.0]
     """
 
-    def __init__(self, beta):
+    def __init__(self, beta: Number) -> None:
         super().__init__("classification")
         if check_number("Fbeta", "beta", beta) <= 0:
             raise ValueError(f"For 'Fbeta', 'beta' must be greater than 0, but got {beta}.")
         self.beta = beta
 
-    def eval(self, average=False):
+    def eval(self, average: bool = False) -> Any:
         """One value per class (float64), or their mean with `average`. RuntimeError before any batch."""
         true, positives, actual = self._check_average(average)
         tiny = sys.float_info.min
@@ -46,5 +53,5 @@ class F1(Fbeta):
         [1.0, 1.0]
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(1.0)

@@ -1,9 +1,16 @@
 """Hausdorff distance."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.train._checks import check_bool, check_number
 from pijit.train.metrics._surfaces import SurfaceMetric, distances
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class HausdorffDistance(SurfaceMetric):
@@ -13,10 +20,11 @@ class HausdorffDistance(SurfaceMetric):
         of their maximum, 0 to 100. directed: from predictions to labels only. crop: compute within the bounding box.
         update(y_pred, y, label_idx)."""
 
-    def __init__(self, distance_metric="euclidean", percentile=None, directed=False, crop=True):
-        self.percentile = (percentile if percentile is None
-                           else check_number("HausdorffDistance", "percentile", percentile))
-        self.directed = check_bool("HausdorffDistance", "directed", directed)
+    def __init__(self, distance_metric: str = "euclidean", percentile: Any = None, directed: bool = False,
+                 crop: bool = True) -> None:
+        self.percentile: float | None = (percentile if percentile is None
+                                         else check_number("HausdorffDistance", "percentile", percentile))
+        self.directed: Any = check_bool("HausdorffDistance", "directed", directed)
         self._crop = check_bool("HausdorffDistance", "crop", crop)
         super().__init__(distance_metric)
 
@@ -28,7 +36,7 @@ class HausdorffDistance(SurfaceMetric):
             raise ValueError(f"For 'HausdorffDistance', 'percentile' must be from 0 to 100, but got {self.percentile}.")
         return np.percentile(found, self.percentile)
 
-    def eval(self):
+    def eval(self) -> Any:
         """The distance. RuntimeError before any batch."""
         p, y = self._surfaces()
         there = self._furthest(p, y)

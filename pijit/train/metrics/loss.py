@@ -1,6 +1,13 @@
 """Loss."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Loss(Metric):
@@ -13,16 +20,16 @@ class Loss(Metric):
         0.5
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forgets all batches."""
         self._sum_loss, self._total_num = 0, 0
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs: Any) -> None:
         """Takes a loss: 0-d, or a vector, whose mean counts."""
         (loss,) = self._take("update", inputs, 1, "loss")
         if loss.ndim > 1 or loss.size == 0:
@@ -31,7 +38,7 @@ class Loss(Metric):
         self._sum_loss += float(loss.mean())
         self._total_num += 1
 
-    def eval(self):
+    def eval(self) -> float:
         """The mean, a float. RuntimeError before any batch."""
         if self._total_num == 0:
             raise self._no_samples()

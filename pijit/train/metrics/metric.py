@@ -1,11 +1,18 @@
 """Metric: the base of metrics, and what several of them share."""
 
+from __future__ import annotations
+
 import functools
 from abc import ABCMeta, abstractmethod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit._C import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self
 
 
 class Metric(metaclass=ABCMeta):
@@ -13,7 +20,7 @@ class Metric(metaclass=ABCMeta):
 
     A metric that is called with a batch gives the result of this batch alone."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._indexes = None
 
     def _convert_data(self, data):
@@ -40,11 +47,11 @@ class Metric(metaclass=ABCMeta):
         return RuntimeError(f"For '{type(self).__name__}.eval', there are no samples yet: call 'update' first.")
 
     @property
-    def indexes(self):
+    def indexes(self) -> Any:
         """The positions of the inputs that update takes, or None: all."""
         return getattr(self, "_indexes", None)
 
-    def set_indexes(self, indexes):
+    def set_indexes(self, indexes: Any) -> Self:
         """Lets an update under rearrange_inputs take these of its inputs, in this order. Returns the metric.
 
         indexes: a list of ints; ValueError for anything else."""
@@ -53,25 +60,25 @@ class Metric(metaclass=ABCMeta):
         self._indexes = indexes
         return self
 
-    def __call__(self, *inputs):
+    def __call__(self, *inputs: Any) -> Any:
         self.clear()
         self.update(*inputs)
         return self.eval()
 
     @abstractmethod
-    def clear(self):
+    def clear(self) -> None:
         """Forgets all batches."""
 
     @abstractmethod
-    def eval(self):
+    def eval(self) -> None:
         """The result over all batches."""
 
     @abstractmethod
-    def update(self, *inputs):
+    def update(self, *inputs: Any) -> None:
         """Takes a batch."""
 
 
-def rearrange_inputs(func):
+def rearrange_inputs(func: Callable[..., Any]) -> Callable[..., Any]:
     """A decorator of `update`: it takes the inputs at the positions that set_indexes has set, in this order."""
     @functools.wraps(func)
     def update(self, *inputs):
@@ -84,7 +91,7 @@ class EvaluationBase(Metric):
     """Base of metrics of classifiers. eval_type: "classification" (one class per sample) or "multilabel" (any
     number)."""
 
-    def __init__(self, eval_type):
+    def __init__(self, eval_type: Any) -> None:
         super().__init__()
         if eval_type not in ("classification", "multilabel"):
             raise TypeError(
@@ -122,16 +129,16 @@ class EvaluationBase(Metric):
         return y_pred, y
 
 
-def is_binary(x):
+def is_binary(x: Any) -> bool:
     """Whether all elements are 0 or 1."""
     return bool(np.all((x == 0) | (x == 1)))
 
 
-def is_one_hot(x):
+def is_one_hot(x: Any) -> Any:
     """Whether each row (along axis 1) has a single 1 and otherwise 0."""
     return x.ndim > 1 and is_binary(x) and bool(np.all(x.sum(axis=1) == 1))
 
 
-def one_hot(x, classes):
+def one_hot(x: Any, classes: Any) -> np.ndarray:
     """(N, …) indices as (N, classes, …) of 0 and 1."""
     return np.moveaxis(np.eye(classes, dtype=np.int64)[x.astype(np.int64)], -1, 1)

@@ -1,10 +1,17 @@
 """Occlusion sensitivity."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit._C import Tensor
 from pijit.train._checks import check_int, check_number
 from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class OcclusionSensitivity(Metric):
@@ -15,20 +22,20 @@ class OcclusionSensitivity(Metric):
         but the first one after another, or None. update(model, image, label): a function of batches, a single image (1,
         …), and the class."""
 
-    def __init__(self, pad_val=0.0, margin=2, n_batch=128, b_box=None):
+    def __init__(self, pad_val: float = 0.0, margin: float = 2, n_batch: int = 128, b_box: Any = None) -> None:
         super().__init__()
-        self.pad_val = check_number("OcclusionSensitivity", "pad_val", pad_val)
+        self.pad_val: float = check_number("OcclusionSensitivity", "pad_val", pad_val)
         if not isinstance(margin, (list, tuple)):
             check_int("OcclusionSensitivity", "margin", margin, 0)
         self.margin = margin
-        self.n_batch = check_int("OcclusionSensitivity", "n_batch", n_batch, 1)
+        self.n_batch: int = check_int("OcclusionSensitivity", "n_batch", n_batch, 1)
         if b_box is not None and not isinstance(b_box, list):
             raise TypeError(
                 f"For 'OcclusionSensitivity', 'b_box' must be a list or None, but got {type(b_box).__name__}.")
-        self.b_box = b_box
+        self.b_box: list[Any] = b_box
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forgets the image."""
         self._result = None
 
@@ -50,7 +57,7 @@ class OcclusionSensitivity(Metric):
         return low, high
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs: Any) -> None:
         """Takes a model, an image and a class."""
         if len(inputs) != 3:
             raise ValueError(
@@ -91,7 +98,7 @@ class OcclusionSensitivity(Metric):
         run()
         self._result = (base - np.array(scores)).reshape(shape)
 
-    def eval(self):
+    def eval(self) -> Any:
         """The fall of the score, an array of the image's shape (or the b_box's). RuntimeError before any image."""
         if self._result is None:
             raise self._no_samples()

@@ -1,11 +1,17 @@
 """Perplexity."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit.train._checks import check_int
 from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Perplexity(Metric):
@@ -24,18 +30,18 @@ class Perplexity(Metric):
         2.0000000038093084
     """
 
-    def __init__(self, ignore_label=None):
+    def __init__(self, ignore_label: int | None = None) -> None:
         super().__init__()
-        self.ignore_label = (ignore_label if ignore_label is None
-                             else check_int("Perplexity", "ignore_label", ignore_label, -2 ** 63))
+        self.ignore_label: int | None = (ignore_label if ignore_label is None
+                                         else check_int("Perplexity", "ignore_label", ignore_label, -2 ** 63))
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forgets all batches."""
         self._sum_metric, self._num_inst = 0.0, 0
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs: Any) -> None:
         """Takes probabilities and labels."""
         if len(inputs) != 2:
             raise ValueError(
@@ -60,7 +66,7 @@ class Perplexity(Metric):
         self._sum_metric += loss
         self._num_inst += count
 
-    def eval(self):
+    def eval(self) -> float:
         """The perplexity, a float. RuntimeError before any batch."""
         if self._num_inst == 0:
             raise self._no_samples()

@@ -1,8 +1,14 @@
 """Recall."""
 
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
 
 from pijit.train.metrics._classes import ClassCounts, averaged
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Recall(ClassCounts):
@@ -19,10 +25,10 @@ class Recall(ClassCounts):
         [0.0, 0.5]
     """
 
-    def __init__(self, eval_type="classification"):
+    def __init__(self, eval_type: str = "classification") -> None:
         super().__init__(eval_type)
 
-    def eval(self, average=False):
+    def eval(self, average: bool = False) -> Any:
         """One value per class or sample (float64), or their mean with `average`. RuntimeError before any batch."""
         true, _, actual = self._check_average(average)
         return averaged(true / (actual + sys.float_info.min), average)

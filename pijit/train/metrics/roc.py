@@ -1,9 +1,16 @@
 """Receiver operating characteristic."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.train._checks import check_int
 from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _curve(scores, labels, pos_label):
@@ -32,18 +39,22 @@ class ROC(Metric):
         more classes each in turn). update(y_pred, y): scores (N,) and labels (N,); with classes scores (N, C) and
         labels (N,)."""
 
-    def __init__(self, class_num=None, pos_label=None):
+    pos_label: int | None
+    y_pred: list[Any]
+    y: list[Any]
+
+    def __init__(self, class_num: Any = None, pos_label: Any = None) -> None:
         super().__init__()
-        self.class_num = class_num if class_num is None else check_int("ROC", "class_num", class_num, 1)
+        self.class_num: int | None = class_num if class_num is None else check_int("ROC", "class_num", class_num, 1)
         self.pos_label = pos_label if pos_label is None else check_int("ROC", "pos_label", pos_label, -2 ** 63)
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forgets all batches."""
         self.y_pred, self.y = [], []
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs: Any) -> None:
         """Takes scores and labels."""
         y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
         if y_pred.ndim == y.ndim:
@@ -69,7 +80,7 @@ class ROC(Metric):
         self.y_pred.append(y_pred)
         self.y.append(y)
 
-    def eval(self):
+    def eval(self) -> tuple[Any, Any, np.ndarray] | tuple[list[Any], ...]:
         """(false positive rates, true positive rates, thresholds); lists of such arrays, one per class, where there are
         classes."""
         if not self.y:

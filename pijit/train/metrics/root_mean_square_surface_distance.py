@@ -1,9 +1,16 @@
 """Root mean square surface distance."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.train._checks import check_bool
 from pijit.train.metrics._surfaces import SurfaceMetric
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class RootMeanSquareDistance(SurfaceMetric):
@@ -12,10 +19,10 @@ class RootMeanSquareDistance(SurfaceMetric):
 
     distance_metric: "euclidean", "chessboard" or "taxicab". update(y_pred, y, label_idx)."""
 
-    def __init__(self, symmetric=False, distance_metric="euclidean"):
+    def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean") -> None:
         super().__init__(distance_metric)
-        self.symmetric = check_bool("RootMeanSquareDistance", "symmetric", symmetric)
+        self.symmetric: Any = check_bool("RootMeanSquareDistance", "symmetric", symmetric)
 
-    def eval(self):
+    def eval(self) -> Any:
         """The distance; infinite where there is no surface. RuntimeError before any batch."""
         return np.sqrt(self._mean(self.symmetric, 2))

@@ -1,9 +1,16 @@
 """Top-k accuracy."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.train._checks import check_int
 from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class TopKCategoricalAccuracy(Metric):
@@ -21,17 +28,17 @@ class TopKCategoricalAccuracy(Metric):
         1.0
     """
 
-    def __init__(self, k):
+    def __init__(self, k: int) -> None:
         super().__init__()
-        self.k = check_int(type(self).__name__, "k", k, 1)
+        self.k: int = check_int(type(self).__name__, "k", k, 1)
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forgets all batches."""
         self._correct_num = self._samples_num = 0
 
     @rearrange_inputs
-    def update(self, *inputs):
+    def update(self, *inputs: Any) -> None:
         """Takes scores and labels."""
         y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
         if y_pred.ndim == y.ndim:
@@ -44,7 +51,7 @@ class TopKCategoricalAccuracy(Metric):
         self._correct_num += int((best == y.reshape(-1, 1)).sum())
         self._samples_num += y.shape[0]
 
-    def eval(self):
+    def eval(self) -> Any:
         """The share, a float. RuntimeError before any batch."""
         if self._samples_num == 0:
             raise self._no_samples()
@@ -61,7 +68,7 @@ class Top1CategoricalAccuracy(TopKCategoricalAccuracy):
         0.5
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(1)
 
 
@@ -75,5 +82,5 @@ class Top5CategoricalAccuracy(TopKCategoricalAccuracy):
         1.0
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(5)
