@@ -1,12 +1,19 @@
 """The page of an Explanation: source with each line marked, breaks, guards that failed, graphs."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pijit.explanation import _is_own, _source_of, _split, _useful, breaks_of, readable
 from pijit.profiling.html import escape, place, table, tiles
 from pijit.profiling.svg import graph_svg
 from pijit.trace import short, short_path, shorten
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def body(x, title=True, profile=None):
+
+def body(x: Any, title: bool = True, profile: Any = None) -> str:
     """HTML of an Explanation; its source has the times of a Profile's lines beside it."""
     breaks = x.all_breaks
     out = []
@@ -106,7 +113,7 @@ def _sources(x, breaks, profile):
     return "".join(out) + (outside(profile, shown) if profile else "")
 
 
-def timed_source(profile):
+def timed_source(profile: Any) -> str:
     """The functions whose lines take time in a Profile, with these times; for one without an Explanation."""
     times = {t.place: t for t in profile.lines}
     shown = _functions_at([], set(times))
@@ -161,7 +168,7 @@ def _time_cells(t, profile):
     return "".join(f'<td class="pj-num">{c}</td>' for c in cells)
 
 
-def outside(profile, shown):
+def outside(profile: Any, shown: Any) -> str:
     """What a call takes beside the lines that are shown, so that all of it is told."""
     from pijit.profiling.profile import seconds
     inside, others = 0.0, 0.0

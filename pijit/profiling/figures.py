@@ -1,13 +1,19 @@
 """What capture brought for watched functions, told by the statistics that `profile` uses: medians of both ways and the
 interval of their ratio."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit import _C
 from pijit.profiling.measure import Ratio, Timing, ratio
 from pijit.profiling.profile import seconds
+
+if TYPE_CHECKING:
+    from typing import Any
 
 LEAST_PLAIN, LEAST_CAPTURED = 2, 3  # calls, for a comparison
 _OFTEN = 8  # calls that compile something are typical when there are more, and more than a quarter
@@ -36,12 +42,12 @@ class Figures:
     all_anew: bool
 
     @property
-    def within_others(self):
+    def within_others(self) -> bool:
         """Whether it ran as part of its callers' graphs only."""
         return self.plain is not None and not self.captured_calls and not self.rested
 
 
-def told(what, took, saved):
+def told(what: Any, took: Any, saved: Any) -> str:
     """The whole first, in a sentence. took: seconds by the clock; saved: seconds, or None where too little was
     measured."""
     if saved is None:
@@ -51,12 +57,12 @@ def told(what, took, saved):
     return f"{what} took {seconds(took)}; plain {seconds(max(took + saved, 0.0))} by estimate: {about}"
 
 
-def change(saved):
+def change(saved: Any) -> str:
     """Seconds that were saved or, below 0, lost, for a table."""
     return "–" if saved is None else f"{seconds(abs(saved))} {'saved' if saved > 0 else 'lost'}" if saved else "0"
 
 
-def of(handles):
+def of(handles: Any) -> Figures:
     """Figures of what some handles (of `_C.new_figures`) have counted together."""
     told = [_C.figures(h) for h in handles]
 

@@ -1,9 +1,15 @@
 """Pages of explanations and profiles: HTML and SVG alone, no script, nothing from a network."""
 
+from __future__ import annotations
+
 import html
+from typing import TYPE_CHECKING
 
 from pijit import trace
 from pijit.profiling.plot import COLORS, REST
+
+if TYPE_CHECKING:
+    from typing import Any
 
 escape = html.escape
 
@@ -82,12 +88,12 @@ STYLE = """
 STYLE = STYLE.replace(".pijit ", ".pijit.pijit.pijit ")
 
 
-def fragment(body):
+def fragment(body: Any) -> str:
     """For a notebook's output."""
     return f'<div class="pijit pj-cell"><style>{STYLE}</style>{body}</div>'
 
 
-def page(title, body):
+def page(title: Any, body: Any) -> str:
     """A page of its own."""
     return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
             f'content="width=device-width,initial-scale=1">'
@@ -95,14 +101,14 @@ def page(title, body):
             f'<body class="pijit pj-page"><main>{body}</main></body></html>\n')
 
 
-def tiles(items):
+def tiles(items: Any) -> str:
     """Figures that stand out: (value, what it is)."""
     return ('<div class="pj-tiles">' +
             "".join(f'<div class="pj-tile"><b>{escape(v)}</b><small>{escape(label)}</small></div>'
                     for v, label in items) + "</div>")
 
 
-def stack(parts, total, title):
+def stack(parts: Any, total: Any, title: Any) -> str:
     """One bar of (name, seconds), and what its colours mean."""
     from pijit.profiling.profile import seconds
     parts = [(n, v) for n, v in parts if v > 0]
@@ -117,7 +123,7 @@ def stack(parts, total, title):
     return f'<div class="pj-stack" role="img" aria-label="{escape(title)}">{bar}</div><ul class="pj-key">{key}</ul>'
 
 
-def bars(rows):
+def bars(rows: Any) -> str:
     """(label, value, text, colour), as bars from one line."""
     most = max((v for _, v, _, _ in rows), default=0) or 1
     return '<div class="pj-bars">' + "".join(
@@ -126,7 +132,7 @@ def bars(rows):
         f'<span class="pj-num">{escape(text)}</span>' for label, v, text, color in rows) + "</div>"
 
 
-def table(heads, rows):
+def table(heads: Any, rows: Any) -> str:
     """A table. heads: (text, class); cells are HTML, those of class pj-mono code."""
     classes = [c.replace("pj-mono", "").strip() for _, c in heads]
     code = ["pj-mono" in c for _, c in heads]
@@ -138,7 +144,7 @@ def table(heads, rows):
     return f'<div class="pj-scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def profile_html(p):
+def profile_html(p: Any) -> str:
     """The body of a Profile's page."""
     from pijit.profiling.profile import seconds, size
     out = [f"<h1>{escape(p.name)}</h1>"]
@@ -218,6 +224,6 @@ def _kernels(p):
                   ("GFLOP/s", "pj-num"), ("of limit", "pj-num")], cells)
 
 
-def place(p):
+def place(p: Any) -> str:
     """A place for people, as code."""
     return f'<code class="pj-at">{escape(trace.short(p))}</code>' if p else ""

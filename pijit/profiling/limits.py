@@ -1,10 +1,16 @@
 """What this machine reaches at best, measured once per process with kernels that do nothing else."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pijit import _C
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass
@@ -17,7 +23,7 @@ class Limits:
     cached_bytes: int
     flops: float
 
-    def seconds(self, bytes_, flops):
+    def seconds(self, bytes_: Any, flops: Any) -> Any:
         """What a kernel of so many bytes and operations takes at least."""
         return max(bytes_ / (self.cache if bytes_ <= self.cached_bytes else self.memory), flops / self.flops)
 
@@ -25,7 +31,7 @@ class Limits:
 _measured = None
 
 
-def limits():
+def limits() -> Limits:
     """The Limits of this machine. The first call takes about half a second."""
     global _measured
     if _measured is None:

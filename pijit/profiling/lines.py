@@ -1,9 +1,15 @@
 """What each source line takes of a call: in graphs, in ops that run by themselves, and in Python."""
 
+from __future__ import annotations
+
 import linecache
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pijit.trace import short
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass
@@ -16,24 +22,24 @@ class Line:
     python: float = 0.0
 
     @property
-    def time(self):
+    def time(self) -> float:
         return self.graph + self.ops + self.python
 
     @property
-    def path(self):
+    def path(self) -> str:
         return self.place.rpartition(":")[0]
 
     @property
-    def number(self):
+    def number(self) -> int:
         return int(self.place.rpartition(":")[2])
 
     @property
-    def source(self):
+    def source(self) -> str:
         """The line's text."""
         return linecache.getline(self.path, self.number).rstrip("\n")
 
 
-def lines_of(kernels, pieces, parts, calls):
+def lines_of(kernels: Any, pieces: Any, parts: Any, calls: Any) -> tuple[list[Any], dict[Any, Any]]:
     """(Lines in order of files and lines, seconds per call that belong to no line by kind of work): together they are
     the sum of `parts`, seconds per call. A kernel of ops from several lines counts for each of them alike."""
     lines, left = {}, dict(parts)
@@ -60,7 +66,7 @@ def lines_of(kernels, pieces, parts, calls):
     return sorted(lines.values(), key=lambda x: (x.path, x.number)), {k: v for k, v in left.items() if v > 1e-9 * total}
 
 
-def text_of(profile, most=40):
+def text_of(profile: Any, most: int = 40) -> str:
     """A table of the lines, the most expensive ones of long programs, by file."""
     from pijit.profiling.profile import seconds
     lines = profile.lines

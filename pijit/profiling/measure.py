@@ -1,10 +1,16 @@
 """Times of functions, taken in turn, so that what else the machine does falls on all of them alike."""
 
+from __future__ import annotations
+
 import gc
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass
@@ -14,10 +20,10 @@ class Timing:
     median: float
     low: float
     high: float
-    samples: list
+    samples: list[Any]
 
     @staticmethod
-    def of(samples, statistic=np.median):
+    def of(samples: Any, statistic: Any = np.median) -> Timing:
         """`statistic` of samples that differ in kind, in the proportion in which they come, is np.mean."""
         low, high = np.percentile(samples, [25, 75])
         return Timing(float(statistic(samples)), float(low), float(high), [float(s) for s in samples])
@@ -32,7 +38,7 @@ class Ratio:
     high: float
 
 
-def interleaved(runs, seconds, least=7, most=200):
+def interleaved(runs: Any, seconds: Any, least: int = 7, most: int = 200) -> list[Timing]:
     """A Timing per function of `runs`: samples of the functions in turn, for about `seconds` in all. A sample is one
     call, or as many as take a millisecond."""
     counts = [max(1, min(10000, int(1e-3 / max(_sample(run, 1), 1e-9)))) for run in runs]
@@ -57,7 +63,7 @@ def _sample(run, count):
             gc.enable()
 
 
-def ratio(slow, fast, resamples=1000, statistic=np.median):
+def ratio(slow: Any, fast: Any, resamples: int = 1000, statistic: Any = np.median) -> Ratio:
     """The Ratio of two Timings. Where both have as many samples, these were taken in turn."""
     rng = np.random.default_rng(0)
     a, b = np.asarray(slow.samples), np.asarray(fast.samples)

@@ -1,5 +1,13 @@
 """Profiles drawn with matplotlib."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from typing import Any
+
 COLORS = {"kernels of graphs": "#2a78d6", "between kernels": "#86b6ef", "guards": "#eda100",
           "results and effects": "#1baf7a", "calls": "#4a3aa7",
           "single ops": "#e87ba4", "Python": "#eb6834", "capture": "#8a6d3b", "optimise": "#b8975a",
@@ -7,7 +15,7 @@ COLORS = {"kernels of graphs": "#2a78d6", "between kernels": "#86b6ef", "guards"
 REST = "#b5b3ac"
 
 
-def figure(p, count):
+def figure(p: Any, count: Any) -> Any:
     """The figure of a Profile."""
     import matplotlib.pyplot as plt
     rows = p.rows()[:count]

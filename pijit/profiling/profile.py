@@ -1,10 +1,13 @@
 """`profile` of a function, and `Recorder`, a recording of any code."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
 import time
 import types
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from pijit import _C, trace
 from pijit._files import open_anew
@@ -13,6 +16,11 @@ from pijit.profiling import measure
 from pijit.profiling.limits import limits
 from pijit.profiling.lines import lines_of, text_of
 from pijit.profiling.summary import PARTS, summarize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self
+    from pijit.profiling.limits import Limits
 
 
 _DEAREST_EVENT = 1e-7  # seconds; what recorded calls take beyond that is what else the machine did
@@ -35,23 +43,32 @@ class Profile:
 
     print() shows all in text, table() the kernels; plot() draws it, to_html(), to_json() and to_perfetto() write it."""
 
+    name: str
+    calls: int
+    kernels: list[Any]
+    pieces: list[Any]
+    captures: list[Any]
+    allocations: Any
+    allocated_bytes: Any
+    peak_bytes: Any
+    dropped: Any
     plain = captured = speedup = first_call = explanation = None
 
-    def __init__(self, name, recorded, calls=1):
+    def __init__(self, name: str, recorded: Any, calls: int = 1) -> None:
         s = summarize(recorded)
         self.name, self.calls = name, calls
         self.kernels, self.pieces, self.captures = s.kernels, s.pieces, s.captures
-        self.wall = s.wall / calls
-        self.parts = {k: v / calls for k, v in s.parts.items() if v}
+        self.wall: float = s.wall / calls
+        self.parts: dict[Any, Any] = {k: v / calls for k, v in s.parts.items() if v}
         rest = self.wall - sum(self.parts.values())
         if rest > 0:
             self.parts["rest"] = rest
         self.allocations, self.allocated_bytes = recorded["allocations"] / calls, recorded["allocated_bytes"] / calls
         self.peak_bytes, self.dropped = recorded["peak_bytes"], recorded["dropped"]
-        self.limits = limits()
+        self.limits: Limits = limits()
         self._recorded, self._events = recorded, None
 
-    def fit(self, median):
+    def fit(self, median: Any) -> None:
         """Lets the parts add up to what a call takes that nobody records: what recording an event costs is taken off
         each, and the small difference that is left is spread over all."""
         counts = Counter(e[0] for e in self._recorded["events"])
@@ -76,18 +93,18 @@ class Profile:
             p.time, p.whole = p.time * whole, p.whole * whole
 
     @property
-    def events(self):
+    def events(self) -> list[dict[str, Any]]:
         """Chrome trace events of the recording."""
         if self._events is None:
             self._events = trace.chrome_events(self._recorded)
         return self._events
 
     @property
-    def in_graphs(self):
+    def in_graphs(self) -> Any:
         """The part of the time (0 to 1) that graphs take."""
         return (self.parts.get("kernels", 0.0) + self.parts.get("graph", 0.0)) / self.wall if self.wall else 0.0
 
-    def named_parts(self):
+    def named_parts(self) -> list[tuple[str, Any | Any]]:
         """Pairs of a name for people and seconds per call, longest first, the rest last."""
         known = [(self._name_of(k), v) for k, v in self.parts.items() if k != "rest"]
         return (sorted(known, key=lambda x: -x[1]) +
@@ -99,16 +116,16 @@ class Profile:
         return "Python outside of captured functions" if self.plain is None else "around the call"
 
     @property
-    def lines(self):
+    def lines(self) -> list[Any]:
         """Lines, in order of files and lines, each with seconds per call in graphs, in single ops and in Python."""
         return lines_of(self.kernels, self.pieces, self.parts, self.calls)[0]
 
-    def outside_lines(self):
+    def outside_lines(self) -> list[tuple[str, Any]]:
         """What belongs to no line: pairs of a name for people and seconds per call, longest first."""
         left = lines_of(self.kernels, self.pieces, self.parts, self.calls)[1]
         return sorted(((self._name_of(k), v) for k, v in left.items()), key=lambda x: -x[1])
 
-    def rows(self):
+    def rows(self) -> list[dict[str, Any]]:
         """The kernels as dicts: ops, where, operands, runs and µs per call, share of the time, GB/s, GFLOP/s, percent
         of this machine's limits."""
         return [{"ops": k.name, "where": ", ".join(trace.short(p) for p in k.places), "operands": k.detail,
@@ -118,7 +135,7 @@ class Profile:
                  "gb_per_s": k.gb_per_s, "gflop_per_s": k.gflop_per_s, "percent": k.percent(self.limits)}
                  for k in self.kernels]
 
-    def table(self, count=None):
+    def table(self, count: Any = None) -> str:
         """The kernels as text, longest first: all, or the first `count`."""
         rows = self.rows()
         shown = rows[:count]
@@ -134,7 +151,7 @@ class Profile:
             lines.append(f"{left:9.2f} {100 * left / 1e6 / self.wall:5.1f}%  {len(rows) - len(shown)} more kernels")
         return "\n".join(lines)
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [self.headline()]
         if self.first_call:
             f = self.first_call
@@ -157,7 +174,7 @@ class Profile:
             f"{size(self.peak_bytes)}")
         return "\n".join(lines)
 
-    def headline(self):
+    def headline(self) -> str:
         """One line: the speed-up, or where the time went."""
         if self.speedup is not None:
             s, p, c = self.speedup, self.plain, self.captured
@@ -174,12 +191,12 @@ class Profile:
         from pijit.profiling.html import fragment, profile_html
         return fragment(profile_html(self))
 
-    def to_html(self, path=None):
+    def to_html(self, path: str | None = None) -> str | None:
         """A page that needs nothing else: written to `path`, or given as a str."""
         from pijit.profiling.html import page, profile_html
         return _written(path, page(f"profile of {self.name}", profile_html(self)))
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All figures in dicts and lists."""
         d = {"name": self.name, "calls": self.calls, "seconds_per_call": self.wall, "parts": self.parts,
              "kernels": self.rows(),
@@ -195,21 +212,21 @@ class Profile:
             d["first_call"] = self.first_call
         return d
 
-    def to_json(self, path=None):
+    def to_json(self, path: str | None = None) -> str | None:
         """All figures as JSON: written to `path`, or given as a str."""
         return _written(path, json.dumps(self.to_dict(), indent=1))
 
-    def to_perfetto(self, path):
+    def to_perfetto(self, path: str) -> None:
         """Writes the recording's events for https://ui.perfetto.dev and chrome://tracing."""
         trace.write(path, self.events)
 
-    def plot(self, kernels=12):
+    def plot(self, kernels: int = 12) -> Any:
         """A matplotlib figure: times of both ways, where the time goes, the longest kernels."""
         from pijit.profiling.plot import figure
         return figure(self, kernels)
 
 
-def seconds(s):
+def seconds(s: Any) -> str:
     """A time for people: three digits and the unit that they need no power of ten with."""
     for unit, factor in (("ns", 1e9), ("µs", 1e6), ("ms", 1e3)):
         if abs(s) * factor < 999.5:
@@ -217,7 +234,7 @@ def seconds(s):
     return f"{s:.3g} s" if abs(s) < 999.5 else f"{s:.0f} s"
 
 
-def size(n):
+def size(n: Any) -> str:
     """A number of bytes for people."""
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if n >= factor:
@@ -236,10 +253,10 @@ def _written(path, text):
 class _Plain:
     """Under it, jitted functions of this thread run plainly."""
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._before = _C.pause_capture(True)
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         _C.pause_capture(self._before)
 
 
@@ -262,7 +279,7 @@ def _name_of(fn):
     return getattr(fn, "__qualname__", None) or type(fn).__name__
 
 
-def profile(fn, *args, compare=True, seconds=2.0, **kwargs):
+def profile(fn: Callable[..., Any], *args: Any, compare: bool = True, seconds: float = 2.0, **kwargs: Any) -> Profile:
     """A Profile of fn(*args, **kwargs): calls of it plain and captured, in turn, for about `seconds`, then some calls
     recorded.
 
@@ -325,31 +342,34 @@ class Recorder:
 
     Attributes of the Profile are there when the block has ended; `profile` is that object."""
 
-    def __init__(self, name="profile"):
+    name: str
+    profile: Any
+
+    def __init__(self, name: str = "profile") -> None:
         if not isinstance(name, str):
             raise TypeError(f"For 'profiler', 'name' must be a str, but got {type(name).__name__}.")
         self.name, self.profile, self._recording = name, None, None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if self._recording is not None:
             raise RuntimeError("For 'profiler', this one runs already.")
         limits()
         self.profile, self._recording = None, _C.record_start()
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         recorded = _C.record_stop(self._recording)
         self._recording = None
         self.profile = Profile(self.name, recorded)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in ("profile", "_recording"):
             raise AttributeError(name)
         if self.profile is None:
             raise AttributeError(f"{name!r} is there when the block has ended")
         return getattr(self.profile, name)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return repr(self.profile) if self.profile is not None else f"<profiler {self.name!r}, not finished>"
 
     def _repr_html_(self):

@@ -1,11 +1,17 @@
 """What a recording says: time by kernel, by line that CPython ran, and by what the rest is."""
 
+from __future__ import annotations
+
 import linecache
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pijit.explanation import ITERATORS
 from pijit.trace import short, shorten
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass
@@ -15,8 +21,8 @@ class Kernel:
     name: str
     detail: str
     kernel: str
-    ops: list
-    places: list
+    ops: list[Any]
+    places: list[Any]
     bytes: int  # of a run; 0: not known
     flops: int
     runs: int = 0
@@ -24,16 +30,16 @@ class Kernel:
     captured: bool = False  # part of a graph; else an op that ran by itself
 
     @property
-    def gb_per_s(self):
+    def gb_per_s(self) -> float:
         """Bytes read and written, in 10⁹ per second."""
         return self.bytes * self.runs / self.time / 1e9 if self.time else 0.0
 
     @property
-    def gflop_per_s(self):
+    def gflop_per_s(self) -> float:
         """Operations on floating numbers, in 10⁹ per second."""
         return self.flops * self.runs / self.time / 1e9 if self.time else 0.0
 
-    def percent(self, limits):
+    def percent(self, limits: Any) -> float | None:
         """Percent of what this machine reaches at best for so many bytes and operations; None where neither is
         known."""
         if not self.time or not (self.bytes or self.flops):
@@ -55,13 +61,13 @@ class Piece:
     op: bool = False  # that calls ops
 
     @property
-    def source(self):
+    def source(self) -> str:
         """The line's text."""
         path, _, line = self.place.rpartition(":")
         return linecache.getline(path, int(line)).strip() if line.isdigit() else ""
 
     @property
-    def where(self):
+    def where(self) -> Any:
         """The place as people know it."""
         return short(self.place)
 
@@ -73,10 +79,10 @@ class Summary:
     wall: float
     called: float  # in captured functions, all in all
     calls: int
-    parts: dict
-    kernels: list
-    pieces: list
-    captures: list = field(default_factory=list)  # of each capture, in order: function, and seconds by phase
+    parts: dict[Any, Any]
+    kernels: list[Any]
+    pieces: list[Any]
+    captures: list[Any] = field(default_factory=list)  # of each capture, in order: function, and seconds by phase
 
 
 PARTS = {
@@ -93,7 +99,7 @@ PARTS = {
 }
 
 
-def summarize(recorded):
+def summarize(recorded: Any) -> Summary:
     """The Summary of what `_C.record_stop` gave."""
     events, subjects = recorded["events"], recorded["subjects"]
     parts = dict.fromkeys(PARTS, 0.0)

@@ -1,15 +1,21 @@
 """Programs drawn as SVG: a box per kernel, lines where one reads what another wrote; insides of branches and loops are
 folded."""
 
+from __future__ import annotations
+
 from html import escape
+from typing import TYPE_CHECKING
 
 from pijit.trace import short
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _WIDTH, _HEIGHT, _GAP, _RISE = 250, 58, 22, 34
 _MOST = 150  # boxes; beyond that, kernels of one source line share a box
 
 
-def graph_svg(program, names=(), prefix=""):
+def graph_svg(program: Any, names: tuple[Any, ...] = (), prefix: str = "") -> str:
     """SVG of a program as `explain` describes it; names: of its inputs. Boxes are numbered as `prefix` and their
     place."""
     boxes = _folded([{"label": f"{prefix}{i}", **k, "regions": k["regions"]} for i, k in enumerate(program["kernels"])])

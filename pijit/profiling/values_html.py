@@ -1,8 +1,15 @@
 """How Tensors, Parameters and Cells show themselves in notebooks."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pijit.profiling.html import escape, fragment
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _caption(x):
@@ -10,7 +17,7 @@ def _caption(x):
     return f"{shape}, {str(x.dtype).lower()}, {x.nbytes:,} bytes"
 
 
-def tensor_html(x):
+def tensor_html(x: Any) -> str:
     """A Tensor as NumPy prints it, below its name, shape and dtype."""
     from pijit import Parameter
     try:
@@ -29,7 +36,7 @@ def _count(parameters):
     return sum(int(np.prod(p.shape)) for p in parameters)
 
 
-def cell_html(cell):
+def cell_html(cell: Any) -> str:
     """A Cell as a tree of its children, with the shapes and numbers of parameters."""
     def tree(name, c, opened):
         own, total = list(c._params.values()), _count(c.get_parameters())
