@@ -3,11 +3,12 @@
 The methods of Tensor go into pijit/_C.pyi, between its two marks, from their signatures; the functions that
 pijit/ops/table.py names into a stub of pijit/ops/function/elementwise.py."""
 
+import builtins
 import inspect
 import pathlib
+import re
 import sys
 import textwrap
-from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STUB = ROOT / "pijit" / "_C.pyi"
@@ -43,17 +44,48 @@ def wrapped(line, most=120):
     return [(" " * start if k else line[:start]) + part.replace("\xa0", " ") for k, part in enumerate(parts)]
 
 
+def annotated(annotation):
+    """An annotation as the body of class Tensor has it, whose methods hide some builtins; None where there is none."""
+    if isinstance(annotation, tuple):  # of pijit/overloads.py: classes
+        kinds = {"NoneType": "None", "integer": None, "bool_": None}
+        names = [kinds.get(c.__name__, c.__name__) for c in annotation]
+        if {"tuple", "list"} <= set(names):
+            names = ["Axis", *(n for n in names if n not in ("int", "tuple", "list"))]
+        annotation = " | ".join(n for n in names if n)
+    if not isinstance(annotation, str):
+        return None
+    from pijit import Tensor
+
+    def name(match):
+        hidden = hasattr(builtins, match[0]) and hasattr(Tensor, match[0])
+        return f"builtins.{match[0]}" if hidden else match[0]
+    return re.sub(r"(?<![\w.])[a-z]\w*", name, annotation)
+
+
+def imported(text, *known):
+    """The imports of what a text names."""
+    places = {"collections.abc": "Callable Iterator Sequence", "typing": "Any overload", "pijit._C": "DType Tensor",
+              "pijit._types": "ArrayLike Axis DTypeLike Number Shape Size TensorLike", "pijit.random": "Generator"}
+    lines = []
+    for module, names in places.items():
+        used = [n for n in names.split() if re.search(rf"(?<![\w.]){n}\b", text) and n not in known]
+        if used:
+            lines.append(f"from {module} import {', '.join(used)}")
+    return lines
+
+
 def declared(fn, own):
     """A signature as a stub has it: `self` first."""
     parts, seen_star = [], False
-    for k, p in enumerate(inspect.signature(fn).parameters.values()):
+    signature = inspect.signature(fn)
+    for k, p in enumerate(signature.parameters.values()):
         if k == 0:
             parts.append("self")
             continue
-        kind = KINDS.get(p.name, "Any")
+        kind = annotated(p.annotation) or KINDS.get(p.name, "Any")
         if p.kind is p.VAR_POSITIONAL:
             seen_star = True
-            parts.append(f"*{p.name}: Any")
+            parts.append(f"*{p.name}: {annotated(p.annotation) or 'Any'}")
         elif p.kind is p.VAR_KEYWORD:
             parts.append(f"**{p.name}: Any")
         else:
@@ -61,7 +93,10 @@ def declared(fn, own):
                 seen_star = True
                 parts.append("*")
             parts.append(f"{p.name}: {kind}" + (" = ..." if p.default is not p.empty else ""))
-    return f"({', '.join(parts)}) -> {RESULT_OF.get(own, 'Tensor')}: ..."
+    result = annotated(signature.return_annotation)
+    if result in (None, "Any"):
+        result = RESULT_OF.get(own, result or "Tensor")
+    return f"({', '.join(parts)}) -> {result}: ..."
 
 
 def methods():
@@ -98,15 +133,24 @@ def functions():
     """The stub of the functions that are one op each."""
     sys.path.insert(0, str(ROOT))
     from pijit.ops.function import elementwise
-    lines = ["# Written by tools/stubs.py.", "from typing import Any", "", "from pijit._C import Tensor", ""]
+    lines = []
     for name, fn in vars(elementwise).items():
         if name.startswith("__") or inspect.ismodule(fn) or not callable(fn) or isinstance(fn, type):
             continue
-        parts = [p.replace(annotation=Any, default=... if p.default is not p.empty else p.empty)
-                 for p in inspect.signature(fn).parameters.values()]
-        text = str(inspect.Signature(parts)).replace("typing.Any", "Any").replace("Ellipsis", "...")
-        lines += wrapped(f"def {name}{text} -> Tensor: ...")
-    return "\n".join(lines) + "\n"
+        signature = inspect.signature(fn)
+        own = "TensorLike" if len(signature.parameters) > 1 else "Tensor"  # a number is an op's input beside a Tensor
+        parts, star = [], False
+        for p in signature.parameters.values():
+            if p.kind is p.KEYWORD_ONLY and not star:
+                star = True
+                parts.append("*")
+            kind = p.annotation if isinstance(p.annotation, str) else "Tensor" if p.name == "condition" else own
+            parts.append(f"{'*' * (p.kind is p.VAR_POSITIONAL)}{p.name}: {kind}"
+                         + (" = ..." if p.default is not p.empty else ""))
+        result = signature.return_annotation if isinstance(signature.return_annotation, str) else "Tensor"
+        lines += wrapped(f"def {name}({', '.join(parts)}) -> {result}: ...")
+    text = "\n".join(lines) + "\n"
+    return "\n".join(["# Written by tools/stubs.py.", *imported(text), "", text])
 
 
 if __name__ == "__main__":

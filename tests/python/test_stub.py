@@ -75,7 +75,10 @@ def test_operators_of_tensors_are_declared():
 
 
 def test_methods_show_their_arguments():
-    show = {n: str(inspect.signature(getattr(_C.Tensor, n))) for n in ("sum", "abs", "clamp_", "mul", "sort")}
+    def unannotated(method):
+        signature = inspect.signature(method)
+        return inspect.Signature([p.replace(annotation=p.empty) for p in signature.parameters.values()])
+    show = {n: str(unannotated(getattr(_C.Tensor, n))) for n in ("sum", "abs", "clamp_", "mul", "sort")}
     assert show == {"sum": "(self, dim=None, keepdim=False, *, dtype=None)", "abs": "(input)",
                     "clamp_": "(input, min=None, max=None)", "mul": "(input, other)",
                     "sort": "(self, dim=-1, descending=False, stable=False)"}
