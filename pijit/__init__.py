@@ -3,36 +3,47 @@
 from pijit import _launch
 _launch.main_of_package()  # `python -m pijit`
 from pijit import _libs
-from pijit._C import Tensor
-from pijit import context, dtype, ops
+from pijit._C import Tensor as Tensor
+from pijit import context as context, dtype as dtype, ops as ops
 from pijit import tensor as _tensor_methods
 from pijit import _polyfills
-from pijit.context import COMPATIBLE, GRAPH_MODE, LAX, PYNATIVE_MODE, STRICT, get_context, set_context, set_device
-from pijit.dtype import (Type, bfloat16, bool_, byte, cdouble, cfloat, complex64, complex128, double, dtype_to_nptype,
-                         dtype_to_pytype, float16, float32, float64, get_py_obj_dtype, half, int8, int16, int32, int64,
-                         intc,
-                         intp, long, pytype_to_dtype, short, single, ubyte, uint8, uint16, uint32, uint64, uintc, uintp,
-                         ushort)
-from pijit.kinds import (Int, QuantDtype, TensorType, float_, int_, list_, number, string, tensor_type, tuple_,
-                         type_none,
-                         uint)
-from pijit.parameter import Parameter, ParameterTuple
+from pijit.context import (COMPATIBLE as COMPATIBLE, GRAPH_MODE as GRAPH_MODE, LAX as LAX,
+                           PYNATIVE_MODE as PYNATIVE_MODE, STRICT as STRICT, get_context as get_context,
+                           set_context as set_context, set_device as set_device)
+from pijit.dtype import (Type as Type, bfloat16 as bfloat16, bool_ as bool_, byte as byte, cdouble as cdouble,
+                         cfloat as cfloat, complex64 as complex64, complex128 as complex128, double as double,
+                         dtype_to_nptype as dtype_to_nptype, dtype_to_pytype as dtype_to_pytype, float16 as float16,
+                         float32 as float32, float64 as float64, get_py_obj_dtype as get_py_obj_dtype, half as half,
+                         int8 as int8, int16 as int16, int32 as int32, int64 as int64, intc as intc, intp as intp,
+                         long as long, pytype_to_dtype as pytype_to_dtype, short as short, single as single,
+                         ubyte as ubyte, uint8 as uint8, uint16 as uint16, uint32 as uint32, uint64 as uint64,
+                         uintc as uintc, uintp as uintp, ushort as ushort)
+from pijit.kinds import (Int as Int, QuantDtype as QuantDtype, TensorType as TensorType, float_ as float_, int_ as int_,
+                         list_ as list_, number as number, string as string, tensor_type as tensor_type,
+                         tuple_ as tuple_, type_none as type_none, uint as uint)
+from pijit.parameter import Parameter as Parameter, ParameterTuple as ParameterTuple
 from pijit import own_attributes as _own_attributes
 from pijit import printing as _printed_forms, tensor_more as _more_tensor_methods
-from pijit.random import (Generator, default_generator, get_rng_state, get_seed, initial_seed, manual_seed, seed,
-                          set_rng_state, set_seed)
-from pijit.grad import GradOperation, get_grad, grad, jvp, value_and_grad, vjp
-from pijit.vmap import vmap
-from pijit.jacobian import hessian, jacfwd, jacrev
-from pijit.automatic import disable, enable, enabled
-from pijit.jit import JitConfig, jit, jit_class, ms_function
+from pijit.random import (Generator as Generator, default_generator as default_generator,
+                          get_rng_state as get_rng_state, get_seed as get_seed, initial_seed as initial_seed,
+                          manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state,
+                          set_seed as set_seed)
+from pijit.grad import (GradOperation as GradOperation, get_grad as get_grad, grad as grad, jvp as jvp,
+                        value_and_grad as value_and_grad, vjp as vjp)
+from pijit.vmap import vmap as vmap
+from pijit.jacobian import hessian as hessian, jacfwd as jacfwd, jacrev as jacrev
+from pijit.automatic import disable as disable, enable as enable, enabled as enabled
+from pijit.jit import JitConfig as JitConfig, jit as jit, jit_class as jit_class, ms_function as ms_function
 from pijit import initializer as common_initializer
-from pijit.ops import is_tensor, mutable
-from pijit.symbol import Symbol
-from pijit.sparse_tensor import COOTensor, CSRTensor, RowTensor, SparseTensor
-from pijit.tensor import from_numpy
-from pijit import automatic, common, compat
-from pijit.hints import enable_dynamic, lazy_inline, ms_memory_recycle, no_inline, recompute, set_recursion_limit
+from pijit.ops import is_tensor as is_tensor, mutable as mutable
+from pijit.symbol import Symbol as Symbol
+from pijit.sparse_tensor import (COOTensor as COOTensor, CSRTensor as CSRTensor, RowTensor as RowTensor,
+                                 SparseTensor as SparseTensor)
+from pijit.tensor import from_numpy as from_numpy
+from pijit import automatic as automatic, common as common, compat as compat
+from pijit.hints import (enable_dynamic as enable_dynamic, lazy_inline as lazy_inline,
+                         ms_memory_recycle as ms_memory_recycle, no_inline as no_inline, recompute as recompute,
+                         set_recursion_limit as set_recursion_limit)
 
 tensor = Tensor
 

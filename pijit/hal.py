@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pijit import _C, context, runtime
-from pijit.runtime import (  # noqa: F401
-    Event, Stream, StreamCtx, communication_stream, current_stream, default_stream, set_cur_stream, synchronize)
+from pijit.runtime import set_cur_stream as set_cur_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,14 +1,14 @@
 """Networks: cells, layers, losses, optimizers, learning-rate schedules."""
 
 from pijit import compat
-from pijit.nn.cell import Cell, GraphCell  # noqa: F401
-from pijit.nn.container import CellDict, CellList, SequentialCell  # noqa: F401
+from pijit.nn.cell import Cell as Cell, GraphCell as GraphCell
+from pijit.nn.container import CellDict as CellDict, CellList as CellList, SequentialCell as SequentialCell
 from pijit.nn.layer import *  # noqa: F403
 from pijit.nn.loss import *  # noqa: F403
 from pijit.nn.optim import *  # noqa: F403
 from pijit.nn.schedule import *  # noqa: F403
 from pijit.nn.wrap import *  # noqa: F403
-from pijit.nn import cell, layer, loss, optim, wrap  # noqa: F401
+from pijit.nn import cell as cell, layer as layer, loss as loss, optim as optim, wrap as wrap
 
 __getattr__, __dir__ = compat.names(__name__, {  # loaded when one is asked for
     "nn.ext": "AvgPool1dExt AvgPool2dExt AvgPool3dExt Dropout2dExt DropoutExt EmbeddingExt L1LossExt LayerNormExt "

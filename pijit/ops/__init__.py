@@ -4,10 +4,12 @@ from pijit.ops.function import *
 from pijit.ops.composite import *
 from pijit.ops.communication import *
 from pijit.ops.summary import *
-from pijit.ops import composite, function, functional, primitives, primitives as operations  # noqa: F401
-from pijit.grad import GradOperation, derivative, get_grad, grad, jet, jvp, linearize, value_and_grad, vjp  # noqa: F401
-from pijit.vmap import vmap  # noqa: F401
-from pijit.jacobian import jacfwd, jacrev  # noqa: F401
+from pijit.ops import (composite as composite, function as function, functional as functional, primitives as primitives,
+                       primitives as operations)  # noqa: F401
+from pijit.grad import (GradOperation as GradOperation, derivative as derivative, get_grad as get_grad, grad as grad,
+                        jet as jet, jvp as jvp, linearize as linearize, value_and_grad as value_and_grad, vjp as vjp)
+from pijit.vmap import vmap as vmap
+from pijit.jacobian import jacfwd as jacfwd, jacrev as jacrev
 from pijit import compat as _compat
 
 for _name in primitives._HERE:

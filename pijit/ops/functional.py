@@ -1,7 +1,8 @@
 """Operators as functions, and what MindSpore keeps beside them in `ops.functional`."""
 
-from pijit.grad import derivative, get_grad, grad, jet, jvp, linearize, value_and_grad, vjp  # noqa: F401
-from pijit.jacobian import jacfwd, jacrev  # noqa: F401
+from pijit.grad import (derivative as derivative, get_grad as get_grad, grad as grad, jet as jet, jvp as jvp,
+                        linearize as linearize, value_and_grad as value_and_grad, vjp as vjp)
+from pijit.jacobian import jacfwd as jacfwd, jacrev as jacrev
 from pijit.ops.composite import *  # noqa: F403
 from pijit.ops.function import *  # noqa: F403
-from pijit.vmap import vmap  # noqa: F401
+from pijit.vmap import vmap as vmap
