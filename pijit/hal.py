@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pijit import _C, context, runtime
-from pijit.runtime import set_cur_stream as set_cur_stream
+from pijit.runtime import (Event as Event, Stream as Stream, StreamCtx as StreamCtx,
+                           communication_stream as communication_stream, current_stream as current_stream,
+                           default_stream as default_stream, set_cur_stream as set_cur_stream,
+                           synchronize as synchronize)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
