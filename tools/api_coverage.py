@@ -22,6 +22,7 @@ import json
 import os
 import pathlib
 import pprint
+import re
 import subprocess
 import sys
 import types
@@ -317,10 +318,13 @@ def write_homes():
     for (own, name), (defined, seen) in sorted(found.items()):
         at, there = table.setdefault(own.partition(".")[2], {}), seen if defined is None else defined
         at[there] = f"{at.get(there, '')} {name}".strip()
+    text = pprint.pformat(table, width=118, sort_dicts=False)
+    # a module with one class is not broken by pprint, however long its name
+    text = re.sub(r"^(?=.{121})( +)('[^']*': \{)", r"\1\2\n\1    ", text, flags=re.M)
     HOMES.write_text(
         '"""Where MindSpore defines our classes: {our module: {its module: names}}. Written by '
         'tools/api_coverage.py."""\n\nHOMES = '
-                     + pprint.pformat(table, width=118, sort_dicts=False) + "\n")
+        + text + "\n")
 
 
 def pijit_module(cls):

@@ -197,8 +197,8 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
     returned_ = true;
     return;
   }
-  f.stack = new_stack;
-  f.slots = new_slots;
+  f.stack = std::move(new_stack);
+  f.slots = std::move(new_slots);
   f.pc = end;
 }
 

@@ -244,7 +244,7 @@ int find_key(Context& c, const V& d, PyObject* key) {
     if (!d->index) {
       py::dict places;
       for (size_t k = 0; k < d->keys.size(); ++k) places[d->keys[k]] = k;
-      d->index = places;
+      d->index = std::move(places);
     }
     PyObject* place = PyDict_GetItemWithError(d->index.ptr(), key);
     if (!place && PyErr_Occurred()) throw py::error_already_set();

@@ -29,7 +29,7 @@ struct ScalarValue final : Value {
   };
   using State = std::variant<Known, Size, Input, Computed>;
 
-  explicit ScalarValue(py::object o, State s = Known{}) : Value(kScalar), state_(std::move(s)) {
+  explicit ScalarValue(py::object o, State s = Known{}) : Value(kScalar), state_(s) {
     obj = std::move(o);
   }
   static bool holds(Kind k) { return k == kScalar; }

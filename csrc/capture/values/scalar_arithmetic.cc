@@ -133,7 +133,7 @@ std::optional<bool> scalar_relation(Context& c, CompareOp op, const V& a, const 
     if (c.unstable(input->src)) fix(c, input);  // gives up
     const CompareOp relation = plain(a) ? facts(op).mirrored : op;
     c.guard(Guard::kRelation, input->src, constant->obj,
-            static_cast<uint64_t>(static_cast<int>(relation) * 2 + r));
+            static_cast<uint64_t>(relation) * 2 + static_cast<uint64_t>(r));
   } else {
     c.decided(r, {Source::kComputed,
                   -1,

@@ -172,7 +172,7 @@ void SetValue::change(Context& c, Step step) {
   } catch (const py::error_already_set& e) {
     c.raise(e);
   }
-  live_ = now;
+  live_ = std::move(now);
   c.undoable([this] {
     steps.pop_back();
     live_ = {};
