@@ -1,7 +1,10 @@
 """A table of embedding rows by key, which grows as keys are asked for."""
 
+from __future__ import annotations
+
 import numbers
 import sys
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +12,9 @@ from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.initializer import initializer
 from pijit.parameter import Parameter
+
+if TYPE_CHECKING:
+    from typing import Any, Self
 
 _INTS = (mstype.int8, mstype.int16, mstype.int32, mstype.int64, mstype.uint8, mstype.uint16, mstype.uint32,
          mstype.uint64)
@@ -42,7 +48,7 @@ class MapParameter(Parameter):
          [ 0.00000000e+00,  0.00000000e+00]])
     """
 
-    def __init__(self, name=None, requires_grad=True, **kwargs):
+    def __init__(self, name: str | None = None, requires_grad: bool = True, **kwargs: Any) -> None:
         options = {"key_dtype": mstype.int32, "value_dtype": mstype.float32, "value_shape": 1, "key_tensor": None,
                    "value_tensor": None, "default_value": "normal", "permit_filter_value": 1,
                    "evict_filter_value": sys.maxsize}
@@ -84,7 +90,7 @@ class MapParameter(Parameter):
             return Tensor(np.zeros((0, *self.value_shape), np.float32)).astype(self.value_dtype)
         return Tensor(np.stack(rows)).astype(self.value_dtype)
 
-    def get(self, key_tensor, insert_default_value=True):
+    def get(self, key_tensor: Tensor, insert_default_value: bool = True) -> Tensor:
         """The rows of these keys. A key without one gets the default, which stays if `insert_default_value`.
 
         Raises TypeError or ValueError where `key_tensor` is no Tensor of 1 dimension of `key_dtype`."""
@@ -99,7 +105,7 @@ class MapParameter(Parameter):
             self._changes.update(dict.fromkeys(made, _NEW_OR_CHANGED))
         return self._stacked(rows)
 
-    def put(self, key_tensor, value_tensor):
+    def put(self, key_tensor: Tensor, value_tensor: Tensor) -> Self:
         """Takes rows for these keys; of a key that is there twice, the last. Returns the table.
 
         Raises TypeError where an argument is no Tensor, ValueError where the shapes do not fit."""
@@ -114,7 +120,7 @@ class MapParameter(Parameter):
         self._changes.update(dict.fromkeys(keys, _NEW_OR_CHANGED))
         return self
 
-    def erase(self, key_tensor):
+    def erase(self, key_tensor: Tensor) -> Self:
         """Drops the rows of these keys. Returns the table. KeyError where there is none, and nothing is dropped."""
         keys = self._keys("erase", key_tensor)
         for key in keys:
@@ -125,19 +131,19 @@ class MapParameter(Parameter):
             self._changes[key] = _ERASED
         return self
 
-    def get_keys(self):
+    def get_keys(self) -> Tensor:
         """The keys: a Tensor [n]."""
         return Tensor(list(self._rows), self.key_dtype)
 
-    def get_values(self):
+    def get_values(self) -> Tensor:
         """The rows: a Tensor [n, *value_shape]."""
         return self._stacked(list(self._rows.values()))
 
-    def get_data(self):
+    def get_data(self) -> tuple[Tensor, Tensor]:
         """Keys and rows."""
         return self.get_keys(), self.get_values()
 
-    def export_data(self, incremental=False):
+    def export_data(self, incremental: bool = False) -> Any:
         """(keys, rows, status) as arrays: of all rows, or of those that changed since the last export; status is 1 for
         new and changed rows and 2 for erased ones, which are among the keys alone where `incremental`."""
         if incremental:
@@ -149,25 +155,25 @@ class MapParameter(Parameter):
         self._changes = {}
         return (Tensor(keys, self.key_dtype).asnumpy(), rows.asnumpy(), np.array(status, np.int32))
 
-    def export_bytes(self, incremental=False):
+    def export_bytes(self, incremental: bool = False) -> Any:
         """export_data as bytes."""
         return tuple(part.tobytes() for part in self.export_data(incremental))
 
-    def export_slice_data(self, incremental=False):
+    def export_slice_data(self, incremental: bool = False) -> Any:
         """export_data, and whether that was the last slice: it always is."""
         return *self.export_data(incremental), True
 
-    def import_data(self, data):
+    def import_data(self, data: Any) -> None:
         """Takes what export_data gave, in place of all that there is."""
         keys, rows, *_ = data
         self._rows, self._changes = {}, {}
         self.put(Tensor(np.asarray(keys)).astype(self.key_dtype), Tensor(np.asarray(rows)))
 
-    def asnumpy(self):
+    def asnumpy(self) -> Any:
         """The rows as an array."""
         return self.get_values().asnumpy()
 
-    def clone(self, init="same"):
+    def clone(self, init: Any = "same") -> MapParameter:
         """Another table with the same rows, or with none where `init` is another initializer."""
         c = MapParameter(self.name, self.requires_grad, key_dtype=self.key_dtype, value_dtype=self.value_dtype,
                          value_shape=self.value_shape,
@@ -176,20 +182,20 @@ class MapParameter(Parameter):
             c._rows = {k: v.copy() for k, v in self._rows.items()}
         return c
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         memo[id(self)] = c = self.clone()
         return c
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _made_again, (self.name, self.requires_grad,
                              {k: getattr(self, k) for k in ("key_dtype", "value_dtype", "value_shape", "default_value",
                                                             "permit_filter_value", "evict_filter_value")},
                              self.export_data()[:2])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._rows)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"MapParameter (name={self.name}, rows={len(self._rows)}, value_shape={self.value_shape}, "
                 f"dtype={self.value_dtype}, requires_grad={self.requires_grad})")
 

@@ -75,6 +75,8 @@ class CellState:
     compile_phase: Any
     create_time: int
     has_bprop: _Read
+    cell_init_args: _Read
+    global_cells: weakref.WeakKeyDictionary[Any, Any]
     parameter_layout_dict: _Read
     compile_cache: _Read
     parallel_parameter_name_list: _Read

@@ -11,7 +11,7 @@ from pijit.nn.layer.activation import LogSoftmax, get_activation
 from pijit.nn.layer.common import OperatorCell
 from pijit.ops import function as F
 from pijit.ops import primitives as P
-from pijit.ops.function.loss import likelihood_loss, reduce_loss
+from pijit.ops.function.loss import _likelihood_loss, reduce_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -213,7 +213,8 @@ class SoftmaxCrossEntropyWithLogits(OperatorCell, LossBase):
         if self.sparse:
             # Else -1 would be the last class, and nll_loss would ignore -100.
             labels = F.select(labels < 0, logits.shape[-1], labels)
-            loss = likelihood_loss("SoftmaxCrossEntropyWithLogits", F.log_softmax(logits, -1), labels, reduction="none")
+            loss = _likelihood_loss("SoftmaxCrossEntropyWithLogits", F.log_softmax(logits, -1), labels,
+                                    reduction="none")
         else:
             loss = -F.sum(F.log_softmax(logits, -1) * labels, -1)
         return reduce_loss(loss, self.reduction)

@@ -61,5 +61,6 @@ def test_no_value_becomes_one_of_another_kind():
 def test_what_a_kind_may_ask_knows_no_kinds():
     text = (CSRC / "capture/context.h").read_text()
     assert '#include "capture/values' not in text
-    declared = re.findall(r"^  (?:\[\[noreturn\]\] |virtual |static |explicit )*[\w:<>*& ]*?\b\w+\(", text[text.index("class Context {"):], re.M)
+    declared = re.findall(r"^  (?:\[\[noreturn\]\] |virtual |static |explicit )*[\w:<>*& ]*?\b\w+\(",
+                          text[text.index("class Context {"):], re.M)
     assert len(declared) <= 60, "what only a kind or the protocol needs is in values/ or protocol/"

@@ -173,10 +173,10 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None, ignor
         >>> print(ops.nll_loss(Tensor([[-0.5, -1.0]]), Tensor([0], ms.int32)))
         0.5
     """
-    return likelihood_loss("nll_loss", inputs, target, weight, ignore_index, reduction, label_smoothing)
+    return _likelihood_loss("nll_loss", inputs, target, weight, ignore_index, reduction, label_smoothing)
 
 
-def likelihood_loss(name, inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+def _likelihood_loss(name, inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     """nll_loss, for the function or Cell of this name."""
     target = _indices(name, inputs, target)
     classes = inputs.shape[1]
@@ -231,7 +231,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, i
             target = target * reshape(weight, (1, -1) + (1,) * (input.ndim - 2))
         loss = -_ops["reduce_sum"](logp * target, 1, False)
         return reduce_loss(loss, reduction)
-    return likelihood_loss("cross_entropy", logp, target, weight, ignore_index, reduction, label_smoothing)
+    return _likelihood_loss("cross_entropy", logp, target, weight, ignore_index, reduction, label_smoothing)
 
 
 def binary_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None = None,
