@@ -76,10 +76,10 @@ def jitted_call(fn: Callable[..., Any]) -> Any:
     return object.__getattribute__(fn, "_jitted") if type(fn) is JittedObject else fn
 
 
-def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_args: Any = None,  # noqa: ARG001
+def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_args: Any = None,
         jit_config: Any = None, mode: str = "PIJit", *, function: Callable[..., Any] | None = None,
-        capture_mode: Any = None, jit_level: Any = None, dynamic: int = 0, fullgraph: bool = False, backend: str = "",  # noqa: ARG001
-        **options: Any) -> Any:  # noqa: ARG001
+        capture_mode: Any = None, jit_level: Any = None, dynamic: int = 0, fullgraph: bool = False, backend: str = "",
+        **options: Any) -> Any:
     """Compiles a function, method or `construct` from its bytecode when it is called.
 
     The result is called, inspected and pickled like `fn`, returns what `fn` returns, raises what `fn` raises

@@ -28,8 +28,8 @@ class Parameter(Tensor):
     name, requires_grad, layerwise_parallel, parallel_optimizer = "Parameter", True, False, True
 
     def __init__(self, default_input: Any = None, name: str | None = None, requires_grad: bool = True,
-                 layerwise_parallel: bool = False, parallel_optimizer: bool = True, storage_format: str = "",  # noqa: ARG002
-                 device: Any = None) -> None:  # noqa: ARG002
+                 layerwise_parallel: bool = False, parallel_optimizer: bool = True, storage_format: str = "",
+                 device: Any = None) -> None:
         if default_input is None:
             raise TypeError("For 'Parameter', 'default_input' must be a tensor, a number or an array, but got None.")
         super().__init__(default_input)
@@ -73,7 +73,7 @@ class Parameter(Tensor):
             p._assign(initializer(init, self.shape, self.dtype))
         return p
 
-    def init_data(self, *args: Any, **kwargs: Any) -> Self:  # noqa: ARG002
+    def init_data(self, *args: Any, **kwargs: Any) -> Self:
         """Parameters hold data from the start."""
         return self
 

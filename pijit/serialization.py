@@ -92,10 +92,10 @@ def _items(save_obj):
     return items
 
 
-def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = True, async_save: bool = False,  # noqa: ARG001
-                    append_dict: dict[str, Any] = None, enc_key: bytes = None, enc_mode: str = "AES-GCM",  # noqa: ARG001
+def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = True, async_save: bool = False,
+                    append_dict: dict[str, Any] = None, enc_key: bytes = None, enc_mode: str = "AES-GCM",
                     choice_func: Callable[[str], Any] = None, crc_check: bool = False, format: str = "ckpt",
-                    **kwargs: Any) -> Any:  # noqa: ARG001
+                    **kwargs: Any) -> Any:
     """Writes parameters to a file. It is complete or absent: it is written beside its place and renamed.
 
     save_obj: a Cell, a dict of name → Tensor, or a list of {"name", "data"}. ckpt_file_name: "." and the format are
@@ -297,9 +297,9 @@ def _prefixes(name, value):
 
 
 def load_checkpoint(ckpt_file_name: str, net: Cell | None = None, strict_load: bool = False,
-                    filter_prefix: str | Sequence[str] = None, dec_key: bytes = None, dec_mode: str = "AES-GCM",  # noqa: ARG001
+                    filter_prefix: str | Sequence[str] = None, dec_key: bytes = None, dec_mode: str = "AES-GCM",
                     specify_prefix: str | Sequence[str] = None, choice_func: Callable[[str], Any] = None,
-                    crc_check: bool = False, remove_redundancy: bool = False, format: str = "ckpt") -> dict[str, Any]:  # noqa: ARG001
+                    crc_check: bool = False, remove_redundancy: bool = False, format: str = "ckpt") -> dict[str, Any]:
     """A dict of name → Parameter (and of strings that were appended) from a file; loaded into `net` when one is given.
 
     Left out are names that begin with one of filter_prefix, or with none of specify_prefix, and those that choice_func
@@ -392,7 +392,7 @@ def load_segmented_checkpoints(ckpt_file_dir: str, net: Cell | None = None, stri
     return out
 
 
-def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> Any:  # noqa: ARG001
+def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> Any:
     """The checkpoint to resume from: the file itself, or None where it isn't there, as no other process keeps a
     copy."""
     wait_for_writers()
@@ -424,21 +424,21 @@ def _convert(name, file_path, save_path, name_map, file_name_regex, old, new):
 
 
 def ckpt_to_safetensors(file_path: str, save_path: str = None, name_map: dict[str, Any] = None,
-                        file_name_regex: str = None, processes_num: int = 1) -> None:  # noqa: ARG001
+                        file_name_regex: str = None, processes_num: int = 1) -> None:
     """Writes a .ckpt file, or those of a folder, as .safetensors files beside them or in save_path; name_map: new names
     of parameters."""
     _convert("ckpt_to_safetensors", file_path, save_path, name_map, file_name_regex, "ckpt", "safetensors")
 
 
 def safetensors_to_ckpt(file_path: str, save_path: str = None, name_map: dict[str, Any] = None,
-                        file_name_regex: str = None, processes_num: int = 1) -> None:  # noqa: ARG001
+                        file_name_regex: str = None, processes_num: int = 1) -> None:
     """Writes a .safetensors file, or those of a folder, as .ckpt files beside them or in save_path; name_map: new names
     of parameters."""
     _convert("safetensors_to_ckpt", file_path, save_path, name_map, file_name_regex, "safetensors", "ckpt")
 
 
 def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: bool = False,
-                        remove_redundancy: bool = False) -> tuple[list[str], list[str]]:  # noqa: ARG001
+                        remove_redundancy: bool = False) -> tuple[list[str], list[str]]:
     """Gives a network's parameters the values of a dict. Returns (names not loaded, names not used).
 
     Parameters are found by their names. If none is, and strict_load is not set, names with a common prefix are taken
@@ -486,7 +486,7 @@ def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: 
 _EXPORTED = "pijit network"  # what the member "format" of an exported file begins with
 
 
-def export(net: Cell, *inputs: Any, file_name: str, file_format: str = "MINDIR", **kwargs: Any) -> None:  # noqa: ARG001
+def export(net: Cell, *inputs: Any, file_name: str, file_format: str = "MINDIR", **kwargs: Any) -> None:
     """Writes a network, with its parameters and what inputs it takes, as `file_name`.mindir, which `load` reads.
 
     net: a Cell, or a function; inputs: Tensors it takes, with which it is called once. The file is pijit's own, a zip
@@ -531,7 +531,7 @@ class ExportedGraph:
         self.network, self.inputs = network, inputs
 
 
-def load(file_name: str, **kwargs: Any) -> ExportedGraph:  # noqa: ARG001
+def load(file_name: str, **kwargs: Any) -> ExportedGraph:
     """What `export` wrote, for nn.GraphCell. It is unpickled, which runs code of the file: load only what you trust.
 
     Raises TypeError where file_name is no str, ValueError for a file that isn't there, RuntimeError for MINDIR files of

@@ -188,9 +188,9 @@ class Adam(_Adam):
     _powers = ("beta1_power", "beta2_power")
 
     def __init__(self, params: Params, learning_rate: Rate = 1e-3,
-                 beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, use_locking: bool = False,  # noqa: ARG002
+                 beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, use_locking: bool = False,
                  use_nesterov: bool = False, weight_decay: float | Cell = 0.0, loss_scale: float = 1.0,
-                 use_amsgrad: bool = False, **kwargs: Any) -> None:  # noqa: ARG002
+                 use_amsgrad: bool = False, **kwargs: Any) -> None:
         if use_nesterov and use_amsgrad:
             raise ValueError("For 'Adam', 'use_nesterov' and 'use_amsgrad' can't both be set.")
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale)
@@ -365,7 +365,7 @@ class RMSProp(Optimizer):
     moment: ParameterTuple
 
     def __init__(self, params: Params, learning_rate: Rate = 0.1,
-                 decay: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-10, use_locking: bool = False,  # noqa: ARG002
+                 decay: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-10, use_locking: bool = False,
                  centered: bool = False, loss_scale: float = 1.0, weight_decay: float | Cell = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if decay < 0 or momentum < 0 or epsilon <= 0:
@@ -673,7 +673,7 @@ class ProximalAdagrad(Optimizer):
     accum: ParameterTuple
 
     def __init__(self, params: Params, accum: float = 0.1,
-                 learning_rate: Rate = 1e-3, l1: float = 0.0, l2: float = 0.0, use_locking: bool = False,  # noqa: ARG002
+                 learning_rate: Rate = 1e-3, l1: float = 0.0, l2: float = 0.0, use_locking: bool = False,
                  loss_scale: float = 1.0, weight_decay: float | Cell = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         _at_least("ProximalAdagrad", accum=accum, l1=l1, l2=l2)
@@ -725,7 +725,7 @@ class FTRL(Optimizer):
 
     def __init__(self, params: Params, initial_accum: float = 0.1,
                  learning_rate: Rate = 1e-3, lr_power: float = -0.5, l1: float = 0.0, l2: float = 0.0,
-                 use_locking: bool = False, loss_scale: float = 1.0, weight_decay: float | Cell = 0.0) -> None:  # noqa: ARG002
+                 use_locking: bool = False, loss_scale: float = 1.0, weight_decay: float | Cell = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         _at_least("FTRL", initial_accum=initial_accum, l1=l1, l2=l2)
         if lr_power > 0:

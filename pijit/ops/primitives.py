@@ -12,7 +12,8 @@ from pijit import compat
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
-from pijit.ops.primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register  # noqa: F401
+from pijit.ops.primitive import (  # noqa: F401
+    Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register)
 from pijit.ops.function.conv import _no_padding
 from pijit.ops.function.shapes import _format, _same_shape
 from pijit.ops.table import OPS as _OPS, PRIMITIVES as _PRIMITIVES

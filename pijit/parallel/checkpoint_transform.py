@@ -42,9 +42,9 @@ def transform_checkpoint_by_rank(rank_id: Any, checkpoint_files_map: Any, save_c
                                   save_checkpoint_file_name)
 
 
-def transform_checkpoints(src_checkpoints_dir: Any, dst_checkpoints_dir: Any, ckpt_prefix: Any,  # noqa: ARG001
-                          src_strategy_file: Any = None, dst_strategy_file: Any = None, process_num: int = 1,  # noqa: ARG001
-                          output_format: str = "ckpt") -> Any:  # noqa: ARG001
+def transform_checkpoints(src_checkpoints_dir: Any, dst_checkpoints_dir: Any, ckpt_prefix: Any,
+                          src_strategy_file: Any = None, dst_strategy_file: Any = None, process_num: int = 1,
+                          output_format: str = "ckpt") -> Any:
     """Divides checkpoints anew over devices: RuntimeError, as there is one."""
     raise _several("transform_checkpoints")
 
@@ -53,9 +53,9 @@ rank_list_for_convert, convert_checkpoint_by_rank = rank_list_for_transform, tra
 convert_checkpoints = transform_checkpoints
 
 
-def unified_safetensors(src_dir: Any, src_strategy_file: Any, dst_dir: Any, merge_with_redundancy: bool = True,  # noqa: ARG001
-                        file_suffix: Any = None, max_process_num: int = 64, choice_func: Any = None,  # noqa: ARG001
-                        split_dst_file: tuple[Any, ...] = ()) -> None:  # noqa: ARG001
+def unified_safetensors(src_dir: Any, src_strategy_file: Any, dst_dir: Any, merge_with_redundancy: bool = True,
+                        file_suffix: Any = None, max_process_num: int = 64, choice_func: Any = None,
+                        split_dst_file: tuple[Any, ...] = ()) -> None:
     """Merges the .safetensors files below src_dir into dst_dir/part0.safetensors, and says in
     dst_dir/param_name_map.json which file holds which parameter.
 
@@ -84,7 +84,7 @@ def unified_safetensors(src_dir: Any, src_strategy_file: Any, dst_dir: Any, merg
         json.dump({"weight_map": dict.fromkeys(merged, "part0.safetensors")}, f)
 
 
-def merge_pipeline_strategys(src_strategy_dirs: Any, dst_strategy_file: Any) -> Any:  # noqa: ARG001
+def merge_pipeline_strategys(src_strategy_dirs: Any, dst_strategy_file: Any) -> Any:
     """Merges strategies of the stages of a pipeline: RuntimeError, as there is one device."""
     raise _several("merge_pipeline_strategys")
 
@@ -97,8 +97,8 @@ def sync_pipeline_shared_parameters(net: Cell) -> None:
 
 
 def load_distributed_checkpoint(network: Cell, checkpoint_filenames: Any = None, predict_strategy: Any = None,
-                                train_strategy_filename: Any = None, strict_load: bool = False, dec_key: Any = None,  # noqa: ARG001
-                                dec_mode: str = "AES-GCM", format: str = "ckpt", **options: Any) -> None:  # noqa: ARG001
+                                train_strategy_filename: Any = None, strict_load: bool = False, dec_key: Any = None,
+                                dec_mode: str = "AES-GCM", format: str = "ckpt", **options: Any) -> None:
     """Loads a checkpoint of one device into a network. RuntimeError for several files or strategies."""
     one = isinstance(checkpoint_filenames, (list, tuple)) and len(checkpoint_filenames) == 1
     if not one or predict_strategy or train_strategy_filename:
@@ -107,22 +107,22 @@ def load_distributed_checkpoint(network: Cell, checkpoint_filenames: Any = None,
     serialization.load_param_into_net(network, values, strict_load)
 
 
-def merge_sliced_parameter(sliced_parameters: Any, strategy: Any = None) -> Any:  # noqa: ARG001
+def merge_sliced_parameter(sliced_parameters: Any, strategy: Any = None) -> Any:
     """A parameter from its parts on several devices: RuntimeError, as there is one."""
     raise _several("merge_sliced_parameter")
 
 
-def restore_group_info_list(group_info_file_name: Any) -> Any:  # noqa: ARG001
+def restore_group_info_list(group_info_file_name: Any) -> Any:
     """The devices that hold the same parameters: RuntimeError, as there is one."""
     raise _several("restore_group_info_list")
 
 
-def build_searched_strategy(strategy_filename: Any) -> Any:  # noqa: ARG001
+def build_searched_strategy(strategy_filename: Any) -> Any:
     """A strategy from its file: RuntimeError, as there is one device."""
     raise _several("build_searched_strategy")
 
 
-def parameter_broadcast(net: Cell, layout: Any, cur_rank: int = 0, initial_rank: int = 0) -> None:  # noqa: ARG001
+def parameter_broadcast(net: Cell, layout: Any, cur_rank: int = 0, initial_rank: int = 0) -> None:
     """Gives parameters to the devices that hold the same ones: with one device they have them."""
     if not isinstance(net, Cell):
         raise TypeError(f"For 'parameter_broadcast', 'net' must be a Cell, but got {type(net).__name__}.")

@@ -51,29 +51,29 @@ def _system(name, a, b):
     return a, b
 
 
-def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:  # noqa: ARG001
+def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:
     """The inverse of a square matrix; not finite for a singular one."""
     return _ops["matrix_inverse"](_matrix("inv", a))
 
 
-def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:  # noqa: ARG001
+def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:
     """The determinant of a square matrix."""
     return _ops["matrix_det"](_matrix("det", a))
 
 
-def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:  # noqa: ARG001
+def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:
     """The upper triangular u with a = u.T @ u (lower: l with a = l @ l.T). Raises RuntimeError unless a is positive
     definite."""
     return _ops["cholesky"](_matrix("cholesky", a), not lower)
 
 
-def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False,  # noqa: ARG001
-               check_finite: bool = True) -> tuple[Tensor, bool]:  # noqa: ARG001
+def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False,
+               check_finite: bool = True) -> tuple[Tensor, bool]:
     """(the triangular factor as of cholesky, lower)."""
     return _ops["cholesky"](_matrix("cho_factor", a), not lower), lower
 
 
-def cho_solve(c_and_lower: Any, b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True) -> Tensor:  # noqa: ARG001
+def cho_solve(c_and_lower: Any, b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True) -> Tensor:
     """x with a @ x = b, for cho_factor(a) and b [n] or [n, k]."""
     c, lower = c_and_lower
     c, b = _system("cho_solve", c, b)
@@ -81,8 +81,8 @@ def cho_solve(c_and_lower: Any, b: ArrayLike, overwrite_b: bool = False, check_f
 
 
 def eigh(a: ArrayLike, b: ArrayLike | None = None, lower: bool = True, eigvals_only: bool = False,
-         overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True, eigvals: Any = None, type: int = 1,  # noqa: ARG001
-         check_finite: bool = True) -> Any:  # noqa: ARG001
+         overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True, eigvals: Any = None, type: int = 1,
+         check_finite: bool = True) -> Any:
     """(eigenvalues in ascending order, eigenvectors as columns) of a symmetric matrix, of which one triangle is read;
     eigenvalues alone if eigvals_only. Raises ValueError where b, eigvals or type ask for a generalized or partial
     problem."""
@@ -93,14 +93,14 @@ def eigh(a: ArrayLike, b: ArrayLike | None = None, lower: bool = True, eigvals_o
     return w if eigvals_only else (w, v)
 
 
-def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Tensor, Tensor]:  # noqa: ARG001
+def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Tensor, Tensor]:
     """(l below and u on and above the diagonal of one matrix, for each row the row it changed places with, as
     int32)."""
     return _d._lu(_matrix("lu_factor", a))[:2]
 
 
-def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False,  # noqa: ARG001
-       check_finite: bool = True) -> tuple[Tensor, ...]:  # noqa: ARG001
+def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False,
+       check_finite: bool = True) -> tuple[Tensor, ...]:
     """(p, l, u) with a [m, n] = p @ l @ u, p as int32; (p @ l, u) if permute_l."""
     a = _matrix("lu", a, square=False)
     m, n = a.shape
@@ -111,8 +111,8 @@ def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False,  # noqa
     return _d._row_exchanges(order, mstype.int32), l, u
 
 
-def lu_solve(lu_and_piv: Any, b: ArrayLike, trans: int = 0, overwrite_b: bool = False,  # noqa: ARG001
-             check_finite: bool = True) -> Tensor:  # noqa: ARG001
+def lu_solve(lu_and_piv: Any, b: ArrayLike, trans: int = 0, overwrite_b: bool = False,
+             check_finite: bool = True) -> Tensor:
     """x with a @ x = b (trans 1 or 2: a.T @ x = b), for lu_factor(a) and b [n] or [n, k]."""
     data, pivots = lu_and_piv
     data, b = _system("lu_solve", data, b)
@@ -129,7 +129,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: Any) -> Tensor:
 
 
 def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False,
-                     overwrite_b: bool = False, debug: Any = None, check_finite: bool = True) -> Tensor:  # noqa: ARG001
+                     overwrite_b: bool = False, debug: Any = None, check_finite: bool = True) -> Tensor:
     """x with a @ x = b for the upper (lower) triangle of a, or a.T @ x = b where trans is 1, 2, 'T' or 'C'; b is [...,
     n] or [..., n, k]."""
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
@@ -144,7 +144,7 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bo
     return _d._solve_triangular(a, b, bool(lower), trans not in (0, "N"), unit_diagonal)
 
 
-def lstsq(A: ArrayLike, B: Any, rcond: Any = None, driver: Any = None) -> tuple[Any, ...]:  # noqa: ARG001
+def lstsq(A: ArrayLike, B: Any, rcond: Any = None, driver: Any = None) -> tuple[Any, ...]:
     """(x of least norm that minimises the norm of A @ x - B, squared residuals, rank of A, singular values). Residuals
     are empty unless A has full rank and more rows than columns."""
     A, B = _matrix("lstsq", A, square=False), _numbers("lstsq", "B", B, (1, 2))

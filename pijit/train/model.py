@@ -268,7 +268,7 @@ class Model:
             return self._eval_loop(p, valid_dataset, manager, run)
 
     # -- prediction --
-    def predict(self, *predict_data: Any, backend: Any = None, config: Any = None) -> Any:  # noqa: ARG002
+    def predict(self, *predict_data: Any, backend: Any = None, config: Any = None) -> Any:
         """The network's outputs for inputs, in evaluation mode.
 
         predict_data: Tensors, None, numbers, strings, and lists, tuples and dicts of them; TypeError for anything
@@ -284,19 +284,19 @@ class Model:
         self._predict_network.set_train(False)
         return self._predict_network(*predict_data)
 
-    def build(self, train_dataset: Any = None, valid_dataset: Any = None, sink_size: int = -1, epoch: int = 1,  # noqa: ARG002
-              sink_mode: bool = True) -> Any:  # noqa: ARG002
+    def build(self, train_dataset: Any = None, valid_dataset: Any = None, sink_size: int = -1, epoch: int = 1,
+              sink_mode: bool = True) -> Any:
         """Compilation before the first step, which only devices that run whole datasets know: RuntimeError on the
         CPU."""
         raise RuntimeError("For 'Model.build', compilation ahead of the first step is not supported on "
                            f"{context.get_context('device_target')}: the first step compiles.")
 
-    def infer_train_layout(self, train_dataset: Any, dataset_sink_mode: bool = True, sink_size: int = -1) -> Any:  # noqa: ARG002
+    def infer_train_layout(self, train_dataset: Any, dataset_sink_mode: bool = True, sink_size: int = -1) -> Any:
         """How parameters are distributed over devices: RuntimeError, as there is one device."""
         raise RuntimeError("For 'Model.infer_train_layout', the parallel mode must be 'semi_auto_parallel' or "
                            "'auto_parallel', but it is 'stand_alone'.")
 
-    def infer_predict_layout(self, *predict_data: Any, skip_backend_compile: bool = False) -> Any:  # noqa: ARG002
+    def infer_predict_layout(self, *predict_data: Any, skip_backend_compile: bool = False) -> Any:
         """How parameters are distributed over devices: RuntimeError, as there is one device."""
         raise RuntimeError("For 'Model.infer_predict_layout', the parallel mode must be 'semi_auto_parallel' or "
                            "'auto_parallel', but it is 'stand_alone'.")

@@ -123,7 +123,8 @@ def test_hooks_on_gradients():
         f = lambda a: ms.grad(lambda v: (ops.HookBackward(hook)(v * v) * 3).sum())(a)  # noqa: E731
         assert plain(f(Tensor(Y))) == [0, 60, 120]
         check(lambda: f, Tensor(Y), graphs=1, breaks=0)
-    two = (lambda a: ms.grad(lambda v: sum(ops.HookBackward(lambda g: (g[0] * 2, g[1] * 3))(v, v * v)).sum())(a))  # noqa: E731
+    def two(a):
+        return ms.grad(lambda v: sum(ops.HookBackward(lambda g: (g[0] * 2, g[1] * 3))(v, v * v)).sum())(a)
     assert plain(two(Tensor(Y))) == (2 + 3 * 2 * Y).tolist()
     assert plain(ops.HookBackward(replace)(Tensor(Y))) == Y.tolist()
     with pytest.raises(TypeError):

@@ -40,6 +40,14 @@ def test_below_capture_ops_are_not_known_by_their_names(folder):
     assert not places(r"\bop(\(\))?(\.|->)name (==|!=) \"|op->name\.(starts_with|ends_with)\(", folder)
 
 
+def test_lines_of_python_have_at_most_120_columns():
+    root = CSRC.parent  # ruff lets lines be that end in a comment for tools
+    folders = ("pijit", "tests", "benchmarks", "tools", "examples")
+    files = [*root.glob("*.py"), *(f for folder in folders for f in (root / folder).rglob("*.py*"))]
+    assert not [f"{f}:{n}" for f in files if f.suffix in (".py", ".pyi")
+                for n, line in enumerate(f.read_text(errors="replace").split("\n"), 1) if len(line) > 120]
+
+
 def test_flags_of_the_compiler_belong_to_folders():
     text = (CSRC.parent / "CMakeLists.txt").read_text()
     assert not [line for line in text.split("\n") if "set_source_files_properties" in line

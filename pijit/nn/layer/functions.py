@@ -393,9 +393,9 @@ class MultiFieldEmbeddingLookup(Cell):
     OPERATOR_SUM, OPERATOR_MEAN, OPERATOR_MAX = "SUM", "MEAN", "MAX"
 
     def __init__(self, vocab_size: int, embedding_size: int, field_size: int, param_init: Init = "normal",
-                 target: str = "CPU", slice_mode: str = "batch_slice",  # noqa: ARG002
-                 feature_num_list: tuple[Any, ...] | list[Any] | None = None, max_norm: float | None = None,  # noqa: ARG002
-                 sparse: bool = True, operator: str = "SUM", dtype: DType = mstype.float32) -> None:  # noqa: ARG002
+                 target: str = "CPU", slice_mode: str = "batch_slice",
+                 feature_num_list: tuple[Any, ...] | list[Any] | None = None, max_norm: float | None = None,
+                 sparse: bool = True, operator: str = "SUM", dtype: DType = mstype.float32) -> None:
         super().__init__()
         self.vocab_size, self.embedding_size, self.field_size = (positive("MultiFieldEmbeddingLookup", n, v)
                                                                  for n, v in (
@@ -472,7 +472,7 @@ class SampledSoftmaxLoss(Cell):
 
     def __init__(self, num_sampled: int, num_classes: int, num_true: int = 1,
                  sampled_values: tuple[Any, ...] | list[Any] | None = None, remove_accidental_hits: bool = True,
-                 seed: int = 0, reduction: str = "none") -> None:  # noqa: ARG002
+                 seed: int = 0, reduction: str = "none") -> None:
         super().__init__()
         if num_true < 1:
             raise ValueError(f"For 'SampledSoftmaxLoss', 'num_true' must be at least 1, but got {num_true}.")

@@ -17,8 +17,8 @@ class DistributedGradReducer(Cell):
     parameters: the parameters that are trained. mean: whether gradients are divided by degree; None: as the
     parallel context says. degree: the number that is divided by, 1 if None. fusion_type and group are accepted."""
 
-    def __init__(self, parameters: Any, mean: TensorLike | None = None, degree: Any = None, fusion_type: int = 1,  # noqa: ARG002
-                 group: str = "hccl_world_group") -> None:  # noqa: ARG002
+    def __init__(self, parameters: Any, mean: TensorLike | None = None, degree: Any = None, fusion_type: int = 1,
+                 group: str = "hccl_world_group") -> None:
         super().__init__(auto_prefix=False)
         if mean is not None and not isinstance(mean, bool):
             raise TypeError(
@@ -39,7 +39,7 @@ class DistributedGradReducer(Cell):
 class PipelineGradReducer(DistributedGradReducer):
     """The gradients as they are: there is one stage and one process."""
 
-    def __init__(self, parameters: Any, scale_sense: float = 1.0, opt_shard: Any = None) -> None:  # noqa: ARG002
+    def __init__(self, parameters: Any, scale_sense: float = 1.0, opt_shard: Any = None) -> None:
         super().__init__(parameters)
 
 

@@ -4,7 +4,8 @@ from pijit.train.callback._backup_and_restore import BackupAndRestore
 from pijit.train.callback._callback import (  # noqa: F401
     Callback, CallbackManager as _CallbackManager, InternalCallbackParam, RunContext)
 from pijit.train.callback._callback import InternalCallbackParam as _InternalCallbackParam  # noqa: F401
-from pijit.train.callback._checkpoint import CheckpointConfig, CheckpointManager as _CheckpointManager, ModelCheckpoint  # noqa: F401
+from pijit.train.callback._checkpoint import (  # noqa: F401
+    CheckpointConfig, CheckpointManager as _CheckpointManager, ModelCheckpoint)
 from pijit.train.callback._early_stop import EarlyStopping
 from pijit.train.callback._history import History
 from pijit.train.callback._lambda_callback import LambdaCallback
