@@ -124,8 +124,7 @@ std::pair<std::string, std::string> was_and_is(const Guard& g, PyObject* now) {
     case Guard::kAtLeast:
       return {str_cat(g.kind == Guard::kAtLeast ? "at least " : "", g.num, " items"), brief(now)};
     case Guard::kEquals:
-    case Guard::kIs:
-    case Guard::kRelation: {
+    case Guard::kIs: {
       std::pair<std::string, std::string> r{brief(g.obj.ptr()), brief(now)};
       if (r.first == r.second) r.second = "another " + r.second;
       return r;

@@ -207,3 +207,15 @@ def test_the_parts_of_a_profile_are_the_call(f):
     assert (sum(r["us"] for r in p.rows()) / 1e6 ==
             pytest.approx(p.parts.get("kernels", 0) + sum(k.time for k in p.kernels if not k.captured) / p.calls))
     assert all(x.whole / p.calls <= p.captured.median * 1.0001 for x in p.pieces)
+
+
+def test_what_a_relation_found_is_not_told_as_what_it_compares_with():
+    @ms.jit
+    def f(x, counts):
+        counts["calls"] += 1
+        return x * 2 if counts["calls"] % 3 == 0 else x
+    x, counts = ms.Tensor([1.0]), {"calls": 0}
+    for _ in range(3):
+        f(x, counts)
+    text = str(ms.explain(f))
+    assert "% 3 == 0: now 0" in text and "another 0" not in text
