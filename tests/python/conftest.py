@@ -12,6 +12,7 @@ import sys
 from importlib.machinery import PathFinder, SourceFileLoader
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.python.runs import FILES
 
@@ -20,6 +21,11 @@ os.environ.setdefault("PIJIT_VERIFY", "1")
 os.environ.setdefault("PIJIT_MEASURE", "0")  # else what is captured depended on how busy the machine is
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Generated programs are the same ones at each run; new ones come with PIJIT_FUZZ, which says how many (make fuzz).
+settings.register_profile("pijit", derandomize="PIJIT_FUZZ" not in os.environ, deadline=None,
+                          suppress_health_check=list(HealthCheck))
+settings.load_profile("pijit")
 if "PYTEST_XDIST_WORKER" in os.environ:  # the cores are taken by the other workers
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 

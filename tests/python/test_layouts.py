@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 import pijit as ms
 from pijit import _C, Tensor, nn, ops
@@ -72,7 +72,7 @@ def network(steps):
     return nn.SequentialCell(layers)
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES)
 @given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=6), st.booleans(), st.integers(0, 99),
        st.sampled_from([(11, 12), (16, 16), (12, 20)]))
 def test_generated_networks(steps, train, seed, shape):
@@ -322,14 +322,16 @@ def check_convolution(x_shape, w_shape, stride, pad, special=None):
         return [cell(x).asnumpy(), dx.asnumpy()] + [g.asnumpy() for g in dw]
 
     got = values(False)
+    exact = [v.astype(np.float64) for v in inputs]
     with np.errstate(invalid="ignore"):
-        for k, (a, b) in enumerate(zip(padded_products(*(v.astype(np.float64) for v in inputs), stride, pad), got)):
+        # What rounding may cost goes with the sizes of the terms: a sum of many may be near zero.
+        sizes = padded_products(*map(np.abs, exact), stride, pad)
+        for k, (a, size, b) in enumerate(zip(padded_products(*exact, stride, pad), sizes, got)):
             finite = np.isfinite(a)
             # oneDNN, which takes gradients for x of strided convolutions, has infinities its own way.
             if special is None or k != 1 or stride == (1, 1):
                 assert np.array_equal(a[~finite], b[~finite], equal_nan=True)
-                assert (np.isfinite(b[finite]).all()
-                        and np.abs((a - b)[finite]).max(initial=0) < 1e-5 * np.abs(a[finite]).max(initial=1))
+                assert np.isfinite(b[finite]).all() and (np.abs(a - b) <= 2e-6 * size)[finite].all()
     assert [a.tobytes() for a in got] == [a.tobytes() for a in values(True)]
 
 
@@ -342,7 +344,7 @@ def test_convolutions(x_shape, w_shape, stride, pad):
             check_convolution(x_shape, w_shape, stride, pad, special)
 
 
-@settings(max_examples=4 * EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4 * EXAMPLES)
 @given(st.data())
 def test_random_convolutions(data):
     def several(n, low, high):

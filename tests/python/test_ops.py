@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 import pijit as ms
 from pijit import Tensor, ops
@@ -658,7 +658,7 @@ def test_products_of_other_dtypes(dtype, m, k, n):
 
 
 @given(st.data())
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES)
 def test_arithmetic_on_slices(data):
     """Loops read slices where they lie: at any offset, with any steps, in sums and beside one another."""
     shape = tuple(data.draw(st.lists(st.integers(1, 40), min_size=1, max_size=3)))
@@ -700,7 +700,7 @@ def test_products_of_rows_2_kib_apart(m, n, k, batch_a, batch_b):
 
 
 @given(st.data())
-@settings(max_examples=2 * EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2 * EXAMPLES)
 def test_products_of_small_matrices(data):
     """Of any sizes and layouts, alone and in batches, with a bias and a value that is no number: those of float64; and
     the same bits in both modes."""

@@ -10,7 +10,7 @@ import sys
 import threading
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 import pijit as ms
 from pijit import Tensor
@@ -593,8 +593,7 @@ def function(name, lines, result):
     return f"def {name}(x, y, flag, k):\n    a, b, c, count = x, y, x * y, 0\n{body}    return {result}\n"
 
 
-SETTINGS = settings(max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES == 150,
-                    suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=EXAMPLES)
 
 
 @SETTINGS

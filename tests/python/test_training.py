@@ -3,7 +3,7 @@
 import os
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 import pijit as ms
 from pijit import Tensor, nn, ops
@@ -126,7 +126,7 @@ def train(names, kind, loss, where, rows):
     return record
 
 
-@settings(max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES == 60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES)
 @given(st.lists(st.sampled_from(sorted(LAYERS)), min_size=1, max_size=5),
        st.sampled_from(["sgd", "momentum", "adam", "adamw", "rmsprop"]), st.sampled_from(["mse", "cross", "smooth"]),
        st.sampled_from(["step", "forward", "net"]), st.sampled_from([(6, 6, 6), (6, 4, 5), (3, 3, 1)]))

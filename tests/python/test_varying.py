@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pijit as ms
@@ -296,8 +296,7 @@ STEPS = [
 ]
 
 
-@settings(max_examples=int(os.environ.get("PIJIT_FUZZ", 60)), deadline=None, derandomize="PIJIT_FUZZ" not in os.environ,
-          suppress_health_check=list(HealthCheck))
+@settings(max_examples=int(os.environ.get("PIJIT_FUZZ", 60)))
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(1, 3), st.integers(0, 2), st.integers(0, 1)), min_size=1,
                 max_size=6),
        st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=3, max_size=8))
@@ -327,8 +326,7 @@ def outcome(fn, *args):
             return type(e).__name__, str(e)
 
 
-@settings(max_examples=int(os.environ.get("PIJIT_FUZZ", 30)), deadline=None, derandomize="PIJIT_FUZZ" not in os.environ,
-          suppress_health_check=list(HealthCheck))
+@settings(max_examples=int(os.environ.get("PIJIT_FUZZ", 30)))
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(1, 3), st.integers(0, 2), st.integers(0, 1)), min_size=1,
                 max_size=5),
        st.lists(st.tuples(st.integers(1, 7), st.integers(1, 7)), min_size=3, max_size=6))
