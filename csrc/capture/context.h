@@ -22,6 +22,10 @@ bool plain_tuple_type(PyTypeObject* t);
 bool dict_like(PyTypeObject* t);
 bool immutable_constant(PyObject* o);
 bool static_object(PyObject* o);
+// A method or slot in C of a class, which is called with an object of it.
+inline bool is_c_method(PyObject* o) {
+  return Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type;
+}
 bool is_enum(PyTypeObject* t);
 // Is what objects of the class have as __class__ their class?
 bool says_its_class(PyTypeObject* t);
@@ -45,7 +49,14 @@ class Context {
   Context(const Context&) = delete;
 
   // --- what needs frames
-  virtual V call(const V& f, std::vector<V> args, Kwargs kwargs) = 0;
+  // Inlines a function in Python, from outside or made during capture.
+  virtual V call_function(const V& f, std::vector<V> args, Kwargs kwargs) = 0;
+  // What the registry knows of a callable, or of objects of its class (f: it, where it is a value).
+  // Null: nothing, or not with these arguments.
+  virtual V call_known(PyObject* callable, std::vector<V>& args, Kwargs& kwargs,
+                       const V& f = nullptr) = 0;
+  // Under code that nobody decorated, a function behind @jit has graphs of its own: a break.
+  virtual void meet_decorated(PyObject* jit_function) = 0;
   virtual std::string location() const = 0;  // file:line
   // The next value of a generator, to which something is sent or thrown. False: it has ended, and
   // the value is what it returns (null: it had ended before).

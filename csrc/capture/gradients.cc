@@ -188,7 +188,9 @@ std::vector<Record> Tracer::records(const CapturedTape& t) {
       if (!of(h.value)) continue;
       Record hook;
       hook.out = {h.value};
-      hook.hook = [this, f = h.function](Val ct) { return node_of(call(f, {tensor(ct)}, {})); };
+      hook.hook = [this, f = h.function](Val ct) {
+        return node_of(protocol::call(*this, f, {tensor(ct)}, {}));
+      };
       r.push_back(std::move(hook));
     }
   };
@@ -209,7 +211,7 @@ std::vector<Record> Tracer::records(const CapturedTape& t) {
           std::vector<V> given;
           for (auto v : cts) given.push_back(tensor(v));
           std::vector<Val> grads;
-          for (auto& x : protocol::items_of(*this, call(f, {list(given)}, {}))) {
+          for (auto& x : protocol::items_of(*this, protocol::call(*this, f, {list(given)}, {}))) {
             const bool none = is_none(x);
             grads.push_back(none ? Val{} : node_of(x));
           }

@@ -1,6 +1,7 @@
 #include "capture/registry.h"
 
 #include "absl/cleanup/cleanup.h"
+#include "capture/protocol/protocol.h"
 
 namespace pijit {
 
@@ -48,6 +49,10 @@ void Registry::method(PyTypeObject* type, const char* name, Arity arity, Known h
   if (!PyFunction_Check(d)) add(d, arity, handler);  // a program's own in its place is inlined
 }
 
+void Registry::objects(PyTypeObject* type, Known handler) {
+  of_type_.emplace(type, Row{type->tp_name, {0, kAny, true}, handler, false});
+}
+
 void Registry::functions(const char* module, std::initializer_list<const char*> names, Arity arity,
                          Known handler) {
   const py::object m = python_module(module);
@@ -57,7 +62,7 @@ void Registry::functions(const char* module, std::initializer_list<const char*> 
 
 V Tracer::call_polyfill(const char* name, std::vector<V> args, const Kwargs& kwargs) {
   const py::object f = library.polyfills.object().attr(name);
-  return call(wrap_static(f.ptr()), std::move(args), kwargs);
+  return protocol::call(*this, wrap_static(f.ptr()), std::move(args), kwargs);
 }
 
 V call_polyfill(Tracer& t, Call& c) { return t.call_polyfill(c.name.c_str(), c.args, c.kwargs); }
@@ -66,12 +71,12 @@ V call_polyfill(Tracer& t, Call& c) { return t.call_polyfill(c.name.c_str(), c.a
 V Tracer::call_known(PyObject* callable, std::vector<V>& args, Kwargs& kwargs, const V& f) {
   const Registry::Row* row = Registry::get().find(callable);
   if (!row) return nullptr;
-  if (f && f->src >= 0 && sources_[f->src].kind != Source::kConst)
+  if (f && row->itself && f->src >= 0 && sources_[f->src].kind != Source::kConst)
     guard(Guard::kIs, f->src, f->obj);
   if (args.size() < row->arity.least || args.size() > row->arity.most ||
       (!kwargs.empty() && !row->arity.keywords))
     give_up(Reason::kUnsupportedCall, row->name + "() with these arguments");
-  Call call{callable, row->name, args, kwargs};
+  Call call{callable, row->name, args, kwargs, f};
   return row->handler(*this, call);
 }
 

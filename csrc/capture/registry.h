@@ -20,12 +20,11 @@ struct Call {
   const std::string& name;
   std::vector<V>& args;
   Kwargs& kwargs;
+  const V& function;  // null: a method that was found by the class of its self
 };
 // What a function of pijit/_polyfills.py of that name does, which is inlined.
 V call_polyfill(Tracer& t, Call& c);
-// A call of an object of a class in C that stands for a function: operator.itemgetter and its kind,
-// functions behind functools.lru_cache. Null: it is none of these.
-V call_object(Tracer& t, const V& f, const std::vector<V>& args, const Kwargs& kwargs);
+V print(Tracer& t, Call& c);
 // Null: not with these arguments.
 using Known = V (*)(Tracer&, Call&);
 
@@ -37,6 +36,8 @@ class Registry {
 
   void add(py::handle callable, Arity arity, Known handler);
   void method(PyTypeObject* type, const char* name, Arity arity, Known handler);
+  // What a call of any object of this type does.
+  void objects(PyTypeObject* type, Known handler);
   // Functions of a module that are there.
   void functions(const char* module, std::initializer_list<const char*> names, Arity arity,
                  Known handler);
@@ -45,16 +46,19 @@ class Registry {
     std::string name;
     Arity arity;
     Known handler;
+    bool itself = true;  // is it of the object, not of its class?
   };
   const Row* find(PyObject* callable) const {
-    auto it = rows_.find(callable);
-    return it == rows_.end() ? nullptr : &it->second;
+    if (auto it = rows_.find(callable); it != rows_.end()) return &it->second;
+    auto it = of_type_.find(Py_TYPE(callable));
+    return it == of_type_.end() ? nullptr : &it->second;
   }
 
  private:
   static Registry& own();
   static bool complete_, knows_numpy_;
   absl::node_hash_map<PyObject*, Row> rows_;  // which holds references
+  absl::node_hash_map<PyTypeObject*, Row> of_type_;
 };
 
 void add_python(Registry& r);  // builtins/*.cc

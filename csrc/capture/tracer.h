@@ -41,7 +41,9 @@ class Tracer final : public Context, public Rebuilder {
   Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, std::set<int> left);
   std::unique_ptr<Entry> run();
 
-  V call(const V& f, std::vector<V> args, Kwargs kwargs) override;
+  V call_function(const V& f, std::vector<V> args, Kwargs kwargs) override;  // frames/inline.cc
+  V call_known(PyObject* callable, std::vector<V>& args, Kwargs& kwargs, const V& f) override;
+  void meet_decorated(PyObject* jit_function) override;
   std::string location() const override;
   int outermost_instr() const override { return frames_.empty() ? -1 : frames_.front()->pc; }
   bool resume_generator(const V& it, V* value, const V& sent = nullptr,
@@ -135,24 +137,8 @@ class Tracer final : public Context, public Rebuilder {
   void make_effects(Entry* e);
   void make_parts(Entry* e);
   std::vector<uint64_t> own_changes();
-  // --- calls.cc ---
-  V call_sorted(const std::vector<V>& args, const Kwargs& kwargs);
-  V call_sum(const std::vector<V>& args);
-  V call_reversed(const V& x);
-  bool is_instance(const V& v, PyObject* cls);
-  bool is_subclass(PyObject* sub, PyObject* cls);
-  Kwargs keywords_of(const V& dict);
-  void meet_decorated(PyObject* jit_function);
-  V call_function(const V& f, std::vector<V> args, Kwargs kwargs);
-  // Null: not in the registry, or not with these arguments. `f`: the callable, where it is a value.
-  V call_known(PyObject* callable, std::vector<V>& args, Kwargs& kwargs, const V& f = nullptr);
   // What a function of pijit/_polyfills.py does, which is inlined.
   V call_polyfill(const char* name, std::vector<V> args, const Kwargs& kwargs = {});
-  V call_print(const Call& c);
-  V call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
-  V call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs);
-  V call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args,
-                           Kwargs& kwargs);
 
   // --- gradients.cc: tapes ---
   V make_tape(Tape::Use use);

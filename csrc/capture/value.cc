@@ -22,7 +22,7 @@ std::optional<bool> Value::truth(Context& c) { return protocol::slot_truth(c, th
 V Value::length(Context& c) {
   PyObject* f = protocol::user_method(c, this, "__len__");
   if (!f) c.give_up(Reason::kUnsupportedCall, "len()");
-  const V r = c.call(c.wrap_static(f), {this}, {});
+  const V r = protocol::call(c, c.wrap_static(f), {this}, {});
   if (varies(r) && PyLong_Check(r->obj.ptr())) return r;
   if (!is_known(r) || !PyLong_Check(r->obj.ptr()))
     c.give_up(Reason::kRaises, "__len__ gives no int");
@@ -34,20 +34,20 @@ V Value::length(Context& c) {
 
 V Value::getitem(Context& c, const V& index) {
   if (PyObject* f = protocol::user_method(c, this, "__getitem__"))
-    return c.call(c.wrap_static(f), {this, index}, {});
+    return protocol::call(c, c.wrap_static(f), {this, index}, {});
   c.give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type()->tp_name));
 }
 
 void Value::setitem(Context& c, const V& index, const V& value) {
   PyObject* f = protocol::user_method(c, this, "__setitem__");
   if (!f) c.give_up(Reason::kUnsupportedOperand, str_cat("item assignment on ", type()->tp_name));
-  c.call(c.wrap_static(f), {this, index, value}, {});
+  protocol::call(c, c.wrap_static(f), {this, index, value}, {});
 }
 
 void Value::delitem(Context& c, const V& index) {
   PyObject* f = protocol::user_method(c, this, "__delitem__");
   if (!f) c.give_up(Reason::kUnsupportedOperand, str_cat("del of an item of ", type()->tp_name));
-  c.call(c.wrap_static(f), {this, index}, {});
+  protocol::call(c, c.wrap_static(f), {this, index}, {});
 }
 
 std::optional<bool> Value::contains(Context& c, const V& x) {
@@ -71,6 +71,27 @@ V Value::iter(Context& c) { c.give_up(Reason::kUnsupportedIterable, type()->tp_n
 std::optional<V> Value::getattr(Context& c, PyObject* name) {
   c.give_up(Reason::kUnsupportedAttribute, text_of(name));
 }
+
+V Value::call(Context& c, std::vector<V> args, Kwargs kwargs) {
+  return protocol::slot_call(c, this, std::move(args), std::move(kwargs));
+}
+
+V Value::call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs) {
+  const std::string name = text_of(py::object(py::handle(d).attr("__name__")));
+  PyTypeObject* const owner = reinterpret_cast<PyDescrObject*>(d)->d_type;
+  // object.__eq__(1, 2), int.__repr__(True): not the method that the class has under this name
+  if (type_lookup(type(), str_of(name).ptr()) != d) {
+    if (!PyType_IsSubtype(type(), owner))
+      c.give_up(Reason::kRaises, str_cat(name, " of a ", type()->tp_name));
+    std::vector<V> all{this};
+    all.insert(all.end(), args.begin(), args.end());
+    return protocol::call_pure(c, share(d), all, kwargs, name);
+  }
+  if (auto r = method(c, name, args, kwargs)) return *r;
+  c.give_up(Reason::kUnsupportedCall, str_cat(type()->tp_name, ".", name));
+}
+
+bool Value::next(Context& c, V* value) { c.give_up(Reason::kUnsupportedIterable, type()->tp_name); }
 
 void Value::setattr(Context& c, PyObject* name, const V& value) {
   c.give_up(Reason::kUnsupportedAttribute,

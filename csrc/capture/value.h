@@ -16,6 +16,7 @@
 
 namespace pijit {
 
+enum class Reason : uint8_t;
 class Context;
 class Merge;
 class Rebuilder;
@@ -88,6 +89,10 @@ struct Value {
   // Empty: there is no such attribute.
   virtual std::optional<V> getattr(Context& c, PyObject* name);
   virtual void setattr(Context& c, PyObject* name, const V& value);
+  // Its class has tp_call.
+  virtual V call(Context& c, std::vector<V> args, Kwargs kwargs);
+  // The next item of an iterator; its class has tp_iternext. False: there is none, now and later.
+  virtual bool next(Context& c, V* value);
 
   // --- Operators: what C code of the class does; methods in Python are asked before (protocol.h).
   // Null: NotImplemented, or it has no such slot. What it does and capture does not follow ends the
@@ -128,11 +133,15 @@ struct Value {
   virtual void guard_methods(Context& c) {}
   // Begins with the object outside: `obj`, at `src`, of the exact type.
   virtual void from_outside(Context& c) {}
+  // `d`, a method in C of its class or of a base, is called on it.
+  virtual V call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs);
   // A method of its class in C. Empty: it is not followed.
   virtual std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                                   Kwargs& kwargs) {
     return std::nullopt;
   }
+  // What a break is called that comes of it; `usual`: of any other operand there.
+  virtual Reason reason(Reason usual) const { return usual; }
   // The value of the graph that a tensor, a number or an ndarray is; null: none.
   virtual Val node() const { return {}; }
   // As an operand of an op in a scope: a tensor or a number.

@@ -64,7 +64,7 @@ V copy(Tracer& t, Call& c) {
     return *copied;
   if (x->kind == Value::kTensor) {
     PyObject* f = python_method(x->type(), "__copy__");
-    if (f && PyFunction_Check(f)) return t.call(t.wrap_static(f), {x}, {});
+    if (f && PyFunction_Check(f)) return protocol::call(t, t.wrap_static(f), {x}, {});
   }
   if (as<TupleValue>(x) && x->type() == &PyTuple_Type) return x;
   if (is_container(x) && !python_method(x->type(), "__copy__"))
@@ -100,7 +100,7 @@ class DeepCopy {
     if (x->type() == tensor_type) {  // a Parameter asks for the memo
       PyObject* f = python_method(x->type(), "__deepcopy__");
       if (f && PyFunction_Check(f))
-        return t_.call(t_.wrap_static(f), {x, t_.constant(py::none())}, {});
+        return protocol::call(t_, t_.wrap_static(f), {x, t_.constant(py::none())}, {});
     }
     const bool tuple = as<TupleValue>(x) != nullptr;
     if ((tuple && x->type() == &PyTuple_Type) || (!tuple && is_container(x))) {

@@ -11,12 +11,11 @@ namespace pijit {
 namespace {
 
 V call_it(Tracer& t, Call& c) {
-  return t.call(c.args[0], {c.args.begin() + 1, c.args.end()}, c.kwargs);
+  return protocol::call(t, c.args[0], {c.args.begin() + 1, c.args.end()}, c.kwargs);
 }
 
 [[noreturn]] void unsupported(Tracer& t, const Call& c) {
-  t.give_up(c.args[0]->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
-            "operator." + c.name);
+  t.give_up(c.args[0]->reason(Reason::kUnsupportedOperand), "operator." + c.name);
 }
 
 V truth(Tracer& t, Call& c) {
@@ -26,7 +25,7 @@ V truth(Tracer& t, Call& c) {
 
 V absolute(Tracer& t, Call& c) {
   if (PyObject* f = protocol::user_method(t, c.args[0], "__abs__"))
-    return t.call(t.wrap_static(f), c.args, {});
+    return protocol::call(t, t.wrap_static(f), c.args, {});
   if (c.args[0]->kind == Value::kTensor)
     return protocol::call_op(t, OpTable::get().at("abs"), c.args, {});
   return protocol::on_constants(t, "abs", c.args);
@@ -82,10 +81,6 @@ V classify(Tracer& t, Call& c) {
 
 // --- operator.itemgetter and attrgetter: objects that never change
 
-bool is_getter(PyTypeObject* t) {
-  return t == library.itemgetter.type() || t == library.attrgetter.type();
-}
-
 V make_getter(Tracer& t, Call& c) {
   py::list args;
   for (auto& a : c.args) {
@@ -98,7 +93,9 @@ V make_getter(Tracer& t, Call& c) {
   return t.wrap_static(py::reinterpret_steal<py::object>(made).ptr());
 }
 
-V get(Tracer& t, const V& f, const V& x) {
+V get(Tracer& t, Call& c) {
+  if (c.args.size() != 1 || !c.kwargs.empty()) return nullptr;
+  const V &f = c.function, &x = c.args[0];
   const py::tuple args = py::tuple(f->obj.attr("__reduce__")())[1];
   if (f->src >= 0 && t.sources_[f->src].kind != Source::kConst) t.guard(Guard::kIs, f->src, f->obj);
   const std::string name =
@@ -123,7 +120,10 @@ V get(Tracer& t, const V& f, const V& x) {
 // What the function has kept for these arguments, read anew by each run; where it has not, CPython
 // calls it, and the next run finds it. The call itself is an effect: of its account, and of the
 // order in which it forgets.
-V call_cached(Tracer& t, const V& f, const std::vector<V>& args) {
+V call_cached(Tracer& t, Call& c) {
+  if (!c.kwargs.empty() || !is_cached_function(c.callable)) return nullptr;
+  const V& f = c.function;
+  const std::vector<V>& args = c.args;
   const py::object kept = py::reinterpret_borrow<py::object>(kept_result_function());
   Source s{Source::kComputed, -1, 0, kept};
   s.args = {t.source_of(f)};
@@ -154,32 +154,42 @@ V call_cached(Tracer& t, const V& f, const std::vector<V>& args) {
   return r;
 }
 
-}  // namespace
+// --- functools.partial
 
-V call_object(Tracer& t, const V& f, const std::vector<V>& args, const Kwargs& kwargs) {
-  if (!kwargs.empty()) return nullptr;
-  if (is_getter(Py_TYPE(f->obj.ptr())) && args.size() == 1) return get(t, f, args[0]);
-  if (is_cached_function(f->obj.ptr())) return call_cached(t, f, args);
-  return nullptr;
+V make_partial(Tracer& t, Call& c) {
+  std::vector<V> args(c.args.begin() + 1, c.args.end());
+  const auto* inner = as<PartialValue>(c.args[0]);
+  if (!inner) return t.make<PartialValue>(c.args[0], args, c.kwargs);
+  args.insert(args.begin(), inner->args.begin(), inner->args.end());
+  return t.make<PartialValue>(inner->func, args, with_keywords(inner->kwargs, c.kwargs));
 }
+
+// One from outside. Its parts can change: __setstate__ replaces them, and the keywords are a dict.
+V call_partial(Tracer& t, Call& c) {
+  auto part = [&](const char* name) { return protocol::member(t, c.function, interned(name)); };
+  std::vector<V> all = protocol::items_of(t, part("args"));
+  all.insert(all.end(), c.args.begin(), c.args.end());
+  const Kwargs own = protocol::keywords_of(t, part("keywords"));
+  return protocol::call(t, part("func"), all, with_keywords(own, c.kwargs));
+}
+
+}  // namespace
 
 void add_functional(Registry& r) {
   r.functions("functools", {"reduce"}, {2, 3}, call_polyfill);
-  r.functions("functools", {"partial"}, {1, kAny, true}, [](Tracer& t, Call& c) {
-    std::vector<V> args(c.args.begin() + 1, c.args.end());
-    const auto* inner = as<PartialValue>(c.args[0]);
-    if (!inner) return V(t.make<PartialValue>(c.args[0], args, c.kwargs));
-    args.insert(args.begin(), inner->args.begin(), inner->args.end());
-    return V(t.make<PartialValue>(inner->func, args, with_keywords(inner->kwargs, c.kwargs)));
-  });
+  r.functions("functools", {"partial"}, {1, kAny, true}, make_partial);
+  r.objects(PartialValue::partial_type(), call_partial);
+  r.objects(library.cached_function.type(), call_cached);
 
   const py::object m = python_module("operator");
   auto add = [&](const char* name, Arity arity, Known handler) {
     if (py::hasattr(m, name)) r.add(m.attr(name), arity, handler);
   };
   add("call", {1, kAny, true}, call_it);
-  for (auto* type : {&library.itemgetter, &library.attrgetter})
+  for (auto* type : {&library.itemgetter, &library.attrgetter}) {
     r.add(type->ptr(), {1, kAny}, make_getter);
+    r.objects(type->type(), get);
+  }
   add("truth", {1, 1}, truth);
   add("abs", {1, 1}, absolute);
   add("index", {1, 1}, index);

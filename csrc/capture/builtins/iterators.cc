@@ -12,7 +12,7 @@ struct LibraryIterator final : IteratorValue {
   LibraryIterator(PyObject* cls, V generator, std::vector<V> args, bool positional)
       : cls(cls), generator(generator), args(std::move(args)), positional(positional) {}
   PyTypeObject* type() const override { return reinterpret_cast<PyTypeObject*>(cls); }
-  bool next(Context& c, V* value) override {
+  bool advance(Context& c, V* value) override {
     ++pos;
     return protocol::next(c, generator, value);
   }

@@ -123,8 +123,7 @@ void add_tensor(Registry& r) {
 void add_library(Registry& r) {
   add_tape(r);
   add_tensor(r);
-  r.functions("pijit.printing", {"print_each"}, {0, kAny},
-              [](Tracer& t, Call& c) { return t.call_print(c); });
+  r.functions("pijit.printing", {"print_each"}, {0, kAny}, print);
   // what is captured is inside of compiled code already
   r.functions("pijit._C", {"graph_mode"}, {0, 0},
               [](Tracer& t, Call&) { return t.constant(py::bool_(false)); });

@@ -7,9 +7,9 @@ namespace pijit {
 namespace {
 
 [[noreturn]] void unsupported(Tracer& t, const Call& c) {
-  for (auto& a : c.args)
-    if (a->kind == Value::kTensor) t.give_up(Reason::kTensorValue, c.name + "()");
-  t.give_up(Reason::kUnsupportedCall, c.name + "()");
+  Reason reason = Reason::kUnsupportedCall;
+  for (auto& a : c.args) reason = a->reason(reason);
+  t.give_up(reason, c.name + "()");
 }
 
 V pure(Tracer& t, Call& c) {
@@ -20,19 +20,23 @@ V pure(Tracer& t, Call& c) {
 V is_instance(Tracer& t, Call& c) {
   const auto cls = t.as_constant(c.args[1], Ask::kIdentity);
   if (!cls) unsupported(t, c);
-  return t.constant(py::bool_(t.is_instance(c.args[0], cls->ptr())));
+  return t.constant(py::bool_(protocol::is_instance(t, c.args[0], cls->ptr())));
 }
 
 V is_subclass(Tracer& t, Call& c) {
   const auto cls = t.as_constant(c.args[1], Ask::kIdentity);
   const auto sub = t.as_constant(c.args[0], Ask::kIdentity);
   if (!cls || !sub) unsupported(t, c);
-  return t.constant(py::bool_(t.is_subclass(sub->ptr(), cls->ptr())));
+  return t.constant(py::bool_(protocol::is_subclass(t, sub->ptr(), cls->ptr())));
 }
 
 V next(Tracer& t, Call& c) {
   const V& it = c.args[0];
-  if (it->kind != Value::kIter) unsupported(t, c);
+  if (!protocol::has_next(it->type()))
+    protocol::raise_type_error(t, str_cat("'", it->type()->tp_name, "' object is not an iterator"));
+  if (PyObject* f = c.args.size() == 1 ? protocol::user_method(t, it, "__next__") : nullptr)
+    return protocol::call(t, t.wrap_static(f), {it}, {});
+  if (!as<IteratorValue>(it)) unsupported(t, c);
   V v;
   if (protocol::next(t, it, &v)) return v;
   if (c.args.size() == 2) return c.args[1];
@@ -104,7 +108,7 @@ V absolute(Tracer& t, Call& c) {
   if (c.args[0]->kind == Value::kTensor)
     return protocol::call_op(t, OpTable::get().at("abs"), c.args, c.kwargs);
   if (PyObject* f = protocol::user_method(t, c.args[0], "__abs__"))
-    return t.call(t.wrap_static(f), c.args, {});
+    return protocol::call(t, t.wrap_static(f), c.args, {});
   return pure(t, c);
 }
 
@@ -112,6 +116,68 @@ V power(Tracer& t, Call& c) {
   if (c.args.size() == 2 && c.kwargs.empty() && c.args[0]->kind == Value::kTensor)
     return protocol::binary(t, BinaryOp::kPow, c.args[0], c.args[1]);
   return pure(t, c);
+}
+
+V sorted(Tracer& t, Call& c) {
+  V key;
+  bool reverse = false;
+  for (auto& [k, v] : c.kwargs) {
+    if (k == "key") {
+      key = is_none(v) ? nullptr : v;
+    } else {
+      const auto r = k == "reverse" ? as_int(t, v) : std::nullopt;
+      if (!r) t.give_up(Reason::kUnsupportedCall, "sorted()");
+      reverse = *r != 0;
+    }
+  }
+  const std::vector<V> items = protocol::items_of(t, c.args[0]);
+  py::list keys, order;
+  for (size_t k = 0; k < items.size(); ++k) {
+    const V x = key ? protocol::call(t, key, {items[k]}, {}) : items[k];
+    const auto o = t.as_constant(x);
+    if (!o) t.give_up(x->reason(Reason::kUnsupportedCall), "sorted()");
+    if (holds_nan(o->ptr())) t.give_up(Reason::kUnsupportedCall, "sorted() of NaN");
+    keys.append(*o);
+    order.append(k);
+  }
+  // places, sorted by what stands there: the items stay the objects that they are
+  try {
+    order.attr("sort")(py::arg("key") = keys.attr("__getitem__"), py::arg("reverse") = reverse);
+  } catch (const py::error_already_set& e) {
+    t.raise(e);
+  }
+  std::vector<V> in_order;
+  for (auto k : order) in_order.push_back(items[PyLong_AsSize_t(k.ptr())]);
+  return t.list(in_order);
+}
+
+V sum(Tracer& t, Call& c) {
+  const std::vector<V>& args = c.args;
+  V r = args.size() > 1 ? args[1] : t.constant_int(0), x;
+  if (is_known(r) && (PyUnicode_Check(r->obj.ptr()) || PyBytes_Check(r->obj.ptr())))
+    t.give_up(Reason::kRaises, "sum() of text");
+  const V it = protocol::iter(t, args[0]);  // item and addition in turn
+  // Constants at the beginning are for CPython, which adds floats with a correction from 3.12 on.
+  auto number = [](const V& v) {
+    return is_known(v) && (PyLong_Check(v->obj.ptr()) || PyFloat_Check(v->obj.ptr()));
+  };
+  py::list numbers;
+  bool more = false;
+  while ((more = protocol::next(t, it, &x)) && number(r) && number(x)) {
+    t.tick();
+    numbers.append(x->obj);
+  }
+  if (!numbers.empty()) {
+    PyObject* given[] = {numbers.ptr(), r->obj.ptr()};
+    PyObject* total = PyObject_Vectorcall(original("sum"), given, 2, nullptr);
+    if (!total) t.raise(py::error_already_set());
+    r = t.constant(py::reinterpret_steal<py::object>(total));
+  }
+  for (; more; more = protocol::next(t, it, &x)) {
+    t.tick();
+    r = protocol::binary(t, BinaryOp::kAdd, r, x);
+  }
+  return r;
 }
 
 // max() and min(): one of the items themselves.
@@ -139,13 +205,11 @@ V extreme(Tracer& t, Call& c, CompareOp better) {
   V best, best_key, x;
   while (protocol::next(t, it, &x)) {
     t.tick();
-    const V k = key ? t.call(key, {x}, {}) : x;
+    const V k = key ? protocol::call(t, key, {x}, {}) : x;
     if (best) {
       const V wins = protocol::compare(t, better, k, best_key);
       const auto yes = protocol::truth(t, wins);
-      if (!yes)
-        t.give_up(wins->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
-                  c.name + "()");
+      if (!yes) t.give_up(wins->reason(Reason::kUnsupportedOperand), c.name + "()");
       if (!*yes) continue;
     }
     best = x, best_key = k;
@@ -193,7 +257,7 @@ void add_python(Registry& r) {
   add("len", {1, 1}, [](Tracer& t, Call& c) { return protocol::length(t, c.args[0]); });
   add("isinstance", {2, 2}, is_instance);
   add("issubclass", {2, 2}, is_subclass);
-  add("print", {0, kAny, true}, [](Tracer& t, Call& c) { return t.call_print(c); });
+  add("print", {0, kAny, true}, print);
   add("iter", {1, 1}, [](Tracer& t, Call& c) { return protocol::iter(t, c.args[0]); });
   add("next", {1, 2}, next);
   add("getattr", {2, 3}, get_attribute);
@@ -205,8 +269,8 @@ void add_python(Registry& r) {
   add("pow", {2, 3, true}, power);
   add("max", {1, kAny, true}, [](Tracer& t, Call& c) { return extreme(t, c, CompareOp::kGt); });
   add("min", {1, kAny, true}, [](Tracer& t, Call& c) { return extreme(t, c, CompareOp::kLt); });
-  add("sum", {1, 2}, [](Tracer& t, Call& c) { return t.call_sum(c.args); });
-  add("sorted", {1, 1, true}, [](Tracer& t, Call& c) { return t.call_sorted(c.args, c.kwargs); });
+  add("sum", {1, 2}, sum);
+  add("sorted", {1, 1, true}, sorted);
   add("any", {1, 1}, call_polyfill);
   add("all", {1, 1}, call_polyfill);
   add("repr", {1, 1}, representation);

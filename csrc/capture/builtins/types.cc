@@ -7,9 +7,8 @@ namespace pijit {
 namespace {
 
 [[noreturn]] void unsupported(Tracer& t, const Call& c) {
-  t.give_up(!c.args.empty() && c.args[0]->kind == Value::kTensor ? Reason::kTensorValue
-                                                                 : Reason::kUnsupportedCall,
-            c.name + "()");
+  const Reason usual = Reason::kUnsupportedCall;
+  t.give_up(c.args.empty() ? usual : c.args[0]->reason(usual), c.name + "()");
 }
 
 PyTypeObject* called(const Call& c) { return reinterpret_cast<PyTypeObject*>(c.callable); }
@@ -110,6 +109,17 @@ V type_of(Tracer& t, Call& c) {
   return t.wrap_static(reinterpret_cast<PyObject*>(cls));
 }
 
+V make_reversed(Tracer& t, Call& c) {
+  const V& x = c.args[0];
+  x->settle(t);
+  if (is_known(x) && PyRange_Check(x->obj.ptr()))
+    return protocol::iter(t, t.constant(x->obj[py::slice(py::none(), py::none(), py::int_(-1))]));
+  if (PyObject* f = protocol::user_method(t, x, "__reversed__"))
+    return protocol::call(t, t.wrap_static(f), {x}, {});
+  if (is_sequence(x)) return t.make<ReversedIterator>(x);
+  t.give_up(Reason::kUnsupportedIterable, str_cat("reversed() of a ", t.type_of(x)->tp_name));
+}
+
 // super() or super(cls, self): attribute lookups continue behind cls.
 V make_super(Tracer& t, Call& c) {
   const Frame& f = *t.frames_.back();
@@ -196,7 +206,7 @@ void add_types(Registry& r) {
   add(&PyZip_Type, {0, kAny}, make_zip);
   add(&PyMap_Type, {2, kAny}, make_map);
   add(&PyEnum_Type, {1, 2, true}, make_enumerate);
-  add(&PyReversed_Type, {1, 1}, [](Tracer& t, Call& c) { return t.call_reversed(c.args[0]); });
+  add(&PyReversed_Type, {1, 1}, make_reversed);
   add(&PyType_Type, {1, 1}, type_of);
   add(&PySuper_Type, {0, 2}, make_super);
   add(&PySlice_Type, {1, 3}, make_slice);

@@ -21,7 +21,7 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
           kw.push_back({text_of(PyTuple_GET_ITEM(in.obj, k)), args[args.size() - n + k]});
         args.resize(args.size() - n);
       }
-      st.push_back(call(callee, args, kw));
+      st.push_back(protocol::call(*this, callee, args, kw));
       break;
     }
     case Op::CALL_EX: {
@@ -31,9 +31,9 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
       if (!items) give_up(Reason::kUnsupportedIterable, "*args");
       Kwargs kw;
       if (kwargs) {
-        kw = keywords_of(kwargs);
+        kw = protocol::keywords_of(*this, kwargs);
       }
-      st.push_back(call(callee, *items, kw));
+      st.push_back(protocol::call(*this, callee, *items, kw));
       break;
     }
     case Op::IMPORT_NAME: {
@@ -60,7 +60,7 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
                *exit = protocol::user_method(*this, manager, "__exit__");
       if (!enter || !exit) give_up(Reason::kContextManager, type_of(manager)->tp_name);
       st.push_back(protocol::bind(*this, wrap_static(exit), manager, type_of(manager)));
-      st.push_back(call(wrap_static(enter), {manager}, {}));
+      st.push_back(protocol::call(*this, wrap_static(enter), {manager}, {}));
       break;
     }
     default: PIJIT_CHECK(false, "an instruction of another family");

@@ -25,7 +25,7 @@ int Tracer::step_control(Frame& f, const Instr& in) {
           return f.pc;
         }
         if (!t)
-          give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
+          give_up(x->reason(Reason::kUnsupportedOperand),
                   str_cat("truth value of ", type_of(x)->tp_name));
         jump = *t == (in.a == 1);
       }
@@ -40,10 +40,7 @@ int Tracer::step_control(Frame& f, const Instr& in) {
         branch_on_tensor(f, x, jumps ? in.target : next, jumps ? next : in.target, jumps);
         return f.pc;
       }
-      if (!t)
-        give_up(
-            st.back()->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
-            "truth value");
+      if (!t) give_up(st.back()->reason(Reason::kUnsupportedOperand), "truth value");
       if (*t == (in.a == 1))
         next = in.target;
       else
@@ -57,7 +54,6 @@ int Tracer::step_control(Frame& f, const Instr& in) {
     }
     case Op::FOR_ITER: {
       V it = st.back(), v;
-      if (!as<IteratorValue>(it)) give_up(Reason::kUnsupportedIterable, type_of(it)->tp_name);
       if (protocol::next(*this, it, &v)) {
         st.push_back(v);
         meet(f, v, it->serial);
@@ -73,7 +69,7 @@ int Tracer::step_control(Frame& f, const Instr& in) {
       st.push_back(constant(py::none()));
       break;
     case Op::GET_YIELD_FROM_ITER:
-      if (!as<IteratorValue>(st.back())) st.push_back(protocol::iter(*this, f.pop()));
+      if (!generator_of(st.back())) st.push_back(protocol::iter(*this, f.pop()));
       break;
     case Op::SEND: {
       const V sent = f.pop(), it = st.back();

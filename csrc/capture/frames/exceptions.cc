@@ -204,7 +204,7 @@ int Tracer::step_exceptions(Frame& f, const Instr& in) {
     case Op::WITH_EXCEPT_START: {
       const V exit = st.at(st.size() - 4), e = st.back();
       if (e->kind != Value::kException) give_up(Reason::kRaises, type_of(e)->tp_name);
-      st.push_back(call(exit, {wrap_static(e->obj.ptr()), e, null()}, {}));
+      st.push_back(protocol::call(*this, exit, {wrap_static(e->obj.ptr()), e, null()}, {}));
       break;
     }
     default: PIJIT_CHECK(false, "an instruction of another family");

@@ -10,7 +10,6 @@
 namespace pijit {
 
 bool Tracer::send(const V& it, const V& sent, V* value) {
-  if (!as<IteratorValue>(it)) give_up(Reason::kUnsupportedIterable, type_of(it)->tp_name);
   if (is_none(sent)) {
     if (protocol::next(*this, it, value)) return true;
   } else {

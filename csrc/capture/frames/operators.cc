@@ -18,7 +18,7 @@ int Tracer::step_operators(Frame& f, const Instr& in) {
     }
     case Op::LOAD_SUPER_ATTR: {
       auto a = f.popn(3);
-      V proxy = call(a[0], {a[1], a[2]}, {});
+      V proxy = protocol::call(*this, a[0], {a[1], a[2]}, {});
       V v = protocol::attribute(*this, proxy, in.obj);
       if (in.a) st.push_back(null());
       st.push_back(v);

@@ -47,7 +47,7 @@ void ask_descriptor(Context& c, PyObject* found, const char* method, std::vector
     f = share(own);
     args.insert(args.begin(), d);
   }
-  c.call(c.wrap_static(f.ptr()), args, {});
+  call(c, c.wrap_static(f.ptr()), args, {});
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ V bind(Context& c, const V& found, const V& self, PyTypeObject* owner) {
     PyObject* get = PyObject_GetAttrString(o, "fget");
     if (!get || get == Py_None) c.give_up(Reason::kUnsupportedAttribute, "property without getter");
     py::object keep = py::reinterpret_steal<py::object>(get);
-    return c.call(c.wrap_static(get), {self}, {});
+    return call(c, c.wrap_static(get), {self}, {});
   }
   if (Py_TYPE(o) == &PyStaticMethod_Type)
     return c.wrap_static(py::object(share(o).attr("__func__")).ptr());
@@ -90,8 +90,8 @@ V bind(Context& c, const V& found, const V& self, PyTypeObject* owner) {
   }
   if (PyObject* get = user_method(c, found, "__get__")) {  // a descriptor written in Python
     if (found->src >= 0) c.guard_type(found);
-    return c.call(c.wrap_static(get),
-                  {found, self, c.wrap_static(reinterpret_cast<PyObject*>(owner))}, {});
+    return call(c, c.wrap_static(get),
+                {found, self, c.wrap_static(reinterpret_cast<PyObject*>(owner))}, {});
   }
   if (Py_TYPE(o)->tp_descr_get && !PyType_Check(o) && !PyCFunction_Check(o))
     c.give_up(Reason::kUnsupportedAttribute, std::string("descriptor ") + Py_TYPE(o)->tp_name);
@@ -291,7 +291,7 @@ void set_object_attribute(Context& c, const V& v, PyObject* name_obj, const V& v
   PyObject* f = user_method(c, v, "__setattr__");
   if (!f) c.give_up(Reason::kUnsupportedAttribute, str_cat(v->type()->tp_name, ".__setattr__"));
   if (as<ObjectValue>(v)) c.guard_type(v);
-  c.call(c.wrap_static(f), {v, c.constant(share(name_obj)), value}, {});
+  call(c, c.wrap_static(f), {v, c.constant(share(name_obj)), value}, {});
 }
 
 // As object.__setattr__.
@@ -330,7 +330,7 @@ void delete_attribute(Context& c, const V& v, PyObject* name) {
               str_cat("deletion of an attribute of ", v->type()->tp_name));
   if (PyObject* f = user_method(c, v, "__delattr__")) {
     if (as<ObjectValue>(v)) c.guard_type(v);
-    c.call(c.wrap_static(f), {v, c.constant(share(name))}, {});
+    call(c, c.wrap_static(f), {v, c.constant(share(name))}, {});
     return;
   }
   PyTypeObject* type = v->type();
@@ -410,7 +410,7 @@ std::optional<V> missing_attribute(Context& c, const V& v, PyObject* name) {
   PyObject* g = type_lookup(v->type(), names.getattr);
   if (!g) return std::nullopt;
   if (!PyFunction_Check(g)) c.give_up(Reason::kUnsupportedAttribute, "__getattr__");
-  return c.call(c.wrap_static(g), {v, c.constant(share(name))}, {});
+  return call(c, c.wrap_static(g), {v, c.constant(share(name))}, {});
 }
 
 }  // namespace protocol

@@ -1,9 +1,123 @@
-// Calls of C code: what has no effects is run at capture, ops become nodes.
+// Calls: PyObject_Call, and what tp_call of classes, of C functions and of descriptors does. C code
+// without effects is run at capture, ops become nodes.
+#include <algorithm>
+
+#include "base/called_as.h"
 #include "capture/context.h"
+#include "capture/kinds.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values.h"
 
 namespace pijit::protocol {
+namespace {
+
+// With its module, for a reader.
+std::string name_of_builtin(PyObject* f) {
+  const std::string name = reinterpret_cast<PyCFunctionObject*>(f)->m_ml->ml_name;
+  const auto module = py::reinterpret_steal<py::object>(PyObject_GetAttrString(f, "__module__"));
+  if (!module) PyErr_Clear();
+  const std::string from = module && PyUnicode_Check(module.ptr()) ? text_of(module) : "";
+  if (from.empty() || from == "builtins") return name;
+  return (from == "_operator" ? "operator" : from) + "." + name;
+}
+
+// What people know it by, where no code of theirs has to be asked.
+std::string name_of_callable(PyObject* o) {
+  if (PyCFunction_Check(o)) return name_of_builtin(o) + "()";
+  PyTypeObject* t = Py_TYPE(o);
+  PyObject* d = type_lookup(t, names.name);
+  if (d && t->tp_getattro == PyObject_GenericGetAttr && Py_IS_TYPE(d, &PyGetSetDescr_Type)) {
+    const auto found = py::reinterpret_steal<py::object>(PyObject_GetAttr(o, names.name));
+    if (found && PyUnicode_Check(found.ptr())) return text_of(found.ptr()) + "()";
+    PyErr_Clear();
+  }
+  // as NumPy's functions that arrays of other libraries may answer
+  if (PyObject** attributes = _PyObject_GetDictPtr(o); attributes && *attributes) {
+    PyObject* name = PyDict_GetItemString(*attributes, "__name__");
+    PyObject* module = PyDict_GetItemString(*attributes, "__module__");
+    if (name && PyUnicode_Check(name))
+      return (module && PyUnicode_Check(module) ? text_of(module) + "." : "") + text_of(name) +
+             "()";
+  }
+  return t->tp_name;
+}
+
+}  // namespace
+
+V call(Context& c, const V& f, std::vector<V> args, Kwargs kwargs) {
+  PyTypeObject* t = f->type();
+  if (t->tp_call) return f->call(c, std::move(args), std::move(kwargs));
+  const std::string text = str_cat("'", t->tp_name, "' object is not callable");
+  if (as<ObjectValue>(f) && PyModule_Check(f->obj.ptr())) c.raise(PyExc_TypeError, text);  // more
+  raise_type_error(c, text);
+}
+
+void raise_type_error(Context& c, const std::string& text) {
+  c.raise(PyExc_TypeError, {c.constant(str_of(text))});
+}
+
+// As slot_tp_call of Objects/typeobject.c: the method that the class has in Python.
+V slot_call(Context& c, const V& f, std::vector<V> args, Kwargs kwargs) {
+  PyObject* method = user_method(c, f, "__call__");
+  if (!method)
+    c.give_up(Reason::kUnsupportedCall,
+              as<ObjectValue>(f) ? name_of_callable(f->obj.ptr()) : f->type()->tp_name);
+  PyObject* found = type_lookup(f->type(), names.call);
+  if (found != method) c.meet_decorated(found);
+  args.insert(args.begin(), f);
+  return call(c, c.wrap_static(method), std::move(args), std::move(kwargs));
+}
+
+// As type_call does, and what classes have in its place.
+V call_class(Context& c, PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
+  if (const auto* kind = kind_of(t); kind && kind->construct)
+    if (const V made = kind->construct(c, t, args, kwargs)) return made;
+  if (is_enum(t) && kwargs.empty() && args.size() == 1) {
+    // Member by value: the enum module's own code, unless the class has its own for what is missing
+    PyObject* missing = type_lookup(t, names.missing_member);
+    const bool usual = missing == type_lookup(library.enumeration.type(), names.missing_member) ||
+                       missing == type_lookup(library.flag.type(), names.missing_member);
+    const auto value = c.as_constant(args[0]);
+    if (usual && value) {
+      c.guard_class(t);
+      PyObject* r = PyObject_CallOneArg(reinterpret_cast<PyObject*>(t), value->ptr());
+      if (!r) c.raise(py::error_already_set());
+      const py::object made = py::reinterpret_steal<py::object>(r);
+      if (Py_TYPE(r) == t) return c.wrap_static(r);
+    }
+  }
+  if (PyType_IsSubtype(t, &PyTuple_Type) && t != &PyTuple_Type)
+    return make_named_tuple(c, t, args, kwargs);
+  if (bare_class(t)) return make_instance(c, t, args, kwargs);
+  if (kwargs.empty())
+    if (auto v = make_exception(c, t, args)) return *v;
+  c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+}
+
+// As method_vectorcall of Objects/descrobject.c.
+V call_descriptor(Context& c, PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs) {
+  args.insert(args.begin(), self);
+  if (V r = c.call_known(d, args, kwargs)) return r;
+  args.erase(args.begin());
+  return self->call_descriptor(c, d, args, kwargs);
+}
+
+V call_constant_method(Context& c, const V& self, const std::string& name,
+                       const std::vector<V>& args, const Kwargs& kwargs) {
+  const auto o = c.as_constant(self);
+  return o ? call_pure(c, o->attr(name.c_str()), args, kwargs, name, self) : nullptr;
+}
+
+V call_op_function(Context& c, PyObject* f, const std::vector<V>& args, const Kwargs& kwargs) {
+  const auto* function = reinterpret_cast<OpFunctionObject*>(f);
+  try {
+    return call_op(c, *function->op, args, kwargs);
+  } catch (const OpError& e) {
+    const std::string name = text_of(function->name);
+    if (name == function->op->name) throw;
+    throw OpError(e.kind, called_as(e.what(), name));
+  }
+}
 
 // Methods of `object`, as super() and object.__setattr__ reach them.
 V call_object_method(Context& c, const std::string& name, const V& self,
@@ -49,11 +163,23 @@ V call_op(Context& c, const OpDef& op, const std::vector<V>& args, const Kwargs&
     }
     const auto o = object_with_sizes(c, v);
     if (!o)
-      c.give_up(v->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
+      c.give_up(v->reason(Reason::kUnsupportedOperand),
                 str_cat("attribute ", op.attrs[k].name, " of ", op.name));
     attrs.push_back(to_attr(op, op.attrs[k], o->ptr()));
   }
   return c.tensor(pijit::call_op(c.scope_->graph(), op, in, std::move(attrs)));
+}
+
+Kwargs keywords_of(Context& c, const V& dict) {
+  dict->settle(c);
+  if (!as<DictValue>(dict)) c.give_up(Reason::kUnsupportedOperand, "**kwargs");
+  Kwargs kw;
+  for (size_t k = 0; k < dict->keys.size(); ++k) {
+    if (!PyUnicode_Check(dict->keys[k].ptr()))
+      c.give_up(Reason::kRaises, "keywords must be strings");
+    kw.push_back({text_of(dict->keys[k]), c.item(dict, k)});
+  }
+  return kw;
 }
 
 // A callable without effects, run at capture on constants.
@@ -63,8 +189,7 @@ V call_pure(Context& c, const py::object& f, const std::vector<V>& args, const K
     if (V r = at_each_run(c, f.ptr(), args)) return r;
   auto known = [&](const V& v) {
     auto o = c.as_constant(v);
-    if (!o)
-      c.give_up(v->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall, name);
+    if (!o) c.give_up(v->reason(Reason::kUnsupportedCall), name);
     return *o;
   };
   py::list positional;

@@ -15,10 +15,10 @@ bool not_implemented(const V& r) { return is_known(r) && r->obj.ptr() == Py_NotI
 V ask(Context& c, const V& self, CompareOp op, const V& other) {
   V r;
   if (PyObject* f = user_method(c, self, facts(op).method)) {
-    r = c.call(c.wrap_static(f), {self, other}, {});
+    r = call(c, c.wrap_static(f), {self, other}, {});
   } else if (op == CompareOp::kNe && user_method(c, self, "__eq__") &&
              type_lookup(self->type(), names.ne) == type_lookup(&PyBaseObject_Type, names.ne)) {
-    r = c.call(c.wrap_static(user_method(c, self, "__eq__")), {self, other}, {});
+    r = call(c, c.wrap_static(user_method(c, self, "__eq__")), {self, other}, {});
     if (not_implemented(r)) return nullptr;
     const auto t = truth(c, r);
     if (!t) c.give_up(Reason::kTensorValue, "the inverse of __eq__");

@@ -9,7 +9,7 @@ V length(Context& c, const V& v) { return v->length(c); }
 
 std::optional<bool> contains(Context& c, const V& box, const V& x) {
   if (PyObject* f = user_method(c, box, "__contains__"))
-    return truth(c, c.call(c.wrap_static(f), {box, x}, {}));
+    return truth(c, call(c, c.wrap_static(f), {box, x}, {}));
   return box->contains(c, x);
 }
 

@@ -25,19 +25,24 @@ std::vector<V> items_of(Context& c, const V& v) {
 
 V iter(Context& c, const V& x) {
   if (PyObject* f = user_method(c, x, "__iter__")) {
-    V r = c.call(c.wrap_static(f), {x}, {});
+    V r = call(c, c.wrap_static(f), {x}, {});
     if (as<IteratorValue>(r)) return r;
+    if (!has_next(r->type()))
+      raise_type_error(c,
+                       str_cat("iter() returned non-iterator of type '", r->type()->tp_name, "'"));
     c.give_up(Reason::kUnsupportedIterable, x->type()->tp_name);
   }
+  PyTypeObject* t = x->type();
+  const bool items = t->tp_as_sequence && t->tp_as_sequence->sq_item;
+  if (!t->tp_iter && (!items || PyType_IsSubtype(t, &PyDict_Type)))
+    raise_type_error(c, str_cat("'", t->tp_name, "' object is not iterable"));
   return x->iter(c);
 }
 
-bool next(Context& c, const V& v, V* value) {
-  auto* it = as<IteratorValue>(v);
-  if (it->dirty) c.give_up(Reason::kTensorValue, "an iterator that a branch on a tensor moves");
-  if (!generator_of(it) && !c.written_in_arm(it)) c.check_effect(it);
-  c.undoable([it, pos = it->pos] { it->pos = pos; });
-  return it->next(c, value);
+bool has_next(PyTypeObject* t) {
+  return t->tp_iternext && t->tp_iternext != _PyObject_NextNotImplemented;
 }
+
+bool next(Context& c, const V& it, V* value) { return it->next(c, value); }
 
 }  // namespace pijit::protocol

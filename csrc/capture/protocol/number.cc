@@ -10,7 +10,7 @@ namespace {
 // What a method of the class in Python gives. Null: there is none, or it gives NotImplemented.
 V ask(Context& c, const V& self, const char* method, const V& other) {
   PyObject* f = user_method(c, self, method);
-  const V r = f ? c.call(c.wrap_static(f), {self, other}, {}) : nullptr;
+  const V r = f ? call(c, c.wrap_static(f), {self, other}, {}) : nullptr;
   return r && is_known(r) && r->obj.ptr() == Py_NotImplemented ? V() : r;
 }
 
@@ -74,9 +74,9 @@ V unary(Context& c, UnaryOp op, const V& x) {
     if (const auto t = truth(c, x)) return c.constant(py::bool_(!*t));
     if (undecided(x) && x->node().shape().numel() == 1)
       return graph_number(c, truth_val(c, x, true), DType::Bool);
-    c.give_up(as<TensorValue>(x) ? Reason::kTensorValue : Reason::kUnsupportedOperand, "not");
+    c.give_up(x->reason(Reason::kUnsupportedOperand), "not");
   }
-  if (PyObject* f = user_method(c, x, facts(op).method)) return c.call(c.wrap_static(f), {x}, {});
+  if (PyObject* f = user_method(c, x, facts(op).method)) return call(c, c.wrap_static(f), {x}, {});
   if (V n = x->base_number(c)) return unary(c, op, n);
   if (V r = x->unary(c, op)) return r;
   return on_constants(c, facts(op).function, {x});

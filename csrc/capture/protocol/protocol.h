@@ -6,6 +6,9 @@
 
 namespace pijit::protocol {
 
+// Where CPython finds a slot absent.
+[[noreturn]] void raise_type_error(Context& c, const std::string& text);
+
 // --- number.cc
 V unary(Context& c, UnaryOp op, const V& x);                  // PyNumber_Negative …, and `not`
 V binary(Context& c, BinaryOp op, const V& a, const V& b);    // PyNumber_Add …: binary_op1
@@ -32,6 +35,7 @@ std::optional<bool> contains(Context& c, const V& box, const V& x);    // PySequ
 
 // --- iteration.cc
 V iter(Context& c, const V& x);                                // PyObject_GetIter
+bool has_next(PyTypeObject* t);                                // PyIter_Check
 bool next(Context& c, const V& it, V* value);                  // PyIter_Next; false: exhausted
 std::optional<std::vector<V>> unpack(Context& c, const V& v);  // all items, known in advance
 std::vector<V> items_of(Context& c, const V& v);               // the same, or gives up
@@ -77,10 +81,25 @@ V bind(Context& c, const V& found, const V& self, PyTypeObject* owner);
 V member(Context& c, const V& v, PyObject* name);
 V behind(Context& c, const V& front);
 
+// --- instance.cc
+bool is_instance(Context& c, const V& v, PyObject* cls);     // PyObject_IsInstance
+bool is_subclass(Context& c, PyObject* sub, PyObject* cls);  // PyObject_IsSubclass
+
 // --- call.cc
+V call(Context& c, const V& f, std::vector<V> args, Kwargs kwargs);  // PyObject_Call
+V slot_call(Context& c, const V& f, std::vector<V> args,
+            Kwargs kwargs);  // by __call__ of the class
+V call_class(Context& c, PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
+// `d`: a method or slot in C of a class that `self` is an object of.
+V call_descriptor(Context& c, PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs);
+V call_op_function(Context& c, PyObject* f, const std::vector<V>& args, const Kwargs& kwargs);
+Kwargs keywords_of(Context& c, const V& dict);  // of f(**dict)
 // C code without effects, run at capture on constants. `self`: of which f is a method.
 V call_pure(Context& c, const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
             const std::string& name, const V& self = nullptr);
+// A method of a constant, which has no effects. Null: it is none.
+V call_constant_method(Context& c, const V& self, const std::string& name,
+                       const std::vector<V>& args, const Kwargs& kwargs);
 V call_op(Context& c, const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
 // Methods of `object`, as super() and object.__setattr__ reach them.
 V call_object_method(Context& c, const std::string& name, const V& self,

@@ -15,13 +15,13 @@ std::optional<V> text(Context& c, const V& v, const char* name) {
     return c.constant(py::reinterpret_steal<py::object>(s));
   }
   if (PyObject* f = user_method(c, v, name)) {
-    const V r = c.call(c.wrap_static(f), {v}, {});
+    const V r = call(c, c.wrap_static(f), {v}, {});
     if (!is_text(r)) c.give_up(Reason::kRaises, str_cat(name, " gives no text"));
     return r;
   }
   if (name == std::string("__str__") && v->type()->tp_str == PyBaseObject_Type.tp_str)
     if (PyObject* f = user_method(c, v, "__repr__")) {
-      const V r = c.call(c.wrap_static(f), {v}, {});
+      const V r = call(c, c.wrap_static(f), {v}, {});
       if (is_text(r)) return r;
     }
   return std::nullopt;
@@ -49,7 +49,7 @@ V format(Context& c, V value, int conversion, V spec) {
     if (is_empty && of_object) {
       if (const auto t = text(c, value, "__str__")) value = *t;
     } else if (PyObject* f = user_method(c, value, "__format__")) {
-      value = c.call(c.wrap_static(f), {value, spec ? spec : plain}, {});
+      value = call(c, c.wrap_static(f), {value, spec ? spec : plain}, {});
       if (!is_text(value)) c.give_up(Reason::kRaises, "__format__ gives no text");
       spec = nullptr;
     }

@@ -19,7 +19,7 @@ std::optional<bool> slot_truth(Context& c, const V& v) {
   const auto sq_length = t->tp_as_sequence ? t->tp_as_sequence->sq_length : nullptr;
   if (!nb_bool && !mp_length && !sq_length) return true;
   if (PyObject* f = nb_bool ? user_method(c, v, "__bool__") : nullptr) {
-    const V r = c.call(c.wrap_static(f), {v}, {});
+    const V r = call(c, c.wrap_static(f), {v}, {});
     if (is_known(r) && PyBool_Check(r->obj.ptr())) return r->obj.ptr() == Py_True;
     if (r->kind == Value::kTensor) c.give_up(Reason::kTensorValue, "__bool__");
     c.raise(PyExc_TypeError, "__bool__ should return bool");

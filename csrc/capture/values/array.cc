@@ -2,6 +2,7 @@
 
 #include <pybind11/numpy.h>
 
+#include <algorithm>
 #include <set>
 
 #include "capture/context.h"
@@ -21,6 +22,16 @@ std::optional<V> ArrayValue::getattr(Context& c, PyObject* name_obj) {
     return protocol::bind(c, c.wrap_static(found), this, type());
   if (kFields.count(name)) return c.wrap_static(py::object(obj.attr(name.c_str())).ptr());
   c.give_up(Reason::kUnsupportedAttribute, str_cat("ndarray.", name));
+}
+
+std::optional<V> ArrayValue::method(Context& c, const std::string& name, std::vector<V>& args,
+                                    Kwargs& kwargs) {
+  static const std::set<std::string> kFresh = {"astype", "sum",  "mean", "max",
+                                               "min",    "copy", "item", "flatten"};
+  const bool given = std::any_of(kwargs.begin(), kwargs.end(),
+                                 [](auto& k) { return k.first == "copy" || k.first == "out"; });
+  if (given || !kFresh.count(name)) c.give_up(Reason::kUnsupportedCall, "ndarray." + name);
+  return call_numpy(c, obj.attr(name.c_str()), args, kwargs);
 }
 
 int ArrayValue::rebuild(Rebuilder& r) {

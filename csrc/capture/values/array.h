@@ -9,6 +9,8 @@ struct ArrayValue final : Value {
   static bool holds(Kind k) { return k == kArray; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
+                          Kwargs& kwargs) override;
   int rebuild(Rebuilder& r) override;
 };
 

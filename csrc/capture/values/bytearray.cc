@@ -33,8 +33,7 @@ int NumberArrayValue::rebuild(Rebuilder& r) {
 V NumberArrayValue::coerced(Context& c, const V& x) {
   const auto o = c.as_constant(x);
   if (!o)
-    c.give_up(x->kind == kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
-              str_cat("an item of a ", type()->tp_name));
+    c.give_up(x->reason(Reason::kUnsupportedOperand), str_cat("an item of a ", type()->tp_name));
   try {
     py::list one;
     one.append(*o);

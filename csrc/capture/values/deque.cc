@@ -15,7 +15,7 @@ namespace {
 struct DequeIterator final : IteratorValue {
   explicit DequeIterator(V of) : of(of), size(of->items.size()), changes(of->changes) {}
   PyTypeObject* type() const override { return library.deque_iterator.type(); }
-  bool next(Context& c, V* value) override {
+  bool advance(Context& c, V* value) override {
     if (of->changes != changes)
       c.raise(PyExc_RuntimeError, {c.constant(py::str("deque mutated during iteration"))});
     if (static_cast<size_t>(pos) >= size) return false;

@@ -191,10 +191,10 @@ void DictValue::clear(Context& c) {
 V DictValue::missing(Context& c, const V& key) {
   PyObject* hook = plain() ? nullptr : type_lookup(type(), names.missing);
   if (!hook) c.raise(PyExc_KeyError, {key});
-  if (PyFunction_Check(hook)) return c.call(c.wrap_static(hook), {this, key}, {});
+  if (PyFunction_Check(hook)) return protocol::call(c, c.wrap_static(hook), {this, key}, {});
   const V factory = default_factory(c);
   if (is_none(factory)) c.raise(PyExc_KeyError, {key});
-  const V made = c.call(factory, {}, {});
+  const V made = protocol::call(c, factory, {}, {});
   setitem(c, key, made);
   return made;
 }
@@ -304,7 +304,7 @@ V DictValue::construct(Context& c, PyTypeObject* t, std::vector<V>& args, Kwargs
   d->cls = share(reinterpret_cast<PyObject*>(t));
   if (PyObject* init = python_method(t, "__init__")) {
     args.insert(args.begin(), d);
-    c.call(c.wrap_static(init), args, kwargs);
+    protocol::call(c, c.wrap_static(init), args, kwargs);
     return d;
   }
   if (!d->ordered()) {  // a defaultdict
@@ -403,6 +403,16 @@ constexpr Method<DictValue> kMethods[] = {
     {"__delitem__", 1, 1, delitem},
 };
 }  // namespace
+
+V DictValue::call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs) {
+  const std::string name = text_of(py::object(py::handle(d).attr("__name__")));
+  if (type_lookup(type(), str_of(name).ptr()) == d)
+    return Value::call_descriptor(c, d, args, kwargs);
+  PyTypeObject* const owner = reinterpret_cast<PyDescrObject*>(d)->d_type;
+  if (!ordered() && owner == &PyDict_Type)  // by super(), or as dict.update(d)
+    if (auto r = method(c, name, args, kwargs)) return *r;
+  c.give_up(Reason::kUnsupportedCall, str_cat(owner->tp_name, ".", name));
+}
 
 std::optional<V> DictValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                    Kwargs& kwargs) {

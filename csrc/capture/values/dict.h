@@ -15,6 +15,7 @@ struct DictValue final : KeyedContainer {
   V iter(Context& c) override;
   std::vector<V> parts(Context& c) override;
   V with_parts(Context& c, std::vector<V> parts) override;
+  V call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
   void traverse(Visit visit) const override;

@@ -51,7 +51,7 @@ std::optional<V> make_exception(Context& c, PyTypeObject* t, const std::vector<V
     const size_t changes = c.undo_.size() - c.exception_changes_, notes = c.journal_.size();
     std::vector<V> all{v};
     all.insert(all.end(), args.begin(), args.end());
-    c.call(c.wrap_static(init), all, {});
+    protocol::call(c, c.wrap_static(init), all, {});
     // Made once more by a recipe, it must change nothing else a second time.
     v->dirty = c.undo_.size() - c.exception_changes_ != changes || c.journal_.size() != notes;
   }
@@ -62,7 +62,7 @@ std::optional<V> make_exception(Context& c, PyTypeObject* t, const std::vector<V
 V exception_text(Context& c, const V& v, const char* name, PyObject* method) {
   PyTypeObject* t = v->type();
   if (!method)
-    if (PyObject* f = python_method(t, name)) return c.call(c.wrap_static(f), {v}, {});
+    if (PyObject* f = python_method(t, name)) return protocol::call(c, c.wrap_static(f), {v}, {});
   py::list args;
   for (auto& x : v->items) {
     auto o = x->kind == Value::kNull ? std::nullopt : c.as_constant(x);
@@ -76,20 +76,21 @@ V exception_text(Context& c, const V& v, const char* name, PyObject* method) {
 }
 
 // Of BaseException and its kind, by way of super().
-V call_exception_method(Context& c, PyObject* d, const V& self, const std::vector<V>& args) {
+V ExceptionValue::call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs) {
+  if (!kwargs.empty()) return Value::call_descriptor(c, d, args, kwargs);
   const std::string name = text_of(share(d).attr("__name__"));
   const PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(d)->d_type;
   if (name == "__init__" &&
       owner->tp_init == reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_init) {
-    c.check_effect(self);
-    c.undoable([&c, self, old = self->items] { self->items = old, --c.exception_changes_; });
+    c.check_effect(this);
+    c.undoable([this, &c, old = items] { items = old, --c.exception_changes_; });
     ++c.exception_changes_;
-    self->items = args;
+    items = args;
     return c.constant(py::none());
   }
   if ((name == "__str__" || name == "__repr__") && args.empty())
-    return exception_text(c, self, name.c_str(), d);
-  c.give_up(Reason::kUnsupportedCall, str_cat(self->type()->tp_name, ".", name));
+    return exception_text(c, this, name.c_str(), d);
+  c.give_up(Reason::kUnsupportedCall, str_cat(type()->tp_name, ".", name));
 }
 
 void ExceptionValue::setattr(Context& c, PyObject* name_obj, const V& value) {

@@ -10,6 +10,7 @@ struct ExceptionValue final : Value {
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
   void setattr(Context& c, PyObject* name, const V& value) override;
+  V call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs) override;
   bool asks_class() const override { return true; }
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
@@ -21,7 +22,5 @@ struct ExceptionValue final : Value {
 std::optional<V> make_exception(Context& c, PyTypeObject* t, const std::vector<V>& args);
 // What str() or repr() gives; `method`: the C function to ask, where it is not the class's own.
 V exception_text(Context& c, const V& v, const char* name, PyObject* method = nullptr);
-// Of BaseException and its kind, by way of super().
-V call_exception_method(Context& c, PyObject* d, const V& self, const std::vector<V>& args);
 
 }  // namespace pijit

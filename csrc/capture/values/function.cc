@@ -5,6 +5,7 @@
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/object.h"
 
 namespace pijit {
 namespace {
@@ -85,6 +86,12 @@ Kwargs with_keywords(Kwargs kwargs, const Kwargs& others) {
 
 PyTypeObject* PartialValue::partial_type() { return library.partial.type(); }
 
+V PartialValue::call(Context& c, std::vector<V> more, Kwargs more_kwargs) {
+  std::vector<V> all = args;
+  all.insert(all.end(), more.begin(), more.end());
+  return protocol::call(c, func, std::move(all), with_keywords(kwargs, more_kwargs));
+}
+
 std::optional<V> PartialValue::getattr(Context& c, PyObject* name_obj) {
   const std::string name = text_of(name_obj);
   const bool nested = func->type() == partial_type();  // from outside: partial() takes it apart
@@ -112,6 +119,10 @@ int PartialValue::rebuild(Rebuilder& r) {
 
 PyTypeObject* FunctionValue::type() const { return &PyFunction_Type; }
 
+V FunctionValue::call(Context& c, std::vector<V> args, Kwargs kwargs) {
+  return c.call_function(this, std::move(args), std::move(kwargs));
+}
+
 void FunctionValue::traverse(Visit visit) const {
   for (auto& x : {defaults, kwdefaults, closure, annotations}) visit(x);
 }
@@ -126,6 +137,13 @@ int FunctionValue::rebuild(Rebuilder& r) {
 }
 
 PyTypeObject* MethodValue::type() const { return &PyMethod_Type; }
+
+V MethodValue::call(Context& c, std::vector<V> args, Kwargs kwargs) {
+  if (as<ObjectValue>(func) && is_c_method(func->obj.ptr()))
+    return protocol::call_descriptor(c, func->obj.ptr(), self, args, kwargs);
+  args.insert(args.begin(), self);
+  return protocol::call(c, func, std::move(args), std::move(kwargs));
+}
 
 std::optional<V> MethodValue::getattr(Context& c, PyObject* name_obj) {
   const std::string name = text_of(name_obj);

@@ -8,6 +8,7 @@ struct FunctionValue final : Value {
   FunctionValue() : Value(kFunction) {}
   static bool holds(Kind k) { return k == kFunction; }
   PyTypeObject* type() const override;
+  V call(Context& c, std::vector<V> args, Kwargs kwargs) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
@@ -21,6 +22,7 @@ struct MethodValue final : Value {
   static bool holds(Kind k) { return k == kMethod; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  V call(Context& c, std::vector<V> args, Kwargs kwargs) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
@@ -35,6 +37,7 @@ struct PartialValue final : Value {
   static bool holds(Kind k) { return k == kPartial; }
   PyTypeObject* type() const override { return partial_type(); }
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  V call(Context& c, std::vector<V> args, Kwargs kwargs) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
   static PyTypeObject* partial_type();

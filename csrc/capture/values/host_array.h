@@ -10,6 +10,8 @@ struct HostArrayValue final : Value {
   static bool holds(Kind k) { return k == kHostArray; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
+                          Kwargs& kwargs) override;
   Val node() const override { return tensor; }
   int rebuild(Rebuilder& r) override;
 

@@ -43,6 +43,14 @@ void InstanceValue::setattr(Context& c, PyObject* name, const V& value) {
   protocol::set_object_attribute(c, this, name, value);
 }
 
+// By super(), as a rule.
+V InstanceValue::call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs) {
+  const std::string name = text_of(py::object(py::handle(d).attr("__name__")));
+  if (reinterpret_cast<PyDescrObject*>(d)->d_type == &PyBaseObject_Type && kwargs.empty())
+    return protocol::call_object_method(c, name, this, args);
+  c.give_up(Reason::kUnsupportedCall, str_cat(type()->tp_name, ".", name));
+}
+
 int InstanceValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<InstanceRecipe>();
   InstanceRecipe& recipe = *made;
@@ -81,7 +89,7 @@ V make_instance(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwargs)
       c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
     std::vector<V> all{c.wrap_static(reinterpret_cast<PyObject*>(t))};
     all.insert(all.end(), args.begin(), args.end());
-    v = c.call(c.wrap_static(fn.ptr()), all, kwargs);
+    v = protocol::call(c, c.wrap_static(fn.ptr()), all, kwargs);
     if (!PyType_IsSubtype(v->type(), t)) return v;
     if (v->kind == Value::kObject)  // one that there was before
       c.guard_type(v);
@@ -94,7 +102,7 @@ V make_instance(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwargs)
   if (!PyFunction_Check(init))
     c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
   args.insert(args.begin(), v);
-  if (!is_none(c.call(c.wrap_static(init), args, kwargs)))
+  if (!is_none(protocol::call(c, c.wrap_static(init), args, kwargs)))
     c.give_up(Reason::kRaises, "__init__() should return None");
   return v;
 }
@@ -117,7 +125,7 @@ V make_named_tuple(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwar
     c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
   const py::object fn = share(make).attr("__func__");
   args.insert(args.begin(), c.wrap_static(reinterpret_cast<PyObject*>(t)));
-  return c.call(c.wrap_static(fn.ptr()), args, kwargs);
+  return protocol::call(c, c.wrap_static(fn.ptr()), args, kwargs);
 }
 
 std::optional<V> InstanceValue::getattr(Context& c, PyObject* name_obj) {

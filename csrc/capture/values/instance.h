@@ -11,6 +11,7 @@ struct InstanceValue final : Value {
   bool iterable() const override { return true; }
   std::optional<V> getattr(Context& c, PyObject* name) override;
   void setattr(Context& c, PyObject* name, const V& value) override;
+  V call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs) override;
   bool asks_class() const override { return true; }
   bool declines_binary(const V&) const override { return true; }
   bool declines_comparison(const V&) const override { return true; }

@@ -57,6 +57,13 @@ std::vector<int> recipes(Rebuilder& r, const std::vector<V>& values) {
 
 void IteratorValue::leave() const { throw StartedIterator{made_at}; }
 
+bool IteratorValue::next(Context& c, V* value) {
+  if (dirty) c.give_up(Reason::kTensorValue, "an iterator that a branch on a tensor moves");
+  if (!generator_of(this) && !c.written_in_arm(this)) c.check_effect(this);
+  c.undoable([this, before = pos] { pos = before; });
+  return advance(c, value);
+}
+
 // --- over items
 
 PyTypeObject* SequenceIterator::type() const {
@@ -66,7 +73,7 @@ PyTypeObject* SequenceIterator::type() const {
   return of->type() == &PyUnicode_Type ? &PyUnicodeIter_Type : &PySeqIter_Type;
 }
 
-bool SequenceIterator::next(Context& c, V* value) {
+bool SequenceIterator::advance(Context& c, V* value) {
   if (pos == kExhausted) return false;
   const size_t at = static_cast<size_t>(pos);
   if (at >= items->items.size()) {
@@ -105,7 +112,7 @@ PyTypeObject* DictIterator::type() const {
                                                  : &PyDictIterItem_Type;
 }
 
-bool DictIterator::next(Context& c, V* value) {
+bool DictIterator::advance(Context& c, V* value) {
   if (pos == kExhausted) return false;
   if (static_cast<int64_t>(dict->keys.size()) != size)
     changed(c, &size, this, "dictionary changed size during iteration");
@@ -145,7 +152,7 @@ SetIterator::SetIterator(V of, std::vector<V> items)
 
 PyTypeObject* SetIterator::type() const { return &PySetIter_Type; }
 
-bool SetIterator::next(Context& c, V* value) {
+bool SetIterator::advance(Context& c, V* value) {
   if (pos == kExhausted) return false;
   if (auto* made = as<SetValue>(of); made && made->size() != size)
     changed(c, &size, this, "Set changed size during iteration");
@@ -182,7 +189,7 @@ RangeIterator::RangeIterator(py::object range) {
   obj = std::move(range);
 }
 
-bool RangeIterator::next(Context& c, V* value) {
+bool RangeIterator::advance(Context& c, V* value) {
   if (pos >= stop) return false;
   *value = c.constant(obj[py::int_(pos++)]);
   return true;
@@ -202,7 +209,7 @@ PyTypeObject* ReversedIterator::type() const {
   return as<ListValue>(items) ? &PyListRevIter_Type : &PyReversed_Type;
 }
 
-bool ReversedIterator::next(Context& c, V* value) {
+bool ReversedIterator::advance(Context& c, V* value) {
   if (pos < 0 || pos >= static_cast<int64_t>(items->items.size())) {
     pos = kExhausted;
     return false;
@@ -221,7 +228,7 @@ int ReversedIterator::rebuild(Rebuilder& r) {
   return r.make<CallRecipe>(this, builtin("reversed"), std::vector<int>{whole});
 }
 
-bool ZipIterator::next(Context& c, V* value) {
+bool ZipIterator::advance(Context& c, V* value) {
   std::vector<V> parts;
   for (auto& it : iters) {
     V v;
@@ -241,7 +248,7 @@ int ZipIterator::rebuild(Rebuilder& r) {
   return r.make<CallRecipe>(this, builtin("zip"), recipes(r, iters));
 }
 
-bool EnumerateIterator::next(Context& c, V* value) {
+bool EnumerateIterator::advance(Context& c, V* value) {
   V v;
   if (!protocol::next(c, inner, &v)) return false;
   *value = c.tuple({c.constant_int(pos++), v});
@@ -255,14 +262,14 @@ int EnumerateIterator::rebuild(Rebuilder& r) {
                             recipes(r, {inner, r.context().constant_int(pos)}));
 }
 
-bool MapIterator::next(Context& c, V* value) {
+bool MapIterator::advance(Context& c, V* value) {
   std::vector<V> args;
   for (auto& it : iters) {
     V v;
     if (!protocol::next(c, it, &v)) return false;
     args.push_back(v);
   }
-  *value = c.call(func, args, {});
+  *value = protocol::call(c, func, args, {});
   return true;
 }
 
@@ -281,7 +288,7 @@ GeneratorValue* generator_of(const V& v) {
   return dynamic_cast<GeneratorValue*>(static_cast<Value*>(v));
 }
 
-bool GeneratorValue::next(Context& c, V* value) { return c.resume_generator(this, value); }
+bool GeneratorValue::advance(Context& c, V* value) { return c.resume_generator(this, value); }
 
 std::optional<V> GeneratorValue::getattr(Context& c, PyObject* name) {
   return protocol::builtin_attribute(c, this, name);

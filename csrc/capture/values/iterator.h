@@ -11,8 +11,7 @@ struct IteratorValue : Value {
   static bool holds(Kind k) { return k == kIter; }
   V iter(Context& c) final { return this; }
   bool iterable() const final { return true; }
-  // The next item. False: there is none, now and later.
-  virtual bool next(Context& c, V* value) = 0;
+  bool next(Context& c, V* value) final;
 
   // Capture begins anew; CPython makes this one. Where CPython can't be given one that is under
   // way.
@@ -20,13 +19,17 @@ struct IteratorValue : Value {
 
   int64_t pos = 0;
   int made_at = -1;  // the instruction of the outermost frame
+
+ protected:
+  // What `next` gives, in the class's own way; it is undone but for `pos` by the class.
+  virtual bool advance(Context& c, V* value) = 0;
 };
 
 // Over the items of a tuple or list, or those that a Tensor or a text gives.
 struct SequenceIterator final : IteratorValue {
   SequenceIterator(V items, V of = nullptr) : items(items), of(of) {}
   PyTypeObject* type() const override;
-  bool next(Context& c, V* value) override;
+  bool advance(Context& c, V* value) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
@@ -38,7 +41,7 @@ struct SequenceIterator final : IteratorValue {
 struct DictIterator final : IteratorValue {
   explicit DictIterator(V of);
   PyTypeObject* type() const override;
-  bool next(Context& c, V* value) override;
+  bool advance(Context& c, V* value) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
@@ -50,7 +53,7 @@ struct DictIterator final : IteratorValue {
 struct SetIterator final : IteratorValue {
   SetIterator(V of, std::vector<V> items);
   PyTypeObject* type() const override;
-  bool next(Context& c, V* value) override;
+  bool advance(Context& c, V* value) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
@@ -63,7 +66,7 @@ struct SetIterator final : IteratorValue {
 struct RangeIterator final : IteratorValue {
   explicit RangeIterator(py::object range);
   PyTypeObject* type() const override { return &PyRangeIter_Type; }
-  bool next(Context& c, V* value) override;
+  bool advance(Context& c, V* value) override;
   int rebuild(Rebuilder& r) override;
 
   int64_t stop;  // of the places in `obj`
@@ -72,7 +75,7 @@ struct RangeIterator final : IteratorValue {
 struct ReversedIterator final : IteratorValue {
   explicit ReversedIterator(V items);
   PyTypeObject* type() const override;
-  bool next(Context& c, V* value) override;
+  bool advance(Context& c, V* value) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
@@ -82,7 +85,7 @@ struct ReversedIterator final : IteratorValue {
 struct ZipIterator final : IteratorValue {
   explicit ZipIterator(std::vector<V> iters) : iters(std::move(iters)) {}
   PyTypeObject* type() const override { return &PyZip_Type; }
-  bool next(Context& c, V* value) override;
+  bool advance(Context& c, V* value) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
@@ -92,7 +95,7 @@ struct ZipIterator final : IteratorValue {
 struct EnumerateIterator final : IteratorValue {
   EnumerateIterator(V iter, int64_t start) : inner(iter) { pos = start; }
   PyTypeObject* type() const override { return &PyEnum_Type; }
-  bool next(Context& c, V* value) override;
+  bool advance(Context& c, V* value) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
@@ -102,7 +105,7 @@ struct EnumerateIterator final : IteratorValue {
 struct MapIterator final : IteratorValue {
   MapIterator(V func, std::vector<V> iters) : func(func), iters(std::move(iters)) {}
   PyTypeObject* type() const override { return &PyMap_Type; }
-  bool next(Context& c, V* value) override;
+  bool advance(Context& c, V* value) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
@@ -113,7 +116,7 @@ struct MapIterator final : IteratorValue {
 struct GeneratorValue final : IteratorValue {
   explicit GeneratorValue(std::shared_ptr<Frame> frame) : frame(std::move(frame)) {}
   PyTypeObject* type() const override { return &PyGen_Type; }
-  bool next(Context& c, V* value) override;
+  bool advance(Context& c, V* value) override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;

@@ -95,6 +95,34 @@ void ObjectValue::setattr(Context& c, PyObject* name, const V& value) {
   protocol::set_object_attribute(c, this, name, value);
 }
 
+// Functions, ops and classes; of others, what is known of the object itself or of its class.
+V ObjectValue::call(Context& c, std::vector<V> args, Kwargs kwargs) {
+  PyObject* o = obj.ptr();
+  if (V r = c.call_known(o, args, kwargs, this)) return r;
+  if (PyFunction_Check(o)) return c.call_function(this, std::move(args), std::move(kwargs));
+  if (Py_TYPE(o) == jit_function_type) {
+    c.meet_decorated(o);
+    return c.call_function(protocol::behind(c, this), std::move(args), std::move(kwargs));
+  }
+  if (Py_TYPE(o) == op_function_type) return protocol::call_op_function(c, o, args, kwargs);
+  if (PyType_Check(o))
+    return protocol::call_class(c, reinterpret_cast<PyTypeObject*>(o), args, kwargs);
+  if (is_c_method(o) && !args.empty()) {
+    const V self = args[0];  // Type.method(self, ...)
+    args.erase(args.begin());
+    return protocol::call_descriptor(c, o, self, args, kwargs);
+  }
+  return Value::call(c, std::move(args), std::move(kwargs));
+}
+
+V ObjectValue::call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs) {
+  const bool sets = reinterpret_cast<PyDescrObject*>(d)->d_type == &PyBaseObject_Type &&
+                    text_of(py::object(py::handle(d).attr("__name__"))) == "__setattr__";
+  if (sets && kwargs.empty() && !PyType_Check(obj.ptr()) && !PyModule_Check(obj.ptr()))
+    return protocol::call_object_method(c, "__setattr__", this, args);
+  return Value::call_descriptor(c, d, args, kwargs);
+}
+
 V ObjectValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   return side == kLeft ? set_operation(c, op, this, other) : nullptr;  // of frozensets
 }

@@ -17,6 +17,8 @@ struct ObjectValue final : Value {
   bool iterable() const override { return true; }
   std::optional<V> getattr(Context& c, PyObject* name) override;
   void setattr(Context& c, PyObject* name, const V& value) override;
+  V call(Context& c, std::vector<V> args, Kwargs kwargs) override;
+  V call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs) override;
   bool asks_class() const override { return true; }
   void guard_methods(Context& c) override;
   bool has_identity() const override;

@@ -144,6 +144,29 @@ bool ScalarValue::is_operand() const {
          (state<Known>() && is_numpy_scalar(obj.ptr()));
 }
 
+// Methods of numbers and texts run for real: they have no effects.
+std::optional<V> ScalarValue::method(Context& c, const std::string& name, std::vector<V>& args,
+                                     Kwargs& kwargs) {
+  std::vector<V> all{this};
+  all.insert(all.end(), args.begin(), args.end());
+  if (name == "format" && !kwargs.empty() && type() == &PyUnicode_Type) {
+    py::tuple names(kwargs.size());
+    for (size_t k = 0; k < kwargs.size(); ++k) {
+      names[k] = str_of(kwargs[k].first);
+      all.push_back(kwargs[k].second);
+    }
+    return protocol::call_pure(c, polyfill("formatter")(names), all, {}, "format");
+  }
+  if (kwargs.empty() && (is_known(this) || is_input(this)) &&
+      std::any_of(all.begin(), all.end(), is_input)) {
+    PyObject* method = type_lookup(type(), str_of(name).ptr());
+    if (V r = method ? at_each_run(c, method, all) : nullptr) return r;
+  }
+  fix(c);
+  const V r = protocol::call_constant_method(c, this, name, args, kwargs);
+  return r ? std::optional(r) : std::nullopt;
+}
+
 V ScalarValue::unary(Context& c, UnaryOp op) {
   if (state<Known>()) return nullptr;
   if (op == UnaryOp::kPos) return this;

@@ -42,6 +42,8 @@ struct ScalarValue final : Value {
   V iter(Context& c) override;
   bool iterable() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
+                          Kwargs& kwargs) override;
   V unary(Context& c, UnaryOp op) override;
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
   V compare(Context& c, CompareOp op, const V& other, Side side) override;

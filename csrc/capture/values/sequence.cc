@@ -204,6 +204,12 @@ std::optional<V> TupleValue::getattr(Context& c, PyObject* name_obj) {
                         t);
 }
 
+std::optional<V> TupleValue::method(Context& c, const std::string& name, std::vector<V>& args,
+                                    Kwargs& kwargs) {
+  const V r = protocol::call_constant_method(c, this, name, args, kwargs);
+  return r ? std::optional(r) : std::nullopt;
+}
+
 std::vector<V> TupleValue::parts(Context& c) { return all_items(c, this); }
 V TupleValue::with_parts(Context& c, std::vector<V> p) {
   V t = c.tuple(std::move(p));
@@ -314,7 +320,7 @@ std::optional<V> ListValue::sort(Context& c, Kwargs& kwargs) {
   const uint64_t before = edits;
   V sorted;
   try {
-    sorted = c.call(c.wrap_static(original("sorted")), {given}, kwargs);
+    sorted = protocol::call(c, c.wrap_static(original("sorted")), {given}, kwargs);
   } catch (const Raised&) {
     if (c.journal_.size() != notes)
       put(given);

@@ -16,6 +16,8 @@ struct TupleValue final : Value {
   V iter(Context& c) override;
   bool iterable() const override { return true; }
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
+                          Kwargs& kwargs) override;
   std::vector<V> parts(Context& c) override;
   V with_parts(Context& c, std::vector<V> parts) override;
   bool asks_class() const override { return true; }

@@ -4,9 +4,11 @@
 #include "capture/control_flow/merge.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/host_array.h"
 #include "capture/values/iterator.h"
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
+#include "graph/vals.h"
 
 namespace pijit {
 namespace {
@@ -40,6 +42,8 @@ PyTypeObject* TensorValue::type() const { return obj ? Py_TYPE(obj.ptr()) : tens
 void TensorValue::guard_methods(Context& c) {
   if (!obj && !c.plain_tensors_) c.guard_class(type());
 }
+
+Reason TensorValue::reason(Reason) const { return Reason::kTensorValue; }
 
 V TensorValue::length(Context& c) {
   if (val.shape().rank() && !protocol::user_method(c, this, "__len__")) return dim(c, this, 0);
@@ -108,6 +112,16 @@ std::optional<V> TensorValue::getattr(Context& c, PyObject* name_obj) {
   c.guard(Guard::kTypeVersion, c.add_source({Source::kConst, -1, 0, cls}), cls,
           c.version_of(type()));
   return protocol::bind(c, c.wrap_static(found), this, type());
+}
+
+std::optional<V> TensorValue::method(Context& c, const std::string& name, std::vector<V>& args,
+                                     Kwargs& kwargs) {
+  const bool alone = args.empty() && kwargs.empty();
+  if (name == "item" && alone)
+    if (V number = number_of(c, this, nullptr)) return number;
+  if (name == "asnumpy" && alone && !c.mapped_serial_)
+    return c.make<HostArrayValue>(v_op("stop_gradient", c.scope_->val(val)));
+  c.give_up(Reason::kTensorValue, "Tensor." + name);
 }
 
 void TensorValue::traverse(Visit visit) const {

@@ -15,6 +15,9 @@ struct TensorValue final : Value {
   V iter(Context& c) override;
   bool iterable() const override { return true; }
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
+                          Kwargs& kwargs) override;
+  Reason reason(Reason usual) const override;
   bool asks_class() const override { return true; }
   void guard_methods(Context& c) override;
   bool has_identity() const override { return true; }

@@ -14,7 +14,11 @@ class FakeContext final : public Context {
  public:
   FakeContext() : Context(start_) {}
   int outermost_instr() const override { return -1; }
-  V call(const V&, std::vector<V>, Kwargs) override { give_up(Reason::kUnsupportedCall, "a call"); }
+  V call_function(const V&, std::vector<V>, Kwargs) override {
+    give_up(Reason::kUnsupportedCall, "a call");
+  }
+  V call_known(PyObject*, std::vector<V>&, Kwargs&, const V&) override { return nullptr; }
+  void meet_decorated(PyObject*) override {}
   std::string location() const override { return "test"; }
   bool resume_generator(const V&, V*, const V&, const V&) override { return false; }
   std::vector<std::pair<Code, int>> frames() const override { return {}; }
