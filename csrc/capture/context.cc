@@ -10,6 +10,14 @@
 
 namespace pijit {
 
+namespace {
+bool has_op(const Graph& g) {
+  for (uint32_t k = 0; k < g.size(); ++k)
+    if (g.node(k).kind == Node::kOp && !g.node(k).abandoned) return true;
+  return false;
+}
+}  // namespace
+
 Context::Context(StartPoint& p)
     : start_(p),
       null_(arena_.make<NullValue>()),
@@ -25,7 +33,7 @@ void Context::tick(int64_t steps) {
   before_ops_ -= steps;
   LongWork::tick();
   if (before_ops_ < 0) {
-    if (!has_op()) give_up(Reason::kBudget);
+    if (!has_op(*graph_)) give_up(Reason::kBudget);
     before_ops_ = INT64_MAX;
   }
   if (budget_ < 0) give_up(Reason::kBudget);
@@ -33,12 +41,6 @@ void Context::tick(int64_t steps) {
   constexpr auto kPatience = std::chrono::milliseconds(50);
   if (!signals_pending() || std::chrono::steady_clock::now() - began_ < kPatience) return;
   throw Interrupted{frames()};
-}
-
-bool Context::has_op() const {
-  for (uint32_t k = 0; k < graph_->size(); ++k)
-    if (graph_->node(k).kind == Node::kOp && !graph_->node(k).abandoned) return true;
-  return false;
 }
 
 Context::Nested::Nested(Context& t) : depth_(t.nesting_) {
@@ -57,32 +59,13 @@ PyObject* Context::found_in(PyObject* dict, PyObject* key) const {
 
 py::object polyfill(const char* name) { return python_module("pijit._polyfills").attr(name); }
 
-V Context::load_global(PyObject* globals, PyObject* name) {
-  auto w = global_writes_.find({globals, text_of(name)});
-  if (w != global_writes_.end()) return w->second;
-  PyObject* v = found_in(globals, name);
-  if (!v) v = found_in(builtins_of(globals), name);
-  if (!v) give_up(Reason::kUnboundName, text_of(name));
-  if (is_library(globals)) return wrap_static(v);
-  const int n = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(name)});
-  return wrap(v, add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(globals)}));
+bool named_as_library(PyObject* globals) {
+  return is_of_library(PyDict_GetItemString(globals, "__name__"));
 }
 
-void Context::set_global(PyObject* globals, PyObject* name, const V& value) {
-  if (arm_serial_ || mapped_serial_)
-    give_up(Reason::kTensorValue, "a global set in a branch on a tensor or a mapped function");
-  const std::pair<PyObject*, std::string> key{globals, py::cast<std::string>(py::handle(name))};
-  auto old = global_writes_.find(key);
-  if (old == global_writes_.end())
-    undoable([this, key] { global_writes_.erase(key); });
-  else
-    undoable([this, key, o = old->second] { global_writes_[key] = o; });
-  global_writes_[key] = value;
-  log({Note::kSetGlobal,
-       nullptr,
-       py::reinterpret_borrow<py::object>(name),
-       py::reinterpret_borrow<py::object>(globals),
-       {value}});
+const Source& root_of(const std::vector<Source>& sources, int src) {
+  while (sources[src].parent >= 0) src = sources[src].parent;
+  return sources[src];
 }
 
 void Context::check_effect(const V& v) const {
@@ -105,20 +88,6 @@ bool Context::decided(bool outcome, Source s) {
   return outcome;
 }
 
-V Context::source_length(const V& x) {
-  const py::object n = py::int_(PyObject_Size(x->obj.ptr()));
-  return wrap(n.ptr(), add_source({Source::kLength, x->src, 0, {}}));
-}
-
-V Context::c_attribute(const V& v, const char* name) {
-  const auto share = [](PyObject* o) { return py::reinterpret_borrow<py::object>(o); };
-  const int key = add_source({Source::kConst, -1, 0, share(interned(name))});
-  const py::object o = v->obj.attr(name);
-  return wrap(
-      o.ptr(),
-      add_source({Source::kComputed, -1, 0, share(original("getattr")), -1, {v->src, key}}));
-}
-
 // --- sources and guards
 
 int Context::add_source(Source s) {
@@ -138,11 +107,6 @@ int Context::source_of(const V& v) {
   return v->src;
 }
 
-const Source& Context::root_of(int src) const {
-  while (sources_[src].parent >= 0) src = sources_[src].parent;
-  return sources_[src];
-}
-
 void Context::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::object obj2) {
   if (k == Guard::kType || k == Guard::kTypeVersion)
     for (auto& [key, value] : class_writes_)
@@ -153,26 +117,10 @@ void Context::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::ob
   guards_.push_back({k, src, std::move(obj), std::move(obj2), num, {}});
 }
 
-// A class that a call makes, and may drop, is not kept by what was captured then.
-void Context::guard_identity(PyObject* o, int src) {
-  const Source::Kind from = sources_[src].kind;
-  if (from == Source::kConst) return;
-  const bool local = from == Source::kState && PyType_Check(o) &&
-                     PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE);
-  if (!local) return guard(Guard::kIs, src, share(o));
-  const auto weak = py::reinterpret_steal<py::object>(PyWeakref_NewRef(o, nullptr));
-  if (!weak) throw py::error_already_set();
-  guard(Guard::kIsStill, src, weak);
-}
-
 void Context::guard_type(const V& v) {
   PyTypeObject* t = Py_TYPE(v->obj.ptr());
   const unsigned version = version_of(t);
   guard(Guard::kType, source_of(v), share(reinterpret_cast<PyObject*>(t)), version);
-}
-
-bool Context::named_as_library(PyObject* globals) {
-  return is_of_library(PyDict_GetItemString(globals, "__name__"));
 }
 
 bool Context::is_library(PyObject* globals) {

@@ -41,14 +41,16 @@ py::object polyfill(const char* name);
 // A function in Python, behind @jit or not, that the class has under a name; else null.
 PyObject* python_method(PyTypeObject* t, const char* name);
 
-struct TensorValue;
-class Context {
- public:
-  explicit Context(StartPoint& p);
-  virtual ~Context() = default;
-  Context(const Context&) = delete;
+// A module of the Python library, of NumPy or ours, by its globals.
+bool named_as_library(PyObject* globals);
+// The source that another is read from, in the end.
+const Source& root_of(const std::vector<Source>& sources, int src);
 
-  // --- what needs frames
+struct TensorValue;
+// What needs frames: calls of Python code, and where capture is.
+class Interpreter {
+ public:
+  virtual ~Interpreter() = default;
   // Inlines a function in Python, from outside or made during capture.
   virtual V call_function(const V& f, std::vector<V> args, Kwargs kwargs) = 0;
   // What the registry knows of a callable, or of objects of its class (f: it, where it is a value).
@@ -64,6 +66,13 @@ class Context {
                                 const V& thrown = nullptr) = 0;
   // At break of the capture or of a step: who handles a signal must know where.
   virtual std::vector<std::pair<Code, int>> frames() const = 0;
+  virtual int outermost_instr() const = 0;  // of the frame that is captured; -1: none yet
+};
+
+class Context : public Interpreter {
+ public:
+  explicit Context(StartPoint& p);
+  Context(const Context&) = delete;
 
   [[noreturn]] void give_up(Reason r, const std::string& detail = "") const;
   void tick(int64_t steps = 1);  // of the budget; ends the capture where a signal waits
@@ -113,24 +122,13 @@ class Context {
     if constexpr (requires { v->made_at; }) v->made_at = outermost_instr();
     return v;
   }
-  virtual int outermost_instr() const = 0;  // of the frame that is captured; -1: none yet
   V null() const { return null_; }
   V constant(py::object o);
   V constant_int(int64_t i) { return constant(py::int_(i)); }
   V tuple(std::vector<V> items);
   V list(std::vector<V> items);
-  V sequence(Value::Kind k, std::vector<V> items);
   TensorValue* tensor(Val node);
-  V item(const V& container, size_t i);  // of a tuple, list or dict; reads the source on demand
-  PyTypeObject* type_of(const V& v) const { return v->type(); }
-  std::optional<py::object> as_constant(const V& v, Ask what = Ask::kAnything);
-  bool asks_user_code(PyTypeObject* t, Ask what);
-  std::optional<V> fresh(const py::object& o);  // a result of C code, new at each run
-  void touch(const V& v);                       // before a change in place
-  // What a container from outside has as its length, before changes.
-  V source_length(const V& container);
-  // An attribute of an object of C code, found without running Python code.
-  V c_attribute(const V& object, const char* name);
+  void touch(const V& v);  // before a change in place
   // --- effects.cc: what is done to objects from outside, in order ---
   struct Note {
     enum Kind : uint8_t {
@@ -152,7 +150,6 @@ class Context {
     py::object keywords = {};
   };
   void log(Note n);
-  void check_removed(const Note& n);  // lifetimes.cc: gives up where somebody sees what it removes
 
   int guard_class(PyTypeObject* t);
   unsigned version_of(PyTypeObject* t) const;  // gives up where it has none
@@ -162,22 +159,14 @@ class Context {
   // A question whose answer the code takes into account.
   bool decided(bool outcome, Source s);
 
-  Operand operand(const V& v) { return v->operand(*this, *scope_); }
   // What a dict from outside has under a key (borrowed), without asking Python code; null: nothing.
   PyObject* found_in(PyObject* dict, PyObject* key) const;
 
-  // --- globals
-  V load_global(PyObject* globals, PyObject* name);
-  void set_global(PyObject* globals, PyObject* name, const V& value);
-
   // --- sources and guards ---
   int add_source(Source s);
-  int source_of(const V& v);             // makes a constant source where there is none
-  const Source& root_of(int src) const;  // from which it is read
+  int source_of(const V& v);  // makes a constant source where there is none
   void guard(Guard::Kind k, int src, py::object obj = {}, uint64_t num = 0, py::object obj2 = {});
   void guard_type(const V& v);
-  void guard_identity(PyObject* o, int src);
-  static bool named_as_library(PyObject* globals);
   bool is_library(PyObject* globals);  // and guards it
 
   template <class F>
@@ -213,9 +202,18 @@ class Context {
   std::set<PyObject*> lasting_;              // what check_removed() has looked at
   absl::flat_hash_set<const Value*> moved_;  // sequences from outside whose items left their places
   std::vector<std::function<void()>> undo_;
-  bool has_op() const;
   int64_t budget_, before_ops_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
+
+// The object that a value is, where it is known in full.
+inline std::optional<py::object> as_constant(Context& c, const V& v, Ask what = Ask::kAnything) {
+  return v->object(c, what);
+}
+inline Operand operand_of(Context& c, const V& v) { return v->operand(c, *c.scope_); }
+// Does C code, asked about an object of the class, run Python code of the user's? Guards the class.
+bool asks_user_code(Context& c, PyTypeObject* t, Ask what);
+// lifetimes.cc: gives up where somebody sees what an effect removes.
+void check_removed(Context& c, const Context::Note& n);
 
 }  // namespace pijit

@@ -239,7 +239,7 @@ class MakePart final : public Effect {
 }  // namespace
 
 void Context::log(Note n) {
-  if (n.target ? n.target->src >= 0 : n.kind == Note::kSetGlobal) check_removed(n);
+  if (n.target ? n.target->src >= 0 : n.kind == Note::kSetGlobal) check_removed(*this, n);
   const bool moves = n.kind == Note::kExtend || n.kind == Note::kDelItem || n.kind == Note::kCall ||
                      (n.kind == Note::kSetItem && as<SliceValue>(n.values[0]));
   if (moves && as<GrowingSequence>(n.target)) moved_.insert(n.target);

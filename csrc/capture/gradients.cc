@@ -44,7 +44,7 @@ CapturedTape& Tracer::tape_of(const V& v) {
 }
 
 Val Tracer::node_of(const V& x) {
-  if (x->kind != Value::kTensor) give_up(Reason::kRaises, "a tape works on Tensors");
+  if (!as<TensorValue>(x)) give_up(Reason::kRaises, "a tape works on Tensors");
   return scope_->val(x->node());
 }
 
@@ -96,7 +96,7 @@ bool Tracer::watch(const V& v, const V& x) {
 // Does the tape know the value: is it watched, or computed from what is?
 bool Tracer::watches(const V& v, const V& x) {
   CapturedTape& t = tape_of(v);
-  if (x->kind != Value::kTensor) return false;
+  if (!as<TensorValue>(x)) return false;
   const Val node = node_of(x);
   if (t.watches(node)) return true;
   if (!t.graph) return false;

@@ -85,36 +85,36 @@ void guard_removed(Context& c, const Context::Note& n, PyObject* now, bool moved
 }  // namespace
 
 // Before a change of an object from outside: what it held until now.
-void Context::check_removed(const Note& n) {
+void check_removed(Context& c, const Context::Note& n) {
   PyObject* from = n.target ? n.target->obj.ptr() : nullptr;
-  const bool moved = n.target && moved_.contains(n.target);
+  const bool moved = n.target && c.moved_.contains(n.target);
   py::object old;
   switch (n.kind) {
-    case Note::kAssign:
-    case Note::kPrint:
-    case Note::kExtend: return;
-    case Note::kSetGlobal: old = share(found_in(n.globals.ptr(), n.name.ptr())); break;
-    case Note::kSetAttr:
-    case Note::kDelAttr: {
+    case Context::Note::kAssign:
+    case Context::Note::kPrint:
+    case Context::Note::kExtend: return;
+    case Context::Note::kSetGlobal: old = share(c.found_in(n.globals.ptr(), n.name.ptr())); break;
+    case Context::Note::kSetAttr:
+    case Context::Note::kDelAttr: {
       PyObject* d = type_lookup(Py_TYPE(from), n.name.ptr());
       if (d && Py_TYPE(d) == &PyMemberDescr_Type)
         old = py::reinterpret_steal<py::object>(slot_value(d, from));
       else if (const auto own = py::reinterpret_steal<py::object>(instance_dict(from)))
-        old = share(found_in(own.ptr(), n.name.ptr()));
+        old = share(c.found_in(own.ptr(), n.name.ptr()));
       break;
     }
-    case Note::kSetClass: {
+    case Context::Note::kSetClass: {
       const auto own =
           py::reinterpret_steal<py::object>(type_dict(reinterpret_cast<PyTypeObject*>(from)));
-      if (own) old = share(found_in(own.ptr(), n.name.ptr()));
+      if (own) old = share(c.found_in(own.ptr(), n.name.ptr()));
       break;
     }
-    case Note::kSetCell: old = share(PyCell_GET(from)); break;
-    case Note::kSetItem:
-    case Note::kDelItem: {
+    case Context::Note::kSetCell: old = share(PyCell_GET(from)); break;
+    case Context::Note::kSetItem:
+    case Context::Note::kDelItem: {
       const V& key = n.values[0];
       if (PyDict_Check(from) && (is_known(key) || is_input(key)))
-        old = share(found_in(from, key->obj.ptr()));
+        old = share(c.found_in(from, key->obj.ptr()));
       else if (auto* s = as<GrowingSequence>(n.target);
                s && !moved && key->obj && PyLong_Check(key->obj.ptr()))
         old = s->source_object(key->obj.ptr());
@@ -122,20 +122,20 @@ void Context::check_removed(const Note& n) {
         old = share(from);
       break;
     }
-    case Note::kCall: {
+    case Context::Note::kCall: {
       auto* grows = as<GrowingSequence>(n.target);
       if (only_adds(text_of(n.name.attr("__name__"))) && !(grows && grows->bounded())) return;
       old = share(from);
       break;
     }
   }
-  guard_removed(*this, n, old.ptr(), moved);
+  guard_removed(c, n, old.ptr(), moved);
   if (!old || (!PyObject_IS_GC(old.ptr()) && !is_mourned(old.ptr()))) return;
-  if (!lasting_.insert(old.ptr()).second) return;
+  if (!c.lasting_.insert(old.ptr()).second) return;
   PyObject* const roots[] = {old.ptr()};
-  auto of_values = [this](PyObject* o) { return static_cast<Py_ssize_t>(known_.count(o)); };
+  auto of_values = [&c](PyObject* o) { return static_cast<Py_ssize_t>(c.known_.count(o)); };
   if (takes_mourned(roots, false, of_values)[0])
-    give_up(Reason::kUnsupportedCall, str_cat("dropping a ", Py_TYPE(old.ptr())->tp_name));
+    c.give_up(Reason::kUnsupportedCall, str_cat("dropping a ", Py_TYPE(old.ptr())->tp_name));
 }
 
 // Of the state, for which it is the only holder as far as capture can tell: local variables, what
@@ -175,7 +175,7 @@ void Tracer::keep_mourned(const Frame& f) {
       const V& v = mourned_[k];
       if (result.contains(v)) continue;
       if (!variable(v))
-        give_up(Reason::kUnsupportedCall, str_cat("dropping a ", type_of(v)->tp_name));
+        give_up(Reason::kUnsupportedCall, str_cat("dropping a ", v->type()->tp_name));
       const int at = mourned_at_[k], slots = static_cast<int>(f.slots.size());
       std::erase_if(dying, [&](auto& other) { return other.second == v; });  // it is held twice
       dying[at < slots ? at + start_.stack_size + 1 : at - slots] = v;
@@ -184,7 +184,7 @@ void Tracer::keep_mourned(const Frame& f) {
     for (auto& [at, v] : dying) {
       const auto place = std::find(f.slots.rbegin(), f.slots.rend(), v).base() - f.slots.begin();
       if (place < last)
-        give_up(Reason::kUnsupportedCall, str_cat("dropping a ", type_of(v)->tp_name));
+        give_up(Reason::kUnsupportedCall, str_cat("dropping a ", v->type()->tp_name));
       last = place;
     }
     return;
@@ -196,7 +196,7 @@ void Tracer::keep_mourned(const Frame& f) {
   const Reached alive = reached_from(std::move(held));
   for (auto& v : mourned_)
     if (!alive.contains(v))
-      give_up(Reason::kUnsupportedCall, str_cat("dropping a ", type_of(v)->tp_name));
+      give_up(Reason::kUnsupportedCall, str_cat("dropping a ", v->type()->tp_name));
 }
 
 // A variable of the outermost frame loses the value that it had at the start. The next call may
@@ -205,7 +205,7 @@ void Tracer::let_go(const Frame& f, int slot) {
   if (frames_.size() > 1 || start_.instr == 0 || !let_go_.insert(slot).second) return;
   const V& v = f.slots[static_cast<size_t>(slot)];
   PyObject* now = state_[static_cast<size_t>(slot)];
-  if (v->kind == Value::kTensor || is_known(v) || varies(v)) return;
+  if (as<TensorValue>(v) || is_known(v) || varies(v)) return;
   if (now && seems_mourned(now)) return;  // which mourned_ knows, or others hold it
   guard(Guard::kUnmourned, add_source({Source::kState, -1, slot, {}}));
 }
@@ -215,8 +215,8 @@ void Tracer::let_go(const Frame& f, int slot) {
 Tracer::Kept Tracer::keeps_alive(const V& v) const {
   Kept kept = Kept::kNothing;
   auto of_variable = [this](const Value* x) {
-    const Source& root = root_of(x->src);
-    return x->kind != Value::kTensor && root.kind == Source::kState &&
+    const Source& root = root_of(sources_, x->src);
+    return !as<TensorValue>(x) && root.kind == Source::kState &&
            (start_.instr > 0 || root.index >= num_args(*start_.code));
   };
   for (const Value* x : reached_from({v})) {
@@ -226,11 +226,7 @@ Tracer::Kept Tracer::keeps_alive(const V& v) const {
       if (of_variable(x) && is_referred_to(x->obj.ptr())) kept = Kept::kReferable;
       continue;
     }
-    const bool referable = x->kind == Value::kInstance || x->kind == Value::kFunction ||
-                           x->kind == Value::kException || x->kind == Value::kSet ||
-                           x->kind == Value::kList || x->kind == Value::kDict ||
-                           x->kind == Value::kDeque;
-    const auto known = referable ? recipe_of_.find(x) : recipe_of_.end();
+    const auto known = x->is_referable() ? recipe_of_.find(x) : recipe_of_.end();
     if (known != recipe_of_.end() && known->second >= 0) kept = Kept::kReferable;
   }
   return kept;

@@ -129,17 +129,17 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
   e->instr = f.pc;
   for (size_t s = 0; s < f.slots.size(); ++s) {
     const V& v = f.slots[s];
-    const bool live = f.code->live[f.pc][s] && v->kind != Value::kNull;
+    const bool live = f.code->live[f.pc][s] && !as<NullValue>(v);
     // what is not read any more lives on where that costs nothing; arguments do, as their callers
     // mostly have them, and tracebacks name them
     const auto* cell = as<CellValue>(v);
     const V& held = cell && cell->content ? cell->content : v;
-    const bool kept = is_known(held) || is_computed(held) ||
-                      (held->src >= 0 &&
-                       (held->kind != Value::kTensor || static_cast<int>(s) < num_args(*f.code)));
+    const bool kept =
+        is_known(held) || is_computed(held) ||
+        (held->src >= 0 && (!as<TensorValue>(held) || static_cast<int>(s) < num_args(*f.code)));
     e->slot_recipes.push_back(live || kept ? recipe(v) : -1);
   }
-  for (auto& v : f.stack) e->stack_recipes.push_back(v->kind == Value::kNull ? -1 : recipe(v));
+  for (auto& v : f.stack) e->stack_recipes.push_back(as<NullValue>(v) ? -1 : recipe(v));
   auto attempt = [&](const V& v) {
     const auto known = recipe_of_;
     const size_t recipes = e->recipes.size(), outputs = outputs_.size();
@@ -155,7 +155,7 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
   };
   for (size_t s = 0; s < f.slots.size(); ++s) {
     const V& v = f.slots[s];
-    if (e->slot_recipes[s] >= 0 || v->kind == Value::kNull) continue;
+    if (e->slot_recipes[s] >= 0 || as<NullValue>(v)) continue;
     const Kept kept = keeps_alive(v);
     if (kept != Kept::kNothing)
       e->slot_recipes[s] = kept == Kept::kMourned ? recipe(v) : attempt(v);

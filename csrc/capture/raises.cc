@@ -34,11 +34,11 @@ py::object stand_in(Context& c, const V& v) {
     }
     case Value::kTuple:
       if (v->type() != &PyTuple_Type) return {};
-      if (auto l = parts(v->items)) return py::tuple(*l);
+      if (auto l = parts(items_in(v))) return py::tuple(*l);
       return {};
     case Value::kList:
       if (!is_sequence(v)) return {};
-      if (auto l = parts(v->items)) return *l;
+      if (auto l = parts(items_in(v))) return *l;
       return {};
     default: return {};
   }
@@ -77,15 +77,14 @@ bool Tracer::raises_in_python(const Instr& in, const std::vector<V>& stack) {
   const StackUse use = stack_use(in, static_cast<int>(stack.size()));
   if (use.pops < 1 || static_cast<size_t>(use.pops) > stack.size()) return false;
   const std::vector<V> seen(stack.end() - use.pops, stack.end());
-  auto type = [&](size_t k) { return type_of(seen[k]); };
+  auto type = [&](size_t k) { return seen[k]->type(); };
   switch (in.op) {
     case Op::BINARY: {
       const auto& f = facts(static_cast<BinaryOp>(in.a));
       const bool alone = no_method(type(0), {f.method, f.reflected, f.in_place}) &&
                          no_method(type(1), {f.method, f.reflected});
-      const bool fresh = std::all_of(seen.begin(), seen.end(), [](auto& v) {
-        return is_known(v) || v->kind == Value::kTensor;
-      });
+      const bool fresh = std::all_of(seen.begin(), seen.end(),
+                                     [](auto& v) { return is_known(v) || as<TensorValue>(v); });
       return alone && (!in.b || fresh) && fails(*this, original(f.function), seen);
     }
     case Op::COMPARE: {
@@ -110,11 +109,10 @@ bool Tracer::raises_in_python(const Instr& in, const std::vector<V>& stack) {
       return false;
     case Op::BUILD_SET: return !std::all_of(seen.begin(), seen.end(), hashable);
     case Op::CALL: {
-      const V& callee = seen[0]->kind == Value::kNull ? seen[1] : seen[0];
-      if (!type_of(callee)->tp_call) return true;
-      const bool len =
-          callee->kind == Value::kObject && callee->obj.is(py::handle(original("len")));
-      return len && in.a == 1 && no_method(type_of(seen.back()), {"__len__"}) &&
+      const V& callee = as<NullValue>(seen[0]) ? seen[1] : seen[0];
+      if (!callee->type()->tp_call) return true;
+      const bool len = as<ObjectValue>(callee) && callee->obj.is(py::handle(original("len")));
+      return len && in.a == 1 && no_method(seen.back()->type(), {"__len__"}) &&
              fails(*this, original("len"), {seen.back()});
     }
     default: return false;

@@ -12,11 +12,6 @@ void check_arity(Context& c, const std::string& name, size_t least, size_t most,
   if (given < least || given > most) c.give_up(Reason::kUnsupportedCall, name);
 }
 
-void Value::traverse(Visit visit) const {
-  for (auto& x : items) visit(x);
-  for (auto& [name, x] : attrs) visit(x);
-}
-
 std::optional<bool> Value::truth(Context& c) { return protocol::slot_truth(c, this); }
 
 V Value::length(Context& c) {
@@ -51,9 +46,9 @@ void Value::delitem(Context& c, const V& index) {
 }
 
 std::optional<bool> Value::contains(Context& c, const V& x) {
-  const auto o = c.as_constant(x);
+  const auto o = as_constant(c, x);
   if (!o || holds_nan(o->ptr())) return std::nullopt;  // NaN is in a container by its identity
-  const auto box = c.as_constant(this);
+  const auto box = as_constant(c, this);
   if (!box) return std::nullopt;
   const int r = PySequence_Contains(box->ptr(), o->ptr());
   if (r < 0) c.raise(py::error_already_set());
@@ -96,6 +91,18 @@ bool Value::next(Context& c, V* value) { c.give_up(Reason::kUnsupportedIterable,
 void Value::setattr(Context& c, PyObject* name, const V& value) {
   c.give_up(Reason::kUnsupportedAttribute,
             str_cat("assignment to an attribute of ", type()->tp_name));
+}
+
+void Value::delattr(Context& c, PyObject*) {
+  c.give_up(Reason::kUnsupportedAttribute,
+            str_cat("deletion of an attribute of ", type()->tp_name));
+}
+
+void Value::store_attribute(Context& c, PyObject* name, const V& value) { setattr(c, name, value); }
+void Value::drop_attribute(Context& c, PyObject* name) { delattr(c, name); }
+
+std::optional<V> Value::text(Context& c, const char* name) {
+  return protocol::slot_text(c, this, name);
 }
 
 }  // namespace pijit

@@ -41,6 +41,9 @@ using Kwargs = std::vector<std::pair<std::string, V>>;
 // of its own, it is none: that code must run in each call.
 enum class Ask : uint8_t { kAnything, kHash, kText, kIdentity };
 
+// On which side of an operator a value stands.
+enum class Side : uint8_t { kLeft, kRight };
+
 struct Value {
   enum Kind : uint8_t {
     kNull,
@@ -89,6 +92,13 @@ struct Value {
   // Empty: there is no such attribute.
   virtual std::optional<V> getattr(Context& c, PyObject* name);
   virtual void setattr(Context& c, PyObject* name, const V& value);
+  virtual void delattr(Context& c, PyObject* name);
+  // The same by way of object.__setattr__ and __delattr__, where no descriptor of the class comes
+  // first.
+  virtual void store_attribute(Context& c, PyObject* name, const V& value);
+  virtual void drop_attribute(Context& c, PyObject* name);
+  // What __str__ or __repr__ gives, by the method's name. Empty: nothing that is known.
+  virtual std::optional<V> text(Context& c, const char* name);
   // Its class has tp_call.
   virtual V call(Context& c, std::vector<V> args, Kwargs kwargs);
   // The next item of an iterator; its class has tp_iternext. False: there is none, now and later.
@@ -96,8 +106,7 @@ struct Value {
 
   // --- Operators: what C code of the class does; methods in Python are asked before (protocol.h).
   // Null: NotImplemented, or it has no such slot. What it does and capture does not follow ends the
-  // graph. `side`: on which the value stands.
-  enum Side : uint8_t { kLeft, kRight };
+  // graph.
   virtual V unary(Context& c, UnaryOp op) { return nullptr; }
   virtual V binary(Context& c, BinaryOp op, const V& other, Side side) { return nullptr; }
   virtual V in_place(Context& c, BinaryOp op, const V& other) { return nullptr; }
@@ -118,7 +127,11 @@ struct Value {
   virtual std::optional<py::object> object(Context& c, Ask what) { return std::nullopt; }
   // Tells what it holds, as tp_traverse does, as far as capture knows.
   using Visit = absl::FunctionRef<void(const V&)>;
-  virtual void traverse(Visit visit) const;
+  virtual void traverse(Visit visit) const {}
+  // How often a container lost or got keys or items: iterators over it ask.
+  virtual uint64_t generation() const { return 0; }
+  // May there be weak references to it, or does it take more items, where it was made here?
+  virtual bool is_referable() const { return false; }
   // Can all its items be listed now?
   virtual bool iterable() const { return false; }
   // Of containers that are seen through (tuples, lists, dicts, slices): what they hold, read from
@@ -153,23 +166,24 @@ struct Value {
   int src = -1;    // reachable from the frame's state
   py::object obj;  // the object: constants, objects, tensors and containers that have a source
 
-  uint64_t serial = 0;   // in order of making
-  std::vector<V> items;  // kTuple, kList: null items are read from the source on demand. kSlice: 3.
-                         // kIter: operands
-  std::vector<py::object> keys;  // kDict, kInstance: with items
-  py::object index;              // kDict: a dict of places by key. Null: not made
-  bool dirty = false;            // kList, kDict, kCell, kTensor: differs from its source;
-                                 // kIter: a branch on a tensor decides where it stands;
-                                 // kException: from a new one of the same arguments
-  py::object cls;        // kTuple, kDict made during capture: its class, if that is a derived one
-  uint64_t changes = 0;  // kDict, sets, sequences: how often it lost or got keys or items
-  absl::flat_hash_map<std::string, V> attrs;  // kObject: pending attribute writes
+  uint64_t serial = 0;  // in order of making
+  // Of lists, dicts, cells, tensors: differs from its source. Of an iterator: a branch on a tensor
+  // decides where it stands. Of an exception: differs from a new one of the same arguments.
+  bool dirty = false;
 };
 
 // v as a value of this class; null if it is of another.
 template <class T>
+T* as(Value* v) {
+  return v && T::holds(v->kind) ? static_cast<T*>(v) : nullptr;
+}
+template <class T>
+const T* as(const Value* v) {
+  return v && T::holds(v->kind) ? static_cast<const T*>(v) : nullptr;
+}
+template <class T>
 T* as(const V& v) {
-  return v && T::holds(v->kind) ? static_cast<T*>(static_cast<Value*>(v)) : nullptr;
+  return as<T>(static_cast<Value*>(v));
 }
 
 // One of the methods of T in C: its name, how many arguments it takes, what it does.

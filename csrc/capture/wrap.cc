@@ -59,9 +59,6 @@ V Context::list(std::vector<V> items) {
   v->items = std::move(items);
   return v;
 }
-V Context::sequence(Value::Kind k, std::vector<V> items) {
-  return k == Value::kTuple ? tuple(std::move(items)) : list(std::move(items));
-}
 TensorValue* Context::tensor(Val node) {
   auto* v = make<TensorValue>();
   v->val = node;
@@ -76,7 +73,7 @@ V Context::wrap_static(PyObject* o) {
     std::vector<V> items;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(o); ++k)
       items.push_back(wrap_static(PyTuple_GET_ITEM(o, k)));
-    V t = sequence(Value::kTuple, items);
+    V t = tuple(std::move(items));
     t->obj = share(o);
     return t;
   }
@@ -90,6 +87,20 @@ V Context::wrap_static(PyObject* o) {
   }
   return wrap(o, add_source({Source::kConst, -1, 0, share(o)}));
 }
+
+namespace {
+// A class that a call makes, and may drop, is not kept by what was captured then.
+void guard_identity(Context& c, PyObject* o, int src) {
+  const Source::Kind from = c.sources_[src].kind;
+  if (from == Source::kConst) return;
+  const bool local = from == Source::kState && PyType_Check(o) &&
+                     PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE);
+  if (!local) return c.guard(Guard::kIs, src, share(o));
+  const auto weak = py::reinterpret_steal<py::object>(PyWeakref_NewRef(o, nullptr));
+  if (!weak) throw py::error_already_set();
+  c.guard(Guard::kIsStill, src, weak);
+}
+}  // namespace
 
 V Context::wrap(PyObject* o, int src) {
   if (o == library.no_numpy.ptr()) throw AsksForNumpy{};
@@ -119,7 +130,7 @@ V Context::wrap(PyObject* o, int src) {
   if (known != known_.end()) {
     const V v = known->second;
     if (static_object(o)) {
-      guard_identity(o, src);
+      guard_identity(*this, o, src);
       return v;
     }
     if (v->src != src && v->src >= 0)
@@ -149,9 +160,10 @@ V Context::wrap(PyObject* o, int src) {
     plain_tensors_ |= t == tensor_type;
     x->val = add_input(ty, src, varying);
   } else if (plain_tuple_type(t)) {
-    begin(make<TupleValue>());
+    auto* x = make<TupleValue>();
+    begin(x);
     guard(Guard::kLength, src, type, static_cast<uint64_t>(PyTuple_GET_SIZE(o)));
-    v->items.resize(PyTuple_GET_SIZE(o));
+    x->items.resize(PyTuple_GET_SIZE(o));
   } else if (PyList_CheckExact(o)) {
     begin(make<ListValue>());
     v->from_outside(*this);
@@ -167,15 +179,16 @@ V Context::wrap(PyObject* o, int src) {
     known_[o] = v;
     guard_type(v);
   } else if (PyDict_CheckExact(o)) {  // a library's table: one version check
-    begin(make<DictValue>());
+    auto* d = make<DictValue>();
+    begin(d);
     guard(Guard::kDictVersion, src, v->obj, dict_version(o));
     Py_ssize_t pos = 0;
     PyObject *k, *x;
     while (PyDict_Next(o, &pos, &k, &x)) {
       if (!constant_key(k)) give_up(Reason::kUnsupportedOperand, "dict with keys that can change");
-      v->keys.push_back(share(k));
+      d->keys.push_back(share(k));
     }
-    v->items.resize(v->keys.size());
+    d->items.resize(d->keys.size());
   } else if (PyCell_Check(o)) {
     begin(make<CellValue>());
     guard(Guard::kType, src, type, type_version(t));
@@ -213,7 +226,7 @@ V Context::wrap(PyObject* o, int src) {
     guard(Guard::kCode, src, share(PyFunction_GET_CODE(o)), 0, share(PyFunction_GET_GLOBALS(o)));
   } else if (static_object(o)) {
     begin(make<ObjectValue>());
-    guard_identity(o, src);
+    guard_identity(*this, o, src);
   } else if (const auto* kind = kind_of(t)) {
     begin(kind->make(*this));
     known_[o] = v;
@@ -227,33 +240,16 @@ V Context::wrap(PyObject* o, int src) {
   return known_[o] = v;
 }
 
-V Context::item(const V& c, size_t i) {
-  V& slot = c->items[i];
-  if (slot) return slot;
-  PyObject* o = c->obj.ptr();
-  if (c->kind == Value::kDict) {
-    PyObject* v = found_in(o, c->keys[i].ptr());
-    if (!v) give_up(Reason::kInternal, "dict changed during capture");
-    if (sources_[c->src].kind == Source::kConst) return slot = wrap_static(v);
-    return slot = wrap(v, add_source({Source::kDictItem, c->src, 0, c->keys[i]}));
-  }
-  // what is not read yet is where it was: all items are read before one changes its place
-  if (auto* list = as<GrowingSequence>(c))
-    return slot = list->source_item(*this, static_cast<int64_t>(i));
-  PyObject* v = PyTuple_GET_ITEM(o, i);
-  return slot = wrap(v, add_source({Source::kItem, c->src, static_cast<int>(i), {}}));
-}
-
 // --- questions
 
-bool Context::asks_user_code(PyTypeObject* t, Ask what) {
+bool asks_user_code(Context& c, PyTypeObject* t, Ask what) {
   if (what == Ask::kIdentity || !PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE)) return false;
   struct Known {
     unsigned version = 0;
     bool hash = false, text = false, any = false;
   };
   static absl::flat_hash_map<PyTypeObject*, Known> known;  // versions tell types apart
-  guard_class(t);
+  c.guard_class(t);
   Known k = known[t];  // no reference to it: others may enter theirs while methods are looked up
   if (k.version != t->tp_version_tag) {
     k = {t->tp_version_tag};
@@ -292,10 +288,6 @@ bool Context::asks_user_code(PyTypeObject* t, Ask what) {
   return what == Ask::kHash ? k.hash : what == Ask::kText ? k.text : k.any;
 }
 
-std::optional<py::object> Context::as_constant(const V& v, Ask what) {
-  return v->object(*this, what);
-}
-
 bool is_nan(PyObject* o) {
   return PyFloat_Check(o) && PyFloat_AS_DOUBLE(o) != PyFloat_AS_DOUBLE(o);
 }
@@ -322,25 +314,10 @@ bool holds_nan(PyObject* o) {
 void Context::touch(const V& v) {
   check_effect(v);
   if (v->src >= 0 && !v->dirty) {
-    if (v->kind == Value::kTensor) log({Note::kAssign, v, {}, {}, {}});
+    if (as<TensorValue>(v)) log({Note::kAssign, v, {}, {}, {}});
     undoable([v] { v->dirty = false; });
     v->dirty = true;
   }
-}
-
-std::optional<V> Context::fresh(const py::object& o) {
-  if (immutable_constant(o.ptr()) || static_object(o.ptr()) || PyFrozenSet_CheckExact(o.ptr()))
-    return wrap_static(o.ptr());
-  const bool tuple = PyTuple_CheckExact(o.ptr());
-  if (!tuple && !PyList_CheckExact(o.ptr())) return std::nullopt;
-  const Nested nested(*this);
-  std::vector<V> items;
-  for (auto x : o) {
-    auto v = fresh(py::reinterpret_borrow<py::object>(x));
-    if (!v) return std::nullopt;
-    items.push_back(*v);
-  }
-  return sequence(tuple ? Value::kTuple : Value::kList, items);
 }
 
 }  // namespace pijit

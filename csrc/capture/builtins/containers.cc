@@ -7,7 +7,7 @@ namespace pijit {
 namespace {
 
 bool is_atom(Tracer& t, const V& x) {
-  if (is_known(x) || varies(x) || x->kind == Value::kFunction) return true;
+  if (is_known(x) || varies(x) || as<FunctionValue>(x)) return true;
   if (!as<ObjectValue>(x)) return false;
   PyObject* o = x->obj.ptr();
   if (PyType_Check(o)) {
@@ -20,24 +20,28 @@ bool is_frozen_set(const V& x) {
   return as<ObjectValue>(x) && PyFrozenSet_CheckExact(x->obj.ptr());
 }
 
-// Of a class in Python, with attributes in a dict alone, that copies in no way of its own.
-bool is_plain_instance(const V& x) {
-  if (x->kind != Value::kInstance) return false;
+// Of a class in Python, with attributes in a dict alone, that copies in no way of its own. Null: it
+// is none.
+InstanceValue* plain_instance(const V& v) {
+  auto* x = as<InstanceValue>(v);
+  if (!x) return nullptr;
   PyTypeObject* cls = x->type();
   for (auto name : {"__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__",
                     "__setstate__", "__getnewargs__", "__getnewargs_ex__"})
     if (type_lookup(cls, interned(name)) != type_lookup(&PyBaseObject_Type, interned(name)))
-      return false;
-  if (cls->tp_new != PyBaseObject_Type.tp_new) return false;
+      return nullptr;
+  if (cls->tp_new != PyBaseObject_Type.tp_new) return nullptr;
   for (auto& name : x->keys) {
     PyObject* d = type_lookup(cls, name.ptr());
-    if (d && Py_TYPE(d)->tp_descr_set) return false;
+    if (d && Py_TYPE(d)->tp_descr_set) return nullptr;
   }
-  return !PyDict_Contains(library.copy_dispatch.ptr(), reinterpret_cast<PyObject*>(cls));
+  if (PyDict_Contains(library.copy_dispatch.ptr(), reinterpret_cast<PyObject*>(cls)))
+    return nullptr;
+  return x;
 }
 
-V instance_like(Tracer& t, const V& x, std::vector<V> items) {
-  const V made = bare_object(t, x->type());
+V instance_like(Tracer& t, const InstanceValue* x, std::vector<V> items) {
+  auto* made = bare_object(t, x->type());
   made->keys = x->keys;
   made->items = std::move(items);
   return made;
@@ -47,7 +51,7 @@ V instance_like(Tracer& t, const V& x, std::vector<V> items) {
 void check_no_attributes(Tracer& t, const V& x) {
   auto* d = as<DictValue>(x);
   if (!d || !d->ordered() || d->src < 0) return;
-  if (protocol::truth(t, t.c_attribute(d, "__dict__")).value_or(true))
+  if (protocol::truth(t, protocol::c_attribute(t, d, "__dict__")).value_or(true))
     t.give_up(Reason::kUnsupportedCall, "a copy of an OrderedDict with attributes");
 }
 
@@ -62,14 +66,14 @@ V copy(Tracer& t, Call& c) {
   if (auto copied =
           as<SetValue>(x) || as<OpenSetValue>(x) ? set_question(t, x, "copy", {}) : std::nullopt)
     return *copied;
-  if (x->kind == Value::kTensor) {
+  if (as<TensorValue>(x)) {
     PyObject* f = python_method(x->type(), "__copy__");
     if (f && PyFunction_Check(f)) return protocol::call(t, t.wrap_static(f), {x}, {});
   }
   if (as<TupleValue>(x) && x->type() == &PyTuple_Type) return x;
   if (is_container(x) && !python_method(x->type(), "__copy__"))
     return x->with_parts(t, x->parts(t));
-  if (is_plain_instance(x)) return instance_like(t, x, x->items);
+  if (const auto* i = plain_instance(x)) return instance_like(t, i, i->items);
   t.give_up(Reason::kUnsupportedCall, str_cat("copy.copy() of a ", x->type()->tp_name));
 }
 
@@ -111,7 +115,7 @@ class DeepCopy {
       if (auto* d = as<DictValue>(made); d && d->factory) d->factory = of(d->factory);
       return made;
     }
-    if (is_plain_instance(x)) return instance_like(t_, x, of_all(x->items));
+    if (const auto* i = plain_instance(x)) return instance_like(t_, i, of_all(i->items));
     t_.give_up(Reason::kUnsupportedCall, str_cat("copy.deepcopy() of a ", x->type()->tp_name));
   }
   std::vector<V> of_all(const std::vector<V>& parts) {

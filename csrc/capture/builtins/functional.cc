@@ -26,13 +26,12 @@ V truth(Tracer& t, Call& c) {
 V absolute(Tracer& t, Call& c) {
   if (PyObject* f = protocol::user_method(t, c.args[0], "__abs__"))
     return protocol::call(t, t.wrap_static(f), c.args, {});
-  if (c.args[0]->kind == Value::kTensor)
-    return protocol::call_op(t, OpTable::get().at("abs"), c.args, {});
+  if (as<TensorValue>(c.args[0])) return protocol::call_op(t, OpTable::get().at("abs"), c.args, {});
   return protocol::on_constants(t, "abs", c.args);
 }
 
 V index(Tracer& t, Call& c) {
-  if (c.args[0]->kind == Value::kTensor) unsupported(t, c);
+  if (as<TensorValue>(c.args[0])) unsupported(t, c);
   return protocol::on_constants(t, "index", c.args);
 }
 
@@ -51,8 +50,7 @@ V contains(Tracer& t, Call& c) {
 
 V concat(Tracer& t, Call& c) {
   const V &a = c.args[0], &b = c.args[1];
-  const bool sequences =
-      (a->kind == Value::kTuple && b->kind == Value::kTuple) || (is_list(a) && is_list(b));
+  const bool sequences = (as<TupleValue>(a) && as<TupleValue>(b)) || (is_list(a) && is_list(b));
   if (!sequences) unsupported(t, c);
   return protocol::binary(t, BinaryOp::kAdd, a, b);
 }
@@ -73,8 +71,7 @@ V pure(Tracer& t, Call& c) {
 
 // math.isnan() and its kind: of what the graph gives, in the graph.
 V classify(Tracer& t, Call& c) {
-  const V x =
-      c.args[0]->kind == Value::kTensor ? number_of(t, c.args[0], &PyFloat_Type) : c.args[0];
+  const V x = as<TensorValue>(c.args[0]) ? number_of(t, c.args[0], &PyFloat_Type) : c.args[0];
   if (!x || !is_computed(x) || !PyFloat_CheckExact(x->obj.ptr())) return pure(t, c);
   return graph_number(t, v_op(c.name.c_str(), t.scope_->val(x->node())), DType::Bool);
 }
@@ -84,7 +81,7 @@ V classify(Tracer& t, Call& c) {
 V make_getter(Tracer& t, Call& c) {
   py::list args;
   for (auto& a : c.args) {
-    const auto o = t.as_constant(a);
+    const auto o = as_constant(t, a);
     if (!o) t.give_up(Reason::kUnsupportedCall, c.name + "()");
     args.append(*o);
   }

@@ -15,7 +15,7 @@ V make_tape(Tracer& t, Call& c) {
     if (name != "use") t.give_up(Reason::kRaises, "Tape()");
   const V given = !c.args.empty() ? c.args[0] : !c.kwargs.empty() ? c.kwargs[0].second : nullptr;
   if (given) {
-    const auto text = t.as_constant(given);
+    const auto text = as_constant(t, given);
     if (!text || !PyUnicode_Check(text->ptr())) t.give_up(Reason::kRaises, "Tape()");
     use = text_of(*text);
   }

@@ -16,7 +16,7 @@ V print(Tracer& t, Call& call) {
       t.give_up(Reason::kUnsupportedCall, "print() where its exceptions are handled");
   py::dict keywords;
   for (auto& [k, v] : call.kwargs) {
-    auto c = t.as_constant(v);
+    auto c = as_constant(t, v);
     const bool text = c && (c->is_none() || PyUnicode_CheckExact(c->ptr()));
     if (!c || (k != "flush" && !((k == "sep" || k == "end") && text)))
       t.give_up(Reason::kUnsupportedCall, "print()");
@@ -26,27 +26,26 @@ V print(Tracer& t, Call& call) {
   const std::function<void(const V&)> add = [&](const V& x) {
     const Context::Nested nested(t);
     const bool made = x->src < 0 && (is_list(x) || is_dict(x));
-    if ((!made && x->kind != Value::kTuple) || (!is_dict(x) && t.as_constant(x))) {
+    if ((!made && !as<TupleValue>(x)) || (!is_dict(x) && as_constant(t, x))) {
       given.push_back(x);
     } else {  // as graph mode shows them
-      const auto parts = is_dict(x) ? x->items : protocol::items_of(t, x);
+      const auto parts = is_dict(x) ? items_in(x) : protocol::items_of(t, x);
       std::for_each(parts.begin(), parts.end(), add);
     }
   };
   for (auto& x : call.args) runs_as_graph() ? add(x) : given.push_back(x);
   for (auto& x : given) {
-    if (x->kind == Value::kTensor) {
+    if (as<TensorValue>(x)) {
       if (x->dirty && as<TensorValue>(x)->parameter) t.give_up(Reason::kUnsupportedCall, "print()");
       values.push_back(x->src >= 0 && !x->dirty ? x : V(t.tensor(x->node())));
-    } else if (is_input(x) || is_computed(x) || x->kind == Value::kHostArray) {
+    } else if (is_input(x) || is_computed(x) || as<HostArrayValue>(x)) {
       values.push_back(x);
-    } else if (x->kind == Value::kException) {
+    } else if (as<ExceptionValue>(x)) {
       values.push_back(exception_text(t, x, "__str__"));
-    } else if (auto c = t.as_constant(x)) {
+    } else if (auto c = as_constant(t, x)) {
       values.push_back(t.constant(*c));
-    } else if (auto s = x->kind == Value::kObject || x->kind == Value::kInstance
-                            ? protocol::text(t, x, "__str__")
-                            : std::nullopt) {
+    } else if (auto s = as<ObjectValue>(x) || as<InstanceValue>(x) ? protocol::text(t, x, "__str__")
+                                                                   : std::nullopt) {
       values.push_back(*s);
     } else {
       t.give_up(Reason::kUnsupportedCall, "print()");

@@ -18,14 +18,14 @@ V pure(Tracer& t, Call& c) {
 }
 
 V is_instance(Tracer& t, Call& c) {
-  const auto cls = t.as_constant(c.args[1], Ask::kIdentity);
+  const auto cls = as_constant(t, c.args[1], Ask::kIdentity);
   if (!cls) unsupported(t, c);
   return t.constant(py::bool_(protocol::is_instance(t, c.args[0], cls->ptr())));
 }
 
 V is_subclass(Tracer& t, Call& c) {
-  const auto cls = t.as_constant(c.args[1], Ask::kIdentity);
-  const auto sub = t.as_constant(c.args[0], Ask::kIdentity);
+  const auto cls = as_constant(t, c.args[1], Ask::kIdentity);
+  const auto sub = as_constant(t, c.args[0], Ask::kIdentity);
   if (!cls || !sub) unsupported(t, c);
   return t.constant(py::bool_(protocol::is_subclass(t, sub->ptr(), cls->ptr())));
 }
@@ -46,7 +46,7 @@ V next(Tracer& t, Call& c) {
 
 // The text of an attribute's name.
 py::object name_of(Tracer& t, const Call& c) {
-  auto n = t.as_constant(c.args[1]);
+  auto n = as_constant(t, c.args[1]);
   if (!n || !PyUnicode_Check(n->ptr())) unsupported(t, c);
   PyObject* text = n->release().ptr();
   if (PyUnicode_CheckExact(text)) PyUnicode_InternInPlace(&text);
@@ -59,7 +59,7 @@ std::optional<V> find(Tracer& t, Call& c, bool strict = false) {
   try {
     return protocol::find_attribute(t, c.args[0], name.ptr());
   } catch (const Raised& e) {
-    if (!PyType_IsSubtype(t.type_of(e.exception),
+    if (!PyType_IsSubtype(e.exception->type(),
                           reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
       throw;
     if (strict) throw;
@@ -90,7 +90,7 @@ V identity(Tracer& t, Call& c) {
   PyTypeObject* type = Py_TYPE(x->obj.ptr());
   if (t.sources_[x->src].kind == Source::kState && !PyType_SUPPORTS_WEAKREFS(type))
     unsupported(t, c);
-  if (t.root_of(x->src).kind == Source::kState && PyType_SUPPORTS_WEAKREFS(type) &&
+  if (root_of(t.sources_, x->src).kind == Source::kState && PyType_SUPPORTS_WEAKREFS(type) &&
       !PyType_Check(x->obj.ptr()))
     t.guard(Guard::kIsStill, x->src, checked(PyWeakref_NewRef(x->obj.ptr(), nullptr)));
   else
@@ -100,12 +100,12 @@ V identity(Tracer& t, Call& c) {
 
 V is_callable(Tracer& t, Call& c) {
   const V& x = c.args[0];
-  const bool function = x->kind == Value::kFunction || x->kind == Value::kMethod;
-  return t.constant(py::bool_(function || t.type_of(x)->tp_call != nullptr));
+  const bool function = as<FunctionValue>(x) || as<MethodValue>(x);
+  return t.constant(py::bool_(function || x->type()->tp_call != nullptr));
 }
 
 V absolute(Tracer& t, Call& c) {
-  if (c.args[0]->kind == Value::kTensor)
+  if (as<TensorValue>(c.args[0]))
     return protocol::call_op(t, OpTable::get().at("abs"), c.args, c.kwargs);
   if (PyObject* f = protocol::user_method(t, c.args[0], "__abs__"))
     return protocol::call(t, t.wrap_static(f), c.args, {});
@@ -113,7 +113,7 @@ V absolute(Tracer& t, Call& c) {
 }
 
 V power(Tracer& t, Call& c) {
-  if (c.args.size() == 2 && c.kwargs.empty() && c.args[0]->kind == Value::kTensor)
+  if (c.args.size() == 2 && c.kwargs.empty() && as<TensorValue>(c.args[0]))
     return protocol::binary(t, BinaryOp::kPow, c.args[0], c.args[1]);
   return pure(t, c);
 }
@@ -134,7 +134,7 @@ V sorted(Tracer& t, Call& c) {
   py::list keys, order;
   for (size_t k = 0; k < items.size(); ++k) {
     const V x = key ? protocol::call(t, key, {items[k]}, {}) : items[k];
-    const auto o = t.as_constant(x);
+    const auto o = as_constant(t, x);
     if (!o) t.give_up(x->reason(Reason::kUnsupportedCall), "sorted()");
     if (holds_nan(o->ptr())) t.give_up(Reason::kUnsupportedCall, "sorted() of NaN");
     keys.append(*o);
@@ -227,7 +227,7 @@ V representation(Tracer& t, Call& c) {
 
 V make_object(Tracer& t, Call& c) {  // object.__new__, as a class's own __new__ calls it
   const V& cls = c.args[0];
-  auto* type = cls->kind == Value::kObject && PyType_Check(cls->obj.ptr())
+  auto* type = as<ObjectValue>(cls) && PyType_Check(cls->obj.ptr())
                    ? reinterpret_cast<PyTypeObject*>(cls->obj.ptr())
                    : nullptr;
   if (!type || !bare_class(type)) unsupported(t, c);
@@ -240,10 +240,10 @@ V make_object(Tracer& t, Call& c) {  // object.__new__, as a class's own __new__
 }
 
 V make_tuple(Tracer& t, Call& c) {  // tuple.__new__, as named tuples call it
-  const auto cls = t.as_constant(c.args[0]);
-  if (!cls || !PyType_Check(cls->ptr()) || c.args[1]->kind != Value::kTuple) unsupported(t, c);
+  const auto cls = as_constant(t, c.args[0]);
+  if (!cls || !PyType_Check(cls->ptr()) || !as<TupleValue>(c.args[1])) unsupported(t, c);
   V made = t.tuple(protocol::items_of(t, c.args[1]));
-  made->cls = *cls;
+  as<TupleValue>(made)->cls = *cls;
   return made;
 }
 

@@ -40,9 +40,9 @@ V make_number(Tracer& t, Call& c) {
     if (varies(x) && Py_TYPE(x->obj.ptr()) == called(c)) return x;
     if (varies(x) && called(c) == &PyFloat_Type)
       if (V r = scalar_arithmetic(t, BinaryOp::kTrueDiv, x, t.constant_int(1))) return r;
-    const bool element = x->kind == Value::kHostArray && x->node().shape().rank() == 0;
+    const bool element = as<HostArrayValue>(x) && x->node().shape().rank() == 0;
     if (V r = number_of(t, element ? V(t.tensor(x->node())) : x, called(c))) return r;
-    if (x->kind == Value::kTensor) t.give_up(Reason::kTensorValue, c.name);
+    if (as<TensorValue>(x)) t.give_up(Reason::kTensorValue, c.name);
     if (as<ObjectValue>(x) && x->src >= 0 && is_numpy_scalar(x->obj.ptr()) &&
         called(c) == &PyFloat_Type) {
       const auto r =
@@ -63,13 +63,17 @@ V make_a_set(Tracer& t, Call& c) {
   return make_set(t, called(c), c.args.empty() ? nullptr : c.args[0]);
 }
 
-template <Value::Kind kKind>
-V make_sequence(Tracer& t, Call& c) {
-  if (c.args.empty()) return t.sequence(kKind, {});
-  if (kKind == Value::kTuple && c.args[0]->type() == &PyTuple_Type) return c.args[0];
+std::vector<V> all_of(Tracer& t, Call& c) {
+  if (c.args.empty()) return {};
   auto items = protocol::unpack(t, c.args[0]);
   if (!items) unsupported(t, c);
-  return t.sequence(kKind, *items);
+  return std::move(*items);
+}
+
+V make_list(Tracer& t, Call& c) { return t.list(all_of(t, c)); }
+V make_tuple(Tracer& t, Call& c) {
+  const bool same = !c.args.empty() && c.args[0]->type() == &PyTuple_Type;
+  return same ? c.args[0] : t.tuple(all_of(t, c));
 }
 
 V make_dict(Tracer& t, Call& c) {
@@ -104,7 +108,7 @@ V make_enumerate(Tracer& t, Call& c) {
 }
 
 V type_of(Tracer& t, Call& c) {
-  PyTypeObject* cls = t.type_of(c.args[0]);
+  PyTypeObject* cls = c.args[0]->type();
   if (!cls) unsupported(t, c);
   return t.wrap_static(reinterpret_cast<PyObject*>(cls));
 }
@@ -116,8 +120,8 @@ V make_reversed(Tracer& t, Call& c) {
     return protocol::iter(t, t.constant(x->obj[py::slice(py::none(), py::none(), py::int_(-1))]));
   if (PyObject* f = protocol::user_method(t, x, "__reversed__"))
     return protocol::call(t, t.wrap_static(f), {x}, {});
-  if (is_sequence(x)) return t.make<ReversedIterator>(x);
-  t.give_up(Reason::kUnsupportedIterable, str_cat("reversed() of a ", t.type_of(x)->tp_name));
+  if (is_sequence(x)) return t.make<ReversedIterator>(as<Container>(x));
+  t.give_up(Reason::kUnsupportedIterable, str_cat("reversed() of a ", x->type()->tp_name));
 }
 
 // super() or super(cls, self): attribute lookups continue behind cls.
@@ -128,16 +132,16 @@ V make_super(Tracer& t, Call& c) {
     cls = c.args[0], self = c.args[1];
   } else if (c.args.empty()) {
     for (int s = 0; s < f.code->num_slots; ++s)
-      if (f.code->slot_names[s] == "__class__" && f.slots[s]->kind == Value::kCell)
+      if (f.code->slot_names[s] == "__class__" && as<CellValue>(f.slots[s]))
         cls = as<CellValue>(f.slots[s])->content;
     if (!f.slots.empty())
       self = as<CellValue>(f.slots[0]) ? as<CellValue>(f.slots[0])->content : f.slots[0];
   }
-  if (!cls || !self || cls->kind != Value::kObject || !PyType_Check(cls->obj.ptr()) ||
-      (self->kind != Value::kObject && self->kind != Value::kInstance &&
-       self->kind != Value::kException && !is_dict(self)))
+  if (!cls || !self || !as<ObjectValue>(cls) || !PyType_Check(cls->obj.ptr()) ||
+      (!as<ObjectValue>(self) && !as<InstanceValue>(self) && !as<ExceptionValue>(self) &&
+       !is_dict(self)))
     unsupported(t, c);
-  if (self->kind == Value::kObject) t.guard_type(self);
+  if (as<ObjectValue>(self)) t.guard_type(self);
   return t.make<SuperValue>(cls, self);
 }
 
@@ -161,11 +165,11 @@ V make_tensor(Tracer& t, Call& c) {
   }
   std::optional<DType> want;
   if (dtype && !is_none(dtype)) {
-    const auto d = t.as_constant(dtype);
+    const auto d = as_constant(t, dtype);
     if (!d || !(want = dtype_of(d->ptr()))) t.give_up(Reason::kUnsupportedCall, "Tensor()");
   }
   if (data && c.args.size() <= 2 && data->is_operand()) {
-    const Operand o = t.operand(data);
+    const Operand o = operand_of(t, data);
     const DType own = o.kind == Operand::kPyFloat ? DType::F32 : o.dtype();
     return t.tensor(materialize(t.scope_->graph(), o, want.value_or(own)));
   }
@@ -173,7 +177,7 @@ V make_tensor(Tracer& t, Call& c) {
   py::dict keywords;
   bool constants = data != nullptr;
   auto known = [&](const V& v) {
-    auto o = v->kind == Value::kArray ? v->obj : t.as_constant(v);
+    auto o = as<ArrayValue>(v) ? v->obj : as_constant(t, v);
     constants &= o.has_value();
     return o.value_or(py::none());
   };
@@ -200,8 +204,8 @@ void add_types(Registry& r) {
   add(&PyRange_Type, {1, 3}, pure);
   add(&PySet_Type, {0, 1}, make_a_set);
   add(&PyFrozenSet_Type, {0, 1}, make_a_set);
-  add(&PyTuple_Type, {0, 1}, make_sequence<Value::kTuple>);
-  add(&PyList_Type, {0, 1}, make_sequence<Value::kList>);
+  add(&PyTuple_Type, {0, 1}, make_tuple);
+  add(&PyList_Type, {0, 1}, make_list);
   add(&PyDict_Type, {0, 1, true}, make_dict);
   add(&PyZip_Type, {0, kAny}, make_zip);
   add(&PyMap_Type, {2, kAny}, make_map);

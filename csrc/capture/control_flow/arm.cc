@@ -43,11 +43,12 @@ void Tracer::Arm::end_writes(Context& c) {
       as<TensorValue>(t)->val = w.node;
     } else {
       const std::string name = text_of(w.name);
-      after.push_back(t->attrs.at(name));
+      auto& attrs = as<ObjectValue>(t)->attrs;
+      after.push_back(attrs.at(name));
       if (w.before)
-        t->attrs[name] = w.before;
+        attrs[name] = w.before;
       else
-        t->attrs.erase(name);
+        attrs.erase(name);
     }
   }
 }
@@ -68,10 +69,13 @@ bool Context::written_in_arm(const V& v, PyObject* name) {
   Write w{v, py::reinterpret_borrow<py::object>(name), nullptr, v->node()};
   if (auto* cell = as<CellValue>(v)) w.before = cell->content;
   if (auto* it = as<IteratorValue>(v)) w.before = place_of(*this, it);
-  if (name && v->attrs.count(text_of(name)) && !v->attrs.at(text_of(name)))
-    give_up(Reason::kTensorValue, "a deleted attribute that a branch sets");
-  if (name)
-    if (auto old = v->attrs.find(text_of(name)); old != v->attrs.end()) w.before = old->second;
+  if (name) {
+    const auto& attrs = as<ObjectValue>(v)->attrs;
+    if (const auto old = attrs.find(text_of(name)); old != attrs.end()) {
+      if (!old->second) give_up(Reason::kTensorValue, "a deleted attribute that a branch sets");
+      w.before = old->second;
+    }
+  }
   arm_writes_->push_back(std::move(w));
   return true;
 }

@@ -22,7 +22,7 @@ bool same_place(const V& a, const V& b) {
 
 // Does the object itself have the attribute, and not its class alone?
 bool holds_attribute(const V& v, PyObject* name) {
-  if (v->kind != Value::kObject) return true;
+  if (!as<ObjectValue>(v)) return true;
   PyObject* o = v->obj.ptr();
   PyObject* found = type_lookup(Py_TYPE(o), name);
   if (found && Py_TYPE(found) == &PyMemberDescr_Type) return true;  // a slot: it is read next
@@ -113,7 +113,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
     for (size_t k = 0; k < locals[0].size(); ++k) {
       const V &a = locals[0][k], &b = locals[1][k];
       const bool live = code.live[end][k];
-      const bool unbound = a->kind == Value::kNull && b->kind == Value::kNull;
+      const bool unbound = as<NullValue>(a) && as<NullValue>(b);
       // what neither arm touches lives on, for those who look at the frame
       const bool stays = a == b && (live || !as<IteratorValue>(a));
       // ... and so do numbers, which cost next to nothing
@@ -151,7 +151,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
         changed.push_back({w.target, w.name, a});
         continue;
       }
-      if (w.target->kind == Value::kTensor) {
+      if (as<TensorValue>(w.target)) {
         now = tensor(w.node);
       } else if (as<CellValue>(w.target)) {
         now = w.before;

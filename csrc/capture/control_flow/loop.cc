@@ -12,9 +12,10 @@
 namespace pijit {
 namespace {
 
-// A new tuple or list.
-V make_sequence(Arena& arena, Value::Kind kind) {
-  return kind == Value::kTuple ? V(arena.make<TupleValue>()) : V(arena.make<ListValue>());
+// A new tuple or list, as v is one.
+Container* make_sequence(Arena& arena, const V& v) {
+  if (as<TupleValue>(v)) return arena.make<TupleValue>();
+  return arena.make<ListValue>();
 }
 
 // Whether a tensor that branches gave is the object `same`; else it is a new one.
@@ -76,7 +77,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     // v with its tensors and numbers replaced by values of the loop
     std::function<V(const V&)> carry = [&](const V& v) -> V {
       const Nested nested(*this);
-      if (v->kind == Value::kTensor) {
+      if (as<TensorValue>(v)) {
         auto* t = tensor(arm->graph->add_input(at_home(v->node().type())));
         t->aliased = as<TensorValue>(v)->origin != nullptr;
         carried.push_back({v, t, nullptr, v->node().dtype()});
@@ -89,16 +90,17 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
         carried.push_back({v, n, nullptr, number_dtype(v)});
         return n;
       }
-      if ((v->kind == Value::kTuple || v->kind == Value::kList) && v->src < 0) {
-        const V r = make_sequence(arena_, v->kind);
-        for (size_t k = 0; k < v->items.size(); ++k) r->items.push_back(carry(item(v, k)));
+      if (is_tuple_or_list(v) && v->src < 0) {
+        auto* r = make_sequence(arena_, v);
+        for (size_t k = 0; k < items_in(v).size(); ++k)
+          r->items.push_back(carry(item(*this, v, k)));
         return r;
       }
       return v;
     };
     for (size_t k = 0; k < slots.size(); ++k) {
       if (!assigned[k] || !live_in_loop(k)) continue;
-      if (slots[k]->kind == Value::kNull) {
+      if (as<NullValue>(slots[k])) {
         if (code.live[after][k])
           give_up(Reason::kTensorValue, "a variable that only the loop binds");
         continue;
@@ -131,12 +133,11 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
       if (next < carried.size() && carried[next].inner == inner) {
         Carried& c = carried[next++];
         c.next = now;
-        const bool same_kind = c.inner->kind == Value::kTensor
-                                   ? now->kind == Value::kTensor &&
-                                         at_home(now->node().type()) == c.inner->node().type()
-                                   : plain_number(now) &&
-                                         Py_TYPE(now->obj.ptr()) == Py_TYPE(inner->obj.ptr()) &&
-                                         magnitude(now) <= kSmallInt + kSmallInt / 2;
+        const bool same_kind =
+            as<TensorValue>(c.inner)
+                ? as<TensorValue>(now) && at_home(now->node().type()) == c.inner->node().type()
+                : plain_number(now) && Py_TYPE(now->obj.ptr()) == Py_TYPE(inner->obj.ptr()) &&
+                      magnitude(now) <= kSmallInt + kSmallInt / 2;
         if (!same_kind) give_up(Reason::kTensorValue, "the loop changes the type of a variable");
         if (auto* t = as<TensorValue>(now); t && now != inner) {
           if (now->serial < serial || now->src >= 0)
@@ -158,10 +159,10 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
         return;
       }
       if (inner == now) return;
-      if ((inner->kind == Value::kTuple || inner->kind == Value::kList) &&
-          now->kind == inner->kind && now->src < 0 && now->serial >= serial &&
-          now->items.size() == inner->items.size()) {
-        for (size_t k = 0; k < inner->items.size(); ++k) pair(inner->items[k], item(now, k));
+      if (is_tuple_or_list(inner) && now->kind == inner->kind && now->src < 0 &&
+          now->serial >= serial && items_in(now).size() == items_in(inner).size()) {
+        for (size_t k = 0; k < items_in(inner).size(); ++k)
+          pair(items_in(inner)[k], item(*this, now, k));
         return;
       }
       if (is_known(inner) && is_known(now) && equal_constants(inner->obj.ptr(), now->obj.ptr()))
@@ -169,8 +170,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
       give_up(Reason::kTensorValue, "the loop leaves another value in a variable");
     };
     for (size_t k = 0; k < slots.size(); ++k)
-      if (assigned[k] && live_in_loop(k) && slots[k]->kind != Value::kNull)
-        pair(at_entry[k], f.slots[k]);
+      if (assigned[k] && live_in_loop(k) && !as<NullValue>(slots[k])) pair(at_entry[k], f.slots[k]);
   }
   const size_t variables = carried.size();
   carried.insert(carried.end(), changes.begin(), changes.end());
@@ -181,7 +181,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
   body_graph.outputs.push_back({again.id});
   for (auto& c : carried) {
     const DeviceId d = c.inner->node().type().device;
-    operands.push_back(materialize(g, operand(c.before), c.dtype));
+    operands.push_back(materialize(g, operand_of(*this, c.before), c.dtype));
     ids.push_back(c.inner->node().id);
     const Val next = materialize(body_graph, c.next->operand(*this, *arm->scope), c.dtype);
     body_graph.outputs.push_back({placed(next, d).id});
@@ -209,7 +209,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     if (at < carried.size() && carried[at].inner == inner) {
       const size_t k = at++;
       if (carried[k].next == inner) return before;
-      if (inner->kind != Value::kTensor)
+      if (!as<TensorValue>(inner))
         return make<ScalarValue>(inner->obj, ScalarValue::Computed{results[k], kExactInt});
       auto *r = tensor(results[k]), *old = as<TensorValue>(before);
       const int flag = carried[k].changed;
@@ -225,20 +225,18 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
       old->aliased = true;
       return r;
     }
-    if (inner == before || (inner->kind != Value::kTuple && inner->kind != Value::kList))
-      return before;
-    const V r = make_sequence(arena_, inner->kind);
-    for (size_t k = 0; k < inner->items.size(); ++k)
-      r->items.push_back(finished(inner->items[k], item(before, k)));
+    if (inner == before || !is_tuple_or_list(inner)) return before;
+    auto* r = make_sequence(arena_, inner);
+    for (size_t k = 0; k < items_in(inner).size(); ++k)
+      r->items.push_back(finished(items_in(inner)[k], item(*this, before, k)));
     return r;
   };
   f.stack = stack;
   f.slots = slots;
   for (size_t k = 0; k < slots.size(); ++k)
     if (assigned[k])
-      f.slots[k] = live_in_loop(k) && slots[k]->kind != Value::kNull
-                       ? finished(at_entry[k], slots[k])
-                       : null();
+      f.slots[k] =
+          live_in_loop(k) && !as<NullValue>(slots[k]) ? finished(at_entry[k], slots[k]) : null();
   f.pc = after;
 }
 

@@ -2,6 +2,7 @@
 
 #include "capture/context.h"
 #include "capture/values/scalar.h"
+#include "capture/values/sequence.h"
 
 namespace pijit {
 namespace {
@@ -104,29 +105,26 @@ V Merge::number(const V& a, const V& b) {
   return r;
 }
 
-bool Merge::new_alike(const V& a, const V& b) const {
+bool Merge::new_alike(Container* a, const V& other) const {
+  const auto* b = as<Container>(other);
   auto made_in_arms = [&] { return a->serial >= serial_ && b->serial >= serial_; };
-  return a->kind == b->kind && a->src < 0 && b->src < 0 &&
-         (a->kind == Value::kTuple || made_in_arms()) && a->items.size() == b->items.size();
+  return b && a->kind == b->kind && a->src < 0 && b->src < 0 &&
+         (as<TupleValue>(a) || made_in_arms()) && a->items.size() == b->items.size();
 }
 
-V Merge::items_into(const V& made, const V& a, const V& b) {
-  if (!new_alike(a, b)) return differ();
-  for (auto& v : {a, b})  // two variables hold it in one branch alone
-    if (v->kind != Value::kTuple && !containers_.insert(v).second)
+bool Merge::items_into(Container* made, Container* a, const V& other) {
+  if (!new_alike(a, other)) return differ();
+  auto* b = as<Container>(other);
+  for (V v : {V(a), other})  // two variables hold it in one branch alone
+    if (!as<TupleValue>(v) && !containers_.insert(v).second)
       return fail("a container that two variables share");
-  auto class_of = [](const V& v) {
-    PyObject* c = v->obj ? reinterpret_cast<PyObject*>(Py_TYPE(v->obj.ptr())) : v->cls.ptr();
-    return c == reinterpret_cast<PyObject*>(&PyTuple_Type) ? nullptr : c;
-  };
-  if (class_of(a) != class_of(b)) return fail("the branches leave containers of different classes");
-  if (class_of(a)) made->cls = py::reinterpret_borrow<py::object>(class_of(a));
+  if (a->type() != b->type()) return fail("the branches leave containers of different classes");
   for (size_t k = 0; k < a->items.size(); ++k) {
     if (!a->items[k] || !b->items[k]) return fail("a container is not read yet");
     made->items.push_back(merge(a->items[k], b->items[k]));
-    if (!made->items.back()) return nullptr;
+    if (!made->items.back()) return false;
   }
-  return made;
+  return true;
 }
 
 }  // namespace pijit

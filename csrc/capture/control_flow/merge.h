@@ -6,6 +6,7 @@
 #include <string>
 
 #include "capture/value.h"
+#include "capture/values/container.h"
 #include "capture/values/tensor.h"
 
 namespace pijit {
@@ -36,12 +37,13 @@ class Merge {
   V number(const V& a, const V& b);
   // Containers of a kind, item by item, into a new one.
   template <class T>
-  V items(const V& a, const V& b) {
-    return items_into(arena_.make<T>(), a, b);
+  T* items(T* a, const V& b) {
+    T* made = arena_.make<T>();
+    return items_into(made, a, b) ? made : nullptr;
   }
   // Are these new, of the same size? Lists and dicts can change later; a tuple's identity does not
   // matter.
-  bool new_alike(const V& a, const V& b) const;
+  bool new_alike(Container* a, const V& b) const;
 
  private:
   size_t output(const V& a, const V& b, DType t);
@@ -49,7 +51,7 @@ class Merge {
   // Fills `slot` with the object that an arm hands on, if it exists outside of the arm or is handed
   // on twice: its identity must survive.
   void outer(TensorValue* v, TensorValue** slot, size_t index, bool is_first);
-  V items_into(const V& made, const V& a, const V& b);
+  bool items_into(Container* made, Container* a, const V& b);
 
   Arena& arena_;
   Val pred_;

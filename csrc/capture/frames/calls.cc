@@ -13,7 +13,7 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
       auto args = f.popn(in.a);
       V a = f.pop(), b = f.pop();  // b: NULL, or the method whose self is a
       V callee = a;
-      if (b->kind != Value::kNull) callee = b, args.insert(args.begin(), a);
+      if (!as<NullValue>(b)) callee = b, args.insert(args.begin(), a);
       Kwargs kw;
       if (in.obj) {
         const Py_ssize_t n = PyTuple_GET_SIZE(in.obj);
@@ -26,7 +26,7 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
     }
     case Op::CALL_EX: {
       V kwargs = in.a ? f.pop() : nullptr, args = f.pop(), callee = f.pop();
-      if (!st.empty() && st.back()->kind == Value::kNull) st.pop_back();
+      if (!st.empty() && as<NullValue>(st.back())) st.pop_back();
       auto items = protocol::unpack(*this, args);
       if (!items) give_up(Reason::kUnsupportedIterable, "*args");
       Kwargs kw;
@@ -58,8 +58,8 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
       V manager = f.pop();
       PyObject *enter = protocol::user_method(*this, manager, "__enter__"),
                *exit = protocol::user_method(*this, manager, "__exit__");
-      if (!enter || !exit) give_up(Reason::kContextManager, type_of(manager)->tp_name);
-      st.push_back(protocol::bind(*this, wrap_static(exit), manager, type_of(manager)));
+      if (!enter || !exit) give_up(Reason::kContextManager, manager->type()->tp_name);
+      st.push_back(protocol::bind(*this, wrap_static(exit), manager, manager->type()));
       st.push_back(protocol::call(*this, wrap_static(enter), {manager}, {}));
       break;
     }

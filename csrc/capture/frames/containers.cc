@@ -39,7 +39,7 @@ int Tracer::step_containers(Frame& f, const Instr& in) {
       V keys = f.pop();
       auto a = f.popn(in.a);
       auto* d = make<DictValue>();
-      for (int k = 0; k < in.a; ++k) protocol::setitem(*this, d, item(keys, k), a[k]);
+      for (int k = 0; k < in.a; ++k) protocol::setitem(*this, d, item(*this, keys, k), a[k]);
       st.push_back(d);
       break;
     }
@@ -58,7 +58,7 @@ int Tracer::step_containers(Frame& f, const Instr& in) {
         }
       }
       for (auto& v : pieces) {
-        auto c = as_constant(v);
+        auto c = as_constant(*this, v);
         if (!c) give_up(Reason::kUnsupportedOperand, "string");
         parts.append(*c);
       }
@@ -85,13 +85,14 @@ int Tracer::step_containers(Frame& f, const Instr& in) {
     }
     case Op::DICT_UPDATE:
     case Op::DICT_MERGE: {
-      V from = f.pop(), d = st[st.size() - in.a];
+      auto* from = as<DictValue>(f.pop());
+      auto* d = as<DictValue>(st[st.size() - in.a]);
+      if (!from) give_up(Reason::kUnsupportedOperand, "dict update");
       from->settle(*this);
-      if (from->kind != Value::kDict) give_up(Reason::kUnsupportedOperand, "dict update");
       for (size_t k = 0; k < from->keys.size(); ++k) {
-        if (in.op == Op::DICT_MERGE && find_key(*this, d, from->keys[k].ptr()) >= 0)
+        if (in.op == Op::DICT_MERGE && d->place_of(*this, from->keys[k].ptr()) >= 0)
           give_up(Reason::kRaises, "repeated keyword");
-        protocol::setitem(*this, d, key_value(*this, from->keys[k].ptr()), item(from, k));
+        protocol::setitem(*this, d, key_value(*this, from->keys[k].ptr()), from->item(*this, k));
       }
       break;
     }
@@ -104,7 +105,7 @@ int Tracer::step_containers(Frame& f, const Instr& in) {
     case Op::UNPACK_SEQUENCE: {
       V x = f.pop();
       auto items = protocol::unpack(*this, x);
-      if (!items) give_up(Reason::kUnsupportedIterable, type_of(x)->tp_name);
+      if (!items) give_up(Reason::kUnsupportedIterable, x->type()->tp_name);
       if (static_cast<int>(items->size()) != in.a)
         give_up(Reason::kRaises, "wrong number of values to unpack");
       for (int k = in.a - 1; k >= 0; --k) st.push_back((*items)[k]);
@@ -126,7 +127,7 @@ int Tracer::step_containers(Frame& f, const Instr& in) {
     }
     case Op::MATCH_KIND:
       st.push_back(constant(py::bool_(
-          PyType_HasFeature(type_of(st.back()), in.a ? Py_TPFLAGS_MAPPING : Py_TPFLAGS_SEQUENCE))));
+          PyType_HasFeature(st.back()->type(), in.a ? Py_TPFLAGS_MAPPING : Py_TPFLAGS_SEQUENCE))));
       break;
     case Op::MATCH_KEYS: {
       const V keys = st.back(), subject = st[st.size() - 2];

@@ -26,7 +26,7 @@ int Tracer::step_control(Frame& f, const Instr& in) {
         }
         if (!t)
           give_up(x->reason(Reason::kUnsupportedOperand),
-                  str_cat("truth value of ", type_of(x)->tp_name));
+                  str_cat("truth value of ", x->type()->tp_name));
         jump = *t == (in.a == 1);
       }
       if (jump) next = in.target;

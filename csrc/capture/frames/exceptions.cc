@@ -41,26 +41,26 @@ void Context::raise(const py::error_already_set& e) {
   std::vector<V> args;
   for (auto x : py::cast<py::tuple>(e.value().attr("args"))) {
     const V v = wrap_static(x.ptr());
-    if (!as_constant(v)) give_up(Reason::kRaises, e.what());
+    if (!as_constant(*this, v)) give_up(Reason::kRaises, e.what());
     args.push_back(v);
   }
   raise(e.type().ptr(), args);
 }
 
 V Tracer::exception_from(const V& x) {
-  if (x->kind == Value::kException) return x;
-  if (x->kind == Value::kObject && is_exception_class(x->obj.ptr()))
+  if (as<ExceptionValue>(x)) return x;
+  if (as<ObjectValue>(x) && is_exception_class(x->obj.ptr()))
     if (auto v = make_exception(*this, reinterpret_cast<PyTypeObject*>(x->obj.ptr()), {}))
       return *v;
-  give_up(Reason::kRaises, type_of(x)->tp_name);
+  give_up(Reason::kRaises, x->type()->tp_name);
 }
 
 std::string Tracer::describe(const Raised& r) const {
   const PyTypeObject* t = reinterpret_cast<PyTypeObject*>(r.exception->obj.ptr());
   std::string text = t->tp_name;
   if (!r.detail.empty()) return text + ": " + r.detail;
-  if (r.exception->items.size() == 1 && is_known(r.exception->items[0]))
-    text += ": " + shown(r.exception->items[0]->obj, false);
+  const auto& args = items_in(r.exception);
+  if (args.size() == 1 && is_known(args[0])) text += ": " + shown(args[0]->obj, false);
   return text;
 }
 
@@ -156,17 +156,17 @@ bool Tracer::handles_stream_errors(const Frame& f) const {
 }
 
 bool Tracer::exception_matches(const V& exception, const V& match) {
-  if (match->kind == Value::kTuple) {
+  if (as<TupleValue>(match)) {
     const std::vector<V> all = protocol::items_of(*this, match);
     for (auto& m : all)  // of all, before any
-      if (m->kind != Value::kObject || !is_exception_class(m->obj.ptr()))
+      if (!as<ObjectValue>(m) || !is_exception_class(m->obj.ptr()))
         give_up(Reason::kRaises, "catching what is no exception class");
     return std::any_of(all.begin(), all.end(),
                        [&](auto& m) { return exception_matches(exception, m); });
   }
-  if (match->kind != Value::kObject || !is_exception_class(match->obj.ptr()))
+  if (!as<ObjectValue>(match) || !is_exception_class(match->obj.ptr()))
     give_up(Reason::kRaises, "catching what is no exception class");
-  return PyType_IsSubtype(type_of(exception), reinterpret_cast<PyTypeObject*>(match->obj.ptr()));
+  return PyType_IsSubtype(exception->type(), reinterpret_cast<PyTypeObject*>(match->obj.ptr()));
 }
 
 int Tracer::step_exceptions(Frame& f, const Instr& in) {
@@ -174,15 +174,15 @@ int Tracer::step_exceptions(Frame& f, const Instr& in) {
   switch (in.op) {
     case Op::RAISE:
       if (in.a == 0) {
-        if (f.handled->kind == Value::kException) raise(f.handled);
+        if (as<ExceptionValue>(f.handled)) raise(f.handled);
         give_up(Reason::kRaises, "no exception to raise again");
       }
       if (in.a == 2) {  // the cause: seen by no handler
         const V cause = f.pop();
         const bool none = is_none(cause);
-        if (!none && cause->kind != Value::kException &&
-            !(cause->kind == Value::kObject && (PyExceptionClass_Check(cause->obj.ptr()) ||
-                                                PyExceptionInstance_Check(cause->obj.ptr()))))
+        if (!none && !as<ExceptionValue>(cause) &&
+            !(as<ObjectValue>(cause) && (PyExceptionClass_Check(cause->obj.ptr()) ||
+                                         PyExceptionInstance_Check(cause->obj.ptr()))))
           raise(PyExc_TypeError,
                 {constant(py::str("exception causes must derive from BaseException"))});
       }
@@ -203,7 +203,7 @@ int Tracer::step_exceptions(Frame& f, const Instr& in) {
     case Op::RERAISE: raise(exception_from(f.pop()));
     case Op::WITH_EXCEPT_START: {
       const V exit = st.at(st.size() - 4), e = st.back();
-      if (e->kind != Value::kException) give_up(Reason::kRaises, type_of(e)->tp_name);
+      if (!as<ExceptionValue>(e)) give_up(Reason::kRaises, e->type()->tp_name);
       st.push_back(protocol::call(*this, exit, {wrap_static(e->obj.ptr()), e, null()}, {}));
       break;
     }

@@ -30,7 +30,7 @@ bool Tracer::throw_into(Frame& f, const V& exception, V* value) {
     if (auto* g = generator_of(inner)) {
       auto* exits = reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit);
       try {
-        if (PyType_IsSubtype(type_of(exception), exits)) {
+        if (PyType_IsSubtype(exception->type(), exits)) {
           g->close(*this);
         } else if (resume_generator(inner, value, nullptr, exception)) {
           f.pc += 2;  // it goes on waiting there
@@ -102,8 +102,7 @@ bool Tracer::resume_generator(const V& v, V* value, const V& sent, const V& thro
     const GraphBreak stops{Reason::kRaises, describe(r), r.where};
     frames_.resize(depth);
     it->frame = nullptr;
-    if (PyType_IsSubtype(type_of(r.exception),
-                         reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)))
+    if (PyType_IsSubtype(r.exception->type(), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)))
       throw stops;  // it becomes a RuntimeError
     throw;
   } catch (...) {

@@ -54,7 +54,7 @@ class Binding {
       slots_[named_] =
           t_.tuple(given > positional_ ? std::vector<V>(args.begin() + positional_, args.end())
                                        : std::vector<V>());
-    V extra;
+    DictValue* extra = nullptr;
     if (varkw_) slots_[named_ + (varargs_ ? 1 : 0)] = extra = t_.make<DictValue>();
     for (auto& [k, v] : kwargs) {
       const int at = place_of(k);
@@ -86,7 +86,7 @@ class Binding {
       }
       if (!defaults)
         defaults = t_.wrap(d, t_.add_source({Source::kFuncDefaults, t_.source_of(f), 0, {}}));
-      slots_[k] = t_.item(defaults, static_cast<size_t>(i));
+      slots_[k] = item(t_, defaults, static_cast<size_t>(i));
     }
     PyObject* by_name = PyFunction_GetKwDefaults(fn);
     for (int k = positional_; k < named_; ++k) {
@@ -102,18 +102,18 @@ class Binding {
 
   // Those of a function made during capture.
   void take_defaults(const FunctionValue& f) {
-    const int count = f.defaults ? static_cast<int>(f.defaults->items.size()) : 0;
+    const int count = f.defaults ? static_cast<int>(items_in(f.defaults).size()) : 0;
     for (int k = 0; k < positional_; ++k) {
       if (slots_[k]) continue;
       if (k < positional_ - count) missing(k);
-      slots_[k] = t_.item(f.defaults, k - (positional_ - count));
+      slots_[k] = item(t_, f.defaults, k - (positional_ - count));
     }
     for (int k = positional_; k < named_; ++k) {
       if (slots_[k]) continue;
       const py::str key = str_of(frame_.code->slot_names[k]);
-      const int i = f.kwdefaults ? find_key(t_, f.kwdefaults, key.ptr()) : -1;
+      const int i = f.kwdefaults ? as<DictValue>(f.kwdefaults)->place_of(t_, key.ptr()) : -1;
       if (i < 0) missing(k);
-      slots_[k] = t_.item(f.kwdefaults, i);
+      slots_[k] = item(t_, f.kwdefaults, i);
     }
   }
 
@@ -124,7 +124,7 @@ class Binding {
     it->func = f;
     for (int k = 0; k < positional_; ++k) it->args.push_back(slots_[k]);
     if (varargs_)
-      for (auto& x : slots_[positional_]->items) it->args.push_back(x);
+      for (auto& x : items_in(slots_[positional_])) it->args.push_back(x);
     return it;
   }
 

@@ -152,12 +152,12 @@ namespace {
 // `serial`: values with smaller ones were. Null: it may be one of ever new ones.
 const void* subject_of(const V& v, uint64_t serial) {
   if (!v) return nullptr;
-  if (v->kind == Value::kTuple && v->src < 0) {  // of zip() and the like
-    for (auto& x : v->items)
+  if (as<TupleValue>(v) && v->src < 0) {  // of zip() and the like
+    for (auto& x : items_in(v))
       if (const void* s = subject_of(x, serial)) return s;
     return nullptr;
   }
-  if (v->kind != Value::kObject && v->kind != Value::kTensor) return nullptr;
+  if (!as<ObjectValue>(v) && !as<TensorValue>(v)) return nullptr;
   if (v->src >= 0) return v->obj.ptr();
   return v->serial < serial ? &*v : nullptr;
 }

@@ -13,7 +13,7 @@ int Tracer::step_variables(Frame& f, const Instr& in) {
     case Op::LOAD_CONST: st.push_back(wrap_static(in.obj)); break;
     case Op::LOAD_FAST: {
       V v = f.slots[in.a];
-      if (v->kind == Value::kNull) give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
+      if (as<NullValue>(v)) give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
       st.push_back(v);
       break;
     }
@@ -27,17 +27,16 @@ int Tracer::step_variables(Frame& f, const Instr& in) {
       break;
     case Op::DELETE_FAST:
       let_go(f, in.a);
-      if (f.slots[in.a]->kind == Value::kNull)
-        give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
+      if (as<NullValue>(f.slots[in.a])) give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
       f.slots[in.a] = null();
       break;
     case Op::LOAD_GLOBAL: {
-      V v = load_global(f.globals, in.obj);
+      V v = protocol::load_global(*this, f.globals, in.obj);
       if (in.a) st.push_back(null());
       st.push_back(v);
       break;
     }
-    case Op::STORE_GLOBAL: set_global(f.globals, in.obj, f.pop()); break;
+    case Op::STORE_GLOBAL: protocol::set_global(*this, f.globals, in.obj, f.pop()); break;
     case Op::LOAD_CLOSURE:
     case Op::LOAD_DEREF: {
       auto* c = as<CellValue>(f.slots[in.a]);
@@ -57,7 +56,7 @@ int Tracer::step_variables(Frame& f, const Instr& in) {
     }
     case Op::MAKE_CELL: {
       auto* c = make<CellValue>();
-      if (f.slots[in.a]->kind != Value::kNull) c->content = f.slots[in.a];
+      if (!as<NullValue>(f.slots[in.a])) c->content = f.slots[in.a];
       f.slots[in.a] = c;
       break;
     }
@@ -65,7 +64,7 @@ int Tracer::step_variables(Frame& f, const Instr& in) {
       for (int k = 0; k < in.a; ++k) {
         V& slot = f.slots[f.code->num_slots - in.a + k];
         if (auto* made = as<FunctionValue>(f.func)) {
-          slot = item(made->closure, k);
+          slot = item(*this, made->closure, k);
         } else {
           Py_ssize_t n;
           PyObject** c = closure_of(f.func->obj.ptr(), &n);

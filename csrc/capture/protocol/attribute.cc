@@ -67,7 +67,7 @@ PyObject* user_method(Context& c, const V& v, const std::string& name) {
 
 V bind(Context& c, const V& found, const V& self, PyTypeObject* owner) {
   PyObject* o = found->obj.ptr();
-  if (found->kind != Value::kObject) return found;
+  if (!as<ObjectValue>(found)) return found;
   if (PyFunction_Check(o) || Py_TYPE(o) == jit_function_type || Py_TYPE(o) == &PyMethodDescr_Type ||
       Py_TYPE(o) == &PyWrapperDescr_Type)
     return c.make<MethodValue>(self, found);
@@ -112,6 +112,14 @@ V member(Context& c, const V& v, PyObject* name) {
   return c.wrap(x.ptr(), c.add_source({Source::kMember, c.source_of(v), 0, share(d)}));
 }
 
+V c_attribute(Context& c, const V& v, const char* name) {
+  const int key = c.add_source({Source::kConst, -1, 0, share(interned(name))});
+  const py::object o = v->obj.attr(name);
+  return c.wrap(
+      o.ptr(),
+      c.add_source({Source::kComputed, -1, 0, share(original("getattr")), -1, {v->src, key}}));
+}
+
 V attribute(Context& c, const V& v, PyObject* name) {
   auto r = find_attribute(c, v, name);
   if (!r)
@@ -137,9 +145,10 @@ std::optional<V> builtin_attribute(Context& c, const V& v, PyObject* name) {
 
 std::optional<V> object_attribute(Context& c, const V& v, PyObject* name_obj) {
   const std::string name = text_of(name_obj);
-  auto pending = v->attrs.find(name);
-  if (pending != v->attrs.end() && pending->second) return pending->second;
-  const bool deleted = pending != v->attrs.end();
+  const auto& written = as<ObjectValue>(v)->attrs;
+  const auto pending = written.find(name);
+  if (pending != written.end() && pending->second) return pending->second;
+  const bool deleted = pending != written.end();
   PyObject* o = v->obj.ptr();
   PyTypeObject* type = Py_TYPE(o);
   if (type == dtype_type) {
@@ -157,7 +166,7 @@ std::optional<V> object_attribute(Context& c, const V& v, PyObject* name_obj) {
     }
     if (auto w = c.global_writes_.find({d, name}); w != c.global_writes_.end()) return w->second;
     PyObject* x = c.found_in(d, name_obj);
-    if (!x && c.named_as_library(d)) {  // our modules enter in their dicts what they load on demand
+    if (!x && named_as_library(d)) {  // our modules enter in their dicts what they load on demand
       Py_XDECREF(PyObject_GetAttr(o, name_obj));
       PyErr_Clear();
       x = c.found_in(d, name_obj);
@@ -213,10 +222,9 @@ std::optional<V> object_attribute(Context& c, const V& v, PyObject* name_obj) {
       c.give_up(Reason::kUnsupportedAttribute,
                 str_cat("descriptor ", Py_TYPE(found)->tp_name, " ", name));
     V x = c.wrap(found, c.add_source({Source::kAttr, c.source_of(v), 0, share(name_obj)}));
-    if (x->kind == Value::kObject && Py_TYPE(x->obj.ptr()) == &PyStaticMethod_Type)
+    if (as<ObjectValue>(x) && Py_TYPE(x->obj.ptr()) == &PyStaticMethod_Type)
       return c.wrap_static(py::object(x->obj.attr("__func__")).ptr());
-    if (x->kind == Value::kObject && Py_TYPE(x->obj.ptr()) == &PyClassMethod_Type)
-      return bind(c, x, v, t);
+    if (as<ObjectValue>(x) && Py_TYPE(x->obj.ptr()) == &PyClassMethod_Type) return bind(c, x, v, t);
     return x;
   }
   if (type == jit_function_type) return find_attribute(c, behind(c, v), name_obj);
@@ -296,38 +304,17 @@ void set_object_attribute(Context& c, const V& v, PyObject* name_obj, const V& v
 
 // As object.__setattr__.
 void store_attribute(Context& c, const V& v, PyObject* name_obj, const V& value) {
-  const std::string name = text_of(name_obj);
   PyTypeObject* type = v->type();
   PyObject* found = type_lookup(type, name_obj);
   const bool slot = is_slot(found, type);
   if (found && Py_TYPE(found)->tp_descr_set && !slot)
     return ask_descriptor(c, found, "__set__", {v, value}, name_obj);
-  if (v->kind == Value::kInstance) return set_instance_attribute(c, v, name_obj, value);
-  if (!slot && !py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr())))
-    c.give_up(Reason::kRaises, "AttributeError");
-  c.guard_type(v);
-  if (const auto d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()))) {
-    c.instance_dicts_.insert(d.ptr());
-    if (c.known_.count(d.ptr())) c.give_up(Reason::kUnsupportedAttribute, "__dict__");
-  }
-  const bool in_arm = c.written_in_arm(v, name_obj);
-  if (!in_arm) c.check_effect(v);
-  auto old = v->attrs.find(name);
-  if (old == v->attrs.end())
-    c.undoable([v, name] { v->attrs.erase(name); });
-  else
-    c.undoable([v, name, o = old->second] { v->attrs[name] = o; });
-  v->attrs[name] = value;
-  if (!in_arm) c.log({Context::Note::kSetAttr, v, share(name_obj), {}, {value}});
+  v->store_attribute(c, name_obj, value);
 }
 
-// As `del v.name`. An object's attribute that is gone is a null among those written to it.
-void delete_attribute(Context& c, const V& v, PyObject* name) {
-  const bool plain_object = v->kind == Value::kObject && !PyType_Check(v->obj.ptr()) &&
-                            !PyModule_Check(v->obj.ptr()) && !PyFunction_Check(v->obj.ptr());
-  if (!plain_object && v->kind != Value::kInstance)
-    c.give_up(Reason::kUnsupportedAttribute,
-              str_cat("deletion of an attribute of ", v->type()->tp_name));
+void delete_attribute(Context& c, const V& v, PyObject* name) { v->delattr(c, name); }
+
+void delete_object_attribute(Context& c, const V& v, PyObject* name) {
   if (PyObject* f = user_method(c, v, "__delattr__")) {
     if (as<ObjectValue>(v)) c.guard_type(v);
     call(c, c.wrap_static(f), {v, c.constant(share(name))}, {});
@@ -342,28 +329,7 @@ void delete_attribute(Context& c, const V& v, PyObject* name) {
     return ask_descriptor(c, found, "__delete__", {v}, name);
   if (own_hook || data || c.arm_writes_)
     c.give_up(Reason::kUnsupportedAttribute, str_cat("deletion of ", text_of(name)));
-  if (v->kind == Value::kInstance) {
-    const int k = find_key(c, v, name);
-    if (k < 0) c.give_up(Reason::kRaises, "AttributeError");
-    return erase_entry(c, v, static_cast<size_t>(k));
-  }
-  c.guard_type(v);
-  const std::string text = text_of(name);
-  const py::object d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
-  auto old = v->attrs.find(text);
-  if (old != v->attrs.end() ? !old->second : !d || !c.found_in(d.ptr(), name))
-    c.give_up(Reason::kRaises, "AttributeError");
-  c.instance_dicts_.insert(d.ptr());
-  if (c.known_.count(d.ptr())) c.give_up(Reason::kUnsupportedAttribute, "__dict__");
-  c.check_effect(v);
-  if (old == v->attrs.end()) {
-    c.guard(Guard::kThere, c.add_source({Source::kDictAttr, c.source_of(v), 0, share(name)}));
-    c.undoable([v, text] { v->attrs.erase(text); });
-  } else {
-    c.undoable([v, text, o = old->second] { v->attrs[text] = o; });
-  }
-  v->attrs[text] = nullptr;
-  c.log({Context::Note::kDelAttr, v, share(name), {}, {}});
+  v->drop_attribute(c, name);
 }
 
 // Each assignment gives a class, and those derived from it, another version: where something else

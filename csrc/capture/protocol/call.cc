@@ -77,7 +77,7 @@ V call_class(Context& c, PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) 
     PyObject* missing = type_lookup(t, names.missing_member);
     const bool usual = missing == type_lookup(library.enumeration.type(), names.missing_member) ||
                        missing == type_lookup(library.flag.type(), names.missing_member);
-    const auto value = c.as_constant(args[0]);
+    const auto value = as_constant(c, args[0]);
     if (usual && value) {
       c.guard_class(t);
       PyObject* r = PyObject_CallOneArg(reinterpret_cast<PyObject*>(t), value->ptr());
@@ -104,7 +104,7 @@ V call_descriptor(Context& c, PyObject* d, const V& self, std::vector<V>& args, 
 
 V call_constant_method(Context& c, const V& self, const std::string& name,
                        const std::vector<V>& args, const Kwargs& kwargs) {
-  const auto o = c.as_constant(self);
+  const auto o = as_constant(c, self);
   return o ? call_pure(c, o->attr(name.c_str()), args, kwargs, name, self) : nullptr;
 }
 
@@ -124,7 +124,7 @@ V call_object_method(Context& c, const std::string& name, const V& self,
                      const std::vector<V>& args) {
   if (name == "__init__" && args.empty()) return c.constant(py::none());
   if (name == "__setattr__" && args.size() == 2) {
-    auto n = c.as_constant(args[0]);
+    auto n = as_constant(c, args[0]);
     if (n && PyUnicode_Check(n->ptr())) {
       PyObject* text = n->release().ptr();
       PyUnicode_InternInPlace(&text);
@@ -144,14 +144,13 @@ V call_op(Context& c, const OpDef& op, const std::vector<V>& args, const Kwargs&
   for (size_t k = 0; k < op.inputs.size(); ++k) {
     if (op.inputs[k].variadic) {
       auto items = unpack(c, slots[k]);
-      if (!items || (slots[k]->kind != Value::kTuple && slots[k]->kind != Value::kList))
-        c.give_up(Reason::kUnsupportedOperand, op.name);
-      for (auto& x : *items) in.push_back(c.operand(x));
+      if (!items || !is_tuple_or_list(slots[k])) c.give_up(Reason::kUnsupportedOperand, op.name);
+      for (auto& x : *items) in.push_back(operand_of(c, x));
     } else {
       const bool none = !slots[k] || is_none(slots[k]);
       OP_CHECK(!none || op.inputs[k].optional, kType, "[", op.name, "] ", op.inputs[k].name,
                " must be a tensor or a number");
-      in.push_back(none ? Operand() : c.operand(slots[k]));
+      in.push_back(none ? Operand() : operand_of(c, slots[k]));
     }
   }
   Attrs attrs;
@@ -170,16 +169,32 @@ V call_op(Context& c, const OpDef& op, const std::vector<V>& args, const Kwargs&
   return c.tensor(pijit::call_op(c.scope_->graph(), op, in, std::move(attrs)));
 }
 
-Kwargs keywords_of(Context& c, const V& dict) {
+Kwargs keywords_of(Context& c, const V& v) {
+  auto* dict = as<DictValue>(v);
+  if (!dict) c.give_up(Reason::kUnsupportedOperand, "**kwargs");
   dict->settle(c);
-  if (!as<DictValue>(dict)) c.give_up(Reason::kUnsupportedOperand, "**kwargs");
   Kwargs kw;
   for (size_t k = 0; k < dict->keys.size(); ++k) {
     if (!PyUnicode_Check(dict->keys[k].ptr()))
       c.give_up(Reason::kRaises, "keywords must be strings");
-    kw.push_back({text_of(dict->keys[k]), c.item(dict, k)});
+    kw.push_back({text_of(dict->keys[k]), dict->item(c, k)});
   }
   return kw;
+}
+
+std::optional<V> fresh(Context& c, const py::object& o) {
+  if (immutable_constant(o.ptr()) || static_object(o.ptr()) || PyFrozenSet_CheckExact(o.ptr()))
+    return c.wrap_static(o.ptr());
+  const bool is_tuple = PyTuple_CheckExact(o.ptr());
+  if (!is_tuple && !PyList_CheckExact(o.ptr())) return std::nullopt;
+  const Context::Nested nested(c);
+  std::vector<V> items;
+  for (auto x : o) {
+    auto v = fresh(c, py::reinterpret_borrow<py::object>(x));
+    if (!v) return std::nullopt;
+    items.push_back(*v);
+  }
+  return is_tuple ? c.tuple(std::move(items)) : c.list(std::move(items));
 }
 
 // A callable without effects, run at capture on constants.
@@ -188,7 +203,7 @@ V call_pure(Context& c, const py::object& f, const std::vector<V>& args, const K
   if (kwargs.empty() && std::any_of(args.begin(), args.end(), is_input))
     if (V r = at_each_run(c, f.ptr(), args)) return r;
   auto known = [&](const V& v) {
-    auto o = c.as_constant(v);
+    auto o = as_constant(c, v);
     if (!o) c.give_up(v->reason(Reason::kUnsupportedCall), name);
     return *o;
   };
@@ -205,7 +220,7 @@ V call_pure(Context& c, const py::object& f, const std::vector<V>& args, const K
   for (size_t k = 0; k < args.size(); ++k)  // int(x) may be x itself
     if (py::object(positional[k]).is(result)) return args[k];
   if (self && py::object(f.attr("__self__")).is(result)) return self;
-  if (auto v = c.fresh(result)) return *v;
+  if (auto v = fresh(c, result)) return *v;
   c.give_up(Reason::kUnsupportedCall, name);
 }
 

@@ -1,9 +1,7 @@
 // Comparisons, as Objects/object.c has them.
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
-#include "capture/values/scalar.h"
-#include "capture/values/sequence.h"
-#include "capture/values/tensor.h"
+#include "capture/values.h"
 
 namespace pijit::protocol {
 namespace {
@@ -41,9 +39,9 @@ V ask_both(Context& c, CompareOp op, const V& a, const V& b) {
 // By the C code of both classes, of constants; of objects of classes without it, by identity.
 V by_c_code(Context& c, CompareOp op, const V& a, const V& b) {
   const bool equality = op == CompareOp::kEq || op == CompareOp::kNe;
-  if (equality && (!c.as_constant(a) || !c.as_constant(b))) {
+  if (equality && (!as_constant(c, a) || !as_constant(c, b))) {
     auto plain = [](const V& v) {
-      return (v->kind == Value::kObject || v->kind == Value::kInstance) &&
+      return (as<ObjectValue>(v) || as<InstanceValue>(v)) &&
              v->type()->tp_richcompare == PyBaseObject_Type.tp_richcompare;
     };
     const auto same = plain(a) && plain(b) ? identical(c, a, b) : std::nullopt;
@@ -53,7 +51,7 @@ V by_c_code(Context& c, CompareOp op, const V& a, const V& b) {
   // items are compared by identity first, and that of NaN differs from call to call
   auto nan_inside = [&](const V& v) {
     if (is_known(v)) return false;
-    const auto o = c.as_constant(v);
+    const auto o = as_constant(c, v);
     return o && holds_nan(o->ptr());
   };
   if (nan_inside(a) && nan_inside(b))
@@ -73,7 +71,7 @@ std::optional<bool> another(Context& c, const V& a, const V& b) {
 
 std::optional<bool> identical(Context& c, const V& a, const V& b) {
   if (a == b) return true;
-  auto known = [](const V& v) { return is_known(v) || v->kind == Value::kObject; };
+  auto known = [](const V& v) { return is_known(v) || as<ObjectValue>(v); };
   auto singleton = [](const V& v) {
     return is_known(v) && (v->obj.is_none() || PyBool_Check(v->obj.ptr()) ||
                            v->obj.ptr() == Py_Ellipsis || v->obj.ptr() == Py_NotImplemented);
@@ -82,7 +80,7 @@ std::optional<bool> identical(Context& c, const V& a, const V& b) {
   if (singleton(a) || singleton(b)) {
     if (known(a) && known(b)) return a->obj.ptr() == b->obj.ptr();
     auto truth = [](const V& v) {
-      return v->kind != Value::kTensor && v->obj && PyBool_Check(v->obj.ptr());
+      return !as<TensorValue>(v) && v->obj && PyBool_Check(v->obj.ptr());
     };
     if (truth(a) && truth(b)) return std::nullopt;
     return false;
@@ -93,7 +91,8 @@ std::optional<bool> identical(Context& c, const V& a, const V& b) {
   }
   if (a->kind != b->kind) return false;
   if (as<TupleValue>(a) && a->type() == &PyTuple_Type && b->type() == &PyTuple_Type) {
-    if (a->items.empty() || b->items.empty()) return a->items.size() == b->items.size();
+    const size_t n = items_in(a).size(), m = items_in(b).size();
+    if (!n || !m) return n == m;
     // of those that the code holds, each is one object
     auto held = [&](const V& v) {
       return v->obj && (v->src < 0 || c.sources_[v->src].kind == Source::kConst);
@@ -112,7 +111,7 @@ std::optional<bool> identical(Context& c, const V& a, const V& b) {
   }
   for (auto& v : {a, b})  // one object or another, as a branch on a tensor decides
     if (auto* t = as<TensorValue>(v); t && t->is_choice()) return std::nullopt;
-  if (a->kind == Value::kObject && a->obj && b->obj) {
+  if (as<ObjectValue>(a) && a->obj && b->obj) {
     if (static_object(a->obj.ptr()) || a->src < 0 || b->src < 0)
       return a->obj.ptr() == b->obj.ptr();
     return another(c, a, b);
@@ -125,7 +124,7 @@ std::optional<bool> identical(Context& c, const V& a, const V& b) {
 std::optional<bool> same_or_equal(Context& c, const V& a, const V& b) {
   if (a == b) return true;
   auto own_answer = [&](const V& v) {
-    return !is_known(v) && v->kind != Value::kTensor && user_method(c, v, "__eq__");
+    return !is_known(v) && !as<TensorValue>(v) && user_method(c, v, "__eq__");
   };
   if (own_answer(a) || own_answer(b)) {
     const auto same = identical(c, a, b);
@@ -153,8 +152,8 @@ V compare(Context& c, CompareOp op, const V& a, const V& b) {
   if (V r = ask_both(c, op, a, b)) return r;
   if (V n = a->base_number(c)) return compare(c, op, n, b);
   if (V n = b->base_number(c)) return compare(c, op, a, n);
-  if (V r = a->compare(c, op, b, Value::kLeft)) return r;
-  if (V r = b->compare(c, op, a, Value::kRight)) return r;
+  if (V r = a->compare(c, op, b, Side::kLeft)) return r;
+  if (V r = b->compare(c, op, a, Side::kRight)) return r;
   return by_c_code(c, op, a, b);
 }
 

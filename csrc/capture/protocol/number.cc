@@ -36,8 +36,8 @@ V binary_op1(Context& c, BinaryOp op, const V& a, const V& b) {
   if (V r = ask_both(c, op, a, b)) return r;
   if (V n = a->base_number(c)) return binary_op1(c, op, n, b);
   if (V n = b->base_number(c)) return binary_op1(c, op, a, n);
-  if (V r = a->binary(c, op, b, Value::kLeft)) return r;
-  return b->binary(c, op, a, Value::kRight);
+  if (V r = a->binary(c, op, b, Side::kLeft)) return r;
+  return b->binary(c, op, a, Side::kRight);
 }
 
 [[noreturn]] void unsupported(Context& c, const std::string& sign, const V& a, const V& b) {
@@ -51,7 +51,7 @@ V on_constants(Context& c, const char* function, const std::vector<V>& args) {
   py::list l;
   std::optional<NumpyRaises> strict;
   for (auto& a : args) {
-    const auto o = c.as_constant(a);
+    const auto o = as_constant(c, a);
     if (!o) c.give_up(Reason::kUnsupportedOperand, str_cat(function, " of ", a->type()->tp_name));
     if (is_numpy_scalar(o->ptr()) && !strict) strict.emplace();
     l.append(*o);
@@ -65,7 +65,7 @@ V on_constants(Context& c, const char* function, const std::vector<V>& args) {
   const auto result = py::reinterpret_steal<py::object>(r);
   for (size_t k = 0; k < args.size(); ++k)  // x + 0 may be x itself
     if (py::object(l[k]).is(result)) return args[k];
-  if (auto v = c.fresh(result)) return *v;
+  if (auto v = fresh(c, result)) return *v;
   c.give_up(Reason::kUnsupportedOperand, function);
 }
 

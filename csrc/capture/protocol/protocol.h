@@ -53,6 +53,7 @@ void each(Context& c, const V& iterable, F f) {
 
 // --- text.cc: PyObject_Str, PyObject_Repr, by the method's name. Empty: it has none that is known.
 std::optional<V> text(Context& c, const V& v, const char* name);
+std::optional<V> slot_text(Context& c, const V& v, const char* name);  // by the class alone
 // PyObject_Format; `conversion`: of FORMAT_VALUE (1 str, 2 repr, 3 ascii). `spec`: null for none.
 V format(Context& c, V value, int conversion, V spec);
 
@@ -68,8 +69,9 @@ void delete_attribute(Context& c, const V& v, PyObject* name);               // 
 std::optional<V> builtin_attribute(Context& c, const V& v, PyObject* name);
 std::optional<V> object_attribute(Context& c, const V& v, PyObject* name);
 std::optional<V> missing_attribute(Context& c, const V& v, PyObject* name);
-// As the class's __setattr__, and as object's (PyObject_GenericSetAttr).
+// As the class's __setattr__ and __delattr__, and as object's (PyObject_GenericSetAttr).
 void set_object_attribute(Context& c, const V& v, PyObject* name, const V& value);
+void delete_object_attribute(Context& c, const V& v, PyObject* name);
 void store_attribute(Context& c, const V& v, PyObject* name, const V& value);
 // type.__getattribute__ and type.__setattr__
 V class_attribute(Context& c, PyObject* found, int owner, PyObject* name);
@@ -80,6 +82,12 @@ V written_class_attribute(Context& c, PyTypeObject* t, const std::string& name);
 V bind(Context& c, const V& found, const V& self, PyTypeObject* owner);
 V member(Context& c, const V& v, PyObject* name);
 V behind(Context& c, const V& front);
+// Of an object of C code, found without running Python code.
+V c_attribute(Context& c, const V& v, const char* name);
+
+// --- globals.cc
+V load_global(Context& c, PyObject* globals, PyObject* name);
+void set_global(Context& c, PyObject* globals, PyObject* name, const V& value);
 
 // --- instance.cc
 bool is_instance(Context& c, const V& v, PyObject* cls);     // PyObject_IsInstance
@@ -94,6 +102,8 @@ V call_class(Context& c, PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
 V call_descriptor(Context& c, PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs);
 V call_op_function(Context& c, PyObject* f, const std::vector<V>& args, const Kwargs& kwargs);
 Kwargs keywords_of(Context& c, const V& dict);  // of f(**dict)
+// A value for a result of C code, new at each run. Empty: there is none.
+std::optional<V> fresh(Context& c, const py::object& o);
 // C code without effects, run at capture on constants. `self`: of which f is a method.
 V call_pure(Context& c, const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
             const std::string& name, const V& self = nullptr);

@@ -5,10 +5,11 @@
 
 namespace pijit::protocol {
 
-std::optional<V> text(Context& c, const V& v, const char* name) {
-  if (v->kind == Value::kException) return exception_text(c, v, name);
-  if (v->kind == Value::kTensor) return std::nullopt;
-  if (auto o = c.as_constant(v, Ask::kText)) {
+std::optional<V> text(Context& c, const V& v, const char* name) { return v->text(c, name); }
+
+// By the constant that it is, or the methods that its class has in Python.
+std::optional<V> slot_text(Context& c, const V& v, const char* name) {
+  if (auto o = as_constant(c, v, Ask::kText)) {
     if (is_numpy_scalar(o->ptr())) return std::nullopt;  // as np.set_printoptions has it
     PyObject* s = name == std::string("__str__") ? PyObject_Str(o->ptr()) : PyObject_Repr(o->ptr());
     if (!s) c.raise(py::error_already_set());
@@ -43,7 +44,7 @@ V format(Context& c, V value, int conversion, V spec) {
     value = *t;
     if (conversion == 3)
       value = c.constant(value->obj.attr("encode")("ascii", "backslashreplace").attr("decode")());
-  } else if (!c.as_constant(value) && !as<TensorValue>(value)) {
+  } else if (!as_constant(c, value) && !as<TensorValue>(value)) {
     const bool of_object =
         type_lookup(value->type(), names.format) == type_lookup(&PyBaseObject_Type, names.format);
     if (is_empty && of_object) {
@@ -54,7 +55,7 @@ V format(Context& c, V value, int conversion, V spec) {
       spec = nullptr;
     }
   }
-  const auto x = c.as_constant(value), s = spec ? c.as_constant(spec) : py::object(py::str(""));
+  const auto x = as_constant(c, value), s = spec ? as_constant(c, spec) : py::object(py::str(""));
   if (!x || !s) c.give_up(Reason::kTensorValue, "formatting");
   const auto result = py::reinterpret_steal<py::object>(PyObject_Format(x->ptr(), s->ptr()));
   if (!result) c.raise(py::error_already_set());

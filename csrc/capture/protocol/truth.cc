@@ -11,7 +11,7 @@ std::optional<bool> truth(Context& c, const V& v) { return v->truth(c); }
 // True.
 std::optional<bool> slot_truth(Context& c, const V& v) {
   PyTypeObject* t = v->type();
-  if (v->kind == Value::kObject && static_object(v->obj.ptr()) &&
+  if (as<ObjectValue>(v) && static_object(v->obj.ptr()) &&
       PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE))
     c.guard_class(t);
   const auto nb_bool = t->tp_as_number ? t->tp_as_number->nb_bool : nullptr;
@@ -21,7 +21,7 @@ std::optional<bool> slot_truth(Context& c, const V& v) {
   if (PyObject* f = nb_bool ? user_method(c, v, "__bool__") : nullptr) {
     const V r = call(c, c.wrap_static(f), {v}, {});
     if (is_known(r) && PyBool_Check(r->obj.ptr())) return r->obj.ptr() == Py_True;
-    if (r->kind == Value::kTensor) c.give_up(Reason::kTensorValue, "__bool__");
+    if (as<TensorValue>(r)) c.give_up(Reason::kTensorValue, "__bool__");
     c.raise(PyExc_TypeError, "__bool__ should return bool");
   }
   if (!nb_bool && user_method(c, v, "__len__")) return truth(c, length(c, v));
@@ -32,7 +32,7 @@ std::optional<bool> slot_truth(Context& c, const V& v) {
            mp_length == (base->tp_as_mapping ? base->tp_as_mapping->mp_length : nullptr) &&
            sq_length == (base->tp_as_sequence ? base->tp_as_sequence->sq_length : nullptr);
   };
-  if (v->kind == Value::kObject && static_object(v->obj.ptr()) &&
+  if (as<ObjectValue>(v) && static_object(v->obj.ptr()) &&
       (of(&PyLong_Type) || of(&PyFloat_Type) || of(&PyUnicode_Type) || of(&PyBytes_Type) ||
        of(&PyTuple_Type) || of(&PyFrozenSet_Type) || of(&PyComplex_Type)))
     return PyObject_IsTrue(v->obj.ptr()) == 1;

@@ -8,6 +8,7 @@
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/tensor.h"
 
 namespace pijit {
 
@@ -65,8 +66,8 @@ V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const 
   py::list positional;
   py::dict keywords;
   auto known = [&](const V& v) {
-    if (v->kind == Value::kArray) return v->obj;
-    auto o = v->kind == Value::kTensor ? std::nullopt : c.as_constant(v);
+    if (as<ArrayValue>(v)) return v->obj;
+    auto o = as<TensorValue>(v) ? std::nullopt : as_constant(c, v);
     if (!o) c.give_up(Reason::kUnsupportedCall, "numpy." + name);
     return *o;
   };

@@ -3,12 +3,13 @@
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/scalar.h"
+#include "capture/protocol/protocol.h"
 
 namespace pijit {
 
 std::optional<py::object> NumberArrayValue::object(Context& c, Ask what) {
   py::list l;
-  for (auto& x : parts(c)) l.append(*c.as_constant(x, what));
+  for (auto& x : parts(c)) l.append(*as_constant(c, x, what));
   return made_of(l);
 }
 
@@ -31,7 +32,7 @@ int NumberArrayValue::rebuild(Rebuilder& r) {
 
 // As the array gives it back: its own rounding, its own errors.
 V NumberArrayValue::coerced(Context& c, const V& x) {
-  const auto o = c.as_constant(x);
+  const auto o = as_constant(c, x);
   if (!o)
     c.give_up(x->reason(Reason::kUnsupportedOperand), str_cat("an item of a ", type()->tp_name));
   try {
@@ -72,7 +73,7 @@ PyTypeObject* ArrayModuleValue::type() const { return array_type(); }
 
 void ArrayModuleValue::from_outside(Context& c) {
   set_open(true);
-  const V code = c.c_attribute(this, "typecode");
+  const V code = protocol::c_attribute(c, this, "typecode");
   fix(c, code);
   typecode = text_of(code->obj);
 }

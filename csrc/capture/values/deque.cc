@@ -13,13 +13,13 @@ namespace {
 
 // Ends with an error where the deque was changed meanwhile.
 struct DequeIterator final : IteratorValue {
-  explicit DequeIterator(V of) : of(of), size(of->items.size()), changes(of->changes) {}
+  explicit DequeIterator(DequeValue* of) : of(of), size(of->items.size()), changes(of->changes) {}
   PyTypeObject* type() const override { return library.deque_iterator.type(); }
   bool advance(Context& c, V* value) override {
     if (of->changes != changes)
       c.raise(PyExc_RuntimeError, {c.constant(py::str("deque mutated during iteration"))});
     if (static_cast<size_t>(pos) >= size) return false;
-    *value = c.item(of, static_cast<size_t>(pos++));
+    *value = of->item(c, static_cast<size_t>(pos++));
     return true;
   }
   int rebuild(Rebuilder& r) override {
@@ -29,7 +29,7 @@ struct DequeIterator final : IteratorValue {
     return r.make<CallRecipe>(this, iter, std::vector<int>{whole});
   }
 
-  V of;
+  DequeValue* of;
   size_t size;
   uint64_t changes;
 };
@@ -42,7 +42,7 @@ PyTypeObject* DequeValue::type() const { return deque_type(); }
 
 void DequeValue::from_outside(Context& c) {
   set_open(true);
-  const V most = c.c_attribute(this, "maxlen");
+  const V most = protocol::c_attribute(c, this, "maxlen");
   if (!most->obj.is_none()) maxlen = as_int(c, most).value_or(0);
 }
 
@@ -103,7 +103,7 @@ std::optional<py::object> DequeValue::object(Context& c, Ask what) {
   const Context::Nested nested(c);
   py::list l;
   for (auto& x : parts(c)) {
-    const auto o = c.as_constant(x, what);
+    const auto o = as_constant(c, x, what);
     if (!o) return std::nullopt;
     l.append(*o);
   }
@@ -121,7 +121,7 @@ std::optional<bool> DequeValue::truth(Context& c) {
 
 V DequeValue::length(Context& c) {
   if (!bounded() || !open_) return GrowingSequence::length(c);
-  const V before = c.source_length(this);
+  const V before = source_length(c, this);
   if (pending.empty()) return before;
   const V all = protocol::binary(c, BinaryOp::kAdd, before,
                                  c.constant_int(static_cast<int64_t>(pending.size())));

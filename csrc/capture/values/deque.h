@@ -22,6 +22,7 @@ struct DequeValue final : GrowingSequence {
   int rebuild(Rebuilder& r) override;
   void from_outside(Context& c) override;
   void settle(Context& c) override;
+  bool is_referable() const override { return true; }
   bool bounded() const override { return maxlen >= 0; }
 
   // Puts values at an end, one after the other; at the left in reverse, as extendleft does.

@@ -59,7 +59,7 @@ bool DictValue::source_has(Context& c, PyObject* key) const {
   return c.found_in(obj.ptr(), key) != nullptr;
 }
 bool DictValue::settled_has(Context& c, const py::object& key) {
-  return find_key(c, this, key.ptr()) >= 0;
+  return place_of(c, key.ptr()) >= 0;
 }
 
 void DictValue::settle(Context& c) {
@@ -106,7 +106,7 @@ void DictValue::settle(Context& c) {
     set_open(true);
     keys.clear();
     items.clear();
-    index = {};
+    index_ = {};
   });
   keys = std::move(all);
   items = std::move(values);
@@ -123,8 +123,8 @@ V DictValue::get(Context& c, const V& key) {
   }
   const py::object k = key_object(c, key);
   if (!open_) {
-    const int i = find_key(c, this, k.ptr());
-    return i < 0 ? nullptr : c.item(this, static_cast<size_t>(i));
+    const int i = place_of(c, k.ptr());
+    return i < 0 ? nullptr : item(c, static_cast<size_t>(i));
   }
   tighten(c, key);
   Known& of = know(c, k);
@@ -153,7 +153,7 @@ void DictValue::setitem(Context& c, const V& key, const V& value) {
       tighten(c, key);
       change(c, k, true, value);
     } else {
-      set_entry(c, this, k, value);
+      set_entry(c, k, value);
     }
   }
   if (src >= 0) c.log({Context::Note::kSetItem, this, {}, {}, {key, value}});
@@ -174,7 +174,7 @@ void DictValue::remove(Context& c, const V& key) {
     tighten(c, key);
     change(c, k, false);
   } else {
-    remove_entry(c, this, static_cast<size_t>(find_key(c, this, k.ptr())));
+    remove_entry(c, static_cast<size_t>(place_of(c, k.ptr())));
   }
   if (src >= 0) c.log({Context::Note::kDelItem, this, {}, {}, {key}});
 }
@@ -184,7 +184,7 @@ void DictValue::clear(Context& c) {
   if (open_)
     forget(c);
   else
-    clear_entries(c, this);
+    clear_entries(c);
   log_call(c, "clear", {});
 }
 
@@ -200,14 +200,14 @@ V DictValue::missing(Context& c, const V& key) {
 }
 
 V DictValue::default_factory(Context& c) {
-  if (src >= 0) return c.c_attribute(this, "default_factory");
+  if (src >= 0) return protocol::c_attribute(c, this, "default_factory");
   return factory ? factory : c.constant(py::none());
 }
 
 // Null: it is no defaultdict, or has none.
 V DictValue::factory_if_any(Context& c) {
   if (src < 0 || plain() || !PyObject_HasAttr(obj.ptr(), names.default_factory)) return factory;
-  const V f = c.c_attribute(this, "default_factory");
+  const V f = protocol::c_attribute(c, this, "default_factory");
   return is_none(f) ? nullptr : f;
 }
 
@@ -244,12 +244,12 @@ void DictValue::move_to_end(Context& c, const V& key, bool last) {
   } else {
     c.touch(this);
     c.undoable([this, keys = keys, items = items] {
-      this->keys = keys, this->items = items, index = {};
+      this->keys = keys, this->items = items, index_ = {};
       --changes;
     });
     ++changes;
-    index = {};
-    const auto at = find_key(c, this, k.ptr());
+    index_ = {};
+    const auto at = place_of(c, k.ptr());
     auto move = [&](auto& all) {
       const auto x = all.begin() + at;
       last ? std::rotate(x, x + 1, all.end()) : std::rotate(all.begin(), x, x + 1);
@@ -280,18 +280,18 @@ void DictValue::update(Context& c, const V& from) {
 
 // Where its values are constants.
 std::optional<py::object> DictValue::object(Context& c, Ask what) {
-  if (c.asks_user_code(type(), what)) return std::nullopt;
+  if (asks_user_code(c, type(), what)) return std::nullopt;
   const Context::Nested nested(c);
   settle(c);
   py::object d = empty_dict(reinterpret_cast<PyObject*>(type()));
   if (const V made = factory_if_any(c)) {
-    const auto o = c.as_constant(made, Ask::kIdentity);
+    const auto o = as_constant(c, made, Ask::kIdentity);
     if (!o) return std::nullopt;
     d.attr("default_factory") = *o;
   }
   for (size_t k = 0; k < keys.size(); ++k) {
-    const V v = c.item(this, k);  // one that varies is not fixed for a text or a comparison
-    const auto o = varies(v) ? std::nullopt : c.as_constant(v, what);
+    const V v = item(c, k);  // one that varies is not fixed for a text or a comparison
+    const auto o = varies(v) ? std::nullopt : as_constant(c, v, what);
     if (!o) return std::nullopt;
     put(d, keys[k], *o);
   }
@@ -369,7 +369,7 @@ V popitem(Context& c, DictValue& d, bool last) {
     c.raise(PyExc_KeyError, {c.constant(py::str(d.ordered() ? "dictionary is empty"
                                                             : "popitem(): dictionary is empty"))});
   const size_t at = last ? d.keys.size() - 1 : 0;
-  const V key = key_value(c, d.keys[at].ptr()), value = c.item(&d, at);
+  const V key = key_value(c, d.keys[at].ptr()), value = d.item(c, at);
   d.remove(c, key);
   return c.tuple({key, value});
 }
@@ -438,10 +438,17 @@ std::optional<V> DictValue::method(Context& c, const std::string& name, std::vec
   return c.constant(py::none());
 }
 
+V DictValue::read_item(Context& c, size_t i) {
+  PyObject* v = c.found_in(obj.ptr(), keys[i].ptr());
+  if (!v) c.give_up(Reason::kInternal, "dict changed during capture");
+  if (c.sources_[src].kind == Source::kConst) return c.wrap_static(v);
+  return c.wrap(v, c.add_source({Source::kDictItem, src, 0, keys[i]}));
+}
+
 std::vector<V> DictValue::parts(Context& c) {
   settle(c);
   std::vector<V> all;
-  for (size_t k = 0; k < items.size(); ++k) all.push_back(c.item(this, k));
+  for (size_t k = 0; k < items.size(); ++k) all.push_back(item(c, k));
   return all;
 }
 V DictValue::with_parts(Context& c, std::vector<V> p) {
@@ -460,7 +467,7 @@ void DictValue::traverse(Visit visit) const {
 
 V DictValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   const auto* b = as<DictValue>(other);
-  if (op != BinaryOp::kOr || side != kLeft || !b) return nullptr;
+  if (op != BinaryOp::kOr || side != Side::kLeft || !b) return nullptr;
   if (type() != b->type() && !b->plain())  // its class decides
     c.give_up(Reason::kUnsupportedOperand, str_cat("| of a dict and a ", b->type()->tp_name));
   return with_parts(c, parts(c))->in_place(c, op, other);
@@ -468,13 +475,14 @@ V DictValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
 
 V DictValue::in_place(Context& c, BinaryOp op, const V& other) {
   if (op != BinaryOp::kOr) return nullptr;
-  if (!as<DictValue>(other))
+  auto* from = as<DictValue>(other);
+  if (!from)
     c.give_up(Reason::kUnsupportedOperand,
               str_cat("|= of ", type()->tp_name, " and ", other->type()->tp_name));
   settle(c);
-  other->settle(c);
-  for (size_t k = 0; k < other->keys.size(); ++k)
-    setitem(c, key_value(c, other->keys[k].ptr()), c.item(other, k));
+  from->settle(c);
+  for (size_t k = 0; k < from->keys.size(); ++k)
+    setitem(c, key_value(c, from->keys[k].ptr()), from->item(c, k));
   return this;
 }
 
@@ -486,10 +494,11 @@ V DictValue::merge(Merge& m, const V& other) {
       return m.fail("the branches leave dicts with different keys");
   if (factory != d->factory)
     return m.fail("the branches leave dicts that differ in what they make");
-  const V r = m.items<DictValue>(this, other);
+  auto* r = m.items<DictValue>(this, other);
   if (!r) return nullptr;
   r->keys = keys;
-  as<DictValue>(r)->factory = factory;
+  r->factory = factory;
+  if (!plain()) r->cls = share(reinterpret_cast<PyObject*>(type()));
   return r;
 }
 
@@ -536,11 +545,11 @@ V ViewValue::iter(Context& c) {
 void ViewValue::traverse(Visit visit) const { visit(dict); }
 
 V ViewValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
-  return side == kLeft ? set_operation(c, op, this, other) : nullptr;
+  return side == Side::kLeft ? set_operation(c, op, this, other) : nullptr;
 }
 
 V ViewValue::compare(Context& c, CompareOp op, const V& other, Side side) {
-  return side == kLeft ? set_comparison(c, op, this, other) : nullptr;
+  return side == Side::kLeft ? set_comparison(c, op, this, other) : nullptr;
 }
 
 int ViewValue::rebuild(Rebuilder& r) {

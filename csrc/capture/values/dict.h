@@ -45,9 +45,13 @@ struct DictValue final : KeyedContainer {
   void guard_methods(Context& c) override;
   void from_outside(Context&) override { set_open(true); }
 
-  V factory;  // of a defaultdict made here: default_factory
+  bool is_referable() const override { return true; }
+
+  V factory;       // of a defaultdict made here: default_factory
+  py::object cls;  // of one made here: its class, if that is a derived one
 
  private:
+  V read_item(Context& c, size_t i) override;
   V default_factory(Context& c);  // of a defaultdict
   V factory_if_any(Context& c);
   bool source_has(Context& c, PyObject* key) const override;

@@ -3,6 +3,7 @@
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/null.h"
 
 namespace pijit {
 namespace {
@@ -28,15 +29,20 @@ bool plain_exception_class(PyTypeObject* t) {
 PyTypeObject* ExceptionValue::type() const { return reinterpret_cast<PyTypeObject*>(obj.ptr()); }
 
 void ExceptionValue::traverse(Visit visit) const {
-  Value::traverse(visit);
+  Container::traverse(visit);
+  for (auto& [name, x] : attrs) visit(x);
   visit(args);
+}
+
+std::optional<V> ExceptionValue::text(Context& c, const char* name) {
+  return exception_text(c, this, name);
 }
 
 int ExceptionValue::rebuild(Rebuilder& r) {
   if (raised || dirty || !args)
     r.context().give_up(Reason::kRebuild, "an exception that was raised or changed");
   std::vector<int> given;
-  for (auto& x : args->items) given.push_back(r.recipe(x));
+  for (auto& x : items_in(args)) given.push_back(r.recipe(x));
   return r.make<CallRecipe>(this, obj, std::move(given));
 }
 
@@ -64,8 +70,8 @@ V exception_text(Context& c, const V& v, const char* name, PyObject* method) {
   if (!method)
     if (PyObject* f = python_method(t, name)) return protocol::call(c, c.wrap_static(f), {v}, {});
   py::list args;
-  for (auto& x : v->items) {
-    auto o = x->kind == Value::kNull ? std::nullopt : c.as_constant(x);
+  for (auto& x : items_in(v)) {
+    auto o = as<NullValue>(x) ? std::nullopt : as_constant(c, x);
     if (!o) c.give_up(Reason::kUnsupportedCall, str_cat(t->tp_name, ".", name));
     args.append(*o);
   }
@@ -111,7 +117,7 @@ std::optional<V> ExceptionValue::getattr(Context& c, PyObject* name_obj) {
   const std::string name = text_of(name_obj);
   if (auto it = attrs.find(name); it != attrs.end()) return it->second;
   for (auto& x : items)
-    if (x->kind == Value::kNull) c.give_up(Reason::kUnsupportedAttribute, name);
+    if (as<NullValue>(x)) c.give_up(Reason::kUnsupportedAttribute, name);
   if (name == "args") return c.tuple(items);
   if (name == "__class__" && says_its_class(type()))
     return c.wrap_static(reinterpret_cast<PyObject*>(type()));

@@ -1,11 +1,12 @@
 // Exceptions made during capture.
 #pragma once
-#include "capture/value.h"
+#include "capture/values/container.h"
 
 namespace pijit {
 
-struct ExceptionValue final : Value {
-  ExceptionValue() : Value(kException) {}
+// Its `args` are `items`; one that is null: they are not known.
+struct ExceptionValue final : Container {
+  ExceptionValue() : Container(kException) {}
   static bool holds(Kind k) { return k == kException; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
@@ -15,8 +16,12 @@ struct ExceptionValue final : Value {
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
-  V args;               // what the constructor got; null: not known
-  bool raised = false;  // it has a traceback by now, and cannot be rebuilt
+  std::optional<V> text(Context& c, const char* name) override;
+  bool is_referable() const override { return true; }
+
+  absl::flat_hash_map<std::string, V> attrs;  // others than `args`
+  V args;                                     // what the constructor got; null: not known
+  bool raised = false;                        // it has a traceback by now, and cannot be rebuilt
 };
 
 std::optional<V> make_exception(Context& c, PyTypeObject* t, const std::vector<V>& args);

@@ -9,6 +9,7 @@ struct FunctionValue final : Value {
   static bool holds(Kind k) { return k == kFunction; }
   PyTypeObject* type() const override;
   V call(Context& c, std::vector<V> args, Kwargs kwargs) override;
+  bool is_referable() const override { return true; }
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 

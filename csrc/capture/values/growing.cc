@@ -24,6 +24,11 @@ py::object GrowingSequence::source_object(PyObject* index) const {
 
 int64_t GrowingSequence::source_size() const { return PySequence_Size(obj.ptr()); }
 
+// What is not read yet is where it was: all items are read before one changes its place.
+V GrowingSequence::read_item(Context& c, size_t i) {
+  return source_item(c, static_cast<int64_t>(i));
+}
+
 V GrowingSequence::source_item(Context& c, int64_t i) {
   if (auto it = read.find(i); it != read.end()) return it->second;
   const int64_t n = source_size();
@@ -79,7 +84,7 @@ V GrowingSequence::length(Context& c) {
   if (bounded()) settle(c);
   if (!open_) return c.constant_int(static_cast<int64_t>(items.size()));
   const int64_t more = static_cast<int64_t>(head.size() + items.size()) - skip - drop;
-  const V base = c.source_length(this);
+  const V base = source_length(c, this);
   return more ? protocol::binary(c, BinaryOp::kAdd, base, c.constant_int(more)) : base;
 }
 
@@ -103,7 +108,7 @@ std::optional<V> GrowingSequence::getattr(Context& c, PyObject* name) {
 }
 
 void GrowingSequence::traverse(Visit visit) const {
-  Value::traverse(visit);
+  Container::traverse(visit);
   for (auto& x : head) visit(x);
   for (auto& [place, x] : loose) visit(x);
 }
@@ -111,14 +116,14 @@ void GrowingSequence::traverse(Visit visit) const {
 std::vector<V> GrowingSequence::parts(Context& c) {
   settle(c);
   std::vector<V> all;
-  for (size_t k = 0; k < items.size(); ++k) all.push_back(c.item(this, k));
+  for (size_t k = 0; k < items.size(); ++k) all.push_back(item(c, k));
   return all;
 }
 
 // Before items change their places.
 void GrowingSequence::read_all(Context& c) {
   if (src < 0 || whole) return;
-  for (size_t k = 0; k < items.size(); ++k) c.item(this, k);
+  for (size_t k = 0; k < items.size(); ++k) item(c, k);
   whole = true;
 }
 
@@ -167,7 +172,7 @@ V GrowingSequence::at(Context& c, int64_t i) {
   }
   const int64_t n = static_cast<int64_t>(items.size());
   if (i < -n || i >= n) return nullptr;
-  return c.item(this, static_cast<size_t>(i < 0 ? i + n : i));
+  return item(c, static_cast<size_t>(i < 0 ? i + n : i));
 }
 
 void GrowingSequence::log_call(Context& c, const char* method, std::vector<V> args) {

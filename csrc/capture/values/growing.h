@@ -2,13 +2,13 @@
 // guarded is what was read of it, what changes it is an operation in the journal, and neither its
 // length nor its other items matter.
 #pragma once
-#include "capture/value.h"
+#include "capture/values/container.h"
 
 namespace pijit {
 struct Source;
 
-struct GrowingSequence : Value {
-  using Value::Value;
+struct GrowingSequence : Container {
+  using Container::Container;
   static bool holds(Kind k) { return k == kList || k == kDeque || k == kNumberArray; }
   std::optional<bool> truth(Context& c) override;
   V length(Context& c) override;
@@ -78,7 +78,9 @@ struct GrowingSequence : Value {
   std::map<int64_t, V> read;           // of the source, by index; the last is -1
   std::vector<std::pair<V, V>> loose;  // items set at places that vary
   bool whole = false;                  // settled: no item is null
-  friend class Context;
+
+ private:
+  V read_item(Context& c, size_t i) override;
 };
 
 }  // namespace pijit

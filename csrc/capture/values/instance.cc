@@ -5,6 +5,7 @@
 #include "capture/rebuilder.h"
 #include "capture/values/keyed.h"
 #include "capture/values/scalar.h"
+#include "capture/values/object.h"
 
 namespace pijit {
 namespace {
@@ -91,9 +92,9 @@ V make_instance(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwargs)
     all.insert(all.end(), args.begin(), args.end());
     v = protocol::call(c, c.wrap_static(fn.ptr()), all, kwargs);
     if (!PyType_IsSubtype(v->type(), t)) return v;
-    if (v->kind == Value::kObject)  // one that there was before
+    if (as<ObjectValue>(v))  // one that there was before
       c.guard_type(v);
-    else if (v->kind != Value::kInstance)
+    else if (!as<InstanceValue>(v))
       c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
     c.guard_class(v->type());
   }
@@ -108,7 +109,7 @@ V make_instance(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwargs)
 }
 
 // What object.__new__ gives.
-V bare_object(Context& c, PyTypeObject* t) {
+InstanceValue* bare_object(Context& c, PyTypeObject* t) {
   auto* v = c.make<InstanceValue>();
   v->obj = share(reinterpret_cast<PyObject*>(t));
   return v;
@@ -141,18 +142,27 @@ std::optional<V> InstanceValue::getattr(Context& c, PyObject* name_obj) {
       c.give_up(Reason::kUnsupportedAttribute, str_cat(t->tp_name, ".", name));
     return protocol::bind(c, c.wrap_static(found), this, t);
   }
-  if (const int k = find_key(c, this, name_obj); k >= 0) return items[k];
+  if (const int k = place_of(c, name_obj); k >= 0) return items[k];
   if (found && !slot)
     return protocol::bind(c, protocol::class_attribute(c, found, c.guard_class(t), name_obj), this,
                           t);
   return protocol::missing_attribute(c, this, name_obj);
 }
 
-void set_instance_attribute(Context& c, const V& v, PyObject* name_obj, const V& value) {
-  PyObject* found = type_lookup(v->type(), name_obj);
-  if (!is_slot(found, v->type()) && !instances_have_dict(v->type()))
+void InstanceValue::store_attribute(Context& c, PyObject* name, const V& value) {
+  if (!is_slot(type_lookup(type(), name), type()) && !instances_have_dict(type()))
     c.give_up(Reason::kRaises, "AttributeError");
-  set_entry(c, v, share(name_obj), value);
+  set_entry(c, share(name), value);
+}
+
+void InstanceValue::delattr(Context& c, PyObject* name) {
+  protocol::delete_object_attribute(c, this, name);
+}
+
+void InstanceValue::drop_attribute(Context& c, PyObject* name) {
+  const int k = place_of(c, name);
+  if (k < 0) c.give_up(Reason::kRaises, "AttributeError");
+  remove_entry(c, static_cast<size_t>(k));
 }
 
 }  // namespace pijit

@@ -1,16 +1,20 @@
 // Objects of Python classes made during capture.
 #pragma once
-#include "capture/value.h"
+#include "capture/values/container.h"
 
 namespace pijit {
 
-struct InstanceValue final : Value {
-  InstanceValue() : Value(kInstance) {}
+struct InstanceValue final : Entries {
+  InstanceValue() : Entries(kInstance) {}
   static bool holds(Kind k) { return k == kInstance; }
   PyTypeObject* type() const override;
   bool iterable() const override { return true; }
   std::optional<V> getattr(Context& c, PyObject* name) override;
   void setattr(Context& c, PyObject* name, const V& value) override;
+  void delattr(Context& c, PyObject* name) override;
+  void store_attribute(Context& c, PyObject* name, const V& value) override;
+  void drop_attribute(Context& c, PyObject* name) override;
+  bool is_referable() const override { return true; }
   V call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs) override;
   bool asks_class() const override { return true; }
   bool declines_binary(const V&) const override { return true; }
@@ -20,9 +24,8 @@ struct InstanceValue final : Value {
 
 // Objects of the class are made by object.__new__, and nobody sees them go.
 bool bare_class(PyTypeObject* t);
-V bare_object(Context& c, PyTypeObject* t);  // what object.__new__ gives
+InstanceValue* bare_object(Context& c, PyTypeObject* t);  // what object.__new__ gives
 V make_instance(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
 V make_named_tuple(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
-void set_instance_attribute(Context& c, const V& v, PyObject* name, const V& value);
 
 }  // namespace pijit

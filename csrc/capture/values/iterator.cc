@@ -81,7 +81,7 @@ bool SequenceIterator::advance(Context& c, V* value) {
     return false;
   }
   ++pos;
-  *value = c.item(items, at);
+  *value = items->item(c, at);
   return true;
 }
 
@@ -93,20 +93,20 @@ void SequenceIterator::traverse(Visit visit) const {
 
 int SequenceIterator::rebuild(Rebuilder& r) {
   if (pos < 0) r.context().give_up(Reason::kRebuild, "an iterator that has ended");
-  const int whole = r.recipe(of ? of : items);  // a Tensor or a text: by what Python has for it
+  const int whole = r.recipe(of ? of : V(items));  // a Tensor or a text: by what Python has for it
   if (as<NumberArrayValue>(items)) return r.make<DictIteratorRecipe>(this, whole, pos);
   return r.make<IteratorRecipe>(this, whole, pos);
 }
 
 DictIterator::DictIterator(V of)
     : of(of),
-      dict(as<ViewValue>(of) ? as<ViewValue>(of)->dict : of),
+      dict(as<DictValue>(as<ViewValue>(of) ? as<ViewValue>(of)->dict : of)),
       size(static_cast<int64_t>(dict->keys.size())),
       changes(dict->changes) {}
 
 PyTypeObject* DictIterator::type() const {
   const auto* view = as<ViewValue>(of);
-  if (as<DictValue>(dict)->ordered()) return &PyODictIter_Type;
+  if (dict->ordered()) return &PyODictIter_Type;
   return !view || view->what == ViewValue::kKeys ? &PyDictIterKey_Type
          : view->what == ViewValue::kValues      ? &PyDictIterValue_Type
                                                  : &PyDictIterItem_Type;
@@ -127,8 +127,8 @@ bool DictIterator::advance(Context& c, V* value) {
   const auto* view = as<ViewValue>(of);
   const V key = key_value(c, dict->keys[at].ptr());
   *value = !view || view->what == ViewValue::kKeys ? key
-           : view->what == ViewValue::kValues      ? c.item(dict, at)
-                                                   : c.tuple({key, c.item(dict, at)});
+           : view->what == ViewValue::kValues      ? dict->item(c, at)
+                                                   : c.tuple({key, dict->item(c, at)});
   return true;
 }
 
@@ -148,7 +148,7 @@ SetIterator::SetIterator(V of, std::vector<V> items)
     : of(of),
       items(std::move(items)),
       size(static_cast<int64_t>(this->items.size())),
-      changes(of->changes) {}
+      changes(of->generation()) {}
 
 PyTypeObject* SetIterator::type() const { return &PySetIter_Type; }
 
@@ -156,7 +156,7 @@ bool SetIterator::advance(Context& c, V* value) {
   if (pos == kExhausted) return false;
   if (auto* made = as<SetValue>(of); made && made->size() != size)
     changed(c, &size, this, "Set changed size during iteration");
-  if (of->changes != changes)
+  if (of->generation() != changes)
     c.give_up(Reason::kUnsupportedIterable, "a set that changes during its iteration");
   const size_t at = static_cast<size_t>(pos);
   if (at >= items.size()) {
@@ -174,7 +174,7 @@ void SetIterator::traverse(Visit visit) const {
 
 int SetIterator::rebuild(Rebuilder& r) {
   if (pos < 0) r.context().give_up(Reason::kRebuild, "an iterator that has ended");
-  if (of->changes != changes || size < 0)
+  if (of->generation() != changes || size < 0)
     r.context().give_up(Reason::kRebuild, "iterator over a set that has changed");
   const int whole = r.recipe(of);
   return r.make<DictIteratorRecipe>(this, whole, pos);
@@ -201,7 +201,7 @@ int RangeIterator::rebuild(Rebuilder& r) {
   return r.make<CallRecipe>(this, builtin("iter"), std::vector<int>{range});
 }
 
-ReversedIterator::ReversedIterator(V items) : items(items) {
+ReversedIterator::ReversedIterator(Container* items) : items(items) {
   pos = static_cast<int64_t>(items->items.size()) - 1;
 }
 
@@ -214,7 +214,7 @@ bool ReversedIterator::advance(Context& c, V* value) {
     pos = kExhausted;
     return false;
   }
-  *value = c.item(items, static_cast<size_t>(pos--));
+  *value = items->item(c, static_cast<size_t>(pos--));
   return true;
 }
 

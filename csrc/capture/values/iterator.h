@@ -4,6 +4,8 @@
 
 namespace pijit {
 
+struct Container;
+struct DictValue;
 struct Frame;
 
 struct IteratorValue : Value {
@@ -27,13 +29,13 @@ struct IteratorValue : Value {
 
 // Over the items of a tuple or list, or those that a Tensor or a text gives.
 struct SequenceIterator final : IteratorValue {
-  SequenceIterator(V items, V of = nullptr) : items(items), of(of) {}
+  SequenceIterator(Container* items, V of = nullptr) : items(items), of(of) {}
   PyTypeObject* type() const override;
   bool advance(Context& c, V* value) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
-  V items;
+  Container* items;
   V of;  // null: the items themselves
 };
 
@@ -45,7 +47,8 @@ struct DictIterator final : IteratorValue {
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
-  V of, dict;
+  V of;
+  DictValue* dict;
   int64_t size;      // of the dict at first; -1: it has changed, and so from now on
   uint64_t changes;  // of the dict, at first
 };
@@ -73,13 +76,13 @@ struct RangeIterator final : IteratorValue {
 };
 
 struct ReversedIterator final : IteratorValue {
-  explicit ReversedIterator(V items);
+  explicit ReversedIterator(Container* items);
   PyTypeObject* type() const override;
   bool advance(Context& c, V* value) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
-  V items;
+  Container* items;
 };
 
 struct ZipIterator final : IteratorValue {

@@ -5,6 +5,7 @@
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values/object.h"
+#include "capture/values/open_set.h"
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
 
@@ -20,7 +21,7 @@ std::optional<V> KeyedContainer::getattr(Context& c, PyObject* name) {
 }
 
 void KeyedContainer::traverse(Visit visit) const {
-  Value::traverse(visit);
+  Container::traverse(visit);
   for (auto& of : known) visit(of.value);
   for (auto& of : loose) visit(of.value);
 }
@@ -43,7 +44,7 @@ V KeyedContainer::length(Context& c) {
       more +=
           known[k].present - c.decided(source_has(c, key.ptr()), {Source::kHasKey, src, 0, key});
     }
-  const V base = c.source_length(this);
+  const V base = source_length(c, this);
   return more ? protocol::binary(c, BinaryOp::kAdd, base, c.constant_int(more)) : base;
 }
 
@@ -97,11 +98,11 @@ py::object key_object(Context& c, const V& key) {
   if (is_known(key)) {
     o = key->obj;
   } else if (as<TupleValue>(key) && key->type() == &PyTuple_Type) {
-    o = c.as_constant(key).value_or(py::object());
+    o = as_constant(c, key).value_or(py::object());
     if (o && !o.is(key->obj)) o = as_key(c, key, o);
   } else if (as<ObjectValue>(key) && is_enum(key->type()) && hashes_as_enum(key->type())) {
     c.guard_class(key->type());
-    o = c.as_constant(key, Ask::kIdentity).value_or(py::object());
+    o = as_constant(c, key, Ask::kIdentity).value_or(py::object());
   } else if (as<ObjectValue>(key) && constant_key(key->obj.ptr()) &&
              !is_numpy_scalar(key->obj.ptr())) {  // by its identity
     if (key->src >= 0 && c.sources_[key->src].kind != Source::kConst)
@@ -170,7 +171,7 @@ void KeyedContainer::change_loosely(Context& c, const V& key, V value, bool pres
     loose.back().value = value, loose.back().present = present;
   else
     loose.push_back({key, value, c.arena_.next_serial(), present});
-  if (loose.size() > 1 && kind != kKeyed) tighten(c);
+  if (loose.size() > 1 && !as<OpenSetValue>(this)) tighten(c);
 }
 
 void KeyedContainer::tighten(Context& c, const V& key) {
@@ -235,91 +236,6 @@ V made_key(Context& c, PyObject* o) {
 V key_value(Context& c, PyObject* o) {
   const V made = made_key(c, o);
   return made ? made : c.wrap_static(o);
-}
-
-int find_key(Context& c, const V& d, PyObject* key) {
-  if (PyObject_Hash(key) == -1) c.raise(py::error_already_set());
-  constexpr size_t kIndexed = 8;
-  if (d->keys.size() > kIndexed) {
-    if (!d->index) {
-      py::dict places;
-      for (size_t k = 0; k < d->keys.size(); ++k) places[d->keys[k]] = k;
-      d->index = std::move(places);
-    }
-    PyObject* place = PyDict_GetItemWithError(d->index.ptr(), key);
-    if (!place && PyErr_Occurred()) throw py::error_already_set();
-    return place ? static_cast<int>(PyLong_AsLong(place)) : -1;
-  }
-  for (size_t k = 0; k < d->keys.size(); ++k) {
-    const int r = PyObject_RichCompareBool(d->keys[k].ptr(), key, Py_EQ);
-    if (r < 0) throw py::error_already_set();
-    if (r) return static_cast<int>(k);
-  }
-  return -1;
-}
-
-void erase_entry(Context& c, const V& d, size_t k) {
-  c.touch(d);
-  c.undoable([d, keys = d->keys, items = d->items] {
-    d->keys = keys, d->items = items, d->index = {};
-    --d->changes;
-  });
-  ++d->changes;
-  d->index = {};
-  d->keys.erase(d->keys.begin() + static_cast<std::ptrdiff_t>(k));
-  d->items.erase(d->items.begin() + static_cast<std::ptrdiff_t>(k));
-}
-
-void set_entry(Context& c, const V& d, const py::object& key, const V& value) {
-  const int i = find_key(c, d, key.ptr());
-  c.touch(d);
-  if (i >= 0) {
-    c.undoable([d, i, old = d->items[i]] { d->items[i] = old; });
-    d->items[i] = value;
-    return;
-  }
-  c.undoable([d] {
-    d->keys.pop_back();
-    d->items.pop_back();
-    d->index = {};
-    --d->changes;
-  });
-  ++d->changes;
-  if (d->index) d->index[key] = d->keys.size();
-  d->keys.push_back(key);
-  d->items.push_back(value);
-}
-
-void remove_entry(Context& c, const V& d, size_t at) {
-  c.touch(d);
-  const auto i = static_cast<std::ptrdiff_t>(at);
-  c.undoable([d, i, key = d->keys[at], value = d->items[at]] {
-    d->keys.insert(d->keys.begin() + i, key);
-    d->items.insert(d->items.begin() + i, value);
-    d->index = {};
-    --d->changes;
-  });
-  ++d->changes;
-  if (d->index && at + 1 == d->keys.size())
-    PyDict_DelItem(d->index.ptr(), d->keys[at].ptr());
-  else
-    d->index = {};
-  d->keys.erase(d->keys.begin() + i);
-  d->items.erase(d->items.begin() + i);
-}
-
-void clear_entries(Context& c, const V& d) {
-  c.touch(d);
-  c.undoable([d, keys = d->keys, items = d->items] {
-    d->keys = keys;
-    d->items = items;
-    d->index = {};
-    --d->changes;
-  });
-  ++d->changes;
-  d->keys.clear();
-  d->items.clear();
-  d->index = {};
 }
 
 }  // namespace pijit

@@ -1,7 +1,7 @@
 // Dicts and sets. One that comes from outside stays open as long as it can: what is guarded is what
 // was asked of some keys, and what changes it is an operation in the journal.
 #pragma once
-#include "capture/value.h"
+#include "capture/values/container.h"
 
 namespace pijit {
 
@@ -11,8 +11,8 @@ bool constant_key(PyObject* o);
 // is not constant.
 py::object key_object(Context& c, const V& key);
 
-struct KeyedContainer : Value {
-  using Value::Value;
+struct KeyedContainer : Entries {
+  using Entries::Entries;
   static bool holds(Kind k) { return k == kDict || k == kKeyed; }
   V length(Context& c) override;
   std::optional<bool> truth(Context& c) override;
@@ -68,14 +68,6 @@ struct KeyedContainer : Value {
   std::vector<Loose> loose;  // items set, keys of sets also discarded, by keys that vary
 };
 
-// Of dicts, and of the attributes of instances, whose keys are all known: the place of a key; -1:
-// there is none.
-int find_key(Context& c, const V& d, PyObject* key);
-// Changes in place; each undoes no more than itself.
-void set_entry(Context& c, const V& d, const py::object& key, const V& value);
-void erase_entry(Context& c, const V& d, size_t k);
-void remove_entry(Context& c, const V& d, size_t at);
-void clear_entries(Context& c, const V& d);
 // Keys and elements are objects of the capture; a tuple that becomes one stays what it was.
 py::object as_key(Context& c, const V& key, py::object o);
 V key_value(Context& c, PyObject* o);

@@ -41,7 +41,7 @@ std::optional<py::object> ObjectValue::object(Context& c, Ask what) {
   if (auto o = frozen(c)) return o;
   if (!static_object(obj.ptr())) return std::nullopt;
   const Context::Nested nested(c);
-  if (c.asks_user_code(type(), what)) return std::nullopt;
+  if (asks_user_code(c, type(), what)) return std::nullopt;
   return obj;
 }
 
@@ -89,10 +89,65 @@ std::optional<V> ObjectValue::getattr(Context& c, PyObject* name) {
 void ObjectValue::setattr(Context& c, PyObject* name, const V& value) {
   PyObject* o = obj.ptr();
   if (PyModule_CheckExact(o) && !type_lookup(&PyModule_Type, name))
-    return c.set_global(PyModule_GetDict(o), name, value);
+    return protocol::set_global(c, PyModule_GetDict(o), name, value);
   if (PyType_Check(o)) return protocol::set_class_attribute(c, this, name, value);
   if (PyModule_Check(o)) return Value::setattr(c, name, value);
   protocol::set_object_attribute(c, this, name, value);
+}
+
+void ObjectValue::traverse(Visit visit) const {
+  for (auto& [name, x] : attrs) visit(x);
+}
+
+// Its __dict__ must not be looked at by other ways.
+void ObjectValue::watch_dict(Context& c) {
+  const auto d = py::reinterpret_steal<py::object>(instance_dict(obj.ptr()));
+  if (!d) return;
+  c.instance_dicts_.insert(d.ptr());
+  if (c.known_.count(d.ptr())) c.give_up(Reason::kUnsupportedAttribute, "__dict__");
+}
+
+void ObjectValue::write(Context& c, const std::string& name, const V& value) {
+  auto old = attrs.find(name);
+  if (old == attrs.end())
+    c.undoable([this, name] { attrs.erase(name); });
+  else
+    c.undoable([this, name, o = old->second] { attrs[name] = o; });
+  attrs[name] = value;
+}
+
+void ObjectValue::store_attribute(Context& c, PyObject* name, const V& value) {
+  const bool slot = is_slot(type_lookup(type(), name), type());
+  if (!slot && !py::reinterpret_steal<py::object>(instance_dict(obj.ptr())))
+    c.give_up(Reason::kRaises, "AttributeError");
+  c.guard_type(this);
+  watch_dict(c);
+  const bool in_arm = c.written_in_arm(this, name);
+  if (!in_arm) c.check_effect(this);
+  write(c, text_of(name), value);
+  if (!in_arm) c.log({Context::Note::kSetAttr, this, share(name), {}, {value}});
+}
+
+void ObjectValue::delattr(Context& c, PyObject* name) {
+  PyObject* o = obj.ptr();
+  if (PyType_Check(o) || PyModule_Check(o) || PyFunction_Check(o)) return Value::delattr(c, name);
+  protocol::delete_object_attribute(c, this, name);
+}
+
+void ObjectValue::drop_attribute(Context& c, PyObject* name) {
+  c.guard_type(this);
+  const std::string text = text_of(name);
+  const py::object d = py::reinterpret_steal<py::object>(instance_dict(obj.ptr()));
+  const auto old = attrs.find(text);
+  const bool was_written = old != attrs.end();
+  if (was_written ? !old->second : !d || !c.found_in(d.ptr(), name))
+    c.give_up(Reason::kRaises, "AttributeError");
+  watch_dict(c);
+  c.check_effect(this);
+  if (!was_written)
+    c.guard(Guard::kThere, c.add_source({Source::kDictAttr, c.source_of(this), 0, share(name)}));
+  write(c, text, nullptr);
+  c.log({Context::Note::kDelAttr, this, share(name), {}, {}});
 }
 
 // Functions, ops and classes; of others, what is known of the object itself or of its class.
@@ -124,11 +179,11 @@ V ObjectValue::call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kw
 }
 
 V ObjectValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
-  return side == kLeft ? set_operation(c, op, this, other) : nullptr;  // of frozensets
+  return side == Side::kLeft ? set_operation(c, op, this, other) : nullptr;  // of frozensets
 }
 
 V ObjectValue::compare(Context& c, CompareOp op, const V& other, Side side) {
-  return side == kLeft ? set_comparison(c, op, this, other) : nullptr;
+  return side == Side::kLeft ? set_comparison(c, op, this, other) : nullptr;
 }
 
 namespace {

@@ -17,6 +17,10 @@ struct ObjectValue final : Value {
   bool iterable() const override { return true; }
   std::optional<V> getattr(Context& c, PyObject* name) override;
   void setattr(Context& c, PyObject* name, const V& value) override;
+  void delattr(Context& c, PyObject* name) override;
+  void store_attribute(Context& c, PyObject* name, const V& value) override;
+  void drop_attribute(Context& c, PyObject* name) override;
+  void traverse(Visit visit) const override;
   V call(Context& c, std::vector<V> args, Kwargs kwargs) override;
   V call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs) override;
   bool asks_class() const override { return true; }
@@ -30,7 +34,13 @@ struct ObjectValue final : Value {
   V merge(Merge& m, const V& other) override;
   int rebuild(Rebuilder& r) override;
 
+  // What was written to attributes, by name; null: the attribute was deleted.
+  absl::flat_hash_map<std::string, V> attrs;
+
  private:
+  void watch_dict(Context& c);
+  void write(Context& c, const std::string& name, const V& value);
+
   std::optional<py::object> frozen(Context& c);
 };
 

@@ -60,10 +60,10 @@ V OpenSetValue::iter(Context& c) {
 }
 
 V OpenSetValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
-  return side == kLeft ? set_operation(c, op, this, other) : nullptr;
+  return side == Side::kLeft ? set_operation(c, op, this, other) : nullptr;
 }
 V OpenSetValue::compare(Context& c, CompareOp op, const V& other, Side side) {
-  return side == kLeft ? set_comparison(c, op, this, other) : nullptr;
+  return side == Side::kLeft ? set_comparison(c, op, this, other) : nullptr;
 }
 V OpenSetValue::in_place(Context& c, BinaryOp op, const V& other) {
   return set_in_place(c, op, this, other);
@@ -127,9 +127,9 @@ V given(Context& c, const V& from) {
   return c.list(all);
 }
 std::vector<V> elements(Context& c, const V& constant) {
-  if (as<ListValue>(constant)) return constant->items;
+  if (as<ListValue>(constant)) return items_in(constant);
   const py::object all =
-      as<DictValue>(constant) ? py::list(*c.as_constant(constant)) : *set_object(c, constant);
+      as<DictValue>(constant) ? py::list(*as_constant(c, constant)) : *set_object(c, constant);
   std::vector<V> values;
   for (auto o : all) values.push_back(key_value(c, o.ptr()));
   return values;

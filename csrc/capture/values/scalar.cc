@@ -110,7 +110,7 @@ V ScalarValue::iter(Context& c) {
   std::vector<V> chars;
   for (auto x : py::cast<py::list>(py::list(obj)))
     chars.push_back(c.constant(py::reinterpret_borrow<py::object>(x)));
-  return c.make<SequenceIterator>(c.tuple(chars), this);
+  return c.make<SequenceIterator>(as<TupleValue>(c.tuple(chars)), this);
 }
 
 std::optional<V> ScalarValue::getattr(Context& c, PyObject* name) {
@@ -189,28 +189,29 @@ V ScalarValue::arithmetic(Context& c, BinaryOp op, const V& other, const char* f
 
 V ScalarValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   if (as<ScalarValue>(other))
-    return side == kLeft ? arithmetic(c, op, other, facts(op).function) : nullptr;
+    return side == Side::kLeft ? arithmetic(c, op, other, facts(op).function) : nullptr;
   if (as<TensorValue>(other) && is_operand()) return nullptr;  // which does it
   if (varies(this)) {
-    const V &a = side == kLeft ? V(this) : other, &b = side == kLeft ? other : V(this);
+    const V &a = side == Side::kLeft ? V(this) : other, &b = side == Side::kLeft ? other : V(this);
     if (V r = scalar_arithmetic(c, op, a, b)) return r;
     fix(c);
   }
-  if (op != BinaryOp::kMod || side != kLeft || !PyUnicode_CheckExact(obj.ptr())) return nullptr;
+  if (op != BinaryOp::kMod || side != Side::kLeft || !PyUnicode_CheckExact(obj.ptr()))
+    return nullptr;
   // text % values
   if (as<TupleValue>(other)) {
     auto is_new = [](const V& x) { return x && is_input(x); };
-    if (std::any_of(other->items.begin(), other->items.end(), is_new))
+    if (std::any_of(items_in(other).begin(), items_in(other).end(), is_new))
       if (V r = at_each_run(c, original("mod"), {this, other})) return r;
     return protocol::on_constants(c, "mod", {this, other});
   }
-  const auto* dict = as<DictValue>(other);
+  auto* dict = as<DictValue>(other);
   if (!dict || !dict->plain()) return nullptr;
   std::vector<V> args{this};
-  py::tuple keys(other->keys.size());
-  for (size_t k = 0; k < other->keys.size(); ++k) {
-    args.push_back(c.item(other, k));
-    keys[k] = other->keys[k];
+  py::tuple keys(dict->keys.size());
+  for (size_t k = 0; k < dict->keys.size(); ++k) {
+    args.push_back(dict->item(c, k));
+    keys[k] = dict->keys[k];
   }
   return protocol::call_pure(c, polyfill("percent")(keys), args, {}, "%");
 }
@@ -223,9 +224,9 @@ V ScalarValue::in_place(Context& c, BinaryOp op, const V& other) {
 
 V ScalarValue::compare(Context& c, CompareOp op, const V& other, Side side) {
   const bool scalars = as<ScalarValue>(other);
-  if (as<TensorValue>(other) || (scalars && side == kRight)) return nullptr;
+  if (as<TensorValue>(other) || (scalars && side == Side::kRight)) return nullptr;
   if (varies(this) || varies(other)) {
-    const V &a = side == kLeft ? V(this) : other, &b = side == kLeft ? other : V(this);
+    const V &a = side == Side::kLeft ? V(this) : other, &b = side == Side::kLeft ? other : V(this);
     if (auto r = scalar_relation(c, op, a, b)) return c.constant(py::bool_(*r));
     if (V r = graph_relation(c, op, a, b)) return r;
     fix(c);
@@ -364,10 +365,15 @@ V element_count(Context& c, const V& t, int64_t times) {
   return size_value(c, t->node().shape().numel() * times);
 }
 
+V source_length(Context& c, const V& x) {
+  const py::object n = py::int_(PyObject_Size(x->obj.ptr()));
+  return c.wrap(n.ptr(), c.add_source({Source::kLength, x->src, 0, {}}));
+}
+
 std::optional<py::object> object_with_sizes(Context& c, const V& v) {
   const auto* size = state_of<ScalarValue::Size>(v);
   if (size && size->expr.index() == 0) return symbolic_object(std::get<Dim>(size->expr));
-  if (!as<SliceValue>(v) && !as<TupleValue>(v) && !as<ListValue>(v)) return c.as_constant(v);
+  if (!as<SliceValue>(v) && !as<TupleValue>(v) && !as<ListValue>(v)) return as_constant(c, v);
   const Context::Nested nested(c);
   py::list l;
   for (auto& x : v->parts(c)) {
@@ -389,7 +395,7 @@ bool holds_size(Context& c, const V& v) {
       if (holds_size(c, x)) return true;
     return false;
   }
-  for (auto& x : is_sequence(v) ? v->items : std::vector<V>())  // of those that were read
+  for (auto& x : is_sequence(v) ? items_in(v) : std::vector<V>())  // of those that were read
     if (x && holds_size(c, x)) return true;
   return false;
 }
@@ -421,10 +427,11 @@ py::object argument(Context& c, const V& v) {
   if (is_input(v)) return v->obj;
   if (is_known(v) && immutable_constant(v->obj.ptr()) && !is_numpy_scalar(v->obj.ptr()))
     return v->obj;
-  if (v->kind != Value::kTuple || v->type() != &PyTuple_Type) return {};
-  py::tuple t(v->items.size());
-  for (size_t k = 0; k < v->items.size(); ++k) {
-    py::object x = v->items[k] ? argument(c, v->items[k]) : py::object();
+  if (!as<TupleValue>(v) || v->type() != &PyTuple_Type) return {};
+  const auto& items = items_in(v);
+  py::tuple t(items.size());
+  for (size_t k = 0; k < items.size(); ++k) {
+    py::object x = items[k] ? argument(c, items[k]) : py::object();
     if (!x) return {};
     t[k] = x;
   }
@@ -432,10 +439,10 @@ py::object argument(Context& c, const V& v) {
 }
 
 int argument_source(Context& c, const V& v) {
-  if (v->kind != Value::kTuple) return c.source_of(v);
+  if (!as<TupleValue>(v)) return c.source_of(v);
   Source s{Source::kPack};
   bool constant = true;
-  for (auto& x : v->items) {
+  for (auto& x : items_in(v)) {
     s.args.push_back(argument_source(c, x));
     constant &= c.sources_[s.args.back()].kind == Source::kConst;
   }
@@ -483,7 +490,7 @@ V graph_number(Context& c, Val x, DType t) {
 }
 
 V number_of(Context& c, const V& x, PyTypeObject* type) {
-  if (x->kind != Value::kTensor || c.mapped_serial_) return nullptr;
+  if (!as<TensorValue>(x) || c.mapped_serial_) return nullptr;
   const Val v = x->node();
   const DType d = v.dtype();
   const Dim n = v.shape().numel();
@@ -493,6 +500,8 @@ V number_of(Context& c, const V& x, PyTypeObject* type) {
   if (real) return nullptr;  // int() may raise
   return graph_number(c, v, !type && is_bool(d) ? DType::Bool : DType::I64);
 }
+
+bool undecided(const V& v) { return as<TensorValue>(v) || is_computed(v); }
 
 Val truth_val(Context& c, const V& x, bool negated) {
   const Val v = v_reshape(c.scope_->val(x->node()), {});

@@ -94,7 +94,7 @@ double magnitude(const V& v);
 // An int, float or bool, or an object of a class derived from one.
 bool is_number(const V& v);
 // Only a run can tell whether it is true.
-inline bool undecided(const V& v) { return v->kind == Value::kTensor || is_computed(v); }
+bool undecided(const V& v);
 
 inline void fix(Context& c, const V& v) {
   if (auto* s = as<ScalarValue>(v)) s->fix(c);
@@ -106,6 +106,7 @@ std::optional<int64_t> as_int(Context& c, const V& v);
 V size_value(Context& c, const SizeNumber& n);
 V dim(Context& c, const V& tensor, int axis);
 V shape_of(Context& c, const V& tensor);
+V source_length(Context& c, const V& container);  // of one from outside, before changes
 V element_count(Context& c, const V& tensor, int64_t times);
 // A constant as the Python object that it is, with symbolic_object for the ints in it that vary.
 // Floats and numbers passed in are fixed. Empty: not a constant.

@@ -92,7 +92,8 @@ V scalar_arithmetic(Context& c, BinaryOp op, const V& a, const V& b) {
   Graph& g = c.scope_->graph();
   const Val result = g.Builder::op(
       tensor_operator(op),
-      std::vector<Val>{materialize(g, c.operand(a), t), materialize(g, c.operand(b), t)}, {});
+      std::vector<Val>{materialize(g, operand_of(c, a), t), materialize(g, operand_of(c, b), t)},
+      {});
   return c.make<ScalarValue>(hint, ScalarValue::Computed{result, real ? 0 : limit});
 }
 
@@ -158,7 +159,7 @@ V graph_relation(Context& c, CompareOp op, const V& a, const V& b) {
       if (!(greatest <= kExactInt)) return nullptr;
     }
   Graph& g = c.scope_->graph();
-  const Val x = materialize(g, c.operand(a), t), y = materialize(g, c.operand(b), t);
+  const Val x = materialize(g, operand_of(c, a), t), y = materialize(g, operand_of(c, b), t);
   return graph_number(c, g.Builder::op(tensor_operator(op), std::vector<Val>{x, y}, {}),
                       DType::Bool);
 }

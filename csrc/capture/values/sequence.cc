@@ -39,53 +39,59 @@ struct ListRecipe final : Recipe {
 };
 
 // The item at a known place; raises IndexError where there is none.
-V item_at(Context& c, const V& x, int64_t i) {
+V item_at(Context& c, Container* x, int64_t i) {
   const int64_t n = static_cast<int64_t>(x->items.size());
   if (i < -n || i >= n) c.raise(PyExc_IndexError, "index out of range");
-  return c.item(x, static_cast<size_t>(i < 0 ? i + n : i));
+  return x->item(c, static_cast<size_t>(i < 0 ? i + n : i));
 }
 
-std::vector<V> items_at(Context& c, const V& x, const py::object& slice) {
+std::vector<V> items_at(Context& c, Container* x, const py::object& slice) {
   Py_ssize_t b, e, st;
   if (PySlice_Unpack(slice.ptr(), &b, &e, &st) < 0) throw py::error_already_set();
   const Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(x->items.size()), &b, &e, st);
   std::vector<V> out;
-  for (Py_ssize_t k = 0; k < n; ++k) out.push_back(c.item(x, static_cast<size_t>(b + k * st)));
+  for (Py_ssize_t k = 0; k < n; ++k) out.push_back(x->item(c, static_cast<size_t>(b + k * st)));
   return out;
 }
 
-std::optional<py::list> objects(Context& c, const V& x, Ask what) {
+std::optional<py::list> objects(Context& c, Container* x, Ask what) {
   const Context::Nested nested(c);
   py::list l;
   for (size_t k = 0; k < x->items.size(); ++k) {
-    auto o = c.as_constant(c.item(x, k), what);
+    auto o = as_constant(c, x->item(c, k), what);
     if (!o) return std::nullopt;
     l.append(*o);
   }
   return l;
 }
 
-std::vector<V> all_items(Context& c, const V& x) {
+std::vector<V> all_items(Context& c, Container* x) {
   std::vector<V> out;
-  for (size_t k = 0; k < x->items.size(); ++k) out.push_back(c.item(x, k));
+  for (size_t k = 0; k < x->items.size(); ++k) out.push_back(x->item(c, k));
   return out;
 }
 
 // A tuple itself stands for one that is equal; objects of derived classes don't.
 bool is_tuple(const V& v) { return v->type() == &PyTuple_Type; }
 
+// A new list, or tuple, as x is one.
+V sequence(Context& c, Container* x, std::vector<V> items) {
+  return as<TupleValue>(x) ? c.tuple(std::move(items)) : c.list(std::move(items));
+}
+
 // + of two tuples, or two lists. Null: of others.
-V concatenated(Context& c, const V& a, const V& b) {
-  if (a->kind != b->kind) return nullptr;
+V concatenated(Context& c, Container* a, const V& other) {
+  auto* b = as<Container>(other);
+  if (!b || a->kind != b->kind) return nullptr;
   if (a->items.empty() && is_tuple(b)) return b;
   if (b->items.empty() && is_tuple(a)) return a;
   std::vector<V> all = protocol::items_of(c, a);
   for (auto& x : protocol::items_of(c, b)) all.push_back(x);
-  return c.sequence(a->kind, all);
+  return sequence(c, a, std::move(all));
 }
 
 // Null: not by a number.
-V repeated(Context& c, const V& x, const V& times) {
+V repeated(Context& c, Container* x, const V& times) {
   const auto n = as_int(c, times);
   if (!n) return nullptr;
   if (*n == 1 && is_tuple(x)) return x;
@@ -95,23 +101,24 @@ V repeated(Context& c, const V& x, const V& times) {
     c.tick(1 + static_cast<int64_t>(items.size()) / 16);
     out.insert(out.end(), items.begin(), items.end());
   }
-  return c.sequence(x->kind, out);
+  return sequence(c, x, std::move(out));
 }
 
-V sequence_operation(Context& c, BinaryOp op, const V& x, const V& other, Value::Side side) {
-  if (op == BinaryOp::kAdd && side == Value::kLeft) return concatenated(c, x, other);
+V sequence_operation(Context& c, BinaryOp op, Container* x, const V& other, Side side) {
+  if (op == BinaryOp::kAdd && side == Side::kLeft) return concatenated(c, x, other);
   return op == BinaryOp::kMul ? repeated(c, x, other) : nullptr;
 }
 
 // Of two tuples, or two lists, with sizes in them, item by item. Null: of others.
-V equality(Context& c, CompareOp op, const V& a, const V& b, Value::Side side) {
-  if ((op != CompareOp::kEq && op != CompareOp::kNe) || side != Value::kLeft ||
+V equality(Context& c, CompareOp op, Container* a, const V& other, Side side) {
+  auto* b = as<Container>(other);
+  if (!b || (op != CompareOp::kEq && op != CompareOp::kNe) || side != Side::kLeft ||
       a->kind != b->kind || !(holds_size(c, a) || holds_size(c, b)))
     return nullptr;
   bool same = a->items.size() == b->items.size();
   for (size_t k = 0; same && k < a->items.size(); ++k) {
     const auto t =
-        protocol::truth(c, protocol::compare(c, CompareOp::kEq, c.item(a, k), c.item(b, k)));
+        protocol::truth(c, protocol::compare(c, CompareOp::kEq, a->item(c, k), b->item(c, k)));
     if (!t) c.give_up(Reason::kUnsupportedOperand, "equality");
     same = *t;
   }
@@ -137,7 +144,7 @@ PyTypeObject* TupleValue::type() const {
 void TupleValue::guard_methods(Context& c) { c.guard_class(type()); }
 
 std::optional<py::object> TupleValue::object(Context& c, Ask what) {
-  if (c.asks_user_code(type(), what)) return std::nullopt;
+  if (asks_user_code(c, type(), what)) return std::nullopt;
   const auto l = objects(c, this, what);
   if (!l) return std::nullopt;
   if (obj && src < 0) return obj;  // one that the code holds
@@ -146,13 +153,18 @@ std::optional<py::object> TupleValue::object(Context& c, Ask what) {
   return checked(PyTuple_Type.tp_new(type(), py::make_tuple(t).ptr(), nullptr));
 }
 
+V TupleValue::read_item(Context& c, size_t i) {
+  PyObject* o = PyTuple_GET_ITEM(obj.ptr(), i);
+  return c.wrap(o, c.add_source({Source::kItem, src, static_cast<int>(i), {}}));
+}
+
 std::optional<bool> TupleValue::truth(Context&) { return !items.empty(); }
 V TupleValue::length(Context& c) { return c.constant_int(static_cast<int64_t>(items.size())); }
 
 V TupleValue::getitem(Context& c, const V& index) {
   if (auto i = as_int(c, index)) return item_at(c, this, *i);
   if (as<SliceValue>(index))
-    if (const auto s = c.as_constant(index)) {
+    if (const auto s = as_constant(c, index)) {
       const std::vector<V> some = items_at(c, this, *s);
       const py::object step = s->attr("step");
       const bool all = some.size() == items.size() && type() == &PyTuple_Type &&
@@ -196,7 +208,7 @@ std::optional<V> TupleValue::getattr(Context& c, PyObject* name_obj) {
   // a named tuple, as a rule
   if (Py_TYPE(found) == library.named_field.type()) {
     const py::tuple made = py::reinterpret_borrow<py::object>(found).attr("__reduce__")();
-    return c.item(this, py::cast<size_t>(py::tuple(made[1])[0]));
+    return item(c, py::cast<size_t>(py::tuple(made[1])[0]));
   }
   if (Py_TYPE(found)->tp_descr_set && Py_TYPE(found) != &PyProperty_Type)
     c.give_up(Reason::kUnsupportedAttribute, name);
@@ -214,7 +226,8 @@ std::vector<V> TupleValue::parts(Context& c) { return all_items(c, this); }
 V TupleValue::with_parts(Context& c, std::vector<V> p) {
   V t = c.tuple(std::move(p));
   if (type() != &PyTuple_Type)
-    t->cls = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(type()));
+    as<TupleValue>(t)->cls =
+        py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(type()));
   return t;
 }
 
@@ -226,7 +239,11 @@ V TupleValue::compare(Context& c, CompareOp op, const V& other, Side side) {
   return equality(c, op, this, other, side);
 }
 
-V TupleValue::merge(Merge& m, const V& other) { return m.items<TupleValue>(this, other); }
+V TupleValue::merge(Merge& m, const V& other) {
+  auto* r = m.items<TupleValue>(this, other);
+  if (r && type() != &PyTuple_Type) r->cls = share(reinterpret_cast<PyObject*>(type()));
+  return r;
+}
 
 int TupleValue::rebuild(Rebuilder& r) {
   if (obj) return r.make<ConstantRecipe>(this, obj);  // one that the code holds
@@ -269,19 +286,19 @@ V ListValue::getitem(Context& c, const V& index) {
   }
   if (auto i = as_int(c, index)) return item_at(c, this, *i);
   if (as<SliceValue>(index))
-    if (const auto s = c.as_constant(index)) return c.list(items_at(c, this, *s));
+    if (const auto s = as_constant(c, index)) return c.list(items_at(c, this, *s));
   c.give_up(Reason::kUnsupportedOperand, "subscript of list");
 }
 
 void ListValue::setitem(Context& c, const V& index, const V& value) {
-  const auto slice = as<SliceValue>(index) ? c.as_constant(index) : std::nullopt;
+  const auto slice = as<SliceValue>(index) ? as_constant(c, index) : std::nullopt;
   if (!slice) return GrowingSequence::setitem(c, index, value);
   Py_ssize_t begin, end, step;
   if (PySlice_Unpack(slice->ptr(), &begin, &end, &step) < 0) throw py::error_already_set();
   settle(c);
   Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &begin, &end, step);
   const size_t before = items.size();
-  const V by = c.list(protocol::items_of(c, value));
+  auto* by = as<ListValue>(c.list(protocol::items_of(c, value)));
   if (items.size() != before) {  // what gives the values has changed the list
     if (step != 1) c.give_up(Reason::kUnsupportedOperand, "a slice of a list that changes");
     const auto now = static_cast<Py_ssize_t>(items.size());
@@ -311,7 +328,7 @@ std::optional<V> ListValue::sort(Context& c, Kwargs& kwargs) {
   const V given = c.list(all);
   const size_t notes = c.journal_.size();
   auto put = [&](const V& items) {
-    replace(c, items->items);
+    replace(c, items_in(items));
     if (src < 0) return;
     const V none = c.constant(py::none());
     c.log({Context::Note::kSetItem, this, {}, {}, {c.make<SliceValue>(none, none, none), items}});
@@ -355,7 +372,7 @@ V ListValue::in_place(Context& c, BinaryOp op, const V& other) {
   if (op != BinaryOp::kMul) return nullptr;
   if (src >= 0 || !as_int(c, other))
     c.give_up(Reason::kUnsupportedOperand, str_cat("*= of list and ", other->type()->tp_name));
-  replace(c, repeated(c, this, other)->items);
+  replace(c, items_in(repeated(c, this, other)));
   return this;
 }
 

@@ -4,8 +4,8 @@
 
 namespace pijit {
 
-struct TupleValue final : Value {
-  TupleValue() : Value(kTuple) {}
+struct TupleValue final : Container {
+  TupleValue() : Container(kTuple) {}
   static bool holds(Kind k) { return k == kTuple; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
@@ -27,6 +27,11 @@ struct TupleValue final : Value {
   bool declines_binary(const V&) const override { return true; }
   V merge(Merge& m, const V& other) override;
   int rebuild(Rebuilder& r) override;
+
+  py::object cls;  // of one made here: its class, if that is a derived one
+
+ private:
+  V read_item(Context& c, size_t i) override;
 };
 
 struct ListValue final : GrowingSequence {
@@ -43,6 +48,7 @@ struct ListValue final : GrowingSequence {
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
   V compare(Context& c, CompareOp op, const V& other, Side side) override;
   V in_place(Context& c, BinaryOp op, const V& other) override;
+  bool is_referable() const override { return true; }
   bool declines_binary(const V&) const override { return true; }
   V merge(Merge& m, const V& other) override;
   int rebuild(Rebuilder& r) override;
@@ -52,11 +58,13 @@ struct ListValue final : GrowingSequence {
   std::optional<V> sort(Context& c, Kwargs& kwargs);
 };
 
+// Tuples and lists.
+inline bool is_tuple_or_list(const V& v) { return as<TupleValue>(v) || as<ListValue>(v); }
 inline bool is_list(const V& v) { return as<ListValue>(v); }
 // Is this a tuple or list whose items are all listed?
 inline bool is_sequence(const V& v) {
   const auto* list = as<ListValue>(v);
-  return v->kind == Value::kTuple || (list && !list->is_open());
+  return as<TupleValue>(v) || (list && !list->is_open());
 }
 
 }  // namespace pijit

@@ -64,7 +64,7 @@ bool is_keys(const V& v) {
 py::object dict_of_keys(Context& c, const V& d) {
   d->settle(c);
   py::dict all;
-  for (auto& k : d->keys) all[k] = py::none();
+  for (auto& k : as<DictValue>(d)->keys) all[k] = py::none();
   return all;
 }
 
@@ -107,7 +107,7 @@ V set_by(Context& c, const V& a, const py::object& f, std::vector<py::object> re
   all.insert(all.end(), rest.begin(), rest.end());
   const py::object r = called(c, f, all);
   if (r.is(o) && is_frozen(a)) return a;  // a copy of a frozenset is itself
-  if (!PySet_CheckExact(r.ptr())) return *c.fresh(r);
+  if (!PySet_CheckExact(r.ptr())) return *protocol::fresh(c, r);
   if (auto* made = as<SetValue>(a)) {
     std::vector<SetValue::Step> steps = made->steps;
     steps.push_back({f, std::move(rest), true, true});
@@ -190,10 +190,10 @@ void SetValue::add(Context& c, const V& x) {
 }
 
 V SetValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
-  return side == kLeft ? set_operation(c, op, this, other) : nullptr;
+  return side == Side::kLeft ? set_operation(c, op, this, other) : nullptr;
 }
 V SetValue::compare(Context& c, CompareOp op, const V& other, Side side) {
-  return side == kLeft ? set_comparison(c, op, this, other) : nullptr;
+  return side == Side::kLeft ? set_comparison(c, op, this, other) : nullptr;
 }
 V SetValue::in_place(Context& c, BinaryOp op, const V& other) {
   return set_in_place(c, op, this, other);
@@ -233,7 +233,7 @@ V make_set(Context& c, PyTypeObject* t, const V& x) {
   std::vector<py::object> args;
   if (x) args.push_back(argument(c, x));
   const py::object made = called(c, cls, args);
-  if (t == &PyFrozenSet_Type) return *c.fresh(made);
+  if (t == &PyFrozenSet_Type) return *protocol::fresh(c, made);
   return made_of(c, {{cls, std::move(args), false, true}});
 }
 
@@ -260,7 +260,8 @@ V set_in_place(Context& c, BinaryOp op, const V& a, const V& b) {
 
 V set_comparison(Context& c, CompareOp op, const V& a, const V& b) {
   if (!(is_set(a) || is_keys(a)) || !(is_set(b) || is_keys(b))) return nullptr;
-  return *c.fresh(called(c, share(original(facts(op).name)), {content(c, a), content(c, b)}));
+  return *protocol::fresh(
+      c, called(c, share(original(facts(op).name)), {content(c, a), content(c, b)}));
 }
 
 std::optional<V> set_question(Context& c, const V& set, const std::string& name,
@@ -278,7 +279,7 @@ std::optional<V> set_question(Context& c, const V& set, const std::string& name,
     if (as<IteratorValue>(args[0]) && name != "issubset")  // which it may leave half-way
       c.give_up(Reason::kUnsupportedCall, str_cat("set.", name, "() of an iterator"));
     const py::object other = is_set(args[0]) ? content(c, args[0]) : argument(c, args[0]);
-    return c.fresh(called(c, share(cls).attr(name.c_str()), {content(c, set), other}));
+    return protocol::fresh(c, called(c, share(cls).attr(name.c_str()), {content(c, set), other}));
   }
   if (gives) {
     std::vector<py::object> others;
@@ -324,7 +325,8 @@ std::optional<V> SetValue::method(Context& c, const std::string& name, std::vect
   if (name == "clear" || name == "update" || name == "intersection_update" ||
       name == "difference_update" || name == "symmetric_difference_update") {
     const bool adds = name == "update", drops = name == "difference_update";
-    const auto iterated = std::find_if(args.begin(), args.end(), as<IteratorValue>);
+    const auto iterated =
+        std::find_if(args.begin(), args.end(), [](auto& a) { return as<IteratorValue>(a); });
     if ((adds || drops) && iterated != args.end()) {  // each as it comes
       for (auto& a : args) {
         std::vector<V> one{a};

@@ -40,6 +40,10 @@ struct SetValue final : Value {
   // value: not to be changed or kept.
   py::object elements();
 
+  uint64_t generation() const override { return changes; }
+  bool is_referable() const override { return true; }
+
+  uint64_t changes = 0;
   std::vector<Step> steps;
 
  private:

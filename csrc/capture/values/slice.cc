@@ -24,7 +24,7 @@ std::optional<py::object> SliceValue::object(Context& c, Ask what) {
   const Context::Nested nested(c);
   py::object o[3];
   for (int k = 0; k < 3; ++k) {
-    const auto x = c.as_constant(k == 0 ? start : k == 1 ? stop : step, what);
+    const auto x = as_constant(c, k == 0 ? start : k == 1 ? stop : step, what);
     if (!x) return std::nullopt;
     o[k] = *x;
   }

@@ -3,6 +3,7 @@
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/object.h"
 
 namespace pijit {
 
@@ -10,7 +11,7 @@ PyTypeObject* SuperValue::type() const { return &PySuper_Type; }
 
 std::optional<V> SuperValue::getattr(Context& c, PyObject* name) {
   // of a class: what comes behind in its own order, as for an object of it
-  auto* own = self->kind == kObject && PyType_Check(self->obj.ptr())
+  auto* own = as<ObjectValue>(self) && PyType_Check(self->obj.ptr())
                   ? reinterpret_cast<PyTypeObject*>(self->obj.ptr())
                   : nullptr;
   const bool of_class =

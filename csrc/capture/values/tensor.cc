@@ -66,7 +66,7 @@ void TensorValue::setitem(Context& c, const V& index, const V& value) {
   Graph& g = c.scope_->graph();
   const Val old = c.scope_->val(val);
   const auto items = index_items(c, index, val.shape());
-  const Operand o = c.operand(value);
+  const Operand o = operand_of(c, value);
   set_node(c, this,
            index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype())));
   for (TensorValue* part = this;; part = part->origin) {
@@ -87,7 +87,7 @@ V TensorValue::iter(Context& c) {
   std::vector<V> rows;
   for (int64_t i = 0, n = *as_int(c, dim(c, this, 0)); i < n; ++i)
     rows.push_back(protocol::getitem(c, this, c.constant_int(i)));
-  return c.make<SequenceIterator>(c.tuple(rows), this);
+  return c.make<SequenceIterator>(as<TupleValue>(c.tuple(rows)), this);
 }
 
 std::optional<V> TensorValue::getattr(Context& c, PyObject* name_obj) {
@@ -125,7 +125,6 @@ std::optional<V> TensorValue::method(Context& c, const std::string& name, std::v
 }
 
 void TensorValue::traverse(Visit visit) const {
-  Value::traverse(visit);
   visit(first);
   visit(second);
   visit(origin);
@@ -135,21 +134,21 @@ V TensorValue::unary(Context& c, UnaryOp op) {
   if (op == UnaryOp::kPos) return this;
   if (!facts(op).op) c.give_up(Reason::kTensorValue, facts(op).name);
   return c.tensor(call_op(c.scope_->graph(), OpTable::get().at(facts(op).op),
-                          std::vector<Operand>{c.operand(this)}, {}));
+                          std::vector<Operand>{operand_of(c, this)}, {}));
 }
 
 V TensorValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   if (!other->is_operand()) return nullptr;
-  const V &a = side == kLeft ? V(this) : other, &b = side == kLeft ? other : V(this);
+  const V &a = side == Side::kLeft ? V(this) : other, &b = side == Side::kLeft ? other : V(this);
   return c.tensor(call_op(c.scope_->graph(), tensor_operator(op),
-                          std::vector<Operand>{c.operand(a), c.operand(b)}, {}));
+                          std::vector<Operand>{operand_of(c, a), operand_of(c, b)}, {}));
 }
 
 V TensorValue::compare(Context& c, CompareOp op, const V& other, Side side) {
   if (other->is_operand()) {
-    const V &a = side == kLeft ? V(this) : other, &b = side == kLeft ? other : V(this);
+    const V &a = side == Side::kLeft ? V(this) : other, &b = side == Side::kLeft ? other : V(this);
     return c.tensor(call_op(c.scope_->graph(), tensor_operator(op),
-                            std::vector<Operand>{c.operand(a), c.operand(b)}, {}));
+                            std::vector<Operand>{operand_of(c, a), operand_of(c, b)}, {}));
   }
   if ((op == CompareOp::kEq || op == CompareOp::kNe) && (is_none(other) || is_text(other)))
     return c.constant(py::bool_(op == CompareOp::kNe));
@@ -159,7 +158,7 @@ V TensorValue::compare(Context& c, CompareOp op, const V& other, Side side) {
 // Operators of Tensors take numbers, tuples, and what NumPy makes an array of.
 bool TensorValue::declines_binary(const V& other) const {
   PyTypeObject* t = other->type();
-  return other->kind != kTuple && !PyType_IsSubtype(t, &PyLong_Type) &&
+  return !as<TupleValue>(other) && !PyType_IsSubtype(t, &PyLong_Type) &&
          !PyType_IsSubtype(t, &PyFloat_Type) && !type_lookup(t, names.array);
 }
 
@@ -188,7 +187,7 @@ void assign_tensor(Context& c, const V& t, const V& value) {
   auto* tensor = as<TensorValue>(t);
   if (!tensor) c.give_up(Reason::kRaises, "assignment to what is no Tensor");
   const Val old = c.scope_->val(tensor->val),
-            v = materialize(c.scope_->graph(), c.operand(value), old.dtype());
+            v = materialize(c.scope_->graph(), operand_of(c, value), old.dtype());
   OP_CHECK(v.shape() == old.shape(), kValue, "[assign] a tensor of shape ", old.shape().str(),
            " cannot take a value of shape ", v.shape().str());
   set_node(c, tensor, v);

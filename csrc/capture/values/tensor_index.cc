@@ -80,7 +80,7 @@ std::vector<IndexItem> index_items(Context& c, const V& index, const Shape& shap
   std::vector<std::pair<py::object, Val>> tensors;
   std::map<size_t, IndexItem> taken;  // by place in the index
   auto part = [&](const V& v, size_t place, int axis) -> py::object {
-    if (v->kind == Value::kTensor) {
+    if (as<TensorValue>(v)) {
       if (is_bool(v->node().dtype())) c.give_up(Reason::kTensorValue, "boolean mask");
       py::object placeholder =
           py::reinterpret_steal<py::object>(new_tensor(scalar_array(v->node().dtype(), 0)));
@@ -93,16 +93,16 @@ std::vector<IndexItem> index_items(Context& c, const V& index, const Shape& shap
         return py::slice(py::none(), py::none(), py::none());
       }
     const bool number = is_size(v) || as<SliceValue>(v);
-    auto o = number ? object_with_sizes(c, v) : c.as_constant(v);  // a list becomes an array
+    auto o = number ? object_with_sizes(c, v) : as_constant(c, v);  // a list becomes an array
     if (!o) c.give_up(Reason::kUnsupportedOperand, "index");
     return *o;
   };
   py::object object;
-  if (index->kind == Value::kTuple) {
+  if (as<TupleValue>(index)) {
     py::list l;
     auto is = [](const V& v, PyObject* o) { return is_known(v) && v->obj.ptr() == o; };
     std::vector<V> all;
-    for (size_t k = 0; k < index->items.size(); ++k) all.push_back(c.item(index, k));
+    for (size_t k = 0; k < items_in(index).size(); ++k) all.push_back(item(c, index, k));
     int axis = 0, left = 0;
     for (auto& v : all) left += !is(v, Py_None) && !is(v, Py_Ellipsis);
     for (size_t k = 0; k < all.size(); ++k) {
