@@ -118,6 +118,8 @@ class Tracer final : public Context, public Rebuilder {
   };
   void merge_writes(const V& target, const py::object& name, const V& value);
   class Inside;
+  class TensorBranch;
+  class TensorLoop;
   void branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, int keeps = -1);
   void loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated);
   void run_until(Frame& f, int pc, int stop, Arm* arm);

@@ -45,6 +45,183 @@ void unify(std::vector<Val>* operands, std::initializer_list<Scope*> regions) {
 
 }  // namespace
 
+// A branch while it becomes a region: both ways are traced, then their ends are merged.
+class Tracer::TensorBranch {
+ public:
+  // The frame stands before the jump; the ways meet at `join`. `keeps`: the way that has x on the
+  // stack.
+  TensorBranch(Tracer& t, Frame& f, const V& x, int join, int keeps)
+      : t_(t),
+        f_(f),
+        x_(x),
+        join_(join),
+        keeps_(keeps),
+        turn_(t.turn_of(f)),
+        pred_(truth_val(t, x, false)),
+        stack_(f.stack),
+        slots_(f.slots),
+        serial_(t.arena_.serial()) {}
+
+  void run(int if_true, int if_false) {
+    first_ = trace(if_true, keeps_ == 1);
+    second_ = trace(if_false, keeps_ == 0);
+    const bool returned = first_.arm->returned;
+    if (returned != second_.arm->returned || (join_ != kExit && returned) ||
+        (!returned && first_.end != second_.end) ||
+        (!returned && first_.stack.size() != second_.stack.size()))
+      give_up("the branches do not meet");
+
+    Merge merge(t_.arena_, pred_, serial_, &out_);
+    if (returned)
+      value_ = merge.merge(first_.arm->value, second_.arm->value);
+    else
+      merge_ends(merge);
+    merge_written(merge);
+    if (!merge.problem.empty()) give_up(merge.problem);
+    emit();
+    for (auto& c : changed_) t_.merge_writes(c.target, c.name, c.value);
+    leave();
+  }
+
+ private:
+  struct Way {
+    std::shared_ptr<Arm> arm;
+    int end = 0;
+    std::vector<V> stack, slots;
+  };
+  // What the arms have written outside.
+  struct Changed {
+    V target;
+    py::object name;
+    V value;
+  };
+
+  [[noreturn]] void give_up(const std::string& why) const { t_.give_up(Reason::kTensorValue, why); }
+
+  Way trace(int pc, bool keep) {
+    Inside inside(t_);
+    if (keep) f_.stack.push_back(x_);
+    t_.run_until(f_, pc, join_, inside.arm.get());
+    // conditions of the next turn, known or not, are to agree
+    if (turn_ && !inside.arm->returned && f_.pc == turn_->test && undecided(f_.stack.back()))
+      f_.stack.back() = graph_number(t_, truth_val(t_, f_.stack.back(), false), DType::Bool);
+    Way way{inside.arm, f_.pc, f_.stack, f_.slots};
+    f_.stack = stack_;
+    f_.slots = slots_;
+    inside.arm->end_writes(t_);
+    return way;
+  }
+
+  void merge_ends(Merge& merge) {
+    for (size_t k = 0; k < first_.stack.size(); ++k)
+      new_stack_.push_back(merge.merge(first_.stack[k], second_.stack[k]));
+    for (size_t k = 0; k < first_.slots.size(); ++k) {
+      const V &a = first_.slots[k], &b = second_.slots[k];
+      const bool live = f_.code->live[first_.end][k];
+      const bool unbound = as<NullValue>(a) && as<NullValue>(b);
+      // what neither arm touches lives on, for those who look at the frame
+      const bool stays = a == b && (live || !as<IteratorValue>(a));
+      // ... and so do numbers, which cost next to nothing
+      const bool seen =
+          live || (plain_number(a) && plain_number(b) && number_dtype(a) == number_dtype(b) &&
+                   std::max(magnitude(a), magnitude(b)) <= kExactInt);
+      new_slots_.push_back(stays ? a : !seen || unbound ? t_.null() : merge.merge(a, b));
+    }
+  }
+
+  void merge_written(Merge& merge) {
+    for (auto* way : {&first_, &second_})
+      for (auto& w : way->arm->writes) {
+        if (std::any_of(changed_.begin(), changed_.end(),
+                        [&](auto& c) { return w.is(c.target, c.name.ptr()); }))
+          continue;
+        if (auto* it = as<IteratorValue>(w.target)) {
+          changed_.push_back({w.target, w.name, moved_to(it, w.before)});
+          continue;
+        }
+        const V a = first_.arm->written(w.target, w.name.ptr()),
+                b = second_.arm->written(w.target, w.name.ptr());
+        const V now = a && b && w.name ? V() : untouched(w);
+        if ((!a || !b) && !now) give_up("a name that one branch alone binds");
+        changed_.push_back({w.target, w.name, merge.merge(a ? a : now, b ? b : now)});
+        if (!changed_.back().value) return;
+      }
+  }
+
+  // Where an iterator stands that one or both arms move.
+  V moved_to(IteratorValue* it, const V& before) {
+    V a = first_.arm->written(it, nullptr), b = second_.arm->written(it, nullptr);
+    if (!a) a = before;
+    if (!b) b = before;
+    if (same_place(a, b)) return a;
+    for (auto* values : {&new_stack_, &new_slots_})
+      if (std::find(values->begin(), values->end(), it) != values->end())
+        give_up("an iterator that one branch alone moves");
+    const V place = generator_of(it) ? place_of(t_, it) : t_.constant_int(0);
+    place->dirty = true;
+    return place;
+  }
+
+  // What an arm that leaves it alone finds there. Null: nothing.
+  V untouched(const Write& w) {
+    if (as<TensorValue>(w.target)) return t_.tensor(w.node);
+    if (as<CellValue>(w.target)) return w.before;
+    if (!w.before && !holds_attribute(w.target, w.name.ptr()))
+      give_up("an attribute that one branch alone sets");
+    return protocol::find_attribute(t_, w.target, w.name.ptr()).value_or(nullptr);
+  }
+
+  void emit() {
+    auto &first = *first_.arm, &second = *second_.arm;
+    if (!first.graph->size() && !second.graph->size() && out_.list.empty()) return;
+    for (auto& o : out_.list) {
+      auto given = [&](const Arm& arm, const V& v) {
+        const V w = arm.written(v, nullptr);
+        return materialize(*arm.graph, (w ? w : v)->operand(t_, *arm.scope), o.dtype);
+      };
+      const Val a = given(first, o.first), b = given(second, o.second);
+      const DeviceId d = device_of_both(a.type(), b.type());
+      first.graph->outputs.push_back({placed(a, d).id});
+      second.graph->outputs.push_back({placed(b, d).id});
+    }
+    std::vector<Val> operands;
+    unify(&operands, {first.scope.get(), second.scope.get()});
+    operands.insert(operands.begin(), pred_);
+    static const OpDef& cond = OpTable::get().at("cond");
+    Graph& g = t_.scope_->graph();
+    const Val node = g.emit_region(cond, operands, {first.graph, second.graph});
+    std::vector<Val> results;
+    for (size_t k = 0; k < out_.list.size(); ++k)
+      results.push_back(g.result(node, static_cast<int64_t>(k)));
+    for (auto& [place, index] : out_.waiting) *place = results[index];
+  }
+
+  void leave() {
+    if (first_.arm->returned) {
+      t_.return_value_ = value_;
+      t_.returned_ = true;
+      return;
+    }
+    f_.stack = std::move(new_stack_);
+    f_.slots = std::move(new_slots_);
+    f_.pc = first_.end;
+  }
+
+  Tracer& t_;
+  Frame& f_;
+  const V x_;
+  const int join_, keeps_;
+  const std::optional<Turn> turn_;
+  const Val pred_;
+  const std::vector<V> stack_, slots_;
+  const uint64_t serial_;
+  Way first_, second_;
+  Outputs out_;
+  std::vector<V> new_stack_, new_slots_;
+  V value_;  // that both ways return
+  std::vector<Changed> changed_;
+};
+
 // `keeps`: the way (0 false, 1 true) that has x on the stack; -1 for none.
 void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, int keeps) {
   if (x->node().shape().numel() != 1) give_up(Reason::kRaises, "truth value of a tensor");
@@ -72,134 +249,8 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
     return loop_on_tensor(f, x, loop_true ? if_true : if_false, loop_true ? if_false : if_true,
                           !loop_true);
   const Branching branching(*this, f, items);
-  const Val pred = truth_val(*this, x, false);
-  const std::vector<V> stack = f.stack, slots = f.slots;
   if (code.generator) give_up(Reason::kTensorValue, "a branch of a generator");
-  const uint64_t serial = arena_.serial();
-  auto trace = [&](int pc, bool keep, int* end, std::vector<V>* end_stack,
-                   std::vector<V>* end_slots) {
-    Inside inside(*this);
-    if (keep) f.stack.push_back(x);
-    run_until(f, pc, join, inside.arm.get());
-    // conditions of the next turn, known or not, are to agree
-    if (turn && !inside.arm->returned && f.pc == turn->test && undecided(f.stack.back()))
-      f.stack.back() = graph_number(*this, truth_val(*this, f.stack.back(), false), DType::Bool);
-    *end = f.pc;
-    *end_stack = f.stack;
-    *end_slots = f.slots;
-    f.stack = stack;
-    f.slots = slots;
-    inside.arm->end_writes(*this);
-    return inside.arm;
-  };
-  std::vector<V> stacks[2], locals[2];
-  int end = join, other_end = join;
-  const auto first = trace(if_true, keeps == 1, &end, &stacks[0], &locals[0]);
-  const auto second = trace(if_false, keeps == 0, &other_end, &stacks[1], &locals[1]);
-  if (first->returned != second->returned || (join != kExit && first->returned) ||
-      (!first->returned && end != other_end) ||
-      (!first->returned && stacks[0].size() != stacks[1].size()))
-    give_up(Reason::kTensorValue, "the branches do not meet");
-
-  Outputs out;
-  Merge merge(arena_, pred, serial, &out);
-  std::vector<V> new_stack, new_slots;
-  V value;
-  if (first->returned) {
-    value = merge.merge(first->value, second->value);
-  } else {
-    for (size_t k = 0; k < stacks[0].size(); ++k)
-      new_stack.push_back(merge.merge(stacks[0][k], stacks[1][k]));
-    for (size_t k = 0; k < locals[0].size(); ++k) {
-      const V &a = locals[0][k], &b = locals[1][k];
-      const bool live = code.live[end][k];
-      const bool unbound = as<NullValue>(a) && as<NullValue>(b);
-      // what neither arm touches lives on, for those who look at the frame
-      const bool stays = a == b && (live || !as<IteratorValue>(a));
-      // ... and so do numbers, which cost next to nothing
-      const bool seen =
-          live || (plain_number(a) && plain_number(b) && number_dtype(a) == number_dtype(b) &&
-                   std::max(magnitude(a), magnitude(b)) <= kExactInt);
-      new_slots.push_back(stays ? a : !seen || unbound ? null() : merge.merge(a, b));
-    }
-  }
-  // what the arms have written outside
-  struct Changed {
-    V target;
-    py::object name;
-    V value;
-  };
-  std::vector<Changed> changed;
-  for (auto& arm : {first, second})
-    for (auto& w : arm->writes) {
-      if (std::any_of(changed.begin(), changed.end(),
-                      [&](auto& c) { return w.is(c.target, c.name.ptr()); }))
-        continue;
-      V now;  // where an arm leaves it alone
-      if (as<IteratorValue>(w.target)) {
-        V a = first->written(w.target, nullptr), b = second->written(w.target, nullptr);
-        if (!a) a = w.before;
-        if (!b) b = w.before;
-        if (!same_place(a, b)) {
-          for (auto* values : {&new_stack, &new_slots})
-            if (std::find(values->begin(), values->end(), w.target) != values->end())
-              give_up(Reason::kTensorValue, "an iterator that one branch alone moves");
-          a = constant_int(0);
-          if (auto* g = generator_of(w.target)) a = place_of(*this, g);
-          a->dirty = true;
-        }
-        changed.push_back({w.target, w.name, a});
-        continue;
-      }
-      if (as<TensorValue>(w.target)) {
-        now = tensor(w.node);
-      } else if (as<CellValue>(w.target)) {
-        now = w.before;
-      } else if (!first->written(w.target, w.name.ptr()) ||
-                 !second->written(w.target, w.name.ptr())) {
-        if (!w.before && !holds_attribute(w.target, w.name.ptr()))
-          give_up(Reason::kTensorValue, "an attribute that one branch alone sets");
-        now = protocol::find_attribute(*this, w.target, w.name.ptr()).value_or(nullptr);
-      }
-      const V a = first->written(w.target, w.name.ptr()),
-              b = second->written(w.target, w.name.ptr());
-      if ((!a || !b) && !now) give_up(Reason::kTensorValue, "a name that one branch alone binds");
-      changed.push_back({w.target, w.name, merge.merge(a ? a : now, b ? b : now)});
-      if (!changed.back().value) break;
-    }
-  if (!merge.problem.empty()) give_up(Reason::kTensorValue, merge.problem);
-
-  if (first->graph->size() > 0 || second->graph->size() > 0 || !out.list.empty()) {
-    for (auto& o : out.list) {
-      auto given = [&](const std::shared_ptr<Arm>& arm, const V& v) {
-        const V w = arm->written(v, nullptr);
-        return materialize(*arm->graph, (w ? w : v)->operand(*this, *arm->scope), o.dtype);
-      };
-      const Val a = given(first, o.first), b = given(second, o.second);
-      const DeviceId d = device_of_both(a.type(), b.type());
-      first->graph->outputs.push_back({placed(a, d).id});
-      second->graph->outputs.push_back({placed(b, d).id});
-    }
-    std::vector<Val> operands;
-    unify(&operands, {first->scope.get(), second->scope.get()});
-    operands.insert(operands.begin(), pred);
-    static const OpDef& cond = OpTable::get().at("cond");
-    Graph& g = scope_->graph();
-    const Val node = g.emit_region(cond, operands, {first->graph, second->graph});
-    std::vector<Val> results;
-    for (size_t k = 0; k < out.list.size(); ++k)
-      results.push_back(g.result(node, static_cast<int64_t>(k)));
-    for (auto& [place, index] : out.waiting) *place = results[index];
-  }
-  for (auto& c : changed) merge_writes(c.target, c.name, c.value);
-  if (first->returned) {
-    return_value_ = value;
-    returned_ = true;
-    return;
-  }
-  f.stack = std::move(new_stack);
-  f.slots = std::move(new_slots);
-  f.pc = end;
+  TensorBranch(*this, f, x, join, keeps).run(if_true, if_false);
 }
 
 }  // namespace pijit
