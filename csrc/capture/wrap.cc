@@ -100,144 +100,190 @@ void guard_identity(Context& c, PyObject* o, int src) {
   if (!weak) throw py::error_already_set();
   c.guard(Guard::kIsStill, src, weak);
 }
+
+// A value of this kind for the object at `src`.
+template <class T>
+T* outside(Context& c, PyObject* o, int src) {
+  auto* v = c.make<T>();
+  v->src = src;
+  v->obj = share(o);
+  return v;
+}
+
+// One that varies is looked at by float() alone: what numpy computes with it is numpy's. Null: it
+// is taken as it is.
+V varying_numpy_scalar(Context& c, PyObject* o, int src) {
+  const Source& s = c.sources_[src];
+  const bool given =  // by a break
+      s.kind == Source::kState && s.index >= c.start_.code->num_slots;
+  if (!given && !c.unstable(src)) return nullptr;
+  V& v = c.known_[o];
+  if (v) return v;
+  v = outside<ObjectValue>(c, o, src);
+  c.guard(Guard::kExact, src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+  return v;
+}
+
+V constant_at(Context& c, PyObject* o, int src) {
+  if (is_varying(c, o, src)) return input_at(c, o, src);
+  const V v = c.constant(share(o));
+  if (c.sources_[src].kind == Source::kConst) return v;
+  c.guard(Guard::kEquals, src, share(o));
+  if (o != Py_None && !PyBool_Check(o)) v->src = src;  // each call has its own object
+  return v;
+}
+
+V tensor_at(Context& c, PyObject* o, int src) {
+  auto* x = outside<TensorValue>(c, o, src);
+  PyTypeObject* t = Py_TYPE(o);
+  x->parameter = t != tensor_type;
+  const Type& ty = array_of(o)->type;
+  uint64_t varying = 0;
+  if (!c.start_.varying.empty()) {
+    auto it = c.start_.varying.find(c.sources_[src].path);
+    if (it != c.start_.varying.end()) varying = it->second & ((1ull << ty.shape.rank()) - 1);
+  }
+  const unsigned version = c.version_of(t);
+  c.guards_.push_back(
+      {Guard::kTensor, src, share(reinterpret_cast<PyObject*>(t)), {}, varying, ty, version});
+  c.plain_tensors_ |= t == tensor_type;
+  x->val = c.add_input(ty, src, varying);
+  return x;
+}
+
+// A library's table: one version check.
+V table_at(Context& c, PyObject* o, int src) {
+  auto* d = outside<DictValue>(c, o, src);
+  c.guard(Guard::kDictVersion, src, d->obj, dict_version(o));
+  Py_ssize_t pos = 0;
+  PyObject *k, *x;
+  while (PyDict_Next(o, &pos, &k, &x)) {
+    if (!constant_key(k)) c.give_up(Reason::kUnsupportedOperand, "dict with keys that can change");
+    d->keys.push_back(share(k));
+  }
+  d->items.resize(d->keys.size());
+  return d;
+}
+
+V cell_at(Context& c, PyObject* o, int src) {
+  auto* v = outside<CellValue>(c, o, src);
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(o));
+  c.guard(Guard::kType, src, share(type), type_version(Py_TYPE(o)));
+  c.known_[o] = v;
+  if (PyCell_GET(o))
+    v->content = c.wrap(PyCell_GET(o), c.add_source({Source::kCell, src, 0, {}}));
+  else
+    c.guard(Guard::kCellEmpty, src);
+  return v;
+}
+
+V slice_at(Context& c, PyObject* o, int src) {
+  auto* s = c.make<SliceValue>(nullptr, nullptr, nullptr);
+  s->src = src;
+  s->obj = share(o);
+  c.guard(Guard::kExact, src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+  const std::pair<const char*, V*> places[] = {
+      {"start", &s->start}, {"stop", &s->stop}, {"step", &s->step}};
+  for (auto [name, place] : places) {
+    PyObject* d = type_lookup(Py_TYPE(o), interned(name));
+    const auto x = py::reinterpret_steal<py::object>(PyObject_GetAttrString(o, name));
+    *place = c.wrap(x.ptr(), c.add_source({Source::kMember, src, 0, share(d)}));
+  }
+  return s;
+}
+
+// `exact`: of C code.
+V method_at(Context& c, PyObject* o, int src, PyObject* self, PyObject* function, bool exact) {
+  auto* m = outside<MethodValue>(c, o, src);
+  const py::object type = share(reinterpret_cast<PyObject*>(Py_TYPE(o)));
+  exact ? c.guard(Guard::kExact, src, type)
+        : c.guard(Guard::kType, src, type, type_version(Py_TYPE(o)));
+  m->self = c.wrap(self, c.add_source({Source::kMethodSelf, src, 0, {}}));
+  m->func = c.wrap(function, c.add_source({Source::kMethodFunc, src, 0, {}}));
+  return m;
+}
+
+// A container that takes what is asked of it as guards.
+V open_at(Context& c, const V& v, PyObject* o, int src) {
+  v->src = src;
+  v->obj = share(o);
+  v->from_outside(c);
+  c.guard(Guard::kExact, src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+  return v;
+}
+
+V container_at(Context& c, PyObject* o, int src) {
+  PyTypeObject* t = Py_TYPE(o);
+  if (plain_tuple_type(t)) {
+    auto* x = outside<TupleValue>(c, o, src);
+    const auto n = static_cast<uint64_t>(PyTuple_GET_SIZE(o));
+    c.guard(Guard::kLength, src, share(reinterpret_cast<PyObject*>(t)), n);
+    x->items.resize(n);
+    return x;
+  }
+  if (PyList_CheckExact(o)) return open_at(c, c.make<ListValue>(), o, src);
+  if (PyDict_CheckExact(o)) {
+    if (c.sources_[src].kind == Source::kConst) return table_at(c, o, src);
+    if (c.instance_dicts_.count(o)) c.give_up(Reason::kUnsupportedAttribute, "__dict__");
+    return open_at(c, c.make<DictValue>(), o, src);
+  }
+  if (!dict_like(t)) return nullptr;
+  auto* d = outside<DictValue>(c, o, src);
+  d->from_outside(c);
+  c.known_[o] = d;
+  c.guard_type(d);
+  return d;
+}
+
+// What stands for an object that is met for the first time.
+V value_at(Context& c, PyObject* o, int src) {
+  if (is_tensor(o)) return tensor_at(c, o, src);
+  if (V v = container_at(c, o, src)) return v;
+  if (PyCell_Check(o)) return cell_at(c, o, src);
+  if (PySlice_Check(o)) return slice_at(c, o, src);
+  if (PyObject* method = PyCFunction_Check(o) ? method_behind(o) : nullptr)
+    return method_at(c, o, src, PyCFunction_GET_SELF(o), method, true);
+  if (PyMethod_Check(o))
+    return method_at(c, o, src, PyMethod_GET_SELF(o), PyMethod_GET_FUNCTION(o), false);
+  const auto* kind = PyFunction_Check(o) || static_object(o) ? nullptr : kind_of(Py_TYPE(o));
+  if (kind) {
+    const V v = kind->make(c);
+    v->src = src;
+    v->obj = share(o);
+    c.known_[o] = v;
+    c.guard(Guard::kExact, src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+    v->from_outside(c);
+    return v;
+  }
+  auto* v = outside<ObjectValue>(c, o, src);
+  if (PyFunction_Check(o)) {
+    c.guard(Guard::kCode, src, share(PyFunction_GET_CODE(o)), 0, share(PyFunction_GET_GLOBALS(o)));
+  } else if (static_object(o)) {
+    guard_identity(c, o, src);
+  } else {
+    c.known_[o] = v;
+    c.guard_type(v);
+  }
+  return v;
+}
 }  // namespace
 
 V Context::wrap(PyObject* o, int src) {
   if (o == library.no_numpy.ptr()) throw AsksForNumpy{};
-  if (is_numpy_scalar(o)) {
-    // one that varies is looked at by float() alone: what numpy computes with it is numpy's
-    const Source& s = sources_[src];
-    const bool given = s.kind == Source::kState && s.index >= start_.code->num_slots;  // by a break
-    if (given || unstable(src)) {
-      V& v = known_[o];
-      if (v) return v;
-      v = make<ObjectValue>();
-      v->src = src;
-      v->obj = share(o);
-      guard(Guard::kExact, src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
-      return v;
-    }
+  if (is_numpy_scalar(o))
+    if (V v = varying_numpy_scalar(*this, o, src)) return v;
+  if (immutable_constant(o)) return constant_at(*this, o, src);
+  const auto known = known_.find(o);
+  if (known == known_.end()) {
+    const V v = value_at(*this, o, src);
+    return known_[o] = v;
   }
-  if (immutable_constant(o)) {
-    if (is_varying(*this, o, src)) return input_at(*this, o, src);
-    V c = constant(share(o));
-    if (sources_[src].kind == Source::kConst) return c;
-    guard(Guard::kEquals, src, share(o));
-    if (o != Py_None && !PyBool_Check(o)) c->src = src;  // each call has its own object
-    return c;
-  }
-  auto known = known_.find(o);
-  if (known != known_.end()) {
-    const V v = known->second;
-    if (static_object(o)) {
-      guard_identity(*this, o, src);
-      return v;
-    }
-    if (v->src != src && v->src >= 0)
-      guard(Guard::kSame, std::max(src, v->src), {}, static_cast<uint64_t>(std::min(src, v->src)));
-    return v;
-  }
-  V v;
-  auto begin = [&](V made) {
-    v = made;
-    v->src = src;
-    v->obj = share(o);
-  };
-  PyTypeObject* t = Py_TYPE(o);
-  py::object type = share(reinterpret_cast<PyObject*>(t));
-  if (is_tensor(o)) {
-    auto* x = make<TensorValue>();
-    begin(x);
-    x->parameter = t != tensor_type;
-    const Type& ty = array_of(o)->type;
-    uint64_t varying = 0;
-    if (!start_.varying.empty()) {
-      auto it = start_.varying.find(sources_[src].path);
-      if (it != start_.varying.end()) varying = it->second & ((1ull << ty.shape.rank()) - 1);
-    }
-    const unsigned version = version_of(t);
-    guards_.push_back({Guard::kTensor, src, type, {}, varying, ty, version});
-    plain_tensors_ |= t == tensor_type;
-    x->val = add_input(ty, src, varying);
-  } else if (plain_tuple_type(t)) {
-    auto* x = make<TupleValue>();
-    begin(x);
-    guard(Guard::kLength, src, type, static_cast<uint64_t>(PyTuple_GET_SIZE(o)));
-    x->items.resize(PyTuple_GET_SIZE(o));
-  } else if (PyList_CheckExact(o)) {
-    begin(make<ListValue>());
-    v->from_outside(*this);
-    guard(Guard::kExact, src, type);
-  } else if (PyDict_CheckExact(o) && sources_[src].kind != Source::kConst) {
-    if (instance_dicts_.count(o)) give_up(Reason::kUnsupportedAttribute, "__dict__");
-    begin(make<DictValue>());
-    v->from_outside(*this);
-    guard(Guard::kExact, src, type);
-  } else if (dict_like(t)) {
-    begin(make<DictValue>());
-    v->from_outside(*this);
-    known_[o] = v;
-    guard_type(v);
-  } else if (PyDict_CheckExact(o)) {  // a library's table: one version check
-    auto* d = make<DictValue>();
-    begin(d);
-    guard(Guard::kDictVersion, src, v->obj, dict_version(o));
-    Py_ssize_t pos = 0;
-    PyObject *k, *x;
-    while (PyDict_Next(o, &pos, &k, &x)) {
-      if (!constant_key(k)) give_up(Reason::kUnsupportedOperand, "dict with keys that can change");
-      d->keys.push_back(share(k));
-    }
-    d->items.resize(d->keys.size());
-  } else if (PyCell_Check(o)) {
-    begin(make<CellValue>());
-    guard(Guard::kType, src, type, type_version(t));
-    known_[o] = v;
-    if (PyCell_GET(o))
-      as<CellValue>(v)->content = wrap(PyCell_GET(o), add_source({Source::kCell, src, 0, {}}));
-    else
-      guard(Guard::kCellEmpty, src);
-    return v;
-  } else if (PySlice_Check(o)) {
-    begin(make<SliceValue>(nullptr, nullptr, nullptr));
-    guard(Guard::kExact, src, type);
-    auto* s = as<SliceValue>(v);
-    const std::pair<const char*, V*> places[] = {
-        {"start", &s->start}, {"stop", &s->stop}, {"step", &s->step}};
-    for (auto [name, place] : places) {
-      PyObject* d = type_lookup(t, interned(name));
-      const auto x = py::reinterpret_steal<py::object>(PyObject_GetAttrString(o, name));
-      *place = wrap(x.ptr(), add_source({Source::kMember, src, 0, share(d)}));
-    }
-  } else if (PyObject* method = PyCFunction_Check(o) ? method_behind(o) : nullptr) {
-    begin(make<MethodValue>());
-    guard(Guard::kExact, src, type);
-    auto* m = as<MethodValue>(v);
-    m->self = wrap(PyCFunction_GET_SELF(o), add_source({Source::kMethodSelf, src, 0, {}}));
-    m->func = wrap(method, add_source({Source::kMethodFunc, src, 0, {}}));
-  } else if (PyMethod_Check(o)) {
-    begin(make<MethodValue>());
-    guard(Guard::kType, src, type, type_version(t));
-    auto* m = as<MethodValue>(v);
-    m->self = wrap(PyMethod_GET_SELF(o), add_source({Source::kMethodSelf, src, 0, {}}));
-    m->func = wrap(PyMethod_GET_FUNCTION(o), add_source({Source::kMethodFunc, src, 0, {}}));
-  } else if (PyFunction_Check(o)) {
-    begin(make<ObjectValue>());
-    guard(Guard::kCode, src, share(PyFunction_GET_CODE(o)), 0, share(PyFunction_GET_GLOBALS(o)));
-  } else if (static_object(o)) {
-    begin(make<ObjectValue>());
+  const V v = known->second;
+  if (static_object(o))
     guard_identity(*this, o, src);
-  } else if (const auto* kind = kind_of(t)) {
-    begin(kind->make(*this));
-    known_[o] = v;
-    guard(Guard::kExact, src, type);
-    v->from_outside(*this);
-  } else {
-    begin(make<ObjectValue>());
-    known_[o] = v;
-    guard_type(v);
-  }
-  return known_[o] = v;
+  else if (v->src != src && v->src >= 0)
+    guard(Guard::kSame, std::max(src, v->src), {}, static_cast<uint64_t>(std::min(src, v->src)));
+  return v;
 }
 
 // --- questions

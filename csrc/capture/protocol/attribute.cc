@@ -143,107 +143,113 @@ std::optional<V> builtin_attribute(Context& c, const V& v, PyObject* name) {
   c.give_up(Reason::kUnsupportedAttribute, text_of(name));
 }
 
-std::optional<V> object_attribute(Context& c, const V& v, PyObject* name_obj) {
+namespace {
+
+// module_getattro
+std::optional<V> module_attribute(Context& c, const V& v, PyObject* name_obj) {
   const std::string name = text_of(name_obj);
-  const auto& written = as<ObjectValue>(v)->attrs;
-  const auto pending = written.find(name);
-  if (pending != written.end() && pending->second) return pending->second;
-  const bool deleted = pending != written.end();
   PyObject* o = v->obj.ptr();
   PyTypeObject* type = Py_TYPE(o);
-  if (type == dtype_type) {
+  PyObject* d = PyModule_GetDict(o);
+  if (type != &PyModule_Type) {  // what its class has comes first
+    if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) c.guard_class(type);
+    PyObject* found = type_lookup(type, name_obj);
+    if (own_getattribute(type) || (found && Py_TYPE(found)->tp_descr_set))
+      c.give_up(Reason::kUnsupportedAttribute, str_cat("module attribute ", name));
+  }
+  if (auto w = c.global_writes_.find({d, name}); w != c.global_writes_.end()) return w->second;
+  PyObject* x = c.found_in(d, name_obj);
+  if (!x && named_as_library(d)) {  // our modules enter in their dicts what they load on demand
+    Py_XDECREF(PyObject_GetAttr(o, name_obj));
+    PyErr_Clear();
+    x = c.found_in(d, name_obj);
+  }
+  if (!x) c.give_up(Reason::kUnsupportedAttribute, str_cat("module attribute ", name));
+  if (c.is_library(d)) return c.wrap_static(x);
+  return c.wrap(x, c.add_source({Source::kDictAttr, c.source_of(v), 0, share(name_obj)}));
+}
+
+// type_getattro
+std::optional<V> type_attribute(Context& c, const V& v, PyObject* name_obj) {
+  const std::string name = text_of(name_obj);
+  PyObject* o = v->obj.ptr();
+  PyTypeObject* type = Py_TYPE(o);
+  auto* t = reinterpret_cast<PyTypeObject*>(o);
+  if (const V written = written_class_attribute(c, t, name)) return written;
+  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) c.guard_class(type);
+  if ((name == "__name__" || name == "__qualname__" || name == "__module__") &&
+      type->tp_getattro == PyType_Type.tp_getattro &&
+      type_lookup(type, name_obj) == type_lookup(&PyType_Type, name_obj)) {
     PyObject* r = PyObject_GetAttr(o, name_obj);
     if (!r) throw py::error_already_set();
-    return c.constant(py::reinterpret_steal<py::object>(r));
+    const py::object keep = py::reinterpret_steal<py::object>(r);
+    return c.wrap(r, c.add_source({Source::kClassName, c.source_of(v), 0, share(name_obj)}));
   }
-  if (PyModule_Check(o)) {
-    PyObject* d = PyModule_GetDict(o);
-    if (type != &PyModule_Type) {  // what its class has comes first
-      if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) c.guard_class(type);
-      PyObject* found = type_lookup(type, name_obj);
-      if (own_getattribute(type) || (found && Py_TYPE(found)->tp_descr_set))
-        c.give_up(Reason::kUnsupportedAttribute, str_cat("module attribute ", name));
-    }
-    if (auto w = c.global_writes_.find({d, name}); w != c.global_writes_.end()) return w->second;
-    PyObject* x = c.found_in(d, name_obj);
-    if (!x && named_as_library(d)) {  // our modules enter in their dicts what they load on demand
-      Py_XDECREF(PyObject_GetAttr(o, name_obj));
-      PyErr_Clear();
-      x = c.found_in(d, name_obj);
-    }
-    if (!x) c.give_up(Reason::kUnsupportedAttribute, str_cat("module attribute ", name));
-    if (c.is_library(d)) return c.wrap_static(x);
-    return c.wrap(x, c.add_source({Source::kDictAttr, c.source_of(v), 0, share(name_obj)}));
-  }
-  if (PyType_Check(o)) {
-    auto* t = reinterpret_cast<PyTypeObject*>(o);
-    if (const V written = written_class_attribute(c, t, name)) return written;
-    if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) c.guard_class(type);
-    if ((name == "__name__" || name == "__qualname__" || name == "__module__") &&
-        type->tp_getattro == PyType_Type.tp_getattro &&
-        type_lookup(type, name_obj) == type_lookup(&PyType_Type, name_obj)) {
-      PyObject* r = PyObject_GetAttr(o, name_obj);
-      if (!r) throw py::error_already_set();
-      const py::object keep = py::reinterpret_steal<py::object>(r);
-      return c.wrap(r, c.add_source({Source::kClassName, c.source_of(v), 0, share(name_obj)}));
-    }
-    if (is_enum(t)) {  // members, found in ways of their own
-      PyObject* r = PyObject_GetAttr(o, name_obj);
-      if (!r) throw py::error_already_set();
-      const py::object keep = py::reinterpret_steal<py::object>(r);
-      if (is_enum(Py_TYPE(r))) {
-        c.guard_class(t);
-        return c.wrap_static(r);
-      }
-    }
-    PyObject* found = type_lookup(t, name_obj);
-    // what the metaclass computes comes first: names, documentation, annotations ...
-    PyObject* above = type_lookup(type, name_obj);
-    if (!found && !above && type->tp_getattro == PyType_Type.tp_getattro &&
-        !type_lookup(type, names.getattr)) {
+  if (is_enum(t)) {  // members, found in ways of their own
+    PyObject* r = PyObject_GetAttr(o, name_obj);
+    if (!r) throw py::error_already_set();
+    const py::object keep = py::reinterpret_steal<py::object>(r);
+    if (is_enum(Py_TYPE(r))) {
       c.guard_class(t);
-      return std::nullopt;
-    }
-    // __getattr__ is for what is not found
-    if (!found ||
-        type_lookup(type, names.getattribute) != type_lookup(&PyType_Type, names.getattribute) ||
-        (above && Py_TYPE(above)->tp_descr_set))
-      c.give_up(Reason::kUnsupportedAttribute, str_cat("class attribute ", name));
-    if (Py_TYPE(found) == &PyClassMethodDescr_Type) {  // int.from_bytes: C code, always the same
-      PyObject* r = PyObject_GetAttr(o, name_obj);
-      if (!r) throw py::error_already_set();
-      return c.wrap_static(py::reinterpret_steal<py::object>(r).ptr());
-    }
-    static const std::set<PyTypeObject*> kThemselves = {
-        &PyFunction_Type,    &PyStaticMethod_Type, &PyClassMethod_Type, &PyProperty_Type,
-        &PyMethodDescr_Type, &PyWrapperDescr_Type, &PyMemberDescr_Type, &PyGetSetDescr_Type,
-        &PyType_Type,        jit_function_type};
-    if (Py_TYPE(found)->tp_descr_get && !PyType_Check(found) && !kThemselves.count(Py_TYPE(found)))
-      c.give_up(Reason::kUnsupportedAttribute,
-                str_cat("descriptor ", Py_TYPE(found)->tp_name, " ", name));
-    V x = c.wrap(found, c.add_source({Source::kAttr, c.source_of(v), 0, share(name_obj)}));
-    if (as<ObjectValue>(x) && Py_TYPE(x->obj.ptr()) == &PyStaticMethod_Type)
-      return c.wrap_static(py::object(x->obj.attr("__func__")).ptr());
-    if (as<ObjectValue>(x) && Py_TYPE(x->obj.ptr()) == &PyClassMethod_Type) return bind(c, x, v, t);
-    return x;
-  }
-  if (type == jit_function_type) return find_attribute(c, behind(c, v), name_obj);
-  if (is_enum(type) && (name == "value" || name == "name")) {
-    PyObject* found = type_lookup(type, name_obj);
-    if (found && Py_TYPE(found) == library.enum_property.type()) {
-      c.guard_class(type);
-      PyObject* key = name == "name" ? names.enum_name : names.enum_value;
-      const auto d = py::reinterpret_steal<py::object>(instance_dict(o));
-      PyObject* x = d ? c.found_in(d.ptr(), key) : nullptr;
-      if (!x) c.give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
-      return c.wrap(x, c.add_source({Source::kDictAttr, c.source_of(v), 0, share(key)}));
+      return c.wrap_static(r);
     }
   }
-  if (PyFunction_Check(o)) {
-    if (name == "__name__" || name == "__qualname__" || name == "__doc__" || name == "__module__")
-      return member(c, v, name_obj);
-    c.give_up(Reason::kUnsupportedAttribute, str_cat("function attribute ", name));
+  PyObject* found = type_lookup(t, name_obj);
+  // what the metaclass computes comes first: names, documentation, annotations ...
+  PyObject* above = type_lookup(type, name_obj);
+  if (!found && !above && type->tp_getattro == PyType_Type.tp_getattro &&
+      !type_lookup(type, names.getattr)) {
+    c.guard_class(t);
+    return std::nullopt;
   }
+  // __getattr__ is for what is not found
+  if (!found ||
+      type_lookup(type, names.getattribute) != type_lookup(&PyType_Type, names.getattribute) ||
+      (above && Py_TYPE(above)->tp_descr_set))
+    c.give_up(Reason::kUnsupportedAttribute, str_cat("class attribute ", name));
+  if (Py_TYPE(found) == &PyClassMethodDescr_Type) {  // int.from_bytes: C code, always the same
+    PyObject* r = PyObject_GetAttr(o, name_obj);
+    if (!r) throw py::error_already_set();
+    return c.wrap_static(py::reinterpret_steal<py::object>(r).ptr());
+  }
+  static const std::set<PyTypeObject*> kThemselves = {
+      &PyFunction_Type,    &PyStaticMethod_Type, &PyClassMethod_Type, &PyProperty_Type,
+      &PyMethodDescr_Type, &PyWrapperDescr_Type, &PyMemberDescr_Type, &PyGetSetDescr_Type,
+      &PyType_Type,        jit_function_type};
+  if (Py_TYPE(found)->tp_descr_get && !PyType_Check(found) && !kThemselves.count(Py_TYPE(found)))
+    c.give_up(Reason::kUnsupportedAttribute,
+              str_cat("descriptor ", Py_TYPE(found)->tp_name, " ", name));
+  V x = c.wrap(found, c.add_source({Source::kAttr, c.source_of(v), 0, share(name_obj)}));
+  if (as<ObjectValue>(x) && Py_TYPE(x->obj.ptr()) == &PyStaticMethod_Type)
+    return c.wrap_static(py::object(x->obj.attr("__func__")).ptr());
+  if (as<ObjectValue>(x) && Py_TYPE(x->obj.ptr()) == &PyClassMethod_Type) return bind(c, x, v, t);
+  return x;
+}
+
+// `name` and `value` of a member. Empty: its class has them in another way.
+std::optional<V> member_of_enum(Context& c, const V& v, PyObject* name_obj) {
+  const std::string name = text_of(name_obj);
+  PyObject* o = v->obj.ptr();
+  PyTypeObject* type = Py_TYPE(o);
+  if (name != "value" && name != "name") return std::nullopt;
+  PyObject* found = type_lookup(type, name_obj);
+  if (found && Py_TYPE(found) == library.enum_property.type()) {
+    c.guard_class(type);
+    PyObject* key = name == "name" ? names.enum_name : names.enum_value;
+    const auto d = py::reinterpret_steal<py::object>(instance_dict(o));
+    PyObject* x = d ? c.found_in(d.ptr(), key) : nullptr;
+    if (!x) c.give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
+    return c.wrap(x, c.add_source({Source::kDictAttr, c.source_of(v), 0, share(key)}));
+  }
+  return std::nullopt;
+}
+
+// PyObject_GenericGetAttr of an object of a class in Python. `deleted`: it has no attribute of that
+// name of its own any more.
+std::optional<V> generic_attribute(Context& c, const V& v, PyObject* name_obj, bool deleted) {
+  const std::string name = text_of(name_obj);
+  PyObject* o = v->obj.ptr();
+  PyTypeObject* type = Py_TYPE(o);
   if (type->tp_getattro != PyObject_GenericGetAttr) {
     // a class with __getattr__ still finds what is there; one with __getattribute__ does not
     if (type_lookup(type, names.getattribute) !=
@@ -277,6 +283,33 @@ std::optional<V> object_attribute(Context& c, const V& v, PyObject* name_obj) {
   }
   if (!found) return missing_attribute(c, v, name_obj);
   return bind(c, class_attribute(c, found, c.source_of(v), name_obj), v, type);
+}
+
+}  // namespace
+
+std::optional<V> object_attribute(Context& c, const V& v, PyObject* name) {
+  const auto& written = as<ObjectValue>(v)->attrs;
+  const auto pending = written.find(text_of(name));
+  if (pending != written.end() && pending->second) return pending->second;
+  PyObject* o = v->obj.ptr();
+  PyTypeObject* type = Py_TYPE(o);
+  if (type == dtype_type) {
+    PyObject* r = PyObject_GetAttr(o, name);
+    if (!r) throw py::error_already_set();
+    return c.constant(py::reinterpret_steal<py::object>(r));
+  }
+  if (PyModule_Check(o)) return module_attribute(c, v, name);
+  if (PyType_Check(o)) return type_attribute(c, v, name);
+  if (type == jit_function_type) return find_attribute(c, behind(c, v), name);
+  if (is_enum(type))
+    if (auto found = member_of_enum(c, v, name)) return found;
+  if (PyFunction_Check(o)) {
+    const std::string text = text_of(name);
+    if (text == "__name__" || text == "__qualname__" || text == "__doc__" || text == "__module__")
+      return member(c, v, name);
+    c.give_up(Reason::kUnsupportedAttribute, str_cat("function attribute ", text));
+  }
+  return generic_attribute(c, v, name, pending != written.end());
 }
 
 // What a class has under a name, found by way of the object at `owner`. The type's version guards
