@@ -58,12 +58,16 @@ struct StartPoint {
   int64_t before_ops = INT64_MAX;
   bool fast = false;       // numerics
   bool automatic = false;  // nobody decorated the function
+  bool whole = false;      // one graph is asked for
 };
 
 // Captures from a state (slots, then stack, then the exception that is handled or None; null:
-// unbound). Throws InternalError on our own faults;
-// never returns null. Adds to `varying` and `own_changes`.
-std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& state, bool whole);
+// unbound). Throws InternalError on our own faults; never returns null. Adds to `varying` and
+// `own_changes`. The entry's graph is not compiled yet.
+std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& state);
+// An entry of which all runs in Python: there is no graph from this state, for the reason given.
+std::unique_ptr<Entry> plain_entry(const StartPoint& p, const std::vector<PyObject*>& state,
+                                   const GraphBreak& b);
 
 bool graph_mode();
 // Does a call run that GRAPH_MODE, or jit(mode="PSJit"), compiles?

@@ -5,7 +5,6 @@
 #include "capture/rebuilder.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
-#include "compile/compile.h"
 #include "python/call_in_frame.h"
 
 namespace pijit {
@@ -75,21 +74,8 @@ void Tracer::finish(Entry* e) {
   }
   e->ops = graph_->op_counts();
   e->varying = varying_;
-  if (varying_.empty()) {
-    const auto made = instance_of(*e, graph_, {});
-    e->instances[{}] = made;
-    if (made->program) e->graph_text = graph_->print();
-  } else {
-    e->graph = graph_;
-    e->symbols = std::move(symbols_);
-    const auto made = instance_at(*e, e->symbols.hints());
-    // What compiling rejects, the plain run raises.
-    OP_CHECK(made->fits, kRuntime, "the graph cannot be compiled for these sizes");
-    e->instances[e->symbols.hints()] = made;
-    if (made->program) e->graph_text = graph_->with_sizes(e->symbols.merged())->print();
-  }
-  if (!e->graph_text.empty()) PIJIT_LOG("graph", "\n", e->graph_text);
-
+  e->graph = graph_;
+  if (!varying_.empty()) e->symbols = std::move(symbols_);
   e->sources = std::move(sources_);
   std::stable_sort(guards_.begin(), guards_.end(), [](auto& a, auto& b) { return a.src < b.src; });
   e->guards = std::move(guards_);

@@ -38,7 +38,7 @@ struct Call;
 class Tracer final : public Context, public Rebuilder {
  public:
   // CPython runs the instructions of `left` in the outermost frame.
-  Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, std::set<int> left);
+  Tracer(StartPoint& p, const std::vector<PyObject*>& state, std::set<int> left);
   std::unique_ptr<Entry> run();
 
   V call_function(const V& f, std::vector<V> args, Kwargs kwargs) override;  // frames/inline.cc
@@ -91,9 +91,7 @@ class Tracer final : public Context, public Rebuilder {
   Kept keeps_alive(const V& v) const;
 
   // --- frames/exceptions.cc ---
-  bool advance(Frame& f);  // a step; true: into an exception's handler
-  void whole_step(Frame& f);
-  bool raises_in_python(const Instr& in, const std::vector<V>& stack);  // raises.cc
+  bool advance(Frame& f);                            // a step; true: into an exception's handler
   bool enter_handler(Frame& f, const V& exception);  // of the current instruction; false: none
   // Raises it where a generator waits, or in what it delegates to. True: that has given a value.
   bool throw_into(Frame& f, const V& exception, V* value);
@@ -168,7 +166,6 @@ class Tracer final : public Context, public Rebuilder {
   absl::flat_hash_map<const Graph*, absl::flat_hash_set<uint32_t>> detached_;
 
   const std::vector<PyObject*>& state_;
-  bool whole_;
   std::vector<Frame*> frames_;
   const std::set<int> left_;
   absl::flat_hash_map<const Value*, int> recipe_of_;

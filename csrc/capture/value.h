@@ -157,6 +157,8 @@ struct Value {
   virtual Reason reason(Reason usual) const { return usual; }
   // The value of the graph that a tensor, a number or an ndarray is; null: none.
   virtual Val node() const { return {}; }
+  // An object of its type that fails in the same operations of C code; null: there is none.
+  virtual py::object stand_in(Context& c) { return {}; }
   // As an operand of an op in a scope: a tensor or a number.
   virtual bool is_operand() const { return false; }
   virtual Operand operand(Context& c, Scope& s);

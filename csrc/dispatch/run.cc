@@ -148,6 +148,7 @@ class Execution {
   Found lookup(Point& point);
   Found known(Point& point);
   bool is_new_size(const Entry& e);
+  StartPoint start_point(const Point& point) const;
   Found capture_here(Point& point);
   // The result; null: the entry ends in a break, or could not run (`failed_`, `overtaken_`).
   py::object run_entry(const Found& found);
@@ -447,9 +448,25 @@ int64_t Execution::patience() const {
   return may_try(state_.trying) ? kUnlikely : kSpent;
 }
 
-Execution::Found Execution::capture_here(Point& point) {
-  note_misses(&state_, point, front_.func, raw_.data(), *code_);
-  for (auto& e : point.entries) find_varying(*e, front_.func, raw_.data(), *code_, &point.varying);
+namespace {
+// Where there is no program, the plain run says whether the code is at fault.
+std::unique_ptr<Entry> compiled_entry(StartPoint& at, const std::vector<PyObject*>& state) {
+  auto entry = capture(at, state);
+  GraphBreak because{Reason::kRaises, "the graph cannot be compiled for these sizes", ""};
+  try {
+    if (compile_entry(*entry)) return entry;
+  } catch (const OpError& e) {
+    PIJIT_LOG("capture", at.code->name, ": ", e.what());
+    // A type or an index that no kernel takes is the code's; all else is the compiler's.
+    because = {e.kind == OpError::kRuntime ? Reason::kInternal : Reason::kRaises, e.what(), ""};
+  } catch (const std::bad_alloc&) {
+    because = {Reason::kRaises, "MemoryError", ""};
+  }
+  return plain_entry(at, state, because);
+}
+}  // namespace
+
+StartPoint Execution::start_point(const Point& point) const {
   StartPoint at{front_.func, code_, instr_, static_cast<int>(stack_.size())};
   at.before_ops = patience();
   at.fast = state_.fast;
@@ -458,7 +475,15 @@ Execution::Found Execution::capture_here(Point& point) {
   at.unstable = point.unstable;
   at.own_changes = point.own_changes;
   at.expects_raises = point.expects_raises;
+  at.whole = front_.whole;
   for (uint64_t path : numbers_) at.varying[path] = ~uint64_t{0};
+  return at;
+}
+
+Execution::Found Execution::capture_here(Point& point) {
+  note_misses(&state_, point, front_.func, raw_.data(), *code_);
+  for (auto& e : point.entries) find_varying(*e, front_.func, raw_.data(), *code_, &point.varying);
+  StartPoint at = start_point(point);
   struct Busy {
     bool& on;
     explicit Busy(bool& on) : on(on) { on = true; }
@@ -483,7 +508,7 @@ Execution::Found Execution::capture_here(Point& point) {
     const Paid paid{state_.trying, fresh, ++point.captures > kFreeCaptures, begin};
     const LongWork work("capturing", code_->name);
     const Span capturing(TraceEvent::kCapture, [&] { return call_subject(&state_, *code_); });
-    fresh = capture(at, {raw_.begin(), raw_.end()}, front_.whole);
+    fresh = compiled_entry(at, {raw_.begin(), raw_.end()});
     point.varying = at.varying;
     point.own_changes = at.own_changes;
   } catch (const InternalError& e) {
@@ -514,8 +539,10 @@ Execution::Found Execution::capture_here(Point& point) {
     state_.breaks.push_back(*fresh->break_record);
     if (front_.whole) {
       const BreakRecord& b = *fresh->break_record;
-      if (b.reason == Reason::kRaises || b.reason == Reason::kUnboundName)
-        return {};  // the plain run raises the user's own error
+      // the plain run raises the user's own error
+      if (b.reason == Reason::kRaises || b.reason == Reason::kUnboundName ||
+          (b.reason == Reason::kInternal && fresh->rest_in_python))
+        return {};
       throw OpError(OpError::kRuntime,
                     str_cat(b.location, ": cannot be compiled as one graph: ",
                             reason_text(b.reason), b.detail.empty() ? "" : " (" + b.detail + ")"));

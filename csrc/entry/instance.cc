@@ -1,6 +1,7 @@
 // The program of an entry for certain sizes, and the entry's graph as text.
 #include <algorithm>
 
+#include "base/log.h"
 #include "compile/compile.h"
 #include "entry/entry.h"
 #include "entry/instance.h"
@@ -34,25 +35,55 @@ std::shared_ptr<const Instance> instance_of(const Entry& e,
   return x;
 }
 
-std::shared_ptr<const Instance> instance_at(const Entry& e, const std::vector<int64_t>& dims) {
-  auto misfit = std::make_shared<Instance>();
-  misfit->fits = false;
-  if (!e.symbols.fit(dims)) return misfit;
+namespace {
+// The graph of an entry for these dims, and the sizes that its recipes ask for. Null: there is none
+// for them.
+std::shared_ptr<const Graph> graph_at(const Entry& e, const std::vector<int64_t>& dims,
+                                      std::vector<Number>* sizes) {
+  if (!e.symbols.fit(dims)) return nullptr;
   const Dims values(dims.begin(), dims.end());
   try {
-    std::vector<Number> sizes;
     for (auto& n : e.sizes) {
       const SizeNumber x = substitute(n, values);
-      sizes.push_back(x.index() ? Number(std::get<Real>(x).value) : int64_t{std::get<Dim>(x)});
+      sizes->push_back(x.index() ? Number(std::get<Real>(x).value) : int64_t{std::get<Dim>(x)});
     }
-    return instance_of(e, e.graph->with_sizes(values), std::move(sizes));
+    return e.graph->with_sizes(values);
   } catch (const Misfit&) {
-    return misfit;
+    return nullptr;
   } catch (const OpError&) {  // this and the next: the plain run raises it at its line
-    return misfit;
+    return nullptr;
   } catch (const std::bad_alloc&) {
-    return misfit;
+    return nullptr;
   }
+}
+}  // namespace
+
+std::shared_ptr<const Instance> instance_at(const Entry& e, const std::vector<int64_t>& dims) {
+  std::vector<Number> sizes;
+  const auto graph = graph_at(e, dims, &sizes);
+  try {
+    if (graph) return instance_of(e, graph, std::move(sizes));
+  } catch (const OpError&) {  // the plain run says what comes of it
+  } catch (const std::bad_alloc&) {
+  }
+  auto misfit = std::make_shared<Instance>();
+  misfit->fits = false;
+  return misfit;
+}
+
+bool compile_entry(Entry& e) {
+  if (!e.graph) return true;  // all of it runs in Python
+  std::vector<Number> sizes;
+  const bool varies = !e.varying.empty();
+  const auto dims = varies ? e.symbols.hints() : std::vector<int64_t>();
+  const auto graph = varies ? graph_at(e, dims, &sizes) : std::exchange(e.graph, nullptr);
+  if (!graph) return false;
+  const auto made = instance_of(e, graph, std::move(sizes));
+  e.instances[dims] = made;
+  if (made->program)
+    e.graph_text = (varies ? *e.graph->with_sizes(e.symbols.merged()) : *graph).print();
+  if (!e.graph_text.empty()) PIJIT_LOG("graph", "\n", e.graph_text);
+  return true;
 }
 
 std::vector<int64_t> sizes_of(const Entry& e, const Values& values) {

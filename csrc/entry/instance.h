@@ -11,6 +11,10 @@ struct Values;
 std::vector<int64_t> sizes_of(const Entry& e, const Values& values);
 bool has_instance(const Entry& e, const std::vector<int64_t>& sizes);
 
+// Makes the first program of what capture gives. False: there is no graph for these sizes. Throws
+// OpError where the graph cannot be compiled.
+bool compile_entry(Entry& e);
+
 // Nanoseconds that this thread has spent on programs for further sizes since the last question.
 int64_t take_time_for_sizes();
 

@@ -67,7 +67,7 @@ std::string Tracer::describe(const Raised& r) const {
 bool Tracer::advance(Frame& f) {
   try {
     try {
-      whole_ ? whole_step(f) : step(f);
+      step(f);
     } catch (const OpError& e) {
       if (e.kind == OpError::kRuntime) throw;  // perhaps of capture alone
       const auto varies = [&](uint32_t input) {
@@ -87,21 +87,6 @@ bool Tracer::advance(Frame& f) {
     return true;
   }
   return false;
-}
-
-// A step where one graph is asked for: what Python raises is no break.
-void Tracer::whole_step(Frame& f) {
-  const Instr& in = f.code->instrs[f.pc];
-  const std::vector<V> stack = f.stack;
-  try {
-    step(f);
-  } catch (const GraphBreak& b) {
-    const bool open = b.reason == Reason::kUnsupportedOperand ||
-                      b.reason == Reason::kUnsupportedIterable ||
-                      b.reason == Reason::kUnsupportedCall;
-    if (open && raises_in_python(in, stack)) throw GraphBreak{Reason::kRaises, b.detail, b.where};
-    throw;
-  }
 }
 
 bool Tracer::enter_handler(Frame& f, const V& exception) {

@@ -6,7 +6,6 @@
 #include "capture/protocol/protocol.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
-#include "compile/compile.h"
 #include "python/call_in_frame.h"
 #include "python/hook.h"
 
@@ -28,10 +27,10 @@ bool is_plain_data(PyObject* o) {
 }
 }  // namespace
 
-Tracer::Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, std::set<int> left)
-    : Context(p), state_(state), whole_(whole), left_(std::move(left)) {
+Tracer::Tracer(StartPoint& p, const std::vector<PyObject*>& state, std::set<int> left)
+    : Context(p), state_(state), left_(std::move(left)) {
   constexpr int64_t kShare = 16;
-  if (!whole && config().measure && std::all_of(state.begin(), state.end(), is_plain_data))
+  if (!p.whole && config().measure && std::all_of(state.begin(), state.end(), is_plain_data))
     budget_ /= kShare;
 }
 
@@ -339,36 +338,38 @@ void Tracer::step(Frame& f) {
   }
 }
 
-std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& state, bool whole) {
-  // Where even the state can't be rebuilt, the rest runs in Python from here.
-  auto plain = [&](const GraphBreak& b) {
-    auto e = std::make_unique<Entry>();
-    e->instr = p.instr;
-    e->rest_in_python = true;
-    e->instances[{}] = std::make_shared<Instance>();
-    e->first_line = p.code->instrs[p.instr].line;
-    e->break_record =
-        BreakRecord{b.reason, b.detail,
-                    b.where.empty() ? str_cat(p.code->filename, ":", e->first_line) : b.where};
-    for (size_t s = 0; s + 1 < state.size(); ++s) {  // the last is the handled exception
-      e->sources.push_back({Source::kState, -1, static_cast<int>(s), {}});
-      e->guard_range.push_back({0, 0});
-      e->recipes.push_back(std::make_unique<SourceRecipe>(static_cast<int>(s)));
-      e->from_sources.push_back({static_cast<int>(s), static_cast<int>(s)});
-      const int id = state[s] ? static_cast<int>(s) : -1;
-      if (static_cast<int>(s) < p.code->num_slots)
-        e->slot_recipes.push_back(id);
-      else
-        e->stack_recipes.push_back(id);
-    }
-    return e;
-  };
+std::unique_ptr<Entry> plain_entry(const StartPoint& p, const std::vector<PyObject*>& state,
+                                   const GraphBreak& b) {
+  auto e = std::make_unique<Entry>();
+  e->instr = p.instr;
+  e->rest_in_python = true;
+  e->instances[{}] = std::make_shared<Instance>();
+  e->first_line = p.code->instrs[p.instr].line;
+  e->break_record =
+      BreakRecord{b.reason, b.detail,
+                  b.where.empty() ? str_cat(p.code->filename, ":", e->first_line) : b.where};
+  for (size_t s = 0; s + 1 < state.size(); ++s) {  // the last is the handled exception
+    e->sources.push_back({Source::kState, -1, static_cast<int>(s), {}});
+    e->guard_range.push_back({0, 0});
+    e->recipes.push_back(std::make_unique<SourceRecipe>(static_cast<int>(s)));
+    e->from_sources.push_back({static_cast<int>(s), static_cast<int>(s)});
+    const int id = state[s] ? static_cast<int>(s) : -1;
+    if (static_cast<int>(s) < p.code->num_slots)
+      e->slot_recipes.push_back(id);
+    else
+      e->stack_recipes.push_back(id);
+  }
+  return e;
+}
+
+std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& state) {
+  auto plain = [&](const GraphBreak& b) { return plain_entry(p, state, b); };
   if (p.code->compares_frames) return plain({Reason::kUnsupportedAttribute, "frames", ""});
   if (has_other_builtins(p.func)) return plain({Reason::kUnboundName, "builtins of its own", ""});
   std::set<int> left;
   try {
     while (true) try {
-        return Tracer(p, state, whole, left).run();
+        return Tracer(p, state, left).run();
       } catch (const StartedIterator& it) {
         if (it.made_at < 0 || !left.insert(it.made_at).second)
           return plain({Reason::kRebuild, "an iterator under way", ""});

@@ -1,39 +1,30 @@
 // Comparisons, as Objects/object.c has them.
 #include "capture/context.h"
+#include "capture/protocol/operands.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values.h"
 
 namespace pijit::protocol {
 namespace {
 
-bool not_implemented(const V& r) { return is_known(r) && r->obj.ptr() == Py_NotImplemented; }
-
-// What a method of the class in Python gives, that of object for != among them, which inverts
-// __eq__. Null: there is none, or it gives NotImplemented.
-V ask(Context& c, const V& self, CompareOp op, const V& other) {
-  V r;
-  if (PyObject* f = user_method(c, self, facts(op).method)) {
-    r = call(c, c.wrap_static(f), {self, other}, {});
-  } else if (op == CompareOp::kNe && user_method(c, self, "__eq__") &&
-             type_lookup(self->type(), names.ne) == type_lookup(&PyBaseObject_Type, names.ne)) {
-    r = call(c, c.wrap_static(user_method(c, self, "__eq__")), {self, other}, {});
-    if (not_implemented(r)) return nullptr;
-    const auto t = truth(c, r);
-    if (!t) c.give_up(Reason::kTensorValue, "the inverse of __eq__");
-    return c.constant(py::bool_(!*t));
-  }
-  return r && not_implemented(r) ? nullptr : r;
+// A comparison by the class's methods in Python; that of object for != inverts __eq__.
+V by_method(Context& c, const V& self, CompareOp op, const V& other) {
+  if (op != CompareOp::kNe || user_method(c, self, "__ne__") || !user_method(c, self, "__eq__") ||
+      type_lookup(self->type(), names.ne) != type_lookup(&PyBaseObject_Type, names.ne))
+    return ask(c, self, facts(op).method, other);
+  const V r = ask(c, self, "__eq__", other);
+  if (!r) return nullptr;
+  const auto t = truth(c, r);
+  if (!t) c.give_up(Reason::kTensorValue, "the inverse of __eq__");
+  return c.constant(py::bool_(!*t));
 }
 
 V ask_both(Context& c, CompareOp op, const V& a, const V& b) {
-  const CompareOp reflected = facts(op).mirrored;
   const bool derived = a->type() != b->type() && PyType_IsSubtype(b->type(), a->type());
-  if (derived)
-    if (V r = ask(c, b, reflected, a)) return r;
-  if (V r = ask(c, a, op, b)) return r;
-  if (!derived && (user_method(c, a, facts(op).method) || a->declines_comparison(b)))
-    return ask(c, b, reflected, a);
-  return nullptr;
+  return ask_in_turn(
+      derived, [&] { return by_method(c, a, op, b); },
+      [&] { return by_method(c, b, facts(op).mirrored, a); },
+      [&] { return user_method(c, a, facts(op).method) || a->declines_comparison(b); });
 }
 
 // By the C code of both classes, of constants; of objects of classes without it, by identity.
@@ -150,8 +141,8 @@ V compare(Context& c, CompareOp op, const V& a, const V& b) {
   a->settle(c);
   b->settle(c);
   if (V r = ask_both(c, op, a, b)) return r;
-  if (V n = a->base_number(c)) return compare(c, op, n, b);
-  if (V n = b->base_number(c)) return compare(c, op, a, n);
+  if (V n = a->base_number(c)) return for_class(c, [&] { return compare(c, op, n, b); });
+  if (V n = b->base_number(c)) return for_class(c, [&] { return compare(c, op, a, n); });
   if (V r = a->compare(c, op, b, Side::kLeft)) return r;
   if (V r = b->compare(c, op, a, Side::kRight)) return r;
   return by_c_code(c, op, a, b);

@@ -1,18 +1,14 @@
 // Unary and binary operators, as Objects/abstract.c has them.
+#include <algorithm>
+
 #include "capture/context.h"
+#include "capture/protocol/operands.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values/scalar.h"
 #include "capture/values/tensor.h"
 
 namespace pijit::protocol {
 namespace {
-
-// What a method of the class in Python gives. Null: there is none, or it gives NotImplemented.
-V ask(Context& c, const V& self, const char* method, const V& other) {
-  PyObject* f = user_method(c, self, method);
-  const V r = f ? call(c, c.wrap_static(f), {self, other}, {}) : nullptr;
-  return r && is_known(r) && r->obj.ptr() == Py_NotImplemented ? V() : r;
-}
 
 // The methods of classes in Python: as slot_nb_add and its kind reach them.
 V ask_both(Context& c, BinaryOp op, const V& a, const V& b) {
@@ -22,37 +18,59 @@ V ask_both(Context& c, BinaryOp op, const V& a, const V& b) {
   const bool derived =
       different && PyType_IsSubtype(b->type(), a->type()) &&
       type_lookup(b->type(), interned(reflected)) != type_lookup(a->type(), interned(reflected));
-  if (derived)
-    if (V r = ask(c, b, reflected, a)) return r;
-  if (V r = ask(c, a, method, b)) return r;
-  if (different && !derived && (user_method(c, a, method) || a->declines_binary(b)))
-    return ask(c, b, reflected, a);
-  return nullptr;
+  return ask_in_turn(
+      derived, [&] { return ask(c, a, method, b); }, [&] { return ask(c, b, reflected, a); },
+      [&] { return different && (user_method(c, a, method) || a->declines_binary(b)); });
 }
 
 V binary_op1(Context& c, BinaryOp op, const V& a, const V& b) {
   a->settle(c);
   b->settle(c);
   if (V r = ask_both(c, op, a, b)) return r;
-  if (V n = a->base_number(c)) return binary_op1(c, op, n, b);
-  if (V n = b->base_number(c)) return binary_op1(c, op, a, n);
+  if (V n = a->base_number(c)) return for_class(c, [&] { return binary(c, op, n, b); });
+  if (V n = b->base_number(c)) return for_class(c, [&] { return binary(c, op, a, n); });
   if (V r = a->binary(c, op, b, Side::kLeft)) return r;
   return b->binary(c, op, a, Side::kRight);
 }
 
-[[noreturn]] void unsupported(Context& c, const std::string& sign, const V& a, const V& b) {
+// No slot answered.
+[[noreturn]] void unsupported(Context& c, const char* function, const std::string& sign, const V& a,
+                              const V& b) {
+  raise_if_refused(c, original(function), {a, b});
   c.give_up(Reason::kUnsupportedOperand,
             str_cat(sign, " of ", a->type()->tp_name, " and ", b->type()->tp_name));
 }
 
 }  // namespace
 
+void raise_if_refused(Context& c, PyObject* function, const std::vector<V>& args) {
+  std::vector<py::object> held;
+  std::vector<PyObject*> raw;
+  for (auto& a : args) {
+    held.push_back(a->stand_in(c));
+    if (!held.back()) return;
+    raw.push_back(held.back().ptr());
+  }
+  const auto result = py::reinterpret_steal<py::object>(
+      PyObject_Vectorcall(function, raw.data(), raw.size(), nullptr));
+  if (result) return;
+  const py::error_already_set e;  // of types, not of values: those of the operands may be others
+  if (!e.matches(PyExc_TypeError)) return;
+  const std::string text = text_of(py::str(e.value()));
+  if (std::any_of(args.begin(), args.end(), [](auto& a) { return as<TensorValue>(a); }))
+    c.raise(PyExc_TypeError, text);  // it may tell shapes
+  raise_type_error(c, text);
+}
+
 V on_constants(Context& c, const char* function, const std::vector<V>& args) {
   py::list l;
   std::optional<NumpyRaises> strict;
   for (auto& a : args) {
     const auto o = as_constant(c, a);
-    if (!o) c.give_up(Reason::kUnsupportedOperand, str_cat(function, " of ", a->type()->tp_name));
+    if (!o) {
+      raise_if_refused(c, original(function), args);
+      c.give_up(Reason::kUnsupportedOperand, str_cat(function, " of ", a->type()->tp_name));
+    }
     if (is_numpy_scalar(o->ptr()) && !strict) strict.emplace();
     l.append(*o);
   }
@@ -77,17 +95,18 @@ V unary(Context& c, UnaryOp op, const V& x) {
     c.give_up(x->reason(Reason::kUnsupportedOperand), "not");
   }
   if (PyObject* f = user_method(c, x, facts(op).method)) return call(c, c.wrap_static(f), {x}, {});
-  if (V n = x->base_number(c)) return unary(c, op, n);
+  if (V n = x->base_number(c)) return for_class(c, [&] { return unary(c, op, n); });
   if (V r = x->unary(c, op)) return r;
   return on_constants(c, facts(op).function, {x});
 }
 
 V binary(Context& c, BinaryOp op, const V& a, const V& b) {
   if (V r = binary_op1(c, op, a, b)) return r;
-  unsupported(c, facts(op).sign, a, b);
+  unsupported(c, facts(op).function, facts(op).sign, a, b);
 }
 
 V in_place(Context& c, BinaryOp op, const V& a, const V& b) {
+  const std::string function = str_cat("i", facts(op).name), sign = str_cat(facts(op).sign, "=");
   if (V r = ask(c, a, facts(op).in_place, b)) return r;
   // += and *= of sequences come after the methods that numbers have
   const PySequenceMethods* s = a->type()->tp_as_sequence;
@@ -97,11 +116,11 @@ V in_place(Context& c, BinaryOp op, const V& a, const V& b) {
     if (V r = ask_both(c, op, a, b)) return r;
     PyObject* reflected = type_lookup(b->type(), interned(facts(op).reflected));
     if (reflected && Py_TYPE(reflected) == &PyWrapperDescr_Type && !as<ScalarValue>(b))
-      unsupported(c, str_cat(facts(op).sign, "="), a, b);
+      unsupported(c, function.c_str(), sign, a, b);
   }
   if (V r = a->in_place(c, op, b)) return r;
   if (V r = binary_op1(c, op, a, b)) return r;
-  unsupported(c, str_cat(facts(op).sign, "="), a, b);
+  unsupported(c, function.c_str(), sign, a, b);
 }
 
 }  // namespace pijit::protocol

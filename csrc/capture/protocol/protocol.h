@@ -13,6 +13,9 @@ namespace pijit::protocol {
 V unary(Context& c, UnaryOp op, const V& x);                  // PyNumber_Negative …, and `not`
 V binary(Context& c, BinaryOp op, const V& a, const V& b);    // PyNumber_Add …: binary_op1
 V in_place(Context& c, BinaryOp op, const V& a, const V& b);  // PyNumber_InPlaceAdd …: binary_iop1
+// Where C code takes no operands of these types, as it is found out with others of the same types,
+// its TypeError is raised. Code of the user's never runs.
+void raise_if_refused(Context& c, PyObject* function, const std::vector<V>& args);
 // What a function of the module operator gives for constants.
 V on_constants(Context& c, const char* function, const std::vector<V>& args);
 

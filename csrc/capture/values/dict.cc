@@ -544,14 +544,6 @@ V ViewValue::iter(Context& c) {
 
 void ViewValue::traverse(Visit visit) const { visit(dict); }
 
-V ViewValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
-  return side == Side::kLeft ? set_operation(c, op, this, other) : nullptr;
-}
-
-V ViewValue::compare(Context& c, CompareOp op, const V& other, Side side) {
-  return side == Side::kLeft ? set_comparison(c, op, this, other) : nullptr;
-}
-
 int ViewValue::rebuild(Rebuilder& r) {
   static const char* names[] = {"keys", "values", "items"};
   const auto cls = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(dict->type()));

@@ -1,6 +1,7 @@
 // Dicts and what dicts give: their keys, values and items.
 #pragma once
 #include "capture/values/keyed.h"
+#include "capture/values/set_operators.h"
 
 namespace pijit {
 
@@ -58,8 +59,8 @@ struct DictValue final : KeyedContainer {
   bool settled_has(Context& c, const py::object& key) override;
 };
 
-struct ViewValue final : Value {
-  ViewValue() : Value(kView) {}
+struct ViewValue final : SetOperators<Value> {
+  ViewValue() : SetOperators(kView) {}
   static bool holds(Kind k) { return k == kView; }
   PyTypeObject* type() const override;
   std::optional<bool> truth(Context& c) override;
@@ -68,8 +69,6 @@ struct ViewValue final : Value {
   V iter(Context& c) override;
   bool iterable() const override { return true; }
   void traverse(Visit visit) const override;
-  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
-  V compare(Context& c, CompareOp op, const V& other, Side side) override;
   int rebuild(Rebuilder& r) override;
 
   V dict;

@@ -109,6 +109,9 @@ py::object key_object(Context& c, const V& key) {
       c.guard(Guard::kIs, key->src, key->obj);
     o = key->obj;
   }
+  if (!o && key->type()->tp_hash == PyObject_HashNotImplemented &&
+      !PyType_IsSubtype(key->type(), &PySet_Type))  // by which sets are looked for in sets
+    protocol::raise_type_error(c, str_cat("unhashable type: '", key->type()->tp_name, "'"));
   if (!o) c.give_up(Reason::kUnsupportedOperand, str_cat("a key of type ", key->type()->tp_name));
   if (PyObject_Hash(o.ptr()) == -1) c.raise(py::error_already_set());
   // it is found by its identity, which differs from call to call

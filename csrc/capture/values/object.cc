@@ -178,14 +178,6 @@ V ObjectValue::call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kw
   return Value::call_descriptor(c, d, args, kwargs);
 }
 
-V ObjectValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
-  return side == Side::kLeft ? set_operation(c, op, this, other) : nullptr;  // of frozensets
-}
-
-V ObjectValue::compare(Context& c, CompareOp op, const V& other, Side side) {
-  return side == Side::kLeft ? set_comparison(c, op, this, other) : nullptr;
-}
-
 namespace {
 constinit OnDemand<std::vector<PyObject*>> number_methods;
 }  // namespace
@@ -226,6 +218,12 @@ V ObjectValue::base_number(Context& c) {
   Source s{Source::kComputed, -1, 0, share(pos)};
   s.args = {c.source_of(this)};
   return c.wrap(x.ptr(), c.add_source(std::move(s)));
+}
+
+// Operations of C code may take long or leave traces: only where one graph is asked for.
+py::object ObjectValue::stand_in(Context& c) {
+  const bool tried = c.start_.whole && !asks_user_code(c, type(), Ask::kAnything);
+  return tried ? obj : py::object();
 }
 
 V ObjectValue::merge(Merge& m, const V& other) {

@@ -1,12 +1,12 @@
 // Objects from outside that are reached through their attributes: of Python classes, modules,
 // classes, functions, and others.
 #pragma once
-#include "capture/value.h"
+#include "capture/values/set_operators.h"
 
 namespace pijit {
 
-struct ObjectValue final : Value {
-  ObjectValue() : Value(kObject) {}
+struct ObjectValue final : SetOperators<Value> {  // frozensets are objects
+  ObjectValue() : SetOperators(kObject) {}
   static bool holds(Kind k) { return k == kObject; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
@@ -28,10 +28,9 @@ struct ObjectValue final : Value {
   bool has_identity() const override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
-  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
-  V compare(Context& c, CompareOp op, const V& other, Side side) override;
   V base_number(Context& c) override;
   V merge(Merge& m, const V& other) override;
+  py::object stand_in(Context& c) override;
   int rebuild(Rebuilder& r) override;
 
   // What was written to attributes, by name; null: the attribute was deleted.

@@ -59,16 +59,6 @@ V OpenSetValue::iter(Context& c) {
   return c.make<SetIterator>(this, values);
 }
 
-V OpenSetValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
-  return side == Side::kLeft ? set_operation(c, op, this, other) : nullptr;
-}
-V OpenSetValue::compare(Context& c, CompareOp op, const V& other, Side side) {
-  return side == Side::kLeft ? set_comparison(c, op, this, other) : nullptr;
-}
-V OpenSetValue::in_place(Context& c, BinaryOp op, const V& other) {
-  return set_in_place(c, op, this, other);
-}
-
 int OpenSetValue::rebuild(Rebuilder& r) { r.context().give_up(Reason::kRebuild, "set"); }
 
 void OpenSetValue::put(Context& c, const V& key) { change_key(c, key, true); }

@@ -1,20 +1,18 @@
 // Sets from outside.
 #pragma once
 #include "capture/values/keyed.h"
+#include "capture/values/set_operators.h"
 
 namespace pijit {
 
-struct OpenSetValue final : KeyedContainer {
-  OpenSetValue() : KeyedContainer(kKeyed) {}
+struct OpenSetValue final : SetChanges<KeyedContainer> {
+  OpenSetValue() : SetChanges(kKeyed) {}
   static bool holds(Kind k) { return k == kKeyed; }
   PyTypeObject* type() const override { return &PySet_Type; }
   std::optional<py::object> object(Context& c, Ask what) override;
   V iter(Context& c) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
-  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
-  V compare(Context& c, CompareOp op, const V& other, Side side) override;
-  V in_place(Context& c, BinaryOp op, const V& other) override;
   int rebuild(Rebuilder& r) override;
   void from_outside(Context&) override { set_open(true); }
 

@@ -56,6 +56,8 @@ struct ScalarValue final : Value {
   bool is_operand() const override;
   Operand operand(Context& c, Scope& s) override;
 
+  py::object stand_in(Context&) override { return obj; }
+
   template <class S>
   const S* state() const {
     return std::get_if<S>(&state_);

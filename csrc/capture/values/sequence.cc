@@ -133,6 +133,29 @@ std::optional<bool> is_among(Context& c, const std::vector<V>& items, const V& x
 
 }  // namespace
 
+namespace {
+std::optional<py::list> stand_ins(Context& c, const Container& x) {
+  const Context::Nested nested(c);
+  py::list l;
+  for (auto& item : x.items) {
+    const py::object o = item ? item->stand_in(c) : py::object();
+    if (!o) return std::nullopt;
+    l.append(o);
+  }
+  return l;
+}
+}  // namespace
+
+py::object TupleValue::stand_in(Context& c) {
+  const auto l = type() == &PyTuple_Type ? stand_ins(c, *this) : std::nullopt;
+  return l ? py::tuple(*l) : py::object();
+}
+
+py::object ListValue::stand_in(Context& c) {
+  const auto l = is_open() ? std::nullopt : stand_ins(c, *this);
+  return l ? py::object(*l) : py::object();
+}
+
 // --- tuples
 
 PyTypeObject* TupleValue::type() const {

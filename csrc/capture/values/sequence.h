@@ -26,6 +26,7 @@ struct TupleValue final : Container {
   V compare(Context& c, CompareOp op, const V& other, Side side) override;
   bool declines_binary(const V&) const override { return true; }
   V merge(Merge& m, const V& other) override;
+  py::object stand_in(Context& c) override;
   int rebuild(Rebuilder& r) override;
 
   py::object cls;  // of one made here: its class, if that is a derived one
@@ -51,6 +52,7 @@ struct ListValue final : GrowingSequence {
   bool is_referable() const override { return true; }
   bool declines_binary(const V&) const override { return true; }
   V merge(Merge& m, const V& other) override;
+  py::object stand_in(Context& c) override;
   int rebuild(Rebuilder& r) override;
   void log_extend(Context& c, const std::vector<V>& values) override;
 

@@ -189,16 +189,6 @@ void SetValue::add(Context& c, const V& x) {
   if (!known) change(c, {method_of_set(names.add), {o}});
 }
 
-V SetValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
-  return side == Side::kLeft ? set_operation(c, op, this, other) : nullptr;
-}
-V SetValue::compare(Context& c, CompareOp op, const V& other, Side side) {
-  return side == Side::kLeft ? set_comparison(c, op, this, other) : nullptr;
-}
-V SetValue::in_place(Context& c, BinaryOp op, const V& other) {
-  return set_in_place(c, op, this, other);
-}
-
 int SetValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<SetRecipe>();
   made->steps = steps;

@@ -1,12 +1,11 @@
 // Sets made during capture, of constants; what sets of all kinds do: operators, comparisons and
 // methods.
 #pragma once
-#include "base/operators.h"
-#include "capture/value.h"
+#include "capture/values/set_operators.h"
 
 namespace pijit {
 
-struct SetValue final : Value {
+struct SetValue final : SetChanges<Value> {
   // What was done to an empty set, step by step: so each run's set has the order of the program's.
   struct Step {
     py::object callable;           // null: the set is a copy of the argument
@@ -16,7 +15,7 @@ struct SetValue final : Value {
 
     py::object run(const py::object& set) const;
   };
-  SetValue() : Value(kSet) {}
+  SetValue() : SetChanges(kSet) {}
   static bool holds(Kind k) { return k == kSet; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
@@ -28,9 +27,6 @@ struct SetValue final : Value {
   std::optional<V> getattr(Context& c, PyObject* name) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
-  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
-  V compare(Context& c, CompareOp op, const V& other, Side side) override;
-  V in_place(Context& c, BinaryOp op, const V& other) override;
   int rebuild(Rebuilder& r) override;
 
   void add(Context& c, const V& x);
@@ -57,11 +53,6 @@ std::optional<py::object> set_object(Context& c, const V& x);
 V set_snapshot(Context& c, const V& x);
 // set(x) and frozenset(x).
 V make_set(Context& c, PyTypeObject* t, const V& x);
-// Null: not of sets, which frozensets and the keys of a dict count as. What is changed in place is
-// a set.
-V set_operation(Context& c, BinaryOp op, const V& a, const V& b);
-V set_in_place(Context& c, BinaryOp op, const V& a, const V& b);
-V set_comparison(Context& c, CompareOp op, const V& a, const V& b);
 // Methods that leave the set as it is. Empty: it is none of these.
 std::optional<V> set_question(Context& c, const V& set, const std::string& name,
                               const std::vector<V>& args);

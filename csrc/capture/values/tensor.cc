@@ -1,5 +1,7 @@
 #include "capture/values/tensor.h"
 
+#include <cstring>
+
 #include "capture/context.h"
 #include "capture/control_flow/merge.h"
 #include "capture/protocol/protocol.h"
@@ -46,8 +48,9 @@ void TensorValue::guard_methods(Context& c) {
 Reason TensorValue::reason(Reason) const { return Reason::kTensorValue; }
 
 V TensorValue::length(Context& c) {
-  if (val.shape().rank() && !protocol::user_method(c, this, "__len__")) return dim(c, this, 0);
-  return Value::length(c);
+  if (protocol::user_method(c, this, "__len__")) return Value::length(c);
+  if (!val.shape().rank()) c.raise(PyExc_TypeError, "len() of a 0-d tensor");
+  return dim(c, this, 0);
 }
 
 V TensorValue::getitem(Context& c, const V& index) {
@@ -145,13 +148,13 @@ V TensorValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
 }
 
 V TensorValue::compare(Context& c, CompareOp op, const V& other, Side side) {
-  if (other->is_operand()) {
-    const V &a = side == Side::kLeft ? V(this) : other, &b = side == Side::kLeft ? other : V(this);
+  const V &a = side == Side::kLeft ? V(this) : other, &b = side == Side::kLeft ? other : V(this);
+  if (other->is_operand())
     return c.tensor(call_op(c.scope_->graph(), tensor_operator(op),
                             std::vector<Operand>{operand_of(c, a), operand_of(c, b)}, {}));
-  }
   if ((op == CompareOp::kEq || op == CompareOp::kNe) && (is_none(other) || is_text(other)))
     return c.constant(py::bool_(op == CompareOp::kNe));
+  protocol::raise_if_refused(c, original(facts(op).name), {a, b});
   c.give_up(Reason::kUnsupportedOperand, "comparison of a tensor");
 }
 
@@ -163,6 +166,15 @@ bool TensorValue::declines_binary(const V& other) const {
 }
 
 Operand TensorValue::operand(Context&, Scope& s) { return Operand(s.val(val)); }
+
+py::object TensorValue::stand_in(Context& c) {
+  if (!c.start_.whole) return {};
+  Type t = val.type();
+  t.shape = Shape(std::vector<Dim>(static_cast<size_t>(t.shape.rank()), Dim(1)));
+  const ArrayRef a = new_array(t);
+  if (t.device.is_cpu()) std::memset(a->data, 0, size_of(t.dtype));
+  return py::reinterpret_steal<py::object>(new_tensor(a));
+}
 
 V TensorValue::merge(Merge& m, const V& other) {
   auto* t = as<TensorValue>(other);

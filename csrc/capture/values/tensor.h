@@ -32,6 +32,7 @@ struct TensorValue final : Value {
   V compare(Context& c, CompareOp op, const V& other, Side side) override;
   bool declines_binary(const V& other) const override;
   V merge(Merge& m, const V& other) override;
+  py::object stand_in(Context& c) override;
   int rebuild(Rebuilder& r) override;
 
   // One of two objects, as a branch on a tensor decides?

@@ -64,6 +64,16 @@ def all_operands(*classes):
     return made
 
 
+def of_builtins(operands, in_python):
+    """Pairs of operands whose classes are C's."""
+    return itertools.product([n for n in operands if n not in in_python], repeat=2)
+
+
+def with_python(operands, in_python):
+    """Pairs of operands, one of which at least is of a class in Python."""
+    return [(a, b) for a, b in itertools.product(operands, repeat=2) if a in in_python or b in in_python]
+
+
 def compare(f, operands, pairs=None, **kwargs):
     """Plain against jitted, for each pair of operands; what differs, as text. `f`: of a and b, or its text."""
     wrong = []

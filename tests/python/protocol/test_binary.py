@@ -1,12 +1,10 @@
 """PyNumber_Add and its kind (Objects/abstract.c, binary_op1): which operand is asked, in which order, and what is
 raised."""
 
-import itertools
-
 import pytest
 from differential import check
 
-from protocol.operands import BINARY, all_operands, answering, compare
+from protocol.operands import BINARY, all_operands, answering, compare, of_builtins, with_python
 
 NAMES = list(BINARY.values())
 BOTH = " ".join(NAMES + ["r" + n for n in NAMES])
@@ -26,15 +24,13 @@ IN_PYTHON = ["Both", "Left", "Right", "Declining", "Derived", "Heir", "Number", 
 
 @pytest.mark.parametrize("sign", BINARY)
 def test_builtins_with_builtins(sign):
-    builtins = [n for n in OPERANDS if n not in IN_PYTHON]
-    wrong = compare(f"lambda a, b: a {sign} b", OPERANDS, itertools.product(builtins, repeat=2))
+    wrong = compare(f"lambda a, b: a {sign} b", OPERANDS, of_builtins(OPERANDS, IN_PYTHON))
     assert not wrong, wrong
 
 
 @pytest.mark.parametrize("sign", BINARY)
 def test_classes_in_python(sign):
-    pairs = [(a, b) for a, b in itertools.product(OPERANDS, repeat=2) if a in IN_PYTHON or b in IN_PYTHON]
-    wrong = compare(f"lambda a, b: a {sign} b", OPERANDS, pairs)
+    wrong = compare(f"lambda a, b: a {sign} b", OPERANDS, with_python(OPERANDS, IN_PYTHON))
     assert not wrong, wrong
 
 
