@@ -264,133 +264,166 @@ void Tracer::make_parts(Entry* e) {
   }
 }
 
+namespace {
+
 // The journal as effects. Of several values that an attribute, a global, a cell or an item
 // gets with no one to see them in between, the last one is set, at the place of the first.
-void Tracer::make_effects(Entry* e) {
+class EffectsOf {
+ public:
+  using Note = Context::Note;
+  explicit EffectsOf(Tracer& t)
+      : t_(t), journal_(t.journal_), dropped_(t.journal_.size()), last_(t.journal_.size()) {
+    const auto& inputs = t.input_source_;
+    for (size_t k = inputs.size(); k-- > 0;) input_of_source_[inputs[k]] = k;
+    for (size_t k = 0; k < journal_.size(); ++k) look_back(k);
+  }
+
+  void write(Entry* e) {
+    for (size_t k = 0; k < journal_.size(); ++k) {
+      if (dropped_[k]) continue;
+      if (journal_[k].kind == Note::kExtend)
+        e->effects.push_back(extend(&k));
+      else
+        e->effects.push_back(effect(k));
+    }
+    write_first_assignments(e);
+    // what is changed must be an object of its own at every call, as it was here
+    for (auto& n : journal_)
+      if (n.target && n.target->src >= 0) e->changed.push_back(n.target->src);
+    std::sort(e->changed.begin(), e->changed.end());
+    e->changed.erase(std::unique(e->changed.begin(), e->changed.end()), e->changed.end());
+  }
+
+ private:
   using Place = std::tuple<int, const Value*, PyObject*, std::string>;
-  absl::flat_hash_map<int, size_t> input_of_source;
-  for (size_t k = input_source_.size(); k-- > 0;) input_of_source[input_source_[k]] = k;
-  auto input_of = [&](const V& v) {
-    const auto it = input_of_source.find(v->src);
-    return it != input_of_source.end() ? it->second : input_source_.size();
-  };
-  std::map<Place, size_t> pending;
-  std::vector<bool> dropped(journal_.size());
-  std::vector<V> last(journal_.size());        // the value that a note is given instead of its own
-  std::map<const Value*, py::dict> set_items;  // of containers: places of notes by key
-  auto forget = [&](const V& target) {
-    set_items.erase(target);
-    for (auto it = pending.begin(); it != pending.end();)
-      it = std::get<1>(it->first) == target ? pending.erase(it) : std::next(it);
-  };
+
+  size_t input_of(const V& v) const {
+    const auto it = input_of_source_.find(v->src);
+    return it != input_of_source_.end() ? it->second : t_.input_source_.size();
+  }
+
+  void forget(const V& target) {
+    set_items_.erase(target);
+    for (auto it = pending_.begin(); it != pending_.end();)
+      it = std::get<1>(it->first) == target ? pending_.erase(it) : std::next(it);
+  }
+
   // The note that sets the same item first: k itself, if there is none.
-  auto first_of = [&](const Note& n, size_t k) {
+  size_t first_of(const Note& n, size_t k) {
     const py::object& key = n.values[0]->obj;
     if (as<GrowingSequence>(n.target)) {  // from the front and from the back, it may be the same
       auto negative = [](py::handle i) { return i < py::int_(0); };
-      const auto known = set_items.find(n.target);
-      if (known != set_items.end() && negative((*known->second.begin()).first) != negative(key))
+      const auto known = set_items_.find(n.target);
+      if (known != set_items_.end() && negative((*known->second.begin()).first) != negative(key))
         forget(n.target);
     }
-    py::dict& places = set_items[n.target];
-    return places.attr("setdefault")(key, k).cast<size_t>();
-  };
-  for (size_t k = 0; k < journal_.size(); ++k) {
-    Note& n = journal_[k];
-    Place place{n.kind, n.target, n.globals.ptr(), ""};
+    return set_items_[n.target].attr("setdefault")(key, k).cast<size_t>();
+  }
+
+  // Does note k replace the value of an earlier one, or end what can be replaced?
+  void look_back(size_t k) {
+    const Note& n = journal_[k];
     switch (n.kind) {
       case Note::kSetAttr:
       case Note::kSetClass:
-      case Note::kSetGlobal: std::get<3>(place) = text_of(n.name); break;
-      case Note::kSetCell: break;
+      case Note::kSetGlobal:
+        return replace(pending_.try_emplace(place(n, text_of(n.name)), k).first->second, k);
+      case Note::kSetCell: return replace(pending_.try_emplace(place(n, ""), k).first->second, k);
       case Note::kSetItem:
-        if (!is_known(n.values[0])) {
-          forget(n.target);
-        } else if (const size_t first = first_of(n, k); first != k) {
-          last[first] = n.values.back();
-          dropped[k] = true;
-        }
-        continue;
+        if (is_known(n.values[0])) return replace(first_of(n, k), k);
+        return forget(n.target);
       case Note::kPrint:
-        pending.clear();
-        set_items.clear();
-        continue;
-      case Note::kAssign: continue;
+        pending_.clear();
+        set_items_.clear();
+        return;
+      case Note::kAssign: return;
       case Note::kExtend:  // items keep their indexes from the start alone
       case Note::kDelItem:
       case Note::kDelAttr:
-      case Note::kCall: forget(n.target); continue;
+      case Note::kCall: forget(n.target);
     }
-    const auto [it, fresh] = pending.try_emplace(place, k);
-    if (fresh) continue;
-    last[it->second] = n.values.back();
-    dropped[k] = true;
   }
-  for (size_t k = 0; k < journal_.size(); ++k) {
-    if (dropped[k]) continue;
+  static Place place(const Note& n, const std::string& name) {
+    return {n.kind, n.target, n.globals.ptr(), name};
+  }
+  void replace(size_t first, size_t k) {
+    if (first == k) return;
+    last_[first] = journal_[k].values.back();
+    dropped_[k] = true;
+  }
+
+  std::unique_ptr<const Effect> effect(size_t k) {
     const Note& n = journal_[k];
-    const int target = n.target ? recipe(n.target) : -1;
+    const int target = n.target ? t_.recipe(n.target) : -1;
     auto value = [&](size_t i) {
-      return recipe(i + 1 == n.values.size() && last[k] ? last[k] : n.values[i]);
+      return t_.recipe(i + 1 == n.values.size() && last_[k] ? last_[k] : n.values[i]);
     };
-    std::unique_ptr<const Effect> effect;
     switch (n.kind) {
-      case Note::kAssign: {
-        Output o{n.target->node(), -1};
-        if (const size_t i = input_of(n.target); i < input_source_.size())
-          o.assign_to = static_cast<int>(i);
-        effect = std::make_unique<AssignTensor>(target, static_cast<int>(outputs_.size()));
-        outputs_.push_back(o);
-        break;
-      }
-      case Note::kSetAttr: effect = std::make_unique<SetAttr>(target, n.name, value(0)); break;
-      case Note::kSetClass:
-        effect = std::make_unique<SetClassAttr>(target, n.name, value(0));
-        break;
-      case Note::kDelAttr: effect = std::make_unique<DelAttr>(target, n.name); break;
-      case Note::kSetGlobal:
-        effect = std::make_unique<SetGlobal>(n.globals, n.name, value(0));
-        break;
-      case Note::kSetCell: effect = std::make_unique<SetCell>(target, value(0)); break;
+      case Note::kAssign: return assign(n, target);
+      case Note::kSetAttr: return std::make_unique<SetAttr>(target, n.name, value(0));
+      case Note::kSetClass: return std::make_unique<SetClassAttr>(target, n.name, value(0));
+      case Note::kDelAttr: return std::make_unique<DelAttr>(target, n.name);
+      case Note::kSetGlobal: return std::make_unique<SetGlobal>(n.globals, n.name, value(0));
+      case Note::kSetCell: return std::make_unique<SetCell>(target, value(0));
       case Note::kPrint:
-        effect = std::make_unique<Print>(n.name, recipe(tuple(n.values)), n.keywords);
-        break;
-      case Note::kExtend: {
-        std::vector<int> values;
-        for (; k < journal_.size() && journal_[k].kind == Note::kExtend &&
-               journal_[k].target == n.target;
-             ++k)
-          for (auto& v : journal_[k].values) values.push_back(recipe(v));
-        --k;
-        effect = std::make_unique<ExtendList>(target, std::move(values));
-        break;
+        return std::make_unique<Print>(n.name, t_.recipe(t_.tuple(n.values)), n.keywords);
+      case Note::kSetItem: {
+        const int given = value(1);
+        return std::make_unique<SetItem>(target, value(0), given);
       }
-      case Note::kSetItem: effect = std::make_unique<SetItem>(target, value(0), value(1)); break;
-      case Note::kDelItem: effect = std::make_unique<DeleteItem>(target, value(0)); break;
-      case Note::kCall: {
-        std::vector<int> args{target};
-        for (auto& v : n.values) args.push_back(recipe(v));
-        effect = std::make_unique<CallMethod>(n.name, std::move(args));
-        break;
-      }
+      case Note::kDelItem: return std::make_unique<DeleteItem>(target, value(0));
+      default: break;
     }
-    e->effects.push_back(std::move(effect));
+    std::vector<int> args{target};
+    for (auto& v : n.values) args.push_back(t_.recipe(v));
+    return std::make_unique<CallMethod>(n.name, std::move(args));
   }
-  e->assigned_first.resize(input_source_.size());
-  std::map<size_t, int> assigned;
-  for (auto& n : journal_)
-    if (n.kind == Note::kAssign) ++assigned[input_of(n.target)];
-  for (auto& n : journal_) {
-    if (n.kind != Note::kAssign) break;
-    const size_t i = input_of(n.target);
-    if (i < input_source_.size() && assigned[i] == 1) e->assigned_first[i] = true;
+
+  std::unique_ptr<const Effect> assign(const Note& n, int target) {
+    Tracer::Output o{n.target->node(), -1};
+    if (const size_t i = input_of(n.target); i < t_.input_source_.size())
+      o.assign_to = static_cast<int>(i);
+    t_.outputs_.push_back(o);
+    return std::make_unique<AssignTensor>(target, static_cast<int>(t_.outputs_.size()) - 1);
   }
-  // what is changed must be an object of its own at every call, as it was here
-  for (auto& n : journal_)
-    if (n.target && n.target->src >= 0) e->changed.push_back(n.target->src);
-  std::sort(e->changed.begin(), e->changed.end());
-  e->changed.erase(std::unique(e->changed.begin(), e->changed.end()), e->changed.end());
-}
+
+  // Those of one list that follow one another are one. `k`: the last of them, then.
+  std::unique_ptr<const Effect> extend(size_t* k) {
+    const V target = journal_[*k].target;
+    const int list = t_.recipe(target);
+    std::vector<int> values;
+    for (; *k < journal_.size() && journal_[*k].kind == Note::kExtend &&
+           journal_[*k].target == target;
+         ++*k)
+      for (auto& v : journal_[*k].values) values.push_back(t_.recipe(v));
+    --*k;
+    return std::make_unique<ExtendList>(list, std::move(values));
+  }
+
+  void write_first_assignments(Entry* e) {
+    e->assigned_first.resize(t_.input_source_.size());
+    std::map<size_t, int> assigned;
+    for (auto& n : journal_)
+      if (n.kind == Note::kAssign) ++assigned[input_of(n.target)];
+    for (auto& n : journal_) {
+      if (n.kind != Note::kAssign) break;
+      const size_t i = input_of(n.target);
+      if (i < t_.input_source_.size() && assigned[i] == 1) e->assigned_first[i] = true;
+    }
+  }
+
+  Tracer& t_;
+  const std::vector<Note>& journal_;
+  absl::flat_hash_map<int, size_t> input_of_source_;
+  std::map<Place, size_t> pending_;
+  std::vector<bool> dropped_;
+  std::vector<V> last_;                         // the value that a note is given instead of its own
+  std::map<const Value*, py::dict> set_items_;  // of containers: places of notes by key
+};
+
+}  // namespace
+
+void Tracer::make_effects(Entry* e) { EffectsOf(*this).write(e); }
 
 // The paths of numbers and texts whose values are guarded though the code itself gives them others:
 // the next call would find them changed.

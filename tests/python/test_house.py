@@ -85,3 +85,16 @@ def test_a_value_has_what_all_kinds_have():
 def test_kinds_are_asked_and_not_told_apart():
     assert len(places(r"\bValue::k[A-Z]\w*", "")) <= 10
     assert len(places(r"->kind (==|!=)", "")) <= 10
+
+
+def test_functions_of_capture_are_read_at_a_glance():
+    long = []
+    for path in sorted((CSRC / "capture").rglob("*.cc")):
+        lines = path.read_text().split("\n")
+        for n, line in enumerate(lines):
+            begins = re.match(r"( {0,2})(?!(?:if|for|while|switch|struct|class|namespace)\b)[\w:<>\[].*\{$", line)
+            if begins and line.endswith((") {", "const {", "override {")):
+                end = next(k for k in range(n, len(lines)) if lines[k].startswith(begins[1] + "}"))
+                if end - n + 1 > 95:
+                    long.append(f"{path.name}:{n + 1}")
+    assert not long, "a function of more than 95 lines has parts with names"
