@@ -4,7 +4,8 @@
 #include <pybind11/numpy.h>
 
 #include "bindings/bindings.h"
-#include "python/objects.h"
+#include "eager/tape.h"
+#include "objects/objects.h"
 #include "runtime/queue.h"
 
 namespace pijit {

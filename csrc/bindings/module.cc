@@ -10,7 +10,8 @@
 #include "python/gil.h"
 #include "python/hook.h"
 #include "python/lru_cache.h"
-#include "python/objects.h"
+#include "eager/tape.h"
+#include "objects/objects.h"
 
 namespace pijit {
 namespace {

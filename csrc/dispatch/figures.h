@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "python/objects.h"
+#include "objects/objects.h"
 
 namespace pijit {
 

@@ -11,7 +11,7 @@
 #include "compile/differentiated.h"
 #include "graph/dim.h"
 #include "python/code.h"
-#include "python/objects.h"
+#include "objects/objects.h"
 #include "runtime/program.h"
 
 namespace pijit {

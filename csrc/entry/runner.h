@@ -1,6 +1,7 @@
 // Running an entry: its program, the objects that the caller sees, the side effects.
 #pragma once
 #include "absl/functional/function_ref.h"
+#include "eager/tape.h"
 #include "entry/entry.h"
 #include "runtime/pooled.h"
 

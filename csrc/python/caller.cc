@@ -7,7 +7,7 @@
 
 #include "base/called_as.h"
 #include "graph/op.h"
-#include "python/objects.h"
+#include "python/convert.h"
 
 namespace pijit {
 

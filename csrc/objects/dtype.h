@@ -1,0 +1,21 @@
+// DType: the type of a Tensor's elements.
+#pragma once
+#include <Python.h>
+
+#include <optional>
+
+#include "graph/dtype.h"
+
+namespace pijit {
+
+struct DTypeObject {
+  PyObject_HEAD DType dtype;
+};
+extern PyTypeObject* dtype_type;
+PyObject* dtype_object(DType t);  // borrowed singleton
+std::optional<DType> dtype_of(
+    PyObject* o);  // DType object, name, NumPy dtype or Python scalar type
+
+PyTypeObject* make_dtype_type();
+
+}  // namespace pijit
