@@ -72,7 +72,7 @@ def test_what_a_kind_may_ask_knows_no_kinds():
     body = text[text.index("class Context :"):]
     declared = re.findall(r"^  (?:\[\[noreturn\]\] |virtual |static |explicit )*[\w:<>*& ]*?\b\w+\(",
                           body[:body.index("\n};")], re.M)
-    assert len(declared) <= 40, "what only a kind or the protocol needs is in values/ or protocol/"
+    assert len(declared) <= 38, "what only a kind or the protocol needs is in values/ or protocol/"
 
 
 def test_a_value_has_what_all_kinds_have():
@@ -83,8 +83,8 @@ def test_a_value_has_what_all_kinds_have():
 
 
 def test_kinds_are_asked_and_not_told_apart():
-    assert len(places(r"\bValue::k[A-Z]\w*", "")) <= 10
-    assert len(places(r"->kind (==|!=)", "")) <= 10
+    assert not places(r"\bValue::k[A-Z]\w*", "")
+    assert len(places(r"->kind (==|!=)", "capture")) <= 5
 
 
 def test_functions_of_capture_are_read_at_a_glance():
