@@ -365,18 +365,27 @@ class _Process:
             if task.item is None:
                 continue
             self.task = task
-            try:
-                self.pipe.send(task.item)
-            except OSError:
+            if not self._sent(task.item):
                 self.died()
             task.item = None
+
+    def _sent(self, item: Any) -> bool:
+        # The error is dropped here: its frames hold a view of what was to be sent.
+        try:
+            self.pipe.send(item)
+        except OSError:
+            return False
+        return True
 
     def answer(self) -> None:
         """Takes the result of the task at hand."""
         task, self.task = self.task, None
+        lost = False
         try:
             task.answer = self.pipe.recv()
         except (EOFError, OSError):
+            lost = True
+        if lost:
             self.task = task
             self.died()
         self.feed()
