@@ -326,7 +326,15 @@ def _name_classes(own):
             cls = module.__dict__.get(name)
             if isinstance(cls, type) and cls.__module__ == own:
                 _renamed[cls] = own
-                cls.__module__ = path
+                _move(cls, path)
+
+
+def _move(cls: type, path: str) -> None:
+    """Gives a class the module, and leaves it the line of its source, which Python 3.13 drops with that."""
+    line = cls.__dict__.get("__firstlineno__")
+    cls.__module__ = path
+    if line is not None:
+        cls.__firstlineno__ = line
 
 
 class _Named(types.ModuleType):
@@ -539,5 +547,5 @@ def uninstall() -> None:
     pijit.__version__ = _own_version
     pijit.__class__ = types.ModuleType
     for cls, own in _renamed.items():
-        cls.__module__ = own
+        _move(cls, own)
     _renamed.clear()

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import sys
 
 import pytest
 
@@ -52,6 +53,8 @@ spec.loader.exec_module(build)
 @pytest.mark.parametrize("name", build.names())
 def test_outputs_are_of_the_code_that_prints_them(name):
     metadata = json.loads((EXAMPLES / "notebooks" / f"{name}.ipynb").read_text())["metadata"]
+    if metadata["language_info"]["version"].split(".")[:2] != [str(n) for n in sys.version_info[:2]]:
+        pytest.skip("the digest is of syntax trees, which another version of Python writes otherwise")
     assert (metadata.get("printed_by") ==
             build.printed_by(name)), f"run it again: python examples/notebooks/build.py {name}"
 
