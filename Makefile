@@ -11,7 +11,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
-  test-alias test-kernels test-all test-py312 test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory test-cpython test-emulated \
+  test-alias test-kernels test-all pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-functions bench-figures bench-scripts lint clean venv-build venv-demo venv-test venv-dev
 all: build
@@ -94,9 +94,12 @@ test-all: build-tests test-cpp
 	set -e; for way in "$(DEFAULT)" PIJIT_TEST_AS=mindspore "$(AVX2)" "$(NO_CODE)" "$(REFERENCE)"; do echo "$$way"; \
 	  env $$way $(PYTEST) $(WORKERS) -m "not serial"; env $$way $(PYTEST) -m serial; done
 
-# The same sources for CPython 3.12, in an environment of its own.
-test-py312:
-	$(MAKE) test PYTHON=python3.12 VENV=.venv312
+# The same sources for another CPython (`make test-python3.13`, or with PYTHON=path of one), in an environment of its own.
+test-python3.%:
+	$(MAKE) test PYTHON=$(if $(filter-out python3.11,$(PYTHON)),$(PYTHON),python3.$*) VENV=.venv3$* BUILD=build/python3.$*
+# Debian's newest CPythons, unpacked into build/pythons: their newest patch releases, whatever the system has.
+pythons:
+	tools/pythons.sh build/pythons 3.13 3.14 3.15
 
 test-asan: SANITIZED := UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 test-asan: deps-test venv-test

@@ -1,6 +1,46 @@
+// jit, and what its tests see of bytecode.
 #include "bindings/bindings.h"
 #include "dispatch/run.h"
+#include "python/code.h"
+#include "python/hook.h"
 
 namespace pijit {
-void init_capture(py::module_& m) { init_jit(m); }
+namespace {
+
+// decoded(code): our instructions of a function's or a generator's code; None: it is not decoded.
+// Tuples of a name, operands a and b, object (or None), target, beginning, place, end, line, what
+// it takes from the stack and leaves there (where it jumps: the last), the slots that are alive.
+py::object decoded(const py::object& code) {
+  const Code info = code_info(code.ptr(), true);
+  if (!info) return py::none();
+  py::list all;
+  for (int pc = 0; pc < static_cast<int>(info->instrs.size()); ++pc) {
+    const Instr& in = info->instrs[pc];
+    const StackUse use = stack_use(in, 0);
+    py::list live;
+    for (int s = 0; s < info->num_slots; ++s)
+      if (info->live[pc][s]) live.append(s);
+    all.append(py::make_tuple(op_name(in.op), in.a, in.b,
+                              in.obj ? py::reinterpret_borrow<py::object>(in.obj) : py::none(),
+                              in.target, in.offset, in.at, in.next, in.line, use.pops, use.pushes,
+                              use.jump_pushes, live));
+  }
+  py::list handlers;
+  for (auto& h : info->handlers)
+    handlers.append(py::make_tuple(h.begin, h.end, h.target, h.depth, h.lasti));
+  return py::make_tuple(all, handlers);
+}
+
+}  // namespace
+
+void init_capture(py::module_& m) {
+  init_jit(m);
+  define(m, "_decoded", {{"code"}}, [](const std::vector<py::object>& a) { return decoded(a[0]); });
+  define(m, "_frames_are_as_expected", {{"slot", py::int_(0)}},
+         [](const std::vector<py::object>& a) {
+           return frames_are_as_expected(
+               static_cast<int>(argument<int64_t>("_frames_are_as_expected", "slot", a[0])));
+         });
+}
+
 }  // namespace pijit

@@ -64,6 +64,9 @@ class Tracer final : public Context, public Rebuilder {
   int step_containers(Frame& f, const Instr& in);
   int step_control(Frame& f, const Instr& in);
   int step_calls(Frame& f, const Instr& in);
+  // A callable, with NULL beside it; back, with the object of a method or null.
+  void push_callable(Frame& f, const V& callable);
+  V pop_callable(Frame& f, V* self);
   int step_exceptions(Frame& f, const Instr& in);
   void count(Frame& f);  // its next instruction, where the budget counts it
   void meet(Frame& f, const V& item, uint64_t serial);

@@ -560,6 +560,7 @@ void init_jit(py::module_& m) {
   if (!t) throw py::error_already_set();
   jit_function_type = reinterpret_cast<PyTypeObject*>(t);
   m.attr("JitFunction") = py::handle(t);
+  permission::forbidden = !frames_are_known();
   Registry::add_python();
   init_callees();
   init_automatic(m);
@@ -613,7 +614,8 @@ void init_jit(py::module_& m) {
   define(
       m, "forbid_capture", {{"on"}},
       [](const Args& a) {
-        return std::exchange(permission::forbidden, argument<bool>("forbid_capture", "on", a[0]));
+        const bool on = argument<bool>("forbid_capture", "on", a[0]);
+        return std::exchange(permission::forbidden, on || !frames_are_known());
       },
       "Whether all threads run plainly from now on; gives what was so.");
   define(m, "set_graph_mode", {{"on"}}, [](const Args& a) {

@@ -8,7 +8,7 @@ namespace permission {
 
 constinit thread_local bool paused = false;
 bool graph_mode_on = false;
-bool forbidden = false;
+bool forbidden = false;  // init_jit() sets it, where frames are not known
 
 }  // namespace permission
 

@@ -7,6 +7,7 @@
 #include "base/config.h"
 #include "entry/guard.h"
 #include "entry/memo.h"
+#include "python/compat.h"
 #include "python/lifetime.h"
 #include "python/quiet_lookup.h"
 
@@ -230,15 +231,14 @@ bool check(const Guard& g, const Values& values) {
   switch (g.kind) {
     case Guard::kType:
       return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
-             Py_TYPE(o)->tp_version_tag == g.num &&
-             PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_VALID_VERSION_TAG);
+             has_type_version(Py_TYPE(o), g.num);
     case Guard::kExact: return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr();
     case Guard::kThere: return true;
     case Guard::kIs: return o == g.obj.ptr();
     case Guard::kIsStill: return o == PyWeakref_GET_OBJECT(g.obj.ptr());
     case Guard::kEquals: return equal_constants(o, g.obj.ptr());
     case Guard::kTensor:
-      return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
+      return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() && g.version &&
              type_version(Py_TYPE(o)) == g.version &&
              (g.num ? same_but_for(array_of(o)->type, g.type, g.num) : array_of(o)->type == g.type);
     case Guard::kNumber: {
@@ -291,7 +291,7 @@ bool check(const Guard& g, const Values& values) {
     }
     case Guard::kDictVersion: return dict_version(g.obj.ptr()) == g.num;
     case Guard::kTypeVersion:
-      return type_version(reinterpret_cast<PyTypeObject*>(g.obj.ptr())) == g.num;
+      return g.num && type_version(reinterpret_cast<PyTypeObject*>(g.obj.ptr())) == g.num;
     case Guard::kCellEmpty: return PyCell_Check(o) && !PyCell_GET(o);
     case Guard::kNoPart: return !is_part(o);
     case Guard::kNull:

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <optional>
 
+#include "python/compat.h"
 #include "python/quiet_lookup.h"
 
 namespace pijit {
@@ -346,9 +347,7 @@ Memo::Answer Memo::check(const Entry& e, PyObject* func, PyObject* const* state,
   if (makes_objects_) quiet.emplace();
   values->at = values_.data();
   for (auto& t : types_)
-    if (t.type->tp_version_tag != t.version ||
-        !PyType_HasFeature(const_cast<PyTypeObject*>(t.type), Py_TPFLAGS_VALID_VERSION_TAG))
-      return kChanged;
+    if (known_type_version(t.type) != t.version) return kChanged;
   const Probe* probe = probes_.data();
   const Check* c = checks_.data();
   for (const Fetch& f : fetches_) {

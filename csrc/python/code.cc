@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "python/call_in_frame.h"
+#include "python/compat.h"
 #include "python/hook.h"
 #include "python/module_code.h"
 #include "python/names.h"
@@ -167,12 +168,6 @@ struct CodeExtra {
   std::unique_ptr<const CodeInfo> info;
   std::shared_ptr<void> attached;
 };
-
-#if PY_VERSION_HEX >= 0x030C0000
-#define PIJIT_CODE_EXTRA(name) PyUnstable_##name
-#else
-#define PIJIT_CODE_EXTRA(name) _Py##name
-#endif
 
 Py_ssize_t extra_index = -1;
 
@@ -360,6 +355,7 @@ PyMethodDef fill_method = {"_fill_and_unpack", fill_and_unpack, METH_NOARGS, nul
 }  // namespace
 
 void init_code() {
+  init_dict_versions();
   extra_index = PIJIT_CODE_EXTRA(Eval_RequestCodeExtraIndex)(
       [](void* p) { delete static_cast<CodeExtra*>(p); });
   PIJIT_CHECK(extra_index >= 0, "no place for data in code objects");
@@ -453,32 +449,13 @@ PyObject* instance_dict(PyObject* o) {
   return d;
 }
 
-PyObject** instance_dict_place(PyObject* o) {
-  if (!instances_have_dict(Py_TYPE(o))) return nullptr;
-  PyObject** place = _PyObject_GetDictPtr(o);  // makes it, where its values lie in the object
-  if (!place) PyErr_Clear();
-  if (place && !*place) Py_XDECREF(instance_dict(o));
-  return place;
-}
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-const void* dict_version_at(PyObject* dict) {
-  return &reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
-}
-uint64_t dict_version(PyObject* dict) {
-  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
-}
-#pragma GCC diagnostic pop
-
 extern "C" PyObject* _PyType_Lookup(PyTypeObject*, PyObject*);
 PyObject* type_lookup(PyTypeObject* t, PyObject* name) {
   return names_are_texts(t) ? _PyType_Lookup(t, name) : nullptr;
 }
 unsigned type_version(PyTypeObject* t) {
-  if (!PyType_HasFeature(t, Py_TPFLAGS_VALID_VERSION_TAG))
-    _PyType_Lookup(t, names.cls);  // assigns a version
-  return PyType_HasFeature(t, Py_TPFLAGS_VALID_VERSION_TAG) ? t->tp_version_tag : 0;
+  if (!known_type_version(t)) _PyType_Lookup(t, names.cls);  // assigns a version
+  return known_type_version(t);
 }
 
 }  // namespace pijit

@@ -21,6 +21,9 @@ const char* op_name(Op op);
 enum class SlotUse : uint8_t { NONE, READ, WRITE, CLEAR, CELL, FREE };
 enum class Flow : uint8_t { NEXT, JUMP, BRANCH, END };
 
+// Is it all of its code unit, or one of two?
+enum class Part : uint8_t { kWhole, kFirst, kSecond };
+
 struct Instr {
   Op op;
   int a = 0, b = 0;
@@ -30,7 +33,13 @@ struct Instr {
   // else belongs to it), the instruction itself, and what is behind it.
   int offset = 0, at = 0, next = 0;
   int line = -1;
+  Part part = Part::kWhole;
+  // CPython's instruction takes a bool where ours takes a value: the one before it, a comparison,
+  // makes it one.
+  bool truth_first = false;
 };
+// Where NULL lies beside a callable on the stack.
+constexpr bool kNullAboveCallable = PY_VERSION_HEX >= 0x030D0000;
 constexpr int kUnknownEffect = -1000;  // b of an instruction that cannot be executed alone
 SlotUse slot_use(const Instr& in);
 Flow flow(const Instr& in);
@@ -184,9 +193,12 @@ PyObject* instance_dict(PyObject* o);
 PyObject** instance_dict_place(PyObject* o);
 // What o holds in the slot that a member descriptor of its class stands for; null: it is not set.
 PyObject* slot_value(PyObject* descriptor, PyObject* o);
-// A number that changes whenever the dict does.
+// A number that changes whenever the dict does, and that no other dict ever had. From 3.13 on one
+// whose values lie in an object has another number each time; instance_dict_place() takes them out.
 uint64_t dict_version(PyObject* dict);
-const void* dict_version_at(PyObject* dict);  // where it stands
+// Where it stands, while the dict lives and, whatever it shows then, after that.
+const void* dict_version_at(PyObject* dict);
+void init_dict_versions();  // by init_code()
 // A number that changes whenever the type or a base does; 0: none.
 unsigned type_version(PyTypeObject* t);
 // What a class has under a name, through the MRO (borrowed). Nothing where it has names that are no

@@ -1,15 +1,4 @@
-// Frames and interpreters as CPython 3.11 and 3.12 have them. Their headers declare them for
-// CPython's own build only, in C: without C's atomics C++ can read them, too.
-#define Py_BUILD_CORE 1
-#include <Python.h>
-#undef HAVE_STD_ATOMIC
-#include <internal/pycore_frame.h>
-#if PY_VERSION_HEX >= 0x030C0000
-#include <internal/pycore_instruments.h>
-#endif
-#include <internal/pycore_interp.h>
-#include <internal/pycore_runtime.h>
-#undef Py_BUILD_CORE
+#include "python/interpreter.h"
 
 #include <pybind11/eval.h>
 
@@ -29,10 +18,7 @@ namespace py = pybind11;
 
 namespace {
 
-constexpr bool kHookClearsFrame = PY_VERSION_HEX >= 0x030C0000;
-// What a call of the evaluator takes of the thread's allowance of C recursion; without a hook,
-// calls between Python functions take none.
-constexpr int kRecursionUnits = 2;
+using frames::code_of;
 
 CallHandler handler;
 // The evaluators that were there when ours was installed, in their order: more than one where
@@ -60,6 +46,9 @@ struct Thread {
 [[gnu::tls_model("initial-exec")]] thread_local Thread here;
 
 #if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX < 0x030D0000
+PyObject* code_of_nothing;
+#endif
 // Frames of this thread whose lines are watched, by events of their code: the innermost last. One
 // that an exception has left stays until an event below it, or of the same code, shows that.
 struct Watch {
@@ -67,7 +56,6 @@ struct Watch {
   LineHandler lines;
   py::object code;
 };
-PyCodeObject* code_of_nothing;
 std::vector<Watch>& watches() {
   static thread_local auto* w = new std::vector<Watch>;  // may outlive the interpreter
   return *w;
@@ -116,8 +104,6 @@ bool half_of_stack_is_used() {
   return static_cast<const char*>(__builtin_frame_address(0)) < here.half;
 }
 
-PyCodeObject* code_of(_PyInterpreterFrame* f) { return f->f_code; }
-
 }  // namespace
 
 PyObject* evaluate(PyThreadState*, _PyInterpreterFrame*, int);
@@ -135,7 +121,10 @@ void forget_from(_PyFrameEvalFunction top) {
   below.erase(std::find(below.begin(), below.end(), top), below.end());
 }
 
+bool known = false;  // are frames what our headers say?
+
 void install() {
+  if (!known) return;
   auto* interp = PyInterpreterState_Get();
   const auto current = _PyInterpreterState_GetEvalFrameFunc(interp);
   if (current == evaluate) return;
@@ -174,9 +163,9 @@ PyObject* run_plain(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
     return r;
   }
 #if PY_VERSION_HEX >= 0x030C0000
-  t->c_recursion_remaining += kRecursionUnits;
+  frames::add_recursion(t, frames::kRecursionUnits);
   PyObject* r = pass_on(t, f, throwing);
-  t->c_recursion_remaining -= kRecursionUnits;
+  frames::add_recursion(t, -frames::kRecursionUnits);
   return r;
 #else
   return pass_on(t, f, throwing);
@@ -261,7 +250,7 @@ Watch* watch_of(_PyInterpreterFrame* f) {
 // Drops the watches of frames that are no more.
 void drop_dead() {
   auto runs = [](const Watch& w) {
-    auto* f = PyThreadState_Get()->cframe->current_frame;
+    auto* f = current_frame(PyThreadState_Get());
     while (f && f != w.frame) f = f->previous;
     return f && w.code.ptr() == reinterpret_cast<PyObject*>(code_of(f));
   };
@@ -270,7 +259,7 @@ void drop_dead() {
 
 PyObject* on_line_event(PyObject*, PyObject* const*, Py_ssize_t) {
   PyThreadState* t = PyThreadState_Get();
-  _PyInterpreterFrame* f = t->cframe->current_frame;
+  _PyInterpreterFrame* f = current_frame(t);
   const Watch* w = watch_of(f);
   if (!w) Py_RETURN_NONE;
   // What the handler runs is traced as ever.
@@ -283,7 +272,7 @@ PyObject* on_line_event(PyObject*, PyObject* const*, Py_ssize_t) {
   Py_RETURN_NONE;
 }
 PyObject* on_new_frame_event(PyObject*, PyObject* const*, Py_ssize_t) {
-  if (watch_of(PyThreadState_Get()->cframe->current_frame)) drop_watch();
+  if (watch_of(current_frame(PyThreadState_Get()))) drop_watch();
   Py_RETURN_NONE;
 }
 #endif
@@ -311,8 +300,7 @@ PyObject* evaluate(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
   constexpr int kSuspending = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   const bool on = here.mode == kOn || (here.mode == kDefault && for_all);
   const bool call_of_function = !throwing && (code->co_flags & (kPlain | kSuspending)) == kPlain &&
-                                f->owner == FRAME_OWNED_BY_THREAD &&
-                                f->prev_instr == _PyCode_CODE(code) - 1;
+                                f->owner == FRAME_OWNED_BY_THREAD && frames::begins(f);
   // Where another tool's hook keeps ours from stepping aside, each call is a C call to the end.
   if (call_of_function && stack_is_short()) {
     PendingCall(t, f).finish();
@@ -329,55 +317,46 @@ PyObject* evaluate(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
   return r;
 }
 
-PyObject* PendingCall::func() const {
-#if PY_VERSION_HEX >= 0x030C0000
-  return frame_->f_funcobj;
-#else
-  return reinterpret_cast<PyObject*>(frame_->f_func);
-#endif
-}
+PyObject* PendingCall::func() const { return frames::function_of(frame_); }
 PyObject* PendingCall::code() const { return reinterpret_cast<PyObject*>(code_of(frame_)); }
-PyObject* const* PendingCall::slots() const { return frame_->localsplus; }
+PyObject* const* PendingCall::slots() const { return frames::slots_of(frame_); }
 PyObject* PendingCall::run() {
   ran_ = true;
   return run_plain(thread_, frame_, 0);
 }
 
-// On 3.12 an evaluator clears and pops its frame. CPython exports no function for it, so its own
-// evaluator does it, running code that only returns.
+// What an evaluator does with a frame that it does not run.
 void PendingCall::finish() {
-  if constexpr (kHookClearsFrame) {
 #if PY_VERSION_HEX >= 0x030C0000
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyCodeObject* nothing = code_of_nothing;
-    PyCodeObject* code = frame_->f_code;
-    frame_->f_code = reinterpret_cast<PyCodeObject*>(Py_NewRef(nothing));
-    frame_->prev_instr = _PyCode_CODE(nothing) - 1;
-    // This takes nothing that the call itself would not have taken.
-    thread_->c_recursion_remaining += kRecursionUnits;
-    ++thread_->py_recursion_remaining;
-    PyObject* r = _PyEval_EvalFrameDefault(thread_, frame_, 0);
-    --thread_->py_recursion_remaining;
-    thread_->c_recursion_remaining -= kRecursionUnits;
-    if (!r) PyErr_Clear();
-    Py_XDECREF(r);
-    Py_DECREF(code);
-    PyErr_Restore(type, value, traceback);
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+#if PY_VERSION_HEX >= 0x030D0000
+  frames::clear_and_pop(thread_, frame_);
+#else
+  frames::clear_and_pop(thread_, frame_, code_of_nothing);
 #endif
-  }
+  PyErr_Restore(type, value, traceback);
+#endif
 }
 
+bool frames_are_known() { return known; }
+
 void init_hook() {
-#if PY_VERSION_HEX >= 0x030C0000
-  const auto opcode = python_module("opcode").attr("opmap")["RETURN_CONST"];
+  known = frames_are_as_expected();
+  if (!known)
+    PyErr_WarnEx(PyExc_RuntimeWarning,
+                 "pijit does not know the frames of this CPython, which was built otherwise than "
+                 "its headers say: all functions run plainly",
+                 1);
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
+  const auto opcode = python_module("opcode").attr("opmap")[frames::kReturnsNothing];
   const char bytes[2] = {static_cast<char>(py::cast<int>(opcode)), 0};
   using namespace py::literals;
   py::object code = py::eval("(lambda: None).__code__")
                         .attr("replace")("co_code"_a = py::bytes(bytes, 2),
                                          "co_consts"_a = py::make_tuple(py::none()),
                                          "co_exceptiontable"_a = py::bytes(""));
-  code_of_nothing = reinterpret_cast<PyCodeObject*>(code.release().ptr());
+  code_of_nothing = code.release().ptr();
 #endif
 }
 
@@ -404,8 +383,16 @@ HookScope::~HookScope() {
   if (on_ && --users == 0 && !paused) uninstall();
 }
 
-LiveFrame LiveFrame::innermost() { return LiveFrame(PyThreadState_Get()->cframe->current_frame); }
-LiveFrame LiveFrame::caller() const { return LiveFrame(frame_->previous); }
+namespace {
+_PyInterpreterFrame* python_frame(_PyInterpreterFrame* f) {
+  while (f && !frames::is_python(f)) f = f->previous;
+  return f;
+}
+}  // namespace
+LiveFrame LiveFrame::innermost() {
+  return LiveFrame(python_frame(current_frame(PyThreadState_Get())));
+}
+LiveFrame LiveFrame::caller() const { return LiveFrame(python_frame(frame_->previous)); }
 bool LiveFrame::complete() const {
   return frame_->owner == FRAME_OWNED_BY_THREAD && !_PyFrame_IsIncomplete(frame_);
 }
@@ -415,23 +402,24 @@ PyObject* LiveFrame::globals() const { return frame_->f_globals; }
 bool LiveFrame::names_in_globals() const {
   return !(code_of(frame_)->co_flags & CO_OPTIMIZED) && frame_->f_locals == frame_->f_globals;
 }
-int LiveFrame::offset() const { return _PyInterpreterFrame_LASTI(frame_); }
-PyObject* const* LiveFrame::slots() const { return frame_->localsplus; }
+int LiveFrame::offset() const { return frames::offset_of(frame_); }
+PyObject* const* LiveFrame::slots() const { return frames::slots_of(frame_); }
 std::vector<PyObject*> LiveFrame::stack() const {
-  return {frame_->localsplus + code_of(frame_)->co_nlocalsplus,
-          frame_->localsplus + frame_->stacktop};
+  PyObject** slots = frames::slots_of(frame_);
+  return {slots + code_of(frame_)->co_nlocalsplus, slots + frames::size_of(frame_)};
 }
 void LiveFrame::go_on_at(int offset, const std::vector<py::object>& slots,
                          std::vector<py::object>&& stack) {
   const int n = code_of(frame_)->co_nlocalsplus;
+  PyObject** own = frames::slots_of(frame_);
   for (int k = 0; k < n; ++k)
-    if (slots[k]) Py_XSETREF(frame_->localsplus[k], slots[k].inc_ref().ptr());
+    if (slots[k]) Py_XSETREF(own[k], slots[k].inc_ref().ptr());
   std::vector<py::object> before;  // dies when the frame is whole again
-  for (int k = n; k < frame_->stacktop; ++k)
-    before.push_back(py::reinterpret_steal<py::object>(frame_->localsplus[k]));
-  for (size_t k = 0; k < stack.size(); ++k) frame_->localsplus[n + k] = stack[k].release().ptr();
-  frame_->stacktop = n + static_cast<int>(stack.size());
-  frame_->prev_instr = _PyCode_CODE(code_of(frame_)) + offset;
+  for (int k = n; k < frames::size_of(frame_); ++k)
+    before.push_back(py::reinterpret_steal<py::object>(own[k]));
+  for (size_t k = 0; k < stack.size(); ++k) own[n + k] = stack[k].release().ptr();
+  frames::set_size(frame_, n + static_cast<int>(stack.size()));
+  frames::go_on_at(frame_, offset);
 }
 
 #if PY_VERSION_HEX < 0x030C0000
@@ -502,15 +490,13 @@ bool watch_lines(LiveFrame frame, LineHandler handler) {
   return true;
 }
 
-bool interpreter_is_awaited() {
-  return _Py_atomic_load_relaxed(&PyInterpreterState_Get()->ceval.eval_breaker);
-}
+bool interpreter_is_awaited() { return frames::is_awaited(PyThreadState_Get()); }
 
 void fill_frame(std::vector<py::object>* slots) {
-  _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame;
+  PyObject** own = frames::slots_of(current_frame(PyThreadState_Get()));
   std::vector<py::object> before;  // what dies may run code: when all slots are in place
   for (size_t k = 0; k < slots->size(); ++k) {
-    PyObject*& slot = frame->localsplus[k];
+    PyObject*& slot = own[k];
     if (slot) before.push_back(py::reinterpret_steal<py::object>(slot));
     slot = (*slots)[k].release().ptr();
   }
@@ -525,8 +511,9 @@ bool thread_is_traced() {
   // Tools of sys.monitoring: asked for again when the events have changed.
   static uint64_t seen = 0;
   static bool tools = false;
-  if (t->interp->monitoring_version == seen && !tools) return false;
-  seen = t->interp->monitoring_version;
+  const uint64_t version = frames::monitoring_version(t);
+  if (version == seen && !tools) return false;
+  seen = version;
   tools = false;
   const auto get_tool = python_module("sys").attr("monitoring").attr("get_tool");
   for (int id = 0; id < 6 && !tools; ++id)
@@ -544,10 +531,7 @@ bool stack_is_low() {
   const Stack& s = stack();
   return s.low && stack_left() < std::min<size_t>(s.size / 2, 1 << 20);
 }
-bool signals_pending() {
-  return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) &&
-         PyThread_get_thread_ident() == _PyRuntime.main_thread;
-}
+bool signals_pending() { return frames::signals_pending(PyThreadState_Get()); }
 [[gnu::tls_model("initial-exec")]] constinit thread_local uintptr_t stack_floor = UINTPTR_MAX;
 bool raise_short_stack() {
   const Stack& s = stack();

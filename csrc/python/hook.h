@@ -29,8 +29,12 @@ class PendingCall {
   bool ran_ = false;
 };
 
-// Once, when the module is loaded.
+// Once, when the module is loaded: whether frames are what our headers say. If not, there is one
+// warning, and nothing is ever captured.
 void init_hook();
+bool frames_are_known();
+// The test itself. Arguments lie in the slots from this one on.
+bool frames_are_as_expected(int slot = 0);
 
 // Answers a call: its result, or null with an exception set.
 using CallHandler = PyObject* (*)(PendingCall&);

@@ -1,4 +1,4 @@
-// Tables as CPython 3.11 and 3.12 have them.
+// Tables as CPython 3.11 to 3.13 have them.
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #undef HAVE_STD_ATOMIC
@@ -7,11 +7,15 @@
 
 #include "python/quiet_lookup.h"
 
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 
 namespace pijit {
 namespace {
+
+// Not of an element that was removed.
+bool is_element(const setentry& entry) { return entry.key && entry.hash != -1; }
 
 // Would a comparison with the object run Python code, or code that we do not know?
 bool asks_python(PyObject* o, int depth = 0) {
@@ -28,12 +32,10 @@ bool asks_python(PyObject* o, int depth = 0) {
     return false;
   }
   if (compare == PyFrozenSet_Type.tp_richcompare) {
-    Py_ssize_t pos = 0;
-    PyObject* x;
-    Py_hash_t hash;
-    while (_PySet_NextEntry(o, &pos, &x, &hash))
-      if (asks_python(x, depth + 1)) return true;
-    return false;
+    const auto* s = reinterpret_cast<PySetObject*>(o);
+    return std::any_of(s->table, s->table + s->mask + 1, [depth](const setentry& entry) {
+      return is_element(entry) && asks_python(entry.key, depth + 1);
+    });
   }
   return true;
 }
@@ -62,9 +64,6 @@ int64_t index_at(const PyDictKeysObject* keys, size_t i) {
 bool holds_texts_alone(PyObject* dict) {
   return reinterpret_cast<PyDictObject*>(dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;
 }
-
-// Not of an element that was removed.
-bool is_element(const setentry& entry) { return entry.key && entry.hash != -1; }
 
 bool no_hash(Py_hash_t hash) {
   if (hash == -1) PyErr_Clear();

@@ -419,3 +419,37 @@ def test_threads_share_a_memo():
     for t in threads:
         t.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("asked", ["never", "before", "after"])
+def test_attributes_that_change_seldom(asked):
+    """An object may hold its attributes itself, beside its dict (CPython 3.13): each way to change them is seen."""
+    class Holder:
+        pass
+
+    h, x = Holder(), X
+    h.factor = 1.0
+    attributes = h.__dict__ if asked == "before" else None
+    f = ms.jit(lambda x: x * h.factor)
+    plain = lambda x: x * h.factor
+
+    def change(k):
+        if attributes is None or k % 4 < 2:
+            h.factor = float(k)
+        elif k % 4 == 2:
+            attributes["factor"] = float(k)
+        else:
+            object.__setattr__(h, "factor", float(k))
+
+    for k in range(1, 60):
+        if k % 9 == 0:
+            change(k)
+        if k == 30:
+            if asked == "after":
+                attributes = h.__dict__
+            h.another = k  # the dict grows
+        if k == 45:
+            h.__dict__ = {"factor": 7.0}
+            attributes = h.__dict__
+        assert same(f(x), plain(x)), k
+    assert vars(h) is h.__dict__ and (attributes is None or h.__dict__ is attributes)

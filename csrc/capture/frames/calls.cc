@@ -6,27 +6,43 @@
 
 namespace pijit {
 
+void Tracer::push_callable(Frame& f, const V& callable) {
+  if (!kNullAboveCallable) f.stack.push_back(null());
+  f.stack.push_back(callable);
+  if (kNullAboveCallable) f.stack.push_back(null());
+}
+
+V Tracer::pop_callable(Frame& f, V* self) {
+  V above = f.pop(), below = f.pop();
+  if (as<NullValue>(above)) return below;
+  if (as<NullValue>(below)) return above;
+  *self = above;
+  return below;
+}
+
 int Tracer::step_calls(Frame& f, const Instr& in) {
   auto& st = f.stack;
   switch (in.op) {
-    case Op::CALL: {
+    case Op::CALL:
+    case Op::CALL_KW: {
+      PyObject* names = in.op == Op::CALL ? in.obj : f.pop()->obj.ptr();  // a constant of the code
       auto args = f.popn(in.a);
-      V a = f.pop(), b = f.pop();  // b: NULL, or the method whose self is a
-      V callee = a;
-      if (!as<NullValue>(b)) callee = b, args.insert(args.begin(), a);
+      V self;
+      V callee = pop_callable(f, &self);
+      if (self) args.insert(args.begin(), self);
       Kwargs kw;
-      if (in.obj) {
-        const Py_ssize_t n = PyTuple_GET_SIZE(in.obj);
+      if (names) {
+        const Py_ssize_t n = PyTuple_GET_SIZE(names);
         for (Py_ssize_t k = 0; k < n; ++k)
-          kw.push_back({text_of(PyTuple_GET_ITEM(in.obj, k)), args[args.size() - n + k]});
+          kw.push_back({text_of(PyTuple_GET_ITEM(names, k)), args[args.size() - n + k]});
         args.resize(args.size() - n);
       }
       st.push_back(protocol::call(*this, callee, args, kw));
       break;
     }
     case Op::CALL_EX: {
-      V kwargs = in.a ? f.pop() : nullptr, args = f.pop(), callee = f.pop();
-      if (!st.empty() && as<NullValue>(st.back())) st.pop_back();
+      V kwargs = in.a ? f.pop() : nullptr, args = f.pop(), self;
+      const V callee = pop_callable(f, &self);
       auto items = protocol::unpack(*this, args);
       if (!items) give_up(Reason::kUnsupportedIterable, "*args");
       Kwargs kw;

@@ -120,6 +120,7 @@ int Tracer::step_containers(Frame& f, const Instr& in) {
       st.push_back(protocol::format(*this, value, in.a & 3, spec));
       break;
     }
+    case Op::CONVERT_VALUE: st.push_back(protocol::format(*this, f.pop(), in.a, nullptr)); break;
     case Op::LIST_TO_TUPLE: st.push_back(tuple(protocol::items_of(*this, f.pop()))); break;
     case Op::UNPACK_SEQUENCE: unpack(*this, f, f.pop(), static_cast<size_t>(in.a)); break;
     case Op::UNPACK_EX:

@@ -299,6 +299,7 @@ void Tracer::step(Frame& f) {
     case Op::BUILD_SLICE:
     case Op::BUILD_STRING:
     case Op::FORMAT_VALUE:
+    case Op::CONVERT_VALUE:
     case Op::LIST_APPEND:
     case Op::LIST_EXTEND:
     case Op::MAP_ADD:
@@ -323,6 +324,7 @@ void Tracer::step(Frame& f) {
     case Op::END_SEND:
     case Op::RETURN_VALUE: f.pc = step_control(f, in); return;
     case Op::CALL:
+    case Op::CALL_KW:
     case Op::CALL_EX:
     case Op::IMPORT_NAME:
     case Op::IMPORT_FROM:

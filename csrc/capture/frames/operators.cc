@@ -12,16 +12,17 @@ int Tracer::step_operators(Frame& f, const Instr& in) {
     case Op::LOAD_ATTR: st.back() = protocol::attribute(*this, st.back(), in.obj); break;
     case Op::LOAD_METHOD: {
       V v = protocol::attribute(*this, f.pop(), in.obj);
-      st.push_back(null());
-      st.push_back(v);
+      push_callable(f, v);
       break;
     }
     case Op::LOAD_SUPER_ATTR: {
       auto a = f.popn(3);
       V proxy = protocol::call(*this, a[0], {a[1], a[2]}, {});
       V v = protocol::attribute(*this, proxy, in.obj);
-      if (in.a) st.push_back(null());
-      st.push_back(v);
+      if (in.a)
+        push_callable(f, v);
+      else
+        st.push_back(v);
       break;
     }
     case Op::STORE_ATTR: {

@@ -32,8 +32,10 @@ int Tracer::step_variables(Frame& f, const Instr& in) {
       break;
     case Op::LOAD_GLOBAL: {
       V v = protocol::load_global(*this, f.globals, in.obj);
-      if (in.a) st.push_back(null());
-      st.push_back(v);
+      if (in.a)
+        push_callable(f, v);
+      else
+        st.push_back(v);
       break;
     }
     case Op::STORE_GLOBAL: protocol::set_global(*this, f.globals, in.obj, f.pop()); break;

@@ -1,0 +1,73 @@
+// The bytecode of the running CPython: what its versions share is told by names and numbers of its
+// own `opcode` module, what they do differently by the dialect of the version. For the decoder and
+// the encoder.
+#pragma once
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "python/code.h"
+
+namespace pijit {
+
+// How an instruction of CPython's becomes ours: what its argument means.
+enum class Arg : uint8_t {
+  kNone,
+  kFixed,       // a is the row's
+  kCount,       // a
+  kTwoSlots,    // four bits each; the second instruction is the row's
+  kConst,       // an index of co_consts
+  kName,        // an index of co_names
+  kNullName,    // the same, shifted; the low bit: push NULL, too
+  kMethodName,  // the same; the low bit: LOAD_METHOD
+  kSuperName,   // an index shifted by two; the low bit: push NULL, too
+  kLowBit,      // a
+  kBinary,      // number of a BinaryOp; from 13 on, in place
+  kCompare,     // number of a CompareOp
+  kForward,     // a jump; a is the row's
+  kBackward,
+  kReturnConst,  // two instructions
+  kKeywords,     // of the CALL that follows
+  kOfCall,       // belongs to the CALL that follows
+  kCall,
+  kIntrinsic,
+  kTruth,     // belongs to the jump or `not` that follows
+  kFunction,  // what follows sets its attributes
+  kConvert,   // a; belongs to the kFormat that may follow
+  kFormat,
+};
+struct Row {
+  const char* name;
+  Op op;
+  Arg arg = Arg::kNone;
+  int a = 0;
+  Op second = Op::NOP;
+};
+
+struct Dialect {
+  std::span<const Row> rows;  // come before those that all versions share
+  int compare_shift;          // of COMPARE_OP's argument
+  int truth_bit;              // of the same: the result becomes a bool; 0: there is none
+  int loop_end;               // instructions that FOR_ITER skips where it jumps to
+  bool precall;               // PRECALL comes before CALL
+};
+extern const Dialect dialect;
+
+// Opcode numbers and names of the running interpreter.
+struct Opcodes {
+  absl::flat_hash_map<std::string, int> number;
+  std::string name[256];
+  int caches[256] = {};
+  std::set<int> jumps;    // by numbers
+  int have_argument = 0;  // opcodes from here on
+  Opcodes();
+  int operator[](const char* n) const;
+  bool has(const char* n) const { return number.contains(n); }
+};
+const Opcodes& opcodes();
+
+std::string code_bytes(PyObject* code);
+
+}  // namespace pijit

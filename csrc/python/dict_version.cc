@@ -1,0 +1,124 @@
+#if PY_VERSION_HEX >= 0x030D0000
+#define Py_BUILD_CORE 1
+#include <Python.h>
+#include <internal/pycore_dict.h>
+#undef Py_BUILD_CORE
+#endif
+
+#include "python/code.h"
+
+#if PY_VERSION_HEX >= 0x030D0000
+#include "absl/container/flat_hash_map.h"
+#include "base/error.h"
+#endif
+
+namespace pijit {
+
+#if PY_VERSION_HEX < 0x030D0000
+
+// CPython keeps one in each dict.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+const void* dict_version_at(PyObject* dict) {
+  return &reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+}
+uint64_t dict_version(PyObject* dict) {
+  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+}
+#pragma GCC diagnostic pop
+void init_dict_versions() {}
+
+PyObject** instance_dict_place(PyObject* o) {
+  if (!instances_have_dict(Py_TYPE(o))) return nullptr;
+  PyObject** place = _PyObject_GetDictPtr(o);  // makes it, where its values lie in the object
+  if (!place) PyErr_Clear();
+  if (place && !*place) Py_XDECREF(instance_dict(o));
+  return place;
+}
+
+#else
+
+// CPython's own number goes in 3.14. So dicts are watched: from when their version is asked for,
+// which is zero from the first change on, until it is asked for again. Nobody pays for what happens
+// to a dict in between. A dict whose values lie in an object is not told of attributes that are set
+// there.
+namespace {
+int watcher = -1;
+uint64_t last_version;
+// The places of versions are never freed: who still looks at one after its dict has died finds
+// zero, or the version of another dict.
+absl::flat_hash_map<PyObject*, uint64_t*>& versions() {
+  static auto* all = new absl::flat_hash_map<PyObject*, uint64_t*>;
+  return *all;
+}
+std::vector<uint64_t*>& unused() {
+  static auto* all = new std::vector<uint64_t*>;
+  return *all;
+}
+
+int on_change(PyDict_WatchEvent event, PyObject* dict, PyObject*, PyObject*) {
+  const auto it = versions().find(dict);
+  if (it == versions().end()) return 0;
+  *it->second = 0;
+  if (event == PyDict_EVENT_DEALLOCATED) {
+    unused().push_back(it->second);
+    versions().erase(it);
+  } else {
+    PyDict_Unwatch(watcher, dict);
+  }
+  return 0;
+}
+
+uint64_t* place_of(PyObject* dict) {
+  uint64_t*& place = versions()[dict];
+  if (!place) {
+    if (unused().empty()) {
+      constexpr size_t kAtOnce = 256;
+      auto* block = new uint64_t[kAtOnce]();
+      for (size_t k = 0; k < kAtOnce; ++k) unused().push_back(block + k);
+    }
+    place = unused().back();
+    unused().pop_back();
+  }
+  if (*place == 0) {
+    PIJIT_CHECK(PyDict_Watch(watcher, dict) == 0, "a dict cannot be watched");
+    *place = ++last_version;
+  }
+  return place;
+}
+
+bool has_values_of_object(PyObject* dict) {
+  const PyDictValues* values = reinterpret_cast<PyDictObject*>(dict)->ma_values;
+  return values && values->embedded;
+}
+constexpr uint64_t kNever = 0;
+}  // namespace
+
+const void* dict_version_at(PyObject* dict) {
+  return has_values_of_object(dict) ? &kNever : place_of(dict);
+}
+uint64_t dict_version(PyObject* dict) {
+  return has_values_of_object(dict) ? ++last_version : *place_of(dict);
+}
+
+PyObject** instance_dict_place(PyObject* o) {
+  if (!instances_have_dict(Py_TYPE(o))) return nullptr;
+  PyObject** place = _PyObject_GetDictPtr(o);
+  if (!place) PyErr_Clear();
+  if (!place) return nullptr;
+  if (!*place) Py_XDECREF(instance_dict(o));
+  // The dict's own from here on: an object that is given a dict gives up its values.
+  PyObject* dict = *place;
+  if (dict && has_values_of_object(dict) && PyObject_GenericSetDict(o, dict, nullptr) < 0)
+    PyErr_Clear();
+  return place;
+}
+
+void init_dict_versions() {
+  watcher = PyDict_AddWatcher(on_change);
+  if (watcher < 0) throw py::error_already_set();
+}
+
+#endif
+
+}  // namespace pijit

@@ -1,0 +1,82 @@
+// Frames of CPython 3.11 and 3.12.
+#pragma once
+#include <cstdint>
+
+#include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030C0000
+#include <internal/pycore_instruments.h>
+#endif
+#include <internal/pycore_interp.h>
+#include <internal/pycore_runtime.h>
+
+namespace pijit::frames {
+
+inline PyCodeObject* code_of(const _PyInterpreterFrame* f) { return f->f_code; }
+inline PyObject* function_of(const _PyInterpreterFrame* f) {
+#if PY_VERSION_HEX >= 0x030C0000
+  return f->f_funcobj;
+#else
+  return reinterpret_cast<PyObject*>(f->f_func);
+#endif
+}
+
+// Of a Python function, module or class, not one that the evaluator makes for a call from C.
+inline bool is_python(const _PyInterpreterFrame* f) {
+#if PY_VERSION_HEX >= 0x030C0000
+  return f->owner != FRAME_OWNED_BY_CSTACK;
+#else
+  return f != nullptr;
+#endif
+}
+// Has none of its instructions run?
+inline bool begins(const _PyInterpreterFrame* f) {
+  return f->prev_instr == _PyCode_CODE(code_of(f)) - 1;
+}
+// The instruction that the frame is at, in code units.
+inline int offset_of(_PyInterpreterFrame* f) { return _PyInterpreterFrame_LASTI(f); }
+// At an event, where the evaluator reads the place anew: goes on there.
+inline void go_on_at(_PyInterpreterFrame* f, int offset) {
+  f->prev_instr = _PyCode_CODE(code_of(f)) + offset;
+}
+
+inline PyObject** slots_of(_PyInterpreterFrame* f) { return f->localsplus; }
+// How many slots and entries of the stack there are.
+inline int size_of(const _PyInterpreterFrame* f) { return f->stacktop; }
+inline void set_size(_PyInterpreterFrame* f, int n) { f->stacktop = n; }
+
+#if PY_VERSION_HEX >= 0x030C0000
+// What a call of the evaluator takes of the thread's allowance of C recursion; without a hook,
+// calls between Python functions take none.
+constexpr int kRecursionUnits = 2;
+inline void add_recursion(PyThreadState* t, int units) { t->c_recursion_remaining += units; }
+
+// From 3.12 on an evaluator clears and pops its frame. 3.12 exports no function for it, so its own
+// evaluator does it, running code that only returns: `nothing`.
+inline void clear_and_pop(PyThreadState* t, _PyInterpreterFrame* f, PyObject* nothing) {
+  auto* code = f->f_code;
+  f->f_code = reinterpret_cast<PyCodeObject*>(Py_NewRef(nothing));
+  f->prev_instr = _PyCode_CODE(f->f_code) - 1;
+  // This takes nothing that the call itself would not have taken.
+  add_recursion(t, kRecursionUnits);
+  ++t->py_recursion_remaining;
+  PyObject* r = _PyEval_EvalFrameDefault(t, f, 0);
+  --t->py_recursion_remaining;
+  add_recursion(t, -kRecursionUnits);
+  if (!r) PyErr_Clear();
+  Py_XDECREF(r);
+  Py_DECREF(code);
+}
+constexpr const char* kReturnsNothing = "RETURN_CONST";  // the only instruction of `nothing`
+
+inline uint64_t monitoring_version(const PyThreadState* t) { return t->interp->monitoring_version; }
+#endif
+
+inline bool is_awaited(const PyThreadState* t) {
+  return _Py_atomic_load_relaxed(&t->interp->ceval.eval_breaker);
+}
+inline bool signals_pending(const PyThreadState*) {
+  return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) &&
+         PyThread_get_thread_ident() == _PyRuntime.main_thread;
+}
+
+}  // namespace pijit::frames

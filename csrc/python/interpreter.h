@@ -1,0 +1,16 @@
+// Frames and interpreters as the running CPython has them: the frame file of its version, and what
+// its headers declare for CPython's own build only, in C. Without C's atomics C++ reads those, too.
+// For the sources of this folder that need frames; nobody else includes this.
+#pragma once
+#define Py_BUILD_CORE 1
+#include <Python.h>
+#undef HAVE_STD_ATOMIC
+
+#if PY_VERSION_HEX >= 0x030D0000
+#include "python/frame_313.h"
+#else
+#include "python/frame_311.h"
+#endif
+#undef Py_BUILD_CORE
+
+#include "python/compat.h"

@@ -1,0 +1,209 @@
+"""Bytecode of the running CPython: every function of its standard library is decoded, its stack and its slots are what
+CPython says of them, and code that is made from what was decoded does the same."""
+
+import dis
+import functools
+import pathlib
+import sysconfig
+import types
+from collections import namedtuple
+
+import pytest
+
+from pijit import _C
+
+Instruction = namedtuple("Instruction", "op a b obj target begin at end line pops pushes jump_pushes live")
+# What capture does not follow: a break, which CPython runs. Coroutines and class bodies are not decoded at all.
+LEFT_TO_PYTHON = {
+    "CALL_INTRINSIC_1": "import *, type parameters, generators' handlers, assertions of print",
+    "CALL_INTRINSIC_2": "except*, type parameters",
+    "CHECK_EG_MATCH": "except*",
+    "CLEANUP_THROW": "the end of `yield from` where something is thrown in",
+    "DELETE_DEREF": "del of a variable that functions inside see",
+    "DELETE_GLOBAL": "del of a global",
+    "GET_AWAITABLE": "asynchronous comprehensions",
+    "LOAD_BUILD_CLASS": "class statements",
+    "LOAD_CLASSDEREF": "class bodies",
+    "PREP_RERAISE_STAR": "except*",
+    "IMPORT_STAR": "import *",
+    "SETUP_ANNOTATIONS": "class bodies",
+}
+ROOMS = ("test", "tests", "idle_test", "lib2to3", "idlelib", "turtledemo", "site-packages", "ensurepip")
+
+
+def code_of_library():
+    root = pathlib.Path(sysconfig.get_path("stdlib"))
+    for path in sorted(root.rglob("*.py")):
+        if not set(path.relative_to(root).parts[:-1]) & set(ROOMS):
+            try:
+                yield compile(path.read_bytes(), str(path.relative_to(root)), "exec")
+            except (SyntaxError, ValueError):
+                continue
+
+
+def functions_in(code):
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield const
+            yield from functions_in(const)
+
+
+@functools.cache
+def decoded_functions():
+    """(code, instructions, handlers) of every function and generator of the standard library."""
+    found = []
+    for module in code_of_library():
+        for code in functions_in(module):
+            if (known := _C._decoded(code)) is not None:
+                found.append((code, [Instruction(*i) for i in known[0]], known[1]))
+    return found
+
+
+def test_there_is_much():
+    assert len(decoded_functions()) > 7000
+
+
+def test_every_instruction_is_known():
+    names = {i.obj for _, all, _ in decoded_functions() for i in all if i.op == "UNSUPPORTED"}
+    assert names <= LEFT_TO_PYTHON.keys(), names - LEFT_TO_PYTHON.keys()
+
+
+def test_effects_on_the_stack_are_those_of_dis():
+    """Of each instruction alone, or of several that are one here, or of one that is several here."""
+    for code, all, _ in decoded_functions():
+        original = {i.offset // 2: i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"}
+        by_unit = {}
+        for i in all:
+            by_unit.setdefault((i.begin, i.end), []).append(i)
+        for (begin, end), group in by_unit.items():
+            units = [original[k] for k in range(begin, end) if k in original]
+            if any(i.op == "UNSUPPORTED" for i in group) or units[-1].opname in ("RETURN_VALUE", "RETURN_CONST"):
+                continue
+            for jump in (False, True):
+                if jump and group[-1].target < 0:
+                    continue
+                ours = sum((i.jump_pushes if jump and k == len(group) - 1 and i.op != "JUMP" else i.pushes) - i.pops
+                           for k, i in enumerate(group))
+                theirs = sum(effect(u, jump and u is units[-1]) for u in units)
+                assert ours == theirs, (code, begin, group, units, ours, theirs)
+
+
+def effect(instruction, jump):
+    """What dis says of one, where it is exact."""
+    name, arg = instruction.opname, instruction.arg
+    if name == "FOR_ITER" and jump:  # the iterator is gone where a loop's end goes on
+        return -1
+    if name in ("LOAD_METHOD", "RETURN_GENERATOR"):
+        return 1
+    if name == "SEND" and jump:
+        return 0 if dis.opmap.get("END_SEND") else -1
+    if name == "PRECALL":  # what it takes is CALL's here
+        return 0
+    if name == "CALL" and "PRECALL" in dis.opmap:
+        return -1 - arg
+    if name == "END_FOR":  # never reached: a loop's end goes on behind it
+        return 0
+    return dis.stack_effect(instruction.opcode, arg if instruction.opcode >= dis.HAVE_ARGUMENT else None, jump=jump)
+
+
+def successors(all, at):
+    i = all[at]
+    if i.op in ("RETURN_VALUE", "RAISE", "RERAISE"):
+        return []
+    if i.op == "JUMP":
+        return [(i.target, 0)]
+    ways = [(at + 1, i.pushes - i.pops)]
+    if i.target >= 0:
+        ways.append((i.target, i.jump_pushes - i.pops))
+    return ways
+
+
+def depths_of(code, all, handlers):
+    """The stack's size at each instruction that can be reached, the same by all ways."""
+    depths, todo = {0: 0}, [0]
+    def reach(to, depth):
+        assert depths.setdefault(to, depth) == depth, (code, to, depths[to], depth)
+        if to not in seen:
+            seen.add(to)
+            todo.append(to)
+
+    seen = {0}
+    while todo:
+        at = todo.pop()
+        if all[at].op == "UNSUPPORTED" and all[at].b < -100:  # its effect is not known
+            continue
+        for to, change in successors(all, at):
+            reach(to, depths[at] + change)
+        for begin, end, target, depth, lasti in handlers:
+            if begin <= at < end:
+                reach(target, depth + lasti + 1)
+    return depths
+
+
+def test_stacks_have_one_size_at_each_place():
+    for code, all, handlers in decoded_functions():
+        depths = depths_of(code, all, handlers)
+        assert min(depths.values()) >= 0 and max(depths.values()) <= code.co_stacksize, code
+
+
+def live_by_reference(all, handlers, slots):
+    """What may be read later, by the definition: over and over until nothing changes."""
+    live = [set() for _ in range(len(all) + 1)]
+    changed = True
+    while changed:
+        changed = False
+        for at in reversed(range(len(all))):
+            i = all[at]
+            after = set().union(*(live[to] for to, _ in successors(all, at)))
+            if i.op == "STORE_FAST":
+                after.discard(i.a)
+            if i.op in ("LOAD_FAST", "LOAD_FAST_AND_CLEAR", "DELETE_FAST", "LOAD_DEREF", "STORE_DEREF", "LOAD_CLOSURE",
+                        "MAKE_CELL"):
+                after.add(i.a)
+            if any(begin <= at < end for begin, end, *_ in handlers) or (i.op == "UNSUPPORTED" and i.b < -100):
+                after |= slots
+            if after != live[at]:
+                live[at] = after
+                changed = True
+    return live
+
+
+def test_live_slots_are_those_that_may_be_read():
+    looking = {"locals", "vars", "dir", "eval", "exec", "breakpoint", "set_trace", "_getframe", "currentframe", "super"}
+    compared = 0
+    for code, all, handlers in decoded_functions()[::7]:
+        if looking & set(code.co_names) or len(all) > 400:
+            continue
+        slots = set(range(len(set(code.co_varnames + code.co_cellvars + code.co_freevars))))
+        reference = live_by_reference(all, handlers, slots)
+        for at, i in enumerate(all):
+            assert set(i.live) == reference[at], (code, at, i, reference[at])
+        compared += 1
+    assert compared > 500
+
+
+def test_places_and_lines():
+    """Instructions cover the code in order, and stand at the lines that dis gives."""
+    for code, all, _ in decoded_functions():
+        assert all[0].begin == 0
+        assert [i.at for i in all] == sorted(i.at for i in all)
+        lines = {}
+        for start, end, line in code.co_lines():
+            for unit in range(start // 2, end // 2):
+                lines[unit] = line
+        for i in all:
+            if lines.get(i.at):
+                assert i.line == lines[i.at], (code, i)
+
+
+@pytest.mark.parametrize("flag", ["async", "class", "module"])
+def test_what_is_not_decoded(flag):
+    text = {"async": "async def f(): await g()", "class": "class f: x = 1", "module": "x = 1"}[flag]
+    code = compile(text, "<test>", "exec")
+    assert _C._decoded(code if flag == "module" else code.co_consts[0]) is None
+
+
+def test_frames_are_looked_at_before_they_are_trusted():
+    """The test that the module makes when it is loaded: an argument that lies elsewhere is noticed."""
+    assert _C._frames_are_as_expected()
+    assert not _C._frames_are_as_expected(slot=1)
