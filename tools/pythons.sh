@@ -23,6 +23,7 @@ for deb in "$folder"/debs/*.deb; do dpkg-deb -x "$deb" "$folder/root"; done
 ln -sfn root/usr/lib "$folder/lib"
 ln -sfn root/usr/include "$folder/include"
 for v; do
+  ln -sfn ../x86_64-linux-gnu "$folder/root/usr/include/python$v/x86_64-linux-gnu"  # of pyconfig.h
   cat > "$folder/bin/python$v" <<END
 #!/bin/sh
 exec $folder/root/usr/lib64/ld-linux-x86-64.so.2 --argv0 "\$0" --library-path \

@@ -15,6 +15,8 @@ from pijit import _C
 Instruction = namedtuple("Instruction", "op a b obj target begin at end line pops pushes jump_pushes live")
 # What capture does not follow: a break, which CPython runs. Coroutines and class bodies are not decoded at all.
 LEFT_TO_PYTHON = {
+    "BUILD_INTERPOLATION": "template strings",
+    "BUILD_TEMPLATE": "template strings",
     "CALL_INTRINSIC_1": "import *, type parameters, generators' handlers, assertions of print",
     "CALL_INTRINSIC_2": "except*, type parameters",
     "CHECK_EG_MATCH": "except*",
@@ -91,8 +93,8 @@ def test_effects_on_the_stack_are_those_of_dis():
 def effect(instruction, jump):
     """What dis says of one, where it is exact."""
     name, arg = instruction.opname, instruction.arg
-    if name == "FOR_ITER" and jump:  # the iterator is gone where a loop's end goes on
-        return -1
+    if name == "FOR_ITER" and jump:  # before 3.14, the iterator is gone where a loop's end goes on
+        return 0 if "POP_ITER" in dis.opmap else -1
     if name in ("LOAD_METHOD", "RETURN_GENERATOR"):
         return 1
     if name == "SEND" and jump:
@@ -141,9 +143,10 @@ def depths_of(code, all, handlers):
 
 
 def test_stacks_have_one_size_at_each_place():
+    pushed = 1 if "RETURN_CONST" in dis.opmap else 0  # here it pushes the constant first
     for code, all, handlers in decoded_functions():
         depths = depths_of(code, all, handlers)
-        assert min(depths.values()) >= 0 and max(depths.values()) <= code.co_stacksize, code
+        assert min(depths.values()) >= 0 and max(depths.values()) <= code.co_stacksize + pushed, code
 
 
 def live_by_reference(all, handlers, slots):
