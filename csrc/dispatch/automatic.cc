@@ -212,7 +212,8 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
     return run_plain(call, *a);
   }
   const Code code = code_info(call.code());
-  const std::span slots(call.slots(), static_cast<size_t>(code->num_slots));
+  std::vector<PyObject*> room;
+  const auto slots = call.slots(static_cast<size_t>(code->num_slots), &room);
   const uint64_t compiled = state->compile_count, graphs = state->graph_runs,
                  sizes = state->new_sizes;
   const bool timed = a->tier.timed();

@@ -30,7 +30,9 @@ bool holds_tensor(PyObject* o) {
 bool works_on_tensors(const PendingCall& call) {
   auto* co = reinterpret_cast<PyCodeObject*>(call.code());
   const int n = co->co_argcount + co->co_kwonlyargcount + !!(co->co_flags & CO_VARARGS);
-  if (std::any_of(call.slots(), call.slots() + n, holds_tensor)) return true;
+  std::vector<PyObject*> room;
+  const auto slots = call.slots(static_cast<size_t>(n), &room);
+  if (std::any_of(slots.begin(), slots.end(), holds_tensor)) return true;
   Py_ssize_t cells;
   PyObject** closure = closure_of(call.func(), &cells);
   return std::any_of(closure, closure + cells,
@@ -132,7 +134,8 @@ PyObject* on_call(PendingCall& call) {
     // a function that shares its code with one of other globals is none of ours
     if (state->globals.ptr() != globals) return call.run();
     owner->callees.use(state.get(), keeper_of(state));
-    const std::span slots(call.slots(), static_cast<size_t>(code->num_slots));
+    std::vector<PyObject*> room;
+    const auto slots = call.slots(static_cast<size_t>(code->num_slots), &room);
     HookScope quiet(false);
     const uint64_t runs = state->graph_runs;
     py::object r = run({call.func(), code, *state, false}, slots, [&] {

@@ -81,7 +81,7 @@ LineAnswer on_line(LiveFrame& frame) {
       stand.stack.push_back(py::reinterpret_borrow<py::object>(o));
     }
     for (int k = 0; k < code->num_slots; ++k)
-      stand.slots.push_back(py::reinterpret_borrow<py::object>(frame.slots()[k]));
+      stand.slots.push_back(py::reinterpret_borrow<py::object>(frame.slot(k)));
     const std::shared_ptr<State> state = a->state;
     bool moved = false;
     auto next_item = [&] {

@@ -345,7 +345,7 @@ PyObject* leave_loop(PyObject*, PyObject* where) {
     left.stack.push_back(py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(stack, k)));
   const LiveFrame frame = LiveFrame::innermost();
   for (int k = 0; k < reinterpret_cast<PyCodeObject*>(frame.code())->co_nlocalsplus; ++k)
-    left.slots.push_back(py::reinterpret_borrow<py::object>(frame.slots()[k]));
+    left.slots.push_back(py::reinterpret_borrow<py::object>(frame.slot(k)));
   left_loop = std::move(left);
   Py_RETURN_NONE;
 }

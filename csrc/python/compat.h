@@ -5,8 +5,8 @@
 
 struct _PyInterpreterFrame;
 
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
-#error "pijit runs on CPython 3.11, 3.12 and 3.13"
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030F0000
+#error "pijit runs on CPython 3.11 to 3.14"
 #endif
 #ifdef Py_GIL_DISABLED
 #error "pijit needs a CPython with the global interpreter lock"

@@ -30,7 +30,10 @@ Opcodes::Opcodes() {
     for (size_t i = 0; i < list.size() && i < 256; ++i) caches[i] = py::cast<int>(list[i]);
   }
   for (auto n : py::cast<py::list>(m.attr("hasjrel"))) jumps.insert(py::cast<int>(n));
-  have_argument = py::cast<int>(m.attr("HAVE_ARGUMENT"));
+  have_argument = py::cast<int>(python_module("dis").attr("HAVE_ARGUMENT"));
+  if (py::hasattr(m, "_common_constants"))
+    for (auto o : py::cast<py::list>(m.attr("_common_constants")))
+      common.push_back(o.inc_ref().ptr());  // for good
 }
 int Opcodes::operator[](const char* n) const {
   auto it = number.find(n);
@@ -101,6 +104,13 @@ std::vector<Handler> exception_table(PyObject* code) {
 }
 
 namespace {
+
+// Those that CPython keeps for good.
+PyObject* small_int(int n) {
+  PyObject* o = PyLong_FromLong(n);
+  Py_XDECREF(o);
+  return o;
+}
 
 constexpr int op_number(UnaryOp op) { return static_cast<int>(op); }
 
@@ -301,6 +311,8 @@ void decode_code(PyObject* code, CodeInfo* out) {
         out->instrs.back().part = Part::kSecond;
         break;
       case Arg::kConst: emit(row->op, 0, constant(r.arg)); break;
+      case Arg::kSmallInt: emit(row->op, 0, small_int(r.arg)); break;
+      case Arg::kCommon: emit(row->op, 0, opcodes().common[static_cast<size_t>(r.arg)]); break;
       case Arg::kName: emit(row->op, 0, name(r.arg)); break;
       case Arg::kNullName: emit(row->op, r.arg & 1, name(r.arg >> 1)); break;
       case Arg::kMethodName:
@@ -309,7 +321,11 @@ void decode_code(PyObject* code, CodeInfo* out) {
       case Arg::kSuperName: emit(row->op, r.arg & 1, name(r.arg >> 2)); break;
       case Arg::kLowBit: emit(row->op, r.arg & 1); break;
       case Arg::kBinary: {
-        constexpr int kOperators = 13;
+        constexpr int kOperators = 13, kItem = 26;
+        if (r.arg == kItem) {
+          emit(Op::BINARY_SUBSCR);
+          break;
+        }
         emit(row->op, r.arg % kOperators);
         out->instrs.back().b = r.arg >= kOperators;
         break;

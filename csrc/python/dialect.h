@@ -19,12 +19,14 @@ enum class Arg : uint8_t {
   kCount,       // a
   kTwoSlots,    // four bits each; the second instruction is the row's
   kConst,       // an index of co_consts
+  kSmallInt,    // the number itself
+  kCommon,      // an index of what opcode._common_constants lists
   kName,        // an index of co_names
   kNullName,    // the same, shifted; the low bit: push NULL, too
   kMethodName,  // the same; the low bit: LOAD_METHOD
   kSuperName,   // an index shifted by two; the low bit: push NULL, too
   kLowBit,      // a
-  kBinary,      // number of a BinaryOp; from 13 on, in place
+  kBinary,      // number of a BinaryOp; from 13 on, in place; 26: an item
   kCompare,     // number of a CompareOp
   kForward,     // a jump; a is the row's
   kBackward,
@@ -51,6 +53,7 @@ struct Dialect {
   int compare_shift;          // of COMPARE_OP's argument
   int truth_bit;              // of the same: the result becomes a bool; 0: there is none
   int loop_end;               // instructions that FOR_ITER skips where it jumps to
+  bool iterator_stays;        // there
   bool precall;               // PRECALL comes before CALL
 };
 extern const Dialect dialect;
@@ -60,8 +63,9 @@ struct Opcodes {
   absl::flat_hash_map<std::string, int> number;
   std::string name[256];
   int caches[256] = {};
-  std::set<int> jumps;    // by numbers
-  int have_argument = 0;  // opcodes from here on
+  std::set<int> jumps;            // by numbers
+  int have_argument = 0;          // opcodes from here on
+  std::vector<PyObject*> common;  // what LOAD_COMMON_CONSTANT loads
   Opcodes();
   int operator[](const char* n) const;
   bool has(const char* n) const { return number.contains(n); }

@@ -35,6 +35,7 @@ const Dialect dialect = {
     .compare_shift = k312 ? 4 : 0,
     .truth_bit = 0,
     .loop_end = k312 ? 1 : 0,  // END_FOR
+    .iterator_stays = false,
     .precall = !k312,
 };
 

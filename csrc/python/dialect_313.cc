@@ -1,7 +1,7 @@
 // The dialect of CPython 3.13.
 #include "python/dialect.h"
 
-#if PY_VERSION_HEX >= 0x030D0000
+#if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
 
 namespace pijit {
 namespace {
@@ -27,6 +27,7 @@ const Dialect dialect = {
     .compare_shift = 5,
     .truth_bit = 16,
     .loop_end = 2,  // END_FOR, POP_TOP
+    .iterator_stays = false,
     .precall = false,
 };
 

@@ -346,8 +346,9 @@ py::object make_step_code(const CodeInfo& info, int instr, const std::vector<boo
     if (to_bool && in.op == Op::POP_JUMP && in.a < 2) a.op("TO_BOOL");
     a.op(name.c_str(), through.units());
     a.bytes += through.bytes;
-    if (in.op == Op::FOR_ITER && dialect.loop_end > 0) a.op("END_FOR");
-    if (in.op == Op::FOR_ITER && dialect.loop_end > 1) a.op("POP_TOP");
+    // what FOR_ITER skips: what ends the loop, and from 3.13 on a POP_TOP
+    for (int k = 0; in.op == Op::FOR_ITER && k < dialect.loop_end; ++k)
+      a.op(k == 0 ? "END_FOR" : "POP_TOP");
     leave(use.jump_pushes, true);
   } else if (in.op == Op::RERAISE) {
     a.op("RERAISE", 0);  // with more, it would give the frame the place of another instruction

@@ -39,7 +39,15 @@ inline void go_on_at(_PyInterpreterFrame* f, int offset) {
   f->prev_instr = _PyCode_CODE(code_of(f)) + offset;
 }
 
-inline PyObject** slots_of(_PyInterpreterFrame* f) { return f->localsplus; }
+inline PyObject* slot(const _PyInterpreterFrame* f, int k) { return f->localsplus[k]; }  // borrowed
+// Puts an object there, whose reference it takes, and gives that of the one before.
+inline PyObject* exchange(_PyInterpreterFrame* f, int k, PyObject* o) {
+  PyObject* before = f->localsplus[k];
+  f->localsplus[k] = o;
+  return before;
+}
+// All slots, where they lie there as objects.
+inline PyObject* const* slots_in(const _PyInterpreterFrame* f) { return f->localsplus; }
 // How many slots and entries of the stack there are.
 inline int size_of(const _PyInterpreterFrame* f) { return f->stacktop; }
 inline void set_size(_PyInterpreterFrame* f, int n) { f->stacktop = n; }

@@ -319,7 +319,12 @@ PyObject* evaluate(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
 
 PyObject* PendingCall::func() const { return frames::function_of(frame_); }
 PyObject* PendingCall::code() const { return reinterpret_cast<PyObject*>(code_of(frame_)); }
-PyObject* const* PendingCall::slots() const { return frames::slots_of(frame_); }
+std::span<PyObject* const> PendingCall::slots(size_t n, std::vector<PyObject*>* room) const {
+  if (PyObject* const* slots = frames::slots_in(frame_)) return {slots, n};
+  room->resize(n);
+  for (size_t k = 0; k < n; ++k) (*room)[k] = frames::slot(frame_, static_cast<int>(k));
+  return *room;
+}
 PyObject* PendingCall::run() {
   ran_ = true;
   return run_plain(thread_, frame_, 0);
@@ -403,21 +408,26 @@ bool LiveFrame::names_in_globals() const {
   return !(code_of(frame_)->co_flags & CO_OPTIMIZED) && frame_->f_locals == frame_->f_globals;
 }
 int LiveFrame::offset() const { return frames::offset_of(frame_); }
-PyObject* const* LiveFrame::slots() const { return frames::slots_of(frame_); }
+PyObject* LiveFrame::slot(int k) const { return frames::slot(frame_, k); }
 std::vector<PyObject*> LiveFrame::stack() const {
-  PyObject** slots = frames::slots_of(frame_);
-  return {slots + code_of(frame_)->co_nlocalsplus, slots + frames::size_of(frame_)};
+  std::vector<PyObject*> stack;
+  for (int k = code_of(frame_)->co_nlocalsplus; k < frames::size_of(frame_); ++k)
+    stack.push_back(frames::slot(frame_, k));
+  return stack;
 }
 void LiveFrame::go_on_at(int offset, const std::vector<py::object>& slots,
                          std::vector<py::object>&& stack) {
   const int n = code_of(frame_)->co_nlocalsplus;
-  PyObject** own = frames::slots_of(frame_);
-  for (int k = 0; k < n; ++k)
-    if (slots[k]) Py_XSETREF(own[k], slots[k].inc_ref().ptr());
   std::vector<py::object> before;  // dies when the frame is whole again
-  for (int k = n; k < frames::size_of(frame_); ++k)
-    before.push_back(py::reinterpret_steal<py::object>(own[k]));
-  for (size_t k = 0; k < stack.size(); ++k) own[n + k] = stack[k].release().ptr();
+  auto put = [&](int k, PyObject* o) {
+    before.push_back(py::reinterpret_steal<py::object>(frames::exchange(frame_, k, o)));
+  };
+  // The stack first: it may borrow what slots hold.
+  for (int k = n; k < frames::size_of(frame_); ++k) put(k, nullptr);
+  for (int k = 0; k < n; ++k)
+    if (slots[k]) put(k, slots[k].inc_ref().ptr());
+  for (size_t k = 0; k < stack.size(); ++k)
+    frames::exchange(frame_, n + static_cast<int>(k), stack[k].release().ptr());
   frames::set_size(frame_, n + static_cast<int>(stack.size()));
   frames::go_on_at(frame_, offset);
 }
@@ -493,13 +503,11 @@ bool watch_lines(LiveFrame frame, LineHandler handler) {
 bool interpreter_is_awaited() { return frames::is_awaited(PyThreadState_Get()); }
 
 void fill_frame(std::vector<py::object>* slots) {
-  PyObject** own = frames::slots_of(current_frame(PyThreadState_Get()));
+  _PyInterpreterFrame* frame = current_frame(PyThreadState_Get());
   std::vector<py::object> before;  // what dies may run code: when all slots are in place
-  for (size_t k = 0; k < slots->size(); ++k) {
-    PyObject*& slot = own[k];
-    if (slot) before.push_back(py::reinterpret_steal<py::object>(slot));
-    slot = (*slots)[k].release().ptr();
-  }
+  for (size_t k = 0; k < slots->size(); ++k)
+    if (PyObject* o = frames::exchange(frame, static_cast<int>(k), (*slots)[k].release().ptr()))
+      before.push_back(py::reinterpret_steal<py::object>(o));
 }
 
 bool thread_is_traced() {

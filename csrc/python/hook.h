@@ -4,6 +4,7 @@
 #pragma once
 #include <pybind11/pytypes.h>
 
+#include <span>
 #include <vector>
 
 struct _PyInterpreterFrame;
@@ -13,9 +14,10 @@ namespace pijit {
 // A function call whose arguments are bound and whose frame has not begun.
 class PendingCall {
  public:
-  PyObject* func() const;          // borrowed
-  PyObject* code() const;          // borrowed
-  PyObject* const* slots() const;  // borrowed; null but for arguments
+  PyObject* func() const;  // borrowed
+  PyObject* code() const;  // borrowed
+  // The first n, borrowed; null but for arguments. They lie in the frame, or are copied to `room`.
+  std::span<PyObject* const> slots(size_t n, std::vector<PyObject*>* room) const;
   // Runs the function as CPython does; afterwards, the rest of this object is void. Null: raised.
   PyObject* run();
 
@@ -81,7 +83,7 @@ class LiveFrame {
   int offset() const;             // of its instruction, in code units
   const void* id() const { return frame_; }
   // At the beginning of a line:
-  PyObject* const* slots() const;  // borrowed
+  PyObject* slot(int k) const;  // borrowed
   std::vector<PyObject*> stack() const;
   // Sets what the frame goes on with. Slots without a value are left alone.
   void go_on_at(int offset, const std::vector<pybind11::object>& slots,

@@ -6,7 +6,9 @@
 #include <Python.h>
 #undef HAVE_STD_ATOMIC
 
-#if PY_VERSION_HEX >= 0x030D0000
+#if PY_VERSION_HEX >= 0x030E0000
+#include "python/frame_314.h"
+#elif PY_VERSION_HEX >= 0x030D0000
 #include "python/frame_313.h"
 #else
 #include "python/frame_311.h"

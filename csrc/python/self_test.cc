@@ -22,8 +22,8 @@ bool fits(_PyInterpreterFrame* f) {
   return f && reinterpret_cast<PyObject*>(frames::code_of(f)) == expected->code &&
          frames::function_of(f) == expected->function &&
          f->f_globals == PyFunction_GET_GLOBALS(expected->function) &&
-         frames::slots_of(f)[expected->slot] == expected->first &&
-         frames::slots_of(f)[expected->slot + 1] == expected->second;
+         frames::slot(f, expected->slot) == expected->first &&
+         frames::slot(f, expected->slot + 1) == expected->second;
 }
 
 PyObject* as_it_begins(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {

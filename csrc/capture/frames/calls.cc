@@ -43,6 +43,7 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
     case Op::CALL_EX: {
       V kwargs = in.a ? f.pop() : nullptr, args = f.pop(), self;
       const V callee = pop_callable(f, &self);
+      if (kwargs && as<NullValue>(kwargs)) kwargs = nullptr;
       auto items = protocol::unpack(*this, args);
       if (!items) give_up(Reason::kUnsupportedIterable, "*args");
       Kwargs kw;
@@ -65,9 +66,22 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
       fn->globals = py::reinterpret_borrow<py::object>(f.globals);
       if (in.a & 8) fn->closure = f.pop();
       if (in.a & 4) fn->annotations = f.pop();
+      if (in.a & 16) fn->annotate = f.pop();
       if (in.a & 2) fn->kwdefaults = f.pop();
       if (in.a & 1) fn->defaults = f.pop();
       st.push_back(fn);
+      break;
+    }
+    case Op::LOAD_SPECIAL: {
+      const V o = f.pop();
+      PyObject* method = protocol::user_method(*this, o, in.a ? "__exit__" : "__enter__");
+      if (!method) give_up(Reason::kContextManager, o->type()->tp_name);
+      if (PyType_HasFeature(Py_TYPE(method), Py_TPFLAGS_METHOD_DESCRIPTOR)) {
+        st.push_back(wrap_static(method));
+        st.push_back(o);
+      } else {
+        push_callable(f, protocol::bind(*this, wrap_static(method), o, o->type()));
+      }
       break;
     }
     case Op::BEFORE_WITH: {

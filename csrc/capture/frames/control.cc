@@ -58,7 +58,7 @@ int Tracer::step_control(Frame& f, const Instr& in) {
         st.push_back(v);
         meet(f, v, it->serial);
       } else {
-        st.pop_back();
+        if (!in.a) st.pop_back();
         next = in.target;
       }
       break;

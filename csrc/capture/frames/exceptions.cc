@@ -187,9 +187,12 @@ int Tracer::step_exceptions(Frame& f, const Instr& in) {
     case Op::POP_EXCEPT: f.handled = f.pop(); break;
     case Op::RERAISE: raise(exception_from(f.pop()));
     case Op::WITH_EXCEPT_START: {
-      const V exit = st.at(st.size() - 4), e = st.back();
+      const V exit = st.at(st.size() - 4 - in.a), e = st.back();
       if (!as<ExceptionValue>(e)) give_up(Reason::kRaises, e->type()->tp_name);
-      st.push_back(protocol::call(*this, exit, {wrap_static(e->obj.ptr()), e, null()}, {}));
+      std::vector<V> args{wrap_static(e->obj.ptr()), e, null()};
+      if (const V self = st.at(st.size() - 4); in.a && !as<NullValue>(self))
+        args.insert(args.begin(), self);
+      st.push_back(protocol::call(*this, exit, args, {}));
       break;
     }
     default: PIJIT_CHECK(false, "an instruction of another family");

@@ -329,6 +329,7 @@ void Tracer::step(Frame& f) {
     case Op::IMPORT_NAME:
     case Op::IMPORT_FROM:
     case Op::MAKE_FUNCTION:
+    case Op::LOAD_SPECIAL:
     case Op::BEFORE_WITH: f.pc = step_calls(f, in); return;
     case Op::RAISE:
     case Op::PUSH_EXC_INFO:

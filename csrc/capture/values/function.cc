@@ -22,6 +22,7 @@ struct FunctionRecipe final : Recipe {
       for (size_t k = 0; k + 1 < pairs.size(); k += 2) d[pairs[k]] = pairs[k + 1];
       PyFunction_SetAnnotations(f.ptr(), d.ptr());
     }
+    if (parts[4] >= 0) f.attr("__annotate__") = r.make(parts[4]);
     return f;
   }
   int visit(visitproc visit, void* arg) const override {
@@ -124,14 +125,14 @@ V FunctionValue::call(Context& c, std::vector<V> args, Kwargs kwargs) {
 }
 
 void FunctionValue::traverse(Visit visit) const {
-  for (auto& x : {defaults, kwdefaults, closure, annotations}) visit(x);
+  for (auto& x : {defaults, kwdefaults, closure, annotations, annotate}) visit(x);
 }
 
 int FunctionValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<FunctionRecipe>();
   made->code = code;
   made->globals = globals;
-  for (auto& x : {defaults, kwdefaults, closure, annotations})
+  for (auto& x : {defaults, kwdefaults, closure, annotations, annotate})
     made->parts.push_back(x ? r.recipe(x) : -1);
   return r.add(this, std::move(made));
 }

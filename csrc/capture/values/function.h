@@ -14,7 +14,7 @@ struct FunctionValue final : Value {
   int rebuild(Rebuilder& r) override;
 
   py::object code, globals;
-  V defaults, kwdefaults, closure, annotations;  // null: none
+  V defaults, kwdefaults, closure, annotations, annotate;  // null: none
 };
 
 struct MethodValue final : Value {
