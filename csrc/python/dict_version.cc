@@ -1,9 +1,9 @@
-#if PY_VERSION_HEX >= 0x030D0000
 #define Py_BUILD_CORE 1
 #include <Python.h>
+#if PY_VERSION_HEX >= 0x030D0000
 #include <internal/pycore_dict.h>
-#undef Py_BUILD_CORE
 #endif
+#undef Py_BUILD_CORE
 
 #include "python/code.h"
 

@@ -26,6 +26,8 @@ LEFT_TO_PYTHON = {
     "GET_AWAITABLE": "asynchronous comprehensions",
     "LOAD_BUILD_CLASS": "class statements",
     "LOAD_CLASSDEREF": "class bodies",
+    "LOAD_FROM_DICT_OR_DEREF": "annotations that are read later",
+    "LOAD_FROM_DICT_OR_GLOBALS": "annotations that are read later",
     "PREP_RERAISE_STAR": "except*",
     "IMPORT_STAR": "import *",
     "SETUP_ANNOTATIONS": "class bodies",
@@ -36,7 +38,7 @@ ROOMS = ("test", "tests", "idle_test", "lib2to3", "idlelib", "turtledemo", "site
 def code_of_library():
     root = pathlib.Path(sysconfig.get_path("stdlib"))
     for path in sorted(root.rglob("*.py")):
-        if not set(path.relative_to(root).parts[:-1]) & set(ROOMS):
+        if path.exists() and not set(path.relative_to(root).parts[:-1]) & set(ROOMS):  # a link may lead nowhere
             try:
                 yield compile(path.read_bytes(), str(path.relative_to(root)), "exec")
             except (SyntaxError, ValueError):
