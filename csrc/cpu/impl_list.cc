@@ -102,6 +102,7 @@ void register_cpu_kernels(KernelRegistry& r) {
       {"reshape", {&reference}},
       {"slice", {&reference}},
       {"slice_update", {&reference}},
+      {"add_slices", {&reference}},
       {"pad", {&reference}},
       {"concat", {&reference}},
       {"arange", {&reference}},

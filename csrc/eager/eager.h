@@ -30,6 +30,10 @@ class EagerBuilder : public Builder {
   // The rule as one program, unless its ops are to be recorded.
   bool run_vjp(const OpDef& op, const Attrs& attrs, std::span<const Val> in, Val out, Val ct,
                const std::vector<bool>& need, std::vector<Val>* d) override;
+  uint32_t values() const override { return n_; }
+  void drop(Val v) override {
+    (v.id < kInline ? inline_[v.id] : more_[v.id - kInline]) = ArrayRef();
+  }
 
  private:
   Val keep(ArrayRef a) {

@@ -313,6 +313,155 @@ Record loop_record(Graph& g, uint32_t id, uint32_t end) {
   return rec;
 }
 
+// What values have received so far. Terms that reach a part of a value are kept as they come, and
+// become one sum when someone reads it: see add_slices. The order in which terms are added, and so
+// each bit, is that of the walk. Where a sum begins does not matter: a region may hold a part of
+// the walk, and what it starts from is -0.0 where plainly there is nothing.
+class Cotangents {
+ public:
+  explicit Cotangents(Builder& b) : b_(b), from_(b.values()) {}
+
+  void add(Val v, Val term) {
+    Entry& e = at(v);
+    settle(&e);
+    e.sum.value = e.sum.value ? e.sum.value + term : term;
+    count(&e);
+  }
+  // What a record that reads a part of its first operand gives it. False: it is no such record.
+  bool add_part(const Record& r, Val term) {
+    const bool slice = r.op->role == Role::kSlice;
+    if ((!slice && r.op->role != Role::kGather) || is_bool(term.dtype())) return false;
+    Entry& e = at(r.in[0]);
+    if (!e.parts.empty() && !(e.op == r.op && (slice || same(e.parts[0].attrs, r.attrs))))
+      settle(&e);
+    e.op = r.op;
+    e.parts.push_back({r.attrs, slice ? Val{} : r.in[1], term});
+    count(&e);
+    return true;
+  }
+  // Empty: nothing.
+  Sum of(Val v) {
+    const auto it = all_.find(v.id);
+    if (it == all_.end()) return {};
+    settle(&it->second);
+    return it->second.sum;
+  }
+  // The same of what receives nothing more.
+  Sum take(Val v) {
+    const Sum sum = of(v);
+    all_.erase(v.id);
+    return sum;
+  }
+  // Instead of all that came.
+  void replace(Val v, Val by) {
+    all_[v.id].sum = {by, {}, place_, place_, 1};
+    ++place_;
+  }
+  // A region's sum, which holds what came before.
+  void continue_by(Val v, const Received& r) {
+    Sum& s = at(v).sum;
+    if (!s.terms) s.first = place_;
+    s.terms += 2;  // of unknown number
+    s.last = place_++;
+    s.value = r.sum;
+    s.alone = r.alone;
+  }
+  // Between records: now and then what no sum holds is given up.
+  void sweep() {
+    if (b_.values() < next_sweep_) return;
+    absl::flat_hash_set<uint32_t> held;
+    const auto hold = [&](Val x) {
+      if (x && x.id >= from_) held.insert(x.id);
+    };
+    for (auto& [id, e] : all_) {
+      hold(e.sum.value), hold(e.sum.alone);
+      for (auto& p : e.parts) hold(p.term);
+    }
+    for (; swept_ < b_.values(); ++swept_) survivors_.push_back(swept_);
+    std::erase_if(survivors_, [&](uint32_t id) {
+      if (held.count(id)) return false;
+      b_.drop({&b_, id});
+      return true;
+    });
+    next_sweep_ = b_.values() + 64 + 2 * static_cast<uint32_t>(held.size());
+  }
+
+ private:
+  struct Part {
+    Attrs attrs;
+    Val indices, term;
+  };
+  struct Entry {
+    Val v;
+    Sum sum;
+    std::vector<Part> parts;  // all of one op; of gathers, along one axis
+    const OpDef* op = nullptr;
+  };
+  Entry& at(Val v) {
+    Entry& e = all_[v.id];
+    e.v = v;
+    return e;
+  }
+  void count(Entry* e) {
+    e->sum.alone = {};
+    if (!e->sum.terms++) e->sum.first = place_;
+    e->sum.last = place_++;
+  }
+  void settle(Entry* e) {
+    if (e->parts.empty()) return;
+    Val& value = e->sum.value;
+    value = e->op->role == Role::kSlice ? slices(*e, value) : rows(*e, value);
+    e->parts.clear();
+  }
+  Val slices(const Entry& e, Val before) {
+    const Type t = e.v.type();
+    if (e.parts.size() == 1 && !before)
+      return b_.op("slice_update", {v_zeros(b_, t), e.parts[0].term}, e.parts[0].attrs);
+    Dims places[3];
+    std::vector<Val> in{before};
+    for (auto& p : e.parts) {
+      for (size_t k = 0; k < 3; ++k) {
+        const Dims& own = std::get<Dims>(p.attrs[k]);
+        places[k].insert(places[k].end(), own.begin(), own.end());
+      }
+      in.push_back(p.term);
+    }
+    static const OpDef& op = OpTable::get().at("add_slices");
+    return b_.op(op, in, {t.shape.dims(), places[0], places[1], places[2]});
+  }
+  // Updates are added one by one to what is there, whether all at once or some after others.
+  Val rows(const Entry& e, Val before) {
+    static const OpDef& concat = OpTable::get().at("concat");
+    const Type t = e.v.type();
+    const int axis = static_cast<int>(
+        normalize_axis("gather", std::get<Dim>(e.parts[0].attrs[0]), t.shape.rank()));
+    std::vector<Val> indices, terms;
+    bool wide = false;
+    for (auto& p : e.parts) wide |= p.indices.dtype() != e.parts[0].indices.dtype();
+    for (auto& p : e.parts) {
+      const Dim n = p.indices.shape().numel();
+      Shape rows = t.shape;
+      rows[axis] = n;
+      const Val flat = v_reshape(p.indices, Shape{n});
+      indices.push_back(wide ? v_cast(flat, DType::I64) : flat);
+      terms.push_back(v_reshape(p.term, rows));
+    }
+    const bool one = terms.size() == 1;
+    const Val to = before ? before + 0.0 : v_zeros(b_, t);
+    return b_.op("index_add",
+                 {to, one ? e.parts[0].indices : b_.op(concat, indices, {Dim(0)}),
+                  one ? e.parts[0].term : b_.op(concat, terms, {Dim(axis)})},
+                 {Dim(axis)});
+  }
+
+  Builder& b_;
+  const uint32_t from_;  // values of the walk
+  uint32_t swept_ = from_, next_sweep_ = from_ + 64;
+  std::vector<uint32_t> survivors_;
+  absl::flat_hash_map<uint32_t, Entry> all_;
+  int place_ = 0;
+};
+
 }  // namespace
 
 std::vector<bool> depending(const Graph& g, const std::vector<bool>& varied) {
@@ -424,17 +573,9 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
       if (reached[k]) varied.insert(r.out[k].id);
   }
 
-  absl::flat_hash_map<uint32_t, Sum> ct;
-  int place = 0;
-  auto accumulate = [&](Val v, Val g) {
-    Sum& s = ct[v.id];
-    s.value = s.terms ? s.value + g : g;
-    s.alone = {};
-    if (!s.terms++) s.first = place;
-    s.last = place++;
-  };
+  Cotangents ct(b);
   for (auto& s : seeds)
-    if (varied.count(s.value.id)) accumulate(s.value, s.cotangent);
+    if (varied.count(s.value.id)) ct.add(s.value, s.cotangent);
 
   // A leaf that is itself computed by a record (the argument of an inner function) stops the walk
   // there.
@@ -443,14 +584,14 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
 
   for (size_t i = records.size(); i-- > 0;) {
     const Record& r = records[i];
+    ct.sweep();
     if (r.hook) {
-      auto it = ct.find(r.out[0].id);
-      if (it == ct.end()) continue;
-      const Val given = r.hook(it->second.alone ? it->second.alone : it->second.value);
+      const Sum sum = ct.of(r.out[0]);
+      if (!sum.value) continue;
+      const Val given = r.hook(sum.alone ? sum.alone : sum.value);
       OP_CHECK(given.type() == r.out[0].type(), kValue, "a hook's gradient is ", given.type().str(),
                ", the tensor ", r.out[0].type().str());
-      it->second = {given, {}, place, place, 1};
-      ++place;
+      ct.replace(r.out[0], given);
       continue;
     }
     if (!active[i]) continue;
@@ -458,22 +599,20 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
     std::vector<Val> cts;
     bool any = false;
     for (auto o : r.out) {
-      auto it = ct.find(o.id);
-      const bool use = it != ct.end() && !leaves.count(o.id);
-      sums.push_back(use ? it->second : Sum{});
+      sums.push_back(leaves.count(o.id) ? Sum{} : ct.take(o));
       cts.push_back(sums.back().value);
-      any |= use;
+      any |= static_cast<bool>(cts.back());
     }
     if (!any) continue;
     std::vector<Val> d(r.in.size());
     std::vector<bool> need(r.in.size());
     for (size_t k = 0; k < r.in.size(); ++k) need[k] = r.in[k] && varied.count(r.in[k].id);
+    if (r.op && need[0] && ct.add_part(r, cts[0])) continue;
     if (r.region) {
       std::vector<Sum> so_far(r.in.size());
       absl::flat_hash_set<uint32_t> seen;
       for (size_t k = 0; k < r.in.size(); ++k) {
-        auto it = ct.find(r.in[k].id);
-        if (seen.insert(r.in[k].id).second && it != ct.end()) so_far[k] = it->second;
+        if (r.in[k] && seen.insert(r.in[k].id).second) so_far[k] = ct.of(r.in[k]);
       }
       std::vector<bool> ends;
       for (auto v : r.in) {
@@ -484,16 +623,10 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
       seen.clear();
       for (size_t k = 0; k < r.in.size(); ++k) {
         if (!seen.insert(r.in[k].id).second) {
-          if (received[k].sum) accumulate(r.in[k], received[k].sum);
+          if (received[k].sum) ct.add(r.in[k], received[k].sum);
           continue;
         }
-        if (!received[k].sum) continue;
-        Sum& s = ct[r.in[k].id];
-        if (!s.terms) s.first = place;
-        s.terms += 2;  // of unknown number
-        s.last = place++;
-        s.value = received[k].sum;
-        s.alone = received[k].alone;
+        if (received[k].sum) ct.continue_by(r.in[k], received[k]);
       }
       continue;
     }
@@ -513,12 +646,12 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
       d = apply_vjp(b, *r.op, r.attrs, r.in, r.out[0], cts[0], need);
     }
     for (size_t k = 0; k < r.in.size(); ++k)
-      if (need[k] && d[k]) accumulate(r.in[k], d[k]);
+      if (need[k] && d[k]) ct.add(r.in[k], d[k]);
   }
   std::vector<Received> out;
   for (auto v : wrt) {
-    auto it = ct.find(v.id);
-    out.push_back(it != ct.end() ? Received{it->second.value, it->second.alone} : Received{});
+    const Sum sum = ct.of(v);
+    out.push_back({sum.value, sum.alone});
   }
   return out;
 }

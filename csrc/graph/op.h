@@ -61,6 +61,10 @@ class Builder {
                        Val ct, const std::vector<bool>& need, std::vector<Val>* d) {
     return false;
   }
+  // For long walks: how many values a builder holds that take memory, and that nobody uses one of
+  // them any more.
+  virtual uint32_t values() const { return 0; }
+  virtual void drop(Val v) {}
 
   // Infers the type and emits. `name` must exist.
   Val op(const char* name, std::initializer_list<Val> in, Attrs attrs = {});
@@ -194,6 +198,8 @@ enum class Role : uint8_t {
   kReshape,
   kTranspose,
   kBroadcast,
+  kSlice,
+  kGather,
   kReduceSum,
   kArgmax,
   kArgmin,

@@ -127,6 +127,7 @@ Type resized(const InferCtx& c, const Dims& to) {
 void register_index(OpTable& t) {
   // out = x with `axis` replaced by the indices' shape.
   t.add("gather")
+      .role(Role::kGather)
       .flags(kPicks)
       .in({"x", "indices"})
       .flags(kMayFail)

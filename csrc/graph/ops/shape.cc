@@ -20,6 +20,38 @@ Val vmap_slice(const VmapCtx& c) {
   for (size_t k = 0; k < c.in.size(); ++k) in.push_back(c.front(static_cast<int>(k)));
   return c.b.op(c.op, in, a);
 }
+
+// The places of add_slices' k-th term.
+Attrs places_of(const OpCtx& c, size_t k) {
+  const size_t rank = c.ints("shape").size();
+  Attrs places;
+  for (const char* name : {"begin", "end", "step"}) {
+    const auto of = c.ints(name).begin() + static_cast<std::ptrdiff_t>(k * rank);
+    places.push_back(Dims(of, of + static_cast<std::ptrdiff_t>(rank)));
+  }
+  return places;
+}
+Val vmap_add_slices(const VmapCtx& c) {
+  const size_t rank = c.ints("shape").size(), terms = c.in.size() - 1;
+  const Dim whole[] = {0, c.size, 1};
+  Attrs a = c.attrs;
+  auto& shape = std::get<Dims>(a[0]);
+  shape.insert(shape.begin(), c.size);
+  for (size_t which = 0; which < 3; ++which) {
+    const Dims& of = std::get<Dims>(c.attrs[which + 1]);
+    Dims places;
+    for (size_t k = 0; k < terms; ++k) {
+      const auto own = of.begin() + static_cast<std::ptrdiff_t>(k * rank);
+      places.push_back(whole[which]);
+      places.insert(places.end(), own, own + static_cast<std::ptrdiff_t>(rank));
+    }
+    a[which + 1] = std::move(places);
+  }
+  std::vector<Val> in;
+  for (size_t k = 0; k < c.in.size(); ++k)
+    in.push_back(c.in[k] ? c.front(static_cast<int>(k)) : Val{});
+  return c.b.op(c.op, in, a);
+}
 }  // namespace
 
 void register_shape(OpTable& t) {
@@ -144,6 +176,7 @@ void register_shape(OpTable& t) {
       });
   // Python slices per axis, already clipped: begin, end, step (step may be negative).
   t.add("slice")
+      .role(Role::kSlice)
       .in({"x"})
       .attr("begin", AttrKind::kInts)
       .attr("end", AttrKind::kInts)
@@ -194,6 +227,40 @@ void register_shape(OpTable& t) {
         if (v.need[1]) v.d[1] = v.b.op("slice", {v.ct}, a);
       })
       .vmap(vmap_slice);
+  // x plus the ys, one after the other, each of them 0 around its slice; without x the first is
+  // what the others are added to. What gradients by many slices of a value add up to: a sum of as
+  // many whole tensors would take time and memory as their number squared, where slices are steps.
+  t.add("add_slices")
+      .in({"x?", "ys*"})
+      .attr("shape", AttrKind::kInts)
+      .attr("begin", AttrKind::kInts)  // of all terms, one after the other
+      .attr("end", AttrKind::kInts)
+      .attr("step", AttrKind::kInts)
+      .flags(kLinear)
+      .infer([](const InferCtx& c) {
+        OP_CHECK(c.in.size() > 1, kValue, "[add_slices] expected a term");
+        const Type whole{c.x(1).dtype, Shape(c.ints("shape")), c.x(1).device};
+        OP_CHECK(!c.in[0] || c.x(0) == whole, kValue, "[add_slices] expected ", whole.str(),
+                 ", got ", c.in[0] ? c.x(0).str() : "");
+        const size_t numbers = c.ints("shape").size() * (c.in.size() - 1);
+        for (const char* name : {"begin", "end", "step"})
+          OP_CHECK(c.ints(name).size() == numbers, kValue, "[add_slices] expected ", numbers, " ",
+                   name, "s, got ", c.ints(name).size());
+        static const OpDef& slice = OpTable::get().at("slice");
+        const Type* one[] = {&whole};
+        for (size_t k = 1; k < c.in.size(); ++k) {
+          const Type part = slice.infer(InferCtx{{slice, places_of(c, k - 1)}, one});
+          OP_CHECK(c.x(static_cast<int>(k)) == part, kValue, "[add_slices] the slice is ",
+                   part.str(), ", the term ", c.x(static_cast<int>(k)).str());
+        }
+        return whole;
+      })
+      .vjp([](V v) {
+        if (v.need[0]) v.d[0] = v.ct;
+        for (size_t k = 1; k < v.in.size(); ++k)
+          if (v.need[k]) v.d[k] = v.b.op("slice", {v.ct}, places_of(v, k - 1));
+      })
+      .vmap(vmap_add_slices);
   t.add("pad")
       .in({"x"})
       .attr("low", AttrKind::kInts)
