@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "compile/memory_plan.h"
 #include "compile/pipeline.h"
+#include "compile/recurrent.h"
 #include "compile/subject.h"
 #include "compile/tiling.h"
 #include "runtime/guard.h"
@@ -124,7 +125,8 @@ class Compiler {
     } else if (unit.kind == Unit::kLibrary) {
       const Node& n = g_.node(unit.nodes[0]);
       for (auto s : n.in) step.in.push_back(s == kNoNode ? -1 : slot(s));
-      step.kernel = device_.kernels.make(request_of(g_, n, fast_));
+      step.kernel = make_recurrent(g_, n, fast_, device_);
+      if (!step.kernel) step.kernel = device_.kernels.make(request_of(g_, n, fast_));
       step.out.push_back(define(n.id, position));
       define_further_outputs(n, position, &step);
       step.text = n.op->name + " " + n.type.str();

@@ -9,6 +9,7 @@ namespace pijit {
 void register_linalg(OpTable&);
 void register_special(OpTable&);
 void register_fft(OpTable&);
+void register_recurrent(OpTable&);
 
 OpTable::OpTable() {
   register_elementwise(*this);
@@ -23,6 +24,7 @@ OpTable::OpTable() {
   register_random(*this);
   register_control(*this);
   register_fft(*this);
+  register_recurrent(*this);
   register_complex(*this);
   for (auto& op : ops_) {
     if (op->vjp && !op->jvp) op->jvp = derived_jvp(*op);

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pijit import dtype as mstype
-from pijit._C import Tensor
+from pijit._C import Tensor, op
 from pijit.initializer import Uniform, initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import positive
@@ -20,6 +20,8 @@ from pijit.parameter import Parameter, ParameterTuple
 if TYPE_CHECKING:
     from typing import Any
     from pijit._C import DType
+
+_recurrent = op("recurrent")
 
 
 def _rnn_step(activation):
@@ -248,7 +250,7 @@ class _RNNBase(Cell):
             for kind, value in zip(("weight_ih", "weight_hh", "bias_ih", "bias_hh"), parameters):
                 setattr(self, kind + names[k], value)
 
-    def _step(self, x, state, w, b):
+    def _cell(self):
         raise NotImplementedError
 
     def construct(self, x: Tensor, hx: Any = None,
@@ -268,12 +270,15 @@ class _RNNBase(Cell):
         for h in states:
             if tuple(h.shape) != shape:
                 raise ValueError(f"For '{self.cls_name}', a state must be {list(shape)}, but got {list(h.shape)}.")
+        mask = None
+        if seq_length is not None:  # beyond a sequence's end its state stays, and the output is 0
+            mask = F.expand_dims(F.expand_dims(F.arange(steps), -1) < seq_length, -1)
         final = []
         for layer in range(self.num_layers):
             outputs = []
             for direction in range(self.directions):
                 k = layer * self.directions + direction
-                y, last = self._run(x, k, tuple(h[k] for h in states), seq_length, direction == 1, steps)
+                y, last = self._run(x, k, tuple(h[k] for h in states), mask, direction == 1)
                 outputs.append(y)
                 final.append(last)
             x = outputs[0] if self.directions == 1 else F.cat(outputs, -1)
@@ -281,22 +286,22 @@ class _RNNBase(Cell):
                 x = self.dropout_op(x)
         if self.batch_first:
             x = F.swapaxes(x, 0, 1)
-        last = tuple(F.stack([f[j] for f in final], 0) for j in range(self.states))
-        return x, last if self.states > 1 else last[0]
+        last = F.stack(final, 1)
+        return x, (last[0], last[1]) if self.is_lstm else last[0]
 
-    def _run(self, x, k, state, seq_length, backward, steps):
-        b_ih, b_hh = (self.b_ih_list[k], self.b_hh_list[k]) if self.has_bias else (None, None)
+    def _run(self, x, k, state, mask, backward):
+        w, b_ih, b_hh = self.w_hh_list[k], None, None
+        if self.has_bias:
+            b_ih, b_hh = self.b_ih_list[k], self.b_hh_list[k]
+        if b_hh is not None and self.gates != 3:  # a GRU multiplies a part of it
+            b_ih, b_hh = b_ih + b_hh, None
         projected = F.dense(x, self.w_ih_list[k], b_ih)  # all steps at once
-        outputs = [None] * steps
-        for t in range(steps - 1, -1, -1) if backward else range(steps):
-            new = self._step(projected[t], state, self.w_hh_list[k], b_hh)
-            if seq_length is not None:  # beyond a sequence's end its state stays, and the output is 0
-                inside = F.expand_dims(seq_length > t, -1)
-                outputs[t] = F.select(inside, new[0], F.zeros_like(new[0]))
-                state = tuple(F.select(inside, n, s) for n, s in zip(new, state))
-            else:
-                outputs[t], state = new[0], new
-        return F.stack(outputs, 0), state
+        states = _recurrent(projected, F.transpose(w, (1, 0)), b_hh, state[0], state[1] if self.is_lstm else None,
+                            mask, self._cell(), backward)
+        outputs = states[0]
+        if mask is not None:
+            outputs = F.select(mask, outputs, F.zeros_like(outputs))
+        return outputs, states[:, 0 if backward else -1]
 
 
 class RNN(_RNNBase):
@@ -340,8 +345,8 @@ class RNN(_RNNBase):
         super().__init__(input_size, hidden_size, num_layers, has_bias, batch_first, dropout, bidirectional, dtype)
         self.nonlinearity = nonlinearity
 
-    def _step(self, x, state, w, b):
-        return _rnn_step(F.tanh if self.nonlinearity == "tanh" else F.relu)(x, state, w, b)
+    def _cell(self):
+        return self.nonlinearity
 
 
 class GRU(_RNNBase):
@@ -377,8 +382,8 @@ class GRU(_RNNBase):
 
     gates = 3
 
-    def _step(self, x, state, w, b):
-        return _gru_step(x, state, w, b)
+    def _cell(self):
+        return "gru"
 
 
 class LSTM(_RNNBase):
@@ -416,5 +421,5 @@ class LSTM(_RNNBase):
     states: int
     gates, states = 4, 2
 
-    def _step(self, x, state, w, b):
-        return _lstm_step(x, state, w, b)
+    def _cell(self):
+        return "lstm"
