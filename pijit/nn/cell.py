@@ -94,7 +94,10 @@ class Cell(CellState):
                                 f"but got {type(value).__name__}.")
             if isinstance(value, ParameterTuple):
                 self._remember_tuple(name, value)
-            _store(self, name, value)
+            if isinstance(value, Tensor) and name in self._cast_attributes:
+                self._cast_attributes[name] = value
+            else:
+                _store(self, name, value)
 
     def _remember_tuple(self, name, value):
         self._need_init("parameters")
@@ -124,7 +127,7 @@ class Cell(CellState):
         self._cells.pop(name, None)
         if name in self._buffers:
             del self._buffers[name]
-        if self._cast_attributes.pop(name, None) is None:
+        if self._cast_attributes.pop(name, None) is None or name in self.__dict__:
             object.__delattr__(self, name)
 
     def insert_param_to_cell(self, param_name: str, param: Parameter | None,
@@ -250,7 +253,8 @@ class Cell(CellState):
 
     def to_float(self, dst_type: DType) -> Self:
         """Makes this cell and its children compute in dst_type (float16, bfloat16 or float32): floating inputs and,
-        read within construct, parameters are cast. The parameters themselves stay as they are."""
+        read within construct, parameters and other Tensors among the attributes are cast. They themselves stay as
+        they are."""
         if dst_type not in (mstype.float16, mstype.bfloat16, mstype.float32):
             raise ValueError(f"For 'to_float', 'dst_type' must be float16, bfloat16 or float32, but got {dst_type}.")
         for _, c in self.cells_and_names():
@@ -264,12 +268,15 @@ class Cell(CellState):
     _kept_attributes = ()  # parameters that construct assigns, which are not to be cast
 
     def _attributes_to_cast(self):
-        own = (compat.own_module_of(type(self)) or "").startswith("pijit.nn.layer")
+        module = compat.own_module_of(type(self))
+        own = (module or "").startswith("pijit.nn.layer")
         for name, value in list(self.__dict__.items()):
             if isinstance(value, (Parameter, ParameterTuple)) and name not in self._kept_attributes:
                 params = [value] if isinstance(value, Parameter) else list(value)
                 if all(p.dtype.is_floating_point and (own or p.requires_grad) for p in params):
                     yield name
+            elif isinstance(value, Tensor) and not module and value.dtype.is_floating_point:
+                yield name  # a constant of the user's: a mask, fixed weights
 
     _params, _cells, _cast_attributes, _has_tables = {}, {}, {}, False  # until __init__ has run
     _tuple_names = 0  # given to parameters of ParameterTuples
@@ -280,7 +287,7 @@ class Cell(CellState):
             value = self._cast_attributes[name]
             if not self._computing:
                 return value
-            if isinstance(value, Parameter):
+            if isinstance(value, Tensor):
                 return _cast(value, self._compute_dtype)
             return tuple([_cast(p, self._compute_dtype) for p in value])
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -87,6 +87,90 @@ def test_parameters_stay_as_they_are():
     assert net.fc(ops.ones((1, 256))).dtype == ms.float32
 
 
+class Fold(nn.Cell):
+    """Columns of windows put back by a transposed convolution with fixed weights."""
+
+    def __init__(self, channels, size, k=3):
+        super().__init__()
+        w = np.zeros((channels * k * k, 1, k, k), np.float32)
+        for i in range(channels * k * k):
+            w[i, 0, i % (k * k) // k, i % k] = 1
+        self.weight, self.size, self.channels = ms.Tensor(w), size, channels
+        self.scale, self.places = ms.Tensor(0.5), ms.Tensor([0, 1], ms.int32)
+        self.put = ops.Conv2DTranspose(channels, (k, k), pad_mode="pad", pad=(1,) * 4, stride=1, group=channels)
+
+    def construct(self, x):
+        n = x.shape[0]
+        x = ops.reshape(x, (n, -1, *self.size)) * self.scale
+        return self.put(x, self.weight, (n, self.channels, *self.size))[:, self.places]
+
+
+class Outlook(nn.Cell):
+    """Attention over windows, unfolded and folded (Yuan et al. 2021)."""
+
+    def __init__(self, dim=4, size=(5, 5), k=3):
+        super().__init__()
+        self.k, self.size = k, size
+        self.v, self.attn, self.proj = nn.Dense(dim, dim), nn.Dense(dim, k ** 4), nn.Dense(2, dim)
+        self.fold, self.mask = Fold(dim, size, k), ms.Tensor(np.eye(k * k, dtype=np.float32))
+
+    def construct(self, x):
+        n, kk, places = x.shape[0], self.k ** 2, self.size[0] * self.size[1]
+        v = ops.unfold(self.v(x).transpose(0, 3, 1, 2), self.k, 1, 1, 1).reshape(n, -1, kk, places)
+        a = ops.softmax(self.attn(x).reshape(n, places, kk, kk) - self.mask, -1)
+        y = ops.matmul(a, v.transpose(0, 3, 2, 1)).transpose(0, 3, 2, 1)
+        return self.proj(self.fold(y.reshape(n, -1, places)).transpose(0, 2, 3, 1))
+
+
+class AmongFloat32(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.before, self.inner, self.behind = nn.Dense(4, 4), Outlook().to_float(ms.float16), nn.LayerNorm([4])
+
+    def construct(self, x):
+        return self.behind(self.before(x) + self.inner(self.before(x)))
+
+
+def test_constants_among_attributes_are_cast():
+    """Else float32 ones bring float32 in, and a product of both dtypes has no rule."""
+    x = ms.Tensor(np.random.RandomState(3).randn(2, 5, 5, 4).astype(np.float32))
+
+    def make():
+        np.random.seed(4)
+        ms.set_seed(4)
+        net = AmongFloat32()
+        return ms.value_and_grad(lambda x: (net(x) ** 2).sum(), 0, net.trainable_params())
+    check(make, x, graphs=1, breaks=0)
+    whole = Outlook()
+    want, got = whole(x), whole.to_float(ms.float16)(x)
+    assert got.dtype == ms.float16
+    np.testing.assert_allclose(got.astype(ms.float32).asnumpy(), want.asnumpy(), atol=0.02)
+    assert whole.mask.dtype == ms.float32 and whole.fold.places.dtype == ms.int32
+    whole.fold.scale = ms.Tensor(0.25)
+    assert whole.fold.scale.dtype == ms.float32 and whole(x).dtype == ms.float16
+    del whole.mask
+    with pytest.raises(AttributeError):
+        whole.mask
+
+
+class Remembers(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.seen, self.count = ms.Tensor([0.0, 1.0]), 0
+
+    def construct(self, x):
+        self.seen = self.seen * 0.5 + x
+        self.count += 1
+        return self.seen * 2
+
+
+def test_a_constant_may_be_assigned_in_construct():
+    def make():
+        net = Remembers().to_float(ms.float16)
+        return net, lambda: (net.seen, net.count)
+    check(make, ms.Tensor([2.0, 3.0]), calls=4)
+
+
 def test_an_error_in_construct_leaves_the_cell_usable():
     class Bad(nn.Cell):
         def __init__(self):

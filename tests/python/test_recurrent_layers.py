@@ -204,7 +204,8 @@ def test_states_of_one_step_and_of_a_branch():
 def test_wrong_operands():
     recurrent = _C.op("recurrent")
     x, w, h = normal(4, 2, 32), normal(8, 32), normal(2, 8)
-    for args, error in [((x, w, None, h, None, None, "lstm"), ValueError), ((x, w, None, h, h, None, "what"), ValueError),
+    for args, error in [((x, w, None, h, None, None, "lstm"), ValueError),
+                        ((x, w, None, h, h, None, "what"), ValueError),
                         ((x, w, None, h[:1], h, None, "lstm"), ValueError),
                         ((x, w.astype(ms.float64), None, h, h, None, "lstm"), TypeError),
                         ((x, w[:, :24], None, h, h, None, "lstm"), ValueError),
