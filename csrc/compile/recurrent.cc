@@ -56,7 +56,7 @@ void backward(const Recurrence& r, const Graph& step, ScanKernel* s) {
     end += bytes.steps * bytes.state;
   }
   for (int k = 0; k < r.states(); ++k, end += bytes.state) {
-    s->carried.push_back({r.of_batch(r.hidden)});
+    s->carry_zeros(r.of_batch(r.hidden));
     input(-1, {}, k);
     s->outputs.push_back({k});
     s->ends.push_back(end);

@@ -1,8 +1,14 @@
 #include "runtime/scan.h"
 
-#include "runtime/pooled.h"
-
 namespace pijit {
+
+void ScanKernel::carry_zeros(Type t) {
+  t.device = device_.id;
+  Carried c{t, -1, new_array(t)};
+  const std::vector<char> zeros(t.bytes());
+  if (!zeros.empty()) device_.from_host(c.zeros->data, zeros.data(), zeros.size());
+  carried.push_back(std::move(c));
+}
 
 void ScanKernel::launch(const void* const* in, void* const* out) {
   const auto lent = [&](Type t, const void* at) {
@@ -14,17 +20,7 @@ void ScanKernel::launch(const void* const* in, void* const* out) {
   };
   char* const result = static_cast<char*>(out[0]);
   std::vector<ArrayRef> state;
-  for (auto& c : carried) {
-    if (c.operand >= 0) {
-      state.push_back(lent(c.type, in[c.operand]));
-      continue;
-    }
-    Type t = c.type;
-    t.device = device_.id;
-    state.push_back(new_array(t));
-    const std::vector<char> zeros(t.bytes());
-    device_.from_host(state.back()->data, zeros.data(), zeros.size());
-  }
+  for (auto& c : carried) state.push_back(c.operand >= 0 ? lent(c.type, in[c.operand]) : c.zeros);
   std::vector<ArrayRef> whole(inputs.size());  // what all steps read
   for (size_t k = 0; k < inputs.size(); ++k)
     if (inputs[k].operand >= 0 && inputs[k].place.stride == 0)

@@ -12,6 +12,9 @@ class ScanKernel : public Kernel {
   void launch(const void* const* in, void* const* out) override;
   std::string describe_inside() const override { return program->describe(); }
 
+  // What begins as zeros.
+  void carry_zeros(Type t);
+
   // Where something of a step lies: the place of step t is t strides behind the offset.
   struct Place {
     size_t offset = 0, stride = 0;  // bytes
@@ -24,7 +27,8 @@ class ScanKernel : public Kernel {
   };
   struct Carried {
     Type type;
-    int operand = -1;  // what it is first; -1: zeros
+    int operand = -1;     // what it is first; -1: zeros
+    ArrayRef zeros = {};  // made with the kernel
   };
   struct Output {
     int carried = -1;     // given on as this one

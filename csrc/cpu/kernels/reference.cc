@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cpu/cpu.h"
+#include "cpu/kernels/strided.h"
 #include "graph/number_cast.h"
 #include "runtime/pooled.h"
 
@@ -81,39 +82,6 @@ void copy_line(const T* s, T* d, int64_t n, int64_t si, int64_t di) {
     for (int64_t i = 0; i < n; ++i) d[i * di] = s[i * si];
   }
 }
-// Lines of a strided region, for all indices of `dims` but the last one's:
-// line(src + i.ss, dst + i.ds, elements, their strides).
-template <class T, class Line>
-void strided(const T* src, T* dst, const Shape& dims, const int64_t* ss, const int64_t* ds,
-             Line line) {
-  const int r = dims.rank();
-  if (dims.numel() == 0) return;
-  if (r == 0) return line(src, dst, 1, 1, 1);
-  const int64_t n = dims[r - 1], outer = dims.numel() / n;
-  parallel_for(outer, std::max<int64_t>(1, 65536 / n), [&](int64_t begin, int64_t end) {
-    int64_t index[kMaxRank] = {}, rest = begin;
-    const T* s = src;
-    T* d = dst;
-    for (int k = r - 2; k >= 0; --k) {
-      index[k] = rest % dims[k];
-      rest /= dims[k];
-      s += index[k] * ss[k];
-      d += index[k] * ds[k];
-    }
-    for (int64_t o = begin; o < end; ++o) {
-      line(s, d, n, ss[r - 1], ds[r - 1]);
-      for (int k = r - 2; k >= 0; --k) {
-        s += ss[k];
-        d += ds[k];
-        if (++index[k] < dims[k]) break;
-        index[k] = 0;
-        s -= ss[k] * dims[k];
-        d -= ds[k] * dims[k];
-      }
-    }
-  });
-}
-
 // For all indices of `dims`, dst[i.ds] = src[i.ss].
 template <class T>
 void strided_copy(const T* src, T* dst, const Shape& dims, const int64_t* ss, const int64_t* ds) {
@@ -189,119 +157,6 @@ KERNEL(ref_slice_update) {
     for_size(in.dtype, [&](auto z) {
       strided_copy(static_cast<const decltype(z)*>(x[1]), static_cast<decltype(z)*>(y) + off,
                    val.shape, vs.data(), ds);
-    });
-  });
-}
-// One addition as a loop makes it.
-template <class T>
-T added(T a, T b) {
-  if constexpr (std::is_integral_v<T>)  // wraps
-    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  else
-    return a + b;
-}
-struct F16Bits {
-  uint16_t bits;
-};
-struct BF16Bits {
-  uint16_t bits;
-};
-[[maybe_unused]] F16Bits added(F16Bits a, F16Bits b) {
-  return {float_to_half(half_to_float(a.bits) + half_to_float(b.bits))};
-}
-[[maybe_unused]] BF16Bits added(BF16Bits a, BF16Bits b) {
-  return {float_to_bf16(bf16_to_float(a.bits) + bf16_to_float(b.bits))};
-}
-template <class F>
-void for_number(DType t, F f) {
-  if (t == DType::F16)
-    f(F16Bits{});
-  else if (t == DType::BF16)
-    f(BF16Bits{});
-  else
-    for_dtype(t, f);
-}
-// Where each term lies, and which elements all of them touch: along each axis, those that all do.
-struct SlicesSum {
-  struct Term {
-    Shape shape;
-    Ints strides;
-    int64_t offset = 0;
-  };
-  std::vector<Term> terms;
-  std::vector<std::vector<bool>> in_all;  // per axis
-  bool common = true;                     // is there an element that all touch?
-  explicit SlicesSum(const KernelRequest& r) {
-    const Shape& whole = r.out.shape;
-    const size_t rank = static_cast<size_t>(whole.rank());
-    const Ints begin = r.ctx().numbers("begin"), step = r.ctx().numbers("step");
-    const auto strides = whole.strides();
-    std::vector<std::vector<size_t>> count(rank);
-    for (size_t d = 0; d < rank; ++d) count[d].resize(static_cast<size_t>(int64_t{whole[d]}));
-    for (size_t k = 1; k < r.in.size(); ++k) {
-      Term t;
-      t.shape = r.in[k].shape;
-      for (size_t d = 0; d < rank; ++d) {
-        const int64_t b = begin[(k - 1) * rank + d], s = step[(k - 1) * rank + d];
-        t.strides.push_back(strides[d] * s);
-        t.offset += b * strides[d];
-        for (int64_t i = 0; i < t.shape[d]; ++i) ++count[d][static_cast<size_t>(b + i * s)];
-      }
-      terms.push_back(std::move(t));
-    }
-    for (auto& axis : count) {
-      in_all.emplace_back();
-      for (size_t n : axis) in_all.back().push_back(n == terms.size());
-      common &= std::count(in_all.back().begin(), in_all.back().end(), true) > 0;
-    }
-  }
-};
-// As a chain of additions of whole tensors would: -0.0 only where all terms are.
-KERNEL(ref_add_slices) {
-  const Type out = r.out;
-  const bool continues = r.present[0];
-  return fn_kernel([out, continues, sum = SlicesSum(r)](const void* const* x, void* y) {
-    const int64_t n = out.shape.numel();
-    if (n == 0) return;
-    const bool apart = !sum.common;  // every element has a 0 added
-    for_number(out.dtype, [&](auto z) {
-      using T = decltype(z);
-      T* const to = static_cast<T*>(y);
-      T none{};
-      if constexpr (std::is_floating_point_v<T>) {
-        if (!apart) none = T{-0.0};
-      } else if constexpr (!std::is_integral_v<T>) {
-        if (!apart) none.bits = 0x8000;
-      }
-      const T* const from = static_cast<const T*>(x[0]);
-      parallel_for(n, 65536, [&](int64_t begin, int64_t end) {
-        if (!continues)
-          std::fill(to + begin, to + end, none);
-        else if (apart)
-          for (int64_t i = begin; i < end; ++i) to[i] = added(from[i], T{});
-        else
-          std::copy(from + begin, from + end, to + begin);
-      });
-      for (size_t k = 0; k < sum.terms.size(); ++k) {
-        const auto& t = sum.terms[k];
-        const auto own = t.shape.strides();
-        strided<T>(static_cast<const T*>(x[k + 1]), to + t.offset, t.shape, own.data(),
-                   t.strides.data(), [](const T* s, T* d, int64_t m, int64_t si, int64_t di) {
-                     if (si == 1 && di == 1)
-                       for (int64_t i = 0; i < m; ++i) d[i] = added(d[i], s[i]);
-                     else
-                       for (int64_t i = 0; i < m; ++i) d[i * di] = added(d[i * di], s[i * si]);
-                   });
-      }
-      if (apart || std::is_integral_v<T>) return;
-      int64_t index[kMaxRank] = {};
-      for (int64_t i = 0; i < n; ++i) {
-        bool all = true;
-        for (size_t d = 0; d < sum.in_all.size(); ++d)
-          all = all && sum.in_all[d][static_cast<size_t>(index[d])];
-        if (!all) to[i] = added(to[i], T{});
-        for (int d = out.shape.rank() - 1; d >= 0 && ++index[d] == out.shape[d]; --d) index[d] = 0;
-      }
     });
   });
 }
@@ -1060,7 +915,6 @@ KernelFamily reference_kernels() {
            {"reshape", ref_reshape},
            {"slice", ref_slice},
            {"slice_update", ref_slice_update},
-           {"add_slices", ref_add_slices},
            {"pad", ref_pad},
            {"concat", ref_concat},
            {"arange", ref_arange},

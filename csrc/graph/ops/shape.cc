@@ -236,7 +236,7 @@ void register_shape(OpTable& t) {
       .attr("begin", AttrKind::kInts)  // of all terms, one after the other
       .attr("end", AttrKind::kInts)
       .attr("step", AttrKind::kInts)
-      .flags(kLinear)
+      .flags(kLinear | kWhole)
       .infer([](const InferCtx& c) {
         OP_CHECK(c.in.size() > 1, kValue, "[add_slices] expected a term");
         const Type whole{c.x(1).dtype, Shape(c.ints("shape")), c.x(1).device};
@@ -260,7 +260,16 @@ void register_shape(OpTable& t) {
         for (size_t k = 1; k < v.in.size(); ++k)
           if (v.need[k]) v.d[k] = v.b.op("slice", {v.ct}, places_of(v, k - 1));
       })
-      .vmap(vmap_add_slices);
+      .vmap(vmap_add_slices)
+      .lower([](const LowerCtx& c) {
+        Val sum = c.in[0];
+        for (size_t k = 1; k < c.in.size(); ++k) {
+          const Val whole =
+              c.b.op("slice_update", {v_zeros(c.b, c.out), c.in[k]}, places_of(c, k - 1));
+          sum = sum ? sum + whole : whole;
+        }
+        return sum;
+      });
   t.add("pad")
       .in({"x"})
       .attr("low", AttrKind::kInts)
