@@ -1,9 +1,7 @@
 """Primitives that run a recurrent cell over all steps of a sequence and give its gates, too."""
 
-
-
 from pijit import dtype as mstype
-from pijit._C import Tensor
+from pijit._C import Tensor, op
 from pijit.ops import function as F
 from pijit.ops.primitive import primitive
 
@@ -127,6 +125,7 @@ def _need_steps(name, x, dtypes):
     return x.shape
 
 
+_recurrent = op("recurrent")
 _HALF_OR_SINGLE = (mstype.float16, mstype.float32)
 
 
@@ -137,6 +136,26 @@ def _wide(x):
 def _stacked(columns, dtype):
     """A Tensor of each column of rows, by steps."""
     return tuple(F.cast(F.stack(list(c), 0), dtype) for c in zip(*columns))
+
+
+def _reordered(x, order):
+    """The gates in the last axis of x, which are as many as `order` says, in this order."""
+    gates = F.chunk(x, len(order), -1)
+    return F.cat([gates[k] for k in order], -1)
+
+
+def _before(states, first):
+    """What the states [steps, batch, hidden] were before each step."""
+    return F.cat([F.expand_dims(first, 0), states[:-1]], 0)
+
+
+def _long_short(of_x, of_h, h, c):
+    """An LSTM's h, c and gates of all steps, from gates in the order i, j, f, o."""
+    order = (0, 2, 1, 3)
+    states = _recurrent(_reordered(of_x, order), _reordered(of_h, order), None, h, c, None, "lstm", False)
+    hs, cs = states[0], states[1]
+    i, j, f, o = F.chunk(of_x + F.matmul(_before(hs, h), of_h), 4, -1)  # again, all steps at once
+    return hs, cs, F.sigmoid(i), F.tanh(j), F.sigmoid(f), F.sigmoid(o), F.tanh(cs)
 
 
 @primitive(check=_check_lstm)
@@ -179,19 +198,25 @@ def DynamicRNN(
     _need_shape(name, w=(w, (size + hidden, 4 * hidden)), b=(b, (4 * hidden,)))
     _need_shape(name, init_h=(init_h, (1, batch, hidden)), init_c=(init_c, (1, batch, hidden)))
     weights, h, c = _wide(w), _wide(init_h)[0], _wide(init_c)[0]
-    of_h, rows = weights[size:], []
+    of_h = weights[size:]
     projected = F.matmul(_wide(x), weights[:size]) + _wide(b)  # all steps at once
-    for t in range(steps):
-        i, j, f, o = F.chunk(projected[t] + F.matmul(h, of_h), 4, -1)
-        i, j, f, o = F.sigmoid(i), F.tanh(j), F.sigmoid(f + forget_bias), F.sigmoid(o)
-        c = f * c + i * j
-        if cell_clip > 0:
-            c = F.clamp(c, -cell_clip, cell_clip)
-        tanh_c = F.tanh(c)
-        h = o * tanh_c
-        rows.append((h, c, i, j, f, o, tanh_c))
-    y, *others = _stacked(rows, b.dtype)
-    return y, F.cast(F.stack([r[0] for r in rows], 0), x.dtype), *others
+    if forget_bias:
+        i, j, f, o = F.chunk(projected, 4, -1)
+        projected = F.cat([i, j, f + forget_bias, o], -1)
+    if cell_clip > 0:
+        rows = []
+        for t in range(steps):
+            i, j, f, o = F.chunk(projected[t] + F.matmul(h, of_h), 4, -1)
+            i, j, f, o = F.sigmoid(i), F.tanh(j), F.sigmoid(f), F.sigmoid(o)
+            c = F.clamp(f * c + i * j, -cell_clip, cell_clip)
+            tanh_c = F.tanh(c)
+            h = o * tanh_c
+            rows.append((h, c, i, j, f, o, tanh_c))
+        found = _stacked(rows, mstype.float32)
+    else:
+        found = _long_short(projected, of_h, h, c)
+    y, *others = (F.cast(v, b.dtype) for v in found)
+    return y, F.cast(found[0], x.dtype), *others
 
 
 @primitive(check=_check_gru)
@@ -243,18 +268,28 @@ def DynamicGRUV2(
             _need_shape(name, **{what: (bias, (3 * hidden,))})
             dtype = bias.dtype
         biases.append(0.0 if bias is None else _wide(bias))
-    of_h, h, rows = _wide(weight_hidden), _wide(init_h), []
+    of_h, h = _wide(weight_hidden), _wide(init_h)
     projected = F.matmul(_wide(x), _wide(weight_input)) + biases[1]  # all steps at once
-    at = {gate: k for k, gate in enumerate(gate_order)}
+    order = [gate_order.index(gate) for gate in "rzh"]
+    projected, of_h = _reordered(projected, order), _reordered(of_h, order)
+    bias = None if bias_hidden is None else _reordered(biases[0], order)
+    if reset_after:
+        hs = _recurrent(projected, of_h, bias, h, None, None, "gru", False)[0]
+        of_state = F.matmul(_before(hs, h), of_h)  # again, all steps at once
+        xr, xz, xn = F.chunk(projected, 3, -1)
+        hr, hz, hidden_new = F.chunk(of_state if bias is None else of_state + bias, 3, -1)
+        r, z = F.sigmoid(xr + hr), F.sigmoid(xz + hz)
+        n = F.tanh(xn + r * hidden_new)
+        return tuple(F.cast(v, dtype) for v in (hs, hs, z, r, n, hidden_new))
+    rows = []
     for t in range(x.shape[0]):
-        of_x, of_state = F.chunk(projected[t], 3, -1), F.chunk(F.matmul(h, of_h) + biases[0], 3, -1)
-        r, z = F.sigmoid(of_x[at["r"]] + of_state[at["r"]]), F.sigmoid(of_x[at["z"]] + of_state[at["z"]])
-        if reset_after:
-            hidden_new = of_state[at["h"]]
-            n = F.tanh(of_x[at["h"]] + r * hidden_new)
-        else:
-            hidden_new = F.chunk(F.matmul(r * h, of_h) + biases[0], 3, -1)[at["h"]]
-            n = F.tanh(of_x[at["h"]] + hidden_new)
+        xr, xz, xn = F.chunk(projected[t], 3, -1)
+        of_state = F.matmul(h, of_h)
+        hr, hz, _ = F.chunk(of_state if bias is None else of_state + bias, 3, -1)
+        r, z = F.sigmoid(xr + hr), F.sigmoid(xz + hz)
+        of_reset = F.matmul(r * h, of_h)
+        hidden_new = F.chunk(of_reset if bias is None else of_reset + bias, 3, -1)[2]
+        n = F.tanh(xn + hidden_new)
         h = (1 - z) * n + z * h
         rows.append((h, h, z, r, n, hidden_new))
     return _stacked(rows, dtype)

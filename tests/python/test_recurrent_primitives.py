@@ -5,6 +5,7 @@ import pytest
 
 import pijit as ms
 from pijit import Tensor, nn, ops
+from tests.python.differential import check
 
 STEPS, BATCH, SIZE, HIDDEN = 5, 3, 4, 2
 
@@ -171,3 +172,20 @@ ALL = (X, W, B, None, H, C)
 def test_wrong_ones(error, make):
     with pytest.raises(error):
         make()
+
+
+@pytest.mark.parametrize("make", [
+    lambda: (lambda x, w, v, h: ops.DynamicRNN(forget_bias=0.5)(x, w, h[0, 0].repeat(4), None, h, h * 0.5)),
+    lambda: (lambda x, w, v, h: ops.DynamicGRUV2(gate_order="zrh")(x, v[:8], v[8:], None, h[0, 0].repeat(3), None,
+                                                                   h[0])),
+])
+def test_long_sequences_are_few_ops(make):
+    rng = np.random.default_rng(8)
+    x, w, v, h = (Tensor(rng.standard_normal(s).astype(np.float32) * 0.3)
+                  for s in ((1500, 2, 8), (16, 32), (16, 24), (1, 2, 8)))
+
+    def loss():
+        f = make()
+        return ms.value_and_grad(lambda *a: sum((y * y).mean() for y in f(*a)), (0, 1, 2, 3))
+    e = check(loss, x, w, v, h, graphs=1, breaks=0)
+    assert "recurrent" in str(e)
