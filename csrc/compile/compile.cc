@@ -125,6 +125,8 @@ class Compiler {
     } else if (unit.kind == Unit::kLibrary) {
       const Node& n = g_.node(unit.nodes[0]);
       for (auto s : n.in) step.in.push_back(s == kNoNode ? -1 : slot(s));
+      if (changes_first(n))  // may be done where its first operand lies
+        for (auto s : n.in) loop_inputs_[position].push_back({s, s == n.in[0]});
       step.kernel = make_recurrent(g_, n, fast_, device_);
       if (!step.kernel) step.kernel = device_.kernels.make(request_of(g_, n, fast_));
       step.out.push_back(define(n.id, position));
@@ -139,6 +141,11 @@ class Compiler {
     p_->steps.push_back(std::move(step));
   }
 
+  // Does the kernel give its first operand on, but for a part that it writes?
+  static bool changes_first(const Node& n) {
+    static const OpDef& update = OpTable::get().at("slice_update");
+    return n.op == &update && n.in[0] != n.in[1];
+  }
   static bool is_output(const Node& n) {
     static const OpDef& output = OpTable::get().at("output");
     return n.op == &output;
@@ -528,7 +535,7 @@ class Compiler {
   std::map<int, uint32_t> value_of_slot_;
   std::map<uint32_t, int> born_;
   std::map<int, std::vector<std::pair<uint32_t, bool>>>
-      loop_inputs_;  // per unit: operand, read at its own index
+      loop_inputs_;  // per unit: operand, read at its own index alone
   std::map<int, int> unit_step_;
   std::vector<PlannedLoop> loops_;             // by step
   std::map<int, std::pair<int, int>> extent_;  // of units that run in tiles

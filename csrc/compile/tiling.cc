@@ -15,6 +15,8 @@ namespace {
 // as good.
 constexpr int64_t kMaxRowBytes = 256 << 10;
 constexpr int64_t kMinRows = 4;
+// Of more loops, each does so little of a tile that beginning it takes longer.
+constexpr size_t kMostLoops = 128;
 // Elements side by side that make up for the start of an inner loop.
 constexpr int64_t kMinRun = 1024;
 
@@ -80,7 +82,8 @@ class Planner {
         continue;
       }
       const int64_t rows = std::gcd(g.rows, s.dims[0]);
-      bool joins = g.end == k && k > g.begin && rows >= kMinRows, reads = false;
+      bool joins = g.end == k && k > g.begin && k - g.begin < kMostLoops && rows >= kMinRows,
+           reads = false;
       auto own_rows = [&](const LoopOperand& o, int64_t all) {
         return o.strides[0] * s.dims[0] * static_cast<int64_t>(size_of(o.dt)) == all;
       };

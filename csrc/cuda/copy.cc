@@ -169,7 +169,7 @@ KERNEL(slice_update) {
   const auto k = strided_copy(r.out.dtype, r.in[1].shape.numbers(), strides_of(r.in[1].shape), 0,
                               p.strides, p.offset);
   return fn_kernel([k, bytes](const void* const* in, void* out) {
-    gpu->copy(out, in[0], bytes);
+    if (out != in[0]) gpu->copy(out, in[0], bytes);  // it may lie over its first operand
     k->launch(in + 1, &out);
   });
 }

@@ -14,6 +14,22 @@ size_t key_of(const OpDef& op, std::span<const uint32_t> in, const Attrs& attrs)
   for (auto i : in) h = hash_mix(h, i);
   return h;
 }
+// Do slices, by their attributes, lie apart along some axis? False where sizes do not tell.
+bool apart(const Attrs& a, const Attrs& b) {
+  const auto reach = [](const Attrs& of, size_t d) -> std::pair<int64_t, int64_t> {
+    const Dim begin = std::get<Dims>(of[0])[d], end = std::get<Dims>(of[1])[d],
+              step = std::get<Dims>(of[2])[d];
+    if (begin.symbolic() || end.symbolic() || step.symbolic()) return {0, INT64_MAX};
+    return int64_t{step} > 0 ? std::pair(int64_t{begin}, int64_t{end} - 1)
+                             : std::pair(int64_t{end} + 1, int64_t{begin});
+  };
+  for (size_t d = 0; d < std::get<Dims>(a[0]).size(); ++d) {
+    const auto [a_first, a_last] = reach(a, d);
+    const auto [b_first, b_last] = reach(b, d);
+    if (a_last < b_first || b_last < a_first) return true;
+  }
+  return false;
+}
 }  // namespace
 
 Val Graph::push(Node n) {
@@ -150,7 +166,8 @@ Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs
   static const OpTable& t = OpTable::get();
   static const OpDef &cast = t.at("cast"), &broadcast = t.at("broadcast_to"),
                      &transpose = t.at("transpose"), &reshape = t.at("reshape"), &mul = t.at("mul"),
-                     &div = t.at("div"), &sub = t.at("sub");
+                     &div = t.at("div"), &sub = t.at("sub"), &slice = t.at("slice"),
+                     &update = t.at("slice_update");
   if (&op == &identity) return {};
   if ((&op == &cast || &op == &broadcast || &op == &reshape) && x.type.same_as(out)) return in[0];
   if (&op == &reshape && x.op == &reshape) {
@@ -167,6 +184,18 @@ Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs
       for (auto i : p) r.push_back(q[i]);
       return emit(transpose, std::vector<Val>{{this, x.in[0]}}, {r}, out);
     }
+  }
+  if (&op == &slice && x.op == &update) {
+    // What was stored there last, or what was there before all stores elsewhere.
+    constexpr int kMost = 4096;
+    const Node* from = &x;
+    for (int k = 0; k < kMost && from->op == &update; ++k) {
+      if (same(from->attrs, attrs)) return {this, from->in[1]};
+      if (!apart(from->attrs, attrs)) break;
+      from = &nodes_[from->in[0]];
+    }
+    if (from == &x) return {};
+    return emit(slice, std::vector<Val>{{this, from->id}}, attrs, out);
   }
   if (op.has(kInvolution) && x.op == &op && same(x.attrs, attrs)) return {this, x.in[0]};
   if (op.has(kIdempotent) && x.op == &op && same(x.attrs, attrs)) return in[0];

@@ -32,7 +32,7 @@ class Kernel {
 
 class OpKernel : public Kernel {
  public:
-  // The output does not overlap an input.
+  // The output does not overlap an input, but for slice_update's first, which it may lie over.
   virtual void run(const void* const* in, void* out) = 0;
   // Overridden by kernels of several outputs.
   void launch(const void* const* in, void* const* out) override { run(in, out[0]); }

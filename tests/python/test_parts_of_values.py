@@ -78,8 +78,38 @@ def loop(x):
     return h * x[3]
 
 
+def put(x):
+    y, h = ops.zeros((6, 3, 4), x.dtype), x[0] * 0
+    for t in range(6):
+        h = ops.tanh(x[t] + h)
+        y[t] = h
+    return y * y
+
+
+def put_and_read(x):
+    """What was there before is read behind a store, by others and by the stored value."""
+    y = ops.exp(x)
+    first = y * 1
+    y[0] = y[1] * 2
+    y[1:] = y[:-1] * 1
+    second = y + 0
+    y[:, 1] = second[:, 0]
+    y[::-2] = first[::2]
+    y[2] = y[2]
+    return first + second * y + y.reshape(-1)[5]
+
+
+def put_into_views(x):
+    y = ops.sin(x)
+    z = y.reshape(18, 4)
+    y[1] = ops.cos(x[2])
+    z[3:5] = y[1, :2] * 3
+    return y.reshape(18, 4) * z
+
+
 FUNCTIONS = [steps, second_axis, overlapping, with_steps, one_twice, split, whole_and_parts, rows, rows_of_one, branch,
-             branch_alone, loop]
+             branch_alone, loop,
+             put, put_and_read, put_into_views]
 
 
 @pytest.mark.parametrize("f", FUNCTIONS)
@@ -196,6 +226,24 @@ def allocated(call):
     call()
     recorded = _C.record_stop(recording)
     return recorded["allocated_bytes"], recorded["peak_bytes"] - before
+
+
+def test_stores_into_a_value_that_nobody_else_reads_copy_nothing():
+    def bytes_of(n):
+        def f(x):
+            y, h = ops.exp(x), x[0]
+            for t in range(n):
+                h = ops.tanh(x[t] + h)
+                y[t] = h
+            return y.sum(0)
+        g = ms.jit(ms.value_and_grad(lambda x: f(x).sum()))
+        x = ops.ones((n, 16))
+        g(x)
+        recording = _C.record_start()
+        g(x)
+        recorded = _C.record_stop(recording)
+        return recorded["allocated_bytes"]
+    assert bytes_of(160) < 5 * bytes_of(40)
 
 
 @pytest.mark.parametrize("way", READS)

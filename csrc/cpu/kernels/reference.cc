@@ -149,7 +149,7 @@ KERNEL(ref_slice_update) {
   const Ints b = r.ctx().numbers("begin"), st = r.ctx().numbers("step");
   const Type in = r.in[0], val = r.in[1];
   return fn_kernel([=](const void* const* x, void* y) {
-    std::memcpy(y, x[0], in.bytes());
+    if (y != x[0]) std::memcpy(y, x[0], in.bytes());  // it may lie over its first operand
     const auto is = in.shape.strides(), vs = val.shape.strides();
     int64_t ds[kMaxRank], off = 0;
     for (size_t i = 0; i < b.size(); ++i) ds[i] = is[i] * st[i], off += b[i] * is[i];

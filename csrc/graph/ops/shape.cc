@@ -223,8 +223,9 @@ void register_shape(OpTable& t) {
       })
       .vjp([](V v) {
         const Attrs a = v.attrs;
-        if (v.need[0]) v.d[0] = v.b.op("slice_update", {v.ct, v_zeros(v.b, v.in[1].type())}, a);
         if (v.need[1]) v.d[1] = v.b.op("slice", {v.ct}, a);
+        // The last to read ct may take its place.
+        if (v.need[0]) v.d[0] = v.b.op("slice_update", {v.ct, v_zeros(v.b, v.in[1].type())}, a);
       })
       .vmap(vmap_slice);
   // x plus the ys, one after the other, each of them 0 around its slice; without x the first is
