@@ -514,6 +514,18 @@ def _(d):
     return d.call("slice_update", [d.array(shape), d.array(part)], begin, end, step, differentiable=True)
 
 
+@op("add_slices", REAL)
+def _(d):
+    shape = d.shape(1)
+    parts, places, whole = [], ((), (), ()), d.flag()
+    for _ in range(d.one(1, 2, 5)):
+        begin, end, step = slices(d, shape)
+        parts.append(tuple(len(range(b, e, s)) for b, e, s in zip(begin, end, step)))
+        places = tuple(p + q for p, q in zip(places, (begin, end, step)))
+    return Call(lambda *x: raw("add_slices", shape, *places)(x[0] if whole else None, list(x[whole:])),
+                [d.array(s) for s in [shape] * whole + parts], f"add_slices({shape}, {places})", d.dtype in FLOATS)
+
+
 @op("pad", REAL + ("bool", ))
 def _(d):
     shape = d.shape(1)

@@ -35,7 +35,8 @@ def test_random_calls_keep_to_their_memory(capfd):
 def test_all_ops_are_called():
     """But for those that others stand for: gradients are taken of what they are of, and no kernel of its own runs the
     rest."""
-    gradients = {"conv2d_dx", "conv2d_dw", "max_pool2d_dx", "avg_pool2d_dx", "resize_linear_dx"}
+    gradients = {"conv2d_dx", "conv2d_dw", "max_pool2d_dx", "avg_pool2d_dx", "resize_linear_dx",
+                 "recurrent_gradient"}
     views = {"identity", "stop_gradient", "reshape", "require"}
     called = {name for name, _, _ in fuzz_memory.OPS}
     assert {row["name"] for row in ms._C.op_table()} - called == gradients | views
