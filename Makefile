@@ -11,7 +11,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
-  test-alias test-kernels test-all pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory test-cpython test-emulated \
+  test-alias test-kernels test-all test-mindspore pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-functions bench-figures bench-scripts lint clean venv-build venv-demo venv-test venv-dev
 all: build
@@ -100,6 +100,14 @@ test-python3.%:
 # Debian's newest CPythons, unpacked into build/pythons: their newest patch releases, whatever the system has.
 pythons:
 	tools/pythons.sh build/pythons 3.13 3.14 3.15
+
+# The examples of MindSpore's docstrings, there and here; MindSpore, in an environment of its own, and its answers are kept in build/mindspore.
+test-mindspore: build $(BUILD)/mindspore/.ready
+	$(PY) tests/mindspore/doc_examples.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/doc_examples --floor 98 $(EXAMPLES)
+$(BUILD)/mindspore/.ready: requirements/mindspore.txt
+	python3.11 -m venv $(@D)
+	$(@D)/bin/pip install -q --disable-pip-version-check -r $<
+	@touch $@
 
 test-asan: SANITIZED := UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 test-asan: deps-test venv-test
