@@ -22,15 +22,15 @@ def shrunk(x: Tensor, rate: Any, l1: float, l2: float) -> Any:
 
 def _checked(cls):
     """Makes the calls of a step check its Parameters first: those with dimensions are of one shape, for steps on rows
-    also floating."""
-    if "__call__" not in vars(cls) or cls is SGD:
+    also floating. What they answer are the new values, as plain Tensors."""
+    if "__call__" not in vars(cls):
         return
     step = cls.__call__
 
     def __call__(self, *args):
         shape = None
         for x in args:
-            if isinstance(x, Parameter) and x.ndim > 0:
+            if isinstance(x, Parameter) and x.ndim > 0 and cls is not SGD:
                 if shape is None:
                     shape = x.shape
                 if x.shape != shape:
@@ -39,7 +39,8 @@ def _checked(cls):
                         f"{tuple(x.shape)}.")
                 if not x.dtype.is_floating_point and type(self).__name__.startswith("Sparse"):
                     raise TypeError(f"For '{type(self).__name__}', the Parameters must be floating, but got {x.dtype}.")
-        return step(self, *args)
+        new = step(self, *args)
+        return tuple(x._alias() for x in new) if isinstance(new, tuple) else new._alias()
     __call__.__doc__ = step.__doc__
     __call__.__signature__ = inspect.signature(step)
     cls.__call__ = __call__

@@ -10,6 +10,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
 from pijit.ops.function.conv import _conv_pad
 from pijit.ops.function.shapes import _format
+from pijit.ops.function.state import _changed
 from pijit.ops.primitive import primitive
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def Padding(x, /, pad_dim_size=8):
 @primitive
 def IndexAdd(x, indices, y, /, axis, use_lock=True, check_index_bound=True):
     """A Parameter with y added at indices of one axis, in place."""
-    return x._assign(F.index_add(x, indices, y, axis))
+    return _changed(x, F.index_add(x, indices, y, axis))
 
 
 @primitive

@@ -16,6 +16,7 @@ from pijit.ops.primitive import (  # noqa: F401
     Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register)
 from pijit.ops.function.conv import _no_padding
 from pijit.ops.function.shapes import _format, _same_shape
+from pijit.ops.function.state import _changed
 from pijit.ops.table import OPS as _OPS, PRIMITIVES as _PRIMITIVES
 
 if TYPE_CHECKING:
@@ -470,7 +471,7 @@ class _ScatterUpdate(Primitive):
         return F.reshape(indices, (*indices.shape, 1))
 
     def __call__(self, input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-        return input_x._assign(_ops["scatter_nd"](input_x, self._indices(indices), updates, mode=self.mode))
+        return _changed(input_x, _ops["scatter_nd"](input_x, self._indices(indices), updates, mode=self.mode))
 
 
 class _ScatterNdUpdate(_ScatterUpdate):

@@ -12,6 +12,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
 from pijit.ops.function import extra as X, segments as S
 from pijit.ops.function.elementwise import _need_tensor
+from pijit.ops.function.state import _changed
 from pijit.ops.primitive import Primitive, primitive
 
 if TYPE_CHECKING:
@@ -129,11 +130,12 @@ def NthElement(input, n, /, reverse=False):
 
 @primitive
 def Median(input_x, /, global_median=False, axis=0, keep_dims=False, ignore_nan=False):
-    """(medians along an axis, the lower of two, and their indices); the median of all elements with global_median."""
+    """(medians along an axis, the lower of two, and their indices); the median of all elements, and 0, with
+    global_median."""
     if global_median:
         flat = F.reshape(input_x, (-1,))
-        values, at = F.nanmedian(flat, 0) if ignore_nan else F.median(flat, 0)
-        return values, at
+        values, _ = F.nanmedian(flat, 0) if ignore_nan else F.median(flat, 0)
+        return values, F.zeros((), mstype.int64)
     return F.nanmedian(input_x, axis, keep_dims) if ignore_nan else F.median(input_x, axis, keep_dims)
 
 
@@ -212,7 +214,7 @@ def ScatterAddWithAxis(input_x, indices, updates, /, axis=0):
 @primitive
 def CopyWithSlice(x, y, /):
     """Gives x the values of y, in place."""
-    return x._assign(F.broadcast_to(F.cast(y, x.dtype), x.shape))
+    return _changed(x, F.broadcast_to(F.cast(y, x.dtype), x.shape))
 
 
 @primitive

@@ -11,6 +11,7 @@ from pijit._numpy import np
 from pijit.ops.function.creation import arange, full, zeros
 from pijit.ops.function.elementwise import _need_tensor, isfinite, logical_and, stop_gradient
 from pijit.ops.function.shapes import _axis, expand_dims, ravel, reshape, stack, transpose
+from pijit.ops.function.state import _changed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -641,7 +642,7 @@ def inplace_index_add(var: Tensor, indices: Tensor, updates: Tensor, axis: int) 
         axis (int): the axis; -1 is the last one.
 
     Returns:
-        var. Float32 keep their dtype; not for bool, ints and complex.
+        Tensor: var's new value.
 
     Raises:
         IndexError: where there is no such `axis`.
@@ -650,9 +651,9 @@ def inplace_index_add(var: Tensor, indices: Tensor, updates: Tensor, axis: int) 
     Example:
         >>> print(ops.inplace_index_add(ms.Parameter(Tensor([1.0, 2.0]), name="v"), Tensor([1], ms.int32),
         ...     Tensor([5.0]), 0))
-        Parameter (name=v, shape=(2,), dtype=Float32, requires_grad=True)
+        [1. 7.]
     """
-    return var._assign(index_add(var, indices, updates, axis))
+    return _changed(var, index_add(var, indices, updates, axis))
 
 
 def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:

@@ -11,6 +11,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full
 from pijit.ops.function.elementwise import _need_tensor, cast, exp, floor, log, maximum, minimum, select
 from pijit.ops.function.shapes import _axis, _same_shape, _within, concat, expand_dims, moveaxis, narrow, reshape, stack
+from pijit.ops.function.state import _changed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -280,7 +281,7 @@ def matrix_band_part(x: Tensor, lower: int, upper: int) -> Tensor:
     """
     m, n = x.shape[-2:]
     gap = expand_dims(arange(m), 1) - arange(n)
-    keep = full((m, n), True)
+    keep = full((m, n), True, dtype=mstype.bool_)
     if isinstance(lower, Tensor) or lower >= 0:
         keep = keep & ((gap <= lower) | (lower < 0) if isinstance(lower, Tensor) else gap <= lower)
     if isinstance(upper, Tensor) or upper >= 0:
@@ -583,7 +584,7 @@ _SCATTER = """A Parameter with {what} changed by updates ({mode}), in place.
         updates (Tensor): of input_x's dtype, a slice for each of the indices.{more}
 
     Returns:
-        input_x, with its new value.
+        Tensor: the new value.
 
     Raises:
         IndexError: where an index is out of range.
@@ -591,14 +592,14 @@ _SCATTER = """A Parameter with {what} changed by updates ({mode}), in place.
 
     Example:
         >>> x = ms.Parameter(Tensor([1.0, 2.0, 3.0]), name="x")
-        >>> print(ops.{name}(x, Tensor({at}, ms.int32), Tensor([10.0, 20.0])).asnumpy())
+        >>> print(ops.{name}(x, Tensor({at}, ms.int32), Tensor([10.0, 20.0])))
         {value}
     """
 
 
 def _scattered(mode):
     def update(input_x, indices, updates):
-        return input_x._assign(_ops["scatter_nd"](input_x, reshape(indices, (*indices.shape, 1)), updates, mode))
+        return _changed(input_x, _ops["scatter_nd"](input_x, reshape(indices, (*indices.shape, 1)), updates, mode))
     update.__name__ = update.__qualname__ = f"scatter_{mode}"
     update.__doc__ = _SCATTER.format(what="rows named by indices", mode=mode, where="ints, any shape",
                                      name=f"scatter_{mode}", at="[0, 2]", more="",
@@ -610,7 +611,7 @@ def _scattered(mode):
 
 def _scattered_nd(mode):
     def update(input_x, indices, updates, use_locking=False):
-        return input_x._assign(_ops["scatter_nd"](input_x, indices, updates, mode))
+        return _changed(input_x, _ops["scatter_nd"](input_x, indices, updates, mode))
     update.__name__ = update.__qualname__ = f"scatter_nd_{mode}"
     update.__doc__ = _SCATTER.format(what="elements or slices at coordinates", mode=mode,
                                      where="[..., k] ints: coordinates along the first k axes",

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from pijit._types import Number, TensorLike
 
 
+def _changed(variable: Tensor, value: TensorLike) -> Tensor:
+    """Gives a parameter a new value; what operators that do so answer: that value, as a plain Tensor."""
+    return variable._assign(value)._alias()
+
+
 def assign(variable: Tensor, value: TensorLike) -> Tensor:
     """Gives a parameter a new value.
 
@@ -24,16 +29,16 @@ def assign(variable: Tensor, value: TensorLike) -> Tensor:
         value (Tensor or number): the value to put there.
 
     Returns:
-        The parameter. Bool, ints and complex give float32.
+        Tensor: the new value, of the parameter's dtype.
 
     Raises:
         ValueError: where the shape of `value` doesn't fit.
 
     Example:
         >>> print(ops.assign(ms.Parameter(Tensor([1.0]), name="p"), Tensor([5.0])))
-        Parameter (name=p, shape=(1,), dtype=Float32, requires_grad=True)
+        [5.]
     """
-    return variable._assign(value)
+    return _changed(variable, value)
 
 
 def assign_add(variable: Tensor, value: TensorLike) -> Tensor:
@@ -44,17 +49,17 @@ def assign_add(variable: Tensor, value: TensorLike) -> Tensor:
         value (Tensor or number): the value to put there.
 
     Returns:
-        The parameter. Bool, ints and complex give float32.
+        Tensor: the new value, of the parameter's dtype.
 
     Raises:
         ValueError: where the shape of `value` doesn't fit.
 
     Example:
         >>> print(ops.assign_add(ms.Parameter(Tensor([1.0]), name="p"), Tensor([5.0])))
-        Parameter (name=p, shape=(1,), dtype=Float32, requires_grad=True)
+        [6.]
     """
     _same_shape("assign_add", variable=variable, value=value)
-    return variable._assign(variable + value)
+    return _changed(variable, variable + value)
 
 
 def assign_sub(variable: Tensor, value: TensorLike) -> Tensor:
@@ -65,17 +70,17 @@ def assign_sub(variable: Tensor, value: TensorLike) -> Tensor:
         value (Tensor or number): the value to put there.
 
     Returns:
-        The parameter. Bool, ints and complex give float32.
+        Tensor: the new value, of the parameter's dtype.
 
     Raises:
         ValueError: where the shape of `value` doesn't fit.
 
     Example:
         >>> print(ops.assign_sub(ms.Parameter(Tensor([1.0]), name="p"), Tensor([5.0])))
-        Parameter (name=p, shape=(1,), dtype=Float32, requires_grad=True)
+        [-4.]
     """
     _same_shape("assign_sub", variable=variable, value=value)
-    return variable._assign(variable - value)
+    return _changed(variable, variable - value)
 
 
 def depend(value: Any, expr: Any) -> Any:
