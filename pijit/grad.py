@@ -86,7 +86,9 @@ class GradFunction(Transformed):
     has_aux     fn returns (loss, *aux); only loss is differentiated
     with_value  return (value, gradients)
     sens        the last argument (or keyword `sens`) scales the outputs' cotangents
-    tuple_out   give a tuple of gradients even for one position"""
+    tuple_out   give a tuple of gradients even for one position
+
+    Positions without Tensors are left out."""
 
     fn: Callable[..., Any]
     positions: Any
@@ -110,17 +112,11 @@ class GradFunction(Transformed):
                 sens = kwargs.pop("sens")
             else:
                 sens, args = args[-1], args[:-1]
-        positions = self.positions
-        if positions == "all":
-            positions = tuple([i for i, a in enumerate(args) if _flatten(a, [])])
+        positions = _differentiable(self.positions, args)
         args, originals = list(args), []
         for p in positions or ():
-            if p >= len(args):
-                raise ValueError(f"grad_position {p} is out of range for {len(args)} positional arguments.")
             _flatten(args[p], originals)
             args[p] = _alias(args[p])
-            if not _flatten(args[p], []):
-                raise TypeError(f"grad_position {p} must be a Tensor, but got {type(args[p]).__name__}.")
         weights = tuple(self.weights or ())
         for w in weights:  # parameters that share a value get identities of their own
             w._rebind(w._alias())
@@ -143,8 +139,12 @@ class GradFunction(Transformed):
             outputs = _flatten(value[0], [])
         else:
             outputs = _flatten(value, [])
-        if not outputs:
-            raise TypeError(f"the function to differentiate must return a Tensor, but returned {type(value).__name__}.")
+        if args and self.positions not in (None, "all") and max(self.positions) >= len(args):
+            raise RuntimeError(f"grad_position {max(self.positions)} is out of range for {len(args)} positional "
+                               "arguments.")
+        if not outputs:  # nothing depends on anything
+            grads = [_ops["broadcast_to"](_ops["cast"](0.0, x.dtype), x.shape) for x in wrt]
+            return self._pack(value, args, grads, arg_leaves, positions)
         cts = [_ops["broadcast_to"](_ops["cast"](1.0, o.dtype), o.shape)
                for o in outputs] if sens is None else _sens(sens, outputs)
         grads = tape.gradient(outputs, cts, wrt)
@@ -171,6 +171,14 @@ class GradFunction(Transformed):
         return g
 
 
+def _differentiable(positions, args):
+    """Those of the positions (None: none, "all": of all arguments) that hold Tensors."""
+    if positions is None:
+        return None
+    return tuple([p for p in (range(len(args)) if positions == "all" else positions)
+                  if p < len(args) and _flatten(args[p], [])])
+
+
 def _sens(sens, outputs):
     given = _flatten(sens, []) if not isinstance(sens, (int, float)) else [sens] * len(outputs)
     if len(given) != len(outputs):
@@ -187,6 +195,8 @@ def _positions(grad_position):
         pos = grad_position
     else:
         raise TypeError(f"For 'grad', 'grad_position' must be int, tuple of int or None, but got {grad_position!r}.")
+    if not pos:
+        raise RuntimeError("For 'grad', 'grad_position' must name at least one argument, but is ().")
     for p in pos:
         if p < 0:
             raise ValueError(f"For 'grad', 'grad_position' must be non-negative, but got {p}.")
@@ -208,13 +218,16 @@ def _weights(weights):
 
 
 def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
-         weights: Parameter | Sequence[Parameter] = None, has_aux: bool = False, return_ids: bool = False) -> Any:
+         weights: Parameter | Sequence[Parameter] = None, has_aux: bool = False, return_ids: bool = False,
+         sens_param: bool = False) -> Any:
     """A function giving gradients of `fn` by the arguments at grad_position and by `weights`.
 
     fn maps tensors to a tensor (or a tuple, whose elements are summed); with has_aux, to (loss, *aux).
-    Returns gradients shaped like the arguments: one for an int position, a tuple for a tuple, then
-    (by position, by weights) where both are asked for; with return_ids, (position or parameter name, gradient)
-    in place of each gradient, where `get_grad` finds it. Raises TypeError and ValueError on bad positions.
+    Returns gradients shaped like the arguments: one for one position, a tuple for several, then
+    (by position, by weights) where both are asked for; positions without Tensors (numbers, None) are left out. With
+    return_ids, (position or parameter name, gradient) stands in place of each gradient, where `get_grad` finds it; with
+    sens_param, the last argument of a call (or the keyword `sens`) scales the outputs' gradients. Raises TypeError,
+    ValueError and RuntimeError on bad positions.
 
     Example:
         >>> print(ops.grad(lambda x: x * x)(Tensor([3.0])))
@@ -225,13 +238,13 @@ def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0
     if grad_position is None and weights is None:
         raise ValueError("For 'grad', 'grad_position' and 'weights' can't be None at the same time.")
     w, single = _weights(weights)
-    g = GradFunction(fn, _positions(grad_position), w, has_aux, False, False, isinstance(grad_position, tuple), single)
+    g = GradFunction(fn, _positions(grad_position), w, has_aux, False, sens_param, False, single)
     return _with_ids(g) if return_ids else g
 
 
 def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
                    weights: Parameter | Sequence[Parameter] | None = None, has_aux: bool = False,
-                   return_ids: bool = False) -> Callable[..., Any]:
+                   return_ids: bool = False, sens_param: bool = False) -> Callable[..., Any]:
     """As `grad`, giving (fn's value, gradients).
 
     Args:
@@ -240,6 +253,8 @@ def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] 
         weights (Parameter, or a tuple of them, optional): the parameters to differentiate by. Default: None.
         has_aux (bool, optional): whether fn returns further values, which are handed on. Default: False.
         return_ids (bool, optional): whether each gradient comes with its position or name. Default: False.
+        sens_param (bool, optional): whether the last argument of a call (or the keyword `sens`) scales the outputs'
+            gradients. Default: False.
 
     Returns:
         A function.
@@ -255,21 +270,20 @@ def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] 
     if grad_position is None and weights is None:
         raise ValueError("For 'value_and_grad', 'grad_position' and 'weights' can't be None at the same time.")
     w, single = _weights(weights)
-    g = GradFunction(fn, _positions(grad_position), w, has_aux, True, False, isinstance(grad_position, tuple), single)
+    g = GradFunction(fn, _positions(grad_position), w, has_aux, True, sens_param, False, single)
     return _with_ids(g) if return_ids else g
 
 
 def _with_ids(g):
     """The gradient function, each gradient beside what it is by."""
-    def named(grads):
+    def named(grads, args):
         by_arg, by_weight = (None, grads) if g.positions is None else (grads, None) if g.weights is None else grads
         if by_arg is not None:
-            if g.tuple_out:
-                by_arg = tuple([(p, x) for p, x in zip(g.positions, by_arg)])
+            positions = _differentiable(g.positions, args)
+            if len(positions) == 1:
+                by_arg = (positions[0], by_arg) if by_weight is None else ((positions[0], by_arg),)
             else:
-                by_arg = (g.positions[0], by_arg)
-                if by_weight is not None:
-                    by_arg = (by_arg,)
+                by_arg = tuple(zip(positions, by_arg))
         if by_weight is not None:
             by_weight = (g.weights[0].name,
                          by_weight) if g.single_weight else tuple([(w.name, x) for w, x in zip(g.weights, by_weight)])
@@ -278,8 +292,8 @@ def _with_ids(g):
     def gradient(*args, **kwargs):
         out = g(*args, **kwargs)
         if g.with_value:
-            return out[0], named(out[1])
-        return (named(out[0]), out[1]) if g.has_aux else named(out)
+            return out[0], named(out[1], args)
+        return (named(out[0], args), out[1]) if g.has_aux else named(out, args)
     return gradient
 
 
@@ -381,7 +395,7 @@ class GradOperation:
 
 
 def vjp(fn: Callable[..., Any], *inputs: Tensor, weights: ParameterTuple | None = None, has_aux: bool = False) -> Any:
-    """(fn(*inputs), pullback): pullback(cotangents) gives the gradients of all inputs (and weights).
+    """(fn(*inputs), pullback): pullback(cotangents) gives the tuple of the gradients of all inputs (and weights).
 
     Args:
         fn (function): what to work on.
@@ -394,7 +408,7 @@ def vjp(fn: Callable[..., Any], *inputs: Tensor, weights: ParameterTuple | None 
 
     Example:
         >>> value, pull = ops.vjp(lambda x: x * x, Tensor([3.0]))
-        >>> print(pull(Tensor([1.0])))
+        >>> print(pull(Tensor([1.0]))[0])
         [6.]
     """
     positions = tuple(range(len(inputs)))
@@ -405,12 +419,10 @@ def vjp(fn: Callable[..., Any], *inputs: Tensor, weights: ParameterTuple | None 
     def pullback(*cotangents):
         sens = cotangents[0] if len(cotangents) == 1 else cotangents
         g = with_sens(*inputs, sens)
-        if has_aux:
-            g = g[0]
-        return g[0] if weights is None and len(inputs) == 1 else g
+        return g[0] if has_aux else g
 
     if has_aux:
-        return value[0], pullback, tuple(value[1:])
+        return value[0], pullback, _aux(value)
     return value, pullback
 
 
@@ -441,8 +453,13 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     value, push = _recorded(fn, inputs, has_aux)
     tangent = push(v)
     if has_aux:
-        return value[0], tangent, tuple(value[1:])
+        return value[0], tangent, _aux(value)
     return value, tangent
+
+
+def _aux(value):
+    """What a function returns besides its first value."""
+    return value[1] if len(value) == 2 else tuple(value[1:])
 
 
 def _fitted(t, shape):

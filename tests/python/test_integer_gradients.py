@@ -223,7 +223,7 @@ def ways(f, make):
 
     def by_vjp(g):
         value, pull = ops.vjp(g, make())
-        return pull(tuple(ops.ones_like(v) for v in value) if isinstance(value, tuple) else ops.ones_like(value))
+        return pull(tuple(ops.ones_like(v) for v in value) if isinstance(value, tuple) else ops.ones_like(value))[0]
 
     def graph_mode(g):
         before = ms.get_context("mode")

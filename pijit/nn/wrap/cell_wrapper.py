@@ -397,7 +397,7 @@ class Vjp(Cell):
         args: the inputs, then the cotangent.
 
     Outputs:
-        (the outputs, the gradients).
+        (the outputs, the gradients: a Tensor for one input, a tuple for several).
 
     Example:
         >>> print(nn.Vjp(nn.ReLU())(Tensor([2.0]), Tensor([3.0]))[1])
@@ -412,4 +412,5 @@ class Vjp(Cell):
         if len(args) < 2:
             raise ValueError("For 'Vjp', expected the inputs and then v.")
         value, pullback = vjp(self.fn, *args[:-1])
-        return value, pullback(args[-1])
+        gradients = pullback(args[-1])
+        return value, gradients[0] if len(gradients) == 1 else gradients
