@@ -439,7 +439,9 @@ def arange(start: float = 0, end: Number | None = None, step: float = 1, *, dtyp
 
 
 def full(size: Any, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
-    """One value everywhere."""
+    """One value everywhere: of bool, int64 or float32 by default, as the value is."""
+    if dtype is None:
+        dtype = _t.bool_ if isinstance(fill_value, bool) else _t.int64 if isinstance(fill_value, int) else _t.float32
     return _F.full(size, fill_value, dtype=dtype)
 
 

@@ -33,7 +33,7 @@ pi, e, inf, nan, newaxis = _np.pi, _np.e, _np.inf, _np.nan, None
 for _row in _OPS:
     for _n in _row.numpy:
         globals()[_n] = getattr(_F, _n if _n in _row.functions else _row.functions[0])
-subtract, divide, true_divide, meshgrid, einsum = _F.subtract, _F.divide, _F.true_divide, _F.meshgrid, _F.einsum
+subtract, divide, true_divide, einsum = _F.subtract, _F.divide, _F.true_divide, _F.einsum
 
 
 def around(a: ArrayLike, decimals: int = 0) -> Tensor:
@@ -59,6 +59,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, dtype: DTypeLike | None = None) -> Tens
 
 def dot(a: ArrayLike, b: ArrayLike) -> Any:
     """Scalar product of vectors; of more dimensions, the sum over a's last and b's last but one."""
+    a, b = _tensor(a), _tensor(b)
     if a.ndim == 0 or b.ndim == 0:
         return a * b
     return _F.tensor_dot(a, b, ([a.ndim - 1], [b.ndim - 2 if b.ndim > 1 else 0]))
@@ -154,12 +155,12 @@ def argmax(a: ArrayLike, axis: Axis | None = None) -> Tensor:
 
 def argmin(a: ArrayLike, axis: Axis | None = None) -> Tensor:
     """Index of the first minimum."""
-    return _F.argmin(a, axis)
+    return _F.argmin(_tensor(a), axis)
 
 
 def cumsum(a: ArrayLike, axis: Axis | None = None, dtype: DTypeLike | None = None) -> Any:
     """Running sums; of the flattened array by default."""
-    return a.cumsum(axis=axis, dtype=dtype)
+    return _tensor(a).cumsum(axis=axis, dtype=dtype)
 
 
 def clip(x: ArrayLike, xmin: Any = None, xmax: Any = None, dtype: DTypeLike | None = None) -> Tensor:
@@ -238,7 +239,7 @@ def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None) -> Tenso
     if isinstance(fill_value, (list, tuple)):
         fill_value = Tensor(fill_value)
     x = (_F.broadcast_to(fill_value, shape) if isinstance(fill_value, Tensor)
-         else _F.full(shape, fill_value, dtype=dtype))
+         else _F.broadcast_to(Tensor(fill_value), shape))
     return _typed(x, _default(x, dtype))
 
 
@@ -254,18 +255,18 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: DTypeLike | No
 def sum(a: ArrayLike, axis: Axis | None = None, dtype: DTypeLike | None = None, keepdims: bool = False,
         initial: Any = None) -> Any:
     """Sum over axes."""
-    return a.sum(axis=axis, dtype=dtype, keepdims=keepdims, initial=initial)
+    return (a if isinstance(a, Tensor) else Tensor(a)).sum(axis=axis, dtype=dtype, keepdims=keepdims, initial=initial)
 
 
 def mean(a: ArrayLike, axis: Axis | None = None, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
     """Arithmetic mean over axes."""
-    return _F.mean(_typed(a, dtype), axis, keepdims)
+    return _F.mean(_typed(_tensor(a), dtype), axis, keepdims)
 
 
 def prod(a: ArrayLike, axis: Axis | None = None, dtype: DTypeLike | None = None, keepdims: bool = False,
          initial: Any = None) -> Any:
     """Product over axes."""
-    r = _F.prod(a, axis, keepdims, dtype)
+    r = _F.prod(_tensor(a), axis, keepdims, dtype)
     return r if initial is None else r * initial
 
 
@@ -291,17 +292,17 @@ def all(a: ArrayLike, axis: Axis | None = None, keepdims: bool = False) -> Tenso
 
 def any(a: ArrayLike, axis: Axis | None = None, keepdims: bool = False) -> Tensor:
     """Logical or over axes."""
-    return _F.any(a, axis, keepdims)
+    return _F.any(_tensor(a), axis, keepdims)
 
 
 def var(x: ArrayLike, axis: Axis | None = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """Variance."""
-    return _F.var(x, axis, ddof, keepdims)
+    return _F.var(_tensor(x), axis, ddof, keepdims)
 
 
 def std(x: ArrayLike, axis: Axis | None = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """Standard deviation."""
-    return _F.std(x, axis, ddof, keepdims)
+    return _F.std(_tensor(x), axis, ddof, keepdims)
 
 
 def randn(*shape: Any, dtype: DTypeLike = float32) -> Tensor:
@@ -321,6 +322,7 @@ def randint(minval: Any, maxval: Any = None, shape: Shape | None = None, dtype: 
 
 
 from pijit.numpy.more import *  # noqa: E402, F403
+from pijit.numpy.more import _tensor  # noqa: E402
 
 int16: DType
 int8: DType

@@ -29,7 +29,13 @@ def _public(fn):
 
 
 def _tensor(x):
-    return x if isinstance(x, Tensor) else Tensor(x)
+    """x as a Tensor; ints in lists give int32, as those of MindSpore's numpy do."""
+    if isinstance(x, Tensor):
+        return x
+    if not isinstance(x, (list, tuple)):
+        return Tensor(x)
+    x = Tensor(x)
+    return _F.cast(x, _t.int32) if x.dtype == _t.int64 else x
 
 
 def _floating(x):
@@ -511,7 +517,7 @@ def average(x: ArrayLike, axis: Axis | None = None, weights: Any = None, returne
     x = _floating(x)
     if weights is None:
         y = _F.mean(x, axis)
-        total = _F.full(y.shape, float(x.size // builtins.max(y.size, 1)))
+        total = _F.full(y.shape, float(x.size // builtins.max(y.size, 1)), dtype=_t.float32)
     else:
         w = _floating(weights)
         if w.ndim == 1 and x.ndim > 1:
@@ -658,10 +664,11 @@ def histogram_bin_edges(a: ArrayLike, bins: int = 10, range: Any = None, weights
 def histogram(a: ArrayLike, bins: int = 10, range: Any = None, weights: Any = None,
               density: bool = False) -> tuple[Tensor, Tensor]:
     """(how many elements lie in each part of the range, the parts' borders)."""
-    edges = bins if isinstance(bins, int) else _tensor(bins).asnumpy()
+    given = None if isinstance(bins, int) else _tensor(bins)
+    edges = bins if given is None else given.asnumpy()
     w = None if weights is None else _tensor(weights).asnumpy()
     count, at = _np.histogram(_tensor(a).asnumpy(), edges, range, density=density, weights=w)
-    return Tensor(count.astype(_np.float32)), Tensor(at.astype(_np.float32))
+    return Tensor(count.astype(_np.float32)), Tensor(at.astype(_np.float32)) if given is None else given
 
 
 @_public
@@ -762,7 +769,11 @@ def gradient(f: Any, *varargs: Any, axis: Axis | None = None, edge_order: int = 
 @_public
 def trapz(y: ArrayLike, x: ArrayLike | None = None, dx: float = 1.0, axis: Axis = -1) -> Tensor:
     """The integral by the trapezoidal rule."""
-    return _F.trapz(_floating(y), None if x is None else _floating(x), dx=dx, dim=axis)
+    y, x = _floating(y), None if x is None else _floating(x)
+    if x is not None and x.ndim == 1 < y.ndim:  # along the axis
+        x = _F.reshape(x, (-1,) + (1,) * (y.ndim - 1 - _axis(axis, y.ndim)))
+        x = _F.broadcast_to(x, y.shape)
+    return _F.trapz(y, x, dx=dx, dim=axis)
 
 
 @_public
@@ -902,7 +913,7 @@ def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw
 def isin(element: ArrayLike, test_elements: Any, invert: bool = False) -> Tensor:
     """Which elements are among others."""
     e, t = _tensor(element), _F.ravel(_tensor(test_elements))
-    found = _F.any(_F.expand_dims(e, -1) == t, -1) if t.size else _F.full(e.shape, False)
+    found = _F.any(_F.expand_dims(e, -1) == t, -1) if t.size else _F.full(e.shape, False, dtype=_t.bool_)
     return _F.logical_not(found) if invert else found
 
 
@@ -910,6 +921,22 @@ def isin(element: ArrayLike, test_elements: Any, invert: bool = False) -> Tensor
 def in1d(ar1: ArrayLike, ar2: ArrayLike, invert: bool = False) -> Tensor:
     """isin of the flattened array."""
     return isin(_F.ravel(_tensor(ar1)), ar2, invert)
+
+
+@_public
+def meshgrid(*xi: ArrayLike, sparse: bool = False, indexing: str = "xy") -> list[Tensor]:
+    """The coordinates of a grid, a Tensor for each vector; `sparse` leaves the dimensions that it repeats as 1."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"For 'meshgrid', 'indexing' must be 'xy' or 'ij', but got {indexing!r}.")
+    order = [*range(len(xi))]
+    if indexing == "xy" and len(xi) > 1:
+        order[:2] = [1, 0]
+    parts = [_F.reshape(_tensor(x), tuple([-1 if at == k else 1 for k in range(len(xi))]))
+             for x, at in zip(xi, order)]
+    if sparse:
+        return parts
+    shape = _broadcast(*[p.shape for p in parts]) if parts else ()
+    return [_F.broadcast_to(p, shape) for p in parts]
 
 
 @_public
@@ -975,7 +1002,7 @@ def take_along_axis(arr: ArrayLike, indices: Any, axis: Axis) -> Tensor:
 @_public
 def unravel_index(indices: Any, shape: Shape, order: str = "C") -> tuple[Any, ...]:
     """Coordinates of flat indices, a tensor each."""
-    indices = _tensor(indices)
+    indices = indices if isinstance(indices, Tensor) else _F.cast(_tensor(indices), _t.int32)
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     parts, rest = [], indices
     for n in sizes[::-1] if order == "C" else sizes:
@@ -1133,13 +1160,23 @@ def array_str(a: ArrayLike) -> str:
 @_public
 def promote_types(type1: Any, type2: Any) -> DType:
     """The dtype that holds both."""
-    return (_F.zeros((1,), type1) + _F.zeros((1,), type2)).dtype
+    return (_F.zeros((1,), _dtype_of(type1)) + _F.zeros((1,), _dtype_of(type2))).dtype
+
+
+def _dtype_of(x):
+    """The dtype of a Tensor or a number, or what a dtype of NumPy, a class or a name means."""
+    if isinstance(x, type(_t.float32)):
+        return x
+    if isinstance(x, (str, type, _np.dtype)):
+        return _t.pytype_to_dtype(_np.dtype(x).type)
+    dtype = _tensor(x).dtype
+    return _t.int32 if isinstance(x, int) and dtype == _t.int64 else dtype
 
 
 @_public
 def result_type(*arrays_and_dtypes: Any) -> DType:
     """The dtype of a result of these tensors and dtypes."""
-    kinds = [x if isinstance(x, type(_t.float32)) else _tensor(x).dtype for x in arrays_and_dtypes]
+    kinds = [_dtype_of(x) for x in arrays_and_dtypes]
     y = kinds[0]
     for k in kinds[1:]:
         y = promote_types(y, k)

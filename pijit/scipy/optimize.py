@@ -25,7 +25,7 @@ class OptimizeResults(NamedTuple):
     status: int
     fun: Tensor
     jac: Tensor
-    hess_inv: Tensor
+    hess_inv: Tensor | None
     nfev: int
     njev: int
     nit: int
@@ -44,6 +44,62 @@ class LineSearchResults(NamedTuple):
     f_k: Tensor
     g_k: Tensor
     status: int
+
+
+def _between(low, f_low, d_low, high, f_high, last):
+    """Where a cubic through both ends and the end before, else a parabola, is least, if that is well inside; else the
+    middle."""
+    width = high - low
+    near, far = min(low, high), max(low, high)
+    with np.errstate(all="ignore"):
+        if last is not None:
+            b, c = width, last[0] - low
+            rest = np.array([f_high - f_low - d_low * b, last[1] - f_low - d_low * c])
+            third, second = np.array([[c * c, -b * b], [-c ** 3, b ** 3]]) @ rest / np.float64((b * c) ** 2 * (b - c))
+            a = low + (-second + np.sqrt(second * second - 3 * third * d_low)) / (3 * third)
+            if near + 0.2 * abs(width) < a < far - 0.2 * abs(width):
+                return float(a)
+        a = low - d_low * width * width / np.float64(2.0 * (f_high - f_low - d_low * width))
+        if near + 0.1 * abs(width) < a < far - 0.1 * abs(width):
+            return float(a)
+    return low + 0.5 * width
+
+
+class _Inverse:
+    """The estimate of the inverse Hessian of BFGS: a matrix, or by the last steps alone (L-BFGS)."""
+
+    def __init__(self, x: Tensor, history: int | None) -> None:
+        self.matrix = None if history else F.eye(x.size, x.size, x.dtype)
+        self.steps: Any = []
+        self.history = history
+
+    def times(self, g: Tensor) -> Any:
+        """Its product with a gradient."""
+        if self.matrix is not None:
+            return F.matmul(self.matrix, g)
+        shares = []
+        for s, y, rho in reversed(self.steps):
+            share = rho * F.sum(s * g)
+            shares.append(share)
+            g = g - share * y
+        if self.steps:
+            s, y, _ = self.steps[-1]
+            g = g * (F.sum(s * y) / F.sum(y * y))
+        for (s, y, rho), share in zip(self.steps, reversed(shares)):
+            g = g + (share - rho * F.sum(y * g)) * s
+        return g
+
+    def learn(self, s: Tensor, y: Tensor) -> None:
+        """Takes a step and how the gradient changed by it."""
+        ys = F.sum(y * s)
+        if ys.item() <= 0:
+            return
+        rho = 1.0 / ys
+        if self.matrix is None:
+            self.steps = [*self.steps, (s, y, rho)][-self.history:]
+            return
+        left = F.eye(s.size, s.size, s.dtype) - rho * F.outer(s, y)
+        self.matrix = F.matmul(F.matmul(left, self.matrix), left.T) + rho * F.outer(s, s)
 
 
 def line_search(f: Callable[..., Any], xk: Any, pk: Any, jac: Any = None, gfk: Any = None, old_fval: Any = None,
@@ -68,37 +124,39 @@ def line_search(f: Callable[..., Any], xk: Any, pk: Any, jac: Any = None, gfk: A
     f0 = value(0.0) if old_fval is None else float(old_fval.item() if isinstance(old_fval, Tensor) else old_fval)
     d0 = derivative(0.0) if gfk is None else float(gfk.asnumpy().astype(np.float64) @ direction)
 
-    def zoom(low, f_low, high, steps):
+    def zoom(low, f_low, d_low, high, f_high, steps):
+        last = None  # the end that was given up before
         for k in range(steps):
-            a = 0.5 * (low + high)
+            a = _between(low, f_low, d_low, high, f_high, last)
             fa = value(a)
             if fa > f0 + c1 * a * d0 or fa >= f_low:
-                high = a
+                last, high, f_high = (high, f_high), a, fa
             else:
                 d = derivative(a)
                 if abs(d) <= -c2 * d0:
                     return a, fa, k + 1
+                last = low, f_low
                 if d * (high - low) >= 0:
-                    high = low
-                low, f_low = a, fa
+                    last, high, f_high = (high, f_high), low, f_low
+                low, f_low, d_low = a, fa, d
         return None, f_low, steps
-    before, f_before, a, found, k = 0.0, f0, 1.0, None, 0
+    before, f_before, d_before, a, found, k = 0.0, f0, d0, 1.0, None, 0
     for k in range(1, maxiter + 1):
         fa = value(a)
         if fa > f0 + c1 * a * d0 or k > 1 and fa >= f_before:
-            found = zoom(before, f_before, a, maxiter)
+            found = zoom(before, f_before, d_before, a, fa, maxiter)
             break
         d = derivative(a)
         if abs(d) <= -c2 * d0:
             found = (a, fa, 0)
             break
         if d >= 0:
-            found = zoom(a, fa, before, maxiter)
+            found = zoom(a, fa, d, before, f_before, maxiter)
             break
-        before, f_before, a = a, fa, a * 2.0
+        before, f_before, d_before, a = a, fa, d, a * 2.0
     step = found[0] if found else None
     if step is None:
-        return LineSearchResults(True, k, *counts, k, Tensor(0.0, xk.dtype), Tensor(f0, xk.dtype), slope(xk), 1)
+        return LineSearchResults(True, k, *counts, k, Tensor(1.0, xk.dtype), Tensor(f0, xk.dtype), slope(xk), 1)
     return LineSearchResults(False, k, *counts, k, Tensor(step, xk.dtype), Tensor(found[1], xk.dtype),
                              seen.get(step, None) if step in seen else slope(xk + pk * step), 0)
 
@@ -106,28 +164,31 @@ def line_search(f: Callable[..., Any], xk: Any, pk: Any, jac: Any = None, gfk: A
 def minimize(func: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), method: Any = None, jac: Any = None,
              hess: Any = None, hessp: Any = None, bounds: Any = None, constraints: tuple[Any, ...] = (),
              tol: Any = None, callback: Callable[..., Any] | None = None, options: Any = None) -> OptimizeResults:
-    """The place where func (of a vector, and args) is least, from x0, by BFGS (Nocedal & Wright 2006, algorithm 6.1).
+    """The place where func (of a vector, and args) is least, from x0, by BFGS or L-BFGS (Nocedal & Wright 2006,
+    algorithms 6.1 and 7.5).
 
-    method: 'BFGS' or None; options: 'maxiter', 'norm', 'gtol', 'line_search_maxiter'. Returns OptimizeResults. Raises
-        TypeError or ValueError for other kinds of arguments and methods."""
+    method: 'BFGS' (or None) or 'LBFGS'; options: 'maxiter', 'norm', 'gtol', 'line_search_maxiter', and of L-BFGS
+        'history_size'. Returns OptimizeResults. Raises TypeError or ValueError for other kinds of arguments and
+        methods."""
     if not isinstance(x0, Tensor):
         raise TypeError(f"For 'minimize', 'x0' must be a Tensor, but got {type(x0).__name__}.")
     if not isinstance(args, tuple):
         raise TypeError(f"For 'minimize', 'args' must be a tuple, but got {type(args).__name__}.")
-    if method is not None and str(method).lower() != "bfgs":
-        raise ValueError(f"For 'minimize', 'method' must be 'BFGS', but got {method!r}.")
+    if method is not None and str(method).lower() not in ("bfgs", "lbfgs"):
+        raise ValueError(f"For 'minimize', 'method' must be 'BFGS' or 'LBFGS', but got {method!r}.")
+    given = {name: v for name, v in (options or {}).items() if v is not None}
     options = {"maxiter": x0.size * 200, "norm": np.inf, "gtol": 1e-5 if tol is None else tol,
-               "line_search_maxiter": 10, **(options or {})}
+               "line_search_maxiter": 10, "history_size": 20, **given}
 
     def f(x):
         return func(x, *args)
     slope = grad(f) if jac is None else lambda x: jac(x, *args)
     x, g = x0, slope(x0)
     value = f(x)
-    inverse = F.eye(x0.size, x0.size, x0.dtype)
+    inverse = _Inverse(x0, options["history_size"] if str(method).lower() == "lbfgs" else None)
     counts, k, status = [1, 1], 0, 0
     while k < options["maxiter"] and np.linalg.norm(g.asnumpy(), options["norm"]) > options["gtol"]:
-        p = -F.matmul(inverse, g)
+        p = -inverse.times(g)
         step = line_search(f, x, p, slope, g, value, None, maxiter=options["line_search_maxiter"])
         counts[0] += step.nfev
         counts[1] += step.ngev
@@ -137,17 +198,12 @@ def minimize(func: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), meth
         s = p * step.a_k
         new = x + s
         new_g = step.g_k
-        y = new_g - g
-        ys = F.sum(y * s)
-        if ys.item() > 0:
-            rho = 1.0 / ys
-            left = F.eye(x0.size, x0.size, x0.dtype) - rho * F.outer(s, y)
-            inverse = F.matmul(F.matmul(left, inverse), left.T) + rho * F.outer(s, s)
+        inverse.learn(s, new_g - g)
         x, g, value, k = new, new_g, step.f_k, k + 1
         if callback is not None:
             callback(x)
     good = bool(np.linalg.norm(g.asnumpy(), options["norm"]) <= options["gtol"])
-    return OptimizeResults(x, good, 0 if good else status or 1, f(x), g, inverse, *counts, k)
+    return OptimizeResults(x, good, 0 if good else status or 1, f(x), g, inverse.matrix, *counts, k)
 
 
 def linear_sum_assignment(cost_matrix: Any, maximize: bool, dimension_limit: Any = None) -> tuple[Tensor, Tensor]:

@@ -336,7 +336,7 @@ class PSNR(Cell):
         Tensor [N].
 
     Example:
-        >>> print(nn.PSNR()(ops.zeros((1, 1, 2, 2)), ops.full((1, 1, 2, 2), 0.1)))
+        >>> print(nn.PSNR()(ops.zeros((1, 1, 2, 2)), ops.full((1, 1, 2, 2), 0.1, dtype=ms.float32)))
         [20.]
     """
 

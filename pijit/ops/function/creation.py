@@ -22,20 +22,18 @@ def full(size: Size, fill_value: Number, *, dtype: DType | None = None) -> Tenso
     Args:
         size (int or tuple of int): the shape.
         fill_value (number): the value of all elements.
-        dtype (dtype, optional): the dtype of the result. Default: None.
+        dtype (dtype, optional): the dtype of the result; int64 by default, whatever the value is, as in MindSpore.
+            Default: None.
 
     Returns:
         Tensor of shape `size`.
 
     Example:
-        >>> print(ops.full((2, 2), 3.0))
+        >>> print(ops.full((2, 2), 3.0, dtype=ms.float32))
         [[3. 3.]
          [3. 3.]]
     """
-    if dtype is None:
-        dtype = (mstype.bool_ if isinstance(fill_value, bool) else mstype.int64 if isinstance(fill_value, int)
-                 else mstype.float32)
-    return _ops["broadcast_to"](_number(fill_value, dtype), _ints(size))
+    return _ops["broadcast_to"](_number(fill_value, mstype.int64 if dtype is None else dtype), _ints(size))
 
 
 def fill(type: DType, shape: Shape, value: Number) -> Tensor:
@@ -230,7 +228,7 @@ def linspace(start: Number, end: TensorLike, steps: int) -> Tensor:
         if isinstance(start, Tensor):
             return _ops["reshape"](start if start.dtype.is_floating_point else _ops["cast"](start, mstype.float32),
                                    (1,))
-        return full((1,), float(start))
+        return full((1,), float(start), dtype=mstype.float32)
     return _ops["arange"](0, 1, steps, mstype.float32) * ((end - start) / (steps - 1)) + start
 
 
