@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import types
 from typing import TYPE_CHECKING
-
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,10 +47,10 @@ def set_recursion_limit(recursion_limit: int = 1000) -> None:
 
 
 def enable_dynamic(**kwargs: Any) -> Any:
-    """Decorates a jitted function some arguments of which vary in size, as Tensors of unknown sizes describe: sizes
-    that vary are found by calls.
+    """Decorates a function, before or after jit, some arguments of which vary in size, as Tensors of unknown sizes
+    describe: the first call compiles for all sizes, and other dtypes raise TypeError, other shapes ValueError.
 
-    ValueError without arguments, TypeError for one that has no shape."""
+    ValueError without arguments or for one that the function lacks, TypeError for one that has no shape."""
     if not kwargs:
         raise ValueError("For 'enable_dynamic', at least one argument must be described.")
     for name, value in kwargs.items():
@@ -57,7 +58,22 @@ def enable_dynamic(**kwargs: Any) -> Any:
             if not hasattr(one, "shape"):
                 raise TypeError(
                     f"For 'enable_dynamic', {name!r} must be described by a Tensor, but got {type(one).__name__}.")
-    return lambda fn: _checked("enable_dynamic", fn)
+
+    def described(fn):
+        from pijit import _C
+        from pijit.jit import signature
+        parameters = list(inspect.signature(_checked("enable_dynamic", fn)).parameters)
+        for name in kwargs:
+            if name not in parameters:
+                raise ValueError(f"For 'enable_dynamic', the function has no argument {name!r}.")
+        last = max(parameters.index(name) for name in kwargs)
+        given = [None if isinstance(kwargs.get(n), (tuple, list)) else kwargs.get(n) for n in parameters[:last + 1]]
+        if type(fn) is types.FunctionType:
+            fn._dynamic_inputs = given
+        else:
+            _C.set_signature(fn, signature(given))
+        return fn
+    return described
 
 
 def ms_memory_recycle() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pijit import _C
 from pijit.grad import Transformed
 from pijit.hints import ms_memory_recycle  # noqa: F401  (MindSpore has it in common.api)
+from pijit.symbol import ANY_RANK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,7 +91,8 @@ def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_
 
     input_signature: a Tensor, or a tuple of Tensors, that describes the arguments: other dtypes raise
     TypeError, other shapes ValueError. Any object with dtype and shape serves; where its shape has None or
-    -1, the size may vary, and the first call already compiles for all sizes. jit_config: a JitConfig, of
+    -1, the size may vary, and the first call already compiles for all sizes. None stands for an argument of which
+    nothing is said. jit_config: a JitConfig, of
     which numerics counts; all levels compile alike. hash_args is accepted: what a function uses is guarded
     anyway."""
     if fn is None:
@@ -111,21 +113,27 @@ def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_
         if type(f) is JittedObject:
             return f
         jitted = _C.jit(f.call if isinstance(f, Transformed) else f, graph, fullgraph, fast)
-        if input_signature is not None:
-            _C.set_signature(jitted, _signature(input_signature))
+        described = getattr(f, "_dynamic_inputs", None) if input_signature is None else input_signature
+        if described is not None:
+            _C.set_signature(jitted, signature(described))
         made_of_object = type(jitted) is types.MethodType and not isinstance(f, (types.MethodType, Transformed))
         return JittedObject(f, jitted) if made_of_object else jitted
 
     return wrap if fn is None else wrap(fn)
 
 
-def _signature(described):
+def signature(described: Any) -> list[Any]:
+    """Descriptions of arguments as `_C.set_signature` takes them."""
     described = described if isinstance(described, (tuple, list)) else (described,)
     out = []
     for t in described:
+        if t is None:
+            out.append(None)
+            continue
         if not hasattr(t, "dtype") or not hasattr(t, "shape"):
             raise TypeError(f"For 'jit', 'input_signature' must hold Tensors, but got {type(t).__name__}.")
-        out.append((t.dtype, tuple([-1 if d is None else d for d in t.shape])))
+        shape = None if t.shape is None else tuple([-1 if d is None else d for d in t.shape])
+        out.append((t.dtype, None if shape == (ANY_RANK,) else shape))
     return out
 
 

@@ -1,12 +1,16 @@
-"""Symbols of sizes that vary, for descriptions of inputs."""
+"""Descriptions of inputs: Tensors without values, and symbols of sizes that vary."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NoReturn, TYPE_CHECKING
 
+from pijit._C import Tensor
 
 if TYPE_CHECKING:
     from typing import Any
+    from pijit._C import DType
+
+ANY_RANK = -2  # as MindSpore spells a shape of which nothing is known
 
 
 class Symbol:
@@ -55,6 +59,59 @@ class Symbol:
 
     def __str__(self) -> str:
         return str(self.to_dict())
+
+
+class Placeholder(Tensor):
+    """What Tensor(shape=..., dtype=...) is where sizes are None, -1 or Symbols, or the whole shape is None: a
+    description of inputs, without elements. Unknown sizes read as -1, an unknown rank as the shape (-2,)."""
+
+    _described: tuple[Any, ...]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002
+        """`placeholder` has made it; the constructor's call of Tensor comes here a second time."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes, -1 where they vary."""
+        return tuple([n if isinstance(n, int) else -1 for n in self._described])
+
+    @property
+    def symbolic_shape(self) -> list[Any]:
+        """The sizes, None where they vary, what is known of them where Symbols describe them."""
+        return [n.to_dict() if isinstance(n, Symbol) else None if n == -1 else n for n in self._described]
+
+    def asnumpy(self) -> NoReturn:
+        """Raises ValueError: there are no elements."""
+        raise ValueError(f"For 'Tensor.asnumpy', a description of the shape {self.shape} has no elements.")
+
+    def __repr__(self) -> str:
+        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value=)"
+
+    __str__ = __repr__
+
+    def __len__(self) -> int:
+        if not self.shape or self.shape[0] < 0:
+            raise ValueError(f"a description of the shape {self.shape} has no length.")
+        return self.shape[0]
+
+
+def placeholder(shape: Any, dtype: DType | None = None, init: Any = None, **others: Any) -> Placeholder:  # noqa: ARG001
+    """The Placeholder of a shape. Raises ValueError without a dtype or with an initializer, TypeError for sizes of
+    another kind."""
+    if dtype is None or init is not None:
+        raise ValueError("For 'Tensor', a shape with unknown sizes needs a dtype, and no 'init'.")
+    described = (ANY_RANK,) if shape is None else tuple([-1 if n is None else n for n in shape])
+    for n in described if shape is not None else ():
+        if isinstance(n, bool) or not isinstance(n, (int, Symbol)):
+            raise TypeError(f"For 'Tensor', an element of 'shape' must be an int, None or a Symbol, but got "
+                            f"{type(n).__name__}.")
+        if isinstance(n, int) and n < -1:
+            raise ValueError(f"For 'Tensor', an element of 'shape' must be at least 0, or -1 where it varies, but got "
+                             f"{n}.")
+    made = Tensor.__new__(Placeholder)
+    Tensor.__init__(made, shape=[n if isinstance(n, int) and n >= 0 else 0 for n in described], dtype=dtype)
+    made._described = described
+    return made
 
 
 __all__ = ["Symbol"]

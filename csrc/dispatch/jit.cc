@@ -100,18 +100,20 @@ bool bind(PyObject* func, const CodeInfo& code, PyObject* const* args, Py_ssize_
 // Arguments against the declared types: TypeError or ValueError, as MindSpore raises.
 void check_signature(const State& s, const CodeInfo& code, std::span<PyObject* const> slots) {
   for (size_t k = 0; k < s.signature.size(); ++k) {
-    const Type& want = s.signature[k];
+    const Declared& want = s.signature[k];
+    if (!want.dtype) continue;
     const std::string& name = code.slot_names[k];
     PyObject* o = slots[k];
     OP_CHECK(o && is_tensor(o), kType, "[jit] argument '", name, "' must be a Tensor of type ",
-             public_name_of(want.dtype), " by input_signature, got ",
+             public_name_of(*want.dtype), " by input_signature, got ",
              o ? Py_TYPE(o)->tp_name : "nothing");
     const Type& got = array_of(o)->type;
-    OP_CHECK(got.dtype == want.dtype, kType, "[jit] argument '", name, "' must be ",
-             public_name_of(want.dtype), " by input_signature, got ", public_name_of(got.dtype));
-    bool same = got.shape.rank() == want.shape.rank();
-    for (int d = 0; same && d < want.shape.rank(); ++d)
-      same = want.shape[d] < 0 || want.shape[d] == got.shape[d];
+    OP_CHECK(got.dtype == *want.dtype, kType, "[jit] argument '", name, "' must be ",
+             public_name_of(*want.dtype), " by input_signature, got ", public_name_of(got.dtype));
+    if (!want.shape) continue;
+    const Shape& shape = *want.shape;
+    bool same = got.shape.rank() == shape.rank();
+    for (int d = 0; same && d < shape.rank(); ++d) same = shape[d] < 0 || shape[d] == got.shape[d];
     OP_CHECK(same, kValue, "[jit] argument '", name, "' has shape ", got.shape.str(),
              ", which does not fit the one of input_signature");
   }
@@ -509,7 +511,8 @@ py::object graph_of(PyObject* construct) {
   return made;
 }
 
-// signature: (dtype, dims) per argument; dims of -1 vary. self is not among them.
+// signature: (dtype, dims) per argument; dims of -1 vary, None for dims stands for any shape, None
+// for the pair for any argument. self is not among them.
 void set_signature(py::object f, const py::object& given) {
   const auto signature = argument<py::sequence>("jit", "input_signature", given);
   OP_CHECK(Py_TYPE(f.ptr()) == jit_function_type, kType,
@@ -518,16 +521,23 @@ void set_signature(py::object f, const py::object& given) {
   auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(jit->func));
   OP_CHECK(static_cast<int>(signature.size()) <= co->co_argcount, kValue,
            "[jit] input_signature describes ", signature.size(), " arguments of ", co->co_argcount);
-  std::vector<Type> types;
+  std::vector<Declared> types;
   for (auto s : signature) {
+    if (s.is_none()) {
+      types.push_back({});
+      continue;
+    }
     const auto pair = argument<py::tuple>("jit", "an element of input_signature", s);
     OP_CHECK(pair.size() == 2, kValue, "[jit] input_signature holds pairs of dtype and shape");
     const auto dt = dtype_of(py::object(pair[0]).ptr());
     OP_CHECK(dt, kType, "[jit] input_signature holds an unknown dtype");
-    Type t{*dt, {}};
-    for (auto d : argument<std::vector<int64_t>>("jit", "a shape of input_signature", pair[1]))
-      t.shape.push_back(d);
-    types.push_back(t);
+    Declared t{*dt, std::nullopt};
+    if (!py::object(pair[1]).is_none()) {
+      t.shape.emplace();
+      for (auto d : argument<std::vector<int64_t>>("jit", "a shape of input_signature", pair[1]))
+        t.shape->push_back(d);
+    }
+    types.push_back(std::move(t));
   }
   jit->state->signature = std::move(types);
 }

@@ -415,8 +415,8 @@ Execution::Found Execution::lookup(Point& point) {
   if (Found f = known(point); f.entry || by_size_) return f;
   if (instr_ == 0)
     for (size_t k = 0; k < state_.signature.size(); ++k)
-      for (int d = 0; d < state_.signature[k].shape.rank(); ++d)
-        if (state_.signature[k].shape[d] < 0)
+      for (int d = 0; state_.signature[k].shape && d < state_.signature[k].shape->rank(); ++d)
+        if ((*state_.signature[k].shape)[d] < 0)
           point.varying[path_of({Source::kState, -1, static_cast<int>(k), {}}, 0)] |= uint64_t{1}
                                                                                       << d;
   if (state_.busy || !may_capture(Asker::kCapture) || !may_capture_more(point)) return {};

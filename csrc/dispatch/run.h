@@ -49,6 +49,12 @@ extern Account trying_of_all;
 // Has the account something left at this time? Always, where nothing is measured.
 bool may_try(const Account& trying);
 
+// What is declared of an argument: nothing, a Tensor of some dtype and any shape, or its shape too.
+struct Declared {
+  std::optional<DType> dtype;
+  std::optional<Shape> shape;
+};
+
 struct State;
 // What was captured below a decorated function, by keepers of it. Code that is made anew at every
 // call (exec) would add up for ever, and its globals with it: whenever some have come, those that
@@ -112,7 +118,7 @@ struct State {
   bool left_by_size = false;  // the last call: it ran plainly, as its size is new
   Account trying{Budget::of_function, &trying_of_all};
   // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
-  std::vector<Type> signature;
+  std::vector<Declared> signature;
 };
 
 // The objects that a State keeps, for the garbage collector.

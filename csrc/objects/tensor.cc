@@ -39,7 +39,29 @@ std::string device_name(const char* who, PyObject* o) {
   return s;
 }
 
-PyObject* tensor_new(PyTypeObject* type, PyObject*, PyObject*) {
+// Whether Tensor(shape=...) names sizes that are not known: a description, not a value.
+bool describes(PyObject* args, PyObject* kwargs) {
+  if (!kwargs || PyTuple_GET_SIZE(args) != 0) return false;
+  PyObject* shape = PyDict_GetItemString(kwargs, "shape");
+  if (!shape || PyDict_GetItemString(kwargs, "input_data")) return false;
+  if (shape == Py_None) return PyDict_GetItemString(kwargs, "dtype") != nullptr;
+  if (!PyList_Check(shape) && !PyTuple_Check(shape)) return false;
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(shape); ++k) {
+    PyObject* n = PySequence_Fast_GET_ITEM(shape, k);
+    if (n == Py_None || !PyIndex_Check(n)) return true;
+    int overflow = 0;
+    if (PyLong_Check(n) && PyLong_AsLongAndOverflow(n, &overflow) == -1 && !overflow) return true;
+  }
+  return false;
+}
+
+PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  if (type == tensor_type && describes(args, kwargs)) {
+    PIJIT_SLOT({
+      const py::handle f = python_module("pijit.symbol").attr("placeholder");
+      return py::object(f(**py::reinterpret_borrow<py::dict>(kwargs))).release().ptr();
+    })
+  }
   PyObject* o = type->tp_alloc(type, 0);
   if (!o) return nullptr;
   auto* t = reinterpret_cast<TensorObject*>(o);
@@ -69,8 +91,8 @@ int tensor_init(PyObject* self, PyObject* args, PyObject* kwargs) {
       if (PyIndex_Check(shape))
         dims = {integer("Tensor", "shape", shape)};
       else
-        for (auto n : argument<py::sequence>("Tensor", "shape", shape))  // None: not known yet
-          dims.push_back(n.is_none() ? 0 : integer("Tensor", "an element of shape", n));
+        for (auto n : argument<py::sequence>("Tensor", "shape", shape))
+          dims.push_back(integer("Tensor", "an element of shape", n));
       OP_CHECK(dims.size() <= static_cast<size_t>(kMaxRank), kValue, "[Tensor] shape has ",
                dims.size(), " dimensions; at most ", kMaxRank, " are possible");
       double elements = 1;
@@ -487,6 +509,11 @@ PyGetSetDef tensor_getset[] = {
 PyMemberDef tensor_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
+// By identity, subclasses' too.
+Py_hash_t tensor_hash(PyObject* o) {
+  return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(o) >> 4);
+}
+
 PyType_Slot tensor_slots[] = {SLOT(Py_tp_new, tensor_new),
                               SLOT(Py_tp_init, tensor_init),
                               SLOT(Py_tp_dealloc, tensor_dealloc),
@@ -494,7 +521,7 @@ PyType_Slot tensor_slots[] = {SLOT(Py_tp_new, tensor_new),
                               SLOT(Py_tp_getset, tensor_getset),
                               SLOT(Py_tp_members, tensor_members),
                               SLOT(Py_tp_richcompare, tensor_compare),
-                              SLOT(Py_tp_hash, PyObject_HashNotImplemented),
+                              SLOT(Py_tp_hash, tensor_hash),
                               SLOT(Py_nb_add, tensor_add),
                               SLOT(Py_nb_subtract, tensor_sub),
                               SLOT(Py_nb_multiply, tensor_mul),
@@ -526,16 +553,11 @@ PyType_Slot tensor_slots[] = {SLOT(Py_tp_new, tensor_new),
 PyType_Spec tensor_spec = {"pijit.Tensor", sizeof(TensorObject), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, tensor_slots};
 
-Py_hash_t tensor_hash(PyObject* o) {
-  return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(o) >> 4);
-}
-
 }  // namespace
 
 PyTypeObject* make_tensor_type() {
   tensor_type =
       reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&tensor_spec)).release().ptr());
-  tensor_type->tp_hash = tensor_hash;
   return tensor_type;
 }
 

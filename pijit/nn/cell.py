@@ -304,7 +304,10 @@ class Cell(CellState):
                 p._replace(value)
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Says which inputs to expect, for get_inputs; shapes are learnt from calls."""
+        """Says which inputs to expect, for get_inputs; shapes are learnt from calls. ValueError where inputs come by
+        position and by name."""
+        if inputs and kwargs:
+            raise ValueError("For 'Cell.set_inputs', inputs must come by position or by name, but got both.")
         _store(self, "_inputs", kwargs or inputs)
 
     def set_jit_config(self, jit_config: Any) -> None:
@@ -315,8 +318,8 @@ class Cell(CellState):
         """A memory hint that pijit does not need."""
 
     def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:  # noqa: ARG002
-        """Parameters hold data from the start."""
-        return {}
+        """The parameters, each by itself: they hold data from the start."""
+        return {p: p for p in self.get_parameters()}
 
     # -- calls --
     def construct(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002
