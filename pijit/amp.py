@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pijit.nn.wrap.loss_scale import (DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell,
                                           TrainOneStepWithLossScaleCell)
 
-_WHITE = [nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Conv1dTranspose, nn.Conv2dTranspose, nn.Dense, nn.LSTMCell, nn.RNNCell,
-          nn.GRUCell]
+_WHITE = [nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Conv1dTranspose, nn.Conv2dTranspose, nn.Conv3dTranspose, nn.Dense,
+          nn.LSTMCell, nn.RNNCell, nn.GRUCell]
 _BATCH_NORM = [nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d]
 _BLACK = [*_BATCH_NORM, nn.LayerNorm]
 

@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
-from pijit._C import Tensor
+from pijit._C import Tensor, ops as _ops
 from pijit._numpy import is_loaded, load, np, when_loaded
 from pijit.ops import function as F
 
@@ -136,7 +136,7 @@ def _var_by_dim(self, dim: _AXES = None, *, correction: _INT = 1, keepdim: _FLAG
     return F.var(self, dim, correction, keepdim)
 
 
-def _extremum(reduce, arg):
+def _extremum(reduce, arg, with_index):
     def whole(self):
         return reduce(self)
 
@@ -144,8 +144,9 @@ def _extremum(reduce, arg):
         return reduce(self, dim, keepdim), F.cast(arg(self, dim, keepdim), mstype.int64)
 
     def by_axis(self, axis: _AXES = None, keepdims: _FLAG = False, *, initial=None, where=True, return_indices=False):
-        v = reduce(self, axis, keepdims, initial=initial, where=where)
-        return (v, F.cast(arg(self, axis, keepdims), mstype.int64)) if return_indices else v
+        if return_indices:
+            return with_index(self, axis, keepdims, initial=initial, where=where)
+        return reduce(self, axis, keepdims, initial=initial, where=where)
     return whole, by_dim, by_axis
 
 
@@ -272,6 +273,30 @@ def _where_elements(self, condition: Tensor, y):
     return F.where(condition, self, y)
 
 
+def _scatter_by_dim(self, dim: _INT, index: Tensor, src):
+    src = src if isinstance(src, Tensor) else F.full(index.shape, src, dtype=self.dtype)
+    return F.tensor_scatter_elements(self, index, src, dim)
+
+
+def _scatter_reduced(self, dim: _INT, index: Tensor, src, reduce: (str,)):
+    if reduce not in ("add", "multiply"):
+        raise ValueError(f"For 'Tensor.scatter', 'reduce' must be 'add' or 'multiply', but got {reduce!r}.")
+    src = src if isinstance(src, Tensor) else F.full(index.shape, src, dtype=self.dtype)
+    return F.tensor_scatter_elements(self, index, src, dim, "add" if reduce == "add" else "mul")
+
+
+def _scatter_by_axis(self, axis: _INT, index: Tensor, src):
+    return _scatter_by_dim(self, axis, index, src)
+
+
+def _index_add_by_dim(self, dim: _INT, index: Tensor, source: Tensor, *, alpha=1):
+    return _ops["index_add"](self, index, source if alpha == 1 else source * alpha, dim)
+
+
+def _index_add_by_axis(self, indices: Tensor, y: Tensor, axis: _INT, use_lock=True, check_index_bound=True):
+    return F.index_add(self, indices, y, axis, use_lock, check_index_bound)
+
+
 def _scaled(op):
     def with_alpha(self, other, *, alpha=1):
         return op(self, other if alpha == 1 else other * alpha)
@@ -318,8 +343,8 @@ METHODS: "dict[str, Callable[..., Any]]" = {
         ("prod", "Product over axes (all by default); small integers give int64.", (_prod_by_dim, _prod_by_axis)),
         ("std", "Standard deviation over axes, with n - correction as divisor.", (_std_by_dim, _std_by_axis)),
         ("var", "Variance over axes, with n - ddof as divisor.", (_var_by_axis, _var_by_dim)),
-        ("max", "The maximum; by `dim` with its index.", _extremum(F.amax, F.argmax)),
-        ("min", "The minimum; by `dim` with its index.", _extremum(F.amin, F.argmin)),
+        ("max", "The maximum; by `dim` with its index.", _extremum(F.amax, F.argmax, F.max)),
+        ("min", "The minimum; by `dim` with its index.", _extremum(F.amin, F.argmin, F.min)),
         ("all", "Logical and over axes.", _logical(F.all)),
         ("any", "Logical or over axes.", _logical(F.any)),
         ("argmax", "Index of the first maximum as int64; of all elements by default.", _arg(F.argmax)),
@@ -339,6 +364,10 @@ METHODS: "dict[str, Callable[..., Any]]" = {
         ("select", "The slice at an index of a dimension, or elements where a condition holds.",
          (_select_index, _select_elements)),
         ("where", "self where condition, else other.", (_where_other, _where_elements)),
+        ("scatter", "src at the indices along a dimension, the rest from self.",
+         (_scatter_by_dim, _scatter_reduced, _scatter_by_axis)),
+        ("index_add", "alpha * source added to the slices of a dimension that the indices name.",
+         (_index_add_by_dim, _index_add_by_axis)),
         ("add", "self + alpha * other.", _scaled(F.add)),
         ("sub", "self - alpha * other.", _scaled(F.sub)),
         ("div", "self / other, rounded down ('floor') or towards 0 ('trunc') on request.", (_div,)),

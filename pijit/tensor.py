@@ -65,15 +65,45 @@ _in_place("index_copy_", lambda self, dim, index, source: F.tensor_scatter_eleme
                          source.shape), source, dim))
 
 
+_DType = type(mstype.float32)
+
+
+def _same_bytes(x, dtype):
+    """The bytes of x as elements of another dtype."""
+    if dtype == x.dtype:
+        return x._alias()
+    if x.ndim == 0 and dtype.itemsize != x.dtype.itemsize:
+        raise ValueError(f"For 'Tensor.view', a number of {x.dtype} can't be seen as {dtype}, which has another size.")
+    n = x.shape[-1] * x.dtype.itemsize if x.ndim else dtype.itemsize
+    if n % dtype.itemsize != 0:
+        raise ValueError(f"For 'Tensor.view', the last dimension's {x.shape[-1]} elements of {x.dtype} are no whole "
+                         f"number of elements of {dtype}.")
+    a = np.asarray(x.asnumpy(), order="C")  # bfloat16 is float32 there, with the lower half of the bits 0
+    if x.dtype == mstype.bfloat16:
+        a = (a.view(np.uint32) >> 16).astype(np.uint16)
+    if dtype == mstype.bfloat16:
+        return Tensor((a.view(np.uint16).astype(np.uint32) << 16).view(np.float32), dtype)
+    return Tensor(a.view(mstype.dtype_to_nptype(dtype)), dtype)
+
+
 class _Methods:
     # in a class, so that `int` or `all` mean Python's own in the bodies
     def reshape(self, *shape):
         """The same elements in another shape."""
         return F.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
 
-    def view(self, *shape):
-        """As reshape."""
-        return F.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+    def view(self, *size, shape=None, dtype=None):
+        """As reshape; of a dtype, the same bytes as elements of that dtype, of which the last dimension then has more
+        or fewer.
+
+        Raises:
+            ValueError: where elements of another size don't fill the last dimension."""
+        if len(size) == 1 and isinstance(size[0], _DType):
+            dtype = size[0]
+        if dtype is not None:
+            return _same_bytes(self, dtype)
+        size = size if shape is None else (shape,)
+        return F.reshape(self, size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
 
     def transpose(self, *args, axes=None, dim0=None, dim1=None):
         """Dimensions permuted, reversed by default; two integers name two dimensions that change places."""
@@ -164,8 +194,10 @@ class _Methods:
         return np.allclose(self.asnumpy(), np.asarray(other), rtol, atol, equal_nan)
 
     def assign_value(self, value):
-        """Takes another value of the same shape."""
-        return self._assign(value)
+        """Takes another value, which may have another shape and dtype."""
+        if not isinstance(value, Tensor):
+            raise TypeError(f"For 'Tensor.assign_value', 'value' must be a Tensor, but got {type(value).__name__}.")
+        return self._replace(value)
 
     def set_data(self, value):
         """Takes another value of the same shape."""
@@ -223,17 +255,9 @@ class _Methods:
         """Zeros, in place."""
         return self._assign(F.zeros(self.shape, self.dtype))
 
-    def scatter(self, axis, index, src):
-        """src at the indices along an axis, the rest from self."""
-        return F.tensor_scatter_elements(self, index, src, axis)
-
     def scatter_add(self, dim, index, src):
         """src added at the indices along a dimension."""
         return F.tensor_scatter_elements(self, index, src, dim, "add")
-
-    def index_add(self, dim, index, source, *, alpha=1):
-        """alpha * source added to the slices of a dimension that the indices name."""
-        return _ops["index_add"](self, index, source if alpha == 1 else source * alpha, dim)
 
     def type_as(self, other):
         """In other's dtype."""
@@ -346,12 +370,12 @@ class _Methods:
         return F.topk(self, k, None, True, sorted)
 
     def argmax_with_value(self, axis=0, keep_dims=False):
-        """(values, indices) of the maxima along an axis."""
-        return F.amax(self, axis, keep_dims), F.cast(F.argmax(self, axis, keep_dims), mstype.int64)
+        """(values, indices) of the maxima along an axis; over everything, the maximum and index 0."""
+        return F.max(self, axis, keep_dims)
 
     def argmin_with_value(self, axis=0, keep_dims=False):
-        """(values, indices) of the minima along an axis."""
-        return F.amin(self, axis, keep_dims), F.cast(F.argmin(self, axis, keep_dims), mstype.int64)
+        """(values, indices) of the minima along an axis; over everything, the minimum and index 0."""
+        return F.min(self, axis, keep_dims)
 
     def choose(self, choices, mode="clip"):
         """choices[self], elementwise."""

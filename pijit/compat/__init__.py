@@ -72,7 +72,7 @@ _ELSEWHERE = {
                       "ops.operations.random_ops ops.operations.sparse_ops ops.operations.spectral_ops "
                       "ops.operations._inner_ops "
                       "ops.operations._grad_ops",
-    "ops.function": "ops.functional_overload ops.function.array_func ops.function.clip_func ops.function.debug_func "
+    "ops.function": "ops.function.array_func ops.function.clip_func ops.function.debug_func "
                     "ops.function.fft_func ops.function.grad ops.function.grad.grad_func ops.function.image_func "
                     "ops.function.linalg_func "
                     "ops.function.math_func ops.function.nn_func ops.function.other_func ops.function.parameter_func "

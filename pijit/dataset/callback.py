@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from pijit.dataset import check, config
+from pijit.train.callback._callback import Callback
 
 if TYPE_CHECKING:
     from typing import Any
@@ -48,7 +49,7 @@ class DSCallback:
         """Called after a row."""
 
 
-class WaitedDSCallback(DSCallback):
+class WaitedDSCallback(Callback, DSCallback):
     """A DSCallback that waits for training: override sync_epoch_begin and sync_step_begin, which run before an epoch (a
     step) of the pipeline, after the training loop has called epoch_end (step_end) of the one before.
 

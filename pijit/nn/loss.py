@@ -920,9 +920,9 @@ class CTCLoss(LossBase):
         zero_infinity (bool, optional): whether infinite losses count as 0. Default: False.
 
     Inputs:
-        log_probs: Tensor [T, N, C].
-        targets: Tensor [N, S] of classes.
-        input_lengths, target_lengths: Tensors [N].
+        log_probs: Tensor [T, N, C], or [T, C] of a single sequence.
+        targets: Tensor [N, S] of classes, or [S].
+        input_lengths, target_lengths: Tensors [N], or [1].
 
     Outputs:
         Tensor: a number, or [N].
@@ -944,6 +944,10 @@ class CTCLoss(LossBase):
         self.blank, self.zero_infinity = blank, zero_infinity
 
     def construct(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
+        if log_probs.ndim == 2:
+            loss = F.ctc_loss(F.expand_dims(log_probs, 1), F.expand_dims(targets, 0), input_lengths, target_lengths,
+                              self.blank, self.reduction, self.zero_infinity)[0]
+            return F.squeeze(loss, 0) if self.reduction == "none" else loss
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
                           self.zero_infinity)[0]
 

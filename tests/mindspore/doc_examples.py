@@ -144,7 +144,7 @@ def same_text(want, got):
     want, got = (_ADDRESS.sub("0x", " ".join(text.split())) for text in (want, got))
     if want == got or doctest.OutputChecker().check_output(want + "\n", got + "\n", doctest.ELLIPSIS):
         return True
-    words, words_here = (re.sub(r"[\s\[\](),]+", " ", _NUMBER.sub("#", text)).strip() for text in (want, got))
+    words, words_here = (re.sub(r"[\s\[\](),]+", "", _NUMBER.sub("#", text)) for text in (want, got))
     if words != words_here:
         return False
     numbers = [[float(v) for v in _NUMBER.findall(text)] for text in (want, got)]

@@ -137,9 +137,9 @@ def value(path: str, name: str) -> Any:
 
 
 def _extended(name):
-    """`ops.function.<...>.x_ext` is `mint.x`."""
+    """`ops.function.<...>.x_ext` is `mint.nn.functional.x`, or `mint.x`."""
     from pijit import mint
 
     base = name.removesuffix("_ext")
-    found = mint.__dict__.get(base) or mint.nn.functional.__dict__.get(base) if base != name else None
+    found = mint.nn.functional.__dict__.get(base) or mint.__dict__.get(base) if base != name else None
     return found if callable(found) else None

@@ -92,7 +92,7 @@ class CutMixBatch(TensorOperation):
 
 class MixUp(TensorOperation):
     """Blends a batch of images with itself (is_single) or with the batch before, and their one-hot labels; both as
-    lists or arrays.
+    lists or arrays. Each image has a share of its own; batch_size=1 takes one share for all.
 
     Args: batch_size: the number of images. alpha: of the beta distribution, > 0. is_single: bool."""
 
@@ -107,18 +107,23 @@ class MixUp(TensorOperation):
 
     def _run(self, images, labels):
         images, labels = array("MixUp", images), array("MixUp", labels)
-        if len(images) != self.batch_size or len(labels) != self.batch_size:
-            raise ValueError(f"[MixUp] there must be {self.batch_size} images and labels, but are {len(images)} and "
-                             f"{len(labels)}.")
+        n = self.batch_size
+        if images.ndim > 3 and n not in (1, len(images)) or self.is_single and len(images) < n:
+            raise ValueError(f"[MixUp] there must be {n} images, but are {len(images)}.")
+        if labels.ndim > 0 and len(labels) not in (1, len(images)) and n != 1:
+            raise ValueError(f"[MixUp] there must be {n} labels, but are {len(labels)}.")
         r = seeds.rng()
-        part = r.betavariate(self.alpha, self.alpha)
+        parts = np.array([r.betavariate(self.alpha, self.alpha) for _ in range(n)])
+        part = parts.reshape((n, 1, 1, 1))
         if self.is_single:
-            order = r.sample(range(len(images)), len(images))
+            order = r.sample(range(n), n)
             other = images[order], labels[order]
         else:
             other = self._before or (images, labels)
             self._before = images, labels
-        return images * part + other[0] * (1 - part), labels * part + other[1] * (1 - part)
+        mixed = images * part + other[0] * (1 - part)
+        part = parts.reshape((n,) + (1,) * (max(labels.ndim, 2) - 1))
+        return mixed, labels * part + other[1] * (1 - part)
 
 
 # --- random choices of operations -------------------------------------------------------------------------------------

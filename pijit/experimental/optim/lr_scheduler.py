@@ -56,6 +56,7 @@ class LRScheduler:
                     f"{last_epoch}.")
         self.optimizer, self.last_epoch = optimizer, last_epoch
         self.base_lrs: list[Any] = [group["initial_lr"] for group in optimizer.param_groups]
+        self._last_lr: list[Any] = [group["lr"] for group in optimizer.param_groups]
         self.step()
 
     def _rates(self):

@@ -41,4 +41,3 @@ from pijit.ops.function.sparse import *  # noqa: F403
 
 __all__ = [n for n, v in globals().items() if not n.startswith("_") and not isinstance(v, _Module)
            and n not in ("Tensor", "annotations", "TYPE_CHECKING")]
-__add__, __sub__, __mul__, __truediv__ = add, sub, mul, div  # noqa: F405  (functional_overload has them)

@@ -681,4 +681,5 @@ def adjoint(x: Tensor) -> Tensor:
     """
     if x.ndim < 2:
         raise ValueError(f"For 'adjoint', the input must have at least 2 dimensions, but got {x.ndim}.")
-    return _ops["transpose"](x, (*builtins.range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+    y = _ops["transpose"](x, (*builtins.range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+    return _ops["conj"](y) if x.dtype in (mstype.complex64, mstype.complex128) else y

@@ -691,12 +691,14 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_l
         alpha = _log_sum(alpha, shifted(alpha, 1, low), _ops["select"](skip, shifted(alpha, 2, low), low)) + emitted[t]
         rows.append(alpha)
     table = stack(rows, 1)
+    used = reshape(arange(places), (1, 1, places)) <= reshape(target_lengths, (batch, 1, 1)) * 2
     last = _ops["gather_d"](table, broadcast_to(reshape(input_lengths, (batch, 1, 1)) - 1, (batch, 1, places)), 1)
     last = reshape(last, (batch, places))
     end = expand_dims(target_lengths, 1) * 2
     final = _ops["gather_d"](last, end, 1)
     before = _ops["select"](end > 0, _ops["gather_d"](last, _ops["maximum"](end - 1, 0), 1), low)
     loss = -squeeze(_log_sum(final, before), 1)
+    table = _ops["select"](used, table, low)
     if zero_infinity:
         loss = _ops["select"](isfinite(loss), loss, 0.0)
     if reduction == "mean":

@@ -833,6 +833,8 @@ def _triangle(name, row, col, dtype, columns):
 
 def _window(name, window_length, periodic, dtype, f, default=mstype.float32):
     """f(share of the period), in float64, for each place of the window."""
+    if isinstance(window_length, Tensor) and name in ("bartlett_window", "blackman_window"):
+        window_length = window_length.item()
     if not isinstance(window_length, int) or isinstance(window_length, bool):
         raise TypeError(f"For '{name}', 'window_length' must be int, but got {type(window_length).__name__}.")
     if window_length < 0:
@@ -846,11 +848,11 @@ def _window(name, window_length, periodic, dtype, f, default=mstype.float32):
     return cast(f(share), dtype)
 
 
-def bartlett_window(window_length: int, periodic: bool = True, *, dtype: DType | None = None) -> Tensor:
+def bartlett_window(window_length: int | Tensor, periodic: bool = True, *, dtype: DType | None = None) -> Tensor:
     """The triangle from 0 to 1 and back.
 
     Args:
-        window_length (int): the number of elements.
+        window_length (int or Tensor): the number of elements.
         periodic (bool, optional): whether the window is one period long (one element of a longer symmetric one is
             left out). Default: True.
         dtype (dtype, optional): the dtype of the result. Default: None.
@@ -865,11 +867,11 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: DType |
     return _window("bartlett_window", window_length, periodic, dtype, lambda t: 1 - abs(2 * t - 1))
 
 
-def blackman_window(window_length: int, periodic: bool = True, *, dtype: DType | None = None) -> Tensor:
+def blackman_window(window_length: int | Tensor, periodic: bool = True, *, dtype: DType | None = None) -> Tensor:
     """0.42 - 0.5 cos + 0.08 cos of the double angle.
 
     Args:
-        window_length (int): the number of elements.
+        window_length (int or Tensor): the number of elements.
         periodic (bool, optional): whether the window is one period long (one element of a longer symmetric one is
             left out). Default: True.
         dtype (dtype, optional): the dtype of the result. Default: None.

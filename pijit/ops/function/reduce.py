@@ -119,11 +119,17 @@ def prod(input: Tensor, axis: Axis | None = None, keep_dims: bool = False, dtype
     return _ops["reduce_prod"](input, _axes(axis), keep_dims)
 
 
-def _extremum(pair, reduce, x, axis, keep, initial, where):
+def _taking_part(pair, x, initial, where, each=False):
+    """x with `initial` where a condition doesn't hold; `initial` against each element on request."""
     if where is not None and where is not True:
         if initial is None:
-            raise ValueError(f"For '{reduce}', 'where' needs 'initial': what no element decides has no value.")
+            raise ValueError(f"For '{pair}', 'where' needs 'initial': what no element decides has no value.")
         x = _ops["select"](where, x, initial)
+    return _ops[pair](x, initial) if each and initial is not None else x
+
+
+def _extremum(pair, reduce, x, axis, keep, initial, where):
+    x = _taking_part(pair, x, initial, where)
     r = _ops[reduce](x, _axes(axis), keep)
     return r if initial is None else _ops[pair](r, initial)
 
@@ -320,7 +326,8 @@ def max(input: Tensor, axis: int | None = None, keepdims: bool = False, *, initi
         return amax(input, initial=initial, where=where), zeros((), mstype.int64)
     if initial is None and where is None:
         return _of_element(input, axis, keepdims, argmax)
-    return amax(input, axis, keepdims, initial=initial, where=where), argmax(input, axis, keepdims)
+    return amax(input, axis, keepdims, initial=initial, where=where), argmax(
+        _taking_part("maximum", input, initial, where, True), axis, keepdims)
 
 
 def min(input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Number | None = None,
@@ -350,7 +357,8 @@ def min(input: Tensor, axis: int | None = None, keepdims: bool = False, *, initi
         return amin(input, initial=initial, where=where), zeros((), mstype.int64)
     if initial is None and where is None:
         return _of_element(input, axis, keepdims, _least)
-    return amin(input, axis, keepdims, initial=initial, where=where), _least(input, axis, keepdims)
+    return amin(input, axis, keepdims, initial=initial, where=where), _least(
+        _taking_part("minimum", input, initial, where, True), axis, keepdims)
 
 
 def var(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: bool = False) -> Tensor:

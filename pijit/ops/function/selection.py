@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -53,17 +53,22 @@ def clamp(input: Tensor, min: TensorLike | None = None, max: TensorLike | None =
 clip = clamp
 
 
+@overload
 def clip_by_value(x: Tensor, clip_value_min: TensorLike | None = None,
-                  clip_value_max: TensorLike | None = None) -> Tensor:
+                  clip_value_max: TensorLike | None = None) -> Tensor: ...
+@overload
+def clip_by_value(x: Sequence[Tensor], clip_value_min: TensorLike | None = None,
+                  clip_value_max: TensorLike | None = None) -> tuple[Tensor, ...]: ...
+def clip_by_value(x: Any, clip_value_min: TensorLike | None = None, clip_value_max: TensorLike | None = None) -> Any:
     """Elements limited to [clip_value_min, clip_value_max].
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor or list or tuple of Tensors): what the function is of.
         clip_value_min (Tensor or number, optional): the lower bound. Default: None.
         clip_value_max (Tensor or number, optional): the upper bound. Default: None.
 
     Returns:
-        Tensor of x's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
+        Tensor of x's shape and dtype, or a tuple of such. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
         TypeError: where `x` is no Tensor.
@@ -72,6 +77,8 @@ def clip_by_value(x: Tensor, clip_value_min: TensorLike | None = None,
         >>> print(ops.clip_by_value(Tensor([1.0, 5.0]), 2.0, 4.0))
         [2. 4.]
     """
+    if isinstance(x, (list, tuple)):
+        return tuple([clamp(part, clip_value_min, clip_value_max) for part in x])
     return clamp(x, clip_value_min, clip_value_max)
 
 

@@ -1,0 +1,324 @@
+"""What calls answer in MindSpore 2.10: which object, which dtype, which form, where an example of its documentation or a
+black-box call differed from ours. The same eagerly and jitted where code can be."""
+
+import numpy as np
+import pytest
+
+import pijit as ms
+import pijit.numpy as mnp
+from pijit import Parameter, Symbol, Tensor, mint, nn, ops
+from pijit.dataset import vision
+
+
+def T(a, dtype=np.float32):
+    return Tensor(np.array(a, dtype))
+
+
+X, XI = T([[3, 9, 1], [7, 2, -7]]), T([[3, 9, 1], [7, 2, -7]], np.int64)
+ROWS = T([0, 1], np.int32)
+
+
+def P(name="p"):
+    return Parameter(T([[1, 2], [3, 4]]), name=name)
+
+
+def same(a, b):
+    """Whether results are equal, with their dtypes and the kinds of their containers."""
+    if isinstance(b, (tuple, list)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(b, Tensor):
+        return (isinstance(a, Tensor) and a.dtype == b.dtype and a.shape == b.shape
+                and np.allclose(a.asnumpy(), b.asnumpy(), 1e-5, 1e-6, equal_nan=True))
+    return a == b and type(a) is type(b)
+
+
+# -- operators that change a Parameter answer its new value -----------------------------------------------------------
+UPDATES = {
+    "assign": lambda p: ops.assign(p, T(np.ones((2, 2)))), "Assign": lambda p: ops.Assign()(p, T(np.ones((2, 2)))),
+    "assign_add": lambda p: ops.assign_add(p, T(np.ones((2, 2)))),
+    "AssignSub": lambda p: ops.AssignSub()(p, T(np.ones((2, 2)))),
+    "ScatterAdd": lambda p: ops.ScatterAdd()(p, ROWS, T(np.ones((2, 2)))),
+    "scatter_update": lambda p: ops.scatter_update(p, ROWS, T(np.ones((2, 2)))),
+    "ScatterNdMax": lambda p: ops.ScatterNdMax()(p, T([[0], [1]], np.int32), T(np.ones((2, 2)))),
+    "scatter_nd_sub": lambda p: ops.scatter_nd_sub(p, T([[0], [1]], np.int32), T(np.ones((2, 2)))),
+    "IndexAdd": lambda p: ops.IndexAdd(0)(p, ROWS, T(np.ones((2, 2)))),
+    "InplaceIndexAdd": lambda p: ops.InplaceIndexAdd(0)(p, ROWS, T(np.ones((2, 2)))),
+    "ApplyMomentum": lambda p: ops.ApplyMomentum()(p, P("q"), 0.1, T(np.ones((2, 2))), 0.9),
+    "ApplyGradientDescent": lambda p: ops.ApplyGradientDescent()(p, 0.1, T(np.ones((2, 2)))),
+    "SGD": lambda p: ops.SGD()(p, T(np.ones((2, 2))), T(0.1), P("q"), T(0.9), P("r")),
+    "ApplyAdagrad": lambda p: ops.ApplyAdagrad()(p, P("q"), 0.1, T(np.ones((2, 2)))),
+    "Adam": lambda p: ops.Adam()(p, P("q"), P("r"), 0.9, 0.99, 0.1, 0.9, 0.99, 1e-8, T(np.ones((2, 2)))),
+    "SparseApplyFtrl": lambda p: ops.SparseApplyFtrl(0.1, 0.1, 0.1, -0.5)(p, P("q"), P("r"), T(np.ones((2, 2))), ROWS),
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+@pytest.mark.parametrize("jitted", [False, True])
+def test_updates_answer_the_value(name, jitted):
+    p = P()
+    out = (ms.jit(UPDATES[name]) if jitted else UPDATES[name])(p)
+    outs = out if isinstance(out, tuple) else (out,)
+    assert [type(o) for o in outs] == [Tensor] * len(outs)
+    assert same(outs[0], p.value())
+    before = outs[0].asnumpy().copy()
+    p.set_data(T(np.full((2, 2), 9)))
+    assert (outs[0].asnumpy() == before).all()
+
+
+def test_a_cell_may_keep_what_an_update_answers():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.n = Parameter(T([1.0]), name="n")
+
+        def construct(self, x):
+            self.n = ops.assign_add(self.n, x)
+            return self.n
+
+    net = Net()
+    assert type(net(T([2.0]))) is Parameter and net.n.value() == 3 and [p.name for p in net.trainable_params()] == ["n"]
+
+
+def test_parameters_are_keys():
+    p, q = P(), P("q")
+    table = {p: 1, q: 2}
+    assert table[p] == 1 and table[q] == 2 and len({p, q, p}) == 2 and hash(p) == hash(p)
+
+    class Marked(Tensor):
+        pass
+    assert isinstance(hash(Marked([1.0])), int)
+
+
+# -- maxima, constants, indices ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("got, expected", [
+    (lambda: X.argmax_with_value(axis=None), (T(9), Tensor(0, ms.int64))),
+    (lambda: XI.argmin_with_value(axis=None, keep_dims=True), (T(-7, np.int64), Tensor(0, ms.int64))),
+    (lambda: X.argmax_with_value(axis=1, keep_dims=True), (T([[9], [7]]), T([[1], [0]], np.int64))),
+    (lambda: X.max(axis=None, keepdims=True, return_indices=True), (T(9), Tensor(0, ms.int64))),
+    (lambda: X.min(axis=1, return_indices=True), (T([1, -7]), T([2, 2], np.int64))),
+    (lambda: ops.max(X, 1, True, initial=0, where=X < 0), (T([[0], [0]]), T([[0], [0]], np.int64))),
+    (lambda: ops.min(X, 1, True, initial=0, where=X > 0), (T([[0], [0]]), T([[0], [0]], np.int64))),
+    (lambda: ops.Median(True)(T([5, 5, 3, 5], np.int32)), (T(5, np.int32), Tensor(0, ms.int64))),
+    (lambda: ops.full((2, 3), 1.2), T([[1] * 3] * 2, np.int64)),
+    (lambda: ops.full((2,), True), T([1, 1], np.int64)),
+    (lambda: mint.full((2,), 1.5), T([1.5, 1.5])),
+    (lambda: mnp.full((2,), 1.5), T([1.5, 1.5])),
+    (lambda: ops.clip_by_value([X, X + 1], 2, 4), (X.clamp(2, 4), (X + 1).clamp(2, 4))),
+    (lambda: ops.adjoint(Tensor([[1 + 1j, 2 - 3j]])), Tensor([[1 - 1j], [2 + 3j]])),
+    (lambda: ops.adjoint(X), X.T),
+    (lambda: X.scatter(dim=1, index=XI * 0, src=X), T([[1, 9, 1], [-7, 2, -7]])),
+    (lambda: X.scatter(axis=1, index=XI * 0, src=X), T([[1, 9, 1], [-7, 2, -7]])),
+    (lambda: X.scatter(1, XI * 0, 5.0), T([[5, 9, 1], [5, 2, -7]])),
+    (lambda: X.index_add(ROWS, X, axis=0), X + X),
+    (lambda: X.index_add(0, ROWS, X, alpha=2), X * 3),
+    (lambda: T([1.0, 2.0]).view(ms.int32), T([1065353216, 1073741824], np.int32)),
+    (lambda: T([1.0, 2.0]).view(dtype=ms.int16), T([0, 16256, 0, 16384], np.int16)),
+    (lambda: T([1.0, 2.0]).view(ms.float64).view(ms.float32), T([1.0, 2.0])),
+    (lambda: T([1.5, 2.5]).astype(ms.bfloat16).view(ms.int16).view(ms.bfloat16).astype(ms.float32), T([1.5, 2.5])),
+    (lambda: T(1.0).view(ms.int32), T(1065353216, np.int32)),
+    (lambda: X.view(shape=(3, 2)), X.reshape(3, 2)),
+    (lambda: ops.bartlett_window(Tensor(4)), ops.bartlett_window(4)),
+    (lambda: ops.blackman_window(Tensor(4, ms.int32)), ops.blackman_window(4)),
+    (lambda: ops.functional_overload.any(X, dim=1), T([True, True], bool)),
+    (lambda: ops.functional_overload.max(X, 1), (T([9, 7]), T([1, 0], np.int64))),
+    (lambda: ops.functional_overload.max(X, X + 1), X + 1),
+    (lambda: ops.functional_overload.add(2, X), X + 2),
+    (lambda: ops.functional_overload.where(X > 2, X, 0.0), ops.where(X > 2, X, 0.0)),
+    (lambda: ops.function.nn_func.softmax_ext(X), ops.softmax(X, 1)),
+    (lambda: nn.CTCLoss(reduction="none")(T(np.arange(10).reshape(5, 2)), T([1, 1], np.int32), T([5], np.int32),
+                                          T([2], np.int32)), T(-25.794968)),
+])
+def test_operators(got, expected):
+    assert same(got(), expected), got()
+
+
+def test_a_view_needs_whole_elements():
+    for x in (T(1.0), T([1.0]), X):
+        with pytest.raises(ValueError, match="view"):
+            x.view(ms.int64)
+
+
+def test_assign_value_takes_any_shape():
+    x = T([1.0, 2.0])
+    assert x.assign_value(XI) is x and same(x, XI)
+
+
+def test_the_table_of_ctc_loss_ends_with_the_target():
+    table = ops.ctc_loss(T(np.zeros((2, 1, 3))), T([[1, 2]], np.int32), T([2], np.int32), T([1], np.int32))[1]
+    assert np.isneginf(table.asnumpy()[0, :, 3:]).all() and np.isfinite(table.asnumpy()[0, 1, :3]).all()
+
+
+# -- gradients ---------------------------------------------------------------------------------------------------------
+def product(a, b):
+    return a * b
+
+
+def first(a, b):
+    return a * 2
+
+
+G, Y, S = T([1.0, 2.0]), T([3.0, 4.0]), T([10.0, 1.0])
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, ms.jit])
+@pytest.mark.parametrize("make, args, expected", [
+    (lambda: ops.grad(product, (0, 1)), (G, 2.0), T([2, 2])),
+    (lambda: ops.grad(product, (0, 1)), (2.0, G), T([2, 2])),
+    (lambda: ops.grad(product, (0, 1)), (G, Y), (Y, G)),
+    (lambda: ops.grad(product, (0,)), (G, Y), Y),
+    (lambda: ops.grad(product, 1), (G, 2.0), ()),
+    (lambda: ops.grad(first, (0, 1)), (G, None), T([2, 2])),
+    (lambda: ops.grad(first, (0, 1)), (G, "text"), T([2, 2])),
+    (lambda: ops.value_and_grad(product, (0, 1)), (G, 2.0), (G * 2, T([2, 2]))),
+    (lambda: ops.value_and_grad(product, 1), (G, 2.0), (G * 2, ())),
+    (lambda: ops.GradOperation(get_all=True)(product), (G, 2.0), (T([2, 2]),)),
+    (lambda: ops.GradOperation(get_all=True)(product), (3.0, 2.0), ()),
+    (lambda: ops.GradOperation()(lambda: 3.0), (), ()),
+    (lambda: ops.grad(product, 0, sens_param=True), (G, Y, S), Y * S),
+    (lambda: ops.grad(product, (0, 1), sens_param=True), (G, Y, S), (Y * S, G * S)),
+    (lambda: ops.value_and_grad(product, 0, sens_param=True), (G, Y, S), (G * Y, Y * S)),
+    (lambda: ops.grad(lambda a: a.dtype), (G,), T([0, 0])),
+    (lambda: ops.grad(lambda a: None), (G,), T([0, 0])),
+    (lambda: ops.grad(lambda a: (a * a, a.dtype, 3, None, "text", [a, {"k": a}])), (G,), G * 2 + 2),
+    (lambda: ops.value_and_grad(lambda a: (a * a, a.shape, None)), (G,), ((G * G, (2,), None), G * 2)),
+    (lambda: ops.grad(product, (0, 1), return_ids=True), (G, 2.0), (0, T([2, 2]))),
+    (lambda: ops.grad(product, (0, 1), return_ids=True), (G, Y), ((0, Y), (1, G))),
+])
+def test_gradients(make, args, expected, wrap):
+    assert same(wrap(make())(*args), expected)
+
+
+def test_gradients_in_graph_mode():
+    class Net(nn.Cell):
+        def construct(self, a, b):
+            return a * 2, a.dtype, b, "text"
+
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        assert same(ms.grad(Net(), (0, 1))(G, None), T([2, 2]))
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+def test_vjp_and_jvp():
+    assert same(ops.vjp(lambda a: a * a, G)[1](S), (G * 2 * S,))
+    assert same(ops.vjp(lambda a, b: (a * b, a), G, Y, has_aux=True)[2], G)
+    assert same(ops.vjp(lambda a: (a * a, a, a + 1), G, has_aux=True)[2], (G, G + 1))
+    assert same(ops.jvp(lambda a: (a * a, a), G, S, has_aux=True)[2], G)
+    assert same(nn.Vjp(nn.ReLU())(G, S), (G, S))
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda: ops.grad(product, 2)(G, Y), RuntimeError), (lambda: ops.grad(product, ()), RuntimeError),
+    (lambda: ops.GradOperation()(product)(), TypeError), (lambda: ops.grad(product, -1), ValueError)])
+def test_wrong_positions(call, error):
+    with pytest.raises(error):
+        call()
+
+
+# -- numpy -------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("got, expected", [
+    (lambda: mnp.sum([0.5, 1.5]), T(2)), (lambda: mnp.sum([[1, 2], [3, 4]]), T(10, np.int64)),
+    (lambda: mnp.mean([1.0, 2.0]), T(1.5)), (lambda: mnp.var([0.5, 1.5]), T(0.25)),
+    (lambda: mnp.argmin([[2, 1]]), T(1, np.int32)),
+    (lambda: mnp.intersect1d([1, 3, 4, 3], [3, 1, 2, 1]), T([1, 3], np.int32)),
+    (lambda: mnp.histogram([1, 2, 1], bins=[0, 1, 2, 3]), (T([0, 2, 1]), T([0, 1, 2, 3], np.int32))),
+    (lambda: mnp.unravel_index([22, 41], (7, 6)), (T([3, 6], np.int32), T([4, 5], np.int32))),
+    (lambda: mnp.trapz([[1, 2, 3], [4, 5, 6]], x=[-2, 1, 2], axis=1), T([7, 19])),
+    (lambda: mnp.trapz(X, x=[0, 2], axis=0), T([10, 11, -6])),
+    (lambda: mnp.meshgrid([1, 2], [3, 4, 5], sparse=True), [T([[1, 2]], np.int32), T([[3], [4], [5]], np.int32)]),
+    (lambda: mnp.meshgrid([1, 2], [3, 4, 5], indexing="ij"), [T([[1] * 3, [2] * 3], np.int32),
+                                                              T([[3, 4, 5]] * 2, np.int32)]),
+    (lambda: mnp.result_type("i2", np.float32, True), ms.float32), (lambda: mnp.result_type(True, 2), ms.int32),
+    (lambda: mnp.promote_types("i2", np.int8), ms.int16),
+])
+def test_numpy(got, expected):
+    assert same(got(), expected), got()
+
+
+def test_searches():
+    from pijit.scipy.optimize import line_search, minimize
+
+    def himmelblau(p):
+        x, y = p
+        return (x ** 2 + y - 11.0) ** 2 + (x + y ** 2 - 7.0) ** 2
+
+    found = line_search(himmelblau, T([3.5, 1]), T([-1, 0.5]))
+    assert abs(found.a_k.item() - 0.43575418) < 1e-5 and found.nfev == 3
+    assert line_search(lambda x: x[0] ** 2 - x[1] ** 3, T([1, 1]), T([-1, -1])).a_k == 1
+    for method in ("BFGS", "LBFGS"):
+        best = minimize(himmelblau, T([0, 0]), method=method, options={"maxiter": None, "gtol": 1e-6})
+        assert np.allclose(best.x.asnumpy(), [3, 2], atol=1e-3)
+
+
+# -- descriptions of inputs --------------------------------------------------------------------------------------------
+def test_placeholders():
+    d = Tensor(shape=[None, 3], dtype=ms.float32)
+    assert d.shape == (-1, 3) and d.dtype == ms.float32 and d.ndim == 2 and isinstance(d, Tensor)
+    assert repr(d) == "Tensor(shape=[-1, 3], dtype=Float32, value=)"
+    assert Tensor(shape=None, dtype=ms.float32).shape == (-2,) and Tensor(shape=(-1, 3), dtype=ms.int32).shape == (-1, 3)
+    s = Tensor(shape=(None, Symbol(max=3), 4), dtype=ms.float32)
+    assert s.shape == (-1, -1, 4) and s.symbolic_shape == [None, {"max": 3}, 4]
+    assert type(Tensor(shape=(2, 3), dtype=ms.float32)) is Tensor
+    net = nn.ReLU()
+    net.set_inputs(d, None)
+    assert net.get_inputs()[0] is d and net.get_inputs()[1] is None
+    for wrong, error in [(lambda: Tensor(shape=[2, None]), ValueError), (lambda: d.asnumpy(), ValueError),
+                         (lambda: len(d), ValueError), (lambda: net.set_inputs(d, y=d), ValueError),
+                         (lambda: Tensor(shape=[None, 1.5], dtype=ms.float32), TypeError),
+                         (lambda: Tensor(shape=[-3], dtype=ms.float32), ValueError)]:
+        with pytest.raises(error):
+            wrong()
+
+
+def test_declared_arguments():
+    d, any_rank = Tensor(shape=[None, 3], dtype=ms.float32), Tensor(shape=None, dtype=ms.float32)
+
+    def f(x, y=None):
+        return x * 2
+
+    declared = ms.jit(f, input_signature=(d, None))
+    assert same(declared(X, "anything"), X * 2) and declared(T(np.ones((5, 3)))).shape == (5, 3)
+    whatever = ms.jit(f, input_signature=any_rank)
+    assert whatever(T(1.0)) == 2 and same(whatever(X), X * 2)
+    with pytest.raises(TypeError):
+        whatever(XI)
+    for dynamic in (ms.enable_dynamic(x=d)(ms.jit(lambda x: x + 1)), ms.jit(ms.enable_dynamic(x=d)(lambda x: x + 1))):
+        assert same(dynamic(X), X + 1)
+        with pytest.raises(ValueError):
+            dynamic(T(np.ones((2, 4))))
+        with pytest.raises(TypeError):
+            dynamic(XI)
+    with pytest.raises(ValueError, match="no argument 'y'"):
+        ms.enable_dynamic(y=d)(lambda x: x)
+
+
+# -- the rest ----------------------------------------------------------------------------------------------------------
+def test_parameters_of_a_cell_by_themselves():
+    net = nn.Dense(2, 2)
+    found = net.init_parameters_data()
+    assert len(found) == 2 and all(a is b for a, b in found.items())
+
+
+def test_a_schedule_of_ones_own_reads_the_last_rates():
+    from pijit.experimental import optim
+
+    class Halved(optim.lr_scheduler.LRScheduler):
+        def get_lr(self):
+            return [rate * 0.5 if self.last_epoch == 0 else rate * 1.0 for rate in self._last_lr]
+
+    scheduler = Halved(optim.SGD(nn.Dense(2, 2).trainable_params(), 0.01))
+    scheduler.step()
+    assert abs(float(scheduler.get_last_lr()[0].item()) - 0.005) < 1e-6
+
+
+def test_mix_up_has_a_share_for_each_image():
+    out = vision.MixUp(batch_size=2, alpha=0.2, is_single=False)(np.ones((9, 9, 3), np.uint8), np.array([[0, 1]]))
+    assert out[0].shape == (2, 9, 9, 3) and out[1].shape == (2, 2)
+    out = vision.MixUp(batch_size=1, alpha=0.2)(np.ones((4, 9, 9, 3), np.uint8), np.ones((4, 3, 10)))
+    assert out[0].shape == (4, 9, 9, 3) and out[1].shape == (4, 3, 10)
+
+
+def test_a_waited_callback_is_one_of_training():
+    from pijit.dataset import DSCallback, WaitedDSCallback
+    assert issubclass(WaitedDSCallback, (ms.train.Callback,)) and issubclass(WaitedDSCallback, DSCallback)
