@@ -40,11 +40,12 @@ class JittedObject:
     """A callable object whose `__call__` is jitted; its attributes, class and items of `dir` are the object's own, and
     what is set goes to it. __wrapped__ is the object."""
 
-    __slots__ = ("__weakref__", "__wrapped__", "_jitted")
+    __slots__ = ("__weakref__", "__wrapped__", "_jitted", "_options")
 
-    def __init__(self, wrapped: Any, jitted: Any) -> None:
+    def __init__(self, wrapped: Any, jitted: Any, options: tuple[bool, bool, bool]) -> None:
         object.__setattr__(self, "__wrapped__", wrapped)
         object.__setattr__(self, "_jitted", jitted)
+        object.__setattr__(self, "_options", options)
 
     @property
     def __class__(self) -> type[Any]:
@@ -72,13 +73,21 @@ class JittedObject:
         return jit, (self.__wrapped__,)
 
 
+def as_construct(cell: Any, value: Any) -> Any:
+    """What `cell.construct = jit(cell)` means: the construct that the cell has, jitted by the same options; of any other
+    value None."""
+    if type(value) is not JittedObject or value.__wrapped__ is not cell:
+        return None
+    return _C.jit(cell.construct, *object.__getattribute__(value, "_options"))
+
+
 def jitted_call(fn: Callable[..., Any]) -> Any:
     """What is called for a jitted callable: of a JittedObject its method, else itself."""
     return object.__getattribute__(fn, "_jitted") if type(fn) is JittedObject else fn
 
 
 def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_args: Any = None,
-        jit_config: Any = None, mode: str = "PIJit", *, function: Callable[..., Any] | None = None,
+        jit_config: Any = None, mode: str | None = None, *, function: Callable[..., Any] | None = None,
         capture_mode: Any = None, jit_level: Any = None, dynamic: int = 0, fullgraph: bool = False, backend: str = "",
         **options: Any) -> Any:
     """Compiles a function, method or `construct` from its bytecode when it is called.
@@ -86,7 +95,8 @@ def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_
     The result is called, inspected and pickled like `fn`, returns what `fn` returns, raises what `fn` raises
     and leaves the same side effects. Where it can't be captured the function is split, and CPython runs that
     piece, in GRAPH_MODE as well. mode="PSJit" (or capture_mode="ast") is what GRAPH_MODE does for Cells: captured in
-    any case, without a trial that may give the function back to CPython. fullgraph=True raises RuntimeError with the
+    any case, without a trial that may give the function back to CPython. An explicit mode="PIJit" has no effect in
+    GRAPH_MODE, where the function is as if undecorated. fullgraph=True raises RuntimeError with the
     line instead of splitting. Usable bare, with arguments, or as `jit(f)`.
 
     input_signature: a Tensor, or a tuple of Tensors, that describes the arguments: other dtypes raise
@@ -97,7 +107,7 @@ def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_
     anyway."""
     if fn is None:
         fn = function
-    if mode not in ("PIJit", "PSJit"):
+    if mode not in (None, "PIJit", "PSJit"):
         raise ValueError(f"For 'jit', the 'mode' must be 'PIJit' or 'PSJit', but got {mode!r}.")
     if capture_mode not in (None, "ast", "bytecode", "trace"):
         raise ValueError("For 'jit', the 'capture_mode' must be 'ast', 'bytecode' or 'trace', "
@@ -113,11 +123,13 @@ def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_
         if type(f) is JittedObject:
             return f
         jitted = _C.jit(f.call if isinstance(f, Transformed) else f, graph, fullgraph, fast)
+        if mode == "PIJit":
+            _C.set_eager_only(getattr(jitted, "__func__", jitted))
         described = getattr(f, "_dynamic_inputs", None) if input_signature is None else input_signature
         if described is not None:
             _C.set_signature(jitted, signature(described))
         made_of_object = type(jitted) is types.MethodType and not isinstance(f, (types.MethodType, Transformed))
-        return JittedObject(f, jitted) if made_of_object else jitted
+        return JittedObject(f, jitted, (graph, fullgraph, fast)) if made_of_object else jitted
 
     return wrap if fn is None else wrap(fn)
 

@@ -324,6 +324,44 @@ def _to_other(self, other: Tensor, non_blocking=False, copy=False):  # noqa: ARG
     return F.cast(self, other.dtype)
 
 
+# -- what NumPy's functions call: np.sum(x) is x.sum(axis=None, out=None) --
+_NOTHING = (type(None),)
+
+
+def _numpy_sum(self, *, out: _NOTHING, axis: _AXES = None, dtype=None, keepdims: _FLAG = False,  # noqa: ARG001
+               initial=None):
+    return _sum_by_axis(self, axis, None if dtype is None else mstype.dtype(dtype), keepdims, initial)
+
+
+def _numpy_prod(self, *, out: _NOTHING, axis: _AXES = None, dtype=None, keepdims: _FLAG = False,  # noqa: ARG001
+                initial=None):
+    r = _prod_by_axis(self, axis, keepdims, None if dtype is None else mstype.dtype(dtype))
+    return r if initial is None else r * initial
+
+
+def _numpy_mean(self, *, out: _NOTHING, axis: _AXES = None, dtype=None, keepdims: _FLAG = False):  # noqa: ARG001
+    return F.mean(self if dtype is None else F.cast(self, mstype.dtype(dtype)), axis, keepdims)
+
+
+def _numpy_spread(reduce):
+    def form(self, *, out: _NOTHING, axis: _AXES = None, dtype=None, ddof=0, keepdims: _FLAG = False):  # noqa: ARG001
+        return reduce(self if dtype is None else F.cast(self, mstype.dtype(dtype)), axis, ddof, keepdims)
+    return form
+
+
+def _numpy_logical(reduce):
+    def form(self, *, out: _NOTHING, axis: _AXES = None, keepdims: _FLAG = False):  # noqa: ARG001
+        return reduce(self, axis, keepdims)
+    return form
+
+
+def _numpy_extremum(reduce):
+    def form(self, *, out: _NOTHING, axis: _AXES = None, keepdims: _FLAG = False, initial=None,  # noqa: ARG001
+             where=True):
+        return reduce(self, axis, keepdims, initial=initial, where=where)
+    return form
+
+
 def _renamed(op, **names):
     """The method of an op, whose parameters have further names."""
     def method(self, *args, **kwargs):
@@ -338,15 +376,20 @@ def _renamed(op, **names):
 
 METHODS: "dict[str, Callable[..., Any]]" = {
     name: overloaded(name, doc, *forms) for name, doc, forms in (
-        ("sum", "Sum over axes (all by default); small integers give int64.", (_sum_by_dim, _sum_by_axis)),
-        ("mean", "Arithmetic mean over axes (all by default).", (_mean_by_axis, _mean_by_dim)),
-        ("prod", "Product over axes (all by default); small integers give int64.", (_prod_by_dim, _prod_by_axis)),
-        ("std", "Standard deviation over axes, with n - correction as divisor.", (_std_by_dim, _std_by_axis)),
-        ("var", "Variance over axes, with n - ddof as divisor.", (_var_by_axis, _var_by_dim)),
-        ("max", "The maximum; by `dim` with its index.", _extremum(F.amax, F.argmax, F.max)),
-        ("min", "The minimum; by `dim` with its index.", _extremum(F.amin, F.argmin, F.min)),
-        ("all", "Logical and over axes.", _logical(F.all)),
-        ("any", "Logical or over axes.", _logical(F.any)),
+        ("sum", "Sum over axes (all by default); small integers give int64.", (_sum_by_dim, _sum_by_axis, _numpy_sum)),
+        ("mean", "Arithmetic mean over axes (all by default).", (_mean_by_axis, _mean_by_dim, _numpy_mean)),
+        ("prod", "Product over axes (all by default); small integers give int64.",
+         (_prod_by_dim, _prod_by_axis, _numpy_prod)),
+        ("std", "Standard deviation over axes, with n - correction as divisor.",
+         (_std_by_dim, _std_by_axis, _numpy_spread(F.std))),
+        ("var", "Variance over axes, with n - ddof as divisor.",
+         (_var_by_axis, _var_by_dim, _numpy_spread(F.var))),
+        ("max", "The maximum; by `dim` with its index.",
+         (*_extremum(F.amax, F.argmax, F.max), _numpy_extremum(F.amax))),
+        ("min", "The minimum; by `dim` with its index.",
+         (*_extremum(F.amin, F.argmin, F.min), _numpy_extremum(F.amin))),
+        ("all", "Logical and over axes.", (*_logical(F.all), _numpy_logical(F.all))),
+        ("any", "Logical or over axes.", (*_logical(F.any), _numpy_logical(F.any))),
         ("argmax", "Index of the first maximum as int64; of all elements by default.", _arg(F.argmax)),
         ("argmin", "Index of the first minimum as int32; of all elements by default.", _arg(F.argmin)),
         ("sort", "(values, indices) in order along a dimension.", _sorting(F.sort)),

@@ -31,6 +31,7 @@ struct JitObject {
   bool graph;            // asked for: no trial gives it back to CPython
   bool whole;            // as one graph, or an error
   bool of_cell;          // that run_cell made, of a construct: nobody sees it
+  bool eager_only;       // asked for: no effect in GRAPH_MODE
 };
 
 // Read at every call: in the part of thread-local memory that needs no look-up.
@@ -316,7 +317,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   };
   try {
     // The plain function runs under a tracer, and under tapes that must see each op.
-    if (!may_capture(Asker::kCall)) {
+    if (!may_capture(Asker::kCall) || (jit->eager_only && graph_mode())) {
       if (watched_way != Way::kPlain || !jit->state->figures) return original().release().ptr();
       return watched_call(
                  *jit->state, began, [&](bool*) { return original(); }, original)
@@ -379,6 +380,7 @@ PyObject* make_jit(PyObject* func, bool graph, bool whole, bool fast) {
   o->graph = graph;
   o->whole = whole;
   o->of_cell = false;
+  o->eager_only = false;
   return reinterpret_cast<PyObject*>(o);
 }
 
@@ -580,6 +582,12 @@ void init_jit(py::module_& m) {
                argument<bool>("jit", "fast", a[3]));
   });
   define(m, "explain", {{"f"}}, [](const Args& a) { return explain(a[0]); });
+  define(m, "set_eager_only", {{"f"}}, [](const Args& a) {
+    OP_CHECK(Py_TYPE(a[0].ptr()) == jit_function_type, kType, "[jit] is for functions, got ",
+             Py_TYPE(a[0].ptr())->tp_name);
+    reinterpret_cast<JitObject*>(a[0].ptr())->eager_only = true;
+    return py::none();
+  });
   define(m, "set_signature", {{"f"}, {"signature"}},
          [](const Args& a) { return set_signature(a[0], a[1]), py::none(); });
   define(

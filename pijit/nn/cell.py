@@ -71,6 +71,12 @@ class Cell(CellState):
         if isinstance(value, Parameter):
             self.insert_param_to_cell(name, value)
         elif isinstance(value, Cell):
+            if name == "construct":
+                from pijit.jit import as_construct
+                jitted = as_construct(self, value)
+                if jitted is not None:
+                    _store(self, name, jitted)
+                    return
             self.insert_child_to_cell(name, value)
         else:
             params, cells = self._params, self._cells

@@ -165,7 +165,7 @@ def cumsum(a: ArrayLike, axis: Axis | None = None, dtype: DTypeLike | None = Non
 
 def clip(x: ArrayLike, xmin: Any = None, xmax: Any = None, dtype: DTypeLike | None = None) -> Tensor:
     """Limited to an interval."""
-    return _typed(_F.clamp(x, xmin, xmax), dtype)
+    return _typed(_F.clip_by_value(x, xmin, xmax), dtype)
 
 
 def tril(m: ArrayLike, k: int = 0) -> Tensor:

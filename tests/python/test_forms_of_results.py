@@ -1,5 +1,5 @@
-"""What calls answer in MindSpore 2.10: which object, which dtype, which form, where an example of its documentation or a
-black-box call differed from ours. The same eagerly and jitted where code can be."""
+"""What calls answer in MindSpore 2.10: which object, which dtype, which form, where an example of its documentation or
+a black-box call differed from ours. The same eagerly and jitted where code can be."""
 
 import numpy as np
 import pytest
@@ -256,7 +256,8 @@ def test_placeholders():
     d = Tensor(shape=[None, 3], dtype=ms.float32)
     assert d.shape == (-1, 3) and d.dtype == ms.float32 and d.ndim == 2 and isinstance(d, Tensor)
     assert repr(d) == "Tensor(shape=[-1, 3], dtype=Float32, value=)"
-    assert Tensor(shape=None, dtype=ms.float32).shape == (-2,) and Tensor(shape=(-1, 3), dtype=ms.int32).shape == (-1, 3)
+    assert Tensor(shape=None, dtype=ms.float32).shape == (-2,)
+    assert Tensor(shape=(-1, 3), dtype=ms.int32).shape == (-1, 3)
     s = Tensor(shape=(None, Symbol(max=3), 4), dtype=ms.float32)
     assert s.shape == (-1, -1, 4) and s.symbolic_shape == [None, {"max": 3}, 4]
     assert type(Tensor(shape=(2, 3), dtype=ms.float32)) is Tensor
@@ -322,3 +323,113 @@ def test_mix_up_has_a_share_for_each_image():
 def test_a_waited_callback_is_one_of_training():
     from pijit.dataset import DSCallback, WaitedDSCallback
     assert issubclass(WaitedDSCallback, (ms.train.Callback,)) and issubclass(WaitedDSCallback, DSCallback)
+
+
+# -- gradients where operands are equal, or an element is at a bound ---------------------------------------------------
+Z = T([-3, -1, 0, 1, 3, 6])
+
+
+@pytest.mark.parametrize("f, expected", [
+    (lambda z: ops.maximum(z, 1.0), [0, 0, 0, 0.5, 1, 1]), (lambda z: ops.Maximum()(1.0, z), [0, 0, 0, 0.5, 1, 1]),
+    (lambda z: ops.minimum(z, T(1.0)), [1, 1, 1, 0.5, 0, 0]), (lambda z: mint.maximum(z, z * 1), [1] * 6),
+    (lambda z: mnp.maximum(z, 1), [0, 0, 0, 0.5, 1, 1]),
+    (lambda z: ops.clip_by_value(z, -1, 1), [0, 0.5, 1, 0.5, 0, 0]),
+    (lambda z: ops.clip_by_value(z, T(-1.0), T(1.0)), [0, 0.5, 1, 0.5, 0, 0]),
+    (lambda z: mnp.clip(z, -1, 1), [0, 0.5, 1, 0.5, 0, 0]), (lambda z: ops.hardtanh(z), [0, 0.5, 1, 0.5, 0, 0]),
+    (lambda z: ops.clamp(z, -1.0, 1.0), [0, 1, 1, 1, 0, 0]), (lambda z: z.clip(-1.0, 1.0), [0, 1, 1, 1, 0, 0]),
+    (lambda z: ops.clamp(z, T(-1.0), T(1.0)), [0, 1, 1, 1, 0, 0]),
+    (lambda z: ops.leaky_relu(z, 0.1), [0.1, 0.1, 0.55, 1, 1, 1]),
+    (lambda z: ops.leaky_relu(z, 1.5), [1.5, 1.5, 1.25, 1, 1, 1]),
+    (lambda z: ops.relu(z), [0, 0, 0, 1, 1, 1]), (lambda z: ops.abs(z), [-1, -1, 0, 1, 1, 1]),
+    (lambda z: ops.margin_ranking_loss(z, z * 0, T(np.ones(6)), reduction="sum"), [-1, -1, -1, 0, 0, 0]),
+    (lambda z: ops.dist(z, z), [0] * 6), (lambda z: ops.cosine_similarity(z * 0, z, 0), [0] * 6),
+])
+def test_gradients_at_ties(f, expected):
+    for g in (ms.grad(f), ms.jit(ms.grad(f)), ms.grad(ms.jit(f))):
+        np.testing.assert_allclose(g(Z).asnumpy(), expected, 1e-6)
+
+
+def test_bounds_that_are_not_numbers():
+    x, nan = T([np.nan, 1, 5]), T(np.nan)
+    assert same(ops.clamp(x, 2.0, 3.0), T([np.nan, 2, 3])) and same(ops.clip_by_value(x, 2.0, 3.0), T([np.nan, 2, 3]))
+    assert np.isnan(ops.clamp(x, nan).asnumpy()).all()
+    assert same(ops.clamp(XI, 0, 2), T([[2, 2, 1], [2, 2, 0]], np.int64))
+
+
+# -- NumPy's functions of Tensors --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", "all any max min sum prod mean std var".split())
+@pytest.mark.parametrize("kwargs", [{}, {"axis": 0}, {"axis": 1, "keepdims": True}])
+def test_numpy_functions_take_tensors(name, kwargs):
+    got, expected = getattr(np, name)(X, **kwargs), getattr(np, name)(X.asnumpy(), **kwargs)
+    assert isinstance(got, Tensor)
+    np.testing.assert_allclose(got.asnumpy(), expected, 1e-6)
+
+
+def test_numpy_functions_with_a_dtype_or_a_start():
+    assert np.sum(X, dtype=np.float64).dtype == ms.float64 and np.sum(X, initial=5) == 20
+    assert np.std(X, ddof=1).shape == () and np.max(X, initial=50) == 50
+    with pytest.raises(TypeError):
+        np.sum(X, out=np.zeros(()))
+
+
+# -- layers and jit ----------------------------------------------------------------------------------------------------
+def test_weights_of_1d_convolutions():
+    x, w = T(np.arange(8).reshape(1, 2, 4)), np.random.RandomState(0).randn(3, 2, 2).astype(np.float32)
+    three = nn.Conv1d(2, 3, 2, pad_mode="valid", weight_init=Tensor(w))
+    four = nn.Conv1d(2, 3, 2, pad_mode="valid", weight_init=Tensor(w[:, :, None]))
+    assert three.weight.shape == (3, 2, 1, 2) and same(three(x), four(x))
+    w = T(np.ones((2, 3, 2)))
+    assert nn.Conv1dTranspose(2, 3, 2, pad_mode="valid", weight_init=w)(x).shape == (1, 3, 5)
+    with pytest.raises(ValueError):
+        nn.Conv3d(2, 3, 2, weight_init=T(np.ones((3, 2, 2))))
+
+
+def test_ranges_as_arrays():
+    assert same(ops.tuple_to_array(range(3)), T([0, 1, 2], np.int32))
+
+
+def test_a_cell_whose_construct_is_the_jitted_cell():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.dense = nn.Dense(2, 2)
+
+        def construct(self, x):
+            return self.dense(x) * 2
+
+    net = Net()
+    expected = net(X[:, :2])
+    net.construct = ms.jit(net)
+    assert same(net(X[:, :2]), expected) and [n for n, _ in net.cells_and_names()] == ["", "dense"]
+    assert isinstance(ms.jit(net), Net)
+    whole = Net()
+    whole.construct = ms.jit(whole, fullgraph=True)
+    assert whole(X[:, :2]).shape == (2, 2)
+
+
+def test_explicit_pijit_has_no_effect_in_graph_mode():
+    calls = []
+
+    def f(x):
+        calls.append(1)  # a call by Python
+        return ops.relu(x) * 2
+
+    def graphs(g):
+        before = ms._C.graphs_run()
+        for _ in range(3):
+            g(X)
+        return ms._C.graphs_run() - before
+
+    explicit, plain = ms.jit(f, mode="PIJit"), ms.jit(f)
+    assert graphs(explicit) > 0 and graphs(plain) > 0
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        assert graphs(explicit) == 0 and graphs(plain) > 0
+
+        class Net(nn.Cell):
+            def construct(self, x):
+                return explicit(x) + 1
+        net = Net()
+        assert graphs(net) > 0 and same(net(X), ops.relu(X) * 2 + 1)
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)

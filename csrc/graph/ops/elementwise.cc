@@ -264,12 +264,25 @@ void register_elementwise(OpTable& t) {
       if (v.need[1]) v.d[1] = v_select(first, zero, v.ct);
     };
   };
+  // Equal elements share the gradient, integers excepted.
+  auto pick_or_share = [pick](const char* strict, const char* or_equal) {
+    return [=](V v) {
+      if (!is_float(v.ct.dtype())) return pick(or_equal)(v);
+      const Val zero = v_const(v.ct, 0);
+      const Val share = v_select(v_op("equal", v.in[0], v.in[1]), 0.5 * v.ct, v.ct);
+      if (v.need[0]) v.d[0] = v_select(v_op(or_equal, v.in[0], v.in[1]), share, zero);
+      if (v.need[1]) v.d[1] = v_select(v_op(strict, v.in[0], v.in[1]), zero, share);
+    };
+  };
+  const ScalarFn greater = [](const ScalarCtx& c) { return s_maximum(c.x(0), c.x(1)); };
+  const ScalarFn lesser = [](const ScalarCtx& c) { return s_minimum(c.x(0), c.x(1)); };
   binary(t, "maximum", kAny, kCommutative)
-      .scalar([](const ScalarCtx& c) { return s_maximum(c.x(0), c.x(1)); })
-      .vjp(pick("greater_equal"));
-  binary(t, "minimum", kAny, kCommutative)
-      .scalar([](const ScalarCtx& c) { return s_minimum(c.x(0), c.x(1)); })
-      .vjp(pick("less_equal"));
+      .scalar(greater)
+      .vjp(pick_or_share("greater", "greater_equal"));
+  binary(t, "minimum", kAny, kCommutative).scalar(lesser).vjp(pick_or_share("less", "less_equal"));
+  // The first operand limited by the second, whose gradient at a tie is the first's.
+  binary(t, "at_least", kAny).scalar(greater).vjp(pick("greater_equal"));
+  binary(t, "at_most", kAny).scalar(lesser).vjp(pick("less_equal"));
 
   unary(t, "neg", kNumber, kLinear | kInvolution).scalar(sop1(SOp::kNeg)).vjp(VJP(-g));
   unary(t, "abs", kAny, kIdempotent)
@@ -462,7 +475,10 @@ void register_elementwise(OpTable& t) {
       .scalar(
           [](const ScalarCtx& c) { return s_select(c.x(0) > 0.0, c.x(0), c.x(0) * c.f("alpha")); })
       .vjp([](V v) {
-        v.d[0] = v_select(v_op("greater", v.in[0], v_const(v.in[0], 0)), v.ct, v.ct * v.f("alpha"));
+        const Val x = v.in[0], zero = v_const(x, 0);  // at 0 the mean of both slopes
+        const Val low = v_select(v_op("equal", x, zero), v.ct * (0.5 + 0.5 * v.f("alpha")),
+                                 v.ct * v.f("alpha"));
+        v.d[0] = v_select(v_op("greater", x, zero), v.ct, low);
       });
   unary(t, "elu", kFloating)
       .attr("alpha", AttrKind::kFloat, 1.0)

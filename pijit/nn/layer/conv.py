@@ -9,6 +9,7 @@ from pijit import dtype as mstype
 from pijit.initializer import HeUniform, Uniform, initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import OperatorCell, pair, positive
+from pijit._C import Tensor
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.ops.function.conv import _no_padding, _transposed
@@ -17,7 +18,7 @@ from pijit.parameter import Parameter
 
 if TYPE_CHECKING:
     from typing import Any
-    from pijit._C import DType, Tensor
+    from pijit._C import DType
     from pijit._types import DTypeLike, Init, Size
 
 
@@ -41,6 +42,13 @@ def _shown(cell):
             f"pad_mode={cell.pad_mode}, padding={cell.padding}, dilation={cell.dilation}, group={cell.group}, "
             f"has_bias={cell.has_bias}, "
             f"weight_init={cell.weight_init}, bias_init={cell.bias_init}, format={cell.data_format}")
+
+
+def _of_one_row(weight_init):
+    """The first value of a 1-d convolution's weights as those of a 2-d one."""
+    if isinstance(weight_init, Tensor) and weight_init.ndim == 3:
+        return F.expand_dims(weight_init, 2)
+    return weight_init
 
 
 def _initializers(cell, weight_init, bias_init, fan_in, data_format):
@@ -127,7 +135,8 @@ class Conv2d(Cell):
 
 
 class Conv1d(Cell):
-    """1-d convolution. weight [out_channels, in_channels / group, 1, k], as a 2-d one of one row.
+    """1-d convolution. weight [out_channels, in_channels / group, 1, k], as a 2-d one of one row; a Tensor of three
+    dimensions can give its first value.
 
     Args:
         in_channels (int): the number of channels of the input.
@@ -190,7 +199,7 @@ class Conv1d(Cell):
                                                       (0, 0, padding, padding) if isinstance(padding, int)
                                                       else (0, 0, *padding), has_bias)
         shape = [out_channels, in_channels // group, 1, kernel_size]
-        _initializers(self, weight_init, bias_init, shape[1] * shape[3], "NCHW")
+        _initializers(self, _of_one_row(weight_init), bias_init, shape[1] * shape[3], "NCHW")
         self.weight: Parameter = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias") if has_bias else None
         self.conv2d, self.bias_add = (P.Conv2D(out_channels, self.kernel_size, 1, pad_mode, self.padding, self.stride,
@@ -380,7 +389,7 @@ class Conv1dTranspose(_Transposed):
             positive("Conv1dTranspose", name, v)
         super().__init__(in_channels, out_channels, (1, kernel_size), (1, stride), pad_mode, (0, 0, padding, padding),
                          (0, 0), (1, dilation), group, has_bias,
-                         weight_init, bias_init, dtype)
+                         _of_one_row(weight_init), bias_init, dtype)
         self.padding: tuple[int, ...] = (0, 0, padding, padding)
         self.operators(expand_dims=P.ExpandDims(), squeeze=P.Squeeze(2))
 

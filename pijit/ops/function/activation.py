@@ -10,7 +10,7 @@ from pijit import random as _random
 from pijit.ops.function.creation import arange
 from pijit.ops.function.elementwise import (abs, cast, exp, expm1, log, _need_tensor, relu6, sigmoid,
                                             stop_gradient, tanh)
-from pijit.ops.function.selection import clamp
+from pijit.ops.function.selection import clamp, clip_by_value
 from pijit.ops.function.shapes import expand_dims, reshape, split
 
 if TYPE_CHECKING:
@@ -366,7 +366,7 @@ def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Te
         >>> print(ops.hardtanh(Tensor([-4.0, 0.5, 4.0])))
         [-1.   0.5  1. ]
     """
-    return clamp(input, min_val, max_val)
+    return clip_by_value(input, min_val, max_val)
 
 
 def glu(x: Tensor, axis: int = -1) -> Tensor:

@@ -343,7 +343,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
         >>> print(ops.margin_ranking_loss(Tensor([1.0, 2.0]), Tensor([2.0, 1.0]), Tensor([1.0, 1.0])))
         0.5
     """
-    return reduce_loss(_ops["maximum"](-target * (input1 - input2) + margin, 0.0), reduction)
+    return reduce_loss(_ops["at_least"](-target * (input1 - input2) + margin, 0.0), reduction)
 
 
 def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
@@ -392,8 +392,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         >>> print(ops.cosine_similarity(Tensor([[1.0, 0.0]]), Tensor([[1.0, 1.0]])))
         [0.70710677]
     """
-    dot = sum(x1 * x2, dim)
-    return dot / (_ops["maximum"](sqrt(sum(square(x1), dim)), eps) * _ops["maximum"](sqrt(sum(square(x2), dim)), eps))
+    sizes = [_ops["maximum"](_ops["distance_root"](sum(square(x), dim)), eps) for x in (x1, x2)]
+    return sum(x1 * x2, dim) / (sizes[0] * sizes[1])
 
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,

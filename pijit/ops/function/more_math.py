@@ -233,7 +233,8 @@ def dist(input: Tensor, other: TensorLike, p: Number = 2) -> Tensor:
     if p == float("inf"):
         return amax(d)
     return (sum(cast(d != 0, d.dtype))
-            if p == 0 else sqrt(sum(d * d)) if p == 2 else sum(d) if p == 1 else pow(sum(pow(d, p)), 1.0 / p))
+            if p == 0 else _ops["distance_root"](sum(d * d)) if p == 2 else sum(d) if p == 1
+            else pow(sum(pow(d, p)), 1.0 / p))
 
 
 def lp_norm(x: Tensor, axis: int, p: Number = 2, keep_dims: bool = False, epsilon: float = 1e-12) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import builtins
 from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
@@ -117,6 +118,8 @@ def tuple_to_array(input_x: Tensor) -> Tensor:
         >>> print(ops.tuple_to_array((1, 2)))
         [1 2]
     """
+    if isinstance(input_x, builtins.range):
+        input_x = tuple(input_x)
     if not isinstance(input_x, tuple):
         raise TypeError(f"For 'tuple_to_array', 'input_x' must be a tuple, but got {type(input_x).__name__}.")
     if not input_x or [v for v in input_x if type(v) not in (int, float)]:

@@ -21,8 +21,21 @@ def _is_tensor(x):
     return isinstance(x, Tensor)
 
 
+def _limited(name, input, min, max, at_least, at_most):
+    if min is None and max is None:
+        raise ValueError(f"For '{name}', at least one of 'min' and 'max' must be given.")
+    _need_tensor(name, "input", input)
+    result = input
+    if min is not None:
+        result = at_least(result, min)
+    if max is not None:
+        result = at_most(result, max)
+    return result if result.dtype == input.dtype or _is_tensor(min) or _is_tensor(max) else cast(result, input.dtype)
+
+
 def clamp(input: Tensor, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
-    """Elements limited to [min, max]. Bounds that are numbers leave the dtype as it is.
+    """Elements limited to [min, max]. Bounds that are numbers leave the dtype as it is. An element at a bound has the
+    whole gradient.
 
     Args:
         input (Tensor): what the function is of.
@@ -39,15 +52,7 @@ def clamp(input: Tensor, min: TensorLike | None = None, max: TensorLike | None =
         >>> print(ops.clamp(Tensor([1.0, 5.0]), 2.0, 4.0))
         [2. 4.]
     """
-    if min is None and max is None:
-        raise ValueError("For 'clamp', at least one of 'min' and 'max' must be given.")
-    _need_tensor("clamp", "input", input)
-    result = input
-    if min is not None:
-        result = maximum(result, min)
-    if max is not None:
-        result = minimum(result, max)
-    return result if result.dtype == input.dtype or _is_tensor(min) or _is_tensor(max) else cast(result, input.dtype)
+    return _limited("clamp", input, min, max, _ops["at_least"], _ops["at_most"])
 
 
 clip = clamp
@@ -60,7 +65,7 @@ def clip_by_value(x: Tensor, clip_value_min: TensorLike | None = None,
 def clip_by_value(x: Sequence[Tensor], clip_value_min: TensorLike | None = None,
                   clip_value_max: TensorLike | None = None) -> tuple[Tensor, ...]: ...
 def clip_by_value(x: Any, clip_value_min: TensorLike | None = None, clip_value_max: TensorLike | None = None) -> Any:
-    """Elements limited to [clip_value_min, clip_value_max].
+    """Elements limited to [clip_value_min, clip_value_max]; at a bound, the two share the gradient.
 
     Args:
         x (Tensor or list or tuple of Tensors): what the function is of.
@@ -78,8 +83,8 @@ def clip_by_value(x: Any, clip_value_min: TensorLike | None = None, clip_value_m
         [2. 4.]
     """
     if isinstance(x, (list, tuple)):
-        return tuple([clamp(part, clip_value_min, clip_value_max) for part in x])
-    return clamp(x, clip_value_min, clip_value_max)
+        return tuple([clip_by_value(part, clip_value_min, clip_value_max) for part in x])
+    return _limited("clip_by_value", x, clip_value_min, clip_value_max, maximum, minimum)
 
 
 def clip_by_norm(x: Tensor | Sequence[Tensor], max_norm: float, norm_type: Number = 2.0,
