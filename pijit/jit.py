@@ -74,8 +74,8 @@ class JittedObject:
 
 
 def as_construct(cell: Any, value: Any) -> Any:
-    """What `cell.construct = jit(cell)` means: the construct that the cell has, jitted by the same options; of any other
-    value None."""
+    """What `cell.construct = jit(cell)` means: the construct that the cell has, jitted by the same options; of any
+    other value None."""
     if type(value) is not JittedObject or value.__wrapped__ is not cell:
         return None
     return _C.jit(cell.construct, *object.__getattribute__(value, "_options"))
