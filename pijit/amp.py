@@ -230,6 +230,9 @@ class DynamicLossScaler(LossScaler):
     scale_window: Any
 
     def __init__(self, scale_value: float, scale_factor: float, scale_window: int) -> None:
+        if not isinstance(scale_window, int):
+            raise TypeError(f"For 'DynamicLossScaler', 'scale_window' must be int, but got "
+                            f"{type(scale_window).__name__}.")
         _at_least_one("DynamicLossScaler", scale_value=scale_value, scale_factor=scale_factor,
                       scale_window=scale_window)
         self.scale_value: Parameter = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value",

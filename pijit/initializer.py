@@ -435,7 +435,7 @@ def initializer(init: Any, shape: Shape | None = None, dtype: DType | None = mst
         if shape is not None and tuple(shape) != init.shape:
             raise ValueError(f"For 'initializer', the shape of 'init' is {init.shape}, but 'shape' is {tuple(shape)}.")
         return init
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = (shape,) if isinstance(shape, (int, float)) else tuple(shape)
     if not all(isinstance(d, (int, np.integer)) and d > 0 for d in shape):
         raise ValueError(f"For 'initializer', the dimensions in 'shape' have to be ints greater than 0, not {shape}.")
     if not isinstance(dtype, mstype.Type):

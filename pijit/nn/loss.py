@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
+from pijit._C import Tensor
 from pijit.nn.cell import Cell
 from pijit.nn.layer.activation import LogSoftmax, get_activation
 from pijit.nn.layer.common import OperatorCell
@@ -16,8 +17,13 @@ from pijit.ops.function.loss import _likelihood_loss, reduce_loss
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-    from pijit._C import Tensor
     from pijit._types import Number
+
+
+def _need_tensors(name, *values):
+    for value in values:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"For '{name}', the inputs must be Tensors, but got {type(value).__name__}.")
 
 
 class LossBase(Cell):
@@ -84,6 +90,7 @@ class MSELoss(LossBase):
     """
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _need_tensors("MSELoss", logits, labels)
         return F.mse_loss(logits, labels, self.reduction)
 
 
@@ -140,6 +147,7 @@ class SmoothL1Loss(LossBase):
         self.smooth_l1_loss: Any = P.SmoothL1Loss(beta, self.reduction)
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _need_tensors("SmoothL1Loss", logits, labels)
         return self.smooth_l1_loss(logits, labels)
 
 
@@ -170,6 +178,7 @@ class HuberLoss(LossBase):
         self.delta = delta
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _need_tensors("HuberLoss", logits, labels)
         return F.huber_loss(logits, labels, self.reduction, self.delta)
 
 
@@ -204,6 +213,7 @@ class SoftmaxCrossEntropyWithLogits(OperatorCell, LossBase):
                   one_hot=P.OneHot())
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _need_tensors("SoftmaxCrossEntropyWithLogits", logits, labels)
         if self.replaced():
             if self.sparse and self.reduction == "mean":
                 return self.sparse_softmax_cross_entropy(logits, labels)
@@ -254,6 +264,7 @@ class CrossEntropyLoss(LossBase):
         self.weight, self.ignore_index, self.label_smoothing = weight, ignore_index, label_smoothing
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _need_tensors("CrossEntropyLoss", logits, labels)
         return F.cross_entropy(logits, labels, self.weight, self.ignore_index, self.reduction, self.label_smoothing)
 
 
@@ -318,6 +329,7 @@ class BCELoss(LossBase):
         self.weight = weight
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _need_tensors("BCELoss", logits, labels)
         return F.binary_cross_entropy(logits, labels, self.weight, self.reduction)
 
 
@@ -352,6 +364,7 @@ class BCEWithLogitsLoss(LossBase):
         self.weight, self.pos_weight = weight, pos_weight
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _need_tensors("BCEWithLogitsLoss", logits, labels)
         return F.binary_cross_entropy_with_logits(logits, labels, self.weight, self.pos_weight, self.reduction)
 
 
@@ -377,6 +390,7 @@ class KLDivLoss(LossBase):
     """
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _need_tensors("KLDivLoss", logits, labels)
         return F.kl_div(logits, labels, self.reduction)
 
 
@@ -628,6 +642,7 @@ class CosineEmbeddingLoss(LossBase):
         self.margin: float = float(margin)
 
     def construct(self, logits_x1: Tensor, logits_x2: Tensor, labels: Tensor) -> Tensor:
+        _need_tensors("CosineEmbeddingLoss", logits_x1, logits_x2, labels)
         return F.cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
 
 
@@ -659,6 +674,7 @@ class MarginRankingLoss(LossBase):
         self.margin: float = float(margin)
 
     def construct(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        _need_tensors("MarginRankingLoss", input1, input2, target)
         return F.margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
 
 
@@ -729,6 +745,7 @@ class TripletMarginLoss(LossBase):
         self.p, self.swap, self.eps, self.margin = p, swap, eps, margin
 
     def construct(self, x: Tensor, positive: Tensor, negative: Tensor, margin: float | None = None) -> Tensor:
+        _need_tensors("TripletMarginLoss", x, positive, negative)
         return F.triplet_margin_loss(x, positive, negative, self.margin if margin is None else margin, self.p, self.eps,
                                      self.swap, self.reduction)
 

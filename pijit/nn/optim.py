@@ -191,6 +191,9 @@ class Adam(_Adam):
                  beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, use_locking: bool = False,
                  use_nesterov: bool = False, weight_decay: float | Cell = 0.0, loss_scale: float = 1.0,
                  use_amsgrad: bool = False, **kwargs: Any) -> None:
+        unknown = [key for key in kwargs if key not in ("use_lazy", "use_offload")]
+        if unknown:
+            raise KeyError(f"For 'Adam', 'use_lazy' and 'use_offload' are the further keywords, but got {unknown}.")
         if use_nesterov and use_amsgrad:
             raise ValueError("For 'Adam', 'use_nesterov' and 'use_amsgrad' can't both be set.")
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale)

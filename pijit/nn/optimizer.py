@@ -74,6 +74,8 @@ class Optimizer(Cell):
                  weight_decay: float | Cell = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
         name = type(self).__name__
+        if parameters is None:
+            raise ValueError(f"For '{name}', 'parameters' must not be None.")
         parameters = list(parameters)
         if self.init_params is None:
             self.init_params, self.init_learning_rate = ({"params": parameters},

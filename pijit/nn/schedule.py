@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING
 
 from pijit.nn.cell import Cell
+from pijit.nn.layer.common import positive
 from pijit.ops import function as F
 
 if TYPE_CHECKING:
     from typing import Any
     from pijit._C import Tensor
-    from pijit._types import Rate
 
 
 class LearningRateSchedule(Cell):
@@ -45,6 +45,8 @@ class ExponentialDecayLR(LearningRateSchedule):
 
     def __init__(self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False) -> None:
         super().__init__()
+        _positive(type(self).__name__, learning_rate=learning_rate, decay_rate=decay_rate)
+        positive(type(self).__name__, "decay_steps", decay_steps)
         self.learning_rate, self.decay_rate, self.decay_steps, self.is_stair = (learning_rate, decay_rate, decay_steps,
             is_stair)
 
@@ -134,6 +136,12 @@ class CosineDecayLR(LearningRateSchedule):
 
     def __init__(self, min_lr: float, max_lr: float, decay_steps: int) -> None:
         super().__init__()
+        _not_negative("CosineDecayLR", min_lr=min_lr)
+        _positive("CosineDecayLR", max_lr=max_lr)
+        positive("CosineDecayLR", "decay_steps", decay_steps)
+        if min_lr >= max_lr:
+            raise ValueError(f"For 'CosineDecayLR', 'max_lr' must be greater than 'min_lr', but got {max_lr} and "
+                             f"{min_lr}.")
         self.min_lr, self.max_lr, self.decay_steps = min_lr, max_lr, decay_steps
 
     def construct(self, global_step: Tensor) -> Tensor:
@@ -145,7 +153,7 @@ class PolynomialDecayLR(LearningRateSchedule):
     """From learning_rate to end_learning_rate by a power of the rest.
 
     Args:
-        learning_rate (float, Tensor, list or LearningRateSchedule): the rate, or that of each step.
+        learning_rate (float): the first rate.
         end_learning_rate (float): the last rate.
         decay_steps (int): after how many steps it is reached.
         power (float): the exponent.
@@ -162,14 +170,17 @@ class PolynomialDecayLR(LearningRateSchedule):
         0.055
     """
 
-    learning_rate: Rate
+    learning_rate: float
     end_learning_rate: float
     decay_steps: int
     power: float
 
-    def __init__(self, learning_rate: Rate, end_learning_rate: float, decay_steps: int, power: float,
+    def __init__(self, learning_rate: float, end_learning_rate: float, decay_steps: int, power: float,
                  update_decay_steps: bool = False) -> None:
         super().__init__()
+        _positive("PolynomialDecayLR", learning_rate=learning_rate, power=power)
+        _not_negative("PolynomialDecayLR", end_learning_rate=end_learning_rate)
+        positive("PolynomialDecayLR", "decay_steps", decay_steps)
         self.learning_rate, self.end_learning_rate, self.decay_steps, self.power = (learning_rate, end_learning_rate,
             decay_steps, power)
         self.update_decay_steps = update_decay_steps
@@ -208,6 +219,8 @@ class WarmUpLR(LearningRateSchedule):
 
     def __init__(self, learning_rate: float, warmup_steps: int) -> None:
         super().__init__()
+        _not_negative("WarmUpLR", learning_rate=learning_rate)
+        positive("WarmUpLR", "warmup_steps", warmup_steps)
         self.learning_rate, self.warmup_steps = learning_rate, warmup_steps
 
     def construct(self, global_step: Tensor) -> Tensor:
@@ -217,11 +230,7 @@ class WarmUpLR(LearningRateSchedule):
 # Lists with the rate of each step. Epoch e = floor(i / step_per_epoch).
 def _rates(name, rate, total_step, step_per_epoch, **counts):
     for key, value in {"total_step": total_step, "step_per_epoch": step_per_epoch, **counts}.items():
-        least = 0 if key == "warmup_epoch" else 1
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"For '{name}', '{key}' must be an int, but got {type(value).__name__}.")
-        if value < least:
-            raise ValueError(f"For '{name}', '{key}' must be at least {least}, but got {value}.")
+        positive(name, key, value)
     return [float(rate(i // step_per_epoch)) for i in range(total_step)]
 
 
@@ -231,6 +240,14 @@ def _positive(name, **numbers):
             raise TypeError(f"For '{name}', '{key}' must be a float, but got {type(value).__name__}.")
         if value <= 0:
             raise ValueError(f"For '{name}', '{key}' must be > 0, but got {value}.")
+
+
+def _not_negative(name, **numbers):
+    for key, value in numbers.items():
+        if not isinstance(value, float):
+            raise TypeError(f"For '{name}', '{key}' must be a float, but got {type(value).__name__}.")
+        if value < 0:
+            raise ValueError(f"For '{name}', '{key}' must be >= 0, but got {value}.")
 
 
 def exponential_decay_lr(learning_rate: float, decay_rate: float, total_step: int, step_per_epoch: int,
@@ -320,8 +337,8 @@ def piecewise_constant_lr(milestone: Any, learning_rates: Any) -> list[Any]:
 def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: Any) -> list[float]:
     """learning_rate * min(e, warmup_epoch) / warmup_epoch per step."""
     _positive("warmup_lr", learning_rate=learning_rate)
-    return _rates("warmup_lr", lambda e: learning_rate * (min(e, warmup_epoch) / warmup_epoch if warmup_epoch else 1),
-                  total_step, step_per_epoch, warmup_epoch=warmup_epoch)
+    return _rates("warmup_lr", lambda e: learning_rate * (min(e, warmup_epoch) / warmup_epoch), total_step,
+                  step_per_epoch, warmup_epoch=warmup_epoch)
 
 
 __all__ = ["LearningRateSchedule", "ExponentialDecayLR", "NaturalExpDecayLR", "InverseDecayLR", "CosineDecayLR",

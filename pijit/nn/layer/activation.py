@@ -115,6 +115,8 @@ class GELU(Cell):
 
     def __init__(self, approximate: bool = True) -> None:
         super().__init__()
+        if not isinstance(approximate, bool):
+            raise TypeError(f"For 'GELU', 'approximate' must be bool, but got {type(approximate).__name__}.")
         self.approximate = "tanh" if approximate else "none"
 
     def construct(self, x: Tensor) -> Tensor:
@@ -199,6 +201,11 @@ class PReLU(Cell):
         return self.prelu(x, self.w)
 
 
+def _check_axis(name, axis):
+    if not isinstance(axis, (int, tuple)) or isinstance(axis, bool):
+        raise TypeError(f"For '{name}', 'axis' must be an int, but got {type(axis).__name__}.")
+
+
 class Softmax(Cell):
     """Softmax along one axis.
 
@@ -218,6 +225,7 @@ class Softmax(Cell):
 
     def __init__(self, axis: int = -1) -> None:
         super().__init__()
+        _check_axis("Softmax", axis)
         self.axis = axis
         self.softmax: Any = P.Softmax(axis)
 
@@ -244,6 +252,7 @@ class LogSoftmax(Cell):
 
     def __init__(self, axis: int = -1) -> None:
         super().__init__()
+        _check_axis("LogSoftmax", axis)
         self.axis = axis
         self.log_softmax: Any = P.LogSoftmax(axis)
 

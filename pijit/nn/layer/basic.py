@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit.initializer import HeUniform, Uniform, initializer
+from pijit._C import Tensor
 from pijit.nn.cell import Cell
 from pijit.nn.layer.activation import get_activation
 from pijit.nn.layer.common import OperatorCell, positive
@@ -17,7 +18,7 @@ from pijit.parameter import Parameter
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-    from pijit._C import DType, Tensor
+    from pijit._C import DType
     from pijit._types import Axis, Init, Number, Shape, Size
 
 
@@ -253,6 +254,8 @@ class Flatten(Cell):
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def construct(self, x: Tensor) -> Tensor:
+        if self.start_dim == 1 and isinstance(x, Tensor) and x.ndim == 1:
+            raise ValueError("For 'Flatten', 'start_dim' 1 is out of range for an input of 1 dimension.")
         return F.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
 
 

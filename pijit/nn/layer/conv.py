@@ -11,6 +11,7 @@ from pijit.nn.cell import Cell
 from pijit.nn.layer.common import OperatorCell, pair, positive
 from pijit._C import Tensor
 from pijit.ops import function as F
+from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops import primitives as P
 from pijit.ops.function.conv import _no_padding, _transposed
 from pijit.ops.function.shapes import _format
@@ -114,6 +115,9 @@ class Conv2d(Cell):
         self.in_channels, self.out_channels, self.group = _channels("Conv2d", in_channels, out_channels, group,
             pad_mode, padding)
         self.kernel_size, self.stride, self.dilation = pair(kernel_size), pair(stride), pair(dilation)
+        for k in (kernel_size, stride, dilation):
+            if not isinstance(k, int) and len(k) != 2:
+                raise TypeError(f"For 'Conv2d', sizes must be ints or tuples of 2 ints, but got {k}.")
         for k in self.kernel_size + self.stride + self.dilation:
             positive("Conv2d", "kernel_size, stride and dilation", k)
         self.pad_mode, self.has_bias = pad_mode, has_bias
@@ -342,6 +346,7 @@ class Conv2dTranspose(_Transposed):
         self.padding = padding
 
     def construct(self, x: Tensor) -> Tensor:
+        _need_tensor("Conv2dTranspose", "x", x)
         if x.ndim not in (3, 4):
             raise ValueError(f"For 'Conv2dTranspose', the input must have 4 dimensions, but got {x.ndim}.")
         return (self._apply(x, self.weight) if x.ndim == 4
@@ -457,6 +462,9 @@ class Conv3d(Cell):
             pad_mode, padding)
         self.kernel_size, self.stride, self.dilation = ((v,) * 3 if isinstance(v, int) else tuple(v)
                                                         for v in (kernel_size, stride, dilation))
+        for k in (kernel_size, stride, dilation):
+            if isinstance(k, list) or isinstance(k, tuple) and len(k) != 3:
+                raise TypeError(f"For 'Conv3d', sizes must be ints or tuples of 3 ints, but got {k}.")
         for k in self.kernel_size + self.stride + self.dilation:
             positive("Conv3d", "kernel_size, stride and dilation", k)
         self.pad_mode, self.padding, self.has_bias, self.bias = pad_mode, padding, has_bias, None

@@ -9,6 +9,7 @@ from pijit._C import Tensor
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import OperatorCell, positive
 from pijit.ops import function as F
+from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops import primitives as P
 from pijit.ops.function.conv import _conv_pad
 
@@ -47,12 +48,15 @@ class Pad(OperatorCell):
         super().__init__()
         if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
             raise ValueError(f"For 'Pad', 'mode' must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', but got {mode!r}.")
-        if not isinstance(paddings, tuple) or any(len(p) != 2 for p in paddings):
+        if not isinstance(paddings, tuple):
+            raise TypeError(f"For 'Pad', 'paddings' must be a tuple of pairs, but got {type(paddings).__name__}.")
+        if any(not isinstance(p, (tuple, list)) or len(p) != 2 for p in paddings):
             raise ValueError(f"For 'Pad', 'paddings' must be a tuple of pairs, but got {paddings!r}.")
         self.paddings, self.mode = paddings, mode
         self.operators(pad=P.Pad(paddings) if mode == "CONSTANT" else P.MirrorPad(mode))
 
     def construct(self, x: Tensor) -> Tensor:
+        _need_tensor("Pad", "x", x)
         if self.replaced():
             return self.pad(x) if self.mode == "CONSTANT" else self.pad(x, Tensor(self.paddings, mstype.int32))
         if len(self.paddings) != x.ndim:
@@ -205,6 +209,7 @@ class PixelShuffle(Cell):
         self.upscale_factor: int = positive("PixelShuffle", "upscale_factor", upscale_factor)
 
     def construct(self, input: Tensor) -> Tensor:
+        _need_tensor("PixelShuffle", "input", input)
         return F.pixel_shuffle(input, self.upscale_factor)
 
 
@@ -400,6 +405,7 @@ class Unfold(OperatorCell):
             padding))
 
     def construct(self, input_x: Tensor) -> Tensor:
+        _need_tensor("Unfold", "input_x", input_x)
         if input_x.ndim != 4:
             raise ValueError(f"For 'Unfold', the input must have 4 dimensions, but got {input_x.ndim}.")
         if self.replaced():

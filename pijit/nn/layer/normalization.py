@@ -9,6 +9,7 @@ from pijit.initializer import initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import OperatorCell, positive
 from pijit.ops import function as F
+from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops import primitives as P
 from pijit.ops.function.shapes import _format
 from pijit.parameter import Parameter
@@ -54,6 +55,7 @@ class _BatchNorm(OperatorCell):
         self.operators(bn_train=P.BatchNorm(True, eps, 1.0 - momentum), bn_infer=P.BatchNorm(False, eps))
 
     def construct(self, x: Tensor) -> Any:
+        _need_tensor(self.cls_name, "x", x)
         if x.ndim not in self.rank:
             raise ValueError(f"For '{self.cls_name}', the input must have {self.rank} dimensions, but got {x.ndim}.")
         use_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
@@ -235,6 +237,8 @@ class LayerNorm(OperatorCell):
         if not isinstance(normalized_shape, (tuple, list)):
             raise TypeError("For 'LayerNorm', 'normalized_shape' must be a tuple or list, but got "
                             f"{type(normalized_shape).__name__}.")
+        if not normalized_shape:
+            raise ValueError("For 'LayerNorm', 'normalized_shape' must have at least 1 dimension, but is empty.")
         self.normalized_shape, self.epsilon = tuple(normalized_shape), epsilon
         self.begin_norm_axis, self.begin_params_axis = begin_norm_axis, begin_params_axis
         self.gamma: Parameter = Parameter(initializer(gamma_init, normalized_shape, dtype), name="gamma")

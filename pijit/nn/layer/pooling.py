@@ -21,6 +21,10 @@ class _Windows(OperatorCell):
     """A layer that slides windows, with its printed form."""
 
     def _keep(self, kernel_size, stride, pad_mode):
+        for name, size in (("kernel_size", kernel_size), ("stride", stride)):
+            if not isinstance(size, (int, tuple, list)):
+                raise TypeError(f"For '{type(self).__name__}', {name!r} must be an int or a tuple of ints, but got "
+                                f"{type(size).__name__}.")
         self._said = f"kernel_size={kernel_size}, stride={stride}, pad_mode={pad_mode.upper()}"
 
     def extend_repr(self) -> str:

@@ -14,6 +14,7 @@ from pijit.nn.cell import Cell
 from pijit.nn.layer.common import positive
 from pijit.nn.layer.basic import Dropout
 from pijit.ops import function as F
+from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops import primitives as P
 from pijit.parameter import Parameter, ParameterTuple
 
@@ -77,6 +78,8 @@ class RNNCellBase(Cell):
             p.set_data(initializer(init, p.shape, p.dtype))
 
     def _next(self, step, x, state):
+        for value in (x, *state):
+            _need_tensor(self.cls_name, "x" if value is x else "hx", value)
         if x.ndim != 2 or x.shape[1] != self.input_size:
             raise ValueError(f"For '{self.cls_name}', 'x' must be [batch, {self.input_size}], but got {list(x.shape)}.")
         for h in state:

@@ -6,6 +6,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from pijit._C import ops as _ops
+from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops.function.shapes import _ints, _pair, expand_dims, reshape, squeeze
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Si
         [[[[4. 4.]
            [4. 4.]]]]
     """
+    _need_tensor("conv2d", "input", input)
     stride, dilation = _pair(stride), _pair(dilation)
     planes = input.ndim == weight.ndim == 4  # else the op says which shapes it takes
     pad = _conv_pad(input.shape[2:], weight.shape[2:], stride, dilation, pad_mode, padding) if planes else (0,) * 4
@@ -215,6 +217,10 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Si
         >>> print(ops.conv3d(ops.ones((1, 1, 2, 2, 2)), ops.ones((1, 1, 2, 2, 2))))
         [[[[[8.]]]]]
     """
+    _need_tensor("conv3d", "input", input)
+    if input.ndim != 5 or weight.ndim != 5:
+        raise ValueError(f"For 'conv3d', 'input' and 'weight' must have 5 dimensions, but got {input.ndim} and "
+                         f"{weight.ndim}.")
     s, d = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (stride, dilation))
     pad = _conv_pad(input.shape[2:], weight.shape[2:], s, d, pad_mode, padding)
     x = _ops["pad"](input, (0, 0, pad[0], 0, 0), (0, 0, pad[1], 0, 0), 0.0)
