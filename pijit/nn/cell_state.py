@@ -86,7 +86,7 @@ class CellState:
     exist_objs: _Read
     _buffers, _unsaved_buffers, _func_graph_flags = {}, {}, {}
     _state_dict_hooks, _state_dict_pre_hooks, _load_pre_hooks, _load_post_hooks = {}, {}, {}, {}
-    _inputs, _scope, _stage = None, None, None
+    _inputs, _scope, _stage, _segment = None, None, None, None
     T_destination = TypeVar("T_destination", bound=dict)
     bprop_debug, param_prefix, cell_type = False, "", None
     compiled = False  # cells are captured again wherever they are used
@@ -375,6 +375,21 @@ class CellState:
         if value < 0:
             raise ValueError(f"For 'Cell', 'pipeline_stage' must be at least 0, but got {value}.")
         _store(self, "_stage", value)
+
+    @property
+    def pipeline_segment(self) -> int:
+        """The segment of a stage that the cell belongs to; kept. AttributeError before it is set."""
+        if self._segment is None:
+            raise AttributeError(f"The {type(self).__name__!r} object has no attribute 'pipeline_segment'.")
+        return self._segment
+
+    @pipeline_segment.setter
+    def pipeline_segment(self, value: int) -> None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"For 'Cell', 'pipeline_segment' must be an int, but got {type(value).__name__}.")
+        if value < 0:
+            raise ValueError(f"For 'Cell', 'pipeline_segment' must be at least 0, but got {value}.")
+        _store(self, "_segment", value)
 
     def parameters_broadcast_dict(self, recurse: bool = True) -> OrderedDict[Any, Any] | None:
         """Name → parameter of those that processes share, or None: one process shares none that are layer-wise

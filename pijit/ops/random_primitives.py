@@ -79,9 +79,9 @@ def NonDeterministicInts(shape, /, dtype=mstype.int64):
 
 
 @primitive
-def RandpermV2(n, /, seed=0, offset=0, dtype=mstype.int64):
+def RandpermV2(n, /, seed=None, offset=0, dtype=mstype.int64):
     """The numbers 0 to n - 1 in random order."""
-    return F.randperm(n.item() if isinstance(n, Tensor) else n, dtype=dtype)
+    return F.randperm(n.item() if isinstance(n, Tensor) else n, seed, offset, dtype)
 
 
 @primitive

@@ -474,7 +474,7 @@ def CTCLoss(x, labels_indices, labels_values, sequence_length, /, preprocess_col
             ctc_merge_repeated=True,
             ignore_longer_outputs_than_inputs=False):
     """(losses [batch], their gradient) for x [time, batch, classes], whose last class is the blank, and labels as a
-    sparse tensor."""
+    sparse tensor. inf where a label with its repeats needs more steps than there are."""
     from pijit.grad import value_and_grad
     if not ctc_merge_repeated:
         raise ValueError("For 'CTCLoss', ctc_merge_repeated=False is not supported.")
@@ -483,12 +483,12 @@ def CTCLoss(x, labels_indices, labels_values, sequence_length, /, preprocess_col
     for (b, _), v in zip(labels_indices.asnumpy().tolist(), labels_values.asnumpy().tolist()):
         if not (preprocess_collapse_repeated and rows[b] and rows[b][-1] == v):
             rows[b].append(v)
-    lengths = sequence_length.asnumpy().tolist()
+    lengths, impossible = sequence_length.asnumpy().tolist(), []
     for b, row in enumerate(rows):
-        least = len(row) + builtins.sum(p == q for p, q in zip(row, row[1:]))
-        if least > lengths[b] and not ignore_longer_outputs_than_inputs:
-            raise ValueError(f"For 'CTCLoss', a label of {len(row)} needs {least} steps, but sequence {b} has "
-                             f"{lengths[b]}.")
+        if len(row) > lengths[b] and not ignore_longer_outputs_than_inputs:
+            raise RuntimeError(f"For 'CTCLoss', sequence {b} has {lengths[b]} steps, fewer than its label of "
+                               f"{len(row)}.")
+        impossible.append(len(row) + builtins.sum(p == q for p, q in zip(row, row[1:])) > lengths[b])
     longest = builtins.max([len(row) for row in rows] + [1])
     target = Tensor([row + [0] * (longest - len(row)) for row in rows], mstype.int32)
     sizes = Tensor([len(row) for row in rows], mstype.int32)
@@ -498,6 +498,8 @@ def CTCLoss(x, labels_indices, labels_values, sequence_length, /, preprocess_col
                           "none", True)[0]
         return F.sum(loss), loss
     (_, losses), gradient = value_and_grad(each, 0, None, True)(x)
+    if builtins.any(impossible):  # no path there: the loss is infinite, its gradient 0
+        losses = F.select(Tensor(impossible), float("inf"), losses)
     return losses, gradient
 
 

@@ -1,6 +1,8 @@
 """What calls answer in MindSpore 2.10: which object, which dtype, which form, where an example of its documentation or
 a black-box call differed from ours. The same eagerly and jitted where code can be."""
 
+import hashlib
+
 import numpy as np
 import pytest
 
@@ -433,3 +435,45 @@ def test_explicit_pijit_has_no_effect_in_graph_mode():
         assert graphs(net) > 0 and same(net(X), ops.relu(X) * 2 + 1)
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+# -- draws and losses of sequences -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("args, expected", [
+    ((8, 0), [0, 2, 1, 5, 3, 6, 4, 7]), ((8, 1), [1, 0, 2, 5, 7, 4, 6, 3]), ((8, 7), [2, 7, 6, 4, 1, 5, 3, 0]),
+    ((8, 1, 3), [3, 1, 0, 5, 2, 6, 4, 7]), ((8, 0, 5), [3, 0, 5, 2, 4, 6, 7, 1]), ((4, 2), [2, 0, 3, 1]),
+    ((0, 1), []), ((1, 1), [0])])
+def test_permutations_by_a_seed(args, expected):
+    assert ops.randperm(*args).asnumpy().tolist() == expected
+
+
+@pytest.mark.parametrize("n, digest", [(1001, "b1d84311f95e3f2c824c1a037ca8c960"),
+                                       (65535, "12dd56a3c804305a2e66a490602b0daa"),
+                                       (70001, "e1ae282c1668cfa69d4b71d6b7195b69")])
+def test_long_permutations_by_a_seed(n, digest):
+    assert hashlib.md5(str(ops.randperm(n, 3, 0).asnumpy().tolist()).encode()).hexdigest() == digest
+
+
+def test_permutations_without_a_seed_differ():
+    assert ops.randperm(100).asnumpy().tolist() != ops.randperm(100).asnumpy().tolist()
+
+
+def test_ctc_loss_of_labels_that_do_not_fit():
+    x = T(np.random.RandomState(0).randn(4, 2, 4))
+    at, labels = T([[0, 0], [0, 1], [0, 2], [1, 0]], np.int64), T([0, 0, 1, 2], np.int32)
+    losses, gradient = ops.CTCLoss()(x, at, labels, T([3, 4], np.int32))
+    assert np.isposinf(losses.asnumpy()[0]) and np.isfinite(losses.asnumpy()[1])
+    assert (gradient.asnumpy()[:, 0] == 0).all() and (gradient.asnumpy()[:, 1] != 0).any()
+    with pytest.raises(RuntimeError):
+        ops.CTCLoss()(x, at, labels, T([2, 4], np.int32))
+    ignored = ops.CTCLoss(ignore_longer_outputs_than_inputs=True)(x, at, labels, T([2, 4], np.int32))
+    assert np.isposinf(ignored[0].asnumpy()[0])
+
+
+def test_segments_of_a_pipeline_are_kept():
+    cell = nn.ReLU()
+    assert not hasattr(cell, "pipeline_segment") and hasattr(nn.Cell, "pipeline_segment")
+    cell.pipeline_segment = 1
+    assert cell.pipeline_segment == 1
+    for wrong, error in ((-1, ValueError), ("a", TypeError)):
+        with pytest.raises(error):
+            cell.pipeline_segment = wrong

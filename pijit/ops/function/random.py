@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
+from pijit._numpy import np
 from pijit.ops.function.creation import zeros_like
 from pijit.ops.function.elementwise import cast, floor, minimum, _need_tensor
 
@@ -240,13 +241,46 @@ def randint_like(input: Tensor, low: Number, high: Number, seed: int | None = No
     return randint(low, high, input.shape, dtype=input.dtype if dtype is None else dtype)
 
 
-def randperm(n: int, seed: int = 0, offset: int = 0, dtype: DType = mstype.int64) -> Tensor:
-    """The numbers 0 to n - 1 in random order.
+def _mersenne_permutation(n, seed):
+    """The permutation of std::shuffle by std::mt19937(seed), as MindSpore's CPU kernel draws it."""
+    twister = np.random.MT19937()
+    twister._legacy_seeding(seed)
+
+    def below(k):  # equal shares of the 32-bit numbers; those left over are drawn anew
+        share = 0xFFFFFFFF // k
+        number = int(twister.random_raw())
+        while number >= share * k:
+            number = int(twister.random_raw())
+        return number // share
+
+    order, at = list(range(n)), 1
+
+    def swap(other):
+        nonlocal at
+        order[at], order[other] = order[other], order[at]
+        at += 1
+
+    if n * n >= 1 << 32:
+        while at < n:
+            swap(below(at + 1))
+        return order
+    if n % 2 == 0 and n:
+        swap(below(2))
+    while at < n:  # two places by one number
+        both = below((at + 1) * (at + 2))
+        first, second = divmod(both, at + 2)
+        swap(first)
+        swap(second)
+    return order
+
+
+def randperm(n: int, seed: int | None = None, offset: int = 0, dtype: DType = mstype.int64) -> Tensor:
+    """The numbers 0 to n - 1 in random order. With a seed or an offset, the order that MindSpore gives on the CPU.
 
     Args:
         n (int): how many.
-        seed (int, optional): where the random numbers begin; the global seed by default. Default: 0.
-        offset (int, optional): how far behind the seed. Default: 0.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+        offset (int, optional): what the numbers begin with instead, unless 0. Default: 0.
         dtype (dtype, optional): the dtype of the result. Default: int64.
 
     Returns:
@@ -256,6 +290,8 @@ def randperm(n: int, seed: int = 0, offset: int = 0, dtype: DType = mstype.int64
         >>> print(ops.randperm(4).sort()[0])
         [0 1 2 3]
     """
+    if seed is not None or offset:
+        return Tensor(_mersenne_permutation(n, (offset or seed or 0) & 0xFFFFFFFF), dtype)
     return cast(_ops["argsort"](_random.uniform((n,)), 0, False), dtype)
 
 
