@@ -140,8 +140,51 @@ V TensorValue::unary(Context& c, UnaryOp op) {
                           std::vector<Operand>{operand_of(c, this)}, {}));
 }
 
+namespace {
+
+bool is_listed(const V& v) { return v->type() == &PyTuple_Type || v->type() == &PyList_Type; }
+
+// A tuple or list of known numbers, at any depth, as lists; empty: it is none.
+std::optional<py::object> listed_numbers(Context& c, const V& v) {
+  if (is_listed(v)) {
+    py::list all;
+    for (auto& part : v->parts(c)) {
+      auto o = listed_numbers(c, part);
+      if (!o) return std::nullopt;
+      all.append(std::move(*o));
+    }
+    return all;
+  }
+  if (as<TensorValue>(v) || !v->is_operand()) return std::nullopt;
+  auto o = as_constant(c, v);
+  if (!o || !(PyLong_Check(o->ptr()) || PyFloat_Check(o->ptr()))) return std::nullopt;
+  return o;
+}
+
+// The Tensor that an operator makes of such a tuple or list, anew at each run; null: of nothing
+// else.
+V tensor_of_numbers(Context& c, const V& v) {
+  if (!is_listed(v)) return nullptr;
+  const auto numbers = listed_numbers(c, v);
+  if (!numbers) return nullptr;
+  py::object made;
+  try {
+    made = py::reinterpret_steal<py::object>(new_tensor(array_from(numbers->ptr(), std::nullopt)));
+  } catch (const py::error_already_set&) {  // of rows of several lengths
+    return nullptr;
+  } catch (const OpError&) {
+    return nullptr;
+  }
+  return c.wrap(made.ptr(), c.add_source({Source::kConst, -1, 0, made}));
+}
+
+}  // namespace
+
 V TensorValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
-  if (!other->is_operand()) return nullptr;
+  if (!other->is_operand()) {
+    const V made = op == BinaryOp::kMatmul ? nullptr : tensor_of_numbers(c, other);
+    return made ? binary(c, op, made, side) : nullptr;
+  }
   const V &a = side == Side::kLeft ? V(this) : other, &b = side == Side::kLeft ? other : V(this);
   return c.tensor(call_op(c.scope_->graph(), tensor_operator(op),
                           std::vector<Operand>{operand_of(c, a), operand_of(c, b)}, {}));
@@ -152,6 +195,7 @@ V TensorValue::compare(Context& c, CompareOp op, const V& other, Side side) {
   if (other->is_operand())
     return c.tensor(call_op(c.scope_->graph(), tensor_operator(op),
                             std::vector<Operand>{operand_of(c, a), operand_of(c, b)}, {}));
+  if (const V made = tensor_of_numbers(c, other)) return compare(c, op, made, side);
   if ((op == CompareOp::kEq || op == CompareOp::kNe) && (is_none(other) || is_text(other)))
     return c.constant(py::bool_(op == CompareOp::kNe));
   protocol::raise_if_refused(c, original(facts(op).name), {a, b});
