@@ -180,6 +180,7 @@ def elementwise_ops():
     return {**{n: (1, FLOATS) for n in floats}, **{n: (2, FLOATS) for n in ("atan2", "hypot")},
             **{n: (1, REAL) for n in ("neg", "abs", "sign", "square", "relu")},
             **{n: (2, REAL) for n in ("add", "sub", "mul", "div", "floor_div", "mod", "fmod", "maximum", "minimum",
+                                      "at_least", "at_most",
                                       "pow")},
             **{n: (2, ALL) for n in ("equal", "not_equal")},
             **{n: (2, REAL) for n in ("less", "less_equal", "greater", "greater_equal")},
