@@ -11,6 +11,7 @@
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
 #include "graph/vals.h"
+#include "objects/data.h"
 
 namespace pijit {
 namespace {
