@@ -40,7 +40,9 @@ V iter(Context& c, const V& x) {
 }
 
 bool has_next(PyTypeObject* t) {
-  return t->tp_iternext && t->tp_iternext != _PyObject_NextNotImplemented;
+  PyObject of_type{};  // PyIter_Check looks at nothing but the type
+  Py_SET_TYPE(&of_type, t);
+  return PyIter_Check(&of_type);
 }
 
 bool next(Context& c, const V& it, V* value) { return it->next(c, value); }
