@@ -13,7 +13,8 @@ void ScanKernel::carry_zeros(Type t) {
 void ScanKernel::launch(const void* const* in, void* const* out) {
   const auto lent = [&](Type t, const void* at) {
     t.device = device_.id;  // a program's operands lie there, whatever they were
-    return new_external_array(t, const_cast<void*>(at), [](void*) {}, nullptr);
+    return new_external_array(
+        t, const_cast<void*>(at), [](void*) {}, nullptr);
   };
   const auto at = [](const void* p, const Place& place, int64_t t) {
     return static_cast<const char*>(p) + place.offset + place.stride * static_cast<size_t>(t);
