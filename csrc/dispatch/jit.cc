@@ -533,13 +533,13 @@ void set_signature(py::object f, const py::object& given) {
     OP_CHECK(pair.size() == 2, kValue, "[jit] input_signature holds pairs of dtype and shape");
     const auto dt = dtype_of(py::object(pair[0]).ptr());
     OP_CHECK(dt, kType, "[jit] input_signature holds an unknown dtype");
-    Declared t{*dt, std::nullopt};
+    Declared t{dt, std::nullopt};
     if (!py::object(pair[1]).is_none()) {
       t.shape.emplace();
       for (auto d : argument<std::vector<int64_t>>("jit", "a shape of input_signature", pair[1]))
         t.shape->push_back(d);
     }
-    types.push_back(std::move(t));
+    types.push_back(t);
   }
   jit->state->signature = std::move(types);
 }
