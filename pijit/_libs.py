@@ -4,7 +4,10 @@ import ctypes
 import os
 import sys
 
-from pijit import _run
+if "t" in sys.abiflags:
+    raise ImportError("pijit needs a Python with the global interpreter lock: this one was built without it.")
+
+from pijit import _run  # noqa: E402
 
 if not _run.in_main_interpreter():
     raise ImportError(

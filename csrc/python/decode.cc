@@ -112,292 +112,208 @@ PyObject* small_int(int n) {
   return o;
 }
 
-constexpr int op_number(UnaryOp op) { return static_cast<int>(op); }
+class Decoder {
+ public:
+  Decoder(PyObject* code, CodeInfo* out)
+      : raw_(raw_instructions(code)),
+        code_(py::reinterpret_borrow<py::object>(code)),
+        consts_(code_.attr("co_consts")),
+        names_(code_.attr("co_names")),
+        out_(out),
+        line_(py::cast<int>(code_.attr("co_firstlineno"))),
+        lines_(py::iter(code_.attr("co_lines")())) {}
 
-// What all versions have that have it at all.
-const Row kRows[] = {
-    {"NOP", Op::NOP},
-    {"RESUME", Op::NOP},
-    {"CACHE", Op::NOP},
-    {"END_FOR", Op::NOP},
-    {"LOAD_CONST", Op::LOAD_CONST, Arg::kConst},
-    {"RETURN_CONST", Op::RETURN_VALUE, Arg::kReturnConst},
-    {"RETURN_VALUE", Op::RETURN_VALUE},
-    {"LOAD_FAST", Op::LOAD_FAST, Arg::kCount},
-    {"LOAD_FAST_CHECK", Op::LOAD_FAST, Arg::kCount},
-    {"LOAD_FAST_AND_CLEAR", Op::LOAD_FAST_AND_CLEAR, Arg::kCount},
-    {"STORE_FAST", Op::STORE_FAST, Arg::kCount},
-    {"DELETE_FAST", Op::DELETE_FAST, Arg::kCount},
-    {"LOAD_GLOBAL", Op::LOAD_GLOBAL, Arg::kNullName},
-    {"LOAD_NAME", Op::LOAD_GLOBAL, Arg::kName},  // only a module's code is decoded that has these
-    {"STORE_NAME", Op::STORE_GLOBAL, Arg::kName},
-    {"IMPORT_NAME", Op::IMPORT_NAME, Arg::kName},
-    {"IMPORT_FROM", Op::IMPORT_FROM, Arg::kName},
-    {"STORE_GLOBAL", Op::STORE_GLOBAL, Arg::kName},
-    {"LOAD_SUPER_ATTR", Op::LOAD_SUPER_ATTR, Arg::kSuperName},
-    {"STORE_ATTR", Op::STORE_ATTR, Arg::kName},
-    {"DELETE_ATTR", Op::DELETE_ATTR, Arg::kName},
-    {"LOAD_DEREF", Op::LOAD_DEREF, Arg::kCount},
-    {"STORE_DEREF", Op::STORE_DEREF, Arg::kCount},
-    {"LOAD_CLOSURE", Op::LOAD_CLOSURE, Arg::kCount},
-    {"MAKE_CELL", Op::MAKE_CELL, Arg::kCount},
-    {"COPY_FREE_VARS", Op::COPY_FREE_VARS, Arg::kCount},
-    {"PUSH_NULL", Op::PUSH_NULL},
-    {"POP_TOP", Op::POP_TOP},
-    {"COPY", Op::COPY, Arg::kCount},
-    {"SWAP", Op::SWAP, Arg::kCount},
-    {"UNARY_NEGATIVE", Op::UNARY, Arg::kFixed, op_number(UnaryOp::kNeg)},
-    {"UNARY_POSITIVE", Op::UNARY, Arg::kFixed, op_number(UnaryOp::kPos)},
-    {"UNARY_NOT", Op::UNARY, Arg::kFixed, op_number(UnaryOp::kNot)},
-    {"UNARY_INVERT", Op::UNARY, Arg::kFixed, op_number(UnaryOp::kInvert)},
-    {"BINARY_OP", Op::BINARY, Arg::kBinary},
-    {"COMPARE_OP", Op::COMPARE, Arg::kCompare},
-    {"IS_OP", Op::IS_OP, Arg::kCount},
-    {"CONTAINS_OP", Op::CONTAINS_OP, Arg::kCount},
-    {"BINARY_SUBSCR", Op::BINARY_SUBSCR},
-    {"STORE_SUBSCR", Op::STORE_SUBSCR},
-    {"DELETE_SUBSCR", Op::DELETE_SUBSCR},
-    {"BINARY_SLICE", Op::BINARY_SLICE},
-    {"STORE_SLICE", Op::STORE_SLICE},
-    {"BUILD_TUPLE", Op::BUILD_TUPLE, Arg::kCount},
-    {"BUILD_LIST", Op::BUILD_LIST, Arg::kCount},
-    {"BUILD_MAP", Op::BUILD_MAP, Arg::kCount},
-    {"BUILD_CONST_KEY_MAP", Op::BUILD_CONST_KEY_MAP, Arg::kCount},
-    {"BUILD_SLICE", Op::BUILD_SLICE, Arg::kCount},
-    {"BUILD_STRING", Op::BUILD_STRING, Arg::kCount},
-    {"LIST_APPEND", Op::LIST_APPEND, Arg::kCount},
-    {"LIST_EXTEND", Op::LIST_EXTEND, Arg::kCount},
-    {"MAP_ADD", Op::MAP_ADD, Arg::kCount},
-    {"DICT_UPDATE", Op::DICT_UPDATE, Arg::kCount},
-    {"DICT_MERGE", Op::DICT_MERGE, Arg::kCount},
-    {"LIST_TO_TUPLE", Op::LIST_TO_TUPLE},
-    {"CALL_INTRINSIC_1", Op::UNSUPPORTED, Arg::kIntrinsic},
-    {"UNPACK_SEQUENCE", Op::UNPACK_SEQUENCE, Arg::kCount},
-    {"UNPACK_EX", Op::UNPACK_EX, Arg::kCount},
-    {"BUILD_SET", Op::BUILD_SET, Arg::kCount},
-    {"SET_UPDATE", Op::SET_UPDATE, Arg::kCount},
-    {"SET_ADD", Op::SET_ADD, Arg::kCount},
-    {"GET_LEN", Op::GET_LEN},
-    {"MATCH_SEQUENCE", Op::MATCH_KIND, Arg::kFixed, 0},
-    {"MATCH_MAPPING", Op::MATCH_KIND, Arg::kFixed, 1},
-    {"MATCH_CLASS", Op::MATCH_CLASS, Arg::kCount},
-    {"MATCH_KEYS", Op::MATCH_KEYS},
-    {"BEFORE_WITH", Op::BEFORE_WITH},
-    {"RAISE_VARARGS", Op::RAISE, Arg::kCount},
-    {"LOAD_ASSERTION_ERROR", Op::LOAD_CONST, Arg::kFixed},
-    {"PUSH_EXC_INFO", Op::PUSH_EXC_INFO},
-    {"CHECK_EXC_MATCH", Op::CHECK_EXC_MATCH},
-    {"POP_EXCEPT", Op::POP_EXCEPT},
-    {"RERAISE", Op::RERAISE},
-    {"WITH_EXCEPT_START", Op::WITH_EXCEPT_START},
-    {"RETURN_GENERATOR", Op::RETURN_GENERATOR},
-    {"YIELD_VALUE", Op::YIELD_VALUE},
-    {"GET_YIELD_FROM_ITER", Op::GET_YIELD_FROM_ITER},
-    {"END_SEND", Op::END_SEND},
-    {"JUMP_FORWARD", Op::JUMP, Arg::kForward},
-    {"JUMP_BACKWARD", Op::JUMP, Arg::kBackward},
-    {"JUMP_BACKWARD_NO_INTERRUPT", Op::JUMP, Arg::kBackward},
-    {"POP_JUMP_IF_FALSE", Op::POP_JUMP, Arg::kForward, 0},
-    {"POP_JUMP_IF_TRUE", Op::POP_JUMP, Arg::kForward, 1},
-    {"POP_JUMP_IF_NONE", Op::POP_JUMP, Arg::kForward, 2},
-    {"POP_JUMP_IF_NOT_NONE", Op::POP_JUMP, Arg::kForward, 3},
-    {"GET_ITER", Op::GET_ITER},
-    {"FOR_ITER", Op::FOR_ITER, Arg::kForward},
-    {"CALL", Op::CALL, Arg::kCall},
-    {"CALL_FUNCTION_EX", Op::CALL_EX, Arg::kLowBit},
-};
-
-// By the numbers of the running interpreter; null: an instruction that is executed, but not known.
-constinit OnDemand<std::vector<const Row*>> known_rows;
-const Row* row_of(int opcode) {
-  return known_rows.get([] {
-    std::vector<const Row*> all(256);
-    for (auto rows : {std::span<const Row>(kRows), dialect.rows})
-      for (auto& r : rows)
-        if (auto it = opcodes().number.find(r.name); it != opcodes().number.end())
-          all[static_cast<size_t>(it->second)] = &r;
-    return all;
-  })[static_cast<size_t>(opcode)];
-}
-
-}  // namespace
-
-void decode_code(PyObject* code, CodeInfo* out) {
-  const auto raw = raw_instructions(code);
-  py::object o = py::reinterpret_borrow<py::object>(code);
-  py::tuple consts = o.attr("co_consts"), names = o.attr("co_names");
-  for (auto n : py::cast<py::tuple>(o.attr("co_varnames"))) out->slot_names.push_back(text_of(n));
-  std::vector<std::string> cells;
-  for (auto n : py::cast<py::tuple>(o.attr("co_cellvars"))) {
-    const auto s = text_of(n);
-    if (std::find(out->slot_names.begin(), out->slot_names.end(), s) == out->slot_names.end())
-      cells.push_back(s);
+  void run() {
+    name_slots();
+    for (at_ = 0; at_ < raw_.size(); ++at_) {
+      const int instr = static_cast<int>(out_->instrs.size());
+      first_[raw().start] = first_[raw().at] = instr;
+      find_line();
+      decode();
+    }
+    for (auto& j : jumps_) {
+      auto it = first_.find(j.unit);
+      PIJIT_CHECK(it != first_.end(), "jump into the middle of an instruction");
+      out_->instrs[j.instr].target = it->second;
+    }
   }
-  out->slot_names.insert(out->slot_names.end(), cells.begin(), cells.end());
-  for (auto n : py::cast<py::tuple>(o.attr("co_freevars"))) out->slot_names.push_back(text_of(n));
-  out->num_slots = static_cast<int>(out->slot_names.size());
 
-  absl::flat_hash_map<int, int> first;  // unit offset -> our instruction
-  struct Fix {
+ private:
+  const Raw& raw() const { return raw_[at_]; }
+  const Row* next_row() const { return at_ + 1 < raw_.size() ? row_of(raw_[at_ + 1].op) : nullptr; }
+  PyObject* name(int i) const { return PyTuple_GET_ITEM(names_.ptr(), i); }
+  PyObject* constant(int i) const { return PyTuple_GET_ITEM(consts_.ptr(), i); }
+
+  void name_slots() {
+    auto& slots = out_->slot_names;
+    for (auto n : py::cast<py::tuple>(code_.attr("co_varnames"))) slots.push_back(text_of(n));
+    const size_t locals = slots.size();
+    for (auto n : py::cast<py::tuple>(code_.attr("co_cellvars"))) {
+      const auto s = text_of(n);
+      const auto end = slots.begin() + static_cast<std::ptrdiff_t>(locals);
+      if (std::find(slots.begin(), end, s) == end) slots.push_back(s);
+    }
+    for (auto n : py::cast<py::tuple>(code_.attr("co_freevars"))) slots.push_back(text_of(n));
+    out_->num_slots = static_cast<int>(slots.size());
+  }
+
+  void find_line() {  // the iterator gives a begin, an end and a line
+    const auto none = py::iterator::sentinel();
+    while (lines_ != none && py::cast<int>((*lines_)[py::int_(1)]) <= raw().at * 2) ++lines_;
+    if (lines_ == none) return;
+    const py::object own = (*lines_)[py::int_(2)];
+    // what the compiler adds belongs to no line
+    if (!own.is_none() && py::cast<int>(own) > 0) line_ = py::cast<int>(own);
+  }
+
+  Instr& emit(Op op, int a = 0, PyObject* obj = nullptr) {
+    Instr i;
+    i.op = op;
+    i.a = a;
+    i.obj = obj;
+    i.offset = std::exchange(prefix_at_, -1);
+    if (i.offset < 0) i.offset = raw().start;
+    i.at = raw().at;
+    i.next = raw().next;
+    i.line = line_;
+    i.truth_first = std::exchange(truth_first_, false);
+    out_->instrs.push_back(i);
+    return out_->instrs.back();
+  }
+  void jump(Op op, int unit, int a) {
+    emit(op, a);
+    jumps_.push_back({out_->instrs.size() - 1, unit});
+  }
+  void unknown() {
+    const int op = raw().op, arg = op >= opcodes().have_argument ? raw().arg : 0;
+    PyObject* text = PyUnicode_InternFromString(opcodes().name[op].c_str());  // kept: few
+    const int effect = PyCompile_OpcodeStackEffectWithJump(op, arg, -1);
+    const bool known = !opcodes().jumps.count(op) && effect != PY_INVALID_STACK_EFFECT;
+    emit(Op::UNSUPPORTED, op, text).b = known ? effect : kUnknownEffect;
+  }
+
+  // Does the next instruction take the truth of the top, and nothing else?
+  bool truth_is_taken() const {
+    const Row* row = next_row();
+    return row && ((row->op == Op::POP_JUMP && row->a < 2) ||
+                   (row->op == Op::UNARY && row->a == static_cast<int>(UnaryOp::kNot)));
+  }
+
+  void decode() {
+    const Row* row = row_of(raw().op);
+    if (!row) return unknown();
+    const Op op = row->op;
+    const int arg = raw().arg;
+    switch (row->arg) {
+      case Arg::kNone: emit(op); break;
+      case Arg::kFixed:
+        emit(op, row->a, op == Op::LOAD_CONST ? PyExc_AssertionError : nullptr);
+        break;
+      case Arg::kCount: emit(op, arg); break;
+      case Arg::kTwoSlots:
+        emit(op, arg >> 4).part = Part::kFirst;
+        emit(row->second, arg & 15).part = Part::kSecond;
+        break;
+      case Arg::kConst: emit(op, 0, constant(arg)); break;
+      case Arg::kSmallInt: emit(op, 0, small_int(arg)); break;
+      case Arg::kCommon: emit(op, 0, opcodes().common[static_cast<size_t>(arg)]); break;
+      case Arg::kName: emit(op, 0, name(arg)); break;
+      case Arg::kNullName: emit(op, arg & 1, name(arg >> 1)); break;
+      case Arg::kMethodName: emit(arg & 1 ? Op::LOAD_METHOD : op, 0, name(arg >> 1)); break;
+      case Arg::kSuperName: emit(op, arg & 1, name(arg >> 2)); break;
+      case Arg::kLowBit: emit(op, arg & 1); break;
+      case Arg::kBinary: binary(op, arg); break;
+      case Arg::kCompare: compare(op, arg); break;
+      case Arg::kTruth:
+        if (!truth_is_taken()) return unknown();
+        prefix_at_ = raw().start;
+        break;
+      case Arg::kForward:
+        // an exhausted loop continues behind what ends it
+        jump(op, raw().next + arg + (op == Op::FOR_ITER ? dialect.loop_end : 0), row->a);
+        break;
+      case Arg::kBackward: jump(op, raw().next - arg, row->a); break;
+      case Arg::kReturnConst:
+        emit(Op::LOAD_CONST, 0, constant(arg));
+        emit(op);
+        break;
+      case Arg::kKeywords: keywords_ = constant(arg); [[fallthrough]];
+      case Arg::kOfCall:
+        if (call_at_ < 0) call_at_ = raw().start;
+        emit(op);
+        break;
+      case Arg::kCall: call(op, arg); break;
+      case Arg::kFunction: function(op, arg); break;
+      case Arg::kConvert: convert(op, arg); break;
+      case Arg::kFormat: emit(op, std::exchange(conversion_, 0)); break;
+      case Arg::kIntrinsic:
+        if (arg == kListToTuple)
+          emit(Op::LIST_TO_TUPLE);
+        else if (arg == kUnaryPositive)
+          emit(Op::UNARY, static_cast<int>(UnaryOp::kPos));
+        else
+          unknown();
+        break;
+    }
+  }
+
+  void binary(Op op, int arg) {
+    constexpr int kOperators = 13, kItem = 26;
+    if (arg == kItem)
+      emit(Op::BINARY_SUBSCR);
+    else
+      emit(op, arg % kOperators).b = arg >= kOperators;
+  }
+  void compare(Op op, int arg) {
+    const bool truth = (arg & dialect.truth_bit) != 0;
+    if (truth && !truth_is_taken()) return unknown();
+    emit(op, arg >> dialect.compare_shift);
+    truth_first_ = truth;
+  }
+  void call(Op op, int arg) {
+    Instr& i = emit(op, arg, std::exchange(keywords_, nullptr));
+    if (call_at_ >= 0) i.offset = std::exchange(call_at_, -1);
+  }
+  void function(Op op, int attributes) {  // up to 3.12 the argument tells all; it is 0 later
+    Instr& i = emit(op);
+    while (at_ + 1 < raw_.size() && opcodes().name[raw_[at_ + 1].op] == "SET_FUNCTION_ATTRIBUTE")
+      attributes |= raw_[++at_].arg;
+    i.a = attributes;
+    i.next = raw().next;
+  }
+  void convert(Op op, int arg) {
+    const Row* next = next_row();
+    if (next && next->arg == Arg::kFormat) {
+      prefix_at_ = raw().start;
+      conversion_ = arg;
+    } else {
+      emit(op, arg);
+    }
+  }
+
+  struct Jump {
     size_t instr;
     int unit;
   };
-  std::vector<Fix> fixes;
-  PyObject* kwnames = nullptr;
-  int call_at = -1;  // where a CALL begins, with what belongs to it
-  int line = py::cast<int>(o.attr("co_firstlineno"));
-  py::iterator lines = py::iter(o.attr("co_lines")());  // of a begin, an end and a line
-  auto row_at = [&](size_t k) { return k < raw.size() ? row_of(raw[k].op) : nullptr; };
-  // Does the instruction there take the truth of the top, and nothing else?
-  auto takes_truth = [&](size_t k) {
-    const Row* row = row_at(k);
-    return row && ((row->op == Op::POP_JUMP && row->a < 2) ||
-                   (row->op == Op::UNARY && row->a == op_number(UnaryOp::kNot)));
-  };
-  int prefix_at = -1, conversion = 0;  // of what belongs to the next instruction
-  bool truth_first = false;            // the next instruction finds a bool where ours has a value
-  for (size_t k = 0; k < raw.size(); ++k) {
-    const Raw& r = raw[k];
-    first[r.start] = first[r.at] = static_cast<int>(out->instrs.size());
-    while (lines != py::iterator::sentinel() && py::cast<int>((*lines)[py::int_(1)]) <= r.at * 2)
-      ++lines;
-    if (lines != py::iterator::sentinel())
-      if (const py::object own = (*lines)[py::int_(2)]; !own.is_none() && py::cast<int>(own) > 0)
-        line = py::cast<int>(own);  // what the compiler adds belongs to no line
-    auto emit = [&](Op op, int a = 0, PyObject* obj = nullptr) {
-      Instr i;
-      i.op = op;
-      i.a = a;
-      i.obj = obj;
-      i.offset = prefix_at >= 0 ? prefix_at : r.start;
-      i.at = r.at;
-      i.next = r.next;
-      i.line = line;
-      i.truth_first = truth_first;
-      out->instrs.push_back(i);
-      prefix_at = -1;
-      truth_first = false;
-    };
-    auto jump = [&](Op op, int unit, int a) {
-      emit(op, a);
-      fixes.push_back({out->instrs.size() - 1, unit});
-    };
-    auto name = [&](int i) { return PyTuple_GET_ITEM(names.ptr(), i); };
-    auto constant = [&](int i) { return PyTuple_GET_ITEM(consts.ptr(), i); };
-    auto unknown = [&] {
-      PyObject* text = PyUnicode_InternFromString(opcodes().name[r.op].c_str());
-      emit(Op::UNSUPPORTED, r.op, text);  // the name is kept for good: there are few
-      const int effect = PyCompile_OpcodeStackEffectWithJump(
-          r.op, r.op >= opcodes().have_argument ? r.arg : 0, -1);
-      out->instrs.back().b = opcodes().jumps.count(r.op) || effect == PY_INVALID_STACK_EFFECT
-                                 ? kUnknownEffect
-                                 : effect;
-    };
-    const Row* row = row_of(r.op);
-    if (!row) {
-      unknown();
-      continue;
-    }
-    switch (row->arg) {
-      case Arg::kNone: emit(row->op); break;
-      case Arg::kFixed:
-        emit(row->op, row->a, row->op == Op::LOAD_CONST ? PyExc_AssertionError : nullptr);
-        break;
-      case Arg::kCount: emit(row->op, r.arg); break;
-      case Arg::kTwoSlots:
-        emit(row->op, r.arg >> 4);
-        out->instrs.back().part = Part::kFirst;
-        emit(row->second, r.arg & 15);
-        out->instrs.back().part = Part::kSecond;
-        break;
-      case Arg::kConst: emit(row->op, 0, constant(r.arg)); break;
-      case Arg::kSmallInt: emit(row->op, 0, small_int(r.arg)); break;
-      case Arg::kCommon: emit(row->op, 0, opcodes().common[static_cast<size_t>(r.arg)]); break;
-      case Arg::kName: emit(row->op, 0, name(r.arg)); break;
-      case Arg::kNullName: emit(row->op, r.arg & 1, name(r.arg >> 1)); break;
-      case Arg::kMethodName:
-        emit(r.arg & 1 ? Op::LOAD_METHOD : row->op, 0, name(r.arg >> 1));
-        break;
-      case Arg::kSuperName: emit(row->op, r.arg & 1, name(r.arg >> 2)); break;
-      case Arg::kLowBit: emit(row->op, r.arg & 1); break;
-      case Arg::kBinary: {
-        constexpr int kOperators = 13, kItem = 26;
-        if (r.arg == kItem) {
-          emit(Op::BINARY_SUBSCR);
-          break;
-        }
-        emit(row->op, r.arg % kOperators);
-        out->instrs.back().b = r.arg >= kOperators;
-        break;
-      }
-      case Arg::kCompare: {
-        const bool truth = (r.arg & dialect.truth_bit) != 0;
-        if (truth && !takes_truth(k + 1)) {
-          unknown();
-          break;
-        }
-        emit(row->op, r.arg >> dialect.compare_shift);
-        truth_first = truth;
-        break;
-      }
-      case Arg::kTruth:
-        if (takes_truth(k + 1))
-          prefix_at = r.start;
-        else
-          unknown();
-        break;
-      case Arg::kForward:
-        // an exhausted loop continues behind what ends it, with the iterator popped
-        jump(row->op, r.next + r.arg + (row->op == Op::FOR_ITER ? dialect.loop_end : 0), row->a);
-        break;
-      case Arg::kBackward: jump(row->op, r.next - r.arg, row->a); break;
-      case Arg::kReturnConst:
-        emit(Op::LOAD_CONST, 0, constant(r.arg));
-        emit(row->op);
-        break;
-      case Arg::kKeywords: kwnames = constant(r.arg); [[fallthrough]];
-      case Arg::kOfCall:
-        if (call_at < 0) call_at = r.start;
-        emit(row->op);
-        break;
-      case Arg::kCall:
-        emit(row->op, r.arg, kwnames);
-        if (call_at >= 0) out->instrs.back().offset = call_at;
-        kwnames = nullptr;
-        call_at = -1;
-        break;
-      case Arg::kFunction: {
-        int attributes = 0;
-        const int set = opcodes()["SET_FUNCTION_ATTRIBUTE"];
-        while (k + 1 < raw.size() && raw[k + 1].op == set) attributes |= raw[++k].arg;
-        emit(row->op, attributes);
-        out->instrs.back().next = raw[k].next;
-        break;
-      }
-      case Arg::kConvert:
-        if (const Row* then = row_at(k + 1); then && then->arg == Arg::kFormat) {
-          prefix_at = r.start;
-          conversion = r.arg;
-        } else {
-          emit(row->op, r.arg);
-        }
-        break;
-      case Arg::kFormat: emit(row->op, std::exchange(conversion, 0)); break;
-      case Arg::kIntrinsic:
-        if (r.arg == kListToTuple)
-          emit(Op::LIST_TO_TUPLE);
-        else if (r.arg == kUnaryPositive)
-          emit(Op::UNARY, op_number(UnaryOp::kPos));
-        else
-          unknown();
-        break;
-    }
-  }
-  for (auto& f : fixes) {
-    auto it = first.find(f.unit);
-    PIJIT_CHECK(it != first.end(), "jump into the middle of an instruction");
-    out->instrs[f.instr].target = it->second;
-  }
-}
+  const std::vector<Raw> raw_;
+  const py::object code_;
+  const py::tuple consts_, names_;
+  CodeInfo* out_;
+  size_t at_ = 0;  // in raw_
+  int line_;
+  py::iterator lines_;
+  absl::flat_hash_map<int, int> first_;  // unit -> our instruction
+  std::vector<Jump> jumps_;
+  // Of what belongs to the next instruction, where ours are one and CPython's several:
+  int prefix_at_ = -1;            // where it begins
+  int conversion_ = 0;            // of a text
+  bool truth_first_ = false;      // it finds a bool where ours has a value
+  PyObject* keywords_ = nullptr;  // of a call
+  int call_at_ = -1;              // where the call begins
+};
+
+}  // namespace
+
+void decode_code(PyObject* code, CodeInfo* out) { Decoder(code, out).run(); }
 
 }  // namespace pijit

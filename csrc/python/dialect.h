@@ -3,7 +3,6 @@
 // the encoder.
 #pragma once
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -36,7 +35,7 @@ enum class Arg : uint8_t {
   kCall,
   kIntrinsic,
   kTruth,     // belongs to the jump or `not` that follows
-  kFunction,  // what follows sets its attributes
+  kFunction,  // its attributes; what follows may set more
   kConvert,   // a; belongs to the kFormat that may follow
   kFormat,
 };
@@ -48,13 +47,14 @@ struct Row {
   Op second = Op::NOP;
 };
 
+// Null: an instruction that is executed, but not known.
+const Row* row_of(int opcode);
+
 struct Dialect {
-  std::span<const Row> rows;  // come before those that all versions share
-  int compare_shift;          // of COMPARE_OP's argument
-  int truth_bit;              // of the same: the result becomes a bool; 0: there is none
-  int loop_end;               // instructions that FOR_ITER skips where it jumps to
-  bool iterator_stays;        // there
-  bool precall;               // PRECALL comes before CALL
+  int compare_shift;  // of COMPARE_OP's argument
+  int truth_bit;      // of the same: the result becomes a bool; 0: there is none
+  int loop_end;       // instructions that FOR_ITER skips where it jumps to
+  bool precall;       // PRECALL comes before CALL
 };
 extern const Dialect dialect;
 

@@ -79,21 +79,13 @@ void put_table_varint(std::string* s, int v, bool begin) {
     s->push_back(static_cast<char>(b));
   }
 }
-std::string shift_exception_table(const std::string& t, int by) {
+std::string shifted_exception_table(PyObject* code, int by) {
   std::string out;
-  size_t i = 0;
-  auto varint = [&] {
-    int v = t[i] & 63;
-    while (t[i] & 64) v = (v << 6) | (t[++i] & 63);
-    ++i;
-    return v;
-  };
-  while (i < t.size()) {
-    const int start = varint(), len = varint(), target = varint(), depth = varint();
-    put_table_varint(&out, start + by, true);
-    put_table_varint(&out, len, false);
-    put_table_varint(&out, target + by, false);
-    put_table_varint(&out, depth, false);
+  for (auto& h : exception_table(code)) {
+    put_table_varint(&out, h.begin + by, true);
+    put_table_varint(&out, h.end - h.begin, false);
+    put_table_varint(&out, h.target + by, false);
+    put_table_varint(&out, h.depth << 1 | (h.lasti ? 1 : 0), false);
   }
   return out;
 }
@@ -188,9 +180,7 @@ py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<b
   a.bytes += code_bytes(code.ptr());
   const int stack =
       std::max(py::cast<int>(code.attr("co_stacksize")), static_cast<int>(nulls.size())) + 3;
-  return code_like(info, a, consts, stack, lines,
-                   shift_exception_table(
-                       py::cast<std::string>(py::bytes(code.attr("co_exceptiontable"))), shift));
+  return code_like(info, a, consts, stack, lines, shifted_exception_table(code.ptr(), shift));
 }
 
 namespace {

@@ -9,6 +9,8 @@
 #include <internal/pycore_interp.h>
 #include <internal/pycore_runtime.h>
 
+#include "python/frame_objects.h"
+
 namespace pijit::frames {
 
 inline PyCodeObject* code_of(const _PyInterpreterFrame* f) { return f->f_code; }
@@ -39,28 +41,17 @@ inline void go_on_at(_PyInterpreterFrame* f, int offset) {
   f->prev_instr = _PyCode_CODE(code_of(f)) + offset;
 }
 
-inline PyObject* slot(const _PyInterpreterFrame* f, int k) { return f->localsplus[k]; }  // borrowed
-// Puts an object there, whose reference it takes, and gives that of the one before.
-inline PyObject* exchange(_PyInterpreterFrame* f, int k, PyObject* o) {
-  PyObject* before = f->localsplus[k];
-  f->localsplus[k] = o;
-  return before;
-}
-// All slots, where they lie there as objects.
-inline PyObject* const* slots_in(const _PyInterpreterFrame* f) { return f->localsplus; }
-// How many slots and entries of the stack there are.
-inline int size_of(const _PyInterpreterFrame* f) { return f->stacktop; }
-inline void set_size(_PyInterpreterFrame* f, int n) { f->stacktop = n; }
-
 #if PY_VERSION_HEX >= 0x030C0000
 // What a call of the evaluator takes of the thread's allowance of C recursion; without a hook,
 // calls between Python functions take none.
 constexpr int kRecursionUnits = 2;
 inline void add_recursion(PyThreadState* t, int units) { t->c_recursion_remaining += units; }
 
-// From 3.12 on an evaluator clears and pops its frame. 3.12 exports no function for it, so its own
-// evaluator does it, running code that only returns: `nothing`.
-inline void clear_and_pop(PyThreadState* t, _PyInterpreterFrame* f, PyObject* nothing) {
+// 3.12 exports no function for it, so its own evaluator does it, running code that only returns.
+inline PyObject* nothing;  // init_hook() makes it of the one instruction
+constexpr const char* kReturnsNothing = "RETURN_CONST";
+// What an evaluator owes a frame from 3.12 on, also one that it does not run.
+inline void clear_and_pop(PyThreadState* t, _PyInterpreterFrame* f) {
   auto* code = f->f_code;
   f->f_code = reinterpret_cast<PyCodeObject*>(Py_NewRef(nothing));
   f->prev_instr = _PyCode_CODE(f->f_code) - 1;
@@ -74,9 +65,12 @@ inline void clear_and_pop(PyThreadState* t, _PyInterpreterFrame* f, PyObject* no
   Py_XDECREF(r);
   Py_DECREF(code);
 }
-constexpr const char* kReturnsNothing = "RETURN_CONST";  // the only instruction of `nothing`
 
 inline uint64_t monitoring_version(const PyThreadState* t) { return t->interp->monitoring_version; }
+#else
+constexpr int kRecursionUnits = 0;  // Python's and C's calls have one limit
+inline void add_recursion(PyThreadState*, int) {}
+inline void clear_and_pop(PyThreadState*, _PyInterpreterFrame*) {}  // its caller does it
 #endif
 
 inline bool is_awaited(const PyThreadState* t) {

@@ -23,17 +23,6 @@ inline PyObject* function_of(const _PyInterpreterFrame* f) {
 inline bool is_python(const _PyInterpreterFrame* f) {
   return f->owner < FRAME_OWNED_BY_INTERPRETER;
 }
-// Has none of its instructions run?
-inline bool begins(const _PyInterpreterFrame* f) {
-  return f->instr_ptr == _PyCode_CODE(code_of(f));
-}
-// The instruction that the frame is at, in code units.
-inline int offset_of(_PyInterpreterFrame* f) { return _PyInterpreterFrame_LASTI(f); }
-// At an event, where the evaluator reads the place anew: goes on there.
-inline void go_on_at(_PyInterpreterFrame* f, int offset) {
-  f->instr_ptr = _PyCode_CODE(code_of(f)) + offset;
-}
-
 inline PyObject* slot(const _PyInterpreterFrame* f, int k) {  // borrowed
   const _PyStackRef x = f->localsplus[k];
   return PyStackRef_IsNull(x) ? nullptr : PyStackRef_AsPyObjectBorrow(x);
@@ -56,21 +45,6 @@ inline void set_size(_PyInterpreterFrame* f, int n) { f->stackpointer = f->local
 constexpr int kRecursionUnits = 0;
 inline void add_recursion(PyThreadState*, int) {}
 
-// An evaluator clears and pops its frame.
-inline void clear_and_pop(PyThreadState* t, _PyInterpreterFrame* f) {
-  _PyEval_FrameClearAndPop(t, f);
-}
-
-inline uint64_t monitoring_version(const PyThreadState* t) {
-  return _Py_atomic_load_uintptr_relaxed(&t->interp->ceval.instrumentation_version);
-}
-
-inline bool is_awaited(const PyThreadState* t) {
-  return (_Py_atomic_load_uintptr_relaxed(&t->eval_breaker) & _PY_EVAL_EVENTS_MASK) != 0;
-}
-inline bool signals_pending(const PyThreadState* t) {
-  return (_Py_atomic_load_uintptr_relaxed(&t->eval_breaker) & _PY_SIGNALS_PENDING_BIT) != 0 &&
-         PyThread_get_thread_ident() == _PyRuntime.main_thread;
-}
-
 }  // namespace pijit::frames
+
+#include "python/frame_places.h"

@@ -46,9 +46,6 @@ struct Thread {
 [[gnu::tls_model("initial-exec")]] thread_local Thread here;
 
 #if PY_VERSION_HEX >= 0x030C0000
-#if PY_VERSION_HEX < 0x030D0000
-PyObject* code_of_nothing;
-#endif
 // Frames of this thread whose lines are watched, by events of their code: the innermost last. One
 // that an exception has left stays until an event below it, or of the same code, shows that.
 struct Watch {
@@ -162,14 +159,10 @@ PyObject* run_plain(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
     if (users) install();
     return r;
   }
-#if PY_VERSION_HEX >= 0x030C0000
   frames::add_recursion(t, frames::kRecursionUnits);
   PyObject* r = pass_on(t, f, throwing);
   frames::add_recursion(t, -frames::kRecursionUnits);
   return r;
-#else
-  return pass_on(t, f, throwing);
-#endif
 }
 
 #if PY_VERSION_HEX < 0x030C0000
@@ -332,27 +325,22 @@ PyObject* PendingCall::run() {
 
 // What an evaluator does with a frame that it does not run.
 void PendingCall::finish() {
-#if PY_VERSION_HEX >= 0x030C0000
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-#if PY_VERSION_HEX >= 0x030D0000
   frames::clear_and_pop(thread_, frame_);
-#else
-  frames::clear_and_pop(thread_, frame_, code_of_nothing);
-#endif
   PyErr_Restore(type, value, traceback);
-#endif
 }
 
 bool frames_are_known() { return known; }
 
 void init_hook() {
   known = frames_are_as_expected();
-  if (!known)
-    PyErr_WarnEx(PyExc_RuntimeWarning,
-                 "pijit does not know the frames of this CPython, which was built otherwise than "
-                 "its headers say: all functions run plainly",
-                 1);
+  if (!known &&
+      PyErr_WarnEx(PyExc_RuntimeWarning,
+                   "pijit does not know the frames of this CPython, which was built otherwise than "
+                   "its headers say: all functions run plainly",
+                   1) < 0)
+    throw py::error_already_set();
 #if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
   const auto opcode = python_module("opcode").attr("opmap")[frames::kReturnsNothing];
   const char bytes[2] = {static_cast<char>(py::cast<int>(opcode)), 0};
@@ -361,7 +349,7 @@ void init_hook() {
                         .attr("replace")("co_code"_a = py::bytes(bytes, 2),
                                          "co_consts"_a = py::make_tuple(py::none()),
                                          "co_exceptiontable"_a = py::bytes(""));
-  code_of_nothing = code.release().ptr();
+  frames::nothing = code.release().ptr();
 #endif
 }
 

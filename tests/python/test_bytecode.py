@@ -4,6 +4,8 @@ CPython says of them, and code that is made from what was decoded does the same.
 import dis
 import functools
 import pathlib
+import subprocess
+import sys
 import sysconfig
 import types
 from collections import namedtuple
@@ -212,3 +214,9 @@ def test_frames_are_looked_at_before_they_are_trusted():
     """The test that the module makes when it is loaded: an argument that lies elsewhere is noticed."""
     assert _C._frames_are_as_expected()
     assert not _C._frames_are_as_expected(slot=1)
+
+
+def test_an_interpreter_without_its_lock_is_refused():
+    text = "import sys; sys.abiflags += 't'\nimport pijit"
+    ended = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    assert ended.stderr.strip().splitlines()[-1].startswith("ImportError: pijit needs a Python with the global"), ended
