@@ -272,9 +272,7 @@ class SparseApplyAdagrad(Primitive):
         return _put(var, indices, v - self.lr * grad * F.rsqrt(a)), accum
 
 
-class SparseApplyFtrl(Primitive):
-    """FTRL on the rows `indices`: (var, accum, linear)."""
-
+class _SparseFtrl(Primitive):
     lr: float
     l1: float
     l2: float
@@ -285,9 +283,13 @@ class SparseApplyFtrl(Primitive):
         super().__init__()
         if lr <= 0 or l1 < 0 or l2 < 0 or lr_power > 0:
             raise ValueError(
-                f"For 'SparseApplyFtrl', 'lr' must be > 0, 'l1' and 'l2' >= 0 and 'lr_power' <= 0, but got {lr}, "
-                f"{l1}, {l2}, {lr_power}.")
+                f"For '{type(self).__name__}', 'lr' must be > 0, 'l1' and 'l2' >= 0 and 'lr_power' <= 0, "
+                f"but got {lr}, {l1}, {l2}, {lr_power}.")
         self.lr, self.l1, self.l2, self.lr_power, self.use_locking = lr, l1, l2, lr_power, use_locking
+
+
+class SparseApplyFtrl(_SparseFtrl):
+    """FTRL on the rows `indices`: (var, accum, linear)."""
 
     def __call__(self, var: Tensor, accum: Tensor, linear: Any, grad: Tensor,
                  indices: Tensor) -> tuple[Tensor | Any, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pijit._C import ops as _ops
 from pijit.ops import function as F
-from pijit.ops.apply import _checked, _ftrl, _Locking, _put, _rows, shrunk
+from pijit.ops.apply import _checked, _ftrl, _Locking, _put, _rows, _SparseFtrl, shrunk
 from pijit.ops.primitive import Primitive
 
 if TYPE_CHECKING:
@@ -267,22 +267,8 @@ class FusedSparseLazyAdam(FusedSparseAdam):
     lazy = True
 
 
-class FusedSparseFtrl(Primitive):
+class FusedSparseFtrl(_SparseFtrl):
     """FTRL with a sparse gradient, repeated rows of which are added: (var, accum, linear)."""
-
-    lr: float
-    l1: float
-    l2: float
-    lr_power: Any
-    use_locking: bool
-
-    def __init__(self, lr: float, l1: float, l2: float, lr_power: Any, use_locking: bool = False) -> None:
-        super().__init__()
-        if lr <= 0 or l1 < 0 or l2 < 0 or lr_power > 0:
-            raise ValueError(
-                f"For 'FusedSparseFtrl', 'lr' must be > 0, 'l1' and 'l2' >= 0 and 'lr_power' <= 0, but got {lr}, "
-                f"{l1}, {l2}, {lr_power}.")
-        self.lr, self.l1, self.l2, self.lr_power, self.use_locking = lr, l1, l2, lr_power, use_locking
 
     def __call__(self, var: Tensor, accum: Tensor, linear: Any, grad: Tensor,
                  indices: Tensor) -> tuple[Tensor, Tensor, Any]:

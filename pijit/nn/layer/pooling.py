@@ -578,7 +578,19 @@ class AdaptiveMaxPool3d(OperatorCell):
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
-class LPPool1d(Cell):
+class _LPPool(Cell):
+    norm_type: Number
+    kernel_size: Size
+    stride: Size | None
+    ceil_mode: bool
+
+    def __init__(self, norm_type: Number, kernel_size: Size, stride: Size | None = None,
+                 ceil_mode: bool = False) -> None:
+        super().__init__()
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
+
+
+class LPPool1d(_LPPool):
     """(sum over each window of x ** norm_type) ** (1 / norm_type) of [N, C, L] or [C, L].
 
     Args:
@@ -598,21 +610,11 @@ class LPPool1d(Cell):
         [[5.]]
     """
 
-    norm_type: Number
-    kernel_size: Size
-    stride: Size | None
-    ceil_mode: bool
-
-    def __init__(self, norm_type: Number, kernel_size: Size, stride: Size | None = None,
-                 ceil_mode: bool = False) -> None:
-        super().__init__()
-        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
-
     def construct(self, x: Tensor) -> Tensor:
         return F.lp_pool1d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool2d(Cell):
+class LPPool2d(_LPPool):
     """(sum over each window of x ** norm_type) ** (1 / norm_type) of [N, C, H, W].
 
     Args:
@@ -631,16 +633,6 @@ class LPPool2d(Cell):
         >>> print(nn.LPPool2d(2, 2)(ops.ones((1, 1, 2, 2))))
         [[[[2.]]]]
     """
-
-    norm_type: Number
-    kernel_size: Size
-    stride: Size | None
-    ceil_mode: bool
-
-    def __init__(self, norm_type: Number, kernel_size: Size, stride: Size | None = None,
-                 ceil_mode: bool = False) -> None:
-        super().__init__()
-        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
     def construct(self, x: Tensor) -> Tensor:
         return F.lp_pool2d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
