@@ -222,3 +222,13 @@ def test_wrong_operands():
         with pytest.raises(error):
             net(*args)
     assert net(normal(3, 0, 4))[0].shape == (3, 0, 6)
+
+
+@pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU, nn.RNN])
+def test_errors_name_what_the_user_called(layer):
+    net = layer(4, 5)
+    for call in (net, ms.jit(lambda *a: net(*a)), lambda *a: ms.grad(lambda x, *more: net(x, *more)[0].sum())(*a)):
+        with pytest.raises(ValueError, match=rf"For '{layer.__name__}', 'x' must have at least one step"):
+            call(ops.ones((0, 2, 4)))
+        with pytest.raises(ValueError, match=rf"For '{layer.__name__}', 'seq_length' must have one element for each"):
+            call(ops.ones((3, 2, 4)), None, Tensor([1], ms.int32))

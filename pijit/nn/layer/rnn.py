@@ -265,6 +265,8 @@ class _RNNBase(Cell):
         if self.batch_first:
             x = F.swapaxes(x, 0, 1)
         steps, batch = x.shape[:2]
+        if steps == 0:
+            raise ValueError(f"For '{self.cls_name}', 'x' must have at least one step, but got {list(x.shape)}.")
         shape = (self.num_layers * self.directions, batch, self.hidden_size)
         if hx is None:
             states = [F.zeros(shape, x.dtype) for _ in range(self.states)]
@@ -275,6 +277,9 @@ class _RNNBase(Cell):
                 raise ValueError(f"For '{self.cls_name}', a state must be {list(shape)}, but got {list(h.shape)}.")
         mask = None
         if seq_length is not None:  # beyond a sequence's end its state stays, and the output is 0
+            if isinstance(seq_length, Tensor) and tuple(seq_length.shape) != (batch,):
+                raise ValueError(f"For '{self.cls_name}', 'seq_length' must have one element for each of {batch} "
+                                 f"sequences, but got the shape {list(seq_length.shape)}.")
             mask = F.expand_dims(F.expand_dims(F.arange(steps), -1) < seq_length, -1)
         final = []
         for layer in range(self.num_layers):
