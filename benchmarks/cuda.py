@@ -1,8 +1,15 @@
-"""Programs on an NVIDIA GPU against PyTorch (eager, compiled) and JAX, where these are installed: `make bench-cuda`.
+"""Programs on an NVIDIA GPU against PyTorch (eager, compiled, compiled with CUDA graphs) and JAX, where these are
+installed: `make bench-cuda`. Names of benchmarks select some; each runs in a process of its own. --alone: without peers.
+--together: processes start at once, so that compilers run side by side, and measure in turns.
 
-Times are the minimum of several runs of one process, ended by a synchronization; without a GPU it says so and ends."""
+Times are the minimum of several runs, ended by a synchronization; without a GPU it says so and ends. Products of
+float32 are exact in "exact" rows, and may be TF32 in "tf32" rows, with all that take part."""
 
+import fcntl
+import os
+import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -23,54 +30,91 @@ def best(step, wait, repeat=20, inner=10):
         step()
     wait()
     times = []
-    for _ in range(repeat):
-        begin = time.perf_counter()
-        for _ in range(inner):
-            step()
-        wait()
-        times.append((time.perf_counter() - begin) / inner)
+    with open(os.environ.get("PIJIT_BENCH_LOCK", os.devnull), "w", encoding="utf-8") as turn:
+        if "PIJIT_BENCH_LOCK" in os.environ:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+        for _ in range(repeat):
+            begin = time.perf_counter()
+            for _ in range(inner):
+                step()
+            wait()
+            times.append((time.perf_counter() - begin) / inner)
     return min(times)
 
 
 class Peers:
     """torch and jax, as far as they are here and see the GPU."""
 
-    def __init__(self):
+    def __init__(self, alone=False):
         self.torch = self.jax = None
+        if alone:
+            return
         try:
             import torch
             self.torch = torch if torch.cuda.is_available() else None
         except ImportError:
             pass
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
         try:
             import jax
             self.jax = jax if jax.default_backend() == "gpu" else None
         except (ImportError, RuntimeError):
             pass
 
+    def allow_tf32(self, yes):
+        if self.torch:
+            self.torch.backends.cuda.matmul.allow_tf32 = self.torch.backends.cudnn.allow_tf32 = yes
+
+    def times_of_torch(self, step):
+        """By name: eagerly, compiled, compiled with CUDA graphs."""
+        if not self.torch:
+            return {}
+        ways = {"torch": lambda: step, "compiled": lambda: self.torch.compile(step),
+                "with graphs": lambda: self.torch.compile(step, mode="reduce-overhead")}
+        times = {}
+        for name, way in ways.items():
+            try:
+                times[name] = best(way(), self.torch.cuda.synchronize)
+            except Exception as e:  # what a peer cannot do stands in its place
+                times[name] = None
+                print(f"  ({name}: {type(e).__name__}: {str(e)[:100]})")
+            self.torch._dynamo.reset()
+        return times
+
 
 def report(name, ours, peers, per_second=None):
-    line = f"{name:42} pijit {ours * 1e3:9.3f} ms"
+    line = f"{name:44} pijit {ours * 1e3:9.4f} ms"
     if per_second:
-        line += f" {per_second / ours / 1e9:8.0f} GB/s"
+        line += f" {per_second / ours / 1e9:7.0f} GB/s"
     for peer, t in peers.items():
-        line += f" | {peer} {t * 1e3:9.3f} ms, {t / ours:5.2f}x"
+        line += f" | {peer} {t * 1e3:.4f}, {t / ours:.2f}x" if t else f" | {peer} failed"
     print(line, flush=True)
 
 
-def bandwidth(peers):
-    for n in (10**6, 10**7, 10**8):
-        a = np.random.default_rng(0).standard_normal(n, np.float32)
-        x, y = ms.Tensor(a), ms.Tensor(a)
-        f = {"elementwise x * y + x": (ms.jit(lambda x, y: x * y + x), 12), "sum": (ms.jit(lambda x, y: x.sum()), 4)}
-        for name, (fn, bytes_each) in f.items():
+def bandwidth(peers, sizes=(10**6, 10**7, 10**8)):
+    rng = np.random.default_rng(0)
+    for n in sizes:
+        a = rng.standard_normal(n, np.float32)
+        rows = a.reshape(-1, 1000)
+        x = {"x * y + x": (lambda x, y: x * y + x, (a, a[::-1].copy()), 12), "sum": (lambda x: x.sum(), (a,), 4),
+             "softmax of rows of 1000": (None, (rows,), 8), "sum over rows": (lambda x: x.sum(0), (rows,), 4),
+             "transpose": (lambda x: x.T + 1, (rows,), 8)}
+        for name, (f, arrays, bytes_each) in x.items():
+            ours = f or (lambda x: ops.softmax(x, -1))
+            mine, fn = [ms.Tensor(v) for v in arrays], ms.jit(ours)
+            t = best(lambda: fn(*mine), ms.runtime.synchronize)
             others = {}
             if torch := peers.torch:
-                tx = torch.from_numpy(a).cuda()
-                tf = (lambda: tx.sum()) if name == "sum" else (lambda: tx * tx + tx)
-                others["torch"] = best(tf, torch.cuda.synchronize)
-                others["compiled"] = best(torch.compile(tf), torch.cuda.synchronize)
-            report(f"{name}, {n:.0e}", best(lambda: fn(x, y), ms.runtime.synchronize), others, bytes_each * n)
+                theirs, g = [torch.from_numpy(v).cuda() for v in arrays], f or (lambda x: torch.softmax(x, -1))
+                if name == "transpose":
+                    def g(x):
+                        return (x.T + 1).contiguous()
+                others = peers.times_of_torch(lambda: g(*theirs))
+            if jax := peers.jax:
+                held = [jax.device_put(v) for v in arrays]
+                h = jax.jit(f or (lambda x: jax.nn.softmax(x, -1)))
+                others["jax"] = best(lambda: h(*held).block_until_ready(), lambda: None)
+            report(f"{name}, {n:.0e}", t, others, bytes_each * n)
 
 
 class Pijit:
@@ -224,7 +268,7 @@ def in_torch(torch, make, *args):
     return make(torch_layers(torch), *args).cuda()
 
 
-def measure_step(name, make, x, t, peers, *args):
+def measure_step(name, make, x, t, peers, *args, numerics="exact"):
     """A training step: cross entropy, gradients, SGD with momentum."""
     net = make(Pijit, *args)
     net.set_train()
@@ -236,14 +280,16 @@ def measure_step(name, make, x, t, peers, *args):
         return loss_fn(y.reshape(-1, y.shape[-1]), t.reshape(-1))
     grad = ms.value_and_grad(loss, None, opt.parameters)
 
-    @ms.jit
     def step(x, t):
         value, grads = grad(x, t)
         opt(grads)
         return value
+    step = ms.jit(step, jit_config=ms.JitConfig(numerics="fast" if numerics == "tf32" else "exact"))
     mx, mt = ms.Tensor(x), ms.Tensor(t)
-    others = {}
+    ours = best(lambda: step(mx, mt), ms.runtime.synchronize)
+    report(f"step: {name}, {numerics}", ours, {})
     if torch := peers.torch:
+        peers.allow_tf32(numerics == "tf32")
         twin = in_torch(torch, make, *args)
         o = torch.optim.SGD(twin.parameters(), 0.01, 0.9)
         tx, tt = torch.from_numpy(x).cuda(), torch.from_numpy(t).long().cuda()
@@ -252,26 +298,25 @@ def measure_step(name, make, x, t, peers, *args):
             o.zero_grad(set_to_none=True)
             torch.nn.functional.cross_entropy(twin(tx).flatten(0, -2), tt.flatten()).backward()
             o.step()
-        others["torch"] = best(torch_step, torch.cuda.synchronize)
-        others["compiled"] = best(torch.compile(torch_step), torch.cuda.synchronize)
-    report(f"step: {name}", best(lambda: step(mx, mt), ms.runtime.synchronize), others)
+        report(f"step: {name}, {numerics}", ours, peers.times_of_torch(torch_step))
 
 
-def measure_forward(name, make, x, peers, *args):
+def measure_forward(name, make, x, peers, *args, numerics="exact"):
     net = make(Pijit, *args)
     net.set_train(False)
-    mx, forward = ms.Tensor(x), ms.jit(lambda x: net(x))
-    others = {}
+    mx = ms.Tensor(x)
+    forward = ms.jit(lambda x: net(x), jit_config=ms.JitConfig(numerics="fast" if numerics == "tf32" else "exact"))
+    ours = best(lambda: forward(mx), ms.runtime.synchronize)
+    report(f"forward: {name}, {numerics}", ours, {})
     if torch := peers.torch:
+        peers.allow_tf32(numerics == "tf32")
         twin, tx = in_torch(torch, make, *args).eval(), torch.from_numpy(x).cuda()
         with torch.no_grad():
-            others["torch"] = best(lambda: twin(tx), torch.cuda.synchronize)
-            others["compiled"] = best(torch.compile(lambda: twin(tx)), torch.cuda.synchronize)
-    report(f"forward: {name}", best(lambda: forward(mx), ms.runtime.synchronize), others)
+            report(f"forward: {name}, {numerics}", ours, peers.times_of_torch(lambda: twin(tx)))
 
 
 def networks(peers, small=False):
-    """Small: sizes for a test of this file."""
+    """Benchmarks by name. Small: sizes for a test of this file."""
     rng = np.random.default_rng(0)
 
     def floats(*shape):
@@ -279,30 +324,55 @@ def networks(peers, small=False):
 
     def classes(n, *shape):
         return rng.integers(0, n, shape).astype(np.int32)
-    batch = 4 if small else 256
-    measure_step("MLP 3 x 64, batch 32 (launch-bound)", mlp, floats(32, 64), classes(10, 32), peers, 64, 3)
-    if not small:
-        measure_step("MLP 4 x 2048, batch 512", mlp, floats(512, 2048), classes(10, 512), peers, 2048, 4)
-    measure_step("LeNet", lenet, floats(batch, 1, 32, 32), classes(10, batch), peers)
-    batch, side = (2, 32) if small else (64, 224)
-    measure_forward("ResNet-50", resnet50, floats(batch, 3, side, side), peers)
-    measure_step("ResNet-50", resnet50, floats(batch, 3, side, side), classes(1000, batch), peers)
-    layer = (16, 2, 1) if small else (768, 12, 1)
-    shape = (2, 8) if small else (8, 512)
-    measure_step("transformer layer", lambda L, *a: L.sequence(*transformer_layers(L, *a)), floats(*shape, layer[0]),
-                 classes(layer[0], *shape), peers, *layer)
+    batch, (images, side) = (4, (2, 32)) if small else (256, (64, 224))
+    layer, shape = ((16, 2, 1), (2, 8)) if small else ((768, 12, 1), (8, 512))
     words, sizes = (50, (8, 50, 16, 2, 2)) if small else (50257, (512,))
-    measure_step("GPT-2 small", gpt2_small, classes(words, *shape), classes(words, *shape), peers, *sizes)
+    wide = (8, 16) if small else (512, 2048)
+
+    def blocks(L, *a):
+        return L.sequence(*transformer_layers(L, *a))
+    return {
+        "small mlp": lambda how: measure_step("MLP 3 x 64, batch 32", mlp, floats(32, 64), classes(10, 32), peers, 64, 3,
+                                              numerics=how),
+        "mlp": lambda how: measure_step(f"MLP 4 x {wide[1]}, batch {wide[0]}", mlp, floats(*wide), classes(10, wide[0]),
+                                        peers, wide[1], 4, numerics=how),
+        "lenet": lambda how: measure_step(f"LeNet, batch {batch}", lenet, floats(batch, 1, 32, 32), classes(10, batch),
+                                          peers, numerics=how),
+        "resnet50 forward": lambda how: measure_forward(f"ResNet-50, batch {images}", resnet50,
+                                                        floats(images, 3, side, side), peers, numerics=how),
+        "resnet50": lambda how: measure_step(f"ResNet-50, batch {images}", resnet50, floats(images, 3, side, side),
+                                             classes(1000, images), peers, numerics=how),
+        "transformer": lambda how: measure_step("transformer layer, 8 x 512 x 768", blocks, floats(*shape, layer[0]),
+                                                classes(layer[0], *shape), peers, *layer, numerics=how),
+        "gpt2": lambda how: measure_step("GPT-2 small, 8 x 512", gpt2_small, classes(words, *shape),
+                                         classes(words, *shape), peers, *sizes, numerics=how)}
 
 
-def main():
+def main(names):
     if why := gpu_missing():
         print(f"bench-cuda: skipped: {why}")
         return
-    peers = Peers()
-    bandwidth(peers)
-    networks(peers)
+    flags = [n for n in names if n.startswith("--")]
+    names = [n for n in names if n not in flags]
+    if len(names) == 1:
+        peers, (name, _, how) = Peers("--alone" in flags), names[0].partition(":")
+        if name == "bandwidth":
+            bandwidth(peers)
+        else:
+            networks(peers)[name](how or "tf32")
+        return
+    names = names or ["bandwidth", *(f"{n}:{how}" for n in networks(None) for how in ("tf32", "exact"))]
+    with tempfile.NamedTemporaryFile() as lock:
+        env = {**os.environ, "PIJIT_BENCH_LOCK": lock.name} if "--together" in flags else None
+        running = []
+        for name in names:
+            running.append(subprocess.Popen([sys.executable, __file__, name, *flags], env=env))
+            if env is None:
+                running[-1].wait()
+        for name, process in zip(names, running):
+            if process.wait():
+                print(f"{name}: failed", flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(sys.argv[1:])

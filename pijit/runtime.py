@@ -1,10 +1,9 @@
-"""Streams, events and memory. The CPU computes in the order of the program, so that there is one stream, which is
+"""Streams, events and memory. There is one stream, in which a device computes in the order of the program; the CPU's is
 always done."""
 
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING
 
 from pijit import _C
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Event:
-    """A point in a stream. enable_timing: whether elapsed_time may be asked. blocking: accepted."""
+    """A point in the stream of the device_target. enable_timing: whether elapsed_time may be asked. blocking: accepted."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
         for name, value in (("enable_timing", enable_timing), ("blocking", blocking)):
@@ -25,18 +24,20 @@ class Event:
     def record(self, stream: Any = None) -> None:
         """Marks this point of a stream."""
         _check_stream("Event.record", stream)
-        self._at = time.perf_counter()
+        self._at = _C.record_event(self._timing)
 
     def wait(self, stream: Any = None) -> None:
-        """Lets a stream wait for the event: it has happened."""
+        """Lets a stream wait for the event: it comes before what follows in it, as there is one."""
         _check_stream("Event.wait", stream)
 
     def synchronize(self) -> None:
-        """Waits for the event: it has happened."""
+        """Waits for the event, if it was recorded."""
+        if self._at is not None:
+            _C.wait_for_event(self._at)
 
     def query(self) -> bool:
-        """True: what was before the event is done."""
-        return True
+        """Whether what was before the event is done; True of one that was not recorded."""
+        return self._at is None or _C.event_done(self._at)
 
     def elapsed_time(self, end_event: Any) -> float:
         """Milliseconds from this event to another. RuntimeError unless both were made with enable_timing and
@@ -47,7 +48,8 @@ class Event:
         if not self._timing or not end_event._timing or self._at is None or end_event._at is None:
             raise RuntimeError(
                 "For 'Event.elapsed_time', both events must be made with enable_timing=True and be recorded.")
-        return (end_event._at - self._at) * 1000.0
+        end_event.synchronize()
+        return _C.event_milliseconds(self._at, end_event._at)
 
     def __repr__(self) -> str:
         return (
@@ -56,16 +58,21 @@ class Event:
 
 
 class Stream:
-    """A sequence of operations. On the CPU all streams are the one of the program. priority: accepted."""
+    """A sequence of operations. All streams are the one of the program. priority: accepted."""
 
-    device_name: str
     device_id: int
 
     def __init__(self, priority: int = 0, **kwargs: Any) -> None:
         if isinstance(priority, bool) or not isinstance(priority, int):
             raise TypeError(f"For 'Stream', 'priority' must be an int, but got {type(priority).__name__}.")
         self.id: Any = kwargs.get("stream_id", 0)
-        self.device_name, self.device_id = "CPU", 0
+        self.device_id = 0
+
+    @property
+    def device_name(self) -> str:
+        """The device_target."""
+        from pijit import context  # which comes later than this module
+        return context.get_context("device_target")
 
     def record_event(self, event: Any = None) -> Any:
         """Marks this point; gives the event."""
@@ -74,19 +81,20 @@ class Stream:
         return event
 
     def wait_event(self, event: Any) -> None:
-        """Waits for an event: it has happened."""
+        """Waits for an event, which comes before what follows."""
         event.wait(self)
 
     def wait_stream(self, stream: Any) -> None:
-        """Waits for a stream: it is done."""
+        """Waits for a stream: it is this one."""
         _check_stream("Stream.wait_stream", stream)
 
     def synchronize(self) -> None:
-        """Waits until all is done: it is."""
+        """Waits until all is done."""
+        _C.synchronize()
 
     def query(self) -> bool:
-        """True: all is done."""
-        return True
+        """Whether all is done."""
+        return _C.event_done(_C.record_event(False))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and other.id == self.id
@@ -141,7 +149,8 @@ def set_cur_stream(stream: Any) -> None:
 
 
 def synchronize() -> None:
-    """Waits until all is computed: on the CPU it is."""
+    """Waits until all is computed; errors of a GPU's kernels are raised here. On the CPU all is."""
+    _C.synchronize()
 
 
 def launch_blocking() -> None:

@@ -5,7 +5,9 @@
 #include "compile/compile.h"
 #include "eager/nonzero.h"
 #include "runtime/device.h"
+#include "runtime/plugin.h"
 #include "runtime/program.h"
+#include "runtime/queue.h"
 #include "python/code.h"
 #include "python/gil.h"
 #include "python/hook.h"
@@ -143,7 +145,9 @@ void init_config(py::module_& m) {
     for (auto& o : option_table()) l.append(py::make_tuple(o.name, o.type, o.env, o.help));
     return l;
   });
-  define(m, "allocated_bytes", {}, [](const Args&) { return allocated_bytes(); });
+  define(
+      m, "allocated_bytes", {}, [](const Args&) { return device(default_device()).allocated_bytes(); },
+      "Bytes that values hold on the chosen device.");
   define(
       m, "channel_block", {},
       [](const Args&) { return device(default_device()).facts().channel_block; },
@@ -173,6 +177,63 @@ void init_config(py::module_& m) {
         return py::none();
       },
       "Chooses the device of values that no operand places. `who` begins error messages.");
+}
+
+// A point in a device's work, as Python holds it.
+struct Recorded {
+  DeviceId device;
+  std::unique_ptr<Event> event;
+  static constexpr const char* kName = "pijit.Event";
+  static Recorded& of(const char* function, py::handle h) {
+    OP_CHECK(PyCapsule_IsValid(h.ptr(), kName), kType, "[", function, "] expected an event");
+    return *static_cast<Recorded*>(PyCapsule_GetPointer(h.ptr(), kName));
+  }
+};
+void init_events(py::module_& m) {
+  using Args = std::vector<py::object>;
+  define(
+      m, "synchronize", {},
+      [](const Args&) {
+        const py::gil_scoped_release others_run;
+        for (size_t d = 0; d < device_names().size(); ++d)
+          device({static_cast<uint8_t>(d)}).synchronize();
+        return py::none();
+      },
+      "Waits until all devices have done what they were given.");
+  define(
+      m, "record_event", {{"timed"}},
+      [](const Args& a) {
+        const DeviceId d = default_device();
+        auto event = device(d).record(argument<bool>("record_event", "timed", a[0]));
+        return py::capsule(new Recorded{d, std::move(event)}, Recorded::kName, [](PyObject* c) {
+          delete static_cast<Recorded*>(PyCapsule_GetPointer(c, Recorded::kName));
+        });
+      },
+      "An event behind what the chosen device was given so far.");
+  define(
+      m, "event_done", {{"event"}},
+      [](const Args& a) { return py::bool_(Recorded::of("event_done", a[0]).event->done()); },
+      "Whether the device has come to the event.");
+  define(
+      m, "wait_for_event", {{"event"}},
+      [](const Args& a) {
+        Event& event = *Recorded::of("wait_for_event", a[0]).event;
+        const py::gil_scoped_release others_run;
+        event.wait();
+        return py::none();
+      },
+      "Waits until the device has come to the event.");
+  define(
+      m, "event_milliseconds", {{"earlier"}, {"later"}},
+      [](const Args& a) {
+        const auto &from = Recorded::of("event_milliseconds", a[0]),
+                   &to = Recorded::of("event_milliseconds", a[1]);
+        OP_CHECK(from.device == to.device, kRuntime,
+                 "[event_milliseconds] the events are of two devices, ", name_of(from.device),
+                 " and ", name_of(to.device));
+        return py::float_(to.event->milliseconds_since(*from.event));
+      },
+      "Milliseconds between two events that were recorded with times.");
 }
 
 void init_graph(py::module_& m) {
@@ -229,6 +290,17 @@ void init_graph(py::module_& m) {
   });
 }
 
+// sys.path, as it is when a device's plug-in is loaded.
+std::vector<std::string> import_folders() {
+  const py::gil_scoped_acquire gil;
+  std::vector<std::string> folders;
+  const py::handle path = PySys_GetObject("path");
+  if (!path || !py::isinstance<py::list>(path)) return folders;
+  for (auto folder : py::reinterpret_borrow<py::list>(path))
+    if (py::isinstance<py::str>(folder)) folders.push_back(folder.cast<std::string>());
+  return folders;
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_C, m) {
@@ -249,10 +321,16 @@ PYBIND11_MODULE(_C, m) {
   init_tape(m);
   init_config(m);
   init_graph(m);
+  init_events(m);
   init_capture(m);
   init_record(m);
   init_dlpack(m);
   init_gil();
+  set_package_folders(import_folders);
+  Py_AtExit([] {
+    for (size_t d = 0; d < device_names().size(); ++d)
+      if (auto* queue = queue_of({static_cast<uint8_t>(d)})) queue->finish();
+  });
 }
 
 }  // namespace pijit

@@ -1,6 +1,7 @@
 // The CPU as a device.
 #include "runtime/device.h"
 
+#include <chrono>
 #include <cstring>
 
 #include "base/config.h"
@@ -17,6 +18,14 @@ class Past : public Event {
  public:
   bool done() const override { return true; }
   void wait() override {}
+  double milliseconds_since(const Event& earlier) const override {
+    const std::chrono::duration<double, std::milli> d =
+        at_ - static_cast<const Past&>(earlier).at_;
+    return d.count();
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point at_ = std::chrono::steady_clock::now();
 };
 
 class Cpu : public Device {
@@ -32,7 +41,7 @@ class Cpu : public Device {
   void copy(void* to, const void* from, size_t n) override {
     if (n) std::memcpy(to, from, n);
   }
-  std::unique_ptr<Event> record() override { return std::make_unique<Past>(); }
+  std::unique_ptr<Event> record(bool) override { return std::make_unique<Past>(); }
   void synchronize() override {}
 
   DeviceFacts facts() const override {

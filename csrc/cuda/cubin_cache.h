@@ -12,7 +12,7 @@ class Images {
  public:
   // Throws OpError (kRuntime) where nothing compiles: no NVRTC and no command of the user's own.
   Images(int capability, const Config& config);
-  // What the driver loads. `source` is without the prelude.
+  // What the driver loads. `source` is without the prelude. Threads may call it at once.
   std::vector<char> get(const std::string& source) const;
 
   // Where images are kept: private, in the user's cache folder; empty: nowhere.

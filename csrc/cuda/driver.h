@@ -35,12 +35,12 @@ using GraphExec = void*;
   X(graph_launch, "cuGraphLaunch", (GraphExec, Stream))                                       \
   X(graph_exec_destroy, "cuGraphExecDestroy", (GraphExec))                                    \
   X(graph_destroy, "cuGraphDestroy", (GraphHandle))                                           \
-  X(graph_trim, "cuDeviceGraphMemTrim", (int))                                                \
   X(host_alloc, "cuMemHostAlloc", (void**, size_t, unsigned))                                 \
   X(event_create, "cuEventCreate", (EventHandle*, unsigned))                                  \
   X(event_record, "cuEventRecord", (EventHandle, Stream))                                     \
   X(event_query, "cuEventQuery", (EventHandle))                                               \
   X(event_synchronize, "cuEventSynchronize", (EventHandle))                                   \
+  X(event_elapsed, "cuEventElapsedTime", (float*, EventHandle, EventHandle))                  \
   X(event_destroy, "cuEventDestroy_v2", (EventHandle))                                        \
   X(default_pool, "cuDeviceGetDefaultMemPool", (void**, int))                                 \
   X(pool_set, "cuMemPoolSetAttribute", (void*, int, void*))                                   \

@@ -1,6 +1,7 @@
 #include "cuda/emit.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/error.h"
@@ -10,6 +11,18 @@ namespace {
 
 constexpr int kThreads = 128;  // of a block
 constexpr int kWarp = 32;
+// Columns: a warp computes a row of 32 of them, all warps of a block together a tile of rows, which
+// then lies in shared memory and is combined in order. Twice, so that the next tile is on its way.
+constexpr int kColThreads = 256, kColWarps = kColThreads / kWarp;
+constexpr int kTileRows = 64, kRowsEach = kTileRows / kColWarps;
+constexpr size_t kSharedBytes = 48 << 10;
+constexpr int64_t kFewBlocks = 256;
+// Rows: the threads of a block compute a tile, of one row or of several short ones, which then lies
+// in shared memory, and a group of threads per row combines its lanes in order. Rows begin 16 words
+// apart from multiples of 32, so that two groups of a warp read from different banks.
+constexpr int kRowThreads = 256, kTileElements = 1024, kRowGap = 16, kMostRows = 16;
+// Partial results of a row that a block folds at a time, and loads of a thread that go out at once.
+constexpr int kFolded = 1024, kAhead = 8;
 
 // As kernels hold an element, and as memory does.
 const char* register_type(DType t) {
@@ -30,6 +43,7 @@ const char* register_type(DType t) {
     default: return nullptr;
   }
 }
+size_t register_bytes(DType t) { return is_half(t) ? 4 : size_of(t); }
 const char* memory_type(DType t) { return is_half(t) ? "u16" : register_type(t); }
 bool is_number(DType t) { return register_type(t) != nullptr; }
 
@@ -169,6 +183,26 @@ void Arguments::set_address(size_t k, const void* p) {
   std::memcpy(&bytes[k * sizeof p], &p, sizeof p);
 }
 
+namespace {
+// Whether tiles of all that is combined fit into shared memory.
+bool tiled(const LoopSpec& s) {
+  const int elements = s.form == LoopSpec::kCol ? kTileRows * kWarp
+                                                : kTileElements + kMostRows * kRowGap;
+  size_t bytes = 0;
+  for (auto& o : s.out)
+    if (o.combine != Combiner::kNone) bytes += 2 * elements * register_bytes(o.dt);
+  return bytes <= kSharedBytes;
+}
+// Threads that combine a row in the widest of its outputs.
+int widest_group(const LoopSpec& s) {
+  int threads = 1;
+  for (auto& o : s.out)
+    if (o.combine != Combiner::kNone)
+      threads = std::max(threads, std::min(kWarp, static_cast<int>(kLaneBytes / size_of(o.dt))));
+  return threads;
+}
+}  // namespace
+
 std::string Loop::refusal(const LoopSpec& s) {
   for (auto& n : s.body)
     if (!is_number(n.dt)) return str_cat("values of dtype ", name_of(n.dt));
@@ -209,13 +243,19 @@ int Loop::group() const {
 }
 
 Loop::Sizes Loop::sizes() const {
-  Sizes z{0, 1, spec_.dims.back(), 1};
+  Sizes z{0, 1, spec_.dims.back(), 1, 0};
   for (int d = 0; d < outer_; ++d) z.rows *= spec_.dims[d];
   switch (spec_.form) {
     case LoopSpec::kMap: z.total = z.rows * z.n; break;
     case LoopSpec::kRow:
       z.chunks = std::max<int64_t>(1, (z.n + kChunk - 1) / kChunk);
       z.total = z.rows * z.chunks;
+      z.shift = std::countr_zero(static_cast<unsigned>(kTileElements));
+      // As many rows in a tile as fit, while there are blocks for all multiprocessors.
+      for (int rows = 2; rows <= kMostRows && rows * widest_group(spec_) <= kRowThreads &&
+                         z.n * rows <= kTileElements && z.total / rows >= kFewBlocks;
+           rows *= 2)
+        --z.shift;
       break;
     case LoopSpec::kCol:
       z.total = z.rows * z.n;  // columns
@@ -239,7 +279,7 @@ Arguments Loop::arguments() const {
     a.bytes.insert(a.bytes.end(), p, p + (w ? 8 : 4));
   };
   const Sizes z = sizes();
-  for (int64_t x : {z.total, z.n, z.chunks}) put(x);
+  for (int64_t x : {z.total, z.n, z.chunks, z.shift}) put(x);
   for (auto d : spec_.dims) put(d);
   auto operand = [&](const LoopOperand& o) {
     put(o.offset);
@@ -268,9 +308,20 @@ std::vector<Launch> Loop::launches(const std::string& name) const {
   };
   const Sizes z = sizes();
   if (z.total == 0) return {};
-  const int64_t per_block = spec_.form == LoopSpec::kRow ? kThreads / group() : kThreads;
-  std::vector<Launch> r{{name, blocks(z.total, per_block), kThreads}};
-  if (z.chunks > 1) r.push_back({name + "_fold", blocks(z.total / z.chunks, kThreads), kThreads});
+  std::vector<Launch> r;
+  if (spec_.form == LoopSpec::kCol && tiled(spec_)) {
+    const int64_t groups = (z.total / z.chunks + kWarp - 1) / kWarp;
+    r.push_back({name, blocks(groups * z.chunks, 1), kColThreads});
+  } else if (spec_.form == LoopSpec::kRow && tiled(spec_)) {
+    r.push_back({name, blocks(z.total, kTileElements >> z.shift), kRowThreads});
+  } else {
+    r.push_back(
+        {name, blocks(z.total, spec_.form == LoopSpec::kRow ? kThreads / group() : kThreads),
+         kThreads});
+  }
+  if (z.chunks > 1)
+    r.push_back({name + "_fold",
+                 blocks(z.total / z.chunks, spec_.form == LoopSpec::kRow ? 1 : kThreads), kThreads});
   return r;
 }
 
@@ -356,14 +407,14 @@ class Writer {
     for (auto& o : s_.out) part += reduced(o);
     open("struct ", name_, "_args");
     line("void* p[", n + part, "];");
-    line(index(), " total, n, chunks, dims[", s_.dims.size(), "];");
+    line(index(), " total, n, chunks, shift, dims[", s_.dims.size(), "];");
     line("struct { ", index(), " offset, strides[", s_.dims.size(), "]; } at[", n, "];");
     --depth_;
     line("};");
   }
   const char* index() const { return wide_ ? "i64" : "i32"; }
-  void begin_kernel(const std::string& name) {
-    open("extern \"C\" __global__ void __launch_bounds__(", kThreads, ") ", name, "(const ", name_,
+  void begin_kernel(const std::string& name, int threads = kThreads) {
+    open("extern \"C\" __global__ void __launch_bounds__(", threads, ") ", name, "(const ", name_,
          "_args a)");
   }
   // A loop over [0, count), a thread per element.
@@ -441,32 +492,111 @@ class Writer {
     close();
   }
 
+  // Declares a running result for each reduced output.
+  void results() {
+    for (size_t k = 0; k < s_.out.size(); ++k)
+      if (reduced(s_.out[k]))
+        line(register_type(s_.out[k].dt), " r", k, " = ", identity(s_.out[k]), ";");
+  }
+  // Stores r<k> of column c: the result, or at index `i` of the partial ones. `by`: the condition
+  // for output k to be this thread's.
+  template <class F>
+  void store_column(const std::string& i, F by) {
+    const size_t last = s_.dims.size() - 1;
+    for (size_t k = 0, part = operands(), at; k < s_.out.size(); ++k) {
+      if (!reduced(s_.out[k])) continue;
+      at = s_.in.size() + k;
+      open("if (", by(k), ")");
+      line("if (a.chunks == 1) q", at, "[c * a.at[", at, "].strides[", last,
+           "]] = ", stored(s_.out[k].dt, str_cat("r", k)), ";");
+      line("else ((", register_type(s_.out[k].dt), "*)a.p[", part, "])[", i, "] = r", k, ";");
+      close();
+      ++part;
+    }
+  }
+
   void col() {
+    if (tiled(s_)) return tiled_col();
     begin_kernel(name_);
     each("i", "a.total");
-    const int last = static_cast<int>(s_.dims.size()) - 1;
+    const size_t last = s_.dims.size() - 1;
     line("const ", index(), " c = i % a.dims[", last, "], of = i / a.dims[", last, "];");
     line("const ", index(), " begin = of % a.chunks * ", kRowChunk, ";");
     line("const ", index(), " end = a.n - begin < ", kRowChunk, " ? a.n : begin + ", kRowChunk,
          ";");
     coordinates("of / a.chunks", outer_);
     addresses(outer_);
-    for (size_t k = 0; k < s_.out.size(); ++k)
-      if (reduced(s_.out[k]))
-        line(register_type(s_.out[k].dt), " r", k, " = ", identity(s_.out[k]), ";");
+    results();
     open("for (", index(), " r = begin; r < end; ++r)");
     body("c");
     for (size_t k = 0; k < s_.out.size(); ++k)
       if (reduced(s_.out[k]))
         line("r", k, " = ", combined(s_.out[k], str_cat("r", k), v(s_.out[k].node)), ";");
     close();
-    for (size_t k = 0, part = operands(); k < s_.out.size(); ++k) {
-      if (!reduced(s_.out[k])) continue;
-      const size_t at = s_.in.size() + k;
-      line("if (a.chunks == 1) q", at, "[c * a.at[", at, "].strides[", last, "]] = r", k, ";");
-      line("else ((", register_type(s_.out[k].dt), "*)a.p[", part, "])[i] = r", k, ";");
-      ++part;
+    store_column("i", [](size_t) { return "true"; });
+    close();
+    close();
+  }
+
+  void tiled_col() {
+    begin_kernel(name_, kColThreads);
+    const size_t last = s_.dims.size() - 1;
+    size_t sums = 0;
+    for (size_t k = 0; k < s_.out.size(); ++k)
+      if (reduced(s_.out[k])) {
+        line("__shared__ ", register_type(s_.out[k].dt), " s", k, "[2][", kTileRows, "][", kWarp,
+             "];");
+        ++sums;
+      }
+    line("const int lane = threadIdx.x % ", kWarp, ", warp = threadIdx.x / ", kWarp, ";");
+    line("const ", index(), " columns = a.total / a.chunks, groups = (columns + ", kWarp - 1,
+         ") / ", kWarp, ";");
+    line("int buffer = 0;");
+    open("for (", index(), " g = blockIdx.x; g < groups * a.chunks; g += gridDim.x)");
+    line("const ", index(), " column = g % groups * ", kWarp, " + lane, chunk = g / groups;");
+    line("const bool on = column < columns;");
+    line("const ", index(), " c = on ? column % a.dims[", last, "] : 0, of = on ? column / a.dims[",
+         last, "] : 0;");
+    line("const ", index(), " begin = chunk * ", kRowChunk, ";");
+    line("const ", index(), " end = a.n - begin < ", kRowChunk, " ? a.n : begin + ", kRowChunk,
+         ";");
+    coordinates("of", outer_);
+    addresses(outer_);
+    results();
+    open("for (", index(), " first = begin; first < end; first += ", kTileRows, ")");
+    line("#pragma unroll");
+    open("for (int j = 0; j < ", kRowsEach, "; ++j)");
+    // Without stores, threads beyond the end compute what is there again: loads need not wait for
+    // a condition then.
+    const bool stores = sums < s_.out.size();
+    line("const int place = j * ", kColWarps, " + warp;");
+    if (stores) {
+      line("const ", index(), " r = first + place;");
+      open("if (on && r < end)");
+    } else {
+      line("const ", index(), " r = first + place < end ? first + place : end - 1;");
     }
+    body("c");
+    for (size_t k = 0; k < s_.out.size(); ++k)
+      if (reduced(s_.out[k])) line("s", k, "[buffer][place][lane] = ", v(s_.out[k].node), ";");
+    if (stores) close();
+    close();
+    line("__syncthreads();");
+    line("const int rows = end - first < ", kTileRows, " ? (int)(end - first) : ", kTileRows, ";");
+    size_t turn = 0;
+    for (size_t k = 0; k < s_.out.size(); ++k) {
+      if (!reduced(s_.out[k])) continue;
+      open("if (warp == ", turn++ % kColWarps, ")");
+      line("#pragma unroll 16");
+      line("for (int j = 0; j < rows; ++j) r", k, " = ",
+           combined(s_.out[k], str_cat("r", k), str_cat("s", k, "[buffer][j][lane]")), ";");
+      close();
+    }
+    line("buffer ^= 1;");
+    close();
+    turn = 0;
+    store_column(str_cat("(of * a.chunks + chunk) * a.dims[", last, "] + c"),
+                 [&](size_t) { return str_cat("on && warp == ", turn++ % kColWarps); });
     close();
     close();
   }
@@ -474,7 +604,111 @@ class Writer {
   int lanes(const LoopOutput& o) const {
     return static_cast<int>(kLaneBytes / static_cast<int64_t>(size_of(o.dt)));
   }
+  // The item's row, where its elements begin, and how many they are.
+  void item(const std::string& condition) {
+    line("const bool on = ", condition, ";");
+    line("const ", index(), " row = !on ? 0 : a.chunks == 1 ? item : item / a.chunks;");
+    line("const ", index(), " begin = on ? (item - row * a.chunks) * ", kChunk, " : 0;");
+    line("const ", index(), " left = a.n - begin, n = left < ", kChunk, " ? left : ", kChunk, ";");
+  }
+  void tiled_row() {
+    begin_kernel(name_, kRowThreads);
+    constexpr int kEach = kTileElements / kRowThreads;
+    size_t sums = 0;
+    for (size_t k = 0; k < s_.out.size(); ++k)
+      if (reduced(s_.out[k])) {
+        line("__shared__ ", register_type(s_.out[k].dt), " s", k, "[2][",
+             kTileElements + kMostRows * kRowGap, "];");
+        ++sums;
+      }
+    const bool stores = sums < s_.out.size();
+    line("const int tile = 1 << a.shift, rows = ", kTileElements, " >> a.shift, pitch = tile + ",
+         kRowGap, ";");
+    line("const ", index(), " longest = a.n < ", kChunk, " ? a.n : ", kChunk, ";");
+    line("int buffer = 0;");
+    open("for (", index(), " g = (", index(), ")blockIdx.x * rows; g < a.total; g += (", index(),
+         ")gridDim.x * rows)");
+    for (size_t k = 0; k < s_.out.size(); ++k) {
+      if (!reduced(s_.out[k])) continue;
+      const int own = std::max(1, lanes(s_.out[k]) / kWarp);
+      std::string init;
+      for (int j = 0; j < own; ++j) init += (j ? ", " : "") + identity(s_.out[k]);
+      line(register_type(s_.out[k].dt), " r", k, "[", own, "] = {", init, "};");
+    }
+    open("for (", index(), " first = 0; first < longest; first += tile)");
+    line("#pragma unroll");
+    open("for (int j = 0; j < ", kEach, "; ++j)");
+    line("const int f = j * ", kRowThreads, " + threadIdx.x, e = f & (tile - 1), slot = f >> a.shift;");
+    line("const ", index(), " item = g + slot;");
+    item("item < a.total");
+    coordinates("row", outer_);
+    addresses(outer_);
+    // Without stores, threads beyond the end compute what is there again: loads need not wait for
+    // a condition then.
+    if (stores) {
+      line("const ", index(), " i = begin + first + e;");
+      open("if (on && first + e < n)");
+    } else {
+      line("const ", index(), " i = begin + (first + e < n ? first + e : n - 1);");
+    }
+    body("i");
+    for (size_t k = 0; k < s_.out.size(); ++k)
+      if (reduced(s_.out[k]))
+        line("s", k, "[buffer][slot * pitch + e] = ", v(s_.out[k].node), ";");
+    if (stores) close();
+    close();
+    line("__syncthreads();");
+    for (size_t k = 0; k < s_.out.size(); ++k) {
+      const LoopOutput& o = s_.out[k];
+      if (!reduced(o)) continue;
+      const int group = std::min(lanes(o), kWarp), own = lanes(o) / group;
+      open("");
+      line("const int slot = threadIdx.x / ", group, ";");
+      line("const ", index(), " item = g + slot;");
+      item("slot < rows && item < a.total");
+      line("const ", index(), " rest = on ? n - first : 0;");
+      line("const int count = rest < tile ? (int)rest : tile;");
+      line("#pragma unroll 8");
+      open("for (int e = threadIdx.x % ", group, "; e < count; e += ", lanes(o), ")");
+      for (int j = 0; j < own; ++j) {
+        const std::string r = str_cat("r", k, "[", j, "]");
+        line(j ? str_cat("if (e + ", j * group, " < count) ") : "", r, " = ",
+             combined(o, r, str_cat("s", k, "[buffer][slot * pitch + e + ", j * group, "]")), ";");
+      }
+      close();
+      close();
+    }
+    line("buffer ^= 1;");
+    close();
+    for (size_t k = 0, part = operands(); k < s_.out.size(); ++k) {
+      const LoopOutput& o = s_.out[k];
+      if (!reduced(o)) continue;
+      const int group = std::min(lanes(o), kWarp), own = lanes(o) / group;
+      for (int h = own / 2; h > 0; h /= 2)
+        for (int j = 0; j < h; ++j) {
+          const std::string r = str_cat("r", k, "[", j, "]");
+          line(r, " = ", combined(o, r, str_cat("r", k, "[", j + h, "]")), ";");
+        }
+      const std::string r = str_cat("r", k, "[0]");
+      for (int h = group / 2; h > 0; h /= 2)
+        line(r, " = ", combined(o, r, str_cat("pj_down(", r, ", ", h, ", ", group, ")")), ";");
+      open("");
+      line("const int slot = threadIdx.x / ", group, ";");
+      line("const ", index(), " item = g + slot;");
+      open("if (slot < rows && item < a.total && threadIdx.x % ", group, " == 0)");
+      line("const ", index(), " row = a.chunks == 1 ? item : item / a.chunks;");
+      coordinates("row", outer_);
+      line("if (a.chunks == 1) ", place_of(k), " = ", stored(o.dt, r), ";");
+      line("else ((", register_type(o.dt), "*)a.p[", part++, "])[item] = ", r, ";");
+      close();
+      close();
+    }
+    close();
+    close();
+  }
+
   void row() {
+    if (tiled(s_)) return tiled_row();
     int turns = 1;  // elements of a thread until every lane has had its own
     for (auto& o : s_.out)
       if (reduced(o)) turns = std::max(turns, lanes(o) / group_);
@@ -498,18 +732,31 @@ class Writer {
       for (int j = 0; j < own; ++j) init += (j ? ", " : "") + identity(s_.out[k]);
       line(register_type(s_.out[k].dt), " r", k, "[", own, "] = {", init, "};");
     }
-    open("for (", index(), " at = 0; at < n; at += ", group_ * turns, ")");
+    auto element_of_row = [&] {
+      line("const ", index(), " i = begin + e;");
+      body("i");
+      for (size_t k = 0; k < s_.out.size(); ++k) {
+        if (!reduced(s_.out[k])) continue;
+        const std::string r = str_cat("r", k, "[j % ", lanes(s_.out[k]) / group_, "]");
+        line(r, " = ", combined(s_.out[k], r, v(s_.out[k].node)), ";");
+      }
+    };
+    // Several elements at a time, so that their loads go out together; then what is left.
+    const int ahead = std::max(turns, s_.body.size() > 48 ? 2 : s_.body.size() > 16 ? 4 : kAhead);
+    line(index(), " at = 0;");
+    open("for (; at + ", group_ * ahead, " <= n; at += ", group_ * ahead, ")");
+    line("#pragma unroll");
+    open("for (int j = 0; j < ", ahead, "; ++j)");
+    line("const ", index(), " e = at + j * ", group_, " + t;");
+    element_of_row();
+    close();
+    close();
+    open("for (; at < n; at += ", group_ * turns, ")");
     line("#pragma unroll");
     open("for (int j = 0; j < ", turns, "; ++j)");
     line("const ", index(), " e = at + j * ", group_, " + t;");
     line("if (e >= n) break;");
-    line("const ", index(), " i = begin + e;");
-    body("i");
-    for (size_t k = 0; k < s_.out.size(); ++k) {
-      if (!reduced(s_.out[k])) continue;
-      const std::string r = str_cat("r", k, "[j % ", lanes(s_.out[k]) / group_, "]");
-      line(r, " = ", combined(s_.out[k], r, v(s_.out[k].node)), ";");
-    }
+    element_of_row();
     close();
     close();
     for (size_t k = 0, part = operands(); k < s_.out.size(); ++k) {
@@ -536,35 +783,72 @@ class Writer {
 
   // Chunks in order: of a row, from the identity on; of a column, from the first one on.
   void fold() {
-    const bool columns = s_.form == LoopSpec::kCol;
-    const size_t last = s_.dims.size() - 1;
     begin_kernel(name_ + "_fold");
-    each("i", "a.total / a.chunks");
-    if (columns)
-      line("const ", index(), " step = a.dims[", last, "], c = i % step, of = i / step;");
+    if (s_.form == LoopSpec::kCol)
+      fold_columns();
     else
-      line("const ", index(), " step = 1, c = 0, of = i;");
+      fold_rows();
+    close();
+  }
+  // The place of reduced output k for outer coordinates, and column c.
+  std::string place_of(size_t k) const {
+    const size_t at = s_.in.size() + k;
+    std::string offset = str_cat("a.at[", at, "].offset");
+    for (int d = 0; d < outer_; ++d) offset += str_cat(" + x", d, " * a.at[", at, "].strides[", d, "]");
+    if (s_.form == LoopSpec::kCol)
+      offset += str_cat(" + c * a.at[", at, "].strides[", s_.dims.size() - 1, "]");
+    return str_cat("((", memory_type(s_.out[k].dt), "*)a.p[", at, "])[", offset, "]");
+  }
+  void fold_columns() {
+    each("i", "a.total / a.chunks");
+    line("const ", index(), " step = a.dims[", s_.dims.size() - 1,
+         "], c = i % step, of = i / step;");
     coordinates("of", outer_);
     for (size_t k = 0, part = operands(); k < s_.out.size(); ++k) {
       const LoopOutput& o = s_.out[k];
       if (!reduced(o)) continue;
-      const size_t at = s_.in.size() + k;
       const char* t = register_type(o.dt);
       open("");
-      line("const ", t, "* const part = (const ", t, "*)a.p[", part,
+      line("const ", t, "* const part = (const ", t, "*)a.p[", part++,
            "] + of * a.chunks * step + c;");
-      line(t, " r = ", columns ? "part[0]" : identity(o), ";");
-      line("for (", index(), " j = ", columns ? 1 : 0,
-           "; j < a.chunks; ++j) r = ", combined(o, "r", "part[j * step]"), ";");
-      std::string offset = str_cat("a.at[", at, "].offset");
-      for (int d = 0; d < outer_; ++d)
-        offset += str_cat(" + x", d, " * a.at[", at, "].strides[", d, "]");
-      if (columns) offset += str_cat(" + c * a.at[", at, "].strides[", last, "]");
-      line("((", t, "*)a.p[", at, "])[", offset, "] = r;");
+      line(t, " r = part[0];");
+      line("#pragma unroll ", kAhead);
+      line("for (", index(), " j = 1; j < a.chunks; ++j) r = ",
+           combined(o, "r", "part[j * step]"), ";");
+      line(place_of(k), " = ", stored(o.dt, "r"), ";");
       close();
-      ++part;
     }
     close();
+  }
+  // A block per row: all of it loads, one thread adds.
+  void fold_rows() {
+    open("for (", index(), " of = blockIdx.x; of < a.total / a.chunks; of += gridDim.x)");
+    coordinates("of", outer_);
+    for (size_t k = 0, part = operands(); k < s_.out.size(); ++k) {
+      const LoopOutput& o = s_.out[k];
+      if (!reduced(o)) continue;
+      const char* t = register_type(o.dt);
+      open("");
+      line("__shared__ ", t, " s[", kFolded, "];");
+      line("const ", t, "* const part = (const ", t, "*)a.p[", part++, "] + of * a.chunks;");
+      line(t, " r = ", identity(o), ";");
+      open("for (", index(), " first = 0; first < a.chunks; first += ", kFolded, ")");
+      line("const int count = a.chunks - first < ", kFolded, " ? (int)(a.chunks - first) : ",
+           kFolded, ";");
+      line("#pragma unroll");
+      open("for (int j = threadIdx.x; j < ", kFolded, "; j += ", kThreads, ")");
+      line("if (j < count) s[j] = part[first + j];");
+      close();
+      line("__syncthreads();");
+      open("if (threadIdx.x == 0)");
+      line("#pragma unroll 16");
+      line("for (int j = 0; j < count; ++j) r = ", combined(o, "r", "s[j]"), ";");
+      close();
+      line("__syncthreads();");
+      close();
+      line("if (threadIdx.x == 0) ", place_of(k), " = ", stored(o.dt, "r"), ";");
+      close();
+    }
     close();
   }
 

@@ -4,9 +4,11 @@
 // but for functions of libm, which are the toolkit's.
 //
 //   map   a thread per element
-//   row   a group of threads per chunk of a row, a thread per lane (or several lanes a thread);
-//         lanes fold by shuffles
-//   col   a thread per column and chunk of rows
+//   row   all threads of a block compute a part of a chunk, or of several rows, into shared memory;
+//         a thread per lane (or two lanes a thread) combines what is its own, in order, and lanes
+//         fold by shuffles
+//   col   all threads of a block compute a few rows of 32 columns into shared memory; a thread per
+//         column combines them, in order
 // Where there is more than one chunk, a second kernel folds them.
 #pragma once
 #include <string>
@@ -53,7 +55,9 @@ class Loop {
 
  private:
   struct Sizes {
-    int64_t total, rows, n, chunks;  // threads' work; rows: outer indices; n: elements to reduce
+    // total: threads' work; rows: outer indices; n: elements to reduce; 1 << shift: elements of a
+    // row that are computed at a time
+    int64_t total, rows, n, chunks, shift;
   };
   Sizes sizes() const;
   bool wide() const;  // whether indices need 64 bits

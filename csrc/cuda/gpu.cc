@@ -1,11 +1,16 @@
 #include "cuda/gpu.h"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <bit>
 #include <limits>
+#include <mutex>
 #include <vector>
 
 #include "base/error.h"
 #include "cuda/launch_graph.h"
+#include "cuda/nvrtc.h"
 #include "runtime/array.h"
 
 namespace pijit::cuda {
@@ -16,9 +21,9 @@ size_t rounded(size_t bytes) { return std::max<size_t>(64, (bytes + 63) / 64 * 6
 
 class StreamEvent : public Event {
  public:
-  explicit StreamEvent(Gpu& gpu) : gpu_(gpu) {
+  StreamEvent(Gpu& gpu, bool timed) : gpu_(gpu) {
     gpu_.enter();
-    gpu_.check(gpu_.driver().event_create(&event_, kNoTiming), "making an event");
+    gpu_.check(gpu_.driver().event_create(&event_, timed ? 0 : kNoTiming), "making an event");
     gpu_.check(gpu_.driver().event_record(event_, gpu_.stream()), "recording an event");
   }
   ~StreamEvent() override { gpu_.driver().event_destroy(event_); }
@@ -32,6 +37,13 @@ class StreamEvent : public Event {
   void wait() override {
     gpu_.enter();
     gpu_.check(gpu_.driver().event_synchronize(event_), "waiting for an event");
+  }
+  double milliseconds_since(const Event& earlier) const override {
+    gpu_.enter();
+    float ms = 0;
+    const auto& other = static_cast<const StreamEvent&>(earlier);
+    gpu_.check(gpu_.driver().event_elapsed(&ms, other.event_, event_), "asking for a time");
+    return ms;
   }
   EventHandle handle() const { return event_; }
 
@@ -47,10 +59,15 @@ class LoopOnGpu : public Kernel {
         loop_(std::move(s)),
         arguments_(loop_.arguments()),
         launches_(loop_.launches("k")) {
-    for (auto& l : launches_) functions_.push_back(gpu_.function(loop_.key(), l.kernel));
+    if (!launches_.empty()) gpu_.prepare(loop_.key());
   }
   void launch(const void* const* in, void* const* out) override {
     if (launches_.empty()) return;
+    std::call_once(loaded_, [this] {
+      std::vector<Function> all;
+      for (auto& l : launches_) all.push_back(gpu_.function(loop_.key(), l.kernel));
+      functions_ = std::move(all);
+    });
     Arguments a = arguments_;
     const LoopSpec& s = loop_.spec();
     size_t k = 0;
@@ -71,6 +88,7 @@ class LoopOnGpu : public Kernel {
   const Loop loop_;
   const Arguments arguments_;
   const std::vector<Launch> launches_;
+  std::once_flag loaded_;
   std::vector<Function> functions_;
 };
 
@@ -130,6 +148,8 @@ Gpu::Gpu(const PluginHost& host, const Driver& driver)
   void* record = nullptr;
   check(driver_.host_alloc(&record, sizeof(BadIndex), kMapped), "allocating memory of the host");
   bad_index_ = new (record) BadIndex{};
+  pthread_atfork(nullptr, nullptr, [] { forked_ = true; });
+  search_packages(host.folders);
   images_ = std::make_unique<Images>(capability_, *host.config);
   register_cublas(*this);
   register_cudnn(*this);
@@ -144,9 +164,13 @@ Gpu::Gpu(const PluginHost& host, const Driver& driver)
 }
 
 thread_local Stream Gpu::recording_ = nullptr;
+bool Gpu::forked_ = false;
 
 void Gpu::enter() {
   static thread_local void* entered = nullptr;
+  OP_CHECK(!forked_, kRuntime,
+           "[GPU] a process that is forked cannot use the GPU of its parent; start processes by "
+           "multiprocessing's 'spawn' or 'forkserver', or fork before the GPU is used");
   if (entered == context_) return;
   check(driver_.set_context(context_), "entering the GPU's context");
   entered = context_;
@@ -172,36 +196,79 @@ void Gpu::failed(const std::string& text) {
   if (text.starts_with(lost_) && !lost_.empty()) lost_ = text;
 }
 
+// Sizes of one class: at most an eighth more than is asked for.
+size_t Blocks::class_of(size_t bytes) {
+  if (bytes <= 1024) return rounded(bytes);
+  const size_t step = std::bit_floor(bytes) / 8;
+  return (bytes + step - 1) / step * step;
+}
+void* Blocks::take(size_t size) {
+  std::lock_guard lock(mu_);
+  const auto it = free_.find(size);
+  if (it == free_.end() || it->second.empty()) return nullptr;
+  void* p = it->second.back();
+  it->second.pop_back();
+  bytes_ -= size;
+  return p;
+}
+bool Blocks::keep(void* p, size_t size, size_t most) {
+  std::lock_guard lock(mu_);
+  if (bytes_ + size > most) return false;
+  free_[size].push_back(p);
+  bytes_ += size;
+  return true;
+}
+std::vector<void*> Blocks::all() {
+  std::lock_guard lock(mu_);
+  std::vector<void*> r;
+  for (auto& [size, blocks] : free_) r.insert(r.end(), blocks.begin(), blocks.end());
+  free_.clear();
+  bytes_ = 0;
+  return r;
+}
+
 void* Gpu::allocate(size_t bytes) {
   enter();
-  Address p = 0;
-  const size_t n = rounded(bytes);
-  int code = driver_.alloc(&p, n, stream());
-  if (code == kOutOfMemory && !recording_) {  // what the pools hold may be in pieces
-    synchronize();
-    driver_.pool_trim(pool_, 0);
-    driver_.graph_trim(number_);
-    code = driver_.alloc(&p, n, stream());
+  const size_t n = rounded(bytes), size = Blocks::class_of(n);
+  void* kept = (recording_ ? recorded_ : kept_).take(size);
+  if (!kept) {
+    Address p = 0;
+    // Memory of what is recorded is not a part of it: the graph would map it at each launch.
+    int code = driver_.alloc(&p, size, stream_);
+    if (code == kOutOfMemory && !recording_) {  // what the pools hold may be in pieces
+      for (void* block : kept_.all()) driver_.free(address(block), stream_);
+      synchronize();
+      driver_.pool_trim(pool_, 0);
+      code = driver_.alloc(&p, size, stream_);
+    }
+    if (code == kOutOfMemory) {
+      size_t free = 0, total = 0;
+      driver_.memory_info(&free, &total);
+      throw OpError(
+          OpError::kRuntime,
+          str_cat("[GPU] out of memory: ", n, " bytes are wanted; of ", total, " bytes ", free,
+                  " are free, and values of this process hold ", used_.load(), held()));
+    }
+    check(code, "allocating memory");
+    kept = reinterpret_cast<void*>(p);
   }
-  if (code == kOutOfMemory) {
-    size_t free = 0, total = 0;
-    driver_.memory_info(&free, &total);
-    throw OpError(
-        OpError::kRuntime,
-        str_cat("[GPU] out of memory: ", n, " bytes are wanted; of ", total, " bytes ", free,
-                " are free, and values of this process hold ", used_.load(), held()));
-  }
-  check(code, "allocating memory");
   used_ += n;
   count(n, 1);
-  return reinterpret_cast<void*>(p);
+  return kept;
 }
 
 void Gpu::release(void* p, size_t bytes) {
-  used_ -= rounded(bytes);
-  count(rounded(bytes), -1);
+  const size_t n = rounded(bytes), size = Blocks::class_of(n);
+  used_ -= n;
+  count(n, -1);
+  if (forked_) return;  // the block is the parent's
+  if (recording_) {  // a graph writes there whenever it runs: only for other graphs, in their turn
+    recorded_.keep(p, size, std::numeric_limits<size_t>::max());
+    return;
+  }
+  if (size <= kLargestKept && kept_.keep(p, size, kMostKept)) return;
   // Called from destructors: a context that is lost has no memory to give back.
-  if (driver_.set_context(context_) == kSuccess) driver_.free(address(p), stream());
+  if (driver_.set_context(context_) == kSuccess) driver_.free(address(p), stream_);
 }
 
 // " (3 blocks of 256 MiB to 512 MiB, …)", the largest ones.
@@ -240,7 +307,9 @@ void Gpu::copy(void* to, const void* from, size_t bytes) {
   enter();
   check(driver_.copy(address(to), address(from), bytes, stream()), "copying on the GPU");
 }
-std::unique_ptr<Event> Gpu::record() { return std::make_unique<StreamEvent>(*this); }
+std::unique_ptr<Event> Gpu::record(bool timed) {
+  return std::make_unique<StreamEvent>(*this, timed);
+}
 void Gpu::synchronize() {
   OP_CHECK(!recording_, kRuntime, "[GPU] what waits cannot be recorded");
   enter();
@@ -250,9 +319,9 @@ void Gpu::synchronize() {
 
 int64_t Gpu::error_name(const std::string& op) {
   std::lock_guard lock(mu_);
-  const auto it = std::find(error_names_.begin(), error_names_.end(), op);
-  if (it == error_names_.end()) error_names_.push_back(op);
-  return it - error_names_.begin();
+  const auto number = std::find(error_names_.begin(), error_names_.end(), op) - error_names_.begin();
+  if (number == std::ssize(error_names_)) error_names_.push_back(op);
+  return number;
 }
 void Gpu::check_indices() {
   if (!__atomic_load_n(&bad_index_->set, __ATOMIC_ACQUIRE)) return;
@@ -292,7 +361,7 @@ GraphHandle Gpu::capture(const std::function<void()>& launch) {
 }
 
 void Gpu::hold(void* other) {
-  StreamEvent done(*this);
+  StreamEvent done(*this, false);
   check(driver_.stream_wait(other, done.handle(), 0), "making another stream wait");
 }
 
@@ -307,16 +376,49 @@ std::unique_ptr<Kernel> Gpu::make_loop(LoopSpec s) {
   return std::make_unique<LoopOnGpu>(*this, std::move(s));
 }
 
+Gpu::Image Gpu::image_of(const std::string& source) {
+  Image& made = images_made_[source];
+  if (!made.valid())
+    made = std::async(std::launch::async, [this, source] {
+             struct Turn {  // as many compile at once as there are cores
+               std::counting_semaphore<>& of;
+               explicit Turn(std::counting_semaphore<>& s) : of(s) { of.acquire(); }
+               ~Turn() { of.release(); }
+             } const turn(compilers_);
+             return images_->get(source);
+           }).share();
+  return made;
+}
+void Gpu::prepare(const std::string& source) {
+  std::lock_guard lock(mu_);
+  if (!modules_.contains(source)) image_of(source);
+}
+void Gpu::finish() {
+  if (forked_) return;  // the threads are the parent's
+  std::lock_guard lock(mu_);
+  for (auto& [source, image] : images_made_) image.wait();
+}
 Function Gpu::function(const std::string& source, const std::string& name) {
   enter();
-  std::lock_guard lock(mu_);
-  Module& m = modules_[source];
-  if (!m) {
-    const auto image = images_->get(source);
-    check(driver_.load(&m, image.data()), "loading a kernel");
+  std::unique_lock lock(mu_);
+  if (!modules_.contains(source)) {
+    const Image image = image_of(source);
+    lock.unlock();
+    image.wait();
+    lock.lock();
+    images_made_.erase(source);
+    Module& m = modules_[source];
+    if (!m) {
+      try {
+        check(driver_.load(&m, image.get().data()), "loading a kernel");
+      } catch (...) {
+        modules_.erase(source);
+        throw;
+      }
+    }
   }
   Function f = nullptr;
-  check(driver_.function(&f, m, name.c_str()), "finding kernel " + name);
+  check(driver_.function(&f, modules_[source], name.c_str()), "finding kernel " + name);
   return f;
 }
 
@@ -351,7 +453,9 @@ __attribute__((visibility("default"))) pijit::Device* pijit_make_device(
   using namespace pijit::cuda;
   try {
     const Driver* driver = Driver::get(why);
-    return driver ? gpu = new Gpu(*host, *driver) : nullptr;
+    if (!driver) return nullptr;
+    gpu = new Gpu(*host, *driver);
+    return gpu;
   } catch (const std::exception& e) {
     *why = e.what();
     return nullptr;

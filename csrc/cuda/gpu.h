@@ -1,9 +1,13 @@
 // The GPU as a device. Work goes to one stream, in order; the host waits where it reads.
 #pragma once
+#include <algorithm>
 #include <atomic>
+#include <future>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -16,6 +20,22 @@
 
 namespace pijit::cuda {
 
+// Memory that was given back, by size: asking the driver takes longer than a small kernel. All work
+// goes to one stream, so that a block may be handed out again at once.
+class Blocks {
+ public:
+  static size_t class_of(size_t bytes);
+  void* take(size_t size);  // null: there is none
+  // False where more than `most` bytes would be kept.
+  bool keep(void* p, size_t size, size_t most);
+  std::vector<void*> all();  // and keeps none of them
+
+ private:
+  std::mutex mu_;
+  absl::flat_hash_map<size_t, std::vector<void*>> free_;
+  size_t bytes_ = 0;
+};
+
 class Gpu : public Device, public DeviceQueue {
  public:
   // Throws OpError where the GPU or the compiler of its kernels does not start.
@@ -27,7 +47,7 @@ class Gpu : public Device, public DeviceQueue {
   void from_host(void* to, const void* from, size_t bytes) override;
   void to_host(void* to, const void* from, size_t bytes) override;
   void copy(void* to, const void* from, size_t bytes) override;
-  std::unique_ptr<Event> record() override;
+  std::unique_ptr<Event> record(bool timed) override;
   void synchronize() override;
   DeviceFacts facts() const override;
   std::unique_ptr<Kernel> make_loop(LoopSpec s) override;
@@ -35,6 +55,7 @@ class Gpu : public Device, public DeviceQueue {
   void* handle() const override { return stream_; }
   void hold(void* other) override;
   void failed(const std::string& text) override;
+  void finish() override;
 
   const Driver& driver() const { return driver_; }
   // Where work goes now: while a thread records, a stream of its own.
@@ -47,6 +68,8 @@ class Gpu : public Device, public DeviceQueue {
   void enter();
   // Throws OpError naming what was done, and whether the process can go on.
   void check(int code, const std::string& what) const;
+  // Compiles a source behind the host, as others, where it is new.
+  void prepare(const std::string& source);
   // The kernel of a source, compiled and loaded where it is new.
   Function function(const std::string& source, const std::string& name);
   void launch(Function f, const Launch& l, const Arguments& a, const std::string& what);
@@ -77,6 +100,10 @@ class Gpu : public Device, public DeviceQueue {
   void* pool_ = nullptr;
   Stream stream_ = nullptr;
   static thread_local Stream recording_;
+  static constexpr size_t kLargestKept = size_t{64} << 20, kMostKept = size_t{2} << 30;
+  Blocks kept_;      // for values
+  Blocks recorded_;  // that kernels of launch graphs pass results in, all graphs the same
+  static bool forked_;  // this process is a child of the one that opened the GPU
   std::atomic<size_t> used_{0};
   std::atomic<int64_t> held_[64] = {};  // blocks, by the binary logarithm of their size
   BadIndex* bad_index_ = nullptr;
@@ -86,6 +113,10 @@ class Gpu : public Device, public DeviceQueue {
   std::unique_ptr<Images> images_;
   Staging staging_{*this};
   std::mutex mu_;
+  using Image = std::shared_future<std::vector<char>>;
+  Image image_of(const std::string& source);  // under mu_
+  std::counting_semaphore<> compilers_{std::max(1u, std::thread::hardware_concurrency())};
+  absl::flat_hash_map<std::string, Image> images_made_;
   absl::flat_hash_map<std::string, Module> modules_;
 };
 

@@ -238,9 +238,46 @@ KERNEL(index_add) {
                  {x.outer * m, m, gpu->error_name("index_add"), x.n, x.inner}, x.outer * m, x.inner,
                  "add");
 }
+// A thread applies all updates of a line, in order: only they can meet.
+constexpr const char* kLines = R"(
+ENTRY(k) {
+  const ix lines = (ix)(a.n[0] / COUNT), inner = (ix)a.n[INNER];
+  const M* const u = (const M*)a.p[1];
+  M* const y = (M*)a.p[2];
+  EACH(line, lines) {
+    const ix first = line / inner * COUNT * inner + line % inner;
+    for (int j = 0; j < COUNT; ++j) {
+      const ix i = first + j * inner;
+      const i64 c = pj_place(((const I*)a.p[0])[i], a.n[1], a.p[3], a.n[2]);
+      if (c < 0) continue;
+      M* const at = y + pj_along(a, i, c);
+      const T b = LOAD(u[i]), a = LOAD(*at);
+      *at = STORE(APPLY);
+    }
+  }
+}
+)";
+constexpr int64_t kFewUpdates = 16;  // of a line; more are sorted by place
 KERNEL(scatter_d) {
   NEED(!is_complex(r.out.dtype) && r.in[0].shape.rank() > 0, "complex numbers, or no axis");
   const Along along(r);
+  if (const Axis at(r.in[1].shape, along.axis); at.n > 0 && at.n <= kFewUpdates) {
+    Ints n = along.numbers;
+    n.push_back(at.inner);
+    const bool wide =
+        needs_wide(std::max<int64_t>(r.out.shape.numel(), r.in[2].shape.numel()));
+    auto apply = std::make_shared<SourceKernel>(
+        *gpu, r.op.name, 4, static_cast<int>(n.size()),
+        str_cat(index_type(r.in[1].dtype), element_types(r.out.dtype, wide), along.text,
+                define("COUNT", at.n), define("INNER", static_cast<int64_t>(n.size()) - 1),
+                "#define APPLY ", applied(r.ctx().s("mode"), r.out.dtype), "\n", kLines),
+        std::vector<std::string>{"k"});
+    return fn_kernel([apply, n, bytes = r.out.bytes(), lines = n[0] / at.n](
+                         const void* const* in, void* out) {
+      gpu->copy(out, in[0], bytes);
+      apply->run(0, lines, {in[1], in[2], out, gpu->error_record()}, n);
+    });
+  }
   return scatter(r, along.text + kAlongPlaces, along.numbers, along.numbers[0], 1,
                  r.ctx().s("mode"));
 }

@@ -11,20 +11,35 @@
 
 namespace pijit::cuda {
 
+namespace {
+std::vector<std::string>& package_folders() {
+  static auto* folders = new std::vector<std::string>;
+  return *folders;
+}
+}  // namespace
+
+void search_packages(const std::vector<std::string>& folders) { package_folders() = folders; }
+
 void* open_library(const std::vector<std::string>& names) {
-  std::vector<std::string> folders = {""};
+  // What is loaded already, by another library of this process, serves us too: two versions of one
+  // library in a process disturb each other.
+  for (auto& name : names)
+    if (void* p = dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD)) return p;
+  std::vector<std::string> folders;
   if (const char* home = std::getenv("CUDA_HOME")) {
     folders.push_back(std::string(home) + "/lib64/");
     folders.push_back(std::string(home) + "/lib/");
   }
+  std::vector<std::string> sites = package_folders();
   Dl_info here;
   if (dladdr(reinterpret_cast<void*>(&open_library), &here) && here.dli_fname) {
     // site-packages/pijit/lib….so, beside site-packages/nvidia
-    const auto site = std::filesystem::path(here.dli_fname).parent_path().parent_path();
-    for (const char* part : {"cu13", "cublas", "cudnn", "cufft", "cuda_nvrtc"})
-      folders.push_back((site / "nvidia" / part / "lib").string() + "/");
+    sites.push_back(std::filesystem::path(here.dli_fname).parent_path().parent_path().string());
   }
-  for (const char* usual : {"/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"})
+  for (auto& site : sites)
+    for (const char* part : {"cu13", "cublas", "cudnn", "cufft", "cuda_nvrtc"})
+      folders.push_back(str_cat(site, "/nvidia/", part, "/lib/"));
+  for (const char* usual : {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"})
     folders.push_back(usual);
   for (auto& folder : folders)
     for (auto& name : names)

@@ -22,9 +22,11 @@ class Nvrtc {
   std::string version_;
 };
 
-// Opens the first library of these names, next to which others of the toolkit lie: as the dynamic
-// linker finds it, in the folders of NVIDIA's wheels beside pijit, and in CUDA's usual place. Null
-// where there is none.
+// Where open_library looks for NVIDIA's wheels, too: folders that packages lie in.
+void search_packages(const std::vector<std::string>& folders);
+// Opens the first library of these names: one that is loaded already, in CUDA_HOME, in NVIDIA's
+// wheels in a folder of packages or beside pijit, as the dynamic linker finds it, and in CUDA's
+// usual place. Null where there is none.
 void* open_library(const std::vector<std::string>& names);
 
 struct Wanted {

@@ -58,6 +58,11 @@ ENTRY(maximum) {
     ((M*)a.p[2])[k] = ((const M*)a.p[1])[at];
   }
 }
+ENTRY(places) {
+  const pj_pool g = pj_geometry(a);
+  EACH(k, g.planes * g.oh * g.ow)
+    ((ix*)a.p[2])[k] = pj_maximum(g, (const M*)a.p[0], k / g.ow / g.oh, k / g.ow % g.oh, k % g.ow);
+}
 ENTRY(maximum_dx) {
   const pj_pool g = pj_geometry(a);
   EACH(k, g.planes * g.h * g.w) {
@@ -65,8 +70,11 @@ ENTRY(maximum_dx) {
     T sum = 0;
     for (ix i = pj_from(h, g.ph, g.kh, g.sh); i < pj_to(h, g.ph, g.sh, g.oh); ++i)
       for (ix j = pj_from(w, g.pw, g.kw, g.sw); j < pj_to(w, g.pw, g.sw, g.ow); ++j)
-        if (pj_maximum(g, (const M*)a.p[0], p, i, j) == k)
-          sum = pj_sum<T>(sum, LOAD(((const M*)a.p[1])[(p * g.oh + i) * g.ow + j]));
+      {
+        const ix window = (p * g.oh + i) * g.ow + j;
+        if (((const ix*)a.p[0])[window] == k)
+          sum = pj_sum<T>(sum, LOAD(((const M*)a.p[1])[window]));
+      }
     ((M*)a.p[2])[k] = STORE(sum);
   }
 }
@@ -96,21 +104,23 @@ ENTRY(mean_dx) {
 )";
 struct Pool {
   Ints numbers;
+  bool wide;
   std::shared_ptr<SourceKernel> kernel;
-  Pool(const KernelRequest& r, const char* entry, const Shape& x, const Shape& y, bool count_pad) {
+  Pool(const KernelRequest& r, std::vector<std::string> entries, const Shape& x, const Shape& y,
+       bool count_pad)
+      : wide(needs_wide(std::max<int64_t>(x.numel(), y.numel()))) {
     const OpCtx c = r.ctx();
     const Ints k = c.numbers("kernel"), s = c.numbers("stride"), p = c.numbers("pad");
     numbers = {x[0] * x[1], x[2], x[3], y[2], y[3], k[0], k[1], s[0], s[1], p[0], p[2]};
     kernel = std::make_shared<SourceKernel>(
         *gpu, r.op.name, 3, 11,
-        element_types(r.out.dtype, needs_wide(std::max<int64_t>(x.numel(), y.numel()))) +
-            define("COUNT_PAD", count_pad) + kPool,
-        std::vector<std::string>{entry});
+        element_types(r.out.dtype, wide) + define("COUNT_PAD", count_pad) + kPool,
+        std::move(entries));
   }
 };
 std::unique_ptr<OpKernel> pool(const KernelRequest& r, const char* entry, const Shape& x,
                                const Shape& y, bool count_pad, int second) {
-  const Pool p(r, entry, x, y, count_pad);
+  const Pool p(r, {entry}, x, y, count_pad);
   return fn_kernel([p, second, n = int64_t{r.out.shape.numel()}](const void* const* in, void* out) {
     p.kernel->run(0, n, {in[0], in[second], out}, p.numbers);
   });
@@ -125,7 +135,15 @@ KERNEL(max_pool_pick) {
 }
 KERNEL(max_pool_dx) {
   if (!computes_as_stored(r, why)) return nullptr;
-  return pool(r, "maximum_dx", r.in[0].shape, r.in[1].shape, false, 1);
+  const Shape &x = r.in[0].shape, &y = r.in[1].shape;
+  const Pool p(r, {"places", "maximum_dx"}, x, y, false);
+  // Windows overlap: each is searched once.
+  return fn_kernel([p, n = int64_t{x.numel()}, windows = int64_t{y.numel()}](
+                       const void* const* in, void* out) {
+    const DeviceBlock places(*gpu, static_cast<size_t>(windows) * (p.wide ? 8 : 4));
+    p.kernel->run(0, windows, {in[0], nullptr, places.p}, p.numbers);
+    p.kernel->run(1, n, {places.p, in[1], out}, p.numbers);
+  });
 }
 KERNEL(avg_pool) {
   if (!computes_as_stored(r, why)) return nullptr;

@@ -31,12 +31,18 @@ SourceKernel::SourceKernel(Gpu& gpu, std::string op, int addresses, int numbers,
         str_cat("extern \"C\" __global__ void __launch_bounds__(", kThreads, ") ",
                 source.substr(at + kMark.size(), end - at - kMark.size()), "(const pj_args a)"));
   }
-  for (auto& e : entries_) functions_.push_back(gpu_.function(source, e));
+  source_ = std::move(source);
+  gpu_.prepare(source_);
 }
 
 void SourceKernel::run(size_t entry, int64_t threads, std::initializer_list<const void*> addresses,
                        const std::vector<int64_t>& numbers) const {
   if (threads <= 0) return;
+  std::call_once(loaded_, [this] {
+    std::vector<Function> all;
+    for (auto& e : entries_) all.push_back(gpu_.function(source_, e));
+    functions_ = std::move(all);
+  });
   PIJIT_CHECK(addresses.size() <= static_cast<size_t>(addresses_) &&
                   numbers.size() <= static_cast<size_t>(numbers_),
               "too many arguments of ", entries_[entry]);

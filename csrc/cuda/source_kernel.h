@@ -4,6 +4,7 @@
 // one text serves all dtypes; sizes are numbers.
 #pragma once
 #include <initializer_list>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,9 @@ class SourceKernel {
   const std::string op_;
   const int addresses_, numbers_;
   std::vector<std::string> entries_;
-  std::vector<Function> functions_;
+  std::string source_;
+  mutable std::once_flag loaded_;
+  mutable std::vector<Function> functions_;
 };
 
 // typedefs M (an element in memory), T (as it is computed on), the macros LOAD and STORE between

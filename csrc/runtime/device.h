@@ -33,6 +33,8 @@ class Event {
   virtual ~Event() = default;
   virtual bool done() const = 0;
   virtual void wait() = 0;
+  // From another one of this device to this one; both were recorded with `timed`, and are done.
+  virtual double milliseconds_since(const Event& earlier) const = 0;
 };
 
 // Starts the kernels of one program, where a device has a better way than one after the other.
@@ -65,7 +67,8 @@ class Device {
   virtual void to_host(void* to, const void* from, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
 
-  virtual std::unique_ptr<Event> record() = 0;  // after what was started so far
+  // After what was started so far. timed: it may be asked for times.
+  virtual std::unique_ptr<Event> record(bool timed) = 0;
   virtual void synchronize() = 0;
 
   virtual DeviceFacts facts() const = 0;

@@ -10,6 +10,11 @@
 #include "runtime/queue.h"
 
 namespace pijit {
+namespace {
+std::vector<std::string> (*package_folders)() = nullptr;
+}
+
+void set_package_folders(std::vector<std::string> (*folders)()) { package_folders = folders; }
 
 // Of a build: sizes of what crosses the border change with the code.
 const char* plugin_version() {
@@ -47,7 +52,8 @@ bool load_plugin(std::string_view device_name, std::string* why) {
   }
   // The name is given away only when the device is there.
   const PluginHost host{DeviceId{static_cast<uint8_t>(device_names().size())}, &device(DeviceId{}),
-                        &config()};
+                        &config(),
+                        package_folders ? package_folders() : std::vector<std::string>{}};
   Device* d = make(&host, why);
   if (!d) {
     PIJIT_LOG("dispatch", "device ", device_name, ": ", *why);

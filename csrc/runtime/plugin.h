@@ -5,6 +5,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/config.h"
 #include "runtime/device.h"
@@ -15,7 +16,10 @@ struct PluginHost {
   DeviceId id;  // of the device to make
   Device* cpu;
   const Config* config;
+  std::vector<std::string> folders;  // that packages lie in, NVIDIA's among them
 };
+// Says which folders those are, whenever a plug-in is loaded.
+void set_package_folders(std::vector<std::string> (*folders)());
 // What a plug-in exports: the build it belongs to, and the device, or null and why there is none.
 using PluginVersion = const char* (*)();
 using PluginMake = Device* (*)(const PluginHost* host, std::string* why);

@@ -17,6 +17,8 @@ class DeviceQueue {
   // A launch failed, as `text` says; where nothing can be launched any more, later ones say so,
   // too.
   virtual void failed(const std::string& text) = 0;
+  // Before the process ends, while libraries of the device are whole: threads come to their end.
+  virtual void finish() {}
 };
 
 void register_queue(DeviceId d, DeviceQueue* q);

@@ -148,7 +148,6 @@ EXPORT cuGraphLaunch(void* exec, void*) {
     for (auto& f : work) f();
   });
 }
-EXPORT cuDeviceGraphMemTrim(int) { return kSuccess; }
 EXPORT cuMemHostAlloc(void** p, size_t n, unsigned) {
   std::lock_guard lock(mu);
   if (n > 4096 && getenv("PIJIT_FAKE_NO_LOCKED")) return kOutOfMemory;
@@ -170,6 +169,10 @@ EXPORT cuEventQuery(void* e) {
   return *static_cast<size_t*>(e) <= done ? kSuccess : kNotReady;
 }
 EXPORT cuEventSynchronize(void*) { return drain(); }
+EXPORT cuEventElapsedTime(float* ms, void* a, void* b) {  // one per command
+  *ms = static_cast<float>(*static_cast<size_t*>(b)) - static_cast<float>(*static_cast<size_t*>(a));
+  return kSuccess;
+}
 EXPORT cuEventDestroy_v2(void* e) { return delete static_cast<size_t*>(e), kSuccess; }
 EXPORT cuDeviceGetDefaultMemPool(void** p, int) { return *p = &blocks, kSuccess; }
 EXPORT cuMemPoolSetAttribute(void*, int, void*) { return kSuccess; }

@@ -1,5 +1,5 @@
-"""Run with a driver whose GPU is the host (fake_driver.cc): what a program sees of the device GPU, against the CPU.
-Arguments name the tests to run; without any, all run."""
+"""What a program sees of the device GPU, against the CPU: run on a GPU, or with a driver whose GPU is the host
+(fake_driver.cc), which also counts what is asked of it. Arguments name the tests to run; without any, all run."""
 
 import ctypes
 import os
@@ -10,6 +10,7 @@ import numpy as np
 import pijit as ms
 from pijit import _C, nn, ops
 
+REAL = not hasattr(ctypes.CDLL("libcuda.so.1"), "pijit_fake_graphs")
 rng = np.random.default_rng(5)
 
 
@@ -17,8 +18,27 @@ def data(*shape):
     return rng.standard_normal(shape).astype(np.float32)
 
 
+def counted(library, what, *args):
+    """How often a stand-in did something; a GPU's libraries don't count."""
+    return 0 if REAL else getattr(ctypes.CDLL(library), "pijit_fake_" + what)(*args)
+
+
+def cudnn(what):
+    return counted("libcudnn.so.9", "cudnn", what)
+
+
+def graphs():
+    return counted("libcuda.so.1", "graphs")
+
+
 def on(device, *arrays):
     return [ms.Tensor(a, device=device) for a in arrays]
+
+
+def bits(x):
+    """Of all values; which NaN an operation gives is the processor's matter."""
+    a = (x.astype(ms.float32) if x.dtype == ms.bfloat16 else x).asnumpy()
+    return np.where(a == a, a, a.dtype.type(np.nan)).tobytes() if REAL and a.dtype.kind == "f" else a.tobytes()
 
 
 def both(f, *arrays, exact=True, rtol=1e-5):
@@ -30,7 +50,7 @@ def both(f, *arrays, exact=True, rtol=1e-5):
         assert got.device == "GPU", got.device
         assert got.dtype == want.dtype and got.shape == want.shape
         if exact:
-            assert got.asnumpy().tobytes() == want.asnumpy().tobytes(), (f, got.asnumpy(), want.asnumpy())
+            assert bits(got) == bits(want), (f, got.asnumpy(), want.asnumpy())
         else:
             a = want.astype(ms.float64).asnumpy()
             b = got.to("CPU").astype(ms.float64).asnumpy()
@@ -217,14 +237,14 @@ class CuDNN:
 
     @staticmethod
     def count():
-        return [ctypes.CDLL("libcudnn.so.9").pijit_fake_cudnn(k) for k in range(6)]
+        return [cudnn(k) for k in range(6)]
 
     def __enter__(self):
         self.before = self.count()
 
     def __exit__(self, kind, *_):
         got = tuple(b - a for a, b in zip(self.before, self.count()))
-        assert kind or got == self.want, (got, self.want)
+        assert kind or REAL or got == self.want, (got, self.want)
 
 
 def test_convolutions():
@@ -283,7 +303,9 @@ def test_convolutions_in_tf32():
     exact = np.float32(8 * (1 + 2.0**-12 + 2.0**-26))
     for f, args in ((lambda x, w: ops.conv2d(x, w), (x, w)), (lambda x, w, b: ops.conv2d(x, w, b), (x, w, b))):
         assert (f(*args).asnumpy() == exact).all() and (ms.jit(f)(*args).asnumpy() == exact).all()
-        assert (ms.jit(f, jit_config=fast)(*args).asnumpy() == (8 if CuDNN.serves else exact)).all()
+        # cuDNN may take another way for images as small.
+        got = ms.jit(f, jit_config=fast)(*args).asnumpy()
+        assert (got == (8 if CuDNN.serves else exact)).all() or REAL and (got == exact).all()
         assert (ms.jit(f, jit_config=fast)(*(a.astype(ms.float64) for a in args)).asnumpy() > 8).all()
     a = data(2, 4, 9, 8), data(6, 4, 3, 3), data(6)
     for name, joined in (("relu", True), ("sigmoid", False), ("tanh", False), ("silu", False)):
@@ -312,8 +334,7 @@ def test_steps_with_convolutions_are_one_launch():
             loss = step(x, y)
             losses.append(float(loss))
             del loss
-            fake = ctypes.CDLL("libcuda.so.1")
-            counts.append((fake.pijit_fake_graphs(), fake.pijit_fake_kernels(), *CuDNN.count()))
+            counts.append((graphs(), counted("libcuda.so.1", "kernels"), *CuDNN.count()))
         ms.set_context(device_target="CPU")
     losses, counts = [], []
     train("CPU")
@@ -321,8 +342,8 @@ def test_steps_with_convolutions_are_one_launch():
     np.testing.assert_allclose(losses[12:], losses[:12], rtol=1e-4)
     assert losses[11] < losses[0]
     for before, after in zip(counts[-5:], counts[-4:]):
-        assert after == (before[0] + 1, *before[1:]), counts
-    assert any(counts[-1][2:]) == CuDNN.serves
+        assert REAL or after == (before[0] + 1, *before[1:]), counts
+    assert REAL or any(counts[-1][2:]) == CuDNN.serves
 
 
 def plain(q, k, v):
@@ -387,7 +408,7 @@ def test_attention():
              (weak_mask, (q, k, v, seen), 0), (other_axis, (q, k, v), 0), (plain, short, 0)]
 
     def count():
-        return ctypes.CDLL("libcudnn.so.9").pijit_fake_cudnn(6)
+        return cudnn(6)
     serves = CuDNN.serves or CuDNN.how in ("forward", "old")
     for t, tolerance, some in ((ms.float16, 4e-3, cases), (ms.bfloat16, 3e-2, cases[:4]),
                                (ms.float32, 4e-3, cases[:1])):
@@ -403,7 +424,7 @@ def test_attention():
                 assert got.dtype == t and got.device == "GPU"
                 np.testing.assert_allclose(got.astype(ms.float32).asnumpy(), want, atol=tolerance * np.abs(want).max(),
                                            err_msg=f.__name__)
-            assert count() - before == 2 * expected * (t != ms.float32 and serves), (f, t, count() - before)
+            assert REAL or count() - before == 2 * expected * (t != ms.float32 and serves), (f, t, count() - before)
             exact = strict(*args).astype(ms.float32).asnumpy()
             assert (exact == f(*args).astype(ms.float32).asnumpy()).all() and count() - before <= 2
 
@@ -422,13 +443,12 @@ def test_attention_of_a_layer():
         return net(x, x, x, attn_mask=hidden, need_weights=False)[0]
     x, hidden = on("GPU", x, hidden)
     x, counts, g = x.astype(ms.float16), [], ms.jit(f, jit_config=ms.JitConfig(numerics="fast"))
-    cudnn, driver = ctypes.CDLL("libcudnn.so.9"), ctypes.CDLL("libcuda.so.1")
-    before = cudnn.pijit_fake_cudnn(6)
+    before = cudnn(6)
     for _ in range(6):
         np.testing.assert_allclose(g(x, hidden).astype(ms.float32).asnumpy(), want, atol=0.01)
-        counts.append((cudnn.pijit_fake_cudnn(6), driver.pijit_fake_graphs()))
-    assert counts[0][0] - before == (CuDNN.serves or CuDNN.how in ("forward", "old"))
-    assert counts[-1] == (counts[-2][0], counts[-2][1] + 1), counts  # one launch, attention in it
+        counts.append((cudnn(6), graphs()))
+    assert REAL or counts[0][0] - before == (CuDNN.serves or CuDNN.how in ("forward", "old"))
+    assert REAL or counts[-1] == (counts[-2][0], counts[-2][1] + 1), counts  # one launch, attention in it
     ms.set_context(device_target="CPU")
 
 
@@ -514,8 +534,7 @@ def test_gradients_of_attention():
     fast = ms.JitConfig(numerics="fast")
 
     def count():
-        fake = ctypes.CDLL("libcudnn.so.9")
-        return np.int64([fake.pijit_fake_cudnn(6), fake.pijit_fake_cudnn(7)])
+        return np.int64([cudnn(6), cudnn(7)])
     for t, tolerance, some in ((ms.float16, 4e-3, cases), (ms.bfloat16, 3e-2, cases[:6]),
                                (ms.float32, 1e-3, cases[:1])):
         for f, more, wrt, expected in some:
@@ -533,7 +552,7 @@ def test_gradients_of_attention():
             want = flat(step(*(x.astype(ms.float32) if x.dtype == t else x for x in on_device("CPU"))))
             g, strict, args = ms.jit(step, jit_config=fast), ms.jit(step), on_device("GPU")
             before, results = count(), []
-            made = 2 * expected * (t != ms.float32 and CuDNN.serves)
+            made = 2 * expected * (t != ms.float32 and CuDNN.serves and not REAL)
             bound = tolerance * (1 if made else 5)  # products round the scores
             for _ in range(2):
                 results.append(flat(g(*args)))
@@ -593,8 +612,7 @@ def test_training_of_attention():
             loss = step(*args)
             losses.append(float(loss))
             del loss
-            cudnn, driver = ctypes.CDLL("libcudnn.so.9"), ctypes.CDLL("libcuda.so.1")
-            counts.append((driver.pijit_fake_graphs(), cudnn.pijit_fake_cudnn(6), cudnn.pijit_fake_cudnn(7)))
+            counts.append((graphs(), cudnn(6), cudnn(7)))
         ms.set_context(device_target="CPU")
         return losses
     counts = []
@@ -604,15 +622,16 @@ def test_training_of_attention():
         got = train("GPU", dtype)
         assert got[-1] < got[0], got
         np.testing.assert_allclose(got, want, rtol=tolerance)
-        assert counts[-1] == (counts[-2][0] + 1, *counts[-2][1:]), counts
+        assert REAL or counts[-1] == (counts[-2][0] + 1, *counts[-2][1:]), counts
         made = counts[-1][1] - before[1], counts[-1][2] - before[2]
-        assert made[0] == made[1] and (made[0] > 0) == CuDNN.serves, counts
+        assert REAL or made[0] == made[1] and (made[0] > 0) == CuDNN.serves, counts
         before = counts[-1]
 
 
 def test_transforms():
     """By cuFFT, or by the host where it refuses."""
-    count = ctypes.CDLL("libcufft.so.12").pijit_fake_cufft
+    def count():
+        return counted("libcufft.so.12", "cufft")
     before, n = count(), 0
     for shape in ((8,), (3, 7), (2, 6, 5), (4, 1, 3)):
         for dim in range(len(shape)):
@@ -636,7 +655,10 @@ def test_transforms():
                     both(half, data(*shape), exact=False, rtol=rtol)
                     n += 12
     both(lambda x: ms.grad(lambda x: (ops.rfft(x).abs() ** 2).sum())(x), data(3, 6), exact=False)
-    assert count() == before if os.environ.get("PIJIT_FAKE_CUFFT") else count() > before + n, (count(), n)
+    if os.environ.get("PIJIT_FAKE_CUFFT"):
+        assert count() == before
+    else:
+        assert REAL or count() > before + n, (count(), n)
 
 
 def test_products_by_tiles():
@@ -646,7 +668,6 @@ def test_products_by_tiles():
 
 
 def test_whole_steps_are_one_launch():
-    fake = ctypes.CDLL("libcuda.so.1")
     ms.set_context(device_target="GPU")
     net = nn.SequentialCell(nn.Dense(4, 8), nn.Tanh(), nn.Dense(8, 2))
     opt = nn.Adam(net.trainable_params(), 0.1)
@@ -657,7 +678,7 @@ def test_whole_steps_are_one_launch():
         loss = step(x, y)
         losses.append(float(loss))
         del loss
-    assert losses[-1] < losses[0] and fake.pijit_fake_graphs() > 4, (losses, fake.pijit_fake_graphs())
+    assert losses[-1] < losses[0] and (REAL or graphs() > 4), (losses, graphs())
     ms.set_context(device_target="CPU")
 
 
@@ -677,7 +698,7 @@ def test_dlpack():
     assert x.__dlpack_device__() == (2, 0)
     y = ms.Tensor.from_dlpack(x)
     assert y.device == "GPU" and (y.asnumpy() == x.asnumpy()).all()
-    z = ms.Tensor.from_dlpack(x.__dlpack__(stream=77, max_version=(1, 0)), copy=False)
+    z = ms.Tensor.from_dlpack(x.__dlpack__(stream=1 if REAL else 77, max_version=(1, 0)), copy=False)
     assert z.device == "GPU" and (z + 1).asnumpy().tolist() == (x + 1).asnumpy().tolist()
     here = np.from_dlpack(ms.Tensor.from_dlpack(x.__dlpack__(stream=-1)).to("CPU"))
     assert (here == x.asnumpy()).all()
@@ -753,18 +774,18 @@ def test_errors():
             raise AssertionError("devices were mixed")
         except RuntimeError as e:
             assert "CPU and GPU" in str(e), e
-    try:
-        ms.Tensor(np.zeros(1 << 26, np.float32), device="GPU")
-        raise AssertionError("no end of memory")
-    except RuntimeError as e:
-        assert "[GPU] out of memory" in str(e) and "268435456 bytes" in str(e), e
-    held = [ms.Tensor(np.zeros(n << 18, np.float32), device="GPU") for n in (100, 60, 60)]
-    try:
-        held.append(ms.Tensor(np.zeros(60 << 18, np.float32), device="GPU"))
-        raise AssertionError("no end of memory")
-    except RuntimeError as e:
-        assert "(1 block of 64 MiB to 128 MiB, 2 blocks of 32 MiB to 64 MiB" in str(e), e
+    def refused(mebibytes, *says):
+        try:
+            ops.zeros((mebibytes << 18,), ms.float32).asnumpy()
+            raise AssertionError("no end of memory")
+        except RuntimeError as e:
+            assert "[GPU] out of memory" in str(e) and all(text in str(e) for text in says), e
+    ms.set_context(device_target="GPU")
+    refused(1 << 20 if REAL else 256, str((1 << 20 if REAL else 256) << 20) + " bytes")
+    held = [ops.zeros((n << 18,), ms.float32) for n in (100, 60, 60)]
+    refused(1 << 20 if REAL else 60, "(1 block of 64 MiB to 128 MiB, 2 blocks of 32 MiB to 64 MiB")
     del held
+    ms.set_context(device_target="CPU")
     assert (y + 1).asnumpy().tolist() == [2, 3]
 
 

@@ -20,7 +20,7 @@ def build(folder):
                         "-o", folder / name, HERE / source], check=True)
     compiler = HERE / "host_compiler.py"
     subprocess.run([sys.executable, compiler, "--shim", folder], check=True)
-    own = {k: v for k, v in os.environ.items() if k != "PIJIT_CUDA_SYNC"}
+    own = {k: v for k, v in os.environ.items() if k not in ("PIJIT_CUDA_SYNC", "CUDA_HOME")}
     return {**own, "LD_LIBRARY_PATH": str(folder), "PIJIT_PLUGINS": str(PLUGIN.parent),
             "PIJIT_SHIM": str(folder), "XDG_CACHE_HOME": str(folder), "PYTHONPATH": str(ROOT),
             "PIJIT_CUDA_COMPILER": f"{sys.executable} -S {compiler}"}

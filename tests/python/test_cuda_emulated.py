@@ -79,6 +79,14 @@ print(ms.jit(lambda q: ops.softmax(q @ q.swapaxes(-1, -2), -1) @ q, jit_config=m
 
 
 @once
+@pytest.mark.parametrize("name", ["test_an_index_out_of_range", "test_branches", "test_dlpack"])
+def test_programs_that_begin_so(emulated, name):
+    """Nothing ran before, so that tables and caches are empty."""
+    r = run(emulated, HERE / "program.py", name)
+    assert r.returncode == 0, r.stdout + r.stderr
+
+
+@once
 def test_kernels_of_cudnn_that_fail(emulated):
     r = run(emulated, "-c", CALLS_CUDNN, PIJIT_FAKE_CUDNN="fails")
     says = "[GPU] cuDNN refuses conv2d of x [1,2,5,5] and w [3,2,3,3]: CUDNN_STATUS_EXECUTION_FAILED"
@@ -233,8 +241,9 @@ def test_networks_of_the_benchmark(monkeypatch):
         wait()
         return 1.0
     monkeypatch.setattr(bench, "best", twice)
-    bench.networks(types.SimpleNamespace(torch=None, jax=None), small=True)
-    assert len(steps) == 6 and all(np.isfinite(y).all() for pair in steps for y in pair)
+    for benchmark in bench.networks(types.SimpleNamespace(torch=None, jax=None), small=True).values():
+        benchmark("exact")
+    assert len(steps) == 7 and all(np.isfinite(y).all() for pair in steps for y in pair)
 
 
 def test_without_a_driver(emulated, tmp_path):

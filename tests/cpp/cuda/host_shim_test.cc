@@ -168,6 +168,41 @@ std::vector<Case> reductions() {
   return cases;
 }
 
+// Reductions by tiles in shared memory: of one row, of several short ones, of columns, with and
+// without a result per element.
+std::vector<Case> tiles() {
+  std::vector<Case> cases;
+  uint32_t seed = 500;
+  const std::vector<std::vector<int64_t>> rows = {{600, 33}, {1100, 3}, {520, 300}, {2, 5000}},
+                                          columns = {{70, 300}, {1, 1100, 40}, {3, 65, 5}};
+  for (auto form : {LoopSpec::kRow, LoopSpec::kCol})
+    for (auto dt : {DType::F32, DType::F64, DType::U8})
+      for (auto& dims : form == LoopSpec::kRow ? rows : columns)
+        for (bool stores : {false, true}) {
+          LoopSpec s;
+          s.form = form;
+          s.dims = dims;
+          s.body = {{SOp::kInput, dt, -1, -1, -1, 0}, {SOp::kAdd, dt, 0, 0, -1, 0}};
+          std::vector<int64_t> dense(dims.size(), 1);
+          for (size_t d = dense.size() - 1; d-- > 0;) dense[d] = dense[d + 1] * dims[d + 1];
+          s.in.push_back({dt, dense});
+          Case c(s, seed++, str_cat(name_of(dt), " ", dims.size(), " ", dims[0]));
+          LoopOutput sum;
+          sum.dt = dt;
+          sum.node = 1;
+          sum.combine = Combiner::kSum;
+          c.add_output(sum);
+          if (stores) {
+            LoopOutput all;
+            all.dt = dt;
+            all.node = 1;
+            c.add_output(all);
+          }
+          cases.push_back(std::move(c));
+        }
+  return cases;
+}
+
 class Folder {  // for what is compiled
  public:
   Folder() {
@@ -182,6 +217,7 @@ std::vector<Case> all_cases() {
   const char* wanted = std::getenv("PIJIT_RANDOM_LOOPS");
   const uint32_t count = wanted ? static_cast<uint32_t>(std::atoi(wanted)) : 60;
   std::vector<Case> cases = reductions();
+  for (auto& c : tiles()) cases.push_back(std::move(c));
   for (uint32_t seed = 0; seed < count; ++seed) cases.push_back(Case::random(seed));
   return cases;
 }
@@ -202,7 +238,7 @@ TEST(HostShim, GeneratedCudaAgreesWithTheInterpreter) {
                       "(const void* a, unsigned blocks, unsigned threads) {\n"
                       "  pj_run([](const void* x) { ",
                       k, "(*(const ", name, "_args*)x); }, a, blocks, threads, ",
-                      k == name && cases[i].spec.form == LoopSpec::kRow, ");\n}\n");
+                      cases[i].spec.form != LoopSpec::kMap, ");\n}\n");
   }
   const Folder folder;
   const std::string file = folder.path + "/kernels";

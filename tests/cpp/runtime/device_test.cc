@@ -77,7 +77,7 @@ class Far : public Device {
   void from_host(void* to, const void* from, size_t n) override { std::memcpy(real(to), from, n); }
   void to_host(void* to, const void* from, size_t n) override { std::memcpy(to, real(from), n); }
   void copy(void* to, const void* from, size_t n) override { std::memcpy(real(to), real(from), n); }
-  std::unique_ptr<Event> record() override { return cpu().record(); }
+  std::unique_ptr<Event> record(bool timed) override { return cpu().record(timed); }
   void synchronize() override {}
   DeviceFacts facts() const override { return {}; }
   std::unique_ptr<Kernel> make_loop(LoopSpec s) override {

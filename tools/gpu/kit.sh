@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Packs what a machine with a GPU, but neither compiler nor network, needs beside the repository's files:
+# tools/gpu/kit.sh FOLDER EXTENSIONS PLUGIN VENV makes FOLDER/kit.tar.xz of the extension modules, the plug-in and the
+# libraries that they load, stripped. tools/gpu/visit.sh unpacks it there.
+set -euo pipefail
+folder=$1 extensions=$2 plugin=$3 venv=$4
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+mkdir -p "$folder" "$here"/{pijit,lib}
+cp "$extensions"/*.so "$plugin" "$here/pijit/"
+cp -L "$venv/lib/libdnnl.so.3" "$here/lib/"
+# The machine has a C library and libstdc++ of its own.
+ldd "$here"/pijit/*.so | awk '/lib(absl|gomp)[^ ]* => \// {print $3}' | sort -u | xargs -I{} cp -L {} "$here/lib/"
+strip --strip-unneeded "$here"/*/*.so*
+tar -C "$here" --sort=name --owner=0 --group=0 --mtime=@0 -c . | xz -T0 -6 > "$folder/kit.tar.xz"
+du -h "$folder/kit.tar.xz"
