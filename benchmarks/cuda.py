@@ -65,8 +65,8 @@ class Peers:
         if self.torch:
             self.torch.backends.cuda.matmul.allow_tf32 = self.torch.backends.cudnn.allow_tf32 = yes
 
-    def times_of_torch(self, step):
-        """By name: eagerly, compiled, compiled with CUDA graphs."""
+    def times_of_torch(self, step, of):
+        """By name: eagerly, compiled, compiled with CUDA graphs; printed as they come, too, as compiling takes long."""
         if not self.torch:
             return {}
         ways = {"torch": lambda: step, "compiled": lambda: self.torch.compile(step),
@@ -75,6 +75,7 @@ class Peers:
         for name, way in ways.items():
             try:
                 times[name] = best(way(), self.torch.cuda.synchronize)
+                print(f"  ({of}: {name} {times[name] * 1e3:.4f} ms)", flush=True)
             except Exception as e:  # what a peer cannot do stands in its place
                 times[name] = None
                 print(f"  ({name}: {type(e).__name__}: {str(e)[:100]})")
@@ -109,7 +110,7 @@ def bandwidth(peers, sizes=(10**6, 10**7, 10**8)):
                 if name == "transpose":
                     def g(x):
                         return (x.T + 1).contiguous()
-                others = peers.times_of_torch(lambda: g(*theirs))
+                others = peers.times_of_torch(lambda: g(*theirs), name)
             if jax := peers.jax:
                 held = [jax.device_put(v) for v in arrays]
                 h = jax.jit(f or (lambda x: jax.nn.softmax(x, -1)))
@@ -298,7 +299,7 @@ def measure_step(name, make, x, t, peers, *args, numerics="exact"):
             o.zero_grad(set_to_none=True)
             torch.nn.functional.cross_entropy(twin(tx).flatten(0, -2), tt.flatten()).backward()
             o.step()
-        report(f"step: {name}, {numerics}", ours, peers.times_of_torch(torch_step))
+        report(f"step: {name}, {numerics}", ours, peers.times_of_torch(torch_step, name))
 
 
 def measure_forward(name, make, x, peers, *args, numerics="exact"):
@@ -312,7 +313,7 @@ def measure_forward(name, make, x, peers, *args, numerics="exact"):
         peers.allow_tf32(numerics == "tf32")
         twin, tx = in_torch(torch, make, *args).eval(), torch.from_numpy(x).cuda()
         with torch.no_grad():
-            report(f"forward: {name}, {numerics}", ours, peers.times_of_torch(lambda: twin(tx)))
+            report(f"forward: {name}, {numerics}", ours, peers.times_of_torch(lambda: twin(tx), name))
 
 
 def networks(peers, small=False):

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cuda/gpu.h"
+#include "cuda/source_kernel.h"
 #include "cuda/nvrtc.h"
 
 namespace pijit::cuda {
@@ -215,6 +216,15 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
       [made](const void* const* in, void* out) { made->run(in[0], in[1], nullptr, out); });
 }
 
+constexpr const char* kActivate = R"(
+ENTRY(k) {
+  M* const y = (M*)a.p[0];
+  EACH(i, (ix)a.n[0]) {
+    const T v = LOAD(y[i]);
+    y[i] = STORE(ACTIVATION(v));
+  }
+}
+)";
 std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
   const int64_t n = r.in[1].shape[0], k = r.in[1].shape[1];
   const int64_t rows = n ? r.out.shape.numel() / Dim(n) : Dim(0);
@@ -223,8 +233,20 @@ std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
   p.fast = r.fast;
   const auto made = product(p, why);
   if (!made) return nullptr;
-  return fn_kernel(
-      [made](const void* const* in, void* out) { made->run(in[0], in[1], in[2], out); });
+  if (!r.op.name.ends_with("_post"))
+    return fn_kernel(
+        [made](const void* const* in, void* out) { made->run(in[0], in[1], in[2], out); });
+  // The library's ReLU loses NaN, and its other activations are approximations.
+  const int64_t total = r.out.shape.numel();
+  auto activate = std::make_shared<SourceKernel>(
+      *gpu, r.op.name, 1, 1,
+      element_types(r.out.dtype, needs_wide(total)) + activation_macro(r.ctx().s("activation")) +
+          kActivate,
+      std::vector<std::string>{"k"});
+  return fn_kernel([made, activate, total](const void* const* in, void* out) {
+    made->run(in[0], in[1], in[2], out);
+    activate->run(0, total, {out}, {total});
+  });
 }
 
 }  // namespace
@@ -233,6 +255,7 @@ void register_cublas(Gpu& g) {
   gpu = &g;
   g.kernels.add("matmul", {"cublaslt", matmul});
   g.kernels.add("dense", {"cublaslt", dense});
+  g.kernels.add("dense_post", {"cublaslt", dense});
 }
 
 }  // namespace pijit::cuda

@@ -17,6 +17,9 @@ constexpr int kColThreads = 256, kColWarps = kColThreads / kWarp;
 constexpr int kTileRows = 64, kRowsEach = kTileRows / kColWarps;
 constexpr size_t kSharedBytes = 48 << 10;
 constexpr int64_t kFewBlocks = 256;
+// Where rows are so few, tiles: with a group of threads per row most multiprocessors would idle.
+constexpr int64_t kFewRows = 4096;
+constexpr int kVector = 4;  // elements that a thread takes side by side
 // Rows: the threads of a block compute a tile, of one row or of several short ones, which then lies
 // in shared memory, and a group of threads per row combines its lanes in order. Rows begin 16 words
 // apart from multiples of 32, so that two groups of a warp read from different banks.
@@ -185,13 +188,27 @@ void Arguments::set_address(size_t k, const void* p) {
 
 namespace {
 // Whether tiles of all that is combined fit into shared memory.
-bool tiled(const LoopSpec& s) {
+bool fits_in_tiles(const LoopSpec& s) {
   const int elements = s.form == LoopSpec::kCol ? kTileRows * kWarp
                                                 : kTileElements + kMostRows * kRowGap;
   size_t bytes = 0;
   for (auto& o : s.out)
     if (o.combine != Combiner::kNone) bytes += 2 * elements * register_bytes(o.dt);
   return bytes <= kSharedBytes;
+}
+// Whether a thread may take kVector elements side by side of all operands at once.
+bool in_vectors(const LoopSpec& s) {
+  if (s.form != LoopSpec::kMap || s.dims.empty() || s.dims.back() % kVector != 0) return false;
+  const size_t last = s.dims.size() - 1;
+  auto whole = [&](const LoopOperand& o) {
+    if (o.strides[last] == 0) return true;
+    bool all = o.strides[last] == 1 && o.offset % kVector == 0;
+    for (size_t d = 0; d < last; ++d) all = all && o.strides[d] % kVector == 0;
+    return all;
+  };
+  return std::all_of(s.in.begin(), s.in.end(), whole) &&
+         std::all_of(s.out.begin(), s.out.end(),
+                     [&](auto& o) { return o.strides[last] == 1 && whole(o); });
 }
 // Threads that combine a row in the widest of its outputs.
 int widest_group(const LoopSpec& s) {
@@ -212,11 +229,14 @@ std::string Loop::refusal(const LoopSpec& s) {
   return "";
 }
 
-Loop::Loop(LoopSpec s) : spec_(std::move(s)) {
+Loop::Loop(LoopSpec s, bool vectors) : spec_(std::move(s)) {
   const std::string why = refusal(spec_);
   PIJIT_CHECK(why.empty(), why);
   spec_.collapse();
   outer_ = static_cast<int>(spec_.dims.size()) - (spec_.form == LoopSpec::kCol ? 2 : 1);
+  vector_ = vectors && in_vectors(spec_) ? kVector : 1;
+  tiled_ = spec_.form != LoopSpec::kMap && fits_in_tiles(spec_) &&
+           (spec_.form == LoopSpec::kCol || sizes().total < kFewRows);
   key_ = source("k");
 }
 
@@ -309,14 +329,15 @@ std::vector<Launch> Loop::launches(const std::string& name) const {
   const Sizes z = sizes();
   if (z.total == 0) return {};
   std::vector<Launch> r;
-  if (spec_.form == LoopSpec::kCol && tiled(spec_)) {
+  if (spec_.form == LoopSpec::kCol && tiled_) {
     const int64_t groups = (z.total / z.chunks + kWarp - 1) / kWarp;
     r.push_back({name, blocks(groups * z.chunks, 1), kColThreads});
-  } else if (spec_.form == LoopSpec::kRow && tiled(spec_)) {
+  } else if (spec_.form == LoopSpec::kRow && tiled_) {
     r.push_back({name, blocks(z.total, kTileElements >> z.shift), kRowThreads});
   } else {
     r.push_back(
-        {name, blocks(z.total, spec_.form == LoopSpec::kRow ? kThreads / group() : kThreads),
+        {name,
+         blocks(z.total / vector_, spec_.form == LoopSpec::kRow ? kThreads / group() : kThreads),
          kThreads});
   }
   if (z.chunks > 1)
@@ -331,8 +352,8 @@ namespace {
 
 class Writer {
  public:
-  Writer(const LoopSpec& s, int outer, bool wide, int group)
-      : s_(s), outer_(outer), wide_(wide), group_(group) {}
+  Writer(const LoopSpec& s, int outer, bool wide, int group, bool tiled, int vector)
+      : s_(s), outer_(outer), wide_(wide), group_(group), tiled_(tiled), vector_(vector) {}
 
   std::string write(const std::string& name) {
     name_ = name;
@@ -446,6 +467,7 @@ class Writer {
   // The element of operand k where the innermost coordinate is `i`, and in columns the row `r`.
   std::string element(size_t k, const std::string& i) const {
     const auto& st = operand(k).strides;
+    if (vector_ > 1) return str_cat("w", k, st.back() ? ".v[u]" : "");
     const size_t last = st.size() - 1;
     std::string at;
     if (s_.form == LoopSpec::kCol) at = str_cat("r * a.at[", k, "].strides[", last - 1, "]");
@@ -479,17 +501,44 @@ class Writer {
 
   void map() {
     begin_kernel(name_);
-    each("i", "a.total");
     const int last = static_cast<int>(s_.dims.size()) - 1;
-    if (last > 0) {
-      coordinates("i", last + 1);
+    if (vector_ == 1) {
+      each("i", "a.total");
+      if (last > 0)
+        coordinates("i", last + 1);
+      else
+        line("const ", index(), " x0 = i;");
+      addresses(last);
+      body(str_cat("x", last));
     } else {
-      line("const ", index(), " x0 = i;");
+      each("i", str_cat("a.total / ", vector_));
+      line("const ", index(), " vectors = a.dims[", last, "] / ", vector_, ", x", last,
+           " = i % vectors * ", vector_, ";");
+      coordinates("i / vectors", last);
+      addresses(last);
+      vectors(str_cat("x", last));
     }
-    addresses(last);
-    body(str_cat("x", last));
     close();
     close();
+  }
+  // Loads of vectors, the body for each element, stores.
+  void vectors(const std::string& x) {
+    for (size_t k = 0; k < operands(); ++k) {
+      const char* t = memory_type(operand(k).dt);
+      if (k >= s_.in.size())
+        line("pj_vector<", t, "> w", k, ";");
+      else if (operand(k).strides.back() == 0)
+        line("const ", t, " w", k, " = q", k, "[0];");
+      else
+        line("const pj_vector<", t, "> w", k, " = *(const pj_vector<", t, ">*)(q", k, " + ", x,
+             ");");
+    }
+    line("#pragma unroll");
+    open("for (int u = 0; u < ", vector_, "; ++u)");
+    body(x);
+    close();
+    for (size_t k = s_.in.size(); k < operands(); ++k)
+      line("*(pj_vector<", memory_type(operand(k).dt), ">*)(q", k, " + ", x, ") = w", k, ";");
   }
 
   // Declares a running result for each reduced output.
@@ -516,7 +565,7 @@ class Writer {
   }
 
   void col() {
-    if (tiled(s_)) return tiled_col();
+    if (tiled_) return tiled_col();
     begin_kernel(name_);
     each("i", "a.total");
     const size_t last = s_.dims.size() - 1;
@@ -708,7 +757,7 @@ class Writer {
   }
 
   void row() {
-    if (tiled(s_)) return tiled_row();
+    if (tiled_) return tiled_row();
     int turns = 1;  // elements of a thread until every lane has had its own
     for (auto& o : s_.out)
       if (reduced(o)) turns = std::max(turns, lanes(o) / group_);
@@ -751,12 +800,25 @@ class Writer {
     element_of_row();
     close();
     close();
-    open("for (; at < n; at += ", group_ * turns, ")");
+    const bool stores = !std::all_of(s_.out.begin(), s_.out.end(), reduced);
+    const int rest = stores ? turns : ahead;
+    open("for (; at < n; at += ", group_ * rest, ")");
     line("#pragma unroll");
-    open("for (int j = 0; j < ", turns, "; ++j)");
-    line("const ", index(), " e = at + j * ", group_, " + t;");
-    line("if (e >= n) break;");
-    element_of_row();
+    open("for (int j = 0; j < ", rest, "; ++j)");
+    line("const ", index(), " wanted = at + j * ", group_, " + t;");
+    if (stores) {
+      line("if (wanted >= n) break;");
+      line("const ", index(), " e = wanted;");
+      element_of_row();
+    } else {  // the last element again, which is not combined: loads go out together
+      line("const ", index(), " e = wanted < n ? wanted : n - 1;");
+      line("const ", index(), " i = begin + e;");
+      body("i");
+      for (size_t k = 0; k < s_.out.size(); ++k) {
+        const std::string r = str_cat("r", k, "[j % ", lanes(s_.out[k]) / group_, "]");
+        line("if (wanted < n) ", r, " = ", combined(s_.out[k], r, v(s_.out[k].node)), ";");
+      }
+    }
     close();
     close();
     for (size_t k = 0, part = operands(); k < s_.out.size(); ++k) {
@@ -856,6 +918,8 @@ class Writer {
   const int outer_;
   const bool wide_;
   const int group_;
+  const bool tiled_;
+  const int vector_;
   std::string name_, text_;
   int depth_ = 0;
   std::vector<std::pair<uint64_t, std::string>> table_names_;
@@ -864,7 +928,7 @@ class Writer {
 }  // namespace
 
 std::string Loop::source(const std::string& name) const {
-  return Writer(spec_, outer_, wide(), group()).write(name);
+  return Writer(spec_, outer_, wide(), group(), tiled_, vector_).write(name);
 }
 
 }  // namespace pijit::cuda

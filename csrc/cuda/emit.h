@@ -1,12 +1,12 @@
-// CUDA C of loops. One source serves all sizes: what it depends on is the form, the body, the
-// dtypes, the rank and which innermost strides are 0 or 1; sizes, strides and addresses are
-// arguments. Reduction trees are those of runtime/loop_spec.h, so that results have the CPU's bits,
+// CUDA C of loops. One source serves many sizes: what it depends on is the form, the body, the
+// dtypes, the rank, which innermost strides are 0 or 1, whether elements are taken four at a time,
+// and whether rows are few; sizes, strides and addresses are arguments. Reduction trees are those of runtime/loop_spec.h, so that results have the CPU's bits,
 // but for functions of libm, which are the toolkit's.
 //
-//   map   a thread per element
-//   row   all threads of a block compute a part of a chunk, or of several rows, into shared memory;
-//         a thread per lane (or two lanes a thread) combines what is its own, in order, and lanes
-//         fold by shuffles
+//   map   a thread per element, or per four
+//   row   a group of threads per chunk of a row, a thread per lane (or several lanes a thread);
+//         lanes fold by shuffles. Where chunks are few, all threads of a block compute a part of a
+//         chunk, or of several rows, into shared memory, and a group combines each
 //   col   all threads of a block compute a few rows of 32 columns into shared memory; a thread per
 //         column combines them, in order
 // Where there is more than one chunk, a second kernel folds them.
@@ -37,7 +37,9 @@ class Loop {
  public:
   // Why the loop cannot be emitted; empty: it can.
   static std::string refusal(const LoopSpec& s);
-  explicit Loop(LoopSpec s);
+  // vectors: operands lie at multiples of 16 bytes, so that a thread may take several elements.
+  explicit Loop(LoopSpec s, bool vectors = true);
+  bool takes_vectors() const { return vector_ > 1; }
 
   // The kernels, without the prelude. They are called `name`, and `name`_fold.
   std::string source(const std::string& name) const;
@@ -64,6 +66,8 @@ class Loop {
   int group() const;  // threads per chunk
   LoopSpec spec_;
   int outer_;  // dims before the reduced one, or before the inner one
+  int vector_ = 1;      // elements that a thread takes at once
+  bool tiled_ = false;  // whether what is combined passes through shared memory
   std::string key_;
 };
 

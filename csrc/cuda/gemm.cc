@@ -93,18 +93,13 @@ std::unique_ptr<OpKernel> product(const KernelRequest& r, Product p) {
   const int64_t chunks =
       tiles < 256 && p.k >= 2 * kInnerChunk ? (p.k + kInnerChunk - 1) / kInnerChunk : 1;
   const int64_t all = std::max(p.elements, chunks * p.count * p.m * p.n);
-  const std::string activation = p.activation == "relu" ? "((v) > 0 || (v) != (v) ? (v) : (T)0)"
-                                 : p.activation == "sigmoid" ? "(1 / (1 + expf(-(v))))"
-                                 : p.activation == "tanh"    ? "tanhf(v)"
-                                 : p.activation == "silu"    ? "((v) / (1 + expf(-(v))))"
-                                                             : "(v)";
   const char* multiply_add = is_float(t) ? "pj_fma(x, y, z)" : "pj_sum<T>(z, pj_prod<T>(x, y))";
   auto kernel = std::make_shared<SourceKernel>(
       *gpu, r.op.name, 6, static_cast<int>(5 + p.reads.size()),
       str_cat(element_types(t, needs_wide(all)), define("CHUNK", kInnerChunk),
               define("BIAS", p.bias), define("RESIDUAL", p.residual),
-              "#define MULTIPLY_ADD(x, y, z) ", multiply_add, "\n#define ACTIVATION(v) ",
-              activation, "\n", "#define P(k) (a.n[5 + (k)])\n", p.text, kTiles),
+              "#define MULTIPLY_ADD(x, y, z) ", multiply_add, "\n",
+              activation_macro(p.activation), "#define P(k) (a.n[5 + (k)])\n", p.text, kTiles),
       std::vector<std::string>{"k", "fold"});
   Ints n{p.count, p.m, p.n, p.k, chunks};
   n.insert(n.end(), p.reads.begin(), p.reads.end());

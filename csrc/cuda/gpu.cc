@@ -54,15 +54,21 @@ class StreamEvent : public Event {
 
 class LoopOnGpu : public Kernel {
  public:
-  LoopOnGpu(Gpu& gpu, LoopSpec s)
+  LoopOnGpu(Gpu& gpu, LoopSpec s, bool vectors = true)
       : gpu_(gpu),
-        loop_(std::move(s)),
+        loop_(std::move(s), vectors),
         arguments_(loop_.arguments()),
         launches_(loop_.launches("k")) {
     if (!launches_.empty()) gpu_.prepare(loop_.key());
   }
   void launch(const void* const* in, void* const* out) override {
     if (launches_.empty()) return;
+    if (loop_.takes_vectors() && !aligned(in, out)) {  // another library's memory
+      std::call_once(made_, [this] {
+        one_by_one_ = std::make_unique<LoopOnGpu>(gpu_, loop_.spec(), false);
+      });
+      return one_by_one_->launch(in, out);
+    }
     std::call_once(loaded_, [this] {
       std::vector<Function> all;
       for (auto& l : launches_) all.push_back(gpu_.function(loop_.key(), l.kernel));
@@ -88,8 +94,15 @@ class LoopOnGpu : public Kernel {
   const Loop loop_;
   const Arguments arguments_;
   const std::vector<Launch> launches_;
-  std::once_flag loaded_;
+  bool aligned(const void* const* in, void* const* out) const {
+    Address all = 0;
+    for (size_t i = 0; i < loop_.spec().in.size(); ++i) all |= address(in[i]);
+    for (size_t i = 0; i < loop_.spec().out.size(); ++i) all |= address(out[i]);
+    return all % 16 == 0;
+  }
+  std::once_flag loaded_, made_;
   std::vector<Function> functions_;
+  std::unique_ptr<LoopOnGpu> one_by_one_;
 };
 
 // A loop that the generator does not cover.

@@ -18,6 +18,11 @@ typedef double f64;
 
 #define PJ __device__ __forceinline__
 
+template <class T>
+struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) pj_vector {
+  T v[4];
+};
+
 template <class To, class From>
 PJ To pj_bits(From x) {
   union {

@@ -81,6 +81,15 @@ std::string define(const char* name, int64_t value) {
   return str_cat("#define ", name, " ", value, "\n");
 }
 
+std::string activation_macro(const std::string& name) {
+  const char* text = name == "relu"      ? "((v) > 0 || (v) != (v) ? (v) : (T)0)"
+                     : name == "sigmoid" ? "(1 / (1 + expf(-(v))))"
+                     : name == "tanh"    ? "tanhf(v)"
+                     : name == "silu"    ? "((v) / (1 + expf(-(v))))"
+                                         : "(v)";
+  return str_cat("#define ACTIVATION(v) ", text, "\n");
+}
+
 // The place that an index means, or -1, which is noted.
 const char* const kPlace = R"(
 struct pj_error {

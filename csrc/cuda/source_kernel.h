@@ -48,6 +48,8 @@ std::string element_types(DType t, bool wide);
 // The same for elements that are only moved: W.
 std::string word_type(DType t, bool wide);
 std::string define(const char* name, int64_t value);
+// ACTIVATION(v), of what ops called <op>_post name; last digits may differ from the op's own.
+std::string activation_macro(const std::string& name);
 // pj_place(index, size, record, op): the place that an index of type I means, or -1, which is
 // noted.
 extern const char* const kPlace;

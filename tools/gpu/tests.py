@@ -42,7 +42,7 @@ def main(out):
     env = {**os.environ, "PIJIT_TEST_DEVICE": "GPU", "PIJIT_STRICT": "1", "OMP_NUM_THREADS": "1",
            "PIJIT_CUDA_SYNC": "1"}
     with open(f"{out}/pytest.txt", "w", encoding="utf-8") as log:
-        subprocess.run([sys.executable, "-m", "pytest", "-q", "-n", str(max(2, (os.cpu_count() or 4) - 2)), "--tb=short",
+        subprocess.run([sys.executable, "-m", "pytest", "-q", "-n", str(max(2, (os.cpu_count() or 4) - 2)), "--tb=short", "--durations=12",
                         "-p", "no:cacheprovider", "--dist", "worksteal", "-rfE", *map(str, files)], cwd=ROOT, env=env,
                        stdout=log, stderr=subprocess.STDOUT)
     print(pathlib.Path(f"{out}/pytest.txt").read_text(encoding="utf-8")[-3000:])

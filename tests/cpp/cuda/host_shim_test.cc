@@ -173,12 +173,13 @@ std::vector<Case> reductions() {
 std::vector<Case> tiles() {
   std::vector<Case> cases;
   uint32_t seed = 500;
-  const std::vector<std::vector<int64_t>> rows = {{600, 33}, {1100, 3}, {520, 300}, {2, 5000}},
-                                          columns = {{70, 300}, {1, 1100, 40}, {3, 65, 5}};
+  const std::vector<std::vector<int64_t>> rows = {{600, 33}, {1100, 3}, {2, 5000}},
+                                          columns = {{70, 40}, {1, 1100, 40}};
   for (auto form : {LoopSpec::kRow, LoopSpec::kCol})
     for (auto dt : {DType::F32, DType::F64, DType::U8})
       for (auto& dims : form == LoopSpec::kRow ? rows : columns)
         for (bool stores : {false, true}) {
+          if (dt == DType::U8 && stores) continue;
           LoopSpec s;
           s.form = form;
           s.dims = dims;
@@ -203,6 +204,32 @@ std::vector<Case> tiles() {
   return cases;
 }
 
+// Four elements at a time: of rows, of what is the same along a row or for all rows, and of parts
+// of a row.
+std::vector<Case> vectors() {
+  std::vector<Case> cases;
+  uint32_t seed = 700;
+  for (auto dt : {DType::F32, DType::F64, DType::U8, DType::F16}) {
+    LoopSpec s;
+    s.dims = {5, 3, 64};
+    s.in = {{dt, {384, 128, 1}, 8}, {dt, {3, 1, 0}}, {dt, {0, 0, 1}}};
+    s.body = {{SOp::kInput, dt, -1, -1, -1, 0},
+              {SOp::kInput, dt, -1, -1, -1, 1},
+              {SOp::kInput, dt, -1, -1, -1, 2},
+              {SOp::kAdd, dt, 0, 1, -1, 0},
+              {SOp::kAdd, dt, 3, 2, -1, 0}};
+    Case c(s, seed++, str_cat(name_of(dt), " in vectors"));
+    LoopOutput sum;
+    sum.dt = dt;
+    sum.node = 4;
+    c.add_output(sum);
+    EXPECT_TRUE(cuda::Loop(c.spec).takes_vectors());
+    EXPECT_FALSE(cuda::Loop(c.spec, false).takes_vectors());
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
 class Folder {  // for what is compiled
  public:
   Folder() {
@@ -217,7 +244,7 @@ std::vector<Case> all_cases() {
   const char* wanted = std::getenv("PIJIT_RANDOM_LOOPS");
   const uint32_t count = wanted ? static_cast<uint32_t>(std::atoi(wanted)) : 60;
   std::vector<Case> cases = reductions();
-  for (auto& c : tiles()) cases.push_back(std::move(c));
+  for (auto& more : {tiles(), vectors()}) cases.insert(cases.end(), more.begin(), more.end());
   for (uint32_t seed = 0; seed < count; ++seed) cases.push_back(Case::random(seed));
   return cases;
 }
@@ -298,6 +325,7 @@ TEST(HostShim, OneSourceServesAllSizes) {
     return cuda::Loop(s).key();
   };
   EXPECT_EQ(sum({3, 40}, {40, 1}), sum({7, 9000}, {9000, 1}));
+  EXPECT_NE(sum({3, 40}, {40, 1}), sum({9000, 40}, {40, 1}));  // few rows, and many
   EXPECT_NE(sum({3, 40}, {40, 1}), sum({3, 40}, {80, 2}));
   EXPECT_NE(sum({3, 40}, {40, 1}), sum({3, int64_t{1} << 31}, {int64_t{1} << 31, 1}));
 }
@@ -309,6 +337,9 @@ TEST(Nvrtc, KernelsCompileForEveryArchitecture) {
   if (!nvrtc) GTEST_SKIP() << why;
   std::string text = cuda::prelude();
   std::vector<Case> cases = reductions();
+  for (auto& c : vectors()) cases.push_back(c);
+  const auto some = tiles();
+  cases.insert(cases.end(), some.begin(), some.begin() + 4);
   const char* wanted = std::getenv("PIJIT_RANDOM_LOOPS");
   for (uint32_t seed = 0; seed < (wanted ? static_cast<uint32_t>(std::atoi(wanted)) : 3); ++seed)
     cases.push_back(Case::random(seed));
