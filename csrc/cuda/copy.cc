@@ -173,6 +173,53 @@ KERNEL(slice_update) {
     k->launch(in + 1, &out);
   });
 }
+// Slices that lie apart, as those of chunk and split: each is written where it belongs. A zero is
+// added to each, as the sum of whole tensors would have it.
+KERNEL(add_slices) {
+  const DType t = r.out.dtype;
+  NEED(!is_complex(t) && !is_bool(t), "not numbers");
+  NEED(!r.present[0], "a sum that goes on");
+  const Ints begin = r.ctx().numbers("begin"), step = r.ctx().numbers("step");
+  const size_t rank = static_cast<size_t>(r.out.shape.rank()), terms = r.in.size() - 1;
+  NEED(terms > 1, "one slice");
+  auto size = [&](size_t k, size_t d) { return int64_t{r.in[k + 1].shape[static_cast<int>(d)]}; };
+  auto apart = [&](size_t j, size_t k) {
+    for (size_t d = 0; d < rank; ++d) {
+      const int64_t a = begin[j * rank + d], b = begin[k * rank + d];
+      if (a + size(j, d) <= b || b + size(k, d) <= a) return true;
+    }
+    return false;
+  };
+  int64_t covered = 0;
+  for (size_t k = 0; k < terms; ++k) {
+    covered += r.in[k + 1].shape.numel();
+    for (size_t d = 0; d < rank; ++d) NEED(step[k * rank + d] == 1, "slices with steps");
+    for (size_t j = 0; j < k; ++j) NEED(apart(j, k), "slices that overlap");
+  }
+  const int64_t all = r.out.shape.numel();
+  const auto around = covered == all ? nullptr : fill(t, all, 0);
+  const Ints whole = strides_of(r.out.shape);
+  std::vector<std::shared_ptr<Kernel>> parts;
+  for (size_t k = 0; k < terms; ++k) {
+    LoopSpec s;
+    s.dims = r.in[k + 1].shape.numbers();
+    s.in = {{t, strides_of(r.in[k + 1].shape)}};
+    LoopOutput o;
+    o.dt = t;
+    o.strides = whole;
+    for (size_t d = 0; d < rank; ++d) o.offset += begin[k * rank + d] * whole[d];
+    SBuilder sb;
+    o.node = (sb.input(0, t) + sb.bits(t, 0)).id;
+    s.out = {o};
+    s.body = sb.nodes;
+    s.collapse();
+    parts.push_back(gpu->make_loop(std::move(s)));
+  }
+  return fn_kernel([around, parts](const void* const* in, void* out) {
+    if (around) around->launch(nullptr, &out);
+    for (size_t k = 0; k < parts.size(); ++k) parts[k]->launch(in + k + 1, &out);
+  });
+}
 KERNEL(pad) {
   NEED(size_of(r.out.dtype) <= 8, kTooLarge);
   const Ints low = r.ctx().numbers("low"), to = strides_of(r.out.shape);
@@ -232,6 +279,7 @@ void register_copy(Gpu& g) {
                                                        {"reshape", reshape},
                                                        {"slice", slice},
                                                        {"slice_update", slice_update},
+                                                       {"add_slices", add_slices},
                                                        {"pad", pad},
                                                        {"concat", concat},
                                                        {"complex", complex}};

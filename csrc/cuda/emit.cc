@@ -18,7 +18,7 @@ constexpr int kTileRows = 64, kRowsEach = kTileRows / kColWarps;
 constexpr size_t kSharedBytes = 48 << 10;
 constexpr int64_t kFewBlocks = 256;
 // Where rows are so few, tiles: with a group of threads per row most multiprocessors would idle.
-constexpr int64_t kFewRows = 4096;
+constexpr int64_t kFewRows = 512;
 constexpr int kVector = 4;  // elements that a thread takes side by side
 // Rows: the threads of a block compute a tile, of one row or of several short ones, which then lies
 // in shared memory, and a group of threads per row combines its lanes in order. Rows begin 16 words

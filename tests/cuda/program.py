@@ -138,6 +138,17 @@ def test_moves():
     both(lambda x: ops.pad(x, (1, 2, 0, 3), value=1.5), data(2, 3))
     both(lambda x: ops.pad(x, (2, 1), mode="reflect"), data(2, 3, 5))
 
+    for t in (ms.float32, ms.float16, ms.bfloat16, ms.float64):
+        def parted(x, axis, t=t):
+            a, b, c = ops.chunk(x.astype(t), 3, axis)
+            return (a * b - c * a).astype(ms.float32).sum()
+        for axis in (0, 1):
+            both(lambda x, axis=axis: ms.grad(lambda x: parted(x, axis))(x), data(6, 9))
+        both(lambda x, t=t: ms.grad(lambda x: (x.astype(t)[1:3] * x.astype(t)[4:6]).astype(ms.float32).sum())(x),
+             data(7, 3))
+        both(lambda x, t=t: ms.grad(lambda x: (x.astype(t)[1:4] * x.astype(t)[3:6]).astype(ms.float32).sum())(x),
+             data(7, 3))
+
     def assigned(x, y):
         x = x + 0
         x[1:3, ::2] = y

@@ -1,4 +1,4 @@
-"""Tests on a GPU, side by side: tools/gpu/visit.sh tests. First each test of tests/cuda/program.py in a process of its
+"""Tests on a GPU, side by side: tools/gpu/visit.sh tests: a folder, seconds. First each test of tests/cuda/program.py in a process of its
 own, then files of tests/python with all Tensors on the GPU. What fails is written to the folder that is given, the
 program's end shown."""
 
@@ -6,6 +6,7 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -28,7 +29,8 @@ def one(name):
     return name, status, text, time.perf_counter() - begin
 
 
-def main(out):
+def main(out, seconds):
+    deadline = time.monotonic() + seconds - 10
     names = re.findall(r"^def (test_\w+)", PROGRAM.read_text(encoding="utf-8"), re.M)
     with concurrent.futures.ThreadPoolExecutor(12) as pool, open(f"{out}/program.txt", "w", encoding="utf-8") as log:
         bad = 0
@@ -42,11 +44,16 @@ def main(out):
     env = {**os.environ, "PIJIT_TEST_DEVICE": "GPU", "PIJIT_STRICT": "1", "OMP_NUM_THREADS": "1",
            "PIJIT_CUDA_SYNC": "1"}
     with open(f"{out}/pytest.txt", "w", encoding="utf-8") as log:
-        subprocess.run([sys.executable, "-m", "pytest", "-q", "-n", str(max(2, (os.cpu_count() or 4) - 2)), "--tb=short", "--durations=12",
+        tests = subprocess.Popen([sys.executable, "-m", "pytest", "-q", "-n", str(max(2, (os.cpu_count() or 4) - 2)), "--tb=short", "--durations=12",
                         "-p", "no:cacheprovider", "--dist", "worksteal", "-rfE", *map(str, files)], cwd=ROOT, env=env,
-                       stdout=log, stderr=subprocess.STDOUT)
+                                 stdout=log, stderr=subprocess.STDOUT)
+        try:
+            tests.wait(max(1.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:  # what failed so far is told then
+            tests.send_signal(signal.SIGINT)
+            tests.wait(8)
     print(pathlib.Path(f"{out}/pytest.txt").read_text(encoding="utf-8")[-3000:])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], float(sys.argv[2]))

@@ -28,7 +28,7 @@ for asked; do
   limit=${asked#*=}; [ "$limit" = "$asked" ] && limit=
   case ${asked%%=*} in
     probe) SHOW=6000 stage probe "${limit:-60}" "$python" tools/gpu/probe.py ;;
-    tests) stage tests "${limit:-200}" "$python" tools/gpu/tests.py "$out" ;;
+    tests) stage tests "${limit:-200}" "$python" tools/gpu/tests.py "$out" "${limit:-200}" ;;
     sanitizer) stage sanitizer "${limit:-150}" "$python" tools/gpu/sanitizer.py "$out" ;;
     bench) SHOW=5000 stage bench "${limit:-240}" "$python" benchmarks/cuda.py --together "${bench[@]}" ;;
     alone) SHOW=6000 stage alone "${limit:-100}" "$python" benchmarks/cuda.py --alone "${alone[@]}" ;;
