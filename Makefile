@@ -12,7 +12,7 @@ export PYTHONPATH := $(CURDIR)
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-mindspore pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory test-cpython test-emulated \
-  test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda test-ulp test-browser examples api bench \
+  test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-functions bench-figures bench-scripts lint clean venv-build venv-demo venv-test venv-dev
 all: build
 
@@ -184,6 +184,10 @@ test-cuda-sanitizer: cuda venv-test
 	@command -v compute-sanitizer >/dev/null || { echo "compute-sanitizer, of the CUDA toolkit, is not on PATH"; exit 1; }
 	set -e; for tool in memcheck racecheck synccheck initcheck; do PIJIT_STRICT=1 PIJIT_TEST_DEVICE=GPU PIJIT_CUDA_SYNC=1 compute-sanitizer --tool $$tool \
 	  --error-exitcode 1 $(PY) -m pytest -q -p no:cacheprovider $$(printf 'tests/python/test_%s.py ' ops more_ops indexed fft linalg layouts branches); done
+
+# What a machine with a GPU, but neither compiler nor network needs to run tools/gpu/visit.sh; for its Python.
+gpu-kit: cuda
+	tools/gpu/kit.sh build/gpu pijit $(BUILD)/libpijit_cuda.so $(VENV)
 
 # Programs on the GPU against PyTorch and JAX; says so where there is none.
 bench-cuda: cuda

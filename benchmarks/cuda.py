@@ -1,6 +1,6 @@
 """Programs on an NVIDIA GPU against PyTorch (eager, compiled, compiled with CUDA graphs) and JAX, where these are
-installed: `make bench-cuda`. Names of benchmarks select some; each runs in a process of its own. --alone: without peers.
---together: processes start at once, so that compilers run side by side, and measure in turns.
+installed: `make bench-cuda`. Names of benchmarks select some; each runs in a process of its own. --alone: without
+peers. --together: processes start at once, so that compilers run side by side, and measure in turns.
 
 Times are the minimum of several runs, ended by a synchronization; without a GPU it says so and ends. Products of
 float32 are exact in "exact" rows, and may be TF32 in "tf32" rows, with all that take part."""
@@ -333,8 +333,8 @@ def networks(peers, small=False):
     def blocks(L, *a):
         return L.sequence(*transformer_layers(L, *a))
     return {
-        "small mlp": lambda how: measure_step("MLP 3 x 64, batch 32", mlp, floats(32, 64), classes(10, 32), peers, 64, 3,
-                                              numerics=how),
+        "small mlp": lambda how: measure_step("MLP 3 x 64, batch 32", mlp, floats(32, 64), classes(10, 32), peers,
+                                              64, 3, numerics=how),
         "mlp": lambda how: measure_step(f"MLP 4 x {wide[1]}, batch {wide[0]}", mlp, floats(*wide), classes(10, wide[0]),
                                         peers, wide[1], 4, numerics=how),
         "lenet": lambda how: measure_step(f"LeNet, batch {batch}", lenet, floats(batch, 1, 32, 32), classes(10, batch),

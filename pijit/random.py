@@ -36,7 +36,10 @@ def place(device: Any) -> None:
     if device not in _steps:
         _steps[device] = _steps["CPU"]._on_device(device)
     if _state.device != device:
-        _state._replace(_state._on_device(device))
+        try:
+            _state._replace(_state._on_device(device))
+        except RuntimeError:  # a device that is lost, as a forked process's parent has it: from the seed again
+            _state._replace(Tensor([_chosen.seed or 0, 0], mstype.int64, device="CPU")._on_device(device))
 
 
 def set_seed(seed: int) -> None:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 class Event:
-    """A point in the stream of the device_target. enable_timing: whether elapsed_time may be asked. blocking: accepted."""
+    """A point in the stream of the device_target. enable_timing: whether elapsed_time may be asked. blocking:
+    accepted."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
         for name, value in (("enable_timing", enable_timing), ("blocking", blocking)):

@@ -146,7 +146,8 @@ void init_config(py::module_& m) {
     return l;
   });
   define(
-      m, "allocated_bytes", {}, [](const Args&) { return device(default_device()).allocated_bytes(); },
+      m, "allocated_bytes", {},
+      [](const Args&) { return device(default_device()).allocated_bytes(); },
       "Bytes that values hold on the chosen device.");
   define(
       m, "channel_block", {},

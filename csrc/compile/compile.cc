@@ -551,6 +551,10 @@ std::shared_ptr<const Program> compile(const Graph& g, bool fast, DeviceId home)
   optimise.end();
   Span generate(TraceEvent::kGenerate);
   auto p = Compiler(*prepared, std::move(plan), fast, dev).run();
+  // Numbers that were computed ahead are constants now, which lie on no device.
+  for (size_t k = 0; k < p->outputs.size(); ++k)
+    if (auto& o = p->outputs[k]; p->slots[o.slot].kind == Program::Slot::kLiteral)
+      o.type.device = g.node(g.outputs[k].node).type.device;
   generate.end();
   PIJIT_LOG("kernels", p->describe());
   dump_stage("program", p->describe());

@@ -19,8 +19,7 @@ class Past : public Event {
   bool done() const override { return true; }
   void wait() override {}
   double milliseconds_since(const Event& earlier) const override {
-    const std::chrono::duration<double, std::milli> d =
-        at_ - static_cast<const Past&>(earlier).at_;
+    const std::chrono::duration<double, std::milli> d = at_ - static_cast<const Past&>(earlier).at_;
     return d.count();
   }
 

@@ -275,14 +275,11 @@ KERNEL(complex) {
 
 void register_copy(Gpu& g) {
   gpu = &g;
-  const std::pair<const char*, KernelFactory> all[] = {{"transpose", transpose},
-                                                       {"reshape", reshape},
-                                                       {"slice", slice},
-                                                       {"slice_update", slice_update},
-                                                       {"add_slices", add_slices},
-                                                       {"pad", pad},
-                                                       {"concat", concat},
-                                                       {"complex", complex}};
+  const std::pair<const char*, KernelFactory> all[] = {
+      {"transpose", transpose},   {"reshape", reshape},
+      {"slice", slice},           {"slice_update", slice_update},
+      {"add_slices", add_slices}, {"pad", pad},
+      {"concat", concat},         {"complex", complex}};
   for (auto& [name, make] : all) g.kernels.add(name, {"cuda", make});
 }
 

@@ -238,11 +238,11 @@ std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
         [made](const void* const* in, void* out) { made->run(in[0], in[1], in[2], out); });
   // The library's ReLU loses NaN, and its other activations are approximations.
   const int64_t total = r.out.shape.numel();
-  auto activate = std::make_shared<SourceKernel>(
-      *gpu, r.op.name, 1, 1,
-      element_types(r.out.dtype, needs_wide(total)) + activation_macro(r.ctx().s("activation")) +
-          kActivate,
-      std::vector<std::string>{"k"});
+  auto activate =
+      std::make_shared<SourceKernel>(*gpu, r.op.name, 1, 1,
+                                     element_types(r.out.dtype, needs_wide(total)) +
+                                         activation_macro(r.ctx().s("activation")) + kActivate,
+                                     std::vector<std::string>{"k"});
   return fn_kernel([made, activate, total](const void* const* in, void* out) {
     made->run(in[0], in[1], in[2], out);
     activate->run(0, total, {out}, {total});

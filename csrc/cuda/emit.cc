@@ -189,8 +189,8 @@ void Arguments::set_address(size_t k, const void* p) {
 namespace {
 // Whether tiles of all that is combined fit into shared memory.
 bool fits_in_tiles(const LoopSpec& s) {
-  const int elements = s.form == LoopSpec::kCol ? kTileRows * kWarp
-                                                : kTileElements + kMostRows * kRowGap;
+  const int elements =
+      s.form == LoopSpec::kCol ? kTileRows * kWarp : kTileElements + kMostRows * kRowGap;
   size_t bytes = 0;
   for (auto& o : s.out)
     if (o.combine != Combiner::kNone) bytes += 2 * elements * register_bytes(o.dt);
@@ -342,7 +342,8 @@ std::vector<Launch> Loop::launches(const std::string& name) const {
   }
   if (z.chunks > 1)
     r.push_back({name + "_fold",
-                 blocks(z.total / z.chunks, spec_.form == LoopSpec::kRow ? 1 : kThreads), kThreads});
+                 blocks(z.total / z.chunks, spec_.form == LoopSpec::kRow ? 1 : kThreads),
+                 kThreads});
   return r;
 }
 
@@ -687,7 +688,8 @@ class Writer {
     open("for (", index(), " first = 0; first < longest; first += tile)");
     line("#pragma unroll");
     open("for (int j = 0; j < ", kEach, "; ++j)");
-    line("const int f = j * ", kRowThreads, " + threadIdx.x, e = f & (tile - 1), slot = f >> a.shift;");
+    line("const int f = j * ", kRowThreads,
+         " + threadIdx.x, e = f & (tile - 1), slot = f >> a.shift;");
     line("const ", index(), " item = g + slot;");
     item("item < a.total");
     coordinates("row", outer_);
@@ -702,8 +704,7 @@ class Writer {
     }
     body("i");
     for (size_t k = 0; k < s_.out.size(); ++k)
-      if (reduced(s_.out[k]))
-        line("s", k, "[buffer][slot * pitch + e] = ", v(s_.out[k].node), ";");
+      if (reduced(s_.out[k])) line("s", k, "[buffer][slot * pitch + e] = ", v(s_.out[k].node), ";");
     if (stores) close();
     close();
     line("__syncthreads();");
@@ -856,7 +857,8 @@ class Writer {
   std::string place_of(size_t k) const {
     const size_t at = s_.in.size() + k;
     std::string offset = str_cat("a.at[", at, "].offset");
-    for (int d = 0; d < outer_; ++d) offset += str_cat(" + x", d, " * a.at[", at, "].strides[", d, "]");
+    for (int d = 0; d < outer_; ++d)
+      offset += str_cat(" + x", d, " * a.at[", at, "].strides[", d, "]");
     if (s_.form == LoopSpec::kCol)
       offset += str_cat(" + c * a.at[", at, "].strides[", s_.dims.size() - 1, "]");
     return str_cat("((", memory_type(s_.out[k].dt), "*)a.p[", at, "])[", offset, "]");
@@ -875,8 +877,8 @@ class Writer {
            "] + of * a.chunks * step + c;");
       line(t, " r = part[0];");
       line("#pragma unroll ", kAhead);
-      line("for (", index(), " j = 1; j < a.chunks; ++j) r = ",
-           combined(o, "r", "part[j * step]"), ";");
+      line("for (", index(), " j = 1; j < a.chunks; ++j) r = ", combined(o, "r", "part[j * step]"),
+           ";");
       line(place_of(k), " = ", stored(o.dt, "r"), ";");
       close();
     }
@@ -895,8 +897,8 @@ class Writer {
       line("const ", t, "* const part = (const ", t, "*)a.p[", part++, "] + of * a.chunks;");
       line(t, " r = ", identity(o), ";");
       open("for (", index(), " first = 0; first < a.chunks; first += ", kFolded, ")");
-      line("const int count = a.chunks - first < ", kFolded, " ? (int)(a.chunks - first) : ",
-           kFolded, ";");
+      line("const int count = a.chunks - first < ", kFolded,
+           " ? (int)(a.chunks - first) : ", kFolded, ";");
       line("#pragma unroll");
       open("for (int j = threadIdx.x; j < ", kFolded, "; j += ", kThreads, ")");
       line("if (j < count) s[j] = part[first + j];");

@@ -1,7 +1,8 @@
 // CUDA C of loops. One source serves many sizes: what it depends on is the form, the body, the
 // dtypes, the rank, which innermost strides are 0 or 1, whether elements are taken four at a time,
-// and whether rows are few; sizes, strides and addresses are arguments. Reduction trees are those of runtime/loop_spec.h, so that results have the CPU's bits,
-// but for functions of libm, which are the toolkit's.
+// and whether rows are few; sizes, strides and addresses are arguments. Reduction trees are those
+// of runtime/loop_spec.h, so that results have the CPU's bits, but for functions of libm, which are
+// the toolkit's.
 //
 //   map   a thread per element, or per four
 //   row   a group of threads per chunk of a row, a thread per lane (or several lanes a thread);
@@ -65,7 +66,7 @@ class Loop {
   bool wide() const;  // whether indices need 64 bits
   int group() const;  // threads per chunk
   LoopSpec spec_;
-  int outer_;  // dims before the reduced one, or before the inner one
+  int outer_;           // dims before the reduced one, or before the inner one
   int vector_ = 1;      // elements that a thread takes at once
   bool tiled_ = false;  // whether what is combined passes through shared memory
   std::string key_;

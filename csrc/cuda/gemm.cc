@@ -98,8 +98,8 @@ std::unique_ptr<OpKernel> product(const KernelRequest& r, Product p) {
       *gpu, r.op.name, 6, static_cast<int>(5 + p.reads.size()),
       str_cat(element_types(t, needs_wide(all)), define("CHUNK", kInnerChunk),
               define("BIAS", p.bias), define("RESIDUAL", p.residual),
-              "#define MULTIPLY_ADD(x, y, z) ", multiply_add, "\n",
-              activation_macro(p.activation), "#define P(k) (a.n[5 + (k)])\n", p.text, kTiles),
+              "#define MULTIPLY_ADD(x, y, z) ", multiply_add, "\n", activation_macro(p.activation),
+              "#define P(k) (a.n[5 + (k)])\n", p.text, kTiles),
       std::vector<std::string>{"k", "fold"});
   Ints n{p.count, p.m, p.n, p.k, chunks};
   n.insert(n.end(), p.reads.begin(), p.reads.end());

@@ -64,9 +64,8 @@ class LoopOnGpu : public Kernel {
   void launch(const void* const* in, void* const* out) override {
     if (launches_.empty()) return;
     if (loop_.takes_vectors() && !aligned(in, out)) {  // another library's memory
-      std::call_once(made_, [this] {
-        one_by_one_ = std::make_unique<LoopOnGpu>(gpu_, loop_.spec(), false);
-      });
+      std::call_once(
+          made_, [this] { one_by_one_ = std::make_unique<LoopOnGpu>(gpu_, loop_.spec(), false); });
       return one_by_one_->launch(in, out);
     }
     std::call_once(loaded_, [this] {
@@ -332,7 +331,8 @@ void Gpu::synchronize() {
 
 int64_t Gpu::error_name(const std::string& op) {
   std::lock_guard lock(mu_);
-  const auto number = std::find(error_names_.begin(), error_names_.end(), op) - error_names_.begin();
+  const auto number =
+      std::find(error_names_.begin(), error_names_.end(), op) - error_names_.begin();
   if (number == std::ssize(error_names_)) error_names_.push_back(op);
   return number;
 }

@@ -101,8 +101,8 @@ class Gpu : public Device, public DeviceQueue {
   Stream stream_ = nullptr;
   static thread_local Stream recording_;
   static constexpr size_t kLargestKept = size_t{64} << 20, kMostKept = size_t{2} << 30;
-  Blocks kept_;      // for values
-  Blocks recorded_;  // that kernels of launch graphs pass results in, all graphs the same
+  Blocks kept_;         // for values
+  Blocks recorded_;     // that kernels of launch graphs pass results in, all graphs the same
   static bool forked_;  // this process is a child of the one that opened the GPU
   std::atomic<size_t> used_{0};
   std::atomic<int64_t> held_[64] = {};  // blocks, by the binary logarithm of their size

@@ -264,19 +264,18 @@ KERNEL(scatter_d) {
   if (const Axis at(r.in[1].shape, along.axis); at.n > 0 && at.n <= kFewUpdates) {
     Ints n = along.numbers;
     n.push_back(at.inner);
-    const bool wide =
-        needs_wide(std::max<int64_t>(r.out.shape.numel(), r.in[2].shape.numel()));
+    const bool wide = needs_wide(std::max<int64_t>(r.out.shape.numel(), r.in[2].shape.numel()));
     auto apply = std::make_shared<SourceKernel>(
         *gpu, r.op.name, 4, static_cast<int>(n.size()),
         str_cat(index_type(r.in[1].dtype), element_types(r.out.dtype, wide), along.text,
                 define("COUNT", at.n), define("INNER", static_cast<int64_t>(n.size()) - 1),
                 "#define APPLY ", applied(r.ctx().s("mode"), r.out.dtype), "\n", kLines),
         std::vector<std::string>{"k"});
-    return fn_kernel([apply, n, bytes = r.out.bytes(), lines = n[0] / at.n](
-                         const void* const* in, void* out) {
-      gpu->copy(out, in[0], bytes);
-      apply->run(0, lines, {in[1], in[2], out, gpu->error_record()}, n);
-    });
+    return fn_kernel(
+        [apply, n, bytes = r.out.bytes(), lines = n[0] / at.n](const void* const* in, void* out) {
+          gpu->copy(out, in[0], bytes);
+          apply->run(0, lines, {in[1], in[2], out, gpu->error_record()}, n);
+        });
   }
   return scatter(r, along.text + kAlongPlaces, along.numbers, along.numbers[0], 1,
                  r.ctx().s("mode"));

@@ -138,12 +138,12 @@ KERNEL(max_pool_dx) {
   const Shape &x = r.in[0].shape, &y = r.in[1].shape;
   const Pool p(r, {"places", "maximum_dx"}, x, y, false);
   // Windows overlap: each is searched once.
-  return fn_kernel([p, n = int64_t{x.numel()}, windows = int64_t{y.numel()}](
-                       const void* const* in, void* out) {
-    const DeviceBlock places(*gpu, static_cast<size_t>(windows) * (p.wide ? 8 : 4));
-    p.kernel->run(0, windows, {in[0], nullptr, places.p}, p.numbers);
-    p.kernel->run(1, n, {places.p, in[1], out}, p.numbers);
-  });
+  return fn_kernel(
+      [p, n = int64_t{x.numel()}, windows = int64_t{y.numel()}](const void* const* in, void* out) {
+        const DeviceBlock places(*gpu, static_cast<size_t>(windows) * (p.wide ? 8 : 4));
+        p.kernel->run(0, windows, {in[0], nullptr, places.p}, p.numbers);
+        p.kernel->run(1, n, {places.p, in[1], out}, p.numbers);
+      });
 }
 KERNEL(avg_pool) {
   if (!computes_as_stored(r, why)) return nullptr;

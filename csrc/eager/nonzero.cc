@@ -23,8 +23,9 @@ ArrayRef nonzero(const ArrayRef& x, bool columns) {
   const ArrayRef counts = run("nonzero_counts", {a.get()}, Type{DType::I64, Shape{kParts}});
   Dim n = 0, rank = a->type.shape.rank();
   for (int64_t k = 0; k < kParts; ++k) n += static_cast<const int64_t*>(counts->data)[k];
-  return run("nonzero_places", {a.get(), counts.get()},
-             Type{DType::I64, columns ? Shape{rank, n} : Shape{n, rank}});
+  const ArrayRef places = run("nonzero_places", {a.get(), counts.get()},
+                              Type{DType::I64, columns ? Shape{rank, n} : Shape{n, rank}});
+  return array_on(places, x->type.device);
 }
 
 }  // namespace pijit

@@ -249,7 +249,9 @@ class Program::Run {
       const Slot& s = p_.slots[o.slot];
       switch (s.kind) {
         case Slot::kInput: out[k] = ArrayRef::share(inputs_[s.index]); break;
-        case Slot::kLiteral: out[k] = scalar_array(o.type.dtype, p_.literals[s.index]); break;
+        case Slot::kLiteral:
+          out[k] = array_on(scalar_array(o.type.dtype, p_.literals[s.index]), o.type.device);
+          break;
         case Slot::kOutput: {
           const int donor = p_.output_buffers[s.index].donor;
           if (buf_[s.index])

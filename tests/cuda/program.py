@@ -777,6 +777,68 @@ def test_random_numbers_are_the_same():
     assert g.device == "GPU" and (c.asnumpy() == g.asnumpy()).all()
 
 
+def test_results_lie_on_the_device():
+    """Also those of numbers alone, and those that the host computes."""
+    ms.set_context(device_target="GPU")
+    for t in (ms.float32, ms.int32, ms.bool_, ms.complex64, ms.complex128):
+        for f in (lambda t=t: ops.ones((3, 4), t), lambda t=t: ops.zeros((), t),
+                  lambda t=t: ops.full((2,), 1, dtype=t)):
+            for g in (f, ms.jit(f)):
+                assert g().device == "GPU", (t, g)
+    z, x = ms.Tensor(data(3, 4) + 1j * data(3, 4)), ms.Tensor(np.float32([[1, 0], [0, 2]]))
+    z[0] = 5
+    assert z.device == "GPU" and (z.asnumpy()[0] == 5).all()
+    for f in (lambda: ops.tril(z), lambda: z + 2, lambda: 1j * z, lambda: ops.select(z == 5, z, 0 * z)):
+        for g in (f, ms.jit(f)):
+            assert g().device == "GPU"
+    assert ops.nonzero(x).device == "GPU" and ops.nonzero(x).asnumpy().tolist() == [[0, 0], [1, 1]]
+    assert x.to_coo().to_dense().asnumpy().tolist() == x.asnumpy().tolist()
+    ms.set_context(device_target="CPU")
+
+
+def test_a_forked_process():
+    x = ms.Tensor(data(3), device="GPU")
+    y, f = x + 1, ms.jit(lambda x: x * 2)
+    f(x)
+    ms.set_context(device_target="GPU")
+    child = os.fork()
+    if child == 0:
+        says = []
+        for g in (lambda: x + 1, lambda: f(x), lambda: x.asnumpy(), lambda: ms.Tensor([1.0], device="GPU")):
+            try:
+                g()
+            except RuntimeError as e:
+                says.append("forked" in str(e))
+        del y
+        ms.set_context(device_target="CPU")
+        os._exit(0 if says == [True] * 4 and (ms.Tensor([1.0]) + 1).asnumpy()[0] == 2 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    ms.set_context(device_target="CPU")
+    assert (f(x).asnumpy() == x.asnumpy() * 2).all() and y.device == "GPU"
+
+
+def test_events():
+    ms.set_context(device_target="GPU")
+    a, b = ms.runtime.Event(enable_timing=True), ms.runtime.Event(enable_timing=True)
+    x = ms.Tensor(data(1000))
+    a.record()
+    for _ in range(10):
+        x = x + 1
+    b.record()
+    b.synchronize()
+    assert a.query() and b.query() and a.elapsed_time(b) > 0
+    assert ms.runtime.memory_allocated() >= 4000 and ms.runtime.current_stream().device_name == "GPU"
+    ms.runtime.synchronize()
+    ms.set_context(device_target="CPU")
+    c = ms.runtime.Event(enable_timing=True)
+    c.record()
+    try:
+        a.elapsed_time(c)
+        raise AssertionError("events of two devices")
+    except RuntimeError as e:
+        assert "GPU and CPU" in str(e), e
+
+
 def test_errors():
     x, y = ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 2.0]).to("GPU")
     for f in (lambda: x + y, lambda: ms.jit(lambda a, b: a + b)(x, y)):

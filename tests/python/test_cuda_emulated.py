@@ -215,6 +215,39 @@ def test_a_kernel_that_fails(emulated, tmp_path):
     assert "fails.py:10)" in at_once.stdout
 
 
+@once
+def test_the_kit_for_a_visit(emulated, tmp_path):
+    """What tools/gpu/kit.sh packs fits beside the repository's files, and runs in a folder of its own."""
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if files.returncode or not shutil.which("xz"):
+        pytest.skip("no git, or no xz")
+    r = subprocess.run([ROOT / "tools/gpu/kit.sh", tmp_path, ROOT / "pijit", PLUGIN, sys.prefix], capture_output=True,
+                       text=True)
+    assert r.returncode == 0, r.stderr
+    kit, tree = tmp_path / "kit.tar.xz", [ROOT / name for name in files.stdout.splitlines()]
+    assert kit.stat().st_size + sum(f.stat().st_size for f in tree if f.is_file()) < 62 << 20
+    copy = tmp_path / "tree"
+    for name in ("pijit", "tests/cuda", "tests/cpp/cuda", "tools/gpu"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    (copy / "build/gpu").mkdir(parents=True)
+    shutil.copy(kit, copy / "build/gpu")
+    (copy / "tools/gpu/probe.py").write_text(PROBE)
+    env = {k: v for k, v in emulated.items() if k not in ("PYTHONPATH", "PIJIT_PLUGINS")}
+    r = subprocess.run(["tools/gpu/visit.sh", "probe"], cwd=copy, capture_output=True, text=True,
+                       env={**env, "PYTHON": sys.executable, "OUT": str(tmp_path / "out")})
+    assert r.returncode == 0 and "12.0 GPU" in r.stdout, r.stdout + r.stderr
+    assert "12.0 GPU" in (tmp_path / "out" / "probe.txt").read_text()
+
+
+PROBE = """
+import pijit as ms
+assert ms.__file__.startswith(__import__("os").getcwd())
+ms.set_context(device_target="GPU")
+x = ms.Tensor([1.0, 2.0, 3.0])
+print((x + x).sum(), x.device)
+"""
+
+
 LONG = """
 import numpy as np, pijit as ms
 a = np.arange(3_000_000, dtype=np.float32)

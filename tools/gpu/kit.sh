@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Packs what a machine with a GPU, but neither compiler nor network, needs beside the repository's files:
-# tools/gpu/kit.sh FOLDER EXTENSIONS PLUGIN VENV makes FOLDER/kit.tar.xz of the extension modules, the plug-in and the
-# libraries that they load, stripped. tools/gpu/visit.sh unpacks it there.
+# tools/gpu/kit.sh FOLDER PACKAGE PLUGIN VENV makes FOLDER/kit.tar.xz of PACKAGE's extension modules for the Python of
+# VENV, the plug-in and the libraries that they load, stripped. tools/gpu/visit.sh unpacks it there.
 set -euo pipefail
-folder=$1 extensions=$2 plugin=$3 venv=$4
+folder=$1 package=$2 plugin=$3 venv=$4
+suffix=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 mkdir -p "$folder" "$here"/{pijit,lib}
-cp "$extensions"/*.so "$plugin" "$here/pijit/"
+cp "$package"/*"$suffix" "$plugin" "$here/pijit/"
 cp -L "$venv/lib/libdnnl.so.3" "$here/lib/"
 # The machine has a C library and libstdc++ of its own.
 ldd "$here"/pijit/*.so | awk '/lib(absl|gomp)[^ ]* => \// {print $3}' | sort -u | xargs -I{} cp -L {} "$here/lib/"

@@ -79,8 +79,8 @@ def graphs_of_launches():
         opt(grads)
         return loss
     rng = np.random.default_rng(0)
-    batches = [(ms.Tensor(rng.standard_normal((32, 64), np.float32)), ms.Tensor(rng.integers(0, 10, 32).astype(np.int32)))
-               for _ in range(3)]
+    batches = [(ms.Tensor(rng.standard_normal((32, 64), np.float32)),
+                ms.Tensor(rng.integers(0, 10, 32).astype(np.int32))) for _ in range(3)]
     losses = [float(step(*batches[k % 3])) for k in range(60)]
     print("losses", losses[:3], losses[-3:])
     kept = [step(*batches[k % 3]) for k in range(20)]  # results keep their blocks: addresses change
@@ -229,9 +229,17 @@ def latencies():
 @timed
 def first_calls():
     """A captured call of a softmax: NVRTC cold, and from the disk's cache in another process."""
-    code = ("import time, numpy as np, pijit as ms; from pijit import ops\nms.set_context(device_target='GPU')\n"
-            "x = ms.Tensor(np.ones((64, 640), np.float32)); ms.runtime.synchronize()\nf = ms.jit(lambda x: ops.softmax(x * 3 + 1, -1).sum())\n"
-            "b = time.perf_counter(); v = float(f(x)); print(f'{(time.perf_counter() - b) * 1e3:.1f} ms')")
+    code = """
+import time, numpy as np, pijit as ms
+from pijit import ops
+ms.set_context(device_target="GPU")
+x = ms.Tensor(np.ones((64, 640), np.float32))
+ms.runtime.synchronize()
+f = ms.jit(lambda x: ops.softmax(x * 3 + 1, -1).sum())
+begin = time.perf_counter()
+v = float(f(x))
+print(f"{(time.perf_counter() - begin) * 1e3:.1f} ms")
+"""
     for name in ("cold", "from the cache"):
         print(name, subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip())
 

@@ -1,8 +1,9 @@
-"""Tests on a GPU, side by side: tools/gpu/visit.sh tests: a folder, seconds. First each test of tests/cuda/program.py in a process of its
-own, then files of tests/python with all Tensors on the GPU. What fails is written to the folder that is given, the
-program's end shown."""
+"""Tests on a GPU, side by side: tools/gpu/visit.sh tests gives it a folder and seconds. First each test of
+tests/cuda/program.py in a process of its own, then files of tests/python with all Tensors on the GPU. What fails is
+written to the folder, and its end shown."""
 
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import re
@@ -13,10 +14,10 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "tests" / "cuda" / "program.py"
-FILES = """ops more_ops indexed fft linalg layouts branches loops_in_gradients regions_on_tape nn train training halves numerics
-  recurrent_layers recurrent_primitives integer_gradients own_gradients complex composite mint dtype_rules mixed_precision
-  models vmap views special probability short_axes training_programs user_programs sparse float64_functions families
-  stored_columns graph_numbers wrong_operands threads lifetimes effects dlpack devices random""".split()
+FILES = """ops more_ops indexed fft linalg layouts branches loops_in_gradients regions_on_tape nn train training halves
+  numerics recurrent_layers recurrent_primitives integer_gradients own_gradients complex composite mint dtype_rules
+  mixed_precision models vmap views special probability short_axes training_programs user_programs sparse families
+  stored_columns graph_numbers wrong_operands threads lifetimes effects dlpack devices""".split()
 
 
 def one(name):
@@ -43,15 +44,16 @@ def main(out, seconds):
     files = [f for n in FILES if (f := ROOT / "tests" / "python" / f"test_{n}.py").exists()]
     env = {**os.environ, "PIJIT_TEST_DEVICE": "GPU", "PIJIT_STRICT": "1", "OMP_NUM_THREADS": "1",
            "PIJIT_CUDA_SYNC": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-n", str(max(2, (os.cpu_count() or 4) - 2)), "--tb=short",
+               "--durations=12", "-p", "no:cacheprovider", "--dist", "worksteal", "-rfE", *map(str, files)]
     with open(f"{out}/pytest.txt", "w", encoding="utf-8") as log:
-        tests = subprocess.Popen([sys.executable, "-m", "pytest", "-q", "-n", str(max(2, (os.cpu_count() or 4) - 2)), "--tb=short", "--durations=12",
-                        "-p", "no:cacheprovider", "--dist", "worksteal", "-rfE", *map(str, files)], cwd=ROOT, env=env,
-                                 stdout=log, stderr=subprocess.STDOUT)
+        tests = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT)
         try:
             tests.wait(max(1.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:  # what failed so far is told then
             tests.send_signal(signal.SIGINT)
-            tests.wait(8)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                tests.wait(8)
     print(pathlib.Path(f"{out}/pytest.txt").read_text(encoding="utf-8")[-3000:])
 
 

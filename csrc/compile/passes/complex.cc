@@ -2,6 +2,7 @@
 // are inputs and outputs of the graph and of regions, and what kTakesComplex ops read and give;
 // "real" and "imag" take such a value apart, "complex" puts one together.
 #include "compile/passes/passes.h"
+#include "graph/infer.h"
 #include "graph/rewriter.h"
 
 namespace pijit {
@@ -42,7 +43,10 @@ class Splitter : public Rewriter {
       std::vector<Parts> in;
       for (auto s : n.in)
         in.push_back(s == kNoNode ? Parts{} : complex(s) ? parts(s) : Parts{value(s), {}});
-      const Parts p = n.op->complex(ComplexCtx{{*n.op, n.attrs}, *to_, in, n.type});
+      Parts p = n.op->complex(ComplexCtx{{*n.op, n.attrs}, *to_, in, n.type});
+      // Parts of a number are constants, which lie on no device.
+      for (Val* part : {&p.re, &p.im})
+        if (*part) *part = placed(*part, n.type.device);
       if (complex(n.id))
         parts_[n.id] = p;
       else
