@@ -111,7 +111,7 @@ def in_child(examples):
         os.close(read)
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1), os.dup2(null, 2)
-        os.chdir(tempfile.mkdtemp())
+        os.chdir(tempfile.mkdtemp(dir="."))
         with os.fdopen(write, "wb") as f:
             f.write(json.dumps(transcript(examples)).encode())
         os._exit(0)
@@ -175,17 +175,19 @@ def against_other(examples, there, here):
 
 # -- the whole ---------------------------------------------------------------------------------------------------------
 def run(python, names, examples, folder, here):
-    """The transcripts of these APIs, by as many processes as there are processors."""
+    """The transcripts of these APIs, by as many processes as there are processors. All that they write goes with a
+    folder that they start in: MindSpore keeps checkpoints where it was imported."""
     shares = [names[k::WORKERS] for k in range(WORKERS)]
     paths = [(folder / f"in{k}.json", folder / f"out{k}.jsonl") for k in range(WORKERS)]
 
     def one(share, source, target):
         source.write_text(json.dumps({name: examples[name] for name in share}))
-        subprocess.run([python, HERE, "--run-here" if here else "--run", source, target], check=True,
+        subprocess.run([python, HERE, "--run-here" if here else "--run", source, target], check=True, cwd=scratch,
                        env={**os.environ, "GLOG_v": "3", "PYTHONPATH": str(ROOT) if here else ""})
         return [json.loads(line) for line in target.read_text().splitlines()]
 
-    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+    with (tempfile.TemporaryDirectory(prefix="doc_examples") as scratch,
+          concurrent.futures.ThreadPoolExecutor(WORKERS) as pool):
         results = pool.map(one, shares, *zip(*paths))
         return {name: printed for result in results for name, printed in result}
 
@@ -263,6 +265,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--floor", type=float, default=0)
     args = parser.parse_args()
+    args.python, args.folder = os.path.abspath(args.python), args.folder.absolute()
     args.folder.mkdir(parents=True, exist_ok=True)
     version, examples, there = of_mindspore(args.python, args.folder)
     names = [name for name in examples if re.search(args.only, name)]
