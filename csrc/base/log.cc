@@ -27,8 +27,7 @@ void log_line(const char* channel, const std::string& text) {
   std::fprintf(stderr, "[pijit:%s] %s\n", channel, text.c_str());
 }
 
-void dump_stage(const std::string& stage, const std::string& text) {
-  if (config().dump.empty()) return;
+void write_stage(const std::string& stage, const std::string& text) {
   static std::atomic<int> counter{0};
   char num[16];
   std::snprintf(num, sizeof num, "%04d-", counter++);

@@ -6,6 +6,7 @@
 #include "capture/values.h"
 #include "python/caller.h"
 #include "python/hook.h"
+#include "python/names.h"
 #include "python/quiet_lookup.h"
 
 namespace pijit {
@@ -60,7 +61,7 @@ PyObject* Context::found_in(PyObject* dict, PyObject* key) const {
 py::object polyfill(const char* name) { return python_module("pijit._polyfills").attr(name); }
 
 bool named_as_library(PyObject* globals) {
-  return is_of_library(PyDict_GetItemString(globals, "__name__"));
+  return is_of_library(PyDict_GetItem(globals, names.name));
 }
 
 const Source& root_of(const std::vector<Source>& sources, int src) {

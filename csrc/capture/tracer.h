@@ -21,6 +21,7 @@ struct Frame {
   int pc = 0;
   V handled = nullptr;     // the exception that is handled, or None
   int* reached = nullptr;  // Tracer::reached_
+  std::optional<bool> of_library;
 
   V pop() {
     const V v = stack.back();

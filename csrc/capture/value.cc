@@ -1,12 +1,26 @@
 // What a kind of value does that says nothing of its own: the method that its class has in Python.
 #include "capture/value.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "capture/context.h"
 #include "capture/control_flow/merge.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values/scalar.h"
 
 namespace pijit {
+
+void* Arena::room(size_t bytes) {
+  constexpr size_t kBlock = 16384, kAlign = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+  bytes = (bytes + kAlign - 1) / kAlign * kAlign;
+  if (bytes > static_cast<size_t>(end_ - next_)) {
+    const size_t size = std::max(kBlock, bytes);
+    next_ = blocks_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(size)).get();
+    end_ = next_ + size;
+  }
+  return std::exchange(next_, next_ + bytes);
+}
 
 void check_arity(Context& c, const std::string& name, size_t least, size_t most, size_t given) {
   if (given < least || given > most) c.give_up(Reason::kUnsupportedCall, name);

@@ -1,6 +1,7 @@
 // What the symbolic interpreter knows about Python objects. Values live in the arena of one capture
 // and die with it; no Entry holds one.
 #pragma once
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -213,12 +214,18 @@ class Arena {
  public:
   Arena() = default;
   Arena(const Arena&) = delete;
+  ~Arena() {
+    for (Value* v : values_)
+      if (v) v->~Value();
+  }
   template <class T, class... A>
   T* make(A&&... args) {
-    auto made = std::make_unique<T>(std::forward<A>(args)...);
-    T* v = made.get();
+    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+    const size_t at = values_.size();
+    values_.push_back(nullptr);
+    T* v = new (room(sizeof(T))) T(std::forward<A>(args)...);
+    values_[at] = v;
     v->serial = next_serial();
-    values_.push_back(std::move(made));
     return v;
   }
   // In the order of making.
@@ -226,7 +233,12 @@ class Arena {
   uint64_t serial() const { return serial_; }
 
  private:
-  std::vector<std::unique_ptr<Value>> values_;
+  // Beside the last one: long code has many small values, which are made and end in this order.
+  void* room(size_t bytes);
+
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  std::byte *next_ = nullptr, *end_ = nullptr;  // in the last block
+  std::vector<Value*> values_;
   uint64_t serial_ = 1;
 };
 

@@ -557,7 +557,7 @@ std::shared_ptr<const Program> compile(const Graph& g, bool fast, DeviceId home)
       o.type.device = g.node(g.outputs[k].node).type.device;
   generate.end();
   PIJIT_LOG("kernels", p->describe());
-  dump_stage("program", p->describe());
+  dump_stage("program", [&] { return p->describe(); });
   return p;
 }
 

@@ -80,7 +80,7 @@ Prepared prepare(const Graph& g, bool relaxed, const Device& device) {
              {}};
   auto check = [](const char* name, const Graph& now) {
     if (config().verify) now.verify();
-    dump_stage(name, now.print());
+    dump_stage(name, [&] { return now.print(); });
   };
   check("capture", g);
   Made now;

@@ -1,7 +1,6 @@
 #include "python/code.h"
 
 #include <algorithm>
-#include <climits>
 #include <set>
 
 #include "base/error.h"
@@ -21,12 +20,6 @@ const char* op_name(Op op) {
 #undef I
   };
   return names[static_cast<int>(op)];
-}
-
-bool Liveness::Row::operator[](size_t slot) const {
-  const auto& ranges = of_.ranges[slot];
-  const auto next = std::upper_bound(ranges.begin(), ranges.end(), std::pair(pc_, INT_MAX));
-  return next != ranges.begin() && pc_ < std::prev(next)->second;
 }
 
 SlotUse slot_use(const Instr& in) {
@@ -71,7 +64,7 @@ std::pair<int, int> loop_around(const CodeInfo& code, int at) {
   return loop;
 }
 
-std::vector<int> successors(const CodeInfo& c, int pc) {
+absl::InlinedVector<int, 2> successors(const CodeInfo& c, int pc) {
   const Instr& in = c.instrs[pc];
   switch (flow(in)) {
     case Flow::NEXT: break;
@@ -80,6 +73,12 @@ std::vector<int> successors(const CodeInfo& c, int pc) {
     case Flow::END: return {-1};
   }
   return {pc + 1};
+}
+
+const Handler* CodeInfo::handler_of(int i) const {
+  const auto h = std::upper_bound(handlers.begin(), handlers.end(), i,
+                                  [](int at, const Handler& of) { return at < of.end; });
+  return h != handlers.end() && i >= h->begin ? &*h : nullptr;
 }
 
 namespace {
@@ -99,11 +98,7 @@ bool looks_at_frames(const Instr& in) {
   }
 }
 
-// Backward liveness: of each slot, from where it is read to where it is written.
-void compute_liveness(CodeInfo* c) {
-  const int n = static_cast<int>(c->instrs.size());
-  const auto slots = static_cast<size_t>(c->num_slots);
-  auto& ranges = c->live.ranges;
+void find_looks_at_frames(CodeInfo* c) {
   c->reflective = std::any_of(c->instrs.begin(), c->instrs.end(), looks_at_frames);
   auto names = [c](std::initializer_list<const char*> all) {
     return std::any_of(c->instrs.begin(), c->instrs.end(), [&](auto& in) {
@@ -115,51 +110,6 @@ void compute_liveness(CodeInfo* c) {
     });
   };
   c->compares_frames = names({"_getframe", "currentframe"}) && names({"tb_frame"});
-  ranges.assign(slots, {});
-  if (c->reflective) {
-    ranges.assign(slots, {{0, n + 1}});
-    return;
-  }
-  std::vector<std::vector<int>> before(c->instrs.size()), reads(slots);
-  std::vector<int> reads_all;
-  for (int i = 0; i < n; ++i) {
-    const Instr& in = c->instrs[i];
-    for (int j : successors(*c, i))
-      if (j >= 0 && j < n) before[j].push_back(i);
-    const SlotUse use = slot_use(in);
-    if (use == SlotUse::READ || use == SlotUse::CLEAR || use == SlotUse::CELL)
-      reads[in.a].push_back(i);
-    // a handler may read anything, and so may what jumps who knows where
-    if (c->handler_of(i) || (in.op == Op::UNSUPPORTED && in.b == kUnknownEffect))
-      reads_all.push_back(i);
-  }
-  std::vector<int> seen(c->instrs.size(), -1), at;  // by instruction: the last slot; to be followed
-  for (int s = 0; s < c->num_slots; ++s) {
-    at.clear();
-    auto reach = [&](int i) {
-      if (seen[i] != s) seen[i] = s, at.push_back(i);
-    };
-    for (auto* list : {&reads[s], &reads_all})
-      for (int i : *list) reach(i);
-    for (size_t k = 0; k < at.size(); ++k)
-      for (int i : before[at[k]]) {
-        const Instr& in = c->instrs[i];
-        if (slot_use(in) != SlotUse::WRITE || in.a != s) reach(i);
-      }
-    std::sort(at.begin(), at.end());
-    for (int i : at) {
-      if (!ranges[s].empty() && ranges[s].back().second == i)
-        ++ranges[s].back().second;
-      else
-        ranges[s].push_back({i, i + 1});
-    }
-  }
-  // super() without arguments reads the first one from the frame.
-  const bool self_used =
-      c->num_locals > 0 && std::any_of(c->instrs.begin(), c->instrs.end(), [](auto& i) {
-        return i.op == Op::LOAD_GLOBAL && PyUnicode_CompareWithASCIIString(i.obj, "super") == 0;
-      });
-  if (self_used) ranges[0] = {{0, n}};
 }
 
 // Kept in the code object's co_extra.
@@ -223,10 +173,11 @@ std::unique_ptr<const CodeInfo> decoded(PyObject* code, bool generator) {
   info->num_locals = py::cast<int>(o.attr("co_nlocals"));
   info->num_free = static_cast<int>(py::len(o.attr("co_freevars")));
   decode_code(code, info.get());
+  std::vector<int> up_to;  // the greatest offset; what belongs to a call begins earlier than it
+  for (auto& i : info->instrs)
+    up_to.push_back(up_to.empty() ? i.offset : std::max(up_to.back(), i.offset));
   auto at = [&](int unit) {  // the first instruction from there on
-    auto it = std::find_if(info->instrs.begin(), info->instrs.end(),
-                           [&](auto& i) { return i.offset >= unit; });
-    return static_cast<int>(it - info->instrs.begin());
+    return static_cast<int>(std::lower_bound(up_to.begin(), up_to.end(), unit) - up_to.begin());
   };
   for (auto& h : exception_table(code)) {
     const Handler ours{at(h.begin), at(h.end), at(h.target), h.depth, h.lasti};
@@ -237,7 +188,8 @@ std::unique_ptr<const CodeInfo> decoded(PyObject* code, bool generator) {
                                                      text_of(first.obj) == "CLEANUP_THROW");
     if (!generator || !own) info->handlers.push_back(ours);
   }
-  compute_liveness(info.get());
+  find_looks_at_frames(info.get());
+  info->live.analyse(*info);
   return info;
 }
 }  // namespace

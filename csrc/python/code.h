@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "python/convert.h"
 
 namespace pijit {
@@ -57,8 +58,10 @@ struct Handler {
   bool lasti;
 };
 
+struct CodeInfo;
+
 // At which instructions a slot may be read later: live[pc][slot]. Long code has many slots, few of
-// which are alive at once.
+// which are alive at once; but where code leads to a handler, nearly all are.
 class Liveness {
  public:
   class Row {
@@ -71,8 +74,14 @@ class Liveness {
     int pc_;
   };
   Row operator[](int pc) const { return {*this, pc}; }
-  // Of each slot, ranges [begin, end) of instructions, in order.
-  std::vector<std::vector<std::pair<int, int>>> ranges;
+  void analyse(const CodeInfo& code);
+
+ private:
+  // By instruction: are slots alive there, unless ranges say otherwise?
+  std::vector<bool> usual_;
+  // Ranges [begin, end) of instructions, in order; those of a slot begin at first_[slot].
+  std::vector<std::pair<int, int>> ranges_;
+  std::vector<size_t> first_;
 };
 
 struct CodeInfo {
@@ -82,17 +91,13 @@ struct CodeInfo {
   int num_locals = 0;
   int num_free = 0;  // the last slots
   std::vector<std::string> slot_names;
-  std::vector<Handler> handlers;  // by instruction indices
+  std::vector<Handler> handlers;  // by instruction indices, in order; no two cover the same
   Liveness live;
   bool generator = false;
   bool reflective = false;       // it names functions that look at the names of its frame
   bool compares_frames = false;  // it may compare its frame with that of a traceback
   std::string filename, name;
-  const Handler* handler_of(int i) const {
-    for (auto& h : handlers)
-      if (i >= h.begin && i < h.end) return &h;
-    return nullptr;
-  }
+  const Handler* handler_of(int i) const;
 };
 
 // The innermost loop around an instruction: from the target of a jump back over it to behind the
@@ -100,7 +105,7 @@ struct CodeInfo {
 std::pair<int, int> loop_around(const CodeInfo& code, int at);
 
 // Where code may go on behind an instruction, exceptions aside; -1: out of the function.
-std::vector<int> successors(const CodeInfo& c, int pc);
+absl::InlinedVector<int, 2> successors(const CodeInfo& c, int pc);
 
 // A code object with its decoding.
 class Code {

@@ -159,11 +159,13 @@ class Decoder {
 
   void find_line() {  // the iterator gives a begin, an end and a line
     const auto none = py::iterator::sentinel();
-    while (lines_ != none && py::cast<int>((*lines_)[py::int_(1)]) <= raw().at * 2) ++lines_;
-    if (lines_ == none) return;
-    const py::object own = (*lines_)[py::int_(2)];
-    // what the compiler adds belongs to no line
-    if (!own.is_none() && py::cast<int>(own) > 0) line_ = py::cast<int>(own);
+    const int at = raw().at * 2;
+    for (; lines_end_ <= at && lines_ != none; ++lines_) {
+      lines_end_ = py::cast<int>((*lines_)[py::int_(1)]);
+      const py::object own = (*lines_)[py::int_(2)];
+      // what the compiler adds belongs to no line
+      if (lines_end_ > at && !own.is_none() && py::cast<int>(own) > 0) line_ = py::cast<int>(own);
+    }
   }
 
   Instr& emit(Op op, int a = 0, PyObject* obj = nullptr) {
@@ -302,6 +304,7 @@ class Decoder {
   size_t at_ = 0;  // in raw_
   int line_;
   py::iterator lines_;
+  int lines_end_ = 0;                    // of what is known of them
   absl::flat_hash_map<int, int> first_;  // unit -> our instruction
   std::vector<Jump> jumps_;
   // Of what belongs to the next instruction, where ours are one and CPython's several:

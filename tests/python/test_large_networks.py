@@ -8,7 +8,8 @@ import pytest
 import pijit as ms
 from pijit import Tensor, _C, nn
 from tests.python.large_networks import (Chain, Elementwise, HighResolution, Searched, classifier_step, count_cells,
-                                          images, straight, straight_with_names, trained_chain)
+                                          growth, images, names_in_try, names_in_withs, names_that_live_on, straight,
+                                          straight_with_names, trained_chain, trys)
 
 X = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
 
@@ -51,6 +52,13 @@ def test_what_is_long_is_no_loop(make):
     f = make()
     f(Tensor(np.full((4, 4), 0.1, np.float32)))
     assert one_graph(f), ms.explain(f)
+
+
+@pytest.mark.parametrize("make", [names_that_live_on, names_in_try, trys, names_in_withs])
+def test_eight_times_the_code_takes_about_eight_times_the_time(make):
+    """Quadratic would be 64 times; make test-linear has closer limits."""
+    few, many = growth(make, 500, 8)
+    assert many < 20 * few, (few, many)
 
 
 def test_names_of_long_code_live_on_across_breaks():

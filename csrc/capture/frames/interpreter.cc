@@ -231,10 +231,14 @@ V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t lev
 int Tracer::place() {
   const Frame* at = frames_.back();
   for (size_t k = frames_.size(); k-- > 0;) {
-    const auto [it, fresh] = of_library_.try_emplace(frames_[k]->globals, false);
-    if (fresh) it->second = named_as_library(frames_[k]->globals);
-    if (it->second) continue;
-    at = frames_[k];
+    Frame& f = *frames_[k];
+    if (!f.of_library) {
+      const auto [it, fresh] = of_library_.try_emplace(f.globals, false);
+      if (fresh) it->second = named_as_library(f.globals);
+      f.of_library = it->second;
+    }
+    if (*f.of_library) continue;
+    at = &f;
     break;
   }
   const int line = at->code->instrs[at->pc].line;

@@ -6,8 +6,10 @@
 namespace pijit::protocol {
 
 V load_global(Context& c, PyObject* globals, PyObject* name) {
-  auto w = c.global_writes_.find({globals, text_of(name)});
-  if (w != c.global_writes_.end()) return w->second;
+  if (!c.global_writes_.empty()) {
+    auto w = c.global_writes_.find({globals, text_of(name)});
+    if (w != c.global_writes_.end()) return w->second;
+  }
   PyObject* v = c.found_in(globals, name);
   if (!v) v = c.found_in(builtins_of(globals), name);
   if (!v) c.give_up(Reason::kUnboundName, text_of(name));
