@@ -163,7 +163,7 @@ fuzz-memory: build-tests
 test-memory: build-tests
 	PIJIT_ALL_GROWTH=1 PIJIT_MEASURE=1 $(PY) -m pytest -q -rA tests/python/test_growth.py
 
-# First training steps of networks of 1,000 Cells and more; and 80,000 ops take no more than 12 times the time of 10,000. On a machine that does nothing else.
+# First training steps of networks of 1,000 Cells and more; and 160,000 ops take no more than 28 times the time of 10,000. On a machine that does nothing else.
 test-linear: build-tests
 	$(PY) -m tests.python.large_networks
 

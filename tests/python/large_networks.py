@@ -241,10 +241,10 @@ def growth(make, ops_, times, rounds=3):
     return [min(column) for column in zip(*rows)]
 
 
-def check_linear(ops_=10000, times=8, most=12):
+def check_linear(ops_=10000, times=16, most=28):
     """The instructions are linear (2.00 to 2.02 times for twice the ops); their time is not quite, as more of the
-    memory, 12 KB for an op, lies outside of the caches: about 1.1 times for twice the ops, 10 to 11 in all. A quadratic
-    term of 5 % of the time at 10,000 ops makes more than 12 of it."""
+    memory, 12 KB for an op, lies outside of the caches: 1.0 to 1.1 times for twice the ops, 16 to 25 in all. A
+    quadratic term of 5 % of the time at 10,000 ops adds 12."""
     failed = []
     for name, make in CHAINS.items():
         few, many = growth(make, ops_, times)
