@@ -44,7 +44,7 @@ class Compiler {
         plan_(std::move(plan)),
         p_(std::make_shared<Program>(device)) {}
 
-  std::shared_ptr<const Program> run() {
+  std::shared_ptr<Program> run() {
     slot_of_.assign(g_.size(), -1);
     for (auto id : g_.inputs()) {
       slot_of_[id] = new_slot({Program::Slot::kInput, p_->input_types.size()});
