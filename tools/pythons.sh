@@ -13,7 +13,7 @@ apt() { apt-get -qq -o Dir::Etc::sourcelist="$state/sources.list" -o Dir::Etc::s
   -o Dir::Cache="$state/cache" -o APT::Sandbox::User=root "$@"; }
 apt update
 packages="libc6 zlib1g libexpat1 libffi8 libssl3t64 libbz2-1.0 liblzma5 libsqlite3-0 libuuid1 libncursesw6 libtinfo6 libzstd1 libgcc-s1
-  libstdc++6 libreadline8t64 libgomp1"
+  libstdc++6 libreadline8t64 libgomp1 python3-pip-whl"
 for v; do
   packages="$packages python$v python$v-minimal libpython$v libpython$v-minimal libpython$v-stdlib libpython$v-dev python$v-dev python$v-venv"
 done
@@ -23,6 +23,8 @@ for deb in "$folder"/debs/*.deb; do dpkg-deb -x "$deb" "$folder/root"; done
 ln -sfn root/usr/lib "$folder/lib"
 ln -sfn root/usr/include "$folder/include"
 for v; do
+  # The system's pip is too old for new versions.
+  sed -i "s|'/usr/share/python-wheels|'$folder/root/usr/share/python-wheels|" "$folder/root/usr/lib/python$v"/_sysconfigdata_*.py
   ln -sfn ../x86_64-linux-gnu "$folder/root/usr/include/python$v/x86_64-linux-gnu"  # of pyconfig.h
   cat > "$folder/bin/python$v" <<END
 #!/bin/sh
