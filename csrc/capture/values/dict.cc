@@ -121,7 +121,7 @@ V DictValue::get(Context& c, const V& key) {
                       : nullptr;
     if (x) return c.wrap(x, c.add_source({Source::kDictItem, src, 0, {}, key->src}));
   }
-  const py::object k = key_object(c, key);
+  const py::object k = key_object(c, key, type());
   if (!open_) {
     const int i = place_of(c, k.ptr());
     return i < 0 ? nullptr : item(c, static_cast<size_t>(i));
@@ -147,7 +147,7 @@ void DictValue::setitem(Context& c, const V& key, const V& value) {
   if (open_ && varies(key)) {
     change_loosely(c, key, value);
   } else {
-    const py::object k = key_object(c, key);
+    const py::object k = key_object(c, key, type());
     if (open_) {
       c.check_effect(this);
       tighten(c, key);
@@ -168,7 +168,7 @@ void DictValue::delitem(Context& c, const V& key) {
 }
 
 void DictValue::remove(Context& c, const V& key) {
-  const py::object k = key_object(c, key);
+  const py::object k = key_object(c, key, type());
   if (open_) {
     c.check_effect(this);
     tighten(c, key);
@@ -233,7 +233,7 @@ void DictValue::move_to_end(Context& c, const V& key, bool last) {
     reordered_ = true;
     return log_call(c, "move_to_end", {key, c.constant(py::bool_(last))});
   }
-  const py::object k = key_object(c, key);
+  const py::object k = key_object(c, key, type());
   c.check_effect(this);
   if (open_) {
     tighten(c, key);

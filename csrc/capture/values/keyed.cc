@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_replace.h"
+
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values/object.h"
@@ -92,7 +94,22 @@ bool constant_key(PyObject* o) {
   return PyFunction_Check(o) || (static_object(o) && !PyModule_Check(o));
 }
 
-py::object key_object(Context& c, const V& key) {
+namespace {
+// What this CPython says of it.
+std::string unhashable(PyTypeObject* type, PyTypeObject* container) {
+  const py::list no_key;
+  const bool element =
+      PyType_IsSubtype(container, &PySet_Type) || PyType_IsSubtype(container, &PyFrozenSet_Type);
+  if (element ? PySet_Contains(py::set().ptr(), no_key.ptr()) < 0
+              : PyDict_Contains(py::dict().ptr(), no_key.ptr()) < 0) {
+    const std::string said = text_of(py::str(raised_exception()));
+    return absl::StrReplaceAll(said, {{"'list'", str_cat("'", type->tp_name, "'")}});
+  }
+  throw InternalError("a list can be hashed");
+}
+}  // namespace
+
+py::object key_object(Context& c, const V& key, PyTypeObject* container) {
   fix(c, key);
   py::object o;
   if (is_known(key)) {
@@ -111,7 +128,7 @@ py::object key_object(Context& c, const V& key) {
   }
   if (!o && key->type()->tp_hash == PyObject_HashNotImplemented &&
       !PyType_IsSubtype(key->type(), &PySet_Type))  // by which sets are looked for in sets
-    protocol::raise_type_error(c, str_cat("unhashable type: '", key->type()->tp_name, "'"));
+    protocol::raise_type_error(c, unhashable(key->type(), container));
   if (!o) c.give_up(Reason::kUnsupportedOperand, str_cat("a key of type ", key->type()->tp_name));
   if (PyObject_Hash(o.ptr()) == -1) c.raise(py::error_already_set());
   // it is found by its identity, which differs from call to call
@@ -184,7 +201,7 @@ void KeyedContainer::tighten(Context& c, const V& key) {
   c.undoable([this, all] { loose = all; });
   loose.clear();
   for (auto& of : all) {
-    key_object(c, of.key);
+    key_object(c, of.key, type());
     change(c, of.key->obj, of.present, of.value, of.order);
   }
 }
@@ -200,7 +217,7 @@ bool KeyedContainer::has(Context& c, const V& key) {
     if (key->src >= 0 && loose.empty() && !cleared_ && !written_like(key))
       return c.decided(source_has(c, key->obj.ptr()), {Source::kHasKey, src, 0, {}, key->src});
   }
-  const py::object k = key_object(c, key);
+  const py::object k = key_object(c, key, type());
   if (!open_) return settled_has(c, k);
   tighten(c, key);
   Known& found = know(c, k);

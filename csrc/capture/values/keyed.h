@@ -7,9 +7,9 @@ namespace pijit {
 
 // May it be a key that guards compare and that is there at any time?
 bool constant_key(PyObject* o);
-// The object of a key, or of an element of a set. Raises where it cannot be one, gives up where it
-// is not constant.
-py::object key_object(Context& c, const V& key);
+// The object of a key, or of an element of a set, in a container of this type. Raises where it
+// cannot be one, gives up where it is not constant.
+py::object key_object(Context& c, const V& key, PyTypeObject* container);
 
 struct KeyedContainer : Entries {
   using Entries::Entries;

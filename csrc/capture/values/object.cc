@@ -59,7 +59,7 @@ V ObjectValue::length(Context& c) {
 
 std::optional<bool> ObjectValue::contains(Context& c, const V& x) {
   if (!frozen(c)) return Value::contains(c, x);
-  const int r = PySequence_Contains(obj.ptr(), key_object(c, x).ptr());
+  const int r = PySequence_Contains(obj.ptr(), key_object(c, x, type()).ptr());
   if (r < 0) c.raise(py::error_already_set());
   return r == 1;
 }

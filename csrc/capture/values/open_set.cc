@@ -72,7 +72,7 @@ void OpenSetValue::change_key(Context& c, const V& key, bool present) {
     source_has(c, key->obj.ptr());  // gives up where Python code compares it with what is there
     change_loosely(c, key, nullptr, present);
   } else {
-    const py::object k = key_object(c, key);
+    const py::object k = key_object(c, key, type());
     tighten(c, key);
     if (!cleared_) source_has(c, k.ptr());
     KeyedContainer::change(c, k, present);

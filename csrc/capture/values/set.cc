@@ -80,7 +80,7 @@ py::object argument(Context& c, const V& x) {
   if (auto o = set_object(c, x)) return *o;
   if (is_dict(x)) return dict_of_keys(c, x);
   py::list all;
-  for (auto& v : protocol::items_of(c, x)) all.append(key_object(c, v));
+  for (auto& v : protocol::items_of(c, x)) all.append(key_object(c, v, &PySet_Type));
   return all;
 }
 
@@ -148,7 +148,7 @@ std::optional<bool> SetValue::truth(Context&) { return size() > 0; }
 V SetValue::length(Context& c) { return c.constant_int(size()); }
 
 std::optional<bool> SetValue::contains(Context& c, const V& x) {
-  const int r = PySet_Contains(elements().ptr(), key_object(c, x).ptr());
+  const int r = PySet_Contains(elements().ptr(), key_object(c, x, &PySet_Type).ptr());
   if (r < 0) c.raise(py::error_already_set());
   return r == 1;
 }
@@ -183,7 +183,7 @@ void SetValue::change(Context& c, Step step) {
 }
 
 void SetValue::add(Context& c, const V& x) {
-  const py::object o = key_object(c, x);
+  const py::object o = key_object(c, x, &PySet_Type);
   const int known = PySet_Contains(elements().ptr(), o.ptr());
   if (known < 0) c.raise(py::error_already_set());
   if (!known) change(c, {method_of_set(names.add), {o}});
@@ -298,7 +298,7 @@ std::optional<V> SetValue::method(Context& c, const std::string& name, std::vect
   if (name == "discard" || name == "remove") {
     arity(1);
     if (*contains(c, args[0]))
-      change(c, {method_of_set("discard"), {key_object(c, args[0])}});
+      change(c, {method_of_set("discard"), {key_object(c, args[0], &PySet_Type)}});
     else if (name == "remove")
       c.raise(PyExc_KeyError, {args[0]});
     return none;
@@ -328,7 +328,7 @@ std::optional<V> SetValue::method(Context& c, const std::string& name, std::vect
           if (adds)
             add(c, x);
           else if (*contains(c, x))
-            change(c, {method_of_set("discard"), {key_object(c, x)}});
+            change(c, {method_of_set("discard"), {key_object(c, x, &PySet_Type)}});
         });
         if (drops) change(c, {method_of_set(name.c_str()), {py::tuple()}});  // it tidies up
       }
