@@ -74,7 +74,13 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
     }
     case Op::LOAD_SPECIAL: {
       const V o = f.pop();
-      PyObject* method = protocol::user_method(*this, o, in.a ? "__exit__" : "__enter__");
+      const char* name = in.a ? "__exit__" : "__enter__";
+      PyObject* method = protocol::user_method(*this, o, name);
+      if (!method && o->asks_class()) {  // of a class in C: the call is what breaks
+        PyObject* found = type_lookup(o->type(), interned(name));
+        if (found && PyType_HasFeature(Py_TYPE(found), Py_TPFLAGS_METHOD_DESCRIPTOR))
+          o->guard_methods(*this), method = found;
+      }
       if (!method) give_up(Reason::kContextManager, o->type()->tp_name);
       if (PyType_HasFeature(Py_TYPE(method), Py_TPFLAGS_METHOD_DESCRIPTOR)) {
         st.push_back(wrap_static(method));
