@@ -138,13 +138,18 @@ def main(argv=None):
     request.bequeath()
     atexit.register(finish)  # before the program registers anything, so it runs after all of that
     leave_package_for_later(add_path)
-    before = sys.argv[:] if sys.gettrace() else None
+    before = sys.argv[:] if debugged() else None
     sys.argv[:] = [{"-m": "-m", "-c": "-c"}.get(kind, what)] + args
     try:
         run(start)
     finally:
         if before is not None:  # a debugger may run us again
             sys.argv[:] = before
+
+
+def debugged():
+    monitoring = getattr(sys, "monitoring", None)  # pdb's way from 3.14 on
+    return bool(sys.gettrace() or (monitoring and monitoring.get_tool(monitoring.DEBUGGER_ID)))
 
 
 def prepared(kind, what):
@@ -185,17 +190,21 @@ def is_archive(path):
 def fresh_main(path=None):
     """The names of the module __main__, as python leaves them to a script (path) or to code."""
     import builtins
-    from importlib.machinery import BuiltinImporter, SourceFileLoader
+    import importlib.machinery as machinery  # `from` it, 3.14 would load the module warnings
     main = sys.modules["__main__"]
     if os.path.dirname(os.path.abspath(getattr(main, "__file__", None) or "")) != os.path.dirname(__file__):
         main = sys.modules["__main__"] = type(sys)("__main__")  # a profiler that runs us needs its own names
     names = main.__dict__
     names.clear()
     names.update(__name__="__main__", __doc__=None, __package__=None,
-                 __loader__=SourceFileLoader("__main__", path) if path else BuiltinImporter,
-                 __spec__=None, __annotations__={}, __builtins__=builtins)
+                 __loader__=machinery.SourceFileLoader("__main__", path) if path else machinery.BuiltinImporter,
+                 __spec__=None, __builtins__=builtins)
+    if sys.version_info < (3, 14):
+        names["__annotations__"] = {}
     if path:
-        names.update(__file__=path, __cached__=None)
+        names["__file__"] = path
+        if sys.version_info < (3, 15):
+            names["__cached__"] = None
     return names
 
 
