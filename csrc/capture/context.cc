@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "capture/values.h"
 #include "python/caller.h"
+#include "python/compat.h"
 #include "python/hook.h"
 #include "python/names.h"
 #include "python/quiet_lookup.h"
@@ -55,6 +56,7 @@ PyObject* Context::found_in(PyObject* dict, PyObject* key) const {
   bool unsure = false;
   PyObject* v = quiet_item(dict, key, &unsure);
   if (unsure) give_up(Reason::kUnsupportedOperand, "a key that Python code compares");
+  if (v && is_lazy_import(v)) give_up(Reason::kUnsupportedAttribute, "a module not imported yet");
   return v;
 }
 

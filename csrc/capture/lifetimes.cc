@@ -177,12 +177,21 @@ void Tracer::keep_mourned(const Frame& f) {
       if (!variable(v))
         give_up(Reason::kUnsupportedCall, str_cat("dropping a ", v->type()->tp_name));
       const int at = mourned_at_[k], slots = static_cast<int>(f.slots.size());
-      std::erase_if(dying, [&](auto& other) { return other.second == v; });  // it is held twice
-      dying[at < slots ? at + start_.stack_size + 1 : at - slots] = v;
+      const int turn = kLastSlotDiesFirst ? slots - 1 - at : at;
+      const int when = at < slots ? turn + start_.stack_size + 1 : at - slots;
+      // it may be held twice
+      const auto other =
+          std::find_if(dying.begin(), dying.end(), [&](auto& d) { return d.second == v; });
+      if (other != dying.end() && other->first > when) continue;
+      if (other != dying.end()) dying.erase(other);
+      dying[when] = v;
     }
     std::ptrdiff_t last = -1;
-    for (auto& [at, v] : dying) {
-      const auto place = std::find(f.slots.rbegin(), f.slots.rend(), v).base() - f.slots.begin();
+    for (auto& [when, v] : dying) {
+      const auto place =
+          kLastSlotDiesFirst
+              ? f.slots.end() - std::find(f.slots.begin(), f.slots.end(), v)
+              : std::find(f.slots.rbegin(), f.slots.rend(), v).base() - f.slots.begin();
       if (place < last)
         give_up(Reason::kUnsupportedCall, str_cat("dropping a ", v->type()->tp_name));
       last = place;

@@ -76,8 +76,7 @@ BreakStep::Outcome BreakStep::run(int pc) {
   std::vector<py::object> seen(std::make_move_iterator(first),
                                std::make_move_iterator(stack_.end()));
   stack_.erase(first, stack_.end());
-  std::vector<bool> nulls;
-  for (auto& v : seen) nulls.push_back(!v);
+  const auto nulls = nulls_in(seen);
   // free variables come with the closure
   std::vector<py::object> slots(slots_.begin(), slots_.end() - code_.num_free);
   const py::object f = step_function(pc, nulls);
@@ -109,7 +108,7 @@ BreakStep::Outcome BreakStep::handle(int pc) {
   py::object exception = raised_exception();
   leave_variables(slots_, exception);
   stack_.resize(static_cast<size_t>(h->depth));
-  if (h->lasti) stack_.push_back(py::int_(code_.instrs[pc].at));
+  if (h->lasti) stack_.push_back(place_in_code(code_.instrs[pc].at));
   stack_.push_back(std::move(exception));
   next = h->target;
   return kDone;

@@ -75,10 +75,12 @@ LineAnswer on_line(LiveFrame& frame) {
     if (at == code->instrs.end()) return LineAnswer::kGoOn;
     Stand stand{static_cast<int>(at - code->instrs.begin()), {}, {}};
     const int began_at = stand.instr;
-    for (PyObject* o : frame.stack()) {
+    for (py::object& o : frame.stack()) {
       // a handler of exceptions is at work, or CPython has begun something
-      if (!o || PyExceptionInstance_Check(o)) return LineAnswer::kGoOn;
-      stand.stack.push_back(py::reinterpret_borrow<py::object>(o));
+      const bool beside_iterator =
+          !stand.stack.empty() && stand.stack.back() && PyIter_Check(stand.stack.back().ptr());
+      if (o ? PyExceptionInstance_Check(o.ptr()) : !beside_iterator) return LineAnswer::kGoOn;
+      stand.stack.push_back(std::move(o));
     }
     for (int k = 0; k < code->num_slots; ++k)
       stand.slots.push_back(py::reinterpret_borrow<py::object>(frame.slot(k)));
@@ -86,9 +88,10 @@ LineAnswer on_line(LiveFrame& frame) {
     bool moved = false;
     auto next_item = [&] {
       const Instr& in = code->instrs[stand.instr];
-      if (in.op != Op::FOR_ITER || stand.stack.empty() || !may_capture(Asker::kNextItem))
+      const size_t below = 1 + static_cast<size_t>(in.b);
+      if (in.op != Op::FOR_ITER || stand.stack.size() < below || !may_capture(Asker::kNextItem))
         return false;
-      PyObject* it = stand.stack.back().ptr();
+      PyObject* it = stand.stack[stand.stack.size() - below].ptr();
       if (!plain_iterator(it)) return false;
       PyObject* item = Py_TYPE(it)->tp_iternext(it);
       if (!item) {

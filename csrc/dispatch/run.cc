@@ -135,7 +135,8 @@ class Execution {
     values_.held.clear();
     stack_.clear();
     handled_ = {};
-    for (auto& s : slots_) s = {};
+    for (size_t k = 0, n = slots_.size(); k < n; ++k)
+      slots_[kLastSlotDiesFirst ? n - 1 - k : k] = {};
   }
   Execution(const Execution&) = delete;
   py::object run();
@@ -297,14 +298,13 @@ bool Execution::loop_in_python(py::object* result) {
       std::none_of(stack_.begin(), stack_.end(), promises))
     return false;
   // who looks at its frame must find the same behind the loop
-  if (code_->reflective || code_->compares_frames ||
-      std::any_of(stack_.begin(), stack_.end(), [](auto& v) { return !v; }))
-    return false;
-  const auto [place, fresh] = state_.loops.try_emplace({instr_, static_cast<int>(stack_.size())});
+  if (code_->reflective || code_->compares_frames) return false;
+  const auto nulls = nulls_in(stack_);
+  const auto [place, fresh] = state_.loops.try_emplace({instr_, nulls});
   if (fresh) {
     const auto [begin, end] = loop_around(*code_, instr_);
     if (begin >= 0) {
-      place->second = make_loop_code(*code_, instr_, begin, end, static_cast<int>(stack_.size()));
+      place->second = make_loop_code(*code_, instr_, begin, end, nulls);
       if (place->second) never_capture(place->second.ptr());
     }
   }
@@ -346,8 +346,7 @@ bool Execution::loop_in_python(py::object* result) {
 }
 
 py::object Execution::rest_in_python() {
-  std::vector<bool> nulls;
-  for (auto& v : stack_) nulls.push_back(!v);
+  const auto nulls = nulls_in(stack_);
   py::object& made = state_.resumes[{instr_, nulls}];
   if (!made) {
     made = make_resume_code(*code_, instr_, nulls);

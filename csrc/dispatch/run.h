@@ -78,15 +78,21 @@ class Callees {
   size_t limit_ = kFew, asked_ = 0;
 };
 
+inline std::vector<bool> nulls_in(const std::vector<py::object>& stack) {
+  std::vector<bool> nulls;
+  for (auto& v : stack) nulls.push_back(!v);
+  return nulls;
+}
+
 // What is known of a function.
 struct State {
   std::map<std::pair<int, int>, Point> points;  // (instruction, stack size)
   // By instruction, and which stack entries are NULL: functions (code, where there are free
-  // variables) that execute it, and code that goes on from there.
-  std::map<std::pair<int, std::vector<bool>>, py::object> steps, resumes;
-  std::map<std::pair<int, int>, py::object> loops;  // by instruction and stack size; null: none
-  std::map<int, HookUse> hook_uses;                 // by instruction
-  HookUse plain_use;                                // where the function runs plainly
+  // variables) that execute it, code that goes on from there, and code that runs a loop from there
+  // (null: none).
+  std::map<std::pair<int, std::vector<bool>>, py::object> steps, resumes, loops;
+  std::map<int, HookUse> hook_uses;  // by instruction
+  HookUse plain_use;                 // where the function runs plainly
   // Of a decorated function: what was captured below its breaks. Callees own nothing of one
   // another, so that no State keeps itself.
   Callees callees;

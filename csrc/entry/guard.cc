@@ -235,7 +235,7 @@ bool check(const Guard& g, const Values& values) {
     case Guard::kExact: return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr();
     case Guard::kThere: return true;
     case Guard::kIs: return o == g.obj.ptr();
-    case Guard::kIsStill: return o == PyWeakref_GET_OBJECT(g.obj.ptr());
+    case Guard::kIsStill: return leads_to(g.obj.ptr(), o);
     case Guard::kEquals: return equal_constants(o, g.obj.ptr());
     case Guard::kTensor:
       return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() && g.version &&

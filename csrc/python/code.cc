@@ -245,13 +245,14 @@ py::object call_in_frame(const py::object& f) {
 }
 
 namespace {
+bool has_resume_values() {
+  if (resume_stack.empty()) PyErr_SetString(PyExc_RuntimeError, "pijit: no value to resume with");
+  return !resume_stack.empty();
+}
 // Called first, it gives the frame that calls it its slots; called again, an entry of the stack
 // each time.
 PyObject* next_resume_value(PyObject*, PyObject*) {
-  if (resume_stack.empty()) {
-    PyErr_SetString(PyExc_RuntimeError, "pijit: no value to resume with");
-    return nullptr;
-  }
+  if (!has_resume_values()) return nullptr;
   ResumeValues& top = resume_stack.back();
   if (!top.filled) {
     top.filled = true;
@@ -263,10 +264,7 @@ PyObject* next_resume_value(PyObject*, PyObject*) {
 }
 // The same at once: a tuple of the stack, from the top.
 PyObject* fill_and_unpack(PyObject*, PyObject*) {
-  if (resume_stack.empty()) {
-    PyErr_SetString(PyExc_RuntimeError, "pijit: no value to resume with");
-    return nullptr;
-  }
+  if (!has_resume_values()) return nullptr;
   ResumeValues values = std::move(resume_stack.back());
   resume_stack.pop_back();
   fill_frame(&values.slots);
@@ -281,13 +279,38 @@ PyObject* fill_and_unpack(PyObject*, PyObject*) {
                      values.stack[values.stack.size() - 1 - k].release().ptr());
   return t;
 }
+// Fills the frame that calls it, whose stack has room already.
+PyObject* fill(PyObject*, PyObject*) {
+  if (!has_resume_values()) return nullptr;
+  ResumeValues values = std::move(resume_stack.back());
+  resume_stack.pop_back();
+  fill_frame(&values.slots, &values.stack);
+  Py_RETURN_NONE;
+}
+// The first n entries of the stack of the frame that calls it, as a tuple that may have NULLs.
+PyObject* stack_entries(PyObject*, PyObject* n) {
+  try {
+    auto stack = LiveFrame::innermost().stack();
+    const size_t size = PyLong_AsSize_t(n);
+    PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(size));
+    for (size_t k = 0; t && k < std::min(size, stack.size()); ++k)
+      PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(k), stack[k].release().ptr());
+    return t;
+  } catch (py::error_already_set& e) {
+    e.restore();
+    return nullptr;
+  }
+}
 }  // namespace
 
 PyObject* resume_value_function;
+PyObject* fill_and_unpack_function;
 PyObject* fill_function;
+PyObject* stack_function;
 PyObject* leave_function;
 
 namespace {
+PyObject* place_type;
 thread_local std::optional<LeftLoop> left_loop;
 // Of a frame that leaves a loop: its stack, and the instruction that it goes on with.
 PyObject* leave_loop(PyObject*, PyObject* where) {
@@ -303,7 +326,9 @@ PyObject* leave_loop(PyObject*, PyObject* where) {
 }
 PyMethodDef leave_method = {"_leave_loop", leave_loop, METH_O, nullptr};
 PyMethodDef next_method = {"_next_resume_value", next_resume_value, METH_NOARGS, nullptr};
-PyMethodDef fill_method = {"_fill_and_unpack", fill_and_unpack, METH_NOARGS, nullptr};
+PyMethodDef fill_and_unpack_method = {"_fill_and_unpack", fill_and_unpack, METH_NOARGS, nullptr};
+PyMethodDef fill_method = {"_fill", fill, METH_NOARGS, nullptr};
+PyMethodDef stack_method = {"_stack_entries", stack_entries, METH_O, nullptr};
 }  // namespace
 
 void init_code() {
@@ -312,8 +337,19 @@ void init_code() {
       [](void* p) { delete static_cast<CodeExtra*>(p); });
   PIJIT_CHECK(extra_index >= 0, "no place for data in code objects");
   resume_value_function = checked(PyCFunction_New(&next_method, nullptr)).release().ptr();
+  fill_and_unpack_function =
+      checked(PyCFunction_New(&fill_and_unpack_method, nullptr)).release().ptr();
   fill_function = checked(PyCFunction_New(&fill_method, nullptr)).release().ptr();
+  stack_function = checked(PyCFunction_New(&stack_method, nullptr)).release().ptr();
   leave_function = checked(PyCFunction_New(&leave_method, nullptr)).release().ptr();
+  auto* type = reinterpret_cast<PyObject*>(&PyType_Type);
+  auto* number = reinterpret_cast<PyObject*>(&PyLong_Type);
+  place_type = checked(PyObject_CallFunction(type, "s(O){}", "place", number)).release().ptr();
+}
+
+py::object place_in_code(int unit) { return checked(PyObject_CallFunction(place_type, "i", unit)); }
+bool is_place_in_code(PyObject* o) {
+  return o && Py_IS_TYPE(o, reinterpret_cast<PyTypeObject*>(place_type));
 }
 
 std::optional<LeftLoop> take_left_loop() { return std::exchange(left_loop, std::nullopt); }

@@ -41,6 +41,8 @@ struct Instr {
 };
 // Where NULL lies beside a callable on the stack.
 constexpr bool kNullAboveCallable = PY_VERSION_HEX >= 0x030D0000;
+// Which of its variables a frame that is left drops first.
+constexpr bool kLastSlotDiesFirst = PY_VERSION_HEX >= 0x030E0000;
 constexpr int kUnknownEffect = -1000;  // b of an instruction that cannot be executed alone
 SlotUse slot_use(const Instr& in);
 Flow flow(const Instr& in);
@@ -138,6 +140,11 @@ void init_code();
 // The exception table, in code units.
 std::vector<Handler> exception_table(PyObject* code);
 
+// What stands for the place of an instruction that raised, in code units, on a stack: an int. A
+// frame of CPython 3.14 or later has a number there that is no object.
+py::object place_in_code(int unit);
+bool is_place_in_code(PyObject* o);
+
 // Code that continues a function at an instruction, in a frame with its slots and stack, which it
 // takes from a ResumeScope. `nulls`: which stack entries are NULL. Like the next, it takes a
 // function's arguments that have names of their own, by position (any: they are replaced): super()
@@ -146,8 +153,9 @@ py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<b
 // The same for a loop, the instructions [begin, end): it ends where it goes on beyond them, and
 // take_left_loop() tells with what. Where the function returns in it, or a handler beyond the loop
 // takes over, it goes on to the function's end. Null: the code has no room for that, or NULLs lie
-// on the stack.
-py::object make_loop_code(const CodeInfo& info, int instr, int begin, int end, int stack_size);
+// where this CPython can't pass them on.
+py::object make_loop_code(const CodeInfo& info, int instr, int begin, int end,
+                          const std::vector<bool>& nulls);
 struct LeftLoop {
   int instr;
   std::vector<py::object> slots, stack;

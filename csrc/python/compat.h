@@ -5,8 +5,8 @@
 
 struct _PyInterpreterFrame;
 
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030F0000
-#error "pijit runs on CPython 3.11 to 3.14"
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x03100000
+#error "pijit runs on CPython 3.11 to 3.15"
 #endif
 #ifdef Py_GIL_DISABLED
 #error "pijit needs a CPython with the global interpreter lock"
@@ -55,6 +55,37 @@ inline unsigned known_type_version(const PyTypeObject* t) {
 }
 inline bool has_type_version(const PyTypeObject* t, uint64_t version) {
   return version != 0 && known_type_version(t) == version;
+}
+
+// Does a weak reference still lead to the object?
+inline bool leads_to(PyObject* reference, PyObject* o) {
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* now = nullptr;
+  if (PyWeakref_GetRef(reference, &now) < 0) PyErr_Clear();
+  Py_XDECREF(now);
+  return now != nullptr && now == o;
+#else
+  return PyWeakref_GET_OBJECT(reference) == o;
+#endif
+}
+
+// What stands in a namespace for a module that is imported when it is used.
+#if PY_VERSION_HEX >= 0x030F0000
+extern "C" {
+PyAPI_DATA(PyTypeObject) PyLazyImport_Type;
+}
+inline bool is_lazy_import(PyObject* o) { return Py_IS_TYPE(o, &PyLazyImport_Type); }
+#else
+inline bool is_lazy_import(PyObject*) { return false; }
+#endif
+
+// Does a loop over such an object keep it and a number, the place of the next item, on its stack?
+inline bool is_iterated_by_number([[maybe_unused]] const PyTypeObject* t) {
+#if PY_VERSION_HEX >= 0x030F0000
+  return t->_tp_iteritem != nullptr;
+#else
+  return false;
+#endif
 }
 
 }  // namespace pijit

@@ -21,8 +21,8 @@ Opcodes::Opcodes() {
     name[n] = text_of(item.first);
   }
   const py::object c = m.attr("_inline_cache_entries");
-  if (py::isinstance<py::dict>(c)) {  // by name, from 3.13 on
-    for (auto [n, entries] : py::cast<py::dict>(c))
+  if (!py::isinstance<py::list>(c)) {  // by name, from 3.13 on
+    for (auto [n, entries] : py::dict(c))
       if (auto it = number.find(text_of(n)); it != number.end())
         caches[it->second] = py::cast<int>(entries);
   } else {
@@ -207,7 +207,7 @@ class Decoder {
     const Op op = row->op;
     const int arg = raw().arg;
     switch (row->arg) {
-      case Arg::kNone: emit(op); break;
+      case Arg::kNone: emit(op).b = row->b; break;
       case Arg::kFixed:
         emit(op, row->a, op == Op::LOAD_CONST ? PyExc_AssertionError : nullptr);
         break;
@@ -220,6 +220,10 @@ class Decoder {
       case Arg::kSmallInt: emit(op, 0, small_int(arg)); break;
       case Arg::kCommon: emit(op, 0, opcodes().common[static_cast<size_t>(arg)]); break;
       case Arg::kName: emit(op, 0, name(arg)); break;
+      case Arg::kImport:
+        if (dialect.import_shift > 0 && arg & 1) return unknown();
+        emit(op, 0, name(arg >> dialect.import_shift));
+        break;
       case Arg::kNullName: emit(op, arg & 1, name(arg >> 1)); break;
       case Arg::kMethodName: emit(arg & 1 ? Op::LOAD_METHOD : op, 0, name(arg >> 1)); break;
       case Arg::kSuperName: emit(op, arg & 1, name(arg >> 2)); break;
@@ -233,6 +237,10 @@ class Decoder {
       case Arg::kForward:
         // an exhausted loop continues behind what ends it
         jump(op, raw().next + arg + (op == Op::FOR_ITER ? dialect.loop_end : 0), row->a);
+        out_->instrs.back().b = row->b;
+        break;
+      case Arg::kIter:
+        emit(raw().op >= opcodes().have_argument && arg != 0 ? row->second : op).b = row->b;
         break;
       case Arg::kBackward: jump(op, raw().next - arg, row->a); break;
       case Arg::kReturnConst:

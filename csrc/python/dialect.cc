@@ -1,4 +1,4 @@
-// What each instruction of CPython's becomes, by its name, and what else 3.11 to 3.14 spell
+// What each instruction of CPython's becomes, by its name, and what else 3.11 to 3.15 spell
 // otherwise. A name that a version lacks costs nothing there.
 #include "python/dialect.h"
 
@@ -11,6 +11,7 @@ namespace {
 constexpr bool k312 = PY_VERSION_HEX >= 0x030C0000;
 constexpr bool k313 = PY_VERSION_HEX >= 0x030D0000;
 constexpr bool k314 = PY_VERSION_HEX >= 0x030E0000;
+constexpr bool k315 = PY_VERSION_HEX >= 0x030F0000;
 
 constexpr int op_number(UnaryOp op) { return static_cast<int>(op); }
 
@@ -37,7 +38,7 @@ const Row kRows[] = {
     {"LOAD_GLOBAL", Op::LOAD_GLOBAL, Arg::kNullName},
     {"LOAD_NAME", Op::LOAD_GLOBAL, Arg::kName},  // only a module's code is decoded that has these
     {"STORE_NAME", Op::STORE_GLOBAL, Arg::kName},
-    {"IMPORT_NAME", Op::IMPORT_NAME, Arg::kName},
+    {"IMPORT_NAME", Op::IMPORT_NAME, Arg::kImport},
     {"IMPORT_FROM", Op::IMPORT_FROM, Arg::kName},
     {"STORE_GLOBAL", Op::STORE_GLOBAL, Arg::kName},
     {"LOAD_ATTR", Op::LOAD_ATTR, k312 ? Arg::kMethodName : Arg::kName},
@@ -106,8 +107,8 @@ const Row kRows[] = {
     {"RETURN_GENERATOR", Op::RETURN_GENERATOR},
     {"YIELD_VALUE", Op::YIELD_VALUE},
     {"GET_YIELD_FROM_ITER", Op::GET_YIELD_FROM_ITER},
-    {"SEND", Op::SEND, Arg::kForward, k312},
-    {"END_SEND", Op::END_SEND},
+    {"SEND", Op::SEND, Arg::kForward, k312 + k315, Op::NOP, k315},
+    {"END_SEND", Op::END_SEND, Arg::kNone, 0, Op::NOP, k315},
     {"JUMP_FORWARD", Op::JUMP, Arg::kForward},
     {"JUMP_BACKWARD", Op::JUMP, Arg::kBackward},
     {"JUMP_BACKWARD_NO_INTERRUPT", Op::JUMP, Arg::kBackward},
@@ -127,9 +128,9 @@ const Row kRows[] = {
     {"POP_JUMP_BACKWARD_IF_NOT_NONE", Op::POP_JUMP, Arg::kBackward, 3},
     {"JUMP_IF_FALSE_OR_POP", Op::JUMP_OR_POP, Arg::kForward, 0},
     {"JUMP_IF_TRUE_OR_POP", Op::JUMP_OR_POP, Arg::kForward, 1},
-    {"GET_ITER", Op::GET_ITER},
-    {"FOR_ITER", Op::FOR_ITER, Arg::kForward, k314},
-    {"POP_ITER", Op::POP_TOP},
+    {"GET_ITER", Op::GET_ITER, Arg::kIter, 0, Op::GET_YIELD_FROM_ITER, k315},
+    {"FOR_ITER", Op::FOR_ITER, Arg::kForward, k314 + k315, Op::NOP, k315},
+    {"POP_ITER", Op::POP_TOP, Arg::kFixed, k315},
     {"KW_NAMES", Op::NOP, Arg::kKeywords},
     {"PRECALL", Op::NOP, Arg::kOfCall},
     {"CALL", Op::CALL, Arg::kCall},
@@ -157,6 +158,7 @@ const Dialect dialect = {
     .compare_shift = k313   ? 5
                      : k312 ? 4
                             : 0,
+    .import_shift = k315 ? 2 : 0,
     .truth_bit = k313 ? 16 : 0,
     // END_FOR; in 3.13, POP_TOP behind it
     .loop_end = k314   ? 1
@@ -164,6 +166,7 @@ const Dialect dialect = {
                 : k312 ? 1
                        : 0,
     .precall = !k312,
+    .stack_seen = k314,
 };
 
 }  // namespace pijit

@@ -21,13 +21,15 @@ enum class Arg : uint8_t {
   kSmallInt,    // the number itself
   kCommon,      // an index of what opcode._common_constants lists
   kName,        // an index of co_names
+  kImport,      // an index of co_names, shifted; the lowest bit: when it is asked for
   kNullName,    // the same, shifted; the low bit: push NULL, too
   kMethodName,  // the same; the low bit: LOAD_METHOD
   kSuperName,   // an index shifted by two; the low bit: push NULL, too
   kLowBit,      // a
   kBinary,      // number of a BinaryOp; from 13 on, in place; 26: an item
   kCompare,     // number of a CompareOp
-  kForward,     // a jump; a is the row's
+  kIter,        // for what the iterator is: a loop, or `yield from`; b is the row's
+  kForward,     // a jump; a and b are the row's
   kBackward,
   kReturnConst,  // two instructions
   kKeywords,     // of the CALL that follows
@@ -45,6 +47,7 @@ struct Row {
   Arg arg = Arg::kNone;
   int a = 0;
   Op second = Op::NOP;
+  int b = 0;
 };
 
 // Null: an instruction that is executed, but not known.
@@ -52,9 +55,11 @@ const Row* row_of(int opcode);
 
 struct Dialect {
   int compare_shift;  // of COMPARE_OP's argument
+  int import_shift;   // of IMPORT_NAME's
   int truth_bit;      // of the same: the result becomes a bool; 0: there is none
   int loop_end;       // instructions that FOR_ITER skips where it jumps to
   bool precall;       // PRECALL comes before CALL
+  bool stack_seen;    // C code that a frame calls finds its stack, and may change it
 };
 extern const Dialect dialect;
 

@@ -10,7 +10,8 @@
 
 namespace pijit {
 
-extern PyObject *resume_value_function, *fill_function, *leave_function;
+extern PyObject *resume_value_function, *fill_and_unpack_function, *fill_function;
+extern PyObject *stack_function, *leave_function;
 
 namespace {
 
@@ -106,6 +107,25 @@ py::object function_like(PyObject* func, const py::object& code, bool closure) {
 
 namespace {
 
+void push(Assembler& a, py::list& consts, py::handle o) {
+  a.op("LOAD_CONST", static_cast<int>(consts.size()));
+  consts.append(o);
+}
+// A function below its arguments, or alone.
+void push_function(Assembler& a, py::list& consts, PyObject* f) {
+  if (!kNullAboveCallable) a.op("PUSH_NULL");
+  push(a, consts, f);
+  if (kNullAboveCallable) a.op("PUSH_NULL");
+}
+// Puts a tuple of the n entries of the stack, some of which may be NULL, in their place, or above
+// them.
+void gather(Assembler& a, py::list& consts, int n) {
+  if (!dialect.stack_seen) return a.op("BUILD_TUPLE", n);
+  push_function(a, consts, stack_function);
+  push(a, consts, py::int_(n));
+  a.call(1);
+}
+
 // The beginning of a code object that runs in a frame like that of `info`: cells and free variables
 // made as CPython makes them, slots and stack taken from a ResumeScope. Adds to the constants.
 void begin_frame(Assembler& a, const CodeInfo& info, py::list& consts,
@@ -117,21 +137,24 @@ void begin_frame(Assembler& a, const CodeInfo& info, py::list& consts,
     if (in.op != Op::MAKE_CELL && in.op != Op::COPY_FREE_VARS) break;
   }
   a.op("RESUME", 0);
+  auto call = [&](PyObject* f) {
+    push_function(a, consts, f);
+    a.call(0);
+  };
+  if (dialect.stack_seen) {
+    for (size_t k = 0; k < nulls.size(); ++k) a.op("PUSH_NULL");
+    call(fill_function);
+    a.op("POP_TOP");
+    return;
+  }
   const auto leading =
       static_cast<size_t>(std::find(nulls.begin(), nulls.end(), false) - nulls.begin());
   const size_t values = nulls.size() - leading;
   const bool at_once = std::find(nulls.begin() + static_cast<std::ptrdiff_t>(leading), nulls.end(),
                                  true) == nulls.end();
-  auto call = [&](PyObject* f) {
-    if (!kNullAboveCallable) a.op("PUSH_NULL");
-    a.op("LOAD_CONST", static_cast<int>(consts.size()));
-    consts.append(py::handle(f));
-    if (kNullAboveCallable) a.op("PUSH_NULL");
-    a.call(0);
-  };
   if (at_once) {
     for (size_t k = 0; k < leading; ++k) a.op("PUSH_NULL");
-    call(fill_function);
+    call(fill_and_unpack_function);
     if (values == 0) a.op("POP_TOP");
     if (values > 1) a.op("UNPACK_SEQUENCE", static_cast<int>(values));
     return;
@@ -201,6 +224,10 @@ std::vector<bool> inside_of(const CodeInfo& info, int begin, int end, bool leadi
       inside[pc] = changed = true;
     }
   }
+  // What drops an iterator belongs to its loop, which a handler may leave to behind that.
+  for (int pc = begin; pc < end; ++pc)
+    if (inside[pc] && info.instrs[pc].op == Op::FOR_ITER && info.instrs[pc].a > 0)
+      inside[info.instrs[pc].target] = true;
   return inside;
 }
 
@@ -232,18 +259,16 @@ std::map<int, int> exits_of(const CodeInfo& info, int instr, const std::vector<b
 
 }  // namespace
 
-py::object make_loop_code(const CodeInfo& info, int instr, int begin, int end, int stack_size) {
-  const py::object whole =
-      make_resume_code(info, instr, std::vector<bool>(static_cast<size_t>(stack_size)));
+py::object make_loop_code(const CodeInfo& info, int instr, int begin, int end,
+                          const std::vector<bool>& nulls) {
+  if (!dialect.stack_seen && std::find(nulls.begin(), nulls.end(), true) != nulls.end()) return {};
+  const int stack_size = static_cast<int>(nulls.size());
+  const py::object whole = make_resume_code(info, instr, nulls);
   Assembler a;
   a.bytes = code_bytes(whole.ptr());
   const int units = a.units();
   const int shift = units - static_cast<int>(code_bytes(info.code).size() / 2);
   py::list consts(py::tuple(whole.attr("co_consts")));
-  auto constant = [&](const py::object& o) {
-    a.op("LOAD_CONST", static_cast<int>(consts.size()));
-    consts.append(o);
-  };
   auto inside = inside_of(info, begin, end, false);
   auto exits = exits_of(info, instr, inside, stack_size);
   if (exits.empty()) {
@@ -281,13 +306,13 @@ py::object make_loop_code(const CodeInfo& info, int instr, int begin, int end, i
         return {};
     a.bytes.replace(2 * static_cast<size_t>(place + shift), jump.bytes.size(), jump.bytes);
     deepest = std::max(deepest, depth);
-    a.op("BUILD_TUPLE", depth);
-    constant(py::int_(to));
+    gather(a, consts, depth);
+    push(a, consts, py::int_(to));
     a.op("BUILD_TUPLE", 2);
-    auto below = [&](auto push) { push(), a.op("SWAP", 2); };
+    auto below = [&](auto put) { put(), a.op("SWAP", 2); };
     auto null = [&] { a.op("PUSH_NULL"); };
     if (!kNullAboveCallable) below(null);
-    below([&] { constant(py::reinterpret_borrow<py::object>(leave_function)); });
+    below([&] { push(a, consts, leave_function); });
     if (kNullAboveCallable) below(null);
     a.call(1);
     a.op("RETURN_VALUE");
@@ -295,7 +320,7 @@ py::object make_loop_code(const CodeInfo& info, int instr, int begin, int end, i
   std::string lines = py::cast<std::string>(py::bytes(whole.attr("co_linetable")));
   put_no_location(&lines, a.units() - units);
   return code_like(info, a, consts,
-                   std::max(py::cast<int>(whole.attr("co_stacksize")), deepest + 3), lines,
+                   std::max(py::cast<int>(whole.attr("co_stacksize")), deepest + 4), lines,
                    py::cast<std::string>(py::bytes(whole.attr("co_exceptiontable"))));
 }
 
@@ -307,10 +332,6 @@ py::object make_step_code(const CodeInfo& info, int instr, const std::vector<boo
   Assembler a;
   py::list consts(py::tuple(code.attr("co_consts")));
   begin_frame(a, info, consts, nulls);
-  auto push_constant = [&](py::object o) {
-    a.op("LOAD_CONST", static_cast<int>(consts.size()));
-    consts.append(o);
-  };
   const char* closure = opcodes().has("LOAD_CLOSURE") ? "LOAD_CLOSURE" : "LOAD_FAST";
   // What a comprehension gives back to a variable may be NULL.
   const char* written = opcodes().has("LOAD_FAST_AND_CLEAR") ? "LOAD_FAST_AND_CLEAR" : "LOAD_FAST";
@@ -320,8 +341,8 @@ py::object make_step_code(const CodeInfo& info, int instr, const std::vector<boo
     const SlotUse slot = slot_use(in);
     if (slot == SlotUse::WRITE) a.op(written, in.a), ++results;
     if (slot == SlotUse::CELL) a.op(closure, in.a), ++results;
-    if (jumped) push_constant(py::bool_(*jumped)), ++results;
-    a.op("BUILD_TUPLE", results);
+    if (jumped) push(a, consts, py::bool_(*jumped)), ++results;
+    gather(a, consts, results);
     a.op("RETURN_VALUE");
   };
   if (flow(in) == Flow::BRANCH) {
@@ -358,7 +379,7 @@ py::object make_step_code(const CodeInfo& info, int instr, const std::vector<boo
     put_no_location(&lines, a.units());
   else
     put_location(&lines, a.units(), py::cast<int>(pos[0]) - first, pos);
-  const int stack = std::max({use.pops, use.pushes, use.jump_pushes}) + 4;
+  const int stack = std::max({use.pops, use.pushes, use.jump_pushes}) + 5;
   return code_like(info, a, consts, stack, lines, "");
 }
 

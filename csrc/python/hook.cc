@@ -2,8 +2,9 @@
 
 #include <pybind11/eval.h>
 
-#include "python/hook.h"
+#include "python/code.h"
 #include "python/convert.h"
+#include "python/hook.h"
 
 #include <pthread.h>
 #include <sys/auxv.h>
@@ -397,10 +398,49 @@ bool LiveFrame::names_in_globals() const {
 }
 int LiveFrame::offset() const { return frames::offset_of(frame_); }
 PyObject* LiveFrame::slot(int k) const { return frames::slot(frame_, k); }
-std::vector<PyObject*> LiveFrame::stack() const {
-  std::vector<PyObject*> stack;
-  for (int k = code_of(frame_)->co_nlocalsplus; k < frames::size_of(frame_); ++k)
-    stack.push_back(frames::slot(frame_, k));
+namespace {
+// Puts an entry where a stack ends, or holds NULL.
+void put_entry(_PyInterpreterFrame* f, int k, py::object o) {
+  if (frames::kHoldNumbers && is_place_in_code(o.ptr()))
+    frames::put_number(f, k, py::cast<int>(o));
+  else
+    frames::put(f, k, o.release().ptr());
+}
+// Is it the place of the next item of what lies below it? It may be that of an instruction, too,
+// below the exception that was handled before and the one that is handled.
+bool is_place_of_item(_PyInterpreterFrame* f, int k) {
+  if (!frames::is_number(f, k) || k == code_of(f)->co_nlocalsplus) return false;
+  PyObject* below = frames::slot(f, k - 1);
+  PyObject* above = k + 1 < frames::size_of(f) ? frames::slot(f, k + 1) : nullptr;
+  return below && is_iterated_by_number(Py_TYPE(below)) &&
+         !(above && (above == Py_None || PyExceptionInstance_Check(above)));
+}
+// An iterator that is at the place instead.
+py::object iterator_at(PyObject* iterable, int place) {
+  py::object it = py::reinterpret_steal<py::object>(PyObject_GetIter(iterable));
+  if (!it) throw py::error_already_set();
+  if (place == 0) return it;
+  if (py::hasattr(it, "__setstate__")) {
+    it.attr("__setstate__")(place);
+  } else {
+    for (; place > 0; --place)
+      py::reinterpret_steal<py::object>(Py_TYPE(it.ptr())->tp_iternext(it.ptr()));
+    PyErr_Clear();
+  }
+  return it;
+}
+}  // namespace
+std::vector<py::object> LiveFrame::stack() const {
+  std::vector<py::object> stack;
+  for (int k = code_of(frame_)->co_nlocalsplus; k < frames::size_of(frame_); ++k) {
+    PyObject* o = frames::slot(frame_, k);
+    if (k + 1 < frames::size_of(frame_) && is_place_of_item(frame_, k + 1))
+      stack.push_back(iterator_at(o, frames::number_at(frame_, k + 1)));
+    else if (frames::is_number(frame_, k) && !is_place_of_item(frame_, k))
+      stack.push_back(place_in_code(frames::number_at(frame_, k)));
+    else
+      stack.push_back(py::reinterpret_borrow<py::object>(o));
+  }
   return stack;
 }
 void LiveFrame::go_on_at(int offset, const std::vector<py::object>& slots,
@@ -415,7 +455,7 @@ void LiveFrame::go_on_at(int offset, const std::vector<py::object>& slots,
   for (int k = 0; k < n; ++k)
     if (slots[k]) put(k, slots[k].inc_ref().ptr());
   for (size_t k = 0; k < stack.size(); ++k)
-    frames::exchange(frame_, n + static_cast<int>(k), stack[k].release().ptr());
+    put_entry(frame_, n + static_cast<int>(k), std::move(stack[k]));
   frames::set_size(frame_, n + static_cast<int>(stack.size()));
   frames::go_on_at(frame_, offset);
 }
@@ -490,12 +530,15 @@ bool watch_lines(LiveFrame frame, LineHandler handler) {
 
 bool interpreter_is_awaited() { return frames::is_awaited(PyThreadState_Get()); }
 
-void fill_frame(std::vector<py::object>* slots) {
+void fill_frame(std::vector<py::object>* slots, std::vector<py::object>* stack) {
   _PyInterpreterFrame* frame = current_frame(PyThreadState_Get());
   std::vector<py::object> before;  // what dies may run code: when all slots are in place
   for (size_t k = 0; k < slots->size(); ++k)
     if (PyObject* o = frames::exchange(frame, static_cast<int>(k), (*slots)[k].release().ptr()))
       before.push_back(py::reinterpret_steal<py::object>(o));
+  if (!stack) return;
+  int at = code_of(frame)->co_nlocalsplus;
+  for (auto& o : *stack) put_entry(frame, at++, std::move(o));
 }
 
 bool thread_is_traced() {

@@ -84,7 +84,7 @@ class LiveFrame {
   const void* id() const { return frame_; }
   // At the beginning of a line:
   PyObject* slot(int k) const;  // borrowed
-  std::vector<PyObject*> stack() const;
+  std::vector<pybind11::object> stack() const;
   // Sets what the frame goes on with. Slots without a value are left alone.
   void go_on_at(int offset, const std::vector<pybind11::object>& slots,
                 std::vector<pybind11::object>&& stack);
@@ -99,8 +99,10 @@ bool watch_lines(LiveFrame frame, LineHandler handler);
 // CPython waits to run a signal's handler, or another thread.
 bool interpreter_is_awaited();
 
-// Moves values into the first slots of the Python frame that calls us.
-void fill_frame(std::vector<pybind11::object>* slots);
+// Moves values into the first slots of the Python frame that calls us, and others to where its
+// stack begins, if it lies there already: CPython 3.14 and later show it to C code.
+void fill_frame(std::vector<pybind11::object>* slots,
+                std::vector<pybind11::object>* stack = nullptr);
 
 // A tracer, profiler, debugger or coverage tool watches this thread.
 bool thread_is_traced();

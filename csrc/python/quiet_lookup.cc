@@ -1,4 +1,4 @@
-// Tables as CPython 3.11 to 3.13 have them.
+// Tables as CPython 3.11 to 3.15 have them.
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #undef HAVE_STD_ATOMIC

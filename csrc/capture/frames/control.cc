@@ -50,15 +50,16 @@ int Tracer::step_control(Frame& f, const Instr& in) {
     case Op::GET_ITER: {
       V x = f.pop();
       st.push_back(protocol::iter(*this, x));
+      if (in.b) st.push_back(null());
       break;
     }
     case Op::FOR_ITER: {
-      V it = st.back(), v;
+      V it = st.end()[-1 - in.b], v;
       if (protocol::next(*this, it, &v)) {
         st.push_back(v);
         meet(f, v, it->serial);
       } else {
-        if (!in.a) st.pop_back();
+        st.resize(st.size() - static_cast<size_t>(1 + in.b - in.a));
         next = in.target;
       }
       break;
@@ -70,20 +71,21 @@ int Tracer::step_control(Frame& f, const Instr& in) {
       break;
     case Op::GET_YIELD_FROM_ITER:
       if (!generator_of(st.back())) st.push_back(protocol::iter(*this, f.pop()));
+      if (in.b) st.push_back(null());
       break;
     case Op::SEND: {
-      const V sent = f.pop(), it = st.back();
+      const V sent = f.pop(), it = st.end()[-1 - in.b];
       V v;
       if (send(it, sent, &v)) {
         st.push_back(v);
         break;
       }
-      if (!in.a) st.pop_back();
+      st.resize(st.size() - static_cast<size_t>(1 + in.b - in.a));
       st.push_back(v ? v : constant(py::none()));
       next = in.target;
       break;
     }
-    case Op::END_SEND: st.erase(st.end() - 2); break;
+    case Op::END_SEND: st.erase(st.end() - 2 - in.b, st.end() - 1); break;
     case Op::RETURN_VALUE:
       return_value_ = f.pop();
       returned_ = true;

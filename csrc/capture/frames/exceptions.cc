@@ -93,7 +93,7 @@ bool Tracer::enter_handler(Frame& f, const V& exception) {
   const auto* h = f.code->handler_of(f.pc);
   if (!h || f.stack.size() < static_cast<size_t>(h->depth)) return false;
   f.stack.resize(static_cast<size_t>(h->depth));
-  if (h->lasti) f.stack.push_back(constant_int(f.pc));
+  if (h->lasti) f.stack.push_back(constant(place_in_code(f.code->instrs[f.pc].at)));
   f.stack.push_back(exception);
   f.pc = h->target;
   return true;

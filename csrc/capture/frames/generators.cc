@@ -26,7 +26,8 @@ bool Tracer::throw_into(Frame& f, const V& exception, V* value) {
   --f.pc;  // at its yield
   if (f.pc > 0 && code[f.pc - 1].op == Op::SEND) {
     --f.pc;
-    const V inner = f.stack.at(f.stack.size() - 2);
+    const auto& sending = code[f.pc];
+    const V inner = f.stack.at(f.stack.size() - 2 - static_cast<size_t>(sending.b));
     if (auto* g = generator_of(inner)) {
       auto* exits = reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit);
       try {
@@ -36,7 +37,7 @@ bool Tracer::throw_into(Frame& f, const V& exception, V* value) {
           f.pc += 2;  // it goes on waiting there
           return true;
         } else {
-          f.stack.resize(f.stack.size() - (code[f.pc].a ? 1 : 2));
+          f.stack.resize(f.stack.size() - static_cast<size_t>(2 + sending.b - sending.a));
           f.stack.push_back(*value ? *value : constant(py::none()));
           f.pc = code[f.pc].target;
           return false;

@@ -78,7 +78,7 @@ int Tracer::step_variables(Frame& f, const Instr& in) {
       }
       break;
     case Op::PUSH_NULL: st.push_back(null()); break;
-    case Op::POP_TOP: st.pop_back(); break;
+    case Op::POP_TOP: st.resize(st.size() - 1 - static_cast<size_t>(in.a)); break;
     case Op::COPY: st.push_back(st[st.size() - in.a]); break;
     case Op::SWAP: std::swap(st.back(), st[st.size() - in.a]); break;
     default: PIJIT_CHECK(false, "an instruction of another family");
