@@ -1,6 +1,7 @@
 // jit, and what its tests see of bytecode.
 #include "bindings/bindings.h"
 #include "dispatch/run.h"
+#include "python/call_in_frame.h"
 #include "python/code.h"
 #include "python/hook.h"
 
@@ -31,11 +32,42 @@ py::object decoded(const py::object& code) {
   return py::make_tuple(all, handlers);
 }
 
+// in_steps(function, arguments, at): what the function gives for arguments that lie in its slots,
+// each instruction executed alone, from the at-th on in code that goes on from there. A tuple of
+// the number of steps and the result.
+py::object in_steps(const py::object& func, const py::tuple& given, int64_t at) {
+  const Code code = code_info(PyFunction_GET_CODE(func.ptr()));
+  PIJIT_CHECK(code, "a function whose code is not decoded");
+  State state;
+  const Front front{func.ptr(), code, state, false};
+  Slots slots(static_cast<size_t>(code->num_slots));
+  for (size_t k = 0; k < given.size(); ++k) slots[k] = given[k];
+  std::vector<py::object> stack;
+  BreakStep step(front, *code, &slots, &stack);
+  int pc = 0;
+  for (int64_t n = 0;; ++n, pc = step.next) {
+    if (code->instrs[pc].op == Op::RETURN_VALUE) return py::make_tuple(n, stack.back());
+    if (n < at && step.run(pc) == BreakStep::kDone) continue;
+    const py::object rest =
+        function_like(func.ptr(), make_resume_code(*code, pc, nulls_in(stack)), true);
+    slots.resize(static_cast<size_t>(code->num_slots - code->num_free));
+    ResumeScope scope({slots.begin(), slots.end()}, std::move(stack));
+    const py::object result = call_in_frame(rest);
+    if (!result) throw py::error_already_set();
+    return py::make_tuple(n, result);
+  }
+}
+
 }  // namespace
 
 void init_capture(py::module_& m) {
   init_jit(m);
   define(m, "_decoded", {{"code"}}, [](const std::vector<py::object>& a) { return decoded(a[0]); });
+  define(m, "_in_steps", {{"function"}, {"arguments"}, {"at"}},
+         [](const std::vector<py::object>& a) {
+           return in_steps(a[0], py::cast<py::tuple>(a[1]),
+                           argument<int64_t>("_in_steps", "at", a[2]));
+         });
   define(m, "_frames_are_as_expected", {{"slot", py::int_(0)}},
          [](const std::vector<py::object>& a) {
            return frames_are_as_expected(

@@ -1,13 +1,20 @@
 """Bytecode of the running CPython: every function of its standard library is decoded, its stack and its slots are what
 CPython says of them, and code that is made from what was decoded does the same."""
 
+import copy
 import dis
 import functools
+import importlib
+import inspect
 import pathlib
+import random
+import re
+import signal
 import subprocess
 import sys
 import sysconfig
 import types
+import warnings
 from collections import namedtuple
 
 import pytest
@@ -220,3 +227,113 @@ def test_an_interpreter_without_its_lock_is_refused():
     text = "import sys; sys.abiflags += 't'\nimport pijit"
     ended = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
     assert ended.stderr.strip().splitlines()[-1].startswith("ImportError: pijit needs a Python with the global"), ended
+
+
+# --- code that is made from what was decoded ----------------------------------------------------------------------
+
+# Modules whose functions only compute.
+PURE = """_markupbase _py_abc _pydatetime _pydecimal _strptime _weakrefset argparse ast base64 bisect calendar codecs
+    collections colorsys contextlib copy csv dataclasses difflib email._parseaddr email.base64mime
+    email.charset email.errors email.header email.quoprimime email.utils enum fnmatch fractions functools genericpath
+    getopt heapq hmac html html.entities html.parser http.cookies imghdr inspect ipaddress json.decoder
+    json.encoder json.scanner keyword ntpath numbers opcode operator optparse pickletools plistlib posixpath pprint
+    quopri random re._casefix re._compiler re._parser reprlib shlex statistics string stringprep textwrap token
+    tokenize typing urllib.parse uuid weakref xml.sax.saxutils xml.etree.ElementPath""".split()
+VALUES = [41, -2, 1003, 7.5, None, "a-b_c: d\n  e, f", "", "2024-02-29", b"b=c\n", [73, 71, 72], (71, 72), [],
+          {"k": 71}, "a/b.txt", ["x", "yy", "x"], len]  # no number of a file that is open
+
+
+def pure_functions():
+    """Plain functions and methods with up to three arguments, and without *args."""
+    for name in PURE:
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                module = importlib.import_module(name)
+        except ImportError:
+            continue
+        found = list(vars(module).values())
+        found += [m for c in found if isinstance(c, type) and c.__module__ == name for m in vars(c).values()]
+        for f in found:
+            if (isinstance(f, types.FunctionType) and f.__module__ == name
+                    and f.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) == 0
+                    and not f.__code__.co_kwonlyargcount and 1 <= f.__code__.co_argcount <= 3
+                    and f.__name__ != "main" and not inspect.iscoroutinefunction(f)
+                    and _C._decoded(f.__code__) is not None
+                    and not f.__code__.co_flags & inspect.CO_GENERATOR
+                    # what depends on more than its arguments; super() of None changes once code is warm
+                    and not {"super", "id", "random", "time"} & set(f.__code__.co_names)):
+                yield f
+
+
+def comparable(value, depth=0):
+    if isinstance(value, (types.GeneratorType, types.FunctionType, map, filter, zip)) or depth > 6:
+        return (type(value),)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        items = [comparable(v, depth + 1) for v in value]
+        return type(value), sorted(items, key=repr) if isinstance(value, (set, frozenset)) else items
+    if isinstance(value, dict):
+        return type(value), [(comparable(k, depth + 1), comparable(v, depth + 1)) for k, v in value.items()]
+    return type(value), re.sub("0x[0-9a-f]+", "", repr(value))
+
+
+def outcome(code, call, arguments):
+    """What a call gives, or raises and where: lines and columns of its own frames and of those that it calls."""
+    class TooLong(BaseException):
+        pass
+
+    def stop(*_):
+        raise TooLong
+
+    arguments = copy.deepcopy(arguments)
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 2)
+    try:
+        result = comparable(call(arguments))
+    except (RecursionError, TooLong):
+        return None
+    except (Exception, SystemExit) as e:
+        places, at = [], e.__traceback__
+        while at:
+            if at.tb_frame.f_code.co_filename == code.co_filename:
+                positions = list(at.tb_frame.f_code.co_positions())[at.tb_lasti // 2]
+                places.append((at.tb_frame.f_code.co_name, at.tb_lineno, positions))
+            at = at.tb_next
+        result = "raised", type(e), re.sub("0x[0-9a-f]+", "", str(e)), places
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    return result, comparable(arguments)
+
+
+def test_the_same_from_what_was_decoded():
+    """Functions of the standard library, each instruction of which is executed alone, and which go on from each of
+    their first instructions, and from some later ones, in code that is made for that."""
+    generator = random.Random(3)
+    compared, failed, resumed, raised = set(), [], 0, 0
+    state = random.getstate()
+    for f in list(pure_functions()):
+        code = f.__code__
+        for _ in range(4):
+            given = [generator.choice(VALUES) for _ in range(code.co_argcount)]
+            plain = outcome(code, lambda a: f(*a), given)
+            random.setstate(state)
+            if plain is None:
+                continue
+            steps = [0]
+
+            def in_steps(arguments, at):
+                steps[0], result = _C._in_steps(f, tuple(arguments), at)
+                return result
+
+            for at in (1500, 0, 1, 2, 3, *(generator.randrange(1, 120) for _ in range(4))):
+                now = outcome(code, lambda a: in_steps(a, at), given)
+                random.setstate(state)
+                if now is None or outcome(code, lambda a: f(*a), given) != plain:  # it depends on what was before
+                    continue
+                resumed += steps[0] == at
+                if now != plain:
+                    failed.append((f.__module__, f.__qualname__, given, at, plain, now))
+                compared.add(f)
+            raised += plain[0][0] == "raised"
+    assert not failed, failed[:5]
+    assert len(compared) >= 300 and resumed > 1000 and raised > 100, (len(compared), resumed, raised)
