@@ -100,6 +100,27 @@ def test_first_import():
     check(make, X, graphs=3, breaks=3, captures=4)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 15), reason="`lazy import` came with CPython 3.15")
+def test_lazy_import():
+    """A name that stands for a module not imported yet is read by CPython, which imports it then."""
+    def make():
+        for name in ("colorsys", "nturl2path"):
+            sys.modules.pop(name, None)
+        space = {"ms": ms}
+        exec(
+            "lazy import colorsys\n"
+            "lazy from nturl2path import url2pathname\n"
+            "def f(x):\n"
+            "    y = x * 2\n"
+            "    z = y + colorsys.ONE_THIRD\n"
+            "    return z * 3, url2pathname is None\n",
+            space,
+        )
+        return space["f"], lambda: "colorsys" in sys.modules
+
+    check(make, X)
+
+
 def test_stores():
     class Box:
         __slots__ = ("kept", "__dict__")
@@ -174,6 +195,20 @@ def test_unhashable_key():
         return d, y + 1
 
     check(plain(f), X, graphs=1, breaks=0, captures=1)
+
+
+@pytest.mark.parametrize("expression", ["{[1]}", "[1] in s", "[1] in d", "d[[1]]", "d.get([1])", "s.add([1])",
+                                        "{k for k in ([1],)}", "s | {[1]}", "frozenset(s) == [1] or {} in s"])
+def test_the_text_of_what_cannot_be_hashed(expression):
+    """From 3.14 on, it says of what: a key or an element."""
+    scope = {}
+    exec(f"""def f(x, s, d):
+    y = x * 2
+    try:
+        return y, {expression}
+    except TypeError as e:
+        return y + 1, str(e)""", scope)
+    check(plain(scope["f"]), X, {1, 2}, {1: 2})
 
 
 def test_a_class_made_inside():

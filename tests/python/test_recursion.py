@@ -21,7 +21,10 @@ def go():
             try:
                 run(depth)
             except RecursionError as e:
-                assert "recursion" in str(e), e
+                # as CPython says it; from 3.14 on, it measures the stack by itself
+                assert "recursion" in str(e) or "Stack overflow" in str(e), e
+            except MemoryError as e:  # of eval()
+                assert "Parser stack overflowed" in str(e), e
     assert (x * 2 + 1).asnumpy().tolist() == [3.0]
     assert run(2).asnumpy().tolist() == {small}
     gc.collect()
@@ -142,6 +145,8 @@ SMALLEST = [] if "ASAN_OPTIONS" in os.environ else [1 << 16]  # frames are large
 @pytest.mark.parametrize("stack", [*SMALLEST, 1 << 18, 1 << 20])
 @pytest.mark.parametrize("kind", KINDS)
 def test_on_a_small_stack(kind, stack):
+    if kind == "callee below a break" and stack == 1 << 16 and sys.version_info >= (3, 14):
+        pytest.skip("CPython's parser, which the program calls, wants more")
     # on 64 KiB (256 from 3.13 on), CPython's own repr() and == of what is nested that deep die by themselves
     dies = 1 << 18 if sys.version_info < (3, 13) else 1 << 19
     run(kind, [50] if kind == "nested argument" and stack < dies else [50, 900, 5000], stack)

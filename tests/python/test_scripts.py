@@ -22,7 +22,7 @@ INPUT = {"reads_input": "someone\n" + "\n".join(str(k / 7) for k in range(30))}
 # Of these, another name in the source, or another first line, changes what is printed.
 NOT_RENAMED = {"subprocess_child", "plain_python", "syntax_error", "error_of_an_op", "uncaught_error"}
 COMPACT = [("training_loop", "-m pijit"), ("training_loop", "--as mindspore"), ("uncaught_error", "-m pijit"),
-           ("loops_in_functions", "PIJIT_AUTO"),
+           ("loops_in_functions", "PIJIT_AUTO"), ("loops_over_sequences", "-m pijit"),
            ("caller_frames", "-m pijit"), ("atexit_order", "import pijit.auto"), ("sys_exit", "-m pijit -c"),
            ("plain_python", "-m pijit")]
 
