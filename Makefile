@@ -11,7 +11,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
-  test-alias test-kernels test-all test-mindspore pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory test-cpython test-emulated \
+  test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-functions bench-figures bench-scripts lint clean venv-build venv-demo venv-test venv-dev
 all: build
@@ -95,8 +95,20 @@ test-all: build-tests test-cpp
 	  env $$way $(PYTEST) $(WORKERS) -m "not serial"; env $$way $(PYTEST) -m serial; done
 
 # The same sources for another CPython (`make test-python3.13`, or with PYTHON=path of one), in an environment of its own.
-test-python3.%:
-	$(MAKE) test PYTHON=$(if $(filter-out python3.11,$(PYTHON)),$(PYTHON),python3.$*) VENV=.venv3$* BUILD=build/python3.$*
+test-python3.% slice-python3.%: target = $(firstword $(subst -, ,$@))
+test-python3.% slice-python3.%:
+	@test "$(PYTHON)" != python3.11 || command -v python3.$* >/dev/null || test -x build/pythons/bin/python3.$* || $(MAKE) pythons
+	$(MAKE) $(target) VENV=.venv3$* BUILD=build/python3.$* PYTHON=$(if $(filter-out python3.11,$(PYTHON)),$(PYTHON),$$(command -v \
+	  python3.$* || echo $(CURDIR)/build/pythons/bin/python3.$*))
+# The tests that depend on the interpreter most: what a version that is not the first to be tried must pass at each change.
+slice: build venv-test
+	$(PYTEST) $(WORKERS) -m "versions and not serial"
+	$(PYTEST) -m "versions and serial"
+# All versions: the whole of the tests on two of them, the slice on the others.
+test-all-pythons:
+	$(MAKE) test
+	$(MAKE) test-python3.14
+	set -e; for v in 12 13 15; do $(MAKE) slice-python3.$$v; done
 # Debian's newest CPythons, unpacked into build/pythons: their newest patch releases, whatever the system has.
 pythons:
 	tools/pythons.sh build/pythons 3.13 3.14 3.15
