@@ -363,6 +363,9 @@ py::object make_step_code(const CodeInfo& info, int instr, const std::vector<boo
     leave(use.jump_pushes, true);
   } else if (in.op == Op::RERAISE) {
     a.op("RERAISE", 0);  // with more, it would give the frame the place of another instruction
+  } else if (in.op == Op::LOAD_CONST) {  // CPython's may return it at once
+    push(a, consts, in.obj);
+    leave(use.pushes, std::nullopt);
   } else if (in.part != Part::kWhole) {
     a.part(in);
     leave(use.pushes, std::nullopt);
