@@ -35,9 +35,15 @@ py::object decoded(const py::object& code) {
 // in_steps(function, arguments, at): what the function gives for arguments that lie in its slots,
 // each instruction executed alone, from the at-th on in code that goes on from there. A tuple of
 // the number of steps and the result.
-py::object in_steps(const py::object& func, const py::tuple& given, int64_t at) {
-  const Code code = code_info(PyFunction_GET_CODE(func.ptr()));
-  PIJIT_CHECK(code, "a function whose code is not decoded");
+py::object in_steps(const py::object& func, const py::object& arguments, int64_t at) {
+  if (!PyFunction_Check(func.ptr()) || !PyTuple_Check(arguments.ptr()))
+    throw py::type_error("_in_steps() takes a function of Python's and a tuple of its arguments");
+  auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func.ptr()));
+  const Code code = code_info(reinterpret_cast<PyObject*>(co));
+  const auto given = py::reinterpret_borrow<py::tuple>(arguments);
+  if (!code || co->co_flags & (CO_VARARGS | CO_VARKEYWORDS) ||
+      static_cast<int>(given.size()) != num_args(*code))
+    throw py::value_error("_in_steps() takes all arguments of a function without *args");
   State state;
   const Front front{func.ptr(), code, state, false};
   Slots slots(static_cast<size_t>(code->num_slots));
@@ -65,8 +71,7 @@ void init_capture(py::module_& m) {
   define(m, "_decoded", {{"code"}}, [](const std::vector<py::object>& a) { return decoded(a[0]); });
   define(m, "_in_steps", {{"function"}, {"arguments"}, {"at"}},
          [](const std::vector<py::object>& a) {
-           return in_steps(a[0], py::cast<py::tuple>(a[1]),
-                           argument<int64_t>("_in_steps", "at", a[2]));
+           return in_steps(a[0], a[1], argument<int64_t>("_in_steps", "at", a[2]));
          });
   define(m, "_frames_are_as_expected", {{"slot", py::int_(0)}},
          [](const std::vector<py::object>& a) {

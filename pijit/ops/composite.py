@@ -274,7 +274,7 @@ def make_range(*args: Any) -> tuple[int, ...]:
         >>> ops.make_range(1, 4)
         (1, 2, 3)
     """
-    return tuple(range(*args))
+    return tuple([*range(*args)])  # from 3.14 on, tuple() of a range of 2**70 numbers takes all memory
 
 
 def tuple_len(x: tuple[Any, ...] | list[Any]) -> int:

@@ -224,12 +224,14 @@ def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
          [3. 3.]]
     """
     if isinstance(axes, int):
-        axes = (tuple(builtins.range(x1.ndim - axes, x1.ndim)), tuple(builtins.range(axes)))
-    for k in _ints(axes[0]):
+        of1, of2 = builtins.range(x1.ndim - axes, x1.ndim), builtins.range(axes)
+    else:
+        of1, of2 = _ints(axes[0]), _ints(axes[1])
+    for k in of1:
         _within("tensor_dot", k, x1.ndim)
-    for k in _ints(axes[1]):
+    for k in of2:
         _within("tensor_dot", k, x2.ndim)
-    a, b = [_axis(k, x1.ndim) for k in _ints(axes[0])], [_axis(k, x2.ndim) for k in _ints(axes[1])]
+    a, b = [_axis(k, x1.ndim) for k in of1], [_axis(k, x2.ndim) for k in of2]
     ra = [k for k in builtins.range(x1.ndim) if k not in a]
     rb = [k for k in builtins.range(x2.ndim) if k not in b]
     n = 1
