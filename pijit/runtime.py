@@ -235,11 +235,11 @@ def set_memory(init_size: str = "2GB", increase_size: str = "2GB", max_size: str
 
 
 # -- memory: the bytes of Tensors' storages. The greatest values are of those that these functions have seen --
-_greatest = 0
+_greatest = _most_reserved = 0
 
 
 def memory_allocated() -> int:
-    """The bytes that Tensors hold."""
+    """The bytes that Tensors hold on the device_target."""
     global _greatest
     now = _C.allocated_bytes()
     _greatest = max(_greatest, now)
@@ -253,23 +253,28 @@ def max_memory_allocated() -> int:
 
 
 def memory_reserved() -> int:
-    """The bytes that are taken from the system: those that Tensors hold."""
-    return memory_allocated()
+    """The bytes that are taken from the system: those that Tensors hold, and on a GPU those that are kept for later."""
+    global _most_reserved
+    now = _C.reserved_bytes()
+    _most_reserved = max(_most_reserved, now)
+    return now
 
 
 def max_memory_reserved() -> int:
     """The most bytes that the functions of this module have seen taken."""
-    return max_memory_allocated()
+    memory_reserved()
+    return max(_most_reserved, _greatest)
 
 
 def empty_cache() -> None:
-    """Gives memory back that isn't used: it is given back at once."""
+    """Gives memory back that isn't used: a GPU's is kept for later, the CPU's given back at once."""
+    _C.empty_cache()
 
 
 def reset_peak_memory_stats() -> None:
     """Lets the greatest values begin with those of now."""
-    global _greatest
-    _greatest = _C.allocated_bytes()
+    global _greatest, _most_reserved
+    _greatest, _most_reserved = _C.allocated_bytes(), _C.reserved_bytes()
 
 
 def reset_max_memory_allocated() -> None:
@@ -284,11 +289,12 @@ def reset_max_memory_reserved() -> None:
 
 def memory_stats() -> dict[str, Any]:
     """The figures as a dict."""
-    now = memory_allocated()
+    now, reserved = memory_allocated(), memory_reserved()
     pool = {"block_unit_size": 0, "block_counts": 0, "blocks_info": {}}
-    return {"total_reserved_memory": now, "total_allocated_memory": now, "total_idle_memory": 0,
-            "total_eager_free_memory": 0,
-            "max_reserved_memory": _greatest, "max_allocated_memory": _greatest, "commom_mem_pool_stats": dict(pool),
+    return {"total_reserved_memory": reserved, "total_allocated_memory": now,
+            "total_idle_memory": max(0, reserved - now), "total_eager_free_memory": 0,
+            "max_reserved_memory": max_memory_reserved(),
+            "max_allocated_memory": _greatest, "commom_mem_pool_stats": dict(pool),
             "persistent_mem_pool_stats": dict(pool)}
 
 

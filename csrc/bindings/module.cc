@@ -150,6 +150,20 @@ void init_config(py::module_& m) {
       [](const Args&) { return device(default_device()).allocated_bytes(); },
       "Bytes that values hold on the chosen device.");
   define(
+      m, "reserved_bytes", {},
+      [](const Args&) {
+        const auto* queue = queue_of(default_device());
+        return queue ? queue->reserved_bytes() : device(default_device()).allocated_bytes();
+      },
+      "Bytes that the chosen device took from the system.");
+  define(
+      m, "empty_cache", {},
+      [](const Args&) {
+        if (auto* queue = queue_of(default_device())) queue->give_back();
+        return py::none();
+      },
+      "Gives memory of the chosen device that is kept for later back to the system.");
+  define(
       m, "channel_block", {},
       [](const Args&) { return device(default_device()).facts().channel_block; },
       "Channels per block in which convolutions compute; 0: they have one layout.");

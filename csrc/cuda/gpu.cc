@@ -248,9 +248,7 @@ void* Gpu::allocate(size_t bytes) {
     // Memory of what is recorded is not a part of it: the graph would map it at each launch.
     int code = driver_.alloc(&p, size, stream_);
     if (code == kOutOfMemory && !recording_) {  // what the pools hold may be in pieces
-      for (void* block : kept_.all()) driver_.free(address(block), stream_);
-      synchronize();
-      driver_.pool_trim(pool_, 0);
+      give_back();
       code = driver_.alloc(&p, size, stream_);
     }
     if (code == kOutOfMemory) {
@@ -267,6 +265,18 @@ void* Gpu::allocate(size_t bytes) {
   used_ += n;
   count(n, 1);
   return kept;
+}
+
+void Gpu::give_back() {
+  enter();
+  for (void* block : kept_.all()) driver_.free(address(block), stream_);
+  synchronize();
+  driver_.pool_trim(pool_, 0);
+}
+size_t Gpu::reserved_bytes() const {
+  uint64_t bytes = 0;
+  check(driver_.pool_get(pool_, kPoolReserved, &bytes), "asking for the memory pool");
+  return bytes;
 }
 
 void Gpu::release(void* p, size_t bytes) {

@@ -55,6 +55,8 @@ class Gpu : public Device, public DeviceQueue {
   void* handle() const override { return stream_; }
   void hold(void* other) override;
   void failed(const std::string& text) override;
+  size_t reserved_bytes() const override;
+  void give_back() override;
   void finish() override;
 
   const Driver& driver() const { return driver_; }

@@ -176,7 +176,10 @@ EXPORT cuEventElapsedTime(float* ms, void* a, void* b) {  // one per command
 EXPORT cuEventDestroy_v2(void* e) { return delete static_cast<size_t*>(e), kSuccess; }
 EXPORT cuDeviceGetDefaultMemPool(void** p, int) { return *p = &blocks, kSuccess; }
 EXPORT cuMemPoolSetAttribute(void*, int, void*) { return kSuccess; }
-EXPORT cuMemPoolGetAttribute(void*, int, void*) { return kSuccess; }
+EXPORT cuMemPoolGetAttribute(void*, int, void* bytes) {
+  std::lock_guard lock(mu);
+  return *static_cast<uint64_t*>(bytes) = held, kSuccess;
+}
 EXPORT cuMemPoolTrimTo(void*, size_t) { return kSuccess; }
 EXPORT cuMemAllocAsync(Address* p, size_t n, void*) {
   std::lock_guard lock(mu);

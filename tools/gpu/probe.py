@@ -120,6 +120,8 @@ def with_torch():
     print(x.device, (x * 2).asnumpy().sum())
     back = torch.from_dlpack(x * 2)
     print(back.device, float(back.sum()), float((torch.from_dlpack(ms.ops.exp(x)) - t.exp()).abs().max()))
+    part = ms.Tensor.from_dlpack(t.flatten()[1:9], copy=False)  # begins at no multiple of 16 bytes
+    print((part * 2 + part).asnumpy().tolist())
     s = torch.cuda.Stream()
     with torch.cuda.stream(s):
         y = torch.from_dlpack(x + 1)
