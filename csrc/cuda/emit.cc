@@ -542,6 +542,30 @@ class Writer {
       line("*(pj_vector<", memory_type(operand(k).dt), ">*)(q", k, " + ", x, ") = w", k, ";");
   }
 
+  // Is a result stored at every index, too?
+  bool stores() const { return !std::all_of(s_.out.begin(), s_.out.end(), reduced); }
+  // Declares shared memory of this shape for each reduced output, twice.
+  void share(const std::string& shape) {
+    for (size_t k = 0; k < s_.out.size(); ++k)
+      if (reduced(s_.out[k]))
+        line("__shared__ ", register_type(s_.out[k].dt), " s", k, "[2]", shape, ";");
+  }
+  // Computes the element at `index_of`, which `name` is called, into its place in shared memory, if
+  // it is `inside`. Without stores, threads beyond the end compute the last element again: loads
+  // need not wait for a condition then.
+  void compute(const char* name, const char* index_of, const char* inside, const char* last,
+               const char* innermost, const char* place) {
+    if (stores()) {
+      line("const ", index(), " ", name, " = ", index_of, ";");
+      open("if (on && ", inside, ")");
+    } else {
+      line("const ", index(), " ", name, " = ", inside, " ? ", index_of, " : ", last, ";");
+    }
+    body(innermost);
+    for (size_t k = 0; k < s_.out.size(); ++k)
+      if (reduced(s_.out[k])) line("s", k, "[buffer]", place, " = ", v(s_.out[k].node), ";");
+    if (stores()) close();
+  }
   // Declares a running result for each reduced output.
   void results() {
     for (size_t k = 0; k < s_.out.size(); ++k)
@@ -591,13 +615,7 @@ class Writer {
   void tiled_col() {
     begin_kernel(name_, kColThreads);
     const size_t last = s_.dims.size() - 1;
-    size_t sums = 0;
-    for (size_t k = 0; k < s_.out.size(); ++k)
-      if (reduced(s_.out[k])) {
-        line("__shared__ ", register_type(s_.out[k].dt), " s", k, "[2][", kTileRows, "][", kWarp,
-             "];");
-        ++sums;
-      }
+    share(str_cat("[", kTileRows, "][", kWarp, "]"));
     line("const int lane = threadIdx.x % ", kWarp, ", warp = threadIdx.x / ", kWarp, ";");
     line("const ", index(), " columns = a.total / a.chunks, groups = (columns + ", kWarp - 1,
          ") / ", kWarp, ";");
@@ -616,20 +634,8 @@ class Writer {
     open("for (", index(), " first = begin; first < end; first += ", kTileRows, ")");
     line("#pragma unroll");
     open("for (int j = 0; j < ", kRowsEach, "; ++j)");
-    // Without stores, threads beyond the end compute what is there again: loads need not wait for
-    // a condition then.
-    const bool stores = sums < s_.out.size();
     line("const int place = j * ", kColWarps, " + warp;");
-    if (stores) {
-      line("const ", index(), " r = first + place;");
-      open("if (on && r < end)");
-    } else {
-      line("const ", index(), " r = first + place < end ? first + place : end - 1;");
-    }
-    body("c");
-    for (size_t k = 0; k < s_.out.size(); ++k)
-      if (reduced(s_.out[k])) line("s", k, "[buffer][place][lane] = ", v(s_.out[k].node), ";");
-    if (stores) close();
+    compute("r", "first + place", "first + place < end", "end - 1", "c", "[place][lane]");
     close();
     line("__syncthreads();");
     line("const int rows = end - first < ", kTileRows, " ? (int)(end - first) : ", kTileRows, ";");
@@ -664,14 +670,7 @@ class Writer {
   void tiled_row() {
     begin_kernel(name_, kRowThreads);
     constexpr int kEach = kTileElements / kRowThreads;
-    size_t sums = 0;
-    for (size_t k = 0; k < s_.out.size(); ++k)
-      if (reduced(s_.out[k])) {
-        line("__shared__ ", register_type(s_.out[k].dt), " s", k, "[2][",
-             kTileElements + kMostRows * kRowGap, "];");
-        ++sums;
-      }
-    const bool stores = sums < s_.out.size();
+    share(str_cat("[", kTileElements + kMostRows * kRowGap, "]"));
     line("const int tile = 1 << a.shift, rows = ", kTileElements, " >> a.shift, pitch = tile + ",
          kRowGap, ";");
     line("const ", index(), " longest = a.n < ", kChunk, " ? a.n : ", kChunk, ";");
@@ -694,18 +693,7 @@ class Writer {
     item("item < a.total");
     coordinates("row", outer_);
     addresses(outer_);
-    // Without stores, threads beyond the end compute what is there again: loads need not wait for
-    // a condition then.
-    if (stores) {
-      line("const ", index(), " i = begin + first + e;");
-      open("if (on && first + e < n)");
-    } else {
-      line("const ", index(), " i = begin + (first + e < n ? first + e : n - 1);");
-    }
-    body("i");
-    for (size_t k = 0; k < s_.out.size(); ++k)
-      if (reduced(s_.out[k])) line("s", k, "[buffer][slot * pitch + e] = ", v(s_.out[k].node), ";");
-    if (stores) close();
+    compute("i", "begin + first + e", "first + e < n", "begin + n - 1", "i", "[slot * pitch + e]");
     close();
     line("__syncthreads();");
     for (size_t k = 0; k < s_.out.size(); ++k) {
@@ -801,13 +789,12 @@ class Writer {
     element_of_row();
     close();
     close();
-    const bool stores = !std::all_of(s_.out.begin(), s_.out.end(), reduced);
-    const int rest = stores ? turns : ahead;
+    const int rest = stores() ? turns : ahead;
     open("for (; at < n; at += ", group_ * rest, ")");
     line("#pragma unroll");
     open("for (int j = 0; j < ", rest, "; ++j)");
     line("const ", index(), " wanted = at + j * ", group_, " + t;");
-    if (stores) {
+    if (stores()) {
       line("if (wanted >= n) break;");
       line("const ", index(), " e = wanted;");
       element_of_row();
