@@ -20,6 +20,7 @@ from pijit import _C
 from pijit.profiling import figures, measure
 
 WITHIN = 1.3
+WARM = 5
 REPEATED = 10  # loops of a compared cell, so that making functions is little of it
 HEAD = """
 import numpy as np
@@ -98,7 +99,7 @@ def defined(source, captured=True):
     if captured:
         for name, f in list(names.items()):
             if callable(f) and getattr(f, "__module__", None) is None and hasattr(f, "__code__"):
-                handles[name] = _C.new_figures()
+                handles[name] = figures.new()
                 names[name] = ms.jit(f)
     return names, handles
 
@@ -121,8 +122,9 @@ class Clock:
         for _ in range(rounds):
             for way in (False, True):
                 names, _ = defined(source, way)
-                cold[way].append(loop(names["turn"], times))
-                warm[way].append(loop(names["turn"], times))
+                runs = [loop(names["turn"], times) for _ in range(WARM)]
+                cold[way].append(runs[0])
+                warm[way].append(runs[-1])
             whole, self.function = watched(source, times)
             wholes.append(whole)
         self.cold, self.warm = (measure.ratio(measure.Timing.of(w[False]), measure.Timing.of(w[True]))

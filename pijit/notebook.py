@@ -90,7 +90,7 @@ class Session:
         """Closures of one piece of code share their figures."""
         key = _key(f)
         if key not in self.figures:
-            self.figures[key] = _C.new_figures()
+            self.figures[key] = figures.new()
         _C.watch(f, self.figures[key])
 
     def begin_figures(self) -> None:

@@ -1,5 +1,7 @@
 #include "dispatch/figures.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace pijit {
@@ -23,6 +25,7 @@ py::dict described(const Times& t) {
 py::dict described(const Figures::Calls& c) {
   py::dict d;
   d["plain"] = described(c.plain);
+  d["chosen"] = c.chosen;
   d["captured"] = described(c.captured);
   d["anew"] = described(c.anew);
   return d;
@@ -38,6 +41,11 @@ void Times::add(int64_t ns) {
   for (size_t k = 0; k < kMost / 2; ++k) kept_[k] = kept_[2 * k];
   kept_.resize(kMost / 2);
   every_ *= 2;
+}
+
+int64_t Figures::without_fronts(int64_t ns, uint64_t fronts) const {
+  const double without = static_cast<double>(ns) - static_cast<double>(fronts) * front_ns;
+  return std::max<int64_t>(static_cast<int64_t>(without), 1);
 }
 
 bool Figures::plain_is_due() {
@@ -71,6 +79,7 @@ py::dict described(const Figures& f) {
   d["top"] = described(f.top);
   d["recursive"] = f.recursive;
   d["rested"] = described(f.rested);
+  d["fronted"] = static_cast<double>(f.fronted) * f.front_ns / 1e9;
   d["uncaptured"] = f.uncaptured;
   d["first"] = static_cast<double>(f.first_ns) / 1e9;
   d["compiled"] = static_cast<double>(f.compiled_ns) / 1e9;

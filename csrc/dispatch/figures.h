@@ -27,7 +27,8 @@ class Times {
 struct Figures {
   struct Calls {
     Times plain, captured;
-    Times anew;  // with something captured or compiled
+    uint64_t chosen = 0;  // of the plain ones: those that ran so because a trial or a size wants it
+    Times anew;           // with something captured or compiled
   };
   Calls all;  // outermost ones: not those that the function makes of itself
   Calls top;  // of these, with no other watched function above
@@ -36,11 +37,17 @@ struct Figures {
   int64_t compiled_ns = 0;  // by calls of it, but not of watched functions below
   uint64_t recursive = 0;   // the others
   Times rested;             // by CPython, while the function was given back
+  // Calls of the decorated object that CPython executed. Each takes `front_ns` more than a call of
+  // the function itself.
+  uint64_t fronted = 0;
+  double front_ns = 0.0;
   uint64_t uncaptured = 0;  // of what can't be captured, as of generators
   uint64_t turns = 0;
   uint64_t cold = 0;  // plain calls that were the first: they compile their ops
   int depth = 0;
 
+  // A plain call took `ns`, in which `fronts` calls of decorated objects are.
+  int64_t without_fronts(int64_t ns, uint64_t fronts) const;
   // Is the next call to run plainly? Some of the first, then as long as that takes a small share.
   bool plain_is_due();
 };

@@ -138,6 +138,9 @@ enum class Way : uint8_t { kNone, kPlain, kCaptured };
 // Outermost calls of watched functions so far.
 thread_local uint64_t watched_calls = 0;
 
+// Calls of their objects that CPython executed.
+thread_local uint64_t fronted_calls = 0;
+
 // What these took to capture and compile, told of the innermost that runs.
 thread_local int64_t told_ns = 0;
 
@@ -152,7 +155,9 @@ py::object watched_call(State& state, int64_t begin, const Captured& captured, c
   bool tried = false;
   if (f.depth > 0) {
     ++f.recursive;
-    return watched_way == Way::kPlain ? plain() : captured(&tried);
+    if (watched_way != Way::kPlain) return captured(&tried);
+    ++f.fronted, ++fronted_calls;
+    return plain();
   }
   const bool top = watched_way == Way::kNone;
   // The first call, which may be the only one, leaves the functions below it to themselves.
@@ -173,6 +178,7 @@ py::object watched_call(State& state, int64_t begin, const Captured& captured, c
   };
   const uint64_t before = disturbances;
   const int64_t untold = compiled_ns - told_ns;
+  const uint64_t fronted = fronted_calls;
   py::object r;
   int64_t ns;
   {
@@ -180,11 +186,13 @@ py::object watched_call(State& state, int64_t begin, const Captured& captured, c
     if (plainly) permission::paused = true;
     r = plainly ? plain() : captured(&tried);
     ns = clock_ns() - begin;
+    if (plainly) ns = f.without_fronts(ns, fronted_calls - fronted);
   }
   const int64_t compiled = compiled_ns - told_ns - untold;
   f.compiled_ns += compiled;
   told_ns += compiled;
   auto note = [&](Figures::Calls& c) {
+    c.chosen += tried;
     if (plainly || tried) return c.plain.add(ns);
     (disturbances != before ? c.anew : c.captured).add(ns);
   };
@@ -204,15 +212,17 @@ py::object watched_call(State& state, int64_t begin, const Captured& captured, c
 // A call of a watched function that was given back.
 PyObject* rested_call(const State& state, PyObject* func, PyObject* const* args, size_t nargsf,
                       PyObject* kwnames) {
-  const FiguresRef f = state.figures;
-  if (f->depth > 0) {
-    ++f->recursive;
+  ++fronted_calls, ++state.figures->fronted;
+  if (state.figures->depth > 0) {
+    ++state.figures->recursive;
     return PyObject_Vectorcall(func, args, nargsf, kwnames);
   }
+  const FiguresRef f = state.figures;  // the call may drop the function
+  const uint64_t fronted = fronted_calls;
   ++f->depth;
   const int64_t begin = clock_ns();
   PyObject* r = PyObject_Vectorcall(func, args, nargsf, kwnames);
-  f->rested.add(clock_ns() - begin);
+  f->rested.add(f->without_fronts(clock_ns() - begin, fronted_calls - fronted));
   --f->depth;
   return r;
 }
@@ -285,14 +295,15 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
 PyObject* resting_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* jit = reinterpret_cast<JitObject*>(self);
   State& state = *jit->state;
-  if (jit->code != PyFunction_GET_CODE(jit->func) || recording() || state.figures ||
-      !state.tier.still_rests(
-          [&] { return has_tensor(args, PyVectorcall_NARGS(nargsf), kwnames); })) {
+  if (jit->code != PyFunction_GET_CODE(jit->func) || recording() || !state.tier.still_rests([&] {
+        return has_tensor(args, PyVectorcall_NARGS(nargsf), kwnames);
+      })) {
     jit->vectorcall = jit_call;
     return jit_call(self, args, nargsf, kwnames);
   }
   if (stack_is_short()) return nullptr;
   ++state.calls;
+  if (state.figures) return rested_call(state, jit->func, args, nargsf, kwnames);
   return reinterpret_cast<PyFunctionObject*>(jit->func)->vectorcall(jit->func, args, nargsf,
                                                                     kwnames);
 }
@@ -305,8 +316,8 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   if (jit->state->tier.resting() && jit->code == PyFunction_GET_CODE(jit->func) && !recording() &&
       is_idle(*jit->state, tensor)) {
     ++jit->state->calls;
-    if (jit->state->figures) return rested_call(*jit->state, jit->func, args, nargsf, kwnames);
     jit->vectorcall = resting_call;
+    if (jit->state->figures) return rested_call(*jit->state, jit->func, args, nargsf, kwnames);
     return PyObject_Vectorcall(jit->func, args, nargsf, kwnames);
   }
   const int64_t began = jit->state->figures || jit->state->tier.may_time() ? clock_ns() : 0;
@@ -602,8 +613,14 @@ void init_jit(py::module_& m) {
       },
       "The same function, of which nothing is captured yet.");
   define(
-      m, "new_figures", {}, [](const Args&) { return figures_object(std::make_shared<Figures>()); },
-      "What watched functions put their times into.");
+      m, "new_figures", {{"front"}},
+      [](const Args& a) {
+        auto f = std::make_shared<Figures>();
+        f->front_ns = argument<double>("new_figures", "front", a[0]) * 1e9;
+        return figures_object(std::move(f));
+      },
+      "What watched functions put their times into. front: seconds that a call of the decorated "
+      "object takes beyond one of the function, once CPython executes it.");
   define(
       m, "figures", {{"figures"}},
       [](const Args& a) {

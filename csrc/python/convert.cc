@@ -66,6 +66,11 @@ int64_t argument(const char* function, const char* name, py::handle o) {
   return integer(function, name, o);
 }
 template <>
+double argument(const char* function, const char* name, py::handle o) {
+  if (!PyFloat_Check(o.ptr())) wrong(function, name, "a float", o);
+  return PyFloat_AS_DOUBLE(o.ptr());
+}
+template <>
 bool argument(const char* function, const char* name, py::handle o) {
   if (!PyBool_Check(o.ptr())) wrong(function, name, "a bool", o);
   return o.ptr() == Py_True;

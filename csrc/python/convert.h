@@ -29,8 +29,9 @@ inline py::object checked(PyObject* o) {
 inline py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
 // `o` as an argument `name` of `function`; OpError (TypeError, or ValueError where an int is too
-// large) says what was expected. Types: bool, int, int64_t, std::string, std::vector<int64_t>,
-// py::tuple, py::list, py::dict, py::function (any callable), py::sequence (a list or tuple).
+// large) says what was expected. Types: bool, int, int64_t, double, std::string,
+// std::vector<int64_t>, py::tuple, py::list, py::dict, py::function (any callable), py::sequence (a
+// list or tuple).
 template <class T>
 T argument(const char* function, const char* name, py::handle o);
 

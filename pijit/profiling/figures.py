@@ -3,6 +3,8 @@ interval of their ratio."""
 
 from __future__ import annotations
 
+import functools
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,6 +64,35 @@ def change(saved: Any) -> str:
     return "–" if saved is None else f"{seconds(abs(saved))} {'saved' if saved > 0 else 'lost'}" if saved else "0"
 
 
+@functools.cache
+def front() -> float:
+    """Seconds that a call of a decorated function that was given back takes beyond a call of the function itself, in a
+    recursion, where CPython enters its own functions without a call of C's."""
+    from pijit import jit
+    depth, calls = 8, 511
+
+    def tree(f: Any, n: Any) -> Any:
+        return f(f, n - 1) + f(f, n - 1) if n else 1
+
+    resting = jit(tree)
+    _C.watch(resting, _C.new_figures(0.0))
+
+    def took(f: Any) -> float:
+        begin = time.perf_counter()
+        f(f, depth)
+        return time.perf_counter() - begin
+
+    for _ in range(20):
+        took(resting)
+    ways = [(took(tree), took(resting)) for _ in range(40)]
+    return max(min(r for _, r in ways) - min(p for p, _ in ways), 0.0) / calls
+
+
+def new() -> Any:
+    """What watched functions put their times into."""
+    return _C.new_figures(front())
+
+
 def of(handles: Any) -> Figures:
     """Figures of what some handles (of `_C.new_figures`) have counted together."""
     told = [_C.figures(h) for h in handles]
@@ -77,7 +108,10 @@ def of(handles: Any) -> Figures:
     cold = sum(t["cold"] for t in told)
     statistic = np.median
     if anew_n > _OFTEN and 4 * anew_n > captured_n:
-        captured, statistic = captured + anew, np.mean
+        # What a call takes then: those that run plainly since their sizes are new are among them.
+        chosen = sum(t["all"]["chosen"] for t in told)
+        few = [plain[k * len(plain) // chosen] for k in range(min(chosen, len(plain)))]
+        captured, statistic = captured + anew + few, np.mean
     clean = len(captured)
     if not clean:
         captured = anew
@@ -90,14 +124,16 @@ def of(handles: Any) -> Figures:
         rested=rested_n, uncaptured=sum(t["uncaptured"] for t in told), plain=before, captured=after,
         speedup=ratio(before, after, statistic=statistic) if enough else None, captured_calls=captured_n + anew_n,
         all_anew=bool(anew_n and not captured_n), trying=sum(t["compiled"] for t in told),
-        **_saved(calls, rested, sum(t["first"] for t in told)))
+        **_saved(calls, rested, sum(t["first"] for t in told), sum(t["fronted"] for t in told)))
 
 
-def _saved(calls, rested, first):
+def _saved(calls, rested, first, fronted):
+    """first, fronted: seconds that a first call's captures took, and calls of the decorated object."""
     plain = calls("top", "plain")[2] or calls("all", "plain")[2] or rested
     (captured_n, captured_s, captured), (anew_n, anew_s, _) = (calls("top", kind) for kind in ("captured", "anew"))
     count, spent = captured_n + anew_n, captured_s + anew_s
     # Medians both ways: what else the machine did in the middle of captured calls is no loss.
     usual = captured_n * Timing.of(captured).median if captured_n > anew_n else captured_s
+    first += fronted
     saved = count * Timing.of(plain).median - usual - anew_s - first if plain else -first if not count else None
     return {"saved": saved, "spent": spent}

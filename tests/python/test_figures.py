@@ -39,7 +39,7 @@ def clock():
 
 def watched(f, handle=None):
     """A jitted function, and the handle of its figures."""
-    handle = handle or _C.new_figures()
+    handle = handle or _C.new_figures(0.0)
     f = ms.jit(f)
     _C.watch(f, handle)
     return f, handle
@@ -201,6 +201,44 @@ def test_what_was_given_back_says_what_trying_cost(clock):
     assert got.saved < 0
 
 
+def test_calls_of_what_was_given_back_are_told(clock):
+    """A recursion calls the decorated object at each turn."""
+    handle = _C.new_figures(50e-9)
+
+    def down(n):
+        clock.spend(100, 100)
+        return f(n - 1) if n else 0
+
+    f, _ = watched(down, handle)
+    for _ in range(40):
+        f(9)
+    got = figures.of([handle])
+    assert ms.explain(f).given_back and got.rested > 20 and got.recursive == 360
+    # nine calls of the object are within a call, and none of them is in a plain one
+    assert got.plain.median == pytest.approx(1000e-9 - 9 * 50e-9)
+    fronted = _C.figures(handle)["fronted"]
+    assert got.rested * 10 * 50e-9 <= fronted + 1e-12 and fronted <= 40 * 10 * 50e-9
+    assert got.saved <= -fronted
+
+
+def test_a_cost_of_calls_is_a_float():
+    with pytest.raises(TypeError, match="front must be a float|a float"):
+        _C.new_figures(3)
+
+
+def test_calls_that_a_size_lets_run_plainly_are_in_the_mean(monkeypatch):
+    """Where most captured calls compile something, the figure is what a call takes then, the plain ones included."""
+    handle = _C.new_figures(0.0)
+    counted = _C.figures(handle)
+
+    def times(count, each):
+        return {"count": count, "sum": count * each, "samples": [each] * count}
+
+    counted["all"] = {"plain": times(60, 1e-6), "chosen": 50, "captured": times(10, 1e-6), "anew": times(40, 6e-6)}
+    monkeypatch.setattr(_C, "figures", lambda h: counted)
+    assert figures.of([handle]).speedup.value == pytest.approx(1 / 3)
+
+
 def test_what_interrupts_a_call_is_no_loss(clock, monkeypatch):
     """The machine did something else for a thousand times as long as a call takes, during a captured one."""
     f, handle = watched(lambda x: (clock.spend(3000, 1000), x * 2)[1])
@@ -225,7 +263,7 @@ def test_too_little_is_no_ratio(clock):
 
 
 def test_closures_share_figures():
-    handle = _C.new_figures()
+    handle = _C.new_figures(0.0)
     for k in range(12):
         watched(lambda x, k=k: x * k, handle)[0](X)
     assert figures.of([handle]).calls == 12
