@@ -18,48 +18,6 @@ if TYPE_CHECKING:
 
 _LIBRARY = os.path.dirname(__file__) + os.sep
 
-# What helps with the commonest breaks, by what their line or their detail says; else the reason's own hint does.
-_HINTS = [
-    (r"\b(numpy|np)\.(u?int|float|bool|complex|str|bytes)\w*\b(?!\()",
-     "NumPy's numbers are computed by CPython: make a Tensor of the array before the loop, or use "
-                                                                         "one operation on the whole array"),
-    (r"\bpandas\b|\bDataFrame\b|\bSeries\b|\bpd\.",
-     "pandas runs in CPython: give the function columns as Tensors, made before the call"),
-    (r"^Tensor\(\)", "make Tensors of Python data and arrays outside, and pass them in"),
-    (r"\basnumpy\b|\.numpy\(|\btolist\b",
-     "results leave the graph here: keep Tensors until the end of the function, and convert what it returns"),
-    (r"item assignment on numpy",
-     "NumPy's arrays are written by CPython: make them outside, or build a Tensor with ops.where, ops.cat or by item "
-     "assignment"),
-    (r"\bndarray\b", "NumPy's arrays are computed by CPython: make Tensors of them before the call, or use "
-                     "pijit.numpy, which has NumPy's names for Tensors"),
-    (r"\bimport\b", "the first import of a module runs it: move the import out of the function"),
-    (r"\bopen\(|\.read\(|\.write\(|json\.|pickle\.",
-     "files are read and written by CPython: do it before or after the function"),
-    (r"\btime\.|perf_counter|datetime", "clocks are read by CPython: measure around the call, or with pijit.profile"),
-    (r"\blogging\.|\blogger\.|\blog\.",
-     "logging runs in CPython: log what the function returns, or every so many steps"),
-    (r"\bnp\.|\bnumpy\.",
-     "NumPy runs in CPython on values that are known then: pijit.ops has the same functions for Tensors"),
-    (r"\brandom\.", "Python's random numbers change at each call: draw them outside and pass them in, or use "
-                    "pijit.ops' generators"),
-    (r"\bexec\(|\beval\(|\blocals\(|\bglobals\(",
-     "code that looks at its own frame must run in CPython: call it outside"),
-    (r"\byield\b", "a generator stops in the middle: collect what it gives into a list"),
-]
-# Where a Tensor's value is needed; other lines with these words need something else.
-_OF_A_TENSOR = "a branch, loop or conversion needs the value of a tensor"
-_HINTS_OF_TENSORS = [
-    (r"\bitem\b|\bfloat\b|\bint\b|\bbool\b",
-     "a Python number is asked of a Tensor: keep it a Tensor, or convert after the call"),
-    (r"\bassert\b", "an assertion on a Tensor needs its value: check outside of the function"),
-    (r"\bif\b|\bwhile\b|\band\b|\bor\b|\bnot\b",
-     "the way depends on a Tensor's value and can't be both ways in one graph: use ops.where or ops.select, or let "
-     "both arms give "
-                                                 "values of one shape and dtype"),
-]
-
-
 @functools.lru_cache(256)
 def _functions(source):
     """(first line, last line, name) of the functions in a text, and its lines."""
@@ -96,21 +54,16 @@ def _is_own(place):
     return place.startswith(_LIBRARY)
 
 
-# Of these the reason's own hint says more than the line does.
-_OWN_HINTS = ("the code raises an exception here", "calls nested too deep",
-              "the code depends on a value that keeps changing", "the loop or call is too long to unroll",
-              "a name that is not bound")
-
-
 # Of a loop that goes on after its body broke.
 ITERATORS = r"iterator|(range|list|tuple|enumerate|zip|dict_\w+|set|str\w*)_?iterator|enumerate|zip"
 RECURSION = "it calls itself, and recursion on numbers and containers is CPython's"
 
 
 class Break:
-    """Where and why a graph ends: place ("file:line"), where (the same for people), reason, detail, hint, source, count
-    (captures)."""
+    """Where and why a graph ends: id (of its page in docs/breaks), place ("file:line"), where (the same for people),
+    reason, detail, hint, source, count (captures)."""
 
+    id: str
     place: Any
     reason: Any
     detail: Any
@@ -123,18 +76,14 @@ class Break:
         self.where, self.source = short(self.place), _line(self.place)
         inner = re.search(r"in (\S+:\d+)$", self.detail)
         self.inner: Any = inner[1] if inner and not _is_own(inner[1]) else None  # of an inlined function
-        self.hint: Any = data["hint"]
-        if self.reason not in _OWN_HINTS:
-            # what is said of the break says more than its line
-            texts = [self.detail, _line(self.inner) if self.inner else self.source]
-            known = _HINTS + (_HINTS_OF_TENSORS if self.reason == _OF_A_TENSOR else [])
-            self.hint = (_instead_of_numpy(self.detail)
-                         or next((h for text in texts for pattern, h in known if re.search(pattern, text)), self.hint))
+        self.hint: Any = _instead_of_numpy(self.detail) or data["hint"]
+        self.id = data["id"]
 
     @property
     def why(self) -> Any:
-        """Reason and detail."""
-        return self.reason + (f" ({shorten(self.detail)})" if self.detail else "")
+        """Reason, detail and id."""
+        told = f" ({shorten(self.detail)})" if self.detail else ""
+        return self.reason + told + (f" [{self.id}]" if self.id else "")
 
 
 @functools.lru_cache(256)

@@ -29,6 +29,7 @@ class Break:
     detail: str
     location: str
     hint: str
+    id: str = ""
 
 
 @dataclasses.dataclass

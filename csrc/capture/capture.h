@@ -18,6 +18,7 @@ struct GraphBreak {
   Reason reason;
   std::string detail;
   std::string where;  // file:line of the innermost frame
+  Case of = Case::kNone;
 };
 
 // Thrown where an iterator under way can't be handed to CPython: capture begins anew, and CPython

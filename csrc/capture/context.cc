@@ -26,8 +26,8 @@ Context::Context(StartPoint& p)
       budget_(static_cast<int64_t>(config().max_unroll) * 64),
       before_ops_(p.before_ops) {}
 
-void Context::give_up(Reason r, const std::string& detail) const {
-  throw GraphBreak{r, detail, location()};
+void Context::give_up(Reason r, const std::string& detail, BreakAt at) const {
+  throw GraphBreak{r, detail, location(), at.of(r, inner_module())};
 }
 
 void Context::tick(int64_t steps) {
@@ -73,13 +73,13 @@ const Source& root_of(const std::vector<Source>& sources, int src) {
 
 void Context::check_effect(const V& v) const {
   if (mapped_serial_ && (v->serial < mapped_serial_ || v->src >= 0))
-    give_up(Reason::kTensorValue, "a side effect in a mapped function");
+    give_up(Reason::kTensorValue, "a side effect in a mapped function", Case::kEffect);
   check_binding(v);
 }
 
 void Context::check_binding(const V& v) const {
   if (arm_serial_ && (v->serial < arm_serial_ || v->src >= 0))
-    give_up(Reason::kTensorValue, "a side effect in a branch or loop on a tensor");
+    give_up(Reason::kTensorValue, "a side effect in a branch or loop on a tensor", Case::kEffect);
   if (auto* t = as<TensorValue>(v); t && t->may_be_another())
     give_up(Reason::kTensorValue, "a change of a tensor that may be another variable's, too");
 }

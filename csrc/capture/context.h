@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "capture/break_at.h"
 #include "capture/capture.h"
 #include "capture/value.h"
 
@@ -60,6 +61,8 @@ class Interpreter {
   // Under code that nobody decorated, a function behind @jit has graphs of its own: a break.
   virtual void meet_decorated(PyObject* jit_function) = 0;
   virtual std::string location() const = 0;  // file:line
+  virtual std::string inner_module()
+      const = 0;  // of the innermost frame, if not the outermost one's
   // The next value of a generator, to which something is sent or thrown. False: it has ended, and
   // the value is what it returns (null: it had ended before).
   virtual bool resume_generator(const V& it, V* value, const V& sent = nullptr,
@@ -74,7 +77,7 @@ class Context : public Interpreter {
   explicit Context(StartPoint& p);
   Context(const Context&) = delete;
 
-  [[noreturn]] void give_up(Reason r, const std::string& detail = "") const;
+  [[noreturn]] void give_up(Reason r, const std::string& detail = "", BreakAt at = {}) const;
   void tick(int64_t steps = 1);  // of the budget; ends the capture where a signal waits
   // A step into a value that is part of another: containers may hold themselves, or be nested
   // deeper than our stack, or be shared so often that a walk would never end.

@@ -109,7 +109,7 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
   graph_->outputs.clear();
   e->fast = start_.fast;
   e->first_line = start_.code->instrs[start_.instr].line;
-  e->break_record = BreakRecord{b.reason, b.detail, location()};
+  e->break_record = BreakRecord{b.reason, b.detail, location(), b.of};
   if (!b.where.empty() && b.where != location())
     e->break_record->detail += (b.detail.empty() ? "in " : ", in ") + b.where;
   e->instr = f.pc;

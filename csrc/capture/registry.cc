@@ -75,7 +75,7 @@ V Tracer::call_known(PyObject* callable, std::vector<V>& args, Kwargs& kwargs, c
     guard(Guard::kIs, f->src, f->obj);
   if (args.size() < row->arity.least || args.size() > row->arity.most ||
       (!kwargs.empty() && !row->arity.keywords))
-    give_up(Reason::kUnsupportedCall, row->name + "() with these arguments");
+    give_up(Reason::kUnsupportedCall, row->name + "() with these arguments", callable);
   Call call{callable, row->name, args, kwargs, f};
   return row->handler(*this, call);
 }

@@ -46,6 +46,7 @@ class Tracer final : public Context, public Rebuilder {
   V call_known(PyObject* callable, std::vector<V>& args, Kwargs& kwargs, const V& f) override;
   void meet_decorated(PyObject* jit_function) override;
   std::string location() const override;
+  std::string inner_module() const override;
   int outermost_instr() const override { return frames_.empty() ? -1 : frames_.front()->pc; }
   bool resume_generator(const V& it, V* value, const V& sent = nullptr,
                         const V& thrown = nullptr) override;

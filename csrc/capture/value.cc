@@ -44,18 +44,20 @@ V Value::length(Context& c) {
 V Value::getitem(Context& c, const V& index) {
   if (PyObject* f = protocol::user_method(c, this, "__getitem__"))
     return protocol::call(c, c.wrap_static(f), {this, index}, {});
-  c.give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type()->tp_name));
+  c.give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type()->tp_name), type());
 }
 
 void Value::setitem(Context& c, const V& index, const V& value) {
   PyObject* f = protocol::user_method(c, this, "__setitem__");
-  if (!f) c.give_up(Reason::kUnsupportedOperand, str_cat("item assignment on ", type()->tp_name));
+  if (!f)
+    c.give_up(Reason::kUnsupportedOperand, str_cat("item assignment on ", type()->tp_name), type());
   protocol::call(c, c.wrap_static(f), {this, index, value}, {});
 }
 
 void Value::delitem(Context& c, const V& index) {
   PyObject* f = protocol::user_method(c, this, "__delitem__");
-  if (!f) c.give_up(Reason::kUnsupportedOperand, str_cat("del of an item of ", type()->tp_name));
+  if (!f)
+    c.give_up(Reason::kUnsupportedOperand, str_cat("del of an item of ", type()->tp_name), type());
   protocol::call(c, c.wrap_static(f), {this, index}, {});
 }
 
@@ -70,15 +72,16 @@ std::optional<bool> Value::contains(Context& c, const V& x) {
 }
 
 Operand Value::operand(Context& c, Scope&) {
-  c.give_up(Reason::kUnsupportedOperand, str_cat(type()->tp_name, " as an operand of an op"));
+  c.give_up(Reason::kUnsupportedOperand, str_cat(type()->tp_name, " as an operand of an op"),
+            type());
 }
 
 V Value::merge(Merge& m, const V&) { return m.differ(); }
 
-V Value::iter(Context& c) { c.give_up(Reason::kUnsupportedIterable, type()->tp_name); }
+V Value::iter(Context& c) { c.give_up(Reason::kUnsupportedIterable, type()->tp_name, type()); }
 
 std::optional<V> Value::getattr(Context& c, PyObject* name) {
-  c.give_up(Reason::kUnsupportedAttribute, text_of(name));
+  c.give_up(Reason::kUnsupportedAttribute, text_of(name), type());
 }
 
 V Value::call(Context& c, std::vector<V> args, Kwargs kwargs) {
@@ -97,14 +100,16 @@ V Value::call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& 
     return protocol::call_pure(c, share(d), all, kwargs, name);
   }
   if (auto r = method(c, name, args, kwargs)) return *r;
-  c.give_up(Reason::kUnsupportedCall, str_cat(type()->tp_name, ".", name));
+  c.give_up(Reason::kUnsupportedCall, str_cat(type()->tp_name, ".", name), type());
 }
 
-bool Value::next(Context& c, V* value) { c.give_up(Reason::kUnsupportedIterable, type()->tp_name); }
+bool Value::next(Context& c, V* value) {
+  c.give_up(Reason::kUnsupportedIterable, type()->tp_name, type());
+}
 
 void Value::setattr(Context& c, PyObject* name, const V& value) {
   c.give_up(Reason::kUnsupportedAttribute,
-            str_cat("assignment to an attribute of ", type()->tp_name));
+            str_cat("assignment to an attribute of ", type()->tp_name), type());
 }
 
 void Value::delattr(Context& c, PyObject*) {

@@ -11,7 +11,8 @@ py::list described_breaks(const State& s) {
     x["reason"] = reason_text(b.reason);
     x["detail"] = str_of(b.detail);
     x["location"] = str_of(b.location);
-    x["hint"] = reason_hint(b.reason);
+    x["hint"] = break_hint(b.reason, b.of);
+    x["id"] = break_id(b.reason, b.of);
     breaks.append(x);
   }
   return breaks;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "compile/differentiated.h"
 #include "graph/dim.h"
@@ -18,12 +19,29 @@ namespace pijit {
 
 // Why a graph ends before its function does.
 enum class Reason : uint8_t {
-#define BREAK(name, text, hint) name,
+#define BREAK(id, name, text, hint) name,
+#define CASE(id, name, what, where, hint)
 #include "entry/break_reasons.def"
 #undef BREAK
+#undef CASE
 };
 const char* reason_text(Reason r);
-const char* reason_hint(Reason r);
+
+// A break of a kind that has a hint of its own.
+enum class Case : uint8_t {
+  kNone,
+#define BREAK(id, name, text, hint)
+#define CASE(id, name, what, where, hint) name,
+#include "entry/break_reasons.def"
+#undef BREAK
+#undef CASE
+};
+// The case of a break at an object of this module and name, or in code of the module.
+Case case_of(std::string_view module, std::string_view name);
+
+// What explanations and their pages call it, as PB012, and what helps.
+std::string break_id(Reason r, Case c);
+const char* break_hint(Reason r, Case c);
 
 // --- Sources and guards
 // ----------------------------------------------------------------------------
@@ -124,6 +142,7 @@ struct Effect {
 struct BreakRecord {
   Reason reason;
   std::string detail, location;
+  Case of = Case::kNone;
 };
 
 // An entry's program for inputs of certain sizes.

@@ -456,7 +456,8 @@ def test_what_runs_a_users_cell_is_captured_as_the_users(tmp_path, way):
 def test_a_report_escapes_and_gives_hints():
     from pijit.report import Break, Region, Report
     odd = Region("function", "f<b>", "/tmp/a<i>&.py", 3, 10, 5, 4800.0, 9600.0, "", 1, 5, 76.0,
-                 [Break("call of a function that cannot be captured", "np.dot", "/tmp/a<i>&.py:4", "generic")] * 3)
+                 [Break("call of a function that cannot be captured", "np.dot", "/tmp/a<i>&.py:4",
+                        "NumPy runs in CPython: pijit.ops has the same functions", "PB022")] * 3)
     back = Region("loop", "g", "/tmp/b.py", 9, 10, 5, 0.0, 0.0, "no graph ran in it", 1, 0, 20.0, [])
     r = Report([odd, back], took=0.5)
     html, text = r.to_html(), r.text()

@@ -42,7 +42,7 @@ V make_number(Tracer& t, Call& c) {
       if (V r = scalar_arithmetic(t, BinaryOp::kTrueDiv, x, t.constant_int(1))) return r;
     const bool element = as<HostArrayValue>(x) && x->node().shape().rank() == 0;
     if (V r = number_of(t, element ? V(t.tensor(x->node())) : x, called(c))) return r;
-    if (as<TensorValue>(x)) t.give_up(Reason::kTensorValue, c.name);
+    if (as<TensorValue>(x)) t.give_up(Reason::kTensorValue, c.name, Case::kTensorToNumber);
     if (as<ObjectValue>(x) && x->src >= 0 && is_numpy_scalar(x->obj.ptr()) &&
         called(c) == &PyFloat_Type) {
       const auto r =
@@ -161,12 +161,13 @@ V make_tensor(Tracer& t, Call& c) {
     else if (k == "input_data")
       data = v;
     else
-      t.give_up(Reason::kUnsupportedCall, "Tensor()");
+      t.give_up(Reason::kUnsupportedCall, "Tensor()", Case::kMakesTensor);
   }
   std::optional<DType> want;
   if (dtype && !is_none(dtype)) {
     const auto d = as_constant(t, dtype);
-    if (!d || !(want = dtype_of(d->ptr()))) t.give_up(Reason::kUnsupportedCall, "Tensor()");
+    if (!d || !(want = dtype_of(d->ptr())))
+      t.give_up(Reason::kUnsupportedCall, "Tensor()", Case::kMakesTensor);
   }
   if (data && c.args.size() <= 2 && data->is_operand()) {
     const Operand o = operand_of(t, data);
@@ -183,7 +184,7 @@ V make_tensor(Tracer& t, Call& c) {
   };
   for (auto& a : c.args) positional.append(known(a));
   for (auto& [k, v] : c.kwargs) keywords[str_of(k)] = known(v);
-  if (!constants) t.give_up(Reason::kUnsupportedCall, "Tensor()");
+  if (!constants) t.give_up(Reason::kUnsupportedCall, "Tensor()", Case::kMakesTensor);
   // the tensor is made here, and each run gives a new one of its value
   const py::object made =
       py::reinterpret_borrow<py::object>(c.callable)(*py::tuple(positional), **keywords);

@@ -63,7 +63,8 @@ bool Context::written_in_arm(const V& v, PyObject* name) {
   if (!arm_writes_ || (v->serial >= arm_serial_ && v->src < 0)) return false;
   if (mapped_serial_) check_effect(v);
   if (auto* t = as<TensorValue>(v); t && t->may_be_another())
-    give_up(Reason::kTensorValue, "a change of a tensor that may be another variable's, too");
+    give_up(Reason::kTensorValue, "a change of a tensor that may be another variable's, too",
+            Case::kEffect);
   for (auto& w : *arm_writes_)
     if (w.is(v, name)) return true;
   Write w{v, py::reinterpret_borrow<py::object>(name), nullptr, v->node()};
@@ -72,7 +73,8 @@ bool Context::written_in_arm(const V& v, PyObject* name) {
   if (name) {
     const auto& attrs = as<ObjectValue>(v)->attrs;
     if (const auto old = attrs.find(text_of(name)); old != attrs.end()) {
-      if (!old->second) give_up(Reason::kTensorValue, "a deleted attribute that a branch sets");
+      if (!old->second)
+        give_up(Reason::kTensorValue, "a deleted attribute that a branch sets", Case::kEffect);
       w.before = old->second;
     }
   }
@@ -108,7 +110,8 @@ void Tracer::run_until(Frame& f, int pc, int stop, Arm* arm) {
   while (true) {
     for (size_t k = 0; k + 1 < turns_.size(); ++k)
       if (turns_[k].frame == &f && (f.pc == turns_[k].test || f.pc == turns_[k].after))
-        give_up(Reason::kTensorValue, "a loop that is left from one inside of it");
+        give_up(Reason::kTensorValue, "a loop that is left from one inside of it",
+                Case::kTensorBranch);
     if (turn && f.pc == turn->after) {
       f.stack.push_back(constant(py::bool_(turn->negated)));
       f.pc = turn->test;
@@ -118,7 +121,8 @@ void Tracer::run_until(Frame& f, int pc, int stop, Arm* arm) {
     try {
       step(f);
     } catch (const Raised& r) {
-      give_up(Reason::kTensorValue, "an exception in a branch or loop on a tensor");
+      give_up(Reason::kTensorValue, "an exception in a branch or loop on a tensor",
+              Case::kTensorBranch);
     }
     if (returned_) {
       returned_ = false;

@@ -41,12 +41,13 @@ class Tracer::Branching {
   Branching(Tracer& t, const Frame& f, bool unrolls = false) : list_(t.branching_) {
     for (auto [frame, pc] : list_)
       if (frame == &f && pc == f.pc && !unrolls)
-        t.give_up(Reason::kTensorValue, "a loop that is left early");
+        t.give_up(Reason::kTensorValue, "a loop that is left early", Case::kTensorBranch);
     constexpr int kMostUnrolled = 64;
     if (list_.empty()) t.unrolled_ = 0;
     if (unrolls && ++t.unrolled_ > kMostUnrolled)
-      t.give_up(Reason::kTensorValue, "a loop that is left early");
-    if (list_.size() > 24) t.give_up(Reason::kTensorValue, "branches nested too deep");
+      t.give_up(Reason::kTensorValue, "a loop that is left early", Case::kTensorBranch);
+    if (list_.size() > 24)
+      t.give_up(Reason::kTensorValue, "branches nested too deep", Case::kTensorBranch);
     list_.push_back({&f, f.pc});
   }
   ~Branching() { list_.pop_back(); }

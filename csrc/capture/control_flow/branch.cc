@@ -96,7 +96,9 @@ class Tracer::TensorBranch {
     V value;
   };
 
-  [[noreturn]] void give_up(const std::string& why) const { t_.give_up(Reason::kTensorValue, why); }
+  [[noreturn]] void give_up(const std::string& why) const {
+    t_.give_up(Reason::kTensorValue, why, Case::kTensorBranch);
+  }
 
   Way trace(int pc, bool keep) {
     Inside inside(t_);
@@ -244,12 +246,12 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
   const bool items =
       loop_true != loop_false && takes_items(code, loop_true ? if_true : if_false, f.pc);
   if (loop_true != loop_false && !items && keeps >= 0)
-    give_up(Reason::kTensorValue, "a loop whose test is also a value");
+    give_up(Reason::kTensorValue, "a loop whose test is also a value", Case::kTensorBranch);
   if (loop_true != loop_false && !items)
     return loop_on_tensor(f, x, loop_true ? if_true : if_false, loop_true ? if_false : if_true,
                           !loop_true);
   const Branching branching(*this, f, items);
-  if (code.generator) give_up(Reason::kTensorValue, "a branch of a generator");
+  if (code.generator) give_up(Reason::kTensorValue, "a branch of a generator", Case::kTensorBranch);
   TensorBranch(*this, f, x, join, keeps).run(if_true, if_false);
 }
 

@@ -23,7 +23,9 @@ Val stays(Context& c, const TensorValue* v, const V& same, Scope& s) {
   auto answer = [&](const TensorValue* x) {
     if (x && x == same) return s.graph().constant_int(DType::Bool, 1);
     if (!x) return s.graph().constant_int(DType::Bool, 0);
-    if (!x->is_choice()) c.give_up(Reason::kTensorValue, "the loop hands on a tensor from outside");
+    if (!x->is_choice())
+      c.give_up(Reason::kTensorValue, "the loop hands on a tensor from outside",
+                Case::kTensorBranch);
     return stays(c, x, same, s);
   };
   const Val pred = s.val(v->pred);
@@ -74,7 +76,9 @@ class Tracer::TensorLoop {
     int changed = -1;  // which of `changes_` tells that it is another object than before
   };
 
-  [[noreturn]] void give_up(const std::string& why) const { t_.give_up(Reason::kTensorValue, why); }
+  [[noreturn]] void give_up(const std::string& why) const {
+    t_.give_up(Reason::kTensorValue, why, Case::kTensorBranch);
+  }
   Type at_home(Type t) const {
     if (t.shape.rank() == 0 && t.device.is_cpu()) t.device = home_;
     return t;
@@ -289,8 +293,10 @@ class Tracer::TensorLoop {
 void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated) {
   for (auto& tape : active_tapes_)
     if (tape_of(tape).use != Tape::kReverse)
-      give_up(Reason::kTensorValue, "a loop on a tensor in forward mode or in a mapped function");
-  if (f.code->generator) give_up(Reason::kTensorValue, "a loop of a generator");
+      give_up(Reason::kTensorValue, "a loop on a tensor in forward mode or in a mapped function",
+              Case::kTensorBranch);
+  if (f.code->generator)
+    give_up(Reason::kTensorValue, "a loop of a generator", Case::kTensorBranch);
   const Branching branching(*this, f);
   TensorLoop(*this, f, x, body, after, negated).run();
 }

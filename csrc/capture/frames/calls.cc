@@ -81,7 +81,7 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
         if (found && PyType_HasFeature(Py_TYPE(found), Py_TPFLAGS_METHOD_DESCRIPTOR))
           o->guard_methods(*this), method = found;
       }
-      if (!method) give_up(Reason::kContextManager, o->type()->tp_name);
+      if (!method) give_up(Reason::kContextManager, o->type()->tp_name, o->type());
       if (PyType_HasFeature(Py_TYPE(method), Py_TPFLAGS_METHOD_DESCRIPTOR)) {
         st.push_back(wrap_static(method));
         st.push_back(o);
@@ -94,7 +94,8 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
       V manager = f.pop();
       PyObject *enter = protocol::user_method(*this, manager, "__enter__"),
                *exit = protocol::user_method(*this, manager, "__exit__");
-      if (!enter || !exit) give_up(Reason::kContextManager, manager->type()->tp_name);
+      if (!enter || !exit)
+        give_up(Reason::kContextManager, manager->type()->tp_name, manager->type());
       st.push_back(protocol::bind(*this, wrap_static(exit), manager, manager->type()));
       st.push_back(protocol::call(*this, wrap_static(enter), {manager}, {}));
       break;

@@ -45,6 +45,12 @@ std::string Tracer::location() const {
   return str_cat(f.code->filename, ":", f.code->instrs[f.pc].line);
 }
 
+std::string Tracer::inner_module() const {
+  if (frames_.size() < 2 || frames_.back()->globals == frames_[0]->globals) return "";
+  PyObject* name = PyDict_GetItemWithError(frames_.back()->globals, names.name);
+  return name && PyUnicode_CheckExact(name) ? text_of(name) : "";
+}
+
 std::vector<std::pair<Code, int>> Tracer::frames() const {
   std::vector<std::pair<Code, int>> r;
   for (size_t k = frames_.size(); k-- > 0;)
@@ -210,7 +216,7 @@ V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t lev
   PyObject* const hook = names.import;
   PyObject* import = found_in(builtins_of(f.globals), hook);
   if (level != 0 || import != library.import_function.ptr())
-    give_up(Reason::kUnsupportedOpcode, "import of " + name);
+    give_up(Reason::kUnsupportedOpcode, "import of " + name, Case::kImport);
   const int n = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(hook)});
   wrap(import, add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(f.globals)}));
   PyObject* modules = PyImport_GetModuleDict();
@@ -220,7 +226,8 @@ V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t lev
     PyUnicode_InternInPlace(&text);  // sources are told apart by the addresses of their keys
     const py::object key = py::reinterpret_steal<py::object>(text);
     PyObject* m = found_in(modules, key.ptr());
-    if (!m || !PyModule_Check(m)) give_up(Reason::kUnsupportedOpcode, "first import of " + module);
+    if (!m || !PyModule_Check(m))
+      give_up(Reason::kUnsupportedOpcode, "first import of " + module, Case::kImport);
     return wrap(m, add_source({Source::kDictItem, src, 0, key}));
   };
   const V whole = loaded(name);
@@ -354,7 +361,7 @@ std::unique_ptr<Entry> plain_entry(const StartPoint& p, const std::vector<PyObje
   e->first_line = p.code->instrs[p.instr].line;
   e->break_record =
       BreakRecord{b.reason, b.detail,
-                  b.where.empty() ? str_cat(p.code->filename, ":", e->first_line) : b.where};
+                  b.where.empty() ? str_cat(p.code->filename, ":", e->first_line) : b.where, b.of};
   for (size_t s = 0; s + 1 < state.size(); ++s) {  // the last is the handled exception
     e->sources.push_back({Source::kState, -1, static_cast<int>(s), {}});
     e->guard_range.push_back({0, 0});

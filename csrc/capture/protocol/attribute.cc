@@ -238,7 +238,7 @@ std::optional<V> member_of_enum(Context& c, const V& v, PyObject* name_obj) {
     PyObject* key = name == "name" ? names.enum_name : names.enum_value;
     const auto d = py::reinterpret_steal<py::object>(instance_dict(o));
     PyObject* x = d ? c.found_in(d.ptr(), key) : nullptr;
-    if (!x) c.give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
+    if (!x) c.give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name), type);
     return c.wrap(x, c.add_source({Source::kDictAttr, c.source_of(v), 0, share(key)}));
   }
   return std::nullopt;
@@ -269,7 +269,7 @@ std::optional<V> generic_attribute(Context& c, const V& v, PyObject* name_obj, b
       return c.wrap(x.ptr(), src);
     }
     if (Py_TYPE(found) == &PyMemberDescr_Type || Py_TYPE(found) == &PyGetSetDescr_Type)
-      c.give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
+      c.give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name), type);
     return bind(c, c.wrap_static(found), v, type);
   }
   py::object d = py::reinterpret_steal<py::object>(instance_dict(o));

@@ -61,7 +61,8 @@ V slot_call(Context& c, const V& f, std::vector<V> args, Kwargs kwargs) {
   PyObject* method = user_method(c, f, "__call__");
   if (!method)
     c.give_up(Reason::kUnsupportedCall,
-              as<ObjectValue>(f) ? name_of_callable(f->obj.ptr()) : f->type()->tp_name);
+              as<ObjectValue>(f) ? name_of_callable(f->obj.ptr()) : f->type()->tp_name,
+              as<ObjectValue>(f) ? f->obj.ptr() : nullptr);
   PyObject* found = type_lookup(f->type(), names.call);
   if (found != method) c.meet_decorated(found);
   args.insert(args.begin(), f);
@@ -91,7 +92,7 @@ V call_class(Context& c, PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) 
   if (bare_class(t)) return make_instance(c, t, args, kwargs);
   if (kwargs.empty())
     if (auto v = make_exception(c, t, args)) return *v;
-  c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+  c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name), t);
 }
 
 // As method_vectorcall of Objects/descrobject.c.
@@ -204,7 +205,7 @@ V call_pure(Context& c, const py::object& f, const std::vector<V>& args, const K
     if (V r = at_each_run(c, f.ptr(), args)) return r;
   auto known = [&](const V& v) {
     auto o = as_constant(c, v);
-    if (!o) c.give_up(v->reason(Reason::kUnsupportedCall), name);
+    if (!o) c.give_up(v->reason(Reason::kUnsupportedCall), name, f.ptr());
     return *o;
   };
   py::list positional;
@@ -221,7 +222,7 @@ V call_pure(Context& c, const py::object& f, const std::vector<V>& args, const K
     if (py::object(positional[k]).is(result)) return args[k];
   if (self && py::object(f.attr("__self__")).is(result)) return self;
   if (auto v = fresh(c, result)) return *v;
-  c.give_up(Reason::kUnsupportedCall, name);
+  c.give_up(Reason::kUnsupportedCall, name, f.ptr());
 }
 
 }  // namespace pijit::protocol

@@ -38,7 +38,8 @@ V binary_op1(Context& c, BinaryOp op, const V& a, const V& b) {
                               const V& b) {
   raise_if_refused(c, original(function), {a, b});
   c.give_up(Reason::kUnsupportedOperand,
-            str_cat(sign, " of ", a->type()->tp_name, " and ", b->type()->tp_name));
+            str_cat(sign, " of ", a->type()->tp_name, " and ", b->type()->tp_name),
+            (as<TensorValue>(a) || is_known(a) ? b : a)->type());
 }
 
 }  // namespace
@@ -69,7 +70,8 @@ V on_constants(Context& c, const char* function, const std::vector<V>& args) {
     const auto o = as_constant(c, a);
     if (!o) {
       raise_if_refused(c, original(function), args);
-      c.give_up(Reason::kUnsupportedOperand, str_cat(function, " of ", a->type()->tp_name));
+      c.give_up(Reason::kUnsupportedOperand, str_cat(function, " of ", a->type()->tp_name),
+                a->type());
     }
     if (is_numpy_scalar(o->ptr()) && !strict) strict.emplace();
     l.append(*o);

@@ -22,7 +22,7 @@ std::optional<V> ArrayValue::getattr(Context& c, PyObject* name_obj) {
   if (found && Py_TYPE(found) == &PyMethodDescr_Type)
     return protocol::bind(c, c.wrap_static(found), this, type());
   if (kFields.count(name)) return c.wrap_static(py::object(obj.attr(name.c_str())).ptr());
-  c.give_up(Reason::kUnsupportedAttribute, str_cat("ndarray.", name));
+  c.give_up(Reason::kUnsupportedAttribute, str_cat("ndarray.", name), Case::kNumpyArray);
 }
 
 std::optional<V> ArrayValue::method(Context& c, const std::string& name, std::vector<V>& args,
@@ -31,7 +31,8 @@ std::optional<V> ArrayValue::method(Context& c, const std::string& name, std::ve
                                                "min",    "copy", "item", "flatten"};
   const bool given = std::any_of(kwargs.begin(), kwargs.end(),
                                  [](auto& k) { return k.first == "copy" || k.first == "out"; });
-  if (given || !kFresh.count(name)) c.give_up(Reason::kUnsupportedCall, "ndarray." + name);
+  if (given || !kFresh.count(name))
+    c.give_up(Reason::kUnsupportedCall, "ndarray." + name, Case::kNumpyArray);
   return call_numpy(c, obj.attr(name.c_str()), args, kwargs);
 }
 
@@ -56,7 +57,7 @@ V numpy_result(Context& c, const py::object& r, const std::string& name) {
       return v;
     }
   }
-  c.give_up(Reason::kUnsupportedCall, name);
+  c.give_up(Reason::kUnsupportedCall, name, Case::kNumpyFunction);
 }
 
 }  // namespace
@@ -68,12 +69,13 @@ V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const 
   auto known = [&](const V& v) {
     if (as<ArrayValue>(v)) return v->obj;
     auto o = as<TensorValue>(v) ? std::nullopt : as_constant(c, v);
-    if (!o) c.give_up(Reason::kUnsupportedCall, "numpy." + name);
+    if (!o) c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
     return *o;
   };
   for (auto& a : args) positional.append(known(a));
   for (auto& [k, v] : kwargs) keywords[str_of(k)] = known(v);
-  if (keywords.contains("out")) c.give_up(Reason::kUnsupportedCall, "numpy." + name);
+  if (keywords.contains("out"))
+    c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
   const NumpyRaises strict;
   const py::object r = py::reinterpret_steal<py::object>(
       PyObject_Call(f.ptr(), py::tuple(positional).ptr(), keywords.ptr()));
@@ -82,7 +84,8 @@ V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const 
     c.give_up(Reason::kRaises, e.what());
   }
   for (auto a : positional)
-    if (a.ptr() == r.ptr()) c.give_up(Reason::kUnsupportedCall, "numpy." + name);
+    if (a.ptr() == r.ptr())
+      c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
   return numpy_result(c, r, "numpy." + name);
 }
 

@@ -87,7 +87,7 @@ V make_instance(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwargs)
     const bool declared = make && Py_TYPE(make) == &PyStaticMethod_Type;  // else set later
     const py::object fn = declared ? share(make).attr("__func__") : share(make);
     if (!fn || !(PyFunction_Check(fn.ptr()) || Py_TYPE(fn.ptr()) == jit_function_type))
-      c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+      c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name), t);
     std::vector<V> all{c.wrap_static(reinterpret_cast<PyObject*>(t))};
     all.insert(all.end(), args.begin(), args.end());
     v = protocol::call(c, c.wrap_static(fn.ptr()), all, kwargs);
@@ -95,13 +95,13 @@ V make_instance(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwargs)
     if (as<ObjectValue>(v))  // one that there was before
       c.guard_type(v);
     else if (!as<InstanceValue>(v))
-      c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+      c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name), t);
     c.guard_class(v->type());
   }
   PyObject* init = type_lookup(v->type(), names.init);
   if (init == of_object) return v;
   if (!PyFunction_Check(init))
-    c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+    c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name), t);
   args.insert(args.begin(), v);
   if (!is_none(protocol::call(c, c.wrap_static(init), args, kwargs)))
     c.give_up(Reason::kRaises, "__init__() should return None");
@@ -123,7 +123,7 @@ V make_named_tuple(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwar
   if (!make || Py_TYPE(make) != &PyStaticMethod_Type || !plain_tuple_type(t) ||
       Py_TYPE(t)->tp_call != PyType_Type.tp_call || t->tp_finalize ||
       type_lookup(t, names.init) != type_lookup(&PyBaseObject_Type, names.init))
-    c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+    c.give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name), t);
   const py::object fn = share(make).attr("__func__");
   args.insert(args.begin(), c.wrap_static(reinterpret_cast<PyObject*>(t)));
   return protocol::call(c, c.wrap_static(fn.ptr()), args, kwargs);
@@ -139,7 +139,7 @@ std::optional<V> InstanceValue::getattr(Context& c, PyObject* name_obj) {
   const bool slot = is_slot(found, t);
   if (found && Py_TYPE(found)->tp_descr_set && Py_TYPE(found)->tp_descr_get && !slot) {
     if (Py_TYPE(found) == &PyGetSetDescr_Type)
-      c.give_up(Reason::kUnsupportedAttribute, str_cat(t->tp_name, ".", name));
+      c.give_up(Reason::kUnsupportedAttribute, str_cat(t->tp_name, ".", name), t);
     return protocol::bind(c, c.wrap_static(found), this, t);
   }
   if (const int k = place_of(c, name_obj); k >= 0) return items[k];

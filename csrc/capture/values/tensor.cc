@@ -125,7 +125,9 @@ std::optional<V> TensorValue::method(Context& c, const std::string& name, std::v
     if (V number = number_of(c, this, nullptr)) return number;
   if (name == "asnumpy" && alone && !c.mapped_serial_)
     return c.make<HostArrayValue>(v_op("stop_gradient", c.scope_->val(val)));
-  c.give_up(Reason::kTensorValue, "Tensor." + name);
+  const bool number = name == "item" || name.rfind("__", 0) == 0;  // __float__, __index__ …
+  c.give_up(Reason::kTensorValue, "Tensor." + name,
+            number ? Case::kTensorToNumber : Case::kLeavesGraph);
 }
 
 void TensorValue::traverse(Visit visit) const {

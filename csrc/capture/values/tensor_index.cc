@@ -81,7 +81,7 @@ std::vector<IndexItem> index_items(Context& c, const V& index, const Shape& shap
   std::map<size_t, IndexItem> taken;  // by place in the index
   auto part = [&](const V& v, size_t place, int axis) -> py::object {
     if (as<TensorValue>(v)) {
-      if (is_bool(v->node().dtype())) c.give_up(Reason::kTensorValue, "boolean mask");
+      if (is_bool(v->node().dtype())) c.give_up(Reason::kTensorValue, "boolean mask", Case::kMask);
       py::object placeholder =
           py::reinterpret_steal<py::object>(new_tensor(scalar_array(v->node().dtype(), 0)));
       tensors.push_back({placeholder, v->node()});
@@ -121,7 +121,7 @@ std::vector<IndexItem> index_items(Context& c, const V& index, const Shape& shap
     const ArrayRef a = array_on(array_from(o, std::nullopt), {});  // a list of constants
     const int64_t n = a->type.shape.numel();
     if (n == 0 || n > 64) c.give_up(Reason::kUnsupportedOperand, "long list as an index");
-    if (is_bool(a->type.dtype)) c.give_up(Reason::kTensorValue, "boolean mask");
+    if (is_bool(a->type.dtype)) c.give_up(Reason::kTensorValue, "boolean mask", Case::kMask);
     std::vector<Val> parts;
     for (int64_t k = 0; k < n; ++k) {
       uint64_t bits = 0;
@@ -134,7 +134,8 @@ std::vector<IndexItem> index_items(Context& c, const V& index, const Shape& shap
                      a->type.shape);
   };
   std::vector<IndexItem> items;
-  if (!parse_index(object.ptr(), &items, value)) c.give_up(Reason::kTensorValue, "boolean mask");
+  if (!parse_index(object.ptr(), &items, value))
+    c.give_up(Reason::kTensorValue, "boolean mask", Case::kMask);
   for (auto& [place, item] : taken) items[place] = item;
   return items;
 }

@@ -20,6 +20,7 @@ class FakeContext final : public Context {
   V call_known(PyObject*, std::vector<V>&, Kwargs&, const V&) override { return nullptr; }
   void meet_decorated(PyObject*) override {}
   std::string location() const override { return "test"; }
+  std::string inner_module() const override { return ""; }
   bool resume_generator(const V&, V*, const V&, const V&) override { return false; }
   std::vector<std::pair<Code, int>> frames() const override { return {}; }
 
