@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
+import functools
 from typing import TYPE_CHECKING
 
-from pijit import dtype as mstype
-from pijit._C import Tensor
+from pijit._C import Tensor, dtype
 
 if TYPE_CHECKING:
     from typing import Any
@@ -66,14 +66,14 @@ tuple_: _Kind
 list_: _Kind
 list_, tuple_ = _Kind("List", "list_"), _Kind("Tuple", "tuple_")
 
-_OF_TENSORS = {t: TensorType(t) for t in (*mstype.number_type, mstype.bool_, mstype.bfloat16)}
-_OF_PYTHON = {bool: mstype.bool_, int: mstype.int64, float: mstype.float32, str: string, type(None): type_none}
+_OF_PYTHON = {bool: dtype("bool"), int: dtype("int64"), float: dtype("float32"), str: string, type(None): type_none}
+_of_tensors = functools.cache(TensorType)  # one for each dtype
 
 
 def kind_of(x: Any) -> Any:
     """The kind of a value."""
     if isinstance(x, Tensor):
-        return _OF_TENSORS[x.dtype]
+        return _of_tensors(x.dtype)
     if isinstance(x, (tuple, list)):
         name = "Tuple" if isinstance(x, tuple) else "List"
         inner = ",".join([str(kind_of(v)) for v in x])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit._numpy import np
-from pijit.ops import composite
 
 if TYPE_CHECKING:
     from typing import Any
@@ -319,7 +318,3 @@ class SparseTensor(COOTensor):
 
     def __init__(self, indices: Any, values: Any, shape: Shape) -> None:
         COOTensor.__init__(self, indices, values, shape)
-
-
-# for functions chosen by the types of arguments
-composite._KINDS.update(RowTensor=RowTensor, COOTensor=COOTensor, CSRTensor=CSRTensor)

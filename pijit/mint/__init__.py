@@ -11,6 +11,7 @@ from pijit import dtype as _t
 from pijit import random as _random
 from pijit._C import Tensor
 from pijit._C import ops as _ops
+from pijit.mint._arguments import _axes, _typed
 from pijit.ops import function as _F
 from pijit.ops.function.shapes import _swapped
 
@@ -35,14 +36,6 @@ for _n in (
            "unique_consecutive unsqueeze where xlogy zeros_like ones_like full_like clamp narrow trace").split():
     globals()[_n] = getattr(_F, _n)
 bitwise_not = _F.invert
-
-
-def _typed(x, dtype):
-    return x if dtype is None else _F.cast(x, dtype)
-
-
-def _axes(dim):
-    return None if dim is None or dim == () else tuple(dim) if isinstance(dim, list) else dim
 
 
 def add(input: Tensor, other: TensorLike, *, alpha: float = 1) -> Tensor:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pijit.ops import function as _F
 
-from pijit.mint import _axes, _typed
+from pijit.mint._arguments import _axes, _typed
 
 if TYPE_CHECKING:
     from pijit._C import Tensor

@@ -10,6 +10,7 @@ from pijit._C import Tensor
 from pijit.grad import with_own_gradient
 from pijit.ops import function as F
 from pijit.ops.primitives import Primitive
+from pijit.sparse_tensor import COOTensor, CSRTensor, RowTensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _KINDS = {"Tensor": Tensor, "Number": (bool, int, float), "Int": int, "Float": float, "Bool": bool, "String": str,
           "Tuple": tuple, "List": list, "Dictionary": dict, "None": type(None),
+          "RowTensor": RowTensor, "COOTensor": COOTensor, "CSRTensor": CSRTensor,
           "Slice": slice, "Ellipsis": type(...), "Complex": complex, "Int64": int, "Float32": float,
           **{n: () for n in "Int8 Int16 Int32 UInt UInt8 UInt16 UInt32 UInt64 Float16 Float64 MapTensor Keyword "
                             "UMonad EnvType SymType".split()}}

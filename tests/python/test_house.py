@@ -1,5 +1,7 @@
 """One place for each question: what the sources may not contain, so that it stays so."""
 
+import ast
+import graphlib
 import pathlib
 import re
 
@@ -98,3 +100,30 @@ def test_functions_of_capture_are_read_at_a_glance():
                 if end - n + 1 > 95:
                     long.append(f"{path.name}:{n + 1}")
     assert not long, "a function of more than 95 lines has parts with names"
+
+
+def _imports(module, path, modules):
+    """The modules that a module imports before it does anything else."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            yield from (a.name for a in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[:len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            for a in node.names:
+                if f"{base}.{a.name}" in modules:
+                    yield f"{base}.{a.name}"
+                elif a.name not in ("_C", "_run"):
+                    yield base
+
+
+def test_modules_import_each_other_in_no_circle():
+    root = CSRC.parent
+    modules = {".".join(p.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): p
+               for p in (root / "pijit").rglob("*.py")}
+    wanted = {m: {i for i in _imports(m, p, modules) if i in modules} - {m} for m, p in modules.items()}
+    try:
+        tuple(graphlib.TopologicalSorter(wanted).static_order())
+    except graphlib.CycleError as e:
+        raise AssertionError(f"a circle of imports: {' <- '.join(e.args[1])}") from None

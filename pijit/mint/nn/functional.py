@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pijit import dtype as _t
 from pijit.ops import function as _F
 
-from pijit.mint import _typed
+from pijit.mint._arguments import _typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
