@@ -115,3 +115,63 @@ def test_signatures_are_shown():
             )
         ):
             assert [str(p) for p in signature.parameters.values()] not in (["*args"], ["*args", "**kwargs"]), name
+
+
+KINDS = {"bool": ["bool"], "int": ["int32", "int64", "uint8"], "float": ["float16", "float32", "float64"],
+         "complex": ["complex64", "complex128"]}
+SAID = re.compile(r"^ *(\w+) \(Tensor[^)]*\): the input,? (.*?)(?:,| and|,? of) (?:of )?(any|[a-z, ]+) dtype\.$", re.M)
+
+
+def first_call(name, f, text):
+    """The arguments of f where its example calls it first."""
+    class Called(Exception):
+        pass
+
+    def record(*args, **kwargs):
+        raise Called(args, kwargs)
+    others = type("Ops", (), {"__getattr__": lambda self, n: record if n == name else getattr(ops, n)})()
+    scope = {**SCOPE, "ops": others}
+    for e in doctest.DocTestParser().get_examples(text):
+        try:
+            exec(e.source, scope)
+        except Called as c:
+            bound = inspect.signature(f).bind(*c.args[0], **c.args[1])
+            bound.apply_defaults()
+            return bound
+    return None
+
+
+def takes(f, call, param, dtype):
+    x = call.arguments[param].asnumpy()
+    x = x if dtype.startswith("complex") or not np.iscomplexobj(x) else x.real
+    call = inspect.BoundArguments(call.signature, {**call.arguments})
+    call.arguments[param] = Tensor(x.astype(dtype))
+    try:
+        out = f(*call.args, **call.kwargs)
+        for r in out if isinstance(out, (tuple, list)) else [out]:
+            if isinstance(r, Tensor):
+                r.asnumpy()
+    except (TypeError, ValueError, RuntimeError, IndexError):
+        return False
+    return True
+
+
+SAYING = [n for n, f in DOCUMENTED.items() if n.startswith("ops.") and SAID.search(inspect.getdoc(f) or "")]
+
+
+def test_many_say_what_their_inputs_may_be():
+    assert len(SAYING) > 200
+    assert not any("what the function is of" in (inspect.getdoc(f) or "") for f in DOCUMENTED.values())
+
+
+@pytest.mark.parametrize("name", SAYING)
+def test_dtypes_are_those_that_are_said(name):
+    """The example, with its input in each dtype."""
+    f = DOCUMENTED[name]
+    param, _, said = SAID.search(inspect.getdoc(f)).groups()
+    call = first_call(name[4:], f, inspect.getdoc(f))
+    if call is None or not isinstance(call.arguments.get(param), Tensor):
+        pytest.skip("its example does not call it with a Tensor")
+    kinds = set(KINDS) if said == "any" else set(re.findall(r"bool|int|float|complex", said))
+    for kind, dtypes in KINDS.items():
+        assert all(takes(f, call, param, t) == (kind in kinds) for t in dtypes), (kind, said)

@@ -225,3 +225,11 @@ def test_resize_linear_elsewhere():
     for size in ((0, 3), (3, 3, 3, 3)):
         with pytest.raises(ValueError):
             raw["resize_linear"](x, size)
+
+
+@pytest.mark.parametrize("f", [ops.unsorted_segment_max, ops.unsorted_segment_min])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "bool"])
+def test_extrema_of_segments_are_of_what_has_an_order(f, dtype):
+    x = Tensor(np.array([1, 2]).astype(dtype))
+    with pytest.raises(TypeError, match="'x' must be of ints or floats"):
+        f(x, Tensor(np.array([0, 1], np.int32)), 2)

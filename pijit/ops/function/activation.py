@@ -22,7 +22,7 @@ def softmax(input: Tensor, axis: int = -1, *, dtype: DType | None = None) -> Ten
     """exp(x) / sum(exp(x)) along one axis.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and float dtype.
         axis (int, optional): the axis; -1 is the last one. Default: -1.
         dtype (dtype, optional): the dtype of the result. Default: None.
 
@@ -65,7 +65,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x * Phi(x); approximate='tanh' uses Hendrycks & Gimpel's formula.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         approximate (str, optional): 'none' or 'tanh'. Default: 'none'.
 
     Returns:
@@ -93,7 +93,7 @@ def leaky_relu(input: Tensor, alpha: float | Tensor = 0.2) -> Tensor:
     """x where x > 0, else alpha * x.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         alpha (float or Tensor, optional): the slope below 0. Default: 0.2.
 
     Returns:
@@ -113,7 +113,7 @@ def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
     """x where x > 0, else alpha * (exp(x) - 1).
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of any shape and float dtype.
         alpha (float, optional): the scale below 0. Default: 1.0.
 
     Returns:
@@ -133,7 +133,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x, but 0 where -lambd <= x <= lambd.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         lambd (float, optional): the threshold. Default: 0.5.
 
     Returns:
@@ -153,7 +153,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, and 0 where -lambd <= x <= lambd.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         lambd (float, optional): the threshold. Default: 0.5.
 
     Returns:
@@ -173,7 +173,7 @@ def selu(input_x: Tensor) -> Tensor:
     """Self-normalising ELU (Klambauer et al. 2017).
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor of input_x's shape and dtype. Bool, ints, floats and complex keep their dtype.
@@ -192,7 +192,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input where input > 0, else weight * input, a weight per channel.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         weight (Tensor): the slopes: one, or one per channel.
 
     Returns:
@@ -214,7 +214,7 @@ def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
     """log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         beta (number, optional): the sharpness. Default: 1.
         threshold (number, optional): above it the function is x itself. Default: 20.
 
@@ -237,7 +237,7 @@ def logsigmoid(x: Tensor) -> Tensor:
     """log(sigmoid(x)).
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and int or float dtype.
 
     Returns:
         Tensor of x's shape. Floats keep their dtype; ints give float32; not for bool and complex.
@@ -256,7 +256,7 @@ def mish(x: Tensor) -> Tensor:
     """x * tanh(softplus(x)).
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and bool, int or float dtype.
 
     Returns:
         Tensor of x's shape. Floats keep their dtype; bool and ints give float32; not for complex.
@@ -276,7 +276,7 @@ def softsign(x: Tensor) -> Tensor:
     """x / (1 + |x|).
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor of x's shape. Floats and complex keep their dtype; bool and ints give float32.
@@ -295,7 +295,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor of input's shape. Floats and complex keep their dtype; bool and ints give float32.
@@ -314,7 +314,7 @@ def hardsigmoid(input: Tensor) -> Tensor:
     """relu6(x + 3) / 6.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
 
     Returns:
         Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
@@ -333,7 +333,7 @@ def hardswish(input: Tensor) -> Tensor:
     """x * relu6(x + 3) / 6.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
@@ -352,7 +352,7 @@ def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Te
     """Limited to [min_val, max_val].
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         min_val (number, optional): the lower bound. Default: -1.0.
         max_val (number, optional): the upper bound. Default: 1.0.
 
@@ -373,7 +373,7 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
     """a * sigmoid(b) for the halves a, b of one axis.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and any dtype.
         axis (int, optional): the axis; -1 is the last one. Default: -1.
 
     Returns:
@@ -398,7 +398,7 @@ def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)) (Barron 2017).
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and bool, int or float dtype.
         alpha (float, optional): the scale below 0, not 0. Default: 1.0.
 
     Returns:
@@ -420,7 +420,7 @@ def fast_gelu(x: Tensor) -> Tensor:
     """x * exp(0.851 * (x - |x|)) / (1 + exp(-1.702 * |x|)), an approximation of GELU.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and int, float or complex dtype.
 
     Returns:
         Tensor of x's shape. Floats and complex keep their dtype; ints give float32; not for bool.
@@ -440,7 +440,7 @@ def threshold(input: Tensor, thr: Number, value: Number) -> Tensor:
     """input where it is greater than thr, else value.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         thr (number): the threshold.
         value (number): the value below it.
 
@@ -461,7 +461,7 @@ def softmin(x: Tensor, axis: int = -1, *, dtype: DType | None = None) -> Tensor:
     """Softmax of -x.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and float dtype.
         axis (int, optional): the axis; -1 is the last one. Default: -1.
         dtype (dtype, optional): the dtype of the result. Default: None.
 
@@ -483,7 +483,7 @@ def rrelu(input: Tensor, lower: Number = 1.0 / 8, upper: float = 1.0 / 3) -> Ten
     """Leaky ReLU with a random slope in [lower, upper) for each element (Xu et al. 2015).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         lower (number, optional): the lower bound. Default: 0.125.
         upper (float, optional): the upper bound. Default: 0.333.
 

@@ -15,7 +15,7 @@ def is_complex(input: Tensor) -> bool:
     """Whether a tensor's dtype is complex64 or complex128. Raises TypeError unless input is a Tensor.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         bool. Takes bool, ints, floats and complex.
@@ -33,7 +33,7 @@ def real(input: Tensor) -> Tensor:
     """The real part of each element, float32 or float64; real tensors as they are.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor of input's shape. Bool, ints and floats keep their dtype; complex gives float32.
@@ -53,7 +53,7 @@ def imag(input: Tensor) -> Tensor:
     """The imaginary part of each element, float32 or float64; 0 for a real tensor, in its dtype.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor of input's shape. Bool, ints and floats keep their dtype; complex gives float32.
@@ -73,7 +73,7 @@ def conj(input: Tensor) -> Tensor:
     """The complex conjugate of each element; real tensors as they are.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
@@ -183,7 +183,7 @@ def isreal(input: Tensor) -> Tensor:
     """Where elements have no imaginary part.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         bool Tensor of input's shape. Bool stays; ints, floats and complex give bool.

@@ -27,7 +27,7 @@ def positive(input: Tensor) -> Tensor:
     """The input.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
@@ -43,7 +43,7 @@ def isposinf(input: Tensor) -> Tensor:
     """Where elements are +inf.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
 
     Returns:
         bool Tensor of input's shape. Bool stays; ints and floats give bool; not for complex.
@@ -62,7 +62,7 @@ def isneginf(input: Tensor) -> Tensor:
     """Where elements are -inf.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
 
     Returns:
         bool Tensor of input's shape. Bool stays; ints and floats give bool; not for complex.
@@ -81,7 +81,7 @@ def deg2rad(x: Tensor) -> Tensor:
     """Degrees to radians.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor of x's shape. Floats and complex keep their dtype; bool and ints give float32.
@@ -100,7 +100,7 @@ def rad2deg(x: Tensor) -> Tensor:
     """Radians to degrees.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor of x's shape. Floats and complex keep their dtype; bool and ints give float32.
@@ -119,7 +119,7 @@ def frac(x: Tensor) -> Tensor:
     """The part after the point, with x's sign; 0 of integers, int64 of bools.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and bool, int or float dtype.
 
     Returns:
         Tensor of x's shape. Ints and floats keep their dtype; bool gives int64; not for complex.
@@ -141,7 +141,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), x limited to [eps, 1 - eps] first.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         eps (float, optional): a small number that keeps the result finite. Default: None.
 
     Returns:
@@ -162,7 +162,7 @@ def xlogy(input: Tensor, other: TensorLike) -> Tensor:
     """input * log(other), 0 where input is 0 and other is not NaN.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -185,7 +185,7 @@ def xdivy(x: Tensor, y: TensorLike) -> Tensor:
     """x / y, 0 where x is 0.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         y (Tensor or number): the second operand.
 
     Returns:
@@ -208,7 +208,7 @@ def fmax(input: Tensor, other: TensorLike) -> Tensor:
     """Maximum; of a number and NaN, the number.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -229,7 +229,7 @@ def fmin(input: Tensor, other: TensorLike) -> Tensor:
     """Minimum; of a number and NaN, the number.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -250,7 +250,7 @@ def signbit(input: Tensor) -> Tensor:
     """Where the sign is negative, that of -0.0 too. TypeError where input is no Tensor.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
 
     Returns:
         bool Tensor of input's shape. Bool stays; ints and floats give bool; not for complex.
@@ -270,7 +270,7 @@ def copysign(x: Tensor, other: TensorLike) -> Tensor:
     """The magnitude of x with other's sign.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -296,7 +296,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where negative, `values` at 0, 1 where positive. TypeError where input is no Tensor.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         values (Tensor): the result at 0.
 
     Returns:
@@ -318,7 +318,7 @@ def logaddexp(input: Tensor, other: TensorLike) -> Tensor:
     """log(exp(input) + exp(other)) without overflow.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -340,7 +340,7 @@ def logaddexp2(input: Tensor, other: TensorLike) -> Tensor:
     """log2(2**input + 2**other) without overflow.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -386,7 +386,7 @@ def ldexp(x: Tensor, other: TensorLike) -> Tensor:
     """x * 2 ** other.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -407,7 +407,7 @@ def erfinv(input: Tensor) -> Tensor:
     """The inverse of erf in (-1, 1): Winitzki's estimate (2008) and three steps of Halley's method.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and int or float dtype.
 
     Returns:
         Tensor of input's shape. Floats keep their dtype; ints give float32; not for bool and complex.

@@ -110,7 +110,7 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
     """A bias per channel (axis 1).
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 2 dimensions or more and any dtype.
         bias (Tensor): [C].
 
     Returns:

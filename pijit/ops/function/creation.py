@@ -94,7 +94,7 @@ def zeros_like(input: Tensor, *, dtype: DType | None = None) -> Tensor:
     """Zeros of the same shape and dtype.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         dtype (dtype, optional): the dtype of the result. Default: None.
 
     Returns:
@@ -115,7 +115,7 @@ def ones_like(input: Tensor, *, dtype: DType | None = None) -> Tensor:
     """Ones of the same shape and dtype. TypeError where input is no Tensor.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         dtype (dtype, optional): the dtype of the result. Default: None.
 
     Returns:
@@ -136,7 +136,7 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: DType | None = None) 
     """One value in the same shape and dtype.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         fill_value (number): the value of all elements.
         dtype (dtype, optional): the dtype of the result. Default: None.
 
@@ -259,7 +259,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle; the rest is 0.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and any dtype.
         diagonal (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
 
     Returns:
@@ -279,7 +279,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle; the rest is 0.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and any dtype.
         diagonal (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
 
     Returns:
@@ -331,7 +331,7 @@ def fills(x: Tensor, value: TensorLike) -> Tensor:
     """One value in x's shape and dtype.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         value (Tensor or number): the value to put there.
 
     Returns:

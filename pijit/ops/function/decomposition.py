@@ -201,7 +201,7 @@ def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
     """The inverse of l @ l.T for input_x = l (upper: of u.T @ u), all of whose elements are read.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 2 dimensions or more and float dtype.
         upper (bool, optional): whether triangles are upper ones. Default: False.
 
     Returns:
@@ -225,7 +225,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     input).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input [..., n, k], of float dtype, that of the other operand.
         input2 (Tensor): the second operand.
         upper (bool, optional): whether triangles are upper ones. Default: False.
 
@@ -251,7 +251,7 @@ def inverse(input: Tensor) -> Tensor:
     """The inverse of [..., n, n]; not finite where a matrix is singular.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and float32, float64 or complex dtype.
 
     Returns:
         Tensor of input's shape and dtype. Float32, float64 and complex keep their dtype; not for bool and ints.
@@ -328,7 +328,7 @@ def det(input: Tensor) -> Tensor:
     """The determinants of [..., n, n]. The gradient is right where a matrix is singular as well.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and float or complex dtype.
 
     Returns:
         Tensor without the last two axes. Floats and complex keep their dtype; not for bool and ints.
@@ -348,7 +348,7 @@ def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     complex input the sign is the determinant over its absolute value, and both are complex.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and float or complex dtype.
 
     Returns:
         (Tensor, Tensor) without the last two axes.
@@ -369,7 +369,7 @@ def inv(x: Tensor) -> Tensor:
     """1 / x of each element, in x's dtype (of a matrix's inverse see inverse).
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
@@ -388,7 +388,7 @@ def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinants of [..., n, n]: NaN where one is negative, -inf where it is 0.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and float or complex dtype.
 
     Returns:
         Tensor without the last two axes. Floats keep their dtype; not for bool, ints and complex.
@@ -564,7 +564,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of [..., n, n].
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and float or complex dtype.
 
     Returns:
         Tensor of input's shape and dtype. Floats and complex keep their dtype; not for bool and ints.
@@ -627,7 +627,7 @@ def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
     the reflections 1 - tau v v.T without their leading 1. No gradient: see qr.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and float dtype.
 
     Returns:
         (a, tau).
@@ -665,7 +665,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     [..., k].
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input [..., m, n], of float or complex dtype.
         input2 (Tensor): the factors of the reflections.
 
     Returns:
@@ -690,7 +690,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     """q @ other, or other @ q where left is False, for the product q of geqrf's reflections (transpose: its transpose).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and float dtype.
         tau (Tensor): the factors of the reflections.
         other (Tensor): the matrix to multiply.
         left (bool, optional): whether q stands on the left. Default: True.

@@ -52,7 +52,7 @@ def identity(x: Tensor) -> Tensor:
     """The value itself; tuples, lists and others are handed on.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         What was given. Bool, ints, floats and complex keep their dtype.
@@ -127,7 +127,7 @@ def subtract(input: Tensor, other: TensorLike, *, alpha: Number = 1) -> Tensor:
     """input - alpha * other; of two bools as int64.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         other (Tensor or number): the second operand.
         alpha (number, optional): the factor of other. Default: 1.
 
@@ -151,7 +151,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """To the nearest integer, ties to even; or to so many decimals.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and int or float dtype.
         decimals (int, optional): how many decimals stay. Default: 0.
 
     Returns:
@@ -174,7 +174,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(input, 0).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         inplace (bool, optional): whether input takes the result. Default: False.
 
     Returns:
@@ -195,7 +195,7 @@ def sinc(input: Tensor) -> Tensor:
     """sin(pi x) / (pi x), 1 at 0; integers give float32.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor of input's shape. Floats and complex keep their dtype; bool and ints give float32.
@@ -217,7 +217,7 @@ def cast(input: Tensor, dtype: DType) -> Tensor:
     """Elements converted to `dtype`; a tensor of this dtype itself.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         dtype (dtype): the dtype of the result.
 
     Returns:

@@ -59,7 +59,7 @@ def eps(x: Tensor) -> Tensor:
     """The distance from 1 to the next number of x's dtype, in x's shape. x: a Tensor of float16, float32 or float64.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -181,7 +181,7 @@ def put_(input: Tensor, index: Tensor, source: int | Tensor, accumulate: bool = 
     """Puts the elements of source at flat places of input, in place; adds them there with accumulate. Returns input.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and a number dtype, that of the other operand.
         index (Tensor): where: ints.
         source (Tensor or int): what is taken.
         accumulate (bool, optional): whether values are added to those there. Default: False.
@@ -206,7 +206,7 @@ def reshape_(input: Tensor, shape: Shape) -> Tensor:
     """The same elements in another shape.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         shape (tuple of int): the shape of the result.
 
     Returns:
@@ -226,7 +226,7 @@ def top_k(input_x: Tensor, k: int, sorted: bool = True) -> tuple[Tensor, Tensor]
     """(the k largest along the last axis, in descending order; their indices as int32).
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and bool, int or float dtype.
         k (int): which one, or how many.
         sorted (bool, optional): whether they come in order; they do in any case. Default: True.
 
@@ -244,7 +244,7 @@ def dyn_shape(input_x: Tensor) -> Tensor:
     """The shape as a vector of int64.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         int64 Tensor. Bool, floats and complex give int64.
@@ -264,7 +264,7 @@ def shape_(x: Tensor) -> tuple[int, ...]:
     """The shape as a tuple.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         tuple of ints. Takes bool, ints, floats and complex.
@@ -284,7 +284,7 @@ def deepcopy(input_x: Tensor) -> Tensor:
     """A new tensor with the same value. TypeError where input_x is none.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor of input_x's shape and dtype. Bool, ints, floats and complex keep their dtype.
@@ -305,7 +305,7 @@ def move_to(input: Tensor, to: str = "CPU", blocking: bool = True) -> Tensor:
     and RuntimeError where there is no such device.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         to (str, optional): 'CPU', 'GPU' or 'Ascend'. Default: 'CPU'.
         blocking (bool, optional): whether to wait; nothing has to. Default: True.
 
@@ -429,7 +429,7 @@ def swiglu(input: Tensor, dim: int = -1) -> Tensor:
     """silu of the first half of a dimension times the second half. ValueError where the dimension's size is odd.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         dim (int, optional): the axis; -1 is the last one. Default: -1.
 
     Returns:
@@ -684,7 +684,7 @@ def is_tensor_bool_cond(x: Tensor) -> bool:
     """Whether a tensor of one element may be a condition: True. ValueError for others.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         bool.
@@ -704,7 +704,7 @@ def mixed_precision_cast(dst_dtype: DType, x: Tensor) -> Any:
 
     Args:
         dst_dtype (dtype): the dtype.
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         What was given, converted.

@@ -138,7 +138,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     """The inverse of `fft`.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and int, float or complex dtype.
         n (int, optional): the length to cut or extend to first. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: -1.
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -163,7 +163,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     """The first n / 2 + 1 elements of `fft`, which determine the rest for real tensors.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and int, float or complex dtype.
         n (int, optional): the length to cut or extend to first. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: -1.
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -188,7 +188,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     """n real values (2 * (m - 1) by default) out of m elements that `rfft` gave.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and int, float or complex dtype.
         n (int, optional): the length of the result. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: -1.
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -213,7 +213,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     """The Fourier transform, real, of a signal with Hermitian symmetry whose first elements are given.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and int, float or complex dtype.
         n (int, optional): the length of the result. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: -1.
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -238,7 +238,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     """The inverse of `hfft`: n / 2 + 1 elements.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and int, float or complex dtype.
         n (int, optional): the length to cut or extend to first. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: -1.
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -267,7 +267,7 @@ def fftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: s
     """The Fourier transform along several dimensions (default: all, or the last len(s)), of lengths `s`.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and int, float or complex dtype.
         s (tuple of int, optional): the lengths along the dimensions. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: None.
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -293,7 +293,7 @@ def ifftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: 
     """The inverse of `fftn`.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and int, float or complex dtype.
         s (tuple of int, optional): the lengths along the dimensions. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: None.
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -330,7 +330,7 @@ def rfftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: 
     """`fftn` with the first n / 2 + 1 elements alone along the last of the dimensions.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and int, float or complex dtype.
         s (tuple of int, optional): the lengths along the dimensions. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: None.
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -355,7 +355,7 @@ def irfftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm:
     """Real values out of what `rfftn` gave.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and int, float or complex dtype.
         s (tuple of int, optional): the lengths along the dimensions. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: None.
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -380,7 +380,7 @@ def hfftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: 
     """`hfft` along the last of several dimensions, `fft` along the others.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and int, float or complex dtype.
         s (tuple of int, optional): the lengths along the dimensions. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: None.
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -405,7 +405,7 @@ def ihfftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm:
     """The inverse of `hfftn`.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and int, float or complex dtype.
         s (tuple of int, optional): the lengths along the dimensions. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: None.
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -430,7 +430,7 @@ def fft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str 
     """`fftn` along two dimensions.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and int, float or complex dtype.
         s (tuple of int, optional): the lengths along the dimensions. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: (-2, -1).
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -455,7 +455,7 @@ def ifft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str
     """`ifftn` along two dimensions.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and int, float or complex dtype.
         s (tuple of int, optional): the lengths along the dimensions. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: (-2, -1).
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -479,7 +479,7 @@ def rfft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str
     """`rfftn` along two dimensions.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and int, float or complex dtype.
         s (tuple of int, optional): the lengths along the dimensions. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: (-2, -1).
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -504,7 +504,7 @@ def irfft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: st
     """`irfftn` along two dimensions.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and int, float or complex dtype.
         s (tuple of int, optional): the lengths along the dimensions. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: (-2, -1).
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -529,7 +529,7 @@ def hfft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str
     """`hfftn` along two dimensions.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and int, float or complex dtype.
         s (tuple of int, optional): the lengths along the dimensions. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: (-2, -1).
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -554,7 +554,7 @@ def ihfft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: st
     """`ihfftn` along two dimensions.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and int, float or complex dtype.
         s (tuple of int, optional): the lengths along the dimensions. Default: None.
         dim (int, optional): the axis; -1 is the last one. Default: (-2, -1).
         norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
@@ -588,7 +588,7 @@ def fftshift(input: Tensor, dim: Axis | None = None) -> Tensor:
     """Frequency 0 moved from the front to the middle of dimensions (default: all).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         dim (int, optional): the axis; -1 is the last one. Default: None.
 
     Returns:
@@ -609,7 +609,7 @@ def ifftshift(input: Tensor, dim: Axis | None = None) -> Tensor:
     """The inverse of `fftshift`.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         dim (int, optional): the axis; -1 is the last one. Default: None.
 
     Returns:

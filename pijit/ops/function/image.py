@@ -96,7 +96,7 @@ def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size =
     """Patches of input [N, C, H, W] as columns: [N, C kh kw, patches].
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input [N, C, H, W], of any dtype.
         kernel_size (int or tuple): the size of windows.
         dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
         padding (int or tuple, optional): how much to add at the borders. Default: 0.
@@ -127,7 +127,7 @@ def fold(input: Tensor, output_size: Size, kernel_size: Size, dilation: Size = 1
     output_size: ints, or a Tensor of them.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 3 or 4 dimensions and any dtype.
         output_size (int or tuple): the size of the result.
         kernel_size (int or tuple): the size of windows.
         dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.

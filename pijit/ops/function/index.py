@@ -63,7 +63,7 @@ def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
     """Slices of one axis by a 1-d index.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         axis (int): the axis; -1 is the last one.
         index (Tensor): where: ints.
 
@@ -86,7 +86,7 @@ def take(input: Tensor, indices: Tensor, axis: int | None = None) -> Tensor:
     """Elements by index; over the flattened input when axis is None.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and any dtype.
         indices (Tensor): where: ints.
         axis (int, optional): the axis; -1 is the last one. Default: None.
 
@@ -110,7 +110,7 @@ def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """take_along_axis.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         dim (int): the axis; -1 is the last one.
         index (Tensor): where: ints.
 
@@ -133,7 +133,7 @@ def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
     """take_along_axis.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and any dtype.
         dim (int): the axis; -1 is the last one.
         index (Tensor): where: ints.
 
@@ -156,7 +156,7 @@ def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
     """Blocks addressed by the last dimension of indices.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and any dtype.
         indices (Tensor): where: ints.
 
     Returns:
@@ -178,7 +178,7 @@ def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, a
     """input_x with updates written (or added) along one axis.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         indices (Tensor): where: ints.
         updates (Tensor): what to put there.
         axis (int, optional): the axis; -1 is the last one. Default: 0.
@@ -203,7 +203,7 @@ def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
     """input with src written along one axis.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         axis (int): the axis; -1 is the last one.
         index (Tensor): where: ints.
         src (Tensor): what to put there.
@@ -249,7 +249,7 @@ def tensor_scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> 
     """Blocks replaced.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         indices (Tensor): where: ints.
         updates (Tensor): what to put there.
 
@@ -271,7 +271,7 @@ def tensor_scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
     """Blocks added.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         indices (Tensor): where: ints.
         updates (Tensor): what to put there.
 
@@ -293,7 +293,7 @@ def tensor_scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
     """Blocks subtracted.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         indices (Tensor): where: ints.
         updates (Tensor): what to put there.
 
@@ -315,7 +315,7 @@ def tensor_scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
     """Blocks multiplied.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         indices (Tensor): where: ints.
         updates (Tensor): what to put there.
 
@@ -337,7 +337,7 @@ def tensor_scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
     """Blocks divided.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         indices (Tensor): where: ints.
         updates (Tensor): what to put there.
 
@@ -359,7 +359,7 @@ def tensor_scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
     """Block maxima.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         indices (Tensor): where: ints.
         updates (Tensor): what to put there.
 
@@ -381,7 +381,7 @@ def tensor_scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
     """Block minima.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         indices (Tensor): where: ints.
         updates (Tensor): what to put there.
 
@@ -403,7 +403,7 @@ def masked_fill(input_x: Tensor, mask: Tensor, value: TensorLike) -> Tensor:
     """value where mask is true.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of any shape and any dtype.
         mask (Tensor): bools that broadcast to the input.
         value (Tensor or number): the value to put there.
 
@@ -424,7 +424,7 @@ def nonzero(input: Tensor, as_tuple: bool = False) -> Any:
     """Indices of the elements that are not 0, a row each; as_tuple: a tensor per dimension.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         as_tuple (bool, optional): whether to give a tensor per dimension. Default: False.
 
     Returns:
@@ -450,7 +450,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where mask is true. Their number depends on the data: not part of a graph.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         mask (Tensor): bools that broadcast to the input.
 
     Returns:
@@ -471,7 +471,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     """Rows of weight by index; no gradient flows to the row of padding_idx.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and int dtype.
         weight (Tensor): the table [rows, columns].
         padding_idx (int, optional): a row without a gradient. Default: None.
         max_norm (float, optional): the greatest norm. Default: None.
@@ -505,7 +505,7 @@ def index_add(x: Tensor, indices: Tensor, y: TensorLike, axis: int, use_lock: bo
     """y's slices added to those of x at `indices` along one axis.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         indices (Tensor): where: ints.
         y (Tensor or number): the second operand.
         axis (int): the axis; -1 is the last one.
@@ -534,7 +534,7 @@ def index_fill(x: Tensor, axis: int, index: Tensor, value: TensorLike) -> Tensor
     """x with `value` in the slices `index` of one axis.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and any dtype.
         axis (int): the axis; -1 is the last one.
         index (Tensor): where: ints.
         value (Tensor or number): the value to put there.
@@ -558,7 +558,7 @@ def inplace_add(x: Tensor, v: TensorLike, indices: Size) -> Tensor:
     """x with v added to the rows `indices`: a new tensor.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         v (Tensor or number): the second operand.
         indices (int or tuple of int): which rows.
 
@@ -579,7 +579,7 @@ def inplace_sub(x: Tensor, v: TensorLike, indices: Size) -> Tensor:
     """x with v subtracted from the rows `indices`: a new tensor.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         v (Tensor or number): the second operand.
         indices (int or tuple of int): which rows.
 
@@ -600,7 +600,7 @@ def inplace_update(x: Tensor, v: TensorLike, indices: Size) -> Tensor:
     """x with v as the rows `indices`: a new tensor.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         v (Tensor or number): the second operand.
         indices (int or tuple of int): which rows.
 
@@ -660,7 +660,7 @@ def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     """input with src as the slice `index` of one axis.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         src (Tensor): what to put there.
         axis (int): the axis; -1 is the last one.
         index (int): which slice.
@@ -691,7 +691,7 @@ def slice_scatter(input: Tensor, src: Tensor, axis: int = 0, start: Number | Non
     """input with src as the slices start:end:step of one axis.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         src (Tensor): what to put there.
         axis (int, optional): the axis; -1 is the last one. Default: 0.
         start (number, optional): the first value. Default: None.
@@ -757,7 +757,7 @@ def bucketize(input: Tensor, boundaries: Sequence[float], *, right: bool = False
     """The bucket of each element: between which of the ascending boundaries it lies, as int32.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         boundaries (list of float): the borders, ascending.
         right (bool, optional): whether behind equal elements. Default: False.
 
@@ -791,15 +791,12 @@ def _segments(name, x, segment_ids, num_segments, start, mode):
     return y[:num_segments]
 
 
-def _limit(x, which):
-    """The least (0) or greatest (1) value of a tensor's dtype."""
-    return None if x.dtype == mstype.bool_ else mstype.finite_range(x.dtype)[which]
-
-
-def _segment_extremum(name, x, segment_ids, num_segments, start, mode):
-    """Extrema, whose gradient goes in equal shares to the elements that have them."""
-    if x.dtype == mstype.bool_:
-        raise TypeError(f"For '{name}', 'x' must be of numbers, but got Bool.")
+def _segment_extremum(name, x, segment_ids, num_segments, mode):
+    """Extrema, whose gradient goes in equal shares to the elements that have them. A segment without elements has the
+    least or greatest value of the dtype."""
+    if x.dtype == mstype.bool_ or x.dtype in mstype.complex_type:
+        raise TypeError(f"For '{name}', 'x' must be of ints or floats, but got {x.dtype}.")
+    start = mstype.finite_range(x.dtype)[0 if mode == "max" else 1]
     best = _segments(name, stop_gradient(x), segment_ids, num_segments, start, mode)
     if not x.dtype.is_floating_point:
         return best
@@ -815,7 +812,7 @@ def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int
     """Sums of the elements with each segment id.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and any dtype.
         segment_ids (Tensor): the segment of each row.
         num_segments (int): how many segments there are.
 
@@ -836,7 +833,7 @@ def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: int) -> 
     """Products of the elements with each segment id; 1 where there are none.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and bool, int or float dtype.
         segment_ids (Tensor): the segment of each row.
         num_segments (int): how many segments there are.
 
@@ -857,7 +854,7 @@ def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: int) -> T
     """Maxima of the elements with each segment id; the least value where there are none.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and int or float dtype.
         segment_ids (Tensor): the segment of each row.
         num_segments (int): how many segments there are.
 
@@ -871,14 +868,14 @@ def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: int) -> T
         >>> print(ops.unsorted_segment_max(Tensor([1.0, 2.0, 3.0]), Tensor([0, 1, 0], ms.int32), 2))
         [3. 2.]
     """
-    return _segment_extremum("unsorted_segment_max", x, segment_ids, num_segments, _limit(x, 0), "max")
+    return _segment_extremum("unsorted_segment_max", x, segment_ids, num_segments, "max")
 
 
 def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """Minima of the elements with each segment id; the greatest value where there are none.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and int or float dtype.
         segment_ids (Tensor): the segment of each row.
         num_segments (int): how many segments there are.
 
@@ -892,7 +889,7 @@ def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: int) -> T
         >>> print(ops.unsorted_segment_min(Tensor([1.0, 2.0, 3.0]), Tensor([0, 1, 0], ms.int32), 2))
         [1. 2.]
     """
-    return _segment_extremum("unsorted_segment_min", x, segment_ids, num_segments, _limit(x, 1), "min")
+    return _segment_extremum("unsorted_segment_min", x, segment_ids, num_segments, "min")
 
 
 def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
@@ -925,7 +922,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """How often each integer from 0 on is there, or the sums of their weights.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension and int or float dtype.
         weights (Tensor, optional): a weight per element. Default: None.
         minlength (int, optional): the least length of the result. Default: 0.
 

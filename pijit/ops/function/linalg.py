@@ -21,7 +21,7 @@ def matmul(input: Tensor, other: TensorLike) -> Tensor:
     """Matrix product with NumPy's rules for 1-d operands and batches.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -54,7 +54,7 @@ def inner(input: Tensor, other: TensorLike) -> Tensor:
     Raises ValueError where the last axes differ in size.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -87,7 +87,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Matrix product.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions and any dtype.
         mat2 (Tensor): the second matrix.
 
     Returns:
@@ -109,7 +109,7 @@ def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
     """Batched matrix product of tensors whose dimensions are the same but for the last two.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 3 dimensions and any dtype.
         mat2 (Tensor): the second matrix.
 
     Returns:
@@ -138,7 +138,7 @@ def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and float dtype, that of the other operand.
         weight (Tensor): [out, in].
         bias (Tensor, optional): [out]. Default: None.
 
@@ -165,7 +165,7 @@ def dot(input: Tensor, other: TensorLike) -> Tensor:
     """The product over the last axis of input and the second-last of other.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -187,7 +187,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of two vectors; other tensors are flattened first.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         vec2 (Tensor): the second vector.
 
     Returns:
@@ -396,7 +396,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
     """beta * input + alpha * (mat1 @ mat2).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         mat1 (Tensor): the first matrix.
         mat2 (Tensor): the second matrix.
         beta (number, optional): a factor. Default: 1.
@@ -420,7 +420,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
     """beta * input + alpha * (mat @ vec).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         mat (Tensor): the matrix.
         vec (Tensor): the vector.
         beta (number, optional): a factor. Default: 1.
@@ -444,7 +444,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     """beta * input + alpha * sum over the batch of batch1 @ batch2.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         batch1 (Tensor): [b, n, m].
         batch2 (Tensor): [b, m, k].
         beta (number, optional): a factor. Default: 1.
@@ -469,7 +469,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number = 1, alp
     """beta * input + alpha * (batch1 @ batch2).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         batch1 (Tensor): [b, n, m].
         batch2 (Tensor): [b, m, k].
         beta (number, optional): a factor. Default: 1.
@@ -494,7 +494,7 @@ def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Numb
     """beta * x + alpha * outer(vec1, vec2).
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         vec1 (Tensor): the first vector.
         vec2 (Tensor): the second vector.
         beta (number, optional): a factor. Default: 1.
@@ -519,7 +519,7 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of two vectors.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension and any dtype.
         vec2 (Tensor): the second vector.
 
     Returns:
@@ -542,7 +542,7 @@ def vecdot(x: Tensor, y: TensorLike, *, axis: int = -1) -> Tensor:
     """Sum of products along one axis.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         y (Tensor or number): the second operand.
         axis (int, optional): the axis; -1 is the last one. Default: -1.
 
@@ -566,7 +566,7 @@ def kron(input: Tensor, other: TensorLike) -> Tensor:
     """Kronecker product.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -588,7 +588,7 @@ def cross(input: Tensor, other: TensorLike, dim: int | None = None) -> Tensor:
     """Cross product along an axis of 3 (by default the first such).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         other (Tensor or number): the second operand.
         dim (int, optional): the axis; -1 is the last one. Default: None.
 
@@ -671,7 +671,7 @@ def adjoint(x: Tensor) -> Tensor:
     """The last two dimensions exchanged.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 2 dimensions or more and any dtype.
 
     Returns:
         Tensor. Bool, ints, floats and complex keep their dtype.

@@ -32,7 +32,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """(input - target)^2; of integers in float32.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         target (Tensor): what is wanted.
         reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
 
@@ -56,7 +56,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """|input - target|. Integers and bools keep their dtype.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         target (Tensor): what is wanted.
         reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
 
@@ -82,7 +82,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, beta: Number = 1.0, reduction:
     """Quadratic below beta, linear above (Girshick 2015).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         target (Tensor): what is wanted.
         beta (number, optional): a factor. Default: 1.0.
         reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'none'.
@@ -107,7 +107,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     """Quadratic below delta, linear above (Huber 1964).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         target (Tensor): what is wanted.
         reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
         delta (float, optional): the border between the two parts. Default: 1.0.
@@ -155,7 +155,7 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None, ignor
     indices.
 
     Args:
-        inputs (Tensor): what the function is of.
+        inputs (Tensor): the input [N, C], of int, float or complex dtype.
         target (Tensor): what is wanted.
         weight (Tensor, optional): a factor per class or element. Default: None.
         ignore_index (int, optional): a class that doesn't count. Default: -100.
@@ -202,7 +202,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, i
     """Softmax cross entropy. target holds class indices, or probabilities of input's shape.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input [N, C, ...] or [C], of float dtype.
         target (Tensor): what is wanted.
         weight (Tensor, optional): a factor per class or element. Default: None.
         ignore_index (int, optional): a class that doesn't count. Default: -100.
@@ -266,7 +266,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     """Cross entropy of sigmoid(logits).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and int or float dtype.
         target (Tensor): what is wanted.
         weight (Tensor, optional): a factor per class or element. Default: None.
         pos_weight (Tensor, optional): a factor for positive examples. Default: None.
@@ -350,7 +350,7 @@ def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0, r
     """inputs where targets are above 0 (1), max(0, margin - inputs) where they are below (-1).
 
     Args:
-        inputs (Tensor): what the function is of.
+        inputs (Tensor): the input, of any shape and bool, int or float dtype.
         targets (Tensor): what is wanted.
         margin (float, optional): the margin. Default: 1.0.
         reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
@@ -479,7 +479,7 @@ def gaussian_nll_loss(x: Tensor, target: Tensor, var: Tensor, full: bool = False
     """(log(max(var, eps)) + (x - target)^2 / max(var, eps)) / 2, with full also log(2 pi) / 2.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         target (Tensor): what is wanted.
         var (Tensor): the variance.
         full (bool, optional): whether the constant is added. Default: False.
@@ -510,7 +510,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
     """log(1 + exp(-target * input)), target 1 or -1.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         target (Tensor): what is wanted.
         reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
 
@@ -534,7 +534,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     """Mean over the classes of the cross entropy of sigmoid(input). input, target [N, C].
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         target (Tensor): what is wanted.
         weight (Tensor, optional): a factor per class or element. Default: None.
         reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
@@ -560,7 +560,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     """Sum over the other classes of max(0, margin - input[target] + input)^p, over C. input [N, C], target [N].
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input [N, C], of bool, int or float dtype.
         target (Tensor): what is wanted.
         p (int, optional): the exponent, 1 or 2. Default: 1.
         margin (float, optional): the margin. Default: 1.
@@ -596,7 +596,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
     -1. [N, C] or [C].
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions and int or float dtype.
         target (Tensor): what is wanted.
         reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
 

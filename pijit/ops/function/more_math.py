@@ -25,7 +25,7 @@ def squared_difference(x: Tensor, y: TensorLike) -> Tensor:
     """(x - y) ** 2.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         y (Tensor or number): the second operand.
 
     Returns:
@@ -47,7 +47,7 @@ def div_no_nan(x: Tensor, y: TensorLike) -> Tensor:
     """x / y, 0 where y is 0.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         y (Tensor or number): the second operand.
 
     Returns:
@@ -69,7 +69,7 @@ def mul_no_nan(x: Tensor, y: TensorLike) -> Tensor:
     """x * y, 0 where y is 0, whatever x is.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         y (Tensor or number): the second operand.
 
     Returns:
@@ -95,7 +95,7 @@ def truncate_div(x: Tensor, y: TensorLike) -> Tensor:
     """x / y rounded towards 0.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and bool, int or float dtype.
         y (Tensor or number): the second operand.
 
     Returns:
@@ -119,7 +119,7 @@ def truncate_mod(x: Tensor, y: TensorLike) -> Tensor:
     """What truncate_div leaves, with the sign of x.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and bool, int or float dtype.
         y (Tensor or number): the second operand.
 
     Returns:
@@ -146,7 +146,7 @@ def gcd(input: Tensor, other: TensorLike) -> Tensor:
     """The greatest common divisors of ints, elementwise (Euclid).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool or int dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -176,7 +176,7 @@ def lcm(input: Tensor, other: TensorLike) -> Tensor:
     """The least common multiples of ints, elementwise.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool or int dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -214,7 +214,7 @@ def dist(input: Tensor, other: TensorLike, p: Number = 2) -> Tensor:
     """The p-norm of input - other, over all elements.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         other (Tensor or number): the second operand.
         p (number, optional): the order of the norm. Default: 2.
 
@@ -241,7 +241,7 @@ def lp_norm(x: Tensor, axis: int, p: Number = 2, keep_dims: bool = False, epsilo
     """(sum of |x|^p over axes) ^ (1 / p), at least epsilon.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 2 dimensions or more and bool, int or float dtype.
         axis (int): the axis; -1 is the last one.
         p (number, optional): the order of the norm. Default: 2.
         keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
@@ -268,7 +268,7 @@ def renorm(input: Tensor, p: Number, axis: int, maxnorm: float) -> Tensor:
     0.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         p (number): the order of the norm.
         axis (int): the axis; -1 is the last one.
         maxnorm (float): the greatest norm.
@@ -294,7 +294,7 @@ def l2_normalize(x: Tensor, axis: int = 0, epsilon: float = 1e-4) -> Tensor:
     """x / sqrt(max(sum of squares along the axis, epsilon)).
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and bool, int or float dtype.
         axis (int, optional): the axis; -1 is the last one. Default: 0.
         epsilon (float, optional): the least sum of squares. Default: 0.0001.
 
@@ -320,7 +320,7 @@ def cumulative_logsumexp(x: Tensor, axis: int, exclusive: bool = False, reverse:
     """log of the running sums of exp along an axis.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and int or float dtype.
         axis (int): the axis; -1 is the last one.
         exclusive (bool, optional): whether an element itself is left out. Default: False.
         reverse (bool, optional): whether sums run from the end. Default: False.
@@ -350,7 +350,7 @@ def pdist(input: Tensor, p: Number = 2.0) -> Tensor:
     """p-norms of the differences of all pairs of rows [..., n, m]: [..., n (n - 1) / 2].
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and int, float or complex dtype.
         p (number, optional): the order of the distance. Default: 2.0.
 
     Returns:
@@ -382,7 +382,7 @@ def approximate_equal(x: Tensor, y: TensorLike, tolerance: float = 1e-5) -> Tens
     """Where |x - y| < tolerance.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and bool, int or float dtype.
         y (Tensor or number): the second operand.
         tolerance (float, optional): the tolerance. Default: 1e-05.
 
@@ -404,7 +404,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     """log of the multivariate gamma function of dimension p. ValueError where an element is at most (p - 1) / 2.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         p (int): the dimension.
 
     Returns:
@@ -424,7 +424,7 @@ def nanmedian(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Te
     """(the lower median of what isn't NaN along an axis, its index as int64).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and bool, int or float dtype.
         axis (int, optional): the axis; -1 is the last one. Default: -1.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
 
@@ -454,7 +454,7 @@ def quantile(input: Tensor, q: Any, axis: Axis | None = None, keepdims: bool = F
     q is a number or a 1-d tensor in [0, 1]; several give a first axis of the result.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and int or float dtype.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
 
     Returns:
@@ -474,7 +474,7 @@ def nanquantile(input: Tensor, q: float | Tensor, axis: int | None = None, keepd
     """As quantile, of the elements that aren't NaN.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and int or float dtype.
         q (float or Tensor): the share, in [0, 1].
         axis (int, optional): the axis; -1 is the last one. Default: None.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
@@ -537,7 +537,7 @@ def argwhere(input: Tensor) -> Tensor:
     """Indices of the elements that aren't 0, a row each. Their number depends on the data: not part of a graph.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         int64 Tensor [n, input.ndim]. Bool, floats and complex give int64.
@@ -559,7 +559,7 @@ def cartesian_prod(*inputs: Tensor) -> Tensor:
     """All combinations of the elements of 1-d tensors, a row each.
 
     Args:
-        *inputs (Tensor): what the function is of.
+        *inputs (Tensor): the vectors, of 1 dimension and any dtype.
 
     Returns:
         Tensor [n, number of inputs]. Bool, ints, floats and complex keep their dtype.
@@ -582,7 +582,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     """All r-element selections of a 1-d tensor, a row each, in the order of itertools.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension and any dtype.
         r (int, optional): the size of a selection. Default: 2.
         with_replacement (bool, optional): whether one element may come again. Default: False.
 
@@ -611,7 +611,7 @@ def block_diag(*inputs: Tensor) -> Tensor:
     """Matrices (vectors as rows, numbers as 1 x 1) along the diagonal of one, zeros elsewhere.
 
     Args:
-        *inputs (Tensor): what the function is of.
+        *inputs (Tensor): the blocks, of 0 to 2 dimensions and any dtype.
 
     Returns:
         Tensor [rows, columns]. Bool, ints, floats and complex keep their dtype.
@@ -634,7 +634,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     """Powers of a vector as columns, from the (N - 1)-th down to the 0-th.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension and any dtype.
         N (int, optional): the number of columns. Default: None.
 
     Returns:
@@ -661,7 +661,7 @@ def vector_norm(x: Tensor, ord: Number | str = 2, axis: int | None = None, keepd
     """The norm of order `ord` (a number, inf, -inf or 0) over axes.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         ord (number or str, optional): the order of the norm. Default: 2.
         axis (int, optional): the axis; -1 is the last one. Default: None.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
@@ -745,7 +745,7 @@ def population_count(input_x: Tensor) -> Tensor:
     """How many bits of each element, an int, are 1, as uint8.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of any shape and int dtype.
 
     Returns:
         uint8 Tensor of the same shape.
@@ -960,7 +960,7 @@ def histc(input: Tensor, bins: int = 100, min: TensorLike = 0.0, max: TensorLike
     equal.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         bins (int, optional): the number of parts. Default: 100.
         min (Tensor or number, optional): the lower bound. Default: 0.0.
         max (Tensor or number, optional): the upper bound. Default: 0.0.

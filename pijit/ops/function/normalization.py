@@ -23,7 +23,7 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
     computed in float32.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 2 dimensions or more and bool, int or float dtype.
         running_mean (Tensor or Parameter): the mean per channel.
         running_var (Tensor or Parameter): the variance per channel.
         weight (Tensor): the factor per channel.
@@ -66,7 +66,7 @@ def layer_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None = N
     """Layer normalisation over the last dimensions (Ba et al. 2016).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and float dtype.
         normalized_shape (tuple of int): the last dimensions.
         weight (Tensor, optional): the factor per element. Default: None.
         bias (Tensor, optional): what to add per element. Default: None.
@@ -90,7 +90,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     """Normalisation over groups of channels of input [N, C, ...] (Wu & He 2018); weight and bias per channel.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input [N, C, ...], of float dtype.
         num_groups (int): the number of groups.
         weight (Tensor, optional): a factor per class or element. Default: None.
         bias (Tensor, optional): what to add per channel. Default: None.
@@ -118,7 +118,7 @@ def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, T
     """(x / rms(x) * gamma, 1 / rms(x)), rms over the axes that gamma has (Zhang & Sennrich 2019).
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and int, float or complex dtype.
         gamma (Tensor): the factor per element.
         epsilon (float, optional): a small number that keeps the result finite. Default: 1e-06.
 
@@ -145,7 +145,7 @@ def lrn(x: Tensor, depth_radius: int = 5, bias: float = 1.0, alpha: Number = 1.0
     C, H, W].
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input [N, C, H, W], of int, float or complex dtype.
         depth_radius (int, optional): how many channels to each side. Default: 5.
         bias (float, optional): what the sum is added to. Default: 1.0.
         alpha (number, optional): a factor. Default: 1.0.

@@ -87,7 +87,7 @@ def tensor_div(x: Tensor, y: TensorLike) -> Tensor:
     """x / y, in the dtype of both: of ints rounded towards 0.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         y (Tensor or number): the second operand.
 
     Returns:
@@ -307,7 +307,7 @@ def is_floating_point(input: Tensor) -> bool:
     """Whether the tensor's dtype is a floating-point one.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         bool. Takes bool, ints, floats and complex.
@@ -323,7 +323,7 @@ def is_nonzero(input: Tensor) -> bool:
     """Whether the one element of a tensor isn't 0. ValueError for a tensor of another size.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         bool. Takes bool, ints, floats and complex.
@@ -341,7 +341,7 @@ def type_as(input: Tensor, other: TensorLike) -> Tensor:
     """input in other's dtype.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -361,7 +361,7 @@ def array_to_scalar(x: Tensor) -> bool | float:
     """The one element of a tensor, as a number.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         A number. Takes bool, ints, floats and complex.

@@ -71,7 +71,7 @@ def max_pool2d(x: Tensor, kernel_size: Size, stride: Size | None = None, padding
     """Maxima of windows of x [N, C, H, W]; with return_indices, also their places in the plane of H * W as int64.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input [N, C, H, W], of bool, int or float dtype.
         kernel_size (int or tuple): the size of windows.
         stride (int or tuple, optional): the distance between windows. Default: None.
         padding (int or tuple, optional): how much to add at the borders. Default: 0.
@@ -118,7 +118,7 @@ def avg_pool2d(input_x: Tensor, kernel_size: Size = 1, stride: Size = 1, padding
     """Means of windows of input_x [N, C, H, W], or their sums over divisor_override.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input [N, C, H, W], of float dtype.
         kernel_size (int or tuple, optional): the size of windows. Default: 1.
         stride (int or tuple, optional): the distance between windows. Default: 1.
         padding (int or tuple, optional): how much to add at the borders. Default: 0.
@@ -159,7 +159,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Size) -> Tensor:
     n)).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 3 or 4 dimensions and any dtype.
         output_size (int or tuple): the size of the result.
 
     Returns:
@@ -194,7 +194,7 @@ def avg_pool1d(input_x: Tensor, kernel_size: Size = 1, stride: Size = 1, padding
     """Means of windows of input_x [N, C, L].
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input [N, C, L], of float dtype.
         kernel_size (int or tuple, optional): the size of windows. Default: 1.
         stride (int or tuple, optional): the distance between windows. Default: 1.
         padding (int or tuple, optional): how much to add at the borders. Default: 0.
@@ -267,7 +267,7 @@ def avg_pool3d(input_x: Tensor, kernel_size: Size = 1, stride: Size = 1, padding
     """Means of windows of input_x [N, C, D, H, W], or their sums over divisor_override.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input [N, C, D, H, W], of any dtype.
         kernel_size (int or tuple, optional): the size of windows. Default: 1.
         stride (int or tuple, optional): the distance between windows. Default: 1.
         padding (int or tuple, optional): how much to add at the borders. Default: 0.
@@ -320,7 +320,7 @@ def max_pool3d(x: Tensor, kernel_size: Size, stride: Size | None = None, padding
     int64.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input [N, C, D, H, W], of bool, int or float dtype.
         kernel_size (int or tuple): the size of windows.
         stride (int or tuple, optional): the distance between windows. Default: None.
         padding (int or tuple, optional): how much to add at the borders. Default: 0.
@@ -361,7 +361,7 @@ def lp_pool1d(x: Tensor, norm_type: Number, kernel_size: Size, stride: Size | No
     """(sum over each window of x ** norm_type) ** (1 / norm_type), x [C, L] or [N, C, L].
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input [C, L], of bool, int or float dtype.
         norm_type (number): the order of the norm.
         kernel_size (int or tuple): the size of windows.
         stride (int or tuple, optional): the distance between windows. Default: None.
@@ -387,7 +387,7 @@ def lp_pool2d(x: Tensor, norm_type: Number, kernel_size: Size, stride: Size | No
     """(sum over each window of x ** norm_type) ** (1 / norm_type), x [N, C, H, W].
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input [N, C, H, W], of bool, int or float dtype.
         norm_type (number): the order of the norm.
         kernel_size (int or tuple): the size of windows.
         stride (int or tuple, optional): the distance between windows. Default: None.
@@ -452,7 +452,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Size) -> Tensor:
     """Maxima of windows so that the last axis of input [N, C, L] has the given size.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input [N, C, L], of bool, int or float dtype.
         output_size (int or tuple): the size of the result.
 
     Returns:
@@ -471,7 +471,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Size, return_indices: bool =
     of H * W as int64.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 3 or 4 dimensions and bool, int or float dtype.
         output_size (int or tuple): the size of the result; None or -1 is the input's.
         return_indices (bool, optional): whether to give the places as well. Default: False.
 
@@ -493,7 +493,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: Size, return_indices: bool =
     int32.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 4 or 5 dimensions and bool, int or float dtype.
         output_size (int or tuple): the size of the result.
         return_indices (bool, optional): whether to give the places as well. Default: False.
 
@@ -513,7 +513,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
     """Means of windows so that the last axis of input [N, C, L] has the given size.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input [N, C, L], of float dtype.
         output_size (int or tuple): the size of the result.
 
     Returns:
@@ -532,7 +532,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Size) -> Tensor:
     """Means of windows so that the last three axes have the given sizes.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 4 or 5 dimensions and float dtype.
         output_size (int or tuple): the size of the result.
 
     Returns:
@@ -583,7 +583,7 @@ def max_unpool1d(x: Tensor, indices: Tensor, kernel_size: Size, stride: Size | N
     """The inverse of max pooling of [N, C, L] or [C, L]: x at its places, zeros elsewhere.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 3 dimensions and any dtype.
         indices (Tensor): where: ints.
         kernel_size (int or tuple): the size of windows.
         stride (int or tuple, optional): the distance between windows. Default: None.
@@ -611,7 +611,7 @@ def max_unpool2d(x: Tensor, indices: Tensor, kernel_size: Size, stride: Size | N
     """The inverse of max pooling of [N, C, H, W] or [C, H, W]: x at its places, zeros elsewhere.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 4 dimensions and any dtype.
         indices (Tensor): where: ints.
         kernel_size (int or tuple): the size of windows.
         stride (int or tuple, optional): the distance between windows. Default: None.
@@ -640,7 +640,7 @@ def max_unpool3d(x: Tensor, indices: Tensor, kernel_size: Size, stride: Size | N
     """The inverse of max pooling of [N, C, D, H, W] or [C, D, H, W]: x at its places, zeros elsewhere.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 5 dimensions and any dtype.
         indices (Tensor): where: ints.
         kernel_size (int or tuple): the size of windows.
         stride (int or tuple, optional): the distance between windows. Default: None.

@@ -62,7 +62,7 @@ def rand_like(input: Tensor, seed: int | None = None, *, dtype: DType | None = N
     """Uniform in [0, 1), of the same shape.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and float dtype.
         seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
         dtype (dtype, optional): the dtype of the result. Default: None.
 
@@ -87,7 +87,7 @@ def randn_like(input: Tensor, seed: int | None = None, *, dtype: DType | None = 
     """Standard normal, of the same shape, float32 by default.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
         dtype (dtype, optional): the dtype of the result. Default: None.
 
@@ -190,7 +190,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | No
     """Elements zeroed with probability p, the others scaled by 1 / (1 - p).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         p (float, optional): the probability, in [0, 1). Default: 0.5.
         training (bool, optional): whether elements are dropped; the input itself is given otherwise. Default: True.
         seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
@@ -218,7 +218,7 @@ def randint_like(input: Tensor, low: Number, high: Number, seed: int | None = No
     """Integers in [low, high), of the same shape.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and int dtype.
         low (number): the lower bound.
         high (number): the upper bound, which isn't reached.
         seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
@@ -299,7 +299,7 @@ def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
     """The rows of x in random order.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and any dtype.
         seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
 
     Returns:
@@ -320,7 +320,7 @@ def bernoulli(input: Tensor, p: float | Tensor = 0.5, seed: int | None = None) -
     """1 with probability p, else 0: of input's shape and dtype.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         p (Tensor or float, optional): the probability of 1. Default: 0.5.
         seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
 
@@ -340,7 +340,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed:
     """Indices drawn with probabilities in proportion to the rows of input [classes] or [rows, classes], as int32.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input [classes], of bool, int or float dtype.
         num_samples (int): how many to draw.
         replacement (bool, optional): whether one class may come again. Default: True.
         seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
@@ -390,7 +390,7 @@ def dropout1d(input: Tensor, p: Number = 0.5, training: bool = True) -> Tensor:
     """Whole channels of [N, C, L] or [C, L] zeroed with probability p, the others scaled by 1 / (1 - p).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 or 3 dimensions and any dtype.
         p (number, optional): the probability. Default: 0.5.
         training (bool, optional): whether elements are dropped; the input itself is given otherwise. Default: True.
 
@@ -408,7 +408,7 @@ def dropout2d(input: Tensor, p: Number = 0.5, training: bool = True) -> Tensor:
     """Whole channels of [N, C, H, W] zeroed with probability p, the others scaled by 1 / (1 - p).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 4 dimensions and any dtype.
         p (number, optional): the probability. Default: 0.5.
         training (bool, optional): whether elements are dropped; the input itself is given otherwise. Default: True.
 
@@ -426,7 +426,7 @@ def dropout3d(input: Tensor, p: Number = 0.5, training: bool = True) -> Tensor:
     """Whole channels of [N, C, D, H, W] zeroed with probability p, the others scaled by 1 / (1 - p).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 5 dimensions and any dtype.
         p (number, optional): the probability. Default: 0.5.
         training (bool, optional): whether elements are dropped; the input itself is given otherwise. Default: True.
 

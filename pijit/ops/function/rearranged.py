@@ -23,7 +23,7 @@ def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: in
     """The first seq_lengths[b] elements along seq_dim in reverse order, for each b along batch_dim.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 2 dimensions or more and any dtype.
         seq_lengths (Tensor): how many elements to reverse.
         seq_dim (int): the axis of elements.
         batch_dim (int, optional): the axis of examples. Default: 0.
@@ -56,7 +56,7 @@ def depth_to_space(x: Tensor, block_size: int) -> Tensor:
     """[N, C b b, H, W] as [N, C, H b, W b]: blocks of depth become blocks of the plane.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 4 dimensions and any dtype.
         block_size (int): the size of blocks.
 
     Returns:
@@ -79,7 +79,7 @@ def space_to_depth(x: Tensor, block_size: int) -> Tensor:
     """[N, C, H b, W b] as [N, C b b, H, W]: blocks of the plane become depth.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 4 dimensions and any dtype.
         block_size (int): the size of blocks.
 
     Returns:
@@ -101,7 +101,7 @@ def batch_to_space_nd(input_x: Tensor, block_shape: Sequence[int], crops: Sequen
     """Blocks of the batch moved to the plane [N, C, H, W], then its borders cropped.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 4 dimensions and any dtype.
         block_shape (sequence of int): the size of blocks.
         crops (sequence): (before, behind) for each axis.
 
@@ -127,7 +127,7 @@ def space_to_batch_nd(input_x: Tensor, block_size: int, paddings: Tensor | Seque
     """[N, C, H, W], or [N, ..., H, W], padded with zeros, then blocks of the plane moved to the batch.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 3 dimensions or more and any dtype.
         block_size (int): the size of blocks.
         paddings (Tensor or sequence): (before, behind) for each axis.
 
@@ -167,7 +167,7 @@ def resize_nearest(x: Tensor, size: Shape, align_corners: bool = False, half_pix
     """[N, C, H, W] in another size, each element that of the nearest place.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 4 dimensions and any dtype.
         size (tuple of int): the sizes of the result.
         align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.
             Default: False.
@@ -196,7 +196,7 @@ def resize_bilinear(x: Tensor, size: Shape, align_corners: bool = False, half_pi
     """[N, C, H, W] in another size, linear between places.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 4 dimensions and int, float or complex dtype.
         size (tuple of int): the sizes of the result.
         align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.
             Default: False.
@@ -232,7 +232,7 @@ def mirror_pad(input_x: Tensor, paddings: Tensor | Sequence[Any], mode: str) -> 
     repeats it.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and any dtype.
         paddings (Tensor or sequence): (before, behind) for each axis.
         mode (str): which of the ways described above.
 
@@ -267,7 +267,7 @@ def matrix_band_part(x: Tensor, lower: int, upper: int) -> Tensor:
     keeps all there.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 2 dimensions or more and any dtype.
         lower (int): how many diagonals below.
         upper (int): how many diagonals above.
 
@@ -293,7 +293,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     """input with src along a diagonal of two dimensions.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and any dtype.
         src (Tensor): what to put there.
         offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
         dim1 (int, optional): the first of the two axes. Default: 0.
@@ -358,7 +358,7 @@ def col2im(input_x: Tensor, output_size: Size, kernel_size: Size, dilation: Size
     """Columns [N, C, kh kw, patches] summed into the images [N, C, H, W] they were taken from.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 4 dimensions and any dtype.
         output_size (int or tuple): the size of the result.
         kernel_size (int or tuple): the size of windows.
         dilation (int or tuple): the distance between the elements of a window.
@@ -387,7 +387,7 @@ def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
     """The last dimension, of 1, extended by zeros to pad_dim_size.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 2 dimensions or more and any dtype.
         pad_dim_size (int, optional): the size of the last dimension. Default: 8.
 
     Returns:
@@ -547,7 +547,7 @@ def split_by_sizes(x: Tensor, sizes: Shape, axis: int) -> tuple[Tensor, ...]:
     """Pieces of the given sizes along an axis; one of them may be -1, for what is left.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and any dtype.
         sizes (tuple of int): the size of each piece.
         axis (int): the axis; -1 is the last one.
 
@@ -673,7 +673,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     Their number depends on the data: not part of a graph.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         return_inverse (bool, optional): whether to give each element's place. Default: False.
         return_counts (bool, optional): whether to give how often. Default: False.
 
@@ -710,7 +710,7 @@ def unique_with_pad(x: Tensor, pad_num: Number) -> tuple[Tensor, Tensor]:
     them).
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension and any dtype.
         pad_num (number): what fills the rest.
 
     Returns:

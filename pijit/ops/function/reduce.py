@@ -31,7 +31,7 @@ def sum(input: Tensor, dim: Axis | None = None, keepdim: bool = False, *, dtype:
     """Sum over axes (all by default); bool and integers of up to 32 bits give int64.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         dim (int or tuple of int, optional): the axes; all by default. Default: None.
         keepdim (bool, optional): whether axes stay, as axes of 1. Default: False.
         dtype (dtype, optional): the dtype of the result. Default: None.
@@ -68,7 +68,7 @@ def mean(x: Tensor, axis: Axis | None = None, keep_dims: bool = False) -> Tensor
     Raises TypeError for bool, ValueError for an axis out of range or named twice.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and int, float or complex dtype.
         keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
 
     Returns:
@@ -97,7 +97,7 @@ def prod(input: Tensor, axis: Axis | None = None, keep_dims: bool = False, dtype
     """Product over axes; bool and integers of up to 32 bits give int64.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         axis (int or tuple of int, optional): the axes; all by default. Default: None.
         keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
         dtype (dtype, optional): the dtype of the result. Default: None.
@@ -139,7 +139,7 @@ def amax(input: Tensor, axis: Axis | None = None, keepdims: bool = False, *, ini
     """Maximum over axes, of elements where a condition holds, and of `initial`.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         axis (int or tuple of int, optional): the axes; all by default. Default: None.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
         initial (number, optional): a value that takes part beside the elements. Default: None.
@@ -164,7 +164,7 @@ def amin(input: Tensor, axis: Axis | None = None, keepdims: bool = False, *, ini
     """Minimum over axes, of elements where a condition holds, and of `initial`.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         axis (int or tuple of int, optional): the axes; all by default. Default: None.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
         initial (number, optional): a value that takes part beside the elements. Default: None.
@@ -188,7 +188,7 @@ def all(input: Tensor, axis: Axis | None = None, keep_dims: bool = False) -> Ten
     """Logical and over axes.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         axis (int or tuple of int, optional): the axes; all by default. Default: None.
         keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
 
@@ -210,7 +210,7 @@ def any(input: Tensor, axis: Axis | None = None, keep_dims: bool = False) -> Ten
     """Logical or over axes; of uint8 as uint8, as MindSpore has it.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         axis (int or tuple of int, optional): the axes; all by default. Default: None.
         keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
 
@@ -245,7 +245,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     """Index of the (first) maximum; over all elements when dim is None.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         dim (int, optional): the axis; all elements by default. Default: None.
         keepdim (bool, optional): whether axes stay, as axes of 1. Default: False.
 
@@ -268,7 +268,7 @@ def argmin(input: Tensor, axis: Axis | None = None, keepdims: bool = False) -> T
     axis is None.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
 
     Returns:
@@ -304,7 +304,7 @@ def max(input: Tensor, axis: int | None = None, keepdims: bool = False, *, initi
     """(values, indices) along one axis; over everything, the maximum and index 0, as MindSpore has it.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         axis (int, optional): the axis; all elements by default. Default: None.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
         initial (number, optional): a value that takes part beside the elements. Default: None.
@@ -335,7 +335,7 @@ def min(input: Tensor, axis: int | None = None, keepdims: bool = False, *, initi
     """(values, indices) along one axis; over everything, the minimum and index 0.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         axis (int, optional): the axis; all elements by default. Default: None.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
         initial (number, optional): a value that takes part beside the elements. Default: None.
@@ -366,7 +366,7 @@ def var(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: bool =
     number.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         axis (int or tuple of int, optional): the axes; all by default. Default: None.
         ddof (int or bool, optional): what is subtracted from the number of elements in the divisor. Default: 0.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
@@ -392,7 +392,7 @@ def std(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: bool =
     """Standard deviation over axes.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         axis (int or tuple of int, optional): the axes; all by default. Default: None.
         ddof (int or bool, optional): what is subtracted from the number of elements in the divisor. Default: 0.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
@@ -414,7 +414,7 @@ def logsumexp(input: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
     """log(sum(exp(x))), shifted by the maximum.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         dim (int or tuple of int): the axes.
         keepdim (bool, optional): whether axes stay, as axes of 1. Default: False.
 
@@ -441,7 +441,7 @@ def cumsum(x: Tensor, axis: int, dtype: DType | None = None) -> Tensor:
     """Running sums.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and int, float or complex dtype.
         axis (int): the axis; -1 is the last one.
         dtype (dtype, optional): the dtype of the result. Default: None.
 
@@ -464,7 +464,7 @@ def cumprod(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     algorithms", CACM 1986). Raises ValueError for a dimension out of range.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         dim (int): the axis; -1 is the last one.
         dtype (dtype, optional): the dtype of the result. Default: None.
 
@@ -495,7 +495,7 @@ def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: DT
     """The number of elements that are not 0.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         axis (int or tuple of int, optional): the axes; all by default. Default: ().
         keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
         dtype (dtype, optional): the dtype of the result. Default: int32.
@@ -583,7 +583,7 @@ def nansum(input: Tensor, axis: int | None = None, keepdims: bool = False, *, dt
     """Sum of the elements that are not NaN.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         axis (int, optional): the axis; -1 is the last one. Default: None.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
         dtype (dtype, optional): the dtype of the result. Default: None.
@@ -609,7 +609,7 @@ def nanmean(input: Tensor, axis: int | None = None, keepdims: bool = False, *, d
     """Mean of the elements that are not NaN.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         axis (int, optional): the axis; -1 is the last one. Default: None.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
         dtype (dtype, optional): the dtype of the result. Default: None.
@@ -634,7 +634,7 @@ def std_mean(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: b
     """(standard deviation, mean), of integers in float32.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         axis (int or tuple of int, optional): the axes; all by default. Default: None.
         ddof (int or bool, optional): what is subtracted from the number of elements in the divisor. Default: 0.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
@@ -662,7 +662,7 @@ def var_mean(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: b
     """(variance, mean), of integers in float32.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         axis (int or tuple of int, optional): the axes; all by default. Default: None.
         ddof (int or bool, optional): what is subtracted from the number of elements in the divisor. Default: 0.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
@@ -688,7 +688,7 @@ def aminmax(input: Tensor, *, axis: int = 0, keepdims: bool = False) -> tuple[Te
     """(minimum, maximum) along one axis, or of all elements if axis is None.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         axis (int, optional): the axis; -1 is the last one. Default: 0.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
 
@@ -732,7 +732,7 @@ def cummax(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """(maxima up to each place, where they are as int64); of equal ones the last.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and bool, int or float dtype.
         axis (int): the axis; -1 is the last one.
 
     Returns:
@@ -753,7 +753,7 @@ def cummin(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """(minima up to each place, where they are as int32); of equal ones the last.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and bool, int or float dtype.
         axis (int): the axis; -1 is the last one.
 
     Returns:
@@ -775,7 +775,7 @@ def logcumsumexp(input: Tensor, axis: int) -> Tensor:
     """log of the sums of exp up to each place, without overflow.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and int or float dtype.
         axis (int): the axis; -1 is the last one.
 
     Returns:
@@ -803,7 +803,7 @@ def diff(x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, a
     """Differences of neighbours along an axis, n times.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and any dtype.
         n (int, optional): how many. Default: 1.
         axis (int, optional): the axis; -1 is the last one. Default: -1.
         prepend (Tensor, optional): what to put in front first. Default: None.
@@ -868,7 +868,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
     """Covariances of the rows of input [variables, observations].
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input [variables, observations], of any dtype.
         correction (int, optional): what is subtracted from the number of observations. Default: 1.
         fweights (Tensor, optional): how often each observation counts: ints. Default: None.
         aweights (Tensor, optional): the weight of each observation. Default: None.
@@ -912,7 +912,7 @@ def reduce_sum(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
     """Sum over axes (all by default), in x's dtype; of bools, whether any is true.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
         axis (int, optional): the axis; -1 is the last one. Default: ().
         keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
 
@@ -937,7 +937,7 @@ def reduce_mean(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
     """Mean over axes (all by default).
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and int, float or complex dtype.
         axis (int, optional): the axis; -1 is the last one. Default: ().
         keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
 
@@ -959,7 +959,7 @@ def reduce_max(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
     """Maximum over axes (all by default).
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and bool, int or float dtype.
         axis (int, optional): the axis; -1 is the last one. Default: ().
         keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
 
@@ -981,7 +981,7 @@ def reduce_min(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
     """Minimum over axes (all by default).
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and bool, int or float dtype.
         axis (int, optional): the axis; -1 is the last one. Default: ().
         keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
 

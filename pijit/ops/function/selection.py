@@ -38,7 +38,7 @@ def clamp(input: Tensor, min: TensorLike | None = None, max: TensorLike | None =
     whole gradient.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         min (Tensor or number, optional): the lower bound. Default: None.
         max (Tensor or number, optional): the upper bound. Default: None.
 
@@ -68,7 +68,7 @@ def clip_by_value(x: Any, clip_value_min: TensorLike | None = None, clip_value_m
     """Elements limited to [clip_value_min, clip_value_max]; at a bound, the two share the gradient.
 
     Args:
-        x (Tensor or list or tuple of Tensors): what the function is of.
+        x (Tensor or list or tuple of Tensors): the input, of any shape and bool, int or float dtype.
         clip_value_min (Tensor or number, optional): the lower bound. Default: None.
         clip_value_max (Tensor or number, optional): the upper bound. Default: None.
 
@@ -152,7 +152,7 @@ def nan_to_num(input: Tensor, nan: Number | None = None, posinf: Number | None =
     """NaN and infinities replaced: by 0 and by the greatest and least finite value, if not told otherwise.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         nan (number, optional): in place of NaN. Default: None.
         posinf (number, optional): in place of infinity. Default: None.
         neginf (number, optional): in place of minus infinity. Default: None.
@@ -181,7 +181,7 @@ def isclose(input: Tensor, other: TensorLike, rtol: float = 1e-05, atol: float =
     """|input - other| <= atol + rtol * |other|.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         other (Tensor or number): the second operand.
         rtol (float, optional): the relative tolerance. Default: 1e-05.
         atol (float, optional): the absolute tolerance. Default: 1e-08.
@@ -212,7 +212,7 @@ def lerp(input: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
     """input + weight * (end - input).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         end (Tensor): where weight is 1.
         weight (Tensor or float): the share of `end`.
 
@@ -254,7 +254,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike =
     """input + value * tensor1 * tensor2.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         tensor1 (Tensor): the first factor.
         tensor2 (Tensor): the second factor.
         value (Tensor or number, optional): the value to put there. Default: 1.
@@ -276,7 +276,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike =
     """input + value * tensor1 / tensor2; of integers rounded towards 0.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         tensor1 (Tensor): the first factor.
         tensor2 (Tensor): the second factor.
         value (Tensor or number, optional): the value to put there. Default: 1.

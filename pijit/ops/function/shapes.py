@@ -59,7 +59,7 @@ def shape(input_x: Tensor) -> tuple[int, ...]:
     """The shape as a tuple.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         tuple of ints. Takes bool, ints, floats and complex.
@@ -79,7 +79,7 @@ def rank(input_x: Tensor) -> int:
     """The number of dimensions.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         int. Takes bool, ints, floats and complex.
@@ -99,7 +99,7 @@ def size(input_x: Tensor) -> int:
     """The number of elements.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         int. Takes bool, ints, floats and complex.
@@ -119,7 +119,7 @@ def numel(input: Tensor) -> int:
     """The number of elements.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         int. Takes bool, ints, floats and complex.
@@ -139,7 +139,7 @@ def dtype(x: Tensor) -> DType:
     """The element type.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         A dtype. Takes bool, ints, floats and complex.
@@ -159,7 +159,7 @@ def reshape(input: Tensor, shape: Shape) -> Tensor:
     """The same elements in another shape; one dimension may be -1.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         shape (tuple of int): the shape of the result.
 
     Returns:
@@ -180,7 +180,7 @@ def transpose(input: Tensor, dims: Shape | None = None, *, input_perm: Shape | N
     """Dimensions permuted. input_perm is the older name of dims.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         dims (tuple of int, optional): the order. Default: None.
         input_perm (tuple of int, optional): the older name of dims. Default: None.
 
@@ -203,7 +203,7 @@ def permute(input: Tensor, axis: Shape) -> Tensor:
     """Dimensions in another order.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         axis (tuple of int): the order.
 
     Returns:
@@ -221,7 +221,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Two dimensions exchanged.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and any dtype.
         axis0 (int): the first of the two axes.
         axis1 (int): the second of the two axes.
 
@@ -253,7 +253,7 @@ def moveaxis(x: Tensor, source: Size, destination: Size) -> Tensor:
     """Dimensions moved to new places.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 3 dimensions or more and any dtype.
         source (int or tuple of int): which axes.
         destination (int or tuple of int): where they go.
 
@@ -282,7 +282,7 @@ def t(input: Tensor) -> Tensor:
     """The transpose of a matrix.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor. Bool, ints, floats and complex keep their dtype.
@@ -299,7 +299,7 @@ def expand_dims(input_x: Tensor, axis: int) -> Tensor:
     """A dimension of 1 inserted at `axis`.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of any shape and any dtype.
         axis (int): the axis; -1 is the last one.
 
     Returns:
@@ -328,7 +328,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A dimension of 1 inserted at `dim`.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         dim (int): the axis; -1 is the last one.
 
     Returns:
@@ -349,7 +349,7 @@ def squeeze(input: Tensor, axis: Axis | None = None) -> Tensor:
     """Dimensions of 1 removed: all, or those named (where they are 1).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         axis (int, optional): the axis; -1 is the last one. Default: None.
 
     Returns:
@@ -377,7 +377,7 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
     """Dimensions start_dim..end_dim merged; order 'F' reads the elements with the first dimension fastest.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         order (str, optional): the order. Default: 'C'.
         start_dim (int, optional): the first dimension. Default: 1.
         end_dim (int, optional): the last dimension. Default: -1.
@@ -413,7 +413,7 @@ def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         1-d Tensor. Bool, ints, floats and complex keep their dtype.
@@ -432,7 +432,7 @@ def broadcast_to(input: Tensor, shape: Shape) -> Tensor:
     """Broadcast to `shape`; -1 keeps a dimension.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of a shape that broadcasts to the one asked for and any dtype.
         shape (tuple of int): the shape of the result.
 
     Returns:
@@ -453,7 +453,7 @@ def expand(input_x: Tensor, size: Shape) -> Tensor:
     """Broadcast to `size`.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of a shape that broadcasts to the one asked for and any dtype.
         size (tuple of int): the sizes of the result.
 
     Returns:
@@ -518,7 +518,7 @@ def split(tensor: Tensor, split_size_or_sections: Size | None = None, axis: int 
     """Pieces of split_size along `axis` (the last may be smaller), or of the sizes listed.
 
     Args:
-        tensor (Tensor): what the function is of.
+        tensor (Tensor): the input, of 1 dimension or more and any dtype.
         split_size_or_sections (int or sequence of int): the size of pieces.
         axis (int, optional): the axis; -1 is the last one. Default: 0.
         output_num (int, optional): how many equal pieces, as in MindSpore 1.x, in place of their size. Default: None.
@@ -566,7 +566,7 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces along `axis`. ValueError for less than one, or another axis than there is.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         chunks (int): how many pieces.
         axis (int, optional): the axis; -1 is the last one. Default: 0.
 
@@ -593,7 +593,7 @@ def narrow(input: Tensor, axis: int, start: int, length: int) -> Tensor:
     """`length` elements of one axis, from `start`.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         axis (int): the axis; -1 is the last one.
         start (int): the first element.
         length (int): how many.
@@ -620,7 +620,7 @@ def slice(input_x: Tensor, begin: Shape, size: Shape) -> Tensor:
     """The box of `size` at `begin`; a size of -1 reaches to the end.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and any dtype.
         begin (tuple of int): where to begin, per axis.
         size (tuple of int): how many, per axis.
 
@@ -647,7 +647,7 @@ def strided_slice(input_x: Tensor, begin: Shape, end: Shape, strides: Shape, beg
     drops its axis.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and any dtype.
         begin (tuple of int): where to begin, per axis.
         end (tuple of int): where to end, per axis.
         strides (tuple of int): the step along each axis.
@@ -686,7 +686,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along one axis.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         dim (int, optional): the axis; -1 is the last one. Default: 0.
 
     Returns:
@@ -709,7 +709,7 @@ def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along one axis.
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and any dtype.
         axis (int, optional): the axis; -1 is the last one. Default: 0.
 
     Returns:
@@ -733,7 +733,7 @@ def tensor_split(input: Tensor, indices_or_sections: Size, axis: Axis = 0) -> tu
     Raises ValueError for less than one piece and TypeError for other kinds.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         indices_or_sections (int or sequence of int): how many pieces, or where to cut.
 
     Returns:
@@ -771,7 +771,7 @@ def hsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
     """tensor_split along the second axis.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and any dtype.
         indices_or_sections (int or sequence of int): how many pieces, or where to cut.
 
     Returns:
@@ -790,7 +790,7 @@ def vsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
     """tensor_split along the first axis.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         indices_or_sections (int or sequence of int): how many pieces, or where to cut.
 
     Returns:
@@ -809,7 +809,7 @@ def dsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
     """tensor_split along the third axis.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 3 dimensions or more and any dtype.
         indices_or_sections (int or sequence of int): how many pieces, or where to cut.
 
     Returns:
@@ -835,7 +835,7 @@ def flip(input: Tensor, dims: Shape) -> Tensor:
     """Axes reversed. ValueError for an axis there is not.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         dims (tuple of int): the axes.
 
     Returns:
@@ -861,7 +861,7 @@ def reverse(x: Tensor, axis: Axis) -> Tensor:
     """The order of elements reversed along axes.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and any dtype.
         axis (int): the axis; -1 is the last one.
 
     Returns:
@@ -878,7 +878,7 @@ def tile(input: Tensor, dims: Shape) -> Tensor:
     """Repeated dims[i] times along axis i.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         dims (tuple of int): the axes.
 
     Returns:
@@ -914,7 +914,7 @@ def repeat_interleave(input: Tensor, repeats: Tensor | Size, axis: Axis | None =
     Raises ValueError for negative numbers, and where `repeats` and the axis differ in size.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor. Bool, ints, floats and complex keep their dtype.

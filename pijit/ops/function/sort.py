@@ -13,7 +13,7 @@ def argsort(input: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
     """Indices (int32) that sort along an axis; stable, NaN last (first if descending).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and bool, int or float dtype.
         axis (int, optional): the axis; -1 is the last one. Default: -1.
         descending (bool, optional): whether the greatest come first. Default: False.
 
@@ -35,7 +35,7 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
     """(values in order along an axis, their indices as int32).
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and bool, int or float dtype.
         axis (int, optional): the axis; -1 is the last one. Default: -1.
         descending (bool, optional): whether the greatest come first. Default: False.
 
@@ -58,7 +58,7 @@ def msort(input: Tensor) -> Tensor:
     """Values in ascending order along the first axis.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and bool, int or float dtype.
 
     Returns:
         Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
@@ -78,7 +78,7 @@ def topk(input: Tensor, k: int, dim: int | None = None, largest: bool = True,
     """(the k largest, or smallest, values along a dimension, their indices as int32), in order.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and bool, int or float dtype.
         k (int): which one, or how many.
         dim (int, optional): the axis; -1 is the last one. Default: None.
         largest (bool, optional): whether the greatest count, not the least. Default: True.
@@ -105,7 +105,7 @@ def median(input: Tensor, axis: int | None = -1, keepdims: bool = False) -> tupl
     """(the lower median along an axis, its index as int64); of all elements if axis is None.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         axis (int, optional): the axis; -1 is the last one. Default: -1.
         keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
 
@@ -135,7 +135,7 @@ def unique(input: Tensor) -> tuple[Tensor, Tensor]:
     int64 values, else int32). The number of values depends on the data: not part of a graph.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         (1-d Tensor, Tensor of input's shape). Bool, ints, floats and complex keep their dtype.

@@ -393,7 +393,7 @@ def dense_to_sparse_coo(tensor: Tensor) -> COOTensor:
     """A Tensor's elements that are not 0, as a COOTensor with indices of int32.
 
     Args:
-        tensor (Tensor): what the function is of.
+        tensor (Tensor): the input, of 1 dimension or more and any dtype.
 
     Returns:
         COOTensor. Takes bool, ints, floats and complex.
@@ -417,7 +417,7 @@ def dense_to_sparse_csr(tensor: Tensor) -> CSRTensor:
     """A matrix's elements that are not 0, as a CSRTensor with indices of int32.
 
     Args:
-        tensor (Tensor): what the function is of.
+        tensor (Tensor): the input, of 2 dimensions and any dtype.
 
     Returns:
         CSRTensor. Takes bool, ints, floats and complex.

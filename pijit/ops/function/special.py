@@ -24,7 +24,7 @@ def bessel_i0(x: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 0.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -43,7 +43,7 @@ def bessel_i0e(x: Tensor) -> Tensor:
     """exp(-|x|) times the modified Bessel function of the first kind of order 0.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -62,7 +62,7 @@ def bessel_i1(x: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 1.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -81,7 +81,7 @@ def bessel_i1e(x: Tensor) -> Tensor:
     """exp(-|x|) times the modified Bessel function of the first kind of order 1.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -100,7 +100,7 @@ def bessel_j0(x: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 0.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -119,7 +119,7 @@ def bessel_j1(x: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 1.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -138,7 +138,7 @@ def bessel_k0(x: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 0.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -157,7 +157,7 @@ def bessel_k0e(x: Tensor) -> Tensor:
     """exp(x) times the modified Bessel function of the second kind of order 0.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -176,7 +176,7 @@ def bessel_k1(x: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 1.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -195,7 +195,7 @@ def bessel_k1e(x: Tensor) -> Tensor:
     """exp(x) times the modified Bessel function of the second kind of order 1.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -214,7 +214,7 @@ def bessel_y0(x: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 0.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -233,7 +233,7 @@ def bessel_y1(x: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 1.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -252,7 +252,7 @@ def i0(input: Tensor) -> Tensor:
     """As bessel_i0.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of input's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
@@ -286,7 +286,7 @@ def igamma(input: Tensor, other: TensorLike) -> Tensor:
     """The regularised lower incomplete gamma function of order `input` at `other`; NaN where other < 0 or input <= 0.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and float dtype, that of the other operand.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -306,7 +306,7 @@ def igammac(input: Tensor, other: TensorLike) -> Tensor:
     """The regularised upper incomplete gamma function, 1 - igamma(input, other).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and float dtype, that of the other operand.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -326,7 +326,7 @@ def zeta(input: TensorLike, other: Tensor) -> Tensor:
     """Hurwitz' zeta function: the sum of (k + other) ** -input over k = 0, 1, …; it has a gradient by `other`.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and float dtype, that of the other operand.
         other (Tensor): the shift.
 
     Returns:
@@ -353,7 +353,7 @@ def polygamma(n: Tensor, input: Tensor) -> Tensor:
 
     Args:
         n (Tensor): which derivative: a 0-d int.
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and float dtype.
 
     Returns:
         Tensor of input's shape. Int32 and int64 give float32; not for bool, floats and complex.

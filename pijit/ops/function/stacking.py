@@ -22,7 +22,7 @@ def pad(input_x: Tensor, padding: Shape, mode: str = "constant", value: Number |
     """Padded from the last dimension backwards: (left, right, top, bottom, ...).
 
     Args:
-        input_x (Tensor): what the function is of.
+        input_x (Tensor): the input, of 1 dimension or more and any dtype.
         padding (tuple of int): (left, right, top, bottom, ...). Negative ones take elements away.
         mode (str, optional): 'constant', 'reflect', 'replicate' or 'circular'. Default: 'constant'.
         value (number, optional): the value of the border. Default: None.
@@ -97,7 +97,7 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     """Coordinate matrices from vectors.
 
     Args:
-        *inputs (Tensor): what the function is of.
+        *inputs (Tensor): the vectors, of 0 or 1 dimensions and any dtype.
         indexing (str, optional): 'xy' (rows and columns exchanged) or 'ij'. Default: 'xy'.
 
     Returns:
@@ -129,7 +129,7 @@ def roll(input: Tensor, shifts: Size, dims: Axis | None = None) -> Tensor:
     tensor if dims is None.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         shifts (int or tuple of int): how far.
 
     Returns:
@@ -161,7 +161,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     """The diagonal of two dimensions, `offset` above the main one, as the last dimension.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and any dtype.
         offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
         dim1 (int, optional): the first of the two axes. Default: 0.
         dim2 (int, optional): the second of the two axes. Default: 1.
@@ -353,7 +353,7 @@ def expand_as(input: Tensor, other: TensorLike) -> Tensor:
     """Broadcast to other's shape.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of a shape that broadcasts to the one asked for and any dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -375,7 +375,7 @@ def view_as(input: Tensor, other: TensorLike) -> Tensor:
     """In other's shape.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -397,7 +397,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and any dtype.
         dim0 (int): the first of the two axes.
         dim1 (int): the first of the two axes.
 
@@ -419,7 +419,7 @@ def fliplr(input: Tensor) -> Tensor:
     """Axis 1 reversed.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and any dtype.
 
     Returns:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
@@ -439,7 +439,7 @@ def flipud(input: Tensor) -> Tensor:
     """Axis 0 reversed.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
 
     Returns:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
@@ -460,7 +460,7 @@ def rot90(input: Tensor, k: int, dims: Shape) -> Tensor:
     """Turned k times by 90 degrees in the plane of two axes, from the first towards the second.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions or more and any dtype.
         k (int): how many quarter turns.
         dims (tuple of int): the two axes.
 
@@ -498,7 +498,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     """The last axis as the diagonal, `offset` above the main one, of two new axes dim1 and dim2.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
         dim1 (int, optional): the first of the two axes. Default: -2.
         dim2 (int, optional): the second of the two axes. Default: -1.
@@ -526,7 +526,7 @@ def diag(input: Tensor) -> Tensor:
     """A Tensor of twice as many dimensions with the elements on its diagonal: a matrix, for a vector.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 to 4 dimensions and any dtype.
 
     Returns:
         Tensor. Ints, floats and complex keep their dtype; bool gives int64.
@@ -549,7 +549,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with the flattened input as its diagonal, `offset` above the main one.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
 
     Returns:
@@ -570,7 +570,7 @@ def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal, in its dtype. Raises TypeError for bool.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 2 dimensions and int, float or complex dtype.
 
     Returns:
         0-d Tensor. Ints, floats and complex keep their dtype; not for bool.
@@ -591,7 +591,7 @@ def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     """Each element of an axis repeated.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 1 dimension or more and any dtype.
         rep (int): how often.
         axis (int, optional): the axis; -1 is the last one. Default: 0.
 
@@ -612,7 +612,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """[..., C r^2, H, W] to [..., C, H r, W r] (Shi et al. 2016).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 3 dimensions or more and any dtype.
         upscale_factor (int): the factor.
 
     Returns:
@@ -637,7 +637,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """[..., C, H r, W r] to [..., C r^2, H, W].
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 3 dimensions or more and any dtype.
         downscale_factor (int): the factor.
 
     Returns:
@@ -662,7 +662,7 @@ def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     """Channels of [N, C, ...] taken from the groups in turn (Zhang et al. 2017).
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of 4 dimensions and any dtype.
         groups (int): how many groups the channels are divided into.
 
     Returns:

@@ -122,7 +122,7 @@ def stop_gradient_(input: Tensor) -> Tensor:
     """Cuts the gradient of a tensor in place.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         input. Bool, ints, floats and complex keep their dtype.
@@ -228,7 +228,7 @@ def typeof(x: Tensor) -> DType:
     """The kind of a value: of a tensor `ms.tensor_type` with its dtype, of a number its dtype.
 
     Args:
-        x (Tensor): what the function is of.
+        x (Tensor): the input, of any shape and any dtype.
 
     Returns:
         A dtype. Takes bool, ints, floats and complex.

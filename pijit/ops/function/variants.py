@@ -23,7 +23,7 @@ def adaptive_avg_pool2d_ext(input: Tensor, output_size: Size) -> Tensor:
     """As adaptive_avg_pool2d.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 3 or 4 dimensions and any dtype.
         output_size (int or tuple): the size of the result.
 
     Returns:
@@ -41,7 +41,7 @@ def baddbmm_ext(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number =
     """beta * input + alpha * (batch1 @ batch2).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         batch1 (Tensor): [b, n, m].
         batch2 (Tensor): [b, m, k].
         beta (number, optional): a factor. Default: 1.
@@ -66,7 +66,7 @@ def bernoulli_ext(input: Tensor, *, generator: Generator | None = None) -> Tenso
     """1 with the probabilities `input`, else 0: of input's dtype.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         generator (Generator, optional): where the random numbers come from. Default: None.
 
     Returns:
@@ -87,7 +87,7 @@ def chunk_ext(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """As chunk.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         chunks (int): how many pieces.
         dim (int, optional): the axis; -1 is the last one. Default: 0.
 
@@ -111,7 +111,7 @@ def diff_ext(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = 
     """As diff.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
         n (int, optional): how many. Default: 1.
         dim (int, optional): the axis; -1 is the last one. Default: -1.
         prepend (Tensor, optional): what to put in front first. Default: None.
@@ -156,7 +156,7 @@ def float_power_ext(input: Tensor, exponent: TensorLike) -> Tensor:
     """As float_power.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         exponent (Tensor or number): the exponent.
 
     Returns:
@@ -176,7 +176,7 @@ def isnan_ext(tensor: Tensor) -> Tensor:
     """As isnan.
 
     Args:
-        tensor (Tensor): what the function is of.
+        tensor (Tensor): the input, of any shape and any dtype.
 
     Returns:
         bool Tensor. Bool stays; ints, floats and complex give bool.
@@ -195,7 +195,7 @@ def mse_loss_ext(input: Tensor, target: Tensor, reduction: str = "mean") -> Tens
     """As mse_loss.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         target (Tensor): what is wanted.
         reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
 
@@ -219,7 +219,7 @@ def tanh_(input: Tensor) -> Tensor:
     """tanh, in place.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         input. Bool, ints, floats and complex keep their dtype.
@@ -239,7 +239,7 @@ def inplace_sigmoid(input: Tensor) -> Tensor:
     """The sigmoid, in place.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         input. Bool, ints, floats and complex keep their dtype.
@@ -259,7 +259,7 @@ def zero_(input: Tensor) -> Tensor:
     """Zeros, in place.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         input. Bool, ints, floats and complex keep their dtype.
@@ -279,7 +279,7 @@ def clamp_(input: Tensor, min: TensorLike | None = None, max: TensorLike | None 
     """Limits the elements to [min, max], in place.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
         min (Tensor or number, optional): the lower bound. Default: None.
         max (Tensor or number, optional): the upper bound. Default: None.
 
@@ -297,7 +297,7 @@ def erfinv_(input: Tensor) -> Tensor:
     """The inverse error function, in place.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and int or float dtype.
 
     Returns:
         input. Ints and floats keep their dtype; not for bool and complex.
@@ -318,7 +318,7 @@ def uniform_(input: Tensor, from_: Number = 0.0, to: Number | str = 1.0, *,
     """Fills input with uniform numbers in [from_, to).
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         from_ (number, optional): the lower bound. Default: 0.0.
         to (str or number, optional): the target. Default: 1.0.
         generator (Generator, optional): where the random numbers come from. Default: None.
@@ -341,7 +341,7 @@ def normal_(input: Tensor, mean: TensorLike = 0.0, std: float = 1.0, *, generato
     """Fills input with normal numbers.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         mean (Tensor or number, optional): the mean. Default: 0.0.
         std (float, optional): the deviation. Default: 1.0.
         generator (Generator, optional): where the random numbers come from. Default: None.
@@ -364,7 +364,7 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | No
     """Fills input with numbers of the exponential distribution of rate `lambd`.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         lambd (float, optional): the threshold. Default: 1.0.
         generator (Generator, optional): where the random numbers come from. Default: None.
 
@@ -386,7 +386,7 @@ def bernoulli_(input: Tensor, p: Number = 0.5, *, generator: Generator | None = 
     """Fills input with ones, of probability p, and zeros.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         p (number, optional): the probability. Default: 0.5.
         generator (Generator, optional): where the random numbers come from. Default: None.
 
@@ -406,7 +406,7 @@ def random_(input: Tensor, from_: Number = 0, to: Number | str | None = None, *,
     default.
 
     Args:
-        input (Tensor): what the function is of.
+        input (Tensor): the input, of any shape and any dtype.
         from_ (number, optional): the lower bound. Default: 0.
         to (str or number, optional): the target. Default: None.
         generator (Generator, optional): where the random numbers come from. Default: None.
