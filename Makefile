@@ -12,7 +12,7 @@ export PYTHONPATH := $(CURDIR)
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory test-cpython test-emulated \
-  test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit wheel-cuda test-ulp test-browser examples api bench \
+  test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit wheels wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-functions bench-figures bench-scripts lint clean venv-build venv-demo venv-test venv-dev
 all: build
 
@@ -142,13 +142,8 @@ test-tsan: deps-test venv-test
 	  setarch -R $(CURDIR)/$(PY) -m pytest -q --capture=sys -k "not fork and not one_thread" $(addprefix tests/python/test_,threads.py gil.py interrupts.py)
 
 # `pip install .` into an empty environment, used from another folder.
-test-wheel: deps venv-build
-	rm -rf build/wheel && $(PYTHON) -m venv build/wheel
-	build/wheel/bin/pip install -q --disable-pip-version-check .
-	test -f build/wheel/lib/python*/site-packages/pijit/libgomp.so.1
-	! LD_LIBRARY_PATH= ldd build/wheel/lib/python*/site-packages/pijit/_C.*.so | grep libabsl | grep -v site-packages
-	cd build/wheel && PYTHONPATH= bin/python -c "import pijit as ms; f = ms.jit(lambda x: (x * 2 + 1).sum()); print(f(ms.Tensor([1.0, 2.0])))"
-	cd build/wheel && PYTHONPATH= PIJIT_AUTO=1 PIJIT_AS=mindspore PIJIT_AUTO_REPORT=- bin/python -c "import mindspore.ops as ops, mindspore as ms; from mindspore import nn; x = ops.ones(3); [x := x * 0.5 + k for k in range(9)]; print(ms.__name__, ms.__spec__.name, nn.Dense(3, 1)(x).shape)"
+test-wheel: deps
+	tools/wheels.sh build/dist $$(command -v $(PYTHON))
 
 # All programs of tests/scripts, in each way to turn capture on.
 test-scripts: build-tests
@@ -209,6 +204,10 @@ bench-cuda: cuda
 bench-cuda-host: build
 	$(PY) benchmarks/cuda_host.py
 
+# A wheel for each of these CPythons in dist/, and the sources; each wheel is tried in an empty environment.
+WHEELS ?= python3.11 python3.12 python3.13 build/pythons/bin/python3.14 build/pythons/bin/python3.15
+wheels: deps
+	tools/wheels.sh dist $(foreach p,$(WHEELS),$(shell command -v $(p)))
 # The wheel pijit-cuda13, without NVIDIA's libraries, which it depends on.
 wheel-cuda: deps venv-build
 	$(VENV)/bin/pip wheel -q --disable-pip-version-check --no-deps -w build/wheels packaging/cuda13

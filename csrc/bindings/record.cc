@@ -7,7 +7,7 @@
 #include "base/progress.h"
 #include "bindings/bindings.h"
 #include "dispatch/report.h"
-#include "python/caller.h"
+#include "objects/caller.h"
 
 namespace pijit {
 namespace {

@@ -4,7 +4,7 @@
 #include "base/config.h"
 #include "base/progress.h"
 #include "capture/values.h"
-#include "python/caller.h"
+#include "objects/caller.h"
 #include "python/compat.h"
 #include "python/hook.h"
 #include "python/names.h"

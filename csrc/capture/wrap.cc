@@ -9,7 +9,7 @@
 #include "capture/protocol/protocol.h"
 #include "capture/values.h"
 #include "graph/vals.h"
-#include "python/caller.h"
+#include "objects/caller.h"
 
 namespace pijit {
 bool immutable_constant(PyObject* o) {

@@ -6,7 +6,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
-#include "runtime/outer_lock.h"
+#include "base/outer_lock.h"
 
 namespace pijit {
 

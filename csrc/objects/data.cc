@@ -10,7 +10,7 @@
 #include "eager/tape.h"
 #include "objects/dtype.h"
 #include "runtime/device.h"
-#include "runtime/outer_lock.h"
+#include "base/outer_lock.h"
 
 namespace pijit {
 

@@ -3,7 +3,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "python/caller.h"
+#include "objects/caller.h"
 #include "python/convert.h"
 
 namespace pijit {

@@ -16,7 +16,13 @@
 #include <mutex>
 
 #include "python/convert.h"
-#include "runtime/outer_lock.h"
+#include "base/outer_lock.h"
+
+// Wheels are for glibc 2.34 and later, which systems have beside GCC 11's libstdc++: this function
+// alone has a younger version, which does the same.
+__asm__(
+    ".symver _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE,"
+    "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE@GLIBCXX_3.4.11");
 
 namespace pijit {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/log.h"
-#include "runtime/outer_lock.h"
+#include "base/outer_lock.h"
 #include "runtime/pooled.h"
 #include "runtime/queue.h"
 

@@ -16,7 +16,7 @@ BELOW = {
     "cuda": {"runtime"},
     "compile": {"runtime"},
     "eager": {"compile"},
-    "python": {"runtime"},
+    "python": {"base"},
     "objects": {"python", "eager"},
     "entry": {"objects"},
     "capture": {"entry"},

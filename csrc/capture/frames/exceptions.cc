@@ -6,7 +6,7 @@
 #include "capture/protocol/protocol.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
-#include "python/caller.h"
+#include "objects/caller.h"
 
 namespace pijit {
 PyObject* python_method(PyTypeObject* t, const char* name) {

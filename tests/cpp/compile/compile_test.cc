@@ -12,7 +12,7 @@
 #include "compile/fusion.h"
 #include "compile/passes/passes.h"
 #include "graph/vals.h"
-#include "runtime/outer_lock.h"
+#include "base/outer_lock.h"
 
 namespace pijit {
 namespace {

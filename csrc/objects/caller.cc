@@ -1,4 +1,4 @@
-#include "python/caller.h"
+#include "objects/caller.h"
 
 #include <pybind11/pytypes.h>
 
