@@ -62,9 +62,14 @@ class Tracer final : public Context, public Rebuilder {
   void step(Frame& f);
   // By families of instructions, each in frames/<family>.cc: the next place.
   int step_variables(Frame& f, const Instr& in);
+  int step_attributes(Frame& f, const Instr& in);
   int step_operators(Frame& f, const Instr& in);
+  int step_items(Frame& f, const Instr& in);
   int step_containers(Frame& f, const Instr& in);
   int step_control(Frame& f, const Instr& in);
+  int jump_by_truth(Frame& f, const Instr& in, bool keeps);
+  int for_iter(Frame& f, const Instr& in);
+  int step_generators(Frame& f, const Instr& in);
   int step_calls(Frame& f, const Instr& in);
   // A callable, with NULL beside it; back, with the object of a method or null.
   void push_callable(Frame& f, const V& callable);

@@ -289,17 +289,17 @@ void Tracer::step(Frame& f) {
     case Op::LOAD_METHOD:
     case Op::LOAD_SUPER_ATTR:
     case Op::STORE_ATTR:
-    case Op::DELETE_ATTR:
+    case Op::DELETE_ATTR: f.pc = step_attributes(f, in); return;
     case Op::UNARY:
     case Op::BINARY:
     case Op::COMPARE:
     case Op::IS_OP:
-    case Op::CONTAINS_OP:
+    case Op::CONTAINS_OP: f.pc = step_operators(f, in); return;
     case Op::BINARY_SUBSCR:
     case Op::STORE_SUBSCR:
     case Op::BINARY_SLICE:
     case Op::STORE_SLICE:
-    case Op::DELETE_SUBSCR: f.pc = step_operators(f, in); return;
+    case Op::DELETE_SUBSCR: f.pc = step_items(f, in); return;
     case Op::BUILD_TUPLE:
     case Op::BUILD_LIST:
     case Op::BUILD_SET:
@@ -328,12 +328,12 @@ void Tracer::step(Frame& f) {
     case Op::JUMP_OR_POP:
     case Op::GET_ITER:
     case Op::FOR_ITER:
+    case Op::RETURN_VALUE: f.pc = step_control(f, in); return;
     case Op::RETURN_GENERATOR:
     case Op::YIELD_VALUE:
     case Op::GET_YIELD_FROM_ITER:
     case Op::SEND:
-    case Op::END_SEND:
-    case Op::RETURN_VALUE: f.pc = step_control(f, in); return;
+    case Op::END_SEND: f.pc = step_generators(f, in); return;
     case Op::CALL:
     case Op::CALL_KW:
     case Op::CALL_EX:

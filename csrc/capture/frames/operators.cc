@@ -6,7 +6,7 @@
 
 namespace pijit {
 
-int Tracer::step_operators(Frame& f, const Instr& in) {
+int Tracer::step_attributes(Frame& f, const Instr& in) {
   auto& st = f.stack;
   switch (in.op) {
     case Op::LOAD_ATTR: st.back() = protocol::attribute(*this, st.back(), in.obj); break;
@@ -31,6 +31,14 @@ int Tracer::step_operators(Frame& f, const Instr& in) {
       break;
     }
     case Op::DELETE_ATTR: protocol::delete_attribute(*this, f.pop(), in.obj); break;
+    default: PIJIT_CHECK(false, "an instruction of another family");
+  }
+  return f.pc + 1;
+}
+
+int Tracer::step_operators(Frame& f, const Instr& in) {
+  auto& st = f.stack;
+  switch (in.op) {
     case Op::UNARY: {
       V x = f.pop();
       st.push_back(protocol::unary(*this, static_cast<UnaryOp>(in.a), x));
@@ -62,6 +70,14 @@ int Tracer::step_operators(Frame& f, const Instr& in) {
       st.push_back(constant(py::bool_(*r != static_cast<bool>(in.a))));
       break;
     }
+    default: PIJIT_CHECK(false, "an instruction of another family");
+  }
+  return f.pc + 1;
+}
+
+int Tracer::step_items(Frame& f, const Instr& in) {
+  auto& st = f.stack;
+  switch (in.op) {
     case Op::BINARY_SUBSCR: {
       auto a = f.popn(2);
       st.push_back(protocol::getitem(*this, a[0], a[1]));
