@@ -11,7 +11,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
-  test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory test-cpython test-emulated \
+  test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit wheels wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-functions bench-figures bench-scripts lint clean venv-build venv-demo venv-test venv-dev
 all: build
@@ -165,6 +165,10 @@ fuzz: build-tests
 # 100,000 random calls of all kernels, each by one thread and two, between pages without access. CALLS="--calls 1000 --only conv2d" and the like.
 fuzz-memory: build-tests
 	$(PY) -m tests.python.fuzz_memory --malloc $(CALLS)
+
+# FILES (100,000 of each format) that are broken on purpose, read in 4 GiB of address space.
+fuzz-files: build
+	$(PY) -m tests.python.fuzz_files --files $${FILES:-100000}
 
 # What a program holds that does something new each time, after 10**5 turns against 10**4.
 test-memory: build-tests

@@ -87,6 +87,9 @@ _ELSEWHERE = {
                "dataset.engine.datasets_vision",
     "dataset.datasets": "dataset.engine.datasets",
     "dataset.samplers": "dataset.engine.samplers",
+    "mindrecord": "mindrecord.config",
+    "mindrecord.tools": "mindrecord.tools.cifar10_to_mr mindrecord.tools.cifar100_to_mr mindrecord.tools.csv_to_mr "
+                        "mindrecord.tools.imagenet_to_mr mindrecord.tools.mnist_to_mr mindrecord.tools.tfrecord_to_mr",
     "dataset.pipeline": "dataset.engine.iterators",
     "dataset.config": "dataset.core.config",
     "dataset.callback": "dataset.callback.ds_callback",

@@ -52,6 +52,7 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                    'dataset.engine.datasets_vision': 'Cifar100Dataset Cifar10Dataset FashionMnistDataset '
                                                      'ImageFolderDataset KMnistDataset MnistDataset',
                    'dataset.engine.datasets_text': 'TextFileDataset'},
+ 'dataset.mindrecord': {'dataset.engine.datasets_standard_format': 'MindDataset'},
  'dataset.pipeline': {'dataset.engine.iterators': 'DictIterator Iterator TupleIterator'},
  'dataset.samplers': {'dataset.engine.samplers': 'BuiltinSampler DistributedSampler IterSampler PKSampler '
                                                  'RandomSampler Sampler SequentialSampler SubsetRandomSampler '
@@ -120,6 +121,30 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                                        'Zero'},
  'jit': {'common.jit_config': 'JitConfig'},
  'kinds': {'': 'Int TensorType', 'common.dtype': 'QuantDtype'},
+ 'mindrecord.common.exceptions': {'mindrecord.common.exceptions': 'DbConnectionError MRMAddIndexError '
+                                                                  'MRMAddSchemaError MRMBuildSchemaError '
+                                                                  'MRMCloseError MRMCommitError MRMDefineBlobError '
+                                                                  'MRMDefineCategoryError MRMDefineIndexError '
+                                                                  'MRMFetchCandidateFieldsError MRMFetchDataError '
+                                                                  'MRMFinishError MRMGenerateIndexError '
+                                                                  'MRMGetMetaError MRMIndexGeneratorError '
+                                                                  'MRMInitSegmentError MRMInvalidHeaderSizeError '
+                                                                  'MRMInvalidPageSizeError MRMInvalidSchemaError '
+                                                                  'MRMLaunchError MRMOpenError MRMOpenForAppendError '
+                                                                  'MRMReadCategoryInfoError MRMSetHeaderError '
+                                                                  'MRMUnsupportedSchemaError MRMValidateDataError '
+                                                                  'MRMWriteDatasetError MindRecordException '
+                                                                  'ParamMissError ParamTypeError ParamValueError '
+                                                                  'PathNotExistsError UnknownError'},
+ 'mindrecord.filereader': {'mindrecord.filereader': 'FileReader'},
+ 'mindrecord.filewriter': {'mindrecord.filewriter': 'FileWriter'},
+ 'mindrecord.mindpage': {'mindrecord.mindpage': 'MindPage'},
+ 'mindrecord.tools': {'mindrecord.tools.cifar100_to_mr': 'Cifar100ToMR',
+                      'mindrecord.tools.cifar10_to_mr': 'Cifar10ToMR',
+                      'mindrecord.tools.csv_to_mr': 'CsvToMR',
+                      'mindrecord.tools.imagenet_to_mr': 'ImageNetToMR',
+                      'mindrecord.tools.mnist_to_mr': 'MnistToMR',
+                      'mindrecord.tools.tfrecord_to_mr': 'TFRecordToMR'},
  'mint.distributed': {'ops.function.comm_func': 'TCPStore'},
  'mint.nn': {'nn.layer.pooling': 'AdaptiveMaxPool2d',
              'mint.nn': 'AvgPool1d AvgPool2d AvgPool3d BCELoss BCEWithLogitsLoss CrossEntropyLoss Dropout Dropout2d '

@@ -39,7 +39,7 @@ _REASONS = [
     ("onnx*", "pijit writes no ONNX files", "mindspore.export"),
     ("dataset.audio* *datasets_audio*", "pijit has no operators on sound yet", "NumPy functions in dataset.map"),
     ("*Video* *video* *decode_jpeg_gpu*", "pijit reads no video", "frames as arrays, in a GeneratorDataset"),
-    ("mindrecord*", "pijit has no MindRecord files yet", "GeneratorDataset"),
+    ("mindrecord*", "it is an inner part of MindSpore's", "mindspore.mindrecord.FileWriter and FileReader"),
     ("dataset.dataloader*", "pijit has no DataLoader of samplers and workers", "mindspore.dataset.GeneratorDataset"),
     (
         "*ops.op_info_register* *AiCPURegOp *AkgAscendRegOp *AkgGpuRegOp *TBERegOp *ms_kernel *.kernel "

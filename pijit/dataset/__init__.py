@@ -17,17 +17,18 @@ from pijit.dataset.datasets import Dataset, Shuffle, zip_datasets as zip
 from pijit.dataset.files import (Cifar10Dataset, Cifar100Dataset, CSVDataset, FashionMnistDataset, ImageFolderDataset,
                                  KMnistDataset,
                                  MnistDataset, TextFileDataset, TFRecordDataset)
+from pijit.dataset.mindrecord import MindDataset
 from pijit.dataset.samplers import (DistributedSampler, PKSampler, RandomSampler, Sampler, SequentialSampler,
                                     SubsetRandomSampler, SubsetSampler, WeightedRandomSampler)
 from pijit.dataset.schema import Schema
 from pijit.dataset.sources import GeneratorDataset, NumpySlicesDataset, PaddedDataset, RandomDataset
 
 __all__ = ["CSVDataset", "Cifar100Dataset", "Cifar10Dataset", "DSCallback", "Dataset", "DistributedSampler",
-           "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "KMnistDataset", "MnistDataset",
-           "NumpySlicesDataset", "PKSampler", "PaddedDataset", "RandomDataset", "RandomSampler", "Sampler", "Schema",
-           "SequentialSampler", "Shuffle", "SubsetRandomSampler", "SubsetSampler", "TFRecordDataset",
-           "TextFileDataset", "WaitedDSCallback", "WeightedRandomSampler", "config", "text", "transforms", "vision",
-           "zip"]
+           "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "KMnistDataset", "MindDataset",
+           "MnistDataset", "NumpySlicesDataset", "PKSampler", "PaddedDataset", "RandomDataset", "RandomSampler",
+           "Sampler", "Schema", "SequentialSampler", "Shuffle", "SubsetRandomSampler", "SubsetSampler",
+           "TFRecordDataset", "TextFileDataset", "WaitedDSCallback", "WeightedRandomSampler", "config", "text",
+           "transforms", "vision", "zip"]
 
 
 __getattr__, __dir__ = _compat.names(__name__)

@@ -161,8 +161,8 @@ class Decode(ImageOperation):
         if is_pil(v):
             raise TypeError("[Decode] the input is a PIL image, which is decoded already.")
         v = array("Decode", v)
-        if v.dtype.kind == "S" and v.ndim == 0:
-            data = v.item()
+        if v.dtype.kind == "S" and v.size == 1:  # as MindDataset has them
+            data = v.tobytes()
         else:
             if v.ndim != 1:
                 raise TypeError("[Decode] The number of array dimensions of the encoded image should be 1, but got "

@@ -1,0 +1,1 @@
+"""What MindRecord's parts share."""
