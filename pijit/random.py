@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit._numpy import np
@@ -67,11 +68,13 @@ def bits(shape: Shape, generator: Generator | None = None) -> Tensor:
     return out
 
 
+@one_operator
 def uniform(shape: Shape, generator: Generator | None = None) -> Tensor:
     """float32 in [0, 1), 24 random bits each."""
     return _ops["cast"](_ops["right_shift"](bits(shape, generator), 8), "float32") * 5.9604644775390625e-08
 
 
+@one_operator
 def normal(shape: Shape, generator: Generator | None = None) -> Tensor:
     """float32 standard normal numbers (Box & Muller 1958)."""
     u1 = uniform(shape, generator)

@@ -423,7 +423,33 @@ class EffectsOf {
 
 }  // namespace
 
-void Tracer::make_effects(Entry* e) { EffectsOf(*this).write(e); }
+namespace {
+
+// A break within a Cell that computes in a dtype of its own: what follows is to find it.
+class ComputeIn final : public Effect {
+ public:
+  explicit ComputeIn(std::optional<DType> t) : dtype_(t) {}
+  void apply(Runner&) const override { compute_dtype = dtype_; }
+  std::string describe() const override {
+    return str_cat("compute in ", dtype_ ? public_name_of(*dtype_) : "the operands' dtypes");
+  }
+
+ private:
+  std::optional<DType> dtype_;
+};
+
+}  // namespace
+
+void Tracer::make_effects(Entry* e) {
+  EffectsOf(*this).write(e);
+  if (compute_dtype != compute_dtype_at_start_)
+    e->effects.push_back(std::make_unique<ComputeIn>(compute_dtype));
+}
+
+void Tracer::compute_in(std::optional<DType> t) {
+  undoable([before = compute_dtype] { compute_dtype = before; });
+  compute_dtype = t;
+}
 
 // The paths of numbers and texts whose values are guarded though the code itself gives them others:
 // the next call would find them changed.

@@ -56,6 +56,7 @@ void Tracer::finish(Entry* e) {
   e->own_gradients = has_own_gradients_;
   e->places.assign(places_.begin(), places_.end());
   if (const auto paths = own_changes(); !paths.empty()) throw ChangesItself{paths};
+  e->compute_dtype = compute_dtype_at_start_;
   make_effects(e);
   make_parts(e);
   if (!e->changed.empty())

@@ -175,6 +175,9 @@ class Tracer final : public Context, public Rebuilder {
   // Nodes whose values no tape takes for those that they are made of.
   absl::flat_hash_map<const Graph*, absl::flat_hash_set<uint32_t>> detached_;
 
+  void compute_in(std::optional<DType> t);
+  const std::optional<DType> compute_dtype_at_start_ = compute_dtype;
+
   const std::vector<PyObject*>& state_;
   std::vector<Frame*> frames_;
   const std::set<int> left_;

@@ -208,7 +208,8 @@ struct Entry {
   int first_line = 0;
   std::vector<std::string> places;  // "file:line" that capture went through
   bool fast = false;
-  bool own_gradients = false;  // of the user; a tape must see them
+  std::optional<DType> compute_dtype;  // under which it was captured, and may run
+  bool own_gradients = false;          // of the user; a tape must see them
 };
 
 // What `jit` makes of a function (dispatch/jit.cc), and the function in it (borrowed).

@@ -321,6 +321,7 @@ bool apart(const Entry& e, const Values& values) {
 
 bool check_guards(const Entry& e, PyObject* func, PyObject* const* state, Values* values,
                   int* failed) {
+  if (e.compute_dtype != compute_dtype) return false;
   values->held.clear();
   values->own.assign(e.sources.size(), nullptr);
   values->at = values->own.data();
@@ -339,6 +340,7 @@ bool check_guards(const Entry& e, PyObject* func, PyObject* const* state, Values
 
 bool recheck_guards(const Entry& e, PyObject* func, PyObject* const* state, Values* values,
                     int* failed) {
+  if (e.compute_dtype != compute_dtype) return false;
   if (!e.memo) {  // of the next call on
     e.memo = std::make_unique<Memo>();
     return check_guards(e, func, state, values, failed);

@@ -275,6 +275,9 @@ Val with_part(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
 }  // namespace
 
 Val index_get(Builder& b, Val x, std::span<const IndexItem> index) {
+  const bool gathers =
+      std::any_of(index.begin(), index.end(), [](auto& i) { return i.kind == IndexItem::kTensor; });
+  if (gathers) x = in_compute_dtype(b, x);
   return under_name("getitem", [&] { return part_of(b, x, index); });
 }
 

@@ -1,5 +1,6 @@
 #include "graph/op.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "graph/infer.h"
@@ -195,7 +196,17 @@ static bool is_two(const Operand& o) {
   return o.f.symbolic() ? SizeEnv::current().decide(o.f, "eq", Real(2.0)) : o.f.value == 2.0;
 }
 
-Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attrs) {
+constinit thread_local std::optional<DType> compute_dtype;
+
+Val in_compute_dtype(Builder& b, Val x) {
+  return compute_dtype && is_float(x.dtype()) && x.dtype() != *compute_dtype
+             ? b.op("cast", {x}, {*compute_dtype})
+             : x;
+}
+
+namespace {
+
+Val call_as_given(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attrs) {
   Val small[8];
   std::vector<Val> many;
   std::span<Val> vals(small, std::min<size_t>(in.size(), 8));
@@ -222,6 +233,45 @@ Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attr
   // operands like any other, need not call pow for it.
   if (&op == &pow && is_two(in[1])) return b.op(mul, std::vector<Val>{vals[0], vals[0]}, {});
   return b.op(op, vals, std::move(attrs));
+}
+
+bool computes(const OpDef& op) {
+  static const OpDef& identity = OpTable::get().at("identity");
+  switch (op.role) {
+    case Role::kIdentity: return &op != &identity;
+    case Role::kCast:
+    case Role::kReshape:
+    case Role::kTranspose:
+    case Role::kBroadcast:
+    case Role::kSlice: return false;
+    default: return true;
+  }
+}
+
+// Under compute_dtype: its floating operands are cast first, and its floating numbers count as
+// such.
+Val call_in_compute_dtype(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attrs) {
+  const DType t = *compute_dtype;
+  std::vector<Operand> cast(in.begin(), in.end());
+  const auto number = [](const Operand& o) { return o.weak() && is_float(o.dtype()); };
+  const bool weak = op.promote != Promote::kNone && std::any_of(in.begin(), in.end(), number) &&
+                    std::all_of(in.begin(), in.end(), [&](const Operand& o) {
+                      return number(o) || o.kind == Operand::kAbsent || !is_inexact(o.dtype());
+                    });
+  for (auto& o : cast) {
+    if (o.kind == Operand::kValue)
+      o = Operand(in_compute_dtype(b, o.v));
+    else if (number(o) && (weak || op.promote == Promote::kNone))
+      o = Operand(materialize(b, o, t));
+  }
+  return call_as_given(b, op, cast, std::move(attrs));
+}
+
+}  // namespace
+
+Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attrs) {
+  if (compute_dtype && computes(op)) return call_in_compute_dtype(b, op, in, std::move(attrs));
+  return call_as_given(b, op, in, std::move(attrs));
 }
 
 }  // namespace pijit

@@ -454,6 +454,12 @@ struct Operand {
                              : DType::F64;
   }
 };
+// The dtype in which this thread's calls of ops compute, whatever floating dtypes their operands
+// have (Cell.to_float); empty: in their operands'. What gives back elements as they are (a cast, a
+// shape, a part) leaves them alone. A capture keeps it as the code that it follows would.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local std::optional<DType> compute_dtype;
+// x, cast to it where it is floating and there is one.
+Val in_compute_dtype(Builder& b, Val x);
 // The road of every user-visible call, eager or captured: promotion, inference, emission.
 Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attrs);
 DType result_dtype(const OpDef& op, std::span<const Operand> in);

@@ -1,6 +1,7 @@
 #include "objects/dtype.h"
 
 #include "base/error.h"
+#include "graph/op.h"
 #include "objects/data.h"
 #include "python/convert.h"
 
@@ -73,6 +74,16 @@ std::optional<DType> dtype_of(PyObject* o) {
     if (name.empty()) return std::nullopt;
   }
   return dtype_from_name(name);
+}
+
+py::object compute_dtype_object() {
+  return py::reinterpret_borrow<py::object>(compute_dtype ? dtype_object(*compute_dtype) : Py_None);
+}
+std::optional<DType> compute_dtype_of(PyObject* o) {
+  if (o == Py_None) return std::nullopt;
+  const auto t = dtype_of(o);
+  OP_CHECK(t && is_float(*t), kType, "[compute_in] expected a floating dtype or None");
+  return t;
 }
 
 PyTypeObject* make_dtype_type() {

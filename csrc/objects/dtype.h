@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "graph/dtype.h"
+#include "python/convert.h"
 
 namespace pijit {
 
@@ -15,6 +16,10 @@ extern PyTypeObject* dtype_type;
 PyObject* dtype_object(DType t);  // borrowed singleton
 std::optional<DType> dtype_of(
     PyObject* o);  // DType object, name, NumPy dtype or Python scalar type
+
+// What threads compute in (graph/op.h), as an object: a DType or None.
+py::object compute_dtype_object();
+std::optional<DType> compute_dtype_of(PyObject* o);
 
 PyTypeObject* make_dtype_type();
 

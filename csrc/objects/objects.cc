@@ -18,6 +18,16 @@ void init_objects(py::module_& m) {
     OP_CHECK(t, kType, "not a dtype: ", shown(a[0]));
     return py::reinterpret_borrow<py::object>(dtype_object(*t));
   });
+  define(
+      m, "compute_dtype", {}, [](const Args&) { return compute_dtype_object(); },
+      "The dtype in which this thread's ops compute, or None: in their operands'.");
+  define(
+      m, "compute_in", {{"dtype"}},
+      [](const Args& a) {
+        compute_dtype = compute_dtype_of(a[0].ptr());
+        return py::none();
+      },
+      "Makes this thread's ops compute in a floating dtype; None: in their operands'.");
   py::dict ops, others;
   for (auto& op : OpTable::get().all())
     if (!op->has(kRegion) && !op->has(kPhysical))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as _np
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as _t
 from pijit import random as _random
 from pijit._C import Tensor
@@ -536,6 +537,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
 
 # --- parts of a batch normalisation over several processes ---
 
+@one_operator
 def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     """(the means, the reciprocal standard deviations) of the channels of input [N, C, ...], as float32."""
     axes = (0, *range(2, input.ndim))
@@ -544,6 +546,7 @@ def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     return m, _F.rsqrt(_F.var(x, axes, 0) + eps)
 
 
+@one_operator
 def batch_norm_gather_stats_with_counts(input: Tensor, mean: TensorLike, invstd: Any,
                                         running_mean: Tensor | None = None, running_var: Tensor | None = None,
                                         momentum: float = 0.1, eps: float = 1e-5,

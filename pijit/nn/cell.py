@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING
 
-from pijit import _C, compat
+from pijit import _C
 from pijit import dtype as mstype
+from pijit.compute_dtype import in_own_dtypes
 from pijit.grad import with_own_gradient
 from pijit._C import Tensor
 from pijit.nn.cell_state import CellState
@@ -50,11 +51,10 @@ class Cell(CellState):
         _store(self, "training", False)
         _store(self, "requires_grad", False)
         _store(self, "_compute_dtype", None)
-        _store(self, "_computing", False)
-        _store(self, "_cast_attributes", {})
         _store(self, "_plain", type(self).bprop is Cell.bprop)
 
     bprop = None
+    _computes_in_own_dtypes = False  # whatever to_float says of the Cells around it
 
     @property
     def cls_name(self) -> str:
@@ -100,10 +100,7 @@ class Cell(CellState):
                                 f"but got {type(value).__name__}.")
             if isinstance(value, ParameterTuple):
                 self._remember_tuple(name, value)
-            if isinstance(value, Tensor) and name in self._cast_attributes:
-                self._cast_attributes[name] = value
-            else:
-                _store(self, name, value)
+            _store(self, name, value)
 
     def _remember_tuple(self, name, value):
         self._need_init("parameters")
@@ -133,8 +130,7 @@ class Cell(CellState):
         self._cells.pop(name, None)
         if name in self._buffers:
             del self._buffers[name]
-        if self._cast_attributes.pop(name, None) is None or name in self.__dict__:
-            object.__delattr__(self, name)
+        object.__delattr__(self, name)
 
     def insert_param_to_cell(self, param_name: str, param: Parameter | None,
                              check_name_contain_dot: bool = True) -> None:
@@ -150,10 +146,7 @@ class Cell(CellState):
                 param.name = param_name
         self._cells.pop(param_name, None)
         self._params[param_name] = param
-        if param_name in self._cast_attributes:
-            self._cast_attributes[param_name] = param
-        else:
-            _store(self, param_name, param)
+        _store(self, param_name, param)
 
     def insert_child_to_cell(self, child_name: str, child_cell: Cell | None) -> None:
         """Registers a child cell under a name."""
@@ -258,45 +251,20 @@ class Cell(CellState):
         return self
 
     def to_float(self, dst_type: DType) -> Self:
-        """Makes this cell and its children compute in dst_type (float16, bfloat16 or float32): floating inputs and,
-        read within construct, parameters and other Tensors among the attributes are cast. They themselves stay as
-        they are."""
+        """Makes this cell and its children compute in dst_type (float16, bfloat16 or float32): operators that run
+        within their calls, in functions and further cells as well, cast their floating operands first. Casts, and what
+        gives other shapes or parts of a Tensor, leave dtypes as they are; so do parameters and optimizers."""
         if dst_type not in (mstype.float16, mstype.bfloat16, mstype.float32):
             raise ValueError(f"For 'to_float', 'dst_type' must be float16, bfloat16 or float32, but got {dst_type}.")
         for _, c in self.cells_and_names():
-            d = c.__dict__
-            d["_compute_dtype"] = dst_type
-            for name in c._attributes_to_cast():  # from now on __getattr__ finds them
-                d["_cast_attributes"][name] = d.pop(name)
-            c._update_plain()
+            if not c._computes_in_own_dtypes:
+                _store(c, "_compute_dtype", dst_type)
+                c._update_plain()
         return self
 
-    _kept_attributes = ()  # parameters that construct assigns, which are not to be cast
-
-    def _attributes_to_cast(self):
-        module = compat.own_module_of(type(self))
-        own = (module or "").startswith("pijit.nn.layer")
-        for name, value in list(self.__dict__.items()):
-            if isinstance(value, (Parameter, ParameterTuple)) and name not in self._kept_attributes:
-                params = [value] if isinstance(value, Parameter) else list(value)
-                if all(p.dtype.is_floating_point and (own or p.requires_grad) for p in params):
-                    yield name
-            elif isinstance(value, Tensor) and not module and value.dtype.is_floating_point:
-                yield name  # a constant of the user's: a mask, fixed weights
-
-    _params, _cells, _cast_attributes, _has_tables = {}, {}, {}, False  # until __init__ has run
+    _params, _cells, _has_tables = {}, {}, False  # until __init__ has run
     _tuple_names = 0  # given to parameters of ParameterTuples
     _tuples = {}  # by the attribute of a ParameterTuple, the names under which its parameters stand
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self._cast_attributes:
-            value = self._cast_attributes[name]
-            if not self._computing:
-                return value
-            if isinstance(value, Tensor):
-                return _cast(value, self._compute_dtype)
-            return tuple([_cast(p, self._compute_dtype) for p in value])
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compiles for such inputs: runs once, and gives parameters and the random generator the values back that they
@@ -335,7 +303,14 @@ class Cell(CellState):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain:
             return _C.run_cell(self, args, kwargs) if _C.graph_mode() else self.construct(*args, **kwargs)
-        return self._call_with_extras(args, kwargs)
+        if self._compute_dtype is None:
+            return self._call_with_extras(args, kwargs)
+        before = _C.compute_dtype()
+        try:
+            _C.compute_in(self._compute_dtype)  # inside: an interrupt may come once it is set
+            return self._call_with_extras(args, kwargs)
+        finally:
+            _C.compute_in(before)
 
     def _call_with_extras(self, args, kwargs):
         for hook, with_kwargs in list(self._forward_pre_hooks.values()):
@@ -356,15 +331,7 @@ class Cell(CellState):
         return self._call_forward(args, kwargs)
 
     def _call_forward(self, args, kwargs):
-        if self._compute_dtype is not None:
-            before = self._computing
-            try:
-                self._computing = True  # inside: an interrupt may come once it is set
-                out = self._compute(tuple([_cast(a, self._compute_dtype) for a in args]), kwargs)
-            finally:
-                self._computing = before
-        else:
-            out = self._compute(args, kwargs)
+        out = self._compute(args, kwargs)
         for hook, with_kwargs in list(self._forward_hooks.values()):
             changed = hook(self, args, kwargs, out) if with_kwargs else hook(self, args, out)
             if changed is not None:
@@ -463,10 +430,16 @@ class Cell(CellState):
         return ""
 
 
-def _cast(x, dtype):
-    if isinstance(x, Tensor) and x.dtype.is_floating_point:
-        return x.astype(dtype)
-    return x
+class CellInOwnDtypes(Cell):
+    """A Cell that computes in the dtypes of its operands, in whichever Cell's construct it is called: optimizers and
+    schedules."""
+
+    _computes_in_own_dtypes = True
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _C.compute_dtype() is None:
+            return Cell.__call__(self, *args, **kwargs)
+        return in_own_dtypes(Cell.__call__, self, *args, **kwargs)
 
 
 class GraphCell(Cell):

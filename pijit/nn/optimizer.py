@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor
-from pijit.nn.cell import Cell
+from pijit.nn.cell import Cell, CellInOwnDtypes
 from pijit.nn.cell_state import _Read
 from pijit.nn.schedule import LearningRateSchedule
 from pijit.ops import function as F
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pijit._types import Params, Rate
 
 
-class Optimizer(Cell):
+class Optimizer(CellInOwnDtypes):
     """Base: parameters, rates and the global step.
 
     `parameters` holds Parameters, or groups as dicts with 'params' and, where they differ from the arguments, 'lr',

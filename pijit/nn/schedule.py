@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pijit.nn.cell import Cell
+from pijit.nn.cell import CellInOwnDtypes
 from pijit.nn.layer.common import positive
 from pijit.ops import function as F
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pijit._C import Tensor
 
 
-class LearningRateSchedule(Cell):
+class LearningRateSchedule(CellInOwnDtypes):
     """Base: construct(global_step) gives a 0-d float32 tensor."""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
+from pijit import _C
+from pijit.compute_dtype import as_update
 from pijit.ops import function as F
 from pijit.ops.primitive import Primitive
 from pijit.parameter import Parameter
@@ -39,7 +41,7 @@ def _checked(cls):
                         f"{tuple(x.shape)}.")
                 if not x.dtype.is_floating_point and type(self).__name__.startswith("Sparse"):
                     raise TypeError(f"For '{type(self).__name__}', the Parameters must be floating, but got {x.dtype}.")
-        new = step(self, *args)
+        new = step(self, *args) if _C.compute_dtype() is None else as_update(step, self, *args)
         return tuple(x._alias() for x in new) if isinstance(new, tuple) else new._alias()
     __call__.__doc__ = step.__doc__
     __call__.__signature__ = inspect.signature(step)

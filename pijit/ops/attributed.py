@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
@@ -647,6 +648,7 @@ def UniformReal(shape, /, seed=0, seed2=0):
 
 
 @primitive
+@one_operator
 def UniformInt(shape, minval, maxval, /, seed=0, seed2=0):
     """Uniform int32 numbers in [minval, maxval)."""
     low, high = F.cast(minval, mstype.float32), F.cast(maxval, mstype.float32)

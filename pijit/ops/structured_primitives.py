@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
@@ -406,6 +407,7 @@ def ConfusionMatrix(labels, predictions, weights=None, /, num_classes=None, dtyp
 
 
 @primitive
+@one_operator
 def HistogramFixedWidth(x, range, /, nbins, dtype="int32"):
     """How many elements lie in each of nbins parts of a range [2]; those outside count for the first or the last."""
     low, high = range[0], range[1]

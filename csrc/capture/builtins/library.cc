@@ -124,6 +124,14 @@ void add_library(Registry& r) {
   add_tape(r);
   add_tensor(r);
   r.functions("pijit.printing", {"print_each"}, {0, kAny}, print);
+  r.functions("pijit._C", {"compute_dtype"}, {0, 0},
+              [](Tracer& t, Call&) { return t.constant(compute_dtype_object()); });
+  r.functions("pijit._C", {"compute_in"}, {1, 1}, [](Tracer& t, Call& c) {
+    const auto dtype = as_constant(t, c.args[0]);
+    if (!dtype) t.give_up(Reason::kUnsupportedOperand, "compute_in");
+    t.compute_in(compute_dtype_of(dtype->ptr()));
+    return none(t);
+  });
   // what is captured is inside of compiled code already
   r.functions("pijit._C", {"graph_mode"}, {0, 0},
               [](Tracer& t, Call&) { return t.constant(py::bool_(false)); });

@@ -377,12 +377,18 @@ std::unique_ptr<Entry> plain_entry(const StartPoint& p, const std::vector<PyObje
 }
 
 std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& state) {
+  struct AsBefore {  // the code that is followed may compute in others
+    const std::optional<DType> dtype = compute_dtype;
+    ~AsBefore() { reset(); }
+    void reset() const { compute_dtype = dtype; }
+  } before;
   auto plain = [&](const GraphBreak& b) { return plain_entry(p, state, b); };
   if (p.code->compares_frames) return plain({Reason::kUnsupportedAttribute, "frames", ""});
   if (has_other_builtins(p.func)) return plain({Reason::kUnboundName, "builtins of its own", ""});
   std::set<int> left;
   try {
     while (true) try {
+        before.reset();
         return Tracer(p, state, left).run();
       } catch (const StartedIterator& it) {
         if (it.made_at < 0 || !left.insert(it.made_at).second)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pijit import dtype as mstype
 from pijit._C import Tensor
-from pijit.nn.cell import Cell
+from pijit.nn.cell import CellInOwnDtypes
 from pijit.ops import function as F
 from pijit.parameter import Parameter, ParameterTuple
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Optimizer(Cell):
+class Optimizer(CellInOwnDtypes):
     """Base: called with a tuple of gradients in the order of the parameters.
 
     params: Parameters, or dicts with "params" and options that differ from `defaults`. param_groups: the groups as

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit.initializer import initializer
 from pijit.nn.cell import Cell
@@ -139,6 +140,7 @@ class _Window(Cell):
         return F.conv2d(x, F.cast(self.weight, x.dtype))
 
 
+@one_operator
 def _window(size, sigma):
     at = F.cast(F.arange(size), mstype.float32) - (size - 1) / 2.0
     g = F.softmax(F.reshape(F.expand_dims(at * at, 1) + at * at, (-1,)) * (-0.5 / (sigma * sigma)), -1)

@@ -33,7 +33,6 @@ class _BatchNorm(OperatorCell):
     moving_mean: Parameter
     moving_variance: Parameter
     rank: tuple[Any, ...] = ()
-    _kept_attributes = ("moving_mean", "moving_variance")
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.9, affine: bool = True,
                  gamma_init: Init = "ones", beta_init: Init = "zeros", moving_mean_init: Init = "zeros",

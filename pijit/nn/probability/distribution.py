@@ -120,7 +120,7 @@ class Distribution(Cell):
         own = self.__dict__.get("_own")
         if own is not None and name in own:
             return own[name]
-        return super().__getattr__(name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # -- what is asked for --
     def _has(self, name):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _C
+from pijit.compute_dtype import as_one
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit import random as _random
@@ -37,6 +39,8 @@ def softmax(input: Tensor, axis: int = -1, *, dtype: DType | None = None) -> Ten
         >>> print(ops.softmax(Tensor([0.0, 0.0, 0.0, 0.0])))
         [0.25 0.25 0.25 0.25]
     """
+    if dtype is not None and _C.compute_dtype() is not None:
+        return as_one(softmax, input, axis, dtype=dtype)
     return _ops["softmax"](input if dtype is None else cast(input, dtype), axis)
 
 

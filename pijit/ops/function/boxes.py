@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator_each
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange
@@ -183,5 +184,7 @@ def _suppressed(share, scores, most, threshold, score_threshold):
     order = [k for k in (-values).argsort(kind="stable").tolist() if values[k] > score_threshold]
     return Tensor(_kept(share, order, threshold, most), mstype.int32)
 
+
+one_operator_each(globals())
 
 __all__ = ["crop_and_resize"]

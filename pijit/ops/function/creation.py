@@ -6,6 +6,7 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import _need_tensor, _number
@@ -207,6 +208,7 @@ def range(start: Number, end: Number | None = None, step: Number = 1, maxlen: in
     return r
 
 
+@one_operator
 def linspace(start: Number, end: TensorLike, steps: int) -> Tensor:
     """`steps` values from start to end, both included. ValueError for less than one.
 

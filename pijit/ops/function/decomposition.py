@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator_each
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, eye
@@ -745,3 +746,6 @@ def _solve_triangular(a, b, lower=True, trans=False, unit_diagonal=False):
     else:
         x = _ops["solve_triangular"](a, b, lower, trans, unit_diagonal)
     return squeeze(x, -1) if vector else x
+
+
+one_operator_each(globals())

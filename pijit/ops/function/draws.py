@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator_each
 from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
@@ -419,6 +420,8 @@ def truncated_normal(shape: Shape, mean: TensorLike, stdevs: Any, low: Number, h
     x = minimum(maximum(select(above, -x, x), select(above, -b, a)), select(above, -a, b))
     return mean + stdevs * x
 
+
+one_operator_each(globals())
 
 __all__ = ["standard_laplace", "laplace", "gamma", "random_gamma", "poisson", "random_poisson",
            "multinomial_with_replacement", "random_categorical",

@@ -7,6 +7,7 @@ import builtins
 import os
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit._numpy import np
@@ -450,6 +451,7 @@ def swiglu(input: Tensor, dim: int = -1) -> Tensor:
     return silu(a) * b
 
 
+@one_operator
 def add_layer_norm(x1: Tensor, x2: Tensor, gamma: Any, beta: Any, epsilon: float = 1e-5,
                    additional_output: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(layer normalisation of x1 + x2 over the last dimension, means, reciprocal standard deviations, x1 + x2).
@@ -478,6 +480,7 @@ def add_layer_norm(x1: Tensor, x2: Tensor, gamma: Any, beta: Any, epsilon: float
     return layer_norm(x, (x.shape[-1],), gamma, beta, epsilon), m, rstd, x if additional_output else x * 0
 
 
+@one_operator
 def add_rms_norm(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor, Tensor]:
     """(x over its root mean square times gamma, the reciprocal of that root, x) for x = x1 + x2; gamma: [n].
 

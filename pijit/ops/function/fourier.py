@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator_each
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.complex_numbers import _COMPLEX, _to_complex, conj
@@ -804,6 +805,8 @@ def _with_size(x, signal_ndim, inverse, real, norm, onesided, signal_sizes):
     n = signal_sizes[-1] if signal_sizes else None
     return _from_half("FFTWithSize", _each(x, others, norm, True), axis, n, norm)
 
+
+one_operator_each(globals())
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn",
            "ifftshift", "ihfft", "ihfft2",

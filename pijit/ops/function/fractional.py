@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import ops as _ops
@@ -93,6 +94,7 @@ def _pooled(name, input, kernel_size, output_size, output_ratio, return_indices,
     return (y, at) if return_indices else y
 
 
+@one_operator
 def fractional_max_pool2d(input: Tensor, kernel_size: Size, output_size: Size | None = None,
                           output_ratio: float | Sequence[float] | None = None, return_indices: bool = False,
                           _random_samples: Any = None) -> Any:
@@ -111,6 +113,7 @@ def fractional_max_pool2d(input: Tensor, kernel_size: Size, output_size: Size | 
                    _random_samples, 2)
 
 
+@one_operator
 def fractional_max_pool3d(input: Tensor, kernel_size: Size, output_size: Size | None = None,
                           output_ratio: float | Sequence[float] | None = None, return_indices: bool = False,
                           _random_samples: Any = None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.conv import _sizes
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pijit._types import Size
 
 
+@one_operator
 def interpolate(input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None,
                 mode: str = "nearest", align_corners: bool | None = None,
                 recompute_scale_factor: bool | None = None) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import eye, zeros_like
@@ -619,6 +620,7 @@ def cross(input: Tensor, other: TensorLike, dim: int | None = None) -> Tensor:
     return turned(input, 1) * turned(other, 2) - turned(input, 2) * turned(other, 1)
 
 
+@one_operator
 def cdist(x1: Tensor, x2: Tensor, p: Number = 2.0) -> Tensor:
     """Distances of order p between the rows of x1 [..., P, M] and of x2 [..., R, M]: [..., P, R].
 

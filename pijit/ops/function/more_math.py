@@ -6,6 +6,7 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full, ones, ones_like, zeros_like
@@ -656,6 +657,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     return pow(expand_dims(x, 1), powers)
 
 
+@one_operator
 def vector_norm(x: Tensor, ord: Number | str = 2, axis: int | None = None, keepdims: bool = False, *,
                 dtype: DType | None = None) -> Tensor:
     """The norm of order `ord` (a number, inf, -inf or 0) over axes.
@@ -692,6 +694,7 @@ def vector_norm(x: Tensor, ord: Number | str = 2, axis: int | None = None, keepd
     return sum(d, axes, keepdims) if ord == 1 else pow(sum(pow(d, float(ord)), axes, keepdims), 1.0 / ord)
 
 
+@one_operator
 def matrix_norm(A: Tensor, ord: Number | str = "fro", axis: Axis = (-2, -1), keepdims: bool = False, *,
                 dtype: DType | None = None) -> Tensor:
     """A matrix norm over two axes: 'fro', 1, -1, inf or -inf.
@@ -717,6 +720,7 @@ def matrix_norm(A: Tensor, ord: Number | str = "fro", axis: Axis = (-2, -1), kee
     return norm(A, ord, axis, keepdims, dtype=dtype)
 
 
+@one_operator
 def logspace(start: Number, end: Number, steps: int, base: int = 10, *, dtype: DType = mstype.float32) -> Tensor:
     """base ** e for `steps` numbers e from start to end.
 
@@ -849,6 +853,7 @@ def _window(name, window_length, periodic, dtype, f, default=mstype.float32):
     return cast(f(share), dtype)
 
 
+@one_operator
 def bartlett_window(window_length: int | Tensor, periodic: bool = True, *, dtype: DType | None = None) -> Tensor:
     """The triangle from 0 to 1 and back.
 
@@ -868,6 +873,7 @@ def bartlett_window(window_length: int | Tensor, periodic: bool = True, *, dtype
     return _window("bartlett_window", window_length, periodic, dtype, lambda t: 1 - abs(2 * t - 1))
 
 
+@one_operator
 def blackman_window(window_length: int | Tensor, periodic: bool = True, *, dtype: DType | None = None) -> Tensor:
     """0.42 - 0.5 cos + 0.08 cos of the double angle.
 
@@ -888,6 +894,7 @@ def blackman_window(window_length: int | Tensor, periodic: bool = True, *, dtype
                    lambda t: 0.42 - 0.5 * cos(2 * math.pi * t) + 0.08 * cos(4 * math.pi * t))
 
 
+@one_operator
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *,
                    dtype: DType | None = None) -> Tensor:
     """alpha - beta cos.
@@ -910,6 +917,7 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
     return _window("hamming_window", window_length, periodic, dtype, lambda t: alpha - beta * cos(2 * math.pi * t))
 
 
+@one_operator
 def hann_window(window_length: int, periodic: bool = True, *, dtype: DType | None = None) -> Tensor:
     """0.5 - 0.5 cos.
 
@@ -930,6 +938,7 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: DType | Non
                    mstype.float64)
 
 
+@one_operator
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *,
                   dtype: DType | None = None) -> Tensor:
     """The modified Bessel function of order 0 along a half circle, over its greatest value.
@@ -955,6 +964,7 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
                    mstype.float64)
 
 
+@one_operator
 def histc(input: Tensor, bins: int = 100, min: TensorLike = 0.0, max: TensorLike = 0.0) -> Tensor:
     """How many elements lie in each of `bins` equal parts of [min, max]; of the elements' own range where both are
     equal.

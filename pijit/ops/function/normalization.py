@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
 from pijit.ops.function.elementwise import _need_tensor, pow, rsqrt, square, stop_gradient
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pijit._types import Number, Shape
 
 
+@one_operator
 def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weight: Tensor, bias: Tensor,
                training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
     """Batch normalisation over all axes but 1 (Ioffe & Szegedy 2015). In training the running statistics

@@ -6,6 +6,7 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator_each
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange
@@ -369,5 +370,7 @@ def deformable_conv2d(x: Tensor, weight: Tensor, offsets: Any, kernel_size: Size
                                  padding, kernel_size, dilations[2:], deformable_groups)
     return conv2d(cast(windows, dtype), weight, bias, tuple(kernel_size), "valid", 0, 1, groups)
 
+
+one_operator_each(globals())
 
 __all__ = ["deformable_conv2d"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
@@ -122,6 +123,7 @@ def standard_normal(shape: Shape, seed: int | None = None) -> Tensor:
     return _random.normal(tuple(shape))
 
 
+@one_operator
 def uniform(shape: Shape, minval: TensorLike, maxval: TensorLike, seed: int | None = None,
             dtype: DType = mstype.float32) -> Tensor:
     """Uniform in [minval, maxval).
@@ -143,6 +145,7 @@ def uniform(shape: Shape, minval: TensorLike, maxval: TensorLike, seed: int | No
     return cast(_random.uniform(tuple(shape)) * (maxval - minval) + minval, dtype)
 
 
+@one_operator
 def normal(shape: Shape, mean: TensorLike, stddev: TensorLike, seed: int | None = None) -> Tensor:
     """N(mean, stddev^2).
 
@@ -186,6 +189,7 @@ def randint(low: Number, high: Number, size: Shape, seed: int | None = None, *, 
     return cast(minimum(x, float(high - 1)), mstype.int64 if dtype is None else dtype)
 
 
+@one_operator
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
     """Elements zeroed with probability p, the others scaled by 1 / (1 - p).
 
@@ -316,6 +320,7 @@ def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
     return _ops["gather"](x, randperm(x.shape[0]), 0)
 
 
+@one_operator
 def bernoulli(input: Tensor, p: float | Tensor = 0.5, seed: int | None = None) -> Tensor:
     """1 with probability p, else 0: of input's shape and dtype.
 
@@ -336,6 +341,7 @@ def bernoulli(input: Tensor, p: float | Tensor = 0.5, seed: int | None = None) -
     return cast(_random.uniform(input.shape) < p, input.dtype)
 
 
+@one_operator
 def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed: int | None = None) -> Tensor:
     """Indices drawn with probabilities in proportion to the rows of input [classes] or [rows, classes], as int32.
 
@@ -371,6 +377,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed:
     return _ops["minimum"](_ops["reduce_sum"](below, -1, False), input.shape[-1] - 1)
 
 
+@one_operator
 def _dropout_channels(name, input, p, training, ranks):
     if input.ndim not in ranks:
         raise ValueError(

@@ -6,6 +6,8 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _C
+from pijit.compute_dtype import as_update, one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full
@@ -163,6 +165,7 @@ def _plane(name, x, size):
         raise ValueError(f"For '{name}', the input must have 4 dimensions, but got {x.ndim}.")
 
 
+@one_operator
 def resize_nearest(x: Tensor, size: Shape, align_corners: bool = False, half_pixel_centers: bool = False) -> Tensor:
     """[N, C, H, W] in another size, each element that of the nearest place.
 
@@ -192,6 +195,7 @@ def resize_nearest(x: Tensor, size: Shape, align_corners: bool = False, half_pix
     return x
 
 
+@one_operator
 def resize_bilinear(x: Tensor, size: Shape, align_corners: bool = False, half_pixel_centers: bool = False) -> Tensor:
     """[N, C, H, W] in another size, linear between places.
 
@@ -413,6 +417,7 @@ def _need_boxes(op, **boxes):
             raise ValueError(f"For '{op}', '{name}' must have the shape [n, 4], but got {tuple(x.shape)}.")
 
 
+@one_operator
 def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
     """[m, n] shares of overlap of boxes [n, 4] with boxes [m, 4] of (x0, y0, x1, y1): of their union, or ('iof') of the
     boxes gt_boxes.
@@ -447,6 +452,7 @@ def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
     return both / (whole if mode == "iof" else whole + area(anchor_boxes) - both)
 
 
+@one_operator
 def bounding_box_encode(anchor_box: Tensor, groundtruth_box: Tensor, means: Sequence[float] = (0.0, 0.0, 0.0, 0.0),
                         stds: Sequence[float] = (1.0, 1.0, 1.0, 1.0)) -> Tensor:
     """The shifts and log scales [n, 4] from anchor boxes to true ones (Girshick et al. 2014).
@@ -480,6 +486,7 @@ def bounding_box_encode(anchor_box: Tensor, groundtruth_box: Tensor, means: Sequ
     return (deltas - Tensor(means, deltas.dtype)) / Tensor(stds, deltas.dtype)
 
 
+@one_operator
 def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Shape,
                         means: Sequence[float] = (0.0, 0.0, 0.0, 0.0), stds: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
                         wh_ratio_clip: float = 0.016) -> Tensor:
@@ -518,6 +525,7 @@ def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Shape,
                   inside(x + w * 0.5 - 0.5, max_shape[1]), inside(y + h * 0.5 - 0.5, max_shape[0])], 1)
 
 
+@one_operator
 def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
     """Which boxes [n, 4] lie inside the image that img_metas (height, width, ratio) describes.
 
@@ -599,6 +607,8 @@ _SCATTER = """A Parameter with {what} changed by updates ({mode}), in place.
 
 def _scattered(mode):
     def update(input_x, indices, updates):
+        if _C.compute_dtype() is not None:
+            return as_update(update, input_x, indices, updates)
         return _changed(input_x, _ops["scatter_nd"](input_x, reshape(indices, (*indices.shape, 1)), updates, mode))
     update.__name__ = update.__qualname__ = f"scatter_{mode}"
     update.__doc__ = _SCATTER.format(what="rows named by indices", mode=mode, where="ints, any shape",
@@ -611,6 +621,8 @@ def _scattered(mode):
 
 def _scattered_nd(mode):
     def update(input_x, indices, updates, use_locking=False):
+        if _C.compute_dtype() is not None:
+            return as_update(update, input_x, indices, updates)
         return _changed(input_x, _ops["scatter_nd"](input_x, indices, updates, mode))
     update.__name__ = update.__qualname__ = f"scatter_nd_{mode}"
     update.__doc__ = _SCATTER.format(what="elements or slices at coordinates", mode=mode,

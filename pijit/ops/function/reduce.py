@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _C
+from pijit.compute_dtype import as_one, one_operator
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
 from pijit.ops.function.creation import arange, zeros
@@ -47,6 +49,8 @@ def sum(input: Tensor, dim: Axis | None = None, keepdim: bool = False, *, dtype:
         [4. 6.]
     """
     if dtype is not None:
+        if _C.compute_dtype() is not None:
+            return as_one(sum, input, dim, keepdim, dtype=dtype)
         input = cast(input, dtype)
     elif input.dtype in _SMALL:
         input = cast(input, mstype.int64)
@@ -113,6 +117,8 @@ def prod(input: Tensor, axis: Axis | None = None, keep_dims: bool = False, dtype
         6.0
     """
     if dtype is not None:
+        if _C.compute_dtype() is not None:
+            return as_one(prod, input, axis, keep_dims, dtype)
         input = cast(input, dtype)
     elif input.dtype in _SMALL:
         input = cast(input, mstype.int64)
@@ -437,6 +443,7 @@ def logsumexp(input: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
     return s if keepdim else squeeze(s, dim)
 
 
+@one_operator
 def cumsum(x: Tensor, axis: int, dtype: DType | None = None) -> Tensor:
     """Running sums.
 
@@ -459,6 +466,7 @@ def cumsum(x: Tensor, axis: int, dtype: DType | None = None) -> Tensor:
     return _ops["cumsum"](x if dtype is None else cast(x, dtype), axis, False)
 
 
+@one_operator
 def cumprod(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Running products along one dimension, in log2(size) steps of pairwise products (Hillis and Steele, "Data parallel
     algorithms", CACM 1986). Raises ValueError for a dimension out of range.
@@ -513,6 +521,7 @@ def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: DT
     return _ops["reduce_sum"](cast(x != 0, dtype), _axes(axis), keep_dims)
 
 
+@one_operator
 def norm(A: Tensor, ord: Number | str | None = None, dim: Axis | None = None, keepdim: bool = False, *,
          dtype: DType | None = None) -> Tensor:
     """The norm of vectors (one dimension) or matrices (two): Euclidean and Frobenius by default.
@@ -579,6 +588,7 @@ def norm(A: Tensor, ord: Number | str | None = None, dim: Axis | None = None, ke
                      "dimension, and 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for two.")
 
 
+@one_operator
 def nansum(input: Tensor, axis: int | None = None, keepdims: bool = False, *, dtype: DType | None = None) -> Tensor:
     """Sum of the elements that are not NaN.
 
@@ -605,6 +615,7 @@ def nansum(input: Tensor, axis: int | None = None, keepdims: bool = False, *, dt
     return sum(_ops["select"](isnan(input), 0, input), axis, keepdims, dtype=dtype)
 
 
+@one_operator
 def nanmean(input: Tensor, axis: int | None = None, keepdims: bool = False, *, dtype: DType | None = None) -> Tensor:
     """Mean of the elements that are not NaN.
 
@@ -863,6 +874,7 @@ def trapz(y: TensorLike, x: Tensor | None = None, *, dx: float = 1.0, dim: int =
     return _ops["reduce_sum"](pairs * diff(x, 1, a), a, False) / 2.0
 
 
+@one_operator
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
         aweights: Tensor | None = None) -> Tensor:
     """Covariances of the rows of input [variables, observations].

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _MODES, _PADDINGS = ("bilinear", "nearest"), ("zeros", "border", "reflection")
 
 
+@one_operator
 def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None) -> Tensor:
     """input [N, C, H, W] sampled at grid [N, h, w, 2] of places (x, y), or [N, C, D, H, W] at [N, d, h, w, 3] of (x, y,
@@ -99,6 +101,7 @@ def _place(g, size, padding_mode, align_corners):
     return _ops["select"](p < last, _ops["select"](p > 0, p, 0.0), last)
 
 
+@one_operator
 def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Tensor:
     """The grid [N, H, W, 2] of grid_sample for images of `size` (N, C, H, W) that theta [N, 2, 3] moves; [N, D, H, W,
     3] for five sizes and theta [N, 3, 4].
@@ -175,6 +178,7 @@ def _cubic(x, axis, size, align_corners, half_pixel_centers):
     return ((terms[0] + terms[1]) + terms[2]) + terms[3]
 
 
+@one_operator
 def resize_bicubic(images: Tensor, size: Shape, align_corners: bool = False,
                    half_pixel_centers: bool = False) -> Tensor:
     """images [N, C, H, W] in another size (h, w), by cubic convolution.

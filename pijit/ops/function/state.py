@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _C
+from pijit.compute_dtype import as_update
 from pijit import dtype as mstype, kinds
 from pijit._C import Tensor
 from pijit.ops.function.elementwise import _need_tensor, stop_gradient
@@ -59,6 +61,8 @@ def assign_add(variable: Tensor, value: TensorLike) -> Tensor:
         [6.]
     """
     _same_shape("assign_add", variable=variable, value=value)
+    if _C.compute_dtype() is not None:
+        return as_update(assign_add, variable, value)
     return _changed(variable, variable + value)
 
 
@@ -80,6 +84,8 @@ def assign_sub(variable: Tensor, value: TensorLike) -> Tensor:
         [-4.]
     """
     _same_shape("assign_sub", variable=variable, value=value)
+    if _C.compute_dtype() is not None:
+        return as_update(assign_sub, variable, value)
     return _changed(variable, variable - value)
 
 
