@@ -116,6 +116,7 @@ pythons:
 # The examples of MindSpore's docstrings, there and here; MindSpore, in an environment of its own, and its answers are kept in build/mindspore.
 test-mindspore: build $(BUILD)/mindspore/.ready
 	$(PY) tests/mindspore/doc_examples.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/doc_examples --floor 98 $(EXAMPLES)
+	$(PY) tests/mindspore/exchange.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/exchange
 $(BUILD)/mindspore/.ready: requirements/mindspore.txt
 	python3.11 -m venv $(@D)
 	$(@D)/bin/pip install -q --disable-pip-version-check -r $<

@@ -4,6 +4,7 @@ raw little-endian data), written to a temporary file and renamed, checked comple
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import pickle
 import re
@@ -32,10 +33,15 @@ _PUBLIC = {v: k for k, v in _NAMES.items()}
 _MAX_HEADER = 100 << 20
 
 
-def _raw(t):
+def _raw(t, at_once):
+    """The bytes of a Tensor; those in its own memory where they are written at once."""
     if t.dtype is mstype.bfloat16:
-        return (t.asnumpy().view(np.uint32) >> 16).astype("<u2").tobytes()
-    return np.ascontiguousarray(t.asnumpy()).tobytes()
+        a = (t.asnumpy().view(np.uint32) >> 16).astype("<u2")
+    elif at_once and t.device == "CPU" and t.dtype is not mstype.bool_:
+        a = np.from_dlpack(t)
+    else:
+        a = t.asnumpy()
+    return np.ascontiguousarray(a).reshape(-1).view(np.uint8)
 
 
 _writers = []  # threads of saves with async_save
@@ -141,9 +147,10 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
                             "have.")
         if format == "safetensors" and name == "__metadata__":
             raise ValueError("For 'save_checkpoint', a safetensors file has no room for a value named '__metadata__'.")
-        values.append((name, value.dtype.name, value.shape, _raw(value)))
+        values.append((name, value.dtype.name, value.shape, _raw(value, not async_save)))
     parts = _ckpt.parts(values, crc_check) if format == "ckpt" else _safetensors(values)
     if not async_save:
+        wait_for_writers()  # one of them may write the same file
         return _write(ckpt_file_name, parts)
     if not os.path.isdir(os.path.dirname(os.path.abspath(ckpt_file_name))):  # tell now what can be told
         raise FileNotFoundError(f"For 'save_checkpoint', the folder of {ckpt_file_name!r} does not exist.")
@@ -225,9 +232,9 @@ def _bad(path, why):
 def _read(path, check_crc):
     """name → Tensor or text, of a file of either format."""
     with open(path, "rb") as f:
-        raw = f.read()
-    if not raw:
-        raise _bad(path, "it is empty")
+        if not os.fstat(f.fileno()).st_size:
+            raise _bad(path, "it is empty")
+        raw = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
     # a .ckpt file begins with a byte 10, so that its first eight make no length that it could have
     if path.endswith(".safetensors") or raw[8:9] == b"{" and struct.unpack("<Q", raw[:8])[0] <= len(raw) - 8:
         return _read_safetensors(path, raw)
@@ -437,6 +444,11 @@ def safetensors_to_ckpt(file_path: str, save_path: str = None, name_map: dict[st
     _convert("safetensors_to_ckpt", file_path, save_path, name_map, file_name_regex, "safetensors", "ckpt")
 
 
+def _family(dtype):
+    """What values go into one another: floats, signed ints; others into their own dtype."""
+    return "float" if dtype.is_floating_point else "int" if dtype in mstype.int_type else dtype
+
+
 def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: bool = False,
                         remove_redundancy: bool = False) -> tuple[list[str], list[str]]:
     """Gives a network's parameters the values of a dict. Returns (names not loaded, names not used).
@@ -451,6 +463,9 @@ def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: 
     if not isinstance(parameter_dict, dict):
         raise TypeError("For 'load_param_into_net', 'parameter_dict' must be a dict, but got "
                         f"{type(parameter_dict).__name__}.")
+    if not isinstance(strict_load, bool):
+        raise TypeError("For 'load_param_into_net', 'strict_load' must be a bool, but got "
+                        f"{type(strict_load).__name__}.")
     for name, v in parameter_dict.items():
         if not isinstance(name, str) or not isinstance(v, (Tensor, str)):
             raise TypeError("For 'load_param_into_net', 'parameter_dict' must map names to Parameters, but got "
@@ -473,7 +488,7 @@ def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: 
         if v.shape != p.shape:
             raise RuntimeError(f"For 'load_param_into_net', {name!r} has shape {p.shape}, but the checkpoint holds "
                                f"{v.shape}.")
-        if v.dtype is not p.dtype and strict_load:
+        if v.dtype is not p.dtype and (strict_load or _family(v.dtype) != _family(p.dtype)):
             raise RuntimeError(f"For 'load_param_into_net', {name!r} has dtype {p.dtype}, but the checkpoint holds "
                                f"{v.dtype}.")
         todo.append((p, v))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.cell import Cell, CellInOwnDtypes
+from pijit.nn.container import CellList
 from pijit.nn.cell_state import _Read
 from pijit.nn.schedule import LearningRateSchedule
 from pijit.ops import function as F
@@ -109,7 +110,8 @@ class Optimizer(CellInOwnDtypes):
                 options[id(p)] = (rate, decay, centralised)
         # in the order of MindSpore's checkpoints
         self.global_step: Parameter = Parameter(Tensor([0], mstype.int32), name="global_step", requires_grad=False)
-        self.learning_rate: Any = options[id(groups[0]["params"][0])][0] if default is None else default
+        if not self.is_group_lr:
+            self.learning_rate: Any = default
         flat = [p for g in groups for p in g["params"]] if order is None else order
         names = set()
         for p in flat:
@@ -122,8 +124,10 @@ class Optimizer(CellInOwnDtypes):
         self.rates, self.weight_decays, self._centralised = tuple(rates), tuple(decays), tuple(centralised)
         self.grad_centralization: bool = any(centralised)
         self.dynamic_weight_decay: bool = any(isinstance(d, LearningRateSchedule) for d in decays)
-        if default is None:
-            self.learning_rate = rates[0]
+        if self.is_group_lr:  # for each parameter, in files by the names of its group
+            self.learning_rate = (
+                CellList([r if isinstance(r, LearningRateSchedule) else _Constant(r) for r in rates], auto_prefix=False)
+                if any(isinstance(r, LearningRateSchedule) for r in rates) else ParameterTuple(rates))
         self.loss_scale: float = float(loss_scale)
         self._dynamic = any(isinstance(r, LearningRateSchedule) for r in rates)
         self.dynamic_lr, self.need_scale, self.param_length = self._dynamic, self.loss_scale != 1.0, len(flat)
@@ -305,6 +309,17 @@ class Optimizer(CellInOwnDtypes):
 
     def _step(self):
         self.global_step._assign(self.global_step + 1)
+
+
+class _Constant(LearningRateSchedule):
+    """A rate that stays, among schedules."""
+
+    def __init__(self, rate: Parameter) -> None:
+        super().__init__()
+        self.learning_rate: Parameter = rate
+
+    def construct(self, global_step: Any) -> Tensor:  # noqa: ARG002
+        return self.learning_rate * 1.0
 
 
 class _ListSchedule(LearningRateSchedule):

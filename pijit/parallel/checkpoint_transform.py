@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from pijit import serialization
 from pijit.serialization import load_segmented_checkpoints
 from pijit.nn.cell import Cell
+from pijit.ops import function as F
+from pijit.parameter import Parameter
 
 if TYPE_CHECKING:
     from typing import Any
@@ -108,8 +110,29 @@ def load_distributed_checkpoint(network: Cell, checkpoint_filenames: Any = None,
 
 
 def merge_sliced_parameter(sliced_parameters: Any, strategy: Any = None) -> Any:
-    """A parameter from its parts on several devices: RuntimeError, as there is one."""
-    raise _several("merge_sliced_parameter")
+    """The Parameter whose slices along the first axis, in the order of their devices, are sliced_parameters.
+
+    Raises TypeError and ValueError for what is no list of Parameters of one name, shape and dtype, RuntimeError for a
+    strategy that slices in another way."""
+    name = "merge_sliced_parameter"
+    if not isinstance(sliced_parameters, list):
+        raise TypeError(f"For '{name}', 'sliced_parameters' must be a list, but got "
+                        f"{type(sliced_parameters).__name__}.")
+    if not sliced_parameters:
+        raise ValueError(f"For '{name}', 'sliced_parameters' must not be empty.")
+    if strategy is not None and not isinstance(strategy, dict):
+        raise TypeError(f"For '{name}', 'strategy' must be a dict, but got {type(strategy).__name__}.")
+    for p in sliced_parameters:
+        if not isinstance(p, Parameter):
+            raise TypeError(f"For '{name}', 'sliced_parameters' must hold Parameters, but got {type(p).__name__}.")
+    first = sliced_parameters[0]
+    if any((p.name, p.shape, p.dtype) != (first.name, first.shape, first.dtype) for p in sliced_parameters):
+        raise ValueError(f"For '{name}', the slices must have one name, shape and dtype, but got "
+                         f"{[(p.name, p.shape, str(p.dtype)) for p in sliced_parameters[:4]]}.")
+    if strategy:
+        raise _several(name)
+    whole = first if len(sliced_parameters) == 1 or not first.ndim else F.concat([p * 1 for p in sliced_parameters], 0)
+    return Parameter(whole, name=first.name, requires_grad=first.requires_grad)
 
 
 def restore_group_info_list(group_info_file_name: Any) -> Any:

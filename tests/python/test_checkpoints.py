@@ -1,0 +1,168 @@
+"""Checkpoints: names, dtypes and shapes as MindSpore 2.10 saves them, what fits into what, threads, slices."""
+
+import json
+import os
+import pathlib
+import threading
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import nn, ops, serialization
+from tests.python import exchanged
+
+FACTS = json.loads(pathlib.Path(__file__).with_name("facts_checkpoints.json").read_text())
+
+
+@pytest.mark.parametrize("name", sorted(FACTS))
+def test_names_are_mindspores(name):
+    net, optimizer, step = exchanged.made(name)
+    step()
+    assert exchanged.described(net.parameters_dict()) == FACTS[name]["network"]
+    assert exchanged.described(optimizer.parameters_dict()) == FACTS[name]["optimizer"]
+
+
+@pytest.mark.parametrize("name", sorted(FACTS))
+@pytest.mark.parametrize("form", ["ckpt", "safetensors"])
+def test_training_goes_on(tmp_path, name, form):
+    net, optimizer, step = exchanged.made(name)
+    for _ in range(3):
+        step()
+    files = [str(tmp_path / f"{part}.{form}") for part in ("net", "optimizer")]
+    for part, f in zip((net, optimizer), files):
+        ms.save_checkpoint(part, f, format=form)
+    want = [step() for _ in range(3)]
+    net, optimizer, step = exchanged.made(name)
+    for part, f in zip((net, optimizer), files):
+        assert ms.load_param_into_net(part, ms.load_checkpoint(f, format=form)) == ([], [])
+    assert [step() for _ in range(3)] == want
+
+
+def test_rates_of_groups_are_parameters():
+    """Each group's rate is saved, and changes by what a checkpoint holds."""
+    a, b, c = (ms.Parameter(ms.Tensor([1.0]), name=n) for n in "abc")
+    optimizer = nn.Momentum([{"params": [a, b], "lr": 0.5}, {"params": [c], "lr": 0.25}], 0.1, 0.0)
+    assert [p.name for p in optimizer.learning_rate] == ["learning_rate_group_0"] * 2 + ["learning_rate_group_1"]
+    ms.load_param_into_net(
+        optimizer, {"learning_rate_group_1": ms.Parameter(ms.Tensor(0.125), name="learning_rate_group_1")}
+    )
+    optimizer((ms.Tensor([1.0]),) * 3)
+    assert [p.item() for p in (a, b, c)] == [0.5, 0.5, 0.875]
+    assert [float(r) for r in optimizer.get_lr()] == [0.5, 0.5, 0.125]
+    mixed = nn.Momentum(
+        [
+            {"params": [a], "lr": [0.5, 0.25]},
+            {"params": [b]},
+            {"params": [c], "lr": nn.ExponentialDecayLR(1.0, 0.5, 1)},
+        ],
+        0.125,
+        0.0,
+    )
+    assert type(mixed.learning_rate) is nn.CellList
+    names = [n for n in mixed.parameters_dict() if "rate" in n]
+    assert names == ["learning_rate_group_0", "learning_rate"]
+    for p in (a, b, c):
+        p.set_data(ms.Tensor([1.0]))
+    mixed((ms.Tensor([1.0]),) * 3)
+    mixed((ms.Tensor([1.0]),) * 3)
+    assert [p.item() for p in (a, b, c)] == [0.25, 0.75, -0.5]
+
+
+KINDS = ["float16", "bfloat16", "float32", "float64", "int8", "int32", "int64", "uint8", "bool_", "complex64"]
+
+
+@pytest.mark.parametrize("own", KINDS)
+@pytest.mark.parametrize("given", KINDS)
+def test_dtypes_that_fit(own, given):
+    """As in MindSpore 2.10: floats into floats, signed ints into signed ints, others into their own dtype."""
+
+    def family(kind):
+        return kind.strip("0123456789_").replace("bfloat", "float")
+
+    def net():
+        cell = nn.Cell()
+        cell.p = ms.Parameter(ms.Tensor(np.zeros(2), getattr(ms, own)), name="p")
+        return cell
+
+    values = {"p": ms.Parameter(ms.Tensor(np.ones(2), getattr(ms, given)), name="p")}
+    cell = net()
+    if family(own) == family(given):
+        assert ms.load_param_into_net(cell, values) == ([], [])
+        assert cell.p.dtype == getattr(ms, own) and cell.p.asnumpy().tolist() == [1, 1]
+    else:
+        with pytest.raises(RuntimeError, match="dtype"):
+            ms.load_param_into_net(cell, values)
+    if own != given:
+        with pytest.raises(RuntimeError, match="dtype"):
+            ms.load_param_into_net(net(), values, strict_load=True)
+    with pytest.raises(TypeError, match="strict_load"):
+        ms.load_param_into_net(net(), values, 3)
+
+
+def test_a_save_waits_for_those_before(tmp_path, monkeypatch):
+    """Else a thread could put an older checkpoint in the place of a newer one."""
+    path, begun = str(tmp_path / "a.ckpt"), threading.Event()
+    write = serialization._write
+
+    def slow(*args):
+        if threading.current_thread() is not threading.main_thread():
+            begun.wait(0.2)
+        write(*args)
+
+    monkeypatch.setattr(serialization, "_write", slow)
+    ms.save_checkpoint({"v": ms.Tensor([1.0])}, path, async_save=True)
+    ms.save_checkpoint({"v": ms.Tensor([2.0])}, path)
+    begun.set()
+    serialization.wait_for_writers()
+    assert ms.load_checkpoint(path)["v"].item() == 2.0
+
+
+def test_a_thread_saves_the_values_of_now(tmp_path):
+    path, p = str(tmp_path / "a.ckpt"), ms.Parameter(ops.ones((1000,)), name="p")
+    ms.save_checkpoint({"p": p}, path, async_save=True)
+    p.set_data(ops.zeros((1000,)))
+    assert ms.load_checkpoint(path)["p"].asnumpy().all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", ["ckpt", "safetensors"])
+def test_values_stay(tmp_path, kind, form):
+    path = str(tmp_path / f"a.{form}")
+    values = {
+        str(shape): ms.Tensor(np.random.default_rng(0).integers(0, 2, shape), getattr(ms, kind))
+        for shape in ((), (0,), (3,), (2, 0, 4), (2, 3, 4))
+    }
+    values["turned"] = values["(2, 3, 4)"].transpose(2, 0, 1)
+    values["part"] = values["(2, 3, 4)"][1, :, 1]
+    ms.save_checkpoint(values, path, format=form)
+    for name, v in ms.load_checkpoint(path, format=form).items():
+        want = values[name]
+        assert v.shape == want.shape and v.dtype == want.dtype and v.asnumpy().tobytes() == want.asnumpy().tobytes()
+    os.unlink(path)
+
+
+def test_slices_become_one():
+    def part(k, name="w", shape=(2, 3)):
+        return ms.Parameter(ms.Tensor(np.full(shape, k, np.float32)), name=name, requires_grad=False)
+
+    whole = ms.merge_sliced_parameter([part(0), part(1), part(2)])
+    assert type(whole) is ms.Parameter and whole.name == "w" and not whole.requires_grad
+    assert whole.asnumpy()[:, 0].tolist() == [0, 0, 1, 1, 2, 2]
+    assert (
+        ms.merge_sliced_parameter([part(5)]).shape == (2, 3)
+        and ms.merge_sliced_parameter([part(5, shape=())] * 2).shape == ()
+    )
+    for error, given in [
+        (TypeError, 3),
+        (ValueError, []),
+        (TypeError, [ms.Tensor(1.0)]),
+        (ValueError, [part(0), part(0, "v")]),
+        (ValueError, [part(0), part(0, shape=(1, 3))]),
+    ]:
+        with pytest.raises(error):
+            ms.merge_sliced_parameter(given)
+    with pytest.raises(TypeError):
+        ms.merge_sliced_parameter([part(0)], 3)
+    with pytest.raises(RuntimeError, match="one device"):
+        ms.merge_sliced_parameter([part(0)], {"w": object()})
