@@ -28,6 +28,13 @@ class Primitive:
     set_const_input_indexes: Callable[..., Any]
     __mindspore_signature__: tuple[Any, ...]
 
+    _given: tuple[str, ...] = ("name",)  # what __init__ is given, by name
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        code = getattr(cls.__init__, "__code__", None)
+        cls._given = code.co_varnames[1:code.co_argcount] if code else ()
+
     def __init__(self, name: str | None = None) -> None:
         self.name: str = name or type(self).__name__
 

@@ -33,7 +33,7 @@ def _simple(name, fn, doc):
 
 _SIMPLE = {name: _ops[row.op] for row in _OPS for name in row.primitives}
 _SIMPLE |= {name: getattr(F, function) for function, names in _PRIMITIVES.items() for name in names}
-_SIMPLE |= {"Identity": lambda x: x, "ComplexAbs": lambda x: F.real(F.abs(x))}
+_SIMPLE |= {"Identity": lambda x: x._held(), "ComplexAbs": lambda x: F.real(F.abs(x))}
 for _name, _fn in _SIMPLE.items():
     globals()[_name] = _simple(_name, _fn, f"Primitive of ops.{getattr(_fn, '__name__', _name.lower())}.")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pijit as ms
-from pijit import Tensor, ops
+from pijit import Tensor, nn, ops
 from tests.python.differential import check
 
 
@@ -227,3 +227,41 @@ def test_long_chains():
     assert first() is None
     z[0] = 8
     assert np.all(z[0].asnumpy() == 8)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: ops.Identity()(x), lambda x: ops.dropout(x, p=0.0), lambda x: ops.dropout(x, 0.5), lambda x: x * 1]
+)
+def test_another_tensor_is_given(f):
+    """A store in the result leaves the operand alone, and the other way round; gradients go through."""
+
+    def make():
+        def g(x):
+            y = f(x)
+            y[0] = 5.0
+            x[1] = 7.0
+            return x, y
+
+        return g
+
+    x, y = make()(ms.Tensor([1.0, 1.0, 1.0]))
+    assert x.asnumpy()[0] == 1 and y.asnumpy()[0] == 5 and y.asnumpy()[1] != 7 and x is not y
+    check(make, ms.Tensor([1.0, 2.0, 3.0]), graphs=1, breaks=0)
+    check(lambda: ms.grad(lambda x: (f(x) * x).sum()), ms.Tensor([1.0, 2.0, 3.0]), graphs=1, breaks=0)
+
+
+@pytest.mark.parametrize("layer", [lambda: nn.Pad(((0, 0), (1, 1))), lambda: nn.Dropout(p=0.5), lambda: nn.ReLU()])
+def test_layers_made_in_construct(layer):
+    def make():
+        class Net(nn.Cell):
+            def construct(self, x):
+                return layer()(x) * 2.0
+
+        net = Net()
+        return lambda x: net(x)
+
+    check(make, ms.Tensor(np.ones((2, 3), np.float32)), graphs=1, breaks=0)
+    made = nn.Dropout(p=0.5)
+    assert not made.replaced()
+    made.dropout = ops.Dropout(0.75)
+    assert made.replaced()

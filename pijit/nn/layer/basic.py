@@ -157,7 +157,7 @@ class Dropout(OperatorCell):
     def construct(self, x: Tensor) -> Tensor:
         if self.replaced() and self.training:
             return self.dropout(x)[0]
-        return F.dropout(x, self.p, self.training)
+        return F.dropout(x, self.p, self.training) if self.p else x
 
     def extend_repr(self) -> str:
         return self._said

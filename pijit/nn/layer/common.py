@@ -24,7 +24,8 @@ class OperatorCell(Cell):
         """Keeps the operators that the layer begins with."""
         for name, operator in made.items():
             setattr(self, name, operator)
-            operator._described_as = repr(operator)
+            # (its __dict__, which repr reads, is not known of one that is made in captured code)
+            operator._described_as = f"{type(operator).__name__}{[getattr(operator, k, None) for k in operator._given]}"
             object.__setattr__(self, "_described", (*self._described, (name, operator._described_as)))
 
     def replaced(self) -> bool:

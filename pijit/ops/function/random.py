@@ -208,8 +208,10 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | No
     """
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"For 'dropout', 'p' must be in [0, 1], but got {p}.")
-    if not training or p == 0:
+    if not training:
         return input
+    if p == 0:
+        return input._held()  # another Tensor, as it is for other p
     if p == 1:
         return zeros_like(input)
 
