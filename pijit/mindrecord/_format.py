@@ -31,6 +31,8 @@ SCALARS = {"int32": np.int32, "int64": np.int64, "float32": np.float32, "float64
 _MAX_DEPTH = 16
 _WIDTHS = np.array([1, 2, 4, 8])
 _TYPES = ("<i1", "<i2", "<i4", "<i8")
+_PLACES = np.arange(8)
+_KINDS = np.arange(256)[:, None] >> np.array([6, 4, 2, 0]) & 3  # of four elements, by the byte that says them
 
 
 class FormatError(ValueError, RuntimeError):
@@ -165,18 +167,20 @@ def unpack_ints(data: Any, dtype: Any) -> np.ndarray:
     heads = -(-n // 4)
     if n + heads > len(data) - 4:
         raise FormatError(f"an array says that it has {n} ints, but has {len(data)} bytes")
-    head = np.frombuffer(data[4:4 + heads], np.uint8)
-    kinds = np.stack([head >> 6, head >> 4 & 3, head >> 2 & 3, head & 3], -1).reshape(-1)[:n]
-    widths = _WIDTHS[kinds]
+    kinds = _KINDS[np.frombuffer(data[4:4 + heads], np.uint8)].reshape(-1)[:n]
+    ends = np.cumsum(_WIDTHS[kinds])
     body = np.frombuffer(data[4 + heads:], np.uint8)
-    if widths.sum() != len(body):
-        raise FormatError(f"an array of {n} ints has {len(body)} bytes instead of {widths.sum()}")
-    starts = np.concatenate([[0], np.cumsum(widths)[:-1]]) if n else widths
-    values = np.zeros(n, np.int64)
-    for k, kind in enumerate(_TYPES):
-        chosen = np.flatnonzero(kinds == k)
-        at = starts[chosen][:, None] + np.arange(_WIDTHS[k])
-        values[chosen] = body[at].reshape(-1).view(kind)
+    if len(body) != (ends[-1] if n else 0):
+        raise FormatError(f"an array of {n} ints has {len(body)} bytes instead of {ends[-1] if n else 0}")
+    present = [k for k in range(4) if (kinds == k).any()]
+    if len(present) == 1:
+        values = body.view(_TYPES[present[0]]).astype(np.int64)
+    else:
+        values = np.zeros(n, np.int64)
+        for k in present:
+            chosen = kinds == k
+            at = (ends[chosen] - _WIDTHS[k])[:, None] + _PLACES[:_WIDTHS[k]]
+            values[chosen] = body[at].reshape(-1).view(_TYPES[k])
     info = np.iinfo(dtype)
     if n and (values.min() < info.min or values.max() > info.max):
         raise FormatError(f"an array holds ints beyond {np.dtype(dtype)}")
@@ -389,8 +393,8 @@ class Shard:
             out[name] = value
         return out
 
-    def bytes_of(self, row: int) -> dict[str, Any]:
-        """The bytes and arrays of a row, by names."""
+    def bytes_of(self, row: int, columns: Any = None) -> dict[str, Any]:
+        """The bytes and arrays of a row, all or those of `columns`, by names."""
         begin, end = self._blob_places[2 * row:2 * row + 2]
         data = self.view[begin:end]
         try:
@@ -405,7 +409,8 @@ class Shard:
                 at += 8
                 if n > len(data) - at:
                     raise FormatError(f"{name!r} is longer than the row")
-                out[name] = unpack_blob(name, self.schema[name], data[at:at + n])
+                if columns is None or name in columns:
+                    out[name] = unpack_blob(name, self.schema[name], data[at:at + n])
                 at += n
             return out
         except FormatError as e:
@@ -418,7 +423,7 @@ class Shard:
         except FormatError as e:
             raise FormatError(f"row {row} of {self.path!r} is broken: {e}.") from None
         if columns is None or any(is_blob(self.schema[c]) for c in columns):
-            found.update(self.bytes_of(row))
+            found.update(self.bytes_of(row, columns))
         return found if columns is None else {c: found[c] for c in columns}
 
 
