@@ -125,7 +125,7 @@ def test_groups_of_an_optimizer():
             and opt.is_group_params_ordered)
     assert ([p.name for p in opt.get_lr()] == ["learning_rate", "learning_rate_group_0"]
             and opt.get_weight_decay() == (0.0, 0.01))
-    assert opt.get_lr_parameter(a) is opt.rates[1] and opt.get_lr_parameter([b])[0] is opt.learning_rate[0][0]
+    assert opt.get_lr_parameter(a) is opt.rates[1] and opt.get_lr_parameter([b])[0] is opt.learning_rate[0]
     g = Tensor(np.array([[1, 2, 3], [4, 5, 9]], np.float32))
     step = ms.jit(lambda g: opt((g, g)))
     step(g)
