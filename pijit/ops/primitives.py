@@ -14,6 +14,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
 from pijit.ops.primitive import (  # noqa: F401
     Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register)
+from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops.function.conv import _no_padding
 from pijit.ops.function.shapes import _format, _same_shape
 from pijit.ops.function.state import _changed
@@ -31,9 +32,15 @@ def _simple(name, fn, doc):
     return type(name, (Primitive,), {"__call__": __call__, "__doc__": doc, "__module__": __name__})
 
 
+def _identity(x):
+    _need_tensor("Identity", "x", x)
+    return x._held()
+
+
+_identity.__name__ = "identity"
 _SIMPLE = {name: _ops[row.op] for row in _OPS for name in row.primitives}
 _SIMPLE |= {name: getattr(F, function) for function, names in _PRIMITIVES.items() for name in names}
-_SIMPLE |= {"Identity": lambda x: x._held(), "ComplexAbs": lambda x: F.real(F.abs(x))}
+_SIMPLE |= {"Identity": _identity, "ComplexAbs": lambda x: F.real(F.abs(x))}
 for _name, _fn in _SIMPLE.items():
     globals()[_name] = _simple(_name, _fn, f"Primitive of ops.{getattr(_fn, '__name__', _name.lower())}.")
 

@@ -265,3 +265,36 @@ def test_layers_made_in_construct(layer):
     assert not made.replaced()
     made.dropout = ops.Dropout(0.75)
     assert made.replaced()
+
+
+INDEXES = {
+    "step": lambda x: x[0 : -1 : Tensor(2)],
+    "start and stop": lambda x: x[Tensor(1) : Tensor(3)],
+    "of a kind": lambda x: x[Tensor(1, ms.int8) : Tensor(-1, ms.int32)],
+    "unsigned": lambda x: x[: Tensor(200, ms.uint8)],
+    "two axes": lambda x: x.reshape(2, 3)[Tensor(0) : Tensor(1), Tensor(1) :],
+    "int": lambda x: x[int(Tensor(2)) :],
+    "item": lambda x: x[: Tensor(4).item()] * Tensor(3, ms.int64).item(),
+    "range": lambda x: sum(x[k] for k in range(int(Tensor(3)))),
+    "a shape": lambda x: x.reshape(int(Tensor(-1)), Tensor(3).item()),
+}
+
+
+@pytest.mark.parametrize("case", INDEXES)
+def test_numbers_of_new_tensors_are_known(case):
+    check(lambda: INDEXES[case], Tensor(np.arange(6, dtype=np.float32)), graphs=1, breaks=0)
+
+
+def test_numbers_of_changed_tensors():
+    def f(x, n):
+        t = Tensor(2)
+        t += n
+        u = Tensor(3)
+        u.set_data(Tensor(1)) if hasattr(u, "set_data") else None
+        return x[: int(t)], x[::u], x[1.5:] if n > 5 else x[: Tensor(2.0)]
+
+    check(lambda: f, Tensor(np.arange(6, dtype=np.float32)), 1)
+    check(lambda: lambda x: x[: Tensor(2.0)], Tensor([1.0, 2.0]))
+    check(lambda: lambda x: x[: Tensor([1, 2])], Tensor([1.0, 2.0]))
+    check(lambda: lambda x: x[:: Tensor(0)], Tensor([1.0, 2.0]))
+    check(lambda: lambda x: x[: Tensor(True)], Tensor([1.0, 2.0]))

@@ -489,6 +489,19 @@ V graph_number(Context& c, Val x, DType t) {
   return c.make<ScalarValue>(std::move(one_of_type), s);
 }
 
+std::optional<int64_t> constant_integer(const V& x) {
+  if (!as<TensorValue>(x)) return std::nullopt;
+  const Val v = x->node();
+  const Node& n = static_cast<const Graph*>(v.b)->node(v.id);
+  const DType d = n.type.dtype;
+  if (n.kind != Node::kConst || n.size || !is_int(d) || d == DType::U64) return std::nullopt;
+  const size_t unused = 64 - 8 * size_of(d);
+  const uint64_t high = n.bits << unused;
+  return d == DType::U8 || d == DType::U16 || d == DType::U32
+             ? static_cast<int64_t>(high >> unused)
+             : static_cast<int64_t>(high) >> unused;
+}
+
 V number_of(Context& c, const V& x, PyTypeObject* type) {
   if (!as<TensorValue>(x) || c.mapped_serial_) return nullptr;
   const Val v = x->node();
@@ -498,6 +511,7 @@ V number_of(Context& c, const V& x, PyTypeObject* type) {
   const bool real = is_float(d);
   if (type == &PyFloat_Type || (!type && real)) return graph_number(c, v, DType::F64);
   if (real) return nullptr;  // int() may raise
+  if (const auto known = constant_integer(x)) return c.constant_int(*known);
   return graph_number(c, v, !type && is_bool(d) ? DType::Bool : DType::I64);
 }
 

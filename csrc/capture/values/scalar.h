@@ -132,6 +132,8 @@ V at_each_run(Context& c, PyObject* f, const std::vector<V>& args);
 V graph_number(Context& c, Val x, DType t);
 // What float() or int(), or item(), of no type, makes of a tensor; null: not possible.
 V number_of(Context& c, const V& x, PyTypeObject* type);
+// The integer that a Tensor is which the code itself made of a number, as Tensor(2); else empty.
+std::optional<int64_t> constant_integer(const V& x);
 // Whether a value that is undecided is true, of one element.
 Val truth_val(Context& c, const V& x, bool negated);
 // A comparison as Python computes it; null: not possible.

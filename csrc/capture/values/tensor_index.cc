@@ -92,8 +92,16 @@ std::vector<IndexItem> index_items(Context& c, const V& index, const Shape& shap
         taken.emplace(place, *item);
         return py::slice(py::none(), py::none(), py::none());
       }
-    const bool number = is_size(v) || as<SliceValue>(v);
-    auto o = number ? object_with_sizes(c, v) : as_constant(c, v);  // a list becomes an array
+    if (const auto* s = as<SliceValue>(v)) {
+      const auto known = [&](const V& x) {
+        const auto n = constant_integer(x);
+        return n ? c.constant_int(*n) : x;
+      };
+      const V slice = c.make<SliceValue>(known(s->start), known(s->stop), known(s->step));
+      if (auto o = object_with_sizes(c, slice)) return *o;
+      c.give_up(Reason::kUnsupportedOperand, "index");
+    }
+    auto o = is_size(v) ? object_with_sizes(c, v) : as_constant(c, v);  // a list becomes an array
     if (!o) c.give_up(Reason::kUnsupportedOperand, "index");
     return *o;
   };

@@ -211,6 +211,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | No
     if not training:
         return input
     if p == 0:
+        _need_tensor("dropout", "input", input)
         return input._held()  # another Tensor, as it is for other p
     if p == 1:
         return zeros_like(input)
