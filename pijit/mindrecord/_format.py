@@ -268,9 +268,12 @@ class Shard:
             raise FormatError(f"{path!r} is no MindRecord file, or broken: {e}.") from None
 
     def close(self) -> None:
-        """Lets go of the file."""
-        self.view.release()
-        self._data.close()
+        """Lets go of the file; where an error about one of its rows still holds a part of it, with that error."""
+        try:
+            self.view.release()
+            self._data.close()
+        except BufferError:
+            pass
 
     def _read_header(self, size):
         n = int.from_bytes(self.view[:8], "little")

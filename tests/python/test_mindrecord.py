@@ -488,6 +488,13 @@ def test_broken_files(tmp_path):
         assert isinstance(e.value, RuntimeError), k
         with pytest.raises(RuntimeError):
             list(ds.MindDataset(str(path)).create_tuple_iterator(num_epochs=1))
+    at = WRITTEN.index(b"\x85\xa1d")  # the map of a row's five numbers and strings
+    path.write_bytes(WRITTEN[:at] + b"\xc1" + WRITTEN[at + 1 :])
+    reader = FileReader(str(path))
+    with pytest.raises(ValueError) as held:
+        list(reader.get_next())
+    reader.close()  # while the error holds the row
+    assert "broken" in str(held.value)
     # names of other folders lead nowhere
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.mr").write_bytes(with_header(shard_addresses=["../../a.mr", "/etc/passwd"]))
