@@ -6,6 +6,7 @@
 #include "bindings/bindings.h"
 #include "eager/tape.h"
 #include "objects/objects.h"
+#include "runtime/packed.h"
 #include "runtime/queue.h"
 
 namespace pijit {
@@ -82,6 +83,7 @@ py::object capsule_of(ArrayRef a, uint64_t flags) {
     int64_t shape[kMaxRank], strides[kMaxRank];
     Managed managed;
   };
+  lend(*a->storage);  // who does not know of read-only data may write it
   auto* g = new Given{std::move(a), {}, {}, {}};
   const Type& t = g->keep->type;
   const auto strides = t.shape.strides();
@@ -242,6 +244,7 @@ ArrayRef array_of_managed(PyObject* capsule, const py::object& copy) {
   };
   if (may_share && dense && aligned && type.shape.numel() != 0) {
     ArrayRef r = new_external_array(type, data, finish, m);
+    lend(*r->storage);
     take();
     return r;
   }

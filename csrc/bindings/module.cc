@@ -5,6 +5,7 @@
 #include "compile/compile.h"
 #include "eager/nonzero.h"
 #include "runtime/device.h"
+#include "runtime/packed.h"
 #include "runtime/plugin.h"
 #include "runtime/program.h"
 #include "runtime/queue.h"
@@ -160,9 +161,14 @@ void init_config(py::module_& m) {
       m, "empty_cache", {},
       [](const Args&) {
         if (auto* queue = queue_of(default_device())) queue->give_back();
+        drop_all_forms();
         return py::none();
       },
-      "Gives memory of the chosen device that is kept for later back to the system.");
+      "Gives memory of the chosen device that is kept for later back to the system, and forgets "
+      "packed weights.");
+  define(
+      m, "packed_bytes", {}, [](const Args&) { return packed_bytes(); },
+      "Bytes of weights that are kept in the layouts of kernels.");
   define(
       m, "channel_block", {},
       [](const Args&) { return device(default_device()).facts().channel_block; },

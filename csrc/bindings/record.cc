@@ -8,6 +8,7 @@
 #include "bindings/bindings.h"
 #include "dispatch/report.h"
 #include "objects/caller.h"
+#include "runtime/packed.h"
 
 namespace pijit {
 namespace {
@@ -123,6 +124,7 @@ void init_record(py::module_& m) {
         d["allocations"] = r.allocations;
         d["allocated_bytes"] = r.allocated_bytes;
         d["peak_bytes"] = r.peak_bytes;
+        d["packed_bytes"] = packed_bytes();
         d["dropped"] = r.dropped;
         return d;
       },

@@ -11,6 +11,7 @@
 
 #include "runtime/device.h"
 #include "runtime/guard.h"
+#include "runtime/packed.h"
 #include "runtime/record.h"
 
 namespace pijit {
@@ -200,6 +201,7 @@ size_t allocated_bytes() {
 }
 
 void destroy(Storage* s) {
+  drop_forms(*s);
   if (s->free_external)
     s->free_external(s->ctx);
   else if (s->device)

@@ -27,13 +27,17 @@ struct Block {
 };
 size_t allocated_bytes();  // in use, without what the cache holds
 
+struct Forms;  // runtime/packed.h
+
 struct Storage {
   std::atomic<int> refs{1};
+  bool lent = false;  // others may write it: under the lock of packed.cc
   void* data;
   size_t bytes;
   Device* device = nullptr;                    // null: memory of the host
   void (*free_external)(void* ctx) = nullptr;  // memory owned by someone else
   void* ctx = nullptr;
+  std::atomic<Forms*> forms{nullptr};  // what kernels made of its data
 };
 
 template <class T>

@@ -10,6 +10,8 @@
 
 namespace pijit {
 
+struct Storage;
+
 struct KernelRequest {
   const OpDef& op;
   const Attrs& attrs;
@@ -26,6 +28,13 @@ class Kernel {
   virtual ~Kernel() = default;
   // Absent inputs are null, and so are outputs that nothing reads.
   virtual void launch(const void* const* in, void* const* out) = 0;
+  // The operand that each call brings into a layout of the kernel's own. What was made of it before
+  // is kept with its memory; -1: none.
+  virtual int packs() const { return -1; }
+  // With that operand, whole, in this memory.
+  virtual void launch_packed(const void* const* in, void* const* out, Storage& memory) {
+    launch(in, out);
+  }
   virtual std::string describe() const { return ""; }
   virtual std::string describe_inside() const { return ""; }  // programs that it runs
 };
@@ -36,6 +45,11 @@ class OpKernel : public Kernel {
   virtual void run(const void* const* in, void* out) = 0;
   // Overridden by kernels of several outputs.
   void launch(const void* const* in, void* const* out) override { run(in, out[0]); }
+  // Where there is an operand to be packed, and its memory.
+  virtual void run_packed(const void* const* in, void* out, Storage& memory) { run(in, out); }
+  void launch_packed(const void* const* in, void* const* out, Storage& memory) override {
+    run_packed(in, out[0], memory);
+  }
 };
 
 // Runs a lambda.

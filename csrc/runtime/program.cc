@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/outer_lock.h"
+#include "runtime/packed.h"
 #include "runtime/pooled.h"
 #include "runtime/queue.h"
 
@@ -23,8 +24,7 @@ void RegionKernel::launch(const void* const* in, void* const* out) {
   for (size_t k = 0; k < in_types.size(); ++k) {
     Type t = in_types[k];
     t.device = device_.id;  // a program's operands lie there, whatever they were
-    state.push_back(new_external_array(
-        t, const_cast<void*>(in[k]), [](void*) {}, nullptr));
+    state.push_back(new_external_array(t, const_cast<void*>(in[k]), [](void*) {}, nullptr));
   }
   auto apply = [](const Program& p, const std::vector<ArrayRef>& values) {
     std::vector<Array*> raw;
@@ -97,9 +97,13 @@ void launch_there(Device& d, const Program::Step& s, void* const* operands) {
 }  // namespace
 
 void Program::settle() {
-  for (auto& st : steps)
-    launches_.push_back({st.kernel.get(), static_cast<uint32_t>(st.in.size()),
-                         static_cast<uint32_t>(st.out.size())});
+  for (auto& st : steps) {
+    const int packs = device.is_host() ? st.kernel->packs() : -1;
+    const Slot* packed = packs >= 0 && st.in[packs] >= 0 ? &slots[st.in[packs]] : nullptr;
+    launches_.push_back(
+        {st.kernel.get(), static_cast<uint32_t>(st.in.size()), static_cast<uint32_t>(st.out.size()),
+         packed && packed->kind == Slot::kInput ? static_cast<int>(packed->index) : -1});
+  }
   uses_begin_.assign(slots.size() + 1, 0);
   const auto for_operands = [&](auto f) {
     uint32_t at = 0;
@@ -199,12 +203,22 @@ class Program::Run {
     if (watched_) begin_ = clock_ns();
   }
 
+  // What was given has been written, or may have been where a step failed.
+  ~Run() {
+    if (!give_) return;
+    for (auto& b : p_.output_buffers)
+      if (b.donor >= 0 && give_[b.donor]) drop_forms(*inputs_[b.donor]->storage);
+  }
+
   // The next steps, up to `end`.
   [[gnu::always_inline]] void launch_to(size_t end) {
     for (; next_ < end; ++next_) {
       const Launch& l = p_.launches_[next_];
       if (next_ + 1 < p_.launches_.size()) __builtin_prefetch(p_.launches_[next_ + 1].kernel);
-      l.kernel->launch(operand_, operand_ + l.in);
+      if (l.packs >= 0)
+        l.kernel->launch_packed(operand_, operand_ + l.in, *inputs_[l.packs]->storage);
+      else
+        l.kernel->launch(operand_, operand_ + l.in);
       operand_ += l.in + l.out;
       if (watched_) [[unlikely]]
         end_step();

@@ -135,6 +135,7 @@ class Program {
   struct Launch {
     Kernel* kernel;
     uint32_t in, out;  // operands
+    int packs;         // the input that the kernel packs; -1: none
   };
   std::vector<Launch> launches_;  // the steps, close together
   std::unique_ptr<Launcher> launcher_;

@@ -164,7 +164,8 @@ def profile_html(p: Any) -> str:
     if p.first_call:
         figures.append((seconds(sum(p.first_call.values())), "first call, with capture and compile"))
     figures.append((size(p.peak_bytes),
-                    f"peak of arrays; {p.allocations:.4g} allocations{' per call' if p.calls > 1 else ''}"))
+                    f"peak of arrays; {p.allocations:.4g} allocations{' per call' if p.calls > 1 else ''}"
+                    + (f"; {size(p.packed_bytes)} packed weights" if p.packed_bytes else "")))
     out.append(tiles(figures))
     if p.plain is not None:
         out.append(bars([(label, t.median, seconds(t.median), color)

@@ -35,7 +35,8 @@ class Profile:
         (all calls), bytes, flops, gb_per_s, gflop_per_s, percent(limits). pieces: lines that CPython ran between
         graphs, each with place, why, runs, time, whole. lines: what each source line takes of a call, each with place,
         graph, ops, python, time, source: with outside_lines() they add up to wall. allocations, allocated_bytes: per
-        call; peak_bytes. limits: what this machine reaches. events: of the recording, as `pijit.trace.stop` gives them.
+        call; peak_bytes; packed_bytes, of weights in the layouts of kernels. limits: what this machine reaches.
+        events: of the recording, as `pijit.trace.stop` gives them.
         captures: functions captured meanwhile, with the seconds of capture, optimise, generate.
 
     With a comparison: plain, captured (Timing: median, low, high, samples, in seconds per call), speedup (Ratio: value,
@@ -51,6 +52,7 @@ class Profile:
     allocations: Any
     allocated_bytes: Any
     peak_bytes: Any
+    packed_bytes: Any
     dropped: Any
     plain = captured = speedup = first_call = explanation = None
 
@@ -65,6 +67,7 @@ class Profile:
             self.parts["rest"] = rest
         self.allocations, self.allocated_bytes = recorded["allocations"] / calls, recorded["allocated_bytes"] / calls
         self.peak_bytes, self.dropped = recorded["peak_bytes"], recorded["dropped"]
+        self.packed_bytes = recorded["packed_bytes"]
         self.limits: Limits = limits()
         self._recorded, self._events = recorded, None
 
@@ -171,7 +174,8 @@ class Profile:
             lines += ["kernels:", self.table(15)]
         lines.append(
             f"memory: {self.allocations:.4g} allocations of {size(self.allocated_bytes)} per call, peak "
-            f"{size(self.peak_bytes)}")
+            f"{size(self.peak_bytes)}" +
+            (f", of them {size(self.packed_bytes)} packed weights" if self.packed_bytes else ""))
         return "\n".join(lines)
 
     def headline(self) -> str:
@@ -204,6 +208,7 @@ class Profile:
              "captures": self.captures,
              "lines": [dataclasses.asdict(x) for x in self.lines], "outside_lines": dict(self.outside_lines()),
              "allocations": self.allocations, "allocated_bytes": self.allocated_bytes, "peak_bytes": self.peak_bytes,
+             "packed_bytes": self.packed_bytes,
              "dropped_events": self.dropped, "limits": dataclasses.asdict(self.limits)}
         if self.speedup is not None:
             d |= {"plain": dataclasses.asdict(self.plain), "captured": dataclasses.asdict(self.captured),

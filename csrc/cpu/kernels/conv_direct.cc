@@ -28,6 +28,7 @@
 #include "cpu/code.h"
 #include "cpu/cpu.h"
 #include "cpu/kernels/window.h"
+#include "runtime/packed.h"
 #include "runtime/pooled.h"
 
 namespace pijit {
@@ -310,7 +311,10 @@ int64_t grain(double flops, int64_t parts) {
 
 class DirectConv : public OpKernel {
  public:
-  explicit DirectConv(const Sizes& g) : g_(g) {
+  explicit DirectConv(const Sizes& g)
+      : g_(g),
+        layout_(str_cat("direct ", g.turned ? "turned " : "", g.groups, ",", g.filters, ",",
+                        g.channels, ",", g.taps())) {
     for (int64_t f = 0, n; f < g.filter_blocks(); f += n) {
       const int64_t left = g.filter_blocks() - f;
       n = left == kMaxBlocks ? left : std::min<int64_t>(left, 2);
@@ -322,14 +326,29 @@ class DirectConv : public OpKernel {
     }
   }
   void run(const void* const* in, void* out) override {
-    const auto *x = static_cast<const float*>(in[0]), *w = static_cast<const float*>(in[1]),
+    const Block packed(packed_bytes());
+    pack(static_cast<const float*>(in[1]), floats(packed));
+    run_with(floats(packed), in, out);
+  }
+  int packs() const override { return 1; }
+  void run_packed(const void* const* in, void* out, Storage& memory) override {
+    const auto kept = packed_form(memory, layout_, packed_bytes(), [&](void* to) {
+      pack(static_cast<const float*>(in[1]), static_cast<float*>(to));
+    });
+    kept ? run_with(floats(*kept), in, out) : run(in, out);
+  }
+
+ private:
+  size_t packed_bytes() const {
+    return static_cast<size_t>(g_.groups * g_.filter_blocks() * g_.channels * g_.taps() * kVector);
+  }
+  void run_with(const float* packed, const void* const* in, void* out) const {
+    const auto *x = static_cast<const float*>(in[0]),
                *bias = g_.turned ? nullptr : static_cast<const float*>(in[2]);
     const int64_t blocks = g_.filter_blocks(), per_block = g_.channels * g_.taps() * kLanes;
     const int64_t all_blocks = g_.groups * blocks;
-    const Pieces weights{static_cast<size_t>(all_blocks * per_block * kFloat),
-                         static_cast<size_t>(all_blocks * kVector)};
-    float *packed = weights.of<float>(0), *start = weights.of<float>(1);
-    pack(w, packed);
+    const Block starts(static_cast<size_t>(all_blocks * kVector));
+    float* const start = floats(starts);
     std::fill_n(start, all_blocks * kLanes, 0.0f);
     if (bias)
       for (int64_t k = 0; k < g_.groups; ++k)
@@ -359,7 +378,6 @@ class DirectConv : public OpKernel {
     });
   }
 
- private:
   struct Set {  // blocks of filters
     int64_t first, count;
     std::vector<std::pair<Tile, ForwardFn>> tiles;
@@ -406,6 +424,7 @@ class DirectConv : public OpKernel {
   }
 
   Sizes g_;
+  std::string layout_;  // of packed weights
   Codes<ForwardFn> codes_;
   std::vector<Set> sets_;
 };

@@ -9,7 +9,8 @@
 #include <cstdlib>
 #include <tuple>
 
-#include "runtime/array.h"
+#include "absl/strings/str_join.h"
+#include "runtime/packed.h"
 
 namespace pijit {
 namespace onednn {
@@ -68,6 +69,15 @@ std::vector<std::tuple<int64_t, int, int64_t>> places(const memory::desc& d) {
     if (outer[i] > 1) r.push_back({strides[i], static_cast<int>(i), outer[i]});
   std::sort(r.begin(), r.end());
   return r;
+}
+// What tells a layout from others. Empty: it cannot be told.
+std::string text_of(const memory::desc& d) {
+  if (d.get_format_kind() != memory::format_kind::blocked) return "";
+  std::string s = str_cat(static_cast<int>(d.get_data_type()), "+", d.get_submemory_offset());
+  for (const Ints& numbers : {d.get_dims(), d.get_padded_dims(), d.get_padded_offsets(),
+                              d.get_strides(), d.get_inner_blks(), d.get_inner_idxs()})
+    s += "|" + absl::StrJoin(numbers, ",");
+  return s;
 }
 // Is each element at the same place? Channels in one block, for example, are channels last.
 bool same_places(const memory::desc& a, const memory::desc& b) {
@@ -164,7 +174,7 @@ std::unique_ptr<OpKernel> ForThreads::make(KernelFactory make, const KernelReque
   if (!k->made_for(max_threads(), why)) return nullptr;
   return k;
 }
-void ForThreads::run(const void* const* in, void* out) {
+OpKernel* ForThreads::now() {
   const int n = max_threads();
   const Made* m = current_.load(std::memory_order_acquire);
   if (m->threads != n) {
@@ -172,7 +182,7 @@ void ForThreads::run(const void* const* in, void* out) {
     m = made_for(n, &why);
     PIJIT_CHECK(m, "oneDNN: refuses for ", n, " threads: ", why);
   }
-  m->kernel->run(in, out);
+  return m->kernel.get();
 }
 const ForThreads::Made* ForThreads::made_for(int threads, std::string* why) {
   std::lock_guard lock(mu_);
@@ -196,6 +206,13 @@ Primitive::Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& o
   std::vector<dnnl_exec_arg_t> args;
   for (auto& b : bound_) args.push_back({b.id, (b.reorder.p ? b.inside : b.outside).get()});
   call_ = Call(std::move(p), std::move(args));
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i].id != DNNL_ARG_WEIGHTS || !bound_[i].reorder.p) continue;
+    const std::string from = text_of(in[i].outside), to = text_of(in[i].inside);
+    if (from.empty() || to.empty()) continue;
+    packs_ = static_cast<int>(i);
+    layout_ = str_cat("onednn ", from, " to ", to);
+  }
 }
 Primitive::Call::Call(dnnl::primitive primitive, std::vector<dnnl_exec_arg_t> a)
     : p(std::move(primitive)), args(std::move(a)), bytes(kPrimitiveBytes) {
@@ -205,10 +222,11 @@ Primitive::Call::Call(dnnl::primitive primitive, std::vector<dnnl_exec_arg_t> a)
   args.push_back({DNNL_ARG_SCRATCHPAD, scratch.get()});
 }
 
-void Primitive::run(const void* const* in, void* out) {
+void Primitive::run(const void* const* in, void* out, Storage* packed_memory) {
   std::lock_guard lock(mu_);
   const Threads scope(threads_);
   Scratch scratch;
+  std::shared_ptr<const Block> kept;
   dnnl::stream& s = stream();
   auto execute = [&](Call& c) {
     if (c.scratch) c.scratch.set_data_handle(scratch.take(c.scratch.get_desc().get_size()));
@@ -222,6 +240,17 @@ void Primitive::run(const void* const* in, void* out) {
     if (!last && !in[i]) continue;
     b.outside.set_data_handle(last ? out : const_cast<void*>(in[i]));
     if (!b.reorder.p) continue;
+    if (packed_memory && static_cast<int>(i) == packs_) {
+      kept = packed_form(*packed_memory, layout_, b.inside.get_desc().get_size(), [&](void* to) {
+        b.inside.set_data_handle(to);
+        execute(b.reorder);
+        s.wait();
+      });
+      if (kept) {
+        b.inside.set_data_handle(kept->p);
+        continue;
+      }
+    }
     b.inside.set_data_handle(scratch.take(b.inside.get_desc().get_size()));
     if (!last) execute(b.reorder);
   }

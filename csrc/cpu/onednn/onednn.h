@@ -64,9 +64,14 @@ class Primitive : public OpKernel {
   // Inputs in the order of the op's. Absent ones may be among them: oneDNN passes over what the
   // primitive does not use.
   Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out);
-  void run(const void* const* in, void* out) override;
+  void run(const void* const* in, void* out) override { run(in, out, nullptr); }
+  int packs() const override { return packs_; }
+  void run_packed(const void* const* in, void* out, Storage& memory) override {
+    run(in, out, &memory);
+  }
 
  private:
+  void run(const void* const* in, void* out, Storage* packed_memory);
   struct Call {
     dnnl::primitive p;
     std::vector<dnnl_exec_arg_t> args;
@@ -83,7 +88,9 @@ class Primitive : public OpKernel {
   static Bound bind(const Arg& a, bool input);
   std::vector<Bound> bound_;  // inputs, then the output
   Call call_;
-  std::mutex mu_;  // the memory objects belong to one call at a time
+  int packs_ = -1;      // the weights, where they need a reorder
+  std::string layout_;  // from which, and to which
+  std::mutex mu_;       // the memory objects belong to one call at a time
   int threads_;
 };
 
@@ -95,7 +102,11 @@ class ForThreads : public OpKernel {
   // Null, and why, if the candidate refuses.
   static std::unique_ptr<OpKernel> make(KernelFactory make, const KernelRequest& r,
                                         std::string* why);
-  void run(const void* const* in, void* out) override;
+  void run(const void* const* in, void* out) override { now()->run(in, out); }
+  int packs() const override { return current_.load(std::memory_order_acquire)->kernel->packs(); }
+  void run_packed(const void* const* in, void* out, Storage& memory) override {
+    now()->run_packed(in, out, memory);
+  }
 
  private:
   struct Made {
@@ -114,6 +125,7 @@ class ForThreads : public OpKernel {
     Type out;
   };
   const Made* made_for(int threads, std::string* why);
+  OpKernel* now();
 
   KernelFactory make_;
   Request request_;
