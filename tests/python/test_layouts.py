@@ -107,6 +107,17 @@ blocks_only = pytest.mark.skipif(_C.channel_block() == 0, reason="the kernels at
 
 
 @blocks_only
+@pytest.mark.parametrize("stride", [1, 2])
+def test_a_group_per_channel_stays_in_blocks(stride):
+    def make():
+        a, b, c = nn.Conv2d(3, 32, 3), nn.Conv2d(32, 32, 3, stride, group=32), nn.Conv2d(32, 16, 1)
+        return lambda x: c(ops.relu6(b(ops.relu6(a(x)))))
+    text = compiled(make, Tensor(np.ones((2, 3, 8, 8), np.float32)))
+    assert text.count("conv2d_blocked") == 3 and text.count("unblock_channels") == 1, text
+    assert "  block_channels" not in text, text
+
+
+@blocks_only
 def test_one_layout_change_each_way():
     # Between three convolutions nothing is reordered; the image goes in as it is, the result comes out.
     def make():

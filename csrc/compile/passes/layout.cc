@@ -62,10 +62,12 @@ class Layouts : public Rewriter {
     const Role role = n.op->role;
     const Type& y = role == Role::kConv ? n.type : type(n.in[role == Role::kConvWeights]);
     const Type& x = role == Role::kConvInput ? n.type : type(n.in[0]);
-    const bool one_group = std::get<Dim>(n.attrs[n.op->attr_index("group")]) == 1;
+    const Dim& groups = std::get<Dim>(n.attrs[n.op->attr_index("group")]);
+    const bool whole_groups = groups == 1 || (groups == x.shape[1] && groups == y.shape[1]);
     // Too few channels for a block, as those of an image, are read where they are.
     const bool fits = has_blocks(x.shape) || (role != Role::kConvInput && x.shape[1] <= 4);
-    return y.dtype == DType::F32 && one_group && has_blocks(y.shape) && fits && served_in_blocks(n);
+    return y.dtype == DType::F32 && whole_groups && has_blocks(y.shape) && fits &&
+           served_in_blocks(n);
   }
   // Is there a fast kernel? Not for every kernel size, stride and dilation.
   bool served_in_blocks(const Node& n) const {

@@ -34,7 +34,8 @@ struct Conv {
 };
 void Conv::choose_inside() {
   const int64_t b = channel_block();
-  const bool blocks = b && w.size() == 4 && x[1] % b == 0 && y[1] % b == 0;
+  const bool depthwise = grouped() && w[0] == x[1] && w[0] == y[1];
+  const bool blocks = b && (!grouped() || depthwise) && x[1] % b == 0 && y[1] % b == 0;
   x_inside = blocks ? in_blocks_of(b, x, dtype) : desc(x, tag::any, dtype);
   w_inside = desc(w, tag::any, dtype);
   y_inside = blocks ? in_blocks_of(b, y, dtype) : desc(y, tag::any, dtype);
