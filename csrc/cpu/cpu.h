@@ -21,6 +21,7 @@ bool wide_types_halve_lanes();
 
 void register_cpu_kernels(KernelRegistry& r);  // impl_list.cc
 
+KernelFamily few_rows_kernels();
 KernelFamily small_gemm_kernels();
 KernelFamily blocked_gemm_kernels();
 KernelFamily direct_conv_kernels();

@@ -12,7 +12,8 @@
 namespace pijit {
 
 void register_cpu_kernels(KernelRegistry& r) {
-  const KernelFamily small_gemm = small_gemm_kernels(), onednn_matmul = onednn::matmul_kernels(),
+  const KernelFamily few_rows = few_rows_kernels(), small_gemm = small_gemm_kernels(),
+                     onednn_matmul = onednn::matmul_kernels(),
                      blocked_gemm = blocked_gemm_kernels(), direct = direct_conv_kernels(),
                      onednn_conv = onednn::conv_kernels(), subsampled = subsampled_conv_kernels(),
                      depthwise = depthwise_conv_kernels(), last_direct = last_direct_conv_kernels(),
@@ -31,8 +32,8 @@ void register_cpu_kernels(KernelRegistry& r) {
   };
   // clang-format off
   const Row rows[] = {
-      {"matmul", {&small_gemm, &onednn_matmul, &blocked_gemm, &reference}},
-      {"dense", {&small_gemm, &onednn_matmul, &blocked_gemm, &reference}},
+      {"matmul", {&few_rows, &small_gemm, &onednn_matmul, &blocked_gemm, &reference}},
+      {"dense", {&few_rows, &small_gemm, &onednn_matmul, &blocked_gemm, &reference}},
       {"dense_post", {&onednn_matmul}},
       {"conv2d", {&direct, &onednn_conv, &subsampled, &last_direct, &patches, &reference}},
       {"conv2d_dx", {&direct, &onednn_conv, &subsampled, &last_direct, &patches, &reference}},
