@@ -24,6 +24,7 @@ void register_cpu_kernels(KernelRegistry& r);  // impl_list.cc
 KernelFamily few_rows_kernels();
 KernelFamily small_gemm_kernels();
 KernelFamily blocked_gemm_kernels();
+KernelFamily pointwise_conv_kernels();
 KernelFamily direct_conv_kernels();
 KernelFamily last_direct_conv_kernels();  // of what oneDNN is tried for first
 KernelFamily subsampled_conv_kernels();

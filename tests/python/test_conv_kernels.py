@@ -96,3 +96,27 @@ def test_what_padding_meets_takes_no_part(group, dilation, dtype):
         with np.errstate(invalid="ignore"):
             want[:, channel, rows, columns] += ct[:, filter].astype(np.float64) * w[filter, c, a, b]
     np.testing.assert_allclose(got, want[:, :, top:top + 9, left:left + 14], rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("images", [1, 3])
+@pytest.mark.parametrize("channels, filters", [(1, 5), (3, 24), (5, 16), (20, 20), (24, 40), (116, 58), (16, 7),
+                                               (300, 300)])
+def test_pointwise(images, channels, filters):
+    """Kernels of 1 x 1 of channels that fill no blocks, and their gradients: exact, in eager mode and captured."""
+    r = np.random.RandomState(channels)
+    for height, width in ((1, 1), (3, 5), (7, 7), (8, 9), (17, 12)):
+        x, w, b, ct = (r.randint(-4, 5, s).astype(np.float32) for s in (
+            (images, channels, height, width), (filters, channels, 1, 1), (filters,), (images, filters, height, width)))
+
+        def loss(x, w, b):
+            return (ops.conv2d(x, w, b) * ms.Tensor(ct)).sum(), ops.conv2d(x, w, b), ops.conv2d(x, w)
+
+        gradient = ms.value_and_grad(loss, (0, 1, 2), has_aux=True)
+        for f in (gradient, ms.jit(gradient)):
+            (_, y, plain), (dx, dw, db) = f(ms.Tensor(x), ms.Tensor(w), ms.Tensor(b))
+            want = np.einsum("fc,nchw->nfhw", w[:, :, 0, 0], x)
+            np.testing.assert_array_equal(plain.asnumpy(), want)
+            np.testing.assert_array_equal(y.asnumpy(), want + b.reshape(-1, 1, 1))
+            np.testing.assert_array_equal(dx.asnumpy(), np.einsum("fc,nfhw->nchw", w[:, :, 0, 0], ct))
+            np.testing.assert_array_equal(dw.asnumpy()[:, :, 0, 0], np.einsum("nfhw,nchw->fc", ct, x))
+            np.testing.assert_array_equal(db.asnumpy(), ct.sum((0, 2, 3)))

@@ -18,6 +18,7 @@ EXAMPLES = int(os.environ.get("PIJIT_FUZZ", "25"))
 STEPS = {
     "conv": lambda c: (nn.Conv2d(c, c, 3, has_bias=True), c), "wide": lambda c: (nn.Conv2d(c, 32, 1), 32),
     "narrow": lambda c: (nn.Conv2d(c, 16, 3, stride=2), 16), "odd": lambda c: (nn.Conv2d(c, 5, 3), 5),
+    "odd_point": lambda c: (nn.Conv2d(c, 20, 1, has_bias=True), 20), "point": lambda c: (nn.Conv2d(c, 24, 1), 24),
     "valid": lambda c: (nn.Conv2d(c, 16, 2, pad_mode="valid"), 16), "group": lambda c: (nn.Conv2d(c, c, 3, group=c), c),
     "relu": lambda c: (nn.ReLU(), c), "tanh": lambda c: (nn.Tanh(), c),
     "max": lambda c: (nn.MaxPool2d(2, 2), c), "max_overlapping": lambda c: (nn.MaxPool2d(3, 2, pad_mode="same"), c),
