@@ -33,14 +33,12 @@ _PUBLIC = {v: k for k, v in _NAMES.items()}
 _MAX_HEADER = 100 << 20
 
 
-def _raw(t, at_once):
-    """The bytes of a Tensor; those in its own memory where they are written at once."""
+def _raw(t):
+    """The bytes of a Tensor."""
+    # a copy: memory that is handed out may be written, so that no kernel's form of it is kept any more
+    a = t.asnumpy()
     if t.dtype is mstype.bfloat16:
-        a = (t.asnumpy().view(np.uint32) >> 16).astype("<u2")
-    elif at_once and t.device == "CPU" and t.dtype is not mstype.bool_:
-        a = np.from_dlpack(t)
-    else:
-        a = t.asnumpy()
+        a = (a.view(np.uint32) >> 16).astype("<u2")
     return np.ascontiguousarray(a).reshape(-1).view(np.uint8)
 
 
@@ -147,7 +145,7 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
                             "have.")
         if format == "safetensors" and name == "__metadata__":
             raise ValueError("For 'save_checkpoint', a safetensors file has no room for a value named '__metadata__'.")
-        values.append((name, value.dtype.name, value.shape, _raw(value, not async_save)))
+        values.append((name, value.dtype.name, value.shape, _raw(value)))
     parts = _ckpt.parts(values, crc_check) if format == "ckpt" else _safetensors(values)
     if not async_save:
         wait_for_writers()  # one of them may write the same file

@@ -431,3 +431,17 @@ def test_parameters_that_change_their_shape():
     want = conv(x, Tensor(p.asnumpy())).asnumpy()
     for _ in range(3):
         np.testing.assert_array_equal(conv(x, p).asnumpy(), want)
+
+
+def test_a_checkpoint_leaves_what_is_kept(tmp_path):
+    """Weights are read, and not handed out."""
+    net = Net()
+    x, want = Tensor(X), plain_result(net)
+    for _ in range(3):
+        net(x)
+    kept = _C.packed_bytes()
+    for format in ("ckpt", "safetensors"):
+        ms.save_checkpoint(net, str(tmp_path / f"a.{format}"), format=format)
+    assert _C.packed_bytes() == kept > 0
+    np.testing.assert_array_equal(net(x).asnumpy(), want)
+    assert _C.packed_bytes() == kept

@@ -259,6 +259,8 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
                    : FewRows{m, n, k, trans_b, trans_a && m > 1, n, 1};
   if (p.rows > (p.along ? most_rows(p.columns, k) : 1))
     return *why = "more than a few rows", nullptr;
+  if (!p.along && (!wide() || p.columns % kFar != 0))
+    return *why = "rows that lie across the sums, and share no sets of the cache", nullptr;
   const std::vector<Operands> places = stacked(sa, sb, sc);
   return fn_kernel([=](const void* const* in, void* out) {
     const auto *a = static_cast<const float*>(in[0]), *b = static_cast<const float*>(in[1]);
