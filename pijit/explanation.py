@@ -135,7 +135,8 @@ class Explanation:
     (each with guards, graph, ops, program, kernels, calls, places), breaks (each with reason, detail, location, hint),
     misses (guards that led to another capture: where, guard, old and new value), callees (undecorated functions that
     were captured on their own because a break ran them: each with where, compile_count, calls, graph_runs, breaks,
-    misses).
+    misses), regions (loops over numbers that became machine code: each with lines, runs, bytes, exits, which are
+    (line, whether the function returned, how often) where CPython went on, and text, what was compiled).
 
     The text begins with what to do something about. to_html() gives or writes a page with the source, each line
     marked."""
@@ -187,6 +188,11 @@ class Explanation:
                          (f"; {RECURSION}" if self.calls_itself else ""))
         for p in self.interpreted_from:
             lines.append(f"  from {short(p)} on CPython runs it: there is nothing for a graph")
+        for r in self.regions:
+            first, last = r["lines"]
+            lines.append(f"  machine code for the loops of lines {first} to {last}: {r['runs']} runs")
+            lines += [f"    left at line {line} for CPython, {count} times" for line, returned, count in r["exits"]
+                      if not returned]
         lines += self._break_lines(self.breaks, "  ")
         lines += self._miss_lines(self.misses, "  ")
         for c in self.callees:

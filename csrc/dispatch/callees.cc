@@ -199,7 +199,9 @@ Callee* make_callee(PyObject* code) {
 void never_capture(PyObject* code) { make_callee(code)->skip = true; }
 
 int traverse(const State& s, visitproc visit, void* arg) {
-  for (auto& [at, point] : s.points)
+  for (auto& [at, point] : s.points) {
+    for (auto& r : point.regions)
+      if (const int failed = r->visit(visit, arg)) return failed;
     for (auto& e : point.entries) {
       for (auto& x : e->sources) Py_VISIT(x.key.ptr());
       for (auto& x : e->guards) {
@@ -211,6 +213,7 @@ int traverse(const State& s, visitproc visit, void* arg) {
       for (auto& x : e->effects)
         if (const int r = x->visit(visit, arg)) return r;
     }
+  }
   for (auto& [at, step] : s.steps) Py_VISIT(step.ptr());
   for (auto& [at, code] : s.resumes) Py_VISIT(code.ptr());
   for (auto& [at, code] : s.loops) Py_VISIT(code.ptr());

@@ -94,6 +94,20 @@ py::dict described_entry(const Entry& e, const CodeInfo& code, int instr) {
   return x;
 }
 
+py::dict described_region(const Region& r, const CodeInfo& code) {
+  py::dict x;
+  py::list exits;
+  for (auto& e : r.exits)
+    if (e.count > 0) exits.append(py::make_tuple(code.instrs[e.instr].line, e.returns, e.count));
+  x["where"] = str_of(str_cat(code.filename, ":", r.first_line));
+  x["lines"] = py::make_tuple(r.first_line, r.last_line);
+  x["runs"] = r.runs;
+  x["bytes"] = r.code->bytes();
+  x["exits"] = exits;
+  x["text"] = str_of(r.text);
+  return x;
+}
+
 // What a value is, in few words, without asking any code of its class.
 std::string brief(PyObject* o) {
   if (!o) return "nothing";
@@ -196,9 +210,10 @@ py::dict report(const State& s, const py::object& func) {
   d["new_sizes"] = s.new_sizes;
   d["calls"] = s.calls;
   d["graph_runs"] = s.graph_runs;
-  py::list entries, callees, never;
+  py::list entries, callees, never, regions;
   for (auto& [key, p] : s.points) {
     for (auto& e : p.entries) entries.append(described_entry(*e, *code, key.first));
+    for (auto& r : p.regions) regions.append(described_region(*r, *code));
     if (p.never) never.append(str_of(str_cat(code->filename, ":", code->instrs[key.first].line)));
   }
   std::vector<const State*> below;
@@ -222,6 +237,7 @@ py::dict report(const State& s, const py::object& func) {
   }
   d["callees"] = callees;
   d["entries"] = entries;
+  d["regions"] = regions;
   d["breaks"] = described_breaks(s);
   d["misses"] = described_misses(s);
   d["interpreted_from"] = never;

@@ -114,6 +114,19 @@ void stop_following(State& state, Point& point, const std::vector<int>& misses) 
 
 }  // namespace
 
+bool LoopsAhead::operator()(const CodeInfo& code, int instr) {
+  if (from_.empty()) {
+    from_.assign(code.instrs.size() + 1, false);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (int pc = static_cast<int>(code.instrs.size()) - 1; pc >= 0; --pc)
+        for (int to : successors(code, pc))
+          if (to >= 0 && !from_[pc] && (to <= pc || from_[to])) from_[pc] = changed = true;
+    }
+  }
+  return from_[static_cast<size_t>(instr)];
+}
+
 bool may_try(const Account& trying) {
   return !config().measure || trying.has_left(std::max<int64_t>(clock_ns() - began, 0));
 }
@@ -130,6 +143,7 @@ class Execution {
     instr_ = front.stand->instr;
     stack_ = front.stand->stack;
   }
+
   // As a frame does that is left: variables go in their order.
   ~Execution() {
     values_.held.clear();
@@ -159,6 +173,16 @@ class Execution {
   bool promises() const { return std::any_of(raw_.begin(), raw_.end(), is_promising); }
   int64_t patience() const;
   void leave_stand();
+  // Of a function of loops over numbers: runs a region from here on, where there is one, to one of
+  // its exits. False: the rest is CPython's.
+  bool run_region(Point& point);
+  using Words = absl::InlinedVector<int64_t, 64>;
+  Region* region_for(Point& point, const Region::Frame& frame, Words* words);
+  bool is_over_numbers() const;
+  bool at_handler() const {
+    return std::any_of(code_->handlers.begin(), code_->handlers.end(),
+                       [&](auto& h) { return h.target == instr_; });
+  }
   bool step();  // the break instruction; false: it must run with all that follows
   py::object plain();
   py::object rest_in_python();
@@ -172,7 +196,11 @@ class Execution {
   const uint64_t number_ = ++calls;
   uint64_t graphs_ = graphs_run;  // when the last of this call had run
   bool won_ = false;              // one has
-  uint64_t fruitless_ = 0;        // breaks since then, at places that this call had been at
+  bool over_numbers_ = false;     // loops over numbers are regions
+  int steps_ = 0;                 // of CPython since the last one
+  uint64_t region_runs_ = 0;
+  int64_t region_ns_ = 0;
+  uint64_t fruitless_ = 0;  // breaks since then, at places that this call had been at
   const Front& front_;
   State& state_;
   const Code& code_;
@@ -198,31 +226,38 @@ class Execution {
 };
 
 py::object Execution::run() {
+  over_numbers_ = is_over_numbers();
   const Span call(TraceEvent::kCall, [&] { return call_subject(&state_, *code_); });
   while (true) {
     Point& point = state_.points[{instr_, static_cast<int>(stack_.size())}];
     // a tape or a tracer that was started meanwhile must see each op
-    if (point.never || !may_capture(untouched_ ? Asker::kEntry : Asker::kResume)) return plain();
+    if ((point.never && !over_numbers_) ||
+        !may_capture(untouched_ ? Asker::kEntry : Asker::kResume))
+      return plain();
     // it asks once where a graph was overtaken
-    if (!untouched_ && !alone_ && is_hopeless(point)) [[unlikely]] {
+    if (!untouched_ && !alone_ && !over_numbers_ && is_hopeless(point)) [[unlikely]] {
       if (const py::object result = end_capture(point)) return result;
       continue;
     }
-    const Found found = lookup(point);
-    if (!found.entry) {
-      const py::object r = plain();
-      state_.left_by_size = by_size_;
-      return r;
+    if (over_numbers_) {
+      if (!run_region(point)) return plain();
+    } else {
+      const Found found = lookup(point);
+      if (!found.entry) {
+        const py::object r = plain();
+        state_.left_by_size = by_size_;
+        return r;
+      }
+      const py::object result = run_entry(found);
+      if (result) return result;
+      if (overtaken_) continue;
+      if (failed_) note_failure(point, *found.entry);
+      if (front_.stand && !failed_) {
+        leave_stand();
+        return {};
+      }
+      if (failed_ || plainly_) return plain();
     }
-    const py::object result = run_entry(found);
-    if (result) return result;
-    if (overtaken_) continue;
-    if (failed_) note_failure(point, *found.entry);
-    if (front_.stand && !failed_) {
-      leave_stand();
-      return {};
-    }
-    if (failed_ || plainly_) return plain();
     const Instr& in = code_->instrs[instr_];
     if (in.op == Op::RETURN_VALUE) return stack_.back();
     const int at = instr_;
@@ -640,6 +675,130 @@ void Execution::leave_stand() {
   stand.slots.assign(std::make_move_iterator(slots_.begin()),
                      std::make_move_iterator(slots_.end()));
   stand.stack = std::move(stack_);
+}
+
+// Does the function work on numbers in loops, and on nothing that a graph may hold? Found out once.
+bool Execution::is_over_numbers() const {
+  if (front_.stand || front_.whole || state_.no_regions || !config().regions ||
+      state_.graph_runs > 0 || !state_.signature.empty() || runs_as_graph())
+    return false;
+  if (!state_.over_numbers) {
+    auto fits = [](PyObject* o) {
+      if (!o) return true;
+      if (PyModule_CheckExact(o)) {
+        const char* name = PyModule_GetName(o);
+        if (!name) PyErr_Clear();
+        const std::string_view module = name ? name : "";
+        return module.rfind("pijit", 0) != 0 && module.rfind("mindspore", 0) != 0;
+      }
+      return !PyFunction_Check(o) && !is_promising(o);
+    };
+    bool yes = !code_->reflective && !code_->compares_frames && !code_->generator &&
+               state_.loops_ahead(*code_, 0) && !has_other_builtins(front_.func);
+    PyObject* globals = PyFunction_GET_GLOBALS(front_.func);
+    for (auto& in : code_->instrs) {
+      if (in.op == Op::LOAD_GLOBAL) yes = yes && fits(PyDict_GetItemWithError(globals, in.obj));
+      yes &= in.op != Op::IMPORT_NAME;
+    }
+    Py_ssize_t n = 0;
+    PyObject** cells = closure_of(front_.func, &n);
+    for (Py_ssize_t k = 0; k < n; ++k) yes = yes && fits(PyCell_GET(cells[k]));
+    state_.over_numbers = yes;
+  }
+  return *state_.over_numbers && std::none_of(given_.begin(), given_.end(), is_promising);
+}
+
+Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* words) {
+  constexpr size_t kMostRegions = 4, kMostOfFunction = 16;
+  auto enters = [&](Region& r) {
+    words->resize(r.words);
+    return r.enter(frame, words->data());
+  };
+  for (auto& r : point.regions)
+    if (enters(*r)) return r.get();
+  if (point.no_region) return nullptr;
+  if (point.regions.size() >= kMostRegions || state_.region_count >= kMostOfFunction ||
+      !may_capture(Asker::kCapture)) {
+    point.no_region = true;
+    return nullptr;
+  }
+  const int64_t begin = clock_ns();
+  std::unique_ptr<Region> made;
+  try {
+    const NoCollection quiet;
+    const Span capturing(TraceEvent::kCapture, [&] { return call_subject(&state_, *code_); });
+    made = make_region(code_, instr_, frame);
+  } catch (const InternalError& e) {
+    if (config().strict) throw;
+    PIJIT_LOG("capture", code_->name, ": ", e.what());
+  } catch (const std::bad_alloc&) {
+  }
+  const int64_t took = clock_ns() - begin;
+  state_.compile_ms += static_cast<double>(took) / 1e6;
+  compiled_ns += took;
+  if (!made) {
+    point.no_region = true;
+    return nullptr;
+  }
+  ++state_.compile_count;
+  ++state_.region_count;
+  ++disturbances;
+  PIJIT_LOG("capture", code_->name, ": a region from line ", code_->instrs[instr_].line,
+            " on, made in ", took / 1000, " us, ", made->code->bytes(), " bytes\n", made->text);
+  point.regions.push_back(std::move(made));
+  if (enters(*point.regions.back())) return point.regions.back().get();
+  PIJIT_CHECK(!config().strict, "a fresh region of ", code_->name, " refuses its own state");
+  point.no_region = true;
+  return nullptr;
+}
+
+bool Execution::run_region(Point& point) {
+  constexpr int kMostSteps = 24;
+  constexpr uint64_t kAtFirst = 8, kMostLosses = 3;
+  constexpr int64_t kStepCost = 4'000;  // ns, of an exit and the instruction there
+  if (at_handler()) return false;
+  if (!state_.loops_ahead(*code_, instr_)) return false;
+  Words words;
+  std::vector<PyObject*> slots, stack;
+  for (auto& o : slots_) slots.push_back(o.ptr());
+  for (auto& o : stack_) stack.push_back(o.ptr());
+  Region::Frame frame{front_.func, as_given_ ? given_ : slots, stack};
+  Region* r = region_for(point, frame, &words);
+  if (!r) {
+    // CPython's instructions, one by one, lead to where one begins
+    if (++steps_ > kMostSteps) {
+      if (region_runs_ == 0) state_.no_regions = true;
+      return false;
+    }
+    if (as_given_) {
+      for (PyObject* o : given_) slots_.push_back(py::reinterpret_borrow<py::object>(o));
+      as_given_ = false;
+    }
+    return true;
+  }
+  steps_ = 0;
+  const int64_t begin = region_runs_ ? clock_ns() : 0;
+  std::vector<py::object> now_slots, now_stack;
+  const RegionExit* left;
+  {
+    const Span graph(TraceEvent::kGraph);
+    left = &r->run(frame, words.data(), &now_slots, &now_stack);
+  }
+  if (region_runs_++) region_ns_ += clock_ns() - begin;
+  ++graphs_run;
+  instr_ = left->instr;
+  stack_ = std::move(now_stack);
+  if (left->returns) return true;
+  as_given_ = untouched_ = false;
+  slots_.assign(std::make_move_iterator(now_slots.begin()),
+                std::make_move_iterator(now_slots.end()));
+  // what runs for longer than its exits cost is worth them
+  if (region_runs_ > kAtFirst && region_ns_ < static_cast<int64_t>(region_runs_) * kStepCost &&
+      config().measure) {
+    if (++state_.region_losses >= kMostLosses) state_.no_regions = true;
+    return false;
+  }
+  return true;
 }
 
 bool Execution::step() {

@@ -6,6 +6,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "capture/capture.h"
+#include "capture/regions.h"
 #include "dispatch/figures.h"
 #include "dispatch/tier.h"
 #include "python/hook.h"
@@ -16,18 +17,20 @@ namespace pijit {
 using Slots = absl::InlinedVector<py::object, 8>;
 
 struct Point {
-  std::vector<std::unique_ptr<Entry>> entries;  // newest first
-  std::map<uint64_t, uint64_t> varying;         // numbers and dims seen to change, by path
-  std::set<uint64_t> own_changes;               // what the code itself changes
-  std::set<uint64_t> unstable;                  // of these, what entries cannot follow
-  Backoff refused;                              // further entries, while there are too many
-  bool expects_raises = false;                  // graphs that check for exceptions fail often
-  bool never = false;                           // capture does not pay here
-  uint64_t captures = 0;                        // so far
-  uint64_t visited_by = 0;                      // the call that was here last
-  bool hopeless = false;                        // breaks came back here, and no graph ran
-  Backoff hope;                                 // whether to try again, if so
-  bool alone = false;                           // the loop around it ran in CPython, the last time
+  std::vector<std::unique_ptr<Entry>> entries;   // newest first
+  std::map<uint64_t, uint64_t> varying;          // numbers and dims seen to change, by path
+  std::set<uint64_t> own_changes;                // what the code itself changes
+  std::set<uint64_t> unstable;                   // of these, what entries cannot follow
+  Backoff refused;                               // further entries, while there are too many
+  bool expects_raises = false;                   // graphs that check for exceptions fail often
+  bool never = false;                            // capture does not pay here
+  uint64_t captures = 0;                         // so far
+  uint64_t visited_by = 0;                       // the call that was here last
+  bool hopeless = false;                         // breaks came back here, and no graph ran
+  Backoff hope;                                  // whether to try again, if so
+  bool alone = false;                            // the loop around it ran in CPython, the last time
+  std::vector<std::unique_ptr<Region>> regions;  // of loops over numbers, from here on
+  bool no_region = false;                        // there is none, or too many
 };
 
 // Looks for captured callees below a place. The hook costs each Python call there.
@@ -53,6 +56,15 @@ bool may_try(const Account& trying);
 struct Declared {
   std::optional<DType> dtype;
   std::optional<Shape> shape;
+};
+
+// From which instructions on a function may come to a loop.
+class LoopsAhead {
+ public:
+  bool operator()(const CodeInfo& code, int instr);
+
+ private:
+  std::vector<bool> from_;
 };
 
 struct State;
@@ -116,6 +128,10 @@ struct State {
   bool fast = false;       // numerics, of what is compiled
   bool automatic = false;  // nobody decorated the function, nor one above it
   bool busy = false;       // a capture of this function is under way
+  LoopsAhead loops_ahead;
+  std::optional<bool> over_numbers;  // is it about loops over numbers?
+  bool no_regions = false;           // these gain nothing as regions
+  uint64_t region_count = 0, region_losses = 0;
   // Entries that were given up in calls below one that still runs: it may be theirs.
   int running = 0;
   std::vector<std::unique_ptr<Entry>> given_up;

@@ -73,6 +73,8 @@ inline void add_recursion(PyThreadState*, int) {}
 inline void clear_and_pop(PyThreadState*, _PyInterpreterFrame*) {}  // its caller does it
 #endif
 
+inline const void* breaker(const PyThreadState* t) { return &t->interp->ceval.eval_breaker; }
+constexpr uint32_t kBreakerMask = ~uint32_t{0};
 inline bool is_awaited(const PyThreadState* t) {
   return _Py_atomic_load_relaxed(&t->interp->ceval.eval_breaker);
 }

@@ -24,6 +24,8 @@ inline uint64_t monitoring_version(const PyThreadState* t) {
   return _Py_atomic_load_uintptr_relaxed(&t->interp->ceval.instrumentation_version);
 }
 
+inline const void* breaker(const PyThreadState* t) { return &t->eval_breaker; }
+constexpr uint32_t kBreakerMask = _PY_EVAL_EVENTS_MASK;  // little-endian: the low half of the word
 inline bool is_awaited(const PyThreadState* t) {
   return (_Py_atomic_load_uintptr_relaxed(&t->eval_breaker) & _PY_EVAL_EVENTS_MASK) != 0;
 }

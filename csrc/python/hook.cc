@@ -528,6 +528,9 @@ bool watch_lines(LiveFrame frame, LineHandler handler) {
   return true;
 }
 
+Breaker interpreter_breaker() {
+  return {frames::breaker(PyThreadState_Get()), frames::kBreakerMask};
+}
 bool interpreter_is_awaited() { return frames::is_awaited(PyThreadState_Get()); }
 
 void fill_frame(std::vector<py::object>* slots, std::vector<py::object>* stack) {

@@ -98,6 +98,12 @@ class LiveFrame {
 bool watch_lines(LiveFrame frame, LineHandler handler);
 // CPython waits to run a signal's handler, or another thread.
 bool interpreter_is_awaited();
+// Where that shows, for this thread: some of these bits are set.
+struct Breaker {
+  const void* address;
+  uint32_t mask;
+};
+Breaker interpreter_breaker();
 
 // Moves values into the first slots of the Python frame that calls us, and others to where its
 // stack begins, if it lies there already: CPython 3.14 and later show it to C code.

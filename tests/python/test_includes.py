@@ -12,19 +12,20 @@ BELOW = {
     "base": set(),
     "graph": {"base"},
     "runtime": {"graph"},
-    "cpu": {"runtime"},
+    "region": {"runtime"},
+    "cpu": {"region"},
     "cuda": {"runtime"},
     "compile": {"runtime"},
     "eager": {"compile"},
     "python": {"base"},
-    "objects": {"python", "eager"},
+    "objects": {"python", "eager", "region"},
     "entry": {"objects"},
     "capture": {"entry"},
     "dispatch": {"capture"},
     "bindings": {"dispatch"},
     "launch": {"python"},
 }
-CORE = {"base", "graph", "runtime", "cpu", "cuda", "compile", "eager"}
+CORE = {"base", "graph", "runtime", "region", "cpu", "cuda", "compile", "eager"}
 
 
 def allowed(folder):

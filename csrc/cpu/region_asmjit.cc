@@ -1,0 +1,711 @@
+// Machine code of regions: asmjit's compiler gives registers, exits lie behind the code.
+#include <asmjit/x86.h>
+
+#include <cstring>
+
+#include "base/config.h"
+#include "cpu/code.h"
+#include "cpu/cpu.h"
+#include "region/ir.h"
+
+namespace pijit {
+namespace {
+
+using asmjit::Label;
+using region::Block;
+using region::Edge;
+using region::Function;
+using region::Instr;
+using region::kNoExit;
+using region::kNoValue;
+using region::Op;
+using region::Type;
+using x86::CondCode;
+
+// asmjit's time grows faster than the code.
+constexpr size_t kMostInstrs = 6000;
+
+class Emitter {
+ public:
+  Emitter(x86::Compiler& cc, const Function& f)
+      : cc_(cc),
+        f_(f),
+        gp_(f.instrs.size()),
+        xmm_(f.instrs.size()),
+        uses_(f.instrs.size()),
+        tests_(f.instrs.size()) {}
+
+  void emit() {
+    auto* fn = cc_.addFunc(asmjit::FuncSignatureT<int, int64_t*>(asmjit::CallConvId::kHost));
+    buffer_ = cc_.newIntPtr();
+    fn->setArg(0, buffer_);
+    const auto order = region::reverse_postorder(f_);
+    count_uses(order);
+    labels_.resize(f_.blocks.size());
+    exits_.resize(f_.exits.size());
+    for (auto& l : labels_) l = cc_.newLabel();
+    for (auto& l : exits_) l = cc_.newLabel();
+    exit_used_.resize(f_.exits.size());
+    for (int b : order)
+      for (int p : f_.blocks[b].params) make(p);
+    for (size_t k = 0; k < order.size(); ++k)
+      block(order[k], k + 1 < order.size() ? order[k + 1] : -1);
+    for (size_t k = 0; k < f_.exits.size(); ++k) {
+      if (!exit_used_[k]) continue;
+      cc_.bind(exits_[k]);
+      leave(static_cast<int>(k));
+    }
+    cc_.endFunc();
+  }
+
+ private:
+  const Instr& at(int v) const { return f_.instrs[v]; }
+  bool is_const(int v) const { return at(v).op == Op::kConst; }
+  bool is_small(int v) const { return is_const(v) && at(v).imm == static_cast<int32_t>(at(v).imm); }
+  double real(int v) const {
+    double x;
+    std::memcpy(&x, &at(v).imm, sizeof x);
+    return x;
+  }
+
+  void count_uses(const std::vector<int>& order) {
+    std::vector<bool> exits(f_.exits.size());
+    auto use = [&](int v) { ++uses_[v]; };
+    auto use_exit = [&](int exit) {
+      if (exit == kNoExit || exits[exit]) return;
+      exits[exit] = true;
+      for (int v : f_.exits[exit].values) use(v);
+    };
+    for (int b : order) {
+      Block block = f_.blocks[b];
+      for (int v : block.instrs) {
+        Instr in = at(v);
+        region::each_operand(in, use);
+        use_exit(in.exit);
+        if (in.op == Op::kCheck || in.op == Op::kSelect) ++tests_[in.args[0]];
+      }
+      region::each_operand(block, use);
+      if (block.condition != kNoValue) ++tests_[block.condition];
+      use_exit(block.exit);
+    }
+  }
+
+  void make(int v) {
+    if (at(v).type == Type::kF64)
+      xmm_[v] = cc_.newXmmSd();
+    else
+      gp_[v] = cc_.newInt64();
+  }
+  // Registers; of a constant one that is made here.
+  x86::Gp gp(int v) {
+    if (!is_const(v)) return gp_[v];
+    x86::Gp r = cc_.newInt64();
+    cc_.mov(r, at(v).imm);
+    return r;
+  }
+  x86::Mem real_const(double x) { return cc_.newDoubleConst(asmjit::ConstPoolScope::kLocal, x); }
+  x86::Xmm xmm(int v) {
+    if (!is_const(v)) return xmm_[v];
+    x86::Xmm r = cc_.newXmmSd();
+    if (at(v).imm == 0)
+      cc_.vxorps(r, r, r);
+    else
+      cc_.vmovsd(r, real_const(real(v)));
+    return r;
+  }
+  Label exit(int k) {
+    exit_used_[k] = true;
+    return exits_[k];
+  }
+
+  void leave(int k) {
+    const auto& values = f_.exits[k].values;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const x86::Mem to = x86::qword_ptr(buffer_, static_cast<int32_t>(8 * i));
+      const int v = values[i];
+      if (is_const(v)) {
+        if (is_small(v))
+          cc_.mov(to, at(v).imm);
+        else
+          cc_.mov(to, gp(v));
+      } else if (at(v).type == Type::kF64) {
+        cc_.vmovsd(to, xmm_[v]);
+      } else {
+        cc_.mov(to, gp_[v]);
+      }
+    }
+    x86::Gp r = cc_.newInt32();
+    cc_.mov(r, k);
+    cc_.ret(r);
+  }
+
+  // --- blocks
+  void block(int b, int behind) {
+    const Block& block = f_.blocks[b];
+    cc_.bind(labels_[b]);
+    for (int v : block.instrs) instruction(v);
+    if (block.exit != kNoExit) {
+      leave(block.exit);
+      return;
+    }
+    if (block.condition != kNoValue) {
+      const CondCode holds = flags(block.condition);
+      if (block.otherwise.args.empty() || no_moves(block.otherwise)) {
+        cc_.j(x86::negateCond(holds), labels_[block.otherwise.block]);
+      } else {
+        Label next = cc_.newLabel();
+        cc_.j(holds, next);
+        moves(block.otherwise);
+        cc_.jmp(labels_[block.otherwise.block]);
+        cc_.bind(next);
+      }
+    }
+    moves(block.next);
+    if (block.next.block != behind) cc_.jmp(labels_[block.next.block]);
+  }
+
+  bool no_moves(const Edge& e) {
+    for (size_t k = 0; k < e.args.size(); ++k)
+      if (e.args[k] != f_.blocks[e.block].params[k]) return false;
+    return true;
+  }
+  // Arguments to parameters, all at once.
+  void moves(const Edge& e) {
+    std::vector<std::pair<int, int>> todo;  // parameter, argument
+    for (size_t k = 0; k < e.args.size(); ++k)
+      if (const int p = f_.blocks[e.block].params[k]; p != e.args[k])
+        todo.emplace_back(p, e.args[k]);
+    while (!todo.empty()) {
+      bool moved = false;
+      for (size_t k = 0; k < todo.size(); ++k) {
+        const int p = todo[k].first;
+        bool needed = false;
+        for (size_t j = 0; j < todo.size(); ++j) needed |= j != k && todo[j].second == p;
+        if (needed) continue;
+        copy(p, todo[k].second);
+        todo.erase(todo.begin() + static_cast<std::ptrdiff_t>(k));
+        moved = true;
+        break;
+      }
+      if (moved) continue;
+      // a circle: one of its parameters is kept aside
+      const int p = todo[0].first;
+      if (at(p).type == Type::kF64) {
+        x86::Xmm kept = cc_.newXmmSd();
+        cc_.vmovapd(kept, xmm_[p]);
+        copy(p, todo[0].second);
+        xmm_kept_.emplace_back(p, kept);
+      } else {
+        x86::Gp kept = cc_.newInt64();
+        cc_.mov(kept, gp_[p]);
+        copy(p, todo[0].second);
+        gp_kept_.emplace_back(p, kept);
+      }
+      todo.erase(todo.begin());
+      // who needed it takes what was kept
+      for (auto& [to, from] : todo) {
+        if (from != p) continue;
+        if (at(p).type == Type::kF64)
+          late_xmm_.emplace_back(to, xmm_kept_.back().second);
+        else
+          late_gp_.emplace_back(to, gp_kept_.back().second);
+        from = kNoValue;
+      }
+      std::erase_if(todo, [](auto& m) { return m.second == kNoValue; });
+    }
+    for (auto& [to, from] : late_xmm_) cc_.vmovapd(xmm_[to], from);
+    for (auto& [to, from] : late_gp_) cc_.mov(gp_[to], from);
+    late_xmm_.clear();
+    late_gp_.clear();
+    xmm_kept_.clear();
+    gp_kept_.clear();
+  }
+  void copy(int p, int v) {
+    if (at(p).type == Type::kF64) {
+      if (is_const(v) && at(v).imm == 0)
+        cc_.vxorps(xmm_[p], xmm_[p], xmm_[p]);
+      else if (is_const(v))
+        cc_.vmovsd(xmm_[p], real_const(real(v)));
+      else
+        cc_.vmovapd(xmm_[p], xmm_[v]);
+    } else if (is_const(v)) {
+      cc_.mov(gp_[p], at(v).imm);
+    } else {
+      cc_.mov(gp_[p], gp_[v]);
+    }
+  }
+
+  // --- conditions
+  static bool is_compare(Op op) {
+    return (op >= Op::kIEq && op <= Op::kIGe) || (op >= Op::kFEq && op <= Op::kFGe);
+  }
+  // Compared right before its only use, which asks for flags.
+  bool is_fused(int v) const { return is_compare(at(v).op) && uses_[v] == 1 && tests_[v] == 1; }
+
+  // The condition that holds where v does.
+  CondCode flags(int v) {
+    if (is_fused(v)) return compare(at(v));
+    if (is_const(v)) {
+      x86::Gp r = gp(v);
+      cc_.test(r, r);
+    } else {
+      cc_.test(gp_[v], gp_[v]);
+    }
+    return CondCode::kNotZero;
+  }
+  CondCode compare(const Instr& in) {
+    const int a = in.args[0], b = in.args[1];
+    if (in.op <= Op::kIGe && in.op >= Op::kIEq) {
+      x86::Gp x = gp(a);
+      if (is_const(b) && at(b).imm == 0)
+        cc_.test(x, x);
+      else if (is_small(b))
+        cc_.cmp(x, static_cast<int32_t>(at(b).imm));
+      else
+        cc_.cmp(x, gp(b));
+      switch (in.op) {
+        case Op::kIEq: return CondCode::kEqual;
+        case Op::kINe: return CondCode::kNotEqual;
+        case Op::kILt: return CondCode::kSignedLT;
+        case Op::kILe: return CondCode::kSignedLE;
+        case Op::kIGt: return CondCode::kSignedGT;
+        default: return CondCode::kSignedGE;
+      }
+    }
+    x86::Xmm x = xmm(a), y = xmm(b);
+    switch (in.op) {
+      case Op::kFLt: cc_.vucomisd(y, x); return CondCode::kUnsignedGT;
+      case Op::kFLe: cc_.vucomisd(y, x); return CondCode::kUnsignedGE;
+      case Op::kFGt: cc_.vucomisd(x, y); return CondCode::kUnsignedGT;
+      case Op::kFGe: cc_.vucomisd(x, y); return CondCode::kUnsignedGE;
+      default: break;
+    }
+    x86::Xmm mask = cc_.newXmmSd();
+    x86::Gp bits = cc_.newInt64();
+    cc_.vcmpsd(mask, x, y, in.op == Op::kFEq ? x86::VCmpImm::kEQ_OQ : x86::VCmpImm::kNEQ_UQ);
+    cc_.vmovmskpd(bits.r32(), mask);
+    cc_.test(bits.r32(), 1);
+    return CondCode::kNotZero;
+  }
+
+  // --- instructions
+  template <class F>
+  void float_op(const Instr& in, int v, F op) {
+    x86::Xmm a = xmm(in.args[0]);
+    if (is_const(in.args[1]))
+      op(xmm_[v], a, real_const(real(in.args[1])));
+    else
+      op(xmm_[v], a, xmm_[in.args[1]]);
+  }
+
+  void instruction(int v) {
+    const Instr& in = at(v);
+    if (in.op == Op::kConst) return;
+    if (is_fused(v)) return;
+    if (in.type != Type::kNone) make(v);
+    auto [a, b, c] = in.args;
+    switch (in.op) {
+      case Op::kParam:
+      case Op::kConst: break;
+      case Op::kInput: {
+        const x86::Mem from = x86::qword_ptr(buffer_, static_cast<int32_t>(8 * in.imm));
+        if (in.type == Type::kF64)
+          cc_.vmovsd(xmm_[v], from);
+        else
+          cc_.mov(gp_[v], from);
+        break;
+      }
+      case Op::kIAdd:
+      case Op::kISub:
+      case Op::kIAnd:
+      case Op::kIOr:
+      case Op::kIXor: binary(in, v); break;
+      case Op::kIMul:
+        if (is_small(b)) {
+          cc_.imul(gp_[v], gp(a), static_cast<int32_t>(at(b).imm));
+        } else {
+          cc_.mov(gp_[v], gp(a));
+          cc_.imul(gp_[v], gp(b));
+        }
+        on_overflow(in);
+        break;
+      case Op::kINeg:
+        cc_.mov(gp_[v], gp(a));
+        cc_.neg(gp_[v]);
+        on_overflow(in);
+        break;
+      case Op::kIAbs: {
+        x86::Gp x = gp(a);
+        cc_.mov(gp_[v], x);
+        cc_.neg(gp_[v]);
+        on_overflow(in);
+        cc_.cmovs(gp_[v], x);
+        break;
+      }
+      case Op::kIDiv:
+      case Op::kIMod: divide(in, v); break;
+      case Op::kIShl: shift_left(in, v); break;
+      case Op::kIShr: shift_right(in, v); break;
+      case Op::kIBelow:
+      case Op::kBToI: cc_.mov(gp_[v], gp(a)); break;
+      case Op::kIEq:
+      case Op::kINe:
+      case Op::kILt:
+      case Op::kILe:
+      case Op::kIGt:
+      case Op::kIGe:
+      case Op::kFEq:
+      case Op::kFNe:
+      case Op::kFLt:
+      case Op::kFLe:
+      case Op::kFGt:
+      case Op::kFGe: {
+        const CondCode holds = compare(in);
+        cc_.set(holds, gp_[v].r8());
+        cc_.movzx(gp_[v].r32(), gp_[v].r8());
+        break;
+      }
+      case Op::kFAdd: float_op(in, v, [&](auto... x) { cc_.vaddsd(x...); }); break;
+      case Op::kFSub: float_op(in, v, [&](auto... x) { cc_.vsubsd(x...); }); break;
+      case Op::kFMul: float_op(in, v, [&](auto... x) { cc_.vmulsd(x...); }); break;
+      case Op::kFDiv:
+        if (in.exit != kNoExit) {
+          x86::Xmm zero = cc_.newXmmSd();
+          cc_.vxorps(zero, zero, zero);
+          cc_.vucomisd(zero, xmm(b));
+          Label fine = cc_.newLabel();
+          cc_.jp(fine);
+          cc_.je(exit(in.exit));
+          cc_.bind(fine);
+        }
+        float_op(in, v, [&](auto... x) { cc_.vdivsd(x...); });
+        break;
+      case Op::kFNeg: cc_.vxorpd(xmm_[v], xmm(a), mask(uint64_t{1} << 63)); break;
+      case Op::kFAbs: cc_.vandpd(xmm_[v], xmm(a), mask(~(uint64_t{1} << 63))); break;
+      case Op::kFSqrt: {
+        x86::Xmm x = xmm(a);
+        if (in.exit != kNoExit) {
+          x86::Xmm zero = cc_.newXmmSd();
+          cc_.vxorps(zero, zero, zero);
+          cc_.vucomisd(zero, x);
+          cc_.ja(exit(in.exit));
+        }
+        cc_.vsqrtsd(xmm_[v], x, x);
+        break;
+      }
+      case Op::kBNot:
+        cc_.mov(gp_[v], gp(a));
+        cc_.xor_(gp_[v], 1);
+        break;
+      // asmjit would take a spilled operand of vmovq from memory, which is another instruction
+      case Op::kFBits: cc_.vpextrq(gp_[v], xmm(a), 0); break;
+      case Op::kIToFExact:
+        if (in.exit != kNoExit) {
+          constexpr int64_t kExact = int64_t{1} << 53;
+          x86::Gp t = cc_.newInt64(), most = cc_.newInt64();
+          cc_.mov(t, kExact);
+          cc_.add(t, gp(a));
+          cc_.mov(most, 2 * kExact);
+          cc_.cmp(t, most);
+          cc_.ja(exit(in.exit));
+        }
+        [[fallthrough]];
+      case Op::kIToF:
+        cc_.vxorps(xmm_[v], xmm_[v], xmm_[v]);
+        cc_.vcvtsi2sd(xmm_[v], xmm_[v], gp(a));
+        break;
+      case Op::kFToI: {
+        cc_.vcvttsd2si(gp_[v], xmm(a));
+        if (in.exit == kNoExit) break;
+        x86::Gp none = cc_.newInt64();
+        cc_.mov(none, INT64_MIN);
+        cc_.cmp(gp_[v], none);
+        cc_.je(exit(in.exit));
+        break;
+      }
+      case Op::kSelect: select(in, v); break;
+      case Op::kCall1:
+      case Op::kCall2: call(in, v); break;
+      case Op::kCheck: cc_.j(x86::negateCond(flags(a)), exit(in.exit)); break;
+      case Op::kPoll:
+        cc_.test(x86::dword_ptr(gp(a)), static_cast<int32_t>(in.imm));
+        cc_.jnz(exit(in.exit));
+        break;
+      case Op::kLoadF64: cc_.vmovsd(xmm_[v], place(in)); break;
+      case Op::kLoadF32:
+        cc_.vxorps(xmm_[v], xmm_[v], xmm_[v]);
+        cc_.vcvtss2sd(xmm_[v], xmm_[v], place(in));
+        break;
+      case Op::kLoadI64: cc_.mov(gp_[v], place(in)); break;
+      case Op::kLoadI32: cc_.movsxd(gp_[v], place(in)); break;
+      case Op::kLoadU8: cc_.movzx(gp_[v].r32(), place(in)); break;
+      case Op::kStoreF64: cc_.vmovsd(place(in), xmm(c)); break;
+      case Op::kStoreF32: {
+        x86::Xmm x = cc_.newXmmSs();
+        cc_.vcvtsd2ss(x, xmm(c), xmm(c));
+        cc_.vmovss(place(in), x);
+        break;
+      }
+      case Op::kStoreI64: cc_.mov(place(in), gp(c)); break;
+      case Op::kStoreI32: cc_.mov(place(in), gp(c).r32()); break;
+      case Op::kStoreU8: cc_.mov(place(in), gp(c).r8()); break;
+    }
+  }
+
+  void on_overflow(const Instr& in) {
+    if (in.exit != kNoExit) cc_.jo(exit(in.exit));
+  }
+  x86::Mem mask(uint64_t bits) {
+    const uint64_t both[2] = {bits, bits};
+    return cc_.newConst(asmjit::ConstPoolScope::kLocal, both, sizeof both);
+  }
+  x86::Mem place(const Instr& in) {
+    uint32_t size = 8;
+    switch (in.op) {
+      case Op::kLoadF32:
+      case Op::kLoadI32:
+      case Op::kStoreF32:
+      case Op::kStoreI32: size = 4; break;
+      case Op::kLoadU8:
+      case Op::kStoreU8: size = 1; break;
+      default: break;
+    }
+    x86::Mem m = is_small(in.args[1])
+                     ? x86::ptr(gp(in.args[0]), static_cast<int32_t>(at(in.args[1]).imm))
+                     : x86::ptr(gp(in.args[0]), gp(in.args[1]));
+    m.setSize(size);
+    return m;
+  }
+
+  void binary(const Instr& in, int v) {
+    const int a = in.args[0], b = in.args[1];
+    x86::Gp x = gp(a), to = gp_[v];
+    if (in.op == Op::kIAdd && in.exit == kNoExit) {
+      cc_.lea(to, is_small(b) ? x86::ptr(x, static_cast<int32_t>(at(b).imm)) : x86::ptr(x, gp(b)));
+      return;
+    }
+    cc_.mov(to, x);
+    auto with = [&](auto y) {
+      switch (in.op) {
+        case Op::kIAdd: cc_.add(to, y); break;
+        case Op::kISub: cc_.sub(to, y); break;
+        case Op::kIAnd: cc_.and_(to, y); break;
+        case Op::kIOr: cc_.or_(to, y); break;
+        default: cc_.xor_(to, y); break;
+      }
+    };
+    if (is_small(b))
+      with(static_cast<int32_t>(at(b).imm));
+    else
+      with(gp(b));
+    if (in.op == Op::kIAdd || in.op == Op::kISub) on_overflow(in);
+  }
+
+  void divide(const Instr& in, int v) {
+    const int a = in.args[0], b = in.args[1];
+    const bool mod = in.op == Op::kIMod;
+    x86::Gp x = gp(a), to = gp_[v];
+    if (is_const(b) && at(b).imm > 0 && (at(b).imm & (at(b).imm - 1)) == 0) {
+      cc_.mov(to, x);
+      if (!mod)
+        cc_.sar(to, __builtin_ctzll(static_cast<uint64_t>(at(b).imm)));
+      else if (at(b).imm - 1 == static_cast<int32_t>(at(b).imm - 1))
+        cc_.and_(to, static_cast<int32_t>(at(b).imm - 1));
+      else {
+        x86::Gp m = cc_.newInt64();
+        cc_.mov(m, at(b).imm - 1);
+        cc_.and_(to, m);
+      }
+      return;
+    }
+    x86::Gp y = gp(b), low = cc_.newInt64(), high = cc_.newInt64();
+    if (in.exit != kNoExit) {
+      Label divisible = cc_.newLabel();
+      if (!is_const(b)) {
+        cc_.test(y, y);
+        cc_.jz(exit(in.exit));
+      } else if (at(b).imm == 0) {
+        cc_.jmp(exit(in.exit));
+      }
+      if (!is_const(b) || at(b).imm == -1) {
+        cc_.cmp(y, -1);
+        cc_.jne(divisible);
+        cc_.mov(low, x);
+        cc_.neg(low);
+        cc_.jo(exit(in.exit));
+        cc_.bind(divisible);
+      }
+    }
+    Label done = cc_.newLabel();
+    if (in.imm == region::kSameSigns) {
+      // 32 bits are divided faster
+      Label wide = cc_.newLabel();
+      cc_.mov(low, x);
+      cc_.or_(low, y);
+      cc_.shr(low, 32);
+      cc_.jnz(wide);
+      cc_.mov(low.r32(), x.r32());
+      cc_.xor_(high.r32(), high.r32());
+      cc_.div(high.r32(), low.r32(), y.r32());
+      cc_.mov(to.r32(), mod ? high.r32() : low.r32());
+      cc_.jmp(done);
+      cc_.bind(wide);
+    }
+    cc_.mov(low, x);
+    cc_.cqo(high, low);
+    cc_.idiv(high, low, y);
+    if (in.imm == region::kSameSigns) {
+      cc_.mov(to, mod ? high : low);
+      cc_.bind(done);
+      return;
+    }
+    // rounded down: where signs differ and something is left
+    x86::Gp signs = cc_.newInt64(), down = cc_.newInt64();
+    cc_.mov(signs, high);
+    cc_.xor_(signs, y);
+    cc_.sar(signs, 63);  // -1 where they differ
+    cc_.xor_(down.r32(), down.r32());
+    cc_.test(high, high);
+    cc_.cmovnz(down, signs);
+    if (mod) {
+      cc_.and_(down, y);
+      cc_.lea(to, x86::ptr(high, down));
+    } else {
+      cc_.lea(to, x86::ptr(low, down));
+    }
+  }
+
+  void shift_left(const Instr& in, int v) {
+    const int a = in.args[0], b = in.args[1];
+    x86::Gp x = gp(a), to = gp_[v], back = cc_.newInt64();
+    if (is_const(b) && at(b).imm >= 0 && at(b).imm < 64) {
+      cc_.mov(to, x);
+      cc_.shl(to, static_cast<int32_t>(at(b).imm));
+      cc_.mov(back, to);
+      cc_.sar(back, static_cast<int32_t>(at(b).imm));
+    } else {
+      x86::Gp n = gp(b);
+      cc_.cmp(n, 63);
+      cc_.ja(exit(in.exit));
+      cc_.shlx(to, x, n);
+      cc_.sarx(back, to, n);
+    }
+    cc_.cmp(back, x);
+    cc_.jne(exit(in.exit));
+  }
+  void shift_right(const Instr& in, int v) {
+    const int a = in.args[0], b = in.args[1];
+    x86::Gp x = gp(a), to = gp_[v];
+    if (is_const(b) && at(b).imm >= 0) {
+      cc_.mov(to, x);
+      cc_.sar(to, static_cast<int32_t>(std::min<int64_t>(at(b).imm, 63)));
+      return;
+    }
+    x86::Gp n = gp(b), most = cc_.newInt64();
+    cc_.test(n, n);
+    if (in.exit != kNoExit) cc_.js(exit(in.exit));
+    cc_.mov(most, 63);
+    cc_.cmp(n, most);
+    cc_.cmovl(most, n);
+    cc_.sarx(to, x, most);
+  }
+
+  void select(const Instr& in, int v) {
+    const auto [c, a, b] = in.args;
+    if (in.type != Type::kF64) {
+      x86::Gp x = gp(a), y = gp(b), to = cc_.newInt64();
+      cc_.mov(to, y);
+      cc_.cmov(flags(c), to, x);
+      cc_.mov(gp_[v], to);
+      return;
+    }
+    x86::Xmm x = xmm(a), y = xmm(b);
+    Label done = cc_.newLabel();
+    x86::Xmm to = cc_.newXmmSd();
+    cc_.vmovapd(to, x);
+    cc_.j(flags(c), done);
+    cc_.vmovapd(to, y);
+    cc_.bind(done);
+    cc_.vmovapd(xmm_[v], to);
+  }
+
+  // Leaves where a number that is none came of numbers, or infinity of finite ones.
+  void call(const Instr& in, int v) {
+    asmjit::InvokeNode* node;
+    std::vector<x86::Xmm> x{xmm(in.args[0])};
+    if (in.op == Op::kCall1) {
+      const auto fn = facts(static_cast<region::Function1>(in.imm)).fn;
+      cc_.invoke(&node, asmjit::imm(reinterpret_cast<uint64_t>(fn)),
+                 asmjit::FuncSignatureT<double, double>(asmjit::CallConvId::kHost));
+      node->setArg(0, x[0]);
+    } else {
+      x.push_back(xmm(in.args[1]));
+      const auto fn = facts(static_cast<region::Function2>(in.imm)).fn;
+      cc_.invoke(&node, asmjit::imm(reinterpret_cast<uint64_t>(fn)),
+                 asmjit::FuncSignatureT<double, double, double>(asmjit::CallConvId::kHost));
+      node->setArg(0, x[0]);
+      node->setArg(1, x[1]);
+    }
+    node->setRet(0, xmm_[v]);
+    if (in.exit == kNoExit) return;
+    Label done = cc_.newLabel(), not_a_number = cc_.newLabel();
+    x86::Xmm t = cc_.newXmmSd();
+    cc_.vsubsd(t, xmm_[v], xmm_[v]);
+    cc_.vucomisd(t, t);
+    cc_.jnp(done);
+    cc_.vucomisd(xmm_[v], xmm_[v]);
+    cc_.jp(not_a_number);
+    for (auto& a : x) {
+      cc_.vsubsd(t, a, a);
+      cc_.vucomisd(t, t);
+      cc_.jp(done);
+    }
+    cc_.jmp(exit(in.exit));
+    cc_.bind(not_a_number);
+    for (auto& a : x) {
+      cc_.vucomisd(a, a);
+      cc_.jp(done);
+    }
+    cc_.jmp(exit(in.exit));
+    cc_.bind(done);
+  }
+
+  x86::Compiler& cc_;
+  const Function& f_;
+  x86::Gp buffer_;
+  std::vector<x86::Gp> gp_;
+  std::vector<x86::Xmm> xmm_;
+  std::vector<int> uses_, tests_;  // all, and those that ask whether it holds
+  std::vector<Label> labels_, exits_;
+  std::vector<bool> exit_used_;
+  std::vector<std::pair<int, x86::Gp>> gp_kept_, late_gp_;
+  std::vector<std::pair<int, x86::Xmm>> xmm_kept_, late_xmm_;
+};
+
+class Machine : public region::Code {
+ public:
+  explicit Machine(const Function& f)
+      : code_([&](asmjit::CodeHolder& code) {
+          x86::Compiler cc(&code);
+          Emitter(cc, f).emit();
+          cc.finalize();
+          bytes_ = code.codeSize();
+        }) {}
+  int run(int64_t* buffer) const override { return code_.get()(buffer); }
+  size_t bytes() const override { return bytes_; }
+
+ private:
+  size_t bytes_ = 0;
+  pijit::Code<int (*)(int64_t*)> code_;
+};
+
+std::unique_ptr<region::Code> generate(const Function& f) {
+  if (!generates_code() || config().backend == "reference" || f.instrs.size() > kMostInstrs)
+    return nullptr;
+  return std::make_unique<Machine>(f);
+}
+
+[[maybe_unused]] const bool registered = region::register_generator(generate);
+
+}  // namespace
+}  // namespace pijit

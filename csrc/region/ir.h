@@ -1,0 +1,157 @@
+// Regions: loops over numbers and elements of arrays, as typed SSA over blocks with parameters.
+// Where a region can't go on as Python would, or is done, it leaves by one of its exits, with the
+// values of the frame there in a buffer.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pijit::region {
+
+enum class Type : uint8_t { kNone, kI64, kF64, kB1, kPtr, kSame };
+enum class Effect : uint8_t { kPure, kCheck, kReads, kWrites };
+enum class Op : uint8_t {
+#define OP(id, name, type, operands, effect) id,
+#include "region/ops.def"
+#undef OP
+};
+struct OpFacts {
+  const char* name;
+  Type type;
+  int operands;
+  Effect effect;
+};
+const OpFacts& facts(Op op);
+const char* type_name(Type t);
+
+// Functions of C that instructions call, as CPython does.
+enum class Function1 : uint8_t {
+#define FUNCTION1(id) k_##id,
+#include "region/functions.def"
+#undef FUNCTION1
+};
+enum class Function2 : uint8_t {
+#define FUNCTION2(id) k_##id,
+#include "region/functions.def"
+#undef FUNCTION2
+};
+using Fn1 = double (*)(double);
+using Fn2 = double (*)(double, double);
+struct FunctionFacts1 {
+  const char* name;
+  Fn1 fn;
+};
+struct FunctionFacts2 {
+  const char* name;
+  Fn2 fn;
+};
+const FunctionFacts1& facts(Function1 f);
+const FunctionFacts2& facts(Function2 f);
+bool function1(std::string_view name, Function1* f);
+bool function2(std::string_view name, Function2* f);
+
+constexpr int kNoValue = -1, kNoExit = -1;
+// imm of idiv and imod, once ranges are known: neither operand is below 0.
+constexpr int64_t kSameSigns = 1;
+
+struct Instr {
+  Op op;
+  Type type;
+  int args[3] = {kNoValue, kNoValue, kNoValue};
+  int64_t imm = 0;
+  int exit = kNoExit;
+};
+
+struct Edge {
+  int block = -1;
+  std::vector<int> args;
+};
+
+// A block ends in a jump (`next`), a branch (where `condition` holds, to `next`), or in an exit.
+struct Block {
+  std::vector<int> params;
+  std::vector<int> instrs;
+  int condition = kNoValue;
+  Edge next, otherwise;
+  int exit = kNoExit;
+};
+
+// Values that an exit writes to the first words of the buffer.
+struct Exit {
+  std::vector<int> values;
+};
+
+// Values are numbers of instructions. Block 0 is the first; nothing leads back to it.
+struct Function {
+  std::vector<Instr> instrs;
+  std::vector<Block> blocks;
+  std::vector<Exit> exits;
+
+  int add(int block, Instr in) {
+    instrs.push_back(in);
+    blocks[block].instrs.push_back(static_cast<int>(instrs.size()) - 1);
+    return blocks[block].instrs.back();
+  }
+  int add_param(int block, Type t);
+  int add_block() {
+    blocks.emplace_back();
+    return static_cast<int>(blocks.size()) - 1;
+  }
+  // The words that a buffer has: inputs, or what the largest exit writes.
+  size_t words() const;
+  std::string print() const;
+  // Throws InternalError where a rule of SSA is broken.
+  void verify() const;
+  static Function parse(std::string_view text);
+};
+
+// Blocks in an order in which each comes behind those that dominate it. Unreachable ones are left
+// out.
+std::vector<int> reverse_postorder(const Function& f);
+// By block: its immediate dominator; -1 of the first and of unreachable ones.
+std::vector<int> dominators(const Function& f, const std::vector<int>& order);
+bool has_loop(const Function& f);
+
+// Calls g(int& value) for each operand of an instruction, edge or exit.
+template <class G>
+void each_operand(Instr& in, G g) {
+  for (int& a : in.args)
+    if (a != kNoValue) g(a);
+}
+template <class G>
+void each_operand(Block& b, G g) {
+  if (b.condition != kNoValue) g(b.condition);
+  for (int& a : b.next.args) g(a);
+  for (int& a : b.otherwise.args) g(a);
+}
+
+// --- passes
+// Parameters that are always the same value; constants; what was computed before; what nobody uses.
+void simplify(Function& f);
+// Where ranges of integers say that they fit, overflow is not looked for.
+void drop_checks(Function& f);
+// What does not change in a loop is computed before it.
+void hoist(Function& f);
+void optimize(Function& f);  // all of that
+
+// --- execution
+class Code {
+ public:
+  virtual ~Code() = default;
+  // From the inputs in the buffer to an exit, whose number it returns.
+  virtual int run(int64_t* buffer) const = 0;
+  virtual size_t bytes() const { return 0; }
+};
+// The reference.
+std::unique_ptr<Code> interpreted(Function f);
+// Machine code where a device has registered a generator; else the reference.
+std::unique_ptr<Code> compiled(Function f);
+using Generator = std::unique_ptr<Code> (*)(const Function&);
+bool register_generator(Generator g);
+
+// What the interpreter and folding compute; false: it leaves.
+bool evaluate(const Instr& in, const int64_t* args, int64_t* result);
+
+}  // namespace pijit::region

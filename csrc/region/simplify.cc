@@ -1,0 +1,277 @@
+// Folding, values that were computed before, parameters that are always one value, dead code.
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "region/ir.h"
+
+namespace pijit::region {
+
+namespace {
+
+class Simplifier {
+ public:
+  explicit Simplifier(Function& f) : f_(f), now_(f.instrs.size()) {
+    for (size_t k = 0; k < now_.size(); ++k) now_[k] = static_cast<int>(k);
+  }
+
+  bool run() {
+    changed_ = false;
+    drop_params();
+    const auto order = reverse_postorder(f_);
+    number(order);
+    for (int b : order) {
+      Block& block = f_.blocks[b];
+      if (block.condition == kNoValue) continue;
+      const Instr& c = f_.instrs[block.condition];
+      if (c.op == Op::kBNot) {
+        block.condition = c.args[0];
+        std::swap(block.next, block.otherwise);
+        changed_ = true;
+      } else if (c.op == Op::kConst) {
+        if (!c.imm) std::swap(block.next, block.otherwise);
+        block.condition = kNoValue;
+        block.otherwise = {};
+        changed_ = true;
+      }
+    }
+    drop_dead();
+    return changed_;
+  }
+
+ private:
+  int find(int v) {
+    while (now_[v] != v) v = now_[v] = now_[now_[v]];
+    return v;
+  }
+  void rename(int b) {
+    auto name = [&](int& v) { v = find(v); };
+    for (int v : f_.blocks[b].instrs) each_operand(f_.instrs[v], name);
+    each_operand(f_.blocks[b], name);
+  }
+  void rename_all() {
+    for (size_t b = 0; b < f_.blocks.size(); ++b) rename(static_cast<int>(b));
+    for (auto& e : f_.exits)
+      for (int& v : e.values) v = find(v);
+  }
+
+  void drop_params() {
+    const auto order = reverse_postorder(f_);
+    std::vector<std::vector<const Edge*>> into(f_.blocks.size());
+    for (int b : order)
+      for (const Edge* e : {&f_.blocks[b].next, &f_.blocks[b].otherwise})
+        if (e->block >= 0) into[e->block].push_back(e);
+    for (bool again = true; again;) {
+      again = false;
+      for (int b : order)
+        for (size_t k = 0; k < f_.blocks[b].params.size(); ++k) {
+          const int p = f_.blocks[b].params[k];
+          if (find(p) != p) continue;
+          int one = kNoValue;
+          bool same = true;
+          for (const Edge* e : into[b]) {
+            const int v = find(e->args[k]);
+            if (v == p || v == one) continue;
+            same &= one == kNoValue;
+            one = v;
+          }
+          if (!same || one == kNoValue) continue;
+          now_[p] = one;
+          again = changed_ = true;
+        }
+    }
+    for (int b : order) {
+      for (const Edge* c : into[b]) {
+        auto& args = const_cast<Edge*>(c)->args;
+        size_t n = 0;
+        for (size_t k = 0; k < args.size(); ++k)
+          if (find(f_.blocks[b].params[k]) == f_.blocks[b].params[k]) args[n++] = args[k];
+        args.resize(n);
+      }
+      auto& params = f_.blocks[b].params;
+      std::erase_if(params, [&](int p) { return find(p) != p; });
+      for (size_t k = 0; k < params.size(); ++k) f_.instrs[params[k]].imm = static_cast<int64_t>(k);
+    }
+    rename_all();
+  }
+
+  using Key = std::array<int64_t, 6>;
+  static bool commutes(Op op) {
+    switch (op) {
+      case Op::kIAdd:
+      case Op::kIMul:
+      case Op::kIAnd:
+      case Op::kIOr:
+      case Op::kIXor:
+      case Op::kIEq:
+      case Op::kINe: return true;
+      default: return false;
+    }
+  }
+
+  // What it is already, or becomes.
+  std::optional<int> known(int v) {
+    Instr& in = f_.instrs[v];
+    const Effect effect = facts(in.op).effect;
+    if (effect != Effect::kPure && effect != Effect::kCheck) return std::nullopt;
+    auto is = [&](int a, int64_t n) {
+      return f_.instrs[a].op == Op::kConst && f_.instrs[a].imm == n;
+    };
+    if (commutes(in.op) && in.args[0] > in.args[1] && f_.instrs[in.args[1]].op != Op::kConst)
+      std::swap(in.args[0], in.args[1]);
+    if (commutes(in.op) && f_.instrs[in.args[0]].op == Op::kConst)
+      std::swap(in.args[0], in.args[1]);
+    switch (in.op) {
+      case Op::kIAdd:
+      case Op::kISub:
+        if (is(in.args[1], 0)) return in.args[0];
+        break;
+      case Op::kIMul:
+        if (is(in.args[1], 1)) return in.args[0];
+        break;
+      case Op::kSelect:
+        if (in.args[1] == in.args[2]) return in.args[1];
+        break;
+      case Op::kBNot:
+        if (f_.instrs[in.args[0]].op == Op::kBNot) return f_.instrs[in.args[0]].args[0];
+        break;
+      default: break;
+    }
+    int64_t a[3] = {};
+    bool constant = facts(in.op).operands > 0;
+    for (int k = 0; k < facts(in.op).operands; ++k) {
+      const Instr& x = f_.instrs[in.args[k]];
+      constant &= x.op == Op::kConst;
+      a[k] = x.imm;
+    }
+    int64_t r = 0;
+    if (constant && evaluate(in, a, &r)) {
+      in = {Op::kConst, in.type};
+      in.imm = r;
+    }
+    return std::nullopt;
+  }
+
+  void number(const std::vector<int>& order) {
+    const auto idom = dominators(f_, order);
+    std::vector<std::vector<int>> below(f_.blocks.size());
+    for (int b : order)
+      if (idom[b] >= 0) below[idom[b]].push_back(b);
+    absl::flat_hash_map<Key, int> table;
+    std::vector<std::pair<int, size_t>> way;  // blocks, and keys before them
+    std::vector<Key> keys;
+    std::vector<int> pending{0};
+    // behind a block come its children, then the mark that ends it
+    while (!pending.empty()) {
+      const int b = pending.back();
+      pending.pop_back();
+      if (b < 0) {
+        for (; keys.size() > way.back().second; keys.pop_back()) table.erase(keys.back());
+        way.pop_back();
+        continue;
+      }
+      way.emplace_back(b, keys.size());
+      pending.push_back(-1);
+      for (int c : below[b]) pending.push_back(c);
+      std::erase_if(f_.blocks[b].instrs, [&](int v) {
+        Instr& in = f_.instrs[v];
+        each_operand(in, [&](int& a) { a = find(a); });
+        if (const auto same = known(v)) {
+          now_[v] = find(*same);
+          return changed_ = true;
+        }
+        const Effect effect = facts(in.op).effect;
+        if (effect != Effect::kPure && effect != Effect::kCheck) return false;
+        if (in.op == Op::kCheck && f_.instrs[in.args[0]].op == Op::kConst &&
+            f_.instrs[in.args[0]].imm)
+          return changed_ = true;
+        const Key key{static_cast<int64_t>(in.op),
+                      static_cast<int64_t>(in.type),
+                      in.args[0],
+                      in.args[1],
+                      in.args[2],
+                      in.imm};
+        const auto [it, fresh] = table.try_emplace(key, v);
+        if (fresh) {
+          keys.push_back(key);
+          return false;
+        }
+        // the first may have been proven not to leave, which holds for the other, too
+        now_[v] = it->second;
+        return changed_ = true;
+      });
+    }
+    rename_all();
+  }
+
+  void drop_dead() {
+    const auto order = reverse_postorder(f_);
+    std::vector<bool> live(f_.instrs.size());
+    std::vector<int> queue;
+    auto mark = [&](int v) {
+      if (!live[v]) live[v] = true, queue.push_back(v);
+    };
+    auto mark_exit = [&](int exit) {
+      if (exit != kNoExit)
+        for (int v : f_.exits[exit].values) mark(v);
+    };
+    std::vector<std::vector<const Edge*>> into(f_.blocks.size());
+    std::vector<int> home(f_.instrs.size(), -1);
+    for (int b : order) {
+      Block& block = f_.blocks[b];
+      for (int p : block.params) home[p] = b;
+      for (const Edge* e : {&block.next, &block.otherwise})
+        if (e->block >= 0) into[e->block].push_back(e);
+      for (int v : block.instrs) {
+        const Instr& in = f_.instrs[v];
+        if (facts(in.op).effect == Effect::kWrites || in.exit != kNoExit) mark(v);
+        mark_exit(in.exit);
+      }
+      mark_exit(block.exit);
+      if (block.condition != kNoValue) mark(block.condition);
+    }
+    while (!queue.empty()) {
+      const int v = queue.back();
+      queue.pop_back();
+      each_operand(f_.instrs[v], mark);
+      if (home[v] >= 0)
+        for (const Edge* e : into[home[v]]) mark(e->args[static_cast<size_t>(f_.instrs[v].imm)]);
+    }
+    for (int b : order) {
+      auto& block = f_.blocks[b];
+      changed_ |= std::erase_if(block.instrs, [&](int v) { return !live[v]; }) > 0;
+      for (const Edge* c : into[b]) {
+        auto& args = const_cast<Edge*>(c)->args;
+        size_t n = 0;
+        for (size_t k = 0; k < args.size(); ++k)
+          if (live[block.params[k]]) args[n++] = args[k];
+        args.resize(n);
+      }
+      std::erase_if(block.params, [&](int p) { return !live[p]; });
+      for (size_t k = 0; k < block.params.size(); ++k)
+        f_.instrs[block.params[k]].imm = static_cast<int64_t>(k);
+    }
+  }
+
+  Function& f_;
+  std::vector<int> now_;  // what stands for a value
+  bool changed_ = false;
+};
+
+}  // namespace
+
+void simplify(Function& f) {
+  constexpr int kRounds = 4;
+  for (int k = 0; k < kRounds; ++k)
+    if (!Simplifier(f).run()) break;
+}
+
+void optimize(Function& f) {
+  simplify(f);
+  drop_checks(f);
+  simplify(f);
+  hoist(f);
+}
+
+}  // namespace pijit::region

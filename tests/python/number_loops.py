@@ -1,0 +1,206 @@
+"""Programs of loops over numbers, made at random, and what a call of one shows: `python -m tests.python.number_loops
+FIRST LAST` runs many, plain and jitted."""
+
+import contextlib
+import io
+import linecache
+import math
+import random
+import struct
+import sys
+
+INTS = [0, 1, -1, 2, 3, -3, 7, 10, 63, 64, -64, 2**31, 2**53, 2**53 + 1, -2**53 - 1, 2**62, 2**63 - 1, -2**63,
+        -2**63 + 1, 3037000500, -3037000500, 2**63, 10**20]
+FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 3.0, 1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan, 2.0**53,
+          2.0**63, 1e-9, 0.1]
+FUNCTIONS = ["sqrt", "sin", "exp", "log", "floor", "ceil", "fabs", "isnan", "atan", "tanh", "trunc", "isinf", "log10"]
+RANGES = ["0", "1", "2", "3", "5", "8", "-3, 2", "0, 6", "2, -1", "0, 10, 2", "10, -5, -2", "3, 10, -1", "10, 0, -3",
+          "n", "n, n + 3", "min(5, abs(int(1)))", f"{2**63 - 3}, {2**63 - 1}", "2, n, n"]
+
+
+class Program:
+    """The source of a function f(a, b, x, y, n)."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.names = ["a", "b", "x", "y"]
+        self.loops = 0
+        lines = ["def f(a, b, x, y, n):"]
+        for _ in range(self.random.randint(2, 5)):
+            lines += self.statement(1, 0, False)
+        if not self.loops:
+            lines += ["    for i in range(6):", *self.body(2, 1, True)]
+        lines.append("    return (" + ", ".join(self.names) + ",)")
+        self.source = "\n".join(lines) + "\n"
+
+    def number(self):
+        pick, k = self.random.choice, self.random.random()
+        if k < 0.45:
+            return repr(pick([0, 1, 2, 3, -1, 5, 7, 10, -2]))
+        if k < 0.6:
+            return repr(pick(INTS))
+        if k < 0.8:
+            return repr(pick([0.5, 1.0, 2.0, -1.5, 0.25]))
+        if k < 0.9:
+            return f"float('{pick(FLOATS)!r}')"
+        return pick(["True", "False"])
+
+    def expression(self, depth=0):
+        pick, k = self.random.choice, self.random.random()
+        if depth > 2 or k < 0.35:
+            return pick(self.names) if self.random.random() < 0.75 else self.number()
+        if k < 0.7:
+            op = pick("+ - * + - * / // % ** << >> & | ^".split())
+            right = self.expression(depth + 1)
+            if op == "**":  # other powers and shifts take all memory, or for ever
+                right = pick(["2", "3", "0.5", "0", "1", "-1", "5"])
+            if op in ("<<", ">>"):
+                right = pick(["1", "2", "3", "10", "62", "63", "64", "-1", "True"])
+            return f"({self.expression(depth + 1)} {op} {right})"
+        if k < 0.78:
+            return f"(-{self.expression(depth + 1)})" if self.random.random() < 0.7 else f"(~{pick(self.names)})"
+        if k < 0.86:
+            return f"{pick(['abs', 'int', 'float', 'bool', 'round'])}({self.expression(depth + 1)})"
+        if k < 0.9:
+            return f"{pick(['min', 'max'])}({self.expression(depth + 1)}, {self.expression(depth + 1)})"
+        if k < 0.95:
+            return f"math.{pick(FUNCTIONS)}({self.expression(depth + 1)})"
+        if k < 0.97:
+            return f"({self.expression(depth + 1)} if {self.condition(depth + 1)} else {self.expression(depth + 1)})"
+        return self.condition(depth + 1)
+
+    def condition(self, depth=0):
+        pick, k = self.random.choice, self.random.random()
+        if k < 0.7:
+            return f"({self.expression(depth + 1)} {pick('< <= == != > >='.split())} {self.expression(depth + 1)})"
+        if k < 0.8:
+            return f"({self.expression(depth + 1)} {pick(['and', 'or'])} {self.expression(depth + 1)})"
+        return f"(not {self.expression(depth + 1)})" if k < 0.9 else self.expression(depth + 1)
+
+    def body(self, indent, depth, in_loop):
+        return [line for _ in range(self.random.randint(1, 3)) for line in self.statement(indent, depth, in_loop)]
+
+    def assignment(self, space):
+        pick = self.random.choice
+        name = pick(self.names) if self.random.random() < 0.8 else pick("tuv")
+        if self.random.random() < 0.35 and name in self.names:
+            return [f"{space}{name} {pick('+ - * + - // % & | ^ /'.split())}= {self.expression()}"]
+        lines = [f"{space}{name} = {self.expression()}"]
+        if name not in self.names and self.random.random() < 0.6:
+            self.names.append(name)
+        return lines
+
+    def statement(self, indent, depth, in_loop):
+        pick, k, space = self.random.choice, self.random.random(), "    " * indent
+        if k < 0.5 or depth > 3:
+            return self.assignment(space)
+        if k < 0.65:
+            lines = [f"{space}if {self.condition()}:", *self.body(indent + 1, depth + 1, in_loop)]
+            if self.random.random() < 0.5:
+                lines += [f"{space}else:", *self.body(indent + 1, depth + 1, in_loop)]
+            return lines
+        if k < 0.7 and in_loop:
+            return [f"{space}if {self.condition()}:", f"{space}    {pick(['break', 'continue'])}"]
+        if k < 0.73:
+            return [f"{space}a, b = b, {self.expression()}"]
+        if k < 0.75:
+            return [f"{space}print({self.expression()})"]
+        if k < 0.77:
+            caught = pick(["ZeroDivisionError", "OverflowError", "ValueError", "(ArithmeticError, ValueError)"])
+            return [f"{space}try:", *self.body(indent + 1, depth + 2, in_loop), f"{space}except {caught}:",
+                    f"{space}    {pick(self.names)} = {self.number()}"]
+        self.loops += 1
+        if self.random.random() < 0.25:
+            count = f"w{self.loops}"
+            return [f"{space}{count} = 0", f"{space}while {count} < {pick([3, 6, 10])}:", f"{space}    {count} += 1",
+                    *self.body(indent + 1, depth + 1, True)]
+        name = "ijkl"[depth % 4]
+        if name not in self.names and self.random.random() < 0.5:
+            self.names.append(name)
+        lines = [f"{space}for {name} in range({pick(RANGES)}):", *self.body(indent + 1, depth + 1, True)]
+        if self.random.random() < 0.15:
+            lines += [f"{space}else:", *self.body(indent + 1, depth + 1, in_loop)]
+        return lines
+
+    def value(self):
+        pick, k = self.random.choice, self.random.random()
+        if k < 0.4:
+            return pick([0, 1, 2, 5, -4, 9])
+        if k < 0.55:
+            return pick(INTS)
+        if k < 0.8:
+            return pick([0.5, 1.5, -2.0, 3.0])
+        return pick(FLOATS) if k < 0.95 else pick([True, False])
+
+    def arguments(self, call):
+        pick = self.random.choice
+        if call == 0 or self.random.random() < 0.5:
+            return [pick([1, 2, 5, 9, -3]), pick([1, 2, 7]), pick([0.5, 2.0, -1.5]), pick([1.0, 3.5]), pick([0, 1, 4])]
+        return [self.value(), self.value(), self.value(), self.value(), pick([0, 1, 4, 7])]
+
+
+def bits(v):
+    """v as what tells any two values apart."""
+    if isinstance(v, float):
+        return "float", struct.pack("d", v)
+    if isinstance(v, tuple):
+        return tuple(bits(x) for x in v)
+    return type(v).__name__, v
+
+
+def seen(function, args, name):
+    """What a call of code compiled under that name shows."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            result = "value", bits(function(*args))
+        except TimeoutError:
+            raise
+        except Exception as e:
+            frames, tb = [], e.__traceback__
+            while tb:
+                if tb.tb_frame.f_code.co_filename == name:
+                    # CPython 3.11 tells the line before where one instruction stands for two
+                    line = 0 if isinstance(e, UnboundLocalError) else tb.tb_lineno
+                    frames.append((line, sorted((k, bits(v)) for k, v in tb.tb_frame.f_locals.items())))
+                tb = tb.tb_next
+            result = "raises", type(e).__name__, str(e), frames
+    return result, out.getvalue()
+
+
+def compiled(source, name):
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    space = {"math": math}
+    exec(compile(source, name, "exec"), space)
+    return space["f"]
+
+
+def compare(seed, calls=4):
+    """Whether a jitted program shows something else than the plain one: (source, arguments, plain, jitted), or None."""
+    import pijit as ms
+    program, name = Program(seed), f"<program {seed}>"
+    plain, jitted = compiled(program.source, name), ms.jit(compiled(program.source, name))
+    for call in range(calls):
+        args = program.arguments(call)
+        one, other = seen(plain, args, name), seen(jitted, args, name)
+        if one != other:
+            return program.source, args, one, other
+    return None
+
+
+if __name__ == "__main__":
+    import signal
+
+    def give_up(*_):
+        raise TimeoutError
+
+    signal.signal(signal.SIGALRM, give_up)
+    for s in range(int(sys.argv[1]), int(sys.argv[2])):
+        signal.alarm(2)
+        try:
+            if different := compare(s):
+                print(f"program {s}, {different[1]}", *different, sep="\n")
+        except TimeoutError:
+            print(f"program {s} takes long")
+        finally:
+            signal.alarm(0)

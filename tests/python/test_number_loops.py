@@ -1,0 +1,406 @@
+"""Loops over numbers as machine code: as plain Python in all that can be seen, and exits where it is not for code."""
+
+import math
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+
+import pytest
+
+import pijit as ms
+from tests.python import number_loops
+from tests.python.differential import check_calls
+
+
+def regions(function):
+    return ms.explain(function).regions
+
+
+def same(function, *calls, expect=1):
+    """Runs a function plain and jitted; how many regions there are in the end."""
+    jitted = ms.jit(function)
+    name = function.__code__.co_filename
+    for args in calls:
+        assert number_loops.seen(jitted, args, name) == number_loops.seen(function, args, name)
+    assert len(regions(jitted)) >= expect, str(ms.explain(jitted))
+    return jitted
+
+
+def collatz(n):
+    best = at = 0
+    for s in range(1, n):
+        k, x = 0, s
+        while x != 1:
+            x = x // 2 if x % 2 == 0 else 3 * x + 1
+            k += 1
+        if k > best:
+            best, at = k, s
+    return best, at
+
+
+def mandelbrot(w):
+    n = 0
+    for y in range(w):
+        for x in range(w):
+            cr, ci = 3.0 * x / w - 2.0, 2.0 * y / w - 1.0
+            zr = zi = 0.0
+            for _ in range(50):
+                zr, zi = zr * zr - zi * zi + cr, 2.0 * zr * zi + ci
+                if zr * zr + zi * zi > 4.0:
+                    break
+                n += 1
+    return n
+
+
+def test_one_region_runs_a_function_to_its_end():
+    f = same(collatz, (300,), (2,), (1,), (0,))
+    (r,) = regions(f)
+    assert r["runs"] == 4 and all(returned for _, returned, _ in r["exits"])
+    first = collatz.__code__.co_firstlineno
+    assert r["lines"] == (first + 2, first + 8)
+    f = same(mandelbrot, (20,), (1,))
+    assert "machine code for the loops of lines" in str(ms.explain(f))
+    assert regions(f)[0]["bytes"] > 0 or os.environ.get("PIJIT_BACKEND") == "reference"
+
+
+def test_integers_grow_beyond_64_bits():
+    def power(n, base):
+        s = 1
+        for i in range(n):
+            s = s * base + i
+        return s
+
+    f = same(power, (10, 3), (39, 3), (40, 3), (41, 3), (200, 3), (64, 2), (62, 2), (63, -2), (5, 2**62), (5, 2**64))
+    assert any(not returned for r in regions(f) for _, returned, _ in r["exits"])
+
+    def ends(a, b):
+        s = 0
+        for i in range(a, b):
+            s = i
+        return s
+
+    same(ends, (2**63 - 3, 2**63 - 1), (-2**63, -2**63 + 2), (2**63 - 2, 2**63), (2**64, 2**64 + 2))
+
+    def each(x, y, n):
+        r = []
+        for i in range(n):
+            r = (x + y, x - y, x * y, -x, abs(x), x // y, x % y, x << 1, x >> 1, x & y, x | y, x ^ y, ~x)
+        return r
+
+    values = [2**63 - 1, -2**63, 2**62, -2**62, 3037000500, 1, -1, 7, -7, 2**31]
+    same(each, *[(x, y, 2) for x in values for y in values])
+
+
+def test_division_and_shifts_are_pythons():
+    def all_of(x, y, n):
+        r = ()
+        for _ in range(n):
+            r = (x / y, x // y, x % y, divmod(x, y))
+        return r
+
+    values = [7, -7, 1, -1, 2**53, 2**53 + 1, 0.5, -0.5, 7.25, -0.0, math.inf, -math.inf, math.nan, 1e308, 5e-324, True]
+    same(all_of, *[(x, y, 2) for x in values for y in values])
+
+    def zero(x, n):
+        s = 1
+        for i in range(n, -3, -1):
+            s += x // i
+        return s
+
+    same(zero, (10, 5), (1.5, 4), (0, 3))
+
+    def shifts(x, k, n):
+        s = 0
+        for i in range(n):
+            s = s + (x << k) + (x >> k)
+        return s
+
+    same(shifts, *[(x, k, 3) for x in (1, -1, 5, 2**40) for k in (0, 1, 22, 23, 62, 63, 64, 200, -1)])
+
+    def by_constants(n):
+        s = 0
+        for i in range(-n, n):
+            s = s * 3 % 1000003 + i // 8 + i % 8 + i // -3 + i % -3 + i % 7 + i // 1 + i // -1
+        return s
+
+    same(by_constants, (50,))
+
+
+def test_numbers_of_other_types_are_others():
+    def total(x, n):
+        s = 0
+        for i in range(n):
+            s += x
+        return s
+
+    f = same(total, (1, 3), (1.5, 3), (True, 3), (1, 0), (1.5, 0), ("a", 0))
+    assert len(regions(f)) == 3
+    with pytest.raises(TypeError, match="unsupported operand"):
+        f("a", 2)
+
+    def changes(n):
+        s, t = 0, True
+        for i in range(n):
+            s = s + 0.5 if i > 2 else s + 1
+            t = t & (i < 4)
+        return s, t, type(t)
+
+    same(changes, (0,), (2,), (3,), (9,))
+
+
+def test_variables_that_are_not_bound():
+    def last(n):
+        for i in range(n):
+            j = i * 2
+        return i, j
+
+    same(last, (3,), (0,))
+
+    def some(n, k):
+        for i in range(n):
+            if i == k:
+                v = i
+            else:
+                del_me = v
+        return del_me
+
+    same(some, (3, 0), (3, 1), (3, 5))
+
+    def deleted(n):
+        for i in range(n):
+            v = i
+            if i == 2:
+                del v
+        return v
+
+    same(deleted, (2,), (3,), (5,))
+
+
+def test_exceptions_come_at_their_line_with_their_variables():
+    def f(n, d):
+        s = 0.0
+        for i in range(n):
+            t = i * 1.5
+            s += t / (
+                i - d)
+        return s
+
+    same(f, (5, 9), (5, 3), (5, 0))
+
+    def domain(n, x):
+        s = 0.0
+        for i in range(n):
+            s += math.sqrt(x - i)
+            s += math.log(x + 1 - i)
+        return s
+
+    same(domain, (3, 5.0), (9, 5.0), (9, 5.5), (2, math.inf), (2, math.nan))
+
+    def handled(n):
+        s = 0
+        for i in range(n):
+            try:
+                s += 10 // (i - 3)
+            except ZeroDivisionError:
+                s += 100
+        return s
+
+    same(handled, (2,), (9,))
+
+
+def test_math():
+    names = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp",
+             "expm1", "log", "log2", "log10", "log1p", "sqrt", "fabs", "floor", "ceil", "trunc", "isnan", "isinf",
+             "isfinite", "degrees", "radians", "gamma", "erf")
+    values = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.5, 710.0, 1e300, math.inf, -math.inf, math.nan, 3, -3, 2**62, True]
+    for name in names:
+        space = {"math": math}
+        exec("def f(x, n):\n    r = ()\n    for _ in range(n):\n"
+             f"        r = (math.{name}(x),)\n    return r\n", space)
+        same(space["f"], *[(x, 2) for x in values], expect=0)
+    for name in ("atan2", "copysign", "fmod", "pow", "hypot", "gcd"):
+        space = {"math": math}
+        exec("def f(x, y, n):\n    r = ()\n    for _ in range(n):\n"
+             f"        r = (math.{name}(x, y),)\n    return r\n", space)
+        same(space["f"], *[(x, y, 2) for x in values for y in values], expect=0)
+
+
+def test_functions_that_are_replaced_are_seen():
+    space = {"math": math}
+    exec("def f(n):\n    s = 0\n    for i in range(n):\n        s += abs(-i) + k\n    return s\n", space)
+    space["k"] = 2
+    f = ms.jit(space["f"])
+    assert f(4) == 14
+    space["k"] = 0.5
+    assert f(4) == 8.0
+    space["abs"] = lambda x: 100
+    assert f(4) == 402.0
+    del space["abs"], space["k"]
+    with pytest.raises(NameError):
+        f(4)
+    assert f(0) == 0
+
+
+def test_what_is_not_for_code_is_cpythons():
+    def f(n):
+        out = []
+        for i in range(n):
+            s = 0
+            for j in range(i):
+                s += j * j
+            out.append(s)
+        return out
+
+    same(f, (0,), (5,), (30,))
+
+    def g(n):
+        s = 0
+        for i in range(n):
+            s += i
+            if i % 10 == 9:
+                print(i, s)
+        return s
+
+    check_calls(lambda: g, [(25,), (3,)])
+
+    def free(n):
+        k = 3
+
+        def inner(m):
+            s = 0
+            for i in range(m):
+                s += i * k
+            return s
+
+        return inner(n)
+
+    assert ms.jit(free)(10) == 135
+    k = 2.5
+
+    def closure(m):
+        s = 0
+        for i in range(m):
+            s += i * k
+        return s
+
+    f = same(closure, (10,), (0,))
+    k = 4
+    assert f(10) == 180
+    assert type(f(10)) is int
+
+
+def test_iterators_that_others_hold():
+    def f(n):
+        it = iter(range(n))
+        s = 0
+        for i in it:
+            s += i
+            if i == 3:
+                break
+        return s, list(it)
+
+    same(f, (9,), (2,), (4,), expect=0)
+
+
+def test_a_keyboard_interrupt_arrives():
+    @ms.jit
+    def forever(n):
+        k = 0
+        while n > 0:
+            k = (k + 1) % 1000
+        return k
+
+    assert forever(0) == 0
+    sent = []
+
+    def send():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.2, send)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        forever(1)
+    took = time.monotonic() - sent[0]
+    timer.join()
+    assert took < 5  # on a busy machine; 50 ms else
+    last = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert last.name == "forever"
+
+
+def test_other_threads_run_meanwhile():
+    @ms.jit
+    def long(n, m):
+        k = 0
+        for i in range(n):
+            for j in range(m):
+                k = (k * 5 + j) % 1000003
+        return k
+
+    expected = 0
+    for _ in range(20):
+        for j in range(20_000):
+            expected = (expected * 5 + j) % 1000003
+    turns = []
+    done = threading.Event()
+
+    def others():
+        while not done.is_set():
+            turns.append(1)
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=others)
+    thread.start()
+    try:
+        deadline = time.monotonic() + 20
+        while len(turns) < 3 and time.monotonic() < deadline:
+            assert long(20, 20_000) == expected
+    finally:
+        done.set()
+        thread.join()
+    assert len(turns) >= 3
+
+
+def test_tracers_see_lines():
+    def f(n):
+        s = 0
+        for i in range(n):
+            s += i
+        return s
+
+    jitted = ms.jit(f)
+    assert jitted(10) == 45
+    lines = []
+
+    def tracer(frame, event, arg):
+        if frame.f_code is f.__code__:
+            lines.append(frame.f_lineno)
+        return tracer
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        assert jitted(10) == 45
+    finally:
+        sys.settrace(before)
+    assert len(lines) > 20
+
+
+def test_the_option_turns_regions_off():
+    from pijit import _C
+    _C.set_option("regions", "false")
+    try:
+        f = ms.jit(collatz)
+        assert f(50) == collatz(50) and not regions(f)
+    finally:
+        _C.set_option("regions", "true")
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_programs_at_random(part):
+    for seed in range(part * 150, part * 150 + 150):
+        different = number_loops.compare(seed)
+        assert different is None, "\n".join(map(str, different))
