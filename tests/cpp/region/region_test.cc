@@ -1,0 +1,168 @@
+// Regions: texts before and after the passes (tests/golden/region), and code against the
+// interpreter on the ends of what 64 bits and floats hold.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.h"
+#include "cpu/cpu.h"
+#include "region/ir.h"
+
+namespace pijit::region {
+namespace {
+
+namespace fs = std::filesystem;
+
+int64_t bits(double x) {
+  int64_t b;
+  std::memcpy(&b, &x, sizeof b);
+  return b;
+}
+
+TEST(Region, Golden) {
+  const char* update = std::getenv("PIJIT_GOLDEN");
+  int files = 0;
+  for (auto& file : fs::directory_iterator(fs::path(PIJIT_GOLDEN_DIR) / "region")) {
+    ++files;
+    std::stringstream all;
+    all << std::ifstream(file.path()).rdbuf();
+    const std::string text = all.str();
+    const size_t line = text.find("--\n");
+    const std::string before = text.substr(0, line);
+    Function f = Function::parse(before);
+    f.verify();
+    EXPECT_EQ(f.print(), before) << file.path();
+    optimize(f);
+    f.verify();
+    if (update && std::string(update) == "update")
+      std::ofstream(file.path()) << before << "--\n" << f.print();
+    else
+      EXPECT_EQ(f.print(), text.substr(line + 3)) << file.path();
+  }
+  EXPECT_GE(files, 2);
+}
+
+// One instruction of two inputs, which leaves by exit 1 where it can't be computed.
+Function of(Op op, int64_t imm = 0) {
+  Function f;
+  f.add_block();
+  f.exits = {{}, {}};
+  const OpFacts& facts = region::facts(op);
+  Instr in{op, facts.type};
+  const bool floats = (op >= Op::kFAdd && op <= Op::kFGe) || op == Op::kFToI || op == Op::kCall1 ||
+                      op == Op::kCall2 || op == Op::kFBits;
+  for (int k = 0; k < facts.operands; ++k) {
+    Instr input{Op::kInput, floats ? Type::kF64 : Type::kI64};
+    input.imm = k;
+    in.args[k] = f.add(0, input);
+  }
+  in.imm = imm;
+  if (facts.effect == Effect::kCheck) in.exit = 1;
+  f.exits[0].values = {f.add(0, in)};
+  f.blocks[0].exit = 0;
+  f.verify();
+  return f;
+}
+
+void compare(Op op, int64_t imm = 0) {
+  const Function f = of(op, imm);
+  const auto code = compiled(f), reference = interpreted(f);
+  const bool floats = f.instrs[0].type == Type::kF64;
+  const int64_t ints[] = {0,
+                          1,
+                          -1,
+                          2,
+                          -2,
+                          3,
+                          7,
+                          -7,
+                          63,
+                          64,
+                          INT32_MAX,
+                          INT64_MAX,
+                          INT64_MIN,
+                          INT64_MIN + 1,
+                          int64_t{1} << 53,
+                          (int64_t{1} << 53) + 1,
+                          3037000500};
+  const double reals[] = {0.0,     -0.0,     1.0,       -1.0,        0.5,    -2.5,
+                          3.0,     1e308,    -1e308,    5e-324,      0x1p53, 0x1p63,
+                          -0x1p63, HUGE_VAL, -HUGE_VAL, std::nan("")};
+  std::vector<int64_t> values(std::begin(ints), std::end(ints));
+  if (floats) {
+    values.clear();
+    for (double x : reals) values.push_back(bits(x));
+  }
+  for (int64_t a : values)
+    for (int64_t b : values) {
+      int64_t x[2] = {a, b}, y[2] = {a, b};
+      const int one = code->run(x), other = reference->run(y);
+      ASSERT_EQ(one, other) << f.print() << a << " " << b;
+      if (one == 0) ASSERT_EQ(x[0], y[0]) << f.print() << a << " " << b;
+    }
+}
+
+TEST(Region, CodeComputesWhatTheInterpreterDoes) {
+  for (Op op : {Op::kIAdd, Op::kISub, Op::kIMul, Op::kINeg,  Op::kIAbs, Op::kIDiv,      Op::kIMod,
+                Op::kIShl, Op::kIShr, Op::kIAnd, Op::kIOr,   Op::kIXor, Op::kIEq,       Op::kINe,
+                Op::kILt,  Op::kILe,  Op::kIGt,  Op::kIGe,   Op::kFAdd, Op::kFSub,      Op::kFMul,
+                Op::kFDiv, Op::kFNeg, Op::kFAbs, Op::kFSqrt, Op::kFEq,  Op::kFNe,       Op::kFLt,
+                Op::kFLe,  Op::kFGt,  Op::kFGe,  Op::kFBits, Op::kIToF, Op::kIToFExact, Op::kFToI})
+    compare(op);
+  for (int k = 0; k <= static_cast<int>(Function1::k_rint); ++k) compare(Op::kCall1, k);
+  for (int k = 0; k <= static_cast<int>(Function2::k_fmod); ++k) compare(Op::kCall2, k);
+}
+
+// Many values that live across calls: what lies on the stack is taken from there rightly.
+TEST(Region, ValuesOnTheStack) {
+  Function f;
+  f.add_block();
+  f.exits = {{}, {}};
+  std::vector<int> live;
+  for (int k = 0; k < 40; ++k) {
+    Instr in{Op::kInput, k % 2 ? Type::kF64 : Type::kI64};
+    in.imm = k;
+    live.push_back(f.add(0, in));
+  }
+  Instr call{Op::kCall1, Type::kF64};
+  call.args[0] = live[1];
+  call.imm = static_cast<int64_t>(Function1::k_sin);
+  call.exit = 1;
+  f.exits[0].values.push_back(f.add(0, call));
+  for (size_t k = 0; k < live.size(); ++k) {
+    Instr in{k % 2 ? Op::kFBits : Op::kIAdd, Type::kI64};
+    in.args[0] = live[k];
+    if (k % 2 == 0) in.args[1] = live[0];
+    f.exits[0].values.push_back(f.add(0, in));
+  }
+  f.exits[0].values.insert(f.exits[0].values.end(), live.begin(), live.end());
+  f.blocks[0].exit = 0;
+  f.verify();
+  std::vector<int64_t> x(f.words()), y;
+  for (size_t k = 0; k < live.size(); ++k)
+    x[k] = k % 2 ? bits(static_cast<double>(k)) : static_cast<int64_t>(k);
+  y = x;
+  const auto code = compiled(f);
+  EXPECT_EQ(code->bytes() > 0, generates_code());
+  EXPECT_EQ(code->run(x.data()), interpreted(f)->run(y.data()));
+  EXPECT_EQ(x, y);
+}
+
+TEST(Region, VerifyFindsWhatIsNotThere) {
+  EXPECT_THROW(
+      Function::parse("b0():\n  %0 = iadd %1 %1\n  %1 = const i64 1\n  exit 0\nexit 0: %0\n")
+          .verify(),
+      InternalError);
+  EXPECT_THROW(Function::parse("b0():\n  %0 = const i64 1\n  jump b1()\nb1(%1: i64):\n  exit 0\n"
+                               "exit 0: %1\n")
+                   .verify(),
+               InternalError);
+}
+
+}  // namespace
+}  // namespace pijit::region
