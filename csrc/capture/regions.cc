@@ -9,7 +9,9 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "base/operators.h"
+#include "objects/data.h"
 #include "python/hook.h"
+#include "python/names.h"
 
 namespace pijit {
 
@@ -45,7 +47,9 @@ struct Av {
     kTagged
   } kind = kNull;
   std::array<int, 3> v{kNoValue, kNoValue, kNoValue};  // values
-  int index = 0;  // of a source, or a free variable; of kRange and kRangeIter, the step
+  // Of a source, or a free variable; of kRange and kRangeIter, the step; of a number, whether it is
+  // a scalar of NumPy: np.int64, np.float64 or np.bool_.
+  int index = 0;
   PyObject* object = nullptr;
   std::vector<Av> items;
 
@@ -64,6 +68,7 @@ struct Av {
   Type type(int k) const {
     return kind == kFloat ? Type::kF64 : kind == kBool ? Type::kB1 : Type::kI64;
   }
+  bool of_numpy() const { return is_number() && index != 0; }
   bool is_number() const { return kind == kInt || kind == kFloat || kind == kBool; }
 };
 
@@ -171,9 +176,71 @@ PyObject* fetch(const RegionSource& s, const Region::Frame& f) {
   return nullptr;
 }
 
-bool meets(const RegionNeed& need, PyObject* o, int64_t* buffer) {
+bool is_numpy_float(const Region& r, PyObject* o) {
+  return reinterpret_cast<PyObject*>(Py_TYPE(o)) == r.numpy_float.ptr();
+}
+bool is_numpy_int(const Region& r, PyObject* o) {
+  return reinterpret_cast<PyObject*>(Py_TYPE(o)) == r.numpy_int.ptr();
+}
+
+// Of all that NumPy may be told to warn of, code does not look for this.
+bool underflow_is_ignored(const Region& r) {
+  return py::cast<std::string>(r.errors()["under"]) == "ignore";
+}
+
+using View = Region::Views::value_type;
+// The memory of an ndarray of float64 or int64 in native order, aligned; null: it is something
+// else, or may not be written.
+View array_view(PyObject* o, bool written) {
+  View view(nullptr, [](Py_buffer* b) {
+    PyBuffer_Release(b);
+    delete b;
+  });
+  if (Py_TYPE(o) != library.ndarray.type()) return view;
+  auto* b = new Py_buffer;
+  const int flags = PyBUF_STRIDES | PyBUF_FORMAT | (written ? PyBUF_WRITABLE : 0);
+  if (PyObject_GetBuffer(o, b, flags) < 0) {
+    PyErr_Clear();
+    delete b;
+    return view;
+  }
+  view.reset(b);
+  const std::string_view format = b->format ? b->format : "";
+  bool fits = (format == "d" || format == "l") && b->itemsize == 8 && b->ndim >= 1 && b->ndim <= 4;
+  fits = fits && reinterpret_cast<uintptr_t>(b->buf) % 8 == 0;
+  for (int k = 0; fits && k < b->ndim; ++k)
+    fits = b->strides[k] % 8 == 0 && (b->strides[k] != 0 || !written);
+  if (!fits) view.reset();
+  return view;
+}
+
+bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer,
+           Region::Views* views) {
   if (!o) return false;
   switch (need.kind) {
+    case RegionNeed::kNumpyFloat:
+      if (!is_numpy_float(r, o)) return false;
+      buffer[need.word] = bits_of(PyFloat_AS_DOUBLE(o));
+      return true;
+    case RegionNeed::kNumpyInt: {
+      if (!is_numpy_int(r, o)) return false;
+      const auto n = py::reinterpret_steal<py::object>(PyNumber_Index(o));
+      return n && as_int64(n.ptr(), &buffer[need.word]);
+    }
+    case RegionNeed::kNumpyBool:
+      buffer[need.word] = o == r.numpy_true.ptr();
+      return o == r.numpy_true.ptr() || o == r.numpy_false.ptr();
+    case RegionNeed::kArray: {
+      View view = array_view(o, need.written);
+      if (!view || view->format[0] != need.format || view->ndim != need.rank) return false;
+      if (need.packed && view->strides[need.rank - 1] != view->itemsize) return false;
+      int64_t* w = &buffer[need.word];
+      *w++ = reinterpret_cast<int64_t>(view->buf);
+      for (int k = 0; k < need.rank; ++k) *w++ = view->shape[k];
+      for (int k = 0; k < need.rank; ++k) *w++ = view->strides[k];
+      views->push_back(std::move(view));
+      return true;
+    }
     case RegionNeed::kIs: return o == need.object.ptr();
     case RegionNeed::kInt: return PyLong_CheckExact(o) && as_int64(o, &buffer[need.word]);
     case RegionNeed::kFloat:
@@ -279,6 +346,10 @@ class RegionBuilder {
       a = number(as, input(t));
       r_->needs.push_back({kind, s, {}, 0, word});
     };
+    auto need_of_numpy = [&](RegionNeed::Kind kind, Av::Kind as, Type t) {
+      need(kind, as, t);
+      a.index = 1;
+    };
     if (PyLong_CheckExact(o) && as_int64(o, &n))
       need(RegionNeed::kInt, Av::kInt, Type::kI64);
     else if (PyFloat_CheckExact(o))
@@ -287,8 +358,54 @@ class RegionBuilder {
       need(RegionNeed::kBool, Av::kBool, Type::kB1);
     else if (o == Py_None)
       a = known_object(s, o);
+    else if (uses_numpy() && is_numpy_float(*r_, o))
+      need_of_numpy(RegionNeed::kNumpyFloat, Av::kFloat, Type::kF64);
+    else if (uses_numpy() && is_numpy_int(*r_, o))
+      need_of_numpy(RegionNeed::kNumpyInt, Av::kInt, Type::kI64);
+    else if (uses_numpy() && (o == r_->numpy_true.ptr() || o == r_->numpy_false.ptr()))
+      need_of_numpy(RegionNeed::kNumpyBool, Av::kBool, Type::kB1);
     return typed_.emplace(s, a).first->second;
   }
+  // Are NumPy's types known, as it is loaded?
+  bool uses_numpy() {
+    if (!r_->numpy_float && numpy_is_loaded()) {
+      const py::object numpy = python_module("numpy");
+      r_->numpy_float = numpy.attr("float64");
+      r_->numpy_int = numpy.attr("int64");
+      r_->numpy_true = numpy.attr("True_");
+      r_->numpy_false = numpy.attr("False_");
+      r_->errors = numpy.attr("geterr");
+    }
+    return static_cast<bool>(r_->numpy_float);
+  }
+
+  struct Array {
+    int need, data, rank;
+    char format;
+    std::vector<int> sizes, strides;
+  };
+  // An ndarray whose elements code may read; null: it is none.
+  const Array* array_of_value(const Av& a) {
+    if (a.kind != Av::kEntry || !uses_numpy()) return nullptr;
+    if (auto it = arrays_.find(a.index); it != arrays_.end()) return &it->second;
+    PyObject* o = object_at(a.index);
+    const auto view = array_view(o, false);
+    if (!view) return nullptr;
+    Array x{static_cast<int>(r_->needs.size()), 0, view->ndim, view->format[0], {}, {}};
+    RegionNeed need{RegionNeed::kArray, a.index, {}, 0, static_cast<int>(words_)};
+    need.format = x.format;
+    need.rank = x.rank;
+    need.packed = view->strides[x.rank - 1] == view->itemsize;
+    x.data = input(Type::kPtr);
+    for (int k = 0; k < x.rank; ++k) x.sizes.push_back(input(Type::kI64));
+    for (int k = 0; k < x.rank; ++k) {
+      const int stride = input(Type::kI64);
+      x.strides.push_back(k + 1 == x.rank && need.packed ? icon(view->itemsize) : stride);
+    }
+    r_->needs.push_back(std::move(need));
+    return &arrays_.emplace(a.index, std::move(x)).first->second;
+  }
+
   // The very object: its identity is asked for.
   Av known_object(int s, PyObject* o) {
     r_->needs.push_back({RegionNeed::kIs, s, py::reinterpret_borrow<py::object>(o)});
@@ -374,11 +491,13 @@ class RegionBuilder {
       return t;
     };
     switch (a.kind) {
-      case Av::kInt: return of(RegionTag::kInt, a.v[0]);
+      case Av::kInt: return of(a.index ? RegionTag::kNumpyInt : RegionTag::kInt, a.v[0]);
       case Av::kFloat:
-        return of(RegionTag::kFloat, f_.add(block, ins(Op::kFBits, Type::kI64, a.v[0])));
+        return of(a.index ? RegionTag::kNumpyFloat : RegionTag::kFloat,
+                  f_.add(block, ins(Op::kFBits, Type::kI64, a.v[0])));
       case Av::kBool:
-        return of(RegionTag::kBool, f_.add(block, ins(Op::kBToI, Type::kI64, a.v[0])));
+        return of(a.index ? RegionTag::kNumpyBool : RegionTag::kBool,
+                  f_.add(block, ins(Op::kBToI, Type::kI64, a.v[0])));
       case Av::kEntry: return of(RegionTag::kEntry, icon(a.index));
       case Av::kObject: return of(RegionTag::kObject, icon(object_number(a.object)));
       default: return of(RegionTag::kNull, icon(0));
@@ -471,9 +590,9 @@ class RegionBuilder {
       case Av::kEntry: p.kind = RegionPiece::kEntry, p.at = a.index; break;
       case Av::kObject: p.kind = RegionPiece::kObject, p.object = a.object; break;
       case Av::kFree: p.kind = RegionPiece::kFree, p.at = a.index; break;
-      case Av::kInt: p.kind = RegionPiece::kInt; break;
-      case Av::kFloat: p.kind = RegionPiece::kFloat; break;
-      case Av::kBool: p.kind = RegionPiece::kBool; break;
+      case Av::kInt: p.kind = a.index ? RegionPiece::kNumpyInt : RegionPiece::kInt; break;
+      case Av::kFloat: p.kind = a.index ? RegionPiece::kNumpyFloat : RegionPiece::kFloat; break;
+      case Av::kBool: p.kind = a.index ? RegionPiece::kNumpyBool : RegionPiece::kBool; break;
       case Av::kCounter: p.kind = RegionPiece::kCounter; break;
       case Av::kTagged: p.kind = RegionPiece::kTagged; break;
       case Av::kRange:
@@ -637,6 +756,10 @@ class RegionBuilder {
       }
       case BOp::LOAD_ATTR:
       case BOp::LOAD_METHOD: {
+        if (in.op == BOp::LOAD_ATTR && array_of_value(st.back())) {
+          st.back() = array_attribute(*array_of_value(st.back()), text_of(in.obj));
+          break;
+        }
         const Av o = module_of(st.back());
         RegionSource s{RegionSource::kModule, 0, py::reinterpret_borrow<py::object>(o.object),
                        py::reinterpret_borrow<py::object>(in.obj)};
@@ -680,6 +803,16 @@ class RegionBuilder {
         st.push_back(bool_of(constant(Type::kB1, a.is_number() == (in.a != 0))));
         break;
       }
+      case BOp::BINARY_SUBSCR: {
+        const Av r = item(st[st.size() - 2], st.back());
+        st.resize(st.size() - 2);
+        st.push_back(r);
+        break;
+      }
+      case BOp::STORE_SUBSCR:
+        store_item(st[st.size() - 3], st[st.size() - 2], st.back());
+        st.resize(st.size() - 3);
+        break;
       case BOp::BUILD_TUPLE: {
         Av t;
         t.kind = Av::kTuple;
@@ -765,7 +898,7 @@ class RegionBuilder {
     if (!o) throw Leave();
     const int s = source(std::move(where));
     const Av a = typed_source(s);
-    if (a.kind != Av::kEntry) return a;
+    if (a.kind != Av::kEntry || array_of_value(a)) return a;
     return typed_[s] = known_object(s, o);
   }
   Av module_of(const Av& a) {
@@ -779,15 +912,18 @@ class RegionBuilder {
       r = bool_of(emit(Op::kBNot, truth(st.back())));
     } else {
       const Av a = num(st.back());
+      if (a.of_numpy() && a.kind == Av::kBool) throw Leave();
       switch (op) {
         case UnaryOp::kNeg:
           r = a.kind == Av::kFloat ? float_of(emit(Op::kFNeg, a.v[0]))
                                    : int_of(emit(Op::kINeg, as_int(a)));
+          r.index = a.index;
           break;
         case UnaryOp::kPos: r = a.kind == Av::kBool ? int_of(as_int(a)) : a; break;
         case UnaryOp::kInvert:
           if (a.kind != Av::kInt) throw Leave();
           r = int_of(emit(Op::kIXor, a.v[0], icon(-1)));
+          r.index = a.index;
           break;
         default: throw Leave();
       }
@@ -796,6 +932,25 @@ class RegionBuilder {
   }
 
   Av binary(BinaryOp op, const Av& a, const Av& b) {
+    if (a.of_numpy() || b.of_numpy()) return numpy_binary(op, a, b);
+    return plain_binary(op, a, b);
+  }
+  // Of NumPy's scalars: where it would warn, it leaves.
+  Av numpy_binary(BinaryOp op, const Av& a, const Av& b) {
+    for (auto* x : {&a, &b})
+      if (x->kind == Av::kBool) throw Leave();
+    if (op == BinaryOp::kPow || !underflow_is_ignored(*r_)) throw Leave();
+    const bool floats = a.kind == Av::kFloat || b.kind == Av::kFloat;
+    r_->numpy = true;
+    if (floats && op != BinaryOp::kAdd && op != BinaryOp::kSub && op != BinaryOp::kMul &&
+        op != BinaryOp::kTrueDiv)
+      throw Leave();
+    Av r = plain_binary(op, a, b);
+    if (r.kind == Av::kFloat) emit(Op::kQuiet, r.v[0], as_float(a), as_float(b));
+    r.index = 1;
+    return r;
+  }
+  Av plain_binary(BinaryOp op, const Av& a, const Av& b) {
     if (a.kind == Av::kFloat || b.kind == Av::kFloat) return float_binary(op, a, b);
     if (op == BinaryOp::kTrueDiv) {
       const int x = as_exact_float(a), y = as_exact_float(b);
@@ -858,6 +1013,13 @@ class RegionBuilder {
   }
 
   Av compare(CompareOp op, const Av& a, const Av& b) {
+    for (auto* x : {&a, &b})
+      if (x->kind == Av::kBool && x->of_numpy()) throw Leave();
+    Av r = plain_compare(op, a, b);
+    r.index = a.of_numpy() || b.of_numpy();
+    return r;
+  }
+  Av plain_compare(CompareOp op, const Av& a, const Av& b) {
     const bool floats = a.kind == Av::kFloat || b.kind == Av::kFloat;
     const int x = floats ? as_exact_float(a) : as_int(a);
     const int y = floats ? as_exact_float(b) : as_int(b);
@@ -879,7 +1041,7 @@ class RegionBuilder {
     std::vector<int> v;
     for (auto& a : args) {
       const Av n = num(a);
-      if (n.kind == Av::kFloat) throw Leave();
+      if (n.kind == Av::kFloat || (n.kind == Av::kBool && n.of_numpy())) throw Leave();
       v.push_back(as_int(n));
     }
     int64_t step = 1;
@@ -936,6 +1098,74 @@ class RegionBuilder {
     st.resize(st.size() - static_cast<size_t>(1 + in.b - in.a));
   }
 
+  // --- elements
+  Av item(const Av& of, const Av& index) {
+    if (of.kind == Av::kTuple) {
+      const Av i = typed(index);
+      int64_t k = 0;
+      if (i.kind != Av::kInt || i.of_numpy() || !is_const(i.v[0], &k)) throw Leave();
+      const auto n = static_cast<int64_t>(of.items.size());
+      if (k < 0) k += n;
+      if (k < 0 || k >= n) throw Leave();
+      return of.items[static_cast<size_t>(k)];
+    }
+    const Array* a = array_of_value(of);
+    if (!a) throw Leave();
+    const int offset = offset_of(*a, index);
+    Av r = a->format == 'd' ? float_of(emit(Op::kLoadF64, a->data, offset))
+                            : int_of(emit(Op::kLoadI64, a->data, offset));
+    r.index = 1;
+    return r;
+  }
+  void store_item(const Av& value, const Av& of, const Av& index) {
+    const Array* a = array_of_value(of);
+    if (!a || !array_view(object_at(of.index), true)) throw Leave();
+    const Av v = num(value);
+    if (a->format != 'd' && v.kind == Av::kFloat) throw Leave();
+    const int x = a->format == 'd' ? as_float(v) : as_int(v);
+    const int offset = offset_of(*a, index);
+    r_->needs[static_cast<size_t>(a->need)].written = true;
+    stores_ = true;
+    f_.add(block_, ins(a->format == 'd' ? Op::kStoreF64 : Op::kStoreI64, Type::kNone, a->data,
+                       offset, x));
+  }
+  // Bytes to an element, whose indices are looked at first.
+  int offset_of(const Array& a, const Av& index) {
+    std::vector<Av> indices{index};
+    if (index.kind == Av::kTuple) indices = index.items;
+    if (indices.size() != static_cast<size_t>(a.rank)) throw Leave();
+    int offset = kNoValue;
+    for (int k = 0; k < a.rank; ++k) {
+      const Av i = num(indices[static_cast<size_t>(k)]);
+      if (i.kind != Av::kInt) throw Leave();
+      const int size = a.sizes[static_cast<size_t>(k)];
+      const int zero = icon(0);
+      const int from_end = f_.add(block_, ins(Op::kIAdd, Type::kI64, i.v[0], size));
+      const int at = emit(Op::kSelect, emit(Op::kILt, i.v[0], zero), from_end, i.v[0]);
+      check(emit(Op::kIGe, at, zero));
+      check(emit(Op::kILt, at, size));
+      const int bytes =
+          f_.add(block_, ins(Op::kIMul, Type::kI64, at, a.strides[static_cast<size_t>(k)]));
+      offset = offset == kNoValue ? bytes
+                                  : f_.add(block_, ins(Op::kIAdd, Type::kI64, offset, bytes));
+    }
+    return offset;
+  }
+  Av array_attribute(const Array& a, const std::string& name) {
+    if (name == "ndim") return int_of(icon(a.rank));
+    if (name == "size") {
+      int n = a.sizes[0];
+      for (int k = 1; k < a.rank; ++k)
+        n = f_.add(block_, ins(Op::kIMul, Type::kI64, n, a.sizes[static_cast<size_t>(k)]));
+      return int_of(n);
+    }
+    if (name != "shape") throw Leave();
+    Av t;
+    t.kind = Av::kTuple;
+    for (int n : a.sizes) t.items.push_back(int_of(n));
+    return t;
+  }
+
   // --- calls
   void call(const BIn& in, std::vector<Av>& st) {
     if (in.obj) throw Leave();
@@ -955,16 +1185,23 @@ class RegionBuilder {
     const char* named = function_of("builtins", fn);
     const std::string_view builtin = named ? named : "";
     if (fn == reinterpret_cast<PyObject*>(&PyRange_Type)) return range(args);
+    if (builtin == "len" && args.size() == 1)
+      if (const Array* x = array_of_value(args[0])) return int_of(x->sizes[0]);
     std::vector<Av> a;
     for (auto& x : args) a.push_back(num(x));
+    for (auto& x : a)
+      if (x.of_numpy() && (x.kind == Av::kBool || builtin == "round")) throw Leave();
     if (a.size() == 1) {
       if (fn == reinterpret_cast<PyObject*>(&PyLong_Type))
         return a[0].kind == Av::kFloat ? int_of(emit(Op::kFToI, a[0].v[0])) : int_of(as_int(a[0]));
       if (fn == reinterpret_cast<PyObject*>(&PyFloat_Type)) return float_of(as_float(a[0]));
       if (fn == reinterpret_cast<PyObject*>(&PyBool_Type)) return bool_of(truth(a[0]));
-      if (builtin == "abs")
-        return a[0].kind == Av::kFloat ? float_of(emit(Op::kFAbs, a[0].v[0]))
+      if (builtin == "abs") {
+        Av r = a[0].kind == Av::kFloat ? float_of(emit(Op::kFAbs, a[0].v[0]))
                                        : int_of(emit(Op::kIAbs, as_int(a[0])));
+        r.index = a[0].index;
+        return r;
+      }
       if (builtin == "round")
         return a[0].kind == Av::kFloat ? rounded(region::Function1::k_rint, a[0].v[0])
                                        : int_of(as_int(a[0]));
@@ -980,7 +1217,7 @@ class RegionBuilder {
     if (a.size() >= 2 && (least || builtin == "max")) {
       Av best = a[0];
       for (size_t k = 1; k < a.size(); ++k) {
-        if (a[k].kind != best.kind) throw Leave();
+        if (a[k].kind != best.kind || a[k].index != best.index) throw Leave();
         const Av better = compare(least ? CompareOp::kLt : CompareOp::kGt, a[k], best);
         best.v[0] = emit(Op::kSelect, better.v[0], a[k].v[0], best.v[0]);
       }
@@ -1000,6 +1237,7 @@ class RegionBuilder {
     for (auto& x : args) a.push_back(num(x));
     if (a.size() == 1) {
       if (name == "floor" || name == "ceil" || name == "trunc") {
+        if (a[0].of_numpy()) throw Leave();
         if (a[0].kind != Av::kFloat) return int_of(as_int(a[0]));
         return rounded(name == "floor"  ? region::Function1::k_floor
                        : name == "ceil" ? region::Function1::k_ceil
@@ -1043,7 +1281,7 @@ class RegionBuilder {
       r_->first_line = std::min(r_->first_line, code_.instrs[instr].line);
       r_->last_line = std::max(r_->last_line, code_.instrs[loop_end_[instr]].line);
     }
-    if (config().strict) r_->reference = region::interpreted(f_);
+    if (config().strict && !stores_) r_->reference = region::interpreted(f_);
     r_->code = region::compiled(std::move(f_));
     return std::move(r_);
   }
@@ -1055,7 +1293,9 @@ class RegionBuilder {
   int64_t words_ = 0;
   int poll_ = -1;
   std::map<std::pair<Type, int64_t>, int> constants_;
-  std::map<int, Av> typed_;            // by source
+  std::map<int, Av> typed_;      // by source
+  std::map<int, Array> arrays_;  // the same
+  bool stores_ = false;
   std::vector<bool> merges_, stored_;  // by instruction; by slot
   std::vector<int> loop_end_;
   std::map<int, std::vector<Version>> versions_;
@@ -1105,6 +1345,9 @@ struct Maker {
       case RegionPiece::kInt: return integer(w[0]);
       case RegionPiece::kFloat: return steal(PyFloat_FromDouble(real(w[0])));
       case RegionPiece::kBool: return py::bool_(w[0] != 0);
+      case RegionPiece::kNumpyInt: return r.numpy_int(integer(w[0]));
+      case RegionPiece::kNumpyFloat: return r.numpy_float(real(w[0]));
+      case RegionPiece::kNumpyBool: return w[0] ? r.numpy_true : r.numpy_false;
       case RegionPiece::kRange: return range(w[0], integer(w[1]), p.step);
       case RegionPiece::kCounter: return iter(range(w[0], integer(w[1]), 1));
       case RegionPiece::kRangeIter: {
@@ -1123,6 +1366,9 @@ struct Maker {
           case RegionTag::kInt: return integer(w[1]);
           case RegionTag::kFloat: return steal(PyFloat_FromDouble(real(w[1])));
           case RegionTag::kBool: return py::bool_(w[1] != 0);
+          case RegionTag::kNumpyInt: return r.numpy_int(integer(w[1]));
+          case RegionTag::kNumpyFloat: return r.numpy_float(real(w[1]));
+          case RegionTag::kNumpyBool: return w[1] ? r.numpy_true : r.numpy_false;
           case RegionTag::kEntry: return entry(w[1]);
           case RegionTag::kObject: return r.objects[static_cast<size_t>(w[1])];
         }
@@ -1133,14 +1379,16 @@ struct Maker {
 
 }  // namespace
 
-bool Region::enter(const Frame& frame, int64_t* buffer) const {
+bool Region::enter(const Frame& frame, int64_t* buffer, Views* views) const {
   if (frame.slots.size() != slots || frame.stack.size() != stack) return false;
   for (size_t k = 0; k < slots; ++k)
     if (nulls[k] != !frame.slots[k]) return false;
   for (size_t k = 0; k < stack; ++k)
     if (nulls[slots + k] != !frame.stack[k]) return false;
   for (auto& need : needs)
-    if (!meets(need, fetch(sources[static_cast<size_t>(need.source)], frame), buffer)) return false;
+    if (!meets(*this, need, fetch(sources[static_cast<size_t>(need.source)], frame), buffer, views))
+      return false;
+  if (numpy && !underflow_is_ignored(*this)) return false;
   if (poll_word >= 0) buffer[poll_word] = reinterpret_cast<int64_t>(interpreter_breaker().address);
   return true;
 }
@@ -1181,6 +1429,7 @@ int Region::visit(visitproc visit, void* arg) const {
     Py_VISIT(s.name.ptr());
   }
   for (auto& n : needs) Py_VISIT(n.object.ptr());
+  for (auto* o : {&numpy_float, &numpy_int, &numpy_true, &numpy_false, &errors}) Py_VISIT(o->ptr());
   for (auto& o : objects) Py_VISIT(o.ptr());
   return 0;
 }

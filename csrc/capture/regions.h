@@ -25,6 +25,9 @@ struct RegionPiece {
     kCounter,    // an iterator: words at, at + 1: the next number, the end
     kRangeIter,  // the same with steps: the next number, how many are left
     kTuple,
+    kNumpyInt,  // scalars of NumPy
+    kNumpyFloat,
+    kNumpyBool,
     kTagged,  // word at: a RegionTag; at + 1: the value, or the number of a source or object
   } kind = kNull;
   int at = 0;
@@ -32,7 +35,17 @@ struct RegionPiece {
   PyObject* object = nullptr;  // the region keeps it
   std::vector<RegionPiece> items;
 };
-enum class RegionTag : int64_t { kNull, kInt, kFloat, kBool, kEntry, kObject };
+enum class RegionTag : int64_t {
+  kNull,
+  kInt,
+  kFloat,
+  kBool,
+  kNumpyInt,
+  kNumpyFloat,
+  kNumpyBool,
+  kEntry,
+  kObject
+};
 
 struct RegionExit {
   int instr = 0;
@@ -52,11 +65,26 @@ struct RegionSource {
 };
 // What it must be there.
 struct RegionNeed {
-  enum Kind : uint8_t { kIs, kInt, kFloat, kBool, kRangeIter } kind;
+  enum Kind : uint8_t {
+    kIs,
+    kInt,
+    kFloat,
+    kBool,
+    kNumpyInt,
+    kNumpyFloat,
+    kNumpyBool,
+    kRangeIter,
+    kArray
+  } kind;
   int source;
   py::object object;  // of kIs
   int64_t step = 0;   // of kRangeIter
   int word = 0;       // where its value goes; of kRangeIter: the next number, and how many are left
+  // Of kArray, whose words are the address, the sizes and the strides:
+  char format = 0;
+  int rank = 0;
+  bool packed = false;  // elements of the last axis lie side by side
+  bool written = false;
 };
 
 struct Region {
@@ -67,6 +95,8 @@ struct Region {
   std::vector<RegionNeed> needs;
   std::vector<py::object> objects;
   std::vector<RegionExit> exits;
+  bool numpy = false;  // arithmetic of its scalars, which may warn
+  py::object numpy_float, numpy_int, numpy_true, numpy_false, errors;
   int poll_word = -1;
   size_t words = 0;
   std::unique_ptr<region::Code> code;
@@ -81,7 +111,9 @@ struct Region {
     std::span<PyObject*const> slots, stack;
   };
   // Fills the buffer; false: it is not for this frame.
-  bool enter(const Frame& frame, int64_t* buffer) const;
+  // `views` keeps the memory of arrays where it is.
+  using Views = std::vector<std::unique_ptr<Py_buffer, void (*)(Py_buffer*)>>;
+  bool enter(const Frame& frame, int64_t* buffer, Views* views) const;
   // Runs, and makes the frame at the exit that it returns.
   const RegionExit& run(const Frame& frame, int64_t* buffer, std::vector<py::object>* slots,
                         std::vector<py::object>* stack);

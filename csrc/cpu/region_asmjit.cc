@@ -427,6 +427,7 @@ class Emitter {
       case Op::kCall1:
       case Op::kCall2: call(in, v); break;
       case Op::kCheck: cc_.j(x86::negateCond(flags(a)), exit(in.exit)); break;
+      case Op::kQuiet: leave_if_loud(xmm(a), {xmm(b), xmm(c)}, in.exit); break;
       case Op::kPoll:
         cc_.test(x86::dword_ptr(gp(a)), static_cast<int32_t>(in.imm));
         cc_.jnz(exit(in.exit));
@@ -647,26 +648,29 @@ class Emitter {
       node->setArg(1, x[1]);
     }
     node->setRet(0, xmm_[v]);
-    if (in.exit == kNoExit) return;
+    if (in.exit != kNoExit) leave_if_loud(xmm_[v], x, in.exit);
+  }
+
+  void leave_if_loud(x86::Xmm result, const std::vector<x86::Xmm>& x, int to) {
     Label done = cc_.newLabel(), not_a_number = cc_.newLabel();
     x86::Xmm t = cc_.newXmmSd();
-    cc_.vsubsd(t, xmm_[v], xmm_[v]);
+    cc_.vsubsd(t, result, result);
     cc_.vucomisd(t, t);
     cc_.jnp(done);
-    cc_.vucomisd(xmm_[v], xmm_[v]);
+    cc_.vucomisd(result, result);
     cc_.jp(not_a_number);
     for (auto& a : x) {
       cc_.vsubsd(t, a, a);
       cc_.vucomisd(t, t);
       cc_.jp(done);
     }
-    cc_.jmp(exit(in.exit));
+    cc_.jmp(exit(to));
     cc_.bind(not_a_number);
     for (auto& a : x) {
       cc_.vucomisd(a, a);
       cc_.jp(done);
     }
-    cc_.jmp(exit(in.exit));
+    cc_.jmp(exit(to));
     cc_.bind(done);
   }
 

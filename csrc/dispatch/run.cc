@@ -177,7 +177,7 @@ class Execution {
   // its exits. False: the rest is CPython's.
   bool run_region(Point& point);
   using Words = absl::InlinedVector<int64_t, 64>;
-  Region* region_for(Point& point, const Region::Frame& frame, Words* words);
+  Region* region_for(Point& point, const Region::Frame& frame, Words* words, Region::Views* views);
   bool is_over_numbers() const;
   bool at_handler() const {
     return std::any_of(code_->handlers.begin(), code_->handlers.end(),
@@ -708,11 +708,13 @@ bool Execution::is_over_numbers() const {
   return *state_.over_numbers && std::none_of(given_.begin(), given_.end(), is_promising);
 }
 
-Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* words) {
+Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* words,
+                              Region::Views* views) {
   constexpr size_t kMostRegions = 4, kMostOfFunction = 16;
   auto enters = [&](Region& r) {
     words->resize(r.words);
-    return r.enter(frame, words->data());
+    views->clear();
+    return r.enter(frame, words->data(), views);
   };
   for (auto& r : point.regions)
     if (enters(*r)) return r.get();
@@ -763,7 +765,8 @@ bool Execution::run_region(Point& point) {
   for (auto& o : slots_) slots.push_back(o.ptr());
   for (auto& o : stack_) stack.push_back(o.ptr());
   Region::Frame frame{front_.func, as_given_ ? given_ : slots, stack};
-  Region* r = region_for(point, frame, &words);
+  Region::Views views;
+  Region* r = region_for(point, frame, &words, &views);
   if (!r) {
     // CPython's instructions, one by one, lead to where one begins
     if (++steps_ > kMostSteps) {
@@ -784,6 +787,7 @@ bool Execution::run_region(Point& point) {
     const Span graph(TraceEvent::kGraph);
     left = &r->run(frame, words.data(), &now_slots, &now_stack);
   }
+  views.clear();
   if (region_runs_++) region_ns_ += clock_ns() - begin;
   ++graphs_run;
   instr_ = left->instr;

@@ -109,6 +109,11 @@ bool evaluate(const Instr& in, const int64_t* a, int64_t* r) {
              !(std::isinf(z) && std::isfinite(x) && std::isfinite(y));
     }
     case Op::kCheck: return a[0];
+    case Op::kQuiet: {
+      const double z = real(a[2]);
+      return !(std::isnan(x) && !std::isnan(y) && !std::isnan(z)) &&
+             !(std::isinf(x) && std::isfinite(y) && std::isfinite(z));
+    }
     case Op::kPoll: return !(load<uint32_t>(std::array{a[0], int64_t{0}}.data()) & in.imm);
     case Op::kLoadF64: *r = bits(load<double>(a)); return true;
     case Op::kLoadF32: *r = bits(load<float>(a)); return true;

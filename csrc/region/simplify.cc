@@ -131,6 +131,8 @@ class Simplifier {
         if (is(in.args[1], 1)) return in.args[0];
         break;
       case Op::kSelect:
+        if (const Instr& c = f_.instrs[in.args[0]]; c.op == Op::kConst)
+          return in.args[c.imm ? 1 : 2];
         if (in.args[1] == in.args[2]) return in.args[1];
         break;
       case Op::kBNot:

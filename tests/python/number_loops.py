@@ -8,6 +8,9 @@ import math
 import random
 import struct
 import sys
+import warnings
+
+import numpy as np
 
 INTS = [0, 1, -1, 2, 3, -3, 7, 10, 63, 64, -64, 2**31, 2**53, 2**53 + 1, -2**53 - 1, 2**62, 2**63 - 1, -2**63,
         -2**63 + 1, 3037000500, -3037000500, 2**63, 10**20]
@@ -19,13 +22,14 @@ RANGES = ["0", "1", "2", "3", "5", "8", "-3, 2", "0, 6", "2, -1", "0, 10, 2", "1
 
 
 class Program:
-    """The source of a function f(a, b, x, y, n)."""
+    """The source of a function f(a, b, x, y, n), or f(a, b, x, y, n, p, q) of arrays p, of rank 1, and q, of rank 2."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, arrays=False):
         self.random = random.Random(seed)
+        self.arrays = arrays
         self.names = ["a", "b", "x", "y"]
         self.loops = 0
-        lines = ["def f(a, b, x, y, n):"]
+        lines = ["def f(a, b, x, y, n, p, q):" if arrays else "def f(a, b, x, y, n):"]
         for _ in range(self.random.randint(2, 5)):
             lines += self.statement(1, 0, False)
         if not self.loops:
@@ -47,6 +51,8 @@ class Program:
 
     def expression(self, depth=0):
         pick, k = self.random.choice, self.random.random()
+        if self.arrays and self.random.random() < 0.25:
+            return pick([self.element(depth), self.element(depth), "len(p)", "q.shape[1]"])
         if depth > 2 or k < 0.35:
             return pick(self.names) if self.random.random() < 0.75 else self.number()
         if k < 0.7:
@@ -69,6 +75,17 @@ class Program:
             return f"({self.expression(depth + 1)} if {self.condition(depth + 1)} else {self.expression(depth + 1)})"
         return self.condition(depth + 1)
 
+    def index(self, depth):
+        pick = self.random.choice
+        if self.random.random() < 0.8:
+            return pick(["0", "1", "-1", "2", "i", "j", "i", "i - 1", "n", "i % 3", "-i", "a"])
+        return self.expression(depth + 1)
+
+    def element(self, depth=0):
+        if self.random.random() < 0.5:
+            return f"p[{self.index(depth)}]"
+        return f"q[{self.index(depth)}, {self.index(depth)}]"
+
     def condition(self, depth=0):
         pick, k = self.random.choice, self.random.random()
         if k < 0.7:
@@ -82,6 +99,8 @@ class Program:
 
     def assignment(self, space):
         pick = self.random.choice
+        if self.arrays and self.random.random() < 0.35:
+            return [f"{space}{self.element()} {pick(['=', '=', '+=', '-=', '*=', '/='])} {self.expression()}"]
         name = pick(self.names) if self.random.random() < 0.8 else pick("tuv")
         if self.random.random() < 0.35 and name in self.names:
             return [f"{space}{name} {pick('+ - * + - // % & | ^ /'.split())}= {self.expression()}"]
@@ -133,6 +152,23 @@ class Program:
         return pick(FLOATS) if k < 0.95 else pick([True, False])
 
     def arguments(self, call):
+        numbers = self.numbers(call)
+        if not self.arrays:
+            return numbers
+        pick = self.random.choice
+        p = np.array([pick([1.5, -2.0, 0.0, 3.0, 1e308, math.inf, math.nan]) for _ in range(pick([3, 4, 6]))])
+        q = np.array([[pick([1, 2, -3, 0, 5, 2**62]) for _ in range(4)] for _ in range(3)])
+        if pick(range(4)) == 0:
+            p = np.repeat(p, 2)[::pick([2, -2])]
+        if pick(range(4)) == 0:
+            q = pick([q.T, q[::-1], q.astype(float), q[:, ::2]])
+        if pick(range(8)) == 0:
+            q = p[:4].copy().reshape(2, -1)[:, ::-1] if len(p) % 2 == 0 else np.ones((3, 3), np.float32)
+        if pick(range(8)) == 0:
+            p.flags.writeable = False
+        return [*numbers, p, q]
+
+    def numbers(self, call):
         pick = self.random.choice
         if call == 0 or self.random.random() < 0.5:
             return [pick([1, 2, 5, 9, -3]), pick([1, 2, 7]), pick([0.5, 2.0, -1.5]), pick([1.0, 3.5]), pick([0, 1, 4])]
@@ -142,7 +178,9 @@ class Program:
 def bits(v):
     """v as what tells any two values apart."""
     if isinstance(v, float):
-        return "float", struct.pack("d", v)
+        return type(v).__name__, struct.pack("d", v)
+    if isinstance(v, np.ndarray):
+        return str(v.dtype), v.shape, v.strides, v.tobytes()
     if isinstance(v, tuple):
         return tuple(bits(x) for x in v)
     return type(v).__name__, v
@@ -151,7 +189,8 @@ def bits(v):
 def seen(function, args, name):
     """What a call of code compiled under that name shows."""
     out = io.StringIO()
-    with contextlib.redirect_stdout(out):
+    with contextlib.redirect_stdout(out), warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
         try:
             result = "value", bits(function(*args))
         except TimeoutError:
@@ -165,7 +204,8 @@ def seen(function, args, name):
                     frames.append((line, sorted((k, bits(v)) for k, v in tb.tb_frame.f_locals.items())))
                 tb = tb.tb_next
             result = "raises", type(e).__name__, str(e), frames
-    return result, out.getvalue()
+    told = [(w.category.__name__, str(w.message), w.lineno, w.filename == name) for w in warned]
+    return result, out.getvalue(), told
 
 
 def compiled(source, name):
@@ -175,16 +215,35 @@ def compiled(source, name):
     return space["f"]
 
 
-def compare(seed, calls=4):
+def copied(args):
+    return [copy_of(v) for v in args]
+
+
+def copy_of(v):
+    """A number, or an array of its own memory with the same strides."""
+    if not isinstance(v, np.ndarray):
+        return v
+    if type(v) is not np.ndarray or not v.size:
+        return v.copy()
+    room = v.size * 32
+    new = np.ndarray(v.shape, v.dtype, np.zeros(2 * room, v.dtype), room * v.itemsize, v.strides)
+    new[...] = v
+    if not v.flags.writeable:
+        new.flags.writeable = False
+    return new
+
+
+def compare(seed, calls=4, arrays=False):
     """Whether a jitted program shows something else than the plain one: (source, arguments, plain, jitted), or None."""
     import pijit as ms
-    program, name = Program(seed), f"<program {seed}>"
+    program, name = Program(seed, arrays), f"<program {seed}>"
     plain, jitted = compiled(program.source, name), ms.jit(compiled(program.source, name))
     for call in range(calls):
         args = program.arguments(call)
-        one, other = seen(plain, args, name), seen(jitted, args, name)
-        if one != other:
-            return program.source, args, one, other
+        again = copied(args)
+        one, other = seen(plain, args, name), seen(jitted, again, name)
+        if (one, bits(tuple(args))) != (other, bits(tuple(again))):
+            return program.source, args, again, one, other
     return None
 
 
@@ -198,7 +257,7 @@ if __name__ == "__main__":
     for s in range(int(sys.argv[1]), int(sys.argv[2])):
         signal.alarm(2)
         try:
-            if different := compare(s):
+            if different := compare(s, arrays=sys.argv[3:] == ["arrays"]):
                 print(f"program {s}, {different[1]}", *different, sep="\n")
         except TimeoutError:
             print(f"program {s} takes long")

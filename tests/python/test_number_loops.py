@@ -8,6 +8,7 @@ import threading
 import time
 import traceback
 
+import numpy as np
 import pytest
 
 import pijit as ms
@@ -397,6 +398,92 @@ def test_the_option_turns_regions_off():
         assert f(50) == collatz(50) and not regions(f)
     finally:
         _C.set_option("regions", "true")
+
+
+def test_elements_of_arrays():
+    def floyd(d):
+        n = len(d)
+        for k in range(n):
+            for i in range(n):
+                for j in range(n):
+                    t = d[i, k] + d[k, j]
+                    if t < d[i, j]:
+                        d[i, j] = t
+        return d
+
+    def prefix(a, b, n):
+        s = 0
+        for i in range(n):
+            s += a[i]
+            b[i] = s
+        return s, type(s).__name__
+
+    def pairs(a):
+        s = 0.0
+        for i in range(a.shape[0]):
+            for j in range(-a.shape[1], a.shape[1]):
+                s += a[i, j] * (i + 1) - j / (a[i, j] + 2)
+        return s, a.size, a.ndim
+
+    r = np.random.RandomState(0)
+    name = floyd.__code__.co_filename
+    whole = r.rand(6, 6)
+    infinite = np.where(whole > 0.5, np.inf, whole)
+    for function, calls in (
+            (floyd, [(whole,), (infinite,), (whole.T,), (whole[::-1, ::-1],), (np.asfortranarray(whole),)]),
+            (prefix, [(r.rand(5), np.zeros(5), 5), (r.rand(5), np.zeros(5), 7), (r.rand(5), np.zeros(3), 5),
+                      (r.randint(0, 9, 5), np.zeros(5), 5), (r.randint(0, 9, 5), np.zeros(5, int), 5),
+                      (np.array([2**62, 2**62, 1]), np.zeros(3, int), 3), (r.rand(5), np.zeros(5, int), 5),
+                      (np.array([1e308, 1e308, 1.0]), np.zeros(3), 3), (r.rand(5), np.zeros(5, np.float32), 5),
+                      (np.array([1.0, np.inf, -np.inf, 2.0]), np.zeros(4), 4), (r.rand(4)[::2], np.zeros(2), 2)]),
+            (pairs, [(r.rand(3, 4),), (r.randint(0, 5, (3, 4)),), (-2 * np.ones((2, 2)),), (np.zeros((0, 3)),),
+                     (np.matrix(r.rand(2, 2)),), (r.rand(4, 3).T,)])):
+        jitted = ms.jit(function)
+        for args in calls:
+            args, again = number_loops.copied(args), number_loops.copied(args)
+            plain, other = number_loops.seen(function, args, name), number_loops.seen(jitted, again, name)
+            assert plain == other
+            assert number_loops.bits(tuple(args)) == number_loops.bits(tuple(again))
+        assert regions(jitted)
+
+
+def test_an_array_that_is_written_and_read_by_another_view():
+    def shift(a, b, n):
+        for i in range(n):
+            a[i] = b[i] + 1
+        return a[n - 1]
+
+    for offset in (0, 1, -1, 3):
+        results = []
+        for function in (shift, ms.jit(shift)):
+            memory = np.arange(20.0)
+            function(memory[5:12], memory[5 + offset:12 + offset], 7)
+            results.append(memory.tobytes())
+        assert results[0] == results[1]
+
+
+def test_modes_of_floating_point_errors():
+    def f(a):
+        s = np.float64(1.0)
+        for i in range(len(a)):
+            s = s * a[i]
+            s = s / (a[i] - 3)
+        return s
+
+    jitted = ms.jit(f)
+    name = f.__code__.co_filename
+    for modes in ({}, {"all": "ignore"}, {"all": "raise"}, {"under": "raise"}, {"over": "raise", "divide": "ignore"}):
+        for values in ([1.0, 2.0], [1e308, 1e308], [3.0, 3.0], [1e-308, 1e-308], [np.nan, 1.0], [0.0, np.inf]):
+            with np.errstate(**modes):
+                a = np.array(values)
+                assert number_loops.seen(jitted, (a,), name) == number_loops.seen(f, (a,), name)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_programs_of_arrays_at_random(part):
+    for seed in range(part * 150, part * 150 + 150):
+        different = number_loops.compare(seed, arrays=True)
+        assert different is None, "\n".join(map(str, different))
 
 
 @pytest.mark.parametrize("part", range(4))
