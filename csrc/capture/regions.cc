@@ -26,7 +26,7 @@ using BOp = pijit::Op;  // of bytecode
 
 constexpr size_t kMostVersions = 6;    // of one instruction, by the types of variables
 constexpr size_t kMostBlocks = 400;    // of a region
-constexpr size_t kMostInstrs = 5000;   // of its code
+constexpr size_t kMostInstrs = 3000;   // of its code
 constexpr int64_t kLargestPower = 64;  // exponents that are multiplied out
 
 // What a variable or a stack entry is, as far as it is known: some values of the region's code, or
@@ -69,6 +69,7 @@ struct Av {
     return kind == kFloat ? Type::kF64 : kind == kBool ? Type::kB1 : Type::kI64;
   }
   bool of_numpy() const { return is_number() && index != 0; }
+  bool is_numpy_bool() const { return kind == kBool && index != 0; }
   bool is_number() const { return kind == kInt || kind == kFloat || kind == kBool; }
 };
 
@@ -185,7 +186,8 @@ bool is_numpy_int(const Region& r, PyObject* o) {
 
 // Of all that NumPy may be told to warn of, code does not look for this.
 bool underflow_is_ignored(const Region& r) {
-  return py::cast<std::string>(r.errors()["under"]) == "ignore";
+  if (r.errors.attr("get")().is(r.usual_errors)) return true;
+  return py::cast<std::string>(r.geterr()["under"]) == "ignore";
 }
 
 using View = Region::Views::value_type;
@@ -292,6 +294,7 @@ class RegionBuilder {
     }
     if (!region::has_loop(f_)) return nullptr;
     region::optimize(f_);
+    if (!region::has_loop(f_)) return nullptr;
     return finish();
   }
 
@@ -370,11 +373,16 @@ class RegionBuilder {
   bool uses_numpy() {
     if (!r_->numpy_float && numpy_is_loaded()) {
       const py::object numpy = python_module("numpy");
+      const py::object core = py::getattr(numpy, "_core", py::none());  // from NumPy 2 on
+      if (core.is_none()) return false;
+      r_->errors = core.attr("umath").attr("_extobj_contextvar");
+      const py::object nothing_set = python_module("contextvars").attr("Context")();
+      r_->usual_errors = nothing_set.attr("run")(r_->errors.attr("get"));
+      r_->geterr = numpy.attr("geterr");
       r_->numpy_float = numpy.attr("float64");
       r_->numpy_int = numpy.attr("int64");
       r_->numpy_true = numpy.attr("True_");
       r_->numpy_false = numpy.attr("False_");
-      r_->errors = numpy.attr("geterr");
     }
     return static_cast<bool>(r_->numpy_float);
   }
@@ -690,6 +698,10 @@ class RegionBuilder {
     f.stack.pop_back();
     return a;
   }
+  // What a variable or the stack held may die here, which only numbers and arrays do unseen.
+  void let_go(const Av& a) {
+    if (a.kind == Av::kEntry && typed(a).kind == Av::kEntry && !array_of_value(a)) throw Leave();
+  }
   // An iterator advances for all that hold it: none but the stack may.
   static void stay_alone(const Av& a) {
     if (a.kind == Av::kCounter || a.kind == Av::kRangeIter) throw Leave();
@@ -731,10 +743,12 @@ class RegionBuilder {
         break;
       case BOp::STORE_FAST:
         stay_alone(st.back());
+        let_go(f.slots[in.a]);
         f.slots[in.a] = pop(f);
         break;
       case BOp::DELETE_FAST:
         if (f.slots[in.a].kind == Av::kNull || f.slots[in.a].kind == Av::kTagged) throw Leave();
+        let_go(f.slots[in.a]);
         f.slots[in.a] = {};
         break;
       case BOp::COPY_FREE_VARS:
@@ -771,7 +785,10 @@ class RegionBuilder {
         break;
       }
       case BOp::PUSH_NULL: st.emplace_back(); break;
-      case BOp::POP_TOP: st.resize(st.size() - 1 - static_cast<size_t>(in.a)); break;
+      case BOp::POP_TOP:
+        for (int k = 0; k <= in.a; ++k) let_go(st[st.size() - 1 - static_cast<size_t>(k)]);
+        st.resize(st.size() - 1 - static_cast<size_t>(in.a));
+        break;
       case BOp::COPY: {
         const Av a = st[st.size() - static_cast<size_t>(in.a)];
         stay_alone(a);
@@ -779,6 +796,18 @@ class RegionBuilder {
         break;
       }
       case BOp::SWAP: std::swap(st.back(), st[st.size() - static_cast<size_t>(in.a)]); break;
+      case BOp::JUMP: return in.target;
+      case BOp::GET_ITER:
+      case BOp::FOR_ITER:
+      case BOp::POP_JUMP:
+      case BOp::JUMP_OR_POP: return step_flow(in, f);
+      default: step_operator(in, st);
+    }
+    return instr_ + 1;
+  }
+
+  void step_operator(const BIn& in, std::vector<Av>& st) {
+    switch (in.op) {
       case BOp::UNARY: unary(static_cast<UnaryOp>(in.a), st); break;
       case BOp::BINARY: {
         const Av b = num(st.back()), a = num(st[st.size() - 2]);
@@ -829,7 +858,14 @@ class RegionBuilder {
         st.insert(st.end(), t.items.rbegin(), t.items.rend());
         break;
       }
-      case BOp::JUMP: return in.target;
+      case BOp::CALL: call(in, st); break;
+      default: throw Leave();
+    }
+  }
+
+  int step_flow(const BIn& in, Frame& f) {
+    auto& st = f.stack;
+    switch (in.op) {
       case BOp::POP_JUMP: {
         if (in.a >= 2) {
           const Av a = typed(st.back());
@@ -856,7 +892,6 @@ class RegionBuilder {
         if (in.b) st.emplace_back();
         break;
       case BOp::FOR_ITER: for_iter(in, f); break;
-      case BOp::CALL: call(in, st); break;
       default: throw Leave();
     }
     return instr_ + 1;
@@ -937,9 +972,9 @@ class RegionBuilder {
   }
   // Of NumPy's scalars: where it would warn, it leaves.
   Av numpy_binary(BinaryOp op, const Av& a, const Av& b) {
-    for (auto* x : {&a, &b})
-      if (x->kind == Av::kBool) throw Leave();
-    if (op == BinaryOp::kPow || !underflow_is_ignored(*r_)) throw Leave();
+    if (a.kind == Av::kBool || b.kind == Av::kBool || op == BinaryOp::kPow ||
+        !underflow_is_ignored(*r_))
+      throw Leave();
     const bool floats = a.kind == Av::kFloat || b.kind == Av::kFloat;
     r_->numpy = true;
     if (floats && op != BinaryOp::kAdd && op != BinaryOp::kSub && op != BinaryOp::kMul &&
@@ -1013,8 +1048,7 @@ class RegionBuilder {
   }
 
   Av compare(CompareOp op, const Av& a, const Av& b) {
-    for (auto* x : {&a, &b})
-      if (x->kind == Av::kBool && x->of_numpy()) throw Leave();
+    if (a.is_numpy_bool() || b.is_numpy_bool()) throw Leave();
     Av r = plain_compare(op, a, b);
     r.index = a.of_numpy() || b.of_numpy();
     return r;
@@ -1126,8 +1160,8 @@ class RegionBuilder {
     const int offset = offset_of(*a, index);
     r_->needs[static_cast<size_t>(a->need)].written = true;
     stores_ = true;
-    f_.add(block_, ins(a->format == 'd' ? Op::kStoreF64 : Op::kStoreI64, Type::kNone, a->data,
-                       offset, x));
+    f_.add(block_,
+           ins(a->format == 'd' ? Op::kStoreF64 : Op::kStoreI64, Type::kNone, a->data, offset, x));
   }
   // Bytes to an element, whose indices are looked at first.
   int offset_of(const Array& a, const Av& index) {
@@ -1146,8 +1180,8 @@ class RegionBuilder {
       check(emit(Op::kILt, at, size));
       const int bytes =
           f_.add(block_, ins(Op::kIMul, Type::kI64, at, a.strides[static_cast<size_t>(k)]));
-      offset = offset == kNoValue ? bytes
-                                  : f_.add(block_, ins(Op::kIAdd, Type::kI64, offset, bytes));
+      offset =
+          offset == kNoValue ? bytes : f_.add(block_, ins(Op::kIAdd, Type::kI64, offset, bytes));
     }
     return offset;
   }
@@ -1429,7 +1463,9 @@ int Region::visit(visitproc visit, void* arg) const {
     Py_VISIT(s.name.ptr());
   }
   for (auto& n : needs) Py_VISIT(n.object.ptr());
-  for (auto* o : {&numpy_float, &numpy_int, &numpy_true, &numpy_false, &errors}) Py_VISIT(o->ptr());
+  for (auto* o :
+       {&numpy_float, &numpy_int, &numpy_true, &numpy_false, &errors, &usual_errors, &geterr})
+    Py_VISIT(o->ptr());
   for (auto& o : objects) Py_VISIT(o.ptr());
   return 0;
 }

@@ -96,7 +96,10 @@ struct Region {
   std::vector<py::object> objects;
   std::vector<RegionExit> exits;
   bool numpy = false;  // arithmetic of its scalars, which may warn
-  py::object numpy_float, numpy_int, numpy_true, numpy_false, errors;
+  py::object numpy_float, numpy_int, numpy_true, numpy_false;
+  // How its errors are told: the context variable, its value where nobody set it, and who says what
+  // another value means.
+  py::object errors, usual_errors, geterr;
   int poll_word = -1;
   size_t words = 0;
   std::unique_ptr<region::Code> code;

@@ -739,7 +739,10 @@ Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* w
   state_.compile_ms += static_cast<double>(took) / 1e6;
   compiled_ns += took;
   if (!made) {
+    constexpr int64_t kMostWasted = 3'000'000;
     point.no_region = true;
+    if ((state_.wasted_ns += took) > kMostWasted && state_.region_count == 0)
+      state_.no_regions = true;
     return nullptr;
   }
   ++state_.compile_count;
@@ -769,6 +772,7 @@ bool Execution::run_region(Point& point) {
   Region* r = region_for(point, frame, &words, &views);
   if (!r) {
     // CPython's instructions, one by one, lead to where one begins
+    if (state_.no_regions) return false;
     if (++steps_ > kMostSteps) {
       if (region_runs_ == 0) state_.no_regions = true;
       return false;

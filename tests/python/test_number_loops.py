@@ -1,5 +1,7 @@
 """Loops over numbers as machine code: as plain Python in all that can be seen, and exits where it is not for code."""
 
+import contextlib
+import io
 import math
 import os
 import signal
@@ -86,7 +88,7 @@ def test_integers_grow_beyond_64_bits():
     same(ends, (2**63 - 3, 2**63 - 1), (-2**63, -2**63 + 2), (2**63 - 2, 2**63), (2**64, 2**64 + 2))
 
     def each(x, y, n):
-        r = []
+        r = ()
         for i in range(n):
             r = (x + y, x - y, x * y, -x, abs(x), x // y, x % y, x << 1, x >> 1, x & y, x | y, x ^ y, ~x)
         return r
@@ -291,6 +293,33 @@ def test_what_is_not_for_code_is_cpythons():
     k = 4
     assert f(10) == 180
     assert type(f(10)) is int
+
+
+def test_what_dies_when_a_variable_is_written():
+    class Mourned:
+        def __del__(self):
+            print("gone")
+
+    def f(make, n):
+        s, x = 0, make()
+        for i in range(n):
+            if i == 2:
+                print(s)
+                x = i
+            s += i
+        print("end")
+        return x
+
+    g = ms.jit(f)
+    g(float, 5)
+    for n in (1, 2, 3, 9):
+        outs = []
+        for function in (f, g):
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                function(Mourned, n)
+            outs.append(out.getvalue())
+        assert outs[0] == outs[1]
 
 
 def test_iterators_that_others_hold():
