@@ -89,11 +89,6 @@ bool same_shape(const Av& a, const Av& b) {
     if (!same_shape(a.items[k], b.items[k])) return false;
   return true;
 }
-bool can_be_tagged(const Av& a) {
-  return a.kind == Av::kNull || a.kind == Av::kInt || a.kind == Av::kFloat || a.kind == Av::kBool ||
-         a.kind == Av::kEntry || a.kind == Av::kObject || a.kind == Av::kTagged;
-}
-
 struct Frame {
   std::vector<Av> slots, stack;
 };
@@ -177,6 +172,21 @@ PyObject* fetch(const RegionSource& s, const Region::Frame& f) {
   return nullptr;
 }
 
+// Nothing runs where it dies, nor can others tell when.
+bool is_quiet(PyObject* o, int depth = 2) {
+  constexpr Py_ssize_t kMostItems = 16;
+  if (o == Py_None || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
+      PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyComplex_CheckExact(o))
+    return true;
+  if (PyDict_CheckExact(o)) return PyDict_GET_SIZE(o) == 0;
+  if (depth == 0 || !(PyList_CheckExact(o) || PyTuple_CheckExact(o)) ||
+      PySequence_Fast_GET_SIZE(o) > kMostItems)
+    return false;
+  PyObject** items = PySequence_Fast_ITEMS(o);
+  return std::all_of(items, items + PySequence_Fast_GET_SIZE(o),
+                     [&](PyObject* i) { return i && is_quiet(i, depth - 1); });
+}
+
 bool is_numpy_float(const Region& r, PyObject* o) {
   return reinterpret_cast<PyObject*>(Py_TYPE(o)) == r.numpy_float.ptr();
 }
@@ -250,6 +260,7 @@ bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer
       buffer[need.word] = bits_of(PyFloat_AS_DOUBLE(o));
       return true;
     case RegionNeed::kBool: buffer[need.word] = o == Py_True; return PyBool_Check(o);
+    case RegionNeed::kQuiet: return is_quiet(o);
     case RegionNeed::kRangeIter: {
       if (Py_REFCNT(o) != 1) return false;  // others hold it, too
       const auto s = range_state(o);
@@ -436,6 +447,23 @@ class RegionBuilder {
       if (r_->objects[k].ptr() == o) return static_cast<int>(k);
     PIJIT_CHECK(false, "an object of a region is not kept");
   }
+  // May it be dropped in the middle of a region? What CPython would run then, such as __del__,
+  // could change all that the region has read.
+  bool dies_quietly(const Av& a) {
+    if (a.kind != Av::kEntry) return true;
+    const auto [it, fresh] = quiet_.try_emplace(a.index, is_quiet(object_at(a.index)));
+    if (fresh && it->second) r_->needs.push_back({RegionNeed::kQuiet, a.index, {}});
+    return it->second;
+  }
+  bool can_be_tagged(const Av& a) {
+    return a.kind == Av::kNull || a.kind == Av::kInt || a.kind == Av::kFloat ||
+           a.kind == Av::kBool || a.kind == Av::kObject || a.kind == Av::kTagged ||
+           (a.kind == Av::kEntry && dies_quietly(a));
+  }
+  // What a variable or the stack held may die here, which numbers and arrays do unseen as well.
+  void drop(const Av& a) {
+    if (!dies_quietly(a) && typed(a).kind == Av::kEntry && !array_of_value(a)) throw Leave();
+  }
   Av typed(const Av& a) { return a.kind == Av::kEntry ? typed_source(a.index) : a; }
 
   // False: an iterator that a region must leave alone, as others hold it, too.
@@ -566,7 +594,7 @@ class RegionBuilder {
   }
   std::optional<region::Edge> edge_to(const Version& v, const Frame& frame) {
     if (v.frame.stack.size() != frame.stack.size()) return std::nullopt;
-    auto fits = [](const Av& to, const Av& a) {
+    auto fits = [&](const Av& to, const Av& a) {
       return same_shape(to, a) || (to.kind == Av::kTagged && can_be_tagged(a));
     };
     for (size_t k = 0; k < frame.slots.size(); ++k)
@@ -698,10 +726,6 @@ class RegionBuilder {
     f.stack.pop_back();
     return a;
   }
-  // What a variable or the stack held may die here, which only numbers and arrays do unseen.
-  void let_go(const Av& a) {
-    if (a.kind == Av::kEntry && typed(a).kind == Av::kEntry && !array_of_value(a)) throw Leave();
-  }
   // An iterator advances for all that hold it: none but the stack may.
   static void stay_alone(const Av& a) {
     if (a.kind == Av::kCounter || a.kind == Av::kRangeIter) throw Leave();
@@ -743,12 +767,12 @@ class RegionBuilder {
         break;
       case BOp::STORE_FAST:
         stay_alone(st.back());
-        let_go(f.slots[in.a]);
+        drop(f.slots[in.a]);
         f.slots[in.a] = pop(f);
         break;
       case BOp::DELETE_FAST:
         if (f.slots[in.a].kind == Av::kNull || f.slots[in.a].kind == Av::kTagged) throw Leave();
-        let_go(f.slots[in.a]);
+        drop(f.slots[in.a]);
         f.slots[in.a] = {};
         break;
       case BOp::COPY_FREE_VARS:
@@ -786,7 +810,7 @@ class RegionBuilder {
       }
       case BOp::PUSH_NULL: st.emplace_back(); break;
       case BOp::POP_TOP:
-        for (int k = 0; k <= in.a; ++k) let_go(st[st.size() - 1 - static_cast<size_t>(k)]);
+        for (int k = 0; k <= in.a; ++k) drop(st[st.size() - 1 - static_cast<size_t>(k)]);
         st.resize(st.size() - 1 - static_cast<size_t>(in.a));
         break;
       case BOp::COPY: {
@@ -934,7 +958,13 @@ class RegionBuilder {
     const int s = source(std::move(where));
     const Av a = typed_source(s);
     if (a.kind != Av::kEntry || array_of_value(a)) return a;
+    if (!is_of_use(o)) throw Leave();  // and it is not kept alive for nothing
     return typed_[s] = known_object(s, o);
+  }
+  static bool is_of_use(PyObject* o) {
+    return PyModule_CheckExact(o) || PyCFunction_CheckExact(o) ||
+           (PyType_Check(o) &&
+            !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE));
   }
   Av module_of(const Av& a) {
     if (a.kind == Av::kObject && PyModule_CheckExact(a.object)) return a;
@@ -1294,6 +1324,8 @@ class RegionBuilder {
       region::Function2 f;
       if (name == "pow")
         f = region::Function2::k_py_pow;
+      else if (name == "atan2")
+        f = region::Function2::k_py_atan2;
       else if (!region::function2(name, &f))
         throw Leave();
       const int x = as_float(a[0]), y = as_float(a[1]);
@@ -1305,7 +1337,50 @@ class RegionBuilder {
     throw Leave();
   }
 
+  // Numbers keep their identity where they may be what was given: what no turn of a loop has
+  // replaced is the same object behind it.
+  void note_sources() {
+    const auto order = region::reverse_postorder(f_);
+    std::vector<int> home(f_.instrs.size(), -1);
+    std::vector<std::vector<const region::Edge*>> into(f_.blocks.size());
+    for (int b : order) {
+      for (int p : f_.blocks[b].params) home[p] = b;
+      for (const region::Edge* e : {&f_.blocks[b].next, &f_.blocks[b].otherwise})
+        if (e->block >= 0) into[e->block].push_back(e);
+    }
+    auto sources_of = [&](int value) {
+      std::vector<int> found, seen{value};
+      for (size_t k = 0; k < seen.size(); ++k) {
+        const In& in = f_.instrs[seen[k]];
+        if (in.op == Op::kInput)
+          for (auto& need : r_->needs)
+            if (need.word == in.imm &&
+                (need.kind == RegionNeed::kInt || need.kind == RegionNeed::kFloat))
+              found.push_back(need.source);
+        if (in.op != Op::kParam || home[seen[k]] < 0) continue;
+        for (const region::Edge* e : into[home[seen[k]]])
+          if (const int v = e->args[static_cast<size_t>(in.imm)];
+              std::find(seen.begin(), seen.end(), v) == seen.end())
+            seen.push_back(v);
+      }
+      return found;
+    };
+    std::map<int, std::vector<int>> known;  // by value
+    auto note = [&](auto& self, RegionPiece& p, const std::vector<int>& values) -> void {
+      for (auto& i : p.items) self(self, i, values);
+      if (p.kind != RegionPiece::kInt && p.kind != RegionPiece::kFloat) return;
+      const int v = values[static_cast<size_t>(p.at)];
+      const auto [it, fresh] = known.try_emplace(v);
+      if (fresh) it->second = sources_of(v);
+      p.sources = it->second;
+    };
+    for (size_t k = 0; k < r_->exits.size(); ++k)
+      for (auto* part : {&r_->exits[k].slots, &r_->exits[k].stack})
+        for (RegionPiece& p : *part) note(note, p, f_.exits[k].values);
+  }
+
   std::unique_ptr<Region> finish() {
+    note_sources();
     r_->words = std::max<size_t>({f_.words(), static_cast<size_t>(words_), 1});
     r_->text = f_.print();
     const auto order = region::reverse_postorder(f_);
@@ -1329,6 +1404,7 @@ class RegionBuilder {
   std::map<std::pair<Type, int64_t>, int> constants_;
   std::map<int, Av> typed_;      // by source
   std::map<int, Array> arrays_;  // the same
+  std::map<int, bool> quiet_;    // the same
   bool stores_ = false;
   std::vector<bool> merges_, stored_;  // by instruction; by slot
   std::vector<int> loop_end_;
@@ -1359,6 +1435,22 @@ struct Maker {
   py::object entry(int64_t source) const {
     return py::reinterpret_borrow<py::object>(fetch(r.sources[static_cast<size_t>(source)], frame));
   }
+  // One of the given objects, where it is that number.
+  PyObject* given(const RegionPiece& p) const {
+    for (int s : p.sources) {
+      PyObject* o = fetch(r.sources[static_cast<size_t>(s)], frame);
+      int64_t n = 0;
+      if (!o) continue;
+      if (p.kind == RegionPiece::kFloat) {
+        if (!PyFloat_CheckExact(o)) continue;
+        n = bits_of(PyFloat_AS_DOUBLE(o));
+      } else if (!PyLong_CheckExact(o) || !as_int64(o, &n)) {
+        continue;
+      }
+      if (n == words[p.at]) return o;
+    }
+    return nullptr;
+  }
   py::object integer(int64_t n) const { return steal(PyLong_FromLongLong(n)); }
   py::object range(int64_t start, const py::object& stop, int64_t step) const {
     return steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyRange_Type),
@@ -1368,6 +1460,7 @@ struct Maker {
   py::object iter(const py::object& o) const { return steal(PyObject_GetIter(o.ptr())); }
   py::object make(const RegionPiece& p) const {
     const int64_t* w = words + p.at;
+    if (PyObject* o = given(p)) return py::reinterpret_borrow<py::object>(o);
     switch (p.kind) {
       case RegionPiece::kNull: return {};
       case RegionPiece::kEntry: return entry(p.at);

@@ -33,6 +33,7 @@ struct RegionPiece {
   int at = 0;
   int step = 0;
   PyObject* object = nullptr;  // the region keeps it
+  std::vector<int> sources;    // the number may be the object that is there
   std::vector<RegionPiece> items;
 };
 enum class RegionTag : int64_t {
@@ -74,7 +75,8 @@ struct RegionNeed {
     kNumpyFloat,
     kNumpyBool,
     kRangeIter,
-    kArray
+    kArray,
+    kQuiet
   } kind;
   int source;
   py::object object;  // of kIs

@@ -693,13 +693,24 @@ bool Execution::is_over_numbers() const {
       }
       return !PyFunction_Check(o) && !is_promising(o);
     };
+    PyObject* globals = PyFunction_GET_GLOBALS(front_.func);
+    auto is_no_number = [&](const Instr& in) {
+      PyObject* o = in.op == Op::LOAD_CONST ? in.obj : nullptr;
+      if (in.op == Op::LOAD_GLOBAL) {
+        o = PyDict_GetItemWithError(globals, in.obj);
+        if (!o) o = PyDict_GetItemWithError(builtins_of(globals), in.obj);
+      }
+      return o && (PyBool_Check(o) || !(PyNumber_Check(o) || PyTuple_Check(o)));
+    };
     bool yes = !code_->reflective && !code_->compares_frames && !code_->generator &&
                state_.loops_ahead(*code_, 0) && !has_other_builtins(front_.func);
-    PyObject* globals = PyFunction_GET_GLOBALS(front_.func);
     for (auto& in : code_->instrs) {
       if (in.op == Op::LOAD_GLOBAL) yes = yes && fits(PyDict_GetItemWithError(globals, in.obj));
       yes &= in.op != Op::IMPORT_NAME;
     }
+    // numbers that a region makes are other objects than CPython's
+    for (size_t k = 0; k < code_->instrs.size(); ++k)
+      yes = yes && (code_->instrs[k].op != Op::IS_OP || is_no_number(code_->instrs[k - 1]));
     Py_ssize_t n = 0;
     PyObject** cells = closure_of(front_.func, &n);
     for (Py_ssize_t k = 0; k < n; ++k) yes = yes && fits(PyCell_GET(cells[k]));
@@ -716,8 +727,9 @@ Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* w
     views->clear();
     return r.enter(frame, words->data(), views);
   };
-  for (auto& r : point.regions)
-    if (enters(*r)) return r.get();
+  // by number: looking at iterators allocates, so that code of a user may make others meanwhile
+  for (size_t k = 0; k < point.regions.size(); ++k)
+    if (Region* r = point.regions[k].get(); enters(*r)) return r;
   if (point.no_region) return nullptr;
   if (point.regions.size() >= kMostRegions || state_.region_count >= kMostOfFunction ||
       !may_capture(Asker::kCapture)) {
@@ -750,8 +762,8 @@ Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* w
   ++disturbances;
   PIJIT_LOG("capture", code_->name, ": a region from line ", code_->instrs[instr_].line,
             " on, made in ", took / 1000, " us, ", made->code->bytes(), " bytes\n", made->text);
-  point.regions.push_back(std::move(made));
-  if (enters(*point.regions.back())) return point.regions.back().get();
+  Region* r = point.regions.emplace_back(std::move(made)).get();
+  if (enters(*r)) return r;
   PIJIT_CHECK(!config().strict, "a fresh region of ", code_->name, " refuses its own state");
   point.no_region = true;
   return nullptr;

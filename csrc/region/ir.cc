@@ -4,6 +4,7 @@
 #include <cmath>
 #include <charconv>
 #include <cstring>
+#include <limits>
 
 #include "base/error.h"
 
@@ -46,6 +47,10 @@ double py_pow(double x, double y) {
   if (std::isnan(x)) return y == 0 ? 1.0 : x;
   if (std::isnan(y)) return x == 1 ? 1.0 : y;
   return std::pow(x, y);
+}
+double py_atan2(double y, double x) {
+  return std::isnan(y) || std::isnan(x) ? std::numeric_limits<double>::quiet_NaN()
+                                        : std::atan2(y, x);
 }
 
 using namespace std;  // NOLINT: the functions by their names alone
