@@ -198,6 +198,7 @@ class Execution {
   bool won_ = false;              // one has
   bool over_numbers_ = false;     // loops over numbers are regions
   int steps_ = 0;                 // of CPython since the last one
+  Point* steps_from_ = nullptr;   // where these began
   uint64_t region_runs_ = 0;
   int64_t region_ns_ = 0;
   uint64_t fruitless_ = 0;  // breaks since then, at places that this call had been at
@@ -783,10 +784,15 @@ bool Execution::run_region(Point& point) {
   Region::Views views;
   Region* r = region_for(point, frame, &words, &views);
   if (!r) {
-    // CPython's instructions, one by one, lead to where one begins
     if (state_.no_regions) return false;
+    // CPython's instructions, one by one, lead to where one begins, if they did so before
+    if (steps_ == 0) {
+      steps_from_ = &point;
+      if (!point.steps.due()) return false;
+    }
     if (++steps_ > kMostSteps) {
       if (region_runs_ == 0) state_.no_regions = true;
+      steps_from_->steps.failed();
       return false;
     }
     if (as_given_) {
@@ -795,6 +801,7 @@ bool Execution::run_region(Point& point) {
     }
     return true;
   }
+  if (steps_ > 0) steps_from_->steps.worked();
   steps_ = 0;
   const int64_t begin = region_runs_ ? clock_ns() : 0;
   std::vector<py::object> now_slots, now_stack;

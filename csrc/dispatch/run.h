@@ -31,6 +31,7 @@ struct Point {
   bool alone = false;                            // the loop around it ran in CPython, the last time
   std::vector<std::unique_ptr<Region>> regions;  // of loops over numbers, from here on
   bool no_region = false;                        // there is none, or too many
+  Backoff steps{1};                              // whether to look for one behind
 };
 
 // Looks for captured callees below a place. The hook costs each Python call there.
