@@ -167,6 +167,7 @@ PyObject* fetch(const RegionSource& s, const Region::Frame& f) {
       return builtins ? PyDict_GetItemWithError(builtins, s.name.ptr()) : nullptr;
     }
     case RegionSource::kModule:
+      if (!PyModule_CheckExact(s.module.ptr())) return nullptr;  // it was given another class
       return PyDict_GetItemWithError(PyModule_GetDict(s.module.ptr()), s.name.ptr());
   }
   return nullptr;
@@ -644,20 +645,27 @@ class RegionBuilder {
     return p;
   }
   int make_exit(int instr, const Frame& frame, bool returns = false) {
+    return make_exit(instr, frame.slots, frame.stack, returns);
+  }
+  int make_exit(int instr, const std::vector<Av>& slots, const std::vector<Av>& stack,
+                bool returns = false) {
     RegionExit e;
     region::Exit values;
     e.instr = instr;
     e.returns = returns;
-    if (!returns)
-      for (auto& a : frame.slots) e.slots.push_back(piece(a, &values.values));
-    for (auto& a : frame.stack) e.stack.push_back(piece(a, &values.values));
+    if (!returns) {
+      e.slots.reserve(slots.size());
+      for (auto& a : slots) e.slots.push_back(piece(a, &values.values));
+    }
+    e.stack.reserve(stack.size());
+    for (auto& a : stack) e.stack.push_back(piece(a, &values.values));
     r_->exits.push_back(std::move(e));
     f_.exits.push_back(std::move(values));
     return static_cast<int>(f_.exits.size()) - 1;
   }
   // That of the instruction which is followed.
   int exit_here() {
-    if (exit_ == kNoExit) exit_ = make_exit(instr_, before_);
+    if (exit_ == kNoExit) exit_ = make_exit(instr_, now_->slots, before_);
     return exit_;
   }
   struct Leave {};
@@ -691,7 +699,8 @@ class RegionBuilder {
       }
       instr_ = instr;
       exit_ = kNoExit;
-      before_ = now;
+      before_ = now.stack;
+      now_ = &now;
       condition_ = kNoValue;
       jumps_if_ = true;
       const BIn& in = code_.instrs[instr];
@@ -1413,7 +1422,9 @@ class RegionBuilder {
   // while an instruction is followed
   int block_ = 0, from_ = 0, instr_ = 0, exit_ = kNoExit, condition_ = kNoValue;
   bool jumps_if_ = true;
-  Frame before_, other_;
+  Frame* now_ = nullptr;    // no instruction changes slots before it may leave
+  std::vector<Av> before_;  // the stack
+  Frame other_;
 };
 
 py::object steal(PyObject* o) {

@@ -4,6 +4,7 @@ import gc
 import math
 import struct
 import sys
+import types
 import weakref
 
 import pytest
@@ -181,6 +182,23 @@ def test_objects_of_globals_are_not_kept():
     del space["data"]
     gc.collect()
     assert watch() is None
+
+
+def test_modules_that_change_their_class_are_seen():
+    settings = types.ModuleType("settings")
+    settings.k = 2
+    space = space_of("def f(n):\n    s = 0\n    for i in range(n):\n        s += settings.k\n    return s\n",
+                     settings=settings)
+    f = ms.jit(space["f"])
+    assert f(3) == 6 and regions(f)
+    settings.k = 1.5
+    assert f(3) == 4.5
+
+    class Other(types.ModuleType):
+        k = property(lambda self: 7)
+
+    settings.__class__ = Other
+    assert f(3) == 21
 
 
 def test_nan_of_atan2_has_no_sign():
