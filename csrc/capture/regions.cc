@@ -1438,6 +1438,11 @@ double real(int64_t bits) {
   return x;
 }
 
+// Which of two NaN a sum is, compilers choose, CPython's among them.
+bool same_word(int64_t a, int64_t b) {
+  return a == b || ((a ^ b) == INT64_MIN && std::isnan(real(a)));
+}
+
 struct Maker {
   const Region& r;
   const Region::Frame& frame;
@@ -1545,7 +1550,7 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
     } else {
       const int left = code->run(buffer);
       PIJIT_CHECK(interpreter_is_awaited() ||
-                      (left == exit && std::equal(copy.begin(), copy.end(), buffer)),
+                      (left == exit && std::equal(copy.begin(), copy.end(), buffer, same_word)),
                   "a region's code differs from its interpreter: exit ", exit, " and ", left, "\n",
                   text);
       exit = left;

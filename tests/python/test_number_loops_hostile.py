@@ -215,6 +215,20 @@ def test_nan_of_atan2_has_no_sign():
     assert regions(j)
 
 
+def test_nan_of_either_sign_are_no_fault_of_code():
+    def f(x, y, n):
+        s = p = 0.0
+        for _ in range(n):
+            s, p = x + y, x * y
+        return s, p
+
+    j = ms.jit(f)
+    for x in (math.nan, -math.nan):
+        for y in (math.nan, -math.nan):
+            assert all(map(math.isnan, j(x, y, 3)))
+    assert regions(j)
+
+
 def test_the_collector_may_run_the_same_function():
     space = space_of("def f(x, n):\n    s = 0\n    for i in range(n):\n        for k in range(2):\n            s += x\n"
                      "        if i == 1:\n            note(i)\n    return s\n", note=[].append)
