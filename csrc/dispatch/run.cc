@@ -703,8 +703,10 @@ bool Execution::is_over_numbers() const {
       }
       return o && (PyBool_Check(o) || !(PyNumber_Check(o) || PyTuple_Check(o)));
     };
-    bool yes = !code_->reflective && !code_->compares_frames && !code_->generator &&
-               state_.loops_ahead(*code_, 0) && !has_other_builtins(front_.func);
+    constexpr size_t kMostCode = 600;  // instructions: longer code takes longer than it gains
+    bool yes = code_->instrs.size() <= kMostCode && !code_->reflective && !code_->compares_frames &&
+               !code_->generator && state_.loops_ahead(*code_, 0) &&
+               !has_other_builtins(front_.func);
     for (auto& in : code_->instrs) {
       if (in.op == Op::LOAD_GLOBAL) yes = yes && fits(PyDict_GetItemWithError(globals, in.obj));
       yes &= in.op != Op::IMPORT_NAME;
