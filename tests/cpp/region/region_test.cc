@@ -1,4 +1,4 @@
-// Regions: texts before and after the passes (tests/golden/region), and code against the
+// Regions: texts before and after the passes (tests/golden_regions), and code against the
 // interpreter on the ends of what 64 bits and floats hold.
 #include <gtest/gtest.h>
 
@@ -27,7 +27,8 @@ int64_t bits(double x) {
 TEST(Region, Golden) {
   const char* update = std::getenv("PIJIT_GOLDEN");
   int files = 0;
-  for (auto& file : fs::directory_iterator(fs::path(PIJIT_GOLDEN_DIR) / "region")) {
+  for (auto& file :
+       fs::directory_iterator(fs::path(PIJIT_GOLDEN_DIR).parent_path() / "golden_regions")) {
     ++files;
     std::stringstream all;
     all << std::ifstream(file.path()).rdbuf();
