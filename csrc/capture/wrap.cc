@@ -212,6 +212,12 @@ V open_at(Context& c, const V& v, PyObject* o, int src) {
   return v;
 }
 
+// Is a dict what a module, or exec(), has its names in? Those are read and written past the dict.
+bool is_namespace(PyObject* dict) {
+  auto has = [&](const char* name) { return PyDict_GetItemString(dict, name) != nullptr; };
+  return has("__builtins__") || (has("__name__") && has("__loader__"));
+}
+
 V container_at(Context& c, PyObject* o, int src) {
   PyTypeObject* t = Py_TYPE(o);
   if (plain_tuple_type(t)) {
@@ -225,6 +231,7 @@ V container_at(Context& c, PyObject* o, int src) {
   if (PyDict_CheckExact(o)) {
     if (c.sources_[src].kind == Source::kConst) return table_at(c, o, src);
     if (c.instance_dicts_.count(o)) c.give_up(Reason::kUnsupportedAttribute, "__dict__");
+    if (is_namespace(o)) c.give_up(Reason::kUnsupportedOperand, "a module's dict");
     return open_at(c, c.make<DictValue>(), o, src);
   }
   if (!dict_like(t)) return nullptr;
