@@ -24,7 +24,8 @@ void RegionKernel::launch(const void* const* in, void* const* out) {
   for (size_t k = 0; k < in_types.size(); ++k) {
     Type t = in_types[k];
     t.device = device_.id;  // a program's operands lie there, whatever they were
-    state.push_back(new_external_array(t, const_cast<void*>(in[k]), [](void*) {}, nullptr));
+    state.push_back(new_external_array(
+        t, const_cast<void*>(in[k]), [](void*) {}, nullptr));
   }
   auto apply = [](const Program& p, const std::vector<ArrayRef>& values) {
     std::vector<Array*> raw;

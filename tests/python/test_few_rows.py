@@ -61,8 +61,10 @@ def test_close_to_float64(m):
     for k, n in ((768, 300), (5000, 40), (4096, 1024)):
         x, w = r.randn(m, k).astype(np.float32), r.randn(n, k).astype(np.float32)
         want = x.astype(np.float64) @ w.T
+        # sums in order, as the reference's, drift with the depth; others with its root
+        bound = 2e-6 * k ** 0.5 * 4 if _C.get_option("backend") != "reference" else 1e-6 * k
         for y in (ops.dense(Tensor(x), Tensor(w)), ops.matmul(Tensor(x), Tensor(turned(w, True)))):
-            assert np.abs(y.asnumpy() - want).max() < 2e-6 * k ** 0.5 * 4
+            assert np.abs(y.asnumpy() - want).max() < bound
 
 
 def test_no_numbers_pass_through():
