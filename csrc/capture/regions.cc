@@ -488,7 +488,7 @@ class RegionBuilder {
     } else {
       return false;
     }
-    a = it;
+    a = std::move(it);
     return true;
   }
 
@@ -1333,8 +1333,6 @@ class RegionBuilder {
       region::Function2 f;
       if (name == "pow")
         f = region::Function2::k_py_pow;
-      else if (name == "atan2")
-        f = region::Function2::k_py_atan2;
       else if (!region::function2(name, &f))
         throw Leave();
       const int x = as_float(a[0]), y = as_float(a[1]);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <charconv>
 #include <cstring>
-#include <limits>
 
 #include "base/error.h"
 
@@ -47,10 +46,6 @@ double py_pow(double x, double y) {
   if (std::isnan(x)) return y == 0 ? 1.0 : x;
   if (std::isnan(y)) return x == 1 ? 1.0 : y;
   return std::pow(x, y);
-}
-double py_atan2(double y, double x) {
-  return std::isnan(y) || std::isnan(x) ? std::numeric_limits<double>::quiet_NaN()
-                                        : std::atan2(y, x);
 }
 
 using namespace std;  // NOLINT: the functions by their names alone
@@ -263,7 +258,7 @@ std::string Function::print() const {
   for (size_t k = 0; k < exits.size(); ++k) {
     s += str_cat("exit ", k, ":");
     for (int v : exits[k].values) s += str_cat(" %", v);
-    s += "\n";
+    s += '\n';
   }
   return s;
 }
