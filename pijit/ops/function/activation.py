@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C
 from pijit.compute_dtype import as_one
 from pijit import dtype as mstype
@@ -83,7 +84,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         [-0.15865526  0.          0.8413447 ]
     """
     if approximate not in ("none", "tanh"):
-        raise ValueError(f"For 'gelu', 'approximate' must be 'none' or 'tanh', but got {approximate!r}.")
+        raise _check.refused("gelu", "approximate", _check.one_of("none", "tanh"), approximate)
     return _ops["gelu"](input, approximate)
 
 
@@ -393,7 +394,7 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
     """
     n = x.shape[axis]
     if n % 2:
-        raise ValueError(f"For 'glu', the size of axis {axis} must be even, but got {n}.")
+        raise _check.refused("glu", f"the size of axis {axis}", _check.value("be even"), n)
     a, b = split(x, n // 2, axis)
     return a * sigmoid(b)
 
@@ -416,7 +417,7 @@ def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
         [-0.63212055  0.          2.        ]
     """
     if alpha == 0:
-        raise ValueError("For 'celu', 'alpha' must not be 0.")
+        raise _check.refused("celu", "alpha", _check.NOT_ZERO, 0)
     return _ops["select"](x > 0, x, expm1(_ops["select"](x > 0, 0.0, x) / alpha) * alpha)
 
 
@@ -503,8 +504,8 @@ def rrelu(input: Tensor, lower: Number = 1.0 / 8, upper: float = 1.0 / 3) -> Ten
     """
     _need_tensor("rrelu", "input", input)
     if not 0 <= lower <= upper <= 1:
-        raise ValueError(
-            f"For 'rrelu', 'lower' and 'upper' must be in [0, 1] and in this order, but got {lower} and {upper}.")
+        raise _check.refused("rrelu", "'lower' and 'upper'", _check.value("be in [0, 1] and in this order"),
+                             _check.several(lower, upper))
     slope = cast(_random.uniform(input.shape) * (upper - lower) + lower, input.dtype)
     return _ops["select"](input >= 0, input, input * slope)
 
@@ -532,7 +533,7 @@ def gumbel_softmax(logits: Tensor, tau: float | Tensor = 1.0, hard: bool = False
     """
     _need_tensor("gumbel_softmax", "logits", logits)
     if tau <= 0:
-        raise ValueError(f"For 'gumbel_softmax', 'tau' must be greater than 0, but got {tau}.")
+        raise _check.refused("gumbel_softmax", "tau", _check.above(0), tau)
     noise = -log(-log(clamp(_random.uniform(logits.shape), 1e-20, 1.0 - 1e-7)))
     soft = softmax((logits + noise) / tau, dim)
     if not hard:

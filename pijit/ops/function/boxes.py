@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator_each
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -35,21 +36,20 @@ def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Any, crop_size: A
     """
     for name, t in (("image", image), ("boxes", boxes), ("box_indices", box_indices)):
         if not isinstance(t, Tensor):
-            raise TypeError(f"For 'crop_and_resize', {name!r} must be a Tensor, but got {type(t).__name__}.")
+            raise _check.refused("crop_and_resize", name, _check.TENSOR, t)
     for name, t, rank in (("image", image, 4), ("boxes", boxes, 2), ("box_indices", box_indices, 1)):
         if t.ndim != rank:
-            raise ValueError(f"For 'crop_and_resize', {name!r} must have {rank} dimensions, but got {t.ndim}.")
+            raise _check.refused("crop_and_resize", name, _check.dims(rank), t.ndim)
     if not isinstance(crop_size, tuple):
-        raise TypeError(f"For 'crop_and_resize', 'crop_size' must be a tuple, but got {type(crop_size).__name__}.")
+        raise _check.refused("crop_and_resize", "crop_size", _check.TUPLE, crop_size)
     if len(crop_size) != 2 or builtins.min(crop_size) <= 0:
-        raise ValueError(
-            f"For 'crop_and_resize', 'crop_size' must be a height and a width greater than 0, but got {crop_size}.")
+        raise _check.refused("crop_and_resize", "crop_size", _check.value("be a height and a width greater than 0"),
+                             crop_size)
     if boxes.shape[1] != 4 or boxes.shape[0] != box_indices.shape[0]:
-        raise ValueError(
-            f"For 'crop_and_resize', expected boxes [n, 4] and box_indices [n], but got {tuple(boxes.shape)} and "
-            f"{tuple(box_indices.shape)}.")
+        raise _check.expected("crop_and_resize", "boxes [n, 4] and box_indices [n]",
+                              _check.several(boxes.shape, box_indices.shape))
     if method not in _METHODS:
-        raise ValueError(f"For 'crop_and_resize', 'method' must be one of {_METHODS}, but got {method!r}.")
+        raise _check.refused("crop_and_resize", "method", _check.one_of(*_METHODS), method)
     x = _ops["gather"](cast(image, mstype.float32), box_indices, 0)
     inside = None
     for axis, size in ((1, crop_size[0]), (2, crop_size[1])):
@@ -157,7 +157,7 @@ def nms_with_mask(bboxes: Any, iou_threshold: float) -> tuple[Tensor, Tensor, Te
     """(the boxes [n, 5] with their scores in descending order, 0 to n - 1 as int32, which of them no better one
     overlaps with)."""
     if bboxes.ndim != 2 or bboxes.shape[1] != 5:
-        raise ValueError(f"For 'NMSWithMask', 'bboxes' must have the shape [n, 5], but got {tuple(bboxes.shape)}.")
+        raise _check.refused("NMSWithMask", "bboxes", _check.shape("[n, 5]"), bboxes.shape)
     order = _ops["argsort"](bboxes[:, 4], 0, True)
     ranked = _ops["gather"](bboxes, order, 0)
     n = bboxes.shape[0]

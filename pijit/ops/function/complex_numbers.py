@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import ones_like, zeros_like
@@ -25,7 +26,7 @@ def is_complex(input: Tensor) -> bool:
         True
     """
     if not isinstance(input, Tensor):
-        raise TypeError(f"For 'is_complex', 'input' must be a Tensor, but got {type(input).__name__}.")
+        raise _check.refused("is_complex", "input", _check.TENSOR, input)
     return input.dtype in _COMPLEX
 
 
@@ -128,9 +129,9 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     for name, x in (("real", real), ("imag", imag)):
         _need_tensor("complex", name, x)
         if x.dtype not in (mstype.float32, mstype.float64):
-            raise TypeError(f"For 'complex', '{name}' must be float32 or float64, but got {x.dtype}.")
+            raise _check.refused("complex", name, _check.dtypes("float32", "float64"), x.dtype)
     if real.dtype != imag.dtype:
-        raise TypeError(f"For 'complex', 'real' is {real.dtype} and 'imag' {imag.dtype}: they must be of one dtype.")
+        raise _check.differ("complex", ("real", "imag"), "dtype", real.dtype, imag.dtype)
     if real.shape != imag.shape:
         real, imag = real * ones_like(imag), imag * ones_like(real)
     return _ops["complex"](real, imag)
@@ -152,9 +153,8 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """
     for name, x in (("abs", abs), ("angle", angle)):
         if not isinstance(x, Tensor) or x.dtype not in (mstype.float32, mstype.float64):
-            raise TypeError(
-                f"For 'polar', '{name}' must be a Tensor of float32 or float64, but got "
-                f"{getattr(x, 'dtype', type(x).__name__)}.")
+            raise _check.refused("polar", name, _check.value("be a Tensor of float32 or float64"),
+                                 getattr(x, "dtype", type(x).__name__), TypeError)
     _same_shape("polar", abs=abs, angle=angle)
     return complex(abs * cos(angle), abs * sin(angle))
 
@@ -175,7 +175,7 @@ def view_as_real(input: Tensor) -> Tensor:
     """
     _need_tensor("view_as_real", "input", input)
     if input.dtype not in _COMPLEX:
-        raise TypeError(f"For 'view_as_real', 'input' must be complex64 or complex128, but got {input.dtype}.")
+        raise _check.refused("view_as_real", "input", _check.dtypes("complex64", "complex128"), input.dtype)
     return stack((_ops["real"](input), _ops["imag"](input)), -1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import (abs, cast, equal, exp, exp2, isinf, isnan, log, log1p, log2, logical_and,
@@ -378,7 +379,7 @@ def float_power(input: TensorLike, exponent: TensorLike) -> Tensor:
     def double(x):
         return cast(x, mstype.float64) if isinstance(x, Tensor) else float(x)
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
-        raise TypeError("For 'float_power', 'input' or 'exponent' must be a Tensor.")
+        raise _check.refused("float_power", "'input' or 'exponent'", _check.TENSOR, input)
     return pow(double(input), double(exponent))
 
 

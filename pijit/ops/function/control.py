@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit._C import Tensor
 from pijit.ops.function.decomposition import _condition_number
 
@@ -26,10 +27,10 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, *operands: Any) -
     """
     if callable(true_fn):
         if not callable(false_fn):
-            raise TypeError(f"For 'cond', 'false_fn' must be callable, but got {type(false_fn).__name__}.")
+            raise _check.refused("cond", "false_fn", _check.FUNCTION, false_fn)
         return true_fn(*operands) if pred else false_fn(*operands)
     if not isinstance(pred, Tensor):
-        raise TypeError(f"For 'cond', 'A' must be a Tensor, but got {type(pred).__name__}.")
+        raise _check.refused("cond", "A", _check.TENSOR, pred)
     return _condition_number(pred, true_fn)
 
 
@@ -52,7 +53,8 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], loop_va
         16
     """
     if not callable(cond_fn) or not callable(body_fn):
-        raise TypeError("For 'while_loop', 'cond_fn' and 'body_fn' must be callable.")
+        raise _check.refused("while_loop", "'cond_fn' and 'body_fn'", _check.FUNCTION,
+                             body_fn if callable(cond_fn) else cond_fn)
     single = not isinstance(loop_vars, (tuple, list))
     values = (loop_vars,) if single else tuple(loop_vars)
     while cond_fn(*values):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit._C import ops as _ops
 from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops.function.shapes import _ints, _pair, expand_dims, reshape, squeeze
@@ -50,9 +51,7 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Si
 def _no_padding(name, mode, padding):
     """Raises ValueError where there is a padding that `mode` doesn't ask for."""
     if mode != "pad" and (padding if isinstance(padding, int) else builtins.any(padding)):
-        raise ValueError(
-            f"For '{name}', 'padding' must be 0 where 'pad_mode' is not 'pad', but got {padding!r} with 'pad_mode' "
-            f"{mode!r}.")
+        raise _check.refused(name, "padding", _check.value(f"be 0 where 'pad_mode' is {mode!r}"), padding)
 
 
 def _conv_pad(size, kernel, stride, dilation, mode, padding):
@@ -125,8 +124,7 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
          [13. 24.]]
     """
     if bias.ndim != 1 or bias.shape[0] != input_x.shape[1]:
-        raise ValueError(
-            f"For 'bias_add', 'bias' must have the shape ({input_x.shape[1]},), but got {tuple(bias.shape)}.")
+        raise _check.refused("bias_add", "bias", _check.shape((input_x.shape[1],)), bias.shape)
     return input_x + reshape(bias, (1, -1) + (1,) * (input_x.ndim - 2))
 
 
@@ -139,8 +137,7 @@ def _sizes(name, size, kernel, stride, padding, dilation):
                 f"For '{name}', kernel_size, stride and dilation must be greater than 0 and padding at least 0.")
         room = n + 2 * p - d * (k - 1) - 1
         if room < 0:
-            raise ValueError(
-                f"For '{name}', the window of {d * (k - 1) + 1} is larger than the padded input of {n + 2 * p}.")
+            raise _check.too_large(name, f"the window of {d * (k - 1) + 1}", f"the padded input of {n + 2 * p}")
         out.append(room // s + 1)
     return out
 
@@ -150,8 +147,8 @@ def _transposed(name, input, weight, bias, stride, pad, output_padding, groups, 
     size = []
     for i in (0, 1):
         if output_padding[i] >= builtins.max(stride[i], dilation[i]):
-            raise ValueError(
-                f"For '{name}', 'output_padding' must be less than stride or dilation, but got {output_padding[i]}.")
+            raise _check.refused(name, "output_padding", _check.value("be less than stride or dilation"),
+                                 output_padding[i])
         size.append((input.shape[2 + i] - 1) * stride[i] - pad[2 * i] - pad[2 * i + 1] + dilation[i] *
                     (weight.shape[2 + i] - 1) + 1 + output_padding[i])
     if builtins.min(size) <= 0:
@@ -219,8 +216,7 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Si
     """
     _need_tensor("conv3d", "input", input)
     if input.ndim != 5 or weight.ndim != 5:
-        raise ValueError(f"For 'conv3d', 'input' and 'weight' must have 5 dimensions, but got {input.ndim} and "
-                         f"{weight.ndim}.")
+        raise _check.refused("conv3d", "'input' and 'weight'", _check.dims(5), _check.several(input.ndim, weight.ndim))
     s, d = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (stride, dilation))
     pad = _conv_pad(input.shape[2:], weight.shape[2:], s, d, pad_mode, padding)
     x = _ops["pad"](input, (0, 0, pad[0], 0, 0), (0, 0, pad[1], 0, 0), 0.0)
@@ -246,8 +242,7 @@ def _transposed3d(name, x, weight, bias, stride, pad, output_padding, groups, di
     if size <= 0:
         raise ValueError(f"For '{name}', the output would have depth {size}.")
     if output_padding[0] >= builtins.max(stride[0], dilation[0]):
-        raise ValueError(
-            f"For '{name}', 'output_padding' must be less than stride or dilation, but got {output_padding[0]}.")
+        raise _check.refused(name, "output_padding", _check.value("be less than stride or dilation"), output_padding[0])
     total = None
     for k in builtins.range(weight.shape[2]):
         y = _transposed(name, planes, weight[:, :, k], None, stride[1:], tuple(pad[2:]), tuple(output_padding[1:]),

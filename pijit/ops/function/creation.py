@@ -6,6 +6,7 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -173,7 +174,7 @@ def arange(start: Number = 0, end: Number | None = None, step: Number = 1, *, dt
         dtype = (mstype.float32 if isinstance(start, float) or isinstance(end, float) or isinstance(step, float)
                  else mstype.int64)
     if step == 0:
-        raise ValueError("For 'arange', 'step' must not be 0.")
+        raise _check.refused("arange", "step", _check.NOT_ZERO, 0)
     if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
         count = builtins.max(0, -((start - end) // step))
     else:
@@ -204,7 +205,7 @@ def range(start: Number, end: Number | None = None, step: Number = 1, maxlen: in
         raise ValueError(f"For 'range', 'end' {end} can't be reached from 'start' {start} by steps of {step}.")
     r = arange(start, end, step, dtype=dtype[0] if dtype and dtype[0].is_floating_point else None)
     if r.size > maxlen:
-        raise ValueError(f"For 'range', {r.size} values are more than 'maxlen' {maxlen}.")
+        raise _check.too_large("range", f"the number of values {r.size}", f"'maxlen' {maxlen}")
     return r
 
 
@@ -225,7 +226,7 @@ def linspace(start: Number, end: TensorLike, steps: int) -> Tensor:
         [0.   0.25 0.5  0.75 1.  ]
     """
     if steps < 1:
-        raise ValueError(f"For 'linspace', 'steps' must be at least 1, but got {steps}.")
+        raise _check.refused("linspace", "steps", _check.at_least(1), steps)
     if steps == 1:
         if isinstance(start, Tensor):
             return _ops["reshape"](start if start.dtype.is_floating_point else _ops["cast"](start, mstype.float32),
@@ -252,7 +253,7 @@ def eye(n: int, m: int | None = None, dtype: DType | None = None) -> Tensor:
     """
     m = n if m is None else m
     if n < 0 or m < 0:
-        raise ValueError(f"For 'eye', sizes must be at least 0, but got {n} and {m}.")
+        raise _check.refused("eye", "the sizes", _check.at_least(0), _check.several(n, m))
     d = mstype.float32 if dtype is None else dtype
     return _ops["cast"](expand_dims(arange(n), 1) == arange(m), d)
 

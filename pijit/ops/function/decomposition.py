@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator_each
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -25,13 +26,13 @@ def _matrix(name, x, square=False, halves=True, what="input", complex=False):
     _need_tensor(name, what, x)
     if x.dtype not in (mstype.float32, mstype.float64) and not (complex and x.dtype in mstype.complex_type):
         if not halves or x.dtype not in (mstype.float16, mstype.bfloat16):
-            raise TypeError(f"For '{name}', '{what}' must be float32 or float64{' (or a half)' if halves else ''}"
-                            f"{', or complex' if complex else ''}, but got {x.dtype}.")
+            others = ["a half"] * halves + ["complex"] * complex
+            raise _check.refused(name, what, _check.dtypes("float32", "float64", *others), x.dtype)
         x = cast(x, mstype.float32)
     if x.ndim < 2:
-        raise ValueError(f"For '{name}', '{what}' must have at least 2 dimensions, but got shape {x.shape}.")
+        raise _check.refused(name, what, _check.least_dims(2), x.shape)
     if square and x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"For '{name}', '{what}' must be square matrices, but got shape {x.shape}.")
+        raise _check.refused(name, what, _check.value("be square matrices"), x.shape)
     return x
 
 
@@ -96,7 +97,7 @@ def qr(input: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     """
     x = _matrix("qr", input, complex=True)
     if mode not in ("reduced", "complete"):
-        raise TypeError(f"For 'qr', 'mode' must be 'reduced' or 'complete', but got {mode!r}.")
+        raise _check.refused("qr", "mode", _check.one_of("reduced", "complete"), mode, TypeError)
     m = x.shape[-2]
     packed = _ops["qr"](x, mode == "complete")
     return _like(packed[..., :m, :], input), _like(swapaxes(packed[..., m:, :], -1, -2), input)
@@ -135,9 +136,9 @@ def _square_of_any(name, x):
     """A square matrix, real or complex, of 32-bit or 64-bit parts."""
     _need_tensor(name, "A", x)
     if x.dtype not in (mstype.float32, mstype.float64, *mstype.complex_type):
-        raise TypeError(f"For '{name}', 'A' must be float32, float64, complex64 or complex128, but got {x.dtype}.")
+        raise _check.refused(name, "A", _check.dtypes("float32", "float64", "complex64", "complex128"), x.dtype)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"For '{name}', 'A' must be square matrices, but got shape {x.shape}.")
+        raise _check.refused(name, "A", _check.value("be square matrices"), x.shape)
     return x
 
 
@@ -286,7 +287,7 @@ def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fal
          [0.   0.25]]
     """
     if not isinstance(x, Tensor):
-        raise TypeError(f"For 'pinv', 'x' must be a Tensor, but got {type(x).__name__}.")
+        raise _check.refused("pinv", "x", _check.TENSOR, x)
     x = _matrix("pinv", x, hermitian, False, "x", True)
     m, n = x.shape[-2:]
     if hermitian:
@@ -453,7 +454,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     right = _matrix("lu_solve", b, what="b")
     _need_tensor("lu_solve", "LU_pivots", LU_pivots)
     if right.shape[-2] != lu.shape[-1]:
-        raise ValueError(f"For 'lu_solve', 'b' {b.shape} and 'LU_data' {LU_data.shape} differ in rows.")
+        raise _check.differ("lu_solve", ("b", "LU_data"), "number of rows", b.shape, LU_data.shape)
     return _like(_by_lu(lu, _ops["lu_permutation"](LU_pivots - 1, lu.shape[-1]), right), b)
 
 
@@ -482,7 +483,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True,
     _need_tensor("lu_unpack", "LU_data", LU_data)
     _need_tensor("lu_unpack", "LU_pivots", LU_pivots)
     if LU_data.ndim < 2:
-        raise ValueError(f"For 'lu_unpack', 'LU_data' must have at least 2 dimensions, but got shape {LU_data.shape}.")
+        raise _check.refused("lu_unpack", "LU_data", _check.least_dims(2), LU_data.shape)
     m, n = LU_data.shape[-2:]
     k = builtins.min(m, n)
     p = l = u = None
@@ -529,10 +530,9 @@ def lstsq(input: Tensor, A: Tensor) -> Tensor:
     _need_tensor("lstsq", "A", b)
     b = cast(b, a.dtype) if b.dtype in (mstype.float16, mstype.bfloat16) else b
     if a.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
-        raise ValueError(f"For 'lstsq', expected input [m, n] and A [m, k] or [m], but got {input.shape} and "
-                         f"{A.shape}.")
+        raise _check.expected("lstsq", "input [m, n] and A [m, k] or [m]", _check.several(input.shape, A.shape))
     if b.dtype != a.dtype:
-        raise TypeError(f"For 'lstsq', 'input' is {input.dtype} and 'A' {A.dtype}: they must be of one dtype.")
+        raise _check.differ("lstsq", ("input", "A"), "dtype", input.dtype, A.dtype)
     return _like(matmul(pinv(a), reshape(b, (b.shape[0], -1)) if b.ndim == 1 else b), input)
 
 
@@ -553,9 +553,8 @@ def matrix_solve(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
     if b.ndim == a.ndim:
         b = _matrix("matrix_solve", b, what="rhs", complex=True)
     if b.ndim != a.ndim or tuple(a.shape[:-1]) != tuple(b.shape[:-1]):
-        raise ValueError(f"For 'matrix_solve', 'matrix' {matrix.shape} and 'rhs' {rhs.shape} must agree but for the "
-                         "last "
-                         "dimension.")
+        raise _check.refused("matrix_solve", "'matrix' and 'rhs'", _check.value("agree but for the last dimension"),
+                             _check.several(matrix.shape, rhs.shape))
     if adjoint and a.dtype in mstype.complex_type:
         return _ops["solve"](_adjoint(a), b, False)
     return _like(_ops["solve"](a, b, adjoint), rhs)
@@ -603,15 +602,16 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     """
     _need_tensor("matrix_power", "input", input)
     if isinstance(n, bool) or not isinstance(n, int):
-        raise TypeError(f"For 'matrix_power', 'n' must be an int, but got {type(n).__name__}.")
+        raise _check.refused("matrix_power", "n", _check.INT, n)
     if input.dtype in (mstype.float16, mstype.bfloat16, mstype.bool_):
-        raise TypeError(f"For 'matrix_power', 'input' must be float32, float64 or integers, but got {input.dtype}.")
+        raise _check.refused("matrix_power", "input", _check.value("be float32, float64 or integers"), input.dtype,
+                             TypeError)
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
-        raise ValueError(f"For 'matrix_power', 'input' must be square matrices, but got shape {input.shape}.")
+        raise _check.refused("matrix_power", "input", _check.value("be square matrices"), input.shape)
     one = eye(input.shape[-1], dtype=input.dtype)
     if n < 0:
         if not input.dtype.is_floating_point and input.dtype not in mstype.complex_type:
-            raise ValueError(f"For 'matrix_power', integers have no negative power, but 'n' is {n}.")
+            raise _check.refused("matrix_power", "'n' of integers", _check.at_least(0), n)
         input, n = _ops["solve"](input, _ops["broadcast_to"](one, input.shape)), -n
     result = None
     while n:
@@ -681,8 +681,8 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     _need_tensor("orgqr", "input2", tau)
     m, n = a.shape[-2:]
     if m < n or tau.ndim != a.ndim - 1 or tau.shape[-1] > n:
-        raise ValueError("For 'orgqr', expected input [..., m, n] with m >= n and input2 [..., k] with k <= n, but got "
-                         f"{input.shape} and {input2.shape}.")
+        raise _check.expected("orgqr", "input [..., m, n] with m >= n and input2 [..., k] with k <= n",
+                              _check.several(input.shape, input2.shape))
     columns = cast(reshape(arange(m), (m, 1)) == reshape(arange(n), (1, n)), a.dtype)
     return _like(_reflected(a, cast(tau, a.dtype), _ops["broadcast_to"](columns, a.shape), False), input)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange
 from pijit.ops.function.elementwise import maximum, minimum
@@ -28,26 +29,26 @@ def _number(x):
 def _band(name, k, align):
     """(lowest, highest) diagonal."""
     if not isinstance(align, str) or align not in _ALIGNMENTS:
-        raise ValueError(f"For '{name}', 'align' must be one of {_ALIGNMENTS}, but got {align!r}.")
+        raise _check.refused(name, "align", _check.one_of(*_ALIGNMENTS), align)
     if not isinstance(k, (int, Tensor)):
-        raise TypeError(f"For '{name}', 'k' must be an int or a Tensor, but got {type(k).__name__}.")
+        raise _check.refused(name, "k", _check.a(int, Tensor), k)
     k = k.asnumpy().ravel().tolist() if isinstance(k, Tensor) else [k]
     if len(k) not in (1, 2) or k[0] > k[-1]:
-        raise ValueError(f"For '{name}', 'k' must be a diagonal, or the lowest and the highest one, but got {k}.")
+        raise _check.refused(name, "k", _check.value("be a diagonal, or the lowest and the highest one"), k)
     return k[0], k[-1]
 
 
 def _need_rank(name, x, least):
     if not isinstance(x, Tensor):
-        raise TypeError(f"For '{name}', 'x' must be a Tensor, but got {type(x).__name__}.")
+        raise _check.refused(name, "x", _check.TENSOR, x)
     if x.ndim < least:
-        raise ValueError(f"For '{name}', 'x' must have at least {least} dimensions, but got {x.ndim}.")
+        raise _check.refused(name, "x", _check.least_dims(least), x.ndim)
 
 
 def _longest(name, low, high, m, n):
     if not (-m < low < n or low == 0) or not (-m < high < n or high == 0):
-        raise ValueError(
-            f"For '{name}', 'k' must name diagonals of matrices of {m} rows and {n} columns, but got {low} and {high}.")
+        raise _check.refused(name, "k", _check.value(f"name diagonals of matrices of {m} rows and {n} columns"),
+                             _check.several(low, high))
     return builtins.min(m + builtins.min(high, 0), n - builtins.max(low, 0))
 
 
@@ -149,9 +150,8 @@ def matrix_set_diag(x: Tensor, diagonal: int, k: int = 0, align: str = "RIGHT_LE
     _need_rank("matrix_set_diag", x, 2)
     wide, inside = _spread("matrix_set_diag", diagonal, low, high, x.shape[-2], x.shape[-1], align)
     if wide.shape != x.shape:
-        raise ValueError(
-            f"For 'matrix_set_diag', 'diagonal' must have the leading dimensions {tuple(x.shape[:-2])}, but got "
-            f"{tuple(diagonal.shape)}.")
+        raise _check.refused("matrix_set_diag", "diagonal",
+                             _check.value(f"have the leading dimensions {tuple(x.shape[:-2])}"), diagonal.shape)
     return _ops["select"](inside, wide, x)
 
 

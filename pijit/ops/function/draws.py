@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator_each
 from pijit import dtype as mstype
 from pijit import random as _random
@@ -26,11 +27,11 @@ def _sizes(name, shape):
     if isinstance(shape, Tensor):
         return tuple(shape.asnumpy().tolist())
     if not isinstance(shape, (tuple, list)):
-        raise TypeError(f"For '{name}', 'shape' must be a tuple, but got {type(shape).__name__}.")
+        raise _check.refused(name, "shape", _check.TUPLE, shape)
     if any(isinstance(n, bool) or not isinstance(n, int) for n in shape):
-        raise TypeError(f"For '{name}', 'shape' must hold ints, but got {shape}.")
+        raise _check.refused(name, "shape", _check.value("hold ints"), shape, TypeError)
     if any(n <= 0 for n in shape):
-        raise ValueError(f"For '{name}', sizes must be greater than 0, but got {shape}.")
+        raise _check.refused(name, "the sizes", _check.above(0), shape)
     return tuple(shape)
 
 
@@ -148,9 +149,9 @@ def random_gamma(shape: Shape, alpha: Any, seed: int | None = None) -> Tensor:
         (2, 2)
     """
     if not isinstance(shape, Tensor):
-        raise TypeError(f"For 'random_gamma', 'shape' must be a Tensor, but got {type(shape).__name__}.")
+        raise _check.refused("random_gamma", "shape", _check.TENSOR, shape)
     if not alpha.dtype.is_floating_point:
-        raise TypeError(f"For 'random_gamma', 'alpha' must be of a floating dtype, but got {alpha.dtype}.")
+        raise _check.refused("random_gamma", "alpha", _check.FLOATING, alpha.dtype)
     whole = _sizes("random_gamma", shape) + tuple(alpha.shape)
     return cast(standard_gamma(broadcast_to(cast(alpha, mstype.float32), whole)), alpha.dtype)
 
@@ -202,8 +203,7 @@ def random_poisson(shape: Tensor, rate: Any, seed: int | None = None, dtype: DTy
         (2, 2)
     """
     if not isinstance(shape, Tensor):
-        raise TypeError(
-            f"For 'random_poisson', 'shape' must be a Tensor of int32 or int64, but got {type(shape).__name__}.")
+        raise _check.refused("random_poisson", "shape", _check.type_("a Tensor of int32 or int64"), shape)
     whole = _sizes("random_poisson", shape) + tuple(rate.shape)
     return cast(_poisson(broadcast_to(cast(rate, mstype.float32), whole)), dtype)
 
@@ -228,7 +228,7 @@ def multinomial_with_replacement(x: Tensor, seed: int, offset: int, numsamples: 
         [1 1 1]
     """
     if x.ndim not in (1, 2):
-        raise ValueError(f"For 'multinomial_with_replacement', 'x' must have 1 or 2 dimensions, but got {x.ndim}.")
+        raise _check.refused("multinomial_with_replacement", "x", _check.dims(1, 2), x.ndim)
     return cast(multinomial(x, numsamples, True), mstype.int64)
 
 
@@ -253,11 +253,11 @@ def random_categorical(logits: Tensor, num_sample: int, seed: int = 0, dtype: DT
         [[1 1 1]]
     """
     if not isinstance(logits, Tensor):
-        raise TypeError(f"For 'random_categorical', 'logits' must be a Tensor, but got {type(logits).__name__}.")
+        raise _check.refused("random_categorical", "logits", _check.TENSOR, logits)
     if logits.ndim != 2:
-        raise ValueError(f"For 'random_categorical', 'logits' must have 2 dimensions, but got {logits.ndim}.")
+        raise _check.refused("random_categorical", "logits", _check.dims(2), logits.ndim)
     if dtype not in (mstype.int16, mstype.int32, mstype.int64):
-        raise TypeError(f"For 'random_categorical', 'dtype' must be int16, int32 or int64, but got {dtype}.")
+        raise _check.refused("random_categorical", "dtype", _check.dtypes("int16", "int32", "int64"), dtype)
     return cast(multinomial(_ops["softmax"](logits, -1), num_sample, True), dtype)
 
 
@@ -279,7 +279,7 @@ def choice_with_mask(input_x: Tensor, count: int = 256, seed: int | None = None)
     """
     _need_tensor("choice_with_mask", "input_x", input_x)
     if input_x.dtype != mstype.bool_:
-        raise TypeError(f"For 'choice_with_mask', 'input_x' must be bool, but got {input_x.dtype}.")
+        raise _check.refused("choice_with_mask", "input_x", _check.dtypes("bool"), input_x.dtype)
     flat = reshape(input_x, (-1,))
     score = _ops["select"](flat, _random.uniform(flat.shape) + 1.0, 0.0)
     order = _ops["argsort"](score, 0, True)
@@ -304,16 +304,13 @@ def _expected(chance, num_sampled, unique, tries):
 def _sampler(name, true_classes, num_true, num_sampled, unique, range_max, candidates, chance):
     for what, value in (("num_true", num_true), ("num_sampled", num_sampled), ("range_max", range_max)):
         if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"For '{name}', {what!r} must be an int, but got {type(value).__name__}.")
+            raise _check.refused(name, what, _check.INT, value)
         if not 1 <= value < 2 ** 63:
-            raise ValueError(f"For '{name}', {what!r} must be in [1, 2^63), but got {value}.")
+            raise _check.refused(name, what, _check.within(1, "2^63", "[)"), value)
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
-        raise ValueError(
-            f"For '{name}', 'true_classes' must have the shape [rows, {num_true}], but got "
-            f"{tuple(true_classes.shape)}.")
+        raise _check.refused(name, "true_classes", _check.shape(f"[rows, {num_true}]"), true_classes.shape)
     if unique and num_sampled > range_max:
-        raise ValueError(
-            f"For '{name}', at most {range_max} classes can be drawn without repetition, but got {num_sampled}.")
+        raise _check.refused(name, "'num_sampled' without repetition", _check.at_most(range_max), num_sampled)
     tries = num_sampled
     if unique:
         chosen, tries = [], 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C, dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.table import OPS as _OPS
@@ -67,7 +68,7 @@ def identity(x: Tensor) -> Tensor:
 def _need_tensor(op, name, x):
     """Raises TypeError where x, argument `name` of function `op`, is no Tensor."""
     if not isinstance(x, Tensor):
-        raise TypeError(f"For '{op}', '{name}' must be a Tensor, but got {type(x).__name__}.")
+        raise _check.refused(op, name, _check.TENSOR, x)
 
 
 def div(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None) -> Tensor:
@@ -94,7 +95,7 @@ def div(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = Non
     if rounding_mode == "floor":
         return _ops["floor_div"](input, other)
     if rounding_mode != "trunc":
-        raise ValueError(f"For 'div', 'rounding_mode' must be None, 'floor' or 'trunc', but got {rounding_mode!r}.")
+        raise _check.refused("div", "rounding_mode", _check.one_of(None, "floor", "trunc"), rounding_mode)
     q = _ops["trunc"](_ops["div"](input, other))
     floating = [x.dtype.is_floating_point if isinstance(x, Tensor) else isinstance(x, float) for x in (input, other)]
     return q if any(floating) else _ops["cast"](q, input.dtype if isinstance(input, Tensor) else other.dtype)

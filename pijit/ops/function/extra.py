@@ -7,6 +7,7 @@ import builtins
 import os
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -74,7 +75,7 @@ def eps(x: Tensor) -> Tensor:
     """
     _need_tensor("eps", "x", x)
     if not x.dtype.is_floating_point:
-        raise TypeError(f"For 'eps', 'x' must be of a floating dtype, but got {x.dtype}.")
+        raise _check.refused("eps", "x", _check.FLOATING, x.dtype)
     return full(x.shape, 2.0 ** -{"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[x.dtype.name.lower()],
                 dtype=x.dtype)
 
@@ -88,8 +89,8 @@ def fill_diagonal(input: Tensor, fill_value: Number, wrap: bool = False) -> Tens
         ValueError for other shapes."""
     _need_tensor("fill_diagonal", "input", input)
     if input.ndim < 2 or input.ndim > 2 and len(set(input.shape)) > 1:
-        raise ValueError("For 'fill_diagonal', the input must have 2 dimensions, or more of one size, but got "
-                         f"{tuple(input.shape)}.")
+        raise _check.refused("fill_diagonal", "the input", _check.value("have 2 dimensions, or more of one size"),
+                             input.shape)
     on = None
     rows = arange(input.shape[0])
     if input.ndim == 2 and wrap:
@@ -106,14 +107,14 @@ def _index_tensors(name, x, indices):
     parts = []
     for t in indices:
         if not isinstance(t, Tensor):
-            raise TypeError(f"For '{name}', 'indices' must hold Tensors, but got {type(t).__name__}.")
+            raise _check.refused(name, "indices", _check.value("hold Tensors", shown=_check.type_name), t, TypeError)
         if t.dtype == mstype.bool_:
             at = nonzero(t)
             parts += [at[:, k] for k in builtins.range(t.ndim)]
         else:
             parts.append(t)
     if len(parts) > x.ndim:
-        raise ValueError(f"For '{name}', at most {x.ndim} indices can be given, but got {len(parts)}.")
+        raise _check.refused(name, "the number of indices", _check.at_most(x.ndim), len(parts))
     rank = builtins.max([t.ndim for t in parts])
     shape = [1] * rank
     for t in parts:
@@ -133,8 +134,8 @@ def index_put(input: Tensor, indices: Tensor, values: Tensor, accumulate: bool =
     many indices."""
     _need_tensor("index_put", "input", input)
     if values.dtype != input.dtype:
-        raise TypeError(f"For 'index_put', 'values' must be of the input's dtype {input.dtype}, but got "
-                        f"{values.dtype}.")
+        raise _check.refused("index_put", "values", _check.value(f"be of the input's dtype {input.dtype}"),
+                             values.dtype, TypeError)
     at, shape = _index_tensors("index_put", input, indices)
     return _ops["scatter_nd"](input, at, broadcast_to(values, tuple(shape)), "add" if accumulate else "update")
 
@@ -148,10 +149,10 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     for name, t in (("input", input), ("mask", mask), ("source", source)):
         _need_tensor("masked_scatter", name, t)
     if mask.dtype != mstype.bool_:
-        raise TypeError(f"For 'masked_scatter', 'mask' must be bool, but got {mask.dtype}.")
+        raise _check.refused("masked_scatter", "mask", _check.dtypes("bool"), mask.dtype)
     if source.dtype != input.dtype:
-        raise TypeError(f"For 'masked_scatter', 'source' must be of the input's dtype {input.dtype}, but got "
-                        f"{source.dtype}.")
+        raise _check.refused("masked_scatter", "source", _check.value(f"be of the input's dtype {input.dtype}"),
+                             source.dtype, TypeError)
     whole = reshape(broadcast_to(mask, input.shape), (-1,))
     at = _ops["cumsum"](cast(whole, mstype.int64), 0) - 1
     at = _ops["minimum"](_ops["maximum"](at, 0), source.size - 1)
@@ -167,7 +168,7 @@ def kthvalue(input: Tensor, k: int, dim: Axis = -1, keepdim: bool = False) -> tu
     x = reshape(input, (1,)) if input.ndim == 0 else input
     size = x.shape[dim]
     if not 1 <= k <= size:
-        raise ValueError(f"For 'kthvalue', 'k' must be in [1, {size}], but got {k}.")
+        raise _check.refused("kthvalue", "k", _check.within(1, size), k)
     values, at = sort(x, dim, False)
     axis = dim % x.ndim
     part = tuple(slice(k - 1, k) if d == axis else slice(None) for d in builtins.range(x.ndim))
@@ -318,7 +319,7 @@ def move_to(input: Tensor, to: str = "CPU", blocking: bool = True) -> Tensor:
         [1 2]
     """
     if to not in ("CPU", "GPU", "Ascend"):
-        raise ValueError(f"For 'move_to', 'to' must be 'CPU', 'GPU' or 'Ascend', but got {to!r}.")
+        raise _check.refused("move_to", "to", _check.one_of("CPU", "GPU", "Ascend"), to)
     return input if to == input.device else input._on_device(to)
 
 
@@ -335,9 +336,8 @@ def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None 
         [[6. 6. 6. 6.]]
     """
     if weight.ndim != 3 or input1.shape[-1] != weight.shape[1] or input2.shape[-1] != weight.shape[2]:
-        raise ValueError("For 'bidense', expected input1 [..., n1], input2 [..., n2] and weight [out, n1, n2], but "
-                         f"got {tuple(input1.shape)}, "
-                         f"{tuple(input2.shape)} and {tuple(weight.shape)}.")
+        raise _check.expected("bidense", "input1 [..., n1], input2 [..., n2] and weight [out, n1, n2]",
+                              _check.several(input1.shape, input2.shape, weight.shape))
     out, n1, n2 = weight.shape
     left = matmul(input1, reshape(_ops["transpose"](weight, (1, 0, 2)), (n1, out * n2)))
     left = reshape(left, (*input1.shape[:-1], out, n2))
@@ -361,20 +361,22 @@ def batch_dot(x1: Tensor, x2: Tensor, axes: Axis | None = None) -> Tensor:
     for name, x in (("x1", x1), ("x2", x2)):
         _need_tensor("batch_dot", name, x)
         if x.dtype != mstype.float32:
-            raise TypeError(f"For 'batch_dot', {name!r} must be float32, but got {x.dtype}.")
+            raise _check.refused("batch_dot", name, _check.dtypes("float32"), x.dtype)
         if x.ndim < 2:
-            raise ValueError(f"For 'batch_dot', {name!r} must have at least 2 dimensions, but got {x.ndim}.")
+            raise _check.refused("batch_dot", name, _check.least_dims(2), x.ndim)
     if x1.shape[0] != x2.shape[0]:
-        raise ValueError(f"For 'batch_dot', the batches must agree, but got {x1.shape[0]} and {x2.shape[0]}.")
+        raise _check.refused("batch_dot", "the batches", _check.value("agree"),
+                             _check.several(x1.shape[0], x2.shape[0]))
     if axes is None:
         axes = (x1.ndim - 1, builtins.max(x2.ndim - 2, 1))
     elif isinstance(axes, int):
         axes = (axes, axes)
     a, b = axes[0] % x1.ndim, axes[1] % x2.ndim
     if a == 0 or b == 0:
-        raise ValueError(f"For 'batch_dot', 'axes' must not name the batch, but got {tuple(axes)}.")
+        raise _check.refused("batch_dot", "axes", _check.value("not name the batch"), tuple(axes))
     if x1.shape[a] != x2.shape[b]:
-        raise ValueError(f"For 'batch_dot', the summed dimensions must agree, but got {x1.shape[a]} and {x2.shape[b]}.")
+        raise _check.refused("batch_dot", "the summed dimensions", _check.value("agree"),
+                             _check.several(x1.shape[a], x2.shape[b]))
     n, size = x1.shape[0], x1.shape[a]
     ra, rb = ([k for k in builtins.range(1, x.ndim) if k != d] for x, d in ((x1, a), (x2, b)))
     left = reshape(_ops["transpose"](x1, (0, *ra, a)), (n, -1, size))
@@ -399,13 +401,12 @@ def ctc_greedy_decoder(inputs: Any, sequence_length: Any,
     _need_tensor("ctc_greedy_decoder", "inputs", inputs)
     _need_tensor("ctc_greedy_decoder", "sequence_length", sequence_length)
     if inputs.ndim != 3 or sequence_length.ndim != 1 or sequence_length.shape[0] != inputs.shape[1]:
-        raise ValueError("For 'ctc_greedy_decoder', expected inputs [time, batch, classes] and sequence_length "
-                         f"[batch], but got {tuple(inputs.shape)} and "
-                         f"{tuple(sequence_length.shape)}.")
+        raise _check.expected("ctc_greedy_decoder", "inputs [time, batch, classes] and sequence_length [batch]",
+                              _check.several(inputs.shape, sequence_length.shape))
     lengths = sequence_length.asnumpy().tolist()
     if builtins.max(lengths) > inputs.shape[0]:
-        raise RuntimeError(f"For 'ctc_greedy_decoder', 'sequence_length' must be at most {inputs.shape[0]}, but got "
-                           f"{lengths}.")
+        raise _check.refused("ctc_greedy_decoder", "sequence_length", _check.at_most(inputs.shape[0]), lengths,
+                             RuntimeError)
     best = _ops["argmax"](inputs, -1).asnumpy()
     at, values, longest = [], [], 0
     for b, length in enumerate(lengths):
@@ -446,7 +447,7 @@ def swiglu(input: Tensor, dim: int = -1) -> Tensor:
     """
     _need_tensor("swiglu", "input", input)
     if input.shape[dim] % 2:
-        raise ValueError(f"For 'swiglu', dimension {dim} must have an even size, but got {input.shape[dim]}.")
+        raise _check.refused("swiglu", f"dimension {dim}", _check.value("have an even size"), input.shape[dim])
     a, b = chunk(input, 2, dim)
     return silu(a) * b
 
@@ -525,9 +526,9 @@ def rotary_position_embedding(x: Tensor, cos: Any, sin: Any, mode: int = 0) -> T
         [[[[-1.  1.]]]]
     """
     if mode not in (0, 1):
-        raise ValueError(f"For 'rotary_position_embedding', 'mode' must be 0 or 1, but got {mode!r}.")
+        raise _check.refused("rotary_position_embedding", "mode", _check.one_of(0, 1), mode)
     if x.shape[-1] % 2:
-        raise ValueError(f"For 'rotary_position_embedding', the last size must be even, but got {x.shape[-1]}.")
+        raise _check.refused("rotary_position_embedding", "the last size", _check.value("be even"), x.shape[-1])
     if mode == 0:
         a, b = chunk(x, 2, -1)
         turned = concat([-b, a], -1)
@@ -731,10 +732,11 @@ def tensordump(file_name: str, tensor: Tensor, mode: str = "out") -> None:
         is no str, ValueError
     where it is empty."""
     if not isinstance(file_name, str):
-        raise TypeError(f"For 'tensordump', 'file_name' must be a str, but got {type(file_name).__name__}.")
+        raise _check.refused("tensordump", "file_name", _check.STR, file_name)
     if not file_name or mode not in ("out", "in", "all"):
-        raise ValueError("For 'tensordump', 'file_name' must not be empty and 'mode' must be 'out', 'in' or 'all', "
-                         f"but got {file_name!r} and {mode!r}.")
+        raise _check.refused("tensordump", "file_name",
+                             _check.value("not be empty and 'mode' must be 'out', 'in' or 'all'"),
+                             _check.several(file_name, mode))
     _need_tensor("tensordump", "tensor", tensor)
     path = file_name[:-4] if file_name.endswith(".npy") else file_name
     folder = os.path.dirname(path)

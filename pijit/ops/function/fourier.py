@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator_each
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -27,9 +28,9 @@ _ALIKE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}  # the
 def _numbers(name, x):
     _need_tensor(name, "input", x)
     if x.dtype == mstype.bool_:
-        raise TypeError(f"For '{name}', 'input' must hold numbers, but got {x.dtype}.")
+        raise _check.refused(name, "input", _check.value("hold numbers"), x.dtype, TypeError)
     if x.ndim < 1:
-        raise ValueError(f"For '{name}', 'input' must have at least 1 dimension, but got a 0-d tensor.")
+        raise _check.refused(name, "input", _check.least_dims(1), 0)
     return x
 
 
@@ -41,24 +42,24 @@ def _norm(name, norm):
     if norm is None:
         return "backward"
     if norm not in _ALIKE:
-        raise ValueError(f"For '{name}', 'norm' must be None, 'backward', 'forward' or 'ortho', but got {norm!r}.")
+        raise _check.refused(name, "norm", _check.one_of(None, "backward", "forward", "ortho"), norm)
     return norm
 
 
 def _axis(name, x, dim):
     if isinstance(dim, bool) or not isinstance(dim, int):
-        raise TypeError(f"For '{name}', 'dim' must be int, but got {type(dim).__name__}.")
+        raise _check.refused(name, "dim", _check.INT, dim)
     if not -x.ndim <= dim < x.ndim:
-        raise ValueError(f"For '{name}', 'dim' must be in [{-x.ndim}, {x.ndim}), but got {dim}.")
+        raise _check.refused(name, "dim", _check.within(-x.ndim, x.ndim, "[)"), dim)
     return dim % x.ndim
 
 
 def _length(name, n):
     if n is not None:
         if isinstance(n, bool) or not isinstance(n, int):
-            raise TypeError(f"For '{name}', 'n' must be int, but got {type(n).__name__}.")
+            raise _check.refused(name, "n", _check.INT, n)
         if n <= 0:
-            raise ValueError(f"For '{name}', 'n' must be greater than 0, but got {n}.")
+            raise _check.refused(name, "n", _check.above(0), n)
     return n
 
 
@@ -77,7 +78,7 @@ def _axes(name, x, s, dim):
     if dim is None:
         count = x.ndim if s is None else len(s)
         if count > x.ndim:
-            raise ValueError(f"For '{name}', 's' has {count} lengths for {x.ndim} dimensions.")
+            raise _check.refused(name, "s", _check.value(f"hold at most {x.ndim} lengths"), count)
         dim = tuple(range(x.ndim - count, x.ndim))
     elif isinstance(dim, int):
         dim = (dim,)
@@ -86,10 +87,10 @@ def _axes(name, x, s, dim):
     elif isinstance(s, int):
         s = (s,)
     if len(s) != len(dim):
-        raise ValueError(f"For '{name}', 's' and 'dim' must have the same length, but got {len(s)} and {len(dim)}.")
+        raise _check.differ(name, ("s", "dim"), "length", len(s), len(dim))
     axes = [_axis(name, x, d) for d in dim]
     if len(set(axes)) != len(axes):
-        raise ValueError(f"For '{name}', the dimensions of 'dim' must differ, but got {tuple(dim)}.")
+        raise _check.refused(name, "the dimensions of 'dim'", _check.value("differ"), tuple(dim))
     return [(a, None if k == -1 else _length(name, k)) for a, k in zip(axes, s)]
 
 
@@ -114,8 +115,8 @@ def _from_half(name, x, axis, n, norm):
     if n is None:
         n = 2 * (x.shape[axis] - 1)
         if n < 1:
-            raise ValueError(f"For '{name}', the transformed dimension must have at least 2 elements where no length "
-                             f"is given, but got {x.shape[axis]}.")
+            raise _check.refused(name, "the transformed dimension",
+                                 _check.value("have at least 2 elements where no length is given"), x.shape[axis])
     return _ops["irfft"](_resized(x, n // 2 + 1, axis), axis, norm, n)
 
 
@@ -715,9 +716,9 @@ def _idct(x, axis):
 def _cosine(name, x, type, n, axis, norm, f):
     x = _numbers(name, x)
     if type != 2:
-        raise ValueError(f"For '{name}', 'type' must be 2, but got {type!r}.")
+        raise _check.refused(name, "type", _check.one_of(2), type)
     if norm not in (None, "ortho"):
-        raise ValueError(f"For '{name}', 'norm' must be None or 'ortho', but got {norm!r}.")
+        raise _check.refused(name, "norm", _check.one_of(None, "ortho"), norm)
     axis = _axis(name, x, axis)
     return _on_parts(f, x if n is None else _resized(x, _length(name, n), axis), axis)
 
@@ -749,19 +750,19 @@ def stft(x: Tensor, n_fft: Any, hop_length: Any = None, win_length: Any = None, 
     from pijit.ops.function.stacking import pad
     _need_tensor("stft", "x", x)
     if x.ndim not in (1, 2):
-        raise ValueError(f"For 'stft', 'x' must have 1 or 2 dimensions, but got {x.ndim}.")
+        raise _check.refused("stft", "x", _check.dims(1, 2), x.ndim)
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
     if not 0 < width <= n_fft:
-        raise ValueError(f"For 'stft', 'win_length' must be in [1, n_fft], but got {width}.")
+        raise _check.refused("stft", "win_length", _check.within(1, "n_fft"), width)
     if hop <= 0:
-        raise ValueError(f"For 'stft', 'hop_length' must be greater than 0, but got {hop}.")
+        raise _check.refused("stft", "hop_length", _check.above(0), hop)
     x = x if x.dtype in _COMPLEX else _real(x)
     real_dtype = {mstype.complex64: mstype.float32, mstype.complex128: mstype.float64}.get(x.dtype, x.dtype)
     if window is None:
         window = ones((width,), real_dtype)
     if window.shape != (width,):
-        raise ValueError(f"For 'stft', 'window' must have shape ({width},), but got {window.shape}.")
+        raise _check.refused("stft", "window", _check.shape((width,)), window.shape)
     if width < n_fft:
         left = (n_fft - width) // 2
         window = _ops["pad"](window, [left], [n_fft - width - left], 0.0)
@@ -769,17 +770,17 @@ def stft(x: Tensor, n_fft: Any, hop_length: Any = None, win_length: Any = None, 
     if onesided is None:
         onesided = is_real
     if onesided and not is_real:
-        raise ValueError("For 'stft', 'onesided' needs a real signal and window.")
+        raise _check.needs("stft", "'onesided'", "a real signal and window")
     if center:
         mode = {"REFLECT": "reflect", "CONSTANT": "constant", "EDGE": "replicate"}.get(pad_mode.upper())
         if mode is None:
-            raise ValueError(f"For 'stft', 'pad_mode' must be 'REFLECT', 'CONSTANT' or 'EDGE', but got {pad_mode!r}.")
+            raise _check.refused("stft", "pad_mode", _check.one_of("REFLECT", "CONSTANT", "EDGE"), pad_mode)
         sides = (n_fft // 2, n_fft // 2)
         x = (pad(expand_dims(x, 0) if x.ndim == 1 else x, sides, mode=mode)[0]
              if x.ndim == 1 else pad(x, sides, mode=mode))
     length = x.shape[-1]
     if n_fft <= 0 or n_fft > length:
-        raise ValueError(f"For 'stft', 'n_fft' must be in [1, {length}], but got {n_fft}.")
+        raise _check.refused("stft", "n_fft", _check.within(1, length), n_fft)
     frames = 1 + (length - n_fft) // hop
     places = reshape(arange(0, frames) * hop, (frames, 1)) + arange(0, n_fft)
     pieces = _ops["gather"](x, places, x.ndim - 1) * window

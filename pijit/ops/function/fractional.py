@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit import random as _random
@@ -36,11 +37,9 @@ def fractional_max(name: str, x: Tensor, kernel: Size, size: Any, samples: Any) 
     is that of the first axis."""
     axes = len(kernel)
     if x.ndim != axes + 2:
-        raise ValueError(f"For '{name}', the input must have {axes + 2} dimensions, but got {x.ndim}.")
+        raise _check.refused(name, "the input", _check.dims(axes + 2), x.ndim)
     if tuple(samples.shape) != (*x.shape[:2], axes):
-        raise ValueError(
-            f"For '{name}', the random samples must have the shape {(*x.shape[:2], axes)}, but got "
-            f"{tuple(samples.shape)}.")
+        raise _check.refused(name, "the random samples", _check.shape((*x.shape[:2], axes)), samples.shape)
     for n, k, m in zip(x.shape[2:], kernel, size):
         if m < 1 or k < 1 or m + k - 1 > n:
             raise ValueError(f"For '{name}', {m} windows of {k} don't fit into {n} elements.")
@@ -70,19 +69,18 @@ def _pooled(name, input, kernel_size, output_size, output_ratio, return_indices,
     def sizes(what, value):
         value = (value,) * axes if isinstance(value, (int, float)) else tuple(value)
         if len(value) != axes:
-            raise ValueError(f"For '{name}', {what!r} must hold {axes} numbers, but got {value}.")
+            raise _check.refused(name, what, _check.length(axes, "numbers"), value)
         return value
     if (output_size is None) == (output_ratio is None):
-        raise ValueError(f"For '{name}', either 'output_size' or 'output_ratio' must be given.")
+        raise _check.exactly_one(name, "output_size", "output_ratio")
     batched = input.ndim == axes + 2
     x = input if batched else expand_dims(input, 0)
     if x.ndim != axes + 2:
-        raise ValueError(
-            f"For '{name}', the input must have {axes + 1} or {axes + 2} dimensions, but got {input.ndim}.")
+        raise _check.refused(name, "the input", _check.dims(axes + 1, axes + 2), input.ndim)
     if output_ratio is not None:
         ratio = sizes("output_ratio", output_ratio)
         if not all(0 < r < 1 for r in ratio):
-            raise ValueError(f"For '{name}', 'output_ratio' must lie in (0, 1), but got {ratio}.")
+            raise _check.refused(name, "output_ratio", _check.value("lie in (0, 1)"), ratio)
         size = tuple(int(n * r) for n, r in zip(x.shape[2:], ratio))
     else:
         size = sizes("output_size", output_size)

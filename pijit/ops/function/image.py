@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -48,15 +49,14 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: float | Sequence[
     axes = input.ndim - 2
     linear = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
     if mode not in ("nearest", "nearest-exact", "area", *linear):
-        raise ValueError(
-            f"For 'interpolate', 'mode' must be 'nearest', 'nearest-exact', 'area' or one of {list(linear)}, but got "
-            f"{mode!r}.")
+        raise _check.refused("interpolate", "mode",
+                             _check.value(f"be 'nearest', 'nearest-exact', 'area' or one of {list(linear)}"), mode)
     if not 1 <= axes <= 3 or linear.get(mode, axes) != axes:
         raise ValueError(f"For 'interpolate', mode {mode!r} does not serve an input of {input.ndim} dimensions.")
     if align_corners is not None and mode not in linear:
         raise ValueError(f"For 'interpolate', 'align_corners' has no meaning for mode {mode!r}.")
     if (size is None) == (scale_factor is None):
-        raise ValueError("For 'interpolate', exactly one of 'size' and 'scale_factor' must be given.")
+        raise _check.exactly_one("interpolate", "size", "scale_factor")
     factors = [None] * axes
     if size is None:
         factors = [float(f) for f in (scale_factor if isinstance(scale_factor, (tuple, list))
@@ -112,7 +112,7 @@ def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size =
         (1, 4, 4)
     """
     if input.ndim != 4:
-        raise ValueError(f"For 'unfold', the input must have 4 dimensions, but got {input.ndim}.")
+        raise _check.refused("unfold", "the input", _check.dims(4), input.ndim)
     k, d, s, p = _pair(kernel_size), _pair(dilation), _pair(stride), _pair(padding)
     n, c, h, w = input.shape
     oh, ow = _sizes("unfold", (h, w), k, s, p, d)
@@ -155,8 +155,8 @@ def fold(input: Tensor, output_size: Size, kernel_size: Size, dilation: Size = 1
     k, d, s, p, size = _pair(kernel_size), _pair(dilation), _pair(stride), _pair(padding), _pair(output_size)
     oh, ow = _sizes("fold", size, k, s, p, d)
     if input.ndim != 3 or input.shape[1] % (k[0] * k[1]) or input.shape[2] != oh * ow:
-        raise ValueError(
-            f"For 'fold', the input must be [N, C * {k[0] * k[1]}, {oh * ow}], but got {list(input.shape)}.")
+        raise _check.refused("fold", "the input", _check.value(f"be [N, C * {k[0] * k[1]}, {oh * ow}]"),
+                             list(input.shape))
     n, c = input.shape[0], input.shape[1] // (k[0] * k[1])
     x = reshape(input, (n, c, k[0], k[1], oh, ow))
     total = zeros((n, c, size[0] + 2 * p[0], size[1] + 2 * p[1]), input.dtype)

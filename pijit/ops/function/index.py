@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit import _C
 from pijit._C import Tensor, ops as _ops
@@ -45,8 +46,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int, batch_dims: i
         return _ops["gather"](input_params, input_indices, axis)
     at = _axis(axis, n)
     if not 0 < batch <= at or batch > input_indices.ndim:
-        raise ValueError(f"For 'gather', 'batch_dims' must be in [0, {min(at, input_indices.ndim)}], but got "
-                         f"{batch_dims}.")
+        raise _check.refused("gather", "batch_dims", _check.within(0, min(at, input_indices.ndim)), batch_dims)
     # coordinates of the batch dimensions beside the indices, then the other dimensions where they belong
     order = (*range(batch), at, *range(batch, at), *range(at + 1, n))
     shape = input_indices.shape
@@ -490,11 +490,11 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
          [1. 2.]]
     """
     if max_norm is not None or scale_grad_by_freq or norm_type != 2.0:
-        raise ValueError("For 'embedding', 'max_norm', 'norm_type' and 'scale_grad_by_freq' are not supported.")
+        raise _check.unsupported("embedding", "'max_norm', 'norm_type' and 'scale_grad_by_freq' are")
     if padding_idx is not None:
         n = weight.shape[0]
         if not -n <= padding_idx < n:
-            raise ValueError(f"For 'embedding', 'padding_idx' must be in [{-n}, {n}), but got {padding_idx}.")
+            raise _check.refused("embedding", "padding_idx", _check.within(-n, n, "[)"), padding_idx)
         row = expand_dims(arange(n) == padding_idx % n, 1)
         weight = _ops["select"](row, stop_gradient(weight), weight)
     return _ops["gather"](weight, input, 0)
@@ -525,8 +525,8 @@ def index_add(x: Tensor, indices: Tensor, y: TensorLike, axis: int, use_lock: bo
         [11.  2. 13.]
     """
     if indices.ndim != 1 or y.shape[axis] != indices.shape[0]:
-        raise ValueError(f"For 'index_add', 'indices' must be a vector as long as axis {axis} of 'y', but got "
-                         f"{indices.shape} and {y.shape}.")
+        raise _check.refused("index_add", "indices", _check.value(f"be a vector as long as axis {axis} of 'y'"),
+                             _check.several(indices.shape, y.shape))
     return _ops["index_add"](x, indices, y, axis % x.ndim)
 
 
@@ -625,10 +625,10 @@ def _rows(name, x, v, indices, mode):
         count = x.shape[0]
         least = -count if mode == "update" else 0
         if [k for k in rows if not least <= k < count]:
-            raise ValueError(f"For '{name}', 'indices' must be in [{least}, {count}), but got {indices}.")
+            raise _check.refused(name, "indices", _check.within(least, count, "[)"), indices)
         at = Tensor([k + count if k < 0 else k for k in rows], mstype.int64).reshape(-1, 1)
     if v.shape != (at.shape[0], *x.shape[1:]):
-        raise ValueError(f"For '{name}', 'v' must have shape {(at.shape[0], *x.shape[1:])}, but got {v.shape}.")
+        raise _check.refused(name, "v", _check.shape((at.shape[0], *x.shape[1:])), v.shape)
     return _ops["scatter_nd"](x, at, v, mode=mode)
 
 
@@ -679,8 +679,8 @@ def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     axis = axis % input.ndim
     at = (slice(None),) * axis
     if src.shape != (*input.shape[:axis], *input.shape[axis + 1:]):
-        raise ValueError(f"For 'select_scatter', 'src' must have the shape of the slice, but got {src.shape} for axis "
-                         f"{axis} of {input.shape}.")
+        raise _check.refused("select_scatter", "src",
+                             _check.value(f"have the shape of the slice along axis {axis} of {input.shape}"), src.shape)
     y = input.copy()
     y[at + (index,)] = src
     return y
@@ -714,8 +714,7 @@ def slice_scatter(input: Tensor, src: Tensor, axis: int = 0, start: Number | Non
     y = input.copy()
     at = (slice(None),) * axis + (slice(start, end, step),)
     if src.shape != y[at].shape:
-        raise ValueError(f"For 'slice_scatter', 'src' must have the shape {y[at].shape} of the slices, but got "
-                         f"{src.shape}.")
+        raise _check.refused("slice_scatter", "src", _check.shape(f"{y[at].shape} of the slices"), src.shape)
     y[at] = src
     return y
 
@@ -741,9 +740,9 @@ def searchsorted(sorted_sequence: Tensor, values: Tensor, *, out_int32: bool = F
     """
     if side is not None:
         if side not in ("left", "right"):
-            raise ValueError(f"For 'searchsorted', 'side' must be 'left' or 'right', but got {side!r}.")
+            raise _check.refused("searchsorted", "side", _check.one_of("left", "right"), side)
         if right and side == "left":
-            raise ValueError("For 'searchsorted', 'side' is 'left' and 'right' is True.")
+            raise _check.refused("searchsorted", "side", _check.value("not be 'left' where 'right' is True"), side)
         right = side == "right"
     if sorter is not None:
         sorted_sequence = _ops["gather_d"](sorted_sequence, sorter, -1)
@@ -776,12 +775,12 @@ def bucketize(input: Tensor, boundaries: Sequence[float], *, right: bool = False
 def _segments(name, x, segment_ids, num_segments, start, mode):
     n = segment_ids.ndim
     if tuple(x.shape[:n]) != tuple(segment_ids.shape):
-        raise ValueError(f"For '{name}', the first dimensions of 'x' must be those of 'segment_ids', but got {x.shape} "
-                         f"and {segment_ids.shape}.")
+        raise _check.refused(name, "the first dimensions of 'x'", _check.value("be those of 'segment_ids'"),
+                             _check.several(x.shape, segment_ids.shape))
     if isinstance(num_segments, Tensor):
         num_segments = int(num_segments)
     if num_segments <= 0:
-        raise ValueError(f"For '{name}', 'num_segments' must be greater than 0, but got {num_segments}.")
+        raise _check.refused(name, "num_segments", _check.above(0), num_segments)
     rest = tuple(x.shape[n:])
     flat, ids = reshape(x, (-1, *rest)), reshape(segment_ids, (-1,))
     # negative ids belong to no segment: to one more, which is cut off
@@ -795,7 +794,7 @@ def _segment_extremum(name, x, segment_ids, num_segments, mode):
     """Extrema, whose gradient goes in equal shares to the elements that have them. A segment without elements has the
     least or greatest value of the dtype."""
     if x.dtype == mstype.bool_ or x.dtype in mstype.complex_type:
-        raise TypeError(f"For '{name}', 'x' must be of ints or floats, but got {x.dtype}.")
+        raise _check.refused(name, "x", _check.value("be of ints or floats"), x.dtype, TypeError)
     start = mstype.finite_range(x.dtype)[0 if mode == "max" else 1]
     best = _segments(name, stop_gradient(x), segment_ids, num_segments, start, mode)
     if not x.dtype.is_floating_point:
@@ -912,7 +911,7 @@ def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
     """
     _need_tensor("sequence_mask", "lengths", lengths)
     if maxlen is not None and maxlen < 0:
-        raise ValueError(f"For 'sequence_mask', 'maxlen' must be at least 0, but got {maxlen}.")
+        raise _check.refused("sequence_mask", "maxlen", _check.at_least(0), maxlen)
     if maxlen is None:
         maxlen = int(_ops["reduce_max"](lengths, (), False))
     return arange(maxlen) < expand_dims(lengths, -1)
@@ -934,9 +933,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         [1. 2. 0. 1.]
     """
     if input.ndim != 1:
-        raise ValueError(f"For 'bincount', the input must have 1 dimension, but got {input.ndim}.")
+        raise _check.refused("bincount", "the input", _check.dims(1), input.ndim)
     if minlength < 0:
-        raise ValueError(f"For 'bincount', 'minlength' must be at least 0, but got {minlength}.")
+        raise _check.refused("bincount", "minlength", _check.at_least(0), minlength)
     if input.dtype.is_floating_point:
         input = _ops["cast"](input, mstype.int64)
     size = max(int(_ops["reduce_max"](input, (), False)) + 1 if input.size else 0, minlength)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -40,7 +41,7 @@ def matmul(input: Tensor, other: TensorLike) -> Tensor:
         raise TypeError(f"For 'matmul', both operands must be Tensors, but got {type(input).__name__} and "
                         f"{type(other).__name__}; a number multiplies by '*'.")
     if input.ndim == 0 or other.ndim == 0:
-        raise ValueError("For 'matmul', operands must have at least 1 dimension.")
+        raise _check.refused("matmul", "the operands", _check.least_dims(1), _check.several(input.ndim, other.ndim))
     a = _ops["reshape"](input, (1,) + input.shape) if input.ndim == 1 else input
     b = _ops["reshape"](other, other.shape + (1,)) if other.ndim == 1 else other
     r = _ops["matmul"](a, b)
@@ -68,8 +69,8 @@ def inner(input: Tensor, other: TensorLike) -> Tensor:
     if input.ndim == 0 or other.ndim == 0:
         return input * other
     if input.shape[-1] != other.shape[-1]:
-        raise ValueError(f"For 'inner', the last dimensions must agree, but got shapes {input.shape} and "
-                         f"{other.shape}.")
+        raise _check.refused("inner", "the last dimensions", _check.value("agree"),
+                             _check.several(input.shape, other.shape))
     n = input.shape[-1]
     rows = _ops["matmul"](_ops["reshape"](input, (input.size // builtins.max(n, 1), n)),
                           _ops["reshape"](other, (other.size // builtins.max(n, 1), n)), False, True)
@@ -81,7 +82,7 @@ def _ranks(op, rank, **tensors):
     for name, x in tensors.items():
         _need_tensor(op, name, x)
         if x.ndim != rank:
-            raise ValueError(f"For '{op}', '{name}' must have {rank} dimensions, but got {x.ndim}.")
+            raise _check.refused(op, name, _check.dims(rank), x.ndim)
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
@@ -128,7 +129,8 @@ def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
     _need_tensor("bmm", "input_x", input_x)
     _need_tensor("bmm", "mat2", mat2)
     if input_x.shape[:-2] != mat2.shape[:-2]:
-        raise ValueError(f"For 'bmm', both must have the same batch, but got {input_x.shape} and {mat2.shape}.")
+        raise _check.refused("bmm", "the both", _check.value("have the same batch"),
+                             _check.several(input_x.shape, mat2.shape))
     return _ops["matmul"](input_x, mat2)
 
 
@@ -269,7 +271,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     left, arrow, right = eq.partition("->")
     terms = left.split(",")
     if len(terms) != len(operands):
-        raise ValueError(f"For 'einsum', the equation names {len(terms)} operands, but got {len(operands)}.")
+        raise _check.expected("einsum", f"the {len(terms)} operands that the equation names", len(operands))
     if not arrow:
         right = "".join([c for c in sorted(set(left.replace(",", ""))) if left.count(c) == 1])
     x, tx = _einsum_diagonal(operands[0], terms[0])
@@ -291,7 +293,7 @@ def _einsum_ellipsis(eq, operands):
     left, arrow, right = eq.partition("->")
     terms = left.split(",")
     if len(terms) != len(operands):
-        raise ValueError(f"For 'einsum', the equation names {len(terms)} operands, but got {len(operands)}.")
+        raise _check.expected("einsum", f"the {len(terms)} operands that the equation names", len(operands))
     shapes = []  # of the dimensions without a letter, per operand
     for t, x in zip(terms, operands):
         head, dots, tail = t.partition("...")
@@ -299,7 +301,7 @@ def _einsum_ellipsis(eq, operands):
             raise ValueError(f"For 'einsum', the term {t!r} is malformed: '...' may stand once.")
         n = x.ndim - len(head) - len(tail)
         if n < 0 or (n > 0 and not dots):
-            raise ValueError(f"For 'einsum', the term {t!r} does not fit a tensor of shape {x.shape}.")
+            raise _check.unfit("einsum", f"the term {t!r}", f"a tensor of shape {x.shape}")
         shapes.append(tuple(x.shape[len(head):len(head) + n]))
     rank = builtins.max([len(s) for s in shapes])
     common = [1] * rank
@@ -330,7 +332,7 @@ def _einsum_ellipsis(eq, operands):
 
 def _einsum_diagonal(x, term):
     if x.ndim != len(term):
-        raise ValueError(f"For 'einsum', the term {term!r} does not fit a tensor of shape {x.shape}.")
+        raise _check.unfit("einsum", f"the term {term!r}", f"a tensor of shape {x.shape}")
     while len(set(term)) < len(term):
         for c in term:
             if term.count(c) > 1:
@@ -389,7 +391,7 @@ def mv(mat: Tensor, vec: Tensor) -> Tensor:
         [3. 7.]
     """
     if mat.ndim != 2 or vec.ndim != 1:
-        raise ValueError(f"For 'mv', expected a matrix and a vector, but got {mat.ndim} and {vec.ndim} dimensions.")
+        raise _check.expected("mv", "a matrix and a vector", _check.several(mat.ndim, vec.ndim))
     return matmul(mat, vec)
 
 
@@ -613,7 +615,8 @@ def cross(input: Tensor, other: TensorLike, dim: int | None = None) -> Tensor:
     if other.ndim != input.ndim:
         input, other = input + zeros_like(other), other + zeros_like(input)
     if input.shape[dim] != 3 or other.shape[dim] != 3:
-        raise ValueError(f"For 'cross', axis {dim} must have size 3, but got {input.shape} and {other.shape}.")
+        raise _check.refused("cross", f"axis {dim}", _check.value("have size 3"),
+                             _check.several(input.shape, other.shape))
 
     def turned(x, k):
         return _ops["concat"]([narrow(x, dim, k, 3 - k), narrow(x, dim, 0, k)], dim)
@@ -684,6 +687,6 @@ def adjoint(x: Tensor) -> Tensor:
          [2. 4.]]
     """
     if x.ndim < 2:
-        raise ValueError(f"For 'adjoint', the input must have at least 2 dimensions, but got {x.ndim}.")
+        raise _check.refused("adjoint", "the input", _check.least_dims(2), x.ndim)
     y = _ops["transpose"](x, (*builtins.range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
     return _ops["conj"](y) if x.dtype in (mstype.complex64, mstype.complex128) else y

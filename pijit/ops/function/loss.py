@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full
@@ -131,22 +132,20 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 def _indices(name, inputs, target):
     """Class indices, one for each place of inputs; a size of 1 in the place of the classes is dropped."""
     if isinstance(target, Tensor) and (target.dtype.is_floating_point or target.dtype == mstype.bool_):
-        raise TypeError(f"For '{name}', class indices must be ints, but got a Tensor of {target.dtype}.")
+        raise _check.refused(name, "class indices", _check.value("be ints"), target.dtype, TypeError)
     axis = 1 if inputs.ndim > 1 else 0
     places = inputs.shape[:axis] + inputs.shape[axis + 1:]
     if target.ndim == inputs.ndim and target.shape == inputs.shape[:axis] + (1,) + inputs.shape[axis + 1:]:
         return reshape(target, places)
     if target.shape != places:
-        raise ValueError(
-            f"For '{name}', class indices must have the shape {places} for scores of shape {inputs.shape}, "
-                         f"but got {target.shape}.")
+        raise _check.refused(name, "class indices", _check.shape(f"{places} for scores of shape {inputs.shape}"),
+                             target.shape)
     return target
 
 
 def _weights(name, weight, classes):
     if weight is not None and weight.shape != (classes,):
-        raise ValueError(f"For '{name}', 'weight' must have the shape {(classes,)}, one for each class, but got "
-                         f"{weight.shape}.")
+        raise _check.refused(name, "weight", _check.shape(f"{(classes,)}, one for each class"), weight.shape)
 
 
 def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100,
@@ -222,8 +221,8 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, i
     logp = _ops["log_softmax"](input, 1 if input.ndim > 1 else 0)
     if target.dtype.is_floating_point:
         if target.shape != input.shape:
-            raise ValueError(f"For 'cross_entropy', probabilities must have the shape {input.shape} of the scores, "
-                             f"but got {target.shape}.")
+            raise _check.refused("cross_entropy", "the probabilities", _check.shape(f"{input.shape} of the scores"),
+                                 target.shape)
         if label_smoothing > 0:
             target = target * (1.0 - label_smoothing) + label_smoothing / input.shape[1]
         if weight is not None:
@@ -419,7 +418,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
         1.0
     """
     if not -1 <= margin <= 1:
-        raise ValueError(f"For 'cosine_embedding_loss', 'margin' must be in [-1, 1], but got {margin}.")
+        raise _check.refused("cosine_embedding_loss", "margin", _check.within(-1, 1), margin)
     axis = input1.ndim - 1 if input1.ndim < 2 else 1
     cos = sum(input1 * input2, axis) / sqrt((sum(square(input1), axis) + 1e-12) * (sum(square(input2), axis) + 1e-12))
     loss = _ops["select"](target == 1, 1.0 - cos,
@@ -500,7 +499,7 @@ def gaussian_nll_loss(x: Tensor, target: Tensor, var: Tensor, full: bool = False
         1.0
     """
     if eps <= 0:
-        raise ValueError(f"For 'gaussian_nll_loss', 'eps' must be greater than 0, but got {eps}.")
+        raise _check.refused("gaussian_nll_loss", "eps", _check.above(0), eps)
     v = _ops["maximum"](var, eps)
     loss = 0.5 * (log(v) + square(x - target) / v)
     return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
@@ -579,7 +578,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
         0.25
     """
     if p not in (1, 2):
-        raise ValueError(f"For 'multi_margin_loss', 'p' must be 1 or 2, but got {p}.")
+        raise _check.refused("multi_margin_loss", "p", _check.one_of(1, 2), p)
     classes = input.shape[-1]
     at = expand_dims(target, -1)
     gap = _ops["maximum"](margin - _ops["gather_d"](input, at, -1) + input, 0.0)
@@ -665,13 +664,13 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_l
         1.0986123
     """
     if log_probs.ndim != 3 or targets.ndim != 2:
-        raise ValueError("For 'ctc_loss', 'log_probs' must have 3 dimensions and 'targets' 2, but got "
-                         f"{log_probs.ndim} and {targets.ndim}.")
+        raise _check.refused("ctc_loss", "log_probs", _check.value("have 3 dimensions and 'targets' 2"),
+                             _check.several(log_probs.ndim, targets.ndim))
     steps, batch, classes = log_probs.shape
     if targets.shape[0] != batch:
-        raise ValueError(f"For 'ctc_loss', 'targets' must have {batch} rows, but got {targets.shape[0]}.")
+        raise _check.refused("ctc_loss", "targets", _check.value(f"have {batch} rows"), targets.shape[0])
     if not 0 <= blank < classes:
-        raise ValueError(f"For 'ctc_loss', 'blank' must be in [0, {classes}), but got {blank}.")
+        raise _check.refused("ctc_loss", "blank", _check.within(0, classes, "[)"), blank)
     input_lengths, target_lengths = (x if isinstance(x, Tensor) else Tensor(list(x), mstype.int64)
                                      for x in (input_lengths, target_lengths))
     places = 2 * targets.shape[1] + 1

@@ -6,6 +6,7 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -140,7 +141,7 @@ def truncate_mod(x: Tensor, y: TensorLike) -> Tensor:
 def _whole(name, *tensors):
     for x in tensors:
         if isinstance(x, Tensor) and x.dtype.is_floating_point:
-            raise TypeError(f"For '{name}', the inputs must hold ints, but got {x.dtype}.")
+            raise _check.refused(name, "the inputs", _check.value("hold ints"), x.dtype, TypeError)
 
 
 def gcd(input: Tensor, other: TensorLike) -> Tensor:
@@ -283,8 +284,8 @@ def renorm(input: Tensor, p: Number, axis: int, maxnorm: float) -> Tensor:
          [0.  1. ]]
     """
     if p <= 0 or maxnorm < 0:
-        raise ValueError(f"For 'renorm', 'p' must be greater than 0 and 'maxnorm' at least 0, but got {p} and "
-                         f"{maxnorm}.")
+        raise _check.refused("renorm", "p", _check.value("be greater than 0 and 'maxnorm' at least 0"),
+                             _check.several(p, maxnorm))
     a = _axis(axis, input.ndim)
     others = tuple([k for k in builtins.range(input.ndim) if k != a])
     size = pow(sum(pow(abs(input), float(p)), others, True), 1.0 / p)
@@ -311,7 +312,7 @@ def l2_normalize(x: Tensor, axis: int = 0, epsilon: float = 1e-4) -> Tensor:
     """
     if not isinstance(axis, int):
         if len(axis) != 1:
-            raise TypeError(f"For 'L2Normalize', 'axis' must name one axis, but got {axis}.")
+            raise _check.refused("L2Normalize", "axis", _check.value("name one axis"), axis, TypeError)
         axis = axis[0]
     _axis(axis, x.ndim)
     return x / sqrt(_ops["maximum"](sum(x * x, axis, True), epsilon))
@@ -362,7 +363,7 @@ def pdist(input: Tensor, p: Number = 2.0) -> Tensor:
         [5.]
     """
     if p < 0:
-        raise ValueError(f"For 'pdist', 'p' must be at least 0, but got {p}.")
+        raise _check.refused("pdist", "p", _check.at_least(0), p)
     n = input.shape[-2]
     first, second = unbind(triu_indices(n, n, 1))
     d = _ops["gather"](input, first, input.ndim - 2) - _ops["gather"](input, second, input.ndim - 2)
@@ -416,7 +417,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         [1.550195]
     """
     if not isinstance(p, int) or p < 1:
-        raise ValueError(f"For 'mvlgamma', 'p' must be an int of at least 1, but got {p}.")
+        raise _check.refused("mvlgamma", "p", _check.value("be an int of at least 1"), p)
     shift = expand_dims(input, -1) - arange(p, dtype=input.dtype) * 0.5
     return sum(_ops["lgamma"](shift), -1) + p * (p - 1) / 4 * math.log(math.pi)
 
@@ -496,7 +497,7 @@ def nanquantile(input: Tensor, q: float | Tensor, axis: int | None = None, keepd
 def _quantile(name, input, q, axis, keepdims, skip):
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
-            raise ValueError(f"For '{name}', 'q' must be in [0, 1], but got {q}.")
+            raise _check.refused(name, "q", _check.within(0, 1), q)
         q = Tensor(q, input.dtype)
     x = reshape(input, (-1,)) if axis is None else swapaxes(input, axis, -1)
     order = _ops["argsort"](x, x.ndim - 1, False)
@@ -598,9 +599,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     """
     import itertools
     if input.ndim != 1:
-        raise ValueError(f"For 'combinations', the input must have 1 dimension, but got {input.ndim}.")
+        raise _check.refused("combinations", "the input", _check.dims(1), input.ndim)
     if r < 0:
-        raise ValueError(f"For 'combinations', 'r' must be at least 0, but got {r}.")
+        raise _check.refused("combinations", "r", _check.at_least(0), r)
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = [list(c) for c in pick(builtins.range(input.shape[0]), r)]
     if not rows or r == 0:
@@ -647,10 +648,10 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
          [9. 3. 1.]]
     """
     if x.ndim != 1:
-        raise ValueError(f"For 'vander', the input must have 1 dimension, but got {x.ndim}.")
+        raise _check.refused("vander", "the input", _check.dims(1), x.ndim)
     n = x.shape[0] if N is None else N
     if n <= 0:
-        raise ValueError(f"For 'vander', 'N' must be greater than 0, but got {N}.")
+        raise _check.refused("vander", "N", _check.above(0), N)
     if not x.dtype.is_floating_point and x.dtype not in mstype.complex_type:
         x = cast(x, mstype.int64)
     powers = cast(arange(n - 1, -1, -1), x.dtype)
@@ -740,7 +741,7 @@ def logspace(start: Number, end: Number, steps: int, base: int = 10, *, dtype: D
     """
     from pijit.ops.function.creation import linspace
     if steps < 0:
-        raise ValueError(f"For 'logspace', 'steps' must be at least 0, but got {steps}.")
+        raise _check.refused("logspace", "steps", _check.at_least(0), steps)
     e = linspace(float(start), float(end), steps)
     return cast(pow(Tensor(float(base), mstype.float32), e), dtype)
 
@@ -763,7 +764,7 @@ def population_count(input_x: Tensor) -> Tensor:
     """
     _need_tensor("population_count", "input_x", input_x)
     if input_x.dtype not in mstype.int_type + mstype.uint_type:
-        raise TypeError(f"For 'population_count', the input must be of ints, but got {input_x.dtype}.")
+        raise _check.refused("population_count", "the input", _check.value("be of ints"), input_x.dtype, TypeError)
     bits = input_x.itemsize * 8
     if bits > 16:  # in words of 16 bits
         words = [cast((input_x >> k) & 0xFFFF, mstype.int32) for k in builtins.range(0, bits, 16)]
@@ -822,11 +823,11 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType = mstype.i
 def _triangle(name, row, col, dtype, columns):
     for n in (row, col):
         if not isinstance(n, int):
-            raise TypeError(f"For '{name}', 'row' and 'col' must be ints, but got {type(n).__name__}.")
+            raise _check.refused(name, "'row' and 'col'", _check.type_("ints"), n)
         if not 0 <= n < 2 ** 31:
-            raise ValueError(f"For '{name}', 'row' and 'col' must be at least 0 and less than 2 ** 31, but got {n}.")
+            raise _check.refused(name, "'row' and 'col'", _check.value("be at least 0 and less than 2 ** 31"), n)
     if dtype not in (mstype.int32, mstype.int64):
-        raise TypeError(f"For '{name}', 'dtype' must be int32 or int64, but got {dtype}.")
+        raise _check.refused(name, "dtype", _check.dtypes("int32", "int64"), dtype)
     ends = [columns(i) for i in builtins.range(row)]
     if builtins.sum([b - a for a, b in ends]) > 1e6:  # too many for lists
         import numpy as np
@@ -841,12 +842,12 @@ def _window(name, window_length, periodic, dtype, f, default=mstype.float32):
     if isinstance(window_length, Tensor) and name in ("bartlett_window", "blackman_window"):
         window_length = window_length.item()
     if not isinstance(window_length, int) or isinstance(window_length, bool):
-        raise TypeError(f"For '{name}', 'window_length' must be int, but got {type(window_length).__name__}.")
+        raise _check.refused(name, "window_length", _check.INT, window_length)
     if window_length < 0:
-        raise ValueError(f"For '{name}', 'window_length' must be at least 0, but got {window_length}.")
+        raise _check.refused(name, "window_length", _check.at_least(0), window_length)
     dtype = default if dtype is None else dtype
     if not dtype.is_floating_point:
-        raise TypeError(f"For '{name}', 'dtype' must be a floating-point one, but got {dtype}.")
+        raise _check.refused(name, "dtype", _check.FLOATING, dtype)
     if window_length <= 1:
         return ones((window_length,), dtype)
     share = _ops["arange"](0, 1, window_length, mstype.float64) / (window_length if periodic else window_length - 1)
@@ -984,9 +985,9 @@ def histc(input: Tensor, bins: int = 100, min: TensorLike = 0.0, max: TensorLike
     """
     import numpy as np
     if bins <= 0:
-        raise ValueError(f"For 'histc', 'bins' must be greater than 0, but got {bins}.")
+        raise _check.refused("histc", "bins", _check.above(0), bins)
     if min > max:
-        raise ValueError(f"For 'histc', 'min' must be at most 'max', but got {min} and {max}.")
+        raise _check.refused("histc", "min", _check.at_most("'max'"), _check.several(min, max))
     a = input.asnumpy()
     if min == max and a.size:
         min, max = float(a.min()), float(a.max())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
@@ -83,7 +84,8 @@ def layer_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None = N
     """
     begin = input.ndim - len(normalized_shape)
     if begin < 0 or tuple(input.shape[begin:]) != tuple(normalized_shape):
-        raise ValueError(f"For 'layer_norm', the last dimensions of {input.shape} must be {tuple(normalized_shape)}.")
+        raise _check.refused("layer_norm", "the last dimensions", _check.value(f"be {tuple(normalized_shape)}"),
+                             input.shape)
     return _ops["layer_norm"](input, weight, bias, begin, float(eps))
 
 
@@ -108,7 +110,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     """
     n, c = input.shape[:2]
     if num_groups <= 0 or c % num_groups:
-        raise ValueError(f"For 'group_norm', 'num_groups' must divide the {c} channels, but got {num_groups}.")
+        raise _check.refused("group_norm", "num_groups", _check.value(f"divide the {c} channels"), num_groups)
     y = reshape(_ops["layer_norm"](reshape(input, (n, num_groups, -1)), None, None, 2, float(eps)), input.shape)
     shape = (1, c) + (1,) * (input.ndim - 2)
     if weight is not None:
@@ -136,7 +138,8 @@ def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, T
     """
     axes = tuple(builtins.range(x.ndim - gamma.ndim, x.ndim))
     if tuple(x.shape[x.ndim - gamma.ndim:]) != tuple(gamma.shape):
-        raise ValueError(f"For 'rms_norm', the last dimensions of {x.shape} must be those of gamma, {gamma.shape}.")
+        raise _check.refused("rms_norm", "the last dimensions", _check.value(f"be those of gamma, {gamma.shape}"),
+                             x.shape)
     scale = rsqrt(mean(square(x), axes, True) + epsilon)
     return x * scale * gamma, scale
 
@@ -166,9 +169,9 @@ def lrn(x: Tensor, depth_radius: int = 5, bias: float = 1.0, alpha: Number = 1.0
     """
     _need_tensor("lrn", "x", x)
     if norm_region != "ACROSS_CHANNELS":
-        raise ValueError(f"For 'lrn', 'norm_region' must be 'ACROSS_CHANNELS', but got {norm_region!r}.")
+        raise _check.refused("lrn", "norm_region", _check.one_of("ACROSS_CHANNELS"), norm_region)
     if x.ndim != 4:
-        raise ValueError(f"For 'lrn', 'x' must have 4 dimensions, but got {x.ndim}.")
+        raise _check.refused("lrn", "x", _check.dims(4), x.ndim)
     channels = x.shape[1]
     squares = _ops["pad"](square(x), (0, depth_radius, 0, 0), (0, depth_radius, 0, 0), 0.0)
     total = squares[:, :channels]

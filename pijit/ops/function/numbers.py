@@ -7,6 +7,7 @@ import operator
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import (_need_tensor, add, cast, div, exp, expm1, floor_div, greater, greater_equal,
@@ -121,9 +122,9 @@ def tuple_to_array(input_x: Tensor) -> Tensor:
     if isinstance(input_x, builtins.range):
         input_x = tuple(input_x)
     if not isinstance(input_x, tuple):
-        raise TypeError(f"For 'tuple_to_array', 'input_x' must be a tuple, but got {type(input_x).__name__}.")
+        raise _check.refused("tuple_to_array", "input_x", _check.TUPLE, input_x)
     if not input_x or [v for v in input_x if type(v) not in (int, float)]:
-        raise TypeError(f"For 'tuple_to_array', 'input_x' must hold ints and floats, but got {input_x}.")
+        raise _check.refused("tuple_to_array", "input_x", _check.value("hold ints and floats"), input_x, TypeError)
     return (Tensor([int(v) for v in input_x], mstype.int32) if type(input_x[0]) is int
             else Tensor(input_x, mstype.float32))
 
@@ -142,7 +143,7 @@ def scalar_to_array(input_x: Number) -> Tensor:
         3
     """
     if not isinstance(input_x, (bool, int, float)):
-        raise TypeError(f"For 'scalar_to_array', 'input_x' must be a number, but got {type(input_x).__name__}.")
+        raise _check.refused("scalar_to_array", "input_x", _check.NUMBER, input_x)
     return Tensor(input_x)
 
 
@@ -166,7 +167,7 @@ def scalar_cast(input_x: Number, input_y: DType) -> float | bool:
         return float(input_x)
     if input_y == mstype.bool_:
         return bool(input_x)
-    raise ValueError(f"For 'scalar_cast', 'input_y' must be int64, float64 or bool, but got {input_y}.")
+    raise _check.refused("scalar_cast", "input_y", _check.dtypes("int64", "float64", "bool"), input_y, ValueError)
 
 
 def tuple_setitem(x: tuple[Any, ...] | list[Any], index: int, value: Any) -> Any:
@@ -333,7 +334,7 @@ def is_nonzero(input: Tensor) -> bool:
         True
     """
     if input.size != 1:
-        raise ValueError(f"For 'is_nonzero', the input must have one element, but got {input.size}.")
+        raise _check.refused("is_nonzero", "the input", _check.value("have one element"), input.size)
     return bool(input != 0)
 
 

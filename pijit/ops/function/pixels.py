@@ -6,6 +6,7 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator_each
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -195,8 +196,8 @@ def extract_volume_patches(x: Tensor, kernel: Size, stride: Size, padding: Size)
     n, c = x.shape[:2]
     out = [(m - k) // s + 1 for m, k, s in zip(x.shape[2:], kernel, stride)]
     if builtins.min(out) <= 0:
-        raise ValueError(f"For 'ExtractVolumePatches', the window {tuple(kernel)} is larger than the volume "
-                         f"{tuple(x.shape[2:])}.")
+        raise _check.too_large("ExtractVolumePatches", f"the window {tuple(kernel)}",
+                               f"the volume {tuple(x.shape[2:])}")
     parts = []
     for i in builtins.range(kernel[0]):
         for j in builtins.range(kernel[1]):
@@ -218,8 +219,8 @@ def extract_image_patches(images: Tensor, kernel: Size, stride: Size, rate: Any,
         images = _ops["pad"](images, tuple(low), tuple(high), 0)
     out = [(m - k) // s + 1 for m, k, s in zip(images.shape[2:], spans, stride)]
     if builtins.min(out) <= 0:
-        raise ValueError(f"For 'ExtractImagePatches', the window {tuple(spans)} is larger than the images "
-                         f"{tuple(images.shape[2:])}.")
+        raise _check.too_large("ExtractImagePatches", f"the window {tuple(spans)}",
+                               f"the images {tuple(images.shape[2:])}")
     parts = []
     for i in builtins.range(kernel[0]):
         for j in builtins.range(kernel[1]):
@@ -348,23 +349,22 @@ def deformable_conv2d(x: Tensor, weight: Tensor, offsets: Any, kernel_size: Size
     for name, value, count in (("kernel_size", kernel_size, 2), ("strides", strides, 4), ("padding", padding, 4),
                                ("dilations", dilations, 4)):
         if not isinstance(value, tuple):
-            raise TypeError(f"For 'deformable_conv2d', {name!r} must be a tuple, but got {type(value).__name__}.")
+            raise _check.refused("deformable_conv2d", name, _check.TUPLE, value)
         if len(value) != count:
-            raise ValueError(f"For 'deformable_conv2d', {name!r} must hold {count} ints, but got {value}.")
+            raise _check.refused("deformable_conv2d", name, _check.length(count, "ints"), value)
     if not modulated:
-        raise ValueError("For 'deformable_conv2d', 'modulated' must be True.")
+        raise _check.refused("deformable_conv2d", "modulated", _check.one_of(True), modulated)
     for name, t in (("x", x), ("weight", weight), ("offsets", offsets)):
         if not isinstance(t, Tensor):
-            raise TypeError(f"For 'deformable_conv2d', {name!r} must be a Tensor, but got {type(t).__name__}.")
+            raise _check.refused("deformable_conv2d", name, _check.TENSOR, t)
         if t.ndim != 4:
-            raise ValueError(f"For 'deformable_conv2d', {name!r} must have 4 dimensions, but got {t.ndim}.")
+            raise _check.refused("deformable_conv2d", name, _check.dims(4), t.ndim)
     out = [(n + a + b - d * (k - 1) - 1) // s + 1
            for n, a, b, d, k, s in zip(x.shape[2:], padding[::2], padding[1::2], dilations[2:], kernel_size,
                                        strides[2:])]
     wanted = (x.shape[0], 3 * deformable_groups * kernel_size[0] * kernel_size[1], *out)
     if tuple(offsets.shape) != wanted:
-        raise ValueError(f"For 'deformable_conv2d', 'offsets' must have the shape {wanted}, but got "
-                         f"{tuple(offsets.shape)}.")
+        raise _check.refused("deformable_conv2d", "offsets", _check.shape(wanted), offsets.shape)
     dtype = x.dtype  # places are float32
     windows = deformable_offsets(x, cast(offsets, mstype.float32) if dtype == mstype.float16 else offsets, strides[2:],
                                  padding, kernel_size, dilations[2:], deformable_groups)

@@ -6,6 +6,7 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
 from pijit.ops.function.conv import _conv_pad
@@ -24,10 +25,9 @@ def _two(name, argument, x):
     if isinstance(x, int):
         return (x, x)
     if not isinstance(x, (tuple, list)):
-        raise TypeError(
-            f"For '{name}', {argument!r} must be an int or a tuple of two ints, but got {type(x).__name__}.")
+        raise _check.refused(name, argument, _check.type_("an int or a tuple of two ints"), x)
     if len(x) != 2:
-        raise ValueError(f"For '{name}', {argument!r} must be an int or a tuple of two ints, but got {len(x)} of them.")
+        raise _check.refused(name, argument, _check.value("be an int or a tuple of two ints"), x)
     return tuple(x)
 
 
@@ -45,19 +45,17 @@ def _windows(name, size, kernel, stride, pad, dilation, ceil_mode):
     """Output sizes and the padding (top, bottom, left, right) that windows over them need."""
     out, full = [], []
     if builtins.min(*kernel, *stride, *dilation) < 1:
-        raise ValueError(
-            f"For '{name}', kernel sizes, strides and dilations must be at least 1, but got {kernel}, {stride} and "
-            f"{dilation}.")
+        raise _check.refused(name, "kernel sizes, strides and dilations", _check.at_least(1),
+                             _check.several(kernel, stride, dilation))
     for i in (0, 1):
         low, high = pad[2 * i], pad[2 * i + 1]
         span = dilation[i] * (kernel[i] - 1) + 1
         if 2 * builtins.max(low, high) > kernel[i]:
-            raise ValueError(f"For '{name}', 'padding' must be at most half the kernel size {kernel[i]}, but got "
-                             f"{builtins.max(low, high)}.")
+            raise _check.refused(name, "padding", _check.at_most(f"half the kernel size {kernel[i]}"),
+                                 builtins.max(low, high))
         n = size[i] + low + high - span
         if n < 0:
-            raise ValueError(f"For '{name}', the window of {span} is larger than the padded input of "
-                             f"{size[i] + low + high}.")
+            raise _check.too_large(name, f"the window of {span}", f"the padded input of {size[i] + low + high}")
         count = n // stride[i] + 1
         if ceil_mode and n % stride[i] and count * stride[i] < size[i] + low:
             count += 1  # one more window, which begins inside the input or the padding before it
@@ -90,7 +88,7 @@ def max_pool2d(x: Tensor, kernel_size: Size, stride: Size | None = None, padding
     """
     k, d = _two("max_pool2d", "kernel_size", kernel_size), _two("max_pool2d", "dilation", dilation)
     if d != (1, 1) and builtins.min(d) < 1:
-        raise ValueError(f"For 'max_pool2d', 'dilation' must be at least 1, but got {dilation}.")
+        raise _check.refused("max_pool2d", "dilation", _check.at_least(1), dilation)
     s = k if stride is None else _two("max_pool2d", "stride", stride)
     pad = _pool_pad("max_pool2d", x.shape[2:], k, s, pad_mode, padding)
     if not return_indices and not ceil_mode and d == (1, 1):
@@ -174,7 +172,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Size) -> Tensor:
     """
     oh, ow = _two("adaptive_avg_pool2d", "output_size", output_size)
     if input.ndim not in (3, 4):
-        raise ValueError(f"For 'adaptive_avg_pool2d', the input must have 3 or 4 dimensions, but got {input.ndim}.")
+        raise _check.refused("adaptive_avg_pool2d", "the input", _check.dims(3, 4), input.ndim)
     h, w = input.shape[-2:]
     oh, ow = h if oh is None else oh, w if ow is None else ow
     if input.ndim == 4 and h % oh == 0 and w % ow == 0:
@@ -222,8 +220,7 @@ def _max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, return_indic
 
 def _dims(name, x, allowed):
     if x.ndim not in allowed:
-        raise ValueError(f"For '{name}', the input must have {' or '.join(map(str, allowed))} dimensions, but got "
-                         f"{x.ndim}.")
+        raise _check.refused(name, "the input", _check.dims(*allowed), x.ndim)
 
 
 def _triple(x):
@@ -243,11 +240,11 @@ def _windows3d(name, x, kernel, stride, padding, dilation, ceil_mode, fill):
         if k <= 0 or s <= 0 or d <= 0:
             raise ValueError(f"For '{name}', kernel_size, stride and dilation must be greater than 0.")
         if 2 * p > k:
-            raise ValueError(f"For '{name}', 'padding' must be at most half the kernel size {k}, but got {p}.")
+            raise _check.refused(name, "padding", _check.at_most(f"half the kernel size {k}"), p)
         span = d * (k - 1) + 1
         room = n + 2 * p - span
         if room < 0:
-            raise ValueError(f"For '{name}', the window of {span} is larger than the padded input of {n + 2 * p}.")
+            raise _check.too_large(name, f"the window of {span}", f"the padded input of {n + 2 * p}")
         count = room // s + 1
         if ceil_mode and room % s and count * s < n + p:
             count += 1
@@ -402,9 +399,9 @@ def lp_pool2d(x: Tensor, norm_type: Number, kernel_size: Size, stride: Size | No
     """
     _dims("lp_pool2d", x, (4,))
     if not isinstance(norm_type, (int, float)) or isinstance(norm_type, bool):
-        raise TypeError(f"For 'lp_pool2d', 'norm_type' must be a number, but got {type(norm_type).__name__}.")
+        raise _check.refused("lp_pool2d", "norm_type", _check.NUMBER, norm_type)
     if norm_type == 0:
-        raise ValueError("For 'lp_pool2d', 'norm_type' must not be 0.")
+        raise _check.refused("lp_pool2d", "norm_type", _check.NOT_ZERO, 0)
     k = _two("lp_pool2d", "kernel_size", kernel_size)
     s = k if stride is None else _two("lp_pool2d", "stride", stride)
     sums = avg_pool2d(pow(x, float(norm_type)), k, s, 0, ceil_mode, True, 1)
@@ -418,9 +415,9 @@ def _adaptive_max(name, input, sizes, return_indices):
     sizes = [n if size is None else size for size, n in zip(sizes, shape)]
     for size in sizes:
         if not isinstance(size, int) or isinstance(size, bool):
-            raise TypeError(f"For '{name}', 'output_size' must be int, but got {type(size).__name__}.")
+            raise _check.refused(name, "output_size", _check.INT, size)
         if size == 0 or size < (-1 if len(sizes) == 2 else 0):
-            raise ValueError(f"For '{name}', 'output_size' must be greater than 0, but got {size}.")
+            raise _check.refused(name, "output_size", _check.above(0), size)
     sizes = [n if size == -1 else size for size, n in zip(sizes, shape)]
     x, places = input, None
     lengths = []
@@ -555,8 +552,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Size) -> Tensor:
 def _unpool(name, x, indices, planes, sizes):
     """Zeros of the given sizes with x at the flat places `indices` of each of the last `planes` axes."""
     if tuple(x.shape) != tuple(indices.shape):
-        raise ValueError(f"For '{name}', 'x' and 'indices' must have the same shape, but got {x.shape} and "
-                         f"{indices.shape}.")
+        raise _check.differ(name, ("x", "indices"), "shape", x.shape, indices.shape)
     lead = x.shape[:x.ndim - planes]
     size = 1
     for n in sizes:
@@ -574,7 +570,7 @@ def _unpooled_sizes(name, x, kernel, stride, padding, output_size):
     sizes = list(output_size)[-planes:]
     for got, want, s in zip(sizes, usual, stride):
         if not want - s < got < want + s:
-            raise ValueError(f"For '{name}', 'output_size' must be within the stride of {usual}, but got {sizes}.")
+            raise _check.refused(name, "output_size", _check.value(f"be within the stride of {usual}"), sizes)
     return sizes
 
 

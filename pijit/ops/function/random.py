@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit import random as _random
@@ -79,8 +80,8 @@ def rand_like(input: Tensor, seed: int | None = None, *, dtype: DType | None = N
     """
     _need_tensor("rand_like", "input", input)
     if not (input.dtype if dtype is None else dtype).is_floating_point:
-        raise ValueError(
-            f"For 'rand_like', the dtype must be a floating one, but got {input.dtype if dtype is None else dtype}.")
+        raise _check.refused("rand_like", "the dtype", _check.FLOATING, input.dtype if dtype is None else dtype,
+                             ValueError)
     return rand(*input.shape, dtype=input.dtype if dtype is None else dtype)
 
 
@@ -207,7 +208,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | No
         [1. 2.]
     """
     if not 0.0 <= p <= 1.0:
-        raise ValueError(f"For 'dropout', 'p' must be in [0, 1], but got {p}.")
+        raise _check.refused("dropout", "p", _check.within(0, 1), p)
     if not training:
         return input
     if p == 0:
@@ -243,8 +244,8 @@ def randint_like(input: Tensor, low: Number, high: Number, seed: int | None = No
     """
     _need_tensor("randint_like", "input", input)
     if (input.dtype if dtype is None else dtype) not in mstype.int_type + mstype.uint_type:
-        raise ValueError(
-            f"For 'randint_like', the dtype must be one of ints, but got {input.dtype if dtype is None else dtype}.")
+        raise _check.refused("randint_like", "the dtype", _check.value("be one of ints"),
+                             input.dtype if dtype is None else dtype)
     return randint(low, high, input.shape, dtype=input.dtype if dtype is None else dtype)
 
 
@@ -340,7 +341,7 @@ def bernoulli(input: Tensor, p: float | Tensor = 0.5, seed: int | None = None) -
         [1. 1.]
     """
     if not isinstance(p, Tensor) and not 0 <= p <= 1:
-        raise ValueError(f"For 'bernoulli', 'p' must be in [0, 1], but got {p}.")
+        raise _check.refused("bernoulli", "p", _check.within(0, 1), p)
     return cast(_random.uniform(input.shape) < p, input.dtype)
 
 
@@ -362,15 +363,14 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed:
         [1 1 1]
     """
     if num_samples <= 0:
-        raise ValueError(f"For 'multinomial', 'num_samples' must be greater than 0, but got {num_samples}.")
+        raise _check.refused("multinomial", "num_samples", _check.above(0), num_samples)
     if input.ndim not in (1, 2):
-        raise ValueError(f"For 'multinomial', 'input' must have 1 or 2 dimensions, but got {input.ndim}.")
+        raise _check.refused("multinomial", "input", _check.dims(1, 2), input.ndim)
     weights = input / _ops["reduce_sum"](input, -1, True)
     if not replacement:  # the largest of log(weight) + Gumbel noise (Kool et al. 2019)
         if num_samples > input.shape[-1]:
-            raise ValueError(
-                f"For 'multinomial', at most {input.shape[-1]} can be drawn without replacement, but got "
-                f"{num_samples}.")
+            raise _check.refused("multinomial", "'num_samples' without replacement", _check.at_most(input.shape[-1]),
+                                 num_samples)
         noise = -_ops["log"](-_ops["log"](_ops["maximum"](_random.uniform(input.shape), 1e-20)))
         order = _ops["argsort"](_ops["log"](weights) + noise, -1, True)
         return cast(order[..., :num_samples], mstype.int32)
@@ -383,10 +383,9 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed:
 @one_operator
 def _dropout_channels(name, input, p, training, ranks):
     if input.ndim not in ranks:
-        raise ValueError(
-            f"For '{name}', the input must have {' or '.join(map(str, ranks))} dimensions, but got {input.ndim}.")
+        raise _check.refused(name, "the input", _check.dims(*ranks), input.ndim)
     if not 0.0 <= p <= 1.0:
-        raise ValueError(f"For '{name}', 'p' must be in [0, 1], but got {p}.")
+        raise _check.refused(name, "p", _check.within(0, 1), p)
     if not training or p == 0:
         return input
     if p == 1:

@@ -6,6 +6,7 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C
 from pijit.compute_dtype import as_update, one_operator
 from pijit import dtype as mstype
@@ -44,11 +45,10 @@ def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: in
     _within("reverse_sequence", batch_dim, x.ndim)
     s, b = _axis(seq_dim, x.ndim), _axis(batch_dim, x.ndim)
     if s == b:
-        raise ValueError(f"For 'reverse_sequence', 'seq_dim' and 'batch_dim' must differ, but got {seq_dim} and "
-                         f"{batch_dim}.")
+        raise _check.refused("reverse_sequence", "'seq_dim' and 'batch_dim'", _check.value("differ"),
+                             _check.several(seq_dim, batch_dim))
     if seq_lengths.ndim != 1 or seq_lengths.shape[0] != x.shape[b]:
-        raise ValueError(f"For 'reverse_sequence', 'seq_lengths' must have the shape ({x.shape[b]},), but got "
-                         f"{seq_lengths.shape}.")
+        raise _check.refused("reverse_sequence", "seq_lengths", _check.shape((x.shape[b],)), seq_lengths.shape)
     lengths = reshape(cast(seq_lengths, mstype.int64), tuple([-1 if k == b else 1 for k in builtins.range(x.ndim)]))
     at = reshape(arange(x.shape[s]), tuple([-1 if k == s else 1 for k in builtins.range(x.ndim)]))
     return _ops["gather_d"](x, _ops["broadcast_to"](select(at < lengths, lengths - 1 - at, at), x.shape), s)
@@ -70,8 +70,8 @@ def depth_to_space(x: Tensor, block_size: int) -> Tensor:
     """
     n, c, h, w = x.shape
     if c % (block_size * block_size):
-        raise ValueError(f"For 'DepthToSpace', the channels {c} must be a multiple of block_size squared, "
-                         f"{block_size * block_size}.")
+        raise _check.refused("DepthToSpace", "the number of channels",
+                             _check.multiple(f"block_size squared, {block_size * block_size}"), c)
     x = reshape(x, (n, block_size, block_size, c // (block_size * block_size), h, w))
     return reshape(_ops["transpose"](x, (0, 3, 4, 1, 5, 2)),
                    (n, c // (block_size * block_size), h * block_size, w * block_size))
@@ -93,7 +93,8 @@ def space_to_depth(x: Tensor, block_size: int) -> Tensor:
     """
     n, c, h, w = x.shape
     if h % block_size or w % block_size:
-        raise ValueError(f"For 'SpaceToDepth', height {h} and width {w} must be multiples of block_size {block_size}.")
+        raise _check.refused("SpaceToDepth", "height and width",
+                             _check.value(f"be multiples of block_size {block_size}"), _check.several(h, w))
     x = reshape(x, (n, c, h // block_size, block_size, w // block_size, block_size))
     return reshape(_ops["transpose"](x, (0, 3, 5, 1, 2, 4)),
                    (n, c * block_size * block_size, h // block_size, w // block_size))
@@ -119,7 +120,7 @@ def batch_to_space_nd(input_x: Tensor, block_shape: Sequence[int], crops: Sequen
     n, c, h, w = input_x.shape
     (a, b), ((top, bottom), (left, right)) = block_shape, crops
     if n % (a * b):
-        raise ValueError(f"For 'batch_to_space_nd', the batch {n} must be a multiple of the blocks' size {a * b}.")
+        raise _check.refused("batch_to_space_nd", "the batch", _check.multiple(f"the blocks' size {a * b}"), n)
     x = reshape(input_x, (a, b, n // (a * b), c, h, w))
     x = reshape(_ops["transpose"](x, (2, 3, 4, 0, 5, 1)), (n // (a * b), c, h * a, w * b))
     return x[:, :, top:h * a - bottom, left:w * b - right]
@@ -150,19 +151,19 @@ def space_to_batch_nd(input_x: Tensor, block_size: int, paddings: Tensor | Seque
     x = _ops["pad"](input_x, (*lead, top, left), (*lead, bottom, right), 0.0)
     n, *inner, h, w = x.shape
     if h % a or w % b:
-        raise ValueError(f"For 'space_to_batch_nd', the padded height {h} and width {w} must be multiples of the "
-                         f"blocks' sizes {a} and {b}.")
+        raise _check.refused("space_to_batch_nd", "the padded height and width",
+                             _check.value(f"be multiples of the blocks' sizes {a} and {b}"), _check.several(h, w))
     x = reshape(x, (n, math.prod(inner), h // a, a, w // b, b))
     return reshape(_ops["transpose"](x, (3, 5, 0, 1, 2, 4)), (n * a * b, *inner, h // a, w // b))
 
 
 def _plane(name, x, size):
     if not isinstance(size, (tuple, list)):
-        raise TypeError(f"For '{name}', 'size' must be a tuple or list, but got {type(size).__name__}.")
+        raise _check.refused(name, "size", _check.SEQUENCE, size)
     if len(size) != 2:
-        raise ValueError(f"For '{name}', 'size' must hold height and width, but got {size}.")
+        raise _check.refused(name, "size", _check.value("hold height and width"), size)
     if x.ndim != 4:
-        raise ValueError(f"For '{name}', the input must have 4 dimensions, but got {x.ndim}.")
+        raise _check.refused(name, "the input", _check.dims(4), x.ndim)
 
 
 @one_operator
@@ -251,14 +252,14 @@ def mirror_pad(input_x: Tensor, paddings: Tensor | Sequence[Any], mode: str) -> 
         [2 1 2 3 2]
     """
     if mode not in ("REFLECT", "SYMMETRIC"):
-        raise ValueError(f"For 'mirror_pad', 'mode' must be 'REFLECT' or 'SYMMETRIC', but got {mode!r}.")
+        raise _check.refused("mirror_pad", "mode", _check.one_of("REFLECT", "SYMMETRIC"), mode)
     pairs = paddings.asnumpy().tolist() if isinstance(paddings, Tensor) else paddings
     edge = 1 if mode == "REFLECT" else 0
     for axis, (before, behind) in enumerate(pairs):
         n = input_x.shape[axis]
         if builtins.max(before, behind) > n - edge or builtins.min(before, behind) < 0:
-            raise ValueError(f"For 'mirror_pad', paddings of an axis of {n} must be in [0, {n - edge}], but got "
-                             f"{(before, behind)}.")
+            raise _check.refused("mirror_pad", f"paddings of an axis of {n}", _check.within(0, n - edge),
+                                 (before, behind))
         if before or behind:
             at = [*builtins.range(before - 1 + edge, edge - 1, -1), *builtins.range(n),
                   *builtins.range(n - 1 - edge, n - 1 - edge - behind, -1)]
@@ -320,8 +321,8 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     m, n = x.shape[-2:]
     wanted = diagonal(x, offset, -2, -1).shape
     if tuple(src.shape) != tuple(wanted):
-        raise ValueError(f"For 'diagonal_scatter', 'src' must have the diagonal's shape {tuple(wanted)}, but got "
-                         f"{tuple(src.shape)}.")
+        raise _check.refused("diagonal_scatter", "src", _check.value(f"have the diagonal's shape {tuple(wanted)}"),
+                             src.shape)
     rows, columns = expand_dims(arange(m), 1), arange(n)
     on = columns - rows == offset
     at = minimum(maximum(rows + builtins.min(offset, 0), 0), builtins.max(src.shape[-1] - 1, 0)) + columns * 0
@@ -402,10 +403,10 @@ def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
         [[1. 0. 0.]]
     """
     if x.shape[-1] != 1 or x.ndim < 2:
-        raise ValueError("For 'padding', the input must have at least 2 dimensions and the last must be 1, but got "
-                         f"{x.shape}.")
+        raise _check.refused("padding", "the input", _check.value("have at least 2 dimensions and the last must be 1"),
+                             x.shape)
     if pad_dim_size <= 0:
-        raise ValueError(f"For 'padding', 'pad_dim_size' must be greater than 0, but got {pad_dim_size}.")
+        raise _check.refused("padding", "pad_dim_size", _check.above(0), pad_dim_size)
     return _ops["pad"](x, (0,) * x.ndim, (0,) * (x.ndim - 1) + (pad_dim_size - 1,), 0)
 
 
@@ -414,7 +415,7 @@ def _need_boxes(op, **boxes):
     for name, x in boxes.items():
         _need_tensor(op, name, x)
         if x.ndim != 2 or x.shape[1] != 4:
-            raise ValueError(f"For '{op}', '{name}' must have the shape [n, 4], but got {tuple(x.shape)}.")
+            raise _check.refused(op, name, _check.shape("[n, 4]"), x.shape)
 
 
 @one_operator
@@ -439,7 +440,7 @@ def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
         [[1.]]
     """
     if mode not in ("iou", "iof"):
-        raise KeyError(f"For 'iou', 'mode' must be 'iou' or 'iof', but got {mode!r}.")
+        raise _check.refused("iou", "mode", _check.one_of("iou", "iof"), mode, KeyError)
     _need_boxes("iou", anchor_boxes=anchor_boxes, gt_boxes=gt_boxes)
 
     def area(b):
@@ -546,7 +547,7 @@ def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
     """
     _need_boxes("check_valid", bboxes=bboxes)
     if img_metas.shape != (3,):
-        raise ValueError(f"For 'check_valid', 'img_metas' must have the shape (3,), but got {img_metas.shape}.")
+        raise _check.refused("check_valid", "img_metas", _check.shape("(3,)"), img_metas.shape)
     h, w = img_metas[0] * img_metas[2], img_metas[1] * img_metas[2]
     return (bboxes[:, 0] >= 0) & (bboxes[:, 1] >= 0) & (bboxes[:, 2] <= w - 1) & (bboxes[:, 3] <= h - 1)
 
@@ -576,7 +577,7 @@ def split_by_sizes(x: Tensor, sizes: Shape, axis: int) -> tuple[Tensor, ...]:
         rest = n - builtins.sum([s for s in sizes if s != -1])
         sizes = [rest if s == -1 else s for s in sizes]
     if builtins.sum(sizes) != n or builtins.min(sizes) < 0:
-        raise ValueError(f"For 'SplitV', 'size_splits' must add up to {n}, but got {sizes}.")
+        raise _check.refused("SplitV", "size_splits", _check.value(f"add up to {n}"), sizes)
     out, at = [], 0
     for s in sizes:
         out.append(narrow(x, axis, at, s))
@@ -670,7 +671,7 @@ def invert_permutation(x: Shape) -> tuple[int, ...]:
         (1, 2, 0)
     """
     if sorted(x) != list(builtins.range(len(x))):
-        raise ValueError(f"For 'InvertPermutation', 'x' must be a permutation of 0 to {len(x) - 1}, but got {x}.")
+        raise _check.refused("InvertPermutation", "x", _check.value(f"be a permutation of 0 to {len(x) - 1}"), x)
     out = [0] * len(x)
     for i, v in enumerate(x):
         out[v] = i

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C
 from pijit.compute_dtype import as_one, one_operator
 from pijit import dtype as mstype
@@ -92,7 +93,7 @@ def mean(x: Tensor, axis: Axis | None = None, keep_dims: bool = False) -> Tensor
     total = _ops["reduce_sum"](cast(x, mstype.int64), _axes(axis), keep_dims)
     n = _count(x, axis)
     if not n:
-        raise ValueError(f"For 'mean', 'x' of integers must have elements to divide by, but its shape is {x.shape}.")
+        raise _check.refused("mean", "'x' of integers", _check.value("have elements to divide by"), x.shape)
     quotient = _ops["floor_div"](abs(total), n)
     return cast(_ops["select"](total < 0, -quotient, quotient), x.dtype)
 
@@ -486,7 +487,7 @@ def cumprod(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     x = input if dtype is None else cast(input, dtype)
     rank = len(x.shape)
     if not -rank <= dim < rank:
-        raise ValueError(f"For 'cumprod', 'dim' must be in [{-rank}, {rank}), but got {dim}.")
+        raise _check.refused("cumprod", "dim", _check.within(-rank, rank, "[)"), dim)
     dim = _axis(dim, rank)
     size, step = x.shape[dim], 1
     while step < size:
@@ -573,7 +574,7 @@ def norm(A: Tensor, ord: Number | str | None = None, dim: Axis | None = None, ke
     if len(dims) == 2 and ord in (2, -2, "nuc"):
         rows, columns = _axis(dims[0], A.ndim), _axis(dims[1], A.ndim)
         if rows == columns:
-            raise ValueError(f"For 'norm', 'dim' must name two dimensions, but got {dim}.")
+            raise _check.refused("norm", "dim", _check.value("name two dimensions"), dim)
         m, n = A.shape[rows], A.shape[columns]
         x = _ops["transpose"](A, (*[k for k in range(A.ndim) if k not in (rows, columns)], rows, columns))
         half = x.dtype in (mstype.float16, mstype.bfloat16)
@@ -582,7 +583,7 @@ def norm(A: Tensor, ord: Number | str | None = None, dim: Axis | None = None, ke
         r = cast(r, A.dtype) if half else r
         return reshape(r, tuple([1 if k in (rows, columns) else A.shape[k] for k in range(A.ndim)])) if keepdim else r
     if len(dims) == 1 and isinstance(ord, str):
-        raise TypeError(f"For 'norm', 'ord' of vectors must be a number, but got {ord!r}.")
+        raise _check.refused("norm", "'ord' of vectors", _check.value("be a number"), ord, TypeError)
     raise ValueError(f"For 'norm', 'ord' {ord!r} of {len(dims)} dimensions is not supported: it must be a number for "
                      "one "
                      "dimension, and 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for two.")
@@ -723,7 +724,7 @@ def _running(x, axis, better):
     """(extrema up to each place of an axis, where they are): pairs at distances of 1, 2, 4, ... are joined (Hillis &
     Steele 1986)."""
     if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"For 'cummax' and 'cummin', 'axis' must be in [{-x.ndim}, {x.ndim}), but got {axis}.")
+        raise _check.refused("cummax/cummin", "axis", _check.within(-x.ndim, x.ndim, "[)"), axis)
     a = _axis(axis, x.ndim)
     n = x.shape[a]
     at = reshape(arange(n), (-1,) + (1,) * (x.ndim - 1 - a))
@@ -894,7 +895,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
          [1.  2. ]]
     """
     if input.ndim > 2:
-        raise ValueError(f"For 'cov', 'input' must have at most 2 dimensions, but got {input.ndim}.")
+        raise _check.refused("cov", "input", _check.value("have at most 2 dimensions"), input.ndim)
     x = input if input.ndim == 2 else reshape(input, (1, -1))
     x = cast(x, mstype.float32) if x.dtype == mstype.float16 or not (x.dtype.is_floating_point
                                                                      or x.dtype in mstype.complex_type) else x

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -41,18 +42,17 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
     _need_tensor("grid_sample", "input", input)
     _need_tensor("grid_sample", "grid", grid)
     if mode not in _MODES or padding_mode not in _PADDINGS:
-        raise ValueError(
-            f"For 'grid_sample', 'mode' must be one of {_MODES} and 'padding_mode' one of {_PADDINGS}, but got "
-            f"{mode!r} and {padding_mode!r}.")
+        raise _check.refused("grid_sample", "mode",
+                             _check.value(f"be one of {_MODES} and 'padding_mode' one of {_PADDINGS}"),
+                             _check.several(mode, padding_mode))
     if input.dtype != grid.dtype or not input.dtype.is_floating_point:
-        raise TypeError(
-            f"For 'grid_sample', 'input' and 'grid' must be of one floating dtype, but got {input.dtype} and "
-            f"{grid.dtype}.")
+        raise _check.refused("grid_sample", "'input' and 'grid'", _check.value("be of one floating dtype"),
+                             _check.several(input.dtype, grid.dtype), TypeError)
     axes = input.ndim - 2
     if axes not in (2, 3) or grid.ndim != input.ndim or grid.shape[-1] != axes or grid.shape[0] != input.shape[0]:
-        raise ValueError(
-            f"For 'grid_sample', expected input [N, C, H, W] and grid [N, h, w, 2], or [N, C, D, H, W] and [N, d, h, "
-            f"w, 3], but got {input.shape} and {grid.shape}.")
+        raise _check.expected("grid_sample",
+                              "input [N, C, H, W] and grid [N, h, w, 2], or [N, C, D, H, W] and [N, d, h, w, 3]",
+                              _check.several(input.shape, grid.shape))
     n, c = input.shape[:2]
     places = grid.shape[1:-1]
     count = 1
@@ -125,14 +125,14 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Tensor:
     if isinstance(size, Tensor):
         size = tuple(size.asnumpy().tolist())
     if not isinstance(size, tuple):
-        raise TypeError(f"For 'affine_grid', 'size' must be a tuple, but got {type(size).__name__}.")
+        raise _check.refused("affine_grid", "size", _check.TUPLE, size)
     axes = len(size) - 2
     if axes not in (2, 3) or tuple(theta.shape) != (size[0], axes, axes + 1):
-        raise ValueError(
-            f"For 'affine_grid', expected a size (N, C, H, W) and theta [N, 2, 3], or (N, C, D, H, W) and [N, 3, 4], "
-            f"but got {size} and {theta.shape}.")
+        raise _check.expected("affine_grid",
+                              "a size (N, C, H, W) and theta [N, 2, 3], or (N, C, D, H, W) and [N, 3, 4]",
+                              _check.several(size, theta.shape))
     if builtins.min(size) <= 0:
-        raise ValueError(f"For 'affine_grid', sizes must be greater than 0, but got {size}.")
+        raise _check.refused("affine_grid", "the sizes", _check.above(0), size)
     columns = []
     for k in builtins.range(axes):
         axis = axes - 1 - k  # x counts the last axis
@@ -203,13 +203,12 @@ def resize_bicubic(images: Tensor, size: Shape, align_corners: bool = False,
     _need_tensor("ResizeBicubic", "images", images)
     size = tuple(size.asnumpy().tolist()) if isinstance(size, Tensor) else tuple(size)
     if images.ndim != 4 or len(size) != 2 or builtins.min(size) <= 0:
-        raise ValueError(
-            f"For 'ResizeBicubic', expected images [N, C, H, W] and two sizes greater than 0, but got {images.shape} "
-            f"and {size}.")
+        raise _check.expected("ResizeBicubic", "images [N, C, H, W] and two sizes greater than 0",
+                              _check.several(images.shape, size))
     if not images.dtype.is_floating_point:
-        raise TypeError(f"For 'ResizeBicubic', images must be of a floating dtype, but got {images.dtype}.")
+        raise _check.refused("ResizeBicubic", "the images", _check.FLOATING, images.dtype)
     if align_corners and half_pixel_centers:
-        raise ValueError("For 'ResizeBicubic', 'align_corners' and 'half_pixel_centers' exclude each other.")
+        raise _check.at_most_one("ResizeBicubic", "align_corners", "half_pixel_centers")
     return _cubic(_cubic(images, 2, size[0], align_corners, half_pixel_centers), 3, size[1], align_corners,
                   half_pixel_centers)
 

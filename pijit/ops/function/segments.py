@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import ones
@@ -19,14 +20,12 @@ if TYPE_CHECKING:
 def _sorted_ids(name, x, segment_ids):
     """The ids as numbers, which say how many segments there are."""
     if segment_ids.dtype not in (mstype.int32, mstype.int64):
-        raise TypeError(f"For '{name}', 'segment_ids' must be int32 or int64, but got {segment_ids.dtype}.")
+        raise _check.refused(name, "segment_ids", _check.dtypes("int32", "int64"), segment_ids.dtype)
     if segment_ids.ndim != 1 or x.ndim < 1 or segment_ids.shape[0] != x.shape[0]:
-        raise ValueError(
-            f"For '{name}', 'segment_ids' must have the shape ({x.shape[0] if x.ndim else 0},), but got "
-            f"{tuple(segment_ids.shape)}.")
+        raise _check.refused(name, "segment_ids", _check.shape((x.shape[0] if x.ndim else 0,)), segment_ids.shape)
     ids = segment_ids.asnumpy().tolist()
     if any(a > b for a, b in zip(ids, ids[1:])) or ids and ids[0] < 0:
-        raise ValueError(f"For '{name}', 'segment_ids' must be sorted and not negative, but got {ids[:16]}.")
+        raise _check.refused(name, "segment_ids", _check.value("be sorted and not negative"), ids[:16])
     return ids
 
 
@@ -89,15 +88,13 @@ def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tens
     """
     for name, t in (("x", x), ("indices", indices), ("segment_ids", segment_ids)):
         if not isinstance(t, Tensor):
-            raise TypeError(f"For 'sparse_segment_mean', {name!r} must be a Tensor, but got {type(t).__name__}.")
+            raise _check.refused("sparse_segment_mean", name, _check.TENSOR, t)
     if indices.dtype != segment_ids.dtype:
-        raise TypeError(
-            f"For 'sparse_segment_mean', 'indices' and 'segment_ids' must be of one dtype, but got {indices.dtype} "
-            f"and {segment_ids.dtype}.")
+        raise _check.differ("sparse_segment_mean", ("indices", "segment_ids"), "dtype", indices.dtype,
+                            segment_ids.dtype)
     if indices.ndim != 1 or indices.shape != segment_ids.shape:
-        raise ValueError(
-            f"For 'sparse_segment_mean', 'indices' and 'segment_ids' must be of one length, but got {indices.shape} "
-            f"and {segment_ids.shape}.")
+        raise _check.differ("sparse_segment_mean", ("indices", "segment_ids"), "length", indices.shape,
+                            segment_ids.shape)
     rows = _ops["gather"](x, indices, 0)
     ids = _sorted_ids("sparse_segment_mean", rows, segment_ids)
     return _means(rows, segment_ids, ids[-1] + 1 if ids else 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, overload
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import (_like, abs, cast, isfinite, isnan, less_equal, logical_and, logical_or,
@@ -23,7 +24,7 @@ def _is_tensor(x):
 
 def _limited(name, input, min, max, at_least, at_most):
     if min is None and max is None:
-        raise ValueError(f"For '{name}', at least one of 'min' and 'max' must be given.")
+        raise _check.at_least_one(name, "min", "max")
     _need_tensor(name, "input", input)
     result = input
     if min is not None:

@@ -6,6 +6,7 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import _need_tensor
@@ -32,7 +33,7 @@ def _pair(x: Any) -> Any:
 def _format(name, value):
     known = ("NCHW", "NHWC")
     if value not in known:
-        raise ValueError(f"For '{name}', 'data_format' must be one of {list(known)}, but got {value!r}.")
+        raise _check.refused(name, "data_format", _check.one_of(*known), value)
     if value != "NCHW":
         raise ValueError(f"For '{name}', the data_format {value!r} is not supported on the CPU.")
 
@@ -43,7 +44,7 @@ def _axis(axis, ndim):
 
 def _within(name, axis, ndim):
     if not -ndim <= axis < ndim:
-        raise ValueError(f"For '{name}', the axis must be in [{-ndim}, {ndim}), but got {axis}.")
+        raise _check.refused(name, "the axis", _check.within(-ndim, ndim, "[)"), axis)
 
 
 def _same_shape(op, **tensors):
@@ -51,8 +52,7 @@ def _same_shape(op, **tensors):
     broadcast."""
     (a, x), (b, y) = tensors.items()
     if isinstance(x, Tensor) and isinstance(y, Tensor) and x.shape != y.shape:
-        raise ValueError(f"For '{op}', '{a}' and '{b}' must have the same shape, but got {tuple(x.shape)} and "
-                         f"{tuple(y.shape)}.")
+        raise _check.differ(op, (a, b), "shape", tuple(x.shape), tuple(y.shape))
 
 
 def shape(input_x: Tensor) -> tuple[int, ...]:
@@ -244,7 +244,7 @@ def _swapped(name, input, axis0, axis1):
     perm = list(builtins.range(n))
     a, b = _axis(axis0, n), _axis(axis1, n)
     if not (0 <= a < n and 0 <= b < n):
-        raise ValueError(f"For '{name}', axes {axis0} and {axis1} are out of range for {n} dimensions.")
+        raise _check.out_of_range(name, f"axes {axis0} and {axis1} are", n)
     perm[a], perm[b] = perm[b], perm[a]
     return _ops["transpose"](input, tuple(perm))
 
@@ -319,7 +319,7 @@ def _with_axis(name, argument, input_x, axis):
     s = list(input_x.shape)
     n = len(s) + 1
     if not -n <= axis < n:
-        raise ValueError(f"For '{name}', '{argument}' must be in [{-n}, {n}), but got {axis}.")
+        raise _check.refused(name, argument, _check.within(-n, n, "[)"), axis)
     s.insert(axis + n if axis < 0 else axis, 1)
     return _ops["reshape"](input_x, tuple(s))
 
@@ -369,7 +369,7 @@ def squeeze(input: Tensor, axis: Axis | None = None) -> Tensor:
     drop = [_axis(a, n) for a in _ints(axis)]
     for a in drop:
         if not 0 <= a < n:
-            raise ValueError(f"For 'squeeze', 'axis' {axis} is out of range for {n} dimensions.")
+            raise _check.out_of_range("squeeze", f"'axis' {axis} is", n)
     return _ops["reshape"](input, tuple([s[a] for a in builtins.range(n) if a not in drop or s[a] != 1]))
 
 
@@ -394,7 +394,7 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
     """
     _need_tensor("flatten", "input", input)
     if order not in ("C", "F"):
-        raise ValueError(f"For 'flatten', 'order' must be 'C' or 'F', but got {order!r}.")
+        raise _check.refused("flatten", "order", _check.one_of("C", "F"), order)
     n = input.ndim
     if order == "F":
         input = transpose(input, tuple(builtins.range(n - 1, -1, -1)))
@@ -509,7 +509,7 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     if isinstance(tensors, Tensor):
         tensors = (tensors,)
     if len(tensors) == 0:
-        raise ValueError("For 'stack', 'tensors' must not be empty.")
+        raise _check.empty("stack", "tensors")
     return _ops["concat"]([expand_dims(x, axis) for x in tensors], axis)
 
 
@@ -540,20 +540,20 @@ def split(tensor: Tensor, split_size_or_sections: Size | None = None, axis: int 
     n = tensor.shape[axis]
     if output_num is not None:
         if output_num <= 0 or n % output_num:
-            raise ValueError(
-                f"For 'split', 'output_num' must divide the size {n} of axis {axis}, but got {output_num}.")
+            raise _check.refused("split", "output_num", _check.value(f"divide the size {n} of axis {axis}"), output_num)
         split_size_or_sections = n // output_num
     elif split_size_or_sections is None:
         raise TypeError("split() missing 1 required positional argument: 'split_size_or_sections'")
     if isinstance(split_size_or_sections, int):
         k = split_size_or_sections
         if k <= 0:
-            raise ValueError(f"For 'split', 'split_size_or_sections' must be > 0, but got {k}.")
+            raise _check.refused("split", "split_size_or_sections", _check.above(0), k)
         sizes = [builtins.min(k, n - i) for i in builtins.range(0, n, k)]
     else:
         sizes = list(split_size_or_sections)
         if builtins.sum(sizes) != n:
-            raise ValueError(f"For 'split', the sections {sizes} do not add up to {n}, the size of axis {axis}.")
+            raise _check.refused("split", "the sections", _check.value(f"add up to {n}, the size of axis {axis}"),
+                                 sizes)
     out = []
     at = 0
     for k in sizes:
@@ -584,7 +584,7 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     """
     _within("chunk", axis, input.ndim)
     if chunks <= 0:
-        raise ValueError(f"For 'chunk', 'chunks' must be greater than 0, but got {chunks}.")
+        raise _check.refused("chunk", "chunks", _check.above(0), chunks)
     n = input.shape[axis]
     return split(input, -(-n // chunks), axis) if n else tuple([input for _ in builtins.range(chunks)])
 
@@ -633,10 +633,10 @@ def slice(input_x: Tensor, begin: Shape, size: Shape) -> Tensor:
     """
     s = input_x.shape
     if len(begin) != len(s) or len(size) != len(s):
-        raise ValueError(f"For 'slice', 'begin' and 'size' must have {len(s)} elements each, but got {begin} and "
-                         f"{size}.")
+        raise _check.refused("slice", "'begin' and 'size'", _check.value(f"have {len(s)} elements each"),
+                             _check.several(begin, size))
     if [b for b in begin if b < 0]:
-        raise ValueError(f"For 'slice', 'begin' must not be below 0, but got {begin}.")
+        raise _check.refused("slice", "begin", _check.value("not be below 0"), begin)
     end = tuple([s[i] if size[i] == -1 else begin[i] + size[i] for i in builtins.range(len(s))])
     return _ops["slice"](input_x, tuple(begin), end, (1,) * len(s))
 
@@ -750,15 +750,15 @@ def tensor_split(input: Tensor, indices_or_sections: Size, axis: Axis = 0) -> tu
     if isinstance(indices_or_sections, int) and not isinstance(indices_or_sections, bool):
         k = indices_or_sections
         if k <= 0:
-            raise ValueError(f"For 'tensor_split', 'indices_or_sections' must be > 0, but got {k}.")
+            raise _check.refused("tensor_split", "indices_or_sections", _check.above(0), k)
         if k > builtins.max(n, 1 << 20):
-            raise ValueError(f"For 'tensor_split', {k} pieces of a dimension of {n} are more than can be held.")
+            raise _check.refused("tensor_split", "indices_or_sections", _check.at_most(builtins.max(n, 1 << 20)), k)
         ends = [(i + 1) * (n // k) + builtins.min(i + 1, n % k) for i in builtins.range(k)]
     elif isinstance(indices_or_sections, (tuple, list)):
         ends = [*indices_or_sections, n]
     else:
-        raise TypeError("For 'tensor_split', 'indices_or_sections' must be an int, a tuple or a list, but got "
-                        f"{type(indices_or_sections).__name__}.")
+        raise _check.refused("tensor_split", "indices_or_sections", _check.type_("an int, a tuple or a list"),
+                             indices_or_sections)
     axis = _axis(axis, len(input.shape))
     out, begin = [], 0
     for end in ends:
@@ -826,8 +826,7 @@ def dsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
 
 def _split_along(name, input, indices_or_sections, axis):
     if len(input.shape) <= axis:
-        raise ValueError(f"For '{name}', expected a tensor of at least {axis + 1} dimensions, but got "
-                         f"{len(input.shape)}.")
+        raise _check.expected(name, f"a tensor of at least {axis + 1} dimensions", len(input.shape))
     return tensor_split(input, indices_or_sections, axis)
 
 
@@ -851,7 +850,7 @@ def flip(input: Tensor, dims: Shape) -> Tensor:
         _within("flip", a, n)
     axes = [_axis(a, n) for a in _ints(dims)]
     if len(set(axes)) != len(axes):
-        raise ValueError(f"For 'flip', 'dims' must name different axes, but got {dims}.")
+        raise _check.refused("flip", "dims", _check.value("name different axes"), dims)
     begin = tuple([s[a] - 1 if a in axes and s[a] else 0 for a in builtins.range(n)])
     end = tuple([-1 if a in axes and s[a] else s[a] for a in builtins.range(n)])
     return _ops["slice"](input, begin, end, tuple([-1 if a in axes and s[a] else 1 for a in builtins.range(n)]))
@@ -934,11 +933,12 @@ def repeat_interleave(input: Tensor, repeats: Tensor | Size, axis: Axis | None =
             repeats = counts[0]
         else:
             if len(counts) != s[a] or builtins.min(counts) < 0:
-                raise ValueError(f"For 'repeat_interleave', 'repeats' must hold {s[a]} numbers >= 0, one for each "
-                                 f"element of axis {axis}, but got {counts}.")
+                raise _check.refused("repeat_interleave", "repeats",
+                                     _check.value(f"hold {s[a]} numbers >= 0, one for each element of axis {axis}"),
+                                     counts)
             at = [k for k in builtins.range(s[a]) for _ in builtins.range(counts[k])]
             return _ops["gather"](input, Tensor(at, mstype.int64), a)
     if repeats < 0:
-        raise ValueError(f"For 'repeat_interleave', 'repeats' must be >= 0, but got {repeats}.")
+        raise _check.refused("repeat_interleave", "repeats", _check.at_least(0), repeats)
     x = _ops["broadcast_to"](expand_dims(input, a + 1), s[:a + 1] + (repeats,) + s[a + 1:])
     return _ops["reshape"](x, s[:a] + (s[a] * repeats,) + s[a + 1:])

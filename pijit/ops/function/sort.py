@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit._numpy import np
@@ -96,7 +97,7 @@ def topk(input: Tensor, k: int, dim: int | None = None, largest: bool = True,
     """
     axis = _axis(-1 if dim is None else dim, input.ndim)
     if not 0 <= k <= input.shape[axis]:
-        raise ValueError(f"For 'topk', 'k' must be in [0, {input.shape[axis]}], but got {k}.")
+        raise _check.refused("topk", "k", _check.within(0, input.shape[axis]), k)
     i = _ops["topk"](input, k, axis, bool(largest))
     return _ops["gather_d"](input, i, axis), cast(i, mstype.int32)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import _need_tensor
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 def _need_kind(name, what, x, kind):
     if not isinstance(x, kind):
-        raise TypeError(f"For '{name}', '{what}' must be a {kind.__name__}, but got {type(x).__name__}.")
+        raise _check.refused(name, what, _check.type_(f"a {kind.__name__}"), x)
 
 
 def _gather(x, places):
@@ -86,7 +87,7 @@ def _unflattened(places, shape):
 
 def _sum(x1, x2):
     if x1.shape != x2.shape:
-        raise ValueError(f"For 'coo_add', the shapes must agree, but got {x1.shape} and {x2.shape}.")
+        raise _check.refused("coo_add", "the shapes", _check.value("agree"), _check.several(x1.shape, x2.shape))
     if x1.dtype != x2.dtype or x1.indices.dtype != x2.indices.dtype:
         raise TypeError(
             f"For 'coo_add', the dtypes must agree, but got values of {x1.dtype} and {x2.dtype}, indices of "
@@ -117,7 +118,7 @@ def coo_add(x1: COOTensor, x2: COOTensor, thresh: Tensor) -> COOTensor:
     _need_kind("coo_add", "x1", x1, COOTensor)
     _need_kind("coo_add", "x2", x2, COOTensor)
     if not isinstance(thresh, Tensor):
-        raise TypeError(f"For 'coo_add', 'thresh' must be a Tensor, but got {type(thresh).__name__}.")
+        raise _check.refused("coo_add", "thresh", _check.TENSOR, thresh)
     y = _sum(x1, x2)
     large = y.values.abs() >= thresh
     return COOTensor(y.indices[large], y.values[large], y.shape)
@@ -148,14 +149,13 @@ def coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> tuple[Tens
                                   ("x_shape", x_shape, 1, (mstype.int64,))):
         _need("coalesce", name, x)
         if x.dtype not in dtypes:
-            raise TypeError(
-                f"For 'coalesce', '{name}' must be of {' or '.join([str(t) for t in dtypes])}, but got {x.dtype}.")
+            raise _check.refused("coalesce", name, _check.value(f'be of {" or ".join([str(t) for t in dtypes])}'),
+                                 x.dtype, TypeError)
         if x.ndim != rank:
-            raise ValueError(f"For 'coalesce', '{name}' must have {rank} dimensions, but got {x.ndim}.")
+            raise _check.refused("coalesce", name, _check.dims(rank), x.ndim)
     if x_indices.shape != (x_shape.shape[0], x_values.shape[0]):
-        raise ValueError(
-            f"For 'coalesce', 'x_indices' must have the shape {(x_shape.shape[0], x_values.shape[0])}, but got "
-            f"{x_indices.shape}.")
+        raise _check.refused("coalesce", "x_indices", _check.shape((x_shape.shape[0], x_values.shape[0])),
+                             x_indices.shape)
     coo = _coalesce(swapaxes(x_indices, 0, 1), x_values, tuple(x_shape.asnumpy().tolist()))
     return swapaxes(coo.indices, 0, 1), coo.values, x_shape
 
@@ -251,7 +251,7 @@ def row_tensor_add(x: RowTensor, y: Tensor) -> Tensor:
     _need_kind("row_tensor_add", "x", x, RowTensor)
     _need("row_tensor_add", "y", y)
     if tuple(y.shape) != tuple(x.dense_shape):
-        raise ValueError(f"For 'row_tensor_add', 'y' must have the shape {x.dense_shape}, but got {y.shape}.")
+        raise _check.refused("row_tensor_add", "y", _check.shape(x.dense_shape), y.shape)
     return _ops["index_add"](y, x.indices, x.values, 0)
 
 
@@ -271,13 +271,12 @@ def coo_concat(sp_input: Sequence[COOTensor], concat_dim: int = 0) -> COOTensor:
         (4, 2)
     """
     if not isinstance(sp_input, tuple) or not sp_input:
-        raise TypeError(
-            f"For 'coo_concat', 'sp_input' must be a tuple of COOTensors, but got {type(sp_input).__name__}.")
+        raise _check.refused("coo_concat", "sp_input", _check.type_("a tuple of COOTensors"), sp_input)
     for x in sp_input:
         _need_kind("coo_concat", "sp_input", x, COOTensor)
     rank = len(sp_input[0].shape)
     if not -rank <= concat_dim < rank:
-        raise ValueError(f"For 'coo_concat', 'concat_dim' must be in [{-rank}, {rank}), but got {concat_dim}.")
+        raise _check.refused("coo_concat", "concat_dim", _check.within(-rank, rank, "[)"), concat_dim)
     dim, begin, indices = concat_dim % rank, 0, []
     for x in sp_input:
         shift = Tensor([begin if k == dim else 0 for k in range(rank)], x.indices.dtype)
@@ -291,7 +290,7 @@ def coo_concat(sp_input: Sequence[COOTensor], concat_dim: int = 0) -> COOTensor:
 
 def _coo_to_csr(x):
     if len(x.shape) != 2:
-        raise ValueError(f"For 'to_csr', the tensor must have 2 dimensions, but got shape {x.shape}.")
+        raise _check.refused("to_csr", "the tensor", _check.dims(2), x.shape)
     order = _ops["argsort"](_flat_order(x.indices, x.shape), 0, False)
     indices = _gather(x.indices, order)
     return CSRTensor(_starts(indices[:, 0], x.shape[0]), indices[:, 1], _gather(x.values, order), x.shape)
@@ -299,7 +298,7 @@ def _coo_to_csr(x):
 
 def _csr_to_coo(x):
     if len(x.shape) != 2:
-        raise ValueError(f"For 'to_coo', the tensor must have 2 dimensions, but got shape {x.shape}.")
+        raise _check.refused("to_coo", "the tensor", _check.dims(2), x.shape)
     rows = _e.cast(_rows(x.indptr, x.indices.shape[0]), x.indices.dtype)
     return COOTensor(stack((rows, x.indices), 1), x.values, x.shape)
 
@@ -408,7 +407,7 @@ def dense_to_sparse_coo(tensor: Tensor) -> COOTensor:
     """
     _need("dense_to_sparse_coo", "tensor", tensor)
     if tensor.ndim == 0:
-        raise ValueError("For 'dense_to_sparse_coo', 'tensor' must have at least 1 dimension.")
+        raise _check.refused("dense_to_sparse_coo", "tensor", _check.least_dims(1), 0)
     indices = _e.cast(nonzero(tensor), mstype.int32)
     return COOTensor(indices, gather_nd(tensor, indices), tensor.shape)
 
@@ -431,7 +430,7 @@ def dense_to_sparse_csr(tensor: Tensor) -> CSRTensor:
     """
     _need("dense_to_sparse_csr", "tensor", tensor)
     if tensor.ndim != 2:
-        raise ValueError(f"For 'dense_to_sparse_csr', 'tensor' must have 2 dimensions, but got shape {tensor.shape}.")
+        raise _check.refused("dense_to_sparse_csr", "tensor", _check.dims(2), tensor.shape)
     return _coo_to_csr(dense_to_sparse_coo(tensor))
 
 
@@ -527,7 +526,7 @@ def csr_add(a: CSRTensor, b: CSRTensor, alpha: Tensor, beta: Tensor) -> CSRTenso
     _need_kind("csr_add", "a", a, CSRTensor)
     _need_kind("csr_add", "b", b, CSRTensor)
     if a.shape != b.shape:
-        raise ValueError(f"For 'csr_add', the shapes must agree, but got {a.shape} and {b.shape}.")
+        raise _check.refused("csr_add", "the shapes", _check.value("agree"), _check.several(a.shape, b.shape))
     return _coo_to_csr(_sum((a * _number(alpha, a)).to_coo(), (b * _number(beta, b)).to_coo()))
 
 
@@ -538,11 +537,11 @@ def _number(x, like):
 def _product(name, a, dense):
     _need(name, "the dense matrix", dense)
     if len(a.shape) != 2 or dense.ndim != 2:
-        raise ValueError(f"For '{name}', both must have 2 dimensions, but got {a.shape} and {dense.shape}.")
+        raise _check.refused(name, "the both", _check.dims(2), _check.several(a.shape, dense.shape))
     if a.shape[1] != dense.shape[0]:
-        raise ValueError(f"For '{name}', the matrix {a.shape} does not fit the dense one {dense.shape}.")
+        raise _check.unfit(name, f"the matrix {a.shape}", f"the dense one {dense.shape}")
     if a.dtype != dense.dtype:
-        raise TypeError(f"For '{name}', the dtypes must agree, but got {a.dtype} and {dense.dtype}.")
+        raise _check.refused(name, "the dtypes", _check.value("agree"), _check.several(a.dtype, dense.dtype), TypeError)
     rows = _rows(a.indptr, a.indices.shape[0])
     return _summed(expand_dims(a.values, 1) * _gather(dense, a.indices), rows, a.shape[0])
 
@@ -619,9 +618,9 @@ def csr_reduce_sum(csr_tensor: CSRTensor, axis: int) -> Tensor:
     """
     _need_kind("csr_reduce_sum", "csr_tensor", csr_tensor, CSRTensor)
     if isinstance(axis, bool) or not isinstance(axis, int):
-        raise TypeError(f"For 'csr_reduce_sum', 'axis' must be int, but got {type(axis).__name__}.")
+        raise _check.refused("csr_reduce_sum", "axis", _check.INT, axis)
     if axis not in (1, 1 - len(csr_tensor.shape)):
-        raise ValueError(f"For 'csr_reduce_sum', 'axis' must be 1, but got {axis}.")
+        raise _check.refused("csr_reduce_sum", "axis", _check.one_of(1), axis)
     rows = _rows(csr_tensor.indptr, csr_tensor.indices.shape[0])
     return expand_dims(_summed(csr_tensor.values, rows, csr_tensor.shape[0]), 1)
 
@@ -836,7 +835,7 @@ def _with_matrix(x, dense, name, adjoint_sparse, adjoint_dense):
         dense = swapaxes(dense, 0, 1)
     rows, columns = (1, 0) if adjoint_sparse else (0, 1)
     if len(x.shape) != 2 or dense.ndim != 2 or x.shape[columns] != dense.shape[0]:
-        raise ValueError(f"For '{name}', the matrices {x.shape} and {dense.shape} do not fit.")
+        raise _check.unfit(name, f"a matrix of shape {x.shape}", f"one of shape {dense.shape}")
     return _summed(expand_dims(x.values, 1) * _gather(dense, x.indices[:, columns]), x.indices[:, rows], x.shape[rows])
 
 
@@ -874,7 +873,7 @@ _SHOWN = {  # of 1
 def _on_values(kind, name, fn):
     def f(x):
         if not isinstance(x, kind):
-            raise TypeError(f"For '{f.__name__}', 'x' must be a {kind.__name__}, but got {type(x).__name__}.")
+            raise _check.refused(f.__name__, "x", _check.type_(f"a {kind.__name__}"), x)
         return x._with(fn(x.values))
     f.__name__ = f.__qualname__ = f"{'coo' if kind is COOTensor else 'csr'}_{name}"
     f.__doc__ = _DOC.format(name=f.__name__, op=name, kind=kind.__name__, example=_MADE[kind.__name__],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit._C import Tensor, ops as _ops
 from pijit import dtype as mstype
 from pijit.ops.function.elementwise import cast
@@ -14,9 +15,8 @@ if TYPE_CHECKING:
 
 def _bessel(fn, x):
     if not isinstance(x, Tensor) or not x.dtype.is_floating_point:
-        raise TypeError(
-            f"For 'bessel_{fn}', the input must be a Tensor of a floating dtype, but got "
-            f"{x.dtype if isinstance(x, Tensor) else type(x).__name__}.")
+        raise _check.refused(f"bessel_{fn}", "the input", _check.value("be a Tensor of a floating dtype"),
+                             x.dtype if isinstance(x, Tensor) else type(x).__name__, TypeError)
     return _ops["bessel"](x, fn)
 
 
@@ -271,11 +271,11 @@ def _pair(name, a, b):
     """Both as tensors of one shape; raises TypeError unless both are float32 or float64."""
     for v in (a, b):
         if not isinstance(v, Tensor) or v.dtype not in (mstype.float32, mstype.float64):
-            raise TypeError(
-                f"For '{name}', both inputs must be Tensors of float32 or float64, but got "
-                f"{v.dtype if isinstance(v, Tensor) else type(v).__name__}.")
+            raise _check.refused(name, "both inputs", _check.value("be Tensors of float32 or float64"),
+                                 v.dtype if isinstance(v, Tensor) else type(v).__name__, TypeError)
     if a.dtype != b.dtype:
-        raise TypeError(f"For '{name}', the inputs must be of one dtype, but got {a.dtype} and {b.dtype}.")
+        raise _check.refused(name, "the inputs", _check.value("be of one dtype"), _check.several(a.dtype, b.dtype),
+                             TypeError)
     if a.shape != b.shape:
         zero = a * 0 + b * 0  # of the shape of both
         a, b = _ops["broadcast_to"](a, zero.shape), _ops["broadcast_to"](b, zero.shape)
@@ -340,7 +340,7 @@ def zeta(input: TensorLike, other: Tensor) -> Tensor:
         [1.644934]
     """
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
-        raise TypeError("For 'zeta', at least one of the inputs must be a Tensor.")
+        raise _check.refused("zeta", "at least one of the inputs", _check.TENSOR, input)
     if isinstance(input, (int, float)):
         input = Tensor(input, other.dtype)
     if isinstance(other, (int, float)):
@@ -366,14 +366,13 @@ def polygamma(n: Tensor, input: Tensor) -> Tensor:
         [1.644934]
     """
     if not isinstance(n, Tensor) or not isinstance(input, Tensor):
-        raise TypeError(
-            f"For 'polygamma', 'n' and 'input' must be Tensors, but got {type(n).__name__} and {type(input).__name__}.")
+        raise _check.refused("polygamma", "'n' and 'input'", _check.value("be Tensors"),
+                             _check.several(_check.type_name(n), _check.type_name(input)), TypeError)
     if n.dtype not in (mstype.int32, mstype.int64) or not input.dtype.is_floating_point:
-        raise TypeError(
-            f"For 'polygamma', 'n' must be int32 or int64 and 'input' of a floating dtype, but got {n.dtype} and "
-            f"{input.dtype}.")
+        raise _check.refused("polygamma", "n", _check.value("be int32 or int64 and 'input' of a floating dtype"),
+                             _check.several(n.dtype, input.dtype), TypeError)
     if n.ndim:
-        raise ValueError(f"For 'polygamma', 'n' must have 0 dimensions, but got shape {n.shape}.")
+        raise _check.refused("polygamma", "n", _check.dims(0), n.shape)
     return _ops["polygamma"](_ops["broadcast_to"](cast(n, input.dtype), input.shape), input)
 
 

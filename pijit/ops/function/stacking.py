@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
 from pijit.ops.function.elementwise import _like, _need_tensor
@@ -38,12 +39,11 @@ def pad(input_x: Tensor, padding: Shape, mode: str = "constant", value: Number |
         [0 1 2 0 0]
     """
     if mode not in ("constant", *_BORDERS):
-        raise ValueError("For 'pad', 'mode' must be 'constant', 'reflect', 'replicate' or 'circular', but got "
-                         f"{mode!r}.")
+        raise _check.refused("pad", "mode", _check.one_of("constant", "reflect", "replicate", "circular"), mode)
     p = _ints(padding)
     n = input_x.ndim
     if len(p) % 2 or len(p) // 2 > n:
-        raise ValueError(f"For 'pad', 'padding' must hold pairs for at most {n} dimensions, but got {p}.")
+        raise _check.refused("pad", "padding", _check.value(f"hold pairs for at most {n} dimensions"), p)
     if mode != "constant":
         for i in builtins.range(len(p) // 2):
             input_x = _bordered(input_x, n - 1 - i, p[2 * i], p[2 * i + 1], mode)
@@ -72,8 +72,8 @@ def _bordered(x, axis, before, behind, mode):
     n = x.shape[axis]
     most = {"reflect": n - 1, "circular": n}.get(mode)
     if most is not None and builtins.max(before, behind) > most:
-        raise ValueError(f"For 'pad', a padding of mode {mode!r} must be at most {most} for a dimension of {n}, but "
-                         f"got {builtins.max(before, behind)}.")
+        raise _check.refused("pad", f"a padding of mode {mode!r}", _check.at_most(f"{most} for a dimension of {n}"),
+                             builtins.max(before, behind))
     first, last = _BORDERS[mode]
     parts = [x]
     if before > 0:
@@ -112,7 +112,7 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
          [4 4]]
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"For 'meshgrid', 'indexing' must be 'xy' or 'ij', but got {indexing!r}.")
+        raise _check.refused("meshgrid", "indexing", _check.one_of("xy", "ij"), indexing)
     xs = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else inputs
     shape = [x.size for x in xs]
     out = []
@@ -146,8 +146,8 @@ def roll(input: Tensor, shifts: Size, dims: Axis | None = None) -> Tensor:
         return reshape(roll(ravel(input), shifts, 0), input.shape)
     shifts, dims = _ints(shifts), _ints(dims)
     if len(shifts) != len(dims):
-        raise ValueError(f"For 'roll', 'shifts' and 'dims' must agree in number, but got {len(shifts)} and "
-                         f"{len(dims)}.")
+        raise _check.refused("roll", "'shifts' and 'dims'", _check.value("agree in number"),
+                             _check.several(len(shifts), len(dims)))
     for k, d in zip(shifts, dims):
         _within("roll", d, input.ndim)
         n = input.shape[d]
@@ -474,7 +474,7 @@ def rot90(input: Tensor, k: int, dims: Shape) -> Tensor:
     """
     a, b = (_axis(d, input.ndim) for d in dims)
     if a == b:
-        raise ValueError(f"For 'rot90', 'dims' must be two different axes, but got {dims}.")
+        raise _check.refused("rot90", "dims", _check.value("be two different axes"), dims)
     k %= 4
     if k == 0:
         return input
@@ -514,7 +514,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     n = input.ndim + 1
     a, b = _axis(dim1, n), _axis(dim2, n)
     if a == b:
-        raise ValueError(f"For 'diag_embed', 'dim1' and 'dim2' must differ, but got {dim1} and {dim2}.")
+        raise _check.refused("diag_embed", "'dim1' and 'dim2'", _check.value("differ"), _check.several(dim1, dim2))
     y = _embed_diagonal(input, offset)
     order = [k for k in builtins.range(n - 2)]
     for axis, source in sorted(((a, n - 2), (b, n - 1))):
@@ -541,7 +541,7 @@ def diag(input: Tensor) -> Tensor:
     """
     _need_tensor("diag", "input", input)
     if input.ndim == 0:
-        raise ValueError("For 'diag', the input must have at least 1 dimension, but got 0.")
+        raise _check.refused("diag", "the input", _check.least_dims(1), 0)
     return reshape(_embed_diagonal(ravel(input), 0), tuple(input.shape) * 2)
 
 
@@ -581,9 +581,9 @@ def trace(input: Tensor) -> Tensor:
     """
     _need_tensor("trace", "input", input)
     if input.dtype == mstype.bool_:
-        raise TypeError("For 'trace', the input must be of numbers, but got Bool.")
+        raise _check.refused("trace", "the input", _check.value("hold numbers"), input.dtype, TypeError)
     if input.ndim != 2:
-        raise ValueError(f"For 'trace', the input must have 2 dimensions, but got {input.ndim}.")
+        raise _check.refused("trace", "the input", _check.dims(2), input.ndim)
     return _ops["reduce_sum"](diagonal(input), (), False)
 
 
@@ -625,8 +625,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     r = upscale_factor
     *lead, c, h, w = input.shape
     if r <= 0 or c % (r * r):
-        raise ValueError(f"For 'pixel_shuffle', the channels must be a multiple of upscale_factor^2, but got {c} and "
-                         f"{r}.")
+        raise _check.refused("pixel_shuffle", "the channels", _check.multiple("upscale_factor^2"), _check.several(c, r))
     n = len(lead)
     x = reshape(input, (*lead, c // (r * r), r, r, h, w))
     x = _ops["transpose"](x, (*builtins.range(n), n, n + 3, n + 1, n + 4, n + 2))
@@ -650,8 +649,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     r = downscale_factor
     *lead, c, h, w = input.shape
     if r <= 0 or h % r or w % r:
-        raise ValueError(f"For 'pixel_unshuffle', height and width must be multiples of downscale_factor, but got {h}, "
-                         f"{w} and {r}.")
+        raise _check.refused("pixel_unshuffle", "height and width", _check.value("be multiples of downscale_factor"),
+                             _check.several(h, w, r))
     n = len(lead)
     x = reshape(input, (*lead, c, h // r, r, w // r, r))
     x = _ops["transpose"](x, (*builtins.range(n), n, n + 2, n + 4, n + 1, n + 3))
@@ -674,5 +673,5 @@ def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     """
     n, c, *rest = x.shape
     if groups <= 0 or c % groups:
-        raise ValueError(f"For 'channel_shuffle', 'groups' must divide the {c} channels, but got {groups}.")
+        raise _check.refused("channel_shuffle", "groups", _check.value(f"divide the {c} channels"), groups)
     return reshape(swapaxes(reshape(x, (n, groups, c // groups, *rest)), 1, 2), x.shape)
