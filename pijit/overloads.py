@@ -6,6 +6,7 @@ Which one a call means is decided by the number, names and kinds of its argument
 import inspect
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit._numpy import is_loaded, load, np, when_loaded
@@ -280,7 +281,7 @@ def _scatter_by_dim(self, dim: _INT, index: Tensor, src):
 
 def _scatter_reduced(self, dim: _INT, index: Tensor, src, reduce: (str,)):
     if reduce not in ("add", "multiply"):
-        raise ValueError(f"For 'Tensor.scatter', 'reduce' must be 'add' or 'multiply', but got {reduce!r}.")
+        raise _check.refused("Tensor.scatter", "reduce", _check.one_of("add", "multiply"), reduce)
     src = src if isinstance(src, Tensor) else F.full(index.shape, src, dtype=self.dtype)
     return F.tensor_scatter_elements(self, index, src, dim, "add" if reduce == "add" else "mul")
 

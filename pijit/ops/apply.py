@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C
 from pijit.compute_dtype import as_update
 from pijit.ops import function as F
@@ -36,11 +37,10 @@ def _checked(cls):
                 if shape is None:
                     shape = x.shape
                 if x.shape != shape:
-                    raise ValueError(
-                        f"For '{type(self).__name__}', the Parameters must have one shape, but got {tuple(shape)} and "
-                        f"{tuple(x.shape)}.")
+                    raise _check.refused(type(self).__name__, "the Parameters", _check.value("have one shape"),
+                                         _check.several(tuple(shape), tuple(x.shape)))
                 if not x.dtype.is_floating_point and type(self).__name__.startswith("Sparse"):
-                    raise TypeError(f"For '{type(self).__name__}', the Parameters must be floating, but got {x.dtype}.")
+                    raise _check.refused(type(self).__name__, "the Parameters", _check.FLOATING, x.dtype)
         new = step(self, *args) if _C.compute_dtype() is None else as_update(step, self, *args)
         return tuple(x._alias() for x in new) if isinstance(new, tuple) else new._alias()
     __call__.__doc__ = step.__doc__
@@ -93,7 +93,7 @@ class SGD(Primitive):
     def __init__(self, dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> None:
         super().__init__()
         if nesterov and dampening != 0:
-            raise ValueError(f"For 'SGD', 'dampening' must be 0 if 'nesterov' is set, but got {dampening}.")
+            raise _check.refused("SGD", "dampening", _check.value("be 0 if 'nesterov' is set"), dampening)
         self.dampening, self.weight_decay, self.nesterov = dampening, weight_decay, nesterov
 
     def __call__(self, parameters: Any, gradient: Tensor, learning_rate: Rate, accum: Tensor, momentum: float,
@@ -263,7 +263,7 @@ class SparseApplyAdagrad(Primitive):
     def __init__(self, lr: float, update_slots: bool = True, use_locking: bool = False) -> None:
         super().__init__()
         if lr < 0:
-            raise ValueError(f"For 'SparseApplyAdagrad', 'lr' must be at least 0, but got {lr}.")
+            raise _check.refused("SparseApplyAdagrad", "lr", _check.at_least(0), lr)
         self.lr, self.update_slots, self.use_locking = lr, update_slots, use_locking
 
     def __call__(self, var: Tensor, accum: Tensor, grad: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:

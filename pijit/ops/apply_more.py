@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit._C import ops as _ops
 from pijit.ops import function as F
 from pijit.ops.apply import _checked, _ftrl, _Locking, _put, _rows, _SparseFtrl, shrunk
@@ -137,7 +138,7 @@ class SparseApplyAdagradV2(Primitive):
     def __init__(self, lr: float, epsilon: float, use_locking: bool = False, update_slots: bool = True) -> None:
         super().__init__()
         if lr <= 0:
-            raise ValueError(f"For 'SparseApplyAdagradV2', 'lr' must be greater than 0, but got {lr}.")
+            raise _check.refused("SparseApplyAdagradV2", "lr", _check.above(0), lr)
         self.lr, self.epsilon, self.use_locking, self.update_slots = lr, epsilon, use_locking, update_slots
 
     def __call__(self, var: Tensor, accum: Tensor, grad: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
@@ -157,7 +158,7 @@ class SparseApplyAdadelta(Primitive):
     def __init__(self, epsilon: float, use_locking: bool = False) -> None:
         super().__init__()
         if epsilon <= 0:
-            raise ValueError(f"For 'SparseApplyAdadelta', 'epsilon' must be greater than 0, but got {epsilon}.")
+            raise _check.refused("SparseApplyAdadelta", "epsilon", _check.above(0), epsilon)
         self.epsilon, self.use_locking = epsilon, use_locking
 
     def __call__(self, var: Tensor, accum: Tensor, accum_update: Any, lr: Any, rho: Any, grad: Tensor,

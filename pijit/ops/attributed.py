@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def _one_of(*choices):
     def check(name, value, *_):
         if value not in choices:
-            raise ValueError(f"For '{name}', the attribute must be one of {choices}, but got {value!r}.")
+            raise _check.refused(name, "the attribute", _check.one_of(*choices), value)
     return check
 
 
@@ -31,9 +32,9 @@ _reduction = _one_of("none", "mean", "sum")
 def _blocks(name, block_size, data_format="NCHW"):
     _format(name, data_format)
     if not isinstance(block_size, int) or isinstance(block_size, bool):
-        raise TypeError(f"For '{name}', 'block_size' must be int, but got {type(block_size).__name__}.")
+        raise _check.refused(name, "block_size", _check.INT, block_size)
     if block_size < 2:
-        raise ValueError(f"For '{name}', 'block_size' must be at least 2, but got {block_size}.")
+        raise _check.refused(name, "block_size", _check.at_least(2), block_size)
 
 
 def _ints_of(x):
@@ -123,7 +124,7 @@ def ReverseV2(input, /, axis):
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     for a in axes:
         if not -input.ndim <= a < input.ndim:
-            raise ValueError(f"For 'ReverseV2', 'axis' must be in [{-input.ndim}, {input.ndim}), but got {a}.")
+            raise _check.refused("ReverseV2", "axis", _check.within(-input.ndim, input.ndim, "[)"), a)
     return F.flip(input, axes)
 
 
@@ -584,7 +585,7 @@ def BCEWithLogitsLoss(logits, label, weight, pos_weight, /, reduction="mean"):
 def SmoothL1Loss(logits, labels, /, beta=1.0, reduction="none"):
     """Quadratic below beta, linear above."""
     if beta <= 0:
-        raise RuntimeError(f"For 'SmoothL1Loss', 'beta' must be greater than 0, but got {beta}.")
+        raise _check.refused("SmoothL1Loss", "beta", _check.above(0), beta, RuntimeError)
     return F.smooth_l1_loss(logits, labels, beta, reduction)
 
 
@@ -689,10 +690,10 @@ def TruncatedNormal(shape, /, dtype=mstype.float32, seed=0, seed2=0):
 
 def _dropped(x, keep_prob, planes):
     if x.ndim != planes + 2:
-        raise ValueError(f"For 'Dropout{planes}D', the input must have {planes + 2} dimensions, but got {x.ndim}.")
+        raise _check.refused(f"Dropout{planes}D", "the input", _check.dims(planes + 2), x.ndim)
     keep = F.rand(*x.shape[:2], *(1,) * planes) < keep_prob
     if not 0 <= keep_prob <= 1:
-        raise ValueError(f"For 'Dropout{planes}D', 'keep_prob' must be in [0, 1], but got {keep_prob}.")
+        raise _check.refused(f"Dropout{planes}D", "keep_prob", _check.within(0, 1), keep_prob)
     y = F.cast(F.select(keep, x * (1.0 / keep_prob if keep_prob else 0.0), 0.0), x.dtype)
     return y, F.broadcast_to(keep, x.shape)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.ops import function as F
 from pijit.ops.primitive import Primitive
 
@@ -36,7 +37,7 @@ class _Collective(Primitive):
     def __init__(self, group: str = _WORLD) -> None:
         super().__init__()
         if not isinstance(group, str):
-            raise TypeError(f"For '{type(self).__name__}', 'group' must be a str, but got {type(group).__name__}.")
+            raise _check.refused(type(self).__name__, "group", _check.STR, group)
         self.group = group
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -47,10 +48,9 @@ class _Reduction(_Collective):
     def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
         super().__init__(group)
         if not isinstance(op, str):
-            raise TypeError(f"For '{type(self).__name__}', 'op' must be a str, but got {type(op).__name__}.")
+            raise _check.refused(type(self).__name__, "op", _check.STR, op)
         if op not in ("sum", "max", "min", "prod"):
-            raise ValueError(
-                f"For '{type(self).__name__}', 'op' must be 'sum', 'max', 'min' or 'prod', but got {op!r}.")
+            raise _check.refused(type(self).__name__, "op", _check.one_of("sum", "max", "min", "prod"), op)
         self.op = op
 
 
@@ -58,8 +58,7 @@ class _Rooted(_Collective):
     def __init__(self, root_rank: Any, group: str = _WORLD) -> None:
         super().__init__(group)
         if isinstance(root_rank, bool) or not isinstance(root_rank, int):
-            raise TypeError(
-                f"For '{type(self).__name__}', the rank must be an int, but got {type(root_rank).__name__}.")
+            raise _check.refused(type(self).__name__, "the rank", _check.INT, root_rank)
         self.root_rank = root_rank
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -130,7 +129,7 @@ class AlltoAll(_Collective):
         super().__init__(group)
         for name, value in (("split_count", split_count), ("split_dim", split_dim), ("concat_dim", concat_dim)):
             if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"For 'AlltoAll', '{name}' must be an int, but got {type(value).__name__}.")
+                raise _check.refused("AlltoAll", name, _check.INT, value)
         self.split_count, self.split_dim, self.concat_dim = split_count, split_dim, concat_dim
 
     def __call__(self, input_x: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit._C import Tensor
 from pijit.grad import with_own_gradient
 from pijit.ops import function as F
@@ -51,14 +52,13 @@ class MultitypeFuncGraph:
             if n is Tensor:
                 n = "Tensor"
             if n not in _KINDS and n != "Function":
-                raise ValueError(
-                    f"For 'MultitypeFuncGraph.register', expected a type name among "
-                    f"{', '.join([*_KINDS, 'Function'])}, but got {n!r}.")
+                raise _check.expected("MultitypeFuncGraph.register",
+                                      f'a type name among {", ".join([*_KINDS, "Function"])}', n)
             kinds.append(n)
 
         def add(fn):
             if not callable(fn):
-                raise TypeError(f"For 'MultitypeFuncGraph.register', expected a function, but got {type(fn).__name__}.")
+                raise _check.expected("MultitypeFuncGraph.register", "a function", _check.type_name(fn), TypeError)
             self.entries.append((tuple(kinds), fn))
             return fn
         return add
@@ -85,14 +85,15 @@ class HyperMap:
 
     def __init__(self, ops: Any = None, reverse: bool = False) -> None:
         if ops is not None and not callable(ops):
-            raise TypeError(f"For '{type(self).__name__}', 'ops' must be callable, but got {type(ops).__name__}.")
+            raise _check.refused(type(self).__name__, "ops", _check.FUNCTION, ops)
         self.ops, self.reverse = ops, reverse
 
     def __call__(self, *args: Any) -> Any:
         op = self.ops
         if op is None:
             if not args or not callable(args[0]):
-                raise TypeError(f"For '{type(self).__name__}', the first argument must be a function.")
+                raise _check.refused(type(self).__name__, "the first argument", _check.FUNCTION,
+                                     args[0] if args else None)
             op, args = args[0], args[1:]
         if not args:
             raise TypeError(f"For '{type(self).__name__}', expected something to map over.")
@@ -131,7 +132,7 @@ def partial(func: Callable[..., Any], *args: Any) -> Callable[..., Any]:
         [3.]
     """
     if not callable(func):
-        raise TypeError(f"For 'partial', expected a function, but got {type(func).__name__}.")
+        raise _check.expected("partial", "a function", _check.type_name(func), TypeError)
 
     def bound(*more):
         return func(*args, *more)
@@ -199,7 +200,7 @@ class HookBackward(Primitive):
     def __init__(self, hook_fn: Callable[..., Any], cell_id: str = "") -> None:
         super().__init__()
         if not callable(hook_fn):
-            raise TypeError(f"For 'HookBackward', 'hook_fn' must be a function, but got {type(hook_fn).__name__}.")
+            raise _check.refused("HookBackward", "hook_fn", _check.FUNCTION, hook_fn)
         self.hook_fn, self.cell_id = hook_fn, cell_id
 
     def __call__(self, *inputs: Any) -> Any:

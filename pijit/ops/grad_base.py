@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.grad import with_own_gradient
 from pijit.ops import primitives
 
@@ -26,8 +27,7 @@ class BpropRegistry(collections.UserDict):
 
         def add(getter):
             if not callable(getter):
-                raise TypeError(
-                    f"For 'bprop_getters.register', the getter must be a function, but got {type(getter).__name__}.")
+                raise _check.refused("bprop_getters.register", "the getter", _check.FUNCTION, getter)
             self[cls] = getter
             return getter
         return add
@@ -66,11 +66,11 @@ def _class_of(prim):
     if isinstance(prim, str):
         found = getattr(primitives, prim, None)
         if not isinstance(found, type) or not issubclass(found, primitives.Primitive):
-            raise ValueError(f"For 'bprop_getters.register', there is no primitive {prim!r}.")
+            raise _check.none_such("bprop_getters.register", "primitive", prim)
         return found
     cls = prim if isinstance(prim, type) else type(prim)
     if not issubclass(cls, primitives.Primitive):
-        raise TypeError(f"For 'bprop_getters.register', expected a primitive, but got {prim!r}.")
+        raise _check.expected("bprop_getters.register", "a primitive", prim, TypeError)
     return cls
 
 

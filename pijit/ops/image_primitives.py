@@ -4,6 +4,7 @@ import builtins
 
 import numpy as np
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
@@ -28,7 +29,7 @@ def _plane(x, count=2):
 
 def _method(name, *attributes):
     if attributes[0] not in B._METHODS:
-        raise ValueError(f"For '{name}', 'method' must be one of {B._METHODS}, but got {attributes[0]!r}.")
+        raise _check.refused(name, "method", _check.one_of(*B._METHODS), attributes[0])
 
 
 @primitive(check=_method)
@@ -131,9 +132,7 @@ def ResizeArea(images, size, /, align_corners=False):
 
 def _transformation(name, mode):
     if mode not in ("align_corners", "half_pixel"):
-        raise ValueError(
-            f"For '{name}', 'coordinate_transformation_mode' must be 'align_corners' or 'half_pixel', but got "
-            f"{mode!r}.")
+        raise _check.refused(name, "coordinate_transformation_mode", _check.one_of("align_corners", "half_pixel"), mode)
 
 
 @primitive(check=_transformation)
@@ -144,7 +143,7 @@ def ResizeLinear1D(x, size, /, coordinate_transformation_mode="align_corners"):
 
 def _kernel(name, kernel_type, antialias):
     if kernel_type not in P.KERNELS:
-        raise ValueError(f"For '{name}', 'kernel_type' must be one of {tuple(P.KERNELS)}, but got {kernel_type!r}.")
+        raise _check.refused(name, "kernel_type", _check.one_of(*P.KERNELS), kernel_type)
 
 
 @primitive(check=_kernel)
@@ -155,7 +154,7 @@ def ScaleAndTranslate(images, size, scale, translation, /, kernel_type="lanczos3
 
 def _volume(name, x, output_size, scales):
     if (output_size is None) == (scales is None):
-        raise ValueError(f"For '{name}', either 'output_size' or 'scales' must be given.")
+        raise _check.exactly_one(name, "output_size", "scales")
     return ((_ints(output_size), [None] * 3) if scales is None
             else ([int(n * s) for n, s in zip(x.shape[2:], scales)], list(scales)))
 
@@ -177,7 +176,7 @@ def UpsampleTrilinear3D(x, output_size, scales=None, /, align_corners=False):
 
 def _padding(name, *attributes):
     if attributes[-1] not in ("SAME", "VALID", "same", "valid"):
-        raise ValueError(f"For '{name}', the padding must be 'SAME' or 'VALID', but got {attributes[-1]!r}.")
+        raise _check.refused(name, "the padding", _check.one_of("SAME", "VALID"), attributes[-1])
 
 
 @primitive(check=_padding)
@@ -271,10 +270,9 @@ def MaxUnpool3D(x, argmax, /, ksize, strides=0, pads=0, output_shape=(), data_fo
 
 def _fractions(name, pooling_ratio, *attributes):
     if not isinstance(pooling_ratio, (list, tuple)) or len(pooling_ratio) != 4:
-        raise TypeError(f"For '{name}', 'pooling_ratio' must be a list of 4 floats, but got {pooling_ratio!r}.")
+        raise _check.refused(name, "pooling_ratio", _check.value("be a list of 4 floats"), pooling_ratio, TypeError)
     if pooling_ratio[0] != 1 or pooling_ratio[3] != 1 or builtins.min(pooling_ratio) < 1:
-        raise ValueError(
-            f"For '{name}', 'pooling_ratio' must be [1, at least 1, at least 1, 1], but got {pooling_ratio}.")
+        raise _check.refused(name, "pooling_ratio", _check.value("be [1, at least 1, at least 1, 1]"), pooling_ratio)
 
 
 def _cuts(n, ratio, pseudo_random):

@@ -7,6 +7,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, overload
 
+from pijit import _check
 from pijit import compat
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Primitive:
     def add_prim_attr(self, name: str, value: Any) -> Self:
         """Sets an attribute. Returns the primitive."""
         if not isinstance(name, str):
-            raise TypeError(f"For 'add_prim_attr', 'name' must be str, but got {type(name).__name__}.")
+            raise _check.refused("add_prim_attr", "name", _check.STR, name)
         setattr(self, name, value)
         return self
 
@@ -110,7 +111,7 @@ class Primitive:
         for name, value in (("in_strategy", in_strategy), ("out_strategy", out_strategy)):
             if value is not None:
                 if not isinstance(value, tuple):
-                    raise TypeError(f"For 'shard', {name!r} must be a tuple, but got {type(value).__name__}.")
+                    raise _check.refused("shard", name, _check.TUPLE, value)
                 self.add_prim_attr(name, value)
         return self
 
@@ -121,7 +122,7 @@ class Primitive:
         """Says whether the result is computed again for gradients; graphs decide that by themselves. Returns the
         primitive."""
         if not isinstance(mode, bool):
-            raise TypeError(f"For 'recompute', 'mode' must be bool, but got {type(mode).__name__}.")
+            raise _check.refused("recompute", "mode", _check.BOOL, mode)
         return self.add_prim_attr("recompute_", mode)
 
     # what programs read of MindSpore's primitives besides

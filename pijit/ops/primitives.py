@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import compat
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -90,7 +91,7 @@ class MatMul(Primitive):
     def __call__(self, x: Tensor, y: TensorLike) -> Tensor:
         for name, t in (("x", x), ("y", y)):
             if isinstance(t, Tensor) and t.ndim != 2:
-                raise ValueError(f"For 'MatMul', {name!r} must have 2 dimensions, but got {t.ndim}.")
+                raise _check.refused("MatMul", name, _check.dims(2), t.ndim)
         return _ops["matmul"](x, y, self.transpose_a, self.transpose_b)
 
 
@@ -99,9 +100,8 @@ class BatchMatMul(MatMul):
 
     def __call__(self, x: Tensor, y: TensorLike) -> Tensor:
         if isinstance(x, Tensor) and isinstance(y, Tensor) and x.shape[:-2] != y.shape[:-2]:
-            raise ValueError(
-                f"For 'BatchMatMul', all dimensions but the last two must be the same, but got {x.shape} and "
-                f"{y.shape}.")
+            raise _check.refused("BatchMatMul", "all dimensions but the last two", _check.value("be the same"),
+                                 _check.several(x.shape, y.shape))
         return _ops["matmul"](x, y, self.transpose_a, self.transpose_b)
 
 
@@ -400,7 +400,7 @@ class Conv2D(Primitive):
         super().__init__()
         _format("Conv2D", data_format)
         if mode != 1:
-            raise ValueError(f"For 'Conv2D', 'mode' must be 1, but got {mode}.")
+            raise _check.refused("Conv2D", "mode", _check.one_of(1), mode)
         _no_padding("Conv2D", pad_mode, pad)
         self.out_channel, self.kernel_size = (out_channel,
                                               (kernel_size, kernel_size) if isinstance(kernel_size, int)
@@ -409,9 +409,8 @@ class Conv2D(Primitive):
 
     def __call__(self, x: Tensor, w: Any) -> Tensor:
         if w.ndim == 4 and (w.shape[0] != self.out_channel or w.shape[2:] != self.kernel_size):
-            raise ValueError(
-                f"For 'Conv2D', the weight must be [{self.out_channel}, C, {self.kernel_size[0]}, "
-                f"{self.kernel_size[1]}], but got {list(w.shape)}.")
+            raise _check.refused("Conv2D", "the weight",
+                                 _check.shape((self.out_channel, w.shape[1], *self.kernel_size)), w.shape)
         return F.conv2d(x, w, None, self.stride, self.pad_mode, self.pad, self.dilation, self.group)
 
 
@@ -708,7 +707,7 @@ class AllReduce(Primitive):
     def __init__(self, op: str = ReduceOp.SUM, group: str = "hccl_world_group") -> None:
         super().__init__()
         if op not in ("sum", "max", "min", "prod"):
-            raise ValueError(f"For 'AllReduce', 'op' must be 'sum', 'max', 'min' or 'prod', but got {op!r}.")
+            raise _check.refused("AllReduce", "op", _check.one_of("sum", "max", "min", "prod"), op)
         self.op, self.group = op, group
 
     def __call__(self, input_x: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """Primitives that draw random numbers. Seeds are kept as attributes: draws follow the one generator of pijit.random."""
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
@@ -52,7 +53,7 @@ def Cauchy(size, median=0.0, sigma=1.0):
 def LogNormalReverse(input, /, mean=1.0, std=2.0):
     """Numbers exp(N(mean, std^2)) in the input's shape and dtype."""
     if not input.dtype.is_floating_point:
-        raise TypeError(f"For 'LogNormalReverse', the input must be of a floating dtype, but got {input.dtype}.")
+        raise _check.refused("LogNormalReverse", "the input", _check.FLOATING, input.dtype)
     return F.cast(F.exp(_random.normal(input.shape) * std + mean), input.dtype)
 
 

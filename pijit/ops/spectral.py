@@ -1,5 +1,6 @@
 """Primitives on complex and sparse tensors, and Fourier transforms."""
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.ops import function as F
@@ -18,7 +19,7 @@ def FFTWithSize(x, /, signal_ndim, inverse, real, norm="backward", onesided=True
     real values to their spectrum (its first half if onesided) or, `inverse`, back, with the last of signal_sizes as
     length (default: an even one)."""
     if signal_ndim not in (1, 2, 3):
-        raise ValueError(f"For 'FFTWithSize', 'signal_ndim' must be 1, 2 or 3, but got {signal_ndim!r}.")
+        raise _check.refused("FFTWithSize", "signal_ndim", _check.one_of(1, 2, 3), signal_ndim)
     return _with_size(x, signal_ndim, inverse, real, _norm("FFTWithSize", norm), onesided, signal_sizes)
 
 
@@ -32,9 +33,8 @@ def STFT(x, window, /, n_fft, hop_length, win_length, normalized, onesided, retu
 def MatrixLogarithm(x, /):
     """The principal logarithms of complex matrices [..., n, n] that have n eigenvectors."""
     if not isinstance(x, Tensor) or x.dtype not in mstype.complex_type:
-        raise TypeError(
-            f"For 'MatrixLogarithm', 'x' must be a Tensor of complex64 or complex128, but got "
-            f"{getattr(x, 'dtype', type(x).__name__)}.")
+        raise _check.refused("MatrixLogarithm", "x", _check.value("be a Tensor of complex64 or complex128"),
+                             getattr(x, "dtype", type(x).__name__), TypeError)
     values, vectors = F.eig(x)
     return F.matmul(vectors * F.expand_dims(F.log(values), -2), F.inverse(vectors))
 
@@ -43,7 +43,7 @@ def MatrixLogarithm(x, /):
 def Eig(x, /, compute_v=False):
     """(eigenvalues, eigenvectors) of square matrices; without compute_v the latter are an empty tensor."""
     if not isinstance(compute_v, bool):
-        raise TypeError(f"For 'Eig', 'compute_v' must be bool, but got {type(compute_v).__name__}.")
+        raise _check.refused("Eig", "compute_v", _check.BOOL, compute_v)
     if compute_v:
         return F.eig(x)
     values = F.eigvals(x)
@@ -68,7 +68,7 @@ def SparseTensorDenseAdd(x1_indices, x1_values, x1_shape, x2, /):
     """The sum of a sparse tensor and a dense one of the same shape."""
     shape = tuple(x1_shape) if isinstance(x1_shape, (tuple, list)) else tuple(x1_shape.asnumpy().tolist())
     if x2.shape != shape:
-        raise ValueError(f"For 'SparseTensorDenseAdd', 'x2' must have shape {shape}, but got {x2.shape}.")
+        raise _check.refused("SparseTensorDenseAdd", "x2", _check.shape(shape), x2.shape)
     return COOTensor(x1_indices, x1_values, shape) + x2
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -50,7 +51,7 @@ def MatrixSetDiagV3(x, diagonal, k, /, align="RIGHT_LEFT"):
 
 def _fill(name, fill_value, wrap):
     if not isinstance(fill_value, float):
-        raise TypeError(f"For '{name}', 'fill_value' must be a float, but got {type(fill_value).__name__}.")
+        raise _check.refused(name, "fill_value", _check.FLOAT, fill_value)
 
 
 @primitive(check=_fill)
@@ -102,8 +103,7 @@ SegmentMean: Any = _segment("SegmentMean", S.segment_mean)
 
 def _bound(name, sorted_x, values):
     if sorted_x.ndim != 2 or values.ndim != 2 or sorted_x.shape[0] != values.shape[0]:
-        raise ValueError(f"For '{name}', expected two matrices of as many rows, but got {tuple(sorted_x.shape)} and "
-                         f"{tuple(values.shape)}.")
+        raise _check.expected(name, "two matrices of as many rows", _check.several(sorted_x.shape, values.shape))
 
 
 @primitive
@@ -125,7 +125,7 @@ def NthElement(input, n, /, reverse=False):
     """The n-th least element of each row (the n-th greatest with reverse), counted from 0."""
     k, size = _number(n), input.shape[-1]
     if not 0 <= k < size:
-        raise ValueError(f"For 'NthElement', 'n' must be in [0, {size}), but got {k}.")
+        raise _check.refused("NthElement", "n", _check.within(0, size, "[)"), k)
     return F.sort(input, -1, reverse)[0][..., k]
 
 
@@ -158,8 +158,8 @@ def ListDiff(x, y, /, out_idx=mstype.int32):
 def RaggedRange(starts, limits, deltas, /, Tsplits):
     """(where the ranges begin and end, the ranges start, start + delta, … below limit, one behind the other)."""
     if not starts.shape == limits.shape == deltas.shape:
-        raise ValueError(f"For 'RaggedRange', starts, limits and deltas must be of one shape, but got {starts.shape}, "
-                         f"{limits.shape} and {deltas.shape}.")
+        raise _check.refused("RaggedRange", "starts, limits and deltas", _check.value("be of one shape"),
+                             _check.several(starts.shape, limits.shape, deltas.shape))
     rows = [np.arange(a, b, d) for a, b, d in zip(*(np.atleast_1d(t.asnumpy()) for t in (starts, limits, deltas)))]
     splits = np.cumsum([0, *(len(r) for r in rows)])
     return Tensor(splits, Tsplits), Tensor(np.concatenate(rows), starts.dtype)
@@ -172,7 +172,7 @@ _PAD_MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate",
 
 def _pad_mode(name, mode, contiguous):
     if mode not in _PAD_MODES:
-        raise ValueError(f"For '{name}', 'mode' must be one of {tuple(_PAD_MODES)}, but got {mode!r}.")
+        raise _check.refused(name, "mode", _check.one_of(*_PAD_MODES), mode)
 
 
 @primitive(check=_pad_mode)
@@ -263,7 +263,7 @@ def ConjugateTranspose(x, perm, /):
 def _formats(name, src_format, dst_format):
     for f in (src_format, dst_format):
         if f not in ("NHWC", "NCHW"):
-            raise ValueError(f"For '{name}', formats must be 'NHWC' or 'NCHW', but got {f!r}.")
+            raise _check.refused(name, "the formats", _check.one_of("NHWC", "NCHW"), f)
 
 
 @primitive(check=_formats)
@@ -277,8 +277,7 @@ def DataFormatDimMap(input_x, /, src_format="NHWC", dst_format="NCHW"):
 def DataFormatVecPermute(input_x, /, src_format="NHWC", dst_format="NCHW"):
     """[4] or [4, 2] numbers, one per dimension of a format, in the order of another."""
     if tuple(input_x.shape) not in ((4,), (4, 2)):
-        raise ValueError("For 'DataFormatVecPermute', the input must have the shape (4,) or (4, 2), but got "
-                         f"{tuple(input_x.shape)}.")
+        raise _check.refused("DataFormatVecPermute", "the input", _check.shape("(4,) or (4, 2)"), input_x.shape)
     return _ops["gather"](input_x, Tensor([src_format.index(c) for c in dst_format], mstype.int64), 0)
 
 
@@ -288,7 +287,7 @@ def NoRepeatNGram(state_seq, log_probs, /, ngram_size=1):
     beam, length]."""
     words = state_seq.asnumpy()
     if not 0 < ngram_size <= words.shape[-1]:
-        raise ValueError(f"For 'NoRepeatNGram', 'ngram_size' must be in [1, {words.shape[-1]}], but got {ngram_size}.")
+        raise _check.refused("NoRepeatNGram", "ngram_size", _check.within(1, words.shape[-1]), ngram_size)
     barred = np.zeros(log_probs.shape, bool)
     for at in np.ndindex(words.shape[:-1]):
         row = words[at]
@@ -365,11 +364,11 @@ def NuclearNorm(x, /, dim=None, keepdim=False):
     """The sum of the singular values of matrices: of x, or over two dimensions of it."""
     if dim is None:
         if x.ndim != 2:
-            raise ValueError(f"For 'NuclearNorm', an input of {x.ndim} dimensions needs 'dim'.")
+            raise _check.needs("NuclearNorm", f"an input of {x.ndim} dimensions", "'dim'")
         dim = (0, 1)
     axes = [d % x.ndim for d in dim]
     if len(axes) != 2 or axes[0] == axes[1]:
-        raise ValueError(f"For 'NuclearNorm', 'dim' must name two dimensions, but got {dim}.")
+        raise _check.refused("NuclearNorm", "dim", _check.value("name two dimensions"), dim)
     y = F.sum(F.svd(F.moveaxis(x, tuple(axes), (-2, -1)), compute_uv=False), -1)
     if keepdim:
         y = (F.expand_dims(F.expand_dims(y, 0), 0)
@@ -388,7 +387,7 @@ def CompareAndBitpack(x, threshold, /):
     """x > threshold, eight elements of the last axis in a uint8, the first as its highest bit; of bools x itself, the
     first as its lowest bit."""
     if x.shape[-1] % 8:
-        raise ValueError(f"For 'CompareAndBitpack', the last dimension must be a multiple of 8, but got {x.shape[-1]}.")
+        raise _check.refused("CompareAndBitpack", "the last dimension", _check.multiple(8), x.shape[-1])
     true = x if x.dtype == mstype.bool_ else x > threshold
     weights = [1, 2, 4, 8, 16, 32, 64, 128] if x.dtype == mstype.bool_ else [128, 64, 32, 16, 8, 4, 2, 1]
     bits = F.reshape(F.cast(true, mstype.int32), (*x.shape[:-1], x.shape[-1] // 8, 8))
@@ -430,8 +429,7 @@ def ComputeAccidentalHits(true_classes, sampled_candidates, /, num_true=1):
     """(rows, columns, least float32 numbers) of the true classes [rows, num_true] that are among the drawn ones [n]."""
     true, drawn = true_classes.asnumpy(), sampled_candidates.asnumpy()
     if true.ndim != 2 or true.shape[1] != num_true:
-        raise ValueError(f"For 'ComputeAccidentalHits', 'true_classes' must have the shape [rows, {num_true}], but got "
-                         f"{true.shape}.")
+        raise _check.refused("ComputeAccidentalHits", "true_classes", _check.shape(f"[rows, {num_true}]"), true.shape)
     rows, _, columns = np.nonzero(true[:, :, None] == drawn)
     least = F.full((len(rows),), mstype.finite_range(mstype.float32)[0], dtype=mstype.float32)
     return Tensor(rows, mstype.int32), Tensor(columns, true_classes.dtype), least
@@ -479,7 +477,7 @@ def CTCLoss(x, labels_indices, labels_values, sequence_length, /, preprocess_col
     sparse tensor. inf where a label with its repeats needs more steps than there are."""
     from pijit.grad import value_and_grad
     if not ctc_merge_repeated:
-        raise ValueError("For 'CTCLoss', ctc_merge_repeated=False is not supported.")
+        raise _check.unsupported("CTCLoss", "ctc_merge_repeated=False is")
     time, batch, classes = x.shape
     rows = [[] for _ in builtins.range(batch)]
     for (b, _), v in zip(labels_indices.asnumpy().tolist(), labels_values.asnumpy().tolist()):
@@ -514,7 +512,7 @@ def LSTM(x, h, c, w, /, input_size, hidden_size, num_layers, has_bias, bidirecti
         layer and direction by
     direction, then the biases of inputs and states, or the sums of both."""
     if proj_size:
-        raise ValueError(f"For 'LSTM', 'proj_size' must be 0, but got {proj_size}.")
+        raise _check.refused("LSTM", "proj_size", _check.one_of(0), proj_size)
     directions = 2 if bidirectional else 1
     flat, at, weights = F.reshape(w, (-1,)), 0, []
 
@@ -572,9 +570,9 @@ def Reusing(x, /):
 def TensorToTuple(input_x, /):
     """The numbers of a vector as a tuple."""
     if not isinstance(input_x, Tensor):
-        raise TypeError(f"For 'TensorToTuple', the input must be a Tensor, but got {type(input_x).__name__}.")
+        raise _check.refused("TensorToTuple", "the input", _check.TENSOR, input_x)
     if input_x.ndim != 1:
-        raise ValueError(f"For 'TensorToTuple', the input must have 1 dimension, but got {input_x.ndim}.")
+        raise _check.refused("TensorToTuple", "the input", _check.dims(1), input_x.ndim)
     return tuple(input_x.asnumpy().tolist())
 
 
@@ -594,7 +592,7 @@ def CheckNumerics(x, /):
     """x; RuntimeError where it holds NaN or infinities."""
     _need_tensor("CheckNumerics", "x", x)
     if not x.dtype.is_floating_point:
-        raise TypeError(f"For 'CheckNumerics', the input must be of a floating dtype, but got {x.dtype}.")
+        raise _check.refused("CheckNumerics", "the input", _check.FLOATING, x.dtype)
     if not bool(F.all(F.isfinite(x))):
         raise RuntimeError(f"For 'CheckNumerics', the tensor has {'NaN' if bool(F.any(F.isnan(x))) else 'Inf'} values.")
     return x
@@ -633,7 +631,7 @@ class InsertGradientOf(Primitive):
     def __init__(self, f: Any) -> None:
         super().__init__()
         if not callable(f):
-            raise TypeError(f"For 'InsertGradientOf', 'f' must be a function, but got {type(f).__name__}.")
+            raise _check.refused("InsertGradientOf", "f", _check.FUNCTION, f)
         self.f = f
 
     def __call__(self, x: Tensor) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit._C import Tensor
 from pijit.ops.primitive import Primitive
 
@@ -28,9 +29,10 @@ class _Summary(Primitive):
 
     def __call__(self, name: str, value: Any) -> None:
         if not isinstance(name, str) or not name:
-            raise TypeError(f"For '{type(self).__name__}', the name must be a str that is not empty, but got {name!r}.")
+            raise _check.refused(type(self).__name__, "the name", _check.value("be a str that is not empty"), name,
+                                 TypeError)
         if not isinstance(value, Tensor):
-            raise TypeError(f"For '{type(self).__name__}', the value must be a Tensor, but got {type(value).__name__}.")
+            raise _check.refused(type(self).__name__, "the value", _check.TENSOR, value)
         if len(_values) >= _LIMIT:
             del _values[0]
         _values.append((self.plugin, name, value))
