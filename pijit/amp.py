@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit import nn
 from pijit._C import Tensor
@@ -47,10 +48,9 @@ def _to_float32(cell, args, out):  # noqa: ARG001
 
 
 def _checked(name, network, dtype):
-    if not isinstance(network, nn.Cell):
-        raise TypeError(f"For '{name}', 'network' must be a Cell, but got {type(network).__name__}.")
+    _check.need(name, "network", network, _check.a(nn.Cell))
     if dtype not in (mstype.float16, mstype.bfloat16):
-        raise ValueError(f"For '{name}', 'dtype' must be float16 or bfloat16, but got {dtype}.")
+        raise _check.refused(name, "dtype", _check.dtypes("float16", "bfloat16"), dtype, ValueError)
 
 
 def _white(network, types, dtype):
@@ -85,8 +85,8 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: DType = ms
     elif amp_level == "O3":
         _black(network, (), dtype)
     elif amp_level != "O0":
-        raise ValueError(
-            f"For 'auto_mixed_precision', 'amp_level' must be 'O0', 'O1', 'O2', 'O3' or 'auto', but got {amp_level!r}.")
+        raise _check.refused("auto_mixed_precision", "amp_level", _check.one_of("O0", "O1", "O2", "O3", "auto"),
+                             amp_level)
     return network
 
 
@@ -96,10 +96,11 @@ def custom_mixed_precision(network: Cell, *, white_list: Any = None, black_list:
     given."""
     _checked("custom_mixed_precision", network, dtype)
     if (white_list is None) == (black_list is None):
-        raise ValueError("For 'custom_mixed_precision', exactly one of 'white_list' and 'black_list' must be given.")
+        raise _check.exactly_one("custom_mixed_precision", "white_list", "black_list")
     for t in white_list or black_list or ():
         if not isinstance(t, type) or not issubclass(t, nn.Cell):
-            raise TypeError(f"For 'custom_mixed_precision', the lists must hold subclasses of Cell, but got {t!r}.")
+            raise _check.refused("custom_mixed_precision", "the lists", _check.value("hold subclasses of Cell"), t,
+                                 TypeError)
     if white_list is not None:
         _white(network, tuple(white_list), dtype)
     else:
@@ -109,8 +110,7 @@ def custom_mixed_precision(network: Cell, *, white_list: Any = None, black_list:
 
 def checked_level(name: str, level: str) -> str:
     """One of the levels of auto_mixed_precision; ValueError for anything else."""
-    if level not in ("O0", "O1", "O2", "O3", "auto"):
-        raise ValueError(f"For '{name}', the level must be 'O0', 'O1', 'O2', 'O3' or 'auto', but got {level!r}.")
+    _check.need(name, "the level", level, _check.one_of("O0", "O1", "O2", "O3", "auto"))
     return level
 
 
@@ -133,31 +133,22 @@ def build_train_network(network: Cell, optimizer: Optimizer, loss_fn: Cell | Cal
     bfloat16), keep_batchnorm_fp32 and loss_scale_manager (a LossScaleManager or None) override that. boost_level:
     accepted, all levels are alike. In this step the network's own outputs stay in low precision at O2 and O3; the loss
     gets them as float32."""
-    if not isinstance(network, nn.Cell):
-        raise TypeError(f"For 'build_train_network', 'network' must be a Cell, but got {type(network).__name__}.")
+    _check.need("build_train_network", "network", network, _check.a(nn.Cell))
     if not isinstance(optimizer, nn.Cell):
-        raise TypeError(
-            f"For 'build_train_network', 'optimizer' must be an Optimizer, but got {type(optimizer).__name__}.")
+        raise _check.refused("build_train_network", "optimizer", _check.type_("an Optimizer"), optimizer)
     if loss_fn is not None and not callable(loss_fn):
-        raise TypeError(
-            f"For 'build_train_network', 'loss_fn' must be a Cell or a function, but got {type(loss_fn).__name__}.")
+        raise _check.refused("build_train_network", "loss_fn", _check.type_("a Cell or a function"), loss_fn)
     checked_level("build_train_network", level)
-    if boost_level not in ("O0", "O1", "O2"):
-        raise ValueError(
-            f"For 'build_train_network', 'boost_level' must be 'O0', 'O1' or 'O2', but got {boost_level!r}.")
+    _check.need("build_train_network", "boost_level", boost_level, _check.one_of("O0", "O1", "O2"))
     for key in kwargs:
-        if key not in _STEP_OPTIONS:
-            raise ValueError(f"For 'build_train_network', the options are {list(_STEP_OPTIONS)}, but got {key!r}.")
+        _check.need("build_train_network", "an option", key, _check.one_of(*_STEP_OPTIONS))
     manager = (kwargs["loss_scale_manager"] if "loss_scale_manager" in kwargs else DynamicLossScaleManager()
                if level == "O2" else None)
-    if manager is not None and not isinstance(manager, LossScaleManager):
-        raise TypeError(
-            f"For 'build_train_network', 'loss_scale_manager' must be a LossScaleManager, but got "
-            f"{type(manager).__name__}.")
+    _check.need("build_train_network", "loss_scale_manager", manager, _check.optional(_check.a(LossScaleManager)))
     low = kwargs.get("cast_model_type", mstype.float16 if level in ("O2", "O3") else mstype.float32)
     if low not in (mstype.float16, mstype.bfloat16, mstype.float32):
-        raise ValueError(
-            f"For 'build_train_network', 'cast_model_type' must be float16, bfloat16 or float32, but got {low}.")
+        raise _check.refused("build_train_network", "cast_model_type", _check.dtypes("float16", "bfloat16", "float32"),
+                             low, ValueError)
     with_loss = nn.WithLossCell
     if low is not mstype.float32:
         keep = kwargs.get("keep_batchnorm_fp32")
@@ -179,7 +170,7 @@ def all_finite(inputs: Any) -> Tensor:
     """Whether no element of the tensors is infinite or NaN, as a bool tensor."""
     parts = [F.all(F.isfinite(x)) for x in (inputs if isinstance(inputs, (tuple, list)) else (inputs,))]
     if not parts:
-        raise ValueError("For 'all_finite', 'inputs' must not be empty.")
+        raise _check.empty("all_finite", "inputs")
     return F.all(F.stack(parts, 0))
 
 
@@ -203,10 +194,7 @@ class LossScaler:
 
 def _at_least_one(owner, **numbers):
     for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise TypeError(f"For '{owner}', '{name}' must be a number, but got {type(value).__name__}.")
-        if value < 1:
-            raise ValueError(f"For '{owner}', '{name}' must be at least 1, but got {value}.")
+        _check.need(owner, name, value, _check.NUMBER, _check.at_least(1))
 
 
 class StaticLossScaler(LossScaler):
@@ -231,8 +219,7 @@ class DynamicLossScaler(LossScaler):
 
     def __init__(self, scale_value: float, scale_factor: float, scale_window: int) -> None:
         if not isinstance(scale_window, int):
-            raise TypeError(f"For 'DynamicLossScaler', 'scale_window' must be int, but got "
-                            f"{type(scale_window).__name__}.")
+            raise _check.refused("DynamicLossScaler", "scale_window", _check.INT, scale_window)
         _at_least_one("DynamicLossScaler", scale_value=scale_value, scale_factor=scale_factor,
                       scale_window=scale_window)
         self.scale_value: Parameter = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.initializer import initializer
@@ -57,29 +58,30 @@ class MapParameter(Parameter):
         for key, value in {**options, **kwargs}.items():
             setattr(self, key, value)
         if self.key_dtype not in _INTS:
-            raise TypeError(f"For 'MapParameter', 'key_dtype' must be an integer dtype, but got {self.key_dtype}.")
+            raise _check.refused("MapParameter", "key_dtype", _check.value("be an integer dtype"), self.key_dtype,
+                                 TypeError)
         if not isinstance(self.value_dtype, mstype.Type):
-            raise TypeError(f"For 'MapParameter', 'value_dtype' must be a dtype, but got {self.value_dtype!r}.")
+            raise _check.refused("MapParameter", "value_dtype", _check.value("be a dtype"), self.value_dtype, TypeError)
         shape = self.value_shape
         shape = (shape,) if isinstance(shape, int) and not isinstance(shape, bool) else shape
         if not isinstance(shape, (tuple, list)) or not all(isinstance(n, int) and n > 0 for n in shape):
-            raise TypeError("For 'MapParameter', 'value_shape' must be an int or a tuple or list of ints above 0, but "
-                            f"got {self.value_shape!r}.")
+            raise _check.refused("MapParameter", "value_shape",
+                                 _check.value("be an int or a tuple or list of ints above 0"), self.value_shape,
+                                 TypeError)
         if not isinstance(self.default_value, (str, numbers.Number)):
-            raise TypeError("For 'MapParameter', 'default_value' must be a number or the name of an initializer, but "
-                            f"got {self.default_value!r}.")
+            raise _check.refused("MapParameter", "default_value",
+                                 _check.value("be a number or the name of an initializer"), self.default_value,
+                                 TypeError)
         self.value_shape = tuple(shape)
         super().__init__(initializer("zeros", (1, *self.value_shape), self.value_dtype), name, requires_grad)
         self._rows, self._changes = {}, {}
         if (self.key_tensor is None) != (self.value_tensor is None):
-            raise ValueError("For 'MapParameter', 'key_tensor' and 'value_tensor' must be given together.")
+            raise _check.together("MapParameter", "key_tensor", "value_tensor")
         if self.key_tensor is not None:
             self.put(self.key_tensor, self.value_tensor)
 
     def _keys(self, method, keys):
-        if not isinstance(keys, Tensor):
-            raise TypeError(f"For 'MapParameter.{method}', 'key_tensor' must be a Tensor, but got "
-                            f"{type(keys).__name__}.")
+        _check.need(f"MapParameter.{method}", "key_tensor", keys, _check.TENSOR)
         if keys.dtype != self.key_dtype or keys.ndim != 1:
             raise ValueError(f"For 'MapParameter.{method}', 'key_tensor' must have 1 dimension of {self.key_dtype}, "
                              f"but got {keys.ndim} of {keys.dtype}.")
@@ -110,12 +112,10 @@ class MapParameter(Parameter):
 
         Raises TypeError where an argument is no Tensor, ValueError where the shapes do not fit."""
         keys = self._keys("put", key_tensor)
-        if not isinstance(value_tensor, Tensor):
-            raise TypeError(f"For 'MapParameter.put', 'value_tensor' must be a Tensor, but got "
-                            f"{type(value_tensor).__name__}.")
+        _check.need("MapParameter.put", "value_tensor", value_tensor, _check.TENSOR)
         if value_tensor.shape != (len(keys), *self.value_shape):
-            raise ValueError("For 'MapParameter.put', 'value_tensor' must have the shape "
-                             f"{(len(keys), *self.value_shape)}, but got {value_tensor.shape}.")
+            raise _check.refused("MapParameter.put", "value_tensor", _check.shape((len(keys), *self.value_shape)),
+                                 value_tensor.shape)
         self._rows.update(zip(keys, value_tensor.astype(self.value_dtype).asnumpy()))
         self._changes.update(dict.fromkeys(keys, _NEW_OR_CHANGED))
         return self
@@ -125,7 +125,7 @@ class MapParameter(Parameter):
         keys = self._keys("erase", key_tensor)
         for key in keys:
             if key not in self._rows:
-                raise KeyError(f"For 'MapParameter.erase', there is no key {key}.")
+                raise _check.none_such("MapParameter.erase", "key", key, error=KeyError)
         for key in keys:
             self._rows.pop(key, None)
             self._changes[key] = _ERASED

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C
 from pijit import dtype as mstype
 from pijit.compute_dtype import in_own_dtypes
@@ -140,8 +141,7 @@ class Cell(CellState):
         self._need_init("parameters")
         if param is not None:
             if not isinstance(param, Parameter):
-                raise TypeError("For 'insert_param_to_cell', 'param' must be a Parameter, "
-                                f"but got {type(param).__name__}.")
+                raise _check.refused("insert_param_to_cell", "param", _check.a(Parameter), param)
             if unnamed(param):
                 param.name = param_name
         self._cells.pop(param_name, None)
@@ -151,11 +151,10 @@ class Cell(CellState):
     def insert_child_to_cell(self, child_name: str, child_cell: Cell | None) -> None:
         """Registers a child cell under a name."""
         if not isinstance(child_name, str) or not child_name:
-            raise TypeError(f"For 'insert_child_to_cell', 'child_name' must be a str, but got {child_name!r}.")
+            raise _check.refused("insert_child_to_cell", "child_name", _check.value("be a str"), child_name, TypeError)
         self._need_init("cells")
         if not isinstance(child_cell, Cell):
-            raise TypeError("For 'insert_child_to_cell', 'child_cell' must be a Cell, "
-                            f"but got {type(child_cell).__name__}.")
+            raise _check.refused("insert_child_to_cell", "child_cell", _check.a(Cell), child_cell)
         if self._auto_prefix and (child_cell._params or child_cell._cells):
             child_cell.update_parameters_name(child_name + ".")
         self._params.pop(child_name, None)
@@ -237,7 +236,7 @@ class Cell(CellState):
     def set_train(self, mode: bool = True) -> Self:
         """Training or evaluation, for this cell and its children."""
         if not isinstance(mode, bool):
-            raise TypeError(f"For 'set_train', 'mode' must be bool, but got {type(mode).__name__}.")
+            raise _check.refused("set_train", "mode", _check.BOOL, mode)
         for _, c in self.cells_and_names():
             _store(c, "training", mode)
             if not mode or "_phase" in c.__dict__:
@@ -255,7 +254,8 @@ class Cell(CellState):
         within their calls, in functions and further cells as well, cast their floating operands first. Casts, and what
         gives other shapes or parts of a Tensor, leave dtypes as they are; so do parameters and optimizers."""
         if dst_type not in (mstype.float16, mstype.bfloat16, mstype.float32):
-            raise ValueError(f"For 'to_float', 'dst_type' must be float16, bfloat16 or float32, but got {dst_type}.")
+            raise _check.refused("to_float", "dst_type", _check.dtypes("float16", "bfloat16", "float32"), dst_type,
+                                 ValueError)
         for _, c in self.cells_and_names():
             if not c._computes_in_own_dtypes:
                 _store(c, "_compute_dtype", dst_type)
@@ -323,8 +323,9 @@ class Cell(CellState):
                   and isinstance(changed[1], dict)):
                 args, kwargs = changed
             else:
-                raise RuntimeError(f"For '{self.cls_name}', a forward pre-hook with 'with_kwargs' must return None or "
-                                   f"(args, kwargs), but got {type(changed).__name__}.")
+                raise _check.refused(self.cls_name, "a forward pre-hook with 'with_kwargs'",
+                                     _check.value("return None or (args, kwargs)", shown=_check.type_name), changed,
+                                     RuntimeError)
         tapes = _C.active_tapes() if self._backward_hooks or self._backward_pre_hooks else []
         if tapes:
             return self._call_with_backward_hooks(args, kwargs, tapes)
@@ -449,7 +450,7 @@ class GraphCell(Cell):
     def __init__(self, graph: Any, params_init: Any = None, obf_random_seed: Any = None) -> None:
         super().__init__(auto_prefix=False)
         if not hasattr(graph, "network"):
-            raise TypeError(f"For 'GraphCell', 'graph' must be what pijit.load gives, but got {type(graph).__name__}.")
+            raise _check.refused("GraphCell", "graph", _check.type_("what pijit.load gives"), graph)
         if obf_random_seed is not None:
             raise ValueError("For 'GraphCell', networks are not obfuscated: 'obf_random_seed' must be None.")
         self.graph = graph
@@ -458,7 +459,7 @@ class GraphCell(Cell):
             known = self.parameters_dict()
             for name, value in params_init.items():
                 if name not in known:
-                    raise KeyError(f"For 'GraphCell', the network has no parameter {name!r}.")
+                    raise _check.none_such("GraphCell", "parameter", name, error=KeyError)
                 known[name].set_data(value)
 
     def construct(self, *inputs: Any) -> Any:

@@ -7,6 +7,7 @@ import weakref
 from collections import OrderedDict
 from typing import NamedTuple, TYPE_CHECKING, TypeVar
 
+from pijit import _check
 from pijit import compat
 from pijit._C import Tensor
 
@@ -108,15 +109,13 @@ class CellState:
         Raises TypeError for another kind of name or value, KeyError for an empty name, one with a dot, or one that is
         taken."""
         if not isinstance(name, str):
-            raise TypeError(f"For 'register_buffer', 'name' must be a str, but got {type(name).__name__}.")
+            raise _check.refused("register_buffer", "name", _check.STR, name)
         if not name or "." in name:
-            raise KeyError(f"For 'register_buffer', 'name' must not be empty nor hold a dot, but got {name!r}.")
+            raise _check.refused("register_buffer", "name", _check.value("not be empty nor hold a dot"), name, KeyError)
         if name not in self._buffers and hasattr(self, name):
             raise KeyError(f"For 'register_buffer', the attribute {name!r} already exists.")
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"For 'register_buffer', the buffer {name!r} must be a Tensor or None, but got "
-                f"{type(tensor).__name__}.")
+            raise _check.refused("register_buffer", f"the buffer {name!r}", _check.optional(_check.TENSOR), tensor)
         _own(self, "_buffers")[name] = tensor
         if persistent:
             _own(self, "_unsaved_buffers").pop(name, None)
@@ -240,7 +239,7 @@ class CellState:
         Returns (missing_keys, unexpected_keys). strict: RuntimeError where there are any. RuntimeError where shapes
         differ, TypeError where state_dict is no mapping."""
         if not hasattr(state_dict, "keys"):
-            raise TypeError(f"For 'load_state_dict', 'state_dict' must be a dict, but got {type(state_dict).__name__}.")
+            raise _check.refused("load_state_dict", "state_dict", _check.DICT, state_dict)
         state_dict, missing, unexpected, errors = OrderedDict(state_dict), [], [], []
 
         def load(cell, prefix):
@@ -371,9 +370,9 @@ class CellState:
     @pipeline_stage.setter
     def pipeline_stage(self, value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"For 'Cell', 'pipeline_stage' must be an int, but got {type(value).__name__}.")
+            raise _check.refused("Cell", "pipeline_stage", _check.INT, value)
         if value < 0:
-            raise ValueError(f"For 'Cell', 'pipeline_stage' must be at least 0, but got {value}.")
+            raise _check.refused("Cell", "pipeline_stage", _check.at_least(0), value)
         _store(self, "_stage", value)
 
     @property
@@ -386,9 +385,9 @@ class CellState:
     @pipeline_segment.setter
     def pipeline_segment(self, value: int) -> None:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"For 'Cell', 'pipeline_segment' must be an int, but got {type(value).__name__}.")
+            raise _check.refused("Cell", "pipeline_segment", _check.INT, value)
         if value < 0:
-            raise ValueError(f"For 'Cell', 'pipeline_segment' must be at least 0, but got {value}.")
+            raise _check.refused("Cell", "pipeline_segment", _check.at_least(0), value)
         _store(self, "_segment", value)
 
     def parameters_broadcast_dict(self, recurse: bool = True) -> OrderedDict[Any, Any] | None:
@@ -400,17 +399,16 @@ class CellState:
     def set_broadcast_flag(self, mode: bool = True) -> Self:
         """Says whether parameters are sent to other processes first: there is one. Returns the cell."""
         if not isinstance(mode, bool):
-            raise TypeError(f"For 'set_broadcast_flag', 'mode' must be bool, but got {type(mode).__name__}.")
+            raise _check.refused("set_broadcast_flag", "mode", _check.BOOL, mode)
         return self
 
     def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Self:
         """Gives the trained parameters the number of the group whose gradients travel together; kept. Returns the
         cell."""
         if isinstance(fusion_type, bool) or not isinstance(fusion_type, int):
-            raise TypeError(
-                f"For 'set_comm_fusion', 'fusion_type' must be an int, but got {type(fusion_type).__name__}.")
+            raise _check.refused("set_comm_fusion", "fusion_type", _check.INT, fusion_type)
         if fusion_type < 0:
-            raise ValueError(f"For 'set_comm_fusion', 'fusion_type' must be at least 0, but got {fusion_type}.")
+            raise _check.refused("set_comm_fusion", "fusion_type", _check.at_least(0), fusion_type)
         for p in self.trainable_params(recurse):
             p.comm_fusion = fusion_type
         return self
@@ -428,15 +426,15 @@ class CellState:
               level: int = 0) -> Self:
         """Says how inputs are divided over devices: there is one. Returns the cell's own call."""
         if not isinstance(in_strategy, tuple):
-            raise TypeError(f"For 'Cell.shard', 'in_strategy' must be a tuple, but got {type(in_strategy).__name__}.")
+            raise _check.refused("Cell.shard", "in_strategy", _check.TUPLE, in_strategy)
         return self
 
     def set_boost(self, boost_type: Any) -> Self:
         """Says that training may skip work (`less_bn`, `grad_freeze`, `adasum`): nothing is skipped. Returns the
         cell."""
         if boost_type not in ("less_bn", "grad_freeze", "adasum"):
-            raise ValueError(
-                f"For 'set_boost', 'boost_type' must be 'less_bn', 'grad_freeze' or 'adasum', but got {boost_type!r}.")
+            raise _check.refused("set_boost", "boost_type", _check.one_of("less_bn", "grad_freeze", "adasum"),
+                                 boost_type)
         return self
 
     @property

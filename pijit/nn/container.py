@@ -6,6 +6,7 @@ from collections import OrderedDict
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.nn.cell import Cell, _store
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class CellList(_Indexed):
         """Adds a cell before `index`."""
         (prefix, place), cells = self._place_of_indices(), list(self._cells.values())
         if not -len(cells) <= index <= len(cells):
-            raise IndexError(f"For 'insert', 'index' must be in [{-len(cells)}, {len(cells)}], but got {index}.")
+            raise _check.refused("insert", "index", _check.within(-len(cells), len(cells)), index, IndexError)
         position = index % (len(cells) or 1) if index < 0 else index
         cells.insert(position, cell)
         if self._auto_prefix:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.cell import Cell
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def _need_tensors(name, *values):
     for value in values:
         if not isinstance(value, Tensor):
-            raise TypeError(f"For '{name}', the inputs must be Tensors, but got {type(value).__name__}.")
+            raise _check.refused(name, "the inputs", _check.type_("Tensors"), value)
 
 
 class LossBase(Cell):
@@ -49,9 +50,7 @@ class LossBase(Cell):
         if reduction is None:
             reduction = "none"
         if reduction not in ("mean", "sum", "none"):
-            raise ValueError(
-                f"For '{type(self).__name__}', the 'reduction' must be in ['none', 'mean', 'sum'], but got "
-                f"{reduction}.")
+            raise _check.refused(type(self).__name__, "reduction", _check.one_of("none", "mean", "sum"), reduction)
         self.reduction = reduction
         self.average, self.reduce = reduction == "mean", reduction != "none"
         self.reduce_mean, self.reduce_sum, self.mul, self.cast = P.ReduceMean(), P.ReduceSum(), P.Mul(), P.Cast()
@@ -466,15 +465,12 @@ class DiceLoss(LossBase):
 
     def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()
-        if smooth <= 0:
-            raise ValueError(f"For 'DiceLoss', 'smooth' must be greater than 0, but got {smooth}.")
+        _check.need("DiceLoss", "smooth", smooth, _check.above(0))
         self.smooth = smooth
 
     def construct(self, logits: Tensor, label: Tensor) -> Tensor:
         if logits.shape != label.shape:
-            raise ValueError(
-                f"For 'DiceLoss', 'logits' and 'label' must have the same shape, but got {logits.shape} and "
-                f"{label.shape}.")
+            raise _check.differ("DiceLoss", ("logits", "label"), "shape", logits.shape, label.shape)
         both = F.sum(logits * label)
         return 1.0 - (2.0 * both + self.smooth) / (F.sum(logits * logits) + F.sum(label * label) + self.smooth)
 
@@ -602,8 +598,7 @@ class PoissonNLLLoss(LossBase):
 
     def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        if eps <= 0:
-            raise ValueError(f"For 'PoissonNLLLoss', 'eps' must be greater than 0, but got {eps}.")
+        _check.need("PoissonNLLLoss", "eps", eps, _check.above(0))
         self.log_input, self.full, self.eps = log_input, full, eps
 
     def construct(self, input: Tensor, target: Tensor) -> Tensor:
@@ -782,8 +777,7 @@ class TripletMarginWithDistanceLoss(LossBase):
     def __init__(self, distance_function: Callable[..., Any] | None = None, swap: bool = False, reduction: str = "mean",
                  margin: float = 1.0) -> None:
         super().__init__(reduction)
-        if margin <= 0:
-            raise ValueError(f"For 'TripletMarginWithDistanceLoss', 'margin' must be greater than 0, but got {margin}.")
+        _check.need("TripletMarginWithDistanceLoss", "margin", margin, _check.above(0))
         self.distance_function: Callable[..., Any] = self._euclidean if distance_function is None else distance_function
         self.swap, self.margin = swap, margin
         self.minimum, self.maximum = P.Minimum(), P.Maximum()
@@ -919,8 +913,7 @@ class MultiMarginLoss(LossBase):
 
     def __init__(self, p: int = 1, margin: float = 1.0, reduction: str = "mean", weight: Tensor | None = None) -> None:
         super().__init__(reduction)
-        if p not in (1, 2):
-            raise ValueError(f"For 'MultiMarginLoss', 'p' must be 1 or 2, but got {p}.")
+        _check.need("MultiMarginLoss", "p", p, _check.one_of(1, 2))
         self.p, self.margin, self.weight = p, margin, weight
         self.multi_margin_loss: Any = P.MultiMarginLoss(p, margin, self.reduction)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.optimizer import Optimizer, _at_least
@@ -58,10 +59,9 @@ class SGD(Optimizer):
                  momentum: float = 0.0, dampening: float = 0.0, weight_decay: float | Cell = 0.0,
                  nesterov: bool = False, loss_scale: float = 1.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        if momentum < 0:
-            raise ValueError(f"For 'SGD', 'momentum' must be >= 0, but got {momentum}.")
+        _check.need("SGD", "momentum", momentum, _check.at_least(0))
         if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("For 'SGD', 'nesterov' needs a positive 'momentum' and no 'dampening'.")
+            raise _check.needs("SGD", "'nesterov'", "'momentum' > 0 and no 'dampening'")
         self.momentum = Parameter(Tensor(float(momentum), mstype.float32), name="momentum", requires_grad=False)
         self.has_momentum, self.dampening, self.nesterov = momentum > 0, float(dampening), nesterov
         self.accum, self.stat = self._state("accum"), self._state("stat", 1)
@@ -111,10 +111,7 @@ class Momentum(Optimizer):
     def __init__(self, params: Params, learning_rate: Rate, momentum: float,
                  weight_decay: float | Cell = 0.0, loss_scale: float = 1.0, use_nesterov: bool = False) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        if not isinstance(momentum, (int, float)) or isinstance(momentum, bool):
-            raise TypeError(f"For 'Momentum', 'momentum' must be a number, but got {type(momentum).__name__}.")
-        if momentum < 0:
-            raise ValueError(f"For 'Momentum', 'momentum' must be >= 0, but got {momentum}.")
+        _check.need("Momentum", "momentum", momentum, _check.NUMBER, _check.at_least(0))
         self.momentum = Parameter(Tensor(float(momentum), mstype.float32), name="momentum", requires_grad=False)
         self.use_nesterov = use_nesterov
         self.moments: ParameterTuple = self._state("moments")
@@ -145,10 +142,8 @@ class _Adam(Optimizer):
                  weight_decay: float | Cell, loss_scale: float) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         for name, v in (("beta1", beta1), ("beta2", beta2)):
-            if not 0 <= v < 1:
-                raise ValueError(f"For '{type(self).__name__}', {name!r} must be in [0, 1), but got {v}.")
-        if eps <= 0:
-            raise ValueError(f"For '{type(self).__name__}', 'eps' must be greater than 0, but got {eps}.")
+            _check.need(type(self).__name__, name, v, _check.within(0, 1, "[)"))
+        _check.need(type(self).__name__, "eps", eps, _check.above(0))
         self.beta1, self.beta2, self.eps = float(beta1), float(beta2), float(eps)
         for name in self._powers:
             setattr(self, name, Parameter(F.ones(self._power_shape, mstype.float32), name=name, requires_grad=False))
@@ -193,9 +188,10 @@ class Adam(_Adam):
                  use_amsgrad: bool = False, **kwargs: Any) -> None:
         unknown = [key for key in kwargs if key not in ("use_lazy", "use_offload")]
         if unknown:
-            raise KeyError(f"For 'Adam', 'use_lazy' and 'use_offload' are the further keywords, but got {unknown}.")
+            raise _check.refused("Adam", "further keywords", _check.one_of("use_lazy", "use_offload"), unknown,
+                                 KeyError)
         if use_nesterov and use_amsgrad:
-            raise ValueError("For 'Adam', 'use_nesterov' and 'use_amsgrad' can't both be set.")
+            raise _check.at_most_one("Adam", "use_nesterov", "use_amsgrad")
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale)
         self.use_nesterov, self.use_amsgrad = use_nesterov, use_amsgrad
         self.vhat: ParameterTuple | None = self._state("vhat") if use_amsgrad else None
@@ -472,8 +468,7 @@ class Adadelta(Optimizer):
                  rho: float = 0.9, epsilon: float = 1e-6, loss_scale: float = 1.0,
                  weight_decay: float | Cell = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        if not 0 <= rho <= 1:
-            raise ValueError(f"For 'Adadelta', 'rho' must be in [0, 1], but got {rho}.")
+        _check.need("Adadelta", "rho", rho, _check.within(0, 1))
         _at_least("Adadelta", epsilon=epsilon)
         self.rho, self.epsilon = float(rho), float(epsilon)
         self.accum, self.accum_update = self._state("accum"), self._state("accum_update")
@@ -623,9 +618,9 @@ class Rprop(Optimizer):
                  weight_decay: float | Cell = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay)
         if len(etas) != 2 or not 0 < etas[0] < 1 < etas[1]:
-            raise ValueError(f"For 'Rprop', 'etas' must be (in (0, 1), above 1), but got {etas}.")
+            raise _check.refused("Rprop", "etas", _check.value("be (in (0, 1), above 1)"), etas)
         if len(step_sizes) != 2 or not 0 <= step_sizes[0] <= step_sizes[1]:
-            raise ValueError(f"For 'Rprop', 'step_sizes' must be (least, greatest), but got {step_sizes}.")
+            raise _check.refused("Rprop", "step_sizes", _check.value("be (least, greatest)"), step_sizes)
         self.etas, self.step_sizes = tuple(map(float, etas)), tuple(map(float, step_sizes))
         self.prev, self.step_size = self._state("prev"), self._state("step_size")
 
@@ -731,8 +726,7 @@ class FTRL(Optimizer):
                  use_locking: bool = False, loss_scale: float = 1.0, weight_decay: float | Cell = 0.0) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         _at_least("FTRL", initial_accum=initial_accum, l1=l1, l2=l2)
-        if lr_power > 0:
-            raise ValueError(f"For 'FTRL', 'lr_power' must be at most 0, but got {lr_power}.")
+        _check.need("FTRL", "lr_power", lr_power, _check.at_most(0))
         self.lr_power, self.l1, self.l2 = float(lr_power), float(l1), float(l2)
         self.moments, self.linear = self._state("moments", initial_accum), self._state("linear")
         self._apply = ApplyFtrl()
@@ -828,8 +822,7 @@ class LARS(Optimizer):
     def __init__(self, optimizer: Optimizer, epsilon: float = 1e-5, coefficient: float = 1e-3, use_clip: bool = False,
                  lars_filter: Callable[[Parameter], bool] = lambda p: "LayerNorm" not in p.name and "bias" not in p.name
                  ) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"For 'LARS', 'optimizer' must be an Optimizer, but got {type(optimizer).__name__}.")
+        _check.need("LARS", "optimizer", optimizer, _check.a(Optimizer))
         super().__init__(0.0, optimizer.parameters)
         # the rates and steps are those of the other; checkpoints have these names
         self.learning_rate.name = "fake_lr"
@@ -909,16 +902,16 @@ class AdaFactor(Optimizer):
                  relative_step: bool = True, warmup_init: bool = False, compression: bool = False,
                  loss_scale: float = 1.0) -> None:
         if learning_rate is not None and relative_step:
-            raise ValueError("For 'AdaFactor', 'learning_rate' must be None if 'relative_step' is set.")
+            raise _check.exactly_one("AdaFactor", "learning_rate", "relative_step")
         if learning_rate is None and not relative_step:
-            raise ValueError("For 'AdaFactor', 'learning_rate' must be given if 'relative_step' is not set.")
+            raise _check.exactly_one("AdaFactor", "learning_rate", "relative_step")
         if warmup_init and not relative_step:
-            raise ValueError("For 'AdaFactor', 'warmup_init' needs 'relative_step'.")
+            raise _check.needs("AdaFactor", "'warmup_init'", "'relative_step'")
         if compression:
-            raise ValueError("For 'AdaFactor', 'compression' is not supported.")
+            raise _check.unsupported("AdaFactor", "'compression' is")
         super().__init__(0.0 if learning_rate is None else learning_rate, params, weight_decay, loss_scale)
         if len(eps) != 2:
-            raise ValueError(f"For 'AdaFactor', 'eps' must hold two numbers, but got {eps}.")
+            raise _check.refused("AdaFactor", "eps", _check.value("hold two numbers"), eps)
         _at_least("AdaFactor", eps=eps[0], clip_threshold=clip_threshold, decay_rate=decay_rate, beta1=beta1)
         self.eps, self.clip_threshold = tuple(map(float, eps)), float(clip_threshold)
         self.decay_rate, self.beta1 = float(decay_rate), float(beta1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.cell import Cell, CellInOwnDtypes
@@ -76,18 +77,15 @@ class Optimizer(CellInOwnDtypes):
         super().__init__(auto_prefix=False)
         name = type(self).__name__
         if parameters is None:
-            raise ValueError(f"For '{name}', 'parameters' must not be None.")
+            raise _check.refused(name, "parameters", _check.value("be a list of Parameters"), None)
         parameters = list(parameters)
         if self.init_params is None:
             self.init_params, self.init_learning_rate = ({"params": parameters},
                                                          learning_rate if isinstance(learning_rate, float) else None)
             self.init_args: Any = {"weight_decay": weight_decay, "loss_scale": loss_scale}
         if not parameters:
-            raise ValueError(f"For '{name}', 'parameters' must not be empty.")
-        if not isinstance(loss_scale, (int, float)) or isinstance(loss_scale, bool):
-            raise TypeError(f"For '{name}', 'loss_scale' must be a number, but got {type(loss_scale).__name__}.")
-        if loss_scale <= 0:
-            raise ValueError(f"For '{name}', 'loss_scale' must be greater than 0, but got {loss_scale}.")
+            raise _check.empty(name, "parameters")
+        _check.need(name, "loss_scale", loss_scale, _check.NUMBER, _check.above(0))
         groups, order = self._groups(parameters)
         default = None
         options = {}  # by the parameter's id: (rate, decay, centralised)
@@ -101,9 +99,7 @@ class Optimizer(CellInOwnDtypes):
                 rate = default = self._rate(learning_rate, "learning_rate") if default is None else default
             decay = self._checked_decay(group.get("weight_decay", weight_decay))
             centralised = group.get("grad_centralization", False)
-            if not isinstance(centralised, bool):
-                raise TypeError(f"For '{name}', 'grad_centralization' must be bool, but got "
-                                f"{type(centralised).__name__}.")
+            _check.need(name, "grad_centralization", centralised, _check.BOOL)
             for p in group["params"]:
                 if id(p) in options:
                     raise RuntimeError(f"For '{name}', the parameter {p.name!r} stands in two groups or twice in one.")
@@ -153,8 +149,7 @@ class Optimizer(CellInOwnDtypes):
         if not any(isinstance(p, dict) for p in parameters):
             for p in parameters:
                 if not isinstance(p, Parameter):
-                    raise TypeError(f"For '{cls.__name__}', the elements of 'parameters' must be Parameters, but got "
-                                    f"{type(p).__name__}.")
+                    raise _check.refused(cls.__name__, "the elements of 'parameters'", _check.type_("Parameters"), p)
             return [{"params": parameters}], None
         groups, order = [], None
         for group in parameters:
@@ -163,23 +158,24 @@ class Optimizer(CellInOwnDtypes):
                                 f"alone, but got a {type(group).__name__} beside a dict.")
             if "order_params" in group:
                 if len(group) > 1:
-                    raise ValueError(f"For '{cls.__name__}', the dict with 'order_params' must have no other key, but "
-                                     f"got {list(group)}.")
+                    raise _check.refused(cls.__name__, "the dict with 'order_params'",
+                                         _check.value("have no other key"), list(group))
                 order = list(group["order_params"])
                 continue
             unknown = [k for k in group if k not in ("params", "lr", "weight_decay", "grad_centralization")]
             if unknown:
-                raise KeyError(f"For '{cls.__name__}', the keys of a group must be 'params', 'lr', 'weight_decay', "
-                               f"'grad_centralization' or 'order_params', but got {unknown}.")
+                raise _check.refused(cls.__name__, "the keys of a group",
+                                     _check.one_of("params", "lr", "weight_decay", "grad_centralization",
+                                                   "order_params"), unknown, KeyError)
             if "params" not in group:
-                raise KeyError(f"For '{cls.__name__}', a group must have the key 'params', but got {list(group)}.")
+                raise _check.refused(cls.__name__, "a group", _check.value("have the key 'params'"), list(group),
+                                     KeyError)
             params = [group["params"]] if isinstance(group["params"], Parameter) else list(group["params"])
             if not params:
-                raise ValueError(f"For '{cls.__name__}', the 'params' of a group must not be empty.")
+                raise _check.empty(cls.__name__, "params")
             for p in params:
                 if not isinstance(p, Parameter):
-                    raise TypeError(f"For '{cls.__name__}', the elements of 'params' must be Parameters, but got "
-                                    f"{type(p).__name__}.")
+                    raise _check.refused(cls.__name__, "the elements of 'params'", _check.type_("Parameters"), p)
             groups.append({**group, "params": params})
         if not groups:
             raise ValueError(f"For '{cls.__name__}', 'parameters' must hold a group with 'params'.")
@@ -191,10 +187,9 @@ class Optimizer(CellInOwnDtypes):
         if isinstance(decay, LearningRateSchedule) and not self._fixed_decay:
             return decay
         if not isinstance(decay, (int, float)) or isinstance(decay, bool):
-            raise TypeError(f"For '{type(self).__name__}', 'weight_decay' must be a "
-                            f"number{'' if self._fixed_decay else ' or a schedule'}, but got {type(decay).__name__}.")
-        if decay < 0:
-            raise ValueError(f"For '{type(self).__name__}', 'weight_decay' must be >= 0, but got {decay!r}.")
+            raise _check.refused(type(self).__name__, "weight_decay",
+                                 _check.type_(f'a number{"" if self._fixed_decay else " or a schedule"}'), decay)
+        _check.need(type(self).__name__, "weight_decay", decay, _check.at_least(0))
         return float(decay)
 
     def _decay(self, i):
@@ -216,10 +211,9 @@ class Optimizer(CellInOwnDtypes):
         if isinstance(rate, Tensor):
             rate = rate.item()
         if not isinstance(rate, (int, float)) or isinstance(rate, bool):
-            raise TypeError(f"For '{type(self).__name__}', 'learning_rate' must be a number, a Tensor, a list or a "
-                            f"schedule, but got {type(rate).__name__}.")
-        if rate < 0:
-            raise ValueError(f"For '{type(self).__name__}', 'learning_rate' must be >= 0, but got {rate}.")
+            raise _check.refused(type(self).__name__, "learning_rate",
+                                 _check.type_("a number, a Tensor, a list or a schedule"), rate)
+        _check.need(type(self).__name__, "learning_rate", rate, _check.at_least(0))
         return Parameter(Tensor(float(rate), mstype.float32), name=name, requires_grad=False)
 
     def get_lr(self) -> Any:
@@ -235,8 +229,7 @@ class Optimizer(CellInOwnDtypes):
     def get_lr_parameter(self, param: Any) -> Any:
         """What holds the rate of a parameter (or of each of a list): a Parameter, or the schedule."""
         if not isinstance(param, (Parameter, list)):
-            raise TypeError("For 'get_lr_parameter', 'param' must be a Parameter or a list of them, but got "
-                            f"{type(param).__name__}.")
+            raise _check.refused("get_lr_parameter", "param", _check.type_("a Parameter or a list of them"), param)
         out = []
         for p in [param] if isinstance(param, Parameter) else param:
             at = [i for i, own in enumerate(self.parameters) if own is p]
@@ -278,9 +271,7 @@ class Optimizer(CellInOwnDtypes):
 
     @target.setter
     def target(self, value: Any) -> None:
-        if value not in ("CPU", "GPU", "Ascend"):
-            raise ValueError(f"For '{type(self).__name__}', 'target' must be 'CPU', 'GPU' or 'Ascend', but got "
-                             f"{value!r}.")
+        _check.need(type(self).__name__, "target", value, _check.one_of("CPU", "GPU", "Ascend"))
         self._target = "CPU"
 
     def _lr(self, i):
@@ -293,8 +284,7 @@ class Optimizer(CellInOwnDtypes):
 
     def _count(self, gradients):
         if len(gradients) != len(self.parameters):
-            raise ValueError(f"For '{self.cls_name}', expected {len(self.parameters)} gradients, but got "
-                             f"{len(gradients)}.")
+            raise _check.expected(self.cls_name, f"{len(self.parameters)} gradients", len(gradients))
 
     def _gradients(self, gradients):
         self._count(gradients)
@@ -336,8 +326,6 @@ class _ListSchedule(LearningRateSchedule):
 
 def _at_least(name, least=0, open_end=False, **values):
     for k, v in values.items():
-        if not isinstance(v, (int, float)) or isinstance(v, bool):
-            raise TypeError(f"For '{name}', {k!r} must be a number, but got {type(v).__name__}.")
+        _check.need(name, k, v, _check.NUMBER)
         if v < least or (open_end and v == least):
-            raise ValueError(f"For '{name}', {k!r} must be {'greater than' if open_end else 'at least'} {least}, but "
-                             f"got {v}.")
+            raise _check.refused(name, k, _check.value(f'be {"greater than" if open_end else "at least"} {least}'), v)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.nn.cell import CellInOwnDtypes
 from pijit.nn.layer.common import positive
 from pijit.ops import function as F
@@ -140,8 +141,7 @@ class CosineDecayLR(LearningRateSchedule):
         _positive("CosineDecayLR", max_lr=max_lr)
         positive("CosineDecayLR", "decay_steps", decay_steps)
         if min_lr >= max_lr:
-            raise ValueError(f"For 'CosineDecayLR', 'max_lr' must be greater than 'min_lr', but got {max_lr} and "
-                             f"{min_lr}.")
+            raise _check.refused("CosineDecayLR", "max_lr", _check.above("'min_lr'"), _check.several(max_lr, min_lr))
         self.min_lr, self.max_lr, self.decay_steps = min_lr, max_lr, decay_steps
 
     def construct(self, global_step: Tensor) -> Tensor:
@@ -236,18 +236,12 @@ def _rates(name, rate, total_step, step_per_epoch, **counts):
 
 def _positive(name, **numbers):
     for key, value in numbers.items():
-        if not isinstance(value, float):
-            raise TypeError(f"For '{name}', '{key}' must be a float, but got {type(value).__name__}.")
-        if value <= 0:
-            raise ValueError(f"For '{name}', '{key}' must be > 0, but got {value}.")
+        _check.need(name, key, value, _check.FLOAT, _check.above(0))
 
 
 def _not_negative(name, **numbers):
     for key, value in numbers.items():
-        if not isinstance(value, float):
-            raise TypeError(f"For '{name}', '{key}' must be a float, but got {type(value).__name__}.")
-        if value < 0:
-            raise ValueError(f"For '{name}', '{key}' must be >= 0, but got {value}.")
+        _check.need(name, key, value, _check.FLOAT, _check.at_least(0))
 
 
 def exponential_decay_lr(learning_rate: float, decay_rate: float, total_step: int, step_per_epoch: int,
@@ -286,8 +280,7 @@ def cosine_decay_lr(min_lr: Any, max_lr: Any, total_step: int, step_per_epoch: i
                else TypeError)(f"For 'cosine_decay_lr', 'min_lr' must be a float >= 0, but got {min_lr!r}.")
     _positive("cosine_decay_lr", max_lr=max_lr)
     if min_lr >= max_lr:
-        raise ValueError(
-            f"For 'cosine_decay_lr', 'max_lr' must be greater than 'min_lr', but got {max_lr} and {min_lr}.")
+        raise _check.refused("cosine_decay_lr", "max_lr", _check.above("'min_lr'"), _check.several(max_lr, min_lr))
     return _rates("cosine_decay_lr",
                   lambda e: min_lr + 0.5 * (max_lr - min_lr) *
                   (1 + math.cos(math.pi * min(e, decay_epoch) / decay_epoch)), total_step, step_per_epoch,
@@ -314,22 +307,19 @@ def polynomial_decay_lr(learning_rate: float, end_learning_rate: Any, total_step
 def piecewise_constant_lr(milestone: Any, learning_rates: Any) -> list[Any]:
     """learning_rates[k] for the steps before milestone[k] and from milestone[k - 1] on."""
     for key, value in (("milestone", milestone), ("learning_rates", learning_rates)):
-        if not isinstance(value, (list, tuple)):
-            raise TypeError(
-                f"For 'piecewise_constant_lr', '{key}' must be a list or tuple, but got {type(value).__name__}.")
+        _check.need("piecewise_constant_lr", key, value, _check.SEQUENCE)
     if len(milestone) != len(learning_rates):
-        raise ValueError(
-            f"For 'piecewise_constant_lr', 'milestone' and 'learning_rates' must be equally long, but got "
-            f"{len(milestone)} and {len(learning_rates)}.")
+        raise _check.differ("piecewise_constant_lr", ("milestone", "learning_rates"), "length", len(milestone),
+                            len(learning_rates))
     out = []
     for stop, rate in zip(milestone, learning_rates):
         _positive("piecewise_constant_lr", learning_rates=rate)
         if isinstance(stop, bool) or not isinstance(stop, int):
-            raise TypeError(f"For 'piecewise_constant_lr', 'milestone' must hold ints, but got {type(stop).__name__}.")
+            raise _check.refused("piecewise_constant_lr", "milestone",
+                                 _check.value("hold ints", shown=_check.type_name), stop, TypeError)
         if stop <= len(out):
-            raise ValueError(
-                f"For 'piecewise_constant_lr', each of 'milestone' must be greater than the one before (and than 0), "
-                f"but got {list(milestone)}.")
+            raise _check.refused("piecewise_constant_lr", "each of 'milestone'",
+                                 _check.value("be greater than the one before (and than 0)"), list(milestone))
         out += [rate] * (stop - len(out))
     return out
 

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.experimental.optim.optimizer import Optimizer
@@ -25,10 +26,9 @@ def _set(group, rate):
 
 
 def _int(owner, name, value, least=None):
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"For '{owner}', '{name}' must be an int, but got {type(value).__name__}.")
+    _check.need(owner, name, value, _check.INT)
     if least is not None and value < least:
-        raise ValueError(f"For '{owner}', '{name}' must be >= {least}, but got {value}.")
+        raise _check.refused(owner, name, _check.at_least(least), value)
     return value
 
 
@@ -43,9 +43,8 @@ class LRScheduler:
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(
-                f"For '{type(self).__name__}', 'optimizer' must be an optimizer of experimental.optim, but got "
-                f"{type(optimizer).__name__}.")
+            raise _check.refused(type(self).__name__, "optimizer", _check.type_("an optimizer of experimental.optim"),
+                                 optimizer)
         _int(type(self).__name__, "last_epoch", last_epoch, -1)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
@@ -112,7 +111,7 @@ class MultiStepLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1,
                  last_epoch: int = -1) -> None:
         if not isinstance(milestones, (list, tuple)):
-            raise TypeError(f"For 'MultiStepLR', 'milestones' must be a list, but got {type(milestones).__name__}.")
+            raise _check.refused("MultiStepLR", "milestones", _check.LIST, milestones)
         self.milestones: Any = Counter([_int("MultiStepLR", "milestones", m, 0) for m in milestones])
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -150,10 +149,8 @@ class LinearLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1) -> None:
-        if not 0 < start_factor <= 1:
-            raise ValueError(f"For 'LinearLR', 'start_factor' must be in (0, 1], but got {start_factor}.")
-        if not 0 <= end_factor <= 1:
-            raise ValueError(f"For 'LinearLR', 'end_factor' must be in [0, 1], but got {end_factor}.")
+        _check.need("LinearLR", "start_factor", start_factor, _check.within(0, 1, "(]"))
+        _check.need("LinearLR", "end_factor", end_factor, _check.within(0, 1))
         self.start_factor, self.end_factor, self.total_iters = (start_factor, end_factor,
                                                                 _int("LinearLR", "total_iters", total_iters, 1))
         super().__init__(optimizer, last_epoch)
@@ -181,8 +178,7 @@ class ConstantLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
                  last_epoch: int = -1) -> None:
-        if not 0 <= factor <= 1:
-            raise ValueError(f"For 'ConstantLR', 'factor' must be in [0, 1], but got {factor}.")
+        _check.need("ConstantLR", "factor", factor, _check.within(0, 1))
         self.factor, self.total_iters = factor, _int("ConstantLR", "total_iters", total_iters, 0)
         super().__init__(optimizer, last_epoch)
 
@@ -249,17 +245,15 @@ class MultiplicativeLR(LRScheduler):
 
 def _lambdas(owner, optimizer, functions):
     if not isinstance(optimizer, Optimizer):
-        raise TypeError(
-            f"For '{owner}', 'optimizer' must be an optimizer of experimental.optim, but got "
-            f"{type(optimizer).__name__}.")
+        raise _check.refused(owner, "optimizer", _check.type_("an optimizer of experimental.optim"), optimizer)
     count = len(optimizer.param_groups)
     functions = list(functions) if isinstance(functions, (list, tuple)) else [functions] * count
     if len(functions) != count:
-        raise ValueError(
-            f"For '{owner}', 'lr_lambda' must hold a function for each of {count} groups, but got {len(functions)}.")
+        raise _check.refused(owner, "lr_lambda", _check.value(f"hold a function for each of {count} groups"),
+                             len(functions))
     for f in functions:
         if not callable(f):
-            raise TypeError(f"For '{owner}', 'lr_lambda' must be a function of the epoch, but got {type(f).__name__}.")
+            raise _check.refused(owner, "lr_lambda", _check.type_("a function of the epoch"), f)
     return functions
 
 
@@ -291,7 +285,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                  last_epoch: int = -1) -> None:
         for name, value in (("T_0", T_0), ("T_mult", T_mult)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"For 'CosineAnnealingWarmRestarts', '{name}' must be an int >= 1, but got {value!r}.")
+                raise _check.refused("CosineAnnealingWarmRestarts", name, _check.value("be an int >= 1"), value)
         self.T_0, self.T_i, self.T_mult, self.eta_min, self.T_cur = T_0, T_0, T_mult, eta_min, last_epoch
         super().__init__(optimizer, last_epoch)
 
@@ -303,8 +297,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     def step(self, epoch: Any = None) -> None:
         """Goes to the next epoch, or to `epoch`, which may be a fraction, and sets the rates."""
         epoch = self.last_epoch + 1 if epoch is None else epoch
-        if epoch < 0:
-            raise ValueError(f"For 'CosineAnnealingWarmRestarts.step', 'epoch' must be >= 0, but got {epoch}.")
+        _check.need("CosineAnnealingWarmRestarts.step", "epoch", epoch, _check.at_least(0))
         self.T_i, self.T_cur = self.T_0, epoch
         if self.T_mult == 1:
             self.T_cur = epoch % self.T_0
@@ -334,22 +327,18 @@ class CyclicLR(LRScheduler):
                  step_size_down: Any = None, mode: str = "triangular", gamma: float = 1.0, scale_fn: Any = None,
                  scale_mode: str = "cycle", last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(
-                f"For 'CyclicLR', 'optimizer' must be an optimizer of experimental.optim, but got "
-                f"{type(optimizer).__name__}.")
+            raise _check.refused("CyclicLR", "optimizer", _check.type_("an optimizer of experimental.optim"), optimizer)
         count = len(optimizer.param_groups)
 
         def per_group(name, value):
             value = list(value) if isinstance(value, (list, tuple)) else [value] * count
             if len(value) != count:
-                raise ValueError(
-                    f"For 'CyclicLR', '{name}' must hold a rate for each of {count} groups, but got {len(value)}.")
+                raise _check.refused("CyclicLR", name, _check.value(f"hold a rate for each of {count} groups"),
+                                     len(value))
             return [float(v) for v in value]
         if scale_fn is None and mode not in ("triangular", "triangular2", "exp_range"):
-            raise ValueError(
-                f"For 'CyclicLR', 'mode' must be 'triangular', 'triangular2' or 'exp_range', but got {mode!r}.")
-        if scale_mode not in ("cycle", "iterations"):
-            raise ValueError(f"For 'CyclicLR', 'scale_mode' must be 'cycle' or 'iterations', but got {scale_mode!r}.")
+            raise _check.refused("CyclicLR", "mode", _check.one_of("triangular", "triangular2", "exp_range"), mode)
+        _check.need("CyclicLR", "scale_mode", scale_mode, _check.one_of("cycle", "iterations"))
         lows = per_group("base_lr", base_lr)
         self.max_lrs: list[float] = per_group("max_lr", max_lr)
         up = float(step_size_up)
@@ -388,16 +377,14 @@ class SequentialLR:
 
     def __init__(self, optimizer: Optimizer, schedulers: Any, milestones: Any, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(
-                f"For 'SequentialLR', 'optimizer' must be an optimizer of experimental.optim, but got "
-                f"{type(optimizer).__name__}.")
+            raise _check.refused("SequentialLR", "optimizer", _check.type_("an optimizer of experimental.optim"),
+                                 optimizer)
         for s in schedulers:
             if s.optimizer is not optimizer:
                 raise ValueError("For 'SequentialLR', all 'schedulers' must be of the same 'optimizer'.")
         if len(milestones) != len(schedulers) - 1:
-            raise ValueError(
-                f"For 'SequentialLR', there must be one scheduler more than milestones, but got {len(schedulers)} and "
-                f"{len(milestones)}.")
+            raise _check.refused("SequentialLR", "the there", _check.value("be one scheduler more than milestones"),
+                                 _check.several(len(schedulers), len(milestones)))
         self.optimizer, self._schedulers, self._milestones, self.last_epoch = (optimizer, list(schedulers),
             list(milestones), last_epoch + 1)
         for group in optimizer.param_groups:  # each scheduler has set a rate when it was made
@@ -446,22 +433,16 @@ class ReduceLROnPlateau:
                  threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: float = 0,
                  eps: float = 1e-8) -> None:
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(
-                f"For 'ReduceLROnPlateau', 'optimizer' must be an optimizer of experimental.optim, but got "
-                f"{type(optimizer).__name__}.")
-        if factor >= 1:
-            raise ValueError(f"For 'ReduceLROnPlateau', 'factor' must be less than 1, but got {factor}.")
-        if mode not in ("min", "max"):
-            raise ValueError(f"For 'ReduceLROnPlateau', 'mode' must be 'min' or 'max', but got {mode!r}.")
-        if threshold_mode not in ("rel", "abs"):
-            raise ValueError(
-                f"For 'ReduceLROnPlateau', 'threshold_mode' must be 'rel' or 'abs', but got {threshold_mode!r}.")
+            raise _check.refused("ReduceLROnPlateau", "optimizer", _check.type_("an optimizer of experimental.optim"),
+                                 optimizer)
+        _check.need("ReduceLROnPlateau", "factor", factor, _check.below(1))
+        _check.need("ReduceLROnPlateau", "mode", mode, _check.one_of("min", "max"))
+        _check.need("ReduceLROnPlateau", "threshold_mode", threshold_mode, _check.one_of("rel", "abs"))
         count = len(optimizer.param_groups)
         self.min_lrs: list[Any] = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * count
         if len(self.min_lrs) != count:
-            raise ValueError(
-                f"For 'ReduceLROnPlateau', 'min_lr' must hold a rate for each of {count} groups, but got "
-                f"{len(self.min_lrs)}.")
+            raise _check.refused("ReduceLROnPlateau", "min_lr", _check.value(f"hold a rate for each of {count} groups"),
+                                 len(self.min_lrs))
         self.optimizer, self.mode, self.factor, self.patience, self.eps = optimizer, mode, factor, patience, eps
         self.threshold, self.threshold_mode, self.cooldown, self.cooldown_counter = (threshold, threshold_mode,
             cooldown, 0)

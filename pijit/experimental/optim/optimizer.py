@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.cell import CellInOwnDtypes
@@ -29,11 +30,10 @@ class Optimizer(CellInOwnDtypes):
         super().__init__(auto_prefix=False)
         name = type(self).__name__
         if isinstance(params, (Tensor, dict, str)) or not isinstance(params, Iterable):
-            raise TypeError(
-                f"For '{name}', 'params' must be a list of Parameters or dicts, but got {type(params).__name__}.")
+            raise _check.refused(name, "params", _check.type_("a list of Parameters or dicts"), params)
         params = list(params)
         if not params:
-            raise ValueError(f"For '{name}', 'params' must not be empty.")
+            raise _check.empty(name, "params")
         self.defaults = defaults
         self.param_groups, self.lrs, self.group_start_id = [], [], [0]
         self.parameters: ParameterTuple = ParameterTuple(())
@@ -46,16 +46,16 @@ class Optimizer(CellInOwnDtypes):
         """Adds a group: a dict with "params" and options. TypeError and ValueError for what is no Parameter or here
         already."""
         name = type(self).__name__
-        if not isinstance(param_group, dict):
-            raise TypeError(f"For '{name}', a parameter group must be a dict, but got {type(param_group).__name__}.")
+        _check.need(name, "a parameter group", param_group, _check.DICT)
         if "params" not in param_group:
-            raise KeyError(f"For '{name}', a parameter group must have 'params', but got {list(param_group)}.")
+            raise _check.refused(name, "a parameter group", _check.value("have 'params'"), list(param_group), KeyError)
         params = param_group["params"]
         params = [params] if isinstance(params, Parameter) else list(params)
         here = {id(p) for p in self.parameters}
         for p in params:
             if not isinstance(p, Parameter):
-                raise TypeError(f"For '{name}', 'params' must hold Parameters, but got {type(p).__name__}.")
+                raise _check.refused(name, "params", _check.value("hold Parameters", shown=_check.type_name), p,
+                                     TypeError)
             if id(p) in here:
                 raise ValueError(f"For '{name}', the parameter {p.name!r} is in more than one place.")
             here.add(id(p))
@@ -78,24 +78,19 @@ class Optimizer(CellInOwnDtypes):
         if isinstance(lr, Tensor):
             lr = float(lr.asnumpy())
         if isinstance(lr, bool) or not isinstance(lr, (int, float)):
-            raise TypeError(f"For '{name}', 'lr' must be a number or a Tensor, but got {type(lr).__name__}.")
-        if lr < 0:
-            raise ValueError(f"For '{name}', 'lr' must be >= 0, but got {lr}.")
+            raise _check.refused(name, "lr", _check.type_("a number or a Tensor"), lr)
+        _check.need(name, "lr", lr, _check.at_least(0))
         return Parameter(Tensor(float(lr), mstype.float32), name=f"learning_rate_group_{index}", requires_grad=False)
 
     def _check_group(self, group):
         name = type(self).__name__
         decay = group.get("weight_decay", 0.0)
-        if isinstance(decay, bool) or not isinstance(decay, (int, float)):
-            raise TypeError(f"For '{name}', 'weight_decay' must be a number, but got {type(decay).__name__}.")
-        if decay < 0:
-            raise ValueError(f"For '{name}', 'weight_decay' must be >= 0, but got {decay}.")
+        _check.need(name, "weight_decay", decay, _check.NUMBER, _check.at_least(0))
         for key in ("eps", "momentum"):
             if group.get(key, 0) < 0:
-                raise ValueError(f"For '{name}', '{key}' must be >= 0, but got {group[key]}.")
+                raise _check.refused(name, key, _check.at_least(0), group[key])
         for i, beta in enumerate(group.get("betas", ())):
-            if not 0 <= beta < 1:
-                raise ValueError(f"For '{name}', 'betas[{i}]' must be in [0, 1), but got {beta}.")
+            _check.need(name, f"betas[{i}]", beta, _check.within(0, 1, "[)"))
 
     # -- states: a ParameterTuple with a value per parameter --
     def _state(self, name, init=0.0):
@@ -113,8 +108,7 @@ class Optimizer(CellInOwnDtypes):
 
     def construct(self, gradients: Tensor) -> bool:
         if len(gradients) != len(self.parameters):
-            raise ValueError(
-                f"For '{type(self).__name__}', expected {len(self.parameters)} gradients, but got {len(gradients)}.")
+            raise _check.expected(type(self).__name__, f"{len(self.parameters)} gradients", len(gradients))
         self._begin()
         step = F.cast(F.reshape(self.state_step, ()), mstype.float32) + 1.0
         i = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.experimental.optim.optimizer import Optimizer
@@ -28,9 +29,8 @@ class SGD(Optimizer):
     def _check_group(self, group):
         super()._check_group(group)
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
-            raise ValueError(
-                f"For 'SGD', 'nesterov' needs 'momentum' > 0 and no 'dampening', but got {group['momentum']} and "
-                f"{group['dampening']}.")
+            raise _check.refused("SGD", "'nesterov'", _check.value("come with 'momentum' > 0 and no 'dampening'"),
+                                 _check.several(group["momentum"], group["dampening"]))
 
     def _update(self, group, index, p, g, lr, step):
         momentum = group["momentum"]
@@ -95,8 +95,7 @@ class Adadelta(Optimizer):
 
     def _check_group(self, group):
         super()._check_group(group)
-        if not 0 <= group["rho"] <= 1:
-            raise ValueError(f"For 'Adadelta', 'rho' must be in [0, 1], but got {group['rho']}.")
+        _check.need("Adadelta", "rho", group["rho"], _check.within(0, 1))
 
     def _update(self, group, index, p, g, lr, step):  # noqa: ARG002
         rho, eps = group["rho"], group["eps"]
@@ -113,8 +112,7 @@ class Adagrad(Optimizer):
     def __init__(self, params: Params, lr: float | Tensor = 1e-2, lr_decay: float = 0.0, weight_decay: float = 0.0,
                  initial_accumulator_value: float = 0.0, eps: float = 1e-10, *, maximize: bool = False) -> None:
         for name, value in (("lr_decay", lr_decay), ("initial_accumulator_value", initial_accumulator_value)):
-            if value < 0:
-                raise ValueError(f"For 'Adagrad', '{name}' must be >= 0, but got {value}.")
+            _check.need("Adagrad", name, value, _check.at_least(0))
         super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
                                   "initial_accumulator_value": initial_accumulator_value, "maximize": maximize})
         self._state("accum", float(initial_accumulator_value))
@@ -213,12 +211,10 @@ class Rprop(Optimizer):
 
     def __init__(self, params: Params, lr: float | Tensor = 1e-2, etas: tuple[float, ...] = (0.5, 1.2),
                  step_sizes: tuple[float, ...] = (1e-6, 50), *, maximize: bool = False) -> None:
-        if not 0 < etas[0] < 1:
-            raise ValueError(f"For 'Rprop', 'etas[0]' must be in (0, 1), but got {etas[0]}.")
-        if etas[1] <= 1:
-            raise ValueError(f"For 'Rprop', 'etas[1]' must be greater than 1, but got {etas[1]}.")
+        _check.need("Rprop", "etas[0]", etas[0], _check.within(0, 1, "()"))
+        _check.need("Rprop", "etas[1]", etas[1], _check.above(1))
         if not 0 < step_sizes[0] <= step_sizes[1]:
-            raise ValueError(f"For 'Rprop', 'step_sizes' must be positive and in order, but got {step_sizes}.")
+            raise _check.refused("Rprop", "step_sizes", _check.value("be positive and in order"), step_sizes)
         super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize})
         self._state("prev")
         rates = {id(p): float(group["lr"].asnumpy()) for group in self.param_groups for p in group["params"]}
@@ -272,8 +268,7 @@ class NAdam(Optimizer):
 
     def _check_group(self, group):
         super()._check_group(group)
-        if group["momentum_decay"] < 0:
-            raise ValueError(f"For 'NAdam', 'momentum_decay' must be >= 0, but got {group['momentum_decay']}.")
+        _check.need("NAdam", "momentum_decay", group["momentum_decay"], _check.at_least(0))
 
     def _update(self, group, index, p, g, lr, step):
         beta1, beta2 = group["betas"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.initializer import initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import positive
@@ -25,7 +26,7 @@ def get_activation(name: str) -> Any:
     if name is None:
         return None
     if name not in _activation:
-        raise KeyError(f"For 'get_activation', the name {name!r} is not one of {sorted(_activation)}.")
+        raise _check.unknown("get_activation", "name", name, sorted(_activation), error=KeyError)
     return _activation[name]()
 
 
@@ -115,8 +116,7 @@ class GELU(Cell):
 
     def __init__(self, approximate: bool = True) -> None:
         super().__init__()
-        if not isinstance(approximate, bool):
-            raise TypeError(f"For 'GELU', 'approximate' must be bool, but got {type(approximate).__name__}.")
+        _check.need("GELU", "approximate", approximate, _check.BOOL)
         self.approximate = "tanh" if approximate else "none"
 
     def construct(self, x: Tensor) -> Tensor:
@@ -203,7 +203,7 @@ class PReLU(Cell):
 
 def _check_axis(name, axis):
     if not isinstance(axis, (int, tuple)) or isinstance(axis, bool):
-        raise TypeError(f"For '{name}', 'axis' must be an int, but got {type(axis).__name__}.")
+        raise _check.refused(name, "axis", _check.INT, axis)
 
 
 class Softmax(Cell):
@@ -280,7 +280,7 @@ class CELU(Cell):
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
         if alpha == 0:
-            raise ValueError("For 'CELU', 'alpha' must not be 0.")
+            raise _check.refused("CELU", "alpha", _check.NOT_ZERO, 0)
         self.alpha = alpha
         self.celu: Any = P.CeLU(alpha)
 
@@ -343,7 +343,8 @@ class Hardtanh(Cell):
     def __init__(self, min_val: Number = -1.0, max_val: Number = 1.0) -> None:
         super().__init__()
         if min_val > max_val:
-            raise ValueError(f"For 'Hardtanh', 'min_val' must not be above 'max_val', but got {min_val} and {max_val}.")
+            raise _check.refused("Hardtanh", "min_val", _check.value("not be above 'max_val'"),
+                                 _check.several(min_val, max_val))
         self.min_val, self.max_val = min_val, max_val
 
     def construct(self, x: Tensor) -> Tensor:
@@ -455,8 +456,8 @@ class RReLU(Cell):
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> None:
         super().__init__()
         if not 0 <= lower <= upper <= 1:
-            raise ValueError(
-                f"For 'RReLU', 'lower' and 'upper' must be in [0, 1] and in this order, but got {lower} and {upper}.")
+            raise _check.refused("RReLU", "'lower' and 'upper'", _check.value("be in [0, 1] and in this order"),
+                                 _check.several(lower, upper))
         self.lower, self.upper = lower, upper
 
     def construct(self, x: Tensor) -> Tensor:
@@ -507,7 +508,7 @@ class Softmax2d(Cell):
 
     def construct(self, input: Tensor) -> Tensor:
         if len(self.shape(input)) not in (3, 4):
-            raise ValueError(f"For 'Softmax2d', the input must have 3 or 4 dimensions, but got {input.ndim}.")
+            raise _check.refused("Softmax2d", "the input", _check.dims(3, 4), input.ndim)
         return self.softmax(input)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit.initializer import HeUniform, Uniform, initializer
 from pijit._C import Tensor
@@ -58,8 +59,7 @@ class Dense(OperatorCell):
         super().__init__()
         self.in_channels: int = positive("Dense", "in_channels", in_channels)
         self.out_channels: int = positive("Dense", "out_channels", out_channels)
-        if not isinstance(has_bias, bool):
-            raise TypeError(f"For 'Dense', 'has_bias' must be bool, but got {type(has_bias).__name__}.")
+        _check.need("Dense", "has_bias", has_bias, _check.BOOL)
         self.has_bias = has_bias
         self.weight: Parameter = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init,
                                                        [out_channels, in_channels], dtype), name="weight")
@@ -149,8 +149,7 @@ class Dropout(OperatorCell):
         super().__init__()
         self._said = f"keep_prob={keep_prob}" if p is None else f"p={p}"
         p = 1 - keep_prob if p is None else p
-        if not 0 <= p < 1:
-            raise ValueError(f"For 'Dropout', 'p' must be in [0, 1), but got {p}.")
+        _check.need("Dropout", "p", p, _check.within(0, 1, "[)"))
         self.p, self.keep_prob = p, 1 - p
         self.operators(dropout=P.Dropout(self.keep_prob))
 
@@ -255,7 +254,7 @@ class Flatten(Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         if self.start_dim == 1 and isinstance(x, Tensor) and x.ndim == 1:
-            raise ValueError("For 'Flatten', 'start_dim' 1 is out of range for an input of 1 dimension.")
+            raise _check.out_of_range("Flatten", "'start_dim' 1 is", 1)
         return F.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
 
 
@@ -298,8 +297,7 @@ class Dropout1d(OperatorCell):
 
     def __init__(self, p: Number = 0.5) -> None:
         super().__init__()
-        if not 0 <= p <= 1:
-            raise ValueError(f"For '{type(self).__name__}', 'p' must be in [0, 1], but got {p}.")
+        _check.need(type(self).__name__, "p", p, _check.within(0, 1))
         self.p = self.prob = p
 
     def construct(self, x: Tensor) -> Tensor:
@@ -638,10 +636,7 @@ class L1Regularizer(Cell):
 
     def __init__(self, scale: Number) -> None:
         super().__init__()
-        if not isinstance(scale, (int, float)) or isinstance(scale, bool):
-            raise TypeError(f"For 'L1Regularizer', 'scale' must be a number, but got {type(scale).__name__}.")
-        if scale <= 0:
-            raise ValueError(f"For 'L1Regularizer', 'scale' must be greater than 0, but got {scale}.")
+        _check.need("L1Regularizer", "scale", scale, _check.NUMBER, _check.above(0))
         self.scale = scale
         self.abs, self.reduce_sum = P.Abs(), P.ReduceSum()
 
@@ -767,7 +762,7 @@ class Range(Cell):
     def __init__(self, start: Number, limit: Number | None = None, delta: Number = 1) -> None:
         super().__init__()
         if delta == 0:
-            raise ValueError("For 'Range', 'delta' must not be 0.")
+            raise _check.refused("Range", "delta", _check.NOT_ZERO, 0)
         self.args: tuple[Any, ...] = (0, start, delta) if limit is None else (start, limit, delta)
 
     def construct(self) -> Tensor:
@@ -899,8 +894,7 @@ class ParameterUpdate(Cell):
 
     def __init__(self, param: Parameter) -> None:
         super().__init__()
-        if not isinstance(param, Parameter):
-            raise TypeError(f"For 'ParameterUpdate', 'param' must be a Parameter, but got {type(param).__name__}.")
+        _check.need("ParameterUpdate", "param", param, _check.a(Parameter))
         self._param = param
 
     def construct(self, x: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.nn.cell import Cell
 from pijit.nn.layer.activation import LeakyReLU, get_activation
 from pijit.nn.layer.basic import Dense
@@ -32,9 +33,7 @@ class _BnAct(Cell):
         elif isinstance(activation, Cell):
             self.activation = activation
         else:
-            raise TypeError(
-                f"For '{type(self).__name__}', 'activation' must be a str or a Cell, but got "
-                f"{type(activation).__name__}.")
+            raise _check.refused(type(self).__name__, "activation", _check.type_("a str or a Cell"), activation)
 
     def _finished(self, x):
         if self.has_bn:

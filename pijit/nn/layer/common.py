@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.nn.cell import Cell
 from pijit.ops.function.shapes import _pair as pair  # noqa: F401
 
@@ -38,7 +39,7 @@ class OperatorCell(Cell):
 
 def positive(name: str, arg: Any, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"For '{name}', '{arg}' must be int, but got {type(value).__name__}.")
+        raise _check.refused(name, arg, _check.INT, value)
     if value <= 0:
-        raise ValueError(f"For '{name}', '{arg}' must be greater than 0, but got {value}.")
+        raise _check.refused(name, arg, _check.above(0), value)
     return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit.initializer import HeUniform, Uniform, initializer
 from pijit.nn.cell import Cell
@@ -28,10 +29,10 @@ def _channels(name, in_channels, out_channels, group, pad_mode, padding=0):
     for arg, v in (("in_channels", in_channels), ("out_channels", out_channels), ("group", group)):
         positive(name, arg, v)
     if in_channels % group or out_channels % group:
-        raise ValueError(
-            f"For '{name}', 'group' {group} must divide in_channels {in_channels} and out_channels {out_channels}.")
+        raise _check.refused(name, "group", _check.value("divide 'in_channels' and 'out_channels'"),
+                             _check.several(group, in_channels, out_channels))
     if pad_mode not in ("same", "valid", "pad"):
-        raise ValueError(f"For '{name}', 'pad_mode' must be 'same', 'valid' or 'pad', but got {pad_mode!r}.")
+        raise _check.refused(name, "pad_mode", _check.one_of("same", "valid", "pad"), pad_mode)
     _no_padding(name, pad_mode, padding)
     return in_channels, out_channels, group
 
@@ -117,7 +118,7 @@ class Conv2d(Cell):
         self.kernel_size, self.stride, self.dilation = pair(kernel_size), pair(stride), pair(dilation)
         for k in (kernel_size, stride, dilation):
             if not isinstance(k, int) and len(k) != 2:
-                raise TypeError(f"For 'Conv2d', sizes must be ints or tuples of 2 ints, but got {k}.")
+                raise _check.refused("Conv2d", "the sizes", _check.value("be ints or tuples of 2 ints"), k, TypeError)
         for k in self.kernel_size + self.stride + self.dilation:
             positive("Conv2d", "kernel_size, stride and dilation", k)
         self.pad_mode, self.has_bias = pad_mode, has_bias
@@ -212,7 +213,7 @@ class Conv1d(Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         if len(self.shape(x)) != 3:
-            raise ValueError(f"For 'Conv1d', the input must have 3 dimensions, but got {x.ndim}.")
+            raise _check.refused("Conv1d", "the input", _check.dims(3), x.ndim)
         y = self.conv2d(self.expand_dims(x, 2), self.weight)
         return self.squeeze(self.bias_add(y, self.bias) if self.has_bias else y)
 
@@ -241,7 +242,7 @@ class _Transposed(OperatorCell):
         name = type(self).__name__
         self.in_channels, self.out_channels, self.group = _channels(name, in_channels, out_channels, group, pad_mode)
         if pad_mode != "pad" and (any(padding) or any(output_padding)):
-            raise ValueError(f"For '{name}', 'padding' and 'output_padding' need pad_mode 'pad'.")
+            raise _check.needs(name, "'padding' or 'output_padding'", "pad_mode 'pad'")
         for k in kernel_size + stride + dilation:
             positive(name, "kernel_size, stride and dilation", k)
         self.kernel_size, self.stride, self.dilation, self.pad_mode, self._pads, self.output_padding = (kernel_size,
@@ -348,7 +349,7 @@ class Conv2dTranspose(_Transposed):
     def construct(self, x: Tensor) -> Tensor:
         _need_tensor("Conv2dTranspose", "x", x)
         if x.ndim not in (3, 4):
-            raise ValueError(f"For 'Conv2dTranspose', the input must have 4 dimensions, but got {x.ndim}.")
+            raise _check.refused("Conv2dTranspose", "the input", _check.dims(4), x.ndim)
         return (self._apply(x, self.weight) if x.ndim == 4
                 else F.squeeze(self._apply(F.expand_dims(x, 0), self.weight), 0))
 
@@ -400,7 +401,7 @@ class Conv1dTranspose(_Transposed):
 
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim != 3:
-            raise ValueError(f"For 'Conv1dTranspose', the input must have 3 dimensions, but got {x.ndim}.")
+            raise _check.refused("Conv1dTranspose", "the input", _check.dims(3), x.ndim)
         return self.squeeze(self._apply(self.expand_dims(x, 2), self.weight))
 
 
@@ -457,14 +458,14 @@ class Conv3d(Cell):
                  dtype: DType = mstype.float32) -> None:
         super().__init__()
         if data_format != "NCDHW":
-            raise ValueError(f"For 'Conv3d', 'data_format' must be 'NCDHW', but got {data_format!r}.")
+            raise _check.refused("Conv3d", "data_format", _check.one_of("NCDHW"), data_format)
         self.in_channels, self.out_channels, self.group = _channels("Conv3d", in_channels, out_channels, group,
             pad_mode, padding)
         self.kernel_size, self.stride, self.dilation = ((v,) * 3 if isinstance(v, int) else tuple(v)
                                                         for v in (kernel_size, stride, dilation))
         for k in (kernel_size, stride, dilation):
             if isinstance(k, list) or isinstance(k, tuple) and len(k) != 3:
-                raise TypeError(f"For 'Conv3d', sizes must be ints or tuples of 3 ints, but got {k}.")
+                raise _check.refused("Conv3d", "the sizes", _check.value("be ints or tuples of 3 ints"), k, TypeError)
         for k in self.kernel_size + self.stride + self.dilation:
             positive("Conv3d", "kernel_size, stride and dilation", k)
         self.pad_mode, self.padding, self.has_bias, self.bias = pad_mode, padding, has_bias, None
@@ -541,7 +542,7 @@ class Conv3dTranspose(Cell):
                  data_format: str = "NCDHW", dtype: DType = mstype.float32) -> None:
         super().__init__()
         if data_format != "NCDHW":
-            raise ValueError(f"For 'Conv3dTranspose', 'data_format' must be 'NCDHW', but got {data_format!r}.")
+            raise _check.refused("Conv3dTranspose", "data_format", _check.one_of("NCDHW"), data_format)
         self.in_channels, self.out_channels, self.group = _channels("Conv3dTranspose", in_channels, out_channels, group,
             pad_mode)
         self.kernel_size, self.stride, self.dilation, self.output_padding = ((v,) * 3 if isinstance(v, int)
@@ -552,10 +553,10 @@ class Conv3dTranspose(Cell):
             positive("Conv3dTranspose", "kernel_size, stride and dilation", k)
         self.padding, pads = padding, (padding,) * 6 if isinstance(padding, int) else tuple(padding)
         if pad_mode != "pad" and (any(pads) or any(self.output_padding)):
-            raise ValueError("For 'Conv3dTranspose', 'padding' and 'output_padding' need pad_mode 'pad'.")
+            raise _check.needs("Conv3dTranspose", "'padding' or 'output_padding'", "pad_mode 'pad'")
         if len(pads) != 6 or min(pads) < 0:
-            raise ValueError(
-                f"For 'Conv3dTranspose', 'padding' must be a number or 6 of them, at least 0, but got {padding}.")
+            raise _check.refused("Conv3dTranspose", "padding", _check.value("be a number or 6 of them, at least 0"),
+                                 padding)
         self.pad_mode, self.has_bias, self.bias = pad_mode, has_bias, None
         shape = [in_channels, out_channels // group, *self.kernel_size]
         fan_in = shape[1] * shape[2] * shape[3] * shape[4]
@@ -570,7 +571,7 @@ class Conv3dTranspose(Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim != 5:
-            raise ValueError(f"For 'Conv3dTranspose', the input must have 5 dimensions, but got {x.ndim}.")
+            raise _check.refused("Conv3dTranspose", "the input", _check.dims(5), x.ndim)
         y = self.conv3d_transpose(x, self.weight)
         return self.bias_add(y, self.bias) if self.has_bias else y
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit.initializer import initializer
@@ -152,7 +153,7 @@ def _similarity(a, b, window, max_val, k1, k2):
     n, c, h, w = a.shape
     size = window.weight.shape[-1]
     if h < size or w < size:
-        raise ValueError(f"For 'SSIM', images must be at least {size} x {size}, but got {h} x {w}.")
+        raise _check.refused("SSIM", "the images", _check.value(f"be at least {size} x {size}"), f"{h} x {w}")
 
     def mean(x):
         return F.reshape(window(F.reshape(x, (n * c, 1, h, w))), (n, c, h - size + 1, w - size + 1))
@@ -211,23 +212,23 @@ class SSIM(Cell):
 def _similarity_options(name, max_val, filter_size, filter_sigma, k1, k2):
     for what, v in (("max_val", max_val), ("filter_sigma", filter_sigma)):
         if isinstance(v, bool) or not isinstance(v, (int, float)):
-            raise TypeError(f"For '{name}', '{what}' must be a number, but got {type(v).__name__}.")
+            raise _check.refused(name, what, _check.NUMBER, v)
         if v <= 0:
-            raise ValueError(f"For '{name}', '{what}' must be greater than 0, but got {v}.")
+            raise _check.refused(name, what, _check.above(0), v)
     positive(name, "filter_size", filter_size)
     for what, v in (("k1", k1), ("k2", k2)):
         if not isinstance(v, float):
-            raise TypeError(f"For '{name}', '{what}' must be a float, but got {type(v).__name__}.")
+            raise _check.refused(name, what, _check.FLOAT, v)
         if v < 0:
-            raise ValueError(f"For '{name}', '{what}' must be at least 0, but got {v}.")
+            raise _check.refused(name, what, _check.at_least(0), v)
 
 
 def _same_images(name, a, b):
     if a.ndim != 4 or a.shape != b.shape:
-        raise ValueError(f"For '{name}', expected two batches [N, C, H, W] of one shape, but got {tuple(a.shape)} and "
-                         f"{tuple(b.shape)}.")
+        raise _check.expected(name, "two batches [N, C, H, W] of one shape", _check.several(a.shape, b.shape))
     if a.dtype != b.dtype:
-        raise TypeError(f"For '{name}', both batches must be of one dtype, but got {a.dtype} and {b.dtype}.")
+        raise _check.refused(name, "both batches", _check.value("be of one dtype"), _check.several(a.dtype, b.dtype),
+                             TypeError)
 
 
 class MSSSIM(Cell):
@@ -265,9 +266,7 @@ class MSSSIM(Cell):
     def __init__(self, max_val: Number = 1.0, power_factors: Sequence[float] = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333),
                  filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03) -> None:
         super().__init__()
-        if not isinstance(power_factors, (tuple, list)):
-            raise TypeError("For 'MSSSIM', 'power_factors' must be a tuple or list, but got "
-                            f"{type(power_factors).__name__}.")
+        _check.need("MSSSIM", "power_factors", power_factors, _check.SEQUENCE)
         _similarity_options("MSSSIM", max_val, filter_size, filter_sigma, k1, k2)
         self.max_val, self.filter_size, self.filter_sigma, self.k1, self.k2 = max_val, filter_size, filter_sigma, k1, k2
         self.power_factors: tuple[float, ...] = tuple(power_factors)
@@ -402,9 +401,7 @@ class MultiFieldEmbeddingLookup(Cell):
         self.vocab_size, self.embedding_size, self.field_size = (positive("MultiFieldEmbeddingLookup", n, v)
                                                                  for n, v in (
             ("vocab_size", vocab_size), ("embedding_size", embedding_size), ("field_size", field_size)))
-        if operator not in ("SUM", "MEAN", "MAX"):
-            raise ValueError("For 'MultiFieldEmbeddingLookup', 'operator' must be 'SUM', 'MEAN' or 'MAX', but got "
-                             f"{operator!r}.")
+        _check.need("MultiFieldEmbeddingLookup", "operator", operator, _check.one_of("SUM", "MEAN", "MAX"))
         self.operator, self.max_norm = operator, max_norm
         self.embedding_table: Parameter = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype),
                                                     name="embedding_table")
@@ -476,17 +473,13 @@ class SampledSoftmaxLoss(Cell):
                  sampled_values: tuple[Any, ...] | list[Any] | None = None, remove_accidental_hits: bool = True,
                  seed: int = 0, reduction: str = "none") -> None:
         super().__init__()
-        if num_true < 1:
-            raise ValueError(f"For 'SampledSoftmaxLoss', 'num_true' must be at least 1, but got {num_true}.")
+        _check.need("SampledSoftmaxLoss", "num_true", num_true, _check.at_least(1))
         if num_sampled > num_classes:
-            raise ValueError(f"For 'SampledSoftmaxLoss', 'num_sampled' {num_sampled} must be at most 'num_classes' "
-                             f"{num_classes}.")
-        if reduction not in ("none", "mean", "sum"):
-            raise ValueError("For 'SampledSoftmaxLoss', 'reduction' must be 'none', 'mean' or 'sum', but got "
-                             f"{reduction!r}.")
+            raise _check.refused("SampledSoftmaxLoss", "num_sampled", _check.at_most("'num_classes'"),
+                                 _check.several(num_sampled, num_classes))
+        _check.need("SampledSoftmaxLoss", "reduction", reduction, _check.one_of("none", "mean", "sum"))
         if sampled_values is not None and (not isinstance(sampled_values, (list, tuple)) or len(sampled_values) != 3):
-            raise ValueError("For 'SampledSoftmaxLoss', 'sampled_values' must hold 3 tensors, but got "
-                             f"{sampled_values!r}.")
+            raise _check.refused("SampledSoftmaxLoss", "sampled_values", _check.length(3, "tensors"), sampled_values)
         self.num_sampled, self.num_classes, self.num_true = num_sampled, num_classes, num_true
         self.sampled_values = sampled_values
         self.remove_accidental_hits, self.reduction = remove_accidental_hits, reduction

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.cell import Cell
@@ -46,12 +47,11 @@ class Pad(OperatorCell):
 
     def __init__(self, paddings: tuple[Any, ...] | list[Any], mode: str = "CONSTANT") -> None:
         super().__init__()
-        if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
-            raise ValueError(f"For 'Pad', 'mode' must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', but got {mode!r}.")
+        _check.need("Pad", "mode", mode, _check.one_of("CONSTANT", "REFLECT", "SYMMETRIC"))
         if not isinstance(paddings, tuple):
-            raise TypeError(f"For 'Pad', 'paddings' must be a tuple of pairs, but got {type(paddings).__name__}.")
+            raise _check.refused("Pad", "paddings", _check.type_("a tuple of pairs"), paddings)
         if any(not isinstance(p, (tuple, list)) or len(p) != 2 for p in paddings):
-            raise ValueError(f"For 'Pad', 'paddings' must be a tuple of pairs, but got {paddings!r}.")
+            raise _check.refused("Pad", "paddings", _check.value("be a tuple of pairs"), paddings)
         self.paddings, self.mode = paddings, mode
         self.operators(pad=P.Pad(paddings) if mode == "CONSTANT" else P.MirrorPad(mode))
 
@@ -60,13 +60,12 @@ class Pad(OperatorCell):
         if self.replaced():
             return self.pad(x) if self.mode == "CONSTANT" else self.pad(x, Tensor(self.paddings, mstype.int32))
         if len(self.paddings) != x.ndim:
-            raise ValueError(f"For 'Pad', 'paddings' must have {x.ndim} pairs, but got {len(self.paddings)}.")
+            raise _check.refused("Pad", "paddings", _check.value(f"have {x.ndim} pairs"), len(self.paddings))
         if self.mode == "SYMMETRIC":
             for axis, (before, behind) in enumerate(self.paddings):
                 n = x.shape[axis]
                 if max(before, behind) > n:
-                    raise ValueError(
-                        f"For 'Pad', a symmetric padding must be at most {n} here, but got {(before, behind)}.")
+                    raise _check.refused("Pad", "a symmetric padding", _check.at_most(f"{n} here"), (before, behind))
                 first, last = (F.flip(F.narrow(x, axis, 0, before), (axis,)),
                                F.flip(F.narrow(x, axis, n - behind, behind), (axis,)))
                 x = F.cat([first, x, last], axis)
@@ -84,9 +83,9 @@ class _Border(Cell):
         if isinstance(padding, int):
             padding = (padding,) * (2 * self.axes)
         if not isinstance(padding, tuple):
-            raise TypeError(f"For '{name}', 'padding' must be int or a tuple, but got {type(padding).__name__}.")
+            raise _check.refused(name, "padding", _check.type_("int or a tuple"), padding)
         if len(padding) % 2 or len(padding) > 2 * self.axes:
-            raise ValueError(f"For '{name}', 'padding' must hold at most {self.axes} pairs, but got {padding}.")
+            raise _check.refused(name, "padding", _check.value(f"hold at most {self.axes} pairs"), padding)
         self.padding, self.value = padding, value
 
     def construct(self, x: Tensor) -> Tensor:
@@ -290,13 +289,12 @@ class CentralCrop(Cell):
 
     def __init__(self, central_fraction: float) -> None:
         super().__init__()
-        if not 0 < central_fraction <= 1:
-            raise ValueError(f"For 'CentralCrop', 'central_fraction' must be in (0, 1], but got {central_fraction}.")
+        _check.need("CentralCrop", "central_fraction", central_fraction, _check.within(0, 1, "(]"))
         self.central_fraction = central_fraction
 
     def construct(self, image: Tensor) -> Tensor:
         if image.ndim not in (3, 4):
-            raise ValueError(f"For 'CentralCrop', the image must have 3 or 4 dimensions, but got {image.ndim}.")
+            raise _check.refused("CentralCrop", "the image", _check.dims(3, 4), image.ndim)
         h, w = image.shape[-2:]
         top, left = int((h - h * self.central_fraction) / 2), int((w - w * self.central_fraction) / 2)
         return image[..., top:h - top, left:w - left]
@@ -322,7 +320,7 @@ class ImageGradients(Cell):
 
     def construct(self, images: Tensor) -> tuple[Tensor, Tensor]:
         if images.ndim != 4:
-            raise ValueError(f"For 'ImageGradients', the images must have 4 dimensions, but got {images.ndim}.")
+            raise _check.refused("ImageGradients", "the images", _check.dims(4), images.ndim)
         return (F.pad(images[:, :, 1:] - images[:, :, :-1], (0, 0, 0, 1)),
                 F.pad(images[:, :, :, 1:] - images[:, :, :, :-1], (0, 1, 0, 0)))
 
@@ -347,14 +345,13 @@ class PSNR(Cell):
 
     def __init__(self, max_val: Number = 1.0) -> None:
         super().__init__()
-        if max_val <= 0:
-            raise ValueError(f"For 'PSNR', 'max_val' must be greater than 0, but got {max_val}.")
+        _check.need("PSNR", "max_val", max_val, _check.above(0))
         self.max_val = max_val
 
     def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
         for image in (img1, img2):
             if image.ndim != 4:
-                raise ValueError(f"For 'PSNR', the images must have 4 dimensions, but got {image.ndim}.")
+                raise _check.refused("PSNR", "the images", _check.dims(4), image.ndim)
         return 10.0 * F.log10(self.max_val ** 2 / F.mean(F.square(img1 - img2), (-3, -2, -1)))
 
 
@@ -391,14 +388,13 @@ class Unfold(OperatorCell):
     def __init__(self, ksizes: Sequence[int], strides: Shape, rates: Sequence[int], padding: Size = "valid") -> None:
         super().__init__()
         for name, v in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
-            if not isinstance(v, (tuple, list)):
-                raise TypeError(f"For 'Unfold', '{name}' must be a tuple or list, but got {type(v).__name__}.")
+            _check.need("Unfold", name, v, _check.SEQUENCE)
             if len(v) != 4 or v[0] != 1 or v[3] != 1:
-                raise ValueError(f"For 'Unfold', '{name}' must be (1, row, column, 1), but got {v}.")
+                raise _check.refused("Unfold", name, _check.value("be (1, row, column, 1)"), v)
             for n in v:
                 positive("Unfold", name, n)
         if padding.lower() not in ("same", "valid"):
-            raise ValueError(f"For 'Unfold', 'padding' must be 'same' or 'valid', but got {padding!r}.")
+            raise _check.refused("Unfold", "padding", _check.one_of("same", "valid"), padding)
         self.ksizes, self.strides, self.rates, self.padding = (tuple(ksizes), tuple(strides), tuple(rates),
                                                                padding.lower())
         self.operators(extract_image_patches=P.ExtractImagePatches(*[(1, 1, *v[1:3]) for v in (ksizes, strides, rates)],
@@ -407,7 +403,7 @@ class Unfold(OperatorCell):
     def construct(self, input_x: Tensor) -> Tensor:
         _need_tensor("Unfold", "input_x", input_x)
         if input_x.ndim != 4:
-            raise ValueError(f"For 'Unfold', the input must have 4 dimensions, but got {input_x.ndim}.")
+            raise _check.refused("Unfold", "the input", _check.dims(4), input_x.ndim)
         if self.replaced():
             return self.extract_image_patches(input_x)
         k, s, r = self.ksizes[1:3], self.strides[1:3], self.rates[1:3]

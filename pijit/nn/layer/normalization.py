@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit.initializer import initializer
 from pijit.nn.cell import Cell
@@ -41,8 +42,7 @@ class _BatchNorm(OperatorCell):
         super().__init__()
         _format(type(self).__name__, data_format)
         n = positive(type(self).__name__, "num_features", num_features)
-        if not 0 <= momentum <= 1:
-            raise ValueError(f"For '{type(self).__name__}', 'momentum' must be in [0, 1], but got {momentum}.")
+        _check.need(type(self).__name__, "momentum", momentum, _check.within(0, 1))
         self.num_features, self.eps = n, eps
         self.momentum, self.use_batch_statistics, self.format = momentum, use_batch_statistics, data_format
         self.gamma_init, self.beta_init = gamma_init, beta_init
@@ -56,7 +56,7 @@ class _BatchNorm(OperatorCell):
     def construct(self, x: Tensor) -> Any:
         _need_tensor(self.cls_name, "x", x)
         if x.ndim not in self.rank:
-            raise ValueError(f"For '{self.cls_name}', the input must have {self.rank} dimensions, but got {x.ndim}.")
+            raise _check.refused(self.cls_name, "the input", _check.dims(self.rank), x.ndim)
         use_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
         if self.replaced():
             norm = self.bn_train if use_batch else self.bn_infer
@@ -195,7 +195,7 @@ class BatchNorm3d(Cell):
     def construct(self, input_x: Tensor) -> Tensor:
         shape = self.shape(input_x)
         if len(shape) != 5:
-            raise ValueError(f"For '{self.cls_name}', the input must have 5 dimensions, but got {len(shape)}.")
+            raise _check.refused(self.cls_name, "the input", _check.dims(5), len(shape))
         return self.reshape(self.bn2d(self.reshape(input_x, (shape[0], shape[1], shape[2] * shape[3], shape[4]))),
                             shape)
 
@@ -233,11 +233,9 @@ class LayerNorm(OperatorCell):
                  gamma_init: Init = "ones", beta_init: Init = "zeros", epsilon: float = 1e-7,
                  dtype: DType = mstype.float32) -> None:
         super().__init__()
-        if not isinstance(normalized_shape, (tuple, list)):
-            raise TypeError("For 'LayerNorm', 'normalized_shape' must be a tuple or list, but got "
-                            f"{type(normalized_shape).__name__}.")
+        _check.need("LayerNorm", "normalized_shape", normalized_shape, _check.SEQUENCE)
         if not normalized_shape:
-            raise ValueError("For 'LayerNorm', 'normalized_shape' must have at least 1 dimension, but is empty.")
+            raise _check.refused("LayerNorm", "normalized_shape", _check.least_dims(1), 0)
         self.normalized_shape, self.epsilon = tuple(normalized_shape), epsilon
         self.begin_norm_axis, self.begin_params_axis = begin_norm_axis, begin_params_axis
         self.gamma: Parameter = Parameter(initializer(gamma_init, normalized_shape, dtype), name="gamma")
@@ -250,7 +248,7 @@ class LayerNorm(OperatorCell):
             return self.layer_norm(input_x, self.gamma, self.beta)[0]
         for axis in (self.begin_norm_axis, self.begin_params_axis):
             if not -n <= axis < n:
-                raise ValueError(f"For 'LayerNorm', axis {axis} is out of range for an input of {n} dimensions.")
+                raise _check.out_of_range("LayerNorm", f"axis {axis} is", n)
         begin, params = self.begin_norm_axis % n, self.begin_params_axis % n
         if tuple(input_x.shape[params:]) != self.normalized_shape:
             raise ValueError(f"For 'LayerNorm', the dimensions {tuple(input_x.shape[params:])} from begin_params_axis "
@@ -348,16 +346,16 @@ class GroupNorm(Cell):
         self.num_groups: int = positive("GroupNorm", "num_groups", num_groups)
         self.num_channels: int = positive("GroupNorm", "num_channels", num_channels)
         if num_channels % num_groups:
-            raise ValueError(f"For 'GroupNorm', 'num_channels' {num_channels} must be a multiple of 'num_groups' "
-                             f"{num_groups}.")
+            raise _check.refused("GroupNorm", "num_channels", _check.multiple("'num_groups'"),
+                                 _check.several(num_channels, num_groups))
         self.eps, self.affine = eps, affine
         self.gamma = Parameter(initializer(gamma_init, [num_channels], dtype), name="gamma", requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, [num_channels], dtype), name="beta", requires_grad=affine)
 
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim < 3 or x.shape[1] != self.num_channels:
-            raise ValueError(f"For 'GroupNorm', the input must be [N, {self.num_channels}, ...], but got "
-                             f"{list(x.shape)}.")
+            raise _check.refused("GroupNorm", "the input", _check.value(f"be [N, {self.num_channels}, ...]"),
+                                 list(x.shape))
         return F.group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)
 
     def extend_repr(self) -> str:
@@ -375,8 +373,7 @@ class _InstanceNorm(Cell):
                  gamma_init: Init = "ones", beta_init: Init = "zeros", dtype: DType = mstype.float32) -> None:
         super().__init__()
         n = positive(type(self).__name__, "num_features", num_features)
-        if not 0 <= momentum <= 1:
-            raise ValueError(f"For '{type(self).__name__}', 'momentum' must be in [0, 1], but got {momentum}.")
+        _check.need(type(self).__name__, "momentum", momentum, _check.within(0, 1))
         self.num_features, self.eps, self.momentum = n, eps, momentum
         self.moving_mean: Parameter = Parameter(initializer("zeros", [n], dtype), name="mean", requires_grad=False)
         self.moving_variance = Parameter(initializer("ones", [n], dtype), name="variance", requires_grad=False)
@@ -385,8 +382,9 @@ class _InstanceNorm(Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim != self.rank or x.shape[1] != self.num_features:
-            raise ValueError(f"For '{self.cls_name}', the input must have {self.rank} dimensions and "
-                             f"{self.num_features} channels, but got {list(x.shape)}.")
+            raise _check.refused(self.cls_name, "the input",
+                                 _check.value(f"have {self.rank} dimensions and {self.num_features} channels"),
+                                 list(x.shape))
         return F.group_norm(x, self.num_features, self.gamma, self.beta, self.eps)
 
     def extend_repr(self) -> str:

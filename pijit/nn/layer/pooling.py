@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import OperatorCell, pair, positive
 from pijit.ops import function as F
@@ -23,8 +24,7 @@ class _Windows(OperatorCell):
     def _keep(self, kernel_size, stride, pad_mode):
         for name, size in (("kernel_size", kernel_size), ("stride", stride)):
             if not isinstance(size, (int, tuple, list)):
-                raise TypeError(f"For '{type(self).__name__}', {name!r} must be an int or a tuple of ints, but got "
-                                f"{type(size).__name__}.")
+                raise _check.refused(type(self).__name__, name, _check.type_("an int or a tuple of ints"), size)
         self._said = f"kernel_size={kernel_size}, stride={stride}, pad_mode={pad_mode.upper()}"
 
     def extend_repr(self) -> str:
@@ -76,15 +76,13 @@ class MaxPool2d(_Windows):
         self._keep(kernel_size, stride, pad_mode)
         _format("MaxPool2d", data_format)
         if pad_mode != "pad" and (padding or return_indices or ceil_mode or pair(dilation) != (1, 1)):
-            raise ValueError(
-                "For 'MaxPool2d', 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode 'pad'.")
+            raise _check.needs("MaxPool2d", "'padding', 'dilation', 'return_indices' or 'ceil_mode'", "pad_mode 'pad'")
         self.kernel_size, self.stride, self.pad_mode, self.padding = pair(kernel_size), pair(stride), pad_mode, padding
         for k in self.kernel_size + self.stride:
             positive("MaxPool2d", "kernel_size and stride", k)
         if any(2 * p > k for p, k in zip(pair(padding), self.kernel_size)):
-            raise ValueError(
-                f"For 'MaxPool2d', 'padding' must be at most half of kernel_size {self.kernel_size}, but got "
-                f"{padding}.")
+            raise _check.refused("MaxPool2d", "padding", _check.at_most(f"half of kernel_size {self.kernel_size}"),
+                                 padding)
         self.dilation, self.return_indices, self.ceil_mode = pair(dilation), return_indices, ceil_mode
         self.use_pad: bool = pad_mode == "pad"
         if not self.use_pad:
@@ -191,14 +189,14 @@ class AdaptiveAvgPool2d(Cell):
 
 def _window(name, pad_mode, **sizes):
     if pad_mode.lower() not in ("same", "valid", "pad"):
-        raise ValueError(f"For '{name}', 'pad_mode' must be 'same', 'valid' or 'pad', but got {pad_mode!r}.")
+        raise _check.refused(name, "pad_mode", _check.one_of("same", "valid", "pad"), pad_mode)
     return [positive(name, k, v[0] if isinstance(v, tuple) and len(v) == 1 else v) for k, v in sizes.items()]
 
 
 def _lifted(x, name):
     """(x with an axis before the last, whether there is a batch)."""
     if x.ndim not in (2, 3):
-        raise ValueError(f"For '{name}', the input must have 2 or 3 dimensions, but got {x.ndim}.")
+        raise _check.refused(name, "the input", _check.dims(2, 3), x.ndim)
     return F.reshape(x, (1,) * (3 - x.ndim) + (*x.shape[:-1], 1, x.shape[-1])), x.ndim == 3
 
 
@@ -250,8 +248,7 @@ class MaxPool1d(_Windows):
         self._keep((1, k), (1, s), pad_mode)
         padding, dilation = (v[0] if isinstance(v, tuple) else v for v in (padding, dilation))
         if pad_mode.lower() != "pad" and (padding or return_indices or ceil_mode or dilation != 1):
-            raise ValueError(
-                "For 'MaxPool1d', 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode 'pad'.")
+            raise _check.needs("MaxPool1d", "'padding', 'dilation', 'return_indices' or 'ceil_mode'", "pad_mode 'pad'")
         self.kernel_size, self.stride, self.pad_mode = (1, k), (1, s), pad_mode.lower()
         self.padding, self.dilation, self.return_indices, self.ceil_mode = ((0, padding), (1, dilation), return_indices,
             ceil_mode)
@@ -434,7 +431,7 @@ class AvgPool3d(_Windows):
 
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim not in (4, 5):
-            raise ValueError(f"For 'AvgPool3d', the input must have 4 or 5 dimensions, but got {x.ndim}.")
+            raise _check.refused("AvgPool3d", "the input", _check.dims(4, 5), x.ndim)
         if self.replaced():
             return self.avg_pool(x) if x.ndim == 5 else F.squeeze(self.avg_pool(F.expand_dims(x, 0)), 0)
         pad = _pad3d("AvgPool3d", x.shape[-3:], self.kernel_size, self.stride, self.pad_mode, self.padding)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, op
 from pijit.initializer import Uniform, initializer
@@ -62,8 +63,7 @@ class RNNCellBase(Cell):
         name = type(self).__name__
         self.input_size, self.hidden_size = (positive(name, "input_size", input_size),
                                              positive(name, "hidden_size", hidden_size))
-        if not isinstance(has_bias, bool):
-            raise TypeError(f"For '{name}', 'has_bias' must be bool, but got {type(has_bias).__name__}.")
+        _check.need(name, "has_bias", has_bias, _check.BOOL)
         self.has_bias = has_bias
         init, rows = Uniform(1 / math.sqrt(hidden_size)), num_chunks * hidden_size
         self.weight_ih: Parameter = Parameter(initializer(init, [rows, input_size], dtype), name="weight_ih")
@@ -81,12 +81,11 @@ class RNNCellBase(Cell):
         for value in (x, *state):
             _need_tensor(self.cls_name, "x" if value is x else "hx", value)
         if x.ndim != 2 or x.shape[1] != self.input_size:
-            raise ValueError(f"For '{self.cls_name}', 'x' must be [batch, {self.input_size}], but got {list(x.shape)}.")
+            raise _check.refused(self.cls_name, "x", _check.value(f"be [batch, {self.input_size}]"), list(x.shape))
         for h in state:
             if tuple(h.shape) != (x.shape[0], self.hidden_size):
-                raise ValueError(
-                    f"For '{self.cls_name}', the state must be [{x.shape[0]}, {self.hidden_size}], but got "
-                    f"{list(h.shape)}.")
+                raise _check.refused(self.cls_name, "the state", _check.value(f"be [{x.shape[0]}, {self.hidden_size}]"),
+                                     list(h.shape))
         return step(F.dense(x, self.weight_ih, self.bias_ih), state, self.weight_hh, self.bias_hh)
 
 
@@ -120,8 +119,7 @@ class RNNCell(RNNCellBase):
     def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, nonlinearity: str = "tanh",
                  dtype: DType = mstype.float32) -> None:
         super().__init__(input_size, hidden_size, has_bias, 1, dtype)
-        if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"For 'RNNCell', 'nonlinearity' must be 'tanh' or 'relu', but got {nonlinearity!r}.")
+        _check.need("RNNCell", "nonlinearity", nonlinearity, _check.one_of("tanh", "relu"))
         self.nonlinearity = nonlinearity
 
     def construct(self, x: Tensor, hx: Tensor) -> Tensor:
@@ -226,10 +224,8 @@ class _RNNBase(Cell):
                                              positive(name, "hidden_size", hidden_size))
         self.num_layers: int = positive(name, "num_layers", num_layers)
         for arg, v in (("has_bias", has_bias), ("batch_first", batch_first), ("bidirectional", bidirectional)):
-            if not isinstance(v, bool):
-                raise TypeError(f"For '{name}', {arg!r} must be bool, but got {type(v).__name__}.")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"For '{name}', 'dropout' must be in [0, 1), but got {dropout}.")
+            _check.need(name, arg, v, _check.BOOL)
+        _check.need(name, "dropout", dropout, _check.within(0, 1, "[)"))
         self.has_bias, self.batch_first, self.dropout, self.bidirectional = (has_bias, batch_first, float(dropout),
             bidirectional)
         self.directions = 2 if bidirectional else 1
@@ -259,14 +255,13 @@ class _RNNBase(Cell):
     def construct(self, x: Tensor, hx: Any = None,
                   seq_length: Tensor | None = None) -> tuple[Tensor, Any]:
         if x.ndim != 3 or x.shape[2] != self.input_size:
-            raise ValueError(
-                f"For '{self.cls_name}', 'x' must have 3 dimensions, the last of {self.input_size}, but got "
-                f"{list(x.shape)}.")
+            raise _check.refused(self.cls_name, "x", _check.value(f"have 3 dimensions, the last of {self.input_size}"),
+                                 list(x.shape))
         if self.batch_first:
             x = F.swapaxes(x, 0, 1)
         steps, batch = x.shape[:2]
         if steps == 0:
-            raise ValueError(f"For '{self.cls_name}', 'x' must have at least one step, but got {list(x.shape)}.")
+            raise _check.refused(self.cls_name, "x", _check.value("have at least one step"), list(x.shape))
         shape = (self.num_layers * self.directions, batch, self.hidden_size)
         if hx is None:
             states = [F.zeros(shape, x.dtype) for _ in range(self.states)]
@@ -274,12 +269,13 @@ class _RNNBase(Cell):
             states = list(hx) if self.states > 1 else [hx]
         for h in states:
             if tuple(h.shape) != shape:
-                raise ValueError(f"For '{self.cls_name}', a state must be {list(shape)}, but got {list(h.shape)}.")
+                raise _check.refused(self.cls_name, "a state", _check.value(f"be {list(shape)}"), list(h.shape))
         mask = None
         if seq_length is not None:  # beyond a sequence's end its state stays, and the output is 0
             if isinstance(seq_length, Tensor) and tuple(seq_length.shape) != (batch,):
-                raise ValueError(f"For '{self.cls_name}', 'seq_length' must have one element for each of {batch} "
-                                 f"sequences, but got the shape {list(seq_length.shape)}.")
+                raise _check.refused(self.cls_name, "seq_length",
+                                     _check.value(f"have one element for each of {batch} sequences"),
+                                     list(seq_length.shape))
             mask = F.expand_dims(F.expand_dims(F.arange(steps), -1) < seq_length, -1)
         final = []
         for layer in range(self.num_layers):
@@ -348,8 +344,7 @@ class RNN(_RNNBase):
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
                  has_bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
                  dtype: DType = mstype.float32) -> None:
-        if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"For 'RNN', 'nonlinearity' must be 'tanh' or 'relu', but got {nonlinearity!r}.")
+        _check.need("RNN", "nonlinearity", nonlinearity, _check.one_of("tanh", "relu"))
         super().__init__(input_size, hidden_size, num_layers, has_bias, batch_first, dropout, bidirectional, dtype)
         self.nonlinearity = nonlinearity
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.nn.cell import Cell
 from pijit.ops.function.sparse import _need_kind, _with_matrix
 from pijit.sparse_tensor import COOTensor
@@ -66,9 +67,7 @@ class SparseTensorDenseMatmul(Cell):
     def __init__(self, adjoint_st: bool = False, adjoint_dt: bool = False) -> None:
         super().__init__()
         for name, value in (("adjoint_st", adjoint_st), ("adjoint_dt", adjoint_dt)):
-            if not isinstance(value, bool):
-                raise TypeError(
-                    f"For 'SparseTensorDenseMatmul', '{name}' must be bool, but got {type(value).__name__}.")
+            _check.need("SparseTensorDenseMatmul", name, value, _check.BOOL)
         self.adjoint_st, self.adjoint_dt = adjoint_st, adjoint_dt
 
     def construct(self, indices: Tensor, values: Tensor, sparse_shape: Any, dense: Tensor) -> Tensor:

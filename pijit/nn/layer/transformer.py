@@ -6,6 +6,7 @@ import copy
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit.initializer import XavierNormal, XavierUniform, initializer
 from pijit.nn.cell import Cell
@@ -90,7 +91,8 @@ class MultiheadAttention(Cell):
         self.embed_dim, self.num_heads = (positive("MultiheadAttention", "embed_dim", embed_dim),
                                           positive("MultiheadAttention", "num_heads", num_heads))
         if embed_dim % num_heads:
-            raise ValueError(f"For 'MultiheadAttention', 'num_heads' {num_heads} must divide 'embed_dim' {embed_dim}.")
+            raise _check.refused("MultiheadAttention", "num_heads", _check.value("divide 'embed_dim'"),
+                                 _check.several(num_heads, embed_dim))
         self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
         self.head_dim, self.dropout, self.batch_first, self.add_zero_attn = (embed_dim // num_heads, dropout,
             batch_first, add_zero_attn)
@@ -126,9 +128,8 @@ class MultiheadAttention(Cell):
                   average_attn_weights: bool = True) -> tuple[Tensor | Any, None] | tuple[Tensor | Any, Tensor]:
         batched = query.ndim == 3
         if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
-            raise ValueError(
-                f"For 'MultiheadAttention', query, key and value must have 3 (or 2) dimensions, but got {query.ndim}, "
-                f"{key.ndim}, {value.ndim}.")
+            raise _check.refused("MultiheadAttention", "query, key and value", _check.dims(3, 2),
+                                 _check.several(query.ndim, key.ndim, value.ndim))
         if not batched:
             query, key, value = (F.expand_dims(x, 1) for x in (query, key, value))
             key_padding_mask = None if key_padding_mask is None else F.expand_dims(key_padding_mask, 0)
@@ -330,7 +331,7 @@ class TransformerDecoderLayer(Cell):
 
 def _copies(name, layer, count):
     if not isinstance(layer, Cell):
-        raise TypeError(f"For '{name}', the layer must be a Cell, but got {type(layer).__name__}.")
+        raise _check.refused(name, "the layer", _check.a(Cell), layer)
     return CellList([copy.deepcopy(layer) for _ in range(positive(name, "num_layers", count))])
 
 
@@ -479,12 +480,10 @@ class Transformer(Cell):
                   memory_key_padding_mask: Tensor = None) -> Tensor:
         batch = 0 if self.batch_first else 1
         if src.ndim == 3 and src.shape[batch] != tgt.shape[batch]:
-            raise ValueError(
-                f"For 'Transformer', the batches of src and tgt must be equal, but got {src.shape[batch]} and "
-                f"{tgt.shape[batch]}.")
+            raise _check.refused("Transformer", "the batches of src and tgt", _check.value("be equal"),
+                                 _check.several(src.shape[batch], tgt.shape[batch]))
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
-            raise ValueError(
-                f"For 'Transformer', the last dimension of src and tgt must be {self.d_model}, but got "
-                f"{src.shape[-1]} and {tgt.shape[-1]}.")
+            raise _check.refused("Transformer", "the last dimension of src and tgt", _check.value(f"be {self.d_model}"),
+                                 _check.several(src.shape[-1], tgt.shape[-1]))
         memory = self.encoder(src, src_mask, src_key_padding_mask)
         return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.cell import Cell
@@ -31,7 +32,7 @@ class Bijector(Cell):
                  dtype: DTypeLike | None = None, param: dict[str, Any] | None = None) -> None:
         super().__init__()
         if name is not None and not isinstance(name, str):
-            raise TypeError(f"For 'Bijector', 'name' must be a str, but got {type(name).__name__}.")
+            raise _check.refused("Bijector", "name", _check.STR, name)
         self.is_constant_jacobian, self.is_injective, self.name = (is_constant_jacobian, is_injective,
             name or type(self).__name__)
         self.dtype, self.parameters = dtype, dict(param or {})
@@ -85,7 +86,7 @@ def _parameter(name, what, value):
     if isinstance(value, Tensor):
         return value
     if isinstance(value, bool) or not isinstance(value, (int, float, list, tuple)):
-        raise TypeError(f"For '{name}', '{what}' must be a number, a list or a Tensor, but got {type(value).__name__}.")
+        raise _check.refused(name, what, _check.type_("a number, a list or a Tensor"), value)
     return Tensor(value, mstype.float32)
 
 
@@ -94,9 +95,9 @@ class PowerTransform(Bijector):
 
     def __init__(self, power: float | Tensor = 0.0, name: str = "PowerTransform") -> None:
         if isinstance(power, bool) or not isinstance(power, (int, float, Tensor)):
-            raise TypeError(f"For 'PowerTransform', 'power' must be a number, but got {type(power).__name__}.")
+            raise _check.refused("PowerTransform", "power", _check.NUMBER, power)
         if not isinstance(power, Tensor) and power < 0:
-            raise ValueError(f"For 'PowerTransform', 'power' must be at least 0, but got {power}.")
+            raise _check.refused("PowerTransform", "power", _check.at_least(0), power)
         super().__init__(name=name, param={"power": power})
         self.power: Tensor = _parameter("PowerTransform", "power", power)
 
@@ -195,7 +196,7 @@ class GumbelCDF(Bijector):
         super().__init__(name=name, param={"loc": loc, "scale": scale})
         self.loc, self.scale = _parameter("GumbelCDF", "loc", loc), _parameter("GumbelCDF", "scale", scale)
         if not bool((self.scale > 0).all()):
-            raise ValueError(f"For 'GumbelCDF', 'scale' must be greater than 0, but got {scale}.")
+            raise _check.refused("GumbelCDF", "scale", _check.above(0), scale)
 
     def _forward(self, x):
         return F.exp(-F.exp(-(x - self.loc) / self.scale))
@@ -216,7 +217,7 @@ class Invert(Bijector):
 
     def __init__(self, bijector: Any, name: str = "") -> None:
         if not isinstance(bijector, Bijector):
-            raise TypeError(f"For 'Invert', 'bijector' must be a Bijector, but got {type(bijector).__name__}.")
+            raise _check.refused("Invert", "bijector", _check.a(Bijector), bijector)
         super().__init__(bijector.is_constant_jacobian, bijector.is_injective, name or "Invert" + bijector.name)
         self._bijector = bijector
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor
@@ -39,13 +40,13 @@ class Distribution(Cell):
     def __init__(self, seed: int, dtype: DTypeLike, name: str, param: dict[str, Any] | None = None) -> None:
         super().__init__()
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-            raise TypeError(f"For '{type(self).__name__}', 'seed' must be an int, but got {type(seed).__name__}.")
+            raise _check.refused(type(self).__name__, "seed", _check.INT, seed)
         if seed is not None and seed < 0:
-            raise ValueError(f"For '{type(self).__name__}', 'seed' must be at least 0, but got {seed}.")
+            raise _check.refused(type(self).__name__, "seed", _check.at_least(0), seed)
         if not isinstance(name, str):
-            raise TypeError(f"For '{type(self).__name__}', 'name' must be a str, but got {type(name).__name__}.")
+            raise _check.refused(type(self).__name__, "name", _check.STR, name)
         if self._floats and not dtype.is_floating_point:
-            raise TypeError(f"For '{type(self).__name__}', the 'dtype' must be floating, but got {dtype}.")
+            raise _check.refused(type(self).__name__, "dtype", _check.FLOATING, dtype)
         self.seed, self.dtype, self.name = seed or 0, dtype, name
         self._own = {}
         parameter_type = dtype if dtype.is_floating_point else mstype.float32
@@ -56,9 +57,7 @@ class Distribution(Cell):
             if self._needs_lists and isinstance(v, (int, float)):
                 raise TypeError(f"Input {n} can't be scalar")
             if v is not None and not isinstance(v, (Tensor, int, float, list, tuple)):
-                raise TypeError(
-                    f"For '{type(self).__name__}', {n!r} must be a number, a list or a Tensor, but got "
-                    f"{type(v).__name__}.")
+                raise _check.refused(type(self).__name__, n, _check.type_("a number, a list or a Tensor"), v)
             self._own[n] = (None if v is None else F.cast(v, parameter_type) if isinstance(v, Tensor)
                             else Tensor(v, parameter_type))
         self._check(*[self._own.get(n) for n in self._named])
@@ -213,7 +212,7 @@ class Distribution(Cell):
         tuple."""
         self._need("_sample")
         if not isinstance(shape, tuple):
-            raise TypeError(f"For 'sample', 'shape' must be a tuple, but got {type(shape).__name__}.")
+            raise _check.refused("sample", "shape", _check.TUPLE, shape)
         p = self._given(args, kwargs)
         return F.cast(self._sample(shape + _joint((), *[v.shape for v in p]), *p), self.dtype)
 
@@ -498,7 +497,7 @@ class Categorical(Distribution):
     def sample(self, shape: tuple[Any, ...] = (), *args: Any, **kwargs: Any) -> Tensor:
         """Classes: [*shape, *leading dimensions of probs]."""
         if not isinstance(shape, tuple):
-            raise TypeError(f"For 'sample', 'shape' must be a tuple, but got {type(shape).__name__}.")
+            raise _check.refused("sample", "shape", _check.TUPLE, shape)
         probs, = self._given(args, kwargs)
         below = _random.uniform((*shape, *probs.shape[:-1], 1)) >= F.cumsum(probs, -1)
         return F.cast(F.minimum(F.sum(F.cast(below, mstype.int32), -1), probs.shape[-1] - 1), self.dtype)
@@ -765,12 +764,9 @@ class TransformedDistribution(Distribution):
     def __init__(self, bijector: Any, distribution: Any, seed: int | None = None,
                  name: str = "transformed_distribution") -> None:
         if not isinstance(bijector, Bijector):
-            raise TypeError(
-                f"For 'TransformedDistribution', 'bijector' must be a Bijector, but got {type(bijector).__name__}.")
+            raise _check.refused("TransformedDistribution", "bijector", _check.a(Bijector), bijector)
         if not isinstance(distribution, Distribution):
-            raise TypeError(
-                f"For 'TransformedDistribution', 'distribution' must be a Distribution, but got "
-                f"{type(distribution).__name__}.")
+            raise _check.refused("TransformedDistribution", "distribution", _check.a(Distribution), distribution)
         super().__init__(seed, distribution.dtype, name)
         self._bijector, self._distribution = bijector, distribution
 
@@ -904,7 +900,7 @@ class Gumbel(TransformedDistribution):
     def sample(self, shape: tuple[Any, ...] = ()) -> Tensor:
         """Numbers of the distribution."""
         if not isinstance(shape, tuple):
-            raise TypeError(f"For 'sample', 'shape' must be a tuple, but got {type(shape).__name__}.")
+            raise _check.refused("sample", "shape", _check.TUPLE, shape)
         u = F.minimum(_open_uniform(shape + _joint(*[v.shape for v in self._given((), {})])), 1.0 - 2.0 ** -24)
         return F.cast(self._gumbel_bijector.inverse(u), self.dtype)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit.grad import GradFunction, GradOperation, jvp, value_and_grad, vjp
 from pijit.nn.cell import Cell
@@ -194,8 +195,7 @@ class TrainOneStepCell(Cell):
     def __init__(self, network: Cell, optimizer: Optimizer, sens: Number | None = None,
                  return_grad: bool = False) -> None:
         super().__init__(auto_prefix=False)
-        if sens is not None and (isinstance(sens, bool) or not isinstance(sens, (int, float))):
-            raise TypeError(f"For 'TrainOneStepCell', 'sens' must be a number or None, but got {type(sens).__name__}.")
+        _check.need("TrainOneStepCell", "sens", sens, _check.optional(_check.NUMBER))
         self.network, self.optimizer = network, optimizer
         self.weights: ParameterTuple = optimizer.parameters
         self.sens, self.sense_flag, self.return_grad = 1.0 if sens is None else sens, sens is not None, return_grad
@@ -234,8 +234,7 @@ class ParameterUpdate(Cell):
 
     def __init__(self, param: Parameter) -> None:
         super().__init__(auto_prefix=False)
-        if not isinstance(param, Parameter):
-            raise TypeError(f"For 'ParameterUpdate', 'param' must be a Parameter, but got {type(param).__name__}.")
+        _check.need("ParameterUpdate", "param", param, _check.a(Parameter))
         self._param = param
 
     def construct(self, x: Tensor) -> Tensor:
@@ -250,21 +249,15 @@ class _MicroBatches(Cell):
 
     def __init__(self, network: Cell, count: Any) -> None:
         super().__init__(auto_prefix=False)
-        if not isinstance(network, Cell):
-            raise TypeError(f"For '{type(self).__name__}', 'network' must be a Cell, but got {type(network).__name__}.")
-        if isinstance(count, bool) or not isinstance(count, int):
-            raise TypeError(
-                f"For '{type(self).__name__}', the number of parts must be an int, but got {type(count).__name__}.")
-        if count < 1:
-            raise ValueError(f"For '{type(self).__name__}', the number of parts must be at least 1, but got {count}.")
+        _check.need(type(self).__name__, "network", network, _check.a(Cell))
+        _check.need(type(self).__name__, "the number of parts", count, _check.INT, _check.at_least(1))
         self.network, self._parts = network, count
 
     def construct(self, *inputs: Any) -> Any:
         size = inputs[0].shape[0]
         if size % self._parts != 0:
-            raise ValueError(
-                f"For '{self.cls_name}', the batch must be divisible by the number of parts, but got {size} and "
-                f"{self._parts}.")
+            raise _check.refused(self.cls_name, "the batch", _check.value("be divisible by the number of parts"),
+                                 _check.several(size, self._parts))
         step = size // self._parts
         total = self.network(*[x[:step] for x in inputs])
         for i in range(1, self._parts):
@@ -381,7 +374,8 @@ class Jvp(Cell):
 
     def construct(self, *args: Any) -> Any:
         if len(args) < 2:
-            raise ValueError("For 'Jvp', expected the inputs and then v.")
+            raise _check.expected("Jvp", "the inputs and then v",
+                                  _check.several(*map(_check.type_name, args)) if args else "nothing")
         v = args[-1] if isinstance(args[-1], (tuple, list)) else (args[-1],)
         return jvp(self.fn, args[:-1], tuple(v))
 
@@ -410,7 +404,8 @@ class Vjp(Cell):
 
     def construct(self, *args: Any) -> tuple[Any, ...]:
         if len(args) < 2:
-            raise ValueError("For 'Vjp', expected the inputs and then v.")
+            raise _check.expected("Vjp", "the inputs and then v",
+                                  _check.several(*map(_check.type_name, args)) if args else "nothing")
         value, pullback = vjp(self.fn, *args[:-1])
         gradients = pullback(args[-1])
         return value, gradients[0] if len(gradients) == 1 else gradients

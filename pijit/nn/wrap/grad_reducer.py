@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.nn.cell import Cell
 
 if TYPE_CHECKING:
@@ -20,12 +21,9 @@ class DistributedGradReducer(Cell):
     def __init__(self, parameters: Any, mean: TensorLike | None = None, degree: Any = None, fusion_type: int = 1,
                  group: str = "hccl_world_group") -> None:
         super().__init__(auto_prefix=False)
-        if mean is not None and not isinstance(mean, bool):
-            raise TypeError(
-                f"For 'DistributedGradReducer', 'mean' must be a bool or None, but got {type(mean).__name__}.")
+        _check.need("DistributedGradReducer", "mean", mean, _check.optional(_check.BOOL))
         if degree is not None and (isinstance(degree, bool) or not isinstance(degree, int) or degree < 1):
-            raise ValueError(
-                f"For 'DistributedGradReducer', 'degree' must be an int greater than 0, but got {degree!r}.")
+            raise _check.refused("DistributedGradReducer", "degree", _check.value("be an int greater than 0"), degree)
         # the sum over one process, divided by what the script says
         self.degree: int = degree or 1
         self.mean: bool = bool(mean)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.grad import value_and_grad
@@ -110,8 +111,8 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     def __init__(self, network: Cell, optimizer: Optimizer, scale_sense: Any) -> None:
         super().__init__(network, optimizer)
         if isinstance(scale_sense, bool) or not isinstance(scale_sense, (Cell, Tensor, int, float)):
-            raise TypeError("For 'TrainOneStepWithLossScaleCell', 'scale_sense' must be a Cell, a Tensor or a number, "
-                            f"but got {type(scale_sense).__name__}.")
+            raise _check.refused("TrainOneStepWithLossScaleCell", "scale_sense",
+                                 _check.type_("a Cell, a Tensor or a number"), scale_sense)
         self.loss_scaling_manager: Cell | None = scale_sense if isinstance(scale_sense, Cell) else None
         scale = scale_sense.get_loss_scale() if isinstance(scale_sense, Cell) else scale_sense
         self.scale_sense = Parameter(scale if isinstance(scale, Tensor) else Tensor(float(scale), mstype.float32),
@@ -126,9 +127,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
     def set_sense_scale(self, sens: TensorLike) -> None:
         """Takes a new scale: a Tensor. TypeError for anything else."""
-        if not isinstance(sens, Tensor):
-            raise TypeError("For 'TrainOneStepWithLossScaleCell.set_sense_scale', 'sens' must be a Tensor, but got "
-                            f"{type(sens).__name__}.")
+        _check.need("TrainOneStepWithLossScaleCell.set_sense_scale", "sens", sens, _check.TENSOR)
         self.scale_sense._assign(F.reshape(sens, self.scale_sense.shape))
 
     def start_overflow_check(self, pre_cond: Any, compute_input: Any) -> tuple[None, Any]:  # noqa: ARG002
