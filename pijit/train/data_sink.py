@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.jit import JitConfig, jit
-from pijit.train._checks import check_int
 from pijit.train.dataset_helper import DatasetHelper
 
 if TYPE_CHECKING:
@@ -20,12 +20,10 @@ def data_sink(fn: Callable[..., Any], dataset: Any, sink_size: int = 1, jit_conf
 
     fn: a function of a batch's columns. jit_config: compiles fn where it is a JitConfig. input_signature: as jit has
         it. When the dataset ends it begins again."""
-    if not callable(fn):
-        raise TypeError(f"For 'data_sink', 'fn' must be a function, but got {type(fn).__name__}.")
-    check_int("data_sink", "sink_size", sink_size, 1)
+    _check.need("data_sink", "fn", fn, _check.FUNCTION)
+    _check.need("data_sink", "sink_size", sink_size, _check.INT, _check.at_least(1))
     if jit_config is not None:
-        if not isinstance(jit_config, JitConfig):
-            raise TypeError(f"For 'data_sink', 'jit_config' must be a JitConfig, but got {type(jit_config).__name__}.")
+        _check.need("data_sink", "jit_config", jit_config, _check.a(JitConfig))
         fn = jit(fn, input_signature=input_signature, jit_config=jit_config)
     helper = DatasetHelper(dataset, False, -1, -1)
     batches = iter(())

@@ -6,8 +6,8 @@ import itertools
 import types
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.nn.cell import Cell
-from pijit.train._checks import check_bool, check_int
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,10 +22,10 @@ class DatasetHelper:
     there will be."""
 
     def __init__(self, dataset: Any, dataset_sink_mode: bool = True, sink_size: int = -1, epoch_num: int = 1) -> None:
-        check_bool("DatasetHelper", "dataset_sink_mode", dataset_sink_mode)
-        check_int("DatasetHelper", "sink_size", sink_size, -1)
+        _check.need("DatasetHelper", "dataset_sink_mode", dataset_sink_mode, _check.BOOL)
+        _check.need("DatasetHelper", "sink_size", sink_size, _check.INT, _check.at_least(-1))
         if sink_size == 0:
-            raise ValueError("For 'DatasetHelper', 'sink_size' must be -1 or positive, but got 0.")
+            raise _check.refused("DatasetHelper", "sink_size", _check.value("be -1 or positive"), 0)
         self._dataset, self._epochs = dataset, epoch_num
         if not hasattr(dataset, "create_tuple_iterator") and not hasattr(dataset, "create_dict_iterator"):
             raise AttributeError(
@@ -88,13 +88,8 @@ class DatasetHelper:
 
 def connect_network_with_dataset(network: Cell, dataset_helper: Any) -> Any:
     """Binds a network to a dataset on devices that read datasets themselves: RuntimeError on the CPU."""
-    if not isinstance(network, Cell):
-        raise TypeError(
-            f"For 'connect_network_with_dataset', 'network' must be a Cell, but got {type(network).__name__}.")
-    if not isinstance(dataset_helper, DatasetHelper):
-        raise TypeError(
-            f"For 'connect_network_with_dataset', 'dataset_helper' must be a DatasetHelper, but got "
-            f"{type(dataset_helper).__name__}.")
+    _check.need("connect_network_with_dataset", "network", network, _check.a(Cell))
+    _check.need("connect_network_with_dataset", "dataset_helper", dataset_helper, _check.a(DatasetHelper))
     raise RuntimeError(
         "For 'connect_network_with_dataset', the CPU can't read a dataset by itself: iterate over the DatasetHelper "
         "and call the network.")

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit import context, nn
 from pijit._C import Tensor
 from pijit.amp import LossScaleManager, build_train_network, checked_level
 from pijit.nn.optimizer import Optimizer
-from pijit.train._checks import check_bool, check_choice, check_int, check_type
 from pijit.train.callback._callback import (CallbackManager, InternalCallbackParam, RunContext, check_new_names,
                                             checked_callbacks)
 from pijit.train.dataset_helper import DatasetHelper
@@ -43,17 +43,17 @@ class Model:
     def __init__(self, network: Cell, loss_fn: Cell | Callable[..., Any] = None, optimizer: Optimizer | None = None,
                  metrics: Any = None, eval_network: Any = None, eval_indexes: Any = None, amp_level: str = "O0",
                  boost_level: str = "O0", **kwargs: Any) -> None:
-        check_type("Model", "network", network, nn.Cell)
+        _check.need("Model", "network", network, _check.a(nn.Cell))
         if loss_fn is not None and not callable(loss_fn):
-            raise TypeError(f"For 'Model', 'loss_fn' must be a Cell or a function, but got {type(loss_fn).__name__}.")
+            raise _check.refused("Model", "loss_fn", _check.type_("a Cell or a function"), loss_fn)
         if optimizer is not None and not isinstance(optimizer, Optimizer) and not _is_optimizer(optimizer):
-            raise TypeError(f"For 'Model', 'optimizer' must be an Optimizer, but got {type(optimizer).__name__}.")
+            raise _check.refused("Model", "optimizer", _check.a(Optimizer), optimizer)
         checked_level("Model", amp_level)
-        check_choice("Model", "boost_level", boost_level, ("O0", "O1", "O2"))
+        _check.need("Model", "boost_level", boost_level, _check.one_of("O0", "O1", "O2"))
         for key in kwargs:
-            check_choice("Model", "kwargs", key, _OPTIONS)
+            _check.need("Model", "kwargs", key, _check.one_of(*_OPTIONS))
         if kwargs.get("loss_scale_manager") is not None:
-            check_type("Model", "loss_scale_manager", kwargs["loss_scale_manager"], LossScaleManager)
+            _check.need("Model", "loss_scale_manager", kwargs["loss_scale_manager"], _check.a(LossScaleManager))
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         self._amp_level, self._boost_level = amp_level, boost_level
         self._options = {k: v for k, v in kwargs.items() if k in ("loss_scale_manager", "keep_batchnorm_fp32")}
@@ -73,10 +73,11 @@ class Model:
 
     def _build_eval_network(self, metrics, eval_network, eval_indexes):
         if eval_indexes is not None and (not isinstance(eval_indexes, list) or len(eval_indexes) != 3):
-            raise ValueError("For 'Model', 'eval_indexes' must be None or a list of three positions (of the loss, the "
-                             f"outputs, the labels), but got {eval_indexes!r}.")
+            raise _check.refused("Model", "eval_indexes",
+                                 _check.value("be None or a list of 3 positions: of loss, outputs and labels"),
+                                 eval_indexes)
         if eval_network is not None:
-            check_type("Model", "eval_network", eval_network, nn.Cell)
+            _check.need("Model", "eval_network", eval_network, _check.a(nn.Cell))
             if eval_indexes is None:
                 return eval_network, []
             return eval_network, eval_indexes
@@ -119,14 +120,14 @@ class Model:
         the callbacks' parameters as `eval_results`."""
         if isinstance(valid_frequency, (list, tuple, set, frozenset)):
             for e in valid_frequency:
-                check_int("Model.fit", "valid_frequency", e, 0)
+                _check.need("Model.fit", "valid_frequency", e, _check.INT, _check.at_least(0))
             due = lambda e: e in valid_frequency
         else:
-            check_int("Model.fit", "valid_frequency", valid_frequency, 0)
+            _check.need("Model.fit", "valid_frequency", valid_frequency, _check.INT, _check.at_least(0))
             due = lambda e: valid_frequency > 0 and e % valid_frequency == 0
         if valid_dataset is not None and not self._metric_fns:
-            raise ValueError("For 'Model.fit', the model needs 'metrics' if 'valid_dataset' is given, but it has none.")
-        check_bool("Model.fit", "valid_dataset_sink_mode", valid_dataset_sink_mode)
+            raise _check.needs("Model.fit", "the model", "'metrics' if 'valid_dataset' is given, but it has none")
+        _check.need("Model.fit", "valid_dataset_sink_mode", valid_dataset_sink_mode, _check.BOOL)
         callbacks = checked_callbacks(callbacks)
         check_new_names(callbacks)
         self._train("Model.fit", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch,
@@ -134,15 +135,14 @@ class Model:
 
     def _train(self, name, epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch,
                valid_dataset=None, due=None):
-        check_int(name, "epoch", epoch, 1)
-        check_int(name, "initial_epoch", initial_epoch, 0)
-        check_bool(name, "dataset_sink_mode", dataset_sink_mode)
-        check_int(name, "sink_size", sink_size, -1)
+        _check.need(name, "epoch", epoch, _check.INT, _check.at_least(1))
+        _check.need(name, "initial_epoch", initial_epoch, _check.INT, _check.at_least(0))
+        _check.need(name, "dataset_sink_mode", dataset_sink_mode, _check.BOOL)
+        _check.need(name, "sink_size", sink_size, _check.INT, _check.at_least(-1))
         if sink_size == 0:
-            raise ValueError(f"For '{name}', 'sink_size' must be -1 or positive, but got 0.")
+            raise _check.refused(name, "sink_size", _check.value("be -1 or positive"), 0)
         if initial_epoch >= epoch:
-            raise ValueError(f"For '{name}', 'epoch' must be greater than 'initial_epoch', but got {epoch} and "
-                             f"{initial_epoch}.")
+            raise _check.refused(name, "epoch", _check.above("'initial_epoch'"), _check.several(epoch, initial_epoch))
         helper = DatasetHelper(train_dataset, False, -1, epoch - initial_epoch)
         p = InternalCallbackParam(
             train_network=self._train_network, epoch_num=epoch - initial_epoch,
@@ -255,8 +255,8 @@ class Model:
     def eval(self, valid_dataset: Any, callbacks: Any = None, dataset_sink_mode: bool = False) -> dict[str, Any]:
         """The metrics over a dataset, as a dict of name → value. The Model must have metrics."""
         if not self._metric_fns:
-            raise ValueError("For 'Model.eval', the model needs 'metrics', but it has none.")
-        check_bool("Model.eval", "dataset_sink_mode", dataset_sink_mode)
+            raise _check.needs("Model.eval", "the model", "'metrics', but it has none")
+        _check.need("Model.eval", "dataset_sink_mode", dataset_sink_mode, _check.BOOL)
         p = InternalCallbackParam(
             eval_network=self._eval_network, valid_dataset=valid_dataset, batch_num=valid_dataset.get_dataset_size(),
                                   mode="eval", cur_step_num=0,
@@ -273,14 +273,15 @@ class Model:
 
         predict_data: Tensors, None, numbers, strings, and lists, tuples and dicts of them; TypeError for anything
             else."""
-        check_choice("Model.predict", "backend", backend, (None, "lite"))
+        _check.need("Model.predict", "backend", backend, _check.one_of(None, "lite"))
         if backend is not None:
             raise RuntimeError(f"For 'Model.predict', 'backend' must be None, but got {backend!r}: inference by other "
                                "engines is not supported.")
         for x in predict_data:
             if not _may_predict(x):
-                raise TypeError("For 'Model.predict', the inputs must be Tensors, None, numbers, strings, or lists, "
-                                f"tuples and dicts of them, but got {type(x).__name__}.")
+                raise _check.refused("Model.predict", "the inputs",
+                                     _check.type_("Tensors, None, numbers, strings, or lists, tuples and dicts of "
+                                                  "them"), x)
         self._predict_network.set_train(False)
         return self._predict_network(*predict_data)
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pijit._C import Tensor
+from pijit import _check
 from pijit.nn.cell import Cell
-from pijit.train._checks import check_bool, check_int, check_type
 
 if TYPE_CHECKING:
     from typing import Any, Self
@@ -41,17 +40,17 @@ class SummaryRecord:
                  network: Cell | None = None, max_file_size: Any = None, raise_exception: bool = False,
                  export_options: Any = None) -> None:
         name = "SummaryRecord"
-        check_type(name, "log_dir", log_dir, str)
+        _check.need(name, "log_dir", log_dir, _check.STR)
         if not log_dir.strip():
-            raise ValueError(f"For '{name}', 'log_dir' must not be blank.")
-        check_type(name, "file_prefix", file_prefix, str)
-        check_type(name, "file_suffix", file_suffix, str)
-        check_int(name, "num_process", num_process, 1)
-        check_type(name, "network", network, (Cell, type(None)))
+            raise _check.refused(name, "log_dir", _check.value("not be blank"), log_dir)
+        _check.need(name, "file_prefix", file_prefix, _check.STR)
+        _check.need(name, "file_suffix", file_suffix, _check.STR)
+        _check.need(name, "num_process", num_process, _check.INT, _check.at_least(1))
+        _check.need(name, "network", network, _check.optional(_check.a(Cell)))
         if max_file_size is not None:
-            check_int(name, "max_file_size", max_file_size, 1)
-        check_bool(name, "raise_exception", raise_exception)
-        check_type(name, "export_options", export_options, (dict, type(None)))
+            _check.need(name, "max_file_size", max_file_size, _check.INT, _check.at_least(1))
+        _check.need(name, "raise_exception", raise_exception, _check.BOOL)
+        _check.need(name, "export_options", export_options, _check.optional(_check.DICT))
         self._folder = os.path.abspath(log_dir)
         self._max, self._mode, self._network = max_file_size, "train", network
         self._values = []
@@ -72,8 +71,7 @@ class SummaryRecord:
 
     def set_mode(self, mode: Any) -> None:
         """"train", or "eval", which has tags of its own."""
-        if mode not in ("train", "eval"):
-            raise ValueError(f"For 'SummaryRecord.set_mode', 'mode' must be 'train' or 'eval', but got {mode!r}.")
+        _check.need("SummaryRecord.set_mode", "mode", mode, _check.one_of("train", "eval"))
         self._mode = mode
 
     def add_value(self, plugin: Any, name: str, value: Any) -> None:
@@ -82,23 +80,17 @@ class SummaryRecord:
         plugin: "scalar" (a Tensor of one element), "image" (N, C, H, W), "histogram" or "tensor" (any Tensor), or a
             lineage, whose value is shown as text. "graph", "dataset_graph" and "landscape" are accepted and left
             out."""
-        if plugin not in _PLUGINS:
-            raise ValueError(
-                f"For 'SummaryRecord.add_value', 'plugin' must be one of {list(_PLUGINS)}, but got {plugin!r}.")
+        _check.need("SummaryRecord.add_value", "plugin", plugin, _check.one_of(*_PLUGINS))
         if not isinstance(name, str) or not name:
-            raise ValueError(
-                f"For 'SummaryRecord.add_value', 'name' must be a str that is not empty, but got {name!r}.")
+            raise _check.refused("SummaryRecord.add_value", "name", _check.value("be a str that is not empty"), name)
         if plugin in ("scalar", "image", "histogram", "tensor"):
-            if not isinstance(value, Tensor):
-                raise TypeError(
-                    f"For 'SummaryRecord.add_value', 'value' must be a Tensor, but got {type(value).__name__}.")
+            _check.need("SummaryRecord.add_value", "value", value, _check.TENSOR)
             if plugin == "scalar" and value.size != 1:
-                raise ValueError(
-                    f"For 'SummaryRecord.add_value', a scalar must have one element, but got the shape {value.shape}.")
+                raise _check.refused("SummaryRecord.add_value", "a scalar", _check.value("have one element"),
+                                     value.shape)
             if plugin == "image" and (value.ndim != 4 or value.shape[1] not in (1, 3)):
-                raise ValueError(
-                    f"For 'SummaryRecord.add_value', an image must be of shape (N, 1 or 3, H, W), but got "
-                    f"{value.shape}.")
+                raise _check.refused("SummaryRecord.add_value", "an image",
+                                     _check.value("be of shape (N, 1 or 3, H, W)"), value.shape)
             value = value.asnumpy().copy()
         self._values.append((plugin, name, value))
 
@@ -106,13 +98,9 @@ class SummaryRecord:
         """Writes the values since the last call. Returns whether it did: not after close(), nor beyond max_file_size.
 
         step: an int. plugin_filter: a function of a plugin's name that says whether it is written."""
-        if isinstance(step, bool) or not isinstance(step, int):
-            raise TypeError(f"For 'SummaryRecord.record', 'step' must be an int, but got {type(step).__name__}.")
-        check_type("SummaryRecord.record", "train_network", train_network, (Cell, type(None)))
-        if plugin_filter is not None and not callable(plugin_filter):
-            raise TypeError(
-                f"For 'SummaryRecord.record', 'plugin_filter' must be a function, but got "
-                f"{type(plugin_filter).__name__}.")
+        _check.need("SummaryRecord.record", "step", step, _check.INT)
+        _check.need("SummaryRecord.record", "train_network", train_network, _check.optional(_check.a(Cell)))
+        _check.need("SummaryRecord.record", "plugin_filter", plugin_filter, _check.optional(_check.FUNCTION))
         from pijit.ops import summary
         values = self._values + summary.take()
         self._values = []

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from pijit import serialization
-from pijit.train._checks import check_bool, check_int, check_type
+from pijit import _check
 from pijit.train.callback._callback import Callback
 
 if TYPE_CHECKING:
@@ -23,9 +23,11 @@ class BackupAndRestore(Callback):
 
     def __init__(self, backup_dir: Any, save_freq: int | str = "epoch", delete_checkpoint: bool = True) -> None:
         super().__init__()
-        check_type("BackupAndRestore", "backup_dir", backup_dir, str)
-        self.save_freq: int = 1 if save_freq == "epoch" else check_int("BackupAndRestore", "save_freq", save_freq, 1)
-        self.delete_checkpoint: Any = check_bool("BackupAndRestore", "delete_checkpoint", delete_checkpoint)
+        _check.need("BackupAndRestore", "backup_dir", backup_dir, _check.STR)
+        self.save_freq: int = 1 if save_freq == "epoch" else _check.need("BackupAndRestore", "save_freq", save_freq,
+                                                                         _check.INT, _check.at_least(1))
+        self.delete_checkpoint: Any = _check.need("BackupAndRestore", "delete_checkpoint", delete_checkpoint,
+                                                  _check.BOOL)
         os.makedirs(backup_dir, exist_ok=True)
         self.backup_file: str = os.path.join(os.path.abspath(backup_dir), "backup.ckpt")
 

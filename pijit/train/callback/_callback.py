@@ -9,7 +9,7 @@ import numpy as np
 
 from pijit import compat
 from pijit._C import Tensor
-from pijit.train._checks import check_type
+from pijit import _check
 
 if TYPE_CHECKING:
     from typing import Any, Self
@@ -113,7 +113,7 @@ class RunContext:
     original_args: a dict. TypeError for anything else."""
 
     def __init__(self, original_args: Any) -> None:
-        self._original_args = check_type("RunContext", "original_args", original_args, dict)
+        self._original_args = _check.need("RunContext", "original_args", original_args, _check.DICT)
         self._stop_requested = False
 
     def original_args(self) -> Any:

@@ -6,10 +6,10 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import serialization
 from pijit._C import Tensor
 from pijit.nn.cell import Cell
-from pijit.train._checks import check_bool, check_choice, check_int, check_type
 from pijit.train.callback._callback import Callback
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ class CheckpointConfig:
                  "keep_checkpoint_per_n_minutes": keep_checkpoint_per_n_minutes}
         for key, value in given.items():
             if value is not None:
-                check_int(name, key, value, 0)
+                _check.need(name, key, value, _check.INT, _check.at_least(0))
         if not any(given.values()):
             raise ValueError(f"For '{name}', at least one of {list(given)} must be greater than 0.")
-        check_type(name, "saved_network", saved_network, (Cell, type(None)))
+        _check.need(name, "saved_network", saved_network, _check.optional(_check.a(Cell)))
         if enc_key is not None:
-            raise ValueError(f"For '{name}', encryption ('enc_key') is not supported.")
+            raise _check.unsupported(name, "encryption ('enc_key') is")
         if not isinstance(async_save, bool):
-            check_choice(name, "async_save", async_save, ("process", "thread"))
+            _check.need(name, "async_save", async_save, _check.one_of("process", "thread"))
         self._save_checkpoint_steps, self._save_checkpoint_seconds = save_checkpoint_steps, save_checkpoint_seconds
         if save_checkpoint_steps:
             self._save_checkpoint_seconds = None
@@ -57,40 +57,39 @@ class CheckpointConfig:
             self._keep_checkpoint_per_n_minutes = None
         elif not keep_checkpoint_per_n_minutes:
             self._keep_checkpoint_max = 1
-        self._integrated_save, self._async_save = check_bool(name, "integrated_save", integrated_save), async_save
+        self._integrated_save = _check.need(name, "integrated_save", integrated_save, _check.BOOL)
+        self._async_save = async_save
         self._saved_network = saved_network
         self._append_dict = self._appended(append_info)
         self._enc_key, self._enc_mode = None, enc_mode
-        self.exception_save: Any = check_bool(name, "exception_save", exception_save)
-        self._crc_check = check_bool(name, "crc_check", crc_check)
-        self.remove_redundancy: Any = check_bool(name, "remove_redundancy", remove_redundancy)
-        self._format = check_choice(name, "format", format, ("ckpt", "safetensors"))
+        self.exception_save: Any = _check.need(name, "exception_save", exception_save, _check.BOOL)
+        self._crc_check = _check.need(name, "crc_check", crc_check, _check.BOOL)
+        self.remove_redundancy: Any = _check.need(name, "remove_redundancy", remove_redundancy, _check.BOOL)
+        self._format = _check.need(name, "format", format, _check.one_of("ckpt", "safetensors"))
         self._map_param_inc = kwargs.get("incremental", False)
 
     @staticmethod
     def _appended(info):
         if info is None:
             return None
-        check_type("CheckpointConfig", "append_info", info, list)
+        _check.need("CheckpointConfig", "append_info", info, _check.LIST)
         out = {}
         for item in info:
             if isinstance(item, str):
                 if item not in _INFO:
-                    raise ValueError(
-                        f"For 'CheckpointConfig', the strings in 'append_info' must be of {list(_INFO)}, but got "
-                        f"{item!r}.")
+                    raise _check.refused("CheckpointConfig", "the strings in 'append_info'",
+                                         _check.value(f"be of {list(_INFO)}"), item)
                 out[item] = 0
             elif isinstance(item, dict):
                 for key, value in item.items():
                     if not isinstance(key, str) or not isinstance(value, (int, float, bool, str, Tensor)):
-                        raise TypeError(
-                            f"For 'CheckpointConfig', a dict in 'append_info' must map strings to numbers, strings or "
-                            f"Tensors, but got {key!r}: {type(value).__name__}.")
+                        raise _check.refused("CheckpointConfig", "a dict in 'append_info'",
+                                             _check.value("map strings to numbers, strings or Tensors"),
+                                             _check.entry(key, value), TypeError)
                 out.update(item)
             else:
-                raise TypeError(
-                    f"For 'CheckpointConfig', 'append_info' must hold strings and dicts, but got "
-                    f"{type(item).__name__}.")
+                raise _check.refused("CheckpointConfig", "append_info",
+                                     _check.value("hold strings and dicts", shown=_check.type_name), item, TypeError)
         return out
 
     @property
@@ -216,12 +215,12 @@ class ModelCheckpoint(Callback):
     def __init__(self, prefix: str = "CKP", directory: Any = None, config: Any = None) -> None:
         super().__init__()
         if not callable(prefix) and (not isinstance(prefix, str) or "/" in prefix):
-            raise ValueError(
-                f"For 'ModelCheckpoint', 'prefix' must be a function or a str without '/', but got {prefix!r}.")
+            raise _check.refused("ModelCheckpoint", "prefix", _check.value("be a function or a str without '/'"),
+                                 prefix)
         if directory is not None and not callable(directory):
-            check_type("ModelCheckpoint", "directory", directory, str)
+            _check.need("ModelCheckpoint", "directory", directory, _check.STR)
         if config is not None:
-            check_type("ModelCheckpoint", "config", config, CheckpointConfig)
+            _check.need("ModelCheckpoint", "config", config, _check.a(CheckpointConfig))
         self._prefix, self._config = prefix, config or CheckpointConfig()
         self._directory = os.path.abspath(directory or ".")
         os.makedirs(self._directory, exist_ok=True)

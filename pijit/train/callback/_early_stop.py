@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pijit.train._checks import check_bool, check_int, check_number
+from pijit import _check
 from pijit.train.callback._monitored import Monitored
 
 if TYPE_CHECKING:
@@ -26,10 +26,12 @@ class EarlyStopping(Monitored):
     def __init__(self, monitor: str = "eval_loss", min_delta: float = 0, patience: int = 0, verbose: bool = False,
                  mode: str = "auto", baseline: Any = None, restore_best_weights: bool = False) -> None:
         super().__init__(monitor, mode, min_delta)
-        self.patience: int = check_int("EarlyStopping", "patience", patience, 0)
-        self.verbose: Any = check_bool("EarlyStopping", "verbose", verbose)
-        self.baseline = baseline if baseline is None else check_number("EarlyStopping", "baseline", baseline)
-        self.restore_best_weights: Any = check_bool("EarlyStopping", "restore_best_weights", restore_best_weights)
+        self.patience: int = _check.need("EarlyStopping", "patience", patience, _check.INT, _check.at_least(0))
+        self.verbose: Any = _check.need("EarlyStopping", "verbose", verbose, _check.BOOL)
+        self.baseline = baseline if baseline is None else float(_check.need("EarlyStopping", "baseline", baseline,
+                                                                            _check.NUMBER))
+        self.restore_best_weights: Any = _check.need("EarlyStopping", "restore_best_weights", restore_best_weights,
+                                                     _check.BOOL)
         self.wait = self.stopped_epoch = 0
         self.best_weights_param_dict: Any = None
 

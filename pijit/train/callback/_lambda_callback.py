@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.train.callback._callback import Callback
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ class LambdaCallback(Callback):
         for name in _NAMES:
             f = given[name]
             if f is not None and not callable(f):
-                raise TypeError(
-                    f"For 'LambdaCallback', {name!r} must be a function of the run context, but got "
-                    f"{type(f).__name__}.")
+                raise _check.refused("LambdaCallback", name, _check.type_("a function of the run context"), f)
             setattr(self, name, f or _nothing)
 
 

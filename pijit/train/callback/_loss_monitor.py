@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pijit._C import Tensor
-from pijit.train._checks import check_int
+from pijit import _check
 from pijit.train.callback._callback import Callback, loss_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ class LossMonitor(Callback):
     A loss that is NaN or infinite raises ValueError."""
 
     def __init__(self, per_print_times: int = 1) -> None:
-        self._per_print_times = check_int("LossMonitor", "per_print_times", per_print_times, 0)
+        self._per_print_times = _check.need("LossMonitor", "per_print_times", per_print_times, _check.INT,
+                                            _check.at_least(0))
         self._last_print_time = 0
 
     def step_end(self, run_context: RunContext) -> None:

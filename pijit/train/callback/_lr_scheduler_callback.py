@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.train.callback._callback import Callback, optimizer_of
 from pijit.train.callback._reduce_lr_on_plateau import set_learning_rate
 
@@ -17,10 +18,7 @@ class LearningRateScheduler(Callback):
 
     def __init__(self, learning_rate_function: Any) -> None:
         super().__init__()
-        if not callable(learning_rate_function):
-            raise TypeError(
-                f"For 'LearningRateScheduler', 'learning_rate_function' must be callable, but got "
-                f"{type(learning_rate_function).__name__}.")
+        _check.need("LearningRateScheduler", "learning_rate_function", learning_rate_function, _check.FUNCTION)
         self.learning_rate_function = learning_rate_function
 
     def on_eval_step_end(self, run_context: RunContext) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit import log
-from pijit.train._checks import check_type
 from pijit.train.callback._callback import Callback, loss_of
 
 if TYPE_CHECKING:
@@ -28,11 +28,9 @@ class Monitored(Callback):
     def __init__(self, monitor: Any, mode: Any, min_delta: Any) -> None:
         super().__init__()
         name = type(self).__name__
-        self.monitor: Any = check_type(name, "monitor", monitor, str)
-        if mode not in ("auto", "min", "max"):
-            raise ValueError(f"For '{name}', 'mode' must be 'auto', 'min' or 'max', but got {mode!r}.")
-        if isinstance(min_delta, bool) or not isinstance(min_delta, (int, float)):
-            raise TypeError(f"For '{name}', 'min_delta' must be a number, but got {type(min_delta).__name__}.")
+        self.monitor: Any = _check.need(name, "monitor", monitor, _check.STR)
+        _check.need(name, "mode", mode, _check.one_of("auto", "min", "max"))
+        _check.need(name, "min_delta", min_delta, _check.NUMBER)
         self.mode, self.min_delta = mode, abs(min_delta)
         self._smaller = mode == "min" or mode == "auto" and monitor in _LESS_IS_BETTER
         self.best: Any = self._worst()

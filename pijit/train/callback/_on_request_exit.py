@@ -8,8 +8,8 @@ import signal
 import threading
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import log, serialization
-from pijit.train._checks import check_bool, check_type
 from pijit.train.callback._callback import Callback
 
 if TYPE_CHECKING:
@@ -28,17 +28,17 @@ class OnRequestExit(Callback):
     def __init__(self, save_ckpt: bool = True, save_mindir: bool = True, file_name: str = "Net", directory: str = "./",
                  config_file: Any = None, sig: Any = signal.SIGTERM) -> None:
         super().__init__()
-        self.save_ckpt: Any = check_bool("OnRequestExit", "save_ckpt", save_ckpt)
-        self.save_mindir: Any = check_bool("OnRequestExit", "save_mindir", save_mindir)
+        self.save_ckpt: Any = _check.need("OnRequestExit", "save_ckpt", save_ckpt, _check.BOOL)
+        self.save_mindir: Any = _check.need("OnRequestExit", "save_mindir", save_mindir, _check.BOOL)
         if isinstance(sig, bool) or not isinstance(sig, int):
-            raise TypeError(f"For 'OnRequestExit', 'sig' must be a signal, but got {type(sig).__name__}.")
+            raise _check.refused("OnRequestExit", "sig", _check.type_("a signal"), sig)
         if sig in (signal.SIGINT, signal.SIGKILL):
-            raise ValueError(f"For 'OnRequestExit', 'sig' must not be SIGINT or SIGKILL, but got {sig!r}.")
+            raise _check.refused("OnRequestExit", "sig", _check.value("not be SIGINT or SIGKILL"), sig)
         self.sig = sig
-        check_type("OnRequestExit", "file_name", file_name, str)
-        check_type("OnRequestExit", "directory", directory, str)
+        _check.need("OnRequestExit", "file_name", file_name, _check.STR)
+        _check.need("OnRequestExit", "directory", directory, _check.STR)
         if config_file is not None:
-            check_type("OnRequestExit", "config_file", config_file, str)
+            _check.need("OnRequestExit", "config_file", config_file, _check.STR)
         os.makedirs(directory, exist_ok=True)
         self.stem: str = os.path.join(os.path.abspath(directory), file_name)
         self.config_file = config_file

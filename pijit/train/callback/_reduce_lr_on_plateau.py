@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit._C import Tensor
 from pijit.parameter import Parameter
-from pijit.train._checks import check_bool, check_int, check_number, check_type
 from pijit.train.callback._callback import optimizer_of
 from pijit.train.callback._monitored import Monitored
 
@@ -23,9 +23,8 @@ def set_learning_rate(name: str, optimizer: Optimizer, change: Any) -> Any:
     rate = optimizer.learning_rate
     if (getattr(optimizer, "is_group_lr", False) or getattr(optimizer, "_dynamic", False)
         or not isinstance(rate, Parameter)):
-        raise ValueError(
-            f"For '{name}', the optimizer must have one learning rate that is a number: schedules and rates by group "
-            f"are not supported.")
+        raise _check.needs(name, "the optimizer",
+                           "one learning rate that is a number: it has a schedule, or rates by group")
     old = float(rate.asnumpy())
     new = change(old)
     if new != old:
@@ -47,14 +46,12 @@ class ReduceLROnPlateau(Monitored):
     def __init__(self, monitor: str = "eval_loss", factor: float = 0.1, patience: int = 10, verbose: bool = False,
                  mode: str = "auto", min_delta: float = 1e-4, cooldown: int = 0, min_lr: float = 0) -> None:
         super().__init__(monitor, mode, min_delta)
-        check_type("ReduceLROnPlateau", "factor", factor, float)
-        if not 0 < factor < 1:
-            raise ValueError(f"For 'ReduceLROnPlateau', 'factor' must be in (0, 1), but got {factor}.")
+        _check.need("ReduceLROnPlateau", "factor", factor, _check.FLOAT, _check.within(0, 1, "()"))
         self.factor = factor
-        self.patience: int = check_int("ReduceLROnPlateau", "patience", patience, 0)
-        self.verbose: Any = check_bool("ReduceLROnPlateau", "verbose", verbose)
-        self.cooldown: int = check_int("ReduceLROnPlateau", "cooldown", cooldown, 0)
-        check_number("ReduceLROnPlateau", "min_lr", min_lr, 0)
+        self.patience: int = _check.need("ReduceLROnPlateau", "patience", patience, _check.INT, _check.at_least(0))
+        self.verbose: Any = _check.need("ReduceLROnPlateau", "verbose", verbose, _check.BOOL)
+        self.cooldown: int = _check.need("ReduceLROnPlateau", "cooldown", cooldown, _check.INT, _check.at_least(0))
+        _check.need("ReduceLROnPlateau", "min_lr", min_lr, _check.NUMBER, _check.at_least(0))
         self.min_lr = min_lr
         self.cooldown_counter = self.wait = 0
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit._C import Tensor
-from pijit.train._checks import check_bool, check_int, check_type
 from pijit.train.callback._callback import Callback, loss_of, optimizer_of
 
 if TYPE_CHECKING:
@@ -37,27 +37,26 @@ class SummaryCollector(Callback):
                  collect_tensor_freq: Any = None, max_file_size: Any = None, export_options: Any = None) -> None:
         super().__init__()
         name = "SummaryCollector"
-        check_type(name, "summary_dir", summary_dir, str)
-        check_int(name, "collect_freq", collect_freq, 1)
-        check_int(name, "num_process", num_process, 1)
-        check_type(name, "collect_specified_data", collect_specified_data, (dict, type(None)))
-        check_bool(name, "keep_default_action", keep_default_action)
-        check_type(name, "custom_lineage_data", custom_lineage_data, (dict, type(None)))
+        _check.need(name, "summary_dir", summary_dir, _check.STR)
+        _check.need(name, "collect_freq", collect_freq, _check.INT, _check.at_least(1))
+        _check.need(name, "num_process", num_process, _check.INT, _check.at_least(1))
+        _check.need(name, "collect_specified_data", collect_specified_data, _check.optional(_check.DICT))
+        _check.need(name, "keep_default_action", keep_default_action, _check.BOOL)
+        _check.need(name, "custom_lineage_data", custom_lineage_data, _check.optional(_check.DICT))
         for key, value in (custom_lineage_data or {}).items():
-            check_type(name, "custom_lineage_data", key, str)
-            check_type(name, f"custom_lineage_data -> {key}", value, (int, float, str))
+            _check.need(name, "custom_lineage_data", key, _check.STR)
+            _check.need(name, f"custom_lineage_data -> {key}", value, _check.a(int, float, str))
         for key, value in (("collect_tensor_freq", collect_tensor_freq), ("max_file_size", max_file_size)):
             if value is not None:
-                check_int(name, key, value, 1)
-        check_type(name, "export_options", export_options, (dict, type(None)))
+                _check.need(name, key, value, _check.INT, _check.at_least(1))
+        _check.need(name, "export_options", export_options, _check.optional(_check.DICT))
         given = dict(collect_specified_data or {})
         unknown = set(given) - set(_KINDS)
         if unknown:
-            raise ValueError(
-                f"For '{name}', the keys of 'collect_specified_data' must be of {list(_KINDS)}, but got "
-                f"{sorted(map(str, unknown))}.")
+            raise _check.refused(name, "the keys of 'collect_specified_data'", _check.value(f"be of {list(_KINDS)}"),
+                                 sorted(map(str, unknown)))
         for key, value in given.items():
-            check_type(name, key, value, _KINDS[key])
+            _check.need(name, key, value, _check.a(_KINDS[key]))
         default = {key: keep_default_action for key, kind in _KINDS.items() if kind is bool}
         self._what = {**default, **given}
         self._histograms = "histogram_regular" in given or keep_default_action

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from pijit.train._checks import check_bool, check_int
+from pijit import _check
 from pijit.train.callback._callback import Callback
 
 if TYPE_CHECKING:
@@ -22,8 +22,9 @@ class TimeMonitor(Callback):
     data_size: int | None
 
     def __init__(self, data_size: Any = None, data_time: bool = False) -> None:
-        self.data_size = data_size if data_size is None else check_int("TimeMonitor", "data_size", data_size, 0)
-        self.data_time: Any = check_bool("TimeMonitor", "data_time", data_time)
+        self.data_size = data_size if data_size is None else _check.need("TimeMonitor", "data_size", data_size,
+                                                                         _check.INT, _check.at_least(0))
+        self.data_time: Any = _check.need("TimeMonitor", "data_time", data_time, _check.BOOL)
         self._began = {}
         self._waited = self._since = 0.0
 

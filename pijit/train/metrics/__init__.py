@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.train.metrics.accuracy import Accuracy
 from pijit.train.metrics.auc import auc
 from pijit.train.metrics.bleu_score import BleuScore
@@ -49,7 +50,7 @@ def names() -> list[str]:
 def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Any:
     """A metric by name, made with the arguments. KeyError for a name that is not in names()."""
     if name not in _FACTORIES:
-        raise KeyError(f"For 'get_metric_fn', 'name' must be one of {names()}, but got {name!r}.")
+        raise _check.refused("get_metric_fn", "name", _check.one_of(*names()), name, KeyError)
     return _FACTORIES[name](*args, **kwargs)
 
 
@@ -62,13 +63,12 @@ def get_metrics(metrics: Any) -> dict[Any, Any] | None:
     if isinstance(metrics, dict):
         for name, metric in metrics.items():
             if not isinstance(name, str) or not isinstance(metric, Metric):
-                raise TypeError(
-                    f"For 'get_metrics', the dict 'metrics' must map strings to Metrics, but got {name!r}: "
-                    f"{type(metric).__name__}.")
+                raise _check.refused("get_metrics", "the dict 'metrics'", _check.value("map strings to Metrics"),
+                                     _check.entry(name, metric), TypeError)
         return dict(metrics)
     if isinstance(metrics, (set, frozenset)):
         return {name: get_metric_fn(name) for name in sorted(metrics, key=str)}
-    raise TypeError(f"For 'get_metrics', 'metrics' must be None, a dict or a set, but got {metrics!r}.")
+    raise _check.refused("get_metrics", "metrics", _check.value("be None, a dict or a set"), metrics, TypeError)
 
 
 __all__ = ["names", "get_metric_fn", "get_metrics", "Accuracy", "MAE", "MSE", "Metric", "rearrange_inputs", "Precision",

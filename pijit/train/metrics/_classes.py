@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit.train.metrics.metric import EvaluationBase, one_hot, rearrange_inputs
 
 if TYPE_CHECKING:
@@ -37,9 +38,8 @@ class ClassCounts(EvaluationBase):
         self._class_num = classes
         if self._type == "classification":
             if y_pred.ndim == y.ndim + 1 and y.size and not 0 <= y.min() <= y.max() < classes:
-                raise ValueError(
-                    f"For '{type(self).__name__}.update', the labels must be in [0, {classes}), but got one of "
-                    f"{y.min()} to {y.max()}.")
+                raise _check.refused(f"{type(self).__name__}.update", "the labels", _check.within(0, classes, "[)"),
+                                     f"one of {y.min()} to {y.max()}")
             y = one_hot(y.argmax(axis=1) if y_pred.ndim == y.ndim else y, classes)
             y_pred = one_hot(y_pred.argmax(axis=1), classes)
         # (samples, classes): counted per class, or per sample where a sample has any number of classes
@@ -52,9 +52,7 @@ class ClassCounts(EvaluationBase):
             self._counts = np.concatenate([self._counts, np.stack([c.sum(axis=1) for c in counts])], axis=1)
 
     def _check_average(self, average):
-        if not isinstance(average, bool):
-            raise TypeError(
-                f"For '{type(self).__name__}.eval', 'average' must be a bool, but got {type(average).__name__}.")
+        _check.need(f"{type(self).__name__}.eval", "average", average, _check.BOOL)
         if self._class_num == 0:
             raise self._no_samples()
         return self._counts

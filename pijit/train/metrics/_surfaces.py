@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit.train.metrics.metric import Metric, rearrange_inputs
 
 if TYPE_CHECKING:
@@ -55,10 +56,8 @@ class SurfaceMetric(Metric):
 
     def __init__(self, distance_metric: Any) -> None:
         super().__init__()
-        if distance_metric not in ("euclidean", "chessboard", "taxicab"):
-            raise ValueError(
-                f"For '{type(self).__name__}', 'distance_metric' must be 'euclidean', 'chessboard' or 'taxicab', but "
-                f"got {distance_metric!r}.")
+        _check.need(type(self).__name__, "distance_metric", distance_metric,
+                    _check.one_of("euclidean", "chessboard", "taxicab"))
         self.distance_metric = distance_metric
         self.clear()
 
@@ -70,18 +69,15 @@ class SurfaceMetric(Metric):
     def update(self, *inputs: Any) -> None:
         """Takes predictions, labels, and the label whose segments are compared."""
         if len(inputs) != 3:
-            raise ValueError(
-                f"For '{type(self).__name__}.update', it needs 3 inputs (predicted value, true value, label index), "
-                f"but got {len(inputs)}.")
+            raise _check.expected(f"{type(self).__name__}.update",
+                                  "3 inputs (predicted value, true value, label index)", len(inputs))
         y_pred, y, label_idx = self._convert_data(inputs[0]), self._convert_data(inputs[1]), inputs[2]
         if not isinstance(label_idx, (int, float)):
-            raise ValueError(
-                f"For '{type(self).__name__}.update', the label index must be an int or a float, but got "
-                f"{type(label_idx).__name__}.")
+            raise _check.refused(f"{type(self).__name__}.update", "the label index", _check.a(int, float), label_idx,
+                                 ValueError)
         if y_pred.size == 0 or y_pred.shape != y.shape:
-            raise ValueError(
-                f"For '{type(self).__name__}.update', predictions and labels must have one shape and not be empty, "
-                f"but got {y_pred.shape} and {y.shape}.")
+            raise _check.refused(f"{type(self).__name__}.update", "predictions and labels",
+                                 _check.value("have one shape and not be empty"), _check.several(y_pred.shape, y.shape))
         if label_idx not in y_pred and label_idx not in y:
             raise ValueError(
                 f"For '{type(self).__name__}.update', the label index {label_idx} is neither among the predictions "

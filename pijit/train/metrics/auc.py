@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -17,14 +19,13 @@ def auc(x: Any, y: Any, reorder: bool = False) -> float:
         otherwise."""
     for name, v in (("x", x), ("y", y)):
         if not isinstance(v, np.ndarray):
-            raise TypeError(f"For 'auc', '{name}' must be an array, but got {type(v).__name__}.")
-    if not isinstance(reorder, bool):
-        raise TypeError(f"For 'auc', 'reorder' must be a bool, but got {type(reorder).__name__}.")
+            raise _check.refused("auc", name, _check.type_("an array"), v)
+    _check.need("auc", "reorder", reorder, _check.BOOL)
     if x.ndim != 1 or y.ndim != 1 or len(x) != len(y):
-        raise ValueError(
-            f"For 'auc', 'x' and 'y' must be equally long vectors, but got the shapes {x.shape} and {y.shape}.")
+        raise _check.refused("auc", "'x' and 'y'", _check.value("be equally long vectors"),
+                             _check.several(x.shape, y.shape))
     if len(x) < 2:
-        raise ValueError(f"For 'auc', there must be at least 2 points, but got {len(x)}.")
+        raise _check.refused("auc", "the there", _check.at_least("2 points"), len(x))
     sign = 1
     if reorder:
         order = np.lexsort((y, x))

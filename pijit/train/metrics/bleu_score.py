@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pijit.train._checks import check_bool, check_int
+from pijit import _check
 from pijit.train.metrics.metric import Metric, rearrange_inputs
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ class BleuScore(Metric):
 
     def __init__(self, n_gram: int = 4, smooth: bool = False) -> None:
         super().__init__()
-        self.n_gram: int = check_int("BleuScore", "n_gram", n_gram, 1)
+        self.n_gram: int = _check.need("BleuScore", "n_gram", n_gram, _check.INT, _check.at_least(1))
         if n_gram > 4:
-            raise ValueError(f"For 'BleuScore', 'n_gram' must be from 1 to 4, but got {n_gram}.")
-        self.smooth: Any = check_bool("BleuScore", "smooth", smooth)
+            raise _check.refused("BleuScore", "n_gram", _check.value("be from 1 to 4"), n_gram)
+        self.smooth: Any = _check.need("BleuScore", "smooth", smooth, _check.BOOL)
         self.clear()
 
     def clear(self) -> None:
@@ -42,14 +42,12 @@ class BleuScore(Metric):
     def update(self, *inputs: Any) -> None:
         """Takes candidates and references."""
         if len(inputs) != 2:
-            raise ValueError(
-                f"For 'BleuScore.update', it needs 2 inputs (candidate corpus, reference corpus), but got "
-                f"{len(inputs)}.")
+            raise _check.expected("BleuScore.update", "2 inputs (candidate corpus, reference corpus)", len(inputs))
         candidates, references = inputs
         if len(candidates) != len(references):
-            raise ValueError(
-                f"For 'BleuScore.update', there must be as many candidates as lists of references, but got "
-                f"{len(candidates)} and {len(references)}.")
+            raise _check.refused("BleuScore.update", "the there",
+                                 _check.value("be as many candidates as lists of references"),
+                                 _check.several(len(candidates), len(references)))
         self._is_update = True
         for words, options in zip(candidates, references):
             self._trans_len += len(words)

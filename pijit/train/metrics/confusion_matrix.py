@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pijit.train._checks import check_bool, check_choice, check_int, check_number
+from pijit import _check
 from pijit.train.metrics.metric import Metric, is_binary, rearrange_inputs
 
 if TYPE_CHECKING:
@@ -36,10 +36,11 @@ class ConfusionMatrix(Metric):
 
     def __init__(self, num_classes: int, normalize: str = "no_norm", threshold: float = 0.5) -> None:
         super().__init__()
-        self.num_classes: int = check_int("ConfusionMatrix", "num_classes", num_classes, 1)
-        self.normalize: Any = check_choice("ConfusionMatrix", "normalize", normalize,
-                                           ("no_norm", "target", "prediction", "all"))
-        self.threshold: float = check_number("ConfusionMatrix", "threshold", threshold)
+        self.num_classes: int = _check.need("ConfusionMatrix", "num_classes", num_classes, _check.INT,
+                                            _check.at_least(1))
+        self.normalize: Any = _check.need("ConfusionMatrix", "normalize", normalize, _check.one_of("no_norm",
+                                          "target", "prediction", "all"))
+        self.threshold: float = float(_check.need("ConfusionMatrix", "threshold", threshold, _check.NUMBER))
         self.clear()
 
     def clear(self) -> None:
@@ -52,17 +53,16 @@ class ConfusionMatrix(Metric):
         """Takes predictions and labels."""
         y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
         if y_pred.ndim not in (y.ndim, y.ndim + 1):
-            raise ValueError(
-                f"For 'ConfusionMatrix.update', the predictions must have the shape of the labels or one dimension "
-                f"more, but got {y_pred.shape} and {y.shape}.")
+            raise _check.refused("ConfusionMatrix.update", "the predictions",
+                                 _check.shape("of the labels or one dimension more"),
+                                 _check.several(y_pred.shape, y.shape))
         if y_pred.ndim == y.ndim + 1:
             y_pred = y_pred.argmax(axis=1)
         elif np.issubdtype(y_pred.dtype, np.floating):
             y_pred = y_pred >= self.threshold
         if y_pred.shape != y.shape:
-            raise ValueError(
-                f"For 'ConfusionMatrix.update', labels of shape {y.shape} do not fit predictions of shape "
-                f"{y_pred.shape}.")
+            raise _check.unfit("ConfusionMatrix.update", f"labels of shape {y.shape}",
+                               f"predictions of shape {y_pred.shape}")
         at = (y.reshape(-1) * self.num_classes + y_pred.reshape(-1)).astype(np.int64)
         if at.size and not (0 <= min(y.min(), y_pred.min()) and max(y.max(), y_pred.max()) < self.num_classes):
             raise ValueError(
@@ -133,14 +133,13 @@ _PER_SAMPLE = ("none", "mean_channel", "sum_channel")
 
 
 def _figure(name):
-    if not isinstance(name, str):
-        raise TypeError(f"For 'ConfusionMatrixMetric', 'metric_name' must be a str, but got {type(name).__name__}.")
+    _check.need("ConfusionMatrixMetric", "metric_name", name, _check.STR)
     key = name.strip().lower().replace("_", " ")
     key = _OTHER_NAMES.get(key, key)
     if key not in _FIGURES:
-        raise NotImplementedError(
-            f"For 'ConfusionMatrixMetric', 'metric_name' must be one of {sorted(_FIGURES)} or one of their other "
-            f"names, but got {name!r}.")
+        raise _check.refused("ConfusionMatrixMetric", "metric_name",
+                             _check.value(f"be one of {sorted(_FIGURES)} or one of their other names"), name,
+                             NotImplementedError)
     return _FIGURES[key]
 
 
@@ -180,11 +179,12 @@ class ConfusionMatrixMetric(Metric):
     def __init__(self, skip_channel: bool = True, metric_name: str = "sensitivity", calculation_method: bool = False,
                  decrease: str = "mean") -> None:
         super().__init__()
-        self.skip_channel: Any = check_bool("ConfusionMatrixMetric", "skip_channel", skip_channel)
-        self.calculation_method: Any = check_bool("ConfusionMatrixMetric", "calculation_method", calculation_method)
+        self.skip_channel: Any = _check.need("ConfusionMatrixMetric", "skip_channel", skip_channel, _check.BOOL)
+        self.calculation_method: Any = _check.need("ConfusionMatrixMetric", "calculation_method", calculation_method,
+                                                   _check.BOOL)
         self.metric_name = metric_name
-        check_choice("ConfusionMatrixMetric", "decrease", decrease,
-                     ("none", "mean", "sum", "mean_batch", "sum_batch", "mean_channel", "sum_channel"))
+        _check.need("ConfusionMatrixMetric", "decrease", decrease, _check.one_of("none", "mean", "sum", "mean_batch",
+                    "sum_batch", "mean_channel", "sum_channel"))
         self.decrease = decrease
         self._figure = _figure(metric_name)
         self.clear()
@@ -198,13 +198,11 @@ class ConfusionMatrixMetric(Metric):
         """Takes predictions and labels."""
         y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
         if y_pred.shape != y.shape:
-            raise ValueError(
-                f"For 'ConfusionMatrixMetric.update', predictions and labels must have one shape, but got "
-                f"{y_pred.shape} and {y.shape}.")
+            raise _check.refused("ConfusionMatrixMetric.update", "predictions and labels",
+                                 _check.value("have one shape"), _check.several(y_pred.shape, y.shape))
         if y_pred.ndim < 2:
-            raise ValueError(
-                f"For 'ConfusionMatrixMetric.update', predictions and labels must be of shape (N, C, …), but got "
-                f"{y_pred.shape}.")
+            raise _check.refused("ConfusionMatrixMetric.update", "predictions and labels",
+                                 _check.value("be of shape (N, C, …)"), y_pred.shape)
         if not (is_binary(y_pred) and is_binary(y)):
             raise ValueError("For 'ConfusionMatrixMetric.update', predictions and labels must be 0 or 1.")
         if self.skip_channel and y.shape[1] > 1:

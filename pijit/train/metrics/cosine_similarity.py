@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pijit.train._checks import check_bool, check_choice
+from pijit import _check
 from pijit.train.metrics.metric import Metric, rearrange_inputs
 
 if TYPE_CHECKING:
@@ -35,9 +35,10 @@ class CosineSimilarity(Metric):
 
     def __init__(self, similarity: str = "cosine", reduction: str = "none", zero_diagonal: bool = True) -> None:
         super().__init__()
-        self.similarity: Any = check_choice("CosineSimilarity", "similarity", similarity, ("dot", "cosine"))
-        self.reduction: Any = check_choice("CosineSimilarity", "reduction", reduction, ("none", "sum", "mean"))
-        self.zero_diagonal: Any = check_bool("CosineSimilarity", "zero_diagonal", zero_diagonal)
+        self.similarity: Any = _check.need("CosineSimilarity", "similarity", similarity, _check.one_of("dot", "cosine"))
+        self.reduction: Any = _check.need("CosineSimilarity", "reduction", reduction, _check.one_of("none", "sum",
+                                          "mean"))
+        self.zero_diagonal: Any = _check.need("CosineSimilarity", "zero_diagonal", zero_diagonal, _check.BOOL)
         self.clear()
 
     def clear(self) -> None:
@@ -49,8 +50,7 @@ class CosineSimilarity(Metric):
         """Takes a matrix."""
         x = self._convert_data(inputs)
         if x.ndim != 2:
-            raise ValueError(
-                f"For 'CosineSimilarity.update', the input must be a matrix (N, F), but got the shape {x.shape}.")
+            raise _check.refused("CosineSimilarity.update", "the input", _check.value("be a matrix (N, F)"), x.shape)
         if self.similarity == "cosine":
             x = x / np.linalg.norm(x, ord=2, axis=1)[:, None]
         self.sqr_mtx_res = x @ x.T

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pijit.train._checks import check_type
+from pijit import _check
 from pijit.train.metrics.metric import Metric, rearrange_inputs
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class Dice(Metric):
 
     def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()
-        if check_type("Dice", "smooth", smooth, float) <= 0:
-            raise ValueError(f"For 'Dice', 'smooth' must be greater than 0, but got {smooth}.")
+        if _check.need("Dice", "smooth", smooth, _check.FLOAT) <= 0:
+            raise _check.refused("Dice", "smooth", _check.above(0), smooth)
         self.smooth = smooth
         self.clear()
 
@@ -43,8 +43,8 @@ class Dice(Metric):
         """Takes predictions and labels of one shape."""
         y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
         if y_pred.shape != y.shape:
-            raise ValueError(
-                f"For 'Dice.update', predictions and labels must have one shape, but got {y_pred.shape} and {y.shape}.")
+            raise _check.refused("Dice.update", "predictions and labels", _check.value("have one shape"),
+                                 _check.several(y_pred.shape, y.shape))
         self._samples_num += y.shape[0]
         both = np.dot(y_pred.flatten(), y.flatten())
         sizes = np.dot(y_pred.flatten(), y_pred.flatten()) + np.dot(y.flatten(), y.flatten())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from pijit.train._checks import check_number
+from pijit import _check
 from pijit.train.metrics._classes import ClassCounts, averaged
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ class Fbeta(ClassCounts):
 
     def __init__(self, beta: Number) -> None:
         super().__init__("classification")
-        if check_number("Fbeta", "beta", beta) <= 0:
-            raise ValueError(f"For 'Fbeta', 'beta' must be greater than 0, but got {beta}.")
+        if float(_check.need("Fbeta", "beta", beta, _check.NUMBER)) <= 0:
+            raise _check.refused("Fbeta", "beta", _check.above(0), beta)
         self.beta = beta
 
     def eval(self, average: bool = False) -> Any:

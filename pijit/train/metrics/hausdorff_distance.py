@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pijit.train._checks import check_bool, check_number
+from pijit import _check
 from pijit.train.metrics._surfaces import SurfaceMetric, distances
 
 if TYPE_CHECKING:
@@ -23,9 +23,10 @@ class HausdorffDistance(SurfaceMetric):
     def __init__(self, distance_metric: str = "euclidean", percentile: Any = None, directed: bool = False,
                  crop: bool = True) -> None:
         self.percentile: float | None = (percentile if percentile is None
-                                         else check_number("HausdorffDistance", "percentile", percentile))
-        self.directed: Any = check_bool("HausdorffDistance", "directed", directed)
-        self._crop = check_bool("HausdorffDistance", "crop", crop)
+                                         else float(_check.need("HausdorffDistance", "percentile", percentile,
+                                                                _check.NUMBER)))
+        self.directed: Any = _check.need("HausdorffDistance", "directed", directed, _check.BOOL)
+        self._crop = _check.need("HausdorffDistance", "crop", crop, _check.BOOL)
         super().__init__(distance_metric)
 
     def _furthest(self, surface, target):
@@ -33,7 +34,7 @@ class HausdorffDistance(SurfaceMetric):
         if self.percentile is None or np.isinf(found[0]):
             return found.max()
         if not 0 <= self.percentile <= 100:
-            raise ValueError(f"For 'HausdorffDistance', 'percentile' must be from 0 to 100, but got {self.percentile}.")
+            raise _check.refused("HausdorffDistance", "percentile", _check.value("be from 0 to 100"), self.percentile)
         return np.percentile(found, self.percentile)
 
     def eval(self) -> Any:

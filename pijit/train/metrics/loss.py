@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.train.metrics.metric import Metric, rearrange_inputs
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ class Loss(Metric):
         """Takes a loss: 0-d, or a vector, whose mean counts."""
         (loss,) = self._take("update", inputs, 1, "loss")
         if loss.ndim > 1 or loss.size == 0:
-            raise ValueError(
-                f"For 'Loss.update', the loss must be a number or a vector, but got the shape {loss.shape}.")
+            raise _check.refused("Loss.update", "the loss", _check.value("be a number or a vector"), loss.shape)
         self._sum_loss += float(loss.mean())
         self._total_num += 1
 

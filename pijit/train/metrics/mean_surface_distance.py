@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pijit.train._checks import check_bool
+from pijit import _check
 from pijit.train.metrics._surfaces import SurfaceMetric
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class MeanSurfaceDistance(SurfaceMetric):
 
     def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean") -> None:
         super().__init__(distance_metric)
-        self.symmetric: Any = check_bool("MeanSurfaceDistance", "symmetric", symmetric)
+        self.symmetric: Any = _check.need("MeanSurfaceDistance", "symmetric", symmetric, _check.BOOL)
 
     def eval(self) -> Any:
         """The distance; infinite where there is no surface. RuntimeError before any batch."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit._C import Tensor
 
 if TYPE_CHECKING:
@@ -31,15 +32,12 @@ class Metric(metaclass=ABCMeta):
             return np.array([v.asnumpy() if isinstance(v, Tensor) else v for v in data])
         if isinstance(data, np.ndarray):
             return data
-        raise TypeError(
-            f"For '{type(self).__name__}', the input must be a Tensor, a list or an array, but got "
-            f"{type(data).__name__}.")
+        raise _check.refused(type(self).__name__, "the input", _check.type_("a Tensor, a list or an array"), data)
 
     def _take(self, name, inputs, count, meaning):
         """`count` inputs as arrays; ValueError for another number of them."""
         if len(inputs) != count:
-            raise ValueError(
-                f"For '{type(self).__name__}.{name}', it needs {count} inputs ({meaning}), but got {len(inputs)}.")
+            raise _check.expected(f"{type(self).__name__}.{name}", f"{count} inputs ({meaning})", len(inputs))
         return [self._convert_data(x) for x in inputs]
 
     def _no_samples(self):
@@ -56,7 +54,7 @@ class Metric(metaclass=ABCMeta):
 
         indexes: a list of ints; ValueError for anything else."""
         if not isinstance(indexes, list) or not all(type(i) is int for i in indexes):
-            raise ValueError(f"For 'set_indexes', 'indexes' must be a list of ints, but got {indexes!r}.")
+            raise _check.refused("set_indexes", "indexes", _check.value("be a list of ints"), indexes)
         self._indexes = indexes
         return self
 
@@ -94,26 +92,22 @@ class EvaluationBase(Metric):
     def __init__(self, eval_type: Any) -> None:
         super().__init__()
         if eval_type not in ("classification", "multilabel"):
-            raise TypeError(
-                f"For '{type(self).__name__}', 'eval_type' must be 'classification' or 'multilabel', but got "
-                f"{eval_type!r}.")
+            raise _check.refused(type(self).__name__, "eval_type", _check.one_of("classification", "multilabel"),
+                                 eval_type, TypeError)
         self._type = eval_type
 
     def _check_shape(self, y_pred, y):
         if self._type == "classification":
             if y_pred.ndim != y.ndim + 1 and y_pred.shape != y.shape:
-                raise ValueError(
-                    f"For '{type(self).__name__}.update', the predictions must have one dimension more than the "
-                    f"labels, or the same shape (one-hot labels), "
-                                 f"but got {y_pred.shape} and {y.shape}.")
+                raise _check.refused(f"{type(self).__name__}.update", "the predictions",
+                                     _check.value("have the shape of the labels, or one dimension more"),
+                                     _check.several(y_pred.shape, y.shape))
             if y_pred.ndim == y.ndim + 1 and (y_pred.shape[0],) + y_pred.shape[2:] != y.shape:
-                raise ValueError(
-                    f"For '{type(self).__name__}.update', labels of shape {y.shape} do not fit predictions of shape "
-                    f"{y_pred.shape}.")
+                raise _check.unfit(f"{type(self).__name__}.update", f"labels of shape {y.shape}",
+                                   f"predictions of shape {y_pred.shape}")
         elif y_pred.shape != y.shape:
-            raise ValueError(
-                f"For '{type(self).__name__}.update', predictions and labels must have one shape, but got "
-                f"{y_pred.shape} and {y.shape}.")
+            raise _check.refused(f"{type(self).__name__}.update", "predictions and labels",
+                                 _check.value("have one shape"), _check.several(y_pred.shape, y.shape))
 
     def _check_value(self, y_pred, y):
         if self._type == "multilabel" and not (is_binary(y_pred) and is_binary(y)):

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit._C import Tensor
-from pijit.train._checks import check_int, check_number
 from pijit.train.metrics.metric import Metric, rearrange_inputs
 
 if TYPE_CHECKING:
@@ -24,14 +24,12 @@ class OcclusionSensitivity(Metric):
 
     def __init__(self, pad_val: float = 0.0, margin: float = 2, n_batch: int = 128, b_box: Any = None) -> None:
         super().__init__()
-        self.pad_val: float = check_number("OcclusionSensitivity", "pad_val", pad_val)
+        self.pad_val: float = float(_check.need("OcclusionSensitivity", "pad_val", pad_val, _check.NUMBER))
         if not isinstance(margin, (list, tuple)):
-            check_int("OcclusionSensitivity", "margin", margin, 0)
+            _check.need("OcclusionSensitivity", "margin", margin, _check.INT, _check.at_least(0))
         self.margin = margin
-        self.n_batch: int = check_int("OcclusionSensitivity", "n_batch", n_batch, 1)
-        if b_box is not None and not isinstance(b_box, list):
-            raise TypeError(
-                f"For 'OcclusionSensitivity', 'b_box' must be a list or None, but got {type(b_box).__name__}.")
+        self.n_batch: int = _check.need("OcclusionSensitivity", "n_batch", n_batch, _check.INT, _check.at_least(1))
+        _check.need("OcclusionSensitivity", "b_box", b_box, _check.optional(_check.LIST))
         self.b_box: list[Any] = b_box
         self.clear()
 
@@ -45,39 +43,35 @@ class OcclusionSensitivity(Metric):
             return [0] * (len(shape) - 1), [n - 1 for n in shape[1:]]
         box = self.b_box
         if len(box) != 2 * (len(shape) - 1):
-            raise ValueError(
-                f"For 'OcclusionSensitivity', 'b_box' must hold two numbers for each of the image's {len(shape) - 1} "
-                f"dimensions but the first, but got {box}.")
+            raise _check.refused("OcclusionSensitivity", "b_box",
+                                 _check.value(f"hold two numbers for each of the image's dimensions {shape[1:]}"), box)
         low = [0 if b == -1 else b for b in box[0::2]]
         high = [n - 1 if b == -1 else b for b, n in zip(box[1::2], shape[1:])]
         for a, b, n in zip(low, high, shape[1:]):
             if not 0 <= a <= b < n:
-                raise ValueError(
-                    f"For 'OcclusionSensitivity', 'b_box' must lie within the image of shape {shape}, but got {box}.")
+                raise _check.refused("OcclusionSensitivity", "b_box",
+                                     _check.value(f"lie within the image of shape {shape}"), box)
         return low, high
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
         """Takes a model, an image and a class."""
         if len(inputs) != 3:
-            raise ValueError(
-                f"For 'OcclusionSensitivity.update', it needs 3 inputs (model, image, label), but got {len(inputs)}.")
+            raise _check.expected("OcclusionSensitivity.update", "3 inputs (model, image, label)", len(inputs))
         model, image, label = inputs[0], self._convert_data(inputs[1]), self._convert_data(inputs[2])
-        if not callable(model):
-            raise TypeError(
-                f"For 'OcclusionSensitivity.update', the model must be callable, but got {type(model).__name__}.")
+        _check.need("OcclusionSensitivity.update", "the model", model, _check.FUNCTION)
         if image.shape[0] != 1:
-            raise RuntimeError(
-                f"For 'OcclusionSensitivity.update', there must be a single image (1, …), but got the shape "
-                f"{image.shape}.")
+            raise _check.refused("OcclusionSensitivity.update", "the there", _check.value("be a single image (1, …)"),
+                                 image.shape, RuntimeError)
         if label.size != 1:
-            raise ValueError(f"For 'OcclusionSensitivity.update', there must be a single label, but got {label.size}.")
+            raise _check.refused("OcclusionSensitivity.update", "the there", _check.value("be a single label"),
+                                 label.size)
         label = int(label.reshape(-1)[0])
         margins = list(self.margin) if isinstance(self.margin, (list, tuple)) else [self.margin] * (image.ndim - 1)
         if len(margins) != image.ndim - 1:
-            raise ValueError(
-                f"For 'OcclusionSensitivity', 'margin' must hold a number for each of the image's {image.ndim - 1} "
-                f"dimensions but the first, but got {self.margin}.")
+            raise _check.refused("OcclusionSensitivity", "margin",
+                                 _check.value(f"hold a number for each of the image's dimensions {image.shape[1:]}"),
+                                 self.margin)
         low, high = self._bounds(image.shape)
         shape = [b - a + 1 for a, b in zip(low, high)]
         base = model(Tensor(image)).asnumpy()[0, label]

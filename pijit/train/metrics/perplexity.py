@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pijit.train._checks import check_int
+from pijit import _check
 from pijit.train.metrics.metric import Metric, rearrange_inputs
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ class Perplexity(Metric):
     def __init__(self, ignore_label: int | None = None) -> None:
         super().__init__()
         self.ignore_label: int | None = (ignore_label if ignore_label is None
-                                         else check_int("Perplexity", "ignore_label", ignore_label, -2 ** 63))
+                                         else _check.need("Perplexity", "ignore_label", ignore_label, _check.INT,
+                                                          _check.at_least(-2 ** 63)))
         self.clear()
 
     def clear(self) -> None:
@@ -44,8 +45,7 @@ class Perplexity(Metric):
     def update(self, *inputs: Any) -> None:
         """Takes probabilities and labels."""
         if len(inputs) != 2:
-            raise ValueError(
-                f"For 'Perplexity.update', it needs 2 inputs (predicted probabilities, labels), but got {len(inputs)}.")
+            raise _check.expected("Perplexity.update", "2 inputs (predicted probabilities, labels)", len(inputs))
         preds = [self._convert_data(inputs[0])]
         labels = [self._convert_data(inputs[1])]
         loss, count = 0.0, 0

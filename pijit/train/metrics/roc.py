@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pijit.train._checks import check_int
+from pijit import _check
 from pijit.train.metrics.metric import Metric, rearrange_inputs
 
 if TYPE_CHECKING:
@@ -45,8 +45,10 @@ class ROC(Metric):
 
     def __init__(self, class_num: Any = None, pos_label: Any = None) -> None:
         super().__init__()
-        self.class_num: int | None = class_num if class_num is None else check_int("ROC", "class_num", class_num, 1)
-        self.pos_label = pos_label if pos_label is None else check_int("ROC", "pos_label", pos_label, -2 ** 63)
+        self.class_num: int | None = class_num if class_num is None else _check.need("ROC", "class_num", class_num,
+                                                                                     _check.INT, _check.at_least(1))
+        self.pos_label = pos_label if pos_label is None else _check.need("ROC", "pos_label", pos_label, _check.INT,
+                                                                         _check.at_least(-2 ** 63))
         self.clear()
 
     def clear(self) -> None:
@@ -60,23 +62,21 @@ class ROC(Metric):
         if y_pred.ndim == y.ndim:
             y_pred, y = y_pred.reshape(-1), y.reshape(-1)
             if self.class_num not in (None, 1):
-                raise ValueError(
-                    f"For 'ROC.update', 'class_num' must be None or 1 for scores of the shape of the labels, but is "
-                    f"{self.class_num}.")
+                raise _check.refused("ROC.update", "class_num",
+                                     _check.value("be None or 1 for scores of the shape of the labels"), self.class_num)
         elif y_pred.ndim == y.ndim + 1:
             if self.class_num != y_pred.shape[1]:
-                raise ValueError(
-                    f"For 'ROC.update', 'class_num' must be the number of classes of the scores, {y_pred.shape[1]}, "
-                    f"but is {self.class_num}.")
+                raise _check.refused("ROC.update", "class_num",
+                                     _check.value(f"be the number of classes of the scores, {y_pred.shape[1]}"),
+                                     self.class_num)
             if self.pos_label is not None:
-                raise ValueError(
-                    f"For 'ROC.update', 'pos_label' must be None where there are classes, but is {self.pos_label}.")
+                raise _check.refused("ROC.update", "pos_label", _check.value("be None where there are classes"),
+                                     self.pos_label)
             y_pred = np.moveaxis(y_pred, 1, 0).reshape(self.class_num, -1).T
             y = y.reshape(-1)
         else:
-            raise ValueError(
-                f"For 'ROC.update', the scores must have the shape of the labels or one dimension more, but got "
-                f"{y_pred.shape} and {y.shape}.")
+            raise _check.refused("ROC.update", "the scores", _check.shape("of the labels or one dimension more"),
+                                 _check.several(y_pred.shape, y.shape))
         self.y_pred.append(y_pred)
         self.y.append(y)
 

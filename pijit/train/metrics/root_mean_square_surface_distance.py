@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pijit.train._checks import check_bool
+from pijit import _check
 from pijit.train.metrics._surfaces import SurfaceMetric
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class RootMeanSquareDistance(SurfaceMetric):
 
     def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean") -> None:
         super().__init__(distance_metric)
-        self.symmetric: Any = check_bool("RootMeanSquareDistance", "symmetric", symmetric)
+        self.symmetric: Any = _check.need("RootMeanSquareDistance", "symmetric", symmetric, _check.BOOL)
 
     def eval(self) -> Any:
         """The distance; infinite where there is no surface. RuntimeError before any batch."""

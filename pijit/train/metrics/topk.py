@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pijit.train._checks import check_int
+from pijit import _check
 from pijit.train.metrics.metric import Metric, rearrange_inputs
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class TopKCategoricalAccuracy(Metric):
 
     def __init__(self, k: int) -> None:
         super().__init__()
-        self.k: int = check_int(type(self).__name__, "k", k, 1)
+        self.k: int = _check.need(type(self).__name__, "k", k, _check.INT, _check.at_least(1))
         self.clear()
 
     def clear(self) -> None:
@@ -44,9 +44,9 @@ class TopKCategoricalAccuracy(Metric):
         if y_pred.ndim == y.ndim:
             y = y.argmax(axis=1)
         if y_pred.ndim != 2 or y.shape != y_pred.shape[:1]:
-            raise ValueError(
-                f"For '{type(self).__name__}.update', the scores must be of shape (N, C) and the labels (N,) or (N, "
-                f"C), but got {y_pred.shape} and {y.shape}.")
+            raise _check.refused(f"{type(self).__name__}.update", "the scores",
+                                 _check.value("be of shape (N, C) and the labels (N,) or (N, C)"),
+                                 _check.several(y_pred.shape, y.shape))
         best = np.argsort(-y_pred, axis=-1, kind="stable")[:, :self.k]  # of equal scores the first
         self._correct_num += int((best == y.reshape(-1, 1)).sum())
         self._samples_num += y.shape[0]
