@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as _np
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as _t
 from pijit import random as _random
@@ -142,7 +143,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tup
     """(the k-th smallest values along a dimension, their indices as int64)."""
     n = input.shape[dim]
     if not 1 <= k <= n:
-        raise ValueError(f"For 'kthvalue', 'k' must be in [1, {n}], but got {k}.")
+        raise _check.refused("kthvalue", "k", _check.within(1, n), k)
     at = _F.narrow(_ops["argsort"](input, dim, False), dim, k - 1, 1)
     v = _F.gather_elements(input, dim, at)
     at = _F.cast(at, _t.int64)

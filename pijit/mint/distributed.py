@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit._C import Tensor
 from pijit.communication import management as _management
 from pijit.communication._comm_helper import GlobalComm, check_group, more_than_one
@@ -89,8 +90,7 @@ def new_group(ranks: Any = None, timeout: float | None = None, backend: Any = No
 
 
 def _rank(name, what, rank):
-    if isinstance(rank, bool) or not isinstance(rank, int):
-        raise TypeError(f"For '{name}', '{what}' must be an int, but got {type(rank).__name__}.")
+    _check.need(name, what, rank, _check.INT)
     if rank != 0:
         raise more_than_one(name, f"'{what}' is {rank}")
 
@@ -98,26 +98,23 @@ def _rank(name, what, rank):
 def _checked(name, tensors, group, op="sum"):
     for t in tensors:
         if not isinstance(t, Tensor):
-            raise TypeError(f"For '{name}', expected Tensors, but got {type(t).__name__}.")
-    if not isinstance(op, str):
-        raise TypeError(f"For '{name}', 'op' must be a str, but got {type(op).__name__}.")
-    if op not in _REDUCTIONS:
-        raise ValueError(f"For '{name}', 'op' must be one of {_REDUCTIONS}, but got {op!r}.")
+            raise _check.expected(name, "Tensors", _check.type_name(t), TypeError)
+    _check.need(name, "op", op, _check.STR, _check.one_of(*_REDUCTIONS))
     _need_init(name)
     check_group(name, GlobalComm.WORLD_COMM_GROUP if group is None else group)
 
 
 def _one(name, what, items):
     if not isinstance(items, (list, tuple)):
-        raise TypeError(f"For '{name}', '{what}' must be a list, but got {type(items).__name__}.")
+        raise _check.refused(name, what, _check.LIST, items)
     if len(items) != 1:
-        raise ValueError(f"For '{name}', '{what}' must hold one Tensor for each of 1 processes, but got {len(items)}.")
+        raise _check.refused(name, what, _check.value("hold one Tensor for each of 1 processes"), len(items))
     return items[0]
 
 
 def _filled(name, output, input):
     if output.size != input.size:
-        raise ValueError(f"For '{name}', the output must have {input.size} elements, but got {output.size}.")
+        raise _check.refused(name, "the output", _check.value(f"have {input.size} elements"), output.size)
     output._assign(input.reshape(output.shape).astype(output.dtype))
 
 
@@ -263,8 +260,7 @@ def scatter_object_list(scatter_object_output_list: Any, scatter_object_input_li
 
 def set_comm_ops_inplace(is_enable: Any, func_list: Any = None) -> None:
     """Says whether collective functions fill tensors: these do. TypeError where is_enable is no bool."""
-    if not isinstance(is_enable, bool):
-        raise TypeError(f"For 'set_comm_ops_inplace', 'is_enable' must be bool, but got {type(is_enable).__name__}.")
+    _check.need("set_comm_ops_inplace", "is_enable", is_enable, _check.BOOL)
 
 
 class TCPStore:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as _np
 
+from pijit import _check
 from pijit import dtype as _t
 from pijit._C import Tensor
 from pijit.ops import function as _F
@@ -139,7 +140,7 @@ def tile(a: ArrayLike, reps: Any) -> Tensor:
 def take(a: ArrayLike, indices: Any, axis: Axis | None = None, mode: str = "clip") -> Tensor:
     """Elements by index; of the flattened array when axis is None. mode: 'clip', 'wrap' or 'raise'."""
     if mode not in ("clip", "wrap", "raise"):
-        raise ValueError(f"For 'take', 'mode' must be 'clip', 'wrap' or 'raise', but got {mode!r}.")
+        raise _check.refused("take", "mode", _check.one_of("clip", "wrap", "raise"), mode)
     n = a.size if axis is None else a.shape[axis]
     if mode == "clip":
         indices = _F.clamp(indices, 0, n - 1)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as _np
 
+from pijit import _check
 from pijit import dtype as _t
 from pijit._C import Tensor
 from pijit._C import ops as _ops
@@ -152,7 +153,8 @@ def split(x: ArrayLike, indices_or_sections: Any, axis: Axis = 0) -> tuple[Tenso
     if isinstance(indices_or_sections, int):
         n = x.shape[_axis(axis, x.ndim)]
         if indices_or_sections <= 0 or n % indices_or_sections:
-            raise ValueError(f"For 'split', {n} elements can't be divided in {indices_or_sections} equal parts.")
+            raise _check.refused("split", "indices_or_sections", _check.value(f"divide the size {n} of the axis"),
+                                 indices_or_sections)
     return array_split(x, indices_or_sections, axis)
 
 
@@ -192,7 +194,7 @@ def repeat(a: ArrayLike, repeats: Any, axis: Axis | None = None) -> Tensor:
     if isinstance(repeats, int):
         return _F.repeat_interleave(a, repeats, axis)
     if len(repeats) != a.shape[axis]:
-        raise ValueError(f"For 'repeat', 'repeats' must hold {a.shape[axis]} numbers, but got {len(repeats)}.")
+        raise _check.refused("repeat", "repeats", _check.length(a.shape[axis], "numbers"), len(repeats))
     return _F.cat([_F.repeat_interleave(_F.narrow(a, axis, i, 1), n, axis) for i, n in enumerate(repeats)], axis)
 
 
@@ -307,9 +309,8 @@ def pad(arr: ArrayLike, pad_width: Any, mode: str = "constant", stat_length: Any
         return tuple((v[0], v[-1]) for v in value) * (n if len(value) == 1 else 1)
     width, constants, ends = pairs(pad_width), pairs(constant_values), pairs(end_values)
     if len(width) != n or builtins.any(w < 0 for p in width for w in p):
-        raise ValueError(
-            f"For 'pad', 'pad_width' must hold a pair of numbers of at least 0 for each of {n} axes, but got "
-            f"{pad_width}.")
+        raise _check.refused("pad", "pad_width",
+                             _check.value(f"hold a pair of numbers of at least 0 for each of {n} axes"), pad_width)
     for axis, (before, behind) in enumerate(width):
         size = arr.shape[axis]
 
@@ -348,9 +349,9 @@ def pad(arr: ArrayLike, pad_width: Any, mode: str = "constant", stat_length: Any
                      statistic(behind, _F.narrow(arr, axis, builtins.max(size - lengths[1], 0),
                                                  builtins.min(lengths[1], size))))
         else:
-            raise ValueError(
-                f"For 'pad', 'mode' must be one of constant, edge, wrap, empty, reflect, symmetric, linear_ramp, "
-                f"maximum, minimum, mean, but got {mode!r}.")
+            raise _check.refused("pad", "mode",
+                                 _check.one_of("constant", "edge", "wrap", "empty", "reflect", "symmetric",
+                                               "linear_ramp", "maximum", "minimum", "mean"), mode)
         arr = _F.cat([parts[0], arr, parts[1]], axis)
     return arr
 
@@ -364,7 +365,7 @@ def diag(v: ArrayLike, k: int = 0) -> Tensor:
     if v.ndim == 1:
         return _F.diag_embed(v, k)
     if v.ndim != 2:
-        raise ValueError(f"For 'diag', the input must have 1 or 2 dimensions, but got {v.ndim}.")
+        raise _check.refused("diag", "the input", _check.dims(1, 2), v.ndim)
     return _F.diagonal(v, k)
 
 
@@ -458,7 +459,7 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
     a, b = _F.moveaxis(a, axisa, -1), _F.moveaxis(b, axisb, -1)
     m, n = a.shape[-1], b.shape[-1]
     if m not in (2, 3) or n not in (2, 3):
-        raise ValueError(f"For 'cross', vectors must have 2 or 3 elements, but got {m} and {n}.")
+        raise _check.refused("cross", "the vectors", _check.value("have 2 or 3 elements"), _check.several(m, n))
     z = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
     if m == n == 2:
         return z
@@ -707,7 +708,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = N
     """Where elements belong in a sorted sequence."""
     a, v = _tensor(a), _tensor(v)
     if side not in ("left", "right"):
-        raise ValueError(f"For 'searchsorted', 'side' must be 'left' or 'right', but got {side!r}.")
+        raise _check.refused("searchsorted", "side", _check.one_of("left", "right"), side)
     if sorter is not None:
         a = _ops["gather"](a, _tensor(sorter), 0)
     return _F.cast(_F.searchsorted(a, v, right=side == "right"), _t.int32)
@@ -752,7 +753,7 @@ def gradient(f: Any, *varargs: Any, axis: Axis | None = None, edge_order: int = 
     """Central differences along each axis (one-sided at the ends), over distances given by varargs."""
     f = _floating(f)
     if edge_order != 1:
-        raise ValueError(f"For 'gradient', 'edge_order' must be 1, but got {edge_order}.")
+        raise _check.refused("gradient", "edge_order", _check.one_of(1), edge_order)
     axes = tuple(range(f.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     steps = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
     out = []
@@ -849,7 +850,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Tensor:
     """The convolution of vectors: 'full', 'same' or 'valid'."""
     a, v = _floating(atleast_1d(a)), _floating(atleast_1d(v))
     if mode not in ("full", "same", "valid"):
-        raise ValueError(f"For 'convolve', 'mode' must be 'full', 'same' or 'valid', but got {mode!r}.")
+        raise _check.refused("convolve", "mode", _check.one_of("full", "same", "valid"), mode)
     if a.shape[0] < v.shape[0]:
         a, v = v, a
     m, n = a.shape[0], v.shape[0]
@@ -927,7 +928,7 @@ def in1d(ar1: ArrayLike, ar2: ArrayLike, invert: bool = False) -> Tensor:
 def meshgrid(*xi: ArrayLike, sparse: bool = False, indexing: str = "xy") -> list[Tensor]:
     """The coordinates of a grid, a Tensor for each vector; `sparse` leaves the dimensions that it repeats as 1."""
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"For 'meshgrid', 'indexing' must be 'xy' or 'ij', but got {indexing!r}.")
+        raise _check.refused("meshgrid", "indexing", _check.one_of("xy", "ij"), indexing)
     order = [*range(len(xi))]
     if indexing == "xy" and len(xi) > 1:
         order[:2] = [1, 0]
@@ -1128,8 +1129,8 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
               axis: Axis = 0) -> Tensor:
     """num numbers from start to stop in equal ratios."""
     if start * stop <= 0:
-        raise ValueError(
-            f"For 'geomspace', 'start' and 'stop' must have the same sign and not be 0, but got {start} and {stop}.")
+        raise _check.refused("geomspace", "'start' and 'stop'", _check.value("have the same sign and not be 0"),
+                             _check.several(start, stop))
     parts = builtins.max(num - 1 if endpoint else num, 1)
     e = _ops["arange"](0, 1, num, _t.float64) / parts
     return _F.cast(_F.pow(Tensor(stop / start, _t.float64), e) * start, _t.float32 if dtype is None else dtype)

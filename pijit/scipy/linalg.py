@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function import decomposition as _d
@@ -24,30 +25,29 @@ __all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "
 
 def _numbers(name, what, a, ranks, complex=False):
     if not isinstance(a, Tensor):
-        raise TypeError(f"For '{name}', '{what}' must be a Tensor, but got {type(a).__name__}.")
+        raise _check.refused(name, what, _check.TENSOR, a)
     if complex and a.dtype in mstype.complex_type:
         pass
     elif a.dtype not in (mstype.int32, mstype.int64, mstype.float32, mstype.float64):
-        raise TypeError(f"For '{name}', '{what}' must be int32, int64, float32 or float64, but got {a.dtype}.")
+        raise _check.refused(name, what, _check.dtypes("int32", "int64", "float32", "float64"), a.dtype)
     if a.ndim not in ranks:
-        raise ValueError(f"For '{name}', '{what}' must have {' or '.join(map(str, ranks))} dimensions, but got "
-                         f"{a.ndim}.")
+        raise _check.refused(name, what, _check.dims(*ranks), a.ndim)
     return cast(a, mstype.float64) if a.dtype in (mstype.int32, mstype.int64) else a
 
 
 def _matrix(name, a, square=True, complex=False):
     a = _numbers(name, "a", a, (2,), complex)
     if square and a.shape[0] != a.shape[1]:
-        raise ValueError(f"For '{name}', 'a' must be a square matrix, but got shape {a.shape}.")
+        raise _check.refused(name, "a", _check.value("be a square matrix"), a.shape)
     return a
 
 
 def _system(name, a, b):
     a, b = _matrix(name, a), _numbers(name, "b", b, (1, 2))
     if b.shape[0] != a.shape[0]:
-        raise ValueError(f"For '{name}', the matrix {a.shape} and 'b' {b.shape} differ in rows.")
+        raise _check.differ(name, ("the matrix", "b"), "number of rows", a.shape, b.shape)
     if b.dtype != a.dtype:
-        raise TypeError(f"For '{name}', the matrix is {a.dtype} and 'b' {b.dtype}: they must be of one dtype.")
+        raise _check.differ(name, ("the matrix", "b"), "dtype", a.dtype, b.dtype)
     return a, b
 
 
@@ -88,7 +88,7 @@ def eigh(a: ArrayLike, b: ArrayLike | None = None, lower: bool = True, eigvals_o
     problem."""
     a = _matrix("eigh", a, complex=True)
     if b is not None or eigvals is not None or type != 1:
-        raise ValueError("For 'eigh', generalized and partial problems ('b', 'eigvals', 'type') are not supported.")
+        raise _check.unsupported("eigh", "generalized and partial problems ('b', 'eigvals', 'type') are")
     w, v = (_d._complex_eigh if a.dtype in mstype.complex_type else _d._eigh)(a, lower)
     return w if eigvals_only else (w, v)
 
@@ -117,7 +117,7 @@ def lu_solve(lu_and_piv: Any, b: ArrayLike, trans: int = 0, overwrite_b: bool = 
     data, pivots = lu_and_piv
     data, b = _system("lu_solve", data, b)
     if trans not in (0, 1, 2):
-        raise ValueError(f"For 'lu_solve', 'trans' must be 0, 1 or 2, but got {trans!r}.")
+        raise _check.refused("lu_solve", "trans", _check.one_of(0, 1, 2), trans)
     order = _ops["lu_permutation"](pivots, data.shape[0])
     x = _d._by_lu(data, order, expand_dims(b, -1) if b.ndim == 1 else b, trans != 0)
     return squeeze(x, -1) if b.ndim == 1 else x
@@ -133,12 +133,12 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bo
     """x with a @ x = b for the upper (lower) triangle of a, or a.T @ x = b where trans is 1, 2, 'T' or 'C'; b is [...,
     n] or [..., n, k]."""
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
-        raise TypeError("For 'solve_triangular', 'a' and 'b' must be Tensors, but got "
-                        f"{a.__class__.__name__} and {b.__class__.__name__}.")
+        raise _check.refused("solve_triangular", "'a' and 'b'", _check.value("be Tensors"),
+                             _check.several(_check.type_name(a), _check.type_name(b)), TypeError)
     a = _numbers("solve_triangular", "a", a, tuple(range(2, 9)), True)
     b = _numbers("solve_triangular", "b", b, tuple(range(1, 9)), True)
     if trans not in (0, 1, 2, "N", "T", "C"):
-        raise ValueError(f"For 'solve_triangular', 'trans' must be 0, 1, 2, 'N', 'T' or 'C', but got {trans!r}.")
+        raise _check.refused("solve_triangular", "trans", _check.one_of(0, 1, 2, "N", "T", "C"), trans)
     if trans in (2, "C") and a.dtype in mstype.complex_type:
         a = _ops["conj"](a)
     return _d._solve_triangular(a, b, bool(lower), trans not in (0, "N"), unit_diagonal)
@@ -149,7 +149,7 @@ def lstsq(A: ArrayLike, B: Any, rcond: Any = None, driver: Any = None) -> tuple[
     are empty unless A has full rank and more rows than columns."""
     A, B = _matrix("lstsq", A, square=False), _numbers("lstsq", "B", B, (1, 2))
     if A.shape[0] != B.shape[0]:
-        raise ValueError(f"For 'lstsq', 'A' {A.shape} and 'B' {B.shape} differ in rows.")
+        raise _check.differ("lstsq", ("A", "B"), "number of rows", A.shape, B.shape)
     b = reshape(B, (B.shape[0], -1)) if B.ndim == 1 else B
     x = matmul(_d.pinv(A, rtol=rcond), b)
     s = _d.svd(A, compute_uv=False)

@@ -6,6 +6,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.grad import grad
@@ -171,11 +172,11 @@ def minimize(func: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), meth
         'history_size'. Returns OptimizeResults. Raises TypeError or ValueError for other kinds of arguments and
         methods."""
     if not isinstance(x0, Tensor):
-        raise TypeError(f"For 'minimize', 'x0' must be a Tensor, but got {type(x0).__name__}.")
+        raise _check.refused("minimize", "x0", _check.TENSOR, x0)
     if not isinstance(args, tuple):
-        raise TypeError(f"For 'minimize', 'args' must be a tuple, but got {type(args).__name__}.")
+        raise _check.refused("minimize", "args", _check.TUPLE, args)
     if method is not None and str(method).lower() not in ("bfgs", "lbfgs"):
-        raise ValueError(f"For 'minimize', 'method' must be 'BFGS' or 'LBFGS', but got {method!r}.")
+        raise _check.refused("minimize", "method", _check.one_of("BFGS", "LBFGS"), method)
     given = {name: v for name, v in (options or {}).items() if v is not None}
     options = {"maxiter": x0.size * 200, "norm": np.inf, "gtol": 1e-5 if tol is None else tol,
                "line_search_maxiter": 10, "history_size": 20, **given}
@@ -212,7 +213,7 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool, dimension_limit: Any
     paths of Jonker & Volgenant 1987."""
     a = cost_matrix.asnumpy().astype(np.float64)
     if a.ndim != 2:
-        raise ValueError(f"For 'linear_sum_assignment', 'cost_matrix' must have 2 dimensions, but got {a.ndim}.")
+        raise _check.refused("linear_sum_assignment", "cost_matrix", _check.dims(2), a.ndim)
     most = min(a.shape)
     if dimension_limit is not None:
         a = a[:, :int(dimension_limit.asnumpy().ravel()[0])]

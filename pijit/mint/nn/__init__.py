@@ -5,6 +5,7 @@ from __future__ import annotations
 import math as _math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as _t
 from pijit import nn as _nn
 from pijit.initializer import HeUniform as _HeUniform
@@ -38,8 +39,7 @@ class _Function(Cell):
         super().__init__()
         names = list(self._arguments)
         if len(args) > len(names):
-            raise TypeError(
-                f"For '{type(self).__name__}', expected at most {len(names)} arguments, but got {len(args)}.")
+            raise _check.expected(type(self).__name__, f"at most {len(names)} arguments", len(args), TypeError)
         given = dict(zip(names, args))
         for name in kwargs:
             if name not in self._arguments or name in given:
@@ -210,13 +210,11 @@ class _Conv(Cell):
         for arg, v in (("in_channels", in_channels), ("out_channels", out_channels), ("groups", groups)):
             _positive(name, arg, v)
         if in_channels % groups or out_channels % groups:
-            raise ValueError(
-                f"For '{name}', 'groups' {groups} must divide in_channels {in_channels} and out_channels "
-                f"{out_channels}.")
+            raise _check.refused(name, "groups", _check.value("divide 'in_channels' and 'out_channels'"),
+                                 _check.several(groups, in_channels, out_channels))
         if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
-            raise ValueError(
-                f"For '{name}', 'padding_mode' must be 'zeros', 'reflect', 'replicate' or 'circular', but got "
-                f"{padding_mode!r}.")
+            raise _check.refused(name, "padding_mode", _check.one_of("zeros", "reflect", "replicate", "circular"),
+                                 padding_mode)
         self.in_channels, self.out_channels, self.groups, self.padding_mode = (in_channels, out_channels, groups,
             padding_mode)
         self.kernel_size, self.stride, self.dilation = ((v,) * self.planes if isinstance(v, int) else tuple(v)
@@ -276,7 +274,7 @@ class ConvTranspose2d(Cell):
                  padding_mode: str = "zeros", dtype: DTypeLike | None = None) -> None:
         super().__init__()
         if padding_mode != "zeros":
-            raise ValueError(f"For 'ConvTranspose2d', 'padding_mode' must be 'zeros', but got {padding_mode!r}.")
+            raise _check.refused("ConvTranspose2d", "padding_mode", _check.one_of("zeros"), padding_mode)
         kernel = (kernel_size,) * 2 if isinstance(kernel_size, int) else tuple(kernel_size)
         self.options: tuple[Any, ...] = (stride, padding, output_padding, groups, dilation)
         dtype = _t.float32 if dtype is None else dtype
@@ -315,9 +313,7 @@ class _BatchNorm(Cell):
 
     def construct(self, input: Tensor) -> Tensor:
         if input.ndim not in self.ranks:
-            raise ValueError(
-                f"For '{type(self).__name__}', the input must have {' or '.join(map(str, self.ranks))} dimensions, "
-                f"but got {input.ndim}.")
+            raise _check.refused(type(self).__name__, "the input", _check.dims(*self.ranks), input.ndim)
         mean, var = self.running_mean, self.running_var
         if not self.track_running_stats:  # those of the batch, in evaluation as well
             mean, var = _F.zeros((self.num_features,), input.dtype), _F.ones((self.num_features,), input.dtype)
@@ -375,8 +371,8 @@ class GroupNorm(Cell):
         self.num_groups, self.num_channels = (_positive("GroupNorm", "num_groups", num_groups),
                                               _positive("GroupNorm", "num_channels", num_channels))
         if num_channels % num_groups:
-            raise ValueError(
-                f"For 'GroupNorm', 'num_channels' {num_channels} must be a multiple of 'num_groups' {num_groups}.")
+            raise _check.refused("GroupNorm", "num_channels", _check.multiple("'num_groups'"),
+                                 _check.several(num_channels, num_groups))
         dtype = _t.float32 if dtype is None else dtype
         self.eps, self.affine = eps, affine
         self.weight = Parameter(_initializer("ones", [num_channels], dtype), name="weight") if affine else None
