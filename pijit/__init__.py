@@ -3,6 +3,7 @@
 from pijit import _launch
 _launch.main_of_package()  # `python -m pijit`
 from pijit import _libs
+from pijit import _check
 from pijit._C import Tensor as Tensor
 from pijit import context as context, dtype as dtype, ops as ops
 from pijit import tensor as _tensor_methods
@@ -59,9 +60,7 @@ def run_check() -> None:
 
 def set_deterministic(deterministic: bool) -> None:
     """Results are the same in every run in any case; TypeError for anything but a bool."""
-    if not isinstance(deterministic, bool):
-        raise TypeError("For 'set_deterministic', 'deterministic' must be bool, but got "
-                        f"{type(deterministic).__name__}.")
+    _check.need("set_deterministic", "deterministic", deterministic, _check.BOOL)
     set_context(deterministic="ON" if deterministic else "OFF")
 
 

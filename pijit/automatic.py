@@ -11,6 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C, _launch
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def _patterns(name, value):
         return _launch.patterns(value)
     value = list(value)
     if not all(isinstance(p, str) for p in value):
-        raise TypeError(f"For 'enable', '{name}' must be a pattern or a sequence of patterns like 'package.*', "
-                        f"but got {value!r}.")
+        raise _check.refused("enable", name, _check.value("be a pattern or a sequence of patterns like 'package.*'"),
+                             value, TypeError)
     return value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ _override_device = os.environ.get("PIJIT_DEVICE") or None
 
 
 def _check_device(target):
-    if target not in _KNOWN:
-        raise ValueError(f"For 'context.set_context', 'device_target' must be one of {_KNOWN}, but got {target!r}.")
+    _check.need("context.set_context", "device_target", target, _check.one_of(*_KNOWN))
     try:
         _C.find_device("context.set_context", target)
     except RuntimeError as e:
@@ -57,18 +57,14 @@ def _check_device(target):
 def _check_option(key, value):
     default = _context.get(key, _kept.get(key))
     if key in _choices:
-        if value not in _choices[key]:
-            raise ValueError(f"For 'context.set_context', the argument {key!r} must be one of {list(_choices[key])}, "
-                             f"but got {value!r}.")
+        _check.need("context.set_context", key, value, _check.one_of(*_choices[key]))
     elif isinstance(value, bool) != isinstance(default, bool) or not isinstance(value, type(default)):
-        raise TypeError(f"For 'context.set_context', the argument {key!r} must be {type(default).__name__}, but got "
-                        f"{type(value).__name__}.")
+        raise _check.refused("context.set_context", key, _check.type_(type(default).__name__), value)
     elif key == "device_id" and not 0 <= value < 4096:
-        raise ValueError("For 'context.set_context', the argument 'device_id' must be in range [0, 4095], but got "
-                         f"{value}.")
+        raise _check.refused("context.set_context", "device_id", _check.within(0, 4095), value)
     elif type(value) is int and value < (key == "max_call_depth"):
-        raise ValueError(f"For 'context.set_context', the argument {key!r} must not be less than "
-                         f"{int(key == 'max_call_depth')}, but got {value}.")
+        raise _check.refused("context.set_context", key,
+                             _check.value(f'not be less than {int(key == "max_call_depth")}'), value)
 
 
 def set_context(**kwargs: Any) -> None:
@@ -79,8 +75,8 @@ def set_context(**kwargs: Any) -> None:
     for key, value in kwargs.items():
         if key == "mode":
             if value not in (GRAPH_MODE, PYNATIVE_MODE):
-                raise ValueError("For 'context.set_context', 'mode' must be GRAPH_MODE (0) or PYNATIVE_MODE (1), but "
-                                 f"got {value!r}.")
+                raise _check.refused("context.set_context", "mode",
+                                     _check.value("be GRAPH_MODE (0) or PYNATIVE_MODE (1)"), value)
         elif key == "device_target":
             value = _override_device or value
             _check_device(value)
@@ -103,7 +99,7 @@ def set_context(**kwargs: Any) -> None:
 def get_context(attr_key: str) -> Any:
     """The value of one option."""
     if attr_key not in _context and attr_key not in _kept:
-        raise ValueError(f"For 'context.get_context', the argument {attr_key!r} is not recognized.")
+        raise _check.unknown("context.get_context", "argument", attr_key)
     return _context[attr_key] if attr_key in _context else _kept[attr_key]
 
 

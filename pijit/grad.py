@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C, hooks
 from pijit._C import Tensor, ops as _ops
 
@@ -194,12 +195,13 @@ def _positions(grad_position):
     elif isinstance(grad_position, tuple) and all(isinstance(p, int) for p in grad_position):
         pos = grad_position
     else:
-        raise TypeError(f"For 'grad', 'grad_position' must be int, tuple of int or None, but got {grad_position!r}.")
+        raise _check.refused("grad", "grad_position", _check.value("be int, tuple of int or None"), grad_position,
+                             TypeError)
     if not pos:
-        raise RuntimeError("For 'grad', 'grad_position' must name at least one argument, but is ().")
+        raise _check.refused("grad", "grad_position", _check.value("name at least one argument"), (), RuntimeError)
     for p in pos:
         if p < 0:
-            raise ValueError(f"For 'grad', 'grad_position' must be non-negative, but got {p}.")
+            raise _check.refused("grad", "grad_position", _check.at_least(0), p)
     return pos
 
 
@@ -213,7 +215,7 @@ def _weights(weights):
     w = tuple(weights)
     for p in w:
         if not isinstance(p, Parameter):
-            raise TypeError(f"For 'grad', 'weights' must be Parameters, but got {type(p).__name__}.")
+            raise _check.refused("grad", "weights", _check.type_("Parameters"), p)
     return w, False
 
 
@@ -234,9 +236,9 @@ def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0
         [6.]
     """
     if not callable(fn):
-        raise TypeError(f"For 'grad', 'fn' must be callable, but got {type(fn).__name__}.")
+        raise _check.refused("grad", "fn", _check.FUNCTION, fn)
     if grad_position is None and weights is None:
-        raise ValueError("For 'grad', 'grad_position' and 'weights' can't be None at the same time.")
+        raise _check.at_least_one("grad", "grad_position", "weights")
     w, single = _weights(weights)
     g = GradFunction(fn, _positions(grad_position), w, has_aux, False, sens_param, False, single)
     return _with_ids(g) if return_ids else g
@@ -266,9 +268,9 @@ def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] 
         [6.]
     """
     if not callable(fn):
-        raise TypeError(f"For 'value_and_grad', 'fn' must be callable, but got {type(fn).__name__}.")
+        raise _check.refused("value_and_grad", "fn", _check.FUNCTION, fn)
     if grad_position is None and weights is None:
-        raise ValueError("For 'value_and_grad', 'grad_position' and 'weights' can't be None at the same time.")
+        raise _check.at_least_one("value_and_grad", "grad_position", "weights")
     w, single = _weights(weights)
     g = GradFunction(fn, _positions(grad_position), w, has_aux, True, sens_param, False, single)
     return _with_ids(g) if return_ids else g
@@ -314,8 +316,7 @@ def get_grad(gradients: tuple[Any, ...] | list[Any], identifier: Any) -> Tensor:
     """
     from pijit.parameter import Parameter
     if isinstance(identifier, bool) or not isinstance(identifier, (int, Parameter)):
-        raise TypeError("For 'get_grad', 'identifier' must be an int or a Parameter, but got "
-                        f"{type(identifier).__name__}.")
+        raise _check.refused("get_grad", "identifier", _check.a(int, Parameter), identifier)
     wanted = identifier if isinstance(identifier, int) else identifier.name
 
     def find(x):
@@ -377,14 +378,14 @@ class GradOperation:
     def _choose(self, get_all=False, get_by_list=False, sens_param=False):
         for name, v in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
             if not isinstance(v, bool):
-                raise TypeError(f"For 'GradOperation', {name!r} must be bool, but got {type(v).__name__}.")
+                raise _check.refused("GradOperation", name, _check.BOOL, v)
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
 
     __init__.__signature__ = inspect.signature(_choose)
 
     def __call__(self, fn: Callable[..., Any], weights: Parameter | Sequence[Parameter] = None) -> GradFunction:
         if not callable(fn):
-            raise TypeError(f"For 'GradOperation', 'fn' must be callable, but got {type(fn).__name__}.")
+            raise _check.refused("GradOperation", "fn", _check.FUNCTION, fn)
         w, single = None, False
         if self.get_by_list:
             if weights is None:
@@ -448,7 +449,8 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     v = tuple(v) if isinstance(v, (tuple, list)) else (v,)
     if len(inputs) != len(v):
-        raise ValueError(f"For 'jvp', 'inputs' and 'v' must agree in number, but got {len(inputs)} and {len(v)}.")
+        raise _check.refused("jvp", "'inputs' and 'v'", _check.value("agree in number"),
+                             _check.several(len(inputs), len(v)))
     v = tuple([_fitted(t, x.shape) for x, t in zip(inputs, v)])
     value, push = _recorded(fn, inputs, has_aux)
     tangent = push(v)
@@ -467,7 +469,7 @@ def _fitted(t, shape):
     if t.shape == shape:
         return t
     if t.ndim > len(shape) or any([n not in (1, m) for n, m in zip(t.shape[::-1], shape[::-1])]):
-        raise ValueError(f"For 'jvp', a tangent of shape {t.shape} does not fit an input of shape {shape}.")
+        raise _check.unfit("jvp", f"a tangent of shape {t.shape}", f"an input of shape {shape}")
     return _ops["broadcast_to"](t, shape)
 
 
@@ -503,8 +505,8 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
     def tangent(*v):
         v = tuple(v[0]) if len(v) == 1 and isinstance(v[0], (tuple, list)) else v
         if [t.shape for t in v] != [x.shape for x in inputs]:
-            raise ValueError(f"For 'linearize', tangents of shapes {[t.shape for t in v]} do not fit inputs of shapes "
-                             f"{[x.shape for x in inputs]}.")
+            raise _check.unfit("linearize", f"tangents of shapes {[t.shape for t in v]}",
+                               f"inputs of shapes {[x.shape for x in inputs]}")
         return push(v)
     return value, tangent
 
@@ -528,13 +530,12 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
     single = isinstance(primals, Tensor)
     primals, series = ((primals,), (series,)) if single else (tuple(primals), tuple(series))
     if len(primals) != len(series):
-        raise ValueError(f"For 'jet', 'primals' and 'series' must agree in number, but got {len(primals)} and "
-                         f"{len(series)}.")
+        raise _check.refused("jet", "'primals' and 'series'", _check.value("agree in number"),
+                             _check.several(len(primals), len(series)))
     order = series[0].shape[0]
     for x, s in zip(primals, series):
         if s.shape != (order, *x.shape):
-            raise ValueError(f"For 'jet', a series of shape {s.shape} does not fit a primal of shape {x.shape} and "
-                             f"order {order}.")
+            raise _check.unfit("jet", f"a series of shape {s.shape}", f"a primal of shape {x.shape} and order {order}")
 
     def along(t):
         args = []
@@ -577,9 +578,9 @@ def derivative(fn: Callable[..., Any], primals: Tensor | tuple[Any, ...], order:
         [12.]
     """
     if isinstance(order, bool) or not isinstance(order, int):
-        raise TypeError(f"For 'derivative', 'order' must be an int, but got {type(order).__name__}.")
+        raise _check.refused("derivative", "order", _check.INT, order)
     if order < 1:
-        raise ValueError(f"For 'derivative', 'order' must be positive, but got {order}.")
+        raise _check.refused("derivative", "order", _check.above(0), order)
 
     def straight(x):
         first = _ops["cast"](_ops["equal"](_ops["arange"](start=0, step=1, size=order, dtype="int64"), 0), x.dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C, context, runtime
 from pijit.runtime import (Event as Event, Stream as Stream, StreamCtx as StreamCtx,
                            communication_stream as communication_stream, current_stream as current_stream,
@@ -21,8 +22,7 @@ def _target(name, target):
     """The device, checked: ValueError for an unknown one, and for one that isn't here."""
     if target is None:
         return context.get_context("device_target")
-    if target not in _TARGETS:
-        raise ValueError(f"For 'hal.{name}', 'device_target' must be one of {list(_TARGETS)}, but got {target!r}.")
+    _check.need(f"hal.{name}", "device_target", target, _check.one_of(*_TARGETS))
     if not _there(target):
         raise ValueError(
             f"For 'hal.{name}', the device {target} is not available here: hal.is_available tells which are.")
@@ -39,9 +39,7 @@ def _there(target):
 
 def is_available(device_target: str) -> bool:
     """Whether there are devices of this kind."""
-    if device_target not in _TARGETS:
-        raise ValueError(
-            f"For 'hal.is_available', 'device_target' must be one of {list(_TARGETS)}, but got {device_target!r}.")
+    _check.need("hal.is_available", "device_target", device_target, _check.one_of(*_TARGETS))
     return _there(device_target)
 
 
@@ -57,10 +55,9 @@ def device_count(device_target: str | None = None) -> int:
 
 
 def _check_id(name, device_id):
-    if isinstance(device_id, bool) or not isinstance(device_id, int):
-        raise TypeError(f"For 'hal.{name}', 'device_id' must be an int, but got {type(device_id).__name__}.")
+    _check.need(f"hal.{name}", "device_id", device_id, _check.INT)
     if device_id != 0:
-        raise ValueError(f"For 'hal.{name}', 'device_id' must be 0, but got {device_id}.")
+        raise _check.refused(f"hal.{name}", "device_id", _check.one_of(0), device_id)
 
 
 def get_device_name(device_id: int, device_target: str | None = None) -> Any:

@@ -6,6 +6,8 @@ import inspect
 import types
 from typing import TYPE_CHECKING
 
+from pijit import _check
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 def _checked(name, fn):
     if not callable(fn):
-        raise TypeError(f"For '{name}', expected a function, but got {type(fn).__name__}.")
+        raise _check.expected(name, "a function", _check.type_name(fn), TypeError)
     return fn
 
 
@@ -30,20 +32,14 @@ def no_inline(fn: Callable[..., Any] | None = None) -> Any:
 def recompute(block: Any, *args: Any, **kwargs: Any) -> Any:
     """block(*args, **kwargs), a Cell's result; MindSpore computes its insides anew for the gradient, to save memory."""
     from pijit.nn import Cell
-    if not isinstance(block, Cell):
-        raise TypeError(f"For 'recompute', 'block' must be a Cell, but got {type(block).__name__}.")
+    _check.need("recompute", "block", block, _check.a(Cell))
     return block(*args, **kwargs)
 
 
 def set_recursion_limit(recursion_limit: int = 1000) -> None:
     """Says how deep MindSpore's graph compiler may recur; captures follow Python's own limit. TypeError unless it is an
     int, ValueError below 1."""
-    if isinstance(recursion_limit, bool) or not isinstance(recursion_limit, int):
-        raise TypeError(
-            f"For 'set_recursion_limit', 'recursion_limit' must be an int, but got {type(recursion_limit).__name__}.")
-    if recursion_limit <= 0:
-        raise ValueError(
-            f"For 'set_recursion_limit', 'recursion_limit' must be greater than 0, but got {recursion_limit}.")
+    _check.need("set_recursion_limit", "recursion_limit", recursion_limit, _check.INT, _check.above(0))
 
 
 def enable_dynamic(**kwargs: Any) -> Any:
@@ -56,8 +52,7 @@ def enable_dynamic(**kwargs: Any) -> Any:
     for name, value in kwargs.items():
         for one in value if isinstance(value, (tuple, list)) else (value,):
             if not hasattr(one, "shape"):
-                raise TypeError(
-                    f"For 'enable_dynamic', {name!r} must be described by a Tensor, but got {type(one).__name__}.")
+                raise _check.refused("enable_dynamic", name, _check.type_("described by a Tensor"), one)
 
     def described(fn):
         from pijit import _C
@@ -65,7 +60,7 @@ def enable_dynamic(**kwargs: Any) -> Any:
         parameters = list(inspect.signature(_checked("enable_dynamic", fn)).parameters)
         for name in kwargs:
             if name not in parameters:
-                raise ValueError(f"For 'enable_dynamic', the function has no argument {name!r}.")
+                raise _check.none_such("enable_dynamic", "argument", name)
         last = max(parameters.index(name) for name in kwargs)
         given = [None if isinstance(kwargs.get(n), (tuple, list)) else kwargs.get(n) for n in parameters[:last + 1]]
         if type(fn) is types.FunctionType:

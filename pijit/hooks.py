@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def register(x: Any, hook: Callable[..., Any], stays: Any) -> HookHandle:
 
     Where there is none, or it `stays`, in those to come that are by x, too."""
     if not callable(hook):
-        raise TypeError(f"For 'Tensor.register_hook', 'hook' must be callable, but got {type(hook).__name__}.")
+        raise _check.refused("Tensor.register_hook", "hook", _check.FUNCTION, hook)
     tapes = [t for t in _C.active_tapes() if t.watches(x)]
     if tapes and not stays:
         handle = HookHandle()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit._numpy import np
@@ -141,7 +142,7 @@ class Constant(Initializer):
 
     def _values(self, shape):
         if np.ndim(self.value):
-            raise ValueError(f"For 'Constant', 'value' has to be a number, not {self.value!r}.")
+            raise _check.refused("Constant", "value", _check.value("be a number"), self.value)
         return np.full(shape, self.value)
 
 
@@ -230,9 +231,9 @@ class TruncatedNormal(Initializer):
 
     def _values(self, shape):
         if self.sigma < 0:
-            raise ValueError(f"For 'TruncatedNormal', 'sigma' must be positive, but got {self.sigma}.")
+            raise _check.refused("TruncatedNormal", "sigma", _check.above(0), self.sigma)
         if self.sigma == 0:
-            raise RuntimeError("For 'TruncatedNormal', 'sigma' must be positive, but got 0.")
+            raise _check.refused("TruncatedNormal", "sigma", _check.above(0), 0, RuntimeError)
         low, high = (self.b, self.a) if self.a > self.b else (self.a, self.b)
         x = _truncated(_numbers(), low, high, math.prod(shape))
         return x.reshape(shape) * self.sigma + self.mean
@@ -293,7 +294,7 @@ class HeNormal(HeUniform):
 class Identity(Initializer):
     def _values(self, shape):
         if len(shape) != 2:
-            raise ValueError(f"For 'Identity', the shape must have 2 dimensions, but got {shape}.")
+            raise _check.refused("Identity", "the shape", _check.dims(2), shape)
         return np.eye(*shape)
 
 
@@ -306,7 +307,7 @@ class Orthogonal(Initializer):
 
     def _values(self, shape):
         if len(shape) < 2:
-            raise ValueError(f"For 'Orthogonal', the shape must have at least 2 dimensions, but got {shape}.")
+            raise _check.refused("Orthogonal", "the shape", _check.least_dims(2), shape)
         rows, cols = shape[0], int(np.prod(shape[1:]))
         q, r = np.linalg.qr(_numbers().normal(0, 1, (max(rows, cols), min(rows, cols))))
         q = q * np.sign(np.diag(r))
@@ -319,15 +320,14 @@ class Dirac(Initializer):
     def __init__(self, groups: int = 1) -> None:
         super().__init__(groups=groups)
         if not isinstance(groups, int) or groups <= 0:
-            raise ValueError(f"For 'Dirac', 'groups' must be an int greater than 0, but got {groups!r}.")
+            raise _check.refused("Dirac", "groups", _check.value("be an int greater than 0"), groups)
         self.groups = groups
 
     def _values(self, shape):
         if len(shape) not in (3, 4, 5):
-            raise ValueError(f"For 'Dirac', the shape must have 3, 4 or 5 dimensions, but got {shape}.")
+            raise _check.refused("Dirac", "the shape", _check.dims(3, 4, 5), shape)
         if shape[0] % self.groups:
-            raise ValueError(f"For 'Dirac', the first dimension must be a multiple of 'groups' {self.groups}, but got "
-                             f"{shape}.")
+            raise _check.refused("Dirac", "the first dimension", _check.multiple(f"'groups' {self.groups}"), shape)
         x, out = np.zeros(shape), shape[0] // self.groups
         centre = tuple(n // 2 for n in shape[2:])
         for g in range(self.groups):
@@ -344,13 +344,12 @@ class Sparse(Initializer):
 
     def __init__(self, sparsity: Any, sigma: float = 0.01) -> None:
         super().__init__(sparsity=sparsity, sigma=sigma)
-        if not 0 <= sparsity <= 1:
-            raise ValueError(f"For 'Sparse', 'sparsity' must be in [0, 1], but got {sparsity}.")
+        _check.need("Sparse", "sparsity", sparsity, _check.within(0, 1))
         self.sparsity, self.sigma = sparsity, sigma
 
     def _values(self, shape):
         if len(shape) != 2:
-            raise ValueError(f"For 'Sparse', the shape must have 2 dimensions, but got {shape}.")
+            raise _check.refused("Sparse", "the shape", _check.dims(2), shape)
         numbers = _numbers()
         x = numbers.normal(0, self.sigma, shape)
         for column in range(shape[1]):
@@ -365,14 +364,10 @@ class VarianceScaling(Initializer):
 
     def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal") -> None:
         super().__init__(scale=scale, mode=mode, distribution=distribution)
-        if scale <= 0:
-            raise ValueError(f"For 'VarianceScaling', 'scale' must be greater than 0, but got {scale}.")
-        if mode not in ("fan_in", "fan_out", "fan_avg"):
-            raise ValueError("For 'VarianceScaling', 'mode' must be 'fan_in', 'fan_out' or 'fan_avg', but got "
-                             f"{mode!r}.")
-        if distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
-            raise ValueError("For 'VarianceScaling', 'distribution' must be 'uniform', 'truncated_normal' or "
-                             f"'untruncated_normal', but got {distribution!r}.")
+        _check.need("VarianceScaling", "scale", scale, _check.above(0))
+        _check.need("VarianceScaling", "mode", mode, _check.one_of("fan_in", "fan_out", "fan_avg"))
+        _check.need("VarianceScaling", "distribution", distribution,
+                    _check.one_of("uniform", "truncated_normal", "untruncated_normal"))
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
     def _values(self, shape):
@@ -407,10 +402,9 @@ def _resolve(init):
         return Constant(init)
     if isinstance(init, str):
         if init.lower() not in _INITIALIZER_ALIAS:
-            raise ValueError(f"For 'initializer', the name {init!r} is not one of {sorted(_INITIALIZER_ALIAS)}.")
+            raise _check.unknown("initializer", "name", init, sorted(_INITIALIZER_ALIAS))
         return _INITIALIZER_ALIAS[init.lower()]()
-    raise TypeError("For 'initializer', 'init' must be a Tensor, a str, a number or an Initializer, but got "
-                    f"{type(init).__name__}.")
+    raise _check.refused("initializer", "init", _check.type_("a Tensor, a str, a number or an Initializer"), init)
 
 
 skipped: dict[str, int] = {"depth": 0}  # within how many nn.no_init_parameters we are
@@ -433,14 +427,14 @@ def initializer(init: Any, shape: Shape | None = None, dtype: DType | None = mst
     another `init` or `dtype`."""
     if isinstance(init, Tensor):
         if shape is not None and tuple(shape) != init.shape:
-            raise ValueError(f"For 'initializer', the shape of 'init' is {init.shape}, but 'shape' is {tuple(shape)}.")
+            raise _check.differ("initializer", ("init", "shape"), "shape", init.shape, tuple(shape))
         return init
     shape = (shape,) if isinstance(shape, (int, float)) else tuple(shape)
     if not all(isinstance(d, (int, np.integer)) and d > 0 for d in shape):
-        raise ValueError(f"For 'initializer', the dimensions in 'shape' have to be ints greater than 0, not {shape}.")
+        raise _check.refused("initializer", "the dimensions in 'shape'", _check.value("be ints greater than 0"), shape)
     if not isinstance(dtype, mstype.Type):
         error = ValueError if dtype is None else TypeError
-        raise error(f"For 'initializer', 'dtype' has to be a dtype, not {dtype!r}.")
+        raise _check.refused("initializer", "dtype", _check.value("be a dtype"), dtype, error)
     if skipped["depth"]:
         return Tensor(np.zeros(shape, mstype.dtype_to_nptype(dtype)), dtype)
     return Tensor(fill(init, shape, dtype), dtype)

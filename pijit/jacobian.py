@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C, dtype as mstype
 from pijit._C import Tensor
 from pijit.grad import Transformed, _flatten, record
@@ -111,16 +112,16 @@ def push(fn: Callable[..., Any], args: Any, kwargs: Any, positions: Any, has_aux
 
 def _jacobian(name, fn, grad_position, has_aux, forward):
     if not callable(fn):
-        raise TypeError(f"For '{name}', 'fn' must be callable, but got {type(fn).__name__}.")
+        raise _check.refused(name, "fn", _check.FUNCTION, fn)
     positions = grad_position if isinstance(grad_position, tuple) else (grad_position,)
     for p in positions:
         if isinstance(p, bool) or not isinstance(p, int):
-            raise TypeError(
-                f"For '{name}', 'grad_position' must be an int or a tuple of ints, but got {grad_position!r}.")
+            raise _check.refused(name, "grad_position", _check.value("be an int or a tuple of ints"), grad_position,
+                                 TypeError)
         if p < 0:
-            raise ValueError(f"For '{name}', 'grad_position' must be non-negative, but got {p}.")
+            raise _check.refused(name, "grad_position", _check.at_least(0), p)
     if not positions:
-        raise ValueError(f"For '{name}', 'grad_position' must hold a position.")
+        raise _check.empty(name, "grad_position")
     return JacobianFunction(fn, positions, has_aux, forward)
 
 

@@ -6,6 +6,7 @@ import functools
 import types
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C
 from pijit.grad import Transformed
 from pijit.hints import ms_memory_recycle  # noqa: F401  (MindSpore has it in common.api)
@@ -29,9 +30,8 @@ class JitConfig:
     def __init__(self, jit_level: str = "O1", exc_mode: str = "auto", jit_syntax_level: str = "", *,
                  numerics: str = "exact", **kwargs: Any) -> None:
         if jit_level not in ("", "O0", "O1", "O2"):
-            raise ValueError(f"For 'JitConfig', 'jit_level' must be 'O0', 'O1' or 'O2', but got {jit_level!r}.")
-        if numerics not in ("exact", "fast"):
-            raise ValueError(f"For 'JitConfig', 'numerics' must be 'exact' or 'fast', but got {numerics!r}.")
+            raise _check.refused("JitConfig", "jit_level", _check.one_of("O0", "O1", "O2"), jit_level)
+        _check.need("JitConfig", "numerics", numerics, _check.one_of("exact", "fast"))
         self.jit_config_dict = {"jit_level": jit_level, "exc_mode": exc_mode, "jit_syntax_level": jit_syntax_level,
                                 "numerics": numerics, **kwargs}
 
@@ -108,18 +108,15 @@ def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_
     if fn is None:
         fn = function
     if mode not in (None, "PIJit", "PSJit"):
-        raise ValueError(f"For 'jit', the 'mode' must be 'PIJit' or 'PSJit', but got {mode!r}.")
+        raise _check.refused("jit", "mode", _check.one_of("PIJit", "PSJit"), mode)
     if capture_mode not in (None, "ast", "bytecode", "trace"):
-        raise ValueError("For 'jit', the 'capture_mode' must be 'ast', 'bytecode' or 'trace', "
-                         f"but got {capture_mode!r}.")
-    if jit_config is not None and not isinstance(jit_config, JitConfig):
-        raise TypeError(f"For 'jit', 'jit_config' must be a JitConfig, but got {type(jit_config).__name__}.")
+        raise _check.refused("jit", "capture_mode", _check.one_of("ast", "bytecode", "trace"), capture_mode)
+    _check.need("jit", "jit_config", jit_config, _check.optional(_check.a(JitConfig)))
     fast = jit_config is not None and jit_config.jit_config_dict["numerics"] == "fast"
     graph = fullgraph or mode == "PSJit" or capture_mode == "ast"
 
     def wrap(f):
-        if not callable(f):
-            raise TypeError(f"For 'jit', 'fn' must be a function, but got {type(f).__name__}.")
+        _check.need("jit", "fn", f, _check.FUNCTION)
         if type(f) is JittedObject:
             return f
         jitted = _C.jit(f.call if isinstance(f, Transformed) else f, graph, fullgraph, fast)
@@ -143,7 +140,8 @@ def signature(described: Any) -> list[Any]:
             out.append(None)
             continue
         if not hasattr(t, "dtype") or not hasattr(t, "shape"):
-            raise TypeError(f"For 'jit', 'input_signature' must hold Tensors, but got {type(t).__name__}.")
+            raise _check.refused("jit", "input_signature", _check.value("hold Tensors", shown=_check.type_name), t,
+                                 TypeError)
         shape = None if t.shape is None else tuple([-1 if d is None else d for d in t.shape])
         out.append((t.dtype, None if shape == (ANY_RANK,) else shape))
     return out
@@ -155,5 +153,5 @@ ms_function: Any = functools.partial(jit)
 def jit_class(cls: Any) -> type:
     """Marks a class as usable inside jit functions; plain classes are too."""
     if not isinstance(cls, type):
-        raise TypeError(f"For 'jit_class', expected a class, but got {type(cls).__name__}.")
+        raise _check.expected("jit_class", "a class", _check.type_name(cls), TypeError)
     return cls

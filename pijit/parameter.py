@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import hooks
 from pijit._C import Tensor
 
@@ -31,12 +32,13 @@ class Parameter(Tensor):
                  layerwise_parallel: bool = False, parallel_optimizer: bool = True, storage_format: str = "",
                  device: Any = None) -> None:
         if default_input is None:
-            raise TypeError("For 'Parameter', 'default_input' must be a tensor, a number or an array, but got None.")
+            raise _check.refused("Parameter", "default_input", _check.value("be a tensor, a number or an array"), None,
+                                 TypeError)
         super().__init__(default_input)
         if isinstance(default_input, Tensor):
             self._replace(default_input)
         if name is not None and not isinstance(name, str):
-            raise ValueError(f"For 'Parameter', 'name' must be a str or None, but got {type(name).__name__}.")
+            raise _check.refused("Parameter", "name", _check.optional(_check.STR), name, ValueError)
         self.name: str = name if name is not None and name.strip() else f"{_UNNAMED}{next(_serial)}"
         self.requires_grad: bool = bool(requires_grad)
         self.layerwise_parallel: bool = layerwise_parallel
@@ -53,8 +55,7 @@ class Parameter(Tensor):
     def set_data(self, data: Any, slice_shape: bool = False) -> Self:
         """Takes a new value; shape must agree unless slice_shape, dtype is converted."""
         if not isinstance(data, (Tensor, int, float)):
-            raise TypeError(
-                f"For 'Parameter.set_data', 'data' must be a Tensor or a number, but got {type(data).__name__}.")
+            raise _check.refused("Parameter.set_data", "data", _check.type_("a Tensor or a number"), data)
         if slice_shape:
             self._replace(data)
         else:
@@ -103,7 +104,7 @@ class ParameterTuple(tuple):
         items = tuple(iterable)
         for p in items:
             if not isinstance(p, Parameter):
-                raise TypeError(f"For 'ParameterTuple', every element must be a Parameter, but got {type(p).__name__}.")
+                raise _check.refused("ParameterTuple", "every element", _check.a(Parameter), p)
         by_name = {}
         for p in items:
             if by_name.setdefault(p.name, p) is not p and not unnamed(p):

@@ -17,6 +17,7 @@ import time
 import types
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit._files import open_anew
 
 if TYPE_CHECKING:
@@ -80,10 +81,7 @@ class _ExperimentalConfig:
                  data_simplification: bool = True, export_type: Any = None, mstx_domain_include: Any = None,
                  mstx_domain_exclude: Any = None, sys_io: bool = False, sys_interconnection: bool = False,
                  host_sys: Any = None) -> None:
-        if not isinstance(profiler_level, ProfilerLevel):
-            raise TypeError(
-                f"For '_ExperimentalConfig', 'profiler_level' must be a ProfilerLevel, but got "
-                f"{type(profiler_level).__name__}.")
+        _check.need("_ExperimentalConfig", "profiler_level", profiler_level, _check.a(ProfilerLevel))
         self.profiler_level, self.aic_metrics, self.l2_cache, self.mstx, self.data_simplification = (profiler_level,
             aic_metrics, l2_cache, mstx, data_simplification)
         self.export_type, self.mstx_domain_include, self.mstx_domain_exclude = (export_type or [ExportType.Text],
@@ -105,7 +103,7 @@ class mstx:
     def range_start(message: Any, stream: Any = None, domain: str = "default") -> Any:
         """Begins a range; gives its number."""
         if not isinstance(message, str) or not message:
-            raise TypeError(f"For 'mstx', 'message' must be a str that is not empty, but got {message!r}.")
+            raise _check.refused("mstx", "message", _check.value("be a str that is not empty"), message, TypeError)
         number = max(mstx._ranges, default=0) + 1
         mstx._ranges[number] = message, domain, time.perf_counter()
         return number
@@ -137,10 +135,7 @@ class schedule:
     def __init__(self, *, wait: Any, active: Any, warmup: int = 0, repeat: int = 0, skip_first: int = 0) -> None:
         for name, value, least in (("wait", wait, 0), ("active", active, 1), ("warmup", warmup, 0),
                                    ("repeat", repeat, 0), ("skip_first", skip_first, 0)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"For 'schedule', '{name}' must be an int, but got {type(value).__name__}.")
-            if value < least:
-                raise ValueError(f"For 'schedule', '{name}' must be >= {least}, but got {value}.")
+            _check.need("schedule", name, value, _check.INT, _check.at_least(least))
         self.wait, self.active, self.warmup, self.repeat, self.skip_first = wait, active, warmup, repeat, skip_first
 
     def to_dict(self) -> dict[str, Any]:
@@ -174,10 +169,8 @@ class _Recorder:
 
     def __init__(self, output: Any, schedule_: Any, on_trace_ready: Any) -> None:
         if schedule_ is not None and not callable(schedule_):
-            raise TypeError(f"For 'profile', 'schedule' must be a schedule, but got {type(schedule_).__name__}.")
-        if on_trace_ready is not None and not callable(on_trace_ready):
-            raise TypeError(
-                f"For 'profile', 'on_trace_ready' must be a function, but got {type(on_trace_ready).__name__}.")
+            raise _check.refused("profile", "schedule", _check.type_("a schedule"), schedule_)
+        _check.need("profile", "on_trace_ready", on_trace_ready, _check.optional(_check.FUNCTION))
         self._output, self._schedule, self._ready = output, schedule_, on_trace_ready
         self._metadata, self._events, self._functions = {}, [], None
         self._step, self._running, self._begun = 0, False, 0.0
@@ -204,7 +197,7 @@ class _Recorder:
     def step(self) -> None:
         """Ends one step and begins the next."""
         if not self._running:
-            raise RuntimeError(f"For '{type(self).__name__}.step', call start() first.")
+            raise _check.call_first(f"{type(self).__name__}.step", "start()")
         now = time.perf_counter()
         recorded, last = self._schedule(self._step) if self._schedule is not None else (True, False)
         if recorded:
@@ -232,7 +225,7 @@ class _Recorder:
     def stop(self) -> None:
         """Ends; the record of an unfinished turn is handed on too."""
         if not self._running:
-            raise RuntimeError(f"For '{type(self).__name__}.stop', call start() first.")
+            raise _check.call_first(f"{type(self).__name__}.stop", "start()")
         self._pause()
         self._running = False
         _running.remove(self)
@@ -242,9 +235,8 @@ class _Recorder:
     def add_metadata(self, key: Any, value: Any) -> None:
         """Keeps a str under a key of the record."""
         if not isinstance(key, str) or not isinstance(value, str):
-            raise TypeError(
-                f"For 'add_metadata', 'key' and 'value' must be strs, but got {type(key).__name__} and "
-                f"{type(value).__name__}.")
+            raise _check.refused("add_metadata", "'key' and 'value'", _check.value("be strs"),
+                                 _check.several(_check.type_name(key), _check.type_name(value)), TypeError)
         self._metadata[key] = value
 
     def add_metadata_json(self, key: Any, value: Any) -> None:
@@ -288,7 +280,8 @@ class profile(_Recorder):
                  on_trace_ready: Any = None, experimental_config: Any = None) -> None:
         for a in activities or ():
             if not isinstance(a, ProfilerActivity):
-                raise TypeError(f"For 'profile', 'activities' must hold ProfilerActivity, but got {type(a).__name__}.")
+                raise _check.refused("profile", "activities",
+                                     _check.value("hold ProfilerActivity", shown=_check.type_name), a, TypeError)
         super().__init__("data", schedule, on_trace_ready)
         if start_profile:
             self.start()
@@ -302,8 +295,7 @@ class Profiler(_Recorder):
 
     def __init__(self, **kwargs: Any) -> None:
         output = kwargs.get("output_path", "./data")
-        if not isinstance(output, str):
-            raise TypeError(f"For 'Profiler', 'output_path' must be a str, but got {type(output).__name__}.")
+        _check.need("Profiler", "output_path", output, _check.STR)
         super().__init__(output, kwargs.get("schedule"), kwargs.get("on_trace_ready"))
         if kwargs.get("start_profile", True):
             self.start()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -45,10 +46,7 @@ def place(device: Any) -> None:
 
 def set_seed(seed: int) -> None:
     """Restarts the generator. `seed` is a non-negative int."""
-    if not isinstance(seed, int) or isinstance(seed, bool):
-        raise TypeError(f"For 'set_seed', the argument 'seed' must be int, but got {type(seed).__name__}.")
-    if seed < 0:
-        raise ValueError(f"For 'set_seed', 'seed' must be non-negative, but got {seed}.")
+    _check.need("set_seed", "seed", seed, _check.INT, _check.at_least(0))
     _chosen.seed = seed
     _chosen.times += 1
     _state._assign(Tensor(np.array([seed, 0], np.int64)))
@@ -91,8 +89,7 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Self:
         """Restarts from a seed. Returns the generator."""
-        if not isinstance(seed, int) or isinstance(seed, bool):
-            raise TypeError(f"For 'manual_seed', the argument 'seed' must be int, but got {type(seed).__name__}.")
+        _check.need("manual_seed", "seed", seed, _check.INT)
         self._state._assign(Tensor(np.array([seed % 2**63, 0], np.int64)))
         return self
 

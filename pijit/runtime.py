@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C
 
 if TYPE_CHECKING:
@@ -18,8 +19,7 @@ class Event:
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
         for name, value in (("enable_timing", enable_timing), ("blocking", blocking)):
-            if not isinstance(value, bool):
-                raise TypeError(f"For 'Event', '{name}' must be a bool, but got {type(value).__name__}.")
+            _check.need("Event", name, value, _check.BOOL)
         self._timing, self._blocking, self._at = enable_timing, blocking, None
 
     def record(self, stream: Any = None) -> None:
@@ -43,9 +43,7 @@ class Event:
     def elapsed_time(self, end_event: Any) -> float:
         """Milliseconds from this event to another. RuntimeError unless both were made with enable_timing and
         recorded."""
-        if not isinstance(end_event, Event):
-            raise TypeError(
-                f"For 'Event.elapsed_time', 'end_event' must be an Event, but got {type(end_event).__name__}.")
+        _check.need("Event.elapsed_time", "end_event", end_event, _check.a(Event))
         if not self._timing or not end_event._timing or self._at is None or end_event._at is None:
             raise RuntimeError(
                 "For 'Event.elapsed_time', both events must be made with enable_timing=True and be recorded.")
@@ -64,8 +62,7 @@ class Stream:
     device_id: int
 
     def __init__(self, priority: int = 0, **kwargs: Any) -> None:
-        if isinstance(priority, bool) or not isinstance(priority, int):
-            raise TypeError(f"For 'Stream', 'priority' must be an int, but got {type(priority).__name__}.")
+        _check.need("Stream", "priority", priority, _check.INT)
         self.id: Any = kwargs.get("stream_id", 0)
         self.device_id = 0
 
@@ -108,8 +105,7 @@ class Stream:
 
 
 def _check_stream(name, stream):
-    if stream is not None and not isinstance(stream, Stream):
-        raise TypeError(f"For '{name}', the stream must be a Stream, but got {type(stream).__name__}.")
+    _check.need(name, "the stream", stream, _check.optional(_check.a(Stream)))
 
 
 _default = Stream()
@@ -160,28 +156,18 @@ def launch_blocking() -> None:
 
 def dispatch_threads_num(threads_num: Any) -> None:
     """How many threads hand out operators: accepted, they are computed at once."""
-    if isinstance(threads_num, bool) or not isinstance(threads_num, int):
-        raise TypeError(
-            f"For 'dispatch_threads_num', 'threads_num' must be an int, but got {type(threads_num).__name__}.")
-    if threads_num < 1:
-        raise ValueError(f"For 'dispatch_threads_num', 'threads_num' must be at least 1, but got {threads_num}.")
+    _check.need("dispatch_threads_num", "threads_num", threads_num, _check.INT, _check.at_least(1))
 
 
 def set_kernel_launch_group(thread_num: int = 2, kernel_group_num: int = 8) -> None:
     """How operators are handed out in groups: accepted, they are computed at once."""
     for name, value in (("thread_num", thread_num), ("kernel_group_num", kernel_group_num)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"For 'set_kernel_launch_group', '{name}' must be an int, but got {type(value).__name__}.")
-        if value < 1:
-            raise ValueError(f"For 'set_kernel_launch_group', '{name}' must be at least 1, but got {value}.")
+        _check.need("set_kernel_launch_group", name, value, _check.INT, _check.at_least(1))
 
 
 def set_kernel_launch_capture(enable_capture_graph: Any, op_capture_skip: Any = None) -> None:  # noqa: ARG001
     """Whether devices repeat launches that they have recorded: accepted, the CPU has none."""
-    if not isinstance(enable_capture_graph, bool):
-        raise TypeError(
-            f"For 'set_kernel_launch_capture', 'enable_capture_graph' must be a bool, but got "
-            f"{type(enable_capture_graph).__name__}.")
+    _check.need("set_kernel_launch_capture", "enable_capture_graph", enable_capture_graph, _check.BOOL)
 
 
 def set_cpu_affinity(enable_affinity: bool, affinity_cpu_list: Any = None,
@@ -189,12 +175,11 @@ def set_cpu_affinity(enable_affinity: bool, affinity_cpu_list: Any = None,
     """Binds the process to the cores of affinity_cpu_list, such as ["0-3", "6-6"], or lets it go again.
 
     enable_affinity: a bool. TypeError and ValueError for what is no list of ranges."""
-    if not isinstance(enable_affinity, bool):
-        raise TypeError(
-            f"For 'set_cpu_affinity', 'enable_affinity' must be a bool, but got {type(enable_affinity).__name__}.")
+    _check.need("set_cpu_affinity", "enable_affinity", enable_affinity, _check.BOOL)
     if (affinity_cpu_list is not None
         and (not isinstance(affinity_cpu_list, list) or not all(isinstance(r, str) for r in affinity_cpu_list))):
-        raise TypeError("For 'set_cpu_affinity', 'affinity_cpu_list' must be a list of ranges such as '0-3'.")
+        raise _check.refused("set_cpu_affinity", "affinity_cpu_list", _check.value("be a list of ranges such as '0-3'"),
+                             affinity_cpu_list, TypeError)
     if not hasattr(os, "sched_setaffinity"):
         return
     everything = set(range(os.cpu_count() or 1))
@@ -202,9 +187,8 @@ def set_cpu_affinity(enable_affinity: bool, affinity_cpu_list: Any = None,
     for text in affinity_cpu_list or ():
         first, _, last = text.partition("-")
         if not first.isdigit() or not last.isdigit() or int(last) < int(first) or int(last) not in everything:
-            raise ValueError(
-                f"For 'set_cpu_affinity', 'affinity_cpu_list' must hold ranges of the cores 0-{max(everything)}, but "
-                f"got {text!r}.")
+            raise _check.refused("set_cpu_affinity", "affinity_cpu_list",
+                                 _check.value(f"hold ranges of the cores 0-{max(everything)}"), text)
         cores |= set(range(int(first), int(last) + 1))
     if enable_affinity and cores:
         os.sched_setaffinity(0, cores)
@@ -222,13 +206,11 @@ def set_memory(init_size: str = "2GB", increase_size: str = "2GB", max_size: str
     global _memory_set
     for name, value in (("init_size", init_size), ("increase_size", increase_size), ("max_size", max_size),
                         ("huge_page_reserve_size", huge_page_reserve_size)):
-        if not isinstance(value, str):
-            raise TypeError(f"For 'set_memory', '{name}' must be a str, but got {type(value).__name__}.")
+        _check.need("set_memory", name, value, _check.STR)
         number = value[:-2].strip()
         if not value.endswith("GB") or not number.replace(".", "", 1).isdigit():
-            raise ValueError(f"For 'set_memory', '{name}' must be a size such as '2GB', but got {value!r}.")
-    if optimize_level not in ("O0", "O1"):
-        raise ValueError(f"For 'set_memory', 'optimize_level' must be 'O0' or 'O1', but got {optimize_level!r}.")
+            raise _check.refused("set_memory", name, _check.value("be a size such as '2GB'"), value)
+    _check.need("set_memory", "optimize_level", optimize_level, _check.one_of("O0", "O1"))
     if _memory_set:
         raise RuntimeError("For 'set_memory', the memory was set already.")
     _memory_set = True

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit import _ckpt, dtype as mstype
 from pijit._C import Tensor, dtype as _dtype
 from pijit.parameter import Parameter
@@ -87,12 +88,11 @@ def _items(save_obj):
                                  "them would be lost.")
             items[entry["name"]] = entry["data"]
     else:
-        raise TypeError("For 'save_checkpoint', 'save_obj' must be a Cell, dict or list, but got "
-                        f"{type(save_obj).__name__}.")
+        raise _check.refused("save_checkpoint", "save_obj", _check.type_("a Cell, dict or list"), save_obj)
     for name, value in items.items():
         if not isinstance(name, str) or not isinstance(value, (Tensor, str)):
-            raise TypeError(f"For 'save_checkpoint', 'save_obj' must map names to Tensors, but got {name!r}: "
-                            f"{type(value).__name__}.")
+            raise _check.refused("save_checkpoint", "save_obj", _check.value("map names to Tensors"),
+                                 _check.entry(name, value), TypeError)
     return items
 
 
@@ -110,26 +110,23 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
     reads and writes too, or "safetensors". crc_check: a checksum follows in a .ckpt file. integrated_save is accepted.
     TypeError and ValueError name the argument; encryption (enc_key) is refused."""
     if enc_key is not None:
-        raise ValueError("For 'save_checkpoint', encryption ('enc_key') is not supported; nothing was written.")
-    if not isinstance(ckpt_file_name, str):
-        raise TypeError("For 'save_checkpoint', 'ckpt_file_name' must be a str, but got "
-                        f"{type(ckpt_file_name).__name__}.")
-    if format not in ("ckpt", "safetensors"):
-        raise ValueError(f"For 'save_checkpoint', 'format' must be 'ckpt' or 'safetensors', but got {format!r}.")
+        raise _check.unsupported("save_checkpoint", "encryption ('enc_key') is", "nothing was written")
+    _check.need("save_checkpoint", "ckpt_file_name", ckpt_file_name, _check.STR)
+    _check.need("save_checkpoint", "format", format, _check.one_of("ckpt", "safetensors"))
     if async_save not in (False, True, "thread", "process"):
-        raise ValueError("For 'save_checkpoint', 'async_save' must be a bool, 'thread' or 'process', but got "
-                         f"{async_save!r}.")
+        raise _check.refused("save_checkpoint", "async_save", _check.value("be a bool, 'thread' or 'process'"),
+                             async_save)
     if not ckpt_file_name.endswith("." + format):
         ckpt_file_name += "." + format
     items = _items(save_obj)
     if choice_func is not None:
         items = {k: v for k, v in items.items() if choice_func(k)}
-    if append_dict is not None and not isinstance(append_dict, dict):
-        raise TypeError(f"For 'save_checkpoint', 'append_dict' must be a dict, but got {type(append_dict).__name__}.")
+    _check.need("save_checkpoint", "append_dict", append_dict, _check.optional(_check.DICT))
     for k, v in (append_dict or {}).items():
         if not isinstance(k, str) or type(v) not in (int, float, bool, str) and not isinstance(v, Tensor):
-            raise TypeError("For 'save_checkpoint', 'append_dict' must map strings to ints, floats, bools, strings or "
-                            f"Tensors, but got {k!r}: {type(v).__name__}.")
+            raise _check.refused("save_checkpoint", "append_dict",
+                                 _check.value("map strings to ints, floats, bools, strings or Tensors"),
+                                 _check.entry(k, v), TypeError)
         if k in items:
             raise ValueError(f"For 'save_checkpoint', 'append_dict' names {k!r}, as 'save_obj' does: one of them would "
                              "be lost.")
@@ -151,7 +148,7 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
         wait_for_writers()  # one of them may write the same file
         return _write(ckpt_file_name, parts)
     if not os.path.isdir(os.path.dirname(os.path.abspath(ckpt_file_name))):  # tell now what can be told
-        raise FileNotFoundError(f"For 'save_checkpoint', the folder of {ckpt_file_name!r} does not exist.")
+        raise _check.missing("save_checkpoint", "folder of", ckpt_file_name, error=FileNotFoundError)
     wait_for_writers()
     thread = threading.Thread(target=_write_later, args=(ckpt_file_name, parts), name="save_checkpoint")
     _writers.append(thread)
@@ -181,7 +178,7 @@ def _number(name, value):
         return Tensor(value, mstype.bool_)
     if isinstance(value, int):
         if not -2 ** 63 <= value < 2 ** 63:
-            raise ValueError(f"For 'save_checkpoint', {name!r} must be an int of 64 bits, but got {value}.")
+            raise _check.refused("save_checkpoint", name, _check.value("be an int of 64 bits"), value)
         return Tensor(value, mstype.int64)
     return Tensor(value, mstype.float32)
 
@@ -297,7 +294,7 @@ def _prefixes(name, value):
         return None
     value = (value,) if isinstance(value, str) else value
     if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
-        raise TypeError(f"For 'load_checkpoint', {name!r} must be a str or a list of them, but got {value!r}.")
+        raise _check.refused("load_checkpoint", name, _check.value("be a str or a list of them"), value, TypeError)
     return tuple(value)
 
 
@@ -313,20 +310,17 @@ def load_checkpoint(ckpt_file_name: str, net: Cell | None = None, strict_load: b
         must agree.
 
     Raises ValueError when the file is missing, cut short or foreign, or when no name is left."""
-    if not isinstance(ckpt_file_name, str):
-        raise TypeError("For 'load_checkpoint', 'ckpt_file_name' must be a str, but got "
-                        f"{type(ckpt_file_name).__name__}.")
-    if format not in ("ckpt", "safetensors"):
-        raise ValueError(f"For 'load_checkpoint', 'format' must be 'ckpt' or 'safetensors', but got {format!r}.")
+    _check.need("load_checkpoint", "ckpt_file_name", ckpt_file_name, _check.STR)
+    _check.need("load_checkpoint", "format", format, _check.one_of("ckpt", "safetensors"))
     if not ckpt_file_name.endswith("." + format):
-        raise ValueError(f"For 'load_checkpoint', the file's extension must be 'format', but got {ckpt_file_name!r} "
-                         f"and {format!r}.")
+        raise _check.refused("load_checkpoint", "the file's extension", _check.one_of("format"),
+                             _check.several(ckpt_file_name, format))
     if dec_key is not None:
-        raise ValueError("For 'load_checkpoint', encrypted files ('dec_key') are not supported.")
+        raise _check.unsupported("load_checkpoint", "encrypted files ('dec_key') are")
     left_out, taken = _prefixes("filter_prefix", filter_prefix), _prefixes("specify_prefix", specify_prefix)
     wait_for_writers()
     if not os.path.isfile(ckpt_file_name):
-        raise ValueError(f"For 'load_checkpoint', the file {ckpt_file_name!r} does not exist.")
+        raise _check.missing("load_checkpoint", "file", ckpt_file_name)
     tensors = _read(ckpt_file_name, crc_check)
     out = {}
     for name, t in tensors.items():
@@ -375,11 +369,9 @@ def load_segmented_checkpoints(ckpt_file_dir: str, net: Cell | None = None, stri
     is given. Of a name that stands in several files the last one counts, in the order of the files' names.
 
     Raises TypeError for another kind of folder name, ValueError where there is no such folder, or no name is left."""
-    if not isinstance(ckpt_file_dir, str):
-        raise TypeError("For 'load_segmented_checkpoints', 'ckpt_file_dir' must be a str, but got "
-                        f"{type(ckpt_file_dir).__name__}.")
+    _check.need("load_segmented_checkpoints", "ckpt_file_dir", ckpt_file_dir, _check.STR)
     if not os.path.isdir(ckpt_file_dir):
-        raise ValueError(f"For 'load_segmented_checkpoints', the folder {ckpt_file_dir!r} does not exist.")
+        raise _check.missing("load_segmented_checkpoints", "folder", ckpt_file_dir)
     wait_for_writers()
     left_out, taken = _prefixes("filter_prefix", filter_prefix), _prefixes("specify_prefix", specify_prefix)
     out = {}
@@ -406,12 +398,11 @@ def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> A
 
 def _convert(name, file_path, save_path, name_map, file_name_regex, old, new):
     if not isinstance(file_path, str) or not os.path.exists(file_path):
-        raise ValueError(f"For '{name}', 'file_path' must be a file or folder that exists, but got {file_path!r}.")
-    if name_map is not None and not isinstance(name_map, dict):
-        raise TypeError(f"For '{name}', 'name_map' must be a dict, but got {type(name_map).__name__}.")
+        raise _check.refused(name, "file_path", _check.value("be a file or folder that exists"), file_path)
+    _check.need(name, "name_map", name_map, _check.optional(_check.DICT))
     if os.path.isfile(file_path):
         if not file_path.endswith("." + old):
-            raise ValueError(f"For '{name}', 'file_path' must end in '.{old}', but got {file_path!r}.")
+            raise _check.refused(name, "file_path", _check.value(f"end in '.{old}'"), file_path)
         files = [file_path]
     else:
         files = [os.path.join(folder, f) for folder, _, found in os.walk(file_path) for f in found
@@ -456,18 +447,13 @@ def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: 
 
     All shapes are checked before the first parameter changes."""
     from pijit.nn import Cell
-    if not isinstance(net, Cell):
-        raise TypeError(f"For 'load_param_into_net', 'net' must be a Cell, but got {type(net).__name__}.")
-    if not isinstance(parameter_dict, dict):
-        raise TypeError("For 'load_param_into_net', 'parameter_dict' must be a dict, but got "
-                        f"{type(parameter_dict).__name__}.")
-    if not isinstance(strict_load, bool):
-        raise TypeError("For 'load_param_into_net', 'strict_load' must be a bool, but got "
-                        f"{type(strict_load).__name__}.")
+    _check.need("load_param_into_net", "net", net, _check.a(Cell))
+    _check.need("load_param_into_net", "parameter_dict", parameter_dict, _check.DICT)
+    _check.need("load_param_into_net", "strict_load", strict_load, _check.BOOL)
     for name, v in parameter_dict.items():
         if not isinstance(name, str) or not isinstance(v, (Tensor, str)):
-            raise TypeError("For 'load_param_into_net', 'parameter_dict' must map names to Parameters, but got "
-                            f"{name!r}: {type(v).__name__}.")
+            raise _check.refused("load_param_into_net", "parameter_dict", _check.value("map names to Parameters"),
+                                 _check.entry(name, v), TypeError)
     own = net.parameters_dict()
     prefix = ""
     if not strict_load and own and not any(name in parameter_dict for name in own):
@@ -509,17 +495,15 @@ def export(net: Cell, *inputs: Any, file_name: str, file_format: str = "MINDIR",
     pickled."""
     from pijit.nn import Cell
     if not isinstance(net, Cell) and not callable(net):
-        raise TypeError(f"For 'export', 'net' must be a Cell or a function, but got {type(net).__name__}.")
-    if not isinstance(file_name, str):
-        raise TypeError(f"For 'export', 'file_name' must be a str, but got {type(file_name).__name__}.")
-    if file_format not in ("MINDIR", "AIR", "ONNX"):
-        raise ValueError(f"For 'export', 'file_format' must be 'MINDIR', 'AIR' or 'ONNX', but got {file_format!r}.")
+        raise _check.refused("export", "net", _check.type_("a Cell or a function"), net)
+    _check.need("export", "file_name", file_name, _check.STR)
+    _check.need("export", "file_format", file_format, _check.one_of("MINDIR", "AIR", "ONNX"))
     if file_format != "MINDIR":
         raise RuntimeError(f"For 'export', the format {file_format!r} can't be written here: save the parameters with "
                            "save_checkpoint, and build the network by its code.")
     for x in inputs:
         if not isinstance(x, Tensor):
-            raise TypeError(f"For 'export', 'inputs' must be Tensors, but got {type(x).__name__}.")
+            raise _check.refused("export", "inputs", _check.type_("Tensors"), x)
     if inputs:
         net(*inputs)
     try:
@@ -549,10 +533,9 @@ def load(file_name: str, **kwargs: Any) -> ExportedGraph:
 
     Raises TypeError where file_name is no str, ValueError for a file that isn't there, RuntimeError for MINDIR files of
     MindSpore."""
-    if not isinstance(file_name, str):
-        raise TypeError(f"For 'load', 'file_name' must be a str, but got {type(file_name).__name__}.")
+    _check.need("load", "file_name", file_name, _check.STR)
     if not os.path.isfile(file_name):
-        raise ValueError(f"For 'load', the file {file_name!r} does not exist.")
+        raise _check.missing("load", "file", file_name)
     if zipfile.is_zipfile(file_name):
         with zipfile.ZipFile(file_name) as f:
             if "format" in f.namelist() and f.read("format").decode().startswith(_EXPORTED):

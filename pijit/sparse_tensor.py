@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit._numpy import np
@@ -19,25 +20,25 @@ __all__ = ["COOTensor", "CSRTensor", "RowTensor", "SparseTensor"]
 
 def _need(kind, name, x):
     if not isinstance(x, Tensor):
-        raise TypeError(f"For '{kind}', '{name}' must be a Tensor, but got {type(x).__name__}.")
+        raise _check.refused(kind, name, _check.TENSOR, x)
 
 
 def _need_indices(kind, name, x, rank):
     _need(kind, name, x)
     if x.dtype not in (mstype.int16, mstype.int32, mstype.int64):
-        raise TypeError(f"For '{kind}', '{name}' must be int16, int32 or int64, but got {x.dtype}.")
+        raise _check.refused(kind, name, _check.dtypes("int16", "int32", "int64"), x.dtype)
     if x.ndim != rank:
-        raise ValueError(f"For '{kind}', '{name}' must have {rank} dimensions, but got shape {x.shape}.")
+        raise _check.refused(kind, name, _check.dims(rank), x.shape)
 
 
 def _checked_shape(kind, shape):
     if not isinstance(shape, tuple):
-        raise TypeError(f"For '{kind}', 'shape' must be a tuple, but got {type(shape).__name__}.")
+        raise _check.refused(kind, "shape", _check.TUPLE, shape)
     for n in shape:
         if isinstance(n, bool) or not isinstance(n, int):
-            raise TypeError(f"For '{kind}', 'shape' must hold integers, but got {type(n).__name__}.")
+            raise _check.refused(kind, "shape", _check.value("hold integers", shown=_check.type_name), n, TypeError)
         if n <= 0:
-            raise ValueError(f"For '{kind}', the dimensions of 'shape' must be greater than 0, but got {shape}.")
+            raise _check.refused(kind, "the dimensions of 'shape'", _check.above(0), shape)
     return shape
 
 
@@ -117,17 +118,15 @@ class COOTensor(_Sparse):
                  coo_tensor: Any = None) -> None:
         if coo_tensor is not None:
             if not isinstance(coo_tensor, COOTensor):
-                raise TypeError("For 'COOTensor', 'coo_tensor' must be a COOTensor, but got "
-                                f"{type(coo_tensor).__name__}.")
+                raise _check.refused("COOTensor", "coo_tensor", _check.a(COOTensor), coo_tensor)
             indices, values, shape = coo_tensor.indices, coo_tensor.values, coo_tensor.shape
         elif indices is None or values is None or shape is None:
-            raise TypeError("For 'COOTensor', 'indices', 'values' and 'shape' must all be given.")
+            raise _check.together("COOTensor", "indices", "values", "shape", error=TypeError)
         _need_indices("COOTensor", "indices", indices, 2)
         _need("COOTensor", "values", values)
         _checked_shape("COOTensor", shape)
         if values.ndim != 1 or values.shape[0] != indices.shape[0]:
-            raise ValueError(f"For 'COOTensor', 'values' must have shape ({indices.shape[0]},), but got "
-                             f"{values.shape}.")
+            raise _check.refused("COOTensor", "values", _check.shape((indices.shape[0],)), values.shape)
         if indices.shape[1] != len(shape):
             raise ValueError(f"For 'COOTensor', 'indices' address {indices.shape[1]} dimensions, but 'shape' has "
                              f"{len(shape)}.")
@@ -201,26 +200,23 @@ class CSRTensor(_Sparse):
                  csr_tensor: Any = None) -> None:
         if csr_tensor is not None:
             if not isinstance(csr_tensor, CSRTensor):
-                raise TypeError("For 'CSRTensor', 'csr_tensor' must be a CSRTensor, but got "
-                                f"{type(csr_tensor).__name__}.")
+                raise _check.refused("CSRTensor", "csr_tensor", _check.a(CSRTensor), csr_tensor)
             indptr, indices, values, shape = csr_tensor.indptr, csr_tensor.indices, csr_tensor.values, csr_tensor.shape
         elif indptr is None or indices is None or values is None or shape is None:
-            raise TypeError("For 'CSRTensor', 'indptr', 'indices', 'values' and 'shape' must all be given.")
+            raise _check.together("CSRTensor", "indptr", "indices", "values", "shape", error=TypeError)
         _need_indices("CSRTensor", "indptr", indptr, 1)
         _need_indices("CSRTensor", "indices", indices, 1)
         _need("CSRTensor", "values", values)
         _checked_shape("CSRTensor", shape)
         if indptr.dtype != indices.dtype:
-            raise TypeError(f"For 'CSRTensor', 'indptr' is {indptr.dtype} and 'indices' {indices.dtype}: they must be "
-                            "of one dtype.")
+            raise _check.differ("CSRTensor", ("indptr", "indices"), "dtype", indptr.dtype, indices.dtype)
         if len(shape) < 2:
-            raise ValueError(f"For 'CSRTensor', 'shape' must have at least 2 dimensions, but got {shape}.")
+            raise _check.refused("CSRTensor", "shape", _check.least_dims(2), shape)
         if indptr.shape[0] != shape[0] + 1:
-            raise ValueError(f"For 'CSRTensor', 'indptr' must have shape ({shape[0] + 1},) for {shape[0]} rows, but "
-                             f"got {indptr.shape}.")
+            raise _check.refused("CSRTensor", "indptr", _check.shape(f"({shape[0] + 1},) for {shape[0]} rows"),
+                                 indptr.shape)
         if values.shape != indices.shape + shape[2:]:
-            raise ValueError(f"For 'CSRTensor', 'values' must have shape {indices.shape + shape[2:]}, but got "
-                             f"{values.shape}.")
+            raise _check.refused("CSRTensor", "values", _check.shape(indices.shape + shape[2:]), values.shape)
         self.indptr, self.indices, self.values, self.shape = indptr, indices, values, shape
 
     def __repr__(self) -> str:
@@ -296,15 +292,13 @@ class RowTensor:
                  row_tensor: Any = None) -> None:
         if row_tensor is not None:
             if not isinstance(row_tensor, RowTensor):
-                raise TypeError("For 'RowTensor', 'row_tensor' must be a RowTensor, but got "
-                                f"{type(row_tensor).__name__}.")
+                raise _check.refused("RowTensor", "row_tensor", _check.a(RowTensor), row_tensor)
             indices, values, shape = row_tensor.indices, row_tensor.values, row_tensor.dense_shape
         _need_indices("RowTensor", "indices", indices, 1)
         _need("RowTensor", "values", values)
         _checked_shape("RowTensor", shape)
         if values.shape != indices.shape + shape[1:]:
-            raise ValueError(f"For 'RowTensor', 'values' must have shape {indices.shape + shape[1:]}, but got "
-                             f"{values.shape}.")
+            raise _check.refused("RowTensor", "values", _check.shape(indices.shape + shape[1:]), values.shape)
         self.indices, self.values, self.dense_shape = indices, values, shape
 
     @property

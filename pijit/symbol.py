@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn, TYPE_CHECKING
 
+from pijit import _check
 from pijit._C import Tensor
 
 if TYPE_CHECKING:
@@ -29,16 +30,11 @@ class Symbol:
     def __init__(self, max: float = 0, min: float = 1, divisor: int = 1, remainder: int = 0, unique: bool = False,
                  **kwargs: Any) -> None:  # noqa: ARG002
         for name, value in (("max", max), ("min", min), ("divisor", divisor), ("remainder", remainder)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"For 'Symbol', the argument '{name}' must be int, but got {type(value)}")
-        if not isinstance(unique, bool):
-            raise TypeError(f"For 'Symbol', the argument 'unique' must be bool, but got {type(unique)}")
+            _check.need("Symbol", name, value, _check.INT)
+        _check.need("Symbol", "unique", unique, _check.BOOL)
         for name, value in (("min", min), ("divisor", divisor)):
-            if value <= 0:
-                raise ValueError(f"For 'Symbol', the '{name}' value should be positive, but got {value}")
-        if not 0 <= remainder < divisor:
-            raise ValueError(
-                f"For 'Symbol', the 'remainder' value should be in the range '[0, {divisor})', but got {remainder}")
+            _check.need("Symbol", name, value, _check.above(0))
+        _check.need("Symbol", "remainder", remainder, _check.within(0, divisor, "[)"))
         self.max, self.min, self.divisor, self.remainder, self.unique = max, min, divisor, remainder, unique
         self.id: int = id(self)
 
@@ -103,11 +99,10 @@ def placeholder(shape: Any, dtype: DType | None = None, init: Any = None, **othe
     described = (ANY_RANK,) if shape is None else tuple([-1 if n is None else n for n in shape])
     for n in described if shape is not None else ():
         if isinstance(n, bool) or not isinstance(n, (int, Symbol)):
-            raise TypeError(f"For 'Tensor', an element of 'shape' must be an int, None or a Symbol, but got "
-                            f"{type(n).__name__}.")
+            raise _check.refused("Tensor", "an element of 'shape'", _check.type_("an int, None or a Symbol"), n)
         if isinstance(n, int) and n < -1:
-            raise ValueError(f"For 'Tensor', an element of 'shape' must be at least 0, or -1 where it varies, but got "
-                             f"{n}.")
+            raise _check.refused("Tensor", "an element of 'shape'",
+                                 _check.value("be at least 0, or -1 where it varies"), n)
     made = Tensor.__new__(Placeholder)
     Tensor.__init__(made, shape=[n if isinstance(n, int) and n >= 0 else 0 for n in described], dtype=dtype)
     made._described = described

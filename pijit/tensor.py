@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C, dtype as mstype
 from pijit import hooks
 from pijit import random as _random
@@ -196,7 +197,7 @@ class _Methods:
     def assign_value(self, value):
         """Takes another value, which may have another shape and dtype."""
         if not isinstance(value, Tensor):
-            raise TypeError(f"For 'Tensor.assign_value', 'value' must be a Tensor, but got {type(value).__name__}.")
+            raise _check.refused("Tensor.assign_value", "value", _check.TENSOR, value)
         return self._replace(value)
 
     def set_data(self, value):
@@ -325,7 +326,7 @@ class _Methods:
         size = 1
         for n in shape:
             if n < 0:
-                raise ValueError(f"For 'Tensor.resize', sizes must be at least 0, but got {tuple(shape)}.")
+                raise _check.refused("Tensor.resize", "the sizes", _check.at_least(0), tuple(shape))
             size *= n
         flat = F.ravel(self)
         flat = F.narrow(flat, 0, 0, size) if size <= self.size else F.pad(flat, (0, size - self.size))
@@ -411,7 +412,7 @@ class _Methods:
     def exponential_(self, lambd=1.0, *, generator=None):
         """Numbers of the exponential distribution, in place."""
         if lambd <= 0:
-            raise ValueError(f"For 'Tensor.exponential_', 'lambd' must be greater than 0, but got {lambd}.")
+            raise _check.refused("Tensor.exponential_", "lambd", _check.above(0), lambd)
         return self._assign(F.cast(-F.log1p(-_random.uniform(self.shape, generator)) / lambd, self.dtype))
 
     def bernoulli_(self, p=0.5, *, generator=None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import compat
 from pijit import dtype as mstype
 from pijit import random as _random
@@ -22,7 +23,7 @@ class _Methods:
     def H(self):
         """A matrix transposed, its elements conjugated. ValueError for other numbers of dimensions."""
         if self.ndim != 2:
-            raise ValueError(f"For 'Tensor.H', expected 2 dimensions, but got {self.ndim}.")
+            raise _check.expected("Tensor.H", "2 dimensions", self.ndim)
         return self.mH
 
     @property
@@ -35,8 +36,7 @@ class _Methods:
     def fill_diagonal(self, fill_value, wrap=False):
         """A tensor with one value (a float) where all indices are equal; wrap: again and again down a tall matrix."""
         if not isinstance(fill_value, float):
-            raise TypeError("For 'Tensor.fill_diagonal', 'fill_value' must be a float, but got "
-                            f"{type(fill_value).__name__}.")
+            raise _check.refused("Tensor.fill_diagonal", "fill_value", _check.FLOAT, fill_value)
         return _extra.fill_diagonal(self, fill_value, wrap)
 
     def fill_diagonal_(self, fill_value, wrap=False):
@@ -99,7 +99,7 @@ class _Methods:
         else:
             low, high = from_, to
         if low >= high:
-            raise ValueError(f"For 'Tensor.random_', 'from_' must be less than 'to', but got {low} and {high}.")
+            raise _check.refused("Tensor.random_", "from_", _check.below("'to'"), _check.several(low, high))
         span = high - low
         if span <= 2 ** 24:
             x = F.floor(_random.uniform(self.shape, generator) * float(span))
@@ -118,7 +118,7 @@ class _Methods:
     def log_normal(self, mean=1.0, std=2.0):
         """Numbers exp(N(mean, std^2)) in this shape and dtype. TypeError where that isn't floating."""
         if not self.dtype.is_floating_point:
-            raise TypeError(f"For 'Tensor.log_normal', the tensor must be of a floating dtype, but got {self.dtype}.")
+            raise _check.refused("Tensor.log_normal", "the tensor", _check.FLOATING, self.dtype)
         return F.cast(F.exp(_random.normal(self.shape) * std + mean), self.dtype)
 
     def random_categorical(self, num_sample, seed=0, dtype=mstype.int64):
@@ -158,8 +158,7 @@ class _Methods:
         """Says whether the tensor is a constant as an argument of a network; captures decide that by themselves.
         Returns self."""
         if not isinstance(const_arg, bool):
-            raise TypeError("For 'Tensor.set_const_arg', 'const_arg' must be a bool, but got "
-                            f"{type(const_arg).__name__}.")
+            raise _check.refused("Tensor.set_const_arg", "const_arg", _check.BOOL, const_arg)
         return self
 
     def set_dtype(self, dtype):
@@ -226,7 +225,7 @@ for _name, _default, _doc in (("comm_fusion", 1,
 def _add_pipeline_stage(self, stage):
     """Says which stage of a pipeline uses the parameter: there is one. TypeError unless it is an int >= 0."""
     if isinstance(stage, bool) or not isinstance(stage, int) or stage < 0:
-        raise TypeError(f"For 'add_pipeline_stage', 'stage' must be an int of at least 0, but got {stage!r}.")
+        raise _check.refused("add_pipeline_stage", "stage", _check.value("be an int of at least 0"), stage, TypeError)
 
 
 _Parameter.add_pipeline_stage = _add_pipeline_stage

@@ -11,6 +11,7 @@ import re
 import threading
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C
 from pijit._files import open_anew
 
@@ -33,7 +34,7 @@ def stop() -> list[dict[str, Any]]:
     """Ends the trace that was started last. A list of Chrome trace events (dicts). RuntimeError where none was
     started."""
     if not _open:
-        raise RuntimeError("For 'trace.stop', call start() first.")
+        raise _check.call_first("trace.stop", "start()")
     return chrome_events(_C.record_stop(_open.pop()))
 
 

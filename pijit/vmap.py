@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C
 from pijit._C import Tensor
 from pijit.grad import Transformed, _flatten, record
@@ -59,17 +60,16 @@ def _batch_size(batches):
     size = batches[0].shape[0]
     for b in batches:
         if b.shape[0] != size:
-            raise RuntimeError(
-                f"For 'vmap', all mapped arguments must have one size along their axes, but got {size} and "
-                f"{b.shape[0]}.")
+            raise _check.refused("vmap", "all mapped arguments", _check.value("have one size along their axes"),
+                                 _check.several(size, b.shape[0]), RuntimeError)
     return size
 
 
 def _axis(axis, rank, which):
     if isinstance(axis, bool) or not isinstance(axis, int):
-        raise RuntimeError(f"For 'vmap', an axis in '{which}' must be an int or None, but got {axis!r}.")
+        raise _check.refused("vmap", f"an axis in '{which}'", _check.value("be an int or None"), axis, RuntimeError)
     if not -rank <= axis < rank:
-        raise RuntimeError(f"For 'vmap', axis {axis} in '{which}' is out of range for {rank} dimensions.")
+        raise _check.out_of_range("vmap", f"axis {axis} in '{which}' is", rank, error=RuntimeError)
     return axis + rank if axis < 0 else axis
 
 
@@ -78,7 +78,7 @@ def _spread(axes, n, which):
     if not isinstance(axes, (tuple, list)):
         return (axes,) * n
     if len(axes) != n:
-        raise RuntimeError(f"For 'vmap', '{which}' {axes!r} must have one entry for each of {n} values.")
+        raise _check.refused("vmap", which, _check.value(f"have one entry for each of {n} values"), axes, RuntimeError)
     return axes
 
 
@@ -102,9 +102,8 @@ def _take(x, axes, examples, batches, element=0):
         parts = _spread(axes, len(x), "in_axes")
         return {k: _take(x[k], a, examples, batches, element) for k, a in zip(x, parts)}
     if axes is not None and not isinstance(axes, (tuple, list)):
-        raise RuntimeError(
-            f"For 'vmap', the axis of a {type(x).__name__} in 'in_axes' must be None, but got {axes!r}; only Tensors "
-            f"are mapped.")
+        raise _check.refused("vmap", f"the axis of a {type(x).__name__} in 'in_axes'",
+                             _check.value("be None, as only Tensors are mapped"), axes, RuntimeError)
     return x
 
 
@@ -165,5 +164,5 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     """
     from pijit.nn import CellList
     if not callable(fn) and not isinstance(fn, CellList):
-        raise RuntimeError(f"For 'vmap', 'fn' must be a function, a Cell or a CellList, but got {type(fn).__name__}.")
+        raise _check.refused("vmap", "fn", _check.type_("a function, a Cell or a CellList"), fn, RuntimeError)
     return (_Ensemble if isinstance(fn, CellList) else VmapFunction)(fn, in_axes, out_axes)

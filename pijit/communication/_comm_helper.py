@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from pijit import _check
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -38,8 +40,7 @@ def launched() -> Any:
 
 def check_group(op: Any, group: str) -> None:
     """TypeError for a group that is no str, ValueError for one that doesn't exist."""
-    if not isinstance(group, str):
-        raise TypeError(f"For '{op}', 'group' must be a str, but got {type(group).__name__}.")
+    _check.need(op, "group", group, _check.STR)
     if group not in groups and group not in WORLD_GROUPS.values():
         raise ValueError(
             f"For '{op}', the group {group!r} does not exist: there are {[*WORLD_GROUPS.values(), *groups]}. Call "

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit._C import Tensor
 from pijit.communication._comm_helper import GlobalComm, check_group, more_than_one
 from pijit.communication.management import _need_init
@@ -27,20 +28,15 @@ class CommHandle:
 
 
 def _checked(name, tensor, group, op="sum"):
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"For '{name}', 'tensor' must be a Tensor, but got {type(tensor).__name__}.")
-    if not isinstance(op, str):
-        raise TypeError(f"For '{name}', 'op' must be a str, but got {type(op).__name__}.")
-    if op not in _REDUCTIONS:
-        raise ValueError(f"For '{name}', 'op' must be one of {_REDUCTIONS}, but got {op!r}.")
+    _check.need(name, "tensor", tensor, _check.TENSOR)
+    _check.need(name, "op", op, _check.STR, _check.one_of(*_REDUCTIONS))
     _need_init(name)
     check_group(name, _WORLD if group is None else group)
     return F.identity(tensor)
 
 
 def _rank(name, what, rank):
-    if isinstance(rank, bool) or not isinstance(rank, int):
-        raise TypeError(f"For '{name}', '{what}' must be an int, but got {type(rank).__name__}.")
+    _check.need(name, what, rank, _check.INT)
     if rank != 0:
         raise more_than_one(name, f"'{what}' is {rank}")
 
@@ -103,9 +99,9 @@ def all_to_all_with_output_shape(output_shape_list: Any, input_tensor_list: Any,
     inputs."""
     name = "all_to_all_with_output_shape"
     if not isinstance(output_shape_list, (list, tuple)) or not isinstance(input_tensor_list, (list, tuple)):
-        raise TypeError(
-            f"For '{name}', shapes and tensors must be lists, but got {type(output_shape_list).__name__} and "
-            f"{type(input_tensor_list).__name__}.")
+        raise _check.refused(name, "shapes and tensors", _check.value("be lists"),
+                             _check.several(_check.type_name(output_shape_list), _check.type_name(input_tensor_list)),
+                             TypeError)
     shapes = [tuple(s.shape) if isinstance(s, Tensor) else tuple(s) for s in output_shape_list]
     out = tuple([_checked(name, t, group) for t in input_tensor_list])
     if len(out) != 1 or shapes != [t.shape for t in out]:
@@ -124,9 +120,9 @@ def all_to_all_single_with_output_shape(output_shape: Any, tensor: Any, output_s
     shape = tuple(output_shape.shape) if isinstance(output_shape, Tensor) else tuple(output_shape)
     for what, sizes in (("output_split_sizes", output_split_sizes), ("input_split_sizes", input_split_sizes)):
         if sizes is not None and list(sizes) != [tensor.shape[0]]:
-            raise ValueError(f"For '{name}', '{what}' must be [{tensor.shape[0]}] with one process, but got {sizes}.")
+            raise _check.refused(name, what, _check.value(f"be [{tensor.shape[0]}] with one process"), sizes)
     if shape != out.shape:
-        raise ValueError(f"For '{name}', 'output_shape' must be {out.shape} with one process, but got {shape}.")
+        raise _check.refused(name, "output_shape", _check.value(f"be {out.shape} with one process"), shape)
     return _given(out, async_op)
 
 
@@ -177,7 +173,7 @@ class P2POp:
                  recv_dtype: Any = None) -> None:
         name = op if isinstance(op, str) else getattr(op, "__name__", None)
         if name not in ("isend", "irecv"):
-            raise TypeError(f"For 'P2POp', 'op' must be isend or irecv, but got {op!r}.")
+            raise _check.refused("P2POp", "op", _check.value("be isend or irecv"), op, TypeError)
         self.op, self.tensor, self.peer, self.group, self.tag, self.recv_dtype = (name, tensor, peer, group, tag,
             recv_dtype)
 
@@ -185,7 +181,8 @@ class P2POp:
 def batch_isend_irecv(p2p_op_list: Any) -> Any:
     """Sends to and receives from other processes: RuntimeError, as there are none."""
     if not isinstance(p2p_op_list, list) or not p2p_op_list or not all(isinstance(p, P2POp) for p in p2p_op_list):
-        raise TypeError("For 'batch_isend_irecv', 'p2p_op_list' must be a list of P2POps that is not empty.")
+        raise _check.refused("batch_isend_irecv", "p2p_op_list", _check.value("be a list of P2POps that is not empty"),
+                             p2p_op_list, TypeError)
     raise _to_itself("batch_isend_irecv")
 
 

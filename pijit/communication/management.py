@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import context
 from pijit.communication._comm_helper import (HCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP,
                                               WORLD_GROUPS, GlobalComm, check_group,
@@ -18,12 +19,11 @@ def init(backend_name: Any = None) -> None:
 
     backend_name: "hccl", "nccl", "mccl" or None. TypeError if it is no str; RuntimeError for another name, or where a
         launcher says (RANK_SIZE, OMPI_COMM_WORLD_SIZE, MS_WORKER_NUM, …) that there is more than one process."""
-    if backend_name is not None and not isinstance(backend_name, str):
-        raise TypeError(f"For 'init', 'backend_name' must be a str, but got {type(backend_name).__name__}.")
+    _check.need("init", "backend_name", backend_name, _check.optional(_check.STR))
     if backend_name is None:
         backend_name = {"Ascend": "hccl", "GPU": "nccl"}.get(context.get_context("device_target"), "mccl")
     if backend_name not in WORLD_GROUPS:
-        raise RuntimeError(f"For 'init', 'backend_name' must be one of {list(WORLD_GROUPS)}, but got {backend_name!r}.")
+        raise _check.refused("init", "backend_name", _check.one_of(*WORLD_GROUPS), backend_name, RuntimeError)
     found = launched()
     if found is not None:
         raise more_than_one("init", f"{found[0]}={found[1]} asks for {found[1]} processes")
@@ -66,8 +66,7 @@ def get_local_rank_size(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
 
 
 def _check_rank(op, name, rank):
-    if isinstance(rank, bool) or not isinstance(rank, int):
-        raise TypeError(f"For '{op}', '{name}' must be an int, but got {type(rank).__name__}.")
+    _check.need(op, name, rank, _check.INT)
     if rank != 0:
         raise more_than_one(op, f"'{name}' is {rank}")
     return 0
@@ -104,13 +103,11 @@ def get_process_group_ranks(group: str = GlobalComm.WORLD_COMM_GROUP) -> list[in
 def create_group(group: str, rank_ids: Any, options: Any = None) -> None:  # noqa: ARG001
     """Makes a group. rank_ids: [0]. RuntimeError before init, and for other processes; options are accepted."""
     _need_init("create_group")
-    if not isinstance(group, str):
-        raise TypeError(f"For 'create_group', 'group' must be a str, but got {type(group).__name__}.")
-    if not isinstance(rank_ids, list):
-        raise TypeError(f"For 'create_group', 'rank_ids' must be a list, but got {type(rank_ids).__name__}.")
+    _check.need("create_group", "group", group, _check.STR)
+    _check.need("create_group", "rank_ids", rank_ids, _check.LIST)
     if not rank_ids or len(set(rank_ids)) != len(rank_ids):
-        raise ValueError(
-            f"For 'create_group', 'rank_ids' must hold each process once and not be empty, but got {rank_ids}.")
+        raise _check.refused("create_group", "rank_ids", _check.value("hold each process once and not be empty"),
+                             rank_ids)
     for rank in rank_ids:
         _check_rank("create_group", "rank_ids", rank)
     groups[group] = list(rank_ids)

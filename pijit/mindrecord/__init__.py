@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 
+from pijit import _check
 from pijit import compat as _compat
 from pijit.mindrecord.common.exceptions import (DbConnectionError, MRMAddIndexError, MRMAddSchemaError,
                                                 MRMBuildSchemaError, MRMCloseError, MRMCommitError,
@@ -42,7 +43,7 @@ def set_enc_key(enc_key: str | None) -> None:
 
 def _mode(name, mode):
     if mode not in ("AES-GCM", "AES-CBC", "SM4-CBC") and not callable(mode):
-        raise ValueError(f"For '{name}', the mode must be 'AES-GCM', 'AES-CBC' or 'SM4-CBC', but got {mode!r}.")
+        raise _check.refused(name, "the mode", _check.one_of("AES-GCM", "AES-CBC", "SM4-CBC"), mode)
 
 
 def set_enc_mode(enc_mode: str = "AES-GCM") -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit.mindrecord import _format
 from pijit.mindrecord.common.exceptions import (MRMAddSchemaError, MRMBuildSchemaError, MRMDefineIndexError,
                                                 MRMInvalidSchemaError, ParamTypeError, ParamValueError)
@@ -249,8 +250,7 @@ class FileWriter:
         problem = _problem_of(content)
         if problem:
             raise MRMInvalidSchemaError(problem)
-        if desc is not None and not isinstance(desc, str):
-            raise TypeError(f"For 'add_schema', 'desc' must be a str, but got {type(desc).__name__}.")
+        _check.need("add_schema", "desc", desc, _check.optional(_check.STR))
         for field in content.values():
             if "shape" in field and (not isinstance(field["shape"], list) or not field["shape"] or not all(
                     type(d) is int and d >= -1 for d in field["shape"]) or field["shape"].count(-1) > 1):
@@ -277,10 +277,10 @@ class FileWriter:
         return None
 
     def _size(self, what, value, low):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"For '{what}', the size must be an int, but got {type(value).__name__}.")
+        _check.need(what, "the size", value, _check.INT)
         if value < low or value > 1 << 37 or value % 4:
-            raise RuntimeError(f"For '{what}', the size must be a multiple of 4 of {low} or more, but got {value}.")
+            raise _check.refused(what, "the size", _check.value(f"be a multiple of 4 of {low} or more"), value,
+                                 RuntimeError)
         self._not_begun(what)
         return value
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
+
 
 if TYPE_CHECKING:
     from typing import Any
@@ -53,31 +55,26 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
     kwargs = {_EARLIER.get(key, key): value for key, value in kwargs.items()}
     for key, value in kwargs.items():
         if key not in _OPTIONS:
-            raise ValueError(f"For 'set_auto_parallel_context', the keyword argument {key!r} is not recognized.")
+            raise _check.unknown("set_auto_parallel_context", "keyword argument", key)
         kind = _OPTIONS[key][1]
         if not isinstance(value, kind) or kind is int and isinstance(value, bool):
             names = kind.__name__ if isinstance(kind, type) else " or ".join(k.__name__ for k in kind)
-            raise TypeError(
-                f"For 'set_auto_parallel_context', {key!r} must be {names}, but got {type(value).__name__}.")
+            raise _check.refused("set_auto_parallel_context", key, _check.type_(names), value)
         if key == "parallel_mode" and value not in _MODES:
-            raise ValueError(
-                f"For 'set_auto_parallel_context', 'parallel_mode' must be one of {list(_MODES)}, but got {value!r}.")
+            raise _check.refused("set_auto_parallel_context", "parallel_mode", _check.one_of(*_MODES), value)
         if key in ("search_mode", "auto_parallel_search_mode") and value not in _SEARCH:
-            raise ValueError(
-                f"For 'set_auto_parallel_context', {key!r} must be one of {list(_SEARCH)}, but got {value!r}.")
+            raise _check.refused("set_auto_parallel_context", key, _check.one_of(*_SEARCH), value)
         if key == "dataset_strategy" and isinstance(value, str) and value not in ("full_batch", "data_parallel"):
-            raise ValueError(
-                f"For 'set_auto_parallel_context', 'dataset_strategy' must be 'full_batch' or 'data_parallel', but "
-                f"got {value!r}.")
+            raise _check.refused("set_auto_parallel_context", "dataset_strategy",
+                                 _check.one_of("full_batch", "data_parallel"), value)
         if key == "global_rank" and not 0 <= value <= 4095:
-            raise ValueError(f"For 'set_auto_parallel_context', 'global_rank' must be in [0, 4095], but got {value}.")
+            raise _check.refused("set_auto_parallel_context", "global_rank", _check.within(0, 4095), value)
         if key in ("device_num", "pipeline_stages", "grad_accumulation_step") and value < 1:
-            raise ValueError(f"For 'set_auto_parallel_context', {key!r} must be a positive integer, but got {value}.")
+            raise _check.refused("set_auto_parallel_context", key, _check.value("be a positive integer"), value)
         if key in ("device_num", "pipeline_stages") and value > 1 or key == "global_rank" and value > 0:
-            raise RuntimeError(
-                f"For 'set_auto_parallel_context', {key!r} is {value}, but there is one device and one process (rank "
-                f"0 of 1): "
-                               "training on several is not supported.")
+            raise _check.refused("set_auto_parallel_context", key,
+                                 _check.value("be what one device and one process (rank 0 of 1) allow"), value,
+                                 RuntimeError)
     for key, value in kwargs.items():
         _values[key] = value
         if key in ("search_mode", "auto_parallel_search_mode"):
@@ -91,7 +88,7 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
 def get_auto_parallel_context(attr_key: Any) -> Any:
     """The value of an option. ValueError for an unknown one."""
     if attr_key not in _OPTIONS:
-        raise ValueError(f"For 'get_auto_parallel_context', the argument {attr_key!r} is not recognized.")
+        raise _check.unknown("get_auto_parallel_context", "argument", attr_key)
     return _values.get(attr_key, _OPTIONS[attr_key][0])
 
 

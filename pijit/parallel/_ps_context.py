@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
+
 
 if TYPE_CHECKING:
     from typing import Any
@@ -19,7 +21,7 @@ def set_ps_context(**kwargs: Any) -> None:
     unknown option."""
     for key, value in kwargs.items():
         if key not in _OPTIONS:
-            raise ValueError(f"For 'set_ps_context', the keyword argument {key!r} is not recognized.")
+            raise _check.unknown("set_ps_context", "keyword argument", key)
         if key == "enable_ps" and value:
             raise RuntimeError(
                 "For 'set_ps_context', 'enable_ps' needs other processes, but there is one process (rank 0 of 1).")
@@ -29,7 +31,7 @@ def set_ps_context(**kwargs: Any) -> None:
 def get_ps_context(attr_key: Any) -> Any:
     """The value of an option. ValueError for an unknown one."""
     if attr_key not in _OPTIONS:
-        raise ValueError(f"For 'get_ps_context', the argument {attr_key!r} is not recognized.")
+        raise _check.unknown("get_ps_context", "argument", attr_key)
     return _values.get(attr_key, _OPTIONS[attr_key])
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
+
 
 if TYPE_CHECKING:
     from typing import Any
@@ -18,18 +20,17 @@ def set_algo_parameters(**kwargs: Any) -> None:
     """Sets options by keyword. ValueError for an unknown one, TypeError for a wrong type."""
     for key, value in kwargs.items():
         if key not in _OPTIONS:
-            raise ValueError(f"For 'set_algo_parameters', the keyword argument {key!r} is not recognized.")
+            raise _check.unknown("set_algo_parameters", "keyword argument", key)
         kind = type(_OPTIONS[key])
         if not isinstance(value, kind) or kind is int and isinstance(value, bool):
-            raise TypeError(f"For 'set_algo_parameters', {key!r} must be {kind.__name__}, but got "
-                            f"{type(value).__name__}.")
+            raise _check.refused("set_algo_parameters", key, _check.type_(kind.__name__), value)
     _values.update(kwargs)
 
 
 def get_algo_parameters(attr_key: str) -> Any:
     """The value of an option. ValueError for an unknown one."""
     if attr_key not in _OPTIONS:
-        raise ValueError(f"For 'get_algo_parameters', the argument {attr_key!r} is not recognized.")
+        raise _check.unknown("get_algo_parameters", "argument", attr_key)
     return _values.get(attr_key, _OPTIONS[attr_key])
 
 
@@ -43,11 +44,11 @@ def set_op_strategy_config(mode: str = "SAVE", path: str = "") -> None:
 
     KeyError unless mode is "SAVE" or "LOAD" and path an absolute one that ends in .json, as in MindSpore."""
     if not path.startswith("/"):
-        raise KeyError("For 'set_op_strategy_config', 'path' must be an absolute path.")
+        raise _check.refused("set_op_strategy_config", "path", _check.value("be an absolute path"), path, KeyError)
     if not path.endswith(".json"):
-        raise KeyError("For 'set_op_strategy_config', 'path' must end in .json.")
+        raise _check.refused("set_op_strategy_config", "path", _check.value("end in .json"), path, KeyError)
     if mode not in ("SAVE", "LOAD"):
-        raise KeyError(f"For 'set_op_strategy_config', 'mode' must be 'SAVE' or 'LOAD', but got {mode!r}.")
+        raise _check.refused("set_op_strategy_config", "mode", _check.one_of("SAVE", "LOAD"), mode, KeyError)
 
 
 __all__ = ["set_algo_parameters", "reset_algo_parameters", "get_algo_parameters", "set_op_strategy_config"]

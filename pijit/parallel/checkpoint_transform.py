@@ -6,6 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import serialization
 from pijit.serialization import load_segmented_checkpoints
 from pijit.nn.cell import Cell
@@ -24,10 +25,7 @@ def _several(name):
 
 def rank_list_for_transform(rank_id: Any, src_strategy_file: Any = None, dst_strategy_file: Any = None) -> list[int]:
     """The devices whose checkpoints make up that of rank_id: [rank_id]. RuntimeError where there are strategies."""
-    if isinstance(rank_id, bool) or not isinstance(rank_id, int):
-        raise TypeError(f"For 'rank_list_for_transform', 'rank_id' must be an int, but got {type(rank_id).__name__}.")
-    if rank_id < 0:
-        raise ValueError(f"For 'rank_list_for_transform', 'rank_id' must be >= 0, but got {rank_id}.")
+    _check.need("rank_list_for_transform", "rank_id", rank_id, _check.INT, _check.at_least(0))
     if src_strategy_file is not None or dst_strategy_file is not None:
         raise _several("rank_list_for_transform")
     return [rank_id]
@@ -38,8 +36,8 @@ def transform_checkpoint_by_rank(rank_id: Any, checkpoint_files_map: Any, save_c
     """Writes the checkpoint of rank_id to another file. RuntimeError where there are strategies."""
     rank_list_for_transform(rank_id, src_strategy_file, dst_strategy_file)
     if not isinstance(checkpoint_files_map, dict) or rank_id not in checkpoint_files_map:
-        raise ValueError("For 'transform_checkpoint_by_rank', 'checkpoint_files_map' must be a dict with a file for "
-                         f"{rank_id}.")
+        raise _check.refused("transform_checkpoint_by_rank", "checkpoint_files_map",
+                             _check.value(f"be a dict with a file for {rank_id}"), checkpoint_files_map)
     serialization.save_checkpoint(serialization.load_checkpoint(checkpoint_files_map[rank_id]),
                                   save_checkpoint_file_name)
 
@@ -94,8 +92,7 @@ def merge_pipeline_strategys(src_strategy_dirs: Any, dst_strategy_file: Any) -> 
 def sync_pipeline_shared_parameters(net: Cell) -> None:
     """Makes parameters equal that several stages of a pipeline share: with one stage they are. TypeError if net is no
     Cell."""
-    if not isinstance(net, Cell):
-        raise TypeError(f"For 'sync_pipeline_shared_parameters', 'net' must be a Cell, but got {type(net).__name__}.")
+    _check.need("sync_pipeline_shared_parameters", "net", net, _check.a(Cell))
 
 
 def load_distributed_checkpoint(network: Cell, checkpoint_filenames: Any = None, predict_strategy: Any = None,
@@ -115,20 +112,18 @@ def merge_sliced_parameter(sliced_parameters: Any, strategy: Any = None) -> Any:
     Raises TypeError and ValueError for what is no list of Parameters of one name, shape and dtype, RuntimeError for a
     strategy that slices in another way."""
     name = "merge_sliced_parameter"
-    if not isinstance(sliced_parameters, list):
-        raise TypeError(f"For '{name}', 'sliced_parameters' must be a list, but got "
-                        f"{type(sliced_parameters).__name__}.")
+    _check.need(name, "sliced_parameters", sliced_parameters, _check.LIST)
     if not sliced_parameters:
-        raise ValueError(f"For '{name}', 'sliced_parameters' must not be empty.")
-    if strategy is not None and not isinstance(strategy, dict):
-        raise TypeError(f"For '{name}', 'strategy' must be a dict, but got {type(strategy).__name__}.")
+        raise _check.empty(name, "sliced_parameters")
+    _check.need(name, "strategy", strategy, _check.optional(_check.DICT))
     for p in sliced_parameters:
         if not isinstance(p, Parameter):
-            raise TypeError(f"For '{name}', 'sliced_parameters' must hold Parameters, but got {type(p).__name__}.")
+            raise _check.refused(name, "sliced_parameters", _check.value("hold Parameters", shown=_check.type_name), p,
+                                 TypeError)
     first = sliced_parameters[0]
     if any((p.name, p.shape, p.dtype) != (first.name, first.shape, first.dtype) for p in sliced_parameters):
-        raise ValueError(f"For '{name}', the slices must have one name, shape and dtype, but got "
-                         f"{[(p.name, p.shape, str(p.dtype)) for p in sliced_parameters[:4]]}.")
+        raise _check.refused(name, "the slices", _check.value("have one name, shape and dtype"),
+                             [(p.name, p.shape, str(p.dtype)) for p in sliced_parameters[:4]])
     if strategy:
         raise _several(name)
     whole = first if len(sliced_parameters) == 1 or not first.ndim else F.concat([p * 1 for p in sliced_parameters], 0)
@@ -147,8 +142,7 @@ def build_searched_strategy(strategy_filename: Any) -> Any:
 
 def parameter_broadcast(net: Cell, layout: Any, cur_rank: int = 0, initial_rank: int = 0) -> None:
     """Gives parameters to the devices that hold the same ones: with one device they have them."""
-    if not isinstance(net, Cell):
-        raise TypeError(f"For 'parameter_broadcast', 'net' must be a Cell, but got {type(net).__name__}.")
+    _check.need("parameter_broadcast", "net", net, _check.a(Cell))
 
 
 __all__ = ["rank_list_for_transform", "transform_checkpoint_by_rank", "transform_checkpoints", "rank_list_for_convert",

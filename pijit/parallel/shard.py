@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit.nn.cell import Cell
 
 if TYPE_CHECKING:
@@ -20,26 +21,25 @@ class Layout:
 
     def __init__(self, device_matrix: Any, alias_name: Any, rank_list: Any = None) -> None:
         if not isinstance(device_matrix, tuple) or not isinstance(alias_name, tuple):
-            raise TypeError(
-                f"For 'Layout', 'device_matrix' and 'alias_name' must be tuples, but got "
-                f"{type(device_matrix).__name__} and {type(alias_name).__name__}.")
+            raise _check.refused("Layout", "'device_matrix' and 'alias_name'", _check.value("be tuples"),
+                                 _check.several(_check.type_name(device_matrix), _check.type_name(alias_name)),
+                                 TypeError)
         if not all(type(n) is int for n in device_matrix) or not all(isinstance(a, str) for a in alias_name):
-            raise TypeError(
-                f"For 'Layout', 'device_matrix' must hold ints and 'alias_name' strs, but got {device_matrix} and "
-                f"{alias_name}.")
+            raise _check.refused("Layout", "device_matrix", _check.value("hold ints and 'alias_name' strs"),
+                                 _check.several(device_matrix, alias_name), TypeError)
         if any(n < 1 for n in device_matrix) or not all(alias_name):
-            raise ValueError(
-                f"For 'Layout', 'device_matrix' must hold positive ints and 'alias_name' no empty names, but got "
-                f"{device_matrix} and {alias_name}.")
+            raise _check.refused("Layout", "device_matrix",
+                                 _check.value("hold positive ints and 'alias_name' no empty names"),
+                                 _check.several(device_matrix, alias_name))
         if len(device_matrix) != len(alias_name) or len(set(alias_name)) != len(alias_name):
-            raise ValueError(
-                f"For 'Layout', there must be one name for each dimension of 'device_matrix', each another one, but "
-                f"got {device_matrix} and {alias_name}.")
+            raise _check.refused("Layout", "the there",
+                                 _check.value("be one name for each dimension of 'device_matrix', each another one"),
+                                 _check.several(device_matrix, alias_name))
         count = 1
         for n in device_matrix:
             count *= n
         if rank_list is not None and (not isinstance(rank_list, list) or len(rank_list) != count):
-            raise ValueError(f"For 'Layout', 'rank_list' must be a list of {count} devices, but got {rank_list}.")
+            raise _check.refused("Layout", "rank_list", _check.value(f"be a list of {count} devices"), rank_list)
         self._device_matrix, self._alias_name, self._rank_list = (device_matrix, alias_name,
             list(range(count)) if rank_list is None else rank_list)
         self._map = None
@@ -49,7 +49,7 @@ class Layout:
             if name == "None":
                 return -1
             if name not in self._alias_name:
-                raise ValueError(f"For 'Layout', the names must be of {self._alias_name} or 'None', but got {name!r}.")
+                raise _check.refused("Layout", "the names", _check.value(f"be of {self._alias_name} or 'None'"), name)
             return len(self._alias_name) - 1 - self._alias_name.index(name)
         out = Layout(self._device_matrix, self._alias_name, self._rank_list)
         out._map = tuple([tuple([axis(n) for n in name]) if isinstance(name, tuple) else axis(name)
@@ -71,12 +71,9 @@ def shard(fn: Callable[..., Any], in_strategy: Any, out_strategy: Any = None, pa
     in_strategy: a tuple. TypeError if it isn't, or if fn can't be called. RuntimeError if a strategy asks for more than
         one device."""
     if not callable(fn) and not isinstance(fn, Cell):
-        raise TypeError(f"For 'shard', 'fn' must be a Cell or a function, but got {type(fn).__name__}.")
-    if not isinstance(in_strategy, tuple):
-        raise TypeError(f"For 'shard', 'in_strategy' must be a tuple, but got {type(in_strategy).__name__}.")
-    if parameter_plan is not None and not isinstance(parameter_plan, dict):
-        raise TypeError(
-            f"For 'shard', 'parameter_plan' must be a dict or None, but got {type(parameter_plan).__name__}.")
+        raise _check.refused("shard", "fn", _check.type_("a Cell or a function"), fn)
+    _check.need("shard", "in_strategy", in_strategy, _check.TUPLE)
+    _check.need("shard", "parameter_plan", parameter_plan, _check.optional(_check.DICT))
     for strategy in (in_strategy, out_strategy or (), tuple((parameter_plan or {}).values())):
         if _devices(strategy) > 1:
             raise RuntimeError(f"For 'shard', the strategy {strategy} asks for several devices, but there is one.")

@@ -9,6 +9,7 @@ import types
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import _C, trace
 from pijit._files import open_anew
 from pijit.grad import Transformed
@@ -291,8 +292,7 @@ def profile(fn: Callable[..., Any], *args: Any, compare: bool = True, seconds: f
     fn: a function, method, Cell or what value_and_grad gives, jitted or not; it is captured anew, so that the first
         call's cost is seen. It is called many times: what it changes, such as parameters, changes as often.
         compare=False leaves out the plain calls. TypeError where fn cannot be called."""
-    if not callable(fn):
-        raise TypeError(f"For 'profile', 'fn' must be a function, but got {type(fn).__name__}.")
+    _check.need("profile", "fn", fn, _check.FUNCTION)
     limits()
     captured = _fresh(fn)
 
@@ -351,8 +351,7 @@ class Recorder:
     profile: Any
 
     def __init__(self, name: str = "profile") -> None:
-        if not isinstance(name, str):
-            raise TypeError(f"For 'profiler', 'name' must be a str, but got {type(name).__name__}.")
+        _check.need("profiler", "name", name, _check.STR)
         self.name, self.profile, self._recording = name, None, None
 
     def __enter__(self) -> Self:

@@ -102,6 +102,19 @@ def test_functions_of_capture_are_read_at_a_glance():
     assert not long, "a function of more than 95 lines has parts with names"
 
 
+def _worded(path):
+    """Lines of errors that a function words by itself: raise X("For 'op', …")."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = node.exc.args[0] if isinstance(node, ast.Raise) and getattr(node.exc, "args", None) else None
+        text = text.values[0] if isinstance(text, ast.JoinedStr) else text
+        if isinstance(text, ast.Constant) and str(text.value).startswith("For '"):
+            yield node.lineno
+
+
+def test_errors_of_arguments_are_worded_in_one_place():
+    assert sum(len([*_worded(path)]) for path in (CSRC.parent / "pijit").rglob("*.py")) <= 150, "see pijit/_check.py"
+
+
 def _imports(module, path, modules):
     """The modules that a module imports before it does anything else."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]

@@ -7,6 +7,7 @@ called."""
 import functools
 import inspect
 
+from pijit import _check
 from pijit.grad import vjp
 from pijit.ops import function as F, primitives as P
 from pijit.ops.primitive import Primitive, prim_attr_register
@@ -31,7 +32,7 @@ def _operator(name, arguments, fn, **attributes):
 
     def __call__(self, *inputs):
         if len(inputs) not in lengths:
-            raise TypeError(f"For '{name}', expected {arguments} as inputs, but got {len(inputs)}.")
+            raise _check.expected(name, f"{arguments} as inputs", len(inputs), TypeError)
         return fn(self, *inputs)
 
     count = len(arguments.split())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.compat import left_out
@@ -209,8 +210,7 @@ class _Dropout(Cell):
 
     def __init__(self, keep_prob: float = 0.5, dtype: DType = mstype.float32) -> None:
         super().__init__()
-        if not 0 < keep_prob <= 1:
-            raise ValueError(f"For '_Dropout', the 'keep_prob' must be in (0, 1], but got {keep_prob}.")
+        _check.need("_Dropout", "keep_prob", keep_prob, _check.within(0, 1, "(]"))
         self.keep_prob, self.dtype = keep_prob, dtype
 
     def construct(self, x: Any) -> Any:
@@ -442,10 +442,8 @@ class MultiHeadAttention(Cell):
         )
         _no_experts("MultiHeadAttention", use_past=use_past)
         if hidden_size % num_heads:
-            raise ValueError(
-                f"For 'MultiHeadAttention', the 'hidden_size' must be a multiple of 'num_heads', but got "
-                f"{hidden_size} and {num_heads}."
-            )
+            raise _check.refused("MultiHeadAttention", "hidden_size", _check.multiple("'num_heads'"),
+                                 _check.several(hidden_size, num_heads))
         self.batch_size, self.src_seq_length, self.tgt_seq_length = batch_size, src_seq_length, tgt_seq_length
         self.hidden_size, self.n_head, self.size_per_head = hidden_size, num_heads, hidden_size // num_heads
         self.softmax_dtype, self.dtype = softmax_compute_type, compute_dtype

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pijit import _check
 from pijit import dtype as mstype, kinds, random
 from pijit._C import Tensor
 from pijit.compat.old import checkparam
@@ -38,7 +39,7 @@ def frombuffer(buffer: Any, dtype: DType, count: int = -1, offset: int = 0) -> T
         RuntimeError: where the buffer is empty or too short, or isn't a whole number of elements.
     """
     if not isinstance(dtype, mstype.Type):
-        raise TypeError(f"For 'frombuffer', 'dtype' must be a dtype, but got {type(dtype).__name__}.")
+        raise _check.refused("frombuffer", "dtype", _check.DTYPE, dtype)
     data = memoryview(buffer).cast("B")
     kind = np.dtype(mstype.dtype_to_nptype(dtype))
     if count < -1 or count == 0 or data.nbytes == 0:
@@ -47,7 +48,7 @@ def frombuffer(buffer: Any, dtype: DType, count: int = -1, offset: int = 0) -> T
             f"and {data.nbytes} bytes."
         )
     if not 0 <= offset < data.nbytes:
-        raise RuntimeError(f"For 'frombuffer', 'offset' must be in [0, {data.nbytes - 1}], but got {offset}.")
+        raise _check.refused("frombuffer", "offset", _check.within(0, data.nbytes - 1), offset, RuntimeError)
     rest = data.nbytes - offset
     if count == -1 and rest % kind.itemsize or count > 0 and count * kind.itemsize > rest:
         raise RuntimeError(
