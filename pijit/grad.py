@@ -440,7 +440,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
         (What fn returns, its tangents).
 
     Raises:
-        ValueError: where the shape of `inputs` doesn't fit, or the shape of `v` doesn't fit.
+        ValueError: if the shape of `inputs` does not fit, or the shape of `v` does not fit.
 
     Example:
         >>> print(ops.jvp(lambda x: x * x, Tensor([3.0]), Tensor([1.0]))[1])
@@ -521,7 +521,7 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
         (What fn returns, its derivatives).
 
     Raises:
-        ValueError: where the shape of `primals` doesn't fit, or the shape of `series` doesn't fit.
+        ValueError: if the shape of `primals` does not fit, or the shape of `series` does not fit.
 
     Example:
         >>> print(ops.jet(ops.sin, Tensor([0.0]), Tensor([[1.0]]))[1])

@@ -98,7 +98,7 @@ class _Methods:
         or fewer.
 
         Raises:
-            ValueError: where elements of another size don't fill the last dimension."""
+            ValueError: if elements of another size don't fill the last dimension."""
         if len(size) == 1 and isinstance(size[0], _DType):
             dtype = size[0]
         if dtype is not None:

@@ -38,8 +38,8 @@ class MapParameter(Parameter):
         permit_filter_value, evict_filter_value (number, optional): kept, and have no effect here.
 
     Raises:
-        TypeError: where an argument is of the wrong type, or `key_dtype` is no integer.
-        ValueError: where keys and rows do not fit one another.
+        TypeError: if an argument is of the wrong type, or `key_dtype` is not an integer.
+        ValueError: if keys and rows do not fit one another.
 
     Example:
         >>> m = ms.experimental.MapParameter(value_shape=2, default_value="zeros")

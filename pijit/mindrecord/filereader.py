@@ -35,9 +35,9 @@ class FileReader:
         operator (int, optional): accepted. Default: None.
 
     Raises:
-        ParamValueError: where `file_name` or `num_consumer` is not valid.
-        ParamTypeError: where `columns` is no list.
-        RuntimeError: where a file is missing, or broken (then a ValueError as well), or has no such field.
+        ParamValueError: if `file_name` or `num_consumer` is not valid.
+        ParamTypeError: if `columns` is not a list.
+        RuntimeError: if a file is missing, or broken (then a ValueError as well), or has no such field.
 
     Example:
         >>> import os, tempfile

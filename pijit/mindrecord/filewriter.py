@@ -182,7 +182,7 @@ class FileWriter:
         overwrite (bool, optional): whether files that are there are replaced. Default: False.
 
     Raises:
-        ParamValueError: where `file_name` or `shard_num` is not valid.
+        ParamValueError: if `file_name` or `shard_num` is not valid.
 
     Example:
         >>> import os, tempfile

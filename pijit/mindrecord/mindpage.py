@@ -26,8 +26,8 @@ class MindPage:
         num_consumer (int, optional): how many threads may read; one does. Default: 4.
 
     Raises:
-        ParamValueError: where `file_name` or `num_consumer` is not valid.
-        RuntimeError: where a file is missing, or broken.
+        ParamValueError: if `file_name` or `num_consumer` is not valid.
+        RuntimeError: if a file is missing, or broken.
     """
 
     def __init__(self, file_name: Any, num_consumer: int = 4) -> None:

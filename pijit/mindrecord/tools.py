@@ -187,8 +187,8 @@ class Cifar10ToMR(_Cifar):
         destination (str): the file of the training images; that of the test images is called `destination`_test.
 
     Raises:
-        ValueError: where `source` is no str.
-        RuntimeError: where a file is broken; nothing in it is run.
+        ValueError: if `source` is not a str.
+        RuntimeError: if a file is broken; nothing in it is run.
     """
 
     _labels, _columns = ("labels",), ("label",)
@@ -205,8 +205,8 @@ class Cifar100ToMR(_Cifar):
         destination (str): the file of the training images; that of the test images is called `destination`_test.
 
     Raises:
-        ValueError: where `source` is no str.
-        RuntimeError: where a file is broken; nothing in it is run.
+        ValueError: if `source` is not a str.
+        RuntimeError: if a file is broken; nothing in it is run.
     """
 
     _labels, _columns = ("fine_labels", "coarse_labels"), ("fine_label", "coarse_label")
@@ -226,8 +226,8 @@ class MnistToMR(_Converter):
         partition_number (int, optional): how many files of each. Default: 1.
 
     Raises:
-        ValueError: where `source` is no str.
-        RuntimeError: where a file is broken.
+        ValueError: if `source` is not a str.
+        RuntimeError: if a file is broken.
     """
 
     def __init__(self, source: str, destination: str, partition_number: int = 1) -> None:
@@ -282,9 +282,9 @@ class ImageNetToMR(_Converter):
         partition_number (int, optional): how many files. Default: 1.
 
     Raises:
-        OSError: where `map_file` is missing.
-        PathNotExistsError: where `image_dir` is.
-        RuntimeError: where a line of `map_file` is no name and label.
+        OSError: if `map_file` is missing.
+        PathNotExistsError: if `image_dir` is missing.
+        RuntimeError: if a line of `map_file` is no name and label.
     """
 
     def __init__(self, map_file: str, image_dir: str, destination: str, partition_number: int = 1) -> None:
@@ -336,9 +336,9 @@ class CsvToMR(_Converter):
         partition_number (int, optional): how many files. Default: 1.
 
     Raises:
-        ValueError: where `source` or `columns_list` is not valid.
-        RuntimeError: where there is no such column, or a row of another length.
-        MRMInvalidSchemaError: where a column's name is not of letters, digits and '_'.
+        ValueError: if `source` or `columns_list` is not valid.
+        RuntimeError: if there is no such column, or a row of another length.
+        MRMInvalidSchemaError: if a column's name is not of letters, digits and '_'.
     """
 
     def __init__(self, source: str, destination: str, columns_list: list[str] | None = None,
@@ -400,8 +400,8 @@ class TFRecordToMR(_Converter):
         bytes_fields (list of str, optional): the strings that are bytes. Default: None.
 
     Raises:
-        ValueError: where an argument is not valid.
-        RuntimeError: where the file is broken, or a row has not such features.
+        ValueError: if an argument is not valid.
+        RuntimeError: if the file is broken, or a row has not such features.
     """
 
     def __init__(self, source: str, destination: str, feature_dict: dict[str, Any],

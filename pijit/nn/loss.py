@@ -81,7 +81,7 @@ class MSELoss(LossBase):
         Tensor: a number, or of logits's shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.MSELoss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
@@ -107,7 +107,7 @@ class L1Loss(LossBase):
         Tensor: a number, or of logits's shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.L1Loss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
@@ -133,7 +133,7 @@ class SmoothL1Loss(LossBase):
         Tensor: a number, or of logits's shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.SmoothL1Loss()(Tensor([1.0, 2.0]), Tensor([1.5, 4.0])))
@@ -165,7 +165,7 @@ class HuberLoss(LossBase):
         Tensor: a number, or of logits's shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.HuberLoss()(Tensor([1.0, 2.0]), Tensor([1.5, 4.0])))
@@ -196,8 +196,8 @@ class SoftmaxCrossEntropyWithLogits(OperatorCell, LossBase):
         Tensor: [N], or a number.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named, or the shape of `labels` doesn't fit.
-        IndexError: where there is no such class.
+        ValueError: if `reduction` is not one of those named, or the shape of `labels` does not fit.
+        IndexError: if there is no such class.
 
     Example:
         >>> print(nn.SoftmaxCrossEntropyWithLogits(sparse=True)(Tensor([[0.0, 0.0]]), Tensor([0], ms.int32)))
@@ -246,7 +246,7 @@ class CrossEntropyLoss(LossBase):
         Tensor: a number, or of the classes' shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.CrossEntropyLoss()(Tensor([[0.0, 0.0]]), Tensor([0], ms.int32)))
@@ -283,7 +283,7 @@ class NLLLoss(LossBase):
         Tensor: a number, or of labels's shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.NLLLoss()(Tensor([[-0.5, -1.0]]), Tensor([0], ms.int32)))
@@ -316,7 +316,7 @@ class BCELoss(LossBase):
         Tensor: a number, or of logits's shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.BCELoss()(Tensor([0.5, 0.5]), Tensor([1.0, 0.0])))
@@ -348,7 +348,7 @@ class BCEWithLogitsLoss(LossBase):
         Tensor: a number, or of logits's shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.BCEWithLogitsLoss()(Tensor([0.0, 0.0]), Tensor([1.0, 0.0])))
@@ -381,7 +381,7 @@ class KLDivLoss(LossBase):
         Tensor: a number, or of logits's shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.KLDivLoss()(Tensor([-1.0, -2.0]), Tensor([0.5, 0.5])))
@@ -407,7 +407,7 @@ class MAELoss(LossBase):
         Tensor: a number, or of the common shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.MAELoss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
@@ -534,7 +534,7 @@ class FocalLoss(LossBase):
         Tensor.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.FocalLoss()(Tensor([[0.0, 0.0]]), Tensor([[1]], ms.int32)))
@@ -585,7 +585,7 @@ class PoissonNLLLoss(LossBase):
         Tensor: a number, or of input's shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named, or `eps` is not greater than 0.
 
     Example:
         >>> print(nn.PoissonNLLLoss()(Tensor([0.0, 0.0]), Tensor([1.0, 2.0])))
@@ -625,7 +625,7 @@ class CosineEmbeddingLoss(LossBase):
         Tensor: a number, or [N].
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.CosineEmbeddingLoss()(Tensor([[1.0, 0.0]]), Tensor([[0.0, 1.0]]), Tensor([1], ms.int32)))
@@ -657,7 +657,7 @@ class MarginRankingLoss(LossBase):
         Tensor: a number, or of input1's shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.MarginRankingLoss()(Tensor([1.0, 2.0]), Tensor([2.0, 1.0]), Tensor([1.0, 1.0])))
@@ -688,7 +688,7 @@ class HingeEmbeddingLoss(LossBase):
         Tensor: a number, or of logits's shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.HingeEmbeddingLoss()(Tensor([0.5, 0.25]), Tensor([1.0, -1.0])))
@@ -722,7 +722,7 @@ class TripletMarginLoss(LossBase):
         Tensor: a number, or [N].
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.TripletMarginLoss()(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]]), Tensor([[0.0, 1.0]])))
@@ -762,7 +762,7 @@ class TripletMarginWithDistanceLoss(LossBase):
         Tensor: a number, or [N].
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named, or `margin` is not greater than 0.
 
     Example:
         >>> print(nn.TripletMarginWithDistanceLoss()(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]]), Tensor([[0.0, 1.0]])))
@@ -810,7 +810,7 @@ class GaussianNLLLoss(LossBase):
         Tensor: a number, or of logits's shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.GaussianNLLLoss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]), Tensor([1.0, 1.0])))
@@ -842,7 +842,7 @@ class SoftMarginLoss(LossBase):
         Tensor: a number, or of logits's shape.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.SoftMarginLoss()(Tensor([0.0, 0.0]), Tensor([1.0, -1.0])))
@@ -868,7 +868,7 @@ class MultiLabelSoftMarginLoss(LossBase):
         Tensor: a number, or [N].
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.MultiLabelSoftMarginLoss()(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]])))
@@ -901,7 +901,7 @@ class MultiMarginLoss(LossBase):
         Tensor: a number, or [N].
 
     Raises:
-        ValueError: where `p` is out of its range, or `reduction` isn't one of those named.
+        ValueError: if `p` is not 1 or 2, or `reduction` is not one of those named.
 
     Example:
         >>> print(nn.MultiMarginLoss()(Tensor([[1.0, 0.5]]), Tensor([0])))
@@ -938,7 +938,7 @@ class CTCLoss(LossBase):
         Tensor: a number, or [N].
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.CTCLoss()(ops.log_softmax(ops.zeros((2, 1, 3))), Tensor([[1]], ms.int32), Tensor([2], ms.int32),
@@ -976,7 +976,7 @@ class MultilabelMarginLoss(LossBase):
         Tensor: a number, or [N].
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: if `reduction` is not one of those named.
 
     Example:
         >>> print(nn.MultilabelMarginLoss()(Tensor([[0.0, 1.0]]), Tensor([[0, -1]], ms.int32)))

@@ -39,7 +39,7 @@ class SGD(Optimizer):
         True, after the parameters' change.
 
     Raises:
-        ValueError: where `nesterov` is no bool.
+        ValueError: if `nesterov` is not a bool, or `momentum` is less than 0.
 
     Example:
         >>> net = nn.Dense(2, 1)
@@ -879,7 +879,7 @@ class AdaFactor(Optimizer):
         True, after the parameters' change.
 
     Raises:
-        ValueError: where `warmup_init` is no bool, or `compression` is no bool.
+        ValueError: if `warmup_init` is not a bool, or `compression` is not a bool, or `eps` does not hold two numbers.
 
     Example:
         >>> net = nn.Dense(2, 1)

@@ -41,7 +41,7 @@ class Custom(Primitive):
         reg_info (str, dict, list, optional): what CustomRegOp gives. Default: None.
 
     Raises:
-        TypeError: where func, out_shape or out_dtype is of another kind, or func's result has another dtype.
+        TypeError: if func, out_shape or out_dtype is of another kind, or func's result has another dtype.
         ValueError: for another func_type, or where func's result has another shape.
         NotImplementedError: when a kernel that is not Python's is called.
         RuntimeError: when a gradient is asked for and there is no bprop.
@@ -271,7 +271,7 @@ class CustomRegOp(RegOp):
         op_name (str): the operator's name. Default: "Custom".
 
     Raises:
-        ValueError: where the name is empty or no str.
+        ValueError: if the name is empty or no str.
 
     Example:
         >>> info = ops.CustomRegOp("double").input(0, "x").output(0, "y").target("CPU").get_op_info()

@@ -6,6 +6,7 @@ import pathlib
 import pytest
 
 from pijit import Tensor, _check, amp, dtype, nn, ops
+from tools import raises
 
 CHECKS = {
     "an int": (_check.INT, (3, -1), (True, 1.0, "3"), TypeError, "be an int"),
@@ -87,3 +88,35 @@ def test_functions_say_it_so(call, text):
     with pytest.raises((TypeError, ValueError)) as e:
         call()
     assert str(e.value) == text
+
+
+MODULE = '''
+def f(x, p, mode):
+    """Something.
+
+    Raises:
+        TypeError: if `x` is wide.
+        ValueError: if `p` is out of range, or the moon is full.
+
+    Example:
+        >>> f(1, 2)
+    """
+    _check.need("f", "x", x, _check.TENSOR)
+    if not 0 <= p < 1:
+        raise _check.refused("f", "p", _check.within(0, 1, "[)"), p)
+    if mode not in _MODES:
+        raise _check.refused("f", "mode", _check.one_of(*_MODES), mode, KeyError)
+'''
+
+
+def test_docstrings_follow_from_checks():
+    text = raises.rewritten(MODULE)
+    assert text[text.index("Raises:"):text.index("Example:")].split("\n") == [
+        "Raises:", "        TypeError: if `x` is wide, or `x` is not a Tensor.",
+        "        ValueError: if `p` is not in [0, 1), or the moon is full.",
+        "        KeyError: if `mode` is not one of those named.", "", "    "]
+    assert raises.rewritten(text) == text
+
+
+def test_docstrings_of_the_package_are_those_that_follow():
+    assert raises.main(check=True) == 0, "python tools/raises.py writes them"

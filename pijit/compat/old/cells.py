@@ -76,8 +76,8 @@ class ResizeBilinear(Cell):
         align_corners (bool, optional): whether the corners' centres stay. Default: False.
 
     Raises:
-        TypeError: where size is no tuple of 2 ints, scale_factor no int or align_corners no bool.
-        ValueError: where size and scale_factor are both given, or none is, or one is below 1.
+        TypeError: if size is no tuple of 2 ints, scale_factor no int or align_corners no bool.
+        ValueError: if size and scale_factor are both given, or none is, or one is below 1.
     """
 
     def __init__(self, half_pixel_centers: bool = False) -> None:

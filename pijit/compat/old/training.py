@@ -84,7 +84,7 @@ class AutoParallel(Cell):
         parallel_mode (str): "semi_auto", "sharding_propagation" or "recursive_programming". Default: "semi_auto".
 
     Raises:
-        TypeError: where the network is no Cell or function.
+        TypeError: if the network is no Cell or function.
         ValueError: for another mode.
     """
 

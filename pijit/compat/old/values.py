@@ -35,8 +35,9 @@ def frombuffer(buffer: Any, dtype: DType, count: int = -1, offset: int = 0) -> T
         offset (int): where the first begins, in bytes. Default: 0.
 
     Raises:
-        TypeError: where the object has no buffer, or dtype is none.
-        RuntimeError: where the buffer is empty or too short, or isn't a whole number of elements.
+        TypeError: if the object has no buffer, or dtype is none, or `dtype` is not a dtype.
+        RuntimeError: if the buffer is empty or too short, or is not a whole number of elements, or `offset` is out of
+            range.
     """
     if not isinstance(dtype, mstype.Type):
         raise _check.refused("frombuffer", "dtype", _check.DTYPE, dtype)

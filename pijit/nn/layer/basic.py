@@ -42,8 +42,8 @@ class Dense(OperatorCell):
         Tensor [..., out_channels].
 
     Raises:
-        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `has_bias` is no bool.
-        ValueError: where `in_channels` is below 1, or `out_channels` is below 1.
+        TypeError: if `in_channels` is not an int, or `out_channels` is not an int, or `has_bias` is not a bool.
+        ValueError: if `in_channels` is below 1, or `out_channels` is below 1.
 
     Example:
         >>> nn.Dense(3, 2, weight_init="ones")(ops.ones((1, 3))).shape
@@ -110,8 +110,8 @@ class Linear(Dense):
         Tensor [..., out_features].
 
     Raises:
-        TypeError: where `in_features` is no int, or `out_features` is no int, or `bias` is no bool.
-        ValueError: where `in_features` is below 1, or `out_features` is below 1.
+        TypeError: if `in_features` is not an int, or `out_features` is not an int, or `bias` is not a bool.
+        ValueError: if `in_features` is below 1, or `out_features` is below 1.
 
     Example:
         >>> nn.Linear(3, 2)(ops.ones((1, 3))).shape
@@ -181,8 +181,8 @@ class Embedding(Cell):
         Tensor [*ids.shape, embedding_size].
 
     Raises:
-        TypeError: where `vocab_size` is no int, or `embedding_size` is no int.
-        ValueError: where `vocab_size` is below 1, or `embedding_size` is below 1.
+        TypeError: if `vocab_size` is not an int, or `embedding_size` is not an int.
+        ValueError: if `vocab_size` is below 1, or `embedding_size` is below 1.
 
     Example:
         >>> nn.Embedding(10, 4)(Tensor([1, 2], ms.int32)).shape
@@ -387,8 +387,8 @@ class EmbeddingLookup(Cell):
         Tensor [*indices.shape, embedding_size].
 
     Raises:
-        TypeError: where `vocab_size` is no int, or `embedding_size` is no int.
-        ValueError: where `vocab_size` is below 1, or `embedding_size` is below 1.
+        TypeError: if `vocab_size` is not an int, or `embedding_size` is not an int.
+        ValueError: if `vocab_size` is below 1, or `embedding_size` is below 1.
 
     Example:
         >>> nn.EmbeddingLookup(10, 4)(Tensor([1, 2], ms.int32)).shape
@@ -441,8 +441,8 @@ class BiDense(OperatorCell):
         Tensor [..., out_channels].
 
     Raises:
-        TypeError: where `in1_channels` is no int, or `in2_channels` is no int, or `out_channels` is no int.
-        ValueError: where `in1_channels` is below 1, or `in2_channels` is below 1, or `out_channels` is below 1.
+        TypeError: if `in1_channels` is not an int, or `in2_channels` is not an int, or `out_channels` is not an int.
+        ValueError: if `in1_channels` is below 1, or `in2_channels` is below 1, or `out_channels` is below 1.
 
     Example:
         >>> nn.BiDense(2, 3, 4)(ops.ones((1, 2)), ops.ones((1, 3))).shape

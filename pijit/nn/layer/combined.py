@@ -72,9 +72,9 @@ class Conv2dBnAct(_BnAct):
         Tensor [N, O, h, w].
 
     Raises:
-        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
-        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
-            `pad_mode` isn't one of those named, or `momentum` is out of its range.
+        TypeError: if `in_channels` is not an int, or `out_channels` is not an int, or `kernel_size` is not an int.
+        ValueError: if `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` is not one of those named, or `momentum` is out of range.
 
     Example:
         >>> nn.Conv2dBnAct(3, 4, 3, has_bn=True, activation="relu")(ops.ones((1, 3, 5, 5))).shape
@@ -124,8 +124,8 @@ class DenseBnAct(_BnAct):
         Tensor [N, O].
 
     Raises:
-        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `has_bias` is no bool.
-        ValueError: where `in_channels` is below 1, or `out_channels` is below 1.
+        TypeError: if `in_channels` is not an int, or `out_channels` is not an int, or `has_bias` is not a bool.
+        ValueError: if `in_channels` is below 1, or `out_channels` is below 1.
 
     Example:
         >>> nn.DenseBnAct(3, 2, activation="relu")(ops.ones((1, 3))).shape

@@ -86,9 +86,9 @@ class Conv2d(Cell):
         Tensor [N, O, h, w].
 
     Raises:
-        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
-        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
-            `pad_mode` isn't one of those named, or has a `padding` it doesn't ask for, or `data_format` isn't one of
+        TypeError: if `in_channels` is not an int, or `out_channels` is not an int, or `kernel_size` is not an int.
+        ValueError: if `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` is not one of those named, or has a `padding` it does not ask for, or `data_format` is not one of
             those named.
 
     Example:
@@ -165,9 +165,9 @@ class Conv1d(Cell):
         Tensor [N, O, l].
 
     Raises:
-        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
-        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
-            `pad_mode` isn't one of those named.
+        TypeError: if `in_channels` is not an int, or `out_channels` is not an int, or `kernel_size` is not an int.
+        ValueError: if `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` is not one of those named.
 
     Example:
         >>> nn.Conv1d(3, 4, 3)(ops.ones((1, 3, 5))).shape
@@ -327,9 +327,9 @@ class Conv2dTranspose(_Transposed):
         Tensor [N, O, h, w].
 
     Raises:
-        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
-        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
-            `pad_mode` isn't one of those named.
+        TypeError: if `in_channels` is not an int, or `out_channels` is not an int, or `kernel_size` is not an int.
+        ValueError: if `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` is not one of those named.
 
     Example:
         >>> nn.Conv2dTranspose(3, 4, 2, stride=2)(ops.ones((1, 3, 5, 5))).shape
@@ -379,9 +379,9 @@ class Conv1dTranspose(_Transposed):
         Tensor [N, O, l].
 
     Raises:
-        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
-        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
-            `pad_mode` isn't one of those named.
+        TypeError: if `in_channels` is not an int, or `out_channels` is not an int, or `kernel_size` is not an int.
+        ValueError: if `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` is not one of those named.
 
     Example:
         >>> nn.Conv1dTranspose(3, 4, 2, stride=2)(ops.ones((1, 3, 5))).shape
@@ -431,10 +431,10 @@ class Conv3d(Cell):
         Tensor [N, O, d, h, w].
 
     Raises:
-        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
-        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
-            `pad_mode` isn't one of those named, or has a `padding` it doesn't ask for, or `data_format` isn't one of
-            those named.
+        TypeError: if `in_channels` is not an int, or `out_channels` is not an int, or `kernel_size` is not an int.
+        ValueError: if `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` is not one of those named, or has a `padding` it does not ask for, or `data_format` is not
+            'NCDHW'.
 
     Example:
         >>> nn.Conv3d(3, 4, 3)(ops.ones((1, 3, 5, 5, 5))).shape
@@ -515,10 +515,10 @@ class Conv3dTranspose(Cell):
         Tensor [N, O, d, h, w].
 
     Raises:
-        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
-        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
-            `pad_mode` isn't one of those named, or has a `padding` it doesn't ask for, or `data_format` isn't one of
-            those named.
+        TypeError: if `in_channels` is not an int, or `out_channels` is not an int, or `kernel_size` is not an int.
+        ValueError: if `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` is not one of those named, or has a `padding` it does not ask for, or `padding` is not a number
+            or 6 of them, at least 0, or `data_format` is not 'NCDHW'.
 
     Example:
         >>> nn.Conv3dTranspose(3, 4, 2, stride=2)(ops.ones((1, 3, 2, 2, 2))).shape

@@ -377,9 +377,9 @@ class MultiFieldEmbeddingLookup(Cell):
         Tensor [batch, field_size, embedding_size].
 
     Raises:
-        TypeError: where `vocab_size` is no int, or `embedding_size` is no int, or `field_size` is no int.
-        ValueError: where `vocab_size` is below 1, or `embedding_size` is below 1, or `field_size` is below 1, or
-            `operator` isn't one of those named.
+        TypeError: if `vocab_size` is not an int, or `embedding_size` is not an int, or `field_size` is not an int.
+        ValueError: if `vocab_size` is below 1, or `embedding_size` is below 1, or `field_size` is below 1, or
+            `operator` is not 'SUM', 'MEAN' or 'MAX'.
 
     Example:
         >>> nn.MultiFieldEmbeddingLookup(10, 2, 2)(Tensor([[1, 2]], ms.int32), Tensor([[1.0, 1.0]]), Tensor([[0, 1]],
@@ -455,9 +455,9 @@ class SampledSoftmaxLoss(Cell):
         Tensor.
 
     Raises:
-        TypeError: where `num_sampled` is no int, or `num_classes` is no int, or `num_true` is no int.
-        ValueError: where `num_classes` is below 1, or `num_true` is below 1, or `reduction` isn't one of those
-            named.
+        TypeError: if `num_sampled` is not an int, or `num_classes` is not an int, or `num_true` is not an int.
+        ValueError: if `num_classes` is below 1, or `num_true` is less than 1, or `reduction` is not 'none', 'mean' or
+            'sum', or `num_sampled` is greater than `num_classes`.
 
     Example:
         >>> nn.SampledSoftmaxLoss(2, 5, 1)(ops.ones((5, 3)), ops.ones(5), Tensor([[0], [1]]), ops.ones((2, 3))).shape

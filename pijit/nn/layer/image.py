@@ -35,7 +35,8 @@ class Pad(OperatorCell):
         Tensor.
 
     Raises:
-        ValueError: where `mode` isn't one of those named.
+        TypeError: if `paddings` is not a tuple of pairs.
+        ValueError: if `mode` is not 'CONSTANT', 'REFLECT' or 'SYMMETRIC', or `paddings` is not a tuple of pairs.
 
     Example:
         >>> print(nn.Pad(((1, 0), (0, 1)))(Tensor([[1.0]])))
@@ -195,8 +196,8 @@ class PixelShuffle(Cell):
         Tensor.
 
     Raises:
-        TypeError: where `upscale_factor` is no int.
-        ValueError: where `upscale_factor` is below 1.
+        TypeError: if `upscale_factor` is not an int.
+        ValueError: if `upscale_factor` is below 1.
 
     Example:
         >>> nn.PixelShuffle(2)(ops.ones((1, 4, 1, 1))).shape
@@ -225,8 +226,8 @@ class PixelUnshuffle(Cell):
         Tensor.
 
     Raises:
-        TypeError: where `downscale_factor` is no int.
-        ValueError: where `downscale_factor` is below 1.
+        TypeError: if `downscale_factor` is not an int.
+        ValueError: if `downscale_factor` is below 1.
 
     Example:
         >>> nn.PixelUnshuffle(2)(ops.ones((1, 1, 2, 2))).shape
@@ -254,8 +255,8 @@ class ChannelShuffle(Cell):
         Tensor of x's shape.
 
     Raises:
-        TypeError: where `groups` is no int.
-        ValueError: where `groups` is below 1.
+        TypeError: if `groups` is not an int.
+        ValueError: if `groups` is below 1.
 
     Example:
         >>> nn.ChannelShuffle(2)(ops.ones((1, 4, 1, 1))).shape
@@ -373,7 +374,7 @@ class Unfold(OperatorCell):
         Tensor [N, kh kw C, h, w].
 
     Raises:
-        ValueError: where `padding` isn't one of those named.
+        ValueError: if `padding` is not 'same' or 'valid'.
 
     Example:
         >>> nn.Unfold([1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1])(ops.ones((1, 1, 3, 3))).shape

@@ -97,9 +97,9 @@ class BatchNorm1d(_BatchNorm):
         Tensor of x's shape.
 
     Raises:
-        TypeError: where `num_features` is no int.
-        ValueError: where `num_features` is below 1, or `momentum` is out of its range, or `data_format` isn't one
-            of those named.
+        TypeError: if `num_features` is not an int.
+        ValueError: if `num_features` is below 1, or `momentum` is out of range, or `data_format` is not one of those
+            named.
 
     Example:
         >>> nn.BatchNorm1d(2)(ops.ones((3, 2))).shape
@@ -135,9 +135,9 @@ class BatchNorm2d(_BatchNorm):
         Tensor of x's shape.
 
     Raises:
-        TypeError: where `num_features` is no int.
-        ValueError: where `num_features` is below 1, or `momentum` is out of its range, or `data_format` isn't one
-            of those named.
+        TypeError: if `num_features` is not an int.
+        ValueError: if `num_features` is below 1, or `momentum` is out of range, or `data_format` is not one of those
+            named.
 
     Example:
         >>> nn.BatchNorm2d(2)(ops.ones((3, 2, 4, 4))).shape
@@ -172,8 +172,8 @@ class BatchNorm3d(Cell):
         Tensor of x's shape.
 
     Raises:
-        TypeError: where `num_features` is no int.
-        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+        TypeError: if `num_features` is not an int.
+        ValueError: if `num_features` is below 1, or `momentum` is out of range.
 
     Example:
         >>> nn.BatchNorm3d(2)(ops.ones((3, 2, 4, 4, 4))).shape
@@ -289,8 +289,8 @@ class SyncBatchNorm(_BatchNorm):
         Tensor of x's shape.
 
     Raises:
-        TypeError: where `num_features` is no int.
-        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+        TypeError: if `num_features` is not an int.
+        ValueError: if `num_features` is below 1, or `momentum` is out of range.
 
     Example:
         >>> nn.SyncBatchNorm(2)(ops.ones((3, 2, 4, 4))).shape
@@ -327,8 +327,8 @@ class GroupNorm(Cell):
         Tensor of x's shape.
 
     Raises:
-        TypeError: where `num_groups` is no int, or `num_channels` is no int.
-        ValueError: where `num_groups` is below 1, or `num_channels` is below 1.
+        TypeError: if `num_groups` is not an int, or `num_channels` is not an int.
+        ValueError: if `num_groups` is below 1, or `num_channels` is not a multiple of `num_groups`.
 
     Example:
         >>> nn.GroupNorm(2, 4)(ops.ones((1, 4, 2, 2))).shape
@@ -413,8 +413,8 @@ class InstanceNorm1d(_InstanceNorm):
         Tensor of x's shape.
 
     Raises:
-        TypeError: where `num_features` is no int.
-        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+        TypeError: if `num_features` is not an int.
+        ValueError: if `num_features` is below 1, or `momentum` is out of range.
 
     Example:
         >>> nn.InstanceNorm1d(2)(ops.ones((1, 2, 3))).shape
@@ -443,8 +443,8 @@ class InstanceNorm2d(_InstanceNorm):
         Tensor of x's shape.
 
     Raises:
-        TypeError: where `num_features` is no int.
-        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+        TypeError: if `num_features` is not an int.
+        ValueError: if `num_features` is below 1, or `momentum` is out of range.
 
     Example:
         >>> nn.InstanceNorm2d(2)(ops.ones((1, 2, 3, 3))).shape
@@ -473,8 +473,8 @@ class InstanceNorm3d(_InstanceNorm):
         Tensor of x's shape.
 
     Raises:
-        TypeError: where `num_features` is no int.
-        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+        TypeError: if `num_features` is not an int.
+        ValueError: if `num_features` is below 1, or `momentum` is out of range.
 
     Example:
         >>> nn.InstanceNorm3d(2)(ops.ones((1, 2, 3, 3, 3))).shape

@@ -52,9 +52,9 @@ class MaxPool2d(_Windows):
         Tensor [N, C, h, w], or two.
 
     Raises:
-        TypeError: where `kernel_size` is no int, or `stride` is no int.
-        ValueError: where `kernel_size` is below 1, or `stride` is below 1, or `return_indices` is no bool, or
-            `ceil_mode` is no bool, or `data_format` isn't one of those named.
+        TypeError: if `kernel_size` is not an int, or `stride` is not an int.
+        ValueError: if `kernel_size` is below 1, or `stride` is below 1, or `return_indices` is not a bool, or
+            `ceil_mode` is not a bool, or `data_format` is not one of those named, or `padding` is out of range.
 
     Example:
         >>> print(nn.MaxPool2d(2, 2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
@@ -125,9 +125,8 @@ class AvgPool2d(_Windows):
         Tensor [N, C, h, w].
 
     Raises:
-        TypeError: where `kernel_size` is no int, or `stride` is no int.
-        ValueError: where `kernel_size` is below 1, or `stride` is below 1, or `data_format` isn't one of those
-            named.
+        TypeError: if `kernel_size` is not an int, or `stride` is not an int.
+        ValueError: if `kernel_size` is below 1, or `stride` is below 1, or `data_format` is not one of those named.
 
     Example:
         >>> print(nn.AvgPool2d(2, 2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
@@ -224,9 +223,9 @@ class MaxPool1d(_Windows):
         Tensor [N, C, l], or two.
 
     Raises:
-        TypeError: where `kernel_size` is no int, or `stride` is no int.
-        ValueError: where `kernel_size` is below 1, or `stride` is below 1, or `pad_mode` isn't one of those named,
-            or `return_indices` is no bool, or `ceil_mode` is no bool.
+        TypeError: if `kernel_size` is not an int, or `stride` is not an int.
+        ValueError: if `kernel_size` is below 1, or `stride` is below 1, or `pad_mode` is not one of those named, or
+            `return_indices` is not a bool, or `ceil_mode` is not a bool.
 
     Example:
         >>> print(nn.MaxPool1d(2, 2)(Tensor([[1.0, 3.0]])))
@@ -283,8 +282,8 @@ class AvgPool1d(_Windows):
         Tensor [N, C, l].
 
     Raises:
-        TypeError: where `kernel_size` is no int, or `stride` is no int.
-        ValueError: where `kernel_size` is below 1, or `stride` is below 1, or `pad_mode` isn't one of those named.
+        TypeError: if `kernel_size` is not an int, or `stride` is not an int.
+        ValueError: if `kernel_size` is below 1, or `stride` is below 1, or `pad_mode` is not one of those named.
 
     Example:
         >>> print(nn.AvgPool1d(2, 2)(Tensor([[1.0, 3.0]])))
@@ -347,7 +346,7 @@ class MaxPool3d(_Windows):
         Tensor, or two.
 
     Raises:
-        ValueError: where `pad_mode` isn't one of those named.
+        ValueError: if `pad_mode` is not one of those named.
 
     Example:
         >>> nn.MaxPool3d(2, 2)(ops.ones((1, 1, 2, 2, 2))).shape
@@ -401,7 +400,7 @@ class AvgPool3d(_Windows):
         Tensor.
 
     Raises:
-        ValueError: where `pad_mode` isn't one of those named.
+        ValueError: if `pad_mode` is not one of those named.
 
     Example:
         >>> nn.AvgPool3d(2, 2)(ops.ones((1, 1, 2, 2, 2))).shape

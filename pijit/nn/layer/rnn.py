@@ -107,9 +107,8 @@ class RNNCell(RNNCellBase):
         Tensor [batch, hidden_size].
 
     Raises:
-        TypeError: where `input_size` is no int, or `hidden_size` is no int, or `has_bias` is no bool.
-        ValueError: where `input_size` is below 1, or `hidden_size` is below 1, or `nonlinearity` isn't one of those
-            named.
+        TypeError: if `input_size` is not an int, or `hidden_size` is not an int, or `has_bias` is not a bool.
+        ValueError: if `input_size` is below 1, or `hidden_size` is below 1, or `nonlinearity` is not 'tanh' or 'relu'.
 
     Example:
         >>> nn.RNNCell(3, 4)(ops.ones((2, 3)), ops.zeros((2, 4))).shape
@@ -143,8 +142,8 @@ class GRUCell(RNNCellBase):
         Tensor [batch, hidden_size].
 
     Raises:
-        TypeError: where `input_size` is no int, or `hidden_size` is no int, or `has_bias` is no bool.
-        ValueError: where `input_size` is below 1, or `hidden_size` is below 1.
+        TypeError: if `input_size` is not an int, or `hidden_size` is not an int, or `has_bias` is not a bool.
+        ValueError: if `input_size` is below 1, or `hidden_size` is below 1.
 
     Example:
         >>> nn.GRUCell(3, 4)(ops.ones((2, 3)), ops.zeros((2, 4))).shape
@@ -176,8 +175,8 @@ class LSTMCell(RNNCellBase):
         (Tensor, Tensor), h and c.
 
     Raises:
-        TypeError: where `input_size` is no int, or `hidden_size` is no int, or `has_bias` is no bool.
-        ValueError: where `input_size` is below 1, or `hidden_size` is below 1.
+        TypeError: if `input_size` is not an int, or `hidden_size` is not an int, or `has_bias` is not a bool.
+        ValueError: if `input_size` is below 1, or `hidden_size` is below 1.
 
     Example:
         >>> nn.LSTMCell(3, 4)(ops.ones((2, 3)), (ops.zeros((2, 4)), ops.zeros((2, 4))))[0].shape
@@ -331,10 +330,10 @@ class RNN(_RNNBase):
         (Tensor [steps, batch, directions * hidden_size], Tensor of hx's shape).
 
     Raises:
-        TypeError: where `input_size` is no int, or `hidden_size` is no int, or `has_bias` is no bool, or
-            `batch_first` is no bool, or `bidirectional` is no bool.
-        ValueError: where `input_size` is below 1, or `hidden_size` is below 1, or `nonlinearity` isn't one of those
-            named, or `dropout` is out of its range.
+        TypeError: if `input_size` is not an int, or `hidden_size` is not an int, or `has_bias` is not a bool, or
+            `batch_first` is not a bool, or `bidirectional` is not a bool.
+        ValueError: if `input_size` is below 1, or `hidden_size` is below 1, or `nonlinearity` is not 'tanh' or 'relu',
+            or `dropout` is out of range.
 
     Example:
         >>> nn.RNN(3, 4)(ops.ones((5, 2, 3)))[0].shape
@@ -374,9 +373,9 @@ class GRU(_RNNBase):
         (Tensor [steps, batch, directions * hidden_size], Tensor of hx's shape).
 
     Raises:
-        TypeError: where `input_size` is no int, or `hidden_size` is no int, or `has_bias` is no bool, or
-            `batch_first` is no bool, or `bidirectional` is no bool.
-        ValueError: where `input_size` is below 1, or `hidden_size` is below 1, or `dropout` is out of its range.
+        TypeError: if `input_size` is not an int, or `hidden_size` is not an int, or `has_bias` is not a bool, or
+            `batch_first` is not a bool, or `bidirectional` is not a bool.
+        ValueError: if `input_size` is below 1, or `hidden_size` is below 1, or `dropout` is out of range.
 
     Example:
         >>> nn.GRU(3, 4)(ops.ones((5, 2, 3)))[0].shape
@@ -411,9 +410,9 @@ class LSTM(_RNNBase):
         (Tensor [steps, batch, directions * hidden_size], (Tensor, Tensor)).
 
     Raises:
-        TypeError: where `input_size` is no int, or `hidden_size` is no int, or `has_bias` is no bool, or
-            `batch_first` is no bool, or `bidirectional` is no bool.
-        ValueError: where `input_size` is below 1, or `hidden_size` is below 1, or `dropout` is out of its range.
+        TypeError: if `input_size` is not an int, or `hidden_size` is not an int, or `has_bias` is not a bool, or
+            `batch_first` is not a bool, or `bidirectional` is not a bool.
+        ValueError: if `input_size` is below 1, or `hidden_size` is below 1, or `dropout` is out of range.
 
     Example:
         >>> nn.LSTM(3, 4)(ops.ones((5, 2, 3)))[0].shape

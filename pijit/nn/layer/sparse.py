@@ -53,7 +53,7 @@ class SparseTensorDenseMatmul(Cell):
         Tensor.
 
     Raises:
-        TypeError: where `adjoint_st` is no bool, or `adjoint_dt` is no bool.
+        TypeError: if `adjoint_st` is not a bool, or `adjoint_dt` is not a bool.
 
     Example:
         >>> print(nn.SparseTensorDenseMatmul()(Tensor([[0, 1]]), Tensor([2.0]), (2, 2), ops.ones((2, 1))))

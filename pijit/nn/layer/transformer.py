@@ -61,8 +61,8 @@ class MultiheadAttention(Cell):
         (Tensor [L, N, E], weights or None).
 
     Raises:
-        TypeError: where `embed_dim` is no int, or `num_heads` is no int, or `has_bias` is no bool.
-        ValueError: where `embed_dim` is below 1, or `num_heads` is below 1.
+        TypeError: if `embed_dim` is not an int, or `num_heads` is not an int, or `has_bias` is not a bool.
+        ValueError: if `embed_dim` is below 1, or `num_heads` does not divide `embed_dim`.
 
     Example:
         >>> nn.MultiheadAttention(4, 2)(ops.ones((3, 1, 4)), ops.ones((3, 1, 4)), ops.ones((3, 1, 4)))[0].shape
@@ -207,9 +207,9 @@ class TransformerEncoderLayer(Cell):
         Tensor of src's shape.
 
     Raises:
-        TypeError: where `d_model` is no int, or `nhead` is no int, or `dim_feedforward` is no int.
-        ValueError: where `d_model` is below 1, or `nhead` is below 1, or `dim_feedforward` is below 1, or `dropout`
-            is out of its range, or `activation` isn't one of those named.
+        TypeError: if `d_model` is not an int, or `nhead` is not an int, or `dim_feedforward` is not an int.
+        ValueError: if `d_model` is below 1, or `nhead` is below 1, or `dim_feedforward` is below 1, or `dropout` is out
+            of range, or `activation` is not one of those named.
 
     Example:
         >>> nn.TransformerEncoderLayer(4, 2, 8)(ops.ones((3, 1, 4))).shape
@@ -274,9 +274,9 @@ class TransformerDecoderLayer(Cell):
         Tensor of tgt's shape.
 
     Raises:
-        TypeError: where `d_model` is no int, or `nhead` is no int, or `dim_feedforward` is no int.
-        ValueError: where `d_model` is below 1, or `nhead` is below 1, or `dim_feedforward` is below 1, or `dropout`
-            is out of its range, or `activation` isn't one of those named.
+        TypeError: if `d_model` is not an int, or `nhead` is not an int, or `dim_feedforward` is not an int.
+        ValueError: if `d_model` is below 1, or `nhead` is below 1, or `dim_feedforward` is below 1, or `dropout` is out
+            of range, or `activation` is not one of those named.
 
     Example:
         >>> nn.TransformerDecoderLayer(4, 2, 8)(ops.ones((3, 1, 4)), ops.ones((2, 1, 4))).shape
@@ -351,8 +351,8 @@ class TransformerEncoder(Cell):
         Tensor of src's shape.
 
     Raises:
-        TypeError: where `num_layers` is no int.
-        ValueError: where `num_layers` is below 1.
+        TypeError: if `num_layers` is not an int.
+        ValueError: if `num_layers` is below 1.
 
     Example:
         >>> nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8), 2)(ops.ones((3, 1, 4))).shape
@@ -390,8 +390,8 @@ class TransformerDecoder(Cell):
         Tensor of tgt's shape.
 
     Raises:
-        TypeError: where `num_layers` is no int.
-        ValueError: where `num_layers` is below 1.
+        TypeError: if `num_layers` is not an int.
+        ValueError: if `num_layers` is below 1.
 
     Example:
         >>> nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 8), 2)(ops.ones((3, 1, 4)),
@@ -442,11 +442,11 @@ class Transformer(Cell):
         Tensor of tgt's shape.
 
     Raises:
-        TypeError: where `d_model` is no int, or `nhead` is no int, or `num_encoder_layers` is no int, or
-            `num_decoder_layers` is no int, or `dim_feedforward` is no int.
-        ValueError: where `d_model` is below 1, or `nhead` is below 1, or `num_encoder_layers` is below 1, or
-            `num_decoder_layers` is below 1, or `dim_feedforward` is below 1, or `dropout` is out of its range, or
-            `activation` isn't one of those named.
+        TypeError: if `d_model` is not an int, or `nhead` is not an int, or `num_encoder_layers` is not an int, or
+            `num_decoder_layers` is not an int, or `dim_feedforward` is not an int.
+        ValueError: if `d_model` is below 1, or `nhead` is below 1, or `num_encoder_layers` is below 1, or
+            `num_decoder_layers` is below 1, or `dim_feedforward` is below 1, or `dropout` is out of range, or
+            `activation` is not one of those named.
 
     Example:
         >>> nn.Transformer(4, 2, 1, 1, 8)(ops.ones((3, 1, 4)), ops.ones((2, 1, 4))).shape

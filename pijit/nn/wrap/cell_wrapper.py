@@ -279,8 +279,8 @@ class MicroBatchInterleaved(_MicroBatches):
         the mean of its losses.
 
     Raises:
-        TypeError: where `interleave_num` is no int.
-        ValueError: where `interleave_num` is below 1.
+        TypeError: if `interleave_num` is not an int.
+        ValueError: if `interleave_num` is below 1.
 
     Example:
         >>> print(nn.MicroBatchInterleaved(nn.WithLossCell(nn.ReLU(), nn.MSELoss()), 2)(ops.ones((4, 1)),
@@ -306,8 +306,8 @@ class GradAccumulationCell(_MicroBatches):
         the mean of its losses.
 
     Raises:
-        TypeError: where `micro_size` is no int.
-        ValueError: where `micro_size` is below 1.
+        TypeError: if `micro_size` is not an int.
+        ValueError: if `micro_size` is below 1.
 
     Example:
         >>> print(nn.GradAccumulationCell(nn.WithLossCell(nn.ReLU(), nn.MSELoss()), 2)(ops.ones((4, 1)),
@@ -335,8 +335,8 @@ class PipelineCell(_MicroBatches):
         the mean of its losses.
 
     Raises:
-        TypeError: where `micro_size` is no int.
-        ValueError: where `micro_size` is below 1.
+        TypeError: if `micro_size` is not an int.
+        ValueError: if `micro_size` is below 1.
 
     Example:
         >>> print(nn.PipelineCell(nn.WithLossCell(nn.ReLU(), nn.MSELoss()), 2)(ops.ones((4, 1)), ops.zeros((4, 1))))

@@ -33,8 +33,8 @@ def softmax(input: Tensor, axis: int = -1, *, dtype: DType | None = None) -> Ten
         Tensor of input's shape. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.softmax(Tensor([0.0, 0.0, 0.0, 0.0])))
@@ -56,8 +56,8 @@ def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
         Tensor of logits's shape. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `logits` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `logits` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.log_softmax(Tensor([0.0, 0.0])))
@@ -77,7 +77,8 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `approximate` is not 'none' or 'tanh'.
 
     Example:
         >>> print(ops.gelu(Tensor([-1.0, 0.0, 1.0])))
@@ -105,7 +106,7 @@ def leaky_relu(input: Tensor, alpha: float | Tensor = 0.2) -> Tensor:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.leaky_relu(Tensor([-1.0, 0.0, 2.0])))
@@ -125,7 +126,7 @@ def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
         Tensor of input_x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
+        TypeError: if `input_x` is not a Tensor.
 
     Example:
         >>> print(ops.elu(Tensor([-1.0, 0.0, 2.0])))
@@ -145,7 +146,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.hardshrink(Tensor([-1.0, 0.3, 2.0])))
@@ -165,7 +166,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.softshrink(Tensor([-1.0, 0.3, 2.0])))
@@ -184,7 +185,7 @@ def selu(input_x: Tensor) -> Tensor:
         Tensor of input_x's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
+        TypeError: if `input_x` is not a Tensor.
 
     Example:
         >>> print(ops.selu(Tensor([-1.0, 0.0, 1.0])))
@@ -204,7 +205,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        ValueError: where the shape of `weight` doesn't fit.
+        ValueError: if the shape of `weight` does not fit.
 
     Example:
         >>> print(ops.prelu(Tensor([[-1.0, 2.0], [-2.0, 3.0]]), Tensor([0.5, 0.25])))
@@ -227,7 +228,7 @@ def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
         Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.softplus(Tensor([-1.0, 0.0, 30.0])))
@@ -248,7 +249,7 @@ def logsigmoid(x: Tensor) -> Tensor:
         Tensor of x's shape. Floats keep their dtype; ints give float32; not for bool and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.logsigmoid(Tensor([-1.0, 0.0, 1.0])))
@@ -267,7 +268,7 @@ def mish(x: Tensor) -> Tensor:
         Tensor of x's shape. Floats keep their dtype; bool and ints give float32; not for complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.mish(Tensor([-1.0, 0.0, 1.0])))
@@ -287,7 +288,7 @@ def softsign(x: Tensor) -> Tensor:
         Tensor of x's shape. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.softsign(Tensor([-1.0, 0.0, 3.0])))
@@ -306,7 +307,7 @@ def tanhshrink(input: Tensor) -> Tensor:
         Tensor of input's shape. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.tanhshrink(Tensor([-1.0, 0.0, 1.0])))
@@ -325,7 +326,7 @@ def hardsigmoid(input: Tensor) -> Tensor:
         Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.hardsigmoid(Tensor([-4.0, 0.0, 1.5])))
@@ -344,7 +345,7 @@ def hardswish(input: Tensor) -> Tensor:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.hardswish(Tensor([-4.0, 1.0, 4.0])))
@@ -365,7 +366,7 @@ def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Te
         Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.hardtanh(Tensor([-4.0, 0.5, 4.0])))
@@ -385,8 +386,8 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
         Tensor, half as long along the axis. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        IndexError: where there is no such `axis`.
-        ValueError: where its size is odd.
+        ValueError: if its size is odd.
+        IndexError: if `axis` is out of range.
 
     Example:
         >>> print(ops.glu(Tensor([1.0, 2.0, 0.0, 0.0])))
@@ -410,7 +411,8 @@ def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
         Tensor of x's shape. Floats keep their dtype; bool and ints give float32; not for complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if `alpha` is 0.
 
     Example:
         >>> print(ops.celu(Tensor([-1.0, 0.0, 2.0])))
@@ -431,7 +433,7 @@ def fast_gelu(x: Tensor) -> Tensor:
         Tensor of x's shape. Floats and complex keep their dtype; ints give float32; not for bool.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.fast_gelu(Tensor([-1.0, 0.0, 1.0])))
@@ -453,7 +455,7 @@ def threshold(input: Tensor, thr: Number, value: Number) -> Tensor:
         Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.threshold(Tensor([0.0, 1.0, 2.0]), 0.5, -1.0))
@@ -474,8 +476,8 @@ def softmin(x: Tensor, axis: int = -1, *, dtype: DType | None = None) -> Tensor:
         Tensor of x's shape. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.softmin(Tensor([0.0, 0.0])))
@@ -496,7 +498,7 @@ def rrelu(input: Tensor, lower: Number = 1.0 / 8, upper: float = 1.0 / 3) -> Ten
         Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.rrelu(Tensor([1.0, 2.0])))
@@ -524,8 +526,8 @@ def gumbel_softmax(logits: Tensor, tau: float | Tensor = 1.0, hard: bool = False
         Tensor of logits's shape. Bool and ints give float32; not for complex.
 
     Raises:
-        TypeError: where `logits` is no Tensor.
-        ValueError: where there is no such `dim`.
+        TypeError: if `logits` is not a Tensor.
+        ValueError: if `dim` is out of range, or `tau` is not greater than 0.
 
     Example:
         >>> print(ops.gumbel_softmax(Tensor([[0.0, 1.0]]), hard=True).sum())

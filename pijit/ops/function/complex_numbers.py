@@ -40,7 +40,7 @@ def real(input: Tensor) -> Tensor:
         Tensor of input's shape. Bool, ints and floats keep their dtype; complex gives float32.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.real(Tensor([1 + 2j, 3j])))
@@ -60,7 +60,7 @@ def imag(input: Tensor) -> Tensor:
         Tensor of input's shape. Bool, ints and floats keep their dtype; complex gives float32.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.imag(Tensor([1 + 2j, 3j])))
@@ -80,7 +80,7 @@ def conj(input: Tensor) -> Tensor:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.conj(Tensor([1 + 2j])))
@@ -119,8 +119,8 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
         Tensor of the common shape. Float32 give complex64; float64 give complex128; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `real` is no Tensor.
-        ValueError: where the shape of `imag` doesn't fit.
+        TypeError: if `real` is not a Tensor.
+        ValueError: if the shape of `imag` does not fit.
 
     Example:
         >>> print(ops.complex(Tensor([1.0, 2.0]), Tensor([0.5, 0.0])))
@@ -189,7 +189,7 @@ def isreal(input: Tensor) -> Tensor:
         bool Tensor of input's shape. Bool stays; ints, floats and complex give bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.isreal(Tensor([1 + 2j, 3])))

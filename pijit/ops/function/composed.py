@@ -50,7 +50,7 @@ def isposinf(input: Tensor) -> Tensor:
         bool Tensor of input's shape. Bool stays; ints and floats give bool; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.isposinf(Tensor([1.0, float("inf")])))
@@ -69,7 +69,7 @@ def isneginf(input: Tensor) -> Tensor:
         bool Tensor of input's shape. Bool stays; ints and floats give bool; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.isneginf(Tensor([1.0, float("-inf")])))
@@ -88,7 +88,7 @@ def deg2rad(x: Tensor) -> Tensor:
         Tensor of x's shape. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.deg2rad(Tensor([180.0, 90.0])))
@@ -107,7 +107,7 @@ def rad2deg(x: Tensor) -> Tensor:
         Tensor of x's shape. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.rad2deg(Tensor([0.0, 3.1415927])))
@@ -126,7 +126,7 @@ def frac(x: Tensor) -> Tensor:
         Tensor of x's shape. Ints and floats keep their dtype; bool gives int64; not for complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.frac(Tensor([1.5, -0.25])))
@@ -149,7 +149,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
         Tensor of input's shape. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.logit(Tensor([0.5, 0.75])))
@@ -170,8 +170,8 @@ def xlogy(input: Tensor, other: TensorLike) -> Tensor:
         Tensor of the common shape. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `other` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.xlogy(Tensor([0.0, 2.0]), Tensor([0.0, 1.0])))
@@ -193,8 +193,8 @@ def xdivy(x: Tensor, y: TensorLike) -> Tensor:
         Tensor of the common shape. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where the shape of `y` doesn't fit.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if the shape of `y` does not fit.
 
     Example:
         >>> print(ops.xdivy(Tensor([0.0, 2.0]), Tensor([0.0, 4.0])))
@@ -216,8 +216,8 @@ def fmax(input: Tensor, other: TensorLike) -> Tensor:
         Tensor of the common shape. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `other` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.fmax(Tensor([1.0, float("nan")]), Tensor([2.0, 3.0])))
@@ -237,8 +237,8 @@ def fmin(input: Tensor, other: TensorLike) -> Tensor:
         Tensor of the common shape. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `other` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.fmin(Tensor([1.0, float("nan")]), Tensor([2.0, 3.0])))
@@ -257,7 +257,7 @@ def signbit(input: Tensor) -> Tensor:
         bool Tensor of input's shape. Bool stays; ints and floats give bool; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.signbit(Tensor([-1.0, -0.0, 2.0])))
@@ -278,8 +278,8 @@ def copysign(x: Tensor, other: TensorLike) -> Tensor:
         Tensor of the common shape. Floats keep their dtype; bool and ints give float32; not for complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where the shape of `other` doesn't fit.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.copysign(Tensor([1.0, -2.0]), Tensor([-1.0, 1.0])))
@@ -304,7 +304,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
         Tensor of the common shape. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.heaviside(Tensor([-1.0, 0.0, 2.0]), Tensor([0.5])))
@@ -326,7 +326,7 @@ def logaddexp(input: Tensor, other: TensorLike) -> Tensor:
         Tensor of the common shape. Floats keep their dtype; bool and ints give float32; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.logaddexp(Tensor([0.0]), Tensor([0.0])))
@@ -348,7 +348,7 @@ def logaddexp2(input: Tensor, other: TensorLike) -> Tensor:
         Tensor of the common shape. Floats keep their dtype; bool and ints give float32; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.logaddexp2(Tensor([1.0]), Tensor([1.0])))
@@ -370,7 +370,7 @@ def float_power(input: TensorLike, exponent: TensorLike) -> Tensor:
         float64 Tensor of the common shape. Bool, ints and complex give float64.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.float_power(Tensor([1, 2, 3]), 2))
@@ -394,8 +394,8 @@ def ldexp(x: Tensor, other: TensorLike) -> Tensor:
         Tensor of the common shape. Complex stays; bool and ints give float32.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where the shape of `other` doesn't fit.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.ldexp(Tensor([1.0, 2.0]), Tensor([3, 1])))
@@ -414,7 +414,7 @@ def erfinv(input: Tensor) -> Tensor:
         Tensor of input's shape. Floats keep their dtype; ints give float32; not for bool and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.erfinv(Tensor([0.0, 0.5])))

@@ -46,7 +46,7 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], loop_va
         What body_fn gave last, or loop_vars.
 
     Raises:
-        ValueError: where the shape of `loop_vars` doesn't fit.
+        ValueError: if the shape of `loop_vars` does not fit.
 
     Example:
         >>> print(ops.while_loop(lambda k: k < 10, lambda k: k * 2, Tensor(1)))

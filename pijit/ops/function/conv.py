@@ -34,7 +34,8 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Si
         Tensor [N, O, h, w]. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        ValueError: where the shape of `weight` doesn't fit, or `pad_mode` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `weight` does not fit, or `pad_mode` is not one of those named.
 
     Example:
         >>> print(ops.conv2d(ops.ones((1, 1, 3, 3)), ops.ones((1, 1, 2, 2))))
@@ -92,7 +93,7 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Si
         Tensor [N, O, l]. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        ValueError: where the shape of `weight` doesn't fit, or `pad_mode` isn't one of those named.
+        ValueError: if the shape of `weight` does not fit, or `pad_mode` is not one of those named.
 
     Example:
         >>> print(ops.conv1d(ops.ones((1, 1, 4)), ops.ones((1, 1, 2))))
@@ -116,7 +117,7 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
         Tensor of input_x's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where the shape of `bias` doesn't fit.
+        ValueError: if the shape of `bias` does not fit.
 
     Example:
         >>> print(ops.bias_add(Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([10.0, 20.0])))
@@ -176,7 +177,7 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
         Tensor [N, O, h, w]. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        IndexError: where the shape of `weight` doesn't fit.
+        IndexError: if the shape of `weight` does not fit.
 
     Example:
         >>> print(ops.conv_transpose2d(ops.ones((1, 1, 2, 2)), ops.ones((1, 1, 2, 2))))
@@ -208,7 +209,8 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Si
         Tensor [N, O, d, h, w]. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        ValueError: where the shape of `weight` doesn't fit, or `pad_mode` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `weight` does not fit, or `pad_mode` is not one of those named.
 
     Example:
         >>> print(ops.conv3d(ops.ones((1, 1, 2, 2, 2)), ops.ones((1, 1, 2, 2, 2))))
@@ -278,7 +280,7 @@ def conv3d_transpose(inputs: Tensor, weight: Tensor, pad_mode: str = "valid", pa
         Tensor [N, O, d, h, w]. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        IndexError: where the shape of `weight` doesn't fit.
+        IndexError: if the shape of `weight` does not fit.
 
     Example:
         >>> ops.conv3d_transpose(ops.ones((1, 1, 1, 1, 1)), ops.ones((1, 2, 1, 2, 2))).shape

@@ -103,7 +103,7 @@ def zeros_like(input: Tensor, *, dtype: DType | None = None) -> Tensor:
         Tensor of input's shape. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.zeros_like(Tensor([1, 2])))
@@ -124,7 +124,7 @@ def ones_like(input: Tensor, *, dtype: DType | None = None) -> Tensor:
         Tensor of input's shape. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.ones_like(Tensor([1, 2])))
@@ -312,8 +312,8 @@ def one_hot(indices: Tensor, depth: int, on_value: TensorLike = 1, off_value: Te
         Tensor with a further axis of `depth`.
 
     Raises:
-        TypeError: where `indices` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `indices` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.one_hot(Tensor([0, 2]), 3))

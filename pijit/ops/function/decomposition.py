@@ -88,7 +88,7 @@ def qr(input: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
         (q, r). Floats and complex keep their dtype, r's diagonal is real; not for bool and ints.
 
     Raises:
-        TypeError: where `input` is no Tensor, or `mode` isn't one of those named.
+        TypeError: if `input` is not a Tensor, or `mode` is not 'reduced' or 'complete'.
 
     Example:
         >>> print(ops.qr(Tensor([[0.0, 2.0], [3.0, 0.0]]))[1].abs())
@@ -171,7 +171,7 @@ def eigvals(A: Tensor) -> Tensor:
         Tensor. Complex stays; float32 give complex64; float64 give complex128; not for bool and ints.
 
     Raises:
-        TypeError: where `A` is no Tensor.
+        TypeError: if `A` is not a Tensor.
 
     Example:
         >>> print(ops.eigvals(Tensor([[2.0, 0.0], [0.0, 2.0]])))
@@ -210,7 +210,7 @@ def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
         Tensor of input_x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
+        TypeError: if `input_x` is not a Tensor.
 
     Example:
         >>> print(ops.cholesky_inverse(Tensor([[2.0, 0.0], [0.0, 4.0]])))
@@ -235,8 +235,8 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
         Tensor of input's shape. Float32 and float64 keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `input2` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `input2` does not fit.
 
     Example:
         >>> print(ops.cholesky_solve(Tensor([[4.0], [16.0]]), Tensor([[2.0, 0.0], [0.0, 4.0]])))
@@ -259,7 +259,7 @@ def inverse(input: Tensor) -> Tensor:
         Tensor of input's shape and dtype. Float32, float64 and complex keep their dtype; not for bool and ints.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.inverse(Tensor([[2.0, 0.0], [0.0, 4.0]])))
@@ -279,7 +279,7 @@ def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fal
         Tensor [..., n, m]. Float32, float64 and complex keep their dtype; not for bool and ints.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.pinv(Tensor([[2.0, 0.0], [0.0, 4.0]])))
@@ -336,7 +336,7 @@ def det(input: Tensor) -> Tensor:
         Tensor without the last two axes. Floats and complex keep their dtype; not for bool and ints.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.det(Tensor([[1.0, 2.0], [3.0, 4.0]])))
@@ -377,7 +377,7 @@ def inv(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.inv(Tensor([2.0, 4.0])))
@@ -396,7 +396,7 @@ def logdet(input: Tensor) -> Tensor:
         Tensor without the last two axes. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.logdet(Tensor([[1.0, 0.0], [0.0, 1.0]])))
@@ -442,8 +442,8 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         Tensor of b's shape. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `b` is no Tensor.
-        ValueError: where the shape of `LU_data` doesn't fit, or the shape of `LU_pivots` doesn't fit.
+        TypeError: if `b` is not a Tensor, or `LU_pivots` is not a Tensor.
+        ValueError: if the shape of `LU_data` does not fit, or the shape of `LU_pivots` does not fit.
 
     Example:
         >>> print(ops.lu_solve(Tensor([[2.0], [8.0]]), Tensor([[2.0, 0.0], [0.0, 4.0]]), Tensor([1, 2], ms.int32)))
@@ -472,8 +472,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True,
         (p, l, u). Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `LU_data` is no Tensor.
-        ValueError: where the shape of `LU_pivots` doesn't fit.
+        TypeError: if `LU_data` is not a Tensor, or `LU_pivots` is not a Tensor.
+        ValueError: if the shape of `LU_pivots` does not fit, or `LU_data` does not have at least 2 dimensions.
 
     Example:
         >>> print(ops.lu_unpack(Tensor([[2.0, 1.0], [0.5, 4.0]]), Tensor([1, 2], ms.int32))[2])
@@ -518,8 +518,8 @@ def lstsq(input: Tensor, A: Tensor) -> Tensor:
         Tensor [n, k]. Floats and complex keep their dtype; not for bool and ints.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `A` doesn't fit.
+        TypeError: if `input` is not a Tensor, or `A` is not a Tensor.
+        ValueError: if the shape of `A` does not fit.
 
     Example:
         >>> print(ops.lstsq(Tensor([[1.0, 0.0], [0.0, 2.0]]), Tensor([[3.0], [4.0]])))
@@ -570,7 +570,7 @@ def matrix_exp(input: Tensor) -> Tensor:
         Tensor of input's shape and dtype. Floats and complex keep their dtype; not for bool and ints.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.matrix_exp(Tensor([[0.0, 0.0], [0.0, 0.0]])))
@@ -701,7 +701,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
         Tensor of other's shape.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor, or `tau` is not a Tensor.
 
     Example:
         >>> print(ops.ormqr(*ops.geqrf(Tensor([[3.0, 0.0], [0.0, 4.0]])), ops.eye(2)).abs())

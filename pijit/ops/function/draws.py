@@ -82,7 +82,7 @@ def laplace(shape: Shape, mean: TensorLike, lambda_param: Any, seed: int | None 
         float32 Tensor.
 
     Raises:
-        ValueError: where the shape of `mean` doesn't fit, or the shape of `lambda_param` doesn't fit.
+        ValueError: if the shape of `mean` does not fit, or the shape of `lambda_param` does not fit.
 
     Example:
         >>> ops.laplace((2,), Tensor(0.0), Tensor(1.0)).shape
@@ -246,7 +246,8 @@ def random_categorical(logits: Tensor, num_sample: int, seed: int = 0, dtype: DT
         Tensor. Floats give int64; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `logits` is no Tensor.
+        TypeError: if `logits` is not a Tensor, or `dtype` is not int16, int32 or int64.
+        ValueError: if `logits` does not have 2 dimensions.
 
     Example:
         >>> print(ops.random_categorical(Tensor([[0.0, 100.0]]), 3))
@@ -271,7 +272,7 @@ def choice_with_mask(input_x: Tensor, count: int = 256, seed: int | None = None)
         seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
+        TypeError: if `input_x` is not a Tensor, or the dtype of `input_x` is not bool.
 
     Example:
         >>> print(ops.choice_with_mask(Tensor([True, False, True]), 2)[1])

@@ -84,7 +84,8 @@ def div(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = Non
             dtype; bool gives int64; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `rounding_mode` is not None, 'floor' or 'trunc'.
 
     Example:
         >>> print(ops.div(Tensor([7.0, -7.0]), 2, rounding_mode="floor"))
@@ -115,7 +116,7 @@ def true_divide(dividend: TensorLike, divisor: TensorLike) -> Tensor:
         Tensor of the common shape. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        TypeError: where `dividend` is no Tensor.
+        TypeError: if `dividend` is not a Tensor.
 
     Example:
         >>> print(ops.true_divide(Tensor([1, 2]), 2))
@@ -136,8 +137,8 @@ def subtract(input: Tensor, other: TensorLike, *, alpha: Number = 1) -> Tensor:
         Tensor of the common shape. Ints, floats and complex keep their dtype; bool gives int64.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `other` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.subtract(Tensor([3.0, 4.0]), Tensor([1.0, 1.0]), alpha=2))
@@ -159,7 +160,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
         Tensor of input's shape and dtype. Ints and floats keep their dtype; not for bool and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.round(Tensor([0.5, 1.5, 2.25])))
@@ -182,7 +183,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
         Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.relu(Tensor([-1.0, 2.0])))
@@ -202,7 +203,7 @@ def sinc(input: Tensor) -> Tensor:
         Tensor of input's shape. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.sinc(Tensor([0.0, 0.5])))
@@ -225,7 +226,7 @@ def cast(input: Tensor, dtype: DType) -> Tensor:
         Tensor of input's shape. Bool, floats and complex give int32.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.cast(Tensor([1.7, -1.7]), ms.int32))

@@ -67,7 +67,7 @@ def eps(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor, or the dtype of `x` is not floating.
 
     Example:
         >>> print(ops.eps(Tensor([5.0], ms.float16)))
@@ -192,8 +192,8 @@ def put_(input: Tensor, index: Tensor, source: int | Tensor, accumulate: bool = 
         input. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `index` doesn't fit, or the shape of `source` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `index` does not fit, or the shape of `source` does not fit.
 
     Example:
         >>> print(ops.put_(Tensor([1, 2, 3]), Tensor([0]), Tensor([9])))
@@ -215,7 +215,7 @@ def reshape_(input: Tensor, shape: Shape) -> Tensor:
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> ops.reshape_(Tensor([1, 2]), (2, 1)).shape
@@ -252,7 +252,7 @@ def dyn_shape(input_x: Tensor) -> Tensor:
         int64 Tensor. Bool, floats and complex give int64.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
+        TypeError: if `input_x` is not a Tensor.
 
     Example:
         >>> print(ops.dyn_shape(Tensor([[1, 2]])))
@@ -272,7 +272,7 @@ def shape_(x: Tensor) -> tuple[int, ...]:
         tuple of ints. Takes bool, ints, floats and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> ops.shape_(Tensor([[1, 2]]))
@@ -292,7 +292,7 @@ def deepcopy(input_x: Tensor) -> Tensor:
         Tensor of input_x's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
+        TypeError: if `input_x` is not a Tensor.
 
     Example:
         >>> print(ops.deepcopy(Tensor([1, 2])))
@@ -438,8 +438,8 @@ def swiglu(input: Tensor, dim: int = -1) -> Tensor:
         Tensor, half as long along the dimension. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        IndexError: where there is no such `dim`.
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
+        IndexError: if `dim` is out of range.
 
     Example:
         >>> print(ops.swiglu(Tensor([0.0, 1.0, 2.0, 3.0])))
@@ -466,9 +466,9 @@ def add_layer_norm(x1: Tensor, x2: Tensor, gamma: Any, beta: Any, epsilon: float
         (Tensor, Tensor, Tensor, Tensor). Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x1` is no Tensor.
-        ValueError: where the shape of `x2` doesn't fit, or the shape of `gamma` doesn't fit, or the shape of `beta`
-            doesn't fit.
+        TypeError: if `x1` is not a Tensor.
+        ValueError: if the shape of `x2` does not fit, or the shape of `gamma` does not fit, or the shape of `beta` does
+            not fit.
 
     Example:
         >>> print(ops.add_layer_norm(Tensor([[1.0, 3.0]]), Tensor([[0.0, 0.0]]), ops.ones(2), ops.zeros(2))[0])
@@ -495,8 +495,8 @@ def add_rms_norm(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6) -
         (Tensor, Tensor, Tensor). Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `x1` is no Tensor.
-        ValueError: where the shape of `x2` doesn't fit, or the shape of `gamma` doesn't fit.
+        TypeError: if `x1` is not a Tensor.
+        ValueError: if the shape of `x2` does not fit, or the shape of `gamma` does not fit.
 
     Example:
         >>> print(ops.add_rms_norm(Tensor([[1.0, 1.0]]), Tensor([[2.0, 2.0]]), ops.ones(2))[2])
@@ -518,7 +518,7 @@ def rotary_position_embedding(x: Tensor, cos: Any, sin: Any, mode: int = 0) -> T
         Tensor of x's shape and dtype. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        ValueError: where the shape of `cos` doesn't fit, or the shape of `sin` doesn't fit.
+        ValueError: if the shape of `cos` does not fit, or the shape of `sin` does not fit, or `mode` is not 0 or 1.
 
     Example:
         >>> print(ops.rotary_position_embedding(ops.ones((1, 1, 1, 2)), ops.zeros((1, 1, 1, 2)), ops.ones((1, 1, 1,

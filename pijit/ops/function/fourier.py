@@ -150,8 +150,8 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
         Tensor. Complex stays; ints give complex64; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.ifft(ops.fft(Tensor([1.0, 2.0]))).real())
@@ -175,8 +175,8 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
         Tensor. Complex stays; ints give complex64; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.rfft(Tensor([1.0, 0.0, 0.0, 0.0])))
@@ -200,8 +200,8 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
         Tensor. Ints and complex give float32; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.irfft(ops.rfft(Tensor([1.0, 2.0, 3.0, 4.0]))))
@@ -225,8 +225,8 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
         Tensor. Ints and complex give float32; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.hfft(Tensor([1.0, 0.0, 0.0])))
@@ -250,8 +250,8 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
         Tensor. Complex stays; ints give complex64; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.ihfft(Tensor([4.0, 0.0, 0.0, 0.0])))
@@ -279,8 +279,8 @@ def fftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: s
         Tensor. Complex stays; ints give complex64; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.fftn(Tensor([[1.0, 0.0], [0.0, 0.0]])))
@@ -305,8 +305,8 @@ def ifftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: 
         Tensor. Complex stays; ints give complex64; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.ifftn(ops.fftn(Tensor([[1.0, 2.0]]))).real())
@@ -342,8 +342,8 @@ def rfftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: 
         Tensor. Complex stays; ints give complex64; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.rfftn(Tensor([[1.0, 0.0], [0.0, 0.0]])))
@@ -367,8 +367,8 @@ def irfftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm:
         Tensor. Ints and complex give float32; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.irfftn(ops.rfftn(Tensor([[1.0, 2.0], [3.0, 4.0]]))))
@@ -392,8 +392,8 @@ def hfftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm: 
         Tensor. Ints and complex give float32; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.hfftn(Tensor([[1.0, 0.0], [0.0, 0.0]])))
@@ -417,8 +417,8 @@ def ihfftn(input: Tensor, s: Shape | None = None, dim: Axis | None = None, norm:
         Tensor. Complex stays; ints give complex64; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.ihfftn(Tensor([[4.0, 0.0], [0.0, 0.0]])))
@@ -442,8 +442,8 @@ def fft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str 
         Tensor. Complex stays; ints give complex64; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.fft2(Tensor([[1.0, 0.0], [0.0, 0.0]])))
@@ -467,8 +467,8 @@ def ifft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str
         Tensor. Complex stays; ints give complex64; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.ifft2(ops.fft2(Tensor([[1.0, 2.0]]))).real())
@@ -491,8 +491,8 @@ def rfft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str
         Tensor. Complex stays; ints give complex64; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.rfft2(Tensor([[1.0, 0.0], [0.0, 0.0]])))
@@ -516,8 +516,8 @@ def irfft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: st
         Tensor. Ints and complex give float32; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.irfft2(ops.rfft2(Tensor([[1.0, 2.0], [3.0, 4.0]]))))
@@ -541,8 +541,8 @@ def hfft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: str
         Tensor. Ints and complex give float32; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.hfft2(Tensor([[1.0, 0.0], [0.0, 0.0]])))
@@ -566,8 +566,8 @@ def ihfft2(input: Tensor, s: Shape | None = None, dim: Axis = (-2, -1), norm: st
         Tensor. Complex stays; ints give complex64; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or `norm` is not one of those named.
 
     Example:
         >>> print(ops.ihfft2(Tensor([[4.0, 0.0], [0.0, 0.0]])))
@@ -597,8 +597,8 @@ def fftshift(input: Tensor, dim: Axis | None = None) -> Tensor:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range.
 
     Example:
         >>> print(ops.fftshift(Tensor([0.0, 1.0, 2.0, -2.0, -1.0])))
@@ -618,8 +618,8 @@ def ifftshift(input: Tensor, dim: Axis | None = None) -> Tensor:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range.
 
     Example:
         >>> print(ops.ifftshift(Tensor([-2.0, -1.0, 0.0, 1.0, 2.0])))
@@ -740,8 +740,10 @@ def stft(x: Tensor, n_fft: Any, hop_length: Any = None, win_length: Any = None, 
         Tensor. Bool, ints and complex give float32.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where `pad_mode` isn't one of those named.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if `pad_mode` is not 'REFLECT', 'CONSTANT' or 'EDGE', or `x` does not have 1 or 2 dimensions, or
+            `win_length` is not in [1, n_fft], or `hop_length` is not greater than 0, or the shape of `window` does not
+            fit, or `n_fft` is out of range.
 
     Example:
         >>> ops.stft(Tensor([1.0, 2.0, 3.0, 4.0]), 4).shape

@@ -40,7 +40,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: float | Sequence[
         Tensor [N, C, *size]. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where `mode` isn't one of those named.
+        ValueError: if `mode` is not one of those named.
 
     Example:
         >>> print(ops.interpolate(Tensor([[[1.0, 2.0]]]), size=4))
@@ -140,7 +140,7 @@ def fold(input: Tensor, output_size: Size, kernel_size: Size, dilation: Size = 1
         Tensor [N, C, H, W]. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where the shape of `output_size` doesn't fit.
+        TypeError: if the shape of `output_size` does not fit.
 
     Example:
         >>> print(ops.fold(ops.ones((1, 4, 4)), Tensor([3, 3], ms.int32), 2))

@@ -33,7 +33,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int, batch_dims: i
         Tensor. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range, or `batch_dims` is out of range.
 
     Example:
         >>> print(ops.gather(Tensor([[1, 2], [3, 4]]), Tensor([1, 0]), 0))
@@ -71,8 +71,8 @@ def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
         Tensor. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.index_select(Tensor([[1, 2], [3, 4]]), 1, Tensor([1])))
@@ -94,8 +94,8 @@ def take(input: Tensor, indices: Tensor, axis: int | None = None) -> Tensor:
         Tensor. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.take(Tensor([[1, 2], [3, 4]]), Tensor([0, 3])))
@@ -118,8 +118,8 @@ def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
         Tensor of index's shape. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`, or the shape of `index` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range, or the shape of `index` does not fit.
 
     Example:
         >>> print(ops.gather_elements(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0], [1]])))
@@ -141,8 +141,8 @@ def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
         Tensor of index's shape. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where there is no such `dim`, or the shape of `index` doesn't fit.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if `dim` is out of range, or the shape of `index` does not fit.
 
     Example:
         >>> print(ops.gather_d(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0], [1]])))
@@ -163,8 +163,8 @@ def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
         Tensor. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
-        ValueError: where the shape of `indices` doesn't fit.
+        TypeError: if `input_x` is not a Tensor.
+        ValueError: if the shape of `indices` does not fit.
 
     Example:
         >>> print(ops.gather_nd(Tensor([[1, 2], [3, 4]]), Tensor([[0, 1], [1, 0]])))
@@ -188,9 +188,9 @@ def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, a
         Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
-        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit, or there is no
-            such `axis`, or `reduction` isn't one of those named.
+        TypeError: if `input_x` is not a Tensor.
+        ValueError: if the shape of `indices` does not fit, or the shape of `updates` does not fit, or `axis` is out of
+            range, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.tensor_scatter_elements(Tensor([1, 2, 3]), Tensor([0, 2]), Tensor([9, 8])))
@@ -212,9 +212,8 @@ def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
         Tensor of input's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `axis`, or the shape of `index` doesn't fit, or the shape of `src`
-            doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `axis` is out of range, or the shape of `index` does not fit, or the shape of `src` does not fit.
 
     Example:
         >>> print(ops.scatter(Tensor([1, 2, 3]), 0, Tensor([0, 2]), Tensor([9, 8])))
@@ -235,8 +234,8 @@ def scatter_nd(indices: Tensor, updates: Tensor, shape: Shape) -> Tensor:
         Tensor of the shape asked for. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `indices` is no Tensor.
-        ValueError: where the shape of `updates` doesn't fit.
+        TypeError: if `indices` is not a Tensor.
+        ValueError: if the shape of `updates` does not fit.
 
     Example:
         >>> print(ops.scatter_nd(Tensor([[0], [2]]), Tensor([9, 8]), (4,)))
@@ -257,8 +256,8 @@ def tensor_scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> 
         Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
-        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+        TypeError: if `input_x` is not a Tensor.
+        ValueError: if the shape of `indices` does not fit, or the shape of `updates` does not fit.
 
     Example:
         >>> print(ops.tensor_scatter_update(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([9, 8])))
@@ -279,8 +278,8 @@ def tensor_scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
         Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
-        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+        TypeError: if `input_x` is not a Tensor.
+        ValueError: if the shape of `indices` does not fit, or the shape of `updates` does not fit.
 
     Example:
         >>> print(ops.tensor_scatter_add(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([9, 8])))
@@ -301,8 +300,8 @@ def tensor_scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
         Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
-        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+        TypeError: if `input_x` is not a Tensor.
+        ValueError: if the shape of `indices` does not fit, or the shape of `updates` does not fit.
 
     Example:
         >>> print(ops.tensor_scatter_sub(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([9, 8])))
@@ -323,8 +322,8 @@ def tensor_scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
         Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
-        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+        TypeError: if `input_x` is not a Tensor.
+        ValueError: if the shape of `indices` does not fit, or the shape of `updates` does not fit.
 
     Example:
         >>> print(ops.tensor_scatter_mul(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([9, 8])))
@@ -345,8 +344,8 @@ def tensor_scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
         Tensor of input_x's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
-        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+        TypeError: if `input_x` is not a Tensor.
+        ValueError: if the shape of `indices` does not fit, or the shape of `updates` does not fit.
 
     Example:
         >>> print(ops.tensor_scatter_div(Tensor([1.0, 2.0, 3.0]), Tensor([[0], [2]]), Tensor([2.0, 2.0])))
@@ -367,8 +366,8 @@ def tensor_scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
         Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
-        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+        TypeError: if `input_x` is not a Tensor.
+        ValueError: if the shape of `indices` does not fit, or the shape of `updates` does not fit.
 
     Example:
         >>> print(ops.tensor_scatter_max(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([9, 2])))
@@ -389,8 +388,8 @@ def tensor_scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
         Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
-        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+        TypeError: if `input_x` is not a Tensor.
+        ValueError: if the shape of `indices` does not fit, or the shape of `updates` does not fit.
 
     Example:
         >>> print(ops.tensor_scatter_min(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([9, 2])))
@@ -411,7 +410,7 @@ def masked_fill(input_x: Tensor, mask: Tensor, value: TensorLike) -> Tensor:
         Tensor of input_x's shape. Ints, floats and complex keep their dtype; bool gives int64.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
+        TypeError: if `input_x` is not a Tensor.
 
     Example:
         >>> print(ops.masked_fill(Tensor([1, 2, 3]), Tensor([True, False, True]), 0))
@@ -431,7 +430,7 @@ def nonzero(input: Tensor, as_tuple: bool = False) -> Any:
         int64 Tensor [n, input.ndim], or a tuple of Tensors [n]. Bool, floats and complex give int64.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.nonzero(Tensor([[0, 1], [2, 0]])))
@@ -482,7 +481,8 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         Tensor of shape (*input.shape, columns of weight). Ints give float32; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `padding_idx` is out of range.
 
     Example:
         >>> print(ops.embedding(Tensor([1, 0]), Tensor([[1.0, 2.0], [3.0, 4.0]])))
@@ -516,8 +516,8 @@ def index_add(x: Tensor, indices: Tensor, y: TensorLike, axis: int, use_lock: bo
         Tensor of x's shape and dtype. Float32 keep their dtype; not for bool, ints and complex.
 
     Raises:
-        IndexError: where there is no such `axis`.
-        ValueError: where the shape of `indices` doesn't fit, or the shape of `y` doesn't fit.
+        ValueError: if the shape of `indices` does not fit, or the shape of `y` does not fit.
+        IndexError: if `axis` is out of range.
 
     Example:
         >>> print(ops.index_add(ms.Parameter(Tensor([1.0, 2.0, 3.0]), name="x"), Tensor([0, 2], ms.int32),
@@ -566,7 +566,7 @@ def inplace_add(x: Tensor, v: TensorLike, indices: Size) -> Tensor:
         Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where the shape of `v` doesn't fit.
+        ValueError: if the shape of `v` does not fit.
 
     Example:
         >>> print(ops.inplace_add(Tensor([1, 2, 3]), Tensor([10]), 0))
@@ -587,7 +587,7 @@ def inplace_sub(x: Tensor, v: TensorLike, indices: Size) -> Tensor:
         Tensor of x's shape and dtype. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        ValueError: where the shape of `v` doesn't fit.
+        ValueError: if the shape of `v` does not fit.
 
     Example:
         >>> print(ops.inplace_sub(Tensor([1, 2, 3]), Tensor([10]), 0))
@@ -608,7 +608,7 @@ def inplace_update(x: Tensor, v: TensorLike, indices: Size) -> Tensor:
         Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where the shape of `v` doesn't fit.
+        ValueError: if the shape of `v` does not fit.
 
     Example:
         >>> print(ops.inplace_update(Tensor([1, 2, 3]), Tensor([10]), 0))
@@ -645,8 +645,8 @@ def inplace_index_add(var: Tensor, indices: Tensor, updates: Tensor, axis: int) 
         Tensor: var's new value.
 
     Raises:
-        IndexError: where there is no such `axis`.
-        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+        ValueError: if the shape of `indices` does not fit, or the shape of `updates` does not fit.
+        IndexError: if `axis` is out of range.
 
     Example:
         >>> print(ops.inplace_index_add(ms.Parameter(Tensor([1.0, 2.0]), name="v"), Tensor([1], ms.int32),
@@ -669,7 +669,7 @@ def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where the shape of `src` doesn't fit.
+        ValueError: if the shape of `src` does not fit.
 
     Example:
         >>> print(ops.select_scatter(ops.zeros((2, 2)), ops.ones(2), 0, 1))
@@ -702,7 +702,7 @@ def slice_scatter(input: Tensor, src: Tensor, axis: int = 0, start: Number | Non
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where the shape of `src` doesn't fit, or there is no such `axis`.
+        ValueError: if the shape of `src` does not fit, or `axis` is out of range.
 
     Example:
         >>> print(ops.slice_scatter(ops.zeros((3, 1)), ops.ones((2, 1)), 0, 0, 2))
@@ -819,7 +819,7 @@ def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int
         Tensor [num_segments, ...]. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where the shape of `segment_ids` doesn't fit.
+        ValueError: if the shape of `segment_ids` does not fit.
 
     Example:
         >>> print(ops.unsorted_segment_sum(Tensor([1, 2, 3]), Tensor([0, 1, 0], ms.int32), 2))
@@ -840,7 +840,7 @@ def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: int) -> 
         Tensor [num_segments, ...]. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        ValueError: where the shape of `segment_ids` doesn't fit.
+        ValueError: if the shape of `segment_ids` does not fit.
 
     Example:
         >>> print(ops.unsorted_segment_prod(Tensor([1.0, 2.0, 3.0]), Tensor([0, 1, 0], ms.int32), 2))
@@ -861,7 +861,7 @@ def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: int) -> T
         Tensor [num_segments, ...]. Ints and floats keep their dtype; not for bool and complex.
 
     Raises:
-        ValueError: where the shape of `segment_ids` doesn't fit.
+        ValueError: if the shape of `segment_ids` does not fit.
 
     Example:
         >>> print(ops.unsorted_segment_max(Tensor([1.0, 2.0, 3.0]), Tensor([0, 1, 0], ms.int32), 2))
@@ -882,7 +882,7 @@ def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: int) -> T
         Tensor [num_segments, ...]. Ints and floats keep their dtype; not for bool and complex.
 
     Raises:
-        ValueError: where the shape of `segment_ids` doesn't fit.
+        ValueError: if the shape of `segment_ids` does not fit.
 
     Example:
         >>> print(ops.unsorted_segment_min(Tensor([1.0, 2.0, 3.0]), Tensor([0, 1, 0], ms.int32), 2))
@@ -902,7 +902,8 @@ def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
         bool Tensor [*lengths.shape, maxlen]. Bool stays; ints and floats give bool; not for complex.
 
     Raises:
-        TypeError: where `lengths` is no Tensor.
+        TypeError: if `lengths` is not a Tensor.
+        ValueError: if `maxlen` is less than 0.
 
     Example:
         >>> print(ops.sequence_mask(Tensor([1, 3], ms.int32), 3))
@@ -957,8 +958,8 @@ def intopk(x1: Tensor, x2: Tensor, k: int) -> Tensor:
         bool Tensor [n]. Bool stays; ints and floats give bool; not for complex.
 
     Raises:
-        TypeError: where `x1` is no Tensor.
-        ValueError: where the shape of `x2` doesn't fit.
+        TypeError: if `x1` is not a Tensor.
+        ValueError: if the shape of `x2` does not fit.
 
     Example:
         >>> print(ops.intopk(Tensor([[1.0, 2.0, 3.0]]), Tensor([1], ms.int32), 2))

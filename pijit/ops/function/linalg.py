@@ -30,8 +30,8 @@ def matmul(input: Tensor, other: TensorLike) -> Tensor:
         Tensor. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `other` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
@@ -96,8 +96,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         Tensor [n, k]. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `mat2` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `mat2` does not fit.
 
     Example:
         >>> print(ops.mm(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
@@ -118,8 +118,8 @@ def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
         Tensor [b, n, k]. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
-        ValueError: where the shape of `mat2` doesn't fit.
+        TypeError: if `input_x` is not a Tensor, or `mat2` is not a Tensor.
+        ValueError: if the shape of `mat2` does not fit.
 
     Example:
         >>> print(ops.bmm(ops.ones((1, 2, 3)), ops.ones((1, 3, 1))))
@@ -149,8 +149,8 @@ def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         Tensor [..., out]. Ints and floats keep their dtype; not for bool and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `weight` doesn't fit, or the shape of `bias` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `weight` does not fit, or the shape of `bias` does not fit.
 
     Example:
         >>> print(ops.dense(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]), Tensor([1.0])))
@@ -175,7 +175,7 @@ def dot(input: Tensor, other: TensorLike) -> Tensor:
         Tensor. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        ValueError: where the shape of `other` doesn't fit.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.dot(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
@@ -197,7 +197,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
         Tensor [n, m]. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.outer(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
@@ -219,7 +219,7 @@ def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
         Tensor. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        ValueError: where the shape of `x2` doesn't fit.
+        ValueError: if the shape of `x2` does not fit.
 
     Example:
         >>> print(ops.tensor_dot(ops.ones((2, 3)), ops.ones((3, 2)), 1))
@@ -259,7 +259,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         Tensor.
 
     Raises:
-        ValueError: where `equation` isn't one of those named, or the shape of `operands` doesn't fit.
+        ValueError: if `equation` is not one of those named, or the shape of `operands` does not fit.
 
     Example:
         >>> print(ops.einsum("ij,jk->ik", Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
@@ -384,7 +384,7 @@ def mv(mat: Tensor, vec: Tensor) -> Tensor:
         Tensor [n]. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        ValueError: where the shape of `vec` doesn't fit.
+        ValueError: if the shape of `vec` does not fit.
 
     Example:
         >>> print(ops.mv(Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([1.0, 1.0])))
@@ -409,8 +409,8 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
         Tensor [n, k]. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `mat1` doesn't fit, or the shape of `mat2` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `mat1` does not fit, or the shape of `mat2` does not fit.
 
     Example:
         >>> print(ops.addmm(Tensor([[1.0]]), Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
@@ -433,8 +433,8 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
         Tensor [n]. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `mat` doesn't fit, or the shape of `vec` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `mat` does not fit, or the shape of `vec` does not fit.
 
     Example:
         >>> print(ops.addmv(Tensor([1.0]), Tensor([[1.0, 2.0]]), Tensor([3.0, 4.0])))
@@ -457,8 +457,8 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
         Tensor [n, k]. Floats and complex keep their dtype; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `batch1` doesn't fit, or the shape of `batch2` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `batch1` does not fit, or the shape of `batch2` does not fit.
 
     Example:
         >>> print(ops.addbmm(ops.zeros((2, 2)), ops.ones((3, 2, 1)), ops.ones((3, 1, 2))))
@@ -482,8 +482,8 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number = 1, alp
         Tensor [b, n, k]. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `batch1` doesn't fit, or the shape of `batch2` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `batch1` does not fit, or the shape of `batch2` does not fit.
 
     Example:
         >>> print(ops.baddbmm(ops.ones((1, 2, 2)), ops.ones((1, 2, 1)), ops.ones((1, 1, 2))))
@@ -507,8 +507,8 @@ def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Numb
         Tensor [n, m]. Ints, floats and complex keep their dtype; bool gives int64.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where the shape of `vec1` doesn't fit, or the shape of `vec2` doesn't fit.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if the shape of `vec1` does not fit, or the shape of `vec2` does not fit.
 
     Example:
         >>> print(ops.addr(ops.zeros((2, 2)), Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
@@ -529,8 +529,8 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
         Tensor [n, m]. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `vec2` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `vec2` does not fit.
 
     Example:
         >>> print(ops.ger(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
@@ -553,8 +553,8 @@ def vecdot(x: Tensor, y: TensorLike, *, axis: int = -1) -> Tensor:
         Tensor without the axis. Floats and complex keep their dtype; bool gives int64.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where the shape of `y` doesn't fit, or there is no such `axis`.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if the shape of `y` does not fit, or `axis` is out of range.
 
     Example:
         >>> print(ops.vecdot(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]])))
@@ -599,7 +599,7 @@ def cross(input: Tensor, other: TensorLike, dim: int | None = None) -> Tensor:
         Tensor of the common shape. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        ValueError: where the shape of `other` doesn't fit, or there is no such `dim`.
+        ValueError: if the shape of `other` does not fit, or `dim` is out of range.
 
     Example:
         >>> print(ops.cross(Tensor([1.0, 0.0, 0.0]), Tensor([0.0, 1.0, 0.0])))
@@ -636,7 +636,7 @@ def cdist(x1: Tensor, x2: Tensor, p: Number = 2.0) -> Tensor:
         Tensor [..., P, R]. Floats and complex keep their dtype; ints give float32; not for bool.
 
     Raises:
-        ValueError: where the shape of `x2` doesn't fit.
+        ValueError: if the shape of `x2` does not fit.
 
     Example:
         >>> print(ops.cdist(Tensor([[0.0, 0.0]]), Tensor([[3.0, 4.0]])))

@@ -42,8 +42,8 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
             bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `target` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.mse_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
@@ -65,8 +65,8 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
         Tensor: a number, or of the inputs' shape. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+        TypeError: if `input` is not a Tensor, or `target` is not a Tensor.
+        ValueError: if the shape of `target` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.l1_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
@@ -93,7 +93,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, beta: Number = 1.0, reduction:
             complex.
 
     Raises:
-        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+        ValueError: if the shape of `target` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.smooth_l1_loss(Tensor([1.0, 2.0]), Tensor([1.5, 4.0])))
@@ -118,8 +118,8 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
             complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `target` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.huber_loss(Tensor([1.0, 2.0]), Tensor([1.5, 4.0])))
@@ -166,7 +166,7 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None, ignor
             bool.
 
     Raises:
-        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+        ValueError: if the shape of `target` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.nll_loss(Tensor([[-0.5, -1.0]]), Tensor([0], ms.int32)))
@@ -212,7 +212,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, i
         Tensor: a number, or one value per row. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+        ValueError: if the shape of `target` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.cross_entropy(Tensor([[0.0, 0.0]]), Tensor([0], ms.int32)))
@@ -248,7 +248,7 @@ def binary_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None =
             complex.
 
     Raises:
-        ValueError: where the shape of `labels` doesn't fit, or `reduction` isn't one of those named.
+        ValueError: if the shape of `labels` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.binary_cross_entropy(Tensor([0.5, 0.5]), Tensor([1.0, 0.0])))
@@ -276,8 +276,8 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
             complex.
 
     Raises:
-        ValueError: where the shape of `target` doesn't fit, or the shape of `weight` doesn't fit, or the shape of
-            `pos_weight` doesn't fit, or `reduction` isn't one of those named.
+        ValueError: if the shape of `target` does not fit, or the shape of `weight` does not fit, or the shape of
+            `pos_weight` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.binary_cross_entropy_with_logits(Tensor([0.0, 0.0]), Tensor([1.0, 0.0]), ops.ones(2),
@@ -305,7 +305,7 @@ def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
             complex.
 
     Raises:
-        ValueError: where the shape of `labels` doesn't fit, or `reduction` isn't one of those named.
+        ValueError: if the shape of `labels` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.kl_div(Tensor([-1.0, -2.0]), Tensor([0.5, 0.5])))
@@ -334,9 +334,9 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
             complex.
 
     Raises:
-        TypeError: where `input1` is no Tensor.
-        ValueError: where the shape of `input2` doesn't fit, or the shape of `target` doesn't fit, or `reduction`
-            isn't one of those named.
+        TypeError: if `input1` is not a Tensor.
+        ValueError: if the shape of `input2` does not fit, or the shape of `target` does not fit, or `reduction` is not
+            one of those named.
 
     Example:
         >>> print(ops.margin_ranking_loss(Tensor([1.0, 2.0]), Tensor([2.0, 1.0]), Tensor([1.0, 1.0])))
@@ -359,8 +359,8 @@ def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0, r
             complex.
 
     Raises:
-        TypeError: where `inputs` is no Tensor.
-        ValueError: where the shape of `targets` doesn't fit, or `reduction` isn't one of those named.
+        TypeError: if `inputs` is not a Tensor.
+        ValueError: if the shape of `targets` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.hinge_embedding_loss(Tensor([0.5, 0.25]), Tensor([1.0, -1.0])))
@@ -384,8 +384,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         Tensor without the axis. Floats keep their dtype; ints give float32; not for bool and complex.
 
     Raises:
-        TypeError: where `x1` is no Tensor.
-        ValueError: where the shape of `x2` doesn't fit, or there is no such `dim`.
+        TypeError: if `x1` is not a Tensor.
+        ValueError: if the shape of `x2` does not fit, or `dim` is out of range.
 
     Example:
         >>> print(ops.cosine_similarity(Tensor([[1.0, 0.0]]), Tensor([[1.0, 1.0]])))
@@ -411,7 +411,8 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
             complex.
 
     Raises:
-        ValueError: where the shapes of both don't broadcast, or `reduction` isn't one of those named.
+        ValueError: if the shapes of both don't broadcast, or `reduction` is not one of those named, or `margin` is not
+            in [-1, 1].
 
     Example:
         >>> print(ops.cosine_embedding_loss(Tensor([[1.0, 0.0]]), Tensor([[0.0, 1.0]]), Tensor([1], ms.int32)))
@@ -459,9 +460,9 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
             complex.
 
     Raises:
-        TypeError: where `anchor` is no Tensor.
-        ValueError: where the shape of `positive` doesn't fit, or the shape of `negative` doesn't fit, or
-            `reduction` isn't one of those named.
+        TypeError: if `anchor` is not a Tensor.
+        ValueError: if the shape of `positive` does not fit, or the shape of `negative` does not fit, or `reduction` is
+            not one of those named.
 
     Example:
         >>> print(ops.triplet_margin_loss(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]]), Tensor([[0.0, 1.0]])))
@@ -490,9 +491,9 @@ def gaussian_nll_loss(x: Tensor, target: Tensor, var: Tensor, full: bool = False
             complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where the shape of `target` doesn't fit, or the shape of `var` doesn't fit, or `reduction` isn't
-            one of those named.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if the shape of `target` does not fit, or the shape of `var` does not fit, or `reduction` is not one
+            of those named, or `eps` is not greater than 0.
 
     Example:
         >>> print(ops.gaussian_nll_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]), Tensor([1.0, 1.0])))
@@ -518,7 +519,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
             complex.
 
     Raises:
-        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+        ValueError: if the shape of `target` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.soft_margin_loss(Tensor([0.0, 0.0]), Tensor([1.0, -1.0])))
@@ -543,8 +544,8 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
             complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `target` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.multilabel_soft_margin_loss(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]])))
@@ -571,7 +572,8 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
             complex.
 
     Raises:
-        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+        ValueError: if the shape of `target` does not fit, or `reduction` is not one of those named, or `p` is not 1 or
+            2.
 
     Example:
         >>> print(ops.multi_margin_loss(Tensor([[1.0, 0.5]]), Tensor([0])))
@@ -604,7 +606,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
             complex.
 
     Raises:
-        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+        ValueError: if the shape of `target` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.multilabel_margin_loss(Tensor([[0.0, 1.0]]), Tensor([[0, -1]], ms.int32)))
@@ -655,8 +657,9 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_l
         (Tensor, Tensor). Floats keep their dtype; bool and ints give float32; not for complex.
 
     Raises:
-        ValueError: where the shape of `targets` doesn't fit, or the shape of `input_lengths` doesn't fit, or the
-            shape of `target_lengths` doesn't fit, or `reduction` isn't one of those named.
+        ValueError: if the shape of `targets` does not fit, or the shape of `input_lengths` does not fit, or the shape
+            of `target_lengths` does not fit, or `reduction` is not one of those named, or `log_probs` does not have 3
+            dimensions and `targets` 2, or `blank` is out of range.
 
     Example:
         >>> print(ops.ctc_loss(ops.log_softmax(ops.zeros((2, 1, 3))), Tensor([[1]], ms.int32), Tensor([2], ms.int32),

@@ -34,8 +34,8 @@ def squared_difference(x: Tensor, y: TensorLike) -> Tensor:
         Tensor of the common shape. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where the shape of `y` doesn't fit.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if the shape of `y` does not fit.
 
     Example:
         >>> print(ops.function.squared_difference(Tensor([1.0, 2.0]), Tensor([3.0, 5.0])))
@@ -56,8 +56,8 @@ def div_no_nan(x: Tensor, y: TensorLike) -> Tensor:
         Tensor of the common shape. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where the shape of `y` doesn't fit.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if the shape of `y` does not fit.
 
     Example:
         >>> print(ops.function.div_no_nan(Tensor([1.0, 2.0]), Tensor([0.0, 4.0])))
@@ -78,8 +78,8 @@ def mul_no_nan(x: Tensor, y: TensorLike) -> Tensor:
         Tensor of the common shape. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where the shape of `y` doesn't fit.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if the shape of `y` does not fit.
 
     Example:
         >>> print(ops.function.mul_no_nan(Tensor([float("inf"), 2.0]), Tensor([0.0, 4.0])))
@@ -104,8 +104,8 @@ def truncate_div(x: Tensor, y: TensorLike) -> Tensor:
         Tensor of the common shape. Ints and floats keep their dtype; not for bool and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where the shape of `y` doesn't fit.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if the shape of `y` does not fit.
 
     Example:
         >>> print(ops.truncate_div(Tensor([7, -7]), Tensor([2, 2])))
@@ -128,8 +128,8 @@ def truncate_mod(x: Tensor, y: TensorLike) -> Tensor:
         Tensor of the common shape. Ints and floats keep their dtype; not for bool and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where the shape of `y` doesn't fit.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if the shape of `y` does not fit.
 
     Example:
         >>> print(ops.truncate_mod(Tensor([7, -7]), Tensor([2, 2])))
@@ -155,8 +155,8 @@ def gcd(input: Tensor, other: TensorLike) -> Tensor:
         Tensor of the common shape. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `other` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.gcd(Tensor([12, 18]), Tensor([8, 27])))
@@ -185,8 +185,8 @@ def lcm(input: Tensor, other: TensorLike) -> Tensor:
         Tensor of the common shape. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `other` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.lcm(Tensor([4, 6]), Tensor([6, 9])))
@@ -224,8 +224,8 @@ def dist(input: Tensor, other: TensorLike, p: Number = 2) -> Tensor:
         0-d Tensor. Floats and complex keep their dtype; ints give float32; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `other` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.dist(Tensor([0.0, 0.0]), Tensor([3.0, 4.0])))
@@ -254,8 +254,8 @@ def lp_norm(x: Tensor, axis: int, p: Number = 2, keep_dims: bool = False, epsilo
             complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.function.lp_norm(Tensor([[3.0, 4.0]]), 1))
@@ -304,7 +304,8 @@ def l2_normalize(x: Tensor, axis: int = 0, epsilon: float = 1e-4) -> Tensor:
         Tensor of x's shape. Floats keep their dtype; bool and ints give float32; not for complex.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        TypeError: if `axis` does not name one axis.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.function.l2_normalize(Tensor([3.0, 4.0])))
@@ -331,7 +332,7 @@ def cumulative_logsumexp(x: Tensor, axis: int, exclusive: bool = False, reverse:
         Tensor of x's shape. Floats keep their dtype; ints give float32; not for bool and complex.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.function.cumulative_logsumexp(Tensor([0.0, 0.0]), 0))
@@ -392,8 +393,8 @@ def approximate_equal(x: Tensor, y: TensorLike, tolerance: float = 1e-5) -> Tens
         bool Tensor. Ints and floats give bool; not for bool and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where the shape of `y` doesn't fit.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if the shape of `y` does not fit.
 
     Example:
         >>> print(ops.approximate_equal(Tensor([1.0, 2.0]), Tensor([1.0, 2.1])))
@@ -434,7 +435,7 @@ def nanmedian(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Te
         (Tensor, int64 Tensor). Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.nanmedian(Tensor([3.0, float("nan"), 1.0]))[0])
@@ -463,7 +464,7 @@ def quantile(input: Tensor, q: Any, axis: Axis | None = None, keepdims: bool = F
         Tensor. Floats keep their dtype; ints give float32; not for bool and complex.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.quantile(Tensor([1.0, 2.0, 3.0]), 0.5))
@@ -485,7 +486,7 @@ def nanquantile(input: Tensor, q: float | Tensor, axis: int | None = None, keepd
         Tensor. Floats keep their dtype; ints give float32; not for bool and complex.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.nanquantile(Tensor([1.0, float("nan"), 3.0]), 0.5))
@@ -545,7 +546,7 @@ def argwhere(input: Tensor) -> Tensor:
         int64 Tensor [n, input.ndim]. Bool, floats and complex give int64.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.argwhere(Tensor([0, 5, 6])))
@@ -674,8 +675,8 @@ def vector_norm(x: Tensor, ord: Number | str = 2, axis: int | None = None, keepd
         Tensor without the axes, or with axes of 1. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.vector_norm(Tensor([3.0, 4.0])))
@@ -711,7 +712,7 @@ def matrix_norm(A: Tensor, ord: Number | str = "fro", axis: Axis = (-2, -1), kee
         Tensor without the axes, or with axes of 1. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        TypeError: where `A` is no Tensor, or there is no such `axis`.
+        TypeError: if `A` is not a Tensor, or `axis` is out of range.
 
     Example:
         >>> print(ops.matrix_norm(Tensor([[3.0, 0.0], [0.0, 4.0]])))
@@ -756,7 +757,7 @@ def population_count(input_x: Tensor) -> Tensor:
         uint8 Tensor of the same shape.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
+        TypeError: if `input_x` is not a Tensor.
 
     Example:
         >>> print(ops.population_count(Tensor([7, 8], ms.int16)))

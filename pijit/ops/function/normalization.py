@@ -37,8 +37,8 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
         Tensor of input_x's shape. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        ValueError: where the shape of `running_mean` doesn't fit, or the shape of `running_var` doesn't fit, or the
-            shape of `weight` doesn't fit, or the shape of `bias` doesn't fit.
+        ValueError: if the shape of `running_mean` does not fit, or the shape of `running_var` does not fit, or the
+            shape of `weight` does not fit, or the shape of `bias` does not fit.
 
     Example:
         >>> print(ops.batch_norm(Tensor([[1.0], [3.0]]), Tensor([2.0]), Tensor([1.0]), Tensor([1.0]), Tensor([0.0])))
@@ -130,7 +130,7 @@ def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, T
         (Tensor, Tensor). Floats and complex keep their dtype; ints give float32; not for bool.
 
     Raises:
-        ValueError: where the shape of `gamma` doesn't fit.
+        ValueError: if the shape of `gamma` does not fit.
 
     Example:
         >>> print(ops.rms_norm(Tensor([[3.0, 3.0]]), ops.ones(2))[0])
@@ -161,7 +161,8 @@ def lrn(x: Tensor, depth_radius: int = 5, bias: float = 1.0, alpha: Number = 1.0
         Tensor of x's shape. Floats and complex keep their dtype; ints give float32; not for bool.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if `norm_region` is not 'ACROSS_CHANNELS', or `x` does not have 4 dimensions.
 
     Example:
         >>> print(ops.lrn(ops.ones((1, 1, 1, 2))))

@@ -95,8 +95,8 @@ def tensor_div(x: Tensor, y: TensorLike) -> Tensor:
         Tensor of the common shape. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where the shape of `y` doesn't fit.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if the shape of `y` does not fit.
 
     Example:
         >>> print(ops.tensor_div(Tensor([7, -7]), Tensor([2, 2])))
@@ -349,7 +349,7 @@ def type_as(input: Tensor, other: TensorLike) -> Tensor:
         Tensor of input's shape and other's dtype. Bool, floats and complex give int64.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> ops.type_as(Tensor([1.5]), Tensor([1])).dtype
@@ -368,7 +368,7 @@ def array_to_scalar(x: Tensor) -> bool | float:
         A number. Takes bool, ints, floats and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> ops.array_to_scalar(Tensor(3))

@@ -164,7 +164,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Size) -> Tensor:
         Tensor [N, C, *output_size]. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        ValueError: where `input` has neither 3 nor 4 dimensions.
+        ValueError: if `input` has neither 3 nor 4 dimensions.
 
     Example:
         >>> print(ops.adaptive_avg_pool2d(Tensor([[[1.0, 2.0], [3.0, 4.0]]]), 1))
@@ -590,7 +590,7 @@ def max_unpool1d(x: Tensor, indices: Tensor, kernel_size: Size, stride: Size | N
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where the shape of `indices` doesn't fit.
+        ValueError: if the shape of `indices` does not fit.
 
     Example:
         >>> print(ops.max_unpool1d(Tensor([[[5.0, 7.0]]]), Tensor([[[1, 2]]]), 2))
@@ -618,7 +618,7 @@ def max_unpool2d(x: Tensor, indices: Tensor, kernel_size: Size, stride: Size | N
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where the shape of `indices` doesn't fit.
+        ValueError: if the shape of `indices` does not fit.
 
     Example:
         >>> print(ops.max_unpool2d(Tensor([[[[5.0]]]]), Tensor([[[[3]]]]), 2))
@@ -647,7 +647,7 @@ def max_unpool3d(x: Tensor, indices: Tensor, kernel_size: Size, stride: Size | N
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where the shape of `indices` doesn't fit.
+        ValueError: if the shape of `indices` does not fit.
 
     Example:
         >>> print(ops.max_unpool3d(Tensor([[[[[5.0]]]]]), Tensor([[[[[7]]]]]), 2).sum())

@@ -72,7 +72,7 @@ def rand_like(input: Tensor, seed: int | None = None, *, dtype: DType | None = N
         Tensor of input's shape. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.rand_like(Tensor([1.0, 2.0])) < 1)
@@ -97,7 +97,7 @@ def randn_like(input: Tensor, seed: int | None = None, *, dtype: DType | None = 
         Tensor of input's shape. Bool, ints and complex give float32.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> ops.randn_like(Tensor([1.0, 2.0])).shape
@@ -160,7 +160,7 @@ def normal(shape: Shape, mean: TensorLike, stddev: TensorLike, seed: int | None 
         float32 Tensor of the shape asked for.
 
     Raises:
-        ValueError: where the shape of `mean` doesn't fit, or the shape of `stddev` doesn't fit.
+        ValueError: if the shape of `mean` does not fit, or the shape of `stddev` does not fit.
 
     Example:
         >>> ops.normal((2,), Tensor(0.0), Tensor(1.0)).shape
@@ -236,7 +236,7 @@ def randint_like(input: Tensor, low: Number, high: Number, seed: int | None = No
         Tensor of input's shape. Ints keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.randint_like(Tensor([1, 2]), 3, 4))
@@ -314,7 +314,7 @@ def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
         Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.shuffle(Tensor([5, 5, 5])))

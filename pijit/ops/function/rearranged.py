@@ -35,7 +35,7 @@ def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: in
         Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where the shape of `seq_lengths` doesn't fit.
+        ValueError: if the shape of `seq_lengths` does not fit.
 
     Example:
         >>> print(ops.reverse_sequence(Tensor([[1, 2, 3]]), Tensor([2], ms.int32), 1))
@@ -138,7 +138,7 @@ def space_to_batch_nd(input_x: Tensor, block_size: int, paddings: Tensor | Seque
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
+        TypeError: if `input_x` is not a Tensor.
 
     Example:
         >>> ops.space_to_batch_nd(ops.ones((1, 1, 2, 2)), [2, 2], [[0, 0], [0, 0]]).shape
@@ -245,7 +245,7 @@ def mirror_pad(input_x: Tensor, paddings: Tensor | Sequence[Any], mode: str) -> 
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where the shape of `paddings` doesn't fit, or `mode` isn't one of those named.
+        ValueError: if the shape of `paddings` does not fit, or `mode` is not 'REFLECT' or 'SYMMETRIC'.
 
     Example:
         >>> print(ops.mirror_pad(Tensor([1, 2, 3]), Tensor([[1, 1]], ms.int32), "REFLECT"))
@@ -308,7 +308,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where the shape of `src` doesn't fit.
+        ValueError: if the shape of `src` does not fit.
 
     Example:
         >>> print(ops.diagonal_scatter(ops.zeros((2, 2)), ops.ones(2)))
@@ -342,7 +342,7 @@ def unravel_index(indices: Tensor, dims: Tensor) -> Tensor:
         Tensor [rank, n]. Ints and floats keep their dtype; not for bool and complex.
 
     Raises:
-        TypeError: where `indices` is no Tensor.
+        TypeError: if `indices` is not a Tensor.
 
     Example:
         >>> print(ops.function.unravel_index(Tensor([3], ms.int32), Tensor([2, 2], ms.int32)))
@@ -374,7 +374,7 @@ def col2im(input_x: Tensor, output_size: Size, kernel_size: Size, dilation: Size
         Tensor [N, C, H, W]. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where the shape of `output_size` doesn't fit.
+        TypeError: if the shape of `output_size` does not fit.
 
     Example:
         >>> print(ops.col2im(ops.ones((1, 1, 4, 4)), Tensor([3, 3], ms.int32), [2, 2], [1, 1], [0, 0], [1, 1]))
@@ -432,8 +432,9 @@ def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
         Tensor [m, n]. Floats keep their dtype; ints give float32; not for bool and complex.
 
     Raises:
-        TypeError: where `anchor_boxes` is no Tensor.
-        ValueError: where the shape of `gt_boxes` doesn't fit.
+        TypeError: if `anchor_boxes` is not a Tensor.
+        ValueError: if the shape of `gt_boxes` does not fit.
+        KeyError: if `mode` is not 'iou' or 'iof'.
 
     Example:
         >>> print(ops.iou(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.0, 0.0, 1.0, 1.0]])))
@@ -468,8 +469,8 @@ def bounding_box_encode(anchor_box: Tensor, groundtruth_box: Tensor, means: Sequ
         float32 Tensor [n, 4]. Floats and complex keep their dtype; ints give float32; not for bool.
 
     Raises:
-        TypeError: where `anchor_box` is no Tensor.
-        ValueError: where the shape of `groundtruth_box` doesn't fit.
+        TypeError: if `anchor_box` is not a Tensor.
+        ValueError: if the shape of `groundtruth_box` does not fit.
 
     Example:
         >>> print(ops.bounding_box_encode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.0, 0.0, 1.0, 1.0]])))
@@ -505,8 +506,8 @@ def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Shape,
         Tensor [n, 4]. Floats keep their dtype; ints give float32; not for bool and complex.
 
     Raises:
-        TypeError: where `anchor_box` is no Tensor.
-        ValueError: where the shape of `deltas` doesn't fit.
+        TypeError: if `anchor_box` is not a Tensor.
+        ValueError: if the shape of `deltas` does not fit.
 
     Example:
         >>> print(ops.bounding_box_decode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.0, 0.0, 0.0, 0.0]]), (5, 5)))
@@ -538,8 +539,8 @@ def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
         bool Tensor [n]. Bool stays; ints and floats give bool; not for complex.
 
     Raises:
-        TypeError: where `bboxes` is no Tensor.
-        ValueError: where the shape of `img_metas` doesn't fit.
+        TypeError: if `bboxes` is not a Tensor.
+        ValueError: if the shape of `img_metas` does not fit.
 
     Example:
         >>> print(ops.check_valid(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([5.0, 5.0, 1.0])))
@@ -564,7 +565,7 @@ def split_by_sizes(x: Tensor, sizes: Shape, axis: int) -> tuple[Tensor, ...]:
         tuple of Tensors. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        IndexError: where there is no such `axis`.
+        IndexError: if `axis` is out of range.
 
     Example:
         >>> for part in ops.function.split_by_sizes(Tensor([1, 2, 3]), (1, -1), 0):
@@ -694,7 +695,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
         Tensor, or a tuple with what was asked for. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.unique_consecutive(Tensor([1, 1, 2, 1])))
@@ -730,7 +731,7 @@ def unique_with_pad(x: Tensor, pad_num: Number) -> tuple[Tensor, Tensor]:
         (Tensor, Tensor). Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.unique_with_pad(Tensor([1, 2, 1]), 0)[0])

@@ -43,7 +43,7 @@ def sum(input: Tensor, dim: Axis | None = None, keepdim: bool = False, *, dtype:
         Tensor without the axes, or with axes of 1. Floats and complex keep their dtype; bool gives int64.
 
     Raises:
-        ValueError: where there is no such `dim`.
+        ValueError: if `dim` is out of range.
 
     Example:
         >>> print(ops.sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
@@ -111,7 +111,7 @@ def prod(input: Tensor, axis: Axis | None = None, keep_dims: bool = False, dtype
         Tensor without the axes, or with axes of 1. Floats and complex keep their dtype; bool gives int64.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.prod(Tensor([1.0, 2.0, 3.0])))
@@ -156,8 +156,8 @@ def amax(input: Tensor, axis: Axis | None = None, keepdims: bool = False, *, ini
         Tensor without the axes, or with axes of 1. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.amax(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
@@ -181,8 +181,8 @@ def amin(input: Tensor, axis: Axis | None = None, keepdims: bool = False, *, ini
         Tensor without the axes, or with axes of 1. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.amin(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
@@ -203,8 +203,8 @@ def all(input: Tensor, axis: Axis | None = None, keep_dims: bool = False) -> Ten
         bool Tensor without the axes, or with axes of 1.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.all(Tensor([True, False])))
@@ -225,8 +225,8 @@ def any(input: Tensor, axis: Axis | None = None, keep_dims: bool = False) -> Ten
         bool Tensor without the axes, or with axes of 1.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.any(Tensor([True, False])))
@@ -260,8 +260,8 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
         int64 Tensor. Bool and floats give int64; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `dim`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `dim` is out of range.
 
     Example:
         >>> print(ops.argmax(Tensor([1.0, 3.0, 2.0])))
@@ -282,8 +282,8 @@ def argmin(input: Tensor, axis: Axis | None = None, keepdims: bool = False) -> T
         int32 Tensor. Bool and floats give int32; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.argmin(Tensor([1.0, 3.0, 2.0])))
@@ -321,7 +321,7 @@ def max(input: Tensor, axis: int | None = None, keepdims: bool = False, *, initi
         (Tensor, int64 Tensor). Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> for part in ops.max(Tensor([1.0, 3.0, 2.0]), 0):
@@ -352,7 +352,7 @@ def min(input: Tensor, axis: int | None = None, keepdims: bool = False, *, initi
         (Tensor, int64 Tensor). Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> for part in ops.min(Tensor([1.0, 3.0, 2.0]), 0):
@@ -382,7 +382,7 @@ def var(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: bool =
         Tensor without the axes, or with axes of 1. Floats keep their dtype; bool, ints and complex give float32.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.var(Tensor([1.0, 3.0])))
@@ -408,7 +408,7 @@ def std(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: bool =
         Tensor without the axes, or with axes of 1. Floats keep their dtype; bool, ints and complex give float32.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.std(Tensor([1.0, 3.0])))
@@ -430,7 +430,7 @@ def logsumexp(input: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
             complex.
 
     Raises:
-        ValueError: where there is no such `dim`.
+        ValueError: if `dim` is out of range.
 
     Example:
         >>> print(ops.logsumexp(Tensor([0.0, 0.0]), 0))
@@ -457,8 +457,8 @@ def cumsum(x: Tensor, axis: int, dtype: DType | None = None) -> Tensor:
         Tensor of x's shape and dtype. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.cumsum(Tensor([1.0, 2.0, 3.0]), 0))
@@ -513,7 +513,7 @@ def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: DT
         Tensor of `dtype` without the axes, or with axes of 1. Bool, floats and complex give int32.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.count_nonzero(Tensor([0.0, 2.0, 3.0])))
@@ -603,8 +603,8 @@ def nansum(input: Tensor, axis: int | None = None, keepdims: bool = False, *, dt
         Tensor without the axes, or with axes of 1. Ints, floats and complex keep their dtype; bool gives int64.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.nansum(Tensor([1.0, float("nan")])))
@@ -630,7 +630,7 @@ def nanmean(input: Tensor, axis: int | None = None, keepdims: bool = False, *, d
         Tensor without the axes, or with axes of 1. Floats keep their dtype; bool, ints and complex give float32.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.nanmean(Tensor([1.0, float("nan")])))
@@ -655,8 +655,8 @@ def std_mean(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: b
         (Tensor, Tensor). Floats keep their dtype; bool, ints and complex give float32.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> for part in ops.std_mean(Tensor([1.0, 3.0])):
@@ -683,7 +683,7 @@ def var_mean(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: b
         (Tensor, Tensor). Floats keep their dtype; bool, ints and complex give float32.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> for part in ops.var_mean(Tensor([1.0, 3.0])):
@@ -708,8 +708,8 @@ def aminmax(input: Tensor, *, axis: int = 0, keepdims: bool = False) -> tuple[Te
         (Tensor, Tensor). Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> for part in ops.aminmax(Tensor([1.0, 3.0])):
@@ -751,7 +751,7 @@ def cummax(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         (Tensor, int64 Tensor) of input's shape. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.cummax(Tensor([1.0, 3.0, 2.0]), 0)[0])
@@ -772,7 +772,7 @@ def cummin(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         (Tensor, int32 Tensor) of input's shape. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.cummin(Tensor([3.0, 1.0, 2.0]), 0)[0])
@@ -794,7 +794,7 @@ def logcumsumexp(input: Tensor, axis: int) -> Tensor:
         Tensor of input's shape. Floats keep their dtype; ints give float32; not for bool and complex.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.logcumsumexp(Tensor([0.0, 0.0]), 0))
@@ -825,7 +825,7 @@ def diff(x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, a
         Tensor, shorter by n along the axis. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        IndexError: where there is no such `axis`.
+        IndexError: if `axis` is out of range.
 
     Example:
         >>> print(ops.diff(Tensor([1, 4, 9])))
@@ -857,8 +857,8 @@ def trapz(y: TensorLike, x: Tensor | None = None, *, dx: float = 1.0, dim: int =
         Tensor without the dimension. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        IndexError: where there is no such `dim`.
-        TypeError: where `y` is no Tensor.
+        TypeError: if `y` is not a Tensor.
+        IndexError: if `dim` is out of range.
 
     Example:
         >>> print(ops.trapz(Tensor([1.0, 2.0, 3.0])))
@@ -933,8 +933,8 @@ def reduce_sum(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
         Tensor without the axes, or with axes of 1. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.reduce_sum(Tensor([1.0, 2.0])))
@@ -958,8 +958,8 @@ def reduce_mean(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
         Tensor without the axes, or with axes of 1. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.reduce_mean(Tensor([1.0, 2.0])))
@@ -980,8 +980,8 @@ def reduce_max(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
         Tensor without the axes, or with axes of 1. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.reduce_max(Tensor([1.0, 2.0])))
@@ -1002,8 +1002,8 @@ def reduce_min(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
         Tensor without the axes, or with axes of 1. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `x` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.reduce_min(Tensor([1.0, 2.0])))

@@ -114,7 +114,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Tensor:
         Tensor [N, H, W, 2] or [N, D, H, W, 3]. Floats and complex keep their dtype; bool and ints give float32.
 
     Raises:
-        TypeError: where `theta` is no Tensor.
+        TypeError: if `theta` is not a Tensor, or `size` is not a tuple.
 
     Example:
         >>> print(ops.affine_grid(Tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), True))
@@ -194,7 +194,7 @@ def resize_bicubic(images: Tensor, size: Shape, align_corners: bool = False,
         Tensor [N, C, h, w]. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `images` is no Tensor.
+        TypeError: if `images` is not a Tensor.
 
     Example:
         >>> ops.function.resize_bicubic(ops.ones((1, 1, 2, 2)), (4, 4)).shape

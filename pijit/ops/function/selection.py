@@ -47,7 +47,7 @@ def clamp(input: Tensor, min: TensorLike | None = None, max: TensorLike | None =
         Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.clamp(Tensor([1.0, 5.0]), 2.0, 4.0))
@@ -77,7 +77,7 @@ def clip_by_value(x: Any, clip_value_min: TensorLike | None = None, clip_value_m
         Tensor of x's shape and dtype, or a tuple of such. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.clip_by_value(Tensor([1.0, 5.0]), 2.0, 4.0))
@@ -103,7 +103,7 @@ def clip_by_norm(x: Tensor | Sequence[Tensor], max_norm: float, norm_type: Numbe
             complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.clip_by_norm(Tensor([3.0, 4.0]), 1.0))
@@ -162,7 +162,7 @@ def nan_to_num(input: Tensor, nan: Number | None = None, posinf: Number | None =
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.nan_to_num(Tensor([float("nan"), 1.0]), 0.0))
@@ -192,8 +192,8 @@ def isclose(input: Tensor, other: TensorLike, rtol: float = 1e-05, atol: float =
         bool Tensor of the common shape. Bool stays; ints and floats give bool; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `other` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.isclose(Tensor([1.0, 2.0]), Tensor([1.0, 2.1])))
@@ -221,8 +221,8 @@ def lerp(input: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
         Tensor of the common shape. Floats and complex keep their dtype; ints give float32; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `end` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `end` does not fit.
 
     Example:
         >>> print(ops.lerp(Tensor([0.0, 2.0]), Tensor([4.0, 4.0]), 0.5))
@@ -264,7 +264,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike =
         Tensor of the common shape. Ints, floats and complex keep their dtype; bool gives int64.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.addcmul(Tensor([1.0]), Tensor([2.0]), Tensor([3.0]), 2))
@@ -286,7 +286,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike =
         Tensor of the common shape. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.addcdiv(Tensor([1.0]), Tensor([6.0]), Tensor([3.0]), 2))

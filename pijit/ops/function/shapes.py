@@ -65,7 +65,7 @@ def shape(input_x: Tensor) -> tuple[int, ...]:
         tuple of ints. Takes bool, ints, floats and complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
+        TypeError: if `input_x` is not a Tensor.
 
     Example:
         >>> ops.shape(Tensor([[1, 2]]))
@@ -85,7 +85,7 @@ def rank(input_x: Tensor) -> int:
         int. Takes bool, ints, floats and complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
+        TypeError: if `input_x` is not a Tensor.
 
     Example:
         >>> ops.rank(Tensor([[1, 2]]))
@@ -105,7 +105,7 @@ def size(input_x: Tensor) -> int:
         int. Takes bool, ints, floats and complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
+        TypeError: if `input_x` is not a Tensor.
 
     Example:
         >>> ops.size(Tensor([[1, 2]]))
@@ -125,7 +125,7 @@ def numel(input: Tensor) -> int:
         int. Takes bool, ints, floats and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> ops.numel(Tensor([[1, 2]]))
@@ -145,7 +145,7 @@ def dtype(x: Tensor) -> DType:
         A dtype. Takes bool, ints, floats and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> ops.dtype(Tensor([1.0]))
@@ -166,7 +166,7 @@ def reshape(input: Tensor, shape: Shape) -> Tensor:
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.reshape(Tensor([1, 2, 3, 4]), (2, -1)))
@@ -229,7 +229,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where there is no such `axis0`, or there is no such `axis1`.
+        ValueError: if `axis0` is out of range, or `axis1` is out of range.
 
     Example:
         >>> print(ops.swapaxes(Tensor([[1, 2]]), 0, 1))
@@ -306,7 +306,7 @@ def expand_dims(input_x: Tensor, axis: int) -> Tensor:
         Tensor of one more dimension. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.expand_dims(Tensor([1, 2]), 0))
@@ -335,7 +335,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
         Tensor of one more dimension. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where there is no such `dim`.
+        ValueError: if `dim` is out of range.
 
     Example:
         >>> print(ops.unsqueeze(Tensor([1, 2]), 1))
@@ -356,7 +356,7 @@ def squeeze(input: Tensor, axis: Axis | None = None) -> Tensor:
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.squeeze(Tensor([[1, 2]])))
@@ -386,7 +386,8 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `order` is not 'C' or 'F'.
 
     Example:
         >>> ops.flatten(ops.zeros((2, 3, 4))).shape
@@ -419,7 +420,7 @@ def ravel(input: Tensor) -> Tensor:
         1-d Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.ravel(Tensor([[1, 2], [3, 4]])))
@@ -439,7 +440,7 @@ def broadcast_to(input: Tensor, shape: Shape) -> Tensor:
         Tensor of the shape asked for. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.broadcast_to(Tensor([1, 2]), (2, 2)))
@@ -460,8 +461,8 @@ def expand(input_x: Tensor, size: Shape) -> Tensor:
         Tensor of the shape asked for. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
-        ValueError: where the shape of `size` doesn't fit.
+        TypeError: if `input_x` is not a Tensor.
+        ValueError: if the shape of `size` does not fit.
 
     Example:
         >>> print(ops.expand(Tensor([1, 2]), Tensor([2, 2], ms.int32)))
@@ -527,8 +528,9 @@ def split(tensor: Tensor, split_size_or_sections: Size | None = None, axis: int 
         tuple of Tensors. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where neither the size nor the number of pieces is given.
-        ValueError: where there is no such `axis`, or the axis isn't a multiple of output_num.
+        TypeError: if neither the size nor the number of pieces is given.
+        ValueError: if `axis` is out of range, or the axis is not a multiple of output_num, or `split_size_or_sections`
+            is not greater than 0.
 
     Example:
         >>> for part in ops.split(Tensor([1, 2, 3]), 2):
@@ -574,7 +576,7 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
         tuple of Tensors. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range, or `chunks` is not greater than 0.
 
     Example:
         >>> for part in ops.chunk(Tensor([1, 2, 3]), 2):
@@ -602,7 +604,7 @@ def narrow(input: Tensor, axis: int, start: int, length: int) -> Tensor:
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.narrow(Tensor([1, 2, 3]), 0, 1, 2))
@@ -661,7 +663,7 @@ def strided_slice(input_x: Tensor, begin: Shape, end: Shape, strides: Shape, beg
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
+        TypeError: if `input_x` is not a Tensor.
 
     Example:
         >>> print(ops.strided_slice(Tensor([1, 2, 3]), (0,), (3,), (2,)))
@@ -693,7 +695,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
         tuple of Tensors. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where there is no such `dim`.
+        ValueError: if `dim` is out of range.
 
     Example:
         >>> for part in ops.unbind(Tensor([[1, 2], [3, 4]])):
@@ -716,7 +718,7 @@ def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
         tuple of Tensors. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> for part in ops.unstack(Tensor([[1, 2], [3, 4]])):

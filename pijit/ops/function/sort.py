@@ -22,8 +22,8 @@ def argsort(input: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
         int32 Tensor of input's shape. Bool and floats give int32; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.argsort(Tensor([3.0, 1.0, 2.0])))
@@ -44,8 +44,8 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
         (Tensor, int32 Tensor) of input_x's shape. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input_x` is no Tensor.
-        ValueError: where there is no such `axis`.
+        TypeError: if `input_x` is not a Tensor.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.sort(Tensor([3.0, 1.0, 2.0]))[0])
@@ -65,7 +65,7 @@ def msort(input: Tensor) -> Tensor:
         Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.msort(Tensor([3.0, 1.0, 2.0])))
@@ -89,7 +89,8 @@ def topk(input: Tensor, k: int, dim: int | None = None, largest: bool = True,
         (Tensor, int32 Tensor). Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        IndexError: where there is no such `dim`.
+        ValueError: if `k` is out of range.
+        IndexError: if `dim` is out of range.
 
     Example:
         >>> print(ops.topk(Tensor([3.0, 1.0, 2.0]), 2)[0])
@@ -114,7 +115,7 @@ def median(input: Tensor, axis: int | None = -1, keepdims: bool = False) -> tupl
         (Tensor, int64 Tensor). Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.median(Tensor([3.0, 1.0, 2.0]))[0])
@@ -142,7 +143,7 @@ def unique(input: Tensor) -> tuple[Tensor, Tensor]:
         (1-d Tensor, Tensor of input's shape). Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.unique(Tensor([2, 1, 2]))[0])

@@ -108,7 +108,8 @@ def coo_add(x1: COOTensor, x2: COOTensor, thresh: Tensor) -> COOTensor:
         COOTensor.
 
     Raises:
-        IndexError: where the shape of `thresh` doesn't fit.
+        TypeError: if `thresh` is not a Tensor.
+        IndexError: if the shape of `thresh` does not fit.
 
     Example:
         >>> coo = ms.COOTensor(Tensor([[0, 1]], ms.int32), Tensor([2.0]), (2, 2))
@@ -137,8 +138,9 @@ def coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> tuple[Tens
         (Tensor, Tensor, Tensor). Int64 keep their dtype; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `x_indices` is no Tensor.
-        ValueError: where the shape of `x_values` doesn't fit, or the shape of `x_shape` doesn't fit.
+        TypeError: if `x_indices` is not a Tensor.
+        ValueError: if the shape of `x_values` does not fit, or the shape of `x_shape` does not fit, or the shape of
+            `x_indices` does not fit.
 
     Example:
         >>> print(ops.coalesce(Tensor([[0, 0, 1], [1, 1, 0]]), Tensor([1.0, 2.0, 3.0]), Tensor([2, 2]))[1])
@@ -172,8 +174,8 @@ def make_row_tensor(indices: Tensor, values: Tensor, dense_shape: Shape) -> RowT
         RowTensor. Takes int32 and int64; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `indices` is no Tensor.
-        ValueError: where the shape of `values` doesn't fit.
+        TypeError: if `indices` is not a Tensor.
+        ValueError: if the shape of `values` does not fit.
 
     Example:
         >>> ops.make_row_tensor(Tensor([0]), Tensor([[1.0, 2.0]]), (3, 2)).dense_shape
@@ -241,7 +243,7 @@ def row_tensor_add(x: RowTensor, y: Tensor) -> Tensor:
         Tensor.
 
     Raises:
-        ValueError: where the shape of `y` doesn't fit.
+        ValueError: if the shape of `y` does not fit.
 
     Example:
         >>> print(ops.row_tensor_add(ms.RowTensor(Tensor([0]), Tensor([[1.0, 2.0]]), (2, 2)), ops.ones((2, 2))))
@@ -357,7 +359,7 @@ def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
         Tensor [nnz]. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `indptr` is no Tensor.
+        TypeError: if `indptr` is not a Tensor.
 
     Example:
         >>> print(ops.csr2coo(Tensor([0, 1, 2], ms.int32), 2))
@@ -378,7 +380,7 @@ def coo2csr(row_indices: Tensor, height: int) -> Tensor:
         Tensor [height + 1]. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `row_indices` is no Tensor.
+        TypeError: if `row_indices` is not a Tensor.
 
     Example:
         >>> print(ops.coo2csr(Tensor([0, 1], ms.int32), 2))
@@ -398,7 +400,8 @@ def dense_to_sparse_coo(tensor: Tensor) -> COOTensor:
         COOTensor. Takes bool, ints, floats and complex.
 
     Raises:
-        TypeError: where `tensor` is no Tensor.
+        TypeError: if `tensor` is not a Tensor.
+        ValueError: if `tensor` does not have at least 1 dimension.
 
     Example:
         >>> print(ops.dense_to_sparse_coo(Tensor([[0.0, 2.0], [3.0, 0.0]])).indices)
@@ -422,7 +425,8 @@ def dense_to_sparse_csr(tensor: Tensor) -> CSRTensor:
         CSRTensor. Takes bool, ints, floats and complex.
 
     Raises:
-        TypeError: where `tensor` is no Tensor.
+        TypeError: if `tensor` is not a Tensor.
+        ValueError: if `tensor` does not have 2 dimensions.
 
     Example:
         >>> print(ops.dense_to_sparse_csr(Tensor([[0.0, 2.0], [3.0, 0.0]])).indptr)
@@ -447,7 +451,7 @@ def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: Sha
         Tensor [n]. Ints give float32; not for bool, floats and complex.
 
     Raises:
-        ValueError: where the shape of `indices` doesn't fit, or the shape of `dense` doesn't fit.
+        ValueError: if the shape of `indices` does not fit, or the shape of `dense` does not fit.
 
     Example:
         >>> print(ops.csr_gather(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32),
@@ -470,7 +474,7 @@ def csr_mul(x: CSRTensor, y: TensorLike) -> Tensor | CSRTensor:
         Tensor, or CSRTensor.
 
     Raises:
-        ValueError: where the shape of `y` doesn't fit.
+        ValueError: if the shape of `y` does not fit.
 
     Example:
         >>> csr = ms.CSRTensor(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32), Tensor([2.0, 3.0]), (2, 2))
@@ -492,7 +496,7 @@ def csr_div(x: CSRTensor, y: TensorLike) -> Tensor | CSRTensor:
         Tensor, or CSRTensor.
 
     Raises:
-        ValueError: where the shape of `y` doesn't fit.
+        ValueError: if the shape of `y` does not fit.
 
     Example:
         >>> csr = ms.CSRTensor(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32), Tensor([2.0, 3.0]), (2, 2))
@@ -516,7 +520,7 @@ def csr_add(a: CSRTensor, b: CSRTensor, alpha: Tensor, beta: Tensor) -> CSRTenso
         CSRTensor.
 
     Raises:
-        ValueError: where the shape of `alpha` doesn't fit, or the shape of `beta` doesn't fit.
+        ValueError: if the shape of `alpha` does not fit, or the shape of `beta` does not fit.
 
     Example:
         >>> csr = ms.CSRTensor(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32), Tensor([2.0, 3.0]), (2, 2))
@@ -557,7 +561,7 @@ def csr_mv(csr_tensor: CSRTensor, dense: Tensor) -> Tensor:
         Tensor [m, 1].
 
     Raises:
-        ValueError: where the shape of `dense` doesn't fit.
+        ValueError: if the shape of `dense` does not fit.
 
     Example:
         >>> csr = ms.CSRTensor(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32), Tensor([2.0, 3.0]), (2, 2))
@@ -661,8 +665,8 @@ def make_coo_tensor(indices: Tensor, values: Tensor, dense_shape: Shape) -> COOT
         COOTensor. Takes int32 and int64; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `indices` is no Tensor.
-        ValueError: where the shape of `values` doesn't fit.
+        TypeError: if `indices` is not a Tensor.
+        ValueError: if the shape of `values` does not fit.
 
     Example:
         >>> ops.make_coo_tensor(Tensor([[0, 1]]), Tensor([2.0]), (2, 2)).shape
@@ -684,8 +688,8 @@ def make_csr_tensor(indptr: Tensor, indices: Tensor, values: Tensor, dense_shape
         CSRTensor. Takes int32 and int64; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `indptr` is no Tensor.
-        ValueError: where the shape of `indices` doesn't fit, or the shape of `values` doesn't fit.
+        TypeError: if `indptr` is not a Tensor.
+        ValueError: if the shape of `indices` does not fit, or the shape of `values` does not fit.
 
     Example:
         >>> ops.make_csr_tensor(Tensor([0, 1, 2]), Tensor([1, 0]), Tensor([2.0, 3.0]), (2, 2)).shape
@@ -706,8 +710,8 @@ def make_sparse_tensor(indices: Tensor, values: Tensor, dense_shape: Shape) -> S
         SparseTensor. Takes int32 and int64; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `indices` is no Tensor.
-        ValueError: where the shape of `values` doesn't fit.
+        TypeError: if `indices` is not a Tensor.
+        ValueError: if the shape of `values` does not fit.
 
     Example:
         >>> ops.make_sparse_tensor(Tensor([[0, 1]]), Tensor([2.0]), (2, 2)).shape

@@ -30,7 +30,7 @@ def bessel_i0(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.bessel_i0(Tensor([0.0, 1.0])))
@@ -49,7 +49,7 @@ def bessel_i0e(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.bessel_i0e(Tensor([0.0, 1.0])))
@@ -68,7 +68,7 @@ def bessel_i1(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.bessel_i1(Tensor([0.0, 1.0])))
@@ -87,7 +87,7 @@ def bessel_i1e(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.bessel_i1e(Tensor([0.0, 1.0])))
@@ -106,7 +106,7 @@ def bessel_j0(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.bessel_j0(Tensor([0.0, 1.0])))
@@ -125,7 +125,7 @@ def bessel_j1(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.bessel_j1(Tensor([0.0, 1.0])))
@@ -144,7 +144,7 @@ def bessel_k0(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.bessel_k0(Tensor([1.0])))
@@ -163,7 +163,7 @@ def bessel_k0e(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.bessel_k0e(Tensor([1.0])))
@@ -182,7 +182,7 @@ def bessel_k1(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.bessel_k1(Tensor([1.0])))
@@ -201,7 +201,7 @@ def bessel_k1e(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.bessel_k1e(Tensor([1.0])))
@@ -220,7 +220,7 @@ def bessel_y0(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.bessel_y0(Tensor([1.0])))
@@ -239,7 +239,7 @@ def bessel_y1(x: Tensor) -> Tensor:
         Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `x` is no Tensor.
+        TypeError: if `x` is not a Tensor.
 
     Example:
         >>> print(ops.bessel_y1(Tensor([1.0])))
@@ -258,7 +258,7 @@ def i0(input: Tensor) -> Tensor:
         Tensor of input's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.i0(Tensor([0.0, 1.0])))
@@ -293,7 +293,7 @@ def igamma(input: Tensor, other: TensorLike) -> Tensor:
         Tensor of the common shape. Float32 and float64 keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.igamma(Tensor([1.0]), Tensor([1.0])))
@@ -313,7 +313,7 @@ def igammac(input: Tensor, other: TensorLike) -> Tensor:
         Tensor of the common shape. Float32 and float64 keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.igammac(Tensor([1.0]), Tensor([1.0])))
@@ -333,7 +333,7 @@ def zeta(input: TensorLike, other: Tensor) -> Tensor:
         Tensor of the common shape. Float32 and float64 keep their dtype; not for bool, ints and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.zeta(Tensor([2.0]), Tensor([1.0])))
@@ -359,7 +359,8 @@ def polygamma(n: Tensor, input: Tensor) -> Tensor:
         Tensor of input's shape. Int32 and int64 give float32; not for bool, floats and complex.
 
     Raises:
-        TypeError: where `n` is no Tensor.
+        TypeError: if `n` is not int32 or int64 and `input` of a floating dtype.
+        ValueError: if `n` does not have 0 dimensions.
 
     Example:
         >>> print(ops.polygamma(Tensor(1), Tensor([1.0])))

@@ -32,7 +32,7 @@ def pad(input_x: Tensor, padding: Shape, mode: str = "constant", value: Number |
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where `mode` isn't one of those named.
+        ValueError: if `mode` is not 'constant', 'reflect', 'replicate' or 'circular'.
 
     Example:
         >>> print(ops.pad(Tensor([1, 2]), (1, 2)))
@@ -136,7 +136,7 @@ def roll(input: Tensor, shifts: Size, dims: Axis | None = None) -> Tensor:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.roll(Tensor([1, 2, 3]), 1))
@@ -170,7 +170,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.diagonal(Tensor([[1, 2], [3, 4]])))
@@ -206,7 +206,7 @@ def atleast_1d(inputs: Tensor | Sequence[Tensor]) -> Any:
         Tensor, or a list of them. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `inputs` is no Tensor.
+        TypeError: if `inputs` is not a Tensor.
 
     Example:
         >>> print(ops.atleast_1d(Tensor(3)))
@@ -225,7 +225,7 @@ def atleast_2d(inputs: Tensor | Sequence[Tensor]) -> Any:
         Tensor, or a list of them. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `inputs` is no Tensor.
+        TypeError: if `inputs` is not a Tensor.
 
     Example:
         >>> print(ops.atleast_2d(Tensor(3)))
@@ -244,7 +244,7 @@ def atleast_3d(inputs: Tensor | Sequence[Tensor]) -> Any:
         Tensor, or a list of them. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `inputs` is no Tensor.
+        TypeError: if `inputs` is not a Tensor.
 
     Example:
         >>> ops.atleast_3d(Tensor([1, 2])).shape
@@ -360,8 +360,8 @@ def expand_as(input: Tensor, other: TensorLike) -> Tensor:
         Tensor of other's shape. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `other` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.expand_as(Tensor([1, 2]), ops.zeros((2, 2))))
@@ -382,8 +382,8 @@ def view_as(input: Tensor, other: TensorLike) -> Tensor:
         Tensor of other's shape. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `other` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
 
     Example:
         >>> print(ops.view_as(Tensor([1, 2, 3, 4]), ops.zeros((2, 2))))
@@ -405,7 +405,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where there is no such `dim1`.
+        ValueError: if `dim1` is out of range.
 
     Example:
         >>> print(ops.swapdims(Tensor([[1, 2]]), 0, 1))
@@ -425,7 +425,7 @@ def fliplr(input: Tensor) -> Tensor:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.fliplr(Tensor([[1, 2]])))
@@ -445,7 +445,7 @@ def flipud(input: Tensor) -> Tensor:
         Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.flipud(Tensor([[1], [2]])))
@@ -532,7 +532,7 @@ def diag(input: Tensor) -> Tensor:
         Tensor. Ints, floats and complex keep their dtype; bool gives int64.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.diag(Tensor([1, 2])))
@@ -556,7 +556,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
         Tensor [n, n]. Ints, floats and complex keep their dtype; bool gives int64.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.diagflat(Tensor([1, 2])))
@@ -599,7 +599,7 @@ def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        ValueError: if `axis` is out of range.
 
     Example:
         >>> print(ops.repeat_elements(Tensor([1, 2]), 2))

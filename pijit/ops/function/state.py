@@ -34,7 +34,7 @@ def assign(variable: Tensor, value: TensorLike) -> Tensor:
         Tensor: the new value, of the parameter's dtype.
 
     Raises:
-        ValueError: where the shape of `value` doesn't fit.
+        ValueError: if the shape of `value` does not fit.
 
     Example:
         >>> print(ops.assign(ms.Parameter(Tensor([1.0]), name="p"), Tensor([5.0])))
@@ -54,7 +54,7 @@ def assign_add(variable: Tensor, value: TensorLike) -> Tensor:
         Tensor: the new value, of the parameter's dtype.
 
     Raises:
-        ValueError: where the shape of `value` doesn't fit.
+        ValueError: if the shape of `value` does not fit.
 
     Example:
         >>> print(ops.assign_add(ms.Parameter(Tensor([1.0]), name="p"), Tensor([5.0])))
@@ -77,7 +77,7 @@ def assign_sub(variable: Tensor, value: TensorLike) -> Tensor:
         Tensor: the new value, of the parameter's dtype.
 
     Raises:
-        ValueError: where the shape of `value` doesn't fit.
+        ValueError: if the shape of `value` does not fit.
 
     Example:
         >>> print(ops.assign_sub(ms.Parameter(Tensor([1.0]), name="p"), Tensor([5.0])))
@@ -134,7 +134,7 @@ def stop_gradient_(input: Tensor) -> Tensor:
         input. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.stop_gradient_(Tensor([1.0])))
@@ -196,8 +196,8 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
         What was given.
 
     Raises:
-        TypeError: where `input_data` holds other than Tensors, numbers, tuples, lists and dicts, or `dynamic_len` is
-            no bool, or True for what is no tuple or list.
+        TypeError: if `input_data` holds other than Tensors, numbers, tuples, lists and dicts, or `dynamic_len` is no
+            bool, or True for what is no tuple or list.
 
     Example:
         >>> ops.mutable((1, 2))

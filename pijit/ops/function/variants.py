@@ -51,8 +51,8 @@ def baddbmm_ext(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number =
         Tensor. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `batch1` doesn't fit, or the shape of `batch2` doesn't fit.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `batch1` does not fit, or the shape of `batch2` does not fit.
 
     Example:
         >>> print(ops.baddbmm_ext(ops.ones((1, 2, 2)), ops.ones((1, 2, 2)), ops.ones((1, 2, 2))))
@@ -73,7 +73,7 @@ def bernoulli_ext(input: Tensor, *, generator: Generator | None = None) -> Tenso
         Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.bernoulli_ext(Tensor([0.0, 1.0])))
@@ -95,7 +95,7 @@ def chunk_ext(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         tuple of Tensors. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where there is no such `dim`.
+        ValueError: if `dim` is out of range.
 
     Example:
         >>> for part in ops.chunk_ext(Tensor([1, 2, 3]), 2):
@@ -121,8 +121,8 @@ def diff_ext(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = 
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        IndexError: where there is no such `dim`.
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
+        IndexError: if `dim` is out of range.
 
     Example:
         >>> print(ops.diff_ext(Tensor([1, 4, 9])))
@@ -143,7 +143,7 @@ def einsum_ext(equation: str, *operands: Tensor) -> Tensor:
         Tensor.
 
     Raises:
-        ValueError: where `equation` isn't one of those named, or the shape of `operands` doesn't fit.
+        ValueError: if `equation` is not one of those named, or the shape of `operands` does not fit.
 
     Example:
         >>> print(ops.einsum_ext("i,i->", Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
@@ -163,7 +163,7 @@ def float_power_ext(input: Tensor, exponent: TensorLike) -> Tensor:
         float64 Tensor. Bool, ints and complex give float64.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.float_power_ext(Tensor([1, 2]), 2))
@@ -182,7 +182,7 @@ def isnan_ext(tensor: Tensor) -> Tensor:
         bool Tensor. Bool stays; ints, floats and complex give bool.
 
     Raises:
-        TypeError: where `tensor` is no Tensor.
+        TypeError: if `tensor` is not a Tensor.
 
     Example:
         >>> print(ops.isnan_ext(Tensor([1.0, float("nan")])))
@@ -203,8 +203,8 @@ def mse_loss_ext(input: Tensor, target: Tensor, reduction: str = "mean") -> Tens
         Tensor. Floats keep their dtype; ints and complex give float32; not for bool.
 
     Raises:
-        TypeError: where `input` is no Tensor.
-        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `target` does not fit, or `reduction` is not one of those named.
 
     Example:
         >>> print(ops.mse_loss_ext(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
@@ -225,7 +225,7 @@ def tanh_(input: Tensor) -> Tensor:
         input. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.tanh_(Tensor([0.0, 1.0])))
@@ -245,7 +245,7 @@ def inplace_sigmoid(input: Tensor) -> Tensor:
         input. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.inplace_sigmoid(Tensor([0.0])))
@@ -265,7 +265,7 @@ def zero_(input: Tensor) -> Tensor:
         input. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.zero_(Tensor([1.0, 2.0])))
@@ -303,7 +303,7 @@ def erfinv_(input: Tensor) -> Tensor:
         input. Ints and floats keep their dtype; not for bool and complex.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.erfinv_(Tensor([0.5])))
@@ -327,7 +327,7 @@ def uniform_(input: Tensor, from_: Number = 0.0, to: Number | str = 1.0, *,
         input. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.uniform_(ops.zeros(3)) < 1)
@@ -350,7 +350,7 @@ def normal_(input: Tensor, mean: TensorLike = 0.0, std: float = 1.0, *, generato
         input. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> ops.normal_(ops.zeros(3)).shape
@@ -372,7 +372,7 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | No
         input. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        TypeError: where `input` is no Tensor.
+        TypeError: if `input` is not a Tensor.
 
     Example:
         >>> print(ops.exponential_(ops.zeros(3)) >= 0)
