@@ -37,8 +37,8 @@ for _row in _OPS:
     for _n in _row.methods:
         setattr(Tensor, _n, _method(_ops[_row.op]))
         getattr(Tensor, _n).__name__ = getattr(Tensor, _n).__qualname__ = _n
-for _n in _METHODS:
-    setattr(Tensor, _n, getattr(F, _n))
+for _n, _op in _METHODS.items():
+    setattr(Tensor, _n, _op)
 for _n in ("sub", "mul", "div", "max", "min"):
     setattr(Tensor, "scatter_" + _n, getattr(F, "tensor_scatter_" + _n))
 Tensor.to_coo, Tensor.to_csr = F.dense_to_sparse_coo, F.dense_to_sparse_csr

@@ -16,6 +16,7 @@ from pijit._C import ops as _ops
 from pijit.mint._arguments import _axes, _typed
 from pijit.ops import function as _F
 from pijit.ops.function.shapes import _swapped
+from pijit.ops.table import MINT as _MINT, OPS as _OPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,19 +25,8 @@ if TYPE_CHECKING:
     from pijit._types import Axis, DTypeLike, Number, Shape, Size, TensorLike
     from pijit.random import Generator
 
-for _n in (
-    "abs acos acosh addbmm addmm addmv arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 "
-    "atanh baddbmm bitwise_and bitwise_or "
-           "bitwise_xor bmm broadcast_to ceil cos cosh diff div divide dot dstack einsum eq erf erfc erfinv exp exp2 "
-           "expm1 float_power floor "
-           "floor_divide fmod frac gcd greater greater_equal gt histc hstack inverse isclose isfinite isinf isnan "
-           "isneginf le lerp less less_equal log log10 log1p log2 logaddexp "
-           "logaddexp2 logical_and logical_not logical_or logical_xor lt masked_select matmul maximum minimum mm mul "
-           "mv nan_to_num ne neg negative not_equal "
-           "outer pow ravel reciprocal remainder reshape round rsqrt searchsorted sigmoid sign sin sinc sinh sqrt "
-           "square sub swapaxes t tan tanh tril triu "
-           "unique_consecutive unsqueeze where xlogy zeros_like ones_like full_like clamp narrow trace").split():
-    globals()[_n] = getattr(_F, _n)
+globals().update(_MINT)
+globals().update({_n: getattr(_F, _n) for _row in _OPS for _n in _row.mint})
 bitwise_not = _F.invert
 
 

@@ -40,7 +40,7 @@ def _identity(x):
 
 _identity.__name__ = "identity"
 _SIMPLE = {name: _ops[row.op] for row in _OPS for name in row.primitives}
-_SIMPLE |= {name: getattr(F, function) for function, names in _PRIMITIVES.items() for name in names}
+_SIMPLE |= _PRIMITIVES
 _SIMPLE |= {"Identity": _identity, "ComplexAbs": lambda x: F.real(F.abs(x))}
 for _name, _fn in _SIMPLE.items():
     globals()[_name] = _simple(_name, _fn, f"Primitive of ops.{getattr(_fn, '__name__', _name.lower())}.")

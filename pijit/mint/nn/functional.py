@@ -8,6 +8,7 @@ from pijit import dtype as _t
 from pijit.ops import function as _F
 
 from pijit.mint._arguments import _typed
+from pijit.ops.table import FUNCTIONAL as _FUNCTIONAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,13 +16,8 @@ if TYPE_CHECKING:
     from pijit._C import Tensor
     from pijit._types import Axis, DTypeLike, Size
 
-for _n in (
-    "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d batch_norm binary_cross_entropy conv_transpose2d "
-    "cross_entropy embedding fold "
-           "group_norm layer_norm logsigmoid mse_loss nll_loss l1_loss pixel_shuffle prelu soft_margin_loss tanh "
-           "unfold sigmoid interpolate max_unpool2d hardshrink softshrink mish "
-           "selu hardsigmoid hardswish").split():
-    globals()[_n] = getattr(_F, _n)
+globals().update(_FUNCTIONAL)
+globals().update({_n: getattr(_F, _n) for _n in ("tanh", "sigmoid")})
 sigmoid_: Callable[..., Tensor]
 relu_: Callable[..., Tensor]
 relu_, sigmoid_ = (lambda input: input._assign(_F.relu(input))), (lambda input: input._assign(_F.sigmoid(input)))

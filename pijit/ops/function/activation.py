@@ -15,12 +15,14 @@ from pijit.ops.function.elementwise import (abs, cast, exp, expm1, log, _need_te
                                             stop_gradient, tanh)
 from pijit.ops.function.selection import clamp, clip_by_value
 from pijit.ops.function.shapes import expand_dims, reshape, split
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from pijit._C import DType
     from pijit._types import Number
 
 
+@_named(method=True)
 def softmax(input: Tensor, axis: int = -1, *, dtype: DType | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along one axis.
 
@@ -45,6 +47,7 @@ def softmax(input: Tensor, axis: int = -1, *, dtype: DType | None = None) -> Ten
     return _ops["softmax"](input if dtype is None else cast(input, dtype), axis)
 
 
+@_named(method=True)
 def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
     """The logarithm of softmax.
 
@@ -135,6 +138,7 @@ def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
     return _ops["elu"](input_x, alpha)
 
 
+@_named(method=True, functional=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x, but 0 where -lambd <= x <= lambd.
 
@@ -155,6 +159,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return _ops["select"]((input >= -lambd) & (input <= lambd), 0.0, input)
 
 
+@_named(functional=True)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, and 0 where -lambd <= x <= lambd.
 
@@ -175,6 +180,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return _ops["select"](input > lambd, input - lambd, _ops["select"](input < -lambd, input + lambd, input * 0.0))
 
 
+@_named(primitive="SeLU", functional=True)
 def selu(input_x: Tensor) -> Tensor:
     """Self-normalising ELU (Klambauer et al. 2017).
 
@@ -194,6 +200,7 @@ def selu(input_x: Tensor) -> Tensor:
     return _in_floats("selu", lambda x: _ops["elu"](x, 1.67326324) * 1.05070098, input_x)
 
 
+@_named(primitive="PReLU", functional=True)
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input where input > 0, else weight * input, a weight per channel.
 
@@ -216,6 +223,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return _ops["select"](input > 0, input, input * w)
 
 
+@_named(primitive="Softplus")
 def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
     """log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold.
 
@@ -239,6 +247,7 @@ def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
     return _ops["select"](scaled > threshold, input, y if beta == 1 else y / beta)
 
 
+@_named(functional=True)
 def logsigmoid(x: Tensor) -> Tensor:
     """log(sigmoid(x)).
 
@@ -258,6 +267,7 @@ def logsigmoid(x: Tensor) -> Tensor:
     return -_ops["softplus"](-x)
 
 
+@_named(primitive="Mish", functional=True)
 def mish(x: Tensor) -> Tensor:
     """x * tanh(softplus(x)).
 
@@ -278,6 +288,7 @@ def mish(x: Tensor) -> Tensor:
     return _ops["mish"](x)
 
 
+@_named(primitive="Softsign")
 def softsign(x: Tensor) -> Tensor:
     """x / (1 + |x|).
 
@@ -316,6 +327,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - tanh(input)
 
 
+@_named(functional=True)
 def hardsigmoid(input: Tensor) -> Tensor:
     """relu6(x + 3) / 6.
 
@@ -335,6 +347,7 @@ def hardsigmoid(input: Tensor) -> Tensor:
     return relu6(input + 3.0) / 6.0
 
 
+@_named(primitive="HSwish", functional=True)
 def hardswish(input: Tensor) -> Tensor:
     """x * relu6(x + 3) / 6.
 
@@ -423,6 +436,7 @@ def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     return _ops["select"](x > 0, x, expm1(_ops["select"](x > 0, 0.0, x) / alpha) * alpha)
 
 
+@_named(primitive="FastGeLU FastGelu")
 def fast_gelu(x: Tensor) -> Tensor:
     """x * exp(0.851 * (x - |x|)) / (1 + exp(-1.702 * |x|)), an approximation of GELU.
 

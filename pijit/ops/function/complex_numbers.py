@@ -8,10 +8,12 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import ones_like, zeros_like
 from pijit.ops.function.elementwise import cast, cos, equal, isnan, sin, _need_tensor
 from pijit.ops.function.shapes import _same_shape, stack
+from pijit.ops.table import named as _named
 
 _COMPLEX = (mstype.complex64, mstype.complex128)
 
 
+@_named(method=True)
 def is_complex(input: Tensor) -> bool:
     """Whether a tensor's dtype is complex64 or complex128. Raises TypeError unless input is a Tensor.
 
@@ -30,6 +32,7 @@ def is_complex(input: Tensor) -> bool:
     return input.dtype in _COMPLEX
 
 
+@_named(method=True, primitive="Real")
 def real(input: Tensor) -> Tensor:
     """The real part of each element, float32 or float64; real tensors as they are.
 
@@ -50,6 +53,7 @@ def real(input: Tensor) -> Tensor:
     return _ops["real"](input) if input.dtype in _COMPLEX else input
 
 
+@_named(method=True, primitive="Imag")
 def imag(input: Tensor) -> Tensor:
     """The imaginary part of each element, float32 or float64; 0 for a real tensor, in its dtype.
 
@@ -70,6 +74,7 @@ def imag(input: Tensor) -> Tensor:
     return _ops["imag"](input) if input.dtype in _COMPLEX else zeros_like(input)
 
 
+@_named(method=True, primitive="Conj")
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate of each element; real tensors as they are.
 
@@ -90,6 +95,7 @@ def conj(input: Tensor) -> Tensor:
     return _ops["conj"](input) if input.dtype in _COMPLEX else input
 
 
+@_named(method=True, primitive="Angle")
 def angle(input: Tensor) -> Tensor:
     """The argument of each element of a complex tensor in (-pi, pi]. Raises TypeError for a real tensor.
 
@@ -107,6 +113,7 @@ def angle(input: Tensor) -> Tensor:
     return _ops["angle"](input)
 
 
+@_named(primitive="Complex")
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + i imag, complex64 of float32 tensors and complex128 of float64 ones, which must be of one dtype and
     broadcast to one shape.
@@ -137,6 +144,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return _ops["complex"](real, imag)
 
 
+@_named(primitive="Polar")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """abs * exp(i angle): complex64 of float32 tensors, complex128 of float64 ones. Raises TypeError for others.
 
@@ -179,6 +187,7 @@ def view_as_real(input: Tensor) -> Tensor:
     return stack((_ops["real"](input), _ops["imag"](input)), -1)
 
 
+@_named(method=True)
 def isreal(input: Tensor) -> Tensor:
     """Where elements have no imaginary part.
 

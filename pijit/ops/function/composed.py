@@ -14,6 +14,7 @@ from pijit.ops.function.elementwise import (abs, cast, equal, exp, exp2, isinf, 
                                             trunc)
 from pijit.ops.function.creation import zeros_like
 from pijit.ops.function.selection import clamp
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from pijit._types import TensorLike
@@ -24,6 +25,7 @@ def _float(x):
             else cast(x, mstype.float32))
 
 
+@_named(method=True)
 def positive(input: Tensor) -> Tensor:
     """The input.
 
@@ -59,6 +61,7 @@ def isposinf(input: Tensor) -> Tensor:
     return logical_and(isinf(input), input > 0)
 
 
+@_named(mint=True)
 def isneginf(input: Tensor) -> Tensor:
     """Where elements are -inf.
 
@@ -78,6 +81,7 @@ def isneginf(input: Tensor) -> Tensor:
     return logical_and(isinf(input), input < 0)
 
 
+@_named(method=True)
 def deg2rad(x: Tensor) -> Tensor:
     """Degrees to radians.
 
@@ -97,6 +101,7 @@ def deg2rad(x: Tensor) -> Tensor:
     return x * (math.pi / 180.0)
 
 
+@_named(method=True)
 def rad2deg(x: Tensor) -> Tensor:
     """Radians to degrees.
 
@@ -116,6 +121,7 @@ def rad2deg(x: Tensor) -> Tensor:
     return x * (180.0 / math.pi)
 
 
+@_named(mint=True)
 def frac(x: Tensor) -> Tensor:
     """The part after the point, with x's sign; 0 of integers, int64 of bools.
 
@@ -138,6 +144,7 @@ def frac(x: Tensor) -> Tensor:
     return x - trunc(x)
 
 
+@_named(method=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), x limited to [eps, 1 - eps] first.
 
@@ -159,6 +166,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return log(x / (1.0 - x))
 
 
+@_named(primitive="Xlogy", mint=True)
 def xlogy(input: Tensor, other: TensorLike) -> Tensor:
     """input * log(other), 0 where input is 0 and other is not NaN.
 
@@ -182,6 +190,7 @@ def xlogy(input: Tensor, other: TensorLike) -> Tensor:
     return select(zero, 0.0, input * log(select(zero, 1.0, other)))
 
 
+@_named(method=True, primitive="Xdivy")
 def xdivy(x: Tensor, y: TensorLike) -> Tensor:
     """x / y, 0 where x is 0.
 
@@ -205,6 +214,7 @@ def xdivy(x: Tensor, y: TensorLike) -> Tensor:
     return select(zero, 0.0, x / (select(zero, 1.0, _float(y)) if isinstance(y, Tensor) else y))
 
 
+@_named(method=True, primitive="Fmax")
 def fmax(input: Tensor, other: TensorLike) -> Tensor:
     """Maximum; of a number and NaN, the number.
 
@@ -226,6 +236,7 @@ def fmax(input: Tensor, other: TensorLike) -> Tensor:
     return select(isnan(other), input, select(isnan(input), other, maximum(input, other)))
 
 
+@_named(method=True, primitive="Fmin")
 def fmin(input: Tensor, other: TensorLike) -> Tensor:
     """Minimum; of a number and NaN, the number.
 
@@ -247,6 +258,7 @@ def fmin(input: Tensor, other: TensorLike) -> Tensor:
     return select(isnan(other), input, select(isnan(input), other, minimum(input, other)))
 
 
+@_named(method=True)
 def signbit(input: Tensor) -> Tensor:
     """Where the sign is negative, that of -0.0 too. TypeError where input is no Tensor.
 
@@ -267,6 +279,7 @@ def signbit(input: Tensor) -> Tensor:
     return logical_or(input < 0, 1.0 / input < 0) if input.dtype.is_floating_point else input < 0
 
 
+@_named(method=True)
 def copysign(x: Tensor, other: TensorLike) -> Tensor:
     """The magnitude of x with other's sign.
 
@@ -293,6 +306,7 @@ def copysign(x: Tensor, other: TensorLike) -> Tensor:
     return a if negative is False else select(negative, -a, a)
 
 
+@_named(method=True, primitive="Heaviside")
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where negative, `values` at 0, 1 where positive. TypeError where input is no Tensor.
 
@@ -315,6 +329,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     return select(equal(input, 0), at_zero, cast(input > 0, at_zero.dtype))
 
 
+@_named(mint=True)
 def logaddexp(input: Tensor, other: TensorLike) -> Tensor:
     """log(exp(input) + exp(other)) without overflow.
 
@@ -337,6 +352,7 @@ def logaddexp(input: Tensor, other: TensorLike) -> Tensor:
     return select(isinf(m), m, m + log(exp(input - safe) + exp(other - safe)))
 
 
+@_named(method=True, mint=True)
 def logaddexp2(input: Tensor, other: TensorLike) -> Tensor:
     """log2(2**input + 2**other) without overflow.
 
@@ -359,6 +375,7 @@ def logaddexp2(input: Tensor, other: TensorLike) -> Tensor:
     return select(isinf(m), m, m + log2(exp2(input - safe) + exp2(other - safe)))
 
 
+@_named(method=True, mint=True)
 def float_power(input: TensorLike, exponent: TensorLike) -> Tensor:
     """input ** exponent in float64.
 
@@ -383,6 +400,7 @@ def float_power(input: TensorLike, exponent: TensorLike) -> Tensor:
     return pow(double(input), double(exponent))
 
 
+@_named(method=True)
 def ldexp(x: Tensor, other: TensorLike) -> Tensor:
     """x * 2 ** other.
 
@@ -404,6 +422,7 @@ def ldexp(x: Tensor, other: TensorLike) -> Tensor:
     return x * exp2(_float(other))
 
 
+@_named(method=True, primitive="Erfinv", mint=True)
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of erf in (-1, 1): Winitzki's estimate (2008) and three steps of Halley's method.
 

@@ -9,6 +9,7 @@ from pijit import _check
 from pijit._C import ops as _ops
 from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops.function.shapes import _ints, _pair, expand_dims, reshape, squeeze
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from pijit._C import Tensor
@@ -159,6 +160,7 @@ def _transposed(name, input, weight, bias, stride, pad, output_padding, groups, 
     return y if bias is None else bias_add(y, bias)
 
 
+@_named(functional=True)
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = 1, padding: Size = 0,
                      output_padding: Size = 0, groups: int = 1, dilation: Size = 1) -> Tensor:
     """Transposed 2-d convolution (Zeiler et al. 2010). input [N, C, H, W], weight [C, O / groups, kh, kw].

@@ -12,6 +12,7 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import _need_tensor, _number
 from pijit.ops.function.shapes import _ints, expand_dims, moveaxis
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from pijit._C import DType
@@ -38,6 +39,7 @@ def full(size: Size, fill_value: Number, *, dtype: DType | None = None) -> Tenso
     return _ops["broadcast_to"](_number(fill_value, mstype.int64 if dtype is None else dtype), _ints(size))
 
 
+@_named(primitive="Fill")
 def fill(type: DType, shape: Shape, value: Number) -> Tensor:
     """A tensor of `shape` and dtype `type` filled with `value`.
 
@@ -56,6 +58,7 @@ def fill(type: DType, shape: Shape, value: Number) -> Tensor:
     return full(shape, value, dtype=type)
 
 
+@_named(primitive="Zeros")
 def zeros(size: Size, dtype: DType | None = None) -> Tensor:
     """A tensor filled with zeros.
 
@@ -74,6 +77,7 @@ def zeros(size: Size, dtype: DType | None = None) -> Tensor:
     return full(size, 0, dtype=mstype.float32 if dtype is None else dtype)
 
 
+@_named(primitive="Ones")
 def ones(shape: Size, dtype: DType | None = None) -> Tensor:
     """A tensor filled with ones.
 
@@ -92,6 +96,7 @@ def ones(shape: Size, dtype: DType | None = None) -> Tensor:
     return full(shape, 1, dtype=mstype.float32 if dtype is None else dtype)
 
 
+@_named(primitive="ZerosLike", mint=True)
 def zeros_like(input: Tensor, *, dtype: DType | None = None) -> Tensor:
     """Zeros of the same shape and dtype.
 
@@ -113,6 +118,7 @@ def zeros_like(input: Tensor, *, dtype: DType | None = None) -> Tensor:
     return full(input.shape, 0, dtype=input.dtype if dtype is None else dtype)
 
 
+@_named(primitive="OnesLike", mint=True)
 def ones_like(input: Tensor, *, dtype: DType | None = None) -> Tensor:
     """Ones of the same shape and dtype. TypeError where input is no Tensor.
 
@@ -134,6 +140,7 @@ def ones_like(input: Tensor, *, dtype: DType | None = None) -> Tensor:
     return full(input.shape, 1, dtype=input.dtype if dtype is None else dtype)
 
 
+@_named(mint=True)
 def full_like(input: Tensor, fill_value: Number, *, dtype: DType | None = None) -> Tensor:
     """One value in the same shape and dtype.
 
@@ -258,6 +265,7 @@ def eye(n: int, m: int | None = None, dtype: DType | None = None) -> Tensor:
     return _ops["cast"](expand_dims(arange(n), 1) == arange(m), d)
 
 
+@_named(method=True, mint=True)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle; the rest is 0.
 
@@ -278,6 +286,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     return _ops["select"](keep, input, zeros_like(input))
 
 
+@_named(method=True, mint=True)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle; the rest is 0.
 
@@ -330,6 +339,7 @@ def one_hot(indices: Tensor, depth: int, on_value: TensorLike = 1, off_value: Te
     return x if axis == -1 or axis == indices.ndim else moveaxis(x, -1, axis)
 
 
+@_named(method=True)
 def fills(x: Tensor, value: TensorLike) -> Tensor:
     """One value in x's shape and dtype.
 

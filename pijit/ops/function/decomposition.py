@@ -15,6 +15,7 @@ from pijit.ops.function.elementwise import cast, _need_tensor
 from pijit.ops.function.linalg import matmul
 from pijit.ops.function.reduce import norm
 from pijit.ops.function.shapes import expand_dims, reshape, squeeze, swapaxes
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from typing import Any
@@ -51,6 +52,7 @@ def _diagonal_as_matrix(v):
     return expand_dims(v, -1) * eye(v.shape[-1], dtype=v.dtype)
 
 
+@_named(method=True)
 def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """Singular value decomposition of [..., m, n]: (s, u, v) with input = u @ diag(s) @ v^H and s in descending order,
     or s alone.
@@ -80,6 +82,7 @@ def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> 
     return s, packed[..., :m, :m if wide else k], packed[..., m:m + n, :n if wide else k]
 
 
+@_named(method=True)
 def qr(input: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     """(q, r) with input [..., m, n] = q @ r, q's columns orthonormal and r upper triangular: q [..., m, k] and r [...,
     k, n] for k = min(m, n), or k = m where mode is 'complete' (which has no gradient for m > n).
@@ -161,6 +164,7 @@ def eig(A: Tensor) -> tuple[Tensor, Tensor]:
     return packed[..., 0, :], packed[..., 1:, :]
 
 
+@_named(method=True)
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues [..., n] of square matrices [..., n, n], complex, in no particular order. Errors as for `eig`.
 
@@ -180,6 +184,7 @@ def eigvals(A: Tensor) -> Tensor:
     return _ops["eig"](_square_of_any("eigvals", A))[..., 0, :]
 
 
+@_named(method=True)
 def cholesky(input_x: Tensor, upper: bool = False) -> Tensor:
     """The lower triangular l with input_x = l @ l^H, or its adjoint l^H.
 
@@ -199,6 +204,7 @@ def cholesky(input_x: Tensor, upper: bool = False) -> Tensor:
     return _like(_ops["cholesky"](_matrix("cholesky", input_x, True, complex=True), upper), input_x)
 
 
+@_named(method=True)
 def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
     """The inverse of l @ l.T for input_x = l (upper: of u.T @ u), all of whose elements are read.
 
@@ -222,6 +228,7 @@ def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
     return _like(matmul(half, other) if upper else matmul(other, half), input_x)
 
 
+@_named(method=True)
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """x with l @ l.T @ x = input [..., n, k] for the lower triangular input2 = l [..., n, n] (upper: u.T @ u @ x =
     input).
@@ -249,6 +256,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     return _ops["solve_triangular"](l, half, not upper, not upper)
 
 
+@_named(method=True, mint=True)
 def inverse(input: Tensor) -> Tensor:
     """The inverse of [..., n, n]; not finite where a matrix is singular.
 
@@ -326,6 +334,7 @@ def _complex_pinv(x, atol, rtol):
     return matmul(v * cast(inverse, x.dtype), _adjoint(u))
 
 
+@_named(primitive="MatrixDeterminant")
 def det(input: Tensor) -> Tensor:
     """The determinants of [..., n, n]. The gradient is right where a matrix is singular as well.
 
@@ -345,6 +354,7 @@ def det(input: Tensor) -> Tensor:
     return _like(_ops["matrix_det"](_matrix("det", input, True, complex=True)), input)
 
 
+@_named(method="slogdet log_matrix_determinant")
 def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     """(sign of the determinant, logarithm of its absolute value) of [..., n, n]; (0, -inf) for a singular matrix. For
     complex input the sign is the determinant over its absolute value, and both are complex.
@@ -386,6 +396,7 @@ def inv(x: Tensor) -> Tensor:
     return _like(_ops["reciprocal"](x), x)
 
 
+@_named(method=True)
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinants of [..., n, n]: NaN where one is negative, -inf where it is 0.
 
@@ -430,6 +441,7 @@ def _by_lu(lu, order, b, trans=False):
     return _ops["solve_triangular"](lu, half, False)
 
 
+@_named(method=True)
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """x with a @ x = b [..., n, k], for the factors and row exchanges (counted from 1) of a.
 
@@ -506,6 +518,7 @@ def _triangles(lu, m, n, k):
     return l, _ops["select"](below >= 0, lu, 0)[..., :k, :]
 
 
+@_named(method=True)
 def lstsq(input: Tensor, A: Tensor) -> Tensor:
     """The x of least norm among those that minimise the norm of input @ x - A: [n, k] for input [m, n] and A [m, k] (or
     [m]: k = 1).
@@ -587,6 +600,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     return _ops["complex"](y[..., :n, :n], y[..., n:, :n])
 
 
+@_named(method=True)
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """input [..., k, k] to an integer power, by repeated squaring; a negative n is a power of the inverse.
 
@@ -623,6 +637,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     return _ops["broadcast_to"](one, input.shape) if result is None else result
 
 
+@_named(method=True)
 def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
     """(a, tau) as LAPACK has the QR decomposition of [..., m, n]: r on and above a's diagonal, below it the vectors of
     the reflections 1 - tau v v.T without their leading 1. No gradient: see qr.
@@ -661,6 +676,7 @@ def _reflected(a, tau, x, transpose):
     return x - matmul(v, y)
 
 
+@_named(method=True)
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """The first n columns of the product of geqrf's reflections: q [..., m, n] for input [..., m, n] and input2 = tau
     [..., k].
@@ -687,6 +703,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     return _like(_reflected(a, cast(tau, a.dtype), _ops["broadcast_to"](columns, a.shape), False), input)
 
 
+@_named(method=True)
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """q @ other, or other @ q where left is False, for the product q of geqrf's reflections (transpose: its transpose).
 

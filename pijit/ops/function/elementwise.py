@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from pijit import _check
 from pijit import _C, dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.table import OPS as _OPS
+from pijit.ops import table as _table
 
 if TYPE_CHECKING:
     from typing import Any
     from pijit._C import DType
     from pijit._types import Number, TensorLike
 
-for _row in _OPS:
+for _row in _table.OPS:
     globals().update({_n: _ops[_row.op] if _n == _row.op else _C.another_op(_n, _row.op) for _n in _row.functions})
 
 
@@ -33,6 +33,7 @@ def _each(op, x):
     return _like(x, [_each(op, v) for v in x]) if isinstance(x, (tuple, list)) else op(x)
 
 
+@_table.named(primitive="StopGradient")
 def stop_gradient(value: Any) -> Any:
     """The value, or each of a tuple or list, as a constant to differentiation.
 
@@ -71,6 +72,7 @@ def _need_tensor(op, name, x):
         raise _check.refused(op, name, _check.TENSOR, x)
 
 
+@_table.named(method="divide", mint="div divide")
 def div(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None) -> Tensor:
     """input / other, rounded down ('floor') or towards 0 ('trunc') on request.
 
@@ -105,6 +107,7 @@ def div(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = Non
 divide = div
 
 
+@_table.named(method=True)
 def true_divide(dividend: TensorLike, divisor: TensorLike) -> Tensor:
     """dividend / divisor.
 
@@ -125,6 +128,7 @@ def true_divide(dividend: TensorLike, divisor: TensorLike) -> Tensor:
     return _ops["div"](dividend, divisor)
 
 
+@_table.named(method=True)
 def subtract(input: Tensor, other: TensorLike, *, alpha: Number = 1) -> Tensor:
     """input - alpha * other; of two bools as int64.
 
@@ -149,6 +153,7 @@ def subtract(input: Tensor, other: TensorLike, *, alpha: Number = 1) -> Tensor:
     return _ops["sub"](input, other if alpha == 1 else other * alpha)
 
 
+@_table.named(method=True, primitive="Rint", mint=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """To the nearest integer, ties to even; or to so many decimals.
 
@@ -172,6 +177,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return _ops["round"](input * scale) / scale if decimals > 0 else _ops["round"](input / scale) * scale
 
 
+@_table.named(method=True, primitive="ReLU")
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(input, 0).
 
@@ -193,6 +199,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return input._assign(y) if inplace else y
 
 
+@_table.named(method=True, primitive="Sinc", mint=True)
 def sinc(input: Tensor) -> Tensor:
     """sin(pi x) / (pi x), 1 at 0; integers give float32.
 
@@ -215,6 +222,7 @@ def sinc(input: Tensor) -> Tensor:
     return _ops["select"](zero, 1.0, _ops["sin"](safe) / safe)
 
 
+@_table.named(primitive="Cast")
 def cast(input: Tensor, dtype: DType) -> Tensor:
     """Elements converted to `dtype`; a tensor of this dtype itself.
 

@@ -21,6 +21,7 @@ from pijit.ops.function.reduce import mean
 from pijit.ops.function.shapes import broadcast_to, chunk, concat, expand_dims, reshape, stack
 from pijit.ops.function.sort import sort, topk
 from pijit.ops.function.special import _pair
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from typing import Any
@@ -242,6 +243,7 @@ def top_k(input_x: Tensor, k: int, sorted: bool = True) -> tuple[Tensor, Tensor]
     return topk(input_x, k)
 
 
+@_named(primitive="TensorShape")
 def dyn_shape(input_x: Tensor) -> Tensor:
     """The shape as a vector of int64.
 

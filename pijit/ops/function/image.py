@@ -15,6 +15,7 @@ from pijit.ops.function.elementwise import cast, floor, minimum
 from pijit.ops.function.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from pijit.ops.function.sampling import resize_bicubic
 from pijit.ops.function.shapes import _pair, reshape
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pijit._types import Size
 
 
+@_named(functional=True)
 @one_operator
 def interpolate(input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None,
                 mode: str = "nearest", align_corners: bool | None = None,
@@ -94,6 +96,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: float | Sequence[
 upsample = interpolate
 
 
+@_named(functional=True)
 def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> Tensor:
     """Patches of input [N, C, H, W] as columns: [N, C kh kw, patches].
 
@@ -123,6 +126,7 @@ def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size =
     return reshape(columns, (n, c * k[0] * k[1], oh * ow))
 
 
+@_named(functional=True)
 def fold(input: Tensor, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0,
          stride: Size = 1) -> Tensor:
     """The adjoint of unfold: [N, C kh kw, patches] or [N, C, kh kw, patches] to [N, C, H, W], overlaps summed.

@@ -13,6 +13,7 @@ from pijit.ops.function.creation import arange, full, zeros
 from pijit.ops.function.elementwise import _need_tensor, isfinite, logical_and, stop_gradient
 from pijit.ops.function.shapes import _axis, expand_dims, ravel, reshape, stack, transpose
 from pijit.ops.function.state import _changed
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +107,7 @@ def take(input: Tensor, indices: Tensor, axis: int | None = None) -> Tensor:
     return _ops["gather"](input, indices, axis)
 
 
+@_named(method=True, primitive="GatherD")
 def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """take_along_axis.
 
@@ -152,6 +154,7 @@ def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
     return gather_elements(x, dim, index)
 
 
+@_named(method=True, primitive="GatherNd")
 def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
     """Blocks addressed by the last dimension of indices.
 
@@ -222,6 +225,7 @@ def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
     return _ops["scatter_d"](input, index, src, axis, "update")
 
 
+@_named(primitive="ScatterNd")
 def scatter_nd(indices: Tensor, updates: Tensor, shape: Shape) -> Tensor:
     """Zeros of `shape` with updates added.
 
@@ -244,6 +248,7 @@ def scatter_nd(indices: Tensor, updates: Tensor, shape: Shape) -> Tensor:
     return _ops["scatter_nd"](zeros(shape, updates.dtype), indices, updates, "add")
 
 
+@_named(primitive="TensorScatterUpdate")
 def tensor_scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Blocks replaced.
 
@@ -266,6 +271,7 @@ def tensor_scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> 
     return _ops["scatter_nd"](input_x, indices, updates, "update")
 
 
+@_named(primitive="TensorScatterAdd")
 def tensor_scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Blocks added.
 
@@ -288,6 +294,7 @@ def tensor_scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
     return _ops["scatter_nd"](input_x, indices, updates, "add")
 
 
+@_named(primitive="TensorScatterSub")
 def tensor_scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Blocks subtracted.
 
@@ -310,6 +317,7 @@ def tensor_scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
     return _ops["scatter_nd"](input_x, indices, updates, "sub")
 
 
+@_named(primitive="TensorScatterMul")
 def tensor_scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Blocks multiplied.
 
@@ -332,6 +340,7 @@ def tensor_scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
     return _ops["scatter_nd"](input_x, indices, updates, "mul")
 
 
+@_named(primitive="TensorScatterDiv")
 def tensor_scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Blocks divided.
 
@@ -354,6 +363,7 @@ def tensor_scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
     return _ops["scatter_nd"](input_x, indices, updates, "div")
 
 
+@_named(primitive="TensorScatterMax")
 def tensor_scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Block maxima.
 
@@ -376,6 +386,7 @@ def tensor_scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
     return _ops["scatter_nd"](input_x, indices, updates, "max")
 
 
+@_named(primitive="TensorScatterMin")
 def tensor_scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Block minima.
 
@@ -398,6 +409,7 @@ def tensor_scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Ten
     return _ops["scatter_nd"](input_x, indices, updates, "min")
 
 
+@_named(method=True, primitive="MaskedFill")
 def masked_fill(input_x: Tensor, mask: Tensor, value: TensorLike) -> Tensor:
     """value where mask is true.
 
@@ -419,6 +431,7 @@ def masked_fill(input_x: Tensor, mask: Tensor, value: TensorLike) -> Tensor:
     return _ops["select"](mask, value, input_x)
 
 
+@_named(method=True)
 def nonzero(input: Tensor, as_tuple: bool = False) -> Any:
     """Indices of the elements that are not 0, a row each; as_tuple: a tensor per dimension.
 
@@ -445,6 +458,7 @@ def nonzero(input: Tensor, as_tuple: bool = False) -> Any:
     return tuple([places[k] for k in range(input.ndim)]) if as_tuple else places
 
 
+@_named(method=True, mint=True)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where mask is true. Their number depends on the data: not part of a graph.
 
@@ -465,6 +479,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
                           0)
 
 
+@_named(functional=True)
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
               norm_type: Number = 2.0, scale_grad_by_freq: bool = False) -> Tensor:
     """Rows of weight by index; no gradient flows to the row of padding_idx.
@@ -530,6 +545,7 @@ def index_add(x: Tensor, indices: Tensor, y: TensorLike, axis: int, use_lock: bo
     return _ops["index_add"](x, indices, y, axis % x.ndim)
 
 
+@_named(method=True)
 def index_fill(x: Tensor, axis: int, index: Tensor, value: TensorLike) -> Tensor:
     """x with `value` in the slices `index` of one axis.
 
@@ -656,6 +672,7 @@ def inplace_index_add(var: Tensor, indices: Tensor, updates: Tensor, axis: int) 
     return _changed(var, index_add(var, indices, updates, axis))
 
 
+@_named(method=True)
 def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     """input with src as the slice `index` of one axis.
 
@@ -686,6 +703,7 @@ def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     return y
 
 
+@_named(method=True)
 def slice_scatter(input: Tensor, src: Tensor, axis: int = 0, start: Number | None = None, end: Number | None = None,
                   step: Number = 1) -> Tensor:
     """input with src as the slices start:end:step of one axis.
@@ -719,6 +737,7 @@ def slice_scatter(input: Tensor, src: Tensor, axis: int = 0, start: Number | Non
     return y
 
 
+@_named(mint=True)
 def searchsorted(sorted_sequence: Tensor, values: Tensor, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Tensor | None = None) -> Tensor:
     """Where values would be inserted into rows in ascending order; right: behind equal elements.
@@ -807,6 +826,7 @@ def _segment_extremum(name, x, segment_ids, num_segments, mode):
     return best + (mean - stop_gradient(mean))
 
 
+@_named(primitive="UnsortedSegmentSum")
 def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """Sums of the elements with each segment id.
 
@@ -828,6 +848,7 @@ def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int
     return _segments("unsorted_segment_sum", input_x, segment_ids, num_segments, 0, "add")
 
 
+@_named(method=True, primitive="UnsortedSegmentProd")
 def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """Products of the elements with each segment id; 1 where there are none.
 
@@ -849,6 +870,7 @@ def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: int) -> 
     return _segments("unsorted_segment_prod", x, segment_ids, num_segments, 1, "mul")
 
 
+@_named(method=True, primitive="UnsortedSegmentMax")
 def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """Maxima of the elements with each segment id; the least value where there are none.
 
@@ -870,6 +892,7 @@ def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: int) -> T
     return _segment_extremum("unsorted_segment_max", x, segment_ids, num_segments, "max")
 
 
+@_named(method=True, primitive="UnsortedSegmentMin")
 def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """Minima of the elements with each segment id; the greatest value where there are none.
 
@@ -918,6 +941,7 @@ def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
     return arange(maxlen) < expand_dims(lengths, -1)
 
 
+@_named(method=True)
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each integer from 0 on is there, or the sums of their weights.
 

@@ -13,12 +13,14 @@ from pijit.ops.function.creation import eye, zeros_like
 from pijit.ops.function.elementwise import cast, _need_tensor
 from pijit.ops.function.reduce import sum
 from pijit.ops.function.shapes import _axis, _ints, _within, expand_dims, narrow, reshape, squeeze
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from typing import Any
     from pijit._types import Number, TensorLike
 
 
+@_named(mint=True)
 def matmul(input: Tensor, other: TensorLike) -> Tensor:
     """Matrix product with NumPy's rules for 1-d operands and batches.
 
@@ -50,6 +52,7 @@ def matmul(input: Tensor, other: TensorLike) -> Tensor:
     return squeeze(r, -1) if other.ndim == 1 else r
 
 
+@_named(method=True)
 def inner(input: Tensor, other: TensorLike) -> Tensor:
     """Sums of products over the last axis of both; of a scalar and a tensor, their product.
 
@@ -85,6 +88,7 @@ def _ranks(op, rank, **tensors):
             raise _check.refused(op, name, _check.dims(rank), x.ndim)
 
 
+@_named(mint=True)
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Matrix product.
 
@@ -107,6 +111,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
+@_named(method=True, mint=True)
 def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
     """Batched matrix product of tensors whose dimensions are the same but for the last two.
 
@@ -137,6 +142,7 @@ def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
 batch_matmul = bmm
 
 
+@_named(primitive="Dense")
 def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias.
 
@@ -164,6 +170,7 @@ def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 linear = dense
 
 
+@_named(method=True, mint=True)
 def dot(input: Tensor, other: TensorLike) -> Tensor:
     """The product over the last axis of input and the second-last of other.
 
@@ -186,6 +193,7 @@ def dot(input: Tensor, other: TensorLike) -> Tensor:
     return tensor_dot(input, other, ((input.ndim - 1,), (other.ndim - 2,)))
 
 
+@_named(method=True, mint=True)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of two vectors; other tensors are flattened first.
 
@@ -248,6 +256,7 @@ def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
 tensordot = tensor_dot
 
 
+@_named(mint=True)
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Einstein summation; operands are contracted from left to right. `...` stands for the dimensions
     that have no letter, which broadcast; without `->` they come first in the result.
@@ -373,6 +382,7 @@ def _einsum_pair(x, tx, y, ty, later):
     return _ops["reshape"](r, tuple([dims[c] for c in out])), "".join(out)
 
 
+@_named(mint=True)
 def mv(mat: Tensor, vec: Tensor) -> Tensor:
     """Matrix times vector.
 
@@ -395,6 +405,7 @@ def mv(mat: Tensor, vec: Tensor) -> Tensor:
     return matmul(mat, vec)
 
 
+@_named(mint=True)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2).
 
@@ -419,6 +430,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
     return beta * input + alpha * mm(mat1, mat2)
 
 
+@_named(method=True, mint=True)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec).
 
@@ -443,6 +455,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
     return beta * input + alpha * mv(mat, vec)
 
 
+@_named(method=True, mint=True)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta * input + alpha * sum over the batch of batch1 @ batch2.
 
@@ -468,6 +481,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     return beta * input + alpha * sum(bmm(batch1, batch2), 0)
 
 
+@_named(method=True, mint=True)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2).
 
@@ -493,6 +507,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number = 1, alp
     return beta * input + alpha * bmm(batch1, batch2)
 
 
+@_named(method=True)
 def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta * x + alpha * outer(vec1, vec2).
 
@@ -518,6 +533,7 @@ def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Numb
     return beta * x + alpha * outer(vec1, vec2)
 
 
+@_named(method=True, primitive="Ger")
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of two vectors.
 
@@ -587,6 +603,7 @@ def kron(input: Tensor, other: TensorLike) -> Tensor:
     return reshape(product, tuple(p * q for p, q in zip(a.shape, b.shape)))
 
 
+@_named(method=True)
 def cross(input: Tensor, other: TensorLike, dim: int | None = None) -> Tensor:
     """Cross product along an axis of 3 (by default the first such).
 
@@ -672,6 +689,7 @@ def _root(total, p=2):
     return _ops["select"](zero, 0.0, _ops["pow"](safe, 1.0 / p))
 
 
+@_named(method=True)
 def adjoint(x: Tensor) -> Tensor:
     """The last two dimensions exchanged.
 

@@ -14,6 +14,7 @@ from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, log, logic
 from pijit.ops.function.reduce import mean, sum
 from pijit.ops.function.selection import clamp
 from pijit.ops.function.shapes import _same_shape, broadcast_to, cat, expand_dims, reshape, squeeze, stack
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from pijit._types import Number
@@ -29,6 +30,7 @@ def reduce_loss(x: Tensor, reduction: str) -> Tensor:
     return x
 
 
+@_named(primitive="MSELoss", functional=True)
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """(input - target)^2; of integers in float32.
 
@@ -53,6 +55,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return reduce_loss(square(d if d.dtype.is_floating_point else cast(d, mstype.float32)), reduction)
 
 
+@_named(functional=True)
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """|input - target|. Integers and bools keep their dtype.
 
@@ -148,6 +151,7 @@ def _weights(name, weight, classes):
         raise _check.refused(name, "weight", _check.shape(f"{(classes,)}, one for each class"), weight.shape)
 
 
+@_named(functional=True)
 def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100,
              reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
     """Negative log likelihood. inputs [N, C] (or [N, C, d...]) of log-probabilities, target [N] (or [N, d...]) of class
@@ -196,6 +200,7 @@ def _likelihood_loss(name, inputs, target, weight=None, ignore_index=-100, reduc
     return reduce_loss(loss, reduction)
 
 
+@_named(functional=True)
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100,
                   reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
     """Softmax cross entropy. target holds class indices, or probabilities of input's shape.
@@ -233,6 +238,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, i
     return _likelihood_loss("cross_entropy", logp, target, weight, ignore_index, reduction, label_smoothing)
 
 
+@_named(functional=True)
 def binary_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None = None,
                          reduction: str = "mean") -> Tensor:
     """Cross entropy of probabilities.
@@ -506,6 +512,7 @@ def gaussian_nll_loss(x: Tensor, target: Tensor, var: Tensor, full: bool = False
     return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
+@_named(functional=True)
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * input)), target 1 or -1.
 

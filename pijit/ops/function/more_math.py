@@ -15,6 +15,7 @@ from pijit.ops.function.elementwise import abs, cast, cos, floor_div, fmod, _nee
 from pijit.ops.function.reduce import amax, any, sum
 from pijit.ops.function.selection import addn
 from pijit.ops.function.shapes import _axis, _ints, concat, expand_dims, flip, narrow, reshape, stack, swapaxes, unbind
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pijit._types import Axis, Number, TensorLike
 
 
+@_named(primitive="SquaredDifference")
 def squared_difference(x: Tensor, y: TensorLike) -> Tensor:
     """(x - y) ** 2.
 
@@ -45,6 +47,7 @@ def squared_difference(x: Tensor, y: TensorLike) -> Tensor:
     return d * d
 
 
+@_named(primitive="DivNoNan")
 def div_no_nan(x: Tensor, y: TensorLike) -> Tensor:
     """x / y, 0 where y is 0.
 
@@ -67,6 +70,7 @@ def div_no_nan(x: Tensor, y: TensorLike) -> Tensor:
     return select(zero, zeros_like(x / select(zero, ones_like(y), y)), x / select(zero, ones_like(y), y))
 
 
+@_named(primitive="MulNoNan")
 def mul_no_nan(x: Tensor, y: TensorLike) -> Tensor:
     """x * y, 0 where y is 0, whatever x is.
 
@@ -93,6 +97,7 @@ def _any_floating(*operands):
     return bool([x for x in operands if (x.dtype.is_floating_point if isinstance(x, Tensor) else isinstance(x, float))])
 
 
+@_named(primitive="TruncateDiv")
 def truncate_div(x: Tensor, y: TensorLike) -> Tensor:
     """x / y rounded towards 0.
 
@@ -117,6 +122,7 @@ def truncate_div(x: Tensor, y: TensorLike) -> Tensor:
     return select((q * y != x) & (q < 0), q + 1, q)
 
 
+@_named(primitive="TruncateMod")
 def truncate_mod(x: Tensor, y: TensorLike) -> Tensor:
     """What truncate_div leaves, with the sign of x.
 
@@ -144,6 +150,7 @@ def _whole(name, *tensors):
             raise _check.refused(name, "the inputs", _check.value("hold ints"), x.dtype, TypeError)
 
 
+@_named(method=True, primitive="Gcd", mint=True)
 def gcd(input: Tensor, other: TensorLike) -> Tensor:
     """The greatest common divisors of ints, elementwise (Euclid).
 
@@ -174,6 +181,7 @@ def gcd(input: Tensor, other: TensorLike) -> Tensor:
     return a
 
 
+@_named(method=True, primitive="Lcm")
 def lcm(input: Tensor, other: TensorLike) -> Tensor:
     """The least common multiples of ints, elementwise.
 
@@ -196,6 +204,7 @@ def lcm(input: Tensor, other: TensorLike) -> Tensor:
     return cast(abs(floor_div(input, select(g == 0, ones_like(g), g)) * other), g.dtype)
 
 
+@_named(primitive="AccumulateNV2")
 def accumulate_n(x: Sequence[Tensor]) -> Tensor:
     """The sum of tensors of one shape.
 
@@ -265,6 +274,7 @@ def lp_norm(x: Tensor, axis: int, p: Number = 2, keep_dims: bool = False, epsilo
     return pow(_ops["maximum"](total, epsilon), 1.0 / p)
 
 
+@_named(method=True)
 def renorm(input: Tensor, p: Number, axis: int, maxnorm: float) -> Tensor:
     """Slices along `axis` whose p-norm exceeds maxnorm, scaled down to it. Raises ValueError for p <= 0 or maxnorm <=
     0.
@@ -381,6 +391,7 @@ def pdist(input: Tensor, p: Number = 2.0) -> Tensor:
     return select(same, zeros_like(total), pow(select(same, ones_like(total), total), 1.0 / p))
 
 
+@_named(method=True)
 def approximate_equal(x: Tensor, y: TensorLike, tolerance: float = 1e-5) -> Tensor:
     """Where |x - y| < tolerance.
 
@@ -403,6 +414,7 @@ def approximate_equal(x: Tensor, y: TensorLike, tolerance: float = 1e-5) -> Tens
     return abs(x - y) < tolerance
 
 
+@_named(method=True)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """log of the multivariate gamma function of dimension p. ValueError where an element is at most (p - 1) / 2.
 
@@ -423,6 +435,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     return sum(_ops["lgamma"](shift), -1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
+@_named(method=True)
 def nanmedian(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(the lower median of what isn't NaN along an axis, its index as int64).
 
@@ -450,6 +463,7 @@ def nanmedian(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Te
                                      _ops["reshape"](at, v.shape[:a] + v.shape[a + 1:]))
 
 
+@_named(method=True)
 def quantile(input: Tensor, q: Any, axis: Axis | None = None, keepdims: bool = False) -> Tensor:
     """Values below which a share q of the elements lies (interpolated): of all, or along an axis; NaN where one is
     among them.
@@ -473,6 +487,7 @@ def quantile(input: Tensor, q: Any, axis: Axis | None = None, keepdims: bool = F
     return _quantile("quantile", input, q, axis, keepdims, False)
 
 
+@_named(method=True)
 def nanquantile(input: Tensor, q: float | Tensor, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """As quantile, of the elements that aren't NaN.
 
@@ -747,6 +762,7 @@ def logspace(start: Number, end: Number, steps: int, base: int = 10, *, dtype: D
     return cast(pow(Tensor(float(base), mstype.float32), e), dtype)
 
 
+@_named(primitive="PopulationCount")
 def population_count(input_x: Tensor) -> Tensor:
     """How many bits of each element, an int, are 1, as uint8.
 
@@ -966,6 +982,7 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
                    mstype.float64)
 
 
+@_named(method=True, mint=True)
 @one_operator
 def histc(input: Tensor, bins: int = 100, min: TensorLike = 0.0, max: TensorLike = 0.0) -> Tensor:
     """How many elements lie in each of `bins` equal parts of [min, max]; of the elements' own range where both are

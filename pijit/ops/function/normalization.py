@@ -12,12 +12,14 @@ from pijit._C import ops as _ops
 from pijit.ops.function.elementwise import _need_tensor, pow, rsqrt, square, stop_gradient
 from pijit.ops.function.reduce import mean
 from pijit.ops.function.shapes import reshape
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from pijit._C import Tensor
     from pijit._types import Number, Shape
 
 
+@_named(functional=True)
 @one_operator
 def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weight: Tensor, bias: Tensor,
                training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
@@ -64,6 +66,7 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
     return _ops["cast"](y, input_x.dtype) if half else y
 
 
+@_named(functional=True)
 def layer_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5) -> Tensor:
     """Layer normalisation over the last dimensions (Ba et al. 2016).
@@ -89,6 +92,7 @@ def layer_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None = N
     return _ops["layer_norm"](input, weight, bias, begin, float(eps))
 
 
+@_named(functional=True)
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5) -> Tensor:
     """Normalisation over groups of channels of input [N, C, ...] (Wu & He 2018); weight and bias per channel.

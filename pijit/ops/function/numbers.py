@@ -15,6 +15,7 @@ from pijit.ops.function.elementwise import (_need_tensor, add, cast, div, exp, e
                                             pow, sub, trunc)
 from pijit.ops.function.creation import range
 from pijit.ops.function.shapes import slice
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -304,6 +305,7 @@ def isconstant(x: Any) -> bool:
     return not isinstance(x, Tensor)
 
 
+@_named(method=True)
 def is_floating_point(input: Tensor) -> bool:
     """Whether the tensor's dtype is a floating-point one.
 

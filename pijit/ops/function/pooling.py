@@ -13,6 +13,7 @@ from pijit.ops.function.conv import _conv_pad
 from pijit.ops.function.creation import arange, ones, zeros
 from pijit.ops.function.elementwise import cast, isnan, logical_and, logical_not, logical_or, minimum, pow
 from pijit.ops.function.shapes import _ints, broadcast_to, expand_dims, reshape, squeeze, transpose
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from typing import Any
@@ -152,6 +153,7 @@ def avg_pool2d(input_x: Tensor, kernel_size: Size = 1, stride: Size = 1, padding
     return total / sums(ones((1, 1, h, w), input_x.dtype), (full[0], full[2]), (full[1], full[3]))
 
 
+@_named(functional=True)
 def adaptive_avg_pool2d(input: Tensor, output_size: Size) -> Tensor:
     """Means of windows so that the output has the given size: window i of n covers [floor(i h / n), ceil((i + 1) h /
     n)).
@@ -506,6 +508,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: Size, return_indices: bool =
     return (y, cast(at, mstype.int32)) if return_indices else y
 
 
+@_named(functional=True)
 def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
     """Means of windows so that the last axis of input [N, C, L] has the given size.
 
@@ -525,6 +528,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
     return squeeze(adaptive_avg_pool2d(expand_dims(input, -2), (1, n)), -2)
 
 
+@_named(functional=True)
 def adaptive_avg_pool3d(input: Tensor, output_size: Size) -> Tensor:
     """Means of windows so that the last three axes have the given sizes.
 
@@ -602,6 +606,7 @@ def max_unpool1d(x: Tensor, indices: Tensor, kernel_size: Size, stride: Size | N
     return _unpool("max_unpool1d", x, indices, 1, _unpooled_sizes("max_unpool1d", x, k, s, p, output_size))
 
 
+@_named(functional=True)
 def max_unpool2d(x: Tensor, indices: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
                  output_size: Size | None = None) -> Tensor:
     """The inverse of max pooling of [N, C, H, W] or [C, H, W]: x at its places, zeros elsewhere.

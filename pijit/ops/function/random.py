@@ -12,6 +12,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit._numpy import np
 from pijit.ops.function.creation import zeros_like
 from pijit.ops.function.elementwise import cast, floor, minimum, _need_tensor
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from pijit._C import DType
@@ -324,6 +325,7 @@ def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
     return _ops["gather"](x, randperm(x.shape[0]), 0)
 
 
+@_named(method=True)
 @one_operator
 def bernoulli(input: Tensor, p: float | Tensor = 0.5, seed: int | None = None) -> Tensor:
     """1 with probability p, else 0: of input's shape and dtype.
@@ -345,6 +347,7 @@ def bernoulli(input: Tensor, p: float | Tensor = 0.5, seed: int | None = None) -
     return cast(_random.uniform(input.shape) < p, input.dtype)
 
 
+@_named(method=True)
 @one_operator
 def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed: int | None = None) -> Tensor:
     """Indices drawn with probabilities in proportion to the rows of input [classes] or [rows, classes], as int32.

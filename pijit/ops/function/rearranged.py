@@ -15,6 +15,7 @@ from pijit.ops.function.creation import arange, full
 from pijit.ops.function.elementwise import _need_tensor, cast, exp, floor, log, maximum, minimum, select
 from pijit.ops.function.shapes import _axis, _same_shape, _within, concat, expand_dims, moveaxis, narrow, reshape, stack
 from pijit.ops.function.state import _changed
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pijit._types import Axis, Number, Shape, Size
 
 
+@_named(method=True)
 def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int = 0) -> Tensor:
     """The first seq_lengths[b] elements along seq_dim in reverse order, for each b along batch_dim.
 
@@ -294,6 +296,7 @@ def matrix_band_part(x: Tensor, lower: int, upper: int) -> Tensor:
     return select(keep, x, full(x.shape, 0, dtype=x.dtype))
 
 
+@_named(method=True)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """input with src along a diagonal of two dimensions.
 
@@ -679,6 +682,7 @@ def invert_permutation(x: Shape) -> tuple[int, ...]:
     return tuple(out)
 
 
+@_named(method=True, mint=True)
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
                        dim: Axis | None = None) -> Any:
     """Values without their immediate repetitions (slices along `dim`); on request each element's place among them, and
@@ -719,6 +723,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     return out[0] if len(out) == 1 else tuple(out)
 
 
+@_named(method=True)
 def unique_with_pad(x: Tensor, pad_num: Number) -> tuple[Tensor, Tensor]:
     """(the distinct values of a vector in the order of their first appearance, then pad_num; each element's place among
     them).

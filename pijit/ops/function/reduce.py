@@ -14,6 +14,7 @@ from pijit.ops.function.creation import arange, zeros
 from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, isnan, log, logical_and, logical_not, logical_or,
                                             _need_tensor, sqrt, stop_gradient)
 from pijit.ops.function.shapes import _axis, _ints, expand_dims, narrow, ravel, reshape, squeeze, swapaxes
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from pijit._C import DType, Tensor
@@ -141,6 +142,7 @@ def _extremum(pair, reduce, x, axis, keep, initial, where):
     return r if initial is None else _ops[pair](r, initial)
 
 
+@_named(method=True)
 def amax(input: Tensor, axis: Axis | None = None, keepdims: bool = False, *, initial: Number | None = None,
          where: Tensor | None = None) -> Tensor:
     """Maximum over axes, of elements where a condition holds, and of `initial`.
@@ -166,6 +168,7 @@ def amax(input: Tensor, axis: Axis | None = None, keepdims: bool = False, *, ini
     return _extremum("maximum", "reduce_max", input, axis, keepdims, initial, where)
 
 
+@_named(method=True)
 def amin(input: Tensor, axis: Axis | None = None, keepdims: bool = False, *, initial: Number | None = None,
          where: Tensor | None = None) -> Tensor:
     """Minimum over axes, of elements where a condition holds, and of `initial`.
@@ -467,6 +470,7 @@ def cumsum(x: Tensor, axis: int, dtype: DType | None = None) -> Tensor:
     return _ops["cumsum"](x if dtype is None else cast(x, dtype), axis, False)
 
 
+@_named(method=True)
 @one_operator
 def cumprod(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Running products along one dimension, in log2(size) steps of pairwise products (Hillis and Steele, "Data parallel
@@ -522,6 +526,7 @@ def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: DT
     return _ops["reduce_sum"](cast(x != 0, dtype), _axes(axis), keep_dims)
 
 
+@_named(method=True)
 @one_operator
 def norm(A: Tensor, ord: Number | str | None = None, dim: Axis | None = None, keepdim: bool = False, *,
          dtype: DType | None = None) -> Tensor:
@@ -616,6 +621,7 @@ def nansum(input: Tensor, axis: int | None = None, keepdims: bool = False, *, dt
     return sum(_ops["select"](isnan(input), 0, input), axis, keepdims, dtype=dtype)
 
 
+@_named(method=True)
 @one_operator
 def nanmean(input: Tensor, axis: int | None = None, keepdims: bool = False, *, dtype: DType | None = None) -> Tensor:
     """Mean of the elements that are not NaN.
@@ -696,6 +702,7 @@ def var_mean(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: b
     return var(input, axis, ddof, keepdims), mean(input, axis, keepdims)
 
 
+@_named(method=True)
 def aminmax(input: Tensor, *, axis: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(minimum, maximum) along one axis, or of all elements if axis is None.
 
@@ -740,6 +747,7 @@ def _running(x, axis, better):
     return x, at
 
 
+@_named(method=True)
 def cummax(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """(maxima up to each place, where they are as int64); of equal ones the last.
 
@@ -761,6 +769,7 @@ def cummax(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
                     here: logical_or(before > here, logical_and(isnan(before), logical_not(isnan(here)))))
 
 
+@_named(method=True)
 def cummin(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """(minima up to each place, where they are as int32); of equal ones the last.
 
@@ -783,6 +792,7 @@ def cummin(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     return y, cast(at, mstype.int32)
 
 
+@_named(method=True)
 def logcumsumexp(input: Tensor, axis: int) -> Tensor:
     """log of the sums of exp up to each place, without overflow.
 
@@ -811,6 +821,7 @@ def logcumsumexp(input: Tensor, axis: int) -> Tensor:
     return swapaxes(m + log(_ops["reduce_sum"](exp(gap), -1, False)), a, -1)
 
 
+@_named(method=True, mint=True)
 def diff(x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """Differences of neighbours along an axis, n times.
 
@@ -875,6 +886,7 @@ def trapz(y: TensorLike, x: Tensor | None = None, *, dx: float = 1.0, dim: int =
     return _ops["reduce_sum"](pairs * diff(x, 1, a), a, False) / 2.0
 
 
+@_named(method=True)
 @one_operator
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
         aweights: Tensor | None = None) -> Tensor:

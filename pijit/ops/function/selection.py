@@ -11,6 +11,7 @@ from pijit.ops.function.elementwise import (_like, abs, cast, isfinite, isnan, l
                                             equal, maximum, minimum, _need_tensor, sqrt, square)
 from pijit.ops.function.reduce import norm, sum
 from pijit.ops.function.shapes import ravel, _same_shape, stack
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,7 @@ def _limited(name, input, min, max, at_least, at_most):
     return result if result.dtype == input.dtype or _is_tensor(min) or _is_tensor(max) else cast(result, input.dtype)
 
 
+@_named(method="clamp clip", mint=True)
 def clamp(input: Tensor, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
     """Elements limited to [min, max]. Bounds that are numbers leave the dtype as it is. An element at a bound has the
     whole gradient.
@@ -148,6 +150,7 @@ def clip_by_global_norm(x: Sequence[Tensor], clip_norm: float = 1.0, use_norm: N
     return tuple([cast(g * scale, g.dtype) for g in x])
 
 
+@_named(method=True, mint=True)
 def nan_to_num(input: Tensor, nan: Number | None = None, posinf: Number | None = None,
                neginf: Number | None = None) -> Tensor:
     """NaN and infinities replaced: by 0 and by the greatest and least finite value, if not told otherwise.
@@ -177,6 +180,7 @@ def nan_to_num(input: Tensor, nan: Number | None = None, posinf: Number | None =
     return _ops["select"](equal(x, float("-inf")), low if neginf is None else neginf, x)
 
 
+@_named(mint=True)
 def isclose(input: Tensor, other: TensorLike, rtol: float = 1e-05, atol: float = 1e-08,
             equal_nan: bool = False) -> Tensor:
     """|input - other| <= atol + rtol * |other|.
@@ -209,6 +213,7 @@ def isclose(input: Tensor, other: TensorLike, rtol: float = 1e-05, atol: float =
     return logical_or(close, logical_and(isnan(input), isnan(other))) if equal_nan else close
 
 
+@_named(method=True, primitive="Lerp", mint=True)
 def lerp(input: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
     """input + weight * (end - input).
 
@@ -231,6 +236,7 @@ def lerp(input: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
     return input + weight * (end - input)
 
 
+@_named(primitive="AddN")
 def addn(x: Sequence[Tensor]) -> Tensor:
     """The sum of several tensors of one shape.
 
@@ -251,6 +257,7 @@ def addn(x: Sequence[Tensor]) -> Tensor:
     return r
 
 
+@_named(method=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike = 1) -> Tensor:
     """input + value * tensor1 * tensor2.
 
@@ -273,6 +280,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike =
     return input + tensor1 * tensor2 * value
 
 
+@_named(method=True)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike = 1) -> Tensor:
     """input + value * tensor1 / tensor2; of integers rounded towards 0.
 

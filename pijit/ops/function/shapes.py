@@ -10,6 +10,7 @@ from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import _need_tensor
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +56,7 @@ def _same_shape(op, **tensors):
         raise _check.differ(op, (a, b), "shape", tuple(x.shape), tuple(y.shape))
 
 
+@_named(primitive="Shape")
 def shape(input_x: Tensor) -> tuple[int, ...]:
     """The shape as a tuple.
 
@@ -75,6 +77,7 @@ def shape(input_x: Tensor) -> tuple[int, ...]:
     return input_x.shape
 
 
+@_named(primitive="Rank")
 def rank(input_x: Tensor) -> int:
     """The number of dimensions.
 
@@ -95,6 +98,7 @@ def rank(input_x: Tensor) -> int:
     return input_x.ndim
 
 
+@_named(primitive="Size")
 def size(input_x: Tensor) -> int:
     """The number of elements.
 
@@ -135,6 +139,7 @@ def numel(input: Tensor) -> int:
     return input.size
 
 
+@_named(primitive="DType")
 def dtype(x: Tensor) -> DType:
     """The element type.
 
@@ -155,6 +160,7 @@ def dtype(x: Tensor) -> DType:
     return x.dtype
 
 
+@_named(primitive="Reshape", mint=True)
 def reshape(input: Tensor, shape: Shape) -> Tensor:
     """The same elements in another shape; one dimension may be -1.
 
@@ -176,6 +182,7 @@ def reshape(input: Tensor, shape: Shape) -> Tensor:
     return _ops["reshape"](input, _ints(shape))
 
 
+@_named(primitive="Transpose")
 def transpose(input: Tensor, dims: Shape | None = None, *, input_perm: Shape | None = None) -> Tensor:
     """Dimensions permuted. input_perm is the older name of dims.
 
@@ -217,6 +224,7 @@ def permute(input: Tensor, axis: Shape) -> Tensor:
     return transpose(input, axis)
 
 
+@_named(method=True, mint=True)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Two dimensions exchanged.
 
@@ -249,6 +257,7 @@ def _swapped(name, input, axis0, axis1):
     return _ops["transpose"](input, tuple(perm))
 
 
+@_named(method="moveaxis movedim")
 def moveaxis(x: Tensor, source: Size, destination: Size) -> Tensor:
     """Dimensions moved to new places.
 
@@ -278,6 +287,7 @@ def moveaxis(x: Tensor, source: Size, destination: Size) -> Tensor:
 movedim = moveaxis
 
 
+@_named(method=True, mint=True)
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix.
 
@@ -295,6 +305,7 @@ def t(input: Tensor) -> Tensor:
     return _ops["transpose"](input, (1, 0)) if input.ndim == 2 else input
 
 
+@_named(method=True, primitive="ExpandDims")
 def expand_dims(input_x: Tensor, axis: int) -> Tensor:
     """A dimension of 1 inserted at `axis`.
 
@@ -324,6 +335,7 @@ def _with_axis(name, argument, input_x, axis):
     return _ops["reshape"](input_x, tuple(s))
 
 
+@_named(mint=True)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A dimension of 1 inserted at `dim`.
 
@@ -345,6 +357,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     return _with_axis("unsqueeze", "dim", input, dim)
 
 
+@_named(method=True)
 def squeeze(input: Tensor, axis: Axis | None = None) -> Tensor:
     """Dimensions of 1 removed: all, or those named (where they are 1).
 
@@ -410,6 +423,7 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
     return _ops["reshape"](input, s[:a] + (-1,) + s[b + 1:])
 
 
+@_named(method=True, mint=True)
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension.
 
@@ -429,6 +443,7 @@ def ravel(input: Tensor) -> Tensor:
     return _ops["reshape"](input, (-1,))
 
 
+@_named(method=True, primitive="BroadcastToOp", mint=True)
 def broadcast_to(input: Tensor, shape: Shape) -> Tensor:
     """Broadcast to `shape`; -1 keeps a dimension.
 
@@ -591,6 +606,7 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     return split(input, -(-n // chunks), axis) if n else tuple([input for _ in builtins.range(chunks)])
 
 
+@_named(mint=True)
 def narrow(input: Tensor, axis: int, start: int, length: int) -> Tensor:
     """`length` elements of one axis, from `start`.
 
@@ -618,6 +634,7 @@ def narrow(input: Tensor, axis: int, start: int, length: int) -> Tensor:
     return _ops["slice"](input, tuple(begin), tuple(end), (1,) * len(s))
 
 
+@_named(primitive="Slice")
 def slice(input_x: Tensor, begin: Shape, size: Shape) -> Tensor:
     """The box of `size` at `begin`; a size of -1 reaches to the end.
 
@@ -684,6 +701,7 @@ def strided_slice(input_x: Tensor, begin: Shape, end: Shape, strides: Shape, beg
     return input_x[tuple(index)]
 
 
+@_named(method=True)
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along one axis.
 
@@ -729,6 +747,7 @@ def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
     return unbind(input_x, axis)
 
 
+@_named(method=True)
 def tensor_split(input: Tensor, indices_or_sections: Size, axis: Axis = 0) -> tuple[Tensor, ...]:
     """Pieces along `axis`: that many, the first ones longer by 1 where the size does not divide, or between indices.
 
@@ -769,6 +788,7 @@ def tensor_split(input: Tensor, indices_or_sections: Size, axis: Axis = 0) -> tu
     return tuple(out)
 
 
+@_named(method=True)
 def hsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
     """tensor_split along the second axis.
 
@@ -788,6 +808,7 @@ def hsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
     return _split_along("hsplit", input, indices_or_sections, 1)
 
 
+@_named(method=True)
 def vsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
     """tensor_split along the first axis.
 
@@ -807,6 +828,7 @@ def vsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
     return _split_along("vsplit", input, indices_or_sections, 0)
 
 
+@_named(method=True)
 def dsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
     """tensor_split along the third axis.
 
@@ -832,6 +854,7 @@ def _split_along(name, input, indices_or_sections, axis):
     return tensor_split(input, indices_or_sections, axis)
 
 
+@_named(method=True)
 def flip(input: Tensor, dims: Shape) -> Tensor:
     """Axes reversed. ValueError for an axis there is not.
 
@@ -858,6 +881,7 @@ def flip(input: Tensor, dims: Shape) -> Tensor:
     return _ops["slice"](input, begin, end, tuple([-1 if a in axes and s[a] else 1 for a in builtins.range(n)]))
 
 
+@_named(method=True)
 def reverse(x: Tensor, axis: Axis) -> Tensor:
     """The order of elements reversed along axes.
 
@@ -875,6 +899,7 @@ def reverse(x: Tensor, axis: Axis) -> Tensor:
     return flip(x, axis)
 
 
+@_named(primitive="Tile")
 def tile(input: Tensor, dims: Shape) -> Tensor:
     """Repeated dims[i] times along axis i.
 

@@ -8,6 +8,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit._numpy import np
 from pijit.ops.function.elementwise import _need_tensor, cast
 from pijit.ops.function.shapes import _axis, narrow, ravel, squeeze
+from pijit.ops.table import named as _named
 
 
 def argsort(input: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
@@ -55,6 +56,7 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
     return _ops["gather_d"](input_x, i, _axis(axis, input_x.ndim)), cast(i, mstype.int32)
 
 
+@_named(method=True)
 def msort(input: Tensor) -> Tensor:
     """Values in ascending order along the first axis.
 
@@ -74,6 +76,7 @@ def msort(input: Tensor) -> Tensor:
     return sort(input, 0)[0]
 
 
+@_named(method=True)
 def topk(input: Tensor, k: int, dim: int | None = None, largest: bool = True,
          sorted: bool = True) -> tuple[Tensor, Tensor]:
     """(the k largest, or smallest, values along a dimension, their indices as int32), in order.
@@ -132,6 +135,7 @@ def median(input: Tensor, axis: int | None = -1, keepdims: bool = False) -> tupl
     return (v, i) if keepdims else (squeeze(v, a), squeeze(i, a))
 
 
+@_named(method=True)
 def unique(input: Tensor) -> tuple[Tensor, Tensor]:
     """(the distinct values in order of their first appearance, for each element the index of its value: int64 for
     int64 values, else int32). The number of values depends on the data: not part of a graph.

@@ -8,6 +8,7 @@ from pijit import _check
 from pijit._C import Tensor, ops as _ops
 from pijit import dtype as mstype
 from pijit.ops.function.elementwise import cast
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from pijit._types import TensorLike
@@ -248,6 +249,7 @@ def bessel_y1(x: Tensor) -> Tensor:
     return _bessel("y1", x)
 
 
+@_named(method=True)
 def i0(input: Tensor) -> Tensor:
     """As bessel_i0.
 
@@ -282,6 +284,7 @@ def _pair(name, a, b):
     return a, b
 
 
+@_named(method=True)
 def igamma(input: Tensor, other: TensorLike) -> Tensor:
     """The regularised lower incomplete gamma function of order `input` at `other`; NaN where other < 0 or input <= 0.
 
@@ -302,6 +305,7 @@ def igamma(input: Tensor, other: TensorLike) -> Tensor:
     return _ops["igamma"](*_pair("igamma", input, other))
 
 
+@_named(method=True)
 def igammac(input: Tensor, other: TensorLike) -> Tensor:
     """The regularised upper incomplete gamma function, 1 - igamma(input, other).
 

@@ -11,6 +11,7 @@ from pijit._C import ops as _ops
 from pijit.ops.function.elementwise import _like, _need_tensor
 from pijit.ops.function.shapes import (_axis, _ints, _within, broadcast_to, cat, expand_dims, flip, narrow, ravel,
                                        repeat_interleave, reshape, swapaxes)
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,6 +125,7 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     return tuple(out)
 
 
+@_named(method=True)
 def roll(input: Tensor, shifts: Size, dims: Axis | None = None) -> Tensor:
     """Elements shifted along dimensions, what leaves at the end coming in at the start; of the flattened
     tensor if dims is None.
@@ -264,6 +266,7 @@ def _each(name, inputs, f):
     return f(inputs)
 
 
+@_named(mint=True)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along axis 1, vectors along axis 0.
 
@@ -315,6 +318,7 @@ def row_stack(tensors: Sequence[Tensor]) -> Tensor:
     return vstack(tensors)
 
 
+@_named(mint=True)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along axis 2.
 
@@ -393,6 +397,7 @@ def view_as(input: Tensor, other: TensorLike) -> Tensor:
     return reshape(input, other.shape)
 
 
+@_named(method=True)
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged.
 
@@ -415,6 +420,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return swapaxes(input, dim0, dim1)
 
 
+@_named(method=True)
 def fliplr(input: Tensor) -> Tensor:
     """Axis 1 reversed.
 
@@ -435,6 +441,7 @@ def fliplr(input: Tensor) -> Tensor:
     return flip(input, (1,))
 
 
+@_named(method=True)
 def flipud(input: Tensor) -> Tensor:
     """Axis 0 reversed.
 
@@ -456,6 +463,7 @@ def flipud(input: Tensor) -> Tensor:
     return flip(input, (0,))
 
 
+@_named(method=True)
 def rot90(input: Tensor, k: int, dims: Shape) -> Tensor:
     """Turned k times by 90 degrees in the plane of two axes, from the first towards the second.
 
@@ -522,6 +530,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return _ops["transpose"](y, tuple(order))
 
 
+@_named(method=True)
 def diag(input: Tensor) -> Tensor:
     """A Tensor of twice as many dimensions with the elements on its diagonal: a matrix, for a vector.
 
@@ -545,6 +554,7 @@ def diag(input: Tensor) -> Tensor:
     return reshape(_embed_diagonal(ravel(input), 0), tuple(input.shape) * 2)
 
 
+@_named(method=True)
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with the flattened input as its diagonal, `offset` above the main one.
 
@@ -566,6 +576,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return _embed_diagonal(ravel(input), offset)
 
 
+@_named(primitive="Trace", mint=True)
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal, in its dtype. Raises TypeError for bool.
 
@@ -608,6 +619,7 @@ def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     return repeat_interleave(x, rep, axis)
 
 
+@_named(functional=True)
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """[..., C r^2, H, W] to [..., C, H r, W r] (Shi et al. 2016).
 

@@ -11,6 +11,7 @@ from pijit._C import Tensor
 from pijit.ops.function.elementwise import _need_tensor, stop_gradient
 from pijit.ops.function.shapes import _same_shape
 from pijit.printing import print_each
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,6 +24,7 @@ def _changed(variable: Tensor, value: TensorLike) -> Tensor:
     return variable._assign(value)._alias()
 
 
+@_named(primitive="Assign")
 def assign(variable: Tensor, value: TensorLike) -> Tensor:
     """Gives a parameter a new value.
 
@@ -43,6 +45,7 @@ def assign(variable: Tensor, value: TensorLike) -> Tensor:
     return _changed(variable, value)
 
 
+@_named(primitive="AssignAdd")
 def assign_add(variable: Tensor, value: TensorLike) -> Tensor:
     """Adds to a parameter.
 
@@ -66,6 +69,7 @@ def assign_add(variable: Tensor, value: TensorLike) -> Tensor:
     return _changed(variable, variable + value)
 
 
+@_named(primitive="AssignSub")
 def assign_sub(variable: Tensor, value: TensorLike) -> Tensor:
     """Subtracts from a parameter.
 
@@ -89,6 +93,7 @@ def assign_sub(variable: Tensor, value: TensorLike) -> Tensor:
     return _changed(variable, variable - value)
 
 
+@_named(primitive="Depend")
 def depend(value: Any, expr: Any) -> Any:
     """value; eager order already holds.
 
@@ -144,6 +149,7 @@ def stop_gradient_(input: Tensor) -> Tensor:
     return input._assign(stop_gradient(input))
 
 
+@_named(primitive="Print")
 def print_(*args: Any) -> None:
     """Prints values, each on a line of its own; Tensors with shape and dtype.
 
