@@ -147,10 +147,10 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                       'mindrecord.tools.tfrecord_to_mr': 'TFRecordToMR'},
  'mint.distributed': {'ops.function.comm_func': 'TCPStore'},
  'mint.nn': {'nn.layer.pooling': 'AdaptiveMaxPool2d',
-             'mint.nn': 'AvgPool1d AvgPool2d AvgPool3d BCELoss BCEWithLogitsLoss CrossEntropyLoss Dropout Dropout2d '
-                        'Embedding GELU Hardshrink Hardsigmoid Hardswish Hardtanh KLDivLoss LayerNorm LogSoftmax '
-                        'MaxPool2d NLLLoss PReLU ReLU6 SELU SmoothL1Loss Softmax Softshrink Unfold Upsample '
-                        'UpsamplingBilinear2d UpsamplingNearest2d',
+             'mint.nn': 'AvgPool1d AvgPool2d AvgPool3d BCELoss BCEWithLogitsLoss CosineEmbeddingLoss '
+                        'CrossEntropyLoss Dropout Dropout2d Embedding GELU Hardshrink Hardsigmoid Hardswish Hardtanh '
+                        'KLDivLoss LayerNorm LogSoftmax MaxPool2d NLLLoss PReLU ReLU6 SELU SmoothL1Loss Softmax '
+                        'Softshrink Unfold Upsample UpsamplingBilinear2d UpsamplingNearest2d',
              'mint.nn.layer.normalization': 'BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm SyncBatchNorm _BatchNorm',
              'mint.nn.layer.conv': 'Conv1d Conv2d Conv3d ConvTranspose2d _Conv',
              'mint.nn.layer.activation': 'ELU SiLU Threshold',

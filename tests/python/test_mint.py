@@ -13,6 +13,13 @@ from tests.python.differential import check
 R = np.random.RandomState(0)
 A, X = R.randn(3, 4).astype(np.float32), R.randn(2, 4, 6, 6).astype(np.float32)
 V = np.array([2, 0, 1, 0], np.int64)
+SIGNS = Tensor([1, -1, -1], ms.int32)
+
+
+def cosines(a):
+    b = a[::-1]
+    return (a * b).sum(1) / np.sqrt((a * a).sum(1) * (b * b).sum(1))
+
 
 CASES = {
     "argmax": (lambda a: mint.argmax(a, 1), lambda a: a.argmax(1)),
@@ -37,6 +44,8 @@ CASES = {
     "repeat_interleave": (lambda a: mint.repeat_interleave(a, 2, 1), lambda a: np.repeat(a, 2, 1)),
     "diag": (lambda a: mint.diag(a, 1), lambda a: np.diag(a, 1)),
     "arange": (lambda a: mint.arange(1, 7, 2), lambda a: np.arange(1, 7, 2)),
+    "cosine embedding loss": (lambda a: nn.CosineEmbeddingLoss(-0.5, reduction="none")(a, mint.flip(a, (0,)), SIGNS),
+                              lambda a: np.where([1, 0, 0], 1 - cosines(a), np.maximum(cosines(a) + 0.5, 0))),
     "full": (lambda a: mint.full((2, 3), 2.0), lambda a: np.full((2, 3), 2, np.float32)),
     "zeros": (lambda a: mint.zeros(2, 3), lambda a: np.zeros((2, 3), np.float32)),
     "linspace": (lambda a: mint.linspace(0, 1, 5), lambda a: np.linspace(0, 1, 5, dtype=np.float32)),

@@ -123,6 +123,11 @@ NLLLoss = _layer("NLLLoss", _F.nll_loss, "Negative log likelihood.", weight=None
 CrossEntropyLoss: Any = _layer("CrossEntropyLoss", _F.cross_entropy, "Softmax cross entropy.", weight=None,
                                ignore_index=-100, reduction="mean", label_smoothing=0.0)
 
+CosineEmbeddingLoss: Any
+CosineEmbeddingLoss = _layer("CosineEmbeddingLoss", _F.cosine_embedding_loss,
+                             "1 - cos of two vectors where the target is 1, max(0, cos - margin) where it is -1.",
+                             margin=0.0, reduction="mean")
+
 
 class Dropout(Cell):
     """Zeroes elements with probability p while training."""
