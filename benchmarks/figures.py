@@ -160,7 +160,7 @@ def watched(source, times):
     told = {name: figures.of([h]) for name, h in handles.items()}
     unknown = sum(x.spent for x in told.values() if x.saved is None)
     saved = sum(x.saved or 0.0 for x in told.values())
-    function = None if ms.explain(names["turn"]).given_back else told["turn"].speedup
+    function = None if ms.explain(names["turn"]).deoptimized else told["turn"].speedup
     return None if unknown > 0.2 * took else max(took + saved, 0.0), function
 
 

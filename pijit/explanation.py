@@ -183,8 +183,8 @@ class Explanation:
             f"{seconds(self.compile_ms / 1e3)} to compile"]
         if not self.entries and self.calls == 0:
             lines.append("  not called yet")
-        if self.given_back:
-            lines.append(f"  given back to CPython: {self.given_back}" +
+        if self.deoptimized:
+            lines.append(f"  deoptimized: {self.deoptimized}" +
                          (f"; {RECURSION}" if self.calls_itself else ""))
         for p in self.interpreted_from:
             lines.append(f"  from {short(p)} on CPython runs it: there is nothing for a graph")

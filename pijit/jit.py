@@ -95,7 +95,7 @@ def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_
     The result is called, inspected and pickled like `fn`, returns what `fn` returns, raises what `fn` raises
     and leaves the same side effects. Where it can't be captured the function is split, and CPython runs that
     piece, in GRAPH_MODE as well. mode="PSJit" (or capture_mode="ast") is what GRAPH_MODE does for Cells: captured in
-    any case, without a trial that may give the function back to CPython. An explicit mode="PIJit" has no effect in
+    any case, without a comparison that may give the function back to CPython. An explicit mode="PIJit" has no effect in
     GRAPH_MODE, where the function is as if undecorated. fullgraph=True raises RuntimeError with the
     line instead of splitting. Usable bare, with arguments, or as `jit(f)`.
 

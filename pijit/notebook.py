@@ -216,22 +216,22 @@ class Row:
     graphs: Any
     kernels: Any
     breaks: list[Any]
-    given_back: str
+    deoptimized: str
     note: str
 
     def __init__(self, name: str, calls: Any, plain: Any, captured: Any, speedup: Any, saved: Any, trying: Any,
-                 graphs: Any = None, kernels: Any = None, breaks: tuple[Any, ...] = (), given_back: str = "",
+                 graphs: Any = None, kernels: Any = None, breaks: tuple[Any, ...] = (), deoptimized: str = "",
                  note: str = "") -> None:
         self.name, self.calls, self.plain, self.captured, self.speedup, self.saved, self.trying = (name, calls, plain,
             captured, speedup, saved, trying)
-        self.graphs, self.kernels, self.breaks, self.given_back, self.note = (graphs, kernels, list(breaks), given_back,
-            note)
+        self.graphs, self.kernels, self.breaks = graphs, kernels, list(breaks)
+        self.deoptimized, self.note = deoptimized, note
 
     @property
     def verdict(self) -> str:
         """What the figures say, in words."""
-        if self.given_back:
-            return "given back to CPython"
+        if self.deoptimized:
+            return "deoptimized"
         if self.speedup is not None and self.speedup.low <= 1 <= self.speedup.high:
             return "no difference that was measured"
         return self.note if self.speedup is None else ""
@@ -267,7 +267,7 @@ class Report:
                     "a generator, or not to be captured" if x.uncaptured == x.calls else
                     "each captured call compiled something" if x.all_anew else "too few calls to compare")
             calls = f"{x.calls:,}" + (f" (and {x.recursive:,} of itself)" if x.recursive else "")
-            back = next((e.given_back for e in explained if e.given_back), "")
+            back = next((e.deoptimized for e in explained if e.deoptimized), "")
             if x.rested == x.calls and not back:
                 back = "earlier"
             if back and x.recursive:
@@ -294,7 +294,7 @@ class Report:
             breaks = breaks_of([vars(b) for b in r.breaks])
             self.rows.append(Row(name, f"{calls:,}", _timing(r.plain_us), _timing(r.captured_us), r.ratio, gained,
                                  r.compile_ms / 1e3, r.graphs, None, breaks,
-                                 r.given_back, "too few calls to compare"))
+                                 r.deoptimized, "too few calls to compare"))
             saved += gained
         self.defined: int = len(handles)
         self.rows.sort(key=lambda r: -abs(r.saved or 0.0))
@@ -325,15 +325,15 @@ class Report:
             said = [r.verdict] if r.verdict else []
             if r.speedup is not None:
                 said.append(self._speed(r))
-            elif r.captured is not None and not r.given_back:
+            elif r.captured is not None and not r.deoptimized:
                 said.append(f"{seconds(r.captured.median)} captured")
             if r.trying:
                 said.append(f"{seconds(r.trying)} for captures and compiles")
             if r.saved:
                 said.append(f"{figures.change(r.saved)} in all")
             lines.append(f"{r.name}: {r.calls} calls; " + "; ".join(said))
-            if r.given_back:
-                lines.append(f"  given back: {r.given_back}")
+            if r.deoptimized:
+                lines.append(f"  deoptimized: {r.deoptimized}")
             for b in r.breaks:
                 lines.append(f"  {b.where}: {b.why}" + (f", {b.count} times" if b.count > 1 else "") +
                              (f"; {b.hint}" if b.hint else ""))
@@ -354,7 +354,7 @@ class Report:
         cells = []
         for r in self.rows:
             speed, bar = "–", f'<span class="pj-soft">{escape(r.verdict)}</span>'
-            if r.speedup is not None and not r.given_back:
+            if r.speedup is not None and not r.deoptimized:
                 color = "var(--blue)" if r.speedup.low > 1 else "var(--warn)"
                 speed = (
                     f"<b>{r.speedup.value:.2f} ×</b><br><span class='pj-soft'>{r.speedup.low:.2f} to "
@@ -362,8 +362,8 @@ class Report:
                 bar = (f'<span class="pj-track" style="display:block;min-width:110px;margin-top:3px"><i '
                        f'style="width:{100 * r.speedup.value / max(most, 1):.1f}%;'
                        f'background:{color}"></i></span>') + bar
-            if r.given_back:
-                bar = f'<span class="pj-bad">given back</span> <span class="pj-soft">{escape(r.given_back)}</span>'
+            if r.deoptimized:
+                bar = f'<span class="pj-bad">deoptimized</span> <span class="pj-soft">{escape(r.deoptimized)}</span>'
             cells.append((f"<code>{escape(r.name)}</code>", escape(r.calls),
                           seconds(r.plain.median) if r.plain else "–",
                           seconds(r.captured.median) if r.captured else "–", speed, bar, seconds(r.trying),

@@ -37,7 +37,7 @@ class Region:
     """A function, or a loop of one or of a module. Times of single calls or iterations, in microseconds, medians (of
     loops: the least), 0 where none were measured; plain_runs: how many plain ones were. trying_ms: what trying took
     beyond usual captured runs, which may hold sizes; None: compile_ms. places: lines that captures went through.
-    compile_ms: captures, compiles and further sizes; a function and its loops count them once. given_back: why CPython
+    compile_ms: captures, compiles and further sizes; a function and its loops count them once. deoptimized: why CPython
     runs it again, empty where it does not."""
 
     kind: str
@@ -48,7 +48,7 @@ class Region:
     captured: int
     plain_us: float
     captured_us: float
-    given_back: str
+    deoptimized: str
     graphs: int
     graph_runs: int
     compile_ms: float
@@ -113,13 +113,13 @@ def _around(place):
 
 
 class Report:
-    """regions: those that were captured, by time saved, then those that were given back. took: seconds of the program
+    """regions: those that were captured, by time saved, then those that were deoptimized. took: seconds of the program
     so far, by the clock; None where that is not known. plain: nothing was to be captured."""
 
     plain = False
 
     def __init__(self, regions: Any, took: Any = None) -> None:
-        self.regions: list[Any] = sorted(regions, key=lambda r: (bool(r.given_back), -r.saved_s, r.file, r.line))
+        self.regions: list[Any] = sorted(regions, key=lambda r: (bool(r.deoptimized), -r.saved_s, r.file, r.line))
         self.took = took
 
     @property
@@ -130,13 +130,13 @@ class Report:
     def headline(self) -> str:
         """What it brought, in a sentence: the whole program first."""
         from pijit.profiling.figures import change, told
-        back = sum(bool(r.given_back) for r in self.regions)
-        counts = f"{len(self.regions) - back} regions captured, {back} given back to CPython"
+        back = sum(bool(r.deoptimized) for r in self.regions)
+        counts = f"{len(self.regions) - back} regions captured, {back} deoptimized"
         return (f"{told('the program', self.took, self.saved_s)}; {counts}" if self.took
                 else f"{counts}, {change(self.saved_s)}")
 
     def text(self) -> str:
-        """The whole program, a table, breaks with hints, then what was given back."""
+        """The whole program, a table, breaks with hints, then what was deoptimized."""
         from pijit.profiling.figures import change
         from pijit.profiling.profile import seconds
         if not self.regions:
@@ -144,7 +144,7 @@ class Report:
             numpy = ARRAYS if not self.plain and _program_has_numpy() else ""
             return f"pijit: {'captured nothing, as --plain asks' if self.plain else NOTHING}{took}{numpy}"
         lines = [f"pijit: {self.headline()}"]
-        kept = [r for r in self.regions if not r.given_back]
+        kept = [r for r in self.regions if not r.deoptimized]
         if kept:
             lines.append(f"  {'in all':>14} {'calls':>9} {'plain':>9} {'captured':>9} {'graphs':>6}  region")
         for r in kept:
@@ -156,8 +156,8 @@ class Report:
                 lines.append(f"{'':53}break at {b.place}: {b.why}{f', {b.count} times' if b.count > 1 else ''}")
                 if b.hint:
                     lines.append(f"{'':55}hint: {b.hint}")
-        lines += [f"  given back, {change(r.saved_s)}: {r.name}, {r.kind} at {r.file}:{r.line}: {r.given_back}"
-                  for r in self.regions if r.given_back]
+        lines += [f"  deoptimized, {change(r.saved_s)}: {r.name}, {r.kind} at {r.file}:{r.line}: {r.deoptimized}"
+                  for r in self.regions if r.deoptimized]
         return "\n".join(lines)
 
     __str__ = text
@@ -191,9 +191,9 @@ class Report:
                 (f"<b>{escape(r.name)}</b><br><span class='pj-soft'>{r.kind} at {place(f'{r.file}:{r.line}')}</span>",
                  change(r.saved_s), f"{r.calls:,}",
                  f"{r.captured:,}", _time(r.plain_us), _time(r.captured_us), r.graphs,
-                 f'<span class="pj-bad">given back</span> {escape(r.given_back)}' if r.given_back else "")
+                 f'<span class="pj-bad">deoptimized</span> {escape(r.deoptimized)}' if r.deoptimized else "")
                  for r in self.regions]))
-        breaks = [(r, b) for r in self.regions if not r.given_back for b in _breaks(r)]
+        breaks = [(r, b) for r in self.regions if not r.deoptimized for b in _breaks(r)]
         if breaks:
             out.append("<h2>Breaks</h2>" + table(
                 [("region", ""), ("line", ""), ("times", "pj-num"), ("source", "pj-mono pj-hide"),

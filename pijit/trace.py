@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _open = []  # recordings that were started here, the innermost last
 
-# How a kind of event is named where its subject does not say it.
+# How a kind of event is named where its metadata do not say it.
 _NAMES = {"guards": "guards", "graph": "graph", "outcome": "results and effects", "optimise": "optimise",
           "generate": "generate kernels"}
 
@@ -55,7 +55,7 @@ def chrome_events(recorded: Any) -> list[dict[str, Any]]:
                     "args": {"name": names.get(tid, f"thread {tid}")}})
     memory = None
     for kind, tid, begin, end, number, used in recorded["events"]:
-        s = recorded["subjects"][number] if number is not None else None
+        s = recorded["metadata"][number] if number is not None else None
         out.append({"ph": "X", "name": _name(kind, s), "cat": kind, "pid": pid, "tid": tid, "ts": begin / 1e3,
                     "dur": (end - begin) / 1e3,
                     "args": _arguments(kind, s, end - begin)})

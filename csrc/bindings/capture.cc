@@ -44,12 +44,12 @@ py::object in_steps(const py::object& func, const py::object& arguments, int64_t
   if (!code || co->co_flags & (CO_VARARGS | CO_VARKEYWORDS) ||
       static_cast<int>(given.size()) != num_args(*code))
     throw py::value_error("_in_steps() takes all arguments of a function without *args");
-  State state;
-  const Front front{func.ptr(), code, state, false};
+  FunctionCache state;
+  const Target target{func.ptr(), code, state, false};
   Slots slots(static_cast<size_t>(code->num_slots));
   for (size_t k = 0; k < given.size(); ++k) slots[k] = given[k];
   std::vector<py::object> stack;
-  BreakStep step(front, *code, &slots, &stack);
+  BreakStep step(target, *code, &slots, &stack);
   int pc = 0;
   for (int64_t n = 0;; ++n, pc = step.next) {
     if (code->instrs[pc].op == Op::RETURN_VALUE) return py::make_tuple(n, stack.back());

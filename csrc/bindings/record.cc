@@ -27,7 +27,7 @@ Watcher& watcher() {
 // Places of ops that Python calls one by one, by code and instruction; these codes live meanwhile.
 struct Caller {
   py::object code;
-  SubjectRef subject;
+  MetadataRef metadata;
 };
 std::map<std::pair<PyObject*, int>, Caller>& known_callers() {
   static auto* m = new std::map<std::pair<PyObject*, int>, Caller>;
@@ -35,7 +35,7 @@ std::map<std::pair<PyObject*, int>, Caller>& known_callers() {
 }
 
 // The line of the user's code that runs.
-SubjectRef caller() {
+MetadataRef caller() {
   auto f = py::reinterpret_steal<py::object>(
       reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
   auto frame = [&] { return reinterpret_cast<PyFrameObject*>(f.ptr()); };
@@ -47,11 +47,11 @@ SubjectRef caller() {
   auto [it, fresh] = known_callers().try_emplace({code.ptr(), PyFrame_GetLasti(frame())}, Caller{});
   if (fresh) {
     auto* co = reinterpret_cast<PyCodeObject*>(code.ptr());
-    Subject s{text_of(co->co_qualname), "single ops"};
+    Metadata s{text_of(co->co_qualname), "single ops"};
     s.places.push_back(str_cat(text_of(co->co_filename), ":", PyFrame_GetLineNumber(frame())));
-    it->second = {code, std::make_shared<const Subject>(std::move(s))};
+    it->second = {code, std::make_shared<const Metadata>(std::move(s))};
   }
-  return it->second.subject;
+  return it->second.metadata;
 }
 
 void show_progress(const Progress& p) {
@@ -71,7 +71,7 @@ void show_progress(const Progress& p) {
 }  // namespace
 
 void init_record(py::module_& m) {
-  caller_subject = caller;
+  caller_metadata = caller;
   using Args = std::vector<py::object>;
   define(
       m, "record_start", {},
@@ -105,20 +105,20 @@ void init_record(py::module_& m) {
         if (!recording()) known_callers().clear();
         static const char* const kinds[] = {"kernel", "call",    "guards",   "graph",    "outcome",
                                             "python", "capture", "optimise", "generate", "op"};
-        std::map<const Subject*, size_t> number;
-        py::list events, subjects;
+        std::map<const Metadata*, size_t> number;
+        py::list events, metadata;
         for (auto& [thread, e] : r.events) {
-          py::object subject = py::none();
-          if (e.subject) {
-            const auto [it, fresh] = number.emplace(e.subject.get(), number.size());
-            if (fresh) subjects.append(described(*e.subject));
-            subject = py::int_(it->second);
+          py::object index = py::none();
+          if (e.metadata) {
+            const auto [it, fresh] = number.emplace(e.metadata.get(), number.size());
+            if (fresh) metadata.append(described(*e.metadata));
+            index = py::int_(it->second);
           }
-          events.append(py::make_tuple(kinds[e.kind], thread, e.begin, e.end, subject, e.memory));
+          events.append(py::make_tuple(kinds[e.kind], thread, e.begin, e.end, index, e.memory));
         }
         py::dict d;
         d["events"] = events;
-        d["subjects"] = subjects;
+        d["metadata"] = metadata;
         d["begin"] = t[0];
         d["end"] = end;
         d["allocations"] = r.allocations;
@@ -128,8 +128,8 @@ void init_record(py::module_& m) {
         d["dropped"] = r.dropped;
         return d;
       },
-      "Ends a recording: events (kind, thread, begin and end in ns, number of the subject or None, "
-      "bytes of arrays at the end), subjects, allocations.");
+      "Ends a recording: events (kind, thread, begin and end in ns, index into the metadata "
+      "or None, bytes of arrays at the end), metadata, allocations.");
   define(
       m, "set_progress", {{"show"}, {"threads"}},
       [](const Args& a) {

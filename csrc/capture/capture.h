@@ -27,7 +27,7 @@ struct StartedIterator {
   int made_at;
 };
 // Thrown where the code changes numbers and texts that it depends on: capture begins anew and takes
-// these paths as varying.
+// these paths as dynamic.
 struct ChangesItself {
   std::vector<uint64_t> paths;
 };
@@ -49,7 +49,7 @@ struct StartPoint {
   int stack_size = 0;
   // What changed between calls before: numbers, and dims of tensors (a bit mask), by the paths of
   // their sources.
-  std::map<uint64_t, uint64_t> varying = {};
+  std::map<uint64_t, uint64_t> dynamic = {};
   // The paths of what changed more often than entries can follow: nothing may depend on its value.
   std::set<uint64_t> unstable = {};
   // The paths of what the code itself changes at each call.
@@ -63,7 +63,7 @@ struct StartPoint {
 };
 
 // Captures from a state (slots, then stack, then the exception that is handled or None; null:
-// unbound). Throws InternalError on our own faults; never returns null. Adds to `varying` and
+// unbound). Throws InternalError on our own faults; never returns null. Adds to `dynamic` and
 // `own_changes`. The entry's graph is not compiled yet.
 std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& state);
 // An entry of which all runs in Python: there is no graph from this state, for the reason given.

@@ -178,7 +178,7 @@ class Context : public Interpreter {
   }
 
   StartPoint& start_;
-  Val add_input(Type t, int src, uint64_t varying);
+  Val add_input(Type t, int src, uint64_t dynamic);
 
   Arena arena_;
   const V null_;  // an unbound variable
@@ -188,8 +188,8 @@ class Context : public Interpreter {
   SizeEnv symbols_;
   SizeEnv::Use use_symbols_{&symbols_};
   std::vector<int> input_source_;
-  std::vector<std::pair<int, int>> varying_;    // (input, axis) of each symbol
-  absl::flat_hash_map<int, V> varying_values_;  // inputs, by source
+  std::vector<std::pair<int, int>> dynamic_;    // (input, axis) of each symbol
+  absl::flat_hash_map<int, V> dynamic_values_;  // inputs, by source
   std::vector<py::object> held_;
   std::vector<Source> sources_;
   std::map<std::tuple<int, int, int, PyObject*, int, std::vector<int>>, int> source_index_;

@@ -479,7 +479,7 @@ std::vector<uint64_t> Tracer::own_changes() {
   }
   for (auto& g : guards_) {
     PyObject* old = g.obj.ptr();
-    if (g.kind != Guard::kEquals || start_.varying.count(sources_[g.src].path) ||
+    if (g.kind != Guard::kEquals || start_.dynamic.count(sources_[g.src].path) ||
         (!PyLong_CheckExact(old) && !PyFloat_CheckExact(old) && !PyUnicode_CheckExact(old)))
       continue;
     const Source& s = sources_[g.src];

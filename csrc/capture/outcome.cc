@@ -40,11 +40,11 @@ int Tracer::size(const SizeNumber& n) {
   return static_cast<int>(entry_->sizes.size()) - 1;
 }
 
-Val Context::add_input(Type t, int src, uint64_t varying) {
+Val Context::add_input(Type t, int src, uint64_t dynamic) {
   for (int d = 0; d < t.shape.rank(); ++d)
-    if (varying >> d & 1) {
+    if (dynamic >> d & 1) {
       t.shape[d] = symbols_.symbol(t.shape[d]);
-      varying_.push_back({static_cast<int>(input_source_.size()), d});
+      dynamic_.push_back({static_cast<int>(input_source_.size()), d});
     }
   input_source_.push_back(src);
   return graph_->add_input(t);
@@ -74,9 +74,9 @@ void Tracer::finish(Entry* e) {
     graph_->outputs.push_back({scope_->val(o.node).id, same ? o.assign_to : -1});
   }
   e->ops = graph_->op_counts();
-  e->varying = varying_;
+  e->dynamic = dynamic_;
   e->graph = graph_;
-  if (!varying_.empty()) e->symbols = std::move(symbols_);
+  if (!dynamic_.empty()) e->symbols = std::move(symbols_);
   e->sources = std::move(sources_);
   std::stable_sort(guards_.begin(), guards_.end(), [](auto& a, auto& b) { return a.src < b.src; });
   e->guards = std::move(guards_);

@@ -112,7 +112,7 @@ T* outside(Context& c, PyObject* o, int src) {
 
 // One that varies is looked at by float() alone: what numpy computes with it is numpy's. Null: it
 // is taken as it is.
-V varying_numpy_scalar(Context& c, PyObject* o, int src) {
+V dynamic_numpy_scalar(Context& c, PyObject* o, int src) {
   const Source& s = c.sources_[src];
   const bool given =  // by a break
       s.kind == Source::kState && s.index >= c.start_.code->num_slots;
@@ -125,7 +125,7 @@ V varying_numpy_scalar(Context& c, PyObject* o, int src) {
 }
 
 V constant_at(Context& c, PyObject* o, int src) {
-  if (is_varying(c, o, src)) return input_at(c, o, src);
+  if (is_dynamic(c, o, src)) return input_at(c, o, src);
   const V v = c.constant(share(o));
   if (c.sources_[src].kind == Source::kConst) return v;
   c.guard(Guard::kEquals, src, share(o));
@@ -138,16 +138,16 @@ V tensor_at(Context& c, PyObject* o, int src) {
   PyTypeObject* t = Py_TYPE(o);
   x->parameter = t != tensor_type;
   const Type& ty = array_of(o)->type;
-  uint64_t varying = 0;
-  if (!c.start_.varying.empty()) {
-    auto it = c.start_.varying.find(c.sources_[src].path);
-    if (it != c.start_.varying.end()) varying = it->second & ((1ull << ty.shape.rank()) - 1);
+  uint64_t dynamic = 0;
+  if (!c.start_.dynamic.empty()) {
+    auto it = c.start_.dynamic.find(c.sources_[src].path);
+    if (it != c.start_.dynamic.end()) dynamic = it->second & ((1ull << ty.shape.rank()) - 1);
   }
   const unsigned version = c.version_of(t);
   c.guards_.push_back(
-      {Guard::kTensor, src, share(reinterpret_cast<PyObject*>(t)), {}, varying, ty, version});
+      {Guard::kTensor, src, share(reinterpret_cast<PyObject*>(t)), {}, dynamic, ty, version});
   c.plain_tensors_ |= t == tensor_type;
-  x->val = c.add_input(ty, src, varying);
+  x->val = c.add_input(ty, src, dynamic);
   return x;
 }
 
@@ -278,7 +278,7 @@ V value_at(Context& c, PyObject* o, int src) {
 V Context::wrap(PyObject* o, int src) {
   if (o == library.no_numpy.ptr()) throw AsksForNumpy{};
   if (is_numpy_scalar(o))
-    if (V v = varying_numpy_scalar(*this, o, src)) return v;
+    if (V v = dynamic_numpy_scalar(*this, o, src)) return v;
   if (immutable_constant(o)) return constant_at(*this, o, src);
   const auto known = known_.find(o);
   if (known == known_.end()) {

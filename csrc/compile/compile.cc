@@ -12,7 +12,7 @@
 #include "compile/memory_plan.h"
 #include "compile/pipeline.h"
 #include "compile/recurrent.h"
-#include "compile/subject.h"
+#include "compile/metadata.h"
 #include "compile/tiling.h"
 #include "runtime/guard.h"
 
@@ -51,9 +51,9 @@ class Compiler {
       p_->input_types.push_back(g_.node(id).type);
     }
     find_uses();
-    for (size_t u = 0; u < plan_.units.size(); ++u) {
-      LongWork::tick(static_cast<int64_t>(u), static_cast<int64_t>(plan_.units.size()));
-      build(plan_.units[u], static_cast<int>(u));
+    for (size_t u = 0; u < plan_.groups.size(); ++u) {
+      LongWork::tick(static_cast<int64_t>(u), static_cast<int64_t>(plan_.groups.size()));
+      build(plan_.groups[u], static_cast<int>(u));
     }
     make_loops();
     choose_outputs();
@@ -80,7 +80,7 @@ class Compiler {
     p_->literals.push_back(n.bits);
     return slot_of_[id] = new_slot({Program::Slot::kLiteral, p_->literals.size() - 1});
   }
-  // A value stored by the unit now being built; memory is assigned later.
+  // A value stored by the group now being built; memory is assigned later.
   int define(uint32_t id, int step) {
     slot_of_[id] = new_slot({Program::Slot::kArena, 0});
     value_of_slot_[slot_of_[id]] = id;
@@ -91,17 +91,17 @@ class Compiler {
   void find_uses() {
     last_use_.assign(g_.size(), -1);
     escapes_.assign(g_.size(), false);
-    for (size_t u = 0; u < plan_.units.size(); ++u) {
-      if (plan_.units[u].kind == Unit::kView) {
-        escapes_[plan_.units[u].nodes[0]] = true;
-        if (g_.node(g_.node(plan_.units[u].nodes[0]).in[0]).kind == Node::kOp)
-          escapes_[g_.node(plan_.units[u].nodes[0]).in[0]] = true;
+    for (size_t u = 0; u < plan_.groups.size(); ++u) {
+      if (plan_.groups[u].kind == FusionGroup::kView) {
+        escapes_[plan_.groups[u].nodes[0]] = true;
+        if (g_.node(g_.node(plan_.groups[u].nodes[0]).in[0]).kind == Node::kOp)
+          escapes_[g_.node(plan_.groups[u].nodes[0]).in[0]] = true;
         continue;
       }
-      for (auto id : plan_.units[u].nodes)
+      for (auto id : plan_.groups[u].nodes)
         for (auto s : g_.node(id).in) {
           if (s == kNoNode) continue;
-          if (plan_.unit_of[s] != static_cast<int>(u)) escapes_[s] = true;
+          if (plan_.group_of[s] != static_cast<int>(u)) escapes_[s] = true;
           last_use_[root(s)] = std::max(last_use_[root(s)], static_cast<int>(u));
         }
     }
@@ -109,21 +109,22 @@ class Compiler {
     for (uint32_t i = 0; i < g_.size(); ++i) {
       static const OpDef& result = OpTable::get().at("result");
       const Node& n = g_.node(i);
-      if (plan_.unit_of[i] >= 0 && (n.op == &result || is_output(n))) takers_[n.in[0]].push_back(i);
+      if (plan_.group_of[i] >= 0 && (n.op == &result || is_output(n)))
+        takers_[n.in[0]].push_back(i);
     }
   }
 
-  void build(const Unit& unit, int position) {
-    if (unit.kind == Unit::kView) return;
+  void build(const FusionGroup& group, int position) {
+    if (group.kind == FusionGroup::kView) return;
     Program::Step step;
-    const Node& lead = g_.node(unit.nodes[0]);
+    const Node& lead = g_.node(group.nodes[0]);
     if (lead.op->has(kRegion)) {
       if (lead.regions.empty()) return;  // a result: stored by its region op
       build_region(lead, position, &step);
     } else if (is_output(lead)) {
       return;  // stored by the op that it is of
-    } else if (unit.kind == Unit::kLibrary) {
-      const Node& n = g_.node(unit.nodes[0]);
+    } else if (group.kind == FusionGroup::kLibrary) {
+      const Node& n = g_.node(group.nodes[0]);
       for (auto s : n.in) step.in.push_back(s == kNoNode ? -1 : slot(s));
       if (changes_first(n))  // may be done where its first operand lies
         for (auto s : n.in) loop_inputs_[position].push_back({s, s == n.in[0]});
@@ -133,9 +134,9 @@ class Compiler {
       define_further_outputs(n, position, &step);
       step.text = n.op->name + " " + n.type.str();
       step.may_fail = n.op->has(kMayFail);
-      step.subject = subject(unit.nodes, step.text);
+      step.metadata = metadata(group.nodes, step.text);
     } else {
-      build_loop(unit, position, &step);
+      build_loop(group, position, &step);
     }
     unit_step_[position] = static_cast<int>(p_->steps.size());
     p_->steps.push_back(std::move(step));
@@ -187,22 +188,22 @@ class Compiler {
     }
     step->text = n.op->name;
     step->may_fail = true;  // it may be interrupted
-    step->subject = subject(std::span(&n.id, 1), step->text);
+    step->metadata = metadata(std::span(&n.id, 1), step->text);
   }
 
-  void build_loop(const Unit& unit, int position, Program::Step* step) {
+  void build_loop(const FusionGroup& group, int position, Program::Step* step) {
     LoopSpec spec;
-    const Shape& domain = unit.domain;
+    const Shape& domain = group.domain;
     const int rank = domain.rank();
     // Reduced runs act as one dim: [outer..., r] or [outer..., r, inner].
     std::vector<std::pair<int, int>> dims;  // domain axes [first, second) of each loop dim
-    if (!unit.reduces()) {
+    if (!group.reduces()) {
       for (int d = 0; d < rank; ++d) dims.push_back({d, d + 1});
     } else {
-      for (int d = 0; d < unit.lo; ++d) dims.push_back({d, d + 1});
-      dims.push_back({unit.lo, unit.hi});
-      if (unit.hi < rank) dims.push_back({unit.hi, rank});
-      spec.form = unit.hi < rank ? LoopSpec::kCol : LoopSpec::kRow;
+      for (int d = 0; d < group.lo; ++d) dims.push_back({d, d + 1});
+      dims.push_back({group.lo, group.hi});
+      if (group.hi < rank) dims.push_back({group.hi, rank});
+      spec.form = group.hi < rank ? LoopSpec::kCol : LoopSpec::kRow;
     }
     for (auto [b, e] : dims) {
       int64_t n = 1;
@@ -246,7 +247,7 @@ class Compiler {
       }
       return val[id] = v;
     };
-    for (auto id : unit.nodes) {
+    for (auto id : group.nodes) {
       const Node& n = g_.node(id);
       std::vector<SVal> in;
       const auto windows = windows_of(g_, n);
@@ -267,7 +268,7 @@ class Compiler {
         o.node = in[0].id;
         Shape keep;
         for (int d = 0; d < rank; ++d)
-          keep.push_back(d >= unit.lo && d < unit.hi ? Dim(1) : domain[d]);
+          keep.push_back(d >= group.lo && d < group.hi ? Dim(1) : domain[d]);
         o.strides = strides(keep, keep.strides());
       } else {
         val[id] = n.op->has(kWindows) ? in[0] : build_scalar(sb, *n.op, n.attrs, in, n.type.dtype);
@@ -282,16 +283,16 @@ class Compiler {
     spec.body = std::move(sb.nodes);
     std::vector<int> slots = step->in;
     slots.insert(slots.end(), step->out.begin(), step->out.end());
-    step->subject = std::make_shared<Subject>(subject_of(g_, unit.nodes, &spec, slots));
+    step->metadata = std::make_shared<Metadata>(metadata_of(g_, group.nodes, &spec, slots));
     loops_.resize(p_->steps.size() + 1);
     loops_.back() = {std::move(spec), step->in, step->out};
   }
-  static SubjectRef with_kernel(Subject s, const std::string& kernel) {
+  static MetadataRef with_kernel(Metadata s, const std::string& kernel) {
     s.kernel = kernel;
-    return std::make_shared<const Subject>(std::move(s));
+    return std::make_shared<const Metadata>(std::move(s));
   }
-  SubjectRef subject(std::span<const uint32_t> nodes, const std::string& kernel) const {
-    return with_kernel(subject_of(g_, nodes), kernel);
+  MetadataRef metadata(std::span<const uint32_t> nodes, const std::string& kernel) const {
+    return with_kernel(metadata_of(g_, nodes), kernel);
   }
   int64_t bytes_of_slot(int s) const {
     const Program::Slot& slot = p_->slots[s];
@@ -305,7 +306,7 @@ class Compiler {
     choose_streams({&l, 1}, [](int) { return true; });
     step->kernel = device_.make_loop(std::move(l.spec));
     step->text = step->kernel->describe();
-    step->subject = with_kernel(*step->subject, step->text);
+    step->metadata = with_kernel(*step->metadata, step->text);
   }
 
   // What does not fit in the cache is not there when it is read: where loops that run together
@@ -328,8 +329,8 @@ class Compiler {
   void make_loops() {
     loops_.resize(p_->steps.size());
     const auto groups = plan_tiles(loops_, facts_);
-    std::map<int, int> unit_at;  // step -> unit
-    for (auto [u, s] : unit_step_) unit_at[s] = u;
+    std::map<int, int> group_at;  // step -> group
+    for (auto [u, s] : unit_step_) group_at[s] = u;
     std::set<int> leaves;  // slots read by outputs
     for (auto& o : g_.outputs) leaves.insert(slot(o.node));
     std::vector<size_t> last_reader(p_->slots.size());
@@ -341,14 +342,14 @@ class Compiler {
     auto keep_until = [&](size_t end) {
       for (; at < end; ++at) {
         make_loop(loops_[at], &p_->steps[at]);
-        unit_step_[unit_at.at(static_cast<int>(at))] = static_cast<int>(steps.size());
+        unit_step_[group_at.at(static_cast<int>(at))] = static_cast<int>(steps.size());
         steps.push_back(std::move(p_->steps[at]));
       }
     };
     for (auto& g : groups) {
       keep_until(g.begin);
-      const std::pair<int, int> extent{unit_at.at(static_cast<int>(g.begin)),
-                                       unit_at.at(static_cast<int>(g.end) - 1)};
+      const std::pair<int, int> extent{group_at.at(static_cast<int>(g.begin)),
+                                       group_at.at(static_cast<int>(g.end) - 1)};
       std::set<int> made, read;
       for (size_t k = g.begin; k < g.end; ++k) {
         made.insert(loops_[k].out.begin(), loops_[k].out.end());
@@ -400,7 +401,7 @@ class Compiler {
         if (const int64_t rest = g.slices % g.tile)
           m.rest = slices_of(spec, cut, g.slices, rest, in_scratch);
         tiles.members.push_back(std::move(m));
-        const int u = unit_at.at(static_cast<int>(at));
+        const int u = group_at.at(static_cast<int>(at));
         unit_step_[u] = static_cast<int>(steps.size());
         extent_[u] = extent;
       }
@@ -408,21 +409,21 @@ class Compiler {
       tiles.tile = g.tile;
       step.kernel = device_.make_tiles(std::move(tiles));
       step.text = step.kernel->describe();
-      std::vector<SubjectRef> parts;
-      for (size_t k = g.begin; k < g.end; ++k) parts.push_back(p_->steps[k].subject);
+      std::vector<MetadataRef> parts;
+      for (size_t k = g.begin; k < g.end; ++k) parts.push_back(p_->steps[k].metadata);
       int64_t bytes = 0;
       for (auto* list : {&step.in, &step.out})
         for (int s : *list) bytes += bytes_of_slot(s);
-      step.subject = with_kernel(joined(parts, bytes), step.text);
+      step.metadata = with_kernel(joined(parts, bytes), step.text);
       steps.push_back(std::move(step));
     }
     keep_until(p_->steps.size());
     p_->steps = std::move(steps);
   }
-  // The units that run together with this one: all of them read and write before any is done.
-  std::pair<int, int> extent(int unit) const {
-    auto it = extent_.find(unit);
-    return it == extent_.end() ? std::pair(unit, unit) : it->second;
+  // The groups that run together with this one: all of them read and write before any is done.
+  std::pair<int, int> extent(int group) const {
+    auto it = extent_.find(group);
+    return it == extent_.end() ? std::pair(group, group) : it->second;
   }
 
   void choose_outputs() {
@@ -459,7 +460,7 @@ class Compiler {
   int donor(uint32_t id, int index, Outputs* outputs) {
     const uint32_t in = g_.inputs()[index];
     const int u = born_.at(id);
-    if (plan_.units[u].kind != Unit::kLoop || plan_.units[u].reduces() ||
+    if (plan_.groups[u].kind != FusionGroup::kLoop || plan_.groups[u].reduces() ||
         !(g_.node(id).type == g_.node(in).type) || !(g_.node(in).type.device == device_.id))
       return -1;
     if (last_use_[in] > u) return -1;
@@ -488,7 +489,7 @@ class Compiler {
       PlannedValue v{g_.node(id).type.bytes(), extent(born).first, 0, {}};
       v.last = std::max(extent(born).second, extent(std::max(born, last_use_[id])).second);
       const auto it = loop_inputs_.find(born);
-      if (it != loop_inputs_.end() && !extent_.count(born) && !plan_.units[born].reduces())
+      if (it != loop_inputs_.end() && !extent_.count(born) && !plan_.groups[born].reduces())
         for (auto [in, same_index] : it->second)
           if (same_index && index.count(root(in)) && replaces(id, root(in), it->second))
             v.over.push_back(index.at(root(in)));
@@ -535,10 +536,10 @@ class Compiler {
   std::map<int, uint32_t> value_of_slot_;
   std::map<uint32_t, int> born_;
   std::map<int, std::vector<std::pair<uint32_t, bool>>>
-      loop_inputs_;  // per unit: operand, read at its own index alone
+      loop_inputs_;  // per group: operand, read at its own index alone
   std::map<int, int> unit_step_;
   std::vector<PlannedLoop> loops_;             // by step
-  std::map<int, std::pair<int, int>> extent_;  // of units that run in tiles
+  std::map<int, std::pair<int, int>> extent_;  // of groups that run in tiles
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/config.h"
-#include "compile/unit_order.h"
+#include "compile/group_order.h"
 
 namespace pijit {
 namespace {
@@ -41,14 +41,14 @@ class Planner {
         most_(facts.loop_instructions ? facts.loop_instructions : SIZE_MAX) {}
 
   FusionPlan run() {
-    plan_.unit_of.assign(g_.size(), -1);
+    plan_.group_of.assign(g_.size(), -1);
     for (uint32_t i = 0; i < g_.size(); ++i) {
       const Node& n = g_.node(i);
       if (!live_[i] || n.kind != Node::kOp) continue;
       if (n.op->has(kView))
-        place(i, Unit::kView, {});
+        place(i, FusionGroup::kView, {});
       else if (!is_loop(g_, n))
-        place(i, Unit::kLibrary, {});
+        place(i, FusionGroup::kLibrary, {});
       else
         place_loop(n);
     }
@@ -65,28 +65,28 @@ class Planner {
     *hi = axes.empty() ? 0 : static_cast<int>(axes.back()) + 1;
   }
 
-  int place(uint32_t id, Unit::Kind kind, const Shape& domain) {
-    const int u = static_cast<int>(plan_.units.size());
-    plan_.units.push_back({kind, {}, domain});
+  int place(uint32_t id, FusionGroup::Kind kind, const Shape& domain) {
+    const int u = static_cast<int>(plan_.groups.size());
+    plan_.groups.push_back({kind, {}, domain});
     order_.add();
     add(id, u);
     return u;
   }
   void add(uint32_t id, int u) {
-    plan_.unit_of[id] = u;
-    plan_.units[u].nodes.push_back(id);
+    plan_.group_of[id] = u;
+    plan_.groups[u].nodes.push_back(id);
     for (auto s : g_.node(id).in)
-      if (s != kNoNode && plan_.unit_of[s] >= 0) order_.wait(u, plan_.unit_of[s]);
+      if (s != kNoNode && plan_.group_of[s] >= 0) order_.wait(u, plan_.group_of[s]);
   }
 
-  size_t operands(int unit) {
-    const Unit& u = plan_.units[unit];
+  size_t operands(int group) {
+    const FusionGroup& u = plan_.groups[group];
     size_t windows = 0;
     outside_.clear();
     for (auto id : u.nodes) {
       if (g_.node(id).op->has(kWindows)) windows += windows_of(g_, g_.node(id)).size();
       for (auto s : g_.node(id).in)
-        if (s != kNoNode && plan_.unit_of[s] != unit) outside_.push_back(s);
+        if (s != kNoNode && plan_.group_of[s] != group) outside_.push_back(s);
     }
     std::sort(outside_.begin(), outside_.end());
     const auto end = std::unique(outside_.begin(), outside_.end());
@@ -129,41 +129,41 @@ class Planner {
   // Registers are saved around every such call, so that many calls in one loop take longer than in
   // loops of their own. (Calls for a few lanes keep registers, and do not count.)
   static constexpr int kMaxCalls = 3;
-  int calls_of(const Unit& u) {
+  int calls_of(const FusionGroup& u) {
     if (!(u.lanes & kCalls)) return 0;
     return static_cast<int>(std::count_if(u.nodes.begin(), u.nodes.end(), [&](auto id) {
       return code_of(g_.node(id)).lanes & kCalls;
     }));
   }
 
-  // Can a node (with its reduced run, if any) be computed inside unit u?
+  // Can a node (with its reduced run, if any) be computed inside group u?
   bool fits(const Node& n, int u) {
-    const Unit& unit = plan_.units[u];
+    const FusionGroup& group = plan_.groups[u];
     const Code code = code_of(n);
-    const int lanes = unit.lanes | code.lanes;
+    const int lanes = group.lanes | code.lanes;
     if ((lanes & kBoth) == kBoth) return false;
-    if ((lanes & kCalls) && (unit.reduces() || n.op->has(kReduction))) return false;
-    if ((code.lanes & kCalls) && calls_of(unit) >= kMaxCalls) return false;
-    if (unit.kind != Unit::kLoop || !(unit.domain == domain_of(n)) ||
-        unit.nodes.size() >= kMaxMembers || too_long(unit.instructions, code.instructions))
+    if ((lanes & kCalls) && (group.reduces() || n.op->has(kReduction))) return false;
+    if ((code.lanes & kCalls) && calls_of(group) >= kMaxCalls) return false;
+    if (group.kind != FusionGroup::kLoop || !(group.domain == domain_of(n)) ||
+        group.nodes.size() >= kMaxMembers || too_long(group.instructions, code.instructions))
       return false;
-    int lo = unit.lo, hi = unit.hi;
+    int lo = group.lo, hi = group.hi;
     if (n.op->has(kReduction)) {
-      run_of(n, unit.domain.rank(), &lo, &hi);
-      if (unit.reduces() && (unit.lo != lo || unit.hi != hi)) return false;
+      run_of(n, group.domain.rank(), &lo, &hi);
+      if (group.reduces() && (group.lo != lo || group.hi != hi)) return false;
     }
     for (auto s : n.in) {
       if (s == kNoNode) continue;
-      const int v = plan_.unit_of[s];
+      const int v = plan_.group_of[s];
       // needs the finished result
       if (v == u && (g_.node(s).op->has(kReduction) || n.op->has(kWindows))) return false;
     }
-    if (lo >= 0 && !(reads_uniformly(n, unit.domain, lo, hi) &&
-                     (unit.reduces() || reads_uniformly(unit, lo, hi))))
+    if (lo >= 0 && !(reads_uniformly(n, group.domain, lo, hi) &&
+                     (group.reduces() || reads_uniformly(group, lo, hi))))
       return false;
     if (operands(u) + windows_of(g_, n).size() + n.in.size() + 1 > kMaxOperands) return false;
     return std::none_of(n.in.begin(), n.in.end(), [&](uint32_t s) {  // waits for u by another way
-      return s != kNoNode && plan_.unit_of[s] >= 0 && order_.waits(plan_.unit_of[s], u);
+      return s != kNoNode && plan_.group_of[s] >= 0 && order_.waits(plan_.group_of[s], u);
     });
   }
 
@@ -184,14 +184,15 @@ class Planner {
     }
     return true;
   }
-  bool reads_uniformly(const Unit& u, int lo, int hi) const {
+  bool reads_uniformly(const FusionGroup& u, int lo, int hi) const {
     return std::all_of(u.nodes.begin(), u.nodes.end(),
                        [&](auto id) { return reads_uniformly(g_.node(id), u.domain, lo, hi); });
   }
 
   bool can_merge(int a, int b) {
-    const Unit &x = plan_.units[a], &y = plan_.units[b];
-    if (x.kind != Unit::kLoop || y.kind != Unit::kLoop || !(x.domain == y.domain)) return false;
+    const FusionGroup &x = plan_.groups[a], &y = plan_.groups[b];
+    if (x.kind != FusionGroup::kLoop || y.kind != FusionGroup::kLoop || !(x.domain == y.domain))
+      return false;
     const int lanes = x.lanes | y.lanes;
     if ((lanes & kBoth) == kBoth || ((lanes & kCalls) && (x.reduces() || y.reduces())))
       return false;
@@ -205,8 +206,8 @@ class Planner {
            !order_.waits(a, b) && !order_.waits(b, a);
   }
   void merge(int into, int from) {
-    Unit &x = plan_.units[into], &y = plan_.units[from];
-    for (auto id : y.nodes) plan_.unit_of[id] = into;
+    FusionGroup &x = plan_.groups[into], &y = plan_.groups[from];
+    for (auto id : y.nodes) plan_.group_of[id] = into;
     x.nodes.insert(x.nodes.end(), y.nodes.begin(), y.nodes.end());
     std::sort(x.nodes.begin(), x.nodes.end());
     if (y.reduces()) x.lo = y.lo, x.hi = y.hi;
@@ -220,8 +221,8 @@ class Planner {
     int home = -1;
     if (config().fuse) {
       for (auto s : n.in) {
-        if (s == kNoNode || plan_.unit_of[s] < 0) continue;
-        const int u = plan_.unit_of[s];
+        if (s == kNoNode || plan_.group_of[s] < 0) continue;
+        const int u = plan_.group_of[s];
         if (u == home || !fits(n, u)) continue;
         if (home < 0)
           home = u;
@@ -230,36 +231,36 @@ class Planner {
       }
     }
     if (home < 0)
-      home = place(n.id, Unit::kLoop, domain_of(n));
+      home = place(n.id, FusionGroup::kLoop, domain_of(n));
     else
       add(n.id, home);
-    Unit& unit = plan_.units[home];
-    if (n.op->has(kReduction)) run_of(n, unit.domain.rank(), &unit.lo, &unit.hi);
+    FusionGroup& group = plan_.groups[home];
+    if (n.op->has(kReduction)) run_of(n, group.domain.rank(), &group.lo, &group.hi);
     const Code code = code_of(n);
-    unit.lanes |= code.lanes;
-    unit.instructions += code.instructions;
+    group.lanes |= code.lanes;
+    group.instructions += code.instructions;
   }
 
   FusionPlan order() {
     FusionPlan out;
-    out.unit_of.assign(g_.size(), -1);
-    std::vector<int> state(plan_.units.size());
+    out.group_of.assign(g_.size(), -1);
+    std::vector<int> state(plan_.groups.size());
     std::function<void(int)> visit = [&](int u) {
       if (state[u]) {
         PIJIT_CHECK(state[u] == 2, "fusion made a cycle");
         return;
       }
       state[u] = 1;
-      for (auto id : plan_.units[u].nodes)
+      for (auto id : plan_.groups[u].nodes)
         for (auto s : g_.node(id).in)
-          if (s != kNoNode && plan_.unit_of[s] >= 0 && plan_.unit_of[s] != u)
-            visit(plan_.unit_of[s]);
+          if (s != kNoNode && plan_.group_of[s] >= 0 && plan_.group_of[s] != u)
+            visit(plan_.group_of[s]);
       state[u] = 2;
-      for (auto id : plan_.units[u].nodes) out.unit_of[id] = static_cast<int>(out.units.size());
-      out.units.push_back(std::move(plan_.units[u]));
+      for (auto id : plan_.groups[u].nodes) out.group_of[id] = static_cast<int>(out.groups.size());
+      out.groups.push_back(std::move(plan_.groups[u]));
     };
-    for (size_t u = 0; u < plan_.units.size(); ++u)
-      if (!plan_.units[u].nodes.empty()) visit(static_cast<int>(u));
+    for (size_t u = 0; u < plan_.groups.size(); ++u)
+      if (!plan_.groups[u].nodes.empty()) visit(static_cast<int>(u));
     return out;
   }
 
@@ -267,9 +268,9 @@ class Planner {
   std::vector<bool> live_;
   FusionPlan plan_;
   const bool halve_;
-  const size_t most_;                                    // instructions of a unit
+  const size_t most_;                                    // instructions of a group
   std::map<std::tuple<int, DType, DType>, Code> codes_;  // by op, first operand and result
-  UnitOrder order_;
+  GroupOrder order_;
   std::vector<uint32_t> outside_;  // used again and again
 };
 

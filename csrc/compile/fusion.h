@@ -1,8 +1,8 @@
-// Fusion: partitions the live op nodes of a lowered graph into units, each one kernel (or view).
+// Fusion: partitions the live op nodes of a lowered graph into groups, each one kernel (or view).
 //
-// Elementwise nodes, and slices, with one domain share a unit; a reduction joins the unit of its
-// operand. A unit holds reductions over one run of axes at most. Nothing is computed twice, and a
-// merge that would make two units wait for each other is refused.
+// Elementwise nodes, and slices, with one domain share a group; a reduction joins the group of its
+// operand. A group holds reductions over one run of axes at most. Nothing is computed twice, and a
+// merge that would make two groups wait for each other is refused.
 #pragma once
 #include <array>
 
@@ -11,7 +11,7 @@
 
 namespace pijit {
 
-struct Unit {
+struct FusionGroup {
   enum Kind : uint8_t { kLoop, kLibrary, kView } kind;
   std::vector<uint32_t> nodes;  // in graph order
   Shape domain;                 // kLoop
@@ -22,8 +22,8 @@ struct Unit {
 };
 
 struct FusionPlan {
-  std::vector<Unit> units;   // in an order of execution
-  std::vector<int> unit_of;  // per node; -1: input, constant, dead
+  std::vector<FusionGroup> groups;  // in an order of execution
+  std::vector<int> group_of;        // per node; -1: input, constant, dead
 };
 
 FusionPlan plan_fusion(const Graph& g, const DeviceFacts& facts);

@@ -5,9 +5,9 @@
 #include "compile/passes/attention.h"
 #include "compile/passes/extrema.h"
 #include "compile/passes/layout.h"
-#include "compile/passes/recompute.h"
-#include "compile/passes/relax.h"
-#include "compile/passes/short_axes.h"
+#include "compile/passes/rematerialize.h"
+#include "compile/passes/fast_math.h"
+#include "compile/passes/unroll.h"
 #include "compile/passes/passes.h"
 #include "runtime/record.h"
 
@@ -15,7 +15,7 @@ namespace pijit {
 namespace {
 
 struct Pipeline {
-  const bool relaxed;
+  const bool fast_math;
   const KernelRegistry& kernels;
   const DeviceFacts facts;
   const Served served;
@@ -30,27 +30,27 @@ struct Step {
 };
 
 bool always(const Pipeline&) { return true; }
-bool relaxed(const Pipeline& p) { return p.relaxed; }
+bool fast_math(const Pipeline& p) { return p.fast_math; }
 bool fuses(const Pipeline&) { return config().fuse; }
 
 // clang-format off
 constexpr Step kSteps[] = {
     {"split-complex",    always,  [](const Graph& g, Pipeline&) { return split_complex(g); }},
     {"simplify",         always,  [](const Graph& g, Pipeline&) { return simplify(g); }},
-    {"attention",        [](const Pipeline& p) { return p.relaxed && p.kernels.has("attention"); },
+    {"attention",        [](const Pipeline& p) { return p.fast_math && p.kernels.has("attention"); },
                                   [](const Graph& g, Pipeline& p) { return find_attention(g, p.served); }},
     {"lower",            always,  [](const Graph& g, Pipeline& p) { return lower(g, p.served); }},
     {"simplify-lowered", always,  [](const Graph& g, Pipeline&) { return simplify(g); }},
-    {"relax",            relaxed, [](const Graph& g, Pipeline& p) { return relax(g, p.facts.channel_block); }},
-    {"short-axes",       fuses,   [](const Graph& g, Pipeline&) { return unroll_short_axes(g); }},
+    {"fast-math",        fast_math, [](const Graph& g, Pipeline& p) { return fast_math(g, p.facts.channel_block); }},
+    {"unroll",           fuses,   [](const Graph& g, Pipeline&) { return unroll_axes(g); }},
     {"extrema",          fuses,   [](const Graph& g, Pipeline&) { return fuse_extrema(g); }},
     {"layout",           [](const Pipeline& p) { return p.facts.channel_block > 0; },
                                   [](const Graph& g, Pipeline& p) {
                                     return assign_layouts(g, p.facts.channel_block, p.kernels);
                                   }},
-    {"recompute",        always,  [](const Graph& g, Pipeline& p) {
+    {"rematerialize",    always,  [](const Graph& g, Pipeline& p) {
                                     p.plan = plan_fusion(g, p.facts);
-                                    Recomputed again = recompute_cheap_values(g, p.plan, p.facts);
+                                    Rematerialized again = rematerialize(g, p.plan, p.facts);
                                     if (again.graph) p.plan = std::move(again.plan);
                                     return std::move(again.graph);
                                   }},
@@ -68,14 +68,14 @@ KernelRequest request_of(const Graph& g, const Node& n, bool fast) {
   return r;
 }
 
-Prepared prepare(const Graph& g, bool relaxed, const Device& device) {
+Prepared prepare(const Graph& g, bool fast_math, const Device& device) {
   const KernelRegistry& kernels = device.kernels;
-  Pipeline p{relaxed,
+  Pipeline p{fast_math,
              kernels,
              device.facts(),
-             [&kernels, relaxed](const Graph& of, const Node& n) {
-               return !(relaxed && may_be_taken_in(n)) &&
-                      kernels.serves(request_of(of, n, relaxed));
+             [&kernels, fast_math](const Graph& of, const Node& n) {
+               return !(fast_math && may_be_taken_in(n)) &&
+                      kernels.serves(request_of(of, n, fast_math));
              },
              {}};
   auto check = [](const char* name, const Graph& now) {

@@ -9,10 +9,10 @@ struct Prepared {
   std::unique_ptr<Graph> graph;
   FusionPlan plan;
 };
-// relaxed: last digits may differ (compile/passes/relax.h). Each pass is verified where
+// fast_math: last digits may differ (compile/passes/fast_math.h). Each pass is verified where
 // PIJIT_VERIFY is set, written where PIJIT_DUMP names a directory, and timed in the log channel
 // `passes`.
-Prepared prepare(const Graph& g, bool relaxed, const Device& device);
+Prepared prepare(const Graph& g, bool fast_math, const Device& device);
 
 KernelRequest request_of(const Graph& g, const Node& n, bool fast);
 

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "base/config.h"
-#include "cpu/crowding.h"
+#include "cpu/oversubscription.h"
 
 namespace pijit {
 
@@ -58,11 +58,11 @@ int64_t now() { return nanoseconds(CLOCK_MONOTONIC); }
 }  // namespace
 
 void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f) {
-  static Crowding crowding(now);
+  static Oversubscription oversubscription(now);
   const int64_t shares = grain > 0 ? n / grain : n;
   if (shares <= 1) return f(0, n);
   const int threads = static_cast<int>(std::min<int64_t>(max_threads(), shares));
-  if (threads <= 1 || !crowding.is_over()) return f(0, n);
+  if (threads <= 1 || !oversubscription.is_over()) return f(0, n);
   std::exception_ptr error;  // none may leave the region
   // Its store and loads order the region, too, for the thread sanitizer, which sees none of
   // libgomp.
@@ -83,7 +83,7 @@ void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, in
     }
     work += nanoseconds(CLOCK_THREAD_CPUTIME_ID) - own;
   }
-  crowding.ran(now() - began, work);
+  oversubscription.ran(now() - began, work);
   if (error) std::rethrow_exception(error);
 }
 

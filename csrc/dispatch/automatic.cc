@@ -23,14 +23,14 @@ constexpr double kPassCost = 80, kShareOfTime = 0.01, kShareOfGain = 0.5;
 constexpr double kAtFirst = 2e6, kAtATime = 2e6;
 constexpr int64_t kPasses = 1000;  // between two looks at that
 
-struct Account {
+struct HookBudget {
   bool on = false;
   int64_t since = 0;
   int64_t left = kPasses;
   double spent = 0, gained = 0;
   double idle = 0;  // spent since the last work on tensors
 };
-Account account;
+HookBudget hook_budget;
 PyObject* classifier;
 struct Registry {
   std::vector<std::shared_ptr<Automatic>> all;
@@ -45,17 +45,17 @@ Registry& registry() {
 thread_local Automatic* warming = nullptr;
 
 bool affordable() {
-  return account.spent < kShareOfTime * static_cast<double>(clock_ns() - account.since) +
-                             kShareOfGain * account.gained + kAtFirst;
+  return hook_budget.spent < kShareOfTime * static_cast<double>(clock_ns() - hook_budget.since) +
+                                 kShareOfGain * hook_budget.gained + kAtFirst;
 }
 
 // A call was passed on for nothing.
 void passed() {
-  if (--account.left > 0) return;
-  account.left = kPasses;
-  account.spent += kPassCost * kPasses;
-  account.idle += kPassCost * kPasses;
-  if (!affordable() || account.idle > kAtATime) set_hook_for_all(false);
+  if (--hook_budget.left > 0) return;
+  hook_budget.left = kPasses;
+  hook_budget.spent += kPassCost * kPasses;
+  hook_budget.idle += kPassCost * kPasses;
+  if (!affordable() || hook_budget.idle > kAtATime) set_hook_for_all(false);
 }
 
 bool is_unwanted(const Callee* c) {
@@ -112,8 +112,8 @@ PyObject* run_plain(PendingCall& call, Automatic& a) {
 }
 
 void on_eager_op() {
-  if (!account.on || current_owner() || !PyGILState_Check() || !may_capture(Asker::kOp)) return;
-  account.idle = 0;
+  if (!hook_budget.on || current_owner() || !PyGILState_Check() || !may_capture(Asker::kOp)) return;
+  hook_budget.idle = 0;
   if (!hook_is_for_all()) {
     if (!affordable()) return;
     set_hook_for_all(true);
@@ -134,18 +134,18 @@ void on_eager_op() {
 
 }  // namespace
 
-bool automatic_is_on() { return account.on; }
+bool automatic_is_on() { return hook_budget.on; }
 void earned(double ns) {
-  if (ns > 0) account.gained += ns;
+  if (ns > 0) hook_budget.gained += ns;
 }
 
 Automatic* automatic_of(const LiveFrame& f) { return automatic_of(f.code(), f.globals()); }
 
-State* automatic_state(Automatic& a, PyObject* globals) {
+FunctionCache* automatic_state(Automatic& a, PyObject* globals) {
   if (!a.state) {
     if (registry().states >= kMaxStates) return nullptr;
     ++registry().states;
-    a.state = std::make_shared<State>();
+    a.state = std::make_shared<FunctionCache>();
     a.state->automatic = true;
     a.state->globals = py::reinterpret_borrow<py::object>(globals);
     a.state->place = str_cat(a.name, " at ", a.filename, ":", a.line);
@@ -204,7 +204,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
       if (!l.tier.resting() && l.iterations > kLong * a->calls) return call.run();
     a->begun = true;
   }
-  State* state = automatic_state(*a, globals);
+  FunctionCache* state = automatic_state(*a, globals);
   if (!state) return call.run();
   if (state->sizes.waiting() && !state->sizes.due()) return call.run();
   if (a->tier.next(config().measure) == Tier::Way::kPlain) {
@@ -217,7 +217,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   const uint64_t compiled = state->compile_count, graphs = state->graph_runs,
                  sizes = state->new_sizes;
   const bool timed = a->tier.timed();
-  const std::shared_ptr<State> kept = a->state;
+  const std::shared_ptr<FunctionCache> kept = a->state;
   py::object r;
   {
     HookScope quiet(false);
@@ -228,14 +228,14 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
       return py::reinterpret_steal<py::object>(r);
     });
   }
-  account.idle = 0;
+  hook_budget.idle = 0;
   if (std::exchange(state->left_by_size, false)) return r.release().ptr();
   state->sizes.ran(state->new_sizes != sizes);
   const bool anew = state->compile_count != compiled;
   a->tier.ran_captured(
       timed ? clock_ns() - came : Tier::kUntimed,
       {.graph = state->graph_runs != graphs, .anew = anew, .ever_new = state->sizes.ever_new()});
-  if (state->sizes.several() && a->tier.lost_a_trial() && state->sizes.wait()) a->tier.go_on();
+  if (state->sizes.several() && a->tier.lost_a_comparison() && state->sizes.wait()) a->tier.go_on();
   if (!anew) earned(a->tier.gain());
   if (a->tier.resting()) callee->skip = true;
   return r.release().ptr();
@@ -245,13 +245,13 @@ namespace {
 
 // What trying took beyond what captured runs usually take, which holds the programs for further
 // sizes if most of them need one.
-double trying_ms(const State& s, const Tier& tier) {
+double trying_ms(const FunctionCache& s, const Tier& tier) {
   const bool usual = 2 * s.new_sizes > tier.captured_runs();
   return std::max(s.compile_ms - s.sizes_ms, tier.trying() / 1e6) + (usual ? 0 : s.sizes_ms);
 }
 
 // Lines that captures went through, in order.
-py::list visited_places(const State& s) {
+py::list visited_places(const FunctionCache& s) {
   py::list places;
   for (auto& [at, point] : s.points)
     for (auto& e : point.entries)
@@ -275,7 +275,7 @@ py::list report() {
       x["plain_us"] = tier.typical_plain() / 1e3;
       x["captured_us"] = tier.typical_captured() / 1e3;
       x["plain_runs"] = tier.plain().size();
-      x["given_back"] = str_of(tier.verdict());
+      x["deoptimized"] = str_of(tier.verdict());
       x["graphs"] = a->state ? a->state->compile_count : 0;
       x["graph_runs"] = a->state ? a->state->graph_runs : 0;
       x["compile_ms"] = a->state && !charged ? a->state->compile_ms : 0.0;
@@ -299,19 +299,19 @@ void init_automatic(py::module_& m) {
   using Args = std::vector<py::object>;
   define(m, "enable_automatic", {{"wanted"}}, [](const Args& a) {
     Py_XSETREF(classifier, Py_NewRef(a[0].ptr()));
-    account = {};
-    account.on = true;
-    account.since = clock_ns();
+    hook_budget = {};
+    hook_budget.on = true;
+    hook_budget.since = clock_ns();
     eager_watcher = on_eager_op;
     return py::none();
   });
   define(m, "disable_automatic", {}, [](const Args&) {
-    account.on = false;
+    hook_budget.on = false;
     eager_watcher = nullptr;
     set_hook_for_all(false);
     return py::none();
   });
-  // All that was captured, or given back.
+  // All that was captured, or deoptimized.
   define(m, "automatic_report", {}, [](const Args&) { return py::object(report()); });
   // Forgets all of that: for the end of the process, so that what it kept dies as it should, and
   // for another choice of files.

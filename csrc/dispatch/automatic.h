@@ -1,7 +1,7 @@
 // Capture of what nobody decorated: functions and loops of the user's own files that work on
 // tensors. Nothing looks for them but the eager ops themselves, so that code without any runs as
 // if pijit were not there; the frame hook, which costs every Python call, stays installed only
-// while it pays. What is captured is measured against the plain code, and given back if it is no
+// while it pays. What is captured is measured against the plain code, and deoptimized if it is no
 // faster.
 #pragma once
 #include "dispatch/run.h"
@@ -15,7 +15,7 @@ struct Automatic {
   uint64_t generation = 0;
   bool wanted = false;  // one of the user's own files, or of an included package
   uint64_t ops = 0;     // eager ops of it, or of libraries for it
-  std::shared_ptr<State> state;
+  std::shared_ptr<FunctionCache> state;
 
   // Calls.
   uint64_t calls = 0, inside = 0;
@@ -27,7 +27,7 @@ struct Automatic {
   const void* frame = nullptr;
   int last_op = -1;  // code units
   unsigned turns = 0;
-  std::set<int> hopeless;  // ops in no loop, or in one that was given back
+  std::set<int> hopeless;  // ops in no loop, or in one that was deoptimized
   struct Loop {
     int line = 0;
     uint64_t iterations = 0;  // that were watched
@@ -44,8 +44,8 @@ struct Automatic {
 
 // What is attached to a code object.
 struct Callee {
-  std::weak_ptr<State> state;  // below a decorated function
-  bool judged = false;         // whether it can be one
+  std::weak_ptr<FunctionCache> state;  // below a decorated function
+  bool examined = false;               // whether it can be one
   bool skip = false;
   Tier tier{TierPolicy::callee};
   bool shared =
@@ -62,7 +62,7 @@ void init_automatic(py::module_& m);
 // --- between automatic.cc and loops.cc
 // Made at the first question; null where the code is of no interest.
 Automatic* automatic_of(const LiveFrame& frame);
-State* automatic_state(Automatic& a, PyObject* globals);
+FunctionCache* automatic_state(Automatic& a, PyObject* globals);
 void earned(double ns);
 // An eager op of this frame is about to run.
 void look_for_loop(Automatic& a, const LiveFrame& frame);

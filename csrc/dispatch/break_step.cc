@@ -46,14 +46,14 @@ void leave_variables(const Slots& slots, const py::object& exception) {
 
 // The function that executes the instruction at `pc`.
 py::object BreakStep::step_function(int pc, const std::vector<bool>& nulls) {
-  py::object& made = front_.state.steps[{pc, nulls}];
+  py::object& made = target_.state.steps[{pc, nulls}];
   if (!made) {
     made = make_step_code(code_, pc, nulls);
     never_capture(made.ptr());
-    if (code_.num_free == 0) made = function_like(front_.func, made, false);
+    if (code_.num_free == 0) made = function_like(target_.func, made, false);
   }
   // functions that share their code differ in closure
-  return code_.num_free == 0 ? made : function_like(front_.func, made, true);
+  return code_.num_free == 0 ? made : function_like(target_.func, made, true);
 }
 
 BreakStep::Outcome BreakStep::run(int pc) {

@@ -1,5 +1,5 @@
 // Undecorated functions that CPython calls while it runs a broken region: each is captured like a
-// decorated one. Its State belongs to the decorated function; its code object knows it.
+// decorated one. Its FunctionCache belongs to the decorated function; its code object knows it.
 #include <algorithm>
 
 #include "dispatch/automatic.h"
@@ -11,7 +11,7 @@ namespace pijit {
 
 namespace {
 
-[[gnu::tls_model("initial-exec")]] thread_local State* owner = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local FunctionCache* owner = nullptr;
 thread_local uint64_t found = 0;  // calls that ran a graph
 
 bool holds_tensor(PyObject* o) {
@@ -58,7 +58,7 @@ Library library_of(PyObject* globals) {
 // What is known of a callee belongs to all functions that called it. Each holds a reference to this
 // object, so that the garbage collector sees how many there are.
 struct Keeper {
-  PyObject_HEAD std::shared_ptr<State> state;
+  PyObject_HEAD std::shared_ptr<FunctionCache> state;
 };
 PyTypeObject* keeper_type;
 
@@ -95,11 +95,11 @@ void init_keeper() {
   keeper_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!keeper_type) throw py::error_already_set();
 }
-py::object keeper_of(const std::shared_ptr<State>& state) {
+py::object keeper_of(const std::shared_ptr<FunctionCache>& state) {
   if (state->keeper) return py::reinterpret_borrow<py::object>(state->keeper);
   auto* k = reinterpret_cast<Keeper*>(keeper_type->tp_alloc(keeper_type, 0));
   if (!k) throw py::error_already_set();
-  new (&k->state) std::shared_ptr<State>(state);
+  new (&k->state) std::shared_ptr<FunctionCache>(state);
   state->keeper = reinterpret_cast<PyObject*>(k);
   return py::reinterpret_steal<py::object>(state->keeper);
 }
@@ -113,17 +113,17 @@ PyObject* on_call(PendingCall& call) {
     PyObject* globals = PyFunction_GET_GLOBALS(call.func());
     const Code code = code_info(call.code());
     if (!callee) callee = make_callee(call.code());
-    if (!callee->judged) {
-      callee->judged = true;
+    if (!callee->examined) {
+      callee->examined = true;
       const Library library = library_of(globals);
       callee->skip |= !code || library.functions;
       callee->shared = library.layers;
     }
     if (callee->skip) return call.run();
-    std::shared_ptr<State> state = callee->state.lock();
+    std::shared_ptr<FunctionCache> state = callee->state.lock();
     if (!state) {
       if (!owner->callees.room()) return call.run();
-      state = std::make_shared<State>();
+      state = std::make_shared<FunctionCache>();
       state->globals = py::reinterpret_borrow<py::object>(globals);
       state->automatic = owner->automatic;
       state->place = str_cat(code->name, " at ", code->filename, ":", code->instrs.front().line);
@@ -170,8 +170,8 @@ bool Callees::make_room() {
   return all_.size() < limit_;
 }
 
-CalleeScope::CalleeScope(const Front& front, HookUse& use, PyObject* but) {
-  if (front.whole || !may_capture(Asker::kBelow) || !use.due()) {
+CalleeScope::CalleeScope(const Target& target, HookUse& use, PyObject* but) {
+  if (target.whole || !may_capture(Asker::kBelow) || !use.due()) {
     hook_.emplace(false);
     return;
   }
@@ -184,10 +184,10 @@ CalleeScope::~CalleeScope() {
   found != found_before_ ? use_->worked() : use_->failed();
 }
 
-State* current_owner() { return owner; }
+FunctionCache* current_owner() { return owner; }
 Callee* callee_of(PyObject* code) { return static_cast<Callee*>(attached_to_code(code).get()); }
 
-OwnerScope::OwnerScope(State* s) : before_(std::exchange(owner, s)) {}
+OwnerScope::OwnerScope(FunctionCache* s) : before_(std::exchange(owner, s)) {}
 OwnerScope::~OwnerScope() { owner = before_; }
 
 Callee* make_callee(PyObject* code) {
@@ -198,7 +198,7 @@ Callee* make_callee(PyObject* code) {
 }
 void never_capture(PyObject* code) { make_callee(code)->skip = true; }
 
-int traverse(const State& s, visitproc visit, void* arg) {
+int traverse(const FunctionCache& s, visitproc visit, void* arg) {
   for (auto& [at, point] : s.points) {
     for (auto& r : point.regions)
       if (const int failed = r->visit(visit, arg)) return failed;
@@ -227,7 +227,7 @@ void init_callees() {
   set_call_handler(on_call);
 }
 
-std::shared_ptr<State> callee_state(PyObject* code) {
+std::shared_ptr<FunctionCache> callee_state(PyObject* code) {
   Callee* c = callee_of(code);
   if (c && c->automatic && c->automatic->state) return c->automatic->state;
   return c ? c->state.lock() : nullptr;

@@ -27,8 +27,9 @@ class Times {
 struct Figures {
   struct Calls {
     Times plain, captured;
-    uint64_t chosen = 0;  // of the plain ones: those that ran so because a trial or a size wants it
-    Times anew;           // with something captured or compiled
+    uint64_t chosen =
+        0;       // of the plain ones: those that ran so because a comparison or a size wants it
+    Times anew;  // with something captured or compiled
   };
   Calls all;  // outermost ones: not those that the function makes of itself
   Calls top;  // of these, with no other watched function above
@@ -36,7 +37,7 @@ struct Figures {
       0;  // captures and compiles of the first call, if others ran below it: it is in `all` alone
   int64_t compiled_ns = 0;  // by calls of it, but not of watched functions below
   uint64_t recursive = 0;   // the others
-  Times rested;             // by CPython, while the function was given back
+  Times rested;             // by CPython, while the function was deoptimized
   // Calls of the decorated object that CPython executed. Each takes `front_ns` more than a call of
   // the function itself.
   uint64_t fronted = 0;

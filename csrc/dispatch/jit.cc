@@ -25,10 +25,10 @@ struct JitObject {
   PyObject* func;
   PyObject* dict;
   PyObject* weakrefs;
-  std::shared_ptr<State> state;
+  std::shared_ptr<FunctionCache> state;
   PyObject* code;        // that the state is about
   const CodeInfo* info;  // of that code, which owns it
-  bool graph;            // asked for: no trial gives it back to CPython
+  bool graph;            // asked for: no comparison gives it back to CPython
   bool whole;            // as one graph, or an error
   bool of_cell;          // that run_cell made, of a construct: nobody sees it
   bool eager_only;       // asked for: no effect in GRAPH_MODE
@@ -99,7 +99,8 @@ bool bind(PyObject* func, const CodeInfo& code, PyObject* const* args, Py_ssize_
 }
 
 // Arguments against the declared types: TypeError or ValueError, as MindSpore raises.
-void check_signature(const State& s, const CodeInfo& code, std::span<PyObject* const> slots) {
+void check_signature(const FunctionCache& s, const CodeInfo& code,
+                     std::span<PyObject* const> slots) {
   for (size_t k = 0; k < s.signature.size(); ++k) {
     const Declared& want = s.signature[k];
     if (!want.dtype) continue;
@@ -147,9 +148,10 @@ thread_local int64_t told_ns = 0;
 // A call of a watched function. The outermost decides for all below it, so that each has times of
 // both ways. Times of captured calls count where nothing was captured or ran plainly meanwhile.
 // `begin`: when the call came, before its code was looked at. `captured` says by its argument
-// whether a trial let it run plainly.
+// whether a comparison let it run plainly.
 template <class Captured, class Plain>
-py::object watched_call(State& state, int64_t begin, const Captured& captured, const Plain& plain) {
+py::object watched_call(FunctionCache& state, int64_t begin, const Captured& captured,
+                        const Plain& plain) {
   const FiguresRef kept = state.figures;
   Figures& f = *kept;
   bool tried = false;
@@ -209,9 +211,9 @@ py::object watched_call(State& state, int64_t begin, const Captured& captured, c
   return r;
 }
 
-// A call of a watched function that was given back.
-PyObject* rested_call(const State& state, PyObject* func, PyObject* const* args, size_t nargsf,
-                      PyObject* kwnames) {
+// A call of a watched function that was deoptimized.
+PyObject* rested_call(const FunctionCache& state, PyObject* func, PyObject* const* args,
+                      size_t nargsf, PyObject* kwnames) {
   ++fronted_calls, ++state.figures->fronted;
   if (state.figures->depth > 0) {
     ++state.figures->recursive;
@@ -236,7 +238,7 @@ bool has_tensor(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
 }
 
 // Does CPython call the function at once?
-bool is_idle(State& state, bool tensor) {
+bool is_idle(FunctionCache& state, bool tensor) {
   if (state.tier.rests(tensor)) return true;
   if (!tensor && !may_try(state.trying)) {
     state.tier.rest_on();
@@ -249,7 +251,7 @@ bool is_idle(State& state, bool tensor) {
 // What the call gains, or costs, is noted. A captured call begins at `began`, with what it takes to
 // come here.
 template <class Captured, class Plain>
-py::object tried_call(State& state, bool tensor, int64_t began, const Captured& captured,
+py::object tried_call(FunctionCache& state, bool tensor, int64_t began, const Captured& captured,
                       const Plain& plain, bool* plainly = nullptr) {
   // What has no breaks may be slower only where it is a matter of guards.
   constexpr int64_t kGuards = 10'000;
@@ -268,7 +270,7 @@ py::object tried_call(State& state, bool tensor, int64_t began, const Captured& 
     return r;
   }
   struct Note {  // also where the call raises
-    State& state;
+    FunctionCache& state;
     const bool tensor, timed;
     const int64_t began;
     const uint64_t captures = state.compile_count, graphs = graphs_run, sizes = state.new_sizes;
@@ -281,7 +283,7 @@ py::object tried_call(State& state, bool tensor, int64_t began, const Captured& 
                                .tensor = tensor,
                                .hopeless = std::exchange(state.hopeless, false),
                                .ever_new = state.sizes.ever_new()});
-      if (state.sizes.ever_new() && state.tier.lost_a_trial() && state.sizes.wait())
+      if (state.sizes.ever_new() && state.tier.lost_a_comparison() && state.sizes.wait())
         state.tier.go_on();
     }
   } note{state, tensor, state.tier.timed(), began};
@@ -294,7 +296,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
 // end the rest, and with nothing of ours on the stack.
 PyObject* resting_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* jit = reinterpret_cast<JitObject*>(self);
-  State& state = *jit->state;
+  FunctionCache& state = *jit->state;
   if (jit->code != PyFunction_GET_CODE(jit->func) || recording() || !state.tier.still_rests([&] {
         return has_tensor(args, PyVectorcall_NARGS(nargsf), kwnames);
       })) {
@@ -344,7 +346,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
       return original().release().ptr();
     }
     if (!known) {  // assigned to __code__: nothing that is known holds
-      auto fresh = std::make_shared<State>();
+      auto fresh = std::make_shared<FunctionCache>();
       fresh->fast = jit->state->fast;
       fresh->figures = jit->state->figures;
       fresh->signature = jit->state->signature;
@@ -352,7 +354,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
       jit->info = &*code;
       Py_XSETREF(jit->code, Py_NewRef(code->code));
     }
-    const std::shared_ptr<State> state = jit->state;  // a call may drop the function
+    const std::shared_ptr<FunctionCache> state = jit->state;  // a call may drop the function
     if (!state->signature.empty()) check_signature(*state, *code, bound.slots);
     struct Depth {  // Cells called below a captured function are none of their own
       explicit Depth(bool as_graph) : as_graph(as_graph) { ++graph_depth, graph_calls += as_graph; }
@@ -384,7 +386,7 @@ PyObject* make_jit(PyObject* func, bool graph, bool whole, bool fast) {
   o->func = Py_NewRef(func);
   o->dict = nullptr;
   o->weakrefs = nullptr;
-  new (&o->state) std::shared_ptr<State>(std::make_shared<State>());
+  new (&o->state) std::shared_ptr<FunctionCache>(std::make_shared<FunctionCache>());
   o->state->fast = fast;
   o->code = nullptr;
   o->info = nullptr;
@@ -417,7 +419,7 @@ int jit_traverse(PyObject* self, visitproc visit, void* arg) {
 }
 int jit_clear(PyObject* self) {
   auto* jit = reinterpret_cast<JitObject*>(self);
-  if (jit->state.use_count() == 1) jit->state = std::make_shared<State>();
+  if (jit->state.use_count() == 1) jit->state = std::make_shared<FunctionCache>();
   Py_CLEAR(jit->dict);
   return 0;
 }
@@ -557,7 +559,7 @@ void set_signature(py::object f, const py::object& given) {
 
 py::dict explain(py::object f) {
   if (PyMethod_Check(f.ptr())) f = share(PyMethod_GET_FUNCTION(f.ptr()));
-  std::shared_ptr<const State> known;
+  std::shared_ptr<const FunctionCache> known;
   if (Py_TYPE(f.ptr()) == jit_function_type) {
     auto* jit = reinterpret_cast<JitObject*>(f.ptr());
     known = jit->state;

@@ -4,7 +4,7 @@
 
 namespace pijit {
 
-py::list described_breaks(const State& s) {
+py::list described_breaks(const FunctionCache& s) {
   py::list breaks;
   for (auto& b : s.breaks) {
     py::dict x;
@@ -26,7 +26,7 @@ py::list list_of(const std::vector<std::string>& v) {
   return l;
 }
 
-py::list described_misses(const State& s) {
+py::list described_misses(const FunctionCache& s) {
   py::list l;
   for (auto& m : s.misses) {
     py::dict x;
@@ -45,7 +45,7 @@ py::dict described_program(const Program& p) {
   py::dict d;
   py::list kernels, inputs, outputs;
   for (auto& st : p.steps) {
-    py::dict x = described(*st.subject);
+    py::dict x = described(*st.metadata);
     py::list in, out;
     for (int slot : st.in) in.append(slot);
     for (int slot : st.out) out.append(slot);
@@ -150,7 +150,7 @@ std::pair<std::string, std::string> was_and_is(const Guard& g, PyObject* now) {
 
 }  // namespace
 
-py::dict described(const Subject& s) {
+py::dict described(const Metadata& s) {
   py::dict d;
   d["name"] = str_of(s.name);
   d["detail"] = str_of(s.detail);
@@ -162,7 +162,7 @@ py::dict described(const Subject& s) {
   return d;
 }
 
-void note_misses(State* s, const Point& p, PyObject* func, PyObject* const* state,
+void note_misses(FunctionCache* s, const ResumePoint& p, PyObject* func, PyObject* const* state,
                  const CodeInfo& code) {
   constexpr size_t kKept = 32;
   for (auto& e : p.entries) {
@@ -177,22 +177,22 @@ void note_misses(State* s, const Point& p, PyObject* func, PyObject* const* stat
   }
 }
 
-SubjectRef call_subject(State* s, const CodeInfo& code) {
-  if (!s->subject) {
-    Subject x{text_of(reinterpret_cast<PyCodeObject*>(code.code)->co_qualname)};
+MetadataRef call_metadata(FunctionCache* s, const CodeInfo& code) {
+  if (!s->metadata) {
+    Metadata x{text_of(reinterpret_cast<PyCodeObject*>(code.code)->co_qualname)};
     x.places.push_back(
         str_cat(code.filename, ":", reinterpret_cast<PyCodeObject*>(code.code)->co_firstlineno));
-    s->subject = std::make_shared<const Subject>(std::move(x));
+    s->metadata = std::make_shared<const Metadata>(std::move(x));
   }
-  return s->subject;
+  return s->metadata;
 }
 
-SubjectRef piece_subject(const CodeInfo& code, int instr, std::string why) {
-  Subject x{text_of(reinterpret_cast<PyCodeObject*>(code.code)->co_qualname), std::move(why)};
+MetadataRef piece_metadata(const CodeInfo& code, int instr, std::string why) {
+  Metadata x{text_of(reinterpret_cast<PyCodeObject*>(code.code)->co_qualname), std::move(why)};
   const int line = instr < 0 ? reinterpret_cast<PyCodeObject*>(code.code)->co_firstlineno
                              : code.instrs[instr].line;
   x.places.push_back(str_cat(code.filename, ":", line));
-  return std::make_shared<const Subject>(std::move(x));
+  return std::make_shared<const Metadata>(std::move(x));
 }
 
 std::string why_broken(const Entry& e) {
@@ -201,7 +201,7 @@ std::string why_broken(const Entry& e) {
   return reason_text(b.reason) + (b.detail.empty() ? "" : " (" + b.detail + ")");
 }
 
-py::dict report(const State& s, const py::object& func) {
+py::dict report(const FunctionCache& s, const py::object& func) {
   const Code code = code_info(PyFunction_GET_CODE(func.ptr()));
   py::dict d;
   d["name"] = func.attr("__qualname__");
@@ -216,7 +216,7 @@ py::dict report(const State& s, const py::object& func) {
     for (auto& r : p.regions) regions.append(described_region(*r, *code));
     if (p.never) never.append(str_of(str_cat(code->filename, ":", code->instrs[key.first].line)));
   }
-  std::vector<const State*> below;
+  std::vector<const FunctionCache*> below;
   for (auto& [c, kept] : s.callees.all()) below.push_back(c);
   std::sort(below.begin(), below.end(), [](auto* a, auto* b) { return a->place < b->place; });
   for (auto* c : below) {
@@ -241,7 +241,7 @@ py::dict report(const State& s, const py::object& func) {
   d["breaks"] = described_breaks(s);
   d["misses"] = described_misses(s);
   d["interpreted_from"] = never;
-  d["given_back"] = str_of(s.tier.verdict());
+  d["deoptimized"] = str_of(s.tier.verdict());
   return d;
 }
 

@@ -18,7 +18,7 @@ namespace pijit {
 uint64_t graphs_run = 0;
 uint64_t disturbances = 0;
 thread_local int64_t compiled_ns = 0;
-Account trying_of_all{Budget::of_process};
+BudgetMeter trying_of_all{Budget::of_process};
 
 namespace {
 
@@ -37,7 +37,7 @@ bool is_promising(PyObject* o) {
 }
 
 // Programs for further sizes are part of what compiling costs.
-void note_sizes(State* state) {
+void note_sizes(FunctionCache* state) {
   if (const int64_t ns = take_time_for_sizes(); ns > 0) {
     state->compile_ms += static_cast<double>(ns) / 1e6;
     compiled_ns += ns;
@@ -47,7 +47,7 @@ void note_sizes(State* state) {
   }
 }
 
-void drop_given_up(State& state) {
+void drop_given_up(FunctionCache& state) {
   if (state.running > 0) return;
   const auto dropped = std::move(state.given_up);  // which may run code of the user
   state.given_up.clear();
@@ -56,7 +56,7 @@ void drop_given_up(State& state) {
 // Where the same value lets entry after entry fail (`misses`: the guard that failed, per entry),
 // more entries will not help: the next capture depends on it no more, but breaks where its value is
 // needed, so that the rest stays captured.
-void stop_following(State& state, Point& point, const std::vector<int>& misses) {
+void stop_following(FunctionCache& state, ResumePoint& point, const std::vector<int>& misses) {
   constexpr size_t kSoon = 4;  // of what the code itself changes, where none was of use again
   struct Count {
     size_t all = 0, used_once = 0;
@@ -127,7 +127,7 @@ bool LoopsAhead::operator()(const CodeInfo& code, int instr) {
   return from_[static_cast<size_t>(instr)];
 }
 
-bool may_try(const Account& trying) {
+bool may_try(const BudgetMeter& trying) {
   return !config().measure || trying.has_left(std::max<int64_t>(clock_ns() - began, 0));
 }
 
@@ -136,12 +136,16 @@ namespace {
 // One call of a function: entries, break instructions and what follows them, to its end.
 class Execution {
  public:
-  Execution(const Front& front, std::span<PyObject* const> slots,
+  Execution(const Target& target, std::span<PyObject* const> slots,
             absl::FunctionRef<py::object()> original)
-      : front_(front), state_(front.state), code_(front.code), given_(slots), original_(original) {
-    if (!front.stand) return;
-    instr_ = front.stand->instr;
-    stack_ = front.stand->stack;
+      : target_(target),
+        state_(target.state),
+        code_(target.code),
+        given_(slots),
+        original_(original) {
+    if (!target.osr) return;
+    instr_ = target.osr->instr;
+    stack_ = target.osr->stack;
   }
 
   // As a frame does that is left: variables go in their order.
@@ -160,24 +164,25 @@ class Execution {
     Entry* entry = nullptr;  // null: what follows runs in Python
     std::shared_ptr<const Instance> instance;
   };
-  Found lookup(Point& point);
-  Found known(Point& point);
+  Found lookup(ResumePoint& point);
+  Found known(ResumePoint& point);
   bool is_new_size(const Entry& e);
-  StartPoint start_point(const Point& point) const;
-  Found capture_here(Point& point);
+  StartPoint start_point(const ResumePoint& point) const;
+  Found capture_here(ResumePoint& point);
   // The result; null: the entry ends in a break, or could not run (`failed_`, `overtaken_`).
   py::object run_entry(const Found& found);
-  void note_failure(Point& point, Entry& e);
-  bool is_hopeless(Point& point);
-  bool may_capture_more(const Point& point) const;
+  void note_failure(ResumePoint& point, Entry& e);
+  bool is_hopeless(ResumePoint& point);
+  bool may_capture_more(const ResumePoint& point) const;
   bool promises() const { return std::any_of(raw_.begin(), raw_.end(), is_promising); }
   int64_t patience() const;
   void leave_stand();
   // Of a function of loops over numbers: runs a region from here on, where there is one, to one of
   // its exits. False: the rest is CPython's.
-  bool run_region(Point& point);
+  bool run_region(ResumePoint& point);
   using Words = absl::InlinedVector<int64_t, 64>;
-  Region* region_for(Point& point, const Region::Frame& frame, Words* words, Region::Views* views);
+  Region* region_for(ResumePoint& point, const Region::Frame& frame, Words* words,
+                     Region::Views* views);
   bool is_over_numbers() const;
   bool at_handler() const {
     return std::any_of(code_->handlers.begin(), code_->handlers.end(),
@@ -187,23 +192,23 @@ class Execution {
   py::object plain();
   py::object rest_in_python();
   // The result, or null, where it is captured again behind a loop.
-  py::object end_capture(Point& point);
+  py::object end_capture(ResumePoint& point);
   // The innermost loop here, in CPython; false: there is none that can run so. The result: the
   // function has returned.
   bool loop_in_python(py::object* result);
 
   static inline uint64_t calls = 0;
   const uint64_t number_ = ++calls;
-  uint64_t graphs_ = graphs_run;  // when the last of this call had run
-  bool won_ = false;              // one has
-  bool over_numbers_ = false;     // loops over numbers are regions
-  int steps_ = 0;                 // of CPython since the last one
-  Point* steps_from_ = nullptr;   // where these began
+  uint64_t graphs_ = graphs_run;       // when the last of this call had run
+  bool won_ = false;                   // one has
+  bool over_numbers_ = false;          // loops over numbers are regions
+  int steps_ = 0;                      // of CPython since the last one
+  ResumePoint* steps_from_ = nullptr;  // where these began
   uint64_t region_runs_ = 0;
   int64_t region_ns_ = 0;
   uint64_t fruitless_ = 0;  // breaks since then, at places that this call had been at
-  const Front& front_;
-  State& state_;
+  const Target& target_;
+  FunctionCache& state_;
   const Code& code_;
   const std::span<PyObject* const> given_;  // slots before anything has happened
   Slots slots_;                             // from then on: without as_given_
@@ -228,9 +233,9 @@ class Execution {
 
 py::object Execution::run() {
   over_numbers_ = is_over_numbers();
-  const Span call(TraceEvent::kCall, [&] { return call_subject(&state_, *code_); });
+  const Span call(TraceEvent::kCall, [&] { return call_metadata(&state_, *code_); });
   while (true) {
-    Point& point = state_.points[{instr_, static_cast<int>(stack_.size())}];
+    ResumePoint& point = state_.points[{instr_, static_cast<int>(stack_.size())}];
     // a tape or a tracer that was started meanwhile must see each op
     if ((point.never && !over_numbers_) ||
         !may_capture(untouched_ ? Asker::kEntry : Asker::kResume))
@@ -253,7 +258,7 @@ py::object Execution::run() {
       if (result) return result;
       if (overtaken_) continue;
       if (failed_) note_failure(point, *found.entry);
-      if (front_.stand && !failed_) {
+      if (target_.osr && !failed_) {
         leave_stand();
         return {};
       }
@@ -266,7 +271,7 @@ py::object Execution::run() {
     untouched_ = false;
     if (PyErr_CheckSignals() < 0) {
       add_traceback(*code_, in.line);
-      BreakStep handler(front_, *code_, &slots_, &stack_);
+      BreakStep handler(target_, *code_, &slots_, &stack_);
       handler.handle(at);
       instr_ = handler.next;
     }
@@ -276,9 +281,9 @@ py::object Execution::run() {
 // A loop over what capture can't compute comes back to its breaks: each costs some microseconds,
 // and where no graph runs between them the rest of the call is CPython's. So are the next calls
 // from here on, but for some.
-[[gnu::noinline]] bool Execution::is_hopeless(Point& point) {
+[[gnu::noinline]] bool Execution::is_hopeless(ResumePoint& point) {
   constexpr uint64_t kAtFirst = 4, kWhereGraphsRan = 32;
-  if (!config().measure || front_.stand) return false;
+  if (!config().measure || target_.osr) return false;
   const bool again = std::exchange(point.visited_by, number_) == number_;
   const bool alone = std::exchange(point.alone, false);  // else graphs ran between its breaks
   if (graphs_ != graphs_run) {
@@ -298,7 +303,7 @@ py::object Execution::run() {
 }
 
 // Where a graph mostly fails, capture breaks before what may raise.
-void Execution::note_failure(Point& point, Entry& e) {
+void Execution::note_failure(ResumePoint& point, Entry& e) {
   constexpr uint64_t kSeveral = 4;
   ++e.failures;
   if (e.failures < kSeveral || e.failures * 2 < e.calls || point.expects_raises) return;
@@ -310,17 +315,17 @@ void Execution::note_failure(Point& point, Entry& e) {
 
 // What follows, in CPython. From the start where nothing has happened.
 py::object Execution::plain() {
-  if (front_.stand) return {};
+  if (target_.osr) return {};
   raw_.clear();
   values_.held.clear();
   if (!untouched_) return rest_in_python();
   slots_.clear();  // the function may drop its arguments
-  const Span piece(TraceEvent::kPython, [&] { return piece_subject(*code_, -1, why_); });
-  CalleeScope callees(front_, state_.plain_use, PyFunction_GET_CODE(front_.func));
+  const Span piece(TraceEvent::kPython, [&] { return piece_metadata(*code_, -1, why_); });
+  CalleeScope callees(target_, state_.plain_use, PyFunction_GET_CODE(target_.func));
   return original_();
 }
 
-[[gnu::noinline]] py::object Execution::end_capture(Point& point) {
+[[gnu::noinline]] py::object Execution::end_capture(ResumePoint& point) {
   py::object result;
   if (!loop_in_python(&result)) return plain();
   point.alone = !result;
@@ -345,16 +350,16 @@ bool Execution::loop_in_python(py::object* result) {
     }
   }
   if (!place->second) return false;
-  const py::object f = function_like(front_.func, place->second, true);
+  const py::object f = function_like(target_.func, place->second, true);
   raw_.clear();
   values_.held.clear();
   slots_.resize(static_cast<size_t>(code_->num_slots - code_->num_free));
   handled_ = {};
   {
     const Span piece(TraceEvent::kPython, [&] {
-      return piece_subject(*code_, instr_, "a loop without graphs: " + why_);
+      return piece_metadata(*code_, instr_, "a loop without graphs: " + why_);
     });
-    CalleeScope callees(front_, state_.hook_uses[instr_]);
+    CalleeScope callees(target_, state_.hook_uses[instr_]);
     ResumeScope scope(
         {std::make_move_iterator(slots_.begin()), std::make_move_iterator(slots_.end())},
         std::move(stack_));
@@ -373,7 +378,7 @@ bool Execution::loop_in_python(py::object* result) {
   instr_ = left->instr;
   numbers_.clear();
   if (!*result) {  // a signal's handler raised on the way out
-    BreakStep handler(front_, *code_, &slots_, &stack_);
+    BreakStep handler(target_, *code_, &slots_, &stack_);
     handler.handle(instr_);
     instr_ = handler.next;
   }
@@ -389,12 +394,12 @@ py::object Execution::rest_in_python() {
     never_capture(made.ptr());
   }
   // functions that share their code differ in closure
-  const py::object f = function_like(front_.func, made, true);
+  const py::object f = function_like(target_.func, made, true);
   slots_.resize(static_cast<size_t>(code_->num_slots - code_->num_free));  // these it has
   const Span piece(TraceEvent::kPython, [&] {
-    return piece_subject(*code_, instr_, "the rest of the function: " + why_);
+    return piece_metadata(*code_, instr_, "the rest of the function: " + why_);
   });
-  CalleeScope callees(front_, state_.hook_uses[instr_]);
+  CalleeScope callees(target_, state_.hook_uses[instr_]);
   handled_ = {};
   std::vector<py::object> slots(std::make_move_iterator(slots_.begin()),
                                 std::make_move_iterator(slots_.end()));
@@ -405,14 +410,14 @@ py::object Execution::rest_in_python() {
   return r;
 }
 
-Execution::Found Execution::known(Point& point) {
+Execution::Found Execution::known(ResumePoint& point) {
   const Span guards(TraceEvent::kGuards);
   misses_.clear();
   for (size_t k = 0; k < point.entries.size(); ++k) {
     Entry& e = *point.entries[k];
     int failed = -1;
-    if (recheck_guards(e, front_.func, raw_.data(), &values_, &failed)) {
-      if (state_.sizes.waiting() && untouched_ && !front_.stand && is_new_size(e)) {
+    if (recheck_guards(e, target_.func, raw_.data(), &values_, &failed)) {
+      if (state_.sizes.waiting() && untouched_ && !target_.osr && is_new_size(e)) {
         by_size_ = true;
         return {};
       }
@@ -430,7 +435,7 @@ Execution::Found Execution::known(Point& point) {
 
 // One that has no program, and gets none as long as it does not come back.
 [[gnu::noinline]] bool Execution::is_new_size(const Entry& e) {
-  if (e.varying.empty()) return false;
+  if (e.dynamic.empty()) return false;
   const std::vector<int64_t> sizes = sizes_of(e, values_);
   if (has_instance(e, sizes)) {
     state_.sizes.known();
@@ -439,7 +444,7 @@ Execution::Found Execution::known(Point& point) {
   return !state_.sizes.comes_back(absl::HashOf(sizes) | 1);
 }
 
-Execution::Found Execution::lookup(Point& point) {
+Execution::Found Execution::lookup(ResumePoint& point) {
   raw_.clear();
   if (as_given_)
     for (PyObject* s : given_) raw_.push_back(s);
@@ -452,7 +457,7 @@ Execution::Found Execution::lookup(Point& point) {
     for (size_t k = 0; k < state_.signature.size(); ++k)
       for (int d = 0; state_.signature[k].shape && d < state_.signature[k].shape->rank(); ++d)
         if ((*state_.signature[k].shape)[d] < 0)
-          point.varying[path_of({Source::kState, -1, static_cast<int>(k), {}}, 0)] |= uint64_t{1}
+          point.dynamic[path_of({Source::kState, -1, static_cast<int>(k), {}}, 0)] |= uint64_t{1}
                                                                                       << d;
   if (state_.busy || !may_capture(Asker::kCapture) || !may_capture_more(point)) return {};
   stop_following(state_, point, misses_);
@@ -470,7 +475,7 @@ Execution::Found Execution::lookup(Point& point) {
 
 // Does what capture may cost allow one more? Never is a function's first in question, nor one where
 // there is something for a graph, as long as it is not captured again and again.
-bool Execution::may_capture_more(const Point& point) const {
+bool Execution::may_capture_more(const ResumePoint& point) const {
   if (state_.compile_count == 0 || may_try(state_.trying)) return true;
   return point.captures < kFreeCaptures && (state_.graph_runs > 0 || promises());
 }
@@ -478,7 +483,7 @@ bool Execution::may_capture_more(const Point& point) const {
 // For how long a capture looks for something to compute: a loop over numbers and texts would be
 // gone through to its end for nothing.
 int64_t Execution::patience() const {
-  if (!config().measure || front_.whole || runs_as_graph()) return INT64_MAX;
+  if (!config().measure || target_.whole || runs_as_graph()) return INT64_MAX;
   if (state_.graph_runs > 0 || promises()) return kPromising;
   return may_try(state_.trying) ? kUnlikely : kSpent;
 }
@@ -501,23 +506,23 @@ std::unique_ptr<Entry> compiled_entry(StartPoint& at, const std::vector<PyObject
 }
 }  // namespace
 
-StartPoint Execution::start_point(const Point& point) const {
-  StartPoint at{front_.func, code_, instr_, static_cast<int>(stack_.size())};
+StartPoint Execution::start_point(const ResumePoint& point) const {
+  StartPoint at{target_.func, code_, instr_, static_cast<int>(stack_.size())};
   at.before_ops = patience();
   at.fast = state_.fast;
   at.automatic = state_.automatic;
-  at.varying = point.varying;
+  at.dynamic = point.dynamic;
   at.unstable = point.unstable;
   at.own_changes = point.own_changes;
   at.expects_raises = point.expects_raises;
-  at.whole = front_.whole;
-  for (uint64_t path : numbers_) at.varying[path] = ~uint64_t{0};
+  at.whole = target_.whole;
+  for (uint64_t path : numbers_) at.dynamic[path] = ~uint64_t{0};
   return at;
 }
 
-Execution::Found Execution::capture_here(Point& point) {
-  note_misses(&state_, point, front_.func, raw_.data(), *code_);
-  for (auto& e : point.entries) find_varying(*e, front_.func, raw_.data(), *code_, &point.varying);
+Execution::Found Execution::capture_here(ResumePoint& point) {
+  note_misses(&state_, point, target_.func, raw_.data(), *code_);
+  for (auto& e : point.entries) find_dynamic(*e, target_.func, raw_.data(), *code_, &point.dynamic);
   StartPoint at = start_point(point);
   struct Busy {
     bool& on;
@@ -528,7 +533,7 @@ Execution::Found Execution::capture_here(Point& point) {
   values_.held.clear();  // who holds an object counts
   std::unique_ptr<Entry> fresh;
   struct Paid {  // also where it comes to nothing
-    Account& by;
+    BudgetMeter& by;
     const std::unique_ptr<Entry>& fresh;
     const bool again;
     const int64_t begin;
@@ -542,9 +547,9 @@ Execution::Found Execution::capture_here(Point& point) {
     Busy busy(state_.busy);
     const Paid paid{state_.trying, fresh, ++point.captures > kFreeCaptures, begin};
     const LongWork work("capturing", code_->name);
-    const Span capturing(TraceEvent::kCapture, [&] { return call_subject(&state_, *code_); });
+    const Span capturing(TraceEvent::kCapture, [&] { return call_metadata(&state_, *code_); });
     fresh = compiled_entry(at, {raw_.begin(), raw_.end()});
-    point.varying = at.varying;
+    point.dynamic = at.dynamic;
     point.own_changes = at.own_changes;
   } catch (const InternalError& e) {
     if (config().strict) throw;
@@ -567,12 +572,12 @@ Execution::Found Execution::capture_here(Point& point) {
   ++disturbances;
   write_replay(*fresh, *code_, instr_);
   // A loop that was taken over ends an iteration where CPython takes the next item.
-  if (front_.stand && fresh->instr >= 0 && code_->instrs[fresh->instr].op == Op::FOR_ITER &&
+  if (target_.osr && fresh->instr >= 0 && code_->instrs[fresh->instr].op == Op::FOR_ITER &&
       fresh->break_record && fresh->break_record->reason == Reason::kUnsupportedIterable)
     fresh->break_record.reset();
   if (fresh->break_record) {
     state_.breaks.push_back(*fresh->break_record);
-    if (front_.whole) {
+    if (target_.whole) {
       const BreakRecord& b = *fresh->break_record;
       // the plain run raises the user's own error
       if (b.reason == Reason::kRaises || b.reason == Reason::kUnboundName ||
@@ -590,13 +595,13 @@ Execution::Found Execution::capture_here(Point& point) {
       config().measure && fresh->break_record && fresh->break_record->reason == Reason::kBudget;
   if (untouched_ && (fresh->result >= 0 || too_long) && fresh->ops.empty() && !tensors) {
     point.never = true;  // nothing for a graph in it
-    if (instr_ == 0 && !front_.stand) state_.tier.found_nothing();
+    if (instr_ == 0 && !target_.osr) state_.tier.found_nothing();
     return {};
   }
   point.entries.insert(point.entries.begin(), std::move(fresh));
   Entry& entry = *point.entries.front();
   int failed = -1;
-  if (check_guards(entry, front_.func, raw_.data(), &values_, &failed)) {
+  if (check_guards(entry, target_.func, raw_.data(), &values_, &failed)) {
     auto instance = instance_for(entry, values_);
     note_sizes(&state_);
     if (instance) return {&entry, std::move(instance)};
@@ -613,8 +618,8 @@ py::object Execution::run_entry(const Found& found) {
   Entry& e = *found.entry;
   ++e.calls;
   struct Running {
-    State& state;
-    explicit Running(State& s) : state(s) { ++state.running; }
+    FunctionCache& state;
+    explicit Running(FunctionCache& s) : state(s) { ++state.running; }
     ~Running() {
       --state.running;
       if (!state.given_up.empty()) drop_given_up(state);
@@ -627,7 +632,7 @@ py::object Execution::run_entry(const Found& found) {
     const Span graph(TraceEvent::kGraph);
     auto recheck = [&](Values* now) {
       int failed;
-      return recheck_guards(e, front_.func, raw_.data(), now, &failed);
+      return recheck_guards(e, target_.func, raw_.data(), now, &failed);
     };
     const Runner::Recheck ask = recheck;
     if (!r.compute(alone_ ? nullptr : &ask)) {
@@ -647,10 +652,10 @@ py::object Execution::run_entry(const Found& found) {
   const Span outcome(TraceEvent::kOutcome);
   r.apply_effects();
   if (e.handled >= 0) set_handled_exception(r.make(e.handled));
-  if (Stand* stand = front_.stand)
-    stand->moved = true, stand->graph = found.instance->program != nullptr;
+  if (OsrFrame* osr = target_.osr)
+    osr->moved = true, osr->graph = found.instance->program != nullptr;
   if (e.result >= 0) {
-    if (front_.stand) front_.stand->returned = true;
+    if (target_.osr) target_.osr->returned = true;
     return r.make(e.result);
   }
   as_given_ = false;
@@ -670,17 +675,16 @@ py::object Execution::run_entry(const Found& found) {
 }
 
 void Execution::leave_stand() {
-  Stand& stand = *front_.stand;
-  stand.moved = !untouched_;
-  stand.instr = instr_;
-  stand.slots.assign(std::make_move_iterator(slots_.begin()),
-                     std::make_move_iterator(slots_.end()));
-  stand.stack = std::move(stack_);
+  OsrFrame& osr = *target_.osr;
+  osr.moved = !untouched_;
+  osr.instr = instr_;
+  osr.slots.assign(std::make_move_iterator(slots_.begin()), std::make_move_iterator(slots_.end()));
+  osr.stack = std::move(stack_);
 }
 
 // Does the function work on numbers in loops, and on nothing that a graph may hold? Found out once.
 bool Execution::is_over_numbers() const {
-  if (front_.stand || front_.whole || state_.no_regions || !config().regions ||
+  if (target_.osr || target_.whole || state_.no_regions || !config().regions ||
       state_.graph_runs > 0 || !state_.signature.empty() || runs_as_graph())
     return false;
   if (!state_.over_numbers) {
@@ -694,7 +698,7 @@ bool Execution::is_over_numbers() const {
       }
       return !PyFunction_Check(o) && !is_promising(o);
     };
-    PyObject* globals = PyFunction_GET_GLOBALS(front_.func);
+    PyObject* globals = PyFunction_GET_GLOBALS(target_.func);
     auto is_no_number = [&](const Instr& in) {
       PyObject* o = in.op == Op::LOAD_CONST ? in.obj : nullptr;
       if (in.op == Op::LOAD_GLOBAL) {
@@ -706,7 +710,7 @@ bool Execution::is_over_numbers() const {
     constexpr size_t kMostCode = 600;  // instructions: longer code takes longer than it gains
     bool yes = code_->instrs.size() <= kMostCode && !code_->reflective && !code_->compares_frames &&
                !code_->generator && state_.loops_ahead(*code_, 0) &&
-               !has_other_builtins(front_.func);
+               !has_other_builtins(target_.func);
     for (auto& in : code_->instrs) {
       if (in.op == Op::LOAD_GLOBAL) yes = yes && fits(PyDict_GetItemWithError(globals, in.obj));
       yes &= in.op != Op::IMPORT_NAME;
@@ -715,14 +719,14 @@ bool Execution::is_over_numbers() const {
     for (size_t k = 0; k < code_->instrs.size(); ++k)
       yes = yes && (code_->instrs[k].op != Op::IS_OP || is_no_number(code_->instrs[k - 1]));
     Py_ssize_t n = 0;
-    PyObject** cells = closure_of(front_.func, &n);
+    PyObject** cells = closure_of(target_.func, &n);
     for (Py_ssize_t k = 0; k < n; ++k) yes = yes && fits(PyCell_GET(cells[k]));
     state_.over_numbers = yes;
   }
   return *state_.over_numbers && std::none_of(given_.begin(), given_.end(), is_promising);
 }
 
-Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* words,
+Region* Execution::region_for(ResumePoint& point, const Region::Frame& frame, Words* words,
                               Region::Views* views) {
   constexpr size_t kMostRegions = 4, kMostOfFunction = 16;
   auto enters = [&](Region& r) {
@@ -743,7 +747,7 @@ Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* w
   std::unique_ptr<Region> made;
   try {
     const NoCollection quiet;
-    const Span capturing(TraceEvent::kCapture, [&] { return call_subject(&state_, *code_); });
+    const Span capturing(TraceEvent::kCapture, [&] { return call_metadata(&state_, *code_); });
     made = make_region(code_, instr_, frame);
   } catch (const InternalError& e) {
     if (config().strict) throw;
@@ -772,7 +776,7 @@ Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* w
   return nullptr;
 }
 
-bool Execution::run_region(Point& point) {
+bool Execution::run_region(ResumePoint& point) {
   constexpr int kMostSteps = 24;
   constexpr uint64_t kAtFirst = 8, kMostLosses = 3;
   constexpr int64_t kStepCost = 4'000;  // ns, of an exit and the instruction there
@@ -782,7 +786,7 @@ bool Execution::run_region(Point& point) {
   std::vector<PyObject*> slots, stack;
   for (auto& o : slots_) slots.push_back(o.ptr());
   for (auto& o : stack_) stack.push_back(o.ptr());
-  Region::Frame frame{front_.func, as_given_ ? given_ : slots, stack};
+  Region::Frame frame{target_.func, as_given_ ? given_ : slots, stack};
   Region::Views views;
   Region* r = region_for(point, frame, &words, &views);
   if (!r) {
@@ -831,9 +835,9 @@ bool Execution::run_region(Point& point) {
 }
 
 bool Execution::step() {
-  BreakStep step(front_, *code_, &slots_, &stack_);
-  const Span piece(TraceEvent::kPython, [&] { return piece_subject(*code_, instr_, why_); });
-  CalleeScope callees(front_, state_.hook_uses[instr_]);
+  BreakStep step(target_, *code_, &slots_, &stack_);
+  const Span piece(TraceEvent::kPython, [&] { return piece_metadata(*code_, instr_, why_); });
+  CalleeScope callees(target_, state_.hook_uses[instr_]);
   if (step.run(instr_) == BreakStep::kNotAlone) return false;
   instr_ = step.next;
   return true;
@@ -841,10 +845,10 @@ bool Execution::step() {
 
 }  // namespace
 
-py::object run(const Front& front, std::span<PyObject* const> slots,
+py::object run(const Target& target, std::span<PyObject* const> slots,
                absl::FunctionRef<py::object()> original) {
-  ++front.state.calls;
-  return Execution(front, slots, original).run();
+  ++target.state.calls;
+  return Execution(target, slots, original).run();
 }
 
 }  // namespace pijit

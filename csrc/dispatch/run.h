@@ -16,9 +16,9 @@ namespace pijit {
 // The local variables of a call, and its arguments before all others.
 using Slots = absl::InlinedVector<py::object, 8>;
 
-struct Point {
+struct ResumePoint {
   std::vector<std::unique_ptr<Entry>> entries;   // newest first
-  std::map<uint64_t, uint64_t> varying;          // numbers and dims seen to change, by path
+  std::map<uint64_t, uint64_t> dynamic;          // numbers and dims seen to change, by path
   std::set<uint64_t> own_changes;                // what the code itself changes
   std::set<uint64_t> unstable;                   // of these, what entries cannot follow
   Backoff refused;                               // further entries, while there are too many
@@ -41,17 +41,17 @@ struct HookUse : Backoff {
 
 // Graphs that ran so far, of all functions.
 extern uint64_t graphs_run;
-// Captures, programs for new sizes and plain calls of trials so far: calls with such tell nothing
-// of what a captured call takes.
+// Captures, programs for new sizes and plain calls of comparisons so far: calls with such tell
+// nothing of what a captured call takes.
 extern uint64_t disturbances;
 // What captures and compiles of this thread took so far.
 extern thread_local int64_t compiled_ns;
 
 // What trying has cost all functions: captures without any op, and those of what was captured again
 // and again.
-extern Account trying_of_all;
-// Has the account something left at this time? Always, where nothing is measured.
-bool may_try(const Account& trying);
+extern BudgetMeter trying_of_all;
+// Has the budget something left at this time? Always, where nothing is measured.
+bool may_try(const BudgetMeter& trying);
 
 // What is declared of an argument: nothing, a Tensor of some dtype and any shape, or its shape too.
 struct Declared {
@@ -68,7 +68,7 @@ class LoopsAhead {
   std::vector<bool> from_;
 };
 
-struct State;
+struct FunctionCache;
 // What was captured below a decorated function, by keepers of it. Code that is made anew at every
 // call (exec) would add up for ever, and its globals with it: whenever some have come, those that
 // were not called since the last look go.
@@ -79,15 +79,15 @@ class Callees {
     bool used = true;
   };
   bool room() { return all_.size() < limit_ || make_room(); }
-  void use(const State* s, const py::object& keeper) {
+  void use(const FunctionCache* s, const py::object& keeper) {
     all_.try_emplace(s, Kept{keeper}).first->second.used = true;
   }
-  const std::map<const State*, Kept>& all() const { return all_; }
+  const std::map<const FunctionCache*, Kept>& all() const { return all_; }
 
  private:
   static constexpr size_t kFew = 64, kMost = 1024;
   bool make_room();
-  std::map<const State*, Kept> all_;
+  std::map<const FunctionCache*, Kept> all_;
   size_t limit_ = kFew, asked_ = 0;
 };
 
@@ -98,8 +98,8 @@ inline std::vector<bool> nulls_in(const std::vector<py::object>& stack) {
 }
 
 // What is known of a function.
-struct State {
-  std::map<std::pair<int, int>, Point> points;  // (instruction, stack size)
+struct FunctionCache {
+  std::map<std::pair<int, int>, ResumePoint> points;  // (instruction, stack size)
   // By instruction, and which stack entries are NULL: functions (code, where there are free
   // variables) that execute it, code that goes on from there, and code that runs a loop from there
   // (null: none).
@@ -107,7 +107,7 @@ struct State {
   std::map<int, HookUse> hook_uses;  // by instruction
   HookUse plain_use;                 // where the function runs plainly
   // Of a decorated function: what was captured below its breaks. Callees own nothing of one
-  // another, so that no State keeps itself.
+  // another, so that no FunctionCache keeps itself.
   Callees callees;
   PyObject* keeper = nullptr;  // its own, borrowed
   // Of a callee:
@@ -118,7 +118,7 @@ struct State {
     std::string place, guard, was, is;
   };
   std::vector<Miss> misses;  // guards that led to further captures
-  SubjectRef subject;        // of calls, in recordings; null as long as there were none
+  MetadataRef metadata;      // of calls, in recordings; null as long as there were none
   uint64_t compile_count = 0;
   uint64_t new_sizes = 0;               // programs for further sizes
   double compile_ms = 0, sizes_ms = 0;  // all of that; of the programs for further sizes
@@ -140,16 +140,16 @@ struct State {
   Tier tier{TierPolicy::decorated};  // of a decorated function
   NewSizes sizes;
   bool left_by_size = false;  // the last call: it ran plainly, as its size is new
-  Account trying{Budget::of_function, &trying_of_all};
+  BudgetMeter trying{Budget::of_function, &trying_of_all};
   // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
   std::vector<Declared> signature;
 };
 
-// The objects that a State keeps, for the garbage collector.
-int traverse(const State& s, visitproc visit, void* arg);
+// The objects that a FunctionCache keeps, for the garbage collector.
+int traverse(const FunctionCache& s, visitproc visit, void* arg);
 
 // Where a frame that CPython runs stands, before and after one entry ran from there.
-struct Stand {
+struct OsrFrame {
   int instr;
   std::vector<py::object> slots, stack;
   bool moved = false;     // else nothing has happened
@@ -158,28 +158,28 @@ struct Stand {
 };
 
 // A function to run.
-struct Front {
+struct Target {
   PyObject* func;  // borrowed
   Code code;       // its own
-  State& state;
-  bool whole;              // as one graph, or not at all
-  Stand* stand = nullptr;  // one entry only, from here
+  FunctionCache& state;
+  bool whole;               // as one graph, or not at all
+  OsrFrame* osr = nullptr;  // one entry only, from here
 };
 
 // A call of a decorated function: it owns what is captured below it.
 class OwnerScope {
  public:
-  explicit OwnerScope(State* owner);
+  explicit OwnerScope(FunctionCache* owner);
   ~OwnerScope();
 
  private:
-  State* before_;
+  FunctionCache* before_;
 };
 // Under it, functions that CPython calls are captured, where that pays, but for the next call of
 // code `but`.
 class CalleeScope {
  public:
-  CalleeScope(const Front& front, HookUse& use, PyObject* but = nullptr);
+  CalleeScope(const Target& target, HookUse& use, PyObject* but = nullptr);
   ~CalleeScope();
 
  private:
@@ -192,21 +192,22 @@ void init_jit(py::module_& m);
 // Do arguments or free variables hold tensors?
 bool works_on_tensors(const PendingCall& call);
 // Whose calls below a break are captured; null: none's.
-State* current_owner();
-// The State of a function that was captured as a callee, or null.
-std::shared_ptr<State> callee_state(PyObject* code);
+FunctionCache* current_owner();
+// The FunctionCache of a function that was captured as a callee, or null.
+std::shared_ptr<FunctionCache> callee_state(PyObject* code);
 void never_capture(PyObject* code);
 
 // Calls with these arguments in slots, which the caller keeps; `original` runs the function
 // plainly.
-py::object run(const Front& front, std::span<PyObject* const> slots,
+py::object run(const Target& target, std::span<PyObject* const> slots,
                absl::FunctionRef<py::object()> original);
 
 // The execution of a break instruction by CPython.
 class BreakStep {
  public:
-  BreakStep(const Front& front, const CodeInfo& code, Slots* slots, std::vector<py::object>* stack)
-      : front_(front), code_(code), slots_(*slots), stack_(*stack) {}
+  BreakStep(const Target& target, const CodeInfo& code, Slots* slots,
+            std::vector<py::object>* stack)
+      : target_(target), code_(code), slots_(*slots), stack_(*stack) {}
   // kNotAlone: it must run in CPython with all that follows. Throws what the instruction raises, if
   // the function has no handler for it there.
   enum Outcome { kDone, kNotAlone };
@@ -217,7 +218,7 @@ class BreakStep {
 
  private:
   py::object step_function(int pc, const std::vector<bool>& nulls);
-  const Front& front_;
+  const Target& target_;
   const CodeInfo& code_;
   Slots& slots_;
   std::vector<py::object>& stack_;

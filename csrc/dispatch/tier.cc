@@ -12,7 +12,7 @@ constexpr int64_t kAny = INT64_MAX;
 // Programs for ever new sizes must gain: without them nothing is lost.
 constexpr double kGainOfSizes = 0.95;
 constexpr double kClearGain = 0.6, kClearLoss = 2;
-constexpr uint64_t kSoonAgain = 8;  // captured runs after a lost trial
+constexpr uint64_t kSoonAgain = 8;  // captured runs after a lost comparison
 constexpr uint64_t kAfterChange = 64;
 // What won is tried again when it has run so many times as often, and some more: by little, as the
 // first runs of both ways may be colder than those to come; clearly.
@@ -40,22 +40,22 @@ const Budget Budget::of_process{.allowance = 50e6, .share = 0.03};
 // clang-format off
 const TierPolicy TierPolicy::decorated{
     .run = "call", .warm = 0, .fruitless = 8, .in_a_row = true, .anew_runs = kNever, .anew_share = 1,
-    .first_trial = 6, .settled = 0, .longest = 100'000, .late_trial = 200, .late_longest = 10'000'000,
+    .first_comparison = 6, .settled = 0, .longest = 100'000, .late_comparison = 200, .late_longest = 10'000'000,
     .turn = 2, .samples = 3, .medians = false, .clear = false, .gain = 1.03, .patience = 1,
     .watched = false, .rest = 64};
 const TierPolicy TierPolicy::callee{
     .run = "call", .warm = 0, .fruitless = 4, .in_a_row = false, .anew_runs = kNever, .anew_share = 1,
-    .first_trial = kNever, .settled = 0, .longest = 0, .late_trial = kNever, .late_longest = 0,
+    .first_comparison = kNever, .settled = 0, .longest = 0, .late_comparison = kNever, .late_longest = 0,
     .turn = 1, .samples = 1, .medians = false, .clear = false, .gain = 1, .patience = 1,
     .watched = false, .rest = 0};
 const TierPolicy TierPolicy::automatic{
     .run = "call", .warm = 2, .fruitless = 3, .in_a_row = false, .anew_runs = 32, .anew_share = 0.5,
-    .first_trial = 0, .settled = 2, .longest = kAny, .late_trial = kNever, .late_longest = 0,
+    .first_comparison = 0, .settled = 2, .longest = kAny, .late_comparison = kNever, .late_longest = 0,
     .turn = 2, .samples = 4, .medians = true, .clear = true, .gain = 0.97, .patience = 2,
     .watched = true, .rest = 0};
 const TierPolicy TierPolicy::loop{
     .run = "iteration", .warm = 6, .fruitless = kNever, .in_a_row = false, .anew_runs = 64, .anew_share = 1. / 3,
-    .first_trial = 0, .settled = 0, .longest = kAny, .late_trial = kNever, .late_longest = 0,
+    .first_comparison = 0, .settled = 0, .longest = kAny, .late_comparison = kNever, .late_longest = 0,
     .turn = 0, .samples = 12, .medians = false, .clear = false, .gain = 0.97, .patience = 1,
     .watched = true, .rest = 0};
 // clang-format on
@@ -78,8 +78,8 @@ bool Tier::rests(bool tensor) {
   if (others) left_ = 1;
   if (--left_ > 0) return true;
   if (verdict_.reason == Verdict::kSlower) {
-    decided_ = on_trial_ = false;
-    next_trial_ = captured_runs_;
+    decided_ = comparing_ = false;
+    next_comparison_ = captured_runs_;
   }
   if (verdict_.reason == Verdict::kNoGraph)  // one more such run is enough
     without_graph_ = others || policy_->fruitless == 0 ? 0 : policy_->fruitless - 1;
@@ -96,31 +96,31 @@ void Tier::go_on() {
   verdict_ = {};
   left_ = 0;
   rest_ = policy_->rest;
-  decided_ = on_trial_ = false;
-  next_trial_ = captured_runs_ + kAfterChange;
+  decided_ = comparing_ = false;
+  next_comparison_ = captured_runs_ + kAfterChange;
 }
 
 Tier::Way Tier::next(bool tried, int64_t longest, bool ever_new) {
   timed_ = warming();
   if (timed_) return Way::kPlain;
-  decided_ = decided_ && captured_runs_ < next_trial_;
+  decided_ = decided_ && captured_runs_ < next_comparison_;
   tried_ = tried && !decided_;
   if (!tried_) return Way::kCaptured;
   timed_ = may_time();
-  if (timed_ && !on_trial_ && trial_is_due(longest, ever_new)) {
-    on_trial_ = true;
+  if (timed_ && !comparing_ && comparison_is_due(longest, ever_new)) {
+    comparing_ = true;
     asked_ = 0;
     without_graph_ = 0;  // its plain runs may be those that have a graph
     plain_.clear();
     captured_.clear();
   }
-  return on_trial_ && asked_++ / policy_->turn % 2 == 0 ? Way::kPlain : Way::kCaptured;
+  return comparing_ && asked_++ / policy_->turn % 2 == 0 ? Way::kPlain : Way::kCaptured;
 }
 
-bool Tier::trial_is_due(int64_t longest, bool ever_new) const {
-  const bool late = ever_new || captured_runs_ >= policy_->late_trial;
-  return policy_->turn > 0 && won_ && captured_runs_ >= policy_->first_trial &&
-         captured_runs_ >= next_trial_ && settled_ >= policy_->settled &&
+bool Tier::comparison_is_due(int64_t longest, bool ever_new) const {
+  const bool late = ever_new || captured_runs_ >= policy_->late_comparison;
+  return policy_->turn > 0 && won_ && captured_runs_ >= policy_->first_comparison &&
+         captured_runs_ >= next_comparison_ && settled_ >= policy_->settled &&
          captured_.least() < static_cast<double>(std::min(
                                  longest, late ? policy_->late_longest : policy_->longest));
 }
@@ -136,7 +136,7 @@ void Tier::ran_captured(int64_t ns, Ran ran) {
     won_ = true;
     without_graph_ = 0;
     tensors_ = false;
-  } else if (ran.hopeless || (policy_->in_a_row ? !ran.anew && !on_trial_ : !won_)) {
+  } else if (ran.hopeless || (policy_->in_a_row ? !ran.anew && !comparing_ : !won_)) {
     if (ran.hopeless) return rest({Verdict::kNoGraph}, ran.tensor);
     tensors_ |= ran.tensor;
     if (++without_graph_ >= policy_->fruitless) return rest({Verdict::kNoGraph}, tensors_);
@@ -156,7 +156,7 @@ void Tier::ran_captured(int64_t ns, Ran ran) {
   // a run right behind a capture may have compiled something yet
   if (++settled_ < policy_->settled || ns == kUntimed) return;
   captured_.add(ns);
-  if (tried_ && (on_trial_ || policy_->turn == 0))
+  if (tried_ && (comparing_ || policy_->turn == 0))
     compare(ran.ever_new ? std::min(policy_->gain, kGainOfSizes) : policy_->gain);
 }
 
@@ -167,20 +167,20 @@ void Tier::compare(double gain) {
     if (!policy_->clear || plain < 2 || captured < 2) return;
     if (ratio >= kClearGain && ratio <= kClearLoss) return;
   }
-  on_trial_ = false;
+  comparing_ = false;
   gain_ = plain_.least() - captured_.least();
   if (ratio > gain) {
     if (++lost_ >= policy_->patience) {
       lost_ = 0;
       return rest({Verdict::kSlower, plain_.least(), captured_.least()}, true);
     }
-    next_trial_ = captured_runs_ + kSoonAgain;
+    next_comparison_ = captured_runs_ + kSoonAgain;
     return;
   }
   lost_ = 0;
   rest_ = policy_->rest;
-  next_trial_ = ratio < kClearGain ? captured_runs_ * kAfterClearGain + kMoreAfterClearGain
-                                   : captured_runs_ * kAfterGain + kMoreAfterGain;
+  next_comparison_ = ratio < kClearGain ? captured_runs_ * kAfterClearGain + kMoreAfterClearGain
+                                        : captured_runs_ * kAfterGain + kMoreAfterGain;
   decided_ = !policy_->watched;
 }
 

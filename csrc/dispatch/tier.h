@@ -82,17 +82,17 @@ class NewSizes {
 };
 
 // What trying may cost, in nanoseconds: an allowance, and a share of the time that the program has
-// run. An account pays into the one above, too.
+// run. A meter pays into the one above, too.
 struct Budget {
   double allowance, share;
   static const Budget of_function, of_process;
 };
-class Account {
+class BudgetMeter {
  public:
-  explicit Account(const Budget& budget, Account* above = nullptr)
+  explicit BudgetMeter(const Budget& budget, BudgetMeter* above = nullptr)
       : budget_(&budget), above_(above) {}
   void spend(int64_t ns) {
-    for (Account* a = this; a; a = a->above_) a->spent_ += static_cast<double>(ns);
+    for (BudgetMeter* a = this; a; a = a->above_) a->spent_ += static_cast<double>(ns);
   }
   // May it go on, so long after the program began?
   bool has_left(int64_t elapsed) const {
@@ -103,7 +103,7 @@ class Account {
 
  private:
   const Budget* budget_;
-  Account* above_;
+  BudgetMeter* above_;
   double spent_ = 0;
 };
 
@@ -118,22 +118,22 @@ struct TierPolicy {
   // It rests where more than this share of at least so many captured runs were captured anew.
   uint32_t anew_runs;
   double anew_share;
-  // A trial compares both ways, once a graph has run. It begins after so many captured runs, the
-  // last `settled` of which captured nothing anew, and only where a captured run takes less than
-  // `longest`; after `late_trial` runs, of which plain ones are a small share by then, less than
-  // `late_longest`.
-  uint32_t first_trial, settled;
+  // A comparison compares both ways, once a graph has run. It begins after so many captured runs,
+  // the last `settled` of which captured nothing anew, and only where a captured run takes less
+  // than `longest`; after `late_comparison` runs, of which plain ones are a small share by then,
+  // less than `late_longest`.
+  uint32_t first_comparison, settled;
   int64_t longest;
-  uint32_t late_trial;
+  uint32_t late_comparison;
   int64_t late_longest;
-  // Runs of a trial go both ways in turns of so many: the first of a turn is colder than those to
-  // come. 0: the warm runs serve.
+  // Runs of a comparison go both ways in turns of so many: the first of a turn is colder than those
+  // to come. 0: the warm runs serve.
   uint32_t turn;
   // So many samples decide, by the shortest; two do where the ratio is `clear`. Reports tell the
   // shortest, or `medians`.
-  // Where captured runs take more than `gain` of the plain time, the trial is lost; the place rests
-  // after `patience` lost trials. What won is tried again ever more rarely; until then, some of its
-  // runs are `watched`, or none is timed.
+  // Where captured runs take more than `gain` of the plain time, the comparison is lost; the place
+  // rests after `patience` lost comparisons. What won is tried again ever more rarely; until then,
+  // some of its runs are `watched`, or none is timed.
   uint32_t samples;
   bool medians, clear;
   double gain;
@@ -174,15 +174,15 @@ class Tier {
     return true;
   }
   bool warming() const { return warm_runs_ < policy_->warm; }
-  // How does the next run go, and does its time count? `tried`: may trials be held? Only where a
-  // captured run takes less than `longest`, too, or where sizes are `ever_new`.
+  // How does the next run go, and does its time count? `tried`: may comparisons be held? Only where
+  // a captured run takes less than `longest`, too, or where sizes are `ever_new`.
   enum class Way : uint8_t { kPlain, kCaptured };
   Way next(bool tried, int64_t longest = INT64_MAX, bool ever_new = false);
   bool timed() const { return timed_; }
   // Asked before next(): whether it may say that.
   bool may_time() const {
-    if (decided_) return captured_runs_ >= next_trial_;
-    return on_trial_ || captured_runs_ < kTimedAtFirst || captured_runs_ % kTimedOneIn == 0;
+    if (decided_) return captured_runs_ >= next_comparison_;
+    return comparing_ || captured_runs_ < kTimedAtFirst || captured_runs_ % kTimedOneIn == 0;
   }
 
   void ran_plainly(int64_t ns);
@@ -199,7 +199,7 @@ class Tier {
   void rest_on();
   // Nothing in the place is for a graph.
   void found_nothing() { rest({Verdict::kNoGraph}, false); }
-  bool lost_a_trial() const { return resting() && verdict_.reason == Verdict::kSlower; }
+  bool lost_a_comparison() const { return resting() && verdict_.reason == Verdict::kSlower; }
   // After that: what it lost by is changed.
   void go_on();
   void give_back(Verdict::Reason reason) { rest({reason}, true); }
@@ -213,26 +213,26 @@ class Tier {
   double typical_captured() const { return typical(captured_); }
   // Nanoseconds beyond a usual captured run that runs took in which something was captured.
   double trying() const { return anew_ns_ - timed_anew_ * typical_captured(); }
-  // Nanoseconds that a captured run saves, as far as a trial has told; 0 before that.
+  // Nanoseconds that a captured run saves, as far as a comparison has told; 0 before that.
   double gain() const { return gain_; }
 
  private:
   void rest(Verdict verdict, bool tensors);
-  bool trial_is_due(int64_t longest, bool ever_new) const;
+  bool comparison_is_due(int64_t longest, bool ever_new) const;
   void compare(double gain);
   double typical(const Samples& s) const { return policy_->medians ? s.typical() : s.least(); }
 
   static constexpr uint32_t kForever = UINT32_MAX;
-  // Captured runs that are timed outside of trials: the first ones, and then one in so many.
+  // Captured runs that are timed outside of comparisons: the first ones, and then one in so many.
   static constexpr uint64_t kTimedAtFirst = 64, kTimedOneIn = 16;
   const TierPolicy* policy_;
   uint32_t left_ = 0, rest_;      // runs until it is tried again; the next time
   bool tensors_ = false;          // it rests also where arguments are Tensors
   Verdict verdict_, rested_for_;  // the last one's, once it is tried again
-  bool tried_ = false, timed_ = false, on_trial_ = false, decided_ = false, won_ = false;
+  bool tried_ = false, timed_ = false, comparing_ = false, decided_ = false, won_ = false;
   uint32_t warm_runs_ = 0, without_graph_ = 0, anew_ = 0, settled_ = 0, lost_ = 0;
   double anew_ns_ = 0, timed_anew_ = 0, gain_ = 0;
-  uint64_t captured_runs_ = 0, asked_ = 0, next_trial_ = 0;
+  uint64_t captured_runs_ = 0, asked_ = 0, next_comparison_ = 0;
   Samples plain_, captured_;
 };
 

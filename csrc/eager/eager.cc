@@ -28,9 +28,9 @@ size_t bytes_of(const Program& p) {
              list(p.output_buffers) + list(p.outputs);
   for (auto& st : p.steps) {
     n += kKernel + text(st.text) + 4 * (list(st.in) + list(st.out));
-    if (!st.subject) continue;
-    n += sizeof(Subject) + text(st.subject->detail) + text(st.subject->kernel);
-    for (auto* texts : {&st.subject->ops, &st.subject->places})
+    if (!st.metadata) continue;
+    n += sizeof(Metadata) + text(st.metadata->detail) + text(st.metadata->kernel);
+    for (auto* texts : {&st.metadata->ops, &st.metadata->places})
       for (auto& s : *texts) n += sizeof(std::string) + text(s);
   }
   return n;
@@ -156,7 +156,7 @@ std::shared_ptr<const Entry> find_entry(const EagerBuilder& b, const OpDef& op, 
 }  // namespace
 
 Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) {
-  const Span span(TraceEvent::kOp, [] { return caller_subject ? caller_subject() : nullptr; });
+  const Span span(TraceEvent::kOp, [] { return caller_metadata ? caller_metadata() : nullptr; });
   if (eager_watcher) eager_watcher();
   const auto entry = find_entry(*this, op, attrs, in, kForward, out.device,
                                 [&](Graph& g, std::span<const Val> x, std::vector<size_t>*) {

@@ -12,7 +12,7 @@ namespace pijit {
 // Runs ops as they are emitted. Vals index the arrays it holds.
 class EagerBuilder : public Builder {
  public:
-  // kAmongOthers: ops that take long let go of the outer lock. Not for callers who change a Tensor
+  // kAmongOthers: ops that take long let go of the GIL. Not for callers who change a Tensor
   // by what they read of it.
   enum Company : bool { kAlone, kAmongOthers };
   explicit EagerBuilder(Company company = kAlone) : company_(company) {}

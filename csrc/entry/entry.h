@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "compile/differentiated.h"
+#include "compile/joint_partition.h"
 #include "graph/dim.h"
 #include "python/code.h"
 #include "objects/objects.h"
@@ -153,8 +153,7 @@ struct Instance {
   std::vector<Number> sizes;  // that recipes ask for
   // For a tape: gradients, by the inputs that it watches.
   std::shared_ptr<const Graph> graph;
-  mutable std::map<std::vector<Differentiated::Leaf>, std::shared_ptr<Differentiated>>
-      differentiated;
+  mutable std::map<std::vector<JointPartition::Leaf>, std::shared_ptr<JointPartition>> joint;
   // Runs among other threads, and those that were in vain as others changed what they had read.
   // Where that keeps happening, others wait.
   mutable uint32_t among_others = 0, in_vain = 0;
@@ -165,7 +164,7 @@ struct Instance {
   bool contended() const { return in_vain >= 4 && in_vain * 4 > among_others; }
 };
 
-class Memo;
+class GuardCache;
 
 struct Entry {
   Entry();
@@ -180,10 +179,10 @@ struct Entry {
   // only once; the new value may stay in the memory of the old one.
   std::vector<bool> assigned_first;
   // What varies: dims of inputs, as (input, axis). Instances by those dims.
-  std::vector<std::pair<int, int>> varying;
+  std::vector<std::pair<int, int>> dynamic;
   std::map<std::vector<int64_t>, std::shared_ptr<const Instance>> instances;
   // Where something varies, how to build a further instance: the graph in terms of a symbol per
-  // varying dim, for sizes that fulfil these constraints.
+  // dynamic dim, for sizes that fulfil these constraints.
   std::shared_ptr<const Graph> graph;
   SizeEnv symbols;
   std::vector<SizeNumber> sizes;  // that recipes ask for
@@ -191,7 +190,7 @@ struct Entry {
   std::vector<int> identities;    // of all objects with an identity: none of these may be the same
   // The addresses of `identities` that were last found to be so (not held).
   mutable std::vector<PyObject*> apart;
-  mutable std::unique_ptr<Memo> memo;
+  mutable std::unique_ptr<GuardCache> guard_cache;
   std::vector<std::unique_ptr<const Recipe>> recipes;
   std::vector<std::pair<int, int>> from_sources;  // recipes that are the object of a source
   std::vector<std::unique_ptr<const Effect>> effects;
@@ -227,7 +226,7 @@ inline bool small_int(int64_t i) { return i > -(int64_t{1} << 31) && i < (int64_
 struct Values {
   PyObject* operator[](size_t s) const { return at[s]; }
   PyObject* operator[](int s) const { return at[s]; }
-  PyObject** at = nullptr;  // borrowed: `own`, or a memo's
+  PyObject** at = nullptr;  // borrowed: `own`, or a guard cache's
   std::vector<PyObject*> own;
   std::vector<py::object> held;  // what keeps those in `own`, and what was made for the call
 };
@@ -251,8 +250,8 @@ std::string graph_text(const Entry& e, const CodeInfo& code);
 std::vector<std::string> describe_constraints(const Entry& e, const CodeInfo& code);
 // Adds what in `state` differs from what the entry was captured for, if numbers and sizes are all
 // that differs.
-void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const CodeInfo& code,
-                  std::map<uint64_t, uint64_t>* varying);
+void find_dynamic(const Entry& e, PyObject* func, PyObject* const* state, const CodeInfo& code,
+                  std::map<uint64_t, uint64_t>* dynamic);
 std::string describe_source(const std::vector<Source>& sources, int src, const CodeInfo& code);
 std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code);
 

@@ -6,7 +6,7 @@
 
 #include "base/config.h"
 #include "entry/guard.h"
-#include "entry/memo.h"
+#include "entry/guard_cache.h"
 #include "python/compat.h"
 #include "python/lifetime.h"
 #include "python/quiet_lookup.h"
@@ -341,30 +341,30 @@ bool check_guards(const Entry& e, PyObject* func, PyObject* const* state, Values
 bool recheck_guards(const Entry& e, PyObject* func, PyObject* const* state, Values* values,
                     int* failed) {
   if (e.compute_dtype != compute_dtype) return false;
-  if (!e.memo) {  // of the next call on
-    e.memo = std::make_unique<Memo>();
+  if (!e.guard_cache) {  // of the next call on
+    e.guard_cache = std::make_unique<GuardCache>();
     return check_guards(e, func, state, values, failed);
   }
   values->held.clear();
-  const Memo::Answer answer = e.memo->check(e, func, state, values, failed);
-  if (config().strict && answer != Memo::kChanged) {
+  const GuardCache::Answer answer = e.guard_cache->check(e, func, state, values, failed);
+  if (config().strict && answer != GuardCache::kChanged) {
     Values all;
     int first = -1;
     const bool holds = check_guards(e, func, state, &all, &first);
-    PIJIT_CHECK(holds == (answer == Memo::kHolds) && (holds || first == *failed),
-                "a memo of guards differs from them");
+    PIJIT_CHECK(holds == (answer == GuardCache::kHolds) && (holds || first == *failed),
+                "a guard cache of guards differs from them");
   }
-  if (answer != Memo::kChanged) return answer == Memo::kHolds;
+  if (answer != GuardCache::kChanged) return answer == GuardCache::kHolds;
   if (!check_guards(e, func, state, values, failed)) return false;
-  e.memo->update(e, func, state);
+  e.guard_cache->update(e, func, state);
   return true;
 }
 
 Entry::Entry() = default;
 Entry::~Entry() = default;
 
-void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const CodeInfo& code,
-                  std::map<uint64_t, uint64_t>* varying) {
+void find_dynamic(const Entry& e, PyObject* func, PyObject* const* state, const CodeInfo& code,
+                  std::map<uint64_t, uint64_t>* dynamic) {
   std::map<uint64_t, uint64_t> found;
   Values values;
   values.own.assign(e.sources.size(), nullptr);
@@ -393,7 +393,7 @@ void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const 
       found[e.sources[s].path] |= mask;
     }
   }
-  for (auto& [k, m] : found) (*varying)[k] |= m;
+  for (auto& [k, m] : found) (*dynamic)[k] |= m;
 }
 
 uint64_t path_of(const Source& s, uint64_t parent) {

@@ -1,4 +1,5 @@
-// Guards at work: what the full check (guard.cc) and the memo of its outcome (memo.cc) share.
+// Guards at work: what the full check (guard.cc) and the guard cache of its outcome
+// (guard_cache.cc) share.
 #pragma once
 #include "entry/entry.h"
 

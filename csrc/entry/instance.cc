@@ -74,7 +74,7 @@ std::shared_ptr<const Instance> instance_at(const Entry& e, const std::vector<in
 bool compile_entry(Entry& e) {
   if (!e.graph) return true;  // all of it runs in Python
   std::vector<Number> sizes;
-  const bool varies = !e.varying.empty();
+  const bool varies = !e.dynamic.empty();
   const auto dims = varies ? e.symbols.hints() : std::vector<int64_t>();
   const auto graph = varies ? graph_at(e, dims, &sizes) : std::exchange(e.graph, nullptr);
   if (!graph) return false;
@@ -88,7 +88,7 @@ bool compile_entry(Entry& e) {
 
 std::vector<int64_t> sizes_of(const Entry& e, const Values& values) {
   std::vector<int64_t> dims;
-  for (auto [k, d] : e.varying) dims.push_back(array_of(values[e.inputs[k]])->type.shape[d]);
+  for (auto [k, d] : e.dynamic) dims.push_back(array_of(values[e.inputs[k]])->type.shape[d]);
   return dims;
 }
 bool has_instance(const Entry& e, const std::vector<int64_t>& sizes) {
@@ -96,7 +96,7 @@ bool has_instance(const Entry& e, const std::vector<int64_t>& sizes) {
 }
 
 std::shared_ptr<const Instance> instance_for(Entry& e, const Values& values) {
-  if (e.varying.empty() && !e.instances.empty()) [[likely]] {  // every call asks: no key is made
+  if (e.dynamic.empty() && !e.instances.empty()) [[likely]] {  // every call asks: no key is made
     const auto& only = e.instances.begin()->second;
     return only->fits ? only : nullptr;
   }
@@ -113,13 +113,13 @@ std::shared_ptr<const Instance> instance_for(Entry& e, const Values& values) {
 }
 
 std::string graph_text(const Entry& e, const CodeInfo& code) {
-  if (e.varying.empty() || e.graph_text.empty()) return e.graph_text;
+  if (e.dynamic.empty() || e.graph_text.empty()) return e.graph_text;
   std::string text = e.graph_text;
   const auto merged = e.symbols.merged();
   std::map<std::string, std::string> meaning;
   std::vector<std::string> order;
-  for (size_t v = 0; v < e.varying.size(); ++v) {
-    const auto [k, d] = e.varying[v];
+  for (size_t v = 0; v < e.dynamic.size(); ++v) {
+    const auto [k, d] = e.dynamic[v];
     std::string& m = meaning[merged[v].str()];
     if (m.empty()) order.push_back(merged[v].str());
     m += str_cat(m.empty() ? "" : " = ", describe_source(e.sources, e.inputs[k], code), ".shape[",
@@ -131,7 +131,7 @@ std::string graph_text(const Entry& e, const CodeInfo& code) {
 
 std::vector<std::string> describe_constraints(const Entry& e, const CodeInfo& code) {
   auto name = [&](int v) {
-    const auto [k, d] = e.varying[static_cast<size_t>(v)];
+    const auto [k, d] = e.dynamic[static_cast<size_t>(v)];
     return str_cat(describe_source(e.sources, e.inputs[k], code), ".shape[", d, "]");
   };
   std::vector<std::string> r;

@@ -6,7 +6,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
-#include "base/outer_lock.h"
+#include "base/gil.h"
 
 namespace pijit {
 
@@ -111,7 +111,7 @@ bool Runner::compute(const Recheck* recheck) {
 // Nothing: nothing that the tape watches takes part.
 std::optional<bool> Runner::compute_under(Tape& tape, std::span<Array* const> in,
                                           const absl::FunctionRef<bool()>* back) {
-  std::vector<Differentiated::Leaf> leaf_of(in.size());
+  std::vector<JointPartition::Leaf> leaf_of(in.size());
   std::vector<ArrayRef> leaves;
   for (size_t k = 0; k < in.size(); ++k)
     if (tape.watches(in[k])) {
@@ -121,12 +121,12 @@ std::optional<bool> Runner::compute_under(Tape& tape, std::span<Array* const> in
     }
   if (leaves.empty()) return std::nullopt;
   OP_CHECK(!e.own_gradients, kRuntime, "a gradient of the user's own");  // the plain run takes over
-  const auto [slot, fresh] = instance.differentiated.emplace(leaf_of, nullptr);
+  const auto [slot, fresh] = instance.joint.emplace(leaf_of, nullptr);
   auto& d = slot->second;
   OP_CHECK(d || fresh, kRuntime, "this region has no gradient");  // found out before
   if (!d) {
     try {
-      d = std::make_shared<Differentiated>(*instance.graph, leaf_of);
+      d = std::make_shared<JointPartition>(*instance.graph, leaf_of);
     } catch (const InternalError& e) {
       if (config().strict) throw;
       PIJIT_LOG("capture", "gradient of a region: ", e.what());

@@ -176,7 +176,8 @@ enum OpFlag : uint32_t {
   kRegion = 2048,     // holds sub-graphs, or takes results out of them: in graphs only
   kWhole = 4096,      // lowered only where no kernel but the reference takes it as it is
   kPhysical = 8192,   // written by passes into programs; no one calls or differentiates it
-  kWidens = 16384,  // halves are computed in float32, where no kernel but the reference takes them
+  kAccumulatesF32 =
+      16384,  // halves are computed in float32, where no kernel but the reference takes them
   kOwnAdjoint = 65536,     // vjp says what complex operands receive; else it is the rule of a
                            // holomorphic function, and cotangents are conjugated around it
   kTakesComplex = 131072,  // kernels take complex arrays as they are

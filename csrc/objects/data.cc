@@ -10,7 +10,7 @@
 #include "eager/tape.h"
 #include "objects/dtype.h"
 #include "runtime/device.h"
-#include "base/outer_lock.h"
+#include "base/gil.h"
 
 namespace pijit {
 

@@ -16,7 +16,7 @@
 #include <mutex>
 
 #include "python/convert.h"
-#include "base/outer_lock.h"
+#include "base/gil.h"
 
 // Wheels are for glibc 2.34 and later, which systems have beside GCC 11's libstdc++: this function
 // alone has a younger version, which does the same.
@@ -127,7 +127,7 @@ void close() {
 }  // namespace
 
 void init_gil() {
-  outer_lock = {wanted, release, take, turn};
+  gil = {wanted, release, take, turn};
   pthread_atfork(before_fork, in_parent, in_child);
   if (PyInterpreterState_Get() == PyInterpreterState_Main())
     python_module("atexit").attr("register")(py::cpp_function(close));

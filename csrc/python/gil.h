@@ -1,4 +1,4 @@
-// CPython's lock as the floors below know it (base/outer_lock.h).
+// CPython's lock as the floors below know it (base/gil.h).
 #pragma once
 
 namespace pijit {

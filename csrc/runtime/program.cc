@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/log.h"
-#include "base/outer_lock.h"
+#include "base/gil.h"
 #include "runtime/packed.h"
 #include "runtime/pooled.h"
 #include "runtime/queue.h"
@@ -45,7 +45,7 @@ void RegionKernel::launch(const void* const* in, void* const* out) {
     case kLoop:
       while (goes_on()) {
         state = apply(*programs[1], state);
-        if (outer_lock.turn) outer_lock.turn();
+        if (gil.turn) gil.turn();
       }
       break;
     case kLoopGradient: {
@@ -56,13 +56,13 @@ void RegionKernel::launch(const void* const* in, void* const* out) {
       while (goes_on()) {
         turns.push_back(state);
         state = apply(*programs[1], state);
-        if (outer_lock.turn) outer_lock.turn();
+        if (gil.turn) gil.turn();
       }
       for (; !turns.empty(); turns.pop_back()) {
         std::vector<ArrayRef>& values = turns.back();
         values.insert(values.end(), cts.begin(), cts.end());
         cts = apply(*programs[2], values);
-        if (outer_lock.turn) outer_lock.turn();
+        if (gil.turn) gil.turn();
       }
       state = cts;
       break;
@@ -86,9 +86,9 @@ void launch_there(Device& d, const Program::Step& s, void* const* operands) {
   try {
     s.kernel->launch(operands, operands + s.in.size());
   } catch (const OpError& e) {
-    if (!s.subject || e.kind != OpError::kRuntime) throw;
+    if (!s.metadata || e.kind != OpError::kRuntime) throw;
     std::string places;
-    for (auto& p : s.subject->places) places += (places.empty() ? " (" : ", ") + p;
+    for (auto& p : s.metadata->places) places += (places.empty() ? " (" : ", ") + p;
     const std::string text = e.what() + places + (places.empty() ? "" : ")");
     if (auto* queue = queue_of(d.id); queue && !places.empty()) queue->failed(text);
     throw OpError(e.kind, text);
@@ -298,7 +298,7 @@ class Program::Run {
       PIJIT_LOG("exec", static_cast<double>(end - begin_) / 1e3, " us ", st.text);
       if (!recorded_) begin_ = end;
     }
-    if (recorded_) begin_ = record_event(TraceEvent::kKernel, begin_, st.subject);
+    if (recorded_) begin_ = record_event(TraceEvent::kKernel, begin_, st.metadata);
   }
 
   const Program& p_;

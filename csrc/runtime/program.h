@@ -46,7 +46,7 @@ class Program {
     std::unique_ptr<Kernel> kernel;
     std::vector<int> in, out;  // slots; -1: absent
     std::string text;
-    SubjectRef subject;
+    MetadataRef metadata;
     bool may_fail = false;
   };
   struct OutputBuffer {
@@ -72,12 +72,12 @@ class Program {
   // only where no later step can fail.
   void run(std::span<Array* const> inputs, const Give* give, ArrayRef* outputs) const;
 
-  // Do runs take so long that others should have the outer lock meanwhile? So it is thought until
+  // Do runs take so long that others should have the GIL meanwhile? So it is thought until
   // one was measured.
   bool takes_long() const {
     return device.is_host() && nanoseconds_.load(std::memory_order_relaxed) > kLong;
   }
-  // A run without the outer lock, of inputs that the caller holds. Memory that was given is written
+  // A run without the GIL, of inputs that the caller holds. Memory that was given is written
   // behind all other kernels, with the lock: then `back` says which may be written still, by
   // changing `give`, and whether the run counts. False: it did not, and nothing was changed.
   bool run_unlocked(std::span<Array* const> inputs, const Give* give, ArrayRef* outputs,
@@ -85,7 +85,7 @@ class Program {
   // The same for callers who give nothing: without the lock where that pays.
   void run_among_others(std::span<Array* const> inputs, ArrayRef* outputs) const;
 
-  // Runs a loop whose length depends on data: others may have the outer lock between its turns.
+  // Runs a loop whose length depends on data: others may have the GIL between its turns.
   bool loops = false;
 
   size_t num_inputs() const { return input_types.size(); }

@@ -12,7 +12,7 @@
 namespace pijit {
 
 std::atomic<int> recordings{0};
-SubjectRef (*caller_subject)() = nullptr;
+MetadataRef (*caller_metadata)() = nullptr;
 
 namespace {
 
@@ -57,7 +57,7 @@ int64_t clock_ns() {
       .count();
 }
 
-int64_t record_event(TraceEvent::Kind kind, int64_t begin, SubjectRef subject) {
+int64_t record_event(TraceEvent::Kind kind, int64_t begin, MetadataRef metadata) {
   const int64_t end = clock_ns();
   Log& l = log();
   if (!recording()) return end;
@@ -68,7 +68,7 @@ int64_t record_event(TraceEvent::Kind kind, int64_t begin, SubjectRef subject) {
   l.size.fetch_add(1, std::memory_order_relaxed);
   Thread& t = this_thread();
   std::lock_guard lock(t.mu);
-  t.events.push_back({kind, begin, end, std::move(subject), allocated_bytes()});
+  t.events.push_back({kind, begin, end, std::move(metadata), allocated_bytes()});
   return end;
 }
 

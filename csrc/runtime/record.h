@@ -11,7 +11,7 @@
 namespace pijit {
 
 // What an event is about.
-struct Subject {
+struct Metadata {
   std::string name;                   // of a kernel: its ops; of a call: the function
   std::string detail = {};            // of a kernel: operands; of a piece of Python: why it is one
   std::string kernel = {};            // what computes it
@@ -20,7 +20,7 @@ struct Subject {
   int64_t bytes = 0;                     // that one run reads and writes; 0: not known
   int64_t flops = 0;                     // 0: not known, or none
 };
-using SubjectRef = std::shared_ptr<const Subject>;
+using MetadataRef = std::shared_ptr<const Metadata>;
 
 struct TraceEvent {
   enum Kind : uint8_t {
@@ -35,9 +35,9 @@ struct TraceEvent {
     kGenerate,  // kernels made
     kOp,        // one op that the user's code calls
   } kind;
-  int64_t begin, end;  // of the steady clock, in ns
-  SubjectRef subject;  // may be null
-  size_t memory;       // bytes of arrays when it ended
+  int64_t begin, end;    // of the steady clock, in ns
+  MetadataRef metadata;  // may be null
+  size_t memory;         // bytes of arrays when it ended
 };
 
 // Begins a recording, which may begin and end inside of another one.
@@ -56,7 +56,7 @@ struct Recorded {
 Recorded stop_recording(const Recording& r);
 
 // The line of the user's code that calls an op. Null: nobody knows.
-extern SubjectRef (*caller_subject)();
+extern MetadataRef (*caller_metadata)();
 extern std::atomic<int> recordings;
 inline bool recording() { return __builtin_expect(recordings.load(std::memory_order_relaxed), 0); }
 // Nanoseconds of the steady clock, from which all times are taken; a test may set what it shows.
@@ -64,7 +64,7 @@ int64_t clock_ns();
 constexpr int64_t kRealTime = -1;
 void set_clock(int64_t ns);
 // Adds an event that ends now, and says when that was.
-int64_t record_event(TraceEvent::Kind kind, int64_t begin, SubjectRef subject);
+int64_t record_event(TraceEvent::Kind kind, int64_t begin, MetadataRef metadata);
 // Of a block of memory; `used`: with it.
 void record_allocation(size_t bytes, size_t used);
 
@@ -72,23 +72,23 @@ void record_allocation(size_t bytes, size_t used);
 class Span {
  public:
   explicit Span(TraceEvent::Kind kind) : kind_(kind), begin_(recording() ? clock_ns() : 0) {}
-  // `subject` makes the subject where it is needed.
+  // `metadata` makes the metadata where it is needed.
   template <class F>
-  Span(TraceEvent::Kind kind, F subject) : Span(kind) {
+  Span(TraceEvent::Kind kind, F metadata) : Span(kind) {
     if (begin_) [[unlikely]]
-      subject_ = subject();
+      metadata_ = metadata();
   }
   ~Span() { end(); }
   Span(const Span&) = delete;
   void end() {
     if (begin_) [[unlikely]]
-      record_event(kind_, std::exchange(begin_, 0), std::move(subject_));
+      record_event(kind_, std::exchange(begin_, 0), std::move(metadata_));
   }
 
  private:
   TraceEvent::Kind kind_;
   int64_t begin_;
-  SubjectRef subject_;
+  MetadataRef metadata_;
 };
 
 }  // namespace pijit

@@ -66,7 +66,7 @@ def change(saved: Any) -> str:
 
 @functools.cache
 def front() -> float:
-    """Seconds that a call of a decorated function that was given back takes beyond a call of the function itself, in a
+    """Seconds that a call of a decorated function that was deoptimized takes beyond a call of the function itself, in a
     recursion, where CPython enters its own functions without a call of C's."""
     from pijit import jit
     depth, calls = 8, 511

@@ -49,7 +49,7 @@ def _best(op, *args, calls):
     finally:
         recorded = _C.record_stop(recording)
     kernels = [e for e in recorded["events"] if e[0] == "kernel"]
-    ns, s = min(e[3] - e[2] for e in kernels), recorded["subjects"][kernels[0][4]]
+    ns, s = min(e[3] - e[2] for e in kernels), recorded["metadata"][kernels[0][4]]
     return s["bytes"] / ns * 1e9, s["flops"] / ns * 1e9
 
 

@@ -101,7 +101,7 @@ PARTS = {
 
 def summarize(recorded: Any) -> Summary:
     """The Summary of what `_C.record_stop` gave."""
-    events, subjects = recorded["events"], recorded["subjects"]
+    events, metadata = recorded["events"], recorded["metadata"]
     parts = dict.fromkeys(PARTS, 0.0)
     kernels, pieces, captures = {}, {}, []
     called, calls = 0.0, 0
@@ -128,7 +128,7 @@ def summarize(recorded: Any) -> Summary:
         if stack:
             stack[-1][2] -= length
         in_graph = kind == "graph" or bool(stack and stack[-1][3])
-        s = subjects[number] if number is not None else None
+        s = metadata[number] if number is not None else None
         entry = None
         if kind == "kernel":
             # an op that runs by itself stands where it is called

@@ -197,7 +197,7 @@ def test_what_was_given_back_says_what_trying_cost(clock):
     for k in range(60):
         f(k)
     got = figures.of([handle])
-    assert ms.explain(f).given_back and got.rested > 20 and got.calls == 60
+    assert ms.explain(f).deoptimized and got.rested > 20 and got.calls == 60
     assert got.saved < 0
 
 
@@ -213,7 +213,7 @@ def test_calls_of_what_was_given_back_are_told(clock):
     for _ in range(40):
         f(9)
     got = figures.of([handle])
-    assert ms.explain(f).given_back and got.rested > 20 and got.recursive == 360
+    assert ms.explain(f).deoptimized and got.rested > 20 and got.recursive == 360
     # nine calls of the object are within a call, and none of them is in a plain one
     assert got.plain.median == pytest.approx(1000e-9 - 9 * 50e-9)
     fronted = _C.figures(handle)["fronted"]

@@ -89,12 +89,12 @@ def test_profiles_escape_names(module):
 
 def region(**kwargs):
     return Region(**{**dict(kind="function", name=EVIL, file=EVIL, line=3, calls=2, captured=1, plain_us=2.0,
-                            captured_us=1.0, given_back="", graphs=1, graph_runs=1,
+                            captured_us=1.0, deoptimized="", graphs=1, graph_runs=1,
                             compile_ms=1.0, breaks=[Break(EVIL, EVIL, EVIL, EVIL)]), **kwargs})
 
 
 def test_reports_escape_names():
-    check_page(Report([region(), region(given_back=EVIL), region(kind="loop")]).to_html())
+    check_page(Report([region(), region(deoptimized=EVIL), region(kind="loop")]).to_html())
 
 
 def test_cells_and_tensors_escape_names():

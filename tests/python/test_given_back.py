@@ -22,7 +22,7 @@ def test_a_function_without_tensors():
     assert [f(k) for k in range(300)] == [2 * k + 1 for k in range(300)]
     assert "no graph ran" in str(ms.explain(f))
     assert f(X).asnumpy().tolist() == [1.0, 3.0, 5.0]
-    assert not ms.explain(f).given_back and len(ms.explain(f).graphs) == 1
+    assert not ms.explain(f).deoptimized and len(ms.explain(f).graphs) == 1
 
 
 def test_a_function_that_raises():
@@ -39,10 +39,10 @@ def test_a_function_that_raises():
         with pytest.raises(ValueError, match=f"^{k}$"):
             f(X, k)
     assert calls == list(range(100))
-    assert ms.explain(f).given_back
+    assert ms.explain(f).deoptimized
     for _ in range(5000):
         f(X, -1)
-    assert not ms.explain(f).given_back and ms.explain(f).graphs
+    assert not ms.explain(f).deoptimized and ms.explain(f).graphs
     assert f(X, -1).asnumpy().tolist() == [0.0, 2.0, 4.0]
 
 
@@ -57,7 +57,7 @@ def test_a_function_below_which_graphs_run_is_kept():
     log = []
     for _ in range(100):
         outer(X, log)
-    assert log == list(range(100)) and not ms.explain(outer).given_back
+    assert log == list(range(100)) and not ms.explain(outer).deoptimized
 
 
 def test_the_code_of_a_function_that_was_given_back_changes():
@@ -88,7 +88,7 @@ def test_a_function_that_is_slower_captured(measure):
         for _ in range(400):
             assert f(X, STOP).asnumpy().tolist() == [1.0, 2.0, 3.0]
         assert ms.explain(f).breaks and ms.explain(f).graphs
-        assert bool(ms.explain(f).given_back) == measure and ("one call took" in str(ms.explain(f))) == measure
+        assert bool(ms.explain(f).deoptimized) == measure and ("one call took" in str(ms.explain(f))) == measure
     finally:
         _C.set_option("measure", before)
 
@@ -159,7 +159,7 @@ def test_breaks_that_come_back_without_a_graph(f, measured):
             assert g(None, a) == want
     finally:
         _C.set_option("regions", "true")
-    assert runs_of(g) < 60 and ms.explain(g).given_back
+    assert runs_of(g) < 60 and ms.explain(g).deoptimized
 
 
 def test_breaks_that_come_back_with_graphs(measured):
@@ -189,7 +189,7 @@ def test_a_loop_without_graphs_behind_one_with(measured):
     want = (ops.tanh(X) * 2 + 1).asnumpy()
     for _ in range(5):
         assert (f(X, 300).asnumpy() == want).all()
-    assert runs_of(f) < 200 and ms.explain(f).graphs and not ms.explain(f).given_back
+    assert runs_of(f) < 200 and ms.explain(f).graphs and not ms.explain(f).deoptimized
     for _ in range(5):
         assert (f(X, 3).asnumpy() == want).all()
 
@@ -220,7 +220,7 @@ def test_programs_of_numbers_are_not_unrolled_for_long(measured):
         assert fib(20) == 6765 and total(100000) == 4999950000
     finally:
         _C.set_option("regions", "true")
-    assert ms.explain(total).compile_count == 1 and ms.explain(total).given_back
+    assert ms.explain(total).compile_count == 1 and ms.explain(total).deoptimized
     assert ms.explain(fib).compile_count < 12
 
 
@@ -243,7 +243,7 @@ def test_a_long_first_capture_that_finds_nothing_is_given_up(measured):
     finally:
         _C.set_clock(None)
     e = ms.explain(j)
-    assert e.compile_count == 1 and e.given_back and not e.graph_runs
+    assert e.compile_count == 1 and e.deoptimized and not e.graph_runs
     assert j([("a", X), ("a", X)])["a"].asnumpy().tolist() == [0, 2, 4]
 
 
@@ -309,7 +309,7 @@ def test_sizes_that_come_back_get_their_program(automatic, measured):
         for _ in range(60):  # and then one size stays
             assert (j(xs[7]).asnumpy() == want[7]).all()
         built, runs = told(j)
-        assert not ms.explain(j).given_back and built < 100
+        assert not ms.explain(j).deoptimized and built < 100
         for _ in range(100):
             j(xs[7])
         assert told(j)[0] == built and told(j)[1] >= runs + 90  # but for a trial's plain calls
@@ -330,9 +330,9 @@ def test_a_parameter_ends_a_rest(f, measured):
     j = ms.jit(f)
     for k in range(40):
         assert j(k) == f(k) and j(1.5) == f(1.5)
-    assert ms.explain(j).given_back
+    assert ms.explain(j).deoptimized
     p = ms.Parameter(ms.Tensor(np.arange(3, dtype=np.float32)), name="p")
-    assert j(p).asnumpy().tolist() == f(np.arange(3.0)).tolist() and not ms.explain(j).given_back
+    assert j(p).asnumpy().tolist() == f(np.arange(3.0)).tolist() and not ms.explain(j).deoptimized
 
 
 def test_calls_of_a_function_that_was_given_back_are_counted(measured):
@@ -341,7 +341,7 @@ def test_calls_of_a_function_that_was_given_back_are_counted(measured):
         assert j(k, 2, c=3) == (k, (2,), {"c": 3})
         with pytest.raises(TypeError, match="missing 1 required positional argument"):
             j()
-    assert ms.explain(j).given_back and ms.explain(j).calls >= 150
+    assert ms.explain(j).deoptimized and ms.explain(j).calls >= 150
 
 
 @pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="calls take too long to be measured")
@@ -354,7 +354,7 @@ def test_long_calls_with_many_breaks_are_given_back(measured):
         return x
 
     calls = 0
-    while not ms.explain(f).given_back:
+    while not ms.explain(f).deoptimized:
         assert f(X).asnumpy().tolist() == [100.0, 101.0, 102.0]
         calls += 1
         assert calls < 400
@@ -402,7 +402,7 @@ def test_a_rest_ends_when_the_program_has_run_for_longer(spent):
     short = [c[:5] for c in table]
     for _ in range(1000):
         assert j(short) == f(short)
-    assert ms.explain(j).compile_count == tried and ms.explain(j).given_back
+    assert ms.explain(j).compile_count == tried and ms.explain(j).deoptimized
     _C.set_clock(10**18)
     for _ in range(100):
         assert j(short) == f(short)

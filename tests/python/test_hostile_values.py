@@ -496,7 +496,7 @@ def test_globals_that_python_code_compares():
 
 @pytest.mark.parametrize("size", [None, 256 << 10, 1 << 20])
 def test_recursion_behind_a_high_limit(size):
-    """RecursionError each time, or the result: also when the function has been given back to CPython."""
+    """RecursionError each time, or the result: also when the function has been deoptimized."""
     @ms.jit
     def f(x, n):
         return x if n == 0 else f(x, n - 1) + 0

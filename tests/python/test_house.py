@@ -102,6 +102,34 @@ def test_functions_of_capture_are_read_at_a_glance():
     assert not long, "a function of more than 95 lines has parts with names"
 
 
+# Words of before; in their places stand the field's: resume point, on-stack replacement, function cache, deoptimized,
+# comparison, dynamic, guard cache, joint partition, rematerialize, fast math, unroll, fusion group, metadata,
+# oversubscription, GIL.
+OLD_WORDS = {
+    r"\b(Point|Stand|Front|State|Account|Trial)\b|\b(stand|front)(_?\.|->)|\b[jJ]udged\b": "csrc/dispatch",
+    r"[gG]iven[_ ]back": "csrc/dispatch pijit/report.py pijit/notebook.py pijit/explanation.py pijit/profiling "
+                        "docs/scripts.md CONTRIBUTING.md README.md",
+    r"\btrials?\b|\b\w+_trial_?\b": "csrc/dispatch pijit/jit.py",
+    r"[vV]arying|\b(un)?sourced\b|\bunfixed\b|\bkVarying\b": "csrc docs README.md CONTRIBUTING.md",
+    r"\bMemo\b|memo\.(h|cc)|\*memo\*": "csrc docs CONTRIBUTING.md",
+    r"\bDifferentiated\b|differentiated\.(h|cc)": "csrc docs/architecture.md CONTRIBUTING.md",
+    r"\b[rR]ecompute|\brelax(ed)?\b|short.axes": "csrc/compile csrc/graph docs/architecture.md CONTRIBUTING.md",
+    r"[wW]idens\b|\b[uU]nits?\b": "csrc/compile csrc/graph/op.h docs/architecture.md CONTRIBUTING.md",
+    r"\b[sS]ubjects?(Ref|_of)?\b": "csrc pijit/profiling pijit/trace.py",
+    r"[cC]rowding|[oO]uter.?[lL]ock|\bcall-outs?\b": "csrc docs README.md CONTRIBUTING.md",
+}
+
+
+@pytest.mark.parametrize("words", OLD_WORDS)
+def test_the_fields_terms_stand_for_what_they_mean(words):
+    root, found = CSRC.parent, []
+    for where in OLD_WORDS[words].split():
+        files = [root / where] if (root / where).is_file() else sorted((root / where).rglob("*"))
+        found += [f"{f.relative_to(root)}:{n}" for f in files if f.suffix in (".h", ".cc", ".def", ".py", ".md")
+                  for n, line in enumerate(f.read_text(encoding="utf-8").split("\n"), 1) if re.search(words, line)]
+    assert not found
+
+
 def _worded(path):
     """Lines of errors that a function words by itself: raise X("For 'op', …")."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -181,7 +181,7 @@ def test_comparison(outputs):
 
 def test_every_function_has_a_row(outputs):
     text = texts(outputs, "recursion")
-    assert ("given back" in text and "of itself" in text and "it calls itself" in text and "times as fast" not in text
+    assert ("deoptimized" in text and "of itself" in text and "it calls itself" in text and "times as fast" not in text
             and text.startswith("pijit: the cell took")), text
     assert ("other: 40 calls" in texts(outputs, "nothing of earlier cells")
             and "fib" not in texts(outputs, "nothing of earlier cells"))

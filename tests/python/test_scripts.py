@@ -116,9 +116,9 @@ print(float(x.sum()).hex())
 """)
     assert out.startswith(("0x", "-0x"))
     step = next(r for r in regions if r["name"] == "step" and r["kind"] == "function")
-    assert step["calls"] == 200 and step["captured"] > 100 and step["graph_runs"] > 100 and not step["given_back"]
+    assert step["calls"] == 200 and step["captured"] > 100 and step["graph_runs"] > 100 and not step["deoptimized"]
     tiny = [r for r in regions if r["name"] == "tiny"]
-    assert not tiny or tiny[0]["given_back"]  # nothing for a graph in it
+    assert not tiny or tiny[0]["deoptimized"]  # nothing for a graph in it
 
 
 def test_a_loop_of_a_module_is_captured(tmp_path):
@@ -261,7 +261,7 @@ def test_reports_are_text_and_html():
                        [Break("why", "d", "a.py:4", "do this")] * 2),
                 Region("loop", "<module>", "a.py", 9, 64, 64, 5.0, 9.0, "no gain", 1, 64, 1.0, [])])
     text = r.text()
-    assert ("1 regions captured, 1 given back" in text and "break at a.py:4: why (d), 2 times" in text
+    assert ("1 regions captured, 1 deoptimized" in text and "break at a.py:4: why (d), 2 times" in text
             and "no gain" in text)
     assert "f&lt;T&gt;" in r.to_html() and json.loads(r.to_json())["regions"][0]["saved_s"] == pytest.approx(0.0016)
     assert Report([]).text().startswith("pijit: no function")
@@ -465,4 +465,4 @@ def test_a_report_escapes_and_gives_hints():
             and "pijit.ops has the same functions" in html)
     assert ("4.8 ms" in text and "9.6 ms" in text and "0.1 s lost" in text.replace("100 ms", "0.1 s")
             and ", 3 times" in text and "hint: NumPy runs in CPython" in text)
-    assert "given back, 20 ms lost" in text and r.saved_s == pytest.approx(-0.12)
+    assert "deoptimized, 20 ms lost" in text and r.saved_s == pytest.approx(-0.12)

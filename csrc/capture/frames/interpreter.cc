@@ -155,11 +155,11 @@ std::unique_ptr<Entry> Tracer::run() {
 namespace {
 // What a call or a turn is about, if it was there before: there are only so many of these.
 // `serial`: values with smaller ones were. Null: it may be one of ever new ones.
-const void* subject_of(const V& v, uint64_t serial) {
+const void* metadata_of(const V& v, uint64_t serial) {
   if (!v) return nullptr;
   if (as<TupleValue>(v) && v->src < 0) {  // of zip() and the like
     for (auto& x : items_in(v))
-      if (const void* s = subject_of(x, serial)) return s;
+      if (const void* s = metadata_of(x, serial)) return s;
     return nullptr;
   }
   if (!as<ObjectValue>(v) && !as<TensorValue>(v)) return nullptr;
@@ -176,7 +176,7 @@ void Tracer::count(Frame& f) {
   if (!f.reached)
     f.reached =
         &reached_
-             .try_emplace({&*f.code, subject_of(f.slots.empty() ? V() : f.slots.front(), 0)}, -1)
+             .try_emplace({&*f.code, metadata_of(f.slots.empty() ? V() : f.slots.front(), 0)}, -1)
              .first->second;
   if (f.pc <= *f.reached) return tick();
   *f.reached = f.pc;
@@ -188,7 +188,7 @@ void Tracer::count(Frame& f) {
 // The same for a turn of a loop over what was there before it began, at `serial`, or one that finds
 // its object by an index.
 void Tracer::meet(Frame& f, const V& item, uint64_t serial) {
-  if (const void* s = subject_of(item, serial))
+  if (const void* s = metadata_of(item, serial))
     f.reached = &reached_.try_emplace({&*f.code, s}, -1).first->second;
 }
 
@@ -396,7 +396,7 @@ std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& stat
       } catch (const AsksForNumpy&) {
         library.load_numpy.object()();
       } catch (const ChangesItself& c) {
-        for (uint64_t path : c.paths) p.varying[path] = ~0ull;
+        for (uint64_t path : c.paths) p.dynamic[path] = ~0ull;
         p.own_changes.insert(c.paths.begin(), c.paths.end());
       }
   } catch (const GraphBreak& b) {

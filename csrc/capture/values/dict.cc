@@ -363,7 +363,7 @@ V clear(Context& c, DictValue& d, Args) {
 }
 V copy(Context& c, DictValue& d, Args) { return d.with_parts(c, d.parts(c)); }
 V popitem(Context& c, DictValue& d, bool last) {
-  if (d.sets_varying_keys()) c.give_up(Reason::kUnsupportedCall, "popitem() where keys vary");
+  if (d.sets_dynamic_keys()) c.give_up(Reason::kUnsupportedCall, "popitem() where keys vary");
   d.settle(c);
   if (d.keys.empty())
     c.raise(PyExc_KeyError, {c.constant(py::str(d.ordered() ? "dictionary is empty"

@@ -37,7 +37,7 @@ struct DictValue final : KeyedContainer {
   bool plain() const { return type() == &PyDict_Type; }
   // Has it an order of its own, which items are moved in?
   bool ordered() const;
-  bool sets_varying_keys() const { return !loose.empty(); }
+  bool sets_dynamic_keys() const { return !loose.empty(); }
   // dict_like classes; null: not with these arguments.
   static V construct(Context& c, PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
   std::optional<py::object> object(Context& c, Ask what) override;

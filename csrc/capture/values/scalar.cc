@@ -402,21 +402,21 @@ bool holds_size(Context& c, const V& v) {
 
 // --- inputs
 
-bool is_varying(Context& c, PyObject* o, int src) {
+bool is_dynamic(Context& c, PyObject* o, int src) {
   if (c.unstable(src)) return o != Py_None && !is_numpy_scalar(o);
   // what the instruction that broke the graph gave, the value of a Tensor as a rule
   const Source& s = c.sources_[src];
   if (s.kind == Source::kState && s.index >= c.start_.code->num_slots && PyFloat_CheckExact(o))
     return true;
-  if (c.start_.varying.empty() ||
+  if (c.start_.dynamic.empty() ||
       (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o) && !PyUnicode_CheckExact(o)))
     return false;
-  return c.start_.varying.count(c.sources_[src].path) > 0;
+  return c.start_.dynamic.count(c.sources_[src].path) > 0;
 }
 
 V input_at(Context& c, PyObject* o, int src) {
-  if (auto made = c.varying_values_.find(src); made != c.varying_values_.end()) return made->second;
-  const V v = c.varying_values_[src] = c.make<ScalarValue>(share(o), ScalarValue::Input{});
+  if (auto made = c.dynamic_values_.find(src); made != c.dynamic_values_.end()) return made->second;
+  const V v = c.dynamic_values_[src] = c.make<ScalarValue>(share(o), ScalarValue::Input{});
   v->src = src;
   c.guard(Guard::kExact, src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
   return v;

@@ -117,7 +117,7 @@ bool holds_size(Context& c, const V& v);  // or is one
 
 // --- inputs
 // Whether `o`, found at `src`, is read anew at each call: it varied before.
-bool is_varying(Context& c, PyObject* o, int src);
+bool is_dynamic(Context& c, PyObject* o, int src);
 V input_at(Context& c, PyObject* o, int src);
 // What stands for v here as an argument of a computed source; null where it cannot be one.
 py::object argument(Context& c, const V& v);

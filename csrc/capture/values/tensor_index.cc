@@ -24,7 +24,7 @@ bool make_input(Context& c, const V& v) { return as<ScalarValue>(v)->make_input(
 // An integer or slice that varies, as places that each run computes; empty: it must be fixed.
 // Only what holds for all of a loop's numbers is asked of them: where they lie in the axis, and how
 // long a slice is.
-std::optional<IndexItem> varying_index(Context& c, const V& v, const Dim& size) {
+std::optional<IndexItem> dynamic_index(Context& c, const V& v, const Dim& size) {
   auto integer = [](const V& x) { return is_input(x) && PyLong_CheckExact(x->obj.ptr()); };
   auto is = [&](const V& x, CompareOp op, int64_t n) {
     const auto r = scalar_relation(c, op, x, c.constant_int(n));
@@ -88,7 +88,7 @@ std::vector<IndexItem> index_items(Context& c, const V& index, const Shape& shap
       return placeholder;
     }
     if (axis < shape.rank())
-      if (auto item = varying_index(c, v, shape[axis])) {
+      if (auto item = dynamic_index(c, v, shape[axis])) {
         taken.emplace(place, *item);
         return py::slice(py::none(), py::none(), py::none());
       }

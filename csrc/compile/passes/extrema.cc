@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "compile/passes/recompute.h"
+#include "compile/passes/rematerialize.h"
 #include "graph/rewriter.h"
 #include "graph/vals.h"
 

@@ -49,9 +49,9 @@ std::unique_ptr<Graph> simplify(const Graph& g) {
 
 std::unique_ptr<Graph> lower(const Graph& g, const Served& served) {
   const auto by_rules = rewrite(g, [&](Graph& to, const Node& n, std::span<const Val> in) {
-    const bool widens = n.op->has(kWidens) && is_half(n.type.dtype);
-    const bool whole = (widens || n.op->has(kWhole)) && served && served(g, n);
-    if (widens && !whole) return widened(to, n, in);
+    const bool accumulates_f32 = n.op->has(kAccumulatesF32) && is_half(n.type.dtype);
+    const bool whole = (accumulates_f32 || n.op->has(kWhole)) && served && served(g, n);
+    if (accumulates_f32 && !whole) return widened(to, n, in);
     if (n.op->lower && !whole) return n.op->lower(LowerCtx{{*n.op, n.attrs}, to, in, n.type});
     return to.emit(*n.op, in, n.attrs, n.type);
   });

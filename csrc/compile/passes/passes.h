@@ -15,7 +15,7 @@ std::unique_ptr<Graph> simplify(const Graph& g);
 using Served = std::function<bool(const Graph&, const Node&)>;
 // Replaces ops by their `lower` rules, but for kWhole ones that are served; reductions become
 // reductions over one run of adjacent axes, in float32 where the operand is a half; so are halves
-// of kWidens ops that are not served.
+// of kAccumulatesF32 ops that are not served.
 std::unique_ptr<Graph> lower(const Graph& g, const Served& served = {});
 // Complex values as pairs of real ones; null where there are none.
 std::unique_ptr<Graph> split_complex(const Graph& g);

@@ -169,7 +169,7 @@ void register_conv(OpTable& t) {
   conv_attrs(t.add("conv2d").in({"x", "w", "b?"}))
       .role(Role::kConv)
       .flops(conv_flops<kOut, 1>)
-      .flags(kWidens)
+      .flags(kAccumulatesF32)
       .infer([](const InferCtx& c) {
         same_float(c);
         const Shape s = conv_out(c, c.shape(0), c.shape(1));
@@ -189,7 +189,7 @@ void register_conv(OpTable& t) {
       .role(Role::kConvInput)
       .flops(conv_flops<0, 1>)
       .attr("shape", AttrKind::kInts)
-      .flags(kMultilinear | kWidens)
+      .flags(kMultilinear | kAccumulatesF32)
       .infer([](const InferCtx& c) {
         same_float(c);
         const Shape x(c.ints("shape"));
@@ -208,7 +208,7 @@ void register_conv(OpTable& t) {
       .role(Role::kConvWeights)
       .flops(conv_flops<1, kOut>)
       .attr("shape", AttrKind::kInts)
-      .flags(kMultilinear | kWidens)
+      .flags(kMultilinear | kAccumulatesF32)
       .infer([](const InferCtx& c) {
         same_float(c);
         const Shape w(c.ints("shape"));
@@ -225,7 +225,7 @@ void register_conv(OpTable& t) {
       .vmap(vmap_conv("ii", true));
   pool_attrs(t.add("max_pool2d").in({"x"}))
       .role(Role::kPool)
-      .flags(kWidens)
+      .flags(kAccumulatesF32)
       .infer([](const InferCtx& c) {
         return Type{c.x(0).dtype, pool_out(c, c.shape(0))};
       })
@@ -235,7 +235,7 @@ void register_conv(OpTable& t) {
   // dy goes to the first maximum of each window in row-major order.
   pool_attrs(t.add("max_pool2d_dx").in({"x", "dy"}))
       .role(Role::kPool)
-      .flags(kWidens)
+      .flags(kAccumulatesF32)
       .infer([](const InferCtx& c) {
         OP_CHECK(pool_out(c, c.shape(0)) == c.shape(1), kValue,
                  "[max_pool2d_dx] dy does not fit: ", c.x(1).str());
@@ -246,7 +246,7 @@ void register_conv(OpTable& t) {
       });
   // y at the place of the first maximum of x, per window: the adjoint of max_pool2d_dx in dy.
   pool_attrs(t.add("max_pool2d_pick").in({"x", "y"}))
-      .flags(kWidens)
+      .flags(kAccumulatesF32)
       .infer([](const InferCtx& c) {
         OP_CHECK(c.x(0) == c.x(1), kValue, "[max_pool2d_pick] operands differ: ", c.x(0).str(),
                  " and ", c.x(1).str());
@@ -259,7 +259,7 @@ void register_conv(OpTable& t) {
   pool_attrs(t.add("avg_pool2d").in({"x"}))
       .role(Role::kPool)
       .attr("count_pad", AttrKind::kBool, false)
-      .flags(kLinear | kWidens)
+      .flags(kLinear | kAccumulatesF32)
       .infer([](const InferCtx& c) {
         OP_CHECK(is_float(c.x(0).dtype), kType, "[avg_pool2d] expected a floating dtype, got ",
                  c.x(0).str());
@@ -274,7 +274,7 @@ void register_conv(OpTable& t) {
       .role(Role::kPool)
       .attr("count_pad", AttrKind::kBool, false)
       .attr("shape", AttrKind::kInts)
-      .flags(kLinear | kWidens)
+      .flags(kLinear | kAccumulatesF32)
       .infer([](const InferCtx& c) {
         const Shape x(c.ints("shape"));
         OP_CHECK(pool_out(c, x) == c.shape(0), kValue,
@@ -286,7 +286,7 @@ void register_conv(OpTable& t) {
         a.pop_back();
         v.d[0] = v.b.op("avg_pool2d", {v.ct}, a);
       });
-  // The same with a residual, then an activation, added to the result (compile/passes/relax.h).
+  // The same with a residual, then an activation, added to the result (compile/passes/fast_math.h).
   t.add("conv2d_post")
       .like(t.at("conv2d"))
       .in({"residual?"})

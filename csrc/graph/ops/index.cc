@@ -104,7 +104,7 @@ OpEntry resizing(OpTable& t, const char* name) {
       .attr("scale0", AttrKind::kFloat, 0.0)
       .attr("scale1", AttrKind::kFloat, 0.0)
       .attr("scale2", AttrKind::kFloat, 0.0)
-      .flags(kLinear | kWidens)
+      .flags(kLinear | kAccumulatesF32)
       .vmap([](const VmapCtx& c) { return c.b.op(c.op, {c.front(0)}, c.attrs); });
 }
 Type resized(const InferCtx& c, const Dims& to) {

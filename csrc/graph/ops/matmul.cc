@@ -38,7 +38,7 @@ void register_matmul(OpTable& t) {
       .attr("trans_a", AttrKind::kBool, false)
       .attr("trans_b", AttrKind::kBool, false)
       .promote(Promote::kSame)
-      .flags(kMultilinear | kWidens)
+      .flags(kMultilinear | kAccumulatesF32)
       .infer([](const InferCtx& c) {
         const Shape &a = c.shape(0), &b = c.shape(1);
         OP_CHECK(a.rank() >= 2 && b.rank() >= 2, kValue,
@@ -89,7 +89,7 @@ void register_matmul(OpTable& t) {
       .role(Role::kDense)
       .flops(dense_flops)
       .in({"x", "w", "b?"})
-      .flags(kWidens)
+      .flags(kAccumulatesF32)
       .infer([](const InferCtx& c) {
         const Shape &x = c.shape(0), &w = c.shape(1);
         OP_CHECK(x.rank() >= 1 && w.rank() == 2, kValue,
@@ -164,7 +164,7 @@ void register_matmul(OpTable& t) {
         if (v.need[0]) v.d[0] = v_sum(g, {Dim(r - 1)}, false);
         if (v.need[1]) v.d[1] = -v_sum(g, {Dim(r - 2)}, false);
       });
-  // dense with an activation of the result (compile/passes/relax.h); never a residual.
+  // dense with an activation of the result (compile/passes/fast_math.h); never a residual.
   t.add("dense_post")
       .role(Role::kDense)
       .flops(dense_flops)

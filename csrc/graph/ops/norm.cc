@@ -53,7 +53,7 @@ void register_norm(OpTable& t) {
       .role(Role::kSoftmax)
       .in({"x"})
       .attr("axis", AttrKind::kInt, int64_t{-1})
-      .flags(kWhole | kWidens)
+      .flags(kWhole | kAccumulatesF32)
       .vmap(vmap_axis)
       .infer(softmax_type)
       .vjp(in_float32([](V v) {
@@ -73,7 +73,7 @@ void register_norm(OpTable& t) {
   t.add("log_softmax")
       .in({"x"})
       .attr("axis", AttrKind::kInt, int64_t{-1})
-      .flags(kWhole | kWidens)
+      .flags(kWhole | kAccumulatesF32)
       .vmap(vmap_axis)
       .infer(softmax_type)
       .vjp(in_float32(
@@ -94,7 +94,7 @@ void register_norm(OpTable& t) {
       .in({"x", "mean", "variance", "gamma?", "beta?"})
       .attr("eps", AttrKind::kFloat, 1e-5)
       .promote(Promote::kSame)
-      .flags(kWhole | kWidens)
+      .flags(kWhole | kAccumulatesF32)
       .vmap([](const VmapCtx& c) {  // the output has x's shape
         const int rank = c.out.shape.rank();
         std::vector<Val> in{c.front(0)};
@@ -157,7 +157,7 @@ void register_norm(OpTable& t) {
       .attr("begin", AttrKind::kInt)
       .attr("eps", AttrKind::kFloat, 1e-5)
       .promote(Promote::kSame)
-      .flags(kWhole | kWidens)
+      .flags(kWhole | kAccumulatesF32)
       .vmap([](const VmapCtx& c) {
         const bool own = c.batched[1] || c.batched[2];  // gamma or beta of each element's own
         Attrs a = c.attrs;

@@ -304,7 +304,7 @@ void register_recurrent(OpTable& t) {
       .in({"x", "w", "b?", "h", "c?", "mask?"})
       .attr("cell", AttrKind::kString)
       .attr("reverse", AttrKind::kBool, false)
-      .flags(kWidens)
+      .flags(kAccumulatesF32)
       .flops([](const InferCtx& c, const Shape&) {
         const Shape& w = c.shape(kW);
         return 2 * int64_t{c.shape(kX)[0] * c.shape(kX)[1] * w[0] * w[1]};
@@ -329,7 +329,7 @@ void register_recurrent(OpTable& t) {
       .in({"x", "of_h", "w", "before", "ct", "mask?"})
       .attr("cell", AttrKind::kString)
       .attr("reverse", AttrKind::kBool, false)
-      .flags(kWidens)
+      .flags(kAccumulatesF32)
       .flops([](const InferCtx& c, const Shape&) {
         const Shape& w = c.shape(kGw);
         return 2 * int64_t{c.shape(kGx)[0] * c.shape(kGx)[1] * w[0] * w[1]};

@@ -126,7 +126,7 @@ void register_reduce(OpTable& t) {
       .attr("axis", AttrKind::kInts, Dims{})
       .attr("keepdims", AttrKind::kBool, false)
       .attr("ddof", AttrKind::kInt, int64_t{0})
-      .flags(kWidens)
+      .flags(kAccumulatesF32)
       .vmap(vmap_reduction)
       .infer([](const InferCtx& c) {
         OP_CHECK(is_float(c.x(0).dtype), kType, "[variance] expected a floating dtype, got ",

@@ -44,7 +44,7 @@ Val vmap_alike(const VmapCtx& c) {
   return c.b.op(c.op, in, c.attrs);
 }
 OpEntry two(OpTable& t, const char* name) {
-  return t.add(name).in({"a", "x"}).flags(kWidens).infer(alike).vmap(vmap_alike);
+  return t.add(name).in({"a", "x"}).flags(kAccumulatesF32).infer(alike).vmap(vmap_alike);
 }
 // x^(a-1) (1-x)^(b-1) / beta(a, b)
 Val beta_density(Val a, Val b, Val x) {
@@ -68,7 +68,7 @@ void register_special(OpTable& t) {
   t.add("bessel")
       .in({"x"})
       .attr("fn", AttrKind::kString)
-      .flags(kWidens)
+      .flags(kAccumulatesF32)
       .vmap(vmap_alike)
       .infer([](const InferCtx& c) {
         const std::string& f = c.s("fn");
@@ -93,10 +93,16 @@ void register_special(OpTable& t) {
     if (v.need[1]) v.d[1] = -(v.ct * v.in[0] * v.b.op(v.op, {v.in[0] + 1.0, v.in[1]}, {}));
   });
   // The regularised incomplete beta function; no derivatives by a and b.
-  t.add("betainc").in({"a", "b", "x"}).flags(kWidens).infer(alike).vmap(vmap_alike).vjp([](V v) {
-    OP_CHECK(!v.need[0] && !v.need[1], kRuntime, "[betainc] no gradient by the first two inputs");
-    if (v.need[2]) v.d[2] = v.ct * beta_density(v.in[0], v.in[1], v.in[2]);
-  });
+  t.add("betainc")
+      .in({"a", "b", "x"})
+      .flags(kAccumulatesF32)
+      .infer(alike)
+      .vmap(vmap_alike)
+      .vjp([](V v) {
+        OP_CHECK(!v.need[0] && !v.need[1], kRuntime,
+                 "[betainc] no gradient by the first two inputs");
+        if (v.need[2]) v.d[2] = v.ct * beta_density(v.in[0], v.in[1], v.in[2]);
+      });
   // The next number from a in the direction of x.
   two(t, "nextafter").vjp([](V) { throw OpError(OpError::kRuntime, "[nextafter] no gradient"); });
   // The n-th derivative of digamma.

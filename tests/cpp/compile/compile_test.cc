@@ -12,7 +12,7 @@
 #include "compile/fusion.h"
 #include "compile/passes/passes.h"
 #include "graph/vals.h"
-#include "base/outer_lock.h"
+#include "base/gil.h"
 
 namespace pijit {
 namespace {
@@ -435,10 +435,9 @@ TEST(Tiles, LargeResultsAreStoredInPlaceOrAroundTheCache) {
 struct LockOfTest {
   LockOfTest() {
     held = true, released = 0;
-    outer_lock = {[] { return true; }, [] { held = false, ++released; }, [] { held = true; },
-                  nullptr};
+    gil = {[] { return true; }, [] { held = false, ++released; }, [] { held = true; }, nullptr};
   }
-  ~LockOfTest() { outer_lock = {}; }
+  ~LockOfTest() { gil = {}; }
   static inline bool held;
   static inline int released;
 };
@@ -518,12 +517,12 @@ TEST(Fusion, AChainOfLongFunctionsIsCutIntoEqualLoops) {
   DeviceFacts facts;
   facts.loop_instructions = 400;
   const FusionPlan plan = plan_fusion(g, facts);
-  ASSERT_GT(plan.units.size(), 2u);
-  for (auto& u : plan.units) {
+  ASSERT_GT(plan.groups.size(), 2u);
+  for (auto& u : plan.groups) {
     EXPECT_EQ(g.node(u.nodes.front()).op->name, "sin");
     EXPECT_EQ(g.node(u.nodes.back()).op->name, "add");
-    if (&u != &plan.units.back()) {
-      EXPECT_EQ(plan.units.front().nodes.size(), u.nodes.size());
+    if (&u != &plan.groups.back()) {
+      EXPECT_EQ(plan.groups.front().nodes.size(), u.nodes.size());
     }
   }
   expect_modes_agree(g);

@@ -11,10 +11,10 @@
 #include "compile/passes/attention.h"
 #include "compile/compile.h"
 #include "compile/passes/layout.h"
-#include "compile/passes/recompute.h"
-#include "compile/passes/relax.h"
+#include "compile/passes/rematerialize.h"
+#include "compile/passes/fast_math.h"
 #include "compile/passes/extrema.h"
-#include "compile/passes/short_axes.h"
+#include "compile/passes/unroll.h"
 #include "graph/grad.h"
 #include "compile/passes/passes.h"
 #include "graph/vals.h"
@@ -66,14 +66,14 @@ std::string stage(const std::string& name, const std::string& text) {
   if (name == "jvp") return differentiated(text, true);
   if (name == "layout")
     return assign_layouts(*Graph::parse(text), 16, device({}).kernels)->print(false);
-  if (name == "recompute") {
+  if (name == "rematerialize") {
     const auto g = Graph::parse(text);
     const DeviceFacts facts = device({}).facts();
-    const auto r = recompute_cheap_values(*g, plan_fusion(*g, facts), facts);
+    const auto r = rematerialize(*g, plan_fusion(*g, facts), facts);
     return r.graph ? r.graph->print(false) : "nothing to gain\n";
   }
-  if (name == "short_axes") {
-    const auto r = unroll_short_axes(*Graph::parse(text));
+  if (name == "unroll") {
+    const auto r = unroll_axes(*Graph::parse(text));
     return r ? r->print(false) : "no short axis\n";
   }
   if (name == "extrema") {
@@ -84,7 +84,7 @@ std::string stage(const std::string& name, const std::string& text) {
     const auto found = find_attention(*Graph::parse(text), [](auto&, auto&) { return true; });
     return simplify(*found)->print(false);
   }
-  if (name == "relax") return relax(*Graph::parse(text), 16)->print(false);
+  if (name == "fast_math") return fast_math(*Graph::parse(text), 16)->print(false);
   if (name == "program") return compile(*Graph::parse(text))->describe();
   throw InternalError("no stage " + name);
 }

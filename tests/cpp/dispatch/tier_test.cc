@@ -27,7 +27,7 @@ TEST(Tier, AFunctionThatGainsStaysCaptured) {
   EXPECT_GE(t.captured_runs(), 990u);
 }
 
-TEST(Tier, AFunctionThatLosesIsGivenBackAndTriedAgain) {
+TEST(Tier, AFunctionThatLosesIsDeoptimizedAndTriedAgain) {
   Tier t(TierPolicy::decorated);
   int calls = 0;
   while (run(t, 1000, 2000)) ASSERT_LT(++calls, 200);
@@ -93,7 +93,7 @@ TEST(Tier, WhatWonIsTriedEverMoreRarely) {
   EXPECT_LE(plain_runs(1000, 100), 4u * 4);
 }
 
-TEST(Tier, WithoutTrialsNothingIsGivenBackForItsTime) {
+TEST(Tier, WithoutComparisonsNothingIsDeoptimizedForItsTime) {
   Tier t(TierPolicy::decorated), automatic(TierPolicy::automatic), loop(TierPolicy::loop);
   for (int k = 0; k < 1000; ++k)
     for (Tier* x : {&t, &automatic, &loop})
@@ -102,7 +102,7 @@ TEST(Tier, WithoutTrialsNothingIsGivenBackForItsTime) {
 
 TEST(Tier, WithoutGraphsAFunctionRests) {
   Tier t(TierPolicy::decorated);
-  int runs = 0;  // eight captured ones, and those of a trial
+  int runs = 0;  // eight captured ones, and those of a comparison
   while (run(t, 1, 1, {})) ASSERT_LT(++runs, 12);
   EXPECT_EQ(t.captured_runs(), 8u);
   EXPECT_EQ(t.verdict(), "no graph ran in it");
@@ -155,9 +155,9 @@ TEST(Tier, MostRunsOfARestAskLittle) {
   EXPECT_GT(quickly, 50);
 }
 
-TEST(Account, SpendsAnAllowanceAndAShareOfTheTime) {
+TEST(BudgetMeter, SpendsAnAllowanceAndAShareOfTheTime) {
   constexpr Budget budget{.allowance = 1000, .share = 0.01};
-  Account a(budget);
+  BudgetMeter a(budget);
   EXPECT_TRUE(a.has_left(0));
   a.spend(999);
   EXPECT_TRUE(a.has_left(0));
@@ -170,15 +170,15 @@ TEST(Account, SpendsAnAllowanceAndAShareOfTheTime) {
   EXPECT_TRUE(a.has_left(100'200));
 }
 
-TEST(Account, PaysIntoTheOneAbove) {
+TEST(BudgetMeter, PaysIntoTheOneAbove) {
   constexpr Budget large{.allowance = 100, .share = 0}, small{.allowance = 40, .share = 0};
-  Account all(large);
-  std::vector<Account> functions(6, Account(small, &all));
+  BudgetMeter all(large);
+  std::vector<BudgetMeter> functions(6, BudgetMeter(small, &all));
   for (auto& f : functions) f.spend(20);
   EXPECT_EQ(all.spent(), 120);
   for (auto& f : functions) EXPECT_FALSE(f.has_left(0)) << "others spent what was left";
-  EXPECT_FALSE(Account(small, &all).has_left(0));
-  Account alone(small);
+  EXPECT_FALSE(BudgetMeter(small, &all).has_left(0));
+  BudgetMeter alone(small);
   alone.spend(50);
   EXPECT_FALSE(alone.has_left(1 << 30));
 }
@@ -190,7 +190,7 @@ TEST(Tier, AfterBreaksWithoutEndAFunctionRestsAtOnce) {
   EXPECT_TRUE(run(t, 1, 1, {.graph = true, .tensor = true})) << "Tensors are another matter";
 }
 
-TEST(Tier, AShortCallThatLosesIsGivenBackSoon) {
+TEST(Tier, AShortCallThatLosesIsDeoptimizedSoon) {
   Tier t(TierPolicy::decorated);
   int calls = 0;
   while (run(t, 400, 500)) ASSERT_LT(++calls, 14);
@@ -219,7 +219,7 @@ TEST(Tier, AutomaticFunctionsWarmUpPlainly) {
   EXPECT_EQ(t.next(true), Way::kCaptured);
 }
 
-TEST(Tier, AutomaticFunctionsAreGivenBackForGoodAfterTwoLostTrials) {
+TEST(Tier, AutomaticFunctionsAreDeoptimizedForGoodAfterTwoLostComparisons) {
   Tier t(TierPolicy::automatic);
   int runs = 0;
   while (run(t, 1000, 1100)) ASSERT_LT(++runs, 60);
@@ -227,7 +227,7 @@ TEST(Tier, AutomaticFunctionsAreGivenBackForGoodAfterTwoLostTrials) {
   for (int k = 0; k < 100'000; ++k) ASSERT_FALSE(run(t, 1000, 10));
 }
 
-TEST(Tier, ClearTrialsAreShort) {
+TEST(Tier, ClearComparisonsAreShort) {
   Tier clear(TierPolicy::automatic), close(TierPolicy::automatic);
   auto plain_runs = [](Tier& t, int64_t captured) {
     int plain = 0;
@@ -244,7 +244,7 @@ TEST(Tier, ClearTrialsAreShort) {
   EXPECT_LT(plain_runs(clear, 100), plain_runs(close, 900));
 }
 
-TEST(Tier, WhatIsCapturedAnewAllTheTimeIsGivenBack) {
+TEST(Tier, WhatIsCapturedAnewAllTheTimeIsDeoptimized) {
   Tier t(TierPolicy::automatic);
   int runs = 0;
   while (run(t, 1000, 100, {.graph = true, .anew = true})) ASSERT_LT(++runs, 50);
@@ -287,7 +287,7 @@ TEST(Tier, ProgramsForEverNewSizesMustGain) {
   const Tier::Ran ran{.graph = true, .ever_new = true};
   int calls = 0;
   while (run(t, 1000, 980, ran)) ASSERT_LT(++calls, 200);
-  EXPECT_TRUE(t.lost_a_trial());
+  EXPECT_TRUE(t.lost_a_comparison());
   t.go_on();
   EXPECT_FALSE(t.resting());
   for (int k = 0; k < 200; ++k) ASSERT_TRUE(run(t, 1000, 980));

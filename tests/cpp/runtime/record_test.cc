@@ -72,11 +72,11 @@ TEST(Record, KernelsOfAProgram) {
   p->run(in, nullptr, out.data());
   const Recorded all = stop_recording(r);
   ASSERT_EQ(count(all, TraceEvent::kKernel), 2u);
-  const Subject& product = *all.events[0].second.subject;
+  const Metadata& product = *all.events[0].second.metadata;
   EXPECT_EQ(product.name, "matmul");
   EXPECT_EQ(product.flops, 2 * 64 * 128 * 32);
   EXPECT_EQ(product.bytes, 4 * (64 * 128 + 128 * 32 + 64 * 32));
-  const Subject& loop = *all.events[1].second.subject;
+  const Metadata& loop = *all.events[1].second.metadata;
   EXPECT_EQ(loop.name, "add, mul");
   EXPECT_EQ(loop.flops, 2 * 64 * 32);
   EXPECT_EQ(loop.bytes, 3 * 4 * 64 * 32);
@@ -88,7 +88,7 @@ TEST(Record, ConvolutionsAreCountedInEitherLayout) {
     return %2
   })"));
   int64_t flops = 0;
-  for (auto& st : p->steps) flops += st.subject->flops;
+  for (auto& st : p->steps) flops += st.metadata->flops;
   EXPECT_EQ(flops, 2LL * 2 * 16 * 6 * 6 * 16 * 3 * 3);
 }
 

@@ -8,6 +8,6 @@ namespace pijit {
 
 // Is the op, once it is lowered, something that a convolution or product may take in?
 bool may_be_taken_in(const Node& n);
-std::unique_ptr<Graph> relax(const Graph& g, int64_t channel_block);
+std::unique_ptr<Graph> fast_math(const Graph& g, int64_t channel_block);
 
 }  // namespace pijit

@@ -1,6 +1,6 @@
-// An order in which units can run, kept while they grow and merge: whoever waits for another one
+// An order in which groups can run, kept while they grow and merge: whoever waits for another one
 // stands behind it (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic
-// graphs"). A question or a change looks at what stands between two units, not at all of them.
+// graphs"). A question or a change looks at what stands between two groups, not at all of them.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace pijit {
 
-class UnitOrder {
+class GroupOrder {
  public:
-  // A unit that waits for none, behind all others; they are numbered from 0 on.
+  // A group that waits for none, behind all others; they are numbered from 0 on.
   int add() {
     const int u = static_cast<int>(place_.size());
     place_.push_back(u);
@@ -21,29 +21,29 @@ class UnitOrder {
     mark_.push_back(0);
     return u;
   }
-  // Does `unit` wait for `other`, directly or not? Where the answer would take a look at very many
-  // units it is yes, which only keeps these two apart.
-  bool waits(int unit, int other) {
-    unit = find(unit), other = find(other);
-    if (unit == other || place_[at(unit)] < place_[at(other)]) return false;
+  // Does `group` wait for `other`, directly or not? Where the answer would take a look at very many
+  // groups it is yes, which only keeps these two apart.
+  bool waits(int group, int other) {
+    group = find(group), other = find(other);
+    if (group == other || place_[at(group)] < place_[at(other)]) return false;
     bool met = false;
-    const size_t seen = reach(unit, before_, [&](int u) {
+    const size_t seen = reach(group, before_, [&](int u) {
       met |= u == other;
       return !met && place_[at(u)] > place_[at(other)];
     });
     return met || seen > kFar;
   }
-  // From now on `unit` waits for `other`, which does not wait for it.
-  void wait(int unit, int other) {
-    unit = find(unit), other = find(other);
-    if (unit == other) return;
-    before_[at(unit)].push_back(other);
-    behind_[at(other)].push_back(unit);
-    const int first = place_[at(unit)], last = place_[at(other)];
+  // From now on `group` waits for `other`, which does not wait for it.
+  void wait(int group, int other) {
+    group = find(group), other = find(other);
+    if (group == other) return;
+    before_[at(group)].push_back(other);
+    behind_[at(other)].push_back(group);
+    const int first = place_[at(group)], last = place_[at(other)];
     if (last < first) return;
-    // What waits for `unit` goes behind what `other` waits for, in the places that they have.
+    // What waits for `group` goes behind what `other` waits for, in the places that they have.
     reach(
-        unit, behind_, [&](int u) { return place_[at(u)] <= last; }, SIZE_MAX);
+        group, behind_, [&](int u) { return place_[at(u)] <= last; }, SIZE_MAX);
     std::vector<int> later = std::move(found_);
     reach(
         other, before_, [&](int u) { return place_[at(u)] >= first; }, SIZE_MAX);
@@ -67,7 +67,7 @@ class UnitOrder {
     before_[at(from)].clear();
     behind_[at(from)].clear();
   }
-  // Units that all questions and changes have looked at, together.
+  // Groups that all questions and changes have looked at, together.
   size_t looked_at() const { return looked_at_; }
 
  private:
@@ -77,7 +77,7 @@ class UnitOrder {
     while (of_[at(u)] != u) u = of_[at(u)] = of_[at(of_[at(u)])];
     return u;
   }
-  // From a unit along its edges, through all that `enters` lets in: how many these are, with the
+  // From a group along its edges, through all that `enters` lets in: how many these are, with the
   // first. They are found_.
   template <class F>
   size_t reach(int from, const std::vector<std::vector<int>>& edges, F enters, size_t most = kFar) {
@@ -95,10 +95,10 @@ class UnitOrder {
     return found_.size();
   }
 
-  std::vector<int> place_;                         // by unit
-  std::vector<int> of_;                            // the unit that it is a part of, mostly itself
+  std::vector<int> place_;                         // by group
+  std::vector<int> of_;                            // the group that it is a part of, mostly itself
   std::vector<std::vector<int>> before_, behind_;  // what it waits for, what waits for it
-  std::vector<unsigned> mark_;                     // by unit: the round in which it was found last
+  std::vector<unsigned> mark_;                     // by group: the round in which it was found last
   unsigned round_ = 0;
   std::vector<int> found_;
   size_t looked_at_ = 0;

@@ -5,7 +5,7 @@
 namespace pijit {
 
 // Set by the floors that know the lock. Null functions: there is none.
-struct OuterLock {
+struct Gil {
   bool (*wanted)() = nullptr;   // Is there anybody who could take it?
   void (*release)() = nullptr;  // of a thread that holds it
   void (*take)() = nullptr;     // back, by that thread
@@ -13,15 +13,15 @@ struct OuterLock {
   // their turn, signals their handlers. May throw.
   void (*turn)() = nullptr;
 };
-inline OuterLock outer_lock;
+inline Gil gil;
 
-inline bool others_wait() { return outer_lock.wanted && outer_lock.wanted(); }
+inline bool others_wait() { return gil.wanted && gil.wanted(); }
 
 // From here to the end of the scope, others have the lock.
 class Unlocked {
  public:
-  Unlocked() { outer_lock.release(); }
-  ~Unlocked() { outer_lock.take(); }
+  Unlocked() { gil.release(); }
+  ~Unlocked() { gil.take(); }
   Unlocked(const Unlocked&) = delete;
 };
 

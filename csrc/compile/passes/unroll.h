@@ -13,6 +13,6 @@
 namespace pijit {
 
 // Null: no such axis.
-std::unique_ptr<Graph> unroll_short_axes(const Graph& g);
+std::unique_ptr<Graph> unroll_axes(const Graph& g);
 
 }  // namespace pijit

@@ -6,12 +6,12 @@
 
 namespace pijit {
 
-struct Recomputed {
+struct Rematerialized {
   std::unique_ptr<Graph> graph;  // null: nothing to gain
   FusionPlan plan;               // of the graph
 };
 // The graph with such values computed once per kernel that reads them.
-Recomputed recompute_cheap_values(const Graph& g, const FusionPlan& plan, const DeviceFacts& facts);
+Rematerialized rematerialize(const Graph& g, const FusionPlan& plan, const DeviceFacts& facts);
 
 // Is a value made of one input, and what is small, by so few fast instructions that two loops may
 // compute it each?

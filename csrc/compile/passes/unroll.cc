@@ -1,4 +1,4 @@
-#include "compile/passes/short_axes.h"
+#include "compile/passes/unroll.h"
 
 #include <algorithm>
 #include <map>
@@ -23,9 +23,9 @@ enum Part : uint8_t {
 };
 using Member = std::pair<uint32_t, Part>;
 
-class ShortAxes : public Rewriter {
+class Unroller : public Rewriter {
  public:
-  explicit ShortAxes(const Graph& g) : Rewriter(g), users_(g.size()), escapes_(g.size()) {}
+  explicit Unroller(const Graph& g) : Rewriter(g), users_(g.size()), escapes_(g.size()) {}
 
   std::unique_ptr<Graph> run() {
     find_seeds();
@@ -293,6 +293,6 @@ class ShortAxes : public Rewriter {
 
 }  // namespace
 
-std::unique_ptr<Graph> unroll_short_axes(const Graph& g) { return ShortAxes(g).run(); }
+std::unique_ptr<Graph> unroll_axes(const Graph& g) { return Unroller(g).run(); }
 
 }  // namespace pijit

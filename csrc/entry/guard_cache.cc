@@ -1,4 +1,4 @@
-#include "entry/memo.h"
+#include "entry/guard_cache.h"
 
 #include <cstring>
 #include <optional>
@@ -37,9 +37,9 @@ bool makes_objects(const Source& s) {
 
 }  // namespace
 
-class Memo::Recorder {
+class GuardCache::Recorder {
  public:
-  Recorder(Memo& m, const Entry& e, bool soon)
+  Recorder(GuardCache& m, const Entry& e, bool soon)
       : m_(m),
         e_(e),
         soon_(soon),
@@ -290,7 +290,7 @@ class Memo::Recorder {
     bool asked = false;
     PyObject* dict = nullptr;
   };
-  Memo& m_;
+  GuardCache& m_;
   const Entry& e_;
   const bool soon_;
   std::vector<bool> known_, anchored_;
@@ -300,7 +300,7 @@ class Memo::Recorder {
   std::vector<const Type*> tensor_types_;
 };
 
-void Memo::record(const Entry& e, PyObject* func, PyObject* const* state) {
+void GuardCache::record(const Entry& e, PyObject* func, PyObject* const* state) {
   const NoCollection quiet;
   const bool soon = hits_ < kSoon;
   waste_ = soon && !seen_.empty() ? waste_ + 1 : 0;
@@ -327,7 +327,7 @@ void Memo::record(const Entry& e, PyObject* func, PyObject* const* state) {
   recorded_ = true;
 }
 
-bool Memo::apart_still(const Entry& e, const Values& values) const {
+bool GuardCache::apart_still(const Entry& e, const Values& values) const {
   constexpr size_t kFew = 16;
   if (moving_.size() > kFew) return apart(e, values);
   for (const Moving& m : moving_) {
@@ -340,8 +340,8 @@ bool Memo::apart_still(const Entry& e, const Values& values) const {
   return true;
 }
 
-Memo::Answer Memo::check(const Entry& e, PyObject* func, PyObject* const* state, Values* values,
-                         int* failed) {
+GuardCache::Answer GuardCache::check(const Entry& e, PyObject* func, PyObject* const* state,
+                                     Values* values, int* failed) {
   if (!recorded_) return kChanged;
   std::optional<NoCollection> quiet;
   if (makes_objects_) quiet.emplace();

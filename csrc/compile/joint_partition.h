@@ -9,7 +9,7 @@
 
 namespace pijit {
 
-class Differentiated {
+class JointPartition {
  public:
   struct Leaf {
     int of = -1;        // the input that this one is the same array as (mostly itself); -1: not
@@ -18,7 +18,7 @@ class Differentiated {
     auto operator<=>(const Leaf&) const = default;
   };
   // leaves: per input.
-  Differentiated(const Graph& g, const std::vector<Leaf>& leaves);
+  JointPartition(const Graph& g, const std::vector<Leaf>& leaves);
   // Outputs: those of the graph, then the residuals.
   const Program& forward() const { return *forward_; }
   bool depends(size_t output) const { return depends_[output]; }  // on what is differentiated by
@@ -40,7 +40,7 @@ class Differentiated {
   };
   std::unique_ptr<Joint> joint(const std::vector<bool>& present,
                                const std::vector<bool>& so_far) const;
-  bool recomputed(const Node& n) const;
+  bool is_rematerialized(const Node& n) const;
 
   Graph g_{false};
   std::vector<bool> wrt_, last_;     // per input; per input to differentiate by

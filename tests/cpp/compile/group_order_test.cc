@@ -1,4 +1,4 @@
-#include "compile/unit_order.h"
+#include "compile/group_order.h"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,14 @@
 namespace pijit {
 namespace {
 
-// The same by sets of all units that one waits for.
+// The same by sets of all groups that one waits for.
 struct Plain {
   std::vector<std::set<int>> before;
   std::vector<int> of;
   int find(int u) const { return of[u] == u ? u : find(of[u]); }
-  bool waits(int unit, int other) const {
+  bool waits(int group, int other) const {
     std::set<int> seen;
-    std::vector<int> todo{find(unit)};
+    std::vector<int> todo{find(group)};
     while (!todo.empty()) {
       const int u = todo.back();
       todo.pop_back();
@@ -26,11 +26,11 @@ struct Plain {
   }
 };
 
-TEST(UnitOrder, AnswersAsSearchesDo) {
+TEST(GroupOrder, AnswersAsSearchesDo) {
   std::mt19937 rng(5);
   auto pick = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(rng); };
   for (int round = 0; round < 200; ++round) {
-    UnitOrder order;
+    GroupOrder order;
     Plain plain;
     size_t merged = 0;
     for (int n = 0; n < 40; ++n) {
@@ -38,12 +38,12 @@ TEST(UnitOrder, AnswersAsSearchesDo) {
       plain.before.emplace_back();
       plain.of.push_back(u);
       for (int k = pick(3); k > 0; --k) {
-        const int other = pick(u + 1), unit = pick(2) ? u : pick(u + 1);
-        ASSERT_EQ(order.waits(other, unit),
-                  plain.find(other) != plain.find(unit) && plain.waits(other, unit));
-        if (plain.find(other) == plain.find(unit) || plain.waits(other, unit)) continue;
-        order.wait(unit, other);
-        plain.before[plain.find(unit)].insert(plain.find(other));
+        const int other = pick(u + 1), group = pick(2) ? u : pick(u + 1);
+        ASSERT_EQ(order.waits(other, group),
+                  plain.find(other) != plain.find(group) && plain.waits(other, group));
+        if (plain.find(other) == plain.find(group) || plain.waits(other, group)) continue;
+        order.wait(group, other);
+        plain.before[plain.find(group)].insert(plain.find(other));
       }
       const int a = plain.find(pick(u + 1)), b = plain.find(pick(u + 1));
       if (a == b || plain.waits(a, b) || plain.waits(b, a) || pick(3)) continue;
@@ -61,9 +61,9 @@ TEST(UnitOrder, AnswersAsSearchesDo) {
   }
 }
 
-// A forward and a backward chain whose units are read from one another, as those of training are.
+// A forward and a backward chain whose groups are read from one another, as those of training are.
 size_t looked_at(int n) {
-  UnitOrder order;
+  GroupOrder order;
   std::vector<int> forward, backward;
   for (int k = 0; k < n; ++k) {
     forward.push_back(order.add());
@@ -76,7 +76,7 @@ size_t looked_at(int n) {
     order.wait(backward.back(), last);
     order.wait(backward.back(), forward[k]);
   }
-  for (int k = 0; k < n; ++k) {  // updates, which may join units that stand far before
+  for (int k = 0; k < n; ++k) {  // updates, which may join groups that stand far before
     const int update = order.add();
     EXPECT_FALSE(order.waits(forward[k], update));
     order.wait(update, backward[n - 1 - k]);
@@ -84,7 +84,7 @@ size_t looked_at(int n) {
   return order.looked_at();
 }
 
-TEST(UnitOrder, TwiceTheUnitsAreTwiceTheWork) {
+TEST(GroupOrder, TwiceTheUnitsAreTwiceTheWork) {
   const auto small = static_cast<double>(looked_at(4000)),
              large = static_cast<double>(looked_at(8000));
   EXPECT_LT(large, 2.2 * small);

@@ -9,9 +9,9 @@ namespace pijit {
 
 // Of nodes that one kernel computes. `loop`: as which loop, or null; its operands in `slots`,
 // inputs first.
-Subject subject_of(const Graph& g, std::span<const uint32_t> nodes, const LoopSpec* loop = nullptr,
-                   std::span<const int> slots = {});
+Metadata metadata_of(const Graph& g, std::span<const uint32_t> nodes,
+                     const LoopSpec* loop = nullptr, std::span<const int> slots = {});
 // Of kernels that run as one, which read and write `bytes` together.
-Subject joined(std::span<const SubjectRef> parts, int64_t bytes);
+Metadata joined(std::span<const MetadataRef> parts, int64_t bytes);
 
 }  // namespace pijit

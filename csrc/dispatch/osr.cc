@@ -73,33 +73,33 @@ LineAnswer on_line(LiveFrame& frame) {
     const auto at = std::find_if(code->instrs.begin(), code->instrs.end(),
                                  [&](auto& i) { return i.offset == offset; });
     if (at == code->instrs.end()) return LineAnswer::kGoOn;
-    Stand stand{static_cast<int>(at - code->instrs.begin()), {}, {}};
-    const int began_at = stand.instr;
+    OsrFrame osr{static_cast<int>(at - code->instrs.begin()), {}, {}};
+    const int began_at = osr.instr;
     for (py::object& o : frame.stack()) {
       // a handler of exceptions is at work, or CPython has begun something
       const bool beside_iterator =
-          !stand.stack.empty() && stand.stack.back() && PyIter_Check(stand.stack.back().ptr());
+          !osr.stack.empty() && osr.stack.back() && PyIter_Check(osr.stack.back().ptr());
       if (o ? PyExceptionInstance_Check(o.ptr()) : !beside_iterator) return LineAnswer::kGoOn;
-      stand.stack.push_back(std::move(o));
+      osr.stack.push_back(std::move(o));
     }
     for (int k = 0; k < code->num_slots; ++k)
-      stand.slots.push_back(py::reinterpret_borrow<py::object>(frame.slot(k)));
-    const std::shared_ptr<State> state = a->state;
+      osr.slots.push_back(py::reinterpret_borrow<py::object>(frame.slot(k)));
+    const std::shared_ptr<FunctionCache> state = a->state;
     bool moved = false;
     auto next_item = [&] {
-      const Instr& in = code->instrs[stand.instr];
+      const Instr& in = code->instrs[osr.instr];
       const size_t below = 1 + static_cast<size_t>(in.b);
-      if (in.op != Op::FOR_ITER || stand.stack.size() < below || !may_capture(Asker::kNextItem))
+      if (in.op != Op::FOR_ITER || osr.stack.size() < below || !may_capture(Asker::kNextItem))
         return false;
-      PyObject* it = stand.stack[stand.stack.size() - below].ptr();
+      PyObject* it = osr.stack[osr.stack.size() - below].ptr();
       if (!plain_iterator(it)) return false;
       PyObject* item = Py_TYPE(it)->tp_iternext(it);
       if (!item) {
         PyErr_Clear();  // at its end for CPython, too
         return false;
       }
-      stand.stack.push_back(py::reinterpret_steal<py::object>(item));
-      ++stand.instr;
+      osr.stack.push_back(py::reinterpret_steal<py::object>(item));
+      ++osr.instr;
       return true;
     };
     if (began_at == head) iterated(l, state->compile_count);
@@ -112,36 +112,35 @@ LineAnswer on_line(LiveFrame& frame) {
       const bool stepped = next_item();
       moved |= stepped;
       if (!first && !stepped) break;
-      const int from = stand.instr;
+      const int from = osr.instr;
       if (auto few = l.without_graph.find(from);
           few != l.without_graph.end() && few->second >= kWithoutGraph)
         break;
-      stand.moved = stand.graph = false;
+      osr.moved = osr.graph = false;
       // the frame keeps its objects for as long as it stands where it stands
-      const std::vector<py::object> now = stand.slots;
+      const std::vector<py::object> now = osr.slots;
       std::vector<PyObject*> slots;
       for (auto& o : now) slots.push_back(o.ptr());
       const py::object result =
-          run({frame.func(), code, *state, false, &stand}, slots, [] { return py::object(); });
-      if (!stand.graph) ++l.without_graph[from];
-      if (!stand.moved) break;
+          run({frame.func(), code, *state, false, &osr}, slots, [] { return py::object(); });
+      if (!osr.graph) ++l.without_graph[from];
+      if (!osr.moved) break;
       moved = true;
-      if (stand.returned) {
+      if (osr.returned) {
         const auto end = std::find_if(code->instrs.begin(), code->instrs.end(),
                                       [](auto& i) { return i.op == Op::RETURN_VALUE; });
-        stand.instr = static_cast<int>(end - code->instrs.begin());
-        stand.stack = {result};
+        osr.instr = static_cast<int>(end - code->instrs.begin());
+        osr.stack = {result};
         break;
       }
-      if (stand.instr == head) {
+      if (osr.instr == head) {
         iterated(l, state->compile_count);
         if (l.tier.resting()) break;
       }
     }
     if (!moved) return LineAnswer::kGoOn;
-    if (stand.slots.size() != static_cast<size_t>(code->num_slots))
-      stand.slots.resize(code->num_slots);
-    frame.go_on_at(code->instrs[stand.instr].offset, stand.slots, std::move(stand.stack));
+    if (osr.slots.size() != static_cast<size_t>(code->num_slots)) osr.slots.resize(code->num_slots);
+    frame.go_on_at(code->instrs[osr.instr].offset, osr.slots, std::move(osr.stack));
     return l.tier.resting() ? LineAnswer::kStop : LineAnswer::kGoOn;
   } catch (...) {
     raise_current_exception();

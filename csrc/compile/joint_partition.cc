@@ -1,4 +1,4 @@
-#include "compile/differentiated.h"
+#include "compile/joint_partition.h"
 
 #include <functional>
 #include <numeric>
@@ -30,7 +30,7 @@ void copy_graph(const Graph& from, Graph* to) {
 
 }  // namespace
 
-std::unique_ptr<Differentiated::Joint> Differentiated::joint(
+std::unique_ptr<JointPartition::Joint> JointPartition::joint(
     const std::vector<bool>& present, const std::vector<bool>& so_far) const {
   auto j = std::make_unique<Joint>();
   copy_graph(g_, &j->g);
@@ -62,13 +62,13 @@ std::unique_ptr<Differentiated::Joint> Differentiated::joint(
 }
 
 // Cheaper to make again than to keep.
-bool Differentiated::recomputed(const Node& n) const {
+bool JointPartition::is_rematerialized(const Node& n) const {
   return n.kind == Node::kConst ||
          (n.kind == Node::kOp && n.regions.empty() &&
           (n.op->has(kView) || n.op->role == Role::kBroadcast || n.op->role == Role::kIdentity));
 }
 
-Differentiated::Differentiated(const Graph& g, const std::vector<Leaf>& leaves) {
+JointPartition::JointPartition(const Graph& g, const std::vector<Leaf>& leaves) {
   // What a tape would see: inputs that are one array are one.
   std::vector<uint32_t> first(g.size());
   std::iota(first.begin(), first.end(), 0);
@@ -96,7 +96,7 @@ Differentiated::Differentiated(const Graph& g, const std::vector<Leaf>& leaves) 
   const auto live = j->g.live();
   std::vector<bool> kept(g_.size());
   std::function<void(uint32_t)> keep = [&](uint32_t id) {
-    if (!recomputed(g_.node(id))) {
+    if (!is_rematerialized(g_.node(id))) {
       kept[id] = true;
     } else {
       for (auto s : g_.node(id).in)
@@ -120,7 +120,7 @@ Differentiated::Differentiated(const Graph& g, const std::vector<Leaf>& leaves) 
   forward_ = compile(f);
 }
 
-const Differentiated::Backward& Differentiated::backward(const std::vector<bool>& present,
+const JointPartition::Backward& JointPartition::backward(const std::vector<bool>& present,
                                                          const std::vector<bool>& so_far) {
   Backward& result = backward_[{present, so_far}];
   if (result.program) return result;
@@ -134,7 +134,7 @@ const Differentiated::Backward& Differentiated::backward(const std::vector<bool>
   std::function<Val(uint32_t)> make = [&](uint32_t id) -> Val {
     if (map[id]) return map[id];
     const Node& n = j->g.node(id);
-    PIJIT_CHECK(id >= g_.size() || recomputed(n), "a residual of the gradient is missing");
+    PIJIT_CHECK(id >= g_.size() || is_rematerialized(n), "a residual of the gradient is missing");
     std::vector<Val> in;
     for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : make(s));
     b.current_loc = n.loc;

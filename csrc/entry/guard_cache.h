@@ -12,15 +12,15 @@
 // All other sources (arguments, cells, items of lists, what is computed) are fetched at every call
 // and their guards checked in full. Where known sources lie below one, it must be where it was.
 //
-// A memo holds no references. It reads memory of an object only after what proves that the object
-// lives; so its parts are in the order of the sources.
+// A guard cache holds no references. It reads memory of an object only after what proves that the
+// object lives; so its parts are in the order of the sources.
 #pragma once
 #include "absl/container/flat_hash_set.h"
 #include "entry/guard.h"
 
 namespace pijit {
 
-class Memo {
+class GuardCache {
  public:
   enum Answer : uint8_t {
     kHolds,
@@ -29,8 +29,8 @@ class Memo {
   };
   // Where the guards hold, `values` receives the objects of all sources.
   Answer check(const Entry& e, PyObject* func, PyObject* const* state, Values* values, int* failed);
-  // After a full check that the guards passed. Where calls keep changing what a memo relies on, it
-  // is made ever more rarely.
+  // After a full check that the guards passed. Where calls keep changing what a guard cache relies
+  // on, it is made ever more rarely.
   void update(const Entry& e, PyObject* func, PyObject* const* state) {
     recorded_ = false;
     if (waste_ < kPatience || ++calls_ % 64 == 0) record(e, func, state);

@@ -1,4 +1,4 @@
-#include "compile/passes/relax.h"
+#include "compile/passes/fast_math.h"
 
 #include <map>
 #include <optional>
@@ -129,7 +129,7 @@ class Relaxation : public Rewriter {
 
 bool may_be_taken_in(const Node& n) { return n.op->role == Role::kNormalize; }
 
-std::unique_ptr<Graph> relax(const Graph& g, int64_t channel_block) {
+std::unique_ptr<Graph> fast_math(const Graph& g, int64_t channel_block) {
   return Relaxation(g, channel_block).run();
 }
 

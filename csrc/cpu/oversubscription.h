@@ -9,10 +9,10 @@ namespace pijit {
 // Where other processes take the cores, threads wait for each other longer than one of them would
 // work: then one thread does it for some milliseconds, ever longer ones as long as nothing changes.
 // Times are in nanoseconds.
-class Crowding {
+class Oversubscription {
  public:
   using Clock = int64_t (*)();
-  explicit constexpr Crowding(Clock now) : now_(now) {}
+  explicit constexpr Oversubscription(Clock now) : now_(now) {}
   bool is_over() const {
     const int64_t until = until_.load(std::memory_order_relaxed);
     return until == 0 || now_() >= until;

@@ -1,4 +1,4 @@
-#include "compile/subject.h"
+#include "compile/metadata.h"
 
 #include <algorithm>
 #include <map>
@@ -79,9 +79,9 @@ void add_once(std::vector<std::string>* to, const std::string& s) {
 
 }  // namespace
 
-Subject subject_of(const Graph& g, std::span<const uint32_t> nodes, const LoopSpec* loop,
-                   std::span<const int> slots) {
-  Subject s;
+Metadata metadata_of(const Graph& g, std::span<const uint32_t> nodes, const LoopSpec* loop,
+                     std::span<const int> slots) {
+  Metadata s;
   const Node& last = g.node(nodes.back());
   std::vector<uint32_t> operands;  // that come from outside of the kernel
   for (auto id : nodes) {
@@ -112,8 +112,8 @@ Subject subject_of(const Graph& g, std::span<const uint32_t> nodes, const LoopSp
   return s;
 }
 
-Subject joined(std::span<const SubjectRef> parts, int64_t bytes) {
-  Subject s;
+Metadata joined(std::span<const MetadataRef> parts, int64_t bytes) {
+  Metadata s;
   s.bytes = bytes;
   for (auto& p : parts) {
     s.flops += p->flops;

@@ -1,4 +1,4 @@
-#include "compile/passes/recompute.h"
+#include "compile/passes/rematerialize.h"
 
 #include <algorithm>
 #include <functional>
@@ -57,7 +57,7 @@ class Recomputation : public Rewriter {
         readers_(g.size()),
         kept_(g.size()) {}
 
-  Recomputed run() {
+  Rematerialized run() {
     find_readers();
     for (uint32_t i = 0; i < from_.size(); ++i)
       if (saves_a_store(i)) chosen_.insert(i);
@@ -71,19 +71,19 @@ class Recomputation : public Rewriter {
 
  private:
   bool in_loop(uint32_t id) const {
-    return plan_.unit_of[id] >= 0 && plan_.units[plan_.unit_of[id]].kind == Unit::kLoop;
+    return plan_.group_of[id] >= 0 && plan_.groups[plan_.group_of[id]].kind == FusionGroup::kLoop;
   }
   // Which loops other than its own read a value; whether it must be in memory for something else.
   void find_readers() {
     for (uint32_t i = 0; i < from_.size(); ++i) {
-      const int u = plan_.unit_of[i];
+      const int u = plan_.group_of[i];
       if (u < 0) {
         kept_[i] = from_.node(i).kind == Node::kInput;
         continue;
       }
       if (!in_loop(i) || from_.node(i).op->has(kReduction)) kept_[i] = true;
       for (auto s : from_.node(i).in) {
-        if (s == kNoNode || plan_.unit_of[s] == u) continue;
+        if (s == kNoNode || plan_.group_of[s] == u) continue;
         if (in_loop(i) && !from_.node(i).op->has(kWindows))
           readers_[s].insert(u);
         else
@@ -99,7 +99,7 @@ class Recomputation : public Rewriter {
     const Shape& domain = n.type.shape;
     // what is smaller is still in the cache when it is read
     if (n.type.bytes() < static_cast<size_t>(facts_.tile_bytes) ||
-        !(plan_.units[plan_.unit_of[id]].domain == domain))
+        !(plan_.groups[plan_.group_of[id]].domain == domain))
       return false;
     std::set<uint32_t> leaves;
     size_t cost = 0;
@@ -110,29 +110,29 @@ class Recomputation : public Rewriter {
     };
     return few_instructions(from_, id, domain, is_leaf, &cost) && leaves.size() <= 1;
   }
-  // A value that is computed again, in `unit`, from what lies in memory.
-  Val compute(uint32_t id, int unit, const Shape& domain) {
+  // A value that is computed again, in `group`, from what lies in memory.
+  Val compute(uint32_t id, int group, const Shape& domain) {
     if (small(id, domain) || kept_[id]) return map_[id];
-    Val& v = again_[{unit, id}];
+    Val& v = again_[{group, id}];
     if (!v) {
       const Node& n = from_.node(id);
       std::vector<Val> in;
-      for (auto s : n.in) in.push_back(compute(s, unit, domain));
+      for (auto s : n.in) in.push_back(compute(s, group, domain));
       to_->current_loc = n.loc;
       v = copy_node(*to_, n, in);
     }
     return v;
   }
   void op(const Node& n) override {
-    const int unit = plan_.unit_of[n.id];
+    const int group = plan_.group_of[n.id];
     std::vector<Val> in;
     for (auto s : n.in) {
       if (s == kNoNode)
         in.push_back({});
-      else if (!chosen_.count(s) || plan_.unit_of[s] == unit)
+      else if (!chosen_.count(s) || plan_.group_of[s] == group)
         in.push_back(map_[s]);
       else
-        in.push_back(compute(s, unit, from_.node(s).type.shape));
+        in.push_back(compute(s, group, from_.node(s).type.shape));
     }
     to_->current_loc = n.loc;
     map_[n.id] = copy_node(*to_, n, in);
@@ -142,27 +142,28 @@ class Recomputation : public Rewriter {
   static int64_t traffic(const Graph& g, const FusionPlan& plan) {
     std::vector<bool> escapes(g.size());
     int64_t bytes = 0;
-    for (size_t u = 0; u < plan.units.size(); ++u) {
+    for (size_t u = 0; u < plan.groups.size(); ++u) {
       std::set<uint32_t> loads;
-      for (auto id : plan.units[u].nodes)
+      for (auto id : plan.groups[u].nodes)
         for (auto s : g.node(id).in)
-          if (s != kNoNode && plan.unit_of[s] != static_cast<int>(u)) loads.insert(s);
+          if (s != kNoNode && plan.group_of[s] != static_cast<int>(u)) loads.insert(s);
       for (auto s : loads) {
         escapes[s] = true;
-        if (plan.units[u].kind == Unit::kLoop && g.node(s).kind != Node::kConst)
+        if (plan.groups[u].kind == FusionGroup::kLoop && g.node(s).kind != Node::kConst)
           bytes += static_cast<int64_t>(g.node(s).type.bytes());
       }
     }
     for (auto& o : g.outputs) escapes[o.node] = true;
     for (uint32_t i = 0; i < g.size(); ++i)
-      if (escapes[i] && plan.unit_of[i] >= 0 && plan.units[plan.unit_of[i]].kind == Unit::kLoop)
+      if (escapes[i] && plan.group_of[i] >= 0 &&
+          plan.groups[plan.group_of[i]].kind == FusionGroup::kLoop)
         bytes += static_cast<int64_t>(g.node(i).type.bytes());
     return bytes;
   }
 
   const FusionPlan& plan_;
   const DeviceFacts& facts_;
-  std::map<std::pair<int, uint32_t>, Val> again_;  // by reading unit
+  std::map<std::pair<int, uint32_t>, Val> again_;  // by reading group
   std::vector<std::set<int>> readers_;
   std::vector<bool> kept_;
   std::set<uint32_t> chosen_;
@@ -170,8 +171,7 @@ class Recomputation : public Rewriter {
 
 }  // namespace
 
-Recomputed recompute_cheap_values(const Graph& g, const FusionPlan& plan,
-                                  const DeviceFacts& facts) {
+Rematerialized rematerialize(const Graph& g, const FusionPlan& plan, const DeviceFacts& facts) {
   return Recomputation(g, plan, facts).run();
 }
 
