@@ -27,9 +27,10 @@ Reached reached_from(std::vector<V> todo) {
 
 // Does the method of a container only add to it?
 bool only_adds(const std::string& name) {
-  return name == "append" || name == "appendleft" || name == "extend" || name == "extendleft" ||
-         name == "insert" || name == "add" || name == "setdefault" || name == "sort" ||
-         name == "reverse" || name == "rotate" || name == "move_to_end";
+  static constexpr std::string_view kAdding[] = {
+      "append",     "appendleft", "extend",  "extendleft", "insert",     "add",
+      "setdefault", "sort",       "reverse", "rotate",     "move_to_end"};
+  return std::ranges::find(kAdding, name) != std::end(kAdding);
 }
 
 // What a later call finds in the place of what is removed here, where nothing else is asked of it.

@@ -209,6 +209,20 @@ std::optional<V> run_method(const Method<T> (&table)[N], T& self, Context& c,
   return std::nullopt;
 }
 
+// An attribute that objects of a kind have by themselves.
+template <class T>
+struct Member {
+  std::string_view name;
+  V (*get)(Context& c, T& self);
+};
+// Null: it is none of these.
+template <class T, size_t N>
+V member_of(const Member<T> (&table)[N], T& self, Context& c, std::string_view name) {
+  for (auto& m : table)
+    if (m.name == name) return m.get(c, self);
+  return nullptr;
+}
+
 // Where the values of a capture live.
 class Arena {
  public:

@@ -254,33 +254,130 @@ V set_comparison(Context& c, CompareOp op, const V& a, const V& b) {
       c, called(c, share(original(facts(op).name)), {content(c, a), content(c, b)}));
 }
 
+namespace {
+
+// A method that leaves its set as it is.
+struct Question {
+  std::string_view name;
+  bool one;   // takes one argument
+  bool lazy;  // may leave an iterator half-way
+  std::optional<V> (*answer)(Context& c, const V& set, const char* name,
+                             const std::vector<V>& args);
+};
+
+py::object unbound(const V& set, const char* name) {
+  auto* cls = reinterpret_cast<PyObject*>(is_frozen(set) ? &PyFrozenSet_Type : &PySet_Type);
+  return share(cls).attr(name);
+}
+std::optional<V> compared(Context& c, const V& set, const char* name, const std::vector<V>& args) {
+  const py::object other = is_set(args[0]) ? content(c, args[0]) : argument(c, args[0]);
+  return protocol::fresh(c, called(c, unbound(set, name), {content(c, set), other}));
+}
+std::optional<V> combined(Context& c, const V& set, const char* name, const std::vector<V>& args) {
+  std::vector<py::object> others;
+  for (auto& a : args) others.push_back(argument(c, a));
+  return set_by(c, set, unbound(set, name), others);
+}
+std::optional<V> counted(Context& c, const V& set, const char*, const std::vector<V>& args) {
+  if (!args.empty()) return std::nullopt;
+  return protocol::length(c, set);
+}
+std::optional<V> searched(Context& c, const V& set, const char*, const std::vector<V>& args) {
+  const auto yes = set->contains(c, args[0]);
+  if (!yes) return std::nullopt;
+  return c.constant(py::bool_(*yes));
+}
+
+constexpr Question kQuestions[] = {
+    {"issubset", true, false, compared},
+    {"issuperset", true, true, compared},
+    {"isdisjoint", true, true, compared},
+    {"union", false, false, combined},
+    {"intersection", false, false, combined},
+    {"difference", false, false, combined},
+    {"symmetric_difference", true, false, combined},
+    {"copy", false, false, combined},
+    {"__len__", false, false, counted},
+    {"__contains__", true, false, searched},
+};
+
+void discard(Context& c, SetValue& set, const V& x) {
+  if (*set.contains(c, x))
+    set.change(c, {method_of_set("discard"), {key_object(c, x, &PySet_Type)}});
+}
+// Updates a set by others at once; or, where `each` is given and an iterator is among them, by the
+// items of each iterator as they come.
+V update(Context& c, SetValue& set, const char* name, const std::vector<V>& args,
+         void (*each)(Context& c, SetValue& set, const V& x) = nullptr) {
+  if (each && std::ranges::any_of(args, [](auto& a) { return as<IteratorValue>(a); })) {
+    for (auto& a : args) {
+      if (!as<IteratorValue>(a)) {
+        update(c, set, name, {a});
+        continue;
+      }
+      protocol::each(c, a, [&](const V& x) { each(c, set, x); });
+      if (each == discard) set.change(c, {method_of_set(name), {py::tuple()}});  // it tidies up
+    }
+    return c.constant(py::none());
+  }
+  SetValue::Step step{method_of_set(name), {}};
+  for (auto& a : args) step.args.push_back(argument(c, a));
+  set.change(c, std::move(step));
+  return c.constant(py::none());
+}
+
+using Args = const std::vector<V>&;
+constexpr size_t kAny = SIZE_MAX;
+constexpr Method<SetValue> kMethods[] = {
+    {"add", 1, 1,
+     [](Context& c, SetValue& s, Args a) {
+       s.add(c, a[0]);
+       return c.constant(py::none());
+     }},
+    {"discard", 1, 1,
+     [](Context& c, SetValue& s, Args a) {
+       discard(c, s, a[0]);
+       return c.constant(py::none());
+     }},
+    {"remove", 1, 1,
+     [](Context& c, SetValue& s, Args a) {
+       if (!*s.contains(c, a[0])) c.raise(PyExc_KeyError, {a[0]});
+       discard(c, s, a[0]);
+       return c.constant(py::none());
+     }},
+    {"pop", 0, 0,
+     [](Context& c, SetValue& s, Args) {
+       py::object popped;
+       if (s.size()) popped = replay(s.steps).attr("pop")();
+       s.change(c, {method_of_set("pop"), {}});
+       return key_value(c, popped.ptr());
+     }},
+    {"clear", 0, 0, [](Context& c, SetValue& s, Args a) { return update(c, s, "clear", a); }},
+    {"update", 0, kAny,
+     [](Context& c, SetValue& s, Args a) {
+       return update(c, s, "update", a, [](Context& c, SetValue& s, const V& x) { s.add(c, x); });
+     }},
+    {"difference_update", 0, kAny,
+     [](Context& c, SetValue& s, Args a) { return update(c, s, "difference_update", a, discard); }},
+    {"intersection_update", 0, kAny,
+     [](Context& c, SetValue& s, Args a) { return update(c, s, "intersection_update", a); }},
+    {"symmetric_difference_update", 1, 1,
+     [](Context& c, SetValue& s, Args a) {
+       return update(c, s, "symmetric_difference_update", a);
+     }},
+};
+
+}  // namespace
+
 std::optional<V> set_question(Context& c, const V& set, const std::string& name,
                               const std::vector<V>& args) {
-  auto one = [&] {
-    if (args.size() != 1)
+  for (auto& q : kQuestions) {
+    if (q.name != name) continue;
+    if (q.one && args.size() != 1)
       c.give_up(Reason::kRaises, str_cat("set.", name, "() takes one argument, not ", args.size()));
-  };
-  auto* cls = reinterpret_cast<PyObject*>(is_frozen(set) ? &PyFrozenSet_Type : &PySet_Type);
-  const bool compares = name == "issubset" || name == "issuperset" || name == "isdisjoint";
-  const bool gives = name == "union" || name == "intersection" || name == "difference" ||
-                     name == "symmetric_difference" || name == "copy";
-  if (compares) {
-    one();
-    if (as<IteratorValue>(args[0]) && name != "issubset")  // which it may leave half-way
+    if (q.lazy && as<IteratorValue>(args[0]))
       c.give_up(Reason::kUnsupportedCall, str_cat("set.", name, "() of an iterator"));
-    const py::object other = is_set(args[0]) ? content(c, args[0]) : argument(c, args[0]);
-    return protocol::fresh(c, called(c, share(cls).attr(name.c_str()), {content(c, set), other}));
-  }
-  if (gives) {
-    std::vector<py::object> others;
-    if (name == "symmetric_difference") one();
-    for (auto& a : args) others.push_back(argument(c, a));
-    return set_by(c, set, share(cls).attr(name.c_str()), others);
-  }
-  if (name == "__len__" && args.empty()) return protocol::length(c, set);
-  if (name == "__contains__") {
-    one();
-    if (auto yes = set->contains(c, args[0])) return c.constant(py::bool_(*yes));
+    return q.answer(c, set, name.c_str(), args);
   }
   return std::nullopt;
 }
@@ -288,57 +385,7 @@ std::optional<V> set_question(Context& c, const V& set, const std::string& name,
 std::optional<V> SetValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                   Kwargs& kwargs) {
   if (!kwargs.empty()) return std::nullopt;
-  const V none = c.constant(py::none());
-  auto arity = [&](size_t n) { check_arity(c, name, n, n, args.size()); };
-  if (name == "add") {
-    arity(1);
-    add(c, args[0]);
-    return none;
-  }
-  if (name == "discard" || name == "remove") {
-    arity(1);
-    if (*contains(c, args[0]))
-      change(c, {method_of_set("discard"), {key_object(c, args[0], &PySet_Type)}});
-    else if (name == "remove")
-      c.raise(PyExc_KeyError, {args[0]});
-    return none;
-  }
-  if (name == "pop") {
-    arity(0);
-    py::object popped;
-    if (size()) popped = replay(steps).attr("pop")();
-    change(c, {method_of_set("pop"), {}});
-    return key_value(c, popped.ptr());
-  }
-  if (name == "clear") arity(0);
-  if (name == "symmetric_difference_update") arity(1);
-  if (name == "clear" || name == "update" || name == "intersection_update" ||
-      name == "difference_update" || name == "symmetric_difference_update") {
-    const bool adds = name == "update", drops = name == "difference_update";
-    const auto iterated =
-        std::find_if(args.begin(), args.end(), [](auto& a) { return as<IteratorValue>(a); });
-    if ((adds || drops) && iterated != args.end()) {  // each as it comes
-      for (auto& a : args) {
-        std::vector<V> one{a};
-        if (!as<IteratorValue>(a)) {
-          method(c, name, one, kwargs);
-          continue;
-        }
-        protocol::each(c, a, [&](const V& x) {
-          if (adds)
-            add(c, x);
-          else if (*contains(c, x))
-            change(c, {method_of_set("discard"), {key_object(c, x, &PySet_Type)}});
-        });
-        if (drops) change(c, {method_of_set(name.c_str()), {py::tuple()}});  // it tidies up
-      }
-      return none;
-    }
-    Step step{method_of_set(name.c_str()), {}};
-    for (auto& a : args) step.args.push_back(argument(c, a));
-    change(c, std::move(step));
-    return none;
-  }
+  if (auto r = run_method(kMethods, *this, c, name, args, kwargs)) return r;
   return set_question(c, this, name, args);
 }
 

@@ -32,10 +32,12 @@ std::optional<py::object> SliceValue::object(Context& c, Ask what) {
 }
 
 std::optional<V> SliceValue::getattr(Context& c, PyObject* name) {
-  const std::string text = text_of(name);
-  if (text == "start") return start;
-  if (text == "stop") return stop;
-  if (text == "step") return step;
+  static constexpr Member<SliceValue> kMembers[] = {
+      {"start", [](Context&, SliceValue& s) { return s.start; }},
+      {"stop", [](Context&, SliceValue& s) { return s.stop; }},
+      {"step", [](Context&, SliceValue& s) { return s.step; }},
+  };
+  if (const V found = member_of(kMembers, *this, c, text_of(name))) return found;
   return protocol::builtin_attribute(c, this, name);
 }
 

@@ -95,15 +95,24 @@ V TensorValue::iter(Context& c) {
 }
 
 std::optional<V> TensorValue::getattr(Context& c, PyObject* name_obj) {
-  const std::string name = text_of(name_obj);
-  const Type& t = val.type();
-  if (name == "shape") return shape_of(c, this);
-  if (name == "dtype") return c.wrap_static(dtype_object(t.dtype));
-  if (name == "ndim") return c.constant_int(t.shape.rank());
-  if (name == "device") return c.wrap_static(str_of(name_of(t.device)).ptr());
-  if (name == "size") return element_count(c, this, 1);
-  if (name == "itemsize") return c.constant_int(static_cast<int64_t>(size_of(t.dtype)));
-  if (name == "nbytes") return element_count(c, this, static_cast<int64_t>(size_of(t.dtype)));
+  using T = TensorValue;
+  static constexpr Member<T> kMembers[] = {
+      {"shape", [](Context& c, T& t) { return shape_of(c, &t); }},
+      {"dtype", [](Context& c, T& t) { return c.wrap_static(dtype_object(t.val.type().dtype)); }},
+      {"ndim", [](Context& c, T& t) { return c.constant_int(t.val.type().shape.rank()); }},
+      {"device",
+       [](Context& c, T& t) { return c.wrap_static(str_of(name_of(t.val.type().device)).ptr()); }},
+      {"size", [](Context& c, T& t) { return element_count(c, &t, 1); }},
+      {"itemsize",
+       [](Context& c, T& t) {
+         return c.constant_int(static_cast<int64_t>(size_of(t.val.type().dtype)));
+       }},
+      {"nbytes",
+       [](Context& c, T& t) {
+         return element_count(c, &t, static_cast<int64_t>(size_of(t.val.type().dtype)));
+       }},
+  };
+  if (const V found = member_of(kMembers, *this, c, text_of(name_obj))) return found;
   const auto key = py::reinterpret_borrow<py::object>(name_obj);
   if (obj && parameter) {  // attributes of its own: name, requires_grad
     const auto d = py::reinterpret_steal<py::object>(instance_dict(obj.ptr()));
