@@ -3,15 +3,19 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "compile/passes/attention.h"
-#include "compile/passes/extrema.h"
-#include "compile/passes/layout.h"
-#include "compile/passes/rematerialize.h"
 #include "compile/passes/fast_math.h"
-#include "compile/passes/unroll.h"
+#include "compile/passes/layout.h"
 #include "compile/passes/passes.h"
+#include "compile/passes/rematerialize.h"
 #include "runtime/record.h"
 
 namespace pijit {
+
+// Passes that ask for nothing but the graph, each in a file of compile/passes that says more. Null:
+// nothing changes.
+std::unique_ptr<Graph> fuse_extrema(const Graph& g);
+std::unique_ptr<Graph> unroll_axes(const Graph& g);
+
 namespace {
 
 struct Pipeline {
@@ -57,7 +61,26 @@ constexpr Step kSteps[] = {
 };
 // clang-format on
 
+Pipeline pipeline_for(const Device& device, bool fast_math) {
+  const KernelRegistry& kernels = device.kernels;
+  return {fast_math,
+          kernels,
+          device.facts(),
+          [&kernels, fast_math](const Graph& of, const Node& n) {
+            return !(fast_math && may_be_taken_in(n)) &&
+                   kernels.serves(request_of(of, n, fast_math));
+          },
+          {}};
+}
+
 }  // namespace
+
+std::unique_ptr<Graph> run_pass(std::string_view name, const Graph& g, const Device& device) {
+  Pipeline p = pipeline_for(device, false);
+  for (auto& step : kSteps)
+    if (step.name == name) return step.run(g, p);
+  throw InternalError(str_cat("there is no pass ", name));
+}
 
 KernelRequest request_of(const Graph& g, const Node& n, bool fast) {
   KernelRequest r{*n.op, n.attrs, {}, {}, n.type, fast};
@@ -69,15 +92,7 @@ KernelRequest request_of(const Graph& g, const Node& n, bool fast) {
 }
 
 Prepared prepare(const Graph& g, bool fast_math, const Device& device) {
-  const KernelRegistry& kernels = device.kernels;
-  Pipeline p{fast_math,
-             kernels,
-             device.facts(),
-             [&kernels, fast_math](const Graph& of, const Node& n) {
-               return !(fast_math && may_be_taken_in(n)) &&
-                      kernels.serves(request_of(of, n, fast_math));
-             },
-             {}};
+  Pipeline p = pipeline_for(device, fast_math);
   auto check = [](const char* name, const Graph& now) {
     if (config().verify) now.verify();
     dump_stage(name, [&] { return now.print(); });

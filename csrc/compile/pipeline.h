@@ -14,6 +14,9 @@ struct Prepared {
 // `passes`.
 Prepared prepare(const Graph& g, bool fast_math, const Device& device);
 
+// One pass of the list, for tests. Null: it changes nothing.
+std::unique_ptr<Graph> run_pass(std::string_view name, const Graph& g, const Device& device);
+
 KernelRequest request_of(const Graph& g, const Node& n, bool fast);
 
 }  // namespace pijit

@@ -61,6 +61,9 @@ def test_passes_stand_in_one_list():
     assert not places(r"\bdump_stage\(|verify\(\)", "compile/passes")
     listed = set(re.findall(r'#include "compile/passes/(\w+)\.h"', (CSRC / "compile" / "pipeline.cc").read_text()))
     assert listed == {path.stem for path in (CSRC / "compile" / "passes").glob("*.h")}
+    declared = re.findall(r"^std::unique_ptr<Graph> (\w+)\(", (CSRC / "compile" / "pipeline.cc").read_text(), re.M)
+    assert len(declared) >= 2 and not places("|".join(rf"^std::unique_ptr<Graph> {f}\(.*\);$" for f in declared),
+                                              "compile", but=["compile/pipeline.cc", "compile/pipeline.h"])
 
 
 def test_no_value_becomes_one_of_another_kind():

@@ -1,5 +1,6 @@
-#include "compile/passes/extrema.h"
-
+// The place of an extremum among values that elementwise ops make. As a kernel of its own it would
+// have them stored first; written as a reduction to the extremum and another to the least place
+// that holds it, it takes its producers into the loops.
 #include <limits>
 
 #include "compile/passes/rematerialize.h"
@@ -59,6 +60,7 @@ class Extrema : public Rewriter {
 
 }  // namespace
 
+// Null: there are none.
 std::unique_ptr<Graph> fuse_extrema(const Graph& g) { return Extrema(g).run(); }
 
 }  // namespace pijit

@@ -8,15 +8,14 @@
 #include <fstream>
 #include <sstream>
 
-#include "compile/passes/attention.h"
 #include "compile/compile.h"
-#include "compile/passes/layout.h"
-#include "compile/passes/rematerialize.h"
+#include "compile/passes/attention.h"
 #include "compile/passes/fast_math.h"
-#include "compile/passes/extrema.h"
-#include "compile/passes/unroll.h"
-#include "graph/grad.h"
+#include "compile/passes/layout.h"
 #include "compile/passes/passes.h"
+#include "compile/passes/rematerialize.h"
+#include "compile/pipeline.h"
+#include "graph/grad.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -72,21 +71,14 @@ std::string stage(const std::string& name, const std::string& text) {
     const auto r = rematerialize(*g, plan_fusion(*g, facts), facts);
     return r.graph ? r.graph->print(false) : "nothing to gain\n";
   }
-  if (name == "unroll") {
-    const auto r = unroll_axes(*Graph::parse(text));
-    return r ? r->print(false) : "no short axis\n";
-  }
-  if (name == "extrema") {
-    const auto r = fuse_extrema(*Graph::parse(text));
-    return r ? r->print(false) : "no extremum of values that are made here\n";
-  }
   if (name == "attention") {  // on a device that has all kernels
     const auto found = find_attention(*Graph::parse(text), [](auto&, auto&) { return true; });
     return simplify(*found)->print(false);
   }
   if (name == "fast_math") return fast_math(*Graph::parse(text), 16)->print(false);
   if (name == "program") return compile(*Graph::parse(text))->describe();
-  throw InternalError("no stage " + name);
+  const auto r = run_pass(name, *Graph::parse(text), device({}));
+  return r ? r->print(false) : "nothing changes\n";
 }
 
 TEST(Golden, EveryStageGivesTheRecordedText) {
