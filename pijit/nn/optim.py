@@ -8,7 +8,7 @@ from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.optimizer import Optimizer, _at_least
-from pijit.ops import function as F
+from pijit.ops import function as F, updates
 from pijit.ops.apply import ApplyFtrl, shrunk
 from pijit.parameter import Parameter, ParameterTuple
 
@@ -72,12 +72,10 @@ class SGD(Optimizer):
             p, g = self.parameters[i], gradients[i]
             if self.has_momentum:
                 a, first = self.accum[i], self.stat[i]
-                if self.dampening:  # the first step takes the whole gradient
-                    a._assign(a * self.momentum + F.select(first > 0, g, g * (1.0 - self.dampening)))
-                else:
-                    a._assign(a * self.momentum + g)
+                # the first step takes the whole gradient
+                taken = F.select(first > 0, g, g * (1.0 - self.dampening)) if self.dampening else None
+                g = updates.momentum(a, g, self.momentum, self.nesterov, taken)
                 first._assign(F.zeros_like(first))
-                g = g + a * self.momentum if self.nesterov else a
             p._assign(p - self._lr(i) * g)
         self._step()
         return True
@@ -120,11 +118,7 @@ class Momentum(Optimizer):
         gradients = self._gradients(gradients)
         for i in range(len(gradients)):
             p, m, g = self.parameters[i], self.moments[i], gradients[i]
-            m._assign(m * self.momentum + g)
-            if self.use_nesterov:
-                p._assign(p - self._lr(i) * (g + m * self.momentum))
-            else:
-                p._assign(p - self._lr(i) * m)
+            p._assign(p - self._lr(i) * updates.momentum(m, g, self.momentum, self.use_nesterov))
         self._step()
         return True
 
@@ -203,13 +197,12 @@ class Adam(_Adam):
         correction = F.reshape(F.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power), ())
         for i in range(len(gradients)):
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
-            m._assign(m * self.beta1 + g * (1.0 - self.beta1))
-            v._assign(v * self.beta2 + g * g * (1.0 - self.beta2))
+            updates.moments(m, v, g, self.beta1, self.beta2)
             if self.use_amsgrad:  # the greatest second moment so far (Reddi et al. 2018)
                 v = self.vhat[i]
                 v._assign(F.maximum(v, self.moment2[i]))
             if self.use_nesterov:  # Dozat 2016
-                m = m * self.beta1 + g * (1.0 - self.beta1)
+                m = updates.ahead(m, g, self.beta1)
             p._assign(p - self._lr(i) * correction * m / (F.sqrt(v) + self.eps))
         self._step()
         return True
@@ -319,8 +312,7 @@ class AdamWeightDecay(_Adam):
         self._count(gradients)
         for i in range(len(gradients)):
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
-            m._assign(m * self.beta1 + g * (1.0 - self.beta1))
-            v._assign(v * self.beta2 + g * g * (1.0 - self.beta2))
+            updates.moments(m, v, g, self.beta1, self.beta2)
             update = m / (F.sqrt(v) + self.eps)
             if self._decays(i):
                 update = update + p * self._decay(i)
@@ -377,15 +369,8 @@ class RMSProp(Optimizer):
         gradients = self._gradients(gradients)
         for i in range(len(gradients)):
             p, s, m, g = self.parameters[i], self.ms[i], self.moment[i], gradients[i]
-            s._assign(s * self.decay + g * g * (1.0 - self.decay))
-            if self.centered:
-                a = self.mg[i]
-                a._assign(a * self.decay + g * (1.0 - self.decay))
-                den = s - a * a + self.epsilon
-            else:
-                den = s + self.epsilon
-            m._assign(m * self.momentum + self._lr(i) * g * F.rsqrt(den))
-            p._assign(p - m)
+            p._assign(p - updates.rmsprop(s, m, g, self._lr(i), self.decay, self.momentum, self.epsilon,
+                                          self.mg[i] if self.centered else None))
         self._step()
         return True
 
@@ -477,10 +462,7 @@ class Adadelta(Optimizer):
         grads = self._gradients(grads)
         for i in range(len(grads)):
             p, a, u, g = self.parameters[i], self.accum[i], self.accum_update[i], grads[i]
-            a._assign(a * self.rho + g * g * (1.0 - self.rho))
-            step = F.sqrt(u + self.epsilon) * F.rsqrt(a + self.epsilon) * g
-            u._assign(u * self.rho + step * step * (1.0 - self.rho))
-            p._assign(p - self._lr(i) * step)
+            p._assign(p - self._lr(i) * updates.adadelta(a, u, g, self.rho, self.epsilon))
         self._step()
         return True
 
@@ -522,8 +504,7 @@ class AdaMax(_Adam):
         self.beta1_power._assign(self.beta1_power * self.beta1)
         for i in range(len(gradients)):
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
-            m._assign(m * self.beta1 + g * (1.0 - self.beta1))
-            v._assign(F.maximum(v * self.beta2, F.abs(g)))
+            updates.infinity_moments(m, v, g, self.beta1, self.beta2)
             p._assign(p - self._lr(i) / F.reshape(1.0 - self.beta1_power, ()) * m / (v + self.eps))
         self._step()
         return True
@@ -775,8 +756,7 @@ class Lamb(_Adam):
         power1, power2 = F.pow(self.beta1, steps), F.pow(self.beta2, steps)
         for i in range(len(gradients)):
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
-            m._assign(m * self.beta1 + g * (1.0 - self.beta1))
-            v._assign(v * self.beta2 + g * g * (1.0 - self.beta2))
+            updates.moments(m, v, g, self.beta1, self.beta2)
             step = m / (1.0 - power1) / (F.sqrt(v / (1.0 - power2)) + self.eps)
             if self._decays(i):
                 step = step + p * self._decay(i)
@@ -947,12 +927,12 @@ class AdaFactor(Optimizer):
                 step = F.expand_dims(F.rsqrt(r / F.mean(r, -1, True)), -1) * F.expand_dims(F.rsqrt(c), -2) * g
             else:
                 v = self.whole[i]
-                v._assign(v * keep + squares * (1.0 - keep))
+                updates.average(v, squares, keep)
                 step = F.rsqrt(v) * g
             step = step / F.maximum(F.sqrt(F.mean(step * step)) / self.clip_threshold, 1.0) * lr
             if self.exp_avg is not None:
                 m = self.exp_avg[i]
-                m._assign(m * self.beta1 + step * (1.0 - self.beta1))
+                updates.average(m, step, self.beta1)
                 step = m
             if self._decays(i):
                 step = step + p * (lr * self._decay(i))

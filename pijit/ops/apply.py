@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pijit import _check
 from pijit import _C
 from pijit.compute_dtype import as_update
-from pijit.ops import function as F
+from pijit.ops import function as F, updates
 from pijit.ops.primitive import Primitive
 from pijit.parameter import Parameter
 
@@ -69,10 +69,8 @@ class ApplyMomentum(Primitive):
     def __call__(self, variable: Parameter, accumulation: Any, learning_rate: Rate, gradient: Tensor,
                  momentum: float) -> Tensor:
         g = gradient if self.gradient_scale == 1.0 else gradient * self.gradient_scale
-        accumulation._assign(accumulation * momentum + g)
-        if self.use_nesterov:
-            return variable._assign(variable - (g + accumulation * momentum) * learning_rate)
-        return variable._assign(variable - accumulation * learning_rate)
+        return variable._assign(variable - updates.momentum(accumulation, g, momentum, self.use_nesterov) *
+                                learning_rate)
 
 
 class ApplyGradientDescent(Primitive):
@@ -119,9 +117,8 @@ class Adam(Primitive):
                  beta2: float, epsilon: float, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         one = F.ones_like(var)
         rate = lr * F.sqrt(one * (1.0 - beta2_power)) / (1.0 - beta1_power)
-        m._assign(m * beta1 + gradient * (1.0 - beta1))
-        v._assign(v * beta2 + gradient * gradient * (1.0 - beta2))
-        step = m * beta1 + gradient * (1.0 - beta1) if self.use_nesterov else m
+        updates.moments(m, v, gradient, beta1, beta2)
+        step = updates.ahead(m, gradient, beta1) if self.use_nesterov else m
         return var._assign(var - rate * step / (F.sqrt(v) + epsilon)), m, v
 
 
@@ -130,8 +127,7 @@ class ApplyAdaMax(Primitive):
 
     def __call__(self, var: Tensor, m: Tensor, v: Tensor, beta1_power: Any, lr: Any, beta1: float, beta2: float,
                  epsilon: float, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        m._assign(m * beta1 + grad * (1.0 - beta1))
-        v._assign(F.maximum(v * beta2, F.abs(grad)))
+        updates.infinity_moments(m, v, grad, beta1, beta2)
         return var._assign(var - m * (lr / (1.0 - beta1_power)) / (v + epsilon)), m, v
 
 
@@ -140,10 +136,8 @@ class ApplyAdadelta(Primitive):
 
     def __call__(self, var: Tensor, accum: Tensor, accum_update: Any, lr: Any, rho: Any, epsilon: float,
                  grad: Tensor) -> tuple[Tensor, Tensor, Any]:
-        accum._assign(accum * rho + grad * grad * (1.0 - rho))
-        step = F.sqrt(accum_update + epsilon) * F.rsqrt(accum + epsilon) * grad
-        accum_update._assign(accum_update * rho + step * step * (1.0 - rho))
-        return var._assign(var - step * lr), accum, accum_update
+        return (var._assign(var - updates.adadelta(accum, accum_update, grad, rho, epsilon) * lr), accum,
+                accum_update)
 
 
 class ApplyAdagrad(Primitive):
@@ -174,7 +168,7 @@ class ApplyAddSign(Primitive):
 
     def __call__(self, var: Tensor, m: Tensor, lr: Any, alpha: Any, sign_decay: Any, beta: Any,
                  grad: Tensor) -> tuple[Tensor, Tensor]:
-        m._assign(m * beta + grad * (1.0 - beta))
+        updates.average(m, grad, beta)
         return var._assign(var - lr * (alpha + sign_decay * F.sign(grad) * F.sign(m)) * grad), m
 
 
@@ -183,7 +177,7 @@ class ApplyPowerSign(Primitive):
 
     def __call__(self, var: Tensor, m: Tensor, lr: Any, logbase: Any, sign_decay: Any, beta: Any,
                  grad: Tensor) -> tuple[Tensor, Tensor]:
-        m._assign(m * beta + grad * (1.0 - beta))
+        updates.average(m, grad, beta)
         return var._assign(var - lr * F.exp(logbase * sign_decay * F.sign(grad) * F.sign(m)) * grad), m
 
 
@@ -192,9 +186,7 @@ class ApplyRMSProp(_Locking):
 
     def __call__(self, var: Tensor, mean_square: Any, moment: Any, learning_rate: Rate, grad: Tensor, decay: Any,
                  momentum: float, epsilon: float) -> Tensor:
-        mean_square._assign(mean_square * decay + grad * grad * (1.0 - decay))
-        moment._assign(moment * momentum + learning_rate * grad * F.rsqrt(mean_square + epsilon))
-        return var._assign(var - moment)
+        return var._assign(var - updates.rmsprop(mean_square, moment, grad, learning_rate, decay, momentum, epsilon))
 
 
 class ApplyCenteredRMSProp(_Locking):
@@ -202,11 +194,8 @@ class ApplyCenteredRMSProp(_Locking):
 
     def __call__(self, var: Tensor, mean_gradient: Any, mean_square: Any, moment: Any, grad: Tensor,
                  learning_rate: Rate, decay: Any, momentum: float, epsilon: float) -> Tensor:
-        mean_square._assign(mean_square * decay + grad * grad * (1.0 - decay))
-        mean_gradient._assign(mean_gradient * decay + grad * (1.0 - decay))
-        moment._assign(moment * momentum + learning_rate * grad *
-                       F.rsqrt(mean_square - mean_gradient * mean_gradient + epsilon))
-        return var._assign(var - moment)
+        return var._assign(var - updates.rmsprop(mean_square, moment, grad, learning_rate, decay, momentum, epsilon,
+                                                 mean_gradient))
 
 
 def _ftrl(var, accum, linear, grad, lr, l1, l2, lr_power):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pijit import _check
 from pijit._C import ops as _ops
-from pijit.ops import function as F
+from pijit.ops import function as F, updates
 from pijit.ops.apply import _checked, _ftrl, _Locking, _put, _rows, _SparseFtrl, shrunk
 from pijit.ops.primitive import Primitive
 
@@ -25,8 +25,7 @@ class AdamWeightDecay(_Locking):
     def __call__(self, var: Tensor, m: Tensor, v: Tensor, lr: Any, beta1: float, beta2: float, epsilon: float,
                  decay: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         g = F.cast(gradient, m.dtype)
-        m._assign(m * beta1 + g * (1.0 - beta1))
-        v._assign(v * beta2 + g * g * (1.0 - beta2))
+        updates.moments(m, v, g, beta1, beta2)
         step = m / (F.sqrt(v) + epsilon) + var * decay
         return var._assign(var - F.cast(step * lr, var.dtype)), m, v
 
@@ -52,9 +51,8 @@ class AdamNoUpdateParam(Primitive):
     def __call__(self, m: Tensor, v: Tensor, beta1_power: Any, beta2_power: Any, lr: Any, beta1: float, beta2: float,
                  epsilon: float, gradient: Tensor) -> Any:
         rate = lr * F.sqrt(F.ones_like(m) * (1.0 - beta2_power)) / (1.0 - beta1_power)
-        m._assign(m * beta1 + gradient * (1.0 - beta1))
-        v._assign(v * beta2 + gradient * gradient * (1.0 - beta2))
-        step = m * beta1 + gradient * (1.0 - beta1) if self.use_nesterov else m
+        updates.moments(m, v, gradient, beta1, beta2)
+        step = updates.ahead(m, gradient, beta1) if self.use_nesterov else m
         return -rate * step / (F.sqrt(v) + epsilon)
 
 
@@ -64,8 +62,7 @@ class ApplyAdamWithAmsgradV2(_Locking):
     def __call__(self, var: Tensor, m: Tensor, v: Tensor, vhat: Any, beta1_power: Any, beta2_power: Any, lr: Any,
                  beta1: float, beta2: float, epsilon: float, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Any]:
         rate = lr * F.sqrt(F.ones_like(var) * (1.0 - beta2_power)) / (1.0 - beta1_power)
-        m._assign(m * beta1 + grad * (1.0 - beta1))
-        v._assign(v * beta2 + grad * grad * (1.0 - beta2))
+        updates.moments(m, v, grad, beta1, beta2)
         vhat._assign(F.maximum(vhat, v))
         return var._assign(var - rate * m / (F.sqrt(vhat) + epsilon)), m, v, vhat
 
@@ -250,7 +247,7 @@ class FusedSparseAdam(Primitive):
         g = _joined(var, gradient, indices)
         rate = lr * F.sqrt(1.0 - beta2_power) / (1.0 - beta1_power)
         new_m, new_v = m * beta1 + g * (1.0 - beta1), v * beta2 + g * g * (1.0 - beta2)
-        step = new_m * beta1 + g * (1.0 - beta1) if self.use_nesterov else new_m
+        step = updates.ahead(new_m, g, beta1) if self.use_nesterov else new_m
         new = var - rate * step / (F.sqrt(new_v) + epsilon)
         if self.lazy:
             hit = _hit(var, indices)

@@ -8,7 +8,7 @@ from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.experimental.optim.optimizer import Optimizer
-from pijit.ops import function as F
+from pijit.ops import function as F, updates
 from pijit.parameter import Parameter
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ class SGD(Optimizer):
             a = self.accum[index]
             # the first step takes the whole gradient
             keep = F.select(step > 1.0, 1.0 - float(group["dampening"]), 1.0) if group["dampening"] else 1.0
-            a._assign(a * momentum + g * keep)
-            g = g + a * momentum if group["nesterov"] else a
+            g = updates.momentum(a, g, momentum, group["nesterov"], g * keep)
         p._assign(p - g * lr)
 
 
@@ -60,8 +59,7 @@ class Adam(Optimizer):
     def _update(self, group, index, p, g, lr, step):
         beta1, beta2 = group["betas"]
         m, v = self.exp_avg[index], self.exp_avg_sq[index]
-        m._assign(m * beta1 + g * (1.0 - beta1))
-        v._assign(v * beta2 + g * g * (1.0 - beta2))
+        updates.moments(m, v, g, beta1, beta2)
         if group["amsgrad"]:
             largest = self.max_exp_avg_sq[index]
             largest._assign(F.maximum(largest, v))
@@ -167,7 +165,7 @@ class Adamax(Optimizer):
     def _update(self, group, index, p, g, lr, step):
         beta1, beta2 = group["betas"]
         m, u = self.exp_avg[index], self.exp_inf[index]
-        m._assign(m * beta1 + g * (1.0 - beta1))
+        updates.average(m, g, beta1)
         u._assign(F.maximum(u * beta2, F.abs(g) + group["eps"]))
         p._assign(p - lr / (1.0 - F.pow(Tensor(beta1, mstype.float32), step)) * (m / u))
 
@@ -194,7 +192,7 @@ class RMSprop(Optimizer):
         v._assign(v * alpha + g * g * (1.0 - alpha))
         if group["centered"]:
             a = self.mean_grad[index]
-            a._assign(a * alpha + g * (1.0 - alpha))
+            updates.average(a, g, alpha)
             scale = F.sqrt(v - a * a) + group["eps"]
         else:
             scale = F.sqrt(v) + group["eps"]
@@ -243,8 +241,7 @@ class RAdam(Optimizer):
     def _update(self, group, index, p, g, lr, step):
         beta1, beta2 = group["betas"]
         m, v = self.exp_avg[index], self.exp_avg_sq[index]
-        m._assign(m * beta1 + g * (1.0 - beta1))
-        v._assign(v * beta2 + g * g * (1.0 - beta2))
+        updates.moments(m, v, g, beta1, beta2)
         power1, power2 = F.pow(Tensor(beta1, mstype.float32), step), F.pow(Tensor(beta2, mstype.float32), step)
         longest = 2.0 / (1.0 - beta2) - 1.0
         length = longest - 2.0 * step * power2 / (1.0 - power2)
@@ -277,8 +274,7 @@ class NAdam(Optimizer):
         following = beta1 * (1.0 - 0.5 * F.pow(base, (step + 1.0) * group["momentum_decay"]))
         product = self.mu_product * mu
         m, v = self.exp_avg[index], self.exp_avg_sq[index]
-        m._assign(m * beta1 + g * (1.0 - beta1))
-        v._assign(v * beta2 + g * g * (1.0 - beta2))
+        updates.moments(m, v, g, beta1, beta2)
         scale = F.sqrt(v / (1.0 - F.pow(Tensor(beta2, mstype.float32), step))) + group["eps"]
         p._assign(p - lr * ((1.0 - mu) / (1.0 - product)) * g / scale - lr * (following / (1.0 - product * following)) *
                   m / scale)
