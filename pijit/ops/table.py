@@ -96,6 +96,7 @@ acosh         | acosh arccosh                    | =             | Acosh        
 atanh         | atanh arctanh                    | =             | Atanh         | arctanh               | =
 erf           | =                                | =             | Erf           |                       | =
 erfc          | =                                | =             | Erfc          |                       | =
+erfcx         | =                                |               |               |                       |
 lgamma        | =                                | =             | Lgamma        |                       |
 digamma       | =                                | =             | Digamma       |                       |
 floor         | =                                | =             | Floor         | =                     | =

@@ -23,7 +23,8 @@ B = R.uniform(0.5, 2, (3, 4)).astype(np.float32)
 UNARY = {  # op: (NumPy function, input)
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "sin": np.sin, "cos": np.cos, "tan": np.tan, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
-    "asinh": np.arcsinh, "erf": scipy.special.erf, "erfc": scipy.special.erfc, "neg": np.negative, "abs": np.abs,
+    "asinh": np.arcsinh, "erf": scipy.special.erf, "erfc": scipy.special.erfc,
+    "erfcx": scipy.special.erfcx, "neg": np.negative, "abs": np.abs,
     "square": np.square, "sigmoid": scipy.special.expit,
     "relu": lambda x: np.maximum(x, 0), "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc,
     "sign": np.sign, "isnan": np.isnan, "isfinite": np.isfinite, "cbrt": np.cbrt,

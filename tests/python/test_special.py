@@ -2,11 +2,28 @@
 
 import numpy as np
 import pytest
+import scipy.special
 
 import pijit as ms
 from pijit import Tensor, ops
 from tests.python.differential import check
 from tests.python.test_ops import numeric_gradient
+
+def test_scaled_error_function():
+    f, ends = scipy.special.erfcx, [0.0, -0.0, np.inf, -np.inf, np.nan, 1e30, -30.0]
+    for dtype, rtol, x in ((np.float64, 4e-16, (-1.5, -0.7, -0.64, 0.3, 0.66, 5.0, 27.9, 28.1, 1e4)),
+                           (np.float32, 3e-7, (-3.0, -0.5, 0.2, 7.0, 10.1, 10.3, 300.0))):
+        x = np.array([*x, *ends], dtype)
+        got = ops.erfcx(Tensor(x)).asnumpy()
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, f(x.astype(np.float64)), rtol=rtol)
+    x = np.array([-26.0, -9.0])  # of 200 bits
+    got = ops.erfcx(Tensor(x)).asnumpy()
+    np.testing.assert_allclose(got, [7.657724931490568e+293, 3.0121946291700612e+35], rtol=4e-16)
+    np.testing.assert_allclose(ms.grad(lambda v: ops.erfcx(v).sum())(Tensor(x[1:] / 9)).asnumpy(),
+                               numeric_gradient(lambda v: ops.erfcx(Tensor(v)).sum().item(), x[1:] / 9), rtol=1e-6)
+    check(lambda: lambda v: ops.erfcx(v * 2.0) + v, Tensor(np.linspace(-3, 12, 40).astype(np.float32)))
+
 
 BESSEL = "i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e y0 y1".split()
 POSITIVE = np.array([0.3, 0.7, 1.5, 2.5, 6.0, 11.0])

@@ -23,7 +23,7 @@ FUNCTIONS = {
     "rsqrt": lambda x: 1 / np.sqrt(x), "exp2": np.exp2, "expm1": np.expm1, "log2": np.log2, "log10": np.log10,
     "log1p": np.log1p, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
-    "erfc": scipy.special.erfc, "cbrt": np.cbrt,
+    "erfc": scipy.special.erfc, "erfcx": scipy.special.erfcx, "cbrt": np.cbrt,
     "lgamma": lambda x: np.where(np.isneginf(x), np.inf, scipy.special.gammaln(x)), "digamma": scipy.special.digamma,
     "softplus": lambda x: np.logaddexp(0, x),
     "silu": lambda x: x * scipy.special.expit(x), "reciprocal": lambda x: 1 / x,

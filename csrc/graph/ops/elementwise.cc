@@ -333,6 +333,8 @@ void register_elementwise(OpTable& t) {
       .vjp(VJP(g * (1.12837916709551257390 * v_op("exp", -(x * x)))));
   function(t, "erfc", f32::erfc, f64::erfc)
       .vjp(VJP(g * (-1.12837916709551257390 * v_op("exp", -(x * x)))));
+  function(t, "erfcx", f32::erfcx, f64::erfcx)
+      .vjp(VJP(g * (2.0 * (x * y) - 1.12837916709551257390)));
   libm(t, "lgamma", Call1::lgamma).vjp(VJP(g * v_op("digamma", x)));
   libm(t, "digamma", Call1::digamma).vjp(VJP(g * v_op("trigamma", x)));
   libm(t, "trigamma", Call1::trigamma).flags(kNoGradient);

@@ -357,13 +357,20 @@ SVal erf(SVal x) {
   for (int k = 5; k > 0; --k) q = s_fma(q, v, s_table(i, kErf[k]));
   return with_sign_of(s_fma(q, v, s_select(n == 0.0, t, s_table(i, kErf[0]))), x);
 }
-SVal erfc(SVal x) {  // 2 - erfc(-x) for negative x
-  const SVal a = clamp_keep_nan(absolute(x), 0.0, 10.2);
-  const SVal m = s_fma(a, number(x, 256.0 / 169), kRound), i = bits_of(m);
-  const SVal v = s_fma(m - kRound, number(x, -169.0 / 256), a);
+namespace {
+constexpr double kErfcEnd = 10.2;  // of the table
+// exp(a^2) * erfc(a) for a in [0, kErfcEnd].
+Pair scaled_erfc(SVal a) {
+  const SVal m = s_fma(a, number(a, 256.0 / 169), kRound), i = bits_of(m);
+  const SVal v = s_fma(m - kRound, number(a, -169.0 / 256), a);
   SVal q = s_table(i, kErfc[8]);
   for (int k = 7; k > 0; --k) q = s_fma(q, v, s_table(i, kErfc[k]));
-  const Pair w = ordered_sum(s_table(i, kErfc[0]), q);
+  return ordered_sum(s_table(i, kErfc[0]), q);
+}
+}  // namespace
+SVal erfc(SVal x) {  // 2 - erfc(-x) for negative x
+  const SVal a = clamp_keep_nan(absolute(x), 0.0, kErfcEnd);
+  const Pair w = scaled_erfc(a);
   // exp(-a^2) with what the square and 1 + r have lost
   const Pair square = two_product(a, a);
   const SVal n = s_unary(SOp::kRint, square.hi * -kInvLn2), low = number(x, -kLn2Rest);
@@ -376,6 +383,19 @@ SVal erfc(SVal x) {  // 2 - erfc(-x) for negative x
   const SVal e_low = s_fma(-square.lo, e.hi + e_rest, e.lo + e_rest);
   const SVal y = scaled(s_fma(w.hi, e.hi, s_fma(w.hi, e_low, w.lo * e.hi)), n);
   return s_select(x < 0.0, 2.0 - y, y);
+}
+
+SVal erfcx(SVal x) {  // 2 exp(x^2) - erfcx(-x) for negative x
+  const SVal a = absolute(x);
+  const Pair w = scaled_erfc(clamp_keep_nan(a, 0.0, kErfcEnd));
+  const SVal r = 1.0 / a, z = r * r;
+  const SVal far =
+      s_fma(r * z, poly(z, {3.7024941, -1.0578555, 0.42314219, -0.28209479}), r * 0.56418958);
+  const SVal y = s_select(a > kErfcEnd, far, w.hi + w.lo);
+  // From 9.5 on it is infinite.
+  const Pair square = two_product(smaller(number(x, 9.5), a), smaller(number(x, 9.5), a));
+  const ExpParts e = exp_parts(square.hi, true);
+  return s_select(x < 0.0, scaled(s_fma(e.p, square.lo, e.p), e.n + 1.0) - y, y);
 }
 
 SVal cbrt(SVal x) {  // by Newton's steps for 1 / cbrt, without divisions

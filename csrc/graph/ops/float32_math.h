@@ -28,6 +28,7 @@ SVal acosh(SVal x);
 SVal atanh(SVal x);
 SVal erf(SVal x);
 SVal erfc(SVal x);
+SVal erfcx(SVal x);
 SVal cbrt(SVal x);
 SVal pow(SVal x, SVal y);
 SVal cube(SVal x);

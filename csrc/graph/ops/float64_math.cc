@@ -379,9 +379,8 @@ SVal erf_near(SVal z) {
           -0.026866170645107233, 0.11283791670955026, -0.3761263890318375, 0.1283791670955126});
 }
 constexpr double kErfNear = 0.65;  // the difference from 1 needs more than erf has beyond
-// erfc(a) for a > kErfNear: exp(-a^2) g(q) / (1 + 2a), q = (a - 3.5) / (a + 3.5)
-SVal erfc_far(SVal a) {
-  a = a.sb->op(SOp::kMin, DType::F64, number(a, 28.0), a);
+// exp(a^2) * erfc(a) for a in [kErfNear, 28]: g(q) / (1 + 2a), q = (a - 3.5) / (a + 3.5)
+Pair scaled_erfc(SVal a) {
   const SVal q = (a - 3.5) / (a + 3.5);
   const SVal g = poly(q, {-1.4445959893514909e-09, 1.1675278776093461e-08,  4.225865017492445e-09,
                           -9.632304574389064e-08,  -1.1884365226093306e-08, 6.038342170041061e-07,
@@ -391,11 +390,14 @@ SVal erfc_far(SVal a) {
                           0.01909933093921681,     -0.04882332582810302,    0.08798315382502732,
                           -0.1150895981601861,     0.09751909515325488,     -0.010555596332218354,
                           -0.1400091801376194,     1.2423492448711544});
+  return quotient({g, number(a, 0.0)}, two_sum(a + a, number(a, 1.0)));
+}
+SVal erfc_far(SVal a) {  // for a > kErfNear
+  a = a.sb->op(SOp::kMin, DType::F64, number(a, 28.0), a);
   const Pair square = two_product(a, a);
   const Reduced near = by_ln2(-square.hi);
   const Reduced r = with_small_rest(near.r, near.c - square.lo, near.n);
-  const Pair e = exp_of(r), d = two_sum(a + a, number(a, 1.0));
-  const Pair w = quotient({g, number(a, 0.0)}, d);
+  const Pair e = exp_of(r), w = scaled_erfc(a);
   return scaled(s_fma(e.hi, w.hi, s_fma(e.hi, w.lo, e.lo * w.hi)), r.n);
 }
 // erf(a) = 1 - exp(-a P(a)) for a > kErfNear, without a division.
@@ -426,6 +428,27 @@ SVal erfc(SVal x) {
   const SVal near = rest.hi + s_fma(-x, erf_near(x * x), rest.lo);
   const SVal y = s_select(a < kErfNear, near, s_select(x < 0.0, 2.0 - far, far));
   return s_select(s_is_nan(x), x, y);
+}
+SVal erfcx(SVal x) {  // 2 exp(x^2) - erfcx(-x) for negative x
+  auto at_most = [&](SVal a, double most) {
+    return a.sb->op(SOp::kMin, DType::F64, number(a, most), a);
+  };
+  const SVal a = absolute(x), t = at_most(a, 26.65);  // from there on exp(x^2) is infinite
+  const Pair square = two_product(t, t);
+  const Reduced near = by_ln2(square.hi);
+  const Reduced r = with_small_rest(near.r, near.c + square.lo, near.n);
+  const Pair e = exp_of(r), w = scaled_erfc(at_most(a, 28.0)), one = two_sum(number(x, 1.0), -x);
+  const SVal small = one.hi + s_fma(-x, erf_near(x * x), one.lo);  // erfc(x)
+  const SVal inverse = 1.0 / a, z = inverse * inverse;
+  const SVal far = s_fma(inverse * z,
+                         poly(z, {91.63673001529573, -16.661223639144676, 3.70249414203215,
+                                  -1.057855469152043, 0.42314218766081724, -0.28209479177387814}),
+                         inverse * 0.5641895835477563);
+  const SVal y = s_select(a > 28.0, far, w.hi + w.lo);
+  const SVal mirrored = scaled(e.hi + e.lo, r.n + 1.0) - y;
+  const SVal both = s_select(a < kErfNear, scaled(s_fma(e.hi, small, e.lo * small), r.n),
+                             s_select(x < 0.0, mirrored, y));
+  return s_select(s_is_nan(x), x, both);
 }
 
 namespace {

@@ -27,6 +27,7 @@ SVal atanh(SVal x);
 SVal cbrt(SVal x);
 SVal erf(SVal x);
 SVal erfc(SVal x);
+SVal erfcx(SVal x);
 SVal pow(SVal x, SVal y);
 SVal atan2(SVal y, SVal x);
 SVal hypot(SVal x, SVal y);
