@@ -14,6 +14,7 @@ namespace pijit {
 // Passes that ask for nothing but the graph, each in a file of compile/passes that says more. Null:
 // nothing changes.
 std::unique_ptr<Graph> fuse_extrema(const Graph& g);
+std::unique_ptr<Graph> slice_parts(const Graph& g);
 std::unique_ptr<Graph> unroll_axes(const Graph& g);
 
 namespace {
@@ -41,6 +42,7 @@ bool fuses(const Pipeline&) { return config().fuse; }
 constexpr Step kSteps[] = {
     {"split-complex",    always,  [](const Graph& g, Pipeline&) { return split_complex(g); }},
     {"simplify",         always,  [](const Graph& g, Pipeline&) { return simplify(g); }},
+    {"slice-parts",      always,  [](const Graph& g, Pipeline&) { return slice_parts(g); }},
     {"attention",        [](const Pipeline& p) { return p.fast_math && p.kernels.has("attention"); },
                                   [](const Graph& g, Pipeline& p) { return find_attention(g, p.served); }},
     {"lower",            always,  [](const Graph& g, Pipeline& p) { return lower(g, p.served); }},
