@@ -23,6 +23,10 @@ def all(iterable):
 _none = object()
 
 
+def fromkeys(iterable, value=None):
+    return {key: value for key in iterable}
+
+
 def max(iterable, *, key=None, default=_none):
     best = best_key = _none
     for x in iterable:

@@ -67,12 +67,29 @@ V Tracer::call_polyfill(const char* name, std::vector<V> args, const Kwargs& kwa
 
 V call_polyfill(Tracer& t, Call& c) { return t.call_polyfill(c.name.c_str(), c.args, c.kwargs); }
 
+namespace {
+// dict.fromkeys is a new object each time it is asked for: the entry of the class stands for it.
+// Null: it is no method of a class that has it by itself.
+PyObject* class_method_of(PyObject* callable) {
+  if (!PyCFunction_Check(callable)) return nullptr;
+  PyObject* self = PyCFunction_GET_SELF(callable);
+  if (!self || !PyType_Check(self)) return nullptr;
+  const char* name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+  PyObject* d = type_lookup(reinterpret_cast<PyTypeObject*>(self), str_of(name).ptr());
+  const bool own = d && Py_TYPE(d) == &PyClassMethodDescr_Type &&
+                   reinterpret_cast<PyObject*>(PyDescr_TYPE(d)) == self;
+  return own ? d : nullptr;
+}
+}  // namespace
+
 // Null: not known, or not with these arguments.
 V Tracer::call_known(PyObject* callable, std::vector<V>& args, Kwargs& kwargs, const V& f) {
+  const bool read = f && f->src >= 0 && sources_[f->src].kind != Source::kConst;
   const Registry::Row* row = Registry::get().find(callable);
+  if (!row && !read)
+    if (PyObject* d = class_method_of(callable)) row = Registry::get().find(d);
   if (!row) return nullptr;
-  if (f && row->itself && f->src >= 0 && sources_[f->src].kind != Source::kConst)
-    guard(Guard::kIs, f->src, f->obj);
+  if (read && row->itself) guard(Guard::kIs, f->src, f->obj);
   if (args.size() < row->arity.least || args.size() > row->arity.most ||
       (!kwargs.empty() && !row->arity.keywords))
     give_up(Reason::kUnsupportedCall, row->name + "() with these arguments", callable);

@@ -1,7 +1,7 @@
 """OrderedDict, defaultdict and Counter: made inside, and from outside, read and changed."""
 
 import operator
-from collections import Counter, OrderedDict, defaultdict
+from collections import ChainMap, Counter, OrderedDict, defaultdict
 
 import numpy as np
 import pytest
@@ -137,15 +137,77 @@ def keys_of_all_kinds(x):
     return d[(0, 1)], d[int] + d[len], d[x.dtype], list(d), [k for k in d if k is int], (0, 1) in d, (0, True) in d
 
 
+def chained(x):
+    c = ChainMap({"k": x}, {"k": 1, "a": x * 2})
+    c["z"] = 3
+    inner = c.new_child({"q": x + 1})
+    del c["z"]
+    return c["k"] + inner["a"], list(inner), dict(inner), len(c), "a" in c, inner.parents is c, c.get("none", 7), inner
+
+
+def keys_of_one_value(x):
+    d = dict.fromkeys(["a", "b", "a"], x * 2)
+    return d, dict.fromkeys(d), list(dict.fromkeys(range(3), 2.0)), dict.fromkeys({"k": 1}.items())
+
+
 INSIDE = [
     ordered, ordered_pops, ordered_equal, default_list, default_number, default_lambda, default_none, nested_default,
-    counts, counts_of, count_operators, largest, getters, equal_dicts, keys_of_all_kinds,
+    counts, counts_of, count_operators, largest, getters, equal_dicts, keys_of_all_kinds, chained, keys_of_one_value,
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", INSIDE, ids=lambda f: f.__name__)
 def test_made_inside(f):
     check(made(f), X, graphs=1, breaks=0, captures=1)
+
+
+def test_methods_of_classes_are_those_of_the_class():
+    class Own(dict):
+        pass
+
+    def f(x, make):
+        own, given = Own.fromkeys("ab", x), make("ab", 1)
+        return type(own).__name__, own, given, OrderedDict.fromkeys("ab")
+
+    check(made(f), X, dict.fromkeys)
+    for bad in (lambda x: dict.fromkeys([[]]), lambda x: dict.fromkeys(3), lambda x: dict.fromkeys()):
+        check(made(bad), X)
+
+
+class Mapping:
+    def __init__(self, x):
+        self.x = x
+
+    def keys(self):
+        return (k for k in "abc")
+
+    def __getitem__(self, key):
+        return self.x * ord(key)
+
+
+def test_dicts_of_mappings():
+    def f(x):
+        d = dict(Mapping(x), c=1)
+        d.update(Mapping(x + 1))
+        return d, dict(ChainMap({"a": x}, d), z=2), {**d}
+
+    check(made(f), X, graphs=1, breaks=0)
+
+    def fails(x):
+        class NoItems:
+            def keys(self):
+                return ["a"]
+        return dict(NoItems())
+
+    check(made(fails), X)
+
+
+def test_chained_from_outside():
+    def ops(c, x):
+        c["n"] = c["n"] + 1
+        return x * c["n"] + c["low"], list(c), c.maps[1] is not c.maps[0]
+
+    check(outside(lambda: ChainMap({"n": 1}, {"n": 5, "low": 2.0}), ops), X, calls=4)
 
 
 def test_merged_by_a_branch():

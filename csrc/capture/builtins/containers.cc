@@ -136,6 +136,7 @@ void add_containers(Registry& r) {
   r.functions("copy", {"copy"}, {1, 1}, copy);
   r.functions("copy", {"deepcopy"}, {1, 1}, deepcopy);
   r.functions("collections", {"_count_elements"}, {2, 2}, call_polyfill);
+  r.method(&PyDict_Type, "fromkeys", {1, 2}, call_polyfill);
   r.functions("heapq", {"nlargest", "nsmallest"}, {2, 3, true}, call_polyfill);
 }
 

@@ -267,6 +267,13 @@ void DictValue::update(Context& c, const V& from) {
     for (size_t k = 0; k < names.size(); ++k) setitem(c, key_value(c, names[k].ptr()), values[k]);
     return;
   }
+  if (PyObject* method = protocol::user_method(c, from, "keys")) {  // dict_merge
+    std::vector<V> all;
+    protocol::each(c, protocol::call(c, c.wrap_static(method), {from}, {}),
+                   [&](const V& key) { all.push_back(key); });
+    for (auto& key : all) setitem(c, key, protocol::getitem(c, from, key));
+    return;
+  }
   if (type_lookup(from->type(), names.keys))
     c.give_up(Reason::kUnsupportedCall, str_cat("a dict of a ", from->type()->tp_name));
   const V it = protocol::iter(c, from);
