@@ -91,7 +91,7 @@ DICT = type_("a dict", lambda v: isinstance(v, dict))
 LIST = type_("a list", lambda v: isinstance(v, list))
 TUPLE = type_("a tuple", lambda v: isinstance(v, tuple))
 SEQUENCE = type_("a tuple or a list", lambda v: isinstance(v, (tuple, list)))
-FUNCTION = type_("a function", callable)
+FUNCTION = type_("callable", callable)
 TENSOR = type_("a Tensor", lambda v: isinstance(v, Tensor))
 DTYPE = type_("a dtype", lambda v: isinstance(v, DType))
 

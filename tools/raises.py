@@ -13,7 +13,7 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).parents[1]
 _TYPES = {"INT": "an int", "NUMBER": "a number", "FLOAT": "a float", "BOOL": "a bool", "STR": "a str", "DICT": "a dict",
-          "LIST": "a list", "TUPLE": "a tuple", "SEQUENCE": "a tuple or a list", "FUNCTION": "a function",
+          "LIST": "a list", "TUPLE": "a tuple", "SEQUENCE": "a tuple or a list", "FUNCTION": "callable",
           "TENSOR": "a Tensor", "DTYPE": "a dtype"}
 _VAGUE = r"`{0}` is (out of range|not one of those named|below \d+|not an? \w+( or an? \w+)*)"
 

@@ -14,7 +14,7 @@ CHECKS = {
     "a bool": (_check.BOOL, (True,), (1, None), TypeError, "be a bool"),
     "a str": (_check.STR, ("",), (b"", None), TypeError, "be a str"),
     "a sequence": (_check.SEQUENCE, ((), [1]), ("ab", {1}), TypeError, "be a tuple or a list"),
-    "a function": (_check.FUNCTION, (len, nn.ReLU()), (3,), TypeError, "be a function"),
+    "callable": (_check.FUNCTION, (len, nn.ReLU()), (3,), TypeError, "be callable"),
     "a Tensor": (_check.TENSOR, (Tensor([1.0]),), (1.0, [1.0]), TypeError, "be a Tensor"),
     "a dtype": (_check.DTYPE, (dtype.int32,), ("int32",), TypeError, "be a dtype"),
     "of a class": (_check.a(nn.Cell), (nn.ReLU(),), (nn.ReLU, 3), TypeError, "be a Cell"),
