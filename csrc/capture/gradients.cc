@@ -1,12 +1,13 @@
 // Tapes under capture. The library's Python code of gradients, tangents and mapped functions is
 // inlined as it stands; a tape made there records no ops: what it has seen are the nodes that the
 // graph got between its start and its stop, and its questions are graph transforms.
+#include "capture/gradients.h"
+
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "capture/protocol/protocol.h"
-#include "capture/tracer.h"
 #include "capture/values.h"
 #include "graph/vals.h"
 #include "graph/vmap.h"
@@ -30,62 +31,61 @@ void forget_failures(Graph& g, const std::vector<std::pair<uint32_t, uint32_t>>&
 
 }  // namespace
 
-V Tracer::make_tape(Tape::Use use) { return make<TapeValue>(use); }
+V Tapes::make(Tape::Use use) { return c_.make<TapeValue>(use); }
 
-V Tracer::active_tapes() {
-  has_own_gradients_ = true;
-  return list(active_tapes_);
+V Tapes::active() {
+  own_gradients = true;
+  return c_.list(open);
 }
 
-CapturedTape& Tracer::tape_of(const V& v) {
+CapturedTape& Tapes::tape_of(const V& v) {
   auto* t = as<TapeValue>(v);
-  if (!t) give_up(Reason::kUnsupportedCall, "Tape");
+  if (!t) c_.give_up(Reason::kUnsupportedCall, "Tape");
   return t->tape;
 }
 
-Val Tracer::node_of(const V& x) {
-  if (!as<TensorValue>(x)) give_up(Reason::kRaises, "a tape works on Tensors");
-  return scope_->val(x->node());
+Val Tapes::node_of(const V& x) {
+  if (!as<TensorValue>(x)) c_.give_up(Reason::kRaises, "a tape works on Tensors");
+  return c_.scope_->val(x->node());
 }
 
-std::vector<Val> Tracer::nodes_of(const V& list) {
+std::vector<Val> Tapes::nodes_of(const V& list) {
   std::vector<Val> nodes;
-  for (auto& x : protocol::items_of(*this, list)) nodes.push_back(node_of(x));
+  for (auto& x : protocol::items_of(c_, list)) nodes.push_back(node_of(x));
   return nodes;
 }
 
-void Tracer::start_tape(const V& v) {
+void Tapes::start(const V& v) {
   CapturedTape& t = tape_of(v);
-  if (t.active) give_up(Reason::kUnsupportedCall, "Tape.start");
-  t.map_leaves([&](Val x) { return scope_->val(x); });
-  t.graph = &scope_->graph();
+  if (t.active) c_.give_up(Reason::kUnsupportedCall, "Tape.start");
+  t.map_leaves([&](Val x) { return c_.scope_->val(x); });
+  t.graph = &c_.scope_->graph();
   t.active = true;
   t.ranges.push_back({static_cast<uint32_t>(t.graph->size()), CapturedTape::kOpen});
-  active_tapes_.push_back(v);
-  undoable([this, mapped = mapped_serial_, n = active_tapes_.size()] {
-    active_tapes_.resize(n - 1);
-    mapped_serial_ = mapped;
+  open.push_back(v);
+  c_.undoable([this, mapped = c_.mapped_serial_, n = open.size()] {
+    open.resize(n - 1);
+    c_.mapped_serial_ = mapped;
   });
-  t.mapped_before = mapped_serial_;
-  if (t.use == Tape::kBatch) mapped_serial_ = arena_.serial();
+  t.mapped_before = c_.mapped_serial_;
+  if (t.use == Tape::kBatch) c_.mapped_serial_ = c_.arena_.serial();
 }
 
-void Tracer::stop_tape(const V& v) {
+void Tapes::stop(const V& v) {
   CapturedTape& t = tape_of(v);
-  if (active_tapes_.empty() || active_tapes_.back() != v)
-    give_up(Reason::kUnsupportedCall, "Tape.stop");
-  if (t.graph != &scope_->graph()) give_up(Reason::kTensorValue, "a gradient in a branch");
+  if (open.empty() || open.back() != v) c_.give_up(Reason::kUnsupportedCall, "Tape.stop");
+  if (t.graph != &c_.scope_->graph()) c_.give_up(Reason::kTensorValue, "a gradient in a branch");
   t.ranges.back().second = static_cast<uint32_t>(t.graph->size());
   t.active = false;
-  active_tapes_.pop_back();
-  undoable([this, v, mapped = mapped_serial_] {
-    active_tapes_.push_back(v);
-    mapped_serial_ = mapped;
+  open.pop_back();
+  c_.undoable([this, v, mapped = c_.mapped_serial_] {
+    open.push_back(v);
+    c_.mapped_serial_ = mapped;
   });
-  mapped_serial_ = t.mapped_before;
+  c_.mapped_serial_ = t.mapped_before;
 }
 
-bool Tracer::watch(const V& v, const V& x) {
+bool Tapes::watch(const V& v, const V& x) {
   CapturedTape& t = tape_of(v);
   const Val node = node_of(x);
   if (!t.watched.insert({node.b, node.id}).second) return false;
@@ -93,15 +93,14 @@ bool Tracer::watch(const V& v, const V& x) {
   return true;
 }
 
-// Does the tape know the value: is it watched, or computed from what is?
-bool Tracer::watches(const V& v, const V& x) {
+bool Tapes::watches(const V& v, const V& x) {
   CapturedTape& t = tape_of(v);
   if (!as<TensorValue>(x)) return false;
   const Val node = node_of(x);
   if (t.watches(node)) return true;
   if (!t.graph) return false;
-  if (t.graph != &scope_->graph())
-    give_up(Reason::kTensorValue, "a gradient of the user's own in a branch");
+  if (t.graph != &c_.scope_->graph())
+    c_.give_up(Reason::kTensorValue, "a gradient of the user's own in a branch");
   for (; t.leaves_known < t.leaves.size(); ++t.leaves_known)
     t.known.insert(t.leaves[t.leaves_known].id);
   const auto apart = detached_.find(t.graph);
@@ -119,17 +118,16 @@ bool Tracer::watches(const V& v, const V& x) {
   return t.known.count(node.id) > 0;
 }
 
-// In reverse mode: `backward` gives the cotangents of `inputs` from those of `outputs`.
-void Tracer::record_custom(const V& v, const V& inputs, const V& outputs, const V& backward) {
+void Tapes::record_custom(const V& v, const V& inputs, const V& outputs, const V& backward) {
   CapturedTape& t = tape_of(v);
   if (t.use == Tape::kBatch) return;  // it follows the single ops
-  if (t.graph != &scope_->graph())
-    give_up(Reason::kTensorValue, "a gradient of the user's own in a branch");
-  const auto inside = std::find(active_tapes_.begin(), active_tapes_.end(), v);
-  for (auto it = inside; it != active_tapes_.end(); ++it)
-    for (auto& x : protocol::items_of(*this, inputs))
+  if (t.graph != &c_.scope_->graph())
+    c_.give_up(Reason::kTensorValue, "a gradient of the user's own in a branch");
+  const auto inside = std::find(open.begin(), open.end(), v);
+  for (auto it = inside; it != open.end(); ++it)
+    for (auto& x : protocol::items_of(c_, inputs))
       if (tape_of(*it).use == Tape::kBatch && watches(*it, x))
-        give_up(Reason::kRaises, "a gradient of the user's own in a mapped function");
+        c_.give_up(Reason::kRaises, "a gradient of the user's own in a mapped function");
   CapturedTape::Custom c;
   for (auto x : nodes_of(inputs)) c.in.push_back(x.id);
   for (auto x : nodes_of(outputs)) c.out.push_back(x.id), t.known.insert(x.id);
@@ -137,39 +135,38 @@ void Tracer::record_custom(const V& v, const V& inputs, const V& outputs, const 
   t.customs.push_back(std::move(c));
 }
 
-void Tracer::hook_gradient(const V& v, const V& x, const V& function) {
+void Tapes::hook_gradient(const V& v, const V& x, const V& function) {
   CapturedTape& t = tape_of(v);
   if (t.use != Tape::kReverse) return;
-  if (t.graph && t.graph != &scope_->graph()) give_up(Reason::kTensorValue, "a hook in a branch");
+  if (t.graph && t.graph != &c_.scope_->graph())
+    c_.give_up(Reason::kTensorValue, "a hook in a branch");
   t.hooks.push_back({node_of(x), function});
 }
 
-// Another tensor of the same value, which gradients take for a new one.
-V Tracer::detached(const V& x) {
+V Tapes::detached(const V& x) {
   static const OpDef& identity = OpTable::get().at("identity");
   const Val in[] = {node_of(x)};
-  const Val made = scope_->graph().Builder::op(identity, in, {});
-  detached_[&scope_->graph()].insert(made.id);
-  return tensor(made);
+  const Val made = c_.scope_->graph().Builder::op(identity, in, {});
+  detached_[&c_.scope_->graph()].insert(made.id);
+  return c_.tensor(made);
 }
 
-V Tracer::aliased(const V& x) {
+V Tapes::aliased(const V& x) {
   static const OpDef& identity = OpTable::get().at("identity");
   const Val in[] = {node_of(x)};
-  return tensor(scope_->graph().Builder::op(identity, in, {}));
+  return c_.tensor(c_.scope_->graph().Builder::op(identity, in, {}));
 }
 
-void Tracer::rebind(const V& x, const V& value) {
-  check_binding(x);
+void Tapes::rebind(const V& x, const V& value) {
+  c_.check_binding(x);
   const Val node = node_of(value);
   auto* t = as<TensorValue>(x);
-  if (!t || !(node.type() == t->val.type())) give_up(Reason::kRaises, "_rebind");
-  undoable([t, old = t->val] { t->val = old; });
+  if (!t || !(node.type() == t->val.type())) c_.give_up(Reason::kRaises, "_rebind");
+  c_.undoable([t, old = t->val] { t->val = old; });
   t->val = node;
 }
 
-// What the tape has seen, in order.
-std::vector<Record> Tracer::records(const CapturedTape& t) {
+std::vector<Record> Tapes::records(const CapturedTape& t) {
   std::vector<Record> seen;
   for (auto [begin, end] : t.ranges) {
     auto more = records_of(*t.graph, begin, std::min(end, static_cast<uint32_t>(t.graph->size())));
@@ -189,7 +186,7 @@ std::vector<Record> Tracer::records(const CapturedTape& t) {
       Record hook;
       hook.out = {h.value};
       hook.hook = [this, f = h.function](Val ct) {
-        return node_of(protocol::call(*this, f, {tensor(ct)}, {}));
+        return node_of(protocol::call(c_, f, {c_.tensor(ct)}, {}));
       };
       r.push_back(std::move(hook));
     }
@@ -209,9 +206,9 @@ std::vector<Record> Tracer::records(const CapturedTape& t) {
         for (auto o : c.out) own.out.push_back(t.graph->val(o));
         own.custom = [this, f = c.backward](std::span<const Val> cts) {
           std::vector<V> given;
-          for (auto v : cts) given.push_back(tensor(v));
+          for (auto v : cts) given.push_back(c_.tensor(v));
           std::vector<Val> grads;
-          for (auto& x : protocol::items_of(*this, protocol::call(*this, f, {list(given)}, {}))) {
+          for (auto& x : protocol::items_of(c_, protocol::call(c_, f, {c_.list(given)}, {}))) {
             const bool none = is_none(x);
             grads.push_back(none ? Val{} : node_of(x));
           }
@@ -227,11 +224,11 @@ std::vector<Record> Tracer::records(const CapturedTape& t) {
   return r;
 }
 
-CapturedTape& Tracer::finished_tape(const V& v) {
+CapturedTape& Tapes::finished(const V& v) {
   CapturedTape& t = tape_of(v);
-  if (!t.graph || t.active || t.graph != &scope_->graph())
-    give_up(Reason::kTensorValue, "a gradient that is taken elsewhere than recorded");
-  t.map_leaves([&](Val x) { return scope_->val(x); });
+  if (!t.graph || t.active || t.graph != &c_.scope_->graph())
+    c_.give_up(Reason::kTensorValue, "a gradient that is taken elsewhere than recorded");
+  t.map_leaves([&](Val x) { return c_.scope_->val(x); });
   return t;
 }
 
@@ -250,37 +247,38 @@ void check_shapes(std::span<const Seed> seeds) {
 }
 }  // namespace
 
-V Tracer::tape_gradient(const V& v, const V& outputs, const V& cotangents, const V& wrt) {
-  const CapturedTape& t = finished_tape(v);
+V Tapes::gradient(const V& v, const V& outputs, const V& cotangents, const V& wrt) {
+  const CapturedTape& t = finished(v);
   const auto seeds = seeds_of(nodes_of(outputs), nodes_of(cotangents));
   check_shapes(seeds);
   const std::vector<Val> of = nodes_of(wrt);
   std::vector<V> grads;
-  for (auto g : backward(scope_->graph(), records(t), seeds, of)) grads.push_back(tensor(g));
-  return list(grads);
+  for (auto g : backward(c_.scope_->graph(), records(t), seeds, of)) grads.push_back(c_.tensor(g));
+  return c_.list(grads);
 }
 
-V Tracer::tape_pushforward(const V& v, const V& inputs, const V& tangents, const V& outputs) {
-  const CapturedTape& t = finished_tape(v);
-  const auto seeds = seeds_of(nodes_of(inputs), nodes_of(tangents));
+V Tapes::tangents(const V& v, const V& inputs, const V& given, const V& outputs) {
+  const CapturedTape& t = finished(v);
+  const auto seeds = seeds_of(nodes_of(inputs), nodes_of(given));
   check_shapes(seeds);
   const std::vector<Val> of = nodes_of(outputs);
   std::vector<V> results;
-  for (auto x : pushforward(scope_->graph(), records(t), seeds, of)) results.push_back(tensor(x));
-  return list(results);
+  for (auto x : pushforward(c_.scope_->graph(), records(t), seeds, of))
+    results.push_back(c_.tensor(x));
+  return c_.list(results);
 }
 
-V Tracer::tape_batch(const V& v, const V& examples, const V& batches, const V& outputs) {
-  const CapturedTape& t = finished_tape(v);
+V Tapes::batch(const V& v, const V& examples, const V& batches, const V& outputs) {
+  const CapturedTape& t = finished(v);
   const auto seeds = seeds_of(nodes_of(examples), nodes_of(batches));
-  if (seeds.empty()) give_up(Reason::kUnsupportedCall, "Tape.batch");
+  if (seeds.empty()) c_.give_up(Reason::kUnsupportedCall, "Tape.batch");
   const std::vector<Val> of = nodes_of(outputs);
   const Dim size = seeds[0].cotangent.shape()[0];
   std::vector<V> results;
-  for (auto x : vmapped(scope_->graph(), records(t), seeds, of, size))
-    results.push_back(x ? tensor(x) : constant(py::none()));
-  forget_failures(scope_->graph(), t.ranges, seeds);
-  return list(results);
+  for (auto x : vmapped(c_.scope_->graph(), records(t), seeds, of, size))
+    results.push_back(x ? c_.tensor(x) : c_.constant(py::none()));
+  forget_failures(c_.scope_->graph(), t.ranges, seeds);
+  return c_.list(results);
 }
 
 }  // namespace pijit

@@ -53,7 +53,7 @@ Val Context::add_input(Type t, int src, uint64_t dynamic) {
 void Tracer::finish(Entry* e) {
   for (auto& v : cleaning_)
     if (auto* g = as<GeneratorValue>(v); g->frame && g->pos > 0) g->leave();
-  e->own_gradients = has_own_gradients_;
+  e->own_gradients = tapes.own_gradients;
   e->places.assign(places_.begin(), places_.end());
   if (const auto paths = own_changes(); !paths.empty()) throw ChangesItself{paths};
   e->compute_dtype = compute_dtype_at_start_;

@@ -7,12 +7,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/node_hash_map.h"
 #include "capture/context.h"
+#include "capture/gradients.h"
 #include "capture/rebuilder.h"
 #include "eager/tape.h"
 
 namespace pijit {
 
-struct CapturedTape;
 struct Frame {
   Code code;
   PyObject* globals;  // borrowed
@@ -150,30 +150,7 @@ class Tracer final : public Context, public Rebuilder {
   // What a function of pijit/_polyfills.py does, which is inlined.
   V call_polyfill(const char* name, std::vector<V> args, const Kwargs& kwargs = {});
 
-  // --- gradients.cc: tapes ---
-  V make_tape(Tape::Use use);
-  V active_tapes();
-  void start_tape(const V& tape);
-  void stop_tape(const V& tape);
-  bool watch(const V& tape, const V& x);
-  bool watches(const V& tape, const V& x);
-  void record_custom(const V& tape, const V& inputs, const V& outputs, const V& backward);
-  void hook_gradient(const V& tape, const V& x, const V& function);
-  V tape_gradient(const V& tape, const V& outputs, const V& cotangents, const V& wrt);
-  V tape_pushforward(const V& tape, const V& inputs, const V& tangents, const V& outputs);
-  V tape_batch(const V& tape, const V& examples, const V& batches, const V& outputs);
-  V detached(const V& x);
-  V aliased(const V& x);
-  void rebind(const V& x, const V& value);
-  CapturedTape& tape_of(const V& v);
-  CapturedTape& finished_tape(const V& v);
-  Val node_of(const V& x);
-  std::vector<Val> nodes_of(const V& list);
-  std::vector<Record> records(const CapturedTape& t);
-  std::vector<V> active_tapes_;     // outermost first
-  bool has_own_gradients_ = false;  // of the user, though perhaps outside of any gradient
-  // Nodes whose values no tape takes for those that they are made of.
-  absl::flat_hash_map<const Graph*, absl::flat_hash_set<uint32_t>> detached_;
+  Tapes tapes{*this};
 
   void compute_in(std::optional<DType> t);
   const std::optional<DType> compute_dtype_at_start_ = compute_dtype;

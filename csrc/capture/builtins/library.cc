@@ -21,46 +21,47 @@ V make_tape(Tracer& t, Call& c) {
   }
   if (use != "reverse" && use != "forward" && use != "batch")
     t.give_up(Reason::kRaises, "Tape() for " + use);
-  return t.make_tape(use == "forward" ? Tape::kForward
-                     : use == "batch" ? Tape::kBatch
-                                      : Tape::kReverse);
+  return t.tapes.make(use == "forward" ? Tape::kForward
+                      : use == "batch" ? Tape::kBatch
+                                       : Tape::kReverse);
 }
 
 void add_tape(Registry& r) {
   PyTypeObject* type = tape_type();
   r.add(reinterpret_cast<PyObject*>(type), {0, 1, true}, make_tape);
   r.method(type, "start", {1, 1}, [](Tracer& t, Call& c) {
-    t.start_tape(c.args[0]);
+    t.tapes.start(c.args[0]);
     return none(t);
   });
   r.method(type, "stop", {1, 1}, [](Tracer& t, Call& c) {
-    t.stop_tape(c.args[0]);
+    t.tapes.stop(c.args[0]);
     return none(t);
   });
-  r.method(type, "watch", {2, 2},
-           [](Tracer& t, Call& c) { return t.constant(py::bool_(t.watch(c.args[0], c.args[1]))); });
+  r.method(type, "watch", {2, 2}, [](Tracer& t, Call& c) {
+    return t.constant(py::bool_(t.tapes.watch(c.args[0], c.args[1])));
+  });
   r.method(type, "watches", {2, 2}, [](Tracer& t, Call& c) {
-    return t.constant(py::bool_(t.watches(c.args[0], c.args[1])));
+    return t.constant(py::bool_(t.tapes.watches(c.args[0], c.args[1])));
   });
   r.method(type, "record_custom", {4, 4}, [](Tracer& t, Call& c) {
-    t.record_custom(c.args[0], c.args[1], c.args[2], c.args[3]);
+    t.tapes.record_custom(c.args[0], c.args[1], c.args[2], c.args[3]);
     return none(t);
   });
   r.method(type, "hook", {3, 3}, [](Tracer& t, Call& c) {
-    t.hook_gradient(c.args[0], c.args[1], c.args[2]);
+    t.tapes.hook_gradient(c.args[0], c.args[1], c.args[2]);
     return none(t);
   });
   r.method(type, "gradient", {4, 4}, [](Tracer& t, Call& c) {
-    return t.tape_gradient(c.args[0], c.args[1], c.args[2], c.args[3]);
+    return t.tapes.gradient(c.args[0], c.args[1], c.args[2], c.args[3]);
   });
   r.method(type, "pushforward", {4, 4}, [](Tracer& t, Call& c) {
-    return t.tape_pushforward(c.args[0], c.args[1], c.args[2], c.args[3]);
+    return t.tapes.tangents(c.args[0], c.args[1], c.args[2], c.args[3]);
   });
   r.method(type, "batch", {5, 5}, [](Tracer& t, Call& c) {
-    return t.tape_batch(c.args[0], c.args[1], c.args[2], c.args[3]);
+    return t.tapes.batch(c.args[0], c.args[1], c.args[2], c.args[3]);
   });
   r.functions("pijit._C", {"active_tapes"}, {0, 0},
-              [](Tracer& t, Call&) { return t.active_tapes(); });
+              [](Tracer& t, Call&) { return t.tapes.active(); });
 }
 
 // What Tensor has in C: operators by their methods' names. Those written in Python are inlined.
@@ -98,24 +99,25 @@ void add_tensor(Registry& r) {
     return none(t);
   });
   r.method(tensor_type, "__len__", {1, 1}, [](Tracer& t, Call& c) {
-    if (!t.node_of(c.args[0]).shape().rank())
+    if (!t.tapes.node_of(c.args[0]).shape().rank())
       t.raise(PyExc_TypeError, {t.constant(py::str("len() of a 0-d tensor"))});
     return dim(t, c.args[0], 0);
   });
   r.method(tensor_type, "_assign", {2, 2}, [](Tracer& t, Call& c) {
-    t.node_of(c.args[0]);
+    t.tapes.node_of(c.args[0]);
     assign_tensor(t, c.args[0], c.args[1]);
     return c.args[0];
   });
   r.method(tensor_type, "_rebind", {2, 2}, [](Tracer& t, Call& c) {
-    t.rebind(c.args[0], c.args[1]);
+    t.tapes.rebind(c.args[0], c.args[1]);
     return c.args[0];
   });
   r.method(tensor_type, "_held", {1, 1},
-           [](Tracer& t, Call& c) -> V { return t.tensor(t.node_of(c.args[0])); });
-  r.method(tensor_type, "_alias", {1, 1}, [](Tracer& t, Call& c) { return t.aliased(c.args[0]); });
+           [](Tracer& t, Call& c) -> V { return t.tensor(t.tapes.node_of(c.args[0])); });
+  r.method(tensor_type, "_alias", {1, 1},
+           [](Tracer& t, Call& c) { return t.tapes.aliased(c.args[0]); });
   r.method(tensor_type, "_detached", {1, 1},
-           [](Tracer& t, Call& c) { return t.detached(c.args[0]); });
+           [](Tracer& t, Call& c) { return t.tapes.detached(c.args[0]); });
 }
 
 }  // namespace

@@ -188,7 +188,7 @@ V make_tensor(Tracer& t, Call& c) {
   // the tensor is made here, and each run gives a new one of its value
   const py::object made =
       py::reinterpret_borrow<py::object>(c.callable)(*py::tuple(positional), **keywords);
-  return t.aliased(t.wrap(made.ptr(), t.add_source({Source::kConst, -1, 0, made})));
+  return t.tapes.aliased(t.wrap(made.ptr(), t.add_source({Source::kConst, -1, 0, made})));
 }
 
 }  // namespace

@@ -291,8 +291,8 @@ class Tracer::TensorLoop {
 };
 
 void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated) {
-  for (auto& tape : active_tapes_)
-    if (tape_of(tape).use != Tape::kReverse)
+  for (auto& tape : tapes.open)
+    if (tapes.tape_of(tape).use != Tape::kReverse)
       give_up(Reason::kTensorValue, "a loop on a tensor in forward mode or in a mapped function",
               Case::kTensorBranch);
   if (f.code->generator)
