@@ -46,34 +46,16 @@ enum class Ask : uint8_t { kAnything, kHash, kText, kIdentity };
 enum class Side : uint8_t { kLeft, kRight };
 
 struct Value {
-  enum Kind : uint8_t {
-    kNull,
-    kScalar,
-    kTensor,
-    kTuple,
-    kList,
-    kDict,
-    kDeque,
-    kNumberArray,
-    kKeyed,  // a set from outside
-    kSet,    // made during capture, of constants
-    kSlice,
-    kCell,
-    kFunction,
-    kMethod,
-    kPartial,
-    kIter,
-    kView,  // of a dict: items[0]
-    kSuper,
-    kObject,
-    kArray,  // an ndarray made during capture, of constants: never seen by others, each run copies
-             // it
-    kInstance,  // of class `obj`, made during capture: its attributes are keys and items
-    kTape,
-    kException,  // of class `obj`, made during capture of the arguments `content`; its `args` are
-                 // `items` (null: not known), other attributes `attrs`
-    kHostArray   // an ndarray that a copy of `node` is
+  // Which class a value is of, for as(). A class is known to its own header alone: what its bases
+  // share, as which they ask for it, is in `families`.
+  enum Family : unsigned { kContainer = 1, kEntries = 2, kGrowing = 4, kKeyed = 8 };
+  struct KindInfo {
+    unsigned families;
   };
+  using Kind = const KindInfo*;
+  static constexpr unsigned kFamilies = 0;
+  template <class T>
+  static constexpr KindInfo kKind{T::kFamilies};
   const Kind kind;
   explicit Value(Kind kind) : kind(kind) {}
   virtual ~Value() = default;

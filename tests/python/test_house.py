@@ -83,8 +83,20 @@ def test_what_a_kind_may_ask_knows_no_kinds():
 def test_a_value_has_what_all_kinds_have():
     text = (CSRC / "capture/value.h").read_text()
     body = text[text.index("struct Value {"):]
-    fields = re.findall(r"^  (?!const Kind kind)[\w:<>]+ \w+(?: = [^;(]+)?;", body[:body.index("\n};")], re.M)
+    fields = re.findall(r"^  (?!const Kind kind|using )[\w:<>]+ \w+(?: = [^;(]+)?;", body[:body.index("\n};")], re.M)
     assert len(fields) <= 4, fields
+
+
+def test_a_kind_is_known_to_its_own_header():
+    named = re.compile(r"\b(?!as_)\w+Value\b")
+    for header in ("value.h", "values/container.h", "values/growing.h", "values/keyed.h"):
+        code = re.sub(r"//[^\n]*", "", (CSRC / "capture" / header).read_text())
+        assert not {n for n in named.findall(code) if n != "Value"}, header
+
+
+def test_names_are_rows_of_tables():
+    chains = places(r"\b(name|text|n|from) *== *\"", "capture", but=["capture/regions.cc"])
+    assert len(chains) <= 40, "see Method and Member in capture/value.h"
 
 
 def test_kinds_are_asked_and_not_told_apart():

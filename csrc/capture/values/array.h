@@ -5,8 +5,8 @@
 namespace pijit {
 
 struct ArrayValue final : Value {
-  ArrayValue() : Value(kArray) {}
-  static bool holds(Kind k) { return k == kArray; }
+  ArrayValue() : Value(&kKind<ArrayValue>) {}
+  static bool holds(Kind k) { return k == &kKind<ArrayValue>; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,

@@ -6,8 +6,8 @@
 namespace pijit {
 
 struct NumberArrayValue : GrowingSequence {
-  NumberArrayValue() : GrowingSequence(kNumberArray) {}
-  static bool holds(Kind k) { return k == kNumberArray; }
+  NumberArrayValue() : GrowingSequence(&kKind<NumberArrayValue>) {}
+  static bool holds(Kind k) { return k == &kKind<NumberArrayValue>; }
   std::optional<py::object> object(Context& c, Ask what) override;
   V getitem(Context& c, const V& index) override;
   V with_parts(Context& c, std::vector<V> parts) override;

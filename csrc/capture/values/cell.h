@@ -5,8 +5,8 @@
 namespace pijit {
 
 struct CellValue final : Value {
-  CellValue() : Value(kCell) {}
-  static bool holds(Kind k) { return k == kCell; }
+  CellValue() : Value(&kKind<CellValue>) {}
+  static bool holds(Kind k) { return k == &kKind<CellValue>; }
   PyTypeObject* type() const override;
   bool has_identity() const override { return true; }
   void traverse(Visit visit) const override;

@@ -7,10 +7,8 @@ namespace pijit {
 
 struct Container : Value {
   using Value::Value;
-  static bool holds(Kind k) {
-    return k == kTuple || k == kList || k == kDeque || k == kNumberArray || k == kException ||
-           k == kDict || k == kKeyed || k == kInstance;
-  }
+  static constexpr unsigned kFamilies = kContainer;
+  static bool holds(Kind k) { return k->families & kContainer; }
   void traverse(Visit visit) const override;
   uint64_t generation() const override { return changes; }
   // The item at a place, read from the source if need be.
@@ -30,7 +28,8 @@ inline V item(Context& c, const V& container, size_t i) {
 // By keys, all of which are known: dicts that are not open, attributes of instances.
 struct Entries : Container {
   using Container::Container;
-  static bool holds(Kind k) { return k == kDict || k == kKeyed || k == kInstance; }
+  static constexpr unsigned kFamilies = kContainer | kEntries;
+  static bool holds(Kind k) { return k->families & kEntries; }
   // The place of a key; -1: there is none.
   int place_of(Context& c, PyObject* key);
   // Changes in place; each undoes no more than itself.

@@ -5,8 +5,8 @@
 namespace pijit {
 
 struct DequeValue final : GrowingSequence {
-  DequeValue() : GrowingSequence(kDeque) {}
-  static bool holds(Kind k) { return k == kDeque; }
+  DequeValue() : GrowingSequence(&kKind<DequeValue>) {}
+  static bool holds(Kind k) { return k == &kKind<DequeValue>; }
   static V construct(Context& c, PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;

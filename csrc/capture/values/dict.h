@@ -7,8 +7,8 @@ namespace pijit {
 
 // Also of subclasses in C that differ in what they do for a missing key, or in the order of keys.
 struct DictValue final : KeyedContainer {
-  DictValue() : KeyedContainer(kDict) {}
-  static bool holds(Kind k) { return k == kDict; }
+  DictValue() : KeyedContainer(&kKind<DictValue>) {}
+  static bool holds(Kind k) { return k == &kKind<DictValue>; }
   PyTypeObject* type() const override;
   V getitem(Context& c, const V& key) override;
   void setitem(Context& c, const V& key, const V& value) override;
@@ -60,8 +60,8 @@ struct DictValue final : KeyedContainer {
 };
 
 struct ViewValue final : SetOperators<Value> {
-  ViewValue() : SetOperators(kView) {}
-  static bool holds(Kind k) { return k == kView; }
+  ViewValue() : SetOperators(&kKind<ViewValue>) {}
+  static bool holds(Kind k) { return k == &kKind<ViewValue>; }
   PyTypeObject* type() const override;
   std::optional<bool> truth(Context& c) override;
   V length(Context& c) override;

@@ -6,8 +6,8 @@ namespace pijit {
 
 // Its `args` are `items`; one that is null: they are not known.
 struct ExceptionValue final : Container {
-  ExceptionValue() : Container(kException) {}
-  static bool holds(Kind k) { return k == kException; }
+  ExceptionValue() : Container(&kKind<ExceptionValue>) {}
+  static bool holds(Kind k) { return k == &kKind<ExceptionValue>; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
   void setattr(Context& c, PyObject* name, const V& value) override;

@@ -5,8 +5,8 @@
 namespace pijit {
 
 struct FunctionValue final : Value {
-  FunctionValue() : Value(kFunction) {}
-  static bool holds(Kind k) { return k == kFunction; }
+  FunctionValue() : Value(&kKind<FunctionValue>) {}
+  static bool holds(Kind k) { return k == &kKind<FunctionValue>; }
   PyTypeObject* type() const override;
   V call(Context& c, std::vector<V> args, Kwargs kwargs) override;
   bool is_referable() const override { return true; }
@@ -18,9 +18,9 @@ struct FunctionValue final : Value {
 };
 
 struct MethodValue final : Value {
-  MethodValue() : Value(kMethod) {}
-  MethodValue(V self, V func) : Value(kMethod), self(self), func(func) {}
-  static bool holds(Kind k) { return k == kMethod; }
+  MethodValue() : Value(&kKind<MethodValue>) {}
+  MethodValue(V self, V func) : Value(&kKind<MethodValue>), self(self), func(func) {}
+  static bool holds(Kind k) { return k == &kKind<MethodValue>; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
   V call(Context& c, std::vector<V> args, Kwargs kwargs) override;
@@ -34,8 +34,8 @@ Kwargs with_keywords(Kwargs kwargs, const Kwargs& others);
 // A functools.partial made during capture.
 struct PartialValue final : Value {
   PartialValue(V func, std::vector<V> args, Kwargs kwargs)
-      : Value(kPartial), func(func), args(std::move(args)), kwargs(std::move(kwargs)) {}
-  static bool holds(Kind k) { return k == kPartial; }
+      : Value(&kKind<PartialValue>), func(func), args(std::move(args)), kwargs(std::move(kwargs)) {}
+  static bool holds(Kind k) { return k == &kKind<PartialValue>; }
   PyTypeObject* type() const override { return partial_type(); }
   std::optional<V> getattr(Context& c, PyObject* name) override;
   V call(Context& c, std::vector<V> args, Kwargs kwargs) override;

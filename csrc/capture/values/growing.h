@@ -9,7 +9,8 @@ struct Source;
 
 struct GrowingSequence : Container {
   using Container::Container;
-  static bool holds(Kind k) { return k == kList || k == kDeque || k == kNumberArray; }
+  static constexpr unsigned kFamilies = kContainer | kGrowing;
+  static bool holds(Kind k) { return k->families & kGrowing; }
   std::optional<bool> truth(Context& c) override;
   V length(Context& c) override;
   void setitem(Context& c, const V& index, const V& value) override;

@@ -6,8 +6,8 @@
 namespace pijit {
 
 struct HostArrayValue final : Value {
-  explicit HostArrayValue(Val tensor) : Value(kHostArray), tensor(tensor) {}
-  static bool holds(Kind k) { return k == kHostArray; }
+  explicit HostArrayValue(Val tensor) : Value(&kKind<HostArrayValue>), tensor(tensor) {}
+  static bool holds(Kind k) { return k == &kKind<HostArrayValue>; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,

@@ -5,8 +5,8 @@
 namespace pijit {
 
 struct InstanceValue final : Entries {
-  InstanceValue() : Entries(kInstance) {}
-  static bool holds(Kind k) { return k == kInstance; }
+  InstanceValue() : Entries(&kKind<InstanceValue>) {}
+  static bool holds(Kind k) { return k == &kKind<InstanceValue>; }
   PyTypeObject* type() const override;
   bool iterable() const override { return true; }
   std::optional<V> getattr(Context& c, PyObject* name) override;

@@ -9,8 +9,8 @@ struct DictValue;
 struct Frame;
 
 struct IteratorValue : Value {
-  IteratorValue() : Value(kIter) {}
-  static bool holds(Kind k) { return k == kIter; }
+  IteratorValue() : Value(&kKind<IteratorValue>) {}
+  static bool holds(Kind k) { return k == &kKind<IteratorValue>; }
   V iter(Context& c) final { return this; }
   bool iterable() const final { return true; }
   bool next(Context& c, V* value) final;

@@ -13,7 +13,8 @@ py::object key_object(Context& c, const V& key, PyTypeObject* container);
 
 struct KeyedContainer : Entries {
   using Entries::Entries;
-  static bool holds(Kind k) { return k == kDict || k == kKeyed; }
+  static constexpr unsigned kFamilies = kContainer | kEntries | kKeyed;
+  static bool holds(Kind k) { return k->families & kKeyed; }
   V length(Context& c) override;
   std::optional<bool> truth(Context& c) override;
   std::optional<bool> contains(Context& c, const V& x) override { return has(c, x); }

@@ -5,8 +5,8 @@
 namespace pijit {
 
 struct NullValue final : Value {
-  NullValue() : Value(kNull) {}
-  static bool holds(Kind k) { return k == kNull; }
+  NullValue() : Value(&kKind<NullValue>) {}
+  static bool holds(Kind k) { return k == &kKind<NullValue>; }
   PyTypeObject* type() const override;
   int rebuild(Rebuilder& r) override;
 };

@@ -6,8 +6,8 @@
 namespace pijit {
 
 struct ObjectValue final : SetOperators<Value> {  // frozensets are objects
-  ObjectValue() : SetOperators(kObject) {}
-  static bool holds(Kind k) { return k == kObject; }
+  ObjectValue() : SetOperators(&kKind<ObjectValue>) {}
+  static bool holds(Kind k) { return k == &kKind<ObjectValue>; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
   std::optional<bool> truth(Context& c) override;

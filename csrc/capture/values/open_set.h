@@ -6,8 +6,8 @@
 namespace pijit {
 
 struct OpenSetValue final : SetChanges<KeyedContainer> {
-  OpenSetValue() : SetChanges(kKeyed) {}
-  static bool holds(Kind k) { return k == kKeyed; }
+  OpenSetValue() : SetChanges(&kKind<OpenSetValue>) {}
+  static bool holds(Kind k) { return k == &kKind<OpenSetValue>; }
   PyTypeObject* type() const override { return &PySet_Type; }
   std::optional<py::object> object(Context& c, Ask what) override;
   V iter(Context& c) override;

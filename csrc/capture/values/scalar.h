@@ -29,10 +29,10 @@ struct ScalarValue final : Value {
   };
   using State = std::variant<Known, Size, Input, Computed>;
 
-  explicit ScalarValue(py::object o, State s = Known{}) : Value(kScalar), state_(s) {
+  explicit ScalarValue(py::object o, State s = Known{}) : Value(&kKind<ScalarValue>), state_(s) {
     obj = std::move(o);
   }
-  static bool holds(Kind k) { return k == kScalar; }
+  static bool holds(Kind k) { return k == &kKind<ScalarValue>; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
   std::optional<bool> truth(Context& c) override;

@@ -5,8 +5,8 @@
 namespace pijit {
 
 struct TupleValue final : Container {
-  TupleValue() : Container(kTuple) {}
-  static bool holds(Kind k) { return k == kTuple; }
+  TupleValue() : Container(&kKind<TupleValue>) {}
+  static bool holds(Kind k) { return k == &kKind<TupleValue>; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
   std::optional<bool> truth(Context& c) override;
@@ -36,8 +36,8 @@ struct TupleValue final : Container {
 };
 
 struct ListValue final : GrowingSequence {
-  ListValue() : GrowingSequence(kList) {}
-  static bool holds(Kind k) { return k == kList; }
+  ListValue() : GrowingSequence(&kKind<ListValue>) {}
+  static bool holds(Kind k) { return k == &kKind<ListValue>; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
   V getitem(Context& c, const V& index) override;

@@ -15,8 +15,8 @@ struct SetValue final : SetChanges<Value> {
 
     py::object run(const py::object& set) const;
   };
-  SetValue() : SetChanges(kSet) {}
-  static bool holds(Kind k) { return k == kSet; }
+  SetValue() : SetChanges(&kKind<SetValue>) {}
+  static bool holds(Kind k) { return k == &kKind<SetValue>; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
   std::optional<bool> truth(Context& c) override;

@@ -5,8 +5,9 @@
 namespace pijit {
 
 struct SliceValue final : Value {
-  SliceValue(V start, V stop, V step) : Value(kSlice), start(start), stop(stop), step(step) {}
-  static bool holds(Kind k) { return k == kSlice; }
+  SliceValue(V start, V stop, V step)
+      : Value(&kKind<SliceValue>), start(start), stop(stop), step(step) {}
+  static bool holds(Kind k) { return k == &kKind<SliceValue>; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
   std::optional<V> getattr(Context& c, PyObject* name) override;

@@ -5,8 +5,8 @@
 namespace pijit {
 
 struct SuperValue final : Value {
-  SuperValue(V cls, V self) : Value(kSuper), cls(cls), self(self) {}
-  static bool holds(Kind k) { return k == kSuper; }
+  SuperValue(V cls, V self) : Value(&kKind<SuperValue>), cls(cls), self(self) {}
+  static bool holds(Kind k) { return k == &kKind<SuperValue>; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
   void traverse(Visit visit) const override;

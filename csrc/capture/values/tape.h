@@ -6,8 +6,8 @@
 namespace pijit {
 
 struct TapeValue final : Value {
-  explicit TapeValue(Tape::Use use) : Value(kTape) { tape.use = use; }
-  static bool holds(Kind k) { return k == kTape; }
+  explicit TapeValue(Tape::Use use) : Value(&kKind<TapeValue>) { tape.use = use; }
+  static bool holds(Kind k) { return k == &kKind<TapeValue>; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
   void traverse(Visit visit) const override;

@@ -6,8 +6,8 @@
 namespace pijit {
 
 struct TensorValue final : Value {
-  TensorValue() : Value(kTensor) {}
-  static bool holds(Kind k) { return k == kTensor; }
+  TensorValue() : Value(&kKind<TensorValue>) {}
+  static bool holds(Kind k) { return k == &kKind<TensorValue>; }
   PyTypeObject* type() const override;
   V length(Context& c) override;
   V getitem(Context& c, const V& index) override;
