@@ -386,16 +386,18 @@ SVal erfc(SVal x) {  // 2 - erfc(-x) for negative x
 }
 
 SVal erfcx(SVal x) {  // 2 exp(x^2) - erfcx(-x) for negative x
-  const SVal a = absolute(x);
+  const SVal a = absolute(x), z = 1.0 / (a * a);
   const Pair w = scaled_erfc(clamp_keep_nan(a, 0.0, kErfcEnd));
-  const SVal r = 1.0 / a, z = r * r;
-  const SVal far =
-      s_fma(r * z, poly(z, {3.7024941, -1.0578555, 0.42314219, -0.28209479}), r * 0.56418958);
+  const SVal rest = poly(z, {3.7024941, -1.0578555, 0.42314219, -0.28209479});
+  // 1 / sqrt(pi) in two parts
+  const SVal far = (s_fma(z, rest, number(x, -2.93176914e-08)) + 0.564189613) / a;
   const SVal y = s_select(a > kErfcEnd, far, w.hi + w.lo);
-  // From 9.5 on it is infinite.
-  const Pair square = two_product(smaller(number(x, 9.5), a), smaller(number(x, 9.5), a));
+  const SVal t = smaller(number(x, 9.5), a);  // from there on exp(x^2) is infinite
+  const Pair square = two_product(t, t);
   const ExpParts e = exp_parts(square.hi, true);
-  return s_select(x < 0.0, scaled(s_fma(e.p, square.lo, e.p), e.n + 1.0) - y, y);
+  const SVal big = scaled(e.p, e.n + 1.0);
+  const SVal mirrored = s_select(big == kInf, big, big + s_fma(big, square.lo, -y));
+  return s_select(x < 0.0, mirrored, y);
 }
 
 SVal cbrt(SVal x) {  // by Newton's steps for 1 / cbrt, without divisions
