@@ -149,6 +149,7 @@ class Execution {
     values_.held.clear();
     stack_.clear();
     handled_ = {};
+    if (!shown_.empty()) shown_.show(slots_);
     for (size_t k = 0, n = slots_.size(); k < n; ++k)
       slots_[kLastSlotDiesFirst ? n - 1 - k : k] = {};
   }
@@ -209,6 +210,7 @@ class Execution {
   Slots slots_;                             // from then on: without as_given_
   bool as_given_ = true;
   std::vector<py::object> stack_;
+  ShownFrames shown_;
   const absl::FunctionRef<py::object()> original_;
   int instr_ = 0;
   bool untouched_ = true;   // nothing has happened yet
@@ -249,6 +251,9 @@ py::object Execution::run() {
         state_.left_by_size = by_size_;
         return r;
       }
+      // an entry that returns leaves no variables to show; a graph is worth more than that
+      if (found.entry->result >= 0 && !found.instance->program && shown_.any_lives())
+        return plain();
       const py::object result = run_entry(found);
       if (result) return result;
       if (overtaken_) continue;
@@ -266,7 +271,7 @@ py::object Execution::run() {
     untouched_ = false;
     if (PyErr_CheckSignals() < 0) {
       add_traceback(*code_, in.line);
-      BreakStep handler(front_, *code_, &slots_, &stack_);
+      BreakStep handler(front_, *code_, &slots_, &stack_, &shown_);
       handler.handle(at);
       instr_ = handler.next;
     }
@@ -350,20 +355,26 @@ bool Execution::loop_in_python(py::object* result) {
   values_.held.clear();
   slots_.resize(static_cast<size_t>(code_->num_slots - code_->num_free));
   handled_ = {};
+  py::object frame;
   {
     const Span piece(TraceEvent::kPython, [&] {
       return piece_subject(*code_, instr_, "a loop without graphs: " + why_);
     });
     CalleeScope callees(front_, state_.hook_uses[instr_]);
+    if (!shown_.empty()) shown_.show(slots_);
     ResumeScope scope(
         {std::make_move_iterator(slots_.begin()), std::make_move_iterator(slots_.end())},
-        std::move(stack_));
+        std::move(stack_), shown_.empty() ? nullptr : &frame);
     slots_.clear();
     stack_.clear();
     *result = call_in_frame(f);
   }
   std::optional<LeftLoop> left = take_left_loop();
-  if (!left) {
+  if (left) {
+    shown_.hide();
+    if (left->frame) shown_.add(std::move(left->frame));
+  } else {
+    if (frame) shown_.end_as(frame);
     if (!*result) throw py::error_already_set();
     return true;
   }
@@ -373,7 +384,7 @@ bool Execution::loop_in_python(py::object* result) {
   instr_ = left->instr;
   numbers_.clear();
   if (!*result) {  // a signal's handler raised on the way out
-    BreakStep handler(front_, *code_, &slots_, &stack_);
+    BreakStep handler(front_, *code_, &slots_, &stack_, &shown_);
     handler.handle(instr_);
     instr_ = handler.next;
   }
@@ -399,8 +410,12 @@ py::object Execution::rest_in_python() {
   std::vector<py::object> slots(std::make_move_iterator(slots_.begin()),
                                 std::make_move_iterator(slots_.end()));
   slots_.clear();
-  ResumeScope scope(std::move(slots), std::move(stack_));  // what the rest drops dies there
+  if (!shown_.empty()) shown_.show(slots);
+  py::object frame;
+  // what the rest drops dies there
+  ResumeScope scope(std::move(slots), std::move(stack_), shown_.empty() ? nullptr : &frame);
   py::object r = call_in_frame(f);
+  if (frame) shown_.end_as(frame);
   if (!r) throw py::error_already_set();
   return r;
 }
@@ -776,7 +791,7 @@ bool Execution::run_region(Point& point) {
   constexpr int kMostSteps = 24;
   constexpr uint64_t kAtFirst = 8, kMostLosses = 3;
   constexpr int64_t kStepCost = 4'000;  // ns, of an exit and the instruction there
-  if (at_handler()) return false;
+  if (at_handler() || shown_.any_lives()) return false;
   if (!state_.loops_ahead(*code_, instr_)) return false;
   Words words;
   std::vector<PyObject*> slots, stack;
@@ -831,7 +846,7 @@ bool Execution::run_region(Point& point) {
 }
 
 bool Execution::step() {
-  BreakStep step(front_, *code_, &slots_, &stack_);
+  BreakStep step(front_, *code_, &slots_, &stack_, &shown_);
   const Span piece(TraceEvent::kPython, [&] { return piece_subject(*code_, instr_, why_); });
   CalleeScope callees(front_, state_.hook_uses[instr_]);
   if (step.run(instr_) == BreakStep::kNotAlone) return false;

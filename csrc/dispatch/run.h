@@ -10,6 +10,7 @@
 #include "dispatch/figures.h"
 #include "dispatch/tier.h"
 #include "python/hook.h"
+#include "python/shown_frames.h"
 
 namespace pijit {
 
@@ -205,14 +206,17 @@ py::object run(const Front& front, std::span<PyObject* const> slots,
 // The execution of a break instruction by CPython.
 class BreakStep {
  public:
-  BreakStep(const Front& front, const CodeInfo& code, Slots* slots, std::vector<py::object>* stack)
-      : front_(front), code_(code), slots_(*slots), stack_(*stack) {}
+  // Frames of steps that raised what the function handles go to `shown`.
+  BreakStep(const Front& front, const CodeInfo& code, Slots* slots, std::vector<py::object>* stack,
+            ShownFrames* shown)
+      : front_(front), code_(code), slots_(*slots), stack_(*stack), shown_(*shown) {}
   // kNotAlone: it must run in CPython with all that follows. Throws what the instruction raises, if
   // the function has no handler for it there.
   enum Outcome { kDone, kNotAlone };
   Outcome run(int pc);
-  // Takes the current exception, raised at `pc`, to its handler; throws it where there is none.
-  Outcome handle(int pc);
+  // Takes the current exception, raised at `pc` by a frame of `code` (which may be null), to its
+  // handler; throws it where there is none.
+  Outcome handle(int pc, PyObject* code = nullptr);
   int next = 0;  // the instruction to go on with
 
  private:
@@ -221,6 +225,7 @@ class BreakStep {
   const CodeInfo& code_;
   Slots& slots_;
   std::vector<py::object>& stack_;
+  ShownFrames& shown_;
 };
 
 }  // namespace pijit

@@ -159,6 +159,7 @@ py::object make_loop_code(const CodeInfo& info, int instr, int begin, int end,
 struct LeftLoop {
   int instr;
   std::vector<py::object> slots, stack;
+  py::object frame;  // its frame object, if there is one
 };
 std::optional<LeftLoop> take_left_loop();  // of this thread, since it was asked last
 // Code that executes one instruction, CPython's own, in a frame like the function's: with its
@@ -176,7 +177,9 @@ py::object function_like(PyObject* func, const py::object& code, bool closure);
 // such code. What that did not get to, because the call failed as it began, is dropped.
 class ResumeScope {
  public:
-  ResumeScope(std::vector<py::object> slots, std::vector<py::object> stack);
+  // `frame`: where the frame object goes, if it is asked for.
+  ResumeScope(std::vector<py::object> slots, std::vector<py::object> stack,
+              py::object* frame = nullptr);
   ~ResumeScope();
   ResumeScope(const ResumeScope&) = delete;
 

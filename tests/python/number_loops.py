@@ -126,8 +126,12 @@ class Program:
             return [f"{space}print({self.expression()})"]
         if k < 0.77:
             caught = pick(["ZeroDivisionError", "OverflowError", "ValueError", "(ArithmeticError, ValueError)"])
-            return [f"{space}try:", *self.body(indent + 1, depth + 2, in_loop), f"{space}except {caught}:",
-                    f"{space}    {pick(self.names)} = {self.number()}"]
+            body = [f"{space}try:", *self.body(indent + 1, depth + 2, in_loop)]
+            end = [f"{space}finally:", f"{space}    {pick(self.names)} = {self.number()}"]
+            handler = [f"{space}except {caught}{pick([' as error', ''])}:", f"{space}    {pick(self.names)} = {self.number()}"]
+            if pick(range(6)) == 0:
+                handler.append(f"{space}    raise")
+            return body + pick([handler, handler, end, handler + end])
         self.loops += 1
         if self.random.random() < 0.25:
             count = f"w{self.loops}"
