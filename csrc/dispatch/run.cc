@@ -542,6 +542,7 @@ Execution::Found Execution::capture_here(Point& point) {
   const int64_t begin = clock_ns();
   values_.held.clear();  // who holds an object counts
   std::unique_ptr<Entry> fresh;
+  DictsForNow dicts;
   struct Paid {  // also where it comes to nothing
     Account& by;
     const std::unique_ptr<Entry>& fresh;
@@ -608,6 +609,7 @@ Execution::Found Execution::capture_here(Point& point) {
     if (instr_ == 0 && !front_.stand) state_.tier.found_nothing();
     return {};
   }
+  dicts.keep();  // guards look at them
   point.entries.insert(point.entries.begin(), std::move(fresh));
   Entry& entry = *point.entries.front();
   int failed = -1;

@@ -442,6 +442,7 @@ PyObject* instance_dict(PyObject* o) {
     return Py_XNewRef(PyModule_GetDict(o));
   }
   if (!instances_have_dict(Py_TYPE(o))) return nullptr;
+  note_values_of(o);
   PyObject* d = PyObject_GenericGetDict(o, nullptr);
   if (!d) PyErr_Clear();
   return d;

@@ -205,6 +205,20 @@ PyObject* type_dict(PyTypeObject* t);  // new reference
 bool instances_have_dict(PyTypeObject* t);
 // The dict of an instance, or null. New reference.
 PyObject* instance_dict(PyObject* o);
+void note_values_of(PyObject* o);  // which is asked for its dict
+// CPython 3.11 is slow with the attributes of an object that has been asked for its dict: what was
+// asked since this began is as before when it ends, but for dicts that others hold, or with keep().
+class DictsForNow {
+ public:
+  DictsForNow();
+  ~DictsForNow();
+  DictsForNow(const DictsForNow&) = delete;
+  void keep() { keep_ = true; }
+
+ private:
+  bool keep_ = false;
+  size_t before_;
+};
 // Where an instance, which is no class or module, keeps its dict; null: it has none.
 PyObject** instance_dict_place(PyObject* o);
 // What o holds in the slot that a member descriptor of its class stands for; null: it is not set.

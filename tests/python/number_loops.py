@@ -128,7 +128,8 @@ class Program:
             caught = pick(["ZeroDivisionError", "OverflowError", "ValueError", "(ArithmeticError, ValueError)"])
             body = [f"{space}try:", *self.body(indent + 1, depth + 2, in_loop)]
             end = [f"{space}finally:", f"{space}    {pick(self.names)} = {self.number()}"]
-            handler = [f"{space}except {caught}{pick([' as error', ''])}:", f"{space}    {pick(self.names)} = {self.number()}"]
+            handler = [f"{space}except {caught}{pick([' as error', ''])}:",
+                       f"{space}    {pick(self.names)} = {self.number()}"]
             if pick(range(6)) == 0:
                 handler.append(f"{space}    raise")
             return body + pick([handler, handler, end, handler + end])

@@ -1,3 +1,4 @@
+# ruff: noqa: F841 (variables that only frames show)
 """What a debugger sees of captured code: arguments and names in frames of tracebacks, and where a program stops."""
 
 import contextlib
