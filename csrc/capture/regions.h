@@ -11,41 +11,34 @@
 
 namespace pijit {
 
+// What a variable or a stack entry holds: in the frame where a region begins, in its code, and in
+// the frame where it ends.
+enum class RegionKind : uint8_t {
+  kNull,
+  kEntry,   // what one of the sources was
+  kObject,  // a constant
+  kFree,    // a cell of the closure
+  kInt,     // numbers, each in a word
+  kFloat,
+  kBool,
+  kNumpyInt,  // scalars of NumPy: int64, float64, bool
+  kNumpyFloat,
+  kNumpyBool,
+  kRange,      // two words: start, stop
+  kCounter,    // an iterator over a range by 1: the next number, the end
+  kRangeIter,  // the same with other steps: the next number, how many are left
+  kTuple,
+  kTagged,  // two words: which of these, and its word or the number of a source or an object
+};
+
 // How an exit makes one variable or stack entry anew.
 struct RegionPiece {
-  enum Kind : uint8_t {
-    kNull,
-    kEntry,   // what source `at` was
-    kObject,  // a constant
-    kFree,    // cell `at` of the closure
-    kInt,     // word `at` of the buffer
-    kFloat,
-    kBool,
-    kRange,      // words at, at + 1: start, stop
-    kCounter,    // an iterator: words at, at + 1: the next number, the end
-    kRangeIter,  // the same with steps: the next number, how many are left
-    kTuple,
-    kNumpyInt,  // scalars of NumPy
-    kNumpyFloat,
-    kNumpyBool,
-    kTagged,  // word at: a RegionTag; at + 1: the value, or the number of a source or object
-  } kind = kNull;
-  int at = 0;
+  RegionKind kind = RegionKind::kNull;
+  int at = 0;  // of a source or cell; else its first word
   int step = 0;
   PyObject* object = nullptr;  // the region keeps it
   std::vector<int> sources;    // the number may be the object that is there
   std::vector<RegionPiece> items;
-};
-enum class RegionTag : int64_t {
-  kNull,
-  kInt,
-  kFloat,
-  kBool,
-  kNumpyInt,
-  kNumpyFloat,
-  kNumpyBool,
-  kEntry,
-  kObject
 };
 
 struct RegionExit {
@@ -53,6 +46,7 @@ struct RegionExit {
   bool returns = false;  // the stack's top is all that is left
   std::vector<RegionPiece> slots, stack;
   uint64_t count = 0;
+  std::string why;  // no machine code goes on from there
 };
 
 // Where a region finds what it works on.
@@ -66,22 +60,12 @@ struct RegionSource {
 };
 // What it must be there.
 struct RegionNeed {
-  enum Kind : uint8_t {
-    kIs,
-    kInt,
-    kFloat,
-    kBool,
-    kNumpyInt,
-    kNumpyFloat,
-    kNumpyBool,
-    kRangeIter,
-    kArray,
-    kQuiet
-  } kind;
+  enum Kind : uint8_t { kIs, kNumber, kRangeIter, kArray, kQuiet } kind;
   int source;
-  py::object object;  // of kIs
-  int64_t step = 0;   // of kRangeIter
-  int word = 0;       // where its value goes; of kRangeIter: the next number, and how many are left
+  py::object object;                      // of kIs
+  RegionKind number = RegionKind::kNull;  // of kNumber: one of its kinds
+  int64_t step = 0;                       // of kRangeIter
+  int word = 0;  // where its value goes; of kRangeIter: the next number, and how many are left
   // Of kArray, whose words are the address, the sizes and the strides:
   char format = 0;
   int rank = 0;
@@ -125,7 +109,15 @@ struct Region {
   int visit(visitproc visit, void* arg) const;
 };
 
-// Null: there is no loop in it.
-std::unique_ptr<Region> make_region(const Code& code, int instr, const Region::Frame& frame);
+// Why a loop has none.
+struct NoRegion {
+  int line = 0;                       // where it would leave
+  int first_line = 0, last_line = 0;  // of the loop
+  std::string why, help;
+  bool given_up = false;  // it had one
+};
+// Null: there is none, as `because` says.
+std::unique_ptr<Region> make_region(const Code& code, int instr, const Region::Frame& frame,
+                                    NoRegion* because);
 
 }  // namespace pijit

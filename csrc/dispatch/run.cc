@@ -180,6 +180,7 @@ class Execution {
   using Words = absl::InlinedVector<int64_t, 64>;
   Region* region_for(Point& point, const Region::Frame& frame, Words* words, Region::Views* views);
   bool is_over_numbers() const;
+  NoRegion why_not_over_numbers() const;
   bool at_handler() const {
     return std::any_of(code_->handlers.begin(), code_->handlers.end(),
                        [&](auto& h) { return h.target == instr_; });
@@ -695,46 +696,97 @@ void Execution::leave_stand() {
   stand.stack = std::move(stack_);
 }
 
+// Why the function works on other things than numbers in loops; nothing: it does so.
+NoRegion Execution::why_not_over_numbers() const {
+  constexpr size_t kMostCode = 600;  // instructions: longer code takes longer than it gains
+  NoRegion because;
+  auto no = [&](size_t at, std::string why, std::string help = "") {
+    if (!because.why.empty()) return;
+    because.line = code_->instrs[at].line;
+    because.why = std::move(why);
+    because.help = std::move(help);
+  };
+  if (!state_.loops_ahead(*code_, 0)) no(0, "there is no loop");
+  if (code_->instrs.size() > kMostCode)
+    no(0,
+       str_cat("the function is too long: ", code_->instrs.size(), " instructions, more than ",
+               kMostCode),
+       "the loop in a function of its own");
+  if (code_->reflective || code_->compares_frames) no(0, "the function looks at its own frame");
+  if (code_->generator) no(0, "the function is a generator", "the loop in a function of its own");
+  if (has_other_builtins(front_.func)) no(0, "the function has other builtins than its module");
+  auto kind_of = [](PyObject* o) -> std::string {
+    if (!o) return "";
+    if (PyModule_CheckExact(o)) {
+      const char* name = PyModule_GetName(o);
+      if (!name) PyErr_Clear();
+      const std::string_view module = name ? name : "";
+      const bool graphs = module.rfind("pijit", 0) == 0 || module.rfind("mindspore", 0) == 0;
+      return graphs ? str_cat("the module ", module) : "";
+    }
+    if (PyFunction_Check(o))
+      return str_cat("the function ",
+                     text_of(reinterpret_cast<PyFunctionObject*>(o)->func_qualname));
+    return is_promising(o) ? str_cat("a ", Py_TYPE(o)->tp_name) : "";
+  };
+  PyObject* globals = PyFunction_GET_GLOBALS(front_.func);
+  auto global = [&](const Instr& in) {
+    PyObject* o = PyDict_GetItemWithError(globals, in.obj);
+    return o ? o : PyDict_GetItemWithError(builtins_of(globals), in.obj);
+  };
+  auto is_no_number = [&](const Instr& in) {
+    PyObject* o = in.op == Op::LOAD_CONST    ? in.obj
+                  : in.op == Op::LOAD_GLOBAL ? global(in)
+                                             : nullptr;
+    return o && (PyBool_Check(o) || !(PyNumber_Check(o) || PyTuple_Check(o)));
+  };
+  const char* alone = "the loop in a function of its own that has only numbers and arrays";
+  for (size_t k = 0; k < code_->instrs.size(); ++k) {
+    const Instr& in = code_->instrs[k];
+    if (in.op == Op::LOAD_GLOBAL)
+      if (const auto kind = kind_of(PyDict_GetItemWithError(globals, in.obj)); !kind.empty())
+        no(k, str_cat("the function uses ", kind), alone);
+    if (in.op == Op::IMPORT_NAME) no(k, "the function imports a module", "an import at the top");
+    // numbers that a region makes are other objects than CPython's
+    if (in.op == Op::IS_OP && !is_no_number(code_->instrs[k - 1]))
+      no(k, "`is` may compare numbers", "compare numbers by ==");
+  }
+  Py_ssize_t n = 0;
+  PyObject** cells = closure_of(front_.func, &n);
+  for (Py_ssize_t k = 0; k < n; ++k)
+    if (const auto kind = kind_of(PyCell_GET(cells[k])); !kind.empty())
+      no(0, str_cat("the function uses ", kind), alone);
+  return because;
+}
+
+namespace {
+// Of the outermost loop around a line, or else the first.
+void loop_lines(const CodeInfo& code, NoRegion* n) {
+  for (size_t pc = 0; pc < code.instrs.size(); ++pc)
+    for (int to : successors(code, static_cast<int>(pc))) {
+      if (to < 0 || to > static_cast<int>(pc)) continue;
+      const int first = code.instrs[to].line, last = code.instrs[pc].line;
+      const bool around = first <= n->line && n->line <= last;
+      const bool had = n->first_line <= n->line && n->line <= n->last_line && n->first_line > 0;
+      if (n->first_line > 0 && (had || !around) && !(around && first < n->first_line)) continue;
+      n->first_line = first;
+      n->last_line = std::max(first, last);
+    }
+}
+}  // namespace
+
 // Does the function work on numbers in loops, and on nothing that a graph may hold? Found out once.
 bool Execution::is_over_numbers() const {
   if (front_.stand || front_.whole || state_.no_regions || !config().regions ||
       state_.graph_runs > 0 || !state_.signature.empty() || runs_as_graph())
     return false;
   if (!state_.over_numbers) {
-    auto fits = [](PyObject* o) {
-      if (!o) return true;
-      if (PyModule_CheckExact(o)) {
-        const char* name = PyModule_GetName(o);
-        if (!name) PyErr_Clear();
-        const std::string_view module = name ? name : "";
-        return module.rfind("pijit", 0) != 0 && module.rfind("mindspore", 0) != 0;
-      }
-      return !PyFunction_Check(o) && !is_promising(o);
-    };
-    PyObject* globals = PyFunction_GET_GLOBALS(front_.func);
-    auto is_no_number = [&](const Instr& in) {
-      PyObject* o = in.op == Op::LOAD_CONST ? in.obj : nullptr;
-      if (in.op == Op::LOAD_GLOBAL) {
-        o = PyDict_GetItemWithError(globals, in.obj);
-        if (!o) o = PyDict_GetItemWithError(builtins_of(globals), in.obj);
-      }
-      return o && (PyBool_Check(o) || !(PyNumber_Check(o) || PyTuple_Check(o)));
-    };
-    constexpr size_t kMostCode = 600;  // instructions: longer code takes longer than it gains
-    bool yes = code_->instrs.size() <= kMostCode && !code_->reflective && !code_->compares_frames &&
-               !code_->generator && state_.loops_ahead(*code_, 0) &&
-               !has_other_builtins(front_.func);
-    for (auto& in : code_->instrs) {
-      if (in.op == Op::LOAD_GLOBAL) yes = yes && fits(PyDict_GetItemWithError(globals, in.obj));
-      yes &= in.op != Op::IMPORT_NAME;
+    NoRegion because = why_not_over_numbers();
+    state_.over_numbers = because.why.empty();
+    if (!*state_.over_numbers && state_.loops_ahead(*code_, 0)) {
+      loop_lines(*code_, &because);
+      state_.left_loops.push_back(std::move(because));
     }
-    // numbers that a region makes are other objects than CPython's
-    for (size_t k = 0; k < code_->instrs.size(); ++k)
-      yes = yes && (code_->instrs[k].op != Op::IS_OP || is_no_number(code_->instrs[k - 1]));
-    Py_ssize_t n = 0;
-    PyObject** cells = closure_of(front_.func, &n);
-    for (Py_ssize_t k = 0; k < n; ++k) yes = yes && fits(PyCell_GET(cells[k]));
-    state_.over_numbers = yes;
   }
   return *state_.over_numbers && std::none_of(given_.begin(), given_.end(), is_promising);
 }
@@ -758,10 +810,11 @@ Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* w
   }
   const int64_t begin = clock_ns();
   std::unique_ptr<Region> made;
+  NoRegion because;
   try {
     const NoCollection quiet;
     const Span capturing(TraceEvent::kCapture, [&] { return call_subject(&state_, *code_); });
-    made = make_region(code_, instr_, frame);
+    made = make_region(code_, instr_, frame, &because);
   } catch (const InternalError& e) {
     if (config().strict) throw;
     PIJIT_LOG("capture", code_->name, ": ", e.what());
@@ -773,6 +826,7 @@ Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* w
   if (!made) {
     constexpr int64_t kMostWasted = 3'000'000;
     point.no_region = true;
+    if (!because.why.empty()) state_.left_loops.push_back(std::move(because));
     if ((state_.wasted_ns += took) > kMostWasted && state_.region_count == 0)
       state_.no_regions = true;
     return nullptr;
@@ -841,7 +895,16 @@ bool Execution::run_region(Point& point) {
   // what runs for longer than its exits cost is worth them
   if (region_runs_ > kAtFirst && region_ns_ < static_cast<int64_t>(region_runs_) * kStepCost &&
       config().measure) {
-    if (++state_.region_losses >= kMostLosses) state_.no_regions = true;
+    if (++state_.region_losses >= kMostLosses && !state_.no_regions) {
+      state_.no_regions = true;
+      NoRegion because{code_->instrs[instr_].line};
+      because.why =
+          str_cat("its machine code was left too often", left->why.empty() ? "" : ": " + left->why);
+      because.first_line = r->first_line;
+      because.last_line = r->last_line;
+      because.given_up = true;
+      state_.left_loops.push_back(std::move(because));
+    }
     return false;
   }
   return true;

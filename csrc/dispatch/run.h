@@ -135,6 +135,7 @@ struct State {
   bool no_regions = false;           // these gain nothing as regions
   uint64_t region_count = 0, region_losses = 0;
   int64_t wasted_ns = 0;  // on regions that came to nothing
+  std::vector<NoRegion> left_loops;
   // Entries that were given up in calls below one that still runs: it may be theirs.
   int running = 0;
   std::vector<std::unique_ptr<Entry>> given_up;
