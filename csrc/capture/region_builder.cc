@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/operators.h"
 #include "capture/region_frames.h"
+#include "entry/entry.h"
 #include "objects/data.h"
 #include "python/hook.h"
 #include "python/names.h"
@@ -80,6 +81,19 @@ bool same_shape(const Av& a, const Av& b) {
 }
 struct Frame {
   std::vector<Av> slots, stack;
+  // Of the functions that called this one, the outermost first, as they were before the call.
+  struct Caller {
+    std::vector<Av> slots, stack;
+  };
+  std::vector<Caller> callers;
+
+  // Calls g(list of values) for all that there is.
+  template <class G>
+  void each_part(G g) {
+    g(slots);
+    g(stack);
+    for (Caller& c : callers) g(c.slots), g(c.stack);
+  }
 };
 
 std::string name_of(PyObject* fn) {
@@ -103,13 +117,15 @@ const char* function_of(const char* module, PyObject* o) {
 class RegionBuilder {
  public:
   RegionBuilder(const Code& code, int instr, const Region::Frame& frame)
-      : code_(*code), entry_(frame), r_(std::make_unique<Region>()) {
+      : entry_(frame), r_(std::make_unique<Region>()) {
     r_->instr = instr;
     r_->slots = frame.slots.size();
     r_->stack = frame.stack.size();
     for (PyObject* o : frame.slots) r_->nulls.push_back(!o);
     for (PyObject* o : frame.stack) r_->nulls.push_back(!o);
-    find_merges();
+    bodies_.push_back(std::make_unique<Body>(code, frame.func));
+    Body& body = *bodies_.back();
+    body.merges[instr] = body.merges[instr] || body.loop_end[instr] >= 0;
   }
 
   std::unique_ptr<Region> build() {
@@ -123,8 +139,11 @@ class RegionBuilder {
     for (auto& a : start.stack)
       if (a.kind == K::kEntry && !is_iterator(a))
         return refused("others hold the iterator of the loop, too", "a loop over a range()");
+    may_call_itself_ = is_called_by_itself();
+    if (may_call_itself()) take_operands(&start);
     const region::Edge first = go_to(r_->instr, start);
     f_.blocks[0].next = first;
+    if (may_call_itself()) poll_at(0, r_->instr, start);
     while (!pending_.empty()) {
       if (f_.blocks.size() > kMostBlocks || f_.instrs.size() > kMostInstrs)
         return refused("the loop would be too much machine code: its variables have many types",
@@ -133,16 +152,20 @@ class RegionBuilder {
       pending_.pop_back();
       fill(std::move(p));
     }
+    if (calls_itself_) return recursive();
     if (!region::has_loop(f_)) return nullptr;
     region::optimize(f_);
     if (!region::has_loop(f_)) return nullptr;
     return finish();
   }
+  // The kind of the result of a function that calls itself, where another was supposed.
+  std::optional<RegionKind> other_result() const { return other_result_; }
+  void suppose_result(RegionKind kind) { result_ = kind; }
   NoRegion why_not() const { return because_; }
 
  private:
   std::unique_ptr<Region> refused(std::string why, std::string help) {
-    because_.line = code_.instrs[r_->instr].line;
+    because_.line = own().code->instrs[r_->instr].line;
     because_.why = std::move(why);
     because_.help = std::move(help);
     const int around = loop_around(r_->instr);
@@ -336,31 +359,51 @@ class RegionBuilder {
     return true;
   }
 
-  // --- places where ways meet
-  void find_merges() {
-    std::vector<int> into(code_.instrs.size() + 1);
-    loop_end_.assign(code_.instrs.size() + 1, -1);
-    for (size_t pc = 0; pc < code_.instrs.size(); ++pc)
-      for (int to : successors(code_, static_cast<int>(pc))) {
-        if (to < 0) continue;
-        ++into[to];
-        if (to <= static_cast<int>(pc)) loop_end_[to] = static_cast<int>(pc);
-      }
-    stored_.assign(r_->slots, false);
-    for (auto& in : code_.instrs)
-      if (const SlotUse use = slot_use(in); use == SlotUse::WRITE || use == SlotUse::CLEAR)
-        stored_[static_cast<size_t>(in.a)] = true;
-    for (int n : into) merges_.push_back(n > 1);
-    merges_[static_cast<size_t>(r_->instr)] = merges_[r_->instr] || loop_end_[r_->instr] >= 0;
-  }
   struct Version {
     Frame frame;
     int block;
   };
   struct Pending {
-    int instr, block;
+    int body, instr, block;
     Frame frame;
   };
+  // A function that is followed: the region's own, or one that is called at an instruction of
+  // another.
+  struct Body {
+    Body(const Code& its_code, PyObject* its_func, int its_caller = -1, int its_place = -1)
+        : code(its_code), func(its_func), caller(its_caller), at(its_place) {
+      std::vector<int> into(code->instrs.size() + 1);
+      loop_end.assign(code->instrs.size() + 1, -1);
+      for (size_t pc = 0; pc < code->instrs.size(); ++pc)
+        for (int to : successors(*code, static_cast<int>(pc))) {
+          if (to < 0) continue;
+          ++into[to];
+          if (to <= static_cast<int>(pc)) loop_end[to] = static_cast<int>(pc);
+        }
+      stored.assign(static_cast<size_t>(code->num_slots), false);
+      for (auto& in : code->instrs)
+        if (const SlotUse use = slot_use(in); use == SlotUse::WRITE || use == SlotUse::CLEAR)
+          stored[static_cast<size_t>(in.a)] = true;
+      for (int n : into) merges.push_back(n > 1);
+    }
+    Code code;
+    PyObject* func;
+    int caller, at;
+    std::vector<bool> merges, stored;  // places where ways meet, by instruction; by slot
+    std::vector<int> loop_end;
+    std::map<int, std::vector<Version>> versions;
+  };
+  Body& body() { return *bodies_[static_cast<size_t>(body_)]; }
+  const Body& body() const { return *bodies_[static_cast<size_t>(body_)]; }
+  const Body& own() const { return *bodies_[0]; }
+  const CodeInfo& code() const { return *body().code; }
+  // The instruction of the region's own function that is under way.
+  int own_instr() const {
+    int at = instr_;
+    for (int b = body_; b != 0; b = bodies_[static_cast<size_t>(b)]->caller)
+      at = bodies_[static_cast<size_t>(b)]->at;
+    return at;
+  }
 
   Av tagged(const Av& a, int block) {
     if (a.kind == K::kTagged) return a;
@@ -394,23 +437,23 @@ class RegionBuilder {
 
   // The edge out of `from_` to code at an instruction, for a frame of these types.
   region::Edge go_to(int instr, Frame frame) {
-    if (!merges_[static_cast<size_t>(instr)]) {
+    if (!body().merges[static_cast<size_t>(instr)]) {
       const int block = f_.add_block();
-      pending_.push_back({instr, block, std::move(frame)});
+      pending_.push_back({body_, instr, block, std::move(frame)});
       return {block, {}};
     }
-    const bool head = loop_end_[instr] >= 0;
+    const bool head = body().loop_end[instr] >= 0;
     // What nobody reads may be of any type there, and what is written becomes a number.
-    const auto live = code_.live[instr];
+    const auto live = code().live[instr];
     for (size_t k = 0; k < frame.slots.size(); ++k) {
       Av& a = frame.slots[k];
-      if (!stored_[k]) continue;
+      if (!body().stored[k]) continue;
       if (!live[k] && can_be_tagged(a))
         a = tagged(a, from_);
       else if (a.kind == K::kEntry)
         a = typed(a);
     }
-    auto& versions = versions_[instr];
+    auto& versions = body().versions[instr];
     for (Version& v : versions)
       if (auto edge = edge_to(v, frame)) return *edge;
     const int block = f_.add_block();
@@ -420,36 +463,45 @@ class RegionBuilder {
     }
     Version v{frame, block};
     region::Edge e{block, {}};
-    for (auto* part : {&v.frame.slots, &v.frame.stack})
-      for (Av& a : *part) {
+    v.frame.each_part([&](std::vector<Av>& part) {
+      for (Av& a : part) {
         collect(a, &e.args);
         to_params(a, block);
       }
-    if (head) {
-      In poll = ins(Op::kPoll, Type::kNone, poll_address());
-      poll.imm = interpreter_breaker().mask;
-      poll.exit = make_exit(instr, v.frame);
-      f_.add(block, poll);
-    }
-    pending_.push_back({instr, block, v.frame});
+    });
+    if (head) poll_at(block, instr, v.frame);
+    pending_.push_back({body_, instr, block, v.frame});
     versions.push_back(std::move(v));
     return e;
   }
-  std::optional<region::Edge> edge_to(const Version& v, const Frame& frame) {
+  std::optional<region::Edge> edge_to(Version& v, Frame& frame) {
     if (v.frame.stack.size() != frame.stack.size()) return std::nullopt;
     auto fits = [&](const Av& to, const Av& a) {
       return same_shape(to, a) || (to.kind == K::kTagged && can_be_tagged(a));
     };
     for (size_t k = 0; k < frame.slots.size(); ++k)
       if (!fits(v.frame.slots[k], frame.slots[k])) return std::nullopt;
-    for (size_t k = 0; k < frame.stack.size(); ++k)
-      if (!same_shape(v.frame.stack[k], frame.stack[k])) return std::nullopt;
-    region::Edge e{v.block, {}};
+    auto same = [](const std::vector<Av>& a, const std::vector<Av>& b) {
+      return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_shape);
+    };
+    if (!same(v.frame.stack, frame.stack)) return std::nullopt;
+    for (size_t k = 0; k < frame.callers.size(); ++k)
+      if (!same(v.frame.callers[k].slots, frame.callers[k].slots) ||
+          !same(v.frame.callers[k].stack, frame.callers[k].stack))
+        return std::nullopt;
     for (size_t k = 0; k < frame.slots.size(); ++k)
-      collect(v.frame.slots[k].kind == K::kTagged ? tagged(frame.slots[k], from_) : frame.slots[k],
-              &e.args);
-    for (auto& a : frame.stack) collect(a, &e.args);
+      if (v.frame.slots[k].kind == K::kTagged) frame.slots[k] = tagged(frame.slots[k], from_);
+    region::Edge e{v.block, {}};
+    frame.each_part([&](std::vector<Av>& part) {
+      for (const Av& a : part) collect(a, &e.args);
+    });
     return e;
+  }
+  void poll_at(int block, int instr, const Frame& frame) {
+    In poll = ins(Op::kPoll, Type::kNone, poll_address());
+    poll.imm = interpreter_breaker().mask;
+    poll.exit = make_exit(instr, frame);
+    f_.add(block, poll);
   }
   int poll_address() {
     if (poll_ < 0) {
@@ -471,8 +523,10 @@ class RegionBuilder {
     for (auto& i : a.items) p.items.push_back(piece(i, values));
     return p;
   }
-  int make_exit(int instr, const Frame& frame, bool returns = false) {
-    return make_exit(instr, frame.slots, frame.stack, returns);
+  // What a called function does is pure: CPython calls it anew.
+  int make_exit(int instr, const Frame& frame) {
+    if (frame.callers.empty()) return make_exit(instr, frame.slots, frame.stack);
+    return make_exit(own_instr(), frame.callers[0].slots, frame.callers[0].stack);
   }
   int make_exit(int instr, const std::vector<Av>& slots, const std::vector<Av>& stack,
                 bool returns = false) {
@@ -486,14 +540,16 @@ class RegionBuilder {
     }
     e.stack.reserve(stack.size());
     for (auto& a : stack) e.stack.push_back(piece(a, &values.values));
+    values.returns = returns;
     r_->exits.push_back(std::move(e));
     f_.exits.push_back(std::move(values));
     return static_cast<int>(f_.exits.size()) - 1;
   }
   // That of the instruction which is followed.
   int exit_here() {
-    if (exit_ == kNoExit) exit_ = make_exit(instr_, now_->slots, before_);
-    return exit_;
+    if (exit_ != kNoExit) return exit_;
+    if (now_->callers.empty()) return exit_ = make_exit(instr_, now_->slots, before_);
+    return exit_ = make_exit(instr_, *now_);
   }
   // Why code can't go on: what stands there, and what would help.
   struct Leave {
@@ -580,28 +636,30 @@ class RegionBuilder {
   // The first in a loop counts, or else the first.
   void note_leave(const Leave& l) {
     r_->exits[static_cast<size_t>(exit_here())].why = l.why;
-    const bool inside = loop_around(instr_) >= 0;
+    const bool inside = loop_around(own_instr()) >= 0;
     if (!because_.why.empty() && (because_in_loop_ || !inside)) return;
     because_in_loop_ = inside;
-    because_.line = code_.instrs[instr_].line;
+    because_.line = own().code->instrs[own_instr()].line;
     because_.why = l.why;
+    if (body_ != 0) because_.why += str_cat(" (in ", code().name, ", line ", line_here(), ")");
     because_.help = l.help;
-    note_loop(inside ? loop_around(instr_) : next_loop(instr_));
+    note_loop(inside ? loop_around(own_instr()) : next_loop(own_instr()));
   }
+  int line_here() const { return code().instrs[instr_].line; }
   void note_loop(int head) {
     if (head < 0) return;
-    because_.first_line = code_.instrs[head].line;
-    because_.last_line = code_.instrs[loop_end_[head]].line;
+    because_.first_line = own().code->instrs[head].line;
+    because_.last_line = own().code->instrs[own().loop_end[head]].line;
   }
   // The beginning of the outermost loop around an instruction, and of the next behind it; -1: none.
   int loop_around(int instr) const {
     for (int head = 0; head <= instr; ++head)
-      if (loop_end_[head] >= instr) return head;
+      if (own().loop_end[head] >= instr) return head;
     return -1;
   }
   int next_loop(int instr) const {
-    for (size_t head = instr; head < code_.instrs.size(); ++head)
-      if (loop_end_[head] >= 0) return static_cast<int>(head);
+    for (size_t head = instr; head < own().code->instrs.size(); ++head)
+      if (own().loop_end[head] >= 0) return static_cast<int>(head);
     return -1;
   }
 
@@ -624,10 +682,11 @@ class RegionBuilder {
 
   void fill(Pending p) {
     block_ = from_ = p.block;
+    body_ = p.body;
     Frame now = std::move(p.frame);
     int instr = p.instr;
     for (bool first = true;; first = false) {
-      if (!first && merges_[static_cast<size_t>(instr)]) {
+      if (!first && body().merges[static_cast<size_t>(instr)]) {
         const region::Edge e = go_to(instr, std::move(now));
         f_.blocks[block_].next = e;
         return;
@@ -638,21 +697,30 @@ class RegionBuilder {
       now_ = &now;
       condition_ = kNoValue;
       jumps_if_ = true;
-      const BIn& in = code_.instrs[instr];
-      if (in.op == BOp::RETURN_VALUE) {
-        f_.blocks[block_].exit = make_exit(instr, {{}, {now.stack.back()}}, true);
+      const BIn& in = code().instrs[instr];
+      if (in.op == BOp::RETURN_VALUE && body_ == 0) {
+        const Av result = may_call_itself() ? typed(now.stack.back()) : now.stack.back();
+        note_result(result);
+        f_.blocks[block_].exit = make_exit(instr, {}, {result}, true);
         return;
       }
       int next = -1;
       try {
-        next = step(in, now);
+        next = in.op == BOp::RETURN_VALUE ? return_to_caller(&now) : step(in, now);
       } catch (const Leave& l) {
         f_.blocks[block_].exit = exit_here();
         note_leave(l);
         return;
       }
+      if (next_body_ >= 0) {
+        body_ = std::exchange(next_body_, -1);
+        now = std::move(entered_);
+        instr = 0;
+        continue;
+      }
       if (condition_ != kNoValue) {
         // the jump goes on with `now`, what is behind the instruction with `other_`
+        // both go on in this function
         const int block = block_;
         const region::Edge taken = go_to(in.target, now);
         const region::Edge other = go_to(instr + 1, std::move(other_));
@@ -709,7 +777,7 @@ class RegionBuilder {
       case BOp::LOAD_FAST:
         if (const auto k = f.slots[in.a].kind; k == K::kNull || k == K::kTagged)
           leave(
-              str_cat("`", code_.slot_names[in.a], "` may have no value, or one of several types"),
+              str_cat("`", code().slot_names[in.a], "` may have no value, or one of several types"),
               "set it before the loop, to a value of one type");
         st.push_back(f.slots[in.a]);
         break;
@@ -720,7 +788,7 @@ class RegionBuilder {
         break;
       case BOp::DELETE_FAST:
         if (f.slots[in.a].kind == K::kNull || f.slots[in.a].kind == K::kTagged)
-          leave(str_cat("`", code_.slot_names[in.a], "` may have no value"));
+          leave(str_cat("`", code().slot_names[in.a], "` may have no value"));
         drop(f.slots[in.a]);
         f.slots[in.a] = {};
         break;
@@ -734,7 +802,8 @@ class RegionBuilder {
         break;
       case BOp::LOAD_DEREF: st.push_back(cell_content(f.slots[in.a])); break;
       case BOp::LOAD_GLOBAL: {
-        RegionSource s{RegionSource::kGlobal, 0, {}, py::reinterpret_borrow<py::object>(in.obj)};
+        RegionSource s{RegionSource::kGlobal, 0, of_body(),
+                       py::reinterpret_borrow<py::object>(in.obj)};
         const Av a = looked_up(std::move(s));
         if (in.a && !kNullAboveCallable) st.emplace_back();
         st.push_back(a);
@@ -892,9 +961,10 @@ class RegionBuilder {
   Av cell_content(const Av& slot) {
     RegionSource s;
     if (slot.kind == K::kFree) {
-      s = {RegionSource::kFree, slot.index, {}, {}};
+      s = {RegionSource::kFree, slot.index, of_body(), {}};
     } else if (slot.kind == K::kEntry) {
       s = r_->sources[slot.index];
+      if (body_ != 0) leave("a variable is read that inner functions share");
       if (s.where != RegionSource::kSlot) leave("a variable of an outer function is read");
       s.where = RegionSource::kCell;
     } else {
@@ -915,7 +985,7 @@ class RegionBuilder {
     return typed_[s] = known_object(s, o);
   }
   static bool is_of_use(PyObject* o) {
-    return PyModule_CheckExact(o) || PyCFunction_CheckExact(o) ||
+    return PyModule_CheckExact(o) || PyCFunction_CheckExact(o) || function_behind(o) ||
            (PyType_Check(o) &&
             !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE));
   }
@@ -1145,6 +1215,8 @@ class RegionBuilder {
   }
   void store_item(const Av& value, const Av& of, const Av& index) {
     const Array* a = array_of_value(of);
+    if (body_ != 0 || may_call_itself())
+      leave("a function sets an item of an array", "write the function's lines into the loop");
     if (!a || !array_view(object_at(of.index), true))
       leave(str_cat("an item of ", a_(described(typed(of))), " is set"), kNumbers);
     const Av v = num(value);
@@ -1208,9 +1280,178 @@ class RegionBuilder {
     if (fn.kind != K::kObject)
       leave(str_cat(a_(described(fn)), " is called"), "write the function's lines into the loop");
     const std::vector<Av> args(st.end() - in.a, st.end());
-    const Av r = result_of(fn.object, args);
+    PyObject* func = function_behind(fn.object);
+    if (func && !is_own(func)) return enter_function(func, args);
+    const Av r = func ? call_itself(args) : result_of(fn.object, args);
     st.resize(base);
     st.push_back(r);
+  }
+
+  // --- functions of Python's
+  static PyObject* function_behind(PyObject* o) {
+    if (Py_TYPE(o) == jit_function_type) return jit_inner(o);
+    return PyFunction_Check(o) ? o : nullptr;
+  }
+  bool is_own(PyObject* func) const { return func == entry_.func; }
+  // Whose globals and closure it is: null, the region's own.
+  py::object of_body() const {
+    return body_ == 0 ? py::object() : py::reinterpret_borrow<py::object>(body().func);
+  }
+  // Its lines are followed from here on; where they return, so are the caller's.
+  void enter_function(PyObject* func, const std::vector<Av>& args) {
+    constexpr size_t kMostDeep = 4, kMostCode = 200;
+    const std::string name = text_of(reinterpret_cast<PyFunctionObject*>(func)->func_name);
+    PyObject* its_code = PyFunction_GET_CODE(func);
+    const auto* co = reinterpret_cast<PyCodeObject*>(its_code);
+    const Code code = code_info(its_code);
+    const char* help = "write the function's lines into the loop";
+    if (!code || co->co_flags & (CO_VARARGS | CO_VARKEYWORDS) || co->co_kwonlyargcount > 0)
+      leave(str_cat("the function ", name, " is called, which has other than plain arguments"),
+            help);
+    if (code->reflective || code->compares_frames || has_other_builtins(func) ||
+        code->instrs.size() > kMostCode || now_->callers.size() >= kMostDeep)
+      leave(str_cat("the function ", name, " is called, which is too long, or calls too many"),
+            help);
+    for (int b = body_; b >= 0; b = bodies_[static_cast<size_t>(b)]->caller)
+      if (bodies_[static_cast<size_t>(b)]->func == func)
+        leave(str_cat("the function ", name, " is called, which calls itself"));
+    Frame in;
+    in.slots.resize(static_cast<size_t>(code->num_slots));
+    PyObject* defaults = PyFunction_GetDefaults(func);
+    const auto given = static_cast<Py_ssize_t>(args.size());
+    const Py_ssize_t usual = defaults ? PyTuple_GET_SIZE(defaults) : 0;
+    if (given > co->co_argcount || given + usual < co->co_argcount)
+      leave(str_cat("the function ", name, " is called with other arguments than it has"));
+    std::copy(args.begin(), args.end(), in.slots.begin());
+    for (Py_ssize_t k = given; k < co->co_argcount; ++k)
+      in.slots[static_cast<size_t>(k)] =
+          constant_object(PyTuple_GET_ITEM(defaults, k - (co->co_argcount - usual)));
+    note_function(func);
+    in.callers = now_->callers;
+    in.callers.push_back({now_->slots, before_});
+    r_->calls_deep = std::max(r_->calls_deep, in.callers.size());
+    next_body_ = body_of(code, func);
+    entered_ = std::move(in);
+  }
+  int body_of(const Code& code, PyObject* func) {
+    for (size_t k = 1; k < bodies_.size(); ++k)
+      if (const Body& b = *bodies_[k]; b.caller == body_ && b.at == instr_ && b.func == func)
+        return static_cast<int>(k);
+    body().merges[static_cast<size_t>(instr_) + 1] = true;  // where its ways back meet
+    bodies_.push_back(std::make_unique<Body>(code, func, body_, instr_));
+    return static_cast<int>(bodies_.size()) - 1;
+  }
+  // What it is now it must be where the region is entered.
+  void note_function(PyObject* func) {
+    for (auto& f : r_->functions)
+      if (f.func.ptr() == func) return;
+    r_->functions.push_back({py::reinterpret_borrow<py::object>(func),
+                             py::reinterpret_borrow<py::object>(PyFunction_GET_CODE(func)),
+                             py::reinterpret_borrow<py::object>(PyFunction_GetDefaults(func))});
+  }
+  int return_to_caller(Frame* now) {
+    const Av result = now->stack.back();
+    stay_alone(result);
+    for (auto& a : now->slots) drop(a);
+    const Body& callee = body();
+    Frame back;
+    back.callers = std::move(now->callers);
+    back.slots = std::move(back.callers.back().slots);
+    back.stack = std::move(back.callers.back().stack);
+    back.callers.pop_back();
+    const int at = callee.at;
+    body_ = callee.caller;
+    back.stack.resize(back.stack.size() - static_cast<size_t>(code().instrs[at].a) - 2);
+    back.stack.push_back(result);
+    *now = std::move(back);
+    return at + 1;
+  }
+
+  // --- a function that calls itself: from its beginning, with numbers alone
+  static constexpr int kMostOperands = 3;
+  bool may_call_itself() const { return may_call_itself_; }
+  // From here on, may it be a function of one to three numbers that calls itself?
+  bool is_called_by_itself() {
+    const auto* co = reinterpret_cast<PyCodeObject*>(own().code->code);
+    if (r_->instr != 0 || r_->stack != 0 || co->co_argcount < 1 ||
+        co->co_argcount > kMostOperands || co->co_kwonlyargcount > 0 ||
+        co->co_flags & (CO_VARARGS | CO_VARKEYWORDS))
+      return false;
+    for (size_t k = 0; k < r_->slots; ++k) {
+      PyObject* o = entry_.slots[k];
+      int64_t word;
+      const bool argument = static_cast<int>(k) < co->co_argcount;
+      if (argument != (o != nullptr)) return false;
+      if (!argument) continue;
+      const auto kind = number_kind(*r_, o, &word);
+      if (kind != K::kInt && kind != K::kFloat && kind != K::kBool) return false;
+    }
+    return finds_itself(entry_.func, 0);
+  }
+  // Does it use itself by name, or others that do?
+  bool finds_itself(PyObject* func, int deep) const {
+    const Code code = code_info(PyFunction_GET_CODE(func));
+    Py_ssize_t cells = 0;
+    PyObject** closure = closure_of(func, &cells);
+    auto leads = [&](PyObject* o) {
+      PyObject* f = o ? function_behind(o) : nullptr;
+      return f && (is_own(f) || (deep < 2 && f != func && finds_itself(f, deep + 1)));
+    };
+    if (!code) return false;
+    for (auto& in : code->instrs)
+      if (in.op == BOp::LOAD_GLOBAL &&
+          leads(PyDict_GetItemWithError(PyFunction_GET_GLOBALS(func), in.obj)))
+        return true;
+    for (Py_ssize_t k = 0; k < cells; ++k)
+      if (leads(PyCell_GET(closure[k]))) return true;
+    return false;
+  }
+  void take_operands(Frame* start) {
+    const auto* co = reinterpret_cast<PyCodeObject*>(own().code->code);
+    for (int k = 0; k < co->co_argcount; ++k) {
+      Av& a = start->slots[static_cast<size_t>(k)];
+      a = typed(a);
+      operands_.push_back(a);
+    }
+    words_ = kMostOperands;
+  }
+  Av call_itself(const std::vector<Av>& args) {
+    if (!may_call_itself() || args.size() != operands_.size())
+      leave("the function calls itself with other than one to three numbers");
+    In in = ins(Op::kSelfI, Type::kI64, icon(0), icon(0), icon(0));
+    for (size_t k = 0; k < args.size(); ++k) {
+      const Av a = num(args[k]);
+      if (!same_shape(a, operands_[k]))
+        leave("the function calls itself with numbers of other types");
+      in.args[k] = a.v[0];
+    }
+    in.op = result_ == K::kInt ? Op::kSelfI : result_ == K::kFloat ? Op::kSelfF : Op::kSelfB;
+    in.type = facts(in.op).type;
+    in.exit = exit_here();
+    calls_itself_ = true;
+    return number(result_, f_.add(block_, in));
+  }
+  void note_result(const Av& a) {
+    if (!may_call_itself()) return;
+    if (!a.is_number() || a.index)
+      has_no_number_ = true;
+    else if (a.kind != result_)
+      other_result_ = a.kind;
+  }
+  std::unique_ptr<Region> recursive() {
+    if (has_no_number_ || stores_) {
+      other_result_.reset();
+      return refused("the function calls itself and gives other than numbers", "");
+    }
+    if (other_result_)
+      return refused("the function calls itself and gives numbers of several types", "");
+    other_result_.reset();
+    note_function(entry_.func);
+    f_.depth = r_->depth_word = static_cast<int>(words_);
+    words_ += 2;
+    region::optimize(f_);
+    r_->recursive = true;
+    return finish();
   }
   Av result_of(PyObject* fn, const std::vector<Av>& args) {
     if (const char* name = function_of("math", fn)) return math(name, args);
@@ -1321,9 +1562,10 @@ class RegionBuilder {
       std::vector<int> found, seen{value};
       for (size_t k = 0; k < seen.size(); ++k) {
         const In& in = f_.instrs[seen[k]];
-        if (in.op == Op::kInput)
+        // a function that calls itself may give what it was given
+        if (in.op == Op::kInput || region::is_self(in.op))
           for (auto& need : r_->needs)
-            if (need.word == in.imm && need.kind == RegionNeed::kNumber &&
+            if ((need.word == in.imm || in.op != Op::kInput) && need.kind == RegionNeed::kNumber &&
                 (need.number == K::kInt || need.number == K::kFloat))
               found.push_back(need.source);
         if (in.op != Op::kParam || home[seen[k]] < 0) continue;
@@ -1346,18 +1588,35 @@ class RegionBuilder {
     for (size_t k = 0; k < r_->exits.size(); ++k)
       for (auto* part : {&r_->exits[k].slots, &r_->exits[k].stack})
         for (RegionPiece& p : *part) note(note, p, f_.exits[k].values);
+    if (!r_->recursive) return;
+    // which of its exits is the last one, code does not tell
+    std::vector<int> all;
+    for (auto& need : r_->needs)
+      if (need.kind == RegionNeed::kNumber && (need.number == K::kInt || need.number == K::kFloat))
+        all.push_back(need.source);
+    for (RegionExit& e : r_->exits)
+      if (e.returns && e.stack[0].kind != K::kBool) e.stack[0].sources = all;
   }
 
   std::unique_ptr<Region> finish() {
     note_sources();
     r_->words = std::max<size_t>({f_.words(), static_cast<size_t>(words_), 1});
+    r_->code_size = f_.instrs.size();
     r_->text = f_.print();
     const auto order = region::reverse_postorder(f_);
     r_->first_line = INT_MAX;
-    for (auto& [instr, versions] : versions_) {
-      if (loop_end_[instr] < 0) continue;
-      r_->first_line = std::min(r_->first_line, code_.instrs[instr].line);
-      r_->last_line = std::max(r_->last_line, code_.instrs[loop_end_[instr]].line);
+    const auto& instrs = own().code->instrs;
+    for (auto& [instr, versions] : own().versions) {
+      const int end = own().loop_end[instr];
+      if (end < 0) continue;
+      r_->first_line = std::min(r_->first_line, instrs[instr].line);
+      r_->last_line = std::max(r_->last_line, instrs[end].line);
+    }
+    if (r_->recursive || r_->first_line > r_->last_line) {  // all of it, or a function's loop
+      const auto by_line = [](auto& a, auto& b) { return a.line < b.line; };
+      const auto [first, last] = std::minmax_element(instrs.begin(), instrs.end(), by_line);
+      r_->first_line = first->line;
+      r_->last_line = last->line;
     }
     if (config().strict && !stores_) r_->reference = region::interpreted(f_);
     r_->code = region::compiled(std::move(f_));
@@ -1367,8 +1626,12 @@ class RegionBuilder {
   static constexpr const char* kNumbers =
       "machine code has ints of 64 bits, floats, bools, NumPy's int64 and float64, and arrays of "
       "these";
-  const CodeInfo& code_;
   const Region::Frame entry_;
+  std::vector<std::unique_ptr<Body>> bodies_;
+  bool may_call_itself_ = false, calls_itself_ = false, has_no_number_ = false;
+  RegionKind result_ = K::kInt;
+  std::optional<RegionKind> other_result_;
+  std::vector<Av> operands_;
   NoRegion because_;
   bool because_in_loop_ = false;
   std::unique_ptr<Region> r_;
@@ -1380,11 +1643,10 @@ class RegionBuilder {
   std::map<int, Array> arrays_;  // the same
   std::map<int, bool> quiet_;    // the same
   bool stores_ = false;
-  std::vector<bool> merges_, stored_;  // by instruction; by slot
-  std::vector<int> loop_end_;
-  std::map<int, std::vector<Version>> versions_;
   std::vector<Pending> pending_;
   // while an instruction is followed
+  int body_ = 0, next_body_ = -1;
+  Frame entered_;  // of next_body_
   int block_ = 0, from_ = 0, instr_ = 0, exit_ = kNoExit, condition_ = kNoValue;
   bool jumps_if_ = true;
   Frame* now_ = nullptr;    // no instruction changes slots before it may leave
@@ -1396,10 +1658,17 @@ class RegionBuilder {
 
 std::unique_ptr<Region> make_region(const Code& code, int instr, const Region::Frame& frame,
                                     NoRegion* because) {
-  RegionBuilder builder(code, instr, frame);
-  auto made = builder.build();
-  if (!made) *because = builder.why_not();
-  return made;
+  auto result = RegionKind::kInt;
+  for (int attempt = 0;; ++attempt) {
+    RegionBuilder builder(code, instr, frame);
+    builder.suppose_result(result);
+    auto made = builder.build();
+    if (made) return made;
+    *because = builder.why_not();
+    const auto other = builder.other_result();
+    if (!other || attempt > 0) return nullptr;
+    result = *other;
+  }
 }
 
 }  // namespace pijit

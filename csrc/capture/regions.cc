@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "capture/region_frames.h"
 #include "objects/data.h"
+#include "python/compat.h"
 #include "python/hook.h"
 #include "python/names.h"
 
@@ -93,7 +94,7 @@ PyObject* fetch(const RegionSource& s, const Region::Frame& f) {
     case RegionSource::kStack: return f.stack[static_cast<size_t>(s.index)];
     case RegionSource::kFree: {
       Py_ssize_t n = 0;
-      PyObject** cells = closure_of(f.func, &n);
+      PyObject** cells = closure_of(s.module ? s.module.ptr() : f.func, &n);
       return s.index < n ? PyCell_GET(cells[s.index]) : nullptr;
     }
     case RegionSource::kCell: {
@@ -101,7 +102,7 @@ PyObject* fetch(const RegionSource& s, const Region::Frame& f) {
       return cell && PyCell_Check(cell) ? PyCell_GET(cell) : nullptr;
     }
     case RegionSource::kGlobal: {
-      PyObject* globals = PyFunction_GET_GLOBALS(f.func);
+      PyObject* globals = PyFunction_GetGlobals(s.module ? s.module.ptr() : f.func);
       if (PyObject* o = PyDict_GetItemWithError(globals, s.name.ptr())) return o;
       PyObject* builtins = builtins_of(globals);
       return builtins ? PyDict_GetItemWithError(builtins, s.name.ptr()) : nullptr;
@@ -253,12 +254,28 @@ struct Maker {
 
 }  // namespace
 
+// How many calls of itself the C stack has room for.
+int Region::stack_calls() const {
+  constexpr size_t kFrame = 256, kReserve = 256 << 10;
+  const size_t left = stack_left();
+  return left < kReserve ? 0 : static_cast<int>((left - kReserve) / (kFrame + 16 * code_size));
+}
+
 bool Region::enter(const Frame& frame, int64_t* buffer, Views* views) const {
   if (frame.slots.size() != slots || frame.stack.size() != stack) return false;
   for (size_t k = 0; k < slots; ++k)
     if (nulls[k] != !frame.slots[k]) return false;
   for (size_t k = 0; k < stack; ++k)
     if (nulls[slots + k] != !frame.stack[k]) return false;
+  for (auto& f : functions)
+    if (PyFunction_GET_CODE(f.func.ptr()) != f.code.ptr() ||
+        PyFunction_GetDefaults(f.func.ptr()) != f.defaults.ptr())
+      return false;
+  if (!functions.empty()) {
+    const int left = recursion_left(PyThreadState_Get()) - static_cast<int>(calls_deep) - 1;
+    if (left <= 0) return false;
+    if (recursive) buffer[depth_word] = std::min(left, stack_calls());
+  }
   for (auto& need : needs)
     if (!meets(*this, need, fetch(sources[static_cast<size_t>(need.source)], frame), buffer, views))
       return false;
@@ -280,8 +297,12 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
       std::copy(copy.begin(), copy.end(), buffer);
     } else {
       const int left = code->run(buffer);
-      PIJIT_CHECK(interpreter_is_awaited() ||
-                      (left == exit && std::equal(copy.begin(), copy.end(), buffer, same_word)),
+      const bool returns = exits[static_cast<size_t>(exit)].returns;
+      const bool same =
+          recursive ? returns == exits[static_cast<size_t>(left)].returns &&
+                          (!returns || same_word(copy[0], buffer[0]))
+                    : left == exit && std::equal(copy.begin(), copy.end(), buffer, same_word);
+      PIJIT_CHECK(interpreter_is_awaited() || same,
                   "a region's code differs from its interpreter: exit ", exit, " and ", left, "\n",
                   text);
       exit = left;
@@ -291,6 +312,7 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
   }
   RegionExit& e = exits[static_cast<size_t>(exit)];
   ++e.count;
+  if (recursive && !e.returns) return e;
   const Maker maker{*this, frame, buffer};
   for (auto& p : e.slots) to_slots->push_back(maker.make(p));
   for (auto& p : e.stack) to_stack->push_back(maker.make(p));
@@ -307,6 +329,11 @@ int Region::visit(visitproc visit, void* arg) const {
        {&numpy_float, &numpy_int, &numpy_true, &numpy_false, &errors, &usual_errors, &geterr})
     Py_VISIT(o->ptr());
   for (auto& o : objects) Py_VISIT(o.ptr());
+  for (auto& f : functions) {
+    Py_VISIT(f.func.ptr());
+    Py_VISIT(f.code.ptr());
+    Py_VISIT(f.defaults.ptr());
+  }
   return 0;
 }
 

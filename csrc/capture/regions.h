@@ -53,7 +53,7 @@ struct RegionExit {
 struct RegionSource {
   enum Where : uint8_t { kSlot, kStack, kFree, kCell, kGlobal, kModule } where;
   int index = 0;
-  py::object module, name;
+  py::object module, name;  // for module: a function, whose globals or closure it is, if another's
   bool operator==(const RegionSource& o) const {
     return where == o.where && index == o.index && module.is(o.module) && name.is(o.name);
   }
@@ -81,13 +81,20 @@ struct Region {
   std::vector<RegionNeed> needs;
   std::vector<py::object> objects;
   std::vector<RegionExit> exits;
-  bool numpy = false;  // arithmetic of its scalars, which may warn
+  // Functions whose lines it has.
+  struct Followed {
+    py::object func, code, defaults;
+  };
+  std::vector<Followed> functions;
+  size_t calls_deep = 0;   // of these, below one another
+  bool recursive = false;  // the function calls itself: all of it, or nothing
+  bool numpy = false;      // arithmetic of its scalars, which may warn
   py::object numpy_float, numpy_int, numpy_true, numpy_false;
   // How its errors are told: the context variable, its value where nobody set it, and who says what
   // another value means.
   py::object errors, usual_errors, geterr;
-  int poll_word = -1;
-  size_t words = 0;
+  int poll_word = -1, depth_word = -1;
+  size_t words = 0, code_size = 0;  // instructions
   std::unique_ptr<region::Code> code;
   std::unique_ptr<region::Code> reference;  // what the code is compared with; null: nothing
   std::string text;
@@ -107,6 +114,9 @@ struct Region {
   const RegionExit& run(const Frame& frame, int64_t* buffer, std::vector<py::object>* slots,
                         std::vector<py::object>* stack);
   int visit(visitproc visit, void* arg) const;
+
+ private:
+  int stack_calls() const;
 };
 
 // Why a loop has none.

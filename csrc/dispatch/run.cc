@@ -180,7 +180,6 @@ class Execution {
   using Words = absl::InlinedVector<int64_t, 64>;
   Region* region_for(Point& point, const Region::Frame& frame, Words* words, Region::Views* views);
   bool is_over_numbers() const;
-  NoRegion why_not_over_numbers() const;
   bool at_handler() const {
     return std::any_of(code_->handlers.begin(), code_->handlers.end(),
                        [&](auto& h) { return h.target == instr_; });
@@ -244,7 +243,12 @@ py::object Execution::run() {
       continue;
     }
     if (over_numbers_) {
-      if (!run_region(point)) return plain();
+      if (!run_region(point)) {
+        // what calls itself, and has no loop, may have a graph
+        if (!untouched_ || !state_.no_regions || state_.loops_ahead(*code_, 0)) return plain();
+        over_numbers_ = false;
+        continue;
+      }
     } else {
       const Found found = lookup(point);
       if (!found.entry) {
@@ -696,68 +700,98 @@ void Execution::leave_stand() {
   stand.stack = std::move(stack_);
 }
 
-// Why the function works on other things than numbers in loops; nothing: it does so.
-NoRegion Execution::why_not_over_numbers() const {
-  constexpr size_t kMostCode = 600;  // instructions: longer code takes longer than it gains
+namespace {
+// Why a function works on other things than numbers, or on what a graph may hold; nothing: it may
+// well work on numbers. Also of the functions that it uses.
+class OverNumbers {
+ public:
   NoRegion because;
-  auto no = [&](size_t at, std::string why, std::string help = "") {
+  bool calls_itself = false;
+
+  void look(PyObject* func, const CodeInfo& code, int deep = 0) {
+    constexpr size_t kMostCode = 600;  // instructions: longer code takes longer than it gains
+    if (deep == 0) func_ = func, code_ = &code;
+    if (std::find(seen_.begin(), seen_.end(), func) != seen_.end()) return;
+    seen_.push_back(func);
+    if (code.instrs.size() > kMostCode)
+      no(code, 0,
+         str_cat("the function is too long: ", code.instrs.size(), " instructions, more than ",
+                 kMostCode),
+         "the loop in a function of its own");
+    if (code.reflective || code.compares_frames) no(code, 0, "the function looks at its own frame");
+    if (code.generator)
+      no(code, 0, "the function is a generator", "the loop in a function of its own");
+    if (has_other_builtins(func)) no(code, 0, "the function has other builtins than its module");
+    PyObject* globals = PyFunction_GET_GLOBALS(func);
+    auto global = [&](const Instr& in) {
+      PyObject* o = PyDict_GetItemWithError(globals, in.obj);
+      return o ? o : PyDict_GetItemWithError(builtins_of(globals), in.obj);
+    };
+    auto is_no_number = [&](const Instr& in) {
+      PyObject* o = in.op == Op::LOAD_CONST    ? in.obj
+                    : in.op == Op::LOAD_GLOBAL ? global(in)
+                                               : nullptr;
+      return o && (PyBool_Check(o) || !(PyNumber_Check(o) || PyTuple_Check(o)));
+    };
+    for (size_t k = 0; k < code.instrs.size() && because.why.empty(); ++k) {
+      const Instr& in = code.instrs[k];
+      if (in.op == Op::LOAD_GLOBAL) use(code, k, PyDict_GetItemWithError(globals, in.obj), deep);
+      if (in.op == Op::IMPORT_NAME)
+        no(code, k, "the function imports a module", "an import at the top");
+      // numbers that a region makes are other objects than CPython's
+      if (in.op == Op::IS_OP && !is_no_number(code.instrs[k - 1]))
+        no(code, k, "`is` may compare numbers", "compare numbers by ==");
+    }
+    Py_ssize_t n = 0;
+    PyObject** cells = closure_of(func, &n);
+    for (Py_ssize_t k = 0; k < n && because.why.empty(); ++k)
+      use(code, 0, PyCell_GET(cells[k]), deep);
+  }
+
+ private:
+  void no(const CodeInfo& code, size_t at, std::string why, std::string help = "") {
     if (!because.why.empty()) return;
-    because.line = code_->instrs[at].line;
-    because.why = std::move(why);
+    const bool below = &code != code_;
+    because.line = below ? code_->instrs[place_].line : code.instrs[at].line;
+    because.why = below ? str_cat("the function uses ", code.name, "(): ", why) : std::move(why);
     because.help = std::move(help);
-  };
-  if (!state_.loops_ahead(*code_, 0)) no(0, "there is no loop");
-  if (code_->instrs.size() > kMostCode)
-    no(0,
-       str_cat("the function is too long: ", code_->instrs.size(), " instructions, more than ",
-               kMostCode),
-       "the loop in a function of its own");
-  if (code_->reflective || code_->compares_frames) no(0, "the function looks at its own frame");
-  if (code_->generator) no(0, "the function is a generator", "the loop in a function of its own");
-  if (has_other_builtins(front_.func)) no(0, "the function has other builtins than its module");
-  auto kind_of = [](PyObject* o) -> std::string {
-    if (!o) return "";
+  }
+  void use(const CodeInfo& code, size_t at, PyObject* o, int deep) {
+    constexpr int kMostDeep = 3;
+    const char* alone = "the loop in a function of its own that has only numbers and arrays";
+    if (!o) return;
+    if (&code == code_) place_ = at;
     if (PyModule_CheckExact(o)) {
       const char* name = PyModule_GetName(o);
       if (!name) PyErr_Clear();
       const std::string_view module = name ? name : "";
-      const bool graphs = module.rfind("pijit", 0) == 0 || module.rfind("mindspore", 0) == 0;
-      return graphs ? str_cat("the module ", module) : "";
+      if (module.rfind("pijit", 0) == 0 || module.rfind("mindspore", 0) == 0)
+        no(code, at, str_cat("the function uses the module ", module), alone);
+      return;
     }
-    if (PyFunction_Check(o))
-      return str_cat("the function ",
-                     text_of(reinterpret_cast<PyFunctionObject*>(o)->func_qualname));
-    return is_promising(o) ? str_cat("a ", Py_TYPE(o)->tp_name) : "";
-  };
-  PyObject* globals = PyFunction_GET_GLOBALS(front_.func);
-  auto global = [&](const Instr& in) {
-    PyObject* o = PyDict_GetItemWithError(globals, in.obj);
-    return o ? o : PyDict_GetItemWithError(builtins_of(globals), in.obj);
-  };
-  auto is_no_number = [&](const Instr& in) {
-    PyObject* o = in.op == Op::LOAD_CONST    ? in.obj
-                  : in.op == Op::LOAD_GLOBAL ? global(in)
-                                             : nullptr;
-    return o && (PyBool_Check(o) || !(PyNumber_Check(o) || PyTuple_Check(o)));
-  };
-  const char* alone = "the loop in a function of its own that has only numbers and arrays";
-  for (size_t k = 0; k < code_->instrs.size(); ++k) {
-    const Instr& in = code_->instrs[k];
-    if (in.op == Op::LOAD_GLOBAL)
-      if (const auto kind = kind_of(PyDict_GetItemWithError(globals, in.obj)); !kind.empty())
-        no(k, str_cat("the function uses ", kind), alone);
-    if (in.op == Op::IMPORT_NAME) no(k, "the function imports a module", "an import at the top");
-    // numbers that a region makes are other objects than CPython's
-    if (in.op == Op::IS_OP && !is_no_number(code_->instrs[k - 1]))
-      no(k, "`is` may compare numbers", "compare numbers by ==");
+    PyObject* f = Py_TYPE(o) == jit_function_type ? jit_inner(o)
+                  : PyFunction_Check(o)           ? o
+                                                  : nullptr;
+    if (!f) {
+      if (is_promising(o))
+        no(code, at, str_cat("the function uses a ", Py_TYPE(o)->tp_name), alone);
+      return;
+    }
+    calls_itself |= f == func_;
+    const Code its = code_info(PyFunction_GET_CODE(f));
+    if (!its || deep >= kMostDeep)
+      return no(code, at,
+                str_cat("the function uses the function ",
+                        text_of(reinterpret_cast<PyFunctionObject*>(f)->func_qualname)),
+                alone);
+    look(f, *its, deep + 1);
   }
-  Py_ssize_t n = 0;
-  PyObject** cells = closure_of(front_.func, &n);
-  for (Py_ssize_t k = 0; k < n; ++k)
-    if (const auto kind = kind_of(PyCell_GET(cells[k])); !kind.empty())
-      no(0, str_cat("the function uses ", kind), alone);
-  return because;
-}
+  PyObject* func_ = nullptr;
+  const CodeInfo* code_ = nullptr;
+  size_t place_ = 0;  // in that code
+  std::vector<PyObject*> seen_;
+};
+}  // namespace
 
 namespace {
 // Of the outermost loop around a line, or else the first.
@@ -781,11 +815,13 @@ bool Execution::is_over_numbers() const {
       state_.graph_runs > 0 || !state_.signature.empty() || runs_as_graph())
     return false;
   if (!state_.over_numbers) {
-    NoRegion because = why_not_over_numbers();
-    state_.over_numbers = because.why.empty();
-    if (!*state_.over_numbers && state_.loops_ahead(*code_, 0)) {
-      loop_lines(*code_, &because);
-      state_.left_loops.push_back(std::move(because));
+    OverNumbers found;
+    found.look(front_.func, *code_);
+    const bool loops = state_.loops_ahead(*code_, 0);
+    state_.over_numbers = found.because.why.empty() && (loops || found.calls_itself);
+    if (!found.because.why.empty() && loops) {
+      loop_lines(*code_, &found.because);
+      state_.left_loops.push_back(std::move(found.because));
     }
   }
   return *state_.over_numbers && std::none_of(given_.begin(), given_.end(), is_promising);
@@ -848,7 +884,9 @@ bool Execution::run_region(Point& point) {
   constexpr uint64_t kAtFirst = 8, kMostLosses = 3;
   constexpr int64_t kStepCost = 4'000;  // ns, of an exit and the instruction there
   if (at_handler() || shown_.any_lives()) return false;
-  if (!state_.loops_ahead(*code_, instr_)) return false;
+  const bool loops = state_.loops_ahead(*code_, instr_);
+  if (!loops && !(instr_ == 0 && untouched_)) return false;
+  if (!loops && !state_.recursion.due()) return false;
   Words words;
   std::vector<PyObject*> slots, stack;
   for (auto& o : slots_) slots.push_back(o.ptr());
@@ -857,7 +895,8 @@ bool Execution::run_region(Point& point) {
   Region::Views views;
   Region* r = region_for(point, frame, &words, &views);
   if (!r) {
-    if (state_.no_regions) return false;
+    if (!loops && point.no_region && point.regions.empty()) state_.no_regions = true;
+    if (!loops || state_.no_regions) return false;
     // CPython's instructions, one by one, lead to where one begins, if they did so before
     if (steps_ == 0) {
       steps_from_ = &point;
@@ -884,6 +923,11 @@ bool Execution::run_region(Point& point) {
     left = &r->run(frame, words.data(), &now_slots, &now_stack);
   }
   views.clear();
+  if (r->recursive && !left->returns) {  // CPython does all of it
+    state_.recursion.failed();
+    return false;
+  }
+  if (r->recursive) state_.recursion.worked();
   if (region_runs_++) region_ns_ += clock_ns() - begin;
   ++graphs_run;
   instr_ = left->instr;

@@ -134,6 +134,7 @@ struct State {
   std::optional<bool> over_numbers;  // is it about loops over numbers?
   bool no_regions = false;           // these gain nothing as regions
   uint64_t region_count = 0, region_losses = 0;
+  Backoff recursion{3};   // attempts of a function that calls itself
   int64_t wasted_ns = 0;  // on regions that came to nothing
   std::vector<NoRegion> left_loops;
   // Entries that were given up in calls below one that still runs: it may be theirs.
