@@ -254,6 +254,11 @@ struct Maker {
 
 }  // namespace
 
+// How many calls CPython would let the innermost function make.
+int Region::calls_left() const {
+  return recursion_left(PyThreadState_Get()) - static_cast<int>(calls_deep) - 1;
+}
+bool Region::has_room() const { return functions.empty() || calls_left() > 0; }
 // How many calls of itself the C stack has room for.
 int Region::stack_calls() const {
   constexpr size_t kFrame = 256, kReserve = 256 << 10;
@@ -271,11 +276,8 @@ bool Region::enter(const Frame& frame, int64_t* buffer, Views* views) const {
     if (PyFunction_GET_CODE(f.func.ptr()) != f.code.ptr() ||
         PyFunction_GetDefaults(f.func.ptr()) != f.defaults.ptr())
       return false;
-  if (!functions.empty()) {
-    const int left = recursion_left(PyThreadState_Get()) - static_cast<int>(calls_deep) - 1;
-    if (left <= 0) return false;
-    if (recursive) buffer[depth_word] = std::min(left, stack_calls());
-  }
+  if (!has_room()) return false;
+  if (recursive) buffer[depth_word] = std::min(calls_left(), stack_calls());
   for (auto& need : needs)
     if (!meets(*this, need, fetch(sources[static_cast<size_t>(need.source)], frame), buffer, views))
       return false;

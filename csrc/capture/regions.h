@@ -114,8 +114,10 @@ struct Region {
   const RegionExit& run(const Frame& frame, int64_t* buffer, std::vector<py::object>* slots,
                         std::vector<py::object>* stack);
   int visit(visitproc visit, void* arg) const;
+  bool has_room() const;  // for the calls that it has, as CPython counts
 
  private:
+  int calls_left() const;
   int stack_calls() const;
 };
 

@@ -839,6 +839,8 @@ Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* w
   for (size_t k = 0; k < point.regions.size(); ++k)
     if (Region* r = point.regions[k].get(); enters(*r)) return r;
   if (point.no_region) return nullptr;
+  for (auto& r : point.regions)
+    if (!r->has_room()) return nullptr;  // CPython raises, or so would another one
   if (point.regions.size() >= kMostRegions || state_.region_count >= kMostOfFunction ||
       !may_capture(Asker::kCapture)) {
     point.no_region = true;
@@ -874,7 +876,7 @@ Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* w
             " on, made in ", took / 1000, " us, ", made->code->bytes(), " bytes\n", made->text);
   Region* r = point.regions.emplace_back(std::move(made)).get();
   if (enters(*r)) return r;
-  PIJIT_CHECK(!config().strict, "a fresh region of ", code_->name, " refuses its own state");
+  PIJIT_CHECK(!config().strict || !r->has_room(), "a fresh region of ", code_->name, " refuses its own state");
   point.no_region = true;
   return nullptr;
 }

@@ -229,8 +229,10 @@ class Program:
 
 def bits(v):
     """v as what tells any two values apart."""
-    if isinstance(v, float):
+    if type(v) is float:
         return type(v).__name__, struct.pack("d", v)
+    if isinstance(v, np.generic):
+        return str(v.dtype), v.tobytes()
     if isinstance(v, np.ndarray):
         return str(v.dtype), v.shape, v.strides, v.tobytes()
     if isinstance(v, tuple):
