@@ -1427,6 +1427,7 @@ class RegionBuilder {
     }
     in.op = result_ == K::kInt ? Op::kSelfI : result_ == K::kFloat ? Op::kSelfF : Op::kSelfB;
     in.type = facts(in.op).type;
+    in.imm = static_cast<int64_t>(now_->callers.size()) + 1;  // CPython's calls
     in.exit = exit_here();
     calls_itself_ = true;
     return number(result_, f_.add(block_, in));

@@ -258,7 +258,7 @@ struct Maker {
 int Region::calls_left() const {
   return recursion_left(PyThreadState_Get()) - static_cast<int>(calls_deep) - 1;
 }
-bool Region::has_room() const { return functions.empty() || calls_left() > 0; }
+bool Region::has_room() const { return functions.empty() || calls_left() >= 0; }
 // How many calls of itself the C stack has room for.
 int Region::stack_calls() const {
   constexpr size_t kFrame = 256, kReserve = 256 << 10;

@@ -176,7 +176,7 @@ class Emitter {
   void call_self(const Instr& in, int v) {
     x86::Gp depth = cc_.newInt64();
     cc_.mov(depth, depth_);
-    cc_.sub(depth, 1);
+    cc_.sub(depth, in.imm);
     cc_.js(given_up_);
     std::vector<x86::Reg> operands;
     for (int k = 0; k < kOperands; ++k) {

@@ -94,7 +94,7 @@ BreakStep::Outcome BreakStep::handle(int pc, PyObject* code) {
   if (!h) throw py::error_already_set();
   py::object exception = raised_exception();
   shown_.hide();
-  shown_.add_raised(exception, code);
+  shown_.add_raised(exception, code, code_.instrs[pc].at);
   stack_.resize(static_cast<size_t>(h->depth));
   if (h->lasti) stack_.push_back(place_in_code(code_.instrs[pc].at));
   stack_.push_back(std::move(exception));

@@ -187,6 +187,7 @@ class Execution {
   bool step();  // the break instruction; false: it must run with all that follows
   py::object plain();
   py::object rest_in_python();
+  ResumeScope::Begins begins(const py::object& code, py::object* frame);
   // The result, or null, where it is captured again behind a loop.
   py::object end_capture(Point& point);
   // The innermost loop here, in CPython; false: there is none that can run so. The result: the
@@ -367,9 +368,10 @@ bool Execution::loop_in_python(py::object* result) {
     });
     CalleeScope callees(front_, state_.hook_uses[instr_]);
     if (!shown_.empty()) shown_.show(slots_);
+    auto started = begins(place->second, &frame);
     ResumeScope scope(
         {std::make_move_iterator(slots_.begin()), std::make_move_iterator(slots_.end())},
-        std::move(stack_), shown_.empty() ? nullptr : &frame);
+        std::move(stack_), std::move(started));
     slots_.clear();
     stack_.clear();
     *result = call_in_frame(f);
@@ -397,6 +399,22 @@ bool Execution::loop_in_python(py::object* result) {
   return true;
 }
 
+// Where frames of this call are kept, they show what the next one holds, which goes on: at the end,
+// and the exception that is handled at once.
+ResumeScope::Begins Execution::begins(const py::object& code, py::object* frame) {
+  if (shown_.empty()) return {};
+  std::vector<py::object> exceptions;
+  for (auto& o : stack_)
+    if (o && PyExceptionInstance_Check(o.ptr())) exceptions.push_back(o);
+  if (const py::object now = handled_exception(); now && PyExceptionInstance_Check(now.ptr()))
+    exceptions.push_back(now);
+  const int shift = static_cast<int>(Py_SIZE(code.ptr()) - Py_SIZE(code_->code));  // code units
+  return [this, frame, shift, exceptions](const py::object& object) {
+    *frame = object;
+    for (auto& e : exceptions) shown_.move(e, object.ptr(), shift);
+  };
+}
+
 py::object Execution::rest_in_python() {
   const auto nulls = nulls_in(stack_);
   py::object& made = state_.resumes[{instr_, nulls}];
@@ -418,7 +436,8 @@ py::object Execution::rest_in_python() {
   if (!shown_.empty()) shown_.show(slots);
   py::object frame;
   // what the rest drops dies there
-  ResumeScope scope(std::move(slots), std::move(stack_), shown_.empty() ? nullptr : &frame);
+  auto started = begins(made, &frame);
+  ResumeScope scope(std::move(slots), std::move(stack_), std::move(started));
   py::object r = call_in_frame(f);
   if (frame) shown_.end_as(frame);
   if (!r) throw py::error_already_set();
@@ -876,7 +895,8 @@ Region* Execution::region_for(Point& point, const Region::Frame& frame, Words* w
             " on, made in ", took / 1000, " us, ", made->code->bytes(), " bytes\n", made->text);
   Region* r = point.regions.emplace_back(std::move(made)).get();
   if (enters(*r)) return r;
-  PIJIT_CHECK(!config().strict || !r->has_room(), "a fresh region of ", code_->name, " refuses its own state");
+  PIJIT_CHECK(!config().strict || !r->has_room(), "a fresh region of ", code_->name,
+              " refuses its own state");
   point.no_region = true;
   return nullptr;
 }

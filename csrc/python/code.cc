@@ -136,7 +136,7 @@ CodeExtra& extra_of(PyObject* code) {
 // function's first instructions may resume something else.
 struct ResumeValues {
   std::vector<py::object> slots, stack;
-  py::object* frame = nullptr;
+  ResumeScope::Begins begins;
   bool filled = false;
   size_t at = 0;  // of the stack
 };
@@ -217,9 +217,9 @@ Code module_code_info(PyObject* code) {
 }
 
 ResumeScope::ResumeScope(std::vector<py::object> slots, std::vector<py::object> stack,
-                         py::object* frame)
+                         Begins begins)
     : depth_(resume_stack.size()) {
-  resume_stack.push_back({std::move(slots), std::move(stack), frame});
+  resume_stack.push_back({std::move(slots), std::move(stack), std::move(begins)});
 }
 ResumeScope::~ResumeScope() {
   while (resume_stack.size() > depth_) {
@@ -253,8 +253,8 @@ bool has_resume_values() {
   return !resume_stack.empty();
 }
 void fill_variables(ResumeValues* values, std::vector<py::object>* stack = nullptr) {
-  if (values->frame) *values->frame = frame_object_here(true);
   fill_frame(&values->slots, stack);
+  if (const auto begins = std::exchange(values->begins, {})) begins(frame_object_here(true));
 }
 // Called first, it gives the frame that calls it its slots; called again, an entry of the stack
 // each time.

@@ -1,6 +1,7 @@
 // Code objects: decoded instructions, and code made for continuing after a break. Everything that
 // differs between CPython versions stays in this folder.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -177,9 +178,9 @@ py::object function_like(PyObject* func, const py::object& code, bool closure);
 // such code. What that did not get to, because the call failed as it began, is dropped.
 class ResumeScope {
  public:
-  // `frame`: where the frame object goes, if it is asked for.
-  ResumeScope(std::vector<py::object> slots, std::vector<py::object> stack,
-              py::object* frame = nullptr);
+  // `begins`: called with the frame object once the frame has its slots, before it runs.
+  using Begins = std::function<void(const py::object&)>;
+  ResumeScope(std::vector<py::object> slots, std::vector<py::object> stack, Begins begins = {});
   ~ResumeScope();
   ResumeScope(const ResumeScope&) = delete;
 

@@ -40,7 +40,14 @@ bool ShownFrames::any_lives() const {
 }
 
 void ShownFrames::forget_dead() {
-  frames_.erase(std::remove_if(frames_.begin(), frames_.end(), is_dead), frames_.end());
+  size_t n = 0;
+  for (size_t k = 0; k < frames_.size(); ++k) {
+    if (is_dead(frames_[k])) continue;
+    raised_at_[n] = raised_at_[k];
+    std::swap(frames_[n++], frames_[k]);
+  }
+  frames_.resize(n);
+  raised_at_.resize(n);
 }
 
 void ShownFrames::add(py::object frame) {
@@ -50,15 +57,35 @@ void ShownFrames::add(py::object frame) {
     return;
   const auto before = exchanged(f, {});
   frames_.push_back(std::move(frame));
+  raised_at_.push_back(-1);
 }
 
-void ShownFrames::add_raised(const py::object& exception, PyObject* code) {
+void ShownFrames::add_raised(const py::object& exception, PyObject* code, int at) {
   const auto trace = py::reinterpret_steal<py::object>(PyException_GetTraceback(exception.ptr()));
   if (!trace) return;
   auto* frame = reinterpret_cast<PyTracebackObject*>(trace.ptr())->tb_frame;
   const auto of =
       py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-  if (of.ptr() == code) add(py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(frame)));
+  if (of.ptr() != code) return;
+  const size_t before = frames_.size();
+  add(py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(frame)));
+  if (!frames_.empty() && frames_.size() >= before) raised_at_.back() = at;
+}
+
+void ShownFrames::move(const py::object& exception, PyObject* frame, int shift) {
+  auto trace = py::reinterpret_steal<py::object>(PyException_GetTraceback(exception.ptr()));
+  while (trace) {
+    auto* entry = reinterpret_cast<PyTracebackObject*>(trace.ptr());
+    for (size_t k = 0; k < frames_.size(); ++k) {
+      if (frames_[k].ptr() != reinterpret_cast<PyObject*>(entry->tb_frame) || raised_at_[k] < 0)
+        continue;
+      entry->tb_lasti = 2 * (raised_at_[k] + shift);
+      entry->tb_frame = reinterpret_cast<PyFrameObject*>(Py_NewRef(frame));
+      Py_DECREF(frames_[k].ptr());
+      break;
+    }
+    trace = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(entry->tb_next));
+  }
 }
 
 void ShownFrames::show(std::span<const py::object> slots) {
@@ -77,6 +104,7 @@ void ShownFrames::end_as(const py::object& frame) {
       slots.push_back(py::reinterpret_borrow<py::object>(frames::slot(f, k)));
   show(slots);
   frames_.clear();
+  raised_at_.clear();
 }
 
 py::object frame_object_here(bool make) {

@@ -14,8 +14,12 @@ class ShownFrames {
   bool any_lives() const;  // somebody else holds one
   // A frame object whose frame has ended: it lets go of what its variables hold.
   void add(pybind11::object frame);
-  // That of a traceback's first entry, where it is one of `code`.
-  void add_raised(const pybind11::object& exception, PyObject* code);
+  // That of a traceback's first entry, where it is one of `code`, raised at the function's code
+  // unit `at`.
+  void add_raised(const pybind11::object& exception, PyObject* code, int at);
+  // Entries of the exception's traceback name another frame from now on, in which the call goes on
+  // to its end: its code begins with `shift` units of its own.
+  void move(const pybind11::object& exception, PyObject* frame, int shift);
   // Others hold these frame objects: they get the variables, all but the free ones.
   void show(std::span<const pybind11::object> slots);
   // They lose them again. Gives what they held.
@@ -26,6 +30,7 @@ class ShownFrames {
  private:
   void forget_dead();
   std::vector<pybind11::object> frames_;
+  std::vector<int> raised_at_;  // per frame; -1: unknown
 };
 
 // The frame object of the Python frame that calls us; null: there is none yet and `make` is false.

@@ -159,7 +159,7 @@ class Interpreter : public Code {
         for (int i = 0; i < 3; ++i)
           if (in.args[i] != kNoValue) a[i] = v[in.args[i]];
         if (is_self(in.op)) {
-          if (!call_itself(given.data(), a, &v[k])) return leave(in.exit);
+          if (!call_itself(given.data(), in, a, &v[k])) return leave(in.exit);
           continue;
         }
         if (!evaluate(in, a, &v[k]) && in.exit != kNoExit) return leave(in.exit);
@@ -174,9 +174,10 @@ class Interpreter : public Code {
   }
 
  private:
-  bool call_itself(const int64_t* buffer, const int64_t* args, int64_t* result) const {
+  bool call_itself(const int64_t* buffer, const Instr& in, const int64_t* args,
+                   int64_t* result) const {
     std::vector<int64_t> words(buffer, buffer + f_.words());
-    if (--words[static_cast<size_t>(f_.depth)] < 0) return false;
+    if ((words[static_cast<size_t>(f_.depth)] -= in.imm) < 0) return false;
     std::copy(args, args + 3, words.begin());
     const int exit = run(words.data());
     *result = words[0];
