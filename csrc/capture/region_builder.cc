@@ -47,7 +47,9 @@ struct Av {
     switch (kind) {
       case kInt:
       case kFloat:
-      case kBool: return 1;
+      case kBool:
+      case kRow:
+      case kArrayIter: return 1;
       case kRange:
       case kCounter:
       case kRangeIter:
@@ -332,9 +334,24 @@ class RegionBuilder {
   }
   Av typed(const Av& a) { return a.kind == K::kEntry ? typed_source(a.index) : a; }
 
+  bool is_over_array(Av& a) {
+    Av over;
+    over.kind = K::kEntry;
+    over.index = source({RegionSource::kIterated, r_->sources[a.index].index, {}, {}});
+    const Array* x = array_of_value(over);
+    if (!x || x->rank > 2) return true;
+    RegionNeed need{RegionNeed::kPlace, a.index, {}};
+    need.word = static_cast<int>(words_);
+    Av it = number(K::kArrayIter, input(Type::kI64));
+    r_->needs.push_back(std::move(need));
+    it.items = {over};
+    a = std::move(it);
+    return true;
+  }
   // False: an iterator that a region must leave alone, as others hold it, too.
   bool is_iterator(Av& a) {
     PyObject* o = object_at(a.index);
+    if (array_place(o).array) return is_over_array(a);
     if (!Py_IS_TYPE(o, &PyRangeIter_Type)) return true;
     const auto s = range_state(o);
     if (!s || Py_REFCNT(o) != 1) return false;
@@ -519,6 +536,7 @@ class RegionBuilder {
     p.kind = a.is_number() ? number_kind_of(a) : a.kind;
     if (a.kind == K::kEntry || a.kind == K::kFree) p.at = a.index;
     if (a.kind == K::kRange || a.kind == K::kRangeIter) p.step = a.index;
+    if (a.kind == K::kRow) p.source = a.index;
     p.object = a.kind == K::kObject ? a.object : nullptr;
     for (auto& i : a.items) p.items.push_back(piece(i, values));
     return p;
@@ -581,6 +599,8 @@ class RegionBuilder {
       case K::kRange: return "range";
       case K::kCounter:
       case K::kRangeIter: return "iterator over a range";
+      case K::kRow: return "row of an array";
+      case K::kArrayIter: return "iterator over an array";
       case K::kFree: return "variable of an outer function";
       default: break;
     }
@@ -723,7 +743,7 @@ class RegionBuilder {
         // both go on in this function
         const int block = block_;
         const region::Edge taken = go_to(in.target, now);
-        const region::Edge other = go_to(instr + 1, std::move(other_));
+        const region::Edge other = begin_turn(instr + 1, std::move(other_));
         f_.blocks[block].condition = condition_;
         f_.blocks[block].next = jumps_if_ ? taken : other;
         f_.blocks[block].otherwise = jumps_if_ ? other : taken;
@@ -732,6 +752,29 @@ class RegionBuilder {
       instr = next;
     }
   }
+  // The edge to what is behind an instruction that jumps.
+  region::Edge begin_turn(int instr, Frame frame) {
+    if (over_.at == kNoValue) return go_to(instr, std::move(frame));
+    const Over over = std::exchange(over_, {});
+    const int from = from_, block = block_, turn = f_.add_block();
+    block_ = from_ = turn;
+    const Part part = part_of(over.array);
+    const Array& a = *part.array;
+    if (a.rank - part.axis == 2) {
+      frame.stack.back() = row_of(over.array, over.at);
+    } else {
+      const int stride = a.strides[static_cast<size_t>(part.axis)];
+      int offset = f_.add(turn, ins(Op::kIMul, Type::kI64, over.at, stride));
+      if (part.offset != kNoValue)
+        offset = f_.add(turn, ins(Op::kIAdd, Type::kI64, offset, part.offset));
+      frame.stack.back() = element(a, offset);
+    }
+    const region::Edge next = go_to(instr, std::move(frame));
+    f_.blocks[turn].next = next;
+    from_ = from;
+    block_ = block;
+    return {turn, {}};
+  }
   static Av pop(Frame& f) {
     Av a = std::move(f.stack.back());
     f.stack.pop_back();
@@ -739,7 +782,7 @@ class RegionBuilder {
   }
   // An iterator advances for all that hold it: none but the stack may.
   static void stay_alone(const Av& a) {
-    if (a.kind == K::kCounter || a.kind == K::kRangeIter)
+    if (a.kind == K::kCounter || a.kind == K::kRangeIter || a.kind == K::kArrayIter)
       leave("an iterator is kept in a variable");
   }
   Av num(const Av& a) {
@@ -1146,7 +1189,12 @@ class RegionBuilder {
     return r;
   }
   Av iterator(const Av& a) {
-    if (a.kind == K::kCounter || a.kind == K::kRangeIter) return a;
+    if (a.kind == K::kCounter || a.kind == K::kRangeIter || a.kind == K::kArrayIter) return a;
+    if (const Part part = part_of(a); part.array && part.array->rank <= 2) {
+      Av over = number(K::kArrayIter, icon(0));
+      over.items = {a};
+      return over;
+    }
     if (a.kind != K::kRange)
       leave(str_cat("the loop is over ", a_(described(typed(a)))),
             "a loop over range(len(x)) that reads x[i]");
@@ -1185,6 +1233,15 @@ class RegionBuilder {
       there.v[0] = f_.add(block_, ins(Op::kIAdd, Type::kI64, it.v[0], icon(it.index)));
       there.v[1] = f_.add(block_, ins(Op::kISub, Type::kI64, it.v[1], icon(1)));
       other_.stack.push_back(int_of(it.v[0]));
+    } else if (it.kind == K::kArrayIter) {
+      const Av over = it.items[0];
+      const Part part = part_of(over);
+      const Array& a = *part.array;
+      const int at = it.v[0], size = a.sizes[static_cast<size_t>(part.axis)];
+      condition_ = emit(Op::kILt, at, size);
+      there.v[0] = f_.add(block_, ins(Op::kIAdd, Type::kI64, at, icon(1)));
+      over_ = {over, at};
+      other_.stack.emplace_back();  // begin_turn() puts the item there
     } else {
       leave(str_cat("the loop is over ", a_(described(it))),
             "a loop over range(len(x)) that reads x[i]");
@@ -1205,16 +1262,36 @@ class RegionBuilder {
       if (k < 0 || k >= n) leave("an item of a tuple is read that it has not");
       return of.items[static_cast<size_t>(k)];
     }
-    const Array* a = array_of_value(of);
-    if (!a) leave(str_cat("an item of ", a_(described(typed(of))), " is read"), kNumbers);
-    const int offset = offset_of(*a, index);
-    Av r = a->format == 'd' ? float_of(emit(Op::kLoadF64, a->data, offset))
-                            : int_of(emit(Op::kLoadI64, a->data, offset));
+    const Part part = part_of(of);
+    if (!part.array) leave(str_cat("an item of ", a_(described(typed(of))), " is read"), kNumbers);
+    const bool row = part.array->rank - part.axis == 2 && index.kind != K::kTuple;
+    return row ? row_of(of, place_of(*part.array, 0, index))
+               : element(*part.array, offset_of(part, index));
+  }
+  Av element(const Array& a, int offset) {
+    Av r = a.format == 'd' ? float_of(emit(Op::kLoadF64, a.data, offset))
+                           : int_of(emit(Op::kLoadI64, a.data, offset));
     r.index = 1;
     return r;
   }
+  Av row_of(const Av& array, int place) {
+    Av row = number(K::kRow, place);
+    row.index = array.index;
+    return row;
+  }
+  // An array, or a row of one: from which axis on, and the bytes to it.
+  struct Part {
+    const Array* array = nullptr;
+    int axis = 0, offset = kNoValue;
+  };
+  Part part_of(const Av& a) {
+    if (a.kind != K::kRow) return {array_of_value(a)};
+    const Array& x = arrays_.at(a.index);
+    return {&x, 1, f_.add(block_, ins(Op::kIMul, Type::kI64, a.v[0], x.strides[0]))};
+  }
   void store_item(const Av& value, const Av& of, const Av& index) {
-    const Array* a = array_of_value(of);
+    const Part part = part_of(of);
+    const Array* a = part.array;
     if (body_ != 0 || may_call_itself())
       leave("a function sets an item of an array", "write the function's lines into the loop");
     if (!a || !array_view(object_at(of.index), true))
@@ -1223,34 +1300,40 @@ class RegionBuilder {
     if (a->format != 'd' && v.kind == K::kFloat)
       leave("an element of an array of ints is set to a float", "int(x)");
     const int x = a->format == 'd' ? as_float(v) : as_int(v);
-    const int offset = offset_of(*a, index);
+    const int offset = offset_of(part, index);
     r_->needs[static_cast<size_t>(a->need)].written = true;
     stores_ = true;
     f_.add(block_,
            ins(a->format == 'd' ? Op::kStoreF64 : Op::kStoreI64, Type::kNone, a->data, offset, x));
   }
   // Bytes to an element, whose indices are looked at first.
-  int offset_of(const Array& a, const Av& index) {
+  int offset_of(const Part& part, const Av& index) {
+    const Array& a = *part.array;
     std::vector<Av> indices{index};
     if (index.kind == K::kTuple) indices = index.items;
-    if (indices.size() != static_cast<size_t>(a.rank))
+    if (indices.size() != static_cast<size_t>(a.rank - part.axis))
       leave("a row or a part of an array is taken", "an index for each axis: a[i, j]");
-    int offset = kNoValue;
-    for (int k = 0; k < a.rank; ++k) {
-      const Av i = num(indices[static_cast<size_t>(k)]);
-      if (i.kind != K::kInt) leave(str_cat(a_(described(i)), " is an index"));
-      const int size = a.sizes[static_cast<size_t>(k)];
-      const int zero = icon(0);
-      const int from_end = f_.add(block_, ins(Op::kIAdd, Type::kI64, i.v[0], size));
-      const int at = emit(Op::kSelect, emit(Op::kILt, i.v[0], zero), from_end, i.v[0]);
-      check(emit(Op::kIGe, at, zero));
-      check(emit(Op::kILt, at, size));
+    int offset = part.offset;
+    for (int k = part.axis; k < a.rank; ++k) {
+      const int at = place_of(a, k, indices[static_cast<size_t>(k - part.axis)]);
       const int bytes =
           f_.add(block_, ins(Op::kIMul, Type::kI64, at, a.strides[static_cast<size_t>(k)]));
       offset =
           offset == kNoValue ? bytes : f_.add(block_, ins(Op::kIAdd, Type::kI64, offset, bytes));
     }
     return offset;
+  }
+  // An index of an axis, from 0 on.
+  int place_of(const Array& a, int axis, const Av& index) {
+    const Av i = num(index);
+    if (i.kind != K::kInt) leave(str_cat(a_(described(i)), " is an index"));
+    const int size = a.sizes[static_cast<size_t>(axis)];
+    const int zero = icon(0);
+    const int from_end = f_.add(block_, ins(Op::kIAdd, Type::kI64, i.v[0], size));
+    const int at = emit(Op::kSelect, emit(Op::kILt, i.v[0], zero), from_end, i.v[0]);
+    check(emit(Op::kIGe, at, zero));
+    check(emit(Op::kILt, at, size));
+    return at;
   }
   Av array_attribute(const Array& a, const std::string& name) {
     if (name == "ndim") return int_of(icon(a.rank));
@@ -1460,7 +1543,8 @@ class RegionBuilder {
     const std::string_view builtin = named ? named : "";
     if (fn == reinterpret_cast<PyObject*>(&PyRange_Type)) return range(args);
     if (builtin == "len" && args.size() == 1)
-      if (const Array* x = array_of_value(args[0])) return int_of(x->sizes[0]);
+      if (const Part x = part_of(args[0]); x.array)
+        return int_of(x.array->sizes[static_cast<size_t>(x.axis)]);
     std::vector<Av> a;
     for (auto& x : args) a.push_back(num(x));
     for (auto& x : a)
@@ -1648,6 +1732,11 @@ class RegionBuilder {
   // while an instruction is followed
   int body_ = 0, next_body_ = -1;
   Frame entered_;  // of next_body_
+  // What a loop over an array has next, which is read where it goes on.
+  struct Over {
+    Av array;
+    int at = kNoValue;
+  } over_;
   int block_ = 0, from_ = 0, instr_ = 0, exit_ = kNoExit, condition_ = kNoValue;
   bool jumps_if_ = true;
   Frame* now_ = nullptr;    // no instruction changes slots before it may leave

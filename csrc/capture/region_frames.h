@@ -30,6 +30,13 @@ struct RangeState {
 };
 std::optional<RangeState> range_state(PyObject* iterator);
 
+// An iterator over an array, which nobody else holds, taken apart; null: it is something else.
+struct ArrayPlace {
+  PyObject* array = nullptr;  // borrowed
+  int64_t next = 0;
+};
+ArrayPlace array_place(PyObject* iterator);
+
 PyObject* fetch(const RegionSource& s, const Region::Frame& f);  // borrowed; null: nothing is there
 
 // Nothing runs where it dies, nor can others tell when.

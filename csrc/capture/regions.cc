@@ -88,10 +88,25 @@ std::optional<RangeState> range_state(PyObject* it) {
   }
 }
 
+ArrayPlace array_place(PyObject* it) {
+  if (!Py_IS_TYPE(it, &PySeqIter_Type) || Py_REFCNT(it) != 1) return {};
+  try {
+    const auto reduced = py::reinterpret_borrow<py::tuple>(py::handle(it).attr("__reduce__")());
+    ArrayPlace p;
+    if (reduced.size() < 3 || !as_int64(py::object(reduced[2]).ptr(), &p.next) || p.next < 0)
+      return {};  // it has come to its end
+    p.array = py::object(py::tuple(reduced[1])[0]).ptr();
+    return numpy_is_loaded() && Py_TYPE(p.array) == library.ndarray.type() ? p : ArrayPlace{};
+  } catch (py::error_already_set&) {
+    return {};
+  }
+}
+
 PyObject* fetch(const RegionSource& s, const Region::Frame& f) {
   switch (s.where) {
     case RegionSource::kSlot: return f.slots[static_cast<size_t>(s.index)];
     case RegionSource::kStack: return f.stack[static_cast<size_t>(s.index)];
+    case RegionSource::kIterated: return array_place(f.stack[static_cast<size_t>(s.index)]).array;
     case RegionSource::kFree: {
       Py_ssize_t n = 0;
       PyObject** cells = closure_of(s.module ? s.module.ptr() : f.func, &n);
@@ -177,6 +192,11 @@ bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer
     }
     case RegionNeed::kIs: return o == need.object.ptr();
     case RegionNeed::kQuiet: return is_quiet(o);
+    case RegionNeed::kPlace: {
+      const ArrayPlace p = array_place(o);
+      buffer[need.word] = p.next;
+      return p.array;
+    }
     case RegionNeed::kRangeIter: {
       if (Py_REFCNT(o) != 1) return false;  // others hold it, too
       const auto s = range_state(o);
@@ -229,6 +249,13 @@ struct Maker {
         return py::reinterpret_borrow<py::object>(closure_of(frame.func, &n)[p.at]);
       }
       case RegionKind::kRange: return range(w[0], integer(w[1]), p.step);
+      case RegionKind::kRow:
+        return steal(PyObject_GetItem(entry(p.source).ptr(), integer(w[0]).ptr()));
+      case RegionKind::kArrayIter: {
+        py::object it = iter(make(p.items[0]));
+        it.attr("__setstate__")(integer(w[0]));
+        return it;
+      }
       case RegionKind::kCounter: return iter(range(w[0], integer(w[1]), 1));
       case RegionKind::kRangeIter: {
         const py::object far = steal(PyNumber_Multiply(integer(w[1]).ptr(), integer(p.step).ptr()));

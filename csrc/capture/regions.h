@@ -27,6 +27,8 @@ enum class RegionKind : uint8_t {
   kRange,      // two words: start, stop
   kCounter,    // an iterator over a range by 1: the next number, the end
   kRangeIter,  // the same with other steps: the next number, how many are left
+  kRow,        // of an array of rank 2: its place
+  kArrayIter,  // over the only item: the next place
   kTuple,
   kTagged,  // two words: which of these, and its word or the number of a source or an object
 };
@@ -34,7 +36,8 @@ enum class RegionKind : uint8_t {
 // How an exit makes one variable or stack entry anew.
 struct RegionPiece {
   RegionKind kind = RegionKind::kNull;
-  int at = 0;  // of a source or cell; else its first word
+  int at = 0;      // of a source or cell; else its first word
+  int source = 0;  // of kRow
   int step = 0;
   PyObject* object = nullptr;  // the region keeps it
   std::vector<int> sources;    // the number may be the object that is there
@@ -51,7 +54,8 @@ struct RegionExit {
 
 // Where a region finds what it works on.
 struct RegionSource {
-  enum Where : uint8_t { kSlot, kStack, kFree, kCell, kGlobal, kModule } where;
+  // kIterated: the array that an iterator on the stack is over.
+  enum Where : uint8_t { kSlot, kStack, kFree, kCell, kGlobal, kModule, kIterated } where;
   int index = 0;
   py::object module, name;  // for module: a function, whose globals or closure it is, if another's
   bool operator==(const RegionSource& o) const {
@@ -60,7 +64,7 @@ struct RegionSource {
 };
 // What it must be there.
 struct RegionNeed {
-  enum Kind : uint8_t { kIs, kNumber, kRangeIter, kArray, kQuiet } kind;
+  enum Kind : uint8_t { kIs, kNumber, kRangeIter, kPlace, kArray, kQuiet } kind;
   int source;
   py::object object;                      // of kIs
   RegionKind number = RegionKind::kNull;  // of kNumber: one of its kinds

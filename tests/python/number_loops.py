@@ -131,6 +131,9 @@ class Program:
     def element(self, depth=0):
         if self.random.random() < 0.5:
             return f"p[{self.index(depth)}]"
+        if self.random.random() < 0.3:
+            row = self.random.choice([f"q[{self.index(depth)}]", "row"])
+            return f"{row}[{self.index(depth)}]"
         return f"q[{self.index(depth)}, {self.index(depth)}]"
 
     def condition(self, depth=0):
@@ -188,7 +191,11 @@ class Program:
         name = "ijkl"[depth % 4]
         if name not in self.names and self.random.random() < 0.5:
             self.names.append(name)
-        lines = [f"{space}for {name} in range({pick(RANGES)}):", *self.body(indent + 1, depth + 1, True)]
+        over = f"range({pick(RANGES)})"
+        if self.arrays and self.random.random() < 0.3:
+            over = pick(["p", "q[0]", "q[i]", "row", "q", "p"])
+            name = "row" if over == "q" else name
+        lines = [f"{space}for {name} in {over}:", *self.body(indent + 1, depth + 1, True)]
         if self.random.random() < 0.15:
             lines += [f"{space}else:", *self.body(indent + 1, depth + 1, in_loop)]
         return lines
