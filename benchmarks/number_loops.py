@@ -177,6 +177,71 @@ def forces(pos, mass):
     return s
 
 
+def bump(x):
+    return math.exp(-x * x) * (1.0 + 0.1 * x)
+
+
+def clipped(x, low=0.0, high=0.9):
+    return low if x < low else high if x > high else x
+
+
+def helpers(n):
+    s = 0.0
+    for i in range(n):
+        s += clipped(bump(i * 1e-4))
+    return s
+
+
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
+def ackermann(m, n):
+    if m == 0:
+        return n + 1
+    return ackermann(m - 1, 1) if n == 0 else ackermann(m - 1, ackermann(m, n - 1))
+
+
+def common_divisors(n):
+    s = 0
+    for i in range(1, n):
+        s += divisor(i * 7919, n)
+    return s
+
+
+def divisor(a, b):
+    while b:
+        a, b = b, a % b
+    return a
+
+
+def over_an_array(x):
+    s = 0.0
+    for v in x:
+        s += v * v
+    return s
+
+
+def over_rows(a):
+    s = 0.0
+    for row in a:
+        for v in row:
+            s += v
+    return s
+
+
+def chained_indices(a):
+    s = 0.0
+    for i in range(len(a)):
+        for j in range(len(a[i])):
+            s += a[i][j] * a[j][i]
+    return s
+
+
+# Numba wants its decorator on the functions that these call, too.
+CALLS = {helpers, fibonacci, ackermann, common_divisors}
+
+
 def programs():
     r = np.random.RandomState(0)
     return [
@@ -188,7 +253,10 @@ def programs():
         (sieve, lambda: (np.zeros(50_000, np.int64),)),
         (common_subsequence, lambda x=r.randint(0, 4, 200), y=r.randint(0, 4, 200):
             (x, y, np.zeros((201, 201), np.int64))),
-        (forces, lambda p=r.rand(150, 3), m=r.rand(150): (p, m))]
+        (forces, lambda p=r.rand(150, 3), m=r.rand(150): (p, m)),
+        (helpers, lambda: (20_000,)), (fibonacci, lambda: (22,)), (ackermann, lambda: (2, 100)),
+        (common_divisors, lambda: (10_000,)), (over_an_array, lambda x=r.rand(100_000): (x,)),
+        (over_rows, lambda a=r.rand(300, 300): (a,)), (chained_indices, lambda a=r.rand(200, 200): (a,))]
 
 
 def timed(function, arguments):
@@ -217,7 +285,7 @@ def main(words):
         ratios.append(plain / jitted)
         row = (f"{function.__name__:20s} {plain * 1e3:7.2f} ms {jitted * 1e3:7.3f} ms {ratios[-1]:7.1f} "
                f"{first * 1e3:5.1f} ms")
-        if numba:
+        if numba and function not in CALLS:
             begin, peer, _ = timed(numba.njit(function), arguments)
             row += f" {peer * 1e3:7.3f} ms {peer / jitted:7.2f} {begin * 1e3:5.0f} ms"
         print(row, flush=True)

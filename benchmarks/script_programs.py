@@ -45,6 +45,22 @@ def run():
     for k in range(5000):
         c.hit("k%d" % (k % 10))
 """,
+    "small methods": """
+class Place:
+    def __init__(self):
+        self.x = 0
+    @jit
+    def step(self, by):
+        self.x += by
+@jit
+def bump(place):
+    place.x += 1
+def run():
+    place = Place()
+    for k in range(5000):
+        place.step(k)
+        bump(place)
+""",
     "ring buffer": """
 class Ring:
     def __init__(self):

@@ -136,7 +136,8 @@ class Explanation:
     misses (guards that led to another capture: where, guard, old and new value), callees (undecorated functions that
     were captured on their own because a break ran them: each with where, compile_count, calls, graph_runs, breaks,
     misses), regions (loops over numbers that became machine code: each with lines, runs, bytes, exits, which are
-    (line, whether the function returned, how often) where CPython went on, and text, what was compiled).
+    (line, whether the function returned, how often) where CPython went on, and text, what was compiled; and loops that
+    did not: with why, where, the line at which machine code would be left, and help, what would change that).
 
     The text begins with what to do something about. to_html() gives or writes a page with the source, each line
     marked."""
@@ -190,6 +191,12 @@ class Explanation:
             lines.append(f"  from {short(p)} on CPython runs it: there is nothing for a graph")
         for r in self.regions:
             first, last = r["lines"]
+            of = f"lines {first} to {last}" if first != last else f"line {first}"
+            if r["why"]:
+                lines.append(f"  no machine code for the loop of {of}: at {short(r['where'])}, {r['why']}")
+                if r["help"]:
+                    lines.append(f"    what would help: {r['help']}")
+                continue
             lines.append(f"  machine code for the loops of lines {first} to {last}: {r['runs']} runs")
             lines += [f"    left at line {line} for CPython, {count} times" for line, returned, count in r["exits"]
                       if not returned]

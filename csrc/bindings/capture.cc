@@ -49,7 +49,8 @@ py::object in_steps(const py::object& func, const py::object& arguments, int64_t
   Slots slots(static_cast<size_t>(code->num_slots));
   for (size_t k = 0; k < given.size(); ++k) slots[k] = given[k];
   std::vector<py::object> stack;
-  BreakStep step(target, *code, &slots, &stack);
+  ShownFrames shown;
+  BreakStep step(target, *code, &slots, &stack, &shown);
   int pc = 0;
   for (int64_t n = 0;; ++n, pc = step.next) {
     if (code->instrs[pc].op == Op::RETURN_VALUE) return py::make_tuple(n, stack.back());

@@ -101,6 +101,19 @@ std::unique_ptr<Entry> Tracer::finish_return(const V& result) {
   return e;
 }
 
+namespace {
+// What any run has at hand: numbers, texts, what is there already, and small tuples of these.
+bool is_at_hand(const V& v, bool argument, int depth = 2) {
+  constexpr size_t kMostItems = 16;
+  if (is_known(v) || is_computed(v)) return true;
+  if (v->src >= 0) return !as<TensorValue>(v) || argument;
+  const auto* t = depth > 0 ? as<TupleValue>(v) : nullptr;
+  return t && t->type() == &PyTuple_Type && t->items.size() <= kMostItems &&
+         std::all_of(t->items.begin(), t->items.end(),
+                     [&](const V& i) { return i && is_at_hand(i, false, depth - 1); });
+}
+}  // namespace
+
 std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
   auto e = std::make_unique<Entry>();
   entry_ = e.get();
@@ -121,9 +134,7 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
     // mostly have them, and tracebacks name them
     const auto* cell = as<CellValue>(v);
     const V& held = cell && cell->content ? cell->content : v;
-    const bool kept =
-        is_known(held) || is_computed(held) ||
-        (held->src >= 0 && (!as<TensorValue>(held) || static_cast<int>(s) < num_args(*f.code)));
+    const bool kept = is_at_hand(held, static_cast<int>(s) < num_args(*f.code));
     e->slot_recipes.push_back(live || kept ? recipe(v) : -1);
   }
   for (auto& v : f.stack) e->stack_recipes.push_back(as<NullValue>(v) ? -1 : recipe(v));

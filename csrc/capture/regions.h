@@ -11,41 +11,37 @@
 
 namespace pijit {
 
+// What a variable or a stack entry holds: in the frame where a region begins, in its code, and in
+// the frame where it ends.
+enum class RegionKind : uint8_t {
+  kNull,
+  kEntry,   // what one of the sources was
+  kObject,  // a constant
+  kFree,    // a cell of the closure
+  kInt,     // numbers, each in a word
+  kFloat,
+  kBool,
+  kNumpyInt,  // scalars of NumPy: int64, float64, bool
+  kNumpyFloat,
+  kNumpyBool,
+  kRange,      // two words: start, stop
+  kCounter,    // an iterator over a range by 1: the next number, the end
+  kRangeIter,  // the same with other steps: the next number, how many are left
+  kRow,        // of an array of rank 2: its place
+  kArrayIter,  // over the only item: the next place
+  kTuple,
+  kTagged,  // two words: which of these, and its word or the number of a source or an object
+};
+
 // How an exit makes one variable or stack entry anew.
 struct RegionPiece {
-  enum Kind : uint8_t {
-    kNull,
-    kEntry,   // what source `at` was
-    kObject,  // a constant
-    kFree,    // cell `at` of the closure
-    kInt,     // word `at` of the buffer
-    kFloat,
-    kBool,
-    kRange,      // words at, at + 1: start, stop
-    kCounter,    // an iterator: words at, at + 1: the next number, the end
-    kRangeIter,  // the same with steps: the next number, how many are left
-    kTuple,
-    kNumpyInt,  // scalars of NumPy
-    kNumpyFloat,
-    kNumpyBool,
-    kTagged,  // word at: a RegionTag; at + 1: the value, or the number of a source or object
-  } kind = kNull;
-  int at = 0;
+  RegionKind kind = RegionKind::kNull;
+  int at = 0;      // of a source or cell; else its first word
+  int source = 0;  // of kRow
   int step = 0;
   PyObject* object = nullptr;  // the region keeps it
   std::vector<int> sources;    // the number may be the object that is there
   std::vector<RegionPiece> items;
-};
-enum class RegionTag : int64_t {
-  kNull,
-  kInt,
-  kFloat,
-  kBool,
-  kNumpyInt,
-  kNumpyFloat,
-  kNumpyBool,
-  kEntry,
-  kObject
 };
 
 struct RegionExit {
@@ -53,35 +49,27 @@ struct RegionExit {
   bool returns = false;  // the stack's top is all that is left
   std::vector<RegionPiece> slots, stack;
   uint64_t count = 0;
+  std::string why;  // no machine code goes on from there
 };
 
 // Where a region finds what it works on.
 struct RegionSource {
-  enum Where : uint8_t { kSlot, kStack, kFree, kCell, kGlobal, kModule } where;
+  // kIterated: the array that an iterator on the stack is over.
+  enum Where : uint8_t { kSlot, kStack, kFree, kCell, kGlobal, kModule, kIterated } where;
   int index = 0;
-  py::object module, name;
+  py::object module, name;  // for module: a function, whose globals or closure it is, if another's
   bool operator==(const RegionSource& o) const {
     return where == o.where && index == o.index && module.is(o.module) && name.is(o.name);
   }
 };
 // What it must be there.
 struct RegionNeed {
-  enum Kind : uint8_t {
-    kIs,
-    kInt,
-    kFloat,
-    kBool,
-    kNumpyInt,
-    kNumpyFloat,
-    kNumpyBool,
-    kRangeIter,
-    kArray,
-    kQuiet
-  } kind;
+  enum Kind : uint8_t { kIs, kNumber, kRangeIter, kPlace, kArray, kQuiet } kind;
   int source;
-  py::object object;  // of kIs
-  int64_t step = 0;   // of kRangeIter
-  int word = 0;       // where its value goes; of kRangeIter: the next number, and how many are left
+  py::object object;                      // of kIs
+  RegionKind number = RegionKind::kNull;  // of kNumber: one of its kinds
+  int64_t step = 0;                       // of kRangeIter
+  int word = 0;  // where its value goes; of kRangeIter: the next number, and how many are left
   // Of kArray, whose words are the address, the sizes and the strides:
   char format = 0;
   int rank = 0;
@@ -97,13 +85,20 @@ struct Region {
   std::vector<RegionNeed> needs;
   std::vector<py::object> objects;
   std::vector<RegionExit> exits;
-  bool numpy = false;  // arithmetic of its scalars, which may warn
+  // Functions whose lines it has.
+  struct Followed {
+    py::object func, code, defaults;
+  };
+  std::vector<Followed> functions;
+  size_t calls_deep = 0;   // of these, below one another
+  bool recursive = false;  // the function calls itself: all of it, or nothing
+  bool numpy = false;      // arithmetic of its scalars, which may warn
   py::object numpy_float, numpy_int, numpy_true, numpy_false;
   // How its errors are told: the context variable, its value where nobody set it, and who says what
   // another value means.
   py::object errors, usual_errors, geterr;
-  int poll_word = -1;
-  size_t words = 0;
+  int poll_word = -1, depth_word = -1;
+  size_t words = 0, code_size = 0;  // instructions
   std::unique_ptr<region::Code> code;
   std::unique_ptr<region::Code> reference;  // what the code is compared with; null: nothing
   std::string text;
@@ -123,9 +118,22 @@ struct Region {
   const RegionExit& run(const Frame& frame, int64_t* buffer, std::vector<py::object>* slots,
                         std::vector<py::object>* stack);
   int visit(visitproc visit, void* arg) const;
+  bool has_room() const;  // for the calls that it has, as CPython counts
+
+ private:
+  int calls_left() const;
+  int stack_calls() const;
 };
 
-// Null: there is no loop in it.
-std::unique_ptr<Region> make_region(const Code& code, int instr, const Region::Frame& frame);
+// Why a loop has none.
+struct NoRegion {
+  int line = 0;                       // where it would leave
+  int first_line = 0, last_line = 0;  // of the loop
+  std::string why, help;
+  bool given_up = false;  // it had one
+};
+// Null: there is none, as `because` says.
+std::unique_ptr<Region> make_region(const Code& code, int instr, const Region::Frame& frame,
+                                    NoRegion* because);
 
 }  // namespace pijit

@@ -36,9 +36,13 @@ class Emitter {
         tests_(f.instrs.size()) {}
 
   void emit() {
-    auto* fn = cc_.addFunc(asmjit::FuncSignatureT<int, int64_t*>(asmjit::CallConvId::kHost));
-    buffer_ = cc_.newIntPtr();
-    fn->setArg(0, buffer_);
+    if (f_.calls_itself()) {
+      emit_caller();
+    } else {
+      auto* fn = cc_.addFunc(asmjit::FuncSignatureT<int, int64_t*>(asmjit::CallConvId::kHost));
+      buffer_ = cc_.newIntPtr();
+      fn->setArg(0, buffer_);
+    }
     const auto order = region::reverse_postorder(f_);
     count_uses(order);
     labels_.resize(f_.blocks.size());
@@ -55,7 +59,143 @@ class Emitter {
       cc_.bind(exits_[k]);
       leave(static_cast<int>(k));
     }
+    if (f_.calls_itself()) {
+      cc_.bind(given_up_);
+      cc_.mov(x86::qword_ptr(buffer_, word(f_.depth + 1)), 1);
+      leave_self(kNoValue);
+    }
     cc_.endFunc();
+  }
+
+  // --- functions that call themselves: the code is one with operands and a result in registers,
+  // and one in front of it that has a buffer
+  static int32_t word(int k) { return 8 * k; }
+  // The type of an operand, by the input that it is.
+  Type operand(int k) const {
+    for (auto& in : f_.instrs)
+      if (in.op == Op::kInput && in.imm == k) return in.type;
+    return Type::kI64;
+  }
+  Type result() const {
+    for (auto& e : f_.exits)
+      if (e.returns) return at(e.values[0]).type;
+    return Type::kI64;
+  }
+  asmjit::FuncSignatureBuilder self_signature() const {
+    asmjit::FuncSignatureBuilder s(asmjit::CallConvId::kHost);
+    if (result() == Type::kF64)
+      s.setRetT<double>();
+    else
+      s.setRetT<int64_t>();
+    s.addArgT<int64_t*>();
+    s.addArgT<int64_t>();
+    for (int k = 0; k < kOperands; ++k) {
+      if (operand(k) == Type::kF64)
+        s.addArgT<double>();
+      else
+        s.addArgT<int64_t>();
+    }
+    return s;
+  }
+  void emit_caller() {
+    const auto signature = self_signature();
+    cc_.newFuncNode(&self_, signature);
+    auto* fn = cc_.addFunc(asmjit::FuncSignatureT<int, int64_t*>(asmjit::CallConvId::kHost));
+    buffer_ = cc_.newIntPtr();
+    fn->setArg(0, buffer_);
+    const x86::Mem flag = x86::qword_ptr(buffer_, word(f_.depth + 1));
+    cc_.mov(flag, 0);
+    x86::Gp depth = cc_.newInt64();
+    cc_.mov(depth, x86::qword_ptr(buffer_, word(f_.depth)));
+    asmjit::InvokeNode* node;
+    std::vector<x86::Reg> operands;
+    for (int k = 0; k < kOperands; ++k) {
+      const x86::Mem from = x86::qword_ptr(buffer_, word(k));
+      if (operand(k) == Type::kF64) {
+        x86::Xmm r = cc_.newXmmSd();
+        cc_.vmovsd(r, from);
+        operands.push_back(r);
+      } else {
+        x86::Gp r = cc_.newInt64();
+        cc_.mov(r, from);
+        operands.push_back(r);
+      }
+    }
+    cc_.invoke(&node, self_->label(), signature);
+    node->setArg(0, buffer_);
+    node->setArg(1, depth);
+    for (int k = 0; k < kOperands; ++k) node->setArg(static_cast<size_t>(k) + 2, operands[k]);
+    int returns = 0, other = 0;
+    for (size_t k = 0; k < f_.exits.size(); ++k)
+      (f_.exits[k].returns ? returns : other) = static_cast<int>(k);
+    if (result() == Type::kF64) {
+      x86::Xmm r = cc_.newXmmSd();
+      node->setRet(0, r);
+      cc_.vmovsd(x86::qword_ptr(buffer_), r);
+    } else {
+      x86::Gp r = cc_.newInt64();
+      node->setRet(0, r);
+      cc_.mov(x86::qword_ptr(buffer_), r);
+    }
+    x86::Gp exit = cc_.newInt32(), otherwise = cc_.newInt32();
+    cc_.mov(exit, returns);
+    cc_.mov(otherwise, other);
+    cc_.cmp(flag, 0);
+    cc_.cmovne(exit, otherwise);
+    cc_.ret(exit);
+    cc_.endFunc();
+
+    cc_.addFunc(self_);
+    buffer_ = cc_.newIntPtr();
+    depth_ = cc_.newInt64();
+    self_->setArg(0, buffer_);
+    self_->setArg(1, depth_);
+    for (int k = 0; k < kOperands; ++k) {
+      if (operand(k) == Type::kF64)
+        operands_.push_back(cc_.newXmmSd());
+      else
+        operands_.push_back(cc_.newInt64());
+      self_->setArg(static_cast<size_t>(k) + 2, operands_.back());
+    }
+    given_up_ = cc_.newLabel();
+  }
+  void leave_self(int v) {
+    if (result() == Type::kF64) {
+      x86::Xmm r = cc_.newXmmSd();
+      if (v == kNoValue)
+        cc_.vxorps(r, r, r);
+      else
+        cc_.vmovapd(r, xmm(v));
+      cc_.ret(r);
+    } else {
+      x86::Gp r = cc_.newInt64();
+      cc_.mov(r, v == kNoValue ? depth_ : gp(v));
+      cc_.ret(r);
+    }
+  }
+  void call_self(const Instr& in, int v) {
+    x86::Gp depth = cc_.newInt64();
+    cc_.mov(depth, depth_);
+    cc_.sub(depth, in.imm);
+    cc_.js(given_up_);
+    std::vector<x86::Reg> operands;
+    for (int k = 0; k < kOperands; ++k) {
+      if (operand(k) == Type::kF64)
+        operands.push_back(xmm(in.args[k]));
+      else
+        operands.push_back(gp(in.args[k]));
+    }
+    asmjit::InvokeNode* node;
+    cc_.invoke(&node, self_->label(), self_signature());
+    node->setArg(0, buffer_);
+    node->setArg(1, depth);
+    for (int k = 0; k < kOperands; ++k) node->setArg(static_cast<size_t>(k) + 2, operands[k]);
+    if (in.type == Type::kF64)
+      node->setRet(0, xmm_[v]);
+    else
+      node->setRet(0, gp_[v]);
+    cc_.cmp(x86::qword_ptr(buffer_, word(f_.depth + 1)), 0);
+    cc_.jne(given_up_);
   }
 
  private:
@@ -120,6 +260,13 @@ class Emitter {
 
   void leave(int k) {
     const auto& values = f_.exits[k].values;
+    if (f_.calls_itself()) {
+      if (f_.exits[k].returns)
+        leave_self(values[0]);
+      else
+        cc_.jmp(given_up_);
+      return;
+    }
     for (size_t i = 0; i < values.size(); ++i) {
       const x86::Mem to = x86::qword_ptr(buffer_, static_cast<int32_t>(8 * i));
       const int v = values[i];
@@ -308,6 +455,13 @@ class Emitter {
       case Op::kParam:
       case Op::kConst: break;
       case Op::kInput: {
+        if (f_.calls_itself() && in.imm < kOperands) {
+          if (in.type == Type::kF64)
+            cc_.vmovapd(xmm_[v], operands_[static_cast<size_t>(in.imm)].as<x86::Xmm>());
+          else
+            cc_.mov(gp_[v], operands_[static_cast<size_t>(in.imm)].as<x86::Gp>());
+          break;
+        }
         const x86::Mem from = x86::qword_ptr(buffer_, static_cast<int32_t>(8 * in.imm));
         if (in.type == Type::kF64)
           cc_.vmovsd(xmm_[v], from);
@@ -426,6 +580,9 @@ class Emitter {
       case Op::kSelect: select(in, v); break;
       case Op::kCall1:
       case Op::kCall2: call(in, v); break;
+      case Op::kSelfI:
+      case Op::kSelfF:
+      case Op::kSelfB: call_self(in, v); break;
       case Op::kCheck: cc_.j(x86::negateCond(flags(a)), exit(in.exit)); break;
       case Op::kQuiet: leave_if_loud(xmm(a), {xmm(b), xmm(c)}, in.exit); break;
       case Op::kPoll:
@@ -676,7 +833,11 @@ class Emitter {
 
   x86::Compiler& cc_;
   const Function& f_;
-  x86::Gp buffer_;
+  static constexpr int kOperands = 3;  // of a function that calls itself
+  x86::Gp buffer_, depth_;
+  asmjit::FuncNode* self_ = nullptr;
+  std::vector<x86::Reg> operands_;
+  Label given_up_;
   std::vector<x86::Gp> gp_;
   std::vector<x86::Xmm> xmm_;
   std::vector<int> uses_, tests_;  // all, and those that ask whether it holds

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "python/call_in_frame.h"
-#include "python/lifetime.h"
 
 namespace pijit {
 
@@ -23,23 +22,6 @@ bool keeps_frame(const py::object& f) {
   return PyFunction_Check(f.ptr()) &&
          is_one_of(text_of(reinterpret_cast<PyFunctionObject*>(f.ptr())->func_name),
                    {"set_trace", "currentframe"});
-}
-
-}  // namespace
-
-namespace {
-
-// The traceback of an exception names the frame of the step, whose variables are those of the
-// function as they were. Nothing in them must live longer for that where somebody sees it die. An
-// exception among them would be kept for good: each of a loop would hold the one before, or one
-// that is raised again itself.
-void leave_variables(const Slots& slots, const py::object& exception) {
-  auto lives_on = [](auto& s) {
-    return s && (PyExceptionInstance_Check(s.ptr()) || seems_mourned(s.ptr()));
-  };
-  if (std::none_of(slots.begin(), slots.end(), lives_on)) return;
-  const auto trace = py::reinterpret_steal<py::object>(PyException_GetTraceback(exception.ptr()));
-  if (trace) trace.attr("tb_frame").attr("clear")();
 }
 
 }  // namespace
@@ -81,18 +63,23 @@ BreakStep::Outcome BreakStep::run(int pc) {
   std::vector<py::object> slots(slots_.begin(), slots_.end() - code_.num_free);
   const py::object f = step_function(pc, nulls);
   py::object returned;
+  // A variable that the instruction replaces is let go of there. None else runs code meanwhile
+  // that looks at frames and leaves variables as they are.
+  const SlotUse slot = slot_use(in);
+  const bool shows = !shown_.empty() && slot != SlotUse::WRITE && slot != SlotUse::CLEAR;
+  if (shows) shown_.show(slots);
   {
     ResumeScope scope(std::move(slots), std::move(seen));
     returned = call_in_frame(f);
   }
   if (!returned) {
     std::move(kept.begin(), kept.end(), std::back_inserter(stack_));
-    return handle(pc);
+    return handle(pc, PyFunction_GET_CODE(f.ptr()));
   }
+  if (shows) shown_.hide();
   kept.clear();
   StepResults r = step_results(in, std::move(returned));
   if (r.jumped) next = in.target;
-  const SlotUse slot = slot_use(in);
   if (slot == SlotUse::CLEAR) slots_[in.a] = {};
   if (slot == SlotUse::WRITE || slot == SlotUse::CELL) {
     slots_[in.a] = std::move(r.values.back());
@@ -102,11 +89,12 @@ BreakStep::Outcome BreakStep::run(int pc) {
   return kDone;
 }
 
-BreakStep::Outcome BreakStep::handle(int pc) {
+BreakStep::Outcome BreakStep::handle(int pc, PyObject* code) {
   const Handler* h = code_.handler_of(pc);
   if (!h) throw py::error_already_set();
   py::object exception = raised_exception();
-  leave_variables(slots_, exception);
+  shown_.hide();
+  shown_.add_raised(exception, code, code_.instrs[pc].at);
   stack_.resize(static_cast<size_t>(h->depth));
   if (h->lasti) stack_.push_back(place_in_code(code_.instrs[pc].at));
   stack_.push_back(std::move(exception));

@@ -488,9 +488,11 @@ PyType_Slot jit_slots[] = {SLOT(Py_tp_dealloc, jit_dealloc),   SLOT(Py_tp_traver
                            SLOT(Py_tp_getattro, jit_getattro), SLOT(Py_tp_setattro, jit_setattro),
                            SLOT(Py_tp_methods, jit_methods),   SLOT(Py_tp_members, jit_members),
                            SLOT(Py_tp_getset, jit_getset),     {0, nullptr}};
+// Immutable, so that CPython specialises the look-up of methods that are such objects.
 PyType_Spec jit_spec = {"pijit._C.JitFunction", sizeof(JitObject), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                            Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                            Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+                            Py_TPFLAGS_IMMUTABLETYPE,
                         jit_slots};
 
 py::object jit(py::object f, bool graph, bool whole, bool fast) {

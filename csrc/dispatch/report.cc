@@ -1,6 +1,7 @@
 #include "dispatch/report.h"
 
 #include <algorithm>
+#include <map>
 
 namespace pijit {
 
@@ -105,7 +106,34 @@ py::dict described_region(const Region& r, const CodeInfo& code) {
   x["bytes"] = r.code->bytes();
   x["exits"] = exits;
   x["text"] = str_of(r.text);
+  x["why"] = "";
+  x["help"] = "";
   return x;
+}
+
+// Loops that have no machine code, each once, with the latest reason: code that is looked at again
+// from further on knows more.
+void describe_left_loops(const FunctionCache& s, const CodeInfo& code, py::list* regions) {
+  std::map<std::pair<int, int>, const NoRegion*> loops;
+  for (auto& n : s.left_loops) {
+    bool has_one = false;
+    for (auto& [key, p] : s.points)
+      for (auto& r : p.regions)
+        has_one |= r->first_line <= n.first_line && n.last_line <= r->last_line;
+    if (!has_one || n.given_up) loops[{n.first_line, n.last_line}] = &n;
+  }
+  for (auto& [lines, n] : loops) {
+    py::dict x;
+    x["where"] = str_of(str_cat(code.filename, ":", n->line));
+    x["lines"] = py::make_tuple(n->first_line, n->last_line);
+    x["runs"] = 0;
+    x["bytes"] = 0;
+    x["exits"] = py::list();
+    x["text"] = "";
+    x["why"] = str_of(n->why);
+    x["help"] = str_of(n->help);
+    regions->append(x);
+  }
 }
 
 // What a value is, in few words, without asking any code of its class.
@@ -216,6 +244,7 @@ py::dict report(const FunctionCache& s, const py::object& func) {
     for (auto& r : p.regions) regions.append(described_region(*r, *code));
     if (p.never) never.append(str_of(str_cat(code->filename, ":", code->instrs[key.first].line)));
   }
+  if (s.graph_runs == 0) describe_left_loops(s, *code, &regions);
   std::vector<const FunctionCache*> below;
   for (auto& [c, kept] : s.callees.all()) below.push_back(c);
   std::sort(below.begin(), below.end(), [](auto* a, auto* b) { return a->place < b->place; });

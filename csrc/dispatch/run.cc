@@ -153,6 +153,7 @@ class Execution {
     values_.held.clear();
     stack_.clear();
     handled_ = {};
+    if (!shown_.empty()) shown_.show(slots_);
     for (size_t k = 0, n = slots_.size(); k < n; ++k)
       slots_[kLastSlotDiesFirst ? n - 1 - k : k] = {};
   }
@@ -191,6 +192,7 @@ class Execution {
   bool step();  // the break instruction; false: it must run with all that follows
   py::object plain();
   py::object rest_in_python();
+  ResumeScope::Begins begins(const py::object& code, py::object* frame);
   // The result, or null, where it is captured again behind a loop.
   py::object end_capture(ResumePoint& point);
   // The innermost loop here, in CPython; false: there is none that can run so. The result: the
@@ -214,6 +216,7 @@ class Execution {
   Slots slots_;                             // from then on: without as_given_
   bool as_given_ = true;
   std::vector<py::object> stack_;
+  ShownFrames shown_;
   const absl::FunctionRef<py::object()> original_;
   int instr_ = 0;
   bool untouched_ = true;   // nothing has happened yet
@@ -246,7 +249,12 @@ py::object Execution::run() {
       continue;
     }
     if (over_numbers_) {
-      if (!run_region(point)) return plain();
+      if (!run_region(point)) {
+        // what calls itself, and has no loop, may have a graph
+        if (!untouched_ || !state_.no_regions || state_.loops_ahead(*code_, 0)) return plain();
+        over_numbers_ = false;
+        continue;
+      }
     } else {
       const Found found = lookup(point);
       if (!found.entry) {
@@ -254,6 +262,9 @@ py::object Execution::run() {
         state_.left_by_size = by_size_;
         return r;
       }
+      // an entry that returns leaves no variables to show; a graph is worth more than that
+      if (found.entry->result >= 0 && !found.instance->program && shown_.any_lives())
+        return plain();
       const py::object result = run_entry(found);
       if (result) return result;
       if (overtaken_) continue;
@@ -271,7 +282,7 @@ py::object Execution::run() {
     untouched_ = false;
     if (PyErr_CheckSignals() < 0) {
       add_traceback(*code_, in.line);
-      BreakStep handler(target_, *code_, &slots_, &stack_);
+      BreakStep handler(target_, *code_, &slots_, &stack_, &shown_);
       handler.handle(at);
       instr_ = handler.next;
     }
@@ -355,20 +366,27 @@ bool Execution::loop_in_python(py::object* result) {
   values_.held.clear();
   slots_.resize(static_cast<size_t>(code_->num_slots - code_->num_free));
   handled_ = {};
+  py::object frame;
   {
     const Span piece(TraceEvent::kPython, [&] {
       return piece_metadata(*code_, instr_, "a loop without graphs: " + why_);
     });
     CalleeScope callees(target_, state_.hook_uses[instr_]);
+    if (!shown_.empty()) shown_.show(slots_);
+    auto started = begins(place->second, &frame);
     ResumeScope scope(
         {std::make_move_iterator(slots_.begin()), std::make_move_iterator(slots_.end())},
-        std::move(stack_));
+        std::move(stack_), std::move(started));
     slots_.clear();
     stack_.clear();
     *result = call_in_frame(f);
   }
   std::optional<LeftLoop> left = take_left_loop();
-  if (!left) {
+  if (left) {
+    shown_.hide();
+    if (left->frame) shown_.add(std::move(left->frame));
+  } else {
+    if (frame) shown_.end_as(frame);
     if (!*result) throw py::error_already_set();
     return true;
   }
@@ -378,12 +396,28 @@ bool Execution::loop_in_python(py::object* result) {
   instr_ = left->instr;
   numbers_.clear();
   if (!*result) {  // a signal's handler raised on the way out
-    BreakStep handler(target_, *code_, &slots_, &stack_);
+    BreakStep handler(target_, *code_, &slots_, &stack_, &shown_);
     handler.handle(instr_);
     instr_ = handler.next;
   }
   *result = {};
   return true;
+}
+
+// Where frames of this call are kept, they show what the next one holds, which goes on: at the end,
+// and the exception that is handled at once.
+ResumeScope::Begins Execution::begins(const py::object& code, py::object* frame) {
+  if (shown_.empty()) return {};
+  std::vector<py::object> exceptions;
+  for (auto& o : stack_)
+    if (o && PyExceptionInstance_Check(o.ptr())) exceptions.push_back(o);
+  if (const py::object now = handled_exception(); now && PyExceptionInstance_Check(now.ptr()))
+    exceptions.push_back(now);
+  const int shift = static_cast<int>(Py_SIZE(code.ptr()) - Py_SIZE(code_->code));  // code units
+  return [this, frame, shift, exceptions](const py::object& object) {
+    *frame = object;
+    for (auto& e : exceptions) shown_.move(e, object.ptr(), shift);
+  };
 }
 
 py::object Execution::rest_in_python() {
@@ -404,8 +438,13 @@ py::object Execution::rest_in_python() {
   std::vector<py::object> slots(std::make_move_iterator(slots_.begin()),
                                 std::make_move_iterator(slots_.end()));
   slots_.clear();
-  ResumeScope scope(std::move(slots), std::move(stack_));  // what the rest drops dies there
+  if (!shown_.empty()) shown_.show(slots);
+  py::object frame;
+  // what the rest drops dies there
+  auto started = begins(made, &frame);
+  ResumeScope scope(std::move(slots), std::move(stack_), std::move(started));
   py::object r = call_in_frame(f);
+  if (frame) shown_.end_as(frame);
   if (!r) throw py::error_already_set();
   return r;
 }
@@ -532,6 +571,7 @@ Execution::Found Execution::capture_here(ResumePoint& point) {
   const int64_t begin = clock_ns();
   values_.held.clear();  // who holds an object counts
   std::unique_ptr<Entry> fresh;
+  DictsForNow dicts;
   struct Paid {  // also where it comes to nothing
     BudgetMeter& by;
     const std::unique_ptr<Entry>& fresh;
@@ -598,6 +638,7 @@ Execution::Found Execution::capture_here(ResumePoint& point) {
     if (instr_ == 0 && !target_.osr) state_.tier.found_nothing();
     return {};
   }
+  dicts.keep();  // guards look at them
   point.entries.insert(point.entries.begin(), std::move(fresh));
   Entry& entry = *point.entries.front();
   int failed = -1;
@@ -682,46 +723,129 @@ void Execution::leave_stand() {
   osr.stack = std::move(stack_);
 }
 
+namespace {
+// Why a function works on other things than numbers, or on what a graph may hold; nothing: it may
+// well work on numbers. Also of the functions that it uses.
+class OverNumbers {
+ public:
+  NoRegion because;
+  bool calls_itself = false;
+
+  void look(PyObject* func, const CodeInfo& code, int deep = 0) {
+    constexpr size_t kMostCode = 600;  // instructions: longer code takes longer than it gains
+    if (deep == 0) func_ = func, code_ = &code;
+    if (std::find(seen_.begin(), seen_.end(), func) != seen_.end()) return;
+    seen_.push_back(func);
+    if (code.instrs.size() > kMostCode)
+      no(code, 0,
+         str_cat("the function is too long: ", code.instrs.size(), " instructions, more than ",
+                 kMostCode),
+         "the loop in a function of its own");
+    if (code.reflective || code.compares_frames) no(code, 0, "the function looks at its own frame");
+    if (code.generator)
+      no(code, 0, "the function is a generator", "the loop in a function of its own");
+    if (has_other_builtins(func)) no(code, 0, "the function has other builtins than its module");
+    PyObject* globals = PyFunction_GET_GLOBALS(func);
+    auto global = [&](const Instr& in) {
+      PyObject* o = PyDict_GetItemWithError(globals, in.obj);
+      return o ? o : PyDict_GetItemWithError(builtins_of(globals), in.obj);
+    };
+    auto is_no_number = [&](const Instr& in) {
+      PyObject* o = in.op == Op::LOAD_CONST    ? in.obj
+                    : in.op == Op::LOAD_GLOBAL ? global(in)
+                                               : nullptr;
+      return o && (PyBool_Check(o) || !(PyNumber_Check(o) || PyTuple_Check(o)));
+    };
+    for (size_t k = 0; k < code.instrs.size() && because.why.empty(); ++k) {
+      const Instr& in = code.instrs[k];
+      if (in.op == Op::LOAD_GLOBAL) use(code, k, PyDict_GetItemWithError(globals, in.obj), deep);
+      if (in.op == Op::IMPORT_NAME)
+        no(code, k, "the function imports a module", "an import at the top");
+      // numbers that a region makes are other objects than CPython's
+      if (in.op == Op::IS_OP && !is_no_number(code.instrs[k - 1]))
+        no(code, k, "`is` may compare numbers", "compare numbers by ==");
+    }
+    Py_ssize_t n = 0;
+    PyObject** cells = closure_of(func, &n);
+    for (Py_ssize_t k = 0; k < n && because.why.empty(); ++k)
+      use(code, 0, PyCell_GET(cells[k]), deep);
+  }
+
+ private:
+  void no(const CodeInfo& code, size_t at, std::string why, std::string help = "") {
+    if (!because.why.empty()) return;
+    const bool below = &code != code_;
+    because.line = below ? code_->instrs[place_].line : code.instrs[at].line;
+    because.why = below ? str_cat("the function uses ", code.name, "(): ", why) : std::move(why);
+    because.help = std::move(help);
+  }
+  void use(const CodeInfo& code, size_t at, PyObject* o, int deep) {
+    constexpr int kMostDeep = 3;
+    const char* alone = "the loop in a function of its own that has only numbers and arrays";
+    if (!o) return;
+    if (&code == code_) place_ = at;
+    if (PyModule_CheckExact(o)) {
+      const char* name = PyModule_GetName(o);
+      if (!name) PyErr_Clear();
+      const std::string_view module = name ? name : "";
+      if (module.rfind("pijit", 0) == 0 || module.rfind("mindspore", 0) == 0)
+        no(code, at, str_cat("the function uses the module ", module), alone);
+      return;
+    }
+    PyObject* f = Py_TYPE(o) == jit_function_type ? jit_inner(o)
+                  : PyFunction_Check(o)           ? o
+                                                  : nullptr;
+    if (!f) {
+      if (is_promising(o))
+        no(code, at, str_cat("the function uses a ", Py_TYPE(o)->tp_name), alone);
+      return;
+    }
+    calls_itself |= f == func_;
+    const Code its = code_info(PyFunction_GET_CODE(f));
+    if (!its || deep >= kMostDeep)
+      return no(code, at,
+                str_cat("the function uses the function ",
+                        text_of(reinterpret_cast<PyFunctionObject*>(f)->func_qualname)),
+                alone);
+    look(f, *its, deep + 1);
+  }
+  PyObject* func_ = nullptr;
+  const CodeInfo* code_ = nullptr;
+  size_t place_ = 0;  // in that code
+  std::vector<PyObject*> seen_;
+};
+}  // namespace
+
+namespace {
+// Of the outermost loop around a line, or else the first.
+void loop_lines(const CodeInfo& code, NoRegion* n) {
+  for (size_t pc = 0; pc < code.instrs.size(); ++pc)
+    for (int to : successors(code, static_cast<int>(pc))) {
+      if (to < 0 || to > static_cast<int>(pc)) continue;
+      const int first = code.instrs[to].line, last = code.instrs[pc].line;
+      const bool around = first <= n->line && n->line <= last;
+      const bool had = n->first_line <= n->line && n->line <= n->last_line && n->first_line > 0;
+      if (n->first_line > 0 && (had || !around) && !(around && first < n->first_line)) continue;
+      n->first_line = first;
+      n->last_line = std::max(first, last);
+    }
+}
+}  // namespace
+
 // Does the function work on numbers in loops, and on nothing that a graph may hold? Found out once.
 bool Execution::is_over_numbers() const {
   if (target_.osr || target_.whole || state_.no_regions || !config().regions ||
       state_.graph_runs > 0 || !state_.signature.empty() || runs_as_graph())
     return false;
   if (!state_.over_numbers) {
-    auto fits = [](PyObject* o) {
-      if (!o) return true;
-      if (PyModule_CheckExact(o)) {
-        const char* name = PyModule_GetName(o);
-        if (!name) PyErr_Clear();
-        const std::string_view module = name ? name : "";
-        return module.rfind("pijit", 0) != 0 && module.rfind("mindspore", 0) != 0;
-      }
-      return !PyFunction_Check(o) && !is_promising(o);
-    };
-    PyObject* globals = PyFunction_GET_GLOBALS(target_.func);
-    auto is_no_number = [&](const Instr& in) {
-      PyObject* o = in.op == Op::LOAD_CONST ? in.obj : nullptr;
-      if (in.op == Op::LOAD_GLOBAL) {
-        o = PyDict_GetItemWithError(globals, in.obj);
-        if (!o) o = PyDict_GetItemWithError(builtins_of(globals), in.obj);
-      }
-      return o && (PyBool_Check(o) || !(PyNumber_Check(o) || PyTuple_Check(o)));
-    };
-    constexpr size_t kMostCode = 600;  // instructions: longer code takes longer than it gains
-    bool yes = code_->instrs.size() <= kMostCode && !code_->reflective && !code_->compares_frames &&
-               !code_->generator && state_.loops_ahead(*code_, 0) &&
-               !has_other_builtins(target_.func);
-    for (auto& in : code_->instrs) {
-      if (in.op == Op::LOAD_GLOBAL) yes = yes && fits(PyDict_GetItemWithError(globals, in.obj));
-      yes &= in.op != Op::IMPORT_NAME;
+    OverNumbers found;
+    found.look(target_.func, *code_);
+    const bool loops = state_.loops_ahead(*code_, 0);
+    state_.over_numbers = found.because.why.empty() && (loops || found.calls_itself);
+    if (!found.because.why.empty() && loops) {
+      loop_lines(*code_, &found.because);
+      state_.left_loops.push_back(std::move(found.because));
     }
-    // numbers that a region makes are other objects than CPython's
-    for (size_t k = 0; k < code_->instrs.size(); ++k)
-      yes = yes && (code_->instrs[k].op != Op::IS_OP || is_no_number(code_->instrs[k - 1]));
-    Py_ssize_t n = 0;
-    PyObject** cells = closure_of(target_.func, &n);
-    for (Py_ssize_t k = 0; k < n; ++k) yes = yes && fits(PyCell_GET(cells[k]));
-    state_.over_numbers = yes;
   }
   return *state_.over_numbers && std::none_of(given_.begin(), given_.end(), is_promising);
 }
@@ -738,6 +862,8 @@ Region* Execution::region_for(ResumePoint& point, const Region::Frame& frame, Wo
   for (size_t k = 0; k < point.regions.size(); ++k)
     if (Region* r = point.regions[k].get(); enters(*r)) return r;
   if (point.no_region) return nullptr;
+  for (auto& r : point.regions)
+    if (!r->has_room()) return nullptr;  // CPython raises, or so would another one
   if (point.regions.size() >= kMostRegions || state_.region_count >= kMostOfFunction ||
       !may_capture(Asker::kCapture)) {
     point.no_region = true;
@@ -745,10 +871,11 @@ Region* Execution::region_for(ResumePoint& point, const Region::Frame& frame, Wo
   }
   const int64_t begin = clock_ns();
   std::unique_ptr<Region> made;
+  NoRegion because;
   try {
     const NoCollection quiet;
-    const Span capturing(TraceEvent::kCapture, [&] { return call_metadata(&state_, *code_); });
-    made = make_region(code_, instr_, frame);
+    const Span capturing(TraceEvent::kCapture, [&] { return call_subject(&state_, *code_); });
+    made = make_region(code_, instr_, frame, &because);
   } catch (const InternalError& e) {
     if (config().strict) throw;
     PIJIT_LOG("capture", code_->name, ": ", e.what());
@@ -760,6 +887,7 @@ Region* Execution::region_for(ResumePoint& point, const Region::Frame& frame, Wo
   if (!made) {
     constexpr int64_t kMostWasted = 3'000'000;
     point.no_region = true;
+    if (!because.why.empty()) state_.left_loops.push_back(std::move(because));
     if ((state_.wasted_ns += took) > kMostWasted && state_.region_count == 0)
       state_.no_regions = true;
     return nullptr;
@@ -771,7 +899,8 @@ Region* Execution::region_for(ResumePoint& point, const Region::Frame& frame, Wo
             " on, made in ", took / 1000, " us, ", made->code->bytes(), " bytes\n", made->text);
   Region* r = point.regions.emplace_back(std::move(made)).get();
   if (enters(*r)) return r;
-  PIJIT_CHECK(!config().strict, "a fresh region of ", code_->name, " refuses its own state");
+  PIJIT_CHECK(!config().strict || !r->has_room(), "a fresh region of ", code_->name,
+              " refuses its own state");
   point.no_region = true;
   return nullptr;
 }
@@ -780,8 +909,10 @@ bool Execution::run_region(ResumePoint& point) {
   constexpr int kMostSteps = 24;
   constexpr uint64_t kAtFirst = 8, kMostLosses = 3;
   constexpr int64_t kStepCost = 4'000;  // ns, of an exit and the instruction there
-  if (at_handler()) return false;
-  if (!state_.loops_ahead(*code_, instr_)) return false;
+  if (at_handler() || shown_.any_lives()) return false;
+  const bool loops = state_.loops_ahead(*code_, instr_);
+  if (!loops && !(instr_ == 0 && untouched_)) return false;
+  if (!loops && !state_.recursion.due()) return false;
   Words words;
   std::vector<PyObject*> slots, stack;
   for (auto& o : slots_) slots.push_back(o.ptr());
@@ -790,7 +921,8 @@ bool Execution::run_region(ResumePoint& point) {
   Region::Views views;
   Region* r = region_for(point, frame, &words, &views);
   if (!r) {
-    if (state_.no_regions) return false;
+    if (!loops && point.no_region && point.regions.empty()) state_.no_regions = true;
+    if (!loops || state_.no_regions) return false;
     // CPython's instructions, one by one, lead to where one begins, if they did so before
     if (steps_ == 0) {
       steps_from_ = &point;
@@ -817,6 +949,11 @@ bool Execution::run_region(ResumePoint& point) {
     left = &r->run(frame, words.data(), &now_slots, &now_stack);
   }
   views.clear();
+  if (r->recursive && !left->returns) {  // CPython does all of it
+    state_.recursion.failed();
+    return false;
+  }
+  if (r->recursive) state_.recursion.worked();
   if (region_runs_++) region_ns_ += clock_ns() - begin;
   ++graphs_run;
   instr_ = left->instr;
@@ -828,14 +965,23 @@ bool Execution::run_region(ResumePoint& point) {
   // what runs for longer than its exits cost is worth them
   if (region_runs_ > kAtFirst && region_ns_ < static_cast<int64_t>(region_runs_) * kStepCost &&
       config().measure) {
-    if (++state_.region_losses >= kMostLosses) state_.no_regions = true;
+    if (++state_.region_losses >= kMostLosses && !state_.no_regions) {
+      state_.no_regions = true;
+      NoRegion because{code_->instrs[instr_].line};
+      because.why =
+          str_cat("its machine code was left too often", left->why.empty() ? "" : ": " + left->why);
+      because.first_line = r->first_line;
+      because.last_line = r->last_line;
+      because.given_up = true;
+      state_.left_loops.push_back(std::move(because));
+    }
     return false;
   }
   return true;
 }
 
 bool Execution::step() {
-  BreakStep step(target_, *code_, &slots_, &stack_);
+  BreakStep step(target_, *code_, &slots_, &stack_, &shown_);
   const Span piece(TraceEvent::kPython, [&] { return piece_metadata(*code_, instr_, why_); });
   CalleeScope callees(target_, state_.hook_uses[instr_]);
   if (step.run(instr_) == BreakStep::kNotAlone) return false;

@@ -10,6 +10,7 @@
 #include "dispatch/figures.h"
 #include "dispatch/tier.h"
 #include "python/hook.h"
+#include "python/shown_frames.h"
 
 namespace pijit {
 
@@ -133,7 +134,9 @@ struct FunctionCache {
   std::optional<bool> over_numbers;  // is it about loops over numbers?
   bool no_regions = false;           // these gain nothing as regions
   uint64_t region_count = 0, region_losses = 0;
+  Backoff recursion{3};   // attempts of a function that calls itself
   int64_t wasted_ns = 0;  // on regions that came to nothing
+  std::vector<NoRegion> left_loops;
   // Entries that were given up in calls below one that still runs: it may be theirs.
   int running = 0;
   std::vector<std::unique_ptr<Entry>> given_up;
@@ -205,15 +208,17 @@ py::object run(const Target& target, std::span<PyObject* const> slots,
 // The execution of a break instruction by CPython.
 class BreakStep {
  public:
-  BreakStep(const Target& target, const CodeInfo& code, Slots* slots,
-            std::vector<py::object>* stack)
-      : target_(target), code_(code), slots_(*slots), stack_(*stack) {}
+  // Frames of steps that raised what the function handles go to `shown`.
+  BreakStep(const Target& target, const CodeInfo& code, Slots* slots, std::vector<py::object>* stack,
+            ShownFrames* shown)
+      : target_(target), code_(code), slots_(*slots), stack_(*stack), shown_(*shown) {}
   // kNotAlone: it must run in CPython with all that follows. Throws what the instruction raises, if
   // the function has no handler for it there.
   enum Outcome { kDone, kNotAlone };
   Outcome run(int pc);
-  // Takes the current exception, raised at `pc`, to its handler; throws it where there is none.
-  Outcome handle(int pc);
+  // Takes the current exception, raised at `pc` by a frame of `code` (which may be null), to its
+  // handler; throws it where there is none.
+  Outcome handle(int pc, PyObject* code = nullptr);
   int next = 0;  // the instruction to go on with
 
  private:
@@ -222,6 +227,7 @@ class BreakStep {
   const CodeInfo& code_;
   Slots& slots_;
   std::vector<py::object>& stack_;
+  ShownFrames& shown_;
 };
 
 }  // namespace pijit

@@ -10,6 +10,7 @@
 #include "python/module_code.h"
 #include "python/names.h"
 #include "python/quiet_lookup.h"
+#include "python/shown_frames.h"
 
 namespace pijit {
 
@@ -135,6 +136,7 @@ CodeExtra& extra_of(PyObject* code) {
 // function's first instructions may resume something else.
 struct ResumeValues {
   std::vector<py::object> slots, stack;
+  ResumeScope::Begins begins;
   bool filled = false;
   size_t at = 0;  // of the stack
 };
@@ -214,9 +216,10 @@ Code module_code_info(PyObject* code) {
   return {extra.info.get(), code};
 }
 
-ResumeScope::ResumeScope(std::vector<py::object> slots, std::vector<py::object> stack)
+ResumeScope::ResumeScope(std::vector<py::object> slots, std::vector<py::object> stack,
+                         Begins begins)
     : depth_(resume_stack.size()) {
-  resume_stack.push_back({std::move(slots), std::move(stack)});
+  resume_stack.push_back({std::move(slots), std::move(stack), std::move(begins)});
 }
 ResumeScope::~ResumeScope() {
   while (resume_stack.size() > depth_) {
@@ -249,6 +252,10 @@ bool has_resume_values() {
   if (resume_stack.empty()) PyErr_SetString(PyExc_RuntimeError, "pijit: no value to resume with");
   return !resume_stack.empty();
 }
+void fill_variables(ResumeValues* values, std::vector<py::object>* stack = nullptr) {
+  fill_frame(&values->slots, stack);
+  if (const auto begins = std::exchange(values->begins, {})) begins(frame_object_here(true));
+}
 // Called first, it gives the frame that calls it its slots; called again, an entry of the stack
 // each time.
 PyObject* next_resume_value(PyObject*, PyObject*) {
@@ -256,7 +263,7 @@ PyObject* next_resume_value(PyObject*, PyObject*) {
   ResumeValues& top = resume_stack.back();
   if (!top.filled) {
     top.filled = true;
-    fill_frame(&top.slots);
+    fill_variables(&top);
     Py_RETURN_NONE;
   }
   while (top.at < top.stack.size() && !top.stack[top.at]) ++top.at;  // NULLs are in the code
@@ -267,7 +274,7 @@ PyObject* fill_and_unpack(PyObject*, PyObject*) {
   if (!has_resume_values()) return nullptr;
   ResumeValues values = std::move(resume_stack.back());
   resume_stack.pop_back();
-  fill_frame(&values.slots);
+  fill_variables(&values);
   size_t nulls = 0;
   while (nulls < values.stack.size() && !values.stack[nulls]) ++nulls;
   const size_t n = values.stack.size() - nulls;
@@ -284,7 +291,7 @@ PyObject* fill(PyObject*, PyObject*) {
   if (!has_resume_values()) return nullptr;
   ResumeValues values = std::move(resume_stack.back());
   resume_stack.pop_back();
-  fill_frame(&values.slots, &values.stack);
+  fill_variables(&values, &values.stack);
   Py_RETURN_NONE;
 }
 // The first n entries of the stack of the frame that calls it, as a tuple that may have NULLs.
@@ -315,7 +322,10 @@ thread_local std::optional<LeftLoop> left_loop;
 // Of a frame that leaves a loop: its stack, and the instruction that it goes on with.
 PyObject* leave_loop(PyObject*, PyObject* where) {
   PyObject* stack = PyTuple_GET_ITEM(where, 0);
-  LeftLoop left{static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(where, 1))), {}, {}};
+  LeftLoop left{static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(where, 1))),
+                {},
+                {},
+                frame_object_here(false)};
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(stack); ++k)
     left.stack.push_back(py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(stack, k)));
   const LiveFrame frame = LiveFrame::innermost();
@@ -432,6 +442,7 @@ PyObject* instance_dict(PyObject* o) {
     return Py_XNewRef(PyModule_GetDict(o));
   }
   if (!instances_have_dict(Py_TYPE(o))) return nullptr;
+  note_values_of(o);
   PyObject* d = PyObject_GenericGetDict(o, nullptr);
   if (!d) PyErr_Clear();
   return d;

@@ -1,6 +1,7 @@
 // Code objects: decoded instructions, and code made for continuing after a break. Everything that
 // differs between CPython versions stays in this folder.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -159,6 +160,7 @@ py::object make_loop_code(const CodeInfo& info, int instr, int begin, int end,
 struct LeftLoop {
   int instr;
   std::vector<py::object> slots, stack;
+  py::object frame;  // its frame object, if there is one
 };
 std::optional<LeftLoop> take_left_loop();  // of this thread, since it was asked last
 // Code that executes one instruction, CPython's own, in a frame like the function's: with its
@@ -176,7 +178,9 @@ py::object function_like(PyObject* func, const py::object& code, bool closure);
 // such code. What that did not get to, because the call failed as it began, is dropped.
 class ResumeScope {
  public:
-  ResumeScope(std::vector<py::object> slots, std::vector<py::object> stack);
+  // `begins`: called with the frame object once the frame has its slots, before it runs.
+  using Begins = std::function<void(const py::object&)>;
+  ResumeScope(std::vector<py::object> slots, std::vector<py::object> stack, Begins begins = {});
   ~ResumeScope();
   ResumeScope(const ResumeScope&) = delete;
 
@@ -202,6 +206,20 @@ PyObject* type_dict(PyTypeObject* t);  // new reference
 bool instances_have_dict(PyTypeObject* t);
 // The dict of an instance, or null. New reference.
 PyObject* instance_dict(PyObject* o);
+void note_values_of(PyObject* o);  // which is asked for its dict
+// CPython 3.11 is slow with the attributes of an object that has been asked for its dict: what was
+// asked since this began is as before when it ends, but for dicts that others hold, or with keep().
+class DictsForNow {
+ public:
+  DictsForNow();
+  ~DictsForNow();
+  DictsForNow(const DictsForNow&) = delete;
+  void keep() { keep_ = true; }
+
+ private:
+  bool keep_ = false;
+  size_t before_;
+};
 // Where an instance, which is no class or module, keeps its dict; null: it has none.
 PyObject** instance_dict_place(PyObject* o);
 // What o holds in the slot that a member descriptor of its class stands for; null: it is not set.

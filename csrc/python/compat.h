@@ -45,6 +45,9 @@ inline int recursion_limit(PyThreadState* t) {
 #endif
 }
 
+// Does `~` of a bool warn?
+constexpr bool kInvertedBoolWarns = PY_VERSION_HEX >= 0x030C0000;
+
 // A number that changes whenever the type or a base does; 0: it has none now.
 inline unsigned known_type_version(const PyTypeObject* t) {
 #if PY_VERSION_HEX >= 0x030D0000

@@ -1,7 +1,9 @@
 #define Py_BUILD_CORE 1
 #include <Python.h>
-#if PY_VERSION_HEX >= 0x030D0000
+#undef HAVE_STD_ATOMIC  // C's atomics, which C++ doesn't read
+#if PY_VERSION_HEX < 0x030C0000 || PY_VERSION_HEX >= 0x030D0000
 #include <internal/pycore_dict.h>
+#include <internal/pycore_object.h>
 #endif
 #undef Py_BUILD_CORE
 
@@ -13,6 +15,58 @@
 #endif
 
 namespace pijit {
+
+#if PY_VERSION_HEX < 0x030C0000
+
+namespace {
+struct GivenDicts {
+  int scopes = 0;
+  std::vector<PyObject*> objects;
+};
+thread_local GivenDicts given_dicts;
+
+// As CPython 3.12 does it.
+void take_dict_back(PyObject* o) {
+  PyDictValues** values = _PyObject_ValuesPointer(o);
+  PyObject** place = _PyObject_ManagedDictPointer(o);
+  auto* dict = reinterpret_cast<PyDictObject*>(*place);
+  const auto* type = reinterpret_cast<PyHeapTypeObject*>(Py_TYPE(o));
+  if (!dict || *values || !PyDict_CheckExact(dict) || Py_REFCNT(dict) != 1 || !dict->ma_values ||
+      dict->ma_keys != type->ht_cached_keys)
+    return;
+  *values = dict->ma_values;
+  *place = nullptr;
+  --dict->ma_keys->dk_refcnt;
+  dict->ma_keys = nullptr;
+  dict->ma_values = nullptr;
+  Py_DECREF(dict);
+}
+}  // namespace
+
+void note_values_of(PyObject* o) {
+  if (given_dicts.scopes == 0 || !PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_MANAGED_DICT) ||
+      !*_PyObject_ValuesPointer(o))
+    return;
+  given_dicts.objects.push_back(Py_NewRef(o));
+}
+DictsForNow::DictsForNow() : before_(given_dicts.objects.size()) { ++given_dicts.scopes; }
+DictsForNow::~DictsForNow() {
+  --given_dicts.scopes;
+  while (given_dicts.objects.size() > before_) {
+    PyObject* o = given_dicts.objects.back();
+    given_dicts.objects.pop_back();
+    if (!keep_ && Py_REFCNT(o) > 1) take_dict_back(o);
+    Py_DECREF(o);
+  }
+}
+
+#else
+
+void note_values_of(PyObject*) {}
+DictsForNow::DictsForNow() : before_(0) {}
+DictsForNow::~DictsForNow() = default;
+
+#endif
 
 #if PY_VERSION_HEX < 0x030D0000
 

@@ -1,4 +1,5 @@
 // The reference of what instructions compute, and an interpreter by it.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -108,6 +109,9 @@ bool evaluate(const Instr& in, const int64_t* a, int64_t* r) {
       return !(std::isnan(z) && !std::isnan(x) && !std::isnan(y)) &&
              !(std::isinf(z) && std::isfinite(x) && std::isfinite(y));
     }
+    case Op::kSelfI:
+    case Op::kSelfF:
+    case Op::kSelfB: return false;  // Interpreter
     case Op::kCheck: return a[0];
     case Op::kQuiet: {
       const double z = real(a[2]);
@@ -135,7 +139,8 @@ class Interpreter : public Code {
  public:
   explicit Interpreter(Function f) : f_(std::move(f)) {}
   int run(int64_t* buffer) const override {
-    std::vector<int64_t> v(f_.instrs.size());
+    std::vector<int64_t> v(f_.instrs.size()), given;
+    if (f_.calls_itself()) given.assign(buffer, buffer + f_.words());
     auto leave = [&](int exit) {
       const auto& values = f_.exits[exit].values;
       for (size_t k = 0; k < values.size(); ++k) buffer[k] = v[values[k]];
@@ -153,6 +158,10 @@ class Interpreter : public Code {
         int64_t a[3] = {};
         for (int i = 0; i < 3; ++i)
           if (in.args[i] != kNoValue) a[i] = v[in.args[i]];
+        if (is_self(in.op)) {
+          if (!call_itself(given.data(), in, a, &v[k])) return leave(in.exit);
+          continue;
+        }
         if (!evaluate(in, a, &v[k]) && in.exit != kNoExit) return leave(in.exit);
       }
       if (b.exit != kNoExit) return leave(b.exit);
@@ -165,6 +174,15 @@ class Interpreter : public Code {
   }
 
  private:
+  bool call_itself(const int64_t* buffer, const Instr& in, const int64_t* args,
+                   int64_t* result) const {
+    std::vector<int64_t> words(buffer, buffer + f_.words());
+    if ((words[static_cast<size_t>(f_.depth)] -= in.imm) < 0) return false;
+    std::copy(args, args + 3, words.begin());
+    const int exit = run(words.data());
+    *result = words[0];
+    return f_.exits[static_cast<size_t>(exit)].returns;
+  }
   Function f_;
 };
 

@@ -101,6 +101,7 @@ size_t Function::words() const {
   for (auto& in : instrs)
     if (in.op == Op::kInput) n = std::max(n, static_cast<size_t>(in.imm) + 1);
   for (auto& e : exits) n = std::max(n, e.values.size());
+  if (calls_itself()) n = std::max<size_t>({n, static_cast<size_t>(depth) + 2, 3});
   return n;
 }
 
@@ -188,7 +189,7 @@ std::string text_of(const Instr& in) {
   if (in.op == Op::kCall2) s += str_cat(" ", facts(static_cast<Function2>(in.imm)).name);
   for (int a : in.args)
     if (a != kNoValue) s += str_cat(" %", a);
-  if (in.op == Op::kPoll) s += str_cat(" ", in.imm);
+  if (in.op == Op::kPoll || is_self(in.op)) s += str_cat(" ", in.imm);
   if (in.exit != kNoExit) s += str_cat(" else ", in.exit);
   return s;
 }
@@ -258,8 +259,9 @@ std::string Function::print() const {
   for (size_t k = 0; k < exits.size(); ++k) {
     s += str_cat("exit ", k, ":");
     for (int v : exits[k].values) s += str_cat(" %", v);
-    s += '\n';
+    s += exits[k].returns ? " returns\n" : "\n";
   }
+  if (calls_itself()) s += str_cat("depth ", depth, "\n");
   return s;
 }
 
@@ -298,11 +300,18 @@ Function Function::parse(std::string_view text) {
       }
       continue;
     }
+    if (line[0] == 'd') {
+      w.next();
+      f.depth = static_cast<int>(number(w.next()));
+      continue;
+    }
     if (line[0] == 'e') {
       w.next();
       const auto k = static_cast<size_t>(number(w.next()));
       if (f.exits.size() <= k) f.exits.resize(k + 1);
-      while (!w.peek().empty()) f.exits[k].values.push_back(value(w.next()));
+      while (!w.peek().empty() && w.peek() != "returns")
+        f.exits[k].values.push_back(value(w.next()));
+      f.exits[k].returns = w.next() == "returns";
       continue;
     }
     int to = -1;
@@ -351,7 +360,7 @@ Function Function::parse(std::string_view text) {
     }
     for (int k = 0; k < facts(in.op).operands; ++k) in.args[k] = value(w.next());
     if (in.type == Type::kSame) in.type = f.instrs[in.args[2]].type;
-    if (in.op == Op::kPoll) in.imm = number(w.next());
+    if (in.op == Op::kPoll || is_self(in.op)) in.imm = number(w.next());
     if (w.peek() == "else") w.next(), in.exit = static_cast<int>(number(w.next()));
     if (to < 0) {
       f.instrs.emplace_back();

@@ -81,6 +81,7 @@ struct Block {
 // Values that an exit writes to the first words of the buffer.
 struct Exit {
   std::vector<int> values;
+  bool returns = false;  // from a call of the function by itself: its only value
 };
 
 // Values are numbers of instructions. Block 0 is the first; nothing leads back to it.
@@ -88,7 +89,9 @@ struct Function {
   std::vector<Instr> instrs;
   std::vector<Block> blocks;
   std::vector<Exit> exits;
+  int depth = -1;  // of a function that calls itself: a word; the next one is the code's own
 
+  bool calls_itself() const { return depth >= 0; }
   int add(int block, Instr in) {
     instrs.push_back(in);
     blocks[block].instrs.push_back(static_cast<int>(instrs.size()) - 1);
@@ -113,6 +116,7 @@ std::vector<int> reverse_postorder(const Function& f);
 // By block: its immediate dominator; -1 of the first and of unreachable ones.
 std::vector<int> dominators(const Function& f, const std::vector<int>& order);
 bool has_loop(const Function& f);
+inline bool is_self(Op op) { return op >= Op::kSelfI && op <= Op::kSelfB; }
 
 // Calls g(int& value) for each operand of an instruction, edge or exit.
 template <class G>

@@ -22,20 +22,65 @@ RANGES = ["0", "1", "2", "3", "5", "8", "-3, 2", "0, 6", "2, -1", "0, 10, 2", "1
 
 
 class Program:
-    """The source of a function f(a, b, x, y, n), or f(a, b, x, y, n, p, q) of arrays p, of rank 1, and q, of rank 2."""
+    """The source of a function f(a, b, x, y, n), or f(a, b, x, y, n, p, q) of arrays p, of rank 1, and q, of rank 2.
+    With functions it calls others: g of two numbers and h of three, and r, which calls itself."""
 
-    def __init__(self, seed, arrays=False):
+    def __init__(self, seed, arrays=False, functions=False):
         self.random = random.Random(seed)
         self.arrays = arrays
+        self.functions = []
+        self.loops = 0
+        lines = self.helpers() if functions else []
         self.names = ["a", "b", "x", "y"]
         self.loops = 0
-        lines = ["def f(a, b, x, y, n, p, q):" if arrays else "def f(a, b, x, y, n):"]
+        lines += ["@jit", "def f(a, b, x, y, n, p, q):" if arrays else "def f(a, b, x, y, n):"]
         for _ in range(self.random.randint(2, 5)):
             lines += self.statement(1, 0, False)
         if not self.loops:
             lines += ["    for i in range(6):", *self.body(2, 1, True)]
         lines.append("    return (" + ", ".join(self.names) + ",)")
         self.source = "\n".join(lines) + "\n"
+
+    def helpers(self):
+        """Functions, the later of which may call those before; some jitted themselves."""
+        pick = self.random.choice
+        arrays, self.arrays = self.arrays, False
+        lines = [f"K, n = {self.number()}, {pick([2, 3])}"]
+        for name, arguments in (("g", "u, v"), ("h", f"u, v, w={self.number()}")):
+            self.names = ["u", "v", "w"][:len(arguments.split(","))] + ["K"]
+            lines += [pick(["@jit", "# plain"]), f"def {name}({arguments}):"]
+            kept = self.names.pop()
+            for _ in range(self.random.randint(0, 2)):
+                lines += self.statement(1, 2, False)
+            self.names.append(kept)
+            if self.random.random() < 0.4:
+                lines.append(f"    return {self.expression()} if {self.condition()} else {self.expression()}")
+            else:
+                lines.append(f"    return {self.expression()}" if self.random.random() < 0.9 else "    pass")
+            self.functions.append((name, 2 + (name == "h")))
+        self.names = ["u", "v", "n"]
+        step, base = pick(["n - 1", "n - 1", "n - 2", "n // 2"]), pick(["n <= 0", "n < 1", "not n > 0", "n < 2"])
+        order = pick(["n, u, v", "n, u"])
+        self.names = order.split(", ")
+        lines += ["@jit", f"def r({order}):", f"    if {base}:", f"        return {self.expression()}"]
+        if self.random.random() < 0.3:
+            lines.append(f"    u = {self.expression()}")
+        call = "r(" + ", ".join([step, *(self.expression(2) for _ in self.names[1:])]) + ")"
+        other = pick([call, self.expression(2), "r(" + ", ".join([step, *self.names[1:]]) + ")"])
+        lines.append("    return " + pick([call, f"{call} {pick('+-*')} {other}", f"{call} + {self.expression(1)}",
+                                           f"({call} if {self.condition(1)} else {other})",
+                                           f"{pick(['min', 'max'])}({call}, {other})"]))
+        self.functions.append(("r", len(self.names)))
+        self.arrays = arrays
+        return lines
+
+    def call(self, depth):
+        name, count = self.random.choice(self.functions)
+        given = count - (name == "h" and self.random.random() < 0.5)
+        arguments = [self.expression(depth + 1) for _ in range(given)]
+        if name == "r":
+            arguments[0] = self.random.choice(["3", "5", "4", "2", "0", "True", "3", "5"])
+        return f"{name}({', '.join(arguments)})"
 
     def number(self):
         pick, k = self.random.choice, self.random.random()
@@ -53,6 +98,8 @@ class Program:
         pick, k = self.random.choice, self.random.random()
         if self.arrays and self.random.random() < 0.25:
             return pick([self.element(depth), self.element(depth), "len(p)", "q.shape[1]"])
+        if self.functions and depth < 2 and self.random.random() < 0.3:
+            return self.call(depth)
         if depth > 2 or k < 0.35:
             return pick(self.names) if self.random.random() < 0.75 else self.number()
         if k < 0.7:
@@ -84,6 +131,9 @@ class Program:
     def element(self, depth=0):
         if self.random.random() < 0.5:
             return f"p[{self.index(depth)}]"
+        if self.random.random() < 0.3:
+            row = self.random.choice([f"q[{self.index(depth)}]", "row"])
+            return f"{row}[{self.index(depth)}]"
         return f"q[{self.index(depth)}, {self.index(depth)}]"
 
     def condition(self, depth=0):
@@ -126,8 +176,13 @@ class Program:
             return [f"{space}print({self.expression()})"]
         if k < 0.77:
             caught = pick(["ZeroDivisionError", "OverflowError", "ValueError", "(ArithmeticError, ValueError)"])
-            return [f"{space}try:", *self.body(indent + 1, depth + 2, in_loop), f"{space}except {caught}:",
-                    f"{space}    {pick(self.names)} = {self.number()}"]
+            body = [f"{space}try:", *self.body(indent + 1, depth + 2, in_loop)]
+            end = [f"{space}finally:", f"{space}    {pick(self.names)} = {self.number()}"]
+            handler = [f"{space}except {caught}{pick([' as error', ''])}:",
+                       f"{space}    {pick(self.names)} = {self.number()}"]
+            if pick(range(6)) == 0:
+                handler.append(f"{space}    raise")
+            return body + pick([handler, handler, end, handler + end])
         self.loops += 1
         if self.random.random() < 0.25:
             count = f"w{self.loops}"
@@ -136,7 +191,11 @@ class Program:
         name = "ijkl"[depth % 4]
         if name not in self.names and self.random.random() < 0.5:
             self.names.append(name)
-        lines = [f"{space}for {name} in range({pick(RANGES)}):", *self.body(indent + 1, depth + 1, True)]
+        over = f"range({pick(RANGES)})"
+        if self.arrays and self.random.random() < 0.3:
+            over = pick(["p", "q[0]", "q[i]", "row", "q", "p"])
+            name = "row" if over == "q" else name
+        lines = [f"{space}for {name} in {over}:", *self.body(indent + 1, depth + 1, True)]
         if self.random.random() < 0.15:
             lines += [f"{space}else:", *self.body(indent + 1, depth + 1, in_loop)]
         return lines
@@ -177,8 +236,10 @@ class Program:
 
 def bits(v):
     """v as what tells any two values apart."""
-    if isinstance(v, float):
+    if type(v) is float:
         return type(v).__name__, struct.pack("d", v)
+    if isinstance(v, np.generic):
+        return str(v.dtype), v.tobytes()
     if isinstance(v, np.ndarray):
         return str(v.dtype), v.shape, v.strides, v.tobytes()
     if isinstance(v, tuple):
@@ -208,9 +269,9 @@ def seen(function, args, name):
     return result, out.getvalue(), told
 
 
-def compiled(source, name):
+def compiled(source, name, jit=lambda f: f):
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    space = {"math": math}
+    space = {"math": math, "jit": jit}
     exec(compile(source, name, "exec"), space)
     return space["f"]
 
@@ -233,11 +294,11 @@ def copy_of(v):
     return new
 
 
-def compare(seed, calls=4, arrays=False):
+def compare(seed, calls=4, arrays=False, functions=False):
     """Whether a jitted program shows something else than the plain one: (source, arguments, plain, jitted), or None."""
     import pijit as ms
-    program, name = Program(seed, arrays), f"<program {seed}>"
-    plain, jitted = compiled(program.source, name), ms.jit(compiled(program.source, name))
+    program, name = Program(seed, arrays, functions), f"<program {seed}>"
+    plain, jitted = compiled(program.source, name), compiled(program.source, name, ms.jit)
     for call in range(calls):
         args = program.arguments(call)
         again = copied(args)
@@ -257,7 +318,7 @@ if __name__ == "__main__":
     for s in range(int(sys.argv[1]), int(sys.argv[2])):
         signal.alarm(2)
         try:
-            if different := compare(s, arrays=sys.argv[3:] == ["arrays"]):
+            if different := compare(s, arrays="arrays" in sys.argv[3:], functions="functions" in sys.argv[3:]):
                 print(f"program {s}, {different[1]}", *different, sep="\n")
         except TimeoutError:
             print(f"program {s} takes long")

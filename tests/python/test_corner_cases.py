@@ -1,6 +1,7 @@
 """Corner cases of objects, generators and calls inside captured functions: all a user can see is as in the plain
 run."""
 
+import warnings
 import collections
 import dataclasses
 
@@ -464,3 +465,22 @@ def test_operators_on_tuples_of_parameters():
 
     found = ms.amp.auto_mixed_precision(Two(), "O3")(ops.ones((1, 2)))
     assert type(found) is NamedPair and found.a.dtype == ms.float32
+
+
+@pytest.mark.parametrize("f", [lambda x: ~True, lambda x: ~x, lambda x: (~(x == x), x),
+                               lambda x: [~v for v in (x, False)], lambda x: ~(x and True) + 1,
+                               lambda x: not NotImplemented, lambda x: x if NotImplemented else 0,
+                               lambda x: bool(NotImplemented)])
+def test_operators_that_warn_do_so_each_time(f):
+    # `~` of a bool from CPython 3.12 on; the truth of NotImplemented up to 3.13, from then on an error
+    def told(g):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            results = []
+            for k in range(6):
+                try:
+                    results.append(g(k % 2 == 0))
+                except TypeError as e:
+                    results.append(str(e))
+        return results, [(w.category, str(w.message), w.lineno) for w in seen]
+    assert told(ms.jit(f)) == told(f)

@@ -1,5 +1,6 @@
 """The programs of `make bench-scripts`: each runs in every way, and what the benchmark says of times."""
 
+import gc
 import importlib
 import pathlib
 import sys
@@ -65,3 +66,53 @@ def test_one_program_is_timed(scripts, capsys, monkeypatch):
     scripts.main()
     rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("queens")]
     assert [r[1] for r in rows] == ["decorator", "-m"] and all(float(r[2 + (r[1] == "-m")]) > 0 for r in rows)
+
+
+class Place:
+    def __init__(self):
+        self.x, self.y = 0, [1]
+
+    @ms.jit
+    def step(self, by):
+        self.x += by
+        return self.x
+
+    @ms.jit
+    def asks(self):
+        return self.__dict__
+
+
+@ms.jit
+def bump(place):
+    place.x += 1
+
+
+@ms.jit
+def reads(place):
+    return place.y[0] + place.x
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="objects get their dicts at other times")
+@pytest.mark.parametrize("use", [lambda p: p.step(1), bump, reads, lambda p: [bump(p), reads(p)]])
+def test_attributes_stay_in_the_object_where_no_graph_is_found(use):
+    # CPython 3.11 is slow with the attributes of an object that has a dict
+    for _ in range(3):
+        p = Place()
+        for _ in range(20):
+            use(p)
+        assert not any(type(held) is dict for held in gc.get_referents(p))
+        assert p.__dict__ == vars(p) and list(p.__dict__)[:2] == ["x", "y"] and p.y == [1]
+
+
+def test_dicts_that_others_hold_stay():
+    for _ in range(20):
+        p = Place()
+        d = p.asks()
+        bump(p)
+        p.z = 3
+        assert d is p.__dict__ and d == {"x": 1, "y": [1], "z": 3}
+
+
+def test_methods_are_looked_up_as_those_of_functions():
+    with pytest.raises(TypeError):
+        type(Place.__dict__["step"]).anything = 1  # CPython specialises only what can't change

@@ -15,7 +15,7 @@ INFINITY = float("inf")
 
 
 def regions(function):
-    return ms.explain(function).regions
+    return [r for r in ms.explain(function).regions if not r["why"]]
 
 
 def space_of(source, **names):

@@ -71,9 +71,9 @@ std::unique_ptr<Entry> Tracer::run() {
     const int src = add_source({Source::kState, -1, i, {}});
     if (!state_[i] || !need) {
       if (need) guard(Guard::kNull, src);
-      if (need || !state_[i] || (is_tensor(state_[i]) && i >= num_args(*f.code))) return null();
+      if (need || (state_[i] && is_tensor(state_[i]) && i >= num_args(*f.code))) return null();
       V v = make<NullValue>();
-      v->src = src;  // nobody reads it, but it lives on
+      v->src = src;  // nobody reads it, but it lives on; another call may have one there
       return v;
     }
     return wrap(state_[i], src);

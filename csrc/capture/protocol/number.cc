@@ -6,6 +6,7 @@
 #include "capture/protocol/protocol.h"
 #include "capture/values/scalar.h"
 #include "capture/values/tensor.h"
+#include "python/compat.h"
 
 namespace pijit::protocol {
 namespace {
@@ -97,6 +98,9 @@ V unary(Context& c, UnaryOp op, const V& x) {
     c.give_up(x->reason(Reason::kUnsupportedOperand), "not");
   }
   if (PyObject* f = user_method(c, x, facts(op).method)) return call(c, c.wrap_static(f), {x}, {});
+  // each time it runs, at its line
+  if (kInvertedBoolWarns && op == UnaryOp::kInvert && x->type() == &PyBool_Type)
+    c.give_up(Reason::kUnsupportedOperand, "~ of bool");
   if (V n = x->base_number(c)) return for_class(c, [&] { return unary(c, op, n); });
   if (V r = x->unary(c, op)) return r;
   return on_constants(c, facts(op).function, {x});

@@ -1,0 +1,52 @@
+// What regions read of objects, and what they make of numbers again.
+#pragma once
+#include <cstring>
+#include <optional>
+
+#include "capture/regions.h"
+
+namespace pijit {
+
+inline int64_t bits_of(double x) {
+  int64_t b;
+  std::memcpy(&b, &x, sizeof b);
+  return b;
+}
+inline double real_of(int64_t bits) {
+  double x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+bool as_int64(PyObject* o, int64_t* n);
+
+// The kind of an object that is a number and fits into a word, which it gives.
+std::optional<RegionKind> number_kind(const Region& r, PyObject* o, int64_t* word);
+// The object of such a kind.
+py::object number_object(const Region& r, RegionKind kind, int64_t word);
+
+// An iterator over a range of machine integers, taken apart.
+struct RangeState {
+  int64_t next, left, step;
+};
+std::optional<RangeState> range_state(PyObject* iterator);
+
+// An iterator over an array, which nobody else holds, taken apart; null: it is something else.
+struct ArrayPlace {
+  PyObject* array = nullptr;  // borrowed
+  int64_t next = 0;
+};
+ArrayPlace array_place(PyObject* iterator);
+
+PyObject* fetch(const RegionSource& s, const Region::Frame& f);  // borrowed; null: nothing is there
+
+// Nothing runs where it dies, nor can others tell when.
+bool is_quiet(PyObject* o, int depth = 2);
+
+// Of all that NumPy may be told to warn of, code does not look for this.
+bool underflow_is_ignored(const Region& r);
+
+// The memory of an ndarray of float64 or int64 in native order, aligned; null: it is something
+// else, or may not be written.
+Region::Views::value_type array_view(PyObject* o, bool written);
+
+}  // namespace pijit
