@@ -1242,9 +1242,9 @@ class RegionBuilder {
   // --- calls
   void call(const BIn& in, std::vector<Av>& st) {
     if (in.obj) throw Leave();
-    const size_t n = static_cast<size_t>(in.a), base = st.size() - n - 2;
+    const size_t base = st.size() - static_cast<size_t>(in.a + 2 - in.b);
     const bool null_first = st[base].kind == Av::kNull,
-               null_second = st[base + 1].kind == Av::kNull;
+               null_second = in.b != 0 || st[base + 1].kind == Av::kNull;
     if (null_first == null_second) throw Leave();
     const Av fn = st[null_first ? base + 1 : base];
     if (fn.kind != Av::kObject) throw Leave();

@@ -179,7 +179,7 @@ void note_misses(State* s, const Point& p, PyObject* func, PyObject* const* stat
 
 SubjectRef call_subject(State* s, const CodeInfo& code) {
   if (!s->subject) {
-    Subject x{text_of(reinterpret_cast<PyCodeObject*>(code.code)->co_qualname)};
+    Subject x{text_of(qualname_of(code.code, s->globals.ptr()))};
     x.places.push_back(
         str_cat(code.filename, ":", reinterpret_cast<PyCodeObject*>(code.code)->co_firstlineno));
     s->subject = std::make_shared<const Subject>(std::move(x));
@@ -188,7 +188,7 @@ SubjectRef call_subject(State* s, const CodeInfo& code) {
 }
 
 SubjectRef piece_subject(const CodeInfo& code, int instr, std::string why) {
-  Subject x{text_of(reinterpret_cast<PyCodeObject*>(code.code)->co_qualname), std::move(why)};
+  Subject x{text_of(qualname_of(code.code, nullptr)), std::move(why)};
   const int line = instr < 0 ? reinterpret_cast<PyCodeObject*>(code.code)->co_firstlineno
                              : code.instrs[instr].line;
   x.places.push_back(str_cat(code.filename, ":", line));
