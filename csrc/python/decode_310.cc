@@ -207,7 +207,8 @@ class Decoder {
     i.next = raw().next;
     i.line = line_;
     out_->instrs.push_back(i);
-    layouts_.push_back(before_[at_] ? &*before_[at_] : nullptr);
+    const auto& before = before_[index_.at(i.offset)];
+    layouts_.push_back(before ? &*before : nullptr);
     return out_->instrs.back();
   }
   Instr& emit(Part part, Op op, int a = 0, PyObject* obj = nullptr) {
