@@ -4,6 +4,7 @@
 
 namespace pijit::frames {
 
+constexpr bool kCallsTakeStack = false;  // of C, where there is no hook
 inline _PyInterpreterFrame* caller_of(const _PyInterpreterFrame* f) { return f->previous; }
 inline _PyInterpreterFrame* of_object(PyFrameObject* object) { return object->f_frame; }
 // Of a call, no generator.

@@ -152,7 +152,7 @@ PyObject* pass_on(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
 
 PyObject* run_plain(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
   if (users == 0 && !paused) uninstall();  // ours was put back by a tool that stood on it
-  if (half_of_stack_is_used() && !paused) {
+  if (!frames::kCallsTakeStack && half_of_stack_is_used() && !paused) {
     // Calls from here on are CPython's own again, which need no C stack.
     paused = true;
     uninstall();

@@ -666,7 +666,8 @@ def test_handler_around_a_callee():
 
 def positions(e):
     frames = traceback.extract_tb(e.__traceback__)
-    return [(r.name, r.lineno, r.end_lineno, r.colno, r.end_colno) for r in frames if r.filename == __file__]
+    columns = ("end_lineno", "colno", "end_colno")  # from 3.11 on
+    return [(r.name, r.lineno, *(getattr(r, c, None) for c in columns)) for r in frames if r.filename == __file__]
 
 
 RAISING = {
