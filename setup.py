@@ -47,8 +47,9 @@ class CMakeBuild(build_ext):
     def build_extension(self, ext):
         if missing := missing_for_build():
             names, packages = zip(*missing)
-            raise SystemExit("pijit is built from its sources here, as no wheel fits, and for that there lacks: "
-                             f"{', '.join(names)}.\nOn Debian or Ubuntu: apt-get install {' '.join(packages)}")
+            raise SystemExit("pijit is built from its sources here, as no wheel fits. Missing for that: "
+                             f"{', '.join(names)}.\n"
+                             f"On Debian or Ubuntu: apt-get install {' '.join(packages)}")
         source = os.path.dirname(os.path.abspath(__file__))
         target = os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name)))
         build = os.path.join(source, self.build_temp)

@@ -56,6 +56,8 @@ needs_match = pytest.mark.skipif(sys.version_info < (3, 10), reason="`match` cam
     [Point(1, 2.5), Point(3, 2.0), {"scale": 3, "k": 1}, {"other": 1}, 4, 2.5, "abc", [2, 3, 4], (), None, object],
 )
 def test_match(what):
+    if sys.version_info < (3, 11) and isinstance(what, dict) and "scale" in what:
+        return check(plain(matched), X, what, breaks=1, captures=2)  # what a pattern leaves is an instruction there
     check(plain(matched), X, what, graphs=None if what is None else 1, breaks=0, captures=1)
 
 
