@@ -267,8 +267,10 @@ std::optional<V> DequeValue::method(Context& c, const std::string& name, std::ve
   if (kFailedRemoveMoves && name == "remove") try {
       return GrowingSequence::method(c, name, args, kwargs);
     } catch (const Raised&) {
-      ++changes;
-      c.undoable([this] { --changes; });
+      if (items.size() > 1) {
+        ++changes;
+        c.undoable([this] { --changes; });
+      }
       throw;
     }
   return GrowingSequence::method(c, name, args, kwargs);
