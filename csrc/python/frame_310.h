@@ -121,6 +121,13 @@ inline void use_tracing(PyThreadState* t, bool on) {
   t->use_tracing = on;
 #endif
 }
+inline void set_tracer(PyThreadState* t, Py_tracefunc tracer) {
+#if PY_VERSION_HEX < 0x030A0000
+  // how many threads have one, as PyEval_SetTrace() counts them
+  t->interp->ceval.tracing_possible += (tracer != nullptr) - (t->c_tracefunc != nullptr);
+#endif
+  t->c_tracefunc = tracer;
+}
 inline void leave_tracing(PyThreadState* t) {
   --t->tracing;
   use_tracing(t, t->c_tracefunc || t->c_profilefunc);

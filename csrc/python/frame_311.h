@@ -76,6 +76,7 @@ inline void clear_and_pop(PyThreadState*, _PyInterpreterFrame*) {}  // its calle
 #if PY_VERSION_HEX < 0x030C0000
 // CPython's tracing of the thread, which is off while what it calls runs.
 inline void use_tracing(PyThreadState* t, bool on) { t->cframe->use_tracing = on ? 255 : 0; }
+inline void set_tracer(PyThreadState* t, Py_tracefunc tracer) { t->c_tracefunc = tracer; }
 inline void leave_tracing(PyThreadState* t) { PyThreadState_LeaveTracing(t); }
 inline void enter_tracing(PyThreadState* t) { PyThreadState_EnterTracing(t); }
 // From now on its line is that of its place.

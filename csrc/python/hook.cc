@@ -170,7 +170,7 @@ PyObject* run_plain(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
 #if PY_VERSION_HEX < 0x030C0000
 // Lines are watched by CPython's tracing, which is off while the frame calls something.
 void trace_lines(PyThreadState* t, bool on) {
-  t->c_tracefunc = on ? on_event : nullptr;
+  frames::set_tracer(t, on ? on_event : nullptr);
   frames::use_tracing(t, on && !t->tracing);
 }
 void stop_watching(PyThreadState* t) {
@@ -527,7 +527,7 @@ int on_event(PyObject*, PyFrameObject* object, int what, PyObject*) {
   const auto watched = here.watched;
   const auto lines = here.lines;
   here.watched = nullptr;
-  t->c_tracefunc = nullptr;
+  frames::set_tracer(t, nullptr);
   frames::leave_tracing(t);
   frames::forget_line(object);
   LiveFrame frame(f);
@@ -540,7 +540,7 @@ int on_event(PyObject*, PyFrameObject* object, int what, PyObject*) {
     here.watched = nullptr;
     if (--users == 0 && !paused) uninstall();
   } else {
-    t->c_tracefunc = on_event;
+    frames::set_tracer(t, on_event);
   }
   return answer == LineAnswer::kRaise ? -1 : 0;
 }
