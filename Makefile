@@ -10,7 +10,7 @@ APT_lint := clang-format
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
+.PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo demo-of-sources demo-of-wheel test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit wheels wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-functions bench-figures bench-scripts lint clean venv-build venv-demo venv-test venv-dev
@@ -59,8 +59,18 @@ cuda: build
 	cmake --build $(BUILD) -j $(JOBS) --target pijit_cuda
 	cp $(BUILD)/libpijit_cuda.so pijit/
 
-demo: build
+# Where dist/ has a wheel for this Python, that is installed, and runs away from the sources.
+TAG := $(subst .,,$(patsubst python%,cp%,$(notdir $(PYTHON))))
+WHEEL := $(lastword $(sort $(wildcard dist/pijit-*-$(TAG)-*.whl)))
+demo: $(if $(WHEEL),demo-of-wheel,demo-of-sources)
+demo-of-sources: build
 	$(PY) -m demo
+demo-of-wheel: IN := build/demo-$(TAG)
+demo-of-wheel:
+	test -x $(IN)/bin/python || $(PYTHON) -m venv $(IN)
+	$(IN)/bin/pip install -q --disable-pip-version-check --force-reinstall --no-deps $(WHEEL)
+	$(IN)/bin/pip install -q --disable-pip-version-check $(WHEEL) -r requirements/demo.txt
+	cp demo.py $(IN)/ && cd $(IN) && env -u PYTHONPATH bin/python demo.py && cp demo.png $(CURDIR)
 
 PYTEST := PIJIT_STRICT=1 $(PY) -m pytest -q
 WORKERS := -n $(JOBS) --dist loadfile
@@ -97,9 +107,8 @@ test-all: build-tests test-cpp
 # The same sources for another CPython (`make test-python3.13`, or with PYTHON=path of one), in an environment of its own.
 test-python3.% slice-python3.%: target = $(firstword $(subst -, ,$@))
 test-python3.% slice-python3.%:
-	@test "$(PYTHON)" != python3.11 || command -v python3.$* >/dev/null || test -x build/pythons/bin/python3.$* || $(MAKE) pythons
-	$(MAKE) $(target) VENV=.venv3$* BUILD=build/python3.$* PYTHON=$(if $(filter-out python3.11,$(PYTHON)),$(PYTHON),$$(command -v \
-	  python3.$* || echo $(CURDIR)/build/pythons/bin/python3.$*))
+	@test "$(PYTHON)" != python3.11 || test -n "$$(tools/find_python.sh 3.$*)" || $(MAKE) pythons
+	$(MAKE) $(target) VENV=.venv3$* BUILD=build/python3.$* PYTHON=$(if $(filter-out python3.11,$(PYTHON)),$(PYTHON),$$(tools/find_python.sh 3.$*))
 # The tests that depend on the interpreter most: what a version that is not the first to be tried must pass at each change.
 slice: build venv-test
 	$(PYTEST) $(WORKERS) -m "versions and not serial"
@@ -108,7 +117,7 @@ slice: build venv-test
 test-all-pythons:
 	$(MAKE) test
 	$(MAKE) test-python3.14
-	set -e; for v in 12 13 15; do $(MAKE) slice-python3.$$v; done
+	set -e; for v in 9 10 12 13 15; do $(MAKE) slice-python3.$$v; done
 # Debian's newest CPythons, unpacked into build/pythons: their newest patch releases, whatever the system has.
 pythons:
 	tools/pythons.sh build/pythons 3.13 3.14 3.15
@@ -209,10 +218,10 @@ bench-cuda: cuda
 bench-cuda-host: build
 	$(PY) benchmarks/cuda_host.py
 
-# A wheel for each of these CPythons in dist/, and the sources; each wheel is tried in an empty environment.
-WHEELS ?= python3.11 python3.12 python3.13 build/pythons/bin/python3.14 build/pythons/bin/python3.15
+# A wheel for each of these CPythons that is at hand in dist/, and the sources; each wheel is tried in an empty environment.
+WHEELS ?= 3.9 3.10 3.11 3.12 3.13 3.14 3.15
 wheels: deps
-	tools/wheels.sh dist $(foreach p,$(WHEELS),$(shell command -v $(p)))
+	tools/wheels.sh dist $$(tools/find_python.sh $(WHEELS))
 # The wheel pijit-cuda13, without NVIDIA's libraries, which it depends on.
 wheel-cuda: deps venv-build
 	$(VENV)/bin/pip wheel -q --disable-pip-version-check --no-deps -w build/wheels packaging/cuda13

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -21,8 +22,34 @@ def bundle(folder, wanted):
                 shutil.copy(os.path.realpath(path.split(" (")[0]), os.path.join(folder, library))
 
 
+# What a build takes: a program, or a header that the compiler finds; what it is called, and its package on Debian.
+PROGRAMS = [("cmake", "CMake", "cmake"), ("ninja", "Ninja", "ninja-build"),
+            (os.environ.get("CXX", "g++"), "a C++ compiler", "g++")]
+HEADERS = [("absl/container/flat_hash_map.h", "Abseil", "libabsl-dev"), ("asmjit/asmjit.h", "AsmJit", "libasmjit-dev"),
+           ("eigen3/Eigen/Core", "Eigen", "libeigen3-dev")]
+
+
+def missing_for_build():
+    """Names and packages of what is not there."""
+    missing = [(name, package) for program, name, package in PROGRAMS if not shutil.which(program)]
+    compiler = shutil.which(PROGRAMS[-1][0])
+    python = os.path.join(sysconfig.get_path("include"), "Python.h")
+    headers = [*HEADERS, (python, "Python's headers", f"python{sys.version_info[0]}.{sys.version_info[1]}-dev")]
+    for header, name, package in headers if compiler else []:
+        found = subprocess.run([compiler, "-std=c++17", "-fsyntax-only", "-x", "c++", "-"], capture_output=True,
+                               text=True, input=f'#if !__has_include("{header}")\n#error\n#endif\n')
+        if found.returncode:
+            missing.append((name, package))
+    return missing
+
+
 class CMakeBuild(build_ext):
     def build_extension(self, ext):
+        if missing := missing_for_build():
+            names, packages = zip(*missing)
+            raise SystemExit("pijit is built from its sources here, as no wheel fits. Missing for that: "
+                             f"{', '.join(names)}.\n"
+                             f"On Debian or Ubuntu: apt-get install {' '.join(packages)}")
         source = os.path.dirname(os.path.abspath(__file__))
         target = os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name)))
         build = os.path.join(source, self.build_temp)

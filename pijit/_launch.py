@@ -62,10 +62,18 @@ request = None  # of the command line
 began = None  # when the program did, by perf_counter
 
 
+def command():
+    """What python was started with."""
+    if hasattr(sys, "orig_argv"):
+        return sys.orig_argv
+    with open("/proc/self/cmdline", "rb") as f:
+        return [os.fsdecode(a) for a in f.read().split(b"\0")[:-1]]
+
+
 def main_of_package():
     """Runs the program of `python -m pijit` where the package is being imported for that, and never comes back: so a
     program without tensors starts as if there were no package. While python locates the module, sys.argv[0] is "-m"."""
-    if request or sys.argv[:1] != ["-m"] or sys.orig_argv[-len(sys.argv)] not in ("pijit", "-mpijit"):
+    if request or sys.argv[:1] != ["-m"] or command()[-len(sys.argv)] not in ("pijit", "-mpijit"):
         return
     main(sys.argv[1:])
     raise SystemExit(0)
@@ -210,7 +218,7 @@ def fresh_main(path=None):
 
 def leave_package_for_later(path):
     """Replaces our entry of sys.path, and forgets the package if only this module of it was loaded."""
-    if not sys.flags.safe_path:
+    if not getattr(sys.flags, "safe_path", False):
         sys.path[:1] = [path]
     package = sys.modules["pijit"]
     parent = os.path.dirname(os.path.abspath(package.__path__[0]))

@@ -12,6 +12,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from pijit._C import Tensor
+from pijit._attribute_error import attribute_error
 from pijit.compat import left_out
 from pijit.parameter import Parameter
 
@@ -41,7 +42,7 @@ class _Attribute:
 
 def _missing(x, name):
     what = f"type object {x.__name__!r}" if isinstance(x, type) else f"{type(x).__name__!r} object"
-    return AttributeError(f"{what} has no attribute {name!r}", name=name, obj=x)
+    return attribute_error(f"{what} has no attribute {name!r}", name, obj=x)
 
 
 def _of_class(kind, name):

@@ -8,6 +8,8 @@
 #include "bindings/bindings.h"
 #include "dispatch/report.h"
 #include "objects/caller.h"
+#include "python/code.h"
+#include "python/compat.h"
 #include "runtime/packed.h"
 
 namespace pijit {
@@ -47,7 +49,8 @@ MetadataRef caller() {
   auto [it, fresh] = known_callers().try_emplace({code.ptr(), PyFrame_GetLasti(frame())}, Caller{});
   if (fresh) {
     auto* co = reinterpret_cast<PyCodeObject*>(code.ptr());
-    Metadata s{text_of(co->co_qualname), "single ops"};
+    const auto globals = py::reinterpret_steal<py::object>(PyFrame_GetGlobals(frame()));
+    Metadata s{text_of(qualname_of(code.ptr(), globals.ptr())), "single ops"};
     s.places.push_back(str_cat(text_of(co->co_filename), ":", PyFrame_GetLineNumber(frame())));
     it->second = {code, std::make_shared<const Metadata>(std::move(s))};
   }

@@ -1355,8 +1355,9 @@ class RegionBuilder {
   // --- calls
   void call(const BIn& in, std::vector<Av>& st) {
     if (in.obj) leave("a function is called with names of arguments");
-    const size_t n = static_cast<size_t>(in.a), base = st.size() - n - 2;
-    const bool null_first = st[base].kind == K::kNull, null_second = st[base + 1].kind == K::kNull;
+    const size_t base = st.size() - static_cast<size_t>(in.a + 2 - in.b);
+    const bool null_first = st[base].kind == K::kNull,
+               null_second = in.b != 0 || st[base + 1].kind == K::kNull;
     if (null_first == null_second)
       leave(str_cat("a method of ", a_(described(typed(st[base + 1]))), " is called"));
     const Av fn = st[null_first ? base + 1 : base];

@@ -71,7 +71,7 @@ bool ask_classifier(PyObject* code, PyObject* globals) {
   auto* co = reinterpret_cast<PyCodeObject*>(code);
   PyObject* r = PyObject_CallFunctionObjArgs(classifier, co->co_filename,
                                              name && PyUnicode_Check(name) ? name : Py_None,
-                                             co->co_qualname, nullptr);
+                                             qualname_of(code, globals), nullptr);
   const bool wanted = r && PyObject_IsTrue(r) == 1;
   if (!r) PyErr_Clear();
   Py_XDECREF(r);
@@ -89,7 +89,7 @@ Automatic* automatic_of(PyObject* code, PyObject* globals) {
     a.wanted = !callee->skip && ask_classifier(code, globals);
     if (a.wanted) {
       auto* co = reinterpret_cast<PyCodeObject*>(code);
-      a.name = text_of(co->co_qualname);
+      a.name = text_of(qualname_of(code, globals));
       a.filename = text_of(co->co_filename);
       a.line = co->co_firstlineno;
       registry().all.push_back(callee->automatic);
@@ -162,7 +162,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   const int64_t came =
       callee && callee->automatic && callee->automatic->tier.may_time() ? clock_ns() : 0;
   if (!may_capture(Asker::kLook)) return call.run();
-  PyObject* globals = PyFunction_GET_GLOBALS(call.func());
+  PyObject* globals = call.globals();
   Automatic* known = automatic_of(call.code(), globals);
   if (!known) {
     passed();
@@ -222,7 +222,8 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   {
     HookScope quiet(false);
     OwnerScope owner(state);
-    r = run({call.func(), code, *state, false}, slots, [&] {
+    const py::object func = call.func();
+    r = run({func.ptr(), code, *state, false}, slots, [&] {
       PyObject* r = call.run();
       if (!r) throw py::error_already_set();
       return py::reinterpret_steal<py::object>(r);

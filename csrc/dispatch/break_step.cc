@@ -47,7 +47,7 @@ BreakStep::Outcome BreakStep::run(int pc) {
   const auto first = stack_.end() - use.pops;
   const size_t below = stack_.size() - static_cast<size_t>(use.pops);
   if (code_.reflective && (in.op == Op::CALL || in.op == Op::CALL_KW || in.op == Op::CALL_EX) &&
-      std::any_of(first, first + 2, [](auto& f) { return f && keeps_frame(f); }))
+      std::any_of(first, first + 2 - in.b, [](auto& f) { return f && keeps_frame(f); }))
     return kNotAlone;
   // What the instruction sees, and a handler keeps all the same, stays for it.
   const Handler* handler = code_.handler_of(pc);

@@ -33,9 +33,8 @@ bool works_on_tensors(const PendingCall& call) {
   std::vector<PyObject*> room;
   const auto slots = call.slots(static_cast<size_t>(n), &room);
   if (std::any_of(slots.begin(), slots.end(), holds_tensor)) return true;
-  Py_ssize_t cells;
-  PyObject** closure = closure_of(call.func(), &cells);
-  return std::any_of(closure, closure + cells,
+  const auto cells = call.cells();
+  return std::any_of(cells.begin(), cells.end(),
                      [](PyObject* c) { return PyCell_Check(c) && holds_tensor(PyCell_GET(c)); });
 }
 
@@ -92,7 +91,7 @@ void init_keeper() {
   static PyType_Spec spec = {
       "pijit._C.Keeper", sizeof(Keeper), 0,
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
-  keeper_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  keeper_type = reinterpret_cast<PyTypeObject*>(type_without_instances(&spec));
   if (!keeper_type) throw py::error_already_set();
 }
 py::object keeper_of(const std::shared_ptr<FunctionCache>& state) {
@@ -110,7 +109,7 @@ PyObject* on_call(PendingCall& call) {
     if (!owner && automatic_is_on()) return automatic_call(call, callee);
     if (!may_capture(Asker::kCallee)) return call.run();
     if ((callee && callee->skip) || !works_on_tensors(call)) return call.run();
-    PyObject* globals = PyFunction_GET_GLOBALS(call.func());
+    PyObject* globals = call.globals();
     const Code code = code_info(call.code());
     if (!callee) callee = make_callee(call.code());
     if (!callee->examined) {
@@ -138,7 +137,8 @@ PyObject* on_call(PendingCall& call) {
     const auto slots = call.slots(static_cast<size_t>(code->num_slots), &room);
     HookScope quiet(false);
     const uint64_t runs = state->graph_runs;
-    py::object r = run({call.func(), code, *state, false}, slots, [&] {
+    const py::object func = call.func();
+    py::object r = run({func.ptr(), code, *state, false}, slots, [&] {
       PyObject* r = call.run();
       if (!r) throw py::error_already_set();
       return py::reinterpret_steal<py::object>(r);
@@ -196,7 +196,9 @@ Callee* make_callee(PyObject* code) {
   attached_to_code(code) = std::move(made);
   return callee;
 }
-void never_capture(PyObject* code) { make_callee(code)->skip = true; }
+void never_capture(PyObject* code) {
+  if (PyCode_Check(code)) make_callee(code)->skip = true;
+}
 
 int traverse(const FunctionCache& s, visitproc visit, void* arg) {
   for (auto& [at, point] : s.points) {

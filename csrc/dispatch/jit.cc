@@ -384,6 +384,7 @@ PyObject* make_jit(PyObject* func, bool graph, bool whole, bool fast) {
   if (!o) throw py::error_already_set();
   o->vectorcall = jit_call;
   o->func = Py_NewRef(func);
+  note_qualname(func);
   o->dict = nullptr;
   o->weakrefs = nullptr;
   new (&o->state) std::shared_ptr<FunctionCache>(std::make_shared<FunctionCache>());
@@ -583,7 +584,7 @@ PyObject* jit_inner(PyObject* f) { return reinterpret_cast<JitObject*>(f)->func;
 bool runs_as_graph() { return graph_calls > 0 || (graph_depth > 0 && graph_mode()); }
 
 void init_jit(py::module_& m) {
-  PyObject* t = PyType_FromSpec(&jit_spec);
+  PyObject* t = type_without_instances(&jit_spec);
   if (!t) throw py::error_already_set();
   jit_function_type = reinterpret_cast<PyTypeObject*>(t);
   m.attr("JitFunction") = py::handle(t);

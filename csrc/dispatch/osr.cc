@@ -71,7 +71,7 @@ LineAnswer on_line(LiveFrame& frame) {
     const Code code = code_info(frame.code());
     const int offset = frame.offset();
     const auto at = std::find_if(code->instrs.begin(), code->instrs.end(),
-                                 [&](auto& i) { return i.offset == offset; });
+                                 [&](auto& i) { return i.offset == offset && i.next > offset; });
     if (at == code->instrs.end()) return LineAnswer::kGoOn;
     OsrFrame osr{static_cast<int>(at - code->instrs.begin()), {}, {}};
     const int began_at = osr.instr;
@@ -108,6 +108,7 @@ LineAnswer on_line(LiveFrame& frame) {
     if (l.tier.warming()) return LineAnswer::kGoOn;
     HookScope quiet(false);
     OwnerScope owner(state.get());
+    const py::object func = frame.func();
     for (bool first = true;; first = false) {
       const bool stepped = next_item();
       moved |= stepped;
@@ -122,7 +123,7 @@ LineAnswer on_line(LiveFrame& frame) {
       std::vector<PyObject*> slots;
       for (auto& o : now) slots.push_back(o.ptr());
       const py::object result =
-          run({frame.func(), code, *state, false, &osr}, slots, [] { return py::object(); });
+          run({func.ptr(), code, *state, false, &osr}, slots, [] { return py::object(); });
       if (!osr.graph) ++l.without_graph[from];
       if (!osr.moved) break;
       moved = true;
@@ -139,8 +140,10 @@ LineAnswer on_line(LiveFrame& frame) {
       }
     }
     if (!moved) return LineAnswer::kGoOn;
-    if (osr.slots.size() != static_cast<size_t>(code->num_slots)) osr.slots.resize(code->num_slots);
-    frame.go_on_at(code->instrs[osr.instr].offset, osr.slots, std::move(osr.stack));
+    if (osr.slots.size() != static_cast<size_t>(code->num_slots))
+      osr.slots.resize(code->num_slots);
+    if (!frame.go_on_at(*code, osr.instr, std::move(osr.slots), std::move(osr.stack)))
+      return LineAnswer::kRaise;
     return l.tier.resting() ? LineAnswer::kStop : LineAnswer::kGoOn;
   } catch (...) {
     raise_current_exception();

@@ -207,7 +207,7 @@ void note_misses(FunctionCache* s, const ResumePoint& p, PyObject* func, PyObjec
 
 MetadataRef call_metadata(FunctionCache* s, const CodeInfo& code) {
   if (!s->metadata) {
-    Metadata x{text_of(reinterpret_cast<PyCodeObject*>(code.code)->co_qualname)};
+    Metadata x{text_of(qualname_of(code.code, s->globals.ptr()))};
     x.places.push_back(
         str_cat(code.filename, ":", reinterpret_cast<PyCodeObject*>(code.code)->co_firstlineno));
     s->metadata = std::make_shared<const Metadata>(std::move(x));
@@ -216,7 +216,7 @@ MetadataRef call_metadata(FunctionCache* s, const CodeInfo& code) {
 }
 
 MetadataRef piece_metadata(const CodeInfo& code, int instr, std::string why) {
-  Metadata x{text_of(reinterpret_cast<PyCodeObject*>(code.code)->co_qualname), std::move(why)};
+  Metadata x{text_of(qualname_of(code.code, nullptr)), std::move(why)};
   const int line = instr < 0 ? reinterpret_cast<PyCodeObject*>(code.code)->co_firstlineno
                              : code.instrs[instr].line;
   x.places.push_back(str_cat(code.filename, ":", line));

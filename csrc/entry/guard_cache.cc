@@ -18,9 +18,7 @@ uint64_t word(const void* p) { return reinterpret_cast<uint64_t>(p); }
 
 bool is_heap_type(PyTypeObject* t) { return PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE); }
 // Could its objects be given another class? C's own rule, but for modules.
-bool may_change_class(PyObject* o) {
-  return !PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_IMMUTABLETYPE) || PyModule_Check(o);
-}
+bool may_change_class(PyObject* o) { return !is_immutable(Py_TYPE(o)) || PyModule_Check(o); }
 
 // Sources and guards that may make objects of types that are tracked, if only an instance's dict.
 bool makes_objects(const Source& s) {

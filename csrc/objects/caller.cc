@@ -7,7 +7,8 @@
 
 #include "base/called_as.h"
 #include "graph/op.h"
-#include "python/convert.h"
+#include "python/code.h"
+#include "python/compat.h"
 
 namespace pijit {
 
@@ -60,7 +61,8 @@ std::string in_callers_words(std::string_view text) {
                                           reinterpret_cast<PyObject*>(PyFrame_GetBack(frame())))) {
     const auto code =
         py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame())));
-    name.add(text_of(reinterpret_cast<PyCodeObject*>(code.ptr())->co_qualname));
+    const auto globals = py::reinterpret_steal<py::object>(PyFrame_GetGlobals(frame()));
+    name.add(text_of(qualname_of(code.ptr(), globals.ptr())));
   }
   return name.put_into(text);
 }

@@ -88,7 +88,7 @@ std::optional<DType> compute_dtype_of(PyObject* o) {
 
 PyTypeObject* make_dtype_type() {
   dtype_type =
-      reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&dtype_spec)).release().ptr());
+      reinterpret_cast<PyTypeObject*>(checked(type_without_instances(&dtype_spec)).release().ptr());
   for (int i = 0; i < kNumDTypes; ++i) {
     PyObject* o = dtype_type->tp_alloc(dtype_type, 0);
     reinterpret_cast<DTypeObject*>(o)->dtype = static_cast<DType>(i);

@@ -129,8 +129,8 @@ py::object op_function(const OpDef* op, std::string_view name) {
 }
 
 PyTypeObject* make_op_function_type() {
-  return op_function_type =
-             reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&op_spec)).release().ptr());
+  return op_function_type = reinterpret_cast<PyTypeObject*>(
+             checked(type_without_instances(&op_spec)).release().ptr());
 }
 
 }  // namespace pijit

@@ -10,11 +10,10 @@ inline PyObject* call_alone(PyObject* const* args, Py_ssize_t nargs) {
   PyThreadState* t = PyThreadState_Get();
   auto* above = current_frame(t);
   current_frame(t) = nullptr;
-  int& left = recursion_left(t);
-  const int depth = recursion_limit(t) - left;
-  left += depth + 1;  // what we call is no function of the program
+  const int depth = recursion_depth(t) + 1;  // what we call is no function of the program
+  add_recursion_depth(t, -depth);
   PyObject* r = PyObject_Vectorcall(args[0], args + 1, static_cast<size_t>(nargs - 1), nullptr);
-  left -= depth + 1;
+  add_recursion_depth(t, depth);
   current_frame(t) = above;
   return r;
 }

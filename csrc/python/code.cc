@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "python/blocks.h"
 #include "python/call_in_frame.h"
 #include "python/compat.h"
 #include "python/hook.h"
@@ -118,6 +119,7 @@ struct CodeExtra {
   bool decoded = false;
   std::unique_ptr<const CodeInfo> info;
   std::shared_ptr<void> attached;
+  py::object qualname;  // up to CPython 3.10
 };
 
 Py_ssize_t extra_index = -1;
@@ -134,12 +136,6 @@ CodeExtra& extra_of(PyObject* code) {
 
 // Values on their way into resume functions. A stack: a finalizer that runs inside a resume
 // function's first instructions may resume something else.
-struct ResumeValues {
-  std::vector<py::object> slots, stack;
-  ResumeScope::Begins begins;
-  bool filled = false;
-  size_t at = 0;  // of the stack
-};
 thread_local std::vector<ResumeValues> resume_stack;
 
 }  // namespace
@@ -175,21 +171,6 @@ std::unique_ptr<const CodeInfo> decoded(PyObject* code, bool generator) {
   info->num_locals = py::cast<int>(o.attr("co_nlocals"));
   info->num_free = static_cast<int>(py::len(o.attr("co_freevars")));
   decode_code(code, info.get());
-  std::vector<int> up_to;  // the greatest offset; what belongs to a call begins earlier than it
-  for (auto& i : info->instrs)
-    up_to.push_back(up_to.empty() ? i.offset : std::max(up_to.back(), i.offset));
-  auto at = [&](int unit) {  // the first instruction from there on
-    return static_cast<int>(std::lower_bound(up_to.begin(), up_to.end(), unit) - up_to.begin());
-  };
-  for (auto& h : exception_table(code)) {
-    const Handler ours{at(h.begin), at(h.end), at(h.target), h.depth, h.lasti};
-    // From 3.12 on, handlers turn a StopIteration that leaves a generator into a RuntimeError, and
-    // end `yield from` where an exception is thrown in. Who follows a generator does both himself.
-    const Instr& first = info->instrs[static_cast<size_t>(ours.target)];
-    const bool own = first.op == Op::UNSUPPORTED && (text_of(first.obj) == "CALL_INTRINSIC_1" ||
-                                                     text_of(first.obj) == "CLEANUP_THROW");
-    if (!generator || !own) info->handlers.push_back(ours);
-  }
   find_looks_at_frames(info.get());
   info->live.analyse(*info);
   return info;
@@ -233,6 +214,13 @@ int num_args(const CodeInfo& info) {
   return co->co_argcount + co->co_kwonlyargcount;
 }
 
+ResumeValues take_resume_values() {
+  ResumeValues values = std::move(resume_stack.back());
+  resume_stack.pop_back();
+  return values;
+}
+
+#if PY_VERSION_HEX >= 0x030B0000
 py::object call_in_frame(const py::object& f) {
   const int n = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f.ptr()))->co_argcount;
   PyObject* few[8];
@@ -309,10 +297,26 @@ PyObject* stack_entries(PyObject*, PyObject* n) {
   }
 }
 }  // namespace
+#else
+namespace {
+// The first n entries of the stack of the frame that calls it, which loses them, as a tuple that
+// may have NULLs.
+PyObject* stack_entries(PyObject*, PyObject* n) {
+  PyObject** stack = PyEval_GetFrame()->f_valuestack;
+  const Py_ssize_t size = PyLong_AsSsize_t(n);
+  PyObject* t = PyTuple_New(size);
+  for (Py_ssize_t k = 0; t && k < size; ++k)
+    PyTuple_SET_ITEM(t, k, std::exchange(stack[k], nullptr));
+  return t;
+}
+}  // namespace
+#endif
 
+#if PY_VERSION_HEX >= 0x030B0000
 PyObject* resume_value_function;
 PyObject* fill_and_unpack_function;
 PyObject* fill_function;
+#endif
 PyObject* stack_function;
 PyObject* leave_function;
 
@@ -329,15 +333,17 @@ PyObject* leave_loop(PyObject*, PyObject* where) {
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(stack); ++k)
     left.stack.push_back(py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(stack, k)));
   const LiveFrame frame = LiveFrame::innermost();
-  for (int k = 0; k < reinterpret_cast<PyCodeObject*>(frame.code())->co_nlocalsplus; ++k)
+  for (int k = 0; k < frame.num_slots(); ++k)
     left.slots.push_back(py::reinterpret_borrow<py::object>(frame.slot(k)));
   left_loop = std::move(left);
   Py_RETURN_NONE;
 }
 PyMethodDef leave_method = {"_leave_loop", leave_loop, METH_O, nullptr};
+#if PY_VERSION_HEX >= 0x030B0000
 PyMethodDef next_method = {"_next_resume_value", next_resume_value, METH_NOARGS, nullptr};
 PyMethodDef fill_and_unpack_method = {"_fill_and_unpack", fill_and_unpack, METH_NOARGS, nullptr};
 PyMethodDef fill_method = {"_fill", fill, METH_NOARGS, nullptr};
+#endif
 PyMethodDef stack_method = {"_stack_entries", stack_entries, METH_O, nullptr};
 }  // namespace
 
@@ -346,10 +352,12 @@ void init_code() {
   extra_index = PIJIT_CODE_EXTRA(Eval_RequestCodeExtraIndex)(
       [](void* p) { delete static_cast<CodeExtra*>(p); });
   PIJIT_CHECK(extra_index >= 0, "no place for data in code objects");
+#if PY_VERSION_HEX >= 0x030B0000
   resume_value_function = checked(PyCFunction_New(&next_method, nullptr)).release().ptr();
   fill_and_unpack_function =
       checked(PyCFunction_New(&fill_and_unpack_method, nullptr)).release().ptr();
   fill_function = checked(PyCFunction_New(&fill_method, nullptr)).release().ptr();
+#endif
   stack_function = checked(PyCFunction_New(&stack_method, nullptr)).release().ptr();
   leave_function = checked(PyCFunction_New(&leave_method, nullptr)).release().ptr();
   auto* type = reinterpret_cast<PyObject*>(&PyType_Type);
@@ -380,10 +388,17 @@ py::object raised_exception() {
 py::object handled_exception() {
   // of this frame or generator alone, as the instruction PUSH_EXC_INFO takes it
   PyObject* e = PyThreadState_Get()->exc_info->exc_value;
+  if (e == Py_None) e = nullptr;
   return e ? py::reinterpret_borrow<py::object>(e) : py::object();
 }
 void set_handled_exception(const py::object& e) {
+#if PY_VERSION_HEX >= 0x030B0000
   PyErr_SetHandledException(e && !e.is_none() ? e.ptr() : nullptr);
+#else
+  if (!e || e.is_none()) return PyErr_SetExcInfo(nullptr, nullptr, nullptr);
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(e.ptr()));
+  PyErr_SetExcInfo(Py_NewRef(type), Py_NewRef(e.ptr()), PyException_GetTraceback(e.ptr()));
+#endif
 }
 
 extern "C" void _PyTraceback_Add(const char*, const char*, int);
@@ -398,6 +413,57 @@ void add_traceback(const CodeInfo& info, int line) {
   _PyTraceback_Add(name.c_str(), filename.c_str(), line);
 }
 
+#if PY_VERSION_HEX >= 0x030B0000
+PyObject* qualname_of(PyObject* code, PyObject*) {
+  return reinterpret_cast<PyCodeObject*>(code)->co_qualname;
+}
+void note_qualname(PyObject*) {}
+#else
+namespace {
+// The function in what a namespace has, if it has this code.
+PyObject* function_of(PyObject* found, PyObject* code) {
+  for (int k = 0; found && k < 3; ++k) {
+    if (PyFunction_Check(found)) return PyFunction_GET_CODE(found) == code ? found : nullptr;
+    PyObject* inner = nullptr;
+    if (Py_IS_TYPE(found, &PyProperty_Type))
+      inner = PyObject_GetAttrString(found, "fget");
+    else if (Py_IS_TYPE(found, &PyStaticMethod_Type) || Py_IS_TYPE(found, &PyClassMethod_Type))
+      inner = PyObject_GetAttrString(found, "__func__");
+    else if (!PyType_Check(found))
+      inner = PyObject_GetAttrString(found, "__wrapped__");
+    if (!inner) PyErr_Clear();
+    Py_XDECREF(inner);  // what holds it lives
+    found = inner;
+  }
+  return nullptr;
+}
+PyObject* found_qualname(PyObject* code, PyObject* globals) {
+  PyObject* name = reinterpret_cast<PyCodeObject*>(code)->co_name;
+  auto qualname = [](PyObject* f) { return reinterpret_cast<PyFunctionObject*>(f)->func_qualname; };
+  if (PyObject* f = function_of(quiet_item(globals, name), code)) return qualname(f);
+  Py_ssize_t at = 0;
+  PyObject *key, *o;
+  while (PyDict_Next(globals, &at, &key, &o))
+    if (PyType_Check(o) &&
+        PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE))
+      if (PyObject* f =
+              function_of(quiet_item(reinterpret_cast<PyTypeObject*>(o)->tp_dict, name), code))
+        return qualname(f);
+  return name;
+}
+}  // namespace
+PyObject* qualname_of(PyObject* code, PyObject* globals) {
+  py::object& known = extra_of(code).qualname;
+  if (!known && !globals) return reinterpret_cast<PyCodeObject*>(code)->co_name;
+  if (!known) known = py::reinterpret_borrow<py::object>(found_qualname(code, globals));
+  return known.ptr();
+}
+void note_qualname(PyObject* func) {
+  extra_of(PyFunction_GET_CODE(func)).qualname =
+      py::reinterpret_borrow<py::object>(reinterpret_cast<PyFunctionObject*>(func)->func_qualname);
+}
+#endif
+
 static PyObject* own_builtins(PyObject* globals) { return quiet_item(globals, names.builtins); }
 bool has_builtins(PyObject* globals) { return own_builtins(globals); }
 PyObject* builtins_of(PyObject* globals) {
@@ -406,9 +472,13 @@ PyObject* builtins_of(PyObject* globals) {
   return b ? b : PyEval_GetBuiltins();
 }
 
-bool has_other_builtins(PyObject* func) {
+bool has_other_builtins([[maybe_unused]] PyObject* func) {
+#if PY_VERSION_HEX >= 0x030A0000
   return reinterpret_cast<PyFunctionObject*>(func)->func_builtins !=
          builtins_of(PyFunction_GET_GLOBALS(func));
+#else
+  return false;  // each frame takes those of its globals
+#endif
 }
 
 PyObject** closure_of(PyObject* func, Py_ssize_t* n) {
@@ -426,7 +496,10 @@ PyObject* type_dict(PyTypeObject* t) {
 }
 
 bool instances_have_dict(PyTypeObject* t) {
-  return t->tp_dictoffset || PyType_HasFeature(t, Py_TPFLAGS_MANAGED_DICT);
+#if PY_VERSION_HEX >= 0x030B0000
+  if (PyType_HasFeature(t, Py_TPFLAGS_MANAGED_DICT)) return true;
+#endif
+  return t->tp_dictoffset != 0;
 }
 
 PyObject* slot_value(PyObject* descriptor, PyObject* o) {

@@ -23,8 +23,8 @@ const char* op_name(Op op);
 enum class SlotUse : uint8_t { NONE, READ, WRITE, CLEAR, CELL, FREE };
 enum class Flow : uint8_t { NEXT, JUMP, BRANCH, END };
 
-// Is it all of its code unit, or one of two?
-enum class Part : uint8_t { kWhole, kFirst, kSecond };
+// Is it all of its code unit, or the first or a later one of several? Added: CPython does without.
+enum class Part : uint8_t { kWhole, kFirst, kSecond, kAdded };
 
 struct Instr {
   Op op;
@@ -61,6 +61,20 @@ struct Handler {
   bool lasti;
 };
 
+// Up to CPython 3.10 an exception is three values on the stack, and handlers are blocks that the
+// code puts on a stack of the frame. For the stack before an instruction, from its bottom:
+//   v  an entry of ours              tec  the exception that is handled, one entry of ours
+//   l  an entry of ours alone        TEC  the one that was handled before, one entry of ours
+//   d  its class once more           (traceback, value, class)
+struct FrameBlock {
+  int handler;  // in code units; -1: an exception is handled
+  int level;    // how many of these entries lie below
+};
+struct Layout {
+  std::string entries;
+  std::vector<FrameBlock> blocks;
+};
+
 struct CodeInfo;
 
 // At which instructions a slot may be read later: live[pc][slot]. Long code has many slots, few of
@@ -95,6 +109,8 @@ struct CodeInfo {
   int num_free = 0;  // the last slots
   std::vector<std::string> slot_names;
   std::vector<Handler> handlers;  // by instruction indices, in order; no two cover the same
+  std::vector<Layout> layouts;    // each once, and those of instructions, up to CPython 3.10
+  std::vector<int> layout_of;
   Liveness live;
   bool generator = false;
   bool reflective = false;       // it names functions that look at the names of its frame
@@ -134,7 +150,7 @@ bool cleans_up(const CodeInfo& info);
 // What else is kept with a code object: one thing, of whoever asks.
 std::shared_ptr<void>& attached_to_code(PyObject* code);
 
-// The version's own decoding.
+// The version's own decoding: instructions, slots and handlers.
 void decode_code(PyObject* code, CodeInfo* out);
 // Once, when the module is loaded.
 void init_code();
@@ -196,6 +212,11 @@ void set_handled_exception(const py::object& e);
 
 // Adds a traceback entry for the code at a line to the current exception.
 void add_traceback(const CodeInfo& info, int line);
+
+// The qualified name of a function with this code (borrowed). Up to CPython 3.10 code does not know
+// it: it is looked for among the globals and their classes, and otherwise the name alone.
+PyObject* qualname_of(PyObject* code, PyObject* globals);
+void note_qualname(PyObject* func);  // of its code
 
 PyObject* builtins_of(PyObject* globals);  // borrowed dict
 bool has_builtins(PyObject* globals);      // of their own, not those of the frame that runs

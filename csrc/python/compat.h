@@ -3,10 +3,8 @@
 #pragma once
 #include <Python.h>
 
-struct _PyInterpreterFrame;
-
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x03100000
-#error "pijit runs on CPython 3.11 to 3.15"
+#if PY_VERSION_HEX < 0x03090000 || PY_VERSION_HEX >= 0x03100000
+#error "pijit runs on CPython 3.9 to 3.15"
 #endif
 #ifdef Py_GIL_DISABLED
 #error "pijit needs a CPython with the global interpreter lock"
@@ -18,35 +16,89 @@ struct _PyInterpreterFrame;
 #define PIJIT_CODE_EXTRA(name) _Py##name
 #endif
 
+// What a frame is that runs. Up to 3.10, an object.
+#if PY_VERSION_HEX >= 0x030B0000
+struct _PyInterpreterFrame;
+#else
+#include <frameobject.h>
+using _PyInterpreterFrame = PyFrameObject;
+#endif
+
+#if PY_VERSION_HEX < 0x030A0000
+#define Py_TPFLAGS_DISALLOW_INSTANTIATION 0  // type_without_instances() sees to it
+#define Py_TPFLAGS_SEQUENCE 0                // of `match`
+#define Py_TPFLAGS_MAPPING 0
+inline PyObject* Py_NewRef(PyObject* o) {
+  Py_INCREF(o);
+  return o;
+}
+inline PyObject* Py_XNewRef(PyObject* o) {
+  Py_XINCREF(o);
+  return o;
+}
+#define PySet_CheckExact(o) Py_IS_TYPE(o, &PySet_Type)
+int PyGC_Disable();  // were there collections?
+int PyGC_Enable();
+#endif
+
+#if PY_VERSION_HEX < 0x030B0000
+inline PyObject* PyFrame_GetGlobals(PyFrameObject* f) { return Py_NewRef(f->f_globals); }
+inline int PyFrame_GetLasti(PyFrameObject* f) { return f->f_lasti; }
+#endif
+
 namespace pijit {
 
 // The frame that the thread runs.
 inline _PyInterpreterFrame*& current_frame(PyThreadState* t) {
 #if PY_VERSION_HEX >= 0x030D0000
   return t->current_frame;
-#else
+#elif PY_VERSION_HEX >= 0x030B0000
   return t->cframe->current_frame;
+#else
+  return t->frame;
 #endif
 }
 
-// How many calls of Python functions a thread may still nest, and how many it may at all.
-inline int& recursion_left(PyThreadState* t) {
+// How many calls of Python functions are nested in a thread.
+inline int recursion_depth(PyThreadState* t) {
 #if PY_VERSION_HEX >= 0x030C0000
-  return t->py_recursion_remaining;
+  return t->py_recursion_limit - t->py_recursion_remaining;
+#elif PY_VERSION_HEX >= 0x030B0000
+  return t->recursion_limit - t->recursion_remaining;
 #else
-  return t->recursion_remaining;
+  return t->recursion_depth;
 #endif
 }
-inline int recursion_limit(PyThreadState* t) {
+inline void add_recursion_depth(PyThreadState* t, int more) {
 #if PY_VERSION_HEX >= 0x030C0000
-  return t->py_recursion_limit;
+  t->py_recursion_remaining -= more;
+#elif PY_VERSION_HEX >= 0x030B0000
+  t->recursion_remaining -= more;
 #else
-  return t->recursion_limit;
+  t->recursion_depth += more;
 #endif
 }
 
 // Does `~` of a bool warn?
 constexpr bool kInvertedBoolWarns = PY_VERSION_HEX >= 0x030C0000;
+
+// Do the type's attributes stay as they are?
+inline bool is_immutable(const PyTypeObject* t) {
+#if PY_VERSION_HEX >= 0x030A0000
+  return (t->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0;
+#else
+  return (t->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0;
+#endif
+}
+
+// A type of which Python can't make an object, by its Py_TPFLAGS_DISALLOW_INSTANTIATION.
+inline PyObject* type_without_instances(PyType_Spec* spec) {
+  PyObject* t = PyType_FromSpec(spec);
+#if PY_VERSION_HEX < 0x030A0000
+  if (t) reinterpret_cast<PyTypeObject*>(t)->tp_new = nullptr;
+#endif
+  return t;
+}
 
 // A number that changes whenever the type or a base does; 0: it has none now.
 inline unsigned known_type_version(const PyTypeObject* t) {

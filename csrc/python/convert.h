@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "python/compat.h"
 #include "base/error.h"
 
 namespace pybind11 {

@@ -20,7 +20,7 @@ Opcodes::Opcodes() {
     number[text_of(item.first)] = n;
     name[n] = text_of(item.first);
   }
-  const py::object c = m.attr("_inline_cache_entries");
+  const py::object c = py::getattr(m, "_inline_cache_entries", py::list());
   if (!py::isinstance<py::list>(c)) {  // by name, from 3.13 on
     for (auto [n, entries] : py::dict(c))
       if (auto it = number.find(text_of(n)); it != number.end())
@@ -29,7 +29,11 @@ Opcodes::Opcodes() {
     const auto list = py::cast<py::list>(c);
     for (size_t i = 0; i < list.size() && i < 256; ++i) caches[i] = py::cast<int>(list[i]);
   }
-  for (auto n : py::cast<py::list>(m.attr("hasjrel"))) jumps.insert(py::cast<int>(n));
+  for (auto n : py::cast<py::list>(m.attr("hasjrel"))) {
+    jumps.insert(py::cast<int>(n));
+    relative.insert(py::cast<int>(n));
+  }
+  for (auto n : py::cast<py::list>(m.attr("hasjabs"))) jumps.insert(py::cast<int>(n));
   have_argument = py::cast<int>(python_module("dis").attr("HAVE_ARGUMENT"));
   if (py::hasattr(m, "_common_constants"))
     for (auto o : py::cast<py::list>(m.attr("_common_constants")))
@@ -48,20 +52,9 @@ const Opcodes& opcodes() {
 }
 
 std::string code_bytes(PyObject* code) {
-  py::object b =
-      py::reinterpret_steal<py::object>(PyCode_GetCode(reinterpret_cast<PyCodeObject*>(code)));
-  return py::cast<std::string>(py::bytes(b));
+  return py::cast<std::string>(py::bytes(py::handle(code).attr("co_code")));
 }
 
-namespace {
-
-// Of CALL_INTRINSIC_1.
-constexpr int kUnaryPositive = 5, kListToTuple = 6;
-
-struct Raw {
-  int op, arg, start, at,
-      next;  // offsets in units: first extended argument, the instruction, behind its caches
-};
 std::vector<Raw> raw_instructions(PyObject* code) {
   const std::string b = code_bytes(code);
   std::vector<Raw> r;
@@ -83,8 +76,7 @@ std::vector<Raw> raw_instructions(PyObject* code) {
   return r;
 }
 
-}  // namespace
-
+#if PY_VERSION_HEX >= 0x030B0000
 std::vector<Handler> exception_table(PyObject* code) {
   std::vector<Handler> out;
   const std::string t =
@@ -104,6 +96,9 @@ std::vector<Handler> exception_table(PyObject* code) {
 }
 
 namespace {
+
+// Of CALL_INTRINSIC_1.
+constexpr int kUnaryPositive = 5, kListToTuple = 6;
 
 // Those that CPython keeps for good.
 PyObject* small_int(int n) {
@@ -264,6 +259,7 @@ class Decoder {
         else
           unknown();
         break;
+      default: unknown();  // of older versions
     }
   }
 
@@ -325,6 +321,24 @@ class Decoder {
 
 }  // namespace
 
-void decode_code(PyObject* code, CodeInfo* out) { Decoder(code, out).run(); }
+void decode_code(PyObject* code, CodeInfo* out) {
+  Decoder(code, out).run();
+  std::vector<int> up_to;  // the greatest offset; what belongs to a call begins earlier than it
+  for (auto& i : out->instrs)
+    up_to.push_back(up_to.empty() ? i.offset : std::max(up_to.back(), i.offset));
+  auto at = [&](int unit) {  // the first instruction from there on
+    return static_cast<int>(std::lower_bound(up_to.begin(), up_to.end(), unit) - up_to.begin());
+  };
+  for (auto& h : exception_table(code)) {
+    const Handler ours{at(h.begin), at(h.end), at(h.target), h.depth, h.lasti};
+    // From 3.12 on, handlers turn a StopIteration that leaves a generator into a RuntimeError, and
+    // end `yield from` where an exception is thrown in. Who follows a generator does both himself.
+    const Instr& first = out->instrs[static_cast<size_t>(ours.target)];
+    const bool own = first.op == Op::UNSUPPORTED && (text_of(first.obj) == "CALL_INTRINSIC_1" ||
+                                                     text_of(first.obj) == "CLEANUP_THROW");
+    if (!out->generator || !own) out->handlers.push_back(ours);
+  }
+}
+#endif
 
 }  // namespace pijit

@@ -1,4 +1,4 @@
-// What each instruction of CPython's becomes, by its name, and what else 3.11 to 3.15 spell
+// What each instruction of CPython's becomes, by its name, and what else versions spell
 // otherwise. A name that a version lacks costs nothing there.
 #include "python/dialect.h"
 
@@ -8,6 +8,7 @@
 namespace pijit {
 namespace {
 
+constexpr bool k311 = PY_VERSION_HEX >= 0x030B0000;
 constexpr bool k312 = PY_VERSION_HEX >= 0x030C0000;
 constexpr bool k313 = PY_VERSION_HEX >= 0x030D0000;
 constexpr bool k314 = PY_VERSION_HEX >= 0x030E0000;
@@ -15,6 +16,13 @@ constexpr bool k315 = PY_VERSION_HEX >= 0x030F0000;
 
 constexpr int op_number(UnaryOp op) { return static_cast<int>(op); }
 
+constexpr Arg kCell = k311 ? Arg::kCount : Arg::kCell;
+constexpr Arg kConditional = k311 ? Arg::kForward : Arg::kAbsolute;
+
+#define OPERATOR(name, op)                                                               \
+  {"BINARY_" name, Op::BINARY, Arg::kFixed, static_cast<int>(BinaryOp::op)}, {           \
+    "INPLACE_" name, Op::BINARY, Arg::kFixed, static_cast<int>(BinaryOp::op), Op::NOP, 1 \
+  }
 const Row kRows[] = {
     {"NOP", Op::NOP},
     {"RESUME", Op::NOP},
@@ -35,7 +43,7 @@ const Row kRows[] = {
     {"LOAD_FAST_AND_CLEAR", Op::LOAD_FAST_AND_CLEAR, Arg::kCount},
     {"STORE_FAST", Op::STORE_FAST, Arg::kCount},
     {"DELETE_FAST", Op::DELETE_FAST, Arg::kCount},
-    {"LOAD_GLOBAL", Op::LOAD_GLOBAL, Arg::kNullName},
+    {"LOAD_GLOBAL", Op::LOAD_GLOBAL, k311 ? Arg::kNullName : Arg::kName},
     {"LOAD_NAME", Op::LOAD_GLOBAL, Arg::kName},  // only a module's code is decoded that has these
     {"STORE_NAME", Op::STORE_GLOBAL, Arg::kName},
     {"IMPORT_NAME", Op::IMPORT_NAME, Arg::kImport},
@@ -46,13 +54,13 @@ const Row kRows[] = {
     {"LOAD_SUPER_ATTR", Op::LOAD_SUPER_ATTR, Arg::kSuperName},
     {"STORE_ATTR", Op::STORE_ATTR, Arg::kName},
     {"DELETE_ATTR", Op::DELETE_ATTR, Arg::kName},
-    {"LOAD_DEREF", Op::LOAD_DEREF, Arg::kCount},
-    {"STORE_DEREF", Op::STORE_DEREF, Arg::kCount},
-    {"LOAD_CLOSURE", Op::LOAD_CLOSURE, Arg::kCount},
+    {"LOAD_DEREF", Op::LOAD_DEREF, kCell},
+    {"STORE_DEREF", Op::STORE_DEREF, kCell},
+    {"LOAD_CLOSURE", Op::LOAD_CLOSURE, kCell},
     {"MAKE_CELL", Op::MAKE_CELL, Arg::kCount},
     {"COPY_FREE_VARS", Op::COPY_FREE_VARS, Arg::kCount},
     {"PUSH_NULL", Op::PUSH_NULL},
-    {"POP_TOP", Op::POP_TOP},
+    {"POP_TOP", Op::POP_TOP, k311 ? Arg::kNone : Arg::kPop},
     {"COPY", Op::COPY, Arg::kCount},
     {"SWAP", Op::SWAP, Arg::kCount},
     {"UNARY_NEGATIVE", Op::UNARY, Arg::kFixed, op_number(UnaryOp::kNeg)},
@@ -82,7 +90,7 @@ const Row kRows[] = {
     {"LIST_EXTEND", Op::LIST_EXTEND, Arg::kCount},
     {"MAP_ADD", Op::MAP_ADD, Arg::kCount},
     {"DICT_UPDATE", Op::DICT_UPDATE, Arg::kCount},
-    {"DICT_MERGE", Op::DICT_MERGE, Arg::kCount},
+    {"DICT_MERGE", Op::DICT_MERGE, k311 ? Arg::kCount : Arg::kCalled, 0, Op::NOP, 1},
     {"LIST_TO_TUPLE", Op::LIST_TO_TUPLE},
     {"CALL_INTRINSIC_1", Op::UNSUPPORTED, Arg::kIntrinsic},
     {"UNPACK_SEQUENCE", Op::UNPACK_SEQUENCE, Arg::kCount},
@@ -93,8 +101,8 @@ const Row kRows[] = {
     {"GET_LEN", Op::GET_LEN},
     {"MATCH_SEQUENCE", Op::MATCH_KIND, Arg::kFixed, 0},
     {"MATCH_MAPPING", Op::MATCH_KIND, Arg::kFixed, 1},
-    {"MATCH_CLASS", Op::MATCH_CLASS, Arg::kCount},
-    {"MATCH_KEYS", Op::MATCH_KEYS},
+    {"MATCH_CLASS", Op::MATCH_CLASS, k311 ? Arg::kCount : Arg::kMatch},
+    {"MATCH_KEYS", Op::MATCH_KEYS, k311 ? Arg::kNone : Arg::kMatch},
     {"BEFORE_WITH", Op::BEFORE_WITH},
     {"LOAD_SPECIAL", Op::LOAD_SPECIAL, Arg::kCount},
     {"RAISE_VARARGS", Op::RAISE, Arg::kCount},
@@ -103,7 +111,7 @@ const Row kRows[] = {
     {"CHECK_EXC_MATCH", Op::CHECK_EXC_MATCH},
     {"POP_EXCEPT", Op::POP_EXCEPT},
     {"RERAISE", Op::RERAISE},
-    {"WITH_EXCEPT_START", Op::WITH_EXCEPT_START, Arg::kFixed, k314},
+    {"WITH_EXCEPT_START", Op::WITH_EXCEPT_START, Arg::kFixed, k311 ? k314 : -1},
     {"RETURN_GENERATOR", Op::RETURN_GENERATOR},
     {"YIELD_VALUE", Op::YIELD_VALUE},
     {"GET_YIELD_FROM_ITER", Op::GET_YIELD_FROM_ITER},
@@ -114,8 +122,8 @@ const Row kRows[] = {
     {"JUMP_BACKWARD_NO_INTERRUPT", Op::JUMP, Arg::kBackward},
     {"NOT_TAKEN", Op::NOP},
     {"TO_BOOL", Op::NOP, Arg::kTruth},
-    {"POP_JUMP_IF_FALSE", Op::POP_JUMP, Arg::kForward, 0},
-    {"POP_JUMP_IF_TRUE", Op::POP_JUMP, Arg::kForward, 1},
+    {"POP_JUMP_IF_FALSE", Op::POP_JUMP, kConditional, 0},
+    {"POP_JUMP_IF_TRUE", Op::POP_JUMP, kConditional, 1},
     {"POP_JUMP_IF_NONE", Op::POP_JUMP, Arg::kForward, 2},
     {"POP_JUMP_IF_NOT_NONE", Op::POP_JUMP, Arg::kForward, 3},
     {"POP_JUMP_FORWARD_IF_FALSE", Op::POP_JUMP, Arg::kForward, 0},
@@ -126,8 +134,8 @@ const Row kRows[] = {
     {"POP_JUMP_BACKWARD_IF_TRUE", Op::POP_JUMP, Arg::kBackward, 1},
     {"POP_JUMP_BACKWARD_IF_NONE", Op::POP_JUMP, Arg::kBackward, 2},
     {"POP_JUMP_BACKWARD_IF_NOT_NONE", Op::POP_JUMP, Arg::kBackward, 3},
-    {"JUMP_IF_FALSE_OR_POP", Op::JUMP_OR_POP, Arg::kForward, 0},
-    {"JUMP_IF_TRUE_OR_POP", Op::JUMP_OR_POP, Arg::kForward, 1},
+    {"JUMP_IF_FALSE_OR_POP", Op::JUMP_OR_POP, kConditional, 0},
+    {"JUMP_IF_TRUE_OR_POP", Op::JUMP_OR_POP, kConditional, 1},
     {"GET_ITER", Op::GET_ITER, Arg::kIter, 0, Op::GET_YIELD_FROM_ITER, k315},
     {"FOR_ITER", Op::FOR_ITER, Arg::kForward, k314 + k315, Op::NOP, k315},
     {"POP_ITER", Op::POP_TOP, Arg::kFixed, k315},
@@ -135,9 +143,40 @@ const Row kRows[] = {
     {"PRECALL", Op::NOP, Arg::kOfCall},
     {"CALL", Op::CALL, Arg::kCall},
     {"CALL_KW", Op::CALL_KW, Arg::kCount},
-    {"CALL_FUNCTION_EX", Op::CALL_EX, k314 ? Arg::kFixed : Arg::kLowBit, 1},
-    {"MAKE_FUNCTION", Op::MAKE_FUNCTION, Arg::kFunction},
+    {"CALL_FUNCTION_EX", Op::CALL_EX, k314 ? Arg::kFixed : Arg::kLowBit, 1, Op::NOP, !k311},
+    {"MAKE_FUNCTION", Op::MAKE_FUNCTION, k311 ? Arg::kFunction : Arg::kCalled, 0, Op::NOP, 1},
+    // Of 3.9 and 3.10 alone:
+    {"CALL_FUNCTION", Op::CALL, Arg::kCalled, 0, Op::NOP, 1},
+    {"CALL_METHOD", Op::CALL, Arg::kCalled},
+    {"CALL_FUNCTION_KW", Op::CALL_KW, Arg::kCalled, 0, Op::NOP, 1},
+    {"ROT_TWO", Op::SWAP, Arg::kRotate, 2},
+    {"ROT_THREE", Op::SWAP, Arg::kRotate, 3},
+    {"ROT_FOUR", Op::SWAP, Arg::kRotate, 4},
+    {"ROT_N", Op::SWAP, Arg::kRotate},
+    {"DUP_TOP", Op::COPY, Arg::kCopies, 1},
+    {"DUP_TOP_TWO", Op::COPY, Arg::kCopies, 2},
+    {"JUMP_ABSOLUTE", Op::JUMP, Arg::kAbsolute},
+    {"JUMP_IF_NOT_EXC_MATCH", Op::CHECK_EXC_MATCH, Arg::kMatches},
+    {"SETUP_FINALLY", Op::NOP, Arg::kSetUp},
+    {"SETUP_WITH", Op::BEFORE_WITH, Arg::kSetUp},
+    {"POP_BLOCK", Op::NOP, Arg::kPopBlock},
+    {"GEN_START", Op::POP_TOP},
+    {"YIELD_FROM", Op::SEND, Arg::kYieldFrom},
+    OPERATOR("ADD", kAdd),
+    OPERATOR("AND", kAnd),
+    OPERATOR("FLOOR_DIVIDE", kFloorDiv),
+    OPERATOR("LSHIFT", kLshift),
+    OPERATOR("MATRIX_MULTIPLY", kMatmul),
+    OPERATOR("MODULO", kMod),
+    OPERATOR("MULTIPLY", kMul),
+    OPERATOR("OR", kOr),
+    OPERATOR("POWER", kPow),
+    OPERATOR("RSHIFT", kRshift),
+    OPERATOR("SUBTRACT", kSub),
+    OPERATOR("TRUE_DIVIDE", kTrueDiv),
+    OPERATOR("XOR", kXor),
 };
+#undef OPERATOR
 
 // By the numbers of the running interpreter.
 constinit OnDemand<std::vector<const Row*>> known_rows;

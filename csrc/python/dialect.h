@@ -40,6 +40,18 @@ enum class Arg : uint8_t {
   kFunction,  // its attributes; what follows may set more
   kConvert,   // a; belongs to the kFormat that may follow
   kFormat,
+  // Of 3.9 and 3.10 alone:
+  kAbsolute,  // a jump; a and b are the row's
+  kCell,      // an index of cells and then free variables; a is its slot
+  kCalled,    // a; b is the row's
+  kRotate,    // the top goes below others: in all, as many as the row's a, or the argument
+  kCopies,    // of the top, as many entries as the row's a
+  kPop,
+  kSetUp,  // a block for exceptions
+  kPopBlock,
+  kMatches,    // an exception is compared, and a jump taken
+  kMatch,      // the row's instruction, and whether it gave something
+  kYieldFrom,  // several instructions
 };
 struct Row {
   const char* name;
@@ -68,7 +80,7 @@ struct Opcodes {
   absl::flat_hash_map<std::string, int> number;
   std::string name[256];
   int caches[256] = {};
-  std::set<int> jumps;            // by numbers
+  std::set<int> jumps, relative;  // by numbers: all, and those by a distance
   int have_argument = 0;          // opcodes from here on
   std::vector<PyObject*> common;  // what LOAD_COMMON_CONSTANT loads
   Opcodes();
@@ -78,5 +90,11 @@ struct Opcodes {
 const Opcodes& opcodes();
 
 std::string code_bytes(PyObject* code);
+// An instruction of CPython's; offsets in units: its first extended argument, itself, and what is
+// behind its caches.
+struct Raw {
+  int op, arg, start, at, next;
+};
+std::vector<Raw> raw_instructions(PyObject* code);
 
 }  // namespace pijit

@@ -1,7 +1,7 @@
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #undef HAVE_STD_ATOMIC  // C's atomics, which C++ doesn't read
-#if PY_VERSION_HEX < 0x030C0000 || PY_VERSION_HEX >= 0x030D0000
+#if PY_VERSION_HEX >= 0x030B0000 && (PY_VERSION_HEX < 0x030C0000 || PY_VERSION_HEX >= 0x030D0000)
 #include <internal/pycore_dict.h>
 #include <internal/pycore_object.h>
 #endif
@@ -16,7 +16,7 @@
 
 namespace pijit {
 
-#if PY_VERSION_HEX < 0x030C0000
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
 
 namespace {
 struct GivenDicts {

@@ -1,12 +1,17 @@
-// Our instructions back to CPython's bytes: code that goes on behind a break, that runs a loop, or
-// one instruction alone. Sources: Objects/locations.md and Objects/exception_handling_notes.txt.
+// Our instructions back to CPython's bytes, from 3.11 on: code that goes on behind a break, that
+// runs a loop, or one instruction alone. Sources: Objects/locations.md and
+// Objects/exception_handling_notes.txt.
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "base/error.h"
+#include "python/call_in_frame.h"
 #include "python/dialect.h"
+#include "python/exits.h"
+
+#if PY_VERSION_HEX >= 0x030B0000
 
 namespace pijit {
 
@@ -206,59 +211,6 @@ py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<b
   return code_like(info, a, consts, stack, lines, shifted_exception_table(code.ptr(), shift));
 }
 
-namespace {
-
-// Which instructions lie in a loop: those between its ends, or only those of them that lead to its
-// beginning. From 3.12 on, what follows a loop may stand before the handlers in it.
-std::vector<bool> inside_of(const CodeInfo& info, int begin, int end, bool leading) {
-  std::vector<bool> inside(info.instrs.size() + 1);
-  std::fill(inside.begin() + begin, inside.begin() + end, !leading);
-  for (bool changed = leading; changed;) {
-    changed = false;
-    for (int pc = end - 1; pc >= begin; --pc) {
-      if (inside[pc]) continue;
-      auto leads = [&](int to) { return to == begin || (to >= 0 && inside[to]); };
-      const auto next = successors(info, pc);
-      const Handler* h = info.handler_of(pc);
-      if (std::none_of(next.begin(), next.end(), leads) && !(h && leads(h->target))) continue;
-      inside[pc] = changed = true;
-    }
-  }
-  // What drops an iterator belongs to its loop, which a handler may leave to behind that.
-  for (int pc = begin; pc < end; ++pc)
-    if (inside[pc] && info.instrs[pc].op == Op::FOR_ITER && info.instrs[pc].a > 0)
-      inside[info.instrs[pc].target] = true;
-  return inside;
-}
-
-// Where a loop is left: the stack's size there, by the instruction that code goes on with. Nothing
-// where that can't be told.
-std::map<int, int> exits_of(const CodeInfo& info, int instr, const std::vector<bool>& inside,
-                            int stack_size) {
-  std::map<int, int> exits, depths{{instr, stack_size}};
-  std::vector<int> queue{instr};
-  while (!queue.empty()) {
-    const int pc = queue.back();
-    queue.pop_back();
-    const Instr& in = info.instrs[pc];
-    if (in.op == Op::UNSUPPORTED && in.b == kUnknownEffect) return {};
-    const StackUse use = stack_use(in, depths[pc]);
-    for (int to : successors(info, pc)) {
-      if (to < 0) continue;
-      const bool jumps = flow(in) == Flow::BRANCH && to == in.target;
-      const int depth = depths[pc] - use.pops + (jumps ? use.jump_pushes : use.pushes);
-      if (depth < 0) return {};
-      if (!inside[to])
-        exits[to] = depth;
-      else if (depths.emplace(to, depth).second)
-        queue.push_back(to);
-    }
-  }
-  return exits;
-}
-
-}  // namespace
-
 py::object make_loop_code(const CodeInfo& info, int instr, int begin, int end,
                           const std::vector<bool>& nulls) {
   if (!dialect.stack_seen && std::find(nulls.begin(), nulls.end(), true) != nulls.end()) return {};
@@ -269,13 +221,7 @@ py::object make_loop_code(const CodeInfo& info, int instr, int begin, int end,
   const int units = a.units();
   const int shift = units - static_cast<int>(code_bytes(info.code).size() / 2);
   py::list consts(py::tuple(whole.attr("co_consts")));
-  auto inside = inside_of(info, begin, end, false);
-  auto exits = exits_of(info, instr, inside, stack_size);
-  if (exits.empty()) {
-    inside = inside_of(info, begin, end, true);
-    if (!inside[instr]) return {};
-    exits = exits_of(info, instr, inside, stack_size);
-  }
+  const auto [inside, exits] = loop_exits(info, instr, begin, end, stack_size);
   if (exits.empty()) return {};
   // FOR_ITER goes on behind what its jump leads to
   auto place_of = [&](int to) {
@@ -386,13 +332,6 @@ py::object make_step_code(const CodeInfo& info, int instr, const std::vector<boo
   return code_like(info, a, consts, stack, lines, "");
 }
 
-StepResults step_results(const Instr& in, py::object returned) {
-  StepResults r;
-  Py_ssize_t n = PyTuple_GET_SIZE(returned.ptr());
-  if (flow(in) == Flow::BRANCH) r.jumped = PyTuple_GET_ITEM(returned.ptr(), --n) == Py_True;
-  for (Py_ssize_t k = 0; k < n; ++k)  // may be NULL
-    r.values.push_back(py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(returned.ptr(), k)));
-  return r;
-}
-
 }  // namespace pijit
+
+#endif

@@ -73,6 +73,16 @@ inline void add_recursion(PyThreadState*, int) {}
 inline void clear_and_pop(PyThreadState*, _PyInterpreterFrame*) {}  // its caller does it
 #endif
 
+#if PY_VERSION_HEX < 0x030C0000
+// CPython's tracing of the thread, which is off while what it calls runs.
+inline void use_tracing(PyThreadState* t, bool on) { t->cframe->use_tracing = on ? 255 : 0; }
+inline void set_tracer(PyThreadState* t, Py_tracefunc tracer) { t->c_tracefunc = tracer; }
+inline void leave_tracing(PyThreadState* t) { PyThreadState_LeaveTracing(t); }
+inline void enter_tracing(PyThreadState* t) { PyThreadState_EnterTracing(t); }
+// From now on its line is that of its place.
+inline void forget_line(PyFrameObject* object) { object->f_lineno = 0; }
+#endif
+
 inline const void* breaker(const PyThreadState* t) { return &t->interp->ceval.eval_breaker; }
 constexpr uint32_t kBreakerMask = ~uint32_t{0};
 inline bool is_awaited(const PyThreadState* t) {

@@ -40,6 +40,7 @@ inline PyObject* slot(const _PyInterpreterFrame* f, int k) {  // borrowed
   const _PyStackRef x = f->localsplus[k];
   return PyStackRef_IsNull(x) || is_number(f, k) ? nullptr : PyStackRef_AsPyObjectBorrow(x);
 }
+inline PyObject* slot_at_begin(const _PyInterpreterFrame* f, int k) { return slot(f, k); }
 // Puts an object there, whose reference it takes; whatever was there, it may be nobody's any more.
 inline void put(_PyInterpreterFrame* f, int k, PyObject* o) {
   f->localsplus[k] = o ? PyStackRef_FromPyObjectSteal(o) : PyStackRef_NULL;

@@ -6,6 +6,7 @@ namespace pijit::frames {
 constexpr bool kHoldNumbers = false;
 
 inline PyObject* slot(const _PyInterpreterFrame* f, int k) { return f->localsplus[k]; }  // borrowed
+inline PyObject* slot_at_begin(const _PyInterpreterFrame* f, int k) { return slot(f, k); }
 // Puts an object there, whose reference it takes; whatever was there, it may be nobody's any more.
 inline void put(_PyInterpreterFrame* f, int k, PyObject* o) { f->localsplus[k] = o; }
 // The same, and gives the reference of the one before.

@@ -2,6 +2,7 @@
 
 #include <pybind11/eval.h>
 
+#include "python/blocks.h"
 #include "python/code.h"
 #include "python/convert.h"
 #include "python/hook.h"
@@ -151,7 +152,7 @@ PyObject* pass_on(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
 
 PyObject* run_plain(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
   if (users == 0 && !paused) uninstall();  // ours was put back by a tool that stood on it
-  if (half_of_stack_is_used() && !paused) {
+  if (!frames::kCallsTakeStack && half_of_stack_is_used() && !paused) {
     // Calls from here on are CPython's own again, which need no C stack.
     paused = true;
     uninstall();
@@ -169,8 +170,8 @@ PyObject* run_plain(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
 #if PY_VERSION_HEX < 0x030C0000
 // Lines are watched by CPython's tracing, which is off while the frame calls something.
 void trace_lines(PyThreadState* t, bool on) {
-  t->c_tracefunc = on ? on_event : nullptr;
-  t->cframe->use_tracing = on && !t->tracing ? 255 : 0;
+  frames::set_tracer(t, on ? on_event : nullptr);
+  frames::use_tracing(t, on && !t->tracing);
 }
 void stop_watching(PyThreadState* t) {
   if (!here.watched) return;
@@ -245,7 +246,7 @@ Watch* watch_of(_PyInterpreterFrame* f) {
 void drop_dead() {
   auto runs = [](const Watch& w) {
     auto* f = current_frame(PyThreadState_Get());
-    while (f && f != w.frame) f = f->previous;
+    while (f && f != w.frame) f = frames::caller_of(f);
     return f && w.code.ptr() == reinterpret_cast<PyObject*>(code_of(f));
   };
   while (!watches().empty() && !runs(watches().back())) drop_watch();
@@ -294,7 +295,7 @@ PyObject* evaluate(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
   constexpr int kSuspending = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   const bool on = here.mode == kOn || (here.mode == kDefault && for_all);
   const bool call_of_function = !throwing && (code->co_flags & (kPlain | kSuspending)) == kPlain &&
-                                f->owner == FRAME_OWNED_BY_THREAD && frames::begins(f);
+                                frames::is_of_call(f) && frames::begins(f);
   // Where another tool's hook keeps ours from stepping aside, each call is a C call to the end.
   if (call_of_function && stack_is_short()) {
     PendingCall(t, f).finish();
@@ -311,12 +312,41 @@ PyObject* evaluate(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
   return r;
 }
 
-PyObject* PendingCall::func() const { return frames::function_of(frame_); }
+#if PY_VERSION_HEX >= 0x030B0000
+py::object PendingCall::func() const {
+  return py::reinterpret_borrow<py::object>(frames::function_of(frame_));
+}
+std::span<PyObject* const> PendingCall::cells() const {
+  Py_ssize_t n;
+  PyObject** cells = closure_of(frames::function_of(frame_), &n);
+  return {cells, static_cast<size_t>(n)};
+}
+#else
+py::object PendingCall::func() const {
+  py::object f = checked(PyFunction_New(code(), globals()));
+#if PY_VERSION_HEX >= 0x030A0000
+  Py_XSETREF(reinterpret_cast<PyFunctionObject*>(f.ptr())->func_builtins,
+             Py_NewRef(frame_->f_builtins));
+#endif
+  const auto all = cells();
+  if (all.empty()) return f;
+  py::tuple closure(all.size());
+  for (size_t k = 0; k < all.size(); ++k) closure[k] = py::reinterpret_borrow<py::object>(all[k]);
+  if (PyFunction_SetClosure(f.ptr(), closure.ptr()) < 0) throw py::error_already_set();
+  return f;
+}
+std::span<PyObject* const> PendingCall::cells() const {
+  const PyCodeObject* c = code_of(frame_);
+  return {frame_->f_localsplus + c->co_nlocals + frames::num_cells(c),
+          static_cast<size_t>(frames::num_free(c))};
+}
+#endif
 PyObject* PendingCall::code() const { return reinterpret_cast<PyObject*>(code_of(frame_)); }
+PyObject* PendingCall::globals() const { return frame_->f_globals; }
 std::span<PyObject* const> PendingCall::slots(size_t n, std::vector<PyObject*>* room) const {
   if (PyObject* const* slots = frames::slots_in(frame_)) return {slots, n};
   room->resize(n);
-  for (size_t k = 0; k < n; ++k) (*room)[k] = frames::slot(frame_, static_cast<int>(k));
+  for (size_t k = 0; k < n; ++k) (*room)[k] = frames::slot_at_begin(frame_, static_cast<int>(k));
   return *room;
 }
 PyObject* PendingCall::run() {
@@ -331,6 +361,19 @@ void PendingCall::finish() {
   frames::clear_and_pop(thread_, frame_);
   PyErr_Restore(type, value, traceback);
 }
+
+#if PY_VERSION_HEX < 0x030B0000
+PyObject* run_made_frame(_PyInterpreterFrame* frame) {
+  return run_plain(PyThreadState_Get(), frame, 0);
+}
+#endif
+
+#if PY_VERSION_HEX < 0x030A0000
+}  // namespace pijit
+int PyGC_Disable() { return std::exchange(PyInterpreterState_Get()->gc.enabled, 0); }
+int PyGC_Enable() { return std::exchange(PyInterpreterState_Get()->gc.enabled, 1); }
+namespace pijit {
+#endif
 
 bool frames_are_known() { return known; }
 
@@ -379,24 +422,27 @@ HookScope::~HookScope() {
 
 namespace {
 _PyInterpreterFrame* python_frame(_PyInterpreterFrame* f) {
-  while (f && !frames::is_python(f)) f = f->previous;
+  while (f && !frames::is_python(f)) f = frames::caller_of(f);
   return f;
 }
 }  // namespace
 LiveFrame LiveFrame::innermost() {
   return LiveFrame(python_frame(current_frame(PyThreadState_Get())));
 }
-LiveFrame LiveFrame::caller() const { return LiveFrame(python_frame(frame_->previous)); }
+LiveFrame LiveFrame::caller() const { return LiveFrame(python_frame(frames::caller_of(frame_))); }
 bool LiveFrame::complete() const {
-  return frame_->owner == FRAME_OWNED_BY_THREAD && !_PyFrame_IsIncomplete(frame_);
+  constexpr int kSuspending = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+  return frames::is_of_call(frame_) && frames::has_begun(frame_) &&
+         !(code_of(frame_)->co_flags & kSuspending);
 }
-PyObject* LiveFrame::func() const { return PendingCall(nullptr, frame_).func(); }
+py::object LiveFrame::func() const { return PendingCall(nullptr, frame_).func(); }
 PyObject* LiveFrame::code() const { return reinterpret_cast<PyObject*>(code_of(frame_)); }
 PyObject* LiveFrame::globals() const { return frame_->f_globals; }
 bool LiveFrame::names_in_globals() const {
   return !(code_of(frame_)->co_flags & CO_OPTIMIZED) && frame_->f_locals == frame_->f_globals;
 }
 int LiveFrame::offset() const { return frames::offset_of(frame_); }
+int LiveFrame::num_slots() const { return frames::num_slots(code_of(frame_)); }
 PyObject* LiveFrame::slot(int k) const { return frames::slot(frame_, k); }
 namespace {
 // Puts an entry where a stack ends, or holds NULL.
@@ -409,7 +455,7 @@ void put_entry(_PyInterpreterFrame* f, int k, py::object o) {
 // Is it the place of the next item of what lies below it? It may be that of an instruction, too,
 // below the exception that was handled before and the one that is handled.
 bool is_place_of_item(_PyInterpreterFrame* f, int k) {
-  if (!frames::is_number(f, k) || k == code_of(f)->co_nlocalsplus) return false;
+  if (!frames::is_number(f, k) || k == frames::num_slots(code_of(f))) return false;
   PyObject* below = frames::slot(f, k - 1);
   PyObject* above = k + 1 < frames::size_of(f) ? frames::slot(f, k + 1) : nullptr;
   return below && is_iterated_by_number(Py_TYPE(below)) &&
@@ -432,7 +478,7 @@ py::object iterator_at(PyObject* iterable, int place) {
 }  // namespace
 std::vector<py::object> LiveFrame::stack() const {
   std::vector<py::object> stack;
-  for (int k = code_of(frame_)->co_nlocalsplus; k < frames::size_of(frame_); ++k) {
+  for (int k = num_slots(); k < frames::size_of(frame_); ++k) {
     PyObject* o = frames::slot(frame_, k);
     if (k + 1 < frames::size_of(frame_) && is_place_of_item(frame_, k + 1))
       stack.push_back(iterator_at(o, frames::number_at(frame_, k + 1)));
@@ -443,9 +489,14 @@ std::vector<py::object> LiveFrame::stack() const {
   }
   return stack;
 }
-void LiveFrame::go_on_at(int offset, const std::vector<py::object>& slots,
-                         std::vector<py::object>&& stack) {
-  const int n = code_of(frame_)->co_nlocalsplus;
+bool LiveFrame::go_on_at(const CodeInfo& code, int instr, std::vector<py::object> slots,
+                         std::vector<py::object> stack) {
+  const int n = num_slots();
+#if PY_VERSION_HEX < 0x030B0000
+  if (!reach_instruction(code, &instr, &slots, &stack)) return false;
+  stack = laid_out(code, instr, std::move(stack));
+  set_blocks(frame_, code, instr);
+#endif
   std::vector<py::object> before;  // dies when the frame is whole again
   auto put = [&](int k, PyObject* o) {
     before.push_back(py::reinterpret_steal<py::object>(frames::exchange(frame_, k, o)));
@@ -457,13 +508,14 @@ void LiveFrame::go_on_at(int offset, const std::vector<py::object>& slots,
   for (size_t k = 0; k < stack.size(); ++k)
     put_entry(frame_, n + static_cast<int>(k), std::move(stack[k]));
   frames::set_size(frame_, n + static_cast<int>(stack.size()));
-  frames::go_on_at(frame_, offset);
+  frames::go_on_at(frame_, code.instrs[instr].offset);
+  return true;
 }
 
 #if PY_VERSION_HEX < 0x030C0000
 int on_event(PyObject*, PyFrameObject* object, int what, PyObject*) {
   PyThreadState* t = PyThreadState_Get();
-  _PyInterpreterFrame* f = object->f_frame;
+  _PyInterpreterFrame* f = frames::of_object(object);
   if (f != here.watched) return 0;
   if (what == PyTrace_RETURN) {
     stop_watching(t);
@@ -475,20 +527,20 @@ int on_event(PyObject*, PyFrameObject* object, int what, PyObject*) {
   const auto watched = here.watched;
   const auto lines = here.lines;
   here.watched = nullptr;
-  t->c_tracefunc = nullptr;
-  PyThreadState_LeaveTracing(t);
-  object->f_lineno = 0;
+  frames::set_tracer(t, nullptr);
+  frames::leave_tracing(t);
+  frames::forget_line(object);
   LiveFrame frame(f);
   const LineAnswer answer = lines(frame);
   stop_watching(t);
-  PyThreadState_EnterTracing(t);
+  frames::enter_tracing(t);
   here.watched = watched;
   here.lines = lines;
   if (answer == LineAnswer::kStop || t->c_tracefunc) {
     here.watched = nullptr;
     if (--users == 0 && !paused) uninstall();
   } else {
-    t->c_tracefunc = on_event;
+    frames::set_tracer(t, on_event);
   }
   return answer == LineAnswer::kRaise ? -1 : 0;
 }
@@ -540,7 +592,7 @@ void fill_frame(std::vector<py::object>* slots, std::vector<py::object>* stack) 
     if (PyObject* o = frames::exchange(frame, static_cast<int>(k), (*slots)[k].release().ptr()))
       before.push_back(py::reinterpret_steal<py::object>(o));
   if (!stack) return;
-  int at = code_of(frame)->co_nlocalsplus;
+  int at = frames::num_slots(code_of(frame));
   for (auto& o : *stack) put_entry(frame, at++, std::move(o));
 }
 

@@ -7,15 +7,21 @@
 #include <span>
 #include <vector>
 
-struct _PyInterpreterFrame;
+#include "python/compat.h"
 
 namespace pijit {
+
+struct CodeInfo;
 
 // A function call whose arguments are bound and whose frame has not begun.
 class PendingCall {
  public:
-  PyObject* func() const;  // borrowed
-  PyObject* code() const;  // borrowed
+  // Up to CPython 3.10 a frame does not know it: one with its code, globals and cells is made.
+  pybind11::object func() const;
+  PyObject* code() const;     // borrowed
+  PyObject* globals() const;  // borrowed
+  // Of free variables, borrowed.
+  std::span<PyObject* const> cells() const;
   // The first n, borrowed; null but for arguments. They lie in the frame, or are copied to `room`.
   std::span<PyObject* const> slots(size_t n, std::vector<PyObject*>* room) const;
   // Runs the function as CPython does; afterwards, the rest of this object is void. Null: raised.
@@ -76,18 +82,20 @@ class LiveFrame {
   LiveFrame caller() const;
   explicit operator bool() const { return frame_; }
   bool complete() const;          // it has begun, and is no generator's
-  PyObject* func() const;         // borrowed
+  pybind11::object func() const;  // as PendingCall's
   PyObject* code() const;         // borrowed
   PyObject* globals() const;      // borrowed
   bool names_in_globals() const;  // a module's
   int offset() const;             // of its instruction, in code units
   const void* id() const { return frame_; }
   // At the beginning of a line:
+  int num_slots() const;
   PyObject* slot(int k) const;  // borrowed
   std::vector<pybind11::object> stack() const;
-  // Sets what the frame goes on with. Slots without a value are left alone.
-  void go_on_at(int offset, const std::vector<pybind11::object>& slots,
-                std::vector<pybind11::object>&& stack);
+  // Sets what the frame, which runs `code`, goes on with: at an instruction. Slots without a value
+  // are left alone. False: an exception leaves it instead.
+  bool go_on_at(const CodeInfo& code, int instr, std::vector<pybind11::object> slots,
+                std::vector<pybind11::object> stack);
 
  private:
   friend bool watch_lines(LiveFrame, LineHandler);

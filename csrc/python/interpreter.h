@@ -6,13 +6,18 @@
 #include <Python.h>
 #undef HAVE_STD_ATOMIC
 
+#include "python/compat.h"
+
 #if PY_VERSION_HEX >= 0x030E0000
 #include "python/frame_314.h"
 #elif PY_VERSION_HEX >= 0x030D0000
 #include "python/frame_313.h"
-#else
+#elif PY_VERSION_HEX >= 0x030B0000
 #include "python/frame_311.h"
+#else
+#include "python/frame_310.h"
+#endif
+#if PY_VERSION_HEX >= 0x030B0000
+#include "python/frame_structs.h"
 #endif
 #undef Py_BUILD_CORE
-
-#include "python/compat.h"

@@ -1,15 +1,33 @@
-// Tables as CPython 3.11 to 3.15 have them.
+// Tables as CPython 3.9 to 3.15 have them.
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #undef HAVE_STD_ATOMIC
+#if PY_VERSION_HEX >= 0x030B0000
 #include <internal/pycore_dict.h>
+#endif
 #undef Py_BUILD_CORE
 
 #include "python/quiet_lookup.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <initializer_list>
+
+#if PY_VERSION_HEX < 0x030B0000
+// As in Objects/dict-common.h, which no header of theirs tells.
+struct PyDictKeyEntry {
+  Py_hash_t me_hash;
+  PyObject *me_key, *me_value;
+};
+struct _dictkeysobject {
+  Py_ssize_t dk_refcnt, dk_size;
+  void* dk_lookup;
+  Py_ssize_t dk_usable, dk_nentries;
+  char dk_indices[1];  // and entries behind them
+};
+constexpr int64_t DKIX_EMPTY = -1;
+#endif
 
 namespace pijit {
 namespace {
@@ -49,20 +67,49 @@ int equal_keys(PyObject* a, PyObject* b) {
   return r == 1;
 }
 
+#if PY_VERSION_HEX >= 0x030B0000
+int log_size_of(const PyDictKeysObject* keys) { return keys->dk_log2_size; }
+const PyDictKeyEntry* entries_of(const PyDictKeysObject* keys) {
+  return reinterpret_cast<const PyDictKeyEntry*>(keys->dk_indices +
+                                                 (size_t{1} << keys->dk_log2_index_bytes));
+}
+bool holds_texts_alone(PyObject* dict) {
+  return reinterpret_cast<PyDictObject*>(dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;
+}
+#else
+int log_size_of(const PyDictKeysObject* keys) {
+  return std::countr_zero(static_cast<size_t>(keys->dk_size));
+}
+const PyDictKeyEntry* entries_of(const PyDictKeysObject* keys) {
+  const int log = log_size_of(keys);
+  const size_t each = log < 8 ? 1 : log < 16 ? 2 : log < 32 ? 4 : 8;
+  return reinterpret_cast<const PyDictKeyEntry*>(keys->dk_indices +
+                                                 static_cast<size_t>(keys->dk_size) * each);
+}
+bool holds_texts_alone(PyObject* dict) {
+  // How the keys of a dict of others are looked up.
+  static const void* const general = [] {
+    PyObject* d = PyDict_New();
+    PyDict_SetItem(d, Py_None, Py_None);
+    PyDict_GetItemWithError(d, Py_None);
+    const void* lookup = reinterpret_cast<PyDictObject*>(d)->ma_keys->dk_lookup;
+    Py_DECREF(d);
+    return lookup;
+  }();
+  return reinterpret_cast<PyDictObject*>(dict)->ma_keys->dk_lookup != general;
+}
+#endif
+
 int64_t index_at(const PyDictKeysObject* keys, size_t i) {
   const auto read = [&](auto x) -> int64_t {
     std::memcpy(&x, keys->dk_indices + i * sizeof x, sizeof x);
     return x;
   };
-  const int log_size = keys->dk_log2_size;
+  const int log_size = log_size_of(keys);
   return log_size < 8    ? read(int8_t{})
          : log_size < 16 ? read(int16_t{})
          : log_size < 32 ? read(int32_t{})
                          : read(int64_t{});
-}
-
-bool holds_texts_alone(PyObject* dict) {
-  return reinterpret_cast<PyDictObject*>(dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;
 }
 
 bool no_hash(Py_hash_t hash) {
@@ -85,9 +132,8 @@ PyObject* quiet_item(PyObject* dict, PyObject* key, bool* unsure) {
   const PyDictKeysObject* keys = reinterpret_cast<PyDictObject*>(dict)->ma_keys;
   const Py_hash_t hash = PyObject_Hash(key);
   if (no_hash(hash)) return nullptr;
-  const auto* entries = reinterpret_cast<const PyDictKeyEntry*>(
-      keys->dk_indices + (size_t{1} << keys->dk_log2_index_bytes));
-  const size_t mask = (size_t{1} << keys->dk_log2_size) - 1;
+  const PyDictKeyEntry* entries = entries_of(keys);
+  const size_t mask = (size_t{1} << log_size_of(keys)) - 1;
   size_t perturb = static_cast<size_t>(hash), i = perturb & mask;
   while (true) {
     const int64_t at = index_at(keys, i);

@@ -20,14 +20,14 @@ Expected* expected;
 
 bool fits(_PyInterpreterFrame* f) {
   return f && reinterpret_cast<PyObject*>(frames::code_of(f)) == expected->code &&
-         frames::function_of(f) == expected->function &&
+         frames::is_of_function(f, expected->function) &&
          f->f_globals == PyFunction_GET_GLOBALS(expected->function) &&
          frames::slot(f, expected->slot) == expected->first &&
          frames::slot(f, expected->slot + 1) == expected->second;
 }
 
 PyObject* as_it_begins(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
-  expected->seen_as_it_begins = fits(f) && f->owner == FRAME_OWNED_BY_THREAD && frames::begins(f);
+  expected->seen_as_it_begins = fits(f) && frames::is_of_call(f) && frames::begins(f);
   return _PyEval_EvalFrameDefault(t, f, throwing);
 }
 
@@ -36,7 +36,7 @@ PyObject* as_it_calls(PyObject*, PyObject* const*, Py_ssize_t) {
   // where it is: behind its beginning, and not behind its end
   expected->seen_as_it_calls = fits(f) && frames::is_python(f) && !frames::begins(f) &&
                                frames::offset_of(f) > 0 &&
-                               frames::offset_of(f) < static_cast<int>(Py_SIZE(frames::code_of(f)));
+                               frames::offset_of(f) < frames::num_units(frames::code_of(f));
   Py_RETURN_NONE;
 }
 PyMethodDef called = {"called",

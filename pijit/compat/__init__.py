@@ -24,6 +24,7 @@ import types
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from typing import TYPE_CHECKING
 
+from pijit._attribute_error import attribute_error
 from pijit.compat import homes
 
 if TYPE_CHECKING:
@@ -293,7 +294,7 @@ def names(module: Any, lazy: Any = None, load: Any = None, known: Any = None) ->
             sys.modules[module].__dict__["__all__"] = known()
             return sys.modules[module].__dict__["__all__"]
         if name.startswith("__"):
-            raise AttributeError(f"module {_shown(module)!r} has no attribute {name!r}", name=name)
+            raise attribute_error(f"module {_shown(module)!r} has no attribute {name!r}", name)
         value = find(name)
         if value is not None:
             if not hasattr(builtins, name):  # else the module's own code found it instead of Python's

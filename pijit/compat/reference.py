@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
 
 @functools.cache
+def _standard_library():
+    """Names of its modules."""
+    if hasattr(sys, "stdlib_module_names"):
+        return sys.stdlib_module_names
+    here = pathlib.Path(functools.__file__).parent
+    files = [f for folder in (here, here / "lib-dynload") if folder.exists() for f in folder.iterdir()]
+    return {*sys.builtin_module_names, *(f.name.partition(".")[0] for f in files)}
+
+
+@functools.cache
 def _facts():
     facts = json.loads((pathlib.Path(__file__).parent / "reference.json").read_text())
     for path, sorts in old.LEFT_OUT.items():
@@ -95,7 +105,7 @@ def value(path: str, name: str, own: Any) -> Any:
     there, _, its_name = home.partition(":")
     if not its_name:  # a module
         return importlib.import_module(f"pijit.{there}".rstrip("."))
-    if there not in _facts()["paths"] and there.partition(".")[0] in sys.stdlib_module_names:
+    if there not in _facts()["paths"] and there.partition(".")[0] in _standard_library():
         return getattr(importlib.import_module(there), its_name)
     for place in [(there, its_name), *_places().get(home, ())]:
         found = own(*place) if place != (path, name) else None

@@ -92,7 +92,7 @@ def gradients(function, positions):
 
 
 def flat(v):
-    return [v] if not isinstance(v, tuple | list) else [t for part in v for t in flat(part)]
+    return [v] if not isinstance(v, (tuple, list)) else [t for part in v for t in flat(part)]
 
 
 def raw(name, *attributes):

@@ -29,6 +29,7 @@ LEFT_TO_PYTHON = {
     "CALL_INTRINSIC_1": "import *, type parameters, generators' handlers, assertions of print",
     "CALL_INTRINSIC_2": "except*, type parameters",
     "CHECK_EG_MATCH": "except*",
+    "COPY_DICT_WITHOUT_KEYS": "what a pattern leaves of a dict",
     "CLEANUP_THROW": "the end of `yield from` where something is thrown in",
     "DELETE_DEREF": "del of a variable that functions inside see",
     "DELETE_GLOBAL": "del of a global",
@@ -41,6 +42,7 @@ LEFT_TO_PYTHON = {
     "IMPORT_STAR": "import *",
     "SETUP_ANNOTATIONS": "class bodies",
 }
+BLOCKS = sys.version_info < (3, 11)  # of handlers; and exceptions are three values on the stack, one of ours
 ROOMS = ("test", "tests", "idle_test", "lib2to3", "idlelib", "turtledemo", "site-packages", "ensurepip")
 
 
@@ -87,9 +89,12 @@ def test_effects_on_the_stack_are_those_of_dis():
         original = {i.offset // 2: i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"}
         by_unit = {}
         for i in all:
-            by_unit.setdefault((i.begin, i.end), []).append(i)
+            if i.begin < i.end:  # no instruction that CPython does without
+                by_unit.setdefault((i.begin, i.end), []).append(i)
         for (begin, end), group in by_unit.items():
             units = [original[k] for k in range(begin, end) if k in original]
+            if BLOCKS and moves_exception(group, units):
+                continue
             if any(i.op == "UNSUPPORTED" for i in group) or units[-1].opname in ("RETURN_VALUE", "RETURN_CONST"):
                 continue
             for jump in (False, True):
@@ -99,6 +104,12 @@ def test_effects_on_the_stack_are_those_of_dis():
                            for k, i in enumerate(group))
                 theirs = sum(effect(u, jump and u is units[-1]) for u in units)
                 assert ours == theirs, (code, begin, group, units, ours, theirs)
+
+
+def moves_exception(group, units):
+    """On CPython up to 3.10: or is never reached."""
+    return (units[-1].opname in ("JUMP_IF_NOT_EXC_MATCH", "POP_EXCEPT", "RERAISE", "YIELD_FROM")
+            or (len(units) > 1 and units[0].opname == "DUP_TOP") or all(i.op == "NOP" for i in group))
 
 
 def effect(instruction, jump):
@@ -202,9 +213,12 @@ def test_places_and_lines():
         assert all[0].begin == 0
         assert [i.at for i in all] == sorted(i.at for i in all)
         lines = {}
-        for start, end, line in code.co_lines():
-            for unit in range(start // 2, end // 2):
-                lines[unit] = line
+        if hasattr(code, "co_lines"):
+            for start, end, line in code.co_lines():
+                for unit in range(start // 2, end // 2):
+                    lines[unit] = line
+        else:
+            lines = {start // 2: line for start, line in dis.findlinestarts(code)}
         for i in all:
             if lines.get(i.at):
                 assert i.line == lines[i.at], (code, i)
@@ -238,7 +252,7 @@ PURE = """_markupbase _py_abc _pydatetime _pydecimal _strptime _weakrefset argpa
     getopt heapq hmac html html.entities html.parser http.cookies imghdr inspect ipaddress json.decoder
     json.encoder json.scanner keyword ntpath numbers opcode operator optparse pickletools plistlib posixpath pprint
     quopri random re._casefix re._compiler re._parser reprlib shlex statistics string stringprep textwrap token
-    tokenize typing urllib.parse uuid weakref xml.sax.saxutils xml.etree.ElementPath""".split()
+    sre_compile sre_parse tokenize typing urllib.parse uuid weakref xml.sax.saxutils xml.etree.ElementPath""".split()
 VALUES = [41, -2, 1003, 7.5, None, "a-b_c: d\n  e, f", "", "2024-02-29", b"b=c\n", [73, 71, 72], (71, 72), [],
           {"k": 71}, "a/b.txt", ["x", "yy", "x"], len]  # no number of a file that is open
 
@@ -247,7 +261,8 @@ def pure_functions():
     """Plain functions and methods with up to three arguments, and without *args."""
     for name in PURE:
         try:
-            with warnings.catch_warnings(action="ignore"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
                 module = importlib.import_module(name)
         except ImportError:
             continue
@@ -295,7 +310,8 @@ def outcome(code, call, arguments):
         places, at = [], e.__traceback__
         while at:
             if at.tb_frame.f_code.co_filename == code.co_filename:
-                positions = list(at.tb_frame.f_code.co_positions())[at.tb_lasti // 2]
+                known = hasattr(at.tb_frame.f_code, "co_positions")
+                positions = list(at.tb_frame.f_code.co_positions())[at.tb_lasti // 2] if known else None
                 places.append((at.tb_frame.f_code.co_name, at.tb_lineno, positions))
             at = at.tb_next
         result = "raised", type(e), re.sub("0x[0-9a-f]+", "", str(e)), places

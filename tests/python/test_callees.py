@@ -306,6 +306,10 @@ def test_the_rest_of_a_broken_function_drops_its_arguments():
     check(make, X, calls=3)
 
 
+no_c_stack = pytest.mark.skipif(sys.version_info < (3, 11), reason="calls between Python functions take C stack anyway")
+
+
+@no_c_stack
 def test_hook_is_there_only_while_needed():
     """Plain calls between Python functions need no C stack where no hook is installed."""
     def depth(n):
@@ -325,6 +329,7 @@ def test_hook_is_there_only_while_needed():
         sys.setrecursionlimit(before)
 
 
+@no_c_stack
 def test_deep_recursion_below_a_break():
     """The hook steps aside before the C stack runs short."""
     def depth(n, t):

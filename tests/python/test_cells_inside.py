@@ -1,6 +1,7 @@
 """Cells made, replaced and changed while a function is captured; attributes in slots."""
 
 import dataclasses
+import sys
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def test_assignment_before_init_raises():
         Early()
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass(**{"slots": True} if sys.version_info >= (3, 10) else {})
 class Point:
     x: Tensor
     scale: float = 2.0

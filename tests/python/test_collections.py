@@ -1,6 +1,7 @@
 """OrderedDict, defaultdict and Counter: made inside, and from outside, read and changed."""
 
 import operator
+import sys
 from collections import ChainMap, Counter, OrderedDict, defaultdict
 
 import numpy as np
@@ -11,6 +12,8 @@ import pijit as ms
 from pijit import ops
 
 X = ms.Tensor(np.arange(4, dtype=np.float32))
+
+NEW = sys.version_info >= (3, 10)  # Counters that are compared, and have a total
 
 
 def made(f):
@@ -98,14 +101,14 @@ def counts(x):
 
 def counts_of(x):
     c = Counter(["a", "b", "a"])
-    return x * c["a"], c, sum(c.values()), c.total(), Counter("hello")["l"], Counter(a=2) == {"a": 2}
+    return x * c["a"], c, sum(c.values()), c.total() if NEW else 0, Counter("hello")["l"], Counter(a=2) == {"a": 2}
 
 
 def count_operators(x):
     a, b = Counter(a=3, b=2), Counter(a=1, c=2)
     d = a.copy()
     d += b
-    return x * 2, a + b, a - b, a | b, a & b, +a, a == b, a <= d, d
+    return x * 2, a + b, a - b, a | b, a & b, +a, a == b, a <= d if NEW else 0, d
 
 
 def largest(x):
@@ -412,7 +415,7 @@ def test_counter_read():
     def ops(c, x):
         for _, n in c.most_common():
             x = x * n
-        return x, c.total(), c["nothing"], c + c
+        return x, c.total() if NEW else 0, c["nothing"], c + c
 
     check(outside(lambda: Counter(a=3, b=2), ops), X, graphs=1, breaks=0, captures=1)
 

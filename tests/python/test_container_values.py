@@ -3,6 +3,7 @@ as it is at that moment, and equal objects are told apart."""
 
 import array
 import collections
+import sys
 import types
 import warnings
 
@@ -334,6 +335,8 @@ GROW = {
     (state, grow, k) for state, all in GROW.items() for n, grow in enumerate(all) for k in range(len(GIVERS))
     if not n or (k + n) % 3 == 0])
 def test_what_gives_items_sees_those_before(state, grow, k):
+    if sys.version_info < (3, 10) and "bytearray" in state and k in (16, 17):
+        pytest.skip("what a bytearray got before an exception stays in it on 3.9 alone")
     body = CATCH.format(grow.format(GIVERS[k].format("l"))) + "return x * 2, r, list(l), len(l)"
     if k % 2:
         run("global l\n" + body, SOME + state)
@@ -1418,7 +1421,7 @@ NANS = [
     "len({n, m})", "{n: 1}.get(m)", "n in {m}", "n in {m: 1}", "(1, n) in [(1, m)]", "len({(1, n), (1, m)})",
     "[n] < [m]", "(n, 1) < (m, 2)", "sorted([(n, 2), (m, 1)], key=lambda p: 0)[0][1]", "max([(n, 1), (m, 2)])[1]",
     "n == m", "frozenset([n]) == frozenset([m])", "[complex(n)] == [complex(m)]", "dict.fromkeys([n, m]).__len__()",
-    "collections.Counter([n, m]).total()", "len(collections.Counter([n, m]))", "[n].remove(m) if n in [m] else 0",
+    "sum(collections.Counter([n, m]).values())", "len(collections.Counter([n, m]))", "[n].remove(m) if n in [m] else 0",
     "n is m", "[n, m].index(m)", "(n,) != (m,)", "list({n: 0})[0] is n", "{n}.pop() is n", "{n} == {m}",
     "{n} & {m} == set()",
 ]

@@ -368,16 +368,6 @@ def printed(x):
     return x + 1
 
 
-def match(x):
-    try:
-        raise RuntimeError("a", 2)
-    except RuntimeError as e:
-        match e.args:
-            case (str(), int(n)):
-                return x * n
-    return x
-
-
 def told(x):
     try:
         raise Told(x.shape[0])
@@ -656,14 +646,6 @@ def in_generator(x):
     return sum(g())
 
 
-def group(x):
-    try:
-        raise ExceptionGroup("g", [ValueError("a")])
-    except* ValueError:
-        x = x + 1
-    return x
-
-
 def no_exception_class(x):
     try:
         need(x, 5)
@@ -703,8 +685,17 @@ OTHERS = [uncaught, uncaught_through_handlers, uncaught_again, uncaught_chain, b
           break_with_saved, break_in_try, returned, kept, told_uncaught, told_with_effects,
           told_returned, answering, system_error, information,
           attribute_message, of_tensor_value, in_branch_on_tensor, called_in_branch_on_tensor, bad_index_in_try,
-          generator_raises, in_generator, group, no_exception_class, raises_no_exception, nothing_to_raise,
-          handler_of_caller, match]
+          generator_raises, in_generator, no_exception_class, raises_no_exception, nothing_to_raise,
+          handler_of_caller]
+if sys.version_info >= (3, 10):
+    from matching import matched_arguments
+    OTHERS.append(matched_arguments)
+STARS = []
+if sys.version_info >= (3, 11):
+    from exception_groups import (group, star_in_loops, star_of_no_class, star_of_several, star_partly, star_suppressed,
+                                  star_that_raises)
+    OTHERS.append(group)
+    STARS = [star_of_no_class, star_of_several, star_suppressed, star_in_loops, star_that_raises, star_partly]
 
 
 @pytest.mark.parametrize("f", OTHERS, ids=[f.__name__ for f in OTHERS])
@@ -799,67 +790,6 @@ class Swallows:
         return bool(kind) and issubclass(kind, self.kinds)
 
 
-def star_of_no_class(x):
-    with Swallows(TypeError) as s:
-        try:
-            raise ValueError
-        except* 42:
-            pass
-    return x + 1, s.seen
-
-
-def star_of_several(x):
-    s = Swallows()
-    for bad in (42, (ValueError, 42), ExceptionGroup, (TypeError, ExceptionGroup), "s"):
-        with s:
-            try:
-                raise ValueError
-            except* bad:
-                pass
-    return x + 1, s.seen
-
-
-def star_suppressed(x):
-    with contextlib.suppress(TypeError):
-        try:
-            raise ExceptionGroup("e", [ValueError(1), KeyError(2)])
-        except* None:
-            x = x + 5
-    return x + 1
-
-
-def star_in_loops(x):
-    got = []
-    for k in range(2):
-        for m in [k]:
-            try:
-                try:
-                    raise KeyError(m)
-                except* (1,):
-                    got.append("no")
-            except TypeError as e:
-                got.append(str(e))
-    return x + len(got), got
-
-
-def star_that_raises(x):
-    with Swallows() as s:
-        try:
-            raise ValueError(1)
-        except* ValueError as e:
-            raise KeyError(len(e.exceptions))
-    return x + 1, [k for k, _ in s.seen]
-
-
-def star_partly(x):
-    with Swallows() as s:
-        try:
-            raise ExceptionGroup("e", [ValueError(1), KeyError(2)])
-        except* ValueError:
-            x = x * 2
-    return x + 1, s.seen
-
-
 def deleted_cell(x):
     y = x + 1
 
@@ -927,8 +857,7 @@ def import_fails(x):
 
 
 @pytest.mark.parametrize("f",
-                         [star_of_no_class, star_of_several, star_suppressed, star_in_loops, star_that_raises,
-                          star_partly,
+                         [*STARS,
                                deleted_global, deleted_cell, class_body_raises, base_raises, exit_raises,
                                exit_raises_in_python,
                                import_fails], ids=lambda f: f.__name__)

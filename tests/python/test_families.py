@@ -15,6 +15,7 @@ import pytest
 import pijit as ms
 from pijit import nn, ops
 from tests.python.differential import check, check_calls
+from tests.python.pairs import pairs
 
 FACTS = json.loads((pathlib.Path(__file__).parent / "facts_nn.json").read_text())
 # what reads a tensor's value to know a shape
@@ -277,7 +278,7 @@ def test_optimizer_primitive(expression):
          "G": ms.Tensor(np.array([[.1, .2], [.3, .4]], np.float32)),
          "m": lambda: ms.Parameter(ms.Tensor(np.arange(6).reshape(3, 2).astype(np.float32)), name="m")}
     got = eval(expression, s)
-    for x, want in zip(got if isinstance(got, tuple) else (got,), APPLIED[expression], strict=True):
+    for x, want in pairs(got if isinstance(got, tuple) else (got,), APPLIED[expression]):
         np.testing.assert_allclose(x.asnumpy(), want, atol=1.1e-5)
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import sys
 
 import numpy as np
 import pytest
@@ -123,18 +124,6 @@ def deletion(x):
     return d, items, e, [1, 2, 1].count(1), [5, 6].index(6)
 
 
-def matched(x):
-    match x.shape:
-        case (3, n):
-            y = n
-        case _:
-            y = 0
-    match [1, y, 3]:
-        case [1, *rest]:
-            z = rest
-    return x * y, z
-
-
 def annotated(x):
     def inner(a: Tensor, b: int = 2) -> Tensor:
         return a * b
@@ -148,9 +137,13 @@ def constants(x):
     return x + t, u, Tensor(5), Tensor((True, False)), t
 
 
-@pytest.mark.parametrize("f",
-                         [expressions, loops, effects, sets, unpacking, deletion, matched, annotated, constants,
-                          partly], ids=lambda f: f.__name__)
+WHOLE = [expressions, loops, effects, sets, unpacking, deletion, annotated, constants, partly]
+if sys.version_info >= (3, 10):
+    from matching import matched_shape
+    WHOLE.append(matched_shape)
+
+
+@pytest.mark.parametrize("f", WHOLE, ids=lambda f: f.__name__)
 def test_captured_whole(f):
     check(lambda: f, X, breaks=0)
 

@@ -8,6 +8,7 @@ import pijit as ms
 from pijit import Tensor, ops
 from tests.python.differential import check
 from tests.python.test_ops import numeric_gradient
+from tests.python.pairs import pairs
 
 raw = ms._C.ops
 DTYPES = [np.float32, np.float64, np.int32, np.int64, np.float16, np.uint8, np.bool_]
@@ -164,7 +165,7 @@ def test_nonzero(shape, dtype):
         x.reshape(-1)[3:6] = -0.0, np.nan, x.dtype.type(np.inf)
     np.testing.assert_array_equal(ops.nonzero(Tensor(x)).asnumpy(), np.argwhere(x))
     if shape:
-        for got, want in zip(ops.nonzero(Tensor(x), as_tuple=True), np.nonzero(x), strict=True):
+        for got, want in pairs(ops.nonzero(Tensor(x), as_tuple=True), np.nonzero(x)):
             np.testing.assert_array_equal(got.asnumpy(), want)
 
 
@@ -192,7 +193,7 @@ def test_resize_linear(dtype, align):
                             ((2, 4), (64, 70), (90, 101)), ((2,), (3, 5, 4), (4, 9, 8)), ((2,), (6, 2, 19), (1, 3, 5))):
         x = r.randn(*lead, *sizes).astype(dtype)
         letters = "abc"[:len(sizes)]
-        terms = [weights_of(n, m, align) for n, m in zip(sizes, to, strict=True)]
+        terms = [weights_of(n, m, align) for n, m in pairs(sizes, to)]
         names = [f"{k.upper()}{k}" for k in letters]
         formula = f"...{letters},{','.join(names)}->...{letters.upper()}"
         near = {"rtol": 1e-5, "atol": 1e-5} if dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-12}

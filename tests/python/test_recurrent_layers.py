@@ -8,6 +8,7 @@ import pytest
 import pijit as ms
 from pijit import Tensor, _C, nn, ops
 from tests.python.differential import check_calls, freeze
+from tests.python.pairs import pairs
 
 rng = np.random.default_rng(6)
 LAYERS = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN, "relu": lambda *a, **k: nn.RNN(*a, nonlinearity="relu", **k)}
@@ -91,7 +92,7 @@ def test_values_and_gradients(kind, bidirectional, layers, masked, has_bias, bat
     layer = gradients(lambda x, s: by_layer(net, x, s, lengths), net, len(states))
     got = flat(layer(x, *states))
     expected = flat(gradients(lambda x, s: by_cells(kind, net, x, s, lengths), net, len(states))(x, *states))
-    for a, b in zip(got, expected, strict=True):
+    for a, b in pairs(got, expected):
         np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-5, atol=1e-5)
     jitted = ms.jit(layer)
     for _ in range(2):
@@ -106,7 +107,7 @@ def test_other_dtypes(kind, dtype, close):
     layer = gradients(lambda x, s: by_layer(net, x, s), net, len(states))
     got = flat(layer(x, *states))
     expected = flat(gradients(lambda x, s: by_cells(kind, net, x, s), net, len(states))(x, *states))
-    for a, b, c in zip(got, expected, flat(ms.jit(layer)(x, *states)), strict=True):
+    for a, b, c in pairs(got, expected, flat(ms.jit(layer)(x, *states))):
         assert a.dtype == b.dtype
         a, b, c = (v.astype(ms.float64).asnumpy() for v in (a, b, c))
         np.testing.assert_allclose(a, b, rtol=close, atol=close)
@@ -127,7 +128,7 @@ def test_further_derivatives_and_batches(kind):
     def second(f):
         return ms.grad(lambda x: (ms.grad(f)(x) ** 2).sum(), 0, weights)
     got, expected = second(layer)(x), second(cells)(x)
-    for a, b in zip([got[0], *got[1]], [expected[0], *expected[1]], strict=True):
+    for a, b in pairs([got[0], *got[1]], [expected[0], *expected[1]]):
         np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-4, atol=1e-4)
     assert freeze(ms.jit(second(layer))(x)) == freeze(got)
     d = normal(*x.shape)

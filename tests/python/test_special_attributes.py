@@ -129,7 +129,7 @@ def of_slots(x):
 
 
 def of_groups(x):
-    eg = ExceptionGroup("eg", [TypeError(1), OSError(2)])
+    eg = ExceptionGroup("eg", [TypeError(1), OSError(2)])  # noqa: F821
     log = []
     for name, v in (("message", "new"), ("exceptions", [1])):
         try:
@@ -422,6 +422,8 @@ def traceback_locals(x):
         return x + held, f.f_locals["held"], f.f_code.co_name, f.f_lineno > 0
 
 
+if sys.version_info < (3, 11):
+    del of_groups
 PLAIN = [f for f in list(globals().values()) if getattr(f, "__module__", None) == __name__ and
          getattr(getattr(f, "__code__", None), "co_varnames", ())[:1] == ("x",) and f is not class_of_arguments]
 

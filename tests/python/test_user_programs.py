@@ -8,6 +8,7 @@ import runpy
 import pytest
 
 import pijit as ms
+from tests.python.pairs import pairs
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[1] / "scripts"
 # The most breaks and captures of each decorated function.
@@ -30,6 +31,6 @@ def test_program(name):
     plain, _ = ran(name, lambda f: f)
     jitted, functions = ran(name, ms.jit)
     assert jitted == plain
-    for f, (breaks, captures) in zip(functions, PROGRAMS[name], strict=True):
+    for f, (breaks, captures) in pairs(functions, PROGRAMS[name]):
         e = ms.explain(f)
         assert len(e.breaks) <= breaks and e.compile_count <= captures, e

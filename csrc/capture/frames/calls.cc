@@ -28,7 +28,7 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
       PyObject* names = in.op == Op::CALL ? in.obj : f.pop()->obj.ptr();  // a constant of the code
       auto args = f.popn(in.a);
       V self;
-      V callee = pop_callable(f, &self);
+      V callee = in.b ? f.pop() : pop_callable(f, &self);
       if (self) args.insert(args.begin(), self);
       Kwargs kw;
       if (names) {
@@ -42,7 +42,7 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
     }
     case Op::CALL_EX: {
       V kwargs = in.a ? f.pop() : nullptr, args = f.pop(), self;
-      const V callee = pop_callable(f, &self);
+      const V callee = in.b ? f.pop() : pop_callable(f, &self);
       if (kwargs && as<NullValue>(kwargs)) kwargs = nullptr;
       auto items = protocol::unpack(*this, args);
       if (!items) give_up(Reason::kUnsupportedIterable, "*args");
@@ -62,6 +62,7 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
     case Op::IMPORT_FROM: st.push_back(protocol::attribute(*this, st.back(), in.obj)); break;
     case Op::MAKE_FUNCTION: {
       auto* fn = make<FunctionValue>();
+      if (in.b) fn->qualname = f.pop()->obj;
       fn->code = f.pop()->obj;
       fn->globals = py::reinterpret_borrow<py::object>(f.globals);
       if (in.a & 8) fn->closure = f.pop();

@@ -79,7 +79,7 @@ bool Tracer::advance(Frame& f) {
       CalledName name;
       for (auto it = frames_.rbegin(); it != frames_.rend() && named_as_library((*it)->globals);
            ++it)
-        name.add(text_of(reinterpret_cast<PyCodeObject*>((*it)->code->code)->co_qualname));
+        name.add(text_of(qualname_of((*it)->code->code, (*it)->globals)));
       raise(python_exception_of(e), {constant(str_of(name.put_into(e.what())))});
     }
   } catch (const Raised& r) {
@@ -190,8 +190,8 @@ int Tracer::step_exceptions(Frame& f, const Instr& in) {
       const V exit = st.at(st.size() - 4 - in.a), e = st.back();
       if (!as<ExceptionValue>(e)) give_up(Reason::kRaises, e->type()->tp_name);
       std::vector<V> args{wrap_static(e->obj.ptr()), e, null()};
-      if (const V self = st.at(st.size() - 4); in.a && !as<NullValue>(self))
-        args.insert(args.begin(), self);
+      if (in.a > 0 && !as<NullValue>(st.at(st.size() - 4)))
+        args.insert(args.begin(), st.at(st.size() - 4));
       st.push_back(protocol::call(*this, exit, args, {}));
       break;
     }

@@ -372,8 +372,7 @@ void set_class_attribute(Context& c, const V& v, PyObject* name, const V& value)
   PyTypeObject* meta = Py_TYPE(t);
   PyObject* above = type_lookup(meta, name);
   const std::string text = text_of(name);
-  const bool plain = PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) &&
-                     !PyType_HasFeature(t, Py_TPFLAGS_IMMUTABLETYPE) && !is_enum(t) &&
+  const bool plain = PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) && !is_immutable(t) && !is_enum(t) &&
                      meta->tp_setattro == PyType_Type.tp_setattro && text.rfind("__", 0) != 0 &&
                      !(above && Py_TYPE(above)->tp_descr_set) && !c.arm_serial_ &&
                      !c.mapped_serial_;

@@ -7,6 +7,7 @@
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 #include "capture/values/scalar.h"
+#include "python/quirks.h"
 
 namespace pijit {
 namespace {
@@ -263,6 +264,15 @@ std::optional<V> DequeValue::method(Context& c, const std::string& name, std::ve
     return this;
   }
   if (bounded() && name == "insert") return std::nullopt;
+  if (kFailedRemoveMoves && name == "remove") try {
+      return GrowingSequence::method(c, name, args, kwargs);
+    } catch (const Raised&) {
+      if (items.size() > 1) {
+        ++changes;
+        c.undoable([this] { --changes; });
+      }
+      throw;
+    }
   return GrowingSequence::method(c, name, args, kwargs);
 }
 

@@ -12,13 +12,15 @@ namespace {
 
 struct FunctionRecipe final : Recipe {
   py::object make(Runner& r) const override {
-    py::object f = checked(PyFunction_New(code.ptr(), globals.ptr()));
+    py::object f = checked(PyFunction_NewWithQualName(code.ptr(), globals.ptr(), qualname.ptr()));
     if (parts[0] >= 0) PyFunction_SetDefaults(f.ptr(), r.make(parts[0]).ptr());
     if (parts[1] >= 0) PyFunction_SetKwDefaults(f.ptr(), r.make(parts[1]).ptr());
     if (parts[2] >= 0) PyFunction_SetClosure(f.ptr(), r.make(parts[2]).ptr());
-    if (parts[3] >= 0) {  // names and values in turn
-      const py::tuple pairs = r.make(parts[3]);
+    if (parts[3] >= 0) {  // names and values in turn, or a dict
+      const py::object made = r.make(parts[3]);
       py::dict d;
+      if (PyDict_Check(made.ptr())) d = py::reinterpret_borrow<py::dict>(made);
+      const py::tuple pairs = PyTuple_Check(made.ptr()) ? py::tuple(made) : py::tuple();
       for (size_t k = 0; k + 1 < pairs.size(); k += 2) d[pairs[k]] = pairs[k + 1];
       PyFunction_SetAnnotations(f.ptr(), d.ptr());
     }
@@ -32,7 +34,7 @@ struct FunctionRecipe final : Recipe {
   }
   std::string describe() const override { return "function " + shown(code); }
 
-  py::object code, globals;
+  py::object code, globals, qualname;
 };
 
 struct MethodRecipe final : Recipe {
@@ -132,6 +134,7 @@ int FunctionValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<FunctionRecipe>();
   made->code = code;
   made->globals = globals;
+  made->qualname = qualname;
   for (auto& x : {defaults, kwdefaults, closure, annotations, annotate})
     made->parts.push_back(x ? r.recipe(x) : -1);
   return r.add(this, std::move(made));

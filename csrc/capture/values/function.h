@@ -14,6 +14,7 @@ struct FunctionValue final : Value {
   int rebuild(Rebuilder& r) override;
 
   py::object code, globals;
+  py::object qualname;                                     // null: the code's
   V defaults, kwdefaults, closure, annotations, annotate;  // null: none
 };
 

@@ -14,6 +14,7 @@ from pijit.context import ParallelMode  # noqa: F401
 from pijit.mint import distributed
 from pijit.nn.cell import Cell
 from pijit.nn.loss import LossBase
+from pijit._attribute_error import attribute_error
 from pijit.parallel import _auto_parallel_context
 from pijit.ops import composite, function as F
 from pijit.ops.function.elementwise import _like
@@ -159,7 +160,7 @@ class _AutoParallelContext:
             return lambda: _auto_parallel_context.get_auto_parallel_context(option)
         if option in _auto_parallel_context._OPTIONS and action == "set":
             return lambda value: _auto_parallel_context.set_auto_parallel_context(**{option: value})
-        raise AttributeError(f"there is no {name!r} among the options of set_auto_parallel_context.", name=name)
+        raise attribute_error(f"there is no {name!r} among the options of set_auto_parallel_context.", name)
 
     def reset(self) -> None:
         """All options as they were at the start."""
