@@ -11,10 +11,11 @@ namespace {
 
 constexpr int kThreads = 128;  // of a block
 constexpr int kWarp = 32;
-// Columns: a warp computes a row of 32 of them, all warps of a block together a tile of rows, which
-// then lies in shared memory and is combined in order. Twice, so that the next tile is on its way.
-constexpr int kColThreads = 256, kColWarps = kColThreads / kWarp;
-constexpr int kTileRows = 64, kRowsEach = kTileRows / kColWarps;
+// Columns: the threads of a block compute a tile of rows of 32 of them, or 16 or 8 where blocks
+// would be few, which then lies in shared memory and is combined in order. Twice, so that the next
+// tile is on its way.
+constexpr int kColThreads = 256, kColElements = 2048, kRowsEach = kColElements / kColThreads;
+constexpr int64_t kColBlocks = 1024, kSectorBytes = 32;
 constexpr size_t kSharedBytes = 48 << 10;
 constexpr int64_t kFewBlocks = 256;
 // Where rows are so few, tiles: with a group of threads per row most multiprocessors would idle.
@@ -190,7 +191,7 @@ namespace {
 // Whether tiles of all that is combined fit into shared memory.
 bool fits_in_tiles(const LoopSpec& s) {
   const int elements =
-      s.form == LoopSpec::kCol ? kTileRows * kWarp : kTileElements + kMostRows * kRowGap;
+      s.form == LoopSpec::kCol ? kColElements : kTileElements + kMostRows * kRowGap;
   size_t bytes = 0;
   for (auto& o : s.out)
     if (o.combine != Combiner::kNone) bytes += 2 * elements * register_bytes(o.dt);
@@ -237,6 +238,7 @@ Loop::Loop(LoopSpec s, bool vectors) : spec_(std::move(s)) {
   vector_ = vectors && in_vectors(spec_) ? kVector : 1;
   tiled_ = spec_.form != LoopSpec::kMap && fits_in_tiles(spec_) &&
            (spec_.form == LoopSpec::kCol || sizes().total < kFewRows);
+  if (spec_.form == LoopSpec::kCol) columns_ = columns();
   key_ = source("k");
 }
 
@@ -260,6 +262,18 @@ int Loop::group() const {
     if (o.combine != Combiner::kNone)
       lanes = std::min(lanes, static_cast<int>(kLaneBytes / static_cast<int64_t>(size_of(o.dt))));
   return lanes;
+}
+
+// Of a tile: as few as whole sectors of memory allow, until blocks are many.
+int Loop::columns() const {
+  int64_t narrowest = 8;
+  for (auto& o : spec_.in)
+    if (o.strides.back() == 1) narrowest = std::min<int64_t>(narrowest, size_of(o.dt));
+  const int64_t least = std::min<int64_t>(kWarp, std::max<int64_t>(8, kSectorBytes / narrowest));
+  const Sizes z = sizes();
+  int64_t r = kWarp;
+  while (r > least && (z.total / z.chunks + r - 1) / r * z.chunks < kColBlocks) r /= 2;
+  return static_cast<int>(r);
 }
 
 Loop::Sizes Loop::sizes() const {
@@ -330,7 +344,7 @@ std::vector<Launch> Loop::launches(const std::string& name) const {
   if (z.total == 0) return {};
   std::vector<Launch> r;
   if (spec_.form == LoopSpec::kCol && tiled_) {
-    const int64_t groups = (z.total / z.chunks + kWarp - 1) / kWarp;
+    const int64_t groups = (z.total / z.chunks + columns_ - 1) / columns_;
     r.push_back({name, blocks(groups * z.chunks, 1), kColThreads});
   } else if (spec_.form == LoopSpec::kRow && tiled_) {
     r.push_back({name, blocks(z.total, kTileElements >> z.shift), kRowThreads});
@@ -353,8 +367,14 @@ namespace {
 
 class Writer {
  public:
-  Writer(const LoopSpec& s, int outer, bool wide, int group, bool tiled, int vector)
-      : s_(s), outer_(outer), wide_(wide), group_(group), tiled_(tiled), vector_(vector) {}
+  Writer(const LoopSpec& s, int outer, bool wide, int group, bool tiled, int vector, int columns)
+      : s_(s),
+        outer_(outer),
+        wide_(wide),
+        group_(group),
+        tiled_(tiled),
+        vector_(vector),
+        columns_(columns) {}
 
   std::string write(const std::string& name) {
     name_ = name;
@@ -615,13 +635,14 @@ class Writer {
   void tiled_col() {
     begin_kernel(name_, kColThreads);
     const size_t last = s_.dims.size() - 1;
-    share(str_cat("[", kTileRows, "][", kWarp, "]"));
-    line("const int lane = threadIdx.x % ", kWarp, ", warp = threadIdx.x / ", kWarp, ";");
-    line("const ", index(), " columns = a.total / a.chunks, groups = (columns + ", kWarp - 1,
-         ") / ", kWarp, ";");
+    const int rows = kColElements / columns_, at_once = kColThreads / columns_;
+    share(str_cat("[", rows, "][", columns_, "]"));
+    line("const int lane = threadIdx.x % ", columns_, ", high = threadIdx.x / ", columns_, ";");
+    line("const ", index(), " columns = a.total / a.chunks, groups = (columns + ", columns_ - 1,
+         ") / ", columns_, ";");
     line("int buffer = 0;");
     open("for (", index(), " g = blockIdx.x; g < groups * a.chunks; g += gridDim.x)");
-    line("const ", index(), " column = g % groups * ", kWarp, " + lane, chunk = g / groups;");
+    line("const ", index(), " column = g % groups * ", columns_, " + lane, chunk = g / groups;");
     line("const bool on = column < columns;");
     line("const ", index(), " c = on ? column % a.dims[", last, "] : 0, of = on ? column / a.dims[",
          last, "] : 0;");
@@ -631,18 +652,22 @@ class Writer {
     coordinates("of", outer_);
     addresses(outer_);
     results();
-    open("for (", index(), " first = begin; first < end; first += ", kTileRows, ")");
+    open("for (", index(), " first = begin; first < end; first += ", rows, ")");
     line("#pragma unroll");
     open("for (int j = 0; j < ", kRowsEach, "; ++j)");
-    line("const int place = j * ", kColWarps, " + warp;");
+    line("const int place = j * ", at_once, " + high;");
     compute("r", "first + place", "first + place < end", "end - 1", "c", "[place][lane]");
     close();
     line("__syncthreads();");
-    line("const int rows = end - first < ", kTileRows, " ? (int)(end - first) : ", kTileRows, ";");
+    line("const int rows = end - first < ", rows, " ? (int)(end - first) : ", rows, ";");
+    // A warp for each result.
+    auto combines = [&](size_t turn) {
+      return str_cat("high == ", turn * (kWarp / columns_) % at_once);
+    };
     size_t turn = 0;
     for (size_t k = 0; k < s_.out.size(); ++k) {
       if (!reduced(s_.out[k])) continue;
-      open("if (warp == ", turn++ % kColWarps, ")");
+      open("if (", combines(turn++), ")");
       line("#pragma unroll 16");
       line("for (int j = 0; j < rows; ++j) r", k, " = ",
            combined(s_.out[k], str_cat("r", k), str_cat("s", k, "[buffer][j][lane]")), ";");
@@ -652,7 +677,7 @@ class Writer {
     close();
     turn = 0;
     store_column(str_cat("(of * a.chunks + chunk) * a.dims[", last, "] + c"),
-                 [&](size_t) { return str_cat("on && warp == ", turn++ % kColWarps); });
+                 [&](size_t) { return "on && " + combines(turn++); });
     close();
     close();
   }
@@ -871,8 +896,9 @@ class Writer {
     }
     close();
   }
-  // A block per row: all of it loads, one thread adds.
+  // A block per row: a thread of the last warp adds, while the other warps load what comes next.
   void fold_rows() {
+    constexpr int kLoading = kThreads - kWarp;
     open("for (", index(), " of = blockIdx.x; of < a.total / a.chunks; of += gridDim.x)");
     coordinates("of", outer_);
     for (size_t k = 0, part = operands(); k < s_.out.size(); ++k) {
@@ -880,24 +906,27 @@ class Writer {
       if (!reduced(o)) continue;
       const char* t = register_type(o.dt);
       open("");
-      line("__shared__ ", t, " s[", kFolded, "];");
+      line("__shared__ ", t, " s[2][", kFolded, "];");
       line("const ", t, "* const part = (const ", t, "*)a.p[", part++, "] + of * a.chunks;");
       line(t, " r = ", identity(o), ";");
-      open("for (", index(), " first = 0; first < a.chunks; first += ", kFolded, ")");
+      line("int buffer = 0;");
+      open("for (", index(), " first = -", kFolded, "; first < a.chunks; first += ", kFolded, ")");
+      line("const ", index(), " next = first + ", kFolded, ";");
+      line("#pragma unroll");
+      open("for (int at = threadIdx.x; at < ", kFolded, "; at += ", kLoading, ")");
+      line("if (threadIdx.x < ", kLoading,
+           " && next + at < a.chunks) s[buffer][at] = part[next + at];");
+      close();
+      open("if (first >= 0 && threadIdx.x == ", kLoading, ")");
       line("const int count = a.chunks - first < ", kFolded,
            " ? (int)(a.chunks - first) : ", kFolded, ";");
-      line("#pragma unroll");
-      open("for (int j = threadIdx.x; j < ", kFolded, "; j += ", kThreads, ")");
-      line("if (j < count) s[j] = part[first + j];");
-      close();
-      line("__syncthreads();");
-      open("if (threadIdx.x == 0)");
       line("#pragma unroll 16");
-      line("for (int j = 0; j < count; ++j) r = ", combined(o, "r", "s[j]"), ";");
+      line("for (int j = 0; j < count; ++j) r = ", combined(o, "r", "s[buffer ^ 1][j]"), ";");
       close();
+      line("buffer ^= 1;");
       line("__syncthreads();");
       close();
-      line("if (threadIdx.x == 0) ", place_of(k), " = ", stored(o.dt, "r"), ";");
+      line("if (threadIdx.x == ", kLoading, ") ", place_of(k), " = ", stored(o.dt, "r"), ";");
       close();
     }
     close();
@@ -909,6 +938,7 @@ class Writer {
   const int group_;
   const bool tiled_;
   const int vector_;
+  const int columns_;  // of a tile
   std::string name_, text_;
   int depth_ = 0;
   std::vector<std::pair<uint64_t, std::string>> table_names_;
@@ -917,7 +947,7 @@ class Writer {
 }  // namespace
 
 std::string Loop::source(const std::string& name) const {
-  return Writer(spec_, outer_, wide(), group(), tiled_, vector_).write(name);
+  return Writer(spec_, outer_, wide(), group(), tiled_, vector_, columns_).write(name);
 }
 
 }  // namespace pijit::cuda

@@ -166,6 +166,7 @@ Gpu::Gpu(const PluginHost& host, const Driver& driver)
   register_cublas(*this);
   register_cudnn(*this);
   register_attention(*this);
+  register_flash(*this);
   register_cufft(*this);
   register_gemm(*this);
   register_copy(*this);

@@ -35,7 +35,7 @@ SourceKernel::SourceKernel(Gpu& gpu, std::string op, int addresses, int numbers,
   gpu_.prepare(source_);
 }
 
-void SourceKernel::run(size_t entry, int64_t threads, std::initializer_list<const void*> addresses,
+void SourceKernel::run(size_t entry, int64_t threads, std::span<const void* const> addresses,
                        const std::vector<int64_t>& numbers) const {
   if (threads <= 0) return;
   std::call_once(loaded_, [this] {
