@@ -11,15 +11,16 @@ namespace {
 
 constexpr int kThreads = 128;  // of a block
 constexpr int kWarp = 32;
-// Columns: the threads of a block compute a tile of rows of 32 of them, or 16 or 8 where blocks
-// would be few, which then lies in shared memory and is combined in order. Twice, so that the next
-// tile is on its way.
+// Columns: most threads of a block compute tiles of rows of 32 of them, or 16 or 8 where blocks
+// would be few, into shared memory; further warps combine a tile in order, while the next one is
+// computed.
 constexpr int kColThreads = 256, kColElements = 2048, kRowsEach = kColElements / kColThreads;
-constexpr int64_t kColBlocks = 1024, kSectorBytes = 32;
+constexpr int kMostCombining = 4;
+constexpr int64_t kColBlocks = 512, kSectorBytes = 32;
 constexpr size_t kSharedBytes = 48 << 10;
 constexpr int64_t kFewBlocks = 256;
 // Where rows are so few, tiles: with a group of threads per row most multiprocessors would idle.
-constexpr int64_t kFewRows = 512;
+constexpr int64_t kFewRows = 2048;
 constexpr int kVector = 4;  // elements that a thread takes side by side
 // Rows: the threads of a block compute a tile, of one row or of several short ones, which then lies
 // in shared memory, and a group of threads per row combines its lanes in order. Rows begin 16 words
@@ -211,6 +212,12 @@ bool in_vectors(const LoopSpec& s) {
          std::all_of(s.out.begin(), s.out.end(),
                      [&](auto& o) { return o.strides[last] == 1 && whole(o); });
 }
+// Warps that combine columns.
+int combining(const LoopSpec& s) {
+  const auto n = std::count_if(s.out.begin(), s.out.end(),
+                               [](auto& o) { return o.combine != Combiner::kNone; });
+  return std::min<int>(kMostCombining, static_cast<int>(n));
+}
 // Threads that combine a row in the widest of its outputs.
 int widest_group(const LoopSpec& s) {
   int threads = 1;
@@ -345,7 +352,8 @@ std::vector<Launch> Loop::launches(const std::string& name) const {
   std::vector<Launch> r;
   if (spec_.form == LoopSpec::kCol && tiled_) {
     const int64_t groups = (z.total / z.chunks + columns_ - 1) / columns_;
-    r.push_back({name, blocks(groups * z.chunks, 1), kColThreads});
+    r.push_back({name, blocks(groups * z.chunks, 1),
+                 static_cast<unsigned>(kColThreads + kWarp * combining(spec_))});
   } else if (spec_.form == LoopSpec::kRow && tiled_) {
     r.push_back({name, blocks(z.total, kTileElements >> z.shift), kRowThreads});
   } else {
@@ -633,7 +641,8 @@ class Writer {
   }
 
   void tiled_col() {
-    begin_kernel(name_, kColThreads);
+    const int warps = combining(s_), side = kWarp / columns_;
+    begin_kernel(name_, kColThreads + kWarp * warps);
     const size_t last = s_.dims.size() - 1;
     const int rows = kColElements / columns_, at_once = kColThreads / columns_;
     share(str_cat("[", rows, "][", columns_, "]"));
@@ -652,32 +661,40 @@ class Writer {
     coordinates("of", outer_);
     addresses(outer_);
     results();
-    open("for (", index(), " first = begin; first < end; first += ", rows, ")");
+    // Results take turns at the warps, then at what is side by side in a warp.
+    size_t turn = 0;
+    auto combines = [&] {
+      const auto k = static_cast<int>(turn++);
+      return str_cat("high == ", at_once + k % warps * side + k / warps % side);
+    };
+    open("for (", index(), " first = begin; first < end + ", rows, "; first += ", rows, ")");
+    open("if (threadIdx.x < ", kColThreads, ")");
+    open("if (first < end)");
     line("#pragma unroll");
     open("for (int j = 0; j < ", kRowsEach, "; ++j)");
     line("const int place = j * ", at_once, " + high;");
     compute("r", "first + place", "first + place < end", "end - 1", "c", "[place][lane]");
     close();
-    line("__syncthreads();");
-    line("const int rows = end - first < ", rows, " ? (int)(end - first) : ", rows, ";");
-    // A warp for each result.
-    auto combines = [&](size_t turn) {
-      return str_cat("high == ", turn * (kWarp / columns_) % at_once);
-    };
-    size_t turn = 0;
+    close();
+    --depth_;
+    open("} else if (first > begin)");
+    line("const ", index(), " left = end - first + ", rows, ";");
+    line("const int count = left < ", rows, " ? (int)left : ", rows, ";");
     for (size_t k = 0; k < s_.out.size(); ++k) {
       if (!reduced(s_.out[k])) continue;
-      open("if (", combines(turn++), ")");
-      line("#pragma unroll 16");
-      line("for (int j = 0; j < rows; ++j) r", k, " = ",
-           combined(s_.out[k], str_cat("r", k), str_cat("s", k, "[buffer][j][lane]")), ";");
+      open("if (", combines(), ")");
+      line("#pragma unroll 32");
+      line("for (int j = 0; j < count; ++j) r", k, " = ",
+           combined(s_.out[k], str_cat("r", k), str_cat("s", k, "[buffer ^ 1][j][lane]")), ";");
       close();
     }
+    close();
     line("buffer ^= 1;");
+    line("__syncthreads();");
     close();
     turn = 0;
     store_column(str_cat("(of * a.chunks + chunk) * a.dims[", last, "] + c"),
-                 [&](size_t) { return "on && " + combines(turn++); });
+                 [&](size_t) { return "on && " + combines(); });
     close();
     close();
   }

@@ -367,7 +367,7 @@ GraphHandle Gpu::capture(const std::function<void()>& launch) {
   Stream own = nullptr;
   check(driver_.stream_create(&own, kNonBlocking), "making a stream");
   GraphHandle graph = nullptr;
-  bool all = driver_.begin_capture(own, kThisThread) == kSuccess;
+  bool all = driver_.begin_capture(own, kRelaxed) == kSuccess;
   if (all) {
     recording_ = own;
     try {

@@ -132,7 +132,7 @@ EXPORT cuStreamWaitEvent(void* stream, void*, unsigned) {
   return kSuccess;
 }
 EXPORT cuStreamBeginCapture_v2(void*, int mode) {
-  if (captured || mode != 1) return kIllegal;
+  if (captured || mode != 2) return kIllegal;
   return captured = new Work, kSuccess;
 }
 EXPORT cuStreamEndCapture(void*, void** graph) {

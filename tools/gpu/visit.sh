@@ -10,6 +10,7 @@ root=$(mktemp -d)
 mkdir -p "$out"
 tar -xJf build/gpu/kit.tar.xz -C "$root" || exit 1
 cp "$root"/pijit/*.so pijit/
+[ ! -d "$root/tree" ] || cp -r "$root/tree/." .
 export PYTHONPATH=$PWD PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 XDG_CACHE_HOME=$root/cache
 export LD_LIBRARY_PATH=$root/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 python=${PYTHON:-python3}

@@ -10,7 +10,7 @@
 #define __device__
 #define __global__
 #define __forceinline__ inline
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __shared__ static  // blocks run one after the other
 
 template <class T>
@@ -34,7 +34,7 @@ struct pj_index {
 };
 static pj_index threadIdx, blockIdx, blockDim, gridDim;
 
-constexpr unsigned pj_warp = 32, pj_most_threads = 256;
+constexpr unsigned pj_warp = 32, pj_most_threads = 384;
 constexpr unsigned pj_stack = 1 << 16;
 
 struct pj_fiber {
