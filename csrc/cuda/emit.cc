@@ -489,8 +489,12 @@ class Writer {
       for (int d = 0; d < end; ++d)
         offset += str_cat(" + x", d, " * a.at[", k, "].strides[", d, "]");
       const bool in = k < s_.in.size();
-      line(in ? "const " : "", memory_type(operand(k).dt), "* const q", k, " = (",
-           in ? "const " : "", memory_type(operand(k).dt), "*)a.p[", k, "] + (", offset, ");");
+      // A result may lie over an operand, but then each element over its own: loads of others need
+      // not wait for its store.
+      const bool apart = in && stores() && s_.form != LoopSpec::kMap;
+      line(in ? "const " : "", memory_type(operand(k).dt), apart ? "* __restrict__" : "*",
+           " const q", k, " = (", in ? "const " : "", memory_type(operand(k).dt), "*)a.p[", k,
+           "] + (", offset, ");");
     }
   }
   // The element of operand k where the innermost coordinate is `i`, and in columns the row `r`.
@@ -506,8 +510,8 @@ class Writer {
     }
     return str_cat("q", k, "[", at.empty() ? "0" : at, "]");
   }
-  // Computes the body; stores what is stored at every index.
-  void body(const std::string& i) {
+  // Computes the body; stores what is stored at every index, under a condition if there is one.
+  void body(const std::string& i, const std::string& condition = "") {
     for (size_t id = 0; id < s_.body.size(); ++id) {
       const SNode& n = s_.body[id];
       std::string x;
@@ -525,7 +529,8 @@ class Writer {
     }
     for (size_t k = 0; k < s_.out.size(); ++k)
       if (!reduced(s_.out[k]))
-        line(element(s_.in.size() + k, i), " = ", stored(s_.out[k].dt, v(s_.out[k].node)), ";");
+        line(condition, element(s_.in.size() + k, i), " = ",
+             stored(s_.out[k].dt, v(s_.out[k].node)), ";");
   }
 
   void map() {
@@ -578,21 +583,16 @@ class Writer {
       if (reduced(s_.out[k]))
         line("__shared__ ", register_type(s_.out[k].dt), " s", k, "[2]", shape, ";");
   }
-  // Computes the element at `index_of`, which `name` is called, into its place in shared memory, if
-  // it is `inside`. Without stores, threads beyond the end compute the last element again: loads
-  // need not wait for a condition then.
+  // Computes the element at `index_of`, which `name` is called, into its place in shared memory.
+  // Threads beyond the end, where it is not `inside`, compute the last element again, and store
+  // nothing: loads need not wait for a condition then.
   void compute(const char* name, const char* index_of, const char* inside, const char* last,
                const char* innermost, const char* place) {
-    if (stores()) {
-      line("const ", index(), " ", name, " = ", index_of, ";");
-      open("if (on && ", inside, ")");
-    } else {
-      line("const ", index(), " ", name, " = ", inside, " ? ", index_of, " : ", last, ";");
-    }
-    body(innermost);
+    line("const bool inside = ", inside, ";");
+    line("const ", index(), " ", name, " = inside ? ", index_of, " : ", last, ";");
+    body(innermost, "if (on && inside) ");
     for (size_t k = 0; k < s_.out.size(); ++k)
       if (reduced(s_.out[k])) line("s", k, "[buffer]", place, " = ", v(s_.out[k].node), ";");
-    if (stores()) close();
   }
   // Declares a running result for each reduced output.
   void results() {
