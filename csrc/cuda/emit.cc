@@ -375,14 +375,16 @@ namespace {
 
 class Writer {
  public:
-  Writer(const LoopSpec& s, int outer, bool wide, int group, bool tiled, int vector, int columns)
+  Writer(const LoopSpec& s, int outer, bool wide, int group, bool tiled, int vector, int columns,
+         bool folds)
       : s_(s),
         outer_(outer),
         wide_(wide),
         group_(group),
         tiled_(tiled),
         vector_(vector),
-        columns_(columns) {}
+        columns_(columns),
+        folds_(folds) {}
 
   std::string write(const std::string& name) {
     name_ = name;
@@ -391,9 +393,10 @@ class Writer {
     arguments();
     switch (s_.form) {
       case LoopSpec::kMap: map(); break;
-      case LoopSpec::kRow: row(), fold(); break;
-      case LoopSpec::kCol: col(), fold(); break;
+      case LoopSpec::kRow: row(); break;
+      case LoopSpec::kCol: col(); break;
     }
+    if (folds_) fold();
     return text_;
   }
 
@@ -469,6 +472,7 @@ class Writer {
   }
   // A loop over [0, count), a thread per element.
   void each(const std::string& i, const std::string& count) {
+    line("#pragma unroll 1");  // few threads take another turn, and compiling takes longer
     open("for (", index(), " ", i, " = (", index(), ")blockIdx.x * ", kThreads, " + threadIdx.x; ",
          i, " < ", count, "; ", i, " += (", index(), ")gridDim.x * ", kThreads, ")");
   }
@@ -937,7 +941,7 @@ class Writer {
       open("if (first >= 0 && threadIdx.x == ", kLoading, ")");
       line("const int count = a.chunks - first < ", kFolded,
            " ? (int)(a.chunks - first) : ", kFolded, ";");
-      line("#pragma unroll 16");
+      line("#pragma unroll 32");
       line("for (int j = 0; j < count; ++j) r = ", combined(o, "r", "s[buffer ^ 1][j]"), ";");
       close();
       line("buffer ^= 1;");
@@ -956,6 +960,7 @@ class Writer {
   const bool tiled_;
   const int vector_;
   const int columns_;  // of a tile
+  const bool folds_;   // there is more than one chunk
   std::string name_, text_;
   int depth_ = 0;
   std::vector<std::pair<uint64_t, std::string>> table_names_;
@@ -964,7 +969,8 @@ class Writer {
 }  // namespace
 
 std::string Loop::source(const std::string& name) const {
-  return Writer(spec_, outer_, wide(), group(), tiled_, vector_, columns_).write(name);
+  return Writer(spec_, outer_, wide(), group(), tiled_, vector_, columns_, sizes().chunks > 1)
+      .write(name);
 }
 
 }  // namespace pijit::cuda

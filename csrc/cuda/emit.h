@@ -1,6 +1,6 @@
 // CUDA C of loops. One source serves many sizes: what it depends on is the form, the body, the
 // dtypes, the rank, which innermost strides are 0 or 1, whether elements are taken four at a time,
-// and whether rows or columns are few; sizes, strides and addresses are arguments. Reduction trees
+// whether rows or columns are few, and whether there are chunks; sizes, strides and addresses are arguments. Reduction trees
 // are those of runtime/loop_spec.h, so that results have the CPU's bits, but for functions of libm,
 // which are the toolkit's.
 //
@@ -42,7 +42,7 @@ class Loop {
   explicit Loop(LoopSpec s, bool vectors = true);
   bool takes_vectors() const { return vector_ > 1; }
 
-  // The kernels, without the prelude. They are called `name`, and `name`_fold.
+  // The kernels, without the prelude. They are called `name`, and `name`_fold if there is one.
   std::string source(const std::string& name) const;
   // Loops of equal keys have the same source.
   const std::string& key() const { return key_; }

@@ -174,6 +174,8 @@ Gpu::Gpu(const PluginHost& host, const Driver& driver)
   register_sorts(*this);
   register_pool(*this);
   register_resize(*this);
+  // The compiler's first source takes longer than others: it begins with one that nobody waits for.
+  prepare("extern \"C\" __global__ void pj_nothing() {}\n");
 }
 
 thread_local Stream Gpu::recording_ = nullptr;
