@@ -1,6 +1,7 @@
 """Programs on an NVIDIA GPU against PyTorch (eager, compiled, compiled with CUDA graphs) and JAX, where these are
 installed: `make bench-cuda`. Names of benchmarks select some; each runs in a process of its own. --alone: without
-peers. --together: processes start at once, so that compilers run side by side, and measure in turns.
+peers. --together: processes start at once, so that compilers run side by side, and measure in turns, as long as nobody
+else holds the file PIJIT_BENCH_LOCK. --ways=torch,compiled: those of PyTorch's alone.
 
 Times are the minimum of several runs, ended by a synchronization; without a GPU it says so and ends. Products of
 float32 are exact in "exact" rows, and may be TF32 in "tf32" rows, with all that take part."""
@@ -45,8 +46,9 @@ def best(step, wait, repeat=20, inner=10):
 class Peers:
     """torch and jax, as far as they are here and see the GPU."""
 
-    def __init__(self, alone=False):
+    def __init__(self, alone=False, ways=()):
         self.torch = self.jax = None
+        self.ways = ways
         if alone:
             return
         try:
@@ -73,6 +75,8 @@ class Peers:
                 "with graphs": lambda: self.torch.compile(step, mode="reduce-overhead")}
         times = {}
         for name, way in ways.items():
+            if self.ways and name not in self.ways:
+                continue
             try:
                 times[name] = best(way(), self.torch.cuda.synchronize)
                 print(f"  ({of}: {name} {times[name] * 1e3:.4f} ms)", flush=True)
@@ -356,7 +360,8 @@ def main(names):
     flags = [n for n in names if n.startswith("--")]
     names = [n for n in names if n not in flags]
     if len(names) == 1:
-        peers, (name, _, how) = Peers("--alone" in flags), names[0].partition(":")
+        ways = [w for f in flags if f.startswith("--ways=") for w in f[7:].split(",")]
+        peers, (name, _, how) = Peers("--alone" in flags, ways), names[0].partition(":")
         if name == "bandwidth":
             bandwidth(peers)
         else:
@@ -364,7 +369,7 @@ def main(names):
         return
     names = names or ["bandwidth", *(f"{n}:{how}" for n in networks(None) for how in ("tf32", "exact"))]
     with tempfile.NamedTemporaryFile() as lock:
-        env = {**os.environ, "PIJIT_BENCH_LOCK": lock.name} if "--together" in flags else None
+        env = {"PIJIT_BENCH_LOCK": lock.name, **os.environ} if "--together" in flags else None
         running = []
         for name in names:
             running.append(subprocess.Popen([sys.executable, __file__, name, *flags], env=env))

@@ -395,6 +395,7 @@ std::shared_ptr<Attention> made_for(Cudnn& l, const KernelRequest& r, std::strin
 std::unique_ptr<OpKernel> kernel(const KernelRequest& r, std::string* why) {
   NEED(r.fast, "it is rounded otherwise than products and a softmax");
   NEED(is_half(r.out.dtype), "not of halves");
+  NEED(!r.ctx().flag("apart"), "rows of heads apart");
   NEED(gpu->capability() >= 80, "compute capability 8.0 is needed");
   for (auto& t : r.in) NEED(t.shape.numel() > 0, "nothing to attend to");
   for (int k = 0; k < 3; ++k) {

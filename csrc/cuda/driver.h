@@ -79,7 +79,7 @@ enum : int {
   kPoolReserved = 5,
   kPoolUsed = 7,
   kNonBlocking = 1,  // flag of a stream
-  kThisThread = 1,   // mode of a capture
+  kRelaxed = 2,      // mode of a capture: what else the thread asks for is allowed
   kPortable = 1,     // flag of host memory: of all contexts
   kMapped = 3,       // flags of host memory: portable, and the device reads and writes it
   kNoTiming = 2,     // flag of an event

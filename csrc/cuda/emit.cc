@@ -11,14 +11,16 @@ namespace {
 
 constexpr int kThreads = 128;  // of a block
 constexpr int kWarp = 32;
-// Columns: a warp computes a row of 32 of them, all warps of a block together a tile of rows, which
-// then lies in shared memory and is combined in order. Twice, so that the next tile is on its way.
-constexpr int kColThreads = 256, kColWarps = kColThreads / kWarp;
-constexpr int kTileRows = 64, kRowsEach = kTileRows / kColWarps;
+// Columns: most threads of a block compute tiles of rows of 32 of them, or 16 or 8 where blocks
+// would be few, into shared memory; further warps combine a tile in order, while the next one is
+// computed.
+constexpr int kColThreads = 256, kColElements = 2048, kRowsEach = kColElements / kColThreads;
+constexpr int kMostCombining = 4;
+constexpr int64_t kColBlocks = 512, kSectorBytes = 32;
 constexpr size_t kSharedBytes = 48 << 10;
 constexpr int64_t kFewBlocks = 256;
 // Where rows are so few, tiles: with a group of threads per row most multiprocessors would idle.
-constexpr int64_t kFewRows = 512;
+constexpr int64_t kFewRows = 2048;
 constexpr int kVector = 4;  // elements that a thread takes side by side
 // Rows: the threads of a block compute a tile, of one row or of several short ones, which then lies
 // in shared memory, and a group of threads per row combines its lanes in order. Rows begin 16 words
@@ -190,7 +192,7 @@ namespace {
 // Whether tiles of all that is combined fit into shared memory.
 bool fits_in_tiles(const LoopSpec& s) {
   const int elements =
-      s.form == LoopSpec::kCol ? kTileRows * kWarp : kTileElements + kMostRows * kRowGap;
+      s.form == LoopSpec::kCol ? kColElements : kTileElements + kMostRows * kRowGap;
   size_t bytes = 0;
   for (auto& o : s.out)
     if (o.combine != Combiner::kNone) bytes += 2 * elements * register_bytes(o.dt);
@@ -209,6 +211,12 @@ bool in_vectors(const LoopSpec& s) {
   return std::all_of(s.in.begin(), s.in.end(), whole) &&
          std::all_of(s.out.begin(), s.out.end(),
                      [&](auto& o) { return o.strides[last] == 1 && whole(o); });
+}
+// Warps that combine columns.
+int combining(const LoopSpec& s) {
+  const auto n = std::count_if(s.out.begin(), s.out.end(),
+                               [](auto& o) { return o.combine != Combiner::kNone; });
+  return std::min<int>(kMostCombining, static_cast<int>(n));
 }
 // Threads that combine a row in the widest of its outputs.
 int widest_group(const LoopSpec& s) {
@@ -237,6 +245,7 @@ Loop::Loop(LoopSpec s, bool vectors) : spec_(std::move(s)) {
   vector_ = vectors && in_vectors(spec_) ? kVector : 1;
   tiled_ = spec_.form != LoopSpec::kMap && fits_in_tiles(spec_) &&
            (spec_.form == LoopSpec::kCol || sizes().total < kFewRows);
+  if (spec_.form == LoopSpec::kCol) columns_ = columns();
   key_ = source("k");
 }
 
@@ -260,6 +269,18 @@ int Loop::group() const {
     if (o.combine != Combiner::kNone)
       lanes = std::min(lanes, static_cast<int>(kLaneBytes / static_cast<int64_t>(size_of(o.dt))));
   return lanes;
+}
+
+// Of a tile: as few as whole sectors of memory allow, until blocks are many.
+int Loop::columns() const {
+  int64_t narrowest = 8;
+  for (auto& o : spec_.in)
+    if (o.strides.back() == 1) narrowest = std::min<int64_t>(narrowest, size_of(o.dt));
+  const int64_t least = std::min<int64_t>(kWarp, std::max<int64_t>(8, kSectorBytes / narrowest));
+  const Sizes z = sizes();
+  int64_t r = kWarp;
+  while (r > least && (z.total / z.chunks + r - 1) / r * z.chunks < kColBlocks) r /= 2;
+  return static_cast<int>(r);
 }
 
 Loop::Sizes Loop::sizes() const {
@@ -330,8 +351,9 @@ std::vector<Launch> Loop::launches(const std::string& name) const {
   if (z.total == 0) return {};
   std::vector<Launch> r;
   if (spec_.form == LoopSpec::kCol && tiled_) {
-    const int64_t groups = (z.total / z.chunks + kWarp - 1) / kWarp;
-    r.push_back({name, blocks(groups * z.chunks, 1), kColThreads});
+    const int64_t groups = (z.total / z.chunks + columns_ - 1) / columns_;
+    r.push_back({name, blocks(groups * z.chunks, 1),
+                 static_cast<unsigned>(kColThreads + kWarp * combining(spec_))});
   } else if (spec_.form == LoopSpec::kRow && tiled_) {
     r.push_back({name, blocks(z.total, kTileElements >> z.shift), kRowThreads});
   } else {
@@ -353,8 +375,16 @@ namespace {
 
 class Writer {
  public:
-  Writer(const LoopSpec& s, int outer, bool wide, int group, bool tiled, int vector)
-      : s_(s), outer_(outer), wide_(wide), group_(group), tiled_(tiled), vector_(vector) {}
+  Writer(const LoopSpec& s, int outer, bool wide, int group, bool tiled, int vector, int columns,
+         bool folds)
+      : s_(s),
+        outer_(outer),
+        wide_(wide),
+        group_(group),
+        tiled_(tiled),
+        vector_(vector),
+        columns_(columns),
+        folds_(folds) {}
 
   std::string write(const std::string& name) {
     name_ = name;
@@ -363,9 +393,10 @@ class Writer {
     arguments();
     switch (s_.form) {
       case LoopSpec::kMap: map(); break;
-      case LoopSpec::kRow: row(), fold(); break;
-      case LoopSpec::kCol: col(), fold(); break;
+      case LoopSpec::kRow: row(); break;
+      case LoopSpec::kCol: col(); break;
     }
+    if (folds_) fold();
     return text_;
   }
 
@@ -441,6 +472,7 @@ class Writer {
   }
   // A loop over [0, count), a thread per element.
   void each(const std::string& i, const std::string& count) {
+    line("#pragma unroll 1");  // few threads take another turn, and compiling takes longer
     open("for (", index(), " ", i, " = (", index(), ")blockIdx.x * ", kThreads, " + threadIdx.x; ",
          i, " < ", count, "; ", i, " += (", index(), ")gridDim.x * ", kThreads, ")");
   }
@@ -461,8 +493,12 @@ class Writer {
       for (int d = 0; d < end; ++d)
         offset += str_cat(" + x", d, " * a.at[", k, "].strides[", d, "]");
       const bool in = k < s_.in.size();
-      line(in ? "const " : "", memory_type(operand(k).dt), "* const q", k, " = (",
-           in ? "const " : "", memory_type(operand(k).dt), "*)a.p[", k, "] + (", offset, ");");
+      // A result may lie over an operand, but then each element over its own: loads of others need
+      // not wait for its store.
+      const bool apart = in && stores() && s_.form != LoopSpec::kMap;
+      line(in ? "const " : "", memory_type(operand(k).dt), apart ? "* __restrict__" : "*",
+           " const q", k, " = (", in ? "const " : "", memory_type(operand(k).dt), "*)a.p[", k,
+           "] + (", offset, ");");
     }
   }
   // The element of operand k where the innermost coordinate is `i`, and in columns the row `r`.
@@ -478,8 +514,8 @@ class Writer {
     }
     return str_cat("q", k, "[", at.empty() ? "0" : at, "]");
   }
-  // Computes the body; stores what is stored at every index.
-  void body(const std::string& i) {
+  // Computes the body; stores what is stored at every index, under a condition if there is one.
+  void body(const std::string& i, const std::string& condition = "") {
     for (size_t id = 0; id < s_.body.size(); ++id) {
       const SNode& n = s_.body[id];
       std::string x;
@@ -497,7 +533,8 @@ class Writer {
     }
     for (size_t k = 0; k < s_.out.size(); ++k)
       if (!reduced(s_.out[k]))
-        line(element(s_.in.size() + k, i), " = ", stored(s_.out[k].dt, v(s_.out[k].node)), ";");
+        line(condition, element(s_.in.size() + k, i), " = ",
+             stored(s_.out[k].dt, v(s_.out[k].node)), ";");
   }
 
   void map() {
@@ -550,21 +587,16 @@ class Writer {
       if (reduced(s_.out[k]))
         line("__shared__ ", register_type(s_.out[k].dt), " s", k, "[2]", shape, ";");
   }
-  // Computes the element at `index_of`, which `name` is called, into its place in shared memory, if
-  // it is `inside`. Without stores, threads beyond the end compute the last element again: loads
-  // need not wait for a condition then.
+  // Computes the element at `index_of`, which `name` is called, into its place in shared memory.
+  // Threads beyond the end, where it is not `inside`, compute the last element again, and store
+  // nothing: loads need not wait for a condition then.
   void compute(const char* name, const char* index_of, const char* inside, const char* last,
                const char* innermost, const char* place) {
-    if (stores()) {
-      line("const ", index(), " ", name, " = ", index_of, ";");
-      open("if (on && ", inside, ")");
-    } else {
-      line("const ", index(), " ", name, " = ", inside, " ? ", index_of, " : ", last, ";");
-    }
-    body(innermost);
+    line("const bool inside = ", inside, ";");
+    line("const ", index(), " ", name, " = inside ? ", index_of, " : ", last, ";");
+    body(innermost, "if (on && inside) ");
     for (size_t k = 0; k < s_.out.size(); ++k)
       if (reduced(s_.out[k])) line("s", k, "[buffer]", place, " = ", v(s_.out[k].node), ";");
-    if (stores()) close();
   }
   // Declares a running result for each reduced output.
   void results() {
@@ -613,15 +645,17 @@ class Writer {
   }
 
   void tiled_col() {
-    begin_kernel(name_, kColThreads);
+    const int warps = combining(s_), side = kWarp / columns_;
+    begin_kernel(name_, kColThreads + kWarp * warps);
     const size_t last = s_.dims.size() - 1;
-    share(str_cat("[", kTileRows, "][", kWarp, "]"));
-    line("const int lane = threadIdx.x % ", kWarp, ", warp = threadIdx.x / ", kWarp, ";");
-    line("const ", index(), " columns = a.total / a.chunks, groups = (columns + ", kWarp - 1,
-         ") / ", kWarp, ";");
+    const int rows = kColElements / columns_, at_once = kColThreads / columns_;
+    share(str_cat("[", rows, "][", columns_, "]"));
+    line("const int lane = threadIdx.x % ", columns_, ", high = threadIdx.x / ", columns_, ";");
+    line("const ", index(), " columns = a.total / a.chunks, groups = (columns + ", columns_ - 1,
+         ") / ", columns_, ";");
     line("int buffer = 0;");
     open("for (", index(), " g = blockIdx.x; g < groups * a.chunks; g += gridDim.x)");
-    line("const ", index(), " column = g % groups * ", kWarp, " + lane, chunk = g / groups;");
+    line("const ", index(), " column = g % groups * ", columns_, " + lane, chunk = g / groups;");
     line("const bool on = column < columns;");
     line("const ", index(), " c = on ? column % a.dims[", last, "] : 0, of = on ? column / a.dims[",
          last, "] : 0;");
@@ -631,28 +665,40 @@ class Writer {
     coordinates("of", outer_);
     addresses(outer_);
     results();
-    open("for (", index(), " first = begin; first < end; first += ", kTileRows, ")");
+    // Results take turns at the warps, then at what is side by side in a warp.
+    size_t turn = 0;
+    auto combines = [&] {
+      const auto k = static_cast<int>(turn++);
+      return str_cat("high == ", at_once + k % warps * side + k / warps % side);
+    };
+    open("for (", index(), " first = begin; first < end + ", rows, "; first += ", rows, ")");
+    open("if (threadIdx.x < ", kColThreads, ")");
+    open("if (first < end)");
     line("#pragma unroll");
     open("for (int j = 0; j < ", kRowsEach, "; ++j)");
-    line("const int place = j * ", kColWarps, " + warp;");
+    line("const int place = j * ", at_once, " + high;");
     compute("r", "first + place", "first + place < end", "end - 1", "c", "[place][lane]");
     close();
-    line("__syncthreads();");
-    line("const int rows = end - first < ", kTileRows, " ? (int)(end - first) : ", kTileRows, ";");
-    size_t turn = 0;
+    close();
+    --depth_;
+    open("} else if (first > begin)");
+    line("const ", index(), " left = end - first + ", rows, ";");
+    line("const int count = left < ", rows, " ? (int)left : ", rows, ";");
     for (size_t k = 0; k < s_.out.size(); ++k) {
       if (!reduced(s_.out[k])) continue;
-      open("if (warp == ", turn++ % kColWarps, ")");
-      line("#pragma unroll 16");
-      line("for (int j = 0; j < rows; ++j) r", k, " = ",
-           combined(s_.out[k], str_cat("r", k), str_cat("s", k, "[buffer][j][lane]")), ";");
+      open("if (", combines(), ")");
+      line("#pragma unroll 32");
+      line("for (int j = 0; j < count; ++j) r", k, " = ",
+           combined(s_.out[k], str_cat("r", k), str_cat("s", k, "[buffer ^ 1][j][lane]")), ";");
       close();
     }
+    close();
     line("buffer ^= 1;");
+    line("__syncthreads();");
     close();
     turn = 0;
     store_column(str_cat("(of * a.chunks + chunk) * a.dims[", last, "] + c"),
-                 [&](size_t) { return str_cat("on && warp == ", turn++ % kColWarps); });
+                 [&](size_t) { return "on && " + combines(); });
     close();
     close();
   }
@@ -871,8 +917,9 @@ class Writer {
     }
     close();
   }
-  // A block per row: all of it loads, one thread adds.
+  // A block per row: a thread of the last warp adds, while the other warps load what comes next.
   void fold_rows() {
+    constexpr int kLoading = kThreads - kWarp;
     open("for (", index(), " of = blockIdx.x; of < a.total / a.chunks; of += gridDim.x)");
     coordinates("of", outer_);
     for (size_t k = 0, part = operands(); k < s_.out.size(); ++k) {
@@ -880,24 +927,27 @@ class Writer {
       if (!reduced(o)) continue;
       const char* t = register_type(o.dt);
       open("");
-      line("__shared__ ", t, " s[", kFolded, "];");
+      line("__shared__ ", t, " s[2][", kFolded, "];");
       line("const ", t, "* const part = (const ", t, "*)a.p[", part++, "] + of * a.chunks;");
       line(t, " r = ", identity(o), ";");
-      open("for (", index(), " first = 0; first < a.chunks; first += ", kFolded, ")");
+      line("int buffer = 0;");
+      open("for (", index(), " first = -", kFolded, "; first < a.chunks; first += ", kFolded, ")");
+      line("const ", index(), " next = first + ", kFolded, ";");
+      line("#pragma unroll");
+      open("for (int at = threadIdx.x; at < ", kFolded, "; at += ", kLoading, ")");
+      line("if (threadIdx.x < ", kLoading,
+           " && next + at < a.chunks) s[buffer][at] = part[next + at];");
+      close();
+      open("if (first >= 0 && threadIdx.x == ", kLoading, ")");
       line("const int count = a.chunks - first < ", kFolded,
            " ? (int)(a.chunks - first) : ", kFolded, ";");
-      line("#pragma unroll");
-      open("for (int j = threadIdx.x; j < ", kFolded, "; j += ", kThreads, ")");
-      line("if (j < count) s[j] = part[first + j];");
+      line("#pragma unroll 32");
+      line("for (int j = 0; j < count; ++j) r = ", combined(o, "r", "s[buffer ^ 1][j]"), ";");
       close();
-      line("__syncthreads();");
-      open("if (threadIdx.x == 0)");
-      line("#pragma unroll 16");
-      line("for (int j = 0; j < count; ++j) r = ", combined(o, "r", "s[j]"), ";");
-      close();
+      line("buffer ^= 1;");
       line("__syncthreads();");
       close();
-      line("if (threadIdx.x == 0) ", place_of(k), " = ", stored(o.dt, "r"), ";");
+      line("if (threadIdx.x == ", kLoading, ") ", place_of(k), " = ", stored(o.dt, "r"), ";");
       close();
     }
     close();
@@ -909,6 +959,8 @@ class Writer {
   const int group_;
   const bool tiled_;
   const int vector_;
+  const int columns_;  // of a tile
+  const bool folds_;   // there is more than one chunk
   std::string name_, text_;
   int depth_ = 0;
   std::vector<std::pair<uint64_t, std::string>> table_names_;
@@ -917,7 +969,8 @@ class Writer {
 }  // namespace
 
 std::string Loop::source(const std::string& name) const {
-  return Writer(spec_, outer_, wide(), group(), tiled_, vector_).write(name);
+  return Writer(spec_, outer_, wide(), group(), tiled_, vector_, columns_, sizes().chunks > 1)
+      .write(name);
 }
 
 }  // namespace pijit::cuda

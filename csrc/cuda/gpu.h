@@ -126,6 +126,7 @@ class Gpu : public Device, public DeviceQueue {
 void register_cublas(Gpu& gpu);     // cublas.cc
 void register_cudnn(Gpu& gpu);      // cudnn.cc
 void register_attention(Gpu& gpu);  // attention.cc
+void register_flash(Gpu& gpu);      // flash.cc
 void register_cufft(Gpu& gpu);      // cufft.cc
 void register_gemm(Gpu& gpu);       // gemm.cc
 void register_copy(Gpu& gpu);       // copy.cc

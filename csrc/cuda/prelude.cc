@@ -124,7 +124,7 @@ PJ f32 pj_fabs(f32 x) { return fabsf(x); }
 PJ f64 pj_fabs(f64 x) { return fabs(x); }
 // a * 2^b
 PJ int pj_exponent(double b) { return pj_to_i32(b > 4000 ? 4000.0 : b < -4000 ? -4000.0 : b); }
-PJ f32 pj_scale(f32 a, f32 b) { return ldexpf(a, pj_exponent(b)); }
+PJ f32 pj_scale(f32 a, f32 b) { return ldexpf(a, (int)fminf(fmaxf(b, -4000.0f), 4000.0f)); }
 PJ f64 pj_scale(f64 a, f64 b) { return ldexp(a, pj_exponent(b)); }
 
 template <class T>

@@ -26,16 +26,17 @@ SourceKernel::SourceKernel(Gpu& gpu, std::string op, int addresses, int numbers,
   constexpr std::string_view kMark = "ENTRY(";
   for (size_t at; (at = source.find(kMark)) != std::string::npos;) {
     const size_t end = source.find(')', at);
-    source.replace(
-        at, end + 1 - at,
-        str_cat("extern \"C\" __global__ void __launch_bounds__(", kThreads, ") ",
-                source.substr(at + kMark.size(), end - at - kMark.size()), "(const pj_args a)"));
+    const std::string what = source.substr(at + kMark.size(), end - at - kMark.size());
+    const size_t comma = std::min(what.find(','), what.size());
+    source.replace(at, end + 1 - at,
+                   str_cat("extern \"C\" __global__ void __launch_bounds__(", kThreads,
+                           what.substr(comma), ") ", what.substr(0, comma), "(const pj_args a)"));
   }
   source_ = std::move(source);
   gpu_.prepare(source_);
 }
 
-void SourceKernel::run(size_t entry, int64_t threads, std::initializer_list<const void*> addresses,
+void SourceKernel::run(size_t entry, int64_t threads, std::span<const void* const> addresses,
                        const std::vector<int64_t>& numbers) const {
   if (threads <= 0) return;
   std::call_once(loaded_, [this] {

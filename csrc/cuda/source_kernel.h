@@ -5,6 +5,7 @@
 #pragma once
 #include <initializer_list>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,14 +23,18 @@ using Ints = std::vector<int64_t>;
 
 class SourceKernel {
  public:
-  // `op` is named in errors. Text says ENTRY(name) for the head of an entry, and EACH(i, total)
-  // for a loop over elements.
+  // `op` is named in errors. Text says ENTRY(name) for the head of an entry, or ENTRY(name, n) where
+  // n blocks are to have room on a multiprocessor, and EACH(i, total) for a loop over elements.
   SourceKernel(Gpu& gpu, std::string op, int addresses, int numbers, const std::string& text,
                std::vector<std::string> entries);
   // Runs an entry on so many blocks (at least as many threads as `threads`; more turns where there
   // are too many for a grid).
-  void run(size_t entry, int64_t threads, std::initializer_list<const void*> addresses,
+  void run(size_t entry, int64_t threads, std::span<const void* const> addresses,
            const std::vector<int64_t>& numbers) const;
+  void run(size_t entry, int64_t threads, std::initializer_list<const void*> addresses,
+           const std::vector<int64_t>& numbers) const {
+    run(entry, threads, std::span(addresses.begin(), addresses.size()), numbers);
+  }
   Gpu& gpu() const { return gpu_; }
 
  private:

@@ -31,6 +31,9 @@ std::map<const char*, size_t> locked;  // memory of the host that the GPU reads 
 size_t held = 0, done = 0;             // bytes; work items that have run
 constexpr size_t kTotal = size_t{1} << 28;
 int graphs = 0, kernels = 0;
+std::mutex names_mu;
+std::map<void*, std::string> names;  // of kernels
+std::map<std::string, int> started;  // by name
 enum {
   kIllegal = 900,  // while a stream captures
   kSuccess = 0,
@@ -129,7 +132,7 @@ EXPORT cuStreamWaitEvent(void* stream, void*, unsigned) {
   return kSuccess;
 }
 EXPORT cuStreamBeginCapture_v2(void*, int mode) {
-  if (captured || mode != 1) return kIllegal;
+  if (captured || mode != 2) return kIllegal;
   return captured = new Work, kSuccess;
 }
 EXPORT cuStreamEndCapture(void*, void** graph) {
@@ -158,6 +161,11 @@ EXPORT cuMemHostAlloc(void** p, size_t n, unsigned) {
 // For tests: graphs and kernels that were launched.
 EXPORT pijit_fake_graphs() { return graphs; }
 EXPORT pijit_fake_kernels() { return kernels; }
+// How often kernels of this name were started, or recorded.
+EXPORT pijit_fake_started(const char* name) {
+  std::lock_guard lock(names_mu);
+  return started[name];
+}
 EXPORT cuEventCreate(void** e, unsigned) { return *e = new size_t{0}, kSuccess; }
 EXPORT cuEventRecord(void* e, void*) {
   std::lock_guard lock(mu);
@@ -258,6 +266,8 @@ EXPORT cuModuleLoadData(void** module, const void* image) {
 }
 EXPORT cuModuleGetFunction(void** f, void* module, const char* name) {
   *f = dlsym(module, (std::string("run_") + name).c_str());
+  std::lock_guard lock(names_mu);
+  names[*f] = name;
   return *f ? kSuccess : kNotFound;
 }
 EXPORT cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -268,6 +278,10 @@ EXPORT cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned b
   if (idle) return kSuccess;
   const std::string arguments(static_cast<const char*>(extra[1]), *static_cast<size_t*>(extra[3]));
   ++kernels;
+  {
+    std::lock_guard lock(names_mu);
+    ++started[names[f]];
+  }
   // For tests: a kernel that fails, as one that leaves its memory.
   if (const char* fails = getenv("PIJIT_FAKE_FAILS"); fails && kernels == atoi(fails))
     return later([=] { lost = 700; });

@@ -19,11 +19,11 @@ if os.environ.get("PIJIT_SHIM"):
 source, image = sys.argv[1:3]
 text = pathlib.Path(source).read_text()
 parts = [f'#include "{shim}"\n', text]
-for name, args in re.findall(r'extern "C" __global__ void __launch_bounds__\(\d+\) (\w+)\(const (\w+) a\)', text):
+for name, args in re.findall(r'extern "C" __global__ void __launch_bounds__\([\d, ]+\) (\w+)\(const (\w+) a\)', text):
     body = text.split(f" {name}(const", 1)[1].split("\n}\n", 1)[0]
     parts.append(f'extern "C" void run_{name}(const void* a, unsigned blocks, unsigned threads) {{\n'
                  f"  pj_run([](const void* x) {{ {name}(*(const {args}*)x); }}, a, blocks, threads, "
-                 f"{int('pj_down' in body or '__syncthreads' in body)});\n}}\n")
+                 f"{int(any(x in body for x in ('pj_down', '__shfl', '__syncthreads')))});\n}}\n")
 if os.environ.get("PIJIT_NVRTC_TOO"):
     subprocess.run([sys.executable, pathlib.Path(__file__).with_name("nvrtc.py"), source], check=True,
                    env={k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"})

@@ -221,8 +221,11 @@ def test_the_kit_for_a_visit(emulated, tmp_path):
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if files.returncode or not shutil.which("xz"):
         pytest.skip("no git, or no xz")
-    r = subprocess.run([ROOT / "tools/gpu/kit.sh", tmp_path, ROOT / "pijit", PLUGIN, sys.prefix], capture_output=True,
-                       text=True)
+    changed = tmp_path / "changed"  # whose files go along
+    (changed / "tools/gpu").mkdir(parents=True)
+    (changed / "tools/gpu/probe.py").write_text(PROBE)
+    r = subprocess.run([ROOT / "tools/gpu/kit.sh", tmp_path, ROOT / "pijit", PLUGIN, sys.prefix, "tools/gpu/probe.py"],
+                       capture_output=True, text=True, cwd=changed)
     assert r.returncode == 0, r.stderr
     kit, tree = tmp_path / "kit.tar.xz", [ROOT / name for name in files.stdout.splitlines()]
     assert kit.stat().st_size + sum(f.stat().st_size for f in tree if f.is_file()) < 62 << 20
@@ -231,7 +234,6 @@ def test_the_kit_for_a_visit(emulated, tmp_path):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     (copy / "build/gpu").mkdir(parents=True)
     shutil.copy(kit, copy / "build/gpu")
-    (copy / "tools/gpu/probe.py").write_text(PROBE)
     env = {k: v for k, v in emulated.items() if k not in ("PYTHONPATH", "PIJIT_PLUGINS")}
     r = subprocess.run(["tools/gpu/visit.sh", "probe"], cwd=copy, capture_output=True, text=True,
                        env={**env, "PYTHON": sys.executable, "OUT": str(tmp_path / "out")})
@@ -246,6 +248,56 @@ ms.set_context(device_target="GPU")
 x = ms.Tensor([1.0, 2.0, 3.0])
 print((x + x).sum(), x.device)
 """
+
+
+IN_WHEELS = """
+import sys, numpy as np, pijit as ms
+from pijit import ops
+x, w, z = (ms.Tensor(np.ones(s, t), device="GPU") for s, t in (((1, 2, 5, 5), np.float32), ((3, 2, 3, 3), np.float32),
+                                                                ((4, 4), np.complex64)))
+ops.conv2d(x, w).asnumpy(), ops.fft(z).asnumpy(), (w[0, 0] @ w[0, 1]).asnumpy()
+with open("/proc/self/maps", encoding="utf-8") as maps:
+    print(*sorted({line.split()[-1] for line in maps if sys.argv[1] in line}))
+"""
+
+
+@once
+@pytest.mark.parametrize("layout", [
+    {"libcublasLt.so.13": "cu13", "libcudnn.so.9": "cudnn", "libcufft.so.12": "cu13"},  # of CUDA 13
+    {"libcublasLt.so.12": "cublas", "libcudnn.so.9": "cudnn", "libcufft.so.11": "cufft"}])  # of CUDA 12
+def test_libraries_lie_in_nvidias_wheels(emulated, tmp_path, layout):
+    """They are found in a folder of packages, where nothing else names them."""
+    fakes, site, alone = pathlib.Path(emulated["LD_LIBRARY_PATH"]), tmp_path / "site-packages", tmp_path / "driver"
+    alone.mkdir()
+    shutil.copy(fakes / "libcuda.so.1", alone)
+    wanted = []
+    for name, part in layout.items():
+        folder = site / "nvidia" / part / "lib"
+        folder.mkdir(parents=True, exist_ok=True)
+        stem = name.split(".")[0]
+        shutil.copy(next(f for f in fakes.iterdir() if f.name.startswith(stem)), folder / name)
+        wanted.append(str(folder / name))
+    r = run(emulated, "-c", IN_WHEELS, str(site), LD_LIBRARY_PATH=str(alone), PYTHONPATH=f"{ROOT}:{site}")
+    assert r.returncode == 0 and r.stdout.split() == sorted(wanted), r.stdout + r.stderr
+
+
+@once
+def test_a_compiler_lies_in_nvidias_wheels(emulated, tmp_path):
+    """NVRTC, too; what is missing is named."""
+    code = "import pijit as ms\nms.set_context(device_target='GPU')\nprint(open('/proc/self/maps').read())"
+    folder, alone = tmp_path / "site-packages/nvidia/cu13/lib", tmp_path / "driver"
+    folder.mkdir(parents=True), alone.mkdir()
+    shutil.copy(pathlib.Path(emulated["LD_LIBRARY_PATH"]) / "libcuda.so.1", alone)
+    env = {k: v for k, v in emulated.items() if k != "PIJIT_CUDA_COMPILER"}
+    how = {"LD_LIBRARY_PATH": str(alone), "PYTHONPATH": f"{ROOT}:{tmp_path / 'site-packages'}"}
+    stub = tmp_path / "nvrtc.c"
+    stub.write_text("int nvrtcVersion(int* a, int* b) { *a = 13; *b = 0; return 0; }\n" + "".join(
+        f"int nvrtc{name}(void) {{ return 1; }}\n" for name in (
+            "CreateProgram", "CompileProgram", "GetCUBINSize", "GetCUBIN", "GetProgramLogSize", "GetProgramLog",
+            "DestroyProgram")))
+    library = folder / "libnvrtc.so.13"
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", library, stub], check=True)
+    assert str(library) in run(env, "-c", code, **how).stdout
 
 
 LONG = """

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs on a machine with a GPU, from the repository's root: tools/gpu/visit.sh STAGE... with build/gpu/kit.tar.xz
 # (make gpu-kit). Stages: probe, tests, sanitizer, bench, alone (bench without peers), profile; BENCH and ALONE name some
-# of their benchmarks, with commas between, PROFILE some networks. Each has a limit of its own, and one that fails or
+# of their benchmarks, with commas between, PROFILE some networks, WAYS PyTorch's ways. Each has a limit of its own, and one that fails or
 # crashes does not take the next with it. Results go to $OUT (default: build/gpu/out). A number after a stage, as in
 # tests=120, is its limit in seconds.
 set -uo pipefail
@@ -10,6 +10,7 @@ root=$(mktemp -d)
 mkdir -p "$out"
 tar -xJf build/gpu/kit.tar.xz -C "$root" || exit 1
 cp "$root"/pijit/*.so pijit/
+[ ! -d "$root/tree" ] || cp -r "$root/tree/." .
 export PYTHONPATH=$PWD PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 XDG_CACHE_HOME=$root/cache
 export LD_LIBRARY_PATH=$root/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 python=${PYTHON:-python3}
@@ -30,7 +31,7 @@ for asked; do
     probe) SHOW=6000 stage probe "${limit:-60}" "$python" tools/gpu/probe.py ;;
     tests) stage tests "${limit:-200}" "$python" tools/gpu/tests.py "$out" "${limit:-200}" ;;
     sanitizer) stage sanitizer "${limit:-150}" "$python" tools/gpu/sanitizer.py "$out" ;;
-    bench) SHOW=5000 stage bench "${limit:-240}" "$python" benchmarks/cuda.py --together "${bench[@]}" ;;
+    bench) SHOW=5000 stage bench "${limit:-240}" "$python" benchmarks/cuda.py --together ${WAYS:+--ways=$WAYS} "${bench[@]}" ;;
     alone) SHOW=6000 stage alone "${limit:-100}" "$python" benchmarks/cuda.py --alone "${alone[@]}" ;;
     profile) SHOW=100 stage profile "${limit:-60}" env PIJIT_CUDA_SYNC=1 "$python" tools/gpu/profile.py "${profile[@]}" ;;
     *) echo "there is no stage $asked"; exit 2 ;;

@@ -59,6 +59,7 @@ class Finder : public Rewriter {
     Val out;
     double scale;
     std::string how;
+    bool apart;                                 // [batch, rows, heads, width]
     std::vector<std::pair<Val, bool>> factors;  // of q; by division?
     Val filled;                                 // the rows that are masked throughout
   };
@@ -90,6 +91,7 @@ class Finder : public Rewriter {
       default: return std::nullopt;
     }
   }
+  static bool served_type(DType t) { return is_half(t) || t == DType::F32; }
   static Val swapped(Val x) {
     Dims axes;
     const int rank = x.shape().rank();
@@ -135,7 +137,7 @@ class Finder : public Rewriter {
     const Role role = n.op->role;
     if (role == Role::kMatmul) {
       s->product = &n;
-      return is_half(n.type.dtype);
+      return served_type(n.type.dtype);
     }
     if (role == Role::kCast) return is_float(n.type.dtype) && walk(n.in[0], shape, s);
     const bool product = role == Role::kMul, quotient = role == Role::kDiv,
@@ -176,7 +178,7 @@ class Finder : public Rewriter {
   // the weights to differentiate. Empty: it is none, or no kernel takes it.
   Val attention(const Node& n) {
     const int rank = n.type.shape.rank();
-    if (!is(n, Role::kMatmul) || !is_half(n.type.dtype) || flag(n, "trans_a") || rank < 3 ||
+    if (!is(n, Role::kMatmul) || !served_type(n.type.dtype) || flag(n, "trans_a") || rank < 3 ||
         rank > 4)
       return {};
     uint32_t id = n.in[0];
@@ -220,20 +222,45 @@ class Finder : public Rewriter {
     }
     const bool differentiated = static_cast<bool>(a.gradient.ct);
     // Rows whose weights are all alike by finite fills pass nothing on to q and k. (Without a
-    // fill in the way, a kernel does not know.)
+    // fill in the way, a kernel of halves does not know.)
+    if (!is_half(t)) a.filled = {};
     if (differentiated && a.filled) a.in[0] = without_filled(a.in[0], a);
-    a.out =
-        to_->Builder::op(OpTable::get().at("attention"), a.in, {a.scale, a.how, differentiated});
-    // What a kernel refuses is read by nothing, and goes with the next pass.
-    if (!served_(*to_, to_->node(a.out.id)) || (differentiated && !gradient_served(a))) return {};
+    if (!settled(&a)) return {};
     if (differentiated) {
       attentions_.push_back(a);
       const Gradient& g = a.gradient;
       for (uint32_t of : {g.dq.id, g.dk.id, g.dv.id, g.bias})
         if (of != kNoNode) gradients_[of] = attentions_.size() - 1;
     }
-    return a.out;
+    return turned(a.out, a.apart);
   }
+  // Finds a kernel; what it refuses is read by nothing, and goes with the next pass. Where q, k and
+  // v have heads and rows exchanged, one that reads them as they were first.
+  bool settled(Attention* a) {
+    std::vector<Val> apart = a->in;
+    for (int k = 0; k < 3; ++k) {
+      const Node& n = to_->node(a->in[k].id);
+      if (!is(n, Role::kTranspose) || std::get<Dims>(n.attrs[0]) != exchanged()) {
+        apart.clear();
+        break;
+      }
+      apart[k] = Val{to_.get(), n.in[0]};
+    }
+    const std::vector<Val> plain = a->in;
+    for (bool is_apart : {true, false}) {
+      if (is_apart && apart.empty()) continue;
+      a->apart = is_apart;
+      a->in = is_apart ? apart : plain;
+      const bool differentiated = static_cast<bool>(a->gradient.ct);
+      a->out = to_->Builder::op(OpTable::get().at("attention"), a->in,
+                                {a->scale, a->how, differentiated, is_apart});
+      if (served_(*to_, to_->node(a->out.id)) && (!differentiated || gradient_served(*a)))
+        return true;
+    }
+    return false;
+  }
+  static Dims exchanged() { return {0, 2, 1, 3}; }
+  static Val turned(Val x, bool apart) { return apart ? v_transpose(x, exchanged()) : x; }
 
   static Val scaled(Val x, std::pair<Val, bool> factor) {
     const Val wide = v_cast(x, DType::F32);
@@ -403,13 +430,13 @@ class Finder : public Rewriter {
     in.push_back(g.add_input(statistics_of(a.out.type())));
     in.push_back(like(a.out));
     for (size_t k = 3; k < a.in.size(); ++k) in.push_back(like(a.in[k]));
-    const Val made = g.op(gradient_op(), in, {a.scale, a.how, a.gradient.bias != kNoNode});
+    const Val made = g.op(gradient_op(), in, {a.scale, a.how, a.gradient.bias != kNoNode, a.apart});
     return served_(g, g.node(made.id));
   }
   static const OpDef& gradient_op() { return OpTable::get().at("attention_gradient"); }
   static Type statistics_of(Type out) {
+    out.shape[out.shape.rank() - 1] = out.dtype == DType::F32 ? 2 : 1;
     out.dtype = DType::F32;
-    out.shape[out.shape.rank() - 1] = 1;
     return out;
   }
   Val output(Val of, int64_t index, const Type& t) {
@@ -422,17 +449,19 @@ class Finder : public Rewriter {
     std::vector<Val> in(a.in.begin(), a.in.begin() + 3);
     in.push_back(a.out);
     in.push_back(output(a.out, 1, statistics_of(a.out.type())));
-    in.push_back(value_of(g.ct));
+    in.push_back(turned(value_of(g.ct), a.apart));
     in.insert(in.end(), a.in.begin() + 3, a.in.end());
-    const Val made = to_->Builder::op(gradient_op(), in, {a.scale, a.how, g.bias != kNoNode});
+    const Val made =
+        to_->Builder::op(gradient_op(), in, {a.scale, a.how, g.bias != kNoNode, a.apart});
     auto put = [&](Matrix m, Val x) { map_[m.id] = m.transposed ? swapped(x) : x; };
     if (g.dq) {
-      Val dq = a.filled ? without_filled(made, a) : made;
+      Val dq = turned(made, a.apart);
+      if (a.filled) dq = without_filled(dq, a);
       for (auto factor : a.factors) dq = scaled(dq, factor);
       put(g.dq, dq);
     }
-    if (g.dk) put(g.dk, output(made, 1, a.in[1].type()));
-    if (g.dv) put(g.dv, output(made, 2, a.in[2].type()));
+    if (g.dk) put(g.dk, turned(output(made, 1, a.in[1].type()), a.apart));
+    if (g.dv) put(g.dv, turned(output(made, 2, a.in[2].type()), a.apart));
     if (g.bias != kNoNode)
       map_[g.bias] = v_reshape(output(made, 3, a.in.back().type()), from(g.bias).type.shape);
     for (uint32_t id : {g.dq.id, g.dk.id, g.dv.id, g.bias}) gradients_.erase(id);

@@ -180,18 +180,22 @@ void register_matmul(OpTable& t) {
   t.extend("dense").post(t.at("dense_post"));
   // softmax(scale * q k^T) v (compile/passes/attention.h). Ahead of the softmax each mask is added
   // to the scores ('a' in how), or the lesser of both is taken ('m'). With statistics its second
-  // output is the logarithm of each row's sum of exponentials, from which the gradient computes
-  // weights.
+  // output is what the gradient computes weights from: the logarithm of each row's sum of
+  // exponentials; in float32, where a fill may hide it, the row's greatest score and one over the
+  // sum of exponentials of what is left of each when that is subtracted. Operands are [batch,
+  // heads, rows, width] or, apart, [batch, rows, heads, width].
+  auto apart = [](const InferCtx& c) { return c.flag("apart"); };
   t.add("attention")
       .role(Role::kAttention)
-      .flops([](const InferCtx& c, const Shape& out) {  // two products over all pairs of rows
+      .flops([apart](const InferCtx& c, const Shape& out) {  // two products over all pairs of rows
         const Shape &q = c.shape(0), &k = c.shape(1);
-        return 2 * int64_t{q.numel() + out.numel()} * int64_t{k[q.rank() - 2]};
+        return 2 * int64_t{q.numel() + out.numel()} * int64_t{k[apart(c) ? 1 : q.rank() - 2]};
       })
       .in({"q", "k", "v", "masks*"})
       .attr("scale", AttrKind::kFloat)
       .attr("how", AttrKind::kString)
       .attr("statistics", AttrKind::kBool, false)
+      .attr("apart", AttrKind::kBool, false)
       .flags(kPhysical)
       .outputs(2)
       .infer([](const InferCtx& c) {
@@ -200,18 +204,20 @@ void register_matmul(OpTable& t) {
         return Type{c.x(0).dtype, out};
       });
   // Its gradient, from the result, the statistics and the cotangent: dq, dk and dv; with bias, also
-  // that of the last mask, which is added.
+  // that of the last mask, which is added. In float32, scores that are cut down pass nothing on.
   t.add("attention_gradient")
       .role(Role::kAttentionGradient)
-      .flops([](const InferCtx& c, const Shape&) {
+      .flops([apart](const InferCtx& c, const Shape&) {
         // five: scores and weights' cotangents, then dq, dk and dv
         const Shape &q = c.shape(0), &k = c.shape(1);
-        return 2 * int64_t{3 * q.numel() + 2 * c.shape(3).numel()} * int64_t{k[q.rank() - 2]};
+        return 2 * int64_t{3 * q.numel() + 2 * c.shape(3).numel()} *
+               int64_t{k[apart(c) ? 1 : q.rank() - 2]};
       })
       .in({"q", "k", "v", "out", "statistics", "ct", "masks*"})
       .attr("scale", AttrKind::kFloat)
       .attr("how", AttrKind::kString)
       .attr("bias", AttrKind::kBool, false)
+      .attr("apart", AttrKind::kBool, false)
       .flags(kPhysical)
       .outputs(4)
       .infer([](const InferCtx& c) { return c.x(0); });

@@ -10,7 +10,7 @@
 #define __device__
 #define __global__
 #define __forceinline__ inline
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __shared__ static  // blocks run one after the other
 
 template <class T>
@@ -34,7 +34,7 @@ struct pj_index {
 };
 static pj_index threadIdx, blockIdx, blockDim, gridDim;
 
-constexpr unsigned pj_warp = 32, pj_most_threads = 256;
+constexpr unsigned pj_warp = 32, pj_most_threads = 384;
 constexpr unsigned pj_stack = 1 << 16;
 
 struct pj_fiber {
@@ -42,6 +42,7 @@ struct pj_fiber {
   bool running;
   unsigned shuffles;           // and barriers, passed so far
   unsigned long long lane[2];  // what it shows to the others, in turns
+  unsigned fragment[2][6];     // of the operands of a product, likewise
 };
 static pj_fiber pj_fibers[pj_most_threads];
 static ucontext_t pj_scheduler;
@@ -59,21 +60,57 @@ static void pj_start() {
   pj_fibers[threadIdx.x].running = false;
 }
 
+// Shows a value to the others of the warp, and gives that of thread `from` of the block.
 template <class T>
-T __shfl_down_sync(unsigned mask, T value, unsigned by, int width) {
+T pj_exchange(unsigned mask, T value, unsigned from) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles move 4 or 8 bytes");
   if (!pj_fibers_run) pj_fail("a shuffle where none was expected");
   if (mask != ~0u) pj_fail("a shuffle of a part of a warp");
-  const unsigned self = threadIdx.x;
-  pj_fiber& f = pj_fibers[self];
+  pj_fiber& f = pj_fibers[threadIdx.x];
   const unsigned turn = f.shuffles++;
   memcpy(&f.lane[turn & 1], &value, sizeof value);
   swapcontext(&f.context, &pj_scheduler);  // until all have come here
-  const unsigned lane = self % width, from = lane + by < (unsigned)width ? self + by : self;
   if (pj_fibers[from].shuffles < f.shuffles) pj_fail("threads of a warp went different ways");
   T got;
   memcpy(&got, &pj_fibers[from].lane[turn & 1], sizeof got);
   return got;
+}
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned by, int width) {
+  const unsigned self = threadIdx.x, lane = self % width;
+  return pj_exchange(mask, value, lane + by < (unsigned)width ? self + by : self);
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, unsigned by) {
+  if (by >= pj_warp) pj_fail("a shuffle beyond the warp");
+  return pj_exchange(mask, value, threadIdx.x ^ by);
+}
+// mma.sync.m16n8k8: the threads of a warp hold parts of the operands, rounded to TF32, and of the
+// result.
+static void pj_mma(float* c, const unsigned* a, unsigned b0, unsigned b1) {
+  if (!pj_fibers_run) pj_fail("a product where none was expected");
+  const unsigned self = threadIdx.x, lane = self % pj_warp, warp = self - lane;
+  pj_fiber& f = pj_fibers[self];
+  const unsigned turn = f.shuffles++;
+  unsigned* const own = f.fragment[turn & 1];
+  memcpy(own, a, 16);
+  own[4] = b0;
+  own[5] = b1;
+  for (int k = 0; k < 6; ++k)
+    if (own[k] & 0x1fff && (own[k] & 0x7f800000) != 0x7f800000) pj_fail("an operand is no TF32");
+  swapcontext(&f.context, &pj_scheduler);  // until all have come here
+  auto part = [&](unsigned from, int k) {
+    const pj_fiber& other = pj_fibers[warp + from];
+    if (other.shuffles < f.shuffles) pj_fail("threads of a warp went different ways");
+    float x;
+    memcpy(&x, &other.fragment[turn & 1][k], sizeof x);
+    return x;
+  };
+  for (int j = 0; j < 4; ++j) {
+    const unsigned row = lane / 4, column = lane % 4 * 2 + j % 2;
+    for (unsigned k = 0; k < 8; ++k)
+      c[j] += part(row * 4 + k % 4, (k / 4) * 2 + j / 2) * part(column * 4 + k % 4, 4 + k / 4);
+  }
 }
 
 static void __syncthreads() {
@@ -83,6 +120,15 @@ static void __syncthreads() {
   swapcontext(&f.context, &pj_scheduler);  // until all have come here
   for (unsigned t = 0; t < blockDim.x; ++t)
     if (pj_fibers[t].shuffles < f.shuffles) pj_fail("a barrier that a thread does not come to");
+}
+static int __syncthreads_or(int value) {
+  pj_fiber& f = pj_fibers[threadIdx.x];
+  const unsigned turn = f.shuffles;
+  f.lane[turn & 1] = value != 0;
+  __syncthreads();
+  int any = 0;
+  for (unsigned t = 0; t < blockDim.x; ++t) any |= (int)pj_fibers[t].lane[turn & 1];
+  return any;
 }
 
 static void pj_run(void (*body)(const void*), const void* arguments, unsigned blocks,
