@@ -146,6 +146,7 @@ class Tracer final : public Context, public Rebuilder {
 
   void make_effects(Entry* e);
   void make_parts(Entry* e);
+  void make_views(Entry* e);
   std::vector<uint64_t> own_changes();
   // What a function of pijit/_polyfills.py does, which is inlined.
   V call_polyfill(const char* name, std::vector<V> args, const Kwargs& kwargs = {});
@@ -170,7 +171,6 @@ class Tracer final : public Context, public Rebuilder {
   Val node_of(const V& x);
   std::vector<Val> nodes_of(const V& list);
   std::vector<Record> records(const CapturedTape& t);
-  std::vector<V> active_tapes_;     // outermost first
   bool has_own_gradients_ = false;  // of the user, though perhaps outside of any gradient
   // Nodes whose values no tape takes for those that they are made of.
   absl::flat_hash_map<const Graph*, absl::flat_hash_set<uint32_t>> detached_;
