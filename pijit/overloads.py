@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from pijit import _check
 from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
+from pijit._C import Tensor, ops as _ops, views as _views
 from pijit._numpy import is_loaded, load, np, when_loaded
 from pijit.ops import function as F
+from pijit.ops.function.shapes import _flattened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -235,11 +236,11 @@ def _split_by_number(self, axis: _INT = 0, *, output_num: _INT):  # of MindSpore
 
 
 def _flatten_dims(self, start_dim: _INT = 0, end_dim: _INT = -1):
-    return F.flatten(self, start_dim=start_dim, end_dim=end_dim)
+    return _flattened(_views, self, "C", start_dim, end_dim)
 
 
 def _flatten_order(self, order: str = "C", *, start_dim: _INT = 0, end_dim: _INT = -1):
-    return F.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
+    return _flattened(_views, self, order, start_dim, end_dim)
 
 
 def _gather_elements(self, dim: _INT, index: Tensor):

@@ -59,7 +59,7 @@ class Parameter(Tensor):
         if slice_shape:
             self._replace(data)
         else:
-            self._assign(data)
+            self._renew(data)
         return self
 
     def register_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:

@@ -163,8 +163,8 @@ class _Methods:
         return self._alias()
 
     def contiguous(self):
-        """Tensors are contiguous."""
-        return self
+        """The Tensor; a copy of a view whose elements don't lie side by side in what it is a view of."""
+        return self._contiguous()
 
     def is_contiguous(self):
         """Always true."""
@@ -202,7 +202,7 @@ class _Methods:
 
     def set_data(self, value):
         """Takes another value of the same shape."""
-        return self._assign(value)
+        return self._renew(value)
 
     def fill(self, value):
         """A tensor of this shape and dtype filled with one value."""

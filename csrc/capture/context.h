@@ -190,6 +190,8 @@ class Context : public Interpreter {
   std::vector<int> input_source_;
   std::vector<std::pair<int, int>> dynamic_;    // (input, axis) of each symbol
   absl::flat_hash_map<int, V> dynamic_values_;  // inputs, by source
+  std::vector<V> open_tapes_;                   // outermost first
+  std::vector<TensorValue*> views_;             // in the order in which they were made
   std::vector<py::object> held_;
   std::vector<Source> sources_;
   std::map<std::tuple<int, int, int, PyObject*, int, std::vector<int>>, int> source_index_;

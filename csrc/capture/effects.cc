@@ -7,6 +7,8 @@
 #include "capture/values/scalar.h"
 #include "capture/values/slice.h"
 #include "capture/values/tensor.h"
+#include "objects/index.h"
+#include "objects/views.h"
 
 namespace pijit {
 namespace {
@@ -236,6 +238,81 @@ class MakePart final : public Effect {
   int part_, whole_, place_;
 };
 
+// A Tensor that leaves is a view of one that others know, by ops and indices (null), one of
+// another's result.
+class MakeView final : public Effect {
+ public:
+  struct Step {
+    const OpDef* op;
+    int how;
+  };
+  // `own`: how it lies in what is known to be shared. That is all, where the steps are `sure` and
+  // the whole is no view itself; others may pass through a copy, or show that there is none.
+  MakeView(int part, int whole, std::vector<Step> steps, bool sure, std::optional<Layout> own,
+           int64_t elements)
+      : part_(part),
+        whole_(whole),
+        steps_(std::move(steps)),
+        sure_(sure),
+        own_(std::move(own)),
+        elements_(elements) {}
+  void apply(Runner& r) const override {
+    const py::object part = r.make(part_), whole = r.make(whole_);
+    if (sure_ && own_ && !is_viewed(whole.ptr())) return make_view(part.ptr(), whole.ptr(), own_);
+    make_view(part.ptr(), whole.ptr(), layout(r, whole));
+    if (own_ && !own_->contiguous()) make_gaps(part.ptr(), *own_, elements_);
+  }
+  std::string describe() const override {
+    std::string t = str_cat(part_, " is a view of ", whole_, " by");
+    for (auto& s : steps_)
+      t += str_cat(" ", s.op ? s.op->name + "(" : "[", s.how, s.op ? ")" : "]");
+    return t;
+  }
+
+ private:
+  std::optional<Layout> layout(Runner& r, const py::object& whole) const {
+    std::optional<Layout> l = layout_of(whole.ptr());
+    for (auto& s : steps_) {
+      const py::object how = r.make(s.how);
+      if (!l) break;
+      if (!s.op) {
+        EagerBuilder b;
+        std::vector<IndexItem> items;
+        parse_eager_index(b, how.ptr(), array_of(whole.ptr())->type.device, &items);
+        l = layout_of(*l, items);
+        continue;
+      }
+      Attrs attrs;
+      for (size_t k = 0; k < s.op->attrs.size(); ++k)
+        attrs.push_back(to_attr(*s.op, s.op->attrs[k],
+                                PyTuple_GET_ITEM(how.ptr(), static_cast<Py_ssize_t>(k))));
+      const Type of{DType::F32, l->shape};
+      const Type* const in[] = {&of};
+      l = layout_of(*l, *s.op, attrs, s.op->infer(InferCtx{{*s.op, attrs}, in}).shape);
+    }
+    return l;
+  }
+
+  int part_, whole_;
+  std::vector<Step> steps_;
+  bool sure_;
+  std::optional<Layout> own_;
+  int64_t elements_;
+};
+
+class MakeGaps final : public Effect {
+ public:
+  MakeGaps(int view, const Layout& l, int64_t elements)
+      : view_(view), elements_(elements), layout_(l) {}
+  void apply(Runner& r) const override { make_gaps(r.make(view_).ptr(), layout_, elements_); }
+  std::string describe() const override { return str_cat(view_, " is a view with gaps"); }
+
+ private:
+  int view_;
+  int64_t elements_;
+  Layout layout_;
+};
+
 }  // namespace
 
 void Context::log(Note n) {
@@ -261,6 +338,86 @@ void Tracer::make_parts(Entry* e) {
     if (!known(whole)) parts.push_back(whole);
     const int ids[] = {recipe(part), recipe(whole), recipe(part->place)};
     e->effects.push_back(std::make_unique<MakePart>(ids[0], ids[1], ids[2]));
+  }
+}
+
+// Tensors that leave and share elements with others that are known outside.
+void Tracer::make_views(Entry* e) {
+  auto base_of = [](const TensorValue* t) { return t->base ? t->base : t->doubted; };
+  std::vector<TensorValue*> views, parts;
+  for (auto& [v, id] : recipe_of_)
+    if (auto* t = as<TensorValue>(const_cast<Value*>(v)); t && t->src < 0) {
+      if (base_of(t)) views.push_back(t);
+      if (t->origin) parts.push_back(t);
+    }
+  if (views.empty() && views_.empty()) return;
+  auto known = [&](const TensorValue* v) { return v->src >= 0 || recipe_of_.count(v); };
+  auto shown = [&](const TensorValue* v) {  // by a view of it
+    return std::any_of(views.begin(), views.end(), [&](const TensorValue* t) {
+      while (t && t != v) t = base_of(t);
+      return t == v;
+    });
+  };
+  auto seen = [&](const TensorValue* v) {  // can others see a change of it?
+    for (; v; v = base_of(v) ? base_of(v) : v->origin)
+      if (known(v) || shown(v)) return true;
+    return false;
+  };
+  auto make_known = [&](TensorValue* v) {
+    if (known(v)) return;
+    recipe(v);
+    if (base_of(v)) views.push_back(v);
+    if (v->origin) parts.push_back(v);
+  };
+  for (size_t k = 0; k < parts.size(); ++k)
+    if (TensorValue* whole = parts[k]->origin; seen(whole)) make_known(whole);
+  // Views of one that is not known need it where they overlap.
+  auto meets_another = [&](const TensorValue* t, const TensorValue* root) {
+    return std::any_of(views.begin(), views.end(), [&](const TensorValue* other) {
+      const TensorValue* top = other;
+      while (top->base) top = top->base;
+      return other != t && top == root && t->layout && other->layout &&
+             overlap(*t->layout, *other->layout);
+    });
+  };
+  struct Link {
+    TensorValue *view, *whole;
+  };
+  std::vector<Link> links;
+  for (size_t k = 0; k < views.size(); ++k) {
+    TensorValue* nearest = base_of(views[k]);
+    while (!known(nearest) && base_of(nearest)) nearest = base_of(nearest);
+    if (!known(nearest) && !meets_another(views[k], nearest)) {
+      if (const auto& l = views[k]->layout;
+          l && !l->contiguous() && !nearest->val.shape().symbolic())
+        e->effects.push_back(
+            std::make_unique<MakeGaps>(recipe(views[k]), *l, nearest->val.shape().numel()));
+      continue;
+    }
+    make_known(nearest);
+    links.push_back({views[k], nearest});
+  }
+  auto depth = [&](const Link& l) {
+    int n = 0;
+    for (const TensorValue* t = l.view; t; t = base_of(t)) ++n;
+    return std::pair(n, l.view->serial);
+  };
+  std::sort(links.begin(), links.end(), [&](auto& a, auto& b) { return depth(a) < depth(b); });
+  for (auto& [view, whole] : links) {
+    std::vector<MakeView::Step> steps;
+    bool sure = !base_of(whole);
+    const TensorValue* top = view;  // of what is surely shared
+    for (const TensorValue* t = view; t != whole; t = base_of(t)) {
+      steps.push_back({t->by, recipe(t->how)});
+      sure = sure && t->base;
+    }
+    while (top->base) top = top->base;
+    std::reverse(steps.begin(), steps.end());
+    const int ids[] = {recipe(view), recipe(whole)};
+    const Dim elements = top->val.shape().numel();
+    e->effects.push_back(std::make_unique<MakeView>(
+        ids[0], ids[1], std::move(steps), sure, elements.symbolic() ? std::nullopt : view->layout,
+        elements.symbolic() ? 0 : static_cast<int64_t>(elements)));
   }
 }
 

@@ -35,7 +35,7 @@ V Tapes::make(Tape::Use use) { return c_.make<TapeValue>(use); }
 
 V Tapes::active() {
   own_gradients = true;
-  return c_.list(open);
+  return c_.list(c_.open_tapes_);
 }
 
 CapturedTape& Tapes::tape_of(const V& v) {
@@ -62,9 +62,9 @@ void Tapes::start(const V& v) {
   t.graph = &c_.scope_->graph();
   t.active = true;
   t.ranges.push_back({static_cast<uint32_t>(t.graph->size()), CapturedTape::kOpen});
-  open.push_back(v);
-  c_.undoable([this, mapped = c_.mapped_serial_, n = open.size()] {
-    open.resize(n - 1);
+  c_.open_tapes_.push_back(v);
+  c_.undoable([this, mapped = c_.mapped_serial_, n = c_.open_tapes_.size()] {
+    c_.open_tapes_.resize(n - 1);
     c_.mapped_serial_ = mapped;
   });
   t.mapped_before = c_.mapped_serial_;
@@ -73,13 +73,14 @@ void Tapes::start(const V& v) {
 
 void Tapes::stop(const V& v) {
   CapturedTape& t = tape_of(v);
-  if (open.empty() || open.back() != v) c_.give_up(Reason::kUnsupportedCall, "Tape.stop");
+  if (c_.open_tapes_.empty() || c_.open_tapes_.back() != v)
+    c_.give_up(Reason::kUnsupportedCall, "Tape.stop");
   if (t.graph != &c_.scope_->graph()) c_.give_up(Reason::kTensorValue, "a gradient in a branch");
   t.ranges.back().second = static_cast<uint32_t>(t.graph->size());
   t.active = false;
-  open.pop_back();
+  c_.open_tapes_.pop_back();
   c_.undoable([this, v, mapped = c_.mapped_serial_] {
-    open.push_back(v);
+    c_.open_tapes_.push_back(v);
     c_.mapped_serial_ = mapped;
   });
   c_.mapped_serial_ = t.mapped_before;
@@ -123,8 +124,8 @@ void Tapes::record_custom(const V& v, const V& inputs, const V& outputs, const V
   if (t.use == Tape::kBatch) return;  // it follows the single ops
   if (t.graph != &c_.scope_->graph())
     c_.give_up(Reason::kTensorValue, "a gradient of the user's own in a branch");
-  const auto inside = std::find(open.begin(), open.end(), v);
-  for (auto it = inside; it != open.end(); ++it)
+  const auto inside = std::find(c_.open_tapes_.begin(), c_.open_tapes_.end(), v);
+  for (auto it = inside; it != c_.open_tapes_.end(); ++it)
     for (auto& x : protocol::items_of(c_, inputs))
       if (tape_of(*it).use == Tape::kBatch && watches(*it, x))
         c_.give_up(Reason::kRaises, "a gradient of the user's own in a mapped function");

@@ -34,7 +34,6 @@ class Tapes {
   CapturedTape& tape_of(const V& v);
   Val node_of(const V& x);
 
-  std::vector<V> open;         // outermost first
   bool own_gradients = false;  // of the user, though perhaps outside of any gradient
 
  private:

@@ -201,7 +201,7 @@ void Tracer::keep_mourned(const Frame& f) {
   }
   std::vector<V> held = f.slots;
   held.insert(held.end(), f.stack.begin(), f.stack.end());
-  held.insert(held.end(), tapes.open.begin(), tapes.open.end());
+  held.insert(held.end(), open_tapes_.begin(), open_tapes_.end());
   held.push_back(f.handled);
   const Reached alive = reached_from(std::move(held));
   for (auto& v : mourned_)

@@ -58,6 +58,7 @@ void Tracer::finish(Entry* e) {
   if (const auto paths = own_changes(); !paths.empty()) throw ChangesItself{paths};
   e->compute_dtype = compute_dtype_at_start_;
   make_effects(e);
+  make_views(e);
   make_parts(e);
   if (!e->changed.empty())
     for (auto& [o, v] : known_)

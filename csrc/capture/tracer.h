@@ -146,6 +146,7 @@ class Tracer final : public Context, public Rebuilder {
 
   void make_effects(Entry* e);
   void make_parts(Entry* e);
+  void make_views(Entry* e);
   std::vector<uint64_t> own_changes();
   // What a function of pijit/_polyfills.py does, which is inlined.
   V call_polyfill(const char* name, std::vector<V> args, const Kwargs& kwargs = {});

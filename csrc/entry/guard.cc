@@ -7,6 +7,7 @@
 #include "base/config.h"
 #include "entry/guard.h"
 #include "entry/guard_cache.h"
+#include "objects/views.h"
 #include "python/compat.h"
 #include "python/lifetime.h"
 #include "python/quiet_lookup.h"
@@ -293,7 +294,7 @@ bool check(const Guard& g, const Values& values) {
     case Guard::kTypeVersion:
       return g.num && type_version(reinterpret_cast<PyTypeObject*>(g.obj.ptr())) == g.num;
     case Guard::kCellEmpty: return PyCell_Check(o) && !PyCell_GET(o);
-    case Guard::kNoPart: return !is_part(o);
+    case Guard::kNoPart: return !is_part(o) && !is_viewed(o);
     case Guard::kNull:
     case Guard::kUnmourned: break;
   }
@@ -524,7 +525,7 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
     case Guard::kTypeVersion: return "class " + name(g.obj) + " unchanged";
     case Guard::kNull: return s + " is unbound";
     case Guard::kCellEmpty: return s + " is empty";
-    case Guard::kNoPart: return s + " is no part of another tensor";
+    case Guard::kNoPart: return s + " is no part or view of another tensor, and has no views";
     case Guard::kUnmourned: return "nobody sees " + s + " die";
   }
   return "?";

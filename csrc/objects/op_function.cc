@@ -6,6 +6,7 @@
 #include "objects/errors.h"
 #include "objects/operands.h"
 #include "objects/slot.h"
+#include "objects/views.h"
 #include "python/names.h"
 
 namespace pijit {
@@ -14,7 +15,8 @@ PyTypeObject* op_function_type;
 
 namespace {
 
-PyObject* call_eagerly(const OpDef& op, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+PyObject* call_eagerly(const OpDef& op, bool views, PyObject* const* args, size_t nargsf,
+                       PyObject* kwnames) {
   const size_t nargs = PyVectorcall_NARGS(nargsf);
   EagerBuilder b(EagerBuilder::kAmongOthers);
   // the common case: plain tensor inputs and nothing else
@@ -26,7 +28,11 @@ PyObject* call_eagerly(const OpDef& op, PyObject* const* args, size_t nargsf, Py
       auto o = to_operand(b, args[k]);
       if ((ok = o.has_value())) in[k] = *o;
     }
-    if (ok) return run_op(op, b, std::span<const Operand>(in, nargs), {});
+    if (ok) {
+      PyObject* r = run_op(op, b, std::span<const Operand>(in, nargs), {});
+      if (views && is_tensor(args[0])) make_view(r, args[0], op, {});
+      return r;
+    }
   }
   std::vector<std::pair<std::string_view, PyObject*>> kw;
   if (kwnames)
@@ -64,12 +70,17 @@ PyObject* call_eagerly(const OpDef& op, PyObject* const* args, size_t nargsf, Py
     PyObject* o = slots[op.inputs.size() + k];
     attrs.push_back(o ? to_attr(op, op.attrs[k], o) : op.attrs[k].def);
   }
-  return run_op(op, b, in, std::move(attrs));
+  if (!views || !is_tensor(slots[0])) return run_op(op, b, in, std::move(attrs));
+  const bool by_shape = op.role == Role::kReshape || op.role == Role::kBroadcast;
+  const Attrs kept = by_shape ? Attrs() : attrs;
+  PyObject* r = run_op(op, b, in, std::move(attrs));
+  make_view(r, slots[0], op, kept);
+  return r;
 }
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* f = reinterpret_cast<OpFunctionObject*>(self);
   try {
-    return call_eagerly(*f->op, args, nargsf, kwnames);
+    return call_eagerly(*f->op, f->views, args, nargsf, kwnames);
   } catch (const OpError& e) {
     const std::string name = text_of(f->name);
     PIJIT_SLOT(throw OpError(e.kind, name == f->op->name ? e.what() : called_as(e.what(), name));)
@@ -118,13 +129,14 @@ PyType_Spec op_spec = {
 
 }  // namespace
 
-py::object op_function(const OpDef* op, std::string_view name) {
+py::object op_function(const OpDef* op, std::string_view name, bool views) {
   PyObject* o = op_function_type->tp_alloc(op_function_type, 0);
   if (!o) throw py::error_already_set();
   auto* f = reinterpret_cast<OpFunctionObject*>(o);
   f->vectorcall = op_vectorcall;
   f->op = op;
   f->name = interned(name);
+  f->views = views;
   return py::reinterpret_steal<py::object>(o);
 }
 

@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -12,6 +13,7 @@
 #include "objects/index.h"
 #include "objects/operands.h"
 #include "objects/slot.h"
+#include "objects/views.h"
 #include "runtime/device.h"
 
 namespace pijit {
@@ -113,8 +115,12 @@ int tensor_init(PyObject* self, PyObject* args, PyObject* kwargs) {
       }
       self_t->array = array_on(a, where.value_or(default_device()));
     } else {
+      leave_buffer(self_t);
       self_t->array = array_from(data, t);
       if (where) self_t->array = moved(self_t->array, *where);
+      if (is_tensor(data) && Py_TYPE(self) == tensor_type &&
+          self_t->array.get() == array_of(data).get())
+        make_view(self, data, layout_of(data));
     }
     return 0;
   } catch (...) {
@@ -139,6 +145,7 @@ void tensor_dealloc(PyObject* o) {
   auto* t = reinterpret_cast<TensorObject*>(o);
   PyTypeObject* type = Py_TYPE(o);
   forget_whole(o);
+  leave_buffer(t);
   if (t->weakrefs) PyObject_ClearWeakRefs(o);
   t->array.~ArrayRef();
   type->tp_free(o);
@@ -285,8 +292,16 @@ void make_part(PyObject* part, PyObject* whole, PyObject* place) {
   if (t->depth <= kShort || std::has_single_bit(t->depth)) {
     std::vector<PyObject*> chain{whole};
     while (is_part(chain.back())) chain.push_back(object_of(chain.back())->whole);
-    for (; chain.size() > 1 && Py_REFCNT(chain.back()) == 1; chain.pop_back())
-      forget_whole(chain[chain.size() - 2]);
+    auto shown = [&](PyObject* o) {  // by a view from outside of the chain
+      return is_viewed(o) &&
+             static_cast<size_t>(std::count_if(chain.begin(), chain.end(), [&](PyObject* other) {
+               return in_one_buffer(o, other);
+             })) < tensors_in_buffer(o);
+    };
+    while (chain.size() > 1 && Py_REFCNT(chain.back()) == 1 && !shown(chain.back())) {
+      chain.pop_back();
+      forget_whole(chain.back());
+    }
     t->depth = chain.size();
   }
   t->whole = Py_NewRef(whole);
@@ -302,7 +317,8 @@ PyObject* tensor_getitem(PyObject* x, PyObject* index){PIJIT_SLOT({
   std::vector<IndexItem> items;
   parse_eager_index(b, index, array_of(x)->type.device, &items);
   PyObject* part = new_tensor(b.array(index_get(b, v, items)));
-  make_part(part, x, index);
+  if (index != Py_None) make_part(part, x, index);
+  make_view(part, x, items);
   return part;
 })} PyObject* tensor_sq_item(PyObject* x, Py_ssize_t i) {
   const Shape& s = array_of(x)->type.shape;
@@ -315,34 +331,51 @@ PyObject* tensor_getitem(PyObject* x, PyObject* index){PIJIT_SLOT({
     it.i = i;
     PyObject* part = new_tensor(b.array(index_get(b, b.wrap(array_of(x)), std::span(&it, 1))));
     make_part(part, x, py::int_(i).ptr());
+    make_view(part, x, std::span(&it, 1));
     return part;
   })
 }
 // Parameters outlive a mapped function, so one element's value must not get into them.
-void store(PyObject* x, ArrayRef value) {
-  ArrayRef& a = array_of(x);
-  if (Py_TYPE(x) != tensor_type) Tape::check_stored(a.get(), value.get());
-  a = std::move(value);
+void check_stored(PyObject* x, const ArrayRef& value) {
+  if (Py_TYPE(x) != tensor_type) Tape::check_stored(array_of(x).get(), value.get());
+}
+// A value of its own, and one for all that share the elements.
+void replace(PyObject* x, ArrayRef value) {
+  check_stored(x, value);
+  leave_buffer(object_of(x));
+  array_of(x) = std::move(value);
+}
+void assign(PyObject* x, ArrayRef value) {
+  check_stored(x, value);
+  if (is_viewed(x))
+    store_in_buffer(object_of(x), value);
+  else
+    array_of(x) = std::move(value);
+}
+// x[index] = value
+void set_item(EagerBuilder& b, PyObject* x, std::span<const IndexItem> items, Val value) {
+  const ArrayRef made = b.array(index_set(b, b.wrap(array_of(x)), items, value));
+  if (!is_viewed(x)) return replace(x, made);
+  check_stored(x, made);
+  if (!store_in_buffer(object_of(x), made, items)) replace(x, made);
 }
 int tensor_setitem(PyObject* x, PyObject* index, PyObject* value) {
   if (!value) return PyErr_SetString(PyExc_TypeError, "cannot delete tensor elements"), -1;
   try {
     EagerBuilder b;
-    const Val v = b.wrap(array_of(x));
     std::vector<IndexItem> items;
     parse_eager_index(b, index, array_of(x)->type.device, &items);
     auto o = to_operand(b, value);
     OP_CHECK(o, kType, "[setitem] cannot assign a ", Py_TYPE(value)->tp_name,
              " to tensor elements");
-    store(x,
-          b.array(index_set(b, v, items, materialize(b, *o, o->weak() ? v.dtype() : o->dtype()))));
+    set_item(b, x, items, materialize(b, *o, o->weak() ? array_of(x)->type.dtype : o->dtype()));
     for (PyObject* part = x; is_part(part); part = object_of(part)->whole) {
       PyObject* whole = object_of(part)->whole;
+      if (in_one_buffer(part, whole) && Tape::active().empty()) continue;  // it is there already
       EagerBuilder up;
-      const Val old = up.wrap(array_of(whole));
       items.clear();
-      parse_eager_index(up, object_of(part)->place, old.type().device, &items);
-      store(whole, up.array(index_set(up, old, items, up.wrap(array_of(part)))));
+      parse_eager_index(up, object_of(part)->place, array_of(whole)->type.device, &items);
+      set_item(up, whole, items, up.wrap(array_of(part)));
     }
     return 0;
   } catch (...) {
@@ -372,11 +405,15 @@ PyObject* tensor_assign(PyObject* x, PyObject* value){PIJIT_SLOT({
   ArrayRef v = array_from(value, t.dtype);
   OP_CHECK(v->type.shape == t.shape, kValue, "[assign] a tensor of shape ", t.shape.str(),
            " cannot take a value of shape ", v->type.shape.str());
-  store(x, moved(v, t.device));
+  assign(x, moved(v, t.device));
   return Py_NewRef(x);
-})}  // The same, with another shape or dtype allowed.
+})}  // The same, but views of it keep what they have.
+PyObject* tensor_renew(PyObject* x, PyObject* value){PIJIT_SLOT({
+  leave_buffer(object_of(x));
+  return tensor_assign(x, value);
+})}  // With another shape or dtype allowed, too.
 PyObject* tensor_replace(PyObject* x, PyObject* value){PIJIT_SLOT({
-  store(x, array_from(value, std::nullopt));
+  replace(x, array_from(value, std::nullopt));
   return Py_NewRef(x);
 })} PyObject* tensor_rebind(PyObject* x, PyObject* value){PIJIT_SLOT({
   const Type& t = array_of(x)->type;
@@ -394,6 +431,14 @@ PyObject* tensor_detached(PyObject* x, PyObject*) { PIJIT_SLOT(return detached(a
 PyObject* tensor_alias(PyObject* x, PyObject*) {
   if (!Tape::active().empty()) return unary("identity", x);  // so that outer gradients pass through
   PIJIT_SLOT(return detached(array_of(x));)
+}
+PyObject* tensor_view(PyObject* x, PyObject*){PIJIT_SLOT({
+  PyObject* r = new_tensor(array_of(x));
+  make_view(r, x, layout_of(x));
+  return r;
+})} PyObject* tensor_contiguous(PyObject* x, PyObject*) {
+  if (is_contiguous(x)) return Py_NewRef(x);
+  PIJIT_SLOT(return new_tensor(array_of(x));)
 }
 PyObject* tensor_held(PyObject* x, PyObject*) { PIJIT_SLOT(return new_tensor(array_of(x));) }
 PyObject* tensor_dtype(PyObject* x, void*) {
@@ -487,6 +532,9 @@ PyMethodDef tensor_methods[] = {
     {"item", tensor_item, METH_NOARGS, "The one element as a Python scalar."},
     {"_assign", tensor_assign, METH_O,
      "Takes another value of the same shape, cast to this dtype."},
+    {"_renew", tensor_renew, METH_O, "The same, but views of it keep what they have."},
+    {"_view", tensor_view, METH_NOARGS, "A view of all elements."},
+    {"_contiguous", tensor_contiguous, METH_NOARGS, "Itself, or a copy of a view with gaps."},
     {"_replace", tensor_replace, METH_O, "Takes another value."},
     {"_rebind", tensor_rebind, METH_O, "The same value under the identity of another tensor."},
     {"_held", tensor_held, METH_NOARGS,

@@ -12,10 +12,10 @@ from pijit.compute_dtype import one_operator
 from pijit import dtype as _t
 from pijit import random as _random
 from pijit._C import Tensor
-from pijit._C import ops as _ops
+from pijit._C import ops as _ops, views as _views
 from pijit.mint._arguments import _axes, _typed
 from pijit.ops import function as _F
-from pijit.ops.function.shapes import _swapped
+from pijit.ops.function.shapes import _flattened, _swapped
 from pijit.ops.table import MINT as _MINT, OPS as _OPS
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions merged."""
-    return _F.flatten(input, start_dim=start_dim, end_dim=end_dim)
+    return _flattened(_views, input, "C", start_dim, end_dim)
 
 
 def flip(input: Tensor, dims: Axis) -> Tensor:

@@ -2,6 +2,8 @@
 #include "capture/protocol/protocol.h"
 #include "capture/registry.h"
 #include "capture/values.h"
+#include "capture/views.h"
+#include "objects/views.h"
 
 namespace pijit {
 
@@ -108,6 +110,21 @@ void add_tensor(Registry& r) {
     assign_tensor(t, c.args[0], c.args[1]);
     return c.args[0];
   });
+  r.method(tensor_type, "_renew", {2, 2}, [](Tracer& t, Call& c) {
+    t.tapes.node_of(c.args[0]);
+    assign_tensor(t, c.args[0], c.args[1], false);
+    return c.args[0];
+  });
+  r.method(tensor_type, "_contiguous", {1, 1}, [](Tracer& t, Call& c) -> V {
+    const Val node = t.tapes.node_of(c.args[0]);
+    auto* x = as<TensorValue>(c.args[0]);
+    if (x->src >= 0 && is_viewed(x->obj.ptr()))
+      t.give_up(Reason::kUnsupportedOperand, "contiguous() of a view");
+    if (x->src >= 0) t.guard(Guard::kNoPart, x->src);
+    return x->packed ? c.args[0] : V(t.tensor(node));
+  });
+  r.method(tensor_type, "_view", {1, 1},
+           [](Tracer& t, Call& c) { return view_of_all(t, c.args[0], t.tapes.node_of(c.args[0])); });
   r.method(tensor_type, "_rebind", {2, 2}, [](Tracer& t, Call& c) {
     t.tapes.rebind(c.args[0], c.args[1]);
     return c.args[0];

@@ -2,6 +2,7 @@
 #include "capture/protocol/protocol.h"
 #include "capture/registry.h"
 #include "capture/values.h"
+#include "capture/views.h"
 
 namespace pijit {
 namespace {
@@ -172,6 +173,8 @@ V make_tensor(Tracer& t, Call& c) {
   if (data && c.args.size() <= 2 && data->is_operand()) {
     const Operand o = operand_of(t, data);
     const DType own = o.kind == Operand::kPyFloat ? DType::F32 : o.dtype();
+    if (as<TensorValue>(data) && want.value_or(own) == own)
+      return view_of_all(t, data, materialize(t.scope_->graph(), o, own));
     return t.tensor(materialize(t.scope_->graph(), o, want.value_or(own)));
   }
   py::list positional;

@@ -11,7 +11,11 @@ namespace pijit {
 class Tracer::Inside {
  public:
   explicit Inside(Tracer& t)
-      : t_(t), scope_(t.scope_), serial_(t.arm_serial_), arm(std::make_shared<Arm>()) {
+      : t_(t),
+        scope_(t.scope_),
+        serial_(t.arm_serial_),
+        views_(t.views_.size()),
+        arm(std::make_shared<Arm>()) {
     arm->scope = std::make_unique<Scope>(arm->graph.get(), t.scope_);
     t.scope_ = arm->scope.get();
     t.arm_serial_ = t.arena_.serial();
@@ -19,6 +23,7 @@ class Tracer::Inside {
   }
   ~Inside() {
     arm->end_writes(t_);
+    t_.views_.resize(std::min(views_, t_.views_.size()));  // those of the arm are not seen outside
     t_.arm_writes_ = outer_;
     t_.scope_ = scope_;
     t_.arm_serial_ = serial_;
@@ -30,6 +35,7 @@ class Tracer::Inside {
   Scope* scope_;
   uint64_t serial_;
   std::vector<Write>* outer_;
+  size_t views_;
 
  public:
   std::shared_ptr<Arm> arm;

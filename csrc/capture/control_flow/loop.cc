@@ -291,7 +291,7 @@ class Tracer::TensorLoop {
 };
 
 void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated) {
-  for (auto& tape : tapes.open)
+  for (auto& tape : open_tapes_)
     if (tapes.tape_of(tape).use != Tape::kReverse)
       give_up(Reason::kTensorValue, "a loop on a tensor in forward mode or in a mapped function",
               Case::kTensorBranch);

@@ -201,7 +201,7 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
 // Under code that nobody decorated, a decorated function keeps graphs, and an account, of its own;
 // but a gradient is captured whole.
 void Tracer::meet_decorated(PyObject* o) {
-  if (start_.automatic && tapes.open.empty())
+  if (start_.automatic && open_tapes_.empty())
     give_up(Reason::kDecorated, text_of(py::handle(jit_inner(o)).attr("__name__")));
 }
 

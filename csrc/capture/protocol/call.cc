@@ -7,6 +7,7 @@
 #include "capture/kinds.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values.h"
+#include "capture/views.h"
 
 namespace pijit::protocol {
 namespace {
@@ -112,7 +113,7 @@ V call_constant_method(Context& c, const V& self, const std::string& name,
 V call_op_function(Context& c, PyObject* f, const std::vector<V>& args, const Kwargs& kwargs) {
   const auto* function = reinterpret_cast<OpFunctionObject*>(f);
   try {
-    return call_op(c, *function->op, args, kwargs);
+    return call_op(c, *function->op, args, kwargs, function->views);
   } catch (const OpError& e) {
     const std::string name = text_of(function->name);
     if (name == function->op->name) throw;
@@ -137,7 +138,8 @@ V call_object_method(Context& c, const std::string& name, const V& self,
   c.give_up(Reason::kUnsupportedCall, "object." + name);
 }
 
-V call_op(Context& c, const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs) {
+V call_op(Context& c, const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs,
+          bool views) {
   std::vector<std::pair<std::string_view, V>> kw;
   for (auto& [k, v] : kwargs) kw.push_back({k, v});
   const auto slots = bind_args<V>(op, std::span<const V>(args), kw);
@@ -167,7 +169,12 @@ V call_op(Context& c, const OpDef& op, const std::vector<V>& args, const Kwargs&
                 str_cat("attribute ", op.attrs[k].name, " of ", op.name));
     attrs.push_back(to_attr(op, op.attrs[k], o->ptr()));
   }
-  return c.tensor(pijit::call_op(c.scope_->graph(), op, in, std::move(attrs)));
+  TensorValue* made = c.tensor(pijit::call_op(c.scope_->graph(), op, in, attrs));
+  if (auto* whole = views ? as<TensorValue>(slots[0]) : nullptr)
+    make_view(c, made, whole, op, attrs,
+              c.tuple(std::vector<V>(slots.begin() + static_cast<ptrdiff_t>(op.inputs.size()),
+                                     slots.end())));
+  return made;
 }
 
 Kwargs keywords_of(Context& c, const V& v) {

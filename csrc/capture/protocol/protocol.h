@@ -113,7 +113,8 @@ V call_pure(Context& c, const py::object& f, const std::vector<V>& args, const K
 // A method of a constant, which has no effects. Null: it is none.
 V call_constant_method(Context& c, const V& self, const std::string& name,
                        const std::vector<V>& args, const Kwargs& kwargs);
-V call_op(Context& c, const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
+V call_op(Context& c, const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs,
+          bool views = false);  // its result is a view of the first operand
 // Methods of `object`, as super() and object.__setattr__ reach them.
 V call_object_method(Context& c, const std::string& name, const V& self,
                      const std::vector<V>& args);

@@ -10,6 +10,7 @@
 #include "capture/values/iterator.h"
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
+#include "capture/views.h"
 #include "graph/vals.h"
 #include "objects/data.h"
 
@@ -59,8 +60,9 @@ V TensorValue::getitem(Context& c, const V& index) {
   if (is_known(index) && index->obj.ptr() == Py_Ellipsis && type() == tensor_type) return this;
   TensorValue* part = c.tensor(
       index_get(c.scope_->graph(), c.scope_->val(val), index_items(c, index, val.shape())));
-  part->origin = this;
-  part->place = as<ListValue>(index) ? c.list(protocol::items_of(c, index)) : index;
+  const V place = as<ListValue>(index) ? c.list(protocol::items_of(c, index)) : index;
+  if (!is_none(index)) part->origin = this, part->place = place;
+  make_view(c, part, this, place);
   return part;
 }
 
@@ -68,22 +70,16 @@ void TensorValue::setitem(Context& c, const V& index, const V& value) {
   if (protocol::user_method(c, this, "__setitem__") || !value->is_operand())
     return Value::setitem(c, index, value);
   Graph& g = c.scope_->graph();
-  const Val old = c.scope_->val(val);
-  const auto items = index_items(c, index, val.shape());
+  auto set = [&](TensorValue* t, const V& place, Val made) {
+    const auto items = index_items(c, place, t->val.shape());
+    const Val now = index_set(g, c.scope_->val(t->val), items, made);
+    names_region(items) ? set_shared(c, t, now) : set_alone(c, t, now);
+  };
   const Operand o = operand_of(c, value);
-  set_node(c, this,
-           index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype())));
-  for (TensorValue* part = this;; part = part->origin) {
-    if (part->src >= 0) {
-      if (is_part(part->obj.ptr()))
-        c.give_up(Reason::kUnsupportedOperand, "item assignment on a part of another tensor");
-      c.guard(Guard::kNoPart, c.source_of(part));
-    }
-    TensorValue* whole = part->origin;
-    if (!whole) return;
-    const auto place = index_items(c, part->place, whole->val.shape());
-    set_node(c, whole, index_set(g, c.scope_->val(whole->val), place, c.scope_->val(part->val)));
-  }
+  set(this, index, materialize(g, o, o.weak() ? val.dtype() : o.dtype()));
+  for (TensorValue* part = this; TensorValue* whole = part->origin; part = whole)
+    if (part->base != whole || !c.open_tapes_.empty())  // else it is there already
+      set(whole, part->place, c.scope_->val(part->val));
 }
 
 V TensorValue::iter(Context& c) {
@@ -143,6 +139,7 @@ void TensorValue::traverse(Visit visit) const {
   visit(first);
   visit(second);
   visit(origin);
+  visit(base);
 }
 
 V TensorValue::unary(Context& c, UnaryOp op) {
@@ -251,14 +248,14 @@ void set_node(Context& c, TensorValue* t, Val node) {
   t->val = node;
 }
 
-void assign_tensor(Context& c, const V& t, const V& value) {
+void assign_tensor(Context& c, const V& t, const V& value, bool shared) {
   auto* tensor = as<TensorValue>(t);
   if (!tensor) c.give_up(Reason::kRaises, "assignment to what is no Tensor");
   const Val old = c.scope_->val(tensor->val),
             v = materialize(c.scope_->graph(), operand_of(c, value), old.dtype());
   OP_CHECK(v.shape() == old.shape(), kValue, "[assign] a tensor of shape ", old.shape().str(),
            " cannot take a value of shape ", v.shape().str());
-  set_node(c, tensor, v);
+  shared ? set_shared(c, tensor, v) : set_alone(c, tensor, v);
 }
 
 }  // namespace pijit

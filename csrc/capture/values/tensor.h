@@ -2,6 +2,7 @@
 #pragma once
 #include "capture/value.h"
 #include "graph/indexing.h"
+#include "runtime/layout.h"
 
 namespace pijit {
 
@@ -49,6 +50,15 @@ struct TensorValue final : Value {
   bool aliased = false;           // a choice may be this object
   TensorValue* origin = nullptr;  // it is the part of `origin` at `place` (TensorObject)
   V place;
+  // It is the view of `base` (capture/views.h) that an op with the attributes `attrs` gave, or the
+  // index `how`. `how` of an op: the attributes as they were given.
+  TensorValue* base = nullptr;
+  TensorValue* doubted = nullptr;  // a base, if the argument it comes from is a view with gaps
+  const OpDef* by = nullptr;
+  Attrs attrs;
+  V how;
+  std::optional<Layout> layout;  // of a view of known sizes
+  bool packed = true;            // its elements lie side by side
 };
 
 // An index expression: constants and sizes as they are; tensors by placeholders, which the parser
@@ -56,6 +66,7 @@ struct TensorValue final : Value {
 std::vector<IndexItem> index_items(Context& c, const V& index, const Shape& shape);
 
 void set_node(Context& c, TensorValue* t, Val node);
-void assign_tensor(Context& c, const V& t, const V& value);
+// Shared: views of it see the value.
+void assign_tensor(Context& c, const V& t, const V& value, bool shared = true);
 
 }  // namespace pijit

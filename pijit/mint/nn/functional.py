@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pijit import dtype as _t
+from pijit._C import views as _views
 from pijit.ops import function as _F
+from pijit.ops.function.shapes import _flattened
 
 from pijit.mint._arguments import _typed
 from pijit.ops.table import FUNCTIONAL as _FUNCTIONAL
@@ -125,7 +127,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions merged."""
-    return _F.flatten(input, start_dim=start_dim, end_dim=end_dim)
+    return _flattened(_views, input, "C", start_dim, end_dim)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

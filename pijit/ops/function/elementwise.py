@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pijit import _check
 from pijit import _C, dtype as mstype
-from pijit._C import Tensor, ops as _ops
+from pijit._C import Tensor, ops as _ops, views as _views
 from pijit.ops import table as _table
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def stop_gradient(value: Any) -> Any:
         >>> print(ops.grad(lambda x: x * ops.stop_gradient(x))(Tensor([3.0])))
         [3.]
     """
-    return _each(lambda x: _ops["stop_gradient"](x) if isinstance(x, Tensor) else x, value)
+    return _each(lambda x: _views["stop_gradient"](x) if isinstance(x, Tensor) else x, value)
 
 
 def identity(x: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pijit import _check
 from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
+from pijit._C import Tensor, ops as _ops, views as _views
 from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops.table import named as _named
 
@@ -179,7 +179,7 @@ def reshape(input: Tensor, shape: Shape) -> Tensor:
         [[1 2]
          [3 4]]
     """
-    return _ops["reshape"](input, _ints(shape))
+    return _views["reshape"](input, _ints(shape))
 
 
 @_named(primitive="Transpose")
@@ -203,7 +203,7 @@ def transpose(input: Tensor, dims: Shape | None = None, *, input_perm: Shape | N
     if order is None:
         raise TypeError("transpose() needs 'dims', the order of the dimensions.")
     n = input.ndim
-    return _ops["transpose"](input, tuple([_axis(a, n) for a in order]))
+    return _views["transpose"](input, tuple([_axis(a, n) for a in order]))
 
 
 def permute(input: Tensor, axis: Shape) -> Tensor:
@@ -254,7 +254,7 @@ def _swapped(name, input, axis0, axis1):
     if not (0 <= a < n and 0 <= b < n):
         raise _check.out_of_range(name, f"axes {axis0} and {axis1} are", n)
     perm[a], perm[b] = perm[b], perm[a]
-    return _ops["transpose"](input, tuple(perm))
+    return _views["transpose"](input, tuple(perm))
 
 
 @_named(method="moveaxis movedim")
@@ -281,7 +281,7 @@ def moveaxis(x: Tensor, source: Size, destination: Size) -> Tensor:
     perm = [a for a in builtins.range(n) if a not in src]
     for d, s in sorted(zip(dst, src)):
         perm.insert(d, s)
-    return _ops["transpose"](x, tuple(perm))
+    return _views["transpose"](x, tuple(perm))
 
 
 movedim = moveaxis
@@ -302,7 +302,7 @@ def t(input: Tensor) -> Tensor:
         [[1]
          [2]]
     """
-    return _ops["transpose"](input, (1, 0)) if input.ndim == 2 else input
+    return _views["transpose"](input, (1, 0)) if input.ndim == 2 else input
 
 
 @_named(method=True, primitive="ExpandDims")
@@ -332,7 +332,7 @@ def _with_axis(name, argument, input_x, axis):
     if not -n <= axis < n:
         raise _check.refused(name, argument, _check.within(-n, n, "[)"), axis)
     s.insert(axis + n if axis < 0 else axis, 1)
-    return _ops["reshape"](input_x, tuple(s))
+    return _views["reshape"](input_x, tuple(s))
 
 
 @_named(mint=True)
@@ -378,12 +378,12 @@ def squeeze(input: Tensor, axis: Axis | None = None) -> Tensor:
     s = input.shape
     n = len(s)
     if axis is None:
-        return _ops["reshape"](input, tuple([d for d in s if d != 1]))
+        return _views["reshape"](input, tuple([d for d in s if d != 1]))
     drop = [_axis(a, n) for a in _ints(axis)]
     for a in drop:
         if not 0 <= a < n:
             raise _check.out_of_range("squeeze", f"'axis' {axis} is", n)
-    return _ops["reshape"](input, tuple([s[a] for a in builtins.range(n) if a not in drop or s[a] != 1]))
+    return _views["reshape"](input, tuple([s[a] for a in builtins.range(n) if a not in drop or s[a] != 1]))
 
 
 def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
@@ -406,21 +406,25 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
         >>> ops.flatten(ops.zeros((2, 3, 4))).shape
         (2, 12)
     """
+    return _flattened(_ops, input, order, start_dim, end_dim)
+
+
+def _flattened(ops, input, order, start_dim, end_dim):  # by `_ops` a copy, by `_views` a view
     _need_tensor("flatten", "input", input)
     if order not in ("C", "F"):
         raise _check.refused("flatten", "order", _check.one_of("C", "F"), order)
     n = input.ndim
     if order == "F":
-        input = transpose(input, tuple(builtins.range(n - 1, -1, -1)))
+        input = _ops["transpose"](input, tuple(builtins.range(n - 1, -1, -1)))
     s = input.shape
     if n == 0:
-        return _ops["reshape"](input, (1,))
+        return ops["reshape"](input, (1,))
     a, b = _axis(start_dim, n), _axis(end_dim, n)
     if n == 1:
         a, b = 0, 0
     if 0 in s[:a] + s[b + 1:]:  # the size of the rest doesn't follow
-        return _ops["reshape"](input, (*s[:a], math.prod(s[a:b + 1]), *s[b + 1:]))
-    return _ops["reshape"](input, s[:a] + (-1,) + s[b + 1:])
+        return ops["reshape"](input, (*s[:a], math.prod(s[a:b + 1]), *s[b + 1:]))
+    return ops["reshape"](input, s[:a] + (-1,) + s[b + 1:])
 
 
 @_named(method=True, mint=True)
@@ -440,7 +444,7 @@ def ravel(input: Tensor) -> Tensor:
         >>> print(ops.ravel(Tensor([[1, 2], [3, 4]])))
         [1 2 3 4]
     """
-    return _ops["reshape"](input, (-1,))
+    return _views["reshape"](input, (-1,))
 
 
 @_named(method=True, primitive="BroadcastToOp", mint=True)
@@ -462,7 +466,7 @@ def broadcast_to(input: Tensor, shape: Shape) -> Tensor:
         [[1 2]
          [1 2]]
     """
-    return _ops["broadcast_to"](input, _ints(shape))
+    return _views["broadcast_to"](input, _ints(shape))
 
 
 def expand(input_x: Tensor, size: Shape) -> Tensor:
@@ -484,7 +488,7 @@ def expand(input_x: Tensor, size: Shape) -> Tensor:
         [[1 2]
          [1 2]]
     """
-    return _ops["broadcast_to"](input_x, _ints(size))
+    return _views["broadcast_to"](input_x, _ints(size))
 
 
 def cat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
@@ -631,7 +635,7 @@ def narrow(input: Tensor, axis: int, start: int, length: int) -> Tensor:
     a = _axis(axis, len(s))
     begin, end = [0] * len(s), list(s)
     begin[a], end[a] = start, start + length
-    return _ops["slice"](input, tuple(begin), tuple(end), (1,) * len(s))
+    return _views["slice"](input, tuple(begin), tuple(end), (1,) * len(s))
 
 
 @_named(primitive="Slice")
@@ -657,7 +661,7 @@ def slice(input_x: Tensor, begin: Shape, size: Shape) -> Tensor:
     if [b for b in begin if b < 0]:
         raise _check.refused("slice", "begin", _check.value("not be below 0"), begin)
     end = tuple([s[i] if size[i] == -1 else begin[i] + size[i] for i in builtins.range(len(s))])
-    return _ops["slice"](input_x, tuple(begin), end, (1,) * len(s))
+    return _views["slice"](input_x, tuple(begin), end, (1,) * len(s))
 
 
 def strided_slice(input_x: Tensor, begin: Shape, end: Shape, strides: Shape, begin_mask: int = 0, end_mask: int = 0,
@@ -698,7 +702,7 @@ def strided_slice(input_x: Tensor, begin: Shape, end: Shape, strides: Shape, beg
         else:
             index.append(builtins.slice(None if begin_mask & bit else begin[k], None if end_mask & bit else end[k],
                                         strides[k]))
-    return input_x[tuple(index)]
+    return input_x[tuple(index)]._view()
 
 
 @_named(method=True)
@@ -783,7 +787,7 @@ def tensor_split(input: Tensor, indices_or_sections: Size, axis: Axis = 0) -> tu
     axis = _axis(axis, len(input.shape))
     out, begin = [], 0
     for end in ends:
-        out.append(input[(builtins.slice(None),) * axis + (builtins.slice(begin, end),)])
+        out.append(input[(builtins.slice(None),) * axis + (builtins.slice(begin, end),)]._view())
         begin = end
     return tuple(out)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pijit import _check
 from pijit import dtype as mstype
-from pijit._C import ops as _ops
+from pijit._C import ops as _ops, views as _views
 from pijit.ops.function.elementwise import _like, _need_tensor
 from pijit.ops.function.shapes import (_axis, _ints, _within, broadcast_to, cat, expand_dims, flip, narrow, ravel,
-                                       repeat_interleave, reshape, swapaxes)
+                                       repeat_interleave, reshape, swapaxes, transpose)
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
@@ -183,19 +183,15 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     a, b = _axis(dim1, n), _axis(dim2, n)
     if n < 2 or a == b:
         raise ValueError(f"For 'diagonal', expected two different dimensions, but got {dim1} and {dim2} of {n}.")
-    x = _ops["transpose"](input, tuple([k for k in builtins.range(n) if k not in (a, b)] + [a, b]))
-    if offset > 0:
-        x = narrow(x, -1, builtins.min(offset, x.shape[-1]), builtins.max(x.shape[-1] - offset, 0))
-    elif offset < 0:
-        x = narrow(x, -2, builtins.min(-offset, x.shape[-2]), builtins.max(x.shape[-2] + offset, 0))
-    rows, cols = x.shape[-2:]
-    k = builtins.min(rows, cols)
-    lead = tuple(x.shape[:-2])
-    if k == 0:
-        return reshape(narrow(narrow(x, -1, 0, k), -2, 0, builtins.min(rows, 1)) if rows else x, lead + (0,))
-    x = narrow(narrow(x, -1, 0, k), -2, 0, k)
-    x = _ops["pad"](reshape(x, lead + (k * k,)), (0,) * (n - 1), (0,) * (n - 2) + (k,), 0.0)
-    return narrow(reshape(x, lead + (k, k + 1)), -1, 0, 1).reshape(lead + (k,))
+    x = transpose(input, tuple([k for k in builtins.range(n) if k not in (a, b)] + [a, b]))
+    *lead, rows, cols = x.shape
+    k = builtins.min(rows + builtins.min(offset, 0), cols - builtins.max(offset, 0))
+    if k <= 0:
+        return _ops["reshape"](narrow(narrow(x, -1, 0, 0), -2, 0, builtins.min(rows, 1)) if rows else x, (*lead, 0))
+    begin = offset if offset >= 0 else -offset * cols
+    ones = [1] * len(lead)
+    return _views["slice"](reshape(x, (*lead, rows * cols)), (*[0 for _ in lead], begin),
+                           (*lead, begin + (k - 1) * (cols + 1) + 1), (*ones, cols + 1))
 
 
 def atleast_1d(inputs: Tensor | Sequence[Tensor]) -> Any:

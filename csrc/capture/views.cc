@@ -1,0 +1,208 @@
+#include "capture/views.h"
+
+#include <algorithm>
+
+#include "capture/protocol/protocol.h"
+#include "graph/vals.h"
+#include "objects/views.h"
+
+namespace pijit {
+namespace {
+
+bool is_symbolic(const Dims& d) {
+  return std::any_of(d.begin(), d.end(), [](Dim x) { return x.symbolic(); });
+}
+bool is_symbolic(const Attrs& attrs) {
+  return std::any_of(attrs.begin(), attrs.end(), [](auto& a) {
+    auto* d = std::get_if<Dims>(&a);
+    return d && is_symbolic(*d);
+  });
+}
+bool is_symbolic(std::span<const IndexItem> items) {
+  return std::any_of(items.begin(), items.end(), [](auto& it) {
+    auto symbol = [](const std::optional<Dim>& d) { return d && d->symbolic(); };
+    return it.kind == IndexItem::kTake || it.i.symbolic() || symbol(it.start) || symbol(it.stop) ||
+           symbol(it.step);
+  });
+}
+
+// Where it lies in the buffer, as far as its sizes are known.
+std::optional<Layout> layout_of(const TensorValue* t) {
+  if (t->val.shape().symbolic()) return std::nullopt;
+  if (!t->base) return Layout::contiguous(t->val.shape());
+  return t->layout;
+}
+
+Dims without_ones(const Shape& s) {
+  Dims d;
+  for (auto n : s)
+    if (!n.is_one()) d.push_back(n);
+  return d;
+}
+
+void note(Context& c, TensorValue* part) {
+  c.views_.push_back(part);
+  c.undoable([&c] { c.views_.pop_back(); });
+}
+
+// A copy, where the argument that it comes from is no view: those of other calls may be.
+void doubt(Context& c, TensorValue* part, TensorValue* whole, const OpDef& op, const V& how) {
+  const TensorValue* root = whole;
+  while (root->base) root = root->base;
+  if (root->src < 0 && !root->doubted) return;
+  part->doubted = whole;
+  part->by = &op;
+  part->how = how;
+  note(c, part);
+}
+
+void link(Context& c, TensorValue* part, TensorValue* whole, const OpDef* op, const Attrs& attrs,
+          const V& how) {
+  part->base = whole;
+  part->by = op;
+  part->attrs = attrs;
+  part->how = how;
+  note(c, part);
+}
+
+// What the base is after its view has changed.
+Val base_of(Context& c, TensorValue* part) {
+  Graph& g = c.scope_->graph();
+  const Val now = c.scope_->val(part->val), before = c.scope_->val(part->base->val);
+  if (!part->by) return index_set(g, before, index_items(c, part->how, before.shape()), now);
+  switch (part->by->role) {
+    case Role::kReshape: return v_reshape(now, before.shape());
+    case Role::kTranspose: {
+      const Dims& perm = std::get<Dims>(part->attrs[0]);
+      Dims inverse(perm.size());
+      for (size_t k = 0; k < perm.size(); ++k) inverse[perm[k]] = static_cast<int64_t>(k);
+      return v_transpose(now, inverse);
+    }
+    case Role::kSlice: return g.op("slice_update", {before, now}, part->attrs);
+    case Role::kIdentity: return now;
+    default:
+      c.give_up(Reason::kUnsupportedOperand, "item assignment on a Tensor that was broadcast");
+  }
+}
+// What a view is after its base has changed.
+Val view_of(Context& c, TensorValue* part) {
+  Graph& g = c.scope_->graph();
+  const Val base = c.scope_->val(part->base->val);
+  if (!part->by) return index_get(g, base, index_items(c, part->how, base.shape()));
+  if (part->by->role == Role::kIdentity) return base;
+  const Val in[] = {base};
+  return g.Builder::op(*part->by, in, part->attrs);
+}
+
+}  // namespace
+
+bool names_region(std::span<const IndexItem> items) {
+  bool alone = true;
+  for (auto& it : items) {
+    if (it.kind == IndexItem::kTensor) return false;
+    alone = alone && it.kind == IndexItem::kEllipsis;
+  }
+  return !alone;
+}
+
+void make_view(Context& c, TensorValue* part, TensorValue* whole, const OpDef& op,
+               const Attrs& attrs, const V& how) {
+  if (part == whole || !c.open_tapes_.empty()) return;
+  const auto l = layout_of(whole);
+  if (l && !is_symbolic(attrs) && !part->val.shape().symbolic()) {
+    part->layout = pijit::layout_of(*l, op, attrs, part->val.shape());
+    if (!part->layout) return doubt(c, part, whole, op, how);
+    part->packed = part->layout->contiguous();
+  } else if (op.role == Role::kReshape) {
+    part->packed = whole->packed;
+    if (!whole->packed && !(without_ones(part->val.shape()) == without_ones(whole->val.shape())))
+      return doubt(c, part, whole, op, how);
+  } else {
+    part->packed = op.role == Role::kIdentity && whole->packed;
+  }
+  link(c, part, whole, &op, attrs, how);
+}
+
+void make_view(Context& c, TensorValue* part, TensorValue* whole, const V& index) {
+  if (!c.open_tapes_.empty()) return;
+  const auto items = index_items(c, index, whole->val.shape());
+  if (!names_region(items)) return;
+  const auto l = layout_of(whole);
+  if (l && !is_symbolic(items)) {
+    part->layout = pijit::layout_of(*l, items);
+    if (!part->layout) return;
+    part->packed = part->layout->contiguous();
+  } else {
+    part->packed = false;
+  }
+  link(c, part, whole, nullptr, {}, index);
+}
+
+V view_of_all(Context& c, const V& whole, Val node) {
+  TensorValue* made = c.tensor(node);
+  make_view(c, made, as<TensorValue>(whole), OpTable::get().at("identity"), {}, c.tuple({}));
+  return made;
+}
+
+void check_alone(Context& c, TensorValue* t) {
+  for (TensorValue* root = t->doubted; root; root = root->base ? root->base : root->doubted)
+    if (root->src >= 0) check_alone(c, root);
+  if (t->src < 0) return;
+  if (is_part(t->obj.ptr()))
+    c.give_up(Reason::kUnsupportedOperand, "item assignment on a part of another tensor");
+  if (is_viewed(t->obj.ptr()))
+    c.give_up(Reason::kUnsupportedOperand, "a change of a Tensor that shares its elements");
+  c.guard(Guard::kNoPart, c.source_of(t));
+}
+
+void set_shared(Context& c, TensorValue* t, Val node) {
+  check_alone(c, t);
+  set_node(c, t, node);
+  if (!t->base && c.views_.empty()) return;
+  std::vector<TensorValue*> changed{t};
+  for (TensorValue* p = t; p->base; p = p->base) {
+    const Val base = base_of(c, p);
+    check_alone(c, p->base);
+    set_node(c, p->base, base);
+    changed.push_back(p->base);
+  }
+  auto has = [&](const TensorValue* v) {
+    return std::find(changed.begin(), changed.end(), v) != changed.end();
+  };
+  for (TensorValue* v : std::vector<TensorValue*>(c.views_)) {  // bases come before their views
+    if (!has(v->base) || has(v)) continue;
+    check_alone(c, v);
+    set_node(c, v, view_of(c, v));
+    changed.push_back(v);
+  }
+}
+
+void set_alone(Context& c, TensorValue* t, Val node) {
+  check_alone(c, t);
+  std::vector<TensorValue**> views;
+  for (auto* v : c.views_)
+    for (TensorValue** base : {&v->base, &v->doubted})
+      if (*base == t) views.push_back(base);
+  if (t->base || t->doubted || !views.empty()) {
+    // What it was stays what its views show.
+    TensorValue* rest = c.tensor(t->val);
+    rest->base = t->base, rest->doubted = t->doubted, rest->by = t->by, rest->attrs = t->attrs,
+    rest->how = t->how;
+    rest->layout = t->layout, rest->packed = t->packed;
+    t->base = t->doubted = nullptr;
+    t->packed = true;
+    for (auto** base : views) *base = rest;
+    for (auto*& v : c.views_)
+      if (v == t) v = rest;
+    c.undoable([&c, t, rest, views] {
+      t->base = rest->base, t->doubted = rest->doubted;
+      t->packed = rest->packed;
+      for (auto** base : views) *base = t;
+      for (auto*& v : c.views_)
+        if (v == rest) v = t;
+    });
+  }
+  set_node(c, t, node);
+}
+
+}  // namespace pijit

@@ -1,0 +1,25 @@
+// Views in captured code: Tensors that share elements (objects/views.h). Values of a graph share
+// nothing, so a store into one of them computes the others anew; what no one reads is dropped.
+#pragma once
+#include "capture/context.h"
+#include "capture/values/tensor.h"
+
+namespace pijit {
+
+// `part` is a view of `whole`, by an op of which `how` are the attributes, or by the index `how`.
+// Nothing happens where gradients are recorded: there, views are values.
+void make_view(Context& c, TensorValue* part, TensorValue* whole, const OpDef& op,
+               const Attrs& attrs, const V& how);
+void make_view(Context& c, TensorValue* part, TensorValue* whole, const V& index);
+// A new Tensor of the same elements, `node` being its value.
+V view_of_all(Context& c, const V& whole, Val node);
+
+// Does it name a region, so that a store goes to all who share it?
+bool names_region(std::span<const IndexItem> items);
+// A change of a Tensor from outside, of which no other may know.
+void check_alone(Context& c, TensorValue* t);
+// `t` gets a value, which all that share its elements see; or which none sees.
+void set_shared(Context& c, TensorValue* t, Val node);
+void set_alone(Context& c, TensorValue* t, Val node);
+
+}  // namespace pijit

@@ -1,0 +1,226 @@
+#include "objects/views.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "eager/tape.h"
+
+namespace pijit {
+struct View {
+  TensorObject* tensor;
+  struct Buffer* buffer;
+  View *next, *before;  // among those of the buffer
+  Layout layout;
+  static void* operator new(size_t n) { return allocate(n); }
+  static void operator delete(void* p, size_t n) { release(p, n); }
+};
+
+struct Buffer {
+  ArrayRef array;  // all its elements, in whatever shape; null where a view is alone
+  DType dtype;
+  DeviceId device;
+  int64_t elements;
+  size_t count = 0;
+  View* views = nullptr;
+  View first;  // room for that of the Tensor that came first
+  static void* operator new(size_t n) { return allocate(n); }
+  static void operator delete(void* p, size_t n) { release(p, n); }
+};
+
+namespace {
+
+ArrayRef flat(const ArrayRef& a) {
+  return alias_array(a, {a->type.dtype, Shape{a->type.shape.numel()}, a->type.device});
+}
+
+ArrayRef zeros(DType dtype, int64_t n, DeviceId device) {
+  ArrayRef r = new_array({dtype, Shape{n}});
+  std::memset(r->data, 0, r->type.bytes());
+  return array_on(r, device);
+}
+
+void add(Buffer* b, TensorObject* t, View* v) {
+  v->tensor = t;
+  v->buffer = b;
+  v->before = nullptr;
+  v->next = b->views;
+  if (b->views) b->views->before = v;
+  b->views = v;
+  ++b->count;
+  t->view = v;
+}
+
+Buffer* new_buffer(const Array& a, int64_t elements) {
+  auto* b = new Buffer;
+  b->dtype = a.type.dtype;
+  b->device = a.type.device;
+  b->elements = elements;
+  return b;
+}
+
+void link(PyObject* part, PyObject* whole, const std::optional<Layout>& l) {
+  auto *p = reinterpret_cast<TensorObject*>(part), *w = reinterpret_cast<TensorObject*>(whole);
+  if (!l || p == w || p->view || l->shape.numel() == 0) return;
+  if (!w->view) {
+    Buffer* b = new_buffer(*w->array, w->array->type.shape.numel());
+    b->array = w->array;
+    b->first.layout = Layout::contiguous(w->array->type.shape);
+    add(b, w, &b->first);
+  }
+  Buffer* b = w->view->buffer;
+  if (!b->array)
+    b->array = scattered(zeros(b->dtype, b->elements, b->device), w->view->layout, w->array);
+  auto* v = new View;
+  v->layout = *l;
+  add(b, p, v);
+}
+
+bool recorded() { return !Tape::active().empty(); }
+
+void store(TensorObject* t, const ArrayRef& value, const Layout& region, const ArrayRef& elements) {
+  Buffer* b = t->view->buffer;
+  if (!b->array) {
+    t->array = value;
+    return;
+  }
+  b->array = scattered(flat(b->array), region, elements);
+  for (View* v = b->views; v; v = v->next)
+    if (v->tensor != t ? overlap(v->layout, region) : v->layout.repeats())
+      v->tensor->array = gathered(b->array, v->layout);
+    else if (v->tensor == t)
+      t->array = value;
+}
+
+}  // namespace
+
+std::optional<Layout> layout_of(const Layout& of, const OpDef& op, const Attrs& attrs,
+                                const Shape& to) {
+  auto ints = [&](size_t k) { return std::span<const Dim>(std::get<Dims>(attrs[k])); };
+  switch (op.role) {
+    case Role::kReshape: return of.reshaped(to);
+    case Role::kTranspose: return of.transposed(ints(0));
+    case Role::kSlice: return of.sliced(ints(0), ints(1), ints(2));
+    case Role::kBroadcast: return of.broadcast(to);
+    case Role::kIdentity: return of;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Layout> layout_of(const Layout& of, std::span<const IndexItem> index) {
+  int used = 0;
+  bool alone = true;
+  for (auto& it : index) {
+    if (it.kind == IndexItem::kTensor || it.kind == IndexItem::kTake) return std::nullopt;
+    used += it.kind == IndexItem::kInt || it.kind == IndexItem::kSlice;
+    alone = alone && it.kind == IndexItem::kEllipsis;
+  }
+  if (alone || of.shape.numel() == 0) return std::nullopt;
+  Layout r{of.offset, {}, {}};
+  int from = 0;
+  auto keep = [&](int64_t n, int64_t stride) {
+    r.strides[r.shape.rank()] = stride;
+    r.shape.push_back(n);
+  };
+  auto rest = [&](int until) {
+    for (; from < until; ++from) keep(of.shape[from], of.strides[from]);
+  };
+  for (auto& it : index) switch (it.kind) {
+      case IndexItem::kEllipsis: rest(from + of.shape.rank() - used); break;
+      case IndexItem::kNewAxis: keep(1, 1); break;
+      case IndexItem::kInt: {
+        const int64_t i = it.i < 0 ? it.i + of.shape[from] : it.i;
+        r.offset += i * of.strides[from++];
+        break;
+      }
+      default: {
+        const int64_t n = of.shape[from], step = it.step.value_or(1);
+        auto clip = [&](const std::optional<Dim>& d, int64_t otherwise) {
+          if (!d) return otherwise;
+          const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
+          const int64_t v = *d;
+          return std::clamp(v < 0 ? v + n : v, low, high);
+        };
+        const int64_t begin = clip(it.start, step > 0 ? 0 : n - 1),
+                      end = clip(it.stop, step > 0 ? n : -1);
+        const int64_t count =
+            step > 0 ? (end - begin + step - 1) / step : (begin - end - step - 1) / -step;
+        if (count > 0) r.offset += begin * of.strides[from];
+        keep(std::max<int64_t>(count, 0), count > 1 ? step * of.strides[from] : 1);
+        ++from;
+      }
+    }
+  rest(of.shape.rank());
+  return r;
+}
+
+Layout layout_of(PyObject* o) {
+  const View* v = reinterpret_cast<TensorObject*>(o)->view;
+  return v ? v->layout : Layout::contiguous(array_of(o)->type.shape);
+}
+
+void make_view(PyObject* part, PyObject* whole, const OpDef& op, const Attrs& attrs) {
+  if (!recorded())
+    link(part, whole, layout_of(layout_of(whole), op, attrs, array_of(part)->type.shape));
+}
+void make_view(PyObject* part, PyObject* whole, std::span<const IndexItem> index) {
+  if (!recorded()) link(part, whole, layout_of(layout_of(whole), index));
+}
+void make_view(PyObject* part, PyObject* whole, const std::optional<Layout>& of_part) {
+  if (!recorded()) link(part, whole, of_part);
+}
+
+void make_gaps(PyObject* o, const Layout& l, int64_t elements) {
+  auto* t = reinterpret_cast<TensorObject*>(o);
+  if (recorded() || t->view || l.shape.numel() == 0) return;
+  Buffer* b = new_buffer(*t->array, elements);
+  b->first.layout = l;
+  add(b, t, &b->first);
+}
+
+bool is_contiguous(PyObject* o) {
+  const View* v = reinterpret_cast<TensorObject*>(o)->view;
+  return !v || v->layout.contiguous();
+}
+size_t tensors_in_buffer(PyObject* o) {
+  return reinterpret_cast<TensorObject*>(o)->view->buffer->count;
+}
+
+bool in_one_buffer(PyObject* a, PyObject* b) {
+  const View *x = reinterpret_cast<TensorObject*>(a)->view,
+             *y = reinterpret_cast<TensorObject*>(b)->view;
+  return x && y && x->buffer == y->buffer;
+}
+
+static void remove(View* v) {
+  Buffer* b = v->buffer;
+  (v->before ? v->before->next : b->views) = v->next;
+  if (v->next) v->next->before = v->before;
+  --b->count;
+  v->tensor->view = nullptr;
+  if (v != &b->first) delete v;
+}
+void leave_buffer(TensorObject* t) {
+  if (!t->view) return;
+  Buffer* b = t->view->buffer;
+  remove(t->view);
+  if (b->count > 1) return;
+  if (b->count == 1) {  // alone it shares with none; that it has gaps is not forgotten
+    b->array = {};
+    if (!b->views->layout.contiguous()) return;
+    remove(b->views);
+  }
+  delete b;
+}
+
+bool store_in_buffer(TensorObject* t, const ArrayRef& value, std::span<const IndexItem> index) {
+  const auto region = layout_of(t->view->layout, index);
+  if (!region) return false;
+  const auto in_value = layout_of(Layout::contiguous(value->type.shape), index);
+  store(t, value, *region, gathered(flat(value), *in_value));
+  return true;
+}
+void store_in_buffer(TensorObject* t, const ArrayRef& value) {
+  store(t, value, t->view->layout, value);
+}
+
+}  // namespace pijit

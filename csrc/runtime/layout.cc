@@ -1,0 +1,177 @@
+#include "runtime/layout.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pijit {
+
+bool Layout::contiguous() const {
+  int64_t n = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (shape[i] != 1 && strides[i] != n) return false;
+    n *= shape[i];
+  }
+  return true;
+}
+
+bool Layout::repeats() const {
+  for (int i = 0; i < shape.rank(); ++i)
+    if (strides[i] == 0 && shape[i] > 1) return true;
+  return false;
+}
+
+std::optional<std::pair<int64_t, int64_t>> Layout::range() const {
+  int64_t low = offset, high = offset;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[i] == 0) return std::nullopt;
+    const int64_t reach = (static_cast<int64_t>(shape[i]) - 1) * strides[i];
+    (reach < 0 ? low : high) += reach;
+  }
+  return std::pair(low, high);
+}
+
+bool overlap(const Layout& a, const Layout& b) {
+  const auto x = a.range(), y = b.range();
+  return x && y && x->first <= y->second && y->first <= x->second;
+}
+
+std::optional<Layout> Layout::reshaped(const Shape& to) const {
+  Layout r{offset, to, {}};
+  if (contiguous()) {
+    r.strides = to.strides();
+    return r;
+  }
+  // Axes that lie one inside of the other are a run; each axis of the result is a part of one.
+  struct Run {
+    int64_t size, stride;
+  };
+  std::array<Run, kMaxRank> runs;
+  size_t count = 0, k = 0;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (shape[i] == 1) continue;
+    if (count && strides[i] == runs[count - 1].size * runs[count - 1].stride)
+      runs[count - 1].size *= shape[i];
+    else
+      runs[count++] = {shape[i], strides[i]};
+  }
+  int64_t used = 1;
+  for (int i = to.rank() - 1; i >= 0; --i) {
+    r.strides[i] = k < count ? runs[k].stride * used : 1;
+    if (to[i] == 1) continue;
+    if (k == count || runs[k].size % (used * to[i]) != 0) return std::nullopt;
+    used *= to[i];
+    if (used == runs[k].size) ++k, used = 1;
+  }
+  return r;
+}
+
+Layout Layout::transposed(std::span<const Dim> perm) const {
+  Layout r{offset, {}, {}};
+  for (auto p : perm) {
+    const int from = static_cast<int>(static_cast<int64_t>(p));
+    r.strides[r.shape.rank()] = strides[from];
+    r.shape.push_back(shape[from]);
+  }
+  return r;
+}
+
+Layout Layout::sliced(std::span<const Dim> begin, std::span<const Dim> end,
+                      std::span<const Dim> step) const {
+  Layout r = *this;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const int64_t b = begin[i], e = end[i], s = step[i];
+    const int64_t n = s > 0 ? (e - b + s - 1) / s : (b - e - s - 1) / -s;
+    r.shape[i] = std::max<int64_t>(n, 0);
+    r.offset += b * strides[i];
+    r.strides[i] = n > 1 ? s * strides[i] : 1;
+  }
+  return r;
+}
+
+Layout Layout::broadcast(const Shape& to) const {
+  Layout r{offset, to, {}};
+  const int lead = to.rank() - shape.rank();
+  for (int i = 0; i < shape.rank(); ++i)
+    r.strides[lead + i] = shape[i] == to[lead + i] ? strides[i] : 0;
+  return r;
+}
+
+namespace {
+
+// Calls f(place, n, stride) for the elements in order, the innermost axis at once.
+template <class F>
+void each_row(const Layout& l, const F& f) {
+  const int last = l.shape.rank() - 1;
+  if (l.shape.numel() == 0) return;
+  if (last < 0) return f(l.offset, int64_t{1}, int64_t{1});
+  std::array<int64_t, kMaxRank> at{};
+  int64_t place = l.offset;
+  while (true) {
+    f(place, static_cast<int64_t>(l.shape[last]), l.strides[last]);
+    int i = last - 1;
+    for (; i >= 0; --i) {
+      place += l.strides[i];
+      if (++at[i] < l.shape[i]) break;
+      place -= at[i] * l.strides[i];
+      at[i] = 0;
+    }
+    if (i < 0) return;
+  }
+}
+
+template <size_t kBytes>
+void gather(const char* from, const Layout& l, char* to) {
+  each_row(l, [&](int64_t place, int64_t n, int64_t stride) {
+    for (int64_t k = 0; k < n; ++k, to += kBytes)
+      std::memcpy(to, from + (place + k * stride) * kBytes, kBytes);
+  });
+}
+template <size_t kBytes>
+void scatter(char* to, const Layout& l, const char* from) {
+  each_row(l, [&](int64_t place, int64_t n, int64_t stride) {
+    for (int64_t k = 0; k < n; ++k, from += kBytes)
+      std::memcpy(to + (place + k * stride) * kBytes, from, kBytes);
+  });
+}
+template <class F>
+void by_size(size_t bytes, const F& f) {
+  switch (bytes) {
+    case 1: return f(std::integral_constant<size_t, 1>());
+    case 2: return f(std::integral_constant<size_t, 2>());
+    case 4: return f(std::integral_constant<size_t, 4>());
+    case 8: return f(std::integral_constant<size_t, 8>());
+    case 16: return f(std::integral_constant<size_t, 16>());
+    default: throw InternalError("elements of an unknown size");
+  }
+}
+
+}  // namespace
+
+ArrayRef gathered(const ArrayRef& buffer, const Layout& l) {
+  Type t{buffer->type.dtype, l.shape, buffer->type.device};
+  if (l.offset == 0 && l.contiguous() && l.shape.numel() == buffer->type.shape.numel())
+    return alias_array(buffer, t);
+  const ArrayRef from = array_on(buffer, {});
+  t.device = {};
+  ArrayRef r = new_array(t);
+  by_size(size_of(t.dtype), [&](auto bytes) {
+    gather<bytes()>(static_cast<const char*>(from->data), l, static_cast<char*>(r->data));
+  });
+  return array_on(r, buffer->type.device);
+}
+
+ArrayRef scattered(const ArrayRef& buffer, const Layout& l, const ArrayRef& value) {
+  const Type& t = buffer->type;
+  PIJIT_CHECK(value->type.dtype == t.dtype && value->type.shape == l.shape, "another value");
+  if (l.offset == 0 && l.contiguous() && l.shape.numel() == t.shape.numel())
+    return alias_array(value, t);
+  const ArrayRef old = array_on(buffer, {}), from = array_on(value, {});
+  ArrayRef r = new_array(old->type);
+  std::memcpy(r->data, old->data, old->type.bytes());
+  by_size(size_of(t.dtype), [&](auto bytes) {
+    scatter<bytes()>(static_cast<char*>(r->data), l, static_cast<const char*>(from->data));
+  });
+  return array_on(r, t.device);
+}
+
+}  // namespace pijit

@@ -1,0 +1,37 @@
+// Layout: where a view's elements lie among those of a buffer.
+#pragma once
+#include <array>
+#include <optional>
+#include <span>
+
+#include "runtime/array.h"
+
+namespace pijit {
+
+struct Layout {
+  int64_t offset = 0;  // in elements, as strides
+  Shape shape;         // numbers
+  std::array<int64_t, kMaxRank> strides{};
+
+  static Layout contiguous(const Shape& s) { return {0, s, s.strides()}; }
+  bool contiguous() const;
+  // Whether an element of the buffer may stand at several places.
+  bool repeats() const;
+  // The first and the last element of the buffer that it may reach; empty: none.
+  std::optional<std::pair<int64_t, int64_t>> range() const;
+
+  // Empty where no strides give the elements in this shape.
+  std::optional<Layout> reshaped(const Shape& to) const;
+  Layout transposed(std::span<const Dim> perm) const;
+  Layout sliced(std::span<const Dim> begin, std::span<const Dim> end,
+                std::span<const Dim> step) const;
+  Layout broadcast(const Shape& to) const;
+};
+bool overlap(const Layout& a, const Layout& b);
+
+// The elements at a layout's places of a buffer, and a buffer that has those of `value` there; of
+// values that meet in one place the last one stays.
+ArrayRef gathered(const ArrayRef& buffer, const Layout& l);
+ArrayRef scattered(const ArrayRef& buffer, const Layout& l, const ArrayRef& value);
+
+}  // namespace pijit

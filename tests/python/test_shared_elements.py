@@ -1,0 +1,234 @@
+"""Tensors that share their elements: views, as in MindSpore 2.10's eager mode, and the same under jit."""
+
+import gc
+import random
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import Parameter, Tensor, mint, nn, ops
+from tests.python.differential import check
+from tests.python.shared_elements import START, Model, function, model_ops, names, program
+
+
+def fresh():
+    return Tensor(np.arange(6, dtype=np.float32).reshape(START))
+
+
+VIEWS = {
+    "view": lambda x: x.view(3, 2), "view(-1)": lambda x: x.view(-1), "reshape": lambda x: x.reshape(3, 2),
+    "ops.reshape": lambda x: ops.reshape(x, (3, 2)), "Reshape": lambda x: ops.Reshape()(x, (3, 2)),
+    "mint.reshape": lambda x: mint.reshape(x, (3, 2)), "squeeze": lambda x: x.squeeze(),
+    "ops.squeeze": lambda x: ops.squeeze(x), "mint.squeeze": lambda x: mint.squeeze(x, 0),
+    "Squeeze": lambda x: ops.Squeeze()(x), "unsqueeze": lambda x: x.unsqueeze(0),
+    "mint.unsqueeze": lambda x: mint.unsqueeze(x, 0), "expand_dims": lambda x: ops.expand_dims(x, 0),
+    "ExpandDims": lambda x: ops.ExpandDims()(x, 0), "transpose": lambda x: x.transpose(),
+    "ops.transpose": lambda x: ops.transpose(x, (1, 0)), "Transpose": lambda x: ops.Transpose()(x, (1, 0)),
+    "mint.transpose": lambda x: mint.transpose(x, 0, 1), "swapaxes": lambda x: x.swapaxes(0, 1),
+    "permute": lambda x: x.permute(1, 0), "T": lambda x: x.T, "movedim": lambda x: ops.movedim(x, 0, 1),
+    "t": lambda x: ops.t(x), "expand": lambda x: x.expand(4, 2, 3), "broadcast_to": lambda x: x.broadcast_to((4, 2, 3)),
+    "expand_as": lambda x: x.expand_as(ops.ones((4, 2, 3))), "BroadcastTo": lambda x: ops.BroadcastTo((4, 2, 3))(x),
+    "view_as": lambda x: x.view_as(ops.ones((3, 2))), "ravel": lambda x: x.ravel(), "flatten": lambda x: x.flatten(),
+    "mint.flatten": lambda x: mint.flatten(x), "split": lambda x: x.split(1)[0], "Split": lambda x: ops.Split(0, 2)(x)[0],
+    "tensor_split": lambda x: ops.tensor_split(x, 2)[0], "chunk": lambda x: ops.chunk(x, 2)[0],
+    "unbind": lambda x: mint.unbind(x, 0)[0], "unstack": lambda x: ops.unstack(x, 0)[0],
+    "select": lambda x: mint.select(x, 0, 0), "narrow": lambda x: ops.narrow(x, 0, 0, 1),
+    "diagonal": lambda x: x.diagonal(), "slice": lambda x: ops.slice(x, (0, 0), (1, 3)),
+    "strided_slice": lambda x: ops.strided_slice(x, (0, 0), (1, 3), (1, 1)), "stop_gradient": lambda x: ops.stop_gradient(x),
+    "Tensor": lambda x: Tensor(x), "x[0]": lambda x: x[0], "x[:, 1:]": lambda x: x[:, 1:], "x[None]": lambda x: x[None],
+    "T.T": lambda x: x.T.T, "reshape of rows": lambda x: x[1:].reshape(3, 1), "next": lambda x: next(iter(x)),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_stores_are_seen_both_ways(name):
+    take = VIEWS[name]
+
+    def through_the_view(x):
+        y = take(x)
+        y[0] = 9.0
+        return x, y
+
+    def through_the_whole(x):
+        y = take(x)
+        x[:] = 9.0
+        return x, y
+
+    def in_place(x):
+        y = take(x)
+        y.copy_(ops.ones_like(y) * 9)
+        return x, y
+    for f in (through_the_view, through_the_whole, in_place):
+        for fn in (f, ms.jit(f)):
+            x, y = fn(fresh())
+            assert (x.asnumpy() == 9).any() and (y.asnumpy() == 9).any(), f.__name__
+            x[:] = 7.0
+            assert (y.asnumpy() == 7).all()
+    check(lambda: through_the_whole, fresh(), graphs=1, breaks=0)
+
+    def value_of_its_own(x):
+        y = take(x)
+        x[...] = 9.0
+        return x, y
+    for fn in (value_of_its_own, ms.jit(value_of_its_own)):
+        assert not (fn(fresh())[1].asnumpy() == 9).any()
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_are_values_where_gradients_are_recorded(name):
+    take = VIEWS[name]
+    if name in ("x[0]", "x[:, 1:]", "next"):  # parts, which reach their wholes
+        return
+
+    def loss(x):
+        v = x * 2
+        y = take(v)
+        y[0] = 3.0
+        return (v * v).sum()
+
+    for fn in (ms.grad(loss), ms.jit(ms.grad(loss))):
+        assert np.array_equal(fn(fresh()).asnumpy(), fresh().asnumpy() * 8)
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_programs_as_in_the_reference(block):
+    for seed in range(block * 50, block * 50 + 50):
+        kinds = None if seed % 2 else ["view", "index", "swap", "store", "store", "mask", "expand", "split", "copy"]
+        lines = program(seed, kinds=kinds)
+        keep = names(lines)
+        want = function(lines, keep, model_ops)(Model(np.arange(6, dtype=np.float32).reshape(START)))
+        for fn in (function(lines, keep, ops), ms.jit(function(lines, keep, ops))):
+            for _ in range(2):
+                got = fn(fresh())
+                assert all(np.array_equal(g.asnumpy(), w.array) for g, w in zip(got, want)), "\n".join(lines)
+
+
+def outside(kind):
+    """A Tensor, one that may share its elements, and a third that does."""
+    a = fresh()
+    w = {"apart": fresh, "same": lambda: a, "view": lambda: a.reshape(START), "row": lambda: a[1:],
+         "swapped": lambda: a.swapaxes(0, 1)}[kind]()
+    return a, w, a.reshape(6) if kind in ("view", "swapped") else fresh()
+
+
+def seen_afterwards(f, kinds):
+    """What calls with such arguments give, and which of results and arguments share elements then."""
+    seen = []
+    for kind in kinds:
+        a, w, third = outside(kind)
+        try:
+            results = f(a, w)
+        except Exception as e:
+            seen.append(type(e).__name__)
+            continue
+        tensors = (*results, a, w, third)
+
+        def look(tensors=tensors):
+            seen.append([t.asnumpy().tolist() for t in tensors])
+        look()
+        results[0][0] = -5.0
+        look()
+        a[..., 0] = -7.0
+        look()
+    return seen
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_jitted_programs_share_what_eager_ones_do(block):
+    for seed in range(1000 + block * 40, 1040 + block * 40):
+        r = random.Random(seed)
+        lines = program(seed, r.randrange(4, 14))
+        kind = r.choice(["apart", "apart", "same", "view", "row", "swapped"])
+        if kind != "apart":
+            lines = [x if "v" in x.split("=")[0] or r.random() < 0.7 else x.replace("a[", "w[") for x in lines]
+        keep = [n for n in names(lines) if r.random() < 0.7] or ["a"]
+        calls = [kind, kind, r.choice([kind, "view", "apart"])]
+        want = seen_afterwards(function(lines, keep, ops, "a, w"), calls)
+        got = seen_afterwards(ms.jit(function(lines, keep, ops, "a, w")), calls)
+        assert got == want, (calls, keep, lines)
+
+
+def test_updates_of_parameters_show_and_set_data_does_not():
+    for jitted in (False, True):
+        p = Parameter(fresh(), name="p")
+        view = p.reshape(6)
+        opt = nn.SGD([p], 1.0)
+        step = ms.jit(opt) if jitted else opt
+        for _ in range(2):
+            step((ops.ones(START),))
+        assert np.array_equal(view.asnumpy(), np.arange(6) - 2) and np.array_equal(p.asnumpy().ravel(), view.asnumpy())
+        p.set_data(fresh())
+        assert np.array_equal(view.asnumpy(), np.arange(6) - 2)
+
+
+def test_changing_sizes():
+    @ms.jit
+    def f(x):
+        y = x.reshape(-1, 2)
+        y[:, 0] = 9.0
+        return x, y, x.transpose(1, 0)
+    for n in (2, 4, 6, 8, 2):
+        x = Tensor(np.zeros((n, 3), np.float32))
+        same, y, turned = f(x)
+        assert same is x and np.array_equal(x.asnumpy().ravel()[::2], np.full(n * 3 // 2, 9))
+        x[0] = 7.0
+        assert (turned.asnumpy()[:, 0] == 7).all() and (y.asnumpy().ravel()[:3] == 7).all()
+
+
+def test_branches_on_tensors():
+    def f(x, t):
+        y = x.reshape(6)
+        if t.sum() > 0:
+            y[0] = 9.0
+        else:
+            x[1] = 8.0
+        return x + 0, y
+
+    for t in (1.0, -1.0):
+        check(lambda: f, fresh(), Tensor([t]))
+
+
+def test_lifetimes():
+    x = fresh()
+    y = x.T
+    del x
+    y[0] = 9.0  # alone
+    z = y.T
+    z[0] = 5.0
+    assert y.asnumpy()[:, 0].tolist() == [5, 5, 5] and y.asnumpy()[0, 1] == 9
+    assert y.reshape(6)._contiguous() is not None
+    flat = y.reshape(6)  # a copy: y has gaps
+    flat[0] = 1.0
+    assert y.asnumpy()[0, 0] == 5
+    rows = [r for r in fresh()]
+    rows[0][0] = 4.0
+    del rows
+    for _ in range(1000):
+        w = fresh()
+        keep = [w.reshape(6), w.T, w[0], w.T.T]
+        random.Random(1).shuffle(keep)
+        while keep:
+            keep.pop()[0] = 3.0
+    gc.collect()
+
+
+def test_dtypes_and_sizes_of_elements():
+    for t in (ms.bool_, ms.int8, ms.float16, ms.bfloat16, ms.int32, ms.float64, ms.complex64, ms.complex128):
+        x = Tensor(np.zeros((3, 4), np.float32)).astype(t)
+        y = x.T
+        y[1] = 1
+        assert x.astype(ms.complex128).asnumpy().sum() == 3 and x[0, 1] == 1
+    e = Tensor(np.zeros((0, 3), np.float32))
+    v = e.reshape(3, 0)
+    v[:] = 1.0
+    assert e.shape == (0, 3)
+
+
+def test_a_wide_view_is_written_everywhere():
+    x = Tensor([1.0, 2.0])
+    y = x.broadcast_to((3, 2))
+    y[1] = 5.0
+    assert (y.asnumpy() == 5).all() and (x.asnumpy() == 5).all()
+    y[0:2, 0] = Tensor([6.0, 7.0])
+    assert x.asnumpy().tolist() == [7, 5] and (y.asnumpy()[:, 0] == 7).all()  # the last one stays
