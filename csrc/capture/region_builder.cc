@@ -1362,7 +1362,9 @@ class RegionBuilder {
     const bool null_first = st[base].kind == K::kNull, null_second = st[base + 1].kind == K::kNull;
     if (null_first == null_second)
       leave(str_cat("a method of ", a_(described(typed(st[base + 1]))), " is called"));
-    const Av fn = st[null_first ? base + 1 : base];
+    Av fn = st[null_first ? base + 1 : base];
+    if (fn.kind == K::kEntry && is_of_use(object_at(fn.index)))
+      fn = known_object(fn.index, object_at(fn.index));
     if (fn.kind != K::kObject)
       leave(str_cat(a_(described(fn)), " is called"), "write the function's lines into the loop");
     const std::vector<Av> args(st.end() - in.a, st.end());
