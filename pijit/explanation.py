@@ -136,8 +136,9 @@ class Explanation:
     misses (guards that led to another capture: where, guard, old and new value), callees (undecorated functions that
     were captured on their own because a break ran them: each with where, compile_count, calls, graph_runs, breaks,
     misses), regions (loops over numbers that became machine code: each with lines, runs, bytes, exits, which are
-    (line, whether the function returned, how often) where CPython went on, and text, what was compiled; and loops that
-    did not: with why, where, the line at which machine code would be left, and help, what would change that).
+    (line, whether the function returned, how often) where CPython went on, text, what was compiled, and recursive,
+    whether it is a function that calls itself; and loops that did not: with why, where, the line at which machine code
+    would be left, and help, what would change that).
 
     The text begins with what to do something about. to_html() gives or writes a page with the source, each line
     marked."""
@@ -197,7 +198,8 @@ class Explanation:
                 if r["help"]:
                     lines.append(f"    what would help: {r['help']}")
                 continue
-            lines.append(f"  machine code for the loops of lines {first} to {last}: {r['runs']} runs")
+            what = f"the function of {of}, which calls itself" if r["recursive"] else f"the loops of {of}"
+            lines.append(f"  machine code for {what}: {r['runs']} runs")
             lines += [f"    left at line {line} for CPython, {count} times" for line, returned, count in r["exits"]
                       if not returned]
         lines += self._break_lines(self.breaks, "  ")

@@ -1269,8 +1269,9 @@ class RegionBuilder {
                : element(*part.array, offset_of(part, index));
   }
   Av element(const Array& a, int offset) {
-    Av r = a.format == 'd' ? float_of(emit(Op::kLoadF64, a.data, offset))
-                           : int_of(emit(Op::kLoadI64, a.data, offset));
+    Av r = a.format == 'd'   ? float_of(emit(Op::kLoadF64, a.data, offset))
+           : a.format == '?' ? bool_of(emit(Op::kINe, emit(Op::kLoadU8, a.data, offset), icon(0)))
+                             : int_of(emit(Op::kLoadI64, a.data, offset));
     r.index = 1;
     return r;
   }
@@ -1299,12 +1300,14 @@ class RegionBuilder {
     const Av v = num(value);
     if (a->format != 'd' && v.kind == K::kFloat)
       leave("an element of an array of ints is set to a float", "int(x)");
-    const int x = a->format == 'd' ? as_float(v) : as_int(v);
+    const int x = a->format == 'd' ? as_float(v) : a->format == '?' ? truth(v) : as_int(v);
     const int offset = offset_of(part, index);
     r_->needs[static_cast<size_t>(a->need)].written = true;
     stores_ = true;
-    f_.add(block_,
-           ins(a->format == 'd' ? Op::kStoreF64 : Op::kStoreI64, Type::kNone, a->data, offset, x));
+    f_.add(block_, ins(a->format == 'd'   ? Op::kStoreF64
+                       : a->format == '?' ? Op::kStoreU8
+                                          : Op::kStoreI64,
+                       Type::kNone, a->data, offset, x));
   }
   // Bytes to an element, whose indices are looked at first.
   int offset_of(const Part& part, const Av& index) {
@@ -1360,7 +1363,9 @@ class RegionBuilder {
                null_second = in.b != 0 || st[base + 1].kind == K::kNull;
     if (null_first == null_second)
       leave(str_cat("a method of ", a_(described(typed(st[base + 1]))), " is called"));
-    const Av fn = st[null_first ? base + 1 : base];
+    Av fn = st[null_first ? base + 1 : base];
+    if (fn.kind == K::kEntry && is_of_use(object_at(fn.index)))
+      fn = known_object(fn.index, object_at(fn.index));
     if (fn.kind != K::kObject)
       leave(str_cat(a_(described(fn)), " is called"), "write the function's lines into the loop");
     const std::vector<Av> args(st.end() - in.a, st.end());

@@ -45,8 +45,8 @@ bool is_quiet(PyObject* o, int depth = 2);
 // Of all that NumPy may be told to warn of, code does not look for this.
 bool underflow_is_ignored(const Region& r);
 
-// The memory of an ndarray of float64 or int64 in native order, aligned; null: it is something
-// else, or may not be written.
+// The memory of an ndarray of float64, int64 or bool in native order, aligned; null: it is
+// something else, or may not be written.
 Region::Views::value_type array_view(PyObject* o, bool written);
 
 }  // namespace pijit

@@ -164,10 +164,12 @@ View array_view(PyObject* o, bool written) {
   }
   view.reset(b);
   const std::string_view format = b->format ? b->format : "";
-  bool fits = (format == "d" || format == "l") && b->itemsize == 8 && b->ndim >= 1 && b->ndim <= 4;
-  fits = fits && reinterpret_cast<uintptr_t>(b->buf) % 8 == 0;
+  const bool known = format == "d" || format == "l" || format == "?";
+  const Py_ssize_t size = format == "?" ? 1 : 8;
+  bool fits = known && b->itemsize == size && b->ndim >= 1 && b->ndim <= 4;
+  fits = fits && reinterpret_cast<uintptr_t>(b->buf) % static_cast<uintptr_t>(size) == 0;
   for (int k = 0; fits && k < b->ndim; ++k)
-    fits = b->strides[k] % 8 == 0 && (b->strides[k] != 0 || !written);
+    fits = b->strides[k] % size == 0 && (b->strides[k] != 0 || !written);
   if (!fits) view.reset();
   return view;
 }

@@ -106,6 +106,7 @@ py::dict described_region(const Region& r, const CodeInfo& code) {
   x["bytes"] = r.code->bytes();
   x["exits"] = exits;
   x["text"] = str_of(r.text);
+  x["recursive"] = r.recursive;
   x["why"] = "";
   x["help"] = "";
   return x;
@@ -130,6 +131,7 @@ void describe_left_loops(const FunctionCache& s, const CodeInfo& code, py::list*
     x["bytes"] = 0;
     x["exits"] = py::list();
     x["text"] = "";
+    x["recursive"] = false;
     x["why"] = str_of(n->why);
     x["help"] = str_of(n->help);
     regions->append(x);

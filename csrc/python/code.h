@@ -70,7 +70,7 @@ struct FrameBlock {
   int handler;  // in code units; -1: an exception is handled
   int level;    // how many of these entries lie below
 };
-struct Layout {
+struct StackLayout {
   std::string entries;
   std::vector<FrameBlock> blocks;
 };
@@ -109,7 +109,7 @@ struct CodeInfo {
   int num_free = 0;  // the last slots
   std::vector<std::string> slot_names;
   std::vector<Handler> handlers;  // by instruction indices, in order; no two cover the same
-  std::vector<Layout> layouts;    // each once, and those of instructions, up to CPython 3.10
+  std::vector<StackLayout> layouts;    // each once, and those of instructions, up to CPython 3.10
   std::vector<int> layout_of;
   Liveness live;
   bool generator = false;

@@ -112,16 +112,16 @@ class Decoder {
   }
 
   void flow_through() {
-    Layout first;
+    StackLayout first;
     // what the first send() gave
     if (out_->generator && opcodes().has("GEN_START")) first.entries = "v";
-    std::vector<std::pair<size_t, Layout>> todo{{0, first}};
+    std::vector<std::pair<size_t, StackLayout>> todo{{0, first}};
     while (!todo.empty()) {
       auto [i, now] = std::move(todo.back());
       todo.pop_back();
       while (i < raw_.size() && !before_[i]) {
         before_[i] = now;
-        auto jump = [&](int unit, Layout to) {
+        auto jump = [&](int unit, StackLayout to) {
           const auto it = index_.find(unit);
           PIJIT_CHECK(it != index_.end(), "jump into the middle of an instruction");
           todo.emplace_back(it->second, std::move(to));
@@ -134,7 +134,7 @@ class Decoder {
 
   // What an instruction makes of a layout; false: nothing follows it.
   template <class Jump>
-  bool pass(const Raw& r, Layout* now, const Jump& jump) {
+  bool pass(const Raw& r, StackLayout* now, const Jump& jump) {
     const std::string name = name_of(r);
     std::string& entries = now->entries;
     const bool relative = opcodes().relative.contains(r.op);
@@ -149,7 +149,7 @@ class Decoder {
     };
     if (name == "SETUP_FINALLY" || name == "SETUP_WITH" || name == "SETUP_ASYNC_WITH") {
       if (name == "SETUP_ASYNC_WITH") drop(1);
-      Layout handler = *now;
+      StackLayout handler = *now;
       const auto level = static_cast<int>(entries.size());
       const auto it = index_.find(target);
       PIJIT_CHECK(it != index_.end(), "a handler in the middle of an instruction");
@@ -175,7 +175,7 @@ class Decoder {
     } else if (name == "DUP_TOP") {
       entries += !entries.empty() && entries.back() == 'c' ? 'd' : 'v';
     } else if (opcodes().jumps.contains(r.op)) {
-      Layout taken = *now;
+      StackLayout taken = *now;
       std::swap(entries, taken.entries);
       change(effect(1));
       std::swap(entries, taken.entries);
@@ -349,7 +349,7 @@ class Decoder {
     auto& all = out_->handlers;
     const int n = num_instrs();
     for (int k = 0; k < n; ++k) {
-      const Layout* l = layouts_[static_cast<size_t>(k)];
+      const StackLayout* l = layouts_[static_cast<size_t>(k)];
       auto h = l ? handler_of(l->blocks, l->entries) : std::nullopt;
       if (!h) continue;
       h->begin = k;
@@ -370,7 +370,7 @@ class Decoder {
     std::map<std::vector<int>, int> known;
     out_->layout_of.assign(out_->instrs.size(), -1);
     for (size_t k = 0; k < layouts_.size(); ++k) {
-      const Layout* l = layouts_[k];
+      const StackLayout* l = layouts_[k];
       if (!l || (l->blocks.empty() && l->entries.find_first_not_of('v') == std::string::npos))
         continue;
       std::vector<int> key(l->entries.begin(), l->entries.end());
@@ -404,8 +404,8 @@ class Decoder {
   std::map<int, Handling> handlers_;  // by their units
   std::map<std::vector<int>, int> leavings_;
   std::vector<Handler> outer_;                 // of these
-  std::vector<std::optional<Layout>> before_;  // by raw_; none: never reached
-  std::vector<const Layout*> layouts_;         // by our instructions
+  std::vector<std::optional<StackLayout>> before_;  // by raw_; none: never reached
+  std::vector<const StackLayout*> layouts_;         // by our instructions
   std::vector<Jump> jumps_;
 };
 

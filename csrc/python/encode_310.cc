@@ -89,7 +89,7 @@ py::object code_like(const CodeInfo& info, const std::string& bytes, const py::l
       "co_stacksize"_a = stack_size, py::arg(table) = py::bytes(lines));
 }
 
-const Layout* layout_at(const CodeInfo& code, int instr) {
+const StackLayout* layout_at(const CodeInfo& code, int instr) {
   const auto at = static_cast<size_t>(instr);
   if (code.layout_of.empty() || code.layout_of[at] < 0) return nullptr;
   return &code.layouts[static_cast<size_t>(code.layout_of[at])];
@@ -170,7 +170,7 @@ bool reach_instruction(const CodeInfo& code, int* instr, std::vector<py::object>
 }
 
 std::vector<py::object> laid_out(const CodeInfo& code, int instr, std::vector<py::object> stack) {
-  const Layout* layout = layout_at(code, instr);
+  const StackLayout* layout = layout_at(code, instr);
   if (!layout) return stack;
   std::vector<py::object> all;
   size_t at = 0;
@@ -206,7 +206,7 @@ std::vector<py::object> laid_out(const CodeInfo& code, int instr, std::vector<py
 void set_blocks(_PyInterpreterFrame* frame, const CodeInfo& code, int instr) {
   constexpr int kExceptHandler = 257, kEach = frames::kBytes ? 2 : 1;
   frame->f_iblock = 0;
-  const Layout* layout = layout_at(code, instr);
+  const StackLayout* layout = layout_at(code, instr);
   if (!layout) return;
   for (auto& b : layout->blocks) {
     const auto end = layout->entries.begin() + b.level;
@@ -241,7 +241,7 @@ py::object make_loop_code(const CodeInfo& info, int instr, int begin, int end,
   int deepest = 0;
   for (auto [to, depth] : exits) {
     const Instr& in = info.instrs[static_cast<size_t>(to)];
-    const Layout* layout = layout_at(info, to);
+    const StackLayout* layout = layout_at(info, to);
     if (is_ours(in) || (layout && layout->entries.find_first_not_of('v') != std::string::npos))
       return {};
     Assembler jump;

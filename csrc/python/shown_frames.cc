@@ -67,9 +67,9 @@ void ShownFrames::add_raised(const py::object& exception, PyObject* code, int at
   const auto of =
       py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
   if (of.ptr() != code) return;
-  const size_t before = frames_.size();
   add(py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(frame)));
-  if (!frames_.empty() && frames_.size() >= before) raised_at_.back() = at;
+  if (!frames_.empty() && frames_.back().ptr() == reinterpret_cast<PyObject*>(frame))
+    raised_at_.back() = at;
 }
 
 void ShownFrames::move(const py::object& exception, PyObject* frame, int shift) {

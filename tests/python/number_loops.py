@@ -220,7 +220,7 @@ class Program:
         if pick(range(4)) == 0:
             p = np.repeat(p, 2)[::pick([2, -2])]
         if pick(range(4)) == 0:
-            q = pick([q.T, q[::-1], q.astype(float), q[:, ::2]])
+            q = pick([q.T, q[::-1], q.astype(float), q[:, ::2], q > 0])
         if pick(range(8)) == 0:
             q = p[:4].copy().reshape(2, -1)[:, ::-1] if len(p) % 2 == 0 else np.ones((3, 3), np.float32)
         if pick(range(8)) == 0:

@@ -61,8 +61,8 @@ r""",
     "reload 2": "import time, os\npathlib.Path('mod_of_notebook.py').write_text('def f(x):\\n    return x + "
                 "100\\n')\nos.utime('mod_of_notebook.py', (time.time() + 5,) * 2)",
     "reload 3": "print(j(x)[0, 0], ms.jit(mod_of_notebook.f)(x)[0, 0])",
-    "recursion": "%%pijit\ndef fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nfor k in range(30):\n    "
-                 "fib(12)",
+    "recursion": "%%pijit\ndef fib(n):\n    return n[0] if n[0] < 2 else fib((n[0] - 1,)) + fib((n[0] - 2,))\n"
+                 "for k in range(30):\n    fib((12,))",
     "nothing of earlier cells": "%%pijit\ndef other(x):\n    return ops.tanh(x) * x\nfor k in range(40):\n    y = "
                                 "other(x)",
     "timed": "%%pijit\n%%time\nfor k in range(40):\n    y = other(x)",

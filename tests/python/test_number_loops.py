@@ -604,3 +604,48 @@ def test_iterators_over_arrays_go_on_where_code_is_left():
     for _ in range(6):
         one, other = [], []
         assert jitted(x, one) == f(x, other) and one == other
+
+
+def test_elements_of_bool_arrays():
+    def sieve(p):
+        n, c = len(p), 0
+        for i in range(2, n):
+            if p[i]:
+                c += 1
+                for j in range(i * i, n, i):
+                    p[j] = False
+        return c
+
+    def counts(p, q, n):
+        s, seen = 0, None
+        for i in range(n):
+            for v in q[i]:
+                if v and not p[i]:
+                    s += 1
+                seen = v
+            q[i, 0] = i
+            q[i][-1] = p[i]
+            p[i] = s > 3
+        return s, seen
+
+    def floats(p, x):
+        for i in range(3):
+            p[i] = x
+        return p.tolist()
+
+    same(sieve, *[(p,) for p in (np.ones(100, bool), np.ones(7, bool), np.ones(2, bool))], expect=0)
+    jitted = ms.jit(sieve)
+    for n in (1000, 50, 1000):
+        one, other = np.ones(n, bool), np.ones(n, bool)
+        assert jitted(one) == sieve(other) and one.tobytes() == other.tobytes()
+    assert regions(jitted)
+    odd = np.array([[2, 0, 255], [0, 1, 128], [1, 0, 3]], np.uint8).view(bool)  # any byte but 0 is True
+    for p, q in ((np.array([True, False, True]), odd), (odd[0], odd.T), (odd[:, 1], odd[::-1]),
+                 (np.ones(2, bool), odd)):
+        a, b, c, d = p.copy(), q.copy(), p.copy(), q.copy()
+        name = counts.__code__.co_filename
+        assert number_loops.seen(ms.jit(counts), (a, b, 3), name) == number_loops.seen(counts, (c, d, 3), name)
+        assert (a.tobytes(), b.tobytes()) == (c.tobytes(), d.tobytes())
+    jitted = ms.jit(floats)
+    for x in (1.5, 0.0, math.nan, 2, 0, True, np.float64(0.5), np.True_, "x", None, 2**70):
+        assert jitted(np.zeros(3, bool), x) == floats(np.zeros(3, bool), x)

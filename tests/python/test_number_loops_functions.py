@@ -177,6 +177,8 @@ def test_functions_that_call_themselves():
     for name in ("fib", "ack", "even", "odd", "power", "fact", "root", "binomial", "paths", "inner"):
         assert regions(jitted[name]), str(ms.explain(jitted[name]))
     assert not regions(jitted["mixed"])
+    assert ", which calls itself: " in str(ms.explain(jitted["fib"]))
+    assert all(r["recursive"] for r in regions(jitted["fib"]))
     x = 1234.5
     assert jitted["same"](x, 3) is x
 

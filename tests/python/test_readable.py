@@ -32,7 +32,7 @@ def items(a):
 
 def each(a):
     for v in a:
-        s = v
+        s = str(v)
     return s
 
 
@@ -61,7 +61,7 @@ def grown(a):
 
 
 def fib(n):
-    return n if n < 2 else fib(n - 1) + fib(n - 2)
+    return n[0] if n[0] < 2 else fib((n[0] - 1,)) + fib((n[0] - 2,))
 
 
 def factors(a):
@@ -92,7 +92,7 @@ def changing(n, a):
     (lambda a: np.sqrt(a).cumsum(), (X,), ["which has cumsum(), too"], []),
     (swapped, (X,), ["NumPy's arrays are computed by CPython"], ["which has byteswap"]),
     (chosen, (Item(),), [], ["ops.where"]),
-    (fib, (9,), ["it calls itself"], []),
+    (fib, ((9,),), ["it calls itself"], []),
     (items, (X,), [], ["it calls itself"]),
 ])
 def test_reasons_and_what_is_not_said(f, args, said, unsaid):
