@@ -175,7 +175,7 @@ def elementwise_ops():
     """name -> (inputs, dtypes), as the extension has them."""
     floats = (
         "sqrt distance_root rsqrt reciprocal cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh "
-        "cosh tanh asinh acosh atanh erf erfc "
+        "cosh tanh asinh acosh atanh erf erfc erfcx "
               "lgamma digamma trigamma floor ceil trunc round relu6 sigmoid silu softplus mish gelu").split()
     return {**{n: (1, FLOATS) for n in floats}, **{n: (2, FLOATS) for n in ("atan2", "hypot")},
             **{n: (1, REAL) for n in ("neg", "abs", "sign", "square", "relu")},
