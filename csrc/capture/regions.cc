@@ -148,9 +148,9 @@ bool underflow_is_ignored(const Region& r) {
   return py::cast<std::string>(r.geterr()["under"]) == "ignore";
 }
 
-using View = Region::Views::value_type;
-View array_view(PyObject* o, bool written) {
-  View view(nullptr, [](Py_buffer* b) {
+using BufferView = Region::Views::value_type;
+BufferView array_view(PyObject* o, bool written) {
+  BufferView view(nullptr, [](Py_buffer* b) {
     PyBuffer_Release(b);
     delete b;
   });
@@ -182,7 +182,7 @@ bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer
   switch (need.kind) {
     case RegionNeed::kNumber: return number_kind(r, o, &buffer[need.word]) == need.number;
     case RegionNeed::kArray: {
-      View view = array_view(o, need.written);
+      BufferView view = array_view(o, need.written);
       if (!view || view->format[0] != need.format || view->ndim != need.rank) return false;
       if (need.packed && view->strides[need.rank - 1] != view->itemsize) return false;
       int64_t* w = &buffer[need.word];
@@ -285,7 +285,8 @@ struct Maker {
 
 // How many calls CPython would let the innermost function make.
 int Region::calls_left() const {
-  return recursion_left(PyThreadState_Get()) - static_cast<int>(calls_deep) - 1;
+  return Py_GetRecursionLimit() - recursion_depth(PyThreadState_Get()) -
+         static_cast<int>(calls_deep) - 1;
 }
 bool Region::has_room() const { return functions.empty() || calls_left() >= 0; }
 // How many calls of itself the C stack has room for.

@@ -874,7 +874,7 @@ Region* Execution::region_for(ResumePoint& point, const Region::Frame& frame, Wo
   NoRegion because;
   try {
     const NoCollection quiet;
-    const Span capturing(TraceEvent::kCapture, [&] { return call_subject(&state_, *code_); });
+    const Span capturing(TraceEvent::kCapture, [&] { return call_metadata(&state_, *code_); });
     made = make_region(code_, instr_, frame, &because);
   } catch (const InternalError& e) {
     if (config().strict) throw;

@@ -52,10 +52,9 @@ class Decoder {
       line_ = line_at(raw().at);
       decode();
     }
-    for (auto& j : jumps_) {
-      const auto it = first_.find(j.unit);
-      PIJIT_CHECK(it != first_.end(), "jump into the middle of an instruction");
-      out_->instrs[j.instr].target = it->second;
+    for (auto& [instr, unit] : jumps_) {
+      PIJIT_CHECK(first_.contains(unit), "jump into the middle of an instruction");
+      out_->instrs[instr].target = first_[unit];
     }
     find_handlers();
     keep_layouts();
@@ -65,7 +64,7 @@ class Decoder {
   const Raw& raw() const { return raw_[at_]; }
   int num_instrs() const { return static_cast<int>(out_->instrs.size()); }
   const std::string& entries() const { return before_[at_]->entries; }
-  bool has_top(char kind) const { return !entries().empty() && entries().back() == kind; }
+  bool has_top(char kind) const { return entries().ends_with(kind); }
   std::string name_of(const Raw& r) const { return opcodes().name[r.op]; }
   static int units(int arg) { return kBytes ? arg / 2 : arg; }
 
@@ -100,9 +99,6 @@ class Decoder {
     return next == lines_.begin() ? line_ : std::prev(next)->second;
   }
 
-  // --- what is on the stack, and which blocks there are
-  // -------------------------------------------
-
   // A handler that only tidies up, and raises again.
   bool tidies_up(size_t i) const {
     auto is = [&](size_t k, const char* begin) {
@@ -122,9 +118,8 @@ class Decoder {
       while (i < raw_.size() && !before_[i]) {
         before_[i] = now;
         auto jump = [&](int unit, StackLayout to) {
-          const auto it = index_.find(unit);
-          PIJIT_CHECK(it != index_.end(), "jump into the middle of an instruction");
-          todo.emplace_back(it->second, std::move(to));
+          PIJIT_CHECK(index_.contains(unit), "jump into the middle of an instruction");
+          todo.emplace_back(index_[unit], std::move(to));
         };
         if (!pass(raw_[i], &now, jump)) break;
         ++i;
@@ -151,29 +146,26 @@ class Decoder {
       if (name == "SETUP_ASYNC_WITH") drop(1);
       StackLayout handler = *now;
       const auto level = static_cast<int>(entries.size());
-      const auto it = index_.find(target);
-      PIJIT_CHECK(it != index_.end(), "a handler in the middle of an instruction");
+      PIJIT_CHECK(index_.contains(target), "a handler in the middle of an instruction");
       Handling& h = handlers_[target];
       h.depth = num_ours(entries, entries.size());
-      h.lasti = tidies_up(it->second);
+      h.lasti = tidies_up(index_[target]);
       handler.entries += h.lasti ? "l" : "";
       handler.blocks.push_back({-1, static_cast<int>(handler.entries.size())});
       handler.entries += kHandled;
       jump(target, std::move(handler));
       now->blocks.push_back({target, level});
       if (name != "SETUP_FINALLY") entries += 'v';
-    } else if (name == "POP_BLOCK") {
+    } else if (name == "POP_BLOCK" || name == "POP_EXCEPT") {
       if (!now->blocks.empty()) now->blocks.pop_back();
-    } else if (name == "POP_EXCEPT") {
-      if (!now->blocks.empty()) now->blocks.pop_back();
-      drop(3);
+      if (name == "POP_EXCEPT") drop(3);
     } else if (name.rfind("ROT_", 0) == 0) {
       const size_t n = rotated(r);
       if (entries.size() >= n && n > 0)
         std::rotate(entries.end() - static_cast<std::ptrdiff_t>(n), entries.end() - 1,
                     entries.end());
     } else if (name == "DUP_TOP") {
-      entries += !entries.empty() && entries.back() == 'c' ? 'd' : 'v';
+      entries += entries.ends_with('c') ? 'd' : 'v';
     } else if (opcodes().jumps.contains(r.op)) {
       StackLayout taken = *now;
       std::swap(entries, taken.entries);
@@ -192,9 +184,6 @@ class Decoder {
     const Row* row = row_of(r.op);
     return static_cast<size_t>(row && row->a > 0 ? row->a : r.arg);
   }
-
-  // --- instructions
-  // -------------------------------------------------------------------------------
 
   Instr& emit(Op op, int a = 0, PyObject* obj = nullptr) {
     Instr i;
@@ -228,7 +217,7 @@ class Decoder {
   }
   Instr& jump(Op op, int unit, int a) {
     Instr& i = emit(op, a);
-    jumps_.push_back({out_->instrs.size() - 1, unit});
+    jumps_.emplace_back(out_->instrs.size() - 1, unit);
     return i;
   }
   void unknown() {
@@ -257,17 +246,19 @@ class Decoder {
     const Op op = row->op;
     const int arg = raw().arg;
     switch (row->arg) {
-      case Arg::kNone: emit(op).b = row->b; break;
+      case Arg::kNone:
+      case Arg::kIter:
+      case Arg::kSetUp:
+      case Arg::kPopBlock: emit(op).b = row->b; break;
       case Arg::kFixed:
         emit(op, row->a, op == Op::LOAD_CONST ? PyExc_AssertionError : nullptr).b = row->b;
         break;
-      case Arg::kCount: emit(op, arg); break;
+      case Arg::kCount:
+      case Arg::kCompare: emit(op, arg); break;
       case Arg::kConst: emit(op, 0, PyTuple_GET_ITEM(consts_.ptr(), arg)); break;
       case Arg::kName:
       case Arg::kImport: emit(op, 0, PyTuple_GET_ITEM(names_.ptr(), arg)); break;
       case Arg::kLowBit: emit(op, arg & 1).b = row->b; break;
-      case Arg::kCompare: emit(op, arg); break;
-      case Arg::kIter: emit(op).b = row->b; break;
       case Arg::kForward: jump(op, raw().next + units(arg), row->a).b = row->b; break;
       case Arg::kAbsolute: jump(op, units(arg), row->a).b = row->b; break;
       case Arg::kCell: emit(op, cells_[static_cast<size_t>(arg)]); break;
@@ -279,9 +270,7 @@ class Decoder {
         else
           for (int k = 0; k < row->a; ++k) emit(k == 0 ? Part::kFirst : Part::kSecond, op, row->a);
         break;
-      case Arg::kPop: emit(has_top('c') || has_top('t') || has_top('j') ? Op::NOP : op); break;
-      case Arg::kSetUp:
-      case Arg::kPopBlock: emit(op); break;
+      case Arg::kPop: emit(has_top('c') || has_top('t') ? Op::NOP : op); break;
       case Arg::kMatches:
         emit(Part::kFirst, op);
         jump(Op::POP_JUMP, units(arg), 0).part = Part::kSecond;
@@ -311,9 +300,6 @@ class Decoder {
     for (int k = below + 1; k > 1; --k)
       emit(k == below + 1 ? Part::kFirst : Part::kSecond, Op::SWAP, k);
   }
-
-  // --- handlers
-  // -----------------------------------------------------------------------------------
 
   // The handler of what a block is around; a null handler: none is.
   std::optional<Handler> handler_of(const std::vector<FrameBlock>& blocks,
@@ -385,10 +371,6 @@ class Decoder {
     int instr = -1, depth = 0;
     bool lasti = false;
   };
-  struct Jump {
-    size_t instr;
-    int unit;
-  };
   const std::vector<Raw> raw_;
   const py::object code_;
   const py::tuple consts_, names_;
@@ -406,7 +388,7 @@ class Decoder {
   std::vector<Handler> outer_;                 // of these
   std::vector<std::optional<StackLayout>> before_;  // by raw_; none: never reached
   std::vector<const StackLayout*> layouts_;         // by our instructions
-  std::vector<Jump> jumps_;
+  std::vector<std::pair<size_t, int>> jumps_;  // by our instructions, to units
 };
 
 }  // namespace

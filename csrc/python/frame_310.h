@@ -12,7 +12,7 @@
 namespace pijit::frames {
 
 constexpr bool kHoldNumbers = false;
-constexpr bool kCallsTakeStack = true;  // of C, also without a hook
+constexpr bool kCallsTakeStack = true;                // of C, also without a hook
 constexpr bool kBytes = PY_VERSION_HEX < 0x030A0000;  // places are told in bytes, not in units
 
 inline PyCodeObject* code_of(const _PyInterpreterFrame* f) { return f->f_code; }

@@ -1,6 +1,12 @@
 /* Other tools' evaluators of frames (PEP 523), for test_frame_hooks.py: each calls the one that it found, or CPython's
    own. */
 #include <Python.h>
+#if PY_VERSION_HEX < 0x030A0000
+static PyObject* Py_XNewRef(PyObject* o) {
+  Py_XINCREF(o);
+  return o;
+}
+#endif
 
 struct _PyInterpreterFrame;
 
