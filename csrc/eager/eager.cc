@@ -141,6 +141,7 @@ std::shared_ptr<const Entry> find_entry(const EagerBuilder& b, const OpDef& op, 
     fresh->hash = h;
     for (auto v : in) fresh->key.in.push_back(v ? type(v) : Type{});
     Graph g(false);
+    g.place(device);  // also where all operands are single elements of the CPU
     std::vector<Val> x;
     for (auto v : in) x.push_back(v ? g.add_input(type(v)) : Val{});
     make(g, x, &fresh->of);
