@@ -141,6 +141,11 @@ std::shared_ptr<const Entry> find_entry(const EagerBuilder& b, const OpDef& op, 
     fresh->hash = h;
     for (auto v : in) fresh->key.in.push_back(v ? type(v) : Type{});
     Graph g(false);
+    const auto of_cpu = [&](Val v) {
+      return !v || (type(v).device.is_cpu() && type(v).shape.rank() == 0);
+    };
+    // Single elements of the CPU say nothing of where the op runs.
+    if (std::all_of(in.begin(), in.end(), of_cpu)) g.place(device);
     std::vector<Val> x;
     for (auto v : in) x.push_back(v ? g.add_input(type(v)) : Val{});
     make(g, x, &fresh->of);

@@ -86,6 +86,7 @@ Val Graph::append(Node n) {
 
 std::shared_ptr<Graph> Graph::with_sizes(std::span<const Dim> values) const {
   auto g = std::make_shared<Graph>(false);
+  g->place_as(*this);
   g->inputs_ = inputs_;
   g->outputs = outputs;
   g->locations = locations;

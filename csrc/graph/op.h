@@ -74,6 +74,9 @@ class Builder {
   }
   // Where values go that no operand places: to the values that came before them.
   DeviceId home() const { return settled_ == kNot ? default_device() : home_; }
+  // ... or to this device, or where they go in another builder.
+  void place(DeviceId d) { settled_ = kByTensor, home_ = d; }
+  void place_as(const Builder& b) { settled_ = b.settled_, home_ = b.home_; }
 
  protected:
   // A value from outside arrives.

@@ -14,7 +14,9 @@ class Rewriter {
  public:
   // simplify: as Graph has it; else equal nodes stay apart.
   explicit Rewriter(const Graph& g, bool simplify = true)
-      : from_(g), to_(std::make_unique<Graph>(simplify)), live_(g.live()), map_(g.size()) {}
+      : from_(g), to_(std::make_unique<Graph>(simplify)), live_(g.live()), map_(g.size()) {
+    to_->place_as(g);
+  }
   virtual ~Rewriter() = default;
   std::unique_ptr<Graph> run();
 
