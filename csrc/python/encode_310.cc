@@ -433,6 +433,8 @@ py::object call_in_frame(const py::object& f) {
     const int before = info.instrs[static_cast<size_t>(instr)].offset - 1;
     if (before >= 0) frames::go_on_at(frame, before);
   }
+  if (values.begins)
+    values.begins(py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(frame)));
   PyObject* r = run_made_frame(frame);
   ++t->recursion_depth;  // what dies may call something, on the same C stack
   Py_DECREF(frame);

@@ -9,6 +9,7 @@ namespace py = pybind11;
 
 namespace {
 
+#if PY_VERSION_HEX >= 0x030B0000
 // Null: the frame still runs.
 _PyInterpreterFrame* ended(const py::object& frame) {
   _PyInterpreterFrame* f = reinterpret_cast<PyFrameObject*>(frame.ptr())->f_frame;
@@ -19,6 +20,19 @@ int own_variables(const _PyInterpreterFrame* f) {
   const PyCodeObject* code = frames::code_of(f);
   return std::min(code->co_nlocalsplus - code->co_nfreevars, frames::size_of(f));
 }
+#else
+_PyInterpreterFrame* ended(const py::object& frame) {
+  auto* f = reinterpret_cast<PyFrameObject*>(frame.ptr());
+#if PY_VERSION_HEX >= 0x030A0000
+  return f->f_state > FRAME_EXECUTING ? f : nullptr;
+#else
+  return f->f_executing ? nullptr : f;
+#endif
+}
+int own_variables(const _PyInterpreterFrame* f) {
+  return frames::num_slots(f->f_code) - frames::num_free(f->f_code);
+}
+#endif
 // Puts them there, and gives those that were.
 std::vector<py::object> exchanged(_PyInterpreterFrame* f, std::span<const py::object> slots) {
   std::vector<py::object> before;
@@ -108,6 +122,7 @@ void ShownFrames::end_as(const py::object& frame) {
 }
 
 py::object frame_object_here(bool make) {
+#if PY_VERSION_HEX >= 0x030B0000
   PyThreadState* t = PyThreadState_Get();
   if (make) {
     auto* f = PyThreadState_GetFrame(t);
@@ -116,6 +131,10 @@ py::object frame_object_here(bool make) {
   const _PyInterpreterFrame* f = current_frame(t);
   return py::reinterpret_borrow<py::object>(
       reinterpret_cast<PyObject*>(f ? f->frame_obj : nullptr));
+#else
+  static_cast<void>(make);  // each frame is an object
+  return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+#endif
 }
 
 }  // namespace pijit
