@@ -88,14 +88,14 @@ const PyDictKeyEntry* entries_of(const PyDictKeysObject* keys) {
 }
 bool holds_texts_alone(PyObject* dict) {
   // How the keys of a dict of others are looked up.
-  static const void* const general = [] {
+  static const void* general = nullptr;
+  if (!general) {
     PyObject* d = PyDict_New();
     PyDict_SetItem(d, Py_None, Py_None);
     PyDict_GetItemWithError(d, Py_None);
-    const void* lookup = reinterpret_cast<PyDictObject*>(d)->ma_keys->dk_lookup;
+    general = reinterpret_cast<const void*>(reinterpret_cast<PyDictObject*>(d)->ma_keys->dk_lookup);
     Py_DECREF(d);
-    return lookup;
-  }();
+  }
   return reinterpret_cast<PyDictObject*>(dict)->ma_keys->dk_lookup != general;
 }
 #endif

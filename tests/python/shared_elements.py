@@ -1,6 +1,6 @@
-"""Random programs of views and stores, and what they do in MindSpore 2.10's eager mode, told by NumPy's views: a store by
-integers and slices goes to all that share the elements; any other gives the Tensor a value of its own, and what a
-subscript gave is then stored in what it was read from. (Found to agree in 600 of 600 such programs that MindSpore ran.)"""
+"""Random programs of views and stores, and what they do in MindSpore 2.10's eager mode, told by NumPy's views: a store
+by integers and slices goes to all that share the elements; any other gives the Tensor a value of its own, and what a
+subscript gave is then stored in what it was read from. (Found to agree in 600 of 600 programs that MindSpore ran.)"""
 
 import random
 
@@ -23,8 +23,8 @@ def program(seed, statements=9, kinds=None):
         x = r.choice(list(shapes))
         s = shapes[x]
         n = int(np.prod(s))
-        kind = r.choice(kinds or ["view", "index", "swap", "store", "store", "store", "other", "expand", "rebind", "split",
-                                  "set", "compute"])
+        kind = r.choice(kinds or ["view", "index", "swap", "store", "store", "store", "other", "expand", "rebind",
+                                  "split", "set", "compute"])
         value = float(r.randrange(100, 999))
         if kind == "view":
             shape = r.choice([(n,), (1, n), (n, 1), (2, n // 2) if n % 2 == 0 else (n,)])

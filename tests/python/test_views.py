@@ -1,5 +1,5 @@
-"""Item assignment to what a subscript gave goes to the tensor it was read from as well: as measured with MindSpore 2.7.1
-in PYNATIVE_MODE on the CPU. Views of other kinds are in test_shared_elements.py."""
+"""Item assignment to what a subscript gave goes to the tensor it was read from as well: as measured with MindSpore
+2.7.1 in PYNATIVE_MODE on the CPU. Views of other kinds are in test_shared_elements.py."""
 
 import copy
 import gc
