@@ -920,6 +920,8 @@ class Writer {
   // A block per row: a thread of the last warp adds, while the other warps load what comes next.
   void fold_rows() {
     constexpr int kLoading = kThreads - kWarp;
+    // Of the widest elements, for one output after the other: blocks have 48 KiB.
+    line("__shared__ u64 held[", 2 * kFolded, "];");
     open("for (", index(), " of = blockIdx.x; of < a.total / a.chunks; of += gridDim.x)");
     coordinates("of", outer_);
     for (size_t k = 0, part = operands(); k < s_.out.size(); ++k) {
@@ -927,7 +929,7 @@ class Writer {
       if (!reduced(o)) continue;
       const char* t = register_type(o.dt);
       open("");
-      line("__shared__ ", t, " s[2][", kFolded, "];");
+      line(t, "(*const s)[", kFolded, "] = (", t, "(*)[", kFolded, "])held;");
       line("const ", t, "* const part = (const ", t, "*)a.p[", part++, "] + of * a.chunks;");
       line(t, " r = ", identity(o), ";");
       line("int buffer = 0;");
