@@ -40,9 +40,49 @@ Dims without_ones(const Shape& s) {
   return d;
 }
 
+// Do the elements of a part lie side by side where those of the whole do? Of sizes not known; no
+// where it is not seen.
+bool keeps_packed(const OpDef& op, const Attrs& attrs, const Shape& s) {
+  switch (op.role) {
+    case Role::kIdentity: return true;
+    case Role::kTranspose: {
+      const Dims& perm = std::get<Dims>(attrs[0]);
+      for (size_t k = 0; k < perm.size(); ++k)
+        if (perm[k] != static_cast<int64_t>(k)) return false;
+      return true;
+    }
+    case Role::kSlice: {
+      const Dims &begin = std::get<Dims>(attrs[0]), &end = std::get<Dims>(attrs[1]),
+                 &step = std::get<Dims>(attrs[2]);
+      for (size_t k = 0; k < begin.size(); ++k) {
+        const bool full = begin[k].same_as(0) && end[k].same_as(s[static_cast<int>(k)]);
+        if (!step[k].is_one() || (k > 0 && !full)) return false;
+      }
+      return true;
+    }
+    default: return false;
+  }
+}
+bool keeps_packed(std::span<const IndexItem> items) {
+  bool cut = false;  // behind a slice, all else must be whole
+  for (auto& it : items) switch (it.kind) {
+      case IndexItem::kEllipsis: cut = true; break;
+      case IndexItem::kNewAxis: break;
+      case IndexItem::kInt:
+        if (cut) return false;
+        break;
+      case IndexItem::kSlice:
+        if ((it.step && !it.step->is_one()) || (cut && (it.start || it.stop))) return false;
+        cut = true;
+        break;
+      default: return false;
+    }
+  return true;
+}
+
 void note(Context& c, TensorValue* part) {
+  c.undoable([&c, n = c.views_.size()] { c.views_.resize(std::min(n, c.views_.size())); });
   c.views_.push_back(part);
-  c.undoable([&c] { c.views_.pop_back(); });
 }
 
 // A copy, where the argument that it comes from is no view: those of other calls may be.
@@ -118,7 +158,7 @@ void make_view(Context& c, TensorValue* part, TensorValue* whole, const OpDef& o
     if (!whole->packed && !(without_ones(part->val.shape()) == without_ones(whole->val.shape())))
       return doubt(c, part, whole, op, how);
   } else {
-    part->packed = op.role == Role::kIdentity && whole->packed;
+    part->packed = whole->packed && keeps_packed(op, attrs, whole->val.shape());
   }
   link(c, part, whole, &op, attrs, how);
 }
@@ -133,7 +173,7 @@ void make_view(Context& c, TensorValue* part, TensorValue* whole, const V& index
     if (!part->layout) return;
     part->packed = part->layout->contiguous();
   } else {
-    part->packed = false;
+    part->packed = whole->packed && keeps_packed(items);
   }
   link(c, part, whole, nullptr, {}, index);
 }
@@ -156,6 +196,11 @@ void check_alone(Context& c, TensorValue* t) {
 }
 
 void set_shared(Context& c, TensorValue* t, Val node) {
+  if (!c.open_tapes_.empty()) return set_alone(c, t, node);
+  if (t->base || !c.views_.empty()) {  // a gradient around the call makes values of views
+    c.guard(Guard::kRecords, c.source_of(c.constant(py::none())), {}, records());
+    if (records()) return set_alone(c, t, node);
+  }
   check_alone(c, t);
   set_node(c, t, node);
   if (!t->base && c.views_.empty()) return;
@@ -163,6 +208,9 @@ void set_shared(Context& c, TensorValue* t, Val node) {
   for (TensorValue* p = t; p->base; p = p->base) {
     const Val base = base_of(c, p);
     check_alone(c, p->base);
+    if (c.arm_writes_ && p->base->may_be_another())
+      c.give_up(Reason::kTensorValue, "a change of a tensor that may be another variable's, too",
+                Case::kEffect);
     set_node(c, p->base, base);
     changed.push_back(p->base);
   }
@@ -184,6 +232,10 @@ void set_alone(Context& c, TensorValue* t, Val node) {
     for (TensorValue** base : {&v->base, &v->doubted})
       if (*base == t) views.push_back(base);
   if (t->base || t->doubted || !views.empty()) {
+    if (c.arm_writes_)
+      c.give_up(Reason::kTensorValue,
+                "a Tensor that stops sharing its elements in a branch or loop",
+                Case::kTensorBranch);
     // What it was stays what its views show.
     TensorValue* rest = c.tensor(t->val);
     rest->base = t->base, rest->doubted = t->doubted, rest->by = t->by, rest->attrs = t->attrs,

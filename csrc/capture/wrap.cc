@@ -118,7 +118,12 @@ V dynamic_numpy_scalar(Context& c, PyObject* o, int src) {
       s.kind == Source::kState && s.index >= c.start_.code->num_slots;
   if (!given && !c.unstable(src)) return nullptr;
   V& v = c.known_[o];
-  if (v) return v;
+  if (v) {  // np.True_ is one object
+    if (v->src != src && v->src >= 0)
+      c.guard(Guard::kSame, std::max(src, v->src), {},
+              static_cast<uint64_t>(std::min(src, v->src)));
+    return v;
+  }
   v = outside<ObjectValue>(c, o, src);
   c.guard(Guard::kExact, src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
   return v;

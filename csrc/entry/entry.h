@@ -103,6 +103,7 @@ struct Guard {
     kNull,         // slot is unbound
     kCellEmpty,
     kNoPart,     // a tensor that is no part of another
+    kRecords,    // are gradients being recorded? `num`
     kUnmourned,  // unbound, or nobody sees it die as far as a glance tells
   } kind;
   int src;

@@ -295,6 +295,7 @@ bool check(const Guard& g, const Values& values) {
       return g.num && type_version(reinterpret_cast<PyTypeObject*>(g.obj.ptr())) == g.num;
     case Guard::kCellEmpty: return PyCell_Check(o) && !PyCell_GET(o);
     case Guard::kNoPart: return !is_part(o) && !is_viewed(o);
+    case Guard::kRecords: return records() == (g.num != 0);
     case Guard::kNull:
     case Guard::kUnmourned: break;
   }
@@ -526,6 +527,8 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
     case Guard::kNull: return s + " is unbound";
     case Guard::kCellEmpty: return s + " is empty";
     case Guard::kNoPart: return s + " is no part or view of another tensor, and has no views";
+    case Guard::kRecords:
+      return g.num ? "a gradient records the call" : "no gradient records the call";
     case Guard::kUnmourned: return "nobody sees " + s + " die";
   }
   return "?";

@@ -269,6 +269,7 @@ class GuardCache::Recorder {
         case Guard::kAtLeast:
         case Guard::kCellEmpty:
         case Guard::kNoPart:
+        case Guard::kRecords:
         case Guard::kIsStill:
         case Guard::kUnmourned: check(); break;
         case Guard::kNull: whole = false; break;

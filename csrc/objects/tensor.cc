@@ -113,6 +113,7 @@ int tensor_init(PyObject* self, PyObject* args, PyObject* kwargs) {
                 .attr("fill")(py::handle(init), sizes, py::handle(dtype_object(a->type.dtype)));
         a = array_from(filled.ptr(), a->type.dtype);
       }
+      leave_buffer(self_t);
       self_t->array = array_on(a, where.value_or(default_device()));
     } else {
       leave_buffer(self_t);
@@ -292,11 +293,13 @@ void make_part(PyObject* part, PyObject* whole, PyObject* place) {
   if (t->depth <= kShort || std::has_single_bit(t->depth)) {
     std::vector<PyObject*> chain{whole};
     while (is_part(chain.back())) chain.push_back(object_of(chain.back())->whole);
-    auto shown = [&](PyObject* o) {  // by a view from outside of the chain
+    // A view may show what a store brings to a whole: few wholes of views are kept in any case.
+    constexpr size_t kFew = 4;
+    auto shown = [&](PyObject* o) {
+      const auto among = [&](PyObject* other) { return in_one_buffer(o, other); };
+      const auto known = std::count_if(chain.begin(), chain.end(), among) + among(part);
       return is_viewed(o) &&
-             static_cast<size_t>(std::count_if(chain.begin(), chain.end(), [&](PyObject* other) {
-               return in_one_buffer(o, other);
-             })) < tensors_in_buffer(o);
+             (chain.size() <= kFew || static_cast<size_t>(known) < tensors_in_buffer(o));
     };
     while (chain.size() > 1 && Py_REFCNT(chain.back()) == 1 && !shown(chain.back())) {
       chain.pop_back();
@@ -317,8 +320,8 @@ PyObject* tensor_getitem(PyObject* x, PyObject* index){PIJIT_SLOT({
   std::vector<IndexItem> items;
   parse_eager_index(b, index, array_of(x)->type.device, &items);
   PyObject* part = new_tensor(b.array(index_get(b, v, items)));
-  if (index != Py_None) make_part(part, x, index);
   make_view(part, x, items);
+  if (index != Py_None) make_part(part, x, index);
   return part;
 })} PyObject* tensor_sq_item(PyObject* x, Py_ssize_t i) {
   const Shape& s = array_of(x)->type.shape;
@@ -330,8 +333,8 @@ PyObject* tensor_getitem(PyObject* x, PyObject* index){PIJIT_SLOT({
     IndexItem it{IndexItem::kInt};
     it.i = i;
     PyObject* part = new_tensor(b.array(index_get(b, b.wrap(array_of(x)), std::span(&it, 1))));
-    make_part(part, x, py::int_(i).ptr());
     make_view(part, x, std::span(&it, 1));
+    make_part(part, x, py::int_(i).ptr());
     return part;
   })
 }
@@ -346,16 +349,15 @@ void replace(PyObject* x, ArrayRef value) {
   array_of(x) = std::move(value);
 }
 void assign(PyObject* x, ArrayRef value) {
+  if (!is_viewed(x) || records()) return replace(x, std::move(value));
   check_stored(x, value);
-  if (is_viewed(x))
-    store_in_buffer(object_of(x), value);
-  else
-    array_of(x) = std::move(value);
+  store_in_buffer(object_of(x), value);
 }
 // x[index] = value
 void set_item(EagerBuilder& b, PyObject* x, std::span<const IndexItem> items, Val value) {
   const ArrayRef made = b.array(index_set(b, b.wrap(array_of(x)), items, value));
-  if (!is_viewed(x)) return replace(x, made);
+  // Where gradients are recorded, it gets a value of its own.
+  if (!is_viewed(x) || records()) return replace(x, made);
   check_stored(x, made);
   if (!store_in_buffer(object_of(x), made, items)) replace(x, made);
 }
@@ -400,17 +402,20 @@ PyObject* tensor_array(PyObject* x, PyObject* args, PyObject* kwargs) {
   })
 }
 // Takes another tensor's value: how in-place updates and assignments work.
-PyObject* tensor_assign(PyObject* x, PyObject* value){PIJIT_SLOT({
+ArrayRef assigned(PyObject* x, PyObject* value) {
   const Type& t = array_of(x)->type;
   ArrayRef v = array_from(value, t.dtype);
   OP_CHECK(v->type.shape == t.shape, kValue, "[assign] a tensor of shape ", t.shape.str(),
            " cannot take a value of shape ", v->type.shape.str());
-  assign(x, moved(v, t.device));
+  return moved(v, t.device);
+}
+PyObject* tensor_assign(PyObject* x, PyObject* value){PIJIT_SLOT({
+  assign(x, assigned(x, value));
   return Py_NewRef(x);
 })}  // The same, but views of it keep what they have.
 PyObject* tensor_renew(PyObject* x, PyObject* value){PIJIT_SLOT({
-  leave_buffer(object_of(x));
-  return tensor_assign(x, value);
+  replace(x, assigned(x, value));
+  return Py_NewRef(x);
 })}  // With another shape or dtype allowed, too.
 PyObject* tensor_replace(PyObject* x, PyObject* value){PIJIT_SLOT({
   replace(x, array_from(value, std::nullopt));

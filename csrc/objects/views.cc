@@ -67,31 +67,36 @@ void link(PyObject* part, PyObject* whole, const std::optional<Layout>& l) {
     b->first.layout = Layout::contiguous(w->array->type.shape);
     add(b, w, &b->first);
   }
-  Buffer* b = w->view->buffer;
-  if (!b->array)
-    b->array = scattered(zeros(b->dtype, b->elements, b->device), w->view->layout, w->array);
   auto* v = new View;
   v->layout = *l;
-  add(b, p, v);
+  add(w->view->buffer, p, v);
 }
-
-bool recorded() { return !Tape::active().empty(); }
 
 void store(TensorObject* t, const ArrayRef& value, const Layout& region, const ArrayRef& elements) {
   Buffer* b = t->view->buffer;
-  if (!b->array) {
+  if (!b->array && b->count == 1 && !t->view->layout.repeats()) {
     t->array = value;
     return;
   }
+  if (!b->array) {  // what no view shows any more is not asked for
+    b->array = zeros(b->dtype, b->elements, b->device);
+    for (View* v = b->views; v; v = v->next)
+      b->array = scattered(flat(b->array), v->layout, v->tensor->array);
+  }
   b->array = scattered(flat(b->array), region, elements);
-  for (View* v = b->views; v; v = v->next)
+  std::vector<ArrayRef> before;  // may run code as it dies
+  for (View* v = b->views; v; v = v->next) {
+    before.push_back(v->tensor->array);
     if (v->tensor != t ? overlap(v->layout, region) : v->layout.repeats())
       v->tensor->array = gathered(b->array, v->layout);
     else if (v->tensor == t)
       t->array = value;
+  }
 }
 
 }  // namespace
+
+bool records() { return !Tape::active().empty(); }
 
 std::optional<Layout> layout_of(const Layout& of, const OpDef& op, const Attrs& attrs,
                                 const Shape& to) {
@@ -159,19 +164,19 @@ Layout layout_of(PyObject* o) {
 }
 
 void make_view(PyObject* part, PyObject* whole, const OpDef& op, const Attrs& attrs) {
-  if (!recorded())
+  if (!records())
     link(part, whole, layout_of(layout_of(whole), op, attrs, array_of(part)->type.shape));
 }
 void make_view(PyObject* part, PyObject* whole, std::span<const IndexItem> index) {
-  if (!recorded()) link(part, whole, layout_of(layout_of(whole), index));
+  if (!records()) link(part, whole, layout_of(layout_of(whole), index));
 }
 void make_view(PyObject* part, PyObject* whole, const std::optional<Layout>& of_part) {
-  if (!recorded()) link(part, whole, of_part);
+  if (!records()) link(part, whole, of_part);
 }
 
 void make_gaps(PyObject* o, const Layout& l, int64_t elements) {
   auto* t = reinterpret_cast<TensorObject*>(o);
-  if (recorded() || t->view || l.shape.numel() == 0) return;
+  if (records() || t->view || l.shape.numel() == 0) return;
   Buffer* b = new_buffer(*t->array, elements);
   b->first.layout = l;
   add(b, t, &b->first);

@@ -31,6 +31,9 @@ void make_gaps(PyObject* o, const Layout& l, int64_t elements);
 // Of a Tensor's elements in its buffer.
 Layout layout_of(PyObject* o);
 
+// Are gradients being recorded, so that views are values?
+bool records();
+
 // A Tensor without a buffer is what others know by itself.
 inline bool is_viewed(PyObject* o) { return reinterpret_cast<TensorObject*>(o)->view; }
 bool is_contiguous(PyObject* o);

@@ -96,10 +96,17 @@ void ShownFrames::move(const py::object& exception, PyObject* frame, int shift) 
       entry->tb_lasti = 2 * (raised_at_[k] + shift);
       entry->tb_frame = reinterpret_cast<PyFrameObject*>(Py_NewRef(frame));
       Py_DECREF(frames_[k].ptr());
+      // what it called names it as its caller, and would keep its variables
+      if (auto* next = entry->tb_next;
+          next && reinterpret_cast<PyObject*>(next->tb_frame->f_back) == frames_[k].ptr()) {
+        next->tb_frame->f_back = reinterpret_cast<PyFrameObject*>(Py_NewRef(frame));
+        Py_DECREF(frames_[k].ptr());
+      }
       break;
     }
     trace = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(entry->tb_next));
   }
+  forget_dead();  // with their variables
 }
 
 void ShownFrames::show(std::span<const py::object> slots) {

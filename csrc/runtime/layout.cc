@@ -37,7 +37,7 @@ bool overlap(const Layout& a, const Layout& b) {
 
 std::optional<Layout> Layout::reshaped(const Shape& to) const {
   Layout r{offset, to, {}};
-  if (contiguous()) {
+  if (contiguous() || shape.numel() == 0) {
     r.strides = to.strides();
     return r;
   }

@@ -651,3 +651,25 @@ def test_partial_made_inside():
         return g
     check_calls(made(f), FINITE)
     check_calls(kept, FINITE, breaks=1)
+
+
+def test_numpys_truths_are_one_object_each():
+    """np.True_ in two places of the state: another call has others there."""
+
+    @ms.jit
+    def f(b):
+        return b[0], b[-1]
+
+    for first, last in ((False, False), (False, True), (True, True), (True, False)):
+        assert f(np.array([first, last])) == (first, last)
+
+
+def test_numpys_float64_is_no_python_float():
+    @ms.jit
+    def f(n, u):
+        return 1.0 / (n * u), (n + u) / 2
+
+    with np.errstate(divide="ignore"):
+        for n in (1, 0, 2, 3):
+            for x in f(n, np.float64(-5.5)):
+                assert type(x) is np.float64

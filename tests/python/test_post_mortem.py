@@ -277,3 +277,32 @@ def test_what_kept_frames_hold_lives_as_long_as_they():
             out.append(log)
         return out
     assert story(ms.jit(holds_one)) == story(holds_one)
+
+
+def test_frames_of_handled_exceptions_keep_nothing_alive():
+    log = []
+
+    class Seen:
+        def __del__(self):
+            log.append("dies")
+
+    def bad():
+        raise ValueError
+
+    def make():
+        def f(n):
+            log.clear()
+            d = Seen()
+            for i in range(n):
+                try:
+                    bad()
+                except ValueError:
+                    pass
+                d = None
+                log.append(i)
+            return d, list(log)
+        return f
+
+    plain, jitted = make(), ms.jit(make())
+    for _ in range(4):
+        assert jitted(3) == plain(3) == (None, ["dies", 0, 1, 2])

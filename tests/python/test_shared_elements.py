@@ -234,3 +234,128 @@ def test_a_wide_view_is_written_everywhere():
     assert (y.asnumpy() == 5).all() and (x.asnumpy() == 5).all()
     y[0:2, 0] = Tensor([6.0, 7.0])
     assert x.asnumpy().tolist() == [7, 5] and (y.asnumpy()[:, 0] == 7).all()  # the last one stays
+
+
+def test_empty_views():
+    check(lambda: lambda x: x[0:0].reshape(3, 0), fresh(), graphs=1, breaks=0)
+    check(lambda: lambda x: x.T[:, 2:2].reshape(0), fresh(), graphs=1, breaks=0)
+
+
+def test_a_capture_that_ends_forgets_its_views():
+    def f(a):
+        i = Tensor(0)
+        while i < 3:
+            v = a.T
+            a[...] = 109.0
+            i = i + 1
+        return a, v
+    check(lambda: f, fresh())
+
+
+def branch_chooses_a_view(x, c):
+    z = x * 2
+    y = z + 0
+    if c.sum() > 0:
+        y = z.reshape(2, 3)
+    z[0] = 9.0
+    return y + 0
+
+
+def branch_stops_sharing(x, c):
+    a = x * 1
+    v = a.T
+    if c.sum() > 0:
+        a[...] = 9.0
+    a[0] = 5.0
+    return a, v
+
+
+def loop_binds_a_view(x, c):
+    y = x * c.sum()
+    z = y
+    i = Tensor(0)
+    while i < 3:
+        y = y.reshape(6)
+        y[0] = y[0] + 1.0
+        i = i + 1
+    return z
+
+
+@pytest.mark.parametrize("f", [branch_chooses_a_view, branch_stops_sharing, loop_binds_a_view])
+@pytest.mark.parametrize("c", [1.0, -1.0])
+def test_what_is_shared_depends_on_values(f, c):
+    check(lambda: f, fresh(), Tensor([c]))
+
+
+def test_stores_while_gradients_are_recorded():
+    for jitted in (lambda f: f, ms.jit):
+        x = fresh()
+        y = x.reshape(6)
+
+        def loss(w):
+            x[0] = w * 2
+            return y.sum()
+        value, gradient = ms.value_and_grad(jitted(loss))(Tensor([1.0, 2.0, 3.0]))
+        assert value == 15 and (gradient.asnumpy() == 0).all()
+
+    def f(g):
+        h = g * 1
+        v = h.T
+        h[0] = 700.0
+        return (v * v).sum()
+    fn = ms.jit(f)
+    for _ in range(2):  # the same function, recorded and not
+        assert np.array_equal(ms.grad(fn)(fresh()).asnumpy(), 2 * fresh().asnumpy())
+        assert fn(fresh()) == f(fresh()) > 1e6
+
+
+def test_a_wide_view_alone():
+    y = Tensor([0.0, 1.0, 2.0]).broadcast_to((2, 3))
+    y[0] = 9.0
+    z = y.T
+    z[0] = 4.0
+    assert y.asnumpy().tolist() == [[4, 9, 9], [4, 9, 9]]
+
+
+def test_views_of_what_nobody_holds():
+    big = Tensor(np.arange(12, dtype=np.float32).reshape(2, 6))
+    w = big[:, ::2]
+    del big
+    v = w[:, ::2]
+    w[[0]] = -1.0
+    assert v.asnumpy().tolist() == [[-1, -1], [6, 10]]
+
+
+def test_stores_that_fail_change_nothing():
+    x = fresh()
+    y = x.reshape(6)
+    with pytest.raises(ValueError):
+        x.set_data(ops.ones((5,)))
+    x[0] = 9.0
+    assert y.asnumpy()[0] == 9
+    x.__init__(shape=(5,), dtype=ms.float32)
+    x[0] = 3.0
+    assert y.asnumpy()[0] == 9 and x.shape == (5,)
+
+
+def test_contiguous_of_views_of_arguments():
+    def f(x):
+        y = x.T.contiguous()
+        y[0] = 33.0
+        return x, y
+    fn = ms.jit(f)
+    for g in (f, fn, fn):
+        assert not (g(fresh())[0].asnumpy() == 33).any()
+        turned = fresh().T
+        assert (g(turned)[0].asnumpy() == 33).any()
+
+
+def test_slices_of_changing_sizes():
+    for f in (lambda x: x[:-1].reshape(-1), lambda x: x[1:].expand_dims(0).reshape(-1),
+              lambda x: ops.narrow(x, 0, 0, 2).reshape(-1)):
+        @ms.jit
+        def store(x, f=f):
+            f(x)[0] = 9.0
+            return x
+        for n in (2, 3, 4, 5):
+            assert (store(Tensor(np.zeros((n, 3), np.float32))).asnumpy() == 9).any()

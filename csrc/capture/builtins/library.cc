@@ -118,13 +118,16 @@ void add_tensor(Registry& r) {
   r.method(tensor_type, "_contiguous", {1, 1}, [](Tracer& t, Call& c) -> V {
     const Val node = t.tapes.node_of(c.args[0]);
     auto* x = as<TensorValue>(c.args[0]);
-    if (x->src >= 0 && is_viewed(x->obj.ptr()))
+    TensorValue* root = x;  // an argument may have gaps itself
+    while (TensorValue* base = root->base ? root->base : root->doubted) root = base;
+    if (root->src >= 0 && is_viewed(root->obj.ptr()))
       t.give_up(Reason::kUnsupportedOperand, "contiguous() of a view");
-    if (x->src >= 0) t.guard(Guard::kNoPart, x->src);
+    if (root->src >= 0) t.guard(Guard::kNoPart, root->src);
     return x->packed ? c.args[0] : V(t.tensor(node));
   });
-  r.method(tensor_type, "_view", {1, 1},
-           [](Tracer& t, Call& c) { return view_of_all(t, c.args[0], t.tapes.node_of(c.args[0])); });
+  r.method(tensor_type, "_view", {1, 1}, [](Tracer& t, Call& c) {
+    return view_of_all(t, c.args[0], t.tapes.node_of(c.args[0]));
+  });
   r.method(tensor_type, "_rebind", {2, 2}, [](Tracer& t, Call& c) {
     t.tapes.rebind(c.args[0], c.args[1]);
     return c.args[0];

@@ -117,7 +117,7 @@ class Tracer::TensorLoop {
     const Nested nested(t_);
     if (auto* of = as<TensorValue>(v)) {
       auto* t = t_.tensor(arm_->graph->add_input(at_home(of->val.type())));
-      t->aliased = of->origin != nullptr;
+      t->aliased = true;
       carried_.push_back({v, t, nullptr, of->val.dtype()});
       return t;
     }

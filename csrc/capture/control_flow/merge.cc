@@ -53,6 +53,11 @@ V Merge::tensor(TensorValue* a, TensorValue* b) {
     const bool made = v->src < 0 && v->serial >= serial_;
     if (made && (root->src >= 0 || root->serial < serial_))
       return fail("which part of a tensor it is depends on the branch");
+    root = v;
+    auto base_of = [](const TensorValue* t) { return t->base ? t->base : t->doubted; };
+    while (base_of(root) && root->src < 0 && root->serial >= serial_) root = base_of(root);
+    if (made && (root->src >= 0 || root->serial < serial_))
+      return fail("whose elements a view shows depends on the branch");
   }
   auto* r = arena_.make<TensorValue>();
   const size_t index = output(a, b, a->val.dtype());

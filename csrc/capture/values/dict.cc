@@ -267,7 +267,11 @@ void DictValue::update(Context& c, const V& from) {
     for (size_t k = 0; k < names.size(); ++k) setitem(c, key_value(c, names[k].ptr()), values[k]);
     return;
   }
-  if (PyObject* method = protocol::user_method(c, from, "keys")) {  // dict_merge
+  // As dict_merge: a dict that is iterated as a dict is one, whatever its keys() gives.
+  const bool as_dict =
+      PyType_IsSubtype(from->type(), &PyDict_Type) && from->type()->tp_iter == PyDict_Type.tp_iter;
+  PyObject* method = as_dict ? nullptr : protocol::user_method(c, from, "keys");
+  if (method) {
     std::vector<V> all;
     protocol::each(c, protocol::call(c, c.wrap_static(method), {from}, {}),
                    [&](const V& key) { all.push_back(key); });

@@ -6,12 +6,14 @@
 #include "capture/context.h"
 #include "capture/values/scalar.h"
 #include "graph/vals.h"
+#include "objects/data.h"
 
 namespace pijit {
 namespace {
 
 std::optional<Number> known_number(const V& v) {
-  if (!is_known(v) || PyBool_Check(v->obj.ptr())) return std::nullopt;
+  if (!is_known(v) || PyBool_Check(v->obj.ptr()) || is_numpy_scalar(v->obj.ptr()))
+    return std::nullopt;
   if (PyFloat_Check(v->obj.ptr())) return PyFloat_AS_DOUBLE(v->obj.ptr());
   if (!PyLong_CheckExact(v->obj.ptr())) return std::nullopt;
   int overflow = 0;
