@@ -248,13 +248,13 @@ class MakeView final : public Effect {
   };
   // `own`: how it lies in what is known to be shared. That is all, where the steps are `sure` and
   // the whole is no view itself; others may pass through a copy, or show that there is none.
-  MakeView(int part, int whole, std::vector<Step> steps, bool sure, std::optional<Layout> own,
-           int64_t elements)
+  MakeView(int part, int whole, std::vector<Step> steps, bool sure,
+           const std::optional<Layout>& own, int64_t elements)
       : part_(part),
         whole_(whole),
         steps_(std::move(steps)),
         sure_(sure),
-        own_(std::move(own)),
+        own_(own),
         elements_(elements) {}
   void apply(Runner& r) const override {
     const py::object part = r.make(part_), whole = r.make(whole_);

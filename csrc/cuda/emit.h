@@ -1,8 +1,8 @@
 // CUDA C of loops. One source serves many sizes: what it depends on is the form, the body, the
 // dtypes, the rank, which innermost strides are 0 or 1, whether elements are taken four at a time,
-// whether rows or columns are few, and whether there are chunks; sizes, strides and addresses are arguments. Reduction trees
-// are those of runtime/loop_spec.h, so that results have the CPU's bits, but for functions of libm,
-// which are the toolkit's.
+// whether rows or columns are few, and whether there are chunks; sizes, strides and addresses are
+// arguments. Reduction trees are those of runtime/loop_spec.h, so that results have the CPU's bits,
+// but for functions of libm, which are the toolkit's.
 //
 //   map   a thread per element, or per four
 //   row   a group of threads per chunk of a row, a thread per lane (or several lanes a thread);

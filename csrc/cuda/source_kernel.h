@@ -23,8 +23,9 @@ using Ints = std::vector<int64_t>;
 
 class SourceKernel {
  public:
-  // `op` is named in errors. Text says ENTRY(name) for the head of an entry, or ENTRY(name, n) where
-  // n blocks are to have room on a multiprocessor, and EACH(i, total) for a loop over elements.
+  // `op` is named in errors. Text says ENTRY(name) for the head of an entry, or ENTRY(name, n)
+  // where n blocks are to have room on a multiprocessor, and EACH(i, total) for a loop over
+  // elements.
   SourceKernel(Gpu& gpu, std::string op, int addresses, int numbers, const std::string& text,
                std::vector<std::string> entries);
   // Runs an entry on so many blocks (at least as many threads as `threads`; more turns where there

@@ -140,8 +140,7 @@ LineAnswer on_line(LiveFrame& frame) {
       }
     }
     if (!moved) return LineAnswer::kGoOn;
-    if (osr.slots.size() != static_cast<size_t>(code->num_slots))
-      osr.slots.resize(code->num_slots);
+    if (osr.slots.size() != static_cast<size_t>(code->num_slots)) osr.slots.resize(code->num_slots);
     if (!frame.go_on_at(*code, osr.instr, std::move(osr.slots), std::move(osr.stack)))
       return LineAnswer::kRaise;
     return l.tier.resting() ? LineAnswer::kStop : LineAnswer::kGoOn;

@@ -209,8 +209,8 @@ py::object run(const Target& target, std::span<PyObject* const> slots,
 class BreakStep {
  public:
   // Frames of steps that raised what the function handles go to `shown`.
-  BreakStep(const Target& target, const CodeInfo& code, Slots* slots, std::vector<py::object>* stack,
-            ShownFrames* shown)
+  BreakStep(const Target& target, const CodeInfo& code, Slots* slots,
+            std::vector<py::object>* stack, ShownFrames* shown)
       : target_(target), code_(code), slots_(*slots), stack_(*stack), shown_(*shown) {}
   // kNotAlone: it must run in CPython with all that follows. Throws what the instruction raises, if
   // the function has no handler for it there.

@@ -108,8 +108,8 @@ struct CodeInfo {
   int num_locals = 0;
   int num_free = 0;  // the last slots
   std::vector<std::string> slot_names;
-  std::vector<Handler> handlers;  // by instruction indices, in order; no two cover the same
-  std::vector<StackLayout> layouts;    // each once, and those of instructions, up to CPython 3.10
+  std::vector<Handler> handlers;     // by instruction indices, in order; no two cover the same
+  std::vector<StackLayout> layouts;  // each once, and those of instructions, up to CPython 3.10
   std::vector<int> layout_of;
   Liveness live;
   bool generator = false;

@@ -385,10 +385,10 @@ class Decoder {
   std::map<int, int> first_;          // unit -> our instruction
   std::map<int, Handling> handlers_;  // by their units
   std::map<std::vector<int>, int> leavings_;
-  std::vector<Handler> outer_;                 // of these
+  std::vector<Handler> outer_;                      // of these
   std::vector<std::optional<StackLayout>> before_;  // by raw_; none: never reached
   std::vector<const StackLayout*> layouts_;         // by our instructions
-  std::vector<std::pair<size_t, int>> jumps_;  // by our instructions, to units
+  std::vector<std::pair<size_t, int>> jumps_;       // by our instructions, to units
 };
 
 }  // namespace

@@ -327,7 +327,7 @@ TEST(HostShim, OneSourceServesAllSizes) {
   EXPECT_EQ(sum({3, 40}, {40, 1}), sum({7, 4000}, {4000, 1}));
   EXPECT_EQ(sum({3, 5000}, {5000, 1}), sum({7, 90000}, {90000, 1}));
   EXPECT_NE(sum({3, 40}, {40, 1}), sum({3, 5000}, {5000, 1}));  // one chunk, and several
-  EXPECT_NE(sum({3, 40}, {40, 1}), sum({9000, 40}, {40, 1}));  // few rows, and many
+  EXPECT_NE(sum({3, 40}, {40, 1}), sum({9000, 40}, {40, 1}));   // few rows, and many
   EXPECT_NE(sum({3, 40}, {40, 1}), sum({3, 40}, {80, 2}));
   EXPECT_NE(sum({3, 40}, {40, 1}), sum({3, int64_t{1} << 31}, {int64_t{1} << 31, 1}));
 }
