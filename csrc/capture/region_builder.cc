@@ -10,6 +10,7 @@
 #include "capture/region_frames.h"
 #include "entry/entry.h"
 #include "objects/data.h"
+#include "python/quiet_lookup.h"
 #include "python/hook.h"
 #include "python/names.h"
 
@@ -1488,8 +1489,7 @@ class RegionBuilder {
     };
     if (!code) return false;
     for (auto& in : code->instrs)
-      if (in.op == BOp::LOAD_GLOBAL &&
-          leads(PyDict_GetItemWithError(PyFunction_GET_GLOBALS(func), in.obj)))
+      if (in.op == BOp::LOAD_GLOBAL && leads(quiet_item(PyFunction_GET_GLOBALS(func), in.obj)))
         return true;
     for (Py_ssize_t k = 0; k < cells; ++k)
       if (leads(PyCell_GET(closure[k]))) return true;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "capture/region_frames.h"
 #include "objects/data.h"
+#include "python/quiet_lookup.h"
 #include "python/compat.h"
 #include "python/hook.h"
 #include "python/names.h"
@@ -118,13 +119,14 @@ PyObject* fetch(const RegionSource& s, const Region::Frame& f) {
     }
     case RegionSource::kGlobal: {
       PyObject* globals = PyFunction_GetGlobals(s.module ? s.module.ptr() : f.func);
-      if (PyObject* o = PyDict_GetItemWithError(globals, s.name.ptr())) return o;
+      bool unsure = false;
+      if (PyObject* o = quiet_item(globals, s.name.ptr(), &unsure); o || unsure) return o;
       PyObject* builtins = builtins_of(globals);
-      return builtins ? PyDict_GetItemWithError(builtins, s.name.ptr()) : nullptr;
+      return builtins ? quiet_item(builtins, s.name.ptr()) : nullptr;
     }
     case RegionSource::kModule:
       if (!PyModule_CheckExact(s.module.ptr())) return nullptr;  // it was given another class
-      return PyDict_GetItemWithError(PyModule_GetDict(s.module.ptr()), s.name.ptr());
+      return quiet_item(PyModule_GetDict(s.module.ptr()), s.name.ptr());
   }
   return nullptr;
 }

@@ -11,6 +11,7 @@
 #include "entry/guard.h"
 #include "entry/instance.h"
 #include "entry/runner.h"
+#include "python/quiet_lookup.h"
 #include "python/call_in_frame.h"
 
 namespace pijit {
@@ -747,8 +748,8 @@ class OverNumbers {
     if (has_other_builtins(func)) no(code, 0, "the function has other builtins than its module");
     PyObject* globals = PyFunction_GET_GLOBALS(func);
     auto global = [&](const Instr& in) {
-      PyObject* o = PyDict_GetItemWithError(globals, in.obj);
-      return o ? o : PyDict_GetItemWithError(builtins_of(globals), in.obj);
+      PyObject* o = quiet_item(globals, in.obj);
+      return o ? o : quiet_item(builtins_of(globals), in.obj);
     };
     auto is_no_number = [&](const Instr& in) {
       PyObject* o = in.op == Op::LOAD_CONST    ? in.obj
@@ -758,7 +759,7 @@ class OverNumbers {
     };
     for (size_t k = 0; k < code.instrs.size() && because.why.empty(); ++k) {
       const Instr& in = code.instrs[k];
-      if (in.op == Op::LOAD_GLOBAL) use(code, k, PyDict_GetItemWithError(globals, in.obj), deep);
+      if (in.op == Op::LOAD_GLOBAL) use(code, k, quiet_item(globals, in.obj), deep);
       if (in.op == Op::IMPORT_NAME)
         no(code, k, "the function imports a module", "an import at the top");
       // numbers that a region makes are other objects than CPython's
