@@ -21,7 +21,13 @@ class AssignTensor final : public Effect {
  public:
   AssignTensor(int target, int output) : target_(target), output_(output) {}
   void apply(Runner& r) const override {
-    if (ArrayRef& a = r.output(output_)) array_of(r.make(target_).ptr()) = std::move(a);
+    ArrayRef& a = r.output(output_);
+    if (!a) return;
+    const py::object target = r.make(target_);
+    if (is_viewed(target.ptr()))
+      store_in_buffer(reinterpret_cast<TensorObject*>(target.ptr()), a);
+    else
+      array_of(target.ptr()) = std::move(a);
   }
   std::string describe() const override { return str_cat("assign ", target_, " output ", output_); }
 

@@ -136,15 +136,6 @@ Val view_of(Context& c, TensorValue* part) {
 
 }  // namespace
 
-bool names_region(std::span<const IndexItem> items) {
-  bool alone = true;
-  for (auto& it : items) {
-    if (it.kind == IndexItem::kTensor) return false;
-    alone = alone && it.kind == IndexItem::kEllipsis;
-  }
-  return !alone;
-}
-
 void make_view(Context& c, TensorValue* part, TensorValue* whole, const OpDef& op,
                const Attrs& attrs, const V& how) {
   if (part == whole || !c.open_tapes_.empty()) return;
@@ -166,7 +157,7 @@ void make_view(Context& c, TensorValue* part, TensorValue* whole, const OpDef& o
 void make_view(Context& c, TensorValue* part, TensorValue* whole, const V& index) {
   if (!c.open_tapes_.empty()) return;
   const auto items = index_items(c, index, whole->val.shape());
-  if (!names_region(items)) return;
+  if (!is_basic_index(items)) return;
   const auto l = layout_of(whole);
   if (l && !is_symbolic(items)) {
     part->layout = pijit::layout_of(*l, items);

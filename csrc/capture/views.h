@@ -14,8 +14,6 @@ void make_view(Context& c, TensorValue* part, TensorValue* whole, const V& index
 // A new Tensor of the same elements, `node` being its value.
 V view_of_all(Context& c, const V& whole, Val node);
 
-// Does it name a region, so that a store goes to all who share it?
-bool names_region(std::span<const IndexItem> items);
 // A change of a Tensor from outside, of which no other may know.
 void check_alone(Context& c, TensorValue* t);
 // `t` gets a value, which all that share its elements see; or which none sees.

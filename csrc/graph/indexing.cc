@@ -18,9 +18,10 @@ struct Plan {
   bool advanced = false;
 };
 
-Plan make_plan(Builder& b, Val x, std::span<const IndexItem> index) {
+// A builder is asked for where there are tensors.
+Plan make_plan(Builder* b, const Type& x, std::span<const IndexItem> index) {
   Plan p;
-  const Shape& s = x.shape();
+  const Shape& s = x.shape;
   int used = 0, dots = 0;
   for (auto& it : index) {
     p.advanced |= it.kind == IndexItem::kTensor;
@@ -30,7 +31,7 @@ Plan make_plan(Builder& b, Val x, std::span<const IndexItem> index) {
       ++used;
   }
   OP_CHECK(dots <= 1, kIndex, "[getitem] an index can only have a single ellipsis");
-  OP_CHECK(used <= s.rank(), kIndex, "[getitem] too many indices: ", used, " for ", x.type().str());
+  OP_CHECK(used <= s.rank(), kIndex, "[getitem] too many indices: ", used, " for ", x.str());
   auto full = [&](Dim n) {
     p.begin.push_back(0);
     p.end.push_back(n);
@@ -53,7 +54,7 @@ Plan make_plan(Builder& b, Val x, std::span<const IndexItem> index) {
         const Dim i = it.i < 0 ? it.i + s[a] : it.i;
         if (p.advanced) {  // beside tensors an integer is a tensor, too
           full(s[a]);
-          p.axes.push_back({Plan::Axis::kTensor, b.constant(DType::I64, SizeNumber(i))});
+          p.axes.push_back({Plan::Axis::kTensor, b->constant(DType::I64, SizeNumber(i))});
           break;
         }
         p.begin.push_back(i);
@@ -210,7 +211,7 @@ Val part_of(Builder& b, Val x, std::span<const IndexItem> index) {
     std::vector<Take> takes;
     return part_of(b, take_places(b, x, &rest, &takes), rest);
   }
-  const Plan p = make_plan(b, x, index);
+  const Plan p = make_plan(&b, x.type(), index);
   Val y = is_full(p, x.shape()) ? x : b.op("slice", {x}, {p.begin, p.end, p.step});
   std::vector<int> tensor_axes;
   const Shape s = basic_shape(p, y.shape(), &tensor_axes);
@@ -237,7 +238,7 @@ Val with_part(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
     for (size_t k = takes.size(); k-- > 0;) part = put_places(b, takes[k], part);
     return part;
   }
-  const Plan p = make_plan(b, x, index);
+  const Plan p = make_plan(&b, x.type(), index);
   if (value.dtype() != x.dtype()) value = v_cast(value, x.dtype());
   const bool full = is_full(p, x.shape());
   Val region = full ? x : b.op("slice", {x}, {p.begin, p.end, p.step});
@@ -273,6 +274,22 @@ Val with_part(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
 }
 
 }  // namespace
+
+bool is_basic_index(std::span<const IndexItem> index) {
+  auto is = [](IndexItem::Kind k) { return [k](auto& it) { return it.kind == k; }; };
+  return std::none_of(index.begin(), index.end(), is(IndexItem::kTensor)) &&
+         !std::all_of(index.begin(), index.end(), is(IndexItem::kEllipsis));
+}
+
+BasicIndex basic_index(const Type& x, std::span<const IndexItem> index) {
+  Plan p = make_plan(nullptr, x, index);
+  BasicIndex r{std::move(p.begin), std::move(p.end), std::move(p.step), {}};
+  for (auto& a : p.axes)
+    r.axes.push_back(a.what == Plan::Axis::kKeep   ? BasicIndex::kKeep
+                     : a.what == Plan::Axis::kDrop ? BasicIndex::kDrop
+                                                   : BasicIndex::kNew);
+  return r;
+}
 
 Val index_get(Builder& b, Val x, std::span<const IndexItem> index) {
   const bool gathers =

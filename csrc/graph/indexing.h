@@ -16,6 +16,16 @@ struct IndexItem {
   bool kept = true;
 };
 
+// Of integers, slices, None and an ellipsis, but an ellipsis alone?
+bool is_basic_index(std::span<const IndexItem> index);
+// What such an index names: a slice of each axis, and what becomes of the axes, left to right.
+struct BasicIndex {
+  enum Axis : uint8_t { kKeep, kDrop, kNew };
+  Dims begin, end, step;
+  std::vector<Axis> axes;
+};
+BasicIndex basic_index(const Type& x, std::span<const IndexItem> index);
+
 Val index_get(Builder& b, Val x, std::span<const IndexItem> index);
 // The value of x after the assignment; `value` broadcasts to the region and takes x's dtype.
 Val index_set(Builder& b, Val x, std::span<const IndexItem> index, Val value);

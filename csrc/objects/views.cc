@@ -1,6 +1,5 @@
 #include "objects/views.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "eager/tape.h"
@@ -112,49 +111,18 @@ std::optional<Layout> layout_of(const Layout& of, const OpDef& op, const Attrs& 
 }
 
 std::optional<Layout> layout_of(const Layout& of, std::span<const IndexItem> index) {
-  int used = 0;
-  bool alone = true;
-  for (auto& it : index) {
-    if (it.kind == IndexItem::kTensor || it.kind == IndexItem::kTake) return std::nullopt;
-    used += it.kind == IndexItem::kInt || it.kind == IndexItem::kSlice;
-    alone = alone && it.kind == IndexItem::kEllipsis;
-  }
-  if (alone || of.shape.numel() == 0) return std::nullopt;
-  Layout r{of.offset, {}, {}};
+  if (!is_basic_index(index)) return std::nullopt;
+  const BasicIndex region = basic_index({DType::F32, of.shape}, index);
+  const Layout cut = of.sliced(region.begin, region.end, region.step);
+  Layout r{cut.offset, {}, {}};
   int from = 0;
-  auto keep = [&](int64_t n, int64_t stride) {
-    r.strides[r.shape.rank()] = stride;
-    r.shape.push_back(n);
-  };
-  auto rest = [&](int until) {
-    for (; from < until; ++from) keep(of.shape[from], of.strides[from]);
-  };
-  for (auto& it : index) switch (it.kind) {
-      case IndexItem::kEllipsis: rest(from + of.shape.rank() - used); break;
-      case IndexItem::kNewAxis: keep(1, 1); break;
-      case IndexItem::kInt: {
-        const int64_t i = it.i < 0 ? it.i + of.shape[from] : it.i;
-        r.offset += i * of.strides[from++];
-        break;
-      }
-      default: {
-        const int64_t n = of.shape[from], step = it.step.value_or(1);
-        auto clip = [&](const std::optional<Dim>& d, int64_t otherwise) {
-          if (!d) return otherwise;
-          const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
-          const int64_t v = *d;
-          return std::clamp(v < 0 ? v + n : v, low, high);
-        };
-        const int64_t begin = clip(it.start, step > 0 ? 0 : n - 1),
-                      end = clip(it.stop, step > 0 ? n : -1);
-        const int64_t count =
-            step > 0 ? (end - begin + step - 1) / step : (begin - end - step - 1) / -step;
-        if (count > 0) r.offset += begin * of.strides[from];
-        keep(std::max<int64_t>(count, 0), count > 1 ? step * of.strides[from] : 1);
-        ++from;
-      }
+  for (auto what : region.axes) {
+    if (what != BasicIndex::kDrop) {
+      r.strides[r.shape.rank()] = what == BasicIndex::kKeep ? cut.strides[from] : 1;
+      r.shape.push_back(what == BasicIndex::kKeep ? cut.shape[from] : Dim(1));
     }
-  rest(of.shape.rank());
+    if (what != BasicIndex::kNew) ++from;
+  }
   return r;
 }
 

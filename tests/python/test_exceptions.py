@@ -11,6 +11,7 @@ import pytest
 import pijit as ms
 from pijit import Tensor, ops
 from tests.python.differential import check, check_calls
+from tests.python.swallows import Swallows
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -774,20 +775,6 @@ def test_a_cause_that_python_has_raised(asks):
         return f, lambda: log
     rows = [Tensor(np.linspace(0, 1, n * 4, dtype=np.float32).reshape(n, 4)) for n in (3, 3, 5, 2, 4)]
     check_calls(make, [(x, x + 1, k) for x, k in zip(rows, (1, 1, 3, 3, 2))])
-
-
-class Swallows:
-    """Swallows what it is told to, and remembers."""
-
-    def __init__(self, *kinds):
-        self.kinds, self.seen = kinds or (Exception,), []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, value, trace):
-        self.seen.append((kind.__name__, str(value)) if kind else None)
-        return bool(kind) and issubclass(kind, self.kinds)
 
 
 def deleted_cell(x):

@@ -73,7 +73,7 @@ void TensorValue::setitem(Context& c, const V& index, const V& value) {
   auto set = [&](TensorValue* t, const V& place, Val made) {
     const auto items = index_items(c, place, t->val.shape());
     const Val now = index_set(g, c.scope_->val(t->val), items, made);
-    names_region(items) ? set_shared(c, t, now) : set_alone(c, t, now);
+    is_basic_index(items) ? set_shared(c, t, now) : set_alone(c, t, now);
   };
   const Operand o = operand_of(c, value);
   set(this, index, materialize(g, o, o.weak() ? val.dtype() : o.dtype()));
