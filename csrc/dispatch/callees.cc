@@ -108,7 +108,10 @@ PyObject* on_call(PendingCall& call) {
     Callee* callee = callee_of(call.code());
     if (!owner && automatic_is_on()) return automatic_call(call, callee);
     if (!may_capture(Asker::kCallee)) return call.run();
-    if ((callee && callee->skip) || !works_on_tensors(call)) return call.run();
+    if ((callee && callee->skip) || !works_on_tensors(call)) {
+      CalleeScope::passed_over();
+      return call.run();
+    }
     PyObject* globals = call.globals();
     const Code code = code_info(call.code());
     if (!callee) callee = make_callee(call.code());
@@ -170,7 +173,9 @@ bool Callees::make_room() {
   return all_.size() < limit_;
 }
 
-CalleeScope::CalleeScope(const Target& target, HookUse& use, PyObject* but) {
+static thread_local CalleeScope* innermost_scope;
+CalleeScope::CalleeScope(const Target& target, HookUse& use, PyObject* but)
+    : outer_(std::exchange(innermost_scope, this)) {
   if (target.whole || !may_capture(Asker::kBelow) || !use.due()) {
     hook_.emplace(false);
     return;
@@ -179,7 +184,14 @@ CalleeScope::CalleeScope(const Target& target, HookUse& use, PyObject* but) {
   found_before_ = found;
   hook_.emplace(true, but);
 }
+void CalleeScope::passed_over() {
+  constexpr int kMany = 1000;
+  CalleeScope* s = innermost_scope;
+  // once in a scope: where an op wakes it, there is something to capture
+  if (s && s->use_ && found == s->found_before_ && ++s->passed_over_ == kMany) put_hook_to_sleep();
+}
 CalleeScope::~CalleeScope() {
+  innermost_scope = outer_;
   if (!use_) return;
   found != found_before_ ? use_->worked() : use_->failed();
 }

@@ -184,10 +184,15 @@ class CalleeScope {
  public:
   CalleeScope(const Target& target, HookUse& use, PyObject* but = nullptr);
   ~CalleeScope();
+  // A call below that is none to capture, of this thread's innermost scope. After many of them and
+  // none that ran a graph, calls are CPython's alone, until an op runs.
+  static void passed_over();
 
  private:
   HookUse* use_ = nullptr;
   uint64_t found_before_ = 0;
+  int passed_over_ = 0;
+  CalleeScope* outer_;
   std::optional<HookScope> hook_;
 };
 void init_callees();

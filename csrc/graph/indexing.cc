@@ -18,76 +18,28 @@ struct Plan {
   bool advanced = false;
 };
 
-// A builder is asked for where there are tensors.
-Plan make_plan(Builder* b, const Type& x, std::span<const IndexItem> index) {
+Plan make_plan(Builder& b, Val x, std::span<const IndexItem> index) {
   Plan p;
-  const Shape& s = x.shape;
-  int used = 0, dots = 0;
-  for (auto& it : index) {
-    p.advanced |= it.kind == IndexItem::kTensor;
-    if (it.kind == IndexItem::kEllipsis)
-      ++dots;
-    else if (it.kind != IndexItem::kNewAxis)
-      ++used;
-  }
-  OP_CHECK(dots <= 1, kIndex, "[getitem] an index can only have a single ellipsis");
-  OP_CHECK(used <= s.rank(), kIndex, "[getitem] too many indices: ", used, " for ", x.str());
-  auto full = [&](Dim n) {
-    p.begin.push_back(0);
-    p.end.push_back(n);
-    p.step.push_back(1);
-  };
-  auto keep = [&](int count) {
-    for (int k = 0; k < count; ++k) {
-      full(s[static_cast<int>(p.begin.size())]);
+  p.advanced = std::any_of(index.begin(), index.end(),
+                           [](auto& it) { return it.kind == IndexItem::kTensor; });
+  each_axis(x.type(), index, [&](const IndexItem* it, Dim begin, Dim end, Dim step) {
+    const auto kind = it ? it->kind : IndexItem::kSlice;
+    if (kind == IndexItem::kNewAxis) return p.axes.push_back({Plan::Axis::kNew, {}});
+    if (kind == IndexItem::kInt && p.advanced) {  // beside tensors an integer is a tensor, too
+      p.axes.push_back({Plan::Axis::kTensor, b.constant(DType::I64, SizeNumber(begin))});
+      begin = 0;
+      end = x.shape()[static_cast<int>(p.begin.size())];
+    } else if (kind == IndexItem::kInt) {
+      p.axes.push_back({Plan::Axis::kDrop, {}});
+    } else if (kind == IndexItem::kSlice) {
       p.axes.push_back({Plan::Axis::kKeep, {}});
+    } else {
+      p.axes.push_back({Plan::Axis::kTensor, it->tensor});
     }
-  };
-  for (auto& it : index) {
-    const int a = static_cast<int>(p.begin.size());
-    switch (it.kind) {
-      case IndexItem::kEllipsis: keep(s.rank() - used); break;
-      case IndexItem::kNewAxis: p.axes.push_back({Plan::Axis::kNew, {}}); break;
-      case IndexItem::kInt: {
-        OP_CHECK(it.i >= -s[a] && it.i < s[a], kIndex, "[getitem] index ", it.i,
-                 " is out of bounds for axis ", a, " with size ", s[a]);
-        const Dim i = it.i < 0 ? it.i + s[a] : it.i;
-        if (p.advanced) {  // beside tensors an integer is a tensor, too
-          full(s[a]);
-          p.axes.push_back({Plan::Axis::kTensor, b->constant(DType::I64, SizeNumber(i))});
-          break;
-        }
-        p.begin.push_back(i);
-        p.end.push_back(i + 1);
-        p.step.push_back(1);
-        p.axes.push_back({Plan::Axis::kDrop, {}});
-        break;
-      }
-      case IndexItem::kSlice: {
-        const Dim n = s[a], st = it.step.value_or(1);
-        OP_CHECK(st != 0, kValue, "[getitem] slice step cannot be zero");
-        auto clip = [&](std::optional<Dim> v, Dim def) {
-          if (!v) return def;
-          const Dim lo = st > 0 ? 0 : -1, hi = st > 0 ? n : n - 1;
-          return std::clamp(*v < 0 ? *v + n : *v, lo, hi);
-        };
-        Dim from = clip(it.start, st > 0 ? Dim(0) : n - 1),
-            to = clip(it.stop, st > 0 ? n : Dim(-1));
-        if (st > 0 ? to < from : to > from) from = to = 0;  // empty
-        p.begin.push_back(from);
-        p.end.push_back(to);
-        p.step.push_back(st);
-        p.axes.push_back({Plan::Axis::kKeep, {}});
-        break;
-      }
-      case IndexItem::kTake:  // taken before
-      case IndexItem::kTensor:
-        full(s[a]);
-        p.axes.push_back({Plan::Axis::kTensor, it.tensor});
-        break;
-    }
-  }
-  keep(s.rank() - static_cast<int>(p.begin.size()));
+    p.begin.push_back(begin);
+    p.end.push_back(end);
+    p.step.push_back(step);
+  });
   return p;
 }
 
@@ -211,7 +163,7 @@ Val part_of(Builder& b, Val x, std::span<const IndexItem> index) {
     std::vector<Take> takes;
     return part_of(b, take_places(b, x, &rest, &takes), rest);
   }
-  const Plan p = make_plan(&b, x.type(), index);
+  const Plan p = make_plan(b, x, index);
   Val y = is_full(p, x.shape()) ? x : b.op("slice", {x}, {p.begin, p.end, p.step});
   std::vector<int> tensor_axes;
   const Shape s = basic_shape(p, y.shape(), &tensor_axes);
@@ -238,7 +190,7 @@ Val with_part(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
     for (size_t k = takes.size(); k-- > 0;) part = put_places(b, takes[k], part);
     return part;
   }
-  const Plan p = make_plan(&b, x.type(), index);
+  const Plan p = make_plan(b, x, index);
   if (value.dtype() != x.dtype()) value = v_cast(value, x.dtype());
   const bool full = is_full(p, x.shape());
   Val region = full ? x : b.op("slice", {x}, {p.begin, p.end, p.step});
@@ -279,16 +231,6 @@ bool is_basic_index(std::span<const IndexItem> index) {
   auto is = [](IndexItem::Kind k) { return [k](auto& it) { return it.kind == k; }; };
   return std::none_of(index.begin(), index.end(), is(IndexItem::kTensor)) &&
          !std::all_of(index.begin(), index.end(), is(IndexItem::kEllipsis));
-}
-
-BasicIndex basic_index(const Type& x, std::span<const IndexItem> index) {
-  Plan p = make_plan(nullptr, x, index);
-  BasicIndex r{std::move(p.begin), std::move(p.end), std::move(p.step), {}};
-  for (auto& a : p.axes)
-    r.axes.push_back(a.what == Plan::Axis::kKeep   ? BasicIndex::kKeep
-                     : a.what == Plan::Axis::kDrop ? BasicIndex::kDrop
-                                                   : BasicIndex::kNew);
-  return r;
 }
 
 Val index_get(Builder& b, Val x, std::span<const IndexItem> index) {

@@ -12,6 +12,7 @@
 #include "graph/op.h"
 #include "objects/tensor.h"
 #include "python/convert.h"
+#include "python/hook.h"
 
 namespace pijit {
 
@@ -24,6 +25,8 @@ inline std::optional<Operand> to_operand(EagerBuilder& b, PyObject* o) {
 // The one road of eager calls: operands, promotion, run.
 inline PyObject* run_op(const OpDef& op, EagerBuilder& b, std::span<const Operand> in,
                         Attrs attrs) {
+  if (hook_sleeps) [[unlikely]]
+    wake_hook();
   return new_tensor(b.array(call_op(b, op, in, std::move(attrs))));
 }
 // Throws OpError when `o` does not convert.

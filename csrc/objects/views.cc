@@ -112,17 +112,18 @@ std::optional<Layout> layout_of(const Layout& of, const OpDef& op, const Attrs& 
 
 std::optional<Layout> layout_of(const Layout& of, std::span<const IndexItem> index) {
   if (!is_basic_index(index)) return std::nullopt;
-  const BasicIndex region = basic_index({DType::F32, of.shape}, index);
-  const Layout cut = of.sliced(region.begin, region.end, region.step);
-  Layout r{cut.offset, {}, {}};
+  Layout r{of.offset, {}, {}};
   int from = 0;
-  for (auto what : region.axes) {
-    if (what != BasicIndex::kDrop) {
-      r.strides[r.shape.rank()] = what == BasicIndex::kKeep ? cut.strides[from] : 1;
-      r.shape.push_back(what == BasicIndex::kKeep ? cut.shape[from] : Dim(1));
-    }
-    if (what != BasicIndex::kNew) ++from;
-  }
+  each_axis({DType::F32, of.shape}, index,
+            [&](const IndexItem* it, int64_t begin, int64_t end, int64_t step) {
+              const auto kind = it ? it->kind : IndexItem::kSlice;
+              const int64_t stride = kind == IndexItem::kNewAxis ? 0 : of.strides[from++];
+              r.offset += begin * stride;
+              if (kind == IndexItem::kInt) return;
+              const int64_t n = slice_length(begin, end, step);
+              r.strides[r.shape.rank()] = n > 1 ? step * stride : 1;
+              r.shape.push_back(n);
+            });
   return r;
 }
 

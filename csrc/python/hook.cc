@@ -18,6 +18,9 @@
 namespace pijit {
 namespace py = pybind11;
 
+// What is on, for now.
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool hook_sleeps = false;
+
 namespace {
 
 using frames::code_of;
@@ -293,7 +296,7 @@ PyObject* evaluate(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
   PyCodeObject* code = code_of(f);
   constexpr int kPlain = CO_OPTIMIZED | CO_NEWLOCALS;
   constexpr int kSuspending = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-  const bool on = here.mode == kOn || (here.mode == kDefault && for_all);
+  const bool on = (here.mode == kOn && !hook_sleeps) || (here.mode == kDefault && for_all);
   const bool call_of_function = !throwing && (code->co_flags & (kPlain | kSuspending)) == kPlain &&
                                 frames::is_of_call(f) && frames::begins(f);
   // Where another tool's hook keeps ours from stepping aside, each call is a C call to the end.
@@ -409,12 +412,24 @@ void set_hook_for_all(bool on) {
 bool hook_is_for_all() { return for_all; }
 bool hook_is_off_here() { return here.mode == kOff; }
 
+void put_hook_to_sleep() {
+  if (here.mode != kOn || hook_sleeps) return;
+  hook_sleeps = true;
+  if (--users == 0 && !paused) uninstall();
+}
+void wake_hook() {
+  if (!std::exchange(hook_sleeps, false)) return;
+  if (users++ == 0 && !paused) install();
+}
+
 HookScope::HookScope(bool on, PyObject* but) : on_(on), before_(here.mode), but_before_(here.but) {
+  wake_hook();
   here.mode = on ? kOn : kOff;
   here.but = but;
   if (on && users++ == 0 && !paused) install();
 }
 HookScope::~HookScope() {
+  wake_hook();
   here.mode = before_;
   here.but = but_before_;
   if (on_ && --users == 0 && !paused) uninstall();

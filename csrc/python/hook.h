@@ -69,6 +69,12 @@ class HookScope {
   PyObject* but_before_;
 };
 
+// CPython calls its own functions faster where nobody looks: no handler gets this thread's calls
+// until the hook is woken, or until the scope ends or another begins.
+void put_hook_to_sleep();
+void wake_hook();
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local bool hook_sleeps;
+
 class LiveFrame;
 enum class LineAnswer : uint8_t { kGoOn, kStop, kRaise };
 using LineHandler = LineAnswer (*)(LiveFrame&);

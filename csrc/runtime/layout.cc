@@ -80,8 +80,8 @@ Layout Layout::sliced(std::span<const Dim> begin, std::span<const Dim> end,
   Layout r = *this;
   for (int i = 0; i < shape.rank(); ++i) {
     const int64_t b = begin[i], e = end[i], s = step[i];
-    const int64_t n = s > 0 ? (e - b + s - 1) / s : (b - e - s - 1) / -s;
-    r.shape[i] = std::max<int64_t>(n, 0);
+    const int64_t n = slice_length(b, e, s);
+    r.shape[i] = n;
     r.offset += b * strides[i];
     r.strides[i] = n > 1 ? s * strides[i] : 1;
   }

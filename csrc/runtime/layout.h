@@ -8,6 +8,12 @@
 
 namespace pijit {
 
+// Of a slice that is clipped already.
+inline int64_t slice_length(int64_t begin, int64_t end, int64_t step) {
+  const int64_t n = step > 0 ? (end - begin + step - 1) / step : (begin - end - step - 1) / -step;
+  return n > 0 ? n : 0;
+}
+
 struct Layout {
   int64_t offset = 0;  // in elements, as strides
   Shape shape;         // numbers

@@ -558,3 +558,27 @@ def test_functions_that_are_not_worth_it_are_left_alone():
         f(X, names)
     assert len(names) == 10
     assert ms.explain(no_graph).calls < 10
+
+
+def test_calls_that_gain_nothing_are_cpythons_alone_until_an_op_runs():
+    """Below many plain calls nobody looks at them; a net that comes later is captured."""
+    seen = []
+
+    def step(i):
+        seen.append(i)
+
+    def net(x):
+        for _ in range(8):
+            x = x * 1.5 + 0.5
+        return x.sum()
+
+    def call(fn, arg):
+        return fn(arg)
+
+    def body(x, calls):
+        return (x + 1).sum(), list(starmap(call, calls))
+
+    calls = [(step, i) for i in range(2500)] + [(net, X)] * 3 + [(step, i) for i in range(5)] + [(net, X)]
+    f = ms.jit(body)
+    assert str(f(X, calls)) == str(body(X, calls)) and len(seen) == 2 * 2505
+    assert ms.explain(call).graph_runs == 3  # the first one wakes who looks
