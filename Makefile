@@ -73,7 +73,7 @@ demo-of-wheel:
 	cp demo.py $(IN)/ && cd $(IN) && env -u PYTHONPATH bin/python demo.py && cp demo.png $(CURDIR)
 
 PYTEST := PIJIT_STRICT=1 $(PY) -m pytest -q
-WORKERS := -n $(JOBS) --dist loadfile
+WORKERS := -n $(JOBS) --dist loadfile --no-loadscope-reorder  # long files are early ones by their names
 # With two threads, as the kernels of most machines run.
 DEFAULT := OMP_NUM_THREADS=2
 AVX2 := PIJIT_ISA=avx2 ONEDNN_MAX_CPU_ISA=AVX2 PIJIT_TILE_BYTES=64 PIJIT_CACHE_BYTES=64 OMP_NUM_THREADS=2

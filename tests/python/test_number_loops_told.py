@@ -116,7 +116,7 @@ def test_of_arrays():
             s += x[i]
         return s
     (_, _, why, help), = told(element, np.ones(9, np.complex64), 9)
-    assert why == "an item of an array of complex64 with 1 axis is read" and "float64" in help
+    assert why == "an item of an array of complex64 with 1 axis is read" and "complex ones" in help
 
 
 def test_code_that_is_too_long():
@@ -149,9 +149,13 @@ def leaves(n, x):
         s += x[0]
     return s
 
-for _ in range(12):
-    leaves(400, [1])
-print(*[r["why"] for r in pijit.explain(leaves).regions if r["why"]])
+told = []
+for _ in range(400):  # a busy machine makes each exit seem to be worth more
+    leaves(400, {0: 1})
+    told = told or [r["why"] for r in pijit.explain(leaves).regions if r["why"]]
+    if told:
+        break
+print(*told)
 """
 
 
@@ -160,7 +164,7 @@ def test_a_loop_whose_code_is_given_up(tmp_path):
     script.write_text(LEAVES)
     env = {k: v for k, v in os.environ.items() if not k.startswith("PIJIT_")}  # being strict takes longer than exits
     out = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=60)
-    assert out.stdout == "its machine code was left too often: an item of a list is read\n", out.stderr
+    assert out.stdout == "its machine code was left too often: an item of a dict is read\n", out.stderr
 
 
 def test_a_loop_with_machine_code_has_no_reason():
