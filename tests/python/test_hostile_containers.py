@@ -4,6 +4,7 @@ arguments, held by globals, attributes or cells, and with a break after each sta
 
 import gc
 import re
+from collections import deque
 
 import numpy as np
 import pytest
@@ -532,3 +533,31 @@ return [r() is None for r in refs], x + 1
 """))
 def test_lives_as_long_as_plainly(state, body, mode):
     check(state, body, mode)
+
+
+AT_THE_ENDS = [-2 ** 63, -2 ** 63 + 1, 2 ** 63 - 1, 2 ** 63, -2 ** 64]
+PLACES = """
+l[i] | l[i] = 1 | del l[i] | l.pop(i) | l.insert(i, 5) | l[i:] | l[:i] | l[::i] | l[i:] = [1] | l * i | l.index(1, i)
+t[i] | t[i:] | t.index(1, i) | s[i] | s[:i] | s * i | s.find("a", i) | d[i] | dq[i] | dq[i] = 1 | del dq[i]
+dq.insert(i, 1) | dq.rotate(i) | r[i] | x[i] | x[i:] | x[:i] | b[i] | b[i] = 1
+[1, 2, 3][i] | range(5)[i] | (1, 2, 3)[i]
+"""
+
+
+@pytest.mark.parametrize("grows", [False, True])
+@pytest.mark.parametrize("place", [p.strip() for line in PLACES.strip().split("\n") for p in line.split(" | ")])
+def test_places_at_the_ends_of_machine_ints(place, grows):
+    line = place if re.search(r" = |^del ", place) else f"got = {place}"
+    first = "l.append(9); dq.append(3); l[-1] = 8" if grows else "pass"
+    space = {}
+    exec(f"def f(x, l, t, s, d, dq, r, b, i):\n    y, got = x + 1, None\n    {first}\n    {line}\n"
+         "    return y.sum(), got, l, list(dq), b", space)
+    jitted = ms.jit(space["f"])
+
+    def seen(f, i):
+        try:
+            return repr(f(X, [1, 2, 3, 4], (1, 2, 3), "abc", {1: 2}, deque([1, 2, 3]), range(4), bytearray(b"abc"), i))
+        except Exception as e:
+            return type(e), str(e)
+    for i in AT_THE_ENDS:
+        assert seen(jitted, i) == seen(space["f"], i), (line, i)

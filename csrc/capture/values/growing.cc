@@ -155,14 +155,16 @@ V GrowingSequence::at(Context& c, int64_t i) {
   if (open_) {
     const int64_t n = source_size(), tail = static_cast<int64_t>(items.size()),
                   front = static_cast<int64_t>(head.size());
-    if (i < 0 && -i <= tail) return items[static_cast<size_t>(tail + i)];
+    if (i < 0 && i >= -tail) return items[static_cast<size_t>(tail + i)];
     if (bounded()) {
       settle(c);
       return at(c, i);
     }
     if (i >= 0 && i < front) return head[static_cast<size_t>(i)];
+    const int64_t most = n + tail + front;  // so that what follows does not overflow
+    i = std::clamp(i, -most - 1, most);
     const int64_t at = i < 0 ? i + tail - drop : i - front + skip;
-    if (at < 0 ? -at <= n - skip : at < n - drop) {
+    if (at < 0 ? at >= skip - n : at < n - drop) {
       if (at < 0 ? skip : drop)
         c.guard(Guard::kAtLeast, src, {},
                 static_cast<uint64_t>(at < 0 ? skip - at : at + 1 + drop));
@@ -242,13 +244,13 @@ void GrowingSequence::set(Context& c, int64_t i, V value) {
                   front = static_cast<int64_t>(head.size());
     const int64_t rest = source_size() - skip - drop;
     auto has = [&] { c.guard(Guard::kAtLeast, src, {}, static_cast<uint64_t>(skip + drop + 1)); };
-    if ((i < 0 && -i <= tail) || (i >= 0 && i < front)) {
+    if ((i < 0 && i >= -tail) || (i >= 0 && i < front)) {
       c.check_effect(this);
       auto& list = i < 0 ? items : head;
       const size_t k = static_cast<size_t>(i < 0 ? tail + i : i);
       c.undoable([&list, k, old = list[k]] { list[k] = old; });
       list[k] = held;
-    } else if (i < 0 && -i == tail + 1 && rest > 0) {
+    } else if (i == -tail - 1 && rest > 0) {
       c.check_effect(this);
       has();
       c.undoable([this] { --drop, items.erase(items.begin()); });
