@@ -536,6 +536,12 @@ class Emitter {
         break;
       case Op::kFNeg: cc_.vxorpd(xmm_[v], xmm(a), mask(uint64_t{1} << 63)); break;
       case Op::kFAbs: cc_.vandpd(xmm_[v], xmm(a), mask(~(uint64_t{1} << 63))); break;
+      case Op::kFRound32: {
+        x86::Xmm t = cc_.newXmmSs();
+        cc_.vcvtsd2ss(t, xmm(a), xmm(a));
+        cc_.vcvtss2sd(xmm_[v], t, t);
+        break;
+      }
       case Op::kFSqrt: {
         x86::Xmm x = xmm(a);
         if (in.exit != kNoExit) {
@@ -589,6 +595,7 @@ class Emitter {
         cc_.test(x86::dword_ptr(gp(a)), static_cast<int32_t>(in.imm));
         cc_.jnz(exit(in.exit));
         break;
+      case Op::kCallOut: call_out(in, v); break;
       case Op::kLoadF64: cc_.vmovsd(xmm_[v], place(in)); break;
       case Op::kLoadF32:
         cc_.vxorps(xmm_[v], xmm_[v], xmm_[v]);
@@ -596,6 +603,10 @@ class Emitter {
         break;
       case Op::kLoadI64: cc_.mov(gp_[v], place(in)); break;
       case Op::kLoadI32: cc_.movsxd(gp_[v], place(in)); break;
+      case Op::kLoadU32: cc_.mov(gp_[v].r32(), place(in)); break;
+      case Op::kLoadI16: cc_.movsx(gp_[v], place(in)); break;
+      case Op::kLoadU16: cc_.movzx(gp_[v].r32(), place(in)); break;
+      case Op::kLoadI8: cc_.movsx(gp_[v], place(in)); break;
       case Op::kLoadU8: cc_.movzx(gp_[v].r32(), place(in)); break;
       case Op::kStoreF64: cc_.vmovsd(place(in), xmm(c)); break;
       case Op::kStoreF32: {
@@ -606,6 +617,7 @@ class Emitter {
       }
       case Op::kStoreI64: cc_.mov(place(in), gp(c)); break;
       case Op::kStoreI32: cc_.mov(place(in), gp(c).r32()); break;
+      case Op::kStoreI16: cc_.mov(place(in), gp(c).r16()); break;
       case Op::kStoreU8: cc_.mov(place(in), gp(c).r8()); break;
     }
   }
@@ -622,8 +634,13 @@ class Emitter {
     switch (in.op) {
       case Op::kLoadF32:
       case Op::kLoadI32:
+      case Op::kLoadU32:
       case Op::kStoreF32:
       case Op::kStoreI32: size = 4; break;
+      case Op::kLoadI16:
+      case Op::kLoadU16:
+      case Op::kStoreI16: size = 2; break;
+      case Op::kLoadI8:
       case Op::kLoadU8:
       case Op::kStoreU8: size = 1; break;
       default: break;
@@ -806,6 +823,16 @@ class Emitter {
     }
     node->setRet(0, xmm_[v]);
     if (in.exit != kNoExit) leave_if_loud(xmm_[v], x, in.exit);
+  }
+
+  void call_out(const Instr& in, int v) {
+    const x86::Gp given[] = {gp(in.args[0]), gp(in.args[1]), gp(in.args[2])};
+    asmjit::InvokeNode* node;
+    cc_.invoke(
+        &node, asmjit::imm(static_cast<uint64_t>(in.imm)),
+        asmjit::FuncSignatureT<int64_t, int64_t, int64_t, int64_t>(asmjit::CallConvId::kHost));
+    for (size_t k = 0; k < 3; ++k) node->setArg(k, given[k]);
+    node->setRet(0, gp_[v]);
   }
 
   void leave_if_loud(x86::Xmm result, const std::vector<x86::Xmm>& x, int to) {

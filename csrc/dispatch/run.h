@@ -6,7 +6,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "capture/capture.h"
-#include "capture/regions.h"
+#include "capture/regions/region.h"
 #include "dispatch/figures.h"
 #include "dispatch/tier.h"
 #include "python/hook.h"

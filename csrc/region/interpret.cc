@@ -80,6 +80,7 @@ bool evaluate(const Instr& in, const int64_t* a, int64_t* r) {
     case Op::kFNeg: *r = a[0] ^ INT64_MIN; return true;
     case Op::kFAbs: *r = a[0] & INT64_MAX; return true;
     case Op::kFSqrt: *r = bits(std::sqrt(x)); return !(x < 0);
+    case Op::kFRound32: *r = bits(static_cast<float>(x)); return true;
     case Op::kFEq: *r = x == y; return true;
     case Op::kFNe: *r = x != y; return true;
     case Op::kFLt: *r = x < y; return true;
@@ -119,15 +120,21 @@ bool evaluate(const Instr& in, const int64_t* a, int64_t* r) {
              !(std::isinf(x) && std::isfinite(y) && std::isfinite(z));
     }
     case Op::kPoll: return !(load<uint32_t>(std::array{a[0], int64_t{0}}.data()) & in.imm);
+    case Op::kCallOut: *r = reinterpret_cast<CallOut>(in.imm)(a[0], a[1], a[2]); return true;
     case Op::kLoadF64: *r = bits(load<double>(a)); return true;
     case Op::kLoadF32: *r = bits(load<float>(a)); return true;
     case Op::kLoadI64: *r = load<int64_t>(a); return true;
     case Op::kLoadI32: *r = load<int32_t>(a); return true;
+    case Op::kLoadU32: *r = load<uint32_t>(a); return true;
+    case Op::kLoadI16: *r = load<int16_t>(a); return true;
+    case Op::kLoadU16: *r = load<uint16_t>(a); return true;
+    case Op::kLoadI8: *r = load<int8_t>(a); return true;
     case Op::kLoadU8: *r = load<uint8_t>(a); return true;
     case Op::kStoreF64: store(a, real(a[2])); return true;
     case Op::kStoreF32: store(a, static_cast<float>(real(a[2]))); return true;
     case Op::kStoreI64: store(a, a[2]); return true;
     case Op::kStoreI32: store(a, static_cast<int32_t>(a[2])); return true;
+    case Op::kStoreI16: store(a, static_cast<int16_t>(a[2])); return true;
     case Op::kStoreU8: store(a, static_cast<uint8_t>(a[2])); return true;
   }
   return false;

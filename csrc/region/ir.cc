@@ -189,7 +189,7 @@ std::string text_of(const Instr& in) {
   if (in.op == Op::kCall2) s += str_cat(" ", facts(static_cast<Function2>(in.imm)).name);
   for (int a : in.args)
     if (a != kNoValue) s += str_cat(" %", a);
-  if (in.op == Op::kPoll || is_self(in.op)) s += str_cat(" ", in.imm);
+  if (in.op == Op::kPoll || in.op == Op::kCallOut || is_self(in.op)) s += str_cat(" ", in.imm);
   if (in.exit != kNoExit) s += str_cat(" else ", in.exit);
   return s;
 }
@@ -360,7 +360,7 @@ Function Function::parse(std::string_view text) {
     }
     for (int k = 0; k < facts(in.op).operands; ++k) in.args[k] = value(w.next());
     if (in.type == Type::kSame) in.type = f.instrs[in.args[2]].type;
-    if (in.op == Op::kPoll || is_self(in.op)) in.imm = number(w.next());
+    if (in.op == Op::kPoll || in.op == Op::kCallOut || is_self(in.op)) in.imm = number(w.next());
     if (w.peek() == "else") w.next(), in.exit = static_cast<int>(number(w.next()));
     if (to < 0) {
       f.instrs.emplace_back();

@@ -39,6 +39,7 @@ enum class Function2 : uint8_t {
 };
 using Fn1 = double (*)(double);
 using Fn2 = double (*)(double, double);
+using CallOut = int64_t (*)(int64_t, int64_t, int64_t);
 struct FunctionFacts1 {
   const char* name;
   Fn1 fn;

@@ -75,6 +75,10 @@ class Ranges {
       case Op::kBToI: return {0, 1};
       case Op::kSelect: return arg(1).with(arg(2));
       case Op::kLoadU8: return {0, UINT8_MAX};
+      case Op::kLoadI8: return {INT8_MIN, INT8_MAX};
+      case Op::kLoadU16: return {0, UINT16_MAX};
+      case Op::kLoadI16: return {INT16_MIN, INT16_MAX};
+      case Op::kLoadU32: return {0, UINT32_MAX};
       case Op::kLoadI32: return {INT32_MIN, INT32_MAX};
       default: return kAll;
     }
@@ -158,6 +162,12 @@ class Ranges {
           decide(in, false);
         break;
       }
+      case Op::kILe:
+        if (arg(0).hi <= arg(1).lo)
+          decide(in, true);
+        else if (arg(0).lo > arg(1).hi)
+          decide(in, false);
+        break;
       case Op::kIGe:
         if (arg(0).lo >= arg(1).hi)
           decide(in, true);

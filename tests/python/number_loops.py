@@ -2,6 +2,7 @@
 FIRST LAST` runs many, plain and jitted."""
 
 import contextlib
+import copy
 import io
 import linecache
 import math
@@ -22,18 +23,19 @@ RANGES = ["0", "1", "2", "3", "5", "8", "-3, 2", "0, 6", "2, -1", "0, 10, 2", "1
 
 
 class Program:
-    """The source of a function f(a, b, x, y, n), or f(a, b, x, y, n, p, q) of arrays p, of rank 1, and q, of rank 2.
+    """The source of a function f(a, b, x, y, n), or f(a, b, x, y, n, p, q) of arrays p, of rank 1, and q, of rank 2,
+    or of a list and a list of lists.
     With functions it calls others: g of two numbers and h of three, and r, which calls itself."""
 
-    def __init__(self, seed, arrays=False, functions=False):
+    def __init__(self, seed, arrays=False, functions=False, lists=False):
         self.random = random.Random(seed)
-        self.arrays = arrays
+        self.arrays, self.lists = arrays or lists, lists
         self.functions = []
         self.loops = 0
         lines = self.helpers() if functions else []
         self.names = ["a", "b", "x", "y"]
         self.loops = 0
-        lines += ["@jit", "def f(a, b, x, y, n, p, q):" if arrays else "def f(a, b, x, y, n):"]
+        lines += ["@jit", "def f(a, b, x, y, n, p, q):" if self.arrays else "def f(a, b, x, y, n):"]
         for _ in range(self.random.randint(2, 5)):
             lines += self.statement(1, 0, False)
         if not self.loops:
@@ -97,7 +99,8 @@ class Program:
     def expression(self, depth=0):
         pick, k = self.random.choice, self.random.random()
         if self.arrays and self.random.random() < 0.25:
-            return pick([self.element(depth), self.element(depth), "len(p)", "q.shape[1]"])
+            columns = "len(q[0])" if self.lists else "q.shape[1]"
+            return pick([self.element(depth), self.element(depth), "len(p)", columns])
         if self.functions and depth < 2 and self.random.random() < 0.3:
             return self.call(depth)
         if depth > 2 or k < 0.35:
@@ -131,7 +134,7 @@ class Program:
     def element(self, depth=0):
         if self.random.random() < 0.5:
             return f"p[{self.index(depth)}]"
-        if self.random.random() < 0.3:
+        if self.lists or self.random.random() < 0.3:
             row = self.random.choice([f"q[{self.index(depth)}]", "row"])
             return f"{row}[{self.index(depth)}]"
         return f"q[{self.index(depth)}, {self.index(depth)}]"
@@ -149,6 +152,8 @@ class Program:
 
     def assignment(self, space):
         pick = self.random.choice
+        if self.lists and self.random.random() < 0.1:
+            return [f"{space}{pick(['p', 'p', 'q[0]', 'row'])}.append({self.expression()})"]
         if self.arrays and self.random.random() < 0.35:
             return [f"{space}{self.element()} {pick(['=', '=', '+=', '-=', '*=', '/='])} {self.expression()}"]
         name = pick(self.names) if self.random.random() < 0.8 else pick("tuv")
@@ -215,6 +220,17 @@ class Program:
         if not self.arrays:
             return numbers
         pick = self.random.choice
+        if self.lists:
+            kinds = [[1, 2, -3, 0, 5, 2**29, 2**62, 2**63], [1.5, -2.0, 0.0, 3.0, 1e308, math.inf, math.nan],
+                     [True, False]]
+            of_p, of_q = pick(kinds), pick(kinds)
+            if pick(range(6)) == 0:
+                of_p = [1, 2.0, True, 3]
+            p = [pick(of_p) for _ in range(pick([0, 3, 4, 6]))]
+            q = [[pick(of_q) for _ in range(4)] for _ in range(3)]
+            if pick(range(6)) == 0:
+                q[1] = pick([q[0], [], p])
+            return [*numbers, p, q]
         p = np.array([pick([1.5, -2.0, 0.0, 3.0, 1e308, math.inf, math.nan]) for _ in range(pick([3, 4, 6]))])
         q = np.array([[pick([1, 2, -3, 0, 5, 2**62]) for _ in range(4)] for _ in range(3)])
         if pick(range(4)) == 0:
@@ -223,6 +239,10 @@ class Program:
             q = pick([q.T, q[::-1], q.astype(float), q[:, ::2], q > 0])
         if pick(range(8)) == 0:
             q = p[:4].copy().reshape(2, -1)[:, ::-1] if len(p) % 2 == 0 else np.ones((3, 3), np.float32)
+        if pick(range(3)) == 0:
+            with np.errstate(all="ignore"):
+                p = p.astype(pick(["f4", "i4", "i2"])) if p.dtype == float else p
+                q = q.astype(pick(["f4", "i4", "u1", "i1", "u2", "u4"]))
         if pick(range(8)) == 0:
             p.flags.writeable = False
         return [*numbers, p, q]
@@ -242,8 +262,8 @@ def bits(v):
         return str(v.dtype), v.tobytes()
     if isinstance(v, np.ndarray):
         return str(v.dtype), v.shape, v.strides, v.tobytes()
-    if isinstance(v, tuple):
-        return tuple(bits(x) for x in v)
+    if isinstance(v, (tuple, list)):
+        return type(v).__name__, *map(bits, v)
     return type(v).__name__, v
 
 
@@ -277,7 +297,7 @@ def compiled(source, name, jit=lambda f: f):
 
 
 def copied(args):
-    return [copy_of(v) for v in args]
+    return [copy_of(v) for v in args] if not args or type(args[-1]) is not list else copy.deepcopy(args)
 
 
 def copy_of(v):
@@ -294,10 +314,10 @@ def copy_of(v):
     return new
 
 
-def compare(seed, calls=4, arrays=False, functions=False):
+def compare(seed, calls=4, arrays=False, functions=False, lists=False):
     """Whether a jitted program shows something else than the plain one: (source, arguments, plain, jitted), or None."""
     import pijit as ms
-    program, name = Program(seed, arrays, functions), f"<program {seed}>"
+    program, name = Program(seed, arrays, functions, lists), f"<program {seed}>"
     plain, jitted = compiled(program.source, name), compiled(program.source, name, ms.jit)
     for call in range(calls):
         args = program.arguments(call)
@@ -318,7 +338,8 @@ if __name__ == "__main__":
     for s in range(int(sys.argv[1]), int(sys.argv[2])):
         signal.alarm(2)
         try:
-            if different := compare(s, arrays="arrays" in sys.argv[3:], functions="functions" in sys.argv[3:]):
+            if different := compare(s, arrays="arrays" in sys.argv[3:], functions="functions" in sys.argv[3:],
+                                    lists="lists" in sys.argv[3:]):
                 print(f"program {s}, {different[1]}", *different, sep="\n")
         except TimeoutError:
             print(f"program {s} takes long")

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <optional>
 
-#include "capture/regions.h"
+#include "capture/regions/region.h"
 
 namespace pijit {
 
@@ -30,12 +30,13 @@ struct RangeState {
 };
 std::optional<RangeState> range_state(PyObject* iterator);
 
-// An iterator over an array, which nobody else holds, taken apart; null: it is something else.
-struct ArrayPlace {
-  PyObject* array = nullptr;  // borrowed
+// An iterator over an array or a list, which nobody else holds, taken apart; null: it is something
+// else.
+struct IteratorPlace {
+  PyObject* over = nullptr;  // borrowed
   int64_t next = 0;
 };
-ArrayPlace array_place(PyObject* iterator);
+IteratorPlace iterator_place(PyObject* iterator);
 
 PyObject* fetch(const RegionSource& s, const Region::Frame& f);  // borrowed; null: nothing is there
 

@@ -7,38 +7,17 @@
 #include <span>
 
 #include "capture/capture.h"
+#include "capture/regions/dtypes.h"
 #include "region/ir.h"
 
 namespace pijit {
 
-// What a variable or a stack entry holds: in the frame where a region begins, in its code, and in
-// the frame where it ends.
-enum class RegionKind : uint8_t {
-  kNull,
-  kEntry,   // what one of the sources was
-  kObject,  // a constant
-  kFree,    // a cell of the closure
-  kInt,     // numbers, each in a word
-  kFloat,
-  kBool,
-  kNumpyInt,  // scalars of NumPy: int64, float64, bool
-  kNumpyFloat,
-  kNumpyBool,
-  kRange,      // two words: start, stop
-  kCounter,    // an iterator over a range by 1: the next number, the end
-  kRangeIter,  // the same with other steps: the next number, how many are left
-  kRow,        // of an array of rank 2: its place
-  kArrayIter,  // over the only item: the next place
-  kTuple,
-  kTagged,  // two words: which of these, and its word or the number of a source or an object
-};
-
 // How an exit makes one variable or stack entry anew.
 struct RegionPiece {
   RegionKind kind = RegionKind::kNull;
-  int at = 0;      // of a source or cell; else its first word
-  int source = 0;  // of kRow
-  int step = 0;
+  int at = 0;                  // of a source or cell; else its first word
+  int source = 0;              // of kRow
+  int step = 0;                // 0: in the third word
   PyObject* object = nullptr;  // the region keeps it
   std::vector<int> sources;    // the number may be the object that is there
   std::vector<RegionPiece> items;
@@ -54,7 +33,7 @@ struct RegionExit {
 
 // Where a region finds what it works on.
 struct RegionSource {
-  // kIterated: the array that an iterator on the stack is over.
+  // kIterated: the array or list that an iterator on the stack is over.
   enum Where : uint8_t { kSlot, kStack, kFree, kCell, kGlobal, kModule, kIterated } where;
   int index = 0;
   py::object module, name;  // for module: a function, whose globals or closure it is, if another's
@@ -64,12 +43,13 @@ struct RegionSource {
 };
 // What it must be there.
 struct RegionNeed {
-  enum Kind : uint8_t { kIs, kNumber, kRangeIter, kPlace, kArray, kQuiet } kind;
+  enum Kind : uint8_t { kIs, kNumber, kRangeIter, kPlace, kArray, kList, kQuiet } kind;
   int source;
   py::object object;                      // of kIs
   RegionKind number = RegionKind::kNull;  // of kNumber: one of its kinds
-  int64_t step = 0;                       // of kRangeIter
-  int word = 0;  // where its value goes; of kRangeIter: the next number, and how many are left
+  int64_t step = 0;                       // of kRangeIter: 1, or any
+  int word = 0;  // where its value goes; of kRangeIter: the next number, how many are left,
+                 // and a step that is not 1
   // Of kArray, whose words are the address, the sizes and the strides:
   char format = 0;
   int rank = 0;
@@ -93,7 +73,9 @@ struct Region {
   size_t calls_deep = 0;   // of these, below one another
   bool recursive = false;  // the function calls itself: all of it, or nothing
   bool numpy = false;      // arithmetic of its scalars, which may warn
-  py::object numpy_float, numpy_int, numpy_true, numpy_false;
+  // In the order of regions::kDtypes; none where NumPy is not loaded.
+  std::vector<py::object> numpy_types;
+  py::object numpy_true, numpy_false;
   // How its errors are told: the context variable, its value where nobody set it, and who says what
   // another value means.
   py::object errors, usual_errors, geterr;

@@ -1,11 +1,11 @@
-#include "capture/regions.h"
+#include "capture/regions/region.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "base/error.h"
-#include "capture/region_frames.h"
+#include "capture/regions/frames.h"
 #include "objects/data.h"
 #include "python/quiet_lookup.h"
 #include "python/compat.h"
@@ -30,17 +30,20 @@ std::optional<RegionKind> number_kind(const Region& r, PyObject* o, int64_t* wor
     *word = o == Py_True;
     return RegionKind::kBool;
   }
-  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(o));
-  if (type == r.numpy_float.ptr()) {
-    *word = bits_of(PyFloat_AS_DOUBLE(o));
-    return RegionKind::kNumpyFloat;
+  for (size_t k = 0; k < r.numpy_types.size(); ++k) {
+    if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != r.numpy_types[k].ptr()) continue;
+    const regions::Dtype& d = regions::kDtypes[k];
+    if (d.base == RegionKind::kFloat) {
+      *word = bits_of(PyFloat_AsDouble(o));
+    } else if (d.base == RegionKind::kBool) {
+      *word = o == r.numpy_true.ptr();
+    } else {
+      const auto n = py::reinterpret_steal<py::object>(PyNumber_Index(o));
+      if (!n || !as_int64(n.ptr(), word)) return std::nullopt;
+    }
+    return d.kind;
   }
-  if (type == r.numpy_int.ptr()) {
-    const auto n = py::reinterpret_steal<py::object>(PyNumber_Index(o));
-    return n && as_int64(n.ptr(), word) ? std::optional(RegionKind::kNumpyInt) : std::nullopt;
-  }
-  *word = o == r.numpy_true.ptr();
-  return *word || o == r.numpy_false.ptr() ? std::optional(RegionKind::kNumpyBool) : std::nullopt;
+  return std::nullopt;
 }
 
 namespace {
@@ -56,11 +59,13 @@ py::object number_object(const Region& r, RegionKind kind, int64_t word) {
     case RegionKind::kInt: return integer(word);
     case RegionKind::kFloat: return steal(PyFloat_FromDouble(real_of(word)));
     case RegionKind::kBool: return py::bool_(word != 0);
-    case RegionKind::kNumpyInt: return r.numpy_int(integer(word));
-    case RegionKind::kNumpyFloat: return r.numpy_float(real_of(word));
     case RegionKind::kNumpyBool: return word ? r.numpy_true : r.numpy_false;
-    default: return {};
+    default: break;
   }
+  const regions::Dtype* d = regions::dtype_of(kind);
+  if (!d) return {};
+  const py::object& type = r.numpy_types[static_cast<size_t>(d - regions::kDtypes)];
+  return d->base == RegionKind::kFloat ? type(real_of(word)) : type(integer(word));
 }
 
 std::optional<RangeState> range_state(PyObject* it) {
@@ -89,15 +94,17 @@ std::optional<RangeState> range_state(PyObject* it) {
   }
 }
 
-ArrayPlace array_place(PyObject* it) {
-  if (!Py_IS_TYPE(it, &PySeqIter_Type) || Py_REFCNT(it) != 1) return {};
+IteratorPlace iterator_place(PyObject* it) {
+  const bool of_list = Py_IS_TYPE(it, &PyListIter_Type);
+  if (!(of_list || Py_IS_TYPE(it, &PySeqIter_Type)) || Py_REFCNT(it) != 1) return {};
   try {
     const auto reduced = py::reinterpret_borrow<py::tuple>(py::handle(it).attr("__reduce__")());
-    ArrayPlace p;
+    IteratorPlace p;
     if (reduced.size() < 3 || !as_int64(py::object(reduced[2]).ptr(), &p.next) || p.next < 0)
       return {};  // it has come to its end
-    p.array = py::object(py::tuple(reduced[1])[0]).ptr();
-    return numpy_is_loaded() && Py_TYPE(p.array) == library.ndarray.type() ? p : ArrayPlace{};
+    p.over = py::object(py::tuple(reduced[1])[0]).ptr();
+    if (of_list) return PyList_CheckExact(p.over) ? p : IteratorPlace{};
+    return numpy_is_loaded() && Py_TYPE(p.over) == library.ndarray.type() ? p : IteratorPlace{};
   } catch (py::error_already_set&) {
     return {};
   }
@@ -107,7 +114,7 @@ PyObject* fetch(const RegionSource& s, const Region::Frame& f) {
   switch (s.where) {
     case RegionSource::kSlot: return f.slots[static_cast<size_t>(s.index)];
     case RegionSource::kStack: return f.stack[static_cast<size_t>(s.index)];
-    case RegionSource::kIterated: return array_place(f.stack[static_cast<size_t>(s.index)]).array;
+    case RegionSource::kIterated: return iterator_place(f.stack[static_cast<size_t>(s.index)]).over;
     case RegionSource::kFree: {
       Py_ssize_t n = 0;
       PyObject** cells = closure_of(s.module ? s.module.ptr() : f.func, &n);
@@ -166,9 +173,9 @@ BufferView array_view(PyObject* o, bool written) {
   }
   view.reset(b);
   const std::string_view format = b->format ? b->format : "";
-  const bool known = format == "d" || format == "l" || format == "?";
-  const Py_ssize_t size = format == "?" ? 1 : 8;
-  bool fits = known && b->itemsize == size && b->ndim >= 1 && b->ndim <= 4;
+  const regions::Dtype* d = format.size() == 1 ? regions::dtype_of(format[0]) : nullptr;
+  const Py_ssize_t size = d ? d->bytes : 1;
+  bool fits = d && b->itemsize == size && b->ndim >= 1 && b->ndim <= 4;
   fits = fits && reinterpret_cast<uintptr_t>(b->buf) % static_cast<uintptr_t>(size) == 0;
   for (int k = 0; fits && k < b->ndim; ++k)
     fits = b->strides[k] % size == 0 && (b->strides[k] != 0 || !written);
@@ -194,19 +201,23 @@ bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer
       views->push_back(std::move(view));
       return true;
     }
+    case RegionNeed::kList:
+      buffer[need.word] = reinterpret_cast<int64_t>(o);
+      return PyList_CheckExact(o);
     case RegionNeed::kIs: return o == need.object.ptr();
     case RegionNeed::kQuiet: return is_quiet(o);
     case RegionNeed::kPlace: {
-      const ArrayPlace p = array_place(o);
+      const IteratorPlace p = iterator_place(o);
       buffer[need.word] = p.next;
-      return p.array;
+      return p.over;
     }
     case RegionNeed::kRangeIter: {
       if (Py_REFCNT(o) != 1) return false;  // others hold it, too
       const auto s = range_state(o);
-      if (!s || s->step != need.step) return false;
+      if (!s || (need.step && s->step != need.step)) return false;
       buffer[need.word] = s->next;
       buffer[need.word + 1] = s->left;
+      if (!need.step) buffer[need.word + 2] = s->step;
       return true;
     }
   }
@@ -252,9 +263,12 @@ struct Maker {
         Py_ssize_t n = 0;
         return py::reinterpret_borrow<py::object>(closure_of(frame.func, &n)[p.at]);
       }
-      case RegionKind::kRange: return range(w[0], integer(w[1]), p.step);
+      case RegionKind::kRange: return range(w[0], integer(w[1]), p.step ? p.step : w[2]);
       case RegionKind::kRow:
         return steal(PyObject_GetItem(entry(p.source).ptr(), integer(w[0]).ptr()));
+      case RegionKind::kHeld:
+        return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(w[0]));
+      case RegionKind::kListIter:
       case RegionKind::kArrayIter: {
         py::object it = iter(make(p.items[0]));
         it.attr("__setstate__")(integer(w[0]));
@@ -262,8 +276,9 @@ struct Maker {
       }
       case RegionKind::kCounter: return iter(range(w[0], integer(w[1]), 1));
       case RegionKind::kRangeIter: {
-        const py::object far = steal(PyNumber_Multiply(integer(w[1]).ptr(), integer(p.step).ptr()));
-        return iter(range(w[0], steal(PyNumber_Add(integer(w[0]).ptr(), far.ptr())), p.step));
+        const int64_t step = p.step ? p.step : w[2];
+        const py::object far = steal(PyNumber_Multiply(integer(w[1]).ptr(), integer(step).ptr()));
+        return iter(range(w[0], steal(PyNumber_Add(integer(w[0]).ptr(), far.ptr())), step));
       }
       case RegionKind::kTuple: {
         py::tuple t(p.items.size());
@@ -359,9 +374,8 @@ int Region::visit(visitproc visit, void* arg) const {
     Py_VISIT(s.name.ptr());
   }
   for (auto& n : needs) Py_VISIT(n.object.ptr());
-  for (auto* o :
-       {&numpy_float, &numpy_int, &numpy_true, &numpy_false, &errors, &usual_errors, &geterr})
-    Py_VISIT(o->ptr());
+  for (auto* o : {&numpy_true, &numpy_false, &errors, &usual_errors, &geterr}) Py_VISIT(o->ptr());
+  for (auto& t : numpy_types) Py_VISIT(t.ptr());
   for (auto& o : objects) Py_VISIT(o.ptr());
   for (auto& f : functions) {
     Py_VISIT(f.func.ptr());

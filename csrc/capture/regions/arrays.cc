@@ -1,0 +1,144 @@
+#include "capture/regions/arrays.h"
+
+#include "base/error.h"
+#include "capture/regions/lists.h"
+#include "capture/regions/numbers.h"
+
+namespace pijit::regions {
+
+static int offset_of(Emitter& e, const Part& part, const Av& index);
+static int place_of(Emitter& e, const Array& a, int axis, const Av& index);
+
+Av item(Emitter& e, const Av& of, const Av& index) {
+  if (of.kind == K::kTuple) {
+    const Av i = e.d.typed(index);
+    int64_t k = 0;
+    if (i.kind != K::kInt || i.of_numpy() || !e.d.is_const(i.v[0], &k))
+      leave("an item of a tuple is read whose place is no constant");
+    const auto n = static_cast<int64_t>(of.items.size());
+    if (k < 0) k += n;
+    if (k < 0 || k >= n) leave("an item of a tuple is read that it has not");
+    return of.items[static_cast<size_t>(k)];
+  }
+  if (const List l = list_of(e, of); l.object != kNoValue) return list_item(e, l, index);
+  const Part part = part_of(e, of);
+  if (!part.array)
+    leave(str_cat("an item of ", a_(e.d.described(e.d.typed(of))), " is read"), kNumbers);
+  const bool row = part.array->rank - part.axis == 2 && index.kind != K::kTuple;
+  return row ? row_of(e, of, place_of(e, *part.array, 0, index))
+             : element(e, *part.array, offset_of(e, part, index));
+}
+
+Av element(Emitter& e, const Array& a, int offset) {
+  const Dtype& d = *dtype_of(a.format);
+  int loaded = e.emit(d.load, a.data, offset);
+  if (d.base == K::kBool) loaded = e.emit(Op::kINe, loaded, e.d.icon(0));
+  Av r = number(d.base, loaded);
+  r.index = d.format;
+  return r;
+}
+
+Av row_of(Emitter& e, const Av& array, int place) {
+  Av row = number(K::kRow, place);
+  row.index = array.index;
+  return row;
+}
+
+Part part_of(Emitter& e, const Av& a) {
+  if (a.kind != K::kRow) return {e.d.array_of_value(a)};
+  const Array& x = e.d.arrays.at(a.index);
+  return {&x, 1, e.add(ins(Op::kIMul, Type::kI64, a.v[0], x.strides[0]))};
+}
+
+void store_item(Emitter& e, const Av& value, const Av& of, const Av& index) {
+  if (const List l = list_of(e, of); l.object != kNoValue)
+    return store_list_item(e, l, index, value);
+  const Part part = part_of(e, of);
+  const Array* a = part.array;
+  if (!e.may_store)
+    leave("a function sets an item of an array", "write the function's lines into the loop");
+  if (!a || !array_view(e.d.object_at(of.index), true))
+    leave(str_cat("an item of ", a_(e.d.described(e.d.typed(of))), " is set"), kNumbers);
+  const Av v = num(e, value);
+  const Dtype& d = *dtype_of(a->format);
+  if (d.base == K::kInt && v.kind == K::kFloat)
+    leave("an element of an array of ints is set to a float", "int(x)");
+  int x = kNoValue;
+  if (d.base == K::kBool) {
+    x = truth(e, v);
+  } else if (d.base == K::kFloat) {
+    x = d.format == 'f' ? as_float32(e, v) : as_float(e, v);
+  } else {
+    x = as_int(e, v);
+    check_fits(e, x, d);  // else NumPy raises, or takes the low bits
+  }
+  const int offset = offset_of(e, part, index);
+  e.d.r->needs[static_cast<size_t>(a->need)].written = true;
+  e.d.stores = true;
+  e.add(ins(d.store, Type::kNone, a->data, offset, x));
+}
+
+// Bytes to an element, whose indices are looked at first.
+static int offset_of(Emitter& e, const Part& part, const Av& index) {
+  const Array& a = *part.array;
+  std::vector<Av> indices{index};
+  if (index.kind == K::kTuple) indices = index.items;
+  if (indices.size() != static_cast<size_t>(a.rank - part.axis))
+    leave("a row or a part of an array is taken", "an index for each axis: a[i, j]");
+  int offset = part.offset;
+  for (int k = part.axis; k < a.rank; ++k) {
+    const int at = place_of(e, a, k, indices[static_cast<size_t>(k - part.axis)]);
+    const int bytes = e.add(ins(Op::kIMul, Type::kI64, at, a.strides[static_cast<size_t>(k)]));
+    offset = offset == kNoValue ? bytes : e.add(ins(Op::kIAdd, Type::kI64, offset, bytes));
+  }
+  return offset;
+}
+
+// An index of an axis, from 0 on.
+static int place_of(Emitter& e, const Array& a, int axis, const Av& index) {
+  const Av i = num(e, index);
+  if (i.kind != K::kInt) leave(str_cat(a_(e.d.described(i)), " is an index"));
+  const int size = a.sizes[static_cast<size_t>(axis)];
+  const int zero = e.d.icon(0);
+  const int from_end = e.add(ins(Op::kIAdd, Type::kI64, i.v[0], size));
+  const int at = e.emit(Op::kSelect, e.emit(Op::kILt, i.v[0], zero), from_end, i.v[0]);
+  e.check(e.emit(Op::kIGe, at, zero));
+  e.check(e.emit(Op::kILt, at, size));
+  return at;
+}
+
+namespace {
+
+// What code knows of an array, by the attribute's name.
+struct Attribute {
+  std::string_view name;
+  Av (*code)(Emitter& e, const Array& a);
+};
+constexpr Attribute kAttributes[] = {
+    {"ndim", [](Emitter& e, const Array& a) { return int_of(e.d.icon(a.rank)); }},
+    {"size",
+     [](Emitter& e, const Array& a) {
+       int n = a.sizes[0];
+       for (int k = 1; k < a.rank; ++k)
+         n = e.add(ins(Op::kIMul, Type::kI64, n, a.sizes[static_cast<size_t>(k)]));
+       return int_of(n);
+     }},
+    {"shape",
+     [](Emitter&, const Array& a) {
+       Av t;
+       t.kind = K::kTuple;
+       for (int n : a.sizes) t.items.push_back(int_of(n));
+       return t;
+     }},
+};
+
+}  // namespace
+
+Av array_attribute(Emitter& e, const Array& a, const std::string& name) {
+  for (const Attribute& row : kAttributes)
+    if (row.name == name) return row.code(e, a);
+  leave(str_cat("the attribute `", name, "` of an array is read"),
+        "read it into a variable before the loop");
+}
+
+}  // namespace pijit::regions

@@ -1,0 +1,470 @@
+#include "capture/regions/builder.h"
+
+#include <climits>
+
+#include "base/config.h"
+#include "base/error.h"
+#include "entry/entry.h"
+
+namespace pijit {
+
+namespace regions {
+
+constexpr size_t kMostBlocks = 400;   // of a region
+constexpr size_t kMostInstrs = 3000;  // of its code
+
+RegionBuilder::RegionBuilder(const Code& code, int instr, const Region::Frame& frame)
+    : d_(frame), b_(e_, code, frame.func) {
+  d_.r->instr = instr;
+  d_.r->slots = frame.slots.size();
+  d_.r->stack = frame.stack.size();
+  for (PyObject* o : frame.slots) d_.r->nulls.push_back(!o);
+  for (PyObject* o : frame.stack) d_.r->nulls.push_back(!o);
+  Body& body = b_.body();
+  body.merges[instr] = body.merges[instr] || body.loop_end[instr] >= 0;
+}
+
+std::unique_ptr<Region> RegionBuilder::build() {
+  d_.f.add_block();
+  Frame start;
+  for (size_t k = 0; k < d_.r->slots; ++k)
+    start.slots.push_back(d_.given(RegionSource::kSlot, k, d_.entry.slots[k]));
+  for (size_t k = 0; k < d_.r->stack; ++k)
+    start.stack.push_back(d_.given(RegionSource::kStack, k, d_.entry.stack[k]));
+  // iterators over ranges are numbers from the beginning
+  for (auto& a : start.stack)
+    if (a.kind == K::kEntry && !d_.is_iterator(a))
+      return refused("others hold the iterator of the loop, too", "a loop over a range()");
+  may_call_itself_ = is_called_by_itself();
+  if (may_call_itself_) take_operands(&start);
+  const region::Edge first = b_.go_to(d_.r->instr, start);
+  d_.f.blocks[0].next = first;
+  if (may_call_itself_) b_.poll_at(0, d_.r->instr, start);
+  while (!b_.pending.empty()) {
+    if (d_.f.blocks.size() > kMostBlocks || d_.f.instrs.size() > kMostInstrs)
+      return refused("the loop would be too much machine code: its variables have many types",
+                     "variables that keep one type each");
+    Pending p = std::move(b_.pending.back());
+    b_.pending.pop_back();
+    fill(std::move(p));
+  }
+  if (calls_itself_) return recursive();
+  if (!region::has_loop(d_.f)) return nullptr;
+  region::optimize(d_.f);
+  if (!region::has_loop(d_.f)) return nullptr;
+  return finish();
+}
+
+std::unique_ptr<Region> RegionBuilder::refused(std::string why, std::string help) {
+  because_.line = b_.own().code->instrs[d_.r->instr].line;
+  because_.why = std::move(why);
+  because_.help = std::move(help);
+  const int around = b_.loop_around(d_.r->instr);
+  note_loop(around >= 0 ? around : b_.next_loop(d_.r->instr));
+  return nullptr;
+}
+
+void RegionBuilder::note_leave(const Leave& l) {
+  d_.r->exits[static_cast<size_t>(e_.exit_here())].why = l.why;
+  const bool inside = b_.loop_around(e_.own_instr()) >= 0;
+  if (!because_.why.empty() && (because_in_loop_ || !inside)) return;
+  because_in_loop_ = inside;
+  because_.line = b_.own().code->instrs[e_.own_instr()].line;
+  because_.why = l.why;
+  if (b_.current != 0)
+    because_.why += str_cat(" (in ", b_.code().name, ", line ", line_here(), ")");
+  because_.help = l.help;
+  note_loop(inside ? b_.loop_around(e_.own_instr()) : b_.next_loop(e_.own_instr()));
+}
+
+int RegionBuilder::line_here() const { return b_.code().instrs[e_.instr()].line; }
+
+void RegionBuilder::note_loop(int head) {
+  if (head < 0) return;
+  because_.first_line = b_.own().code->instrs[head].line;
+  because_.last_line = b_.own().code->instrs[b_.own().loop_end[head]].line;
+}
+
+void RegionBuilder::fill(Pending p) {
+  e_.block = p.block;
+  b_.current = p.body;
+  Frame now = std::move(p.frame);
+  int instr = p.instr;
+  for (bool first = true;; first = false) {
+    if (!first && b_.body().merges[static_cast<size_t>(instr)]) {
+      const region::Edge e = b_.go_to(instr, std::move(now));
+      d_.f.blocks[e_.block].next = e;
+      return;
+    }
+    e_.begin(instr, b_.own_instr(instr), now);
+    e_.may_store = b_.current == 0 && !may_call_itself_;
+    condition_ = kNoValue;
+    jumps_if_ = true;
+    const BIn& in = b_.code().instrs[instr];
+    if (in.op == BOp::RETURN_VALUE && b_.current == 0) {
+      const Av result = may_call_itself_ ? d_.typed(now.stack.back()) : now.stack.back();
+      note_result(result);
+      d_.f.blocks[e_.block].exit = e_.make_exit(instr, {}, {result}, true);
+      return;
+    }
+    int next = -1;
+    try {
+      next = in.op == BOp::RETURN_VALUE ? return_to_caller(&now) : step(in, now);
+    } catch (const Leave& l) {
+      d_.f.blocks[e_.block].exit = e_.exit_here();
+      note_leave(l);
+      return;
+    }
+    if (next_body_ >= 0) {
+      b_.current = std::exchange(next_body_, -1);
+      now = std::move(entered_);
+      instr = 0;
+      continue;
+    }
+    if (condition_ != kNoValue) {
+      // the jump goes on with `now`, what is behind the instruction with `other_`
+      // both go on in this function
+      const int block = e_.block;
+      const region::Edge taken = b_.go_to(in.target, now);
+      const region::Edge other = begin_turn(instr + 1, std::move(other_));
+      d_.f.blocks[block].condition = condition_;
+      d_.f.blocks[block].next = jumps_if_ ? taken : other;
+      d_.f.blocks[block].otherwise = jumps_if_ ? other : taken;
+      return;
+    }
+    instr = next;
+  }
+}
+
+region::Edge RegionBuilder::begin_turn(int instr, Frame frame) {
+  if (over_.at == kNoValue) return b_.go_to(instr, std::move(frame));
+  const Over over = std::exchange(over_, {});
+  const int block = e_.block, turn = d_.f.add_block();
+  e_.block = turn;
+  auto goes_on = [&] {
+    const region::Edge next = b_.go_to(instr, std::move(frame));
+    d_.f.blocks[e_.block].next = next;
+    e_.block = block;
+    return region::Edge{turn, {}};
+  };
+  if (const List l = list_of(e_, over.array); l.object != kNoValue) {
+    try {
+      frame.stack.back() = list_item_at(e_, l, over.at);
+    } catch (const Leave& why) {
+      d_.f.blocks[e_.block].exit = e_.exit_here();
+      note_leave(why);
+      e_.block = block;
+      return {turn, {}};
+    }
+    return goes_on();
+  }
+  const Part part = part_of(e_, over.array);
+  const Array& a = *part.array;
+  if (a.rank - part.axis == 2) {
+    frame.stack.back() = row_of(e_, over.array, over.at);
+  } else {
+    const int stride = a.strides[static_cast<size_t>(part.axis)];
+    int offset = d_.f.add(turn, ins(Op::kIMul, Type::kI64, over.at, stride));
+    if (part.offset != kNoValue)
+      offset = d_.f.add(turn, ins(Op::kIAdd, Type::kI64, offset, part.offset));
+    frame.stack.back() = element(e_, a, offset);
+  }
+  return goes_on();
+}
+
+std::unique_ptr<Region> RegionBuilder::finish() {
+  note_sources(d_);
+  d_.r->words = std::max<size_t>({d_.f.words(), static_cast<size_t>(d_.words), 1});
+  d_.r->code_size = d_.f.instrs.size();
+  d_.r->text = d_.f.print();
+  const auto order = region::reverse_postorder(d_.f);
+  d_.r->first_line = INT_MAX;
+  const auto& instrs = b_.own().code->instrs;
+  for (auto& [instr, versions] : b_.own().versions) {
+    const int end = b_.own().loop_end[instr];
+    if (end < 0) continue;
+    d_.r->first_line = std::min(d_.r->first_line, instrs[instr].line);
+    d_.r->last_line = std::max(d_.r->last_line, instrs[end].line);
+  }
+  if (d_.r->recursive || d_.r->first_line > d_.r->last_line) {  // all of it, or a function's loop
+    const auto by_line = [](auto& a, auto& b) { return a.line < b.line; };
+    const auto [first, last] = std::minmax_element(instrs.begin(), instrs.end(), by_line);
+    d_.r->first_line = first->line;
+    d_.r->last_line = last->line;
+  }
+  if (config().strict && !d_.stores) d_.r->reference = region::interpreted(d_.f);
+  d_.r->code = region::compiled(std::move(d_.f));
+  return std::move(d_.r);
+}
+
+int RegionBuilder::step(const BIn& in, Frame& f) {
+  auto& st = f.stack;
+  switch (in.op) {
+    case BOp::NOP: break;
+    case BOp::LOAD_CONST: st.push_back(d_.constant_object(in.obj)); break;
+    case BOp::LOAD_FAST:
+      if (const auto k = f.slots[in.a].kind; k == K::kNull || k == K::kTagged)
+        leave(str_cat("`", b_.code().slot_names[in.a],
+                      "` may have no value, or one of several types"),
+              "set it before the loop, to a value of one type");
+      st.push_back(f.slots[in.a]);
+      break;
+    case BOp::STORE_FAST:
+      stay_alone(st.back());
+      d_.drop(f.slots[in.a]);
+      f.slots[in.a] = pop(f);
+      break;
+    case BOp::DELETE_FAST:
+      if (f.slots[in.a].kind == K::kNull || f.slots[in.a].kind == K::kTagged)
+        leave(str_cat("`", b_.code().slot_names[in.a], "` may have no value"));
+      d_.drop(f.slots[in.a]);
+      f.slots[in.a] = {};
+      break;
+    case BOp::COPY_FREE_VARS:
+      for (int k = 0; k < in.a; ++k) {
+        Av cell;
+        cell.kind = K::kFree;
+        cell.index = k;
+        f.slots[f.slots.size() - static_cast<size_t>(in.a - k)] = cell;
+      }
+      break;
+    case BOp::LOAD_DEREF: st.push_back(cell_content(f.slots[in.a])); break;
+    case BOp::LOAD_GLOBAL: {
+      RegionSource s{RegionSource::kGlobal, 0, of_body(),
+                     py::reinterpret_borrow<py::object>(in.obj)};
+      const Av a = looked_up(std::move(s));
+      if (in.a && !kNullAboveCallable) st.emplace_back();
+      st.push_back(a);
+      if (in.a && kNullAboveCallable) st.emplace_back();
+      break;
+    }
+    case BOp::LOAD_ATTR:
+    case BOp::LOAD_METHOD: {
+      if (in.op == BOp::LOAD_ATTR && d_.array_of_value(st.back())) {
+        st.back() = array_attribute(e_, *d_.array_of_value(st.back()), text_of(in.obj));
+        break;
+      }
+      if (in.op == BOp::LOAD_METHOD && list_of(e_, st.back()).object != kNoValue) {
+        PyObject* method = type_lookup(&PyList_Type, in.obj);
+        if (!list_method(method))
+          leave(str_cat("the method `.", text_of(in.obj), "` of a list is called"));
+        st.insert(st.end() - 1, d_.object(method));
+        break;
+      }
+      const Av o = module_of(st.back(), text_of(in.obj));
+      RegionSource s{RegionSource::kModule, 0, py::reinterpret_borrow<py::object>(o.object),
+                     py::reinterpret_borrow<py::object>(in.obj)};
+      const Av a = looked_up(std::move(s));
+      st.pop_back();
+      if (in.op == BOp::LOAD_METHOD && !kNullAboveCallable) st.emplace_back();
+      st.push_back(a);
+      if (in.op == BOp::LOAD_METHOD && kNullAboveCallable) st.emplace_back();
+      break;
+    }
+    case BOp::PUSH_NULL: st.emplace_back(); break;
+    case BOp::POP_TOP:
+      for (int k = 0; k <= in.a; ++k) d_.drop(st[st.size() - 1 - static_cast<size_t>(k)]);
+      st.resize(st.size() - 1 - static_cast<size_t>(in.a));
+      break;
+    case BOp::COPY: {
+      const Av a = st[st.size() - static_cast<size_t>(in.a)];
+      stay_alone(a);
+      st.push_back(a);
+      break;
+    }
+    case BOp::SWAP: std::swap(st.back(), st[st.size() - static_cast<size_t>(in.a)]); break;
+    case BOp::JUMP: return in.target;
+    case BOp::GET_ITER:
+    case BOp::FOR_ITER:
+    case BOp::POP_JUMP:
+    case BOp::JUMP_OR_POP: return step_flow(in, f);
+    default: step_operator(in, st);
+  }
+  return e_.instr() + 1;
+}
+
+void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
+  switch (in.op) {
+    case BOp::UNARY: unary(e_, static_cast<UnaryOp>(in.a), st); break;
+    case BOp::BINARY: {
+      const Av b = num(e_, st.back()), a = num(e_, st[st.size() - 2]);
+      const Av r = binary(e_, static_cast<BinaryOp>(in.a), a, b);
+      st.resize(st.size() - 2);
+      st.push_back(r);
+      break;
+    }
+    case BOp::COMPARE: {
+      const Av b = num(e_, st.back()), a = num(e_, st[st.size() - 2]);
+      const Av r = compare(e_, static_cast<CompareOp>(in.a), a, b);
+      st.resize(st.size() - 2);
+      st.push_back(r);
+      break;
+    }
+    case BOp::IS_OP: {
+      const Av b = d_.typed(st.back()), a = d_.typed(st[st.size() - 2]);
+      const bool none = b.kind == K::kObject && b.object == Py_None;
+      if (!none || !(a.is_number() || (a.kind == K::kObject && a.object == Py_None)))
+        leave(str_cat("`is` compares ", a_(d_.described(a)), " with ", a_(d_.described(b))),
+              "compare numbers by ==");
+      st.resize(st.size() - 2);
+      st.push_back(bool_of(d_.constant(Type::kB1, a.is_number() == (in.a != 0))));
+      break;
+    }
+    case BOp::BINARY_SUBSCR: {
+      const Av r = item(e_, st[st.size() - 2], st.back());
+      st.resize(st.size() - 2);
+      st.push_back(r);
+      break;
+    }
+    case BOp::STORE_SUBSCR:
+      store_item(e_, st[st.size() - 3], st[st.size() - 2], st.back());
+      st.resize(st.size() - 3);
+      break;
+    case BOp::BUILD_TUPLE: {
+      Av t;
+      t.kind = K::kTuple;
+      t.items.assign(st.end() - in.a, st.end());
+      for (auto& i : t.items) stay_alone(i);
+      st.resize(st.size() - static_cast<size_t>(in.a));
+      st.push_back(std::move(t));
+      break;
+    }
+    case BOp::UNPACK_SEQUENCE: {
+      const Av t = st.back();
+      if (t.kind != K::kTuple || t.items.size() != static_cast<size_t>(in.a))
+        leave(str_cat(a_(d_.described(t)), " is unpacked"));
+      st.pop_back();
+      st.insert(st.end(), t.items.rbegin(), t.items.rend());
+      break;
+    }
+    case BOp::CALL: call(in, st); break;
+    default: leave(described(in));
+  }
+}
+
+int RegionBuilder::step_flow(const BIn& in, Frame& f) {
+  auto& st = f.stack;
+  switch (in.op) {
+    case BOp::POP_JUMP: {
+      if (in.a >= 2) {
+        const Av a = d_.typed(st.back());
+        const bool none = a.kind == K::kObject && a.object == Py_None;
+        if (!none && !a.is_number()) leave(str_cat(a_(d_.described(a)), " is compared with None"));
+        st.pop_back();
+        return none == (in.a == 2) ? in.target : e_.instr() + 1;
+      }
+      condition_ = truth(e_, st.back());
+      jumps_if_ = in.a == 1;
+      st.pop_back();
+      other_ = f;
+      break;
+    }
+    case BOp::JUMP_OR_POP: {
+      condition_ = truth(e_, st.back());
+      jumps_if_ = in.a == 1;
+      other_ = f;
+      other_.stack.pop_back();
+      break;
+    }
+    case BOp::GET_ITER:
+      st.back() = iterator(e_, st.back());
+      if (in.b) st.emplace_back();
+      break;
+    case BOp::FOR_ITER: for_iter(in, f); break;
+    default: leave(described(in));
+  }
+  return e_.instr() + 1;
+}
+
+Av RegionBuilder::cell_content(const Av& slot) {
+  RegionSource s;
+  if (slot.kind == K::kFree) {
+    s = {RegionSource::kFree, slot.index, of_body(), {}};
+  } else if (slot.kind == K::kEntry) {
+    s = d_.r->sources[slot.index];
+    if (b_.current != 0) leave("a variable is read that inner functions share");
+    if (s.where != RegionSource::kSlot) leave("a variable of an outer function is read");
+    s.where = RegionSource::kCell;
+  } else {
+    leave("a variable is read that inner functions share");
+  }
+  return looked_up(std::move(s));
+}
+
+Av RegionBuilder::looked_up(RegionSource where) {
+  PyObject* o = fetch(where, d_.entry);
+  if (!o) leave("a name has no value");
+  const int s = d_.source(std::move(where));
+  const Av a = d_.typed_source(s);
+  if (a.kind != K::kEntry || d_.array_of_value(a)) return a;
+  if (!is_of_use(o))  // and it is not kept alive for nothing
+    leave(str_cat("a ", Py_TYPE(o)->tp_name, " is read that is no argument or local variable"),
+          kNumbers);
+  return d_.typed_sources[s] = d_.known_object(s, o);
+}
+
+Av RegionBuilder::module_of(const Av& a, const std::string& name) {
+  if (a.kind == K::kObject && PyModule_CheckExact(a.object)) return a;
+  leave(str_cat("`.", name, "` of ", a_(d_.described(d_.typed(a))), " is read"),
+        "read it into a variable before the loop");
+}
+
+void RegionBuilder::for_iter(const BIn& in, Frame& f) {
+  auto& st = f.stack;
+  Av& it = st[st.size() - 1 - static_cast<size_t>(in.b)];
+  other_ = f;
+  Av& there = other_.stack[st.size() - 1 - static_cast<size_t>(in.b)];
+  if (it.kind == K::kCounter) {
+    condition_ = e_.emit(Op::kILt, it.v[0], it.v[1]);
+    const int item = e_.emit(Op::kIBelow, it.v[0], it.v[1]);
+    In next = ins(Op::kIAdd, Type::kI64, item, d_.icon(1));
+    there.v[0] = e_.add(next);
+    other_.stack.push_back(int_of(item));
+  } else if (it.kind == K::kRangeIter) {
+    condition_ = e_.emit(Op::kINe, it.v[1], d_.icon(0));
+    const int step = it.index ? d_.icon(it.index) : it.v[2];
+    there.v[0] = e_.add(ins(Op::kIAdd, Type::kI64, it.v[0], step));
+    there.v[1] = e_.add(ins(Op::kISub, Type::kI64, it.v[1], d_.icon(1)));
+    other_.stack.push_back(int_of(it.v[0]));
+  } else if (it.kind == K::kListIter) {
+    const List l = list_of(e_, it.items[0]);
+    const int at = it.v[0];
+    condition_ = e_.emit(Op::kILt, at, list_length(e_, l));
+    there.v[0] = e_.add(ins(Op::kIAdd, Type::kI64, at, d_.icon(1)));
+    over_ = {it.items[0], at};
+    other_.stack.emplace_back();  // begin_turn() puts the item there
+  } else if (it.kind == K::kArrayIter) {
+    const Av over = it.items[0];
+    const Part part = part_of(e_, over);
+    const Array& a = *part.array;
+    const int at = it.v[0], size = a.sizes[static_cast<size_t>(part.axis)];
+    condition_ = e_.emit(Op::kILt, at, size);
+    there.v[0] = e_.add(ins(Op::kIAdd, Type::kI64, at, d_.icon(1)));
+    over_ = {over, at};
+    other_.stack.emplace_back();  // begin_turn() puts the item there
+  } else {
+    leave(str_cat("the loop is over ", a_(d_.described(it))),
+          "a loop over range(e_, len(x)) that reads x[i]");
+  }
+  jumps_if_ = false;
+  st.resize(st.size() - static_cast<size_t>(1 + in.b - in.a));
+}
+
+}  // namespace regions
+
+std::unique_ptr<Region> make_region(const Code& code, int instr, const Region::Frame& frame,
+                                    NoRegion* because) {
+  auto result = RegionKind::kInt;
+  for (int attempt = 0;; ++attempt) {
+    regions::RegionBuilder builder(code, instr, frame);
+    builder.suppose_result(result);
+    auto made = builder.build();
+    if (made) return made;
+    *because = builder.why_not();
+    const auto other = builder.other_result();
+    if (!other || attempt > 0) return nullptr;
+    result = *other;
+  }
+}
+
+}  // namespace pijit

@@ -1,0 +1,199 @@
+// Functions of Python's that a region's code follows, and a function that calls itself: from its
+// beginning, with numbers alone.
+#include "base/error.h"
+#include "capture/regions/builder.h"
+#include "python/hook.h"
+#include "python/names.h"
+#include "python/quiet_lookup.h"
+
+namespace pijit::regions {
+
+constexpr int kMostOperands = 3;
+
+PyObject* function_behind(PyObject* o) {
+  if (Py_TYPE(o) == jit_function_type) return jit_inner(o);
+  return PyFunction_Check(o) ? o : nullptr;
+}
+
+bool is_of_use(PyObject* o) {
+  return PyModule_CheckExact(o) || PyCFunction_CheckExact(o) || function_behind(o) ||
+         (PyType_Check(o) &&
+          !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE));
+}
+
+void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
+  if (in.obj) leave("a function is called with names of arguments");
+  const size_t base = st.size() - static_cast<size_t>(in.a + 2 - in.b);
+  const bool null_first = st[base].kind == K::kNull,
+             null_second = in.b != 0 || st[base + 1].kind == K::kNull;
+  if (!null_first && st[base].kind == K::kObject)
+    if (const ListMethod* m = list_method(st[base].object)) {
+      const List l = list_of(e_, st[base + 1]);
+      if (l.object == kNoValue || m->args != static_cast<size_t>(in.a))
+        leave(str_cat("the method `.", m->name, "` of a list is called with other arguments"));
+      const Av r = m->code(e_, l, {st.end() - in.a, st.end()});
+      st.resize(base);
+      st.push_back(r);
+      return;
+    }
+  if (null_first == null_second)
+    leave(str_cat("a method of ", a_(d_.described(d_.typed(st[base + 1]))), " is called"));
+  Av fn = st[null_first ? base + 1 : base];
+  if (fn.kind == K::kEntry && is_of_use(d_.object_at(fn.index)))
+    fn = d_.known_object(fn.index, d_.object_at(fn.index));
+  if (fn.kind != K::kObject)
+    leave(str_cat(a_(d_.described(fn)), " is called"), "write the function's lines into the loop");
+  const std::vector<Av> args(st.end() - in.a, st.end());
+  PyObject* func = function_behind(fn.object);
+  if (func && !is_own(func)) return enter_function(func, args);
+  const Av r = func ? call_itself(args) : result_of(e_, fn.object, args);
+  st.resize(base);
+  st.push_back(r);
+}
+
+bool RegionBuilder::is_own(PyObject* func) const { return func == d_.entry.func; }
+
+py::object RegionBuilder::of_body() const {
+  return b_.current == 0 ? py::object() : py::reinterpret_borrow<py::object>(b_.body().func);
+}
+
+void RegionBuilder::enter_function(PyObject* func, const std::vector<Av>& args) {
+  constexpr size_t kMostDeep = 4, kMostCode = 200;
+  const std::string name = text_of(reinterpret_cast<PyFunctionObject*>(func)->func_name);
+  PyObject* its_code = PyFunction_GET_CODE(func);
+  const auto* co = reinterpret_cast<PyCodeObject*>(its_code);
+  const Code code = code_info(its_code);
+  const char* help = "write the function's lines into the loop";
+  if (!code || co->co_flags & (CO_VARARGS | CO_VARKEYWORDS) || co->co_kwonlyargcount > 0)
+    leave(str_cat("the function ", name, " is called, which has other than plain arguments"), help);
+  if (code->reflective || code->compares_frames || has_other_builtins(func) ||
+      code->instrs.size() > kMostCode || e_.now().callers.size() >= kMostDeep)
+    leave(str_cat("the function ", name, " is called, which is too long, or calls too many"), help);
+  for (int b = b_.current; b >= 0; b = b_.bodies[static_cast<size_t>(b)]->caller)
+    if (b_.bodies[static_cast<size_t>(b)]->func == func)
+      leave(str_cat("the function ", name, " is called, which calls itself"));
+  Frame in;
+  in.slots.resize(static_cast<size_t>(code->num_slots));
+  PyObject* defaults = PyFunction_GetDefaults(func);
+  const auto given = static_cast<Py_ssize_t>(args.size());
+  const Py_ssize_t usual = defaults ? PyTuple_GET_SIZE(defaults) : 0;
+  if (given > co->co_argcount || given + usual < co->co_argcount)
+    leave(str_cat("the function ", name, " is called with other arguments than it has"));
+  std::copy(args.begin(), args.end(), in.slots.begin());
+  for (Py_ssize_t k = given; k < co->co_argcount; ++k)
+    in.slots[static_cast<size_t>(k)] =
+        d_.constant_object(PyTuple_GET_ITEM(defaults, k - (co->co_argcount - usual)));
+  d_.note_function(func);
+  in.callers = e_.now().callers;
+  in.callers.push_back({e_.now().slots, e_.stack_before()});
+  d_.r->calls_deep = std::max(d_.r->calls_deep, in.callers.size());
+  next_body_ = b_.body_of(code, func);
+  entered_ = std::move(in);
+}
+
+int RegionBuilder::return_to_caller(Frame* now) {
+  const Av result = now->stack.back();
+  stay_alone(result);
+  for (auto& a : now->slots) d_.drop(a);
+  const Body& callee = b_.body();
+  Frame back;
+  back.callers = std::move(now->callers);
+  back.slots = std::move(back.callers.back().slots);
+  back.stack = std::move(back.callers.back().stack);
+  back.callers.pop_back();
+  const int at = callee.at;
+  b_.current = callee.caller;
+  back.stack.resize(back.stack.size() - static_cast<size_t>(b_.code().instrs[at].a) - 2);
+  back.stack.push_back(result);
+  *now = std::move(back);
+  return at + 1;
+}
+
+bool RegionBuilder::is_called_by_itself() {
+  const auto* co = reinterpret_cast<PyCodeObject*>(b_.own().code->code);
+  if (d_.r->instr != 0 || d_.r->stack != 0 || co->co_argcount < 1 ||
+      co->co_argcount > kMostOperands || co->co_kwonlyargcount > 0 ||
+      co->co_flags & (CO_VARARGS | CO_VARKEYWORDS))
+    return false;
+  for (size_t k = 0; k < d_.r->slots; ++k) {
+    PyObject* o = d_.entry.slots[k];
+    int64_t word;
+    const bool argument = static_cast<int>(k) < co->co_argcount;
+    if (argument != (o != nullptr)) return false;
+    if (!argument) continue;
+    const auto kind = number_kind(*d_.r, o, &word);
+    if (kind != K::kInt && kind != K::kFloat && kind != K::kBool) return false;
+  }
+  return finds_itself(d_.entry.func, 0);
+}
+
+bool RegionBuilder::finds_itself(PyObject* func, int deep) const {
+  const Code code = code_info(PyFunction_GET_CODE(func));
+  Py_ssize_t cells = 0;
+  PyObject** closure = closure_of(func, &cells);
+  auto leads = [&](PyObject* o) {
+    PyObject* f = o ? function_behind(o) : nullptr;
+    return f && (is_own(f) || (deep < 2 && f != func && finds_itself(f, deep + 1)));
+  };
+  if (!code) return false;
+  for (auto& in : code->instrs)
+    if (in.op == BOp::LOAD_GLOBAL && leads(quiet_item(PyFunction_GET_GLOBALS(func), in.obj)))
+      return true;
+  for (Py_ssize_t k = 0; k < cells; ++k)
+    if (leads(PyCell_GET(closure[k]))) return true;
+  return false;
+}
+
+void RegionBuilder::take_operands(Frame* start) {
+  const auto* co = reinterpret_cast<PyCodeObject*>(b_.own().code->code);
+  for (int k = 0; k < co->co_argcount; ++k) {
+    Av& a = start->slots[static_cast<size_t>(k)];
+    a = d_.typed(a);
+    operands_.push_back(a);
+  }
+  d_.words = kMostOperands;
+}
+
+Av RegionBuilder::call_itself(const std::vector<Av>& args) {
+  if (!may_call_itself_ || args.size() != operands_.size())
+    leave("the function calls itself with other than one to three numbers");
+  In in = ins(Op::kSelfI, Type::kI64, d_.icon(0), d_.icon(0), d_.icon(0));
+  for (size_t k = 0; k < args.size(); ++k) {
+    const Av a = num(e_, args[k]);
+    if (!same_shape(a, operands_[k]))
+      leave("the function calls itself with numbers of other types");
+    in.args[k] = a.v[0];
+  }
+  in.op = result_ == K::kInt ? Op::kSelfI : result_ == K::kFloat ? Op::kSelfF : Op::kSelfB;
+  in.type = facts(in.op).type;
+  in.imm = static_cast<int64_t>(e_.now().callers.size()) + 1;  // CPython's calls
+  in.exit = e_.exit_here();
+  calls_itself_ = true;
+  return number(result_, e_.add(in));
+}
+
+void RegionBuilder::note_result(const Av& a) {
+  if (!may_call_itself_) return;
+  if (!a.is_number() || a.index)
+    has_no_number_ = true;
+  else if (a.kind != result_)
+    other_result_ = a.kind;
+}
+
+std::unique_ptr<Region> RegionBuilder::recursive() {
+  if (has_no_number_ || d_.stores) {
+    other_result_.reset();
+    return refused("the function calls itself and gives other than numbers", "");
+  }
+  if (other_result_)
+    return refused("the function calls itself and gives numbers of several types", "");
+  other_result_.reset();
+  d_.note_function(d_.entry.func);
+  d_.f.depth = d_.r->depth_word = static_cast<int>(d_.words);
+  d_.words += 2;
+  region::optimize(d_.f);
+  d_.r->recursive = true;
+  return finish();
+}
+
+}  // namespace pijit::regions

@@ -1,0 +1,296 @@
+#include "capture/regions/draft.h"
+
+#include "base/error.h"
+#include "objects/data.h"
+#include "python/names.h"
+
+namespace pijit::regions {
+
+int Draft::source(RegionSource s) {
+  for (size_t k = 0; k < r->sources.size(); ++k)
+    if (r->sources[k] == s) return static_cast<int>(k);
+  r->sources.push_back(std::move(s));
+  return static_cast<int>(r->sources.size()) - 1;
+}
+
+Av Draft::given(RegionSource::Where where, size_t k, PyObject* o) {
+  if (!o) return {};
+  Av a;
+  a.kind = K::kEntry;
+  a.index = source({where, static_cast<int>(k), {}, {}});
+  return a;
+}
+
+PyObject* Draft::object_at(int source) const { return fetch(r->sources[source], entry); }
+
+int Draft::input(Type t) {
+  In in{Op::kInput, t};
+  in.imm = words++;
+  return f.add(0, in);
+}
+
+int Draft::constant(Type t, int64_t bits) {
+  const auto [it, fresh] = constants_.try_emplace({t, bits}, 0);
+  if (fresh) {
+    In in{Op::kConst, t};
+    in.imm = bits;
+    it->second = f.add(0, in);
+  }
+  return it->second;
+}
+
+int Draft::icon(int64_t n) { return constant(Type::kI64, n); }
+
+int Draft::fcon(double x) { return constant(Type::kF64, bits_of(x)); }
+
+bool Draft::is_const(int v, int64_t* n) const {
+  *n = f.instrs[v].imm;
+  return f.instrs[v].op == Op::kConst;
+}
+
+Av Draft::input_of(RegionKind kind) {
+  Av a;
+  const Dtype* d = dtype_of(kind);
+  a.index = d ? d->format : 0;
+  a.kind = d ? d->base : kind;
+  a.v[0] = input(a.type(0));
+  return a;
+}
+
+Av Draft::typed_source(int s) {
+  if (auto it = typed_sources.find(s); it != typed_sources.end()) return it->second;
+  Av a;
+  a.kind = K::kEntry;
+  a.index = s;
+  PyObject* o = object_at(s);
+  int64_t n;
+  uses_numpy();
+  if (const auto kind = number_kind(*r, o, &n)) {
+    a = input_of(*kind);
+    RegionNeed need{RegionNeed::kNumber, s, {}};
+    need.number = *kind;
+    need.word = static_cast<int>(words) - 1;
+    r->needs.push_back(std::move(need));
+  } else if (o == Py_None) {
+    a = known_object(s, o);
+  }
+  return typed_sources.emplace(s, a).first->second;
+}
+
+bool Draft::uses_numpy() {
+  if (r->numpy_types.empty() && numpy_is_loaded()) {
+    const py::object numpy = python_module("numpy");
+    const py::object core = py::getattr(numpy, "_core", py::none());  // from NumPy 2 on
+    if (core.is_none()) return false;
+    r->errors = core.attr("umath").attr("_extobj_contextvar");
+    const py::object nothing_set = python_module("contextvars").attr("Context")();
+    r->usual_errors = nothing_set.attr("run")(r->errors.attr("get"));
+    r->geterr = numpy.attr("geterr");
+    for (const Dtype& d : kDtypes) r->numpy_types.push_back(numpy.attr(d.name));
+    r->numpy_true = numpy.attr("True_");
+    r->numpy_false = numpy.attr("False_");
+  }
+  return !r->numpy_types.empty();
+}
+
+const Array* Draft::array_of_value(const Av& a) {
+  if (a.kind != K::kEntry || !uses_numpy()) return nullptr;
+  if (auto it = arrays.find(a.index); it != arrays.end()) return &it->second;
+  PyObject* o = object_at(a.index);
+  const auto view = array_view(o, false);
+  if (!view) return nullptr;
+  Array x{static_cast<int>(r->needs.size()), 0, view->ndim, view->format[0], {}, {}};
+  RegionNeed need{RegionNeed::kArray, a.index, {}};
+  need.word = static_cast<int>(words);
+  need.format = x.format;
+  need.rank = x.rank;
+  need.packed = view->strides[x.rank - 1] == view->itemsize;
+  x.data = input(Type::kPtr);
+  for (int k = 0; k < x.rank; ++k) x.sizes.push_back(input(Type::kI64));
+  for (int k = 0; k < x.rank; ++k) {
+    const int stride = input(Type::kI64);
+    x.strides.push_back(k + 1 == x.rank && need.packed ? icon(view->itemsize) : stride);
+  }
+  r->needs.push_back(std::move(need));
+  return &arrays.emplace(a.index, std::move(x)).first->second;
+}
+
+// What an item of a list is, by the first one.
+static K kind_of_items(PyObject* list) {
+  if (PyList_GET_SIZE(list) == 0) return K::kNull;
+  PyObject* first = PyList_GET_ITEM(list, 0);
+  return PyLong_CheckExact(first)    ? K::kInt
+         : PyFloat_CheckExact(first) ? K::kFloat
+         : PyBool_Check(first)       ? K::kBool
+         : PyList_CheckExact(first)  ? K::kHeld
+                                     : K::kNull;
+}
+
+const List* Draft::list_of_value(const Av& a) {
+  if (a.kind != K::kEntry) return nullptr;
+  if (auto it = lists_.find(a.index); it != lists_.end()) return &it->second;
+  PyObject* o = object_at(a.index);
+  if (!o || !PyList_CheckExact(o)) return nullptr;
+  List x;
+  x.item = kind_of_items(o);
+  if (x.item == K::kHeld) x.inner = kind_of_items(PyList_GET_ITEM(o, 0));
+  if (x.inner == K::kHeld) x.inner = K::kNull;
+  RegionNeed need{RegionNeed::kList, a.index, {}};
+  need.word = static_cast<int>(words);
+  x.object = input(Type::kI64);
+  r->needs.push_back(std::move(need));
+  return &lists_.emplace(a.index, x).first->second;
+}
+
+Av Draft::known_object(int s, PyObject* o) {
+  r->needs.push_back({RegionNeed::kIs, s, py::reinterpret_borrow<py::object>(o)});
+  return object(o);
+}
+
+Av Draft::object(PyObject* o) {
+  Av a;
+  a.kind = K::kObject;
+  a.object = o;
+  keep(o);
+  return a;
+}
+
+void Draft::keep(PyObject* o) {
+  for (auto& k : r->objects)
+    if (k.ptr() == o) return;
+  r->objects.push_back(py::reinterpret_borrow<py::object>(o));
+}
+
+int Draft::object_number(PyObject* o) const {
+  for (size_t k = 0; k < r->objects.size(); ++k)
+    if (r->objects[k].ptr() == o) return static_cast<int>(k);
+  PIJIT_CHECK(false, "an object of a region is not kept");
+}
+
+bool Draft::dies_quietly(const Av& a) {
+  if (a.kind != K::kEntry) return true;
+  const auto [it, fresh] = quiet_.try_emplace(a.index, is_quiet(object_at(a.index)));
+  if (fresh && it->second) r->needs.push_back({RegionNeed::kQuiet, a.index, {}});
+  return it->second;
+}
+
+bool Draft::can_be_tagged(const Av& a) {
+  return a.kind == K::kNull || a.kind == K::kInt || a.kind == K::kFloat || a.kind == K::kBool ||
+         a.kind == K::kObject || a.kind == K::kTagged || (a.kind == K::kEntry && dies_quietly(a));
+}
+
+void Draft::drop(const Av& a) {
+  if (!dies_quietly(a) && typed(a).kind == K::kEntry && !array_of_value(a))
+    leave(str_cat("a variable that holds ", a_(described(a)), " gets another value"),
+          "give the number another name");
+}
+
+Av Draft::typed(const Av& a) { return a.kind == K::kEntry ? typed_source(a.index) : a; }
+
+bool Draft::is_over_items(Av& a) {
+  Av over;
+  over.kind = K::kEntry;
+  over.index = source({RegionSource::kIterated, r->sources[a.index].index, {}, {}});
+  const Array* x = array_of_value(over);
+  const bool list = list_of_value(over) != nullptr;
+  if (!list && (!x || x->rank > 2)) return true;
+  RegionNeed need{RegionNeed::kPlace, a.index, {}};
+  need.word = static_cast<int>(words);
+  Av it = number(list ? K::kListIter : K::kArrayIter, input(Type::kI64));
+  r->needs.push_back(std::move(need));
+  it.items = {over};
+  a = std::move(it);
+  return true;
+}
+
+bool Draft::is_iterator(Av& a) {
+  PyObject* o = object_at(a.index);
+  if (iterator_place(o).over) return is_over_items(a);
+  if (!Py_IS_TYPE(o, &PyRangeIter_Type)) return true;
+  const auto s = range_state(o);
+  if (!s || Py_REFCNT(o) != 1) return false;
+  RegionNeed need{RegionNeed::kRangeIter, a.index, {}};
+  need.step = s->step == 1 ? 1 : 0;
+  need.word = static_cast<int>(words);
+  const int next = input(Type::kI64), left = input(Type::kI64);
+  const int step = need.step ? kNoValue : input(Type::kI64);
+  r->needs.push_back(std::move(need));
+  Av it;
+  it.v[0] = next;
+  if (s->step == 1) {
+    it.kind = K::kCounter;
+    it.index = 1;
+    it.v[1] = f.add(0, ins(Op::kIAdd, Type::kI64, next, left));
+  } else {
+    it.kind = K::kRangeIter;
+    it.v = {next, left, step};
+  }
+  a = std::move(it);
+  return true;
+}
+
+Av Draft::constant_object(PyObject* o) {
+  int64_t n;
+  if (PyLong_CheckExact(o) && as_int64(o, &n)) return int_of(icon(n));
+  if (PyFloat_CheckExact(o)) return float_of(fcon(PyFloat_AS_DOUBLE(o)));
+  if (PyBool_Check(o)) return bool_of(constant(Type::kB1, o == Py_True));
+  if (PyTuple_CheckExact(o)) {
+    Av t;
+    t.kind = K::kTuple;
+    bool numbers = true;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(o); ++k) {
+      t.items.push_back(constant_object(PyTuple_GET_ITEM(o, k)));
+      numbers &= t.items.back().is_number();
+    }
+    if (numbers && !t.items.empty()) return t;
+  }
+  return object(o);
+}
+
+int Draft::poll_address() {
+  if (poll_ < 0) {
+    r->poll_word = static_cast<int>(words);
+    poll_ = input(Type::kPtr);
+  }
+  return poll_;
+}
+
+void Draft::note_function(PyObject* func) {
+  for (auto& f : r->functions)
+    if (f.func.ptr() == func) return;
+  r->functions.push_back({py::reinterpret_borrow<py::object>(func),
+                          py::reinterpret_borrow<py::object>(PyFunction_GET_CODE(func)),
+                          py::reinterpret_borrow<py::object>(PyFunction_GetDefaults(func))});
+}
+
+std::string Draft::described(const Av& a) const {
+  switch (a.kind) {
+    case K::kInt:
+    case K::kFloat:
+    case K::kBool:
+      if (const Dtype* d = a.dtype()) return str_cat("np.", d->name);
+      return a.kind == K::kInt ? "int" : a.kind == K::kFloat ? "float" : "bool";
+    case K::kEntry: {
+      PyObject* o = object_at(a.index);
+      if (!numpy_is_loaded() || Py_TYPE(o) != library.ndarray.type()) return Py_TYPE(o)->tp_name;
+      const py::handle array(o);
+      const int axes = py::cast<int>(array.attr("ndim"));
+      return str_cat("array of ", text_of(py::str(array.attr("dtype"))), " with ", axes,
+                     axes == 1 ? " axis" : " axes");
+    }
+    case K::kObject: return Py_TYPE(a.object)->tp_name;
+    case K::kTuple: return "tuple";
+    case K::kRange: return "range";
+    case K::kCounter:
+    case K::kRangeIter: return "iterator over a range";
+    case K::kRow: return "row of an array";
+    case K::kHeld: return "list";
+    case K::kListIter: return "iterator over a list";
+    case K::kArrayIter: return "iterator over an array";
+    case K::kFree: return "variable of an outer function";
+    default: break;
+  }
+  return "variable without a value";
+}
+
+}  // namespace pijit::regions

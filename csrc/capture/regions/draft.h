@@ -1,0 +1,83 @@
+// A region in the making: what it asks of the frame where it begins, and its code so far.
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "capture/regions/abstract.h"
+#include "capture/regions/frames.h"
+
+namespace pijit::regions {
+
+// The inputs that code has of an array.
+struct Array {
+  int need, data, rank;
+  char format;
+  std::vector<int> sizes, strides;
+};
+
+// A list, as code has it.
+struct List {
+  int object = kNoValue;                // its address
+  K item = K::kNull, inner = K::kNull;  // what its items are as far as was seen, and their items
+};
+
+class Draft {
+ public:
+  explicit Draft(const Region::Frame& frame) : entry(frame), r(std::make_unique<Region>()) {}
+
+  int source(RegionSource s);
+  Av given(RegionSource::Where where, size_t k, PyObject* o);
+  PyObject* object_at(int source) const;
+  int input(Type t);
+  int constant(Type t, int64_t bits);
+  int icon(int64_t n);
+  int fcon(double x);
+  bool is_const(int v, int64_t* n) const;
+  Av input_of(RegionKind kind);
+  // A number, or what else is known, that a source holds.
+  Av typed_source(int s);
+  // Are NumPy's types known, as it is loaded?
+  bool uses_numpy();
+  // An ndarray whose elements code may read; null: it is none.
+  const Array* array_of_value(const Av& a);
+  // A list whose items code may read; null: it is none.
+  const List* list_of_value(const Av& a);
+  // The very object: its identity is asked for.
+  Av known_object(int s, PyObject* o);
+  Av object(PyObject* o);
+  void keep(PyObject* o);
+  int object_number(PyObject* o) const;
+  // May it be dropped in the middle of a region? What CPython would run then, such as __del__,
+  // could change all that the region has read.
+  bool dies_quietly(const Av& a);
+  bool can_be_tagged(const Av& a);
+  // What a variable or the stack held may die here, which numbers and arrays do unseen as well.
+  void drop(const Av& a);
+  Av typed(const Av& a);
+  bool is_over_items(Av& a);
+  // False: an iterator that a region must leave alone, as others hold it, too.
+  bool is_iterator(Av& a);
+  Av constant_object(PyObject* o);
+  int poll_address();
+  // What it is now it must be where the region is entered.
+  void note_function(PyObject* func);
+  // What a value is, in words.
+  std::string described(const Av& a) const;
+
+  const Region::Frame entry;
+  std::unique_ptr<Region> r;
+  region::Function f;
+  int64_t words = 0;
+  bool stores = false;
+  std::map<int, Av> typed_sources;  // by source
+  std::map<int, Array> arrays;      // the same
+
+ private:
+  std::map<std::pair<Type, int64_t>, int> constants_;
+  std::map<int, bool> quiet_;  // by source
+  std::map<int, List> lists_;  // the same
+  int poll_ = -1;
+};
+
+}  // namespace pijit::regions

@@ -1,0 +1,87 @@
+// NumPy's numbers that a region's code knows, as elements and as scalars.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "region/ir.h"
+
+namespace pijit {
+
+// What a variable or a stack entry holds: in the frame where a region begins, in its code, and in
+// the frame where it ends.
+enum class RegionKind : uint8_t {
+  kNull,
+  kEntry,   // what one of the sources was
+  kObject,  // a constant
+  kFree,    // a cell of the closure
+  kInt,     // numbers, each in a word
+  kFloat,
+  kBool,
+  kNumpyBool,  // scalars of NumPy, as in kDtypes
+  kNumpyFloat64,
+  kNumpyFloat32,
+  kNumpyInt64,
+  kNumpyInt32,
+  kNumpyInt16,
+  kNumpyInt8,
+  kNumpyUInt32,
+  kNumpyUInt16,
+  kNumpyUInt8,
+  kRange,      // two words: start, stop
+  kCounter,    // an iterator over a range by 1: the next number, the end
+  kRangeIter,  // the same with other steps: the next number, how many are left
+  kRow,        // of an array of rank 2: its place
+  kArrayIter,  // over the only item: the next place
+  kHeld,       // a list that is an item of a list
+  kListIter,   // over the only item: the next place
+  kTuple,
+  kTagged,  // two words: which of these, and its word or the number of a source or an object
+};
+
+namespace regions {
+
+struct Dtype {
+  RegionKind kind;
+  char format;  // of buffers
+  const char* name;
+  int bytes;
+  RegionKind base;      // what its numbers are in code
+  int64_t least, most;  // of ints
+  region::Op load, store;
+};
+inline constexpr Dtype kDtypes[] = {
+    {RegionKind::kNumpyBool, '?', "bool_", 1, RegionKind::kBool, 0, 1, region::Op::kLoadU8,
+     region::Op::kStoreU8},
+    {RegionKind::kNumpyFloat64, 'd', "float64", 8, RegionKind::kFloat, 0, 0, region::Op::kLoadF64,
+     region::Op::kStoreF64},
+    {RegionKind::kNumpyFloat32, 'f', "float32", 4, RegionKind::kFloat, 0, 0, region::Op::kLoadF32,
+     region::Op::kStoreF32},
+    {RegionKind::kNumpyInt64, 'l', "int64", 8, RegionKind::kInt, INT64_MIN, INT64_MAX,
+     region::Op::kLoadI64, region::Op::kStoreI64},
+    {RegionKind::kNumpyInt32, 'i', "int32", 4, RegionKind::kInt, INT32_MIN, INT32_MAX,
+     region::Op::kLoadI32, region::Op::kStoreI32},
+    {RegionKind::kNumpyInt16, 'h', "int16", 2, RegionKind::kInt, INT16_MIN, INT16_MAX,
+     region::Op::kLoadI16, region::Op::kStoreI16},
+    {RegionKind::kNumpyInt8, 'b', "int8", 1, RegionKind::kInt, INT8_MIN, INT8_MAX,
+     region::Op::kLoadI8, region::Op::kStoreU8},
+    {RegionKind::kNumpyUInt32, 'I', "uint32", 4, RegionKind::kInt, 0, UINT32_MAX,
+     region::Op::kLoadU32, region::Op::kStoreI32},
+    {RegionKind::kNumpyUInt16, 'H', "uint16", 2, RegionKind::kInt, 0, UINT16_MAX,
+     region::Op::kLoadU16, region::Op::kStoreI16},
+    {RegionKind::kNumpyUInt8, 'B', "uint8", 1, RegionKind::kInt, 0, UINT8_MAX, region::Op::kLoadU8,
+     region::Op::kStoreU8},
+};
+// Null: none.
+constexpr const Dtype* dtype_of(char format) {
+  for (const Dtype& d : kDtypes)
+    if (d.format == format) return &d;
+  return nullptr;
+}
+constexpr const Dtype* dtype_of(RegionKind kind) {
+  for (const Dtype& d : kDtypes)
+    if (d.kind == kind) return &d;
+  return nullptr;
+}
+
+}  // namespace regions
+}  // namespace pijit

@@ -1,0 +1,95 @@
+#include "capture/regions/emitter.h"
+
+namespace pijit::regions {
+
+namespace {
+
+RegionPiece piece(const Av& a, std::vector<int>* values) {
+  RegionPiece p;
+  p.at = static_cast<int>(values->size());
+  for (int k = 0; k < a.values(); ++k) values->push_back(a.v[k]);
+  p.kind = a.is_number() ? number_kind_of(a) : a.kind;
+  if (a.kind == K::kEntry || a.kind == K::kFree) p.at = a.index;
+  if (a.kind == K::kRange || a.kind == K::kRangeIter) p.step = a.index;
+  if (a.kind == K::kRow) p.source = a.index;
+  p.object = a.kind == K::kObject ? a.object : nullptr;
+  for (auto& i : a.items) p.items.push_back(piece(i, values));
+  return p;
+}
+
+}  // namespace
+
+void Emitter::begin(int instr, int own_instr, const Frame& now) {
+  instr_ = instr;
+  own_instr_ = own_instr;
+  exit_ = kNoExit;
+  before_ = now.stack;
+  now_ = &now;
+}
+
+int Emitter::emit(Op op, int a, int b, int c) {
+  Type t = facts(op).type;
+  if (t == Type::kSame) t = d.f.instrs[c].type;
+  In in = ins(op, t, a, b, c);
+  if (facts(op).effect == region::Effect::kCheck) in.exit = exit_here();
+  return add(in);
+}
+
+int Emitter::choose(int condition, absl::FunctionRef<int()> yes, absl::FunctionRef<int()> no) {
+  const int from = block, one = d.f.add_block(), other = d.f.add_block(), behind = d.f.add_block();
+  d.f.blocks[from].condition = condition;
+  d.f.blocks[from].next = {one, {}};
+  d.f.blocks[from].otherwise = {other, {}};
+  block = one;
+  const int x = yes();
+  d.f.blocks[block].next = {behind, {x}};
+  block = other;
+  const int y = no();
+  d.f.blocks[block].next = {behind, {y}};
+  block = behind;
+  return d.f.add_param(behind, d.f.instrs[x].type);
+}
+
+int Emitter::call(region::Function1 fn, int x) {
+  In in = ins(Op::kCall1, Type::kF64, x);
+  in.imm = static_cast<int64_t>(fn);
+  in.exit = exit_here();
+  return add(in);
+}
+
+int Emitter::call(region::Function2 fn, int x, int y) {
+  In in = ins(Op::kCall2, Type::kF64, x, y);
+  in.imm = static_cast<int64_t>(fn);
+  in.exit = exit_here();
+  return add(in);
+}
+
+int Emitter::make_exit(int instr, const Frame& frame) {
+  if (frame.callers.empty()) return make_exit(instr, frame.slots, frame.stack);
+  return make_exit(own_instr_, frame.callers[0].slots, frame.callers[0].stack);
+}
+int Emitter::make_exit(int instr, const std::vector<Av>& slots, const std::vector<Av>& stack,
+                       bool returns) {
+  RegionExit e;
+  region::Exit values;
+  e.instr = instr;
+  e.returns = returns;
+  if (!returns) {
+    e.slots.reserve(slots.size());
+    for (auto& a : slots) e.slots.push_back(piece(a, &values.values));
+  }
+  e.stack.reserve(stack.size());
+  for (auto& a : stack) e.stack.push_back(piece(a, &values.values));
+  values.returns = returns;
+  d.r->exits.push_back(std::move(e));
+  d.f.exits.push_back(std::move(values));
+  return static_cast<int>(d.f.exits.size()) - 1;
+}
+
+int Emitter::exit_here() {
+  if (exit_ != kNoExit) return exit_;
+  if (now_->callers.empty()) return exit_ = make_exit(instr_, now_->slots, before_);
+  return exit_ = make_exit(instr_, *now_);
+}
+
+}  // namespace pijit::regions

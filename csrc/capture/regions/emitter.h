@@ -1,0 +1,44 @@
+// Code of the instruction that is followed: its values, checks and exits.
+#pragma once
+#include "absl/functional/function_ref.h"
+#include "capture/regions/draft.h"
+
+namespace pijit::regions {
+
+class Emitter {
+ public:
+  explicit Emitter(Draft& draft) : d(draft) {}
+
+  // What follows belongs to this instruction. No instruction changes slots before it may leave.
+  void begin(int instr, int own_instr, const Frame& now);
+  int add(const In& in) { return d.f.add(block, in); }
+  int emit(Op op, int a, int b = kNoValue, int c = kNoValue);
+  void check(int condition) { emit(Op::kCheck, condition); }
+  // One of two values, whose code runs alone.
+  int choose(int condition, absl::FunctionRef<int()> yes, absl::FunctionRef<int()> no);
+  int call(region::Function1 fn, int x);
+  int call(region::Function2 fn, int x, int y);
+
+  // Where CPython goes on. What a called function does is pure: CPython calls it anew.
+  int make_exit(int instr, const Frame& frame);
+  int make_exit(int instr, const std::vector<Av>& slots, const std::vector<Av>& stack,
+                bool returns = false);
+  // That of the instruction which is followed.
+  int exit_here();
+  int instr() const { return instr_; }
+  // The instruction of the region's own function that is under way.
+  int own_instr() const { return own_instr_; }
+  const Frame& now() const { return *now_; }
+  const std::vector<Av>& stack_before() const { return before_; }
+
+  Draft& d;
+  int block = 0;
+  bool may_store = true;
+
+ private:
+  int instr_ = 0, own_instr_ = 0, exit_ = kNoExit;
+  const Frame* now_ = nullptr;
+  std::vector<Av> before_;  // its stack
+};
+
+}  // namespace pijit::regions

@@ -1,0 +1,255 @@
+// Functions of C that a region's code has.
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "capture/regions/arrays.h"
+#include "capture/regions/lists.h"
+#include "capture/regions/numbers.h"
+
+namespace pijit::regions {
+
+static std::string name_of(PyObject* fn) {
+  if (PyCFunction_CheckExact(fn)) return reinterpret_cast<PyCFunctionObject*>(fn)->m_ml->ml_name;
+  return PyType_Check(fn) ? reinterpret_cast<PyTypeObject*>(fn)->tp_name : "the function";
+}
+
+// The name of a function of C in a module, or null.
+static const char* function_of(const char* module, PyObject* o) {
+  if (!PyCFunction_CheckExact(o)) return nullptr;
+  auto* f = reinterpret_cast<PyCFunctionObject*>(o);
+  if (!f->m_self || !PyModule_CheckExact(f->m_self)) return nullptr;
+  const char* name = PyModule_GetName(f->m_self);
+  if (!name) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  return std::strcmp(name, module) == 0 ? f->m_ml->ml_name : nullptr;
+}
+
+static Av rounded(Emitter& e, region::Function1 f, const Av& a) {
+  if (a.kind != K::kFloat) return int_of(as_int(e, a));
+  return int_of(e.emit(Op::kFToI, e.call(f, a.v[0])));
+}
+
+static Av extremum(Emitter& e, CompareOp better, const char* name, const std::vector<Av>& a) {
+  Av best = a[0];
+  for (size_t k = 1; k < a.size(); ++k) {
+    if (a[k].kind != best.kind || a[k].index != best.index)
+      leave(str_cat(name, "() is called with numbers of several types"),
+            "numbers of one type: float(x)");
+    const Av is_better = compare(e, better, a[k], best);
+    best.v[0] = e.emit(Op::kSelect, is_better.v[0], a[k].v[0], best.v[0]);
+  }
+  return best;
+}
+
+static Av absolute(Emitter& e, const std::vector<Av>& a) {
+  Av r = a[0].kind == K::kFloat ? float_of(e.emit(Op::kFAbs, a[0].v[0]))
+                                : int_of(e.emit(Op::kIAbs, as_int(e, a[0])));
+  if (a[0].of_numpy() && a[0].kind == K::kInt) check_fits(e, r.v[0], *a[0].dtype());
+  r.index = a[0].index;
+  return r;
+}
+
+static Av length(Emitter& e, const std::vector<Av>& a) {
+  if (const List l = list_of(e, a[0]); l.object != kNoValue) return int_of(list_length(e, l));
+  const Part x = part_of(e, a[0]);
+  if (!x.array) leave(str_cat("len() of ", a_(e.d.described(e.d.typed(a[0]))), " is asked for"));
+  return int_of(x.array->sizes[static_cast<size_t>(x.axis)]);
+}
+
+static Av quotient_and_rest(Emitter& e, const std::vector<Av>& a) {
+  Av t;
+  t.kind = K::kTuple;
+  t.items = {binary(e, BinaryOp::kFloorDiv, a[0], a[1]), binary(e, BinaryOp::kMod, a[0], a[1])};
+  return t;
+}
+
+namespace {
+
+using Args = const std::vector<Av>&;
+
+enum class Takes : uint8_t { kAnything, kNumbers, kPythonNumbers };
+// Of the module builtins, and of math.
+struct Row {
+  std::string_view name;
+  size_t least, most;  // arguments
+  Takes takes;
+  Av (*code)(Emitter& e, Args a);
+};
+constexpr Row kBuiltins[] = {
+    {"len", 1, 1, Takes::kAnything, length},
+    {"abs", 1, 1, Takes::kNumbers, absolute},
+    {"round", 1, 1, Takes::kPythonNumbers,
+     [](Emitter& e, Args a) { return rounded(e, region::Function1::k_rint, a[0]); }},
+    {"pow", 2, 2, Takes::kNumbers,
+     [](Emitter& e, Args a) { return binary(e, BinaryOp::kPow, a[0], a[1]); }},
+    {"divmod", 2, 2, Takes::kNumbers, quotient_and_rest},
+    {"min", 2, SIZE_MAX, Takes::kNumbers,
+     [](Emitter& e, Args a) { return extremum(e, CompareOp::kLt, "min", a); }},
+    {"max", 2, SIZE_MAX, Takes::kNumbers,
+     [](Emitter& e, Args a) { return extremum(e, CompareOp::kGt, "max", a); }},
+};
+constexpr double kPi = 3.141592653589793238462643383279502884197;
+// Those that are not functions of doubles alone, see region/functions.def.
+constexpr Row kMath[] = {
+    {"floor", 1, 1, Takes::kPythonNumbers,
+     [](Emitter& e, Args a) { return rounded(e, region::Function1::k_floor, a[0]); }},
+    {"ceil", 1, 1, Takes::kPythonNumbers,
+     [](Emitter& e, Args a) { return rounded(e, region::Function1::k_ceil, a[0]); }},
+    {"trunc", 1, 1, Takes::kPythonNumbers,
+     [](Emitter& e, Args a) { return rounded(e, region::Function1::k_trunc, a[0]); }},
+    {"sqrt", 1, 1, Takes::kNumbers,
+     [](Emitter& e, Args a) { return float_of(e.emit(Op::kFSqrt, as_float(e, a[0]))); }},
+    {"fabs", 1, 1, Takes::kNumbers,
+     [](Emitter& e, Args a) { return float_of(e.emit(Op::kFAbs, as_float(e, a[0]))); }},
+    {"isnan", 1, 1, Takes::kNumbers,
+     [](Emitter& e, Args a) {
+       const int x = as_float(e, a[0]);
+       return bool_of(e.emit(Op::kFNe, x, x));
+     }},
+    {"isinf", 1, 1, Takes::kNumbers,
+     [](Emitter& e, Args a) {
+       const int x = e.emit(Op::kFAbs, as_float(e, a[0]));
+       return bool_of(e.emit(Op::kFEq, x, e.d.fcon(HUGE_VAL)));
+     }},
+    {"isfinite", 1, 1, Takes::kNumbers,
+     [](Emitter& e, Args a) {
+       const int x = e.emit(Op::kFAbs, as_float(e, a[0]));
+       return bool_of(e.emit(Op::kFLt, x, e.d.fcon(HUGE_VAL)));
+     }},
+    {"radians", 1, 1, Takes::kNumbers,
+     [](Emitter& e, Args a) {
+       return float_of(e.emit(Op::kFMul, as_float(e, a[0]), e.d.fcon(kPi / 180.0)));
+     }},
+    {"degrees", 1, 1, Takes::kNumbers,
+     [](Emitter& e, Args a) {
+       return float_of(e.emit(Op::kFMul, as_float(e, a[0]), e.d.fcon(180.0 / kPi)));
+     }},
+    {"pow", 2, 2, Takes::kNumbers,
+     [](Emitter& e, Args a) {
+       const int x = as_float(e, a[0]), y = as_float(e, a[1]);
+       return float_of(e.call(region::Function2::k_py_pow, x, y));
+     }},
+};
+
+// Null: none for so many arguments.
+const Row* row_of(std::span<const Row> rows, std::string_view name, size_t args) {
+  for (const Row& r : rows)
+    if (r.name == name && args >= r.least && args <= r.most) return &r;
+  return nullptr;
+}
+
+}  // namespace
+
+static std::vector<Av> numbers(Emitter& e, const std::vector<Av>& args) {
+  std::vector<Av> a;
+  for (auto& x : args) a.push_back(num(e, x));
+  return a;
+}
+
+static Av math(Emitter& e, const char* name, const std::vector<Av>& args) {
+  const std::vector<Av> a = numbers(e, args);
+  const std::string told = str_cat("math.", name, "()");
+  if (const Row* r = row_of(kMath, name, a.size())) {
+    if (r->takes == Takes::kPythonNumbers && a[0].of_numpy())
+      leave(str_cat(told, " is called with a NumPy number"));
+    return r->code(e, a);
+  }
+  region::Function1 of_one;
+  region::Function2 of_two;
+  if (a.size() == 1 && region::function1(name, &of_one))
+    return float_of(e.call(of_one, as_float(e, a[0])));
+  if (a.size() == 2 && region::function2(name, &of_two)) {
+    const int x = as_float(e, a[0]), y = as_float(e, a[1]);
+    return float_of(e.call(of_two, x, y));
+  }
+  leave(str_cat(told, " has no machine code"));
+}
+
+Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
+  if (const char* name = function_of("math", fn)) return math(e, name, args);
+  if (fn == reinterpret_cast<PyObject*>(&PyRange_Type)) return range(e, args);
+  const char* name = function_of("builtins", fn);
+  const Row* row = name ? row_of(kBuiltins, name, args.size()) : nullptr;
+  if (row && row->takes == Takes::kAnything) return row->code(e, args);
+  const std::vector<Av> a = numbers(e, args);
+  for (auto& x : a)
+    if (x.of_numpy() && (x.kind == K::kBool || (row && row->takes == Takes::kPythonNumbers)))
+      leave(str_cat("a function is called with ", a_(e.d.described(x))));
+  if (row) return row->code(e, a);
+  if (a.size() == 1) {
+    if (fn == reinterpret_cast<PyObject*>(&PyLong_Type))
+      return a[0].kind == K::kFloat ? int_of(e.emit(Op::kFToI, a[0].v[0]))
+                                    : int_of(as_int(e, a[0]));
+    if (fn == reinterpret_cast<PyObject*>(&PyFloat_Type)) return float_of(as_float(e, a[0]));
+    if (fn == reinterpret_cast<PyObject*>(&PyBool_Type)) return bool_of(truth(e, a[0]));
+  }
+  leave(str_cat(name_of(fn), "() has no machine code for these arguments"));
+}
+
+Av range(Emitter& e, const std::vector<Av>& args) {
+  if (args.empty() || args.size() > 3) leave("range() is called with no numbers");
+  std::vector<int> v;
+  for (auto& a : args) {
+    const Av n = num(e, a);
+    if (n.kind == K::kFloat || (n.kind == K::kBool && n.of_numpy()))
+      leave(str_cat("range() is called with ", a_(e.d.described(n))));
+    v.push_back(as_int(e, n));
+  }
+  int64_t step = 1;
+  const bool constant =
+      v.size() < 3 || (e.d.is_const(v[2], &step) && step == static_cast<int>(step));
+  if (!constant) e.check(e.emit(Op::kINe, v[2], e.d.icon(0)));
+  if (constant && step == 0) leave("the step of a range() is 0");
+  Av r;
+  r.kind = K::kRange;
+  r.v = {v.size() == 1 ? e.d.icon(0) : v[0], v.size() == 1 ? v[0] : v[1],
+         constant ? kNoValue : v[2]};
+  r.index = constant ? static_cast<int>(step) : 0;
+  return r;
+}
+
+Av iterator(Emitter& e, const Av& a) {
+  if (a.kind == K::kCounter || a.kind == K::kRangeIter || a.kind == K::kArrayIter ||
+      a.kind == K::kListIter)
+    return a;
+  if (list_of(e, a).object != kNoValue) {
+    Av over = number(K::kListIter, e.d.icon(0));
+    over.items = {a};
+    return over;
+  }
+  if (const Part part = part_of(e, a); part.array && part.array->rank <= 2) {
+    Av over = number(K::kArrayIter, e.d.icon(0));
+    over.items = {a};
+    return over;
+  }
+  if (a.kind != K::kRange)
+    leave(str_cat("the loop is over ", a_(e.d.described(e.d.typed(a)))),
+          "a loop over range(len(x)) that reads x[i]");
+  Av it;
+  it.index = a.index;
+  const int start = a.v[0], stop = a.v[1];
+  it.v[0] = start;
+  if (a.index == 1) {
+    it.kind = K::kCounter;
+    it.v[1] = stop;
+    return it;
+  }
+  it.kind = K::kRangeIter;
+  it.v[2] = a.v[2];
+  const int zero = e.d.icon(0);
+  const int step = a.index ? e.d.icon(a.index) : a.v[2];
+  const int up = e.emit(Op::kIGt, step, zero);
+  const int first = e.emit(Op::kSelect, up, start, stop);
+  const int far = e.emit(Op::kISub, e.emit(Op::kSelect, up, stop, start), first);
+  const int size = e.emit(Op::kSelect, up, step, e.emit(Op::kINeg, step));
+  const int some = e.emit(Op::kIGt, far, zero);
+  const int turns = e.emit(Op::kIDiv, e.emit(Op::kISub, far, e.d.icon(1)), size);
+  const int full = e.emit(Op::kIAdd, turns, e.d.icon(1));
+  it.v[1] = e.emit(Op::kSelect, some, full, e.d.icon(0));
+  return it;
+}
+
+}  // namespace pijit::regions
