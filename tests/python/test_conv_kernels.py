@@ -120,3 +120,44 @@ def test_pointwise(images, channels, filters):
             np.testing.assert_array_equal(dx.asnumpy(), np.einsum("fc,nfhw->nchw", w[:, :, 0, 0], ct))
             np.testing.assert_array_equal(dw.asnumpy()[:, :, 0, 0], np.einsum("nfhw,nchw->fc", ct, x))
             np.testing.assert_array_equal(db.asnumpy(), ct.sum((0, 2, 3)))
+
+
+@pytest.mark.parametrize("channels, per_channel", [(1, 1), (7, 1), (24, 1), (58, 1), (116, 1), (16, 2), (5, 3)])
+@pytest.mark.parametrize("kernel, stride, dilation", [((3, 3), 1, 1), ((5, 5), 1, 1), ((3, 3), 2, 1), ((5, 5), 2, 1),
+                                                      ((1, 4), 3, 1), ((2, 3), (1, 4), (3, 1)), ((3, 3), 1, 2)])
+def test_depthwise(channels, per_channel, kernel, stride, dilation):
+    """A group per channel, of channels that fill no blocks: exact, in eager mode and captured, on maps of less than a
+    vector and more."""
+    r = np.random.RandomState(channels)
+    for height, width in ((7, 7), (9, 16), (14, 15), (33, 40)):
+        x, w, b = (r.randint(-4, 5, s).astype(np.float32) for s in (
+            (2, channels, height, width), (channels * per_channel, 1, *kernel), (channels * per_channel,)))
+        pads = tuple(int(v) for v in r.randint(0, 4, 4))
+
+        def f(x, w, b):
+            return ops.conv2d(x, w, b, stride, "pad", pads, dilation, channels)
+
+        def loss(x, w, b):
+            y = f(x, w, b)
+            return (y * y).sum(), y
+
+        gradient = ms.value_and_grad(loss, (0,), has_aux=True)
+        (_, want), dx_want = gradient(*(ms.Tensor(v.astype(np.float64)) for v in (x, w, b)))
+        for call in (gradient, ms.jit(gradient)):
+            (_, y), dx = call(ms.Tensor(x), ms.Tensor(w), ms.Tensor(b))
+            np.testing.assert_array_equal(y.asnumpy(), want.asnumpy())
+            np.testing.assert_array_equal(dx[0].asnumpy(), dx_want[0].asnumpy())
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_padding_takes_no_part_in_depthwise(stride):
+    r = np.random.RandomState(0)
+    x, w = r.randn(2, 20, 9, 12).astype(np.float32), r.randn(20, 1, 3, 3).astype(np.float32)
+    want = ops.conv2d(ms.Tensor(x), ms.Tensor(w), None, stride, "pad", 1, 1, 20).asnumpy()
+    w[3, 0, 0, 1], w[4, 0, 1, 0], w[5, 0, 2, 2] = np.inf, np.nan, -np.inf
+    got = ops.conv2d(ms.Tensor(x), ms.Tensor(w), None, stride, "pad", 1, 1, 20).asnumpy()
+    others = [c for c in range(20) if c not in (3, 4, 5)]
+    np.testing.assert_array_equal(got[:, others], want[:, others])
+    assert np.isfinite(got[:, 3, 0]).all() and not np.isfinite(got[:, 3, 1:]).any()
+    assert np.isfinite(got[:, 4, :, 0]).all() and np.isnan(got[:, 4, :, 1:]).all()
+    assert not np.isfinite(got[:, 5, :-1, :-1]).any()
