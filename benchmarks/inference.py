@@ -1,5 +1,5 @@
-"""`make bench-inference`: a forward pass of `inference_networks.py`, batch 1, 224 x 224, float32, here and in the engines
-that people deploy with.
+"""`make bench-inference`: a forward pass of `inference_networks.py`, batch 1, 224 x 224, float32, here and in the
+engines that people deploy with.
 
 Each kind runs in processes of its own that take turns --rounds times; what counts is the least processor time of a
 call, divided by the number of threads, which a busy machine disturbs least. PIJIT_PEERS names a Python that has peers:
@@ -37,7 +37,6 @@ class Numbers:
 
 
 def ours():
-    import pijit as ms
     from pijit import Parameter, Tensor, nn, ops
 
     numbers = Numbers()

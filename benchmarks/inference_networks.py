@@ -129,7 +129,8 @@ def networks(L):
                 (5, 72, 40, 1, L.relu, 2), (5, 120, 40, 1, L.relu, 1), (5, 120, 40, 1, L.relu, 1),
                 (3, 240, 80, 0, L.hard_swish, 2), (3, 200, 80, 0, L.hard_swish, 1), (3, 184, 80, 0, L.hard_swish, 1),
                 (3, 184, 80, 0, L.hard_swish, 1), (3, 480, 112, 1, L.hard_swish, 1), (3, 672, 112, 1, L.hard_swish, 1),
-                (5, 672, 160, 1, L.hard_swish, 2), (5, 960, 160, 1, L.hard_swish, 1), (5, 960, 160, 1, L.hard_swish, 1)):
+                (5, 672, 160, 1, L.hard_swish, 2), (5, 960, 160, 1, L.hard_swish, 1),
+                (5, 960, 160, 1, L.hard_swish, 1)):
             squeeze = Squeeze(m, (m // 4 + 4) // 8 * 8, L.relu, L.hard_sigmoid) if se else None
             parts.append(inverted(i, m, o, k, s, act, squeeze))
             i = o

@@ -63,7 +63,8 @@ class Layouts : public Rewriter {
     const Type& y = role == Role::kConv ? n.type : type(n.in[role == Role::kConvWeights]);
     const Type& x = role == Role::kConvInput ? n.type : type(n.in[0]);
     const Dim& groups = std::get<Dim>(n.attrs[n.op->attr_index("group")]);
-    const bool whole_groups = groups == 1 || (groups == x.shape[1] && groups == y.shape[1]);
+    const bool whole_groups = groups == 1 || (groups == x.shape[1] && groups == y.shape[1]) ||
+                              (x.shape[1] / groups % b_ == 0 && y.shape[1] / groups % b_ == 0);
     // Too few channels for a block, as those of an image, are read where they are.
     const bool fits = has_blocks(x.shape) || (role != Role::kConvInput && x.shape[1] <= 4);
     return y.dtype == DType::F32 && whole_groups && has_blocks(y.shape) && fits &&
