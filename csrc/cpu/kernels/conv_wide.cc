@@ -392,8 +392,7 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
   if (w[3] > 7 || w[2] > 16 || std::max(dilation[0], dilation[1]) > 64 ||
       kMostFilters * g.per_block() > 1 << 27 || g.pixels() > 1 << 18 || g.out_pixels() > 1 << 18)
     return *why = "too large", nullptr;
-  if (groups == 1 && g.out_pixels() > (g.taps() == 1 ? 100 : 256))
-    return *why = "many pixels: oneDNN is as fast", nullptr;
+  if (groups == 1 && g.out_pixels() > 256) return *why = "many pixels: oneDNN is as fast", nullptr;
   return std::make_unique<WideConv>(g);
 }
 
