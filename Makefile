@@ -13,7 +13,7 @@ export PYTHONPATH := $(CURDIR)
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo demo-of-sources demo-of-wheel test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit wheels wheel-cuda test-ulp test-browser examples api bench \
-  bench-models bench-functions bench-figures bench-scripts lint clean venv-build venv-demo venv-test venv-dev
+  bench-models bench-inference bench-functions bench-figures bench-scripts lint clean venv-build venv-demo venv-test venv-dev
 all: build
 
 # What the system must have, for the extension (deps), its tests (deps-test), lint (deps-lint).
@@ -252,6 +252,11 @@ bench: build
 # A training step of each program in examples/models; PIJIT_MINDSPORE names a Python that has MindSpore, the peer.
 bench-models: build
 	$(PY) benchmarks/models.py
+
+# Forward passes of networks beside inference engines; PIJIT_PEERS names a Python that has openvino, onnxruntime with onnx, or torch.
+# INFERENCE="resnet50 --kinds jit,openvino" and the like.
+bench-inference: build
+	$(PY) benchmarks/inference.py $(INFERENCE)
 
 # Every figure that profiles, reports and notebooks tell, against a clock around the same code. On a machine that does nothing else.
 bench-figures: build venv-test

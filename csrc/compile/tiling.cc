@@ -55,13 +55,16 @@ class Planner {
     } g{from, from, 0, 0};
     std::map<int, int64_t> made;     // by the group's steps: bytes
     std::map<int, int64_t> touched;  // by them: bytes of each value's rows together
+    int64_t touches = 0;             // by each of them
     bool flows = false;              // from one of its steps to another
     auto close = [&] {
-      // What fits in a few tiles, and so in the cache as a whole, runs kernel by kernel.
-      if (g.end - g.begin >= 2 && flows && g.rows * g.row_bytes > 4 * facts_.tile_bytes) {
+      int64_t bytes = 0;  // what several loops touch is in the cache once
+      for (auto [slot, n] : touched) bytes += n;
+      // What fits in a few tiles, and so in the cache as a whole, runs kernel by kernel; so do
+      // loops that share little, as the map of a batch norm and what is computed by channel.
+      if (g.end - g.begin >= 2 && flows && 4 * (touches - bytes) >= bytes &&
+          g.rows * g.row_bytes > 4 * facts_.tile_bytes) {
         TileGroup t{g.begin, g.end, g.rows, 1, {}};
-        int64_t bytes = 0;  // what several loops touch is in the cache once
-        for (auto [slot, n] : touched) bytes += n;
         // Twice the bytes: beginning a kernel takes about 100 ns, as long as a row of some KiB.
         t.tile = std::clamp<int64_t>(2 * facts_.tile_bytes * g.rows / std::max<int64_t>(1, bytes),
                                      1, std::max<int64_t>(1, g.rows / 4));
@@ -72,6 +75,7 @@ class Planner {
       }
       made.clear();
       touched.clear();
+      touches = 0;
       flows = false;
     };
     for (size_t k = from; k < to; ++k) {
@@ -112,10 +116,15 @@ class Planner {
         g = {k, k + 1, s.dims[0], bytes(s.dims[0])};
       }
       for (size_t i = 0; i < s.out.size(); ++i) made[loops_[k].out[i]] = s.footprint(s.out[i]);
+      std::map<int, int64_t> by_slot;
       loops_[k].each_operand([&](int slot, const LoopOperand& o) {
         const int64_t n = o.strides[0] * s.dims[0] * static_cast<int64_t>(size_of(o.dt));
-        touched[slot] = std::max(touched[slot], n);
+        by_slot[slot] = std::max(by_slot[slot], n);
       });
+      for (auto [slot, n] : by_slot) {
+        touched[slot] = std::max(touched[slot], n);
+        touches += n;
+      }
     }
     close();
   }

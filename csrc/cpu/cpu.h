@@ -25,6 +25,7 @@ KernelFamily few_rows_kernels();
 KernelFamily small_gemm_kernels();
 KernelFamily blocked_gemm_kernels();
 KernelFamily pointwise_conv_kernels();
+KernelFamily wide_conv_kernels();  // and dense products
 KernelFamily direct_conv_kernels();
 KernelFamily last_direct_conv_kernels();  // of what oneDNN is tried for first
 KernelFamily subsampled_conv_kernels();

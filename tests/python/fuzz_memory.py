@@ -396,6 +396,19 @@ def _(d):
     return d.call("matmul", [d.array(d.broadcast(batch) + a), d.array(batch + b)], ta, tb, differentiable=True)
 
 
+@op("dense of whole blocks", ("float32", ))
+def _(d):
+    """Rows and weights that fill registers, of some rows, twice: what is kept of the weights is read then."""
+    m, k, n = d.size(140), 16 * d.size(12), 16 * d.size(20)
+
+    def function(x, w, b):
+        from pijit import ops
+
+        return ops.dense(x, w, b), ops.dense(x + 1, w), ops.dense(x, w)
+
+    return Call(function, [d.array((m, k)), d.array((n, k)), d.array((n, ))], "dense, three times", d.flag(), d.flag())
+
+
 @op("dense", REAL)
 def _(d):
     big = d.rng.integers(10) == 0

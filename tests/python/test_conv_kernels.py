@@ -120,3 +120,101 @@ def test_pointwise(images, channels, filters):
             np.testing.assert_array_equal(dx.asnumpy(), np.einsum("fc,nfhw->nchw", w[:, :, 0, 0], ct))
             np.testing.assert_array_equal(dw.asnumpy()[:, :, 0, 0], np.einsum("nfhw,nchw->fc", ct, x))
             np.testing.assert_array_equal(db.asnumpy(), ct.sum((0, 2, 3)))
+
+
+@pytest.mark.parametrize("channels, per_channel", [(1, 1), (7, 1), (24, 1), (58, 1), (116, 1), (16, 2), (5, 3)])
+@pytest.mark.parametrize("kernel, stride, dilation", [((3, 3), 1, 1), ((5, 5), 1, 1), ((3, 3), 2, 1), ((5, 5), 2, 1),
+                                                      ((1, 4), 3, 1), ((2, 3), (1, 4), (3, 1)), ((3, 3), 1, 2)])
+def test_depthwise(channels, per_channel, kernel, stride, dilation):
+    """A group per channel, of channels that fill no blocks: exact, in eager mode and captured, on maps of less than a
+    vector and more."""
+    r = np.random.RandomState(channels)
+    for height, width in ((7, 7), (9, 16), (14, 15), (33, 40)):
+        x, w, b = (r.randint(-4, 5, s).astype(np.float32) for s in (
+            (2, channels, height, width), (channels * per_channel, 1, *kernel), (channels * per_channel,)))
+        pads = tuple(int(v) for v in r.randint(0, 4, 4))
+
+        def f(x, w, b):
+            return ops.conv2d(x, w, b, stride, "pad", pads, dilation, channels)
+
+        def loss(x, w, b):
+            y = f(x, w, b)
+            return (y * y).sum(), y
+
+        gradient = ms.value_and_grad(loss, (0,), has_aux=True)
+        (_, want), dx_want = gradient(*(ms.Tensor(v.astype(np.float64)) for v in (x, w, b)))
+        for call in (gradient, ms.jit(gradient)):
+            (_, y), dx = call(ms.Tensor(x), ms.Tensor(w), ms.Tensor(b))
+            np.testing.assert_array_equal(y.asnumpy(), want.asnumpy())
+            np.testing.assert_array_equal(dx[0].asnumpy(), dx_want[0].asnumpy())
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_padding_takes_no_part_in_depthwise(stride):
+    r = np.random.RandomState(0)
+    x, w = r.randn(2, 20, 9, 12).astype(np.float32), r.randn(20, 1, 3, 3).astype(np.float32)
+    want = ops.conv2d(ms.Tensor(x), ms.Tensor(w), None, stride, "pad", 1, 1, 20).asnumpy()
+    w[3, 0, 0, 1], w[4, 0, 1, 0], w[5, 0, 2, 2] = np.inf, np.nan, -np.inf
+    got = ops.conv2d(ms.Tensor(x), ms.Tensor(w), None, stride, "pad", 1, 1, 20).asnumpy()
+    others = [c for c in range(20) if c not in (3, 4, 5)]
+    np.testing.assert_array_equal(got[:, others], want[:, others])
+    assert np.isfinite(got[:, 3, 0]).all() and not np.isfinite(got[:, 3, 1:]).any()
+    assert np.isfinite(got[:, 4, :, 0]).all() and np.isnan(got[:, 4, :, 1:]).all()
+    assert not np.isfinite(got[:, 5, :-1, :-1]).any()
+
+
+@pytest.mark.parametrize("channels, filters, group", [(16, 16, 1), (48, 32, 1), (32, 80, 1), (272, 64, 1), (64, 48, 1),
+                                                      (64, 64, 2), (48, 96, 3), (64, 64, 4)])
+@pytest.mark.parametrize("kernel, stride, dilation", [((1, 1), 1, 1), ((1, 1), 2, 1), ((3, 3), 1, 1), ((3, 3), 2, 1),
+                                                      ((5, 2), 1, 1), ((3, 3), 1, 3), ((7, 7), (2, 1), 1)])
+def test_whole_blocks(channels, filters, group, kernel, stride, dilation):
+    """Channels that fill blocks, of small maps: exact, also of weights that are kept, and in eager mode."""
+    r = np.random.RandomState(channels + filters)
+    for images, height, width, pad in ((1, 7, 7, None), (3, 5, 9, 0), (2, 14, 14, None), (1, 20, 11, 2)):
+        pads = [k // 2 * dilation for k in kernel for _ in range(2)] if pad is None else [pad] * 4
+        reach = [(k - 1) * dilation + 1 for k in kernel]
+        if height + pads[0] + pads[1] < reach[0] or width + pads[2] + pads[3] < reach[1]:
+            continue
+        x, w, b = (r.randint(-4, 5, s).astype(np.float32) for s in (
+            (images, channels, height, width), (filters, channels // group, *kernel), (filters,)))
+
+        def f(x, w, b):
+            return ops.conv2d(x, w, b, stride, "pad", tuple(pads), dilation, group), ops.conv2d(
+                x, w, None, stride, "pad", tuple(pads), dilation, group)
+
+        want = [t.asnumpy() for t in f(*(ms.Tensor(v.astype(np.float64)) for v in (x, w, b)))]
+        tensors = [ms.Tensor(v) for v in (x, w, b)]
+        for call in (f, f, ms.jit(f)):  # weights are kept from the second call on
+            for got, exact in zip(call(*tensors), want):
+                np.testing.assert_array_equal(got.asnumpy(), exact)
+
+
+@pytest.mark.parametrize("m", [17, 29, 50, 128, 129])
+@pytest.mark.parametrize("k, n", [(16, 16), (48, 32), (400, 112), (768, 64), (64, 768)])
+def test_dense_of_some_rows(m, k, n):
+    r = np.random.RandomState(m)
+    x, w, b = (r.randint(-4, 5, s).astype(np.float32) for s in ((m, k), (n, k), (n,)))
+    tensors = [ms.Tensor(v) for v in (x, w, b)]
+    for call in (ops.dense, ops.dense, ms.jit(lambda *t: ops.dense(*t))):
+        np.testing.assert_array_equal(call(*tensors).asnumpy(), x @ w.T + b)
+        np.testing.assert_array_equal(call(*tensors[:2]).asnumpy(), x @ w.T)
+
+
+def test_captured_convolutions_have_the_bits_of_eager_ones():
+    """In blocks and in the plain layout, with kept weights and new ones, of one image and of several at once."""
+    r = np.random.RandomState(3)
+    for c, f, side, k, s, g in ((64, 96, 7, 3, 1, 1), (96, 64, 14, 3, 2, 1), (64, 64, 9, 1, 1, 1),
+                                (64, 64, 14, 3, 1, 4), (24, 24, 14, 3, 1, 24), (20, 20, 15, 5, 2, 20)):
+        x = ms.Tensor(r.randn(4, c, side, side).astype(np.float32))
+        w = ms.Tensor(r.randn(f, c // g, k, k).astype(np.float32))
+        v = ms.Tensor(r.randn(32, f, 1, 1).astype(np.float32))
+
+        def net(x, w, v):
+            return ops.conv2d(ops.relu(ops.conv2d(x, w, None, s, "pad", k // 2, 1, g)), v)
+
+        want = net(x, w, v).asnumpy()
+        jitted = ms.jit(net)
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(x, w, v).asnumpy(), want)
+        for n in range(4):
+            np.testing.assert_array_equal(net(x[n:n + 1], w, v).asnumpy(), want[n:n + 1])

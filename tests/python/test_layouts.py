@@ -25,7 +25,8 @@ STEPS = {
     "avg": lambda c: (nn.AvgPool2d(2, 2), c),
     "avg_overlapping": lambda c: (nn.AvgPool2d(3, 1, pad_mode="same"), c),
     "norm": lambda c: (nn.BatchNorm2d(c), c), "residual": lambda c: (Residual(c), c), "gate": lambda c: (Gate(c), c),
-    "mixed": lambda c: (Mixed(), c), "select": lambda c: (Select(), c)}
+    "mixed": lambda c: (Mixed(), c), "select": lambda c: (Select(), c), "joined": lambda c: (Joined(c), 32),
+    "halves": lambda c: (Halves(c), c), "groups": lambda c: (nn.Conv2d(c, c, 3, group=2 - c % 2), c)}
 
 
 class Residual(nn.Cell):
@@ -35,6 +36,29 @@ class Residual(nn.Cell):
 
     def construct(self, x):
         return ops.relu(self.b(ops.relu(self.a(x))) + x)
+
+
+class Joined(nn.Cell):
+    """Channels of two maps side by side, as in DenseNet."""
+
+    def __init__(self, c):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(c, 16, 3), nn.Conv2d(c + 16, 32, 1)
+
+    def construct(self, x):
+        return self.b(ops.relu(ops.concat((x, self.a(x)), 1)))
+
+
+class Halves(nn.Cell):
+    """Some of the channels each, as in ShuffleNet; the first ones' block by an index of its own."""
+
+    def __init__(self, c):
+        super().__init__()
+        self.half = (c + 1) // 2
+        self.a = nn.Conv2d(self.half, self.half, 3)
+
+    def construct(self, x):
+        return ops.concat((ops.relu(self.a(x[:, :self.half])), x[:, self.half:]), 1)
 
 
 class Gate(nn.Cell):
@@ -116,6 +140,30 @@ def test_a_group_per_channel_stays_in_blocks(stride):
     text = compiled(make, Tensor(np.ones((2, 3, 8, 8), np.float32)))
     assert text.count("conv2d_blocked") == 3 and text.count("unblock_channels") == 1, text
     assert "  block_channels" not in text, text
+
+
+@blocks_only
+def test_channels_are_joined_and_taken_in_blocks():
+    def make():
+        a, b, c, d = nn.Conv2d(3, 32, 3), nn.Conv2d(32, 32, 3), nn.Conv2d(64, 32, 1), nn.Conv2d(32, 16, 1)
+
+        def f(x):
+            y = ops.relu(a(x))
+            z = ops.concat((y, b(y)), 1)
+            return c(z) + d(z[:, 16:48])[:, :1]
+        return f
+    text = compiled(make, Tensor(np.ones((2, 3, 8, 8), np.float32)))
+    assert text.count("conv2d_blocked") == 4 and "  block_channels" not in text, text
+    check(make, Tensor(np.random.RandomState(0).randn(2, 3, 8, 8).astype(np.float32)))
+
+
+@blocks_only
+def test_groups_of_whole_blocks_stay_in_blocks():
+    def make():
+        a, b, c = nn.Conv2d(3, 64, 3), nn.Conv2d(64, 64, 3, group=4), nn.Conv2d(64, 16, 1)
+        return lambda x: c(ops.relu(b(ops.relu(a(x)))))
+    text = compiled(make, Tensor(np.ones((2, 3, 8, 8), np.float32)))
+    assert text.count("conv2d_blocked") == 3 and "  block_channels" not in text, text
 
 
 @blocks_only

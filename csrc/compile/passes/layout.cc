@@ -35,7 +35,7 @@ class Layouts : public Rewriter {
   }
 
  private:
-  enum Part : uint8_t { kOther, kConv, kPool, kMap, kSum };
+  enum Part : uint8_t { kOther, kConv, kPool, kMap, kSum, kMove };
 
   const Type& type(uint32_t id) const { return from_.node(id).type; }
   bool has_blocks(const Shape& s) const { return s.rank() == 4 && s[1] % b_ == 0 && s.numel() > 0; }
@@ -53,17 +53,34 @@ class Layouts : public Rewriter {
       default: break;
     }
     if (!has_blocks(n.type.shape)) return kOther;
+    if (moves_blocks(n)) return kMove;
     if (!n.op->has(kElementwise)) return kOther;
     for (auto s : n.in)
       if (s != kNoNode && !full(s, n) && !small(type(s).shape)) return kOther;
     return kMap;
+  }
+  // Channels joined, or some of them taken, in whole blocks.
+  bool moves_blocks(const Node& n) const {
+    static const OpDef& concat = OpTable::get().at("concat");
+    if (n.type.dtype != DType::F32) return false;
+    if (n.op == &concat)
+      return normalize_axis(n.op->name, std::get<Dim>(n.attrs[0]), 4) == 1 &&
+             std::all_of(n.in.begin(), n.in.end(),
+                         [&](uint32_t s) { return has_blocks(type(s).shape); });
+    if (n.op->role != Role::kSlice || !has_blocks(type(n.in[0]).shape)) return false;
+    const Shape& from = type(n.in[0]).shape;
+    const auto &begin = std::get<Dims>(n.attrs[0]), &step = std::get<Dims>(n.attrs[2]);
+    for (int d = 0; d < 4; ++d)
+      if (step[d] != 1 || (d != 1 && n.type.shape[d] != from[d])) return false;
+    return begin[1] % b_ == 0;
   }
   bool is_convolution_in_blocks(const Node& n) const {
     const Role role = n.op->role;
     const Type& y = role == Role::kConv ? n.type : type(n.in[role == Role::kConvWeights]);
     const Type& x = role == Role::kConvInput ? n.type : type(n.in[0]);
     const Dim& groups = std::get<Dim>(n.attrs[n.op->attr_index("group")]);
-    const bool whole_groups = groups == 1 || (groups == x.shape[1] && groups == y.shape[1]);
+    const bool whole_groups = groups == 1 || (groups == x.shape[1] && groups == y.shape[1]) ||
+                              (x.shape[1] / groups % b_ == 0 && y.shape[1] / groups % b_ == 0);
     // Too few channels for a block, as those of an image, are read where they are.
     const bool fits = has_blocks(x.shape) || (role != Role::kConvInput && x.shape[1] <= 4);
     return y.dtype == DType::F32 && whole_groups && has_blocks(y.shape) && fits &&
@@ -107,7 +124,7 @@ class Layouts : public Rewriter {
       const Node& n = from_.node(i);
       int with = 0, without = 0;
       bool movable = true;
-      if (part_[i] == kPool || part_[i] == kMap)
+      if (part_[i] == kPool || part_[i] == kMap || part_[i] == kMove)
         for (auto s : n.in) {
           if (s == kNoNode || (part_[i] == kMap && !full(s, n))) continue;
           native[s] ? ++with : ++without;
@@ -116,7 +133,8 @@ class Layouts : public Rewriter {
       // What is made of small operands alone is as cheap in blocks.
       const bool follows = with >= without && movable;
       native[i] = (part_[i] == kConv && n.op->role != Role::kConvWeights) ||
-                  (part_[i] == kMap && follows) || (part_[i] == kPool && follows && with > 0);
+                  (part_[i] == kMap && follows) ||
+                  ((part_[i] == kPool || part_[i] == kMove) && follows && with > 0);
     }
     std::vector<bool> wanted(from_.size());
     for (uint32_t i = static_cast<uint32_t>(from_.size()); i-- > 0;) {
@@ -153,6 +171,20 @@ class Layouts : public Rewriter {
       Val y = to_->op("fold_lanes", {v_sum(x, {rows}, false)});
       if (rows == 3) y = v_sum(y, {2}, false);
       map_[n.id] = v_reshape(y, n.type.shape);
+      return;
+    }
+    if (part_[n.id] == kMove) {
+      for (auto s : n.in) in.push_back(blocked(s));
+      Attrs attrs{int64_t{1}};
+      if (n.op->role == Role::kSlice) {
+        attrs = n.attrs;
+        for (size_t k = 0; k < 3; ++k) {
+          auto& of = std::get<Dims>(attrs[k]);
+          if (k < 2) of[1] = of[1] / b_;
+          of.push_back(k == 1 ? b_ : int64_t{k == 2});
+        }
+      }
+      blocked_[n.id] = to_->Builder::op(*n.op, in, attrs);
       return;
     }
     Attrs attrs = n.attrs;

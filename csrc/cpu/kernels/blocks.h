@@ -30,29 +30,32 @@ inline void transpose(__m256 (&v)[kLanes]) {
     v[k + 4] = _mm256_permute2f128_ps(u[k], u[k + 4], 0x31);
   }
 }
-// The first n elements of `count` <= 8 rows, `step` apart. Missing rows: zeros.
-inline void into_block(const float* rows, int64_t step, int64_t count, float* block, int64_t n) {
+// The first n elements of `count` <= 8 rows, `step` apart. Missing rows: zeros. The block is a part
+// of one of `width` rows.
+inline void into_block(const float* rows, int64_t step, int64_t count, float* block, int64_t n,
+                       int64_t width = kLanes) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     __m256 v[kLanes];
     for (int k = 0; k < kLanes; ++k)
       v[k] = k < count ? _mm256_loadu_ps(rows + k * step + i) : _mm256_setzero_ps();
     transpose(v);
-    for (int k = 0; k < kLanes; ++k) _mm256_storeu_ps(block + (i + k) * kLanes, v[k]);
+    for (int k = 0; k < kLanes; ++k) _mm256_storeu_ps(block + (i + k) * width, v[k]);
   }
   for (; i < n; ++i)
-    for (int k = 0; k < kLanes; ++k) block[i * kLanes + k] = k < count ? rows[k * step + i] : 0.0f;
+    for (int k = 0; k < kLanes; ++k) block[i * width + k] = k < count ? rows[k * step + i] : 0.0f;
 }
-inline void out_of_block(const float* block, int64_t n, float* rows, int64_t step, int64_t count) {
+inline void out_of_block(const float* block, int64_t n, float* rows, int64_t step, int64_t count,
+                         int64_t width = kLanes) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     __m256 v[kLanes];
-    for (int k = 0; k < kLanes; ++k) v[k] = _mm256_loadu_ps(block + (i + k) * kLanes);
+    for (int k = 0; k < kLanes; ++k) v[k] = _mm256_loadu_ps(block + (i + k) * width);
     transpose(v);
     for (int k = 0; k < count; ++k) _mm256_storeu_ps(rows + k * step + i, v[k]);
   }
   for (; i < n; ++i)
-    for (int k = 0; k < count; ++k) rows[k * step + i] = block[i * kLanes + k];
+    for (int k = 0; k < count; ++k) rows[k * step + i] = block[i * width + k];
 }
 
 }  // namespace pijit
