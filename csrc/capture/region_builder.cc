@@ -13,6 +13,7 @@
 #include "python/quiet_lookup.h"
 #include "python/hook.h"
 #include "python/names.h"
+#include "python/quirks.h"
 
 namespace pijit {
 
@@ -1451,7 +1452,8 @@ class RegionBuilder {
     back.callers.pop_back();
     const int at = callee.at;
     body_ = callee.caller;
-    back.stack.resize(back.stack.size() - static_cast<size_t>(code().instrs[at].a) - 2);
+    const auto before = static_cast<int>(back.stack.size());
+    back.stack.resize(static_cast<size_t>(before - stack_use(code().instrs[at], before).pops));
     back.stack.push_back(result);
     *now = std::move(back);
     return at + 1;
@@ -1630,6 +1632,11 @@ class RegionBuilder {
       else if (!region::function2(name, &f))
         leave(str_cat("math.", name, "() has no machine code"));
       const int x = as_float(a[0]), y = as_float(a[1]);
+      if (kPowOfZeroRaises && name == "pow") {
+        const int zero = emit(Op::kFEq, x, fcon(0.0));
+        const int low = emit(Op::kFEq, y, fcon(-HUGE_VAL));
+        check(emit(Op::kBNot, emit(Op::kSelect, zero, low, zero)));
+      }
       In in = ins(Op::kCall2, Type::kF64, x, y);
       in.imm = static_cast<int64_t>(f);
       in.exit = exit_here();

@@ -10,5 +10,9 @@ int num_args(const CodeInfo& info);
 // Calls a function of resume or step code under a ResumeScope; null: it raised. Its arguments,
 // which the scope's slots replace, are there for super() and for tracebacks, which look for them.
 py::object call_in_frame(const py::object& f);
+// The code of its frame; null: it runs without one.
+PyObject* frame_code(const py::object& f);
+// How many units of its own resume or loop code has before those of the function's code.
+int units_before(const py::object& made, const CodeInfo& info);
 
 }  // namespace pijit

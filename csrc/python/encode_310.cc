@@ -399,10 +399,22 @@ void prepare(const Instr& in, std::vector<py::object>* stack) {
 
 }  // namespace
 
+namespace {
+const Made& made_of(const py::object& f) {
+  return *static_cast<Made*>(PyCapsule_GetPointer(PyTuple_GET_ITEM(f.ptr(), 2), kMade));
+}
+}  // namespace
+
+PyObject* frame_code(const py::object& f) {
+  const Made& made = made_of(f);
+  return made.code ? made.code.ptr() : made.step ? nullptr : made.info->code;
+}
+int units_before(const py::object&, const CodeInfo&) { return 0; }
+
 py::object call_in_frame(const py::object& f) {
   PyObject* globals = PyTuple_GET_ITEM(f.ptr(), 0);
   PyObject* closure = PyTuple_GET_ITEM(f.ptr(), 1);
-  const Made& made = *static_cast<Made*>(PyCapsule_GetPointer(PyTuple_GET_ITEM(f.ptr(), 2), kMade));
+  const Made& made = made_of(f);
   const CodeInfo& info = *made.info;
   ResumeValues values = take_resume_values();
   if (made.step && !made.code) return stepped(made, std::move(values));
