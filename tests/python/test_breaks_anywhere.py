@@ -809,3 +809,28 @@ def test_numbers_of_a_loop_stay_in_the_frame():
         return y, first, numbers_of_caller()
 
     check_calls(plain(f), [(X,), (X + 4,), (X - 1,)])
+
+
+def test_globals_without_builtins():
+    """Code that is looked at from within such a function finds what it needs all the same."""
+    def make():
+        def helper(x, y=3):
+            if x is None:
+                return None
+            return [x, y]
+
+        def asked(a, helper):
+            a.sum().item()
+            b = a * 2
+            first = helper(b)
+            a.own = first
+            second = f"{b}"
+            return first, second, a.own, helper(None)
+
+        return type(asked)(asked.__code__, {})  # as `exec` would not make it
+
+    def helper(x, y=3):
+        return [x, y]
+
+    for fresh in (helper, make().__class__(helper.__code__.replace(co_name="other"), {}, "other", (4,))):
+        check(make, X, fresh)
