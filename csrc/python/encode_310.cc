@@ -35,6 +35,11 @@ py::object capsule_of(Made made) {
   }));
 }
 
+// Of function_like().
+const Made& made_of(const py::object& f) {
+  return *static_cast<Made*>(PyCapsule_GetPointer(PyTuple_GET_ITEM(f.ptr(), 2), kMade));
+}
+
 class Assembler {
  public:
   std::string bytes;
@@ -361,6 +366,8 @@ py::object make_step_code(const CodeInfo& info, int instr, const std::vector<boo
 
 py::object function_like(PyObject* func, const py::object& code, bool closure) {
   PyObject* cells = closure ? PyFunction_GetClosure(func) : nullptr;
+  const Made& made = *static_cast<Made*>(PyCapsule_GetPointer(code.ptr(), kMade));
+  if (made.code) name_like(made.code.ptr(), func);
   return py::make_tuple(py::reinterpret_borrow<py::object>(PyFunction_GET_GLOBALS(func)),
                         cells ? py::reinterpret_borrow<py::object>(cells) : py::object(py::none()),
                         code);
@@ -397,12 +404,6 @@ void prepare(const Instr& in, std::vector<py::object>* stack) {
     stack->insert(stack->end(), {stack->front(), type(e), e, traceback(e)});
 }
 
-}  // namespace
-
-namespace {
-const Made& made_of(const py::object& f) {
-  return *static_cast<Made*>(PyCapsule_GetPointer(PyTuple_GET_ITEM(f.ptr(), 2), kMade));
-}
 }  // namespace
 
 PyObject* frame_code(const py::object& f) {

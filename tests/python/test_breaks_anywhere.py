@@ -834,3 +834,19 @@ def test_globals_without_builtins():
 
     for fresh in (helper, make().__class__(helper.__code__.replace(co_name="other"), {}, "other", (4,))):
         check(make, X, fresh)
+
+
+def test_exceptions_where_callers_hold_much():
+    """What an exception takes with it is found out without a look at what frames around hold, which run on."""
+    def f(x):
+        z = x * 2
+        try:
+            import this_is_no_module
+        except ImportError as e:
+            return z * 2, e.name
+        return this_is_no_module
+
+    few = check(plain(f), X)
+    around = [[k] for k in range(50_000)]
+    many = check(plain(f), X)
+    assert len(around) == 50_000 and [b.why for b in few.all_breaks] == [b.why for b in many.all_breaks]
