@@ -74,7 +74,7 @@ BreakStep::Outcome BreakStep::run(int pc) {
   }
   if (!returned) {
     std::move(kept.begin(), kept.end(), std::back_inserter(stack_));
-    return handle(pc, PyFunction_GET_CODE(f.ptr()));
+    return handle(pc, frame_code(f));
   }
   if (shows) shown_.hide();
   kept.clear();

@@ -414,7 +414,7 @@ ResumeScope::Begins Execution::begins(const py::object& code, py::object* frame)
     if (o && PyExceptionInstance_Check(o.ptr())) exceptions.push_back(o);
   if (const py::object now = handled_exception(); now && PyExceptionInstance_Check(now.ptr()))
     exceptions.push_back(now);
-  const int shift = static_cast<int>(Py_SIZE(code.ptr()) - Py_SIZE(code_->code));  // code units
+  const int shift = units_before(code, *code_);
   return [this, frame, shift, exceptions](const py::object& object) {
     *frame = object;
     for (auto& e : exceptions) shown_.move(e, object.ptr(), shift);

@@ -458,8 +458,9 @@ PyObject* qualname_of(PyObject* code, PyObject* globals) {
   if (!known) known = py::reinterpret_borrow<py::object>(found_qualname(code, globals));
   return known.ptr();
 }
-void note_qualname(PyObject* func) {
-  extra_of(PyFunction_GET_CODE(func)).qualname =
+void note_qualname(PyObject* func) { name_like(PyFunction_GET_CODE(func), func); }
+void name_like(PyObject* code, PyObject* func) {
+  extra_of(code).qualname =
       py::reinterpret_borrow<py::object>(reinterpret_cast<PyFunctionObject*>(func)->func_qualname);
 }
 #endif

@@ -36,7 +36,13 @@ py::str str_of(const std::string& text) {
 }
 
 py::object python_module(const char* name) {
-  PyObject* m = PyImport_ImportModule(name);
+  const py::str full(name);
+  // by no globals: those of the running function may have no `__builtins__`
+  if (PyObject* m = PyImport_GetModule(full.ptr())) return py::reinterpret_steal<py::object>(m);
+  const auto imported = py::reinterpret_steal<py::object>(
+      PyImport_ImportModuleLevelObject(full.ptr(), nullptr, nullptr, nullptr, 0));
+  if (!imported) throw py::error_already_set();
+  PyObject* m = PyImport_GetModule(full.ptr());  // a package's module, not the package
   if (!m) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(m);
 }

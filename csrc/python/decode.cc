@@ -55,6 +55,18 @@ std::string code_bytes(PyObject* code) {
   return py::cast<std::string>(py::bytes(py::handle(code).attr("co_code")));
 }
 
+Instr instr_of(const Raw& raw, int offset, int line, Op op, int a, PyObject* obj) {
+  Instr i;
+  i.op = op;
+  i.a = a;
+  i.obj = obj;
+  i.offset = offset < 0 ? raw.start : offset;
+  i.at = raw.at;
+  i.next = raw.next;
+  i.line = line;
+  return i;
+}
+
 std::vector<Raw> raw_instructions(PyObject* code) {
   const std::string b = code_bytes(code);
   std::vector<Raw> r;
@@ -164,18 +176,10 @@ class Decoder {
   }
 
   Instr& emit(Op op, int a = 0, PyObject* obj = nullptr) {
-    Instr i;
-    i.op = op;
-    i.a = a;
-    i.obj = obj;
-    i.offset = std::exchange(prefix_at_, -1);
-    if (i.offset < 0) i.offset = raw().start;
-    i.at = raw().at;
-    i.next = raw().next;
-    i.line = line_;
+    Instr& i = out_->instrs.emplace_back(
+        instr_of(raw(), std::exchange(prefix_at_, -1), line_, op, a, obj));
     i.truth_first = std::exchange(truth_first_, false);
-    out_->instrs.push_back(i);
-    return out_->instrs.back();
+    return i;
   }
   void jump(Op op, int unit, int a) {
     emit(op, a);

@@ -88,10 +88,16 @@ class Decoder {
   }
 
   void find_lines() {
+    constexpr int kNoLine = -128;
     line_ = py::cast<int>(code_.attr("co_firstlineno"));
-    for (auto pair : python_module("dis").attr("findlinestarts")(code_)) {
-      const auto t = py::reinterpret_borrow<py::tuple>(pair);
-      lines_[py::cast<int>(t[0]) / 2] = py::cast<int>(t[1]);
+    const auto table = py::cast<std::string>(code_.attr(kBytes ? "co_lnotab" : "co_linetable"));
+    int at = 0, line = line_;
+    for (size_t k = 0; k + 1 < table.size(); k += 2) {
+      const int bytes = static_cast<uint8_t>(table[k]), more = static_cast<int8_t>(table[k + 1]);
+      if (kBytes) at += bytes;
+      if (kBytes || more != kNoLine) line += more;
+      if (kBytes || (more != kNoLine && bytes > 0)) lines_[at / 2] = line;
+      if (!kBytes) at += bytes;
     }
   }
   int line_at(int unit) const {
@@ -186,19 +192,11 @@ class Decoder {
   }
 
   Instr& emit(Op op, int a = 0, PyObject* obj = nullptr) {
-    Instr i;
-    i.op = op;
-    i.a = a;
-    i.obj = obj;
-    i.offset = std::exchange(prefix_at_, -1);
-    if (i.offset < 0) i.offset = raw().start;
-    i.at = raw().at;
-    i.next = raw().next;
-    i.line = line_;
-    out_->instrs.push_back(i);
+    Instr& i = out_->instrs.emplace_back(
+        instr_of(raw(), std::exchange(prefix_at_, -1), line_, op, a, obj));
     const auto& before = before_[index_.at(i.offset)];
     layouts_.push_back(before ? &*before : nullptr);
-    return out_->instrs.back();
+    return i;
   }
   Instr& emit(Part part, Op op, int a = 0, PyObject* obj = nullptr) {
     Instr& i = emit(op, a, obj);

@@ -96,5 +96,7 @@ struct Raw {
   int op, arg, start, at, next;
 };
 std::vector<Raw> raw_instructions(PyObject* code);
+// An instruction of ours for it, that begins at `offset`, or where it does (-1).
+Instr instr_of(const Raw& raw, int offset, int line, Op op, int a, PyObject* obj);
 
 }  // namespace pijit

@@ -110,6 +110,11 @@ py::object function_like(PyObject* func, const py::object& code, bool closure) {
   return f;
 }
 
+PyObject* frame_code(const py::object& f) { return PyFunction_GET_CODE(f.ptr()); }
+int units_before(const py::object& made, const CodeInfo& info) {
+  return static_cast<int>(Py_SIZE(made.ptr()) - Py_SIZE(info.code));
+}
+
 namespace {
 
 void push(Assembler& a, py::list& consts, py::handle o) {

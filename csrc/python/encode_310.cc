@@ -35,6 +35,11 @@ py::object capsule_of(Made made) {
   }));
 }
 
+// Of function_like().
+const Made& made_of(const py::object& f) {
+  return *static_cast<Made*>(PyCapsule_GetPointer(PyTuple_GET_ITEM(f.ptr(), 2), kMade));
+}
+
 class Assembler {
  public:
   std::string bytes;
@@ -361,6 +366,8 @@ py::object make_step_code(const CodeInfo& info, int instr, const std::vector<boo
 
 py::object function_like(PyObject* func, const py::object& code, bool closure) {
   PyObject* cells = closure ? PyFunction_GetClosure(func) : nullptr;
+  const Made& made = *static_cast<Made*>(PyCapsule_GetPointer(code.ptr(), kMade));
+  if (made.code) name_like(made.code.ptr(), func);
   return py::make_tuple(py::reinterpret_borrow<py::object>(PyFunction_GET_GLOBALS(func)),
                         cells ? py::reinterpret_borrow<py::object>(cells) : py::object(py::none()),
                         code);
@@ -399,10 +406,16 @@ void prepare(const Instr& in, std::vector<py::object>* stack) {
 
 }  // namespace
 
+PyObject* frame_code(const py::object& f) {
+  const Made& made = made_of(f);
+  return made.code ? made.code.ptr() : made.step ? nullptr : made.info->code;
+}
+int units_before(const py::object&, const CodeInfo&) { return 0; }
+
 py::object call_in_frame(const py::object& f) {
   PyObject* globals = PyTuple_GET_ITEM(f.ptr(), 0);
   PyObject* closure = PyTuple_GET_ITEM(f.ptr(), 1);
-  const Made& made = *static_cast<Made*>(PyCapsule_GetPointer(PyTuple_GET_ITEM(f.ptr(), 2), kMade));
+  const Made& made = made_of(f);
   const CodeInfo& info = *made.info;
   ResumeValues values = take_resume_values();
   if (made.step && !made.code) return stepped(made, std::move(values));

@@ -22,6 +22,21 @@ inline bool is_python(const _PyInterpreterFrame*) { return true; }
 inline bool is_of_call(const _PyInterpreterFrame*) { return true; }  // or of a generator
 // Frames do not know their functions.
 inline bool is_of_function(const _PyInterpreterFrame*, PyObject*) { return true; }
+inline bool runs(const _PyInterpreterFrame* f) {
+#if PY_VERSION_HEX >= 0x030A0000
+  return f->f_state == FRAME_EXECUTING;
+#else
+  return f->f_executing;
+#endif
+}
+// Of a function or a generator that will not go on.
+inline bool has_ended(const _PyInterpreterFrame* f) {
+#if PY_VERSION_HEX >= 0x030A0000
+  return f->f_state > FRAME_EXECUTING;
+#else
+  return !f->f_executing;
+#endif
+}
 inline bool has_begun(const _PyInterpreterFrame* f) { return f->f_lasti >= 0; }
 inline bool begins(const _PyInterpreterFrame* f) { return f->f_lasti < 0; }
 inline int offset_of(const _PyInterpreterFrame* f) { return f->f_lasti / (kBytes ? 2 : 1); }

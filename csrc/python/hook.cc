@@ -326,7 +326,8 @@ std::span<PyObject* const> PendingCall::cells() const {
 }
 #else
 py::object PendingCall::func() const {
-  py::object f = checked(PyFunction_New(code(), globals()));
+  py::object f =
+      checked(PyFunction_NewWithQualName(code(), globals(), qualname_of(code(), globals())));
 #if PY_VERSION_HEX >= 0x030A0000
   Py_XSETREF(reinterpret_cast<PyFunctionObject*>(f.ptr())->func_builtins,
              Py_NewRef(frame_->f_builtins));

@@ -1,6 +1,9 @@
+#include "python/interpreter.h"
+
 #include "python/lifetime.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "absl/container/flat_hash_map.h"
@@ -112,6 +115,7 @@ class Surroundings {
   void enter(PyObject* o) {
     // Modules, classes and code live on. What holds nothing is asked whether it is mourned.
     if (PyModule_Check(o) || PyType_Check(o) || PyCode_Check(o)) return;
+    if (std::find(lasting_.begin(), lasting_.end(), o) != lasting_.end()) return;
     if (!PyObject_IS_GC(o) && !PyType_SUPPORTS_WEAKREFS(Py_TYPE(o))) return;
     const auto [it, fresh] = seen_.try_emplace(o);
     ++it->second.references;
@@ -141,7 +145,9 @@ class Surroundings {
   }
   void references(PyObject* o, visitproc visit) {
     if (!PyFunction_Check(o)) {
+      lasting_ = lasting_of(o);
       if (PyObject_IS_GC(o) && Py_TYPE(o)->tp_traverse) Py_TYPE(o)->tp_traverse(o, visit, this);
+      lasting_ = {};
       return;
     }
     const auto* f = reinterpret_cast<PyFunctionObject*>(o);  // not its globals
@@ -150,7 +156,21 @@ class Surroundings {
       if (x) visit(x, this);
   }
 
+  using Lasting = std::array<PyObject*, 3>;
+  // What a frame refers to that outlives it: as a function's, its globals; and who waits for it.
+  static Lasting lasting_of([[maybe_unused]] PyObject* o) {
+#if PY_VERSION_HEX < 0x030B0000
+    if (PyFrame_Check(o)) {
+      const auto* f = reinterpret_cast<PyFrameObject*>(o);
+      auto* back = f->f_back && frames::runs(f->f_back) ? f->f_back : nullptr;
+      return {f->f_globals, f->f_builtins, reinterpret_cast<PyObject*>(back)};
+    }
+#endif
+    return {};
+  }
+
   const OurReferences ours_;
+  Lasting lasting_{};
   absl::flat_hash_map<PyObject*, Seen> seen_;
   std::vector<PyObject*> todo_;
 };

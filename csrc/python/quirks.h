@@ -1,4 +1,4 @@
-// What old versions of CPython's library do otherwise, in a way that programs see.
+// What old versions of CPython and its library do otherwise, in a way that programs see.
 #pragma once
 #include <Python.h>
 
@@ -6,5 +6,9 @@ namespace pijit {
 
 // deque.remove() of what is not there moves the items all the same, once around.
 constexpr bool kFailedRemoveMoves = PY_VERSION_HEX < 0x030A0000;
+// math.pow(0.0, -math.inf) raises ValueError.
+constexpr bool kPowOfZeroRaises = PY_VERSION_HEX < 0x030B0000;
+// Comparisons of numbers count as calls where recursion is limited.
+constexpr bool kComparisonsAreCalls = PY_VERSION_HEX < 0x030B0000;
 
 }  // namespace pijit

@@ -23,11 +23,7 @@ int own_variables(const _PyInterpreterFrame* f) {
 #else
 _PyInterpreterFrame* ended(const py::object& frame) {
   auto* f = reinterpret_cast<PyFrameObject*>(frame.ptr());
-#if PY_VERSION_HEX >= 0x030A0000
-  return f->f_state > FRAME_EXECUTING ? f : nullptr;
-#else
-  return f->f_executing ? nullptr : f;
-#endif
+  return frames::has_ended(f) ? f : nullptr;
 }
 int own_variables(const _PyInterpreterFrame* f) {
   return frames::num_slots(f->f_code) - frames::num_free(f->f_code);

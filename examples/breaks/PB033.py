@@ -10,7 +10,7 @@ def breaks(x):
         y = x[:1]
     else:
         y = x
-    return y.sum()
+    return y.sum() * 2
 
 
 def mended(x):
@@ -18,4 +18,4 @@ def mended(x):
         y = x[:1].sum()
     else:
         y = x.sum()
-    return y
+    return y * 2

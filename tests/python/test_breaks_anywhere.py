@@ -809,3 +809,44 @@ def test_numbers_of_a_loop_stay_in_the_frame():
         return y, first, numbers_of_caller()
 
     check_calls(plain(f), [(X,), (X + 4,), (X - 1,)])
+
+
+def test_globals_without_builtins():
+    """Code that is looked at from within such a function finds what it needs all the same."""
+    def make():
+        def helper(x, y=3):
+            if x is None:
+                return None
+            return [x, y]
+
+        def asked(a, helper):
+            a.sum().item()
+            b = a * 2
+            first = helper(b)
+            a.own = first
+            second = f"{b}"
+            return first, second, a.own, helper(None)
+
+        return type(asked)(asked.__code__, {})  # as `exec` would not make it
+
+    def helper(x, y=3):
+        return [x, y]
+
+    for fresh in (helper, make().__class__(helper.__code__.replace(co_name="other"), {}, "other", (4,))):
+        check(make, X, fresh)
+
+
+def test_exceptions_where_callers_hold_much():
+    """What an exception takes with it is found out without a look at what frames around hold, which run on."""
+    def f(x):
+        z = x * 2
+        try:
+            import this_is_no_module
+        except ImportError as e:
+            return z * 2, e.name
+        return this_is_no_module
+
+    few = check(plain(f), X)
+    around = [[k] for k in range(50_000)]
+    many = check(plain(f), X)
+    assert len(around) == 50_000 and [b.why for b in few.all_breaks] == [b.why for b in many.all_breaks]

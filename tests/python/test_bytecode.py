@@ -276,7 +276,7 @@ def pure_functions():
                     and _C._decoded(f.__code__) is not None
                     and not f.__code__.co_flags & inspect.CO_GENERATOR
                     # what depends on more than its arguments; super() of None changes once code is warm
-                    and not {"super", "id", "random", "time"} & set(f.__code__.co_names)):
+                    and not {"super", "id", "random", "time", "_getframe"} & set(f.__code__.co_names)):
                 yield f
 
 

@@ -72,7 +72,9 @@ def test_arguments_of_an_inlined_function():
 def test_arguments_of_a_method():
     x, m = ms.Tensor([1.0, 2.0]), Model()
     (_, text, seen), = frames(ms.jit(Model.__call__), m, x, 1, 2)
-    assert text == "(self, x, flag)" and seen["self"] is m and seen["x"] is x
+    # up to CPython 3.10 the frame has the function's own code
+    assert text == ("(self, x, flag)" if sys.version_info >= (3, 11) else "(self, x, flag, *rest)")
+    assert seen["self"] is m and seen["x"] is x
     assert seen["n"] == 3.0 and seen["rest"] == (1, 2)
 
 

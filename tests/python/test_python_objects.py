@@ -354,3 +354,38 @@ def test_method_that_is_replaced():
         return f, lambda: (a.value(), A.kept)
 
     check_calls(make, [(X,)] * 4)
+
+
+class Shown(int):
+    def __str__(self):
+        return "str"
+
+    def __repr__(self):
+        return "repr"
+
+    def __format__(self, how):
+        return "format" + how
+
+
+class Odd(float):
+    def __str__(self):
+        return "str"
+
+    def __int__(self):
+        return 77
+
+    def __float__(self):
+        return 55.5
+
+
+@pytest.mark.parametrize("text", [
+    "'%s' % n", "'%r' % n", "'%d' % n", "'%5.1f' % n", "'%s' % (n,)", "'%(k)s' % {'k': n}", "b'%d' % n", "b'%a' % n",
+    "bytearray(b'%d') % n", "f'{n}'", "f'{n!r}'", "f'{n!s:>9}'", "f'{n:>9}'", "str(n)", "repr(n)", "format(n, '>4')",
+    "'{:>8}'.format(n)", "'{0!r}'.format(n)", "type('')('%s') % n"])
+def test_texts_ask_the_number_itself(text):
+    """What a class of numbers shows of itself is not what its number shows, before a break as elsewhere."""
+    for behind in ("id(made)", "kept = made is n", "pass"):
+        space = {}
+        exec(f"def f(n):\n    made = {text}\n    {behind}\n    return made", space)
+        for n in (Size.TWO, Shown(3), Odd(2.5), 4):
+            check(plain(space["f"]), n)

@@ -24,12 +24,19 @@ V ask_both(Context& c, BinaryOp op, const V& a, const V& b) {
       [&] { return different && (user_method(c, a, method) || a->declines_binary(b)); });
 }
 
+// Does `%` show its other operand, by what the class of that says of texts?
+bool formats(PyTypeObject* type) {
+  return PyType_HasFeature(type, Py_TPFLAGS_UNICODE_SUBCLASS | Py_TPFLAGS_BYTES_SUBCLASS) ||
+         PyType_IsSubtype(type, &PyByteArray_Type);
+}
+
 V binary_op1(Context& c, BinaryOp op, const V& a, const V& b) {
   a->settle(c);
   b->settle(c);
   if (V r = ask_both(c, op, a, b)) return r;
   if (V n = a->base_number(c)) return for_class(c, [&] { return binary(c, op, n, b); });
-  if (V n = b->base_number(c)) return for_class(c, [&] { return binary(c, op, a, n); });
+  if (!(op == BinaryOp::kMod && formats(a->type())))
+    if (V n = b->base_number(c)) return for_class(c, [&] { return binary(c, op, a, n); });
   if (V r = a->binary(c, op, b, Side::kLeft)) return r;
   return b->binary(c, op, a, Side::kRight);
 }

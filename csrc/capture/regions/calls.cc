@@ -103,7 +103,8 @@ int RegionBuilder::return_to_caller(Frame* now) {
   back.callers.pop_back();
   const int at = callee.at;
   b_.current = callee.caller;
-  back.stack.resize(back.stack.size() - static_cast<size_t>(b_.code().instrs[at].a) - 2);
+  const auto before = static_cast<int>(back.stack.size());
+  back.stack.resize(static_cast<size_t>(before - stack_use(b_.code().instrs[at], before).pops));
   back.stack.push_back(result);
   *now = std::move(back);
   return at + 1;

@@ -6,6 +6,7 @@
 #include "capture/regions/arrays.h"
 #include "capture/regions/lists.h"
 #include "capture/regions/numbers.h"
+#include "python/quirks.h"
 
 namespace pijit::regions {
 
@@ -130,6 +131,11 @@ constexpr Row kMath[] = {
     {"pow", 2, 2, Takes::kNumbers,
      [](Emitter& e, Args a) {
        const int x = as_float(e, a[0]), y = as_float(e, a[1]);
+       if (kPowOfZeroRaises) {
+         const int zero = e.emit(Op::kFEq, x, e.d.fcon(0.0));
+         const int low = e.emit(Op::kFEq, y, e.d.fcon(-HUGE_VAL));
+         e.check(e.emit(Op::kBNot, e.emit(Op::kSelect, zero, low, zero)));
+       }
        return float_of(e.call(region::Function2::k_py_pow, x, y));
      }},
 };

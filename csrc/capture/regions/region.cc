@@ -11,6 +11,7 @@
 #include "python/compat.h"
 #include "python/hook.h"
 #include "python/names.h"
+#include "python/quirks.h"
 
 namespace pijit {
 
@@ -303,9 +304,11 @@ struct Maker {
 // How many calls CPython would let the innermost function make.
 int Region::calls_left() const {
   return Py_GetRecursionLimit() - recursion_depth(PyThreadState_Get()) -
-         static_cast<int>(calls_deep) - 1;
+         static_cast<int>(calls_deep) - (kComparisonsAreCalls ? 2 : 1);
 }
-bool Region::has_room() const { return functions.empty() || calls_left() >= 0; }
+bool Region::has_room() const {
+  return (functions.empty() && !kComparisonsAreCalls) || calls_left() >= 0;
+}
 // How many calls of itself the C stack has room for.
 int Region::stack_calls() const {
   constexpr size_t kFrame = 256, kReserve = 256 << 10;
