@@ -1,4 +1,4 @@
-"""x[mask] = value where each place gets the same value: one selection, eagerly and captured; other values are gathered."""
+"""x[mask] = value where each place gets the same value: one selection, eagerly and captured; others are gathered."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,8 @@ def test_masks_of_the_stored_value():
         whole[whole > 8] = 0.0
         return x, row, whole
     check(lambda: part, Tensor(X), graphs=1, breaks=0)
-    assert part(Tensor(X))[0].asnumpy()[1].tolist() == [4, 5, -1, -1]  # a part reaches its whole, not a reshaped one
+    # a part reaches its whole, a reshaped one does not
+    assert part(Tensor(X))[0].asnumpy()[1].tolist() == [4, 5, -1, -1]
 
 
 def test_gradients():
@@ -93,7 +94,8 @@ def test_gradients():
     for of in (0, 1):
         check(lambda: lambda x, v: ms.grad(loss, of)(x, v), Tensor(X), Tensor(3.0), graphs=1, breaks=0)
     gradients = ms.grad(loss, (0, 1))(Tensor(X), Tensor(3.0))
-    assert np.array_equal(gradients[0].asnumpy(), np.where(X > 5, 0, 4 * X**3)) and float(gradients[1]) == 6 * 2 * 6.0 * 2
+    assert np.array_equal(gradients[0].asnumpy(), np.where(X > 5, 0, 4 * X**3))
+    assert float(gradients[1]) == 6 * 2 * 6.0 * 2
 
 
 def test_parameters():
