@@ -202,8 +202,7 @@ class StaticLossScaler(LossScaler):
 
     def __init__(self, scale_value: float) -> None:
         _at_least_one("StaticLossScaler", scale_value=scale_value)
-        self.scale_value: Parameter = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value",
-                                                requires_grad=False)
+        self.scale_value: Parameter = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value")
 
     def adjust(self, grads_finite: Any) -> bool:  # noqa: ARG002
         """False: nothing changes."""
@@ -222,10 +221,9 @@ class DynamicLossScaler(LossScaler):
             raise _check.refused("DynamicLossScaler", "scale_window", _check.INT, scale_window)
         _at_least_one("DynamicLossScaler", scale_value=scale_value, scale_factor=scale_factor,
                       scale_window=scale_window)
-        self.scale_value: Parameter = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value",
-                                                requires_grad=False)
+        self.scale_value: Parameter = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value")
         self.scale_factor, self.scale_window = scale_factor, scale_window
-        self.counter: Parameter = Parameter(Tensor(0, mstype.int32), name="counter", requires_grad=False)
+        self.counter: Parameter = Parameter(Tensor(0, mstype.int32), name="counter")
 
     def adjust(self, grads_finite: Any) -> bool:
         """Updates the scale; True."""

@@ -105,6 +105,7 @@ class GradFunction(Transformed):
         self.fn, self.positions, self.weights = fn, positions, weights
         self.has_aux, self.with_value, self.sens = has_aux, with_value, sens
         self.tuple_out, self.single_weight = tuple_out, single_weight
+        self._cell = fn if hasattr(type(fn), "_last_call_with") else None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         sens = None
@@ -113,6 +114,7 @@ class GradFunction(Transformed):
                 sens = kwargs.pop("sens")
             else:
                 sens, args = args[-1], args[:-1]
+        call = None if self._cell is None else self._cell._last_call_with(args, kwargs)
         positions = _differentiable(self.positions, args)
         args, originals = list(args), []
         for p in positions or ():
@@ -132,7 +134,10 @@ class GradFunction(Transformed):
                 raise ValueError(f"the parameter {w.name!r} is listed twice in 'weights'.")
         if hooks.kept:
             hooks.attach(tape, originals + list(weights), wrt)
-        value = record(tape, wrt, self.fn, args, kwargs)
+        if call is None:
+            value = record(tape, wrt, self.fn, args, kwargs)
+        else:
+            value = self._cell._as_in_a_call(call, record, tape, wrt, self.fn, args, kwargs)
         if self.has_aux:
             if not isinstance(value, (tuple, list)) or not value:
                 raise ValueError("When 'has_aux' is True, the function must return a tuple whose first element is the "

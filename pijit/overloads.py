@@ -312,18 +312,24 @@ def _div(self, other, *, rounding_mode=None):
     return F.div(self, other, rounding_mode=rounding_mode)
 
 
+def _cast(x, dtype):
+    """x in another dtype; of the same one a view."""
+    y = F.cast(x, dtype)
+    return x._view() if y is x else y
+
+
 def _to_dtype(self, dtype: _DTYPE = None, non_blocking=False, copy=False):  # noqa: ARG001
-    return self if dtype is None else F.cast(self, dtype)
+    return self if dtype is None else _cast(self, dtype)
 
 
 def _to_device(self, device: (str, type(None)), dtype: _DTYPE = None, non_blocking=False, copy=False):  # noqa: ARG001
     if device is not None and device.upper().removesuffix(":0") != self.device:
         self = self._on_device(device)
-    return self if dtype is None else F.cast(self, dtype)
+    return self if dtype is None else _cast(self, dtype)
 
 
 def _to_other(self, other: Tensor, non_blocking=False, copy=False):  # noqa: ARG001
-    return F.cast(self, other.dtype)
+    return _cast(self, other.dtype)
 
 
 # -- what NumPy's functions call: np.sum(x) is x.sum(axis=None, out=None) --

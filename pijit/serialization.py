@@ -442,8 +442,9 @@ def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: 
                         remove_redundancy: bool = False) -> tuple[list[str], list[str]]:
     """Gives a network's parameters the values of a dict. Returns (names not loaded, names not used).
 
-    Parameters are found by their names. If none is, and strict_load is not set, names with a common prefix are taken
-    (`backbone.conv.weight` for `conv.weight`).
+    Parameters are found by their names. For the others, unless strict_load is set, a prefix is looked for: what stands
+    before the name in the first key that ends with it (`backbone.conv.weight` for `conv.weight`). It goes for all that
+    are left and have a key with it, and so on.
 
     All shapes are checked before the first parameter changes."""
     from pijit.nn import Cell
@@ -455,17 +456,20 @@ def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: 
             raise _check.refused("load_param_into_net", "parameter_dict", _check.value("map names to Parameters"),
                                  _check.entry(name, v), TypeError)
     own = net.parameters_dict()
-    prefix = ""
-    if not strict_load and own and not any(name in parameter_dict for name in own):
-        # the checkpoint may be of a network that this one was a part of
-        first = next((k for k in parameter_dict for name in own if k.endswith("." + name)), None)
-        if first is not None:
-            prefix = next(first[:-len(name)] for name in own if first.endswith("." + name))
+    keys = {}  # by the names in the network
+    for name, p in own.items():  # a file of MindSpore has one value for all that share a name
+        found = next((n for n in (name, p.name) if isinstance(parameter_dict.get(n), Tensor)), None)
+        if found is not None:
+            keys[name] = found
+    if not strict_load:
+        for name in own:
+            key = None if name in keys else next((k for k in parameter_dict if k.endswith(name)), None)
+            if key is not None:  # the checkpoint may be of a network that this one, or a part of it, was a part of
+                prefix = key[:-len(name)]
+                keys |= {n: prefix + n for n in own if n not in keys and prefix + n in parameter_dict}
     todo, missing = [], []
     for name, p in own.items():
-        v = parameter_dict.get(prefix + name)
-        if v is None and p.name != name:  # a file of MindSpore has one value for all that share a name
-            v = parameter_dict.get(prefix + p.name)
+        v = parameter_dict[keys[name]] if name in keys else None
         if not isinstance(v, Tensor):
             missing.append(name)
             continue

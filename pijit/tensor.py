@@ -15,7 +15,7 @@ from pijit._numpy import np
 from pijit.ops import function as F
 from pijit.ops.function.shapes import _swapped
 from pijit.ops.table import METHODS as _METHODS, OPS as _OPS
-from pijit.overloads import METHODS as _OVERLOADED
+from pijit.overloads import METHODS as _OVERLOADED, _cast
 
 if TYPE_CHECKING:
     from typing import Any
@@ -126,33 +126,33 @@ class _Methods:
             order = args[0] if len(args) == 1 and not isinstance(args[0], int) else args
         return F.transpose(self, order)
 
-    def astype(self, dtype, copy=True):  # noqa: ARG002
-        """Elements converted."""
-        return F.cast(self, dtype)
+    def astype(self, dtype, copy=True):
+        """Elements converted; of a Tensor of that dtype a view, or without `copy` itself."""
+        return _cast(self, dtype) if copy else F.cast(self, dtype)
 
     def type(self, dtype=None):
         """Elements converted, or the dtype."""
-        return self.dtype if dtype is None else F.cast(self, dtype)
+        return self.dtype if dtype is None else _cast(self, dtype)
 
     def float(self):
         """As float32."""
-        return F.cast(self, mstype.float32)
+        return _cast(self, mstype.float32)
 
     def half(self):
         """As float16."""
-        return F.cast(self, mstype.float16)
+        return _cast(self, mstype.float16)
 
     def int(self):
         """As int32."""
-        return F.cast(self, mstype.int32)
+        return _cast(self, mstype.int32)
 
     def long(self):
         """As int64."""
-        return F.cast(self, mstype.int64)
+        return _cast(self, mstype.int64)
 
     def bool(self):
         """As bool."""
-        return F.cast(self, mstype.bool_)
+        return _cast(self, mstype.bool_)
 
     def copy(self):
         """The same value in a new tensor."""

@@ -35,6 +35,21 @@ bool dict_like(PyTypeObject* t) {
          t == library.ordered_dict.type();
 }
 
+// Classes in Python that derive from dict and leave to it how items are found, set and counted, as
+// configurations whose keys are attributes do.
+bool derived_dict(PyTypeObject* t) {
+  if (t == &PyDict_Type || !PyType_IsSubtype(t, &PyDict_Type)) return false;
+  for (PyTypeObject* base = t; base != &PyDict_Type; base = base->tp_base)
+    if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) || dict_like(base)) return false;
+  static const char* kNames[] = {"__getitem__", "__setitem__",  "__delitem__", "__len__",
+                                 "__iter__",    "__contains__", "__bool__",    "__reversed__",
+                                 "keys",        "values",       "items"};
+  return std::all_of(std::begin(kNames), std::end(kNames), [&](const char* name) {
+    PyObject* key = interned(name);
+    return type_lookup(t, key) == type_lookup(&PyDict_Type, key);
+  });
+}
+
 // A container like a tuple; operators may be its class's own.
 bool plain_tuple_type(PyTypeObject* t) {
   if (!PyType_IsSubtype(t, &PyTuple_Type)) return false;
@@ -239,7 +254,7 @@ V container_at(Context& c, PyObject* o, int src) {
     if (is_namespace(o)) c.give_up(Reason::kUnsupportedOperand, "a module's dict");
     return open_at(c, c.make<DictValue>(), o, src);
   }
-  if (!dict_like(t)) return nullptr;
+  if (!dict_like(t) && !derived_dict(t)) return nullptr;
   auto* d = outside<DictValue>(c, o, src);
   d->from_outside(c);
   c.known_[o] = d;

@@ -240,6 +240,24 @@ Val index_get(Builder& b, Val x, std::span<const IndexItem> index) {
   return under_name("getitem", [&] { return part_of(b, x, index); });
 }
 
+std::optional<Val> masked_set(Val x, Val mask, Val value) {
+  const Shape &s = x.shape(), &m = mask.shape();
+  const int rest = s.rank() - m.rank();
+  if (m.rank() == 0 || rest < 0) return std::nullopt;
+  for (int k = 0; k < m.rank(); ++k)
+    if (m[k] != s[k]) return std::nullopt;
+  Shape v = value.shape(), wide = m;
+  while (v.rank() > rest && v[0] == 1) v.erase(0);
+  if (v.rank() > rest) return std::nullopt;
+  for (int k = 1; k <= v.rank(); ++k)
+    if (v[v.rank() - k] != 1 && v[v.rank() - k] != s[s.rank() - k]) return std::nullopt;
+  for (int k = 0; k < rest; ++k) wide.push_back(1);
+  return under_name("setitem", [&] {
+    if (value.dtype() != x.dtype()) value = v_cast(value, x.dtype());
+    return v_select(v_reshape(mask, wide), v_reshape(value, v), x);
+  });
+}
+
 Val index_set(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
   return under_name("setitem", [&] { return with_part(b, x, index, value); });
 }

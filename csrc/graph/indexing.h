@@ -70,5 +70,8 @@ void each_axis(const Type& x, std::span<const IndexItem> index, const F& f) {
 Val index_get(Builder& b, Val x, std::span<const IndexItem> index);
 // The value of x after the assignment; `value` broadcasts to the region and takes x's dtype.
 Val index_set(Builder& b, Val x, std::span<const IndexItem> index, Val value);
+// The same for x[mask] = value, `mask` being a bool Tensor of x's first axes and each place getting
+// the same value; nothing where the value has elements of its own for each place.
+std::optional<Val> masked_set(Val x, Val mask, Val value);
 
 }  // namespace pijit

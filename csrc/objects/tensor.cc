@@ -354,7 +354,12 @@ void assign(PyObject* x, ArrayRef value) {
   store_in_buffer(object_of(x), value);
 }
 // x[index] = value
-void set_item(EagerBuilder& b, PyObject* x, std::span<const IndexItem> items, Val value) {
+void set_item(EagerBuilder& b, PyObject* x, PyObject* index, Val value) {
+  if (is_tensor(index) && is_bool(array_of(index)->type.dtype))
+    if (const auto made = masked_set(b.wrap(array_of(x)), b.wrap(array_of(index)), value))
+      return replace(x, b.array(*made));
+  std::vector<IndexItem> items;
+  parse_eager_index(b, index, array_of(x)->type.device, &items);
   const ArrayRef made = b.array(index_set(b, b.wrap(array_of(x)), items, value));
   // Where gradients are recorded, it gets a value of its own.
   if (!is_viewed(x) || records()) return replace(x, made);
@@ -365,19 +370,15 @@ int tensor_setitem(PyObject* x, PyObject* index, PyObject* value) {
   if (!value) return PyErr_SetString(PyExc_TypeError, "cannot delete tensor elements"), -1;
   try {
     EagerBuilder b;
-    std::vector<IndexItem> items;
-    parse_eager_index(b, index, array_of(x)->type.device, &items);
     auto o = to_operand(b, value);
     OP_CHECK(o, kType, "[setitem] cannot assign a ", Py_TYPE(value)->tp_name,
              " to tensor elements");
-    set_item(b, x, items, materialize(b, *o, o->weak() ? array_of(x)->type.dtype : o->dtype()));
+    set_item(b, x, index, materialize(b, *o, o->weak() ? array_of(x)->type.dtype : o->dtype()));
     for (PyObject* part = x; is_part(part); part = object_of(part)->whole) {
       PyObject* whole = object_of(part)->whole;
       if (in_one_buffer(part, whole) && Tape::active().empty()) continue;  // it is there already
       EagerBuilder up;
-      items.clear();
-      parse_eager_index(up, object_of(part)->place, array_of(whole)->type.device, &items);
-      set_item(up, whole, items, up.wrap(array_of(part)));
+      set_item(up, whole, object_of(part)->place, up.wrap(array_of(part)));
     }
     return 0;
   } catch (...) {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pijit import _check
 from pijit import _C
 from pijit import dtype as mstype
+from pijit import random as _random
 from pijit.compute_dtype import in_own_dtypes
 from pijit.grad import with_own_gradient
 from pijit._C import Tensor
@@ -52,9 +53,13 @@ class Cell(CellState):
         _store(self, "training", False)
         _store(self, "requires_grad", False)
         _store(self, "_compute_dtype", None)
-        _store(self, "_plain", type(self).bprop is Cell.bprop)
+        _store(self, "_has_extras", type(self).bprop is not Cell.bprop)
+        _store(self, "_plain", not self._has_extras)
 
     bprop = None
+    _keeps_calls = False  # after set_grad
+    _averages = ()  # then what calls change
+    _last_call = None
     _computes_in_own_dtypes = False  # whatever to_float says of the Cells around it
 
     @property
@@ -63,9 +68,10 @@ class Cell(CellState):
         return type(self).__name__
 
     def _update_plain(self):
-        _store(self, "_plain",
-               type(self).bprop is Cell.bprop and not self._forward_pre_hooks and not self._forward_hooks
-               and not self._backward_hooks and not self._backward_pre_hooks and self._compute_dtype is None)
+        _store(self, "_has_extras",
+               bool(type(self).bprop is not Cell.bprop or self._forward_pre_hooks or self._forward_hooks
+                    or self._backward_hooks or self._backward_pre_hooks or self._compute_dtype is not None))
+        _store(self, "_plain", not self._has_extras and not self._keeps_calls)
 
     # -- attributes --
     def __setattr__(self, name: str, value: Any) -> None:
@@ -244,9 +250,13 @@ class Cell(CellState):
         return self
 
     def set_grad(self, requires_grad: bool = True) -> Self:
-        """Kept for its name: gradients are asked for by grad functions."""
+        """Says that gradients will be asked for. Where this Cell is called in training, and then its gradient at the
+        same inputs, that is the gradient of the call: dropout masks are the same, and moving averages change once."""
         for _, c in self.cells_and_names():
             _store(c, "requires_grad", requires_grad)
+        _store(self, "_keeps_calls", bool(requires_grad))
+        _store(self, "_averages", tuple(self.untrainable_params()) if requires_grad else ())
+        self._update_plain()
         return self
 
     def to_float(self, dst_type: DType) -> Self:
@@ -303,6 +313,12 @@ class Cell(CellState):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain:
             return _C.run_cell(self, args, kwargs) if _C.graph_mode() else self.construct(*args, **kwargs)
+        if self._keeps_calls:
+            trains = self.training or any([c is not None and c.training for c in self._cells.values()])
+            if trains and not _C.active_tapes():
+                _store(self, "_last_call", (args, kwargs, [p._held() for p in (_random._state, *self._averages)]))
+            if not self._has_extras:
+                return _C.run_cell(self, args, kwargs) if _C.graph_mode() else self.construct(*args, **kwargs)
         if self._compute_dtype is None:
             return self._call_with_extras(args, kwargs)
         before = _C.compute_dtype()
@@ -311,6 +327,28 @@ class Cell(CellState):
             return self._call_with_extras(args, kwargs)
         finally:
             _C.compute_in(before)
+
+    def _last_call_with(self, args, kwargs):
+        """What the last call of this Cell began with, if it had these arguments; it is forgotten."""
+        last = self._last_call
+        if last is None:
+            return None
+        _store(self, "_last_call", None)
+        same = (len(args) == len(last[0]) and all([a is b for a, b in zip(args, last[0])])
+                and kwargs.keys() == last[1].keys() and all([kwargs[k] is last[1][k] for k in kwargs]))
+        return last[2] if same else None
+
+    def _as_in_a_call(self, begin, run, *args):
+        """run(*args) with what calls change as it was when one began; it is put back afterwards."""
+        changed = (_random._state, *self._averages)
+        now = [p._held() for p in changed]
+        for p, value in zip(changed, begin):
+            p._renew(value)
+        try:
+            return run(*args)
+        finally:
+            for p, value in zip(changed, now):
+                p._renew(value)
 
     def _call_with_extras(self, args, kwargs):
         for hook, with_kwargs in list(self._forward_pre_hooks.values()):

@@ -62,7 +62,7 @@ class SGD(Optimizer):
         _check.need("SGD", "momentum", momentum, _check.at_least(0))
         if nesterov and (momentum <= 0 or dampening != 0):
             raise _check.needs("SGD", "'nesterov'", "'momentum' > 0 and no 'dampening'")
-        self.momentum = Parameter(Tensor(float(momentum), mstype.float32), name="momentum", requires_grad=False)
+        self.momentum = Parameter(Tensor(float(momentum), mstype.float32), name="momentum")
         self.has_momentum, self.dampening, self.nesterov = momentum > 0, float(dampening), nesterov
         self.accum, self.stat = self._state("accum"), self._state("stat", 1)
 
@@ -110,7 +110,7 @@ class Momentum(Optimizer):
                  weight_decay: float | Cell = 0.0, loss_scale: float = 1.0, use_nesterov: bool = False) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         _check.need("Momentum", "momentum", momentum, _check.NUMBER, _check.at_least(0))
-        self.momentum = Parameter(Tensor(float(momentum), mstype.float32), name="momentum", requires_grad=False)
+        self.momentum = Parameter(Tensor(float(momentum), mstype.float32), name="momentum")
         self.use_nesterov = use_nesterov
         self.moments: ParameterTuple = self._state("moments")
 
@@ -140,7 +140,7 @@ class _Adam(Optimizer):
         _check.need(type(self).__name__, "eps", eps, _check.above(0))
         self.beta1, self.beta2, self.eps = float(beta1), float(beta2), float(eps)
         for name in self._powers:
-            setattr(self, name, Parameter(F.ones(self._power_shape, mstype.float32), name=name, requires_grad=False))
+            setattr(self, name, Parameter(F.ones(self._power_shape, mstype.float32), name=name))
         self.moment1, self.moment2 = [self._state(name) for name in self._moments]
 
 
@@ -546,8 +546,8 @@ class ASGD(Optimizer):
         super().__init__(learning_rate, params, weight_decay)
         _at_least("ASGD", lambd=lambd, alpha=alpha, t0=t0)
         self.lambd, self.alpha, self.t0 = float(lambd), float(alpha), float(t0)
-        self.mu, self.eta = [ParameterTuple([Parameter(Tensor(v, mstype.float32), name=f"{name}_{p.name}",
-                                                       requires_grad=False) for p in self.parameters])
+        self.mu, self.eta = [ParameterTuple([Parameter(Tensor(v, mstype.float32), name=f"{name}_{p.name}")
+                                              for p in self.parameters])
                              for name, v in (("mu", 1.0), ("eta", 0.0))]
         self.ax: ParameterTuple = self._state("ax_")
 
@@ -806,7 +806,7 @@ class LARS(Optimizer):
         super().__init__(0.0, optimizer.parameters)
         # the rates and steps are those of the other; checkpoints have these names
         self.learning_rate.name = "fake_lr"
-        self.fake_param: Parameter = Parameter(Tensor(0.0, mstype.float32), name="fake_param", requires_grad=False)
+        self.fake_param: Parameter = Parameter(Tensor(0.0, mstype.float32), name="fake_param")
         self.global_step: Parameter = optimizer.global_step
         _at_least("LARS", epsilon=epsilon, coefficient=coefficient)
         self.opt, self.epsilon = optimizer, float(epsilon)
@@ -899,12 +899,12 @@ class AdaFactor(Optimizer):
         self.exp_avg: ParameterTuple | None = self._state("exp_avg") if beta1 > 0 else None
 
         def second_moments(name, shape):
-            return ParameterTuple([Parameter(F.zeros(shape(p.shape), p.dtype), name=f"{name}_{p.name}",
-                                             requires_grad=False) for p in self.parameters])
+            return ParameterTuple([Parameter(F.zeros(shape(p.shape), p.dtype), name=f"{name}_{p.name}")
+                                   for p in self.parameters])
         self.rows: ParameterTuple = second_moments("exp_avg_sq_row", lambda s: s[:-1] if len(s) > 1 else (1,))
         self.columns = second_moments("exp_avg_sq_col", lambda s: s[:-2] + s[-1:] if len(s) > 1 else (1,))
         self.whole: ParameterTuple = second_moments("exp_avg_sq", lambda s: s if len(s) < 2 else (1,))
-        self.step: Parameter = Parameter(Tensor([0.0], mstype.float32), name="afactor_step", requires_grad=False)
+        self.step: Parameter = Parameter(Tensor([0.0], mstype.float32), name="afactor_step")
 
     def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         self._count(gradients)

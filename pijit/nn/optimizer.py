@@ -39,7 +39,7 @@ class Optimizer(CellInOwnDtypes):
     Example:
         >>> net = nn.Dense(2, 1)
         >>> print(nn.SGD(net.trainable_params(), 0.1).get_lr())
-        Parameter (name=learning_rate, shape=(), dtype=Float32, requires_grad=False)
+        Parameter (name=learning_rate, shape=(), dtype=Float32, requires_grad=True)
     """
 
     unique: bool
@@ -105,7 +105,7 @@ class Optimizer(CellInOwnDtypes):
                     raise RuntimeError(f"For '{name}', the parameter {p.name!r} stands in two groups or twice in one.")
                 options[id(p)] = (rate, decay, centralised)
         # in the order of MindSpore's checkpoints
-        self.global_step: Parameter = Parameter(Tensor([0], mstype.int32), name="global_step", requires_grad=False)
+        self.global_step: Parameter = Parameter(Tensor([0], mstype.int32), name="global_step")
         if not self.is_group_lr:
             self.learning_rate: Any = default
         flat = [p for g in groups for p in g["params"]] if order is None else order
@@ -214,7 +214,7 @@ class Optimizer(CellInOwnDtypes):
             raise _check.refused(type(self).__name__, "learning_rate",
                                  _check.type_("a number, a Tensor, a list or a schedule"), rate)
         _check.need(type(self).__name__, "learning_rate", rate, _check.at_least(0))
-        return Parameter(Tensor(float(rate), mstype.float32), name=name, requires_grad=False)
+        return Parameter(Tensor(float(rate), mstype.float32), name=name)
 
     def get_lr(self) -> Any:
         """The current rate; of groups with rates of their own a tuple, one for each parameter."""
@@ -279,8 +279,8 @@ class Optimizer(CellInOwnDtypes):
         return F.reshape(r(self.global_step), ()) if self._dynamic and isinstance(r, LearningRateSchedule) else r
 
     def _state(self, name, init=0):
-        return ParameterTuple([Parameter(F.full(p.shape, init, dtype=p.dtype), name=f"{name}.{p.name}",
-                                         requires_grad=False) for p in self.parameters])
+        return ParameterTuple([Parameter(F.full(p.shape, init, dtype=p.dtype), name=f"{name}.{p.name}")
+                               for p in self.parameters])
 
     def _count(self, gradients):
         if len(gradients) != len(self.parameters):
@@ -317,8 +317,7 @@ class _ListSchedule(LearningRateSchedule):
 
     def __init__(self, rates: Any, name: str) -> None:
         super().__init__()
-        self.learning_rate: Parameter = Parameter(Tensor([float(r) for r in rates], mstype.float32), name=name,
-                                                  requires_grad=False)
+        self.learning_rate: Parameter = Parameter(Tensor([float(r) for r in rates], mstype.float32), name=name)
 
     def construct(self, global_step: Any) -> Tensor:
         return F.gather(self.learning_rate, F.minimum(global_step, self.learning_rate.size - 1), 0)

@@ -937,7 +937,7 @@ def meshgrid(*xi: ArrayLike, sparse: bool = False, indexing: str = "xy") -> list
     if sparse:
         return parts
     shape = _broadcast(*[p.shape for p in parts]) if parts else ()
-    return [_F.broadcast_to(p, shape) for p in parts]
+    return [_ops["broadcast_to"](p, shape) for p in parts]
 
 
 @_public

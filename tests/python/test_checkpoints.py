@@ -166,3 +166,35 @@ def test_slices_become_one():
         ms.merge_sliced_parameter([part(0)], 3)
     with pytest.raises(RuntimeError, match="one device"):
         ms.merge_sliced_parameter([part(0)], {"w": object()})
+
+
+# Names in the network and in the checkpoint, whose values are 1, 2, …; what MindSpore 2.10 gives each (0: nothing).
+PREFIXES = [
+    (["x", "y"], ["a.x", "a.y"], [1, 2]), (["x", "y"], ["a.x", "b.y"], [1, 2]),
+    (["w", "x", "y", "zz"], ["w", "a.x", "b.y", "b.zz"], [1, 2, 3, 4]), (["x", "y"], ["ax", "ay"], [1, 2]),
+    (["x", "y"], ["b.x", "a.x", "a.y"], [1, 3]), (["x", "yyy"], ["a.yyy", "b.x", "a.x"], [2, 1]),
+    (["yyy", "x"], ["b.x", "a.x", "a.yyy"], [3, 2]), (["x", "a.x"], ["a.x"], [1, 1]),
+    (["x", "y"], ["a.x", "y"], [1, 2]),
+    (["xx", "x"], ["a.xx", "a.x"], [1, 2]), (["x", "xx"], ["a.xx", "a.x"], [1, 1]),
+    (["weight", "bias"], ["fc1.weight", "fc2.bias", "fc2.weight", "fc1.bias"], [1, 4]),
+    (["0.weight", "1.weight", "10.weight"], ["n.10.weight", "n.0.weight", "n.1.weight"], [1, 3, 1]),
+    (["a.x", "a.y"], ["x", "y"], [0, 0]), (["x.m", "y.m"], ["m", "a.y.m"], [0, 2]),
+    (["x", "y", "q"], ["a.x", "a.y"], [1, 2, 0]),
+    (["tower.g", "tower.m", "wide"], ["o.d.net.tower.g", "d.net.tower.m", "o.w"], [1, 2, 0]),
+]
+
+
+@pytest.mark.parametrize(("names", "keys", "want"), PREFIXES)
+def test_prefixes_of_names(names, keys, want):
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.parts = ms.ParameterTuple([ms.Parameter(ms.Tensor([0.0]), name=n) for n in names])
+    for strict in (False, True):
+        net = Net()
+        values = {n: ms.Parameter(ms.Tensor([k + 1.0]), name=n) for k, n in enumerate(keys)}
+        missing, unused = ms.load_param_into_net(net, values, strict)
+        exact = [keys.index(n) + 1 if n in keys else 0 for n in names]
+        got = [int(p.asnumpy()[0]) for p in net.get_parameters()]
+        assert got == (exact if strict else want)
+        assert missing == [n for n, v in zip(names, got) if v == 0] and unused == [k for k in keys if k not in names]

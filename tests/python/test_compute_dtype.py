@@ -71,6 +71,11 @@ CASES = {
         ),
         "float32 " * 9,
     ),
+    "copies": (
+        lambda x: (ops.tile(x, (2,)), x.tile((2, 1)), ops.Tile()(x, (2,)), x.repeat_interleave(2, 0), ops.flatten(x),
+                   nn.Flatten()(x)),
+        "T " * 6,
+    ),
     "parts": (lambda x: (x[0], x[:, 1], x[..., None], *ops.split(x, 1), *x.chunk(2)), "float32 " * 7),
     "gathered": (lambda x: (x[INTS - 1], ops.gather(x, INTS - 1, 0), ops.gather_nd(x, ms.Tensor([[0, 0]]))), "T T T"),
     "joined": (lambda x: (ops.concat((x, OUTSIDE)), ops.stack((x, DOUBLE)), ops.Stack()((x, x))), "T T T"),
@@ -374,3 +379,29 @@ def test_graph_mode():
         assert kinds(Nested().to_float(ms.float16)(X)) == "float32 float16 float16 float16 float16 float16".split()
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+@pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrent_layers_compute_in_the_dtype_of_x(layer):
+    for dtype in ("float16", "float32"):
+        x = ms.Tensor(np.ones((3, 1, 2), dtype))
+        net = layer(2, 2)
+        for cell in (net, Calls(net).to_float(ms.float16), layer(2, 2).to_float(ms.bfloat16)):
+            out, state = cell(x)
+            states = state if isinstance(state, tuple) else (state,)
+            assert kinds((out, *states)) == [dtype] * (1 + len(states))
+        assert {p.dtype for p in net.get_parameters()} == {ms.float32}
+        check(lambda net=net: net, x, graphs=1, breaks=0)
+    other = ops.zeros((1, 1, 2), ms.float16)
+    with pytest.raises(TypeError, match="dtype"):
+        layer(2, 2)(ops.ones((3, 1, 2)), (other, other) if layer is nn.LSTM else other)
+
+
+def test_a_copied_mask_keeps_its_original():
+    def f(mask):
+        bias = mask.float()
+        bias[bias == 0] = -1e9
+        return bias, mask * 1
+    check(lambda: f, ms.Tensor(np.array([0.0, 1.0], np.float32)), graphs=1, breaks=0)
+    mask = ms.Tensor(np.array([0.0, 1.0], np.float32))
+    assert f(mask)[0].asnumpy()[0] < -1e8 and mask.asnumpy()[0] == 0

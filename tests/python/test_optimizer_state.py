@@ -126,3 +126,13 @@ def test_parameters_of_a_replaced_tuple_are_no_longer_the_cells():
     cell.pair = ms.ParameterTuple([a, b])
     del cell.pair
     assert [n for n, _ in cell.parameters_and_names()] == ["a"]
+
+
+def test_state_is_trainable_as_in_mindspore():
+    net = nn.Dense(2, 2)
+    train = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.Adam(net.trainable_params()))
+    assert [p.name for p in train.trainable_params()] == [
+        "weight", "bias", "global_step", "learning_rate", "beta1_power", "beta2_power",
+        "moment1.weight", "moment1.bias", "moment2.weight", "moment2.bias"]
+    scaler = ms.amp.DynamicLossScaler(2.0, 2, 5)
+    assert scaler.scale_value.requires_grad and scaler.counter.requires_grad

@@ -38,6 +38,10 @@ VIEWS = {
     "diagonal": lambda x: x.diagonal(), "slice": lambda x: ops.slice(x, (0, 0), (1, 3)),
     "strided_slice": lambda x: ops.strided_slice(x, (0, 0), (1, 3), (1, 1)),
     "stop_gradient": lambda x: ops.stop_gradient(x),
+    "astype": lambda x: x.astype(ms.float32), "float": lambda x: x.float(), "to": lambda x: x.to(ms.float32),
+    "to(Tensor)": lambda x: x.to(x), "type": lambda x: x.type(ms.float32),
+    "mint.nn.Flatten": lambda x: mint.nn.Flatten()(x),
+    "meshgrid": lambda x: ops.meshgrid(x[0], x[1])[0], "mint.meshgrid": lambda x: mint.meshgrid(x[0], x[1])[1],
     "Tensor": lambda x: Tensor(x), "x[0]": lambda x: x[0], "x[:, 1:]": lambda x: x[:, 1:], "x[None]": lambda x: x[None],
     "T.T": lambda x: x.T.T, "reshape of rows": lambda x: x[1:].reshape(3, 1), "next": lambda x: next(iter(x)),
 }

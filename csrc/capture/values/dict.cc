@@ -206,7 +206,7 @@ V DictValue::default_factory(Context& c) {
 
 // Null: it is no defaultdict, or has none.
 V DictValue::factory_if_any(Context& c) {
-  if (src < 0 || plain() || !PyObject_HasAttr(obj.ptr(), names.default_factory)) return factory;
+  if (src < 0 || plain() || !type_lookup(type(), names.default_factory)) return factory;
   const V f = protocol::c_attribute(c, this, "default_factory");
   return is_none(f) ? nullptr : f;
 }
@@ -222,7 +222,18 @@ std::optional<V> DictValue::getattr(Context& c, PyObject* name) {
       return c.wrap(x, c.add_source({Source::kDictAttr, src, 0, share(name)}));
     c.guard(Guard::kNoDictAttr, src, share(name));
   }
-  return KeyedContainer::getattr(c, name);
+  if (!derived_dict(type())) return KeyedContainer::getattr(c, name);
+  if (own_getattribute(type()))
+    c.give_up(Reason::kUnsupportedAttribute, str_cat(type()->tp_name, " defines __getattribute__"));
+  if (name == names.cls && says_its_class(type()))
+    return c.wrap_static(reinterpret_cast<PyObject*>(type()));
+  if (!found) return protocol::missing_attribute(c, this, name);
+  if (Py_TYPE(found)->tp_descr_set && Py_TYPE(found) != &PyProperty_Type)
+    c.give_up(Reason::kUnsupportedAttribute, text_of(name));
+  if (is_c_method(found) || PyFunction_Check(found))
+    return protocol::bind(c, c.wrap_static(found), this, type());
+  return protocol::bind(c, protocol::class_attribute(c, found, c.guard_class(type()), name), this,
+                        type());
 }
 
 void DictValue::move_to_end(Context& c, const V& key, bool last) {
@@ -291,7 +302,7 @@ void DictValue::update(Context& c, const V& from) {
 
 // Where its values are constants.
 std::optional<py::object> DictValue::object(Context& c, Ask what) {
-  if (asks_user_code(c, type(), what)) return std::nullopt;
+  if (derived_dict(type()) || asks_user_code(c, type(), what)) return std::nullopt;
   const Context::Nested nested(c);
   settle(c);
   py::object d = empty_dict(reinterpret_cast<PyObject*>(type()));
@@ -372,7 +383,11 @@ V clear(Context& c, DictValue& d, Args) {
   d.clear(c);
   return none(c);
 }
-V copy(Context& c, DictValue& d, Args) { return d.with_parts(c, d.parts(c)); }
+V copy(Context& c, DictValue& d, Args) {
+  const V made = d.with_parts(c, d.parts(c));
+  if (derived_dict(d.type())) as<DictValue>(made)->cls = {};
+  return made;
+}
 V popitem(Context& c, DictValue& d, bool last) {
   if (d.sets_dynamic_keys()) c.give_up(Reason::kUnsupportedCall, "popitem() where keys vary");
   d.settle(c);
@@ -481,7 +496,7 @@ V DictValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   if (op != BinaryOp::kOr || side != Side::kLeft || !b) return nullptr;
   if (type() != b->type() && !b->plain())  // its class decides
     c.give_up(Reason::kUnsupportedOperand, str_cat("| of a dict and a ", b->type()->tp_name));
-  return with_parts(c, parts(c))->in_place(c, op, other);
+  return copy(c, *this, {})->in_place(c, op, other);
 }
 
 V DictValue::in_place(Context& c, BinaryOp op, const V& other) {

@@ -71,6 +71,9 @@ void TensorValue::setitem(Context& c, const V& index, const V& value) {
     return Value::setitem(c, index, value);
   Graph& g = c.scope_->graph();
   auto set = [&](TensorValue* t, const V& place, Val made) {
+    if (const auto* mask = as<TensorValue>(place); mask && is_bool(mask->val.dtype()))
+      if (const auto now = masked_set(c.scope_->val(t->val), c.scope_->val(mask->val), made))
+        return set_alone(c, t, *now);
     const auto items = index_items(c, place, t->val.shape());
     const Val now = index_set(g, c.scope_->val(t->val), items, made);
     is_basic_index(items) ? set_shared(c, t, now) : set_alone(c, t, now);

@@ -40,7 +40,7 @@ class Optimizer(CellInOwnDtypes):
         groups = params if isinstance(params[0], dict) else [{"params": params}]
         for group in groups:
             self.add_param_group(dict(group))
-        self.state_step: Parameter = Parameter(Tensor([0], mstype.int32), name="state_step", requires_grad=False)
+        self.state_step: Parameter = Parameter(Tensor([0], mstype.int32), name="state_step")
 
     def add_param_group(self, param_group: Any) -> None:
         """Adds a group: a dict with "params" and options. TypeError and ValueError for what is no Parameter or here
@@ -80,7 +80,7 @@ class Optimizer(CellInOwnDtypes):
         if isinstance(lr, bool) or not isinstance(lr, (int, float)):
             raise _check.refused(name, "lr", _check.type_("a number or a Tensor"), lr)
         _check.need(name, "lr", lr, _check.at_least(0))
-        return Parameter(Tensor(float(lr), mstype.float32), name=f"learning_rate_group_{index}", requires_grad=False)
+        return Parameter(Tensor(float(lr), mstype.float32), name=f"learning_rate_group_{index}")
 
     def _check_group(self, group):
         name = type(self).__name__
@@ -97,7 +97,7 @@ class Optimizer(CellInOwnDtypes):
         """Makes the states `name`; init is a number, or a function of a parameter that gives one."""
         def make(p):
             return Parameter(F.full(p.shape, init(p) if callable(init) else init, dtype=p.dtype),
-                             name=f"{name}.{p.name}", requires_grad=False)
+                             name=f"{name}.{p.name}")
         made = self.__dict__.setdefault("_states_made", {})
         made[name] = make
         setattr(self, name, ParameterTuple([make(p) for p in self.parameters]))

@@ -129,14 +129,13 @@ class ASGD(Optimizer):
         super().__init__(params,
                          {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
                           "maximize": maximize})
-        self.eta: Parameter = Parameter(Tensor([float(v.asnumpy()) for v in self.lrs], mstype.float32), name="eta",
-                                        requires_grad=False)
+        self.eta: Parameter = Parameter(Tensor([float(v.asnumpy()) for v in self.lrs], mstype.float32), name="eta")
         self._state("ax")
-        self.mu: Parameter = Parameter(Tensor(1.0, mstype.float32), name="mu", requires_grad=False)
+        self.mu: Parameter = Parameter(Tensor(1.0, mstype.float32), name="mu")
 
     def _more_states(self, params):
         super()._more_states(params)
-        self.eta = Parameter(F.concat([self.eta, F.reshape(self.lrs[-1], (1,))]), name="eta", requires_grad=False)
+        self.eta = Parameter(F.concat([self.eta, F.reshape(self.lrs[-1], (1,))]), name="eta")
 
     def _update(self, group, index, p, g, lr, step):
         which = sum(1 for start in self.group_start_id[1:] if start <= index)
@@ -261,7 +260,7 @@ class NAdam(Optimizer):
                           "momentum_decay": momentum_decay})
         self._state("exp_avg")
         self._state("exp_avg_sq")
-        self.mu_product: Parameter = Parameter(Tensor(1.0, mstype.float32), name="mu_product", requires_grad=False)
+        self.mu_product: Parameter = Parameter(Tensor(1.0, mstype.float32), name="mu_product")
 
     def _check_group(self, group):
         super()._check_group(group)

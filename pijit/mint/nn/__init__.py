@@ -18,7 +18,7 @@ from pijit.ops import function as _F
 from pijit.parameter import Parameter
 
 from pijit.nn import (AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, ConstantPad1d,
-                      ConstantPad2d, ConstantPad3d, Flatten,
+                      ConstantPad2d, ConstantPad3d,
                       Identity, L1Loss, LogSigmoid, Mish, MSELoss, PixelShuffle, PixelUnshuffle, ReflectionPad1d,
                       ReflectionPad2d, ReflectionPad3d, ReLU,
                       ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Sigmoid, SoftMarginLoss, Tanh, ZeroPad2d)
@@ -67,6 +67,7 @@ def _layer(name, function, doc, **arguments):
                 {"_function": staticmethod(function), "_arguments": arguments, "__doc__": doc, "__module__": __name__})
 
 
+Flatten: Any = _layer("Flatten", functional.flatten, "Dimensions merged, as a view.", start_dim=1, end_dim=-1)
 ReLU6: Any = _layer("ReLU6", functional.relu6, "Limited to [0, 6].", inplace=False)
 ELU = _layer("ELU", functional.elu, "x where x > 0, else alpha * (exp(x) - 1).", alpha=1.0, inplace=False)
 SELU = _layer("SELU", _F.selu, "Scaled ELU.")

@@ -11,7 +11,7 @@ from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, op
 from pijit.initializer import Uniform, initializer
-from pijit.nn.cell import Cell
+from pijit.nn.cell import Cell, CellInOwnDtypes
 from pijit.nn.layer.common import positive
 from pijit.nn.layer.basic import Dropout
 from pijit.ops import function as F
@@ -190,13 +190,15 @@ class LSTMCell(RNNCellBase):
         return self._next(_lstm_step, x, tuple(hx))
 
 
-class _RNNBase(Cell):
+class _RNNBase(CellInOwnDtypes):
     """Layers of a recurrent cell over the steps of x [steps, batch, input_size] (batch_first: [batch, steps,
     input_size]).
 
     hx: states [layers * directions, batch, hidden_size], zeros by default; seq_length: how many steps each sequence of
         the batch has.
-    Returns (the last layer's states of all steps, the states after the last step)."""
+    Returns (the last layer's states of all steps, the states after the last step).
+
+    Computes in x's dtype, to which the parameters are cast, whatever `to_float` says."""
 
     gates: int
     states: int
@@ -269,6 +271,9 @@ class _RNNBase(Cell):
         for h in states:
             if tuple(h.shape) != shape:
                 raise _check.refused(self.cls_name, "a state", _check.value(f"be {list(shape)}"), list(h.shape))
+            if h.dtype != x.dtype:
+                raise _check.refused(self.cls_name, "a state", _check.value(f"have x's dtype {x.dtype}"), h.dtype,
+                                     TypeError)
         mask = None
         if seq_length is not None:  # beyond a sequence's end its state stays, and the output is 0
             if isinstance(seq_length, Tensor) and tuple(seq_length.shape) != (batch,):
@@ -293,12 +298,12 @@ class _RNNBase(Cell):
         return x, (last[0], last[1]) if self.is_lstm else last[0]
 
     def _run(self, x, k, state, mask, backward):
-        w, b_ih, b_hh = self.w_hh_list[k], None, None
+        w_ih, w, b_ih, b_hh = F.cast(self.w_ih_list[k], x.dtype), F.cast(self.w_hh_list[k], x.dtype), None, None
         if self.has_bias:
-            b_ih, b_hh = self.b_ih_list[k], self.b_hh_list[k]
+            b_ih, b_hh = F.cast(self.b_ih_list[k], x.dtype), F.cast(self.b_hh_list[k], x.dtype)
         if b_hh is not None and self.gates != 3:  # a GRU multiplies a part of it
             b_ih, b_hh = b_ih + b_hh, None
-        projected = F.dense(x, self.w_ih_list[k], b_ih)  # all steps at once
+        projected = F.dense(x, w_ih, b_ih)  # all steps at once
         states = _recurrent(projected, F.transpose(w, (1, 0)), b_hh, state[0], state[1] if self.is_lstm else None,
                             mask, self._cell(), backward)
         outputs = states[0]

@@ -197,6 +197,8 @@ class TrainOneStepCell(Cell):
         super().__init__(auto_prefix=False)
         _check.need("TrainOneStepCell", "sens", sens, _check.optional(_check.NUMBER))
         self.network, self.optimizer = network, optimizer
+        if isinstance(network, Cell):
+            network.set_grad()
         self.weights: ParameterTuple = optimizer.parameters
         self.sens, self.sense_flag, self.return_grad = 1.0 if sens is None else sens, sens is not None, return_grad
         self.grad: GradOperation = GradOperation(get_by_list=True, sens_param=True)

@@ -80,9 +80,8 @@ class DynamicLossScaleUpdateCell(Cell):
     def __init__(self, loss_scale_value: float, scale_factor: int, scale_window: int) -> None:
         super().__init__()
         self.loss_scale_value, self.scale_factor, self.scale_window = loss_scale_value, scale_factor, scale_window
-        self.cur_iter: Parameter = Parameter(Tensor(1, mstype.int32), name="current_iterator_step", requires_grad=False)
-        self.last_overflow_iter: Parameter = Parameter(Tensor(0, mstype.int32), name="last_overflow_iterator_step",
-                                                       requires_grad=False)
+        self.cur_iter: Parameter = Parameter(Tensor(1, mstype.int32), name="current_iterator_step")
+        self.last_overflow_iter: Parameter = Parameter(Tensor(0, mstype.int32), name="last_overflow_iterator_step")
 
     def get_loss_scale(self) -> int:
         """The scale at the start."""
@@ -116,7 +115,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         self.loss_scaling_manager: Cell | None = scale_sense if isinstance(scale_sense, Cell) else None
         scale = scale_sense.get_loss_scale() if isinstance(scale_sense, Cell) else scale_sense
         self.scale_sense = Parameter(scale if isinstance(scale, Tensor) else Tensor(float(scale), mstype.float32),
-                                     name="scale_sense", requires_grad=False)
+                                     name="scale_sense")
         self.hyper_map: Any = HyperMap()
         self.is_distributed = False
         self._gradient = value_and_grad(self._scaled, None, self.weights, has_aux=True)

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pijit import _check
+from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops, views as _views
 from pijit.ops.function.elementwise import _need_tensor
@@ -386,6 +387,7 @@ def squeeze(input: Tensor, axis: Axis | None = None) -> Tensor:
     return _views["reshape"](input, tuple([s[a] for a in builtins.range(n) if a not in drop or s[a] != 1]))
 
 
+@one_operator
 def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
     """Dimensions start_dim..end_dim merged; order 'F' reads the elements with the first dimension fastest.
 
@@ -904,6 +906,7 @@ def reverse(x: Tensor, axis: Axis) -> Tensor:
 
 
 @_named(primitive="Tile")
+@one_operator
 def tile(input: Tensor, dims: Shape) -> Tensor:
     """Repeated dims[i] times along axis i.
 
@@ -938,6 +941,7 @@ def tile(input: Tensor, dims: Shape) -> Tensor:
     return _ops["reshape"](x, tuple([r * d for r, d in zip(reps, s)]))
 
 
+@one_operator
 def repeat_interleave(input: Tensor, repeats: Tensor | Size, axis: Axis | None = None) -> Tensor:
     """Each element repeated in place: so many times, or as often as a list or Tensor says for each of the axis.
 

@@ -120,7 +120,7 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     for i, x in enumerate(xs):
         s = [1] * len(xs)
         s[i] = -1
-        g = _ops["broadcast_to"](_ops["reshape"](x, tuple(s)), tuple(shape))
+        g = _views["broadcast_to"](_views["reshape"](x, tuple(s)), tuple(shape))
         out.append(swapaxes(g, 0, 1) if indexing == "xy" and len(xs) > 1 else g)
     return tuple(out)
 
