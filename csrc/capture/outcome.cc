@@ -5,6 +5,7 @@
 #include "capture/rebuilder.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
+#include "objects/ndarray.h"
 #include "python/call_in_frame.h"
 
 namespace pijit {
@@ -65,6 +66,10 @@ void Tracer::finish(Entry* e) {
       if (v->src >= 0 && v->obj.ptr() == o && v->has_identity()) e->identities.push_back(v->src);
 
   e->inputs = input_source_;
+  for (auto& g : guards_)
+    if (g.kind == Guard::kNdarray && g.version & kNdStored)
+      for (size_t k = 0; k < e->inputs.size(); ++k)
+        if (e->inputs[k] == g.src) e->stored.push_back(static_cast<int>(k));
   e->assigned_first.resize(e->inputs.size());
   for (size_t k = 0; k < e->recipes.size(); ++k)
     if (auto* r = dynamic_cast<const SourceRecipe*>(e->recipes[k].get()))
@@ -74,6 +79,11 @@ void Tracer::finish(Entry* e) {
         o.assign_to >= 0 && o.node.type() == graph_->node(graph_->inputs()[o.assign_to]).type;
     graph_->outputs.push_back({scope_->val(o.node).id, same ? o.assign_to : -1});
   }
+  for (auto id = raising_.rbegin(); id != raising_.rend(); ++id)
+    if (!graph_->node(*id).abandoned) {
+      e->watches_flags = true;
+      if (!graph_->live()[*id]) graph_->outputs.push_back({*id, -1});
+    }
   e->ops = graph_->op_counts();
   e->dynamic = dynamic_;
   e->graph = graph_;
@@ -107,6 +117,7 @@ namespace {
 bool is_at_hand(const V& v, bool argument, int depth = 2) {
   constexpr size_t kMostItems = 16;
   if (is_known(v) || is_computed(v)) return true;
+  if (const auto* a = as<NdarrayValue>(v); a && a->scalar) return true;
   if (v->src >= 0) return !as<TensorValue>(v) || argument;
   const auto* t = depth > 0 ? as<TupleValue>(v) : nullptr;
   return t && t->type() == &PyTuple_Type && t->items.size() <= kMostItems &&

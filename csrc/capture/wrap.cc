@@ -8,6 +8,7 @@
 #include "capture/kinds.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values.h"
+#include "objects/ndarray.h"
 #include "graph/vals.h"
 #include "objects/caller.h"
 
@@ -281,6 +282,10 @@ V value_at(Context& c, PyObject* o, int src) {
     c.guard(Guard::kExact, src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
     v->from_outside(c);
     return v;
+  }
+  if (is_followed_ndarray(o)) {
+    c.guard(Guard::kExact, src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+    return outside<NdarrayValue>(c, o, src);
   }
   auto* v = outside<ObjectValue>(c, o, src);
   if (PyFunction_Check(o)) {

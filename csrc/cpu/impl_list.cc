@@ -24,9 +24,10 @@ void register_cpu_kernels(KernelRegistry& r) {
                      onednn_transpose = onednn::transpose_kernels(), indexed = indexed_kernels(),
                      sole_indexed = sole_indexed_kernels(), random = avx2_random_kernels(),
                      resize = resize_kernels(), slices = slices_kernels(),
-                     complex = complex_pairs_kernels(), elimination = eigen_elimination_kernels(),
-                     spectral = eigen_spectral_kernels(), special = eigen_special_kernels(),
-                     fft = eigen_fft_kernels(), reference = reference_kernels();
+                     foreign = foreign_kernels(), complex = complex_pairs_kernels(),
+                     elimination = eigen_elimination_kernels(), spectral = eigen_spectral_kernels(),
+                     special = eigen_special_kernels(), fft = eigen_fft_kernels(),
+                     reference = reference_kernels();
   struct Row {
     const char* op;
     std::vector<const KernelFamily*> families;
@@ -105,6 +106,9 @@ void register_cpu_kernels(KernelRegistry& r) {
       {"slice", {&reference}},
       {"slice_update", {&reference}},
       {"add_slices", {&slices}},
+      {"numpy_loop", {&foreign}},
+      {"numpy_reduce", {&foreign}},
+      {"numpy_matmul", {&foreign}},
       {"pad", {&reference}},
       {"concat", {&reference}},
       {"arange", {&reference}},

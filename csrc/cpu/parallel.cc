@@ -11,6 +11,7 @@
 
 #include "base/config.h"
 #include "cpu/oversubscription.h"
+#include "runtime/fp_status.h"
 
 namespace pijit {
 
@@ -69,18 +70,22 @@ void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, in
   std::atomic<int64_t> work;
   work.store(0, std::memory_order_release);
   const int64_t began = now();
+  FpWatch* const watch = FpWatch::current();
 #pragma omp parallel num_threads(threads)
   {
     static_cast<void>(work.load(std::memory_order_acquire));
     const int64_t own = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
     const int64_t t = omp_get_thread_num(), k = omp_get_num_threads();
     const int64_t b = n * t / k, e = n * (t + 1) / k;
+    const bool watched = watch && t > 0;  // the first is the thread that watches
+    if (watched) clear_fp_flags();
     try {
       if (b < e) f(b, e);
     } catch (...) {
 #pragma omp critical(pijit_parallel_for)
       error = std::current_exception();
     }
+    if (watched) watch->add(fp_flags());
     work += nanoseconds(CLOCK_THREAD_CPUTIME_ID) - own;
   }
   oversubscription.ran(now() - began, work);

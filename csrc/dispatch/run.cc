@@ -319,6 +319,11 @@ void Execution::note_failure(ResumePoint& point, Entry& e) {
   constexpr uint64_t kSeveral = 4;
   ++e.failures;
   if (e.failures < kSeveral || e.failures * 2 < e.calls || point.expects_raises) return;
+  if (e.watches_flags || !e.stored.empty()) {  // NumPy warns at each call, or arrays share memory
+    point.never = true;
+    if (instr_ == 0 && !target_.osr) state_.tier.found_nothing();
+    return;
+  }
   point.expects_raises = true;
   std::move(point.entries.begin(), point.entries.end(), std::back_inserter(state_.given_up));
   point.entries.clear();
@@ -630,7 +635,7 @@ Execution::Found Execution::capture_here(ResumePoint& point) {
     }
   }
   bool tensors = false;
-  for (auto& g : fresh->guards) tensors |= g.kind == Guard::kTensor;
+  for (auto& g : fresh->guards) tensors |= g.kind == Guard::kTensor || g.kind == Guard::kNdarray;
   // what is too long and has no op yet is a program of numbers
   const bool too_long =
       config().measure && fresh->break_record && fresh->break_record->reason == Reason::kBudget;

@@ -88,6 +88,8 @@ struct Guard {
     kEquals,       // same type and equal
     kTensor,       // tensor of python type `obj`, of that `version`, and of the element type and
                    // shape of `type`, but for the dims in the bit mask `num`
+    kNdarray,      // exactly an ndarray, of the dtype and shape of `type`, but for the dims in the
+                   // bit mask `num`, without gaps, in the order `version`
     kNumber,       // int (of 31 bits) or float, of type `obj`
     kRelation,     // compared with number `obj` by num / 2 (Py_LT ...), the answer is num % 2
     kLength,       // tuple or list of `num` items
@@ -208,6 +210,9 @@ struct Entry {
   int first_line = 0;
   std::vector<std::string> places;  // "file:line" that capture went through
   bool fast = false;
+  // Computes what NumPy would: where a run raises flags that NumPy tells of, NumPy computes it.
+  bool watches_flags = false;
+  std::vector<int> stored;  // inputs that effects store in: no other input may share their memory
   std::optional<DType> compute_dtype;  // under which it was captured, and may run
   bool own_gradients = false;          // of the user; a tape must see them
 };

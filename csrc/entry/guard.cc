@@ -7,6 +7,7 @@
 #include "base/config.h"
 #include "entry/guard.h"
 #include "entry/guard_cache.h"
+#include "objects/ndarray.h"
 #include "objects/views.h"
 #include "python/compat.h"
 #include "python/lifetime.h"
@@ -242,6 +243,7 @@ bool check(const Guard& g, const Values& values) {
       return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() && g.version &&
              type_version(Py_TYPE(o)) == g.version &&
              (g.num ? same_but_for(array_of(o)->type, g.type, g.num) : array_of(o)->type == g.type);
+    case Guard::kNdarray: return fits_ndarray(o, g.type, g.num, g.version);
     case Guard::kNumber: {
       if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != g.obj.ptr()) return false;
       if (PyFloat_CheckExact(o)) return true;
@@ -389,6 +391,10 @@ void find_dynamic(const Entry& e, PyObject* func, PyObject* const* state, const 
         mask = g.num;
         for (int d = 0; d < g.type.shape.rank(); ++d)
           if (array_of(o)->type.shape[d] != g.type.shape[d]) mask |= 1ull << d;
+      } else if (g.kind == Guard::kNdarray && fits_ndarray(o, g.type, ~uint64_t{0}, g.version)) {
+        mask = g.num;
+        for (int d = 0; d < g.type.shape.rank(); ++d)
+          if (!g.type.shape[d].same_as(Dim(ndarray_fields(o)->shape[d]))) mask |= 1ull << d;
       } else if (g.kind != Guard::kRelation && !(g.kind == Guard::kEquals && PyBool_Check(o))) {
         return;
       }
@@ -501,6 +507,16 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
         t.resize(t.size() - 1);
       return "type(" + s + ") is " + name(g.obj) + " and " + s + ".dtype.name == '" +
              std::string(public_name_of(g.type.dtype)) + "' and " + s + ".shape == " + t + ")";
+    }
+    case Guard::kNdarray: {
+      std::string t =
+          str_cat("type(", s, ") is ndarray and ", s, ".dtype.name == '",
+                  public_name_of(g.type.dtype), "' and ", s, ".ndim == ", g.type.shape.rank());
+      for (int d = 0; d < g.type.shape.rank(); ++d)
+        if (!(g.num >> d & 1)) t += str_cat(" and ", s, ".shape[", d, "] == ", g.type.shape[d]);
+      t += str_cat(" and ", s, ".flags.", g.version & 1 ? "fnc" : "c_contiguous");
+      if (g.version & kNdStored) t += " and " + s + ".flags.writeable";
+      return t;
     }
     case Guard::kNumber: return "type(" + s + ") is " + name(g.obj);
     case Guard::kRelation: {

@@ -266,6 +266,7 @@ class GuardCache::Recorder {
         case Guard::kTypeVersion:
           probe_type(reinterpret_cast<PyTypeObject*>(g.obj.ptr()), static_cast<unsigned>(g.num));
           break;
+        case Guard::kNdarray:
         case Guard::kAtLeast:
         case Guard::kCellEmpty:
         case Guard::kNoPart:

@@ -5,6 +5,7 @@
 #include "compile/compile.h"
 #include "entry/entry.h"
 #include "entry/instance.h"
+#include "objects/ndarray.h"
 #include "runtime/record.h"
 
 namespace pijit {
@@ -88,7 +89,15 @@ bool compile_entry(Entry& e) {
 
 std::vector<int64_t> sizes_of(const Entry& e, const Values& values) {
   std::vector<int64_t> dims;
-  for (auto [k, d] : e.dynamic) dims.push_back(array_of(values[e.inputs[k]])->type.shape[d]);
+  for (auto [k, d] : e.dynamic) {
+    PyObject* o = values[e.inputs[k]];
+    if (is_tensor(o)) {
+      dims.push_back(array_of(o)->type.shape[d]);
+    } else {
+      const auto* a = ndarray_fields(o);  // its axes in memory
+      dims.push_back(a->shape[a->flags & kNdC ? d : a->nd - 1 - d]);
+    }
+  }
   return dims;
 }
 bool has_instance(const Entry& e, const std::vector<int64_t>& sizes) {

@@ -7,6 +7,8 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/gil.h"
+#include "objects/ndarray.h"
+#include "runtime/fp_status.h"
 
 namespace pijit {
 
@@ -29,7 +31,10 @@ void Runner::fetch(Inputs* inputs, bool hold) {
       tensors = Py_TYPE(o);
     } else if (Py_TYPE(o) != tensors) {
       ArrayRef number;
-      if (PyFloat_Check(o)) {
+      if (is_followed_ndarray(o)) {
+        number = new_external_array(
+            instance.program->input_types[k], ndarray_fields(o)->data, [](void*) {}, nullptr);
+      } else if (PyFloat_Check(o)) {
         uint64_t bits;
         const double d = PyFloat_AS_DOUBLE(o);
         std::memcpy(&bits, &d, 8);
@@ -74,6 +79,8 @@ bool Runner::still_there(Inputs* inputs, const Recheck& recheck) const {
     PyObject* o = now[e.inputs[k]];
     if (is_tensor(o)) {
       if (array_of(o).get() != in[k]) return false;
+    } else if (is_followed_ndarray(o)) {
+      if (ndarray_fields(o)->data != in[k]->data) return false;
     } else if (PyFloat_Check(o)) {
       const double d = PyFloat_AS_DOUBLE(o);
       if (std::memcmp(&d, in[k]->data, sizeof d) != 0) return false;
@@ -103,8 +110,30 @@ bool Runner::compute(const Recheck* recheck) {
     const absl::FunctionRef<bool()> ask = back;
     if (const auto done = compute_under(*tape, in, unlocked ? &ask : nullptr)) return *done;
   }
-  if (unlocked) return program.run_unlocked(in, inputs.give.data(), outputs.data(), back);
-  program.run(in, inputs.give.data(), outputs.data());
+  for (int k : e.stored)
+    for (size_t i = 0; i < e.inputs.size(); ++i) {
+      PyObject *a = values[e.inputs[static_cast<size_t>(k)]], *b = values[e.inputs[i]];
+      OP_CHECK(static_cast<int>(i) == k || !is_followed_ndarray(b) || !may_overlap(a, b), kRuntime,
+               "arrays that share memory");
+    }
+  std::optional<FpWatch> watch;
+  if (e.watches_flags) watch.emplace();
+  if (!unlocked)
+    program.run(in, inputs.give.data(), outputs.data());
+  else if (!program.run_unlocked(in, inputs.give.data(), outputs.data(), back))
+    return false;
+  if (watch) {
+    const unsigned raised = watch->raised();
+    watch.reset();
+    OP_CHECK(!raised || numpy_ignores(raised), kRuntime, "NumPy warns of this");
+  }
+  if (!e.stored.empty())  // what is an input's memory is about to change
+    for (auto& o : outputs)
+      if (o && o->storage->free_external) {
+        ArrayRef copy = new_array(o->type);
+        std::memcpy(copy->data, o->data, o->type.bytes());
+        o = std::move(copy);
+      }
   return true;
 }
 

@@ -24,6 +24,7 @@ OpTable::OpTable() {
   register_norm(*this);
   register_random(*this);
   register_control(*this);
+  register_numpy(*this);
   register_fft(*this);
   register_recurrent(*this);
   register_complex(*this);

@@ -413,6 +413,7 @@ void register_conv(OpTable&);
 void register_norm(OpTable&);
 void register_random(OpTable&);
 void register_control(OpTable&);
+void register_numpy(OpTable&);
 void register_complex(OpTable&);  // after all others: it extends their entries
 ComplexFn derived_complex(const OpDef& op);
 

@@ -4,13 +4,15 @@
 
 `make()` returns a fresh function (with fresh globals, closures, objects) so that both runs start alike; it
 may return (function, observe), where observe() gives more state to compare. Each function is called `calls`
-times with fresh arguments. Compared: results, exceptions (type, text, line), mutated arguments, printed
-text, observed state, and in the jitted run the number of graphs, breaks and captures."""
+times with fresh arguments. Compared: results, exceptions (type, text, line), warnings (with their
+lines), mutated arguments, printed text, observed state, and in the jitted run the number of graphs, breaks and
+captures."""
 
 import contextlib
 import copy
 import io
 import traceback
+import warnings
 
 import numpy as np
 
@@ -22,7 +24,10 @@ def freeze(x):
     if isinstance(x, ms.Tensor):
         return type(x).__name__, x.dtype.name, x.shape, x.asnumpy().tobytes()
     if isinstance(x, np.ndarray):
-        return "ndarray", str(x.dtype), x.shape, x.tobytes()
+        base = None if x.base is None else type(x.base).__name__
+        return "ndarray", str(x.dtype), x.shape, x.strides, str(x.flags), base, x.tobytes()
+    if isinstance(x, np.generic):
+        return type(x).__name__, x.tobytes()
     if isinstance(x, (list, tuple)):
         return type(x).__name__, [freeze(v) for v in x]
     if isinstance(x, dict):
@@ -52,7 +57,8 @@ def identities(result, args):
 
 def run(fn, args, kwargs):
     out = io.StringIO()
-    with contextlib.redirect_stdout(out):
+    with contextlib.redirect_stdout(out), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         try:
             value = fn(*args, **kwargs)
             result = ("value", freeze(value), identities(value, [list(args), kwargs]))
@@ -60,7 +66,7 @@ def run(fn, args, kwargs):
             lines = [(f.name, f.lineno) for f in traceback.extract_tb(e.__traceback__)
                      if "differential" not in f.filename]
             result = ("raises", type(e).__name__, str(e), lines)
-    return result, out.getvalue()
+    return result, out.getvalue(), [(w.category.__name__, str(w.message), w.filename, w.lineno) for w in said]
 
 
 def check(make, *args, graphs=None, breaks=None, captures=None, calls=2, **kwargs):

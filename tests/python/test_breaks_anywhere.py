@@ -148,7 +148,7 @@ def test_stores():
 
         return f, lambda: (vars(box), array)
 
-    check(make, X, graphs=4, breaks=6, captures=7)
+    check(make, X, graphs=4, breaks=4, captures=5)
 
 
 def test_global_and_deleted_names():

@@ -27,6 +27,8 @@ V absolute(Tracer& t, Call& c) {
   if (PyObject* f = protocol::user_method(t, c.args[0], "__abs__"))
     return protocol::call(t, t.wrap_static(f), c.args, {});
   if (as<TensorValue>(c.args[0])) return protocol::call_op(t, OpTable::get().at("abs"), c.args, {});
+  if (auto* a = as<NdarrayValue>(c.args[0]))
+    if (V made = a->absolute(t)) return made;
   return protocol::on_constants(t, "abs", c.args);
 }
 

@@ -1,11 +1,39 @@
 // Functions of NumPy that have no effect but a result, on constants.
 #include "capture/registry.h"
 #include "capture/values/array.h"
+#include "capture/values/ndarray.h"
+#include "capture/values/scalar.h"
+#include "objects/ndarray.h"
 
 namespace pijit {
 namespace {
 
+// A ufunc of arrays, of which one may take the result.
+V by_ufunc(Tracer& t, Call& c) {
+  std::vector<V> args = c.args;
+  const size_t inputs = static_cast<size_t>(ufunc_fields(c.callable)->nin);
+  V out;
+  if (c.kwargs.size() == 1 && c.kwargs[0].first == "out")
+    out = c.kwargs[0].second;
+  else if (!c.kwargs.empty())
+    return nullptr;
+  if (!out && args.size() == inputs + 1) {
+    out = args.back();
+    args.pop_back();
+  }
+  if (!out || is_none(out)) return apply_ufunc(t, c.callable, args);
+  auto* to = as<NdarrayValue>(out);
+  if (!to || to->scalar) return nullptr;
+  auto* made = as<NdarrayValue>(apply_ufunc(t, c.callable, args));
+  if (!made || made->memory.dtype() != to->elements(t).dtype()) return nullptr;
+  to->store(t, nullptr, made->logical(t));
+  return out;
+}
+
 V by_numpy(Tracer& t, Call& c) {
+  if (is_ufunc(c.callable))
+    if (V made = by_ufunc(t, c)) return made;
+  if (V made = apply_numpy(t, c.name, c.args, c.kwargs)) return made;
   return call_numpy(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs);
 }
 
@@ -13,10 +41,12 @@ V by_numpy(Tracer& t, Call& c) {
 
 void add_numpy(Registry& r) {
   constexpr Arity kAll{0, kAny, true};
-  r.functions("numpy",
-              {"array", "zeros", "ones", "full", "arange", "eye", "identity", "linspace", "prod",
-               "sum", "max", "min", "amax", "amin", "mean", "std", "ndim", "size", "round"},
-              kAll, by_numpy);
+  r.functions(
+      "numpy",
+      {"array", "zeros", "ones", "full", "arange",     "eye",       "identity",  "linspace", "prod",
+       "sum",   "max",   "min",  "amax", "amin",       "mean",      "std",       "ndim",     "size",
+       "round", "where", "clip", "dot",  "zeros_like", "ones_like", "empty_like"},
+      kAll, by_numpy);
   const py::object numpy = python_module("numpy");
   const py::object ufunc = numpy.attr("ufunc"), generic = numpy.attr("generic");
   for (auto [name, o] : py::cast<py::dict>(numpy.attr("__dict__"))) {

@@ -109,6 +109,8 @@ V absolute(Tracer& t, Call& c) {
     return protocol::call_op(t, OpTable::get().at("abs"), c.args, c.kwargs);
   if (PyObject* f = protocol::user_method(t, c.args[0], "__abs__"))
     return protocol::call(t, t.wrap_static(f), c.args, {});
+  if (auto* a = as<NdarrayValue>(c.args[0]))
+    if (V made = a->absolute(t)) return made;
   return pure(t, c);
 }
 

@@ -47,7 +47,7 @@ std::optional<py::object> ObjectValue::object(Context& c, Ask what) {
 
 V ObjectValue::length(Context& c) {
   if (auto o = frozen(c)) return c.constant_int(static_cast<int64_t>(py::len(*o)));
-  if (is_ndarray(obj.ptr()) && !protocol::user_method(c, this, "__len__")) {
+  if (is_ndarray(obj.ptr()) && !protocol::user_method(c, this, "__len__")) {  // of a subclass
     const Py_ssize_t n = PyObject_Size(obj.ptr());
     if (n < 0) c.raise(py::error_already_set());
     Source s{Source::kComputed, -1, 0, py::reinterpret_borrow<py::object>(original("len"))};

@@ -6,6 +6,7 @@
 #include "capture/rebuilder.h"
 #include "capture/values/dict.h"
 #include "capture/values/iterator.h"
+#include "capture/values/ndarray.h"
 #include "capture/values/sequence.h"
 #include "capture/values/slice.h"
 #include "capture/values/tensor.h"
@@ -190,7 +191,8 @@ V ScalarValue::arithmetic(Context& c, BinaryOp op, const V& other, const char* f
 V ScalarValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   if (as<ScalarValue>(other))
     return side == Side::kLeft ? arithmetic(c, op, other, facts(op).function) : nullptr;
-  if (as<TensorValue>(other) && is_operand()) return nullptr;  // which does it
+  if ((as<TensorValue>(other) && is_operand()) || as<NdarrayValue>(other))
+    return nullptr;  // which does it
   if (varies(this)) {
     const V &a = side == Side::kLeft ? V(this) : other, &b = side == Side::kLeft ? other : V(this);
     if (V r = scalar_arithmetic(c, op, a, b)) return r;
@@ -224,7 +226,8 @@ V ScalarValue::in_place(Context& c, BinaryOp op, const V& other) {
 
 V ScalarValue::compare(Context& c, CompareOp op, const V& other, Side side) {
   const bool scalars = as<ScalarValue>(other);
-  if (as<TensorValue>(other) || (scalars && side == Side::kRight)) return nullptr;
+  if (as<TensorValue>(other) || as<NdarrayValue>(other) || (scalars && side == Side::kRight))
+    return nullptr;
   if (varies(this) || varies(other)) {
     const V &a = side == Side::kLeft ? V(this) : other, &b = side == Side::kLeft ? other : V(this);
     if (auto r = scalar_relation(c, op, a, b)) return c.constant(py::bool_(*r));

@@ -1,0 +1,579 @@
+// NumPy's functions of ndarrays, as ops of the graph whose bits are NumPy's. What dtypes results
+// have, how they lie in memory and what is refused, NumPy is asked at capture.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "absl/container/flat_hash_map.h"
+#include "capture/context.h"
+#include "capture/protocol/protocol.h"
+#include "capture/values/ndarray.h"
+#include "capture/values/scalar.h"
+#include "graph/vals.h"
+#include "objects/data.h"
+#include "objects/ndarray.h"
+#include "runtime/foreign.h"
+
+namespace pijit {
+namespace {
+
+bool is_followed(DType t) { return is_bool(t) || is_int(t) || t == DType::F32 || t == DType::F64; }
+
+// One operand: an array, a number with a dtype, or a Python number, which takes that of the others.
+struct Given {
+  V v;
+  NdarrayValue* array = nullptr;
+  Val number;       // of a NumPy scalar or a bool
+  py::object weak;  // int or float: the class
+  py::object spec;  // for resolve_dtypes
+  int rank() const { return array ? array->rank() : 0; }
+};
+
+// A NumPy scalar as a constant of its dtype: np.float64 is a float, but no weak one.
+Val constant_of(Context& c, PyObject* scalar) {
+  const ArrayRef a = array_on(array_from(scalar, std::nullopt), {});
+  uint64_t bits = 0;
+  std::memcpy(&bits, a->data, size_of(a->type.dtype));
+  return c.scope_->graph().constant(a->type.dtype, bits);
+}
+
+std::optional<Given> given(Context& c, const V& v) {
+  Given g{v};
+  if ((g.array = as_ndarray(c, v))) {
+    g.spec = share(descr_of(g.array->elements(c).dtype()));
+    return g;
+  }
+  if (!as<ScalarValue>(v)) return std::nullopt;
+  PyObject* o = v->obj.ptr();
+  const bool known_bool = is_known(v) && PyBool_Check(o);
+  if (known_bool || (is_known(v) && is_numpy_scalar(o))) {
+    g.number = known_bool ? c.scope_->graph().constant(DType::Bool, uint64_t{o == Py_True})
+                          : constant_of(c, o);
+    if (!is_followed(g.number.dtype())) return std::nullopt;
+    g.spec = share(descr_of(g.number.dtype()));
+    return g;
+  }
+  if (!PyLong_CheckExact(o) && !PyFloat_CheckExact(o)) return std::nullopt;
+  g.weak = share(reinterpret_cast<PyObject*>(Py_TYPE(o)));
+  g.spec = g.weak;
+  return g;
+}
+
+// A Python number in the dtype that it takes. Where NumPy would raise or warn, it does.
+Val in_dtype(Context& c, const V& v, DType t) {
+  Graph& g = c.scope_->graph();
+  PyObject* o = v->obj.ptr();
+  if (varies(v)) {
+    // ints that vary have 31 bits
+    if (is_float(t) || t == DType::I64) {
+      const Operand x = operand_of(c, v);
+      if (!is_known(v)) return materialize(g, x, t);
+    }
+    fix(c, v);
+  }
+  if (is_float(t)) {
+    const double d = PyFloat_AsDouble(o);
+    if (d == -1.0 && PyErr_Occurred()) {
+      PyErr_Clear();
+      c.give_up(Reason::kRaises, "an integer that no float holds");
+    }
+    const auto f = static_cast<float>(d);
+    const bool lost =
+        t == DType::F32 && std::isfinite(d) &&
+        (std::isinf(f) || (d != 0.0 && std::abs(f) < std::numeric_limits<float>::min()));
+    if (lost) c.give_up(Reason::kRaises, "a number that float32 cannot hold");
+    return g.constant(t, d);
+  }
+  const auto fits = py::reinterpret_steal<py::object>(
+      PyObject_CallOneArg(reinterpret_cast<PyObject*>(numpy_scalar_type(t)), o));
+  if (!fits) {
+    PyErr_Clear();
+    c.give_up(Reason::kRaises, "a number out of an integer's range");
+  }
+  return constant_of(c, fits.ptr());
+}
+
+// Where an own op gives the bits that NumPy's loop gives, its name; else null.
+const char* own_op(std::string_view ufunc, DType t) {
+  struct Row {
+    std::string_view ufunc;
+    const char* op;
+    bool of_float, of_int, of_bool;
+  };
+  static constexpr Row kRows[] = {
+      {"add", "add", true, true, false},
+      {"subtract", "sub", true, true, false},
+      {"multiply", "mul", true, true, false},
+      {"divide", "div", true, false, false},
+      {"negative", "neg", true, true, false},
+      {"positive", "identity", true, true, false},
+      {"absolute", "abs", true, true, false},
+      {"fabs", "abs", true, false, false},
+      {"square", "square", true, true, false},
+      {"sqrt", "sqrt", true, false, false},
+      {"reciprocal", "reciprocal", true, false, false},
+      {"maximum", "maximum", true, true, false},
+      {"minimum", "minimum", true, true, false},
+      {"floor", "floor", true, false, false},
+      {"ceil", "ceil", true, false, false},
+      {"trunc", "trunc", true, false, false},
+      {"rint", "round", true, false, false},
+      {"equal", "equal", true, true, true},
+      {"not_equal", "not_equal", true, true, true},
+      {"less", "less", true, true, false},
+      {"less_equal", "less_equal", true, true, false},
+      {"greater", "greater", true, true, false},
+      {"greater_equal", "greater_equal", true, true, false},
+      {"isnan", "isnan", true, false, false},
+      {"isinf", "isinf", true, false, false},
+      {"isfinite", "isfinite", true, false, false},
+      {"logical_and", "logical_and", false, false, true},
+      {"logical_or", "logical_or", false, false, true},
+      {"logical_xor", "logical_xor", false, false, true},
+      {"logical_not", "logical_not", false, false, true},
+      {"bitwise_and", "bitwise_and", false, true, true},
+      {"bitwise_or", "bitwise_or", false, true, true},
+      {"bitwise_xor", "bitwise_xor", false, true, true},
+      {"invert", "bitwise_not", false, true, true},
+  };
+  for (auto& r : kRows)
+    if (r.ufunc == ufunc && (is_float(t) ? r.of_float : is_int(t) ? r.of_int : r.of_bool))
+      return r.op;
+  return nullptr;
+}
+
+// Whether it may raise one of IEEE's exceptions.
+bool sets_flags(std::string_view op) {
+  return op == "add" || op == "sub" || op == "mul" || op == "div" || op == "square" ||
+         op == "sqrt" || op == "reciprocal";
+}
+
+bool in_c_order(const Given& g) {
+  return !g.array || std::is_sorted(g.array->axes.begin(), g.array->axes.end());
+}
+
+// A small array whose axes lie as those of a value do, full of ones.
+py::object small_like(const Given& g, DType t) {
+  if (!g.array) return share(reinterpret_cast<PyObject*>(numpy_scalar_type(t)))(1);
+  const Shape& s = g.array->memory.shape();
+  py::tuple shape(s.rank()), back(s.rank());
+  for (int k = 0; k < s.rank(); ++k) {
+    const bool one = !s[k].symbolic() && s[k] == Dim(1);
+    shape[static_cast<size_t>(k)] = py::int_(one ? 1 : 2);
+    back[static_cast<size_t>(g.array->axes[static_cast<size_t>(k)])] = py::int_(k);
+  }
+  const py::object ones = python_module("numpy").attr("ones")(shape, share(descr_of(t)));
+  return g.array->scalar ? ones[py::tuple()] : ones.attr("transpose")(back);
+}
+
+// While it lives, NumPy tells of no floating-point error.
+class Quiet {
+ public:
+  Quiet() : state_(python_module("numpy").attr("errstate")(py::arg("all") = "ignore")) {
+    state_.attr("__enter__")();
+  }
+  ~Quiet() {
+    PyObject* args[] = {state_.ptr(), Py_None, Py_None, Py_None};
+    Py_XDECREF(PyObject_VectorcallMethod(names.exit, args, 4, nullptr));
+  }
+  Quiet(const Quiet&) = delete;
+
+ private:
+  py::object state_;
+};
+
+// How NumPy lays out what a function makes of such operands: axes in the order of memory.
+std::vector<int> order_of(const py::object& function, const std::vector<Given>& all,
+                          const std::vector<DType>& types, int rank) {
+  if (std::all_of(all.begin(), all.end(), in_c_order)) return axes_in_order(rank);
+  py::tuple args(all.size());
+  for (size_t k = 0; k < all.size(); ++k) args[k] = small_like(all[k], types[k]);
+  const Quiet quiet;
+  const py::object made = function(*args);
+  const auto* f = ndarray_fields(made.ptr());
+  PIJIT_CHECK(f->nd == rank, "NumPy gives an array of another rank");
+  std::vector<int> axes = axes_in_order(rank);
+  std::stable_sort(axes.begin(), axes.end(), [&](int a, int b) {
+    if (f->strides[a] != f->strides[b]) return f->strides[a] > f->strides[b];
+    return f->shape[a] > f->shape[b];  // one of a single place is the innermost
+  });
+  return axes;
+}
+
+// An operand's elements with its axes in that order, as many as the result has or fewer in front.
+Val in_order(Context& c, NdarrayValue* a, const std::vector<int>& axes) {
+  if (a->axes == axes) return a->elements(c);
+  Val x = a->logical(c);
+  if (std::is_sorted(axes.begin(), axes.end()) || a->rank() == 0) return x;
+  const int missing = static_cast<int>(axes.size()) - a->rank();
+  if (missing > 0) {
+    Dims shape(static_cast<size_t>(missing), Dim(1));
+    for (auto d : x.shape()) shape.push_back(d);
+    x = v_reshape(x, Shape(shape));
+  }
+  Dims perm;
+  for (int k : axes) perm.push_back(k);
+  return c.scope_->graph().op("transpose", {x}, {perm});
+}
+
+// The operands in these dtypes and this order, as the graph's.
+std::vector<Val> values_of(Context& c, const std::vector<Given>& all,
+                           const std::vector<DType>& types, const std::vector<int>& axes) {
+  std::vector<Val> in;
+  for (size_t k = 0; k < all.size(); ++k) {
+    const Given& g = all[k];
+    Val x = g.weak ? in_dtype(c, g.v, types[k]) : g.array ? in_order(c, g.array, axes) : g.number;
+    if (x.dtype() != types[k]) x = v_cast(x, types[k]);
+    in.push_back(x);
+  }
+  return in;
+}
+
+// The loop of a ufunc for these dtypes, which its own table has; none: another library's, or one
+// that may raise Python's exceptions, as no thread of ours can.
+std::optional<int64_t> loop_for(PyObject* ufunc, const std::vector<DType>& types, DType out) {
+  const UfuncFields* u = ufunc_fields(ufunc);
+  const std::string_view name = u->name;
+  const bool ints = std::any_of(types.begin(), types.end(), is_int);
+  if (ints && (name == "power" || name == "float_power" || name == "ldexp")) return std::nullopt;
+  const auto code = [](DType t) { return static_cast<char>(descr_number(t)); };
+  for (int k = 0; k < u->ntypes; ++k) {
+    const char* codes = u->types + k * u->nargs;
+    bool fits = codes[u->nargs - 1] == code(out);
+    for (size_t i = 0; i < types.size(); ++i) fits &= codes[i] == code(types[i]);
+    if (!fits || !u->functions[k]) continue;
+    Py_INCREF(ufunc);  // for ever: programs run its loop
+    return number_of(ForeignLoop{u->functions[k], u->data ? u->data[k] : nullptr, u->name});
+  }
+  return std::nullopt;
+}
+
+// An elementwise loop takes operands of the shape of the result, and single elements.
+Val by_loop(Context& c, int64_t loop, DType out, std::vector<Val> in) {
+  Shape shape = in[0].shape();
+  for (auto& x : in) shape = broadcast_shapes("numpy", shape, x.shape());
+  for (auto& x : in)
+    if (x.shape().rank() > 0 && !(x.shape() == shape))
+      x = c.scope_->graph().op("broadcast_to", {x}, {shape.dims()});
+  return c.scope_->graph().op(OpTable::get().at("numpy_loop"), in, {Dim(loop), out});
+}
+
+[[noreturn]] void left_to_numpy(Context& c, const std::string& name) {
+  c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
+}
+
+}  // namespace
+
+Val value_to_store(Context& c, const V& value, DType t) {
+  const auto g = given(c, value);
+  if (!g) left_to_numpy(c, "ndarray.__setitem__");
+  if (g->weak) return in_dtype(c, value, t);
+  const Val x = g->array ? g->array->logical(c) : g->number;
+  if (x.dtype() == t) return x;
+  const py::object can =
+      python_module("numpy").attr("can_cast")(g->spec, share(descr_of(t)), "safe");
+  if (!can.ptr() || can.ptr() != Py_True) left_to_numpy(c, "ndarray.__setitem__");
+  return v_cast(x, t);
+}
+
+V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
+  if (!is_ufunc(ufunc) || !py::object(py::handle(ufunc).attr("signature")).is_none())
+    return nullptr;
+  const UfuncFields* u = ufunc_fields(ufunc);
+  if (u->nin != static_cast<int>(operands.size()) || u->nout != 1) return nullptr;
+  std::vector<Given> all;
+  int rank = 0;
+  bool any = false, scalar = true;
+  for (auto& v : operands) {
+    auto g = given(c, v);
+    if (!g) return nullptr;
+    any |= g->array != nullptr;
+    rank = std::max(rank, g->rank());
+    all.push_back(std::move(*g));
+  }
+  scalar = rank == 0;
+  if (!any) return nullptr;
+  const std::string name = u->name;
+  py::tuple specs(all.size() + 1);
+  for (size_t k = 0; k < all.size(); ++k) specs[k] = all[k].spec;
+  specs[all.size()] = py::none();
+  const auto resolved = py::reinterpret_steal<py::object>(
+      PyObject_CallMethodOneArg(ufunc, interned("resolve_dtypes"), specs.ptr()));
+  if (!resolved) {
+    PyErr_Clear();
+    c.give_up(Reason::kRaises, "numpy." + name);
+  }
+  std::vector<DType> types;
+  for (auto d : resolved) {
+    const auto t = dtype_of_descr(d.ptr());
+    if (!t || !is_followed(*t)) left_to_numpy(c, name);
+    types.push_back(*t);
+  }
+  const DType out = types.back();
+  types.pop_back();
+  const bool same = std::all_of(types.begin(), types.end(), [&](DType t) { return t == types[0]; });
+  const char* op = same ? own_op(name, types[0]) : nullptr;
+  const auto loop = op ? std::nullopt : loop_for(ufunc, types, out);
+  if (!op && !loop) left_to_numpy(c, name);
+  const std::vector<int> axes =
+      order_of(py::reinterpret_borrow<py::object>(ufunc), all, types, rank);
+  const std::vector<Val> in = values_of(c, all, types, axes);
+  const Val made =
+      loop ? by_loop(c, *loop, out, in) : c.scope_->graph().op(OpTable::get().at(op), in, {});
+  PIJIT_CHECK(made.dtype() == out, "numpy.", name, " gives another dtype than its op");
+  if (loop || (is_float(types[0]) && sets_flags(op))) c.note_flags(made);
+  return new_ndarray_value(c, made, axes, scalar);
+}
+
+// NumPy has shorter ways for some exponents that are Python numbers, with the same bits and other
+// names in its warnings.
+V apply_power(Context& c, const V& x, const V& y) {
+  if (auto* a = as<NdarrayValue>(x);
+      a && !a->scalar && is_known(y) && is_float(a->elements(c).dtype())) {
+    PyObject* o = y->obj.ptr();
+    if ((PyLong_CheckExact(o) || PyFloat_CheckExact(o)) && !PyErr_Occurred()) {
+      const double e = PyFloat_AsDouble(o);
+      if (PyErr_Occurred()) PyErr_Clear();
+      const char* name = e == 2 ? "square" : e == 0.5 ? "sqrt" : e == -1 ? "reciprocal" : nullptr;
+      if (name) return apply_ufunc(c, numpy_function(name), {x});
+    }
+  }
+  return apply_ufunc(c, numpy_function("power"), {x, y});
+}
+
+V apply_matmul(Context& c, const V& x, const V& y) {
+  auto *a = as_ndarray(c, x), *b = as_ndarray(c, y);
+  if (!a || !b) return nullptr;
+  Val left = a->elements(c), right = b->elements(c);
+  const DType t = left.dtype();
+  const int rank = left.shape().rank(), other = right.shape().rank();
+  // Other orders are other calls of BLAS, and so is a matrix times its own transpose.
+  const bool plain = rank >= 1 && rank <= 2 && other >= 1 && other <= 2 && t == right.dtype() &&
+                     is_float(t) && in_c_order({x, a}) && in_c_order({y, b}) && !a->base &&
+                     !b->base;
+  const auto loop = plain ? loop_for(numpy_function("matmul"), {t, t}, t) : std::nullopt;
+  if (!loop || left.shape()[rank - 1] != right.shape()[0]) left_to_numpy(c, "matmul");
+  for (const Val& v : {left, right})
+    for (auto d : v.shape())
+      if (d == Dim(0)) left_to_numpy(c, "matmul");
+  Shape shape;
+  if (rank == 2) shape.push_back(left.shape()[0]);
+  if (other == 2) shape.push_back(right.shape()[1]);
+  if (rank == 1) left = v_reshape(left, Shape{1, left.shape()[0]});
+  if (other == 1) right = v_reshape(right, Shape{right.shape()[0], 1});
+  const Val made = c.scope_->graph().op("numpy_matmul", {left, right}, {Dim(*loop), t});
+  c.note_flags(made);
+  return new_ndarray_value(c, v_reshape(made, shape), axes_in_order(shape.rank()),
+                           shape.rank() == 0);
+}
+
+namespace {
+
+// The arguments of a reduction that are followed; nothing: others are given.
+struct Folding {
+  std::optional<int64_t> axis;
+  bool keeps = false;
+};
+std::optional<Folding> folding(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  Folding f;
+  auto take_axis = [&](const V& v) {
+    if (is_none(v)) return true;
+    if (!is_known(v) || !PyLong_CheckExact(v->obj.ptr())) return false;
+    f.axis = as_int(c, v);
+    return f.axis.has_value();
+  };
+  if (args.size() > 2 || (args.size() == 2 && !take_axis(args[1]))) return std::nullopt;
+  for (auto& [k, v] : kwargs) {
+    if (k == "axis" && args.size() == 1) {
+      if (!take_axis(v)) return std::nullopt;
+    } else if (k == "keepdims" && is_known(v) && PyBool_Check(v->obj.ptr())) {
+      f.keeps = v->obj.ptr() == Py_True;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return f;
+}
+
+struct Folded {
+  Val value;
+  Dim count;  // of the elements that one of the result is made of
+};
+
+// ufunc.reduce of an array, by NumPy's own loop and in its order. Nothing: it is NumPy's.
+std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const Folding& f,
+                           std::optional<double> start) {
+  Val x = a->elements(c);
+  const int rank = x.shape().rank();
+  if (a->scalar || rank == 0) return std::nullopt;
+  if (a->base && a->index) return std::nullopt;  // gaps: some are summed by buffers
+  if (f.axis && !std::is_sorted(a->axes.begin(), a->axes.end())) return std::nullopt;
+  const py::object reduce = py::handle(numpy_function(ufunc)).attr("reduce");
+  const py::object one =
+      reduce(python_module("numpy").attr("ones")(py::make_tuple(1), share(descr_of(x.dtype()))));
+  const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
+  if (!type || !is_followed(*type)) return std::nullopt;
+  if (*type != x.dtype()) {
+    if (is_float(*type)) return std::nullopt;  // NumPy casts and sums by buffers
+    x = v_cast(x, *type);
+  }
+  const auto loop = loop_for(numpy_function(ufunc), {*type, *type}, *type);
+  if (!loop) return std::nullopt;
+  Dim outer = 1, n = 1, inner = 1;
+  Shape kept;
+  const int64_t axis = f.axis ? (*f.axis < 0 ? *f.axis + rank : *f.axis) : -1;
+  if (f.axis && (axis < 0 || axis >= rank)) return std::nullopt;
+  for (int k = 0; k < rank; ++k) {
+    const Dim d = x.shape()[k];
+    if (!f.axis || k == axis) {
+      n *= d;
+      if (f.keeps) kept.push_back(1);
+      continue;
+    }
+    (k < axis ? outer : inner) *= d;
+    kept.push_back(d);
+  }
+  if (!start && n == Dim(0)) return std::nullopt;  // ValueError
+  Graph& g = c.scope_->graph();
+  std::vector<Val> in{v_reshape(x, Shape{outer, n, inner}), Val{}};
+  if (start) in[1] = g.constant(*type, *start);
+  Val made = g.op(OpTable::get().at("numpy_reduce"), in, {Dim(*loop), *type});
+  c.note_flags(made);
+  return Folded{v_reshape(made, kept), n};
+}
+
+NdarrayValue* folded_value(Context& c, Val v, bool keeps) {
+  const int rank = v.shape().rank();
+  return new_ndarray_value(c, v, axes_in_order(rank), rank == 0 && !keeps);
+}
+
+V mean(Context& c, NdarrayValue* a, const Folding& f) {
+  const DType t = a->elements(c).dtype();
+  if (!is_float(t)) return nullptr;
+  auto sum = fold(c, a, "add", f, 0.0);
+  if (!sum || sum->count == Dim(0)) return nullptr;  // of nothing it warns
+  // Divided in float64, as the count is an int64.
+  const Val count = c.scope_->graph().constant(DType::F64, SizeNumber(sum->count));
+  Val q = c.scope_->graph().op("div", {v_cast(sum->value, DType::F64), count});
+  c.note_flags(q);
+  if (t != DType::F64) q = v_cast(q, t);
+  return folded_value(c, q, f.keeps);
+}
+
+V where(Context& c, const std::vector<V>& args) {
+  std::vector<Given> all;
+  int rank = 0;
+  bool any = false;
+  for (auto& v : args) {
+    auto g = given(c, v);
+    if (!g) return nullptr;
+    any |= g->array != nullptr;
+    rank = std::max(rank, g->rank());
+    all.push_back(std::move(*g));
+  }
+  if (!any || rank == 0 || all[0].weak) return nullptr;
+  auto spec = [](const Given& g) { return g.weak ? g.v->obj : g.spec; };
+  const py::object numpy = python_module("numpy");
+  const py::object type = numpy.attr("result_type")(spec(all[1]), spec(all[2]));
+  const auto t = dtype_of_descr(type.ptr());
+  if (!t || !is_followed(*t)) return nullptr;
+  const DType of = all[0].array ? all[0].array->memory.dtype() : all[0].number.dtype();
+  const std::vector<int> axes = order_of(numpy.attr("where"), all, {of, *t, *t}, rank);
+  const std::vector<Val> in = values_of(c, all, {DType::Bool, *t, *t}, axes);
+  return new_ndarray_value(c, c.scope_->graph().op(OpTable::get().at("select"), in, {}), axes,
+                           false);
+}
+
+// A cast in C order, or a copy. Floats to integers are NumPy's, whose loops differ out of range.
+V cast(Context& c, NdarrayValue* a, const V& to) {
+  const Val x = a->elements(c);
+  const auto o = as_constant(c, to);
+  if (!o || a->scalar) return nullptr;
+  const auto descr =
+      py::reinterpret_steal<py::object>(PyObject_CallOneArg(numpy_function("dtype"), o->ptr()));
+  if (!descr) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  const auto t = dtype_of_descr(descr.ptr());
+  if (!t || !is_followed(*t) || (is_float(x.dtype()) && !is_float(*t) && !is_bool(*t)))
+    return nullptr;
+  if (a->base && !in_c_order({a, a})) return nullptr;
+  Val made = x;
+  if (x.dtype() != *t) {
+    made = v_cast(x, *t);
+    if (is_float(x.dtype())) c.note_flags(made);
+  }
+  return new_ndarray_value(c, made, a->axes, false);
+}
+
+// zeros_like and its kind; what empty_like holds is nobody's business.
+V filled_like(Context& c, NdarrayValue* a, double value) {
+  const Val x = a->elements(c);
+  if (a->scalar || !in_c_order({a, a})) return nullptr;
+  Graph& g = c.scope_->graph();
+  const Val one = g.constant(x.dtype(), value);
+  const Val all = g.op("broadcast_to", {one}, {x.shape().dims()});
+  return new_ndarray_value(c, all, a->axes, false);
+}
+
+V clip(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  V low, high;
+  if (args.size() > 1) low = args[1];
+  if (args.size() > 2) high = args[2];
+  for (auto& [k, v] : kwargs) {
+    V& place = k == "a_min" || k == "min" ? low : high;
+    if (place || (k != "a_min" && k != "min" && k != "a_max" && k != "max")) return nullptr;
+    place = v;
+  }
+  auto* a = as<NdarrayValue>(args[0]);
+  if (args.size() > 3 || !a || a->scalar || !is_float(a->elements(c).dtype())) return nullptr;
+  const bool below = low && !is_none(low), above = high && !is_none(high);
+  if (!below && !above) return nullptr;
+  if (!below) return apply_ufunc(c, numpy_function("minimum"), {args[0], high});
+  if (!above) return apply_ufunc(c, numpy_function("maximum"), {args[0], low});
+  static const char* const kModule = "numpy._core.umath";
+  const py::object ufunc = python_module(kModule).attr("clip");
+  return apply_ufunc(c, ufunc.ptr(), {args[0], low, high});
+}
+
+}  // namespace
+
+V apply_numpy(Context& c, std::string_view name, const std::vector<V>& args, const Kwargs& kwargs) {
+  if (name == "where") return kwargs.empty() && args.size() == 3 ? where(c, args) : nullptr;
+  auto* a = args.empty() ? nullptr : as<NdarrayValue>(args[0]);
+  if (!a) return nullptr;
+  if (name == "clip") return clip(c, args, kwargs);
+  const bool alone = args.size() == 1 && kwargs.empty();
+  if (name == "dot")
+    return args.size() == 2 && kwargs.empty() ? apply_matmul(c, a, args[1]) : nullptr;
+  if (name == "astype") return args.size() == 2 && kwargs.empty() ? cast(c, a, args[1]) : nullptr;
+  if (name == "copy" && alone && !a->scalar) {
+    const Val x = a->elements(c);
+    return in_c_order({a, a}) ? new_ndarray_value(c, x, a->axes, false) : nullptr;
+  }
+  if (name == "zeros_like" || name == "empty_like" || name == "ones_like")
+    return alone ? filled_like(c, a, name == "ones_like" ? 1.0 : 0.0) : nullptr;
+  const auto f = folding(c, args, kwargs);
+  if (!f) return nullptr;
+  if (name == "mean") return mean(c, a, *f);
+  struct Row {
+    std::string_view name;
+    const char* ufunc;
+    std::optional<double> start;
+  };
+  static constexpr Row kRows[] = {{"sum", "add", 0.0},
+                                  {"prod", "multiply", 1.0},
+                                  {"max", "maximum", std::nullopt},
+                                  {"amax", "maximum", std::nullopt},
+                                  {"min", "minimum", std::nullopt},
+                                  {"amin", "minimum", std::nullopt}};
+  for (auto& r : kRows)
+    if (r.name == name)
+      if (const auto made = fold(c, a, r.ufunc, *f, r.start))
+        return folded_value(c, made->value, f->keeps);
+  return nullptr;
+}
+
+}  // namespace pijit

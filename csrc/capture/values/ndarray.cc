@@ -1,0 +1,366 @@
+#include "capture/values/ndarray.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "capture/context.h"
+#include "capture/protocol/protocol.h"
+#include "capture/rebuilder.h"
+#include "capture/values/array.h"
+#include "capture/values/scalar.h"
+#include "capture/values/tensor.h"
+#include "entry/recipe.h"
+#include "graph/vals.h"
+#include "objects/ndarray.h"
+
+namespace pijit {
+namespace {
+
+struct NdarrayRecipe final : Recipe {
+  NdarrayRecipe(int output, std::vector<int> axes, bool scalar)
+      : output(output), axes(std::move(axes)), scalar(scalar) {}
+  py::object make(Runner& r) const override {
+    return scalar ? new_numpy_scalar(*r.output(output))
+                  : new_ndarray(std::move(r.output(output)), axes);
+  }
+  std::string describe() const override {
+    return str_cat(scalar ? "NumPy scalar " : "ndarray ", output);
+  }
+
+  int output;
+  std::vector<int> axes;
+  bool scalar;
+};
+
+// Dtypes of which operators compute what NumPy's do.
+bool is_followed(DType t) { return is_bool(t) || is_int(t) || t == DType::F32 || t == DType::F64; }
+
+const char* ufunc_of(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kAdd: return "add";
+    case BinaryOp::kSub: return "subtract";
+    case BinaryOp::kMul: return "multiply";
+    case BinaryOp::kTrueDiv: return "divide";
+    case BinaryOp::kFloorDiv: return "floor_divide";
+    case BinaryOp::kMod: return "remainder";
+    case BinaryOp::kAnd: return "bitwise_and";
+    case BinaryOp::kOr: return "bitwise_or";
+    case BinaryOp::kXor: return "bitwise_xor";
+    case BinaryOp::kLshift: return "left_shift";
+    case BinaryOp::kRshift: return "right_shift";
+    default: return nullptr;
+  }
+}
+const char* ufunc_of(CompareOp op) {
+  switch (op) {
+    case CompareOp::kEq: return "equal";
+    case CompareOp::kNe: return "not_equal";
+    case CompareOp::kLt: return "less";
+    case CompareOp::kLe: return "less_equal";
+    case CompareOp::kGt: return "greater";
+    case CompareOp::kGe: return "greater_equal";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+PyObject* numpy_function(const char* name) {
+  return py::object(python_module("numpy").attr(name)).ptr();  // which the module keeps
+}
+
+std::vector<int> axes_in_order(int rank) {
+  std::vector<int> axes(static_cast<size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+NdarrayValue* new_ndarray_value(Context& c, Val memory, std::vector<int> axes, bool scalar) {
+  auto* v = c.make<NdarrayValue>();
+  v->memory = memory;
+  v->axes = std::move(axes);
+  v->scalar = scalar;
+  return v;
+}
+
+NdarrayValue* as_ndarray(Context& c, const V& v) {
+  if (auto* a = as<NdarrayValue>(v)) return a;
+  if (!as<ArrayValue>(v) || !is_followed_ndarray(v->obj.ptr())) return nullptr;
+  // of constants, made during capture: nothing changes it
+  return as<NdarrayValue>(c.wrap(v->obj.ptr(), c.add_source({Source::kConst, -1, 0, v->obj})));
+}
+
+PyTypeObject* NdarrayValue::type() const {
+  return scalar ? numpy_scalar_type(memory.dtype()) : library.ndarray.type();
+}
+
+Val NdarrayValue::elements(Context& c) {
+  // Gradients and regions are of Tensors.
+  if (c.scope_ != &c.root_scope_ || c.mapped_serial_ || !c.open_tapes_.empty() ||
+      !default_device().is_cpu() || c.start_.expects_raises || compute_dtype)
+    c.give_up(Reason::kUnsupportedOperand, "ndarray", Case::kNumpyArray);
+  if (base) {
+    const Val whole = base->elements(c);
+    if (seen == base->version) return memory;
+    seen = base->version;
+    return memory = index ? base->part(c, index) : whole;
+  }
+  if (memory) return memory;
+  const auto* f = ndarray_fields(obj.ptr());
+  const auto dtype = dtype_of_descr(f->descr);
+  const bool c_order = f->flags & kNdC, ordered = c_order || (f->flags & kNdF);
+  if (!dtype || !is_followed(*dtype) || !ordered || !(f->flags & kNdAligned) || f->nd > kMaxRank)
+    c.give_up(Reason::kUnsupportedOperand, "ndarray of another layout or dtype", Case::kNumpyArray);
+  uint64_t dynamic = 0;  // axes of the array
+  if (auto it = c.start_.dynamic.find(c.sources_[src].path); it != c.start_.dynamic.end())
+    dynamic = it->second & ((uint64_t{1} << f->nd) - 1);
+  Type t{*dtype, {}}, lies{*dtype, {}};
+  uint64_t lies_dynamic = 0;
+  for (int k = 0; k < f->nd; ++k) {
+    const int from = c_order ? k : f->nd - 1 - k;
+    t.shape.push_back(f->shape[k]);
+    lies.shape.push_back(f->shape[from]);
+    axes.push_back(from);
+    if (dynamic >> from & 1) lies_dynamic |= uint64_t{1} << k;
+  }
+  c.guards_.push_back({Guard::kNdarray,
+                       src,
+                       {},
+                       {},
+                       dynamic,
+                       t,
+                       static_cast<unsigned>(c_order ? NdOrder::kC : NdOrder::kF)});
+  return memory = c.add_input(lies, src, lies_dynamic);
+}
+
+Val NdarrayValue::logical(Context& c) {
+  const Val m = elements(c);
+  if (std::is_sorted(axes.begin(), axes.end())) return m;
+  Dims perm(axes.size());
+  for (size_t k = 0; k < axes.size(); ++k) perm[static_cast<size_t>(axes[k])] = Dim(k);
+  return c.scope_->graph().op("transpose", {m}, {perm});
+}
+
+namespace {
+
+bool is_whole(const V& at) { return !at || (is_known(at) && at->obj.ptr() == Py_Ellipsis); }
+
+std::vector<IndexItem> basic_items(Context& c, NdarrayValue* a, const V& at) {
+  // Axes of views of other orders would have to be told apart by their strides.
+  if (a->scalar || !std::is_sorted(a->axes.begin(), a->axes.end()))
+    c.give_up(Reason::kUnsupportedOperand, "subscript of a transposed ndarray", Case::kNumpyArray);
+  auto items = index_items(c, at, a->elements(c).shape());
+  if (!is_basic_index(items))
+    c.give_up(Reason::kUnsupportedOperand, "subscript of an ndarray", Case::kNumpyArray);
+  return items;
+}
+
+}  // namespace
+
+Val NdarrayValue::part(Context& c, const V& at) {
+  const Val whole = elements(c);
+  return index_get(c.scope_->graph(), whole, basic_items(c, this, at));
+}
+
+// `now`: the new elements in the order of memory.
+void NdarrayValue::replace(Context& c, Val now) {
+  c.undoable([this, old = memory, v = version, s = seen] {
+    memory = old;
+    version = v;
+    seen = s;
+  });
+  memory = now;
+  ++version;
+  if (!base) return;
+  base->replace(
+      c, index ? index_set(c.scope_->graph(), base->elements(c), basic_items(c, base, index), now)
+               : now);
+  seen = base->version;
+}
+
+// Of an array from outside: each run stores in it, when all is computed.
+void NdarrayValue::note_store(Context& c, const V& at, Val value) {
+  NdarrayValue* root = this;
+  while (root->base) root = root->base;
+  c.check_effect(root);
+  if (root->src < 0) return;
+  if (c.sources_[root->src].kind == Source::kConst ||
+      !(ndarray_fields(root->obj.ptr())->flags & kNdWriteable))
+    c.give_up(Reason::kUnsupportedOperand, "an ndarray that cannot be written", Case::kNumpyArray);
+  for (auto& g : c.guards_)
+    if (g.kind == Guard::kNdarray && g.src == root->src) g.version |= kNdStored;
+  c.touch(root);
+  const V stored = new_ndarray_value(c, value, axes_in_order(value.shape().rank()), false);
+  const V place = at ? at : c.constant(py::ellipsis());
+  c.log({Context::Note::kCall, root, polyfill("store_in"), {}, {this, place, stored}});
+}
+
+void NdarrayValue::store(Context& c, const V& at, Val value) {
+  const Val whole = logical(c);
+  Graph& g = c.scope_->graph();
+  const bool all = is_whole(at);
+  const Shape shape = all ? whole.shape() : part(c, at).shape();
+  if (value.shape().rank() > shape.rank() ||
+      !(broadcast_shapes("numpy", shape, value.shape()) == shape))
+    c.give_up(Reason::kRaises, "an ndarray of another shape is stored");
+  note_store(c, all ? V() : at, value);
+  if (!all) return replace(c, index_set(g, whole, basic_items(c, this, at), value));
+  if (!(value.shape() == shape)) value = g.op("broadcast_to", {value}, {shape.dims()});
+  if (!std::is_sorted(axes.begin(), axes.end())) {
+    Dims perm;
+    for (int k : axes) perm.push_back(k);
+    value = g.op("transpose", {value}, {perm});
+  }
+  replace(c, value);
+}
+
+void NdarrayValue::setitem(Context& c, const V& at, const V& value) {
+  if (scalar) return Value::setitem(c, at, value);
+  store(c, at, value_to_store(c, value, elements(c).dtype()));
+}
+
+std::optional<bool> NdarrayValue::truth(Context& c) {
+  c.give_up(Reason::kUnsupportedOperand, "truth value of an ndarray", Case::kNumpyArray);
+}
+
+V NdarrayValue::length(Context& c) {
+  if (src >= 0 && !memory) {
+    const Py_ssize_t n = PyObject_Size(obj.ptr());
+    if (n < 0) c.raise(py::error_already_set());
+    Source s{Source::kComputed, -1, 0, py::reinterpret_borrow<py::object>(original("len"))};
+    s.args = {c.source_of(this)};
+    return input_at(c, py::int_(n).ptr(), c.add_source(std::move(s)));
+  }
+  if (scalar || rank() == 0) c.give_up(Reason::kRaises, "len() of an ndarray without axes");
+  const auto first = std::find(axes.begin(), axes.end(), 0);
+  return dim(c, this, static_cast<int>(first - axes.begin()));
+}
+
+V NdarrayValue::getitem(Context& c, const V& at) {
+  if (is_whole(at)) c.give_up(Reason::kUnsupportedOperand, "x[...]", Case::kNumpyArray);
+  elements(c);
+  const auto items = basic_items(c, this, at);
+  const Val part = index_get(c.scope_->graph(), memory, items);
+  const bool element = part.shape().rank() == 0 &&
+                       std::none_of(items.begin(), items.end(),
+                                    [](auto& i) { return i.kind == IndexItem::kEllipsis; });
+  auto* v = new_ndarray_value(c, part, axes_in_order(part.shape().rank()), element);
+  if (element) return v;
+  v->base = this;
+  v->index = at;
+  v->seen = version;
+  return v;
+}
+
+std::optional<V> NdarrayValue::getattr(Context& c, PyObject* name_obj) {
+  const std::string name = text_of(name_obj);
+  PyObject* found = type_lookup(type(), name_obj);
+  if (!found) return std::nullopt;
+  if (Py_TYPE(found) == &PyMethodDescr_Type)
+    return protocol::bind(c, c.wrap_static(found), this, type());
+  const auto size = [&](int64_t times) { return element_count(c, this, times); };
+  if (name == "dtype") {
+    const DType t = elements(c).dtype();
+    return c.wrap_static(descr_of(t));
+  }
+  if (name == "shape") {
+    elements(c);
+    std::vector<V> dims(axes.size());
+    for (size_t k = 0; k < axes.size(); ++k)
+      dims[static_cast<size_t>(axes[k])] = dim(c, this, static_cast<int>(k));
+    return c.tuple(std::move(dims));
+  }
+  if (name == "ndim") return c.constant_int(elements(c).shape().rank());
+  if (name == "size") return elements(c), size(1);
+  if (name == "itemsize") return c.constant_int(static_cast<int64_t>(size_of(elements(c).dtype())));
+  if (name == "nbytes") return elements(c), size(static_cast<int64_t>(size_of(memory.dtype())));
+  if (name == "T" && !scalar) {
+    elements(c);
+    auto* v = new_ndarray_value(c, memory, axes, false);
+    for (int& a : v->axes) a = rank() - 1 - a;
+    v->base = this;
+    v->seen = version;
+    return v;
+  }
+  c.give_up(Reason::kUnsupportedAttribute, str_cat("ndarray.", name), Case::kNumpyArray);
+}
+
+std::optional<V> NdarrayValue::method(Context& c, const std::string& name, std::vector<V>& args,
+                                      Kwargs& kwargs) {
+  std::vector<V> all{this};
+  all.insert(all.end(), args.begin(), args.end());
+  if (V made = apply_numpy(c, name, all, kwargs)) return made;
+  c.give_up(Reason::kUnsupportedCall, "ndarray." + name, Case::kNumpyArray);
+}
+
+namespace {
+
+// Operators of NumPy's scalars alone are other code than ufuncs: integers warn where they overflow,
+// and powers are the C library's. Those of floats that IEEE fixes are the same.
+void check_scalars(Context& c, const NdarrayValue& a, const V& other, bool fixed) {
+  const auto* b = as<NdarrayValue>(other);
+  if (!a.scalar || (other && !(b ? b->scalar : as<ScalarValue>(other) != nullptr))) return;
+  if (!fixed || !is_float(a.memory.dtype()) || (b && !is_float(b->memory.dtype())))
+    c.give_up(Reason::kUnsupportedOperand, "an operator of NumPy's scalars", Case::kNumpyArray);
+}
+
+}  // namespace
+
+V NdarrayValue::unary(Context& c, UnaryOp op) {
+  check_scalars(c, *this, nullptr, op != UnaryOp::kInvert);
+  switch (op) {
+    case UnaryOp::kNeg: return apply_ufunc(c, numpy_function("negative"), {this});
+    case UnaryOp::kPos: return apply_ufunc(c, numpy_function("positive"), {this});
+    case UnaryOp::kInvert: return apply_ufunc(c, numpy_function("invert"), {this});
+    default: return nullptr;
+  }
+}
+
+V NdarrayValue::absolute(Context& c) {
+  check_scalars(c, *this, nullptr, true);
+  return apply_ufunc(c, numpy_function("absolute"), {this});
+}
+
+V NdarrayValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
+  const V &a = side == Side::kLeft ? V(this) : other, &b = side == Side::kLeft ? other : V(this);
+  check_scalars(c, *this, other,
+                op == BinaryOp::kAdd || op == BinaryOp::kSub || op == BinaryOp::kMul ||
+                    op == BinaryOp::kTrueDiv);
+  if (op == BinaryOp::kMatmul) return apply_matmul(c, a, b);
+  if (op == BinaryOp::kPow) return apply_power(c, a, b);
+  const char* name = ufunc_of(op);
+  return name ? apply_ufunc(c, numpy_function(name), {a, b}) : nullptr;
+}
+
+V NdarrayValue::in_place(Context& c, BinaryOp op, const V& other) {
+  if (scalar) return nullptr;
+  auto* made =
+      as<NdarrayValue>(op == BinaryOp::kMatmul ? nullptr : binary(c, op, other, Side::kLeft));
+  if (!made || made->scalar || made->memory.dtype() != elements(c).dtype())
+    c.give_up(Reason::kUnsupportedOperand, "an ndarray changed in place", Case::kNumpyArray);
+  store(c, nullptr, made->logical(c));
+  return this;
+}
+
+V NdarrayValue::compare(Context& c, CompareOp op, const V& other, Side side) {
+  check_scalars(c, *this, other, true);
+  return apply_ufunc(
+      c, numpy_function(ufunc_of(op)),
+      side == Side::kLeft ? std::vector<V>{this, other} : std::vector<V>{other, this});
+}
+
+void NdarrayValue::traverse(Visit visit) const {
+  visit(base);
+  visit(index);
+}
+
+int NdarrayValue::rebuild(Rebuilder& r) {
+  if (!base) return r.make<NdarrayRecipe>(this, r.output(memory), axes, scalar);
+  const int whole = r.recipe(base);
+  if (index)
+    return r.make<CallRecipe>(this, share(original("getitem")),
+                              std::vector<int>{whole, r.recipe(index)});
+  return r.make<CallRecipe>(this, library.attrgetter.object()("T"), std::vector<int>{whole});
+}
+
+}  // namespace pijit

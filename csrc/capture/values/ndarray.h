@@ -1,0 +1,76 @@
+// ndarrays and NumPy's scalars that the graph reads or gives: they follow NumPy's rules, not those
+// of Tensors. What a run raises of IEEE's exceptions, NumPy tells (Entry::watches_flags).
+#pragma once
+#include "capture/value.h"
+
+namespace pijit {
+
+struct NdarrayValue final : Value {
+  NdarrayValue() : Value(&kKind<NdarrayValue>) {}
+  static bool holds(Kind k) { return k == &kKind<NdarrayValue>; }
+  PyTypeObject* type() const override;
+  std::optional<bool> truth(Context& c) override;
+  V length(Context& c) override;
+  V getitem(Context& c, const V& index) override;
+  void setitem(Context& c, const V& index, const V& value) override;
+  std::optional<V> getattr(Context& c, PyObject* name) override;
+  std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
+                          Kwargs& kwargs) override;
+  V unary(Context& c, UnaryOp op) override;
+  V absolute(Context& c);
+  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V in_place(Context& c, BinaryOp op, const V& other) override;
+  V compare(Context& c, CompareOp op, const V& other, Side side) override;
+  bool has_identity() const override { return !scalar; }
+  void traverse(Visit visit) const override;
+  Val node() const override { return memory; }
+  int rebuild(Rebuilder& r) override;
+
+  // Its elements in the order of memory, as a value of the graph; made an input where it has a
+  // source. Gives up where it is of no kind that is followed.
+  Val elements(Context& c);
+  // The same as the array has its axes.
+  Val logical(Context& c);
+  int rank() const { return memory.shape().rank(); }
+
+  Val memory;             // null: an array from outside that nothing has read
+  std::vector<int> axes;  // which axis of the array each one of `memory` is
+  bool scalar = false;    // a NumPy scalar
+  // It is a view: the part of `base` at `index`, or, of no index, the transposed base. What is
+  // stored in one of them, all others see: `version` counts stores, `seen` is the base's when
+  // `memory` was read.
+  NdarrayValue* base = nullptr;
+  V index;
+  uint64_t version = 0, seen = 0;
+
+  // Its elements become `value`, of its dtype, which broadcasts; of a part of it, where `at` is
+  // given.
+  void store(Context& c, const V& at, Val value);
+
+ private:
+  Val part(Context& c, const V& at);
+  void replace(Context& c, Val now);
+  void note_store(Context& c, const V& at, Val value);
+};
+
+// The array that a value is, or that NumPy makes of it; null: it is none.
+NdarrayValue* as_ndarray(Context& c, const V& v);
+NdarrayValue* new_ndarray_value(Context& c, Val memory, std::vector<int> axes, bool scalar);
+std::vector<int> axes_in_order(int rank);
+
+PyObject* numpy_function(const char* name);  // borrowed
+// A value in the dtype of an array that it is stored in; gives up where NumPy might warn or raise.
+Val value_to_store(Context& c, const V& value, DType t);
+
+// --- numpy.cc
+// What a ufunc gives of these operands, at least one of which is an NdarrayValue. Null: NumPy
+// itself must be asked.
+V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands);
+// x @ y, of matrices. Null: as above.
+V apply_matmul(Context& c, const V& x, const V& y);
+V apply_power(Context& c, const V& x, const V& y);
+// What a function of NumPy of this name, or the method, gives of an array and arguments. Null: as
+// above.
+V apply_numpy(Context& c, std::string_view name, const std::vector<V>& args, const Kwargs& kwargs);
+
+}  // namespace pijit

@@ -1,0 +1,111 @@
+// Loops of other libraries on arrays. Elements are independent of where a call begins and ends, so
+// that threads share them.
+#include <cstring>
+#include <vector>
+
+#include "cpu/cpu.h"
+#include "runtime/foreign.h"
+#include "runtime/fp_status.h"
+
+namespace pijit {
+namespace {
+
+// Some of NumPy's loops clear all flags: those that are up belong to kernels before.
+void keep_flags() {
+  if (FpWatch* const watch = FpWatch::current()) watch->add(fp_flags());
+}
+
+constexpr int64_t kGrain = 8192;  // elements for a thread, of functions of some nanoseconds each
+
+std::unique_ptr<OpKernel> elementwise(const KernelRequest& r, std::string*) {
+  const ForeignLoop loop = foreign_loop(r.ctx().i("loop"));
+  const int64_t n = r.out.shape.numel();
+  std::vector<std::ptrdiff_t> steps;
+  for (auto& t : r.in) {
+    const auto size = static_cast<std::ptrdiff_t>(size_of(t.dtype));
+    steps.push_back(int64_t{t.shape.numel()} == 1 && n != 1 ? 0 : size);
+  }
+  steps.push_back(static_cast<std::ptrdiff_t>(size_of(r.out.dtype)));
+  return fn_kernel([=](const void* const* x, void* out) {
+    keep_flags();
+    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+      constexpr size_t kMost = 8;
+      char* at[kMost];
+      const size_t inputs = steps.size() - 1;
+      for (size_t k = 0; k < inputs; ++k)
+        at[k] = const_cast<char*>(static_cast<const char*>(x[k])) + begin * steps[k];
+      at[inputs] = static_cast<char*>(out) + begin * steps[inputs];
+      const std::ptrdiff_t count = end - begin;
+      if (count > 0) loop.function(at, &count, steps.data(), loop.data);
+    });
+  });
+}
+
+std::unique_ptr<OpKernel> reduce(const KernelRequest& r, std::string*) {
+  const ForeignLoop loop = foreign_loop(r.ctx().i("loop"));
+  const int64_t outer = r.in[0].shape[0], n = r.in[0].shape[1], inner = r.in[0].shape[2];
+  const auto from = static_cast<std::ptrdiff_t>(size_of(r.in[0].dtype)),
+             to = static_cast<std::ptrdiff_t>(size_of(r.out.dtype));
+  const bool starts = r.present.size() > 1 && r.present[1];
+  return fn_kernel([=](const void* const* x, void* out) {
+    keep_flags();
+    const char* const src = static_cast<const char*>(x[0]);
+    char* const dst = static_cast<char*>(out);
+    // Rows that start from the first element have one fewer left.
+    const int64_t skip = starts ? 0 : 1;
+    auto begin_at = [&](int64_t o, int64_t i, int64_t count) {
+      char* const d = dst + (o * inner + i) * to;
+      if (!starts)
+        std::memcpy(d, src + (o * n * inner + i) * from, static_cast<size_t>(count * to));
+      else
+        for (int64_t k = 0; k < count; ++k) std::memcpy(d + k * to, x[1], static_cast<size_t>(to));
+      return d;
+    };
+    if (inner == 1) {
+      parallel_for(outer, std::max<int64_t>(1, 16384 / std::max<int64_t>(n, 1)),
+                   [&](int64_t b, int64_t e) {
+                     for (int64_t o = b; o < e; ++o) {
+                       char* const d = begin_at(o, 0, 1);
+                       char* at[] = {d, const_cast<char*>(src) + (o * n + skip) * from, d};
+                       const std::ptrdiff_t count = n - skip, steps[] = {0, from, 0};
+                       if (count > 0) loop.function(at, &count, steps, loop.data);
+                     }
+                   });
+      return;
+    }
+    // Rows one after the other, in parallel over columns.
+    for (int64_t o = 0; o < outer; ++o)
+      parallel_for(
+          inner, std::max<int64_t>(64, 16384 / std::max<int64_t>(n, 1)), [&](int64_t b, int64_t e) {
+            char* const d = begin_at(o, b, e - b);
+            const std::ptrdiff_t count = e - b, steps[] = {to, from, to};
+            for (int64_t k = skip; k < n; ++k) {
+              char* at[] = {d, const_cast<char*>(src) + ((o * n + k) * inner + b) * from, d};
+              loop.function(at, &count, steps, loop.data);
+            }
+          });
+  });
+}
+
+std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string*) {
+  const ForeignLoop loop = foreign_loop(r.ctx().i("loop"));
+  const int64_t m = r.in[0].shape[0], n = r.in[0].shape[1], p = r.in[1].shape[1];
+  const auto size = static_cast<std::ptrdiff_t>(size_of(r.out.dtype));
+  const std::vector<std::ptrdiff_t> counts{1, m, n, p},
+      steps{0, 0, 0, n * size, size, p * size, size, p * size, size};
+  return fn_kernel([=](const void* const* x, void* out) {
+    keep_flags();
+    char* at[] = {const_cast<char*>(static_cast<const char*>(x[0])),
+                  const_cast<char*>(static_cast<const char*>(x[1])), static_cast<char*>(out)};
+    loop.function(at, counts.data(), steps.data(), loop.data);
+  });
+}
+
+}  // namespace
+
+KernelFamily foreign_kernels() {
+  return {"of another library",
+          {{"numpy_loop", elementwise}, {"numpy_reduce", reduce}, {"numpy_matmul", matmul}}};
+}
+
+}  // namespace pijit

@@ -1,0 +1,230 @@
+#include "objects/ndarray.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/container/flat_hash_map.h"
+#include "objects/data.h"
+#include "runtime/fp_status.h"
+
+namespace pijit {
+namespace {
+
+using NewFromDescr = PyObject* (*)(PyTypeObject*, PyObject* descr, int nd, const Py_ssize_t* shape,
+                                   const Py_ssize_t* strides, void* data, int flags, PyObject*);
+using Scalar = PyObject* (*)(void* data, PyObject* descr, PyObject* base);
+
+// NEP 49: who allocates the memory of arrays.
+struct Handler {
+  char name[127];
+  uint8_t version;
+  struct {
+    void* ctx;
+    void* (*malloc)(void*, size_t);
+    void* (*calloc)(void*, size_t, size_t);
+    void* (*realloc)(void*, void*, size_t);
+    void (*free)(void*, void*, size_t);
+  } allocator;
+};
+
+// Arrays of which an ndarray has the memory, by its address. With the GIL.
+absl::flat_hash_map<void*, ArrayRef>& lent() {
+  static auto* all = new absl::flat_hash_map<void*, ArrayRef>;
+  return *all;
+}
+void* take_memory(void*, size_t bytes) {
+  try {
+    ArrayRef a = new_array({DType::U8, Shape{static_cast<int64_t>(std::max<size_t>(bytes, 1))}});
+    void* const p = a->data;
+    lent()[p] = std::move(a);
+    return p;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void* take_zeros(void*, size_t n, size_t size) {
+  void* const p = take_memory(nullptr, n * size);
+  if (p) std::memset(p, 0, n * size);
+  return p;
+}
+void give_memory(void*, void* p, size_t) {
+  const auto it = lent().find(p);
+  if (it == lent().end()) return;
+  const ArrayRef last = std::move(it->second);
+  lent().erase(it);
+}
+void* resize_memory(void*, void* p, size_t bytes) {
+  if (!p) return take_memory(nullptr, bytes);
+  const auto it = lent().find(p);
+  if (it == lent().end()) return nullptr;
+  const size_t had = it->second->type.bytes();
+  void* const now = take_memory(nullptr, bytes);
+  if (!now) return nullptr;
+  std::memcpy(now, p, std::min(had, bytes));
+  give_memory(nullptr, p, had);
+  return now;
+}
+Handler handler = {"pijit", 1, {nullptr, take_memory, take_zeros, resize_memory, give_memory}};
+
+struct NumpyApi {
+  bool followed = false;
+  PyTypeObject *ndarray = nullptr, *ufunc = nullptr;
+  NewFromDescr new_from_descr = nullptr;
+  Scalar scalar = nullptr;
+  PyObject* handler = nullptr;
+  PyObject* descr[kNumDTypes] = {};
+  int number[kNumDTypes] = {};
+  PyTypeObject* scalar_type[kNumDTypes] = {};
+};
+
+// Are fields where they are looked for?
+bool is_as_known(const py::object& np, const NumpyApi& api) {
+  const py::object a = np.attr("zeros")(py::make_tuple(2, 3), "f4").attr("T");
+  const auto* f = ndarray_fields(a.ptr());
+  if (Py_TYPE(a.ptr()) != api.ndarray || f->nd != 2 || f->shape[0] != 3 || f->shape[1] != 2 ||
+      f->strides[0] != 4 || f->strides[1] != 12 || f->flags != (kNdF | kNdAligned | kNdWriteable) ||
+      f->base != py::object(a.attr("base")).ptr() ||
+      f->descr != api.descr[static_cast<int>(DType::F32)])
+    return false;
+  const py::object own = np.attr("zeros")(3);
+  const auto* o = ndarray_fields(own.ptr());
+  if (!(o->flags & kNdOwnData) || !o->mem_handler || !PyCapsule_CheckExact(o->mem_handler))
+    return false;
+  const py::object add = np.attr("add");
+  const auto* u = ufunc_fields(add.ptr());
+  return u->nin == 2 && u->nout == 1 && u->nargs == 3 &&
+         u->ntypes == py::cast<int>(add.attr("ntypes")) && std::strcmp(u->name, "add") == 0 &&
+         u->types[0] == '\0';
+}
+
+constinit OnDemand<NumpyApi> known_api;
+const NumpyApi& api() {
+  return known_api.get([] {
+    NumpyApi a;
+    const py::object np = python_module("numpy");
+    const std::string version = text_of(py::str(np.attr("__version__")));
+    if (version.find('.') == std::string::npos || std::atoi(version.c_str()) < 2) return a;
+    void** const table = reinterpret_cast<void**>(PyCapsule_GetPointer(
+        py::object(python_module("numpy._core.multiarray").attr("_ARRAY_API")).ptr(), nullptr));
+    if (!table) throw py::error_already_set();
+    a.ndarray = reinterpret_cast<PyTypeObject*>(table[2]);
+    a.scalar = reinterpret_cast<Scalar>(table[60]);
+    a.new_from_descr = reinterpret_cast<NewFromDescr>(table[94]);
+    a.ufunc = reinterpret_cast<PyTypeObject*>(py::object(np.attr("ufunc")).release().ptr());
+    a.handler = PyCapsule_New(&handler, "mem_handler", nullptr);
+    if (!a.handler) throw py::error_already_set();
+    for (int k = 0; k < kNumDTypes; ++k) {
+      const DType t = static_cast<DType>(k);
+      if (t == DType::BF16) continue;
+      const py::object d = np.attr("dtype")(std::string(public_name_of(t)));
+      a.scalar_type[k] =
+          reinterpret_cast<PyTypeObject*>(py::object(d.attr("type")).release().ptr());
+      a.number[k] = py::cast<int>(d.attr("num"));
+      a.descr[k] = py::object(d).release().ptr();
+    }
+    a.followed = is_as_known(np, a);
+    return a;
+  });
+}
+
+}  // namespace
+
+bool numpy_is_followed() { return numpy_is_loaded() && api().followed; }
+PyTypeObject* followed_ndarray = nullptr;
+bool is_first_followed_ndarray(PyObject* o) {
+  // Most objects are none: their class says so.
+  if (std::strcmp(Py_TYPE(o)->tp_name, "numpy.ndarray") != 0 || !numpy_is_followed()) return false;
+  if (Py_TYPE(o) != api().ndarray) return false;
+  followed_ndarray = api().ndarray;
+  return true;
+}
+bool is_ufunc(PyObject* o) { return numpy_is_followed() && Py_TYPE(o) == api().ufunc; }
+PyObject* descr_of(DType t) { return api().descr[static_cast<int>(t)]; }
+std::optional<DType> dtype_of_descr(PyObject* descr) {
+  for (int k = 0; k < kNumDTypes; ++k)
+    if (api().descr[k] == descr && descr) return static_cast<DType>(k);
+  return std::nullopt;
+}
+int descr_number(DType t) { return api().number[static_cast<int>(t)]; }
+PyTypeObject* numpy_scalar_type(DType t) { return api().scalar_type[static_cast<int>(t)]; }
+
+bool may_overlap(PyObject* a, PyObject* b) {
+  auto bounds = [](PyObject* o) {  // of arrays without gaps
+    const auto* f = ndarray_fields(o);
+    size_t n = 1;
+    size_t size = 1;
+    for (int k = 0; k < kNumDTypes; ++k)
+      if (api().descr[k] == f->descr) size = size_of(static_cast<DType>(k));
+    for (int k = 0; k < f->nd; ++k) n *= static_cast<size_t>(f->shape[k]);
+    return std::pair(f->data, f->data + n * size);
+  };
+  const auto [a_begin, a_end] = bounds(a);
+  const auto [b_begin, b_end] = bounds(b);
+  return a_begin < b_end && b_begin < a_end;
+}
+
+bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order_and_use) {
+  const auto order = static_cast<NdOrder>(order_and_use & 1);
+  const NumpyApi& a = api();
+  if (Py_TYPE(o) != a.ndarray) return false;
+  const auto* f = ndarray_fields(o);
+  const int wanted = kNdAligned | (order == NdOrder::kC ? kNdC : kNdF) |
+                     (order_and_use & kNdStored ? kNdWriteable : 0);
+  if (f->descr != a.descr[static_cast<int>(t.dtype)] || f->nd != t.shape.rank() ||
+      (f->flags & wanted) != wanted)
+    return false;
+  if (order == NdOrder::kF && (f->flags & kNdC)) return false;
+  for (int k = 0; k < f->nd; ++k)
+    if (!(dims >> k & 1) && !t.shape[k].same_as(Dim(f->shape[k]))) return false;
+  return true;
+}
+
+py::object new_ndarray(ArrayRef a, std::span<const int> axes) {
+  const NumpyApi& n = api();
+  const int nd = a->type.shape.rank();
+  Py_ssize_t shape[kMaxRank], strides[kMaxRank];
+  const auto size = static_cast<Py_ssize_t>(size_of(a->type.dtype));
+  const size_t bytes = a->type.bytes();
+  Py_ssize_t step = size;
+  for (int k = nd - 1; k >= 0; --k) {
+    const auto d = static_cast<Py_ssize_t>(int64_t{a->type.shape[k]});
+    shape[axes[k]] = d;
+    strides[axes[k]] = step;
+    step *= d;
+  }
+  PyObject* const descr = Py_NewRef(n.descr[static_cast<int>(a->type.dtype)]);
+  constexpr size_t kSmall = 4096;  // where NumPy's own memory and a copy cost less
+  const bool takes = bytes > kSmall && sole_owner(*a) && !a->storage->device;
+  const int flags = kNdAligned | kNdWriteable;
+  PyObject* made = n.new_from_descr(n.ndarray, descr, nd, shape, bytes ? strides : nullptr,
+                                    takes ? a->data : nullptr, takes ? flags : 0, nullptr);
+  if (!made) throw py::error_already_set();
+  auto r = py::reinterpret_steal<py::object>(made);
+  auto* f = ndarray_fields(made);
+  if (!takes) {
+    if (bytes) std::memcpy(f->data, a->data, bytes);
+    return r;
+  }
+  f->mem_handler = Py_NewRef(n.handler);
+  f->flags |= kNdOwnData;
+  void* const p = a->data;
+  lent()[p] = std::move(a);
+  return r;
+}
+
+py::object new_numpy_scalar(const Array& a) {
+  PyObject* o = api().scalar(a.data, api().descr[static_cast<int>(a.type.dtype)], nullptr);
+  if (!o) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(o);
+}
+
+bool numpy_ignores(unsigned flags) {
+  const py::object modes = python_module("numpy").attr("geterr")();
+  auto ignores = [&](unsigned flag, const char* name) {
+    return !(flags & flag) || text_of(py::str(modes[name])) == "ignore";
+  };
+  return ignores(kFpDivide, "divide") && ignores(kFpOverflow, "over") &&
+         ignores(kFpUnderflow, "under") && ignores(kFpInvalid, "invalid");
+}
+
+}  // namespace pijit

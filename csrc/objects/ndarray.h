@@ -1,0 +1,69 @@
+// NumPy's arrays, scalars and ufuncs by their memory, as the C API of NumPy 2 fixes it. Neither its
+// headers nor its library are needed to build.
+#pragma once
+#include <optional>
+#include <span>
+
+#include "python/convert.h"
+#include "runtime/array.h"
+
+namespace pijit {
+
+struct NdarrayFields {
+  PyObject_HEAD char* data;
+  int nd;
+  Py_ssize_t *shape, *strides;  // bytes
+  PyObject *base, *descr;
+  int flags;
+  PyObject* weakrefs;
+  void* buffer_info;
+  PyObject* mem_handler;
+};
+inline NdarrayFields* ndarray_fields(PyObject* o) { return reinterpret_cast<NdarrayFields*>(o); }
+constexpr int kNdC = 1, kNdF = 2, kNdOwnData = 4, kNdAligned = 0x100, kNdWriteable = 0x400;
+
+// A loop of a ufunc over n elements: where operands lie, n, bytes from one element to the next.
+using UfuncLoop = void (*)(char** operands, const Py_ssize_t* n, const Py_ssize_t* steps,
+                           void* data);
+struct UfuncFields {
+  PyObject_HEAD int nin, nout, nargs, identity;
+  UfuncLoop* functions;
+  void* const* data;
+  int ntypes, reserved;
+  const char *name, *types;  // ntypes times nargs codes
+};
+inline UfuncFields* ufunc_fields(PyObject* o) { return reinterpret_cast<UfuncFields*>(o); }
+
+// Is NumPy loaded, and are its objects as they are known here? Not before 2.0, whose numbers change
+// the dtype of results by their values.
+bool numpy_is_followed();
+// Exactly an ndarray, of that NumPy.
+extern PyTypeObject* followed_ndarray;  // null until one was met
+bool is_first_followed_ndarray(PyObject* o);
+inline bool is_followed_ndarray(PyObject* o) {
+  return followed_ndarray ? Py_TYPE(o) == followed_ndarray : is_first_followed_ndarray(o);
+}
+bool is_ufunc(PyObject* o);
+// NumPy's own object for a dtype (borrowed), and back: of no other object, as one with metadata.
+PyObject* descr_of(DType t);
+std::optional<DType> dtype_of_descr(PyObject* descr);
+int descr_number(DType t);  // as tables of loops name it
+PyTypeObject* numpy_scalar_type(DType t);
+
+// Which axis comes first in memory, for arrays without gaps.
+enum class NdOrder : uint8_t { kC, kF };
+constexpr unsigned kNdStored = 2;  // beside an order: it must be writeable
+// Does an ndarray have this dtype, shape (but for the dims in the bit mask) and order?
+bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order);
+// Do two arrays share memory, as far as its bounds tell?
+bool may_overlap(PyObject* a, PyObject* b);
+
+// A new array over the elements of `a`, whose memory it takes where nobody else has it. `axes`:
+// which axis of the array each one of `a` is.
+py::object new_ndarray(ArrayRef a, std::span<const int> axes);
+py::object new_numpy_scalar(const Array& a);  // of the one element
+
+// Does np.errstate ignore all these flags (runtime/fp_status.h) now?
+bool numpy_ignores(unsigned flags);
+
+}  // namespace pijit

@@ -1,0 +1,226 @@
+"""Captured functions of ndarrays: results, warnings and memory are NumPy's to the bit."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import pijit
+from tests.python.differential import check, check_calls, freeze
+from tests.python.ndarray_programs import compare
+
+x = np.linspace(-3.0, 5.0, 24)
+y = np.linspace(1.0, 2.0, 24)
+
+
+def of(text, names="a, b"):
+    def make():
+        scope = {"np": np}
+        exec(f"def f({names}):\n    {text}\n", scope)
+        return scope["f"]
+    return make
+
+
+EXPRESSIONS = [
+    "(a * b + 1) / (b + 2)", "-a", "abs(a)", "a - b", "2 * a", "1 / b", "a < b", "a >= 0.5", "a == b", "a != 1",
+    "np.sqrt(b)", "np.maximum(a, b)", "np.minimum(a, 0)", "np.square(a)", "np.negative(a)", "np.abs(a)",
+    "np.floor(a)", "np.ceil(a)", "np.rint(a)", "np.trunc(a)", "np.isnan(a)", "np.where(a > 0, a, b)",
+    "np.where(a > 0, a, 0)", "np.clip(a, 0, 1)", "a.clip(-1, 1)", "np.clip(a, None, 2)", "a ** 2", "b ** 0.5",
+    "a ** 3", "b ** -1", "np.exp(a)", "np.log(b)", "np.sin(a) * np.cos(b)", "np.tanh(a)", "np.arctan2(a, b)",
+    "np.hypot(a, b)", "np.power(b, 1.5)", "np.sign(a)", "np.fmax(a, b)", "a // b", "a % b", "a.sum()", "np.sum(a)",
+    "a.mean()", "np.mean(a * b)", "a.max()", "np.min(a)", "a.prod()", "a.sum(keepdims=True)", "(a + b, a - b)",
+    "a[1:] - a[:-1]", "a[::2] * 2", "a[3]", "a[-1] + b", "a[None]", "a[..., 1:]", "np.float32(2) * a",
+    "np.float64(2) * a", "+a", "np.add(a, b)", "a.astype('f4')", "a.astype(np.float64)", "(a > 0).astype(int)",
+    "a.copy()",
+    "np.zeros_like(a) + b", "np.ones_like(a)", "a @ b", "np.dot(a, b)", "a.dot(b)", "a.shape", "a.dtype",
+    "(a.size, a.ndim, a.itemsize, a.nbytes)",
+    "(a > 0) & (b > 0)", "~(a > 0)", "(a > 0) | (a < -1)", "np.logical_and(a > 0, b > 0)", "a * True",
+]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_expressions(text, dtype):
+    check(of("return " + text), x.astype(dtype), y.astype(dtype), graphs=None, breaks=0)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i4", "i2", "i1", "u1", "u2", "u4", "u8", "?"])
+@pytest.mark.parametrize("text", ["a + b", "a * b", "a < b", "a / b", "np.maximum(a, b)", "a & b", "a ^ b", "~a",
+                                  "a + 1", "a * 0.5", "abs(a)", "a == 3", "a.sum()", "a.max()",
+                                  "np.where(a > b, a, b)"])
+def test_integers(text, dtype):
+    a = np.arange(24).astype(dtype)
+    check(of("return " + text), a, (a * 3 + 1).astype(dtype))
+
+
+@pytest.mark.parametrize("text", ["a + b", "a.T + b.T", "a.T + b", "a.T * 2", "a.T", "np.where(a.T > 0, a.T, 1)",
+                                  "a.sum(axis=0)", "a.sum(axis=1)", "a.mean(axis=-1)", "a.max(axis=0)", "a.T.sum()",
+                                  "a.T.sum(axis=0)", "a[1]", "a[:, 1]", "a[1:, ::2] + 1", "a + b[0]",
+                                  "a + b[:, :1]", "a @ b.T", "a.T @ b", "a[0, 0]", "a[:, None] + b"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_layouts(text, order):
+    check(of("return " + text), np.array(x.reshape(4, 6), order=order), np.array(y.reshape(4, 6), order=order))
+
+
+def test_products_of_matrices():
+    g = np.random.default_rng(0)
+    for m, n, p in ((2, 3, 4), (8, 8, 8), (64, 33, 17), (1, 5, 1)):
+        check(of("return a @ b, a.dot(b), a @ b[:, 0].copy(), a[0].copy() @ b"), g.standard_normal((m, n)),
+              g.standard_normal((n, p)), graphs=1, breaks=0)
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 127, 128, 129, 1000, 8192, 8193, 100_000])
+def test_sums_have_numpys_tree(n):
+    a = np.random.default_rng(n).standard_normal(n)
+    check(of("return a.sum(), a.mean(), (a * a).sum()", "a"), a, graphs=1, breaks=0)
+    check(of("return a.sum(), a.mean()", "a"), a.astype("f4"), graphs=1, breaks=0)
+
+
+def test_zero_dimensional_arrays_and_scalars():
+    check(of("return a + 1, a * b"), np.array(2.0), np.array(3.0))
+    check(of("return a + b"), np.array(2.0), x)
+    check(of("return a.sum() * b"), x, y.astype("f4"), graphs=1, breaks=0)
+    check(of("return a.sum() / a.size + 1", "a"), x, graphs=1, breaks=0)
+
+
+@pytest.mark.parametrize("text", ["a.sum() ** 0.3", "a.max() % 0.7", "a.max() // 0.3", "-a.min() * a.mean() + 2",
+                                  "a.sum() > a.max()", "abs(a.min())", "a[0] * b[1] - 1", "a[0] ** 3"])
+def test_operators_of_scalars(text):
+    check(of("return " + text), x, y)
+    check(of("return " + text), x.astype("f4"), y.astype("f4"))
+    big = np.array([3, -(2**62), 2**62 + 5, 7])
+    check(of("return " + text), big, big[::-1].copy())
+    check(of("return a[1] * 4, a[2] + a[2], -a[1] * 2"), big, big)
+
+
+@pytest.mark.parametrize("mode", ["warn", "ignore", "raise", "print"])
+@pytest.mark.parametrize("text", ["a / 0", "a * 1e308 * 1e308", "np.sqrt(a - 10)", "np.log(a)", "1e-300 / (b * 1e30)",
+                                  "(a - a) / (b - b)", "np.exp(a * 1000)", "(a * 1e308).sum()", "a / 0 > 1",
+                                  "a // 0", "a % 0"])
+def test_floating_point_errors(text, mode, capfd):
+    with np.errstate(all=mode):
+        check(of("c = a + b\n    return " + text), x, y, calls=6)
+
+
+def test_the_error_state_may_be_set_within():
+    check(of("with np.errstate(divide='ignore'):\n        c = a / 0\n    return c, b / 0"), x, y)
+
+
+def test_warnings_as_errors():
+    def f(a, b):
+        c = a + 1
+        d = c / (b - b)
+        return d
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for g in (f, pijit.jit(f)):
+            with pytest.raises(RuntimeWarning, match="divide by zero encountered in divide") as e:
+                g(x, y)
+            assert e.traceback[-1].lineno == f.__code__.co_firstlineno + 1
+
+
+def test_what_nobody_reads_warns_all_the_same():
+    check(of("a / 0\n    return a + b"), x, y)
+    check(of("c = a / 0\n    d = np.sqrt(-b)\n    return a + b"), x, y)
+
+
+def test_each_result_has_memory_of_its_own():
+    f = pijit.jit(lambda a: (a + 1, a + 1, a * 1, +a, a.clip(-100, 100)))
+    big = np.arange(5000.0)
+    for _ in range(3):
+        made = f(big)
+        assert all(not np.shares_memory(p, q) for k, p in enumerate(made) for q in (*made[:k], big))
+
+
+def test_results_can_be_resized_and_outlive_the_function():
+    f = pijit.jit(lambda a: a * 2)
+    r = f(np.arange(5000.0))
+    del f
+    r.resize(20_000, refcheck=False)
+    assert r[4999] == 9998 and not r[5000:].any()
+    r.resize(3, refcheck=False)
+    assert r.tolist() == [0, 2, 4] and r.flags.owndata
+
+
+def test_sizes_and_numbers_vary():
+    e = check_calls(of("return a * b + 1"), [(np.arange(float(n)), 1.5 * n) for n in (3, 5, 8, 100, 7, 5000)])
+    assert e.compile_count <= 3
+
+
+def test_python_numbers_are_weak():
+    check(of("return a + 1, a * 0.1, a - 2.5e-3, a / 3"), x.astype("f4"), y, graphs=1, breaks=0)
+    check(of("return a + 300"), np.arange(5, dtype="u1"), y)
+    check(of("return a + 1e300"), x.astype("f4"), y)
+    check(of("return a * np.float64(0.1), a * np.float32(0.1)"), x.astype("f4"), y, graphs=1, breaks=0)
+
+
+@pytest.mark.parametrize("a", [x[::2], x.astype(">f8"), x.astype("f2"), x + 1j, np.ma.masked_array(x),
+                               np.array(["a", "b"]), np.array([1, None]), x.view(np.recarray),
+                               np.frombuffer(bytes(33), dtype="u1")[1:].view("f8")], ids=lambda a: str(a.dtype))
+def test_other_arrays_are_numpys(a):
+    check(of("return a + a, a == a", "a"), a)
+
+
+STORES = ["a += b", "a[1:] = b[1:]", "a[1:-1] = (a[:-2] + a[2:]) / 2", "a[:] = 0", "a[...] = b", "a[0] = 7",
+          "a[1:] = a[:-1]", "a[:-1] = a[1:]", "a *= 2\n    a -= b", "v = a[2:5]\n    v += 1", "a[::2] = b[::2] * 2",
+          "v = a[1:]\n    a[2] = 5\n    b[:] = v[0]", "np.add(a, b, out=a)", "np.multiply(a, b, a)",
+          "a[3:][::2] = 1", "a **= 2", "c = a + b\n    c[0] = 100\n    a[:] = c", "c = a * 2\n    c += b\n    return c",
+          "c = a + 0\n    v = c[1:4]\n    v *= 3\n    return c, v", "s = a[0]\n    a[0] = 5\n    return s, a[0]",
+          "a[:] = b\n    b[:] = a * 2", "a[5:3] = 1", "a[1:] += a[:-1]",
+          "c = a.copy()\n    a[:] = 0\n    return c", "c = +a\n    v = c[1:]\n    a[:] = v[0]\n    return v",
+          "b[:] = a\n    a[:] = 0\n    return b"]
+
+
+@pytest.mark.parametrize("text", STORES)
+def test_stores(text):
+    text = text if "return" in text else text + "\n    return a"
+    check(of(text), x.copy(), y.copy(), graphs=1, breaks=0)
+
+
+@pytest.mark.parametrize("text", ["a += b", "a[:] = b", "a[1:] = 1.5", "a[0] = 2.5", "a /= 2", "np.add(a, b, out=a)"])
+def test_stores_of_other_dtypes(text):
+    check(of(text + "\n    return a"), np.arange(24), y)
+    check(of(text + "\n    return a"), x.astype("f4"), y)
+    check(of(text + "\n    return a"), x.copy(), np.arange(24, dtype="i4"))
+
+
+def test_stores_that_raise_leave_what_was_stored_before():
+    check(of("a[:] = 1\n    a[1:] = b[5:]\n    a[:] = 2"), x.copy(), y)
+    check(of("a[:] = 1\n    a += b[:, None]"), x.copy(), y)
+    check(of("a[0] = 1\n    a[99] = 3"), x.copy(), y)
+    fixed = x.copy()
+    fixed.flags.writeable = False
+    check(of("b[:] = 3\n    a[0] = 1"), fixed, y.copy())
+
+
+def test_stores_come_before_a_warning_that_is_an_error():
+    def f(a, b):
+        a[:] = 1
+        b /= 0
+        a[:] = 2
+
+    for g in (f, pijit.jit(f)):
+        p, q = x.copy(), y.copy()
+        with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+            g(p, q)
+        assert (p == 1).all()
+
+
+@pytest.mark.parametrize("text", ["a[:] = b[::-1]", "a[1:] = b[:-1]\n    a[0] = b[1]", "a += b\n    b += a",
+                                  "a[:] = 1\n    return b + 1"])
+def test_arguments_that_share_memory(text):
+    f, g = of(text)(), pijit.jit(of(text)())
+    pairs = [lambda m: (m[:20], m[20:40]), lambda m: (m[:20], m[10:30]), lambda m: (m[5:25], m[:20]),
+             lambda m: (m[:20], m[:20]), lambda m: (m[:20],) * 2, lambda m: (m[:20], m[20:40])]
+    for pair in pairs * 2:
+        m, n = np.arange(40.0), np.arange(40.0)
+        r, s = f(*pair(m)), g(*pair(n))
+        assert freeze(r) == freeze(s) and m.tobytes() == n.tobytes()
+
+
+@pytest.mark.parametrize("first", range(0, 150, 30))
+def test_random_programs(first):
+    for seed in range(first, first + 30):
+        assert compare(seed)[0] is None
+        assert compare(seed, stores=True)[0] is None
