@@ -4,6 +4,7 @@ Plain Python, jitted, and Numba where it is installed, in one process: the first
 Results are compared to the bit with plain Python's. Numba gets the same functions with its own decorator."""
 
 import math
+import random
 import sys
 import time
 
@@ -242,6 +243,85 @@ def chained_indices(a):
 CALLS = {helpers, fibonacci, ackermann, common_divisors}
 
 
+def sieve_of_a_list(n):
+    prime = [True] * (n + 1)
+    i, count = 2, 0
+    while i <= n:
+        if prime[i]:
+            count += 1
+            for k in range(i * i, n + 1, i):
+                prime[k] = False
+        i += 1
+    return count
+
+
+def bubble_sort(a):
+    for i in range(len(a)):
+        for j in range(len(a) - 1 - i):
+            if a[j] > a[j + 1]:
+                a[j], a[j + 1] = a[j + 1], a[j]
+    return a[0], a[-1]
+
+
+def edit_distance(a, b):
+    before = list(range(len(b) + 1))
+    for i, x in enumerate(a):
+        now = [i + 1]
+        for j, y in enumerate(b):
+            now.append(min(before[j + 1] + 1, now[j] + 1, before[j] + (x != y)))
+        before = now
+    return before[-1]
+
+
+def knapsack(weights, values, room):
+    best = [0] * (room + 1)
+    for w, v in zip(weights, values):
+        for k in range(room, w - 1, -1):
+            if best[k - w] + v > best[k]:
+                best[k] = best[k - w] + v
+    return best[room]
+
+
+def matrix_product(a, b, c):
+    for i in range(len(a)):
+        for j in range(len(b[0])):
+            s = 0.0
+            for k in range(len(b)):
+                s += a[i][k] * b[k][j]
+            c[i][j] = s
+    return c[0][0]
+
+
+def pi_by_chance(n):
+    inside = 0
+    for _ in range(n):
+        x, y = random.random(), random.random()
+        if x * x + y * y < 1.0:
+            inside += 1
+    return 4 * inside / n
+
+
+def blur(image, out):
+    for i in range(1, image.shape[0] - 1):
+        for j in range(1, image.shape[1] - 1):
+            s = 0
+            for di in range(-1, 2):
+                for dj in range(-1, 2):
+                    s += int(image[i + di, j + dj])
+            out[i, j] = s // 9
+
+
+def smoothed(x, y):
+    y[0] = x[0]
+    for i in range(1, len(x)):
+        y[i] = y[i - 1] * 0.9 + x[i] * 0.1
+
+
+def histogram(x, counts):
+    for v in x:
+        counts[v] += 1
+
+
 def programs():
     r = np.random.RandomState(0)
     return [
@@ -256,7 +336,15 @@ def programs():
         (forces, lambda p=r.rand(150, 3), m=r.rand(150): (p, m)),
         (helpers, lambda: (20_000,)), (fibonacci, lambda: (22,)), (ackermann, lambda: (2, 100)),
         (common_divisors, lambda: (10_000,)), (over_an_array, lambda x=r.rand(100_000): (x,)),
-        (over_rows, lambda a=r.rand(300, 300): (a,)), (chained_indices, lambda a=r.rand(200, 200): (a,))]
+        (over_rows, lambda a=r.rand(300, 300): (a,)), (chained_indices, lambda a=r.rand(200, 200): (a,)),
+        (sieve_of_a_list, lambda: (200_000,)), (bubble_sort, lambda x=r.randint(0, 10**6, 300).tolist(): (list(x),)),
+        (edit_distance, lambda a=r.randint(0, 4, 300).tolist(), b=r.randint(0, 4, 280).tolist(): (a, b)),
+        (knapsack, lambda w=r.randint(1, 40, 60).tolist(), v=r.randint(1, 99, 60).tolist(): (w, v, 1000)),
+        (matrix_product, lambda a=r.rand(60, 60).tolist(): (a, a, [[0.0] * 60 for _ in range(60)])),
+        (pi_by_chance, lambda: (random.seed(1) or 100_000,)),
+        (blur, lambda x=r.randint(0, 256, (120, 160)).astype(np.uint8): (x, np.zeros_like(x))),
+        (smoothed, lambda x=r.rand(50_000).astype(np.float32): (x, np.zeros_like(x))),
+        (histogram, lambda x=r.randint(0, 256, 100_000).astype(np.uint8): (x, np.zeros(256, np.int32)))]
 
 
 def timed(function, arguments):

@@ -558,6 +558,10 @@ class Emitter {
         cc_.xor_(gp_[v], 1);
         break;
       // asmjit would take a spilled operand of vmovq from memory, which is another instruction
+      case Op::kFOfBits:
+        cc_.vxorps(xmm_[v], xmm_[v], xmm_[v]);
+        cc_.vpinsrq(xmm_[v], xmm_[v], gp(a), 0);
+        break;
       case Op::kFBits: cc_.vpextrq(gp_[v], xmm(a), 0); break;
       case Op::kIToFExact:
         if (in.exit != kNoExit) {

@@ -89,7 +89,8 @@ bool evaluate(const Instr& in, const int64_t* a, int64_t* r) {
     case Op::kFGe: *r = x >= y; return true;
     case Op::kBNot: *r = !a[0]; return true;
     case Op::kBToI:
-    case Op::kFBits: *r = a[0]; return true;
+    case Op::kFBits:
+    case Op::kFOfBits: *r = a[0]; return true;
     case Op::kIToF: *r = bits(static_cast<double>(a[0])); return true;
     case Op::kIToFExact:
       *r = bits(static_cast<double>(a[0]));

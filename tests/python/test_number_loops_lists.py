@@ -297,6 +297,106 @@ def test_rows_are_the_lists_themselves():
     differ(f, lambda: [[[1, 2], [3, 4]], 3])
 
 
+def weighted(a, b):
+    s, last = 0, None
+    for i, v in enumerate(a):
+        for w, (k, u) in zip(b, enumerate(a, 3)):
+            s += v * w + i * k - u
+            last = k
+    return s, last, i
+
+
+def dots(rows, x):
+    out = []
+    for row in rows:
+        s = 0.0
+        for a, b in zip(row, x):
+            s += a * b
+        out.append(s)
+    return out
+
+
+@pytest.mark.parametrize("a", [[1, 2, 3], [1.5, 2.5], [], [1, 2.5, 3], [True, False], [1, None], np.arange(3.0),
+                               np.array([1, 2, 300], np.int16)])
+@pytest.mark.parametrize("b", [[4, 5, 6, 7], [0.5], [], [2, "x"], range(3), range(9, 0, -4)])
+def test_enumerate_and_zip(a, b):
+    differ(weighted, lambda: [a, b])
+
+
+def test_zip_of_rows_is_one_run():
+    jitted = differ(dots, lambda: [[[1.0, 2.0, 3.0]] * 4, [0.5, 0.25, 4.0]])
+    is_one_run(jitted)
+
+
+def test_an_exit_within_enumerate_and_zip():
+    """CPython goes on with an iterator that stands where the loop stood."""
+    def f(a, b, seen):
+        n = 0
+        for i, (v, w) in enumerate(zip(a, b), 10):
+            n += v * w
+            if n > 50:
+                seen[i] = n  # a dict: CPython does it
+                n = 0
+        return n, seen
+
+    def g(a, start):
+        n = 0
+        for i, v in enumerate(a, start):
+            n = i + v
+        return n
+    differ(f, lambda: [list(range(20)), range(3, 30), {}])
+    differ(f, lambda: [[k * 1.5 for k in range(20)], [2] * 12, {}])
+    for start in (0, -5, True, 2 ** 63 - 2, 2 ** 64, 1.5, None):
+        differ(g, lambda: [[1, 2, 3, 4], start])
+
+
+def test_steps_that_vary():
+    def f(n, steps):
+        seen = []
+        for step in steps:
+            for k in range(0, n, step):
+                seen.append(k)
+            for k in range(n, -n, -step):
+                seen.append(k)
+        return seen
+    differ(f, lambda: [20, [1, 2, 3, 7, 100]])
+    differ(f, lambda: [20, [3, -2, 5]])
+    differ(f, lambda: [20, [3, 0, 5]])
+    differ(f, lambda: [2 ** 62, [2 ** 61, 2 ** 62]])
+    differ(f, lambda: [2 ** 63 - 1, [2 ** 62]])
+
+
+def test_random_numbers_are_those_of_the_generator():
+    import random
+
+    def pi(n):
+        inside = 0
+        for _ in range(n):
+            x, y = random.random(), random.random()
+            if x * x + y * y < 1.0:
+                inside += 1
+        return 4 * inside / n
+
+    def walk(draw, n):
+        at, most = 0, 0
+        for _ in range(n):
+            at += 1 if draw() < 0.5 else -1
+            most = max(most, at)
+        return at, most
+
+    own = random.Random(3)
+    for f, args in ((pi, (3000,)), (walk, (own.random, 500))):
+        jitted = pijit.jit(f)
+        for _ in range(3):
+            random.seed(5)
+            own.seed(6)
+            expected = f(*args), random.getstate(), own.getstate()
+            random.seed(5)
+            own.seed(6)
+            assert (jitted(*args), random.getstate(), own.getstate()) == expected
+        is_one_run(jitted)
+
+
 def test_random_programs():
     """Generated loops over two lists and numbers."""
     rng = np.random.RandomState(8)

@@ -6,10 +6,13 @@ namespace pijit::regions {
 
 void leave(std::string why, std::string help) { throw Leave{std::move(why), std::move(help)}; }
 
+bool is_iterator(const Av& a) {
+  return a.kind == K::kCounter || a.kind == K::kRangeIter || a.kind == K::kArrayIter ||
+         a.kind == K::kListIter || a.kind == K::kEnumerate || a.kind == K::kZip;
+}
+
 void stay_alone(const Av& a) {
-  if (a.kind == K::kCounter || a.kind == K::kRangeIter || a.kind == K::kArrayIter ||
-      a.kind == K::kListIter)
-    leave("an iterator is kept in a variable");
+  if (is_iterator(a)) leave("an iterator is kept in a variable");
 }
 
 std::string a_(const std::string& what) {

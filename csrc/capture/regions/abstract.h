@@ -39,6 +39,7 @@ struct Av {
       case kRow:
       case kHeld:
       case kListIter:
+      case kEnumerate:
       case kArrayIter: return 1;
       case kRange:
       case kRangeIter: return index ? 2 : 3;
@@ -96,6 +97,7 @@ inline Av pop(Frame& f) {
   return a;
 }
 // An iterator advances for all that hold it: none but the stack may.
+bool is_iterator(const Av& a);
 void stay_alone(const Av& a);
 
 inline Av int_of(int v) { return number(K::kInt, v); }

@@ -25,7 +25,7 @@ Av item(Emitter& e, const Av& of, const Av& index) {
   if (!part.array)
     leave(str_cat("an item of ", a_(e.d.described(e.d.typed(of))), " is read"), kNumbers);
   const bool row = part.array->rank - part.axis == 2 && index.kind != K::kTuple;
-  return row ? row_of(e, of, place_of(e, *part.array, 0, index))
+  return row ? row_of(of, place_of(e, *part.array, 0, index))
              : element(e, *part.array, offset_of(e, part, index));
 }
 
@@ -38,7 +38,7 @@ Av element(Emitter& e, const Array& a, int offset) {
   return r;
 }
 
-Av row_of(Emitter& e, const Av& array, int place) {
+Av row_of(const Av& array, int place) {
   Av row = number(K::kRow, place);
   row.index = array.index;
   return row;
@@ -55,8 +55,7 @@ void store_item(Emitter& e, const Av& value, const Av& of, const Av& index) {
     return store_list_item(e, l, index, value);
   const Part part = part_of(e, of);
   const Array* a = part.array;
-  if (!e.may_store)
-    leave("a function sets an item of an array", "write the function's lines into the loop");
+  e.changes("sets an item of an array");
   if (!a || !array_view(e.d.object_at(of.index), true))
     leave(str_cat("an item of ", a_(e.d.described(e.d.typed(of))), " is set"), kNumbers);
   const Av v = num(e, value);
@@ -74,7 +73,6 @@ void store_item(Emitter& e, const Av& value, const Av& of, const Av& index) {
   }
   const int offset = offset_of(e, part, index);
   e.d.r->needs[static_cast<size_t>(a->need)].written = true;
-  e.d.stores = true;
   e.add(ins(d.store, Type::kNone, a->data, offset, x));
 }
 

@@ -11,7 +11,7 @@ struct Part {
 };
 Av item(Emitter& e, const Av& of, const Av& index);
 Av element(Emitter& e, const Array& a, int offset);
-Av row_of(Emitter& e, const Av& array, int place);
+Av row_of(const Av& array, int place);
 Part part_of(Emitter& e, const Av& a);
 void store_item(Emitter& e, const Av& value, const Av& of, const Av& index);
 Av array_attribute(Emitter& e, const Array& a, const std::string& name);

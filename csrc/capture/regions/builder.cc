@@ -33,7 +33,7 @@ std::unique_ptr<Region> RegionBuilder::build() {
     start.stack.push_back(d_.given(RegionSource::kStack, k, d_.entry.stack[k]));
   // iterators over ranges are numbers from the beginning
   for (auto& a : start.stack)
-    if (a.kind == K::kEntry && !d_.is_iterator(a))
+    if (a.kind == K::kEntry && !d_.is_known_iterator(a))
       return refused("others hold the iterator of the loop, too", "a loop over a range()");
   may_call_itself_ = is_called_by_itself();
   if (may_call_itself_) take_operands(&start);
@@ -137,39 +137,20 @@ void RegionBuilder::fill(Pending p) {
 }
 
 region::Edge RegionBuilder::begin_turn(int instr, Frame frame) {
-  if (over_.at == kNoValue) return b_.go_to(instr, std::move(frame));
-  const Over over = std::exchange(over_, {});
+  if (over_.kind == K::kNull) return b_.go_to(instr, std::move(frame));
+  const Av over = std::exchange(over_, {});
   const int block = e_.block, turn = d_.f.add_block();
   e_.block = turn;
-  auto goes_on = [&] {
+  try {
+    frame.stack.back() = item_of(e_, over);
     const region::Edge next = b_.go_to(instr, std::move(frame));
     d_.f.blocks[e_.block].next = next;
-    e_.block = block;
-    return region::Edge{turn, {}};
-  };
-  if (const List l = list_of(e_, over.array); l.object != kNoValue) {
-    try {
-      frame.stack.back() = list_item_at(e_, l, over.at);
-    } catch (const Leave& why) {
-      d_.f.blocks[e_.block].exit = e_.exit_here();
-      note_leave(why);
-      e_.block = block;
-      return {turn, {}};
-    }
-    return goes_on();
+  } catch (const Leave& why) {
+    d_.f.blocks[e_.block].exit = e_.exit_here();
+    note_leave(why);
   }
-  const Part part = part_of(e_, over.array);
-  const Array& a = *part.array;
-  if (a.rank - part.axis == 2) {
-    frame.stack.back() = row_of(e_, over.array, over.at);
-  } else {
-    const int stride = a.strides[static_cast<size_t>(part.axis)];
-    int offset = d_.f.add(turn, ins(Op::kIMul, Type::kI64, over.at, stride));
-    if (part.offset != kNoValue)
-      offset = d_.f.add(turn, ins(Op::kIAdd, Type::kI64, offset, part.offset));
-    frame.stack.back() = element(e_, a, offset);
-  }
-  return goes_on();
+  e_.block = block;
+  return {turn, {}};
 }
 
 std::unique_ptr<Region> RegionBuilder::finish() {
@@ -411,42 +392,14 @@ Av RegionBuilder::module_of(const Av& a, const std::string& name) {
 
 void RegionBuilder::for_iter(const BIn& in, Frame& f) {
   auto& st = f.stack;
-  Av& it = st[st.size() - 1 - static_cast<size_t>(in.b)];
-  other_ = f;
-  Av& there = other_.stack[st.size() - 1 - static_cast<size_t>(in.b)];
-  if (it.kind == K::kCounter) {
-    condition_ = e_.emit(Op::kILt, it.v[0], it.v[1]);
-    const int item = e_.emit(Op::kIBelow, it.v[0], it.v[1]);
-    In next = ins(Op::kIAdd, Type::kI64, item, d_.icon(1));
-    there.v[0] = e_.add(next);
-    other_.stack.push_back(int_of(item));
-  } else if (it.kind == K::kRangeIter) {
-    condition_ = e_.emit(Op::kINe, it.v[1], d_.icon(0));
-    const int step = it.index ? d_.icon(it.index) : it.v[2];
-    there.v[0] = e_.add(ins(Op::kIAdd, Type::kI64, it.v[0], step));
-    there.v[1] = e_.add(ins(Op::kISub, Type::kI64, it.v[1], d_.icon(1)));
-    other_.stack.push_back(int_of(it.v[0]));
-  } else if (it.kind == K::kListIter) {
-    const List l = list_of(e_, it.items[0]);
-    const int at = it.v[0];
-    condition_ = e_.emit(Op::kILt, at, list_length(e_, l));
-    there.v[0] = e_.add(ins(Op::kIAdd, Type::kI64, at, d_.icon(1)));
-    over_ = {it.items[0], at};
-    other_.stack.emplace_back();  // begin_turn() puts the item there
-  } else if (it.kind == K::kArrayIter) {
-    const Av over = it.items[0];
-    const Part part = part_of(e_, over);
-    const Array& a = *part.array;
-    const int at = it.v[0], size = a.sizes[static_cast<size_t>(part.axis)];
-    condition_ = e_.emit(Op::kILt, at, size);
-    there.v[0] = e_.add(ins(Op::kIAdd, Type::kI64, at, d_.icon(1)));
-    over_ = {over, at};
-    other_.stack.emplace_back();  // begin_turn() puts the item there
-  } else {
-    leave(str_cat("the loop is over ", a_(d_.described(it))),
-          "a loop over range(e_, len(x)) that reads x[i]");
-  }
+  const size_t at = st.size() - 1 - static_cast<size_t>(in.b);
+  Turn turn = turn_of(e_, st[at]);
+  condition_ = turn.condition;
   jumps_if_ = false;
+  other_ = f;
+  over_ = st[at];
+  other_.stack[at] = std::move(turn.behind);
+  other_.stack.emplace_back();  // begin_turn() puts the item there
   st.resize(st.size() - static_cast<size_t>(1 + in.b - in.a));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "capture/regions/arrays.h"
 #include "capture/regions/blocks.h"
+#include "capture/regions/iterators.h"
 #include "capture/regions/lists.h"
 #include "capture/regions/numbers.h"
 
@@ -67,11 +68,7 @@ class RegionBuilder {
   // while an instruction is followed
   int next_body_ = -1;
   Frame entered_;  // of next_body_
-  // What a loop over an array has next, which is read where it goes on.
-  struct Over {
-    Av array;
-    int at = kNoValue;
-  } over_;
+  Av over_;        // the iterator of a loop before its turn, whose item is read where it goes on
   int condition_ = kNoValue;
   bool jumps_if_ = true;
   Frame other_;

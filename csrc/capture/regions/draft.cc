@@ -203,7 +203,7 @@ bool Draft::is_over_items(Av& a) {
   return true;
 }
 
-bool Draft::is_iterator(Av& a) {
+bool Draft::is_known_iterator(Av& a) {
   PyObject* o = object_at(a.index);
   if (iterator_place(o).over) return is_over_items(a);
   if (!Py_IS_TYPE(o, &PyRangeIter_Type)) return true;
@@ -286,6 +286,8 @@ std::string Draft::described(const Av& a) const {
     case K::kRow: return "row of an array";
     case K::kHeld: return "list";
     case K::kListIter: return "iterator over a list";
+    case K::kEnumerate: return "enumerate";
+    case K::kZip: return "zip";
     case K::kArrayIter: return "iterator over an array";
     case K::kFree: return "variable of an outer function";
     default: break;

@@ -57,7 +57,7 @@ class Draft {
   Av typed(const Av& a);
   bool is_over_items(Av& a);
   // False: an iterator that a region must leave alone, as others hold it, too.
-  bool is_iterator(Av& a);
+  bool is_known_iterator(Av& a);
   Av constant_object(PyObject* o);
   int poll_address();
   // What it is now it must be where the region is entered.

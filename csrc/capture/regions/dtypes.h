@@ -34,6 +34,8 @@ enum class RegionKind : uint8_t {
   kArrayIter,  // over the only item: the next place
   kHeld,       // a list that is an item of a list
   kListIter,   // over the only item: the next place
+  kEnumerate,  // of the only item: the count
+  kZip,        // of the items
   kTuple,
   kTagged,  // two words: which of these, and its word or the number of a source or an object
 };

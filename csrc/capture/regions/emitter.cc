@@ -1,5 +1,7 @@
 #include "capture/regions/emitter.h"
 
+#include "base/error.h"
+
 namespace pijit::regions {
 
 namespace {
@@ -48,6 +50,17 @@ int Emitter::choose(int condition, absl::FunctionRef<int()> yes, absl::FunctionR
   d.f.blocks[block].next = {behind, {y}};
   block = behind;
   return d.f.add_param(behind, d.f.instrs[x].type);
+}
+
+int Emitter::call(region::CallOut fn, int a, int b, int c) {
+  In in = ins(Op::kCallOut, Type::kI64, a, b, c);
+  in.imm = reinterpret_cast<int64_t>(fn);
+  return add(in);
+}
+
+void Emitter::changes(const char* what) {
+  if (!may_store) leave(str_cat("a function ", what), "write the function's lines into the loop");
+  d.stores = true;
 }
 
 int Emitter::call(region::Function1 fn, int x) {

@@ -16,6 +16,9 @@ class Emitter {
   void check(int condition) { emit(Op::kCheck, condition); }
   // One of two values, whose code runs alone.
   int choose(int condition, absl::FunctionRef<int()> yes, absl::FunctionRef<int()> no);
+  int call(region::CallOut fn, int a, int b, int c);
+  // The instruction changes what others see. Leaves where it may be done anew.
+  void changes(const char* what);
   int call(region::Function1 fn, int x);
   int call(region::Function2 fn, int x, int y);
 

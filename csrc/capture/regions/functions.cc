@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "capture/regions/arrays.h"
+#include "capture/regions/iterators.h"
 #include "capture/regions/lists.h"
 #include "capture/regions/numbers.h"
 #include "python/quirks.h"
@@ -50,6 +51,19 @@ static Av absolute(Emitter& e, const std::vector<Av>& a) {
                                 : int_of(e.emit(Op::kIAbs, as_int(e, a[0])));
   if (a[0].of_numpy() && a[0].kind == K::kInt) check_fits(e, r.v[0], *a[0].dtype());
   r.index = a[0].index;
+  return r;
+}
+
+static Av enumerated(Emitter& e, const std::vector<Av>& a) {
+  Av r = number(K::kEnumerate, a.size() > 1 ? as_index(e, a[1]) : e.d.icon(0));
+  r.items = {iterator(e, a[0])};
+  return r;
+}
+
+static Av zipped(Emitter& e, const std::vector<Av>& a) {
+  Av r;
+  r.kind = K::kZip;
+  for (const Av& x : a) r.items.push_back(iterator(e, x));
   return r;
 }
 
@@ -174,9 +188,45 @@ static Av math(Emitter& e, const char* name, const std::vector<Av>& args) {
   leave(str_cat(told, " has no machine code"));
 }
 
+// random.random() and that of other generators of its class.
+static bool draws(PyObject* fn) {
+  if (!PyCFunction_CheckExact(fn)) return false;
+  auto* f = reinterpret_cast<PyCFunctionObject*>(fn);
+  if (!f->m_self || f->m_ml->ml_flags != METH_NOARGS ||
+      std::strcmp(f->m_ml->ml_name, "random") != 0)
+    return false;
+  for (PyTypeObject* t = Py_TYPE(f->m_self); t; t = t->tp_base)
+    if (std::strcmp(t->tp_name, "_random.Random") == 0) return true;
+  return false;
+}
+
+// The bits of what it gives.
+static int64_t draw(int64_t fn, int64_t, int64_t) {
+  PyObject* r = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(fn));
+  if (!r) return PyErr_Clear(), bits_of(NAN);  // no memory
+  const double x = PyFloat_AS_DOUBLE(r);
+  Py_DECREF(r);
+  return bits_of(x);
+}
+
 Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
+  if (args.empty() && draws(fn)) {
+    e.changes("draws a random number");
+    const int it = e.d.icon(reinterpret_cast<int64_t>(fn));
+    return float_of(e.emit(Op::kFOfBits, e.call(draw, it, it, it)));
+  }
   if (const char* name = function_of("math", fn)) return math(e, name, args);
-  if (fn == reinterpret_cast<PyObject*>(&PyRange_Type)) return range(e, args);
+  struct Class {
+    PyTypeObject* type;
+    size_t least, most;
+    Av (*code)(Emitter& e, Args a);
+  };
+  static const Class kOfIterators[] = {
+      {&PyRange_Type, 1, 3, range}, {&PyEnum_Type, 1, 2, enumerated}, {&PyZip_Type, 1, 4, zipped}};
+  for (const Class& c : kOfIterators)
+    if (fn == reinterpret_cast<PyObject*>(c.type) && args.size() >= c.least &&
+        args.size() <= c.most)
+      return c.code(e, args);
   const char* name = function_of("builtins", fn);
   const Row* row = name ? row_of(kBuiltins, name, args.size()) : nullptr;
   if (row && row->takes == Takes::kAnything) return row->code(e, args);
@@ -193,69 +243,6 @@ Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
     if (fn == reinterpret_cast<PyObject*>(&PyBool_Type)) return bool_of(truth(e, a[0]));
   }
   leave(str_cat(name_of(fn), "() has no machine code for these arguments"));
-}
-
-Av range(Emitter& e, const std::vector<Av>& args) {
-  if (args.empty() || args.size() > 3) leave("range() is called with no numbers");
-  std::vector<int> v;
-  for (auto& a : args) {
-    const Av n = num(e, a);
-    if (n.kind == K::kFloat || (n.kind == K::kBool && n.of_numpy()))
-      leave(str_cat("range() is called with ", a_(e.d.described(n))));
-    v.push_back(as_int(e, n));
-  }
-  int64_t step = 1;
-  const bool constant =
-      v.size() < 3 || (e.d.is_const(v[2], &step) && step == static_cast<int>(step));
-  if (!constant) e.check(e.emit(Op::kINe, v[2], e.d.icon(0)));
-  if (constant && step == 0) leave("the step of a range() is 0");
-  Av r;
-  r.kind = K::kRange;
-  r.v = {v.size() == 1 ? e.d.icon(0) : v[0], v.size() == 1 ? v[0] : v[1],
-         constant ? kNoValue : v[2]};
-  r.index = constant ? static_cast<int>(step) : 0;
-  return r;
-}
-
-Av iterator(Emitter& e, const Av& a) {
-  if (a.kind == K::kCounter || a.kind == K::kRangeIter || a.kind == K::kArrayIter ||
-      a.kind == K::kListIter)
-    return a;
-  if (list_of(e, a).object != kNoValue) {
-    Av over = number(K::kListIter, e.d.icon(0));
-    over.items = {a};
-    return over;
-  }
-  if (const Part part = part_of(e, a); part.array && part.array->rank <= 2) {
-    Av over = number(K::kArrayIter, e.d.icon(0));
-    over.items = {a};
-    return over;
-  }
-  if (a.kind != K::kRange)
-    leave(str_cat("the loop is over ", a_(e.d.described(e.d.typed(a)))),
-          "a loop over range(len(x)) that reads x[i]");
-  Av it;
-  it.index = a.index;
-  const int start = a.v[0], stop = a.v[1];
-  it.v[0] = start;
-  if (a.index == 1) {
-    it.kind = K::kCounter;
-    it.v[1] = stop;
-    return it;
-  }
-  it.kind = K::kRangeIter;
-  it.v[2] = a.v[2];
-  const int zero = e.d.icon(0);
-  const int step = a.index ? e.d.icon(a.index) : a.v[2];
-  const int up = e.emit(Op::kIGt, step, zero);
-  const int first = e.emit(Op::kSelect, up, start, stop);
-  const int far = e.emit(Op::kISub, e.emit(Op::kSelect, up, stop, start), first);
-  const int size = e.emit(Op::kSelect, up, step, e.emit(Op::kINeg, step));
-  const int some = e.emit(Op::kIGt, far, zero);
-  const int turns = e.emit(Op::kIDiv, e.emit(Op::kISub, far, e.d.icon(1)), size);
-  const int full = e.emit(Op::kIAdd, turns, e.d.icon(1));
-  it.v[1] = e.emit(Op::kSelect, some, full, e.d.icon(0));
-  return it;
 }
 
 }  // namespace pijit::regions

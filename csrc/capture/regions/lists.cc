@@ -53,11 +53,6 @@ Writers writers_of(RegionKind kind) {
   return {store<K::kBool>, push<K::kBool>};
 }
 
-int call_out(Emitter& e, region::CallOut fn, int a, int b, int c) {
-  In in = ins(Op::kCallOut, Type::kI64, a, b, c);
-  in.imm = reinterpret_cast<int64_t>(fn);
-  return e.add(in);
-}
 int field(Emitter& e, int object, size_t offset) {
   return e.emit(Op::kLoadI64, object, e.d.icon(static_cast<int64_t>(offset)));
 }
@@ -96,7 +91,7 @@ int int_of_object(Emitter& e, int o) {
         return e.emit(Op::kIMul, sign, digit);
       },
       [&] {
-        const int n = call_out(e, int_value, o, o, o);
+        const int n = e.call(int_value, o, o, o);
         e.check(e.emit(Op::kINe, n, e.d.icon(kNoInt)));
         return n;
       });
@@ -107,11 +102,6 @@ int word_of(Emitter& e, const Av& value) {
   if (value.kind == K::kFloat) return e.emit(Op::kFBits, value.v[0]);
   return as_int(e, value);
 }
-void may_change(Emitter& e) {
-  if (!e.may_store) leave("a function changes a list", "write the function's lines into the loop");
-  e.d.stores = true;
-}
-
 }  // namespace
 
 List list_of(Emitter& e, const Av& a) {
@@ -154,21 +144,21 @@ Av list_item_at(Emitter& e, const List& l, int place) {
 }
 
 void store_list_item(Emitter& e, const List& l, const Av& index, const Av& value) {
-  may_change(e);
+  e.changes("changes a list");
   const Av v = num(e, value);
   const int word = word_of(e, v), place = place_in(e, l, index), old = item_object(e, l, place);
   // what dies there may run nothing
   const int number = either(e, is_type(e, old, PyLong_Type), is_type(e, old, PyFloat_Type));
   e.check(either(e, number, is_type(e, old, PyBool_Type)));
-  const int done = call_out(e, writers_of(v.kind).store, l.object, place, word);
+  const int done = e.call(writers_of(v.kind).store, l.object, place, word);
   e.check(e.emit(Op::kINe, done, e.d.icon(0)));
 }
 
 static Av append(Emitter& e, const List& l, const std::vector<Av>& args) {
-  may_change(e);
+  e.changes("changes a list");
   const Av v = num(e, args[0]);
   const int word = word_of(e, v);
-  const int done = call_out(e, writers_of(v.kind).push, l.object, word, word);
+  const int done = e.call(writers_of(v.kind).push, l.object, word, word);
   e.check(e.emit(Op::kINe, done, e.d.icon(0)));
   return e.d.object(Py_None);
 }

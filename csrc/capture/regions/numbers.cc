@@ -77,6 +77,13 @@ Av binary(Emitter& e, BinaryOp op, const Av& a, const Av& b) {
   return plain_binary(e, op, a, b);
 }
 
+int as_index(Emitter& e, const Av& a) {
+  const Av n = num(e, a);
+  if (n.kind == K::kFloat || n.is_numpy_bool())
+    leave(str_cat(a_(e.d.described(n)), " stands for an index"), "int(x)");
+  return as_int(e, n);
+}
+
 int as_float32(Emitter& e, const Av& a) {
   if (a.is_float32()) return a.v[0];
   const int x = as_exact_float(e, a), r = e.emit(Op::kFRound32, x);

@@ -13,14 +13,13 @@ int as_int(Emitter& e, const Av& a);
 int as_float32(Emitter& e, const Av& a);
 // Leaves where an int is none of this dtype.
 void check_fits(Emitter& e, int x, const Dtype& d);
+// Of what an index may be.
+int as_index(Emitter& e, const Av& a);
 int as_float(Emitter& e, const Av& a);
 int truth(Emitter& e, const Av& x);
 void unary(Emitter& e, UnaryOp op, std::vector<Av>& st);
 Av binary(Emitter& e, BinaryOp op, const Av& a, const Av& b);
 Av compare(Emitter& e, CompareOp op, const Av& a, const Av& b);
-
-Av range(Emitter& e, const std::vector<Av>& args);
-Av iterator(Emitter& e, const Av& a);
 
 // What a function of C gives, which is called with these arguments.
 Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args);

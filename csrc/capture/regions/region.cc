@@ -281,6 +281,17 @@ struct Maker {
         const py::object far = steal(PyNumber_Multiply(integer(w[1]).ptr(), integer(step).ptr()));
         return iter(range(w[0], steal(PyNumber_Add(integer(w[0]).ptr(), far.ptr())), step));
       }
+      case RegionKind::kEnumerate:
+        return steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyEnum_Type),
+                                                  make(p.items[0]).ptr(), integer(w[0]).ptr(),
+                                                  nullptr));
+      case RegionKind::kZip: {
+        py::tuple iterators(p.items.size());
+        for (size_t k = 0; k < p.items.size(); ++k)
+          PyTuple_SET_ITEM(iterators.ptr(), k, make(p.items[k]).release().ptr());
+        return steal(
+            PyObject_CallObject(reinterpret_cast<PyObject*>(&PyZip_Type), iterators.ptr()));
+      }
       case RegionKind::kTuple: {
         py::tuple t(p.items.size());
         for (size_t k = 0; k < p.items.size(); ++k)
