@@ -275,8 +275,3 @@ def match_class(subject, cls, names, count):
             return None
         values.append(value)
     return tuple(values)
-
-
-def store_in(_array, view, index, value):
-    """An effect on an array, which `view` is or shows a part of."""
-    view[index] = value

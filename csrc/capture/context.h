@@ -146,7 +146,8 @@ class Context : public Interpreter {
       kExtend,  // a list by `values`
       kSetItem,
       kDelItem,
-      kCall  // of the C method `name` with `values`
+      kCall,  // of the C method `name` with `values`
+      kStore  // in an ndarray: `values` are it or a view of it, where in that, and what
     } kind;
     V target;
     py::object name, globals;

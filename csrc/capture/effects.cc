@@ -8,6 +8,7 @@
 #include "capture/values/slice.h"
 #include "capture/values/tensor.h"
 #include "objects/index.h"
+#include "objects/ndarray.h"
 #include "objects/views.h"
 
 namespace pijit {
@@ -319,6 +320,29 @@ class MakeGaps final : public Effect {
   Layout layout_;
 };
 
+class StoreInNdarray final : public Effect {
+ public:
+  StoreInNdarray(int view, int place, int output) : view_(view), place_(place), output_(output) {}
+  void apply(Runner& r) const override {
+    const py::object view = r.make(view_);
+    const Array& value = *r.output(output_);
+    if (place_ < 0) return store_in_ndarray(view.ptr(), value);
+    const py::object place = r.make(place_);
+    const auto part = py::reinterpret_steal<py::object>(PyObject_GetItem(view.ptr(), place.ptr()));
+    if (!part) throw py::error_already_set();
+    if (is_followed_ndarray(part.ptr())) return store_in_ndarray(part.ptr(), value);
+    check(PyObject_SetItem(view.ptr(), place.ptr(), new_numpy_scalar(value).ptr()));
+  }
+  std::string describe() const override {
+    return str_cat("store in ", view_, place_ < 0 ? "" : str_cat("[", place_, "]"), " output ",
+                   output_);
+  }
+
+ private:
+  int view_, place_;  // -1: all of it
+  int output_;
+};
+
 }  // namespace
 
 void Context::log(Note n) {
@@ -500,11 +524,19 @@ class EffectsOf {
         set_items_.clear();
         return;
       case Note::kAssign: return;
+      case Note::kStore: return replace_stores(k);
       case Note::kExtend:  // items keep their indexes from the start alone
       case Note::kDelItem:
       case Note::kDelAttr:
       case Note::kCall: forget(n.target);
     }
+  }
+  // All of an array is stored anew: stores in it just before are seen by nobody.
+  void replace_stores(size_t k) {
+    const Note& n = journal_[k];
+    if (n.values[0] != n.target || n.values[1]->obj.ptr() != Py_Ellipsis) return;
+    for (size_t i = k; i-- > 0 && journal_[i].kind == Note::kStore;)
+      if (journal_[i].target == n.target) dropped_[i] = true;
   }
   static Place place(const Note& n, const std::string& name) {
     return {n.kind, n.target, n.globals.ptr(), name};
@@ -535,6 +567,11 @@ class EffectsOf {
         return std::make_unique<SetItem>(target, value(0), given);
       }
       case Note::kDelItem: return std::make_unique<DeleteItem>(target, value(0));
+      case Note::kStore: {
+        const bool all = n.values[1]->obj.ptr() == Py_Ellipsis;
+        return std::make_unique<StoreInNdarray>(value(0), all ? -1 : value(1),
+                                                t_.output(n.values[2]->node()));
+      }
       default: break;
     }
     std::vector<int> args{target};

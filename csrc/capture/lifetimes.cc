@@ -93,7 +93,8 @@ void check_removed(Context& c, const Context::Note& n) {
   switch (n.kind) {
     case Context::Note::kAssign:
     case Context::Note::kPrint:
-    case Context::Note::kExtend: return;
+    case Context::Note::kExtend:
+    case Context::Note::kStore: return;
     case Context::Note::kSetGlobal: old = share(c.found_in(n.globals.ptr(), n.name.ptr())); break;
     case Context::Note::kSetAttr:
     case Context::Note::kDelAttr: {

@@ -97,36 +97,46 @@ bool Runner::still_there(Inputs* inputs, const Recheck& recheck) const {
   return true;
 }
 
-bool Runner::compute(const Recheck* recheck) {
-  if (!instance.program) return true;
-  const Program& program = *instance.program;
-  const bool unlocked = recheck && program.takes_long() && others_wait() && !instance.contended();
-  Inputs inputs;
-  fetch(&inputs, unlocked || program.loops);
-  const std::span<Array* const> in(inputs.in.data(), inputs.in.size());
-  outputs.resize(program.outputs.size());
-  auto back = [&] { return instance.went(still_there(&inputs, *recheck)); };
-  if (Tape* tape = Tape::innermost()) {
-    const absl::FunctionRef<bool()> ask = back;
-    if (const auto done = compute_under(*tape, in, unlocked ? &ask : nullptr)) return *done;
-  }
+namespace {
+// Stores of an entry come behind its reads: none of its other arrays may share their memory.
+void check_apart(const Entry& e, const Values& values) {
   for (int k : e.stored)
     for (size_t i = 0; i < e.inputs.size(); ++i) {
       PyObject *a = values[e.inputs[static_cast<size_t>(k)]], *b = values[e.inputs[i]];
       OP_CHECK(static_cast<int>(i) == k || !is_followed_ndarray(b) || !may_overlap(a, b), kRuntime,
                "arrays that share memory");
     }
-  std::optional<FpWatch> watch;
-  if (e.watches_flags) watch.emplace();
-  if (!unlocked)
+}
+}  // namespace
+
+bool Runner::compute(const Recheck* recheck) {
+  if (!instance.program) return true;
+  const Program& program = *instance.program;
+  const bool unlocked = recheck && program.takes_long() && others_wait() && !instance.contended();
+  check_apart(e, values);
+  Inputs inputs;
+  fetch(&inputs, unlocked || program.loops);
+  const std::span<Array* const> in(inputs.in.data(), inputs.in.size());
+  outputs.resize(program.outputs.size());
+  auto back = [&] { return instance.went(still_there(&inputs, *recheck)); };
+  auto run = [&] {
+    if (Tape* tape = Tape::innermost()) {
+      const absl::FunctionRef<bool()> ask = back;
+      if (const auto done = compute_under(*tape, in, unlocked ? &ask : nullptr)) return *done;
+    }
+    if (unlocked) return program.run_unlocked(in, inputs.give.data(), outputs.data(), back);
     program.run(in, inputs.give.data(), outputs.data());
-  else if (!program.run_unlocked(in, inputs.give.data(), outputs.data(), back))
-    return false;
-  if (watch) {
-    const unsigned raised = watch->raised();
-    watch.reset();
-    OP_CHECK(!raised || numpy_ignores(raised), kRuntime, "NumPy warns of this");
+    return true;
+  };
+  if (!e.watches_flags && e.stored.empty()) [[likely]]
+    return run();
+  unsigned raised = 0;
+  {
+    const FpWatch watch;
+    if (!run()) return false;
+    raised = watch.raised();
   }
+  OP_CHECK(!e.watches_flags || !raised || numpy_ignores(raised), kRuntime, "NumPy warns of this");
   if (!e.stored.empty())  // what is an input's memory is about to change
     for (auto& o : outputs)
       if (o && o->storage->free_external) {

@@ -218,6 +218,60 @@ py::object new_numpy_scalar(const Array& a) {
   return py::reinterpret_steal<py::object>(o);
 }
 
+namespace {
+template <class T>
+void store(char* to, const char* from, int64_t n, int64_t to_step, int64_t from_step) {
+  for (int64_t i = 0; i < n; ++i, to += to_step, from += from_step)
+    std::memcpy(to, from, sizeof(T));
+}
+}  // namespace
+
+void store_in_ndarray(PyObject* array, const Array& value) {
+  const auto* f = ndarray_fields(array);
+  const auto size = static_cast<int64_t>(size_of(value.type.dtype));
+  const int missing = f->nd - value.type.shape.rank();
+  int64_t from_steps[kMaxRank] = {}, total = 1;
+  bool same = missing == 0;
+  int64_t step = size;
+  for (int k = f->nd - 1; k >= 0; --k) {
+    total *= f->shape[k];
+    const int64_t d = k < missing ? 1 : int64_t{value.type.shape[k - missing]};
+    same &= d == f->shape[k];
+    from_steps[k] = d == 1 ? 0 : step;
+    step *= d;
+  }
+  const char* const from = static_cast<const char*>(value.data);
+  if (total == 0) return;
+  if (same && f->flags & kNdC) {
+    std::memcpy(f->data, from, static_cast<size_t>(total * size));
+    return;
+  }
+  const int inner = f->nd - 1;
+  const int64_t n = inner < 0 ? 1 : f->shape[inner];
+  const int64_t to_step = inner < 0 ? 0 : f->strides[inner],
+                from_step = inner < 0 ? 0 : from_steps[inner];
+  int64_t index[kMaxRank] = {};
+  for (int64_t row = 0; row < total / n; ++row) {
+    char* to = f->data;
+    const char* x = from;
+    for (int k = 0; k < inner; ++k) {
+      to += index[k] * f->strides[k];
+      x += index[k] * from_steps[k];
+    }
+    if (to_step == size && from_step == size)
+      std::memcpy(to, x, static_cast<size_t>(n * size));
+    else if (size == 8)
+      store<uint64_t>(to, x, n, to_step, from_step);
+    else if (size == 4)
+      store<uint32_t>(to, x, n, to_step, from_step);
+    else if (size == 2)
+      store<uint16_t>(to, x, n, to_step, from_step);
+    else
+      store<uint8_t>(to, x, n, to_step, from_step);
+    for (int k = inner - 1; k >= 0 && ++index[k] == f->shape[k]; --k) index[k] = 0;
+  }
+}
+
 bool numpy_ignores(unsigned flags) {
   const py::object modes = python_module("numpy").attr("geterr")();
   auto ignores = [&](unsigned flag, const char* name) {

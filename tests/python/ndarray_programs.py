@@ -16,7 +16,7 @@ import pijit
 
 UNARY = ["-{}", "abs({})", "np.sqrt({})", "np.square({})", "np.floor({})", "np.rint({})", "np.isnan({})", "+{}",
          "np.isfinite({})", "~({} > 0)", "np.exp({})", "np.sin({})", "np.log({})", "np.tanh({})", "np.sign({})",
-         "{}.T", "{}**2", "{}**0.5", "{}**3", "np.sum({})", "({}).sum(axis=0)", "np.mean({})", "np.max({})",
+         "({}).T", "{}**2", "{}**0.5", "{}**3", "np.sum({})", "({}).sum(axis=0)", "np.mean({})", "np.max({})",
          "({}).min(axis=-1)", "({}).mean(axis=0)", "np.clip({}, -1, 2)", "({}).prod()", "{}[1:]", "{}[::2]", "{}[0]",
          "{}[..., :-1]", "{}[::-1]", "{}[None]", "np.sum({}, keepdims=True)", "np.reciprocal({})"]
 BINARY = ["({} + {})", "({} - {})", "({} * {})", "({} / {})", "np.maximum({}, {})", "np.minimum({}, {})",

@@ -106,6 +106,21 @@ def test_the_error_state_may_be_set_within():
     check(of("with np.errstate(divide='ignore'):\n        c = a / 0\n    return c, b / 0"), x, y)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_the_ends_of_arrays_raise_no_flags(dtype, monkeypatch):
+    asked = []
+    known = np.geterr
+    monkeypatch.setattr(np, "geterr", lambda: asked.append(1) or known())
+    for n in (1, 3, 5, 8, 13, 100, 1003):
+        a = np.linspace(1, 2, n).astype(dtype)
+        for text in ("a / b", "1 / a", "np.sqrt(a - 0.5)", "np.reciprocal(a)", "a / b / b + np.sqrt(a / b)",
+                     "np.where(a > b, a, b)", "np.maximum(a, b)", "a < b"):
+            f = pijit.jit(of("return " + text)())
+            f(a, a)
+            assert pijit.explain(f).graphs
+            assert not asked, (n, text)
+
+
 def test_warnings_as_errors():
     def f(a, b):
         c = a + 1

@@ -192,7 +192,7 @@ void NdarrayValue::note_store(Context& c, const V& at, Val value) {
   c.touch(root);
   const V stored = new_ndarray_value(c, value, axes_in_order(value.shape().rank()), false);
   const V place = at ? at : c.constant(py::ellipsis());
-  c.log({Context::Note::kCall, root, polyfill("store_in"), {}, {this, place, stored}});
+  c.log({Context::Note::kStore, root, {}, {}, {this, place, stored}});
 }
 
 void NdarrayValue::store(Context& c, const V& at, Val value) {

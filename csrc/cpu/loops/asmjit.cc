@@ -557,6 +557,7 @@ bool LoopEmitter::takes_memory(const SNode& n, int operand) const {
 }
 
 void LoopEmitter::body(bool tail, int half, const Stage& stage) {
+  in_tail_ = tail;
   std::vector<Reg> r(body_.size());
   std::vector<bool> made(body_.size());
   auto make = [&](size_t id) {

@@ -191,6 +191,8 @@ class LoopEmitter {
   int lanes_;
   int ahead_ = 0;            // elements from i_ on that address() gives
   bool by_columns_ = false;  // see InnerSpec
+  // Of the tail: lanes past the end must not raise flags, as 0 / 0 does (runtime/fp_status.h).
+  bool in_tail_ = false;
   x86::Gp i_;
   std::vector<x86::Gp> p_;
 

@@ -572,7 +572,17 @@ class Avx2Emitter : public LoopEmitter {
         if (t == DType::I64)
           return each(t, [&](Vec d, int p) { multiply_i64(d, part(a, p), part(b, p)); });
         return op3(by_type(t, I::kIdVmulps, I::kIdVmulpd, I::kIdVpmulld, 0));
-      case SOp::kDiv: return op3(f32(t) ? I::kIdVdivps : I::kIdVdivpd);
+      case SOp::kDiv: {
+        const auto divide = f32(t) ? I::kIdVdivps : I::kIdVdivpd;
+        if (!in_tail_) return op3(divide);
+        const Reg by = reg(ib);
+        const Vec one = all_lanes(t, f32(t) ? 0x3f800000ull : 0x3ff0000000000000ull);
+        return each(t, [&](Vec d, int p) {
+          const Vec y = ymm();
+          blend(t, y, one, part(by, p), tail_mask(t)[p]);
+          cc_->emit(divide, d, part(a, p), y);
+        });
+      }
       case SOp::kScale: return each(t, [&](Vec d, int p) { scale(d, part(a, p), part(b, p)); });
       case SOp::kMin:
       case SOp::kMax:
@@ -606,7 +616,13 @@ class Avx2Emitter : public LoopEmitter {
           cc_->emit(I::kIdVpsubq, d, d, s);
         });
       }
-      case SOp::kSqrt: return unary(f32(t) ? I::kIdVsqrtps : I::kIdVsqrtpd);
+      case SOp::kSqrt:
+        if (!in_tail_) return unary(f32(t) ? I::kIdVsqrtps : I::kIdVsqrtpd);
+        return each(t, [&](Vec d, int p) {
+          const Vec x = ymm();
+          cc_->emit(I::kIdVpand, x, part(a, p), tail_mask(t)[p]);
+          cc_->emit(f32(t) ? I::kIdVsqrtps : I::kIdVsqrtpd, d, x);
+        });
       case SOp::kRint: return round(8);
       case SOp::kFloor: return round(9);
       case SOp::kCeil: return round(10);

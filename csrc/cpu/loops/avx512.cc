@@ -382,6 +382,7 @@ class Avx512Emitter : public LoopEmitter {
     else
       d.v = new_vec(n.dt);
     auto op3 = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
+      if (in_tail_ && is_float(n.dt)) cc_->k(mask_).z();
       cc_->emit(by_type(n.dt, fs, fd, i32, i64), d.v, a.v, last(b, n.dt));
     };
     namespace I = x86::Inst;
@@ -451,7 +452,10 @@ class Avx512Emitter : public LoopEmitter {
         }
         break;
       }
-      case SOp::kSqrt: cc_->emit(f32(n.dt) ? I::kIdVsqrtps : I::kIdVsqrtpd, d.v, a.v); break;
+      case SOp::kSqrt:
+        if (in_tail_) cc_->k(mask_).z();
+        cc_->emit(f32(n.dt) ? I::kIdVsqrtps : I::kIdVsqrtpd, d.v, a.v);
+        break;
       case SOp::kRint: round(n.dt, d.v, a.v, 8); break;
       case SOp::kFloor: round(n.dt, d.v, a.v, 9); break;
       case SOp::kCeil: round(n.dt, d.v, a.v, 10); break;
