@@ -437,5 +437,5 @@ def test_filters_of_images_in_blocks():
     ((3, 9, 10, 33), (0, 3, 1, 2)), ((2, 3, 50, 64), (0, 1, 3, 2)), ((5, 1, 40, 1, 31), (0, 4, 1, 2, 3)),
     ((40, 1, 33, 8), (2, 1, 3, 0)), ((12, 40, 30), (1, 0, 2)), ((12, 40, 30), (2, 1, 0)), ((2049, 2051), (1, 0))])
 def test_transposes_of_matrices(shape, perm, dtype):
-    x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    x = (np.arange(np.prod(shape)) % 2039).reshape(shape).astype(dtype)
     np.testing.assert_array_equal(ops.transpose(Tensor(x), perm).asnumpy(), x.transpose(perm))
