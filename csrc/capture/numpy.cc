@@ -322,7 +322,7 @@ V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
   const Val made =
       loop ? by_loop(c, *loop, out, in) : c.scope_->graph().op(OpTable::get().at(op), in, {});
   PIJIT_CHECK(made.dtype() == out, "numpy.", name, " gives another dtype than its op");
-  if (loop || (is_float(types[0]) && sets_flags(op))) c.note_flags(made);
+  if (loop || (is_float(types[0]) && sets_flags(op))) c.raising_.push_back(made.id);
   return new_ndarray_value(c, made, axes, scalar);
 }
 
@@ -363,7 +363,7 @@ V apply_matmul(Context& c, const V& x, const V& y) {
   if (rank == 1) left = v_reshape(left, Shape{1, left.shape()[0]});
   if (other == 1) right = v_reshape(right, Shape{right.shape()[0], 1});
   const Val made = c.scope_->graph().op("numpy_matmul", {left, right}, {Dim(*loop), t});
-  c.note_flags(made);
+  c.raising_.push_back(made.id);
   return new_ndarray_value(c, v_reshape(made, shape), axes_in_order(shape.rank()),
                            shape.rank() == 0);
 }
@@ -439,7 +439,7 @@ std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const
   std::vector<Val> in{v_reshape(x, Shape{outer, n, inner}), Val{}};
   if (start) in[1] = g.constant(*type, *start);
   Val made = g.op(OpTable::get().at("numpy_reduce"), in, {Dim(*loop), *type});
-  c.note_flags(made);
+  c.raising_.push_back(made.id);
   return Folded{v_reshape(made, kept), n};
 }
 
@@ -456,7 +456,7 @@ V mean(Context& c, NdarrayValue* a, const Folding& f) {
   // Divided in float64, as the count is an int64.
   const Val count = c.scope_->graph().constant(DType::F64, SizeNumber(sum->count));
   Val q = c.scope_->graph().op("div", {v_cast(sum->value, DType::F64), count});
-  c.note_flags(q);
+  c.raising_.push_back(q.id);
   if (t != DType::F64) q = v_cast(q, t);
   return folded_value(c, q, f.keeps);
 }
@@ -503,7 +503,7 @@ V cast(Context& c, NdarrayValue* a, const V& to) {
   Val made = x;
   if (x.dtype() != *t) {
     made = v_cast(x, *t);
-    if (is_float(x.dtype())) c.note_flags(made);
+    if (is_float(x.dtype())) c.raising_.push_back(made.id);
   }
   return new_ndarray_value(c, made, a->axes, false);
 }
@@ -538,26 +538,53 @@ V clip(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return apply_ufunc(c, ufunc.ptr(), {args[0], low, high});
 }
 
+V copied(Context& c, NdarrayValue* a) {
+  const Val x = a->elements(c);
+  return !a->scalar && in_c_order({a, a}) ? new_ndarray_value(c, x, a->axes, false) : nullptr;
+}
+
+// A function of an array and arguments, or a method.
+using Args = const std::vector<V>&;
+struct Function {
+  std::string_view name;
+  size_t args;  // with the array; 0: it looks at them, and at keywords
+  V (*run)(Context& c, NdarrayValue* a, Args args, const Kwargs& kwargs);
+};
+constexpr Function kFunctions[] = {
+    {"clip", 0,
+     [](Context& c, NdarrayValue*, Args args, const Kwargs& kw) { return clip(c, args, kw); }},
+    {"dot", 2,
+     [](Context& c, NdarrayValue* a, Args args, const Kwargs&) {
+       return apply_matmul(c, a, args[1]);
+     }},
+    {"astype", 2,
+     [](Context& c, NdarrayValue* a, Args args, const Kwargs&) { return cast(c, a, args[1]); }},
+    {"copy", 1, [](Context& c, NdarrayValue* a, Args, const Kwargs&) { return copied(c, a); }},
+    {"zeros_like", 1,
+     [](Context& c, NdarrayValue* a, Args, const Kwargs&) { return filled_like(c, a, 0.0); }},
+    {"empty_like", 1,
+     [](Context& c, NdarrayValue* a, Args, const Kwargs&) { return filled_like(c, a, 0.0); }},
+    {"ones_like", 1,
+     [](Context& c, NdarrayValue* a, Args, const Kwargs&) { return filled_like(c, a, 1.0); }},
+    {"mean", 0,
+     [](Context& c, NdarrayValue* a, Args args, const Kwargs& kw) {
+       const auto f = folding(c, args, kw);
+       return f ? mean(c, a, *f) : nullptr;
+     }},
+};
+
 }  // namespace
 
 V apply_numpy(Context& c, std::string_view name, const std::vector<V>& args, const Kwargs& kwargs) {
   if (name == "where") return kwargs.empty() && args.size() == 3 ? where(c, args) : nullptr;
   auto* a = args.empty() ? nullptr : as<NdarrayValue>(args[0]);
   if (!a) return nullptr;
-  if (name == "clip") return clip(c, args, kwargs);
-  const bool alone = args.size() == 1 && kwargs.empty();
-  if (name == "dot")
-    return args.size() == 2 && kwargs.empty() ? apply_matmul(c, a, args[1]) : nullptr;
-  if (name == "astype") return args.size() == 2 && kwargs.empty() ? cast(c, a, args[1]) : nullptr;
-  if (name == "copy" && alone && !a->scalar) {
-    const Val x = a->elements(c);
-    return in_c_order({a, a}) ? new_ndarray_value(c, x, a->axes, false) : nullptr;
-  }
-  if (name == "zeros_like" || name == "empty_like" || name == "ones_like")
-    return alone ? filled_like(c, a, name == "ones_like" ? 1.0 : 0.0) : nullptr;
+  for (const Function& f : kFunctions)
+    if (f.name == name)
+      return f.args == 0 || (args.size() == f.args && kwargs.empty()) ? f.run(c, a, args, kwargs)
+                                                                      : nullptr;
   const auto f = folding(c, args, kwargs);
   if (!f) return nullptr;
-  if (name == "mean") return mean(c, a, *f);
   struct Row {
     std::string_view name;
     const char* ufunc;

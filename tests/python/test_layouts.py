@@ -429,3 +429,13 @@ def test_filters_of_images_in_blocks():
         want, got = step(x), ms.jit(step)(x)
         assert ([g.asnumpy().tobytes() for g in want[1]] == [g.asnumpy().tobytes() for g in got[1]]
                 and want[0].asnumpy() == got[0].asnumpy())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.float64, np.float16])
+@pytest.mark.parametrize("shape, perm", [
+    ((70, 65), (1, 0)), ((64, 1024), (1, 0)), ((1000, 9), (1, 0)), ((7, 1000), (1, 0)), ((2, 96, 7, 11), (0, 2, 3, 1)),
+    ((3, 9, 10, 33), (0, 3, 1, 2)), ((2, 3, 50, 64), (0, 1, 3, 2)), ((5, 1, 40, 1, 31), (0, 4, 1, 2, 3)),
+    ((40, 1, 33, 8), (2, 1, 3, 0)), ((12, 40, 30), (1, 0, 2)), ((12, 40, 30), (2, 1, 0)), ((2049, 2051), (1, 0))])
+def test_transposes_of_matrices(shape, perm, dtype):
+    x = (np.arange(np.prod(shape)) % 2039).reshape(shape).astype(dtype)
+    np.testing.assert_array_equal(ops.transpose(Tensor(x), perm).asnumpy(), x.transpose(perm))

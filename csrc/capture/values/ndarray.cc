@@ -252,36 +252,51 @@ V NdarrayValue::getitem(Context& c, const V& at) {
   return v;
 }
 
+namespace {
+
+V shape_of(Context& c, NdarrayValue& a) {
+  a.elements(c);
+  std::vector<V> dims(a.axes.size());
+  for (size_t k = 0; k < a.axes.size(); ++k)
+    dims[static_cast<size_t>(a.axes[k])] = dim(c, &a, static_cast<int>(k));
+  return c.tuple(std::move(dims));
+}
+V transposed(Context& c, NdarrayValue& a) {
+  if (a.scalar) return nullptr;
+  a.elements(c);
+  auto* v = new_ndarray_value(c, a.memory, a.axes, false);
+  for (int& k : v->axes) k = a.rank() - 1 - k;
+  v->base = &a;
+  v->seen = a.version;
+  return v;
+}
+constexpr Member<NdarrayValue> kMembers[] = {
+    {"dtype",
+     [](Context& c, NdarrayValue& a) { return c.wrap_static(descr_of(a.elements(c).dtype())); }},
+    {"shape", shape_of},
+    {"ndim",
+     [](Context& c, NdarrayValue& a) { return c.constant_int(a.elements(c).shape().rank()); }},
+    {"size", [](Context& c, NdarrayValue& a) { return a.elements(c), element_count(c, &a, 1); }},
+    {"itemsize",
+     [](Context& c, NdarrayValue& a) {
+       return c.constant_int(static_cast<int64_t>(size_of(a.elements(c).dtype())));
+     }},
+    {"nbytes",
+     [](Context& c, NdarrayValue& a) {
+       return element_count(c, &a, static_cast<int64_t>(size_of(a.elements(c).dtype())));
+     }},
+    {"T", transposed},
+};
+
+}  // namespace
+
 std::optional<V> NdarrayValue::getattr(Context& c, PyObject* name_obj) {
-  const std::string name = text_of(name_obj);
   PyObject* found = type_lookup(type(), name_obj);
   if (!found) return std::nullopt;
   if (Py_TYPE(found) == &PyMethodDescr_Type)
     return protocol::bind(c, c.wrap_static(found), this, type());
-  const auto size = [&](int64_t times) { return element_count(c, this, times); };
-  if (name == "dtype") {
-    const DType t = elements(c).dtype();
-    return c.wrap_static(descr_of(t));
-  }
-  if (name == "shape") {
-    elements(c);
-    std::vector<V> dims(axes.size());
-    for (size_t k = 0; k < axes.size(); ++k)
-      dims[static_cast<size_t>(axes[k])] = dim(c, this, static_cast<int>(k));
-    return c.tuple(std::move(dims));
-  }
-  if (name == "ndim") return c.constant_int(elements(c).shape().rank());
-  if (name == "size") return elements(c), size(1);
-  if (name == "itemsize") return c.constant_int(static_cast<int64_t>(size_of(elements(c).dtype())));
-  if (name == "nbytes") return elements(c), size(static_cast<int64_t>(size_of(memory.dtype())));
-  if (name == "T" && !scalar) {
-    elements(c);
-    auto* v = new_ndarray_value(c, memory, axes, false);
-    for (int& a : v->axes) a = rank() - 1 - a;
-    v->base = this;
-    v->seen = version;
-    return v;
-  }
+  const std::string name = text_of(name_obj);
+  if (V v = member_of(kMembers, *this, c, name)) return v;
   c.give_up(Reason::kUnsupportedAttribute, str_cat("ndarray.", name), Case::kNumpyArray);
 }
 

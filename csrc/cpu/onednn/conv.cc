@@ -108,7 +108,7 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
     const auto bias = desc({c.y[1]}, tag::a, c.dtype);
     std::vector<Primitive::Arg> in{{DNNL_ARG_SRC, c.x_outside, pd.src_desc()},
                                    {DNNL_ARG_WEIGHTS, c.w_outside, pd.weights_desc()},
-                                   {DNNL_ARG_BIAS, bias, bias}};
+                                   {r.present[2] ? DNNL_ARG_BIAS : Primitive::kAbsent, bias, bias}};
     if (residual)
       in.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.y_outside, c.y_inside});
     return std::make_unique<Primitive>(dnnl::convolution_forward(compiled(pd, c)), in,

@@ -63,8 +63,9 @@ std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
     const int64_t k = r.in[1].shape[1], n = r.in[1].shape[0], m = r.in[0].shape.numel() / k;
     const auto x = desc({m, k}, Ints{k, 1}, t), w = desc({k, n}, Ints{1, k}, t),
                b = desc({1, n}, Ints{n, 1}, t), y = desc({m, n}, Ints{n, 1}, t);
-    const std::vector<Primitive::Arg> in{
-        {DNNL_ARG_SRC, x, x}, {DNNL_ARG_WEIGHTS, w, w}, {DNNL_ARG_BIAS, b, b}};
+    const std::vector<Primitive::Arg> in{{DNNL_ARG_SRC, x, x},
+                                         {DNNL_ARG_WEIGHTS, w, w},
+                                         {r.present[2] ? DNNL_ARG_BIAS : Primitive::kAbsent, b, b}};
     const Threads threads(threads_for(r, 2.0 * static_cast<double>(m * n * k)));
     const auto attr = r.op.has(kPhysical) ? post_ops({}, r.ctx().s("activation")) : attributes();
     const auto pd = r.present[2] ? dnnl::matmul::primitive_desc(engine(), x, w, b, y, attr)

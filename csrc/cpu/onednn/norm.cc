@@ -29,8 +29,9 @@ std::unique_ptr<OpKernel> layer_norm(const KernelRequest& r, std::string* why) {
         flags, attributes());
     return std::make_unique<Primitive>(
         dnnl::layer_normalization_forward(not_plain_loops(pd, t)),
-        std::vector<Primitive::Arg>{
-            {DNNL_ARG_SRC, x, x}, {DNNL_ARG_SCALE, from, g}, {DNNL_ARG_SHIFT, from, g}},
+        std::vector<Primitive::Arg>{{DNNL_ARG_SRC, x, x},
+                                    {r.present[1] ? DNNL_ARG_SCALE : Primitive::kAbsent, from, g},
+                                    {r.present[2] ? DNNL_ARG_SHIFT : Primitive::kAbsent, from, g}},
         Primitive::Arg{DNNL_ARG_DST, x, x});
   });
 }
@@ -62,11 +63,12 @@ std::unique_ptr<OpKernel> normalize(const KernelRequest& r, std::string* why) {
         flags, attributes());
     return std::make_unique<Primitive>(
         dnnl::batch_normalization_forward(pd),
-        std::vector<Primitive::Arg>{{DNNL_ARG_SRC, x, x},
-                                    {DNNL_ARG_MEAN, per_channel, per_channel},
-                                    {DNNL_ARG_VARIANCE, per_channel, per_channel},
-                                    {DNNL_ARG_SCALE, per_channel, per_channel},
-                                    {DNNL_ARG_SHIFT, per_channel, per_channel}},
+        std::vector<Primitive::Arg>{
+            {DNNL_ARG_SRC, x, x},
+            {DNNL_ARG_MEAN, per_channel, per_channel},
+            {DNNL_ARG_VARIANCE, per_channel, per_channel},
+            {r.present[3] ? DNNL_ARG_SCALE : Primitive::kAbsent, per_channel, per_channel},
+            {r.present[4] ? DNNL_ARG_SHIFT : Primitive::kAbsent, per_channel, per_channel}},
         Primitive::Arg{DNNL_ARG_DST, x, x});
   });
 }

@@ -204,7 +204,8 @@ Primitive::Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& o
   for (auto& a : in) bound_.push_back(bind(a, true));
   bound_.push_back(bind(out, false));
   std::vector<dnnl_exec_arg_t> args;
-  for (auto& b : bound_) args.push_back({b.id, (b.reorder.p ? b.inside : b.outside).get()});
+  for (auto& b : bound_)
+    if (b.id != kAbsent) args.push_back({b.id, (b.reorder.p ? b.inside : b.outside).get()});
   call_ = Call(std::move(p), std::move(args));
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i].id != DNNL_ARG_WEIGHTS || !bound_[i].reorder.p) continue;

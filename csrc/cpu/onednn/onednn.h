@@ -61,8 +61,10 @@ class Primitive : public OpKernel {
     int id;
     memory::desc outside, inside;
   };
-  // Inputs in the order of the op's. Absent ones may be among them: oneDNN passes over what the
-  // primitive does not use.
+  // What stands for an absent input: newer versions of oneDNN refuse arguments that a primitive
+  // does not declare.
+  static constexpr int kAbsent = 0;
+  // Inputs in the order of the op's.
   Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out);
   void run(const void* const* in, void* out) override { run(in, out, nullptr); }
   int packs() const override { return packs_; }

@@ -497,7 +497,8 @@ SVal silu(SVal x) {
   const SVal t = scaled(parts.p, parts.n), d = t + 1.0, d_low = t - (d - 1.0);
   const SVal p = s_select(down, parts.p, one), near = larger(number(x, -120.0), x);
   const SVal product = near * p, lost = s_fma(-near, p, product), y = product / d;
-  const SVal fixed = s_fma(-s_fma(y, d_low, lost), s_fma(d, number(x, -0.5), 1.457), y);
+  // (The factor is negative, as a negative sum of 0 would not be one to all compilers.)
+  const SVal fixed = s_fma(s_fma(y, d_low, lost), s_fma(d, number(x, 0.5), -1.457), y);
   // infinity * 0 is no number, as at -inf
   return s_select(size == kInf, x * s_select(down, t, one),
                   scaled(fixed, s_select(down, parts.n, zero)));

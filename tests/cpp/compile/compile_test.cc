@@ -334,21 +334,32 @@ TEST(Tiles, ADonatedInputIsOverwrittenOnlyWhereNoOtherTileReadsIt) {
   const Type t{DType::F32, Shape{64, 64}};
   Val p = own.add_input(t), d = own.add_input(t);
   own.outputs = {{(p - v_sum(p * d, {1}, true) * d).id, 0}};
-  Graph all;  // the sums read all of v for each row
+  Graph all;  // the sums read all of v for each row, and rows of x twice
   Val v = all.add_input({DType::F32, Shape{64}}), x = all.add_input(t);
-  all.outputs = {{(v - v_sum(x * v, {1}, false)).id, 0}};
+  all.outputs = {{(v - v_sum(v_sum(x * v, {1}, true) * x, {1}, false)).id, 0}};
   for (int bytes : {64, 1 << 20}) {
     config().tile_bytes = bytes;
     const bool tiled = bytes == 64;
     auto a = compile(own), b = compile(all);
     EXPECT_EQ(a->steps.size(), tiled ? 1u : 2u) << a->describe();
-    EXPECT_EQ(b->steps.size(), tiled ? 1u : 2u) << b->describe();
+    EXPECT_EQ(b->steps.size(), tiled ? 1u : 3u) << b->describe();
     EXPECT_EQ(a->output_buffers[0].donor, 0) << a->describe();
     EXPECT_EQ(b->output_buffers[0].donor, tiled ? -1 : 0) << b->describe();
   }
   config().tile_bytes = 65536;
   expect_modes_agree(own);
   expect_modes_agree(all);
+}
+
+TEST(Tiles, LoopsThatShareLittleRunOneByOne) {
+  Graph g;  // what is computed by row is small beside the map
+  Val x = g.add_input({DType::F32, Shape{64, 640}}), v = g.add_input({DType::F32, Shape{64, 1}});
+  g.outputs = {{((x - v) * v_op("rsqrt", v + 1e-5)).id}};
+  config().tile_bytes = 64;
+  const auto p = compile(g);
+  EXPECT_EQ(p->steps.size(), 2u) << p->describe();
+  config().tile_bytes = 65536;
+  expect_modes_agree(g);
 }
 
 // Channels of a batch norm in [N,C,L], forward and backward; widths with and without tails.
