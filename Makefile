@@ -107,7 +107,7 @@ test-all: build-tests test-cpp
 # The same sources for another CPython (`make test-python3.13`, or with PYTHON=path of one), in an environment of its own.
 test-python3.% slice-python3.%: target = $(firstword $(subst -, ,$@))
 test-python3.% slice-python3.%:
-	@test "$(PYTHON)" != python3.11 || test -n "$$(tools/find_python.sh 3.$*)" || $(MAKE) pythons
+	@test "$(PYTHON)" != python3.11 || test -n "$$(tools/find_python.sh 3.$*)" || $(MAKE) pythons PYTHONS=3.$*
 	$(MAKE) $(target) VENV=.venv3$* BUILD=build/python3.$* PYTHON=$(if $(filter-out python3.11,$(PYTHON)),$(PYTHON),$$(tools/find_python.sh 3.$*))
 # The tests that depend on the interpreter most: what a version that is not the first to be tried must pass at each change.
 slice: build venv-test
@@ -119,8 +119,9 @@ test-all-pythons:
 	$(MAKE) test-python3.14
 	set -e; for v in 9 10 12 13 15; do $(MAKE) slice-python3.$$v; done
 # Debian's newest CPythons, unpacked into build/pythons: their newest patch releases, whatever the system has.
+PYTHONS ?= 3.13 3.14 3.15
 pythons:
-	tools/pythons.sh build/pythons 3.13 3.14 3.15
+	tools/pythons.sh build/pythons $(PYTHONS)
 
 # The examples of MindSpore's docstrings, there and here; MindSpore, in an environment of its own, and its answers are kept in build/mindspore.
 test-mindspore: build $(BUILD)/mindspore/.ready

@@ -511,9 +511,9 @@ def test_cifar(tmp_path):
     images = np.repeat(np.arange(0, 240, 10, dtype=np.uint8), 128).reshape(1, 3072)
     for k in range(1, 6):
         (tmp_path / f"data_batch_{k}").write_bytes(pickle.dumps({b"data": images, b"labels": [k]}, 2))
-    (tmp_path / "test_batch").write_bytes(pickle.dumps({"data": images, "labels": [7]}))
+    (tmp_path / "test_batch").write_bytes(pickle.dumps({"data": images, "labels": [7]}, 4))
     for name in ("train", "test"):
-        (tmp_path / name).write_bytes(pickle.dumps({b"data": images, b"fine_labels": [3], b"coarse_labels": [9]}))
+        (tmp_path / name).write_bytes(pickle.dumps({b"data": images, b"fine_labels": [3], b"coarse_labels": [9]}, 4))
     mr.Cifar10ToMR(str(tmp_path), str(tmp_path / "ten")).transform(["label"])
     rows = list(FileReader(str(tmp_path / "ten")).get_next())
     assert [(r["id"], r["label"]) for r in rows] == [(k, k + 1) for k in range(5)]

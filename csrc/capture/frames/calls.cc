@@ -37,7 +37,17 @@ int Tracer::step_calls(Frame& f, const Instr& in) {
           kw.push_back({text_of(PyTuple_GET_ITEM(names, k)), args[args.size() - n + k]});
         args.resize(args.size() - n);
       }
-      st.push_back(protocol::call(*this, callee, args, kw));
+      try {
+        st.push_back(protocol::call(*this, callee, args, kw));
+      } catch (const GraphBreak& b) {
+        // where a `with` of a class in C calls for itself, that is what breaks, as in its
+        // instruction
+        const bool enters = f.pc > 0 && f.code->instrs[f.pc - 1].op == Op::LOAD_SPECIAL;
+        if (enters && self && b.reason == Reason::kUnsupportedCall &&
+            !protocol::user_method(*this, self, "__enter__"))
+          give_up(Reason::kContextManager, self->type()->tp_name, self->type());
+        throw;
+      }
       break;
     }
     case Op::CALL_EX: {
