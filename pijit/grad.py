@@ -235,8 +235,8 @@ def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0
     Returns gradients shaped like the arguments: one for one position, a tuple for several, then
     (by position, by weights) where both are asked for; positions that are no Tensors (numbers, None, and but in
     GRAPH_MODE containers of Tensors) are left out. With return_ids, (position or parameter name, gradient) stands in
-    place of each gradient, where `get_grad` finds it; with sens_param, the last argument of a call (or the keyword `sens`) scales the outputs' gradients. Raises TypeError,
-    ValueError and RuntimeError on bad positions.
+    place of each gradient, where `get_grad` finds it; with sens_param, the last argument of a call (or the keyword
+    `sens`) scales the outputs' gradients. Raises TypeError, ValueError and RuntimeError on bad positions.
 
     Example:
         >>> print(ops.grad(lambda x: x * x)(Tensor([3.0])))
