@@ -89,7 +89,7 @@ class GradFunction(Transformed):
     sens        the last argument (or keyword `sens`) scales the outputs' cotangents
     tuple_out   give a tuple of gradients even for one position
 
-    Positions without Tensors are left out."""
+    Positions that are no Tensors are left out; in GRAPH_MODE, of containers, those without Tensors."""
 
     fn: Callable[..., Any]
     positions: Any
@@ -178,11 +178,13 @@ class GradFunction(Transformed):
 
 
 def _differentiable(positions, args):
-    """Those of the positions (None: none, "all": of all arguments) that hold Tensors."""
+    """Those of the positions (None: none, "all": of all arguments) that are Tensors; in GRAPH_MODE also containers of
+    some."""
     if positions is None:
         return None
+    containers = _C.graph_mode()
     return tuple([p for p in (range(len(args)) if positions == "all" else positions)
-                  if p < len(args) and _flatten(args[p], [])])
+                  if p < len(args) and (isinstance(args[p], Tensor) or containers and _flatten(args[p], []))])
 
 
 def _sens(sens, outputs):
@@ -231,10 +233,10 @@ def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0
 
     fn maps tensors to a tensor (or a tuple, whose elements are summed); with has_aux, to (loss, *aux).
     Returns gradients shaped like the arguments: one for one position, a tuple for several, then
-    (by position, by weights) where both are asked for; positions without Tensors (numbers, None) are left out. With
-    return_ids, (position or parameter name, gradient) stands in place of each gradient, where `get_grad` finds it; with
-    sens_param, the last argument of a call (or the keyword `sens`) scales the outputs' gradients. Raises TypeError,
-    ValueError and RuntimeError on bad positions.
+    (by position, by weights) where both are asked for; positions that are no Tensors (numbers, None, and but in
+    GRAPH_MODE containers of Tensors) are left out. With return_ids, (position or parameter name, gradient) stands in
+    place of each gradient, where `get_grad` finds it; with sens_param, the last argument of a call (or the keyword
+    `sens`) scales the outputs' gradients. Raises TypeError, ValueError and RuntimeError on bad positions.
 
     Example:
         >>> print(ops.grad(lambda x: x * x)(Tensor([3.0])))

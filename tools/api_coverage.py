@@ -4,8 +4,8 @@
                                                         pijit/compat/reference.json (module
                                                         paths, names, where each is defined) and tools/api_names.json
                                                         (members, parameters)
-    python tools/api_coverage.py                        writes docs/api-coverage.md and pijit/compat/homes.py (what
-                                                        MindSpore calls our classes)
+    python tools/api_coverage.py                        writes docs/api-coverage.md, the table of docs/from-mindspore.md
+                                                        and pijit/compat/homes.py (what MindSpore calls our classes)
     python tools/api_coverage.py missing ops            prints what a module lacks
 
 A name works, or it works differently (its parameters have other names, or a note says how), or it raises
@@ -30,6 +30,7 @@ import warnings
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAMES, NOTES, PAGE = HERE / "api_names.json", HERE / "api_notes.txt", HERE.parent / "docs" / "api-coverage.md"
+GUIDE = PAGE.with_name("from-mindspore.md")
 REFERENCE = HERE.parent / "pijit" / "compat" / "reference.json"
 HOMES = REFERENCE.with_name("homes.py")
 
@@ -373,6 +374,24 @@ def page(facts, result):
     PAGE.write_text("\n".join(out) + "\n")
 
 
+def guide(facts, result):
+    """The table of what raises in the guide: by reason, the names of the modules that programs import first."""
+    rows, modules = {}, [p for p in facts["modules"] if p.count(".") < 2 or p.startswith("mindspore.dataset.")]
+    for path in modules:
+        for name, (state, text) in result[path].items():
+            if state == "raises":
+                names = rows.setdefault(text, [])
+                if name not in [n.rpartition(".")[2] for n in names]:
+                    names.append(f"{path}.{name}".removeprefix("mindspore."))
+    out = ["| why | nearest | names |", "|---|---|---|"]
+    for text, names in sorted(rows.items(), key=lambda row: -len(row[1])):
+        why, _, nearest = text.partition(". The nearest there is: ")
+        shown = ", ".join(f"`{n}`" for n in names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        out.append(f"| {why} | {nearest} | {shown} |")
+    before, begin, rest = GUIDE.read_text().partition("<!-- raises: by `make api` -->\n")
+    GUIDE.write_text(before + begin + "\n".join(out) + "\n<!-- end -->" + rest.partition("<!-- end -->")[2])
+
+
 def parts(path, facts, states):
     """A module's states; of `ops` in two parts."""
     if path != "mindspore.ops":
@@ -405,7 +424,8 @@ def main():
                     print(f"{part}: {len(names)} of {len(members)}\n   {' '.join(names)}")
         return None
     write_homes()
-    return page(facts, result)
+    page(facts, result)
+    return guide(facts, result)
 
 
 if __name__ == "__main__":

@@ -477,3 +477,36 @@ def test_segments_of_a_pipeline_are_kept():
     for wrong, error in ((-1, ValueError), ("a", TypeError)):
         with pytest.raises(error):
             cell.pipeline_segment = wrong
+
+
+def _product(a, b):
+    parts = list(a.values()) if isinstance(a, dict) else a
+    return parts[0] * parts[1] * b
+
+
+CONTAINERS = {"tuple": lambda x, y: (x, y), "list": lambda x, y: [x, y], "dict": lambda x, y: {"u": x, "v": y},
+              "number": lambda x, y: (x, 2.0)}
+
+
+@pytest.mark.parametrize("kind", CONTAINERS)
+def test_gradients_by_containers(kind):
+    x, y, z = (Tensor([float(k), k + 1.0]) for k in (1, 3, 5))
+    make = CONTAINERS[kind]
+    asked = [lambda a, b: ms.grad(_product, (0, 1))(a, b), lambda a, b: ms.grad(_product, 0)(a, b),
+             lambda a, b: ms.grad(_product, 1)(a, b), lambda a, b: ms.value_and_grad(_product, (0, 1))(a, b)[1],
+             lambda a, b: ops.GradOperation(get_all=True)(_product)(a, b),
+             lambda a, b: ops.GradOperation()(_product)(a, b)]
+    alone = (x * (2.0 if kind == "number" else y)).asnumpy().tolist()
+    for f in asked:
+        found = [run(make(x, y), z) for run in (f, ms.jit(f)) for _ in range(2)]
+        shown = [g.asnumpy().tolist() if isinstance(g, Tensor) else [p.asnumpy().tolist() for p in g] for g in found]
+        assert shown[0] in (alone, [alone], []) and all(s == shown[0] for s in shown)
+    assert asked[1](make(x, y), z) == () and asked[5](make(x, y), z) == ()
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        by_first, by_second = asked[0](make(x, y), z)
+        first = list(by_first.values()) if kind == "dict" else by_first
+        assert type(by_first) is (dict if kind == "dict" else tuple) and by_second.asnumpy().tolist() == alone
+        assert first[0].asnumpy().tolist() == (z * (2.0 if kind == "number" else y)).asnumpy().tolist()
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
