@@ -95,11 +95,15 @@ V PartialValue::call(Context& c, std::vector<V> more, Kwargs more_kwargs) {
   return protocol::call(c, func, std::move(all), with_keywords(kwargs, more_kwargs));
 }
 
+static constexpr Member<PartialValue> kOfPartial[] = {
+    {"func", [](Context&, PartialValue& p) { return p.func; }},
+    {"args", [](Context& c, PartialValue& p) { return c.tuple(p.args); }},
+};
+
 std::optional<V> PartialValue::getattr(Context& c, PyObject* name_obj) {
-  const std::string name = text_of(name_obj);
   const bool nested = func->type() == partial_type();  // from outside: partial() takes it apart
-  if (name == "func" && !nested) return func;
-  if (name == "args" && !nested) return c.tuple(args);
+  if (!nested)
+    if (V v = member_of(kOfPartial, *this, c, text_of(name_obj))) return v;
   return protocol::builtin_attribute(c, this, name_obj);
 }
 
@@ -149,11 +153,15 @@ V MethodValue::call(Context& c, std::vector<V> args, Kwargs kwargs) {
   return protocol::call(c, func, std::move(args), std::move(kwargs));
 }
 
+static constexpr Member<MethodValue> kOfMethod[] = {
+    {"__self__", [](Context&, MethodValue& m) { return m.self; }},
+    {"__func__", [](Context&, MethodValue& m) { return m.func; }},
+    {"__class__",
+     [](Context& c, MethodValue&) -> V { c.give_up(Reason::kUnsupportedAttribute, "__class__"); }},
+};
+
 std::optional<V> MethodValue::getattr(Context& c, PyObject* name_obj) {
-  const std::string name = text_of(name_obj);
-  if (name == "__self__") return self;
-  if (name == "__func__") return func;
-  if (name == "__class__") c.give_up(Reason::kUnsupportedAttribute, name);
+  if (V v = member_of(kOfMethod, *this, c, text_of(name_obj))) return v;
   return protocol::find_attribute(c, func, name_obj);
 }
 
