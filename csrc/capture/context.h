@@ -180,9 +180,6 @@ class Context : public Interpreter {
 
   StartPoint& start_;
   Val add_input(Type t, int src, uint64_t dynamic);
-  // A value as NumPy computes it, which may raise flags that NumPy tells of. It is computed whether
-  // anything needs it or not.
-  void note_flags(Val v) { raising_.push_back(v.id); }
 
   Arena arena_;
   const V null_;  // an unbound variable
@@ -194,7 +191,7 @@ class Context : public Interpreter {
   std::vector<int> input_source_;
   std::vector<std::pair<int, int>> dynamic_;    // (input, axis) of each symbol
   absl::flat_hash_map<int, V> dynamic_values_;  // inputs, by source
-  std::vector<uint32_t> raising_;               // nodes, by note_flags
+  std::vector<uint32_t> raising_;               // nodes, by note_flags (values/ndarray.h)
   std::vector<V> open_tapes_;                   // outermost first
   std::vector<TensorValue*> views_;             // in the order in which they were made
   std::vector<py::object> held_;
