@@ -144,6 +144,15 @@ def test_the_ends_of_arrays_raise_no_flags(dtype, monkeypatch):
             assert not asked, (n, text)
 
 
+@pytest.mark.parametrize("place", [0, 5, 500_000, 900_000, 1_000_002])
+def test_a_flag_of_any_thread_counts(place):
+    b = np.ones(1_000_003)
+    b[place] = 0
+    f = pijit.jit(of("return a / b + 1")())
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
+        f(np.ones(b.size), b)
+
+
 def test_warnings_as_errors():
     def f(a, b):
         c = a + 1
