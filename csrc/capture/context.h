@@ -21,7 +21,6 @@ struct Raised {
 
 bool plain_tuple_type(PyTypeObject* t);
 bool dict_like(PyTypeObject* t);
-bool derived_dict(PyTypeObject* t);
 bool immutable_constant(PyObject* o);
 bool static_object(PyObject* o);
 // A method or slot in C of a class, which is called with an object of it.
@@ -192,11 +191,9 @@ class Context : public Interpreter {
   std::vector<int> input_source_;
   std::vector<std::pair<int, int>> dynamic_;    // (input, axis) of each symbol
   absl::flat_hash_map<int, V> dynamic_values_;  // inputs, by source
-  // Nodes that NumPy computes, and that may raise flags of which it tells: computed whether
-  // anything needs them or not.
-  std::vector<uint32_t> raising_;
-  std::vector<V> open_tapes_;        // outermost first
-  std::vector<TensorValue*> views_;  // in the order in which they were made
+  std::vector<uint32_t> raising_;               // nodes, by note_flags (values/ndarray.h)
+  std::vector<V> open_tapes_;                   // outermost first
+  std::vector<TensorValue*> views_;             // in the order in which they were made
   std::vector<py::object> held_;
   std::vector<Source> sources_;
   std::map<std::tuple<int, int, int, PyObject*, int, std::vector<int>>, int> source_index_;

@@ -9,7 +9,9 @@
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values/ndarray.h"
+#include "capture/values/object.h"
 #include "capture/values/scalar.h"
+#include "capture/values/sequence.h"
 #include "graph/vals.h"
 #include "objects/data.h"
 #include "objects/ndarray.h"
@@ -38,10 +40,31 @@ Val constant_of(Context& c, PyObject* scalar) {
   return c.scope_->graph().constant(a->type.dtype, bits);
 }
 
+// A NumPy scalar that differs from call to call, as an input; null: it is none.
+NdarrayValue* scalar_input(Context& c, const V& v) {
+  if (!as<ObjectValue>(v) || v->src < 0 || !is_numpy_scalar(v->obj.ptr())) return nullptr;
+  const auto known = c.dynamic_values_.find(v->src);
+  if (known != c.dynamic_values_.end()) return as<NdarrayValue>(known->second);
+  for (int k = 0; k < kNumDTypes; ++k) {
+    const DType t = static_cast<DType>(k);
+    if (t == DType::BF16 || numpy_scalar_type(t) != Py_TYPE(v->obj.ptr()) || !is_followed(t))
+      continue;
+    auto* made = new_ndarray_value(c, c.add_input({t, Shape{}}, v->src, 0), {}, true);
+    c.dynamic_values_[v->src] = made;
+    return made;
+  }
+  return nullptr;
+}
+
 std::optional<Given> given(Context& c, const V& v) {
   Given g{v};
   if ((g.array = as_ndarray(c, v))) {
+    if (!g.array->is_followed(c)) return std::nullopt;
     g.spec = share(descr_of(g.array->elements(c).dtype()));
+    return g;
+  }
+  if ((g.array = scalar_input(c, v))) {
+    g.spec = share(descr_of(g.array->memory.dtype()));
     return g;
   }
   if (!as<ScalarValue>(v)) return std::nullopt;
@@ -236,7 +259,9 @@ std::optional<int64_t> loop_for(PyObject* ufunc, const std::vector<DType>& types
   const UfuncFields* u = ufunc_fields(ufunc);
   const std::string_view name = u->name;
   const bool ints = std::any_of(types.begin(), types.end(), is_int);
-  if (ints && (name == "power" || name == "float_power" || name == "ldexp")) return std::nullopt;
+  static constexpr std::string_view kRaise[] = {"power", "float_power", "ldexp"};
+  if (ints && std::find(std::begin(kRaise), std::end(kRaise), name) != std::end(kRaise))
+    return std::nullopt;
   const auto code = [](DType t) { return static_cast<char>(descr_number(t)); };
   for (int k = 0; k < u->ntypes; ++k) {
     const char* codes = u->types + k * u->nargs;
@@ -276,6 +301,8 @@ Val value_to_store(Context& c, const V& value, DType t) {
   if (!can.ptr() || can.ptr() != Py_True) left_to_numpy(c, "ndarray.__setitem__");
   return v_cast(x, t);
 }
+
+void note_flags(Context& c, Val v) { c.raising_.push_back(v.id); }
 
 V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
   if (!is_ufunc(ufunc) || !py::object(py::handle(ufunc).attr("signature")).is_none())
@@ -322,7 +349,7 @@ V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
   const Val made =
       loop ? by_loop(c, *loop, out, in) : c.scope_->graph().op(OpTable::get().at(op), in, {});
   PIJIT_CHECK(made.dtype() == out, "numpy.", name, " gives another dtype than its op");
-  if (loop || (is_float(types[0]) && sets_flags(op))) c.raising_.push_back(made.id);
+  if (loop || (is_float(types[0]) && sets_flags(op))) note_flags(c, made);
   return new_ndarray_value(c, made, axes, scalar);
 }
 
@@ -330,7 +357,8 @@ V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
 // names in its warnings.
 V apply_power(Context& c, const V& x, const V& y) {
   if (auto* a = as<NdarrayValue>(x);
-      a && !a->scalar && is_known(y) && is_float(a->elements(c).dtype())) {
+      a && !a->scalar && is_known(y) && a->is_followed(c) &&
+      is_float(a->elements(c).dtype())) {
     PyObject* o = y->obj.ptr();
     if ((PyLong_CheckExact(o) || PyFloat_CheckExact(o)) && !PyErr_Occurred()) {
       const double e = PyFloat_AsDouble(o);
@@ -344,7 +372,7 @@ V apply_power(Context& c, const V& x, const V& y) {
 
 V apply_matmul(Context& c, const V& x, const V& y) {
   auto *a = as_ndarray(c, x), *b = as_ndarray(c, y);
-  if (!a || !b) return nullptr;
+  if (!a || !b || !a->is_followed(c) || !b->is_followed(c)) return nullptr;
   Val left = a->elements(c), right = b->elements(c);
   const DType t = left.dtype();
   const int rank = left.shape().rank(), other = right.shape().rank();
@@ -363,7 +391,7 @@ V apply_matmul(Context& c, const V& x, const V& y) {
   if (rank == 1) left = v_reshape(left, Shape{1, left.shape()[0]});
   if (other == 1) right = v_reshape(right, Shape{right.shape()[0], 1});
   const Val made = c.scope_->graph().op("numpy_matmul", {left, right}, {Dim(*loop), t});
-  c.raising_.push_back(made.id);
+  note_flags(c, made);
   return new_ndarray_value(c, v_reshape(made, shape), axes_in_order(shape.rank()),
                            shape.rank() == 0);
 }
@@ -439,7 +467,7 @@ std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const
   std::vector<Val> in{v_reshape(x, Shape{outer, n, inner}), Val{}};
   if (start) in[1] = g.constant(*type, *start);
   Val made = g.op(OpTable::get().at("numpy_reduce"), in, {Dim(*loop), *type});
-  c.raising_.push_back(made.id);
+  note_flags(c, made);
   return Folded{v_reshape(made, kept), n};
 }
 
@@ -456,7 +484,7 @@ V mean(Context& c, NdarrayValue* a, const Folding& f) {
   // Divided in float64, as the count is an int64.
   const Val count = c.scope_->graph().constant(DType::F64, SizeNumber(sum->count));
   Val q = c.scope_->graph().op("div", {v_cast(sum->value, DType::F64), count});
-  c.raising_.push_back(q.id);
+  note_flags(c, q);
   if (t != DType::F64) q = v_cast(q, t);
   return folded_value(c, q, f.keeps);
 }
@@ -503,7 +531,7 @@ V cast(Context& c, NdarrayValue* a, const V& to) {
   Val made = x;
   if (x.dtype() != *t) {
     made = v_cast(x, *t);
-    if (is_float(x.dtype())) c.raising_.push_back(made.id);
+    if (is_float(x.dtype())) note_flags(c, made);
   }
   return new_ndarray_value(c, made, a->axes, false);
 }
@@ -516,6 +544,47 @@ V filled_like(Context& c, NdarrayValue* a, double value) {
   const Val one = g.constant(x.dtype(), value);
   const Val all = g.op("broadcast_to", {one}, {x.shape().dims()});
   return new_ndarray_value(c, all, a->axes, false);
+}
+
+// np.zeros and its kind, where a function has ndarrays already: it may store in them.
+V filled(Context& c, const std::vector<V>& args, const Kwargs& kwargs, double value) {
+  const bool among_arrays = std::any_of(c.guards_.begin(), c.guards_.end(),
+                                        [](auto& g) { return g.kind == Guard::kNdarray; });
+  V type = args.size() == 2 ? args[1] : V();
+  if (kwargs.size() == 1 && kwargs[0].first == "dtype" && !type)
+    type = kwargs[0].second;
+  else if (!kwargs.empty())
+    return nullptr;
+  if (!among_arrays || args.empty() || args.size() > 2 || c.scope_ != &c.root_scope_ ||
+      c.start_.expects_raises)
+    return nullptr;
+  DType t = DType::F64;
+  if (type) {
+    const auto o = as_constant(c, type);
+    const auto descr = o ? py::reinterpret_steal<py::object>(
+                               PyObject_CallOneArg(numpy_function("dtype"), o->ptr()))
+                         : py::object();
+    if (!descr) PyErr_Clear();
+    const auto known = descr ? dtype_of_descr(descr.ptr()) : std::nullopt;
+    if (!known || !is_followed(*known)) return nullptr;
+    t = *known;
+  }
+  Shape shape;
+  for (auto& d : as<TupleValue>(args[0]) ? args[0]->parts(c) : std::vector<V>{args[0]}) {
+    const auto* size = state_of<ScalarValue::Size>(d);
+    if (size && size->expr.index() == 0) {
+      shape.push_back(std::get<Dim>(size->expr));
+      continue;
+    }
+    if (!is_known(d) || !PyLong_CheckExact(d->obj.ptr())) return nullptr;
+    const auto n = as_int(c, d);
+    if (!n || *n < 0 || shape.rank() == kMaxRank) return nullptr;
+    shape.push_back(*n);
+  }
+  if (shape.rank() == 0) return nullptr;
+  Graph& g = c.scope_->graph();
+  return new_ndarray_value(c, g.op("broadcast_to", {g.constant(t, value)}, {shape.dims()}),
+                           axes_in_order(shape.rank()), false);
 }
 
 V clip(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
@@ -538,68 +607,86 @@ V clip(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return apply_ufunc(c, ufunc.ptr(), {args[0], low, high});
 }
 
-V copied(Context& c, NdarrayValue* a) {
+template <int kValue>
+V filled_with(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  return filled(c, args, kwargs, kValue);
+}
+template <int kValue>
+V like(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  const bool alone = args.size() == 1 && kwargs.empty();
+  return alone ? filled_like(c, as<NdarrayValue>(args[0]), kValue) : nullptr;
+}
+V dot(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  return args.size() == 2 && kwargs.empty() ? apply_matmul(c, args[0], args[1]) : nullptr;
+}
+V as_type(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  const bool plain = args.size() == 2 && kwargs.empty();
+  return plain ? cast(c, as<NdarrayValue>(args[0]), args[1]) : nullptr;
+}
+V copy(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  if (a->scalar || args.size() != 1 || !kwargs.empty()) return nullptr;
   const Val x = a->elements(c);
-  return !a->scalar && in_c_order({a, a}) ? new_ndarray_value(c, x, a->axes, false) : nullptr;
+  return in_c_order({a, a}) ? new_ndarray_value(c, x, a->axes, false) : nullptr;
+}
+V choose(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  return kwargs.empty() && args.size() == 3 ? where(c, args) : nullptr;
+}
+V mean_of(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  const auto f = folding(c, args, kwargs);
+  return f ? mean(c, as<NdarrayValue>(args[0]), *f) : nullptr;
 }
 
-// A function of an array and arguments, or a method.
-using Args = const std::vector<V>&;
 struct Function {
   std::string_view name;
-  size_t args;  // with the array; 0: it looks at them, and at keywords
-  V (*run)(Context& c, NdarrayValue* a, Args args, const Kwargs& kwargs);
+  V (*run)(Context& c, const std::vector<V>& args, const Kwargs& kwargs);
+  bool of_array = true;  // its first argument is one
 };
 constexpr Function kFunctions[] = {
-    {"clip", 0,
-     [](Context& c, NdarrayValue*, Args args, const Kwargs& kw) { return clip(c, args, kw); }},
-    {"dot", 2,
-     [](Context& c, NdarrayValue* a, Args args, const Kwargs&) {
-       return apply_matmul(c, a, args[1]);
-     }},
-    {"astype", 2,
-     [](Context& c, NdarrayValue* a, Args args, const Kwargs&) { return cast(c, a, args[1]); }},
-    {"copy", 1, [](Context& c, NdarrayValue* a, Args, const Kwargs&) { return copied(c, a); }},
-    {"zeros_like", 1,
-     [](Context& c, NdarrayValue* a, Args, const Kwargs&) { return filled_like(c, a, 0.0); }},
-    {"empty_like", 1,
-     [](Context& c, NdarrayValue* a, Args, const Kwargs&) { return filled_like(c, a, 0.0); }},
-    {"ones_like", 1,
-     [](Context& c, NdarrayValue* a, Args, const Kwargs&) { return filled_like(c, a, 1.0); }},
-    {"mean", 0,
-     [](Context& c, NdarrayValue* a, Args args, const Kwargs& kw) {
-       const auto f = folding(c, args, kw);
-       return f ? mean(c, a, *f) : nullptr;
-     }},
+    {"zeros", filled_with<0>, false},
+    {"ones", filled_with<1>, false},
+    {"empty", filled_with<0>, false},
+    {"where", choose, false},
+    {"clip", clip},
+    {"dot", dot},
+    {"astype", as_type},
+    {"copy", copy},
+    {"zeros_like", like<0>},
+    {"empty_like", like<0>},
+    {"ones_like", like<1>},
+    {"mean", mean_of},
+};
+
+struct Reduction {
+  std::string_view name;
+  const char* ufunc;
+  std::optional<double> start;
+};
+constexpr Reduction kReductions[] = {
+    {"sum", "add", 0.0},
+    {"prod", "multiply", 1.0},
+    {"max", "maximum", std::nullopt},
+    {"amax", "maximum", std::nullopt},
+    {"min", "minimum", std::nullopt},
+    {"amin", "minimum", std::nullopt},
+    {"any", "logical_or", 0.0},
+    {"all", "logical_and", 1.0},
 };
 
 }  // namespace
 
 V apply_numpy(Context& c, std::string_view name, const std::vector<V>& args, const Kwargs& kwargs) {
-  if (name == "where") return kwargs.empty() && args.size() == 3 ? where(c, args) : nullptr;
   auto* a = args.empty() ? nullptr : as<NdarrayValue>(args[0]);
+  if (a && !a->is_followed(c)) return nullptr;
+  for (auto& f : kFunctions)
+    if (f.name == name && (a || !f.of_array)) return f.run(c, args, kwargs);
   if (!a) return nullptr;
-  for (const Function& f : kFunctions)
-    if (f.name == name)
-      return f.args == 0 || (args.size() == f.args && kwargs.empty()) ? f.run(c, a, args, kwargs)
-                                                                      : nullptr;
-  const auto f = folding(c, args, kwargs);
-  if (!f) return nullptr;
-  struct Row {
-    std::string_view name;
-    const char* ufunc;
-    std::optional<double> start;
-  };
-  static constexpr Row kRows[] = {{"sum", "add", 0.0},
-                                  {"prod", "multiply", 1.0},
-                                  {"max", "maximum", std::nullopt},
-                                  {"amax", "maximum", std::nullopt},
-                                  {"min", "minimum", std::nullopt},
-                                  {"amin", "minimum", std::nullopt}};
-  for (auto& r : kRows)
-    if (r.name == name)
-      if (const auto made = fold(c, a, r.ufunc, *f, r.start))
-        return folded_value(c, made->value, f->keeps);
+  for (auto& r : kReductions) {
+    if (r.name != name) continue;
+    const auto f = folding(c, args, kwargs);
+    const auto made = f ? fold(c, a, r.ufunc, *f, r.start) : std::nullopt;
+    return made ? V(folded_value(c, made->value, f->keeps)) : nullptr;
+  }
   return nullptr;
 }
 

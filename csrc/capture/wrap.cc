@@ -132,7 +132,7 @@ V dynamic_numpy_scalar(Context& c, PyObject* o, int src) {
   const Source& s = c.sources_[src];
   const bool given =  // by a break
       s.kind == Source::kState && s.index >= c.start_.code->num_slots;
-  if (!given && !c.unstable(src)) return nullptr;
+  if (!given && !c.unstable(src) && !c.start_.dynamic.count(s.path)) return nullptr;
   V& v = c.known_[o];
   if (v) {  // np.True_ is one object
     if (v->src != src && v->src >= 0)

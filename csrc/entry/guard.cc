@@ -370,6 +370,8 @@ Entry::~Entry() = default;
 void find_dynamic(const Entry& e, PyObject* func, PyObject* const* state, const CodeInfo& code,
                   std::map<uint64_t, uint64_t>* dynamic) {
   std::map<uint64_t, uint64_t> found;
+  const bool of_ndarrays = std::any_of(e.guards.begin(), e.guards.end(),
+                                       [](auto& g) { return g.kind == Guard::kNdarray; });
   Values values;
   values.own.assign(e.sources.size(), nullptr);
   values.at = values.own.data();
@@ -383,7 +385,8 @@ void find_dynamic(const Entry& e, PyObject* func, PyObject* const* state, const 
       if (!o || o == g.obj.ptr()) return;
       uint64_t mask = 0;
       if (g.kind == Guard::kEquals && Py_TYPE(o) == Py_TYPE(g.obj.ptr()) &&
-          (PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyUnicode_CheckExact(o))) {
+          (PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyUnicode_CheckExact(o) ||
+           (of_ndarrays && is_numpy_scalar(o)))) {
         mask = ~0ull;
       } else if (g.kind == Guard::kTensor &&
                  reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&

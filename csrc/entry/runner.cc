@@ -34,6 +34,8 @@ void Runner::fetch(Inputs* inputs, bool hold) {
       if (is_followed_ndarray(o)) {
         number = new_external_array(
             instance.program->input_types[k], ndarray_fields(o)->data, [](void*) {}, nullptr);
+      } else if (!PyFloat_Check(o) && !PyLong_Check(o)) {
+        number = scalar_array(instance.program->input_types[k].dtype, bits_of_numpy_scalar(o));
       } else if (PyFloat_Check(o)) {
         uint64_t bits;
         const double d = PyFloat_AS_DOUBLE(o);
@@ -81,6 +83,9 @@ bool Runner::still_there(Inputs* inputs, const Recheck& recheck) const {
       if (array_of(o).get() != in[k]) return false;
     } else if (is_followed_ndarray(o)) {
       if (ndarray_fields(o)->data != in[k]->data) return false;
+    } else if (!PyFloat_Check(o) && !PyLong_Check(o)) {
+      const uint64_t bits = bits_of_numpy_scalar(o);
+      if (std::memcmp(&bits, in[k]->data, size_of(in[k]->type.dtype)) != 0) return false;
     } else if (PyFloat_Check(o)) {
       const double d = PyFloat_AS_DOUBLE(o);
       if (std::memcmp(&d, in[k]->data, sizeof d) != 0) return false;

@@ -218,6 +218,15 @@ py::object new_numpy_scalar(const Array& a) {
   return py::reinterpret_steal<py::object>(o);
 }
 
+uint64_t bits_of_numpy_scalar(PyObject* o) {
+  uint64_t bits = 0;
+  for (int k = 0; k < kNumDTypes; ++k)
+    if (api().scalar_type[k] == Py_TYPE(o))  // the value lies behind the head
+      std::memcpy(&bits, reinterpret_cast<char*>(o) + sizeof(PyObject),
+                  std::min(size_of(static_cast<DType>(k)), sizeof bits));
+  return bits;
+}
+
 namespace {
 template <class T>
 void store(char* to, const char* from, int64_t n, int64_t to_step, int64_t from_step) {

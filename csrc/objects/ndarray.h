@@ -62,6 +62,7 @@ bool may_overlap(PyObject* a, PyObject* b);
 // which axis of the array each one of `a` is.
 py::object new_ndarray(ArrayRef a, std::span<const int> axes);
 py::object new_numpy_scalar(const Array& a);  // of the one element
+uint64_t bits_of_numpy_scalar(PyObject* o);   // of a followed dtype
 // The elements of `value`, of the same dtype, become those of an ndarray, to whose shape they are
 // broadcast.
 void store_in_ndarray(PyObject* array, const Array& value);

@@ -3,7 +3,7 @@ import numpy as np
 import pijit as ms
 from pijit import ops
 
-ARRAY = np.ones((3, 4), np.float32)
+ARRAY = np.ones((3, 4), np.float16)
 ARGS = (ms.Tensor(ARRAY),)
 
 

@@ -3,7 +3,7 @@ import numpy as np
 import pijit as ms
 from pijit import ops
 
-WEIGHTS = np.ones(3, np.float32)
+WEIGHTS = np.ones(3, np.int32)
 ARGS = (ms.Tensor(np.ones((3, 4), np.float32)), WEIGHTS)
 
 

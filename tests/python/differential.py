@@ -66,7 +66,8 @@ def run(fn, args, kwargs):
             lines = [(f.name, f.lineno) for f in traceback.extract_tb(e.__traceback__)
                      if "differential" not in f.filename]
             result = ("raises", type(e).__name__, str(e), lines)
-    return result, out.getvalue(), [(w.category.__name__, str(w.message), w.filename, w.lineno) for w in said]
+    said = [(w.category.__name__, str(w.message), w.filename, w.lineno) for w in said]
+    return (*result, said), out.getvalue()
 
 
 def check(make, *args, graphs=None, breaks=None, captures=None, calls=2, **kwargs):

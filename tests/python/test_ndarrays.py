@@ -83,6 +83,29 @@ def test_zero_dimensional_arrays_and_scalars():
     check(of("return a.sum() / a.size + 1", "a"), x, graphs=1, breaks=0)
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.uint8, np.bool_])
+def test_scalars_of_numpy_vary(kind):
+    for array in (x, x.astype("f4"), np.arange(5)):
+        e = check_calls(of("return a * b + 1, b - a if a.dtype == float else b + a"),
+                        [(array, kind(k)) for k in (1, 2, 3, 5, 0, 7, 9, 11)])
+        assert e.compile_count <= 4, e
+
+
+@pytest.mark.parametrize("text", ["(a > 0).any()", "np.all(b)", "np.any(a > 9)", "(a > -9).all(axis=0)",
+                                  "a.any()", "np.all(a)"])
+def test_any_and_all(text):
+    check(of("return " + text), x, y, graphs=1, breaks=0)
+
+
+@pytest.mark.parametrize("text", ["z = np.zeros(24)\n    z[1:] = c[1:]\n    return z",
+                                  "z = np.empty(c.shape)\n    z[:] = c\n    z[0] = 5\n    return z",
+                                  "z = np.ones((2, 24))\n    z[1] = c\n    return z, z + 1",
+                                  "z = np.zeros(c.size, dtype='f4')\n    return z + 1", "return np.zeros((2, 3), int)"])
+def test_new_arrays(text):
+    check(of("c = a + b\n    " + text), x, y, graphs=1, breaks=0)
+    check_calls(of("c = a + b\n    " + text), [(x[:n].copy(), y[:n].copy()) for n in (24, 24, 7, 9, 24)])
+
+
 @pytest.mark.parametrize("text", ["a.sum() ** 0.3", "a.max() % 0.7", "a.max() // 0.3", "-a.min() * a.mean() + 2",
                                   "a.sum() > a.max()", "abs(a.min())", "a[0] * b[1] - 1", "a[0] ** 3"])
 def test_operators_of_scalars(text):
@@ -119,6 +142,15 @@ def test_the_ends_of_arrays_raise_no_flags(dtype, monkeypatch):
             f(a, a)
             assert pijit.explain(f).graphs
             assert not asked, (n, text)
+
+
+@pytest.mark.parametrize("place", [0, 5, 500_000, 900_000, 1_000_002])
+def test_a_flag_of_any_thread_counts(place):
+    b = np.ones(1_000_003)
+    b[place] = 0
+    f = pijit.jit(of("return a / b + 1")())
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
+        f(np.ones(b.size), b)
 
 
 def test_warnings_as_errors():
@@ -191,6 +223,16 @@ STORES = ["a += b", "a[1:] = b[1:]", "a[1:-1] = (a[:-2] + a[2:]) / 2", "a[:] = 0
 def test_stores(text):
     text = text if "return" in text else text + "\n    return a"
     check(of(text), x.copy(), y.copy(), graphs=1, breaks=0)
+
+
+@pytest.mark.parametrize("index", ["True", "False", "np.True_", "(True, slice(1, None))", "(0, True)", "[1, 2]",
+                                   "a > 0", "np.int64(3)", "np.array(2)", "(3,)", "()", "-25", "24", "1.0", "'a'",
+                                   "slice(None, None, -2)", "slice(2, None, 3)", "(..., 1)", "(None, 2)",
+                                   "slice(True, None)"])
+def test_indexes(index):
+    check(of(f"return a[{index}]"), x, y)
+    check(of(f"a[{index}] = 5\n    b[{index}] += 1\n    return a"), x.copy(), y.copy())
+    check(of(f"k = {index}\n    c = a * 2\n    c[k] = b[k]\n    return c"), x, y)
 
 
 @pytest.mark.parametrize("text", ["a += b", "a[:] = b", "a[1:] = 1.5", "a[0] = 2.5", "a /= 2", "np.add(a, b, out=a)"])

@@ -8,6 +8,7 @@
 #include "capture/rebuilder.h"
 #include "capture/values/array.h"
 #include "capture/values/scalar.h"
+#include "capture/values/sequence.h"
 #include "capture/values/tensor.h"
 #include "entry/recipe.h"
 #include "graph/vals.h"
@@ -33,7 +34,7 @@ struct NdarrayRecipe final : Recipe {
 };
 
 // Dtypes of which operators compute what NumPy's do.
-bool is_followed(DType t) { return is_bool(t) || is_int(t) || t == DType::F32 || t == DType::F64; }
+bool has_ops(DType t) { return is_bool(t) || is_int(t) || t == DType::F32 || t == DType::F64; }
 
 const char* ufunc_of(BinaryOp op) {
   switch (op) {
@@ -94,11 +95,22 @@ PyTypeObject* NdarrayValue::type() const {
   return scalar ? numpy_scalar_type(memory.dtype()) : library.ndarray.type();
 }
 
-Val NdarrayValue::elements(Context& c) {
+bool NdarrayValue::is_followed(Context& c) const {
   // Gradients and regions are of Tensors.
   if (c.scope_ != &c.root_scope_ || c.mapped_serial_ || !c.open_tapes_.empty() ||
       !default_device().is_cpu() || c.start_.expects_raises || compute_dtype)
-    c.give_up(Reason::kUnsupportedOperand, "ndarray", Case::kNumpyArray);
+    return false;
+  if (base || memory) return true;
+  const auto* f = ndarray_fields(obj.ptr());
+  const auto dtype = dtype_of_descr(f->descr);
+  return dtype && has_ops(*dtype) && (f->flags & (kNdC | kNdF)) && (f->flags & kNdAligned) &&
+         f->nd <= kMaxRank;
+}
+
+Val NdarrayValue::elements(Context& c) {
+  if (!is_followed(c))
+    c.give_up(Reason::kUnsupportedOperand, "ndarray of another layout or dtype, or in a gradient",
+              Case::kNumpyArray);
   if (base) {
     const Val whole = base->elements(c);
     if (seen == base->version) return memory;
@@ -108,9 +120,7 @@ Val NdarrayValue::elements(Context& c) {
   if (memory) return memory;
   const auto* f = ndarray_fields(obj.ptr());
   const auto dtype = dtype_of_descr(f->descr);
-  const bool c_order = f->flags & kNdC, ordered = c_order || (f->flags & kNdF);
-  if (!dtype || !is_followed(*dtype) || !ordered || !(f->flags & kNdAligned) || f->nd > kMaxRank)
-    c.give_up(Reason::kUnsupportedOperand, "ndarray of another layout or dtype", Case::kNumpyArray);
+  const bool c_order = f->flags & kNdC;
   uint64_t dynamic = 0;  // axes of the array
   if (auto it = c.start_.dynamic.find(c.sources_[src].path); it != c.start_.dynamic.end())
     dynamic = it->second & ((uint64_t{1} << f->nd) - 1);
@@ -149,6 +159,13 @@ std::vector<IndexItem> basic_items(Context& c, NdarrayValue* a, const V& at) {
   // Axes of views of other orders would have to be told apart by their strides.
   if (a->scalar || !std::is_sorted(a->axes.begin(), a->axes.end()))
     c.give_up(Reason::kUnsupportedOperand, "subscript of a transposed ndarray", Case::kNumpyArray);
+  // A bool is a mask, not 0 or 1.
+  const auto is_mask = [](const V& v) {
+    return v->type() == &PyBool_Type || v->type() == numpy_scalar_type(DType::Bool);
+  };
+  const std::vector<V> parts = as<TupleValue>(at) ? at->parts(c) : std::vector<V>{at};
+  if (std::any_of(parts.begin(), parts.end(), is_mask))
+    c.give_up(Reason::kUnsupportedOperand, "a mask of an ndarray", Case::kNumpyArray);
   auto items = index_items(c, at, a->elements(c).shape());
   if (!is_basic_index(items))
     c.give_up(Reason::kUnsupportedOperand, "subscript of an ndarray", Case::kNumpyArray);
@@ -254,49 +271,56 @@ V NdarrayValue::getitem(Context& c, const V& at) {
 
 namespace {
 
-V shape_of(Context& c, NdarrayValue& a) {
+V shape_of_axes(Context& c, NdarrayValue& a) {
   a.elements(c);
   std::vector<V> dims(a.axes.size());
   for (size_t k = 0; k < a.axes.size(); ++k)
     dims[static_cast<size_t>(a.axes[k])] = dim(c, &a, static_cast<int>(k));
   return c.tuple(std::move(dims));
 }
+V element_bytes(Context& c, NdarrayValue& a) {
+  return c.constant_int(static_cast<int64_t>(size_of(a.elements(c).dtype())));
+}
+V all_bytes(Context& c, NdarrayValue& a) {
+  const auto size = static_cast<int64_t>(size_of(a.elements(c).dtype()));
+  return element_count(c, &a, size);
+}
+V count(Context& c, NdarrayValue& a) {
+  a.elements(c);
+  return element_count(c, &a, 1);
+}
 V transposed(Context& c, NdarrayValue& a) {
   if (a.scalar) return nullptr;
-  a.elements(c);
-  auto* v = new_ndarray_value(c, a.memory, a.axes, false);
+  const Val x = a.elements(c);
+  auto* v = new_ndarray_value(c, x, a.axes, false);
   for (int& k : v->axes) k = a.rank() - 1 - k;
   v->base = &a;
   v->seen = a.version;
   return v;
 }
+
 constexpr Member<NdarrayValue> kMembers[] = {
     {"dtype",
      [](Context& c, NdarrayValue& a) { return c.wrap_static(descr_of(a.elements(c).dtype())); }},
-    {"shape", shape_of},
+    {"shape", shape_of_axes},
     {"ndim",
      [](Context& c, NdarrayValue& a) { return c.constant_int(a.elements(c).shape().rank()); }},
-    {"size", [](Context& c, NdarrayValue& a) { return a.elements(c), element_count(c, &a, 1); }},
-    {"itemsize",
-     [](Context& c, NdarrayValue& a) {
-       return c.constant_int(static_cast<int64_t>(size_of(a.elements(c).dtype())));
-     }},
-    {"nbytes",
-     [](Context& c, NdarrayValue& a) {
-       return element_count(c, &a, static_cast<int64_t>(size_of(a.elements(c).dtype())));
-     }},
+    {"size", count},
+    {"itemsize", element_bytes},
+    {"nbytes", all_bytes},
     {"T", transposed},
 };
 
 }  // namespace
 
 std::optional<V> NdarrayValue::getattr(Context& c, PyObject* name_obj) {
+  const std::string name = text_of(name_obj);
   PyObject* found = type_lookup(type(), name_obj);
   if (!found) return std::nullopt;
   if (Py_TYPE(found) == &PyMethodDescr_Type)
     return protocol::bind(c, c.wrap_static(found), this, type());
-  const std::string name = text_of(name_obj);
-  if (V v = member_of(kMembers, *this, c, name)) return v;
+  if (is_followed(c))
+    if (const V member = member_of(kMembers, *this, c, name)) return member;
   c.give_up(Reason::kUnsupportedAttribute, str_cat("ndarray.", name), Case::kNumpyArray);
 }
 
@@ -311,18 +335,18 @@ std::optional<V> NdarrayValue::method(Context& c, const std::string& name, std::
 namespace {
 
 // Operators of NumPy's scalars alone are other code than ufuncs: integers warn where they overflow,
-// and powers are the C library's. Those of floats that IEEE fixes are the same.
-void check_scalars(Context& c, const NdarrayValue& a, const V& other, bool fixed) {
+// and powers are the C library's. Those of floats that IEEE fixes (`fixed`) are the same. Is it
+// another one?
+bool is_of_scalars(const NdarrayValue& a, const V& other, bool fixed) {
   const auto* b = as<NdarrayValue>(other);
-  if (!a.scalar || (other && !(b ? b->scalar : as<ScalarValue>(other) != nullptr))) return;
-  if (!fixed || !is_float(a.memory.dtype()) || (b && !is_float(b->memory.dtype())))
-    c.give_up(Reason::kUnsupportedOperand, "an operator of NumPy's scalars", Case::kNumpyArray);
+  if (!a.scalar || (other && !(b ? b->scalar : as<ScalarValue>(other) != nullptr))) return false;
+  return !fixed || !is_float(a.memory.dtype()) || (b && !is_float(b->memory.dtype()));
 }
 
 }  // namespace
 
 V NdarrayValue::unary(Context& c, UnaryOp op) {
-  check_scalars(c, *this, nullptr, op != UnaryOp::kInvert);
+  if (is_of_scalars(*this, nullptr, op != UnaryOp::kInvert)) return nullptr;
   switch (op) {
     case UnaryOp::kNeg: return apply_ufunc(c, numpy_function("negative"), {this});
     case UnaryOp::kPos: return apply_ufunc(c, numpy_function("positive"), {this});
@@ -332,15 +356,15 @@ V NdarrayValue::unary(Context& c, UnaryOp op) {
 }
 
 V NdarrayValue::absolute(Context& c) {
-  check_scalars(c, *this, nullptr, true);
+  if (is_of_scalars(*this, nullptr, true)) return nullptr;
   return apply_ufunc(c, numpy_function("absolute"), {this});
 }
 
 V NdarrayValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   const V &a = side == Side::kLeft ? V(this) : other, &b = side == Side::kLeft ? other : V(this);
-  check_scalars(c, *this, other,
-                op == BinaryOp::kAdd || op == BinaryOp::kSub || op == BinaryOp::kMul ||
-                    op == BinaryOp::kTrueDiv);
+  const bool fixed = op == BinaryOp::kAdd || op == BinaryOp::kSub || op == BinaryOp::kMul ||
+                     op == BinaryOp::kTrueDiv;
+  if (is_of_scalars(*this, other, fixed)) return nullptr;
   if (op == BinaryOp::kMatmul) return apply_matmul(c, a, b);
   if (op == BinaryOp::kPow) return apply_power(c, a, b);
   const char* name = ufunc_of(op);
@@ -348,7 +372,7 @@ V NdarrayValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
 }
 
 V NdarrayValue::in_place(Context& c, BinaryOp op, const V& other) {
-  if (scalar) return nullptr;
+  if (scalar || !is_followed(c)) return nullptr;
   auto* made =
       as<NdarrayValue>(op == BinaryOp::kMatmul ? nullptr : binary(c, op, other, Side::kLeft));
   if (!made || made->scalar || made->memory.dtype() != elements(c).dtype())
@@ -358,7 +382,7 @@ V NdarrayValue::in_place(Context& c, BinaryOp op, const V& other) {
 }
 
 V NdarrayValue::compare(Context& c, CompareOp op, const V& other, Side side) {
-  check_scalars(c, *this, other, true);
+  if (is_of_scalars(*this, other, true)) return nullptr;
   return apply_ufunc(
       c, numpy_function(ufunc_of(op)),
       side == Side::kLeft ? std::vector<V>{this, other} : std::vector<V>{other, this});

@@ -29,6 +29,8 @@ struct NdarrayValue final : Value {
   // Its elements in the order of memory, as a value of the graph; made an input where it has a
   // source. Gives up where it is of no kind that is followed.
   Val elements(Context& c);
+  // Is it of a kind that is followed, here?
+  bool is_followed(Context& c) const;
   // The same as the array has its axes.
   Val logical(Context& c);
   int rank() const { return memory.shape().rank(); }
@@ -61,6 +63,10 @@ std::vector<int> axes_in_order(int rank);
 PyObject* numpy_function(const char* name);  // borrowed
 // A value in the dtype of an array that it is stored in; gives up where NumPy might warn or raise.
 Val value_to_store(Context& c, const V& value, DType t);
+
+// A value as NumPy computes it, which may raise flags that NumPy tells of. It is computed whether
+// anything needs it or not.
+void note_flags(Context& c, Val v);
 
 // --- numpy.cc
 // What a ufunc gives of these operands, at least one of which is an NdarrayValue. Null: NumPy
