@@ -16,7 +16,7 @@ constexpr double kHalfPi = 1.5707963705062866, kHalfPiLow = -4.371139000186241e-
 SVal as_float(SVal bits) { return s_bitcast(bits, DType::F32); }
 SVal smaller(SVal a, SVal b) { return a.sb->op(SOp::kMin, DType::F32, a, b); }
 SVal larger(SVal a, SVal b) { return a.sb->op(SOp::kMax, DType::F32, a, b); }
-// x * 2^n, rounded once; n = 0, or |x| between 2^-20 and 2^20.
+// x * 2^n, rounded once; |x| between 2^-20 and 2^20.
 SVal scaled(SVal x, SVal n) { return x.sb->op(SOp::kScale, DType::F32, x, n); }
 // 2^m for integral m within [-126, 127], given m + kRound.
 SVal power_of_two(SVal rounded) {
@@ -488,20 +488,17 @@ SVal hypot(SVal x, SVal y) {
   return s_select((a == kInf) | (b == kInf), number(x, kInf), r);
 }
 
-// By t = exp(-|x|) = p 2^n: x / (1 + t), or x p / (1 + t) 2^n below 0, where t may be subnormal and
-// short of bits. What the product and 1 + t have lost goes into the quotient, times 1 / (1 + t)
-// within 5 %, which is close enough for it.
+// x / (1 + exp(-x)); far down, where that overflows, x * exp(x) with one rounding at the end,
+// because exp(x) alone would be subnormal and short of bits.
 SVal silu(SVal x) {
-  const SVal zero = number(x, 0.0), one = number(x, 1.0), down = x < 0.0, size = absolute(x);
-  const ExpParts parts = exp_parts(larger(number(x, -120.0), -size), true);
-  const SVal t = scaled(parts.p, parts.n), d = t + 1.0, d_low = t - (d - 1.0);
-  const SVal p = s_select(down, parts.p, one), near = larger(number(x, -120.0), x);
-  const SVal product = near * p, lost = s_fma(-near, p, product), y = product / d;
-  // (The factor is negative, as a negative sum of 0 would not be one to all compilers.)
-  const SVal fixed = s_fma(s_fma(y, d_low, lost), s_fma(d, number(x, 0.5), -1.457), y);
-  // infinity * 0 is no number, as at -inf
-  return s_select(size == kInf, x * s_select(down, t, one),
-                  scaled(fixed, s_select(down, parts.n, zero)));
+  const SVal far = x < -80.0;
+  const ExpParts parts = exp_parts(clamp_keep_nan(s_select(far, x, -x), -120.0, 89.0), true);
+  const SVal e = scaled(parts.p, parts.n), d = e + 1.0, y = x / d;
+  const SVal d_low = s_select(e > 1.0, 1.0 - (d - e), e - (d - 1.0));
+  // x - x: not a number at -inf
+  const SVal tail = scaled(larger(number(x, -120.0), x) * parts.p, parts.n) - (x - x);
+  const SVal fixed = s_select(d_low == 0.0, y, s_fma(-y, d_low / d, y));  // infinity * 0 at inf
+  return s_select(far, tail, fixed);
 }
 SVal softplus(SVal x) {  // max(x, 0) + log1p(exp(-|x|))
   return larger(number(x, 0.0), x) + log1p_below_one(exp(-absolute(x), true));
