@@ -31,7 +31,7 @@ train:
 adapter:
   rank: 2
   alpha: 4.0
-  targets: [wq, wv]
+  targets: ["wq", "wv"]
 generate:
   count: 5
   temperature: 0.8
