@@ -65,6 +65,9 @@ struct StartPoint {
 // Captures from a state (slots, then stack, then the exception that is handled or None; null:
 // unbound). Throws InternalError on our own faults; never returns null. Adds to `dynamic` and
 // `own_changes`. The entry's graph is not compiled yet.
+// Is it of elements of ndarrays alone, one by one, and of many? CPython's loop, or its machine
+// code, needs no graph of a thousand steps.
+bool is_of_single_numbers(const std::vector<Guard>& guards, const Graph& g);
 std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& state);
 // An entry of which all runs in Python: there is no graph from this state, for the reason given.
 std::unique_ptr<Entry> plain_entry(const StartPoint& p, const std::vector<PyObject*>& state,

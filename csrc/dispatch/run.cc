@@ -537,6 +537,8 @@ namespace {
 // Where there is no program, the plain run says whether the code is at fault.
 std::unique_ptr<Entry> compiled_entry(StartPoint& at, const std::vector<PyObject*>& state) {
   auto entry = capture(at, state);
+  if (config().measure && !at.whole && is_of_single_numbers(entry->guards, *entry->graph))
+    return plain_entry(at, state, {Reason::kBudget, "", ""});
   GraphBreak because{Reason::kRaises, "the graph cannot be compiled for these sizes", ""};
   try {
     if (compile_entry(*entry)) return entry;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/config.h"
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
@@ -70,6 +71,23 @@ PyObject* numpy_function(const char* name) {
   return py::object(python_module("numpy").attr(name)).ptr();  // which the module keeps
 }
 
+bool is_of_single_numbers(const std::vector<Guard>& guards, const Graph& g) {
+  constexpr int kMany = 64;
+  auto any = [&](Guard::Kind kind) {
+    return std::any_of(guards.begin(), guards.end(), [&](auto& one) { return one.kind == kind; });
+  };
+  if (!any(Guard::kNdarray) || any(Guard::kTensor)) return false;
+  int ops = 0;
+  for (uint32_t k = 0; k < g.size(); ++k) {
+    const Node& n = g.node(k);
+    const Dim elements = n.type.shape.numel();
+    if (n.kind != Node::kOp || n.abandoned) continue;
+    if (elements.symbolic() || elements > 1) return false;
+    ++ops;
+  }
+  return ops > kMany;
+}
+
 std::vector<int> axes_in_order(int rank) {
   std::vector<int> axes(static_cast<size_t>(rank));
   std::iota(axes.begin(), axes.end(), 0);
@@ -104,7 +122,7 @@ bool NdarrayValue::is_followed(Context& c) const {
   const auto* f = ndarray_fields(obj.ptr());
   const auto dtype = dtype_of_descr(f->descr);
   return dtype && has_ops(*dtype) && (f->flags & (kNdC | kNdF)) && (f->flags & kNdAligned) &&
-         f->nd <= kMaxRank;
+         f->nd <= kMaxRank && is_of_ndarrays(obj.ptr());
 }
 
 Val NdarrayValue::elements(Context& c) {
@@ -213,6 +231,10 @@ void NdarrayValue::note_store(Context& c, const V& at, Val value) {
 }
 
 void NdarrayValue::store(Context& c, const V& at, Val value) {
+  in_numpys_words(c, [&] { set(c, at, value); });
+}
+
+void NdarrayValue::set(Context& c, const V& at, Val value) {
   const Val whole = logical(c);
   Graph& g = c.scope_->graph();
   const bool all = is_whole(at);
@@ -254,6 +276,10 @@ V NdarrayValue::length(Context& c) {
 }
 
 V NdarrayValue::getitem(Context& c, const V& at) {
+  return in_numpys_words(c, [&] { return item(c, at); });
+}
+
+V NdarrayValue::item(Context& c, const V& at) {
   if (is_whole(at)) c.give_up(Reason::kUnsupportedOperand, "x[...]", Case::kNumpyArray);
   elements(c);
   const auto items = basic_items(c, this, at);
@@ -262,7 +288,16 @@ V NdarrayValue::getitem(Context& c, const V& at) {
                        std::none_of(items.begin(), items.end(),
                                     [](auto& i) { return i.kind == IndexItem::kEllipsis; });
   auto* v = new_ndarray_value(c, part, axes_in_order(part.shape().rank()), element);
-  if (element) return v;
+  if (element) {
+    NdarrayValue* root = this;
+    while (root->base) root = root->base;
+    const Graph& g = c.scope_->graph();
+    if (config().measure && !c.start_.whole && g.size() >= root->looked_at) {
+      if (is_of_single_numbers(c.guards_, g)) c.give_up(Reason::kBudget);
+      root->looked_at = 2 * g.size();
+    }
+    return v;
+  }
   v->base = this;
   v->index = at;
   v->seen = version;

@@ -1,7 +1,7 @@
 // ndarrays and NumPy's scalars that the graph reads or gives: they follow NumPy's rules, not those
 // of Tensors. What a run raises of IEEE's exceptions, NumPy tells (Entry::watches_flags).
 #pragma once
-#include "capture/value.h"
+#include "capture/context.h"
 
 namespace pijit {
 
@@ -44,12 +44,15 @@ struct NdarrayValue final : Value {
   NdarrayValue* base = nullptr;
   V index;
   uint64_t version = 0, seen = 0;
+  uint32_t looked_at = 256;  // the graph's size at the next look at what it is of
 
   // Its elements become `value`, of its dtype, which broadcasts; of a part of it, where `at` is
   // given.
   void store(Context& c, const V& at, Val value);
 
  private:
+  V item(Context& c, const V& at);
+  void set(Context& c, const V& at, Val value);
   Val part(Context& c, const V& at);
   void replace(Context& c, Val now);
   void note_store(Context& c, const V& at, Val value);
@@ -60,6 +63,15 @@ NdarrayValue* as_ndarray(Context& c, const V& v);
 NdarrayValue* new_ndarray_value(Context& c, Val memory, std::vector<int> axes, bool scalar);
 std::vector<int> axes_in_order(int rank);
 
+// What an op refuses, NumPy refuses in its own words.
+template <class F>
+auto in_numpys_words(Context& c, const F& f) {
+  try {
+    return f();
+  } catch (const OpError& e) {
+    c.give_up(Reason::kRaises, e.what());
+  }
+}
 PyObject* numpy_function(const char* name);  // borrowed
 // A value in the dtype of an array that it is stored in; gives up where NumPy might warn or raise.
 Val value_to_store(Context& c, const V& value, DType t);
