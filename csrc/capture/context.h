@@ -21,6 +21,7 @@ struct Raised {
 
 bool plain_tuple_type(PyTypeObject* t);
 bool dict_like(PyTypeObject* t);
+bool derived_dict(PyTypeObject* t);
 bool immutable_constant(PyObject* o);
 bool static_object(PyObject* o);
 // A method or slot in C of a class, which is called with an object of it.

@@ -83,15 +83,23 @@ std::optional<Given> given(Context& c, const V& v) {
   return g;
 }
 
+[[noreturn]] void left_to_numpy(Context& c, const std::string& name) {
+  c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
+}
+
 // A Python number in the dtype that it takes. Where NumPy would raise or warn, it does.
 Val in_dtype(Context& c, const V& v, DType t) {
   Graph& g = c.scope_->graph();
   PyObject* o = v->obj.ptr();
   if (varies(v)) {
     // ints that vary have 31 bits
-    if (is_float(t) || t == DType::I64) {
+    if (is_float(t) || (t == DType::I64 && PyLong_CheckExact(o))) {
       const Operand x = operand_of(c, v);
-      if (!is_known(v)) return materialize(g, x, t);
+      if (!is_known(v)) {
+        const Val made = materialize(g, x, t);
+        if (t == DType::F32) note_flags(c, made);
+        return made;
+      }
     }
     fix(c, v);
   }
@@ -207,9 +215,13 @@ class Quiet {
 };
 
 // How NumPy lays out what a function makes of such operands: axes in the order of memory.
-std::vector<int> order_of(const py::object& function, const std::vector<Given>& all,
+std::vector<int> order_of(Context& c, const py::object& function, const std::vector<Given>& all,
                           const std::vector<DType>& types, int rank) {
   if (std::all_of(all.begin(), all.end(), in_c_order)) return axes_in_order(rank);
+  for (auto& g : all)  // axes of one place take another order
+    if (g.array)
+      for (auto d : g.array->memory.shape())
+        if (d.symbolic()) left_to_numpy(c, "memory in several orders");
   py::tuple args(all.size());
   for (size_t k = 0; k < all.size(); ++k) args[k] = small_like(all[k], types[k]);
   const Quiet quiet;
@@ -278,14 +290,10 @@ std::optional<int64_t> loop_for(PyObject* ufunc, const std::vector<DType>& types
 Val by_loop(Context& c, int64_t loop, DType out, std::vector<Val> in) {
   Shape shape = in[0].shape();
   for (auto& x : in) shape = broadcast_shapes("numpy", shape, x.shape());
+  // What broadcasts along some axes has other steps in NumPy, which take other code there.
   for (auto& x : in)
-    if (x.shape().rank() > 0 && !(x.shape() == shape))
-      x = c.scope_->graph().op("broadcast_to", {x}, {shape.dims()});
+    if (x.shape().rank() > 0 && !(x.shape() == shape)) left_to_numpy(c, "broadcasting");
   return c.scope_->graph().op(OpTable::get().at("numpy_loop"), in, {Dim(loop), out});
-}
-
-[[noreturn]] void left_to_numpy(Context& c, const std::string& name) {
-  c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
 }
 
 }  // namespace
@@ -304,7 +312,7 @@ Val value_to_store(Context& c, const V& value, DType t) {
 
 void note_flags(Context& c, Val v) { c.raising_.push_back(v.id); }
 
-V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
+static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
   if (!is_ufunc(ufunc) || !py::object(py::handle(ufunc).attr("signature")).is_none())
     return nullptr;
   const UfuncFields* u = ufunc_fields(ufunc);
@@ -344,7 +352,7 @@ V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
   const auto loop = op ? std::nullopt : loop_for(ufunc, types, out);
   if (!op && !loop) left_to_numpy(c, name);
   const std::vector<int> axes =
-      order_of(py::reinterpret_borrow<py::object>(ufunc), all, types, rank);
+      order_of(c, py::reinterpret_borrow<py::object>(ufunc), all, types, rank);
   const std::vector<Val> in = values_of(c, all, types, axes);
   const Val made =
       loop ? by_loop(c, *loop, out, in) : c.scope_->graph().op(OpTable::get().at(op), in, {});
@@ -353,12 +361,15 @@ V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
   return new_ndarray_value(c, made, axes, scalar);
 }
 
+V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
+  return in_numpys_words(c, [&] { return ufunc_value(c, ufunc, operands); });
+}
+
 // NumPy has shorter ways for some exponents that are Python numbers, with the same bits and other
 // names in its warnings.
-V apply_power(Context& c, const V& x, const V& y) {
+static V power_value(Context& c, const V& x, const V& y) {
   if (auto* a = as<NdarrayValue>(x);
-      a && !a->scalar && is_known(y) && a->is_followed(c) &&
-      is_float(a->elements(c).dtype())) {
+      a && !a->scalar && is_known(y) && a->is_followed(c) && is_float(a->elements(c).dtype())) {
     PyObject* o = y->obj.ptr();
     if ((PyLong_CheckExact(o) || PyFloat_CheckExact(o)) && !PyErr_Occurred()) {
       const double e = PyFloat_AsDouble(o);
@@ -370,7 +381,11 @@ V apply_power(Context& c, const V& x, const V& y) {
   return apply_ufunc(c, numpy_function("power"), {x, y});
 }
 
-V apply_matmul(Context& c, const V& x, const V& y) {
+V apply_power(Context& c, const V& x, const V& y) {
+  return in_numpys_words(c, [&] { return power_value(c, x, y); });
+}
+
+static V product_value(Context& c, const V& x, const V& y) {
   auto *a = as_ndarray(c, x), *b = as_ndarray(c, y);
   if (!a || !b || !a->is_followed(c) || !b->is_followed(c)) return nullptr;
   Val left = a->elements(c), right = b->elements(c);
@@ -394,6 +409,10 @@ V apply_matmul(Context& c, const V& x, const V& y) {
   note_flags(c, made);
   return new_ndarray_value(c, v_reshape(made, shape), axes_in_order(shape.rank()),
                            shape.rank() == 0);
+}
+
+V apply_matmul(Context& c, const V& x, const V& y) {
+  return in_numpys_words(c, [&] { return product_value(c, x, y); });
 }
 
 namespace {
@@ -507,7 +526,7 @@ V where(Context& c, const std::vector<V>& args) {
   const auto t = dtype_of_descr(type.ptr());
   if (!t || !is_followed(*t)) return nullptr;
   const DType of = all[0].array ? all[0].array->memory.dtype() : all[0].number.dtype();
-  const std::vector<int> axes = order_of(numpy.attr("where"), all, {of, *t, *t}, rank);
+  const std::vector<int> axes = order_of(c, numpy.attr("where"), all, {of, *t, *t}, rank);
   const std::vector<Val> in = values_of(c, all, {DType::Bool, *t, *t}, axes);
   return new_ndarray_value(c, c.scope_->graph().op(OpTable::get().at("select"), in, {}), axes,
                            false);
@@ -591,13 +610,9 @@ V clip(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   V low, high;
   if (args.size() > 1) low = args[1];
   if (args.size() > 2) high = args[2];
-  for (auto& [k, v] : kwargs) {
-    V& place = k == "a_min" || k == "min" ? low : high;
-    if (place || (k != "a_min" && k != "min" && k != "a_max" && k != "max")) return nullptr;
-    place = v;
-  }
   auto* a = as<NdarrayValue>(args[0]);
-  if (args.size() > 3 || !a || a->scalar || !is_float(a->elements(c).dtype())) return nullptr;
+  if (args.size() != 3 || !kwargs.empty() || !a || a->scalar || !is_float(a->elements(c).dtype()))
+    return nullptr;
   const bool below = low && !is_none(low), above = high && !is_none(high);
   if (!below && !above) return nullptr;
   if (!below) return apply_ufunc(c, numpy_function("minimum"), {args[0], high});
@@ -675,7 +690,8 @@ constexpr Reduction kReductions[] = {
 
 }  // namespace
 
-V apply_numpy(Context& c, std::string_view name, const std::vector<V>& args, const Kwargs& kwargs) {
+static V function_value(Context& c, std::string_view name, const std::vector<V>& args,
+                        const Kwargs& kwargs) {
   auto* a = args.empty() ? nullptr : as<NdarrayValue>(args[0]);
   if (a && !a->is_followed(c)) return nullptr;
   for (auto& f : kFunctions)
@@ -688,6 +704,10 @@ V apply_numpy(Context& c, std::string_view name, const std::vector<V>& args, con
     return made ? V(folded_value(c, made->value, f->keeps)) : nullptr;
   }
   return nullptr;
+}
+
+V apply_numpy(Context& c, std::string_view name, const std::vector<V>& args, const Kwargs& kwargs) {
+  return in_numpys_words(c, [&] { return function_value(c, name, args, kwargs); });
 }
 
 }  // namespace pijit

@@ -163,6 +163,12 @@ bool may_overlap(PyObject* a, PyObject* b) {
   return a_begin < b_end && b_begin < a_end;
 }
 
+bool is_of_ndarrays(PyObject* o) {
+  for (PyObject* base = ndarray_fields(o)->base; base; base = ndarray_fields(base)->base)
+    if (Py_TYPE(base) != api().ndarray) return false;
+  return true;
+}
+
 bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order_and_use) {
   const auto order = static_cast<NdOrder>(order_and_use & 1);
   const NumpyApi& a = api();
@@ -174,6 +180,7 @@ bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order_and_
       (f->flags & wanted) != wanted)
     return false;
   if (order == NdOrder::kF && (f->flags & kNdC)) return false;
+  if (f->base && !is_of_ndarrays(o)) return false;
   for (int k = 0; k < f->nd; ++k)
     if (!(dims >> k & 1) && !t.shape[k].same_as(Dim(f->shape[k]))) return false;
   return true;

@@ -40,6 +40,8 @@ bool numpy_is_followed();
 // Exactly an ndarray, of that NumPy.
 extern PyTypeObject* followed_ndarray;  // null until one was met
 bool is_first_followed_ndarray(PyObject* o);
+// Is its memory NumPy's? Else other objects show it, too, such as a bytearray.
+bool is_of_ndarrays(PyObject* o);
 inline bool is_followed_ndarray(PyObject* o) {
   return followed_ndarray ? Py_TYPE(o) == followed_ndarray : is_first_followed_ndarray(o);
 }

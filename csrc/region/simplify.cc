@@ -96,7 +96,7 @@ class Simplifier {
     rename_all();
   }
 
-  using Key = std::array<int64_t, 6>;
+  using Key = std::array<int64_t, 7>;
   static bool commutes(Op op) {
     switch (op) {
       case Op::kIAdd:
@@ -193,7 +193,8 @@ class Simplifier {
                       in.args[0],
                       in.args[1],
                       in.args[2],
-                      in.imm};
+                      in.imm,
+                      in.exit != kNoExit};  // what was never looked at stands for no other
         const auto [it, fresh] = table.try_emplace(key, v);
         if (fresh) {
           keys.push_back(key);

@@ -281,3 +281,94 @@ def test_random_programs(first):
     for seed in range(first, first + 30):
         assert compare(seed)[0] is None
         assert compare(seed, stores=True)[0] is None
+
+
+MADE = ["np.zeros(24)", "np.ones(24, 'f4')", "np.full(24, 2.0)", "np.zeros((1, 24))", "np.zeros(24, int)",
+        "np.eye(24)[0] * 1"]
+
+
+@pytest.mark.parametrize("line", ["z += a", "z -= 1", "z *= a; z += 1", "z /= b", "z[:] = a; z += b", "z += a.sum()",
+                                  "l = [z]; l[0] += a; z *= 2"])
+@pytest.mark.parametrize("made", MADE)
+def test_arrays_made_here_change_in_place(made, line):
+    """For all names and views of them, with their dtype; what has no room in it is NumPy's error."""
+    text = (f"z = {made}; y = z; w = z[..., 1:]\n    try:\n        {line}\n    except Exception as e:\n"
+            "        return type(e), str(e), z\n    return y, y is z, w, z.dtype")
+    plain, jitted = of(text)(), pijit.jit(of(text)())
+    for _ in range(3):
+        assert freeze(jitted(x, y)) == freeze(plain(x, y))
+
+
+@pytest.mark.parametrize("line", ["a += b", "a[30]", "a[1, 2]", "a[::0]", "a[:3] = b[:4]", "a + b[:7]",
+                                  "np.where(a > 0, a, b[:5])", "a @ b[:3]", "a[1:3] += 1; a.T[0, 0] = 1"])
+def test_what_numpy_says_of_errors_it_says_here(line):
+    text = f"try:\n        {line}\n    except Exception as e:\n        return type(e), str(e)"
+    plain, jitted = of(text)(), pijit.jit(of(text)())
+    for _ in range(2):
+        assert jitted(x.copy(), y[:9].copy()) == plain(x.copy(), y[:9].copy())
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i4", "f4", "f8"])
+def test_numbers_that_vary_are_cast_as_numpy_does(dtype):
+    """A float beyond an int's or a float32's range among others."""
+    for line in ("a[0] = s", "a[1:3] = s", "a[:] = s", "r = np.maximum(a, s)", "r = a < s",
+                 "r = np.where(a > 0, a, s)"):
+        text = f"r = None; {line}; return r, a"
+        plain, jitted = of(text, "a, s")(), pijit.jit(of(text, "a, s")())
+        for s in (1.5, 2.5, 3.5, 4.5, 7, 1e300, np.inf, np.nan, 1e30, -2.5, 2 ** 40):
+            seen = []
+            for f in (plain, jitted):
+                with warnings.catch_warnings(record=True) as told:
+                    warnings.simplefilter("always")
+                    a = np.arange(4).astype(dtype)
+                    try:
+                        r = freeze(f(a, s))
+                    except Exception as e:
+                        r = type(e), str(e), freeze(a)
+                seen.append((r, [str(w.message) for w in told]))
+            assert seen[0] == seen[1], (line, s)
+
+
+def test_memory_that_others_show():
+    import array
+
+    def by_bytes(n):
+        b = bytearray(n)
+        a = np.frombuffer(b, dtype="u1")
+        a[0] = 4
+        first = b[0], 4 in b
+        b[1] = 9
+        return first, a * 2, a[1]
+
+    def by_array(a, held):
+        a += 1
+        held[1] = 7.0
+        return held[0], a * 2
+    jitted, other = pijit.jit(by_bytes), pijit.jit(by_array)
+    for _ in range(3):
+        assert freeze(jitted(5)) == freeze(by_bytes(5))
+        one, two = array.array("d", [1.0, 2.0]), array.array("d", [1.0, 2.0])
+        assert freeze(other(np.frombuffer(one), one)) == freeze(by_array(np.frombuffer(two), two)) and one == two
+
+
+@pytest.mark.parametrize("call", ["a.clip(1, a_max=3)", "a.clip(a_min=1)", "np.clip(a, 0)", "np.clip(a, 0, max=1)",
+                                  "np.clip(a, min=0)", "a.clip(0, 1)", "np.clip(a, a_min=0, a_max=1)", "a.clip(max=1)"])
+def test_calls_of_clip(call):
+    check(of(f"return {call}"), x, y)
+
+
+def test_order_of_memory_where_sizes_vary():
+    text = "return a + b, np.fmax(a, b), np.where(a > b, a, b)"
+    plain, jitted = of(text)(), pijit.jit(of(text)())
+    for n, m in ((5, 5), (6, 6), (7, 1), (1, 8), (9, 9)):
+        a, b = np.asfortranarray(np.arange(n * 4.0).reshape(n, 4)), np.ones((m, 4))
+        assert [r.strides for r in jitted(a, b)] == [r.strides for r in plain(a, b)], (n, m)
+
+
+def test_signs_of_zero_where_one_operand_broadcasts():
+    for n in (1, 3, 17):
+        args = np.zeros((2, n), "f4"), np.full((2, 1), -0.0, "f4")
+        text = "return np.fmax(a, b), np.fmin(b, a)"
+        plain, jitted = of(text)(), pijit.jit(of(text)())
+        for _ in range(2):
+            assert freeze(jitted(*args)) == freeze(plain(*args))

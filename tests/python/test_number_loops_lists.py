@@ -413,3 +413,59 @@ def test_random_programs():
         kinds = [rng.choice(["i", "f", "b"]) for _ in range(2)]
         data = [[{"i": int(v), "f": float(v) / 3, "b": bool(v > 0)}[k] for v in rng.randint(-9, 9, 6)] for k in kinds]
         differ(namespace["f"], lambda: [list(data[0]), list(data[1]), [], 5], calls=2)
+
+
+def test_a_list_that_a_finalizer_empties():
+    """Making the variables at the end of the loop starts a collection, in which the outer list lets go of a row."""
+    import gc
+    rows, kept = [], []
+
+    class Empties:
+        def __del__(self):
+            rows.clear()
+            kept.extend([9.0] * 3 for _ in range(200))
+
+    @pijit.jit
+    def f(m, n):
+        row, t = m[0], (0, 0.0)
+        for i in range(n):
+            row = m[i % 3]
+            t = (i, row[0])
+        return t, row
+    was = gc.get_threshold()
+    try:
+        for threshold in range(1, 9):
+            gc.disable()
+            rows[:] = [[1.0, 2.0], [3.0], [4.0]]
+            f(rows, 300)
+            gc.collect()
+            gc.enable()
+            gc.set_threshold(100000)
+            garbage = Empties()
+            garbage.itself = garbage
+            del garbage
+            gc.set_threshold(threshold)
+            try:
+                t, row = f(rows, 300)
+            except IndexError:  # emptied before it began
+                continue
+            finally:
+                gc.disable()
+            assert row == [4.0] and t == (299, 4.0) and not any(row is k for k in kept)
+    finally:
+        gc.set_threshold(*was)
+        gc.enable()
+
+
+def test_sums_beyond_64_bits_beside_the_steps_of_a_range():
+    def f(a, b, step):
+        last, seen = 0, []
+        for i in range(a, b, 5):
+            last = i + 5
+        for i in range(a, b, step):
+            seen.append(i + step)
+        for k, i in enumerate(range(b, a, -5)):
+            last = max(last, i - 5)
+        return last, seen[-1:], i - 5
+    differ(f, lambda: [2 ** 63 - 5010, 2 ** 63 - 1, 7])
+    differ(f, lambda: [-2 ** 63 + 3, -2 ** 63 + 4000, 9])

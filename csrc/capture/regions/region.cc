@@ -376,6 +376,15 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
   RegionExit& e = exits[static_cast<size_t>(exit)];
   ++e.count;
   if (recursive && !e.returns) return e;
+  // What is made may start a collection, whose finalizers may let go of what lists hold.
+  std::vector<py::object> held;
+  auto hold = [&](auto& self, const RegionPiece& p) -> void {
+    for (auto& i : p.items) self(self, i);
+    if (p.kind == RegionKind::kHeld)
+      held.push_back(py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(buffer[p.at])));
+  };
+  for (auto* part : {&e.slots, &e.stack})
+    for (auto& p : *part) hold(hold, p);
   const Maker maker{*this, frame, buffer};
   for (auto& p : e.slots) to_slots->push_back(maker.make(p));
   for (auto& p : e.stack) to_stack->push_back(maker.make(p));

@@ -8,6 +8,7 @@
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/ndarray.h"
 #include "capture/values/tensor.h"
 
 namespace pijit {
@@ -34,6 +35,18 @@ std::optional<V> ArrayValue::method(Context& c, const std::string& name, std::ve
   if (given || !kFresh.count(name))
     c.give_up(Reason::kUnsupportedCall, "ndarray." + name, Case::kNumpyArray);
   return call_numpy(c, obj.attr(name.c_str()), args, kwargs);
+}
+
+// The array itself changes, for all that hold it, and keeps its dtype.
+V ArrayValue::in_place(Context& c, BinaryOp op, const V& other) {
+  auto* made =
+      as<NdarrayValue>(other) ? nullptr : as<ArrayValue>(protocol::binary(c, op, this, other));
+  const auto same = [&](const char* name) { return obj.attr(name).equal(made->obj.attr(name)); };
+  if (!made || !same("dtype") || !same("shape"))
+    c.give_up(Reason::kUnsupportedOperand, "an ndarray changed in place", Case::kNumpyArray);
+  c.undoable([this, old = obj] { obj = old; });
+  obj = made->obj;
+  return this;
 }
 
 int ArrayValue::rebuild(Rebuilder& r) {

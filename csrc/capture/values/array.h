@@ -11,6 +11,7 @@ struct ArrayValue final : Value {
   std::optional<V> getattr(Context& c, PyObject* name) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
+  V in_place(Context& c, BinaryOp op, const V& other) override;
   int rebuild(Rebuilder& r) override;
 };
 

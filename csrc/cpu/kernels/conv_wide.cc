@@ -216,9 +216,6 @@ class WideConv : public OpKernel {
       set.ahead = lines * kWide * g.rows.taps;
       sets_.push_back(std::move(set));
     }
-    // Weights of some channels fill half of the nearest cache.
-    together_ =
-        std::clamp<int64_t>(kTogether / (most * g.taps() * kWide * kVector), 1, g.channel_blocks());
   }
   void run(const void* const* in, void* out) override { run_with(nullptr, in, out); }
   int packs() const override { return 1; }

@@ -23,9 +23,10 @@ std::unique_ptr<OpKernel> elementwise(const KernelRequest& r, std::string*) {
   std::vector<std::ptrdiff_t> steps;
   for (auto& t : r.in) {
     const auto size = static_cast<std::ptrdiff_t>(size_of(t.dtype));
-    steps.push_back(int64_t{t.shape.numel()} == 1 && n != 1 ? 0 : size);
+    steps.push_back(int64_t{t.shape.numel()} == 1 ? 0 : size);
   }
-  steps.push_back(static_cast<std::ptrdiff_t>(size_of(r.out.dtype)));
+  // as NumPy's, which takes other code for other steps
+  steps.push_back(n == 1 ? 0 : static_cast<std::ptrdiff_t>(size_of(r.out.dtype)));
   return fn_kernel([=](const void* const* x, void* out) {
     keep_flags();
     parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
