@@ -535,8 +535,8 @@ class EffectsOf {
   void replace_stores(size_t k) {
     const Note& n = journal_[k];
     if (n.values[0] != n.target || n.values[1]->obj.ptr() != Py_Ellipsis) return;
-    for (size_t i = k; i-- > 0 && journal_[i].kind == Note::kStore;)
-      if (journal_[i].target == n.target) dropped_[i] = true;
+    for (size_t i = k; i > 0 && journal_[i - 1].kind == Note::kStore; --i)
+      if (journal_[i - 1].target == n.target) dropped_[i - 1] = true;
   }
   static Place place(const Note& n, const std::string& name) {
     return {n.kind, n.target, n.globals.ptr(), name};
