@@ -38,8 +38,20 @@ def test_all_ops_are_called():
     gradients = {"conv2d_dx", "conv2d_dw", "max_pool2d_dx", "avg_pool2d_dx", "resize_linear_dx",
                  "recurrent_gradient"}
     views = {"identity", "stop_gradient", "reshape", "require"}
+    numpys = {"numpy_loop", "numpy_reduce", "numpy_matmul"}  # below
     called = {name for name, _, _ in fuzz_memory.OPS}
-    assert {row["name"] for row in ms._C.op_table()} - called == gradients | views
+    assert {row["name"] for row in ms._C.op_table()} - called == gradients | views | numpys
+
+
+@once
+@pytest.mark.parametrize("side", ["back", "front"])
+def test_numpys_loops_keep_to_their_memory(side):
+    """Random programs of ndarrays, whose larger arrays, and all that is between, lie between the pages."""
+    program = "import sys; sys.argv[1:] = ['--programs', '400', '--stores']; " \
+              "from tests.python import ndarray_programs as n; n.main()"
+    r = guarded(side, program)
+    assert r.returncode == 0 and ", 0 differ" in r.stdout, r.stdout + r.stderr
+    assert int(re.search(r"(\d+) with graphs", r.stdout)[1]) > 130, r.stdout
 
 
 # (channels, filters, kernel, stride, dilation, groups, images, height, width, padding) whose weight gradients wrote out
