@@ -149,6 +149,7 @@ def test_depthwise(channels, per_channel, kernel, stride, dilation):
             np.testing.assert_array_equal(dx[0].asnumpy(), dx_want[0].asnumpy())
 
 
+@pytest.mark.skipif(os.environ.get("PIJIT_ISA") == "none", reason="oneDNN's multiply with the padding")
 @pytest.mark.parametrize("stride", [1, 2])
 def test_padding_takes_no_part_in_depthwise(stride):
     r = np.random.RandomState(0)
