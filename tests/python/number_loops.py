@@ -127,6 +127,8 @@ class Program:
 
     def index(self, depth):
         pick = self.random.choice
+        if self.lists and self.random.random() < 0.5:
+            return pick(["0", "1", "-1", "2", "i % 3", "j % 2", "-1 - i % 2"])
         if self.random.random() < 0.8:
             return pick(["0", "1", "-1", "2", "i", "j", "i", "i - 1", "n", "i % 3", "-i", "a"])
         return self.expression(depth + 1)
@@ -226,7 +228,7 @@ class Program:
             of_p, of_q = pick(kinds), pick(kinds)
             if pick(range(6)) == 0:
                 of_p = [1, 2.0, True, 3]
-            p = [pick(of_p) for _ in range(pick([0, 3, 4, 6]))]
+            p = [pick(of_p) for _ in range(pick([0, 3, 4, 6, 6, 6]))]
             q = [[pick(of_q) for _ in range(4)] for _ in range(3)]
             if pick(range(6)) == 0:
                 q[1] = pick([q[0], [], p])

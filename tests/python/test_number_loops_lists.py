@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pijit
+from tests.python import number_loops
 
 
 def differ(f, make, calls=3):
@@ -397,22 +398,12 @@ def test_random_numbers_are_those_of_the_generator():
         is_one_run(jitted)
 
 
-def test_random_programs():
-    """Generated loops over two lists and numbers."""
-    rng = np.random.RandomState(8)
-    exprs = ["a[i]", "b[j]", "a[(i + j) % n]", "s", "a[i] + b[j]", "b[i] - a[j]", "len(a)", "a[-1 - i]", "i * j",
-             "s // 2", "a[i] * 0.5"]
-    lines = ["a[i] = {0}", "b[j] = {0}", "s = {0}", "s += {0}", "if {0} > {1}: a[j] = {1}", "if {0} < s: s = {1}",
-             "out.append({0})", "t = {0}", "a[j] = t"]
-    for _ in range(150):
-        body = [rng.choice(lines).format(rng.choice(exprs), rng.choice(exprs)) for _ in range(rng.randint(1, 5))]
-        source = "def f(a, b, out, n):\\n    s = 0\\n    t = 1\\n    for i in range(n):\\n        for j in range(n):\\n"
-        source = source.replace("\\n", "\n") + "".join(f"            {line}\n" for line in body) + "    return s, t\n"
-        namespace = {}
-        exec(source, namespace)
-        kinds = [rng.choice(["i", "f", "b"]) for _ in range(2)]
-        data = [[{"i": int(v), "f": float(v) / 3, "b": bool(v > 0)}[k] for v in rng.randint(-9, 9, 6)] for k in kinds]
-        differ(namespace["f"], lambda: [list(data[0]), list(data[1]), [], 5], calls=2)
+@pytest.mark.parametrize("functions", [False, True])
+@pytest.mark.parametrize("part", range(3))
+def test_programs_of_lists_at_random(part, functions):
+    for seed in range(part * 200, part * 200 + 200):
+        different = number_loops.compare(seed, lists=True, functions=functions)
+        assert different is None, "\n".join(map(str, different))
 
 
 def test_a_list_that_a_finalizer_empties():
