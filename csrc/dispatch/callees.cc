@@ -174,6 +174,7 @@ bool Callees::make_room() {
 }
 
 static thread_local CalleeScope* innermost_scope;
+
 CalleeScope::CalleeScope(const Target& target, HookUse& use, PyObject* but)
     : outer_(std::exchange(innermost_scope, this)) {
   if (target.whole || !may_capture(Asker::kBelow) || !use.due()) {

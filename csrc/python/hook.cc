@@ -18,7 +18,6 @@
 namespace pijit {
 namespace py = pybind11;
 
-// What is on, for now.
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool hook_sleeps = false;
 
 namespace {

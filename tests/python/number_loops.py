@@ -260,6 +260,8 @@ def bits(v):
     """v as what tells any two values apart."""
     if type(v) is float:
         return type(v).__name__, struct.pack("d", v)
+    if type(v) is complex:
+        return type(v).__name__, struct.pack("dd", v.real, v.imag)
     if isinstance(v, np.generic):
         return str(v.dtype), v.tobytes()
     if isinstance(v, np.ndarray):

@@ -267,16 +267,11 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
 void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
   switch (in.op) {
     case BOp::UNARY: unary(e_, static_cast<UnaryOp>(in.a), st); break;
-    case BOp::BINARY: {
-      const Av b = num(e_, st.back()), a = num(e_, st[st.size() - 2]);
-      const Av r = binary(e_, static_cast<BinaryOp>(in.a), a, b);
-      st.resize(st.size() - 2);
-      st.push_back(r);
-      break;
-    }
+    case BOp::BINARY:
     case BOp::COMPARE: {
       const Av b = num(e_, st.back()), a = num(e_, st[st.size() - 2]);
-      const Av r = compare(e_, static_cast<CompareOp>(in.a), a, b);
+      const Av r = in.op == BOp::BINARY ? binary(e_, static_cast<BinaryOp>(in.a), a, b)
+                                        : compare(e_, static_cast<CompareOp>(in.a), a, b);
       st.resize(st.size() - 2);
       st.push_back(r);
       break;

@@ -2,6 +2,7 @@
 // beginning, with numbers alone.
 #include "base/error.h"
 #include "capture/regions/builder.h"
+#include "capture/regions/functions.h"
 #include "python/hook.h"
 #include "python/names.h"
 #include "python/quiet_lookup.h"

@@ -1,4 +1,5 @@
-// Functions of C that a region's code has.
+#include "capture/regions/functions.h"
+
 #include <cmath>
 #include <cstring>
 

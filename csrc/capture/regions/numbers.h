@@ -1,7 +1,5 @@
 // Arithmetic of numbers as a region's code.
 #pragma once
-#include <string_view>
-
 #include "base/operators.h"
 #include "capture/regions/emitter.h"
 
@@ -20,8 +18,5 @@ int truth(Emitter& e, const Av& x);
 void unary(Emitter& e, UnaryOp op, std::vector<Av>& st);
 Av binary(Emitter& e, BinaryOp op, const Av& a, const Av& b);
 Av compare(Emitter& e, CompareOp op, const Av& a, const Av& b);
-
-// What a function of C gives, which is called with these arguments.
-Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args);
 
 }  // namespace pijit::regions

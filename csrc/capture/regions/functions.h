@@ -1,0 +1,10 @@
+// Functions of C that a region's code has.
+#pragma once
+#include "capture/regions/emitter.h"
+
+namespace pijit::regions {
+
+// What such a function gives, which is called with these arguments.
+Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args);
+
+}  // namespace pijit::regions
