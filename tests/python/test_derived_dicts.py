@@ -150,3 +150,43 @@ def test_cells_hold_configurations():
                 x = x * self.cfg.scale
             return x
     check(lambda: Net(config()), Tensor([1.0]), graphs=1, breaks=0)
+
+
+class Attributes(dict):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+
+    def __deepcopy__(self, memo):  # else KeyError
+        return type(self)(copy.deepcopy(dict(self), memo))
+
+
+class Lenient(dict):
+    __getattr__ = dict.get
+
+
+class Items(list):
+    __getattr__ = list.count  # of the name
+
+    def __deepcopy__(self, memo):
+        return type(self)(self)
+
+
+@pytest.mark.parametrize("make", [Attributes, Lenient])
+@pytest.mark.parametrize("text", [
+    "x * cfg.scale", "x + cfg.scale + cfg['bias']", "x * cfg.inner['a']", "x * len(cfg.keys())",
+    "hasattr(cfg, 'scale'), x * 2", "getattr(cfg, 'scale', 3) * x", "cfg.missing", "(cfg.missing, x * 2)",
+    "getattr(cfg, 'missing', 5)", "cfg.get('missing', x)"])
+def test_attributes_that_a_method_in_c_finds(make, text):
+    """KeyError is no AttributeError: it is raised here, too, where a name is missing."""
+    def made():
+        scope = {}
+        exec(f"def f(x, cfg):\n    return {text}", scope)
+        return scope["f"]
+    breaks = None if "missing" in text or "hasattr" in text or "getattr" in text else 0
+    check(made, Tensor([1.0, 2.0]), make(scale=2, bias=1.5, inner={"a": 3}), breaks=breaks)
+
+
+def test_attributes_that_a_method_of_lists_finds():
+    def f(x, items):
+        return x * items.a + items.b
+    check(lambda: f, Tensor([1.0, 2.0]), Items(["a", "b", "a"]))

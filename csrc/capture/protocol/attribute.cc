@@ -407,7 +407,8 @@ V written_class_attribute(Context& c, PyTypeObject* t, const std::string& name) 
 std::optional<V> missing_attribute(Context& c, const V& v, PyObject* name) {
   PyObject* g = type_lookup(v->type(), names.getattr);
   if (!g) return std::nullopt;
-  if (!PyFunction_Check(g)) c.give_up(Reason::kUnsupportedAttribute, "__getattr__");
+  if (!PyFunction_Check(g) && !is_c_method(g))  // such as dict.__getitem__
+    c.give_up(Reason::kUnsupportedAttribute, "__getattr__");
   return call(c, c.wrap_static(g), {v, c.constant(share(name))}, {});
 }
 
