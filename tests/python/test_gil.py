@@ -22,11 +22,10 @@ def tensor(*shape):
     return Tensor(R.randn(*shape).astype(np.float32))
 
 
-def long_enough(f, seconds=0.15):
+def long_enough(f, seconds=0.15, make=tensor, n=1 << 16):
     """An argument for which a call of f, warmed up, takes that long."""
-    n = 1 << 16
     while True:
-        x = tensor(n)
+        x = make(n)
         f(x)
         times = []
         for _ in range(3):
@@ -128,11 +127,8 @@ def test_a_loop_on_a_tensor():
             i = i + 1
         return x.sum()
 
-    x, n = tensor(300_000), Tensor(1)
-    f(x, n)
-    begin = time.perf_counter()
-    f(x, n)
-    n = Tensor(int(0.3 / (time.perf_counter() - begin)) + 10)
+    x = tensor(300_000)
+    n = long_enough(lambda n: f(x, n), make=Tensor, n=64)
     want = f(x, n).item()
     with Ticks() as ticks:
         assert ticks.many_during(lambda: f(x, n))
