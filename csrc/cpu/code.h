@@ -20,6 +20,13 @@ void release_code(void* fn, size_t bytes);
 // Whether code can be made at all: a system may forbid it.
 bool executable_memory();
 
+// Lets a function of asmjit's compiler save all registers of its caller: its allocator may move a
+// value to a free one that it does not note as used.
+inline void save_registers(asmjit::FuncNode* f) {
+  for (const x86::Gp& r : {x86::rbx, x86::rbp, x86::r12, x86::r13, x86::r14, x86::r15})
+    f->frame().addDirtyRegs(r);
+}
+
 // A function of generated code, freed with its owner.
 template <class Fn>
 class Code {

@@ -40,6 +40,7 @@ class Emitter {
       emit_caller();
     } else {
       auto* fn = cc_.addFunc(asmjit::FuncSignatureT<int, int64_t*>(asmjit::CallConvId::kHost));
+      save_registers(fn);
       buffer_ = cc_.newIntPtr();
       fn->setArg(0, buffer_);
     }
@@ -101,6 +102,7 @@ class Emitter {
     const auto signature = self_signature();
     cc_.newFuncNode(&self_, signature);
     auto* fn = cc_.addFunc(asmjit::FuncSignatureT<int, int64_t*>(asmjit::CallConvId::kHost));
+    save_registers(fn);
     buffer_ = cc_.newIntPtr();
     fn->setArg(0, buffer_);
     const x86::Mem flag = x86::qword_ptr(buffer_, word(f_.depth + 1));
@@ -146,6 +148,7 @@ class Emitter {
     cc_.endFunc();
 
     cc_.addFunc(self_);
+    save_registers(self_);
     buffer_ = cc_.newIntPtr();
     depth_ = cc_.newInt64();
     self_->setArg(0, buffer_);

@@ -149,6 +149,7 @@ Code<LoopEmitter::Fn> LoopEmitter::emit() {
     asmjit::FuncNode* f =
         cc.addFunc(asmjit::FuncSignatureT<void, char* const*, int64_t, int64_t, const int64_t*>(
             asmjit::CallConvId::kHost));
+    save_registers(f);
     begin(f);
     x86::Gp ptrs = cc.newIntPtr(), n = cc.newInt64(), passes = cc.newInt64(),
             steps = cc.newIntPtr();
@@ -670,6 +671,7 @@ std::shared_ptr<const InnerChain> asmjit_inner_chain(const std::vector<InnerSpec
   return std::make_shared<AsmChain>(LoopEmitter::function<AsmChain::Fn>([&](x86::Compiler& cc) {
     asmjit::FuncNode* f = cc.addFunc(
         asmjit::FuncSignatureT<void, char* const*, const int64_t*>(asmjit::CallConvId::kHost));
+    save_registers(f);
     x86::Gp ptrs = cc.newIntPtr(), shape = cc.newIntPtr();
     f->setArg(0, ptrs);
     f->setArg(1, shape);
