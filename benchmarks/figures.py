@@ -153,6 +153,7 @@ def clock_of_calls(turn):
 def watched(source, times):
     """(seconds that the whole run would take plainly, by estimate; the ratio of the function, warm): each None where
     they say nothing."""
+    figures.calibrate()
     names, handles = defined(source)
     for name, h in handles.items():
         _C.watch(names[name], h)

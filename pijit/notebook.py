@@ -95,6 +95,7 @@ class Session:
 
     def begin_figures(self) -> None:
         """Counts anew from here on."""
+        figures.calibrate()
         self.earlier.append(self.figures)
         self.figures = {}
         self.functions = [r for r in self.functions if r() is not None]
