@@ -24,6 +24,7 @@ def batch(n, width=6):
 GRAD = ms.grad(lambda v: (v * v).mean())
 LOSS = nn.MSELoss()
 CONV = nn.Conv2d(1, 1, 3, stride=2)
+FLATTEN = nn.Flatten()
 SIZES = [4, 7, 1, 12, 5, 4, 9, 2, 3, 30]
 
 
@@ -49,12 +50,24 @@ SIZES = [4, 7, 1, 12, 5, 4, 9, 2, 3, 30]
     lambda x: x.std() + x.var(1).sum() + ops.norm(x),
     lambda x: ops.tile(x, (2, 1)) + x.sum(),
     lambda x: LOSS(x, x * 2),
+    lambda x: ops.flatten(x.reshape(-1, 2, 3)) * 2,
+    lambda x: FLATTEN(x.reshape(-1, 2, 3)) * 2,
+    lambda x: x.reshape(-1, 2, 3).flatten(start_dim=1) * 2,
+    lambda x: x * 2 if 0 in x.shape[:1] + x.shape[1:] else x * 3,
+    lambda x: x * 2 if x.shape[0] not in (0, 40) else x * 3,
+    lambda x: x * 2 if x.shape[0] in [0, None, "a", 40.0] else x * 3,
+    lambda x: x * 2 if x.shape[0] == "same" or x.shape[0] != None else x * 3,  # noqa: E711
+    lambda x: x * 2 if 0.5 in [x.shape[0], len(x) + 1] else x * 3,
 ])
 def test_one_version_for_all_sizes(fn):
     check_calls(lambda: (lambda x: fn(x)), [(batch(n),) for n in SIZES], captures=2, breaks=0)
 
 
 @pytest.mark.parametrize("fn", [
+    lambda x: x * 2 if x.shape[0] in (9.0, 40) else x - 1,
+    lambda x: x * 2 if 5 not in [len(x), x.shape[0] - 1] else x - 1,
+    lambda x: x * 2 if (len(x), 6) in [(4, 6), x.shape[1:]] else x - 1,
+    lambda x: x * 2 if None in [len(x), None] and 30 in (x.shape[0], None) else x - 1,
     lambda x: x * 2 if x.shape[0] > 4 else x - 1,
     lambda x: x * (x.shape[0] % 2),
     lambda x: x + len(x) if len(x) % 2 else x,

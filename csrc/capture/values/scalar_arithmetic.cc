@@ -111,6 +111,13 @@ V scalar_negation(Context& c, const V& x) {
 }
 
 std::optional<bool> scalar_relation(Context& c, CompareOp op, const V& a, const V& b) {
+  auto no_number = [](const V& v) {
+    return is_known(v) && (v->obj.is_none() || PyUnicode_CheckExact(v->obj.ptr()) ||
+                           PyBytes_CheckExact(v->obj.ptr()));
+  };
+  if ((op == CompareOp::kEq || op == CompareOp::kNe) &&
+      ((is_size(a) && no_number(b)) || (is_size(b) && no_number(a))))
+    return op == CompareOp::kNe;
   const auto ka = known_number(a), kb = known_number(b);
   if ((is_size(a) || ka) && (is_size(b) || kb) && (is_size(a) || is_size(b))) {
     try {

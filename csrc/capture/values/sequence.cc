@@ -125,6 +125,11 @@ V equality(Context& c, CompareOp op, Container* a, const V& other, Side side) {
   return c.constant(py::bool_(same == (op == CompareOp::kEq)));
 }
 
+// Of constants. Sizes are compared one by one, so that what holds for others, too, stays general.
+std::optional<bool> known_contains(Context& c, Container* box, const V& x) {
+  return holds_size(c, x) || holds_size(c, box) ? std::nullopt : box->Value::contains(c, x);
+}
+
 std::optional<bool> is_among(Context& c, const std::vector<V>& items, const V& x) {
   for (auto& item : items)
     if (const auto same = protocol::same_or_equal(c, item, x); !same || *same) return same;
@@ -200,7 +205,7 @@ V TupleValue::getitem(Context& c, const V& index) {
 std::optional<bool> TupleValue::contains(Context& c, const V& x) {
   if (is_input(x))
     if (const V r = at_each_run(c, original("contains"), {this, x})) return protocol::truth(c, r);
-  if (const auto known = Value::contains(c, x)) return known;
+  if (const auto known = known_contains(c, this, x)) return known;
   return is_among(c, all_items(c, this), x);
 }
 
@@ -281,7 +286,7 @@ int TupleValue::rebuild(Rebuilder& r) {
 PyTypeObject* ListValue::type() const { return &PyList_Type; }
 
 std::optional<bool> ListValue::contains(Context& c, const V& x) {
-  if (const auto known = Value::contains(c, x)) return known;
+  if (const auto known = known_contains(c, this, x)) return known;
   const std::vector<V> all = parts(c);
   const uint64_t before = edits;
   const auto r = is_among(c, all, x);
