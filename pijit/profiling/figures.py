@@ -67,7 +67,7 @@ def change(saved: Any) -> str:
 
 def _tree(n):
     # The dict keeps it from becoming machine code.
-    return again(n - 1) + again(n - 1) + len({}) if n else 1  # noqa: F821
+    return again(n - 1) + again(n - 1) + len({}) if n else 1  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
 
 
 @functools.cache
