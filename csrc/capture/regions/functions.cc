@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "base/error.h"
 #include "capture/regions/arrays.h"
@@ -210,7 +211,20 @@ static int64_t draw(int64_t fn, int64_t, int64_t) {
   return bits_of(x);
 }
 
-Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
+// Functions of a list of numbers that only look at it; nothing: it is another.
+static std::optional<Av> of_list(Emitter& e, PyObject* fn, const char* name, const Av& a) {
+  const List l = list_of(e, a);
+  if (l.object == kNoValue) return std::nullopt;
+  const std::string_view f = name;
+  if (f == "any" || f == "all") return applied(e, fn, l, K::kBool);
+  if (f != "sum" && f != "min" && f != "max") return std::nullopt;
+  const K item = e.d.lists.read(l.kind).item;
+  if (item != K::kInt && item != K::kFloat && item != K::kBool)
+    leave(str_cat(name, "() is called with a list of other things than numbers"), kNumbers);
+  return applied(e, fn, l, f == "sum" && item == K::kBool ? K::kInt : item);
+}
+
+Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args, int kind) {
   if (args.empty() && draws(fn)) {
     e.changes("draws a random number");
     const int it = e.d.icon(reinterpret_cast<int64_t>(fn));
@@ -228,7 +242,11 @@ Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
     if (fn == reinterpret_cast<PyObject*>(c.type) && args.size() >= c.least &&
         args.size() <= c.most)
       return c.code(e, args);
+  if (fn == reinterpret_cast<PyObject*>(&PyList_Type) && args.size() <= 1)
+    return list_from(e, args, kind);
   const char* name = function_of("builtins", fn);
+  if (name && args.size() == 1)
+    if (const auto r = of_list(e, fn, name, args[0])) return *r;
   const Row* row = name ? row_of(kBuiltins, name, args.size()) : nullptr;
   if (row && row->takes == Takes::kAnything) return row->code(e, args);
   const std::vector<Av> a = numbers(e, args);
