@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pijit as ms
+from tests.python.differential import check
 from tests.python.facts import flat, load, variables
 
 HERE = pathlib.Path(__file__).parent

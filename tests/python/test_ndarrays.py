@@ -402,3 +402,11 @@ def test_signs_of_zero_where_one_operand_broadcasts():
         plain, jitted = of(text)(), pijit.jit(of(text)())
         for _ in range(2):
             assert freeze(jitted(*args)) == freeze(plain(*args))
+
+
+def test_axes_of_one_place_lie_where_their_stride_says():
+    f = np.asfortranarray(np.arange(12.0).reshape(3, 4))
+    for a in (f[None], f[:, None], f[..., None], f[:1], f[:, :1], np.asfortranarray(np.ones((2, 1, 3))), f.T[None]):
+        check(of("return np.square(a), a + 1, a > 2", "a"), a)
+    for sizes in ((3, 4), (5, 4), (1, 4), (4, 1), (6, 2)):
+        check_calls(of("return a * 2", "a"), [(np.asfortranarray(np.ones(s)),) for s in ((3, 4), sizes, (7, 9))])
