@@ -85,7 +85,8 @@ def test_products_of_transposed_matrices_and_of_views(dtype):
 
 
 @pytest.mark.parametrize("text", ["np.std(a, axis=0)", "a.var(axis=-1, ddof=1)", "a.std(0, keepdims=True)",
-                                  "a.cumsum()", "a.cumsum(axis=0)", "np.cumprod(a, 1)", "np.ptp(a, axis=0)", "np.diff(a, axis=0)",
+                                  "a.cumsum()", "a.cumsum(axis=0)", "np.cumprod(a, 1)", "np.ptp(a, axis=0)",
+                                  "np.diff(a, axis=0)",
                                   "np.diff(a, 2)", "np.roll(a, 1, axis=0)", "np.roll(a, 1)",
                                   "np.roll(a, (1, 2), (0, 1))",
                                   "np.concatenate([a, b], axis=1)", "np.stack([a, b], -1)", "np.hstack([a, b])",
@@ -410,3 +411,13 @@ def test_axes_of_one_place_lie_where_their_stride_says():
         check(of("return np.square(a), a + 1, a > 2", "a"), a)
     for sizes in ((3, 4), (5, 4), (1, 4), (4, 1), (6, 2)):
         check_calls(of("return a * 2", "a"), [(np.asfortranarray(np.ones(s)),) for s in ((3, 4), sizes, (7, 9))])
+
+
+@pytest.mark.parametrize("line", ["np.multiply(z, 3, z)", "np.add(z, z, z)", "np.clip(z, 0, 2, z)",
+                                  "np.sum(z, 0, None, w)", "np.cumsum(z, 0, None, z)", "np.dot(z, z, w)",
+                                  "np.concatenate([z[:2], z[:2]], 0, z)",
+                                  "np.max(z, 0, w)", "np.round(z, 1, z)", "np.std(z[:0])", "np.var(z, ddof=9)",
+                                  "np.mean(z[:0])", "np.std(z, 0, None, w)", "np.exp(z, z)", "np.negative(z, out=z)"])
+def test_arrays_of_constants_are_stored_in_once(line):
+    check(of(f"z = np.array([1.5, -2.0, 3.0, 4.0]); w = np.array(7.0)\n    r = {line}\n    return r, z, w, a + z"),
+          np.arange(4.0), y)

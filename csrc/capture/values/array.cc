@@ -75,6 +75,15 @@ V numpy_result(Context& c, const py::object& r, const std::string& name) {
 
 }  // namespace
 
+// Where these have too few elements they warn through Python's own module: here, and in the run.
+static bool may_warn(const std::string& name, const py::list& args, const py::dict& keywords) {
+  if (name != "std" && name != "var" && name != "mean") return false;
+  for (auto [k, v] : keywords)
+    if (text_of(k) != "axis" && text_of(k) != "keepdims") return true;
+  return args.empty() || args.size() > 2 ||
+         py::cast<int64_t>(python_module("numpy").attr("size")(args[0])) == 0;
+}
+
 V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const Kwargs& kwargs) {
   const std::string name = text_of(py::str(f.attr("__name__")));
   py::list positional;
@@ -85,9 +94,16 @@ V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const 
     if (!o) c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
     return *o;
   };
-  for (auto& a : args) positional.append(known(a));
+  // One behind the first may be where the result goes: nothing may be stored here.
+  for (auto& a : args) {
+    const py::object o = known(a);
+    const bool array = Py_TYPE(o.ptr()) == library.ndarray.type();
+    positional.append(array && &a != &args[0] ? py::object(o.attr("copy")("K")) : o);
+  }
   for (auto& [k, v] : kwargs) keywords[str_of(k)] = known(v);
   if (keywords.contains("out"))
+    c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
+  if (may_warn(name, positional, keywords))
     c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
   const NumpyRaises strict;
   const py::object r = py::reinterpret_steal<py::object>(
@@ -96,9 +112,13 @@ V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const 
     py::error_already_set e;
     c.give_up(Reason::kRaises, e.what());
   }
-  for (auto a : positional)
-    if (a.ptr() == r.ptr())
+  for (size_t k = 0; k < args.size(); ++k) {
+    const py::object passed = positional[k], o = known(args[k]);
+    const bool stored =
+        !passed.is(o) && !py::object(passed.attr("tobytes")()).equal(o.attr("tobytes")());
+    if (stored || passed.ptr() == r.ptr())
       c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
+  }
   return numpy_result(c, r, "numpy." + name);
 }
 
