@@ -416,6 +416,8 @@ def test_axes_of_one_place_lie_where_their_stride_says():
 @pytest.mark.parametrize("line", ["np.multiply(z, 3, z)", "np.add(z, z, z)", "np.clip(z, 0, 2, z)",
                                   "np.sum(z, 0, None, w)", "np.cumsum(z, 0, None, z)", "np.dot(z, z, w)",
                                   "np.concatenate([z[:2], z[:2]], 0, z)",
+                                  "np.concatenate([z, z], 0)", "np.stack((z, z), axis=-1)", "np.hstack([z, z])",
+                                  "np.where(z > 0, z, [1, 2, 3, 4])", "np.clip(z, w, [9.0, 0.0, 1.0, 2.0])",
                                   "np.max(z, 0, w)", "np.round(z, 1, z)", "np.std(z[:0])", "np.var(z, ddof=9)",
                                   "np.mean(z[:0])", "np.std(z, 0, None, w)", "np.exp(z, z)", "np.negative(z, out=z)"])
 def test_arrays_of_constants_are_stored_in_once(line):

@@ -95,10 +95,14 @@ V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const 
     return *o;
   };
   // One behind the first may be where the result goes: nothing may be stored here.
+  std::vector<std::pair<py::object, py::object>> copies;
   for (auto& a : args) {
-    const py::object o = known(a);
-    const bool array = Py_TYPE(o.ptr()) == library.ndarray.type();
-    positional.append(array && &a != &args[0] ? py::object(o.attr("copy")("K")) : o);
+    py::object o = known(a);
+    if (&a != args.data() && Py_TYPE(o.ptr()) == library.ndarray.type()) {
+      copies.push_back({o, o.attr("copy")("K")});
+      o = copies.back().second;
+    }
+    positional.append(o);
   }
   for (auto& [k, v] : kwargs) keywords[str_of(k)] = known(v);
   if (keywords.contains("out"))
@@ -112,13 +116,11 @@ V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const 
     py::error_already_set e;
     c.give_up(Reason::kRaises, e.what());
   }
-  for (size_t k = 0; k < args.size(); ++k) {
-    const py::object passed = positional[k], o = known(args[k]);
-    const bool stored =
-        !passed.is(o) && !py::object(passed.attr("tobytes")()).equal(o.attr("tobytes")());
-    if (stored || passed.ptr() == r.ptr())
-      c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
-  }
+  bool taken = std::any_of(copies.begin(), copies.end(), [](auto& one) {
+    return !py::object(one.first.attr("tobytes")()).equal(one.second.attr("tobytes")());
+  });
+  for (auto o : positional) taken |= o.ptr() == r.ptr();
+  if (taken) c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
   return numpy_result(c, r, "numpy." + name);
 }
 
