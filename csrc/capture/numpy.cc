@@ -12,6 +12,8 @@
 #include "capture/values/object.h"
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
+#include "capture/values/slice.h"
+#include "graph/indexing.h"
 #include "graph/vals.h"
 #include "objects/data.h"
 #include "objects/ndarray.h"
@@ -385,27 +387,71 @@ V apply_power(Context& c, const V& x, const V& y) {
   return in_numpys_words(c, [&] { return power_value(c, x, y); });
 }
 
+namespace {
+
+// Are the elements of an array or a view beside one another in memory?
+bool has_no_gaps(Context& c, NdarrayValue* a) {
+  for (; a->base; a = a->base) {
+    if (!a->index) continue;  // transposed
+    bool sliced = false;
+    for (auto& p : as<TupleValue>(a->index) ? a->index->parts(c) : std::vector<V>{a->index}) {
+      const auto* s = as<SliceValue>(p);
+      const bool whole = s && is_none(s->start) && is_none(s->stop);
+      const bool integer = as<ScalarValue>(p) && PyLong_CheckExact(p->obj.ptr());
+      if (sliced ? !whole : !s && !integer) return false;
+      if (s && !is_none(s->step)) return false;
+      sliced |= s != nullptr;
+    }
+  }
+  return true;
+}
+
+NdarrayValue* root_of_views(NdarrayValue* a) {
+  while (a->base) a = a->base;
+  return a;
+}
+
+// An operand of a product as BLAS takes it: in C order, or transposed.
+struct Factor {
+  Val v;
+  bool transposed = false;
+};
+std::optional<Factor> factor_of(Context& c, NdarrayValue* a) {
+  const Val x = a->elements(c);
+  const int rank = x.shape().rank();
+  if (rank < 1 || rank > 2 || !has_no_gaps(c, a)) return std::nullopt;
+  for (auto d : x.shape())
+    if (d == Dim(0)) return std::nullopt;
+  if (std::is_sorted(a->axes.begin(), a->axes.end())) return Factor{x};
+  for (auto d : x.shape())
+    if (d == Dim(1)) return std::nullopt;
+  return Factor{x, true};
+}
+
+}  // namespace
+
 static V product_value(Context& c, const V& x, const V& y) {
   auto *a = as_ndarray(c, x), *b = as_ndarray(c, y);
   if (!a || !b || !a->is_followed(c) || !b->is_followed(c)) return nullptr;
-  Val left = a->elements(c), right = b->elements(c);
-  const DType t = left.dtype();
-  const int rank = left.shape().rank(), other = right.shape().rank();
-  // Other orders are other calls of BLAS, and so is a matrix times its own transpose.
-  const bool plain = rank >= 1 && rank <= 2 && other >= 1 && other <= 2 && t == right.dtype() &&
-                     is_float(t) && in_c_order({x, a}) && in_c_order({y, b}) && !a->base &&
-                     !b->base;
+  const DType t = a->elements(c).dtype();
+  const auto first = factor_of(c, a), second = factor_of(c, b);
+  const bool plain = first && second && t == b->elements(c).dtype() && is_float(t);
   const auto loop = plain ? loop_for(numpy_function("matmul"), {t, t}, t) : std::nullopt;
-  if (!loop || left.shape()[rank - 1] != right.shape()[0]) left_to_numpy(c, "matmul");
-  for (const Val& v : {left, right})
-    for (auto d : v.shape())
-      if (d == Dim(0)) left_to_numpy(c, "matmul");
+  if (!loop) left_to_numpy(c, "matmul");
+  Val left = first->v, right = second->v;
+  // A matrix times its own transpose is another call of BLAS; two equal ones are not.
+  if (left == right && root_of_views(a) != root_of_views(b)) left_to_numpy(c, "matmul");
+  const int rank = left.shape().rank(), other = right.shape().rank();
+  if (left.shape()[first->transposed ? 0 : rank - 1] != right.shape()[second->transposed ? 1 : 0])
+    left_to_numpy(c, "matmul");
   Shape shape;
-  if (rank == 2) shape.push_back(left.shape()[0]);
-  if (other == 2) shape.push_back(right.shape()[1]);
+  if (rank == 2) shape.push_back(left.shape()[first->transposed ? 1 : 0]);
+  if (other == 2) shape.push_back(right.shape()[second->transposed ? 0 : 1]);
   if (rank == 1) left = v_reshape(left, Shape{1, left.shape()[0]});
   if (other == 1) right = v_reshape(right, Shape{right.shape()[0], 1});
-  const Val made = c.scope_->graph().op("numpy_matmul", {left, right}, {Dim(*loop), t});
+  const int64_t turned = (first->transposed ? 1 : 0) + (second->transposed ? 2 : 0);
+  const Val made =
+      c.scope_->graph().op("numpy_matmul", {left, right}, {Dim(*loop), t, Dim(turned)});
   note_flags(c, made);
   return new_ndarray_value(c, v_reshape(made, shape), axes_in_order(shape.rank()),
                            shape.rank() == 0);
@@ -622,6 +668,202 @@ V clip(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return apply_ufunc(c, ufunc.ptr(), {args[0], low, high});
 }
 
+// The axis that an argument gives, from the front. Nothing: it is none that is followed.
+std::optional<int> axis_from(Context& c, const V& v, int rank) {
+  if (!is_known(v) || !PyLong_CheckExact(v->obj.ptr())) return std::nullopt;
+  const auto k = as_int(c, v);
+  if (!k || *k < -rank || *k >= rank) return std::nullopt;
+  return static_cast<int>(*k < 0 ? *k + rank : *k);
+}
+// The axis as the argument at `place` or by name; `usual` where none is given.
+std::optional<int> axis_argument(Context& c, const std::vector<V>& args, const Kwargs& kwargs,
+                                 size_t place, int rank, int usual) {
+  V given = args.size() == place + 1 ? args[place] : V();
+  if (args.size() > place + 1 || kwargs.size() > 1 || (given && !kwargs.empty()))
+    return std::nullopt;
+  if (!kwargs.empty()) {
+    if (kwargs[0].first != "axis") return std::nullopt;
+    given = kwargs[0].second;
+  }
+  if (given) return axis_from(c, given, rank);
+  return usual < 0 ? std::nullopt : std::optional(usual);
+}
+
+// The variance, or its root, by the steps of NumPy's own function.
+V spread(Context& c, const std::vector<V>& args, const Kwargs& kwargs, bool root) {
+  Kwargs others;
+  int64_t freedom = 0;
+  for (auto& [k, v] : kwargs) {
+    if (k != "ddof") {
+      others.push_back({k, v});
+      continue;
+    }
+    const bool integer = is_known(v) && PyLong_CheckExact(v->obj.ptr());
+    const auto n = integer ? as_int(c, v) : std::nullopt;
+    if (!n || *n < 0 || *n > 1) return nullptr;
+    freedom = *n;
+  }
+  auto* a = as<NdarrayValue>(args[0]);
+  const auto f = folding(c, args, others);
+  if (!f || !is_float(a->elements(c).dtype())) return nullptr;
+  Folding keeping = *f;
+  keeping.keeps = true;
+  const V centre = mean(c, a, keeping);
+  if (!centre) return nullptr;
+  const V apart = apply_ufunc(c, numpy_function("subtract"), {a, centre});
+  const V squares = apply_ufunc(c, numpy_function("multiply"), {apart, apart});
+  auto sum = fold(c, as<NdarrayValue>(squares), "add", *f, 0.0);
+  if (!sum || sum->count == Dim(0) || sum->count == Dim(freedom)) return nullptr;
+  Graph& g = c.scope_->graph();
+  const DType t = sum->value.dtype();
+  const Val count = g.op("sub", {g.constant(DType::F64, SizeNumber(sum->count)),
+                                 g.constant(DType::F64, static_cast<double>(freedom))});
+  Val q = g.op("div", {v_cast(sum->value, DType::F64), count});
+  note_flags(c, q);
+  if (t != DType::F64) q = v_cast(q, t);
+  if (root) q = g.op("sqrt", {q});
+  return folded_value(c, q, f->keeps);
+}
+template <bool kRoot>
+V spread_of(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  return spread(c, args, kwargs, kRoot);
+}
+
+V peak_to_peak(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  const auto f = folding(c, args, kwargs);
+  const auto high = f ? fold(c, a, "maximum", *f, std::nullopt) : std::nullopt;
+  const auto low = high ? fold(c, a, "minimum", *f, std::nullopt) : std::nullopt;
+  if (!low) return nullptr;
+  return apply_ufunc(
+      c, numpy_function("subtract"),
+      {folded_value(c, high->value, f->keeps), folded_value(c, low->value, f->keeps)});
+}
+
+// Sums or products of all elements up to each one.
+V accumulated(Context& c, const std::vector<V>& args, const Kwargs& kwargs, const char* ufunc) {
+  auto* a = as<NdarrayValue>(args[0]);
+  Val x = a->elements(c);
+  const int rank = x.shape().rank();
+  if (a->scalar || rank == 0 || !in_c_order({a, a})) return nullptr;
+  const auto axis = axis_argument(c, args, kwargs, 1, rank, rank == 1 ? 0 : -1);
+  if (!axis) return nullptr;
+  const py::object one = py::handle(numpy_function(ufunc))
+                             .attr("accumulate")(python_module("numpy").attr("ones")(
+                                 py::make_tuple(1), share(descr_of(x.dtype()))));
+  const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
+  if (!type || !is_followed(*type) || (*type != x.dtype() && is_float(*type))) return nullptr;
+  if (*type != x.dtype()) x = v_cast(x, *type);
+  const auto loop = loop_for(numpy_function(ufunc), {*type, *type}, *type);
+  if (!loop) return nullptr;
+  Dim outer = 1, inner = 1;
+  for (int k = 0; k < rank; ++k)
+    if (k != *axis) (k < *axis ? outer : inner) *= x.shape()[k];
+  const Shape shape = x.shape();
+  const Val made = c.scope_->graph().op(
+      "numpy_accumulate", {v_reshape(x, Shape{outer, shape[*axis], inner})}, {Dim(*loop), *type});
+  note_flags(c, made);
+  return new_ndarray_value(c, v_reshape(made, shape), axes_in_order(rank), false);
+}
+V running_sum(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  return accumulated(c, args, kwargs, "add");
+}
+V running_product(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  return accumulated(c, args, kwargs, "multiply");
+}
+
+V differences(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  const int rank = a->elements(c).shape().rank();
+  if (args.size() != 1 || a->scalar || rank == 0) return nullptr;
+  const auto axis = axis_argument(c, args, kwargs, 3, rank, rank - 1);
+  if (!axis) return nullptr;
+  const V none = c.constant(py::none());
+  auto part = [&](int64_t from, int64_t to) {
+    std::vector<V> places(static_cast<size_t>(rank), c.make<SliceValue>(none, none, none));
+    places[static_cast<size_t>(*axis)] = c.make<SliceValue>(from ? c.constant_int(from) : none,
+                                                            to ? c.constant_int(to) : none, none);
+    return a->getitem(c, c.tuple(places));
+  };
+  const char* ufunc = is_bool(a->elements(c).dtype()) ? "not_equal" : "subtract";
+  return apply_ufunc(c, numpy_function(ufunc), {part(1, 0), part(0, -1)});
+}
+
+V joined(Context& c, const std::vector<Val>& parts, int axis) {
+  const Val made = c.scope_->graph().Builder::op(OpTable::get().at("concat"), parts, {Dim(axis)});
+  return new_ndarray_value(c, made, axes_in_order(made.shape().rank()), false);
+}
+
+// How a function makes one array of several.
+enum class Join : uint8_t { kConcatenate, kStack, kHorizontal, kVertical };
+template <Join kHow>
+V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  if (args.empty() || !(as<TupleValue>(args[0]) || as<ListValue>(args[0]))) return nullptr;
+  std::vector<Val> parts;
+  for (auto& v : args[0]->parts(c)) {
+    auto* a = as<NdarrayValue>(v);
+    if (!a || !a->is_followed(c) || a->scalar) return nullptr;
+    parts.push_back(a->elements(c));
+    if (!in_c_order({a, a})) return nullptr;
+    const Shape& s = parts.back().shape();
+    if (s.rank() == 0 || s.rank() != parts[0].shape().rank() ||
+        parts.back().dtype() != parts[0].dtype())
+      return nullptr;
+    for (auto d : s)  // of which arrays are in two orders, and empty ones
+      if (d == Dim(0) || (s.rank() > 1 && d == Dim(1))) return nullptr;
+  }
+  constexpr size_t kMost = 64;
+  if (parts.empty() || parts.size() > kMost) return nullptr;
+  const int rank = parts[0].shape().rank();
+  const bool chooses = kHow == Join::kConcatenate || kHow == Join::kStack;
+  if (!chooses && (args.size() > 1 || !kwargs.empty())) return nullptr;
+  const auto axis =
+      chooses ? axis_argument(c, args, kwargs, 1, rank + (kHow == Join::kStack ? 1 : 0), 0)
+              : std::optional(kHow == Join::kHorizontal && rank > 1 ? 1 : 0);
+  if (!axis) return nullptr;
+  const bool widens = kHow == Join::kStack || (kHow == Join::kVertical && rank == 1);
+  for (auto& p : parts) {
+    if (!widens) break;
+    Dims wide(p.shape().begin(), p.shape().end());
+    wide.insert(wide.begin() + *axis, Dim(1));
+    if (wide.size() > static_cast<size_t>(kMaxRank)) return nullptr;
+    p = v_reshape(p, Shape(wide));
+  }
+  return joined(c, parts, *axis);
+}
+
+V rolled(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  const Val x = a->elements(c);
+  const int rank = x.shape().rank();
+  if (args.size() < 2 || a->scalar || rank == 0 || !in_c_order({a, a})) return nullptr;
+  const auto axis = axis_argument(c, args, kwargs, 2, rank, -1);
+  // of no axis it gives a view of a flat array
+  if (!axis || !is_known(args[1]) || !PyLong_CheckExact(args[1]->obj.ptr())) return nullptr;
+  const auto shift = as_int(c, args[1]);
+  const Dim size = x.shape()[*axis];
+  if (!shift || size.symbolic() || size == Dim(0)) return nullptr;
+  const int64_t n = size, by = (*shift % n + n) % n;
+  if (by == 0) return new_ndarray_value(c, x, axes_in_order(rank), false);
+  auto part = [&](int64_t from, int64_t to) {
+    std::vector<IndexItem> items(static_cast<size_t>(*axis) + 1, IndexItem{IndexItem::kSlice});
+    items.back().start = Dim(from);
+    items.back().stop = Dim(to);
+    return index_get(c.scope_->graph(), x, items);
+  };
+  return joined(c, {part(n - by, n), part(0, n - by)}, *axis);
+}
+
+V full_like(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  const Val x = a->elements(c);
+  if (args.size() != 2 || !kwargs.empty() || a->scalar || !in_c_order({a, a})) return nullptr;
+  const Val one = value_to_store(c, args[1], x.dtype());
+  if (one.shape().rank() != 0) return nullptr;
+  const Val all = c.scope_->graph().op("broadcast_to", {one}, {x.shape().dims()});
+  return new_ndarray_value(c, all, a->axes, false);
+}
+
 template <int kValue>
 V filled_with(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return filled(c, args, kwargs, kValue);
@@ -670,6 +912,18 @@ constexpr Function kFunctions[] = {
     {"empty_like", like<0>},
     {"ones_like", like<1>},
     {"mean", mean_of},
+    {"std", spread_of<true>},
+    {"var", spread_of<false>},
+    {"ptp", peak_to_peak},
+    {"cumsum", running_sum},
+    {"cumprod", running_product},
+    {"diff", differences},
+    {"roll", rolled},
+    {"full_like", full_like},
+    {"concatenate", join<Join::kConcatenate>, false},
+    {"stack", join<Join::kStack>, false},
+    {"hstack", join<Join::kHorizontal>, false},
+    {"vstack", join<Join::kVertical>, false},
 };
 
 struct Reduction {

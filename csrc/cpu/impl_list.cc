@@ -108,6 +108,7 @@ void register_cpu_kernels(KernelRegistry& r) {
       {"add_slices", {&slices}},
       {"numpy_loop", {&foreign}},
       {"numpy_reduce", {&foreign}},
+      {"numpy_accumulate", {&foreign}},
       {"numpy_matmul", {&foreign}},
       {"pad", {&reference}},
       {"concat", {&reference}},

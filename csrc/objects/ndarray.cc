@@ -169,6 +169,12 @@ bool is_of_ndarrays(PyObject* o) {
   return true;
 }
 
+bool is_in_fortran_order(PyObject* o) {
+  const auto* f = ndarray_fields(o);
+  return (f->flags & kNdF) && !(f->flags & kNdC) &&
+         std::find(f->shape, f->shape + f->nd, 1) == f->shape + f->nd;
+}
+
 bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order_and_use) {
   const auto order = static_cast<NdOrder>(order_and_use & 1);
   const NumpyApi& a = api();
@@ -179,7 +185,7 @@ bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order_and_
   if (f->descr != a.descr[static_cast<int>(t.dtype)] || f->nd != t.shape.rank() ||
       (f->flags & wanted) != wanted)
     return false;
-  if (order == NdOrder::kF && (f->flags & kNdC)) return false;
+  if (order == NdOrder::kF && !is_in_fortran_order(o)) return false;
   if (f->base && !is_of_ndarrays(o)) return false;
   for (int k = 0; k < f->nd; ++k)
     if (!(dims >> k & 1) && !t.shape[k].same_as(Dim(f->shape[k]))) return false;

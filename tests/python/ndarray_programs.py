@@ -18,11 +18,16 @@ UNARY = ["-{}", "abs({})", "np.sqrt({})", "np.square({})", "np.floor({})", "np.r
          "np.isfinite({})", "~({} > 0)", "np.exp({})", "np.sin({})", "np.log({})", "np.tanh({})", "np.sign({})",
          "({}).T", "{}**2", "{}**0.5", "{}**3", "np.sum({})", "({}).sum(axis=0)", "np.mean({})", "np.max({})",
          "({}).min(axis=-1)", "({}).mean(axis=0)", "np.clip({}, -1, 2)", "({}).prod()", "{}[1:]", "{}[::2]", "{}[0]",
-         "{}[..., :-1]", "{}[::-1]", "{}[None]", "np.sum({}, keepdims=True)", "np.reciprocal({})"]
+         "{}[..., :-1]", "{}[::-1]", "{}[None]", "np.sum({}, keepdims=True)", "np.reciprocal({})",
+         "np.cumsum({})", "({}).cumsum(axis=0)", "np.cumprod({}, -1)", "np.std({})", "({}).var(axis=-1)", "np.ptp({})",
+         "({}).std(axis=0, ddof=1)", "np.var({}, keepdims=True)", "np.diff({})", "np.diff({}, axis=0)",
+         "np.roll({}, 2, 0)", "np.roll({}, 1)", "np.roll({}, -1, axis=0)", "np.full_like({}, 2)", "np.ptp({}, axis=-1)"]
 BINARY = ["({} + {})", "({} - {})", "({} * {})", "({} / {})", "np.maximum({}, {})", "np.minimum({}, {})",
           "({} < {})", "({} >= {})", "({} == {})", "({} != {})", "np.add({}, {})", "({} // {})", "({} % {})",
           "np.where({} > 0, {}, 1)", "np.fmax({}, {})", "np.logical_and({}, {})", "np.arctan2({}, {})",
-          "np.hypot({}, {})", "({} @ {})", "({} & {})"]
+          "np.hypot({}, {})", "({} @ {})", "({} & {})", "(({}).T @ {})", "({} @ ({}).T)", "({} @ ({})[0])",
+          "np.concatenate([{}, {}])", "np.stack(({}, {}))", "np.stack([{}, {}], axis=-1)", "np.hstack(({}, {}))",
+          "np.vstack([{}, {}])", "np.concatenate(({}, {}), axis=-1)"]
 NUMBERS = ["2", "0.5", "-1.5", "3", "True", "np.float32(1.25)", "np.float64(2)", "0", "1e-300", "1e300", "-7",
            "np.int8(3)"]
 STORES = ["{x} += {e}", "{x} *= {e}", "{x}[1:] = {e}", "{x}[:-1] = {x}[1:]", "{x}[...] = {e}", "{x}[0] = {e}",

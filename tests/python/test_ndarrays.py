@@ -34,6 +34,9 @@ EXPRESSIONS = [
     "a.copy()",
     "np.zeros_like(a) + b", "np.ones_like(a)", "a @ b", "np.dot(a, b)", "a.dot(b)", "a.shape", "a.dtype",
     "(a.size, a.ndim, a.itemsize, a.nbytes)",
+    "np.std(a)", "a.var()", "a.std(ddof=1)", "np.ptp(a)", "np.cumsum(a)", "a.cumprod()", "np.diff(a)", "np.diff(a > 0)",
+    "np.roll(a, 3, 0)", "np.roll(a, -30, axis=-1)", "np.full_like(a, 1.5)", "np.concatenate([a, b])",
+    "np.stack([a, b], axis=1)", "np.hstack((a, b))", "np.vstack((a, b, a))", "np.concatenate((a[1:], b[:-2]))",
     "(a > 0) & (b > 0)", "~(a > 0)", "(a > 0) | (a < -1)", "np.logical_and(a > 0, b > 0)", "a * True",
 ]
 
@@ -67,6 +70,34 @@ def test_products_of_matrices():
     for m, n, p in ((2, 3, 4), (8, 8, 8), (64, 33, 17), (1, 5, 1)):
         check(of("return a @ b, a.dot(b), a @ b[:, 0].copy(), a[0].copy() @ b"), g.standard_normal((m, n)),
               g.standard_normal((n, p)), graphs=1, breaks=0)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_products_of_transposed_matrices_and_of_views(dtype):
+    g = np.random.default_rng(0)
+    for m, n, p in ((2, 3, 4), (8, 8, 8), (64, 33, 17), (1, 5, 3), (300, 7, 2)):
+        a, b = g.standard_normal((m, n)).astype(dtype), g.standard_normal((p, n)).astype(dtype)
+        check(of("return a @ b.T, b @ a.T, a[1:] @ b[0], a[0] @ b.T, (a + 1).T @ a"), a, b)
+        check(of("return a @ a.T, a.T @ a, a @ b.T, a @ a[:].T"), a, a.copy())
+        check(of("c = a + 1; d = b + 1\n    return c @ d.T, c @ c.T, c.T @ d"), a, a.copy())
+        check(of("return a @ b, a.T @ b.T, b.T @ a.T"), np.asfortranarray(a), np.asfortranarray(b.T))
+        check(of("return a[:, 1] @ b[:, 1], a[:, :2] @ b[:, :2].T, a[::2] @ b.T"), a[:, :4].copy(), a[:, :4].copy())
+
+
+@pytest.mark.parametrize("text", ["np.std(a, axis=0)", "a.var(axis=-1, ddof=1)", "a.std(0, keepdims=True)",
+                                  "a.cumsum()", "a.cumsum(axis=0)", "np.cumprod(a, 1)", "np.ptp(a, axis=0)",
+                                  "np.diff(a, axis=0)",
+                                  "np.diff(a, 2)", "np.roll(a, 1, axis=0)", "np.roll(a, 1)",
+                                  "np.roll(a, (1, 2), (0, 1))",
+                                  "np.concatenate([a, b], axis=1)", "np.stack([a, b], -1)", "np.hstack([a, b])",
+                                  "np.vstack([a, b])", "np.concatenate([a, b[0]])", "np.stack([a, b], 5)",
+                                  "np.concatenate([a, b], None)", "np.concatenate([[1.0], a[0]])", "np.concatenate([])",
+                                  "np.std(a, ddof=24)", "np.var(a[:0])", "a.std(dtype='f4')", "np.full_like(a, b[0])"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "?"])
+def test_functions_along_axes(text, order, dtype):
+    check(of("return " + text), np.array(x.reshape(4, 6), order=order).astype(dtype),
+          np.array(y.reshape(4, 6), order=order).astype(dtype))
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 127, 128, 129, 1000, 8192, 8193, 100_000])
@@ -372,3 +403,23 @@ def test_signs_of_zero_where_one_operand_broadcasts():
         plain, jitted = of(text)(), pijit.jit(of(text)())
         for _ in range(2):
             assert freeze(jitted(*args)) == freeze(plain(*args))
+
+
+def test_axes_of_one_place_lie_where_their_stride_says():
+    f = np.asfortranarray(np.arange(12.0).reshape(3, 4))
+    for a in (f[None], f[:, None], f[..., None], f[:1], f[:, :1], np.asfortranarray(np.ones((2, 1, 3))), f.T[None]):
+        check(of("return np.square(a), a + 1, a > 2", "a"), a)
+    for sizes in ((3, 4), (5, 4), (1, 4), (4, 1), (6, 2)):
+        check_calls(of("return a * 2", "a"), [(np.asfortranarray(np.ones(s)),) for s in ((3, 4), sizes, (7, 9))])
+
+
+@pytest.mark.parametrize("line", ["np.multiply(z, 3, z)", "np.add(z, z, z)", "np.clip(z, 0, 2, z)",
+                                  "np.sum(z, 0, None, w)", "np.cumsum(z, 0, None, z)", "np.dot(z, z, w)",
+                                  "np.concatenate([z[:2], z[:2]], 0, z)",
+                                  "np.concatenate([z, z], 0)", "np.stack((z, z), axis=-1)", "np.hstack([z, z])",
+                                  "np.where(z > 0, z, [1, 2, 3, 4])", "np.clip(z, w, [9.0, 0.0, 1.0, 2.0])",
+                                  "np.max(z, 0, w)", "np.round(z, 1, z)", "np.std(z[:0])", "np.var(z, ddof=9)",
+                                  "np.mean(z[:0])", "np.std(z, 0, None, w)", "np.exp(z, z)", "np.negative(z, out=z)"])
+def test_arrays_of_constants_are_stored_in_once(line):
+    check(of(f"z = np.array([1.5, -2.0, 3.0, 4.0]); w = np.array(7.0)\n    r = {line}\n    return r, z, w, a + z"),
+          np.arange(4.0), y)

@@ -42,10 +42,12 @@ V by_numpy(Tracer& t, Call& c) {
 void add_numpy(Registry& r) {
   constexpr Arity kAll{0, kAny, true};
   r.functions("numpy",
-              {"array",    "zeros", "ones",  "full", "arange",     "eye",       "identity",
-               "linspace", "prod",  "sum",   "max",  "min",        "amax",      "amin",
-               "mean",     "std",   "ndim",  "size", "round",      "where",     "clip",
-               "any",      "all",   "empty", "dot",  "zeros_like", "ones_like", "empty_like"},
+              {"array",       "zeros", "ones",   "full",    "arange",     "eye",       "identity",
+               "linspace",    "prod",  "sum",    "max",     "min",        "amax",      "amin",
+               "mean",        "std",   "ndim",   "size",    "round",      "where",     "clip",
+               "any",         "all",   "empty",  "dot",     "zeros_like", "ones_like", "empty_like",
+               "var",         "ptp",   "cumsum", "cumprod", "diff",       "roll",      "full_like",
+               "concatenate", "stack", "hstack", "vstack"},
               kAll, by_numpy);
   const py::object numpy = python_module("numpy");
   const py::object ufunc = numpy.attr("ufunc"), generic = numpy.attr("generic");

@@ -88,12 +88,45 @@ std::unique_ptr<OpKernel> reduce(const KernelRequest& r, std::string*) {
   });
 }
 
+std::unique_ptr<OpKernel> accumulate(const KernelRequest& r, std::string*) {
+  const ForeignLoop loop = foreign_loop(r.ctx().i("loop"));
+  const int64_t outer = r.in[0].shape[0], n = r.in[0].shape[1], inner = r.in[0].shape[2];
+  const auto size = static_cast<std::ptrdiff_t>(size_of(r.out.dtype));
+  return fn_kernel([=](const void* const* x, void* out) {
+    keep_flags();
+    if (n == 0 || inner == 0) return;
+    const std::ptrdiff_t row = inner * size, steps[] = {size, size, size};
+    for (int64_t o = 0; o < outer; ++o) {
+      char* const from = const_cast<char*>(static_cast<const char*>(x[0])) + o * n * row;
+      char* const to = static_cast<char*>(out) + o * n * row;
+      std::memcpy(to, from, static_cast<size_t>(row));
+      if (inner == 1) {  // each element takes the one before it
+        char* at[] = {to, from + size, to + size};
+        const std::ptrdiff_t count = n - 1;
+        if (count > 0) loop.function(at, &count, steps, loop.data);
+        continue;
+      }
+      for (int64_t k = 1; k < n; ++k) {
+        char* at[] = {to + (k - 1) * row, from + k * row, to + k * row};
+        loop.function(at, &inner, steps, loop.data);
+      }
+    }
+  });
+}
+
 std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string*) {
   const ForeignLoop loop = foreign_loop(r.ctx().i("loop"));
-  const int64_t m = r.in[0].shape[0], n = r.in[0].shape[1], p = r.in[1].shape[1];
+  const bool x_turned = r.ctx().i("transposed") & 1, y_turned = r.ctx().i("transposed") & 2;
+  const int64_t m = r.out.shape[0], p = r.out.shape[1], n = r.in[0].shape[x_turned ? 0 : 1];
   const auto size = static_cast<std::ptrdiff_t>(size_of(r.out.dtype));
-  const std::vector<std::ptrdiff_t> counts{1, m, n, p},
-      steps{0, 0, 0, n * size, size, p * size, size, p * size, size};
+  std::vector<std::ptrdiff_t> counts{1, m, n, p}, steps{0, 0, 0};
+  auto lies = [&](int64_t rows, int64_t columns, bool turned) {
+    steps.push_back(turned ? size : columns * size);
+    steps.push_back(turned ? rows * size : size);
+  };
+  lies(m, n, x_turned);
+  lies(n, p, y_turned);
+  lies(m, p, false);
   return fn_kernel([=](const void* const* x, void* out) {
     keep_flags();
     char* at[] = {const_cast<char*>(static_cast<const char*>(x[0])),
@@ -106,7 +139,10 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string*) {
 
 KernelFamily foreign_kernels() {
   return {"of another library",
-          {{"numpy_loop", elementwise}, {"numpy_reduce", reduce}, {"numpy_matmul", matmul}}};
+          {{"numpy_loop", elementwise},
+           {"numpy_reduce", reduce},
+           {"numpy_accumulate", accumulate},
+           {"numpy_matmul", matmul}}};
 }
 
 }  // namespace pijit

@@ -2,7 +2,8 @@
 //   numpy_loop(xs...)         elementwise; operands have the shape of the result, or one element
 //   numpy_reduce(x, start?)   x [outer, n, inner] over its middle axis, in NumPy's order; from
 //                             `start` on, or else from the first elements
-//   numpy_matmul(x, y)        of matrices
+//   numpy_accumulate(x)       the same along its middle axis, with all that comes before the end
+//   numpy_matmul(x, y)        of matrices; those whose bit is set in `transposed` lie transposed
 #include "graph/vals.h"
 
 namespace pijit {
@@ -35,11 +36,23 @@ void register_numpy(OpTable& t) {
       .in({"x", "y"})
       .attr("loop", AttrKind::kInt)
       .attr("dtype", AttrKind::kDType)
+      .attr("transposed", AttrKind::kInt)
       .flags(kNoGradient)
       .infer([](const InferCtx& c) {
-        OP_CHECK(c.shape(0).rank() == 2 && c.shape(1).rank() == 2 && c.shape(0)[1] == c.shape(1)[0],
+        const bool x = c.i("transposed") & 1, y = c.i("transposed") & 2;
+        OP_CHECK(c.shape(0).rank() == 2 && c.shape(1).rank() == 2 &&
+                     c.shape(0)[x ? 0 : 1] == c.shape(1)[y ? 1 : 0],
                  kValue, "[", c.op.name, "] takes matrices that match");
-        return Type{c.dt("dtype"), Shape{c.shape(0)[0], c.shape(1)[1]}};
+        return Type{c.dt("dtype"), Shape{c.shape(0)[x ? 1 : 0], c.shape(1)[y ? 0 : 1]}};
+      });
+  t.add("numpy_accumulate")
+      .in({"x"})
+      .attr("loop", AttrKind::kInt)
+      .attr("dtype", AttrKind::kDType)
+      .flags(kNoGradient)
+      .infer([](const InferCtx& c) {
+        OP_CHECK(c.shape(0).rank() == 3, kValue, "[", c.op.name, "] takes [outer, n, inner]");
+        return Type{c.dt("dtype"), c.shape(0)};
       });
 }
 
