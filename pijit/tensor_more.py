@@ -11,7 +11,7 @@ from pijit import random as _random
 from pijit._C import Tensor
 from pijit._numpy import np
 from pijit.ops import function as F
-from pijit.ops.function import draws as _draws, extra as _extra
+from pijit.ops.function import extra as _extra, distributions as _draws
 
 if TYPE_CHECKING:
     from typing import Any

@@ -14,7 +14,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
 from pijit.ops.function import extra as X, segments as S
 from pijit.ops.function.elementwise import _need_tensor
-from pijit.ops.function.state import _changed
+from pijit.ops.function.parameter import _changed
 from pijit.ops.primitive import Primitive, primitive
 
 if TYPE_CHECKING:

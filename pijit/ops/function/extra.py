@@ -14,12 +14,12 @@ from pijit._C import Tensor, ops as _ops
 from pijit._numpy import np
 from pijit.ops.function.creation import arange, full
 from pijit.ops.function.elementwise import _need_tensor, cast, rsqrt, silu, square
-from pijit.ops.function.index import nonzero
+from pijit.ops.function.indexing import nonzero
 from pijit.ops.function.linalg import matmul
 from pijit.ops.function.normalization import layer_norm
-from pijit.ops.function.reduce import mean
+from pijit.ops.function.reduction import mean
 from pijit.ops.function.shapes import broadcast_to, chunk, concat, expand_dims, reshape, stack
-from pijit.ops.function.sort import sort, topk
+from pijit.ops.function.sorting import sort, topk
 from pijit.ops.function.special import _pair
 from pijit.ops.table import named as _named
 

@@ -9,7 +9,7 @@ from pijit import _check
 from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.conv import _sizes
+from pijit.ops.function.convolution import _sizes
 from pijit.ops.function.creation import arange, zeros
 from pijit.ops.function.elementwise import cast, floor, minimum
 from pijit.ops.function.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d

@@ -11,7 +11,7 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import eye, zeros_like
 from pijit.ops.function.elementwise import cast, _need_tensor
-from pijit.ops.function.reduce import sum
+from pijit.ops.function.reduction import sum
 from pijit.ops.function.shapes import _axis, _ints, _within, expand_dims, narrow, reshape, squeeze
 from pijit.ops.table import named as _named
 

@@ -11,7 +11,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full
 from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, log, logical_and, logical_not, _need_tensor,
                                             sqrt, square, stop_gradient)
-from pijit.ops.function.reduce import mean, sum
+from pijit.ops.function.reduction import mean, sum
 from pijit.ops.function.selection import clamp
 from pijit.ops.function.shapes import _same_shape, broadcast_to, cat, expand_dims, reshape, squeeze, stack
 from pijit.ops.table import named as _named

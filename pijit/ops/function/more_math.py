@@ -12,7 +12,7 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full, ones, ones_like, zeros_like
 from pijit.ops.function.elementwise import abs, cast, cos, floor_div, fmod, _need_tensor, pow, select, sqrt, trunc
-from pijit.ops.function.reduce import amax, any, sum
+from pijit.ops.function.reduction import amax, any, sum
 from pijit.ops.function.selection import addn
 from pijit.ops.function.shapes import _axis, _ints, concat, expand_dims, flip, narrow, reshape, stack, swapaxes, unbind
 from pijit.ops.table import named as _named
@@ -348,7 +348,7 @@ def cumulative_logsumexp(x: Tensor, axis: int, exclusive: bool = False, reverse:
         >>> print(ops.function.cumulative_logsumexp(Tensor([0.0, 0.0]), 0))
         [0.        0.6931472]
     """
-    from pijit.ops.function.reduce import logcumsumexp
+    from pijit.ops.function.reduction import logcumsumexp
     a = _axis(int(axis), x.ndim)
     if reverse:
         x = flip(x, (a,))
@@ -569,7 +569,7 @@ def argwhere(input: Tensor) -> Tensor:
          [2]]
     """
     _need_tensor("argwhere", "input", input)
-    from pijit.ops.function.index import nonzero
+    from pijit.ops.function.indexing import nonzero
     return nonzero(input)
 
 
@@ -590,7 +590,7 @@ def cartesian_prod(*inputs: Tensor) -> Tensor:
          [2 4]]
     """
     from pijit.ops.function.shapes import stack
-    from pijit.ops.function.stacking import meshgrid
+    from pijit.ops.function.joining import meshgrid
     if len(inputs) == 1:
         return inputs[0]
     return stack([reshape(g, (-1,)) for g in meshgrid(*inputs, indexing="ij")], 1)
@@ -702,7 +702,7 @@ def vector_norm(x: Tensor, ord: Number | str = 2, axis: int | None = None, keepd
     if ord == float("inf"):
         return amax(d, axes, keepdims)
     if ord == float("-inf"):
-        from pijit.ops.function.reduce import amin
+        from pijit.ops.function.reduction import amin
         return amin(d, axes, keepdims)
     if ord == 0:
         return sum(cast(d != 0, d.dtype), axes, keepdims)
@@ -733,7 +733,7 @@ def matrix_norm(A: Tensor, ord: Number | str = "fro", axis: Axis = (-2, -1), kee
         >>> print(ops.matrix_norm(Tensor([[3.0, 0.0], [0.0, 4.0]])))
         5.0
     """
-    from pijit.ops.function.reduce import norm
+    from pijit.ops.function.reduction import norm
     return norm(A, ord, axis, keepdims, dtype=dtype)
 
 

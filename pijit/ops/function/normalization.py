@@ -10,7 +10,7 @@ from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
 from pijit.ops.function.elementwise import _need_tensor, pow, rsqrt, square, stop_gradient
-from pijit.ops.function.reduce import mean
+from pijit.ops.function.reduction import mean
 from pijit.ops.function.shapes import reshape
 from pijit.ops.table import named as _named
 

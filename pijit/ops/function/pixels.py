@@ -345,7 +345,7 @@ def deformable_conv2d(x: Tensor, weight: Tensor, offsets: Any, kernel_size: Size
         ...     1, 1, 1), (0, 0, 0, 0)).shape
         (1, 1, 2, 2)
     """
-    from pijit.ops.function.conv import conv2d
+    from pijit.ops.function.convolution import conv2d
     for name, value, count in (("kernel_size", kernel_size, 2), ("strides", strides, 4), ("padding", padding, 4),
                                ("dilations", dilations, 4)):
         if not isinstance(value, tuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
-from pijit.ops.function.conv import _conv_pad
+from pijit.ops.function.convolution import _conv_pad
 from pijit.ops.function.creation import arange, ones, zeros
 from pijit.ops.function.elementwise import cast, isnan, logical_and, logical_not, logical_or, minimum, pow
 from pijit.ops.function.shapes import _ints, broadcast_to, expand_dims, reshape, squeeze, transpose

@@ -9,8 +9,8 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import ones
 from pijit.ops.function.elementwise import cast, div
-from pijit.ops.function.index import (searchsorted, unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod,
-                                      unsorted_segment_sum)
+from pijit.ops.function.indexing import (searchsorted, unsorted_segment_max, unsorted_segment_min,
+                                         unsorted_segment_prod, unsorted_segment_sum)
 from pijit.ops.function.shapes import reshape
 
 if TYPE_CHECKING:

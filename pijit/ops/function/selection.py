@@ -9,7 +9,7 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import (_like, abs, cast, isfinite, isnan, less_equal, logical_and, logical_or,
                                             equal, maximum, minimum, _need_tensor, sqrt, square)
-from pijit.ops.function.reduce import norm, sum
+from pijit.ops.function.reduction import norm, sum
 from pijit.ops.function.shapes import ravel, _same_shape, stack
 from pijit.ops.table import named as _named
 

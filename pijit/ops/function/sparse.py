@@ -12,7 +12,7 @@ from pijit.ops.function.elementwise import _need_tensor
 from pijit.sparse_tensor import COOTensor, CSRTensor, RowTensor, SparseTensor, _need
 from pijit.ops.function import activation as _a, elementwise as _e
 from pijit.ops.function.creation import arange, zeros
-from pijit.ops.function.index import gather_nd, nonzero, searchsorted, tensor_scatter_add
+from pijit.ops.function.indexing import gather_nd, nonzero, searchsorted, tensor_scatter_add
 from pijit.ops.function.linalg import matmul
 from pijit.ops.function.shapes import broadcast_to, concat, expand_dims, stack, swapaxes
 

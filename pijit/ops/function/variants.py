@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.composed import float_power
+from pijit.ops.function.elementary import float_power
 from pijit.ops.function.elementwise import _need_tensor, cast, isnan, sigmoid, tanh
 from pijit.ops.function.linalg import baddbmm, einsum
 from pijit.ops.function.loss import mse_loss
 from pijit.ops.function.pooling import adaptive_avg_pool2d
-from pijit.ops.function.reduce import diff
+from pijit.ops.function.reduction import diff
 from pijit.ops.function.shapes import chunk
 
 if TYPE_CHECKING:

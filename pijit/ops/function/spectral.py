@@ -7,15 +7,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pijit import _check
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import one_operator_each
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.complex_numbers import _COMPLEX, _to_complex, conj
+from pijit.ops.function.complex_numbers import _COMPLEX, conj, _to_complex
 from pijit.ops.function.creation import arange, ones
 from pijit.ops.function.elementwise import cast, _need_tensor
+from pijit.ops.function.joining import roll
 from pijit.ops.function.shapes import concat, expand_dims, reshape, stack
-from pijit.ops.function.stacking import roll
 
 if TYPE_CHECKING:
     from typing import Any
@@ -810,6 +809,7 @@ def _with_size(x, signal_ndim, inverse, real, norm, onesided, signal_sizes):
 
 
 one_operator_each(globals())
+
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn",
            "ifftshift", "ihfft", "ihfft2",

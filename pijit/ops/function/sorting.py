@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pijit import _check
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
 from pijit._numpy import np
-from pijit.ops.function.elementwise import _need_tensor, cast
+from pijit.ops.function.elementwise import cast, _need_tensor
 from pijit.ops.function.shapes import _axis, narrow, ravel, squeeze
 from pijit.ops.table import named as _named
 

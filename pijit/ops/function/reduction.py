@@ -5,15 +5,13 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit import _C
-from pijit.compute_dtype import as_one, one_operator
-from pijit import dtype as mstype
+from pijit import _C, _check, dtype as mstype
 from pijit._C import ops as _ops
+from pijit.compute_dtype import as_one, one_operator
 from pijit.ops.function.creation import arange, zeros
 from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, isnan, log, logical_and, logical_not, logical_or,
                                             _need_tensor, sqrt, stop_gradient)
-from pijit.ops.function.shapes import _axis, _ints, expand_dims, narrow, ravel, reshape, squeeze, swapaxes
+from pijit.ops.function.shapes import _axis, expand_dims, _ints, narrow, ravel, reshape, squeeze, swapaxes
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pijit import _C
-from pijit.compute_dtype import as_update
-from pijit import dtype as mstype, kinds
+from pijit import _C, dtype as mstype, kinds
 from pijit._C import Tensor
+from pijit.compute_dtype import as_update
 from pijit.ops.function.elementwise import _need_tensor, stop_gradient
 from pijit.ops.function.shapes import _same_shape
-from pijit.printing import print_each
 from pijit.ops.table import named as _named
+from pijit.printing import print_each
 
 if TYPE_CHECKING:
     from typing import Any

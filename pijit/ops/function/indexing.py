@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit import dtype as mstype
-from pijit import _C
-from pijit._C import Tensor, ops as _ops
+from pijit import _C, _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
 from pijit._numpy import np
 from pijit.ops.function.creation import arange, full, zeros
-from pijit.ops.function.elementwise import _need_tensor, isfinite, logical_and, stop_gradient
+from pijit.ops.function.elementwise import isfinite, logical_and, _need_tensor, stop_gradient
+from pijit.ops.function.parameter import _changed
 from pijit.ops.function.shapes import _axis, expand_dims, ravel, reshape, stack, transpose
-from pijit.ops.function.state import _changed
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:

@@ -6,15 +6,13 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit import _C
+from pijit import _C, _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import as_update, one_operator
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full
-from pijit.ops.function.elementwise import _need_tensor, cast, exp, floor, log, maximum, minimum, select
-from pijit.ops.function.shapes import _axis, _same_shape, _within, concat, expand_dims, moveaxis, narrow, reshape, stack
-from pijit.ops.function.state import _changed
+from pijit.ops.function.elementwise import cast, exp, floor, log, maximum, minimum, _need_tensor, select
+from pijit.ops.function.parameter import _changed
+from pijit.ops.function.shapes import _axis, concat, expand_dims, moveaxis, narrow, reshape, _same_shape, stack, _within
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:

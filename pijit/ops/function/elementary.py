@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import (abs, cast, equal, exp, exp2, isinf, isnan, log, log1p, log2, logical_and,
-                                            logical_not,
-                                            logical_or, maximum, minimum, _need_tensor, pow, select, sign, sqrt, square,
-                                            trunc)
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
 from pijit.ops.function.creation import zeros_like
+from pijit.ops.function.elementwise import (abs, cast, equal, exp, exp2, isinf, isnan, log, log1p, log2, logical_and,
+                                            logical_not, logical_or, maximum, minimum, _need_tensor, pow, select, sign,
+                                            sqrt, square, trunc)
 from pijit.ops.function.selection import clamp
 from pijit.ops.table import named as _named
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
-import builtins
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import (_need_tensor, add, cast, div, exp, expm1, floor_div, greater, greater_equal,
-                                            less, less_equal, mod, mul,
-                                            pow, sub, trunc)
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
 from pijit.ops.function.creation import range
+from pijit.ops.function.elementwise import (add, cast, div, exp, expm1, floor_div, greater, greater_equal, less,
+                                            less_equal, mod, mul, _need_tensor, pow, sub, trunc)
 from pijit.ops.function.shapes import slice
 from pijit.ops.table import named as _named
 

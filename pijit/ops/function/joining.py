@@ -5,12 +5,11 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit import dtype as mstype
+from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, views as _views
 from pijit.ops.function.elementwise import _like, _need_tensor
-from pijit.ops.function.shapes import (_axis, _ints, _within, broadcast_to, cat, expand_dims, flip, narrow, ravel,
-                                       repeat_interleave, reshape, swapaxes, transpose)
+from pijit.ops.function.shapes import (_axis, broadcast_to, cat, expand_dims, flip, _ints, narrow, ravel,
+                                       repeat_interleave, reshape, swapaxes, transpose, _within)
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
