@@ -392,7 +392,7 @@ def truncated_normal(shape: Shape, mean: TensorLike, stdevs: Any, low: Number, h
 
     By the inverse of the distribution function, or behind `far` standard deviations of its tail: what is drawn there
     would be lost in the last digits of numbers close to 1."""
-    from pijit.ops.function.composed import erfinv
+    from pijit.ops.function.elementary import erfinv
     mean, stdevs, low, high = (cast(x, mstype.float64) for x in (mean, stdevs, low, high))
     a, b = (minimum(low, high) - mean) / stdevs, (maximum(low, high) - mean) / stdevs
     above = a > 0.0  # the same interval below 0, where probabilities keep their digits

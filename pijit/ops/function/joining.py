@@ -1,4 +1,4 @@
-"""Padding, grids, stacks, flips, diagonals, pixels between channels and planes."""
+"""Tensors joined, repeated and taken apart."""
 
 from __future__ import annotations
 
@@ -6,91 +6,16 @@ import builtins
 from typing import TYPE_CHECKING
 
 from pijit import _check, dtype as mstype
-from pijit._C import ops as _ops, views as _views
+from pijit._C import ops as _ops, Tensor, views as _views
+from pijit.compute_dtype import one_operator
 from pijit.ops.function.elementwise import _like, _need_tensor
-from pijit.ops.function.shapes import (_axis, broadcast_to, cat, expand_dims, flip, _ints, narrow, ravel,
-                                       repeat_interleave, reshape, swapaxes, transpose, _within)
+from pijit.ops.function.shapes import _axis, expand_dims, _ints, narrow, ravel, reshape, squeeze, swapaxes, _within
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
-    from pijit._C import Tensor
-    from pijit._types import Axis, Number, Shape, Size, TensorLike
-
-
-def pad(input_x: Tensor, padding: Shape, mode: str = "constant", value: Number | None = None) -> Tensor:
-    """Padded from the last dimension backwards: (left, right, top, bottom, ...).
-
-    Args:
-        input_x (Tensor): the input, of 1 dimension or more and any dtype.
-        padding (tuple of int): (left, right, top, bottom, ...). Negative ones take elements away.
-        mode (str, optional): 'constant', 'reflect', 'replicate' or 'circular'. Default: 'constant'.
-        value (number, optional): the value of the border. Default: None.
-
-    Returns:
-        Tensor. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        ValueError: if `mode` is not 'constant', 'reflect', 'replicate' or 'circular'.
-
-    Example:
-        >>> print(ops.pad(Tensor([1, 2]), (1, 2)))
-        [0 1 2 0 0]
-    """
-    if mode not in ("constant", *_BORDERS):
-        raise _check.refused("pad", "mode", _check.one_of("constant", "reflect", "replicate", "circular"), mode)
-    p = _ints(padding)
-    n = input_x.ndim
-    if len(p) % 2 or len(p) // 2 > n:
-        raise _check.refused("pad", "padding", _check.value(f"hold pairs for at most {n} dimensions"), p)
-    if mode != "constant":
-        for i in builtins.range(len(p) // 2):
-            input_x = _bordered(input_x, n - 1 - i, p[2 * i], p[2 * i + 1], mode)
-        return input_x
-    low, high = [0] * n, [0] * n
-    for i in builtins.range(len(p) // 2):
-        before, behind = p[2 * i], p[2 * i + 1]
-        if before < 0 or behind < 0:
-            input_x = _cut(input_x, n - 1 - i, before, behind)
-        low[n - 1 - i], high[n - 1 - i] = builtins.max(before, 0), builtins.max(behind, 0)
-    return _ops["pad"](input_x, tuple(low), tuple(high), 0.0 if value is None else value)
-
-
-# mode: (parts that stand before, behind) an axis of x, `count` elements each
-_BORDERS = {
-    "reflect": (lambda x, axis, count: flip(narrow(x, axis, 1, count), (axis,)),
-                lambda x, axis, count: flip(narrow(x, axis, x.shape[axis] - 1 - count, count), (axis,))),
-    "replicate": (lambda x, axis, count: repeat_interleave(narrow(x, axis, 0, 1), count, axis),
-                  lambda x, axis, count: repeat_interleave(narrow(x, axis, x.shape[axis] - 1, 1), count, axis)),
-    "circular": (lambda x, axis, count: narrow(x, axis, x.shape[axis] - count, count),
-                 lambda x, axis, count: narrow(x, axis, 0, count)),
-}
-
-
-def _bordered(x, axis, before, behind, mode):
-    n = x.shape[axis]
-    most = {"reflect": n - 1, "circular": n}.get(mode)
-    if most is not None and builtins.max(before, behind) > most:
-        raise _check.refused("pad", f"a padding of mode {mode!r}", _check.at_most(f"{most} for a dimension of {n}"),
-                             builtins.max(before, behind))
-    first, last = _BORDERS[mode]
-    parts = [x]
-    if before > 0:
-        parts.insert(0, first(x, axis, before))
-    if behind > 0:
-        parts.append(last(x, axis, behind))
-    x = _ops["concat"](parts, axis) if len(parts) > 1 else x
-    return _cut(x, axis, before, behind) if before < 0 or behind < 0 else x
-
-
-def _cut(x, axis, before, behind):
-    """Negative padding takes elements away."""
-    low, length = builtins.max(-before, 0), x.shape[axis] + builtins.min(before, 0) + builtins.min(behind, 0)
-    if length < 0:
-        raise ValueError(f"For 'pad', a dimension of {x.shape[axis]} has too few elements for the padding "
-                         f"{(before, behind)}.")
-    return narrow(x, axis, low, length)
+    from pijit._types import Axis, Shape, Size
 
 
 def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
@@ -122,75 +47,6 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
         g = _views["broadcast_to"](_views["reshape"](x, tuple(s)), tuple(shape))
         out.append(swapaxes(g, 0, 1) if indexing == "xy" and len(xs) > 1 else g)
     return tuple(out)
-
-
-@_named(method=True)
-def roll(input: Tensor, shifts: Size, dims: Axis | None = None) -> Tensor:
-    """Elements shifted along dimensions, what leaves at the end coming in at the start; of the flattened
-    tensor if dims is None.
-
-    Args:
-        input (Tensor): the input, of any shape and any dtype.
-        shifts (int or tuple of int): how far.
-
-    Returns:
-        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Example:
-        >>> print(ops.roll(Tensor([1, 2, 3]), 1))
-        [3 1 2]
-    """
-    if dims is None:
-        return reshape(roll(ravel(input), shifts, 0), input.shape)
-    shifts, dims = _ints(shifts), _ints(dims)
-    if len(shifts) != len(dims):
-        raise _check.refused("roll", "'shifts' and 'dims'", _check.value("agree in number"),
-                             _check.several(len(shifts), len(dims)))
-    for k, d in zip(shifts, dims):
-        _within("roll", d, input.ndim)
-        n = input.shape[d]
-        k = k % n if n else 0
-        if k:
-            input = _ops["concat"]([narrow(input, d, n - k, k), narrow(input, d, 0, n - k)], _axis(d, input.ndim))
-    return input
-
-
-def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal of two dimensions, `offset` above the main one, as the last dimension.
-
-    Args:
-        input (Tensor): the input, of 2 dimensions or more and any dtype.
-        offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
-        dim1 (int, optional): the first of the two axes. Default: 0.
-        dim2 (int, optional): the second of the two axes. Default: 1.
-
-    Returns:
-        Tensor. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Example:
-        >>> print(ops.diagonal(Tensor([[1, 2], [3, 4]])))
-        [1 4]
-    """
-    _need_tensor("diagonal", "input", input)
-    n = input.ndim
-    a, b = _axis(dim1, n), _axis(dim2, n)
-    if n < 2 or a == b:
-        raise ValueError(f"For 'diagonal', expected two different dimensions, but got {dim1} and {dim2} of {n}.")
-    x = transpose(input, tuple([k for k in builtins.range(n) if k not in (a, b)] + [a, b]))
-    *lead, rows, cols = x.shape
-    k = builtins.min(rows + builtins.min(offset, 0), cols - builtins.max(offset, 0))
-    if k <= 0:
-        return _ops["reshape"](narrow(narrow(x, -1, 0, 0), -2, 0, builtins.min(rows, 1)) if rows else x, (*lead, 0))
-    begin = offset if offset >= 0 else -offset * cols
-    ones = [1] * len(lead)
-    return _views["slice"](reshape(x, (*lead, rows * cols)), (*[0 for _ in lead], begin),
-                           (*lead, begin + (k - 1) * (cols + 1) + 1), (*ones, cols + 1))
 
 
 def atleast_1d(inputs: Tensor | Sequence[Tensor]) -> Any:
@@ -348,251 +204,6 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     return cat([reshape(x, (-1, 1)) if x.ndim < 2 else x for x in tensors], 1)
 
 
-def expand_as(input: Tensor, other: TensorLike) -> Tensor:
-    """Broadcast to other's shape.
-
-    Args:
-        input (Tensor): the input, of a shape that broadcasts to the one asked for and any dtype.
-        other (Tensor or number): the second operand.
-
-    Returns:
-        Tensor of other's shape. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-        ValueError: if the shape of `other` does not fit.
-
-    Example:
-        >>> print(ops.expand_as(Tensor([1, 2]), ops.zeros((2, 2))))
-        [[1 2]
-         [1 2]]
-    """
-    return broadcast_to(input, other.shape)
-
-
-def view_as(input: Tensor, other: TensorLike) -> Tensor:
-    """In other's shape.
-
-    Args:
-        input (Tensor): the input, of 1 dimension or more and any dtype.
-        other (Tensor or number): the second operand.
-
-    Returns:
-        Tensor of other's shape. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-        ValueError: if the shape of `other` does not fit.
-
-    Example:
-        >>> print(ops.view_as(Tensor([1, 2, 3, 4]), ops.zeros((2, 2))))
-        [[1 2]
-         [3 4]]
-    """
-    return reshape(input, other.shape)
-
-
-@_named(method=True)
-def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions exchanged.
-
-    Args:
-        input (Tensor): the input, of 2 dimensions or more and any dtype.
-        dim0 (int): the first of the two axes.
-        dim1 (int): the first of the two axes.
-
-    Returns:
-        Tensor. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        ValueError: if `dim1` is out of range.
-
-    Example:
-        >>> print(ops.swapdims(Tensor([[1, 2]]), 0, 1))
-        [[1]
-         [2]]
-    """
-    return swapaxes(input, dim0, dim1)
-
-
-@_named(method=True)
-def fliplr(input: Tensor) -> Tensor:
-    """Axis 1 reversed.
-
-    Args:
-        input (Tensor): the input, of 2 dimensions or more and any dtype.
-
-    Returns:
-        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Example:
-        >>> print(ops.fliplr(Tensor([[1, 2]])))
-        [[2 1]]
-    """
-    _need_tensor("fliplr", "input", input)
-    return flip(input, (1,))
-
-
-@_named(method=True)
-def flipud(input: Tensor) -> Tensor:
-    """Axis 0 reversed.
-
-    Args:
-        input (Tensor): the input, of 1 dimension or more and any dtype.
-
-    Returns:
-        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Example:
-        >>> print(ops.flipud(Tensor([[1], [2]])))
-        [[2]
-         [1]]
-    """
-    _need_tensor("flipud", "input", input)
-    return flip(input, (0,))
-
-
-@_named(method=True)
-def rot90(input: Tensor, k: int, dims: Shape) -> Tensor:
-    """Turned k times by 90 degrees in the plane of two axes, from the first towards the second.
-
-    Args:
-        input (Tensor): the input, of 2 dimensions or more and any dtype.
-        k (int): how many quarter turns.
-        dims (tuple of int): the two axes.
-
-    Returns:
-        Tensor. Bool, ints, floats and complex keep their dtype.
-
-    Example:
-        >>> print(ops.rot90(Tensor([[1, 2], [3, 4]]), 1, (0, 1)))
-        [[2 4]
-         [1 3]]
-    """
-    a, b = (_axis(d, input.ndim) for d in dims)
-    if a == b:
-        raise _check.refused("rot90", "dims", _check.value("be two different axes"), dims)
-    k %= 4
-    if k == 0:
-        return input
-    if k == 2:
-        return flip(input, (a, b))
-    return flip(swapaxes(input, a, b), (a,)) if k == 1 else swapaxes(flip(input, (a,)), a, b)
-
-
-def _embed_diagonal(x, offset):
-    """[..., n] as the diagonal, `offset` above the main one, of zeros [..., m, m]."""
-    right, down = builtins.max(offset, 0), builtins.max(-offset, 0)
-    rank = x.ndim
-    m = x.shape[-1] + right + down
-    row = _ops["pad"](x, (0,) * (rank - 1) + (right,), (0,) * (rank - 1) + (down,), 0)
-    places = _ops["arange"](0, 1, m, mstype.int64)
-    on = expand_dims(places, 1) + offset == places
-    return _ops["select"](on, expand_dims(row, -2), 0)
-
-
-def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last axis as the diagonal, `offset` above the main one, of two new axes dim1 and dim2.
-
-    Args:
-        input (Tensor): the input, of 1 dimension or more and any dtype.
-        offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
-        dim1 (int, optional): the first of the two axes. Default: -2.
-        dim2 (int, optional): the second of the two axes. Default: -1.
-
-    Returns:
-        Tensor of one more dimension. Ints, floats and complex keep their dtype; bool gives int64.
-
-    Example:
-        >>> print(ops.diag_embed(Tensor([1, 2])))
-        [[1 0]
-         [0 2]]
-    """
-    n = input.ndim + 1
-    a, b = _axis(dim1, n), _axis(dim2, n)
-    if a == b:
-        raise _check.refused("diag_embed", "'dim1' and 'dim2'", _check.value("differ"), _check.several(dim1, dim2))
-    y = _embed_diagonal(input, offset)
-    order = [k for k in builtins.range(n - 2)]
-    for axis, source in sorted(((a, n - 2), (b, n - 1))):
-        order.insert(axis, source)
-    return _ops["transpose"](y, tuple(order))
-
-
-@_named(method=True)
-def diag(input: Tensor) -> Tensor:
-    """A Tensor of twice as many dimensions with the elements on its diagonal: a matrix, for a vector.
-
-    Args:
-        input (Tensor): the input, of 1 to 4 dimensions and any dtype.
-
-    Returns:
-        Tensor. Ints, floats and complex keep their dtype; bool gives int64.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Example:
-        >>> print(ops.diag(Tensor([1, 2])))
-        [[1 0]
-         [0 2]]
-    """
-    _need_tensor("diag", "input", input)
-    if input.ndim == 0:
-        raise _check.refused("diag", "the input", _check.least_dims(1), 0)
-    return reshape(_embed_diagonal(ravel(input), 0), tuple(input.shape) * 2)
-
-
-@_named(method=True)
-def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """A matrix with the flattened input as its diagonal, `offset` above the main one.
-
-    Args:
-        input (Tensor): the input, of any shape and any dtype.
-        offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
-
-    Returns:
-        Tensor [n, n]. Ints, floats and complex keep their dtype; bool gives int64.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Example:
-        >>> print(ops.diagflat(Tensor([1, 2])))
-        [[1 0]
-         [0 2]]
-    """
-    return _embed_diagonal(ravel(input), offset)
-
-
-@_named(primitive="Trace", mint=True)
-def trace(input: Tensor) -> Tensor:
-    """The sum of a matrix's diagonal, in its dtype. Raises TypeError for bool.
-
-    Args:
-        input (Tensor): the input, of 2 dimensions and int, float or complex dtype.
-
-    Returns:
-        0-d Tensor. Ints, floats and complex keep their dtype; not for bool.
-
-    Example:
-        >>> print(ops.trace(Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        5.0
-    """
-    _need_tensor("trace", "input", input)
-    if input.dtype == mstype.bool_:
-        raise _check.refused("trace", "the input", _check.value("hold numbers"), input.dtype, TypeError)
-    if input.ndim != 2:
-        raise _check.refused("trace", "the input", _check.dims(2), input.ndim)
-    return _ops["reduce_sum"](diagonal(input), (), False)
-
-
 def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     """Each element of an axis repeated.
 
@@ -614,71 +225,453 @@ def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     return repeat_interleave(x, rep, axis)
 
 
-@_named(functional=True)
-def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """[..., C r^2, H, W] to [..., C, H r, W r] (Shi et al. 2016).
+def cartesian_prod(*inputs: Tensor) -> Tensor:
+    """All combinations of the elements of 1-d tensors, a row each.
+
+    Args:
+        *inputs (Tensor): the vectors, of 1 dimension and any dtype.
+
+    Returns:
+        Tensor [n, number of inputs]. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.cartesian_prod(Tensor([1, 2]), Tensor([3, 4])))
+        [[1 3]
+         [1 4]
+         [2 3]
+         [2 4]]
+    """
+    if len(inputs) == 1:
+        return inputs[0]
+    return stack([reshape(g, (-1,)) for g in meshgrid(*inputs, indexing="ij")], 1)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All r-element selections of a 1-d tensor, a row each, in the order of itertools.
+
+    Args:
+        input (Tensor): the input, of 1 dimension and any dtype.
+        r (int, optional): the size of a selection. Default: 2.
+        with_replacement (bool, optional): whether one element may come again. Default: False.
+
+    Returns:
+        Tensor [n, r]. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.combinations(Tensor([1, 2, 3])))
+        [[1 2]
+         [1 3]
+         [2 3]]
+    """
+    import itertools
+    if input.ndim != 1:
+        raise _check.refused("combinations", "the input", _check.dims(1), input.ndim)
+    if r < 0:
+        raise _check.refused("combinations", "r", _check.at_least(0), r)
+    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = [list(c) for c in pick(builtins.range(input.shape[0]), r)]
+    if not rows or r == 0:
+        return _ops["reshape"](narrow(input, 0, 0, 0), (0, r) if r else (0,))
+    return _ops["gather"](input, Tensor(rows, mstype.int64), 0)
+
+
+def split_by_sizes(x: Tensor, sizes: Shape, axis: int) -> tuple[Tensor, ...]:
+    """Pieces of the given sizes along an axis; one of them may be -1, for what is left.
+
+    Args:
+        x (Tensor): the input, of 1 dimension or more and any dtype.
+        sizes (tuple of int): the size of each piece.
+        axis (int): the axis; -1 is the last one.
+
+    Returns:
+        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        IndexError: if `axis` is out of range.
+
+    Example:
+        >>> for part in ops.function.split_by_sizes(Tensor([1, 2, 3]), (1, -1), 0):
+        ...     print(part)
+        [1]
+        [2 3]
+    """
+    n = x.shape[axis]
+    if builtins.any(s == -1 for s in sizes):
+        rest = n - builtins.sum([s for s in sizes if s != -1])
+        sizes = [rest if s == -1 else s for s in sizes]
+    if builtins.sum(sizes) != n or builtins.min(sizes) < 0:
+        raise _check.refused("SplitV", "size_splits", _check.value(f"add up to {n}"), sizes)
+    out, at = [], 0
+    for s in sizes:
+        out.append(narrow(x, axis, at, s))
+        at += s
+    return tuple(out)
+
+
+def cat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """Joined along an existing axis.
+
+    Args:
+        tensors (sequence of Tensor): what to join.
+        axis (int, optional): the axis; -1 is the last one. Default: 0.
+
+    Returns:
+        Tensor.
+
+    Example:
+        >>> print(ops.cat((Tensor([1, 2]), Tensor([3]))))
+        [1 2 3]
+    """
+    return _ops["concat"](tensors, axis)
+
+
+concat = cat
+
+
+def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """Joined along a new axis. A single Tensor is a sequence of one.
+
+    Args:
+        tensors (sequence of Tensor): what to join.
+        axis (int, optional): the axis; -1 is the last one. Default: 0.
+
+    Returns:
+        Tensor of one more dimension.
+
+    Example:
+        >>> print(ops.stack((Tensor([1, 2]), Tensor([3, 4]))))
+        [[1 2]
+         [3 4]]
+    """
+    if isinstance(tensors, Tensor):
+        tensors = (tensors,)
+    if len(tensors) == 0:
+        raise _check.empty("stack", "tensors")
+    return _ops["concat"]([expand_dims(x, axis) for x in tensors], axis)
+
+
+def split(tensor: Tensor, split_size_or_sections: Size | None = None, axis: int = 0, *,
+          output_num: int | None = None) -> tuple[Tensor, ...]:
+    """Pieces of split_size along `axis` (the last may be smaller), or of the sizes listed.
+
+    Args:
+        tensor (Tensor): the input, of 1 dimension or more and any dtype.
+        split_size_or_sections (int or sequence of int): the size of pieces.
+        axis (int, optional): the axis; -1 is the last one. Default: 0.
+        output_num (int, optional): how many equal pieces, as in MindSpore 1.x, in place of their size. Default: None.
+
+    Returns:
+        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: if neither the size nor the number of pieces is given.
+        ValueError: if `axis` is out of range, or the axis is not a multiple of output_num, or `split_size_or_sections`
+            is not greater than 0.
+
+    Example:
+        >>> for part in ops.split(Tensor([1, 2, 3]), 2):
+        ...     print(part)
+        [1 2]
+        [3]
+    """
+    _within("split", axis, tensor.ndim)
+    n = tensor.shape[axis]
+    if output_num is not None:
+        if output_num <= 0 or n % output_num:
+            raise _check.refused("split", "output_num", _check.value(f"divide the size {n} of axis {axis}"), output_num)
+        split_size_or_sections = n // output_num
+    elif split_size_or_sections is None:
+        raise TypeError("split() missing 1 required positional argument: 'split_size_or_sections'")
+    if isinstance(split_size_or_sections, int):
+        k = split_size_or_sections
+        if k <= 0:
+            raise _check.refused("split", "split_size_or_sections", _check.above(0), k)
+        sizes = [builtins.min(k, n - i) for i in builtins.range(0, n, k)]
+    else:
+        sizes = list(split_size_or_sections)
+        if builtins.sum(sizes) != n:
+            raise _check.refused("split", "the sections", _check.value(f"add up to {n}, the size of axis {axis}"),
+                                 sizes)
+    out = []
+    at = 0
+    for k in sizes:
+        out.append(narrow(tensor, axis, at, k))
+        at += k
+    return tuple(out)
+
+
+def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces along `axis`. ValueError for less than one, or another axis than there is.
+
+    Args:
+        input (Tensor): the input, of 1 dimension or more and any dtype.
+        chunks (int): how many pieces.
+        axis (int, optional): the axis; -1 is the last one. Default: 0.
+
+    Returns:
+        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: if `axis` is out of range, or `chunks` is not greater than 0.
+
+    Example:
+        >>> for part in ops.chunk(Tensor([1, 2, 3]), 2):
+        ...     print(part)
+        [1 2]
+        [3]
+    """
+    _within("chunk", axis, input.ndim)
+    if chunks <= 0:
+        raise _check.refused("chunk", "chunks", _check.above(0), chunks)
+    n = input.shape[axis]
+    return split(input, -(-n // chunks), axis) if n else tuple([input for _ in builtins.range(chunks)])
+
+
+@_named(method=True)
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The slices along one axis.
+
+    Args:
+        input (Tensor): the input, of 1 dimension or more and any dtype.
+        dim (int, optional): the axis; -1 is the last one. Default: 0.
+
+    Returns:
+        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: if `dim` is out of range.
+
+    Example:
+        >>> for part in ops.unbind(Tensor([[1, 2], [3, 4]])):
+        ...     print(part)
+        [1 2]
+        [3 4]
+    """
+    _within("unbind", dim, input.ndim)
+    return tuple([squeeze(narrow(input, dim, i, 1), dim) for i in builtins.range(input.shape[dim])])
+
+
+def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
+    """The slices along one axis.
+
+    Args:
+        input_x (Tensor): the input, of 1 dimension or more and any dtype.
+        axis (int, optional): the axis; -1 is the last one. Default: 0.
+
+    Returns:
+        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: if `axis` is out of range.
+
+    Example:
+        >>> for part in ops.unstack(Tensor([[1, 2], [3, 4]])):
+        ...     print(part)
+        [1 2]
+        [3 4]
+    """
+    return unbind(input_x, axis)
+
+
+@_named(method=True)
+def tensor_split(input: Tensor, indices_or_sections: Size, axis: Axis = 0) -> tuple[Tensor, ...]:
+    """Pieces along `axis`: that many, the first ones longer by 1 where the size does not divide, or between indices.
+
+    Raises ValueError for less than one piece and TypeError for other kinds.
+
+    Args:
+        input (Tensor): the input, of 1 dimension or more and any dtype.
+        indices_or_sections (int or sequence of int): how many pieces, or where to cut.
+
+    Returns:
+        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> for part in ops.tensor_split(Tensor([1, 2, 3]), 2):
+        ...     print(part)
+        [1 2]
+        [3]
+    """
+    _within("tensor_split", axis, input.ndim)
+    n = input.shape[axis]
+    if isinstance(indices_or_sections, int) and not isinstance(indices_or_sections, bool):
+        k = indices_or_sections
+        if k <= 0:
+            raise _check.refused("tensor_split", "indices_or_sections", _check.above(0), k)
+        if k > builtins.max(n, 1 << 20):
+            raise _check.refused("tensor_split", "indices_or_sections", _check.at_most(builtins.max(n, 1 << 20)), k)
+        ends = [(i + 1) * (n // k) + builtins.min(i + 1, n % k) for i in builtins.range(k)]
+    elif isinstance(indices_or_sections, (tuple, list)):
+        ends = [*indices_or_sections, n]
+    else:
+        raise _check.refused("tensor_split", "indices_or_sections", _check.type_("an int, a tuple or a list"),
+                             indices_or_sections)
+    axis = _axis(axis, len(input.shape))
+    out, begin = [], 0
+    for end in ends:
+        out.append(input[(builtins.slice(None),) * axis + (builtins.slice(begin, end),)]._view())
+        begin = end
+    return tuple(out)
+
+
+@_named(method=True)
+def hsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
+    """tensor_split along the second axis.
+
+    Args:
+        input (Tensor): the input, of 2 dimensions or more and any dtype.
+        indices_or_sections (int or sequence of int): how many pieces, or where to cut.
+
+    Returns:
+        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> for part in ops.hsplit(Tensor([[1, 2]]), 2):
+        ...     print(part)
+        [[1]]
+        [[2]]
+    """
+    return _split_along("hsplit", input, indices_or_sections, 1)
+
+
+@_named(method=True)
+def vsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
+    """tensor_split along the first axis.
+
+    Args:
+        input (Tensor): the input, of 1 dimension or more and any dtype.
+        indices_or_sections (int or sequence of int): how many pieces, or where to cut.
+
+    Returns:
+        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> for part in ops.vsplit(Tensor([[1], [2]]), 2):
+        ...     print(part)
+        [[1]]
+        [[2]]
+    """
+    return _split_along("vsplit", input, indices_or_sections, 0)
+
+
+@_named(method=True)
+def dsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
+    """tensor_split along the third axis.
 
     Args:
         input (Tensor): the input, of 3 dimensions or more and any dtype.
-        upscale_factor (int): the factor.
+        indices_or_sections (int or sequence of int): how many pieces, or where to cut.
+
+    Returns:
+        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> for part in ops.dsplit(Tensor([[[1, 2]]]), 2):
+        ...     print(part)
+        [[[1]]]
+        [[[2]]]
+    """
+    return _split_along("dsplit", input, indices_or_sections, 2)
+
+
+def _split_along(name, input, indices_or_sections, axis):
+    if len(input.shape) <= axis:
+        raise _check.expected(name, f"a tensor of at least {axis + 1} dimensions", len(input.shape))
+    return tensor_split(input, indices_or_sections, axis)
+
+
+@_named(primitive="Tile")
+@one_operator
+def tile(input: Tensor, dims: Shape) -> Tensor:
+    """Repeated dims[i] times along axis i.
+
+    Args:
+        input (Tensor): the input, of any shape and any dtype.
+        dims (tuple of int): the axes.
 
     Returns:
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Example:
-        >>> ops.pixel_shuffle(ops.zeros((1, 4, 1, 1)), 2).shape
-        (1, 1, 2, 2)
+        >>> print(ops.tile(Tensor([1, 2]), (2,)))
+        [1 2 1 2]
     """
-    r = upscale_factor
-    *lead, c, h, w = input.shape
-    if r <= 0 or c % (r * r):
-        raise _check.refused("pixel_shuffle", "the channels", _check.multiple("upscale_factor^2"), _check.several(c, r))
-    n = len(lead)
-    x = reshape(input, (*lead, c // (r * r), r, r, h, w))
-    x = _ops["transpose"](x, (*builtins.range(n), n, n + 3, n + 1, n + 4, n + 2))
-    return reshape(x, (*lead, c // (r * r), h * r, w * r))
+    reps = list(_ints(dims))
+    s = list(input.shape)
+    while len(reps) < len(s):
+        reps.insert(0, 1)
+    while len(s) < len(reps):
+        s.insert(0, 1)
+    inner, wide = [], []
+    for r, d in zip(reps, s):
+        inner += [1, d]
+        wide += [r, d]
+    x = _ops["broadcast_to"](_ops["reshape"](input, tuple(inner)), tuple(wide)) if len(wide) <= 8 else None
+    if x is None:
+        x = _ops["reshape"](input, tuple(s))
+        for a, r in enumerate(reps):
+            if r != 1:
+                x = _ops["concat"]([x] * r, a)
+        return x
+    return _ops["reshape"](x, tuple([r * d for r, d in zip(reps, s)]))
 
 
-def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """[..., C, H r, W r] to [..., C r^2, H, W].
+@one_operator
+def repeat_interleave(input: Tensor, repeats: Tensor | Size, axis: Axis | None = None) -> Tensor:
+    """Each element repeated in place: so many times, or as often as a list or Tensor says for each of the axis.
+
+    Raises ValueError for negative numbers, and where `repeats` and the axis differ in size.
 
     Args:
-        input (Tensor): the input, of 3 dimensions or more and any dtype.
-        downscale_factor (int): the factor.
+        input (Tensor): the input, of any shape and any dtype.
 
     Returns:
         Tensor. Bool, ints, floats and complex keep their dtype.
 
     Example:
-        >>> ops.pixel_unshuffle(ops.zeros((1, 1, 2, 2)), 2).shape
-        (1, 4, 1, 1)
+        >>> print(ops.repeat_interleave(Tensor([1, 2]), 2))
+        [1 1 2 2]
     """
-    r = downscale_factor
-    *lead, c, h, w = input.shape
-    if r <= 0 or h % r or w % r:
-        raise _check.refused("pixel_unshuffle", "height and width", _check.value("be multiples of downscale_factor"),
-                             _check.several(h, w, r))
-    n = len(lead)
-    x = reshape(input, (*lead, c, h // r, r, w // r, r))
-    x = _ops["transpose"](x, (*builtins.range(n), n, n + 2, n + 4, n + 1, n + 3))
-    return reshape(x, (*lead, c * r * r, h // r, w // r))
+    if axis is None:
+        input, axis = ravel(input), 0
+    s = input.shape
+    _within("repeat_interleave", axis, len(s))
+    a = _axis(axis, len(s))
+    if not isinstance(repeats, int):
+        counts = [int(k) for k in (repeats.asnumpy().ravel() if isinstance(repeats, Tensor) else repeats)]
+        if len(counts) == 1:
+            repeats = counts[0]
+        else:
+            if len(counts) != s[a] or builtins.min(counts) < 0:
+                raise _check.refused("repeat_interleave", "repeats",
+                                     _check.value(f"hold {s[a]} numbers >= 0, one for each element of axis {axis}"),
+                                     counts)
+            at = [k for k in builtins.range(s[a]) for _ in builtins.range(counts[k])]
+            return _ops["gather"](input, Tensor(at, mstype.int64), a)
+    if repeats < 0:
+        raise _check.refused("repeat_interleave", "repeats", _check.at_least(0), repeats)
+    x = _ops["broadcast_to"](expand_dims(input, a + 1), s[:a + 1] + (repeats,) + s[a + 1:])
+    return _ops["reshape"](x, s[:a] + (s[a] * repeats,) + s[a + 1:])
 
 
-def channel_shuffle(x: Tensor, groups: int) -> Tensor:
-    """Channels of [N, C, ...] taken from the groups in turn (Zhang et al. 2017).
+def chunk_ext(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """As chunk.
 
     Args:
-        x (Tensor): the input, of 4 dimensions and any dtype.
-        groups (int): how many groups the channels are divided into.
+        input (Tensor): the input, of 1 dimension or more and any dtype.
+        chunks (int): how many pieces.
+        dim (int, optional): the axis; -1 is the last one. Default: 0.
 
     Returns:
-        Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: if `dim` is out of range.
 
     Example:
-        >>> print(ops.channel_shuffle(Tensor([[[[1]], [[2]], [[3]], [[4]]]], ms.float32), 2).ravel())
-        [1. 3. 2. 4.]
+        >>> for part in ops.chunk_ext(Tensor([1, 2, 3]), 2):
+        ...     print(part)
+        [1 2]
+        [3]
     """
-    n, c, *rest = x.shape
-    if groups <= 0 or c % groups:
-        raise _check.refused("channel_shuffle", "groups", _check.value(f"divide the {c} channels"), groups)
-    return reshape(swapaxes(reshape(x, (n, groups, c // groups, *rest)), 1, 2), x.shape)
+    return chunk(input, chunks, dim)

@@ -13,8 +13,9 @@ from pijit.compute_dtype import one_operator_each
 from pijit.ops.function.complex_numbers import _COMPLEX, conj, _to_complex
 from pijit.ops.function.creation import arange, ones
 from pijit.ops.function.elementwise import cast, _need_tensor
-from pijit.ops.function.joining import roll
-from pijit.ops.function.shapes import concat, expand_dims, reshape, stack
+from pijit.ops.function.rearranging import roll
+from pijit.ops.function.joining import concat, stack
+from pijit.ops.function.shapes import expand_dims, reshape
 
 if TYPE_CHECKING:
     from typing import Any
@@ -748,7 +749,7 @@ def stft(x: Tensor, n_fft: Any, hop_length: Any = None, win_length: Any = None, 
         >>> ops.stft(Tensor([1.0, 2.0, 3.0, 4.0]), 4).shape
         (3, 5, 2)
     """
-    from pijit.ops.function.stacking import pad
+    from pijit.ops.function.borders import pad
     _need_tensor("stft", "x", x)
     if x.ndim not in (1, 2):
         raise _check.refused("stft", "x", _check.dims(1, 2), x.ndim)
