@@ -11,7 +11,8 @@ from pijit import random as _random
 from pijit._C import Tensor
 from pijit._numpy import np
 from pijit.ops import function as F
-from pijit.ops.function import draws as _draws, extra as _extra
+from pijit.ops.function import (diagonals as _diagonals, distributions as _draws, scattering as _scatter,
+                                sorting as _sorting)
 
 if TYPE_CHECKING:
     from typing import Any
@@ -37,11 +38,11 @@ class _Methods:
         """A tensor with one value (a float) where all indices are equal; wrap: again and again down a tall matrix."""
         if not isinstance(fill_value, float):
             raise _check.refused("Tensor.fill_diagonal", "fill_value", _check.FLOAT, fill_value)
-        return _extra.fill_diagonal(self, fill_value, wrap)
+        return _diagonals.fill_diagonal(self, fill_value, wrap)
 
     def fill_diagonal_(self, fill_value, wrap=False):
         """One value where all indices are equal, in place."""
-        return self._assign(_extra.fill_diagonal(self, fill_value, wrap))
+        return self._assign(_diagonals.fill_diagonal(self, fill_value, wrap))
 
     def index(self, indices):
         """self[indices] for a tuple of index tensors."""
@@ -49,27 +50,27 @@ class _Methods:
 
     def index_put(self, indices, values, accumulate=False):
         """A tensor with `values` at the places that a tuple of index tensors names; added there with accumulate."""
-        return _extra.index_put(self, indices, values, accumulate)
+        return _scatter.index_put(self, indices, values, accumulate)
 
     def index_put_(self, indices, values, accumulate=False):
         """index_put, in place."""
-        return self._assign(_extra.index_put(self, indices, values, accumulate))
+        return self._assign(_scatter.index_put(self, indices, values, accumulate))
 
     def masked_scatter(self, mask, x):
         """A tensor with the elements of x, in their order, where mask is true."""
-        return _extra.masked_scatter(self, mask, x)
+        return _scatter.masked_scatter(self, mask, x)
 
     def masked_scatter_(self, mask, source):
         """masked_scatter, in place."""
-        return self._assign(_extra.masked_scatter(self, mask, source))
+        return self._assign(_scatter.masked_scatter(self, mask, source))
 
     def put_(self, index, source, accumulate=False):
         """Puts the elements of source at flat places, in place; adds them there with accumulate."""
-        return _extra.put_(self, index, source, accumulate)
+        return _scatter.put_(self, index, source, accumulate)
 
     def kthvalue(self, k, dim=-1, keepdim=False):
         """(the k-th least elements along a dimension, their indices)."""
-        return _extra.kthvalue(self, k, dim, keepdim)
+        return _sorting.kthvalue(self, k, dim, keepdim)
 
     def nextafter(self, other):
         """The next number from each element in the direction of other's."""

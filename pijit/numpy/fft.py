@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pijit._C import Tensor
-from pijit.ops.function import fourier as _f
-from pijit.ops.function.fourier import fftfreq, rfftfreq
+from pijit.ops.function import spectral as _f
+from pijit.ops.function.spectral import fftfreq, rfftfreq
 
 if TYPE_CHECKING:
     from typing import Any

@@ -10,9 +10,9 @@ from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
-from pijit.ops.function.conv import _conv_pad
+from pijit.ops.function.convolution import _conv_pad
 from pijit.ops.function.shapes import _format
-from pijit.ops.function.state import _changed
+from pijit.ops.function.parameter import _changed
 from pijit.ops.primitive import primitive
 
 if TYPE_CHECKING:

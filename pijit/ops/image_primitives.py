@@ -9,7 +9,7 @@ from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
-from pijit.ops.function import boxes as B, pixels as P
+from pijit.ops.function import boxes as B, image as _image, patches as _patches
 from pijit.ops.function.pooling import _unpool
 from pijit.ops.primitive import primitive
 
@@ -101,25 +101,25 @@ def CombinedNonMaxSuppression(boxes, scores, max_output_size_per_class, max_tota
 @primitive
 def RGBToHSV(images, /):
     """Hue, saturation and value of [..., 3]."""
-    return P.rgb_to_hsv(images)
+    return _image.rgb_to_hsv(images)
 
 
 @primitive
 def HSVToRGB(x, /):
     """Red, green and blue of [..., 3]."""
-    return P.hsv_to_rgb(x)
+    return _image.hsv_to_rgb(x)
 
 
 @primitive
 def AdjustHue(image, delta, /):
     """The hue of images [..., 3] turned by delta."""
-    return P.adjust_hue(image, delta)
+    return _image.adjust_hue(image, delta)
 
 
 @primitive
 def AdjustSaturation(image, scale, /):
     """The saturation of images [..., 3] times scale."""
-    return P.adjust_saturation(image, scale)
+    return _image.adjust_saturation(image, scale)
 
 
 # --- sizes ---
@@ -127,7 +127,7 @@ def AdjustSaturation(image, scale, /):
 @primitive
 def ResizeArea(images, size, /, align_corners=False):
     """[N, H, W, C] in another size, by means over areas, as float32."""
-    return P.resize_area(images, _ints(size), align_corners)
+    return _image.resize_area(images, _ints(size), align_corners)
 
 
 def _transformation(name, mode):
@@ -138,18 +138,18 @@ def _transformation(name, mode):
 @primitive(check=_transformation)
 def ResizeLinear1D(x, size, /, coordinate_transformation_mode="align_corners"):
     """[N, C, W] with another last size, linear between places."""
-    return P.resize_linear_1d(x, _ints(size)[0], coordinate_transformation_mode)
+    return _image.resize_linear_1d(x, _ints(size)[0], coordinate_transformation_mode)
 
 
 def _kernel(name, kernel_type, antialias):
-    if kernel_type not in P.KERNELS:
-        raise _check.refused(name, "kernel_type", _check.one_of(*P.KERNELS), kernel_type)
+    if kernel_type not in _image.KERNELS:
+        raise _check.refused(name, "kernel_type", _check.one_of(*_image.KERNELS), kernel_type)
 
 
 @primitive(check=_kernel)
 def ScaleAndTranslate(images, size, scale, translation, /, kernel_type="lanczos3", antialias=True):
     """[N, H, W, C] scaled and moved into images of another size."""
-    return P.scale_and_translate(images, _ints(size), scale, translation, kernel_type, antialias)
+    return _image.scale_and_translate(images, _ints(size), scale, translation, kernel_type, antialias)
 
 
 def _volume(name, x, output_size, scales):
@@ -162,14 +162,14 @@ def _volume(name, x, output_size, scales):
 @primitive
 def UpsampleNearest3D(x, output_size, scales=None, /):
     """[N, C, D, H, W] in another size, each element that of the nearest place before."""
-    return P.upsample_nearest_3d(x, _volume("UpsampleNearest3D", x, output_size, scales)[0])
+    return _image.upsample_nearest_3d(x, _volume("UpsampleNearest3D", x, output_size, scales)[0])
 
 
 @primitive
 def UpsampleTrilinear3D(x, output_size, scales=None, /, align_corners=False):
     """[N, C, D, H, W] in another size, linear between places."""
     size, factors = _volume("UpsampleTrilinear3D", x, output_size, scales)
-    return P.upsample_trilinear_3d(x, size, align_corners, factors)
+    return _image.upsample_trilinear_3d(x, size, align_corners, factors)
 
 
 # --- pieces ---
@@ -182,39 +182,39 @@ def _padding(name, *attributes):
 @primitive(check=_padding)
 def ExtractVolumePatches(input_x, /, kernel_size, strides, padding):
     """[N, C, D, H, W] as [N, C kd kh kw, d, h, w]."""
-    return P.extract_volume_patches(input_x, _plane(kernel_size, 3), _plane(strides, 3), padding.upper())
+    return _patches.extract_volume_patches(input_x, _plane(kernel_size, 3), _plane(strides, 3), padding.upper())
 
 
 @primitive(check=_padding)
 def ExtractImagePatches(images, /, ksizes, strides, rates, padding="valid"):
     """[N, C, H, W] as [N, kh kw C, h, w]."""
-    return P.extract_image_patches(images, _plane(ksizes), _plane(strides), _plane(rates), padding.upper())
+    return _patches.extract_image_patches(images, _plane(ksizes), _plane(strides), _plane(rates), padding.upper())
 
 
 @primitive
 def ExtractGlimpse(x, size, offsets, /, centered=True, normalized=True, uniform_noise=True, noise="uniform"):
     """Windows of `size` around places of images [N, H, W, C]; outside lies noise ('uniform', 'gaussian') or 'zero'."""
     make = None if noise == "zero" else _random.normal if noise == "gaussian" or not uniform_noise else _random.uniform
-    return P.extract_glimpse(x, _ints(size), offsets, centered, normalized, make)
+    return _patches.extract_glimpse(x, _ints(size), offsets, centered, normalized, make)
 
 
 @primitive
 def Im2Col(x, /, ksizes, strides=1, dilations=1, pads=0):
     """[N, C, H, W] as [N, C, kh kw, places]."""
-    return P.im2col(x, _plane(ksizes), _plane(strides), _plane(dilations), _plane(pads))
+    return _patches.im2col(x, _plane(ksizes), _plane(strides), _plane(dilations), _plane(pads))
 
 
 @primitive
 def Dilation2D(x, filter, /, stride, dilation, pad_mode="SAME", data_format="NCHW"):
     """Grey dilation of [N, C, H, W] by a filter [C, kh, kw]."""
-    return P.dilation_2d(x, filter, _plane(stride), _plane(dilation), pad_mode.upper())
+    return _image.dilation_2d(x, filter, _plane(stride), _plane(dilation), pad_mode.upper())
 
 
 @primitive
 def DeformableOffsets(x, offsets, /, strides, pads, ksize, dilations=(1, 1, 1, 1), data_format="NCHW",
                       deformable_groups=1, modulated=True):
     """The elements of deformed windows, side by side."""
-    return P.deformable_offsets(x, offsets, _plane(strides), tuple(pads), tuple(ksize), _plane(dilations),
+    return _image.deformable_offsets(x, offsets, _plane(strides), tuple(pads), tuple(ksize), _plane(dilations),
                                 deformable_groups, modulated)
 
 

@@ -16,9 +16,9 @@ from pijit.ops import function as F
 from pijit.ops.primitive import (  # noqa: F401
     Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register)
 from pijit.ops.function.elementwise import _need_tensor
-from pijit.ops.function.conv import _no_padding
+from pijit.ops.function.convolution import _no_padding
 from pijit.ops.function.shapes import _format, _same_shape
-from pijit.ops.function.state import _changed
+from pijit.ops.function.parameter import _changed
 from pijit.ops.table import OPS as _OPS, PRIMITIVES as _PRIMITIVES
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
-from pijit.ops.function import draws as D
+from pijit.ops.function import distributions as D
 from pijit.ops.primitive import primitive
 
 

@@ -4,7 +4,7 @@ from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.ops import function as F
-from pijit.ops.function.fourier import _norm, _with_size
+from pijit.ops.function.spectral import _norm, _with_size
 from pijit.ops.function.sparse import _with_matrix
 from pijit.ops.primitive import primitive
 from pijit.sparse_tensor import COOTensor

@@ -12,9 +12,10 @@ from pijit.compute_dtype import one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
-from pijit.ops.function import extra as X, segments as S
+from pijit.ops.function import (diagonals as _diagonals, scattering as _scattering, segments as _segments,
+                                sorting as _sorting, special as _special)
 from pijit.ops.function.elementwise import _need_tensor
-from pijit.ops.function.state import _changed
+from pijit.ops.function.parameter import _changed
 from pijit.ops.primitive import Primitive, primitive
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _fill(name, fill_value, wrap):
 @primitive(check=_fill)
 def FillDiagonal(input_x, /, fill_value, wrap=False):
     """input_x with one value on the diagonal; wrap: again and again down a tall matrix."""
-    return X.fill_diagonal(input_x, fill_value, wrap)
+    return _diagonals.fill_diagonal(input_x, fill_value, wrap)
 
 
 @primitive
@@ -94,11 +95,11 @@ def _segment(name, fn):
 
 SegmentProd: Any
 SegmentSum: Any
-SegmentSum, SegmentProd = _segment("SegmentSum", S.segment_sum), _segment("SegmentProd", S.segment_prod)
+SegmentSum, SegmentProd = _segment("SegmentSum", _segments.segment_sum), _segment("SegmentProd", _segments.segment_prod)
 SegmentMin: Any
 SegmentMax: Any
-SegmentMax, SegmentMin = _segment("SegmentMax", S.segment_max), _segment("SegmentMin", S.segment_min)
-SegmentMean: Any = _segment("SegmentMean", S.segment_mean)
+SegmentMax, SegmentMin = _segment("SegmentMax", _segments.segment_max), _segment("SegmentMin", _segments.segment_min)
+SegmentMean: Any = _segment("SegmentMean", _segments.segment_mean)
 
 
 def _bound(name, sorted_x, values):
@@ -110,14 +111,14 @@ def _bound(name, sorted_x, values):
 def LowerBound(sorted_x, values, /, out_type=mstype.int32):
     """Where values [rows, n] belong in sorted rows, before what is equal."""
     _bound("LowerBound", sorted_x, values)
-    return S.lower_bound(sorted_x, values, out_type)
+    return _sorting.lower_bound(sorted_x, values, out_type)
 
 
 @primitive
 def UpperBound(sorted_x, values, /, out_type=mstype.int32):
     """Where values [rows, n] belong in sorted rows, behind what is equal."""
     _bound("UpperBound", sorted_x, values)
-    return S.upper_bound(sorted_x, values, out_type)
+    return _sorting.upper_bound(sorted_x, values, out_type)
 
 
 @primitive
@@ -191,7 +192,7 @@ def PadV3(x, paddings, constant_value=None, /, mode="constant", paddings_contigu
 @primitive
 def IndexPut(x1, x2, indices, /, accumulate=0):
     """x1 with the values x2 at the places that the index tensors name, added there with accumulate."""
-    return X.index_put(x1, tuple(indices), x2, bool(accumulate))
+    return _scattering.index_put(x1, tuple(indices), x2, bool(accumulate))
 
 
 @primitive
@@ -203,7 +204,7 @@ def InplaceUpdateV2(x, indices, v, /):
 @primitive
 def MaskedScatter(x, mask, updates, /):
     """x with the elements of updates, in order, where mask is true."""
-    return X.masked_scatter(x, mask, updates)
+    return _scattering.masked_scatter(x, mask, updates)
 
 
 @primitive
@@ -310,7 +311,7 @@ def NextAfter(x1, x2, /):
 @primitive
 def Betainc(a, b, x, /):
     """The regularised incomplete beta function at x in [0, 1]; it has a gradient by x."""
-    return X.betainc(a, b, x)
+    return _special.betainc(a, b, x)
 
 
 @primitive

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pijit.ops.function.fourier import _axes, _cosine, _dct, _idct, _numbers
+from pijit.ops.function.spectral import _axes, _cosine, _dct, _idct, _numbers
 
 if TYPE_CHECKING:
     from typing import Any

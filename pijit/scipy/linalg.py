@@ -12,7 +12,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops.function import decomposition as _d
 from pijit.ops.function.elementwise import cast
 from pijit.ops.function.linalg import matmul
-from pijit.ops.function.more_math import block_diag
+from pijit.ops.function.diagonals import block_diag
 from pijit.ops.function.shapes import expand_dims, reshape, squeeze
 
 if TYPE_CHECKING:

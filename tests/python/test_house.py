@@ -2,7 +2,9 @@
 
 import ast
 import graphlib
+import importlib
 import pathlib
+import pkgutil
 import re
 
 import pytest
@@ -183,3 +185,12 @@ def test_modules_import_each_other_in_no_circle():
         tuple(graphlib.TopologicalSorter(wanted).static_order())
     except graphlib.CycleError as e:
         raise AssertionError(f"a circle of imports: {' <- '.join(e.args[1])}") from None
+
+
+def test_no_function_of_ops_has_the_name_of_a_module():
+    import pijit.ops.function as functions
+    modules = {m.name: importlib.import_module(f"{functions.__name__}.{m.name}")
+               for m in pkgutil.iter_modules(functions.__path__)}
+    defined = {n for m in modules.values() for n, v in vars(m).items() if callable(v) and not n.startswith("_")}
+    assert not modules.keys() & (defined | {*functions.__all__}), "importing the module would hide the function"
+    assert all(getattr(functions, n) is m for n, m in modules.items())

@@ -14,7 +14,7 @@ from pijit._C import Tensor
 from pijit.ops import function as F
 from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops import primitives as P
-from pijit.ops.function.conv import _no_padding, _transposed
+from pijit.ops.function.convolution import _no_padding, _transposed
 from pijit.ops.function.shapes import _format
 from pijit.parameter import Parameter
 

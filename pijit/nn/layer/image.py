@@ -12,7 +12,7 @@ from pijit.nn.layer.common import OperatorCell, positive
 from pijit.ops import function as F
 from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops import primitives as P
-from pijit.ops.function.conv import _conv_pad
+from pijit.ops.function.convolution import _conv_pad
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

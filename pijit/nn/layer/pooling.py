@@ -9,7 +9,7 @@ from pijit.nn.cell import Cell
 from pijit.nn.layer.common import OperatorCell, pair, positive
 from pijit.ops import function as F
 from pijit.ops import primitives as P
-from pijit.ops.function.conv import _conv_pad
+from pijit.ops.function.convolution import _conv_pad
 from pijit.ops.function.shapes import _format
 
 if TYPE_CHECKING:

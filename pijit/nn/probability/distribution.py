@@ -15,8 +15,8 @@ from pijit._C import Tensor
 from pijit.nn.cell import Cell
 from pijit.nn.probability.bijector import Bijector, Exp as _Exp, GumbelCDF, Invert
 from pijit.ops import function as F
-from pijit.ops.function.draws import _joint, _open_uniform, _poisson, standard_gamma
-from pijit.ops.function.extra import betainc
+from pijit.ops.function.distributions import _joint, _open_uniform, _poisson, standard_gamma
+from pijit.ops.function.special import betainc
 
 if TYPE_CHECKING:
     from typing import Any

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit import _C
+from pijit import _C, _check, dtype as mstype, random as _random
+from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import as_one
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
-from pijit import random as _random
+from pijit.ops.function.clipping import clamp, clip_by_value
 from pijit.ops.function.creation import arange
-from pijit.ops.function.elementwise import (abs, cast, exp, expm1, log, _need_tensor, relu6, sigmoid,
+from pijit.ops.function.elementwise import (abs, cast, exp, expm1, log, _need_tensor, relu6, sigmoid, silu,
                                             stop_gradient, tanh)
-from pijit.ops.function.selection import clamp, clip_by_value
-from pijit.ops.function.shapes import expand_dims, reshape, split
+from pijit.ops.function.joining import chunk, split
+from pijit.ops.function.shapes import expand_dims, reshape
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
@@ -562,3 +560,30 @@ def gumbel_softmax(logits: Tensor, tau: float | Tensor = 1.0, hard: bool = False
 
 
 soft_shrink = softshrink
+
+
+# --- layers of transformers ---
+
+def swiglu(input: Tensor, dim: int = -1) -> Tensor:
+    """silu of the first half of a dimension times the second half. ValueError where the dimension's size is odd.
+
+    Args:
+        input (Tensor): the input, of 1 dimension or more and any dtype.
+        dim (int, optional): the axis; -1 is the last one. Default: -1.
+
+    Returns:
+        Tensor, half as long along the dimension. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+        IndexError: if `dim` is out of range.
+
+    Example:
+        >>> print(ops.swiglu(Tensor([0.0, 1.0, 2.0, 3.0])))
+        [0.        2.1931756]
+    """
+    _need_tensor("swiglu", "input", input)
+    if input.shape[dim] % 2:
+        raise _check.refused("swiglu", f"dimension {dim}", _check.value("have an even size"), input.shape[dim])
+    a, b = chunk(input, 2, dim)
+    return silu(a) * b

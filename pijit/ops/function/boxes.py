@@ -1,24 +1,28 @@
-"""Parts of images: boxes cut out and resized, regions pooled, boxes that overlap suppressed."""
+"""Boxes: cut out of images and resized, regions pooled, boxes compared and those that overlap suppressed."""
 
 from __future__ import annotations
 
 import builtins
+import math
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit.compute_dtype import one_operator_each
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
+from pijit.compute_dtype import one_operator
 from pijit.ops.function.creation import arange
-from pijit.ops.function.elementwise import cast, floor, maximum, minimum
-from pijit.ops.function.shapes import expand_dims, reshape
+from pijit.ops.function.elementwise import cast, exp, floor, log, maximum, minimum, _need_tensor
+from pijit.ops.function.joining import stack
+from pijit.ops.function.shapes import expand_dims, reshape, _same_shape
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
+    from pijit._types import Shape
 
 _METHODS = ("bilinear", "nearest", "bilinear_v2")
 
 
+@one_operator
 def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Any, crop_size: Any, method: str = "bilinear",
                     extrapolation_value: float = 0.0) -> Tensor:
     """Boxes cut out of images and resized to one size.
@@ -93,6 +97,7 @@ def _between(x, at, axis, n, method):
     return first + (take(minimum(low + 1, float(n - 1))) - first) * share
 
 
+@one_operator
 def roi_align(features: Any, rois: Any, height: int, width: int, scale: Any, samples: Any, end_mode: Any) -> Any:
     """Regions of interest pooled to [rois, C, height, width] by means of bilinear samples (He et al. 2017).
 
@@ -153,6 +158,7 @@ def _kept(share, order, threshold, most=None):
     return kept
 
 
+@one_operator
 def nms_with_mask(bboxes: Any, iou_threshold: float) -> tuple[Tensor, Tensor, Tensor]:
     """(the boxes [n, 5] with their scores in descending order, 0 to n - 1 as int32, which of them no better one
     overlaps with)."""
@@ -165,6 +171,7 @@ def nms_with_mask(bboxes: Any, iou_threshold: float) -> tuple[Tensor, Tensor, Te
     return ranked, arange(n, dtype=mstype.int32), Tensor([k in kept for k in builtins.range(n)], mstype.bool_)
 
 
+@one_operator
 def non_max_suppression(boxes: Tensor, scores: Tensor, most: Any, iou_threshold: float, score_threshold: Any) -> Tensor:
     """The places of the best boxes that don't overlap with a better one, as int32. boxes [n, 4] of two opposite
     corners."""
@@ -173,6 +180,7 @@ def non_max_suppression(boxes: Tensor, scores: Tensor, most: Any, iou_threshold:
     return _suppressed(share, scores, most, iou_threshold, score_threshold)
 
 
+@one_operator
 def non_max_suppression_with_overlaps(overlaps: Any, scores: Tensor, most: Any, overlap_threshold: Any,
                                       score_threshold: Any) -> Tensor:
     """The same for known overlaps [n, n]."""
@@ -185,6 +193,147 @@ def _suppressed(share, scores, most, threshold, score_threshold):
     return Tensor(_kept(share, order, threshold, most), mstype.int32)
 
 
-one_operator_each(globals())
+def _need_boxes(op, **boxes):
+    """Raises TypeError where an argument is no Tensor, ValueError where its shape isn't [n, 4]."""
+    for name, x in boxes.items():
+        _need_tensor(op, name, x)
+        if x.ndim != 2 or x.shape[1] != 4:
+            raise _check.refused(op, name, _check.shape("[n, 4]"), x.shape)
 
-__all__ = ["crop_and_resize"]
+
+@one_operator
+def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
+    """[m, n] shares of overlap of boxes [n, 4] with boxes [m, 4] of (x0, y0, x1, y1): of their union, or ('iof') of the
+    boxes gt_boxes.
+
+    Args:
+        anchor_boxes (Tensor): [n, 4].
+        gt_boxes (Tensor): [m, 4].
+        mode (str, optional): 'iou' or 'iof'. Default: 'iou'.
+
+    Returns:
+        Tensor [m, n]. Floats keep their dtype; ints give float32; not for bool and complex.
+
+    Raises:
+        TypeError: if `anchor_boxes` is not a Tensor.
+        ValueError: if the shape of `gt_boxes` does not fit.
+        KeyError: if `mode` is not 'iou' or 'iof'.
+
+    Example:
+        >>> print(ops.iou(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.0, 0.0, 1.0, 1.0]])))
+        [[1.]]
+    """
+    if mode not in ("iou", "iof"):
+        raise _check.refused("iou", "mode", _check.one_of("iou", "iof"), mode, KeyError)
+    _need_boxes("iou", anchor_boxes=anchor_boxes, gt_boxes=gt_boxes)
+
+    def area(b):
+        return (b[:, 2] - b[:, 0] + 1) * (b[:, 3] - b[:, 1] + 1)
+    a, g = expand_dims(anchor_boxes, 0), expand_dims(gt_boxes, 1)
+    width = maximum(minimum(a[..., 2], g[..., 2]) - maximum(a[..., 0], g[..., 0]) + 1, 0)
+    height = maximum(minimum(a[..., 3], g[..., 3]) - maximum(a[..., 1], g[..., 1]) + 1, 0)
+    both = width * height
+    whole = expand_dims(area(gt_boxes), 1)
+    return both / (whole if mode == "iof" else whole + area(anchor_boxes) - both)
+
+
+@one_operator
+def bounding_box_encode(anchor_box: Tensor, groundtruth_box: Tensor, means: Sequence[float] = (0.0, 0.0, 0.0, 0.0),
+                        stds: Sequence[float] = (1.0, 1.0, 1.0, 1.0)) -> Tensor:
+    """The shifts and log scales [n, 4] from anchor boxes to true ones (Girshick et al. 2014).
+
+    Args:
+        anchor_box (Tensor): [n, 4] corners (x0, y0, x1, y1).
+        groundtruth_box (Tensor): [n, 4].
+        means (tuple of float, optional): the mean of each of the four shifts. Default: (0.0, 0.0, 0.0, 0.0).
+        stds (tuple of float, optional): the deviation of each of the four shifts. Default: (1.0, 1.0, 1.0, 1.0).
+
+    Returns:
+        float32 Tensor [n, 4]. Floats and complex keep their dtype; ints give float32; not for bool.
+
+    Raises:
+        TypeError: if `anchor_box` is not a Tensor.
+        ValueError: if the shape of `groundtruth_box` does not fit.
+
+    Example:
+        >>> print(ops.bounding_box_encode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.0, 0.0, 1.0, 1.0]])))
+        [[0. 0. 0. 0.]]
+    """
+    _need_boxes("bounding_box_encode", anchor_box=anchor_box, groundtruth_box=groundtruth_box)
+    _same_shape("bounding_box_encode", anchor_box=anchor_box, groundtruth_box=groundtruth_box)
+
+    def measures(b):
+        w, h = b[:, 2] - b[:, 0] + 1, b[:, 3] - b[:, 1] + 1
+        return (b[:, 0] + b[:, 2]) * 0.5, (b[:, 1] + b[:, 3]) * 0.5, w, h
+    ax, ay, aw, ah = measures(anchor_box)
+    gx, gy, gw, gh = measures(groundtruth_box)
+    deltas = stack([(gx - ax) / aw, (gy - ay) / ah, log(gw / aw), log(gh / ah)], 1)
+    return (deltas - Tensor(means, deltas.dtype)) / Tensor(stds, deltas.dtype)
+
+
+@one_operator
+def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Shape,
+                        means: Sequence[float] = (0.0, 0.0, 0.0, 0.0), stds: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
+                        wh_ratio_clip: float = 0.016) -> Tensor:
+    """Boxes [n, 4] from anchor boxes and shifts, kept inside an image of max_shape (height, width).
+
+    Args:
+        anchor_box (Tensor): [n, 4] corners (x0, y0, x1, y1).
+        deltas (Tensor): [n, 4].
+        max_shape (tuple of int): (height, width).
+        means (tuple of float, optional): the mean of each of the four shifts. Default: (0.0, 0.0, 0.0, 0.0).
+        stds (tuple of float, optional): the deviation of each of the four shifts. Default: (1.0, 1.0, 1.0, 1.0).
+        wh_ratio_clip (float, optional): the greatest change of sizes. Default: 0.016.
+
+    Returns:
+        Tensor [n, 4]. Floats keep their dtype; ints give float32; not for bool and complex.
+
+    Raises:
+        TypeError: if `anchor_box` is not a Tensor.
+        ValueError: if the shape of `deltas` does not fit.
+
+    Example:
+        >>> print(ops.bounding_box_decode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.0, 0.0, 0.0, 0.0]]), (5, 5)))
+        [[0. 0. 1. 1.]]
+    """
+    d = deltas * Tensor(stds, deltas.dtype) + Tensor(means, deltas.dtype)
+    most = builtins.abs(math.log(wh_ratio_clip))
+    dw, dh = (minimum(maximum(v, -most), most) for v in (d[:, 2], d[:, 3]))
+    w, h = anchor_box[:, 2] - anchor_box[:, 0] + 1, anchor_box[:, 3] - anchor_box[:, 1] + 1
+    x = (anchor_box[:, 0] + anchor_box[:, 2]) * 0.5 + d[:, 0] * w
+    y = (anchor_box[:, 1] + anchor_box[:, 3]) * 0.5 + d[:, 1] * h
+    w, h = w * exp(dw), h * exp(dh)
+
+    def inside(v, n):
+        return minimum(maximum(v, 0.0), float(n))
+    return stack([inside(x - w * 0.5 + 0.5, max_shape[1]), inside(y - h * 0.5 + 0.5, max_shape[0]),
+                  inside(x + w * 0.5 - 0.5, max_shape[1]), inside(y + h * 0.5 - 0.5, max_shape[0])], 1)
+
+
+@one_operator
+def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
+    """Which boxes [n, 4] lie inside the image that img_metas (height, width, ratio) describes.
+
+    Args:
+        bboxes (Tensor): the boxes.
+        img_metas (Tensor): (height, width, ratio).
+
+    Returns:
+        bool Tensor [n]. Bool stays; ints and floats give bool; not for complex.
+
+    Raises:
+        TypeError: if `bboxes` is not a Tensor.
+        ValueError: if the shape of `img_metas` does not fit.
+
+    Example:
+        >>> print(ops.check_valid(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([5.0, 5.0, 1.0])))
+        [ True]
+    """
+    _need_boxes("check_valid", bboxes=bboxes)
+    if img_metas.shape != (3,):
+        raise _check.refused("check_valid", "img_metas", _check.shape("(3,)"), img_metas.shape)
+    h, w = img_metas[0] * img_metas[2], img_metas[1] * img_metas[2]
+    return (bboxes[:, 0] >= 0) & (bboxes[:, 1] >= 0) & (bboxes[:, 2] <= w - 1) & (bboxes[:, 3] <= h - 1)
+
+
+__all__ = ["bounding_box_decode", "bounding_box_encode", "check_valid", "crop_and_resize", "iou"]

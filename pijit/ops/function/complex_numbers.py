@@ -7,7 +7,8 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import ones_like, zeros_like
 from pijit.ops.function.elementwise import cast, cos, equal, isnan, sin, _need_tensor
-from pijit.ops.function.shapes import _same_shape, stack
+from pijit.ops.function.joining import stack
+from pijit.ops.function.shapes import _same_shape
 from pijit.ops.table import named as _named
 
 _COMPLEX = (mstype.complex64, mstype.complex128)

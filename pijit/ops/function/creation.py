@@ -1,4 +1,4 @@
-"""Tensors from scratch."""
+"""Tensors from scratch, windows and places of triangles among them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
-from pijit import _check
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import one_operator
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import _need_tensor, _number
-from pijit.ops.function.shapes import _ints, expand_dims, moveaxis
+from pijit.ops.function.elementwise import abs, cast, cos, _need_tensor, _number, pow
+from pijit.ops.function.shapes import expand_dims, _ints, moveaxis
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
@@ -355,3 +354,261 @@ def fills(x: Tensor, value: TensorLike) -> Tensor:
         [9. 9.]
     """
     return full(x.shape, value, dtype=x.dtype)
+
+
+def eps(x: Tensor) -> Tensor:
+    """The distance from 1 to the next number of x's dtype, in x's shape. x: a Tensor of float16, float32 or float64.
+
+    Args:
+        x (Tensor): the input, of any shape and float dtype.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: if `x` is not a Tensor, or the dtype of `x` is not floating.
+
+    Example:
+        >>> print(ops.eps(Tensor([5.0], ms.float16)))
+        [0.000977]
+    """
+    _need_tensor("eps", "x", x)
+    if not x.dtype.is_floating_point:
+        raise _check.refused("eps", "x", _check.FLOATING, x.dtype)
+    return full(x.shape, 2.0 ** -{"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[x.dtype.name.lower()],
+                dtype=x.dtype)
+
+
+def vander(x: Tensor, N: int | None = None) -> Tensor:
+    """Powers of a vector as columns, from the (N - 1)-th down to the 0-th.
+
+    Args:
+        x (Tensor): the input, of 1 dimension and any dtype.
+        N (int, optional): the number of columns. Default: None.
+
+    Returns:
+        Tensor [n, N]. Floats and complex keep their dtype; bool gives int64.
+
+    Example:
+        >>> print(ops.vander(Tensor([2.0, 3.0]), 3))
+        [[4. 2. 1.]
+         [9. 3. 1.]]
+    """
+    if x.ndim != 1:
+        raise _check.refused("vander", "the input", _check.dims(1), x.ndim)
+    n = x.shape[0] if N is None else N
+    if n <= 0:
+        raise _check.refused("vander", "N", _check.above(0), N)
+    if not x.dtype.is_floating_point and x.dtype not in mstype.complex_type:
+        x = cast(x, mstype.int64)
+    powers = cast(arange(n - 1, -1, -1), x.dtype)
+    return pow(expand_dims(x, 1), powers)
+
+
+@one_operator
+def logspace(start: Number, end: Number, steps: int, base: int = 10, *, dtype: DType = mstype.float32) -> Tensor:
+    """base ** e for `steps` numbers e from start to end.
+
+    Args:
+        start (number): the first value.
+        end (number): the end, which isn't reached.
+        steps (int): how many values.
+        base (int, optional): the base. Default: 10.
+        dtype (dtype, optional): the dtype of the result. Default: float32.
+
+    Returns:
+        1-d Tensor.
+
+    Example:
+        >>> print(ops.logspace(0, 2, 3))
+        [  1.  10. 100.]
+    """
+    if steps < 0:
+        raise _check.refused("logspace", "steps", _check.at_least(0), steps)
+    e = linspace(float(start), float(end), steps)
+    return cast(pow(Tensor(float(base), mstype.float32), e), dtype)
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType = mstype.int64) -> Tensor:
+    """Rows and columns [2, n] of the elements of a row x col matrix on and below a diagonal.
+
+    Args:
+        row (int): the number of rows.
+        col (int): the number of columns.
+        offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
+        dtype (dtype, optional): int32 or int64. Default: int64.
+
+    Returns:
+        Tensor [2, n].
+
+    Example:
+        >>> print(ops.tril_indices(2, 2))
+        [[0 1 1]
+         [0 0 1]]
+    """
+    return _triangle("tril_indices", row, col, dtype, lambda i: (0, builtins.min(builtins.max(i + offset + 1, 0), col)))
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType = mstype.int64) -> Tensor:
+    """Rows and columns [2, n] of the elements of a row x col matrix on and above a diagonal.
+
+    Args:
+        row (int): the number of rows.
+        col (int): the number of columns.
+        offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
+        dtype (dtype, optional): int32 or int64. Default: int64.
+
+    Returns:
+        Tensor [2, n].
+
+    Example:
+        >>> print(ops.triu_indices(2, 2))
+        [[0 0 1]
+         [0 1 1]]
+    """
+    return _triangle("triu_indices", row, col, dtype, lambda i: (builtins.min(builtins.max(i + offset, 0), col), col))
+
+
+def _triangle(name, row, col, dtype, columns):
+    for n in (row, col):
+        if not isinstance(n, int):
+            raise _check.refused(name, "'row' and 'col'", _check.type_("ints"), n)
+        if not 0 <= n < 2 ** 31:
+            raise _check.refused(name, "'row' and 'col'", _check.value("be at least 0 and less than 2 ** 31"), n)
+    if dtype not in (mstype.int32, mstype.int64):
+        raise _check.refused(name, "dtype", _check.dtypes("int32", "int64"), dtype)
+    ends = [columns(i) for i in builtins.range(row)]
+    if builtins.sum([b - a for a, b in ends]) > 1e6:  # too many for lists
+        import numpy as np
+        rows = np.repeat(np.arange(row), [b - a for a, b in ends])
+        return Tensor(np.stack([rows, np.concatenate([np.arange(a, b) for a, b in ends])]), dtype)
+    places = [(i, j) for i, (a, b) in enumerate(ends) for j in builtins.range(a, b)]
+    return Tensor([[p[0] for p in places], [p[1] for p in places]], dtype)
+
+
+def _window(name, window_length, periodic, dtype, f, default=mstype.float32):
+    """f(share of the period), in float64, for each place of the window."""
+    if isinstance(window_length, Tensor) and name in ("bartlett_window", "blackman_window"):
+        window_length = window_length.item()
+    if not isinstance(window_length, int) or isinstance(window_length, bool):
+        raise _check.refused(name, "window_length", _check.INT, window_length)
+    if window_length < 0:
+        raise _check.refused(name, "window_length", _check.at_least(0), window_length)
+    dtype = default if dtype is None else dtype
+    if not dtype.is_floating_point:
+        raise _check.refused(name, "dtype", _check.FLOATING, dtype)
+    if window_length <= 1:
+        return ones((window_length,), dtype)
+    share = _ops["arange"](0, 1, window_length, mstype.float64) / (window_length if periodic else window_length - 1)
+    return cast(f(share), dtype)
+
+
+@one_operator
+def bartlett_window(window_length: int | Tensor, periodic: bool = True, *, dtype: DType | None = None) -> Tensor:
+    """The triangle from 0 to 1 and back.
+
+    Args:
+        window_length (int or Tensor): the number of elements.
+        periodic (bool, optional): whether the window is one period long (one element of a longer symmetric one is
+            left out). Default: True.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        1-d float32 Tensor.
+
+    Example:
+        >>> print(ops.bartlett_window(4))
+        [0.  0.5 1.  0.5]
+    """
+    return _window("bartlett_window", window_length, periodic, dtype, lambda t: 1 - abs(2 * t - 1))
+
+
+@one_operator
+def blackman_window(window_length: int | Tensor, periodic: bool = True, *, dtype: DType | None = None) -> Tensor:
+    """0.42 - 0.5 cos + 0.08 cos of the double angle.
+
+    Args:
+        window_length (int or Tensor): the number of elements.
+        periodic (bool, optional): whether the window is one period long (one element of a longer symmetric one is
+            left out). Default: True.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        1-d float32 Tensor.
+
+    Example:
+        >>> print(ops.blackman_window(4))
+        [-1.3877788e-17  3.4000000e-01  1.0000000e+00  3.4000000e-01]
+    """
+    return _window("blackman_window", window_length, periodic, dtype,
+                   lambda t: 0.42 - 0.5 * cos(2 * math.pi * t) + 0.08 * cos(4 * math.pi * t))
+
+
+@one_operator
+def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *,
+                   dtype: DType | None = None) -> Tensor:
+    """alpha - beta cos.
+
+    Args:
+        window_length (int): the number of elements.
+        periodic (bool, optional): whether the window is one period long (one element of a longer symmetric one is
+            left out). Default: True.
+        alpha (float, optional): the constant. Default: 0.54.
+        beta (float, optional): the factor of the cosine. Default: 0.46.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        1-d float32 Tensor.
+
+    Example:
+        >>> print(ops.hamming_window(4))
+        [0.08 0.54 1.   0.54]
+    """
+    return _window("hamming_window", window_length, periodic, dtype, lambda t: alpha - beta * cos(2 * math.pi * t))
+
+
+@one_operator
+def hann_window(window_length: int, periodic: bool = True, *, dtype: DType | None = None) -> Tensor:
+    """0.5 - 0.5 cos.
+
+    Args:
+        window_length (int): the number of elements.
+        periodic (bool, optional): whether the window is one period long (one element of a longer symmetric one is
+            left out). Default: True.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        1-d float32 Tensor.
+
+    Example:
+        >>> print(ops.hann_window(4))
+        [0.  0.5 1.  0.5]
+    """
+    return _window("hann_window", window_length, periodic, dtype, lambda t: 0.5 - 0.5 * cos(2 * math.pi * t),
+                   mstype.float64)
+
+
+@one_operator
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *,
+                  dtype: DType | None = None) -> Tensor:
+    """The modified Bessel function of order 0 along a half circle, over its greatest value.
+
+    Args:
+        window_length (int): the number of elements.
+        periodic (bool, optional): whether the window is one period long (one element of a longer symmetric one is
+            left out). Default: True.
+        beta (float, optional): the sharpness. Default: 12.0.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        1-d float32 Tensor.
+
+    Example:
+        >>> print(ops.kaiser_window(4))
+        [5.27734413e-05 2.15672745e-01 1.00000000e+00 2.15672745e-01]
+    """
+    import numpy as np
+    top = float(np.i0(beta))
+    return _window("kaiser_window", window_length, periodic, dtype,
+                   lambda t: Tensor(np.i0(beta * np.sqrt(np.maximum(1 - (2 * t.asnumpy() - 1) ** 2, 0))) / top),
+                   mstype.float64)

@@ -13,7 +13,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, eye
 from pijit.ops.function.elementwise import cast, _need_tensor
 from pijit.ops.function.linalg import matmul
-from pijit.ops.function.reduce import norm
+from pijit.ops.function.norms import norm
 from pijit.ops.function.shapes import expand_dims, reshape, squeeze, swapaxes
 from pijit.ops.table import named as _named
 

@@ -1,23 +1,21 @@
-"""Bands of matrices: several diagonals at once, packed in rows.
-
-A band from diagonal `low` to `high` (0 is the main one, positive ones lie above) of matrices of m rows and n columns is
-packed as [..., high - low + 1, length]: the highest diagonal first, each as long as the longest. What a shorter one
-leaves is at its left or right, as `align` says for the diagonals above ("RIGHT_…": pushed to the right) and below the
-main one ("…_LEFT")."""
+"""Diagonals of matrices: taken out, put in, one or several at once, packed in rows."""
 
 from __future__ import annotations
 
 import builtins
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.creation import arange
-from pijit.ops.function.elementwise import maximum, minimum
-from pijit.ops.function.shapes import expand_dims, reshape
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor, views as _views
+from pijit.ops.function.creation import arange, full
+from pijit.ops.function.elementwise import cast, maximum, minimum, _need_tensor, select
+from pijit.ops.function.joining import concat
+from pijit.ops.function.shapes import _axis, expand_dims, moveaxis, narrow, ravel, reshape, transpose
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from typing import Any
+    from pijit._types import Number
 
 _ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
@@ -155,4 +153,256 @@ def matrix_set_diag(x: Tensor, diagonal: int, k: int = 0, align: str = "RIGHT_LE
     return _ops["select"](inside, wide, x)
 
 
-__all__ = ["matrix_diag", "matrix_diag_part", "matrix_set_diag"]
+# --- places ---
+
+def fill_diagonal(input: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
+    """input with one value on the diagonal: where all indices are equal.
+
+    input: two dimensions, or more of one size. wrap: down a tall matrix the diagonal begins again, a row below. Raises
+        ValueError for other shapes."""
+    _need_tensor("fill_diagonal", "input", input)
+    if input.ndim < 2 or input.ndim > 2 and len(set(input.shape)) > 1:
+        raise _check.refused("fill_diagonal", "the input", _check.value("have 2 dimensions, or more of one size"),
+                             input.shape)
+    on = None
+    rows = arange(input.shape[0])
+    if input.ndim == 2 and wrap:
+        rows = rows % (input.shape[1] + 1)
+    first = reshape(rows, (-1,) + (1,) * (input.ndim - 1))
+    for k in builtins.range(1, input.ndim):
+        here = first == reshape(arange(input.shape[k]), (-1,) + (1,) * (input.ndim - 1 - k))
+        on = here if on is None else on & here
+    return _ops["select"](on, cast(Tensor(fill_value), input.dtype), input)
+
+
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two dimensions, `offset` above the main one, as the last dimension.
+
+    Args:
+        input (Tensor): the input, of 2 dimensions or more and any dtype.
+        offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
+        dim1 (int, optional): the first of the two axes. Default: 0.
+        dim2 (int, optional): the second of the two axes. Default: 1.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Example:
+        >>> print(ops.diagonal(Tensor([[1, 2], [3, 4]])))
+        [1 4]
+    """
+    _need_tensor("diagonal", "input", input)
+    n = input.ndim
+    a, b = _axis(dim1, n), _axis(dim2, n)
+    if n < 2 or a == b:
+        raise ValueError(f"For 'diagonal', expected two different dimensions, but got {dim1} and {dim2} of {n}.")
+    x = transpose(input, tuple([k for k in builtins.range(n) if k not in (a, b)] + [a, b]))
+    *lead, rows, cols = x.shape
+    k = builtins.min(rows + builtins.min(offset, 0), cols - builtins.max(offset, 0))
+    if k <= 0:
+        return _ops["reshape"](narrow(narrow(x, -1, 0, 0), -2, 0, builtins.min(rows, 1)) if rows else x, (*lead, 0))
+    begin = offset if offset >= 0 else -offset * cols
+    ones = [1] * len(lead)
+    return _views["slice"](reshape(x, (*lead, rows * cols)), (*[0 for _ in lead], begin),
+                           (*lead, begin + (k - 1) * (cols + 1) + 1), (*ones, cols + 1))
+
+
+def _embed_diagonal(x, offset):
+    """[..., n] as the diagonal, `offset` above the main one, of zeros [..., m, m]."""
+    right, down = builtins.max(offset, 0), builtins.max(-offset, 0)
+    rank = x.ndim
+    m = x.shape[-1] + right + down
+    row = _ops["pad"](x, (0,) * (rank - 1) + (right,), (0,) * (rank - 1) + (down,), 0)
+    places = _ops["arange"](0, 1, m, mstype.int64)
+    on = expand_dims(places, 1) + offset == places
+    return _ops["select"](on, expand_dims(row, -2), 0)
+
+
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last axis as the diagonal, `offset` above the main one, of two new axes dim1 and dim2.
+
+    Args:
+        input (Tensor): the input, of 1 dimension or more and any dtype.
+        offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
+        dim1 (int, optional): the first of the two axes. Default: -2.
+        dim2 (int, optional): the second of the two axes. Default: -1.
+
+    Returns:
+        Tensor of one more dimension. Ints, floats and complex keep their dtype; bool gives int64.
+
+    Example:
+        >>> print(ops.diag_embed(Tensor([1, 2])))
+        [[1 0]
+         [0 2]]
+    """
+    n = input.ndim + 1
+    a, b = _axis(dim1, n), _axis(dim2, n)
+    if a == b:
+        raise _check.refused("diag_embed", "'dim1' and 'dim2'", _check.value("differ"), _check.several(dim1, dim2))
+    y = _embed_diagonal(input, offset)
+    order = [k for k in builtins.range(n - 2)]
+    for axis, source in sorted(((a, n - 2), (b, n - 1))):
+        order.insert(axis, source)
+    return _ops["transpose"](y, tuple(order))
+
+
+@_named(method=True)
+def diag(input: Tensor) -> Tensor:
+    """A Tensor of twice as many dimensions with the elements on its diagonal: a matrix, for a vector.
+
+    Args:
+        input (Tensor): the input, of 1 to 4 dimensions and any dtype.
+
+    Returns:
+        Tensor. Ints, floats and complex keep their dtype; bool gives int64.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Example:
+        >>> print(ops.diag(Tensor([1, 2])))
+        [[1 0]
+         [0 2]]
+    """
+    _need_tensor("diag", "input", input)
+    if input.ndim == 0:
+        raise _check.refused("diag", "the input", _check.least_dims(1), 0)
+    return reshape(_embed_diagonal(ravel(input), 0), tuple(input.shape) * 2)
+
+
+@_named(method=True)
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with the flattened input as its diagonal, `offset` above the main one.
+
+    Args:
+        input (Tensor): the input, of any shape and any dtype.
+        offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
+
+    Returns:
+        Tensor [n, n]. Ints, floats and complex keep their dtype; bool gives int64.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Example:
+        >>> print(ops.diagflat(Tensor([1, 2])))
+        [[1 0]
+         [0 2]]
+    """
+    return _embed_diagonal(ravel(input), offset)
+
+
+@_named(primitive="Trace", mint=True)
+def trace(input: Tensor) -> Tensor:
+    """The sum of a matrix's diagonal, in its dtype. Raises TypeError for bool.
+
+    Args:
+        input (Tensor): the input, of 2 dimensions and int, float or complex dtype.
+
+    Returns:
+        0-d Tensor. Ints, floats and complex keep their dtype; not for bool.
+
+    Example:
+        >>> print(ops.trace(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        5.0
+    """
+    _need_tensor("trace", "input", input)
+    if input.dtype == mstype.bool_:
+        raise _check.refused("trace", "the input", _check.value("hold numbers"), input.dtype, TypeError)
+    if input.ndim != 2:
+        raise _check.refused("trace", "the input", _check.dims(2), input.ndim)
+    return _ops["reduce_sum"](diagonal(input), (), False)
+
+
+def block_diag(*inputs: Tensor) -> Tensor:
+    """Matrices (vectors as rows, numbers as 1 x 1) along the diagonal of one, zeros elsewhere.
+
+    Args:
+        *inputs (Tensor): the blocks, of 0 to 2 dimensions and any dtype.
+
+    Returns:
+        Tensor [rows, columns]. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.block_diag(Tensor([[1, 2]]), Tensor([[3]])))
+        [[1 2 0]
+         [0 0 3]]
+    """
+    parts = [reshape(x, (1, -1)) if x.ndim < 2 else x for x in inputs]
+    width = builtins.sum([p.shape[1] for p in parts])
+    rows, left = [], 0
+    for p in parts:
+        rows.append(_ops["pad"](p, (0, left), (0, width - left - p.shape[1]), 0))
+        left += p.shape[1]
+    return concat(rows, 0)
+
+
+def matrix_band_part(x: Tensor, lower: int, upper: int) -> Tensor:
+    """The diagonals of [..., m, n] from `lower` below to `upper` above the main one, zeros elsewhere; a negative number
+    keeps all there.
+
+    Args:
+        x (Tensor): the input, of 2 dimensions or more and any dtype.
+        lower (int): how many diagonals below.
+        upper (int): how many diagonals above.
+
+    Returns:
+        Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.matrix_band_part(Tensor([[1, 2], [3, 4]]), 0, 0))
+        [[1 0]
+         [0 4]]
+    """
+    m, n = x.shape[-2:]
+    gap = expand_dims(arange(m), 1) - arange(n)
+    keep = full((m, n), True, dtype=mstype.bool_)
+    if isinstance(lower, Tensor) or lower >= 0:
+        keep = keep & ((gap <= lower) | (lower < 0) if isinstance(lower, Tensor) else gap <= lower)
+    if isinstance(upper, Tensor) or upper >= 0:
+        keep = keep & ((-gap <= upper) | (upper < 0) if isinstance(upper, Tensor) else -gap <= upper)
+    return select(keep, x, full(x.shape, 0, dtype=x.dtype))
+
+
+@_named(method=True)
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """input with src along a diagonal of two dimensions.
+
+    Args:
+        input (Tensor): the input, of 2 dimensions or more and any dtype.
+        src (Tensor): what to put there.
+        offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
+        dim1 (int, optional): the first of the two axes. Default: 0.
+        dim2 (int, optional): the second of the two axes. Default: 1.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: if the shape of `src` does not fit.
+
+    Example:
+        >>> print(ops.diagonal_scatter(ops.zeros((2, 2)), ops.ones(2)))
+        [[1. 0.]
+         [0. 1.]]
+    """
+    a, b = _axis(dim1, input.ndim), _axis(dim2, input.ndim)
+    x = moveaxis(input, (a, b), (-2, -1))
+    m, n = x.shape[-2:]
+    wanted = diagonal(x, offset, -2, -1).shape
+    if tuple(src.shape) != tuple(wanted):
+        raise _check.refused("diagonal_scatter", "src", _check.value(f"have the diagonal's shape {tuple(wanted)}"),
+                             src.shape)
+    rows, columns = expand_dims(arange(m), 1), arange(n)
+    on = columns - rows == offset
+    at = minimum(maximum(rows + builtins.min(offset, 0), 0), builtins.max(src.shape[-1] - 1, 0)) + columns * 0
+    wide = _ops["gather"](src, reshape(at, (-1,)), src.ndim - 1)
+    wide = reshape(wide, (*src.shape[:-1], m, n))
+    return moveaxis(select(on, wide, x), (-2, -1), (a, b))
+
+
+__all__ = ["block_diag", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "matrix_band_part",
+           "matrix_diag", "matrix_diag_part", "matrix_set_diag", "trace"]

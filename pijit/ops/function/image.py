@@ -1,188 +1,294 @@
-"""Images: sizes changed, patches taken."""
+"""Images in other sizes and colours, morphology and deformed windows."""
 
 from __future__ import annotations
 
 import builtins
+import math
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit.compute_dtype import one_operator
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.conv import _sizes
-from pijit.ops.function.creation import arange, zeros
-from pijit.ops.function.elementwise import cast, floor, minimum
-from pijit.ops.function.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
-from pijit.ops.function.sampling import resize_bicubic
-from pijit.ops.function.shapes import _pair, reshape
-from pijit.ops.table import named as _named
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
+from pijit.compute_dtype import one_operator_each
+from pijit.ops.function.creation import arange
+from pijit.ops.function.elementwise import abs, cast, exp, floor, maximum, minimum, sin
+from pijit.ops.function.joining import stack
+from pijit.ops.function.shapes import expand_dims, reshape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
     from pijit._types import Size
 
 
-@_named(functional=True)
-@one_operator
-def interpolate(input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None,
-                mode: str = "nearest", align_corners: bool | None = None,
-                recompute_scale_factor: bool | None = None) -> Tensor:
-    """input [N, C, ...] with the axes behind C changed in size: 'nearest', 'nearest-exact', 'linear' [N, C, L],
-    'bilinear' [N, C, H, W], 'trilinear' [N, C, D, H, W], 'bicubic' [N, C, H, W] or 'area' (means).
+# --- colours ---
 
-    Args:
-        scale_factor (float or tuple, optional): the factor of the sizes, in place of size. Default: None.
-        mode (str, optional): how to get values between pixels. Default: 'nearest'.
-        align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.
-            Default: None.
-        recompute_scale_factor (bool, optional): whether the factor is computed again from the sizes. Default: None.
-
-    Returns:
-        Tensor [N, C, *size]. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        ValueError: if `mode` is not one of those named.
-
-    Example:
-        >>> print(ops.interpolate(Tensor([[[1.0, 2.0]]]), size=4))
-        [[[1. 1. 2. 2.]]]
-    """
-    axes = input.ndim - 2
-    linear = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
-    if mode not in ("nearest", "nearest-exact", "area", *linear):
-        raise _check.refused("interpolate", "mode",
-                             _check.value(f"be 'nearest', 'nearest-exact', 'area' or one of {list(linear)}"), mode)
-    if not 1 <= axes <= 3 or linear.get(mode, axes) != axes:
-        raise ValueError(f"For 'interpolate', mode {mode!r} does not serve an input of {input.ndim} dimensions.")
-    if align_corners is not None and mode not in linear:
-        raise ValueError(f"For 'interpolate', 'align_corners' has no meaning for mode {mode!r}.")
-    if (size is None) == (scale_factor is None):
-        raise _check.exactly_one("interpolate", "size", "scale_factor")
-    factors = [None] * axes
-    if size is None:
-        factors = [float(f) for f in (scale_factor if isinstance(scale_factor, (tuple, list))
-                                      else (scale_factor,) * axes)]
-        sizes = [int(n * f) for n, f in zip(input.shape[2:], factors)]
-        if recompute_scale_factor:
-            factors = [None] * axes
-    else:
-        sizes = [int(n) for n in (size if isinstance(size, (tuple, list)) else (size,) * axes)]
-    if len(sizes) != axes or builtins.min(sizes) <= 0:
-        raise ValueError(f"For 'interpolate', the input has {axes} axes to change, of size > 0, but got {sizes}.")
-    if mode == "area":
-        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[axes - 1](input,
-            sizes[0] if axes == 1 else tuple(sizes))
-    if mode == "bicubic":
-        if factors != [None] * axes:
-            raise ValueError("For 'interpolate', 'scale_factor' in mode 'bicubic' takes recompute_scale_factor=True.")
-        return resize_bicubic(input, tuple(sizes), bool(align_corners), not align_corners)
-    if mode in linear:
-        scales = [1.0 / f if f else 0.0 for f in factors] + [0.0] * (3 - axes)
-        return _ops["resize_linear"](input, sizes, bool(align_corners), *scales)
-    for axis, (m, f) in enumerate(zip(sizes, factors), 2):
-        n = input.shape[axis]
-        if m != n or f not in (None, 1.0):
-            i = arange(m)
-            if f:
-                at = cast(floor((cast(i, mstype.float32) + (0.5 if mode == "nearest-exact" else 0.0)) * (1.0 / f)),
-                          mstype.int64)
-            else:  # in integers: float32 could fall short of the next place
-                at = (2 * i + 1) * n // (2 * m) if mode == "nearest-exact" else i * n // m
-            input = _ops["gather"](input, minimum(at, n - 1), axis)
-    return input
+def rgb_to_hsv(images: Tensor) -> Tensor:
+    """Hue, saturation and value, all in [0, 1], of red, green and blue along the last axis."""
+    r, g, b = images[..., 0], images[..., 1], images[..., 2]
+    v, low = maximum(maximum(r, g), b), minimum(minimum(r, g), b)
+    span = v - low
+    s = _ops["select"](v > 0, span / _ops["select"](v > 0, v, 1.0), 0.0)
+    part = 1.0 / (6.0 * _ops["select"](span > 0, span, 1.0))
+    h = _ops["select"](r == v, part * (g - b),
+                       _ops["select"](g == v, part * (b - r) + 2.0 / 6.0, part * (r - g) + 4.0 / 6.0))
+    h = _ops["select"](span > 0, h, 0.0)
+    return stack([_ops["select"](h < 0, h + 1.0, h), s, v], -1)
 
 
-upsample = interpolate
+def hsv_to_rgb(images: Tensor) -> Tensor:
+    """Red, green and blue of hue, saturation and value along the last axis."""
+    h, s, v = images[..., 0] * 6.0, images[..., 1], images[..., 2]
+    c = s * v
+    dr, dg, db = (minimum(maximum(d, 0.0), 1.0) for d in (abs(h - 3.0) - 1.0, 2.0 - abs(h - 2.0), 2.0 - abs(h - 4.0)))
+    low = v - c
+    return stack([low + c * dr, low + c * dg, low + c * db], -1)
 
 
-@_named(functional=True)
-def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> Tensor:
-    """Patches of input [N, C, H, W] as columns: [N, C kh kw, patches].
-
-    Args:
-        input (Tensor): the input [N, C, H, W], of any dtype.
-        kernel_size (int or tuple): the size of windows.
-        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
-        padding (int or tuple, optional): how much to add at the borders. Default: 0.
-        stride (int or tuple, optional): the distance between windows. Default: 1.
-
-    Returns:
-        Tensor [N, C kh kw, patches]. Bool, ints, floats and complex keep their dtype.
-
-    Example:
-        >>> ops.unfold(ops.ones((1, 1, 3, 3)), 2).shape
-        (1, 4, 4)
-    """
-    if input.ndim != 4:
-        raise _check.refused("unfold", "the input", _check.dims(4), input.ndim)
-    k, d, s, p = _pair(kernel_size), _pair(dilation), _pair(stride), _pair(padding)
-    n, c, h, w = input.shape
-    oh, ow = _sizes("unfold", (h, w), k, s, p, d)
-    x = _ops["pad"](input, (0, 0, p[0], p[1]), (0, 0, p[0], p[1]), 0.0)
-    parts = [x[:, :, i * d[0]:i * d[0] + (oh - 1) * s[0] + 1:s[0], j * d[1]:j * d[1] + (ow - 1) * s[1] + 1:s[1]]
-             for i in builtins.range(k[0]) for j in builtins.range(k[1])]
-    columns = _ops["concat"]([reshape(part, (n, c, 1, oh * ow)) for part in parts], 2)
-    return reshape(columns, (n, c * k[0] * k[1], oh * ow))
+def adjust_hue(images: Tensor, delta: Any) -> Tensor:
+    """The hue turned by delta of a full circle: red, green and blue along the last axis."""
+    hsv = rgb_to_hsv(images)
+    h = hsv[..., 0] + delta
+    return hsv_to_rgb(stack([h - floor(h), hsv[..., 1], hsv[..., 2]], -1))
 
 
-@_named(functional=True)
-def fold(input: Tensor, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0,
-         stride: Size = 1) -> Tensor:
-    """The adjoint of unfold: [N, C kh kw, patches] or [N, C, kh kw, patches] to [N, C, H, W], overlaps summed.
-    output_size: ints, or a Tensor of them.
-
-    Args:
-        input (Tensor): the input, of 3 or 4 dimensions and any dtype.
-        output_size (int or tuple): the size of the result.
-        kernel_size (int or tuple): the size of windows.
-        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
-        padding (int or tuple, optional): how much to add at the borders. Default: 0.
-        stride (int or tuple, optional): the distance between windows. Default: 1.
-
-    Returns:
-        Tensor [N, C, H, W]. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        TypeError: if the shape of `output_size` does not fit.
-
-    Example:
-        >>> print(ops.fold(ops.ones((1, 4, 4)), Tensor([3, 3], ms.int32), 2))
-        [[[[1. 2. 1.]
-           [2. 4. 2.]
-           [1. 2. 1.]]]]
-    """
-    if isinstance(output_size, Tensor):
-        output_size = tuple(output_size.asnumpy().tolist())
-    if input.ndim == 4:
-        input = reshape(input, (input.shape[0], input.shape[1] * input.shape[2], input.shape[3]))
-    k, d, s, p, size = _pair(kernel_size), _pair(dilation), _pair(stride), _pair(padding), _pair(output_size)
-    oh, ow = _sizes("fold", size, k, s, p, d)
-    if input.ndim != 3 or input.shape[1] % (k[0] * k[1]) or input.shape[2] != oh * ow:
-        raise _check.refused("fold", "the input", _check.value(f"be [N, C * {k[0] * k[1]}, {oh * ow}]"),
-                             list(input.shape))
-    n, c = input.shape[0], input.shape[1] // (k[0] * k[1])
-    x = reshape(input, (n, c, k[0], k[1], oh, ow))
-    total = zeros((n, c, size[0] + 2 * p[0], size[1] + 2 * p[1]), input.dtype)
-    for i in builtins.range(k[0]):
-        for j in builtins.range(k[1]):
-            top, left = i * d[0], j * d[1]
-            total = total + _spread(x[:, :, i, j], s, (top, left), total.shape[2:])
-    return total[:, :, p[0]:p[0] + size[0], p[1]:p[1] + size[1]]
+def adjust_saturation(images: Tensor, scale: Any) -> Tensor:
+    """The saturation times scale, kept in [0, 1]."""
+    hsv = rgb_to_hsv(images)
+    return hsv_to_rgb(stack([hsv[..., 0], minimum(maximum(hsv[..., 1] * scale, 0.0), 1.0), hsv[..., 2]], -1))
 
 
-def _spread(x, stride, first, size):
-    """x [N, C, H, W] at every stride-th place from `first` on of zeros [N, C, *size]."""
-    for axis, (s, f, n) in enumerate(zip(stride, first, size), 2):
-        count = x.shape[axis]
-        lead, rest = tuple(x.shape[:axis]), tuple(x.shape[axis + 1:])
-        rank = x.ndim
-        x = reshape(x, (*lead, count, 1, *rest))
-        x = _ops["pad"](x, (0,) * (rank + 1), tuple(s - 1 if k == axis + 1 else 0 for k in builtins.range(rank + 1)),
-                        0.0)
-        x = reshape(x, (*lead, count * s, *rest))[(slice(None),) * axis + (slice(0, (count - 1) * s + 1),)]
-        low = [0] * rank
-        high = [0] * rank
-        low[axis], high[axis] = f, n - f - x.shape[axis]
-        x = _ops["pad"](x, tuple(low), tuple(high), 0.0)
+# --- sizes ---
+
+def _by_weights(x, weights, axis):
+    """x with one axis multiplied by weights [new, old]."""
+    order = [k for k in builtins.range(x.ndim) if k != axis] + [axis]
+    back = [order.index(k) for k in builtins.range(x.ndim)]
+    y = _ops["matmul"](_ops["transpose"](x, tuple(order)), weights, False, True)
+    return _ops["transpose"](y, tuple(back))
+
+
+def resize_area(images: Tensor, size: Any, align_corners: bool = False) -> Tensor:
+    """[N, H, W, C] in another size, each element the mean over the area it covers, as float32."""
+    x = cast(images, mstype.float32)
+    for axis, m in ((1, size[0]), (2, size[1])):
+        n = x.shape[axis]
+        scale = (n - 1) / (m - 1) if align_corners and m > 1 else n / m
+        low = cast(expand_dims(arange(m), 1), mstype.float32) * scale
+        i = cast(arange(n), mstype.float32)
+        covered = maximum(minimum(low + scale, i + 1.0) - maximum(low, i), 0.0)
+        last = cast(i == n - 1, mstype.float32)
+        # what lies behind the end counts for the last
+        covered = covered + last * maximum(low + scale - maximum(low, float(n)), 0.0)
+        x = _by_weights(x, covered * (1.0 / scale), axis)
     return x
+
+
+def resize_linear_1d(x: Tensor, size: Any, mode: str = "align_corners") -> Tensor:
+    """[N, C, W] with another last size, linear between places."""
+    n = x.shape[2]
+    i = cast(arange(size), mstype.float32)
+    if mode == "align_corners":
+        at = i * ((n - 1) / (size - 1) if size > 1 else 0.0)
+    else:
+        at = maximum((i + 0.5) * (n / size) - 0.5, 0.0)
+    low = minimum(floor(at), float(n - 1))
+    first = _ops["gather"](x, cast(low, mstype.int64), 2)
+    second = _ops["gather"](x, cast(minimum(low + 1.0, float(n - 1)), mstype.int64), 2)
+    return first + (second - first) * cast(at - low, x.dtype)
+
+
+def _lanczos(radius):
+    def kernel(x):
+        x = abs(x)
+        safe = _ops["select"](x <= 1e-3, 1.0, x) * math.pi
+        value = radius * sin(safe) * sin(safe / radius) / (safe * safe)
+        return _ops["select"](x > radius, 0.0, _ops["select"](x <= 1e-3, 1.0, value))
+    return radius, kernel
+
+
+def _gaussian(x):
+    x = abs(x)
+    return _ops["select"](x >= 1.5, 0.0, exp(-x * x / (2.0 * 0.5 * 0.5)))
+
+
+def _box(x):
+    x = abs(x)
+    return _ops["select"](x < 0.5, 1.0, _ops["select"](x == 0.5, 0.5, 0.0))
+
+
+def _keys(x):
+    x = abs(x)
+    near, far = ((1.5 * x - 2.5) * x) * x + 1.0, ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0
+    return _ops["select"](x >= 2.0, 0.0, _ops["select"](x >= 1.0, far, near))
+
+
+def _mitchell(x):
+    x = abs(x)
+    near = (((7.0 * x - 12.0) * x) * x + 16.0 / 3.0) / 6.0
+    far = (((-7.0 / 3.0 * x + 12.0) * x - 20.0) * x + 32.0 / 3.0) / 6.0
+    return _ops["select"](x >= 2.0, 0.0, _ops["select"](x >= 1.0, far, near))
+
+
+KERNELS: dict[str, Any] = {"lanczos1": _lanczos(1.0), "lanczos3": _lanczos(3.0), "lanczos5": _lanczos(5.0),
+                           "gaussian": (1.5, _gaussian), "box": (0.5, _box),
+                           "triangle": (1.0, lambda x: maximum(1.0 - abs(x), 0.0)), "keyscubic": (2.0, _keys),
+                           "mitchellcubic": (2.0, _mitchell)}
+
+
+def scale_and_translate(images: Tensor, size: Any, scale: Tensor, translation: Tensor, kernel_type: str = "lanczos3",
+                        antialias: bool = True) -> Tensor:
+    """[N, H, W, C] scaled and moved into images of `size` (height, width): output place y shows (y + 0.5 - translation)
+    / scale.
+
+    scale, translation: Tensors of 2. Elements are means weighted by the kernel, wider where antialias makes images
+        smaller."""
+    radius, kernel = KERNELS[kernel_type]
+    x = cast(images, mstype.float32)
+    for k, (axis, m) in enumerate(((1, size[0]), (2, size[1]))):
+        n = x.shape[axis]
+        inverse = 1.0 / scale[k]
+        wide = maximum(inverse, 1.0) if antialias else inverse * 0.0 + 1.0
+        centre = expand_dims((cast(arange(m), mstype.float32) + 0.5) * inverse - inverse * translation[k], 1)
+        i = cast(arange(n), mstype.float32) + 0.5
+        reach = radius * wide
+        # the span that a kernel covers, in whole pixels
+        near = (i - 0.5 >= _ops["ceil"](centre - reach - 0.5)) & (i - 0.5 <= floor(centre + reach - 0.5))
+        weights = _ops["select"](near, kernel((i - centre) / wide), 0.0)
+        total = _ops["reduce_sum"](weights, 1, True)
+        share = _ops["select"](abs(total) >= 1000.0 * 1.1754944e-38, weights / _ops["select"](total == 0.0, 1.0, total),
+                               0.0)
+        share = _ops["select"]((centre >= 0.0) & (centre <= float(n)), share, 0.0)
+        x = _by_weights(x, share, axis)
+    return x
+
+
+def upsample_nearest_3d(x: Tensor, size: Any) -> Tensor:
+    """[N, C, D, H, W] in another size, each element that of the nearest place before."""
+    for axis, m in enumerate(size, 2):
+        x = _ops["gather"](x, arange(m) * x.shape[axis] // m, axis)
+    return x
+
+
+def upsample_trilinear_3d(x: Tensor, size: Any, align_corners: bool, factors: Any) -> Tensor:
+    """[N, C, D, H, W] in another size, linear between places."""
+    for axis, (m, factor) in enumerate(zip(size, factors), 2):
+        n = x.shape[axis]
+        i = cast(arange(m), mstype.float32)
+        at = i * ((n - 1) / (m - 1) if m > 1
+                  else 0.0) if align_corners else maximum((i + 0.5) * (1.0 / factor if factor else n / m) - 0.5, 0.0)
+        low = minimum(floor(at), float(n - 1))
+        first = _ops["gather"](x, cast(low, mstype.int64), axis)
+        second = _ops["gather"](x, cast(minimum(low + 1.0, float(n - 1)), mstype.int64), axis)
+        x = first + (second - first) * reshape(cast(at - low, x.dtype), (-1,) + (1,) * (4 - axis))
+    return x
+
+
+def dilation_2d(x: Tensor, filter: Any, stride: Size, rate: Any, padding: Size) -> Any:
+    """Grey dilation: max over each window of x [N, C, H, W] + filter [C, kh, kw]."""
+    kh, kw = filter.shape[1:]
+    spans = ((kh - 1) * rate[0] + 1, (kw - 1) * rate[1] + 1)
+    if padding == "SAME":
+        low, high = [0, 0], [0, 0]
+        for n, k, s in zip(x.shape[2:], spans, stride):
+            room = builtins.max((-(-n // s) - 1) * s + k - n, 0)
+            low.append(room // 2)
+            high.append(room - room // 2)
+        x = _ops["pad"](x, tuple(low), tuple(high), float("-inf"))
+    out = [(m - k) // s + 1 for m, k, s in zip(x.shape[2:], spans, stride)]
+    best = None
+    for i in builtins.range(kh):
+        for j in builtins.range(kw):
+            at = [slice(p * r, p * r + (o - 1) * s + 1, s) for p, r, o, s in zip((i, j), rate, out, stride)]
+            part = x[(slice(None), slice(None), *at)] + reshape(filter[:, i, j], (1, -1, 1, 1))
+            best = part if best is None else maximum(best, part)
+    return best
+
+
+# --- deformed windows ---
+
+def deformable_offsets(x: Tensor, offsets: Any, strides: Size, pads: Size, ksize: Size,
+                       dilations: tuple[int, ...] = (1, 1), groups: int = 1, modulated: bool = True) -> Tensor:
+    """The elements of the windows of x [N, C, H, W] at deformed places, side by side: [N, C, h kh, w kw].
+
+    offsets [N, 3 groups kh kw, h, w]: for each element of a window how far it moves in x, then in y, then (modulated)
+    its weight. Between pixels values are bilinear, outside of the image 0."""
+    n, c, height, width = x.shape
+    kh, kw = ksize
+    h, w = offsets.shape[2:]
+    parts = 3 if modulated else 2
+    o = reshape(offsets, (n, parts, groups, kh, kw, h, w))
+    base_y = reshape(arange(h) * strides[0] - pads[0], (1, 1, 1, 1, h, 1))
+    base_y = base_y + reshape(arange(kh) * dilations[0], (1, 1, kh, 1, 1, 1))
+    base_x = reshape(arange(w) * strides[1] - pads[2], (1, 1, 1, 1, 1, w))
+    base_x = base_x + reshape(arange(kw) * dilations[1], (1, 1, 1, kw, 1, 1))
+    at_x, at_y = cast(base_x, mstype.float32) + o[:, 0], cast(base_y, mstype.float32) + o[:, 1]
+    low_x, low_y = floor(at_x), floor(at_y)
+    flat = reshape(x, (n, groups, c // groups, height * width))
+    count = kh * kw * h * w
+    total = None
+    for up_y in (0, 1):
+        for up_x in (0, 1):
+            i, j = low_y + float(up_y), low_x + float(up_x)
+            share = (at_y - low_y if up_y else 1.0 - (at_y - low_y)) * (at_x - low_x if up_x else 1.0 - (at_x - low_x))
+            inside = (i >= 0.0) & (i < float(height)) & (j >= 0.0) & (j < float(width))
+            index = cast(minimum(maximum(i, 0.0), height - 1.0) * float(width) + minimum(maximum(j, 0.0), width - 1.0),
+                         mstype.int64)
+            index = _ops["broadcast_to"](reshape(index, (n, groups, 1, count)), (n, groups, c // groups, count))
+            value = _ops["gather_d"](flat, index, 3)
+            part = value * reshape(_ops["select"](inside, share, 0.0), (n, groups, 1, count))
+            total = part if total is None else total + part
+    if modulated:
+        total = total * reshape(o[:, 2], (n, groups, 1, count))
+    y = _ops["transpose"](reshape(total, (n, c, kh, kw, h, w)), (0, 1, 4, 2, 5, 3))
+    return reshape(y, (n, c, h * kh, w * kw))
+
+
+def deformable_conv2d(x: Tensor, weight: Tensor, offsets: Any, kernel_size: Size, strides: Size, padding: Size,
+                      bias: Tensor | None = None, dilations: tuple[int, ...] = (1, 1, 1, 1), groups: int = 1,
+                      deformable_groups: int = 1, modulated: bool = True) -> Tensor:
+    """A 2-d convolution whose windows are deformed (Zhu et al. 2019).
+
+    x: [N, C, H, W]; weight: [O, C / groups, kh, kw]; offsets: [N, 3 deformable_groups kh kw, h, w], how far each
+        element of a window
+    moves in x, then in y, then its weight. strides and dilations: (1, 1, vertical, horizontal); padding: (top, bottom,
+    left, right). Returns [N, O, h, w]. Raises ValueError where shapes don't fit, TypeError for other kinds.
+
+    Args:
+        kernel_size (int or tuple): the size of windows.
+        bias (Tensor, optional): what to add per channel. Default: None.
+        modulated (bool, optional): whether offsets have weights. Default: True.
+
+    Example:
+        >>> ops.deformable_conv2d(ops.ones((1, 1, 3, 3)), ops.ones((1, 1, 2, 2)), ops.zeros((1, 12, 2, 2)), (2, 2), (1,
+        ...     1, 1, 1), (0, 0, 0, 0)).shape
+        (1, 1, 2, 2)
+    """
+    from pijit.ops.function.convolution import conv2d
+    for name, value, count in (("kernel_size", kernel_size, 2), ("strides", strides, 4), ("padding", padding, 4),
+                               ("dilations", dilations, 4)):
+        if not isinstance(value, tuple):
+            raise _check.refused("deformable_conv2d", name, _check.TUPLE, value)
+        if len(value) != count:
+            raise _check.refused("deformable_conv2d", name, _check.length(count, "ints"), value)
+    if not modulated:
+        raise _check.refused("deformable_conv2d", "modulated", _check.one_of(True), modulated)
+    for name, t in (("x", x), ("weight", weight), ("offsets", offsets)):
+        if not isinstance(t, Tensor):
+            raise _check.refused("deformable_conv2d", name, _check.TENSOR, t)
+        if t.ndim != 4:
+            raise _check.refused("deformable_conv2d", name, _check.dims(4), t.ndim)
+    out = [(n + a + b - d * (k - 1) - 1) // s + 1
+           for n, a, b, d, k, s in zip(x.shape[2:], padding[::2], padding[1::2], dilations[2:], kernel_size,
+                                       strides[2:])]
+    wanted = (x.shape[0], 3 * deformable_groups * kernel_size[0] * kernel_size[1], *out)
+    if tuple(offsets.shape) != wanted:
+        raise _check.refused("deformable_conv2d", "offsets", _check.shape(wanted), offsets.shape)
+    dtype = x.dtype  # places are float32
+    windows = deformable_offsets(x, cast(offsets, mstype.float32) if dtype == mstype.float16 else offsets, strides[2:],
+                                 padding, kernel_size, dilations[2:], deformable_groups)
+    return conv2d(cast(windows, dtype), weight, bias, tuple(kernel_size), "valid", 0, 1, groups)
+
+
+one_operator_each(globals())
+
+
+__all__ = ["deformable_conv2d"]

@@ -5,19 +5,17 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit.compute_dtype import one_operator
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
 from pijit.ops.function.creation import eye, zeros_like
 from pijit.ops.function.elementwise import cast, _need_tensor
-from pijit.ops.function.reduce import sum
-from pijit.ops.function.shapes import _axis, _ints, _within, expand_dims, narrow, reshape, squeeze
+from pijit.ops.function.reduction import sum
+from pijit.ops.function.shapes import _axis, _ints, narrow, reshape, squeeze, _within
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from typing import Any
-    from pijit._types import Number, TensorLike
+    from pijit._types import Axis, Number, TensorLike
 
 
 @_named(mint=True)
@@ -140,34 +138,6 @@ def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
 
 
 batch_matmul = bmm
-
-
-@_named(primitive="Dense")
-def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias.
-
-    Args:
-        input (Tensor): the input, of 1 dimension or more and float dtype, that of the other operand.
-        weight (Tensor): [out, in].
-        bias (Tensor, optional): [out]. Default: None.
-
-    Returns:
-        Tensor [..., out]. Ints and floats keep their dtype; not for bool and complex.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-        ValueError: if the shape of `weight` does not fit, or the shape of `bias` does not fit.
-
-    Example:
-        >>> print(ops.dense(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]), Tensor([1.0])))
-        [[12.]]
-    """
-    if bias is not None and isinstance(weight, Tensor) and weight.ndim == 2 and bias.shape != weight.shape[:1]:
-        return _ops["dense"](input, weight, None) + bias  # a bias that broadcasts
-    return _ops["dense"](input, weight, bias)
-
-
-linear = dense
 
 
 @_named(method=True, mint=True)
@@ -640,55 +610,6 @@ def cross(input: Tensor, other: TensorLike, dim: int | None = None) -> Tensor:
     return turned(input, 1) * turned(other, 2) - turned(input, 2) * turned(other, 1)
 
 
-@one_operator
-def cdist(x1: Tensor, x2: Tensor, p: Number = 2.0) -> Tensor:
-    """Distances of order p between the rows of x1 [..., P, M] and of x2 [..., R, M]: [..., P, R].
-
-    Args:
-        x1 (Tensor): the first operand.
-        x2 (Tensor): the second operand.
-        p (number, optional): the order of the distance. Default: 2.0.
-
-    Returns:
-        Tensor [..., P, R]. Floats and complex keep their dtype; ints give float32; not for bool.
-
-    Raises:
-        ValueError: if the shape of `x2` does not fit.
-
-    Example:
-        >>> print(ops.cdist(Tensor([[0.0, 0.0]]), Tensor([[3.0, 4.0]])))
-        [[5.]]
-    """
-    alike = x1.dtype == x2.dtype and x1.ndim >= 2 and x1.shape[:-2] == x2.shape[:-2]
-    if p in (1, 2) and alike and x1.dtype in (mstype.float32, mstype.float64):
-        total = _ops["distance_sums"](x1, x2, p == 2)
-        return total if p == 1 else _root(total)
-    d = _ops["abs"](expand_dims(x1, -2) - expand_dims(x2, -3))
-    return _rows_norm(d, p)
-
-
-def _rows_norm(d, p):
-    if p < 0:
-        raise ValueError(f"For a distance, 'p' must be at least 0, but got {p}.")
-    if p == 0:
-        return _ops["reduce_sum"](_ops["cast"](d != 0, d.dtype), -1, False)
-    if p == float("inf"):
-        return _ops["reduce_max"](d, -1, False)
-    if p == 1:
-        return _ops["reduce_sum"](d, -1, False)
-    total = _ops["reduce_sum"](_ops["square"](d) if p == 2 else _ops["pow"](d, float(p)), -1, False)
-    return _root(total, p)
-
-
-def _root(total, p=2):
-    """The p-th root, whose derivative at 0 counts as 0, as a distance's does."""
-    if p == 2:
-        return _ops["distance_root"](total)
-    zero = total == 0
-    safe = _ops["select"](zero, 1.0, total)
-    return _ops["select"](zero, 0.0, _ops["pow"](safe, 1.0 / p))
-
-
 @_named(method=True)
 def adjoint(x: Tensor) -> Tensor:
     """The last two dimensions exchanged.
@@ -708,3 +629,88 @@ def adjoint(x: Tensor) -> Tensor:
         raise _check.refused("adjoint", "the input", _check.least_dims(2), x.ndim)
     y = _ops["transpose"](x, (*builtins.range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
     return _ops["conj"](y) if x.dtype in (mstype.complex64, mstype.complex128) else y
+
+
+def batch_dot(x1: Tensor, x2: Tensor, axes: Axis | None = None) -> Tensor:
+    """Products of two batches, summed over one dimension of each.
+
+    x1, x2: [batch, ...] float32 of at least 2 dimensions; axes: the dimension of each, or one for both; by default the
+        last of x1 and the one
+    before the last of x2 (of two dimensions: the last). Returns [batch, rest of x1, rest of x2], [batch, 1] of two
+    matrices. Raises TypeError or ValueError for other kinds and shapes.
+
+    Example:
+        >>> print(ops.batch_dot(ops.ones((2, 3)), ops.ones((2, 3))))
+        [[3.]
+         [3.]]
+    """
+    for name, x in (("x1", x1), ("x2", x2)):
+        _need_tensor("batch_dot", name, x)
+        if x.dtype != mstype.float32:
+            raise _check.refused("batch_dot", name, _check.dtypes("float32"), x.dtype)
+        if x.ndim < 2:
+            raise _check.refused("batch_dot", name, _check.least_dims(2), x.ndim)
+    if x1.shape[0] != x2.shape[0]:
+        raise _check.refused("batch_dot", "the batches", _check.value("agree"),
+                             _check.several(x1.shape[0], x2.shape[0]))
+    if axes is None:
+        axes = (x1.ndim - 1, builtins.max(x2.ndim - 2, 1))
+    elif isinstance(axes, int):
+        axes = (axes, axes)
+    a, b = axes[0] % x1.ndim, axes[1] % x2.ndim
+    if a == 0 or b == 0:
+        raise _check.refused("batch_dot", "axes", _check.value("not name the batch"), tuple(axes))
+    if x1.shape[a] != x2.shape[b]:
+        raise _check.refused("batch_dot", "the summed dimensions", _check.value("agree"),
+                             _check.several(x1.shape[a], x2.shape[b]))
+    n, size = x1.shape[0], x1.shape[a]
+    ra, rb = ([k for k in builtins.range(1, x.ndim) if k != d] for x, d in ((x1, a), (x2, b)))
+    left = reshape(_ops["transpose"](x1, (0, *ra, a)), (n, -1, size))
+    right = reshape(_ops["transpose"](x2, (0, b, *rb)), (n, size, -1))
+    shape = (n, *(x1.shape[k] for k in ra), *(x2.shape[k] for k in rb))
+    return reshape(_ops["matmul"](left, right), shape if len(shape) > 1 else (n, 1))
+
+
+def baddbmm_ext(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """beta * input + alpha * (batch1 @ batch2).
+
+    Args:
+        input (Tensor): the input, of any shape and any dtype.
+        batch1 (Tensor): [b, n, m].
+        batch2 (Tensor): [b, m, k].
+        beta (number, optional): a factor. Default: 1.
+        alpha (number, optional): a factor. Default: 1.
+
+    Returns:
+        Tensor. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `batch1` does not fit, or the shape of `batch2` does not fit.
+
+    Example:
+        >>> print(ops.baddbmm_ext(ops.ones((1, 2, 2)), ops.ones((1, 2, 2)), ops.ones((1, 2, 2))))
+        [[[3. 3.]
+          [3. 3.]]]
+    """
+    return baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
+def einsum_ext(equation: str, *operands: Tensor) -> Tensor:
+    """As einsum.
+
+    Args:
+        equation (str): the letters of each operand's axes, and of the result's behind ->.
+        *operands (Tensor): what the function is called with.
+
+    Returns:
+        Tensor.
+
+    Raises:
+        ValueError: if `equation` is not one of those named, or the shape of `operands` does not fit.
+
+    Example:
+        >>> print(ops.einsum_ext("i,i->", Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
+        11.0
+    """
+    return einsum(equation, *operands)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
+from pijit._numpy import np
+from pijit.ops.function.clipping import clamp
 from pijit.ops.function.creation import arange, full
-from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, log, logical_and, logical_not, _need_tensor,
-                                            sqrt, square, stop_gradient)
-from pijit.ops.function.reduce import mean, sum
-from pijit.ops.function.selection import clamp
-from pijit.ops.function.shapes import _same_shape, broadcast_to, cat, expand_dims, reshape, squeeze, stack
+from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, log, logical_and, logical_not, _need_tensor, sqrt,
+                                            square, stop_gradient)
+from pijit.ops.function.joining import cat, stack
+from pijit.ops.function.reduction import mean, sum
+from pijit.ops.function.shapes import broadcast_to, expand_dims, reshape, _same_shape, squeeze
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
+    from typing import Any
     from pijit._types import Number
 
 
@@ -713,3 +716,65 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_l
     if reduction == "mean":
         return mean(loss / _ops["cast"](_ops["maximum"](target_lengths, 1), loss.dtype)), table
     return reduce_loss(loss, reduction), table
+
+
+def ctc_greedy_decoder(inputs: Any, sequence_length: Any,
+                       merge_repeated: bool = True) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The best class at each step, without blanks and (merge_repeated) immediate repetitions.
+
+    inputs: [time, batch, classes] float32 or float64, whose last class is the blank; sequence_length: [batch] int32.
+        Returns (indices [n, 2]
+    int64 of (batch, place), values [n] int64, shape [2] int64, log probabilities [batch, 1]: minus the sums of the best
+    inputs). Raises RuntimeError for sequences longer than there are steps.
+
+    Example:
+        >>> print(ops.ctc_greedy_decoder(Tensor([[[0.9, 0.1]], [[0.1, 0.9]]]), Tensor([2], ms.int32))[1])
+        [0]
+    """
+    _need_tensor("ctc_greedy_decoder", "inputs", inputs)
+    _need_tensor("ctc_greedy_decoder", "sequence_length", sequence_length)
+    if inputs.ndim != 3 or sequence_length.ndim != 1 or sequence_length.shape[0] != inputs.shape[1]:
+        raise _check.expected("ctc_greedy_decoder", "inputs [time, batch, classes] and sequence_length [batch]",
+                              _check.several(inputs.shape, sequence_length.shape))
+    lengths = sequence_length.asnumpy().tolist()
+    if builtins.max(lengths) > inputs.shape[0]:
+        raise _check.refused("ctc_greedy_decoder", "sequence_length", _check.at_most(inputs.shape[0]), lengths,
+                             RuntimeError)
+    best = _ops["argmax"](inputs, -1).asnumpy()
+    at, values, longest = [], [], 0
+    for b, length in enumerate(lengths):
+        previous, count = -1, 0
+        for c in best[:length, b].tolist():
+            if c != inputs.shape[2] - 1 and not (merge_repeated and c == previous):
+                at.append([b, count])
+                values.append(c)
+                count += 1
+            previous = c
+        longest = builtins.max(longest, count)
+    inside = expand_dims(arange(inputs.shape[0]), 1) < cast(sequence_length, mstype.int64)
+    top = _ops["select"](inside, _ops["reduce_max"](inputs, -1, False), 0.0)
+    score = -reshape(_ops["reduce_sum"](top, 0, False), (-1, 1))
+    return (Tensor(np.array(at, np.int64).reshape(-1, 2)), Tensor(np.array(values, np.int64)),
+            Tensor(np.array([len(lengths), longest], np.int64)), score)
+
+
+def mse_loss_ext(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """As mse_loss.
+
+    Args:
+        input (Tensor): the input, of any shape and any dtype.
+        target (Tensor): what is wanted.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor. Floats keep their dtype; ints and complex give float32; not for bool.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `target` does not fit, or `reduction` is not one of those named.
+
+    Example:
+        >>> print(ops.mse_loss_ext(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
+        2.0
+    """
+    return mse_loss(input, target, reduction)

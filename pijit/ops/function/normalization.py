@@ -5,17 +5,16 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
-from pijit import _check
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import one_operator
-from pijit import dtype as mstype
-from pijit._C import ops as _ops
-from pijit.ops.function.elementwise import _need_tensor, pow, rsqrt, square, stop_gradient
-from pijit.ops.function.reduce import mean
+from pijit.ops.function.elementwise import cast, _need_tensor, pow, rsqrt, square, stop_gradient
+from pijit.ops.function.reduction import mean
 from pijit.ops.function.shapes import reshape
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
-    from pijit._C import Tensor
+    from typing import Any
     from pijit._types import Number, Shape
 
 
@@ -183,3 +182,59 @@ def lrn(x: Tensor, depth_radius: int = 5, bias: float = 1.0, alpha: Number = 1.0
     for k in builtins.range(1, 2 * depth_radius + 1):
         total = total + squares[:, k:k + channels]
     return x / pow(total * alpha + bias, beta)
+
+
+@one_operator
+def add_layer_norm(x1: Tensor, x2: Tensor, gamma: Any, beta: Any, epsilon: float = 1e-5,
+                   additional_output: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(layer normalisation of x1 + x2 over the last dimension, means, reciprocal standard deviations, x1 + x2).
+
+    gamma, beta: [n]. The means and deviations are [..., 1] float32. Without additional_output the last result is zeros.
+
+    Args:
+        epsilon (float, optional): a small number that keeps the result finite. Default: 1e-05.
+
+    Returns:
+        (Tensor, Tensor, Tensor, Tensor). Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: if `x1` is not a Tensor.
+        ValueError: if the shape of `x2` does not fit, or the shape of `gamma` does not fit, or the shape of `beta` does
+            not fit.
+
+    Example:
+        >>> print(ops.add_layer_norm(Tensor([[1.0, 3.0]]), Tensor([[0.0, 0.0]]), ops.ones(2), ops.zeros(2))[0])
+        [[-0.999995  0.999995]]
+    """
+    x = x1 + x2
+    wide = cast(x, mstype.float32)
+    m = mean(wide, -1, True)
+    rstd = rsqrt(mean(square(wide - m), -1, True) + epsilon)
+    return layer_norm(x, (x.shape[-1],), gamma, beta, epsilon), m, rstd, x if additional_output else x * 0
+
+
+@one_operator
+def add_rms_norm(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor, Tensor]:
+    """(x over its root mean square times gamma, the reciprocal of that root, x) for x = x1 + x2; gamma: [n].
+
+    Args:
+        x1 (Tensor): the first operand.
+        x2 (Tensor): the second operand.
+        gamma (Tensor): the factor per element.
+        epsilon (float, optional): a small number that keeps the result finite. Default: 1e-06.
+
+    Returns:
+        (Tensor, Tensor, Tensor). Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: if `x1` is not a Tensor.
+        ValueError: if the shape of `x2` does not fit, or the shape of `gamma` does not fit.
+
+    Example:
+        >>> print(ops.add_rms_norm(Tensor([[1.0, 1.0]]), Tensor([[2.0, 2.0]]), ops.ones(2))[2])
+        [[3. 3.]]
+    """
+    x = x1 + x2
+    wide = cast(x, mstype.float32)
+    rstd = rsqrt(mean(square(wide), -1, True) + epsilon)
+    return cast(wide * rstd, x.dtype) * gamma, rstd, x

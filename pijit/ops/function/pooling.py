@@ -6,18 +6,16 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit import dtype as mstype
-from pijit._C import ops as _ops
-from pijit.ops.function.conv import _conv_pad
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
+from pijit.ops.function.convolution import _conv_pad
 from pijit.ops.function.creation import arange, ones, zeros
 from pijit.ops.function.elementwise import cast, isnan, logical_and, logical_not, logical_or, minimum, pow
-from pijit.ops.function.shapes import _ints, broadcast_to, expand_dims, reshape, squeeze, transpose
+from pijit.ops.function.shapes import broadcast_to, expand_dims, _ints, reshape, squeeze, transpose
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from typing import Any
-    from pijit._C import Tensor
     from pijit._types import Number, Size
 
 
@@ -662,3 +660,21 @@ def max_unpool3d(x: Tensor, indices: Tensor, kernel_size: Size, stride: Size | N
     k, p = _triple(kernel_size), _triple(padding)
     s = k if stride is None or stride == 0 else _triple(stride)
     return _unpool("max_unpool3d", x, indices, 3, _unpooled_sizes("max_unpool3d", x, k, s, p, output_size))
+
+
+def adaptive_avg_pool2d_ext(input: Tensor, output_size: Size) -> Tensor:
+    """As adaptive_avg_pool2d.
+
+    Args:
+        input (Tensor): the input, of 3 or 4 dimensions and any dtype.
+        output_size (int or tuple): the size of the result.
+
+    Returns:
+        Tensor. Floats and complex keep their dtype; bool and ints give float32.
+
+    Example:
+        >>> print(ops.adaptive_avg_pool2d_ext(ops.ones((1, 4, 4)), (2, 2)))
+        [[[1. 1.]
+          [1. 1.]]]
+    """
+    return adaptive_avg_pool2d(input, output_size)

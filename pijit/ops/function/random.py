@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit.compute_dtype import one_operator
-from pijit import dtype as mstype
-from pijit import random as _random
-from pijit._C import Tensor, ops as _ops
+from pijit import _check, dtype as mstype, random as _random
+from pijit._C import ops as _ops, Tensor
 from pijit._numpy import np
-from pijit.ops.function.creation import zeros_like
+from pijit.compute_dtype import one_operator
 from pijit.ops.function.elementwise import cast, floor, minimum, _need_tensor
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
     from pijit._C import DType
     from pijit._types import Number, Shape, TensorLike
+    from pijit.random import Generator
 
 
 def rand(*size: int, dtype: DType | None = None, seed: int | None = None) -> Tensor:
@@ -191,37 +189,6 @@ def randint(low: Number, high: Number, size: Shape, seed: int | None = None, *, 
     return cast(minimum(x, float(high - 1)), mstype.int64 if dtype is None else dtype)
 
 
-@one_operator
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
-    """Elements zeroed with probability p, the others scaled by 1 / (1 - p).
-
-    Args:
-        input (Tensor): the input, of any shape and any dtype.
-        p (float, optional): the probability, in [0, 1). Default: 0.5.
-        training (bool, optional): whether elements are dropped; the input itself is given otherwise. Default: True.
-        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
-
-    Returns:
-        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
-
-    Example:
-        >>> print(ops.dropout(Tensor([1.0, 2.0]), 0.5, training=False))
-        [1. 2.]
-    """
-    if not 0.0 <= p <= 1.0:
-        raise _check.refused("dropout", "p", _check.within(0, 1), p)
-    if not training:
-        return input
-    if p == 0:
-        _need_tensor("dropout", "input", input)
-        return input._held()  # another Tensor, as it is for other p
-    if p == 1:
-        return zeros_like(input)
-
-    keep = _random.uniform(input.shape) >= p
-    return cast(_ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0), input.dtype)
-
-
 def randint_like(input: Tensor, low: Number, high: Number, seed: int | None = None, *,
                  dtype: DType | None = None) -> Tensor:
     """Integers in [low, high), of the same shape.
@@ -383,70 +350,130 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed:
     return _ops["minimum"](_ops["reduce_sum"](below, -1, False), input.shape[-1] - 1)
 
 
-@one_operator
-def _dropout_channels(name, input, p, training, ranks):
-    if input.ndim not in ranks:
-        raise _check.refused(name, "the input", _check.dims(*ranks), input.ndim)
-    if not 0.0 <= p <= 1.0:
-        raise _check.refused(name, "p", _check.within(0, 1), p)
-    if not training or p == 0:
-        return input
-    if p == 1:
-        return zeros_like(input)
-    planes = ranks[-1] - 2
-    keep = _random.uniform((*input.shape[:input.ndim - planes], *(1,) * planes)) >= p
-    return cast(_ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0), input.dtype)
-
-
-def dropout1d(input: Tensor, p: Number = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of [N, C, L] or [C, L] zeroed with probability p, the others scaled by 1 / (1 - p).
+def bernoulli_ext(input: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probabilities `input`, else 0: of input's dtype.
 
     Args:
-        input (Tensor): the input, of 2 or 3 dimensions and any dtype.
-        p (number, optional): the probability. Default: 0.5.
-        training (bool, optional): whether elements are dropped; the input itself is given otherwise. Default: True.
+        input (Tensor): the input, of any shape and bool, int or float dtype.
+        generator (Generator, optional): where the random numbers come from. Default: None.
 
     Returns:
-        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+        Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
 
     Example:
-        >>> print(ops.dropout1d(ops.ones((1, 1, 2)), 0.5, training=False))
-        [[[1. 1.]]]
+        >>> print(ops.bernoulli_ext(Tensor([0.0, 1.0])))
+        [0. 1.]
     """
-    return _dropout_channels("dropout1d", input, p, training, (2, 3))
+    _need_tensor("bernoulli_ext", "input", input)
+    return cast(_random.uniform(input.shape, generator) < input, input.dtype)
 
 
-def dropout2d(input: Tensor, p: Number = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of [N, C, H, W] zeroed with probability p, the others scaled by 1 / (1 - p).
+def uniform_(input: Tensor, from_: Number = 0.0, to: Number | str = 1.0, *,
+             generator: Generator | None = None) -> Tensor:
+    """Fills input with uniform numbers in [from_, to).
 
     Args:
-        input (Tensor): the input, of 4 dimensions and any dtype.
-        p (number, optional): the probability. Default: 0.5.
-        training (bool, optional): whether elements are dropped; the input itself is given otherwise. Default: True.
+        input (Tensor): the input, of any shape and any dtype.
+        from_ (number, optional): the lower bound. Default: 0.0.
+        to (str or number, optional): the target. Default: 1.0.
+        generator (Generator, optional): where the random numbers come from. Default: None.
 
     Returns:
-        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
 
     Example:
-        >>> print(ops.dropout2d(ops.ones((1, 1, 1, 2)), 0.5, training=False))
-        [[[[1. 1.]]]]
+        >>> print(ops.uniform_(ops.zeros(3)) < 1)
+        [ True  True  True]
     """
-    return _dropout_channels("dropout2d", input, p, training, (4,))
+    _need_tensor("uniform_", "input", input)
+    return input.uniform_(from_, to, generator=generator)
 
 
-def dropout3d(input: Tensor, p: Number = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of [N, C, D, H, W] zeroed with probability p, the others scaled by 1 / (1 - p).
+def normal_(input: Tensor, mean: TensorLike = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with normal numbers.
 
     Args:
-        input (Tensor): the input, of 5 dimensions and any dtype.
-        p (number, optional): the probability. Default: 0.5.
-        training (bool, optional): whether elements are dropped; the input itself is given otherwise. Default: True.
+        input (Tensor): the input, of any shape and any dtype.
+        mean (Tensor or number, optional): the mean. Default: 0.0.
+        std (float, optional): the deviation. Default: 1.0.
+        generator (Generator, optional): where the random numbers come from. Default: None.
 
     Returns:
-        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
 
     Example:
-        >>> print(ops.dropout3d(ops.ones((1, 1, 1, 1, 2)), 0.5, training=False))
-        [[[[[1. 1.]]]]]
+        >>> ops.normal_(ops.zeros(3)).shape
+        (3,)
     """
-    return _dropout_channels("dropout3d", input, p, training, (5,))
+    _need_tensor("normal_", "input", input)
+    return input.normal_(mean, std, generator=generator)
+
+
+def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with numbers of the exponential distribution of rate `lambd`.
+
+    Args:
+        input (Tensor): the input, of any shape and any dtype.
+        lambd (float, optional): the threshold. Default: 1.0.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Example:
+        >>> print(ops.exponential_(ops.zeros(3)) >= 0)
+        [ True  True  True]
+    """
+    _need_tensor("exponential_", "input", input)
+    return input.exponential_(lambd, generator=generator)
+
+
+def bernoulli_(input: Tensor, p: Number = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fills input with ones, of probability p, and zeros.
+
+    Args:
+        input (Tensor): the input, of any shape and any dtype.
+        p (number, optional): the probability. Default: 0.5.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.bernoulli_(ops.zeros(3), 1.0))
+        [1. 1. 1.]
+    """
+    return input.bernoulli_(p, generator=generator)
+
+
+def random_(input: Tensor, from_: Number = 0, to: Number | str | None = None, *,
+            generator: Generator | None = None) -> Tensor:
+    """Fills input with whole numbers in [from_, to); [0, from_) where one is given; all that the dtype holds by
+    default.
+
+    Args:
+        input (Tensor): the input, of any shape and any dtype.
+        from_ (number, optional): the lower bound. Default: 0.
+        to (str or number, optional): the target. Default: None.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.random_(ops.zeros(3), 0, 1))
+        [0. 0. 0.]
+    """
+    return input.random_(from_, to, generator=generator)

@@ -1,22 +1,174 @@
-"""Images sampled at places that lie between pixels."""
+"""Images resized, and sampled at places that lie between pixels."""
 
 from __future__ import annotations
 
 import builtins
 from typing import TYPE_CHECKING
 
-from pijit import _check
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import one_operator
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange
-from pijit.ops.function.elementwise import abs, cast, floor, maximum, minimum, round, _need_tensor
+from pijit.ops.function.elementwise import abs, cast, floor, maximum, minimum, _need_tensor, round
+from pijit.ops.function.joining import stack
 from pijit.ops.function.linalg import matmul
-from pijit.ops.function.shapes import expand_dims, reshape, stack, swapaxes
+from pijit.ops.function.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from pijit.ops.function.shapes import expand_dims, reshape, swapaxes
+from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
     from pijit._types import Shape
+
+
+@_named(functional=True)
+@one_operator
+def interpolate(input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None,
+                mode: str = "nearest", align_corners: bool | None = None,
+                recompute_scale_factor: bool | None = None) -> Tensor:
+    """input [N, C, ...] with the axes behind C changed in size: 'nearest', 'nearest-exact', 'linear' [N, C, L],
+    'bilinear' [N, C, H, W], 'trilinear' [N, C, D, H, W], 'bicubic' [N, C, H, W] or 'area' (means).
+
+    Args:
+        scale_factor (float or tuple, optional): the factor of the sizes, in place of size. Default: None.
+        mode (str, optional): how to get values between pixels. Default: 'nearest'.
+        align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.
+            Default: None.
+        recompute_scale_factor (bool, optional): whether the factor is computed again from the sizes. Default: None.
+
+    Returns:
+        Tensor [N, C, *size]. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: if `mode` is not one of those named.
+
+    Example:
+        >>> print(ops.interpolate(Tensor([[[1.0, 2.0]]]), size=4))
+        [[[1. 1. 2. 2.]]]
+    """
+    axes = input.ndim - 2
+    linear = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
+    if mode not in ("nearest", "nearest-exact", "area", *linear):
+        raise _check.refused("interpolate", "mode",
+                             _check.value(f"be 'nearest', 'nearest-exact', 'area' or one of {list(linear)}"), mode)
+    if not 1 <= axes <= 3 or linear.get(mode, axes) != axes:
+        raise ValueError(f"For 'interpolate', mode {mode!r} does not serve an input of {input.ndim} dimensions.")
+    if align_corners is not None and mode not in linear:
+        raise ValueError(f"For 'interpolate', 'align_corners' has no meaning for mode {mode!r}.")
+    if (size is None) == (scale_factor is None):
+        raise _check.exactly_one("interpolate", "size", "scale_factor")
+    factors = [None] * axes
+    if size is None:
+        factors = [float(f) for f in (scale_factor if isinstance(scale_factor, (tuple, list))
+                                      else (scale_factor,) * axes)]
+        sizes = [int(n * f) for n, f in zip(input.shape[2:], factors)]
+        if recompute_scale_factor:
+            factors = [None] * axes
+    else:
+        sizes = [int(n) for n in (size if isinstance(size, (tuple, list)) else (size,) * axes)]
+    if len(sizes) != axes or builtins.min(sizes) <= 0:
+        raise ValueError(f"For 'interpolate', the input has {axes} axes to change, of size > 0, but got {sizes}.")
+    if mode == "area":
+        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[axes - 1](input,
+            sizes[0] if axes == 1 else tuple(sizes))
+    if mode == "bicubic":
+        if factors != [None] * axes:
+            raise ValueError("For 'interpolate', 'scale_factor' in mode 'bicubic' takes recompute_scale_factor=True.")
+        return resize_bicubic(input, tuple(sizes), bool(align_corners), not align_corners)
+    if mode in linear:
+        scales = [1.0 / f if f else 0.0 for f in factors] + [0.0] * (3 - axes)
+        return _ops["resize_linear"](input, sizes, bool(align_corners), *scales)
+    for axis, (m, f) in enumerate(zip(sizes, factors), 2):
+        n = input.shape[axis]
+        if m != n or f not in (None, 1.0):
+            i = arange(m)
+            if f:
+                at = cast(floor((cast(i, mstype.float32) + (0.5 if mode == "nearest-exact" else 0.0)) * (1.0 / f)),
+                          mstype.int64)
+            else:  # in integers: float32 could fall short of the next place
+                at = (2 * i + 1) * n // (2 * m) if mode == "nearest-exact" else i * n // m
+            input = _ops["gather"](input, minimum(at, n - 1), axis)
+    return input
+
+
+upsample = interpolate
+
+
+def _plane(name, x, size):
+    if not isinstance(size, (tuple, list)):
+        raise _check.refused(name, "size", _check.SEQUENCE, size)
+    if len(size) != 2:
+        raise _check.refused(name, "size", _check.value("hold height and width"), size)
+    if x.ndim != 4:
+        raise _check.refused(name, "the input", _check.dims(4), x.ndim)
+
+
+@one_operator
+def resize_nearest(x: Tensor, size: Shape, align_corners: bool = False, half_pixel_centers: bool = False) -> Tensor:
+    """[N, C, H, W] in another size, each element that of the nearest place.
+
+    Args:
+        x (Tensor): the input, of 4 dimensions and any dtype.
+        size (tuple of int): the sizes of the result.
+        align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.
+            Default: False.
+        half_pixel_centers (bool, optional): whether places are those of the pixels' centres. Default: False.
+
+    Returns:
+        Tensor [N, C, h, w]. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.function.resize_nearest(Tensor([[[[1.0, 2.0]]]]), (1, 4)))
+        [[[[1. 1. 2. 2.]]]]
+    """
+    _plane("ResizeNearestNeighbor", x, size)
+    for axis, m in enumerate(size, 2):
+        n = x.shape[axis]
+        i = arange(m)  # in integers: exact
+        if align_corners and m > 1:
+            at = (2 * i * (n - 1) + (m - 1)) // (2 * (m - 1))
+        else:
+            at = (2 * i + 1) * n // (2 * m) if half_pixel_centers else i * n // m
+        x = _ops["gather"](x, minimum(at, n - 1), axis)
+    return x
+
+
+@one_operator
+def resize_bilinear(x: Tensor, size: Shape, align_corners: bool = False, half_pixel_centers: bool = False) -> Tensor:
+    """[N, C, H, W] in another size, linear between places.
+
+    Args:
+        x (Tensor): the input, of 4 dimensions and int, float or complex dtype.
+        size (tuple of int): the sizes of the result.
+        align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.
+            Default: False.
+        half_pixel_centers (bool, optional): whether places are those of the pixels' centres. Default: False.
+
+    Returns:
+        Tensor [N, C, h, w]. Ints, floats and complex keep their dtype; not for bool.
+
+    Example:
+        >>> print(ops.function.resize_bilinear(Tensor([[[[1.0, 2.0]]]]), (1, 4)))
+        [[[[1.  1.5 2.  2. ]]]]
+    """
+    _plane("ResizeBilinear", x, size)
+    for axis, m in enumerate(size, 2):
+        n = x.shape[axis]
+        i = cast(arange(m), mstype.float32)
+        if align_corners:
+            at = i * ((n - 1) / (m - 1) if m > 1 else 0.0)
+        elif half_pixel_centers:
+            at = maximum((i + 0.5) * (n / m) - 0.5, 0.0)
+        else:
+            at = i * (n / m)
+        low = minimum(floor(at), float(n - 1))
+        share = reshape(cast(at - low, x.dtype), (-1,) + (1,) * (3 - axis))
+        low = cast(low, mstype.int64)
+        first = _ops["gather"](x, low, axis)
+        x = first + (_ops["gather"](x, minimum(low + 1, n - 1), axis) - first) * share
+    return x
+
 
 _MODES, _PADDINGS = ("bilinear", "nearest"), ("zeros", "border", "reflection")
 
@@ -213,4 +365,5 @@ def resize_bicubic(images: Tensor, size: Shape, align_corners: bool = False,
                   half_pixel_centers)
 
 
-__all__ = ["grid_sample", "affine_grid"]
+__all__ = ["affine_grid", "grid_sample", "interpolate", "resize_bicubic", "resize_bilinear", "resize_nearest",
+           "upsample"]

@@ -1,32 +1,14 @@
-"""Reductions of the rows that belong together, and what finds places in sorted rows."""
+"""Reductions of the rows that belong together."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from pijit import _check
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.creation import ones
-from pijit.ops.function.elementwise import cast, div
-from pijit.ops.function.index import (searchsorted, unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod,
-                                      unsorted_segment_sum)
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
+from pijit.ops.function.creation import full, ones
+from pijit.ops.function.elementwise import cast, div, isfinite, logical_and, stop_gradient
 from pijit.ops.function.shapes import reshape
-
-if TYPE_CHECKING:
-    from typing import Any
-
-
-def _sorted_ids(name, x, segment_ids):
-    """The ids as numbers, which say how many segments there are."""
-    if segment_ids.dtype not in (mstype.int32, mstype.int64):
-        raise _check.refused(name, "segment_ids", _check.dtypes("int32", "int64"), segment_ids.dtype)
-    if segment_ids.ndim != 1 or x.ndim < 1 or segment_ids.shape[0] != x.shape[0]:
-        raise _check.refused(name, "segment_ids", _check.shape((x.shape[0] if x.ndim else 0,)), segment_ids.shape)
-    ids = segment_ids.asnumpy().tolist()
-    if any(a > b for a, b in zip(ids, ids[1:])) or ids and ids[0] < 0:
-        raise _check.refused(name, "segment_ids", _check.value("be sorted and not negative"), ids[:16])
-    return ids
+from pijit.ops.function.sorting import _sorted_ids
+from pijit.ops.table import named as _named
 
 
 def _no_rows(x, ids, empty, result):
@@ -100,14 +82,128 @@ def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tens
     return _means(rows, segment_ids, ids[-1] + 1 if ids else 0)
 
 
-def lower_bound(sorted_x: Any, values: Tensor, out_type: Any) -> Tensor:
-    """Where the values belong in the sorted rows: before what is equal."""
-    return cast(searchsorted(sorted_x, values), out_type)
+def _segments(name, x, segment_ids, num_segments, start, mode):
+    n = segment_ids.ndim
+    if tuple(x.shape[:n]) != tuple(segment_ids.shape):
+        raise _check.refused(name, "the first dimensions of 'x'", _check.value("be those of 'segment_ids'"),
+                             _check.several(x.shape, segment_ids.shape))
+    if isinstance(num_segments, Tensor):
+        num_segments = int(num_segments)
+    if num_segments <= 0:
+        raise _check.refused(name, "num_segments", _check.above(0), num_segments)
+    rest = tuple(x.shape[n:])
+    flat, ids = reshape(x, (-1, *rest)), reshape(segment_ids, (-1,))
+    # negative ids belong to no segment: to one more, which is cut off
+    ids = _ops["select"](ids < 0, num_segments, ids)
+    y = _ops["scatter_nd"](full((num_segments + 1, *rest), start, dtype=x.dtype), reshape(ids, (-1, 1)), flat,
+                           mode=mode)
+    return y[:num_segments]
 
 
-def upper_bound(sorted_x: Any, values: Tensor, out_type: Any) -> Tensor:
-    """Where the values belong in the sorted rows: behind what is equal."""
-    return cast(searchsorted(sorted_x, values, right=True), out_type)
+def _segment_extremum(name, x, segment_ids, num_segments, mode):
+    """Extrema, whose gradient goes in equal shares to the elements that have them. A segment without elements has the
+    least or greatest value of the dtype."""
+    if x.dtype == mstype.bool_ or x.dtype in mstype.complex_type:
+        raise _check.refused(name, "x", _check.value("be of ints or floats"), x.dtype, TypeError)
+    start = mstype.finite_range(x.dtype)[0 if mode == "max" else 1]
+    best = _segments(name, stop_gradient(x), segment_ids, num_segments, start, mode)
+    if not x.dtype.is_floating_point:
+        return best
+    own = _ops["select"](reshape(segment_ids < 0, (*segment_ids.shape, *(1,) * (x.ndim - segment_ids.ndim))), False,
+                         _ops["equal"](stop_gradient(x), _ops["gather"](best, _ops["maximum"](segment_ids, 0), 0)))
+    share = _ops["cast"](logical_and(own, isfinite(x)), x.dtype)
+    count = _ops["maximum"](_segments(name, share, segment_ids, num_segments, 0, "add"), 1.0)
+    mean = _segments(name, _ops["select"](share > 0, x, 0.0), segment_ids, num_segments, 0, "add") / count
+    return best + (mean - stop_gradient(mean))
 
 
-__all__ = ["sparse_segment_mean"]
+@_named(primitive="UnsortedSegmentSum")
+def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+    """Sums of the elements with each segment id.
+
+    Args:
+        input_x (Tensor): the input, of 1 dimension or more and any dtype.
+        segment_ids (Tensor): the segment of each row.
+        num_segments (int): how many segments there are.
+
+    Returns:
+        Tensor [num_segments, ...]. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: if the shape of `segment_ids` does not fit.
+
+    Example:
+        >>> print(ops.unsorted_segment_sum(Tensor([1, 2, 3]), Tensor([0, 1, 0], ms.int32), 2))
+        [4 2]
+    """
+    return _segments("unsorted_segment_sum", input_x, segment_ids, num_segments, 0, "add")
+
+
+@_named(method=True, primitive="UnsortedSegmentProd")
+def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+    """Products of the elements with each segment id; 1 where there are none.
+
+    Args:
+        x (Tensor): the input, of 1 dimension or more and bool, int or float dtype.
+        segment_ids (Tensor): the segment of each row.
+        num_segments (int): how many segments there are.
+
+    Returns:
+        Tensor [num_segments, ...]. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        ValueError: if the shape of `segment_ids` does not fit.
+
+    Example:
+        >>> print(ops.unsorted_segment_prod(Tensor([1.0, 2.0, 3.0]), Tensor([0, 1, 0], ms.int32), 2))
+        [3. 2.]
+    """
+    return _segments("unsorted_segment_prod", x, segment_ids, num_segments, 1, "mul")
+
+
+@_named(method=True, primitive="UnsortedSegmentMax")
+def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+    """Maxima of the elements with each segment id; the least value where there are none.
+
+    Args:
+        x (Tensor): the input, of 1 dimension or more and int or float dtype.
+        segment_ids (Tensor): the segment of each row.
+        num_segments (int): how many segments there are.
+
+    Returns:
+        Tensor [num_segments, ...]. Ints and floats keep their dtype; not for bool and complex.
+
+    Raises:
+        ValueError: if the shape of `segment_ids` does not fit.
+
+    Example:
+        >>> print(ops.unsorted_segment_max(Tensor([1.0, 2.0, 3.0]), Tensor([0, 1, 0], ms.int32), 2))
+        [3. 2.]
+    """
+    return _segment_extremum("unsorted_segment_max", x, segment_ids, num_segments, "max")
+
+
+@_named(method=True, primitive="UnsortedSegmentMin")
+def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+    """Minima of the elements with each segment id; the greatest value where there are none.
+
+    Args:
+        x (Tensor): the input, of 1 dimension or more and int or float dtype.
+        segment_ids (Tensor): the segment of each row.
+        num_segments (int): how many segments there are.
+
+    Returns:
+        Tensor [num_segments, ...]. Ints and floats keep their dtype; not for bool and complex.
+
+    Raises:
+        ValueError: if the shape of `segment_ids` does not fit.
+
+    Example:
+        >>> print(ops.unsorted_segment_min(Tensor([1.0, 2.0, 3.0]), Tensor([0, 1, 0], ms.int32), 2))
+        [1. 2.]
+    """
+    return _segment_extremum("unsorted_segment_min", x, segment_ids, num_segments, "min")
+
+
+__all__ = ["sparse_segment_mean", "unsorted_segment_max", "unsorted_segment_min", "unsorted_segment_prod",
+           "unsorted_segment_sum"]

@@ -1,4 +1,4 @@
-"""Shapes: reshape, transpose, join, split, pad."""
+"""Shapes: reshape, transpose, broadcast, slices of them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import math
 from typing import TYPE_CHECKING
 
 from pijit import _check
+from pijit._C import ops as _ops, Tensor, views as _views
+from pijit._numpy import np
 from pijit.compute_dtype import one_operator
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops, views as _views
 from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
     from pijit._C import DType
-    from pijit._types import Axis, Shape, Size
+    from pijit._types import Axis, Shape, Size, TensorLike
 
 
 def _ints(x):
@@ -493,125 +492,6 @@ def expand(input_x: Tensor, size: Shape) -> Tensor:
     return _views["broadcast_to"](input_x, _ints(size))
 
 
-def cat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Joined along an existing axis.
-
-    Args:
-        tensors (sequence of Tensor): what to join.
-        axis (int, optional): the axis; -1 is the last one. Default: 0.
-
-    Returns:
-        Tensor.
-
-    Example:
-        >>> print(ops.cat((Tensor([1, 2]), Tensor([3]))))
-        [1 2 3]
-    """
-    return _ops["concat"](tensors, axis)
-
-
-concat = cat
-
-
-def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Joined along a new axis. A single Tensor is a sequence of one.
-
-    Args:
-        tensors (sequence of Tensor): what to join.
-        axis (int, optional): the axis; -1 is the last one. Default: 0.
-
-    Returns:
-        Tensor of one more dimension.
-
-    Example:
-        >>> print(ops.stack((Tensor([1, 2]), Tensor([3, 4]))))
-        [[1 2]
-         [3 4]]
-    """
-    if isinstance(tensors, Tensor):
-        tensors = (tensors,)
-    if len(tensors) == 0:
-        raise _check.empty("stack", "tensors")
-    return _ops["concat"]([expand_dims(x, axis) for x in tensors], axis)
-
-
-def split(tensor: Tensor, split_size_or_sections: Size | None = None, axis: int = 0, *,
-          output_num: int | None = None) -> tuple[Tensor, ...]:
-    """Pieces of split_size along `axis` (the last may be smaller), or of the sizes listed.
-
-    Args:
-        tensor (Tensor): the input, of 1 dimension or more and any dtype.
-        split_size_or_sections (int or sequence of int): the size of pieces.
-        axis (int, optional): the axis; -1 is the last one. Default: 0.
-        output_num (int, optional): how many equal pieces, as in MindSpore 1.x, in place of their size. Default: None.
-
-    Returns:
-        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        TypeError: if neither the size nor the number of pieces is given.
-        ValueError: if `axis` is out of range, or the axis is not a multiple of output_num, or `split_size_or_sections`
-            is not greater than 0.
-
-    Example:
-        >>> for part in ops.split(Tensor([1, 2, 3]), 2):
-        ...     print(part)
-        [1 2]
-        [3]
-    """
-    _within("split", axis, tensor.ndim)
-    n = tensor.shape[axis]
-    if output_num is not None:
-        if output_num <= 0 or n % output_num:
-            raise _check.refused("split", "output_num", _check.value(f"divide the size {n} of axis {axis}"), output_num)
-        split_size_or_sections = n // output_num
-    elif split_size_or_sections is None:
-        raise TypeError("split() missing 1 required positional argument: 'split_size_or_sections'")
-    if isinstance(split_size_or_sections, int):
-        k = split_size_or_sections
-        if k <= 0:
-            raise _check.refused("split", "split_size_or_sections", _check.above(0), k)
-        sizes = [builtins.min(k, n - i) for i in builtins.range(0, n, k)]
-    else:
-        sizes = list(split_size_or_sections)
-        if builtins.sum(sizes) != n:
-            raise _check.refused("split", "the sections", _check.value(f"add up to {n}, the size of axis {axis}"),
-                                 sizes)
-    out = []
-    at = 0
-    for k in sizes:
-        out.append(narrow(tensor, axis, at, k))
-        at += k
-    return tuple(out)
-
-
-def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` pieces along `axis`. ValueError for less than one, or another axis than there is.
-
-    Args:
-        input (Tensor): the input, of 1 dimension or more and any dtype.
-        chunks (int): how many pieces.
-        axis (int, optional): the axis; -1 is the last one. Default: 0.
-
-    Returns:
-        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        ValueError: if `axis` is out of range, or `chunks` is not greater than 0.
-
-    Example:
-        >>> for part in ops.chunk(Tensor([1, 2, 3]), 2):
-        ...     print(part)
-        [1 2]
-        [3]
-    """
-    _within("chunk", axis, input.ndim)
-    if chunks <= 0:
-        raise _check.refused("chunk", "chunks", _check.above(0), chunks)
-    n = input.shape[axis]
-    return split(input, -(-n // chunks), axis) if n else tuple([input for _ in builtins.range(chunks)])
-
-
 @_named(mint=True)
 def narrow(input: Tensor, axis: int, start: int, length: int) -> Tensor:
     """`length` elements of one axis, from `start`.
@@ -707,273 +587,106 @@ def strided_slice(input_x: Tensor, begin: Shape, end: Shape, strides: Shape, beg
     return input_x[tuple(index)]._view()
 
 
-@_named(method=True)
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices along one axis.
+def reshape_(input: Tensor, shape: Shape) -> Tensor:
+    """The same elements in another shape.
 
     Args:
         input (Tensor): the input, of 1 dimension or more and any dtype.
-        dim (int, optional): the axis; -1 is the last one. Default: 0.
-
-    Returns:
-        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        ValueError: if `dim` is out of range.
-
-    Example:
-        >>> for part in ops.unbind(Tensor([[1, 2], [3, 4]])):
-        ...     print(part)
-        [1 2]
-        [3 4]
-    """
-    _within("unbind", dim, input.ndim)
-    return tuple([squeeze(narrow(input, dim, i, 1), dim) for i in builtins.range(input.shape[dim])])
-
-
-def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
-    """The slices along one axis.
-
-    Args:
-        input_x (Tensor): the input, of 1 dimension or more and any dtype.
-        axis (int, optional): the axis; -1 is the last one. Default: 0.
-
-    Returns:
-        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        ValueError: if `axis` is out of range.
-
-    Example:
-        >>> for part in ops.unstack(Tensor([[1, 2], [3, 4]])):
-        ...     print(part)
-        [1 2]
-        [3 4]
-    """
-    return unbind(input_x, axis)
-
-
-@_named(method=True)
-def tensor_split(input: Tensor, indices_or_sections: Size, axis: Axis = 0) -> tuple[Tensor, ...]:
-    """Pieces along `axis`: that many, the first ones longer by 1 where the size does not divide, or between indices.
-
-    Raises ValueError for less than one piece and TypeError for other kinds.
-
-    Args:
-        input (Tensor): the input, of 1 dimension or more and any dtype.
-        indices_or_sections (int or sequence of int): how many pieces, or where to cut.
-
-    Returns:
-        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
-
-    Example:
-        >>> for part in ops.tensor_split(Tensor([1, 2, 3]), 2):
-        ...     print(part)
-        [1 2]
-        [3]
-    """
-    _within("tensor_split", axis, input.ndim)
-    n = input.shape[axis]
-    if isinstance(indices_or_sections, int) and not isinstance(indices_or_sections, bool):
-        k = indices_or_sections
-        if k <= 0:
-            raise _check.refused("tensor_split", "indices_or_sections", _check.above(0), k)
-        if k > builtins.max(n, 1 << 20):
-            raise _check.refused("tensor_split", "indices_or_sections", _check.at_most(builtins.max(n, 1 << 20)), k)
-        ends = [(i + 1) * (n // k) + builtins.min(i + 1, n % k) for i in builtins.range(k)]
-    elif isinstance(indices_or_sections, (tuple, list)):
-        ends = [*indices_or_sections, n]
-    else:
-        raise _check.refused("tensor_split", "indices_or_sections", _check.type_("an int, a tuple or a list"),
-                             indices_or_sections)
-    axis = _axis(axis, len(input.shape))
-    out, begin = [], 0
-    for end in ends:
-        out.append(input[(builtins.slice(None),) * axis + (builtins.slice(begin, end),)]._view())
-        begin = end
-    return tuple(out)
-
-
-@_named(method=True)
-def hsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
-    """tensor_split along the second axis.
-
-    Args:
-        input (Tensor): the input, of 2 dimensions or more and any dtype.
-        indices_or_sections (int or sequence of int): how many pieces, or where to cut.
-
-    Returns:
-        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
-
-    Example:
-        >>> for part in ops.hsplit(Tensor([[1, 2]]), 2):
-        ...     print(part)
-        [[1]]
-        [[2]]
-    """
-    return _split_along("hsplit", input, indices_or_sections, 1)
-
-
-@_named(method=True)
-def vsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
-    """tensor_split along the first axis.
-
-    Args:
-        input (Tensor): the input, of 1 dimension or more and any dtype.
-        indices_or_sections (int or sequence of int): how many pieces, or where to cut.
-
-    Returns:
-        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
-
-    Example:
-        >>> for part in ops.vsplit(Tensor([[1], [2]]), 2):
-        ...     print(part)
-        [[1]]
-        [[2]]
-    """
-    return _split_along("vsplit", input, indices_or_sections, 0)
-
-
-@_named(method=True)
-def dsplit(input: Tensor, indices_or_sections: Size) -> tuple[Tensor, ...]:
-    """tensor_split along the third axis.
-
-    Args:
-        input (Tensor): the input, of 3 dimensions or more and any dtype.
-        indices_or_sections (int or sequence of int): how many pieces, or where to cut.
-
-    Returns:
-        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
-
-    Example:
-        >>> for part in ops.dsplit(Tensor([[[1, 2]]]), 2):
-        ...     print(part)
-        [[[1]]]
-        [[[2]]]
-    """
-    return _split_along("dsplit", input, indices_or_sections, 2)
-
-
-def _split_along(name, input, indices_or_sections, axis):
-    if len(input.shape) <= axis:
-        raise _check.expected(name, f"a tensor of at least {axis + 1} dimensions", len(input.shape))
-    return tensor_split(input, indices_or_sections, axis)
-
-
-@_named(method=True)
-def flip(input: Tensor, dims: Shape) -> Tensor:
-    """Axes reversed. ValueError for an axis there is not.
-
-    Args:
-        input (Tensor): the input, of 1 dimension or more and any dtype.
-        dims (tuple of int): the axes.
-
-    Returns:
-        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
-
-    Example:
-        >>> print(ops.flip(Tensor([1, 2, 3]), (0,)))
-        [3 2 1]
-    """
-    s = input.shape
-    n = len(s)
-    for a in _ints(dims):
-        _within("flip", a, n)
-    axes = [_axis(a, n) for a in _ints(dims)]
-    if len(set(axes)) != len(axes):
-        raise _check.refused("flip", "dims", _check.value("name different axes"), dims)
-    begin = tuple([s[a] - 1 if a in axes and s[a] else 0 for a in builtins.range(n)])
-    end = tuple([-1 if a in axes and s[a] else s[a] for a in builtins.range(n)])
-    return _ops["slice"](input, begin, end, tuple([-1 if a in axes and s[a] else 1 for a in builtins.range(n)]))
-
-
-@_named(method=True)
-def reverse(x: Tensor, axis: Axis) -> Tensor:
-    """The order of elements reversed along axes.
-
-    Args:
-        x (Tensor): the input, of 1 dimension or more and any dtype.
-        axis (int): the axis; -1 is the last one.
-
-    Returns:
-        Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
-
-    Example:
-        >>> print(ops.function.reverse(Tensor([1, 2, 3]), [0]))
-        [3 2 1]
-    """
-    return flip(x, axis)
-
-
-@_named(primitive="Tile")
-@one_operator
-def tile(input: Tensor, dims: Shape) -> Tensor:
-    """Repeated dims[i] times along axis i.
-
-    Args:
-        input (Tensor): the input, of any shape and any dtype.
-        dims (tuple of int): the axes.
+        shape (tuple of int): the shape of the result.
 
     Returns:
         Tensor. Bool, ints, floats and complex keep their dtype.
 
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
     Example:
-        >>> print(ops.tile(Tensor([1, 2]), (2,)))
-        [1 2 1 2]
+        >>> ops.reshape_(Tensor([1, 2]), (2, 1)).shape
+        (2, 1)
     """
-    reps = list(_ints(dims))
-    s = list(input.shape)
-    while len(reps) < len(s):
-        reps.insert(0, 1)
-    while len(s) < len(reps):
-        s.insert(0, 1)
-    inner, wide = [], []
-    for r, d in zip(reps, s):
-        inner += [1, d]
-        wide += [r, d]
-    x = _ops["broadcast_to"](_ops["reshape"](input, tuple(inner)), tuple(wide)) if len(wide) <= 8 else None
-    if x is None:
-        x = _ops["reshape"](input, tuple(s))
-        for a, r in enumerate(reps):
-            if r != 1:
-                x = _ops["concat"]([x] * r, a)
-        return x
-    return _ops["reshape"](x, tuple([r * d for r, d in zip(reps, s)]))
+    return reshape(input, shape)
 
 
-@one_operator
-def repeat_interleave(input: Tensor, repeats: Tensor | Size, axis: Axis | None = None) -> Tensor:
-    """Each element repeated in place: so many times, or as often as a list or Tensor says for each of the axis.
-
-    Raises ValueError for negative numbers, and where `repeats` and the axis differ in size.
+@_named(primitive="TensorShape")
+def dyn_shape(input_x: Tensor) -> Tensor:
+    """The shape as a vector of int64.
 
     Args:
-        input (Tensor): the input, of any shape and any dtype.
+        input_x (Tensor): the input, of any shape and any dtype.
 
     Returns:
-        Tensor. Bool, ints, floats and complex keep their dtype.
+        int64 Tensor. Bool, floats and complex give int64.
+
+    Raises:
+        TypeError: if `input_x` is not a Tensor.
 
     Example:
-        >>> print(ops.repeat_interleave(Tensor([1, 2]), 2))
-        [1 1 2 2]
+        >>> print(ops.dyn_shape(Tensor([[1, 2]])))
+        [1 2]
     """
-    if axis is None:
-        input, axis = ravel(input), 0
-    s = input.shape
-    _within("repeat_interleave", axis, len(s))
-    a = _axis(axis, len(s))
-    if not isinstance(repeats, int):
-        counts = [int(k) for k in (repeats.asnumpy().ravel() if isinstance(repeats, Tensor) else repeats)]
-        if len(counts) == 1:
-            repeats = counts[0]
-        else:
-            if len(counts) != s[a] or builtins.min(counts) < 0:
-                raise _check.refused("repeat_interleave", "repeats",
-                                     _check.value(f"hold {s[a]} numbers >= 0, one for each element of axis {axis}"),
-                                     counts)
-            at = [k for k in builtins.range(s[a]) for _ in builtins.range(counts[k])]
-            return _ops["gather"](input, Tensor(at, mstype.int64), a)
-    if repeats < 0:
-        raise _check.refused("repeat_interleave", "repeats", _check.at_least(0), repeats)
-    x = _ops["broadcast_to"](expand_dims(input, a + 1), s[:a + 1] + (repeats,) + s[a + 1:])
-    return _ops["reshape"](x, s[:a] + (s[a] * repeats,) + s[a + 1:])
+    _need_tensor("dyn_shape", "input_x", input_x)
+    return Tensor(np.array(input_x.shape, np.int64))
+
+
+def shape_(x: Tensor) -> tuple[int, ...]:
+    """The shape as a tuple.
+
+    Args:
+        x (Tensor): the input, of any shape and any dtype.
+
+    Returns:
+        tuple of ints. Takes bool, ints, floats and complex.
+
+    Raises:
+        TypeError: if `x` is not a Tensor.
+
+    Example:
+        >>> ops.shape_(Tensor([[1, 2]]))
+        (1, 2)
+    """
+    _need_tensor("shape_", "x", x)
+    return x.shape
+
+
+def expand_as(input: Tensor, other: TensorLike) -> Tensor:
+    """Broadcast to other's shape.
+
+    Args:
+        input (Tensor): the input, of a shape that broadcasts to the one asked for and any dtype.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of other's shape. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
+
+    Example:
+        >>> print(ops.expand_as(Tensor([1, 2]), ops.zeros((2, 2))))
+        [[1 2]
+         [1 2]]
+    """
+    return broadcast_to(input, other.shape)
+
+
+def view_as(input: Tensor, other: TensorLike) -> Tensor:
+    """In other's shape.
+
+    Args:
+        input (Tensor): the input, of 1 dimension or more and any dtype.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of other's shape. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+        ValueError: if the shape of `other` does not fit.
+
+    Example:
+        >>> print(ops.view_as(Tensor([1, 2, 3, 4]), ops.zeros((2, 2))))
+        [[1 2]
+         [3 4]]
+    """
+    return reshape(input, other.shape)

@@ -10,11 +10,14 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import _need_tensor
 from pijit.sparse_tensor import COOTensor, CSRTensor, RowTensor, SparseTensor, _need
-from pijit.ops.function import activation as _a, elementwise as _e
+from pijit.ops.function import elementwise as _e, activation as _a
 from pijit.ops.function.creation import arange, zeros
-from pijit.ops.function.index import gather_nd, nonzero, searchsorted, tensor_scatter_add
+from pijit.ops.function.indexing import gather_nd, nonzero
+from pijit.ops.function.scattering import tensor_scatter_add
+from pijit.ops.function.sorting import searchsorted
 from pijit.ops.function.linalg import matmul
-from pijit.ops.function.shapes import broadcast_to, concat, expand_dims, stack, swapaxes
+from pijit.ops.function.joining import concat, stack
+from pijit.ops.function.shapes import broadcast_to, expand_dims, swapaxes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,13 +1,16 @@
-"""Special functions that have a kernel."""
+"""Special functions."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit._C import Tensor, ops as _ops
-from pijit import dtype as mstype
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
+from pijit.ops.function.creation import arange
 from pijit.ops.function.elementwise import cast
+from pijit.ops.function.reduction import sum
+from pijit.ops.function.shapes import expand_dims
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
@@ -381,4 +384,38 @@ def polygamma(n: Tensor, input: Tensor) -> Tensor:
     return _ops["polygamma"](_ops["broadcast_to"](cast(n, input.dtype), input.shape), input)
 
 
-__all__ = [name for name in globals() if name.startswith("bessel_")] + ["i0", "igamma", "igammac", "zeta", "polygamma"]
+def betainc(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
+    """The regularised incomplete beta function at x in [0, 1], for a, b > 0: Tensors of float32 or float64, of one
+    dtype, which broadcast.
+
+    It has a gradient by x. Raises TypeError for other dtypes."""
+    a, x = _pair("betainc", a, x)
+    b, x = _pair("betainc", b, x)
+    a, x = _pair("betainc", a, x)
+    return _ops["betainc"](a, b, x)
+
+
+@_named(method=True)
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """log of the multivariate gamma function of dimension p. ValueError where an element is at most (p - 1) / 2.
+
+    Args:
+        input (Tensor): the input, of any shape and bool, int or float dtype.
+        p (int): the dimension.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Example:
+        >>> print(ops.mvlgamma(Tensor([3.0]), 2))
+        [1.550195]
+    """
+    if not isinstance(p, int) or p < 1:
+        raise _check.refused("mvlgamma", "p", _check.value("be an int of at least 1"), p)
+    shift = expand_dims(input, -1) - arange(p, dtype=input.dtype) * 0.5
+    return sum(_ops["lgamma"](shift), -1) + p * (p - 1) / 4 * math.log(math.pi)
+
+
+__all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "bessel_j0", "bessel_j1", "bessel_k0", "bessel_k0e",
+           "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "i0", "igamma", "igammac", "mvlgamma", "polygamma",
+           "zeta"]

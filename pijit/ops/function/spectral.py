@@ -7,15 +7,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pijit import _check
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import one_operator_each
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.complex_numbers import _COMPLEX, _to_complex, conj
+from pijit.ops.function.complex_numbers import _COMPLEX, conj, _to_complex
 from pijit.ops.function.creation import arange, ones
 from pijit.ops.function.elementwise import cast, _need_tensor
-from pijit.ops.function.shapes import concat, expand_dims, reshape, stack
-from pijit.ops.function.stacking import roll
+from pijit.ops.function.rearranging import roll
+from pijit.ops.function.joining import concat, stack
+from pijit.ops.function.shapes import expand_dims, reshape
 
 if TYPE_CHECKING:
     from typing import Any
@@ -749,7 +749,7 @@ def stft(x: Tensor, n_fft: Any, hop_length: Any = None, win_length: Any = None, 
         >>> ops.stft(Tensor([1.0, 2.0, 3.0, 4.0]), 4).shape
         (3, 5, 2)
     """
-    from pijit.ops.function.stacking import pad
+    from pijit.ops.function.borders import pad
     _need_tensor("stft", "x", x)
     if x.ndim not in (1, 2):
         raise _check.refused("stft", "x", _check.dims(1, 2), x.ndim)
@@ -810,6 +810,7 @@ def _with_size(x, signal_ndim, inverse, real, norm, onesided, signal_sizes):
 
 
 one_operator_each(globals())
+
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn",
            "ifftshift", "ihfft", "ihfft2",

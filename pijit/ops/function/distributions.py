@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pijit import _check
+from pijit import _check, dtype as mstype, random as _random
+from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import one_operator_each
-from pijit import dtype as mstype
-from pijit import random as _random
-from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, zeros
-from pijit.ops.function.elementwise import (_need_tensor, abs, cast, exp, floor, log, log1p, maximum, minimum,
-                                            pow, select, sign, sqrt)
+from pijit.ops.function.elementwise import (abs, cast, exp, floor, log, log1p, maximum, minimum, _need_tensor, pow,
+                                            select, sign, sqrt)
 from pijit.ops.function.random import multinomial
 from pijit.ops.function.shapes import broadcast_to, expand_dims, reshape
 from pijit.ops.function.special import igammac
@@ -394,7 +392,7 @@ def truncated_normal(shape: Shape, mean: TensorLike, stdevs: Any, low: Number, h
 
     By the inverse of the distribution function, or behind `far` standard deviations of its tail: what is drawn there
     would be lost in the last digits of numbers close to 1."""
-    from pijit.ops.function.composed import erfinv
+    from pijit.ops.function.elementary import erfinv
     mean, stdevs, low, high = (cast(x, mstype.float64) for x in (mean, stdevs, low, high))
     a, b = (minimum(low, high) - mean) / stdevs, (maximum(low, high) - mean) / stdevs
     above = a > 0.0  # the same interval below 0, where probabilities keep their digits
@@ -420,6 +418,7 @@ def truncated_normal(shape: Shape, mean: TensorLike, stdevs: Any, low: Number, h
 
 
 one_operator_each(globals())
+
 
 __all__ = ["standard_laplace", "laplace", "gamma", "random_gamma", "poisson", "random_poisson",
            "multinomial_with_replacement", "random_categorical",

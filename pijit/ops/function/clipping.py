@@ -1,16 +1,17 @@
-"""Selection by condition or order."""
+"""Values kept within limits, by element or by norm."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import overload, TYPE_CHECKING
 
-from pijit import _check
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import (_like, abs, cast, isfinite, isnan, less_equal, logical_and, logical_or,
-                                            equal, maximum, minimum, _need_tensor, sqrt, square)
-from pijit.ops.function.reduce import norm, sum
-from pijit.ops.function.shapes import ravel, _same_shape, stack
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
+from pijit.ops.function.elementwise import (cast, equal, isfinite, isnan, _like, maximum, minimum, _need_tensor, sqrt,
+                                            square)
+from pijit.ops.function.joining import stack
+from pijit.ops.function.norms import norm
+from pijit.ops.function.reduction import sum
+from pijit.ops.function.shapes import ravel
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
@@ -64,9 +65,13 @@ clip = clamp
 @overload
 def clip_by_value(x: Tensor, clip_value_min: TensorLike | None = None,
                   clip_value_max: TensorLike | None = None) -> Tensor: ...
+
+
 @overload
 def clip_by_value(x: Sequence[Tensor], clip_value_min: TensorLike | None = None,
                   clip_value_max: TensorLike | None = None) -> tuple[Tensor, ...]: ...
+
+
 def clip_by_value(x: Any, clip_value_min: TensorLike | None = None, clip_value_max: TensorLike | None = None) -> Any:
     """Elements limited to [clip_value_min, clip_value_max]; at a bound, the two share the gradient.
 
@@ -180,125 +185,19 @@ def nan_to_num(input: Tensor, nan: Number | None = None, posinf: Number | None =
     return _ops["select"](equal(x, float("-inf")), low if neginf is None else neginf, x)
 
 
-@_named(mint=True)
-def isclose(input: Tensor, other: TensorLike, rtol: float = 1e-05, atol: float = 1e-08,
-            equal_nan: bool = False) -> Tensor:
-    """|input - other| <= atol + rtol * |other|.
+def clamp_(input: Tensor, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
+    """Limits the elements to [min, max], in place.
 
     Args:
         input (Tensor): the input, of any shape and bool, int or float dtype.
-        other (Tensor or number): the second operand.
-        rtol (float, optional): the relative tolerance. Default: 1e-05.
-        atol (float, optional): the absolute tolerance. Default: 1e-08.
-        equal_nan (bool, optional): whether NaN equals NaN. Default: False.
+        min (Tensor or number, optional): the lower bound. Default: None.
+        max (Tensor or number, optional): the upper bound. Default: None.
 
     Returns:
-        bool Tensor of the common shape. Bool stays; ints and floats give bool; not for complex.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-        ValueError: if the shape of `other` does not fit.
+        input. Bool, ints and floats keep their dtype; not for complex.
 
     Example:
-        >>> print(ops.isclose(Tensor([1.0, 2.0]), Tensor([1.0, 2.1])))
-        [ True False]
+        >>> print(ops.clamp_(Tensor([1.0, 5.0]), 2.0, 4.0))
+        [2. 4.]
     """
-    _need_tensor("isclose", "input", input)
-    if input.dtype == mstype.bool_:
-        input = cast(input, mstype.int32)
-    if _is_tensor(other) and other.dtype == mstype.bool_:
-        other = cast(other, mstype.int32)
-    close = logical_or(equal(input, other),
-                       logical_and(less_equal(abs(input - other), atol + rtol * abs(other)), isfinite(other)))
-    return logical_or(close, logical_and(isnan(input), isnan(other))) if equal_nan else close
-
-
-@_named(method=True, primitive="Lerp", mint=True)
-def lerp(input: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
-    """input + weight * (end - input).
-
-    Args:
-        input (Tensor): the input, of any shape and any dtype.
-        end (Tensor): where weight is 1.
-        weight (Tensor or float): the share of `end`.
-
-    Returns:
-        Tensor of the common shape. Floats and complex keep their dtype; ints give float32; not for bool.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-        ValueError: if the shape of `end` does not fit.
-
-    Example:
-        >>> print(ops.lerp(Tensor([0.0, 2.0]), Tensor([4.0, 4.0]), 0.5))
-        [2. 3.]
-    """
-    return input + weight * (end - input)
-
-
-@_named(primitive="AddN")
-def addn(x: Sequence[Tensor]) -> Tensor:
-    """The sum of several tensors of one shape.
-
-    Args:
-        x (list or tuple of Tensor): what to add.
-
-    Returns:
-        Tensor of their shape.
-
-    Example:
-        >>> print(ops.addn([Tensor([1.0]), Tensor([2.0]), Tensor([3.0])]))
-        [6.]
-    """
-    r = x[0]
-    for y in x[1:]:
-        _same_shape("addn", x=r, y=y)
-        r = r + y
-    return r
-
-
-@_named(method=True)
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike = 1) -> Tensor:
-    """input + value * tensor1 * tensor2.
-
-    Args:
-        input (Tensor): the input, of any shape and any dtype.
-        tensor1 (Tensor): the first factor.
-        tensor2 (Tensor): the second factor.
-        value (Tensor or number, optional): the value to put there. Default: 1.
-
-    Returns:
-        Tensor of the common shape. Ints, floats and complex keep their dtype; bool gives int64.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Example:
-        >>> print(ops.addcmul(Tensor([1.0]), Tensor([2.0]), Tensor([3.0]), 2))
-        [13.]
-    """
-    return input + tensor1 * tensor2 * value
-
-
-@_named(method=True)
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike = 1) -> Tensor:
-    """input + value * tensor1 / tensor2; of integers rounded towards 0.
-
-    Args:
-        input (Tensor): the input, of any shape and any dtype.
-        tensor1 (Tensor): the first factor.
-        tensor2 (Tensor): the second factor.
-        value (Tensor or number, optional): the value to put there. Default: 1.
-
-    Returns:
-        Tensor of the common shape. Bool, ints, floats and complex keep their dtype.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
-    Example:
-        >>> print(ops.addcdiv(Tensor([1.0]), Tensor([6.0]), Tensor([3.0]), 2))
-        [5.]
-    """
-    result = input + tensor1 / tensor2 * value
-    return result if input.dtype.is_floating_point else cast(result, input.dtype)
+    return input.clamp_(min, max)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
-import builtins
 from typing import TYPE_CHECKING
 
-from pijit import _check
-from pijit import dtype as mstype
-from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import (_need_tensor, add, cast, div, exp, expm1, floor_div, greater, greater_equal,
-                                            less, less_equal, mod, mul,
-                                            pow, sub, trunc)
+from pijit import _check, dtype as mstype
+from pijit._C import ops as _ops, Tensor
 from pijit.ops.function.creation import range
+from pijit.ops.function.elementwise import (add, cast, div, exp, expm1, floor_div, greater, greater_equal, less,
+                                            less_equal, mod, mul, _need_tensor, pow, sub, trunc)
 from pijit.ops.function.shapes import slice
 from pijit.ops.table import named as _named
 
@@ -378,3 +376,209 @@ def array_to_scalar(x: Tensor) -> bool | float:
     """
     _need_tensor("array_to_scalar", "x", x)
     return x.item()
+
+
+def move_to(input: Tensor, to: str = "CPU", blocking: bool = True) -> Tensor:
+    """The tensor on another device; itself if it is there. Raises ValueError unless `to` is 'CPU', 'GPU' or 'Ascend',
+    and RuntimeError where there is no such device.
+
+    Args:
+        input (Tensor): the input, of any shape and any dtype.
+        to (str, optional): 'CPU', 'GPU' or 'Ascend'. Default: 'CPU'.
+        blocking (bool, optional): whether to wait; nothing has to. Default: True.
+
+    Returns:
+        The tensor, there. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.move_to(Tensor([1, 2]), "CPU"))
+        [1 2]
+    """
+    if to not in ("CPU", "GPU", "Ascend"):
+        raise _check.refused("move_to", "to", _check.one_of("CPU", "GPU", "Ascend"), to)
+    return input if to == input.device else input._on_device(to)
+
+
+# --- the same under names that MindSpore keeps beside ---
+
+
+def make_list(*args: Any) -> list[Any]:
+    """The arguments as a list.
+
+    Args:
+        *args (object): the arguments.
+
+    Returns:
+        list.
+
+    Example:
+        >>> ops.make_list(1, 2)
+        [1, 2]
+    """
+    return list(args)
+
+
+def make_dict(keys: tuple[Any, ...] | list[Any], values: tuple[Any, ...] | list[Any]) -> dict[str, Any]:
+    """A dict of two tuples.
+
+    Args:
+        keys (tuple): the keys.
+        values (tuple): the values.
+
+    Returns:
+        dict.
+
+    Example:
+        >>> ops.make_dict(("a", "b"), (1, 2))
+        {'a': 1, 'b': 2}
+    """
+    return dict(zip(keys, values))
+
+
+def make_slice(start: Number, stop: Any, step: Number) -> builtins.slice:
+    """A slice.
+
+    Args:
+        start (number): the first value.
+        stop (object): the end.
+        step (number): the distance.
+
+    Returns:
+        slice.
+
+    Example:
+        >>> ops.make_slice(0, 4, 2)
+        slice(0, 4, 2)
+    """
+    return builtins.slice(start, stop, step)
+
+
+def list_setitem(x: list[Any], index: int, value: Any) -> list[Any]:
+    """The list with one element replaced: a new one.
+
+    Args:
+        x (list): the list.
+        index (int): the place.
+        value (object): the new value.
+
+    Returns:
+        list.
+
+    Example:
+        >>> ops.list_setitem([1, 2], 0, 5)
+        [5, 2]
+    """
+    y = list(x)
+    y[index] = value
+    return y
+
+
+def dict_setitem(x: dict[Any, Any], key: Any, value: Any) -> dict[str, Any]:
+    """The dict with one value replaced or added: a new one.
+
+    Args:
+        x (dict): the dict.
+        key (object): the key.
+        value (object): the new value.
+
+    Returns:
+        dict.
+
+    Example:
+        >>> ops.dict_setitem({"a": 1}, "b", 2)
+        {'a': 1, 'b': 2}
+    """
+    return {**x, key: value}
+
+
+def reduced_shape(shape: Shape, axes: Shape) -> tuple[int, ...]:
+    """The shape after a reduction over axes (all if there are none) that keeps them.
+
+    Args:
+        shape (tuple of int): the shape of the result.
+        axes (tuple of int): the axes.
+
+    Returns:
+        tuple of ints.
+
+    Example:
+        >>> ops.reduced_shape((2, 3), (0,))
+        (1, 3)
+    """
+    axes = [a % len(shape) for a in ((axes,) if isinstance(axes, int) else axes)]
+    return tuple(1 if not axes or k in axes else n for k, n in enumerate(shape))
+
+
+def broadcast_gradient_args(x: Shape, y: Shape) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The dimensions that gradients by operands of shapes x and y are summed over.
+
+    Args:
+        x (tuple of int): the first shape.
+        y (tuple of int): the second shape.
+
+    Returns:
+        (tuple, tuple).
+
+    Example:
+        >>> ops.broadcast_gradient_args((2, 3), (3,))
+        ((), (0,))
+    """
+    rank = builtins.max(len(x), len(y))
+    a, b = (1,) * (rank - len(x)) + tuple(x), (1,) * (rank - len(y)) + tuple(y)
+    return (tuple(k for k in builtins.range(rank) if a[k] == 1 != b[k] or k < rank - len(x)),
+            tuple(k for k in builtins.range(rank) if b[k] == 1 != a[k] or k < rank - len(y)))
+
+
+def hastype(x: Any, dtype: DType) -> bool:
+    """Whether a value is of a dtype: a Tensor never, a number if its own is that.
+
+    Args:
+        x (object): the value.
+        dtype (dtype): the dtype of the result.
+
+    Returns:
+        bool.
+
+    Example:
+        >>> ops.hastype(1, ms.int64)
+        True
+    """
+    return not isinstance(x, Tensor) and mstype.get_py_obj_dtype(x) == dtype
+
+
+def is_tensor_bool_cond(x: Tensor) -> bool:
+    """Whether a tensor of one element may be a condition: True. ValueError for others.
+
+    Args:
+        x (Tensor): the input, of any shape and any dtype.
+
+    Returns:
+        bool.
+
+    Example:
+        >>> ops.is_tensor_bool_cond(Tensor([True]))
+        True
+    """
+    if tuple(x.shape) not in ((), (1,)):
+        raise ValueError("Only a tensor of shape () or (1,) can be converted to bool, but got the shape "
+                         f"{tuple(x.shape)}.")
+    return True
+
+
+def mixed_precision_cast(dst_dtype: DType, x: Tensor) -> Any:
+    """x in another floating dtype: a Tensor, or the Tensors in tuples; what isn't floating stays.
+
+    Args:
+        dst_dtype (dtype): the dtype.
+        x (Tensor): the input, of any shape and any dtype.
+
+    Returns:
+        What was given, converted.
+
+    Example:
+        >>> ops.mixed_precision_cast(ms.float16, Tensor([1.0])).dtype
+        mindspore.float16
+    """
+    if isinstance(x, tuple):
+        return tuple(mixed_precision_cast(dst_dtype, v) for v in x)
+    return cast(x, dst_dtype) if isinstance(x, Tensor) and x.dtype.is_floating_point else x

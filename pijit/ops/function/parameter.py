@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pijit import _C
+from pijit import _C, dtype as mstype, kinds
+from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import as_update
-from pijit import dtype as mstype, kinds
-from pijit._C import Tensor
 from pijit.ops.function.elementwise import _need_tensor, stop_gradient
 from pijit.ops.function.shapes import _same_shape
-from pijit.printing import print_each
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:
@@ -149,24 +147,6 @@ def stop_gradient_(input: Tensor) -> Tensor:
     return input._assign(stop_gradient(input))
 
 
-@_named(primitive="Print")
-def print_(*args: Any) -> None:
-    """Prints values, each on a line of its own; Tensors with shape and dtype.
-
-    Args:
-        *args (object): what to print.
-
-    Returns:
-        None.
-
-    Example:
-        >>> ops.print_("a", 1)
-        a
-        1
-    """
-    print_each(*args)
-
-
 def is_tensor(obj: Any) -> bool:
     """Whether obj is a tensor.
 
@@ -250,3 +230,43 @@ def typeof(x: Tensor) -> DType:
         mindspore.tensor[float32]
     """
     return kinds.kind_of(x)
+
+
+def deepcopy(input_x: Tensor) -> Tensor:
+    """A new tensor with the same value. TypeError where input_x is none.
+
+    Args:
+        input_x (Tensor): the input, of any shape and any dtype.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: if `input_x` is not a Tensor.
+
+    Example:
+        >>> print(ops.deepcopy(Tensor([1, 2])))
+        [1 2]
+    """
+    _need_tensor("deepcopy", "input_x", input_x)
+    return input_x._alias()
+
+
+def zero_(input: Tensor) -> Tensor:
+    """Zeros, in place.
+
+    Args:
+        input (Tensor): the input, of any shape and any dtype.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: if `input` is not a Tensor.
+
+    Example:
+        >>> print(ops.zero_(Tensor([1.0, 2.0])))
+        [0. 0.]
+    """
+    _need_tensor("zero_", "input", input)
+    return input._assign(_ops["broadcast_to"](Tensor(0, input.dtype), input.shape))
