@@ -1,0 +1,1 @@
+"""Networks in files that other packages read: MindIR. Loaded where `export` and `load` need it."""
