@@ -7,7 +7,8 @@
 namespace pijit {
 namespace {
 
-// Tensors in a result, in tuples, lists and dicts too, each with the output of the graph that it is.
+// Tensors in a result, in tuples, lists and dicts too, each with the output of the graph that it
+// is.
 void note_outputs(PyObject* o, const std::vector<ArrayRef>& outputs, py::list* places) {
   if (PyTuple_Check(o) || PyList_Check(o)) {
     for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pijit import _C
+from pijit import _check
 
 if TYPE_CHECKING:
     from typing import Any
@@ -163,5 +164,4 @@ def _result(who, o, id_of):
         return [_result(who, x, id_of) for x in o.values()]
     if isinstance(o, _C.Tensor):
         return id_of(o)
-    raise RuntimeError(f"For '{who}', the network gives a {type(o).__name__}: only Tensors, and tuples, lists and "
-                       "dicts of them, are written.")
+    raise _check.refused(who, "the network's result", _check.type_("Tensors, or tuples, lists and dicts of them"), o)

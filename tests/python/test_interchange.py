@@ -55,6 +55,11 @@ def test_what_changes_something_is_refused():
     assert not np.array_equal(before, net.moving_mean.asnumpy())  # by the one call that was made
 
 
+def test_a_result_that_is_no_tensor_is_refused():
+    with pytest.raises(TypeError, match="'export'.*result.*must be Tensors"):
+        graph.trace("export", lambda x: (x + 1, "words"), (ms.Tensor(X),), [(7, 3)])
+
+
 def test_messages_of_a_schema():
     pytest.importorskip("google.protobuf")
     model = schema.messages("mind_ir")["ModelProto"]()
