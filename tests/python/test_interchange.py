@@ -1,11 +1,19 @@
 """Networks as graphs that other packages' files can hold."""
 
+import os
+import pathlib
+
 import numpy as np
 import pytest
 
 import pijit as ms
-from pijit import nn
+from pijit import nn, ops
 from pijit.interchange import graph, schema
+from tests.python import exported_networks
+
+pytest.importorskip("google.protobuf")
+OF_MINDSPORE = pathlib.Path(__file__).parent / "mind_ir"
+NETWORKS = exported_networks.networks(ms)
 
 X = np.arange(21, dtype=np.float32).reshape(7, 3)
 
@@ -61,9 +69,122 @@ def test_a_result_that_is_no_tensor_is_refused():
 
 
 def test_messages_of_a_schema():
-    pytest.importorskip("google.protobuf")
     model = schema.messages("mind_ir")["ModelProto"]()
     model.graph.node.add(name="a", op_type="REF::Add:1").attribute.add(name="value", type=7, i=-1)
     again = schema.messages("mind_ir")["ModelProto"]()
     again.ParseFromString(model.SerializeToString())
     assert again == model and again.graph.node[0].attribute[0].i == -1
+
+
+@pytest.mark.parametrize("run", [lambda net: net, ms.jit], ids=["plain", "jit"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_files_of_mindspore_run(name, run):
+    exported_networks.read(ms, name, [ms.Tensor(x) for x in NETWORKS[name][1]], str(OF_MINDSPORE), run)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_exported_networks_run(name, tmp_path):
+    make, given = NETWORKS[name]
+    inputs = [ms.Tensor(x) for x in given]
+    exported_networks.write(ms, name, make, inputs, str(tmp_path))
+    exported_networks.read(ms, name, inputs, str(tmp_path))
+    exported_networks.read(ms, name, inputs, str(tmp_path), ms.jit)
+
+
+def exported(net, *inputs, path):
+    ms.export(net, *inputs, file_name=str(path), file_format="MINDIR")
+    return ms.load(str(path) + ".mindir")
+
+
+def test_a_network_of_a_file_is_one_graph(tmp_path):
+    cell = nn.GraphCell(exported(nn.SequentialCell(nn.Dense(3, 4), nn.ReLU()), ms.Tensor(X), path=tmp_path / "a"))
+    traced = graph.trace("export", cell, (ms.Tensor(X),), [(7, 3)])
+    assert "relu" in [n.op for n in traced.graph.live()]
+
+
+def test_an_export_changes_no_network(tmp_path):
+    net = nn.SequentialCell(nn.Dense(3, 3), nn.BatchNorm1d(3), nn.Dropout(p=0.5)).set_train(True)
+    net[2].set_train(False)
+    before = net[1].moving_mean.asnumpy().copy()
+    exported(net, ms.Tensor(X), path=tmp_path / "a")
+    assert net.training and net[1].training and not net[2].training
+    np.testing.assert_array_equal(net[1].moving_mean.asnumpy(), before)
+
+
+def test_parameters_have_their_names_and_values(tmp_path):
+    net = nn.SequentialCell(nn.Dense(3, 4), nn.Dense(4, 2))
+    cell = nn.GraphCell(exported(net, ms.Tensor(X), path=tmp_path / "a"))
+    assert set(cell.parameters_dict()) == set(net.parameters_dict())
+    for name, p in net.parameters_dict().items():
+        np.testing.assert_array_equal(cell.parameters_dict()[name].asnumpy(), p.asnumpy())
+
+
+def test_an_operation_without_a_primitive_is_named(tmp_path):
+    with pytest.raises(RuntimeError, match="'export'.*'svd'.*not supported"):
+        exported(lambda x: ops.svd(x)[0], ms.Tensor(X), path=tmp_path / "a")
+
+
+def test_parameters_stand_beside(tmp_path, monkeypatch):
+    from pijit.interchange import writer
+    monkeypatch.setattr(writer, "_SPLIT", 40)
+    net, x = nn.Dense(3, 4), ms.Tensor(X)
+    ms.export(net, x, file_name=str(tmp_path / "n"), file_format="MINDIR")
+    assert sorted(os.listdir(tmp_path)) == ["n_graph.mindir", "n_variables"]
+    path = tmp_path / "n_graph.mindir"
+    np.testing.assert_allclose(nn.GraphCell(ms.load(str(path)))(x).asnumpy(), net(x).asnumpy(), 1e-5, 1e-6)
+    model = schema.messages("mind_ir")["ModelProto"].FromString(path.read_bytes())
+    for wrong in ("../n_variables/data_0", "/etc/passwd", "n_variables/../../x", "n_variables\\data_0", "..", ""):
+        model.graph.parameter[0].external_data.location = wrong
+        path.write_bytes(model.SerializeToString())
+        with pytest.raises(ValueError, match="names the file"):
+            ms.load(str(path))
+    model.graph.parameter[0].external_data.location = "n_variables/data_0"
+    model.graph.parameter[0].external_data.length = 1 << 40
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(ValueError, match="has no"):
+        ms.load(str(path))
+
+
+def changed(change, tmp_path):
+    exported(nn.SequentialCell(nn.Dense(3, 4), nn.ReLU()), ms.Tensor(X), path=tmp_path / "a")
+    path = tmp_path / "a.mindir"
+    model = schema.messages("mind_ir")["ModelProto"].FromString(path.read_bytes())
+    change(model)
+    path.write_bytes(model.SerializeToString())
+    return ms.load(str(path))
+
+
+def _cycle(m):
+    last = m.graph.node[-1]
+    m.graph.node[-2].input[0] = last.output[0]
+
+
+BROKEN = {
+    "which it computes later": _cycle,
+    "an input is missing": lambda m: m.graph.ClearField("input"),
+    "no dtype": lambda m: setattr(m.graph.parameter[0], "data_type", 99),
+    "wrong size": lambda m: m.graph.parameter[0].dims.append(1 << 40),
+    "negative size": lambda m: m.graph.parameter[0].dims.append(-1),
+    "no output": lambda m: m.graph.ClearField("output"),
+    "a name twice": lambda m: m.graph.parameter.add().CopyFrom(m.graph.parameter[0]),
+    "no graph": lambda m: m.ClearField("graph"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_broken_files_are_refused(what, tmp_path):
+    with pytest.raises(ValueError, match="'load'.*no MindIR file that can be read"):
+        changed(BROKEN[what], tmp_path)
+
+
+def test_unknown_primitives_are_named(tmp_path):
+    with pytest.raises(ValueError, match="primitive 'Nonsense' is not recognized"):
+        changed(lambda m: setattr(m.primitives[-1], "op_type", "Nonsense"), tmp_path)
+
+
+def test_zip_files_are_refused(tmp_path):
+    import zipfile
+    with zipfile.ZipFile(tmp_path / "a.mindir", "w") as f:
+        f.writestr("format", "pijit network 1")
+    with pytest.raises(ValueError, match="export the network again"):
+        ms.load(str(tmp_path / "a.mindir"))
