@@ -493,9 +493,9 @@ def export(net: Cell, *inputs: Any, file_name: str, file_format: str = "MINDIR",
     file_format: "MINDIR". Parameters of more than 1 GiB go to a folder `file_name`_variables beside
     `file_name`_graph.mindir.
 
-    Needs the package protobuf. Raises TypeError and ValueError for other kinds of arguments, RuntimeError for the formats
-    AIR and ONNX, which are not written, for a network that is not one graph (it names the place) and for an operation
-    that MindIR has no primitive for."""
+    Needs the package protobuf. Raises TypeError and ValueError for other kinds of arguments, RuntimeError for the
+    formats AIR and ONNX, which are not written, for a network that is not one graph (it names the place) and for an
+    operation that MindIR has no primitive for."""
     from pijit.nn import Cell
     if not isinstance(net, Cell) and not callable(net):
         raise _check.refused("export", "net", _check.type_("a Cell or a function"), net)

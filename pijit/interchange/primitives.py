@@ -163,7 +163,8 @@ for _row in OPS:
         READ[_name] = _reader(getattr(ops, _row.functions[0] if _row.functions else _row.op))
 READ |= {
     "Load": lambda a, x, *_: x, "Depend": lambda a, x, *_: x, "UpdateState": lambda a, *_: None,
-    "MakeTuple": lambda a, *xs: xs, "MakeList": lambda a, *xs: xs, "make_list": lambda a, *xs: xs, "TupleGetItem": lambda a, t, k: t[k],
+    "MakeTuple": lambda a, *xs: xs, "MakeList": lambda a, *xs: xs, "make_list": lambda a, *xs: xs,
+    "TupleGetItem": lambda a, t, k: t[k],
     "ListGetItem": lambda a, t, k: t[k], "Shape": _shape, "StopGradient": lambda a, x: x, "Identity": lambda a, x: x,
     "ScalarMul": lambda a, x, y: x * y, "ScalarAdd": lambda a, x, y: x + y, "ScalarSub": lambda a, x, y: x - y,
     "ScalarFloorDiv": lambda a, x, y: x // y,

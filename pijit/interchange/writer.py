@@ -15,7 +15,8 @@ from pijit.parameter import Parameter
 
 if TYPE_CHECKING:
     from typing import Any
-    from pijit.interchange.graph import Node, Traced
+    from collections.abc import Callable
+    from pijit.interchange.graph import Graph, Node, Traced, Type
 
 # Numbers of AttributeProto.AttributeType.
 FLOAT, INT64, STRING, BOOL, TENSORS, TUPLE = 1, 7, 8, 9, 19, 20
@@ -51,6 +52,7 @@ class Writer:
             ir_version="1.1", producer_name="pijit", model_version="2.10.0", little_endian=True, mind_ir_version=3)
         self.graph = self.model.graph
         self.graph.name = "network"
+        self.count = 0  # of nodes
         self.names: dict[int, str] = {}
         self.types = {id: t for id, t in traced.graph.inputs} | {n.id: n.type for n in traced.graph.nodes}
         self.constants: dict[Any, str] = {}
@@ -59,7 +61,7 @@ class Writer:
     # --- values
 
     def input(self, name: str, dtype: str, shape: Any) -> str:
-        value = self.graph.input.add(name="network:" + name)
+        value = self.graph.input.add(name=f"{self.graph.name}:{name}")
         value.tensor.add(data_type=DTYPES[dtype][0], dims=shape)
         return value.name
 
@@ -75,8 +77,10 @@ class Writer:
         return m.name
 
     def _constant(self):
-        name = f"constant{len(self.graph.node)}"
-        node = self.graph.node.add(op_type="Constant", name=name, output=[name])
+        self.count += 1
+        name = f"constant{self.count}"
+        # in the first graph, which is read before the functions
+        node = self.model.graph.node.add(op_type="Constant", name=name, output=[name])
         return name, node.attribute.add(name="value")
 
     def constant(self, v: Any) -> str:
@@ -100,13 +104,56 @@ class Writer:
         return self.tensor(self._raw(t).tobytes(), dtype, ())
 
     def call(self, primitive: str, inputs: list[str], **attributes: Any) -> str:
-        number = len(self.graph.node)
+        self.count += 1
+        number = self.count
         p = self.model.primitives.add(name=f"{primitive}:{number}", op_type=primitive, prim_type=1 if attributes else 2)
         for name, v in attributes.items():
             _fill(p.attribute.add(name=name), v)
-        name = f"network:n{number}"
-        self.graph.node.add(name=name, output=[name], input=inputs, op_type=f"REF::{p.name}")
+        return self.node(p.name, inputs)
+
+    def node(self, key: str, inputs: list[str]) -> str:
+        """A node of a primitive, or of a function: by its name, or by that of the value that it is."""
+        self.count += 1
+        name = f"{self.graph.name}:n{self.count}"
+        self.graph.node.add(name=name, output=[name], input=inputs, op_type=f"REF::{key}")
         return name
+
+    # --- graphs
+
+    def nodes(self, graph: Graph) -> list[str]:
+        """Writes the nodes of a graph whose inputs have names. Returns the names of its outputs."""
+        for n in graph.live():
+            xs = [None if i is None else self.names[i] for i in n.inputs]
+            if n.op in WRITE:
+                self.names[n.id] = WRITE[n.op](self, n, xs)
+            elif n.op in SAME and not n.attrs and None not in xs:
+                self.names[n.id] = self.call(SAME[n.op], xs)
+            else:
+                raise _unwritten(n)
+        return [self.names[i] for i in graph.outputs]
+
+    def function(self, types: list[Type], body: Callable[[list[str]], str]) -> str:
+        """A function of values of these types. `body` writes it, from the inputs' names, and gives the result's."""
+        outer = self.graph, self.names, self.types
+        self.count += 1
+        self.graph, self.names, self.types = self.model.functions.add(name=f"function{self.count}"), {}, {}
+        given = [self.input(f"x{k}", t.dtype, [d if isinstance(d, int) else -1 for d in t.shape])
+                 for k, t in enumerate(types)]
+        self.graph.output.add(name=body(given))
+        name = self.graph.name
+        self.graph, self.names, self.types = outer
+        return name
+
+    def region(self, graph: Graph, given: list[str]) -> list[str]:
+        """Writes the nodes of a region, inside a function. Returns the names of its outputs."""
+        self.names |= {id: name for (id, _), name in zip(graph.inputs, given)}
+        self.types |= dict(graph.inputs) | {n.id: n.type for n in graph.nodes}
+        return self.nodes(graph)
+
+    def branch(self, condition: str, yes: str, no: str, args: list[str]) -> str:
+        """Calls one of two functions."""
+        closures = [self.call("Partial", [f, *args]) for f in (yes, no)]
+        return self.node(self.call("Switch", [condition, *closures]), [])
 
     def of(self, primitive: str, *inputs: Any, **attributes: Any) -> str:
         """`call`, with Python values among the inputs: texts are names of values."""
@@ -280,10 +327,10 @@ def _variance(w, n, xs):
 
 def _shaped(primitive):
     def write(w, n, xs):
-        shape = list(n.attrs["shape"])
+        shape = list(n.type.shape)
         varying = [k for k, d in enumerate(shape) if not isinstance(d, int)]
         if varying:
-            if primitive != "Reshape" or len(varying) > 1 or -1 in shape:
+            if primitive != "Reshape" or len(varying) > 1:
                 raise _unwritten(n, "where a size varies")
             shape[varying[0]] = -1
         return w.of(primitive, xs[0], tuple(shape))
@@ -336,7 +383,8 @@ def _arange(w, n, xs):
     a = n.attrs
     if not all(isinstance(a[k], (int, float)) for k in ("start", "step", "size")):
         raise _unwritten(n, "where a size varies")
-    values = a["start"] + a["step"] * np.arange(a["size"], dtype=np.float64 if isinstance(a["step"], float) else np.int64)
+    counted = np.arange(a["size"], dtype=np.float64 if isinstance(a["step"], float) else np.int64)
+    values = a["start"] + a["step"] * counted
     return w.value(_C.Tensor(values, getattr(_dtypes(), n.type.dtype)))
 
 
@@ -375,6 +423,24 @@ def _recurrent(w, n, xs):
     return w.of("Concat", both, 0)
 
 
+def _cond(w, n, xs):
+    types = [w.types[i] for i in n.inputs[1:]]
+    made = [w.function(types, lambda given, r=r: w.of("MakeTuple", *w.region(r, given))) for r in n.regions]
+    return w.branch(xs[0], *made, xs[1:])
+
+
+def _while_loop(w, n, xs):
+    """A function that calls itself, at its end, from the function of its body."""
+    types, (condition, body) = [w.types[i] for i in n.inputs], n.regions
+    leave = w.function(types, lambda given: w.of("MakeTuple", *given))
+
+    def loop(given):
+        itself = w.graph.name
+        again = w.function(types, lambda inner: w.node(itself, w.region(body, inner)))
+        return w.branch(w.region(condition, given)[0], again, leave, given)
+    return w.node(w.function(types, loop), xs)
+
+
 def _same(w, n, xs):
     return xs[0]
 
@@ -384,7 +450,8 @@ WRITE = {
     "max_pool2d": _max_pool, "avg_pool2d": _avg_pool, "normalize": _normalize, "layer_norm": _layer_norm,
     "variance": _variance, "reshape": _shaped("Reshape"), "broadcast_to": _shaped("BroadcastTo"), "slice": _slice,
     "topk": _topk, "one_hot": _one_hot, "gelu": _gelu, "leaky_relu": _leaky, "arange": _arange, "select": _select,
-    "recurrent": _recurrent, "identity": _same, "stop_gradient": _same,
+    "recurrent": _recurrent, "identity": _same, "stop_gradient": _same, "cond": _cond,
+    "while_loop": _while_loop, "result": lambda w, n, xs: w.of("TupleGetItem", xs[0], n.attrs["index"]),
     "softmax": lambda w, n, xs: w.of("Softmax", xs[0], (n.attrs["axis"],)),
     "log_softmax": lambda w, n, xs: w.of("LogSoftmax", xs[0], n.attrs["axis"]),
     "elu": lambda w, n, xs: w.of("Elu", xs[0], float(n.attrs["alpha"])),
@@ -414,14 +481,7 @@ def write(traced: Traced, inputs: list[tuple[str, str, Any]], path: str) -> None
     given = [w.input(*x) for x in inputs]
     for number, v in traced.values.items():
         w.names[number] = given[v] if type(v) is int and number in w.types and v < len(given) else w.value(v)
-    for n in traced.graph.live():
-        xs = [None if i is None else w.names[i] for i in n.inputs]
-        if n.op in WRITE:
-            w.names[n.id] = WRITE[n.op](w, n, xs)
-        elif n.op in SAME and not n.attrs and None not in xs:
-            w.names[n.id] = w.call(SAME[n.op], xs)
-        else:
-            raise _unwritten(n)
+    w.nodes(traced.graph)
     name = _result(w, traced.result)
     w.graph.output.add(name=name)
     w.save(path)

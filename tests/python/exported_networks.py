@@ -94,6 +94,35 @@ def networks(ms):
             return (x.sum(), x.mean(0), ops.prod(x, 1), x.var(0), ops.topk(x, 2)[0], ops.cumsum(x, 1), x.max(),
                     ops.argmax(x, 1), ops.log_softmax(x, -1))
 
+    class Varying(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.c, self.b, self.p = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.MaxPool2d(2, 2)
+            self.flat, self.d = nn.Flatten(), nn.Dense(8, 3)
+
+        def construct(self, x):
+            return self.d(self.flat(self.p(self.b(self.c(x)))))
+
+    class Branch(nn.Cell):
+        def construct(self, x):
+            if x.sum() > 0:
+                y = x + 1
+            else:
+                y = x * 2
+            return y - 1
+
+    class Loop(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.d = nn.Dense(3, 3)
+
+        def construct(self, x):
+            i = ms.Tensor(0, ms.int32)
+            while x.sum() < 1000:
+                x = ops.abs(self.d(x)) + x * 2
+                i = i + 1
+            return x, i
+
     r = np.random.RandomState(0)
 
     def floats(*shape):
@@ -108,6 +137,9 @@ def networks(ms):
         "shapes": (Shapes, [floats(2, 4), floats(2, 4)]),
         "numbers": (Numbers, [floats(2, 4), floats(2, 4)]),
         "sums": (Sums, [floats(2, 4)]),
+        "branch": (Branch, [np.full((2, 3), -1, np.float32)]),
+        "loop": (Loop, [np.ones((2, 3), np.float32)]),
+        "varying": (Varying, [floats(3, 1, 4, 4)]),
     }
 
 
@@ -122,7 +154,8 @@ def write(ms, name, make, inputs, folder):
     for p in net.get_parameters():
         v = r.randn(*p.shape).astype(np.float32) * 0.3
         p.set_data(ms.Tensor(abs(v) + 0.5 if "variance" in p.name else v))
-    ms.export(net, *inputs, file_name=os.path.join(folder, name), file_format="MINDIR")
+    example = [ms.Tensor(shape=[None, *x.shape[1:]], dtype=x.dtype) for x in inputs] if name == "varying" else inputs
+    ms.export(net, *example, file_name=os.path.join(folder, name), file_format="MINDIR")
     np.savez(os.path.join(folder, name), *arrays(net(*inputs)))
 
 

@@ -188,3 +188,39 @@ def test_zip_files_are_refused(tmp_path):
         f.writestr("format", "pijit network 1")
     with pytest.raises(ValueError, match="export the network again"):
         ms.load(str(tmp_path / "a.mindir"))
+
+
+@pytest.mark.parametrize("folder", [OF_MINDSPORE, None], ids=["mindspore", "pijit"])
+@pytest.mark.parametrize("scale", [1, -1, 0.01, 500])
+@pytest.mark.parametrize("name", ["branch", "loop"])
+def test_control_flow_goes_by_the_values(name, scale, folder, tmp_path):
+    net = NETWORKS[name][0]().set_train(False)
+    if folder is None:
+        exported(net, ms.Tensor(np.ones((2, 3), np.float32)), path=tmp_path / name)
+    cell = nn.GraphCell(ms.load(str((folder or tmp_path) / f"{name}.mindir")))
+    if name == "loop":
+        net.d.weight.set_data(cell.parameters_dict()["d.weight"])
+        net.d.bias.set_data(cell.parameters_dict()["d.bias"])
+    x = ms.Tensor(np.full((2, 3), scale, np.float32))
+    for a, b in zip(exported_networks.arrays(cell(x)), exported_networks.arrays(net(x))):
+        np.testing.assert_allclose(a, b, 1e-5)
+
+
+@pytest.mark.parametrize("batch", [1, 2, 9])
+def test_sizes_vary_in_files(batch, tmp_path):
+    net = NETWORKS["varying"][0]().set_train(False)
+    graph_of_file = exported(net, ms.Tensor(shape=[None, 1, 4, 4], dtype=ms.float32), path=tmp_path / "a")
+    assert graph_of_file.inputs == [("float32", (-1, 1, 4, 4))]
+    x = ms.Tensor(np.random.RandomState(batch).randn(batch, 1, 4, 4).astype(np.float32))
+    np.testing.assert_allclose(nn.GraphCell(graph_of_file)(x).asnumpy(), net(x).asnumpy(), 1e-5, 1e-6)
+
+
+def test_a_size_that_may_not_vary_is_told(tmp_path):
+    with pytest.raises(RuntimeError, match="works for one only: x0.shape"):
+        exported(lambda x: x + ms.Tensor(np.ones((7, 3), np.float32)), ms.Tensor(shape=[None, 3], dtype=ms.float32),
+                 path=tmp_path / "a")
+
+
+def test_a_break_is_named_with_its_place(tmp_path):
+    with pytest.raises(RuntimeError, match="one graph.*test_interchange.py:"):
+        exported(lambda x: x * X, ms.Tensor(X), path=tmp_path / "a")
