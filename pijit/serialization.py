@@ -486,29 +486,31 @@ def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: 
 
 
 def export(net: Cell, *inputs: Any, file_name: str, file_format: str = "MINDIR", **kwargs: Any) -> None:
-    """Writes a network, with its parameters, as the MindIR file `file_name`.mindir, which `load` and MindSpore read.
+    """Writes a network, with its parameters, as the MindIR file `file_name`.mindir, which `load` and MindSpore read, or
+    as the ONNX file `file_name`.onnx.
 
     net: a Cell, or a function; inputs: Tensors it takes, with which it is called once, in evaluation: as after
         set_train(False). A Tensor(shape=[None, 3], dtype=...) stands for one whose size varies where None is.
-    file_format: "MINDIR". Parameters of more than 1 GiB go to a folder `file_name`_variables beside
+    file_format: "MINDIR" or "ONNX" (operator set 18). MindIR: parameters of more than 1 GiB go to a folder `file_name`_variables beside
     `file_name`_graph.mindir.
 
     Needs the package protobuf. Raises TypeError and ValueError for other kinds of arguments, RuntimeError for the
-    formats AIR and ONNX, which are not written, for a network that is not one graph (it names the place) and for an
-    operation that MindIR has no primitive for."""
+    format AIR, which is not written, for a network that is not one graph (it names the place) and for an operation
+    that is not written in the format, which it names."""
     from pijit.nn import Cell
     if not isinstance(net, Cell) and not callable(net):
         raise _check.refused("export", "net", _check.type_("a Cell or a function"), net)
     _check.need("export", "file_name", file_name, _check.STR)
     _check.need("export", "file_format", file_format, _check.one_of("MINDIR", "AIR", "ONNX"))
-    if file_format != "MINDIR":
+    if file_format == "AIR":
         raise RuntimeError(f"For 'export', the format {file_format!r} can't be written here: save the parameters with "
                            "save_checkpoint, and build the network by its code.")
     for x in inputs:
         if not isinstance(x, Tensor):
             raise _check.refused("export", "inputs", _check.type_("Tensors"), x)
-    from pijit.interchange import export_mind_ir
-    export_mind_ir(net, inputs, file_name if file_name.endswith(".mindir") else file_name + ".mindir")
+    from pijit.interchange import export as written
+    extension = "." + file_format.lower()
+    written(net, inputs, file_format, file_name if file_name.endswith(extension) else file_name + extension)
 
 
 class ExportedGraph:

@@ -1,4 +1,4 @@
-"""Networks in files that other packages read: MindIR. Loaded where `export` and `load` need it."""
+"""Networks in files that other packages read: MindIR and ONNX. Loaded where `export` and `load` need it."""
 
 from __future__ import annotations
 
@@ -43,11 +43,15 @@ def _names(net, count):
     return [names[k] if k < len(names) else f"input{k}" for k in range(count)]
 
 
-def export_mind_ir(net: Any, inputs: tuple[Any, ...], path: str) -> None:
-    """Writes a network with the inputs of `pijit.export` to a file."""
-    from pijit.interchange import graph, writer
+def export(net: Any, inputs: tuple[Any, ...], file_format: str, path: str) -> None:
+    """Writes a network with the inputs of `pijit.export` to a file, in the format "MINDIR" or "ONNX"."""
+    from pijit.interchange import graph
+    if file_format == "MINDIR":
+        from pijit.interchange.writer import write
+    else:
+        from pijit.interchange.onnx_writer import write
     shapes = [tuple(x.shape) for x in inputs]
     with _evaluating(net):
         traced = graph.trace("export", net, tuple(_example(x) for x in inputs), shapes)
     types = [x.dtype.name for x in inputs]
-    writer.write(traced, list(zip(_names(net, len(inputs)), types, shapes)), path)
+    write(traced, list(zip(_names(net, len(inputs)), types, shapes)), path)

@@ -224,6 +224,17 @@ class _Reader:
         return Step(function, {k: self.attribute(a) for k, a in attributes.items()}, inputs, output)
 
 
+def _check_texts(message):
+    """Refuses texts that are not UTF-8, which protobuf hands out as bytes."""
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_STRING:
+            if any(not isinstance(v, str) for v in ([value] if isinstance(value, (str, bytes)) else value)):
+                raise _Bad(f"a {field.name} is not encoded in UTF-8")
+        elif field.type == field.TYPE_MESSAGE:
+            for part in [value] if hasattr(value, "ListFields") else value:
+                _check_texts(part)
+
+
 def load(path: str) -> tuple[Network, list[tuple[str, tuple[int, ...]]]]:
     """A file's network, and the dtypes and shapes of its inputs (-1: it varies). ValueError says what is wrong with a
     file, or names a primitive that is not known."""
@@ -233,6 +244,7 @@ def load(path: str) -> tuple[Network, list[tuple[str, tuple[int, ...]]]]:
     from google.protobuf.message import DecodeError
     try:
         model.ParseFromString(data)
+        _check_texts(model)
         if not model.HasField("graph"):
             raise _Bad("it holds no graph")
         network = _Reader(path).read(model)

@@ -224,3 +224,34 @@ def test_a_size_that_may_not_vary_is_told(tmp_path):
 def test_a_break_is_named_with_its_place(tmp_path):
     with pytest.raises(RuntimeError, match="one graph.*test_interchange.py:"):
         exported(lambda x: x * X, ms.Tensor(X), path=tmp_path / "a")
+
+
+@pytest.mark.parametrize("name", sorted(NETWORKS.keys() - {"branch", "loop"}))
+def test_onnx_runs_exported_networks(name, tmp_path):
+    onnx, runtime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    make, given = NETWORKS[name]
+    net, inputs = make().set_train(False), [ms.Tensor(x) for x in given]
+    example = [ms.Tensor(shape=[None, *x.shape[1:]], dtype=x.dtype) for x in inputs] if name == "varying" else inputs
+    ms.export(net, *example, file_name=str(tmp_path / "a"), file_format="ONNX")
+    onnx.checker.check_model(onnx.load(tmp_path / "a.onnx"), full_check=True)
+    session = runtime.InferenceSession(str(tmp_path / "a.onnx"), providers=["CPUExecutionProvider"])
+    got = session.run(None, {i.name: x for i, x in zip(session.get_inputs(), given)})
+    wanted = exported_networks.arrays(net(*inputs))
+    assert len(got) == len(wanted)
+    for a, b in zip(got, wanted):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_allclose(a, b, 0, 1e-5 * max(1, np.abs(b.astype(float)).max()))
+
+
+def test_an_onnx_file_holds_the_network(tmp_path):
+    net = nn.SequentialCell(nn.Dense(3, 4), nn.ReLU())
+    ms.export(net, ms.Tensor(shape=[None, 3], dtype=ms.float32), file_name=str(tmp_path / "a"), file_format="ONNX")
+    model = schema.messages("onnx")["ModelProto"].FromString((tmp_path / "a.onnx").read_bytes())
+    assert [n.op_type for n in model.graph.node] == ["Transpose", "MatMul", "Add", "Relu", "Identity"]
+    assert model.graph.input[0].type.tensor_type.shape.dim[0].dim_param
+    assert model.graph.initializer[0].raw_data == net[0].weight.asnumpy().tobytes()
+
+
+def test_what_onnx_does_not_hold_is_named(tmp_path):
+    with pytest.raises(RuntimeError, match="'export'.*'cond'.*not supported"):
+        ms.export(NETWORKS["branch"][0](), ms.Tensor(X), file_name=str(tmp_path / "a"), file_format="ONNX")

@@ -1013,7 +1013,7 @@ def test_steps_of_cluster_scripts():
 
 def test_export_says_what_to_do(tmp_path):
     with pytest.raises(RuntimeError, match="save_checkpoint"):
-        ms.export(network(), ms.Tensor(X), file_name="a", file_format="ONNX")
+        ms.export(network(), ms.Tensor(X), file_name="a", file_format="AIR")
     with pytest.raises(ValueError, match="file_format"):
         ms.export(network(), ms.Tensor(X), file_name="a", file_format="x")
     with pytest.raises(ValueError, match="does not exist"):
