@@ -491,8 +491,8 @@ def export(net: Cell, *inputs: Any, file_name: str, file_format: str = "MINDIR",
 
     net: a Cell, or a function; inputs: Tensors it takes, with which it is called once, in evaluation: as after
         set_train(False). A Tensor(shape=[None, 3], dtype=...) stands for one whose size varies where None is.
-    file_format: "MINDIR" or "ONNX" (operator set 18). MindIR: parameters of more than 1 GiB go to a folder `file_name`_variables beside
-    `file_name`_graph.mindir.
+    file_format: "MINDIR" or "ONNX" (operator set 18). MindIR: parameters of more than 1 GiB go to a folder
+        `file_name`_variables beside `file_name`_graph.mindir.
 
     Needs the package protobuf. Raises TypeError and ValueError for other kinds of arguments, RuntimeError for the
     format AIR, which is not written, for a network that is not one graph (it names the place) and for an operation

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pijit import _check
 from pijit import ops
 from pijit.ops.table import OPS
 
@@ -31,7 +32,7 @@ _PAD_MODES = {1: "same", 2: "valid"}  # numbers of words, as arguments
 
 def _dtype(number):
     if number not in OF_ARGUMENTS:
-        raise ValueError(f"For 'load', {number!r} is the number of no dtype.")
+        raise _check.unknown("load", "number of a dtype", number)
     import pijit
     return getattr(pijit, "bool_" if OF_ARGUMENTS[number] == "bool" else OF_ARGUMENTS[number])
 
@@ -83,8 +84,8 @@ def _avg_pool(a, x, kernel, strides, mode, _format=0):
 
 def _batch_norm(a, x, scale, bias, mean, variance, training=False, eps=1e-5, momentum=0.1, _format=0):
     if training:
-        raise ValueError("For 'load', the primitive BatchNorm in training is not run here: export the network with "
-                         "set_train(False).")
+        raise _check.unsupported("load", "the primitive BatchNorm in training is",
+                                 "export the network after set_train(False)")
     shape = (1, -1) + (1,) * (x.ndim - 2)
     scale = scale.reshape(shape) * ops.rsqrt(variance.reshape(shape) + eps)
     return (x - mean.reshape(shape)) * scale + bias.reshape(shape), mean, variance, mean, variance
@@ -101,7 +102,7 @@ def _group_norm(a, x, groups, gamma, beta, eps=1e-5):
 def _lstm(a, x, h, c, w):
     size, inputs = a["hidden_size"], a["input_size"]
     if a["num_layers"] != 1 or a["bidirectional"] or not a["has_bias"] or a.get("proj_size"):
-        raise ValueError("For 'load', the primitive LSTM is run here with one layer, one direction and a bias only.")
+        raise _check.unsupported("load", "the primitive LSTM of several layers or directions, or without a bias, is")
     w = w.reshape(-1)
     first, second = 4 * size * inputs, 4 * size * (inputs + size)
     gates = ops.matmul(x, w[:first].reshape(4 * size, inputs).T) + w[second:second + 4 * size]
@@ -142,7 +143,7 @@ def _bias_add(a, x, b, _format=0):
 
 def _split(a, x, axis=0, count=1):
     if not isinstance(count, int) or not 0 < count <= x.shape[axis]:
-        raise ValueError(f"For 'load', the primitive Split has {count!r} parts of {x.shape[axis]}.")
+        raise _check.expected("load", f"1 to {x.shape[axis]} parts of the primitive Split", count)
     return ops.split(x, x.shape[axis] // count, axis)
 
 

@@ -58,7 +58,7 @@ class Network(Cell):
 
     def construct(self, *inputs: Any) -> Any:
         if len(inputs) != len(self._main.inputs):
-            raise ValueError(f"For 'GraphCell', expected {len(self._main.inputs)} inputs, but got {len(inputs)}.")
+            raise _check.expected("GraphCell", f"{len(self._main.inputs)} inputs", len(inputs))
         env = dict(self._constants)
         for place, p in self._places:
             env[place] = p
