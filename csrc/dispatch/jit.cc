@@ -1,6 +1,7 @@
 // JitFunction: the callable in front of a function.
 #include "base/config.h"
 #include "dispatch/automatic.h"
+#include "dispatch/captured_call.h"
 #include "capture/capture.h"
 #include "dispatch/permission.h"
 #include "dispatch/report.h"
@@ -604,6 +605,22 @@ void init_jit(py::module_& m) {
                argument<bool>("jit", "fast", a[3]));
   });
   define(m, "explain", {{"f"}}, [](const Args& a) { return explain(a[0]); });
+  define(
+      m, "captured_call", {{"f"}, {"args"}},
+      [](const Args& a) {
+        OP_CHECK(Py_TYPE(a[0].ptr()) == jit_function_type, kType,
+                 "[captured_call] expected a jitted function, got ", Py_TYPE(a[0].ptr())->tp_name);
+        auto* jit = reinterpret_cast<JitObject*>(a[0].ptr());
+        const auto args = argument<py::tuple>("captured_call", "args", a[1]);
+        const Code code = code_info(PyFunction_GET_CODE(jit->func));
+        Bound bound;
+        OP_CHECK(code && bind(jit->func, *code, PySequence_Fast_ITEMS(args.ptr()),
+                              PyTuple_GET_SIZE(args.ptr()), nullptr, &bound),
+                 kType, "[captured_call] the function does not take these arguments");
+        return captured_call(jit->state.get(), jit->func, *code, bound.slots);
+      },
+      "What capture made of a call with these arguments, which must have been made before: a dict, "
+      "or None where it is no graph from its beginning to its end.");
   define(m, "set_eager_only", {{"f"}}, [](const Args& a) {
     OP_CHECK(Py_TYPE(a[0].ptr()) == jit_function_type, kType, "[jit] is for functions, got ",
              Py_TYPE(a[0].ptr())->tp_name);
