@@ -288,6 +288,13 @@ std::optional<int64_t> loop_for(PyObject* ufunc, const std::vector<DType>& types
   return std::nullopt;
 }
 
+// maximum or minimum of floats. The processor's own instruction takes a NaN for an invalid operand,
+// of which NumPy says nothing: comparisons here raise no flags.
+Val quiet_extreme(Graph& g, bool maximum, const Val& a, const Val& b) {
+  const Val wins = g.op(maximum ? "greater" : "less", {a, b});
+  return g.op("select", {g.op("logical_or", {wins, g.op("isnan", {a})}), a, b});
+}
+
 // An elementwise loop takes operands of the shape of the result, and single elements.
 Val by_loop(Context& c, int64_t loop, DType out, std::vector<Val> in) {
   Shape shape = in[0].shape();
@@ -356,8 +363,11 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   const std::vector<int> axes =
       order_of(c, py::reinterpret_borrow<py::object>(ufunc), all, types, rank);
   const std::vector<Val> in = values_of(c, all, types, axes);
-  const Val made =
-      loop ? by_loop(c, *loop, out, in) : c.scope_->graph().op(OpTable::get().at(op), in, {});
+  const bool extreme = op && is_float(out) && (name == "maximum" || name == "minimum");
+  Graph& g = c.scope_->graph();
+  const Val made = loop      ? by_loop(c, *loop, out, in)
+                   : extreme ? quiet_extreme(g, name == "maximum", in[0], in[1])
+                             : g.op(OpTable::get().at(op), in, {});
   PIJIT_CHECK(made.dtype() == out, "numpy.", name, " gives another dtype than its op");
   if (loop || (is_float(types[0]) && sets_flags(op))) note_flags(c, made);
   return new_ndarray_value(c, made, axes, scalar);
@@ -389,12 +399,14 @@ V apply_power(Context& c, const V& x, const V& y) {
 
 namespace {
 
-// Are the elements of an array or a view beside one another in memory?
-bool has_no_gaps(Context& c, NdarrayValue* a) {
+// Are the elements of an array or a view beside one another in memory? New axes have a stride of 0,
+// which BLAS does not take.
+bool has_no_gaps(Context& c, NdarrayValue* a, bool new_axes = false) {
   for (; a->base; a = a->base) {
     if (!a->index) continue;  // transposed
     bool sliced = false;
     for (auto& p : as<TupleValue>(a->index) ? a->index->parts(c) : std::vector<V>{a->index}) {
+      if (new_axes && is_none(p)) continue;
       const auto* s = as<SliceValue>(p);
       const bool whole = s && is_none(s->start) && is_none(s->stop);
       const bool integer = as<ScalarValue>(p) && PyLong_CheckExact(p->obj.ptr());
@@ -404,6 +416,14 @@ bool has_no_gaps(Context& c, NdarrayValue* a) {
     }
   }
   return true;
+}
+
+// Is what NumPy makes in the order of this array in C order? Of axes with one place the stride
+// decides, where there are gaps.
+bool is_kept_in_c_order(Context& c, NdarrayValue* a) {
+  if (!std::is_sorted(a->axes.begin(), a->axes.end())) return false;
+  const Shape shape = a->elements(c).shape();
+  return std::find(shape.begin(), shape.end(), Dim(1)) == shape.end() || has_no_gaps(c, a, true);
 }
 
 NdarrayValue* root_of_views(NdarrayValue* a) {
@@ -592,7 +612,7 @@ V cast(Context& c, NdarrayValue* a, const V& to) {
   const auto t = dtype_of_descr(descr.ptr());
   if (!t || !is_followed(*t) || (is_float(x.dtype()) && !is_float(*t) && !is_bool(*t)))
     return nullptr;
-  if (a->base && !in_c_order({a, a})) return nullptr;
+  if (a->base && !is_kept_in_c_order(c, a)) return nullptr;
   Val made = x;
   if (x.dtype() != *t) {
     made = v_cast(x, *t);
@@ -604,7 +624,7 @@ V cast(Context& c, NdarrayValue* a, const V& to) {
 // zeros_like and its kind; what empty_like holds is nobody's business.
 V filled_like(Context& c, NdarrayValue* a, double value) {
   const Val x = a->elements(c);
-  if (a->scalar || !in_c_order({a, a})) return nullptr;
+  if (a->scalar || !is_kept_in_c_order(c, a)) return nullptr;
   Graph& g = c.scope_->graph();
   const Val one = g.constant(x.dtype(), value);
   const Val all = g.op("broadcast_to", {one}, {x.shape().dims()});
@@ -836,7 +856,7 @@ V rolled(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   auto* a = as<NdarrayValue>(args[0]);
   const Val x = a->elements(c);
   const int rank = x.shape().rank();
-  if (args.size() < 2 || a->scalar || rank == 0 || !in_c_order({a, a})) return nullptr;
+  if (args.size() < 2 || a->scalar || rank == 0 || !is_kept_in_c_order(c, a)) return nullptr;
   const auto axis = axis_argument(c, args, kwargs, 2, rank, -1);
   // of no axis it gives a view of a flat array
   if (!axis || !is_known(args[1]) || !PyLong_CheckExact(args[1]->obj.ptr())) return nullptr;
@@ -857,7 +877,7 @@ V rolled(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
 V full_like(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   auto* a = as<NdarrayValue>(args[0]);
   const Val x = a->elements(c);
-  if (args.size() != 2 || !kwargs.empty() || a->scalar || !in_c_order({a, a})) return nullptr;
+  if (args.size() != 2 || !kwargs.empty() || a->scalar || !is_kept_in_c_order(c, a)) return nullptr;
   const Val one = value_to_store(c, args[1], x.dtype());
   if (one.shape().rank() != 0) return nullptr;
   const Val all = c.scope_->graph().op("broadcast_to", {one}, {x.shape().dims()});

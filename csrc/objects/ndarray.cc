@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "absl/container/flat_hash_map.h"
 #include "objects/data.h"
@@ -175,6 +176,12 @@ bool is_in_fortran_order(PyObject* o) {
          std::find(f->shape, f->shape + f->nd, 1) == f->shape + f->nd;
 }
 
+bool is_empty_in_other_order(PyObject* o) {
+  const auto* f = ndarray_fields(o);
+  if (f->nd < 2 || std::find(f->shape, f->shape + f->nd, 0) == f->shape + f->nd) return false;
+  return !std::is_sorted(f->strides, f->strides + f->nd, std::greater<>());
+}
+
 bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order_and_use) {
   const auto order = static_cast<NdOrder>(order_and_use & 1);
   const NumpyApi& a = api();
@@ -186,6 +193,7 @@ bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order_and_
       (f->flags & wanted) != wanted)
     return false;
   if (order == NdOrder::kF && !is_in_fortran_order(o)) return false;
+  if (is_empty_in_other_order(o)) return false;
   if (f->base && !is_of_ndarrays(o)) return false;
   for (int k = 0; k < f->nd; ++k)
     if (!(dims >> k & 1) && !t.shape[k].same_as(Dim(f->shape[k]))) return false;

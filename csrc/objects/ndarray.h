@@ -58,6 +58,9 @@ constexpr unsigned kNdStored = 2;  // beside an order: it must be writeable
 // And not in C order, with all axes of several places: where one of a single place lies among the
 // others, its stride decides, which no flag tells.
 bool is_in_fortran_order(PyObject* o);
+// Of no elements, all arrays are in both orders by their flags; what is made of them follows their
+// strides.
+bool is_empty_in_other_order(PyObject* o);
 // Does an ndarray have this dtype, shape (but for the dims in the bit mask) and order?
 bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order);
 // Do two arrays share memory, as far as its bounds tell?

@@ -122,7 +122,8 @@ bool NdarrayValue::is_followed(Context& c) const {
   const auto* f = ndarray_fields(obj.ptr());
   const auto dtype = dtype_of_descr(f->descr);
   return dtype && has_ops(*dtype) && (f->flags & kNdC || is_in_fortran_order(obj.ptr())) &&
-         (f->flags & kNdAligned) && f->nd <= kMaxRank && is_of_ndarrays(obj.ptr());
+         !is_empty_in_other_order(obj.ptr()) && (f->flags & kNdAligned) && f->nd <= kMaxRank &&
+         is_of_ndarrays(obj.ptr());
 }
 
 Val NdarrayValue::elements(Context& c) {
