@@ -8,8 +8,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
+#include "capture/values/masked.h"
 #include "capture/values/ndarray.h"
 #include "capture/values/object.h"
+#include "capture/values/picked.h"
+#include "capture/values/rows.h"
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
 #include "capture/values/slice.h"
@@ -374,7 +377,11 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
 }
 
 V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
-  return in_numpys_words(c, [&] { return ufunc_value(c, ufunc, operands); });
+  return in_numpys_words(c, [&]() -> V {
+    const auto all = unmasked(c, operands);
+    if (!all) return ufunc_value(c, ufunc, operands);
+    return masked_again(c, ufunc_value(c, ufunc, all->operands), all->mask);
+  });
 }
 
 // NumPy has shorter ways for some exponents that are Python numbers, with the same bits and other
@@ -514,6 +521,19 @@ struct Folded {
   Dim count;  // of the elements that one of the result is made of
 };
 
+// The elements in the dtype that ufunc.reduce takes of them. Nothing: NumPy casts and sums by
+// buffers.
+std::optional<Val> summed_as(Context& c, Val x, const char* ufunc) {
+  const py::object one = py::handle(numpy_function(ufunc))
+                             .attr("reduce")(python_module("numpy").attr("ones")(
+                                 py::make_tuple(1), share(descr_of(x.dtype()))));
+  const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
+  if (!type || !is_followed(*type)) return std::nullopt;
+  if (*type == x.dtype()) return x;
+  if (is_float(*type)) return std::nullopt;
+  return v_cast(x, *type);
+}
+
 // ufunc.reduce of an array, by NumPy's own loop and in its order. Nothing: it is NumPy's.
 std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const Folding& f,
                            std::optional<double> start) {
@@ -522,16 +542,11 @@ std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const
   if (a->scalar || rank == 0) return std::nullopt;
   if (a->base && a->index) return std::nullopt;  // gaps: some are summed by buffers
   if (f.axis && !std::is_sorted(a->axes.begin(), a->axes.end())) return std::nullopt;
-  const py::object reduce = py::handle(numpy_function(ufunc)).attr("reduce");
-  const py::object one =
-      reduce(python_module("numpy").attr("ones")(py::make_tuple(1), share(descr_of(x.dtype()))));
-  const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
-  if (!type || !is_followed(*type)) return std::nullopt;
-  if (*type != x.dtype()) {
-    if (is_float(*type)) return std::nullopt;  // NumPy casts and sums by buffers
-    x = v_cast(x, *type);
-  }
-  const auto loop = loop_for(numpy_function(ufunc), {*type, *type}, *type);
+  const auto summed = summed_as(c, x, ufunc);
+  if (!summed) return std::nullopt;
+  x = *summed;
+  const DType type = x.dtype();
+  const auto loop = loop_for(numpy_function(ufunc), {type, type}, type);
   if (!loop) return std::nullopt;
   Dim outer = 1, n = 1, inner = 1;
   Shape kept;
@@ -550,8 +565,8 @@ std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const
   if (!start && n == Dim(0)) return std::nullopt;  // ValueError
   Graph& g = c.scope_->graph();
   std::vector<Val> in{v_reshape(x, Shape{outer, n, inner}), Val{}};
-  if (start) in[1] = g.constant(*type, *start);
-  Val made = g.op(OpTable::get().at("numpy_reduce"), in, {Dim(*loop), *type});
+  if (start) in[1] = g.constant(type, *start);
+  Val made = g.op(OpTable::get().at("numpy_reduce"), in, {Dim(*loop), type});
   note_flags(c, made);
   return Folded{v_reshape(made, kept), n};
 }
@@ -944,6 +959,14 @@ constexpr Function kFunctions[] = {
     {"stack", join<Join::kStack>, false},
     {"hstack", join<Join::kHorizontal>, false},
     {"vstack", join<Join::kVertical>, false},
+    {"take", take},
+    {"take_along_axis", take_along_axis},
+    {"put_along_axis", put_along_axis},
+    {"sort", sorted},
+    {"argsort", order_of_rows},
+    {"argmax", place_of_extreme<true>},
+    {"argmin", place_of_extreme<false>},
+    {"searchsorted", places_in_order},
 };
 
 struct Reduction {
@@ -962,10 +985,54 @@ constexpr Reduction kReductions[] = {
     {"all", "logical_and", 1.0},
 };
 
+// A reduction of the elements that a mask has.
+std::optional<Val> masked_fold(Context& c, MaskedValue* a, const Reduction& r) {
+  const auto in = summed_as(c, a->whole->elements(c), r.ufunc);
+  if (!in || !(in->shape() == a->mask.shape())) return std::nullopt;
+  const DType t = in->dtype();
+  const auto loop = loop_for(numpy_function(r.ufunc), {t, t}, t);
+  if (!loop) return std::nullopt;
+  Graph& g = c.scope_->graph();
+  const Shape flat{in->shape().numel()};
+  std::vector<Val> all{v_reshape(*in, flat), v_reshape(a->mask, flat), Val{}};
+  if (r.start) all[2] = g.constant(t, *r.start);
+  const Val made = g.op(OpTable::get().at("numpy_masked_reduce"), all, {Dim(*loop), t});
+  note_flags(c, made);
+  return made;
+}
+
+// The sum by the count; of nothing, NumPy warns.
+V masked_mean(Context& c, MaskedValue* a) {
+  const DType t = a->whole->elements(c).dtype();
+  const auto sum = is_float(t) ? masked_fold(c, a, {"sum", "add", 0.0}) : std::nullopt;
+  if (!sum) return nullptr;
+  Graph& g = c.scope_->graph();
+  const Shape flat{a->mask.shape().numel()};
+  const Val count = g.op("numpy_count", {v_reshape(a->mask, flat)}, {Dim(1)});
+  Val q = g.op("div", {v_cast(*sum, DType::F64), v_cast(count, DType::F64)});
+  note_flags(c, q);
+  if (t != DType::F64) q = v_cast(q, t);
+  return folded_value(c, q, false);
+}
+
+V masked_function(Context& c, std::string_view name, const std::vector<V>& args,
+                  const Kwargs& kwargs) {
+  auto* a = as<MaskedValue>(args[0]);
+  if (args.size() != 1 || !kwargs.empty()) return nullptr;
+  if (name == "mean") return masked_mean(c, a);
+  for (auto& r : kReductions) {
+    if (r.name != name) continue;
+    const auto made = masked_fold(c, a, r);
+    return made ? V(folded_value(c, *made, false)) : nullptr;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 static V function_value(Context& c, std::string_view name, const std::vector<V>& args,
                         const Kwargs& kwargs) {
+  if (!args.empty() && as<MaskedValue>(args[0])) return masked_function(c, name, args, kwargs);
   auto* a = args.empty() ? nullptr : as<NdarrayValue>(args[0]);
   if (a && !a->is_followed(c)) return nullptr;
   for (auto& f : kFunctions)

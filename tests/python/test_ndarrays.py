@@ -416,15 +416,16 @@ def test_axes_of_one_place_lie_where_their_stride_says():
 def test_order_of_memory_of_views_with_gaps_and_of_empty_arrays():
     for a in (np.ones((4, 4)), np.ones((1, 3, 4)), np.ones((4, 1))):
         for view in ("a[:, None, ::2]", "a[..., None, :1]", "a[::2, None]", "a[:, None]", "a[None]"):
-            check(of(f"v = {view}\n    return np.zeros_like(v), np.full_like(v, 2), np.roll(v, 1, 0), v.astype('f4')", "a"),
-                  a)
+            results = "np.zeros_like(v), np.full_like(v, 2), np.roll(v, 1, 0), v.astype('f4')"
+            check(of(f"v = {view}\n    return {results}", "a"), a)
     for a in (np.asfortranarray(np.ones((0, 3, 2))), np.asfortranarray(np.ones((1, 3, 2)))[1:], np.ones((0, 3, 2))):
         check(of("return a.sum(axis=0), a * 2, np.cumsum(a, axis=0), a.T.prod(axis=-1)", "a"), a)
 
 
 @pytest.mark.parametrize("mode", ["warn", "raise"])
-@pytest.mark.parametrize("cast", ["c = a + s", "c = np.full_like(a, s)", "a[:] = s", "c = np.where(a > 0, a, s)", "a *= s",
-                                  "c = b.astype('f4')", "c = np.float32(s) * a", "np.add(a, s, out=a)", "c = a / 0"])
+@pytest.mark.parametrize("cast", ["c = a + s", "c = np.full_like(a, s)", "a[:] = s", "c = np.where(a > 0, a, s)",
+                                  "a *= s", "c = b.astype('f4')", "c = np.float32(s) * a", "np.add(a, s, out=a)",
+                                  "c = a / 0"])
 def test_warnings_of_casts_come_before_errors(cast, mode):
     for end in ("a + b[:5]", "a[99]", "raise ValueError(3)", "np.stack([a, a[:3]])", "a[:3] = b[:5]", "a.sum(axis=4)",
                 "np.dot(a, a[:3])", "assert a.sum() > 1e300"):

@@ -8,6 +8,8 @@
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/array.h"
+#include "capture/values/masked.h"
+#include "capture/values/picked.h"
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
 #include "capture/values/tensor.h"
@@ -256,6 +258,9 @@ void NdarrayValue::set(Context& c, const V& at, Val value) {
 
 void NdarrayValue::setitem(Context& c, const V& at, const V& value) {
   if (scalar) return Value::setitem(c, at, value);
+  const bool stored = in_numpys_words(
+      c, [&] { return store_masked(c, this, at, value) || store_picked(c, this, at, value); });
+  if (stored) return;
   store(c, at, value_to_store(c, value, elements(c).dtype()));
 }
 
@@ -281,6 +286,8 @@ V NdarrayValue::getitem(Context& c, const V& at) {
 }
 
 V NdarrayValue::item(Context& c, const V& at) {
+  if (V made = masked_part(c, this, at)) return made;
+  if (V made = picked_part(c, this, at)) return made;
   if (is_whole(at)) c.give_up(Reason::kUnsupportedOperand, "x[...]", Case::kNumpyArray);
   elements(c);
   const auto items = basic_items(c, this, at);
@@ -364,7 +371,11 @@ std::optional<V> NdarrayValue::method(Context& c, const std::string& name, std::
                                       Kwargs& kwargs) {
   std::vector<V> all{this};
   all.insert(all.end(), args.begin(), args.end());
-  if (V made = apply_numpy(c, name, all, kwargs)) return made;
+  if (V made = apply_numpy(c, name, all, kwargs)) {
+    if (name != "sort") return made;
+    store(c, nullptr, as<NdarrayValue>(made)->logical(c));  // where np.sort gives another array
+    return c.constant(py::none());
+  }
   c.give_up(Reason::kUnsupportedCall, "ndarray." + name, Case::kNumpyArray);
 }
 
