@@ -540,7 +540,7 @@ std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const
   Val x = a->elements(c);
   const int rank = x.shape().rank();
   if (a->scalar || rank == 0) return std::nullopt;
-  if (a->base && a->index) return std::nullopt;  // gaps: some are summed by buffers
+  if (a->base && a->index && !has_no_gaps(c, a)) return std::nullopt;  // some by buffers
   if (f.axis && !std::is_sorted(a->axes.begin(), a->axes.end())) return std::nullopt;
   const auto summed = summed_as(c, x, ufunc);
   if (!summed) return std::nullopt;
@@ -577,7 +577,10 @@ NdarrayValue* folded_value(Context& c, Val v, bool keeps) {
 }
 
 V mean(Context& c, NdarrayValue* a, const Folding& f) {
-  const DType t = a->elements(c).dtype();
+  const Val x = a->elements(c);
+  // NumPy adds integers as float64; these are exact in any order.
+  const bool exact = is_bool(x.dtype()) || (is_int(x.dtype()) && size_of(x.dtype()) <= 2);
+  const DType t = exact ? DType::F64 : x.dtype();
   if (!is_float(t)) return nullptr;
   auto sum = fold(c, a, "add", f, 0.0);
   if (!sum || sum->count == Dim(0)) return nullptr;  // of nothing it warns
@@ -692,7 +695,7 @@ V clip(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   if (args.size() > 1) low = args[1];
   if (args.size() > 2) high = args[2];
   auto* a = as<NdarrayValue>(args[0]);
-  if (args.size() != 3 || !kwargs.empty() || !a || a->scalar || !is_float(a->elements(c).dtype()))
+  if (args.size() != 3 || !kwargs.empty() || !a || a->scalar || is_bool(a->elements(c).dtype()))
     return nullptr;
   const bool below = low && !is_none(low), above = high && !is_none(high);
   if (!below && !above) return nullptr;
@@ -824,6 +827,16 @@ V differences(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return apply_ufunc(c, numpy_function(ufunc), {part(1, 0), part(0, -1)});
 }
 
+// One of the arrays that are joined; a list of numbers is an array of constants.
+NdarrayValue* joinable(Context& c, const V& v) {
+  if (!as<ListValue>(v) && !as<TupleValue>(v)) return as<NdarrayValue>(v);
+  const auto o = as_constant(c, v);
+  if (!o) return nullptr;
+  const py::object made = python_module("numpy").attr("array")(*o);
+  if (!is_followed_ndarray(made.ptr())) return nullptr;
+  return as<NdarrayValue>(c.wrap(made.ptr(), c.add_source({Source::kConst, -1, 0, made})));
+}
+
 V joined(Context& c, const std::vector<Val>& parts, int axis) {
   const Val made = c.scope_->graph().Builder::op(OpTable::get().at("concat"), parts, {Dim(axis)});
   return new_ndarray_value(c, made, axes_in_order(made.shape().rank()), false);
@@ -836,7 +849,7 @@ V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   if (args.empty() || !(as<TupleValue>(args[0]) || as<ListValue>(args[0]))) return nullptr;
   std::vector<Val> parts;
   for (auto& v : args[0]->parts(c)) {
-    auto* a = as<NdarrayValue>(v);
+    auto* a = joinable(c, v);
     if (!a || !a->is_followed(c) || a->scalar) return nullptr;
     parts.push_back(a->elements(c));
     if (!in_c_order({a, a})) return nullptr;
@@ -865,6 +878,26 @@ V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
     p = v_reshape(p, Shape(wide));
   }
   return joined(c, parts, *axis);
+}
+
+// np.array of NumPy's float64 scalars and Python's floats.
+V array_of(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  if (args.size() != 1 || !kwargs.empty() || !as<ListValue>(args[0])) return nullptr;
+  std::vector<Val> parts;
+  bool any = false;
+  const std::vector<V> items = args[0]->parts(c);
+  for (auto& v : items) {
+    auto* a = as<NdarrayValue>(v);
+    if (!a && (!is_known(v) || !PyFloat_CheckExact(v->obj.ptr()))) return nullptr;
+    if (a && !a->is_followed(c)) return nullptr;
+    Val x = a ? a->elements(c)
+              : c.scope_->graph().constant(DType::F64, PyFloat_AS_DOUBLE(v->obj.ptr()));
+    if (a && (!a->scalar || x.dtype() != DType::F64)) return nullptr;
+    any |= a != nullptr;
+    parts.push_back(v_reshape(x, Shape{1}));
+  }
+  constexpr size_t kMost = 64;
+  return any && parts.size() <= kMost ? joined(c, parts, 0) : nullptr;
 }
 
 V rolled(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
@@ -959,6 +992,7 @@ constexpr Function kFunctions[] = {
     {"stack", join<Join::kStack>, false},
     {"hstack", join<Join::kHorizontal>, false},
     {"vstack", join<Join::kVertical>, false},
+    {"array", array_of, false},
     {"take", take},
     {"take_along_axis", take_along_axis},
     {"put_along_axis", put_along_axis},

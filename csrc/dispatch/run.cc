@@ -637,7 +637,10 @@ Execution::Found Execution::capture_here(ResumePoint& point) {
     }
   }
   bool tensors = false;
-  for (auto& g : fresh->guards) tensors |= g.kind == Guard::kTensor || g.kind == Guard::kNdarray;
+  for (auto& g : fresh->guards) {
+    tensors |= g.kind == Guard::kTensor || g.kind == Guard::kNdarray;
+    state_.of_arrays |= g.kind == Guard::kNdarray;
+  }
   // what is too long and has no op yet is a program of numbers
   const bool too_long =
       config().measure && fresh->break_record && fresh->break_record->reason == Reason::kBudget;

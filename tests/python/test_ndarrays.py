@@ -422,6 +422,24 @@ def test_order_of_memory_of_views_with_gaps_and_of_empty_arrays():
         check(of("return a.sum(axis=0), a * 2, np.cumsum(a, axis=0), a.T.prod(axis=-1)", "a"), a)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1", "?"])
+@pytest.mark.parametrize("text", ["x, y, z = a; return x, y, z", "x, y, z = a; a[0] = 5; return x, y, z, a",
+                                  "x, y = a; return x", "x, y, z = m; x += 1; return m, y, z",
+                                  "x, y, z = a * 2; return np.array([x - y, 2.0, y * z])", "return np.array([a[0], 1])",
+                                  "return np.array([a, a]), np.array([a[0]], dtype='f4')",
+                                  "c = np.array([a[0], a[1]]); c[0] = 9; return c, a", "x, y, z = m.T; return x, y, z",
+                                  "return (a > 0).mean(), np.mean(a > 1), (m > 0).mean(axis=0), a.mean()",
+                                  "return np.clip(a, 0, 2), np.clip(a, None, 1), np.clip(a, 0, 300), np.clip(a, -5, 1)",
+                                  "return a[1:].sum(), a[:2].max(), a[1:].mean(), a[::2].sum(), a[::-1].sum()",
+                                  "return m[0].sum(), m[1:].sum(axis=0), m[:, 1].sum(), m[1].std(), m.T[1:].sum()",
+                                  "return np.concatenate([[0.0], a]), np.concatenate(([1.5], a[1:]))",
+                                  "return np.hstack([1.0, a]), np.concatenate([[0], a]), np.concatenate([a, []])"])
+def test_numbers_and_rows_of_arrays(text, dtype):
+    for order in "CF":
+        a, m = np.array([1, 0, 3]).astype(dtype), np.array(np.arange(9).reshape(3, 3), order=order).astype(dtype)
+        check(of(text, "a, m"), a, m)
+
+
 @pytest.mark.parametrize("mode", ["warn", "raise"])
 @pytest.mark.parametrize("cast", ["c = a + s", "c = np.full_like(a, s)", "a[:] = s", "c = np.where(a > 0, a, s)",
                                   "a *= s", "c = b.astype('f4')", "c = np.float32(s) * a", "np.add(a, s, out=a)",

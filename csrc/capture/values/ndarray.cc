@@ -97,6 +97,10 @@ std::vector<int> axes_in_order(int rank) {
 }
 
 NdarrayValue* new_ndarray_value(Context& c, Val memory, std::vector<int> axes, bool scalar) {
+  // A loop of so many turns gains less than its graph costs.
+  constexpr uint32_t kMostNodes = 2048;
+  if (config().measure && !c.start_.whole && c.scope_->graph().size() > kMostNodes)
+    c.give_up(Reason::kBudget);
   auto* v = c.make<NdarrayValue>();
   v->memory = memory;
   v->axes = std::move(axes);
@@ -279,6 +283,17 @@ V NdarrayValue::length(Context& c) {
   if (scalar || rank() == 0) c.give_up(Reason::kRaises, "len() of an ndarray without axes");
   const auto first = std::find(axes.begin(), axes.end(), 0);
   return dim(c, this, static_cast<int>(first - axes.begin()));
+}
+
+std::vector<V> NdarrayValue::rows(Context& c, size_t count) {
+  const Val x = elements(c);
+  const auto first = std::find(axes.begin(), axes.end(), 0) - axes.begin();
+  if (axes.empty() || x.shape()[static_cast<int>(first)] != Dim(count))
+    c.give_up(Reason::kRaises, "wrong number of values to unpack");
+  std::vector<V> made;
+  for (size_t k = 0; k < count; ++k)
+    made.push_back(getitem(c, c.constant_int(static_cast<int64_t>(k))));
+  return made;
 }
 
 V NdarrayValue::getitem(Context& c, const V& at) {
