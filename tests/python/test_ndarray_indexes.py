@@ -54,6 +54,16 @@ def test_masks_of_rows_and_of_other_orders():
               y[:a.shape[1]])
 
 
+@pytest.mark.parametrize("value", ["np.array([[5.0]])", "np.array([5.0])", "np.array([[[1.0]]])", "b[:1, None]",
+                                   "b[:1]"])
+def test_values_of_more_axes_than_places_have(value):
+    for a in (x.copy(), x.reshape(6, 4).copy()):
+        check(of(f"try:\n        a[a > 1] = {value}\n    except Exception as e:\n        return type(e), str(e)\n"
+                 "    return a"), a, y)
+        check(of(f"try:\n        a[a[:, 0] > 1] = {value}\n    except Exception as e:\n        return type(e), str(e)\n"
+                 "    return a"), a.reshape(6, 4).copy(), y)
+
+
 def test_sizes_and_masks_vary():
     e = check_calls(of("return a[a > b].sum(), a[a > b] * 2, a[a < b].size"),
                     [(x[:n].copy(), y[:n] + s) for n, s in ((24, 0), (7, -9), (9, 9), (24, 0), (3, 0), (1, 9))])

@@ -89,7 +89,9 @@ bool store_masked(Context& c, NdarrayValue* a, const V& at, const V& value) {
     a->store(c, nullptr, v_select(widened(mask, x.shape().rank()), to, x));
     return true;
   }
-  const auto made = masked_set(x, mask, value_to_store(c, value, x.dtype()));
+  const Val to = value_to_store(c, value, x.dtype());
+  if (mask.shape().rank() == x.shape().rank() && to.shape().rank() > 1) return false;  // TypeError
+  const auto made = masked_set(x, mask, to);
   if (made) a->store(c, nullptr, *made);
   return made.has_value();
 }
