@@ -8,8 +8,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
+#include "capture/values/masked.h"
 #include "capture/values/ndarray.h"
 #include "capture/values/object.h"
+#include "capture/values/picked.h"
+#include "capture/values/rows.h"
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
 #include "capture/values/slice.h"
@@ -288,6 +291,13 @@ std::optional<int64_t> loop_for(PyObject* ufunc, const std::vector<DType>& types
   return std::nullopt;
 }
 
+// maximum or minimum of floats. The processor's own instruction takes a NaN for an invalid operand,
+// of which NumPy says nothing: comparisons here raise no flags.
+Val quiet_extreme(Graph& g, bool maximum, const Val& a, const Val& b) {
+  const Val wins = g.op(maximum ? "greater" : "less", {a, b});
+  return g.op("select", {g.op("logical_or", {wins, g.op("isnan", {a})}), a, b});
+}
+
 // An elementwise loop takes operands of the shape of the result, and single elements.
 Val by_loop(Context& c, int64_t loop, DType out, std::vector<Val> in) {
   Shape shape = in[0].shape();
@@ -356,15 +366,22 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   const std::vector<int> axes =
       order_of(c, py::reinterpret_borrow<py::object>(ufunc), all, types, rank);
   const std::vector<Val> in = values_of(c, all, types, axes);
-  const Val made =
-      loop ? by_loop(c, *loop, out, in) : c.scope_->graph().op(OpTable::get().at(op), in, {});
+  const bool extreme = op && is_float(out) && (name == "maximum" || name == "minimum");
+  Graph& g = c.scope_->graph();
+  const Val made = loop      ? by_loop(c, *loop, out, in)
+                   : extreme ? quiet_extreme(g, name == "maximum", in[0], in[1])
+                             : g.op(OpTable::get().at(op), in, {});
   PIJIT_CHECK(made.dtype() == out, "numpy.", name, " gives another dtype than its op");
   if (loop || (is_float(types[0]) && sets_flags(op))) note_flags(c, made);
   return new_ndarray_value(c, made, axes, scalar);
 }
 
 V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
-  return in_numpys_words(c, [&] { return ufunc_value(c, ufunc, operands); });
+  return in_numpys_words(c, [&]() -> V {
+    const auto all = unmasked(c, operands);
+    if (!all) return ufunc_value(c, ufunc, operands);
+    return masked_again(c, ufunc_value(c, ufunc, all->operands), all->mask);
+  });
 }
 
 // NumPy has shorter ways for some exponents that are Python numbers, with the same bits and other
@@ -389,12 +406,14 @@ V apply_power(Context& c, const V& x, const V& y) {
 
 namespace {
 
-// Are the elements of an array or a view beside one another in memory?
-bool has_no_gaps(Context& c, NdarrayValue* a) {
+// Are the elements of an array or a view beside one another in memory? New axes have a stride of 0,
+// which BLAS does not take.
+bool has_no_gaps(Context& c, NdarrayValue* a, bool new_axes = false) {
   for (; a->base; a = a->base) {
     if (!a->index) continue;  // transposed
     bool sliced = false;
     for (auto& p : as<TupleValue>(a->index) ? a->index->parts(c) : std::vector<V>{a->index}) {
+      if (new_axes && is_none(p)) continue;
       const auto* s = as<SliceValue>(p);
       const bool whole = s && is_none(s->start) && is_none(s->stop);
       const bool integer = as<ScalarValue>(p) && PyLong_CheckExact(p->obj.ptr());
@@ -404,6 +423,14 @@ bool has_no_gaps(Context& c, NdarrayValue* a) {
     }
   }
   return true;
+}
+
+// Is what NumPy makes in the order of this array in C order? Of axes with one place the stride
+// decides, where there are gaps.
+bool is_kept_in_c_order(Context& c, NdarrayValue* a) {
+  if (!std::is_sorted(a->axes.begin(), a->axes.end())) return false;
+  const Shape shape = a->elements(c).shape();
+  return std::find(shape.begin(), shape.end(), Dim(1)) == shape.end() || has_no_gaps(c, a, true);
 }
 
 NdarrayValue* root_of_views(NdarrayValue* a) {
@@ -494,24 +521,32 @@ struct Folded {
   Dim count;  // of the elements that one of the result is made of
 };
 
+// The elements in the dtype that ufunc.reduce takes of them. Nothing: NumPy casts and sums by
+// buffers.
+std::optional<Val> summed_as(Context& c, Val x, const char* ufunc) {
+  const py::object one = py::handle(numpy_function(ufunc))
+                             .attr("reduce")(python_module("numpy").attr("ones")(
+                                 py::make_tuple(1), share(descr_of(x.dtype()))));
+  const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
+  if (!type || !is_followed(*type)) return std::nullopt;
+  if (*type == x.dtype()) return x;
+  if (is_float(*type)) return std::nullopt;
+  return v_cast(x, *type);
+}
+
 // ufunc.reduce of an array, by NumPy's own loop and in its order. Nothing: it is NumPy's.
 std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const Folding& f,
                            std::optional<double> start) {
   Val x = a->elements(c);
   const int rank = x.shape().rank();
   if (a->scalar || rank == 0) return std::nullopt;
-  if (a->base && a->index) return std::nullopt;  // gaps: some are summed by buffers
+  if (a->base && a->index && !has_no_gaps(c, a)) return std::nullopt;  // some by buffers
   if (f.axis && !std::is_sorted(a->axes.begin(), a->axes.end())) return std::nullopt;
-  const py::object reduce = py::handle(numpy_function(ufunc)).attr("reduce");
-  const py::object one =
-      reduce(python_module("numpy").attr("ones")(py::make_tuple(1), share(descr_of(x.dtype()))));
-  const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
-  if (!type || !is_followed(*type)) return std::nullopt;
-  if (*type != x.dtype()) {
-    if (is_float(*type)) return std::nullopt;  // NumPy casts and sums by buffers
-    x = v_cast(x, *type);
-  }
-  const auto loop = loop_for(numpy_function(ufunc), {*type, *type}, *type);
+  const auto summed = summed_as(c, x, ufunc);
+  if (!summed) return std::nullopt;
+  x = *summed;
+  const DType type = x.dtype();
+  const auto loop = loop_for(numpy_function(ufunc), {type, type}, type);
   if (!loop) return std::nullopt;
   Dim outer = 1, n = 1, inner = 1;
   Shape kept;
@@ -530,8 +565,8 @@ std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const
   if (!start && n == Dim(0)) return std::nullopt;  // ValueError
   Graph& g = c.scope_->graph();
   std::vector<Val> in{v_reshape(x, Shape{outer, n, inner}), Val{}};
-  if (start) in[1] = g.constant(*type, *start);
-  Val made = g.op(OpTable::get().at("numpy_reduce"), in, {Dim(*loop), *type});
+  if (start) in[1] = g.constant(type, *start);
+  Val made = g.op(OpTable::get().at("numpy_reduce"), in, {Dim(*loop), type});
   note_flags(c, made);
   return Folded{v_reshape(made, kept), n};
 }
@@ -542,7 +577,10 @@ NdarrayValue* folded_value(Context& c, Val v, bool keeps) {
 }
 
 V mean(Context& c, NdarrayValue* a, const Folding& f) {
-  const DType t = a->elements(c).dtype();
+  const Val x = a->elements(c);
+  // NumPy adds integers as float64; these are exact in any order.
+  const bool exact = is_bool(x.dtype()) || (is_int(x.dtype()) && size_of(x.dtype()) <= 2);
+  const DType t = exact ? DType::F64 : x.dtype();
   if (!is_float(t)) return nullptr;
   auto sum = fold(c, a, "add", f, 0.0);
   if (!sum || sum->count == Dim(0)) return nullptr;  // of nothing it warns
@@ -592,7 +630,7 @@ V cast(Context& c, NdarrayValue* a, const V& to) {
   const auto t = dtype_of_descr(descr.ptr());
   if (!t || !is_followed(*t) || (is_float(x.dtype()) && !is_float(*t) && !is_bool(*t)))
     return nullptr;
-  if (a->base && !in_c_order({a, a})) return nullptr;
+  if (a->base && !is_kept_in_c_order(c, a)) return nullptr;
   Val made = x;
   if (x.dtype() != *t) {
     made = v_cast(x, *t);
@@ -604,7 +642,7 @@ V cast(Context& c, NdarrayValue* a, const V& to) {
 // zeros_like and its kind; what empty_like holds is nobody's business.
 V filled_like(Context& c, NdarrayValue* a, double value) {
   const Val x = a->elements(c);
-  if (a->scalar || !in_c_order({a, a})) return nullptr;
+  if (a->scalar || !is_kept_in_c_order(c, a)) return nullptr;
   Graph& g = c.scope_->graph();
   const Val one = g.constant(x.dtype(), value);
   const Val all = g.op("broadcast_to", {one}, {x.shape().dims()});
@@ -657,7 +695,7 @@ V clip(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   if (args.size() > 1) low = args[1];
   if (args.size() > 2) high = args[2];
   auto* a = as<NdarrayValue>(args[0]);
-  if (args.size() != 3 || !kwargs.empty() || !a || a->scalar || !is_float(a->elements(c).dtype()))
+  if (args.size() != 3 || !kwargs.empty() || !a || a->scalar || is_bool(a->elements(c).dtype()))
     return nullptr;
   const bool below = low && !is_none(low), above = high && !is_none(high);
   if (!below && !above) return nullptr;
@@ -789,6 +827,16 @@ V differences(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return apply_ufunc(c, numpy_function(ufunc), {part(1, 0), part(0, -1)});
 }
 
+// One of the arrays that are joined; a list of numbers is an array of constants.
+NdarrayValue* joinable(Context& c, const V& v) {
+  if (!as<ListValue>(v) && !as<TupleValue>(v)) return as<NdarrayValue>(v);
+  const auto o = as_constant(c, v);
+  if (!o) return nullptr;
+  const py::object made = python_module("numpy").attr("array")(*o);
+  if (!is_followed_ndarray(made.ptr())) return nullptr;
+  return as<NdarrayValue>(c.wrap(made.ptr(), c.add_source({Source::kConst, -1, 0, made})));
+}
+
 V joined(Context& c, const std::vector<Val>& parts, int axis) {
   const Val made = c.scope_->graph().Builder::op(OpTable::get().at("concat"), parts, {Dim(axis)});
   return new_ndarray_value(c, made, axes_in_order(made.shape().rank()), false);
@@ -801,7 +849,7 @@ V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   if (args.empty() || !(as<TupleValue>(args[0]) || as<ListValue>(args[0]))) return nullptr;
   std::vector<Val> parts;
   for (auto& v : args[0]->parts(c)) {
-    auto* a = as<NdarrayValue>(v);
+    auto* a = joinable(c, v);
     if (!a || !a->is_followed(c) || a->scalar) return nullptr;
     parts.push_back(a->elements(c));
     if (!in_c_order({a, a})) return nullptr;
@@ -832,11 +880,31 @@ V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return joined(c, parts, *axis);
 }
 
+// np.array of NumPy's float64 scalars and Python's floats.
+V array_of(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  if (args.size() != 1 || !kwargs.empty() || !as<ListValue>(args[0])) return nullptr;
+  std::vector<Val> parts;
+  bool any = false;
+  const std::vector<V> items = args[0]->parts(c);
+  for (auto& v : items) {
+    auto* a = as<NdarrayValue>(v);
+    if (!a && (!is_known(v) || !PyFloat_CheckExact(v->obj.ptr()))) return nullptr;
+    if (a && !a->is_followed(c)) return nullptr;
+    Val x = a ? a->elements(c)
+              : c.scope_->graph().constant(DType::F64, PyFloat_AS_DOUBLE(v->obj.ptr()));
+    if (a && (!a->scalar || x.dtype() != DType::F64)) return nullptr;
+    any |= a != nullptr;
+    parts.push_back(v_reshape(x, Shape{1}));
+  }
+  constexpr size_t kMost = 64;
+  return any && parts.size() <= kMost ? joined(c, parts, 0) : nullptr;
+}
+
 V rolled(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   auto* a = as<NdarrayValue>(args[0]);
   const Val x = a->elements(c);
   const int rank = x.shape().rank();
-  if (args.size() < 2 || a->scalar || rank == 0 || !in_c_order({a, a})) return nullptr;
+  if (args.size() < 2 || a->scalar || rank == 0 || !is_kept_in_c_order(c, a)) return nullptr;
   const auto axis = axis_argument(c, args, kwargs, 2, rank, -1);
   // of no axis it gives a view of a flat array
   if (!axis || !is_known(args[1]) || !PyLong_CheckExact(args[1]->obj.ptr())) return nullptr;
@@ -857,7 +925,7 @@ V rolled(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
 V full_like(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   auto* a = as<NdarrayValue>(args[0]);
   const Val x = a->elements(c);
-  if (args.size() != 2 || !kwargs.empty() || a->scalar || !in_c_order({a, a})) return nullptr;
+  if (args.size() != 2 || !kwargs.empty() || a->scalar || !is_kept_in_c_order(c, a)) return nullptr;
   const Val one = value_to_store(c, args[1], x.dtype());
   if (one.shape().rank() != 0) return nullptr;
   const Val all = c.scope_->graph().op("broadcast_to", {one}, {x.shape().dims()});
@@ -924,6 +992,15 @@ constexpr Function kFunctions[] = {
     {"stack", join<Join::kStack>, false},
     {"hstack", join<Join::kHorizontal>, false},
     {"vstack", join<Join::kVertical>, false},
+    {"array", array_of, false},
+    {"take", take},
+    {"take_along_axis", take_along_axis},
+    {"put_along_axis", put_along_axis},
+    {"sort", sorted},
+    {"argsort", order_of_rows},
+    {"argmax", place_of_extreme<true>},
+    {"argmin", place_of_extreme<false>},
+    {"searchsorted", places_in_order},
 };
 
 struct Reduction {
@@ -942,10 +1019,54 @@ constexpr Reduction kReductions[] = {
     {"all", "logical_and", 1.0},
 };
 
+// A reduction of the elements that a mask has.
+std::optional<Val> masked_fold(Context& c, MaskedValue* a, const Reduction& r) {
+  const auto in = summed_as(c, a->whole->elements(c), r.ufunc);
+  if (!in || !(in->shape() == a->mask.shape())) return std::nullopt;
+  const DType t = in->dtype();
+  const auto loop = loop_for(numpy_function(r.ufunc), {t, t}, t);
+  if (!loop) return std::nullopt;
+  Graph& g = c.scope_->graph();
+  const Shape flat{in->shape().numel()};
+  std::vector<Val> all{v_reshape(*in, flat), v_reshape(a->mask, flat), Val{}};
+  if (r.start) all[2] = g.constant(t, *r.start);
+  const Val made = g.op(OpTable::get().at("numpy_masked_reduce"), all, {Dim(*loop), t});
+  note_flags(c, made);
+  return made;
+}
+
+// The sum by the count; of nothing, NumPy warns.
+V masked_mean(Context& c, MaskedValue* a) {
+  const DType t = a->whole->elements(c).dtype();
+  const auto sum = is_float(t) ? masked_fold(c, a, {"sum", "add", 0.0}) : std::nullopt;
+  if (!sum) return nullptr;
+  Graph& g = c.scope_->graph();
+  const Shape flat{a->mask.shape().numel()};
+  const Val count = g.op("numpy_count", {v_reshape(a->mask, flat)}, {Dim(1)});
+  Val q = g.op("div", {v_cast(*sum, DType::F64), v_cast(count, DType::F64)});
+  note_flags(c, q);
+  if (t != DType::F64) q = v_cast(q, t);
+  return folded_value(c, q, false);
+}
+
+V masked_function(Context& c, std::string_view name, const std::vector<V>& args,
+                  const Kwargs& kwargs) {
+  auto* a = as<MaskedValue>(args[0]);
+  if (args.size() != 1 || !kwargs.empty()) return nullptr;
+  if (name == "mean") return masked_mean(c, a);
+  for (auto& r : kReductions) {
+    if (r.name != name) continue;
+    const auto made = masked_fold(c, a, r);
+    return made ? V(folded_value(c, *made, false)) : nullptr;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 static V function_value(Context& c, std::string_view name, const std::vector<V>& args,
                         const Kwargs& kwargs) {
+  if (!args.empty() && as<MaskedValue>(args[0])) return masked_function(c, name, args, kwargs);
   auto* a = args.empty() ? nullptr : as<NdarrayValue>(args[0]);
   if (a && !a->is_followed(c)) return nullptr;
   for (auto& f : kFunctions)

@@ -256,12 +256,14 @@ py::object tried_call(FunctionCache& state, bool tensor, int64_t began, const Ca
                       const Plain& plain, bool* plainly = nullptr) {
   // What has no breaks may be slower only where it is a matter of guards.
   constexpr int64_t kGuards = 10'000;
-  const bool ever_new = state.sizes.ever_new(), simple = state.breaks.empty() && !ever_new;
+  const bool ever_new = state.sizes.ever_new(),
+             arrays = state.of_arrays && !tensor && state.region_count == 0,
+             simple = state.breaks.empty() && !ever_new && !arrays;
   if (state.sizes.waiting() && !state.sizes.due()) {
     if (plainly) *plainly = true;
     return plain();
   }
-  if (state.tier.next(config().measure, simple ? kGuards : INT64_MAX, ever_new) ==
+  if (state.tier.next(config().measure, simple ? kGuards : INT64_MAX, ever_new, arrays) ==
       Tier::Way::kPlain) {
     const Flag off(permission::paused);
     if (plainly) *plainly = true;

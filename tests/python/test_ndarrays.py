@@ -7,7 +7,7 @@ import pytest
 
 import pijit
 from tests.python.differential import check, check_calls, freeze
-from tests.python.ndarray_programs import compare
+from tests.python.ndarray_programs import compare, run
 
 x = np.linspace(-3.0, 5.0, 24)
 y = np.linspace(1.0, 2.0, 24)
@@ -411,6 +411,65 @@ def test_axes_of_one_place_lie_where_their_stride_says():
         check(of("return np.square(a), a + 1, a > 2", "a"), a)
     for sizes in ((3, 4), (5, 4), (1, 4), (4, 1), (6, 2)):
         check_calls(of("return a * 2", "a"), [(np.asfortranarray(np.ones(s)),) for s in ((3, 4), sizes, (7, 9))])
+
+
+def test_order_of_memory_of_views_with_gaps_and_of_empty_arrays():
+    for a in (np.ones((4, 4)), np.ones((1, 3, 4)), np.ones((4, 1))):
+        for view in ("a[:, None, ::2]", "a[..., None, :1]", "a[::2, None]", "a[:, None]", "a[None]"):
+            results = "np.zeros_like(v), np.full_like(v, 2), np.roll(v, 1, 0), v.astype('f4')"
+            check(of(f"v = {view}\n    return {results}", "a"), a)
+    for a in (np.asfortranarray(np.ones((0, 3, 2))), np.asfortranarray(np.ones((1, 3, 2)))[1:], np.ones((0, 3, 2))):
+        check(of("return a.sum(axis=0), a * 2, np.cumsum(a, axis=0), a.T.prod(axis=-1)", "a"), a)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1", "?"])
+@pytest.mark.parametrize("text", ["x, y, z = a; return x, y, z", "x, y, z = a; a[0] = 5; return x, y, z, a",
+                                  "x, y = a; return x", "x, y, z = m; x += 1; return m, y, z",
+                                  "x, y, z = a * 2; return np.array([x - y, 2.0, y * z])", "return np.array([a[0], 1])",
+                                  "return np.array([a, a]), np.array([a[0]], dtype='f4')",
+                                  "c = np.array([a[0], a[1]]); c[0] = 9; return c, a", "x, y, z = m.T; return x, y, z",
+                                  "return (a > 0).mean(), np.mean(a > 1), (m > 0).mean(axis=0), a.mean()",
+                                  "return np.clip(a, 0, 2), np.clip(a, None, 1), np.clip(a, 0, 300), np.clip(a, -5, 1)",
+                                  "return a[1:].sum(), a[:2].max(), a[1:].mean(), a[::2].sum(), a[::-1].sum()",
+                                  "return m[0].sum(), m[1:].sum(axis=0), m[:, 1].sum(), m[1].std(), m.T[1:].sum()",
+                                  "return np.concatenate([[0.0], a]), np.concatenate(([1.5], a[1:]))",
+                                  "return np.hstack([1.0, a]), np.concatenate([[0], a]), np.concatenate([a, []])"])
+def test_numbers_and_rows_of_arrays(text, dtype):
+    for order in "CF":
+        a, m = np.array([1, 0, 3]).astype(dtype), np.array(np.arange(9).reshape(3, 3), order=order).astype(dtype)
+        check(of(text, "a, m"), a, m)
+
+
+@pytest.mark.parametrize("mode", ["warn", "raise"])
+@pytest.mark.parametrize("cast", ["c = a + s", "c = np.full_like(a, s)", "a[:] = s", "c = np.where(a > 0, a, s)",
+                                  "a *= s", "c = b.astype('f4')", "c = np.float32(s) * a", "np.add(a, s, out=a)",
+                                  "c = a / 0"])
+def test_warnings_of_casts_come_before_errors(cast, mode):
+    for end in ("a + b[:5]", "a[99]", "raise ValueError(3)", "np.stack([a, a[:3]])", "a[:3] = b[:5]", "a.sum(axis=4)",
+                "np.dot(a, a[:3])", "assert a.sum() > 1e300"):
+        plain, jitted = (of(f"{cast}; {end}", "a, b, s")() for _ in range(2))
+        jitted = pijit.jit(jitted)
+        with np.errstate(all=mode):
+            for k, s in enumerate((1.5, 1e300, 2.5, 1e300, 1e-300, 3e38, 7)):
+                args = [[np.arange(1, 9).astype("f4"), np.arange(1, 9) * (1e200 if k % 2 else 1.0), s] for _ in "ab"]
+                assert run(plain, args[0]) == run(jitted, args[1]), (cast, end, s)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_nans_that_are_compared_raise_no_flags(dtype, monkeypatch):
+    asked = []
+    known = np.geterr
+    monkeypatch.setattr(np, "geterr", lambda: asked.append(1) or known())
+    for n in (1, 3, 8, 13, 1003):
+        a = np.linspace(1, 2, n).astype(dtype)
+        a[::3] = np.nan
+        for text in ("np.maximum(a * 2, b) - 1", "np.minimum(a, b + 1)", "np.clip(a * 2, 0, 1) + 1", "(a * 2).max()",
+                     "np.where(a > b, a, b) * 2", "(a * 2 < b) | (a == b)", "np.maximum(a, np.minimum(b, 1)) * 0.5"):
+            f = pijit.jit(of("return " + text)())
+            for p, q in ((a, a[::-1].copy()), (a, np.ones_like(a)), (np.zeros_like(a), -np.zeros_like(a))):
+                assert f(p, q).tobytes() == of("return " + text)()(p, q).tobytes(), (n, text)
+            assert pijit.explain(f).graphs
+            assert not asked, (n, text)
 
 
 @pytest.mark.parametrize("line", ["np.multiply(z, 3, z)", "np.add(z, z, z)", "np.clip(z, 0, 2, z)",
