@@ -147,6 +147,14 @@ def test_operators_of_scalars(text):
     check(of("return a[1] * 4, a[2] + a[2], -a[1] * 2"), big, big)
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.int8, np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("text", ["a[0] * b", "b * a[0]", "a[0] + b", "b - a[0]", "a[0] - b", "a.max() * b",
+                                  "(a * b)[0]", "a[0] < b", "a[0] // b", "a[0] % b"])
+def test_scalars_of_numpy_that_vary_warn_in_each_call(text, kind):
+    most = np.iinfo(kind).max if issubclass(kind, np.integer) else np.finfo(kind).max
+    check_calls(of("return " + text), [(np.array([most - k, k], kind), kind(5 + k)) for k in range(7)])
+
+
 @pytest.mark.parametrize("mode", ["warn", "ignore", "raise", "print"])
 @pytest.mark.parametrize("text", ["a / 0", "a * 1e308 * 1e308", "np.sqrt(a - 10)", "np.log(a)", "1e-300 / (b * 1e30)",
                                   "(a - a) / (b - b)", "np.exp(a * 1000)", "(a * 1e308).sum()", "a / 0 > 1",

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "python/convert.h"
+#include "python/names.h"
 #include "capture/regions/arrays.h"
 #include "capture/regions/iterators.h"
 #include "capture/regions/lists.h"
@@ -241,19 +242,23 @@ static bool find_twister() {
   }
 }
 
+constinit OnDemand<bool> knows_twister;
+
 // The bits of what it gives.
 static int64_t draw(int64_t fn, int64_t, int64_t) {
-  static const bool found = find_twister();
-  auto* const t = reinterpret_cast<Twister*>(PyCFunction_GET_SELF(reinterpret_cast<PyObject*>(fn)));
-  if (found && t->next >= 0 && t->next + 2 <= Twister::kNumbers) {
-    const uint32_t high = t->draw() >> 5, low = t->draw() >> 6;
-    return bits_of((high * 67108864.0 + low) * (1.0 / 9007199254740992.0));
-  }
   PyObject* r = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(fn));
   if (!r) return PyErr_Clear(), bits_of(NAN);  // no memory
   const double x = PyFloat_AS_DOUBLE(r);
   Py_DECREF(r);
   return bits_of(x);
+}
+
+// The same where the generator's memory is known. CPython makes its next numbers.
+static int64_t draw_known(int64_t fn, int64_t, int64_t) {
+  auto* const t = reinterpret_cast<Twister*>(PyCFunction_GET_SELF(reinterpret_cast<PyObject*>(fn)));
+  if (t->next < 0 || t->next + 2 > Twister::kNumbers) return draw(fn, fn, fn);
+  const uint32_t high = t->draw() >> 5, low = t->draw() >> 6;
+  return bits_of((high * 67108864.0 + low) * (1.0 / 9007199254740992.0));
 }
 
 // Functions of a list of numbers that only look at it; nothing: it is another.
@@ -273,7 +278,8 @@ Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args, int kind) {
   if (args.empty() && draws(fn)) {
     e.changes("draws a random number");
     const int it = e.d.icon(reinterpret_cast<int64_t>(fn));
-    return float_of(e.emit(Op::kFOfBits, e.call(draw, it, it, it)));
+    return float_of(e.emit(
+        Op::kFOfBits, e.call(knows_twister.get(find_twister) ? draw_known : draw, it, it, it)));
   }
   if (const char* name = function_of("math", fn)) return math(e, name, args);
   struct Class {

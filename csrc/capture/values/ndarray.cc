@@ -9,6 +9,7 @@
 #include "capture/rebuilder.h"
 #include "capture/values/array.h"
 #include "capture/values/masked.h"
+#include "capture/values/object.h"
 #include "capture/values/picked.h"
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
@@ -401,8 +402,12 @@ namespace {
 // another one?
 bool is_of_scalars(const NdarrayValue& a, const V& other, bool fixed) {
   const auto* b = as<NdarrayValue>(other);
-  if (!a.scalar || (other && !(b ? b->scalar : as<ScalarValue>(other) != nullptr))) return false;
-  return !fixed || !is_float(a.memory.dtype()) || (b && !is_float(b->memory.dtype()));
+  // one that differs from call to call is an object
+  const bool object = other && as<ObjectValue>(other) && is_numpy_scalar(other->obj.ptr());
+  const bool of_scalar = object || (b ? b->scalar : as<ScalarValue>(other) != nullptr);
+  if (!a.scalar || (other && !of_scalar)) return false;
+  return !fixed || !is_float(a.memory.dtype()) || (b && !is_float(b->memory.dtype())) ||
+         (object && Py_TYPE(other->obj.ptr()) != numpy_scalar_type(a.memory.dtype()));
 }
 
 }  // namespace
