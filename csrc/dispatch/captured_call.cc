@@ -38,7 +38,7 @@ py::object described_run(Entry& e, const Instance& instance, const Values& value
   d["graph"] = str_of(graph_text(e, code));
   d["inputs"] = inputs;
   d["effects"] = effects;
-  if (effects.size() > 0) return d;  // nothing runs that would change something
+  if (!effects.empty()) return d;  // nothing runs that would change something
   Runner r(e, instance, values);
   r.compute(nullptr);
   std::vector<ArrayRef> outputs;  // before the result takes them

@@ -250,7 +250,8 @@ def _recurrent(w, n, xs):
         kept = w.of("Mul", w.of("Sigmoid", g + ".1"), c)
         c = w.of("Add", kept, w.of("Mul", w.of("Sigmoid", g), w.of("Tanh", g + ".2")))
         h = w.of("Mul", w.of("Sigmoid", g + ".3"), w.of("Tanh", c))
-        hs.append(h), cs.append(c)
+        hs.append(h)
+        cs.append(c)
     stack = lambda parts: w.of("Concat", *(w.of("Unsqueeze", p, w.ints([0])) for p in parts), axis=0)
     return stack([stack(hs[order]), stack(cs[order])])
 
