@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from pijit import _C
@@ -128,6 +130,21 @@ class Traced(NamedTuple):
     result: Any
 
 
+@contextlib.contextmanager
+def _capture_on():
+    """Capture is on, also in a program that runs plainly, and below a debugger or a profiler."""
+    forbidden = _C.forbid_capture(False)
+    tracer, profiler = sys.gettrace(), sys.getprofile()
+    sys.settrace(None)
+    sys.setprofile(None)
+    try:
+        yield
+    finally:
+        sys.setprofile(profiler)
+        sys.settrace(tracer)
+        _C.forbid_capture(forbidden)
+
+
 def trace(who: str, net: Any, inputs: tuple[Any, ...], shapes: list[Any]) -> Traced:
     """Captures a call. shapes: per input a shape with -1 where a size varies. RuntimeError where there is no graph of
     the whole call, or where it changes something."""
@@ -137,8 +154,9 @@ def trace(who: str, net: Any, inputs: tuple[Any, ...], shapes: list[Any]) -> Tra
     run = _C.jit(made["run"], True, True, False)
     if any(-1 in s for s in shapes):
         _C.set_signature(run, [None, *((x.dtype, tuple(s)) for x, s in zip(inputs, shapes))])
-    run(net, *inputs)
-    call = _C.captured_call(run, (net, *inputs))
+    with _capture_on():
+        run(net, *inputs)
+        call = _C.captured_call(run, (net, *inputs))
     if call is None:
         raise RuntimeError(f"For '{who}', the network is no single graph: pijit.explain says where it breaks.")
     if call["effects"]:

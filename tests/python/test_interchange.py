@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import sys
 
 import numpy as np
 import pytest
@@ -109,6 +110,30 @@ def test_an_export_changes_no_network(tmp_path):
     exported(net, ms.Tensor(X), path=tmp_path / "a")
     assert net.training and net[1].training and not net[2].training
     np.testing.assert_array_equal(net[1].moving_mean.asnumpy(), before)
+
+
+@pytest.mark.parametrize("how", ["plain", "traced", "profiled"])
+def test_a_network_is_exported_where_nothing_is_captured(how, tmp_path):
+    seen = []
+
+    def tracer(frame, event, arg):
+        seen.append(event)
+        return tracer
+
+    path, net, x = str(tmp_path / "net.mindir"), nn.Dense(3, 2), ops.ones((4, 3))
+    tracing, profiling = sys.gettrace(), sys.getprofile()
+    before = ms._C.forbid_capture(how == "plain")
+    sys.settrace(tracer if how == "traced" else tracing)
+    sys.setprofile(tracer if how == "profiled" else profiling)
+    try:
+        ms.export(net, x, file_name=path)
+        assert how == "plain" or (sys.gettrace() if how == "traced" else sys.getprofile()) is tracer
+        assert ms._C.forbid_capture(how == "plain") == (how == "plain")
+    finally:
+        sys.setprofile(profiling)
+        sys.settrace(tracing)
+        ms._C.forbid_capture(before)
+    assert np.allclose(nn.GraphCell(ms.load(path))(x).asnumpy(), net(x).asnumpy())
 
 
 def test_parameters_have_their_names_and_values(tmp_path):
