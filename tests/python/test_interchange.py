@@ -133,7 +133,7 @@ def test_a_network_is_exported_where_nothing_is_captured(how, tmp_path):
         sys.setprofile(profiling)
         sys.settrace(tracing)
         ms._C.forbid_capture(before)
-    assert np.allclose(nn.GraphCell(ms.load(path))(x).asnumpy(), net(x).asnumpy())
+    assert np.allclose(nn.GraphCell(ms.load(path))(x).asnumpy(), net(x).asnumpy(), 1e-5, 1e-6)
 
 
 def test_parameters_have_their_names_and_values(tmp_path):
@@ -228,7 +228,7 @@ def test_control_flow_goes_by_the_values(name, scale, folder, tmp_path):
         net.d.bias.set_data(cell.parameters_dict()["d.bias"])
     x = ms.Tensor(np.full((2, 3), scale, np.float32))
     for a, b in zip(exported_networks.arrays(cell(x)), exported_networks.arrays(net(x))):
-        np.testing.assert_allclose(a, b, 1e-5)
+        np.testing.assert_allclose(a, b, 0, 1e-5 * max(1, np.abs(b.astype(float)).max()))
 
 
 @pytest.mark.parametrize("batch", [1, 2, 9])
