@@ -221,6 +221,9 @@ def test_zip_files_are_refused(tmp_path):
 def test_control_flow_goes_by_the_values(name, scale, folder, tmp_path):
     net = NETWORKS[name][0]().set_train(False)
     if folder is None:
+        if name == "loop":  # from some weights its turns lead away from a point where they stand still, and errors grow
+            net.d.weight.set_data(ms.Tensor(np.linspace(-0.5, 0.6, 9).reshape(3, 3).astype(np.float32)))
+            net.d.bias.set_data(ms.Tensor(np.array([0.1, -0.2, 0.3], np.float32)))
         exported(net, ms.Tensor(np.ones((2, 3), np.float32)), path=tmp_path / name)
     cell = nn.GraphCell(ms.load(str((folder or tmp_path) / f"{name}.mindir")))
     if name == "loop":
