@@ -39,11 +39,7 @@ PyObject* fetch(const Source& s, const Values& values, PyObject* func, PyObject*
       PyObject* v = quiet_item(d, name, &unsure);
       return v || unsure ? v : quiet_item(builtins_of(d), name);
     }
-    case Source::kDictAttr: {
-      py::object d = py::reinterpret_steal<py::object>(instance_dict(p));
-      if (!d) return nullptr;
-      return quiet_item(d.ptr(), s.key.ptr());
-    }
+    case Source::kDictAttr: return own_attribute(p, s.key.ptr());
     case Source::kAttr: {  // an attribute of the class, found through the MRO
       PyObject* v = type_lookup(PyType_Check(p) ? reinterpret_cast<PyTypeObject*>(p) : Py_TYPE(p),
                                 s.key.ptr());
@@ -288,9 +284,8 @@ bool check(const Guard& g, const Values& values) {
     case Guard::kSame: return o == values[g.num];
     case Guard::kNotSame: return values[g.num] && o != values[g.num];
     case Guard::kNoDictAttr: {
-      py::object d = py::reinterpret_steal<py::object>(instance_dict(o));
       bool unsure = false;
-      return !d || (!quiet_item(d.ptr(), g.obj.ptr(), &unsure) && !unsure);
+      return !own_attribute(o, g.obj.ptr(), &unsure) && !unsure;
     }
     case Guard::kDictVersion: return dict_version(g.obj.ptr()) == g.num;
     case Guard::kTypeVersion:
