@@ -1,0 +1,14 @@
+// A look at what the program does, now and then: where no op of ours tells that something works, a
+// sample finds what takes the time.
+#pragma once
+#include <chrono>
+
+namespace pijit {
+
+// Calls `look` in the main thread between two of CPython's instructions, about once in `interval`
+// while that thread runs Python code. A forked child takes no samples.
+void sample_every(std::chrono::milliseconds interval, void (*look)());
+// From when this returns on, `look` is called no more.
+void stop_sampling();
+
+}  // namespace pijit
