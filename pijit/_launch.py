@@ -239,7 +239,7 @@ def leave_package_for_later(path):
     if request.name or request.device or request.plain or "pijit" in sys.modules:
         load_package()
     elif _run:
-        _run.call_while_busy(Busy().look, BUSY_S, LOOK_S)
+        Busy().begin()
 
 
 BUSY_S, LOOK_S = 2.0, 0.05  # of time on processors: loading the package takes some 0.15
@@ -249,14 +249,26 @@ class Busy:
     """Whether a program that imports NumPy, and not the package, spends its time in functions of its own."""
 
     def __init__(self):
-        self.seen = []
+        self.seen, self.done = [], False
+
+    def begin(self):
+        self.go_on()
+        os.register_at_fork(before=_run.stop_calling, after_in_parent=self.go_on, after_in_child=self.go_on)
+
+    def go_on(self):
+        if not self.done:
+            _run.call_while_busy(self.look, BUSY_S, LOOK_S)
 
     def look(self):
         """Called in the main thread, now and then. True: no more looks."""
+        self.done = self.load()
+        return self.done
+
+    def load(self):
         if "pijit" in sys.modules:
             return True
         numpy = sys.modules.get("numpy")
-        frame = sys._getframe(1) if numpy else None
+        frame = sys._getframe(2) if numpy else None
         self.seen = self.seen[-9:] + [frame is not None and is_own(frame.f_code.co_filename)]
         if sum(self.seen) < 8 or getattr(numpy.__spec__, "_initializing", False):
             return False

@@ -343,6 +343,14 @@ void init_automatic(py::module_& m) {
     set_hook_for_all(false);
     return py::none();
   });
+  define(m, "pause_sampling", {}, [](const Args&) {
+    pause_sampling();
+    return py::none();
+  });
+  define(m, "resume_sampling", {}, [](const Args&) {
+    resume_sampling();
+    return py::none();
+  });
   // All that was captured, or deoptimized.
   define(m, "automatic_report", {}, [](const Args&) { return py::object(report()); });
   // Forgets all of that: for the end of the process, so that what it kept dies as it should, and

@@ -4,8 +4,10 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -23,11 +25,14 @@ struct Sampler {
   std::thread thread;
 };
 Sampler* sampler;
+std::chrono::milliseconds interval_now;
 void (*look_now)();
-// A child that is forked leaves its parent's alone.
+std::atomic<bool> asked;  // and CPython has not called us yet
+// A child that is forked without CPython's knowledge leaves its parent's thread alone.
 const bool forks = pthread_atfork(nullptr, nullptr, [] { sampler = nullptr; }) == 0;
 
 int on_pending_call(void*) {
+  asked = false;
   if (look_now) look_now();
   return 0;
 }
@@ -38,23 +43,25 @@ void tell(const Breaker& breaker) {
     __atomic_store_n(static_cast<int*>(const_cast<void*>(breaker.address)), 1, __ATOMIC_RELAXED);
 }
 
-void run(Sampler& s, std::chrono::milliseconds interval) {
+void run(Sampler& s) {
   std::unique_lock lock(s.mu);
-  while (!s.ended.wait_for(lock, interval, [&] { return s.end; }))
-    if (Py_AddPendingCall(on_pending_call, nullptr) == 0) tell(s.breaker);
+  while (!s.ended.wait_for(lock, interval_now, [&] { return s.end; }))
+    if (!asked.exchange(true)) {
+      if (Py_AddPendingCall(on_pending_call, nullptr) == 0)
+        tell(s.breaker);
+      else
+        asked = false;
+    }
 }
 
-}  // namespace
-
-void sample_every(std::chrono::milliseconds interval, void (*look)()) {
-  look_now = look;
-  if (sampler || !forks) return;
+void start_thread() {
   auto* s = new Sampler;
+  asked = false;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    s->thread = std::thread([s, interval] { run(*s, interval); });
+    s->thread = std::thread([s] { run(*s); });
     sampler = s;
   } catch (const std::system_error&) {  // no thread is to be had: no samples
     delete s;
@@ -62,8 +69,7 @@ void sample_every(std::chrono::milliseconds interval, void (*look)()) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void stop_sampling() {
-  look_now = nullptr;
+void end_thread() {
   Sampler* s = std::exchange(sampler, nullptr);
   if (!s) return;
   {
@@ -73,6 +79,24 @@ void stop_sampling() {
   s->ended.notify_one();
   s->thread.join();
   delete s;
+}
+
+}  // namespace
+
+void sample_every(std::chrono::milliseconds interval, void (*look)()) {
+  interval_now = interval;
+  look_now = look;
+  if (!sampler && forks) start_thread();
+}
+
+void stop_sampling() {
+  look_now = nullptr;
+  end_thread();
+}
+
+void pause_sampling() { end_thread(); }
+void resume_sampling() {
+  if (look_now && !sampler && forks) start_thread();
 }
 
 }  // namespace pijit

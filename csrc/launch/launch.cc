@@ -26,7 +26,7 @@ struct Watch {
   std::thread thread;
 };
 Watch* watch;
-// A child that is forked leaves its parent's alone.
+// A child that is forked without CPython's knowledge leaves its parent's thread alone.
 const bool forks = pthread_atfork(nullptr, nullptr, [] { watch = nullptr; }) == 0;
 
 std::chrono::nanoseconds time_on_processors() {
