@@ -243,8 +243,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   const Code code = code_info(call.code());
   std::vector<PyObject*> room;
   const auto slots = call.slots(static_cast<size_t>(code->num_slots), &room);
-  const uint64_t compiled = state->compile_count, graphs = graphs_run,
-                 sizes = state->new_sizes;
+  const uint64_t compiled = state->compile_count, graphs = graphs_run, sizes = state->new_sizes;
   const bool timed = a->tier.timed();
   const std::shared_ptr<FunctionCache> kept = a->state;
   py::object r;

@@ -37,9 +37,8 @@ bool works_on(const PendingCall& call, Is is) {
   if (std::any_of(slots.begin(), slots.end(), [&](PyObject* o) { return holds(o, is); }))
     return true;
   const auto cells = call.cells();
-  return std::any_of(cells.begin(), cells.end(), [&](PyObject* c) {
-    return PyCell_Check(c) && holds(PyCell_GET(c), is);
-  });
+  return std::any_of(cells.begin(), cells.end(),
+                     [&](PyObject* c) { return PyCell_Check(c) && holds(PyCell_GET(c), is); });
 }
 
 }  // namespace

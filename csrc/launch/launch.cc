@@ -104,9 +104,8 @@ PyObject* stop_calling(PyObject*, PyObject*) {
   if (!w) Py_RETURN_NONE;
   end_of(*w);
   Py_BEGIN_ALLOW_THREADS  // it may be about to take the lock
-  w->thread.join();
-  Py_END_ALLOW_THREADS
-  Py_DECREF(w->function);
+      w->thread.join();
+  Py_END_ALLOW_THREADS Py_DECREF(w->function);
   delete w;
   Py_RETURN_NONE;
 }
@@ -128,7 +127,8 @@ PyMethodDef methods[] = {
     {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run)), METH_FASTCALL,
      "run(function, *args): calls it with an empty stack of frames."},
     {"call_while_busy", call_while_busy, METH_VARARGS,
-     "call_while_busy(function, after, every): calls it in the main thread once the process has been on processors for "
+     "call_while_busy(function, after, every): calls it in the main thread once the process has "
+     "been on processors for "
      "`after` seconds, and after each further `every`, until it gives a true value, or raises."},
     {"stop_calling", stop_calling, METH_NOARGS, "Ends call_while_busy."},
     {"in_main_interpreter", in_main_interpreter, METH_NOARGS,
