@@ -261,14 +261,14 @@ class Busy:
 
     def look(self):
         """Called in the main thread, now and then. True: no more looks."""
-        self.done = self.load()
+        self.done = self.done or "pijit" in sys.modules or self.has_seen_enough(sys._getframe(1))
+        if self.done and "pijit" not in sys.modules:
+            load_package()
         return self.done
 
-    def load(self):
-        if "pijit" in sys.modules:
-            return True
+    def has_seen_enough(self, frame):
         numpy = sys.modules.get("numpy")
-        frame = sys._getframe(2) if numpy else None
+        frame = frame if numpy else None
         self.seen = self.seen[-9:] + [frame is not None and is_own(frame.f_code.co_filename)]
         if sum(self.seen) < 8 or getattr(numpy.__spec__, "_initializing", False):
             return False
@@ -276,7 +276,6 @@ class Busy:
             if frame.f_code.co_filename.startswith("<frozen importlib"):
                 return False
             frame = frame.f_back
-        load_package()
         return True
 
 

@@ -49,7 +49,7 @@ int ask(void*) {
   PyObject* function = watch->function;
   Py_INCREF(function);
   PyObject* enough = PyObject_CallNoArgs(function);
-  if (watch && (!enough || PyObject_IsTrue(enough) != 0)) end_of(*watch);
+  if (watch && enough && PyObject_IsTrue(enough) == 1) end_of(*watch);
   PyErr_Clear();
   Py_XDECREF(enough);
   Py_DECREF(function);
@@ -129,7 +129,7 @@ PyMethodDef methods[] = {
     {"call_while_busy", call_while_busy, METH_VARARGS,
      "call_while_busy(function, after, every): calls it in the main thread once the process has "
      "been on processors for "
-     "`after` seconds, and after each further `every`, until it gives a true value, or raises."},
+     "`after` seconds, and after each further `every`, until it gives a true value."},
     {"stop_calling", stop_calling, METH_NOARGS, "Ends call_while_busy."},
     {"in_main_interpreter", in_main_interpreter, METH_NOARGS,
      "Is this Python's first interpreter? The extension proper would wait for ever in another."},
