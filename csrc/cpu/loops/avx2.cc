@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "cpu/loops/asmjit.h"
+#include "cpu/loops/vector_code.h"
 #include "graph/eval/scalar_eval.h"
 
 namespace pijit {
@@ -42,16 +42,16 @@ void load_bytes(char* to, const char* from, int64_t n) {
 }
 void store_bytes(char* to, const char* from, int64_t n) { std::memcpy(to, from, n); }
 
-class Avx2Emitter : public LoopEmitter {
+class Avx2Code : public VectorCode {
  public:
-  explicit Avx2Emitter(const InnerSpec& s) : LoopEmitter(s) {
+  explicit Avx2Code(const InnerSpec& s) : VectorCode(s) {
     if (s.few) lanes_ = 8;
     by_columns_ = s.by_columns;
   }
   bool covers(std::string* why) const override {
     for (auto& n : s_.body)
       if (n.op == SOp::kScale && n.dt != DType::F32) return *why = "float64 scaling", false;
-    return LoopEmitter::covers(why);
+    return VectorCode::covers(why);
   }
 
  private:
@@ -810,8 +810,6 @@ class Avx2Emitter : public LoopEmitter {
 
 }  // namespace
 
-std::unique_ptr<LoopEmitter> avx2_emitter(const InnerSpec& s) {
-  return std::make_unique<Avx2Emitter>(s);
-}
+std::unique_ptr<VectorCode> avx2_code(const InnerSpec& s) { return std::make_unique<Avx2Code>(s); }
 
 }  // namespace pijit

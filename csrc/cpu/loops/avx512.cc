@@ -1,14 +1,14 @@
 // AVX-512: one zmm per value (ymm for 4-byte types beside 8-byte ones), bools in mask registers.
-#include "cpu/loops/asmjit.h"
+#include "cpu/loops/vector_code.h"
 
 namespace pijit {
 namespace {
 
 using asmjit::Imm;
 
-class Avx512Emitter : public LoopEmitter {
+class Avx512Code : public VectorCode {
  public:
-  explicit Avx512Emitter(const InnerSpec& s) : LoopEmitter(s) { by_columns_ = s.by_columns; }
+  explicit Avx512Code(const InnerSpec& s) : VectorCode(s) { by_columns_ = s.by_columns; }
 
  private:
   const void* keeping_registers(void (*f)()) const override {
@@ -620,8 +620,8 @@ bool has_avx512() {
   return ok;
 }
 
-std::unique_ptr<LoopEmitter> avx512_emitter(const InnerSpec& s) {
-  return std::make_unique<Avx512Emitter>(s);
+std::unique_ptr<VectorCode> avx512_code(const InnerSpec& s) {
+  return std::make_unique<Avx512Code>(s);
 }
 
 }  // namespace pijit
