@@ -64,7 +64,7 @@ void guard_removed(Context& c, const Context::Note& n, PyObject* now, bool moved
         s = {Source::kDictItem, n.target->src, 0, varies ? py::object() : key->obj,
              varies ? key->src : -1};
       else if (varies && !moved)
-        s = GrowingSequence::computed_source(n.target->src, key->src);
+        s = OutsideSequence::at(n.target->src, key->src);
       else if (i && !moved && std::abs(*i) < INT_MAX)
         s = {Source::kItem, n.target->src, static_cast<int>(*i), {}};
       else
@@ -118,7 +118,7 @@ void check_removed(Context& c, const Context::Note& n) {
         old = share(c.found_in(from, key->obj.ptr()));
       else if (auto* s = as<GrowingSequence>(n.target);
                s && !moved && key->obj && PyLong_Check(key->obj.ptr()))
-        old = s->source_object(key->obj.ptr());
+        old = s->outside.object(key->obj.ptr());
       else
         old = share(from);
       break;

@@ -115,7 +115,7 @@ std::optional<py::object> DequeValue::object(Context& c, Ask what) {
 std::optional<bool> DequeValue::truth(Context& c) {
   if (!bounded() || !open_) return GrowingSequence::truth(c);
   if (!pending.empty()) return maxlen > 0;
-  if (source_size() == 0) return GrowingSequence::truth(c);
+  if (outside.size() == 0) return GrowingSequence::truth(c);
   c.guard(Guard::kAtLeast, src, {}, 1);
   return true;
 }
