@@ -42,19 +42,15 @@ void load_bytes(char* to, const char* from, int64_t n) {
 }
 void store_bytes(char* to, const char* from, int64_t n) { std::memcpy(to, from, n); }
 
-class Avx2Code : public VectorCode {
+// Values in registers and in memory: one or two ymm for all lanes, constants, masks of tails.
+class Avx2Lanes : public VectorCode {
  public:
-  explicit Avx2Code(const InnerSpec& s) : VectorCode(s) {
+  explicit Avx2Lanes(const InnerSpec& s) : VectorCode(s) {
     if (s.few) lanes_ = 8;
     by_columns_ = s.by_columns;
   }
-  bool covers(std::string* why) const override {
-    for (auto& n : s_.body)
-      if (n.op == SOp::kScale && n.dt != DType::F32) return *why = "float64 scaling", false;
-    return VectorCode::covers(why);
-  }
 
- private:
+ protected:
   using Vec = x86::Vec;
   using Parts = std::array<Vec, 2>;
 
@@ -78,7 +74,6 @@ class Avx2Code : public VectorCode {
   DType mask_type() const { return wide_ ? DType::I64 : DType::I32; }
 
   x86::Ymm ymm() { return new_register<x86::Ymm>(asmjit::TypeId::kInt32x8); }
-  static Vec low(const Vec& v) { return v.as<x86::Ymm>().xmm(); }
   Vec part(const Reg& r, int p) const { return p ? r.hi : r.v; }
   Reg make(DType t) {
     Reg r;
@@ -184,7 +179,6 @@ class Avx2Code : public VectorCode {
       }
       return m;
     };
-    index_ = Vec();  // what the loop before computed may not have run
     mask32_ = masks(DType::I32, lanes_ / 8);
     if (wide_) mask64_ = masks(DType::I64, 2);
   }
@@ -204,6 +198,28 @@ class Avx2Code : public VectorCode {
     x86::Gp a = cc_->newIntPtr();
     cc_->lea(a, m);
     return a;
+  }
+
+  x86::Gp left_;
+
+ private:
+  Parts mask32_, mask64_;
+};
+
+// What instructions do with them.
+class Avx2Code final : public Avx2Lanes {
+ public:
+  using Avx2Lanes::Avx2Lanes;
+  bool covers(std::string* why) const override {
+    for (auto& n : s_.body)
+      if (n.op == SOp::kScale && n.dt != DType::F32) return *why = "float64 scaling", false;
+    return VectorCode::covers(why);
+  }
+
+ private:
+  void make_tail_mask(x86::Gp n) override {
+    index_ = Vec();  // what the loop before computed may not have run
+    Avx2Lanes::make_tail_mask(n);
   }
 
   // 8 lanes as narrow elements, in the low part of an xmm register.
@@ -802,8 +818,6 @@ class Avx2Code : public VectorCode {
     throw InternalError("cast");
   }
 
-  x86::Gp left_;
-  Parts mask32_, mask64_;
   Vec index_;  // of the last table
   Reg upper_;
 };
