@@ -63,7 +63,30 @@ def equation_of_state(x, y, z):
     return (a + b * y + c * y * np.sqrt(y) + 4.8314e-4 * s2) / (1 - z / (k + 54.6746 * y + 3.239908 * z))
 
 
-CASES = [formula, two, step, gauss, softmax, norm, laplace, stencil, update, equation_of_state]
+def deviation(x, y, z):
+    return (x - x.mean()) / x.std()
+
+
+def moving_average(x, y, z):
+    c = np.cumsum(x)
+    return (c[4:] - c[:-4]) / 4
+
+
+def joined(x, y, z):
+    return np.concatenate((x - y, y - z, z * x)) + 1
+
+
+def rolled(x, y, z):
+    return np.roll(x, 1, 0) + np.roll(x, -1, 0) - 2 * x
+
+
+def projected(x, y, z):
+    a, b = x.reshape(-1, 4), y.reshape(-1, 4)
+    return a.T @ b
+
+
+CASES = [formula, two, step, gauss, softmax, norm, laplace, stencil, update, equation_of_state, deviation,
+         moving_average, joined, rolled, projected]
 SIZES = [8, 1000, 10_000, 100_000, 1_000_000]
 
 

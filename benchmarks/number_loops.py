@@ -347,6 +347,10 @@ def programs():
         (histogram, lambda x=r.randint(0, 256, 100_000).astype(np.uint8): (x, np.zeros(256, np.int32)))]
 
 
+def mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
 def timed(function, arguments):
     """The first call, the shortest of later ones, and what the first one gave, with its arrays."""
     times = []
@@ -360,10 +364,20 @@ def timed(function, arguments):
     return times[0], min(times[1:]), shown
 
 
+def peer_row(function, arguments, jitted, ratios):
+    """Numba's columns; nothing where it refuses the function, such as for lists of lists as arguments."""
+    try:
+        begin, peer, _ = timed(numba.njit(function), arguments)
+    except (numba.core.errors.NumbaError, TypeError):
+        return "    refuses"
+    ratios.append(peer / jitted)
+    return f" {peer * 1e3:7.3f} ms {ratios[-1]:7.2f} {begin * 1e3:5.0f} ms"
+
+
 def main(words):
     print(f"{'':20s} {'plain':>10s} {'jit':>10s} {'ratio':>7s} {'first':>8s}" +
           (f" {'numba':>10s} {'ratio':>7s} {'first':>8s}" if numba else ""))
-    ratios = []
+    ratios, against, firsts = [], [], []
     for function, arguments in programs():
         if words and not any(w in function.__name__ for w in words):
             continue
@@ -371,13 +385,16 @@ def main(words):
         first, jitted, same = timed(ms.jit(function), arguments)
         assert same == shown, f"{function.__name__} gives something else"
         ratios.append(plain / jitted)
+        firsts.append(first)
         row = (f"{function.__name__:20s} {plain * 1e3:7.2f} ms {jitted * 1e3:7.3f} ms {ratios[-1]:7.1f} "
                f"{first * 1e3:5.1f} ms")
         if numba and function not in CALLS:
-            begin, peer, _ = timed(numba.njit(function), arguments)
-            row += f" {peer * 1e3:7.3f} ms {peer / jitted:7.2f} {begin * 1e3:5.0f} ms"
+            row += peer_row(function, arguments, jitted, against)
         print(row, flush=True)
-    print(f"geometric mean of {len(ratios)}: {math.exp(sum(map(math.log, ratios)) / len(ratios)):.1f}")
+    print(f"geometric mean of {len(ratios)}: {mean(ratios):.1f}; first call, median: "
+          f"{1e3 * sorted(firsts)[len(firsts) // 2]:.1f} ms")
+    if against:
+        print(f"Numba's time by ours, geometric mean of {len(against)}: {mean(against):.2f}")
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 NOTHING = "no function or loop that works on tensors was called often enough to be captured"
 
 ARRAYS = (
-    "\n  NumPy's arrays are computed by CPython, and pijit captures what works on Tensors: pijit.numpy has NumPy's "
-    "names for these")
+    "\n  Without a decorator pijit captures what works on Tensors: with @pijit.jit, functions of NumPy's arrays are "
+    "captured, too")
 
 
 @dataclasses.dataclass

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import pickle
 import re
 import struct
 import tempfile
@@ -486,44 +485,37 @@ def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: 
     return missing, [n for n in parameter_dict if n not in known]
 
 
-_EXPORTED = "pijit network"  # what the member "format" of an exported file begins with
-
-
 def export(net: Cell, *inputs: Any, file_name: str, file_format: str = "MINDIR", **kwargs: Any) -> None:
-    """Writes a network, with its parameters and what inputs it takes, as `file_name`.mindir, which `load` reads.
+    """Writes a network, with its parameters, as the MindIR file `file_name`.mindir, which `load` and MindSpore read, or
+    as the ONNX file `file_name`.onnx.
 
-    net: a Cell, or a function; inputs: Tensors it takes, with which it is called once. The file is pijit's own, a zip
-        of the pickled network: MindSpore can't
-    read it, and the classes must be importable where it is loaded. The formats AIR and ONNX are not written:
-    RuntimeError. Raises TypeError and ValueError for other kinds of arguments, RuntimeError for a network that can't be
-    pickled."""
+    net: a Cell, or a function; inputs: Tensors it takes, with which it is called once, in evaluation: as after
+        set_train(False). A Tensor(shape=[None, 3], dtype=...) stands for one whose size varies where None is.
+    file_format: "MINDIR" or "ONNX" (operator set 18). MindIR: parameters of more than 1 GiB go to a folder
+        `file_name`_variables beside `file_name`_graph.mindir.
+
+    Needs the package protobuf. Raises TypeError and ValueError for other kinds of arguments, RuntimeError for the
+    format AIR, which is not written, for a network that is not one graph (it names the place) and for an operation
+    that is not written in the format, which it names."""
     from pijit.nn import Cell
     if not isinstance(net, Cell) and not callable(net):
         raise _check.refused("export", "net", _check.type_("a Cell or a function"), net)
     _check.need("export", "file_name", file_name, _check.STR)
     _check.need("export", "file_format", file_format, _check.one_of("MINDIR", "AIR", "ONNX"))
-    if file_format != "MINDIR":
+    if file_format == "AIR":
         raise RuntimeError(f"For 'export', the format {file_format!r} can't be written here: save the parameters with "
                            "save_checkpoint, and build the network by its code.")
     for x in inputs:
         if not isinstance(x, Tensor):
             raise _check.refused("export", "inputs", _check.type_("Tensors"), x)
-    if inputs:
-        net(*inputs)
-    try:
-        data = pickle.dumps(net)
-    except Exception as e:
-        raise RuntimeError(f"For 'export', the network can't be pickled ({e}): define its classes and functions at the "
-                           "top of a module.") from e
-    path = file_name if file_name.endswith(".mindir") else file_name + ".mindir"
-    with zipfile.ZipFile(path, "w") as f:
-        f.writestr("format", f"{_EXPORTED} 1")
-        f.writestr("inputs", json.dumps([[x.dtype.name, list(x.shape)] for x in inputs]))
-        f.writestr("network", data)
+    from pijit.interchange import export as written
+    extension = "." + file_format.lower()
+    written(net, inputs, file_format, file_name if file_name.endswith(extension) else file_name + extension)
 
 
 class ExportedGraph:
-    """A network that `load` read, for nn.GraphCell; inputs: the dtypes and shapes it was exported with."""
+    """A network that `load` read, for nn.GraphCell; inputs: the dtypes and shapes it takes, with -1 where a size
+    varies."""
 
     network: Cell
     inputs: Any
@@ -533,17 +525,15 @@ class ExportedGraph:
 
 
 def load(file_name: str, **kwargs: Any) -> ExportedGraph:
-    """What `export` wrote, for nn.GraphCell. It is unpickled, which runs code of the file: load only what you trust.
+    """The network of a MindIR file, written by `export` or MindSpore, for nn.GraphCell. No code of the file is run.
 
-    Raises TypeError where file_name is no str, ValueError for a file that isn't there, RuntimeError for MINDIR files of
-    MindSpore."""
+    Needs the package protobuf. Raises TypeError where file_name is no str, ValueError for a file that isn't there, is
+    no MindIR file, is broken, or has a primitive that is not known, which it names."""
     _check.need("load", "file_name", file_name, _check.STR)
     if not os.path.isfile(file_name):
         raise _check.missing("load", "file", file_name)
     if zipfile.is_zipfile(file_name):
-        with zipfile.ZipFile(file_name) as f:
-            if "format" in f.namelist() and f.read("format").decode().startswith(_EXPORTED):
-                return ExportedGraph(pickle.loads(f.read("network")),
-                                     [(name, tuple(shape)) for name, shape in json.loads(f.read("inputs"))])
-    raise RuntimeError("For 'load', MINDIR files of MindSpore can't be read here: load parameters with load_checkpoint "
-                       "into a network that is built by its code.")
+        raise ValueError(f"For 'load', {file_name!r} is a zip file: if an older pijit wrote it, export the network "
+                         "again.")
+    from pijit.interchange.reader import load as read
+    return ExportedGraph(*read(file_name))

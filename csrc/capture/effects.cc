@@ -241,6 +241,7 @@ class MakePart final : public Effect {
     make_part(part.ptr(), whole.ptr(), place.ptr());
   }
   std::string describe() const override { return str_cat(part_, " is ", whole_, "[", place_, "]"); }
+  bool of_views() const override { return true; }
 
  private:
   int part_, whole_, place_;
@@ -270,6 +271,7 @@ class MakeView final : public Effect {
     make_view(part.ptr(), whole.ptr(), layout(r, whole));
     if (own_ && !own_->contiguous()) make_gaps(part.ptr(), *own_, elements_);
   }
+  bool of_views() const override { return true; }
   std::string describe() const override {
     std::string t = str_cat(part_, " is a view of ", whole_, " by");
     for (auto& s : steps_)
@@ -314,6 +316,7 @@ class MakeGaps final : public Effect {
       : view_(view), elements_(elements), layout_(l) {}
   void apply(Runner& r) const override { make_gaps(r.make(view_).ptr(), layout_, elements_); }
   std::string describe() const override { return str_cat(view_, " is a view with gaps"); }
+  bool of_views() const override { return true; }
 
  private:
   int view_;

@@ -1,420 +1,21 @@
-// NumPy's functions of ndarrays, as ops of the graph whose bits are NumPy's. What dtypes results
-// have, how they lie in memory and what is refused, NumPy is asked at capture.
+// NumPy's functions of ndarrays by name: reductions, running sums, joins, new arrays, masks. What
+// dtypes results have, how they lie in memory and what is refused, NumPy is asked at capture.
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 
-#include "absl/container/flat_hash_map.h"
 #include "capture/context.h"
-#include "capture/protocol/protocol.h"
-#include "capture/values/ndarray.h"
-#include "capture/values/object.h"
+#include "capture/ufuncs.h"
+#include "capture/values/masked.h"
+#include "capture/values/picked.h"
+#include "capture/values/rows.h"
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
+#include "capture/values/slice.h"
+#include "graph/indexing.h"
 #include "graph/vals.h"
 #include "objects/data.h"
 #include "objects/ndarray.h"
-#include "runtime/foreign.h"
 
 namespace pijit {
-namespace {
-
-bool is_followed(DType t) { return is_bool(t) || is_int(t) || t == DType::F32 || t == DType::F64; }
-
-// One operand: an array, a number with a dtype, or a Python number, which takes that of the others.
-struct Given {
-  V v;
-  NdarrayValue* array = nullptr;
-  Val number;       // of a NumPy scalar or a bool
-  py::object weak;  // int or float: the class
-  py::object spec;  // for resolve_dtypes
-  int rank() const { return array ? array->rank() : 0; }
-};
-
-// A NumPy scalar as a constant of its dtype: np.float64 is a float, but no weak one.
-Val constant_of(Context& c, PyObject* scalar) {
-  const ArrayRef a = array_on(array_from(scalar, std::nullopt), {});
-  uint64_t bits = 0;
-  std::memcpy(&bits, a->data, size_of(a->type.dtype));
-  return c.scope_->graph().constant(a->type.dtype, bits);
-}
-
-// A NumPy scalar that differs from call to call, as an input; null: it is none.
-NdarrayValue* scalar_input(Context& c, const V& v) {
-  if (!as<ObjectValue>(v) || v->src < 0 || !is_numpy_scalar(v->obj.ptr())) return nullptr;
-  const auto known = c.dynamic_values_.find(v->src);
-  if (known != c.dynamic_values_.end()) return as<NdarrayValue>(known->second);
-  for (int k = 0; k < kNumDTypes; ++k) {
-    const DType t = static_cast<DType>(k);
-    if (t == DType::BF16 || numpy_scalar_type(t) != Py_TYPE(v->obj.ptr()) || !is_followed(t))
-      continue;
-    auto* made = new_ndarray_value(c, c.add_input({t, Shape{}}, v->src, 0), {}, true);
-    c.dynamic_values_[v->src] = made;
-    return made;
-  }
-  return nullptr;
-}
-
-std::optional<Given> given(Context& c, const V& v) {
-  Given g{v};
-  if ((g.array = as_ndarray(c, v))) {
-    if (!g.array->is_followed(c)) return std::nullopt;
-    g.spec = share(descr_of(g.array->elements(c).dtype()));
-    return g;
-  }
-  if ((g.array = scalar_input(c, v))) {
-    g.spec = share(descr_of(g.array->memory.dtype()));
-    return g;
-  }
-  if (!as<ScalarValue>(v)) return std::nullopt;
-  PyObject* o = v->obj.ptr();
-  const bool known_bool = is_known(v) && PyBool_Check(o);
-  if (known_bool || (is_known(v) && is_numpy_scalar(o))) {
-    g.number = known_bool ? c.scope_->graph().constant(DType::Bool, uint64_t{o == Py_True})
-                          : constant_of(c, o);
-    if (!is_followed(g.number.dtype())) return std::nullopt;
-    g.spec = share(descr_of(g.number.dtype()));
-    return g;
-  }
-  if (!PyLong_CheckExact(o) && !PyFloat_CheckExact(o)) return std::nullopt;
-  g.weak = share(reinterpret_cast<PyObject*>(Py_TYPE(o)));
-  g.spec = g.weak;
-  return g;
-}
-
-[[noreturn]] void left_to_numpy(Context& c, const std::string& name) {
-  c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
-}
-
-// A Python number in the dtype that it takes. Where NumPy would raise or warn, it does.
-Val in_dtype(Context& c, const V& v, DType t) {
-  Graph& g = c.scope_->graph();
-  PyObject* o = v->obj.ptr();
-  if (varies(v)) {
-    // ints that vary have 31 bits
-    if (is_float(t) || (t == DType::I64 && PyLong_CheckExact(o))) {
-      const Operand x = operand_of(c, v);
-      if (!is_known(v)) {
-        const Val made = materialize(g, x, t);
-        if (t == DType::F32) note_flags(c, made);
-        return made;
-      }
-    }
-    fix(c, v);
-  }
-  if (is_float(t)) {
-    const double d = PyFloat_AsDouble(o);
-    if (d == -1.0 && PyErr_Occurred()) {
-      PyErr_Clear();
-      c.give_up(Reason::kRaises, "an integer that no float holds");
-    }
-    const auto f = static_cast<float>(d);
-    const bool lost =
-        t == DType::F32 && std::isfinite(d) &&
-        (std::isinf(f) || (d != 0.0 && std::abs(f) < std::numeric_limits<float>::min()));
-    if (lost) c.give_up(Reason::kRaises, "a number that float32 cannot hold");
-    return g.constant(t, d);
-  }
-  const auto fits = py::reinterpret_steal<py::object>(
-      PyObject_CallOneArg(reinterpret_cast<PyObject*>(numpy_scalar_type(t)), o));
-  if (!fits) {
-    PyErr_Clear();
-    c.give_up(Reason::kRaises, "a number out of an integer's range");
-  }
-  return constant_of(c, fits.ptr());
-}
-
-// Where an own op gives the bits that NumPy's loop gives, its name; else null.
-const char* own_op(std::string_view ufunc, DType t) {
-  struct Row {
-    std::string_view ufunc;
-    const char* op;
-    bool of_float, of_int, of_bool;
-  };
-  static constexpr Row kRows[] = {
-      {"add", "add", true, true, false},
-      {"subtract", "sub", true, true, false},
-      {"multiply", "mul", true, true, false},
-      {"divide", "div", true, false, false},
-      {"negative", "neg", true, true, false},
-      {"positive", "identity", true, true, false},
-      {"absolute", "abs", true, true, false},
-      {"fabs", "abs", true, false, false},
-      {"square", "square", true, true, false},
-      {"sqrt", "sqrt", true, false, false},
-      {"reciprocal", "reciprocal", true, false, false},
-      {"maximum", "maximum", true, true, false},
-      {"minimum", "minimum", true, true, false},
-      {"floor", "floor", true, false, false},
-      {"ceil", "ceil", true, false, false},
-      {"trunc", "trunc", true, false, false},
-      {"rint", "round", true, false, false},
-      {"equal", "equal", true, true, true},
-      {"not_equal", "not_equal", true, true, true},
-      {"less", "less", true, true, false},
-      {"less_equal", "less_equal", true, true, false},
-      {"greater", "greater", true, true, false},
-      {"greater_equal", "greater_equal", true, true, false},
-      {"isnan", "isnan", true, false, false},
-      {"isinf", "isinf", true, false, false},
-      {"isfinite", "isfinite", true, false, false},
-      {"logical_and", "logical_and", false, false, true},
-      {"logical_or", "logical_or", false, false, true},
-      {"logical_xor", "logical_xor", false, false, true},
-      {"logical_not", "logical_not", false, false, true},
-      {"bitwise_and", "bitwise_and", false, true, true},
-      {"bitwise_or", "bitwise_or", false, true, true},
-      {"bitwise_xor", "bitwise_xor", false, true, true},
-      {"invert", "bitwise_not", false, true, true},
-  };
-  for (auto& r : kRows)
-    if (r.ufunc == ufunc && (is_float(t) ? r.of_float : is_int(t) ? r.of_int : r.of_bool))
-      return r.op;
-  return nullptr;
-}
-
-// Whether it may raise one of IEEE's exceptions.
-bool sets_flags(std::string_view op) {
-  return op == "add" || op == "sub" || op == "mul" || op == "div" || op == "square" ||
-         op == "sqrt" || op == "reciprocal";
-}
-
-bool in_c_order(const Given& g) {
-  return !g.array || std::is_sorted(g.array->axes.begin(), g.array->axes.end());
-}
-
-// A small array whose axes lie as those of a value do, full of ones.
-py::object small_like(const Given& g, DType t) {
-  if (!g.array) return share(reinterpret_cast<PyObject*>(numpy_scalar_type(t)))(1);
-  const Shape& s = g.array->memory.shape();
-  py::tuple shape(s.rank()), back(s.rank());
-  for (int k = 0; k < s.rank(); ++k) {
-    const bool one = !s[k].symbolic() && s[k] == Dim(1);
-    shape[static_cast<size_t>(k)] = py::int_(one ? 1 : 2);
-    back[static_cast<size_t>(g.array->axes[static_cast<size_t>(k)])] = py::int_(k);
-  }
-  const py::object ones = python_module("numpy").attr("ones")(shape, share(descr_of(t)));
-  return g.array->scalar ? ones[py::tuple()] : ones.attr("transpose")(back);
-}
-
-// While it lives, NumPy tells of no floating-point error.
-class Quiet {
- public:
-  Quiet() : state_(python_module("numpy").attr("errstate")(py::arg("all") = "ignore")) {
-    state_.attr("__enter__")();
-  }
-  ~Quiet() {
-    PyObject* args[] = {state_.ptr(), Py_None, Py_None, Py_None};
-    Py_XDECREF(PyObject_VectorcallMethod(names.exit, args, 4, nullptr));
-  }
-  Quiet(const Quiet&) = delete;
-
- private:
-  py::object state_;
-};
-
-// How NumPy lays out what a function makes of such operands: axes in the order of memory.
-std::vector<int> order_of(Context& c, const py::object& function, const std::vector<Given>& all,
-                          const std::vector<DType>& types, int rank) {
-  if (std::all_of(all.begin(), all.end(), in_c_order)) return axes_in_order(rank);
-  for (auto& g : all)  // axes of one place take another order
-    if (g.array)
-      for (auto d : g.array->memory.shape())
-        if (d.symbolic()) left_to_numpy(c, "memory in several orders");
-  py::tuple args(all.size());
-  for (size_t k = 0; k < all.size(); ++k) args[k] = small_like(all[k], types[k]);
-  const Quiet quiet;
-  const py::object made = function(*args);
-  const auto* f = ndarray_fields(made.ptr());
-  PIJIT_CHECK(f->nd == rank, "NumPy gives an array of another rank");
-  std::vector<int> axes = axes_in_order(rank);
-  std::stable_sort(axes.begin(), axes.end(), [&](int a, int b) {
-    if (f->strides[a] != f->strides[b]) return f->strides[a] > f->strides[b];
-    return f->shape[a] > f->shape[b];  // one of a single place is the innermost
-  });
-  return axes;
-}
-
-// An operand's elements with its axes in that order, as many as the result has or fewer in front.
-Val in_order(Context& c, NdarrayValue* a, const std::vector<int>& axes) {
-  if (a->axes == axes) return a->elements(c);
-  Val x = a->logical(c);
-  if (std::is_sorted(axes.begin(), axes.end()) || a->rank() == 0) return x;
-  const int missing = static_cast<int>(axes.size()) - a->rank();
-  if (missing > 0) {
-    Dims shape(static_cast<size_t>(missing), Dim(1));
-    for (auto d : x.shape()) shape.push_back(d);
-    x = v_reshape(x, Shape(shape));
-  }
-  Dims perm;
-  for (int k : axes) perm.push_back(k);
-  return c.scope_->graph().op("transpose", {x}, {perm});
-}
-
-// The operands in these dtypes and this order, as the graph's.
-std::vector<Val> values_of(Context& c, const std::vector<Given>& all,
-                           const std::vector<DType>& types, const std::vector<int>& axes) {
-  std::vector<Val> in;
-  for (size_t k = 0; k < all.size(); ++k) {
-    const Given& g = all[k];
-    Val x = g.weak ? in_dtype(c, g.v, types[k]) : g.array ? in_order(c, g.array, axes) : g.number;
-    if (x.dtype() != types[k]) x = v_cast(x, types[k]);
-    in.push_back(x);
-  }
-  return in;
-}
-
-// The loop of a ufunc for these dtypes, which its own table has; none: another library's, or one
-// that may raise Python's exceptions, as no thread of ours can.
-std::optional<int64_t> loop_for(PyObject* ufunc, const std::vector<DType>& types, DType out) {
-  const UfuncFields* u = ufunc_fields(ufunc);
-  const std::string_view name = u->name;
-  const bool ints = std::any_of(types.begin(), types.end(), is_int);
-  static constexpr std::string_view kRaise[] = {"power", "float_power", "ldexp"};
-  if (ints && std::find(std::begin(kRaise), std::end(kRaise), name) != std::end(kRaise))
-    return std::nullopt;
-  const auto code = [](DType t) { return static_cast<char>(descr_number(t)); };
-  for (int k = 0; k < u->ntypes; ++k) {
-    const char* codes = u->types + k * u->nargs;
-    bool fits = codes[u->nargs - 1] == code(out);
-    for (size_t i = 0; i < types.size(); ++i) fits &= codes[i] == code(types[i]);
-    if (!fits || !u->functions[k]) continue;
-    Py_INCREF(ufunc);  // for ever: programs run its loop
-    return number_of(ForeignLoop{u->functions[k], u->data ? u->data[k] : nullptr, u->name});
-  }
-  return std::nullopt;
-}
-
-// An elementwise loop takes operands of the shape of the result, and single elements.
-Val by_loop(Context& c, int64_t loop, DType out, std::vector<Val> in) {
-  Shape shape = in[0].shape();
-  for (auto& x : in) shape = broadcast_shapes("numpy", shape, x.shape());
-  // What broadcasts along some axes has other steps in NumPy, which take other code there.
-  for (auto& x : in)
-    if (x.shape().rank() > 0 && !(x.shape() == shape)) left_to_numpy(c, "broadcasting");
-  return c.scope_->graph().op(OpTable::get().at("numpy_loop"), in, {Dim(loop), out});
-}
-
-}  // namespace
-
-Val value_to_store(Context& c, const V& value, DType t) {
-  const auto g = given(c, value);
-  if (!g) left_to_numpy(c, "ndarray.__setitem__");
-  if (g->weak) return in_dtype(c, value, t);
-  const Val x = g->array ? g->array->logical(c) : g->number;
-  if (x.dtype() == t) return x;
-  const py::object can =
-      python_module("numpy").attr("can_cast")(g->spec, share(descr_of(t)), "safe");
-  if (!can.ptr() || can.ptr() != Py_True) left_to_numpy(c, "ndarray.__setitem__");
-  return v_cast(x, t);
-}
-
-void note_flags(Context& c, Val v) { c.raising_.push_back(v.id); }
-
-static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
-  if (!is_ufunc(ufunc) || !py::object(py::handle(ufunc).attr("signature")).is_none())
-    return nullptr;
-  const UfuncFields* u = ufunc_fields(ufunc);
-  if (u->nin != static_cast<int>(operands.size()) || u->nout != 1) return nullptr;
-  std::vector<Given> all;
-  int rank = 0;
-  bool any = false, scalar = true;
-  for (auto& v : operands) {
-    auto g = given(c, v);
-    if (!g) return nullptr;
-    any |= g->array != nullptr;
-    rank = std::max(rank, g->rank());
-    all.push_back(std::move(*g));
-  }
-  scalar = rank == 0;
-  if (!any) return nullptr;
-  const std::string name = u->name;
-  py::tuple specs(all.size() + 1);
-  for (size_t k = 0; k < all.size(); ++k) specs[k] = all[k].spec;
-  specs[all.size()] = py::none();
-  const auto resolved = py::reinterpret_steal<py::object>(
-      PyObject_CallMethodOneArg(ufunc, interned("resolve_dtypes"), specs.ptr()));
-  if (!resolved) {
-    PyErr_Clear();
-    c.give_up(Reason::kRaises, "numpy." + name);
-  }
-  std::vector<DType> types;
-  for (auto d : resolved) {
-    const auto t = dtype_of_descr(d.ptr());
-    if (!t || !is_followed(*t)) left_to_numpy(c, name);
-    types.push_back(*t);
-  }
-  const DType out = types.back();
-  types.pop_back();
-  const bool same = std::all_of(types.begin(), types.end(), [&](DType t) { return t == types[0]; });
-  const char* op = same ? own_op(name, types[0]) : nullptr;
-  const auto loop = op ? std::nullopt : loop_for(ufunc, types, out);
-  if (!op && !loop) left_to_numpy(c, name);
-  const std::vector<int> axes =
-      order_of(c, py::reinterpret_borrow<py::object>(ufunc), all, types, rank);
-  const std::vector<Val> in = values_of(c, all, types, axes);
-  const Val made =
-      loop ? by_loop(c, *loop, out, in) : c.scope_->graph().op(OpTable::get().at(op), in, {});
-  PIJIT_CHECK(made.dtype() == out, "numpy.", name, " gives another dtype than its op");
-  if (loop || (is_float(types[0]) && sets_flags(op))) note_flags(c, made);
-  return new_ndarray_value(c, made, axes, scalar);
-}
-
-V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
-  return in_numpys_words(c, [&] { return ufunc_value(c, ufunc, operands); });
-}
-
-// NumPy has shorter ways for some exponents that are Python numbers, with the same bits and other
-// names in its warnings.
-static V power_value(Context& c, const V& x, const V& y) {
-  if (auto* a = as<NdarrayValue>(x);
-      a && !a->scalar && is_known(y) && a->is_followed(c) && is_float(a->elements(c).dtype())) {
-    PyObject* o = y->obj.ptr();
-    if ((PyLong_CheckExact(o) || PyFloat_CheckExact(o)) && !PyErr_Occurred()) {
-      const double e = PyFloat_AsDouble(o);
-      if (PyErr_Occurred()) PyErr_Clear();
-      const char* name = e == 2 ? "square" : e == 0.5 ? "sqrt" : e == -1 ? "reciprocal" : nullptr;
-      if (name) return apply_ufunc(c, numpy_function(name), {x});
-    }
-  }
-  return apply_ufunc(c, numpy_function("power"), {x, y});
-}
-
-V apply_power(Context& c, const V& x, const V& y) {
-  return in_numpys_words(c, [&] { return power_value(c, x, y); });
-}
-
-static V product_value(Context& c, const V& x, const V& y) {
-  auto *a = as_ndarray(c, x), *b = as_ndarray(c, y);
-  if (!a || !b || !a->is_followed(c) || !b->is_followed(c)) return nullptr;
-  Val left = a->elements(c), right = b->elements(c);
-  const DType t = left.dtype();
-  const int rank = left.shape().rank(), other = right.shape().rank();
-  // Other orders are other calls of BLAS, and so is a matrix times its own transpose.
-  const bool plain = rank >= 1 && rank <= 2 && other >= 1 && other <= 2 && t == right.dtype() &&
-                     is_float(t) && in_c_order({x, a}) && in_c_order({y, b}) && !a->base &&
-                     !b->base;
-  const auto loop = plain ? loop_for(numpy_function("matmul"), {t, t}, t) : std::nullopt;
-  if (!loop || left.shape()[rank - 1] != right.shape()[0]) left_to_numpy(c, "matmul");
-  for (const Val& v : {left, right})
-    for (auto d : v.shape())
-      if (d == Dim(0)) left_to_numpy(c, "matmul");
-  Shape shape;
-  if (rank == 2) shape.push_back(left.shape()[0]);
-  if (other == 2) shape.push_back(right.shape()[1]);
-  if (rank == 1) left = v_reshape(left, Shape{1, left.shape()[0]});
-  if (other == 1) right = v_reshape(right, Shape{right.shape()[0], 1});
-  const Val made = c.scope_->graph().op("numpy_matmul", {left, right}, {Dim(*loop), t});
-  note_flags(c, made);
-  return new_ndarray_value(c, v_reshape(made, shape), axes_in_order(shape.rank()),
-                           shape.rank() == 0);
-}
-
-V apply_matmul(Context& c, const V& x, const V& y) {
-  return in_numpys_words(c, [&] { return product_value(c, x, y); });
-}
-
 namespace {
 
 // The arguments of a reduction that are followed; nothing: others are given.
@@ -448,24 +49,32 @@ struct Folded {
   Dim count;  // of the elements that one of the result is made of
 };
 
+// The elements in the dtype that ufunc.reduce takes of them. Nothing: NumPy casts and sums by
+// buffers.
+std::optional<Val> summed_as(Context& c, Val x, const char* ufunc) {
+  const py::object one = py::handle(numpy_function(ufunc))
+                             .attr("reduce")(python_module("numpy").attr("ones")(
+                                 py::make_tuple(1), share(descr_of(x.dtype()))));
+  const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
+  if (!type || !is_followed(*type)) return std::nullopt;
+  if (*type == x.dtype()) return x;
+  if (is_float(*type)) return std::nullopt;
+  return v_cast(x, *type);
+}
+
 // ufunc.reduce of an array, by NumPy's own loop and in its order. Nothing: it is NumPy's.
 std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const Folding& f,
                            std::optional<double> start) {
   Val x = a->elements(c);
   const int rank = x.shape().rank();
   if (a->scalar || rank == 0) return std::nullopt;
-  if (a->base && a->index) return std::nullopt;  // gaps: some are summed by buffers
+  if (a->base && a->index && !has_no_gaps(c, a)) return std::nullopt;  // some by buffers
   if (f.axis && !std::is_sorted(a->axes.begin(), a->axes.end())) return std::nullopt;
-  const py::object reduce = py::handle(numpy_function(ufunc)).attr("reduce");
-  const py::object one =
-      reduce(python_module("numpy").attr("ones")(py::make_tuple(1), share(descr_of(x.dtype()))));
-  const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
-  if (!type || !is_followed(*type)) return std::nullopt;
-  if (*type != x.dtype()) {
-    if (is_float(*type)) return std::nullopt;  // NumPy casts and sums by buffers
-    x = v_cast(x, *type);
-  }
-  const auto loop = loop_for(numpy_function(ufunc), {*type, *type}, *type);
+  const auto summed = summed_as(c, x, ufunc);
+  if (!summed) return std::nullopt;
+  x = *summed;
+  const DType type = x.dtype();
+  const auto loop = loop_for(numpy_function(ufunc), {type, type}, type);
   if (!loop) return std::nullopt;
   Dim outer = 1, n = 1, inner = 1;
   Shape kept;
@@ -484,8 +93,8 @@ std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const
   if (!start && n == Dim(0)) return std::nullopt;  // ValueError
   Graph& g = c.scope_->graph();
   std::vector<Val> in{v_reshape(x, Shape{outer, n, inner}), Val{}};
-  if (start) in[1] = g.constant(*type, *start);
-  Val made = g.op(OpTable::get().at("numpy_reduce"), in, {Dim(*loop), *type});
+  if (start) in[1] = g.constant(type, *start);
+  Val made = g.op(OpTable::get().at("numpy_reduce"), in, {Dim(*loop), type});
   note_flags(c, made);
   return Folded{v_reshape(made, kept), n};
 }
@@ -496,7 +105,10 @@ NdarrayValue* folded_value(Context& c, Val v, bool keeps) {
 }
 
 V mean(Context& c, NdarrayValue* a, const Folding& f) {
-  const DType t = a->elements(c).dtype();
+  const Val x = a->elements(c);
+  // NumPy adds integers as float64; these are exact in any order.
+  const bool exact = is_bool(x.dtype()) || (is_int(x.dtype()) && size_of(x.dtype()) <= 2);
+  const DType t = exact ? DType::F64 : x.dtype();
   if (!is_float(t)) return nullptr;
   auto sum = fold(c, a, "add", f, 0.0);
   if (!sum || sum->count == Dim(0)) return nullptr;  // of nothing it warns
@@ -546,7 +158,7 @@ V cast(Context& c, NdarrayValue* a, const V& to) {
   const auto t = dtype_of_descr(descr.ptr());
   if (!t || !is_followed(*t) || (is_float(x.dtype()) && !is_float(*t) && !is_bool(*t)))
     return nullptr;
-  if (a->base && !in_c_order({a, a})) return nullptr;
+  if (a->base && !is_kept_in_c_order(c, a)) return nullptr;
   Val made = x;
   if (x.dtype() != *t) {
     made = v_cast(x, *t);
@@ -558,7 +170,7 @@ V cast(Context& c, NdarrayValue* a, const V& to) {
 // zeros_like and its kind; what empty_like holds is nobody's business.
 V filled_like(Context& c, NdarrayValue* a, double value) {
   const Val x = a->elements(c);
-  if (a->scalar || !in_c_order({a, a})) return nullptr;
+  if (a->scalar || !is_kept_in_c_order(c, a)) return nullptr;
   Graph& g = c.scope_->graph();
   const Val one = g.constant(x.dtype(), value);
   const Val all = g.op("broadcast_to", {one}, {x.shape().dims()});
@@ -611,7 +223,7 @@ V clip(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   if (args.size() > 1) low = args[1];
   if (args.size() > 2) high = args[2];
   auto* a = as<NdarrayValue>(args[0]);
-  if (args.size() != 3 || !kwargs.empty() || !a || a->scalar || !is_float(a->elements(c).dtype()))
+  if (args.size() != 3 || !kwargs.empty() || !a || a->scalar || is_bool(a->elements(c).dtype()))
     return nullptr;
   const bool below = low && !is_none(low), above = high && !is_none(high);
   if (!below && !above) return nullptr;
@@ -620,6 +232,232 @@ V clip(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   static const char* const kModule = "numpy._core.umath";
   const py::object ufunc = python_module(kModule).attr("clip");
   return apply_ufunc(c, ufunc.ptr(), {args[0], low, high});
+}
+
+// The axis that an argument gives, from the front. Nothing: it is none that is followed.
+std::optional<int> axis_from(Context& c, const V& v, int rank) {
+  if (!is_known(v) || !PyLong_CheckExact(v->obj.ptr())) return std::nullopt;
+  const auto k = as_int(c, v);
+  if (!k || *k < -rank || *k >= rank) return std::nullopt;
+  return static_cast<int>(*k < 0 ? *k + rank : *k);
+}
+// The axis as the argument at `place` or by name; `usual` where none is given.
+std::optional<int> axis_argument(Context& c, const std::vector<V>& args, const Kwargs& kwargs,
+                                 size_t place, int rank, int usual) {
+  V given = args.size() == place + 1 ? args[place] : V();
+  if (args.size() > place + 1 || kwargs.size() > 1 || (given && !kwargs.empty()))
+    return std::nullopt;
+  if (!kwargs.empty()) {
+    if (kwargs[0].first != "axis") return std::nullopt;
+    given = kwargs[0].second;
+  }
+  if (given) return axis_from(c, given, rank);
+  return usual < 0 ? std::nullopt : std::optional(usual);
+}
+
+// The variance, or its root, by the steps of NumPy's own function.
+V spread(Context& c, const std::vector<V>& args, const Kwargs& kwargs, bool root) {
+  Kwargs others;
+  int64_t freedom = 0;
+  for (auto& [k, v] : kwargs) {
+    if (k != "ddof") {
+      others.push_back({k, v});
+      continue;
+    }
+    const bool integer = is_known(v) && PyLong_CheckExact(v->obj.ptr());
+    const auto n = integer ? as_int(c, v) : std::nullopt;
+    if (!n || *n < 0 || *n > 1) return nullptr;
+    freedom = *n;
+  }
+  auto* a = as<NdarrayValue>(args[0]);
+  const auto f = folding(c, args, others);
+  if (!f || !is_float(a->elements(c).dtype())) return nullptr;
+  Folding keeping = *f;
+  keeping.keeps = true;
+  const V centre = mean(c, a, keeping);
+  if (!centre) return nullptr;
+  const V apart = apply_ufunc(c, numpy_function("subtract"), {a, centre});
+  const V squares = apply_ufunc(c, numpy_function("multiply"), {apart, apart});
+  auto sum = fold(c, as<NdarrayValue>(squares), "add", *f, 0.0);
+  if (!sum || sum->count == Dim(0) || sum->count == Dim(freedom)) return nullptr;
+  Graph& g = c.scope_->graph();
+  const DType t = sum->value.dtype();
+  const Val count = g.op("sub", {g.constant(DType::F64, SizeNumber(sum->count)),
+                                 g.constant(DType::F64, static_cast<double>(freedom))});
+  Val q = g.op("div", {v_cast(sum->value, DType::F64), count});
+  note_flags(c, q);
+  if (t != DType::F64) q = v_cast(q, t);
+  if (root) q = g.op("sqrt", {q});
+  return folded_value(c, q, f->keeps);
+}
+template <bool kRoot>
+V spread_of(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  return spread(c, args, kwargs, kRoot);
+}
+
+V peak_to_peak(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  const auto f = folding(c, args, kwargs);
+  const auto high = f ? fold(c, a, "maximum", *f, std::nullopt) : std::nullopt;
+  const auto low = high ? fold(c, a, "minimum", *f, std::nullopt) : std::nullopt;
+  if (!low) return nullptr;
+  return apply_ufunc(
+      c, numpy_function("subtract"),
+      {folded_value(c, high->value, f->keeps), folded_value(c, low->value, f->keeps)});
+}
+
+// Sums or products of all elements up to each one.
+V accumulated(Context& c, const std::vector<V>& args, const Kwargs& kwargs, const char* ufunc) {
+  auto* a = as<NdarrayValue>(args[0]);
+  Val x = a->elements(c);
+  const int rank = x.shape().rank();
+  if (a->scalar || rank == 0 || !in_c_order({a, a})) return nullptr;
+  const auto axis = axis_argument(c, args, kwargs, 1, rank, rank == 1 ? 0 : -1);
+  if (!axis) return nullptr;
+  const py::object one = py::handle(numpy_function(ufunc))
+                             .attr("accumulate")(python_module("numpy").attr("ones")(
+                                 py::make_tuple(1), share(descr_of(x.dtype()))));
+  const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
+  if (!type || !is_followed(*type) || (*type != x.dtype() && is_float(*type))) return nullptr;
+  if (*type != x.dtype()) x = v_cast(x, *type);
+  const auto loop = loop_for(numpy_function(ufunc), {*type, *type}, *type);
+  if (!loop) return nullptr;
+  Dim outer = 1, inner = 1;
+  for (int k = 0; k < rank; ++k)
+    if (k != *axis) (k < *axis ? outer : inner) *= x.shape()[k];
+  const Shape shape = x.shape();
+  const Val made = c.scope_->graph().op(
+      "numpy_accumulate", {v_reshape(x, Shape{outer, shape[*axis], inner})}, {Dim(*loop), *type});
+  note_flags(c, made);
+  return new_ndarray_value(c, v_reshape(made, shape), axes_in_order(rank), false);
+}
+V running_sum(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  return accumulated(c, args, kwargs, "add");
+}
+V running_product(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  return accumulated(c, args, kwargs, "multiply");
+}
+
+V differences(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  const int rank = a->elements(c).shape().rank();
+  if (args.size() != 1 || a->scalar || rank == 0) return nullptr;
+  const auto axis = axis_argument(c, args, kwargs, 3, rank, rank - 1);
+  if (!axis) return nullptr;
+  const V none = c.constant(py::none());
+  auto part = [&](int64_t from, int64_t to) {
+    std::vector<V> places(static_cast<size_t>(rank), c.make<SliceValue>(none, none, none));
+    places[static_cast<size_t>(*axis)] = c.make<SliceValue>(from ? c.constant_int(from) : none,
+                                                            to ? c.constant_int(to) : none, none);
+    return a->getitem(c, c.tuple(places));
+  };
+  const char* ufunc = is_bool(a->elements(c).dtype()) ? "not_equal" : "subtract";
+  return apply_ufunc(c, numpy_function(ufunc), {part(1, 0), part(0, -1)});
+}
+
+// One of the arrays that are joined; a list of numbers is an array of constants.
+NdarrayValue* joinable(Context& c, const V& v) {
+  if (!as<ListValue>(v) && !as<TupleValue>(v)) return as<NdarrayValue>(v);
+  const auto o = as_constant(c, v);
+  if (!o) return nullptr;
+  const py::object made = python_module("numpy").attr("array")(*o);
+  if (!is_followed_ndarray(made.ptr())) return nullptr;
+  return as<NdarrayValue>(c.wrap(made.ptr(), c.add_source({Source::kConst, -1, 0, made})));
+}
+
+V joined(Context& c, const std::vector<Val>& parts, int axis) {
+  const Val made = c.scope_->graph().Builder::op(OpTable::get().at("concat"), parts, {Dim(axis)});
+  return new_ndarray_value(c, made, axes_in_order(made.shape().rank()), false);
+}
+
+// How a function makes one array of several.
+enum class Join : uint8_t { kConcatenate, kStack, kHorizontal, kVertical };
+template <Join kHow>
+V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  if (args.empty() || !(as<TupleValue>(args[0]) || as<ListValue>(args[0]))) return nullptr;
+  std::vector<Val> parts;
+  for (auto& v : args[0]->parts(c)) {
+    auto* a = joinable(c, v);
+    if (!a || !a->is_followed(c) || a->scalar) return nullptr;
+    parts.push_back(a->elements(c));
+    if (!in_c_order({a, a})) return nullptr;
+    const Shape& s = parts.back().shape();
+    if (s.rank() == 0 || s.rank() != parts[0].shape().rank() ||
+        parts.back().dtype() != parts[0].dtype())
+      return nullptr;
+    for (auto d : s)  // of which arrays are in two orders, and empty ones
+      if (d == Dim(0) || (s.rank() > 1 && d == Dim(1))) return nullptr;
+  }
+  constexpr size_t kMost = 64;
+  if (parts.empty() || parts.size() > kMost) return nullptr;
+  const int rank = parts[0].shape().rank();
+  const bool chooses = kHow == Join::kConcatenate || kHow == Join::kStack;
+  if (!chooses && (args.size() > 1 || !kwargs.empty())) return nullptr;
+  const auto axis =
+      chooses ? axis_argument(c, args, kwargs, 1, rank + (kHow == Join::kStack ? 1 : 0), 0)
+              : std::optional(kHow == Join::kHorizontal && rank > 1 ? 1 : 0);
+  if (!axis) return nullptr;
+  const bool widens = kHow == Join::kStack || (kHow == Join::kVertical && rank == 1);
+  for (auto& p : parts) {
+    if (!widens) break;
+    Dims wide(p.shape().begin(), p.shape().end());
+    wide.insert(wide.begin() + *axis, Dim(1));
+    if (wide.size() > static_cast<size_t>(kMaxRank)) return nullptr;
+    p = v_reshape(p, Shape(wide));
+  }
+  return joined(c, parts, *axis);
+}
+
+// np.array of NumPy's float64 scalars and Python's floats.
+V array_of(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  if (args.size() != 1 || !kwargs.empty() || !as<ListValue>(args[0])) return nullptr;
+  std::vector<Val> parts;
+  bool any = false;
+  const std::vector<V> items = args[0]->parts(c);
+  for (auto& v : items) {
+    auto* a = as<NdarrayValue>(v);
+    if (!a && (!is_known(v) || !PyFloat_CheckExact(v->obj.ptr()))) return nullptr;
+    if (a && !a->is_followed(c)) return nullptr;
+    Val x = a ? a->elements(c)
+              : c.scope_->graph().constant(DType::F64, PyFloat_AS_DOUBLE(v->obj.ptr()));
+    if (a && (!a->scalar || x.dtype() != DType::F64)) return nullptr;
+    any |= a != nullptr;
+    parts.push_back(v_reshape(x, Shape{1}));
+  }
+  constexpr size_t kMost = 64;
+  return any && parts.size() <= kMost ? joined(c, parts, 0) : nullptr;
+}
+
+V rolled(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  const Val x = a->elements(c);
+  const int rank = x.shape().rank();
+  if (args.size() < 2 || a->scalar || rank == 0 || !is_kept_in_c_order(c, a)) return nullptr;
+  const auto axis = axis_argument(c, args, kwargs, 2, rank, -1);
+  // of no axis it gives a view of a flat array
+  if (!axis || !is_known(args[1]) || !PyLong_CheckExact(args[1]->obj.ptr())) return nullptr;
+  const auto shift = as_int(c, args[1]);
+  const Dim size = x.shape()[*axis];
+  if (!shift || size.symbolic() || size == Dim(0)) return nullptr;
+  const int64_t n = size, by = (*shift % n + n) % n;
+  if (by == 0) return new_ndarray_value(c, x, axes_in_order(rank), false);
+  auto part = [&](int64_t from, int64_t to) {
+    std::vector<IndexItem> items(static_cast<size_t>(*axis) + 1, IndexItem{IndexItem::kSlice});
+    items.back().start = Dim(from);
+    items.back().stop = Dim(to);
+    return index_get(c.scope_->graph(), x, items);
+  };
+  return joined(c, {part(n - by, n), part(0, n - by)}, *axis);
+}
+
+V full_like(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  const Val x = a->elements(c);
+  if (args.size() != 2 || !kwargs.empty() || a->scalar || !is_kept_in_c_order(c, a)) return nullptr;
+  const Val one = value_to_store(c, args[1], x.dtype());
+  if (one.shape().rank() != 0) return nullptr;
+  const Val all = c.scope_->graph().op("broadcast_to", {one}, {x.shape().dims()});
+  return new_ndarray_value(c, all, a->axes, false);
 }
 
 template <int kValue>
@@ -670,6 +508,27 @@ constexpr Function kFunctions[] = {
     {"empty_like", like<0>},
     {"ones_like", like<1>},
     {"mean", mean_of},
+    {"std", spread_of<true>},
+    {"var", spread_of<false>},
+    {"ptp", peak_to_peak},
+    {"cumsum", running_sum},
+    {"cumprod", running_product},
+    {"diff", differences},
+    {"roll", rolled},
+    {"full_like", full_like},
+    {"concatenate", join<Join::kConcatenate>, false},
+    {"stack", join<Join::kStack>, false},
+    {"hstack", join<Join::kHorizontal>, false},
+    {"vstack", join<Join::kVertical>, false},
+    {"array", array_of, false},
+    {"take", take},
+    {"take_along_axis", take_along_axis},
+    {"put_along_axis", put_along_axis},
+    {"sort", sorted},
+    {"argsort", order_of_rows},
+    {"argmax", place_of_extreme<true>},
+    {"argmin", place_of_extreme<false>},
+    {"searchsorted", places_in_order},
 };
 
 struct Reduction {
@@ -688,10 +547,54 @@ constexpr Reduction kReductions[] = {
     {"all", "logical_and", 1.0},
 };
 
+// A reduction of the elements that a mask has.
+std::optional<Val> masked_fold(Context& c, MaskedValue* a, const Reduction& r) {
+  const auto in = summed_as(c, a->whole->elements(c), r.ufunc);
+  if (!in || !(in->shape() == a->mask.shape())) return std::nullopt;
+  const DType t = in->dtype();
+  const auto loop = loop_for(numpy_function(r.ufunc), {t, t}, t);
+  if (!loop) return std::nullopt;
+  Graph& g = c.scope_->graph();
+  const Shape flat{in->shape().numel()};
+  std::vector<Val> all{v_reshape(*in, flat), v_reshape(a->mask, flat), Val{}};
+  if (r.start) all[2] = g.constant(t, *r.start);
+  const Val made = g.op(OpTable::get().at("numpy_masked_reduce"), all, {Dim(*loop), t});
+  note_flags(c, made);
+  return made;
+}
+
+// The sum by the count; of nothing, NumPy warns.
+V masked_mean(Context& c, MaskedValue* a) {
+  const DType t = a->whole->elements(c).dtype();
+  const auto sum = is_float(t) ? masked_fold(c, a, {"sum", "add", 0.0}) : std::nullopt;
+  if (!sum) return nullptr;
+  Graph& g = c.scope_->graph();
+  const Shape flat{a->mask.shape().numel()};
+  const Val count = g.op("numpy_count", {v_reshape(a->mask, flat)}, {Dim(1)});
+  Val q = g.op("div", {v_cast(*sum, DType::F64), v_cast(count, DType::F64)});
+  note_flags(c, q);
+  if (t != DType::F64) q = v_cast(q, t);
+  return folded_value(c, q, false);
+}
+
+V masked_function(Context& c, std::string_view name, const std::vector<V>& args,
+                  const Kwargs& kwargs) {
+  auto* a = as<MaskedValue>(args[0]);
+  if (args.size() != 1 || !kwargs.empty()) return nullptr;
+  if (name == "mean") return masked_mean(c, a);
+  for (auto& r : kReductions) {
+    if (r.name != name) continue;
+    const auto made = masked_fold(c, a, r);
+    return made ? V(folded_value(c, *made, false)) : nullptr;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 static V function_value(Context& c, std::string_view name, const std::vector<V>& args,
                         const Kwargs& kwargs) {
+  if (!args.empty() && as<MaskedValue>(args[0])) return masked_function(c, name, args, kwargs);
   auto* a = args.empty() ? nullptr : as<NdarrayValue>(args[0]);
   if (a && !a->is_followed(c)) return nullptr;
   for (auto& f : kFunctions)

@@ -12,6 +12,7 @@
 #include "capture/values/instance.h"
 #include "capture/values/iterator.h"
 #include "capture/values/keyed.h"
+#include "capture/values/masked.h"
 #include "capture/values/ndarray.h"
 #include "capture/values/null.h"
 #include "capture/values/object.h"

@@ -25,9 +25,10 @@ void register_cpu_kernels(KernelRegistry& r) {
                      indexed = indexed_kernels(), sole_indexed = sole_indexed_kernels(),
                      random = avx2_random_kernels(), resize = resize_kernels(),
                      slices = slices_kernels(), complex = complex_pairs_kernels(),
-                     foreign = foreign_kernels(), elimination = eigen_elimination_kernels(),
-                     spectral = eigen_spectral_kernels(), special = eigen_special_kernels(),
-                     fft = eigen_fft_kernels(), reference = reference_kernels();
+                     foreign = foreign_kernels(), picks = pick_kernels(),
+                     elimination = eigen_elimination_kernels(), spectral = eigen_spectral_kernels(),
+                     special = eigen_special_kernels(), fft = eigen_fft_kernels(),
+                     reference = reference_kernels();
   struct Row {
     const char* op;
     std::vector<const KernelFamily*> families;
@@ -108,6 +109,14 @@ void register_cpu_kernels(KernelRegistry& r) {
       {"add_slices", {&slices}},
       {"numpy_loop", {&foreign}},
       {"numpy_reduce", {&foreign}},
+      {"numpy_accumulate", {&foreign}},
+      {"numpy_masked_reduce", {&foreign}},
+      {"numpy_count", {&foreign}},
+      {"numpy_take", {&picks}},
+      {"numpy_put", {&picks}},
+      {"numpy_sort", {&foreign}},
+      {"numpy_extreme", {&foreign}},
+      {"numpy_search", {&foreign}},
       {"numpy_matmul", {&foreign}},
       {"pad", {&reference}},
       {"concat", {&reference}},

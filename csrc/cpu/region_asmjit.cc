@@ -1,12 +1,14 @@
 // Machine code of regions: asmjit's compiler gives registers, exits lie behind the code.
 #include <asmjit/x86.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "base/config.h"
 #include "cpu/code.h"
 #include "cpu/cpu.h"
-#include "region/ir.h"
+#include "region/loops.h"
 
 namespace pijit {
 namespace {
@@ -44,8 +46,10 @@ class Emitter {
       buffer_ = cc_.newIntPtr();
       fn->setArg(0, buffer_);
     }
-    const auto order = region::reverse_postorder(f_);
+    const region::Flow flow(f_);
+    const auto& order = flow.order();
     count_uses(order);
+    weigh(flow);
     labels_.resize(f_.blocks.size());
     exits_.resize(f_.exits.size());
     for (auto& l : labels_) l = cc_.newLabel();
@@ -55,6 +59,7 @@ class Emitter {
       for (int p : f_.blocks[b].params) make(p);
     for (size_t k = 0; k < order.size(); ++k)
       block(order[k], k + 1 < order.size() ? order[k + 1] : -1);
+    for (size_t k = 0; k < late_.size(); ++k) late_[k]();
     for (size_t k = 0; k < f_.exits.size(); ++k) {
       if (!exit_used_[k]) continue;
       cc_.bind(exits_[k]);
@@ -233,11 +238,34 @@ class Emitter {
     }
   }
 
+  // What inner loops use stays in registers before what only exits want.
+  void weigh(const region::Flow& flow) {
+    weight_.resize(f_.instrs.size());
+    for (int b : flow.order()) {
+      const auto& loops = flow.loops();
+      const auto deep = std::count_if(loops.begin(), loops.end(),
+                                      [&](auto& l) { return l.body[static_cast<size_t>(b)]; });
+      constexpr int kOfALoop = 60, kMost = 240;
+      const auto weight = static_cast<uint8_t>(std::min<int64_t>(1 + deep * kOfALoop, kMost));
+      auto use = [&](int v) { weight_[v] = std::max(weight_[v], weight); };
+      for (int v : f_.blocks[b].instrs) {
+        Instr in = at(v);
+        region::each_operand(in, use);
+      }
+      if (f_.blocks[b].condition != kNoValue) use(f_.blocks[b].condition);
+    }
+  }
+  // Once: a loop's head is emitted at its end, too.
   void make(int v) {
-    if (at(v).type == Type::kF64)
+    if (at(v).type == Type::kF64) {
+      if (xmm_[v].isValid()) return;
       xmm_[v] = cc_.newXmmSd();
-    else
+      cc_.virtRegByReg(xmm_[v])->setWeight(weight_[v]);
+    } else {
+      if (gp_[v].isValid()) return;
       gp_[v] = cc_.newInt64();
+      cc_.virtRegByReg(gp_[v])->setWeight(weight_[v]);
+    }
   }
   // Registers; of a constant one that is made here.
   x86::Gp gp(int v) {
@@ -285,7 +313,7 @@ class Emitter {
       }
     }
     x86::Gp r = cc_.newInt32();
-    cc_.mov(r, k);
+    cc_.mov(r, f_.returned_by(k));
     cc_.ret(r);
   }
 
@@ -294,12 +322,20 @@ class Emitter {
     const Block& block = f_.blocks[b];
     cc_.bind(labels_[b]);
     for (int v : block.instrs) instruction(v);
-    if (block.exit != kNoExit) {
+    if (block.exit != kNoExit)
       leave(block.exit);
-      return;
-    }
+    else
+      go_on(block, behind);
+    done_.push_back(b);
+  }
+  void go_on(const Block& block, int behind) {
     if (block.condition != kNoValue) {
       const CondCode holds = flags(block.condition);
+      if (no_moves(block.next) && block.next.block != behind) {
+        cc_.j(holds, labels_[block.next.block]);
+        jump(block.otherwise, behind);
+        return;
+      }
       if (block.otherwise.args.empty() || no_moves(block.otherwise)) {
         cc_.j(x86::negateCond(holds), labels_[block.otherwise.block]);
       } else {
@@ -310,8 +346,24 @@ class Emitter {
         cc_.bind(next);
       }
     }
-    moves(block.next);
-    if (block.next.block != behind) cc_.jmp(labels_[block.next.block]);
+    jump(block.next, behind);
+  }
+  // To a short head of a loop that was emitted before: what it does is done here, which saves a
+  // jump each turn.
+  void jump(const Edge& e, int behind) {
+    constexpr size_t kShort = 4;
+    const Block& to = f_.blocks[e.block];
+    moves(e);
+    const bool back = std::find(done_.begin(), done_.end(), e.block) != done_.end();
+    if (back && !at_end_ && to.condition != kNoValue && to.instrs.size() <= kShort &&
+        no_moves(to.next) && no_moves(to.otherwise)) {
+      at_end_ = true;
+      for (int v : to.instrs) instruction(v);
+      go_on(to, behind);
+      at_end_ = false;
+    } else if (e.block != behind) {
+      cc_.jmp(labels_[e.block]);
+    }
   }
 
   bool no_moves(const Edge& e) {
@@ -652,9 +704,13 @@ class Emitter {
       case Op::kStoreU8: size = 1; break;
       default: break;
     }
-    x86::Mem m = is_small(in.args[1])
-                     ? x86::ptr(gp(in.args[0]), static_cast<int32_t>(at(in.args[1]).imm))
-                     : x86::ptr(gp(in.args[0]), gp(in.args[1]));
+    const int scale = region::log_scale_of(in.imm);
+    const int64_t offset = region::offset_of(in.imm);
+    const int64_t known = is_small(in.args[1]) ? at(in.args[1]).imm * (1 << scale) + offset : 0;
+    x86::Mem m = is_small(in.args[1]) && known == static_cast<int32_t>(known)
+                     ? x86::ptr(gp(in.args[0]), static_cast<int32_t>(known))
+                     : x86::ptr(gp(in.args[0]), gp(in.args[1]), static_cast<uint32_t>(scale),
+                                static_cast<int32_t>(offset));
     m.setSize(size);
     return m;
   }
@@ -843,26 +899,31 @@ class Emitter {
   }
 
   void leave_if_loud(x86::Xmm result, const std::vector<x86::Xmm>& x, int to) {
-    Label done = cc_.newLabel(), not_a_number = cc_.newLabel();
+    Label seldom = cc_.newLabel(), done = cc_.newLabel();
+    const Label left = exit(to);
     x86::Xmm t = cc_.newXmmSd();
     cc_.vsubsd(t, result, result);
     cc_.vucomisd(t, t);
-    cc_.jnp(done);
-    cc_.vucomisd(result, result);
-    cc_.jp(not_a_number);
-    for (auto& a : x) {
-      cc_.vsubsd(t, a, a);
-      cc_.vucomisd(t, t);
-      cc_.jp(done);
-    }
-    cc_.jmp(exit(to));
-    cc_.bind(not_a_number);
-    for (auto& a : x) {
-      cc_.vucomisd(a, a);
-      cc_.jp(done);
-    }
-    cc_.jmp(exit(to));
+    cc_.jp(seldom);
     cc_.bind(done);
+    late_.push_back([=, this] {
+      Label not_a_number = cc_.newLabel();
+      cc_.bind(seldom);
+      cc_.vucomisd(result, result);
+      cc_.jp(not_a_number);
+      for (auto& a : x) {
+        cc_.vsubsd(t, a, a);
+        cc_.vucomisd(t, t);
+        cc_.jp(done);
+      }
+      cc_.jmp(left);
+      cc_.bind(not_a_number);
+      for (auto& a : x) {
+        cc_.vucomisd(a, a);
+        cc_.jp(done);
+      }
+      cc_.jmp(left);
+    });
   }
 
   x86::Compiler& cc_;
@@ -875,6 +936,10 @@ class Emitter {
   std::vector<x86::Gp> gp_;
   std::vector<x86::Xmm> xmm_;
   std::vector<int> uses_, tests_;  // all, and those that ask whether it holds
+  std::vector<uint8_t> weight_;
+  std::vector<int> done_;                    // blocks
+  bool at_end_ = false;                      // of a loop, whose head is emitted once more
+  std::vector<std::function<void()>> late_;  // what is seldom done lies behind all blocks
   std::vector<Label> labels_, exits_;
   std::vector<bool> exit_used_;
   std::vector<std::pair<int, x86::Gp>> gp_kept_, late_gp_;

@@ -293,6 +293,8 @@ Execution::Found Execution::capture_here(ResumePoint& point) {
   if (!fresh) return {};
   write_replay(*fresh, *code_, instr_);
   if (!note_break(*fresh)) return {};
+  state_.of_arrays |= std::any_of(fresh->guards.begin(), fresh->guards.end(),
+                                  [](const Guard& g) { return g.kind == Guard::kNdarray; });
   if (has_nothing(*fresh)) {
     point.never = true;
     if (instr_ == 0 && !target_.osr) state_.tier.found_nothing();

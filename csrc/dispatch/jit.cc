@@ -1,6 +1,7 @@
 // JitFunction: the callable in front of a function.
 #include "base/config.h"
 #include "dispatch/automatic.h"
+#include "dispatch/captured_call.h"
 #include "capture/capture.h"
 #include "dispatch/permission.h"
 #include "dispatch/report.h"
@@ -255,12 +256,14 @@ py::object tried_call(FunctionCache& state, bool tensor, int64_t began, const Ca
                       const Plain& plain, bool* plainly = nullptr) {
   // What has no breaks may be slower only where it is a matter of guards.
   constexpr int64_t kGuards = 10'000;
-  const bool ever_new = state.sizes.ever_new(), simple = state.breaks.empty() && !ever_new;
+  const bool ever_new = state.sizes.ever_new(),
+             arrays = state.of_arrays && !tensor && state.region_count == 0,
+             simple = state.breaks.empty() && !ever_new && !arrays;
   if (state.sizes.waiting() && !state.sizes.due()) {
     if (plainly) *plainly = true;
     return plain();
   }
-  if (state.tier.next(config().measure, simple ? kGuards : INT64_MAX, ever_new) ==
+  if (state.tier.next(config().measure, simple ? kGuards : INT64_MAX, ever_new, arrays) ==
       Tier::Way::kPlain) {
     const Flag off(permission::paused);
     if (plainly) *plainly = true;
@@ -604,6 +607,22 @@ void init_jit(py::module_& m) {
                argument<bool>("jit", "fast", a[3]));
   });
   define(m, "explain", {{"f"}}, [](const Args& a) { return explain(a[0]); });
+  define(
+      m, "captured_call", {{"f"}, {"args"}},
+      [](const Args& a) {
+        OP_CHECK(Py_TYPE(a[0].ptr()) == jit_function_type, kType,
+                 "[captured_call] expected a jitted function, got ", Py_TYPE(a[0].ptr())->tp_name);
+        auto* jit = reinterpret_cast<JitObject*>(a[0].ptr());
+        const auto args = argument<py::tuple>("captured_call", "args", a[1]);
+        const Code code = code_info(PyFunction_GET_CODE(jit->func));
+        Bound bound;
+        OP_CHECK(code && bind(jit->func, *code, PySequence_Fast_ITEMS(args.ptr()),
+                              PyTuple_GET_SIZE(args.ptr()), nullptr, &bound),
+                 kType, "[captured_call] the function does not take these arguments");
+        return captured_call(jit->state.get(), jit->func, *code, bound.slots);
+      },
+      "What capture made of a call with these arguments, which must have been made before: a dict, "
+      "or None where it is no graph from its beginning to its end.");
   define(m, "set_eager_only", {{"f"}}, [](const Args& a) {
     OP_CHECK(Py_TYPE(a[0].ptr()) == jit_function_type, kType, "[jit] is for functions, got ",
              Py_TYPE(a[0].ptr())->tp_name);

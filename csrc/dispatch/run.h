@@ -127,6 +127,7 @@ struct FunctionCache {
   uint64_t graph_runs = 0;
   FiguresRef figures;      // of a watched function; else null
   bool hopeless = false;   // the last call went on plainly after breaks without any graph
+  bool of_arrays = false;  // ndarrays are computed with
   bool fast = false;       // numerics, of what is compiled
   bool automatic = false;  // nobody decorated the function, nor one above it
   bool busy = false;       // a capture of this function is under way

@@ -126,6 +126,8 @@ struct TierPolicy {
   int64_t longest;
   uint32_t late_comparison;
   int64_t late_longest;
+  // The same for what computes with ndarrays: NumPy takes no other order of time.
+  int64_t longest_of_arrays;
   // Runs of a comparison go both ways in turns of so many: the first of a turn is colder than those
   // to come. 0: the warm runs serve.
   uint32_t turn;
@@ -175,9 +177,10 @@ class Tier {
   }
   bool warming() const { return warm_runs_ < policy_->warm; }
   // How does the next run go, and does its time count? `tried`: may comparisons be held? Only where
-  // a captured run takes less than `longest`, too, or where sizes are `ever_new`.
+  // a captured run takes less than `longest`, too, or where sizes are `ever_new`, or `arrays` are
+  // computed with.
   enum class Way : uint8_t { kPlain, kCaptured };
-  Way next(bool tried, int64_t longest = INT64_MAX, bool ever_new = false);
+  Way next(bool tried, int64_t longest = INT64_MAX, bool ever_new = false, bool arrays = false);
   bool timed() const { return timed_; }
   // Asked before next(): whether it may say that.
   bool may_time() const {
@@ -218,7 +221,7 @@ class Tier {
 
  private:
   void rest(Verdict verdict, bool tensors);
-  bool comparison_is_due(int64_t longest, bool ever_new) const;
+  bool comparison_is_due(int64_t longest, bool ever_new, bool arrays) const;
   void compare(double gain);
   double typical(const Samples& s) const { return policy_->medians ? s.typical() : s.least(); }
 

@@ -138,6 +138,8 @@ struct Effect {
   virtual void apply(Runner& r) const = 0;  // throws error_already_set
   virtual int visit(visitproc, void*) const { return 0; }
   virtual std::string describe() const = 0;
+  // Whether it only says of objects that the call hands out whose elements they share.
+  virtual bool of_views() const { return false; }
 };
 
 // --- Entries

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <numeric>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "objects/data.h"
@@ -71,6 +74,7 @@ struct NumpyApi {
   PyTypeObject *ndarray = nullptr, *ufunc = nullptr;
   NewFromDescr new_from_descr = nullptr;
   Scalar scalar = nullptr;
+  void* functions_of_descr = nullptr;
   PyObject* handler = nullptr;
   PyObject* descr[kNumDTypes] = {};
   int number[kNumDTypes] = {};
@@ -109,6 +113,7 @@ const NumpyApi& api() {
     if (!table) throw py::error_already_set();
     a.ndarray = reinterpret_cast<PyTypeObject*>(table[2]);
     a.scalar = reinterpret_cast<Scalar>(table[60]);
+    a.functions_of_descr = table[365];
     a.new_from_descr = reinterpret_cast<NewFromDescr>(table[94]);
     a.ufunc = reinterpret_cast<PyTypeObject*>(py::object(np.attr("ufunc")).release().ptr());
     a.handler = PyCapsule_New(&handler, "mem_handler", nullptr);
@@ -169,6 +174,18 @@ bool is_of_ndarrays(PyObject* o) {
   return true;
 }
 
+bool is_in_fortran_order(PyObject* o) {
+  const auto* f = ndarray_fields(o);
+  return (f->flags & kNdF) && !(f->flags & kNdC) &&
+         std::find(f->shape, f->shape + f->nd, 1) == f->shape + f->nd;
+}
+
+bool is_empty_in_other_order(PyObject* o) {
+  const auto* f = ndarray_fields(o);
+  if (f->nd < 2 || std::find(f->shape, f->shape + f->nd, 0) == f->shape + f->nd) return false;
+  return !std::is_sorted(f->strides, f->strides + f->nd, std::greater<>());
+}
+
 bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order_and_use) {
   const auto order = static_cast<NdOrder>(order_and_use & 1);
   const NumpyApi& a = api();
@@ -179,7 +196,8 @@ bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order_and_
   if (f->descr != a.descr[static_cast<int>(t.dtype)] || f->nd != t.shape.rank() ||
       (f->flags & wanted) != wanted)
     return false;
-  if (order == NdOrder::kF && (f->flags & kNdC)) return false;
+  if (order == NdOrder::kF && !is_in_fortran_order(o)) return false;
+  if (is_empty_in_other_order(o)) return false;
   if (f->base && !is_of_ndarrays(o)) return false;
   for (int k = 0; k < f->nd; ++k)
     if (!(dims >> k & 1) && !t.shape[k].same_as(Dim(f->shape[k]))) return false;
@@ -217,6 +235,51 @@ py::object new_ndarray(ArrayRef a, std::span<const int> axes) {
   void* const p = a->data;
   lent()[p] = std::move(a);
   return r;
+}
+
+namespace {
+// Those of n elements that the mask has, of which there are `count`. Behind the last one nothing is
+// written.
+template <class T>
+void pick(const void* from, const uint8_t* mask, int64_t count, void* to) {
+  const T* x = static_cast<const T*>(from);
+  T* y = static_cast<T*>(to);
+  for (int64_t k = 0; k < count; ++x) {
+    y[k] = *x;
+    k += *mask++ != 0;
+  }
+}
+}  // namespace
+
+py::object new_ndarray_of_mask(const Array& a, const Array& mask) {
+  const auto* m = static_cast<const uint8_t*>(mask.data);
+  const int64_t n = mask.type.shape.numel();
+  const int64_t count = n - std::count(m, m + n, 0);
+  Shape shape{count};
+  size_t row = size_of(a.type.dtype);
+  for (int k = mask.type.shape.rank(); k < a.type.shape.rank(); ++k) {
+    shape.push_back(a.type.shape[k]);
+    row *= static_cast<size_t>(int64_t{a.type.shape[k]});
+  }
+  ArrayRef made = new_array({a.type.dtype, shape});
+  if (row == 8) {
+    pick<uint64_t>(a.data, m, count, made->data);
+  } else if (row == 4) {
+    pick<uint32_t>(a.data, m, count, made->data);
+  } else if (row == 1) {
+    pick<uint8_t>(a.data, m, count, made->data);
+  } else {
+    const char* from = static_cast<const char*>(a.data);
+    char* to = static_cast<char*>(made->data);
+    for (int64_t i = 0; i < n; ++i, from += row)
+      if (m[i]) {
+        std::memcpy(to, from, row);
+        to += row;
+      }
+  }
+  std::vector<int> axes(static_cast<size_t>(shape.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  return new_ndarray(std::move(made), axes);
 }
 
 py::object new_numpy_scalar(const Array& a) {
@@ -286,6 +349,51 @@ void store_in_ndarray(PyObject* array, const Array& value) {
       store<uint8_t>(to, x, n, to_step, from_step);
     for (int k = inner - 1; k >= 0 && ++index[k] == f->shape[k]; --k) index[k] = 0;
   }
+}
+
+namespace {
+
+// PyArray_ArrFuncs, as NumPy 2 fixes it.
+struct ArrayFunctions {
+  void *casts[21], *getitem, *setitem, *copyswapn, *copyswap, *compare;
+  int (*argmax)(void* row, Py_ssize_t n, Py_ssize_t* place, void*);
+  void *dotfunc, *scanfunc, *fromstr, *nonzero, *fill, *fillwithscalar;
+  int (*sort[3])(void* row, Py_ssize_t n, void*);
+  int (*argsort[3])(void* row, Py_ssize_t* order, Py_ssize_t n, void*);
+  void *castdict, *scalarkind, *cancastscalarkindto, *cancastto, *unused[3];
+  int (*argmin)(void* row, Py_ssize_t n, Py_ssize_t* place, void*);
+};
+
+template <int kKind>
+void sort_row(char** at, const std::ptrdiff_t* n, const std::ptrdiff_t*, void* functions) {
+  static_cast<ArrayFunctions*>(functions)->sort[kKind](at[0], *n, nullptr);
+}
+template <int kKind>
+void order_row(char** at, const std::ptrdiff_t* n, const std::ptrdiff_t*, void* functions) {
+  auto* order = reinterpret_cast<Py_ssize_t*>(at[1]);
+  static_cast<ArrayFunctions*>(functions)->argsort[kKind](at[0], order, *n, nullptr);
+}
+template <bool kLargest>
+void extreme_of_row(char** at, const std::ptrdiff_t* n, const std::ptrdiff_t*, void* functions) {
+  auto* f = static_cast<ArrayFunctions*>(functions);
+  (kLargest ? f->argmax : f->argmin)(at[0], *n, reinterpret_cast<Py_ssize_t*>(at[1]), nullptr);
+}
+
+}  // namespace
+
+ForeignLoop row_loop(RowTask task, DType t, int kind) {
+  using Get = ArrayFunctions* (*)(const PyObject*);
+  const auto get = reinterpret_cast<Get>(api().functions_of_descr);
+  ArrayFunctions* const f = get(descr_of(t));
+  static constexpr ForeignLoop::Function kSorts[] = {sort_row<0>, sort_row<1>, sort_row<2>},
+                                         kOrders[] = {order_row<0>, order_row<1>, order_row<2>};
+  switch (task) {
+    case RowTask::kSort: return {kSorts[kind], f, "sort"};
+    case RowTask::kOrder: return {kOrders[kind], f, "argsort"};
+    case RowTask::kLargest: return {extreme_of_row<true>, f, "argmax"};
+    case RowTask::kSmallest: break;
+  }
+  return {extreme_of_row<false>, f, "argmin"};
 }
 
 bool numpy_ignores(unsigned flags) {

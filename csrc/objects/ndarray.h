@@ -6,6 +6,7 @@
 
 #include "python/convert.h"
 #include "runtime/array.h"
+#include "runtime/foreign.h"
 
 namespace pijit {
 
@@ -55,6 +56,12 @@ PyTypeObject* numpy_scalar_type(DType t);
 // Which axis comes first in memory, for arrays without gaps.
 enum class NdOrder : uint8_t { kC, kF };
 constexpr unsigned kNdStored = 2;  // beside an order: it must be writeable
+// And not in C order, with all axes of several places: where one of a single place lies among the
+// others, its stride decides, which no flag tells.
+bool is_in_fortran_order(PyObject* o);
+// Of no elements, all arrays are in both orders by their flags; what is made of them follows their
+// strides.
+bool is_empty_in_other_order(PyObject* o);
 // Does an ndarray have this dtype, shape (but for the dims in the bit mask) and order?
 bool fits_ndarray(PyObject* o, const Type& t, uint64_t dims, unsigned order);
 // Do two arrays share memory, as far as its bounds tell?
@@ -63,11 +70,19 @@ bool may_overlap(PyObject* a, PyObject* b);
 // A new array over the elements of `a`, whose memory it takes where nobody else has it. `axes`:
 // which axis of the array each one of `a` is.
 py::object new_ndarray(ArrayRef a, std::span<const int> axes);
+// a[mask], of a mask of its first axes.
+py::object new_ndarray_of_mask(const Array& a, const Array& mask);
 py::object new_numpy_scalar(const Array& a);  // of the one element
 uint64_t bits_of_numpy_scalar(PyObject* o);   // of a followed dtype
 // The elements of `value`, of the same dtype, become those of an ndarray, to whose shape they are
 // broadcast.
 void store_in_ndarray(PyObject* array, const Array& value);
+
+// What NumPy does with the elements of one row, all of one dtype: it sorts them where they lie,
+// gives the order in which they would be sorted, from that of operand 1 on, or the place of the
+// largest or smallest one in operand 1. The kinds of sorting are NumPy's: quick, heap, stable.
+enum class RowTask : uint8_t { kSort, kOrder, kLargest, kSmallest };
+ForeignLoop row_loop(RowTask task, DType t, int kind = 0);
 
 // Does np.errstate ignore all these flags (runtime/fp_status.h) now?
 bool numpy_ignores(unsigned flags);

@@ -22,14 +22,18 @@ int64_t bits(double x) {
   return b;
 }
 template <class T>
-T load(const int64_t* a) {
+T load(const void* from) {
   T x;
-  std::memcpy(&x, reinterpret_cast<const char*>(a[0]) + a[1], sizeof x);
+  std::memcpy(&x, from, sizeof x);
   return x;
 }
 template <class T>
-void store(const int64_t* a, T x) {
-  std::memcpy(reinterpret_cast<char*>(a[0]) + a[1], &x, sizeof x);
+void store(void* to, T x) {
+  std::memcpy(to, &x, sizeof x);
+}
+void* address(int64_t a, int64_t b, int64_t imm) {
+  const uint64_t bytes = static_cast<uint64_t>(a) + (static_cast<uint64_t>(b) << log_scale_of(imm));
+  return reinterpret_cast<void*>(bytes + static_cast<uint64_t>(offset_of(imm)));
 }
 constexpr int64_t kExact = int64_t{1} << 53;
 
@@ -120,23 +124,25 @@ bool evaluate(const Instr& in, const int64_t* a, int64_t* r) {
       return !(std::isnan(x) && !std::isnan(y) && !std::isnan(z)) &&
              !(std::isinf(x) && std::isfinite(y) && std::isfinite(z));
     }
-    case Op::kPoll: return !(load<uint32_t>(std::array{a[0], int64_t{0}}.data()) & in.imm);
+    case Op::kPoll: return !(load<uint32_t>(reinterpret_cast<void*>(a[0])) & in.imm);
     case Op::kCallOut: *r = reinterpret_cast<CallOut>(in.imm)(a[0], a[1], a[2]); return true;
-    case Op::kLoadF64: *r = bits(load<double>(a)); return true;
-    case Op::kLoadF32: *r = bits(load<float>(a)); return true;
-    case Op::kLoadI64: *r = load<int64_t>(a); return true;
-    case Op::kLoadI32: *r = load<int32_t>(a); return true;
-    case Op::kLoadU32: *r = load<uint32_t>(a); return true;
-    case Op::kLoadI16: *r = load<int16_t>(a); return true;
-    case Op::kLoadU16: *r = load<uint16_t>(a); return true;
-    case Op::kLoadI8: *r = load<int8_t>(a); return true;
-    case Op::kLoadU8: *r = load<uint8_t>(a); return true;
-    case Op::kStoreF64: store(a, real(a[2])); return true;
-    case Op::kStoreF32: store(a, static_cast<float>(real(a[2]))); return true;
-    case Op::kStoreI64: store(a, a[2]); return true;
-    case Op::kStoreI32: store(a, static_cast<int32_t>(a[2])); return true;
-    case Op::kStoreI16: store(a, static_cast<int16_t>(a[2])); return true;
-    case Op::kStoreU8: store(a, static_cast<uint8_t>(a[2])); return true;
+    case Op::kLoadF64: *r = bits(load<double>(address(a[0], a[1], in.imm))); return true;
+    case Op::kLoadF32: *r = bits(load<float>(address(a[0], a[1], in.imm))); return true;
+    case Op::kLoadI64: *r = load<int64_t>(address(a[0], a[1], in.imm)); return true;
+    case Op::kLoadI32: *r = load<int32_t>(address(a[0], a[1], in.imm)); return true;
+    case Op::kLoadU32: *r = load<uint32_t>(address(a[0], a[1], in.imm)); return true;
+    case Op::kLoadI16: *r = load<int16_t>(address(a[0], a[1], in.imm)); return true;
+    case Op::kLoadU16: *r = load<uint16_t>(address(a[0], a[1], in.imm)); return true;
+    case Op::kLoadI8: *r = load<int8_t>(address(a[0], a[1], in.imm)); return true;
+    case Op::kLoadU8: *r = load<uint8_t>(address(a[0], a[1], in.imm)); return true;
+    case Op::kStoreF64: store(address(a[0], a[1], in.imm), real(a[2])); return true;
+    case Op::kStoreF32:
+      store(address(a[0], a[1], in.imm), static_cast<float>(real(a[2])));
+      return true;
+    case Op::kStoreI64: store(address(a[0], a[1], in.imm), a[2]); return true;
+    case Op::kStoreI32: store(address(a[0], a[1], in.imm), static_cast<int32_t>(a[2])); return true;
+    case Op::kStoreI16: store(address(a[0], a[1], in.imm), static_cast<int16_t>(a[2])); return true;
+    case Op::kStoreU8: store(address(a[0], a[1], in.imm), static_cast<uint8_t>(a[2])); return true;
   }
   return false;
 }
@@ -152,7 +158,7 @@ class Interpreter : public Code {
     auto leave = [&](int exit) {
       const auto& values = f_.exits[exit].values;
       for (size_t k = 0; k < values.size(); ++k) buffer[k] = v[values[k]];
-      return exit;
+      return f_.returned_by(exit);
     };
     std::vector<int64_t> moved;
     for (int at = 0;;) {

@@ -190,6 +190,8 @@ std::string text_of(const Instr& in) {
   for (int a : in.args)
     if (a != kNoValue) s += str_cat(" %", a);
   if (in.op == Op::kPoll || in.op == Op::kCallOut || is_self(in.op)) s += str_cat(" ", in.imm);
+  if (is_access(in.op) && in.imm != 0)
+    s += str_cat(" times ", 1 << log_scale_of(in.imm), " plus ", offset_of(in.imm));
   if (in.exit != kNoExit) s += str_cat(" else ", in.exit);
   return s;
 }
@@ -258,6 +260,7 @@ std::string Function::print() const {
   }
   for (size_t k = 0; k < exits.size(); ++k) {
     s += str_cat("exit ", k, ":");
+    if (exits[k].as != kNoExit) s += str_cat(" as ", exits[k].as);
     for (int v : exits[k].values) s += str_cat(" %", v);
     s += exits[k].returns ? " returns\n" : "\n";
   }
@@ -309,6 +312,7 @@ Function Function::parse(std::string_view text) {
       w.next();
       const auto k = static_cast<size_t>(number(w.next()));
       if (f.exits.size() <= k) f.exits.resize(k + 1);
+      if (w.peek() == "as") w.next(), f.exits[k].as = static_cast<int>(number(w.next()));
       while (!w.peek().empty() && w.peek() != "returns")
         f.exits[k].values.push_back(value(w.next()));
       f.exits[k].returns = w.next() == "returns";
@@ -361,6 +365,12 @@ Function Function::parse(std::string_view text) {
     for (int k = 0; k < facts(in.op).operands; ++k) in.args[k] = value(w.next());
     if (in.type == Type::kSame) in.type = f.instrs[in.args[2]].type;
     if (in.op == Op::kPoll || in.op == Op::kCallOut || is_self(in.op)) in.imm = number(w.next());
+    if (w.peek() == "times") {
+      w.next();
+      const int64_t scale = number(w.next());
+      w.next();
+      in.imm = address_imm(__builtin_ctzll(static_cast<uint64_t>(scale)), number(w.next()));
+    }
     if (w.peek() == "else") w.next(), in.exit = static_cast<int>(number(w.next()));
     if (to < 0) {
       f.instrs.emplace_back();

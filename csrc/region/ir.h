@@ -56,6 +56,14 @@ bool function2(std::string_view name, Function2* f);
 constexpr int kNoValue = -1, kNoExit = -1;
 // imm of idiv and imod, once ranges are known: neither operand is below 0.
 constexpr int64_t kSameSigns = 1;
+// imm of loads and stores, whose address is a + b * scale + offset: the scale's logarithm in the
+// low bits, the offset above.
+constexpr int kScaleBits = 2;
+constexpr int64_t address_imm(int log_scale, int64_t offset) {
+  return offset * (1 << kScaleBits) + log_scale;
+}
+constexpr int log_scale_of(int64_t imm) { return static_cast<int>(imm & ((1 << kScaleBits) - 1)); }
+constexpr int64_t offset_of(int64_t imm) { return imm >> kScaleBits; }
 
 struct Instr {
   Op op;
@@ -83,6 +91,7 @@ struct Block {
 struct Exit {
   std::vector<int> values;
   bool returns = false;  // from a call of the function by itself: its only value
+  int as = kNoExit;      // a copy of that one, which other values lead to
 };
 
 // Values are numbers of instructions. Block 0 is the first; nothing leads back to it.
@@ -103,6 +112,8 @@ struct Function {
     blocks.emplace_back();
     return static_cast<int>(blocks.size()) - 1;
   }
+  // What a run by that exit returns.
+  int returned_by(int exit) const { return exits[exit].as == kNoExit ? exit : exits[exit].as; }
   // The words that a buffer has: inputs, or what the largest exit writes.
   size_t words() const;
   std::string print() const;
@@ -117,6 +128,7 @@ std::vector<int> reverse_postorder(const Function& f);
 // By block: its immediate dominator; -1 of the first and of unreachable ones.
 std::vector<int> dominators(const Function& f, const std::vector<int>& order);
 bool has_loop(const Function& f);
+inline bool is_access(Op op) { return op >= Op::kLoadF64 && op <= Op::kStoreU8; }
 inline bool is_self(Op op) { return op >= Op::kSelfI && op <= Op::kSelfB; }
 
 // Calls g(int& value) for each operand of an instruction, edge or exit.
@@ -134,11 +146,16 @@ void each_operand(Block& b, G g) {
 
 // --- passes
 // Parameters that are always the same value; constants; what was computed before; what nobody uses.
-void simplify(Function& f);
+// `bounded`: ranges are known, and need no more to be said which number is below which.
+void simplify(Function& f, bool bounded = false);
 // Where ranges of integers say that they fit, overflow is not looked for.
 void drop_checks(Function& f);
-// What does not change in a loop is computed before it.
+// What does not change in a loop is computed before it, and looked at there where each turn would.
 void hoist(Function& f);
+// Short ways that meet again become selects.
+void select_ways(Function& f);
+// Addresses as the processor adds them up, with what does not change in a loop apart.
+void split_addresses(Function& f);
 void optimize(Function& f);  // all of that
 
 // --- execution

@@ -1,6 +1,8 @@
 // Folding, values that were computed before, parameters that are always one value, dead code.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -12,12 +14,13 @@ namespace {
 
 class Simplifier {
  public:
-  explicit Simplifier(Function& f) : f_(f), now_(f.instrs.size()) {
+  Simplifier(Function& f, bool bounded) : f_(f), bounded_(bounded), now_(f.instrs.size()) {
     for (size_t k = 0; k < now_.size(); ++k) now_[k] = static_cast<int>(k);
   }
 
   bool run() {
     changed_ = false;
+    multiply_by_reciprocals();
     drop_params();
     const auto order = reverse_postorder(f_);
     number(order);
@@ -110,6 +113,32 @@ class Simplifier {
     }
   }
 
+  // By a power of two whose reciprocal is one, too, both give the same bits.
+  void multiply_by_reciprocals() {
+    for (size_t k = 0; k < f_.instrs.size(); ++k) {
+      if (f_.instrs[k].op != Op::kFDiv) continue;
+      const Instr& y = f_.instrs[f_.instrs[k].args[1]];
+      if (y.op != Op::kConst) continue;
+      double by;
+      std::memcpy(&by, &y.imm, sizeof by);
+      int exponent = 0;
+      constexpr int kFar = 1000;
+      if (std::abs(std::frexp(by, &exponent)) != 0.5 || std::abs(exponent) > kFar) continue;
+      const double reciprocal = 1 / by;
+      Instr c{Op::kConst, Type::kF64};
+      std::memcpy(&c.imm, &reciprocal, sizeof reciprocal);
+      f_.instrs.push_back(c);
+      const int constant = static_cast<int>(f_.instrs.size()) - 1;
+      now_.push_back(constant);
+      auto& first = f_.blocks[0].instrs;
+      first.insert(first.begin(), constant);
+      f_.instrs[k].op = Op::kFMul;
+      f_.instrs[k].exit = kNoExit;
+      f_.instrs[k].args[1] = constant;
+      changed_ = true;
+    }
+  }
+
   // What it is already, or becomes.
   std::optional<int> known(int v) {
     Instr& in = f_.instrs[v];
@@ -128,12 +157,16 @@ class Simplifier {
         if (is(in.args[1], 0)) return in.args[0];
         break;
       case Op::kIMul:
+      case Op::kIDiv:
         if (is(in.args[1], 1)) return in.args[0];
         break;
       case Op::kSelect:
         if (const Instr& c = f_.instrs[in.args[0]]; c.op == Op::kConst)
           return in.args[c.imm ? 1 : 2];
         if (in.args[1] == in.args[2]) return in.args[1];
+        break;
+      case Op::kIBelow:
+        if (bounded_) return in.args[0];
         break;
       case Op::kBNot:
         if (f_.instrs[in.args[0]].op == Op::kBNot) return f_.instrs[in.args[0]].args[0];
@@ -163,12 +196,18 @@ class Simplifier {
     absl::flat_hash_map<Key, int> table;
     std::vector<std::pair<int, size_t>> way;  // blocks, and keys before them
     std::vector<Key> keys;
+    std::vector<int> entries(f_.blocks.size());
+    for (int b : order)
+      for (int to : {f_.blocks[b].next.block, f_.blocks[b].otherwise.block})
+        if (to >= 0) ++entries[to];
+    absl::flat_hash_map<int, int> holds;  // conditions, by where they were asked
     std::vector<int> pending{0};
     // behind a block come its children, then the mark that ends it
     while (!pending.empty()) {
       const int b = pending.back();
       pending.pop_back();
       if (b < 0) {
+        absl::erase_if(holds, [&](auto& h) { return h.second == way.back().first; });
         for (; keys.size() > way.back().second; keys.pop_back()) table.erase(keys.back());
         way.pop_back();
         continue;
@@ -176,6 +215,9 @@ class Simplifier {
       way.emplace_back(b, keys.size());
       pending.push_back(-1);
       for (int c : below[b]) pending.push_back(c);
+      if (const int up = idom[b]; up >= 0 && entries[b] == 1 && f_.blocks[up].condition >= 0 &&
+                                  f_.blocks[up].next.block == b)
+        holds.try_emplace(find(f_.blocks[up].condition), b);
       std::erase_if(f_.blocks[b].instrs, [&](int v) {
         Instr& in = f_.instrs[v];
         each_operand(in, [&](int& a) { a = find(a); });
@@ -188,6 +230,7 @@ class Simplifier {
         if (in.op == Op::kCheck && f_.instrs[in.args[0]].op == Op::kConst &&
             f_.instrs[in.args[0]].imm)
           return changed_ = true;
+        if (in.op == Op::kCheck && holds.contains(in.args[0])) return changed_ = true;
         const Key key{static_cast<int64_t>(in.op),
                       static_cast<int64_t>(in.type),
                       in.args[0],
@@ -258,23 +301,30 @@ class Simplifier {
   }
 
   Function& f_;
+  const bool bounded_;
   std::vector<int> now_;  // what stands for a value
   bool changed_ = false;
 };
 
 }  // namespace
 
-void simplify(Function& f) {
+void simplify(Function& f, bool bounded) {
   constexpr int kRounds = 4;
   for (int k = 0; k < kRounds; ++k)
-    if (!Simplifier(f).run()) break;
+    if (!Simplifier(f, bounded).run()) break;
 }
 
 void optimize(Function& f) {
   simplify(f);
   drop_checks(f);
   simplify(f);
+  drop_checks(f);  // of what was selected by a test that is known now
+  simplify(f, true);
+  select_ways(f);
   hoist(f);
+  split_addresses(f);
+  hoist(f);
+  simplify(f, true);
 }
 
 }  // namespace pijit::region

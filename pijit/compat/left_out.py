@@ -88,8 +88,8 @@ _REASONS = [
     ("profiler* *EnvProfiler *DynamicProfilerMonitor", "it counts what other devices do", "pijit.profile"),
     (
         "*mindir* *split_mindir",
-        "files of MindSpore's own compiler are not read",
-        "mindspore.export and load_checkpoint",
+        "graphs of MindSpore's own compiler are not there",
+        "mindspore.export and mindspore.load",
     ),
     ("*SummaryLandscape *lineage* *_pb2*", "it feeds MindInsight", "SummaryRecord"),
     (

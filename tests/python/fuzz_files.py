@@ -171,7 +171,25 @@ class Mnist(Format):
         MnistToMR(path + ".d", path + ".mr").transform()
 
 
-FORMATS = [MindRecord(), Checkpoint(), Safetensors(), Cifar(), Mnist()]
+class MindIR(Format):
+    name = extension = "mindir"
+
+    def seeds(self, folder):
+        beside = os.path.join(os.path.dirname(__file__), "mind_ir")
+        for path in sorted(glob.glob(os.path.join(beside, "*.mindir"))):
+            if os.path.getsize(path) < 9000:
+                with open(path, "rb") as f:
+                    yield f.read()
+        path = os.path.join(folder, "seed.mindir")
+        ms.export(nn.SequentialCell(nn.Dense(3, 4), nn.ReLU()), ms.ops.ones((2, 3)), file_name=path)
+        with open(path, "rb") as f:
+            yield f.read()
+
+    def read(self, path):
+        ms.load(path)
+
+
+FORMATS = [MindRecord(), Checkpoint(), Safetensors(), Cifar(), Mnist(), MindIR()]
 
 
 def _remove(folder):

@@ -25,28 +25,31 @@ RANGES = ["0", "1", "2", "3", "5", "8", "-3, 2", "0, 6", "2, -1", "0, 10, 2", "1
 class Program:
     """The source of a function f(a, b, x, y, n), or f(a, b, x, y, n, p, q) of arrays p, of rank 1, and q, of rank 2,
     or of a list and a list of lists.
-    With functions it calls others: g of two numbers and h of three, and r, which calls itself."""
+    With functions it calls others: g of two numbers and h of three, and r, which calls itself. With `made` it makes
+    lists c and d of numbers and e of lists."""
 
-    def __init__(self, seed, arrays=False, functions=False, lists=False):
+    def __init__(self, seed, arrays=False, functions=False, lists=False, made=False):
         self.random = random.Random(seed)
-        self.arrays, self.lists = arrays or lists, lists
+        self.arrays, self.lists, self.made = arrays or lists, lists, made
         self.functions = []
         self.loops = 0
         lines = self.helpers() if functions else []
         self.names = ["a", "b", "x", "y"]
         self.loops = 0
         lines += ["@jit", "def f(a, b, x, y, n, p, q):" if self.arrays else "def f(a, b, x, y, n):"]
+        if made:
+            lines += [f"    {name} = {self.new_list()}" for name in "cd"] + ["    e = " + self.new_rows()]
         for _ in range(self.random.randint(2, 5)):
             lines += self.statement(1, 0, False)
         if not self.loops:
             lines += ["    for i in range(6):", *self.body(2, 1, True)]
-        lines.append("    return (" + ", ".join(self.names) + ",)")
+        lines.append("    return (" + ", ".join(self.names) + ",)" + (" + (c, d, e)" if made else ""))
         self.source = "\n".join(lines) + "\n"
 
     def helpers(self):
         """Functions, the later of which may call those before; some jitted themselves."""
         pick = self.random.choice
-        arrays, self.arrays = self.arrays, False
+        arrays, made, self.arrays, self.made = self.arrays, self.made, False, False
         lines = [f"K, n = {self.number()}, {pick([2, 3])}"]
         for name, arguments in (("g", "u, v"), ("h", f"u, v, w={self.number()}")):
             self.names = ["u", "v", "w"][:len(arguments.split(","))] + ["K"]
@@ -73,7 +76,7 @@ class Program:
                                            f"({call} if {self.condition(1)} else {other})",
                                            f"{pick(['min', 'max'])}({call}, {other})"]))
         self.functions.append(("r", len(self.names)))
-        self.arrays = arrays
+        self.arrays, self.made = arrays, made
         return lines
 
     def call(self, depth):
@@ -101,6 +104,8 @@ class Program:
         if self.arrays and self.random.random() < 0.25:
             columns = "len(q[0])" if self.lists else "q.shape[1]"
             return pick([self.element(depth), self.element(depth), "len(p)", columns])
+        if self.made and depth < 2 and self.random.random() < 0.2:
+            return self.list_value(depth)
         if self.functions and depth < 2 and self.random.random() < 0.3:
             return self.call(depth)
         if depth > 2 or k < 0.35:
@@ -141,6 +146,52 @@ class Program:
             return f"{row}[{self.index(depth)}]"
         return f"q[{self.index(depth)}, {self.index(depth)}]"
 
+    def new_list(self):
+        """Of numbers; small, as what it is made of grows in loops."""
+        pick = self.random.choice
+        item = self.expression(2)
+        return pick(["[]", f"[{item}]", f"[{item}, {self.expression(2)}]", "[0] * 5", "[0.0] * 4", f"[{item}] * 3",
+                     "[1, 2, 3, 4]", "[1.5, 2.5, -3.5]", "[True, False, True]", "list(range(5))",
+                     "list(range(6, 0, -2))",
+                     "[k for k in range(5)]", "[k * 0.5 for k in range(4)]", "[k * 2 for k in range(6) if k % 2]",
+                     "[k - 1 for k in (1, 2, 3)]", f"[{item} for _ in range(3)]"])
+
+    def new_rows(self):
+        return self.random.choice(["[]", "[[0] * 3 for _ in range(4)]", "[[0.0] * 2] * 3", "[[1, 2], [3, 4]]",
+                                   "[[i * j for j in range(3)] for i in range(3)]", f"[{self.new_list()}]"])
+
+    def from_lists(self):
+        pick = self.random.choice
+        name, at = pick("cd"), self.index(2)
+        part = pick([":2", "1:", "::-1", ":", "-2:", "1:4:2", "a:", ":x", "i:5", "::n", ":-1"])
+        return pick([self.new_list(), self.new_list(), "c", "d", f"{name}[{part}]", f"{name}[{part}]", f"c[{at}:][:6]",
+                     f"list({name})", f"{name}.copy()", "(c + d)[:8]", f"{name} * (len({name}) < 4)", f"e[{at}]",
+                     f"[v for v in {name}]", f"[v + 1 for v in {name} if v]"])
+
+    def list_value(self, depth):
+        pick = self.random.choice
+        name, at = pick("cd"), self.index(2)
+        return pick([f"{name}[{at}]", f"{name}[{at}]", f"{name}[{at}]", f"len({name})", f"sum({name})", f"min({name})",
+                     f"max({name})", f"({self.expression(depth + 2)} in {name})", f"{name}.pop()", f"{name}.pop({at})",
+                     f"e[{at}][{at}]", "len(e)", f"len(e[{at}])", f"any({name})", f"all({name})",
+                     f"(a in (1, 2, {at}))"])
+
+    def list_statement(self):
+        pick, value = self.random.choice, self.expression(1)
+        name, at = pick("cd"), self.index(2)
+        few = f"if len({name}) < 9: "
+        return pick([f"{name} = {self.from_lists()}", f"{name} = {self.from_lists()}", f"{few}{name}.append({value})",
+                     f"{few}{name}.append({value})", f"{name}[{at}] = {value}", f"{name}[{at}] += {value}",
+                     f"{name}[{at}], {name}[0] = {name}[0], {name}[{at}]", f"del {name}[{at}]",
+                     f"{few}{name} += {pick('cd')}",
+                     f"{few}{name}.extend([{value}, 2])", f"{few}{name}.insert({at}, {value})", f"{name}.clear()",
+                     f"{name}.reverse()", f"{name}.sort()", f"{few}{name} *= 2", "c = d", "c, d = d, c",
+                     f"if len(e) < 6: e.append({pick(['c', 'd', '[]', f'[{value}]'])})",
+                     f"e[{at}] = {self.from_lists()}",
+                     f"e[{at}][{at}] = {value}", f"if {name}: u = {name}[-1]", f"u, v = {name}",
+                     "e = " + self.new_rows(),
+                     f"{name} = [{value}, {value}]"])
+
     def condition(self, depth=0):
         pick, k = self.random.choice, self.random.random()
         if k < 0.7:
@@ -154,6 +205,8 @@ class Program:
 
     def assignment(self, space):
         pick = self.random.choice
+        if self.made and self.random.random() < 0.5:
+            return [space + self.list_statement()]
         if self.lists and self.random.random() < 0.1:
             return [f"{space}{pick(['p', 'p', 'q[0]', 'row'])}.append({self.expression()})"]
         if self.arrays and self.random.random() < 0.35:
@@ -202,6 +255,9 @@ class Program:
         if self.arrays and self.random.random() < 0.3:
             over = pick(["p", "q[0]", "q[i]", "row", "q", "p"])
             name = "row" if over == "q" else name
+        if self.made and self.random.random() < 0.3:
+            over = pick(["c[:6]", "d[:6]", "e[:3]", "list(range(4))", "[1, 2, 3]"])
+            name = "row" if over == "e[:3]" else name
         lines = [f"{space}for {name} in {over}:", *self.body(indent + 1, depth + 1, True)]
         if self.random.random() < 0.15:
             lines += [f"{space}else:", *self.body(indent + 1, depth + 1, in_loop)]
@@ -271,13 +327,24 @@ def bits(v):
     return type(v).__name__, v
 
 
+def shared(v, lists=None):
+    """The lists in v, each as the number of the first that is the same object."""
+    lists = [] if lists is None else lists
+    if isinstance(v, list):
+        lists.append(v)
+    for item in v if isinstance(v, (list, tuple)) else ():
+        shared(item, lists)
+    return [next(k for k, other in enumerate(lists) if other is one) for one in lists]
+
+
 def seen(function, args, name):
     """What a call of code compiled under that name shows."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
-            result = "value", bits(function(*args))
+            given = function(*args)
+            result = "value", bits(given), shared(given)
         except TimeoutError:
             raise
         except Exception as e:
@@ -286,7 +353,7 @@ def seen(function, args, name):
                 if tb.tb_frame.f_code.co_filename == name:
                     # CPython 3.11 tells the line before where one instruction stands for two
                     line = 0 if isinstance(e, UnboundLocalError) else tb.tb_lineno
-                    frames.append((line, sorted((k, bits(v)) for k, v in tb.tb_frame.f_locals.items())))
+                    frames.append((line, sorted((k, bits(v)) for k, v in tb.tb_frame.f_locals.items() if k != ".0")))
                 tb = tb.tb_next
             result = "raises", type(e).__name__, str(e), frames
     told = [(w.category.__name__, str(w.message), w.lineno, w.filename == name) for w in warned]
@@ -318,15 +385,29 @@ def copy_of(v):
     return new
 
 
-def compare(seed, calls=4, arrays=False, functions=False, lists=False):
+def without_dead(plain, jitted):
+    """What a plain call shows, without variables of its frames that the jitted one lacks: nothing reads them any more,
+    see docs/differences.md."""
+    if plain[0][0] != "raises" or jitted[0][0] != "raises" or len(plain[0][3]) != len(jitted[0][3]):
+        return plain
+    frames = []
+    for (line, variables), (_, others) in zip(plain[0][3], jitted[0][3]):
+        there = {name for name, _ in others}
+        frames.append((line, [v for v in variables if v[0] in there]))
+    return (*plain[0][:3], frames), *plain[1:]
+
+
+def compare(seed, calls=4, arrays=False, functions=False, lists=False, made=False):
     """Whether a jitted program shows something else than the plain one: (source, arguments, plain, jitted), or None."""
     import pijit as ms
-    program, name = Program(seed, arrays, functions, lists), f"<program {seed}>"
+    program, name = Program(seed, arrays, functions, lists, made), f"<program {seed}>"
     plain, jitted = compiled(program.source, name), compiled(program.source, name, ms.jit)
     for call in range(calls):
         args = program.arguments(call)
         again = copied(args)
         one, other = seen(plain, args, name), seen(jitted, again, name)
+        if made:
+            one = without_dead(one, other)
         if (one, bits(tuple(args))) != (other, bits(tuple(again))):
             return program.source, args, again, one, other
     return None
@@ -343,7 +424,7 @@ if __name__ == "__main__":
         signal.alarm(2)
         try:
             if different := compare(s, arrays="arrays" in sys.argv[3:], functions="functions" in sys.argv[3:],
-                                    lists="lists" in sys.argv[3:]):
+                                    lists="lists" in sys.argv[3:], made="made" in sys.argv[3:]):
                 print(f"program {s}, {different[1]}", *different, sep="\n")
         except TimeoutError:
             print(f"program {s} takes long")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pijit as ms
+from tests.python.differential import check
 from tests.python.facts import flat, load, variables
 
 HERE = pathlib.Path(__file__).parent
@@ -66,3 +67,10 @@ def test_calls(op):
 
 def test_known_differences_are_some():
     assert set(FACTS) >= KNOWN and sum(answer(e) is not None for e in KNOWN) > len(KNOWN) * 0.98
+
+
+@pytest.mark.parametrize("text", ["[1].index.__call__(2)", "[1].index.__call__(1)", "'ab'.index.__call__('c')",
+                                  "{1: 2}.get.__call__(1)", "len.__call__([1])", "(1).__add__.__call__(2)",
+                                  "(lambda x: x).__call__(3)", "[1].index.__call__.__call__(1)"])
+def test_the_call_method_of_a_method(text):
+    check(lambda: eval(f"lambda: {text}"))

@@ -7,7 +7,7 @@ import pytest
 
 import pijit
 from tests.python.differential import check, check_calls, freeze
-from tests.python.ndarray_programs import compare
+from tests.python.ndarray_programs import compare, run
 
 x = np.linspace(-3.0, 5.0, 24)
 y = np.linspace(1.0, 2.0, 24)
@@ -34,6 +34,9 @@ EXPRESSIONS = [
     "a.copy()",
     "np.zeros_like(a) + b", "np.ones_like(a)", "a @ b", "np.dot(a, b)", "a.dot(b)", "a.shape", "a.dtype",
     "(a.size, a.ndim, a.itemsize, a.nbytes)",
+    "np.std(a)", "a.var()", "a.std(ddof=1)", "np.ptp(a)", "np.cumsum(a)", "a.cumprod()", "np.diff(a)", "np.diff(a > 0)",
+    "np.roll(a, 3, 0)", "np.roll(a, -30, axis=-1)", "np.full_like(a, 1.5)", "np.concatenate([a, b])",
+    "np.stack([a, b], axis=1)", "np.hstack((a, b))", "np.vstack((a, b, a))", "np.concatenate((a[1:], b[:-2]))",
     "(a > 0) & (b > 0)", "~(a > 0)", "(a > 0) | (a < -1)", "np.logical_and(a > 0, b > 0)", "a * True",
 ]
 
@@ -67,6 +70,34 @@ def test_products_of_matrices():
     for m, n, p in ((2, 3, 4), (8, 8, 8), (64, 33, 17), (1, 5, 1)):
         check(of("return a @ b, a.dot(b), a @ b[:, 0].copy(), a[0].copy() @ b"), g.standard_normal((m, n)),
               g.standard_normal((n, p)), graphs=1, breaks=0)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_products_of_transposed_matrices_and_of_views(dtype):
+    g = np.random.default_rng(0)
+    for m, n, p in ((2, 3, 4), (8, 8, 8), (64, 33, 17), (1, 5, 3), (300, 7, 2)):
+        a, b = g.standard_normal((m, n)).astype(dtype), g.standard_normal((p, n)).astype(dtype)
+        check(of("return a @ b.T, b @ a.T, a[1:] @ b[0], a[0] @ b.T, (a + 1).T @ a"), a, b)
+        check(of("return a @ a.T, a.T @ a, a @ b.T, a @ a[:].T"), a, a.copy())
+        check(of("c = a + 1; d = b + 1\n    return c @ d.T, c @ c.T, c.T @ d"), a, a.copy())
+        check(of("return a @ b, a.T @ b.T, b.T @ a.T"), np.asfortranarray(a), np.asfortranarray(b.T))
+        check(of("return a[:, 1] @ b[:, 1], a[:, :2] @ b[:, :2].T, a[::2] @ b.T"), a[:, :4].copy(), a[:, :4].copy())
+
+
+@pytest.mark.parametrize("text", ["np.std(a, axis=0)", "a.var(axis=-1, ddof=1)", "a.std(0, keepdims=True)",
+                                  "a.cumsum()", "a.cumsum(axis=0)", "np.cumprod(a, 1)", "np.ptp(a, axis=0)",
+                                  "np.diff(a, axis=0)",
+                                  "np.diff(a, 2)", "np.roll(a, 1, axis=0)", "np.roll(a, 1)",
+                                  "np.roll(a, (1, 2), (0, 1))",
+                                  "np.concatenate([a, b], axis=1)", "np.stack([a, b], -1)", "np.hstack([a, b])",
+                                  "np.vstack([a, b])", "np.concatenate([a, b[0]])", "np.stack([a, b], 5)",
+                                  "np.concatenate([a, b], None)", "np.concatenate([[1.0], a[0]])", "np.concatenate([])",
+                                  "np.std(a, ddof=24)", "np.var(a[:0])", "a.std(dtype='f4')", "np.full_like(a, b[0])"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "?"])
+def test_functions_along_axes(text, order, dtype):
+    check(of("return " + text), np.array(x.reshape(4, 6), order=order).astype(dtype),
+          np.array(y.reshape(4, 6), order=order).astype(dtype))
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 127, 128, 129, 1000, 8192, 8193, 100_000])
@@ -114,6 +145,14 @@ def test_operators_of_scalars(text):
     big = np.array([3, -(2**62), 2**62 + 5, 7])
     check(of("return " + text), big, big[::-1].copy())
     check(of("return a[1] * 4, a[2] + a[2], -a[1] * 2"), big, big)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.int8, np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("text", ["a[0] * b", "b * a[0]", "a[0] + b", "b - a[0]", "a[0] - b", "a.max() * b",
+                                  "(a * b)[0]", "a[0] < b", "a[0] // b", "a[0] % b"])
+def test_scalars_of_numpy_that_vary_warn_in_each_call(text, kind):
+    most = np.iinfo(kind).max if issubclass(kind, np.integer) else np.finfo(kind).max
+    check_calls(of("return " + text), [(np.array([most - k, k], kind), kind(5 + k)) for k in range(7)])
 
 
 @pytest.mark.parametrize("mode", ["warn", "ignore", "raise", "print"])
@@ -372,3 +411,82 @@ def test_signs_of_zero_where_one_operand_broadcasts():
         plain, jitted = of(text)(), pijit.jit(of(text)())
         for _ in range(2):
             assert freeze(jitted(*args)) == freeze(plain(*args))
+
+
+def test_axes_of_one_place_lie_where_their_stride_says():
+    f = np.asfortranarray(np.arange(12.0).reshape(3, 4))
+    for a in (f[None], f[:, None], f[..., None], f[:1], f[:, :1], np.asfortranarray(np.ones((2, 1, 3))), f.T[None]):
+        check(of("return np.square(a), a + 1, a > 2", "a"), a)
+    for sizes in ((3, 4), (5, 4), (1, 4), (4, 1), (6, 2)):
+        check_calls(of("return a * 2", "a"), [(np.asfortranarray(np.ones(s)),) for s in ((3, 4), sizes, (7, 9))])
+
+
+def test_order_of_memory_of_views_with_gaps_and_of_empty_arrays():
+    for a in (np.ones((4, 4)), np.ones((1, 3, 4)), np.ones((4, 1))):
+        for view in ("a[:, None, ::2]", "a[..., None, :1]", "a[::2, None]", "a[:, None]", "a[None]"):
+            results = "np.zeros_like(v), np.full_like(v, 2), np.roll(v, 1, 0), v.astype('f4')"
+            check(of(f"v = {view}\n    return {results}", "a"), a)
+    for a in (np.asfortranarray(np.ones((0, 3, 2))), np.asfortranarray(np.ones((1, 3, 2)))[1:], np.ones((0, 3, 2))):
+        check(of("return a.sum(axis=0), a * 2, np.cumsum(a, axis=0), a.T.prod(axis=-1)", "a"), a)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1", "?"])
+@pytest.mark.parametrize("text", ["x, y, z = a; return x, y, z", "x, y, z = a; a[0] = 5; return x, y, z, a",
+                                  "x, y = a; return x", "x, y, z = m; x += 1; return m, y, z",
+                                  "x, y, z = a * 2; return np.array([x - y, 2.0, y * z])", "return np.array([a[0], 1])",
+                                  "return np.array([a, a]), np.array([a[0]], dtype='f4')",
+                                  "c = np.array([a[0], a[1]]); c[0] = 9; return c, a", "x, y, z = m.T; return x, y, z",
+                                  "return (a > 0).mean(), np.mean(a > 1), (m > 0).mean(axis=0), a.mean()",
+                                  "return np.clip(a, 0, 2), np.clip(a, None, 1), np.clip(a, 0, 300), np.clip(a, -5, 1)",
+                                  "return a[1:].sum(), a[:2].max(), a[1:].mean(), a[::2].sum(), a[::-1].sum()",
+                                  "return m[0].sum(), m[1:].sum(axis=0), m[:, 1].sum(), m[1].std(), m.T[1:].sum()",
+                                  "return np.concatenate([[0.0], a]), np.concatenate(([1.5], a[1:]))",
+                                  "return np.hstack([1.0, a]), np.concatenate([[0], a]), np.concatenate([a, []])"])
+def test_numbers_and_rows_of_arrays(text, dtype):
+    for order in "CF":
+        a, m = np.array([1, 0, 3]).astype(dtype), np.array(np.arange(9).reshape(3, 3), order=order).astype(dtype)
+        check(of(text, "a, m"), a, m)
+
+
+@pytest.mark.parametrize("mode", ["warn", "raise"])
+@pytest.mark.parametrize("cast", ["c = a + s", "c = np.full_like(a, s)", "a[:] = s", "c = np.where(a > 0, a, s)",
+                                  "a *= s", "c = b.astype('f4')", "c = np.float32(s) * a", "np.add(a, s, out=a)",
+                                  "c = a / 0"])
+def test_warnings_of_casts_come_before_errors(cast, mode):
+    for end in ("a + b[:5]", "a[99]", "raise ValueError(3)", "np.stack([a, a[:3]])", "a[:3] = b[:5]", "a.sum(axis=4)",
+                "np.dot(a, a[:3])", "assert a.sum() > 1e300"):
+        plain, jitted = (of(f"{cast}; {end}", "a, b, s")() for _ in range(2))
+        jitted = pijit.jit(jitted)
+        with np.errstate(all=mode):
+            for k, s in enumerate((1.5, 1e300, 2.5, 1e300, 1e-300, 3e38, 7)):
+                args = [[np.arange(1, 9).astype("f4"), np.arange(1, 9) * (1e200 if k % 2 else 1.0), s] for _ in "ab"]
+                assert run(plain, args[0]) == run(jitted, args[1]), (cast, end, s)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_nans_that_are_compared_raise_no_flags(dtype, monkeypatch):
+    asked = []
+    known = np.geterr
+    monkeypatch.setattr(np, "geterr", lambda: asked.append(1) or known())
+    for n in (1, 3, 8, 13, 1003):
+        a = np.linspace(1, 2, n).astype(dtype)
+        a[::3] = np.nan
+        for text in ("np.maximum(a * 2, b) - 1", "np.minimum(a, b + 1)", "np.clip(a * 2, 0, 1) + 1", "(a * 2).max()",
+                     "np.where(a > b, a, b) * 2", "(a * 2 < b) | (a == b)", "np.maximum(a, np.minimum(b, 1)) * 0.5"):
+            f = pijit.jit(of("return " + text)())
+            for p, q in ((a, a[::-1].copy()), (a, np.ones_like(a)), (np.zeros_like(a), -np.zeros_like(a))):
+                assert f(p, q).tobytes() == of("return " + text)()(p, q).tobytes(), (n, text)
+            assert pijit.explain(f).graphs
+            assert not asked, (n, text)
+
+
+@pytest.mark.parametrize("line", ["np.multiply(z, 3, z)", "np.add(z, z, z)", "np.clip(z, 0, 2, z)",
+                                  "np.sum(z, 0, None, w)", "np.cumsum(z, 0, None, z)", "np.dot(z, z, w)",
+                                  "np.concatenate([z[:2], z[:2]], 0, z)",
+                                  "np.concatenate([z, z], 0)", "np.stack((z, z), axis=-1)", "np.hstack([z, z])",
+                                  "np.where(z > 0, z, [1, 2, 3, 4])", "np.clip(z, w, [9.0, 0.0, 1.0, 2.0])",
+                                  "np.max(z, 0, w)", "np.round(z, 1, z)", "np.std(z[:0])", "np.var(z, ddof=9)",
+                                  "np.mean(z[:0])", "np.std(z, 0, None, w)", "np.exp(z, z)", "np.negative(z, out=z)"])
+def test_arrays_of_constants_are_stored_in_once(line):
+    check(of(f"z = np.array([1.5, -2.0, 3.0, 4.0]); w = np.array(7.0)\n    r = {line}\n    return r, z, w, a + z"),
+          np.arange(4.0), y)

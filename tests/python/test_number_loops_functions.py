@@ -1,6 +1,7 @@
 """Calls of Python functions in loops that are machine code, and functions that call themselves."""
 
 import math
+import random
 import sys
 import threading
 import traceback
@@ -290,3 +291,26 @@ def test_programs_with_functions_at_random(part):
     for seed in range(part * 100, part * 100 + 100):
         different = number_loops.compare(seed, functions=True)
         assert different is None, "\n".join(map(str, different))
+
+
+def test_random_numbers_are_those_of_the_generator():
+    def drawn(draw, n):
+        s = 0.0
+        for _ in range(n):
+            s += draw()
+        return s
+
+    class Own(random.Random):
+        pass
+
+    f = ms.jit(drawn)
+    for make in (random.Random, Own):
+        for n in (1, 311, 312, 313, 624, 2000):  # its 624 numbers run out in each
+            for odd in (False, True):
+                one, other = make(n), make(n)
+                for r in (one, other):
+                    if odd:
+                        r.getrandbits(32)
+                assert f(one.random, n) == drawn(other.random, n)
+                assert one.getstate() == other.getstate()
+    assert regions(f)

@@ -143,14 +143,17 @@ def held(n):
 
 @pytest.mark.parametrize("name", ["stored", "deleted", "popped", "held"])
 def test_what_dies_in_a_loop_dies_there(name):
-    space = space_of(SETS_ON_DEATH)
-    f = ms.jit(space[name])
-    for n in (4, 4, 0, 9):
-        space["seen"] = 1
-        expected = space[name](n)
-        space["seen"] = 1
-        assert f(n) == expected
-    assert regions(f)
+    for _ in range(5):  # a disturbed build counts as wasted time, after which no loop is looked at
+        space = space_of(SETS_ON_DEATH)
+        f = ms.jit(space[name])
+        for n in (4, 4, 0, 9):
+            space["seen"] = 1
+            expected = space[name](n)
+            space["seen"] = 1
+            assert f(n) == expected
+        if regions(f):
+            return
+    raise AssertionError("no loop became machine code")
 
 
 def test_variables_of_quiet_kinds_are_replaced_in_regions():

@@ -1013,31 +1013,27 @@ def test_steps_of_cluster_scripts():
 
 def test_export_says_what_to_do(tmp_path):
     with pytest.raises(RuntimeError, match="save_checkpoint"):
-        ms.export(network(), ms.Tensor(X), file_name="a", file_format="ONNX")
+        ms.export(network(), ms.Tensor(X), file_name="a", file_format="AIR")
     with pytest.raises(ValueError, match="file_format"):
         ms.export(network(), ms.Tensor(X), file_name="a", file_format="x")
     with pytest.raises(ValueError, match="does not exist"):
         ms.load(str(tmp_path / "a.mindir"))
     (tmp_path / "b.mindir").write_bytes(b"a protocol buffer")
-    with pytest.raises(RuntimeError, match="load_checkpoint"):
+    pytest.importorskip("google.protobuf")
+    with pytest.raises(ValueError, match="no MindIR file"):
         ms.load(str(tmp_path / "b.mindir"))
-
-    class Local(nn.Cell):
-        def construct(self, x):
-            return x
-    with pytest.raises(RuntimeError, match="top of a module"):
-        ms.export(Local(), file_name=str(tmp_path / "c"))
 
 
 def test_exported_networks_are_loaded(tmp_path):
+    pytest.importorskip("google.protobuf")
     net = nn.SequentialCell(nn.Dense(3, 4, activation="relu"), nn.BatchNorm1d(4), nn.Dense(4, 2)).set_train(False)
     x = ms.Tensor(np.random.RandomState(0).randn(5, 3).astype(np.float32))
     ms.export(net, x, file_name=str(tmp_path / "net"), file_format="MINDIR")
     graph = ms.load(str(tmp_path / "net.mindir"))
     assert graph.inputs == [("float32", (5, 3))]
     cell = nn.GraphCell(graph)
-    np.testing.assert_array_equal(cell(x).asnumpy(), net(x).asnumpy())
-    np.testing.assert_array_equal(ms.jit(cell)(x).asnumpy(), net(x).asnumpy())
+    np.testing.assert_allclose(cell(x).asnumpy(), net(x).asnumpy(), 1e-5, 1e-6)
+    np.testing.assert_allclose(ms.jit(cell)(x).asnumpy(), net(x).asnumpy(), 1e-5, 1e-6)
     names = [p.name for p in cell.get_parameters()]
     assert sorted(names) == sorted(p.name for p in net.get_parameters())
     zero = nn.GraphCell(ms.load(str(tmp_path / "net.mindir")),

@@ -29,6 +29,8 @@ V absolute(Tracer& t, Call& c) {
   if (as<TensorValue>(c.args[0])) return protocol::call_op(t, OpTable::get().at("abs"), c.args, {});
   if (auto* a = as<NdarrayValue>(c.args[0]))
     if (V made = a->absolute(t)) return made;
+  if (as<MaskedValue>(c.args[0]))
+    if (V made = apply_ufunc(t, numpy_function("absolute"), c.args)) return made;
   return protocol::on_constants(t, "abs", c.args);
 }
 

@@ -111,6 +111,8 @@ V absolute(Tracer& t, Call& c) {
     return protocol::call(t, t.wrap_static(f), c.args, {});
   if (auto* a = as<NdarrayValue>(c.args[0]))
     if (V made = a->absolute(t)) return made;
+  if (as<MaskedValue>(c.args[0]))
+    if (V made = apply_ufunc(t, numpy_function("absolute"), c.args)) return made;
   return pure(t, c);
 }
 

@@ -87,6 +87,11 @@ void add_below(Context& c, Frame& f, const Instr& in) {
 }
 
 void unpack(Context& c, Frame& f, const V& x, size_t count) {
+  if (auto* a = as<NdarrayValue>(x); a && !a->scalar && a->is_followed(c)) {
+    const auto rows = a->rows(c, count);
+    f.stack.insert(f.stack.end(), rows.rbegin(), rows.rend());
+    return;
+  }
   const auto items = protocol::unpack(c, x);
   if (!items) c.give_up(Reason::kUnsupportedIterable, x->type()->tp_name);
   if (items->size() != count) c.give_up(Reason::kRaises, "wrong number of values to unpack");

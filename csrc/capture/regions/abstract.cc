@@ -13,6 +13,8 @@ bool is_iterator(const Av& a) {
 
 void stay_alone(const Av& a) {
   if (is_iterator(a)) leave("an iterator is kept in a variable");
+  if (a.kind == K::kMade) leave("a function is made");
+  if (a.kind == K::kSlice) leave("a slice is kept in a variable");
 }
 
 std::string a_(const std::string& what) {
@@ -22,9 +24,6 @@ std::string a_(const std::string& what) {
 
 std::string described(const BIn& in) {
   switch (in.op) {
-    case BOp::BUILD_LIST:
-    case BOp::LIST_APPEND:
-    case BOp::LIST_EXTEND: return "a list is made";
     case BOp::BUILD_MAP:
     case BOp::BUILD_CONST_KEY_MAP:
     case BOp::MAP_ADD:
@@ -36,16 +35,12 @@ std::string described(const BIn& in) {
     case BOp::BUILD_STRING:
     case BOp::CONVERT_VALUE:
     case BOp::FORMAT_VALUE: return "a text is made";
-    case BOp::BUILD_SLICE:
-    case BOp::BINARY_SLICE:
-    case BOp::STORE_SLICE: return "a slice is taken or set";
+    case BOp::STORE_SLICE: return "a slice is set";
     case BOp::STORE_ATTR:
     case BOp::DELETE_ATTR: return "an attribute of an object is set";
     case BOp::STORE_GLOBAL: return "a global variable is set";
     case BOp::STORE_DEREF: return "a variable is set that an inner function shares";
     case BOp::LOAD_SUPER_ATTR: return "super() is called";
-    case BOp::CONTAINS_OP: return "`in` looks into a container";
-    case BOp::DELETE_SUBSCR: return "an item is deleted";
     case BOp::UNPACK_EX: return "items are unpacked with a star";
     case BOp::CALL_KW: return "a function is called with names of arguments";
     case BOp::CALL_EX: return "a function is called with unpacked arguments";

@@ -26,7 +26,7 @@ struct Av {
   std::array<int, 3> v{kNoValue, kNoValue, kNoValue};  // values
   // Of a source, or a free variable; of kRange and kRangeIter, the step if
   // it is known; of a number of NumPy,
-  // its dtype's format; of kHeld, what its items are.
+  // its dtype's format; of kHeld, its kind of list.
   int index = 0;
   PyObject* object = nullptr;
   std::vector<Av> items;

@@ -40,6 +40,7 @@ Av Blocks::tagged(const Av& a, int block) {
       return of(number_kind_of(a), e_.d.f.add(block, ins(Op::kFBits, Type::kI64, a.v[0])));
     case K::kBool:
       return of(number_kind_of(a), e_.d.f.add(block, ins(Op::kBToI, Type::kI64, a.v[0])));
+    case K::kHeld: return of(K::kHeld, a.v[0]);
     case K::kEntry: return of(K::kEntry, e_.d.icon(a.index));
     case K::kObject: return of(K::kObject, e_.d.icon(e_.d.object_number(a.object)));
     default: return of(K::kNull, e_.d.icon(0));
@@ -130,7 +131,8 @@ int Blocks::next_loop(int instr) const {
 
 int Blocks::body_of(const Code& code, PyObject* func) {
   for (size_t k = 1; k < bodies.size(); ++k)
-    if (const Body& b = *bodies[k]; b.caller == current && b.at == e_.instr() && b.func == func)
+    if (const Body& b = *bodies[k];
+        b.caller == current && b.at == e_.instr() && b.func == func && b.code->code == code->code)
       return static_cast<int>(k);
   body().merges[static_cast<size_t>(e_.instr()) + 1] = true;  // where its ways back meet
   bodies.push_back(std::make_unique<Body>(code, func, current, e_.instr()));

@@ -34,6 +34,7 @@ struct Body {
   Code code;
   PyObject* func;
   int caller, at;
+  std::vector<Av> closure;           // of a function that was made
   std::vector<bool> merges, stored;  // places where ways meet, by instruction; by slot
   std::vector<int> loop_end;
   std::map<int, std::vector<Version>> versions;

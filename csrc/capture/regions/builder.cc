@@ -13,8 +13,9 @@ namespace regions {
 constexpr size_t kMostBlocks = 400;   // of a region
 constexpr size_t kMostInstrs = 3000;  // of its code
 
-RegionBuilder::RegionBuilder(const Code& code, int instr, const Region::Frame& frame)
-    : d_(frame), b_(e_, code, frame.func) {
+RegionBuilder::RegionBuilder(const Code& code, int instr, const Region::Frame& frame,
+                             ListKinds& kinds)
+    : d_(frame, kinds), b_(e_, code, frame.func) {
   d_.r->instr = instr;
   d_.r->slots = frame.slots.size();
   d_.r->stack = frame.stack.size();
@@ -201,15 +202,17 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
       d_.drop(f.slots[in.a]);
       f.slots[in.a] = {};
       break;
-    case BOp::COPY_FREE_VARS:
-      for (int k = 0; k < in.a; ++k) {
-        Av cell;
-        cell.kind = K::kFree;
-        cell.index = k;
-        f.slots[f.slots.size() - static_cast<size_t>(in.a - k)] = cell;
-      }
+    case BOp::LOAD_FAST_AND_CLEAR:
+      if (f.slots[in.a].kind == K::kTagged)
+        leave(str_cat("`", b_.code().slot_names[in.a], "` may have one of several types"));
+      st.push_back(std::exchange(f.slots[in.a], Av{}));
       break;
-    case BOp::LOAD_DEREF: st.push_back(cell_content(f.slots[in.a])); break;
+    case BOp::COPY_FREE_VARS:
+    case BOp::LOAD_DEREF:
+    case BOp::STORE_DEREF:
+    case BOp::MAKE_CELL:
+    case BOp::LOAD_CLOSURE:
+    case BOp::MAKE_FUNCTION: step_cell(in, f); break;
     case BOp::LOAD_GLOBAL: {
       RegionSource s{RegionSource::kGlobal, 0, of_body(),
                      py::reinterpret_borrow<py::object>(in.obj)};
@@ -269,6 +272,13 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
     case BOp::UNARY: unary(e_, static_cast<UnaryOp>(in.a), st); break;
     case BOp::BINARY:
     case BOp::COMPARE: {
+      if (in.op == BOp::BINARY && is_list(e_, st.back(), st[st.size() - 2])) {
+        const Av r = list_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2],
+                                 st.back(), place_here());
+        st.resize(st.size() - 2);
+        st.push_back(r);
+        break;
+      }
       const Av b = num(e_, st.back()), a = num(e_, st[st.size() - 2]);
       const Av r = in.op == BOp::BINARY ? binary(e_, static_cast<BinaryOp>(in.a), a, b)
                                         : compare(e_, static_cast<CompareOp>(in.a), a, b);
@@ -287,7 +297,9 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       break;
     }
     case BOp::BINARY_SUBSCR: {
-      const Av r = item(e_, st[st.size() - 2], st.back());
+      const Av& of = st[st.size() - 2];
+      const Av r = st.back().kind == K::kSlice ? list_slice(e_, of, st.back(), place_here())
+                                               : item(e_, of, st.back());
       st.resize(st.size() - 2);
       st.push_back(r);
       break;
@@ -306,7 +318,7 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       break;
     }
     case BOp::UNPACK_SEQUENCE: {
-      const Av t = st.back();
+      const Av t = unpacked_list(e_, st.back(), in.a);
       if (t.kind != K::kTuple || t.items.size() != static_cast<size_t>(in.a))
         leave(str_cat(a_(d_.described(t)), " is unpacked"));
       st.pop_back();
@@ -314,7 +326,108 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       break;
     }
     case BOp::CALL: call(in, st); break;
+    default: step_container(in, st);
+  }
+}
+
+int RegionBuilder::place_here() const { return d_.lists.made_at(b_.code().code, e_.instr()); }
+
+void RegionBuilder::step_container(const BIn& in, std::vector<Av>& st) {
+  switch (in.op) {
+    case BOp::BUILD_LIST: {
+      const Av r = list_of_items(e_, {st.end() - in.a, st.end()}, place_here());
+      st.resize(st.size() - static_cast<size_t>(in.a));
+      st.push_back(r);
+      break;
+    }
+    case BOp::LIST_EXTEND:
+      extend_own(e_, st[st.size() - 1 - static_cast<size_t>(in.a)], st.back());
+      st.pop_back();
+      break;
+    case BOp::LIST_APPEND:
+      append_own(e_, st[st.size() - 1 - static_cast<size_t>(in.a)], st.back());
+      st.pop_back();
+      break;
+    case BOp::BUILD_SLICE:
+    case BOp::BINARY_SLICE: {
+      const bool taken = in.op == BOp::BINARY_SLICE;
+      const int n = taken ? 2 : in.a;
+      Av slice;
+      slice.kind = K::kSlice;
+      slice.items.assign(st.end() - n, st.end());
+      if (n == 2) slice.items.push_back(d_.object(Py_None));
+      for (Av& i : slice.items) i = d_.typed(i);
+      const Av r = taken ? list_slice(e_, st[st.size() - 3], slice, place_here()) : slice;
+      st.resize(st.size() - static_cast<size_t>(n + taken));
+      st.push_back(r);
+      break;
+    }
+    case BOp::CONTAINS_OP: {
+      const int found = contains(e_, st.back(), st[st.size() - 2]);
+      st.resize(st.size() - 2);
+      st.push_back(bool_of(in.a ? e_.emit(Op::kBNot, found) : found));
+      break;
+    }
+    case BOp::DELETE_SUBSCR:
+      delete_list_item(e_, st[st.size() - 2], st.back());
+      st.resize(st.size() - 2);
+      break;
     default: leave(described(in));
+  }
+}
+
+// Cells of the region's own function are real ones, which code only reads. Those of functions that
+// are followed hold a value of code.
+void RegionBuilder::step_cell(const BIn& in, Frame& f) {
+  auto& st = f.stack;
+  const bool own = b_.current == 0;
+  switch (in.op) {
+    case BOp::COPY_FREE_VARS:
+      for (int k = 0; k < in.a; ++k) {
+        Av cell;
+        cell.kind = K::kFree;
+        cell.index = k;
+        if (!b_.body().func) cell = b_.body().closure[static_cast<size_t>(k)];
+        f.slots[f.slots.size() - static_cast<size_t>(in.a - k)] = cell;
+      }
+      break;
+    case BOp::LOAD_DEREF: st.push_back(cell_content(f.slots[in.a])); break;
+    case BOp::LOAD_CLOSURE:
+      if (own && f.slots[in.a].kind == K::kNull) leave(described(in));
+      st.push_back(f.slots[in.a]);
+      break;
+    case BOp::MAKE_CELL: {
+      if (own) leave(described(in));
+      Av cell;
+      cell.kind = K::kContent;
+      cell.items = {f.slots[in.a]};
+      f.slots[in.a] = cell;
+      break;
+    }
+    case BOp::STORE_DEREF: {
+      // what was made may be called with the value before
+      const bool waits =
+          std::any_of(st.begin(), st.end(), [](const Av& a) { return a.kind == K::kMade; });
+      if (own || waits || f.slots[in.a].kind != K::kContent) leave(described(in));
+      stay_alone(st.back());
+      d_.drop(f.slots[in.a].items[0]);
+      f.slots[in.a].items[0] = pop(f);
+      break;
+    }
+    default: {  // MAKE_FUNCTION
+      constexpr int kHasClosure = 8;
+      const size_t above = static_cast<size_t>(in.b);
+      const Av code = st[st.size() - 1 - above];
+      if (in.a & ~kHasClosure || code.kind != K::kObject || !PyCode_Check(code.object))
+        leave(described(in));
+      if (in.a && st[st.size() - 2 - above].kind != K::kTuple) leave(described(in));
+      Av made;
+      made.kind = K::kMade;
+      made.object = code.object;
+      st.resize(st.size() - 1 - above);
+      if (in.a) made.items = pop(f).items;
+      st.push_back(made);
+    }
   }
 }
 
@@ -354,11 +467,15 @@ int RegionBuilder::step_flow(const BIn& in, Frame& f) {
 
 Av RegionBuilder::cell_content(const Av& slot) {
   RegionSource s;
+  if (slot.kind == K::kContent) {
+    if (slot.items[0].kind == K::kNull) leave("a variable has no value");
+    return slot.items[0];
+  }
   if (slot.kind == K::kFree) {
     s = {RegionSource::kFree, slot.index, of_body(), {}};
   } else if (slot.kind == K::kEntry) {
     s = d_.r->sources[slot.index];
-    if (b_.current != 0) leave("a variable is read that inner functions share");
+    if (b_.body().func && b_.current != 0) leave("a variable is read that inner functions share");
     if (s.where != RegionSource::kSlot) leave("a variable of an outer function is read");
     s.where = RegionSource::kCell;
   } else {
@@ -402,15 +519,21 @@ void RegionBuilder::for_iter(const BIn& in, Frame& f) {
 
 std::unique_ptr<Region> make_region(const Code& code, int instr, const Region::Frame& frame,
                                     NoRegion* because) {
+  constexpr int kMostAttempts = 4;
   auto result = RegionKind::kInt;
-  for (int attempt = 0;; ++attempt) {
-    regions::RegionBuilder builder(code, instr, frame);
+  bool other_result = false;
+  regions::ListKinds kinds;
+  for (int attempt = 1;; ++attempt) {
+    regions::RegionBuilder builder(code, instr, frame, kinds);
     builder.suppose_result(result);
+    kinds.begin();
     auto made = builder.build();
+    if (kinds.asks_again() && attempt < kMostAttempts) continue;
     if (made) return made;
     *because = builder.why_not();
     const auto other = builder.other_result();
-    if (!other || attempt > 0) return nullptr;
+    if (!other || other_result) return nullptr;
+    other_result = true;
     result = *other;
   }
 }

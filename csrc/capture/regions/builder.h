@@ -10,7 +10,7 @@ namespace pijit::regions {
 
 class RegionBuilder {
  public:
-  RegionBuilder(const Code& code, int instr, const Region::Frame& frame);
+  RegionBuilder(const Code& code, int instr, const Region::Frame& frame, ListKinds& kinds);
 
   std::unique_ptr<Region> build();
   // The kind of the result of a function that calls itself, where another was supposed.
@@ -30,6 +30,9 @@ class RegionBuilder {
 
   int step(const BIn& in, Frame& f);
   void step_operator(const BIn& in, std::vector<Av>& st);
+  void step_container(const BIn& in, std::vector<Av>& st);
+  void step_cell(const BIn& in, Frame& f);
+  int place_here() const;  // of a list that is made
   int step_flow(const BIn& in, Frame& f);
   Av cell_content(const Av& slot);
   // What is found at a place that only other code changes.
@@ -43,6 +46,8 @@ class RegionBuilder {
   py::object of_body() const;
   // Its lines are followed from here on; where they return, so are the caller's.
   void enter_function(PyObject* func, const std::vector<Av>& args);
+  void enter_made(const Av& made, const std::vector<Av>& args);
+  void enter(const Code& code, PyObject* func, Frame in);
   int return_to_caller(Frame* now);
   // --- a function that calls itself: from its beginning, with numbers alone
   // From here on, may it be a function of one to three numbers that calls itself?

@@ -25,14 +25,17 @@ bool is_of_use(PyObject* o) {
 void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
   if (in.obj) leave("a function is called with names of arguments");
   const size_t base = st.size() - static_cast<size_t>(in.a + 2 - in.b);
+  if (st[base].kind == K::kMade)
+    return enter_made(st[base], {st.begin() + static_cast<ptrdiff_t>(base) + 1, st.end()});
   const bool null_first = st[base].kind == K::kNull,
              null_second = in.b != 0 || st[base + 1].kind == K::kNull;
   if (!null_first && st[base].kind == K::kObject)
     if (const ListMethod* m = list_method(st[base].object)) {
       const List l = list_of(e_, st[base + 1]);
-      if (l.object == kNoValue || m->args != static_cast<size_t>(in.a))
+      const auto given = static_cast<size_t>(in.a);
+      if (l.object == kNoValue || given < m->least || given > m->most)
         leave(str_cat("the method `.", m->name, "` of a list is called with other arguments"));
-      const Av r = m->code(e_, l, {st.end() - in.a, st.end()});
+      const Av r = m->code(e_, l, {st.end() - in.a, st.end()}, place_here());
       st.resize(base);
       st.push_back(r);
       return;
@@ -47,7 +50,7 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
   const std::vector<Av> args(st.end() - in.a, st.end());
   PyObject* func = function_behind(fn.object);
   if (func && !is_own(func)) return enter_function(func, args);
-  const Av r = func ? call_itself(args) : result_of(e_, fn.object, args);
+  const Av r = func ? call_itself(args) : result_of(e_, fn.object, args, place_here());
   st.resize(base);
   st.push_back(r);
 }
@@ -55,7 +58,34 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
 bool RegionBuilder::is_own(PyObject* func) const { return func == d_.entry.func; }
 
 py::object RegionBuilder::of_body() const {
-  return b_.current == 0 ? py::object() : py::reinterpret_borrow<py::object>(b_.body().func);
+  int b = b_.current;
+  while (!b_.bodies[static_cast<size_t>(b)]->func) b = b_.bodies[static_cast<size_t>(b)]->caller;
+  return b == 0 ? py::object()
+                : py::reinterpret_borrow<py::object>(b_.bodies[static_cast<size_t>(b)]->func);
+}
+
+void RegionBuilder::enter_made(const Av& made, const std::vector<Av>& args) {
+  const Code code = code_info(made.object);
+  const auto* co = reinterpret_cast<PyCodeObject*>(made.object);
+  constexpr size_t kMostDeep = 4;
+  if (!code || code->generator || co->co_flags & (CO_VARARGS | CO_VARKEYWORDS) ||
+      co->co_kwonlyargcount > 0 || static_cast<size_t>(co->co_argcount) != args.size() ||
+      static_cast<size_t>(code->num_free) != made.items.size() || code->reflective ||
+      code->compares_frames || e_.now().callers.size() >= kMostDeep)
+    leave("a function is made");
+  Frame in;
+  in.slots.resize(static_cast<size_t>(code->num_slots));
+  std::copy(args.begin(), args.end(), in.slots.begin());
+  enter(code, nullptr, std::move(in));
+  b_.bodies[static_cast<size_t>(next_body_)]->closure = made.items;
+}
+
+void RegionBuilder::enter(const Code& code, PyObject* func, Frame in) {
+  in.callers = e_.now().callers;
+  in.callers.push_back({e_.now().slots, e_.stack_before()});
+  d_.r->calls_deep = std::max(d_.r->calls_deep, in.callers.size());
+  next_body_ = b_.body_of(code, func);
+  entered_ = std::move(in);
 }
 
 void RegionBuilder::enter_function(PyObject* func, const std::vector<Av>& args) {
@@ -85,11 +115,7 @@ void RegionBuilder::enter_function(PyObject* func, const std::vector<Av>& args) 
     in.slots[static_cast<size_t>(k)] =
         d_.constant_object(PyTuple_GET_ITEM(defaults, k - (co->co_argcount - usual)));
   d_.note_function(func);
-  in.callers = e_.now().callers;
-  in.callers.push_back({e_.now().slots, e_.stack_before()});
-  d_.r->calls_deep = std::max(d_.r->calls_deep, in.callers.size());
-  next_body_ = b_.body_of(code, func);
-  entered_ = std::move(in);
+  enter(code, func, std::move(in));
 }
 
 int RegionBuilder::return_to_caller(Frame* now) {

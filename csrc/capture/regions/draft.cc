@@ -115,15 +115,47 @@ const Array* Draft::array_of_value(const Av& a) {
   return &arrays.emplace(a.index, std::move(x)).first->second;
 }
 
-// What an item of a list is, by the first one.
-static K kind_of_items(PyObject* list) {
-  if (PyList_GET_SIZE(list) == 0) return K::kNull;
+int ListKinds::made_at(const void* code, int instr) {
+  const auto [it, fresh] = places_.try_emplace({code, instr}, static_cast<int>(kinds_.size()));
+  if (fresh) kinds_.emplace_back();
+  return canonical(it->second);
+}
+int ListKinds::known(Kind kind) {
+  for (size_t k = 0; k < kinds_.size(); ++k)
+    if (kinds_[k].sure && kinds_[k].item == kind.item && kinds_[k].inner == kind.inner)
+      return static_cast<int>(k);
+  kinds_.push_back(kind);
+  return static_cast<int>(kinds_.size()) - 1;
+}
+int ListKinds::canonical(int kind, int deep) {
+  constexpr int kMostDeep = 4;
+  Kind k = of(kind);
+  if (!k.sure || deep > kMostDeep) return kind;
+  if (k.inner >= 0) k.inner = canonical(k.inner, deep + 1);
+  return known(k);
+}
+ListKinds::Kind ListKinds::read(int kind) {
+  asked_ |= !of(kind).sure;
+  return of(kind);
+}
+void ListKinds::note(int kind, Kind item) {
+  Kind& now = kinds_[static_cast<size_t>(kind)];
+  if (now.sure || (now.item != K::kNull && !item.sure)) return;
+  grown_ |= now.item != item.item || now.inner != item.inner;
+  now = item;
+}
+
+// What the items of a list are, by the first one.
+static ListKinds::Kind kind_of_items(ListKinds& kinds, PyObject* list, int deep = 0) {
+  constexpr int kMostDeep = 4;
+  if (PyList_GET_SIZE(list) == 0) return {};
   PyObject* first = PyList_GET_ITEM(list, 0);
-  return PyLong_CheckExact(first)    ? K::kInt
-         : PyFloat_CheckExact(first) ? K::kFloat
-         : PyBool_Check(first)       ? K::kBool
-         : PyList_CheckExact(first)  ? K::kHeld
-                                     : K::kNull;
+  if (PyLong_CheckExact(first)) return {K::kInt, -1, true};
+  if (PyFloat_CheckExact(first)) return {K::kFloat, -1, true};
+  if (PyBool_Check(first)) return {K::kBool, -1, true};
+  if (!PyList_CheckExact(first) || deep == kMostDeep) return {};
+  const ListKinds::Kind inner = kind_of_items(kinds, first, deep + 1);
+  return {K::kHeld, kinds.known(inner), true};
 }
 
 const List* Draft::list_of_value(const Av& a) {
@@ -132,9 +164,14 @@ const List* Draft::list_of_value(const Av& a) {
   PyObject* o = object_at(a.index);
   if (!o || !PyList_CheckExact(o)) return nullptr;
   List x;
-  x.item = kind_of_items(o);
-  if (x.item == K::kHeld) x.inner = kind_of_items(PyList_GET_ITEM(o, 0));
-  if (x.inner == K::kHeld) x.inner = K::kNull;
+  const ListKinds::Kind kind = kind_of_items(lists, o);
+  if (kind.sure) {
+    x.kind = lists.known(kind);
+  } else {
+    const RegionSource& s = r->sources[a.index];
+    constexpr int kMostPlaces = 1 << 16;
+    x.kind = lists.made_at(nullptr, s.where * kMostPlaces + s.index % kMostPlaces);
+  }
   RegionNeed need{RegionNeed::kList, a.index, {}};
   need.word = static_cast<int>(words);
   x.object = input(Type::kI64);
@@ -176,7 +213,8 @@ bool Draft::dies_quietly(const Av& a) {
 
 bool Draft::can_be_tagged(const Av& a) {
   return a.kind == K::kNull || a.kind == K::kInt || a.kind == K::kFloat || a.kind == K::kBool ||
-         a.kind == K::kObject || a.kind == K::kTagged || (a.kind == K::kEntry && dies_quietly(a));
+         a.kind == K::kObject || a.kind == K::kTagged || a.kind == K::kHeld ||
+         (a.kind == K::kEntry && dies_quietly(a));
 }
 
 void Draft::drop(const Av& a) {
@@ -255,6 +293,14 @@ int Draft::poll_address() {
   return poll_;
 }
 
+int Draft::arena() {
+  if (arena_ < 0) {
+    r->arena_word = static_cast<int>(words);
+    arena_ = input(Type::kI64);
+  }
+  return arena_;
+}
+
 void Draft::note_function(PyObject* func) {
   for (auto& f : r->functions)
     if (f.func.ptr() == func) return;
@@ -284,6 +330,8 @@ std::string Draft::described(const Av& a) const {
     case K::kCounter:
     case K::kRangeIter: return "iterator over a range";
     case K::kRow: return "row of an array";
+    case K::kSlice: return "slice";
+    case K::kMade: return "function that is made";
     case K::kHeld: return "list";
     case K::kListIter: return "iterator over a list";
     case K::kEnumerate: return "enumerate";

@@ -18,13 +18,42 @@ struct Array {
 
 // A list, as code has it.
 struct List {
-  int object = kNoValue;                // its address
-  K item = K::kNull, inner = K::kNull;  // what its items are as far as was seen, and their items
+  int object = kNoValue;  // its address
+  int kind = 0;           // of ListKinds
+};
+
+// What lists hold, as far as was seen: code that reads an item looks whether it is that, so that a
+// wrong guess costs an exit. What is first known behind a place that reads is there in the next
+// attempt to make the region.
+class ListKinds {
+ public:
+  struct Kind {
+    K item = K::kNull;
+    int inner = -1;     // of an item that is a list
+    bool sure = false;  // not only what a list was filled with when it was made
+  };
+  // Of the list that comes into being at a place.
+  int made_at(const void* code, int instr);
+  int known(Kind kind);
+  const Kind& of(int kind) const { return kinds_[static_cast<size_t>(kind)]; }
+  // What is read; kNull: nobody knows.
+  Kind read(int kind);
+  void note(int kind, Kind item);
+  // Is there more to know than there was where it was asked for?
+  bool asks_again() const { return asked_ && grown_; }
+  void begin() { asked_ = grown_ = false; }
+
+ private:
+  int canonical(int kind, int deep = 0);
+  std::vector<Kind> kinds_;
+  std::map<std::pair<const void*, int>, int> places_;
+  bool asked_ = false, grown_ = false;
 };
 
 class Draft {
  public:
-  explicit Draft(const Region::Frame& frame) : entry(frame), r(std::make_unique<Region>()) {}
+  Draft(const Region::Frame& frame, ListKinds& kinds)
+      : entry(frame), r(std::make_unique<Region>()), lists(kinds) {}
 
   int source(RegionSource s);
   Av given(RegionSource::Where where, size_t k, PyObject* o);
@@ -60,6 +89,7 @@ class Draft {
   bool is_known_iterator(Av& a);
   Av constant_object(PyObject* o);
   int poll_address();
+  int arena();  // of objects that code makes
   // What it is now it must be where the region is entered.
   void note_function(PyObject* func);
   // What a value is, in words.
@@ -67,6 +97,7 @@ class Draft {
 
   const Region::Frame entry;
   std::unique_ptr<Region> r;
+  ListKinds& lists;
   region::Function f;
   int64_t words = 0;
   bool stores = false;
@@ -77,7 +108,7 @@ class Draft {
   std::map<std::pair<Type, int64_t>, int> constants_;
   std::map<int, bool> quiet_;  // by source
   std::map<int, List> lists_;  // the same
-  int poll_ = -1;
+  int poll_ = -1, arena_ = -1;
 };
 
 }  // namespace pijit::regions

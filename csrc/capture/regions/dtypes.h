@@ -32,12 +32,15 @@ enum class RegionKind : uint8_t {
   kRangeIter,  // the same with other steps: the next number, how many are left
   kRow,        // of an array of rank 2: its place
   kArrayIter,  // over the only item: the next place
-  kHeld,       // a list that is an item of a list
+  kHeld,       // a list that is an item of a list, or was made
   kListIter,   // over the only item: the next place
   kEnumerate,  // of the only item: the count
   kZip,        // of the items
   kTuple,
-  kTagged,  // two words: which of these, and its word or the number of a source or an object
+  kSlice,    // of the items: start, stop, step
+  kMade,     // a function that is called where it is made: its code, and cells in the items
+  kContent,  // a cell of a followed function: what it holds is the only item
+  kTagged,   // two words: which of these, and its word or the number of a source or an object
 };
 
 namespace regions {

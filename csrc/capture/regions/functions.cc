@@ -2,8 +2,11 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "base/error.h"
+#include "python/convert.h"
+#include "python/names.h"
 #include "capture/regions/arrays.h"
 #include "capture/regions/iterators.h"
 #include "capture/regions/lists.h"
@@ -201,6 +204,46 @@ static bool draws(PyObject* fn) {
   return false;
 }
 
+// How CPython's generator lies in memory: a Mersenne twister.
+struct Twister {
+  static constexpr int kNumbers = 624;
+  PyObject_HEAD;
+  int next;
+  uint32_t numbers[kNumbers];
+
+  // As the algorithm says, from one that is left.
+  uint32_t draw() {
+    uint32_t y = numbers[next++];
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680U;
+    y ^= (y << 15) & 0xefc60000U;
+    return y ^ (y >> 18);
+  }
+};
+
+// Does it lie so? One whose state is known tells.
+static bool find_twister() {
+  try {
+    const py::object type = python_module("_random").attr("Random");
+    if (reinterpret_cast<PyTypeObject*>(type.ptr())->tp_basicsize !=
+        static_cast<Py_ssize_t>(sizeof(Twister)))
+      return false;
+    const py::object one = type(1);
+    one.attr("random")();
+    const auto* t = reinterpret_cast<const Twister*>(one.ptr());
+    const py::tuple state = one.attr("getstate")();
+    if (state.size() != Twister::kNumbers + 1) return false;
+    for (int k = 0; k < Twister::kNumbers; ++k)
+      if (py::cast<uint32_t>(py::object(state[static_cast<size_t>(k)])) != t->numbers[k])
+        return false;
+    return py::cast<int>(py::object(state[Twister::kNumbers])) == t->next;
+  } catch (py::error_already_set&) {
+    return false;
+  }
+}
+
+constinit OnDemand<bool> knows_twister;
+
 // The bits of what it gives.
 static int64_t draw(int64_t fn, int64_t, int64_t) {
   PyObject* r = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(fn));
@@ -210,11 +253,33 @@ static int64_t draw(int64_t fn, int64_t, int64_t) {
   return bits_of(x);
 }
 
-Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
+// The same where the generator's memory is known. CPython makes its next numbers.
+static int64_t draw_known(int64_t fn, int64_t, int64_t) {
+  auto* const t = reinterpret_cast<Twister*>(PyCFunction_GET_SELF(reinterpret_cast<PyObject*>(fn)));
+  if (t->next < 0 || t->next + 2 > Twister::kNumbers) return draw(fn, fn, fn);
+  const uint32_t high = t->draw() >> 5, low = t->draw() >> 6;
+  return bits_of((high * 67108864.0 + low) * (1.0 / 9007199254740992.0));
+}
+
+// Functions of a list of numbers that only look at it; nothing: it is another.
+static std::optional<Av> of_list(Emitter& e, PyObject* fn, const char* name, const Av& a) {
+  const List l = list_of(e, a);
+  if (l.object == kNoValue) return std::nullopt;
+  const std::string_view f = name;
+  if (f == "any" || f == "all") return applied(e, fn, l, K::kBool);
+  if (f != "sum" && f != "min" && f != "max") return std::nullopt;
+  const K item = e.d.lists.read(l.kind).item;
+  if (item != K::kInt && item != K::kFloat && item != K::kBool)
+    leave(str_cat(name, "() is called with a list of other things than numbers"), kNumbers);
+  return applied(e, fn, l, f == "sum" && item == K::kBool ? K::kInt : item);
+}
+
+Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args, int kind) {
   if (args.empty() && draws(fn)) {
     e.changes("draws a random number");
     const int it = e.d.icon(reinterpret_cast<int64_t>(fn));
-    return float_of(e.emit(Op::kFOfBits, e.call(draw, it, it, it)));
+    return float_of(e.emit(
+        Op::kFOfBits, e.call(knows_twister.get(find_twister) ? draw_known : draw, it, it, it)));
   }
   if (const char* name = function_of("math", fn)) return math(e, name, args);
   struct Class {
@@ -228,7 +293,11 @@ Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
     if (fn == reinterpret_cast<PyObject*>(c.type) && args.size() >= c.least &&
         args.size() <= c.most)
       return c.code(e, args);
+  if (fn == reinterpret_cast<PyObject*>(&PyList_Type) && args.size() <= 1)
+    return list_from(e, args, kind);
   const char* name = function_of("builtins", fn);
+  if (name && args.size() == 1)
+    if (const auto r = of_list(e, fn, name, args[0])) return *r;
   const Row* row = name ? row_of(kBuiltins, name, args.size()) : nullptr;
   if (row && row->takes == Takes::kAnything) return row->code(e, args);
   const std::vector<Av> a = numbers(e, args);

@@ -4,7 +4,8 @@
 
 namespace pijit::regions {
 
-// What such a function gives, which is called with these arguments.
-Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args);
+// What such a function gives, which is called with these arguments; `kind`: of a list that it
+// makes.
+Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args, int kind);
 
 }  // namespace pijit::regions

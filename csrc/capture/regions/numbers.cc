@@ -1,6 +1,7 @@
 #include "capture/regions/numbers.h"
 
 #include "base/error.h"
+#include "capture/regions/lists.h"
 
 namespace pijit::regions {
 
@@ -32,6 +33,8 @@ static int as_exact_float(Emitter& e, const Av& a) {
 }
 
 int truth(Emitter& e, const Av& x) {
+  if (const List l = list_of(e, x); l.object != kNoValue)
+    return e.emit(Op::kINe, list_length(e, l), e.d.icon(0));
   const Av a = e.d.typed(x);
   switch (a.kind) {
     case K::kBool: return a.v[0];

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "capture/regions/made.h"
 #include "capture/regions/frames.h"
+#include "entry/guard.h"
 #include "objects/data.h"
 #include "python/quiet_lookup.h"
 #include "python/compat.h"
@@ -139,18 +141,21 @@ PyObject* fetch(const RegionSource& s, const Region::Frame& f) {
   return nullptr;
 }
 
-bool is_quiet(PyObject* o, int depth) {
-  constexpr Py_ssize_t kMostItems = 16;
+static bool is_quiet(PyObject* o, int depth, Py_ssize_t* items_left) {
   if (o == Py_None || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
       PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyComplex_CheckExact(o))
     return true;
   if (PyDict_CheckExact(o)) return PyDict_GET_SIZE(o) == 0;
   if (depth == 0 || !(PyList_CheckExact(o) || PyTuple_CheckExact(o)) ||
-      PySequence_Fast_GET_SIZE(o) > kMostItems)
+      (*items_left -= PySequence_Fast_GET_SIZE(o)) < 0)
     return false;
   PyObject** items = PySequence_Fast_ITEMS(o);
   return std::all_of(items, items + PySequence_Fast_GET_SIZE(o),
-                     [&](PyObject* i) { return i && is_quiet(i, depth - 1); });
+                     [&](PyObject* i) { return i && is_quiet(i, depth - 1, items_left); });
+}
+bool is_quiet(PyObject* o, int depth) {
+  Py_ssize_t items_left = 1 << 16;
+  return is_quiet(o, depth, &items_left);
 }
 
 bool underflow_is_ignored(const Region& r) {
@@ -247,6 +252,18 @@ struct Maker {
     }
     return nullptr;
   }
+  static py::object held(int64_t word) {
+    return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(word));
+  }
+  py::object function(const RegionPiece& p) const {
+    py::object f = steal(PyFunction_New(p.object, PyFunction_GetGlobals(frame.func)));
+    if (p.items.empty()) return f;
+    py::tuple cells(p.items.size());
+    for (size_t k = 0; k < p.items.size(); ++k)
+      PyTuple_SET_ITEM(cells.ptr(), k, make(p.items[k]).release().ptr());
+    if (PyFunction_SetClosure(f.ptr(), cells.ptr()) < 0) throw py::error_already_set();
+    return f;
+  }
   py::object range(int64_t start, const py::object& stop, int64_t step) const {
     return steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyRange_Type),
                                               integer(start).ptr(), stop.ptr(), integer(step).ptr(),
@@ -267,8 +284,11 @@ struct Maker {
       case RegionKind::kRange: return range(w[0], integer(w[1]), p.step ? p.step : w[2]);
       case RegionKind::kRow:
         return steal(PyObject_GetItem(entry(p.source).ptr(), integer(w[0]).ptr()));
-      case RegionKind::kHeld:
-        return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(w[0]));
+      case RegionKind::kHeld: return held(w[0]);
+      case RegionKind::kSlice:
+        return steal(
+            PySlice_New(make(p.items[0]).ptr(), make(p.items[1]).ptr(), make(p.items[2]).ptr()));
+      case RegionKind::kMade: return function(p);
       case RegionKind::kListIter:
       case RegionKind::kArrayIter: {
         py::object it = iter(make(p.items[0]));
@@ -301,6 +321,7 @@ struct Maker {
       case RegionKind::kTagged: {
         const auto kind = static_cast<RegionKind>(w[0]);
         if (kind == RegionKind::kEntry) return entry(w[1]);
+        if (kind == RegionKind::kHeld) return held(w[1]);
         if (kind == RegionKind::kObject) return r.objects[static_cast<size_t>(w[1])];
         return number_object(r, kind, w[1]);
       }
@@ -352,7 +373,12 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
                               std::vector<py::object>* to_stack) {
   ++runs;
   int exit = -1;
-  if (reference) {
+  std::optional<regions::Arena> arena;  // outlives what is made of it
+  if (arena_word >= 0) buffer[arena_word] = reinterpret_cast<int64_t>(&arena.emplace());
+  if (arena) {
+    const NoCollection quiet;  // whose finalizers could change what code has read
+    exit = code->run(buffer);
+  } else if (reference) {
     std::vector<int64_t> copy(buffer, buffer + words);
     exit = reference->run(copy.data());
     // where others wait, the code would leave at its first poll
@@ -380,8 +406,9 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
   std::vector<py::object> held;
   auto hold = [&](auto& self, const RegionPiece& p) -> void {
     for (auto& i : p.items) self(self, i);
-    if (p.kind == RegionKind::kHeld)
-      held.push_back(py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(buffer[p.at])));
+    if (p.kind == RegionKind::kHeld) held.push_back(Maker::held(buffer[p.at]));
+    if (p.kind == RegionKind::kTagged && buffer[p.at] == static_cast<int64_t>(RegionKind::kHeld))
+      held.push_back(Maker::held(buffer[p.at + 1]));
   };
   for (auto* part : {&e.slots, &e.stack})
     for (auto& p : *part) hold(hold, p);

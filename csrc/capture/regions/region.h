@@ -79,7 +79,7 @@ struct Region {
   // How its errors are told: the context variable, its value where nobody set it, and who says what
   // another value means.
   py::object errors, usual_errors, geterr;
-  int poll_word = -1, depth_word = -1;
+  int poll_word = -1, depth_word = -1, arena_word = -1;
   size_t words = 0, code_size = 0;  // instructions
   std::unique_ptr<region::Code> code;
   std::unique_ptr<region::Code> reference;  // what the code is compared with; null: nothing

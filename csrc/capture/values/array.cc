@@ -75,6 +75,15 @@ V numpy_result(Context& c, const py::object& r, const std::string& name) {
 
 }  // namespace
 
+// Where these have too few elements they warn through Python's own module: here, and in the run.
+static bool may_warn(const std::string& name, const py::list& args, const py::dict& keywords) {
+  if (name != "std" && name != "var" && name != "mean") return false;
+  for (auto [k, v] : keywords)
+    if (text_of(k) != "axis" && text_of(k) != "keepdims") return true;
+  return args.empty() || args.size() > 2 ||
+         py::cast<int64_t>(python_module("numpy").attr("size")(args[0])) == 0;
+}
+
 V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const Kwargs& kwargs) {
   const std::string name = text_of(py::str(f.attr("__name__")));
   py::list positional;
@@ -85,9 +94,20 @@ V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const 
     if (!o) c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
     return *o;
   };
-  for (auto& a : args) positional.append(known(a));
+  // One behind the first may be where the result goes: nothing may be stored here.
+  std::vector<std::pair<py::object, py::object>> copies;
+  for (auto& a : args) {
+    py::object o = known(a);
+    if (&a != args.data() && Py_TYPE(o.ptr()) == library.ndarray.type()) {
+      copies.push_back({o, o.attr("copy")("K")});
+      o = copies.back().second;
+    }
+    positional.append(o);
+  }
   for (auto& [k, v] : kwargs) keywords[str_of(k)] = known(v);
   if (keywords.contains("out"))
+    c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
+  if (may_warn(name, positional, keywords))
     c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
   const NumpyRaises strict;
   const py::object r = py::reinterpret_steal<py::object>(
@@ -96,9 +116,11 @@ V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const 
     py::error_already_set e;
     c.give_up(Reason::kRaises, e.what());
   }
-  for (auto a : positional)
-    if (a.ptr() == r.ptr())
-      c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
+  bool taken = std::any_of(copies.begin(), copies.end(), [](auto& one) {
+    return !py::object(one.first.attr("tobytes")()).equal(one.second.attr("tobytes")());
+  });
+  for (auto o : positional) taken |= o.ptr() == r.ptr();
+  if (taken) c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
   return numpy_result(c, r, "numpy." + name);
 }
 

@@ -158,6 +158,9 @@ static constexpr Member<MethodValue> kOfMethod[] = {
     {"__func__", [](Context&, MethodValue& m) { return m.func; }},
     {"__class__",
      [](Context& c, MethodValue&) -> V { c.give_up(Reason::kUnsupportedAttribute, "__class__"); }},
+    // not that of the function behind it
+    {"__call__",
+     [](Context& c, MethodValue&) -> V { c.give_up(Reason::kUnsupportedAttribute, "__call__"); }},
 };
 
 std::optional<V> MethodValue::getattr(Context& c, PyObject* name_obj) {

@@ -8,6 +8,9 @@
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/array.h"
+#include "capture/values/masked.h"
+#include "capture/values/object.h"
+#include "capture/values/picked.h"
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
 #include "capture/values/tensor.h"
@@ -95,6 +98,10 @@ std::vector<int> axes_in_order(int rank) {
 }
 
 NdarrayValue* new_ndarray_value(Context& c, Val memory, std::vector<int> axes, bool scalar) {
+  // A loop of so many turns gains less than its graph costs.
+  constexpr uint32_t kMostNodes = 2048;
+  if (config().measure && !c.start_.whole && c.scope_->graph().size() > kMostNodes)
+    c.give_up(Reason::kBudget);
   auto* v = c.make<NdarrayValue>();
   v->memory = memory;
   v->axes = std::move(axes);
@@ -121,8 +128,9 @@ bool NdarrayValue::is_followed(Context& c) const {
   if (base || memory) return true;
   const auto* f = ndarray_fields(obj.ptr());
   const auto dtype = dtype_of_descr(f->descr);
-  return dtype && has_ops(*dtype) && (f->flags & (kNdC | kNdF)) && (f->flags & kNdAligned) &&
-         f->nd <= kMaxRank && is_of_ndarrays(obj.ptr());
+  return dtype && has_ops(*dtype) && (f->flags & kNdC || is_in_fortran_order(obj.ptr())) &&
+         !is_empty_in_other_order(obj.ptr()) && (f->flags & kNdAligned) && f->nd <= kMaxRank &&
+         is_of_ndarrays(obj.ptr());
 }
 
 Val NdarrayValue::elements(Context& c) {
@@ -255,6 +263,9 @@ void NdarrayValue::set(Context& c, const V& at, Val value) {
 
 void NdarrayValue::setitem(Context& c, const V& at, const V& value) {
   if (scalar) return Value::setitem(c, at, value);
+  const bool stored = in_numpys_words(
+      c, [&] { return store_masked(c, this, at, value) || store_picked(c, this, at, value); });
+  if (stored) return;
   store(c, at, value_to_store(c, value, elements(c).dtype()));
 }
 
@@ -275,11 +286,24 @@ V NdarrayValue::length(Context& c) {
   return dim(c, this, static_cast<int>(first - axes.begin()));
 }
 
+std::vector<V> NdarrayValue::rows(Context& c, size_t count) {
+  const Val x = elements(c);
+  const auto first = std::find(axes.begin(), axes.end(), 0) - axes.begin();
+  if (axes.empty() || x.shape()[static_cast<int>(first)] != Dim(count))
+    c.give_up(Reason::kRaises, "wrong number of values to unpack");
+  std::vector<V> made;
+  for (size_t k = 0; k < count; ++k)
+    made.push_back(getitem(c, c.constant_int(static_cast<int64_t>(k))));
+  return made;
+}
+
 V NdarrayValue::getitem(Context& c, const V& at) {
   return in_numpys_words(c, [&] { return item(c, at); });
 }
 
 V NdarrayValue::item(Context& c, const V& at) {
+  if (V made = masked_part(c, this, at)) return made;
+  if (V made = picked_part(c, this, at)) return made;
   if (is_whole(at)) c.give_up(Reason::kUnsupportedOperand, "x[...]", Case::kNumpyArray);
   elements(c);
   const auto items = basic_items(c, this, at);
@@ -363,7 +387,11 @@ std::optional<V> NdarrayValue::method(Context& c, const std::string& name, std::
                                       Kwargs& kwargs) {
   std::vector<V> all{this};
   all.insert(all.end(), args.begin(), args.end());
-  if (V made = apply_numpy(c, name, all, kwargs)) return made;
+  if (V made = apply_numpy(c, name, all, kwargs)) {
+    if (name != "sort") return made;
+    store(c, nullptr, as<NdarrayValue>(made)->logical(c));  // where np.sort gives another array
+    return c.constant(py::none());
+  }
   c.give_up(Reason::kUnsupportedCall, "ndarray." + name, Case::kNumpyArray);
 }
 
@@ -374,8 +402,12 @@ namespace {
 // another one?
 bool is_of_scalars(const NdarrayValue& a, const V& other, bool fixed) {
   const auto* b = as<NdarrayValue>(other);
-  if (!a.scalar || (other && !(b ? b->scalar : as<ScalarValue>(other) != nullptr))) return false;
-  return !fixed || !is_float(a.memory.dtype()) || (b && !is_float(b->memory.dtype()));
+  // one that differs from call to call is an object
+  const bool object = other && as<ObjectValue>(other) && is_numpy_scalar(other->obj.ptr());
+  const bool of_scalar = object || (b ? b->scalar : as<ScalarValue>(other) != nullptr);
+  if (!a.scalar || (other && !of_scalar)) return false;
+  return !fixed || !is_float(a.memory.dtype()) || (b && !is_float(b->memory.dtype())) ||
+         (object && Py_TYPE(other->obj.ptr()) != numpy_scalar_type(a.memory.dtype()));
 }
 
 }  // namespace

@@ -33,6 +33,8 @@ struct NdarrayValue final : Value {
   bool is_followed(Context& c) const;
   // The same as the array has its axes.
   Val logical(Context& c);
+  // x[0], x[1], …, where there are so many; gives up where there are not.
+  std::vector<V> rows(Context& c, size_t count);
   int rank() const { return memory.shape().rank(); }
 
   Val memory;             // null: an array from outside that nothing has read

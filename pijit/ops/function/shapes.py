@@ -410,6 +410,13 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
     return _flattened(_ops, input, order, start_dim, end_dim)
 
 
+def _holds_zero(sizes):  # one by one: `0 in sizes` fixes sizes that vary
+    for d in sizes:
+        if d == 0:
+            return True
+    return False
+
+
 def _flattened(ops, input, order, start_dim, end_dim):  # by `_ops` a copy, by `_views` a view
     _need_tensor("flatten", "input", input)
     if order not in ("C", "F"):
@@ -423,7 +430,7 @@ def _flattened(ops, input, order, start_dim, end_dim):  # by `_ops` a copy, by `
     a, b = _axis(start_dim, n), _axis(end_dim, n)
     if n == 1:
         a, b = 0, 0
-    if 0 in s[:a] + s[b + 1:]:  # the size of the rest doesn't follow
+    if _holds_zero(s[:a] + s[b + 1:]):  # the size of the rest doesn't follow
         return ops["reshape"](input, (*s[:a], math.prod(s[a:b + 1]), *s[b + 1:]))
     return ops["reshape"](input, s[:a] + (-1,) + s[b + 1:])
 

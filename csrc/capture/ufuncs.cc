@@ -1,0 +1,483 @@
+#include "capture/ufuncs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "capture/context.h"
+#include "capture/values/masked.h"
+#include "capture/values/object.h"
+#include "capture/values/scalar.h"
+#include "capture/values/sequence.h"
+#include "capture/values/slice.h"
+#include "graph/vals.h"
+#include "objects/data.h"
+#include "objects/ndarray.h"
+#include "runtime/foreign.h"
+
+namespace pijit {
+bool is_followed(DType t) { return is_bool(t) || is_int(t) || t == DType::F32 || t == DType::F64; }
+
+namespace {
+
+// A NumPy scalar as a constant of its dtype: np.float64 is a float, but no weak one.
+Val constant_of(Context& c, PyObject* scalar) {
+  const ArrayRef a = array_on(array_from(scalar, std::nullopt), {});
+  uint64_t bits = 0;
+  std::memcpy(&bits, a->data, size_of(a->type.dtype));
+  return c.scope_->graph().constant(a->type.dtype, bits);
+}
+
+// A NumPy scalar that differs from call to call, as an input; null: it is none.
+NdarrayValue* scalar_input(Context& c, const V& v) {
+  if (!as<ObjectValue>(v) || v->src < 0 || !is_numpy_scalar(v->obj.ptr())) return nullptr;
+  const auto known = c.dynamic_values_.find(v->src);
+  if (known != c.dynamic_values_.end()) return as<NdarrayValue>(known->second);
+  for (int k = 0; k < kNumDTypes; ++k) {
+    const DType t = static_cast<DType>(k);
+    if (t == DType::BF16 || numpy_scalar_type(t) != Py_TYPE(v->obj.ptr()) || !is_followed(t))
+      continue;
+    auto* made = new_ndarray_value(c, c.add_input({t, Shape{}}, v->src, 0), {}, true);
+    c.dynamic_values_[v->src] = made;
+    return made;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<Given> given(Context& c, const V& v) {
+  Given g{v};
+  if ((g.array = as_ndarray(c, v))) {
+    if (!g.array->is_followed(c)) return std::nullopt;
+    g.spec = share(descr_of(g.array->elements(c).dtype()));
+    return g;
+  }
+  if ((g.array = scalar_input(c, v))) {
+    g.spec = share(descr_of(g.array->memory.dtype()));
+    return g;
+  }
+  if (!as<ScalarValue>(v)) return std::nullopt;
+  PyObject* o = v->obj.ptr();
+  const bool known_bool = is_known(v) && PyBool_Check(o);
+  if (known_bool || (is_known(v) && is_numpy_scalar(o))) {
+    g.number = known_bool ? c.scope_->graph().constant(DType::Bool, uint64_t{o == Py_True})
+                          : constant_of(c, o);
+    if (!is_followed(g.number.dtype())) return std::nullopt;
+    g.spec = share(descr_of(g.number.dtype()));
+    return g;
+  }
+  if (!PyLong_CheckExact(o) && !PyFloat_CheckExact(o)) return std::nullopt;
+  g.weak = share(reinterpret_cast<PyObject*>(Py_TYPE(o)));
+  g.spec = g.weak;
+  return g;
+}
+
+namespace {
+
+[[noreturn]] void left_to_numpy(Context& c, const std::string& name) {
+  c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
+}
+
+// A Python number in the dtype that it takes. Where NumPy would raise or warn, it does.
+Val in_dtype(Context& c, const V& v, DType t) {
+  Graph& g = c.scope_->graph();
+  PyObject* o = v->obj.ptr();
+  if (varies(v)) {
+    // ints that vary have 31 bits
+    if (is_float(t) || (t == DType::I64 && PyLong_CheckExact(o))) {
+      const Operand x = operand_of(c, v);
+      if (!is_known(v)) {
+        const Val made = materialize(g, x, t);
+        if (t == DType::F32) note_flags(c, made);
+        return made;
+      }
+    }
+    fix(c, v);
+  }
+  if (is_float(t)) {
+    const double d = PyFloat_AsDouble(o);
+    if (d == -1.0 && PyErr_Occurred()) {
+      PyErr_Clear();
+      c.give_up(Reason::kRaises, "an integer that no float holds");
+    }
+    const auto f = static_cast<float>(d);
+    const bool lost =
+        t == DType::F32 && std::isfinite(d) &&
+        (std::isinf(f) || (d != 0.0 && std::abs(f) < std::numeric_limits<float>::min()));
+    if (lost) c.give_up(Reason::kRaises, "a number that float32 cannot hold");
+    return g.constant(t, d);
+  }
+  const auto fits = py::reinterpret_steal<py::object>(
+      PyObject_CallOneArg(reinterpret_cast<PyObject*>(numpy_scalar_type(t)), o));
+  if (!fits) {
+    PyErr_Clear();
+    c.give_up(Reason::kRaises, "a number out of an integer's range");
+  }
+  return constant_of(c, fits.ptr());
+}
+
+// Where an own op gives the bits that NumPy's loop gives, its name; else null.
+const char* own_op(std::string_view ufunc, DType t) {
+  struct Row {
+    std::string_view ufunc;
+    const char* op;
+    bool of_float, of_int, of_bool;
+  };
+  static constexpr Row kRows[] = {
+      {"add", "add", true, true, false},
+      {"subtract", "sub", true, true, false},
+      {"multiply", "mul", true, true, false},
+      {"divide", "div", true, false, false},
+      {"negative", "neg", true, true, false},
+      {"positive", "identity", true, true, false},
+      {"absolute", "abs", true, true, false},
+      {"fabs", "abs", true, false, false},
+      {"square", "square", true, true, false},
+      {"sqrt", "sqrt", true, false, false},
+      {"reciprocal", "reciprocal", true, false, false},
+      {"maximum", "maximum", true, true, false},
+      {"minimum", "minimum", true, true, false},
+      {"floor", "floor", true, false, false},
+      {"ceil", "ceil", true, false, false},
+      {"trunc", "trunc", true, false, false},
+      {"rint", "round", true, false, false},
+      {"equal", "equal", true, true, true},
+      {"not_equal", "not_equal", true, true, true},
+      {"less", "less", true, true, false},
+      {"less_equal", "less_equal", true, true, false},
+      {"greater", "greater", true, true, false},
+      {"greater_equal", "greater_equal", true, true, false},
+      {"isnan", "isnan", true, false, false},
+      {"isinf", "isinf", true, false, false},
+      {"isfinite", "isfinite", true, false, false},
+      {"logical_and", "logical_and", false, false, true},
+      {"logical_or", "logical_or", false, false, true},
+      {"logical_xor", "logical_xor", false, false, true},
+      {"logical_not", "logical_not", false, false, true},
+      {"bitwise_and", "bitwise_and", false, true, true},
+      {"bitwise_or", "bitwise_or", false, true, true},
+      {"bitwise_xor", "bitwise_xor", false, true, true},
+      {"invert", "bitwise_not", false, true, true},
+  };
+  for (auto& r : kRows)
+    if (r.ufunc == ufunc && (is_float(t) ? r.of_float : is_int(t) ? r.of_int : r.of_bool))
+      return r.op;
+  return nullptr;
+}
+
+// Whether it may raise one of IEEE's exceptions.
+bool sets_flags(std::string_view op) {
+  return op == "add" || op == "sub" || op == "mul" || op == "div" || op == "square" ||
+         op == "sqrt" || op == "reciprocal";
+}
+
+}  // namespace
+
+bool in_c_order(const Given& g) {
+  return !g.array || std::is_sorted(g.array->axes.begin(), g.array->axes.end());
+}
+
+namespace {
+
+// A small array whose axes lie as those of a value do, full of ones.
+py::object small_like(const Given& g, DType t) {
+  if (!g.array) return share(reinterpret_cast<PyObject*>(numpy_scalar_type(t)))(1);
+  const Shape& s = g.array->memory.shape();
+  py::tuple shape(s.rank()), back(s.rank());
+  for (int k = 0; k < s.rank(); ++k) {
+    const bool one = !s[k].symbolic() && s[k] == Dim(1);
+    shape[static_cast<size_t>(k)] = py::int_(one ? 1 : 2);
+    back[static_cast<size_t>(g.array->axes[static_cast<size_t>(k)])] = py::int_(k);
+  }
+  const py::object ones = python_module("numpy").attr("ones")(shape, share(descr_of(t)));
+  return g.array->scalar ? ones[py::tuple()] : ones.attr("transpose")(back);
+}
+
+// While it lives, NumPy tells of no floating-point error.
+class Quiet {
+ public:
+  Quiet() : state_(python_module("numpy").attr("errstate")(py::arg("all") = "ignore")) {
+    state_.attr("__enter__")();
+  }
+  ~Quiet() {
+    PyObject* args[] = {state_.ptr(), Py_None, Py_None, Py_None};
+    Py_XDECREF(PyObject_VectorcallMethod(names.exit, args, 4, nullptr));
+  }
+  Quiet(const Quiet&) = delete;
+
+ private:
+  py::object state_;
+};
+
+}  // namespace
+
+std::vector<int> order_of(Context& c, const py::object& function, const std::vector<Given>& all,
+                          const std::vector<DType>& types, int rank) {
+  if (std::all_of(all.begin(), all.end(), in_c_order)) return axes_in_order(rank);
+  for (auto& g : all)  // axes of one place take another order
+    if (g.array)
+      for (auto d : g.array->memory.shape())
+        if (d.symbolic()) left_to_numpy(c, "memory in several orders");
+  py::tuple args(all.size());
+  for (size_t k = 0; k < all.size(); ++k) args[k] = small_like(all[k], types[k]);
+  const Quiet quiet;
+  const py::object made = function(*args);
+  const auto* f = ndarray_fields(made.ptr());
+  PIJIT_CHECK(f->nd == rank, "NumPy gives an array of another rank");
+  std::vector<int> axes = axes_in_order(rank);
+  std::stable_sort(axes.begin(), axes.end(), [&](int a, int b) {
+    if (f->strides[a] != f->strides[b]) return f->strides[a] > f->strides[b];
+    return f->shape[a] > f->shape[b];  // one of a single place is the innermost
+  });
+  return axes;
+}
+
+namespace {
+
+// An operand's elements with its axes in that order, as many as the result has or fewer in front.
+Val in_order(Context& c, NdarrayValue* a, const std::vector<int>& axes) {
+  if (a->axes == axes) return a->elements(c);
+  Val x = a->logical(c);
+  if (std::is_sorted(axes.begin(), axes.end()) || a->rank() == 0) return x;
+  const int missing = static_cast<int>(axes.size()) - a->rank();
+  if (missing > 0) {
+    Dims shape(static_cast<size_t>(missing), Dim(1));
+    for (auto d : x.shape()) shape.push_back(d);
+    x = v_reshape(x, Shape(shape));
+  }
+  Dims perm;
+  for (int k : axes) perm.push_back(k);
+  return c.scope_->graph().op("transpose", {x}, {perm});
+}
+
+}  // namespace
+
+std::vector<Val> values_of(Context& c, const std::vector<Given>& all,
+                           const std::vector<DType>& types, const std::vector<int>& axes) {
+  std::vector<Val> in;
+  for (size_t k = 0; k < all.size(); ++k) {
+    const Given& g = all[k];
+    Val x = g.weak ? in_dtype(c, g.v, types[k]) : g.array ? in_order(c, g.array, axes) : g.number;
+    if (x.dtype() != types[k]) x = v_cast(x, types[k]);
+    in.push_back(x);
+  }
+  return in;
+}
+
+std::optional<int64_t> loop_for(PyObject* ufunc, const std::vector<DType>& types, DType out) {
+  const UfuncFields* u = ufunc_fields(ufunc);
+  const std::string_view name = u->name;
+  const bool ints = std::any_of(types.begin(), types.end(), is_int);
+  static constexpr std::string_view kRaise[] = {"power", "float_power", "ldexp"};
+  if (ints && std::find(std::begin(kRaise), std::end(kRaise), name) != std::end(kRaise))
+    return std::nullopt;
+  const auto code = [](DType t) { return static_cast<char>(descr_number(t)); };
+  for (int k = 0; k < u->ntypes; ++k) {
+    const char* codes = u->types + k * u->nargs;
+    bool fits = codes[u->nargs - 1] == code(out);
+    for (size_t i = 0; i < types.size(); ++i) fits &= codes[i] == code(types[i]);
+    if (!fits || !u->functions[k]) continue;
+    Py_INCREF(ufunc);  // for ever: programs run its loop
+    return number_of(ForeignLoop{u->functions[k], u->data ? u->data[k] : nullptr, u->name});
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// maximum or minimum of floats. The processor's own instruction takes a NaN for an invalid operand,
+// of which NumPy says nothing: comparisons here raise no flags.
+Val quiet_extreme(Graph& g, bool maximum, const Val& a, const Val& b) {
+  const Val wins = g.op(maximum ? "greater" : "less", {a, b});
+  return g.op("select", {g.op("logical_or", {wins, g.op("isnan", {a})}), a, b});
+}
+
+// An elementwise loop takes operands of the shape of the result, and single elements.
+Val by_loop(Context& c, int64_t loop, DType out, std::vector<Val> in) {
+  Shape shape = in[0].shape();
+  for (auto& x : in) shape = broadcast_shapes("numpy", shape, x.shape());
+  // What broadcasts along some axes has other steps in NumPy, which take other code there.
+  for (auto& x : in)
+    if (x.shape().rank() > 0 && !(x.shape() == shape)) left_to_numpy(c, "broadcasting");
+  return c.scope_->graph().op(OpTable::get().at("numpy_loop"), in, {Dim(loop), out});
+}
+
+}  // namespace
+
+Val value_to_store(Context& c, const V& value, DType t) {
+  const auto g = given(c, value);
+  if (!g) left_to_numpy(c, "ndarray.__setitem__");
+  if (g->weak) return in_dtype(c, value, t);
+  const Val x = g->array ? g->array->logical(c) : g->number;
+  if (x.dtype() == t) return x;
+  const py::object can =
+      python_module("numpy").attr("can_cast")(g->spec, share(descr_of(t)), "safe");
+  if (!can.ptr() || can.ptr() != Py_True) left_to_numpy(c, "ndarray.__setitem__");
+  return v_cast(x, t);
+}
+
+void note_flags(Context& c, Val v) { c.raising_.push_back(v.id); }
+
+static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
+  if (!is_ufunc(ufunc) || !py::object(py::handle(ufunc).attr("signature")).is_none())
+    return nullptr;
+  const UfuncFields* u = ufunc_fields(ufunc);
+  if (u->nin != static_cast<int>(operands.size()) || u->nout != 1) return nullptr;
+  std::vector<Given> all;
+  int rank = 0;
+  bool any = false, scalar = true;
+  for (auto& v : operands) {
+    auto g = given(c, v);
+    if (!g) return nullptr;
+    any |= g->array != nullptr;
+    rank = std::max(rank, g->rank());
+    all.push_back(std::move(*g));
+  }
+  scalar = rank == 0;
+  if (!any) return nullptr;
+  const std::string name = u->name;
+  py::tuple specs(all.size() + 1);
+  for (size_t k = 0; k < all.size(); ++k) specs[k] = all[k].spec;
+  specs[all.size()] = py::none();
+  const auto resolved = py::reinterpret_steal<py::object>(
+      PyObject_CallMethodOneArg(ufunc, interned("resolve_dtypes"), specs.ptr()));
+  if (!resolved) {
+    PyErr_Clear();
+    c.give_up(Reason::kRaises, "numpy." + name);
+  }
+  std::vector<DType> types;
+  for (auto d : resolved) {
+    const auto t = dtype_of_descr(d.ptr());
+    if (!t || !is_followed(*t)) left_to_numpy(c, name);
+    types.push_back(*t);
+  }
+  const DType out = types.back();
+  types.pop_back();
+  const bool same = std::all_of(types.begin(), types.end(), [&](DType t) { return t == types[0]; });
+  const char* op = same ? own_op(name, types[0]) : nullptr;
+  const auto loop = op ? std::nullopt : loop_for(ufunc, types, out);
+  if (!op && !loop) left_to_numpy(c, name);
+  const std::vector<int> axes =
+      order_of(c, py::reinterpret_borrow<py::object>(ufunc), all, types, rank);
+  const std::vector<Val> in = values_of(c, all, types, axes);
+  const bool extreme = op && is_float(out) && (name == "maximum" || name == "minimum");
+  Graph& g = c.scope_->graph();
+  const Val made = loop      ? by_loop(c, *loop, out, in)
+                   : extreme ? quiet_extreme(g, name == "maximum", in[0], in[1])
+                             : g.op(OpTable::get().at(op), in, {});
+  PIJIT_CHECK(made.dtype() == out, "numpy.", name, " gives another dtype than its op");
+  if (loop || (is_float(types[0]) && sets_flags(op))) note_flags(c, made);
+  return new_ndarray_value(c, made, axes, scalar);
+}
+
+V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
+  return in_numpys_words(c, [&]() -> V {
+    const auto all = unmasked(c, operands);
+    if (!all) return ufunc_value(c, ufunc, operands);
+    return masked_again(c, ufunc_value(c, ufunc, all->operands), all->mask);
+  });
+}
+
+// NumPy has shorter ways for some exponents that are Python numbers, with the same bits and other
+// names in its warnings.
+static V power_value(Context& c, const V& x, const V& y) {
+  if (auto* a = as<NdarrayValue>(x);
+      a && !a->scalar && is_known(y) && a->is_followed(c) && is_float(a->elements(c).dtype())) {
+    PyObject* o = y->obj.ptr();
+    if ((PyLong_CheckExact(o) || PyFloat_CheckExact(o)) && !PyErr_Occurred()) {
+      const double e = PyFloat_AsDouble(o);
+      if (PyErr_Occurred()) PyErr_Clear();
+      const char* name = e == 2 ? "square" : e == 0.5 ? "sqrt" : e == -1 ? "reciprocal" : nullptr;
+      if (name) return apply_ufunc(c, numpy_function(name), {x});
+    }
+  }
+  return apply_ufunc(c, numpy_function("power"), {x, y});
+}
+
+V apply_power(Context& c, const V& x, const V& y) {
+  return in_numpys_words(c, [&] { return power_value(c, x, y); });
+}
+
+bool has_no_gaps(Context& c, NdarrayValue* a, bool new_axes) {
+  for (; a->base; a = a->base) {
+    if (!a->index) continue;  // transposed
+    bool sliced = false;
+    for (auto& p : as<TupleValue>(a->index) ? a->index->parts(c) : std::vector<V>{a->index}) {
+      if (new_axes && is_none(p)) continue;
+      const auto* s = as<SliceValue>(p);
+      const bool whole = s && is_none(s->start) && is_none(s->stop);
+      const bool integer = as<ScalarValue>(p) && PyLong_CheckExact(p->obj.ptr());
+      if (sliced ? !whole : !s && !integer) return false;
+      if (s && !is_none(s->step)) return false;
+      sliced |= s != nullptr;
+    }
+  }
+  return true;
+}
+
+bool is_kept_in_c_order(Context& c, NdarrayValue* a) {
+  if (!std::is_sorted(a->axes.begin(), a->axes.end())) return false;
+  const Shape shape = a->elements(c).shape();
+  return std::find(shape.begin(), shape.end(), Dim(1)) == shape.end() || has_no_gaps(c, a, true);
+}
+
+namespace {
+
+NdarrayValue* root_of_views(NdarrayValue* a) {
+  while (a->base) a = a->base;
+  return a;
+}
+
+// An operand of a product as BLAS takes it: in C order, or transposed.
+struct Factor {
+  Val v;
+  bool transposed = false;
+};
+std::optional<Factor> factor_of(Context& c, NdarrayValue* a) {
+  const Val x = a->elements(c);
+  const int rank = x.shape().rank();
+  if (rank < 1 || rank > 2 || !has_no_gaps(c, a)) return std::nullopt;
+  for (auto d : x.shape())
+    if (d == Dim(0)) return std::nullopt;
+  if (std::is_sorted(a->axes.begin(), a->axes.end())) return Factor{x};
+  for (auto d : x.shape())
+    if (d == Dim(1)) return std::nullopt;
+  return Factor{x, true};
+}
+
+}  // namespace
+
+static V product_value(Context& c, const V& x, const V& y) {
+  auto *a = as_ndarray(c, x), *b = as_ndarray(c, y);
+  if (!a || !b || !a->is_followed(c) || !b->is_followed(c)) return nullptr;
+  const DType t = a->elements(c).dtype();
+  const auto first = factor_of(c, a), second = factor_of(c, b);
+  const bool plain = first && second && t == b->elements(c).dtype() && is_float(t);
+  const auto loop = plain ? loop_for(numpy_function("matmul"), {t, t}, t) : std::nullopt;
+  if (!loop) left_to_numpy(c, "matmul");
+  Val left = first->v, right = second->v;
+  // A matrix times its own transpose is another call of BLAS; two equal ones are not.
+  if (left == right && root_of_views(a) != root_of_views(b)) left_to_numpy(c, "matmul");
+  const int rank = left.shape().rank(), other = right.shape().rank();
+  if (left.shape()[first->transposed ? 0 : rank - 1] != right.shape()[second->transposed ? 1 : 0])
+    left_to_numpy(c, "matmul");
+  Shape shape;
+  if (rank == 2) shape.push_back(left.shape()[first->transposed ? 1 : 0]);
+  if (other == 2) shape.push_back(right.shape()[second->transposed ? 0 : 1]);
+  if (rank == 1) left = v_reshape(left, Shape{1, left.shape()[0]});
+  if (other == 1) right = v_reshape(right, Shape{right.shape()[0], 1});
+  const int64_t turned = (first->transposed ? 1 : 0) + (second->transposed ? 2 : 0);
+  const Val made =
+      c.scope_->graph().op("numpy_matmul", {left, right}, {Dim(*loop), t, Dim(turned)});
+  note_flags(c, made);
+  return new_ndarray_value(c, v_reshape(made, shape), axes_in_order(shape.rank()),
+                           shape.rank() == 0);
+}
+
+V apply_matmul(Context& c, const V& x, const V& y) {
+  return in_numpys_words(c, [&] { return product_value(c, x, y); });
+}
+
+}  // namespace pijit
