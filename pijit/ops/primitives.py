@@ -715,15 +715,15 @@ class AllReduce(Primitive):
 
 
 _HERE = [n for n in globals() if n[0].isupper() and n != "TYPE_CHECKING"] + ["prim_arg_register", "prim_attr_register"]
-_FAMILIES = ("apply apply_more attributed image_primitives numeric random_primitives recurrent structured_primitives "
-             "spectral").split()
+_FAMILIES = ("array debug image linalg math nn optimizer pooling random recurrent sparse "
+             "sparse_optimizer spectral").split()
 
 
 def _load():
     """The names of this module and its families, which are loaded, with their values."""
     found = {n: globals()[n] for n in _HERE}
     for family in _FAMILIES:
-        module = importlib.import_module(f"pijit.ops.{family}")
+        module = importlib.import_module(f"pijit.ops.{family}_primitives")
         found.update({n: getattr(module, n) for n in module.__all__ if n not in _HERE})
     globals().update(found)
     return found
