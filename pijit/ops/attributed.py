@@ -6,11 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pijit import _check
-from pijit.compute_dtype import one_operator
+from pijit.compute_dtype import in_compute_dtype, one_operator
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
 from pijit.ops.function.convolution import _conv_pad
+from pijit.ops.function.creation import _filled
 from pijit.ops.function.shapes import _format
 from pijit.ops.function.parameter import _changed
 from pijit.ops.primitive import primitive
@@ -305,7 +306,7 @@ def LinSpace(start, stop, num, /):
 @primitive
 def FillV2(shape, value, /):
     """A tensor of a shape filled with one value."""
-    return _ops["broadcast_to"](value, tuple(_ints_of(shape)))
+    return _ops["broadcast_to"](in_compute_dtype(value), tuple(_ints_of(shape)))
 
 
 @primitive
@@ -666,7 +667,7 @@ def RandomShuffle(x, /, seed=0, seed2=0):
 def Randperm(n, /, max_length=1, pad=-1, dtype=mstype.int32):
     """The numbers 0 to n - 1 in random order, then `pad` up to max_length."""
     count = n.item() if isinstance(n, Tensor) else n
-    return F.cat([F.randperm(count, dtype=dtype), F.full((max(max_length - count, 0),), pad, dtype=dtype)])
+    return F.cat([F.randperm(count, dtype=dtype), _filled((max(max_length - count, 0),), pad, dtype=dtype)])
 
 
 @primitive
