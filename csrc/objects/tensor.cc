@@ -195,13 +195,19 @@ PyObject* tensor_compare(PyObject* x, PyObject* y, int what) {
   if (y == Py_None) Py_RETURN_NOTIMPLEMENTED;
   return binary(tensor_operator(static_cast<CompareOp>(what)), x, y);
 }
+// Raises ValueError where a check refuses one element's value of a batch.
+template <class F>
+void as_value_error(F check) {
+  try {
+    check();
+  } catch (const OpError& e) {
+    throw OpError(OpError::kValue, e.what());
+  }
+}
 // Whether a branch on it means the same for all elements of a batch.
 void check_truth(const Array& a) {
-  try {
-    Tape::check_read(&a);
-  } catch (const OpError& e) {
-    throw OpError(a.of_one_element ? e.kind : OpError::kValue, e.what());
-  }
+  if (a.of_one_element) Tape::check_read(&a);  // outside of the mapped function: nothing to decide
+  as_value_error([&] { Tape::check_read(&a); });
 }
 int tensor_bool(PyObject* x) {
   if (!array_of(x)->type.device.is_cpu()) {
@@ -348,16 +354,13 @@ PyObject* tensor_getitem(PyObject* x, PyObject* index){PIJIT_SLOT({
   })
 }
 // Parameters outlive a mapped function, so one element's value must not get into them.
-void check_stored(PyObject* x, const ArrayRef& value, OpError::Kind kind = OpError::kValue) {
-  if (Py_TYPE(x) != tensor_type) try {
-      Tape::check_stored(array_of(x).get(), value.get());
-    } catch (const OpError& e) {
-      throw OpError(kind, e.what());
-    }
+void check_stored(PyObject* x, const ArrayRef& value) {
+  if (Py_TYPE(x) != tensor_type)
+    as_value_error([&] { Tape::check_stored(array_of(x).get(), value.get()); });
 }
 // A value of its own, and one for all that share the elements.
-void replace(PyObject* x, ArrayRef value, OpError::Kind kind = OpError::kValue) {
-  check_stored(x, value, kind);
+void replace(PyObject* x, ArrayRef value) {
+  check_stored(x, value);
   leave_buffer(object_of(x));
   array_of(x) = std::move(value);
 }
@@ -428,7 +431,7 @@ PyObject* tensor_assign(PyObject* x, PyObject* value){PIJIT_SLOT({
   return Py_NewRef(x);
 })}  // The same, but views of it keep what they have.
 PyObject* tensor_renew(PyObject* x, PyObject* value){PIJIT_SLOT({
-  replace(x, assigned(x, value), OpError::kRuntime);
+  replace(x, assigned(x, value));
   return Py_NewRef(x);
 })}  // With another shape or dtype allowed, too.
 PyObject* tensor_replace(PyObject* x, PyObject* value){PIJIT_SLOT({

@@ -220,8 +220,8 @@ class CellDict(Cell):
 
     def __setitem__(self, key: Any, cell: Any) -> None:
         if isinstance(key, str) and (not key or "." in key or key not in self._cells and hasattr(self, key)):
-            raise KeyError(f"For 'CellDict', a key must be a name without dots, and none of a Cell's attributes, "
-                           f"but got {key!r}.")
+            raise _check.refused("CellDict", "a key", _check.value("be a name without dots, none of a Cell's attributes"),
+                                 key, KeyError)
         self.insert_child_to_cell(key, cell)
 
     def __delitem__(self, key: Any) -> None:

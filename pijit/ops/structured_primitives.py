@@ -565,7 +565,7 @@ def Coalesce(x_indices, x_values, x_shape, /):
 @primitive
 def Reusing(x, /):
     """x."""
-    return F.identity(x)
+    return _ops["identity"](x)
 
 
 @primitive

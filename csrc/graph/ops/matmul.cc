@@ -37,6 +37,7 @@ void register_matmul(OpTable& t) {
       .in({"a", "b"})
       .attr("trans_a", AttrKind::kBool, false)
       .attr("trans_b", AttrKind::kBool, false)
+      .promote(Promote::kSame)
       .flags(kMultilinear | kAccumulatesF32)
       .infer([](const InferCtx& c) {
         const Shape &a = c.shape(0), &b = c.shape(1);
