@@ -220,7 +220,7 @@ class CellDict(Cell):
 
     def __setitem__(self, key: Any, cell: Any) -> None:
         if isinstance(key, str) and (not key or "." in key or key not in self._cells and hasattr(self, key)):
-            raise _check.refused("CellDict", "a key", _check.value("be a name without dots, none of a Cell's attributes"),
+            raise _check.refused("CellDict", "a key", _check.value("be a name without dots, no attribute of Cells"),
                                  key, KeyError)
         self.insert_child_to_cell(key, cell)
 
