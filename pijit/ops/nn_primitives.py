@@ -12,6 +12,7 @@ from pijit._C import ops as _ops, Tensor
 from pijit.ops import function as F
 from pijit.ops.function import image as _image
 from pijit.ops.function.convolution import _conv_pad
+from pijit.ops.function.creation import _filled
 from pijit.ops.function.shapes import _format
 from pijit.ops.primitive import primitive
 from pijit.ops.primitive_arguments import _ints_of, _plane
@@ -55,7 +56,7 @@ def NoRepeatNGram(state_seq, log_probs, /, ngram_size=1):
         for k in builtins.range(len(row) - ngram_size + 1):
             if (row[k:k + ngram_size - 1] == last).all():
                 barred[(*at, row[k + ngram_size - 1])] = True
-    return F.select(Tensor(barred), F.full(log_probs.shape, mstype.finite_range(log_probs.dtype)[0],
+    return F.select(Tensor(barred), _filled(log_probs.shape, mstype.finite_range(log_probs.dtype)[0],
                                            dtype=log_probs.dtype), log_probs)
 
 
@@ -73,7 +74,7 @@ def ComputeAccidentalHits(true_classes, sampled_candidates, /, num_true=1):
     if true.ndim != 2 or true.shape[1] != num_true:
         raise _check.refused("ComputeAccidentalHits", "true_classes", _check.shape(f"[rows, {num_true}]"), true.shape)
     rows, _, columns = np.nonzero(true[:, :, None] == drawn)
-    least = F.full((len(rows),), mstype.finite_range(mstype.float32)[0], dtype=mstype.float32)
+    least = _filled((len(rows),), mstype.finite_range(mstype.float32)[0], dtype=mstype.float32)
     return Tensor(rows, mstype.int32), Tensor(columns, true_classes.dtype), least
 
 

@@ -12,6 +12,7 @@ from pijit import _check
 from pijit import compat
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
+from pijit.compute_dtype import gives_compute_dtype, in_compute_dtype
 from pijit.ops import function as F
 from pijit.ops.primitive import (  # noqa: F401
     Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register)
@@ -35,12 +36,13 @@ def _simple(name, fn, doc):
 
 def _identity(x):
     _need_tensor("Identity", "x", x)
-    return x._held()
+    return in_compute_dtype(x)._held()
 
 
 _identity.__name__ = "identity"
 _SIMPLE = {name: _ops[row.op] for row in _OPS for name in row.primitives}
 _SIMPLE |= _PRIMITIVES
+_SIMPLE |= {name: gives_compute_dtype(_PRIMITIVES[name]) for name in ("ZerosLike", "OnesLike")}
 _SIMPLE |= {"Identity": _identity, "ComplexAbs": lambda x: F.real(F.abs(x))}
 for _name, _fn in _SIMPLE.items():
     globals()[_name] = _simple(_name, _fn, f"Primitive of ops.{getattr(_fn, '__name__', _name.lower())}.")

@@ -7,6 +7,7 @@ from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import one_operator
 from pijit.ops import function as F
 from pijit.ops.function import distributions as D
+from pijit.ops.function.creation import _filled
 from pijit.ops.primitive import primitive
 from pijit.ops.primitive_arguments import _ints_of
 
@@ -41,7 +42,7 @@ def RandomShuffle(x, /, seed=0, seed2=0):
 def Randperm(n, /, max_length=1, pad=-1, dtype=mstype.int32):
     """The numbers 0 to n - 1 in random order, then `pad` up to max_length."""
     count = n.item() if isinstance(n, Tensor) else n
-    return F.cat([F.randperm(count, dtype=dtype), F.full((max(max_length - count, 0),), pad, dtype=dtype)])
+    return F.cat([F.randperm(count, dtype=dtype), _filled((max(max_length - count, 0),), pad, dtype=dtype)])
 
 
 @primitive
