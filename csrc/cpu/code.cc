@@ -1,24 +1,58 @@
 #include "cpu/code.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <mutex>
 #include <new>
+#include <utility>
 
 #include "base/log.h"
 
 namespace pijit {
 namespace {
 
+asmjit::JitAllocator::CreateParams mapped_twice() {
+  asmjit::JitAllocator::CreateParams p{};
+  p.options = asmjit::JitAllocatorOptions::kUseDualMapping;
+  return p;
+}
+
+}  // namespace
+
 // Blocks that hold many functions, each mapped twice. They are anonymous files, which limits of
-// the process may forbid.
-asmjit::JitRuntime& runtime() {
-  static asmjit::JitRuntime* rt = [] {
-    asmjit::JitAllocator::CreateParams p{};
-    p.options = asmjit::JitAllocatorOptions::kUseDualMapping;
-    return new asmjit::JitRuntime(&p);
+// the process may forbid, and which a forked child has in common with its parent: neither writes
+// into blocks that were there at the fork.
+struct CodeBlocks {
+  asmjit::JitAllocator::CreateParams params = mapped_twice();
+  asmjit::JitRuntime runtime{&params};
+  size_t functions = 0;
+};
+
+namespace {
+
+struct AllBlocks {
+  std::mutex mu;
+  CodeBlocks* current = new CodeBlocks;
+
+  // Of those that are no longer written into; behind `mu`.
+  static void drop_if_empty(CodeBlocks* blocks) {
+    if (blocks->functions == 0) delete blocks;
+  }
+  void retire() {
+    drop_if_empty(std::exchange(current, new CodeBlocks));
+    mu.unlock();
+  }
+};
+AllBlocks& all_blocks() {
+  static AllBlocks* all = [] {
+    auto* made = new AllBlocks;
+    pthread_atfork([] { all_blocks().mu.lock(); }, [] { all_blocks().retire(); },
+                   [] { all_blocks().retire(); });
+    return made;
   }();
-  return *rt;
+  return *all;
 }
 
 size_t in_pages(size_t bytes) {
@@ -42,28 +76,45 @@ void* on_pages(asmjit::CodeHolder& code, size_t* bytes) {
 
 }  // namespace
 
-const asmjit::Environment& code_environment() { return runtime().environment(); }
+const asmjit::Environment& code_environment() {
+  static const asmjit::Environment host = all_blocks().current->runtime.environment();
+  return host;
+}
 
-void* place_code(asmjit::CodeHolder& code, size_t* bytes) {
+void* place_code(asmjit::CodeHolder& code, CodePlace* place) {
+  AllBlocks& all = all_blocks();
   void* fn = nullptr;
-  *bytes = 0;
-  const asmjit::Error err = runtime().add(&fn, &code);
-  if (err == asmjit::kErrorOk) return fn;
+  asmjit::Error err;
+  {
+    std::lock_guard lock(all.mu);
+    err = all.current->runtime.add(&fn, &code);
+    if (err == asmjit::kErrorOk) {
+      ++all.current->functions;
+      *place = {all.current, 0};
+      return fn;
+    }
+  }
   PIJIT_LOG("compile", "code in blocks: ", asmjit::DebugUtils::errorAsString(err));
   // What else can be wrong with the code shows here, too.
   PIJIT_CHECK(code.flatten() == asmjit::kErrorOk &&
                   code.resolveUnresolvedLinks() == asmjit::kErrorOk && code.codeSize() > 0,
               asmjit::DebugUtils::errorAsString(err));
-  fn = on_pages(code, bytes);
+  *place = {};
+  fn = on_pages(code, &place->bytes);
   if (!fn) throw std::bad_alloc();
   return fn;
 }
 
-void release_code(void* fn, size_t bytes) {
-  if (bytes)
-    munmap(fn, bytes);
-  else
-    runtime().release(fn);
+void release_code(void* fn, const CodePlace& place) {
+  if (!place.blocks) {
+    munmap(fn, place.bytes);
+    return;
+  }
+  AllBlocks& all = all_blocks();
+  std::lock_guard lock(all.mu);
+  place.blocks->runtime.release(fn);
+  --place.blocks->functions;
+  if (place.blocks != all.current) AllBlocks::drop_if_empty(place.blocks);
 }
 
 bool executable_memory() {

@@ -14,9 +14,14 @@ namespace x86 = asmjit::x86;
 // No page is writable and executable at once: code lies in blocks that are mapped twice, or where
 // the process may have none of those, on pages of its own that are written first.
 const asmjit::Environment& code_environment();
-// `bytes`: for release_code. Throws std::bad_alloc where memory cannot be had.
-void* place_code(asmjit::CodeHolder& code, size_t* bytes);
-void release_code(void* fn, size_t bytes);
+// Throws std::bad_alloc where memory cannot be had.
+struct CodeBlocks;
+struct CodePlace {
+  CodeBlocks* blocks = nullptr;  // null: on pages of its own
+  size_t bytes = 0;              // of these
+};
+void* place_code(asmjit::CodeHolder& code, CodePlace* place);
+void release_code(void* fn, const CodePlace& place);
 // Whether code can be made at all: a system may forbid it.
 bool executable_memory();
 
@@ -44,25 +49,25 @@ class Code {
     } handler;
     code.setErrorHandler(&handler);
     emit(code);
-    fn_ = reinterpret_cast<Fn>(place_code(code, &pages_));
+    fn_ = reinterpret_cast<Fn>(place_code(code, &place_));
     bytes_ = HiddenBytes(code.codeSize());
   }
   Code(Code&& o) noexcept
-      : fn_(std::exchange(o.fn_, nullptr)), pages_(o.pages_), bytes_(std::move(o.bytes_)) {}
+      : fn_(std::exchange(o.fn_, nullptr)), place_(o.place_), bytes_(std::move(o.bytes_)) {}
   Code& operator=(Code&& o) noexcept {
     std::swap(fn_, o.fn_);
-    std::swap(pages_, o.pages_);
+    std::swap(place_, o.place_);
     std::swap(bytes_, o.bytes_);
     return *this;
   }
   ~Code() {
-    if (fn_) release_code(reinterpret_cast<void*>(fn_), pages_);
+    if (fn_) release_code(reinterpret_cast<void*>(fn_), place_);
   }
   Fn get() const { return fn_; }
 
  private:
   Fn fn_ = nullptr;
-  size_t pages_ = 0;  // bytes of its own, for release_code
+  CodePlace place_;
   HiddenBytes bytes_;
 };
 
