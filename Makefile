@@ -13,7 +13,7 @@ export PYTHONPATH := $(CURDIR)
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo demo-of-sources demo-of-wheel test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit wheels wheel-cuda test-ulp test-browser examples api bench \
-  bench-models bench-inference bench-functions bench-figures bench-scripts bench-versions lint clean venv-build venv-demo venv-test venv-dev
+  bench-models bench-inference bench-functions bench-figures bench-scripts bench-tutorials bench-versions lint clean venv-build venv-demo venv-test venv-dev
 all: build
 
 # What the system must have, for the extension (deps), its tests (deps-test), lint (deps-lint).
@@ -271,6 +271,10 @@ bench-figures: build venv-test
 # Small programs, most of which gain nothing: none may take longer by any way to turn capture on. SCRIPTS="--only recursion --rounds 1 --cpu" and the like.
 bench-scripts: build
 	$(PY) benchmarks/scripts.py $(SCRIPTS)
+
+# Programs as tutorials teach them, whole, plain and captured.
+bench-tutorials: build
+	$(PY) benchmarks/tutorials.py $(TUTORIALS)
 
 # Every function with every reduction, jitted against eager.
 bench-functions: build

@@ -7,13 +7,15 @@ import sys
 import time
 
 try:
-    from pijit._run import run as call_alone
+    from pijit import _run
+    call_alone = _run.run
 except ImportError:  # the extension is not built
-    call_alone = None
+    call_alone = _run = None
 
 USAGE = """usage: python -m pijit [options] script.py args... | -m module args... | -c code args...
 
-Runs a program with capture on: its functions and loops that work on tensors are compiled where that makes them faster.
+Runs a program with capture on: its functions and loops that work on tensors, and its functions of NumPy's arrays and
+of numbers, are compiled where that makes them faster.
 
 options:
   --as mindspore       answer this package's imports
@@ -236,6 +238,52 @@ def leave_package_for_later(path):
                 sys.path.remove(parent)
     if request.name or request.device or request.plain or "pijit" in sys.modules:
         load_package()
+    elif _run:
+        Busy().begin()
+
+
+BUSY_S, LOOK_S = 2.0, 0.05  # of time on processors: loading the package takes some 0.15
+
+
+class Busy:
+    """Whether a program that imports NumPy, and not the package, spends its time in functions of its own."""
+
+    def __init__(self):
+        self.seen, self.done = [], False
+
+    def begin(self):
+        self.go_on()
+        os.register_at_fork(before=_run.stop_calling, after_in_parent=self.go_on, after_in_child=self.go_on)
+
+    def go_on(self):
+        if not self.done:
+            _run.call_while_busy(self.look, BUSY_S, LOOK_S)
+
+    def look(self):
+        """Called in the main thread, now and then. True: no more looks."""
+        self.done = self.done or "pijit" in sys.modules or self.has_seen_enough(sys._getframe(1))
+        if self.done and "pijit" not in sys.modules:
+            load_package()
+        return self.done
+
+    def has_seen_enough(self, frame):
+        numpy = sys.modules.get("numpy")
+        frame = frame if numpy else None
+        self.seen = self.seen[-9:] + [frame is not None and is_own(frame.f_code.co_filename)]
+        if sum(self.seen) < 8 or getattr(numpy.__spec__, "_initializing", False):
+            return False
+        while frame:  # not while something is imported, whose names may not all be there
+            if frame.f_code.co_filename.startswith("<frozen importlib"):
+                return False
+            frame = frame.f_back
+        return True
+
+
+def is_own(filename):
+    """Is it neither of the standard library nor of an installed package?"""
+    parts = filename.split(os.sep)
+    library = os.path.dirname(os.__file__) + os.sep
+    return not (filename.startswith(("<frozen", library)) or "site-packages" in parts or "dist-packages" in parts)
 
 
 def load_package():
@@ -296,6 +344,8 @@ def show_from(error):
 
 def finish():
     """At exit, after the program's own functions."""
+    if _run:
+        _run.stop_calling()
     automatic = sys.modules.get("pijit.automatic")
     if automatic is not None:
         automatic.finish()

@@ -76,6 +76,7 @@ def enable(include: tuple[Any, ...] = (), exclude: tuple[Any, ...] = ()) -> None
         _C.forget_automatic()  # files are chosen anew
     _C.enable_automatic(_wanted)
     _on = True
+    _sample_in_children()
     _finish_at_exit()
 
 
@@ -125,6 +126,12 @@ def begin(request: Any = None) -> None:
     if _request.trace:
         from pijit import trace
         trace.start()
+
+
+@functools.cache
+def _sample_in_children():
+    os.register_at_fork(before=_C.pause_sampling, after_in_parent=_C.resume_sampling,
+                        after_in_child=_C.resume_sampling)
 
 
 @functools.cache

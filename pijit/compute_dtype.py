@@ -60,6 +60,20 @@ def one_operator(f: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
+def in_compute_dtype(x: Any) -> Any:
+    """Floating Tensors in x, as operators of the Cell that runs take them."""
+    dtype = _C.compute_dtype()
+    return x if dtype is None else cast_to(x, dtype)
+
+
+def gives_compute_dtype(f: Callable[P, R]) -> Callable[P, R]:
+    """f, whose floating results are cast: as operators there do whose operands are no Tensors, or are only moved."""
+    @functools.wraps(f)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        return in_compute_dtype(f(*args, **kwargs))
+    return call
+
+
 def one_operator_each(module: dict[str, Any]) -> None:
     """Makes each public function that a module defines one operator."""
     for name, f in list(module.items()):

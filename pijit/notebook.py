@@ -526,7 +526,7 @@ class Comparison:
     def headline(self) -> str:
         """What the times say, in words."""
         if not self.graphs:
-            return "nothing in it was captured (functions and loops that work on Tensors are)"
+            return "nothing in it was captured (functions that work on Tensors, arrays or numbers are)"
         s = self.speedup
         if len(self.plain.samples) < 3:
             return f"{s.value:.2f} times as fast captured, by {len(self.plain.samples)} runs each"

@@ -11,6 +11,7 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops, views as _views
 from pijit._numpy import is_loaded, load, np, when_loaded
 from pijit.ops import function as F
+from pijit.ops.function.creation import _filled
 from pijit.ops.function.shapes import _flattened
 
 if TYPE_CHECKING:
@@ -276,14 +277,14 @@ def _where_elements(self, condition: Tensor, y):
 
 
 def _scatter_by_dim(self, dim: _INT, index: Tensor, src):
-    src = src if isinstance(src, Tensor) else F.full(index.shape, src, dtype=self.dtype)
+    src = src if isinstance(src, Tensor) else _filled(index.shape, src, dtype=self.dtype)
     return F.tensor_scatter_elements(self, index, src, dim)
 
 
 def _scatter_reduced(self, dim: _INT, index: Tensor, src, reduce: (str,)):
     if reduce not in ("add", "multiply"):
         raise _check.refused("Tensor.scatter", "reduce", _check.one_of("add", "multiply"), reduce)
-    src = src if isinstance(src, Tensor) else F.full(index.shape, src, dtype=self.dtype)
+    src = src if isinstance(src, Tensor) else _filled(index.shape, src, dtype=self.dtype)
     return F.tensor_scatter_elements(self, index, src, dim, "add" if reduce == "add" else "mul")
 
 

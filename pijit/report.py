@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from pijit.profiling.measure import Ratio
 
 
-NOTHING = "no function or loop that works on tensors was called often enough to be captured"
+NOTHING = "no function or loop that gains by it ran often enough to be captured"
 
 ARRAYS = (
-    "\n  Without a decorator pijit captures what works on Tensors: with @pijit.jit, functions of NumPy's arrays are "
-    "captured, too")
+    "\n  Of NumPy's arrays and of numbers, functions are captured that are called again and again; @pijit.jit captures "
+    "them from the first call on")
 
 
 @dataclasses.dataclass

@@ -81,7 +81,7 @@ class Placeholder(Tensor):
         raise ValueError(f"For 'Tensor.asnumpy', a description of the shape {self.shape} has no elements.")
 
     def __repr__(self) -> str:
-        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value=)"
+        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value=\n)"
 
     __str__ = __repr__
 

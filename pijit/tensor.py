@@ -12,7 +12,9 @@ from pijit import random as _random
 from pijit._C import Tensor
 from pijit._C import ops as _ops
 from pijit._numpy import np
+from pijit.compute_dtype import in_compute_dtype
 from pijit.ops import function as F
+from pijit.ops.function.creation import _filled
 from pijit.ops.function.shapes import _swapped
 from pijit.ops.table import METHODS as _METHODS, OPS as _OPS
 from pijit.overloads import METHODS as _OVERLOADED, _cast
@@ -70,21 +72,16 @@ _DType = type(mstype.float32)
 
 
 def _same_bytes(x, dtype):
-    """The bytes of x as elements of another dtype."""
+    """The bytes of x as elements of another dtype, a view of them."""
     if dtype == x.dtype:
         return x._alias()
-    if x.ndim == 0 and dtype.itemsize != x.dtype.itemsize:
+    size = x.dtype.itemsize
+    if x.ndim == 0 and dtype.itemsize != size:
         raise ValueError(f"For 'Tensor.view', a number of {x.dtype} can't be seen as {dtype}, which has another size.")
-    n = x.shape[-1] * x.dtype.itemsize if x.ndim else dtype.itemsize
-    if n % dtype.itemsize != 0:
+    if x.ndim and x.shape[-1] * size % dtype.itemsize:
         raise ValueError(f"For 'Tensor.view', the last dimension's {x.shape[-1]} elements of {x.dtype} are no whole "
                          f"number of elements of {dtype}.")
-    a = np.asarray(x.asnumpy(), order="C")  # bfloat16 is float32 there, with the lower half of the bits 0
-    if x.dtype == mstype.bfloat16:
-        a = (a.view(np.uint32) >> 16).astype(np.uint16)
-    if dtype == mstype.bfloat16:
-        return Tensor((a.view(np.uint16).astype(np.uint32) << 16).view(np.float32), dtype)
-    return Tensor(a.view(mstype.dtype_to_nptype(dtype)), dtype)
+    return x._bytes_as(dtype)
 
 
 class _Methods:
@@ -206,15 +203,15 @@ class _Methods:
 
     def fill(self, value):
         """A tensor of this shape and dtype filled with one value."""
-        return F.full(self.shape, value, dtype=self.dtype)
+        return _filled(self.shape, value, dtype=self.dtype)
 
     def new_zeros(self, size, dtype=None):
         """Zeros of this dtype."""
-        return F.zeros(size, self.dtype if dtype is None else dtype)
+        return in_compute_dtype(F.zeros(size, self.dtype)) if dtype is None else F.zeros(size, dtype)
 
     def new_ones(self, size, dtype=None):
         """Ones of this dtype."""
-        return F.ones(size, self.dtype if dtype is None else dtype)
+        return in_compute_dtype(F.ones(size, self.dtype)) if dtype is None else F.ones(size, dtype)
 
     def double(self):
         """As float64."""
@@ -250,7 +247,7 @@ class _Methods:
 
     def fill_(self, value):
         """One value for all elements, in place."""
-        return self._assign(F.full(self.shape, value, dtype=self.dtype))
+        return self._assign(_filled(self.shape, value, dtype=self.dtype))
 
     def zero_(self):
         """Zeros, in place."""
@@ -275,7 +272,7 @@ class _Methods:
         steps = [1]
         for n in self.shape[:0:-1]:
             steps.append(steps[-1] * n)
-        return tuple(steps[::-1][-self.ndim:]) if self.ndim else ()
+        return steps[::-1][-self.ndim:] if self.ndim else []
 
     def argwhere(self):
         """Indices of the elements that are not 0."""
@@ -334,7 +331,7 @@ class _Methods:
 
     def scatter_(self, dim, index, src):
         """Puts the elements of src (or a number) at `index` along dim, in place."""
-        src = src if isinstance(src, Tensor) else F.full(index.shape, src, dtype=self.dtype)
+        src = src if isinstance(src, Tensor) else _filled(index.shape, src, dtype=self.dtype)
         return self._assign(F.scatter(self, dim, index, src))
 
     def uniform(self, from_=0.0, to=1.0, generator=None):  # noqa: ARG002
@@ -351,7 +348,7 @@ class _Methods:
 
     def new_full(self, size, fill_value, *, dtype=None):
         """One value, of this dtype."""
-        return F.full(size, fill_value, dtype=self.dtype if dtype is None else dtype)
+        return _filled(size, fill_value, dtype=self.dtype if dtype is None else dtype)
 
     def new_empty(self, size, *, dtype=None, device=None):  # noqa: ARG002
         """A tensor (of zeros) of this dtype."""

@@ -2,6 +2,7 @@
 // in the order of the program; an entry applies them in this order, each by the operation that the
 // program has.
 #include "entry/runner.h"
+#include "capture/outcome.h"
 #include "capture/tracer.h"
 #include "capture/values/growing.h"
 #include "capture/values/scalar.h"
@@ -357,25 +358,24 @@ void Context::log(Note n) {
 }
 
 // Tensors that leave and are parts of tensors that others know.
-void Tracer::make_parts(Entry* e) {
+void Outcome::make_parts() {
   std::vector<TensorValue*> parts;
   for (auto& [v, id] : recipe_of_)
     if (auto* t = as<TensorValue>(const_cast<Value*>(v)); t && t->src < 0 && t->origin)
       parts.push_back(t);
   std::sort(parts.begin(), parts.end(), [](auto& a, auto& b) { return a->serial < b->serial; });
-  auto known = [&](const V& v) { return v->src >= 0 || recipe_of_.count(v); };
   for (size_t k = 0; k < parts.size(); ++k) {
     TensorValue *part = parts[k], *whole = part->origin, *nearest = whole;
-    while (!known(nearest) && nearest->origin) nearest = nearest->origin;
-    if (!known(nearest)) continue;
-    if (!known(whole)) parts.push_back(whole);
+    while (!is_known_outside(nearest) && nearest->origin) nearest = nearest->origin;
+    if (!is_known_outside(nearest)) continue;
+    if (!is_known_outside(whole)) parts.push_back(whole);
     const int ids[] = {recipe(part), recipe(whole), recipe(part->place)};
-    e->effects.push_back(std::make_unique<MakePart>(ids[0], ids[1], ids[2]));
+    entry_->effects.push_back(std::make_unique<MakePart>(ids[0], ids[1], ids[2]));
   }
 }
 
 // Tensors that leave and share elements with others that are known outside.
-void Tracer::make_views(Entry* e) {
+void Outcome::make_views() {
   auto base_of = [](const TensorValue* t) { return t->base ? t->base : t->doubted; };
   std::vector<TensorValue*> views, parts;
   for (auto& [v, id] : recipe_of_)
@@ -383,8 +383,7 @@ void Tracer::make_views(Entry* e) {
       if (base_of(t)) views.push_back(t);
       if (t->origin) parts.push_back(t);
     }
-  if (views.empty() && views_.empty()) return;
-  auto known = [&](const TensorValue* v) { return v->src >= 0 || recipe_of_.count(v); };
+  if (views.empty() && t_.views_.empty()) return;
   auto shown = [&](const TensorValue* v) {  // by a view of it
     return std::any_of(views.begin(), views.end(), [&](const TensorValue* t) {
       while (t && t != v) t = base_of(t);
@@ -393,11 +392,11 @@ void Tracer::make_views(Entry* e) {
   };
   auto seen = [&](const TensorValue* v) {  // can others see a change of it?
     for (; v; v = base_of(v) ? base_of(v) : v->origin)
-      if (known(v) || shown(v)) return true;
+      if (is_known_outside(v) || shown(v)) return true;
     return false;
   };
   auto make_known = [&](TensorValue* v) {
-    if (known(v)) return;
+    if (is_known_outside(v)) return;
     recipe(v);
     if (base_of(v)) views.push_back(v);
     if (v->origin) parts.push_back(v);
@@ -419,11 +418,11 @@ void Tracer::make_views(Entry* e) {
   std::vector<Link> links;
   for (size_t k = 0; k < views.size(); ++k) {
     TensorValue* nearest = base_of(views[k]);
-    while (!known(nearest) && base_of(nearest)) nearest = base_of(nearest);
-    if (!known(nearest) && !meets_another(views[k], nearest)) {
+    while (!is_known_outside(nearest) && base_of(nearest)) nearest = base_of(nearest);
+    if (!is_known_outside(nearest) && !meets_another(views[k], nearest)) {
       if (const auto& l = views[k]->layout;
           l && !l->contiguous() && !nearest->val.shape().symbolic())
-        e->effects.push_back(
+        entry_->effects.push_back(
             std::make_unique<MakeGaps>(recipe(views[k]), *l, nearest->val.shape().numel()));
       continue;
     }
@@ -448,7 +447,7 @@ void Tracer::make_views(Entry* e) {
     std::reverse(steps.begin(), steps.end());
     const int ids[] = {recipe(view), recipe(whole)};
     const Dim elements = top->val.shape().numel();
-    e->effects.push_back(std::make_unique<MakeView>(
+    entry_->effects.push_back(std::make_unique<MakeView>(
         ids[0], ids[1], std::move(steps), sure, elements.symbolic() ? std::nullopt : view->layout,
         elements.symbolic() ? 0 : static_cast<int64_t>(elements)));
   }
@@ -461,9 +460,13 @@ namespace {
 class EffectsOf {
  public:
   using Note = Context::Note;
-  explicit EffectsOf(Tracer& t)
-      : t_(t), journal_(t.journal_), dropped_(t.journal_.size()), last_(t.journal_.size()) {
-    const auto& inputs = t.input_source_;
+  EffectsOf(Context& c, Outcome& o)
+      : c_(c),
+        out_(o),
+        journal_(c.journal_),
+        dropped_(c.journal_.size()),
+        last_(c.journal_.size()) {
+    const auto& inputs = c.input_source_;
     for (size_t k = inputs.size(); k-- > 0;) input_of_source_[inputs[k]] = k;
     for (size_t k = 0; k < journal_.size(); ++k) look_back(k);
   }
@@ -489,7 +492,7 @@ class EffectsOf {
 
   size_t input_of(const V& v) const {
     const auto it = input_of_source_.find(v->src);
-    return it != input_of_source_.end() ? it->second : t_.input_source_.size();
+    return it != input_of_source_.end() ? it->second : c_.input_source_.size();
   }
 
   void forget(const V& target) {
@@ -552,9 +555,9 @@ class EffectsOf {
 
   std::unique_ptr<const Effect> effect(size_t k) {
     const Note& n = journal_[k];
-    const int target = n.target ? t_.recipe(n.target) : -1;
+    const int target = n.target ? out_.recipe(n.target) : -1;
     auto value = [&](size_t i) {
-      return t_.recipe(i + 1 == n.values.size() && last_[k] ? last_[k] : n.values[i]);
+      return out_.recipe(i + 1 == n.values.size() && last_[k] ? last_[k] : n.values[i]);
     };
     switch (n.kind) {
       case Note::kAssign: return assign(n, target);
@@ -564,7 +567,7 @@ class EffectsOf {
       case Note::kSetGlobal: return std::make_unique<SetGlobal>(n.globals, n.name, value(0));
       case Note::kSetCell: return std::make_unique<SetCell>(target, value(0));
       case Note::kPrint:
-        return std::make_unique<Print>(n.name, t_.recipe(t_.tuple(n.values)), n.keywords);
+        return std::make_unique<Print>(n.name, out_.recipe(c_.tuple(n.values)), n.keywords);
       case Note::kSetItem: {
         const int given = value(1);
         return std::make_unique<SetItem>(target, value(0), given);
@@ -573,49 +576,48 @@ class EffectsOf {
       case Note::kStore: {
         const bool all = n.values[1]->obj.ptr() == Py_Ellipsis;
         return std::make_unique<StoreInNdarray>(value(0), all ? -1 : value(1),
-                                                t_.output(n.values[2]->node()));
+                                                out_.output(n.values[2]->node()));
       }
       default: break;
     }
     std::vector<int> args{target};
-    for (auto& v : n.values) args.push_back(t_.recipe(v));
+    for (auto& v : n.values) args.push_back(out_.recipe(v));
     return std::make_unique<CallMethod>(n.name, std::move(args));
   }
 
   std::unique_ptr<const Effect> assign(const Note& n, int target) {
-    Tracer::Output o{n.target->node(), -1};
-    if (const size_t i = input_of(n.target); i < t_.input_source_.size())
-      o.assign_to = static_cast<int>(i);
-    t_.outputs_.push_back(o);
-    return std::make_unique<AssignTensor>(target, static_cast<int>(t_.outputs_.size()) - 1);
+    const size_t i = input_of(n.target);
+    const int input = i < c_.input_source_.size() ? static_cast<int>(i) : -1;
+    return std::make_unique<AssignTensor>(target, out_.output(n.target->node(), input));
   }
 
   // Those of one list that follow one another are one. `k`: the last of them, then.
   std::unique_ptr<const Effect> extend(size_t* k) {
     const V target = journal_[*k].target;
-    const int list = t_.recipe(target);
+    const int list = out_.recipe(target);
     std::vector<int> values;
     for (; *k < journal_.size() && journal_[*k].kind == Note::kExtend &&
            journal_[*k].target == target;
          ++*k)
-      for (auto& v : journal_[*k].values) values.push_back(t_.recipe(v));
+      for (auto& v : journal_[*k].values) values.push_back(out_.recipe(v));
     --*k;
     return std::make_unique<ExtendList>(list, std::move(values));
   }
 
   void write_first_assignments(Entry* e) {
-    e->assigned_first.resize(t_.input_source_.size());
+    e->assigned_first.resize(c_.input_source_.size());
     std::map<size_t, int> assigned;
     for (auto& n : journal_)
       if (n.kind == Note::kAssign) ++assigned[input_of(n.target)];
     for (auto& n : journal_) {
       if (n.kind != Note::kAssign) break;
       const size_t i = input_of(n.target);
-      if (i < t_.input_source_.size() && assigned[i] == 1) e->assigned_first[i] = true;
+      if (i < c_.input_source_.size() && assigned[i] == 1) e->assigned_first[i] = true;
     }
   }
 
-  Tracer& t_;
+  Context& c_;
+  Outcome& out_;
   const std::vector<Note>& journal_;
   absl::flat_hash_map<int, size_t> input_of_source_;
   std::map<Place, size_t> pending_;
@@ -643,10 +645,10 @@ class ComputeIn final : public Effect {
 
 }  // namespace
 
-void Tracer::make_effects(Entry* e) {
-  EffectsOf(*this).write(e);
-  if (compute_dtype != compute_dtype_at_start_)
-    e->effects.push_back(std::make_unique<ComputeIn>(compute_dtype));
+void Outcome::make_effects() {
+  EffectsOf(t_, *this).write(entry_.get());
+  if (compute_dtype != t_.compute_dtype_at_start_)
+    entry_->effects.push_back(std::make_unique<ComputeIn>(compute_dtype));
 }
 
 void Tracer::compute_in(std::optional<DType> t) {
@@ -656,36 +658,37 @@ void Tracer::compute_in(std::optional<DType> t) {
 
 // The paths of numbers and texts whose values are guarded though the code itself gives them others:
 // the next call would find them changed.
-std::vector<uint64_t> Tracer::own_changes() {
+std::vector<uint64_t> own_changes(Context& c) {
+  using Note = Context::Note;
   std::vector<uint64_t> paths;
   auto changes = [](const V& v, const py::object& old) {
     if (Py_TYPE(v->obj ? v->obj.ptr() : Py_None) != Py_TYPE(old.ptr())) return false;
     return is_input(v) || is_computed(v) ||
            (is_known(v) && !equal_constants(v->obj.ptr(), old.ptr()));
   };
-  for (auto& n : journal_)
+  for (auto& n : c.journal_)
     if (n.kind == Note::kExtend || n.kind == Note::kSetItem || n.kind == Note::kDelItem ||
         n.kind == Note::kCall)
-      start_.own_changes.insert(sources_[n.target->src].path);
+      c.start_.own_changes.insert(c.sources_[n.target->src].path);
   auto source_object = [&](int src) {  // of a module
-    for (auto& [o, v] : known_)
+    for (auto& [o, v] : c.known_)
       if (v->src == src) return o;
     return Py_None;
   };
   // What each source's object went through, and what happened to globals, by places in the journal.
   absl::flat_hash_map<int, std::vector<size_t>> of_source;
   std::vector<size_t> of_globals;
-  for (size_t k = 0; k < journal_.size(); ++k) {
-    const Note& n = journal_[k];
+  for (size_t k = 0; k < c.journal_.size(); ++k) {
+    const Note& n = c.journal_[k];
     if (n.kind == Note::kSetGlobal) of_globals.push_back(k);
     if (n.target && n.target->src >= 0) of_source[n.target->src].push_back(k);
   }
-  for (auto& g : guards_) {
+  for (auto& g : c.guards_) {
     PyObject* old = g.obj.ptr();
-    if (g.kind != Guard::kEquals || start_.dynamic.count(sources_[g.src].path) ||
+    if (g.kind != Guard::kEquals || c.start_.dynamic.count(c.sources_[g.src].path) ||
         (!PyLong_CheckExact(old) && !PyFloat_CheckExact(old) && !PyUnicode_CheckExact(old)))
       continue;
-    const Source& s = sources_[g.src];
+    const Source& s = c.sources_[g.src];
     auto same_key = [&](PyObject* key) {
       return s.key.ptr() == key || (s.key && equal_constants(s.key.ptr(), key));
     };
@@ -697,7 +700,7 @@ std::vector<uint64_t> Tracer::own_changes() {
     }
     bool changed = false;  // by the last effect on it
     for (const size_t k : notes) {
-      const Note& n = journal_[k];
+      const Note& n = c.journal_[k];
       const bool parent = n.target && n.target->src >= 0 && n.target->src == s.parent;
       switch (n.kind) {
         case Note::kSetAttr:
@@ -711,7 +714,7 @@ std::vector<uint64_t> Tracer::own_changes() {
           break;
         case Note::kSetGlobal:
           if ((s.kind == Source::kGlobal && s.key.is(n.globals) &&
-               equal_constants(sources_[s.parent].key.ptr(), n.name.ptr())) ||
+               equal_constants(c.sources_[s.parent].key.ptr(), n.name.ptr())) ||
               (s.kind == Source::kDictAttr && same_key(n.name.ptr()) &&
                PyModule_Check(source_object(s.parent)) &&
                PyModule_GetDict(source_object(s.parent)) == n.globals.ptr()))

@@ -1,6 +1,5 @@
-// Deaths that a program sees (python/lifetime.h). The values of a capture stand for objects that
-// are not there, and effects come at its end: so where the last reference to such an object may go,
-// CPython takes the step.
+#include "capture/lifetimes.h"
+
 #include <algorithm>
 #include <climits>
 
@@ -65,7 +64,7 @@ void guard_removed(Context& c, const Context::Note& n, PyObject* now, bool moved
         s = {Source::kDictItem, n.target->src, 0, varies ? py::object() : key->obj,
              varies ? key->src : -1};
       else if (varies && !moved)
-        s = GrowingSequence::computed_source(n.target->src, key->src);
+        s = OutsideSequence::at(n.target->src, key->src);
       else if (i && !moved && std::abs(*i) < INT_MAX)
         s = {Source::kItem, n.target->src, static_cast<int>(*i), {}};
       else
@@ -119,7 +118,7 @@ void check_removed(Context& c, const Context::Note& n) {
         old = share(c.found_in(from, key->obj.ptr()));
       else if (auto* s = as<GrowingSequence>(n.target);
                s && !moved && key->obj && PyLong_Check(key->obj.ptr()))
-        old = s->source_object(key->obj.ptr());
+        old = s->outside.object(key->obj.ptr());
       else
         old = share(from);
       break;
@@ -142,15 +141,15 @@ void check_removed(Context& c, const Context::Note& n) {
 
 // Of the state, for which it is the only holder as far as capture can tell: local variables, what
 // lies on the stack and the exception that is handled. Arguments are their caller's, too.
-std::vector<bool> Tracer::mourned_state() const {
-  std::vector<PyObject*> roots = state_;
-  const int args = num_args(*start_.code);
+std::vector<bool> Lifetimes::mourned_state() const {
+  std::vector<PyObject*> roots = t_.state_;
+  const int args = num_args(*t_.start_.code);
   std::vector<bool> mourned(roots.size());
   for (size_t k = 0; k < roots.size(); ++k) {
     PyObject*& o = roots[k];
     const bool given =
         static_cast<int>(k) < args && o &&
-        (start_.instr == 0 || Py_REFCNT(o) > std::count(state_.begin(), state_.end(), o));
+        (t_.start_.instr == 0 || Py_REFCNT(o) > std::count(t_.state_.begin(), t_.state_.end(), o));
     if (!given) continue;
     mourned[k] = has_finalizer(Py_TYPE(o));
     o = nullptr;
@@ -162,25 +161,30 @@ std::vector<bool> Tracer::mourned_state() const {
   return mourned;
 }
 
-void Tracer::keep_mourned(const Frame& f) {
+void Lifetimes::mourn(const V& v, int at) {
+  mourned_.push_back(v);
+  mourned_at_.push_back(at);
+}
+
+void Lifetimes::keep_mourned(const Frame& f) const {
   auto variable = [&](const V& v) {
     return std::find(f.slots.begin(), f.slots.end(), v) != f.slots.end() ||
            std::find(f.stack.begin(), f.stack.end(), v) != f.stack.end();
   };
   const bool all = std::all_of(mourned_.begin(), mourned_.end(), variable);
-  if (mourned_.empty() || (all && !returned_)) return;
-  if (returned_) {  // with the frame, in the order in which what holds it lets go
-    const Reached result = reached_from({return_value_});
+  if (mourned_.empty() || (all && !t_.returned_)) return;
+  if (t_.returned_) {  // with the frame, in the order in which what holds it lets go
+    const Reached result = reached_from({t_.return_value_});
     // by where it lay at the start, in the order in which that goes: the variables last
     std::map<int, V> dying;
     for (size_t k = 0; k < mourned_.size(); ++k) {
       const V& v = mourned_[k];
       if (result.contains(v)) continue;
       if (!variable(v))
-        give_up(Reason::kUnsupportedCall, str_cat("dropping a ", v->type()->tp_name));
+        t_.give_up(Reason::kUnsupportedCall, str_cat("dropping a ", v->type()->tp_name));
       const int at = mourned_at_[k], slots = static_cast<int>(f.slots.size());
       const int turn = kLastSlotDiesFirst ? slots - 1 - at : at;
-      const int when = at < slots ? turn + start_.stack_size + 1 : at - slots;
+      const int when = at < slots ? turn + t_.start_.stack_size + 1 : at - slots;
       // it may be held twice
       const auto other =
           std::find_if(dying.begin(), dying.end(), [&](auto& d) { return d.second == v; });
@@ -195,40 +199,41 @@ void Tracer::keep_mourned(const Frame& f) {
               ? f.slots.end() - std::find(f.slots.begin(), f.slots.end(), v)
               : std::find(f.slots.rbegin(), f.slots.rend(), v).base() - f.slots.begin();
       if (place < last)
-        give_up(Reason::kUnsupportedCall, str_cat("dropping a ", v->type()->tp_name));
+        t_.give_up(Reason::kUnsupportedCall, str_cat("dropping a ", v->type()->tp_name));
       last = place;
     }
     return;
   }
   std::vector<V> held = f.slots;
   held.insert(held.end(), f.stack.begin(), f.stack.end());
-  held.insert(held.end(), open_tapes_.begin(), open_tapes_.end());
+  held.insert(held.end(), t_.open_tapes_.begin(), t_.open_tapes_.end());
   held.push_back(f.handled);
   const Reached alive = reached_from(std::move(held));
   for (auto& v : mourned_)
     if (!alive.contains(v))
-      give_up(Reason::kUnsupportedCall, str_cat("dropping a ", v->type()->tp_name));
+      t_.give_up(Reason::kUnsupportedCall, str_cat("dropping a ", v->type()->tp_name));
 }
 
 // A variable of the outermost frame loses the value that it had at the start. The next call may
 // have another there.
-void Tracer::let_go(const Frame& f, int slot) {
-  if (frames_.size() > 1 || start_.instr == 0 || !let_go_.insert(slot).second) return;
+void Lifetimes::let_go(const Frame& f, int slot) {
+  if (t_.frames_.size() > 1 || t_.start_.instr == 0 || !let_go_.insert(slot).second) return;
   const V& v = f.slots[static_cast<size_t>(slot)];
-  PyObject* now = state_[static_cast<size_t>(slot)];
+  PyObject* now = t_.state_[static_cast<size_t>(slot)];
   if (as<TensorValue>(v) || is_known(v) || varies(v)) return;
   if (now && seems_mourned(now)) return;  // which mourned_ knows, or others hold it
-  guard(Guard::kUnmourned, add_source({Source::kState, -1, slot, {}}));
+  t_.guard(Guard::kUnmourned, t_.add_source({Source::kState, -1, slot, {}}));
 }
 
 // Does a variable that nobody reads hold what others may see: an object that has left the capture,
 // to which there may be weak references, or which is given more to hold, or one that is mourned?
-Tracer::Kept Tracer::keeps_alive(const V& v) const {
+Lifetimes::Kept Lifetimes::keeps_alive(const V& v,
+                                       absl::FunctionRef<bool(const Value*)> made) const {
   Kept kept = Kept::kNothing;
   auto of_variable = [this](const Value* x) {
-    const Source& root = root_of(sources_, x->src);
+    const Source& root = root_of(t_.sources_, x->src);
     return !as<TensorValue>(x) && root.kind == Source::kState &&
-           (start_.instr > 0 || root.index >= num_args(*start_.code));
+           (t_.start_.instr > 0 || root.index >= num_args(*t_.start_.code));
   };
   for (const Value* x : reached_from({v})) {
     if (x->src >= 0) {
@@ -237,8 +242,7 @@ Tracer::Kept Tracer::keeps_alive(const V& v) const {
       if (of_variable(x) && is_referred_to(x->obj.ptr())) kept = Kept::kReferable;
       continue;
     }
-    const auto known = x->is_referable() ? recipe_of_.find(x) : recipe_of_.end();
-    if (known != recipe_of_.end() && known->second >= 0) kept = Kept::kReferable;
+    if (x->is_referable() && made(x)) kept = Kept::kReferable;
   }
   return kept;
 }

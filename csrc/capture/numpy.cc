@@ -581,7 +581,9 @@ V masked_function(Context& c, std::string_view name, const std::vector<V>& args,
                   const Kwargs& kwargs) {
   auto* a = as<MaskedValue>(args[0]);
   if (args.size() != 1 || !kwargs.empty()) return nullptr;
-  if (name == "mean") return masked_mean(c, a);
+  static constexpr Member<MaskedValue> kOwn[] = {
+      {"mean", [](Context& c, MaskedValue& m) { return masked_mean(c, &m); }}};
+  if (const V own = member_of(kOwn, *a, c, name)) return own;
   for (auto& r : kReductions) {
     if (r.name != name) continue;
     const auto made = masked_fold(c, a, r);

@@ -7,8 +7,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/node_hash_map.h"
 #include "capture/context.h"
+#include "capture/control_flow/control_flow.h"
 #include "capture/gradients.h"
-#include "capture/rebuilder.h"
+#include "capture/lifetimes.h"
 #include "eager/tape.h"
 
 namespace pijit {
@@ -36,7 +37,7 @@ struct Frame {
 };
 
 struct Call;
-class Tracer final : public Context, public Rebuilder {
+class Tracer final : public Context {
  public:
   // CPython runs the instructions of `left` in the outermost frame.
   Tracer(StartPoint& p, const std::vector<PyObject*>& state, std::set<int> left);
@@ -51,12 +52,6 @@ class Tracer final : public Context, public Rebuilder {
   bool resume_generator(const V& it, V* value, const V& sent = nullptr,
                         const V& thrown = nullptr) override;
   std::vector<std::pair<Code, int>> frames() const override;
-  Context& context() override { return *this; }
-  int recipe(const V& v) override;
-  int add(Value* v, std::unique_ptr<Recipe> r) override;
-  int output(Val node) override;
-  int size(const SizeNumber& n) override;
-  using Context::make;
 
   // --- frames/: frames and instructions ---
   void step(Frame& f);
@@ -83,22 +78,9 @@ class Tracer final : public Context, public Rebuilder {
   V return_value_;
   V yielded_;
   V import_module(Frame& f, const std::string& name, bool top, int64_t level);
-  // --- outcome.cc ---
-  std::unique_ptr<Entry> finish_return(const V& result);
-  std::unique_ptr<Entry> finish_break(Frame& f, const GraphBreak& b);
-  void finish(Entry* e);
   // Generators that run code when they are dropped half-way: nobody here would see when.
   std::vector<V> cleaning_;
-
-  // --- lifetimes.cc: deaths that a program sees ---
-  std::vector<bool> mourned_state() const;  // by index
-  std::vector<V> mourned_;                  // values of the state that must not go unseen
-  std::vector<int> mourned_at_;             // their indices
-  void keep_mourned(const Frame& f);        // after a step; gives up where it let one go
-  std::set<int> let_go_;                    // slots
-  void let_go(const Frame& f, int slot);
-  enum class Kept : uint8_t { kNothing, kReferable, kMourned };
-  Kept keeps_alive(const V& v) const;
+  Lifetimes lifetimes{*this};
 
   // --- frames/exceptions.cc ---
   bool advance(Frame& f);                            // a step; true: into an exception's handler
@@ -113,41 +95,8 @@ class Tracer final : public Context, public Rebuilder {
   bool exception_matches(const V& exception, const V& match);
   std::string describe(const Raised& r) const;
 
-  // --- control_flow ---
-  struct Arm {
-    std::shared_ptr<Graph> graph = std::make_shared<Graph>(false);
-    std::unique_ptr<Scope> scope;
-    bool returned = false;
-    V value;
-    std::vector<Write> writes;
-    std::vector<V> after;  // what was written, by the places of `writes`
-    void end_writes(Context& c);
-    V written(const V& target, PyObject* name) const;  // null: nothing was
-  };
-  void merge_writes(const V& target, const py::object& name, const V& value);
-  class Inside;
-  class TensorBranch;
-  class TensorLoop;
-  void branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, int keeps = -1);
-  void loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated);
-  void run_until(Frame& f, int pc, int stop, Arm* arm);
-  class Branching;
-  std::vector<std::pair<const Frame*, int>> branching_;
-  int unrolled_ = 0;  // branches in turns of a loop over items
-  // The turn of a loop on a tensor that is being traced: the next one begins at the jump `test`,
-  // with its condition on the stack; the loop is left to `after`.
-  struct Turn {
-    const Frame* frame;
-    int test, after;
-    bool negated;
-  };
-  std::vector<Turn> turns_;
-  std::optional<Turn> turn_of(const Frame& f) const;
+  ControlFlow control_flow{*this};
 
-  void make_effects(Entry* e);
-  void make_parts(Entry* e);
-  void make_views(Entry* e);
-  std::vector<uint64_t> own_changes();
   // What a function of pijit/_polyfills.py does, which is inlined.
   V call_polyfill(const char* name, std::vector<V> args, const Kwargs& kwargs = {});
 
@@ -159,16 +108,9 @@ class Tracer final : public Context, public Rebuilder {
   const std::vector<PyObject*>& state_;
   std::vector<Frame*> frames_;
   const std::set<int> left_;
-  absl::flat_hash_map<const Value*, int> recipe_of_;
   std::map<std::tuple<const Graph*, const CodeInfo*, int>, int> place_index_;
   absl::flat_hash_map<PyObject*, bool> of_library_;  // by globals
   std::set<std::string> places_;                     // that frames went through
-  struct Output {
-    Val node;
-    int assign_to;  // input, or -1
-  };
-  std::vector<Output> outputs_;
-  Entry* entry_ = nullptr;
   // The furthest instruction that ran of a function, by its code and what its call, or the turn of
   // its loop, is about.
   absl::node_hash_map<std::pair<const CodeInfo*, const void*>, int> reached_;

@@ -287,10 +287,21 @@ std::optional<int64_t> loop_for(PyObject* ufunc, const std::vector<DType>& types
 
 namespace {
 
+struct Extreme {
+  std::string_view name;
+  const char* wins;  // what the operand is that wins, beside the other
+};
+constexpr Extreme kExtremes[] = {{"maximum", "greater"}, {"minimum", "less"}};
+const Extreme* extreme_named(std::string_view name) {
+  const auto* e = std::find_if(std::begin(kExtremes), std::end(kExtremes),
+                               [&](const Extreme& x) { return x.name == name; });
+  return e == std::end(kExtremes) ? nullptr : e;
+}
+
 // maximum or minimum of floats. The processor's own instruction takes a NaN for an invalid operand,
 // of which NumPy says nothing: comparisons here raise no flags.
-Val quiet_extreme(Graph& g, bool maximum, const Val& a, const Val& b) {
-  const Val wins = g.op(maximum ? "greater" : "less", {a, b});
+Val quiet_extreme(Graph& g, const Extreme& e, const Val& a, const Val& b) {
+  const Val wins = g.op(e.wins, {a, b});
   return g.op("select", {g.op("logical_or", {wins, g.op("isnan", {a})}), a, b});
 }
 
@@ -362,10 +373,10 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   const std::vector<int> axes =
       order_of(c, py::reinterpret_borrow<py::object>(ufunc), all, types, rank);
   const std::vector<Val> in = values_of(c, all, types, axes);
-  const bool extreme = op && is_float(out) && (name == "maximum" || name == "minimum");
+  const auto* extreme = op && is_float(out) ? extreme_named(name) : nullptr;
   Graph& g = c.scope_->graph();
   const Val made = loop      ? by_loop(c, *loop, out, in)
-                   : extreme ? quiet_extreme(g, name == "maximum", in[0], in[1])
+                   : extreme ? quiet_extreme(g, *extreme, in[0], in[1])
                              : g.op(OpTable::get().at(op), in, {});
   PIJIT_CHECK(made.dtype() == out, "numpy.", name, " gives another dtype than its op");
   if (loop || (is_float(types[0]) && sets_flags(op))) note_flags(c, made);

@@ -76,7 +76,7 @@ Operand Value::operand(Context& c, Scope&) {
             type());
 }
 
-V Value::merge(Merge& m, const V&) { return m.differ(); }
+V CaptureSlots::merge(Merge& m, const V&) { return m.differ(); }
 
 V Value::iter(Context& c) { c.give_up(Reason::kUnsupportedIterable, type()->tp_name, type()); }
 

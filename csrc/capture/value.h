@@ -45,7 +45,44 @@ enum class Ask : uint8_t { kAnything, kHash, kText, kIdentity };
 // On which side of an operator a value stands.
 enum class Side : uint8_t { kLeft, kRight };
 
-struct Value {
+// What capture asks of a value that CPython would not ask of the object.
+struct CaptureSlots {
+  virtual ~CaptureSlots() = default;
+  // What a variable holds after a branch on a tensor, of whose arms one leaves this, the other
+  // `other`. Null, by m.fail(): they do not agree.
+  virtual V merge(Merge& m, const V& other);
+  // A container from outside takes its items as they are, under a guard.
+  virtual void settle(Context& c) {}
+  // The object, where it is known in full; numbers that vary are fixed for that.
+  virtual std::optional<py::object> object(Context& c, Ask what) { return std::nullopt; }
+  // Tells what it holds, as tp_traverse does, as far as capture knows.
+  using Visit = absl::FunctionRef<void(const V&)>;
+  virtual void traverse(Visit visit) const {}
+  // How often a container lost or got keys or items: iterators over it ask.
+  virtual uint64_t generation() const { return 0; }
+  // May there be weak references to it, or does it take more items, where it was made here?
+  virtual bool is_referable() const { return false; }
+  // Can all its items be listed now?
+  virtual bool iterable() const { return false; }
+  // Must effects on other objects leave it alone?
+  virtual bool has_identity() const { return false; }
+  // Methods of its class in Python count.
+  virtual bool asks_class() const { return false; }
+  // Guards that the class is as it is, where nothing else does.
+  virtual void guard_methods(Context& c) {}
+  // Begins with the object outside: `obj`, at `src`, of the exact type.
+  virtual void from_outside(Context& c) {}
+  // What a break is called that comes of it; `usual`: of any other operand there.
+  virtual Reason reason(Reason usual) const { return usual; }
+  // The value of the graph that a tensor, a number or an ndarray is; null: none.
+  virtual Val node() const { return {}; }
+  // An object of its type that fails in the same operations of C code; null: there is none.
+  virtual py::object stand_in(Context& c) { return {}; }
+  // The recipe by which each run makes it anew; not asked for what has a source.
+  virtual int rebuild(Rebuilder& r) = 0;
+};
+
+struct Value : CaptureSlots {
   // Which class a value is of, for as(). A class is known to its own header alone: what its bases
   // share, as which they ask for it, is in `families`.
   enum Family : unsigned { kContainer = 1, kEntries = 2, kGrowing = 4, kKeyed = 8 };
@@ -58,7 +95,6 @@ struct Value {
   static constexpr KindInfo kKind{T::kFamilies};
   const Kind kind;
   explicit Value(Kind kind) : kind(kind) {}
-  virtual ~Value() = default;
   Value(const Value&) = delete;
 
   // --- What CPython's type object has as slots. Where a kind says nothing, the class's own method
@@ -99,36 +135,6 @@ struct Value {
   virtual bool declines_comparison(const V& other) const { return false; }
   // What it is as a number, where its class leaves the operators to int or float; else null.
   virtual V base_number(Context& c) { return nullptr; }
-
-  // --- What capture asks besides.
-  // What a variable holds after a branch on a tensor, of whose arms one leaves this, the other
-  // `other`. Null, by m.fail(): they do not agree.
-  virtual V merge(Merge& m, const V& other);
-  // A container from outside takes its items as they are, under a guard.
-  virtual void settle(Context& c) {}
-  // The object, where it is known in full; numbers that vary are fixed for that.
-  virtual std::optional<py::object> object(Context& c, Ask what) { return std::nullopt; }
-  // Tells what it holds, as tp_traverse does, as far as capture knows.
-  using Visit = absl::FunctionRef<void(const V&)>;
-  virtual void traverse(Visit visit) const {}
-  // How often a container lost or got keys or items: iterators over it ask.
-  virtual uint64_t generation() const { return 0; }
-  // May there be weak references to it, or does it take more items, where it was made here?
-  virtual bool is_referable() const { return false; }
-  // Can all its items be listed now?
-  virtual bool iterable() const { return false; }
-  // Of containers that are seen through (tuples, lists, dicts, slices): what they hold, read from
-  // the source if need be, and a new one of the same form.
-  virtual std::vector<V> parts(Context& c) { return {}; }
-  virtual V with_parts(Context& c, std::vector<V> parts) { return this; }
-  // Must effects on other objects leave it alone?
-  virtual bool has_identity() const { return false; }
-  // Methods of its class in Python count.
-  virtual bool asks_class() const { return false; }
-  // Guards that the class is as it is, where nothing else does.
-  virtual void guard_methods(Context& c) {}
-  // Begins with the object outside: `obj`, at `src`, of the exact type.
-  virtual void from_outside(Context& c) {}
   // `d`, a method in C of its class or of a base, is called on it.
   virtual V call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs);
   // A method of its class in C. Empty: it is not followed.
@@ -136,17 +142,15 @@ struct Value {
                                   Kwargs& kwargs) {
     return std::nullopt;
   }
-  // What a break is called that comes of it; `usual`: of any other operand there.
-  virtual Reason reason(Reason usual) const { return usual; }
-  // The value of the graph that a tensor, a number or an ndarray is; null: none.
-  virtual Val node() const { return {}; }
-  // An object of its type that fails in the same operations of C code; null: there is none.
-  virtual py::object stand_in(Context& c) { return {}; }
+
+  // --- What it is made of.
+  // Of containers that are seen through (tuples, lists, dicts, slices): what they hold, read from
+  // the source if need be, and a new one of the same form.
+  virtual std::vector<V> parts(Context& c) { return {}; }
+  virtual V with_parts(Context& c, std::vector<V> parts) { return this; }
   // As an operand of an op in a scope: a tensor or a number.
   virtual bool is_operand() const { return false; }
   virtual Operand operand(Context& c, Scope& s);
-  // The recipe by which each run makes it anew; not asked for what has a source.
-  virtual int rebuild(Rebuilder& r) = 0;
 
   int src = -1;    // reachable from the frame's state
   py::object obj;  // the object: constants, objects, tensors and containers that have a source

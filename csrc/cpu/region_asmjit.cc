@@ -27,15 +27,158 @@ using x86::CondCode;
 // asmjit's time grows faster than the code.
 constexpr size_t kMostInstrs = 6000;
 
-class Emitter {
+// The values of a function, each in a register of its own, and how they get from one to another.
+class Registers {
+ protected:
+  Registers(x86::Compiler& cc, const Function& f)
+      : cc_(cc), f_(f), gp_(f.instrs.size()), xmm_(f.instrs.size()) {}
+
+  const Instr& at(int v) const { return f_.instrs[v]; }
+  bool is_const(int v) const { return at(v).op == Op::kConst; }
+  bool is_small(int v) const { return is_const(v) && at(v).imm == static_cast<int32_t>(at(v).imm); }
+  double real(int v) const {
+    double x;
+    std::memcpy(&x, &at(v).imm, sizeof x);
+    return x;
+  }
+
+  // What inner loops use stays in registers before what only exits want.
+  void weigh(const region::Flow& flow) {
+    weight_.resize(f_.instrs.size());
+    for (int b : flow.order()) {
+      const auto& loops = flow.loops();
+      const auto deep = std::count_if(loops.begin(), loops.end(),
+                                      [&](auto& l) { return l.body[static_cast<size_t>(b)]; });
+      constexpr int kOfALoop = 60, kMost = 240;
+      const auto weight = static_cast<uint8_t>(std::min<int64_t>(1 + deep * kOfALoop, kMost));
+      auto use = [&](int v) { weight_[v] = std::max(weight_[v], weight); };
+      for (int v : f_.blocks[b].instrs) {
+        Instr in = at(v);
+        region::each_operand(in, use);
+      }
+      if (f_.blocks[b].condition != kNoValue) use(f_.blocks[b].condition);
+    }
+  }
+  // Once: a loop's head is emitted at its end, too.
+  void make(int v) {
+    if (at(v).type == Type::kF64) {
+      if (xmm_[v].isValid()) return;
+      xmm_[v] = cc_.newXmmSd();
+      cc_.virtRegByReg(xmm_[v])->setWeight(weight_[v]);
+    } else {
+      if (gp_[v].isValid()) return;
+      gp_[v] = cc_.newInt64();
+      cc_.virtRegByReg(gp_[v])->setWeight(weight_[v]);
+    }
+  }
+  // Registers; of a constant one that is made here.
+  x86::Gp gp(int v) {
+    if (!is_const(v)) return gp_[v];
+    x86::Gp r = cc_.newInt64();
+    cc_.mov(r, at(v).imm);
+    return r;
+  }
+  x86::Mem real_const(double x) { return cc_.newDoubleConst(asmjit::ConstPoolScope::kLocal, x); }
+  x86::Xmm xmm(int v) {
+    if (!is_const(v)) return xmm_[v];
+    x86::Xmm r = cc_.newXmmSd();
+    if (at(v).imm == 0)
+      cc_.vxorps(r, r, r);
+    else
+      cc_.vmovsd(r, real_const(real(v)));
+    return r;
+  }
+  x86::Mem mask(uint64_t bits) {
+    const uint64_t both[2] = {bits, bits};
+    return cc_.newConst(asmjit::ConstPoolScope::kLocal, both, sizeof both);
+  }
+
+  bool no_moves(const Edge& e) {
+    for (size_t k = 0; k < e.args.size(); ++k)
+      if (e.args[k] != f_.blocks[e.block].params[k]) return false;
+    return true;
+  }
+  // Arguments to parameters, all at once.
+  void moves(const Edge& e) {
+    std::vector<std::pair<int, int>> todo;  // parameter, argument
+    for (size_t k = 0; k < e.args.size(); ++k)
+      if (const int p = f_.blocks[e.block].params[k]; p != e.args[k])
+        todo.emplace_back(p, e.args[k]);
+    while (!todo.empty()) {
+      bool moved = false;
+      for (size_t k = 0; k < todo.size(); ++k) {
+        const int p = todo[k].first;
+        bool needed = false;
+        for (size_t j = 0; j < todo.size(); ++j) needed |= j != k && todo[j].second == p;
+        if (needed) continue;
+        copy(p, todo[k].second);
+        todo.erase(todo.begin() + static_cast<std::ptrdiff_t>(k));
+        moved = true;
+        break;
+      }
+      if (moved) continue;
+      // a circle: one of its parameters is kept aside
+      const int p = todo[0].first;
+      if (at(p).type == Type::kF64) {
+        x86::Xmm kept = cc_.newXmmSd();
+        cc_.vmovapd(kept, xmm_[p]);
+        copy(p, todo[0].second);
+        xmm_kept_.emplace_back(p, kept);
+      } else {
+        x86::Gp kept = cc_.newInt64();
+        cc_.mov(kept, gp_[p]);
+        copy(p, todo[0].second);
+        gp_kept_.emplace_back(p, kept);
+      }
+      todo.erase(todo.begin());
+      // who needed it takes what was kept
+      for (auto& [to, from] : todo) {
+        if (from != p) continue;
+        if (at(p).type == Type::kF64)
+          late_xmm_.emplace_back(to, xmm_kept_.back().second);
+        else
+          late_gp_.emplace_back(to, gp_kept_.back().second);
+        from = kNoValue;
+      }
+      std::erase_if(todo, [](auto& m) { return m.second == kNoValue; });
+    }
+    for (auto& [to, from] : late_xmm_) cc_.vmovapd(xmm_[to], from);
+    for (auto& [to, from] : late_gp_) cc_.mov(gp_[to], from);
+    late_xmm_.clear();
+    late_gp_.clear();
+    xmm_kept_.clear();
+    gp_kept_.clear();
+  }
+  x86::Compiler& cc_;
+  const Function& f_;
+  std::vector<x86::Gp> gp_;
+  std::vector<x86::Xmm> xmm_;
+
+ private:
+  void copy(int p, int v) {
+    if (at(p).type == Type::kF64) {
+      if (is_const(v) && at(v).imm == 0)
+        cc_.vxorps(xmm_[p], xmm_[p], xmm_[p]);
+      else if (is_const(v))
+        cc_.vmovsd(xmm_[p], real_const(real(v)));
+      else
+        cc_.vmovapd(xmm_[p], xmm_[v]);
+    } else if (is_const(v)) {
+      cc_.mov(gp_[p], at(v).imm);
+    } else {
+      cc_.mov(gp_[p], gp_[v]);
+    }
+  }
+
+  std::vector<uint8_t> weight_;
+  std::vector<std::pair<int, x86::Gp>> gp_kept_, late_gp_;
+  std::vector<std::pair<int, x86::Xmm>> xmm_kept_, late_xmm_;
+};
+
+class Emitter : Registers {
  public:
   Emitter(x86::Compiler& cc, const Function& f)
-      : cc_(cc),
-        f_(f),
-        gp_(f.instrs.size()),
-        xmm_(f.instrs.size()),
-        uses_(f.instrs.size()),
-        tests_(f.instrs.size()) {}
+      : Registers(cc, f), uses_(f.instrs.size()), tests_(f.instrs.size()) {}
 
   void emit() {
     if (f_.calls_itself()) {
@@ -207,15 +350,6 @@ class Emitter {
   }
 
  private:
-  const Instr& at(int v) const { return f_.instrs[v]; }
-  bool is_const(int v) const { return at(v).op == Op::kConst; }
-  bool is_small(int v) const { return is_const(v) && at(v).imm == static_cast<int32_t>(at(v).imm); }
-  double real(int v) const {
-    double x;
-    std::memcpy(&x, &at(v).imm, sizeof x);
-    return x;
-  }
-
   void count_uses(const std::vector<int>& order) {
     std::vector<bool> exits(f_.exits.size());
     auto use = [&](int v) { ++uses_[v]; };
@@ -238,52 +372,6 @@ class Emitter {
     }
   }
 
-  // What inner loops use stays in registers before what only exits want.
-  void weigh(const region::Flow& flow) {
-    weight_.resize(f_.instrs.size());
-    for (int b : flow.order()) {
-      const auto& loops = flow.loops();
-      const auto deep = std::count_if(loops.begin(), loops.end(),
-                                      [&](auto& l) { return l.body[static_cast<size_t>(b)]; });
-      constexpr int kOfALoop = 60, kMost = 240;
-      const auto weight = static_cast<uint8_t>(std::min<int64_t>(1 + deep * kOfALoop, kMost));
-      auto use = [&](int v) { weight_[v] = std::max(weight_[v], weight); };
-      for (int v : f_.blocks[b].instrs) {
-        Instr in = at(v);
-        region::each_operand(in, use);
-      }
-      if (f_.blocks[b].condition != kNoValue) use(f_.blocks[b].condition);
-    }
-  }
-  // Once: a loop's head is emitted at its end, too.
-  void make(int v) {
-    if (at(v).type == Type::kF64) {
-      if (xmm_[v].isValid()) return;
-      xmm_[v] = cc_.newXmmSd();
-      cc_.virtRegByReg(xmm_[v])->setWeight(weight_[v]);
-    } else {
-      if (gp_[v].isValid()) return;
-      gp_[v] = cc_.newInt64();
-      cc_.virtRegByReg(gp_[v])->setWeight(weight_[v]);
-    }
-  }
-  // Registers; of a constant one that is made here.
-  x86::Gp gp(int v) {
-    if (!is_const(v)) return gp_[v];
-    x86::Gp r = cc_.newInt64();
-    cc_.mov(r, at(v).imm);
-    return r;
-  }
-  x86::Mem real_const(double x) { return cc_.newDoubleConst(asmjit::ConstPoolScope::kLocal, x); }
-  x86::Xmm xmm(int v) {
-    if (!is_const(v)) return xmm_[v];
-    x86::Xmm r = cc_.newXmmSd();
-    if (at(v).imm == 0)
-      cc_.vxorps(r, r, r);
-    else
-      cc_.vmovsd(r, real_const(real(v)));
-    return r;
-  }
   Label exit(int k) {
     exit_used_[k] = true;
     return exits_[k];
@@ -363,77 +451,6 @@ class Emitter {
       at_end_ = false;
     } else if (e.block != behind) {
       cc_.jmp(labels_[e.block]);
-    }
-  }
-
-  bool no_moves(const Edge& e) {
-    for (size_t k = 0; k < e.args.size(); ++k)
-      if (e.args[k] != f_.blocks[e.block].params[k]) return false;
-    return true;
-  }
-  // Arguments to parameters, all at once.
-  void moves(const Edge& e) {
-    std::vector<std::pair<int, int>> todo;  // parameter, argument
-    for (size_t k = 0; k < e.args.size(); ++k)
-      if (const int p = f_.blocks[e.block].params[k]; p != e.args[k])
-        todo.emplace_back(p, e.args[k]);
-    while (!todo.empty()) {
-      bool moved = false;
-      for (size_t k = 0; k < todo.size(); ++k) {
-        const int p = todo[k].first;
-        bool needed = false;
-        for (size_t j = 0; j < todo.size(); ++j) needed |= j != k && todo[j].second == p;
-        if (needed) continue;
-        copy(p, todo[k].second);
-        todo.erase(todo.begin() + static_cast<std::ptrdiff_t>(k));
-        moved = true;
-        break;
-      }
-      if (moved) continue;
-      // a circle: one of its parameters is kept aside
-      const int p = todo[0].first;
-      if (at(p).type == Type::kF64) {
-        x86::Xmm kept = cc_.newXmmSd();
-        cc_.vmovapd(kept, xmm_[p]);
-        copy(p, todo[0].second);
-        xmm_kept_.emplace_back(p, kept);
-      } else {
-        x86::Gp kept = cc_.newInt64();
-        cc_.mov(kept, gp_[p]);
-        copy(p, todo[0].second);
-        gp_kept_.emplace_back(p, kept);
-      }
-      todo.erase(todo.begin());
-      // who needed it takes what was kept
-      for (auto& [to, from] : todo) {
-        if (from != p) continue;
-        if (at(p).type == Type::kF64)
-          late_xmm_.emplace_back(to, xmm_kept_.back().second);
-        else
-          late_gp_.emplace_back(to, gp_kept_.back().second);
-        from = kNoValue;
-      }
-      std::erase_if(todo, [](auto& m) { return m.second == kNoValue; });
-    }
-    for (auto& [to, from] : late_xmm_) cc_.vmovapd(xmm_[to], from);
-    for (auto& [to, from] : late_gp_) cc_.mov(gp_[to], from);
-    late_xmm_.clear();
-    late_gp_.clear();
-    xmm_kept_.clear();
-    gp_kept_.clear();
-  }
-  void copy(int p, int v) {
-    if (at(p).type == Type::kF64) {
-      if (is_const(v) && at(v).imm == 0)
-        cc_.vxorps(xmm_[p], xmm_[p], xmm_[p]);
-      else if (is_const(v))
-        cc_.vmovsd(xmm_[p], real_const(real(v)));
-      else
-        cc_.vmovapd(xmm_[p], xmm_[v]);
-    } else if (is_const(v)) {
-      cc_.mov(gp_[p], at(v).imm);
-    } else {
-      cc_.mov(gp_[p], gp_[v]);
     }
   }
 
@@ -684,10 +701,6 @@ class Emitter {
   void on_overflow(const Instr& in) {
     if (in.exit != kNoExit) cc_.jo(exit(in.exit));
   }
-  x86::Mem mask(uint64_t bits) {
-    const uint64_t both[2] = {bits, bits};
-    return cc_.newConst(asmjit::ConstPoolScope::kLocal, both, sizeof both);
-  }
   x86::Mem place(const Instr& in) {
     uint32_t size = 8;
     switch (in.op) {
@@ -926,24 +939,17 @@ class Emitter {
     });
   }
 
-  x86::Compiler& cc_;
-  const Function& f_;
   static constexpr int kOperands = 3;  // of a function that calls itself
   x86::Gp buffer_, depth_;
   asmjit::FuncNode* self_ = nullptr;
   std::vector<x86::Reg> operands_;
   Label given_up_;
-  std::vector<x86::Gp> gp_;
-  std::vector<x86::Xmm> xmm_;
-  std::vector<int> uses_, tests_;  // all, and those that ask whether it holds
-  std::vector<uint8_t> weight_;
+  std::vector<int> uses_, tests_;            // all, and those that ask whether it holds
   std::vector<int> done_;                    // blocks
   bool at_end_ = false;                      // of a loop, whose head is emitted once more
   std::vector<std::function<void()>> late_;  // what is seldom done lies behind all blocks
   std::vector<Label> labels_, exits_;
   std::vector<bool> exit_used_;
-  std::vector<std::pair<int, x86::Gp>> gp_kept_, late_gp_;
-  std::vector<std::pair<int, x86::Xmm>> xmm_kept_, late_xmm_;
 };
 
 class Machine : public region::Code {

@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "dispatch/permission.h"
 #include "dispatch/report.h"
+#include "dispatch/sampling.h"
 #include "entry/runner.h"
 #include "python/define.h"
 #include "runtime/watch.h"
@@ -22,11 +23,15 @@ constexpr size_t kMaxStates = 1024;
 constexpr double kPassCost = 80, kShareOfTime = 0.01, kShareOfGain = 0.5;
 constexpr double kAtFirst = 2e6, kAtATime = 2e6;
 constexpr int64_t kPasses = 1000;  // between two looks at that
+constexpr int kOpsUnasked = 15;    // of eager ops, after it was too much: a clock takes 25 ns
+
+constexpr auto kSampleEvery = std::chrono::milliseconds(5);
 
 struct HookBudget {
   bool on = false;
   int64_t since = 0;
   int64_t left = kPasses;
+  int asked_in = 0;  // ops
   double spent = 0, gained = 0;
   double idle = 0;  // spent since the last work on tensors
 };
@@ -111,14 +116,9 @@ PyObject* run_plain(PendingCall& call, Automatic& a) {
   return r;
 }
 
-void on_eager_op() {
-  if (!hook_budget.on || current_owner() || !PyGILState_Check() || !may_capture(Asker::kOp)) return;
-  hook_budget.idle = 0;
-  if (!hook_is_for_all()) {
-    if (!affordable()) return;
-    set_hook_for_all(true);
-  }
-  constexpr int kDeepest = 24;  // of libraries between an op and the user's code
+// The user's function that runs, and the loop that it is in, may be worth to be captured.
+void find_users_code(bool loops) {
+  constexpr int kDeepest = 24;  // of libraries between what works and the user's code
   LiveFrame f = LiveFrame::innermost();
   for (int k = 0; f && k < kDeepest; ++k, f = f.caller()) {
     if (!f.complete()) continue;
@@ -127,9 +127,38 @@ void on_eager_op() {
     Automatic* a = automatic_of(f);
     if (!a) continue;
     if (a->ops++ == 0 && !a->begun && !a->tier.resting()) callee_of(f.code())->skip = false;
-    look_for_loop(*a, f);
+    if (loops) look_for_loop(*a, f);
     return;
   }
+}
+
+void on_eager_op() {
+  if (!hook_budget.on || current_owner() || !PyGILState_Check() || !may_capture(Asker::kOp)) return;
+  hook_budget.idle = 0;
+  if (!hook_is_for_all()) {
+    if (hook_budget.asked_in > 0) {
+      --hook_budget.asked_in;
+      return;
+    }
+    if (!affordable()) {
+      hook_budget.asked_in = kOpsUnasked;
+      return;
+    }
+    set_hook_for_all(true);
+  }
+  find_users_code(true);
+}
+
+// The program has run for some time since the last look: the function that takes its time may be
+// one of loops over numbers, or of ndarrays. A loop is not taken over: its lines may be as short as
+// what looking at them takes.
+void on_sample() {
+  if (!hook_budget.on || current_owner() || !may_capture(Asker::kOp)) return;
+  if (!hook_is_for_all()) {
+    if (!affordable()) return;
+    set_hook_for_all(true);
+  }
+  find_users_code(false);
 }
 
 }  // namespace
@@ -175,7 +204,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   if (!may_capture(Asker::kAutomatic)) return call.run();
   if (a->tier.resting()) return call.run();
   if (!a->begun) {
-    if (a->ops == 0 && !works_on_tensors(call)) {
+    if (a->ops == 0 && !works_on_tensors(call) && !works_on_ndarrays(call)) {
       if (a->calls >= kLooks) callee->skip = true;  // until an eager op is its own
       passed();
       return call.run();
@@ -214,8 +243,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   const Code code = code_info(call.code());
   std::vector<PyObject*> room;
   const auto slots = call.slots(static_cast<size_t>(code->num_slots), &room);
-  const uint64_t compiled = state->compile_count, graphs = state->graph_runs,
-                 sizes = state->new_sizes;
+  const uint64_t compiled = state->compile_count, graphs = graphs_run, sizes = state->new_sizes;
   const bool timed = a->tier.timed();
   const std::shared_ptr<FunctionCache> kept = a->state;
   py::object r;
@@ -235,7 +263,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   const bool anew = state->compile_count != compiled;
   a->tier.ran_captured(
       timed ? clock_ns() - came : Tier::kUntimed,
-      {.graph = state->graph_runs != graphs, .anew = anew, .ever_new = state->sizes.ever_new()});
+      {.graph = graphs_run != graphs, .anew = anew, .ever_new = state->sizes.ever_new()});
   if (state->sizes.several() && a->tier.lost_a_comparison() && state->sizes.wait()) a->tier.go_on();
   if (!anew) earned(a->tier.gain());
   if (a->tier.resting()) callee->skip = true;
@@ -304,12 +332,22 @@ void init_automatic(py::module_& m) {
     hook_budget.on = true;
     hook_budget.since = clock_ns();
     eager_watcher = on_eager_op;
+    sample_every(kSampleEvery, on_sample);
     return py::none();
   });
   define(m, "disable_automatic", {}, [](const Args&) {
     hook_budget.on = false;
     eager_watcher = nullptr;
+    stop_sampling();
     set_hook_for_all(false);
+    return py::none();
+  });
+  define(m, "pause_sampling", {}, [](const Args&) {
+    pause_sampling();
+    return py::none();
+  });
+  define(m, "resume_sampling", {}, [](const Args&) {
+    resume_sampling();
     return py::none();
   });
   // All that was captured, or deoptimized.

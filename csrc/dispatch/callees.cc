@@ -6,6 +6,7 @@
 #include "dispatch/permission.h"
 #include "dispatch/run.h"
 #include "entry/runner.h"
+#include "objects/ndarray.h"
 
 namespace pijit {
 
@@ -14,29 +15,36 @@ namespace {
 [[gnu::tls_model("initial-exec")]] thread_local FunctionCache* owner = nullptr;
 thread_local uint64_t found = 0;  // calls that ran a graph
 
-bool holds_tensor(PyObject* o) {
+template <class Is>
+bool holds(PyObject* o, Is is) {
   if (!o) return false;
-  if (is_tensor(o)) return true;
+  if (is(o)) return true;
   if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
     PyObject** items = PySequence_Fast_ITEMS(o);
     for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o) && k < 16; ++k)
-      if (is_tensor(items[k])) return true;
+      if (is(items[k])) return true;
   }
   return false;
 }
 
-}  // namespace
-
-bool works_on_tensors(const PendingCall& call) {
+// Is there such an object among the arguments and what the function closes over?
+template <class Is>
+bool works_on(const PendingCall& call, Is is) {
   auto* co = reinterpret_cast<PyCodeObject*>(call.code());
   const int n = co->co_argcount + co->co_kwonlyargcount + !!(co->co_flags & CO_VARARGS);
   std::vector<PyObject*> room;
   const auto slots = call.slots(static_cast<size_t>(n), &room);
-  if (std::any_of(slots.begin(), slots.end(), holds_tensor)) return true;
+  if (std::any_of(slots.begin(), slots.end(), [&](PyObject* o) { return holds(o, is); }))
+    return true;
   const auto cells = call.cells();
   return std::any_of(cells.begin(), cells.end(),
-                     [](PyObject* c) { return PyCell_Check(c) && holds_tensor(PyCell_GET(c)); });
+                     [&](PyObject* c) { return PyCell_Check(c) && holds(PyCell_GET(c), is); });
 }
+
+}  // namespace
+
+bool works_on_tensors(const PendingCall& call) { return works_on(call, is_tensor); }
+bool works_on_ndarrays(const PendingCall& call) { return works_on(call, is_followed_ndarray); }
 
 namespace {
 

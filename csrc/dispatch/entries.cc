@@ -300,7 +300,6 @@ Execution::Found Execution::capture_here(ResumePoint& point) {
     if (instr_ == 0 && !target_.osr) state_.tier.found_nothing();
     return {};
   }
-  dicts.keep();  // guards look at them
   return keep(point, std::move(fresh));
 }
 

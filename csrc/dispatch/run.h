@@ -200,6 +200,7 @@ void init_callees();
 void init_jit(py::module_& m);
 // Do arguments or free variables hold tensors?
 bool works_on_tensors(const PendingCall& call);
+bool works_on_ndarrays(const PendingCall& call);
 // Whose calls below a break are captured; null: none's.
 FunctionCache* current_owner();
 // The FunctionCache of a function that was captured as a callee, or null.

@@ -12,6 +12,8 @@ constexpr int64_t kAny = INT64_MAX;
 // Programs for ever new sizes must gain: without them nothing is lost.
 constexpr double kGainOfSizes = 0.95;
 constexpr double kClearGain = 0.6, kClearLoss = 2;
+constexpr uint32_t kLongTurn = 16, kLongTurnsFrom = 32;  // captured runs
+constexpr double kShortRun = 5'000;
 constexpr uint64_t kSoonAgain = 8;  // captured runs after a lost comparison
 constexpr uint64_t kAfterChange = 64;
 // What won is tried again when it has run so many times as often, and some more: by little, as the
@@ -114,11 +116,12 @@ Tier::Way Tier::next(bool tried, int64_t longest, bool ever_new, bool arrays) {
   if (timed_ && !comparing_ && comparison_is_due(longest, ever_new, arrays)) {
     comparing_ = true;
     asked_ = 0;
+    turn_ = turn_of_comparison();
     without_graph_ = 0;  // its plain runs may be those that have a graph
     plain_.clear();
     captured_.clear();
   }
-  return comparing_ && asked_++ / policy_->turn % 2 == 0 ? Way::kPlain : Way::kCaptured;
+  return comparing_ && asked_++ / turn_ % 2 == 0 ? Way::kPlain : Way::kCaptured;
 }
 
 bool Tier::comparison_is_due(int64_t longest, bool ever_new, bool arrays) const {
@@ -128,6 +131,13 @@ bool Tier::comparison_is_due(int64_t longest, bool ever_new, bool arrays) const 
   return policy_->turn > 0 && won_ && captured_runs_ >= policy_->first_comparison &&
          captured_runs_ >= next_comparison_ && settled_ >= policy_->settled &&
          captured_.least() < static_cast<double>(std::min(longest, most));
+}
+
+uint32_t Tier::turn_of_comparison() const {
+  const double captured = captured_.least();
+  const bool is_long = captured_runs_ >= kLongTurnsFrom && captured < kShortRun &&
+                       captured >= kClearGain * plain_.least();  // in the last comparison
+  return is_long ? kLongTurn : policy_->turn;
 }
 
 void Tier::ran_plainly(int64_t ns) {
@@ -168,8 +178,10 @@ void Tier::ran_captured(int64_t ns, Ran ran) {
 void Tier::compare(double gain) {
   const uint64_t plain = plain_.size(), captured = captured_.size();
   const double ratio = captured_.least() / plain_.least();
-  if (captured < policy_->samples || (policy_->turn > 0 && plain < policy_->samples)) {
-    if (!policy_->clear || plain < 2 || captured < 2) return;
+  const bool turns = policy_->turn > 0, long_turns = turns && turn_ > policy_->turn;
+  const uint64_t samples = long_turns ? turn_ : policy_->samples;
+  if (captured < samples || (turns && plain < samples)) {
+    if (long_turns || !policy_->clear || plain < 2 || captured < 2) return;
     if (ratio >= kClearGain && ratio <= kClearLoss) return;
   }
   comparing_ = false;

@@ -129,7 +129,8 @@ struct TierPolicy {
   // The same for what computes with ndarrays: NumPy takes no other order of time.
   int64_t longest_of_arrays;
   // Runs of a comparison go both ways in turns of so many: the first of a turn is colder than those
-  // to come. 0: the warm runs serve.
+  // to come. 0: the warm runs serve. Runs that take less than a few microseconds depend on that for
+  // longer; once there were some captured ones, their turns are long.
   uint32_t turn;
   // So many samples decide, by the shortest; two do where the ratio is `clear`. Reports tell the
   // shortest, or `medians`.
@@ -222,6 +223,7 @@ class Tier {
  private:
   void rest(Verdict verdict, bool tensors);
   bool comparison_is_due(int64_t longest, bool ever_new, bool arrays) const;
+  uint32_t turn_of_comparison() const;
   void compare(double gain);
   double typical(const Samples& s) const { return policy_->medians ? s.typical() : s.least(); }
 
@@ -235,6 +237,7 @@ class Tier {
   bool tried_ = false, timed_ = false, comparing_ = false, decided_ = false, won_ = false;
   uint32_t warm_runs_ = 0, without_graph_ = 0, anew_ = 0, settled_ = 0, lost_ = 0;
   double anew_ns_ = 0, timed_anew_ = 0, gain_ = 0;
+  uint32_t turn_ = 0;  // of this comparison
   uint64_t captured_runs_ = 0, asked_ = 0, next_comparison_ = 0;
   Samples plain_, captured_;
 };

@@ -14,17 +14,73 @@
 #include "python/quiet_lookup.h"
 
 namespace pijit {
+namespace {
+
+// A new reference, or an error.
+PyObject* keep(PyObject* o, std::vector<py::object>* held) {
+  if (o)
+    held->push_back(py::reinterpret_steal<py::object>(o));
+  else
+    PyErr_Clear();
+  return o;
+}
+
+PyObject* global_item(const Source& s, PyObject* name) {
+  PyObject* d = s.key.ptr();
+  bool unsure = false;
+  PyObject* v = quiet_item(d, name, &unsure);
+  return v || unsure ? v : quiet_item(builtins_of(d), name);
+}
+
+PyObject* sequence_item(const Source& s, PyObject* p, std::vector<py::object>* held) {
+  if (PyTuple_Check(p))
+    return s.index < PyTuple_GET_SIZE(p) ? PyTuple_GET_ITEM(p, s.index) : nullptr;
+  const bool list = PyList_Check(p);
+  const Py_ssize_t n = list ? PyList_GET_SIZE(p) : PySequence_Size(p);
+  const Py_ssize_t i = s.index < 0 ? n + s.index : s.index;
+  if (i < 0 || i >= n) return PyErr_Clear(), nullptr;
+  if (list) return PyList_GET_ITEM(p, i);
+  return keep(PySequence_GetItem(p, i), held);  // of C code, as a guard saw
+}
+
+PyObject* has_key(PyObject* p, PyObject* key) {
+  if (!key || (!PyDict_Check(p) && !PyAnySet_Check(p))) return nullptr;
+  bool unsure = false;
+  const bool has =
+      PyDict_Check(p) ? quiet_item(p, key, &unsure) != nullptr : quiet_contains(p, key, &unsure);
+  return unsure ? nullptr : has ? Py_True : Py_False;
+}
+
+PyObject* computed(const Source& s, const Values& values, std::vector<py::object>* held) {
+  PyObject* raw[8];
+  std::vector<PyObject*> big;
+  PyObject** args = raw;
+  if (s.args.size() > 8) {
+    big.resize(s.args.size());
+    args = big.data();
+  }
+  for (size_t k = 0; k < s.args.size(); ++k)
+    if (!(args[k] = values[s.args[k]])) return nullptr;
+  return keep(PyObject_Vectorcall(s.key.ptr(), args, s.args.size(), nullptr), held);
+}
+
+PyObject* packed(const Source& s, const Values& values, std::vector<py::object>* held) {
+  auto t = py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(s.args.size())));
+  for (size_t k = 0; k < s.args.size(); ++k) {
+    PyObject* x = values[s.args[k]];
+    if (!x) return nullptr;
+    PyTuple_SET_ITEM(t.ptr(), static_cast<Py_ssize_t>(k), Py_NewRef(x));
+  }
+  return keep(t.release().ptr(), held);
+}
+
+}  // namespace
+
 PyObject* fetch(const Source& s, const Values& values, PyObject* func, PyObject* const* state,
                 std::vector<py::object>* held) {
   PyObject* p = s.parent >= 0 ? values[s.parent] : nullptr;
   if (s.parent >= 0 && !p) return nullptr;
-  auto made = [&](PyObject* o) {  // a new reference, or an error
-    if (o)
-      held->push_back(py::reinterpret_steal<py::object>(o));
-    else
-      PyErr_Clear();
-    return o;
-  };
+  auto made = [&](PyObject* o) { return keep(o, held); };
   switch (s.kind) {
     case Source::kState: return state[s.index];
     case Source::kClosure: {
@@ -32,18 +88,8 @@ PyObject* fetch(const Source& s, const Values& values, PyObject* func, PyObject*
       PyObject** c = closure_of(func, &n);
       return s.index < n ? c[s.index] : nullptr;
     }
-    case Source::kGlobal: {
-      PyObject* d = s.key.ptr();
-      PyObject* name = values[s.parent];
-      bool unsure = false;
-      PyObject* v = quiet_item(d, name, &unsure);
-      return v || unsure ? v : quiet_item(builtins_of(d), name);
-    }
-    case Source::kDictAttr: {
-      py::object d = py::reinterpret_steal<py::object>(instance_dict(p));
-      if (!d) return nullptr;
-      return quiet_item(d.ptr(), s.key.ptr());
-    }
+    case Source::kGlobal: return global_item(s, values[s.parent]);
+    case Source::kDictAttr: return own_attribute(p, s.key.ptr());
     case Source::kAttr: {  // an attribute of the class, found through the MRO
       PyObject* v = type_lookup(PyType_Check(p) ? reinterpret_cast<PyTypeObject*>(p) : Py_TYPE(p),
                                 s.key.ptr());
@@ -58,28 +104,12 @@ PyObject* fetch(const Source& s, const Values& values, PyObject* func, PyObject*
       if (!PyType_Check(p)) return nullptr;
       return made(PyObject_GetAttr(p, s.key.ptr()));
     }
-    case Source::kItem: {
-      if (PyTuple_Check(p))
-        return s.index < PyTuple_GET_SIZE(p) ? PyTuple_GET_ITEM(p, s.index) : nullptr;
-      const bool list = PyList_Check(p);
-      const Py_ssize_t n = list ? PyList_GET_SIZE(p) : PySequence_Size(p);
-      const Py_ssize_t i = s.index < 0 ? n + s.index : s.index;
-      if (i < 0 || i >= n) return PyErr_Clear(), nullptr;
-      if (list) return PyList_GET_ITEM(p, i);
-      return made(PySequence_GetItem(p, i));  // of C code, as a guard saw
-    }
+    case Source::kItem: return sequence_item(s, p, held);
     case Source::kDictItem: {
       PyObject* key = s.other >= 0 ? values[s.other] : s.key.ptr();
       return PyDict_Check(p) && key ? quiet_item(p, key) : nullptr;
     }
-    case Source::kHasKey: {
-      PyObject* key = s.other >= 0 ? values[s.other] : s.key.ptr();
-      if (!key || (!PyDict_Check(p) && !PyAnySet_Check(p))) return nullptr;
-      bool unsure = false;
-      const bool has = PyDict_Check(p) ? quiet_item(p, key, &unsure) != nullptr
-                                       : quiet_contains(p, key, &unsure);
-      return unsure ? nullptr : has ? Py_True : Py_False;
-    }
+    case Source::kHasKey: return has_key(p, s.other >= 0 ? values[s.other] : s.key.ptr());
     case Source::kLength:
       if (PyList_Check(p)) return made(PyLong_FromSsize_t(PyList_GET_SIZE(p)));
       if (PyDict_Check(p)) return made(PyLong_FromSsize_t(PyDict_GET_SIZE(p)));
@@ -109,28 +139,8 @@ PyObject* fetch(const Source& s, const Values& values, PyObject* func, PyObject*
       return PyMethod_Check(p)                 ? PyMethod_GET_FUNCTION(p)
              : Py_TYPE(p) == jit_function_type ? jit_inner(p)
                                                : nullptr;
-    case Source::kComputed: {
-      PyObject* raw[8];
-      std::vector<PyObject*> big;
-      PyObject** args = raw;
-      if (s.args.size() > 8) {
-        big.resize(s.args.size());
-        args = big.data();
-      }
-      for (size_t k = 0; k < s.args.size(); ++k)
-        if (!(args[k] = values[s.args[k]])) return nullptr;
-      return made(PyObject_Vectorcall(s.key.ptr(), args, s.args.size(), nullptr));
-    }
-    case Source::kPack: {
-      auto t =
-          py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(s.args.size())));
-      for (size_t k = 0; k < s.args.size(); ++k) {
-        PyObject* x = values[s.args[k]];
-        if (!x) return nullptr;
-        PyTuple_SET_ITEM(t.ptr(), static_cast<Py_ssize_t>(k), Py_NewRef(x));
-      }
-      return made(t.release().ptr());
-    }
+    case Source::kComputed: return computed(s, values, held);
+    case Source::kPack: return packed(s, values, held);
     case Source::kMember: {
       // null: of another type, or unset
       return made(Py_TYPE(s.key.ptr())
@@ -288,9 +298,8 @@ bool check(const Guard& g, const Values& values) {
     case Guard::kSame: return o == values[g.num];
     case Guard::kNotSame: return values[g.num] && o != values[g.num];
     case Guard::kNoDictAttr: {
-      py::object d = py::reinterpret_steal<py::object>(instance_dict(o));
       bool unsure = false;
-      return !d || (!quiet_item(d.ptr(), g.obj.ptr(), &unsure) && !unsure);
+      return !own_attribute(o, g.obj.ptr(), &unsure) && !unsure;
     }
     case Guard::kDictVersion: return dict_version(g.obj.ptr()) == g.num;
     case Guard::kTypeVersion:

@@ -554,24 +554,80 @@ std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span
   return d;
 }
 
-std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
-                                    std::span<const Seed> seeds, std::span<const Val> wrt,
-                                    const std::vector<bool>& last) {
-  absl::flat_hash_set<uint32_t> varied;  // depends on wrt
-  for (auto v : wrt) varied.insert(v.id);
+namespace {
+
+// Which records depend on wrt; `varied`: the values that do.
+std::vector<bool> active_records(std::span<const Record> records,
+                                 absl::flat_hash_set<uint32_t>* varied) {
   std::vector<bool> active(records.size());
   for (size_t i = 0; i < records.size(); ++i) {
     const Record& r = records[i];
     if (r.op && r.op->has(kNoGradient)) continue;
     for (auto v : r.in)
-      if (v && varied.count(v.id)) active[i] = true;
+      if (v && varied->count(v.id)) active[i] = true;
     if (!active[i]) continue;
     std::vector<bool> in;
-    for (auto v : r.in) in.push_back(v && varied.count(v.id));
+    for (auto v : r.in) in.push_back(v && varied->count(v.id));
     const auto reached = r.reach ? r.reach(in) : std::vector<bool>(r.out.size(), true);
     for (size_t k = 0; k < r.out.size(); ++k)
-      if (reached[k]) varied.insert(r.out[k].id);
+      if (reached[k]) varied->insert(r.out[k].id);
   }
+  return active;
+}
+
+void call_hook(const Record& r, Cotangents& ct) {
+  const Sum sum = ct.of(r.out[0]);
+  if (!sum.value) return;
+  const Val given = r.hook(sum.alone ? sum.alone : sum.value);
+  OP_CHECK(given.type() == r.out[0].type(), kValue, "a hook's gradient is ", given.type().str(),
+           ", the tensor ", r.out[0].type().str());
+  ct.replace(r.out[0], given);
+}
+
+// `ends`: where the walk ends for good, by inputs.
+void through_region(const Record& r, const std::vector<Sum>& sums, const std::vector<bool>& ends,
+                    const std::vector<bool>& need, Cotangents& ct) {
+  std::vector<Sum> so_far(r.in.size());
+  absl::flat_hash_set<uint32_t> seen;
+  for (size_t k = 0; k < r.in.size(); ++k) {
+    if (r.in[k] && seen.insert(r.in[k].id).second) so_far[k] = ct.of(r.in[k]);
+  }
+  const auto received = r.region(sums, so_far, ends, need);
+  seen.clear();
+  for (size_t k = 0; k < r.in.size(); ++k) {
+    if (!seen.insert(r.in[k].id).second) {
+      if (received[k].sum) ct.add(r.in[k], received[k].sum);
+      continue;
+    }
+    if (received[k].sum) ct.continue_by(r.in[k], received[k]);
+  }
+}
+
+// A gradient of the user's own, in the types of the inputs.
+std::vector<Val> by_custom(Builder& b, const Record& r, std::vector<Val> cts,
+                           const std::vector<bool>& need) {
+  for (size_t k = 0; k < cts.size(); ++k)
+    if (!cts[k]) cts[k] = v_zeros(b, r.out[k].type());
+  std::vector<Val> d = r.custom(cts);
+  OP_CHECK(d.size() == r.in.size(), kType, "a gradient of the user's own returned ", d.size(),
+           " values for ", r.in.size(), " inputs");
+  for (size_t k = 0; k < d.size(); ++k) {
+    if (!need[k] || !d[k] || d[k].type() == r.in[k].type()) continue;
+    OP_CHECK(d[k].shape() == r.in[k].shape(), kValue, "a gradient of the user's own is ",
+             d[k].type().str(), ", the input ", r.in[k].type().str());
+    d[k] = v_cast(d[k], r.in[k].dtype());
+  }
+  return d;
+}
+
+}  // namespace
+
+std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
+                                    std::span<const Seed> seeds, std::span<const Val> wrt,
+                                    const std::vector<bool>& last) {
+  absl::flat_hash_set<uint32_t> varied;  // depends on wrt
+  for (auto v : wrt) varied.insert(v.id);
+  const std::vector<bool> active = active_records(records, &varied);
 
   Cotangents ct(b);
   for (auto& s : seeds)
@@ -586,12 +642,7 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
     const Record& r = records[i];
     ct.sweep();
     if (r.hook) {
-      const Sum sum = ct.of(r.out[0]);
-      if (!sum.value) continue;
-      const Val given = r.hook(sum.alone ? sum.alone : sum.value);
-      OP_CHECK(given.type() == r.out[0].type(), kValue, "a hook's gradient is ", given.type().str(),
-               ", the tensor ", r.out[0].type().str());
-      ct.replace(r.out[0], given);
+      call_hook(r, ct);
       continue;
     }
     if (!active[i]) continue;
@@ -609,39 +660,16 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
     for (size_t k = 0; k < r.in.size(); ++k) need[k] = r.in[k] && varied.count(r.in[k].id);
     if (r.op && need[0] && ct.add_part(r, cts[0])) continue;
     if (r.region) {
-      std::vector<Sum> so_far(r.in.size());
-      absl::flat_hash_set<uint32_t> seen;
-      for (size_t k = 0; k < r.in.size(); ++k) {
-        if (r.in[k] && seen.insert(r.in[k].id).second) so_far[k] = ct.of(r.in[k]);
-      }
       std::vector<bool> ends;
       for (auto v : r.in) {
         auto it = leaves.find(v.id);
         ends.push_back(it != leaves.end() ? it->second : !varied.count(v.id));
       }
-      const auto received = r.region(sums, so_far, ends, need);
-      seen.clear();
-      for (size_t k = 0; k < r.in.size(); ++k) {
-        if (!seen.insert(r.in[k].id).second) {
-          if (received[k].sum) ct.add(r.in[k], received[k].sum);
-          continue;
-        }
-        if (received[k].sum) ct.continue_by(r.in[k], received[k]);
-      }
+      through_region(r, sums, ends, need, ct);
       continue;
     }
     if (r.custom) {
-      for (size_t k = 0; k < cts.size(); ++k)
-        if (!cts[k]) cts[k] = v_zeros(b, r.out[k].type());
-      d = r.custom(cts);
-      OP_CHECK(d.size() == r.in.size(), kType, "a gradient of the user's own returned ", d.size(),
-               " values for ", r.in.size(), " inputs");
-      for (size_t k = 0; k < d.size(); ++k) {
-        if (!need[k] || !d[k] || d[k].type() == r.in[k].type()) continue;
-        OP_CHECK(d[k].shape() == r.in[k].shape(), kValue, "a gradient of the user's own is ",
-                 d[k].type().str(), ", the input ", r.in[k].type().str());
-        d[k] = v_cast(d[k], r.in[k].dtype());
-      }
+      d = by_custom(b, r, std::move(cts), need);
     } else if (!b.run_vjp(*r.op, r.attrs, r.in, r.out[0], cts[0], need, &d)) {
       d = apply_vjp(b, *r.op, r.attrs, r.in, r.out[0], cts[0], need);
     }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "eager/tape.h"
+#include "objects/bytes_view.h"
 #include "objects/data.h"
 #include "objects/dtype.h"
 #include "objects/errors.h"
@@ -194,11 +195,25 @@ PyObject* tensor_compare(PyObject* x, PyObject* y, int what) {
   if (y == Py_None) Py_RETURN_NOTIMPLEMENTED;
   return binary(tensor_operator(static_cast<CompareOp>(what)), x, y);
 }
+// Raises ValueError where a check refuses one element's value of a batch.
+template <class F>
+void as_value_error(F check) {
+  try {
+    check();
+  } catch (const OpError& e) {
+    throw OpError(OpError::kValue, e.what());
+  }
+}
+// Whether a branch on it means the same for all elements of a batch.
+void check_truth(const Array& a) {
+  if (a.of_one_element) Tape::check_read(&a);  // outside of the mapped function: nothing to decide
+  as_value_error([&] { Tape::check_read(&a); });
+}
 int tensor_bool(PyObject* x) {
   if (!array_of(x)->type.device.is_cpu()) {
     PyObject* here = nullptr;
     try {
-      Tape::check_read(array_of(x).get());
+      check_truth(*array_of(x));
       here = new_tensor(on_host(array_of(x)));
     } catch (...) {
       return raise_current_exception(), -1;
@@ -216,7 +231,7 @@ int tensor_bool(PyObject* x) {
     return -1;
   }
   try {
-    Tape::check_read(&a);
+    check_truth(a);
   } catch (...) {
     return raise_current_exception(), -1;
   }
@@ -340,7 +355,8 @@ PyObject* tensor_getitem(PyObject* x, PyObject* index){PIJIT_SLOT({
 }
 // Parameters outlive a mapped function, so one element's value must not get into them.
 void check_stored(PyObject* x, const ArrayRef& value) {
-  if (Py_TYPE(x) != tensor_type) Tape::check_stored(array_of(x).get(), value.get());
+  if (Py_TYPE(x) != tensor_type)
+    as_value_error([&] { Tape::check_stored(array_of(x).get(), value.get()); });
 }
 // A value of its own, and one for all that share the elements.
 void replace(PyObject* x, ArrayRef value) {
@@ -442,6 +458,23 @@ PyObject* tensor_view(PyObject* x, PyObject*){PIJIT_SLOT({
   PyObject* r = new_tensor(array_of(x));
   make_view(r, x, layout_of(x));
   return r;
+})}  // The last dimension has as many elements of the dtype as its bytes make.
+PyObject* tensor_bytes_as(PyObject* x, PyObject* dtype){PIJIT_SLOT({
+  const ArrayRef& a = array_of(x);
+  Tape::check_read(a.get());
+  Type t = a->type;
+  t.dtype = *dtype_of(dtype);
+  const auto size = [](DType d) { return static_cast<int64_t>(size_of(d)); };
+  if (const int last = t.shape.rank() - 1; last >= 0 && size(t.dtype) != size(a->type.dtype)) {
+    OP_CHECK(
+        layout_of(x).strides[last] == 1 || t.shape[last] == 1, kValue,
+        "[view] the last dimension's elements have to be neighbours to be seen in another size; "
+        "call contiguous() first");
+    t.shape[last] = t.shape[last] * size(a->type.dtype) / size(t.dtype);
+  }
+  PyObject* r = new_tensor(alias_array(a, t));
+  make_view_of_bytes(r, x);
+  return r;
 })} PyObject* tensor_contiguous(PyObject* x, PyObject*) {
   if (is_contiguous(x)) return Py_NewRef(x);
   PIJIT_SLOT(return new_tensor(array_of(x));)
@@ -540,6 +573,7 @@ PyMethodDef tensor_methods[] = {
      "Takes another value of the same shape, cast to this dtype."},
     {"_renew", tensor_renew, METH_O, "The same, but views of it keep what they have."},
     {"_view", tensor_view, METH_NOARGS, "A view of all elements."},
+    {"_bytes_as", tensor_bytes_as, METH_O, "A view of the bytes as elements of a dtype."},
     {"_contiguous", tensor_contiguous, METH_NOARGS, "Itself, or a copy of a view with gaps."},
     {"_replace", tensor_replace, METH_O, "Takes another value."},
     {"_rebind", tensor_rebind, METH_O, "The same value under the identity of another tensor."},

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "eager/tape.h"
+#include "objects/bytes_view.h"
 
 namespace pijit {
 struct View {
@@ -16,7 +17,7 @@ struct View {
 
 struct Buffer {
   ArrayRef array;  // all its elements, in whatever shape; null where a view is alone
-  DType dtype;
+  DType dtype;     // of one element, as small as that of any view has been
   DeviceId device;
   int64_t elements;
   size_t count = 0;
@@ -66,9 +67,38 @@ void link(PyObject* part, PyObject* whole, const std::optional<Layout>& l) {
     b->first.layout = Layout::contiguous(w->array->type.shape);
     add(b, w, &b->first);
   }
+  if (l->shape.rank() == kMaxRank &&
+      size_of(w->array->type.dtype) != size_of(w->view->buffer->dtype))
+    return;  // no room for the parts of an element
   auto* v = new View;
   v->layout = *l;
   add(w->view->buffer, p, v);
+}
+
+// A view may be of another dtype than its buffer: an element of it then is several in a row there.
+int64_t size_in(const Buffer* b, const View* v) {
+  return static_cast<int64_t>(size_of(v->tensor->array->type.dtype) / size_of(b->dtype));
+}
+Layout in_buffer(Layout l, int64_t size) {
+  if (size == 1) return l;
+  l.offset *= size;
+  for (int k = 0; k < l.shape.rank(); ++k) l.strides[k] *= size;
+  l.strides[l.shape.rank()] = 1;
+  l.shape.push_back(size);
+  return l;
+}
+ArrayRef retyped(const ArrayRef& a, const Type& t) { return a->type == t ? a : alias_array(a, t); }
+ArrayRef in_buffer(const Buffer* b, const ArrayRef& a, int64_t size) {
+  Type t{b->dtype, a->type.shape, a->type.device};
+  if (size > 1) t.shape.push_back(size);
+  return retyped(a, t);
+}
+void put(Buffer* b, const View* v, const Layout& region, const ArrayRef& elements) {
+  const int64_t size = size_in(b, v);
+  b->array = scattered(flat(b->array), in_buffer(region, size), in_buffer(b, elements, size));
+}
+ArrayRef shown(const Buffer* b, const View* v) {
+  return retyped(gathered(b->array, in_buffer(v->layout, size_in(b, v))), v->tensor->array->type);
 }
 
 void store(TensorObject* t, const ArrayRef& value, const Layout& region, const ArrayRef& elements) {
@@ -79,18 +109,48 @@ void store(TensorObject* t, const ArrayRef& value, const Layout& region, const A
   }
   if (!b->array) {  // what no view shows any more is not asked for
     b->array = zeros(b->dtype, b->elements, b->device);
-    for (View* v = b->views; v; v = v->next)
-      b->array = scattered(flat(b->array), v->layout, v->tensor->array);
+    for (View* v = b->views; v; v = v->next) put(b, v, v->layout, v->tensor->array);
   }
-  b->array = scattered(flat(b->array), region, elements);
+  put(b, t->view, region, elements);
+  const Layout stored = in_buffer(region, size_in(b, t->view));
   std::vector<ArrayRef> before;  // may run code as it dies
   for (View* v = b->views; v; v = v->next) {
     before.push_back(v->tensor->array);
-    if (v->tensor != t ? overlap(v->layout, region) : v->layout.repeats())
-      v->tensor->array = gathered(b->array, v->layout);
+    if (v->tensor != t ? overlap(in_buffer(v->layout, size_in(b, v)), stored) : v->layout.repeats())
+      v->tensor->array = shown(b, v);
     else if (v->tensor == t)
       t->array = value;
   }
+}
+
+// Of a Tensor's bytes as elements of another size, where they lie as such; empty: elsewhere.
+std::optional<Layout> resized(Layout l, int64_t from, int64_t to) {
+  if (from == to) return l;
+  const int last = l.shape.rank() - 1;
+  if (last < 0 || last + 1 == kMaxRank || l.strides[last] != 1) return std::nullopt;
+  const auto rescale = [&](int64_t& n) {  // false where it is no whole number of the others
+    n *= from;
+    const bool whole = n % to == 0;
+    n /= to;
+    return whole;
+  };
+  int64_t length = l.shape[last];
+  bool whole = rescale(l.offset) && rescale(length);
+  for (int k = 0; k < last; ++k) whole = whole && rescale(l.strides[k]);
+  l.shape[last] = length;
+  return whole ? std::optional(l) : std::nullopt;
+}
+
+// Its elements are from now on of that dtype, or smaller; false: some view has no room for that.
+bool make_finer(Buffer* b, DType dtype) {
+  const int64_t parts = static_cast<int64_t>(size_of(b->dtype) / size_of(dtype));
+  if (parts <= 1) return true;
+  for (View* v = b->views; v; v = v->next)
+    if (v->layout.shape.rank() == kMaxRank) return false;
+  b->elements *= parts;
+  b->dtype = dtype;
+  if (b->array) b->array = alias_array(b->array, {dtype, Shape{b->elements}, b->device});
+  return true;
 }
 
 }  // namespace
@@ -141,6 +201,16 @@ void make_view(PyObject* part, PyObject* whole, std::span<const IndexItem> index
 }
 void make_view(PyObject* part, PyObject* whole, const std::optional<Layout>& of_part) {
   if (!records()) link(part, whole, of_part);
+}
+
+void make_view_of_bytes(PyObject* part, PyObject* whole) {
+  if (records()) return;
+  const DType from = array_of(whole)->type.dtype, to = array_of(part)->type.dtype;
+  const auto l = resized(layout_of(whole), static_cast<int64_t>(size_of(from)),
+                         static_cast<int64_t>(size_of(to)));
+  link(part, whole, l);
+  View* v = reinterpret_cast<TensorObject*>(part)->view;
+  if (v && !make_finer(v->buffer, to)) leave_buffer(reinterpret_cast<TensorObject*>(part));
 }
 
 void make_gaps(PyObject* o, const Layout& l, int64_t elements) {

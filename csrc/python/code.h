@@ -227,18 +227,19 @@ PyObject* type_dict(PyTypeObject* t);  // new reference
 bool instances_have_dict(PyTypeObject* t);
 // The dict of an instance, or null. New reference.
 PyObject* instance_dict(PyObject* o);
+// What that dict has under a name, as quiet_item() gives it. On CPython 3.11 an object whose values
+// lie in it is not asked for a dict.
+PyObject* own_attribute(PyObject* o, PyObject* name, bool* unsure = nullptr);
 void note_values_of(PyObject* o);  // which is asked for its dict
 // CPython 3.11 is slow with the attributes of an object that has been asked for its dict: what was
-// asked since this began is as before when it ends, but for dicts that others hold, or with keep().
+// asked since this began is as before when it ends, but for dicts that others hold.
 class DictsForNow {
  public:
   DictsForNow();
   ~DictsForNow();
   DictsForNow(const DictsForNow&) = delete;
-  void keep() { keep_ = true; }
 
  private:
-  bool keep_ = false;
   size_t before_;
 };
 // Where an instance, which is no class or module, keeps its dict; null: it has none.

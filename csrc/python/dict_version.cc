@@ -8,6 +8,7 @@
 #undef Py_BUILD_CORE
 
 #include "python/code.h"
+#include "python/quiet_lookup.h"
 
 #if PY_VERSION_HEX >= 0x030D0000
 #include "absl/container/flat_hash_map.h"
@@ -15,6 +16,25 @@
 #endif
 
 namespace pijit {
+
+namespace {
+PyObject* attribute_in_dict(PyObject* o, PyObject* name, bool* unsure) {
+  const py::object dict = py::reinterpret_steal<py::object>(instance_dict(o));
+  return dict ? quiet_item(dict.ptr(), name, unsure) : nullptr;
+}
+
+// From 3.11 on, CPython's own instructions are fast with the attributes of an object that has been
+// asked for its dict where the dict shares its keys with no other. Null: nothing is to be gained.
+PyObject* dict_with_own_keys(PyObject* dict) {
+  if (PY_VERSION_HEX < 0x030B0000 || !PyDict_CheckExact(dict) || Py_REFCNT(dict) != 1 ||
+      !reinterpret_cast<PyDictObject*>(dict)->ma_values || PyDict_Size(dict) == 0)
+    return nullptr;
+  PyObject* own = PyDict_New();
+  if (own && PyDict_Update(own, dict) < 0) Py_CLEAR(own);
+  if (!own) PyErr_Clear();
+  return own;
+}
+}  // namespace
 
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
 
@@ -43,6 +63,23 @@ void take_dict_back(PyObject* o) {
 }
 }  // namespace
 
+PyObject* own_attribute(PyObject* o, PyObject* name, bool* unsure) {
+  const bool in_object = PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_MANAGED_DICT) &&
+                         PyUnicode_CheckExact(name) && !PyType_Check(o) && !PyModule_Check(o);
+  PyDictValues* values = in_object ? *_PyObject_ValuesPointer(o) : nullptr;
+  if (!values) return attribute_in_dict(o, name, unsure);
+  PyDictKeysObject* keys = reinterpret_cast<PyHeapTypeObject*>(Py_TYPE(o))->ht_cached_keys;
+  if (!DK_IS_UNICODE(keys)) return attribute_in_dict(o, name, unsure);
+  const Py_hash_t hash = PyObject_Hash(name);
+  const PyDictUnicodeEntry* entries = DK_UNICODE_ENTRIES(keys);
+  for (Py_ssize_t k = 0; k < keys->dk_nentries; ++k) {
+    PyObject* key = entries[k].me_key;
+    if (key == name || (PyObject_Hash(key) == hash && PyUnicode_Compare(key, name) == 0))
+      return values->values[k];
+  }
+  return nullptr;
+}
+
 void note_values_of(PyObject* o) {
   if (given_dicts.scopes == 0 || !PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_MANAGED_DICT) ||
       !*_PyObject_ValuesPointer(o))
@@ -55,13 +92,16 @@ DictsForNow::~DictsForNow() {
   while (given_dicts.objects.size() > before_) {
     PyObject* o = given_dicts.objects.back();
     given_dicts.objects.pop_back();
-    if (!keep_ && Py_REFCNT(o) > 1) take_dict_back(o);
+    if (Py_REFCNT(o) > 1) take_dict_back(o);
     Py_DECREF(o);
   }
 }
 
 #else
 
+PyObject* own_attribute(PyObject* o, PyObject* name, bool* unsure) {
+  return attribute_in_dict(o, name, unsure);
+}
 void note_values_of(PyObject*) {}
 DictsForNow::DictsForNow() : before_(0) {}
 DictsForNow::~DictsForNow() = default;
@@ -86,7 +126,10 @@ PyObject** instance_dict_place(PyObject* o) {
   if (!instances_have_dict(Py_TYPE(o))) return nullptr;
   PyObject** place = _PyObject_GetDictPtr(o);  // makes it, where its values lie in the object
   if (!place) PyErr_Clear();
-  if (place && !*place) Py_XDECREF(instance_dict(o));
+  if (!place) return nullptr;
+  if (!*place) Py_XDECREF(instance_dict(o));
+  if (PyObject* own = *place ? dict_with_own_keys(*place) : nullptr)
+    Py_DECREF(std::exchange(*place, own));
   return place;
 }
 
@@ -163,8 +206,11 @@ PyObject** instance_dict_place(PyObject* o) {
   if (!*place) Py_XDECREF(instance_dict(o));
   // The dict's own from here on: an object that is given a dict gives up its values.
   PyObject* dict = *place;
-  if (dict && has_values_of_object(dict) && PyObject_GenericSetDict(o, dict, nullptr) < 0)
-    PyErr_Clear();
+  if (!dict) return place;
+  PyObject* own = dict_with_own_keys(dict);
+  if (own || has_values_of_object(dict))
+    if (PyObject_GenericSetDict(o, own ? own : dict, nullptr) < 0) PyErr_Clear();
+  Py_XDECREF(own);
   return place;
 }
 

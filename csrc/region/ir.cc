@@ -268,6 +268,41 @@ std::string Function::print() const {
   return s;
 }
 
+namespace {
+
+Op op_named(std::string_view name) {
+  for (auto op = Op::kParam;; op = static_cast<Op>(static_cast<int>(op) + 1)) {
+    PIJIT_CHECK(op <= Op::kStoreU8, "no such instruction: ", name);
+    if (name == facts(op).name) return op;
+  }
+}
+
+// The type and number of an input or a constant, the function of a call.
+void parse_before_operands(Words& w, Instr* in) {
+  if (in->op == Op::kInput || in->op == Op::kConst) {
+    in->type = type_of(w.next());
+    const auto n = w.next();
+    if (in->op == Op::kConst && in->type == Type::kF64) {
+      const double x = std::strtod(std::string(n).c_str(), nullptr);
+      std::memcpy(&in->imm, &x, sizeof x);
+    } else {
+      in->imm = number(n);
+    }
+  }
+  if (in->op == Op::kCall1) {
+    Function1 fn;
+    PIJIT_CHECK(function1(w.next(), &fn));
+    in->imm = static_cast<int64_t>(fn);
+  }
+  if (in->op == Op::kCall2) {
+    Function2 fn;
+    PIJIT_CHECK(function2(w.next(), &fn));
+    in->imm = static_cast<int64_t>(fn);
+  }
+}
+
+}  // namespace
+
 Function Function::parse(std::string_view text) {
   Function f;
   int at = -1;
@@ -336,32 +371,9 @@ Function Function::parse(std::string_view text) {
       continue;
     }
     Instr in{Op::kParam, Type::kNone};
-    for (auto op = Op::kParam;; op = static_cast<Op>(static_cast<int>(op) + 1)) {
-      PIJIT_CHECK(op <= Op::kStoreU8, "no such instruction: ", name);
-      in.op = op;
-      if (name == facts(op).name) break;
-    }
+    in.op = op_named(name);
     in.type = facts(in.op).type;
-    if (in.op == Op::kInput || in.op == Op::kConst) {
-      in.type = type_of(w.next());
-      const auto n = w.next();
-      if (in.op == Op::kConst && in.type == Type::kF64) {
-        const double x = std::strtod(std::string(n).c_str(), nullptr);
-        std::memcpy(&in.imm, &x, sizeof x);
-      } else {
-        in.imm = number(n);
-      }
-    }
-    if (in.op == Op::kCall1) {
-      Function1 fn;
-      PIJIT_CHECK(function1(w.next(), &fn));
-      in.imm = static_cast<int64_t>(fn);
-    }
-    if (in.op == Op::kCall2) {
-      Function2 fn;
-      PIJIT_CHECK(function2(w.next(), &fn));
-      in.imm = static_cast<int64_t>(fn);
-    }
+    parse_before_operands(w, &in);
     for (int k = 0; k < facts(in.op).operands; ++k) in.args[k] = value(w.next());
     if (in.type == Type::kSame) in.type = f.instrs[in.args[2]].type;
     if (in.op == Op::kPoll || in.op == Op::kCallOut || is_self(in.op)) in.imm = number(w.next());

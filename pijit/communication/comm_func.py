@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pijit import _check
-from pijit._C import Tensor
+from pijit._C import ops as _ops, Tensor
 from pijit.communication._comm_helper import GlobalComm, check_group, more_than_one
 from pijit.communication.management import _need_init
-from pijit.ops import function as F
 
 if TYPE_CHECKING:
     from typing import Any
@@ -32,7 +31,7 @@ def _checked(name, tensor, group, op="sum"):
     _check.need(name, "op", op, _check.STR, _check.one_of(*_REDUCTIONS))
     _need_init(name)
     check_group(name, _WORLD if group is None else group)
-    return F.identity(tensor)
+    return _ops["identity"](tensor)
 
 
 def _rank(name, what, rank):

@@ -260,46 +260,27 @@ HOMES = {'': {'common.tensor': 'Tensor'},
  'nn.wrap.grad_reducer': {'nn.wrap.grad_reducer': 'DistributedGradReducer PipelineGradReducer'},
  'nn.wrap.loss_scale': {'nn.wrap.loss_scale': 'DynamicLossScaleUpdateCell FixedLossScaleUpdateCell '
                                               'TrainOneStepWithLossScaleCell'},
- 'ops.apply': {'ops.operations.nn_ops': 'Adam ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradV2 ApplyAddSign '
-                                        'ApplyCenteredRMSProp ApplyFtrl ApplyGradientDescent ApplyMomentum '
-                                        'ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent '
-                                        'ApplyRMSProp SGD SparseApplyAdagrad SparseApplyFtrl '
-                                        'SparseApplyProximalAdagrad'},
- 'ops.apply_more': {'ops.operations.nn_ops': 'AdamNoUpdateParam ApplyAdagradDA ApplyAdamWithAmsgrad '
-                                             'ApplyAdamWithAmsgradV2 ApplyKerasMomentum FusedSparseAdam '
-                                             'FusedSparseFtrl FusedSparseLazyAdam FusedSparseProximalAdagrad '
-                                             'SparseApplyAdadelta SparseApplyAdagradV2 SparseApplyFtrlV2 '
-                                             'SparseApplyRMSProp',
-                    'ops.auto_generate.gen_ops_prim': 'AdamWeightDecay',
-                    'ops.operations.inner_ops': 'FusedCastAdamWeightDecay FusedWeightScaleApplyMomentum'},
- 'ops.attributed': {'ops.operations.nn_ops': 'AdaptiveAvgPool2D AdaptiveAvgPool3D AvgPool3D CTCLossV2 ChannelShuffle '
-                                             'Conv2DBackpropInput Conv2DTranspose Conv3D Conv3DTranspose '
-                                             'DepthwiseConv2dNative Dropout2D Dropout3D InTopK KLDivLoss L2Normalize '
-                                             'LRN MaxPool3D MirrorPad MultiMarginLoss MultilabelMarginLoss Pdist '
-                                             'SparseSoftmaxCrossEntropyWithLogits TripletMarginLoss',
-                    'ops.auto_generate.gen_ops_prim': 'AdaptiveMaxPool2D Addcdiv Addcmul ArgMinWithValue '
-                                                      'BCEWithLogitsLoss BinaryCrossEntropy Cdist CeLU Cholesky '
-                                                      'CholeskyInverse Cross Cummax Cummin Diag Eye GLU '
-                                                      'GridSampler2D GridSampler3D HShrink IsClose LinSpace '
-                                                      'LogMatrixDeterminant Logit MaskedSelect Meshgrid NLLLoss '
-                                                      'NonZero ReduceStd ResizeBilinearV2 ResizeNearestNeighbor '
-                                                      'ResizeNearestNeighborV2 ReverseV2 RmsNorm Roll SearchSorted '
-                                                      'SmoothL1Loss SoftMarginLoss SoftShrink Triu UniqueConsecutive',
-                    'ops.operations.array_ops': 'AffineGrid BatchToSpace Bincount Col2Im CountNonZero DepthToSpace '
-                                                'DiagPart FillV2 Fills IdentityN IndexFill InvertPermutation '
-                                                'MatrixBandPart Mvlgamma Padding ReverseSequence Sort SpaceToBatch '
-                                                'SpaceToBatchND SpaceToDepth SplitV TensorScatterElements TopK Tril '
-                                                'TupleToArray UniqueWithPad UnravelIndex Unstack',
-                    'ops.operations.math_ops': 'ApproximateEqual Bernoulli Bucketize CholeskySolve '
-                                               'CumulativeLogsumexp Einsum EuclideanNorm Histogram IndexAdd LpNorm '
-                                               'MatrixInverse MatrixPower MatrixSolve Renorm SquareSumAll',
-                    'ops.deprecated': 'BatchToSpaceND ScalarToArray',
-                    'ops.operations.other_ops': 'BoundingBoxDecode BoundingBoxEncode CheckValid IOU',
-                    'ops.operations.random_ops': 'Multinomial RandomShuffle StandardNormal TruncatedNormal '
-                                                 'UniformInt UniformReal',
-                    'ops.operations.inner_ops': 'Randperm',
-                    'ops.operations.manually_defined._inner': 'ScalarCast',
-                    'ops.operations.manually_defined.ops_def': 'ScalarToTensor'},
+ 'ops.array_primitives': {'ops.operations.array_ops': 'BatchToSpace BatchToSpaceNDV2 ConjugateTranspose DepthToSpace '
+                                                      'DiagPart EditDistance Expand FillDiagonal FillV2 Fills '
+                                                      'IdentityN IndexFill IndexPut InvertPermutation ListDiff '
+                                                      'LogSpace LowerBound MatrixBandPart MatrixDiagPartV3 '
+                                                      'MatrixDiagV3 MatrixSetDiagV3 Padding ParallelConcat '
+                                                      'ReverseSequence ScatterAddWithAxis SegmentMax SegmentMean '
+                                                      'SegmentMin SegmentProd SegmentSum Sort SpaceToBatch '
+                                                      'SpaceToBatchND SpaceToDepth SplitV TensorScatterElements TopK '
+                                                      'Tril TupleToArray UniqueWithPad UnravelIndex Unstack '
+                                                      'UpperBound',
+                          'ops.deprecated': 'BatchToSpaceND Pack ScalarToArray Unpack',
+                          'ops.operations._inner_ops': 'CopyWithSlice',
+                          'ops.auto_generate.gen_ops_prim': 'Diag Eye LinSpace MaskedScatter MaskedSelect Meshgrid '
+                                                            'NonZero ReverseV2 Roll SearchSorted Triu '
+                                                            'UniqueConsecutive',
+                          'ops.operations.math_ops': 'IndexAdd InplaceUpdateV2 RaggedRange TrilIndices TriuIndices',
+                          'ops.operations.nn_ops': 'MirrorPad NthElement PadV3',
+                          'ops.operations.other_ops': 'Reusing',
+                          'ops.operations.manually_defined._inner': 'ScalarCast',
+                          'ops.operations.manually_defined.ops_def': 'ScalarToTensor',
+                          'ops.operations._sequence_ops': 'TensorToTuple'},
  'ops.communication': {'ops.operations.comm_ops': 'AllGather AllReduce AlltoAll Barrier Broadcast CollectiveGather '
                                                   'CollectiveScatter NeighborExchange Receive Reduce ReduceOp '
                                                   'ReduceScatter Send'},
@@ -310,25 +291,71 @@ HOMES = {'': {'common.tensor': 'Tensor'},
  'ops.custom': {'ops.op_info_register': 'AiCPURegOp AkgAscendRegOp AkgCpuRegOp AkgGpuRegOp CpuRegOp CustomRegOp '
                                         'DataType TBERegOp',
                 'ops.operations.custom_ops': 'Custom'},
+ 'ops.debug_primitives': {'ops.operations.debug_ops': 'Assert DumpGradient InsertGradientOf TensorDump',
+                          'ops.operations.array_ops': 'CheckNumerics',
+                          'ops._utils.arg_dtype_cast': 'DtypeToEnum',
+                          'ops.operations.math_ops': 'FloatStatus',
+                          'ops.operations.other_ops': 'MoveTo PyFunc'},
  'ops.grad_base': {'ops._grad_experimental.grad_base': 'BpropRegistry'},
- 'ops.image_primitives': {'ops.operations.nn_ops': 'AdaptiveMaxPool3D DeformableOffsets Dilation2D FractionalAvgPool '
-                                                   'FractionalMaxPool FractionalMaxPool3DWithFixedKsize '
-                                                   'FractionalMaxPoolWithFixedKsize MaxPool3DWithArgmax '
-                                                   'MaxPoolWithArgmaxV2 MaxUnpool2D MaxUnpool3D ROIAlign',
-                          'ops.operations.image_ops': 'AdjustHue AdjustSaturation CombinedNonMaxSuppression '
+ 'ops.image_primitives': {'ops.operations.image_ops': 'AdjustHue AdjustSaturation CombinedNonMaxSuppression '
                                                       'CropAndResize ExtractGlimpse HSVToRGB NonMaxSuppressionV3 '
                                                       'NonMaxSuppressionWithOverlaps RGBToHSV ResizeArea '
                                                       'ScaleAndTranslate',
-                          'ops.auto_generate.gen_ops_prim': 'ExtractImagePatches ResizeLinear1D UpsampleNearest3D '
-                                                            'UpsampleTrilinear3D',
-                          'ops.operations.array_ops': 'ExtractVolumePatches Im2Col',
+                          'ops.operations.array_ops': 'AffineGrid Col2Im ExtractVolumePatches Im2Col',
+                          'ops.operations.other_ops': 'BoundingBoxDecode BoundingBoxEncode CheckValid IOU '
+                                                      'SampleDistortedBoundingBoxV2',
+                          'ops.auto_generate.gen_ops_prim': 'ExtractImagePatches GridSampler2D GridSampler3D '
+                                                            'ResizeBicubic ResizeBilinearV2 ResizeLinear1D '
+                                                            'ResizeNearestNeighbor ResizeNearestNeighborV2 '
+                                                            'UpsampleNearest3D UpsampleTrilinear3D',
                           'ops.operations.math_ops': 'NMSWithMask',
-                          'ops.operations.other_ops': 'SampleDistortedBoundingBoxV2'},
- 'ops.numeric': {'ops.operations.math_ops': 'BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e '
-                                            'BesselK1 BesselK1e BesselY0 BesselY1 Igamma Igammac LuSolve LuUnpack '
-                                            'MatrixSolveLs MatrixTriangularSolve Orgqr Ormqr Polygamma Zeta',
-                 'ops.auto_generate.gen_ops_prim': 'Geqrf MatrixExp Qr ResizeBicubic Svd',
-                 'ops.operations.array_ops': 'Lstsq'},
+                          'ops.operations.nn_ops': 'ROIAlign'},
+ 'ops.linalg_primitives': {'ops.auto_generate.gen_ops_prim': 'Cholesky CholeskyInverse Eig Geqrf '
+                                                             'LogMatrixDeterminant MatrixExp Qr Svd',
+                           'ops.operations.math_ops': 'CholeskySolve LuSolve LuUnpack MatrixInverse MatrixLogarithm '
+                                                      'MatrixPower MatrixSolve MatrixSolveLs MatrixTriangularSolve '
+                                                      'Orgqr Ormqr TridiagonalMatMul',
+                           'ops.operations.array_ops': 'Lstsq',
+                           'ops.operations.nn_ops': 'NuclearNorm'},
+ 'ops.math_primitives': {'ops.auto_generate.gen_ops_prim': 'Addcdiv Addcmul ArgMinWithValue Betainc Cdist Cross '
+                                                           'Cummax Cummin IsClose LerpScalar Logit NextAfter '
+                                                           'ReduceStd',
+                         'ops.operations.math_ops': 'ApproximateEqual BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 '
+                                                    'BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 '
+                                                    'Bucketize CompareAndBitpack CumulativeLogsumexp Einsum Eps '
+                                                    'EqualCount EuclideanNorm Histogram HistogramFixedWidth Igamma '
+                                                    'Igammac LpNorm Median Polygamma Quantile Renorm SquareSumAll '
+                                                    'Zeta',
+                         'ops.operations.array_ops': 'Bincount CountNonZero Mvlgamma',
+                         'ops.operations.other_ops': 'ConfusionMatrix',
+                         'ops.operations._embedding_cache_ops': 'MapUniform',
+                         'ops.operations.nn_ops': 'Pdist'},
+ 'ops.nn_primitives': {'ops.auto_generate.gen_ops_prim': 'BCEWithLogitsLoss BinaryCrossEntropy CeLU GLU HShrink '
+                                                         'LogSoftmaxExt NLLLoss RmsNorm SmoothL1Loss SoftMarginLoss '
+                                                         'SoftShrink',
+                       'ops.operations.nn_ops': 'CTCGreedyDecoder CTCLoss CTCLossV2 ChannelShuffle '
+                                                'ComputeAccidentalHits Conv2DBackpropInput Conv2DTranspose Conv3D '
+                                                'Conv3DTranspose DataFormatDimMap DataFormatVecPermute '
+                                                'DeformableOffsets DepthwiseConv2dNative Dilation2D Dropout2D '
+                                                'Dropout3D InTopK KLDivLoss L2Normalize LRN LSTM MultiMarginLoss '
+                                                'MultilabelMarginLoss SparseSoftmaxCrossEntropyWithLogits '
+                                                'TripletMarginLoss',
+                       'ops.operations.inner_ops': 'NoRepeatNGram'},
+ 'ops.optimizer_primitives': {'ops.operations.nn_ops': 'Adam AdamNoUpdateParam ApplyAdaMax ApplyAdadelta '
+                                                       'ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 '
+                                                       'ApplyAdamWithAmsgrad ApplyAdamWithAmsgradV2 ApplyAddSign '
+                                                       'ApplyCenteredRMSProp ApplyFtrl ApplyGradientDescent '
+                                                       'ApplyKerasMomentum ApplyMomentum ApplyPowerSign '
+                                                       'ApplyProximalAdagrad ApplyProximalGradientDescent '
+                                                       'ApplyRMSProp SGD',
+                              'ops.auto_generate.gen_ops_prim': 'AdamWeightDecay',
+                              'ops.operations.inner_ops': 'FusedCastAdamWeightDecay FusedWeightScaleApplyMomentum'},
+ 'ops.pooling_primitives': {'ops.operations.nn_ops': 'AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool3D '
+                                                     'AvgPool3D FractionalAvgPool FractionalMaxPool '
+                                                     'FractionalMaxPool3DWithFixedKsize '
+                                                     'FractionalMaxPoolWithFixedKsize MaxPool3D MaxPool3DWithArgmax '
+                                                     'MaxPoolWithArgmaxV2 MaxUnpool2D MaxUnpool3D',
+                            'ops.auto_generate.gen_ops_prim': 'AdaptiveMaxPool2D'},
  'ops.primitive': {'ops.primitive': 'Primitive PrimitiveWithCheck PrimitiveWithInfer'},
  'ops.primitives': {'ops.auto_generate.gen_ops_prim': 'ACos Abs Acosh Add Angle ArgMaxWithValue Argmax Argmin Asin '
                                                       'Asinh Assign AssignAdd AssignSub Atan Atan2 Atanh AvgPool '
@@ -366,42 +393,30 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                     'ops.deprecated': 'DynamicShape FastGelu InplaceUpdate MaxPoolWithArgmax ScatterNonAliasingAdd '
                                       'TensorAdd',
                     'ops.operations.debug_ops': 'Print'},
- 'ops.random_primitives': {'ops.operations.math_ops': 'Cauchy',
+ 'ops.random_primitives': {'ops.operations.math_ops': 'Bernoulli Cauchy',
                            'ops.deprecated': 'DropoutDoMask DropoutGenMask',
                            'ops.operations.random_ops': 'Gamma LogNormalReverse LogUniformCandidateSampler '
-                                                        'MultinomialWithReplacement NonDeterministicInts '
+                                                        'Multinomial MultinomialWithReplacement NonDeterministicInts '
                                                         'ParameterizedTruncatedNormal Poisson RandomCategorical '
                                                         'RandomChoiceWithMask RandomGamma RandomPoisson '
-                                                        'StandardLaplace UniformCandidateSampler',
+                                                        'RandomShuffle StandardLaplace StandardNormal '
+                                                        'TruncatedNormal UniformCandidateSampler UniformInt '
+                                                        'UniformReal',
+                           'ops.operations.inner_ops': 'Randperm',
                            'ops.auto_generate.gen_ops_prim': 'RandpermV2'},
- 'ops.recurrent': {'ops.operations.nn_ops': 'DynamicGRUV2 DynamicRNN'},
- 'ops.spectral': {'ops.auto_generate.gen_ops_prim': 'Eig FFTWithSize',
-                  'ops.operations.math_ops': 'MatrixLogarithm STFT',
-                  'ops.operations.sparse_ops': 'SparseSlice SparseTensorDenseAdd SparseTensorDenseMatmul '
-                                               'SparseToDense'},
- 'ops.structured_primitives': {'ops.operations.debug_ops': 'Assert DumpGradient InsertGradientOf TensorDump',
-                               'ops.operations.spectral_ops': 'BartlettWindow BlackmanWindow',
-                               'ops.operations.array_ops': 'BatchToSpaceNDV2 CheckNumerics Coalesce '
-                                                           'ConjugateTranspose EditDistance Expand FillDiagonal '
-                                                           'HammingWindow IndexPut ListDiff LogSpace LowerBound '
-                                                           'MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 '
-                                                           'ParallelConcat ScatterAddWithAxis SegmentMax SegmentMean '
-                                                           'SegmentMin SegmentProd SegmentSum UpperBound',
-                               'ops.auto_generate.gen_ops_prim': 'Betainc LerpScalar LogSoftmaxExt MaskedScatter '
-                                                                 'NextAfter',
-                               'ops.operations.nn_ops': 'CTCGreedyDecoder CTCLoss ComputeAccidentalHits '
-                                                        'DataFormatDimMap DataFormatVecPermute LSTM NthElement '
-                                                        'NuclearNorm PadV3',
-                               'ops.operations.math_ops': 'CompareAndBitpack Eps EqualCount FloatStatus '
-                                                          'HistogramFixedWidth InplaceUpdateV2 Median Quantile '
-                                                          'RaggedRange TridiagonalMatMul TrilIndices TriuIndices',
-                               'ops.operations.other_ops': 'ConfusionMatrix MoveTo PyFunc Reusing',
-                               'ops.operations._inner_ops': 'CopyWithSlice',
-                               'ops._utils.arg_dtype_cast': 'DtypeToEnum',
-                               'ops.operations._embedding_cache_ops': 'MapUniform',
-                               'ops.operations.inner_ops': 'NoRepeatNGram',
-                               'ops.deprecated': 'Pack Unpack',
-                               'ops.operations._sequence_ops': 'TensorToTuple'},
+ 'ops.recurrent_primitives': {'ops.operations.nn_ops': 'DynamicGRUV2 DynamicRNN'},
+ 'ops.sparse_optimizer_primitives': {'ops.operations.nn_ops': 'FusedSparseAdam FusedSparseFtrl FusedSparseLazyAdam '
+                                                              'FusedSparseProximalAdagrad SparseApplyAdadelta '
+                                                              'SparseApplyAdagrad SparseApplyAdagradV2 '
+                                                              'SparseApplyFtrl SparseApplyFtrlV2 '
+                                                              'SparseApplyProximalAdagrad SparseApplyRMSProp'},
+ 'ops.sparse_primitives': {'ops.operations.array_ops': 'Coalesce',
+                           'ops.operations.sparse_ops': 'SparseSlice SparseTensorDenseAdd SparseTensorDenseMatmul '
+                                                        'SparseToDense'},
+ 'ops.spectral_primitives': {'ops.operations.spectral_ops': 'BartlettWindow BlackmanWindow',
+                             'ops.auto_generate.gen_ops_prim': 'FFTWithSize',
+                             'ops.operations.array_ops': 'HammingWindow',
+                             'ops.operations.math_ops': 'STFT'},
  'ops.summary': {'ops.operations.debug_ops': 'HistogramSummary ImageSummary ScalarSummary TensorSummary'},
  'parallel.shard': {'parallel.shard': 'Layout'},
  'parameter': {'common.parameter': 'Parameter ParameterTuple'},

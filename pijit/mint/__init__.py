@@ -15,6 +15,7 @@ from pijit._C import Tensor
 from pijit._C import ops as _ops, views as _views
 from pijit.mint._arguments import _axes, _typed
 from pijit.ops import function as _F
+from pijit.ops.function.creation import _filled
 from pijit.ops.function.shapes import _flattened, _swapped
 from pijit.ops.table import MINT as _MINT, OPS as _OPS
 
@@ -297,7 +298,7 @@ def index_add(input: Tensor, dim: int, index: Any, source: Tensor, *, alpha: flo
 
 def scatter(input: Tensor, dim: int, index: Any, src: Tensor) -> Tensor:
     """src (a tensor or a number) put at indices along a dimension."""
-    src = src if isinstance(src, Tensor) else _F.full(index.shape, src, dtype=input.dtype)
+    src = src if isinstance(src, Tensor) else _filled(index.shape, src, dtype=input.dtype)
     return _F.scatter(input, dim, index, src)
 
 
@@ -427,7 +428,7 @@ def full(size: Any, fill_value: Number, *, dtype: DTypeLike | None = None) -> Te
     """One value everywhere: of bool, int64 or float32 by default, as the value is."""
     if dtype is None:
         dtype = _t.bool_ if isinstance(fill_value, bool) else _t.int64 if isinstance(fill_value, int) else _t.float32
-    return _F.full(size, fill_value, dtype=dtype)
+    return _filled(size, fill_value, dtype=dtype)
 
 
 def zeros(*size: Any, dtype: DTypeLike | None = None) -> Tensor:

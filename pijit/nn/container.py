@@ -27,7 +27,7 @@ class _Indexed(Cell):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self._part(list(self._cells.values())[index])
-        if isinstance(index, str):
+        if isinstance(index, str) and index in self._cells:
             return self._cells[index]
         return self._cells[self._key(index)]
 
@@ -156,8 +156,16 @@ class CellList(_Indexed):
         self._refresh()
         return self
 
+    def __iadd__(self, cells: Any) -> Self:
+        return self.extend(cells)
+
+    def construct(self, *args: Any) -> None:  # noqa: ARG002
+        raise _not_called(self)
+
     def insert(self, index: Any, cell: Any) -> None:
         """Adds a cell before `index`."""
+        if not isinstance(cell, Cell):
+            raise _check.refused("insert", "cell", _check.a(Cell), cell)
         (prefix, place), cells = self._place_of_indices(), list(self._cells.values())
         if not -len(cells) <= index <= len(cells):
             raise _check.refused("insert", "index", _check.within(-len(cells), len(cells)), index, IndexError)
@@ -183,11 +191,19 @@ def _rename_later(cells, start, place):
                 p.name = ".".join(parts)
 
 
+def _not_called(cells):
+    return NotImplementedError(f"a {type(cells).__name__} is not called itself: call the cells in it.")
+
+
 class CellDict(Cell):
     """A dictionary of cells; it is not called itself.
 
     Args:
         *args (object): the arguments.
+
+    Raises:
+        TypeError: if a key is no str, or a value no Cell.
+        KeyError: if a key is empty, has a dot, or is the name of an attribute of Cells.
 
     Example:
         >>> list(nn.CellDict({"a": nn.ReLU()}).keys())
@@ -203,10 +219,16 @@ class CellDict(Cell):
         return self._cells[key]
 
     def __setitem__(self, key: Any, cell: Any) -> None:
+        if isinstance(key, str) and (not key or "." in key or key not in self._cells and hasattr(self, key)):
+            raise _check.refused("CellDict", "a key", _check.value("be a name without dots, no attribute of Cells"),
+                                 key, KeyError)
         self.insert_child_to_cell(key, cell)
 
     def __delitem__(self, key: Any) -> None:
-        delattr(self, key)
+        self.pop(key)
+
+    def construct(self, *args: Any) -> None:  # noqa: ARG002
+        raise _not_called(self)
 
     def __len__(self) -> int:
         return len(self._cells)
@@ -243,4 +265,4 @@ class CellDict(Cell):
     def update(self, cells: Any) -> None:
         """Adds the cells of a mapping or of (name, cell) pairs."""
         for k, c in cells.items() if hasattr(cells, "items") else cells:
-            self.insert_child_to_cell(k, c)
+            self[k] = c

@@ -9,7 +9,7 @@ from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.optimizer import Optimizer, _at_least
 from pijit.ops import function as F, updates
-from pijit.ops.apply import ApplyFtrl, shrunk
+from pijit.ops.optimizer_primitives import ApplyFtrl, shrunk
 from pijit.parameter import Parameter, ParameterTuple
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from pijit.ops import function as F
 from pijit.ops.composite import HyperMap, Map
 from pijit.ops.primitives import AssignAdd
 from pijit.parameter import Parameter, ParameterTuple
+from pijit.ops.function.creation import _filled
 
 if TYPE_CHECKING:
     from typing import Any
@@ -279,7 +280,7 @@ class Optimizer(CellInOwnDtypes):
         return F.reshape(r(self.global_step), ()) if self._dynamic and isinstance(r, LearningRateSchedule) else r
 
     def _state(self, name, init=0):
-        return ParameterTuple([Parameter(F.full(p.shape, init, dtype=p.dtype), name=f"{name}.{p.name}")
+        return ParameterTuple([Parameter(_filled(p.shape, init, dtype=p.dtype), name=f"{name}.{p.name}")
                                for p in self.parameters])
 
     def _count(self, gradients):

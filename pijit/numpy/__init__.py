@@ -11,6 +11,7 @@ from pijit import _check
 from pijit import dtype as _t
 from pijit._C import Tensor
 from pijit.ops import function as _F
+from pijit.ops.function.creation import _filled
 from pijit.ops.table import OPS as _OPS
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: Shape | None 
 def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None,
               shape: Shape | None = None) -> Tensor:
     """One value in the shape and dtype of another array."""
-    return _F.full(a.shape if shape is None else shape, fill_value, dtype=a.dtype if dtype is None else dtype)
+    return _filled(a.shape if shape is None else shape, fill_value, dtype=a.dtype if dtype is None else dtype)
 
 
 def eye(N: int, M: int = None, k: int = 0, dtype: DTypeLike = float32) -> Tensor:
@@ -227,12 +228,12 @@ def asarray(a: ArrayLike, dtype: DTypeLike | None = None) -> Tensor:
 
 def zeros(shape: Shape, dtype: DTypeLike = float32) -> Tensor:
     """Zeros."""
-    return _F.full(shape, 0, dtype=dtype)
+    return _filled(shape, 0, dtype=dtype)
 
 
 def ones(shape: Shape, dtype: DTypeLike = float32) -> Tensor:
     """Ones."""
-    return _F.full(shape, 1, dtype=dtype)
+    return _filled(shape, 1, dtype=dtype)
 
 
 def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None) -> Tensor:

@@ -13,6 +13,7 @@ from pijit import dtype as _t
 from pijit._C import Tensor
 from pijit._C import ops as _ops
 from pijit.ops import function as _F
+from pijit.ops.function.creation import _filled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -315,7 +316,7 @@ def pad(arr: ArrayLike, pad_width: Any, mode: str = "constant", stat_length: Any
         size = arr.shape[axis]
 
         def piece(count, value):
-            return _F.full((*arr.shape[:axis], count, *arr.shape[axis + 1:]), value, dtype=arr.dtype)
+            return _filled((*arr.shape[:axis], count, *arr.shape[axis + 1:]), value, dtype=arr.dtype)
         if mode in ("constant", "empty"):
             parts = piece(before, constants[axis][0]), piece(behind, constants[axis][1])
         elif mode in ("edge", "wrap", "reflect", "symmetric"):
@@ -518,7 +519,7 @@ def average(x: ArrayLike, axis: Axis | None = None, weights: Any = None, returne
     x = _floating(x)
     if weights is None:
         y = _F.mean(x, axis)
-        total = _F.full(y.shape, float(x.size // builtins.max(y.size, 1)), dtype=_t.float32)
+        total = _filled(y.shape, float(x.size // builtins.max(y.size, 1)), dtype=_t.float32)
     else:
         w = _floating(weights)
         if w.ndim == 1 and x.ndim > 1:
@@ -841,7 +842,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     constants = ([0] * m if k is None else list(k) * m if isinstance(k, (tuple, list)) and len(k) == 1 else list(k)
                  if isinstance(k, (tuple, list)) else [k] * m)
     for c in constants[:m]:
-        p = _F.cat([p / _F.cast(_F.arange(p.shape[0], 0, -1), p.dtype), _F.full((1,), c, dtype=p.dtype)], 0)
+        p = _F.cat([p / _F.cast(_F.arange(p.shape[0], 0, -1), p.dtype), _filled((1,), c, dtype=p.dtype)], 0)
     return p
 
 
@@ -914,7 +915,7 @@ def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw
 def isin(element: ArrayLike, test_elements: Any, invert: bool = False) -> Tensor:
     """Which elements are among others."""
     e, t = _tensor(element), _F.ravel(_tensor(test_elements))
-    found = _F.any(_F.expand_dims(e, -1) == t, -1) if t.size else _F.full(e.shape, False, dtype=_t.bool_)
+    found = _F.any(_F.expand_dims(e, -1) == t, -1) if t.size else _filled(e.shape, False, dtype=_t.bool_)
     return _F.logical_not(found) if invert else found
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pijit import _check
-from pijit.ops import function as F
+from pijit._C import ops as _ops
 from pijit.ops.primitive import Primitive
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class _Collective(Primitive):
         self.group = group
 
     def __call__(self, x: Tensor) -> Tensor:
-        return F.identity(x)
+        return _ops["identity"](x)
 
 
 class _Reduction(_Collective):
@@ -64,7 +64,7 @@ class _Rooted(_Collective):
     def __call__(self, x: Tensor) -> Tensor:
         if self.root_rank != 0:
             raise _alone(type(self).__name__)
-        return F.identity(x)
+        return _ops["identity"](x)
 
 
 class AllReduce(_Reduction):
@@ -92,7 +92,9 @@ class Broadcast(_Rooted):
     def __call__(self, input_x: Tensor | tuple[Tensor, ...]) -> Any:
         if self.root_rank != 0:
             raise _alone("Broadcast")
-        return tuple([F.identity(x) for x in input_x]) if isinstance(input_x, (tuple, list)) else F.identity(input_x)
+        if isinstance(input_x, (tuple, list)):
+            return tuple([_ops["identity"](x) for x in input_x])
+        return _ops["identity"](input_x)
 
 
 class Reduce(_Rooted):
@@ -135,7 +137,7 @@ class AlltoAll(_Collective):
     def __call__(self, input_x: Tensor) -> Tensor:
         if self.split_count != 1:
             raise _alone("AlltoAll")
-        return F.identity(input_x)
+        return _ops["identity"](input_x)
 
 
 class _BetweenTwo(Primitive):

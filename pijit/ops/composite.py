@@ -35,8 +35,8 @@ class MultitypeFuncGraph:
     """A function chosen by the types of its arguments: the first registered one that takes them all.
 
     `@f.register("Tensor", "Number")` adds one. Types are named as MindSpore names them: Tensor, Number, Int, Float,
-    Bool, String, Tuple, List, Dictionary, None, Function, RowTensor, COOTensor, CSRTensor … Raises ValueError where
-    none fits."""
+    Bool, String, Tuple, List, Dictionary, None, Function, RowTensor, COOTensor, CSRTensor … A single one is called with
+    whatever comes, as in MindSpore's eager mode. Raises ValueError where none of several fits."""
 
     name: str
     entries: list[Any]
@@ -65,7 +65,7 @@ class MultitypeFuncGraph:
 
     def __call__(self, *args: Any) -> Any:
         for kinds, fn in self.entries:
-            if len(kinds) == len(args) and all([_is_kind(a, k) for a, k in zip(args, kinds)]):
+            if len(self.entries) == 1 or len(kinds) == len(args) and all([_is_kind(a, k) for a, k in zip(args, kinds)]):
                 return fn(*args)
         known = ", ".join(["(" + ", ".join(kinds) + ")" for kinds, _ in self.entries])
         raise ValueError(

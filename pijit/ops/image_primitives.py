@@ -1,30 +1,96 @@
-"""Primitives of images: boxes, colours, sizes, pieces, and pooling with places or random windows."""
+"""Primitives on images: boxes, colours, sizes, pieces."""
+
+from __future__ import annotations
 
 import builtins
 
 import numpy as np
 
-from pijit import _check
-from pijit import dtype as mstype
-from pijit import random as _random
-from pijit._C import Tensor, ops as _ops
+from pijit import _check, dtype as mstype, random as _random
+from pijit._C import Tensor
 from pijit.ops import function as F
 from pijit.ops.function import boxes as B, image as _image, patches as _patches
-from pijit.ops.function.pooling import _unpool
+from pijit.ops.function.sampling import resize_bicubic
 from pijit.ops.primitive import primitive
+from pijit.ops.primitive_arguments import _ints, _ints_of, _plane
 
 
-def _ints(x):
-    return x.asnumpy().ravel().tolist() if isinstance(x, Tensor) else list(x) if isinstance(x, (tuple, list)) else [x]
+@primitive
+def Col2Im(x, output_size, /, kernel_size, dilation=1, padding=0, stride=1):
+    """Columns summed into the images they were taken from."""
+    return F.col2im(x, output_size, kernel_size, dilation, padding, stride)
+
+
+@primitive
+def ResizeNearestNeighbor(input_x, /, size, align_corners=False, half_pixel_centers=False):
+    """[N, C, H, W] in another size, each element that of the nearest place."""
+    return F.resize_nearest(input_x, size, align_corners, half_pixel_centers)
+
+
+@primitive
+def ResizeBilinearV2(image, size, /, align_corners=False, half_pixel_centers=False):
+    """[N, C, H, W] in another size, linear between places."""
+    return F.resize_bilinear(image, size if isinstance(size, (tuple, list)) else _ints_of(size), align_corners,
+                             half_pixel_centers)
+
+
+@primitive
+def ResizeBilinear(x, /, size, align_corners=False, half_pixel_centers=False):
+    """[N, C, H, W] in another size, linear between places."""
+    return F.resize_bilinear(x, size, align_corners, half_pixel_centers)
+
+
+@primitive
+def ResizeNearestNeighborV2(x, size, /, align_corners=False, half_pixel_centers=False):
+    """[N, C, H, W] in another size, each element that of the nearest place."""
+    return F.resize_nearest(x, _ints_of(size), align_corners, half_pixel_centers)
+
+
+@primitive
+def AffineGrid(theta, output_size, /, align_corners=False):
+    """Sampling grids of affine maps."""
+    return F.affine_grid(theta, _ints_of(output_size), align_corners)
+
+
+@primitive
+def GridSampler2D(input_x, grid, /, interpolation_mode="bilinear", padding_mode="zeros", align_corners=False):
+    """[N, C, H, W] at the places of a grid."""
+    return F.grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@primitive
+def GridSampler3D(input_x, grid, /, interpolation_mode="bilinear", padding_mode="zeros", align_corners=False):
+    """[N, C, D, H, W] at the places of a grid."""
+    return F.grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@primitive
+def IOU(anchor_boxes, gt_boxes, /, mode="iou"):
+    """Shares of overlap of boxes."""
+    return F.iou(anchor_boxes, gt_boxes, mode)
+
+
+@primitive
+def BoundingBoxEncode(anchor_box, groundtruth_box, /, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0)):
+    """Shifts and log scales from anchor boxes to true ones."""
+    return F.bounding_box_encode(anchor_box, groundtruth_box, means, stds)
+
+
+@primitive
+def BoundingBoxDecode(anchor_box, deltas, /, max_shape, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0),
+                      wh_ratio_clip=0.016):
+    """Boxes from anchor boxes and shifts."""
+    return F.bounding_box_decode(anchor_box, deltas, max_shape, means, stds, wh_ratio_clip)
+
+
+@primitive
+def CheckValid(bboxes, img_metas, /):
+    """Which boxes lie inside an image."""
+    return F.check_valid(bboxes, img_metas)
 
 
 def _number(x):
     return x.item() if isinstance(x, Tensor) else x
-
-
-def _plane(x, count=2):
-    """The sizes of the plane (or volume) in an int or a list that may name batch and channels too."""
-    return (x,) * count if isinstance(x, int) else tuple(x)[-count:]
 
 
 def _method(name, *attributes):
@@ -96,8 +162,6 @@ def CombinedNonMaxSuppression(boxes, scores, max_output_size_per_class, max_tota
     return (*[Tensor(a) for a in out], Tensor(counts, mstype.int32))
 
 
-# --- colours ---
-
 @primitive
 def RGBToHSV(images, /):
     """Hue, saturation and value of [..., 3]."""
@@ -121,8 +185,6 @@ def AdjustSaturation(image, scale, /):
     """The saturation of images [..., 3] times scale."""
     return _image.adjust_saturation(image, scale)
 
-
-# --- sizes ---
 
 @primitive
 def ResizeArea(images, size, /, align_corners=False):
@@ -172,8 +234,6 @@ def UpsampleTrilinear3D(x, output_size, scales=None, /, align_corners=False):
     return _image.upsample_trilinear_3d(x, size, align_corners, factors)
 
 
-# --- pieces ---
-
 def _padding(name, *attributes):
     if attributes[-1] not in ("SAME", "VALID", "same", "valid"):
         raise _check.refused(name, "the padding", _check.one_of("SAME", "VALID"), attributes[-1])
@@ -202,133 +262,6 @@ def ExtractGlimpse(x, size, offsets, /, centered=True, normalized=True, uniform_
 def Im2Col(x, /, ksizes, strides=1, dilations=1, pads=0):
     """[N, C, H, W] as [N, C, kh kw, places]."""
     return _patches.im2col(x, _plane(ksizes), _plane(strides), _plane(dilations), _plane(pads))
-
-
-@primitive
-def Dilation2D(x, filter, /, stride, dilation, pad_mode="SAME", data_format="NCHW"):
-    """Grey dilation of [N, C, H, W] by a filter [C, kh, kw]."""
-    return _image.dilation_2d(x, filter, _plane(stride), _plane(dilation), pad_mode.upper())
-
-
-@primitive
-def DeformableOffsets(x, offsets, /, strides, pads, ksize, dilations=(1, 1, 1, 1), data_format="NCHW",
-                      deformable_groups=1, modulated=True):
-    """The elements of deformed windows, side by side."""
-    return _image.deformable_offsets(x, offsets, _plane(strides), tuple(pads), tuple(ksize), _plane(dilations),
-                                deformable_groups, modulated)
-
-
-# --- pooling ---
-
-@primitive
-def AdaptiveMaxPool3D(x, output_size, /):
-    """(maxima so that the volume has the given sizes, their places as int32)."""
-    return F.adaptive_max_pool3d(x, tuple(_ints(output_size)), True)
-
-
-def _type(argmax_type):
-    return mstype.int32 if argmax_type == mstype.int32 else mstype.int64
-
-
-@primitive
-def MaxPool3DWithArgmax(x, /, ksize, strides, pads, dilation=(1, 1, 1), ceil_mode=False, data_format="NCDHW",
-                        argmax_type=mstype.int64):
-    """(maxima of windows of [N, C, D, H, W], their places in the volume)."""
-    y, at = F.max_pool3d(x, _plane(ksize, 3), _plane(strides, 3), _plane(pads, 3), _plane(dilation, 3), ceil_mode, True)
-    return y, F.cast(at, _type(argmax_type))
-
-
-@primitive
-def MaxPoolWithArgmaxV2(x, /, kernel_size, strides=None, pads=0, dilation=(1, 1), ceil_mode=False,
-                        argmax_type=mstype.int64):
-    """(maxima of windows of [N, C, H, W], their places in the plane)."""
-    k = _plane(kernel_size)
-    y, at = F.max_pool2d(x, k, k if strides is None else _plane(strides), _plane(pads), _plane(dilation), True,
-                         ceil_mode)
-    return y, F.cast(at, _type(argmax_type))
-
-
-def _unpooled(x, argmax, ksize, strides, pads, output_shape, count):
-    k, p = _plane(ksize, count), _plane(pads, count)
-    s = k if strides in (0, None) else _plane(strides, count)
-    sizes = (list(output_shape)[-count:] if output_shape
-             else [(n - 1) * step - 2 * q + w for n, step, q, w in zip(x.shape[2:], s, p, k)])
-    return _unpool(f"MaxUnpool{count}D", x, argmax, count, sizes)
-
-
-@primitive
-def MaxUnpool2D(x, argmax, /, ksize, strides=0, pads=0, output_shape=(), data_format="NCHW"):
-    """[N, C, H, W] at its places in the planes that it was pooled from."""
-    return _unpooled(x, argmax, ksize, strides, pads, output_shape, 2)
-
-
-@primitive
-def MaxUnpool3D(x, argmax, /, ksize, strides=0, pads=0, output_shape=(), data_format="NCDHW"):
-    """[N, C, D, H, W] at its places in the volumes that it was pooled from."""
-    return _unpooled(x, argmax, ksize, strides, pads, output_shape, 3)
-
-
-def _fractions(name, pooling_ratio, *attributes):
-    if not isinstance(pooling_ratio, (list, tuple)) or len(pooling_ratio) != 4:
-        raise _check.refused(name, "pooling_ratio", _check.value("be a list of 4 floats"), pooling_ratio, TypeError)
-    if pooling_ratio[0] != 1 or pooling_ratio[3] != 1 or builtins.min(pooling_ratio) < 1:
-        raise _check.refused(name, "pooling_ratio", _check.value("be [1, at least 1, at least 1, 1]"), pooling_ratio)
-
-
-def _cuts(n, ratio, pseudo_random):
-    """Where the windows of an axis of n begin, and n: Graham 2014."""
-    m = int(n / ratio)
-    share = n / m
-    if pseudo_random:
-        k = int(share)
-        u = _random.uniform((1,)).item() * builtins.min((k + 2) / share - 1, (n + 1 - k) / share - (m - 1))
-        return [0] + [int(np.ceil(share * (i + u))) - 1 for i in builtins.range(1, m)] + [n]
-    lengths = np.array([n // m + 1] * (n % m) + [n // m] * (m - n % m))
-    order = _random.uniform((m,)).asnumpy().argsort()
-    return [0, *np.cumsum(lengths[order]).tolist()]
-
-
-def _fractional(x, ratio, pseudo_random, overlapping, reduce):
-    """(x [N, H, W, C] pooled over random windows, the cuts of rows and columns)."""
-    cuts = [_cuts(n, r, pseudo_random) for n, r in zip(x.shape[1:3], ratio[1:3])]
-    for axis, cut in enumerate(cuts, 1):
-        whole = x.shape[axis]
-        parts = []
-        for a, b in zip(cut, cut[1:]):
-            part = F.narrow(x, axis, a, builtins.min(b + overlapping, whole) - a)
-            parts.append(reduce(part, axis, True))
-        x = _ops["concat"](parts, axis)
-    return x, *(Tensor(c, mstype.int64) for c in cuts)
-
-
-@primitive(check=_fractions)
-def FractionalMaxPool(x, /, pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0,
-                      seed2=0):
-    """(maxima of random windows of [N, H, W, C], where their rows and their columns begin)."""
-    return _fractional(x, pooling_ratio, pseudo_random, overlapping, F.amax)
-
-
-@primitive(check=_fractions)
-def FractionalAvgPool(x, /, pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0,
-                      seed2=0):
-    """(means of random windows of [N, H, W, C], where their rows and their columns begin)."""
-    return _fractional(x, pooling_ratio, pseudo_random, overlapping, F.mean)
-
-
-@primitive
-def FractionalMaxPoolWithFixedKsize(input_x, random_samples, /, ksize, output_shape, data_format="NCHW"):
-    """(maxima of windows of one size at random places of [N, C, H, W], their places in the plane)."""
-    from pijit.ops.function.fractional import fractional_max
-    return fractional_max("FractionalMaxPoolWithFixedKsize", input_x, _plane(ksize), _plane(output_shape),
-                          random_samples)
-
-
-@primitive
-def FractionalMaxPool3DWithFixedKsize(x, random_samples, /, ksize, output_shape, data_format="NCDHW"):
-    """(maxima of windows of one size at random places of [N, C, D, H, W], their places in the volume)."""
-    from pijit.ops.function.fractional import fractional_max
-    return fractional_max("FractionalMaxPool3DWithFixedKsize", x, _plane(ksize, 3), _plane(output_shape, 3),
-                          random_samples)
 
 
 @primitive
@@ -364,4 +297,10 @@ def SampleDistortedBoundingBoxV2(image_size, bounding_boxes, min_object_covered,
     return Tensor([y, x, 0], image_size.dtype), Tensor([h, w, -1], image_size.dtype), Tensor(box, mstype.float32)
 
 
-__all__ = [n for n in globals() if n[0].isupper() and n not in ("Tensor", "F", "B", "P", "TYPE_CHECKING")]
+@primitive
+def ResizeBicubic(images, size, /, align_corners=False, half_pixel_centers=False):
+    """Images resized by cubic convolution."""
+    return resize_bicubic(images, size, align_corners, half_pixel_centers)
+
+
+__all__ = [n for n, v in globals().items() if isinstance(v, type) and v.__module__ == __name__]

@@ -12,6 +12,7 @@ from pijit import _check
 from pijit import compat
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
+from pijit.compute_dtype import gives_compute_dtype, in_compute_dtype
 from pijit.ops import function as F
 from pijit.ops.primitive import (  # noqa: F401
     Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register)
@@ -35,12 +36,13 @@ def _simple(name, fn, doc):
 
 def _identity(x):
     _need_tensor("Identity", "x", x)
-    return x._held()
+    return in_compute_dtype(x)._held()
 
 
 _identity.__name__ = "identity"
 _SIMPLE = {name: _ops[row.op] for row in _OPS for name in row.primitives}
 _SIMPLE |= _PRIMITIVES
+_SIMPLE |= {name: gives_compute_dtype(_PRIMITIVES[name]) for name in ("ZerosLike", "OnesLike")}
 _SIMPLE |= {"Identity": _identity, "ComplexAbs": lambda x: F.real(F.abs(x))}
 for _name, _fn in _SIMPLE.items():
     globals()[_name] = _simple(_name, _fn, f"Primitive of ops.{getattr(_fn, '__name__', _name.lower())}.")
@@ -715,15 +717,15 @@ class AllReduce(Primitive):
 
 
 _HERE = [n for n in globals() if n[0].isupper() and n != "TYPE_CHECKING"] + ["prim_arg_register", "prim_attr_register"]
-_FAMILIES = ("apply apply_more attributed image_primitives numeric random_primitives recurrent structured_primitives "
-             "spectral").split()
+_FAMILIES = ("array debug image linalg math nn optimizer pooling random recurrent sparse "
+             "sparse_optimizer spectral").split()
 
 
 def _load():
     """The names of this module and its families, which are loaded, with their values."""
     found = {n: globals()[n] for n in _HERE}
     for family in _FAMILIES:
-        module = importlib.import_module(f"pijit.ops.{family}")
+        module = importlib.import_module(f"pijit.ops.{family}_primitives")
         found.update({n: getattr(module, n) for n in module.__all__ if n not in _HERE})
     globals().update(found)
     return found

@@ -1,12 +1,67 @@
-"""Primitives that draw random numbers. Seeds are kept as attributes: draws follow the one generator of pijit.random."""
+"""Primitives that draw."""
 
-from pijit import _check
-from pijit import dtype as mstype
-from pijit import random as _random
-from pijit._C import Tensor, ops as _ops
+from __future__ import annotations
+
+from pijit import _check, dtype as mstype, random as _random
+from pijit._C import ops as _ops, Tensor
+from pijit.compute_dtype import one_operator
 from pijit.ops import function as F
 from pijit.ops.function import distributions as D
+from pijit.ops.function.creation import _filled
 from pijit.ops.primitive import primitive
+from pijit.ops.primitive_arguments import _ints_of
+
+
+@primitive
+def StandardNormal(shape, /, seed=0, seed2=0):
+    """Standard normal numbers."""
+    return F.standard_normal(_ints_of(shape))
+
+
+@primitive
+def UniformReal(shape, /, seed=0, seed2=0):
+    """Uniform numbers in [0, 1)."""
+    return F.rand(*_ints_of(shape))
+
+
+@primitive
+@one_operator
+def UniformInt(shape, minval, maxval, /, seed=0, seed2=0):
+    """Uniform int32 numbers in [minval, maxval)."""
+    low, high = F.cast(minval, mstype.float32), F.cast(maxval, mstype.float32)
+    return F.cast(F.minimum(F.floor(F.rand(*_ints_of(shape)) * (high - low)) + low, high - 1.0), mstype.int32)
+
+
+@primitive
+def RandomShuffle(x, /, seed=0, seed2=0):
+    """The rows in random order."""
+    return F.shuffle(x)
+
+
+@primitive
+def Randperm(n, /, max_length=1, pad=-1, dtype=mstype.int32):
+    """The numbers 0 to n - 1 in random order, then `pad` up to max_length."""
+    count = n.item() if isinstance(n, Tensor) else n
+    return F.cat([F.randperm(count, dtype=dtype), _filled((max(max_length - count, 0),), pad, dtype=dtype)])
+
+
+@primitive
+def Bernoulli(x, p, /, seed=-1, offset=0):
+    """1 with probability p, else 0."""
+    return F.bernoulli(x, p)
+
+
+@primitive
+def Multinomial(x, num_samples, /, seed=0, seed2=0, dtype=mstype.int32):
+    """Indices drawn with probabilities in proportion to rows."""
+    return F.cast(F.multinomial(x, num_samples), dtype)
+
+
+@primitive
+def TruncatedNormal(shape, /, dtype=mstype.float32, seed=0, seed2=0):
+    """Standard normal numbers within two standard deviations, by the inverse of the distribution."""
+    share = 0.9544997361036416
+    return F.cast(F.erfinv((F.rand(*_ints_of(shape)) * 2.0 - 1.0) * share) * 1.4142135623730951, dtype)
 
 
 def _sizes(shape):
@@ -136,4 +191,4 @@ def DropoutDoMask(input_x, mask, keep_prob, /):
     return _ops["select"](keep, input_x / keep_prob, 0.0)
 
 
-__all__ = [n for n in globals() if n[0].isupper() and n not in ("Tensor", "F", "D", "TYPE_CHECKING")]
+__all__ = [n for n, v in globals().items() if isinstance(v, type) and v.__module__ == __name__]

@@ -41,6 +41,67 @@ def test_a_slice_leaves_the_names_of_parameters():
     assert [p.name for p in part.get_parameters()] == before[2:]
 
 
+def cells():
+    return nn.CellDict({"a": nn.ReLU(), "b": nn.Tanh()})
+
+
+def listed():
+    return nn.CellList([nn.ReLU(), nn.Tanh()])
+
+
+# As MindSpore 2.10 raises.
+MISUSED = {
+    "a dot": (lambda: cells().update({"a.b": nn.ReLU()}), KeyError),
+    "a dot set": (lambda: cells().__setitem__("a.b", nn.ReLU()), KeyError),
+    "nothing": (lambda: cells().__setitem__("", nn.ReLU()), KeyError),
+    "an attribute": (lambda: nn.CellDict({"training": nn.ReLU()}), KeyError),
+    "a method": (lambda: nn.CellDict([("construct", nn.ReLU())]), KeyError),
+    "keys": (lambda: nn.CellDict({"keys": nn.ReLU()}), KeyError),
+    "_cells": (lambda: nn.CellDict({"_cells": nn.ReLU()}), KeyError),
+    "a number": (lambda: cells().__setitem__(1, nn.ReLU()), TypeError),
+    "no Cell": (lambda: cells().__setitem__("c", 3), TypeError),
+    "del": (lambda: cells().__delitem__("q"), KeyError),
+    "del of a number": (lambda: cells().__delitem__(0), KeyError),
+    "pop": (lambda: cells().pop("q"), KeyError),
+    "call of a dict": (lambda: cells()(X), NotImplementedError),
+    "call of a list": (lambda: listed()(X), NotImplementedError),
+    "a list's name": (lambda: listed()["a"], TypeError),
+    "a sequence's name": (lambda: nn.SequentialCell(nn.ReLU())["a"], TypeError),
+    "insert": (lambda: listed().insert(0, 3), TypeError),
+    "+= of no list": (lambda: listed().__iadd__(3), TypeError),
+    "+= of no Cells": (lambda: listed().__iadd__([3]), TypeError),
+}
+
+
+@pytest.mark.parametrize("name", MISUSED)
+def test_containers_misused(name):
+    f, error = MISUSED[name]
+    with pytest.raises(error):
+        f()
+
+
+def test_cells_added_in_place():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.CellList()
+            self.layers += [nn.Dense(8, 8)]
+            self.layers += (nn.Dense(8, 2),)
+
+        def construct(self, x):
+            for layer in self.layers:
+                x = layer(x)
+            return x
+    net = Net()
+    assert [p.name for p in net.get_parameters()] == ["layers.0.weight", "layers.0.bias", "layers.1.weight",
+                                                      "layers.1.bias"]
+    assert type(net.layers) is nn.CellList and net(X).shape[-1] == 2
+    named = cells()
+    named["a"] = nn.GELU()  # in its place
+    del named["b"]
+    assert list(named) == ["a"] and type(named["a"]) is nn.GELU and not hasattr(named, "b")
+
+
 class Remembers(nn.Cell):
     def __init__(self):
         super().__init__()

@@ -54,6 +54,19 @@ def test_dispatch_by_type():
     check(lambda: lambda x: (add(x, x), add(2, x), add(1, 2)), Tensor(Y), graphs=1, breaks=0)
 
 
+def test_a_single_function_takes_whatever_comes():
+    count = ops.MultitypeFuncGraph("count")
+
+    @count.register("Tensor")
+    def _(*args):
+        return len(args)
+    assert [count(*args) for args in ((1,), ("a", None), (), ([1],), ({},), (Tensor(Y), 2))] == [1, 2, 0, 1, 1, 2]
+    assert ops.HyperMap(count)((Tensor(Y), 3)) == (1, 1)
+    check(lambda: lambda x: (count(1) * x, count(x, x) * x), Tensor(Y), graphs=1, breaks=0)
+    with pytest.raises(ValueError, match="none"):
+        ops.MultitypeFuncGraph("none")(1)
+
+
 def test_mapping():
     hyper_map = ops.HyperMap()
     x, y = Tensor(X), Tensor(Y)

@@ -86,6 +86,35 @@ CASES = {
     "losses": (lambda x: (nn.MSELoss()(x, OUTSIDE), ops.cross_entropy(x, INTS - 1)), "T T"),
     "numbers of a list": (lambda x: x + [1.0, 2.0], "T"),
     "powers": (lambda x: (x**2, x**0.5, 2.0**x), "T T T"),
+    "filled": (
+        lambda x: (ops.fill(ms.float32, (2,), 1.0), ops.fill(ms.float64, (2,), 1.0), ops.full_like(x, 1.0),
+                   ops.full((2,), 1.0, dtype=ms.float32), ops.ZerosLike()(x), ops.OnesLike()(x), x.new_zeros((2,)),
+                   x.new_ones((2,)), ops.FillV2()((2,), ms.Tensor(1.0))),
+        "T " * 9,
+    ),
+    "filled in its dtype": (
+        lambda x: (ops.Fill()(ms.float32, (2,), 1.0), ops.zeros_like(x), x.new_zeros((2,), dtype=ms.float64),
+                   ops.full((2,), 1), ops.full_like(INTS, 1), ops.ZerosLike()(INTS)),
+        "float32 float32 float64 int64 int64 int64",
+    ),
+    "moved": (
+        lambda x: (ops.flip(x, (0,)), x.flip((0,)), ops.fliplr(x), ops.flipud(x), ops.rot90(x, 1, (0, 1)),
+                   *ops.unbind(x), *ops.unstack(x), ops.strided_slice(x, (0, 0), (1, 1), (1, 1)), x.diagonal(),
+                   ops.ReverseV2([0])(x), *ops.split(x, [1, 1]), ops.flip(INTS, (0,))),
+        "T " * 14 + "int64",
+    ),
+    "planes and depth": (
+        lambda x: (ops.SpaceToDepth(2)(x.reshape(1, 1, 2, 2)), ops.DepthToSpace(2)(x.reshape(1, 4, 1, 1)),
+                   ops.BatchToSpaceND([1, 1], [[0, 0], [0, 0]])(x.reshape(1, 1, 2, 2))),
+        "T T T",
+    ),
+    "limited": (
+        lambda x: (ops.clamp(x, 0, 1), x.clip(0.0, 1.0), ops.clip_by_value(x, 0, 1),
+                   ops.clip_by_value([x], 0, 1)[0], ops.clip_by_value(INTS, 0, 1)),
+        "T T T T int64",
+    ),
+    "values": (lambda x: (ops.Identity()(x), ops.Identity()(DOUBLE), ops.real(x), ops.conj(x), ops.Identity()(INTS)),
+               "T T T T int64"),
 }
 
 

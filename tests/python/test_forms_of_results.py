@@ -257,7 +257,7 @@ def test_searches():
 def test_placeholders():
     d = Tensor(shape=[None, 3], dtype=ms.float32)
     assert d.shape == (-1, 3) and d.dtype == ms.float32 and d.ndim == 2 and isinstance(d, Tensor)
-    assert repr(d) == "Tensor(shape=[-1, 3], dtype=Float32, value=)"
+    assert repr(d) == "Tensor(shape=[-1, 3], dtype=Float32, value=\n)"
     assert Tensor(shape=None, dtype=ms.float32).shape == (-2,)
     assert Tensor(shape=(-1, 3), dtype=ms.int32).shape == (-1, 3)
     s = Tensor(shape=(None, Symbol(max=3), 4), dtype=ms.float32)

@@ -3,7 +3,10 @@
 import abc
 import collections
 import dataclasses
+import dis
 import enum
+import sys
+import types
 import typing
 
 import numpy as np
@@ -666,3 +669,66 @@ def test_new_that_raises_or_changes():
         return f
     x = tensor(2)
     check_calls(make, [(x, ""), (x, ""), (x, "refuses"), (x, "new"), (x, "")])
+
+
+class Counter:
+    def __init__(self, t):
+        self.n, self.t, self.kept = 0, t, []
+
+    def add(self, x):
+        self.t = self.t + x
+        self.n += 1
+        return self.t
+
+    def total(self, x):
+        return self.t + x * self.scale if hasattr(self, "scale") else self.t + x
+
+    def read(self):
+        return self.n, self.t
+
+
+def specialised(function):
+    """Are all its reads of attributes CPython's quick ones, after some calls?"""
+    names = [i.opname for i in dis.get_instructions(function, adaptive=True) if i.opname.startswith("LOAD_ATTR")]
+    return bool(names) and all("_" in n[len("LOAD_ATTR"):] and "ADAPTIVE" not in n for n in names)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="CPython specialises from 3.11 on")
+@pytest.mark.parametrize("method", ["add", "total"])
+def test_attributes_stay_quick_for_other_code(method):
+    one = ms.Tensor(1.0)
+    for _ in range(2):
+        kind = type("Kind", (Counter,), {n: types.FunctionType(getattr(Counter, n).__code__, globals(), n)
+                                         for n in ("add", "total", "read")})
+        setattr(kind, method, ms.jit(getattr(kind, method)))
+        plain, x = Counter(one), kind(one)
+        for _ in range(100):
+            assert float(getattr(x, method)(one)) == float(getattr(plain, method)(one))
+        for _ in range(300):
+            x.read()
+        assert specialised(kind.read)
+        assert list(vars(x)) == list(vars(plain)) and x.read() == (plain.n, x.t)
+
+
+def test_a_dict_that_others_hold_stays_the_objects():
+    one = ms.Tensor(1.0)
+    x = Counter(one)
+    held = x.__dict__
+    add = ms.jit(Counter.add)
+    for k in range(20):
+        add(x, one)
+        assert held is x.__dict__ and held["n"] == k + 1
+        held["n"] = k + 1
+        held[f"new{k}"] = k
+    assert list(held) == ["n", "t", "kept"] + [f"new{k}" for k in range(20)]
+    y = Counter(one)
+    for k in range(20):
+        add(y, one)
+        if k == 7:
+            del y.kept
+            y.last = 1
+        if k == 9:
+            held = y.__dict__
+        if k == 12:
+            y.__dict__ = dict(held)
+    assert y.n == 20 and list(vars(y)) == ["n", "t", "last"] and vars(y) is not held and held["n"] == 13

@@ -196,3 +196,44 @@ def test_such_loops_have_machine_code():
         assert all(x.tobytes() == y.tobytes() for x, y in zip(plain, args)), f.__name__
         regions = pijit.explain(jitted).regions
         assert sum(r["runs"] for r in regions) == 1 and not any(r["why"] for r in regions), (f.__name__, regions)
+
+
+POWER = """
+def f(xs, ys):
+    r = 0.0
+    out = []
+    for i in range(len(xs)):
+        for j in range(len(ys)):
+            r = xs[i] ** ys[j]
+            out.append(float(r))
+            out.append(type(r).__name__)
+    return out
+"""
+POWER_OF_ONE = """
+def f(xs, y):
+    s = 0.0
+    for i in range(len(xs)):
+        for j in range(3):
+            s += (xs[i] - xs[j]) ** {} + y ** xs[i]
+    return (s if s == s else "a NaN of either sign"),
+"""
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_powers():
+    rng = np.random.RandomState(1)
+    few = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, 1e-300, 1e300, -1e300, np.inf, -np.inf, np.nan])
+    for xs, ys in ((few, few), (few, few.astype(np.float32)), (few, np.array([0, 1, 2, -1, -3, 64])),
+                   (np.array([0, 1, -2, 7]), few), (np.array([0, 1, -2, 7]), np.array([0, 2, 3])),
+                   (few.astype(np.float32), few), (few.astype(np.float32), few.astype(np.float32)),
+                   (np.array([True, False]), few), (rng.randn(40) * 3, np.arange(5.0))):
+        same(POWER, xs, ys)
+    for exponent in ("2", "3", "0.5", "-1", "2.0", "0", "True", "10 ** 400", "1.5"):
+        for xs in (rng.rand(30), few, rng.rand(30).astype(np.float32), np.arange(5)):
+            for y in (2, 2.5, -1.0, np.float64(0.3), np.int64(3)):
+                same(POWER_OF_ONE.format(exponent), xs, y)
+
+
+def test_powers_of_float64_are_machine_code():
+    jitted = same(POWER_OF_ONE.format("2"), np.random.RandomState(0).rand(30), 1.5)
+    assert "machine code for the loops" in str(pijit.explain(jitted)) and "left at" not in str(pijit.explain(jitted))

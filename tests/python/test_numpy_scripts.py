@@ -1,11 +1,12 @@
-"""The programs of examples/numpy, whose functions run plain, behind @jit and under `python -m pijit`: results are the
-same to the bit."""
+"""The programs of examples/numpy, whose functions run plain, behind @jit, as samples find them and under
+`python -m pijit`: results are the same to the bit."""
 
 import importlib.util
 import os
 import pathlib
 import subprocess
 import sys
+import time
 import types
 
 import pytest
@@ -46,6 +47,16 @@ def test_a_script_of_arrays(name):
     for n in WHOLE.get(name, ()):
         e = pijit.explain(jitted[n])
         assert not e.breaks and (e.graphs or not e.compile_count), e
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_script_whose_functions_samples_find(name):
+    module = load(name)
+    wanted = freeze(module.main())
+    with pijit.enabled():
+        end = time.process_time() + 1
+        while time.process_time() < end:
+            assert freeze(module.main()) == wanted
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -71,7 +71,7 @@ FACTS = {
     "v.where(condition=v > 1, other=0)": ("float32", [3, 0, 2]), "v.where(v > 1, 0)": ("float32", [3, 0, 2]),
     "v.to(other=i)": ("int32", [3, 1, 2]),
     "v.to(dtype=ms.int32)": ("int32", [3, 1, 2]), "v.pow(exponent=2)": ("float32", [9, 1, 4]),
-    "x.type_as(i).dtype.name": "int32", "x.stride()": (3, 1), "x.ndimension()": 2, "x.reshape_as(x.T).shape": (3, 2),
+    "x.type_as(i).dtype.name": "int32", "x.stride()": [3, 1], "x.ndimension()": 2, "x.reshape_as(x.T).shape": (3, 2),
     "x.index_add(dim=0, index=n[1], source=x)": ("float32", [[5, 8, 11], [5, 8, 11]]),
     "v.logaddexp(v)": ("float32", [3.6931, 1.6931, 2.6931]), "v.xlogy(v)": ("float32", [3.2958, 0, 1.3863]),
     "x[:, :2].trace()": ("float32", 4), "x.addmm(x, x.T @ x)": ("float32", X + X @ (X.T @ X)),

@@ -363,3 +363,78 @@ def test_slices_of_changing_sizes():
             return x
         for n in (2, 3, 4, 5):
             assert (store(Tensor(np.zeros((n, 3), np.float32))).asnumpy() == 9).any()
+
+
+def bits(*values):
+    return np.array(values, np.float32).view(np.int32).tolist()
+
+
+# What a store into one shows in the others: as NumPy's views of the same bytes.
+BYTES = {
+    "of one size": (ms.int32, lambda x, v: v.__setitem__(0, 5)),
+    "the whole": (ms.int32, lambda x, v: x.__setitem__(1, 2.0)),
+    "smaller": (ms.uint8, lambda x, v: v.__setitem__((0, 3), 64)),
+    "of smaller": (ms.uint8, lambda x, v: x.__setitem__(0, 3.0)),
+    "larger": (ms.int64, lambda x, v: v.__setitem__((1, 1), 7)),
+    "of larger": (ms.int64, lambda x, v: x.__setitem__((1, 2), 3.0)),
+    "halves": (ms.float16, lambda x, v: v.__setitem__((0, slice(1, 8, 2)), 2.0)),
+    "copy_": (ms.int32, lambda x, v: v.copy_(ops.ones_like(v))), "add_": (ms.int32, lambda x, v: v.add_(1)),
+    "fill_": (ms.int64, lambda x, v: v.fill_(3)), "complex": (ms.complex64, lambda x, v: x.__setitem__(0, 1.5)),
+}
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_views_as_another_dtype(name):
+    dtype, store = BYTES[name]
+
+    def f(x):
+        v = x.view(dtype)
+        row = x[0]
+        store(x, v)
+        return x, v, row
+    for fn in (f, ms.jit(f)):
+        x, v, row = (t.asnumpy() for t in fn(Tensor(np.arange(8, dtype=np.float32).reshape(2, 4))))
+        assert x.view(v.dtype).tobytes() == v.tobytes() and x[0].tobytes() == row.tobytes()
+        assert x.tobytes() != np.arange(8, dtype=np.float32).tobytes()
+    check(lambda: f, Tensor(np.arange(8, dtype=np.float32).reshape(2, 4)))
+
+
+def test_views_of_views_as_another_dtype():
+    x = Tensor(np.arange(16, dtype=np.float32).reshape(4, 4))
+    a = np.arange(16, dtype=np.float32).reshape(4, 4)
+    pairs = [(x, a), (x.view(ms.int32)[1:], a.view(np.int32)[1:]), (x[:, :2].view(ms.int64), a[:, :2].view(np.int64)),
+             (x[1].view(ms.uint8)[4:], a[1].view(np.uint8)[4:]), (x.T, a.T), (x.T.view(ms.int32), a.T.view(np.int32)),
+             (x[2:].view(ms.float16).view(ms.int64)[:, 0], a[2:].view(np.float16).view(np.int64)[:, 0]),
+             (x[3].view(ms.int32).view(2, 2), a[3].view(np.int32).reshape(2, 2))]
+    numbers = random.Random(1)
+    for _ in range(200):
+        t, n = numbers.choice(pairs)
+        at, value = tuple(numbers.randrange(k) for k in n.shape), numbers.randrange(1, 100)
+        t[at] = value
+        n[at] = value
+        for u, m in pairs:
+            assert u.asnumpy().tobytes() == np.ascontiguousarray(m).tobytes()
+    for bad in (lambda: x.T.view(ms.int16), lambda: x[:, 1:].view(ms.int64), lambda: x[:, ::2].view(ms.uint8)):
+        with pytest.raises(ValueError, match="view"):
+            bad()
+    y = x[0, 1:3].view(ms.int64)  # begins in the middle of an int64: a copy
+    y[0] = 0
+    assert bits(*x[0].tolist()) == x[0].view(ms.int32).tolist() and y.tolist() == [0]
+
+
+def test_parameters_seen_as_another_dtype():
+    p = Parameter(Tensor([1.0, 2.0]), name="p")
+    v = p.view(ms.int32)
+    p.set_data(Tensor([3.0, 4.0]))
+    assert v.tolist() == bits(1.0, 2.0)
+    v = p.view(ms.int32)
+    ops.assign(p, Tensor([5.0, 6.0]))
+    assert v.tolist() == bits(5.0, 6.0)
+    del p
+    gc.collect()
+    v[0] = 1
+    assert v.tolist() == [1, bits(6.0)[0]]
+    many = Tensor(np.ones((1,) * 7 + (2,), np.float32))  # no room for the parts of an element: copies
+    many.view(ms.uint8)[...] = 0
+    assert many.asnumpy().ravel().tolist() == [1, 1]
+    assert ms.grad(lambda x: (x.view(ms.int32) * 0 + x).sum())(Tensor([1.0])).tolist() == [1]

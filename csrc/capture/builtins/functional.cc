@@ -99,8 +99,7 @@ V get(Tracer& t, Call& c) {
   const V &f = c.function, &x = c.args[0];
   const py::tuple args = py::tuple(f->obj.attr("__reduce__")())[1];
   if (f->src >= 0 && t.sources_[f->src].kind != Source::kConst) t.guard(Guard::kIs, f->src, f->obj);
-  const std::string name =
-      text_of(py::handle(reinterpret_cast<PyObject*>(Py_TYPE(f->obj.ptr()))).attr("__name__"));
+  const bool items = Py_TYPE(f->obj.ptr()) == library.itemgetter.type();
   auto attribute = [&](V v, const std::string& path) {
     for (size_t at = 0; at <= path.size();) {
       const size_t dot = std::min(path.find('.', at), path.size());
@@ -111,8 +110,8 @@ V get(Tracer& t, Call& c) {
   };
   std::vector<V> got;
   for (auto a : args)
-    got.push_back(name == "itemgetter" ? protocol::getitem(t, x, t.wrap_static(a.ptr()))
-                                       : attribute(x, text_of(a)));
+    got.push_back(items ? protocol::getitem(t, x, t.wrap_static(a.ptr()))
+                        : attribute(x, text_of(a)));
   return got.size() == 1 ? got[0] : t.tuple(got);
 }
 

@@ -28,7 +28,7 @@ void put_at(IteratorValue* it, const V& place) {
   }
 }
 
-void Tracer::Arm::end_writes(Context& c) {
+void ControlFlow::Arm::end_writes(Context& c) {
   if (after.size() == writes.size()) return;
   for (auto& w : writes) {
     const V& t = w.target;
@@ -53,7 +53,7 @@ void Tracer::Arm::end_writes(Context& c) {
   }
 }
 
-V Tracer::Arm::written(const V& target, PyObject* name) const {
+V ControlFlow::Arm::written(const V& target, PyObject* name) const {
   for (size_t k = 0; k < writes.size(); ++k)
     if (writes[k].is(target, name)) return after[k];
   return nullptr;
@@ -83,51 +83,51 @@ bool Context::written_in_arm(const V& v, PyObject* name) {
 }
 
 // The outcome of a branch, behind it.
-void Tracer::merge_writes(const V& target, const py::object& name, const V& value) {
+void ControlFlow::merge_writes(const V& target, const py::object& name, const V& value) {
   if (auto* it = as<IteratorValue>(target)) {
-    written_in_arm(it);
-    undoable([this, it, before = place_of(*this, it)] { put_at(it, before); });
+    t_.written_in_arm(it);
+    t_.undoable([it, before = place_of(t_, it)] { put_at(it, before); });
     put_at(it, value);
   } else if (auto* t = as<TensorValue>(target))
-    set_node(*this, t, value->node());
+    set_node(t_, t, value->node());
   else if (as<CellValue>(target))
-    set_cell(*this, target, value);
+    set_cell(t_, target, value);
   else
-    protocol::store_attribute(*this, target, name.ptr(), value);
+    protocol::store_attribute(t_, target, name.ptr(), value);
 }
 
 // A copy, as loops inside move the list.
-std::optional<Tracer::Turn> Tracer::turn_of(const Frame& f) const {
+std::optional<ControlFlow::Turn> ControlFlow::turn_of(const Frame& f) const {
   if (turns_.empty() || turns_.back().frame != &f) return std::nullopt;
   return turns_.back();
 }
 
 // Runs the frame from `pc` to `stop`, which is not run, or to the end of a loop's turn. Where that
 // leaves the loop, the condition says so.
-void Tracer::run_until(Frame& f, int pc, int stop, Arm* arm) {
+void ControlFlow::run_until(Frame& f, int pc, int stop, Arm* arm) {
   f.pc = pc;
   const std::optional<Turn> turn = turn_of(f);
   while (true) {
     for (size_t k = 0; k + 1 < turns_.size(); ++k)
       if (turns_[k].frame == &f && (f.pc == turns_[k].test || f.pc == turns_[k].after))
-        give_up(Reason::kTensorValue, "a loop that is left from one inside of it",
-                Case::kTensorBranch);
+        t_.give_up(Reason::kTensorValue, "a loop that is left from one inside of it",
+                   Case::kTensorBranch);
     if (turn && f.pc == turn->after) {
-      f.stack.push_back(constant(py::bool_(turn->negated)));
+      f.stack.push_back(t_.constant(py::bool_(turn->negated)));
       f.pc = turn->test;
     }
     if (f.pc == stop || (turn && f.pc == turn->test)) return;
-    count(f);
+    t_.count(f);
     try {
-      step(f);
+      t_.step(f);
     } catch (const Raised& r) {
-      give_up(Reason::kTensorValue, "an exception in a branch or loop on a tensor",
-              Case::kTensorBranch);
+      t_.give_up(Reason::kTensorValue, "an exception in a branch or loop on a tensor",
+                 Case::kTensorBranch);
     }
-    if (returned_) {
-      returned_ = false;
+    if (t_.returned_) {
+      t_.returned_ = false;
       arm->returned = true;
-      arm->value = return_value_;
+      arm->value = t_.return_value_;
       return;
     }
   }

@@ -8,7 +8,7 @@
 namespace pijit {
 
 // While it lives, ops go to a graph of their own.
-class Tracer::Inside {
+class ControlFlow::Inside {
  public:
   explicit Inside(Tracer& t)
       : t_(t),
@@ -34,7 +34,7 @@ class Tracer::Inside {
   Tracer& t_;
   Scope* scope_;
   uint64_t serial_;
-  std::vector<Write>* outer_;
+  std::vector<Context::Write>* outer_;
   size_t views_;
 
  public:
@@ -42,15 +42,16 @@ class Tracer::Inside {
 };
 
 // A jump whose ways are being traced. Who meets it again is in a loop with several exits.
-class Tracer::Branching {
+class ControlFlow::Branching {
  public:
-  Branching(Tracer& t, const Frame& f, bool unrolls = false) : list_(t.branching_) {
+  Branching(ControlFlow& flow, const Frame& f, bool unrolls = false) : list_(flow.branching_) {
+    const Tracer& t = flow.t_;
     for (auto [frame, pc] : list_)
       if (frame == &f && pc == f.pc && !unrolls)
         t.give_up(Reason::kTensorValue, "a loop that is left early", Case::kTensorBranch);
     constexpr int kMostUnrolled = 64;
-    if (list_.empty()) t.unrolled_ = 0;
-    if (unrolls && ++t.unrolled_ > kMostUnrolled)
+    if (list_.empty()) flow.unrolled_ = 0;
+    if (unrolls && ++flow.unrolled_ > kMostUnrolled)
       t.give_up(Reason::kTensorValue, "a loop that is left early", Case::kTensorBranch);
     if (list_.size() > 24)
       t.give_up(Reason::kTensorValue, "branches nested too deep", Case::kTensorBranch);

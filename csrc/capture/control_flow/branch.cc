@@ -46,21 +46,22 @@ void unify(std::vector<Val>* operands, std::initializer_list<Scope*> regions) {
 }  // namespace
 
 // A branch while it becomes a region: both ways are traced, then their ends are merged.
-class Tracer::TensorBranch {
+class ControlFlow::TensorBranch {
  public:
   // The frame stands before the jump; the ways meet at `join`. `keeps`: the way that has x on the
   // stack.
-  TensorBranch(Tracer& t, Frame& f, const V& x, int join, int keeps)
-      : t_(t),
+  TensorBranch(ControlFlow& flow, Frame& f, const V& x, int join, int keeps)
+      : flow_(flow),
+        t_(flow.t_),
         f_(f),
         x_(x),
         join_(join),
         keeps_(keeps),
-        turn_(t.turn_of(f)),
-        pred_(truth_val(t, x, false)),
+        turn_(flow.turn_of(f)),
+        pred_(truth_val(t_, x, false)),
         stack_(f.stack),
         slots_(f.slots),
-        serial_(t.arena_.serial()) {}
+        serial_(t_.arena_.serial()) {}
 
   void run(int if_true, int if_false) {
     first_ = trace(if_true, keeps_ == 1);
@@ -79,7 +80,7 @@ class Tracer::TensorBranch {
     merge_written(merge);
     if (!merge.problem.empty()) give_up(merge.problem);
     emit();
-    for (auto& c : changed_) t_.merge_writes(c.target, c.name, c.value);
+    for (auto& c : changed_) flow_.merge_writes(c.target, c.name, c.value);
     leave();
   }
 
@@ -103,7 +104,7 @@ class Tracer::TensorBranch {
   Way trace(int pc, bool keep) {
     Inside inside(t_);
     if (keep) f_.stack.push_back(x_);
-    t_.run_until(f_, pc, join_, inside.arm.get());
+    flow_.run_until(f_, pc, join_, inside.arm.get());
     // conditions of the next turn, known or not, are to agree
     if (turn_ && !inside.arm->returned && f_.pc == turn_->test && undecided(f_.stack.back()))
       f_.stack.back() = graph_number(t_, truth_val(t_, f_.stack.back(), false), DType::Bool);
@@ -165,7 +166,7 @@ class Tracer::TensorBranch {
   }
 
   // What an arm that leaves it alone finds there. Null: nothing.
-  V untouched(const Write& w) {
+  V untouched(const Context::Write& w) {
     if (as<TensorValue>(w.target)) return t_.tensor(w.node);
     if (as<CellValue>(w.target)) return w.before;
     if (!w.before && !holds_attribute(w.target, w.name.ptr()))
@@ -209,6 +210,7 @@ class Tracer::TensorBranch {
     f_.pc = first_.end;
   }
 
+  ControlFlow& flow_;
   Tracer& t_;
   Frame& f_;
   const V x_;
@@ -224,15 +226,14 @@ class Tracer::TensorBranch {
   std::vector<Changed> changed_;
 };
 
-// `keeps`: the way (0 false, 1 true) that has x on the stack; -1 for none.
-void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, int keeps) {
-  if (x->node().shape().numel() != 1) give_up(Reason::kRaises, "truth value of a tensor");
+void ControlFlow::branch(Frame& f, const V& x, int if_true, int if_false, int keeps) {
+  if (x->node().shape().numel() != 1) t_.give_up(Reason::kRaises, "truth value of a tensor");
   const CodeInfo& code = *f.code;
   const bool raises = only_raises(code, if_true), loops = code.instrs[f.pc].target <= f.pc;
-  if (raises != only_raises(code, if_false) && !loops && !start_.expects_raises &&
-      !mapped_serial_) {
+  if (raises != only_raises(code, if_false) && !loops && !t_.start_.expects_raises &&
+      !t_.mapped_serial_) {
     // Where it is to be raised the run fails, and Python's own does it, with all that comes before.
-    v_op("require", truth_val(*this, x, raises));
+    v_op("require", truth_val(t_, x, raises));
     if (keeps == !raises) f.stack.push_back(x);
     f.pc = raises ? if_false : if_true;
     return;
@@ -246,12 +247,12 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
   const bool items =
       loop_true != loop_false && takes_items(code, loop_true ? if_true : if_false, f.pc);
   if (loop_true != loop_false && !items && keeps >= 0)
-    give_up(Reason::kTensorValue, "a loop whose test is also a value", Case::kTensorBranch);
+    t_.give_up(Reason::kTensorValue, "a loop whose test is also a value", Case::kTensorBranch);
   if (loop_true != loop_false && !items)
-    return loop_on_tensor(f, x, loop_true ? if_true : if_false, loop_true ? if_false : if_true,
-                          !loop_true);
+    return loop(f, x, loop_true ? if_true : if_false, loop_true ? if_false : if_true, !loop_true);
   const Branching branching(*this, f, items);
-  if (code.generator) give_up(Reason::kTensorValue, "a branch of a generator", Case::kTensorBranch);
+  if (code.generator)
+    t_.give_up(Reason::kTensorValue, "a branch of a generator", Case::kTensorBranch);
   TensorBranch(*this, f, x, join, keeps).run(if_true, if_false);
 }
 

@@ -37,10 +37,11 @@ Val stays(Context& c, const TensorValue* v, const V& same, Scope& s) {
 
 // A loop while it becomes a region: its variables become values of the loop, the body is traced
 // with them, and what a turn makes of each is the value of the next turn.
-class Tracer::TensorLoop {
+class ControlFlow::TensorLoop {
  public:
-  TensorLoop(Tracer& t, Frame& f, const V& x, int body, int after, bool negated)
-      : t_(t),
+  TensorLoop(ControlFlow& flow, Frame& f, const V& x, int body, int after, bool negated)
+      : flow_(flow),
+        t_(flow.t_),
         f_(f),
         code_(*f.code),
         test_(f.pc),
@@ -49,7 +50,7 @@ class Tracer::TensorLoop {
         negated_(negated),
         stack_(f.stack),
         slots_(f.slots) {
-    const Val first = truth_val(t, x, negated);
+    const Val first = truth_val(t_, x, negated);
     home_ = first.type().device == default_device() ? default_device() : DeviceId{};
     pred_ = placed(first, home_);
   }
@@ -114,7 +115,7 @@ class Tracer::TensorLoop {
 
   // v with its tensors and numbers replaced by values of the loop.
   V carry(const V& v) {
-    const Nested nested(t_);
+    const Context::Nested nested(t_);
     if (auto* of = as<TensorValue>(v)) {
       auto* t = t_.tensor(arm_->graph->add_input(at_home(of->val.type())));
       t->aliased = true;
@@ -139,9 +140,9 @@ class Tracer::TensorLoop {
     struct InTurn {
       std::vector<Turn>& turns;
       ~InTurn() { turns.pop_back(); }
-    } in_turn{t_.turns_};
-    t_.turns_.push_back({&f_, test_, after_, negated_});
-    t_.run_until(f_, body_, test_, arm_.get());
+    } in_turn{flow_.turns_};
+    flow_.turns_.push_back({&f_, test_, after_, negated_});
+    flow_.run_until(f_, body_, test_, arm_.get());
     if (!arm_->writes.empty()) give_up("a side effect in a loop on a tensor");
     if (arm_->returned || f_.stack.empty()) give_up("return inside a loop");
     const V last = f_.stack.back();
@@ -157,7 +158,7 @@ class Tracer::TensorLoop {
 
   // Pairs each value of the loop with what the body made of it, in the order of `carried_`.
   void pair(const V& inner, const V& now) {
-    const Nested nested(t_);
+    const Context::Nested nested(t_);
     if (paired_ < carried_.size() && carried_[paired_].inner == inner) {
       Carried& c = carried_[paired_++];
       c.next = now;
@@ -241,7 +242,7 @@ class Tracer::TensorLoop {
 
   // What a variable holds after the loop, in the order of `carried_`.
   V finished(const V& inner, const V& before) {
-    const Nested nested(t_);
+    const Context::Nested nested(t_);
     if (finished_ < carried_.size() && carried_[finished_].inner == inner) {
       const size_t k = finished_++;
       if (carried_[k].next == inner) return before;
@@ -272,6 +273,7 @@ class Tracer::TensorLoop {
     return r;
   }
 
+  ControlFlow& flow_;
   Tracer& t_;
   Frame& f_;
   const CodeInfo& code_;
@@ -290,13 +292,13 @@ class Tracer::TensorLoop {
   std::map<V, TensorValue*> objects_;
 };
 
-void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated) {
-  for (auto& tape : open_tapes_)
-    if (tapes.tape_of(tape).use != Tape::kReverse)
-      give_up(Reason::kTensorValue, "a loop on a tensor in forward mode or in a mapped function",
-              Case::kTensorBranch);
+void ControlFlow::loop(Frame& f, const V& x, int body, int after, bool negated) {
+  for (auto& tape : t_.open_tapes_)
+    if (t_.tapes.tape_of(tape).use != Tape::kReverse)
+      t_.give_up(Reason::kTensorValue, "a loop on a tensor in forward mode or in a mapped function",
+                 Case::kTensorBranch);
   if (f.code->generator)
-    give_up(Reason::kTensorValue, "a loop of a generator", Case::kTensorBranch);
+    t_.give_up(Reason::kTensorValue, "a loop of a generator", Case::kTensorBranch);
   const Branching branching(*this, f);
   TensorLoop(*this, f, x, body, after, negated).run();
 }

@@ -15,8 +15,8 @@ int Tracer::jump_by_truth(Frame& f, const Instr& in, bool keeps) {
   const bool jumps = in.a == 1;
   if (!t && undecided(x)) {
     f.pop();
-    branch_on_tensor(f, x, jumps ? in.target : next, jumps ? next : in.target,
-                     keeps ? static_cast<int>(jumps) : -1);
+    control_flow.branch(f, x, jumps ? in.target : next, jumps ? next : in.target,
+                        keeps ? static_cast<int>(jumps) : -1);
     return f.pc;
   }
   if (!t)

@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "capture/outcome.h"
 #include "capture/protocol/protocol.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
@@ -78,10 +79,10 @@ std::unique_ptr<Entry> Tracer::run() {
     }
     return wrap(state_[i], src);
   };
-  const std::vector<bool> mourned = mourned_state();
+  const std::vector<bool> mourned = lifetimes.mourned_state();
   auto loaded = [&](int i, bool need) {
     const V v = load(i, need || mourned[static_cast<size_t>(i)]);
-    if (mourned[static_cast<size_t>(i)]) mourned_.push_back(v), mourned_at_.push_back(i);
+    if (mourned[static_cast<size_t>(i)]) lifetimes.mourn(v, i);
     return v;
   };
   for (int i = 0; i < n; ++i) f.slots.push_back(loaded(i, f.code->live[f.pc][i]));
@@ -89,7 +90,7 @@ std::unique_ptr<Entry> Tracer::run() {
   f.handled = handled_at_start_ = make<ObjectValue>();
   f.handled->src = add_source({Source::kState, -1, n + start_.stack_size, {}});
   f.handled->obj = py::reinterpret_borrow<py::object>(state_.back());
-  if (mourned.back()) mourned_.push_back(f.handled), mourned_at_.push_back(n + start_.stack_size);
+  if (mourned.back()) lifetimes.mourn(f.handled, n + start_.stack_size);
   struct Place {
     std::vector<V> stack;
     V handled;
@@ -130,9 +131,9 @@ std::unique_ptr<Entry> Tracer::run() {
       } catch (const std::bad_alloc&) {
         give_up(Reason::kRaises, "MemoryError");
       }
-      keep_mourned(f);
+      lifetimes.keep_mourned(f);
       keep_slots(f.code->instrs[here.pc]);
-      if (returned_) return finish_return(return_value_);
+      if (returned_) return Outcome(*this).returned(return_value_);
     } catch (const GraphBreak& b) {
       const Place& at = raising ? *raising : here;
       while (undo_.size() > at.undo) {
@@ -147,7 +148,7 @@ std::unique_ptr<Entry> Tracer::run() {
       f.slots = raising ? raising_slots : slots;
       f.pc = at.pc;
       f.handled = at.handled;
-      return finish_break(f, b);
+      return Outcome(*this).broken(f, b);
     }
   }
 }

@@ -22,11 +22,11 @@ int Tracer::step_variables(Frame& f, const Instr& in) {
       f.slots[in.a] = null();
       break;
     case Op::STORE_FAST:
-      let_go(f, in.a);
+      lifetimes.let_go(f, in.a);
       f.slots[in.a] = f.pop();
       break;
     case Op::DELETE_FAST:
-      let_go(f, in.a);
+      lifetimes.let_go(f, in.a);
       if (as<NullValue>(f.slots[in.a])) give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
       f.slots[in.a] = null();
       break;

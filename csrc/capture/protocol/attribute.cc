@@ -1,8 +1,10 @@
 // Attributes: what a value, its class or its metaclass has under a name, as Objects/object.c,
 // typeobject.c and descrobject.c have it.
+#include <algorithm>
 #include <set>
 
 #include "capture/context.h"
+#include "capture/protocol/inherent.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values.h"
 
@@ -169,6 +171,10 @@ std::optional<V> module_attribute(Context& c, const V& v, PyObject* name_obj) {
   return c.wrap(x, c.add_source({Source::kDictAttr, c.source_of(v), 0, share(name_obj)}));
 }
 
+bool is_name_of_class(Inherent a) {
+  return a == Inherent::kName || a == Inherent::kQualname || a == Inherent::kModule;
+}
+
 // type_getattro
 std::optional<V> type_attribute(Context& c, const V& v, PyObject* name_obj) {
   const std::string name = text_of(name_obj);
@@ -177,8 +183,7 @@ std::optional<V> type_attribute(Context& c, const V& v, PyObject* name_obj) {
   auto* t = reinterpret_cast<PyTypeObject*>(o);
   if (const V written = written_class_attribute(c, t, name)) return written;
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) c.guard_class(type);
-  if ((name == "__name__" || name == "__qualname__" || name == "__module__") &&
-      type->tp_getattro == PyType_Type.tp_getattro &&
+  if (is_name_of_class(inherent(name)) && type->tp_getattro == PyType_Type.tp_getattro &&
       type_lookup(type, name_obj) == type_lookup(&PyType_Type, name_obj)) {
     PyObject* r = PyObject_GetAttr(o, name_obj);
     if (!r) throw py::error_already_set();
@@ -231,11 +236,14 @@ std::optional<V> member_of_enum(Context& c, const V& v, PyObject* name_obj) {
   const std::string name = text_of(name_obj);
   PyObject* o = v->obj.ptr();
   PyTypeObject* type = Py_TYPE(o);
-  if (name != "value" && name != "name") return std::nullopt;
+  const std::pair<std::string_view, PyObject*> members[] = {{"name", names.enum_name},
+                                                            {"value", names.enum_value}};
+  const auto row = std::ranges::find(members, name, [](auto& m) { return m.first; });
+  if (row == std::end(members)) return std::nullopt;
   PyObject* found = type_lookup(type, name_obj);
   if (found && Py_TYPE(found) == library.enum_property.type()) {
     c.guard_class(type);
-    PyObject* key = name == "name" ? names.enum_name : names.enum_value;
+    PyObject* key = row->second;
     const auto d = py::reinterpret_steal<py::object>(instance_dict(o));
     PyObject* x = d ? c.found_in(d.ptr(), key) : nullptr;
     if (!x) c.give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name), type);
@@ -259,7 +267,7 @@ std::optional<V> generic_attribute(Context& c, const V& v, PyObject* name_obj, b
   // super objects made by call_type
   PyObject* found = type_lookup(type, name_obj);
   const bool data = found && Py_TYPE(found)->tp_descr_set && Py_TYPE(found)->tp_descr_get;
-  if (name == "__class__" && says_its_class(type))
+  if (inherent(name) == Inherent::kClass && says_its_class(type))
     return c.wrap_static(reinterpret_cast<PyObject*>(type));
   if (data) {
     if (Py_TYPE(found) == &PyMemberDescr_Type && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
@@ -273,7 +281,7 @@ std::optional<V> generic_attribute(Context& c, const V& v, PyObject* name_obj, b
     return bind(c, c.wrap_static(found), v, type);
   }
   py::object d = py::reinterpret_steal<py::object>(instance_dict(o));
-  if (name == "__dict__") c.give_up(Reason::kUnsupportedAttribute, "__dict__");
+  if (inherent(name) == Inherent::kDict) c.give_up(Reason::kUnsupportedAttribute, "__dict__");
   if (d && !deleted) {
     c.instance_dicts_.insert(d.ptr());
     if (c.known_.count(d.ptr())) c.give_up(Reason::kUnsupportedAttribute, "__dict__");
@@ -286,6 +294,16 @@ std::optional<V> generic_attribute(Context& c, const V& v, PyObject* name_obj, b
 }
 
 }  // namespace
+
+Inherent inherent(std::string_view name) {
+  static constexpr std::pair<std::string_view, Inherent> kRows[] = {
+      {"__class__", Inherent::kClass},   {"__dict__", Inherent::kDict},
+      {"__name__", Inherent::kName},     {"__qualname__", Inherent::kQualname},
+      {"__module__", Inherent::kModule}, {"__doc__", Inherent::kDoc}};
+  for (auto& [text, which] : kRows)
+    if (text == name) return which;
+  return Inherent::kNone;
+}
 
 std::optional<V> object_attribute(Context& c, const V& v, PyObject* name) {
   const auto& written = as<ObjectValue>(v)->attrs;
@@ -305,7 +323,7 @@ std::optional<V> object_attribute(Context& c, const V& v, PyObject* name) {
     if (auto found = member_of_enum(c, v, name)) return found;
   if (PyFunction_Check(o)) {
     const std::string text = text_of(name);
-    if (text == "__name__" || text == "__qualname__" || text == "__doc__" || text == "__module__")
+    if (is_name_of_class(inherent(text)) || inherent(text) == Inherent::kDoc)
       return member(c, v, name);
     c.give_up(Reason::kUnsupportedAttribute, str_cat("function attribute ", text));
   }

@@ -18,8 +18,11 @@ std::string name_of_builtin(PyObject* f) {
   const auto module = py::reinterpret_steal<py::object>(PyObject_GetAttrString(f, "__module__"));
   if (!module) PyErr_Clear();
   const std::string from = module && PyUnicode_Check(module.ptr()) ? text_of(module) : "";
-  if (from.empty() || from == "builtins") return name;
-  return (from == "_operator" ? "operator" : from) + "." + name;
+  static constexpr std::pair<std::string_view, std::string_view> kShown[] = {
+      {"builtins", ""}, {"_operator", "operator"}};
+  const auto row = std::ranges::find(kShown, from, [](auto& r) { return r.first; });
+  const std::string shown(row != std::end(kShown) ? row->second : from);
+  return shown.empty() ? name : shown + "." + name;
 }
 
 // What people know it by, where no code of theirs has to be asked.

@@ -120,14 +120,15 @@ static const Dtype& common_dtype(const Av& a, const Av& b) {
 
 // Of NumPy's scalars: where it would warn, it leaves.
 static Av numpy_binary(Emitter& e, BinaryOp op, const Av& a, const Av& b) {
-  if (a.kind == K::kBool || b.kind == K::kBool || op == BinaryOp::kPow ||
-      !underflow_is_ignored(*e.d.r))
+  const bool power = op == BinaryOp::kPow;
+  if (a.kind == K::kBool || b.kind == K::kBool || !underflow_is_ignored(*e.d.r))
     leave(str_cat("`", facts(op).sign, "` of NumPy's numbers has no machine code here"));
   const Dtype& d = common_dtype(a, b);
   const bool exact = op == BinaryOp::kAdd || op == BinaryOp::kSub || op == BinaryOp::kMul ||
                      op == BinaryOp::kTrueDiv;
   e.d.r->numpy = true;
-  if (d.base == K::kFloat && !exact)
+  // C's pow() is NumPy's own for float64
+  if (power ? d.format != 'd' : d.base == K::kFloat && !exact)
     leave(str_cat("`", facts(op).sign, "` of np.", d.name, " has no machine code"),
           "float(x) of an element makes a Python number");
   if (d.format == 'f') {

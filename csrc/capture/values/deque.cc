@@ -5,6 +5,7 @@
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/exact.h"
 #include "capture/values/iterator.h"
 #include "capture/values/scalar.h"
 #include "python/quirks.h"
@@ -115,7 +116,7 @@ std::optional<py::object> DequeValue::object(Context& c, Ask what) {
 std::optional<bool> DequeValue::truth(Context& c) {
   if (!bounded() || !open_) return GrowingSequence::truth(c);
   if (!pending.empty()) return maxlen > 0;
-  if (source_size() == 0) return GrowingSequence::truth(c);
+  if (outside.size() == 0) return GrowingSequence::truth(c);
   c.guard(Guard::kAtLeast, src, {}, 1);
   return true;
 }
@@ -249,20 +250,23 @@ V rotate(Context& c, DequeValue& d, Args a) {
   return none(c);
 }
 
+V add_in_place(Context& c, DequeValue& d, const std::vector<V>& args) {
+  push_each(c, d, args[0], false);
+  return &d;
+}
+
 constexpr Method<DequeValue> kMethods[] = {
     {"append", 1, 1, append},          {"extend", 1, 1, extend}, {"appendleft", 1, 1, append_left},
     {"extendleft", 1, 1, extend_left}, {"pop", 0, 0, pop_right}, {"popleft", 0, 0, pop_left},
     {"rotate", 0, 1, rotate},          {"clear", 0, 0, clear},
 };
+constexpr Method<DequeValue> kInPlace[] = {{"__iadd__", 1, 1, add_in_place}};
 }  // namespace
 
 std::optional<V> DequeValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                     Kwargs& kwargs) {
   if (auto r = run_method(kMethods, *this, c, name, args, kwargs)) return r;
-  if (name == "__iadd__" && args.size() == 1) {
-    push_each(c, *this, args[0], false);
-    return this;
-  }
+  if (auto r = run_exact(kInPlace, *this, c, name, args, {})) return r;
   if (bounded() && name == "insert") return std::nullopt;
   if (kFailedRemoveMoves && name == "remove") try {
       return GrowingSequence::method(c, name, args, kwargs);

@@ -428,6 +428,22 @@ constexpr Method<DictValue> kMethods[] = {
     {"__setitem__", 2, 2, setitem},
     {"__delitem__", 1, 1, delitem},
 };
+
+// Of OrderedDict, with `last` as the last argument, which decides.
+V pop_at_end(Context& c, DictValue& d, Args a) {
+  const auto last = a.empty() ? true : protocol::truth(c, a[0]);
+  return last ? popitem(c, d, *last) : V();
+}
+V move_to_an_end(Context& c, DictValue& d, Args a) {
+  const auto last = a.size() == 1 ? true : protocol::truth(c, a[1]);
+  if (!last) return nullptr;
+  d.move_to_end(c, a[0], *last);
+  return none(c);
+}
+constexpr Method<DictValue> kOrdered[] = {
+    {"popitem", 0, 1, pop_at_end},
+    {"move_to_end", 1, 2, move_to_an_end},
+};
 }  // namespace
 
 V DictValue::call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwargs& kwargs) {
@@ -442,19 +458,15 @@ V DictValue::call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwar
 
 std::optional<V> DictValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                    Kwargs& kwargs) {
-  if (ordered() && (name == "popitem" || name == "move_to_end")) {
-    const bool moves = name == "move_to_end";
+  if (ordered() &&
+      std::ranges::find(kOrdered, name, &Method<DictValue>::name) != std::end(kOrdered)) {
     std::vector<V> given = args;
     for (auto& [k, v] : kwargs) {
       if (k != "last") return std::nullopt;
       given.push_back(v);
     }
-    check_arity(c, name, moves, moves + 1, given.size());
-    const auto last = given.size() > moves ? protocol::truth(c, given.back()) : true;
-    if (!last) return std::nullopt;
-    if (!moves) return popitem(c, *this, *last);
-    move_to_end(c, given[0], *last);
-    return c.constant(py::none());
+    const auto r = run_method(kOrdered, *this, c, name, given, {});
+    return r && *r ? r : std::nullopt;
   }
   if (name != "update" && name != "__init__")
     return run_method(kMethods, *this, c, name, args, kwargs);

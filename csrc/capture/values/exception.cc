@@ -1,6 +1,7 @@
 #include "capture/values/exception.h"
 
 #include "capture/context.h"
+#include "capture/protocol/inherent.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/null.h"
@@ -118,8 +119,10 @@ std::optional<V> ExceptionValue::getattr(Context& c, PyObject* name_obj) {
   if (auto it = attrs.find(name); it != attrs.end()) return it->second;
   for (auto& x : items)
     if (as<NullValue>(x)) c.give_up(Reason::kUnsupportedAttribute, name);
-  if (name == "args") return c.tuple(items);
-  if (name == "__class__" && says_its_class(type()))
+  static constexpr Member<ExceptionValue> kMembers[] = {
+      {"args", [](Context& c, ExceptionValue& e) { return c.tuple(e.items); }}};
+  if (const V own = member_of(kMembers, *this, c, name)) return own;
+  if (protocol::inherent(name) == protocol::Inherent::kClass && says_its_class(type()))
     return c.wrap_static(reinterpret_cast<PyObject*>(type()));
   if (name == "value" && type() == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))
     return items.empty() ? c.constant(py::none()) : items[0];

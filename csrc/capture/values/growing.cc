@@ -11,38 +11,43 @@
 
 namespace pijit {
 
-Source GrowingSequence::computed_source(int sequence, int index) {
-  return {Source::kComputed, -1, 0, share(original("getitem")), -1, {sequence, index}};
-}
+int64_t OutsideSequence::size() const { return PySequence_Size(of_.obj.ptr()); }
 
 // Of C code, which gives no error but that there is no such item.
-py::object GrowingSequence::source_object(PyObject* index) const {
-  auto o = py::reinterpret_steal<py::object>(PyObject_GetItem(obj.ptr(), index));
+py::object OutsideSequence::object(PyObject* index) const {
+  auto o = py::reinterpret_steal<py::object>(PyObject_GetItem(of_.obj.ptr(), index));
   if (!o) PyErr_Clear();
   return o;
 }
 
-int64_t GrowingSequence::source_size() const { return PySequence_Size(obj.ptr()); }
+V OutsideSequence::item(Context& c, int64_t i) {
+  if (const V known = known_item(i)) return known;
+  const auto o =
+      py::reinterpret_steal<py::object>(PySequence_GetItem(of_.obj.ptr(), i < 0 ? size() + i : i));
+  if (!o) throw py::error_already_set();
+  return read_[i] =
+             c.wrap(o.ptr(), c.add_source({Source::kItem, of_.src, static_cast<int>(i), {}}));
+}
+
+V OutsideSequence::known_item(int64_t i) const {
+  const auto it = read_.find(i);
+  return it != read_.end() ? it->second : nullptr;
+}
+
+Source OutsideSequence::at(int sequence, int index) {
+  return {Source::kComputed, -1, 0, share(original("getitem")), -1, {sequence, index}};
+}
 
 // What is not read yet is where it was: all items are read before one changes its place.
 V GrowingSequence::read_item(Context& c, size_t i) {
-  return source_item(c, static_cast<int64_t>(i));
-}
-
-V GrowingSequence::source_item(Context& c, int64_t i) {
-  if (auto it = read.find(i); it != read.end()) return it->second;
-  const int64_t n = source_size();
-  const auto o =
-      py::reinterpret_steal<py::object>(PySequence_GetItem(obj.ptr(), i < 0 ? n + i : i));
-  if (!o) throw py::error_already_set();
-  return read[i] = c.wrap(o.ptr(), c.add_source({Source::kItem, src, static_cast<int>(i), {}}));
+  return outside.item(c, static_cast<int64_t>(i));
 }
 
 void GrowingSequence::settle(Context& c) {
   if (!open_) return;
   tighten(c);
   if (!open_) return;  // an item in its middle was among the loose ones
-  const int64_t n = source_size(), end = n - drop;
+  const int64_t n = outside.size(), end = n - drop;
   if (c.unstable(src))
     c.give_up(Reason::kUnstable, describe_source(c.sources_, src, *c.start_.code));
   c.guard(Guard::kLength, src, share(reinterpret_cast<PyObject*>(type())),
@@ -54,9 +59,9 @@ void GrowingSequence::settle(Context& c) {
   std::vector<V> all = head;
   const bool moved = static_cast<int64_t>(head.size()) != skip;
   for (int64_t i = skip; i < end; ++i) {
-    auto it = read.find(i);
-    if (it == read.end()) it = read.find(i - n);
-    all.push_back(it != read.end() ? it->second : moved ? source_item(c, i) : nullptr);
+    V known = outside.known_item(i);
+    if (!known) known = outside.known_item(i - n);
+    all.push_back(known || !moved ? known : outside.item(c, i));
   }
   all.insert(all.end(), items.begin(), items.end());
   items = std::move(all);
@@ -70,7 +75,7 @@ std::optional<bool> GrowingSequence::truth(Context& c) {
   if (bounded()) settle(c);
   if (open_) {
     if (!head.empty() || !items.empty()) return true;
-    if (source_size() >= skip + drop + 1) {
+    if (outside.size() >= skip + drop + 1) {
       c.guard(Guard::kAtLeast, src, {}, static_cast<uint64_t>(skip + drop + 1));
       return true;
     }
@@ -146,14 +151,14 @@ V GrowingSequence::computed_item(Context& c, const V& index) {
   if (!is_input(index) || !PyLong_CheckExact(index->obj.ptr())) return nullptr;
   if (!loose.empty() && loose.back().first == index) return loose.back().second;
   if (!open_ || !loose.empty() || !items.empty() || !head.empty() || skip || drop) return nullptr;
-  const py::object held = source_object(index->obj.ptr());
-  return held ? c.wrap(held.ptr(), c.add_source(computed_source(src, index->src))) : V();
+  const py::object held = outside.object(index->obj.ptr());
+  return held ? c.wrap(held.ptr(), c.add_source(OutsideSequence::at(src, index->src))) : V();
 }
 
 V GrowingSequence::at(Context& c, int64_t i) {
   tighten(c);
   if (open_) {
-    const int64_t n = source_size(), tail = static_cast<int64_t>(items.size()),
+    const int64_t n = outside.size(), tail = static_cast<int64_t>(items.size()),
                   front = static_cast<int64_t>(head.size());
     if (i < 0 && i >= -tail) return items[static_cast<size_t>(tail + i)];
     if (bounded()) {
@@ -168,7 +173,7 @@ V GrowingSequence::at(Context& c, int64_t i) {
       if (at < 0 ? skip : drop)
         c.guard(Guard::kAtLeast, src, {},
                 static_cast<uint64_t>(at < 0 ? skip - at : at + 1 + drop));
-      return source_item(c, at);
+      return outside.item(c, at);
     }
     settle(c);
   }
@@ -242,7 +247,7 @@ void GrowingSequence::set(Context& c, int64_t i, V value) {
   if (open_) {
     const int64_t tail = static_cast<int64_t>(items.size()),
                   front = static_cast<int64_t>(head.size());
-    const int64_t rest = source_size() - skip - drop;
+    const int64_t rest = outside.size() - skip - drop;
     auto has = [&] { c.guard(Guard::kAtLeast, src, {}, static_cast<uint64_t>(skip + drop + 1)); };
     if ((i < 0 && i >= -tail) || (i >= 0 && i < front)) {
       c.check_effect(this);
@@ -279,7 +284,7 @@ void GrowingSequence::erase(Context& c, int64_t i) {
   if (open_ && bounded()) settle(c);
   if (open_) {
     auto& list = i < 0 ? items : head;
-    if ((i != 0 && i != -1) || (list.empty() && source_size() - skip - drop <= 0)) {
+    if ((i != 0 && i != -1) || (list.empty() && outside.size() - skip - drop <= 0)) {
       settle(c);
     } else {
       c.check_effect(this);
@@ -340,8 +345,8 @@ bool GrowingSequence::set_place(Context& c, const V& index, const V& value) {
   if (open_ && is_input(index) && head.empty() && items.empty() && !skip && !drop &&
       loose.empty() && !bounded() && PyLong_CheckExact(index->obj.ptr()) &&
       scalar_relation(c, CompareOp::kGe, index, c.constant_int(0)).value_or(false)) {
-    if (source_object(index->obj.ptr())) {
-      c.guard(Guard::kThere, c.add_source(computed_source(src, index->src)));
+    if (outside.object(index->obj.ptr())) {
+      c.guard(Guard::kThere, c.add_source(OutsideSequence::at(src, index->src)));
       c.check_effect(this);
       c.undoable([this] { loose.clear(); });
       loose.push_back({index, coerced(c, value)});
@@ -363,7 +368,7 @@ std::optional<std::vector<V>> GrowingSequence::end(Context& c, const V& v) {
   const auto bound = back && !none(s->start) ? as_int(c, s->start)
                      : front                 ? as_int(c, s->stop)
                                              : std::nullopt;
-  const int64_t n = static_cast<int64_t>(head.size() + items.size()) - skip - drop + source_size();
+  const int64_t n = static_cast<int64_t>(head.size() + items.size()) - skip - drop + outside.size();
   constexpr int64_t kMost = 256;
   if (!bound || (back ? *bound >= 0 : *bound < 0) || std::abs(*bound) > std::min(n, kMost))
     return std::nullopt;

@@ -7,6 +7,24 @@
 namespace pijit {
 struct Source;
 
+// The sequence outside that a value stands for, which is asked for what is needed of it.
+class OutsideSequence {
+ public:
+  explicit OutsideSequence(const Value& of) : of_(of) {}
+  int64_t size() const;
+  // The item at this index; null: there is none.
+  py::object object(PyObject* index) const;
+  // The same as a value; the last is at -1.
+  V item(Context& c, int64_t i);
+  V known_item(int64_t i) const;  // null: not read yet
+  // Of an item at an index that varies.
+  static Source at(int sequence, int index);
+
+ private:
+  const Value& of_;
+  std::map<int64_t, V> read_;  // by index
+};
+
 struct GrowingSequence : Container {
   using Container::Container;
   static constexpr unsigned kFamilies = kContainer | kGrowing;
@@ -48,20 +66,16 @@ struct GrowingSequence : Container {
   // All items at once.
   void replace(Context& c, std::vector<V> all);
   void from_outside(Context&) override { set_open(true); }
-  // The item at this index of the object outside; null: there is none.
-  py::object source_object(PyObject* index) const;
-  static Source computed_source(int sequence, int index);
   // Enters a call of a method in the journal.
   void log_method(Context& c, const char* method, std::vector<V> args) {
     log_call(c, method, std::move(args));
   }
 
   uint64_t edits = 0;  // since it is no longer open
+  OutsideSequence outside{*this};
 
  protected:
   void set_open(bool open) { open_ = open; }
-  int64_t source_size() const;
-  V source_item(Context& c, int64_t i);
   void read_all(Context& c);
   void tighten(Context& c);
   V computed_item(Context& c, const V& index);
@@ -76,7 +90,6 @@ struct GrowingSequence : Container {
   bool open_ = false;
   std::vector<V> head;
   int64_t skip = 0, drop = 0;
-  std::map<int64_t, V> read;           // of the source, by index; the last is -1
   std::vector<std::pair<V, V>> loose;  // items set at places that vary
   bool whole = false;                  // settled: no item is null
 

@@ -3,6 +3,7 @@
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/exact.h"
 #include "capture/values/scalar.h"
 #include "capture/values/tensor.h"
 
@@ -14,11 +15,17 @@ std::optional<V> HostArrayValue::getattr(Context& c, PyObject* name) {
   return protocol::builtin_attribute(c, this, name);
 }
 
+namespace {
+V item(Context& c, HostArrayValue& a, const std::vector<V>&) {
+  return number_of(c, c.tensor(a.tensor), nullptr);
+}
+constexpr Method<HostArrayValue> kMethods[] = {{"item", 0, 0, item}};  // null: not followed
+}  // namespace
+
 std::optional<V> HostArrayValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                         Kwargs& kwargs) {
-  if (name == "item" && args.empty() && kwargs.empty())
-    if (V number = number_of(c, c.tensor(tensor), nullptr)) return number;
-  return std::nullopt;
+  const auto r = run_exact(kMethods, *this, c, name, args, kwargs);
+  return r && *r ? r : std::nullopt;
 }
 
 int HostArrayValue::rebuild(Rebuilder& r) {

@@ -1,6 +1,7 @@
 #include "capture/values/instance.h"
 
 #include "capture/context.h"
+#include "capture/protocol/inherent.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/keyed.h"
@@ -132,9 +133,10 @@ V make_named_tuple(Context& c, PyTypeObject* t, std::vector<V> args, Kwargs kwar
 std::optional<V> InstanceValue::getattr(Context& c, PyObject* name_obj) {
   const std::string name = text_of(name_obj);
   PyTypeObject* t = type();
-  if (name == "__class__" && says_its_class(t))
+  if (protocol::inherent(name) == protocol::Inherent::kClass && says_its_class(t))
     return c.wrap_static(reinterpret_cast<PyObject*>(t));
-  if (name == "__dict__") c.give_up(Reason::kUnsupportedAttribute, name);
+  if (protocol::inherent(name) == protocol::Inherent::kDict)
+    c.give_up(Reason::kUnsupportedAttribute, name);
   PyObject* found = type_lookup(t, name_obj);
   const bool slot = is_slot(found, t);
   if (found && Py_TYPE(found)->tp_descr_set && Py_TYPE(found)->tp_descr_get && !slot) {

@@ -3,6 +3,7 @@
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/exact.h"
 #include "capture/values/bytearray.h"
 #include "capture/values/dict.h"
 #include "capture/values/scalar.h"
@@ -294,21 +295,39 @@ std::optional<V> GeneratorValue::getattr(Context& c, PyObject* name) {
   return protocol::builtin_attribute(c, this, name);
 }
 
-std::optional<V> GeneratorValue::method(Context& c, const std::string& name, std::vector<V>& args,
-                                        Kwargs& kwargs) {
-  const bool sends = name == "send" && args.size() == 1;
-  const bool throws = name == "throw" && args.size() == 1;
-  if (!kwargs.empty()) return std::nullopt;
-  if (name == "close" && args.empty()) {
-    close(c);
-    return c.constant(py::none());
-  }
-  if (!sends && !throws && !(name == "__next__" && args.empty())) return std::nullopt;
+namespace {
+// What `next` gives, after something was sent or thrown.
+V resumed(Context& c, GeneratorValue& g, const V& sent, const V& thrown) {
   V value;
-  if (c.resume_generator(this, &value, sends ? args[0] : nullptr, throws ? args[0] : nullptr))
-    return value;
+  if (c.resume_generator(&g, &value, sent, thrown)) return value;
   const bool none = !value || is_none(value);
   c.raise(PyExc_StopIteration, none ? std::vector<V>() : std::vector<V>{value});
+}
+V next(Context& c, GeneratorValue& g, const std::vector<V>&) {
+  return resumed(c, g, nullptr, nullptr);
+}
+V send(Context& c, GeneratorValue& g, const std::vector<V>& args) {
+  return resumed(c, g, args[0], nullptr);
+}
+V throw_into(Context& c, GeneratorValue& g, const std::vector<V>& args) {
+  return resumed(c, g, nullptr, args[0]);
+}
+V close(Context& c, GeneratorValue& g, const std::vector<V>&) {
+  g.close(c);
+  return c.constant(py::none());
+}
+
+constexpr Method<GeneratorValue> kGeneratorMethods[] = {
+    {"__next__", 0, 0, next},
+    {"send", 1, 1, send},
+    {"throw", 1, 1, throw_into},
+    {"close", 0, 0, close},
+};
+}  // namespace
+
+std::optional<V> GeneratorValue::method(Context& c, const std::string& name, std::vector<V>& args,
+                                        Kwargs& kwargs) {
+  return run_exact(kGeneratorMethods, *this, c, name, args, kwargs);
 }
 
 void GeneratorValue::close(Context& c) {

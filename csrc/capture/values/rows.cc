@@ -73,6 +73,19 @@ bool is_last(Context& c, const V& v, int rank) {
   return k && (*k == -1 || *k == rank - 1);
 }
 
+// What an argument's text stands for.
+template <class T>
+struct Named {
+  std::string_view name;
+  T value;
+};
+template <class T, size_t N>
+std::optional<T> value_of(const Named<T> (&rows)[N], std::string_view name) {
+  for (auto& row : rows)
+    if (row.name == name) return row.value;
+  return std::nullopt;
+}
+
 // The kind that is asked for; nothing: other arguments than an axis, which is the last, and it.
 std::optional<int> kind_of(Context& c, const std::vector<V>& args, const Kwargs& kwargs, int rank) {
   if (args.size() > 2 || (args.size() == 2 && !is_last(c, args[1], rank))) return std::nullopt;
@@ -80,13 +93,11 @@ std::optional<int> kind_of(Context& c, const std::vector<V>& args, const Kwargs&
   for (auto& [k, v] : kwargs) {
     if (k == "axis" && args.size() == 1 && is_last(c, v, rank)) continue;
     if (k != "kind" || !is_known(v) || !PyUnicode_Check(v->obj.ptr())) return std::nullopt;
-    const std::string name = text_of(v->obj);
-    if (name == "stable" || name == "mergesort")
-      kind = 2;
-    else if (name == "heapsort")
-      kind = 1;
-    else if (name != "quicksort")
-      return std::nullopt;
+    static constexpr Named<int> kKinds[] = {
+        {"quicksort", 0}, {"heapsort", 1}, {"stable", 2}, {"mergesort", 2}};
+    const auto named = value_of(kKinds, text_of(v->obj));
+    if (!named) return std::nullopt;
+    kind = *named;
   }
   return kind;
 }
@@ -148,15 +159,16 @@ V places_in_order(Context& c, const std::vector<V>& args, const Kwargs& kwargs) 
   else if (!kwargs.empty())
     return nullptr;
   if (side && (!is_known(side) || !PyUnicode_Check(side->obj.ptr()))) return nullptr;
-  const std::string name = side ? text_of(side->obj) : "left";
-  if (!keys || !keys->is_followed(c) || (name != "left" && name != "right")) return nullptr;
+  static constexpr Named<bool> kRight[] = {{"left", false}, {"right", true}};
+  const auto right = value_of(kRight, side ? text_of(side->obj) : "left");
+  if (!keys || !keys->is_followed(c) || !right) return nullptr;
   const Val x = a->elements(c), y = keys->elements(c);
   if (!is_in_c_order(*keys)) return nullptr;
   const DType t = x.dtype();
   if (x.shape().rank() != 1 || y.dtype() != t ||
       (t != DType::F64 && t != DType::F32 && t != DType::I64))
     return nullptr;
-  const Val made = c.scope_->graph().op("numpy_search", {x, y}, {name == "right"});
+  const Val made = c.scope_->graph().op("numpy_search", {x, y}, {*right});
   return new_ndarray_value(c, made, axes_in_order(made.shape().rank()),
                            keys->scalar || made.shape().rank() == 0);
 }

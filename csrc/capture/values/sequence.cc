@@ -2,6 +2,7 @@
 
 #include "capture/context.h"
 #include "capture/control_flow/merge.h"
+#include "capture/protocol/inherent.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
@@ -219,9 +220,10 @@ std::optional<V> TupleValue::getattr(Context& c, PyObject* name_obj) {
   c.guard_class(t);
   if (own_getattribute(t))
     c.give_up(Reason::kUnsupportedAttribute, str_cat(t->tp_name, " defines __getattribute__"));
-  if (name == "__class__" && says_its_class(t))
+  if (protocol::inherent(name) == protocol::Inherent::kClass && says_its_class(t))
     return c.wrap_static(reinterpret_cast<PyObject*>(t));
-  if (name == "__dict__") c.give_up(Reason::kUnsupportedAttribute, name);
+  if (protocol::inherent(name) == protocol::Inherent::kDict)
+    c.give_up(Reason::kUnsupportedAttribute, name);
   const bool data = found && Py_TYPE(found)->tp_descr_set;
   const auto key = py::reinterpret_borrow<py::object>(name_obj);
   if (!data && obj && instances_have_dict(t)) {

@@ -6,6 +6,7 @@
 #include "capture/control_flow/merge.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/exact.h"
 #include "capture/values/host_array.h"
 #include "capture/values/iterator.h"
 #include "capture/values/scalar.h"
@@ -126,13 +127,19 @@ std::optional<V> TensorValue::getattr(Context& c, PyObject* name_obj) {
   return protocol::bind(c, c.wrap_static(found), this, type());
 }
 
+namespace {
+V item(Context& c, TensorValue& t, const std::vector<V>&) { return number_of(c, &t, nullptr); }
+V asnumpy(Context& c, TensorValue& t, const std::vector<V>&) {
+  if (c.mapped_serial_) return nullptr;
+  return c.make<HostArrayValue>(v_op("stop_gradient", c.scope_->val(t.val)));
+}
+// Null: not here.
+constexpr Method<TensorValue> kTensorMethods[] = {{"item", 0, 0, item}, {"asnumpy", 0, 0, asnumpy}};
+}  // namespace
+
 std::optional<V> TensorValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                      Kwargs& kwargs) {
-  const bool alone = args.empty() && kwargs.empty();
-  if (name == "item" && alone)
-    if (V number = number_of(c, this, nullptr)) return number;
-  if (name == "asnumpy" && alone && !c.mapped_serial_)
-    return c.make<HostArrayValue>(v_op("stop_gradient", c.scope_->val(val)));
+  if (auto r = run_exact(kTensorMethods, *this, c, name, args, kwargs); r && *r) return r;
   const bool number = name == "item" || name.rfind("__", 0) == 0;  // __float__, __index__ …
   c.give_up(Reason::kTensorValue, "Tensor." + name,
             number ? Case::kTensorToNumber : Case::kLeavesGraph);

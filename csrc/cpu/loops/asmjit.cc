@@ -25,132 +25,13 @@ void pijit_no_verify() {}
 
 namespace pijit {
 
-void call1_block(double* x, uint64_t f) {
-  const Fn1 fn = call1_fn(static_cast<Call1>(f));
-  for (int i = 0; i < 8; ++i) x[i] = fn(x[i]);
-}
-void call2_block(double* x, uint64_t f) {  // x[0..7] with x[8..15]
-  const Fn2 fn = call2_fn(static_cast<Call2>(f));
-  for (int i = 0; i < 8; ++i) x[i] = fn(x[i], x[i + 8]);
-}
-void wide_block(float* x, uint64_t f) {
-  static const auto loops = [] {
-    std::vector<std::shared_ptr<const InnerLoop>> all;
-    for (auto of : {
-#define X(f) Wide::f,
-             PIJIT_WIDE(X)
-#undef X
-         }) {
-      InnerSpec s;
-      s.form = LoopSpec::kMap;
-      s.body = wide_body(of).nodes;
-      s.in_types = {DType::F32};
-      s.in_strides = s.out_strides = {1};
-      LoopOutput o;
-      o.dt = DType::F32;
-      o.node = wide_body(of).result;
-      s.out = {o};
-      all.push_back(make_inner_loop(s));
-    }
-    return all;
-  }();
-  char* const ptrs[] = {reinterpret_cast<char*>(x), reinterpret_cast<char*>(x)};
-  loops[f % 256]->run(ptrs, static_cast<int64_t>(f / 256));
-}
-
-const void* with_saved_registers(void (*f)(), int bytes,
-                                 const std::function<void(x86::Assembler&, bool)>& save) {
-  static std::mutex mu;
-  static auto* made = new std::map<std::pair<void (*)(), int>, Code<void (*)()>>;
-  std::lock_guard lock(mu);
-  auto [it, fresh] = made->try_emplace({f, bytes});
-  if (fresh)
-    it->second = Code<void (*)()>([&](asmjit::CodeHolder& code) {
-      x86::Assembler a(&code);
-      const x86::Gp kept[] = {x86::rax, x86::rcx, x86::rdx, x86::rsi, x86::rdi,
-                              x86::r8,  x86::r9,  x86::r10, x86::r11};
-      a.push(x86::rbp);
-      a.mov(x86::rbp, x86::rsp);
-      for (auto& r : kept) a.push(r);
-      a.sub(x86::rsp, bytes);
-      a.and_(x86::rsp, -64);
-      save(a, true);
-      a.mov(x86::rax, reinterpret_cast<uint64_t>(f));
-      a.call(x86::rax);
-      save(a, false);
-      a.lea(x86::rsp, x86::ptr(x86::rbp, -8 * static_cast<int>(std::size(kept))));
-      for (size_t k = std::size(kept); k-- > 0;) a.pop(kept[k]);
-      a.pop(x86::rbp);
-      a.ret();
-    });
-  return reinterpret_cast<const void*>(it->second.get());
-}
-
-namespace {
-bool supported(DType t) {
-  return t == DType::F32 || t == DType::F64 || t == DType::I32 || t == DType::I64 ||
-         t == DType::U32 || t == DType::Bool;
-}
-
-}  // namespace
-
-LoopEmitter::LoopEmitter(const InnerSpec& s) : s_(s), body_(s.body) {
-  for (auto& n : s.body) wide_ |= size_of(n.dt) == 8;
-  lanes_ = wide_ ? 8 : 16;
-  for (auto& n : body_) {
-    if (n.op == SOp::kConst && is_signed_int(n.dt) && narrow(n.dt)) {
-      const int unused = 64 - 8 * static_cast<int>(size_of(n.dt));
-      n.imm = static_cast<uint32_t>(static_cast<int64_t>(n.imm << unused) >> unused);
-    }
-    n.dt = lane_type(n.dt);
-  }
-}
-
-bool LoopEmitter::covers(std::string* why) const {
-  for (auto& n : s_.body) {
-    if (!supported(lane_type(n.dt))) return *why = "dtype", false;
-    if (narrow(n.dt) && n.op != SOp::kInput && n.op != SOp::kConst && n.op != SOp::kCast &&
-        n.op != SOp::kSelect)
-      return *why = "arithmetic on a narrow type", false;
-    if (narrow(n.dt) && !is_float(n.dt) && n.op == SOp::kCast && is_float(s_.body[n.a].dt))
-      return *why = "a float as a narrow integer", false;
-    if (n.dt == DType::U32 && n.op == SOp::kCast && is_float(s_.body[n.a].dt))
-      return *why = "a float as an unsigned integer", false;
-    const bool integer = n.dt == DType::I32 || n.dt == DType::I64 || n.dt == DType::U32;
-    if (integer && (n.op == SOp::kDiv || n.op == SOp::kFloorDiv || n.op == SOp::kFloorMod ||
-                    n.op == SOp::kTruncMod))
-      return *why = "integer division", false;
-    if (n.op == SOp::kBitcast && size_of(n.dt) != size_of(s_.body[n.a].dt))
-      return *why = "bitcast", false;
-    if (n.dt == DType::Bool && (n.op == SOp::kMin || n.op == SOp::kMax || n.op == SOp::kAdd ||
-                                n.op == SOp::kMul || n.op == SOp::kAbs))
-      return *why = "bool arithmetic", false;
-    if (n.dt == DType::Bool && n.op >= SOp::kEq && n.op <= SOp::kGe &&
-        s_.body[n.a].dt == DType::Bool)
-      return *why = "bool comparison", false;
-  }
-  for (size_t k = 0; k < s_.in_types.size(); ++k)
-    if (!supported(lane_type(s_.in_types[k])) || (s_.in_strides[k] != 0 && s_.in_strides[k] != 1))
-      return *why = "strided input", false;
-  for (size_t k = 0; k < s_.out.size(); ++k) {
-    const auto& o = s_.out[k];
-    if (!supported(lane_type(o.dt))) return *why = "dtype", false;
-    if (o.combine != Combiner::kNone && narrow(o.dt)) return *why = "narrow reduction", false;
-    if (o.combine == Combiner::kNone || s_.form == LoopSpec::kCol) {
-      if (s_.out_strides[k] != 1) return *why = "strided output", false;
-    }
-    if (o.combine != Combiner::kNone && o.dt == DType::Bool) return *why = "bool reduction", false;
-  }
-  return true;
-}
-
 Code<LoopEmitter::Fn> LoopEmitter::emit() {
   return function<Fn>([&](x86::Compiler& cc) {
     asmjit::FuncNode* f =
         cc.addFunc(asmjit::FuncSignatureT<void, char* const*, int64_t, int64_t, const int64_t*>(
             asmjit::CallConvId::kHost));
     save_registers(f);
-    begin(f);
+    isa_->begin(f);
     x86::Gp ptrs = cc.newIntPtr(), n = cc.newInt64(), passes = cc.newInt64(),
             steps = cc.newIntPtr();
     f->setArg(0, ptrs);
@@ -163,11 +44,11 @@ Code<LoopEmitter::Fn> LoopEmitter::emit() {
 
 void LoopEmitter::emit(x86::Compiler& cc, x86::Gp ptrs, size_t first, x86::Gp n, x86::Gp passes,
                        x86::Gp steps) {
-  cc_ = &cc;
-  i_ = cc.newInt64();
+  isa_->cc_ = &cc;
+  isa_->i_ = cc.newInt64();
   for (size_t k = 0; k < pointers(); ++k) {
-    p_.push_back(cc.newIntPtr());
-    cc.mov(p_[k], x86::ptr(ptrs, static_cast<int>(8 * (first + k))));
+    isa_->p_.push_back(cc.newIntPtr());
+    cc.mov(isa_->p_[k], x86::ptr(ptrs, static_cast<int>(8 * (first + k))));
   }
   find_needed();
   // Some constants stay in registers, the others in memory. Those that an instruction cannot take
@@ -179,16 +60,16 @@ void LoopEmitter::emit(x86::Compiler& cc, x86::Gp ptrs, size_t first, x86::Gp n,
     for (int operand : {n.a, n.b, n.c})
       if (operand >= 0 && body_[operand].op == SOp::kConst && !takes_memory(n, operand))
         loaded[operand] = true;
-  int room = max_hoisted();
+  int room = isa_->max_hoisted();
   for (bool first : {true, false})
     for (size_t id = 0; id < body_.size() && room > 0; ++id)
       if (body_[id].op == SOp::kConst && loaded[id] == first) {
-        hoisted_[id] = constant(body_[id]);
+        hoisted_[id] = isa_->constant(body_[id]);
         in_loop_[id] = false;
         --room;
       }
-  if (!by_columns_) find_stages();
-  by_columns_ ? columns(n, passes, steps) : rows(n, passes, steps);
+  if (!isa_->by_columns_) find_stages();
+  isa_->by_columns_ ? columns(n, passes, steps) : rows(n, passes, steps);
 }
 
 // What is the same for all elements of a pass.
@@ -196,7 +77,7 @@ void LoopEmitter::load_scalars() {
   for (size_t id = 0; id < body_.size(); ++id) {
     const SNode& x = body_[id];
     if (x.op == SOp::kInput && s_.in_strides[x.imm] == 0)
-      hoisted_[id] = broadcast(s_.body[id].dt, p_[x.imm]);
+      hoisted_[id] = isa_->broadcast(s_.body[id].dt, isa_->p_[x.imm]);
   }
 }
 void LoopEmitter::find_needed() {
@@ -224,7 +105,7 @@ bool LoopEmitter::waits() const {
     path[id] += n.op == SOp::kDiv || n.op == SOp::kSqrt ? 13 : is_bool(n.dt) ? 2 : 4;
     longest = std::max(longest, path[id]);
   }
-  const int vectors = std::max(1, window() / std::max(1, instructions));  // seen at once
+  const int vectors = std::max(1, isa_->window() / std::max(1, instructions));  // seen at once
   // Stages cost loads and stores, and more of them where sums hold registers meanwhile.
   const bool sums = std::any_of(s_.out.begin(), s_.out.end(),
                                 [this](const LoopOutput& o) { return reduces_in_registers(o); });
@@ -256,7 +137,7 @@ void LoopEmitter::find_stages() {
     }
   for (size_t id = 1; id <= count; ++id) alive[id] += alive[id - 1];
 
-  const int most = window() / 3, least = most / 3;
+  const int most = isa_->window() / 3, least = most / 3;
   size_t begin = 0, best = 0;
   int instructions = 0;
   for (size_t id = 0; id < count; ++id) {
@@ -288,48 +169,49 @@ void LoopEmitter::find_stages() {
       slot_[id] = static_cast<int>(k);
     }
   const auto bytes = static_cast<uint32_t>(std::max<size_t>(1, free_from.size()) * kBlock * 64);
-  slots_ = cc_->newIntPtr();
-  slot_offset_ = cc_->newInt64();
-  cc_->lea(slots_, cc_->newStack(bytes, 64));
+  slots_ = isa_->cc_->newIntPtr();
+  slot_offset_ = isa_->cc_->newInt64();
+  isa_->cc_->lea(slots_, isa_->cc_->newStack(bytes, 64));
 }
 void LoopEmitter::start_sums() {
   acc_.clear();
   for (auto& o : s_.out)
-    acc_.push_back(reduces_in_registers(o) ? accumulator(o.dt, combiner_identity(o.combine, o.dt))
-                                           : Reg{});
+    acc_.push_back(reduces_in_registers(o)
+                       ? isa_->accumulator(o.dt, combiner_identity(o.combine, o.dt))
+                       : Reg{});
 }
 template <class F>
 void LoopEmitter::each_vector(x86::Gp n, int halves, F f, bool from_start) {
-  x86::Compiler& cc = *cc_;
+  x86::Compiler& cc = *isa_->cc_;
   asmjit::Label loop = cc.newLabel(), tail = cc.newLabel(), done = cc.newLabel();
   x86::Gp limit = cc.newInt64();
-  if (from_start) cc.xor_(i_, i_);
+  if (from_start) cc.xor_(isa_->i_, isa_->i_);
   cc.mov(limit, n);
-  cc.sub(limit, halves * lanes_);
-  cc.cmp(i_, limit);
+  cc.sub(limit, halves * isa_->lanes_);
+  cc.cmp(isa_->i_, limit);
   cc.jg(tail);
   cc.bind(loop);
   for (int half = 0; half < halves; ++half) {
     f(false, half);
-    cc.add(i_, lanes_);
+    cc.add(isa_->i_, isa_->lanes_);
   }
-  cc.cmp(i_, limit);
+  cc.cmp(isa_->i_, limit);
   cc.jle(loop);
   cc.bind(tail);
   for (int half = 0; half < halves && !s_.whole; ++half) {
     x86::Gp left = cc.newInt64();
     cc.mov(left, n);
-    cc.sub(left, i_);
+    cc.sub(left, isa_->i_);
     cc.jle(done);
     if (half + 1 < halves) {
       x86::Gp all = cc.newInt64();
-      cc.mov(all, lanes_);
+      cc.mov(all, isa_->lanes_);
       cc.cmp(left, all);
       cc.cmovg(left, all);
     }
-    make_tail_mask(left);
+    isa_->make_tail_mask(left);
     f(true, half);
-    if (half + 1 < halves) cc.add(i_, lanes_);
+    if (half + 1 < halves) cc.add(isa_->i_, isa_->lanes_);
   }
   cc.bind(done);
 }
@@ -355,69 +237,69 @@ bool LoopEmitter::slide(x86::Gp n) {
   int reach = InnerSpec::kMaxShift;
   for (auto& [of, g] : groups)
     reach = std::min(reach, *std::max_element(g.shifts.begin(), g.shifts.end()));
-  x86::Compiler& cc = *cc_;
+  x86::Compiler& cc = *isa_->cc_;
   asmjit::Label loop = cc.newLabel(), done = cc.newLabel();
   x86::Gp limit = cc.newInt64();
-  cc.xor_(i_, i_);
+  cc.xor_(isa_->i_, isa_->i_);
   cc.mov(limit, n);
-  cc.sub(limit, 2 * lanes_ - reach);
+  cc.sub(limit, 2 * isa_->lanes_ - reach);
   cc.jl(done);
-  for (auto& [of, g] : groups) g.now = load(of, s_.in_types[of], false);
+  for (auto& [of, g] : groups) g.now = isa_->load(of, s_.in_types[of], false);
   cc.bind(loop);
   slices_.assign(s_.in_types.size(), {});
   std::vector<Reg> next;
   for (auto& [of, g] : groups) {
     const DType t = s_.in_types[of];
-    ahead_ = lanes_;
-    next.push_back(load(of, t, false));
-    ahead_ = 0;
-    const auto parts = between(t, g.now, next.back(), g.shifts);
+    isa_->ahead_ = isa_->lanes_;
+    next.push_back(isa_->load(of, t, false));
+    isa_->ahead_ = 0;
+    const auto parts = isa_->between(t, g.now, next.back(), g.shifts);
     for (size_t k = 0; k < parts.size(); ++k) slices_[g.inputs[k]] = parts[k];
   }
   body(false, 0);
   slices_.clear();
   size_t at = 0;
-  for (auto& [of, g] : groups) accumulate(g.now, next[at++], s_.in_types[of], false);
-  cc.add(i_, lanes_);
-  cc.cmp(i_, limit);
+  for (auto& [of, g] : groups) isa_->accumulate(g.now, next[at++], s_.in_types[of], false);
+  cc.add(isa_->i_, isa_->lanes_);
+  cc.cmp(isa_->i_, limit);
   cc.jle(loop);
   cc.bind(done);
   return true;
 }
 
 void LoopEmitter::each_block(x86::Gp n) {
-  x86::Compiler& cc = *cc_;
+  x86::Compiler& cc = *isa_->cc_;
   asmjit::Label block = cc.newLabel(), tail = cc.newLabel(), done = cc.newLabel();
   x86::Gp limit = cc.newInt64(), first = cc.newInt64(), last = cc.newInt64();
-  cc.xor_(i_, i_);
+  cc.xor_(isa_->i_, isa_->i_);
   cc.mov(limit, n);
-  cc.sub(limit, lanes_);
+  cc.sub(limit, isa_->lanes_);
   cc.jl(tail);
   cc.bind(block);
-  cc.mov(first, i_);
-  cc.lea(last, x86::ptr(first, (kBlock - 1) * lanes_));
+  cc.mov(first, isa_->i_);
+  cc.lea(last, x86::ptr(first, (kBlock - 1) * isa_->lanes_));
   cc.cmp(last, limit);
   cc.cmovg(last, limit);
   for (auto& stage : stages_) {
     asmjit::Label loop = cc.newLabel();
-    if (stage.begin > 0) cc.mov(i_, first);
+    if (stage.begin > 0) cc.mov(isa_->i_, first);
     cc.xor_(slot_offset_, slot_offset_);
     cc.bind(loop);
     body(false, 0, stage);
-    cc.add(i_, lanes_);
+    cc.add(isa_->i_, isa_->lanes_);
     cc.add(slot_offset_, 64);
-    cc.cmp(i_, last);
+    cc.cmp(isa_->i_, last);
     cc.jle(loop);
   }
-  cc.cmp(i_, limit);
+  cc.cmp(isa_->i_, limit);
   cc.jle(block);
   cc.bind(tail);
   if (s_.whole) return;
   x86::Gp left = cc.newInt64();
   cc.mov(left, n);
-  cc.sub(left, i_);
+  cc.sub(left, isa_->i_);
   cc.jle(done);
-  make_tail_mask(left);
+  isa_->make_tail_mask(left);
   body(true, 0);
   cc.bind(done);
 }
@@ -435,12 +317,12 @@ int LoopEmitter::rows_together() const {
   }
   if (sums == 0 || instructions > kShort) return 1;
   for (int together : {4, 2})
-    if (sums * together <= max_sums() && pointers * together <= kPointers) return together;
+    if (sums * together <= isa_->max_sums() && pointers * together <= kPointers) return together;
   return 1;
 }
 
 void LoopEmitter::rows(x86::Gp n, x86::Gp passes, x86::Gp steps) {
-  x86::Compiler& cc = *cc_;
+  x86::Compiler& cc = *isa_->cc_;
   const size_t ni = s_.in_types.size();
   asmjit::Label pass = cc.newLabel(), end = cc.newLabel();
   const bool two =
@@ -448,7 +330,7 @@ void LoopEmitter::rows(x86::Gp n, x86::Gp passes, x86::Gp steps) {
   auto fold_sums = [&] {
     for (size_t k = 0; k < s_.out.size(); ++k)
       if (reduces_in_registers(s_.out[k]))
-        fold(s_.out[k].combine, s_.out[k].dt, acc_[k], p_[ni + k]);
+        isa_->fold(s_.out[k].combine, s_.out[k].dt, acc_[k], isa_->p_[ni + k]);
   };
   if (const int together = rows_together(); together > 1) {
     asmjit::Label many = cc.newLabel();
@@ -458,8 +340,8 @@ void LoopEmitter::rows(x86::Gp n, x86::Gp passes, x86::Gp steps) {
     std::vector<Row> row(static_cast<size_t>(together));
     for (size_t r = 0; r < row.size(); ++r) {
       row[r].hoisted = hoisted_;
-      for (size_t k = 0; k < p_.size(); ++k) {
-        row[r].p.push_back(r ? cc.newIntPtr() : p_[k]);
+      for (size_t k = 0; k < isa_->p_.size(); ++k) {
+        row[r].p.push_back(r ? cc.newIntPtr() : isa_->p_[k]);
         if (r == 0) continue;
         cc.mov(row[r].p[k], row[r - 1].p[k]);
         cc.add(row[r].p[k], x86::ptr(steps, static_cast<int>(8 * k)));
@@ -481,9 +363,9 @@ void LoopEmitter::rows(x86::Gp n, x86::Gp passes, x86::Gp steps) {
       fold_sums();
       use(&r);
     }
-    for (size_t k = 0; k < p_.size(); ++k) {
-      cc.mov(p_[k], row.back().p[k]);
-      cc.add(p_[k], x86::ptr(steps, static_cast<int>(8 * k)));
+    for (size_t k = 0; k < isa_->p_.size(); ++k) {
+      cc.mov(isa_->p_[k], row.back().p[k]);
+      cc.add(isa_->p_[k], x86::ptr(steps, static_cast<int>(8 * k)));
     }
     cc.sub(passes, together);
     cc.cmp(passes, together);
@@ -504,17 +386,18 @@ void LoopEmitter::rows(x86::Gp n, x86::Gp passes, x86::Gp steps) {
   fold_sums();
   cc.dec(passes);
   cc.jle(end);
-  for (size_t k = 0; k < p_.size(); ++k) cc.add(p_[k], x86::ptr(steps, static_cast<int>(8 * k)));
+  for (size_t k = 0; k < isa_->p_.size(); ++k)
+    cc.add(isa_->p_[k], x86::ptr(steps, static_cast<int>(8 * k)));
   cc.jmp(pass);
   cc.bind(end);
 }
 
 // All passes over a vector of columns, then the next.
 void LoopEmitter::columns(x86::Gp n, x86::Gp passes, x86::Gp steps) {
-  x86::Compiler& cc = *cc_;
+  x86::Compiler& cc = *isa_->cc_;
   const size_t ni = s_.in_types.size();
   std::vector<x86::Gp> back;  // from the last pass to the first
-  for (size_t k = 0; k < p_.size(); ++k) {
+  for (size_t k = 0; k < isa_->p_.size(); ++k) {
     back.push_back(cc.newInt64());
     cc.mov(back[k], passes);
     cc.dec(back[k]);
@@ -530,13 +413,14 @@ void LoopEmitter::columns(x86::Gp n, x86::Gp passes, x86::Gp steps) {
     body(tail, 0);
     cc.dec(left);
     cc.jle(last);
-    for (size_t k = 0; k < p_.size(); ++k) cc.add(p_[k], x86::ptr(steps, static_cast<int>(8 * k)));
+    for (size_t k = 0; k < isa_->p_.size(); ++k)
+      cc.add(isa_->p_[k], x86::ptr(steps, static_cast<int>(8 * k)));
     cc.jmp(pass);
     cc.bind(last);
-    for (size_t k = 0; k < p_.size(); ++k) cc.sub(p_[k], back[k]);
+    for (size_t k = 0; k < isa_->p_.size(); ++k) cc.sub(isa_->p_[k], back[k]);
     for (size_t k = 0; k < s_.out.size(); ++k)
       if (s_.out[k].combine != Combiner::kNone)
-        store(static_cast<int>(ni + k), s_.out[k].dt, acc_[k], tail);
+        isa_->store(static_cast<int>(ni + k), s_.out[k].dt, acc_[k], tail);
   });
 }
 
@@ -558,27 +442,30 @@ bool LoopEmitter::takes_memory(const SNode& n, int operand) const {
 }
 
 void LoopEmitter::body(bool tail, int half, const Stage& stage) {
-  in_tail_ = tail;
+  isa_->in_tail_ = tail;
   std::vector<Reg> r(body_.size());
   std::vector<bool> made(body_.size());
   auto make = [&](size_t id) {
     const SNode& n = body_[id];
     const DType stored = s_.body[id].dt;
     if (n.op == SOp::kConst)
-      r[id] = !in_loop_[id] ? hoisted_[id] : is_bool(n.dt) ? constant(n) : constant_in_memory(n);
+      r[id] = !in_loop_[id]   ? hoisted_[id]
+              : is_bool(n.dt) ? isa_->constant(n)
+                              : isa_->constant_in_memory(n);
     else if (n.op == SOp::kInput && !slices_.empty() && slices_[n.imm].v.isValid())
       r[id] = slices_[n.imm];
     else if (n.op == SOp::kInput)
-      r[id] =
-          s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), stored, tail);
+      r[id] = s_.in_strides[n.imm] == 0 ? hoisted_[id]
+                                        : isa_->load(static_cast<int>(n.imm), stored, tail);
     else if (id < stage.begin)
-      r[id] = fill(slot(static_cast<int>(id)), n.dt);
+      r[id] = isa_->fill(slot(static_cast<int>(id)), n.dt);
     else if (n.op == SOp::kCast && body_[n.a].dt == n.dt)
-      r[id] = in_register(r[n.a], n.dt);
+      r[id] = isa_->in_register(r[n.a], n.dt);
     else
-      r[id] = compute(n, r);
-    if (id >= stage.begin && n.op == SOp::kCast && narrow(stored) && s_.body[n.a].dt != stored)
-      r[id] = rounded(r[id], stored);
+      r[id] = isa_->compute(n, r);
+    if (id >= stage.begin && n.op == SOp::kCast && VectorCode::narrow(stored) &&
+        s_.body[n.a].dt != stored)
+      r[id] = isa_->rounded(r[id], stored);
     made[id] = true;
   };
   auto want = [&](int id) {  // of an earlier stage
@@ -589,27 +476,27 @@ void LoopEmitter::body(bool tail, int half, const Stage& stage) {
     for (int operand : operands(body_[id])) want(operand);
     make(id);
   }
-  for (int id : stage.spills) spill(slot(id), body_[static_cast<size_t>(id)].dt, r[id]);
+  for (int id : stage.spills) isa_->spill(slot(id), body_[static_cast<size_t>(id)].dt, r[id]);
   if (stage.end < body_.size()) return;
   for (auto& o : s_.out) want(o.node);
   const int ni = static_cast<int>(s_.in_types.size());
   for (size_t k = 0; k < s_.out.size(); ++k) {
     const auto& o = s_.out[k];
-    const Reg x = in_register(r[o.node], body_[o.node].dt);
+    const Reg x = isa_->in_register(r[o.node], body_[o.node].dt);
     const int at = ni + static_cast<int>(k);
     if (o.combine == Combiner::kNone) {
-      store(at, o.dt, x, tail);
-    } else if (by_columns_) {  // a column past the last one is not stored
-      accumulate(acc_[k], combined(o.combine, o.dt, acc_[k], x), o.dt, false);
+      isa_->store(at, o.dt, x, tail);
+    } else if (isa_->by_columns_) {  // a column past the last one is not stored
+      isa_->accumulate(acc_[k], isa_->combined(o.combine, o.dt, acc_[k], x), o.dt, false);
     } else if (s_.form == LoopSpec::kCol) {
-      store(at, o.dt, combined(o.combine, o.dt, load(at, o.dt, tail), x), tail);
+      isa_->store(at, o.dt, isa_->combined(o.combine, o.dt, isa_->load(at, o.dt, tail), x), tail);
     } else {
       const Reg acc = half && half_lanes(o) ? Reg{acc_[k].hi} : acc_[k];
-      accumulate(acc, combined(o.combine, o.dt, acc, x), o.dt, tail);
+      isa_->accumulate(acc, isa_->combined(o.combine, o.dt, acc, x), o.dt, tail);
     }
   }
   for (size_t k = 0; k < s_.ahead.size(); ++k)
-    cc_->prefetcht0(address(ni + static_cast<int>(s_.out.size() + k), s_.ahead[k]));
+    isa_->cc_->prefetcht0(isa_->address(ni + static_cast<int>(s_.out.size() + k), s_.ahead[k]));
 }
 
 namespace {
@@ -648,11 +535,10 @@ bool wide_types_halve_lanes() { return generates_code() && config().isa != "avx2
 
 static std::unique_ptr<LoopEmitter> emitter_of(const InnerSpec& s) {
   if (!generates_code()) return nullptr;
-  std::unique_ptr<LoopEmitter> e;
-  if (config().isa != "avx2" && has_avx512()) e = avx512_emitter(s);
-  if (!e) e = avx2_emitter(s);
+  const bool avx512 = config().isa != "avx2" && has_avx512();
+  std::unique_ptr<VectorCode> isa = avx512 ? avx512_code(s) : avx2_code(s);
   std::string why;
-  if (e->covers(&why)) return e;
+  if (isa->covers(&why)) return std::make_unique<LoopEmitter>(std::move(isa));
   PIJIT_LOG("dispatch", "loop: asmjit refuses: ", why);
   return nullptr;
 }

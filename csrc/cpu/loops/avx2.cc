@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "cpu/loops/asmjit.h"
+#include "cpu/loops/vector_code.h"
 #include "graph/eval/scalar_eval.h"
 
 namespace pijit {
@@ -42,19 +42,15 @@ void load_bytes(char* to, const char* from, int64_t n) {
 }
 void store_bytes(char* to, const char* from, int64_t n) { std::memcpy(to, from, n); }
 
-class Avx2Emitter : public LoopEmitter {
+// Values in registers and in memory: one or two ymm for all lanes, constants, masks of tails.
+class Avx2Lanes : public VectorCode {
  public:
-  explicit Avx2Emitter(const InnerSpec& s) : LoopEmitter(s) {
+  explicit Avx2Lanes(const InnerSpec& s) : VectorCode(s) {
     if (s.few) lanes_ = 8;
     by_columns_ = s.by_columns;
   }
-  bool covers(std::string* why) const override {
-    for (auto& n : s_.body)
-      if (n.op == SOp::kScale && n.dt != DType::F32) return *why = "float64 scaling", false;
-    return LoopEmitter::covers(why);
-  }
 
- private:
+ protected:
   using Vec = x86::Vec;
   using Parts = std::array<Vec, 2>;
 
@@ -78,7 +74,6 @@ class Avx2Emitter : public LoopEmitter {
   DType mask_type() const { return wide_ ? DType::I64 : DType::I32; }
 
   x86::Ymm ymm() { return new_register<x86::Ymm>(asmjit::TypeId::kInt32x8); }
-  static Vec low(const Vec& v) { return v.as<x86::Ymm>().xmm(); }
   Vec part(const Reg& r, int p) const { return p ? r.hi : r.v; }
   Reg make(DType t) {
     Reg r;
@@ -184,7 +179,6 @@ class Avx2Emitter : public LoopEmitter {
       }
       return m;
     };
-    index_ = Vec();  // what the loop before computed may not have run
     mask32_ = masks(DType::I32, lanes_ / 8);
     if (wide_) mask64_ = masks(DType::I64, 2);
   }
@@ -204,6 +198,28 @@ class Avx2Emitter : public LoopEmitter {
     x86::Gp a = cc_->newIntPtr();
     cc_->lea(a, m);
     return a;
+  }
+
+  x86::Gp left_;
+
+ private:
+  Parts mask32_, mask64_;
+};
+
+// What instructions do with them.
+class Avx2Code final : public Avx2Lanes {
+ public:
+  using Avx2Lanes::Avx2Lanes;
+  bool covers(std::string* why) const override {
+    for (auto& n : s_.body)
+      if (n.op == SOp::kScale && n.dt != DType::F32) return *why = "float64 scaling", false;
+    return VectorCode::covers(why);
+  }
+
+ private:
+  void make_tail_mask(x86::Gp n) override {
+    index_ = Vec();  // what the loop before computed may not have run
+    Avx2Lanes::make_tail_mask(n);
   }
 
   // 8 lanes as narrow elements, in the low part of an xmm register.
@@ -534,6 +550,102 @@ class Avx2Emitter : public LoopEmitter {
     cc_->emit(I::kIdVmulps, d, d, whole);
   }
 
+  Reg multiply_add(DType t, const Fma& f, const Reg& a, const Reg& b, const Reg& c) {
+    return each(t, [&](Vec d, int p) {
+      cc_->emit(I::kIdVmovups, d, part(a, p));
+      cc_->emit(f32(t) ? f.pick(I::kIdVfmadd213ps, I::kIdVfmsub213ps, I::kIdVfnmadd213ps,
+                                I::kIdVfnmsub213ps)
+                       : f.pick(I::kIdVfmadd213pd, I::kIdVfmsub213pd, I::kIdVfnmadd213pd,
+                                I::kIdVfnmsub213pd),
+                d, part(b, p), last(c, p));
+    });
+  }
+  Reg look_up(DType t, const SNode& n, const Reg& a) {
+    const auto* values = reinterpret_cast<const char*>(n.imm);
+    const x86::Mem low = cc_->newConst(asmjit::ConstPoolScope::kLocal, values, 32),
+                   high = cc_->newConst(asmjit::ConstPoolScope::kLocal, values + 32, 32);
+    // Whether the upper half is meant, as the sign: the same for all tables of an index.
+    if (index_ != a.v) {
+      index_ = a.v;
+      upper_ = each(t, [&](Vec d, int p) { cc_->emit(I::kIdVpslld, d, part(a, p), Imm(28)); });
+    }
+    return each(t, [&](Vec d, int p) {
+      x86::Ymm other = ymm();
+      cc_->emit(I::kIdVpermps, other, part(a, p), high);
+      cc_->emit(I::kIdVpermps, d, part(a, p), low);
+      cc_->emit(I::kIdVblendvps, d, d, other, part(upper_, p));
+    });
+  }
+  Reg call_out(DType t, const SNode& n, const Reg& a, const Reg& b, const std::vector<Reg>& r) {
+    Reg d = make(t);
+    if (n.c >= 0) {
+      const asmjit::Label skip = cc_->newLabel();
+      const Reg mask = mask_for(in_register(r[n.c], body_[n.c].dt), t);
+      x86::Ymm any = ymm();
+      for (int p = 0; p < parts(t); ++p) cc_->emit(I::kIdVpxor, part(d, p), part(d, p), part(d, p));
+      if (parts(t) == 2)
+        cc_->emit(I::kIdVpor, any, mask.v, mask.hi);
+      else
+        cc_->emit(I::kIdVmovups, any, mask.v);
+      cc_->vptest(any, any);
+      cc_->jz(skip);
+      x86::Mem x = stack(64);
+      for (int p = 0; p < parts(t); ++p)
+        cc_->emit(I::kIdVmovups, x.cloneAdjusted(32 * p), part(a, p));
+      if (n.op == SOp::kWide)
+        call_keeping_registers(wide_block, x, n.imm + 256 * static_cast<uint64_t>(lanes_));
+      else
+        call_keeping_registers(call1_block, x, n.imm);
+      for (int p = 0; p < parts(t); ++p)
+        cc_->emit(I::kIdVpand, part(d, p), part(mask, p), x.cloneAdjusted(32 * p));
+      cc_->bind(skip);
+      return d;
+    }
+    x86::Mem x = stack(128);
+    for (int p = 0; p < 2; ++p) cc_->emit(I::kIdVmovups, x.cloneAdjusted(32 * p), part(a, p));
+    if (n.op == SOp::kCall2)
+      for (int p = 0; p < 2; ++p)
+        cc_->emit(I::kIdVmovups, x.cloneAdjusted(64 + 32 * p), part(b, p));
+    x86::Gp fn = cc_->newInt64();
+    cc_->mov(fn, n.imm);
+    call(n.op == SOp::kCall1 ? call1_block : call2_block, {address_of(x), fn});
+    for (int p = 0; p < 2; ++p) cc_->emit(I::kIdVmovups, part(d, p), x.cloneAdjusted(32 * p));
+    return d;
+  }
+  Reg shift_right(DType t, const Reg& a, const Reg& b) {
+    if (!is64(t))
+      return each(t, [&](Vec d, int p) {
+        cc_->emit(t == DType::U32 ? I::kIdVpsrlvd : I::kIdVpsravd, d, part(a, p), part(b, p));
+      });
+    const Vec zero = all_lanes(t, 0);
+    return each(t, [&](Vec d, int p) {  // logical shift of the value with its sign removed
+      Vec s = ymm();
+      cc_->emit(I::kIdVpcmpgtq, s, zero, part(a, p));
+      cc_->emit(I::kIdVpxor, d, part(a, p), s);
+      cc_->emit(I::kIdVpsrlvq, d, d, part(b, p));
+      cc_->emit(I::kIdVpxor, d, d, s);
+    });
+  }
+  Reg absolute(DType t, const Reg& a) {  // of integers
+    if (t == DType::U32) return a;
+    if (!is64(t)) return each(t, [&](Vec d, int p) { cc_->emit(I::kIdVpabsd, d, part(a, p)); });
+    const Vec zero = all_lanes(t, 0);
+    return each(t, [&](Vec d, int p) {
+      Vec s = ymm();
+      cc_->emit(I::kIdVpcmpgtq, s, zero, part(a, p));
+      cc_->emit(I::kIdVpxor, d, part(a, p), s);
+      cc_->emit(I::kIdVpsubq, d, d, s);
+    });
+  }
+  Reg divide_tail(DType t, const Reg& a, const Reg& by) {
+    const Vec one = all_lanes(t, f32(t) ? 0x3f800000ull : 0x3ff0000000000000ull);
+    return each(t, [&](Vec d, int p) {
+      const Vec y = ymm();
+      blend(t, y, one, part(by, p), tail_mask(t)[p]);
+      cc_->emit(f32(t) ? I::kIdVdivps : I::kIdVdivpd, d, part(a, p), y);
+    });
+  }
+
   Reg compute(const SNode& n, const std::vector<Reg>& r) override {
     const DType t = n.dt, src = n.a >= 0 ? body_[n.a].dt : n.dt;
     auto reg = [&](int id) { return id >= 0 ? in_register(r[id], body_[id].dt) : Reg{}; };
@@ -572,31 +684,15 @@ class Avx2Emitter : public LoopEmitter {
         if (t == DType::I64)
           return each(t, [&](Vec d, int p) { multiply_i64(d, part(a, p), part(b, p)); });
         return op3(by_type(t, I::kIdVmulps, I::kIdVmulpd, I::kIdVpmulld, 0));
-      case SOp::kDiv: {
-        const auto divide = f32(t) ? I::kIdVdivps : I::kIdVdivpd;
-        if (!in_tail_) return op3(divide);
-        const Reg by = reg(ib);
-        const Vec one = all_lanes(t, f32(t) ? 0x3f800000ull : 0x3ff0000000000000ull);
-        return each(t, [&](Vec d, int p) {
-          const Vec y = ymm();
-          blend(t, y, one, part(by, p), tail_mask(t)[p]);
-          cc_->emit(divide, d, part(a, p), y);
-        });
-      }
+      case SOp::kDiv:
+        if (in_tail_) return divide_tail(t, a, reg(ib));
+        return op3(f32(t) ? I::kIdVdivps : I::kIdVdivpd);
       case SOp::kScale: return each(t, [&](Vec d, int p) { scale(d, part(a, p), part(b, p)); });
       case SOp::kMin:
       case SOp::kMax:
         return each(
             t, [&](Vec d, int p) { min_max(n.op == SOp::kMax, t, d, part(a, p), part(b, p)); });
-      case SOp::kFma:
-        return each(t, [&](Vec d, int p) {
-          cc_->emit(I::kIdVmovups, d, part(a, p));
-          cc_->emit(f32(t) ? f.pick(I::kIdVfmadd213ps, I::kIdVfmsub213ps, I::kIdVfnmadd213ps,
-                                    I::kIdVfnmsub213ps)
-                           : f.pick(I::kIdVfmadd213pd, I::kIdVfmsub213pd, I::kIdVfnmadd213pd,
-                                    I::kIdVfnmsub213pd),
-                    d, part(b, p), last(c, p));
-        });
+      case SOp::kFma: return multiply_add(t, f, a, b, c);
       case SOp::kNeg: {
         if (is_float(t)) return with_bits(I::kIdVpxor, sign);
         const Vec zero = all_lanes(t, 0);
@@ -604,18 +700,7 @@ class Avx2Emitter : public LoopEmitter {
           cc_->emit(is64(t) ? I::kIdVpsubq : I::kIdVpsubd, d, zero, part(a, p));
         });
       }
-      case SOp::kAbs: {
-        if (is_float(t)) return with_bits(I::kIdVpand, sign - 1);
-        if (t == DType::U32) return a;
-        if (!is64(t)) return unary(I::kIdVpabsd);
-        const Vec zero = all_lanes(t, 0);
-        return each(t, [&](Vec d, int p) {
-          Vec s = ymm();
-          cc_->emit(I::kIdVpcmpgtq, s, zero, part(a, p));
-          cc_->emit(I::kIdVpxor, d, part(a, p), s);
-          cc_->emit(I::kIdVpsubq, d, d, s);
-        });
-      }
+      case SOp::kAbs: return is_float(t) ? with_bits(I::kIdVpand, sign - 1) : absolute(t, a);
       case SOp::kSqrt:
         if (!in_tail_) return unary(f32(t) ? I::kIdVsqrtps : I::kIdVsqrtpd);
         return each(t, [&](Vec d, int p) {
@@ -646,78 +731,14 @@ class Avx2Emitter : public LoopEmitter {
         return each(t, [&](Vec d, int p) {
           cc_->emit(is64(t) ? I::kIdVpsllvq : I::kIdVpsllvd, d, part(a, p), part(b, p));
         });
-      case SOp::kShr: {
-        if (!is64(t))
-          return each(t, [&](Vec d, int p) {
-            cc_->emit(t == DType::U32 ? I::kIdVpsrlvd : I::kIdVpsravd, d, part(a, p), part(b, p));
-          });
-        const Vec zero = all_lanes(t, 0);
-        return each(t, [&](Vec d, int p) {  // logical shift of the value with its sign removed
-          Vec s = ymm();
-          cc_->emit(I::kIdVpcmpgtq, s, zero, part(a, p));
-          cc_->emit(I::kIdVpxor, d, part(a, p), s);
-          cc_->emit(I::kIdVpsrlvq, d, d, part(b, p));
-          cc_->emit(I::kIdVpxor, d, d, s);
-        });
-      }
+      case SOp::kShr: return shift_right(t, a, b);
       case SOp::kCast: return cast(src, t, a);
-      case SOp::kTable: {
-        const auto* values = reinterpret_cast<const char*>(n.imm);
-        const x86::Mem low = cc_->newConst(asmjit::ConstPoolScope::kLocal, values, 32),
-                       high = cc_->newConst(asmjit::ConstPoolScope::kLocal, values + 32, 32);
-        // Whether the upper half is meant, as the sign: the same for all tables of an index.
-        if (index_ != a.v) {
-          index_ = a.v;
-          upper_ = each(t, [&](Vec d, int p) { cc_->emit(I::kIdVpslld, d, part(a, p), Imm(28)); });
-        }
-        return each(t, [&](Vec d, int p) {
-          x86::Ymm other = ymm();
-          cc_->emit(I::kIdVpermps, other, part(a, p), high);
-          cc_->emit(I::kIdVpermps, d, part(a, p), low);
-          cc_->emit(I::kIdVblendvps, d, d, other, part(upper_, p));
-        });
-      }
+      case SOp::kTable: return look_up(t, n, a);
       case SOp::kBitcast:
         return each(t, [&](Vec d, int p) { cc_->emit(I::kIdVmovups, d, part(a, p)); });
       case SOp::kCall1:
       case SOp::kCall2:
-      case SOp::kWide: {
-        Reg d = make(t);
-        if (n.c >= 0) {
-          const asmjit::Label skip = cc_->newLabel();
-          const Reg mask = mask_for(reg(n.c), t);
-          x86::Ymm any = ymm();
-          for (int p = 0; p < parts(t); ++p)
-            cc_->emit(I::kIdVpxor, part(d, p), part(d, p), part(d, p));
-          if (parts(t) == 2)
-            cc_->emit(I::kIdVpor, any, mask.v, mask.hi);
-          else
-            cc_->emit(I::kIdVmovups, any, mask.v);
-          cc_->vptest(any, any);
-          cc_->jz(skip);
-          x86::Mem x = stack(64);
-          for (int p = 0; p < parts(t); ++p)
-            cc_->emit(I::kIdVmovups, x.cloneAdjusted(32 * p), part(a, p));
-          if (n.op == SOp::kWide)
-            call_keeping_registers(wide_block, x, n.imm + 256 * static_cast<uint64_t>(lanes_));
-          else
-            call_keeping_registers(call1_block, x, n.imm);
-          for (int p = 0; p < parts(t); ++p)
-            cc_->emit(I::kIdVpand, part(d, p), part(mask, p), x.cloneAdjusted(32 * p));
-          cc_->bind(skip);
-          return d;
-        }
-        x86::Mem x = stack(128);
-        for (int p = 0; p < 2; ++p) cc_->emit(I::kIdVmovups, x.cloneAdjusted(32 * p), part(a, p));
-        if (n.op == SOp::kCall2)
-          for (int p = 0; p < 2; ++p)
-            cc_->emit(I::kIdVmovups, x.cloneAdjusted(64 + 32 * p), part(b, p));
-        x86::Gp fn = cc_->newInt64();
-        cc_->mov(fn, n.imm);
-        call(n.op == SOp::kCall1 ? call1_block : call2_block, {address_of(x), fn});
-        for (int p = 0; p < 2; ++p) cc_->emit(I::kIdVmovups, part(d, p), x.cloneAdjusted(32 * p));
-        return d;
-      }
+      case SOp::kWide: return call_out(t, n, a, b, r);
       default: throw InternalError("scalar op");
     }
   }
@@ -802,16 +823,12 @@ class Avx2Emitter : public LoopEmitter {
     throw InternalError("cast");
   }
 
-  x86::Gp left_;
-  Parts mask32_, mask64_;
   Vec index_;  // of the last table
   Reg upper_;
 };
 
 }  // namespace
 
-std::unique_ptr<LoopEmitter> avx2_emitter(const InnerSpec& s) {
-  return std::make_unique<Avx2Emitter>(s);
-}
+std::unique_ptr<VectorCode> avx2_code(const InnerSpec& s) { return std::make_unique<Avx2Code>(s); }
 
 }  // namespace pijit

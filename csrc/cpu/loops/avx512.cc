@@ -1,14 +1,14 @@
 // AVX-512: one zmm per value (ymm for 4-byte types beside 8-byte ones), bools in mask registers.
-#include "cpu/loops/asmjit.h"
+#include "cpu/loops/vector_code.h"
 
 namespace pijit {
 namespace {
 
 using asmjit::Imm;
 
-class Avx512Emitter : public LoopEmitter {
+class Avx512Code : public VectorCode {
  public:
-  explicit Avx512Emitter(const InnerSpec& s) : LoopEmitter(s) { by_columns_ = s.by_columns; }
+  explicit Avx512Code(const InnerSpec& s) : VectorCode(s) { by_columns_ = s.by_columns; }
 
  private:
   const void* keeping_registers(void (*f)()) const override {
@@ -386,33 +386,7 @@ class Avx512Emitter : public LoopEmitter {
       cc_->emit(by_type(n.dt, fs, fd, i32, i64), d.v, a.v, last(b, n.dt));
     };
     namespace I = x86::Inst;
-    if (is_bool(n.dt)) {
-      switch (n.op) {
-        case SOp::kAnd: cc_->kandw(d.k, a.k, b.k); return d;
-        case SOp::kOr: cc_->korw(d.k, a.k, b.k); return d;
-        case SOp::kXor: cc_->kxorw(d.k, a.k, b.k); return d;
-        case SOp::kNot: cc_->knotw(d.k, a.k); return d;
-        case SOp::kSelect: {  // (c & x) | (~c & y)
-          x86::KReg t = new_k();
-          cc_->kandw(d.k, a.k, b.k);
-          cc_->kandnw(t, a.k, c.k);
-          cc_->korw(d.k, d.k, t);
-          return d;
-        }
-        case SOp::kCast: {
-          Reg zero = constant({SOp::kConst, src, -1, -1, -1, 0});
-          compare(SOp::kNe, src, d.k, a.v, zero.v);
-          return d;
-        }
-        case SOp::kNe:
-        case SOp::kEq:
-        case SOp::kLt:
-        case SOp::kLe:
-        case SOp::kGt:
-        case SOp::kGe: compare(n.op, src, d.k, a.v, b.v); return d;
-        default: throw InternalError("bool scalar op");
-      }
-    }
+    if (is_bool(n.dt)) return compute_bool(n.op, src, a, b, c, d);
     switch (n.op) {
       case SOp::kAdd: op3(I::kIdVaddps, I::kIdVaddpd, I::kIdVpaddd, I::kIdVpaddq); break;
       case SOp::kSub: op3(I::kIdVsubps, I::kIdVsubpd, I::kIdVpsubd, I::kIdVpsubq); break;
@@ -429,29 +403,8 @@ class Avx512Emitter : public LoopEmitter {
                                      I::kIdVfnmsub213pd),
                   d.v, b.v, last(c, n.dt));
         break;
-      case SOp::kNeg: {
-        if (is_float(n.dt)) {
-          Reg sign =
-              constant({SOp::kConst, n.dt, -1, -1, -1, f32(n.dt) ? 0x80000000ull : 1ull << 63});
-          cc_->emit(I::kIdVpxorq, d.v, a.v, sign.v);
-        } else {
-          Reg zero = constant({SOp::kConst, n.dt, -1, -1, -1, 0});
-          cc_->emit(by_type(n.dt, 0, 0, I::kIdVpsubd, I::kIdVpsubq), d.v, zero.v, a.v);
-        }
-        break;
-      }
-      case SOp::kAbs: {
-        if (is_float(n.dt)) {
-          Reg m =
-              constant({SOp::kConst, n.dt, -1, -1, -1, f32(n.dt) ? 0x7fffffffull : ~(1ull << 63)});
-          cc_->emit(I::kIdVpandq, d.v, a.v, m.v);
-        } else if (n.dt == DType::U32) {
-          cc_->vmovaps(d.v, a.v);
-        } else {
-          cc_->emit(by_type(n.dt, 0, 0, I::kIdVpabsd, I::kIdVpabsq), d.v, a.v);
-        }
-        break;
-      }
+      case SOp::kNeg: negate(n.dt, d, a); break;
+      case SOp::kAbs: absolute(n.dt, d, a); break;
       case SOp::kSqrt:
         if (in_tail_) cc_->k(mask_).z();
         cc_->emit(f32(n.dt) ? I::kIdVsqrtps : I::kIdVsqrtpd, d.v, a.v);
@@ -485,62 +438,111 @@ class Avx512Emitter : public LoopEmitter {
         op3(0, 0, n.dt == DType::U32 ? I::kIdVpsrlvd : I::kIdVpsravd, I::kIdVpsravq);
         break;
       case SOp::kCast: cast(src, n.dt, a, d); break;
-      case SOp::kTable: {
-        const auto* values = reinterpret_cast<const char*>(n.imm);
-        if (lanes_ == 16) {
-          cc_->emit(I::kIdVpermps, d.v, a.v,
-                    cc_->newConst(asmjit::ConstPoolScope::kLocal, values, 64));
-          break;
-        }
-        // vpermt2ps overwrites the lower half of the table. (vpermi2ps would overwrite the indices,
-        // but this asmjit takes its first operand for one that is only written, so that the
-        // register allocator may lose the indices between the move and the instruction.)
-        cc_->vmovups(d.v, cc_->newConst(asmjit::ConstPoolScope::kLocal, values, 32));
-        cc_->emit(I::kIdVpermt2ps, d.v, a.v,
-                  cc_->newConst(asmjit::ConstPoolScope::kLocal, values + 32, 32));
-        break;
-      }
+      case SOp::kTable: look_up(n, d, a); break;
       case SOp::kBitcast: cc_->vmovaps(d.v, a.v); break;
       case SOp::kCall1:
       case SOp::kCall2:
-      case SOp::kWide: {
-        if (n.c >= 0) {
-          const asmjit::Label skip = cc_->newLabel();
-          cc_->emit(I::kIdVpxorq, d.v, d.v, d.v);
-          cc_->kortestw(c.k, c.k);
-          cc_->jz(skip);
-          x86::Mem stack = cc_->newStack(64, 64);
-          cc_->vmovups(stack, a.v);
-          if (n.op == SOp::kWide)
-            call_keeping_registers(wide_block, stack, n.imm + 256 * static_cast<uint64_t>(lanes_));
-          else
-            call_keeping_registers(call1_block, stack, n.imm);
-          if (n.op == SOp::kWide)
-            cc_->k(c.k).vmovups(d.v, stack);
-          else
-            cc_->k(c.k).vmovupd(d.v, stack);
-          cc_->bind(skip);
-          break;
-        }
-        x86::Mem stack = cc_->newStack(128, 64);
-        cc_->vmovupd(stack, a.v);
-        if (n.op == SOp::kCall2) cc_->vmovupd(stack.cloneAdjusted(64), b.v);
-        x86::Gp arg = cc_->newIntPtr(), fn = cc_->newInt64(), target = cc_->newIntPtr();
-        cc_->lea(arg, stack);
-        cc_->mov(fn, n.imm);
-        cc_->mov(target,
-                 reinterpret_cast<uint64_t>(n.op == SOp::kCall1 ? &call1_block : &call2_block));
-        asmjit::InvokeNode* call;
-        cc_->invoke(&call, target,
-                    asmjit::FuncSignatureT<void, double*, uint64_t>(asmjit::CallConvId::kHost));
-        call->setArg(0, arg);
-        call->setArg(1, fn);
-        cc_->vmovupd(d.v, stack);
-        break;
-      }
+      case SOp::kWide: call_out(n, d, a, b, c); break;
       default: throw InternalError("scalar op");
     }
     return d;
+  }
+  Reg compute_bool(SOp op, DType src, const Reg& a, const Reg& b, const Reg& c, const Reg& d) {
+    switch (op) {
+      case SOp::kAnd: cc_->kandw(d.k, a.k, b.k); return d;
+      case SOp::kOr: cc_->korw(d.k, a.k, b.k); return d;
+      case SOp::kXor: cc_->kxorw(d.k, a.k, b.k); return d;
+      case SOp::kNot: cc_->knotw(d.k, a.k); return d;
+      case SOp::kSelect: {  // (c & x) | (~c & y)
+        x86::KReg t = new_k();
+        cc_->kandw(d.k, a.k, b.k);
+        cc_->kandnw(t, a.k, c.k);
+        cc_->korw(d.k, d.k, t);
+        return d;
+      }
+      case SOp::kCast: {
+        Reg zero = constant({SOp::kConst, src, -1, -1, -1, 0});
+        compare(SOp::kNe, src, d.k, a.v, zero.v);
+        return d;
+      }
+      case SOp::kNe:
+      case SOp::kEq:
+      case SOp::kLt:
+      case SOp::kLe:
+      case SOp::kGt:
+      case SOp::kGe: compare(op, src, d.k, a.v, b.v); return d;
+      default: throw InternalError("bool scalar op");
+    }
+  }
+  void negate(DType t, const Reg& d, const Reg& a) {
+    namespace I = x86::Inst;
+    if (is_float(t)) {
+      Reg sign = constant({SOp::kConst, t, -1, -1, -1, f32(t) ? 0x80000000ull : 1ull << 63});
+      cc_->emit(I::kIdVpxorq, d.v, a.v, sign.v);
+    } else {
+      Reg zero = constant({SOp::kConst, t, -1, -1, -1, 0});
+      cc_->emit(by_type(t, 0, 0, I::kIdVpsubd, I::kIdVpsubq), d.v, zero.v, a.v);
+    }
+  }
+  void absolute(DType t, const Reg& d, const Reg& a) {
+    namespace I = x86::Inst;
+    if (is_float(t)) {
+      Reg m = constant({SOp::kConst, t, -1, -1, -1, f32(t) ? 0x7fffffffull : ~(1ull << 63)});
+      cc_->emit(I::kIdVpandq, d.v, a.v, m.v);
+    } else if (t == DType::U32) {
+      cc_->vmovaps(d.v, a.v);
+    } else {
+      cc_->emit(by_type(t, 0, 0, I::kIdVpabsd, I::kIdVpabsq), d.v, a.v);
+    }
+  }
+  void look_up(const SNode& n, const Reg& d, const Reg& a) {
+    namespace I = x86::Inst;
+    const auto* values = reinterpret_cast<const char*>(n.imm);
+    if (lanes_ == 16) {
+      cc_->emit(I::kIdVpermps, d.v, a.v, cc_->newConst(asmjit::ConstPoolScope::kLocal, values, 64));
+      return;
+    }
+    // vpermt2ps overwrites the lower half of the table. (vpermi2ps would overwrite the indices,
+    // but this asmjit takes its first operand for one that is only written, so that the
+    // register allocator may lose the indices between the move and the instruction.)
+    cc_->vmovups(d.v, cc_->newConst(asmjit::ConstPoolScope::kLocal, values, 32));
+    cc_->emit(I::kIdVpermt2ps, d.v, a.v,
+              cc_->newConst(asmjit::ConstPoolScope::kLocal, values + 32, 32));
+  }
+  // A function of the C library or one of ours, for all lanes or those of a mask.
+  void call_out(const SNode& n, const Reg& d, const Reg& a, const Reg& b, const Reg& c) {
+    namespace I = x86::Inst;
+    if (n.c >= 0) {
+      const asmjit::Label skip = cc_->newLabel();
+      cc_->emit(I::kIdVpxorq, d.v, d.v, d.v);
+      cc_->kortestw(c.k, c.k);
+      cc_->jz(skip);
+      x86::Mem stack = cc_->newStack(64, 64);
+      cc_->vmovups(stack, a.v);
+      if (n.op == SOp::kWide)
+        call_keeping_registers(wide_block, stack, n.imm + 256 * static_cast<uint64_t>(lanes_));
+      else
+        call_keeping_registers(call1_block, stack, n.imm);
+      if (n.op == SOp::kWide)
+        cc_->k(c.k).vmovups(d.v, stack);
+      else
+        cc_->k(c.k).vmovupd(d.v, stack);
+      cc_->bind(skip);
+      return;
+    }
+    x86::Mem stack = cc_->newStack(128, 64);
+    cc_->vmovupd(stack, a.v);
+    if (n.op == SOp::kCall2) cc_->vmovupd(stack.cloneAdjusted(64), b.v);
+    x86::Gp arg = cc_->newIntPtr(), fn = cc_->newInt64(), target = cc_->newIntPtr();
+    cc_->lea(arg, stack);
+    cc_->mov(fn, n.imm);
+    cc_->mov(target, reinterpret_cast<uint64_t>(n.op == SOp::kCall1 ? &call1_block : &call2_block));
+    asmjit::InvokeNode* call;
+    cc_->invoke(&call, target,
+                asmjit::FuncSignatureT<void, double*, uint64_t>(asmjit::CallConvId::kHost));
+    call->setArg(0, arg);
+    call->setArg(1, fn);
+    cc_->vmovupd(d.v, stack);
   }
   void round(DType t, x86::Vec d, x86::Vec a, int mode) {
     cc_->emit(f32(t) ? x86::Inst::kIdVrndscaleps : x86::Inst::kIdVrndscalepd, d, a, Imm(mode));
@@ -620,8 +622,8 @@ bool has_avx512() {
   return ok;
 }
 
-std::unique_ptr<LoopEmitter> avx512_emitter(const InnerSpec& s) {
-  return std::make_unique<Avx512Emitter>(s);
+std::unique_ptr<VectorCode> avx512_code(const InnerSpec& s) {
+  return std::make_unique<Avx512Code>(s);
 }
 
 }  // namespace pijit

@@ -102,75 +102,100 @@ void store(const Reg& r, void* p, int64_t stride, int64_t n) {
 #define LOOP(expr) \
   for (int64_t i = 0; i < n; ++i) d[i] = (expr)
 
-void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
-  const DType src = s.a >= 0 ? nodes[s.a].dt : s.dt;
-  const void *pa = s.a >= 0 ? &regs[s.a] : nullptr, *pb = s.b >= 0 ? &regs[s.b] : nullptr,
-             *pc = s.c >= 0 ? &regs[s.c] : nullptr;
-  void* pd = &regs[id];
-  switch (s.op) {
-    case SOp::kInput: return;
-    case SOp::kConst:
-      return with_type(s.dt, [&](auto t) {
-        using T = decltype(t);
-        T v;
-        std::memcpy(&v, &s.imm, sizeof v);
-        T* d = static_cast<T*>(pd);
-        LOOP(v);
-      });
-    case SOp::kEq:
-    case SOp::kNe:
-    case SOp::kLt:
-    case SOp::kLe:
-    case SOp::kGt:
-    case SOp::kGe:
-      return with_type(src, [&](auto t) {
-        using T = decltype(t);
-        const T *a = static_cast<const T*>(pa), *b = static_cast<const T*>(pb);
-        uint8_t* d = static_cast<uint8_t*>(pd);
-        switch (s.op) {
-          case SOp::kEq: LOOP(a[i] == b[i]); break;
-          case SOp::kNe: LOOP(a[i] != b[i]); break;
-          case SOp::kLt: LOOP(a[i] < b[i]); break;
-          case SOp::kLe: LOOP(a[i] <= b[i]); break;
-          case SOp::kGt: LOOP(a[i] > b[i]); break;
-          default: LOOP(a[i] >= b[i]); break;
-        }
-      });
-    case SOp::kSelect:
-      return with_type(s.dt, [&](auto t) {
-        using T = decltype(t);
-        const uint8_t* c = static_cast<const uint8_t*>(pa);
-        const T *a = static_cast<const T*>(pb), *b = static_cast<const T*>(pc);
-        T* d = static_cast<T*>(pd);
-        LOOP(c[i] ? a[i] : b[i]);
-      });
-    case SOp::kCast:
-      return with_type(src, [&](auto f) {
-        using F = decltype(f);
-        const F* a = static_cast<const F*>(pa);
-        if (is_bool(s.dt)) {
-          uint8_t* d = static_cast<uint8_t*>(pd);
-          LOOP(a[i] != 0);
-          return;
-        }
-        with_type(s.dt, [&](auto t) {
-          using T = decltype(t);
-          T* d = static_cast<T*>(pd);
-          LOOP((number_cast<T, F>(a[i])));
-          if constexpr (std::is_same_v<T, float>) {
-            if (s.dt == DType::F16) LOOP(half_to_float(float_to_half(d[i])));
-            if (s.dt == DType::BF16) LOOP(bf16_to_float(float_to_bf16(d[i])));
-          }
-        });
-      });
-    case SOp::kTable: {
-      const auto* table = reinterpret_cast<const float*>(s.imm);
-      const auto* a = static_cast<const int32_t*>(pa);
-      auto* d = static_cast<float*>(pd);
-      LOOP(table[a[i] & 15]);
-      return;
+// Each of these does one node for n elements; false: it has no such op.
+template <class T>
+bool eval_integers(SOp op, bool of_bools, const T* a, const T* b, T* d, int64_t n) {
+  switch (op) {
+    case SOp::kAdd: LOOP(wrap<T>(SOp::kAdd, a[i], b[i])); return true;
+    case SOp::kSub: LOOP(wrap<T>(SOp::kSub, a[i], b[i])); return true;
+    case SOp::kMul: LOOP(wrap<T>(SOp::kMul, a[i], b[i])); return true;
+    case SOp::kDiv:
+    case SOp::kFloorDiv: LOOP(floor_div<T>(a[i], b[i])); return true;
+    case SOp::kFloorMod: LOOP(floor_mod<T>(a[i], b[i])); return true;
+    case SOp::kTruncMod: LOOP(trunc_mod<T>(a[i], b[i])); return true;
+    case SOp::kNeg: LOOP(wrap<T>(SOp::kSub, T{0}, a[i])); return true;
+    case SOp::kAbs: LOOP(a[i] < 0 ? wrap<T>(SOp::kSub, T{0}, a[i]) : a[i]); return true;
+    case SOp::kAnd: LOOP(a[i] & b[i]); return true;
+    case SOp::kOr: LOOP(a[i] | b[i]); return true;
+    case SOp::kXor: LOOP(a[i] ^ b[i]); return true;
+    case SOp::kNot:
+      if (of_bools)
+        LOOP(!a[i]);
+      else
+        LOOP(static_cast<T>(~a[i]));
+      return true;
+    // shifts by the width or more give 0 (or the sign)
+    case SOp::kShl:
+      LOOP(static_cast<uint64_t>(b[i]) < 8 * sizeof(T)
+               ? static_cast<T>(static_cast<Unsigned<T>>(a[i]) << b[i])
+               : T{0});
+      return true;
+    case SOp::kShr:
+      LOOP(static_cast<uint64_t>(b[i]) < 8 * sizeof(T) ? static_cast<T>(a[i] >> b[i])
+                                                       : static_cast<T>(a[i] < 0 ? -1 : 0));
+      return true;
+    default: return false;
+  }
+}
+
+template <class T>
+bool eval_floats(SOp op, const T* a, const T* b, const T* c, T* d, int64_t n) {
+  switch (op) {
+    case SOp::kAdd: LOOP(a[i] + b[i]); return true;
+    case SOp::kSub: LOOP(a[i] - b[i]); return true;
+    case SOp::kMul: LOOP(a[i] * b[i]); return true;
+    case SOp::kDiv: LOOP(a[i] / b[i]); return true;
+    case SOp::kFma: LOOP(std::fma(a[i], b[i], c[i])); return true;
+    case SOp::kScale:
+      LOOP(std::ldexp(a[i], (number_cast<int32_t, T>(b[i] > 4000    ? T{4000}
+                                                     : b[i] < -4000 ? T{-4000}
+                                                                    : b[i]))));
+      return true;
+    case SOp::kNeg: LOOP(-a[i]); return true;
+    case SOp::kAbs: LOOP(std::fabs(a[i])); return true;
+    case SOp::kSqrt: LOOP(std::sqrt(a[i])); return true;
+    case SOp::kFloor: LOOP(std::floor(a[i])); return true;
+    case SOp::kCeil: LOOP(std::ceil(a[i])); return true;
+    case SOp::kRint: LOOP(std::rint(a[i])); return true;
+    case SOp::kTrunc: LOOP(std::trunc(a[i])); return true;
+    default: return false;
+  }
+}
+
+template <class T>
+void eval_comparison(SOp op, const T* a, const T* b, uint8_t* d, int64_t n) {
+  switch (op) {
+    case SOp::kEq: LOOP(a[i] == b[i]); break;
+    case SOp::kNe: LOOP(a[i] != b[i]); break;
+    case SOp::kLt: LOOP(a[i] < b[i]); break;
+    case SOp::kLe: LOOP(a[i] <= b[i]); break;
+    case SOp::kGt: LOOP(a[i] > b[i]); break;
+    default: LOOP(a[i] >= b[i]); break;
+  }
+}
+
+template <class F>
+void eval_cast(DType to, const F* a, void* pd, int64_t n) {
+  if (is_bool(to)) {
+    uint8_t* d = static_cast<uint8_t*>(pd);
+    LOOP(a[i] != 0);
+    return;
+  }
+  with_type(to, [&](auto t) {
+    using T = decltype(t);
+    T* d = static_cast<T*>(pd);
+    LOOP((number_cast<T, F>(a[i])));
+    if constexpr (std::is_same_v<T, float>) {
+      if (to == DType::F16) LOOP(half_to_float(float_to_half(d[i])));
+      if (to == DType::BF16) LOOP(bf16_to_float(float_to_bf16(d[i])));
     }
-    case SOp::kBitcast: std::memcpy(pd, pa, n * size_of(s.dt)); return;
+  });
+}
+
+// Calls of functions, with a mask or without.
+void eval_call(const SNode& s, const void* pa, const void* pb, const void* pc, void* pd,
+               int64_t n) {
+  switch (s.op) {
     case SOp::kCall1: {
       const Fn1 f = call1_fn(static_cast<Call1>(s.imm));
       const double* a = static_cast<const double*>(pa);
@@ -208,6 +233,60 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
       LOOP(f(a[i], b[i]));
       return;
     }
+    default: throw InternalError("not a call");
+  }
+}
+
+void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
+  const DType src = s.a >= 0 ? nodes[s.a].dt : s.dt;
+  const void *pa = s.a >= 0 ? &regs[s.a] : nullptr, *pb = s.b >= 0 ? &regs[s.b] : nullptr,
+             *pc = s.c >= 0 ? &regs[s.c] : nullptr;
+  void* pd = &regs[id];
+  switch (s.op) {
+    case SOp::kInput: return;
+    case SOp::kConst:
+      return with_type(s.dt, [&](auto t) {
+        using T = decltype(t);
+        T v;
+        std::memcpy(&v, &s.imm, sizeof v);
+        T* d = static_cast<T*>(pd);
+        LOOP(v);
+      });
+    case SOp::kEq:
+    case SOp::kNe:
+    case SOp::kLt:
+    case SOp::kLe:
+    case SOp::kGt:
+    case SOp::kGe:
+      return with_type(src, [&](auto t) {
+        using T = decltype(t);
+        eval_comparison(s.op, static_cast<const T*>(pa), static_cast<const T*>(pb),
+                        static_cast<uint8_t*>(pd), n);
+      });
+    case SOp::kSelect:
+      return with_type(s.dt, [&](auto t) {
+        using T = decltype(t);
+        const uint8_t* c = static_cast<const uint8_t*>(pa);
+        const T *a = static_cast<const T*>(pb), *b = static_cast<const T*>(pc);
+        T* d = static_cast<T*>(pd);
+        LOOP(c[i] ? a[i] : b[i]);
+      });
+    case SOp::kCast:
+      return with_type(src, [&](auto f) {
+        using F = decltype(f);
+        eval_cast(s.dt, static_cast<const F*>(pa), pd, n);
+      });
+    case SOp::kTable: {
+      const auto* table = reinterpret_cast<const float*>(s.imm);
+      const auto* a = static_cast<const int32_t*>(pa);
+      auto* d = static_cast<float*>(pd);
+      LOOP(table[a[i] & 15]);
+      return;
+    }
+    case SOp::kBitcast: std::memcpy(pd, pa, n * size_of(s.dt)); return;
+    case SOp::kCall1:
+    case SOp::kCall2:
+    case SOp::kWide: return eval_call(s, pa, pb, pc, pd, n);
     default: break;
   }
   with_type(s.dt, [&](auto t) {
@@ -220,60 +299,12 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
       case SOp::kMax: LOOP(a[i] > b[i] ? a[i] : b[i]); return;
       default: break;
     }
-    if constexpr (kIsInt<T>) {
-      switch (s.op) {
-        case SOp::kAdd: LOOP(wrap<T>(SOp::kAdd, a[i], b[i])); return;
-        case SOp::kSub: LOOP(wrap<T>(SOp::kSub, a[i], b[i])); return;
-        case SOp::kMul: LOOP(wrap<T>(SOp::kMul, a[i], b[i])); return;
-        case SOp::kDiv:
-        case SOp::kFloorDiv: LOOP(floor_div<T>(a[i], b[i])); return;
-        case SOp::kFloorMod: LOOP(floor_mod<T>(a[i], b[i])); return;
-        case SOp::kTruncMod: LOOP(trunc_mod<T>(a[i], b[i])); return;
-        case SOp::kNeg: LOOP(wrap<T>(SOp::kSub, T{0}, a[i])); return;
-        case SOp::kAbs: LOOP(a[i] < 0 ? wrap<T>(SOp::kSub, T{0}, a[i]) : a[i]); return;
-        case SOp::kAnd: LOOP(a[i] & b[i]); return;
-        case SOp::kOr: LOOP(a[i] | b[i]); return;
-        case SOp::kXor: LOOP(a[i] ^ b[i]); return;
-        case SOp::kNot:
-          if (is_bool(s.dt))
-            LOOP(!a[i]);
-          else
-            LOOP(static_cast<T>(~a[i]));
-          return;
-        // shifts by the width or more give 0 (or the sign)
-        case SOp::kShl:
-          LOOP(static_cast<uint64_t>(b[i]) < 8 * sizeof(T)
-                   ? static_cast<T>(static_cast<Unsigned<T>>(a[i]) << b[i])
-                   : T{0});
-          return;
-        case SOp::kShr:
-          LOOP(static_cast<uint64_t>(b[i]) < 8 * sizeof(T) ? static_cast<T>(a[i] >> b[i])
-                                                           : static_cast<T>(a[i] < 0 ? -1 : 0));
-          return;
-        default: break;
-      }
-    } else {
-      switch (s.op) {
-        case SOp::kAdd: LOOP(a[i] + b[i]); return;
-        case SOp::kSub: LOOP(a[i] - b[i]); return;
-        case SOp::kMul: LOOP(a[i] * b[i]); return;
-        case SOp::kDiv: LOOP(a[i] / b[i]); return;
-        case SOp::kFma: LOOP(std::fma(a[i], b[i], c[i])); return;
-        case SOp::kScale:
-          LOOP(std::ldexp(a[i], (number_cast<int32_t, T>(b[i] > 4000    ? T{4000}
-                                                         : b[i] < -4000 ? T{-4000}
-                                                                        : b[i]))));
-          return;
-        case SOp::kNeg: LOOP(-a[i]); return;
-        case SOp::kAbs: LOOP(std::fabs(a[i])); return;
-        case SOp::kSqrt: LOOP(std::sqrt(a[i])); return;
-        case SOp::kFloor: LOOP(std::floor(a[i])); return;
-        case SOp::kCeil: LOOP(std::ceil(a[i])); return;
-        case SOp::kRint: LOOP(std::rint(a[i])); return;
-        case SOp::kTrunc: LOOP(std::trunc(a[i])); return;
-        default: break;
-      }
-    }
+    bool done = false;
+    if constexpr (kIsInt<T>)
+      done = eval_integers(s.op, is_bool(s.dt), a, b, d, n);
+    else
+      done = eval_floats(s.op, a, b, c, d, n);
+    if (done) return;
     throw InternalError(str_cat("scalar op ", static_cast<int>(s.op), " on ", name_of(s.dt)));
   });
 }

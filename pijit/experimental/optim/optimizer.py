@@ -11,6 +11,7 @@ from pijit._C import Tensor
 from pijit.nn.cell import CellInOwnDtypes
 from pijit.ops import function as F
 from pijit.parameter import Parameter, ParameterTuple
+from pijit.ops.function.creation import _filled
 
 if TYPE_CHECKING:
     from typing import Any
@@ -96,7 +97,7 @@ class Optimizer(CellInOwnDtypes):
     def _state(self, name, init=0.0):
         """Makes the states `name`; init is a number, or a function of a parameter that gives one."""
         def make(p):
-            return Parameter(F.full(p.shape, init(p) if callable(init) else init, dtype=p.dtype),
+            return Parameter(_filled(p.shape, init(p) if callable(init) else init, dtype=p.dtype),
                              name=f"{name}.{p.name}")
         made = self.__dict__.setdefault("_states_made", {})
         made[name] = make

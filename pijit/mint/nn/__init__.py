@@ -22,6 +22,7 @@ from pijit.nn import (AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, A
                       Identity, L1Loss, LogSigmoid, Mish, MSELoss, PixelShuffle, PixelUnshuffle, ReflectionPad1d,
                       ReflectionPad2d, ReflectionPad3d, ReLU,
                       ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Sigmoid, SoftMarginLoss, Tanh, ZeroPad2d)
+from pijit.ops.function.creation import _filled
 
 if TYPE_CHECKING:
     from typing import Any
@@ -416,7 +417,7 @@ class PReLU(Cell):
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: DTypeLike | None = None) -> None:
         super().__init__()
-        self.weight: Parameter = Parameter(_F.full((_positive("PReLU", "num_parameters", num_parameters),), init,
+        self.weight: Parameter = Parameter(_filled((_positive("PReLU", "num_parameters", num_parameters),), init,
                                                    dtype=_t.float32 if dtype is None else dtype), name="weight")
 
     def construct(self, input: Tensor) -> Tensor:

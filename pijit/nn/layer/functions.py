@@ -13,6 +13,7 @@ from pijit.nn.container import CellList
 from pijit.nn.layer.common import positive
 from pijit.ops import function as F
 from pijit.parameter import Parameter
+from pijit.ops.function.creation import _filled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -494,7 +495,7 @@ class SampledSoftmaxLoss(Cell):
         other = F.dense(logits, F.gather(weights, drawn, 0), F.gather(biases, drawn, 0)) - F.log(of_drawn)
         if self.remove_accidental_hits:
             hit = F.any(F.expand_dims(labels, -1) == drawn, 1)
-            other = F.select(hit, F.full(other.shape, mstype.finite_range(other.dtype)[0], dtype=other.dtype), other)
+            other = F.select(hit, _filled(other.shape, mstype.finite_range(other.dtype)[0], dtype=other.dtype), other)
         scores = F.log_softmax(F.cat([true, other], -1), -1)
         loss = -F.mean(scores[:, :self.num_true], -1)
         return loss if self.reduction == "none" else F.mean(loss) if self.reduction == "mean" else F.sum(loss)

@@ -150,7 +150,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         overflow = self.process_loss_scale(F.logical_not(finite))
         # computed either way, and taken back on overflow: a branch on the value of a tensor would split the graph
         state = list(self.optimizer.get_parameters())
-        before = [F.identity(p) for p in state]
+        before = [p._held() for p in state]
         self.optimizer(grads)
         for p, old in zip(state, before):
             p._assign(F.select(finite, p, old))

@@ -6,6 +6,7 @@ from typing import overload, TYPE_CHECKING
 
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
+from pijit.compute_dtype import one_operator
 from pijit.ops.function.elementwise import (cast, equal, isfinite, isnan, _like, maximum, minimum, _need_tensor, sqrt,
                                             square)
 from pijit.ops.function.joining import stack
@@ -37,6 +38,7 @@ def _limited(name, input, min, max, at_least, at_most):
 
 
 @_named(method="clamp clip", mint=True)
+@one_operator
 def clamp(input: Tensor, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
     """Elements limited to [min, max]. Bounds that are numbers leave the dtype as it is. An element at a bound has the
     whole gradient.
@@ -72,6 +74,7 @@ def clip_by_value(x: Sequence[Tensor], clip_value_min: TensorLike | None = None,
                   clip_value_max: TensorLike | None = None) -> tuple[Tensor, ...]: ...
 
 
+@one_operator
 def clip_by_value(x: Any, clip_value_min: TensorLike | None = None, clip_value_max: TensorLike | None = None) -> Any:
     """Elements limited to [clip_value_min, clip_value_max]; at a bound, the two share the gradient.
 

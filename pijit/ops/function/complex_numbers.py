@@ -5,6 +5,7 @@ from __future__ import annotations
 from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
+from pijit.compute_dtype import gives_compute_dtype
 from pijit.ops.function.creation import ones_like, zeros_like
 from pijit.ops.function.elementwise import cast, cos, equal, isnan, sin, _need_tensor
 from pijit.ops.function.joining import stack
@@ -34,6 +35,7 @@ def is_complex(input: Tensor) -> bool:
 
 
 @_named(method=True, primitive="Real")
+@gives_compute_dtype
 def real(input: Tensor) -> Tensor:
     """The real part of each element, float32 or float64; real tensors as they are.
 
@@ -76,6 +78,7 @@ def imag(input: Tensor) -> Tensor:
 
 
 @_named(method=True, primitive="Conj")
+@gives_compute_dtype
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate of each element; real tensors as they are.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
-from pijit.compute_dtype import one_operator
+from pijit.compute_dtype import gives_compute_dtype, one_operator
 from pijit.ops.function.elementwise import abs, cast, cos, _need_tensor, _number, pow
 from pijit.ops.function.shapes import expand_dims, _ints, moveaxis
 from pijit.ops.table import named as _named
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pijit._types import Number, Shape, Size, TensorLike
 
 
+@gives_compute_dtype
 def full(size: Size, fill_value: Number, *, dtype: DType | None = None) -> Tensor:
     """A tensor of `size` filled with one value.
 
@@ -35,10 +36,15 @@ def full(size: Size, fill_value: Number, *, dtype: DType | None = None) -> Tenso
         [[3. 3.]
          [3. 3.]]
     """
-    return _ops["broadcast_to"](_number(fill_value, mstype.int64 if dtype is None else dtype), _ints(size))
+    return _filled(size, fill_value, dtype)
 
 
-@_named(primitive="Fill")
+def _filled(size, value, dtype):
+    """The same in that dtype, whatever Cell runs."""
+    return _ops["broadcast_to"](_number(value, mstype.int64 if dtype is None else dtype), _ints(size))
+
+
+@gives_compute_dtype
 def fill(type: DType, shape: Shape, value: Number) -> Tensor:
     """A tensor of `shape` and dtype `type` filled with `value`.
 
@@ -54,7 +60,15 @@ def fill(type: DType, shape: Shape, value: Number) -> Tensor:
         >>> print(ops.fill(ms.int32, (2,), 7))
         [7 7]
     """
-    return full(shape, value, dtype=type)
+    return _filled(shape, value, type)
+
+
+def _fill(type, shape, value):
+    return _filled(shape, value, type)
+
+
+_fill.__name__ = "fill"
+_named(primitive="Fill")(_fill)
 
 
 @_named(primitive="Zeros")
@@ -73,7 +87,7 @@ def zeros(size: Size, dtype: DType | None = None) -> Tensor:
         [[0. 0.]
          [0. 0.]]
     """
-    return full(size, 0, dtype=mstype.float32 if dtype is None else dtype)
+    return _filled(size, 0, mstype.float32 if dtype is None else dtype)
 
 
 @_named(primitive="Ones")
@@ -92,7 +106,7 @@ def ones(shape: Size, dtype: DType | None = None) -> Tensor:
         [[1 1]
          [1 1]]
     """
-    return full(shape, 1, dtype=mstype.float32 if dtype is None else dtype)
+    return _filled(shape, 1, mstype.float32 if dtype is None else dtype)
 
 
 @_named(primitive="ZerosLike", mint=True)
@@ -114,7 +128,7 @@ def zeros_like(input: Tensor, *, dtype: DType | None = None) -> Tensor:
         [0 0]
     """
     _need_tensor("zeros_like", "input", input)
-    return full(input.shape, 0, dtype=input.dtype if dtype is None else dtype)
+    return _filled(input.shape, 0, input.dtype if dtype is None else dtype)
 
 
 @_named(primitive="OnesLike", mint=True)
@@ -136,10 +150,11 @@ def ones_like(input: Tensor, *, dtype: DType | None = None) -> Tensor:
         [1 1]
     """
     _need_tensor("ones_like", "input", input)
-    return full(input.shape, 1, dtype=input.dtype if dtype is None else dtype)
+    return _filled(input.shape, 1, input.dtype if dtype is None else dtype)
 
 
 @_named(mint=True)
+@gives_compute_dtype
 def full_like(input: Tensor, fill_value: Number, *, dtype: DType | None = None) -> Tensor:
     """One value in the same shape and dtype.
 
@@ -237,7 +252,7 @@ def linspace(start: Number, end: TensorLike, steps: int) -> Tensor:
         if isinstance(start, Tensor):
             return _ops["reshape"](start if start.dtype.is_floating_point else _ops["cast"](start, mstype.float32),
                                    (1,))
-        return full((1,), float(start), dtype=mstype.float32)
+        return _filled((1,), float(start), mstype.float32)
     return _ops["arange"](0, 1, steps, mstype.float32) * ((end - start) / (steps - 1)) + start
 
 
@@ -353,7 +368,7 @@ def fills(x: Tensor, value: TensorLike) -> Tensor:
         >>> print(ops.fills(Tensor([1.0, 2.0]), 9))
         [9. 9.]
     """
-    return full(x.shape, value, dtype=x.dtype)
+    return _filled(x.shape, value, x.dtype)
 
 
 def eps(x: Tensor) -> Tensor:
@@ -375,7 +390,7 @@ def eps(x: Tensor) -> Tensor:
     _need_tensor("eps", "x", x)
     if not x.dtype.is_floating_point:
         raise _check.refused("eps", "x", _check.FLOATING, x.dtype)
-    return full(x.shape, 2.0 ** -{"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[x.dtype.name.lower()],
+    return _filled(x.shape, 2.0 ** -{"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[x.dtype.name.lower()],
                 dtype=x.dtype)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import one_operator
-from pijit.ops.function.creation import arange, full
+from pijit.ops.function.creation import arange, _filled
 from pijit.ops.function.elementwise import (cast, exp, isnan, log, logical_and, logical_not, logical_or, _need_tensor,
                                             stop_gradient)
 from pijit.ops.function.joining import concat
@@ -45,7 +45,7 @@ def cumulative_logsumexp(x: Tensor, axis: int, exclusive: bool = False, reverse:
         x = flip(x, (a,))
     y = logcumsumexp(x, a)
     if exclusive:
-        first = full((*y.shape[:a], 1, *y.shape[a + 1:]), -3.4028234663852886e38, dtype=y.dtype)
+        first = _filled((*y.shape[:a], 1, *y.shape[a + 1:]), -3.4028234663852886e38, dtype=y.dtype)
         y = concat([first, narrow(y, a, 0, y.shape[a] - 1)], a)
     return flip(y, (a,)) if reverse else y
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor, views as _views
-from pijit.ops.function.creation import arange, full
+from pijit.compute_dtype import gives_compute_dtype
+from pijit.ops.function.creation import arange, _filled
 from pijit.ops.function.elementwise import cast, maximum, minimum, _need_tensor, select
 from pijit.ops.function.joining import concat
 from pijit.ops.function.shapes import _axis, expand_dims, moveaxis, narrow, ravel, reshape, transpose
@@ -175,6 +176,7 @@ def fill_diagonal(input: Tensor, fill_value: Number, wrap: bool = False) -> Tens
     return _ops["select"](on, cast(Tensor(fill_value), input.dtype), input)
 
 
+@gives_compute_dtype
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two dimensions, `offset` above the main one, as the last dimension.
 
@@ -359,12 +361,12 @@ def matrix_band_part(x: Tensor, lower: int, upper: int) -> Tensor:
     """
     m, n = x.shape[-2:]
     gap = expand_dims(arange(m), 1) - arange(n)
-    keep = full((m, n), True, dtype=mstype.bool_)
+    keep = _filled((m, n), True, dtype=mstype.bool_)
     if isinstance(lower, Tensor) or lower >= 0:
         keep = keep & ((gap <= lower) | (lower < 0) if isinstance(lower, Tensor) else gap <= lower)
     if isinstance(upper, Tensor) or upper >= 0:
         keep = keep & ((-gap <= upper) | (upper < 0) if isinstance(upper, Tensor) else -gap <= upper)
-    return select(keep, x, full(x.shape, 0, dtype=x.dtype))
+    return select(keep, x, _filled(x.shape, 0, dtype=x.dtype))
 
 
 @_named(method=True)

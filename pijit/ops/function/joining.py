@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor, views as _views
-from pijit.compute_dtype import one_operator
+from pijit.compute_dtype import gives_compute_dtype, in_compute_dtype, one_operator
 from pijit.ops.function.elementwise import _like, _need_tensor
 from pijit.ops.function.shapes import _axis, expand_dims, _ints, narrow, ravel, reshape, squeeze, swapaxes, _within
 from pijit.ops.table import named as _named
@@ -388,7 +388,7 @@ def split(tensor: Tensor, split_size_or_sections: Size | None = None, axis: int 
             raise _check.refused("split", "split_size_or_sections", _check.above(0), k)
         sizes = [builtins.min(k, n - i) for i in builtins.range(0, n, k)]
     else:
-        sizes = list(split_size_or_sections)
+        tensor, sizes = in_compute_dtype(tensor), list(split_size_or_sections)
         if builtins.sum(sizes) != n:
             raise _check.refused("split", "the sections", _check.value(f"add up to {n}, the size of axis {axis}"),
                                  sizes)
@@ -428,6 +428,7 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
 
 
 @_named(method=True)
+@gives_compute_dtype
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along one axis.
 

@@ -10,7 +10,7 @@ from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
 from pijit._numpy import np
 from pijit.ops.function.clipping import clamp
-from pijit.ops.function.creation import arange, full
+from pijit.ops.function.creation import arange, _filled
 from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, log, logical_and, logical_not, _need_tensor, sqrt,
                                             square, stop_gradient)
 from pijit.ops.function.joining import cat, stack
@@ -689,7 +689,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_l
     places = 2 * targets.shape[1] + 1
     blanks = targets * 0 + blank
     labels = cat([reshape(stack([blanks, targets], 2), (batch, places - 1)),
-                  blanks[:, :1] if places > 1 else full((batch, 1), blank, dtype=targets.dtype)], 1)
+                  blanks[:, :1] if places > 1 else _filled((batch, 1), blank, dtype=targets.dtype)], 1)
     emitted = _ops["gather_d"](log_probs, broadcast_to(expand_dims(labels, 0), (steps, batch, places)), 2)
     low = float("-inf")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
+from pijit.compute_dtype import gives_compute_dtype
 from pijit.ops.function.creation import arange
 from pijit.ops.function.elementwise import cast, _need_tensor, select
 from pijit.ops.function.shapes import _axis, _ints, narrow, ravel, reshape, swapaxes, _within
@@ -52,6 +53,7 @@ def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: in
     return _ops["gather_d"](x, _ops["broadcast_to"](select(at < lengths, lengths - 1 - at, at), x.shape), s)
 
 
+@gives_compute_dtype
 def depth_to_space(x: Tensor, block_size: int) -> Tensor:
     """[N, C b b, H, W] as [N, C, H b, W b]: blocks of depth become blocks of the plane.
 
@@ -75,6 +77,7 @@ def depth_to_space(x: Tensor, block_size: int) -> Tensor:
                    (n, c // (block_size * block_size), h * block_size, w * block_size))
 
 
+@gives_compute_dtype
 def space_to_depth(x: Tensor, block_size: int) -> Tensor:
     """[N, C, H b, W b] as [N, C b b, H, W]: blocks of the plane become depth.
 
@@ -98,6 +101,7 @@ def space_to_depth(x: Tensor, block_size: int) -> Tensor:
                    (n, c * block_size * block_size, h // block_size, w // block_size))
 
 
+@gives_compute_dtype
 def batch_to_space_nd(input_x: Tensor, block_shape: Sequence[int], crops: Sequence[Any]) -> Tensor:
     """Blocks of the batch moved to the plane [N, C, H, W], then its borders cropped.
 
@@ -234,6 +238,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 @_named(method=True)
+@gives_compute_dtype
 def fliplr(input: Tensor) -> Tensor:
     """Axis 1 reversed.
 
@@ -255,6 +260,7 @@ def fliplr(input: Tensor) -> Tensor:
 
 
 @_named(method=True)
+@gives_compute_dtype
 def flipud(input: Tensor) -> Tensor:
     """Axis 0 reversed.
 
@@ -277,6 +283,7 @@ def flipud(input: Tensor) -> Tensor:
 
 
 @_named(method=True)
+@gives_compute_dtype
 def rot90(input: Tensor, k: int, dims: Shape) -> Tensor:
     """Turned k times by 90 degrees in the plane of two axes, from the first towards the second.
 
@@ -375,6 +382,7 @@ def channel_shuffle(x: Tensor, groups: int) -> Tensor:
 
 
 @_named(method=True)
+@gives_compute_dtype
 def flip(input: Tensor, dims: Shape) -> Tensor:
     """Axes reversed. ValueError for an axis there is not.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
-from pijit.ops.function.creation import full, ones
+from pijit.ops.function.creation import _filled, ones
 from pijit.ops.function.elementwise import cast, div, isfinite, logical_and, stop_gradient
 from pijit.ops.function.shapes import reshape
 from pijit.ops.function.sorting import _sorted_ids
@@ -95,7 +95,7 @@ def _segments(name, x, segment_ids, num_segments, start, mode):
     flat, ids = reshape(x, (-1, *rest)), reshape(segment_ids, (-1,))
     # negative ids belong to no segment: to one more, which is cut off
     ids = _ops["select"](ids < 0, num_segments, ids)
-    y = _ops["scatter_nd"](full((num_segments + 1, *rest), start, dtype=x.dtype), reshape(ids, (-1, 1)), flat,
+    y = _ops["scatter_nd"](_filled((num_segments + 1, *rest), start, dtype=x.dtype), reshape(ids, (-1, 1)), flat,
                            mode=mode)
     return y[:num_segments]
 

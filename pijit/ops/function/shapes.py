@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pijit import _check
 from pijit._C import ops as _ops, Tensor, views as _views
 from pijit._numpy import np
-from pijit.compute_dtype import one_operator
+from pijit.compute_dtype import gives_compute_dtype, one_operator
 from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops.table import named as _named
 
@@ -553,6 +553,7 @@ def slice(input_x: Tensor, begin: Shape, size: Shape) -> Tensor:
     return _views["slice"](input_x, tuple(begin), end, (1,) * len(s))
 
 
+@gives_compute_dtype
 def strided_slice(input_x: Tensor, begin: Shape, end: Shape, strides: Shape, begin_mask: int = 0, end_mask: int = 0,
                   ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> Tensor:
     """Python slices per axis. Bit k of a mask: place k has no begin, no end, is `...`, a new axis, or an index that

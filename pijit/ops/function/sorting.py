@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
 from pijit._numpy import np
-from pijit.ops.function.creation import full
+from pijit.ops.function.creation import _filled
 from pijit.ops.function.elementwise import cast, _need_tensor
 from pijit.ops.function.joining import concat
 from pijit.ops.function.shapes import _axis, expand_dims, reshape
@@ -317,7 +317,7 @@ def unique_with_pad(x: Tensor, pad_num: Number) -> tuple[Tensor, Tensor]:
     """
     _need_tensor("unique_with_pad", "x", x)
     values, place = unique(x)
-    rest = full((x.shape[0] - values.shape[0],), pad_num, dtype=x.dtype)
+    rest = _filled((x.shape[0] - values.shape[0],), pad_num, dtype=x.dtype)
     return concat([values, rest], 0), place
 
 

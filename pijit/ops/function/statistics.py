@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import one_operator
-from pijit.ops.function.creation import full
+from pijit.ops.function.creation import _filled
 from pijit.ops.function.elementwise import cast, _need_tensor, select, sqrt
 from pijit.ops.function.reduction import _axes, mean, sum
 from pijit.ops.function.shapes import _axis, expand_dims, narrow, ravel, reshape, squeeze, swapaxes
@@ -43,8 +43,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     size = max(int(_ops["reduce_max"](input, (), False)) + 1 if input.size else 0, minlength)
     if input.size and int(_ops["reduce_min"](input, (), False)) < 0:
         raise ValueError("For 'bincount', the elements must not be negative.")
-    counts = full((input.size,), 1, dtype=mstype.float32) if weights is None else weights
-    return _ops["index_add"](full((size,), 0, dtype=counts.dtype), input, counts, 0)
+    counts = _filled((input.size,), 1, dtype=mstype.float32) if weights is None else weights
+    return _ops["index_add"](_filled((size,), 0, dtype=counts.dtype), input, counts, 0)
 
 
 @_named(method=True)
@@ -131,7 +131,7 @@ def _quantile(name, input, q, axis, keepdims, skip):
     order = _ops["argsort"](x, x.ndim - 1, False)
     s = _ops["gather_d"](x, order, x.ndim - 1)  # NaN last
     n = sum(cast(x == x, mstype.int64), -1, True)
-    last = (n if skip else full(n.shape, x.shape[-1], dtype=mstype.int64)) - 1
+    last = (n if skip else _filled(n.shape, x.shape[-1], dtype=mstype.int64)) - 1
     at = reshape(q, (-1,) + (1,) * x.ndim) * cast(_ops["maximum"](last, 0), q.dtype)
     low = _ops["floor"](at)
     share = cast(at - low, x.dtype)
@@ -141,7 +141,7 @@ def _quantile(name, input, q, axis, keepdims, skip):
     y = (_ops["gather_d"](wide, low, x.ndim) * (1.0 - share)
          + _ops["gather_d"](wide, _ops["minimum"](low + 1, _ops["maximum"](last, 0)), x.ndim) * share)
     missing = (n == 0) if skip else (n < x.shape[-1])
-    y = select(missing, full(y.shape, float("nan"), dtype=y.dtype), y)  # [count, ..., 1]
+    y = select(missing, _filled(y.shape, float("nan"), dtype=y.dtype), y)  # [count, ..., 1]
     if axis is None:
         y = reshape(y, (count,) + ((1,) * input.ndim if keepdims else ()))
     else:

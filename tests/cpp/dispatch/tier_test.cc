@@ -27,6 +27,20 @@ TEST(Tier, AFunctionThatGainsStaysCaptured) {
   EXPECT_GE(t.captured_runs(), 990u);
 }
 
+// Turns of two runs are colder than the runs between them.
+TEST(Tier, AShortRunThatGainsOnlyWhenColdIsDeoptimized) {
+  Tier t(TierPolicy::decorated);
+  int in_a_row = 0, calls = 0;
+  while (!t.resting()) {
+    ASSERT_LT(++calls, 200);
+    if (t.next(true) == Way::kPlain)
+      t.ran_plainly(++in_a_row < 4 ? 600 : 450);
+    else
+      in_a_row = 0, t.ran_captured(t.timed() ? 520 : Tier::kUntimed, {.graph = true});
+  }
+  EXPECT_EQ(t.verdict(), "one call took 520 ns captured and 450 ns plain");
+}
+
 TEST(Tier, AFunctionThatLosesIsDeoptimizedAndTriedAgain) {
   Tier t(TierPolicy::decorated);
   int calls = 0;
@@ -89,7 +103,8 @@ TEST(Tier, WhatWonIsTriedEverMoreRarely) {
     }
     return runs;
   };
-  EXPECT_LE(plain_runs(1000, 900), 8u * 4);
+  EXPECT_LE(plain_runs(1000, 900), 4u + 6 * 16) << "in long turns, as runs are short";
+  EXPECT_LE(plain_runs(10'000, 9'000), 8u * 4);
   EXPECT_LE(plain_runs(1000, 100), 4u * 4);
 }
 

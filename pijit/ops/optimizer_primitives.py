@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
     from pijit._C import Tensor
     from pijit._types import Rate
+    from pijit.nn.cell import Cell
 
 
 def shrunk(x: Tensor, rate: Any, l1: float, l2: float) -> Any:
@@ -234,70 +235,107 @@ class ApplyProximalGradientDescent(Primitive):
         return var._assign(shrunk(var - delta * alpha, alpha, l1, l2))
 
 
-def _rows(parameter, indices):
-    return F.gather(parameter, indices, 0)
+class AdamWeightDecay(_Locking):
+    """Adam without bias correction and with decoupled weight decay: (var, m, v)."""
+
+    def __call__(self, var: Tensor, m: Tensor, v: Tensor, lr: Any, beta1: float, beta2: float, epsilon: float,
+                 decay: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        g = F.cast(gradient, m.dtype)
+        updates.moments(m, v, g, beta1, beta2)
+        step = m / (F.sqrt(v) + epsilon) + var * decay
+        return var._assign(var - F.cast(step * lr, var.dtype)), m, v
 
 
-def _put(parameter, indices, rows):
-    return parameter._assign(F.tensor_scatter_update(parameter, F.reshape(indices, (-1, 1)), rows))
+class FusedCastAdamWeightDecay(_Locking):
+    """AdamWeightDecay with gradients of half precision, divided by a global norm."""
+
+    def __call__(self, var: Tensor, m: Tensor, v: Tensor, lr: Any, beta1: float, beta2: float, epsilon: float,
+                 decay: Any, gradient: Tensor, global_norm: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
+        return AdamWeightDecay()(var, m, v, lr, beta1, beta2, epsilon, decay, F.cast(gradient, m.dtype) / global_norm)
 
 
-class SparseApplyAdagrad(Primitive):
-    """Adagrad on the rows `indices`: (var, accum)."""
+class AdamNoUpdateParam(Primitive):
+    """The step that Adam would take: m and v are updated, the parameter is the caller's to change."""
 
-    lr: float
-    update_slots: bool
     use_locking: bool
+    use_nesterov: bool
 
-    def __init__(self, lr: float, update_slots: bool = True, use_locking: bool = False) -> None:
+    def __init__(self, use_locking: bool = False, use_nesterov: bool = False) -> None:
         super().__init__()
-        if lr < 0:
-            raise _check.refused("SparseApplyAdagrad", "lr", _check.at_least(0), lr)
-        self.lr, self.update_slots, self.use_locking = lr, update_slots, use_locking
+        self.use_locking, self.use_nesterov = use_locking, use_nesterov
 
-    def __call__(self, var: Tensor, accum: Tensor, grad: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-        v, a = _rows(var, indices), _rows(accum, indices)
-        if self.update_slots:
-            a = a + grad * grad
-            _put(accum, indices, a)
-        return _put(var, indices, v - self.lr * grad * F.rsqrt(a)), accum
+    def __call__(self, m: Tensor, v: Tensor, beta1_power: Any, beta2_power: Any, lr: Any, beta1: float, beta2: float,
+                 epsilon: float, gradient: Tensor) -> Any:
+        rate = lr * F.sqrt(F.ones_like(m) * (1.0 - beta2_power)) / (1.0 - beta1_power)
+        updates.moments(m, v, gradient, beta1, beta2)
+        step = updates.ahead(m, gradient, beta1) if self.use_nesterov else m
+        return -rate * step / (F.sqrt(v) + epsilon)
 
 
-class _SparseFtrl(Primitive):
-    lr: float
-    l1: float
-    l2: float
-    lr_power: Any
+class ApplyAdamWithAmsgradV2(_Locking):
+    """Adam with the greatest second moment so far (Reddi et al. 2018): (var, m, v, vhat)."""
+
+    def __call__(self, var: Tensor, m: Tensor, v: Tensor, vhat: Any, beta1_power: Any, beta2_power: Any, lr: Any,
+                 beta1: float, beta2: float, epsilon: float, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Any]:
+        rate = lr * F.sqrt(F.ones_like(var) * (1.0 - beta2_power)) / (1.0 - beta1_power)
+        updates.moments(m, v, grad, beta1, beta2)
+        vhat._assign(F.maximum(vhat, v))
+        return var._assign(var - rate * m / (F.sqrt(vhat) + epsilon)), m, v, vhat
+
+
+class ApplyAdamWithAmsgrad(ApplyAdamWithAmsgradV2):
+    """The same with beta1, beta2 and epsilon as attributes."""
+
+    beta1: float
+    beta2: float
+    epsilon: float
+
+    def __init__(self, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
+                 use_locking: bool = False) -> None:
+        super().__init__(use_locking)
+        self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
+
+    def __call__(self, var: Tensor, m: Tensor, v: Tensor, vhat: Any, beta1_power: Any, beta2_power: Any, lr: Any,
+                 grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Any]:
+        return super().__call__(var, m, v, vhat, beta1_power, beta2_power, lr, self.beta1, self.beta2, self.epsilon,
+                                grad)
+
+
+class ApplyAdagradDA(_Locking):
+    """Adagrad by dual averaging (Duchi et al. 2011): var."""
+
+    def __call__(self, var: Tensor, gradient_accumulator: Any, gradient_squared_accumulator: Any, grad: Tensor, lr: Any,
+                 l1: float, l2: float, global_step: Any) -> Tensor:
+        total = gradient_accumulator._assign(gradient_accumulator + grad)
+        squares = gradient_squared_accumulator._assign(gradient_squared_accumulator + grad * grad)
+        step = F.cast(global_step, var.dtype)
+        pull = F.sign(total) * F.maximum(F.abs(total) - l1 * step, 0.0)
+        return var._assign(-lr * pull / (l2 * step * lr + F.sqrt(squares)))
+
+
+class ApplyKerasMomentum(Primitive):
+    """Momentum as Keras has it: (var, accum)."""
+
     use_locking: bool
+    use_nesterov: bool
 
-    def __init__(self, lr: float, l1: float, l2: float, lr_power: Any, use_locking: bool = False) -> None:
+    def __init__(self, use_locking: bool = False, use_nesterov: bool = False) -> None:
         super().__init__()
-        if lr <= 0 or l1 < 0 or l2 < 0 or lr_power > 0:
-            raise ValueError(
-                f"For '{type(self).__name__}', 'lr' must be > 0, 'l1' and 'l2' >= 0 and 'lr_power' <= 0, "
-                f"but got {lr}, {l1}, {l2}, {lr_power}.")
-        self.lr, self.l1, self.l2, self.lr_power, self.use_locking = lr, l1, l2, lr_power, use_locking
+        self.use_locking, self.use_nesterov = use_locking, use_nesterov
+
+    def __call__(self, var: Tensor, accum: Tensor, lr: Any, grad: Tensor, momentum: float) -> tuple[Tensor, Tensor]:
+        accum._assign(accum * momentum - grad * lr)
+        return var._assign(var + accum * momentum - grad * lr if self.use_nesterov else var + accum), accum
 
 
-class SparseApplyFtrl(_SparseFtrl):
-    """FTRL on the rows `indices`: (var, accum, linear)."""
+class FusedWeightScaleApplyMomentum(Primitive):
+    """Momentum on the gradient times loss_scale, with weight_decay times the variable: var."""
 
-    def __call__(self, var: Tensor, accum: Tensor, linear: Any, grad: Tensor,
-                 indices: Tensor) -> tuple[Tensor | Any, ...]:
-        new = _ftrl(_rows(var, indices), _rows(accum, indices), _rows(linear, indices), grad, self.lr, self.l1, self.l2,
-                    self.lr_power)
-        return tuple(_put(p, indices, rows) for p, rows in zip((var, accum, linear), new))
-
-
-class SparseApplyProximalAdagrad(_Locking):
-    """Proximal Adagrad on the rows `indices`: (var, accum)."""
-
-    def __call__(self, var: Tensor, accum: Tensor, lr: Any, l1: float, l2: float, grad: Tensor,
-                 indices: Tensor) -> tuple[Tensor, Tensor]:
-        a = _rows(accum, indices) + grad * grad
-        rate = lr * F.rsqrt(a)
-        v = shrunk(_rows(var, indices) - rate * grad, rate, l1, l2)
-        return _put(var, indices, v), _put(accum, indices, a)
+    def __call__(self, weight_decay: float | Cell, loss_scale: float, variable: Parameter, accumulation: Any,
+                 learning_rate: Rate, gradient: Tensor, momentum: float) -> Tensor:
+        g = gradient * loss_scale + variable * weight_decay
+        accumulation._assign(accumulation * momentum + g)
+        return variable._assign(variable - accumulation * learning_rate)
 
 
 __all__ = [n for n, v in globals().items() if isinstance(v, type) and n[0] != "_" and v is not Primitive]

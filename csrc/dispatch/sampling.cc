@@ -1,0 +1,102 @@
+#include "dispatch/sampling.h"
+
+#include <Python.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "python/hook.h"
+
+namespace pijit {
+namespace {
+
+// A thread that asks CPython to call us. It runs no Python code, and no signal is for it.
+struct Sampler {
+  std::mutex mu;
+  std::condition_variable ended;
+  bool end = false;
+  Breaker breaker = interpreter_breaker();
+  std::thread thread;
+};
+Sampler* sampler;
+std::chrono::milliseconds interval_now;
+void (*look_now)();
+std::atomic<bool> asked;  // and CPython has not called us yet
+// A child that is forked without CPython's knowledge leaves its parent's thread alone.
+const bool forks = pthread_atfork(nullptr, nullptr, [] { sampler = nullptr; }) == 0;
+
+int on_pending_call(void*) {
+  asked = false;
+  if (look_now) look_now();
+  return 0;
+}
+
+// Before 3.13, CPython forgets to tell the main thread of a call that another thread adds.
+void tell(const Breaker& breaker) {
+  if (PY_VERSION_HEX < 0x030D0000)
+    __atomic_store_n(static_cast<int*>(const_cast<void*>(breaker.address)), 1, __ATOMIC_RELAXED);
+}
+
+void run(Sampler& s) {
+  std::unique_lock lock(s.mu);
+  while (!s.ended.wait_for(lock, interval_now, [&] { return s.end; }))
+    if (!asked.exchange(true)) {
+      if (Py_AddPendingCall(on_pending_call, nullptr) == 0)
+        tell(s.breaker);
+      else
+        asked = false;
+    }
+}
+
+void start_thread() {
+  auto* s = new Sampler;
+  asked = false;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    s->thread = std::thread([s] { run(*s); });
+    sampler = s;
+  } catch (const std::system_error&) {  // no thread is to be had: no samples
+    delete s;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void end_thread() {
+  Sampler* s = std::exchange(sampler, nullptr);
+  if (!s) return;
+  {
+    std::lock_guard lock(s->mu);
+    s->end = true;
+  }
+  s->ended.notify_one();
+  s->thread.join();
+  delete s;
+}
+
+}  // namespace
+
+void sample_every(std::chrono::milliseconds interval, void (*look)()) {
+  interval_now = interval;
+  look_now = look;
+  if (!sampler && forks) start_thread();
+}
+
+void stop_sampling() {
+  look_now = nullptr;
+  end_thread();
+}
+
+void pause_sampling() { end_thread(); }
+void resume_sampling() {
+  if (look_now && !sampler && forks) start_thread();
+}
+
+}  // namespace pijit
