@@ -13,7 +13,7 @@ export PYTHONPATH := $(CURDIR)
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo demo-of-sources demo-of-wheel test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit wheels wheel-cuda test-ulp test-browser examples api bench \
-  bench-models bench-inference bench-functions bench-figures bench-scripts bench-tutorials lint clean venv-build venv-demo venv-test venv-dev
+  bench-models bench-inference bench-functions bench-figures bench-scripts bench-tutorials bench-versions lint clean venv-build venv-demo venv-test venv-dev
 all: build
 
 # What the system must have, for the extension (deps), its tests (deps-test), lint (deps-lint).
@@ -193,6 +193,10 @@ test-linear: build-tests
 # CPython's own tests of the standard library, its modules jitted.
 test-cpython: build-tests
 	PIJIT_ALL_MODULES=1 $(PY) -m pytest -q tests/python/test_stdlib.py
+
+# What a call costs on each CPython, in one run; those of 3.11 and of the environments that `make slice-python3.14` and the like made.
+bench-versions: build
+	$(PY) benchmarks/versions.py $(PY) $(wildcard .venv3*/bin/python)
 
 # The GPU's kernels on the host, branches and loops on Tensors among them.
 test-emulated: build-tests

@@ -15,7 +15,7 @@ FILES = {
     "versions": """
         ages branches breaks_anywhere bytecode callees calls capture collections container_values effects exceptions
         generators hostile_containers instances lifetimes loops_left_alone memo number_loops number_loops_functions
-        number_loops_lists python_objects recursion scripts sets threads views""",
+        number_loops_lists python_objects recursion sampling scripts sets threads views""",
     # What is measured or counted (times, threads, signals) needs the machine for itself.
     "serial": "garbage gil given_back hostile_values one_process openmp profile threads",
 }

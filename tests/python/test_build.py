@@ -1,8 +1,11 @@
 """One place for each fact of the build: a version that stands in several files is the same in all of them."""
 
 import json
+import os
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -58,3 +61,29 @@ def test_presets_configure_what_cmake_knows():
 def test_files_of_marks_exist(mark):
     assert not [name for name in FILES[mark] if not (ROOT / "tests" / "python" / name).exists()]
     assert f'"{mark}: ' in text("pyproject.toml")
+
+
+def test_one_list_of_pythons():
+    """The versions of CPython that pijit says it runs on, wherever they stand."""
+    project = text("pyproject.toml")
+    minors = [int(m) for m in re.findall(r"Python :: 3\.(\d+)", project)]
+    names = [f"3.{m}" for m in minors]
+    assert minors == list(range(minors[0], minors[-1] + 1))
+    assert f'requires-python = ">=3.{minors[0]},<3.{minors[-1] + 1}"' in project
+    assert re.findall(r"^\| (3\.\d+) \|", text("docs/versions.md"), re.M) == names
+    assert re.search(r"^WHEELS \?= (.*)", text("Makefile"), re.M)[1].split() == names
+    tried = re.search(r"for v in ([\d ]+); do \$\(MAKE\) slice", text("Makefile"))[1].split()
+    assert sorted(["11", "14", *tried], key=int) == [str(m) for m in minors]
+    for name in ("README.md", "docs/versions.md", "docs/from-mindspore.md"):
+        assert f"{names[0]} to {names[-1]}" in text(name), name
+    assert "make slice-python3.14" in text(".ci/run")
+
+
+def test_a_build_says_what_is_missing(tmp_path):
+    pytest.importorskip("setuptools")
+    ended = subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--build-lib", str(tmp_path), "--build-temp",
+                            str(tmp_path)], cwd=ROOT, env={**os.environ, "PATH": str(tmp_path), "CXX": "g++"},
+                           capture_output=True, text=True, timeout=300)
+    assert ended.returncode and "Missing for that: CMake, Ninja, a C++ compiler.\n" in ended.stderr, ended.stderr
+    assert "apt-get install cmake ninja-build g++\n" in ended.stderr
+    assert not list(tmp_path.iterdir())
