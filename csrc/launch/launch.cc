@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <ctime>
@@ -26,6 +27,7 @@ struct Watch {
   std::thread thread;
 };
 Watch* watch;
+std::atomic<bool> asked;  // and CPython has not called us yet
 // A child that is forked without CPython's knowledge leaves its parent's thread alone.
 const bool forks = pthread_atfork(nullptr, nullptr, [] { watch = nullptr; }) == 0;
 
@@ -43,6 +45,7 @@ void end_of(Watch& w) {
 
 // In the main thread, between two of CPython's instructions.
 int ask(void*) {
+  asked = false;
   if (!watch || watch->end || PyErr_Occurred()) return 0;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -62,12 +65,12 @@ void ask_while_busy(Watch& w) {
   std::unique_lock lock(w.mu);
   auto due = w.after;
   while (!w.ended.wait_for(lock, kLook, [&] { return w.end; })) {
-    if (time_on_processors() < due) continue;
+    if (time_on_processors() < due || asked.exchange(true)) continue;
     due = time_on_processors() + w.every;
     lock.unlock();
     // CPython looks for such calls when it hands on its lock, which other threads may not ask for.
     const PyGILState_STATE state = PyGILState_Ensure();
-    Py_AddPendingCall(ask, nullptr);
+    if (Py_AddPendingCall(ask, nullptr) != 0) asked = false;
     PyGILState_Release(state);
     lock.lock();
   }
@@ -80,6 +83,7 @@ PyObject* call_while_busy(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "Odd", &function, &after, &every)) return nullptr;
   if (watch || !forks) Py_RETURN_NONE;
   auto* w = new Watch;
+  asked = false;
   using Seconds = std::chrono::duration<double>;
   Py_INCREF(function);
   w->function = function;
@@ -103,9 +107,10 @@ PyObject* stop_calling(PyObject*, PyObject*) {
   Watch* w = std::exchange(watch, nullptr);
   if (!w) Py_RETURN_NONE;
   end_of(*w);
-  Py_BEGIN_ALLOW_THREADS  // it may be about to take the lock
-      w->thread.join();
-  Py_END_ALLOW_THREADS Py_DECREF(w->function);
+  PyThreadState* here = PyEval_SaveThread();  // its thread may be about to take the lock
+  w->thread.join();
+  PyEval_RestoreThread(here);
+  Py_DECREF(w->function);
   delete w;
   Py_RETURN_NONE;
 }
@@ -128,8 +133,8 @@ PyMethodDef methods[] = {
      "run(function, *args): calls it with an empty stack of frames."},
     {"call_while_busy", call_while_busy, METH_VARARGS,
      "call_while_busy(function, after, every): calls it in the main thread once the process has "
-     "been on processors for "
-     "`after` seconds, and after each further `every`, until it gives a true value."},
+     "been on processors for `after` seconds, and after each further `every`, until it gives a "
+     "true value."},
     {"stop_calling", stop_calling, METH_NOARGS, "Ends call_while_busy."},
     {"in_main_interpreter", in_main_interpreter, METH_NOARGS,
      "Is this Python's first interpreter? The extension proper would wait for ever in another."},
