@@ -117,7 +117,7 @@ PyObject* run_plain(PendingCall& call, Automatic& a) {
 }
 
 // The user's function that runs, and the loop that it is in, may be worth to be captured.
-void find_users_code(bool loops) {
+Automatic* find_users_code(bool loops) {
   constexpr int kDeepest = 24;  // of libraries between what works and the user's code
   LiveFrame f = LiveFrame::innermost();
   for (int k = 0; f && k < kDeepest; ++k, f = f.caller()) {
@@ -128,8 +128,9 @@ void find_users_code(bool loops) {
     if (!a) continue;
     if (a->ops++ == 0 && !a->begun && !a->tier.resting()) callee_of(f.code())->skip = false;
     if (loops) look_for_loop(*a, f);
-    return;
+    return a;
   }
+  return nullptr;
 }
 
 void on_eager_op() {
@@ -151,14 +152,14 @@ void on_eager_op() {
 
 // The program has run for some time since the last look: the function that takes its time may be
 // one of loops over numbers, or of ndarrays. A loop is not taken over: its lines may be as short as
-// what looking at them takes.
+// what looking at them takes. CPython forgets what it specialised calls for each time that the hook
+// comes: so for what is not captured yet, it comes ever more rarely.
 void on_sample() {
   if (!hook_budget.on || current_owner() || !may_capture(Asker::kOp)) return;
-  if (!hook_is_for_all()) {
-    if (!affordable()) return;
-    set_hook_for_all(true);
-  }
-  find_users_code(false);
+  const Automatic* a = find_users_code(false);
+  if (!a || a->tier.resting() || hook_is_for_all()) return;
+  const bool due = a->begun || (a->ops & (a->ops - 1)) == 0;
+  if (due && affordable()) set_hook_for_all(true);
 }
 
 }  // namespace
