@@ -117,6 +117,7 @@ std::unique_ptr<Entry> Outcome::finish() {
       e.from_sources.push_back({static_cast<int>(k), r->source});
   write_outputs();
   e.ops = t_.graph_->op_counts();
+  for (auto& [name, count] : e.ops) e.num_ops += static_cast<uint64_t>(count);
   e.dynamic = t_.dynamic_;
   e.graph = t_.graph_;
   if (!t_.dynamic_.empty()) e.symbols = std::move(t_.symbols_);

@@ -48,6 +48,8 @@ Registry& registry() {
 }
 // The outermost function of this thread that is being looked at before it is captured.
 thread_local Automatic* warming = nullptr;
+thread_local int64_t warming_since = 0;
+constexpr int64_t kHiddenTime = 50'000'000;  // ns, of loops in one that is warming
 
 bool affordable() {
   return hook_budget.spent < kShareOfTime * static_cast<double>(clock_ns() - hook_budget.since) +
@@ -169,6 +171,10 @@ void earned(double ns) {
   if (ns > 0) hook_budget.gained += ns;
 }
 
+bool is_hidden(const Automatic& a) {
+  return warming && warming != &a && clock_ns() - warming_since < kHiddenTime;
+}
+
 Automatic* automatic_of(const LiveFrame& f) { return automatic_of(f.code(), f.globals()); }
 
 FunctionCache* automatic_state(Automatic& a, PyObject* globals) {
@@ -222,7 +228,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
       struct Warming {
         Automatic* before = warming;
         explicit Warming(Automatic* now) {
-          if (!before) warming = now;
+          if (!before) warming = now, warming_since = clock_ns();
         }
         ~Warming() { warming = before; }
       } scope(a.get());

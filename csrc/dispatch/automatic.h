@@ -27,7 +27,9 @@ struct Automatic {
   const void* frame = nullptr;
   int last_op = -1;  // code units
   unsigned turns = 0;
-  std::set<int> hopeless;  // ops in no loop, or in one that was deoptimized
+  int counted = -1;                               // the loop of whose these are
+  uint64_t own_before = 0, in_graphs_before = 0;  // ops before them
+  std::map<int, int> loop_of_op;                  // -1: none that can be captured
   struct Loop {
     int line = 0;
     uint64_t iterations = 0;  // that were watched
@@ -64,6 +66,9 @@ void init_automatic(py::module_& m);
 Automatic* automatic_of(const LiveFrame& frame);
 FunctionCache* automatic_state(Automatic& a, PyObject* globals);
 void earned(double ns);
+// Is a function that runs being looked at, which may soon be captured with all below it? Not where
+// it runs for long: it may never be called again.
+bool is_hidden(const Automatic& a);
 // An eager op of this frame is about to run.
 void look_for_loop(Automatic& a, const LiveFrame& frame);
 

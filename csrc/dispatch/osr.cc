@@ -19,6 +19,15 @@ constexpr double kLineCost = 150;      // ns, of a look at a line
 constexpr unsigned kWithoutGraph = 3;  // runs, before CPython keeps a line
 constexpr uint64_t kBatch = 4;         // iterations that are timed at once
 
+// Turns of a loop until it may be watched. Most of its ops may run in graphs of functions that it
+// calls, which are compiled once more with it: that takes as long for each as kCompile eager ops,
+// and is worth it once the loop has run as many of its own.
+bool ran_long_enough(const Automatic& a, unsigned turns) {
+  constexpr uint64_t kCompile = 10;
+  return a.turns >= turns &&
+         a.ops - a.own_before >= kCompile * ((graph_ops_run - a.in_graphs_before) / a.turns);
+}
+
 // Iterators that run no Python code.
 bool plain_iterator(PyObject* o) {
   return Py_IS_TYPE(o, &PyRangeIter_Type) || Py_IS_TYPE(o, &PyListIter_Type);
@@ -150,39 +159,56 @@ LineAnswer on_line(LiveFrame& frame) {
   }
 }
 
+bool is_function(const LiveFrame& frame) {
+  return reinterpret_cast<PyCodeObject*>(frame.code())->co_flags & CO_OPTIMIZED;
+}
+
+Code code_of(const LiveFrame& frame) {
+  return is_function(frame) ? code_info(frame.code()) : module_code_info(frame.code());
+}
+
+// By the instruction that its iterations begin with; -1: the op is in none that can be captured.
+int loop_around_op(Automatic& a, const LiveFrame& frame, int offset) {
+  const auto [known, fresh] = a.loop_of_op.try_emplace(offset, -1);
+  if (!fresh || !(is_function(frame) || frame.names_in_globals())) return known->second;
+  const Code code = code_of(frame);
+  if (!code || !automatic_state(a, frame.globals())) return -1;
+  const auto at = std::find_if(code->instrs.begin(), code->instrs.end(),
+                               [&](auto& i) { return i.offset >= offset; });
+  return known->second = loop_around(*code, static_cast<int>(at - code->instrs.begin())).first;
+}
+
 }  // namespace
 
 void look_for_loop(Automatic& a, const LiveFrame& frame) {
   if (a.captured()) return;
   const int offset = frame.offset();
   const bool again = offset <= a.last_op && a.frame == frame.id();
-  if (a.frame != frame.id()) a.turns = 0;
+  auto count_turns_of = [&](int head) {
+    a.counted = head;
+    a.turns = 0;
+    a.own_before = a.ops;
+    a.in_graphs_before = graph_ops_run;
+  };
+  if (a.frame != frame.id()) count_turns_of(-1);
   a.frame = frame.id();
   a.last_op = offset;
-  const bool function = reinterpret_cast<PyCodeObject*>(frame.code())->co_flags & CO_OPTIMIZED;
-  if (!again || ++a.turns < (function ? kTurnsInFunction : kTurns) || a.hopeless.count(offset))
-    return;
-  a.turns = 0;
-  Code code;
-  if (function || frame.names_in_globals())
-    code = function ? code_info(frame.code()) : module_code_info(frame.code());
-  int head = -1;
-  if (code && automatic_state(a, frame.globals())) {
-    const auto at = std::find_if(code->instrs.begin(), code->instrs.end(),
-                                 [&](auto& i) { return i.offset >= offset; });
-    head = loop_around(*code, static_cast<int>(at - code->instrs.begin())).first;
-  }
-  if (head < 0 || a.loops[head].tier.resting()) {
-    a.hopeless.insert(offset);
-    return;
-  }
+  if (!again) return;
+  ++a.turns;
+  const unsigned turns = is_function(frame) ? kTurnsInFunction : kTurns;
+  // A library may run many ops for one line: where these come in no loop, they are no turns.
+  if (a.counted < 0 ? a.turns < turns / 3 : !ran_long_enough(a, turns - turns / 3)) return;
+  const int head = loop_around_op(a, frame, offset);
+  if (head < 0 || head != a.counted || a.loops[head].tier.resting()) return count_turns_of(head);
+  if (is_hidden(a)) return;
+  count_turns_of(head);
   if (!watch_lines(frame, on_line)) return;
   Loop& l = a.loops[head];
   // an iteration with many ops comes here again and again
   if (a.watched != head || a.watched_frame != frame.id()) l.settled = 0;
   a.watched = head;
   a.watched_frame = frame.id();
-  l.line = code->instrs[head].line;
+  l.line = code_of(frame)->instrs[head].line;
 }
 
 }  // namespace pijit

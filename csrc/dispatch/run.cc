@@ -8,7 +8,7 @@
 
 namespace pijit {
 
-uint64_t graphs_run = 0;
+uint64_t graphs_run = 0, graph_ops_run = 0;
 uint64_t disturbances = 0;
 thread_local int64_t compiled_ns = 0;
 BudgetMeter trying_of_all{Budget::of_process};
@@ -335,7 +335,7 @@ py::object Execution::run_entry(const Found& found) {
   } running{state_};
   Runner r(e, *found.instance, values_);
   if (!compute(found, &r)) return {};
-  if (found.instance->program) ++state_.graph_runs, ++graphs_run;
+  if (found.instance->program) ++state_.graph_runs, ++graphs_run, graph_ops_run += e.num_ops;
   const Span outcome(TraceEvent::kOutcome);
   r.apply_effects();
   if (e.handled >= 0) set_handled_exception(r.make(e.handled));

@@ -42,6 +42,8 @@ struct HookUse : Backoff {
 
 // Graphs that ran so far, of all functions.
 extern uint64_t graphs_run;
+// Their ops.
+extern uint64_t graph_ops_run;
 // Captures, programs for new sizes and plain calls of comparisons so far: calls with such tell
 // nothing of what a captured call takes.
 extern uint64_t disturbances;

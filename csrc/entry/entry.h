@@ -178,7 +178,8 @@ struct Entry {
   std::vector<Guard> guards;
   std::vector<std::pair<int, int>> guard_range;  // per source
   std::string graph_text;
-  std::vector<std::pair<std::string, int>> ops;
+  std::vector<std::pair<std::string, int>> ops;  // by name, and how many
+  uint64_t num_ops = 0;
   std::vector<int> inputs;  // source per program input
   // Per input: whether it is a Tensor that an effect assigns to before anything else happens, and
   // only once; the new value may stay in the memory of the old one.

@@ -150,6 +150,31 @@ print(x.shape)
     assert loop["line"] == 6 and loop["captured"] > 40 and loop["plain_us"] > 0
 
 
+def test_a_loop_around_captured_functions_is_not_captured_once_more(tmp_path):
+    """Their graphs were compiled again with the loop, for each of the places that it breaks at, and the optimizer's
+    loop over its parameters was taken over while a step was run plainly to be timed."""
+    _, regions = report_of(tmp_path, """
+import pijit as ms
+from pijit import nn, ops
+net = nn.SequentialCell(*[c for _ in range(16) for c in (nn.Dense(8, 8), nn.Tanh())])
+optimizer = nn.AdamWeightDecay(net.trainable_params(), 1e-3)
+gradient = ms.value_and_grad(lambda x: net(x).sum(), None, net.trainable_params())
+def step(x):
+    loss, g = gradient(x)
+    optimizer(g)
+    return loss
+def train():
+    total = 0.0
+    x = ops.ones((4, 8))
+    for k in range(60):
+        loss = step(x)
+        total += float((loss * 2).asnumpy())
+    return total
+print(train())
+""")
+    assert [(r["kind"], r["name"]) for r in regions if r["captured"]] == [("function", "step")], regions
+
+
 def test_a_decorated_function_keeps_its_graphs(tmp_path):
     """It became part of the loop's graph, and `explain` said that it was never called."""
     out, regions = report_of(tmp_path, STEP + """

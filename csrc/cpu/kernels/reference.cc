@@ -639,65 +639,72 @@ KERNEL(ref_dense) {
 }
 
 struct ConvGeometry {
-  Shape x, w, y;
+  Ints x, w, y;
   Ints stride, pad, dilation;
   int64_t group;
   // Calls f(flat y, flat x, flat w) for each product of the convolution, y outermost.
   template <class F>
   void each(F f) const {
-    const int64_t cpg = w[1], opg = w[0] / group;
+    const int64_t cpg = w[1], opg = w[0] / group, height = x[2], width = x[3], rows = w[2],
+                  columns = w[3];
+    int64_t iy = 0;
     for (int64_t n = 0; n < y[0]; ++n)
       for (int64_t o = 0; o < y[1]; ++o)
         for (int64_t i = 0; i < y[2]; ++i)
-          for (int64_t j = 0; j < y[3]; ++j)
-            for (int64_t c = 0; c < cpg; ++c)
-              for (int64_t a = 0; a < w[2]; ++a)
-                for (int64_t b = 0; b < w[3]; ++b) {
-                  const int64_t h = i * stride[0] - pad[0] + a * dilation[0],
-                                v = j * stride[1] - pad[2] + b * dilation[1];
-                  if (h < 0 || h >= x[2] || v < 0 || v >= x[3]) continue;
-                  f(((n * y[1] + o) * y[2] + i) * y[3] + j,
-                    ((n * x[1] + (o / opg) * cpg + c) * x[2] + h) * x[3] + v,
-                    ((o * cpg + c) * w[2] + a) * w[3] + b);
+          for (int64_t j = 0; j < y[3]; ++j, ++iy)
+            for (int64_t c = 0; c < cpg; ++c) {
+              const int64_t plane = (n * x[1] + (o / opg) * cpg + c) * height;
+              for (int64_t a = 0; a < rows; ++a) {
+                const int64_t h = i * stride[0] - pad[0] + a * dilation[0];
+                if (h < 0 || h >= height) continue;
+                for (int64_t b = 0; b < columns; ++b) {
+                  const int64_t v = j * stride[1] - pad[2] + b * dilation[1];
+                  if (v < 0 || v >= width) continue;
+                  f(iy, (plane + h) * width + v, ((o * cpg + c) * rows + a) * columns + b);
                 }
+              }
+            }
   }
 };
-ConvGeometry conv_geometry(const KernelRequest& r, Shape x, Shape w, Shape y) {
+ConvGeometry conv_geometry(const KernelRequest& r, const Shape& x, const Shape& w, const Shape& y) {
   const OpCtx c = r.ctx();
-  return {x, w, y, c.numbers("stride"), c.numbers("pad"), c.numbers("dilation"), c.i("group")};
+  auto sizes = [](const Shape& s) { return Ints(s.begin(), s.end()); };
+  return {
+      sizes(x),    sizes(w), sizes(y), c.numbers("stride"), c.numbers("pad"), c.numbers("dilation"),
+      c.i("group")};
 }
 // Sums in double: the reference has no order of its own to defend.
 template <class Pick>
-std::unique_ptr<OpKernel> conv_kernel(ConvGeometry g, DType t, int64_t out_n, bool bias,
-                                      int64_t channels, int64_t plane, Pick pick) {
+std::unique_ptr<OpKernel> conv_kernel(const KernelRequest& r, ConvGeometry g, Pick pick) {
+  const DType t = r.out.dtype;
+  const int64_t sizes[] = {r.in[0].shape.numel(), r.in[1].shape.numel(), r.out.shape.numel()};
+  const bool bias = r.present.size() > 2 && r.present[2];
+  const int64_t channels = g.y[1], plane = std::max<int64_t>(g.y[2] * g.y[3], 1);
   return fn_kernel([=](const void* const* x, void* y) {
-    PoolVector<double> acc(out_n);
-    g.each([&](int64_t iy, int64_t ix, int64_t iw) { pick(acc, x, t, iy, ix, iw); });
-    for (int64_t i = 0; i < out_n; ++i)
-      write(y, t, i, acc[i] + (bias ? read(x[2], t, i / plane % channels) : 0));
+    PoolVector<double> first(sizes[0]), second(sizes[1]), sum(sizes[2]);
+    for (int64_t i = 0; i < sizes[0]; ++i) first[i] = read(x[0], t, i);
+    for (int64_t i = 0; i < sizes[1]; ++i) second[i] = read(x[1], t, i);
+    g.each([&](int64_t iy, int64_t ix, int64_t iw) {
+      pick(sum.data(), first.data(), second.data(), iy, ix, iw);
+    });
+    for (int64_t i = 0; i < sizes[2]; ++i)
+      write(y, t, i, sum[i] + (bias ? read(x[2], t, i / plane % channels) : 0));
   });
 }
 KERNEL(ref_conv2d) {
-  const ConvGeometry g = conv_geometry(r, r.in[0].shape, r.in[1].shape, r.out.shape);
-  return conv_kernel(g, r.out.dtype, r.out.shape.numel(), r.present[2], g.y[1],
-                     std::max<int64_t>(g.y[2] * g.y[3], 1),
-                     [](auto& acc, auto x, DType t, int64_t iy, int64_t ix, int64_t iw) {
-                       acc[iy] += read(x[0], t, ix) * read(x[1], t, iw);
-                     });
+  return conv_kernel(r, conv_geometry(r, r.in[0].shape, r.in[1].shape, r.out.shape),
+                     [](double* sum, const double* x, const double* w, int64_t iy, int64_t ix,
+                        int64_t iw) { sum[iy] += x[ix] * w[iw]; });
 }
 KERNEL(ref_conv2d_dx) {
-  return conv_kernel(conv_geometry(r, r.out.shape, r.in[1].shape, r.in[0].shape), r.out.dtype,
-                     r.out.shape.numel(), false, 1, 1,
-                     [](auto& acc, auto x, DType t, int64_t iy, int64_t ix, int64_t iw) {
-                       acc[ix] += read(x[0], t, iy) * read(x[1], t, iw);
-                     });
+  return conv_kernel(r, conv_geometry(r, r.out.shape, r.in[1].shape, r.in[0].shape),
+                     [](double* sum, const double* y, const double* w, int64_t iy, int64_t ix,
+                        int64_t iw) { sum[ix] += y[iy] * w[iw]; });
 }
 KERNEL(ref_conv2d_dw) {
-  return conv_kernel(conv_geometry(r, r.in[0].shape, r.out.shape, r.in[1].shape), r.out.dtype,
-                     r.out.shape.numel(), false, 1, 1,
-                     [](auto& acc, auto x, DType t, int64_t iy, int64_t ix, int64_t iw) {
-                       acc[iw] += read(x[0], t, ix) * read(x[1], t, iy);
-                     });
+  return conv_kernel(r, conv_geometry(r, r.in[0].shape, r.out.shape, r.in[1].shape),
+                     [](double* sum, const double* x, const double* y, int64_t iy, int64_t ix,
+                        int64_t iw) { sum[iw] += x[ix] * y[iy]; });
 }
 
 struct PoolGeometry {
