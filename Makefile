@@ -9,6 +9,8 @@ APT_test := ccache libgtest-dev
 APT_lint := clang-format
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
+# The tests start hundreds of processes: none compiles again what the one before it has compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo demo-of-sources demo-of-wheel test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \

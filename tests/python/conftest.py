@@ -6,6 +6,7 @@ Then each file of tests is compiled with its `import pijit` statements reading `
 too."""
 
 import ast
+import itertools
 import os
 import signal
 import sys
@@ -28,6 +29,21 @@ settings.register_profile("pijit", derandomize="PIJIT_FUZZ" not in os.environ, d
 settings.load_profile("pijit")
 if "PYTEST_XDIST_WORKER" in os.environ:  # the cores are taken by the other workers
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Files of which -m takes no test are not read: that takes longer than many a run."""
+    chosen = config.getoption("-m")
+    if not chosen or collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    text = collection_path.read_text()
+    marks = {mark: {collection_path.name in files} | ({True} if f"mark.{mark}" in text else set())
+             for mark, files in FILES.items()}
+    try:
+        ways = [eval(chosen, {}, dict(zip(marks, way))) for way in itertools.product(*marks.values())]
+    except Exception:  # it has other names
+        return None
+    return None if any(ways) else True
 
 
 def pytest_collection_modifyitems(items):
