@@ -3,12 +3,14 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
 
+import pijit
 from pijit.doctor import doctor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -95,3 +97,9 @@ def test_completion(shell, tmp_path):
         r = subprocess.run(["bash", "-c", "source completion; COMP_WORDS=(pijit run --re); COMP_CWORD=2; _pijit; "
                             "echo ${COMPREPLY[@]}"], cwd=tmp_path, capture_output=True, text=True)
         assert r.stdout == "--report\n", r.stderr
+
+
+def test_the_version_stands_everywhere():
+    said = {name: re.search(r'^version\s*[:=]\s*"?([\w.]+)"?$', (ROOT / name).read_text(), re.M).group(1)
+            for name in ("pyproject.toml", "CITATION.cff")}
+    assert set(said.values()) == {pijit.__version__}, said
