@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 
 #define __device__
 #define __global__
@@ -38,14 +37,14 @@ constexpr unsigned pj_warp = 32, pj_most_threads = 384;
 constexpr unsigned pj_stack = 1 << 16;
 
 struct pj_fiber {
-  ucontext_t context;
+  void* at;  // where its stack is, with the registers that a call keeps
   bool running;
   unsigned shuffles;           // and barriers, passed so far
   unsigned long long lane[2];  // what it shows to the others, in turns
   unsigned fragment[2][6];     // of the operands of a product, likewise
 };
 static pj_fiber pj_fibers[pj_most_threads];
-static ucontext_t pj_scheduler;
+static void* pj_scheduler;
 static void (*pj_body)(const void*);
 static const void* pj_arguments;
 static bool pj_fibers_run;
@@ -55,9 +54,30 @@ static bool pj_fibers_run;
   abort();
 }
 
+// Goes on at another stack. (swapcontext would ask the kernel for the mask of signals, each time.)
+__attribute__((naked, noinline)) static void pj_switch(void** from, void* to) {
+  asm volatile(
+      "push %rbp\n push %rbx\n push %r12\n push %r13\n push %r14\n push %r15\n"
+      "mov %rsp, (%rdi)\n"
+      "mov %rsi, %rsp\n"
+      "pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbx\n pop %rbp\n"
+      "ret");
+}
+static void pj_wait(pj_fiber& f) { pj_switch(&f.at, pj_scheduler); }  // until all have come here
+
 static void pj_start() {
   pj_body(pj_arguments);
-  pj_fibers[threadIdx.x].running = false;
+  pj_fiber& f = pj_fibers[threadIdx.x];
+  f.running = false;
+  pj_wait(f);
+}
+// What pj_switch takes from a stack, and nothing that pj_start could return to.
+static void* pj_new_stack(char* end) {
+  void** p = (void**)end;
+  *--p = nullptr;
+  *--p = (void*)pj_start;
+  for (int k = 0; k < 6; ++k) *--p = nullptr;
+  return p;
 }
 
 // Shows a value to the others of the warp, and gives that of thread `from` of the block.
@@ -69,7 +89,7 @@ T pj_exchange(unsigned mask, T value, unsigned from) {
   pj_fiber& f = pj_fibers[threadIdx.x];
   const unsigned turn = f.shuffles++;
   memcpy(&f.lane[turn & 1], &value, sizeof value);
-  swapcontext(&f.context, &pj_scheduler);  // until all have come here
+  pj_wait(f);
   if (pj_fibers[from].shuffles < f.shuffles) pj_fail("threads of a warp went different ways");
   T got;
   memcpy(&got, &pj_fibers[from].lane[turn & 1], sizeof got);
@@ -98,7 +118,7 @@ static void pj_mma(float* c, const unsigned* a, unsigned b0, unsigned b1) {
   own[5] = b1;
   for (int k = 0; k < 6; ++k)
     if (own[k] & 0x1fff && (own[k] & 0x7f800000) != 0x7f800000) pj_fail("an operand is no TF32");
-  swapcontext(&f.context, &pj_scheduler);  // until all have come here
+  pj_wait(f);
   auto part = [&](unsigned from, int k) {
     const pj_fiber& other = pj_fibers[warp + from];
     if (other.shuffles < f.shuffles) pj_fail("threads of a warp went different ways");
@@ -117,7 +137,7 @@ static void __syncthreads() {
   if (!pj_fibers_run) pj_fail("a barrier where none was expected");
   pj_fiber& f = pj_fibers[threadIdx.x];
   ++f.shuffles;
-  swapcontext(&f.context, &pj_scheduler);  // until all have come here
+  pj_wait(f);
   for (unsigned t = 0; t < blockDim.x; ++t)
     if (pj_fibers[t].shuffles < f.shuffles) pj_fail("a barrier that a thread does not come to");
 }
@@ -133,7 +153,7 @@ static int __syncthreads_or(int value) {
 
 static void pj_run(void (*body)(const void*), const void* arguments, unsigned blocks,
                    unsigned threads, bool shuffles) {
-  static char stacks[(size_t)pj_most_threads * pj_stack];
+  alignas(16) static char stacks[(size_t)pj_most_threads * pj_stack];
   if (threads > pj_most_threads || threads % pj_warp) pj_fail("a block of an odd size");
   pj_body = body;
   pj_arguments = arguments;
@@ -149,17 +169,13 @@ static void pj_run(void (*body)(const void*), const void* arguments, unsigned bl
       pj_fiber& f = pj_fibers[t];
       f.running = true;
       f.shuffles = 0;
-      getcontext(&f.context);
-      f.context.uc_stack.ss_sp = stacks + (size_t)t * pj_stack;
-      f.context.uc_stack.ss_size = pj_stack;
-      f.context.uc_link = &pj_scheduler;
-      makecontext(&f.context, pj_start, 0);
+      f.at = pj_new_stack(stacks + (size_t)(t + 1) * pj_stack);
     }
     for (bool any = true; any;) {
       any = false;
       for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x)
         if (pj_fibers[threadIdx.x].running)
-          swapcontext(&pj_scheduler, &pj_fibers[threadIdx.x].context);
+          pj_switch(&pj_scheduler, pj_fibers[threadIdx.x].at);
       unsigned done = 0;
       for (unsigned t = 0; t < threads; ++t) done += !pj_fibers[t].running;
       if (done && done != threads) pj_fail("a thread ended while others wait for it");
