@@ -20,6 +20,19 @@ except ImportError:
 ROUNDS = 7
 
 
+def mandelbrot_complex(w, most):
+    n = 0
+    for y in range(w):
+        for x in range(w):
+            c, z = complex(3.0 * x / w - 2.0, 2.0 * y / w - 1.0), 0j
+            for _ in range(most):
+                z = z * z + c
+                if abs(z) > 2.0:
+                    break
+                n += 1
+    return n
+
+
 def mandelbrot(w, most):
     n = 0
     for y in range(w):
@@ -325,7 +338,8 @@ def histogram(x, counts):
 def programs():
     r = np.random.RandomState(0)
     return [
-        (mandelbrot, lambda: (100, 100)), (collatz, lambda: (20_000,)), (gcds, lambda: (200,)),
+        (mandelbrot, lambda: (100, 100)), (mandelbrot_complex, lambda: (100, 100)), (collatz, lambda: (20_000,)),
+        (gcds, lambda: (200,)),
         (primes, lambda: (20_000,)), (simpson, lambda: (50_000,)), (monte_carlo, lambda: (100_000,)),
         (runge_kutta, lambda: (50_000,)), (logistic, lambda: (200_000,)),
         (sum_of_elements, lambda a=r.rand(300, 300): (a,)), (axpy, lambda a=r.rand(50_000): (a, np.ones(50_000))),

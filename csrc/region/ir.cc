@@ -47,6 +47,8 @@ double py_pow(double x, double y) {
   if (std::isnan(y)) return x == 1 ? 1.0 : y;
   return std::pow(x, y);
 }
+// Of a complex number, by its parts.
+double py_abs(double real, double imag) { return std::hypot(real, imag); }
 
 using namespace std;  // NOLINT: the functions by their names alone
 

@@ -44,12 +44,13 @@ struct Av {
       case kRange:
       case kRangeIter: return index ? 2 : 3;
       case kCounter:
-      case kTagged: return 2;
+      case kComplex: return 2;
+      case kTagged: return 3;
       default: return 0;
     }
   }
   Type type(int k) const {
-    return kind == kFloat ? Type::kF64 : kind == kBool ? Type::kB1 : Type::kI64;
+    return kind == kFloat || kind == kComplex ? Type::kF64 : kind == kBool ? Type::kB1 : Type::kI64;
   }
   bool of_numpy() const { return is_number() && index != 0; }
   bool is_numpy_bool() const { return kind == kBool && index != 0; }
@@ -115,7 +116,8 @@ struct Leave {
 };
 [[noreturn]] void leave(std::string why, std::string help = "");
 inline constexpr const char* kNumbers =
-    "machine code has ints of 64 bits, floats, bools, NumPy's numbers but for uint64, float16 and "
+    "machine code has ints of 64 bits, floats, complex numbers, bools, NumPy's numbers but for "
+    "uint64, float16 and "
     "complex ones, and arrays and lists of these";
 
 // With its article.

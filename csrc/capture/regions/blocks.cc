@@ -27,17 +27,21 @@ static void to_params(region::Function& f, Av& a, int block) {
 
 Av Blocks::tagged(const Av& a, int block) {
   if (a.kind == K::kTagged) return a;
-  auto of = [&](RegionKind tag, int payload) {
+  auto of = [&](RegionKind tag, int payload, int second = kNoValue) {
     Av t;
     t.kind = K::kTagged;
-    t.v[0] = e_.d.icon(static_cast<int64_t>(tag));
-    t.v[1] = payload;
+    t.v = {e_.d.icon(static_cast<int64_t>(tag)), payload,
+           second == kNoValue ? e_.d.icon(0) : second};
     return t;
   };
+  auto bits = [&](int x) { return e_.d.f.add(block, ins(Op::kFBits, Type::kI64, x)); };
   switch (a.kind) {
     case K::kInt: return of(number_kind_of(a), a.v[0]);
-    case K::kFloat:
-      return of(number_kind_of(a), e_.d.f.add(block, ins(Op::kFBits, Type::kI64, a.v[0])));
+    case K::kFloat: return of(number_kind_of(a), bits(a.v[0]));
+    case K::kComplex: {
+      const int real = bits(a.v[0]);
+      return of(K::kComplex, real, bits(a.v[1]));
+    }
     case K::kBool:
       return of(number_kind_of(a), e_.d.f.add(block, ins(Op::kBToI, Type::kI64, a.v[0])));
     case K::kHeld: return of(K::kHeld, a.v[0]);

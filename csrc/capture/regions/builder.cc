@@ -235,6 +235,16 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
         st.insert(st.end() - 1, d_.object(method));
         break;
       }
+      if (const Av z = d_.typed(st.back()); z.kind == K::kComplex) {
+        if (in.op == BOp::LOAD_ATTR) {
+          st.back() = complex_attribute(e_, z, text_of(in.obj));
+          break;
+        }
+        PyObject* method = complex_method(in.obj);
+        if (!method) leave(str_cat("the method `.", text_of(in.obj), "` of a complex is called"));
+        st.insert(st.end() - 1, d_.object(method));
+        break;
+      }
       const Av o = module_of(st.back(), text_of(in.obj));
       RegionSource s{RegionSource::kModule, 0, py::reinterpret_borrow<py::object>(o.object),
                      py::reinterpret_borrow<py::object>(in.obj)};
@@ -279,9 +289,13 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
         st.push_back(r);
         break;
       }
-      const Av b = num(e_, st.back()), a = num(e_, st[st.size() - 2]);
-      const Av r = in.op == BOp::BINARY ? binary(e_, static_cast<BinaryOp>(in.a), a, b)
-                                        : compare(e_, static_cast<CompareOp>(in.a), a, b);
+      Av b = d_.typed(st.back()), a = d_.typed(st[st.size() - 2]);
+      const bool complex = a.kind == K::kComplex || b.kind == K::kComplex;
+      if (!complex) b = num(e_, b), a = num(e_, a);
+      const Av r =
+          in.op == BOp::BINARY
+              ? (complex ? complex_binary : binary)(e_, static_cast<BinaryOp>(in.a), a, b)
+              : (complex ? complex_compare : compare)(e_, static_cast<CompareOp>(in.a), a, b);
       st.resize(st.size() - 2);
       st.push_back(r);
       break;

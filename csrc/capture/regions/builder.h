@@ -2,6 +2,7 @@
 #pragma once
 #include "capture/regions/arrays.h"
 #include "capture/regions/blocks.h"
+#include "capture/regions/complex.h"
 #include "capture/regions/iterators.h"
 #include "capture/regions/lists.h"
 #include "capture/regions/numbers.h"

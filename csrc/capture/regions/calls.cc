@@ -40,6 +40,13 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
       st.push_back(r);
       return;
     }
+  if (const Av z = d_.typed(st[base + 1]);
+      !null_first && !null_second && in.a == 0 && st[base].kind == K::kObject &&
+      z.kind == K::kComplex) {  // LOAD_METHOD lets through no other
+    st.resize(base);
+    st.push_back(conjugate(e_, z));
+    return;
+  }
   if (null_first == null_second)
     leave(str_cat("a method of ", a_(d_.described(d_.typed(st[base + 1]))), " is called"));
   Av fn = st[null_first ? base + 1 : base];

@@ -1,6 +1,7 @@
 #include "capture/regions/draft.h"
 
 #include "base/error.h"
+#include "capture/regions/complex.h"
 #include "objects/data.h"
 #include "python/names.h"
 
@@ -70,6 +71,12 @@ Av Draft::typed_source(int s) {
     RegionNeed need{RegionNeed::kNumber, s, {}};
     need.number = *kind;
     need.word = static_cast<int>(words) - 1;
+    r->needs.push_back(std::move(need));
+  } else if (o && PyComplex_CheckExact(o)) {
+    a.kind = K::kComplex;
+    RegionNeed need{RegionNeed::kComplex, s, {}};
+    need.word = static_cast<int>(words);
+    for (int k = 0; k < a.values(); ++k) a.v[static_cast<size_t>(k)] = input(a.type(k));
     r->needs.push_back(std::move(need));
   } else if (o == Py_None) {
     a = known_object(s, o);
@@ -213,8 +220,8 @@ bool Draft::dies_quietly(const Av& a) {
 
 bool Draft::can_be_tagged(const Av& a) {
   return a.kind == K::kNull || a.kind == K::kInt || a.kind == K::kFloat || a.kind == K::kBool ||
-         a.kind == K::kObject || a.kind == K::kTagged || a.kind == K::kHeld ||
-         (a.kind == K::kEntry && dies_quietly(a));
+         a.kind == K::kComplex || a.kind == K::kObject || a.kind == K::kTagged ||
+         a.kind == K::kHeld || (a.kind == K::kEntry && dies_quietly(a));
 }
 
 void Draft::drop(const Av& a) {
@@ -272,6 +279,10 @@ Av Draft::constant_object(PyObject* o) {
   if (PyLong_CheckExact(o) && as_int64(o, &n)) return int_of(icon(n));
   if (PyFloat_CheckExact(o)) return float_of(fcon(PyFloat_AS_DOUBLE(o)));
   if (PyBool_Check(o)) return bool_of(constant(Type::kB1, o == Py_True));
+  if (PyComplex_CheckExact(o)) {
+    const Py_complex z = PyComplex_AsCComplex(o);
+    return complex_of(fcon(z.real), fcon(z.imag));
+  }
   if (PyTuple_CheckExact(o)) {
     Av t;
     t.kind = K::kTuple;
@@ -324,6 +335,7 @@ std::string Draft::described(const Av& a) const {
       return str_cat("array of ", text_of(py::str(array.attr("dtype"))), " with ", axes,
                      axes == 1 ? " axis" : " axes");
     }
+    case K::kComplex: return "complex";
     case K::kObject: return Py_TYPE(a.object)->tp_name;
     case K::kTuple: return "tuple";
     case K::kRange: return "range";

@@ -27,6 +27,7 @@ enum class RegionKind : uint8_t {
   kNumpyUInt32,
   kNumpyUInt16,
   kNumpyUInt8,
+  kComplex,    // two words: the parts of a number of Python's
   kRange,      // two words: start, stop
   kCounter,    // an iterator over a range by 1: the next number, the end
   kRangeIter,  // the same with other steps: the next number, how many are left
@@ -40,7 +41,7 @@ enum class RegionKind : uint8_t {
   kSlice,    // of the items: start, stop, step
   kMade,     // a function that is called where it is made: its code, and cells in the items
   kContent,  // a cell of a followed function: what it holds is the only item
-  kTagged,   // two words: which of these, and its word or the number of a source or an object
+  kTagged,   // three words: which of these, and its words or the number of a source or an object
 };
 
 namespace regions {

@@ -8,6 +8,7 @@
 #include "python/convert.h"
 #include "python/names.h"
 #include "capture/regions/arrays.h"
+#include "capture/regions/complex.h"
 #include "capture/regions/iterators.h"
 #include "capture/regions/lists.h"
 #include "capture/regions/numbers.h"
@@ -295,7 +296,11 @@ Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args, int kind) {
       return c.code(e, args);
   if (fn == reinterpret_cast<PyObject*>(&PyList_Type) && args.size() <= 1)
     return list_from(e, args, kind);
+  if (fn == reinterpret_cast<PyObject*>(&PyComplex_Type) && (args.size() == 1 || args.size() == 2))
+    return complex_from(e, args);
   const char* name = function_of("builtins", fn);
+  if (name && args.size() == 1 && std::strcmp(name, "abs") == 0)
+    if (const Av z = e.d.typed(args[0]); z.kind == K::kComplex) return complex_abs(e, z);
   if (name && args.size() == 1)
     if (const auto r = of_list(e, fn, name, args[0])) return *r;
   const Row* row = name ? row_of(kBuiltins, name, args.size()) : nullptr;

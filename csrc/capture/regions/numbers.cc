@@ -1,6 +1,7 @@
 #include "capture/regions/numbers.h"
 
 #include "base/error.h"
+#include "capture/regions/complex.h"
 #include "capture/regions/lists.h"
 
 namespace pijit::regions {
@@ -40,6 +41,7 @@ int truth(Emitter& e, const Av& x) {
     case K::kBool: return a.v[0];
     case K::kInt: return e.emit(Op::kINe, a.v[0], e.d.icon(0));
     case K::kFloat: return e.emit(Op::kFNe, a.v[0], e.d.fcon(0));
+    case K::kComplex: return complex_truth(e, a);
     case K::kObject:
       if (a.object == Py_None) return e.d.constant(Type::kB1, 0);
       [[fallthrough]];
@@ -52,6 +54,8 @@ void unary(Emitter& e, UnaryOp op, std::vector<Av>& st) {
   Av r;
   if (op == UnaryOp::kNot) {
     r = bool_of(e.emit(Op::kBNot, truth(e, st.back())));
+  } else if (const Av z = e.d.typed(st.back()); z.kind == K::kComplex) {
+    r = complex_unary(e, op, z);
   } else {
     const Av a = num(e, st.back());
     if (a.of_numpy() && a.kind == K::kBool) leave("an operator is applied to a np.bool_");

@@ -196,6 +196,13 @@ bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer
   if (!o) return false;
   switch (need.kind) {
     case RegionNeed::kNumber: return number_kind(r, o, &buffer[need.word]) == need.number;
+    case RegionNeed::kComplex: {
+      if (!PyComplex_CheckExact(o)) return false;
+      const Py_complex z = PyComplex_AsCComplex(o);
+      buffer[need.word] = bits_of(z.real);
+      buffer[need.word + 1] = bits_of(z.imag);
+      return true;
+    }
     case RegionNeed::kArray: {
       BufferView view = array_view(o, need.written);
       if (!view || view->format[0] != need.format || view->ndim != need.rank) return false;
@@ -252,6 +259,9 @@ struct Maker {
     }
     return nullptr;
   }
+  static py::object complex(const int64_t* w) {
+    return steal(PyComplex_FromDoubles(real_of(w[0]), real_of(w[1])));
+  }
   static py::object held(int64_t word) {
     return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(word));
   }
@@ -281,6 +291,7 @@ struct Maker {
         Py_ssize_t n = 0;
         return py::reinterpret_borrow<py::object>(closure_of(frame.func, &n)[p.at]);
       }
+      case RegionKind::kComplex: return complex(w);
       case RegionKind::kRange: return range(w[0], integer(w[1]), p.step ? p.step : w[2]);
       case RegionKind::kRow:
         return steal(PyObject_GetItem(entry(p.source).ptr(), integer(w[0]).ptr()));
@@ -322,6 +333,7 @@ struct Maker {
         const auto kind = static_cast<RegionKind>(w[0]);
         if (kind == RegionKind::kEntry) return entry(w[1]);
         if (kind == RegionKind::kHeld) return held(w[1]);
+        if (kind == RegionKind::kComplex) return complex(w + 1);
         if (kind == RegionKind::kObject) return r.objects[static_cast<size_t>(w[1])];
         return number_object(r, kind, w[1]);
       }

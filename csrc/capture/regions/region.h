@@ -43,13 +43,13 @@ struct RegionSource {
 };
 // What it must be there.
 struct RegionNeed {
-  enum Kind : uint8_t { kIs, kNumber, kRangeIter, kPlace, kArray, kList, kQuiet } kind;
+  enum Kind : uint8_t { kIs, kNumber, kComplex, kRangeIter, kPlace, kArray, kList, kQuiet } kind;
   int source;
   py::object object;                      // of kIs
   RegionKind number = RegionKind::kNull;  // of kNumber: one of its kinds
   int64_t step = 0;                       // of kRangeIter: 1, or any
-  int word = 0;  // where its value goes; of kRangeIter: the next number, how many are left,
-                 // and a step that is not 1
+  int word = 0;  // where its value goes; of kComplex, its parts; of kRangeIter: the next number,
+                 // how many are left, and a step that is not 1
   // Of kArray, whose words are the address, the sizes and the strides:
   char format = 0;
   int rank = 0;

@@ -1,0 +1,28 @@
+// Arithmetic of Python's complex numbers as a region's code: two floats each, computed in the
+// order in which CPython computes them.
+#pragma once
+#include "base/operators.h"
+#include "capture/regions/emitter.h"
+
+namespace pijit::regions {
+
+inline Av complex_of(int real, int imag) {
+  Av a;
+  a.kind = K::kComplex;
+  a.v = {real, imag, kNoValue};
+  return a;
+}
+// One of the operands is such a number, the other one, too, or one of Python's others.
+Av complex_binary(Emitter& e, BinaryOp op, const Av& a, const Av& b);
+Av complex_compare(Emitter& e, CompareOp op, const Av& a, const Av& b);
+Av complex_unary(Emitter& e, UnaryOp op, const Av& a);
+int complex_truth(Emitter& e, const Av& a);
+Av complex_abs(Emitter& e, const Av& a);
+Av complex_attribute(Emitter& e, const Av& a, const std::string& name);
+// complex(x), complex(x, y)
+Av complex_from(Emitter& e, const std::vector<Av>& args);
+// The method conjugate(), which is all that code calls; another: null.
+PyObject* complex_method(PyObject* name);
+Av conjugate(Emitter& e, const Av& a);
+
+}  // namespace pijit::regions
