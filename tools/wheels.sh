@@ -17,9 +17,12 @@ PATH=$tools/bin:$PATH; export PATH
 for python in "$@"; do
   name=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
   rm -rf "$work/raw-$name" "$work/$name" "$root"/build/temp.*"${name#cp}"
-  "$python" -m venv "$work/build-$name"
-  "$work/build-$name/bin/pip" install -q --disable-pip-version-check setuptools wheel -r "$root/requirements/build.txt"
-  "$work/build-$name/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w "$work/raw-$name" "$root"
+  # The environment that tests of this version were built in, as the compiler's cache knows its paths; else one of its own.
+  built_in=$root/.venv${name#cp}
+  test "$name" != cp311 || built_in=$root/.venv
+  test -x "$built_in/bin/python" || { built_in=$work/build-$name; "$python" -m venv "$built_in"; }
+  "$built_in/bin/pip" install -q --disable-pip-version-check setuptools wheel -r "$root/requirements/build.txt"
+  "$built_in/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w "$work/raw-$name" "$root"
   "$python" -m venv "$work/$name"
   rm -f "$out"/pijit-*-"$name"-*.whl
   # oneDNN is a wheel of its own, and libgomp must be the process's one: pijit/_libs.py loads both.

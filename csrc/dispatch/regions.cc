@@ -220,7 +220,8 @@ bool Execution::region_pays(const Region& r, const RegionExit& left) {
   if (region_runs_ <= kAtFirst || region_ns_ >= static_cast<int64_t>(region_runs_) * kStepCost ||
       !config().measure)
     return true;
-  if (++state_.region_losses >= kMostLosses && !state_.no_regions) {
+  state_.region_losses += left.of_arrays ? kMostLosses : 1;
+  if (state_.region_losses >= kMostLosses && !state_.no_regions) {
     state_.no_regions = true;
     NoRegion because{code_->instrs[instr_].line};
     because.why =

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "python/hook.h"
+#include "python/pending_call.h"
 
 namespace pijit {
 namespace {
@@ -37,21 +37,10 @@ int on_pending_call(void*) {
   return 0;
 }
 
-// Before 3.13, CPython forgets to tell the main thread of a call that another thread adds.
-void tell(const Breaker& breaker) {
-  if (PY_VERSION_HEX < 0x030D0000)
-    __atomic_store_n(static_cast<int*>(const_cast<void*>(breaker.address)), 1, __ATOMIC_RELAXED);
-}
-
 void run(Sampler& s) {
   std::unique_lock lock(s.mu);
   while (!s.ended.wait_for(lock, interval_now, [&] { return s.end; }))
-    if (!asked.exchange(true)) {
-      if (Py_AddPendingCall(on_pending_call, nullptr) == 0)
-        tell(s.breaker);
-      else
-        asked = false;
-    }
+    if (!asked.exchange(true) && !add_pending_call(on_pending_call, s.breaker)) asked = false;
 }
 
 void start_thread() {

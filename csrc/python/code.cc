@@ -1,12 +1,12 @@
 #include "python/code.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 #include "python/blocks.h"
 #include "python/call_in_frame.h"
 #include "python/compat.h"
+#include "python/comprehensions.h"
 #include "python/hook.h"
 #include "python/module_code.h"
 #include "python/names.h"
@@ -143,21 +143,8 @@ thread_local std::vector<ResumeValues> resume_stack;
 std::shared_ptr<void>& attached_to_code(PyObject* code) { return extra_of(code).attached; }
 
 bool cleans_up(const CodeInfo& info) {
-  // From 3.12 on, comprehensions are part of their function: a handler gives the variable that they
-  // used its value back, and nobody sees that. There is no yield in them.
-  auto of_comprehension = [&](int target) {
-    for (size_t k = target; k < info.instrs.size(); ++k) {
-      const Op op = info.instrs[k].op;
-      if (op == Op::RERAISE) return true;
-      if (op != Op::SWAP && op != Op::POP_TOP && op != Op::STORE_FAST) return false;
-    }
-    return false;
-  };
-  // A handler has an entry for each range it covers.
-  std::set<int> targets;
-  for (auto& h : info.handlers)
-    if (PY_VERSION_HEX < 0x030C0000 || !of_comprehension(h.target)) targets.insert(h.target);
-  return !targets.empty();
+  return std::any_of(info.handlers.begin(), info.handlers.end(),
+                     [&](const Handler& h) { return end_of_restoring(info, h.target) < 0; });
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <climits>
 
 #include "python/code.h"
+#include "python/comprehensions.h"
 
 namespace pijit {
 namespace {
@@ -28,7 +29,7 @@ struct Block {
 // A handler may read anything, and so may what jumps who knows where.
 bool reads_all(const CodeInfo& code, int pc) {
   const Instr& in = code.instrs[static_cast<size_t>(pc)];
-  return code.handler_of(pc) || (in.op == Op::UNSUPPORTED && in.b == kUnknownEffect);
+  return written_handler_of(code, pc) || (in.op == Op::UNSUPPORTED && in.b == kUnknownEffect);
 }
 
 bool uses_slot(const Instr& in) {

@@ -57,6 +57,14 @@ def test_presets_configure_what_cmake_knows():
     assert used <= options
 
 
+def test_cpythons_insides_are_read_without_precompiled_headers():
+    """Those have CPython's outside alone, beside which headers of some versions do not compile."""
+    reads = [str(p.relative_to(ROOT)) for p in (ROOT / "csrc" / "python").glob("*.cc")
+             if re.search('#include ("python/interpreter.h"|<internal/)', p.read_text())]
+    listed = re.search(r"set_source_files_properties\(([^)]*)PROPERTIES SKIP_PRE", text("CMakeLists.txt"))
+    assert sorted(listed[1].split()) == sorted(reads)
+
+
 @pytest.mark.parametrize("mark", sorted(FILES))
 def test_files_of_marks_exist(mark):
     assert not [name for name in FILES[mark] if not (ROOT / "tests" / "python" / name).exists()]

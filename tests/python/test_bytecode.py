@@ -171,8 +171,22 @@ def test_stacks_have_one_size_at_each_place():
         assert min(depths.values()) >= 0 and max(depths.values()) <= code.co_stacksize + pushed, code
 
 
+def seen_by_handler(at, all, handlers):
+    """Is there a handler around it but those that end inlined comprehensions, which give a variable its value back?"""
+    for begin, end, target, *_ in handlers:
+        if begin <= at < end:
+            break
+    else:
+        return False
+    restores = target
+    while sys.version_info >= (3, 12) and all[restores].op in ("SWAP", "POP_TOP", "STORE_FAST"):
+        restores += 1
+    return all[restores].op != "RERAISE" or seen_by_handler(restores, all, handlers)
+
+
 def live_by_reference(all, handlers, slots):
     """What may be read later, by the definition: over and over until nothing changes."""
+    seen = [seen_by_handler(at, all, handlers) for at in range(len(all))]
     live = [set() for _ in range(len(all) + 1)]
     changed = True
     while changed:
@@ -185,7 +199,7 @@ def live_by_reference(all, handlers, slots):
             if i.op in ("LOAD_FAST", "LOAD_FAST_AND_CLEAR", "DELETE_FAST", "LOAD_DEREF", "STORE_DEREF", "LOAD_CLOSURE",
                         "MAKE_CELL"):
                 after.add(i.a)
-            if any(begin <= at < end for begin, end, *_ in handlers) or (i.op == "UNSUPPORTED" and i.b < -100):
+            if seen[at] or (i.op == "UNSUPPORTED" and i.b < -100):
                 after |= slots
             if after != live[at]:
                 live[at] = after

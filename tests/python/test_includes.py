@@ -69,3 +69,10 @@ def test_headers_do_not_include_all_of_pybind11():
     users = {str(path) for path, _, name in includes() if path.suffix == ".h" and whole.match(name)}
     assert users == {"python/define.h"}
     assert len({path for path, _, name in includes() if whole.match(name) or name == "python/define.h"}) <= 12
+
+
+def test_only_csrc_python_tells_versions_of_cpython_apart():
+    wrong = [str(path.relative_to(CSRC)) for path in [*CSRC.rglob("*.h"), *CSRC.rglob("*.cc"), *CSRC.rglob("*.def")]
+             if re.search("PY_(VERSION_HEX|M(AJOR|INOR)_VERSION)", path.read_text())
+             and path.relative_to(CSRC).parts[0] != "python"]
+    assert not wrong, wrong

@@ -196,6 +196,117 @@ def test_one_list_by_several_names():
     assert same[0] is same[2]
 
 
+# From 3.12 on, comprehensions are part of their function, whose variables of the same names they put aside.
+def shares_its_name(n):
+    i, s = 7, 0
+    for k in range(n):
+        a = [i * k for i in range(k)]
+        s += sum(a) + i
+    return s, i, a
+
+
+def one_name_for_two(n):
+    s = 0.0
+    for k in range(n):
+        a = [x * k for x in range(5)]
+        b = [x * 0.5 for x in a]
+        c = [x for x in b if x > 1]
+        s += sum(b) + len(c)
+    return s, a, b, c
+
+
+def nested(n):
+    s = 0
+    for k in range(n):
+        rows = [[i * j + k for j in range(4)] for i in range(3)]
+        s += sum([sum(row) for row in rows])
+    return s, rows
+
+
+def of_pairs(n):
+    xs, s = [k * 0.25 for k in range(n)], 0.0
+    for k in range(n):
+        a = [i * x for i, x in enumerate(xs) if i != k]
+        b = [x * y - k for x, y in zip(xs, a)]
+        s += sum(a) - sum(b)
+    return s, a, b
+
+
+def in_while(n):
+    a, turns = [1], 0
+    while len(a) < n:
+        a = [y + t for y in a for t in range(2)]
+        turns += 1
+    return a, turns
+
+
+def first_bound_by_one(n):
+    out = []
+    for k in range(n):
+        if k % 2:
+            out.append(sum([i * i for i in range(k)]))
+        else:
+            for i in range(3):
+                out.append(i - k)
+    return out, i
+
+
+def many(n):
+    s = 0
+    for k in range(n):
+        a = [i + k for i in range(3)]
+        b = [j + k for j in a]
+        c = [m * k for m in b]
+        d = [p - k for p in c if p]
+        s += sum(a) + sum(b) + sum(c) + sum(d)
+    return s, a, b, c, d
+
+
+COMPREHENSIONS = {f.__name__: f for f in (shares_its_name, one_name_for_two, nested, of_pairs, in_while,
+                                          first_bound_by_one, many)}
+
+
+@pytest.mark.parametrize("name", COMPREHENSIONS)
+def test_comprehensions_in_loops(name):
+    jitted = differ(COMPREHENSIONS[name], lambda: [20])
+    assert any(r["runs"] for r in pijit.explain(jitted).regions), pijit.explain(jitted)
+
+
+def test_a_comprehension_that_raises_gives_the_variable_back():
+    def inside(n, at):
+        i, seen = "kept", []
+        for k in range(n):
+            try:
+                a = [10 // (at - i - k) for i in range(5)]
+            except ZeroDivisionError:
+                seen.append(i)
+                continue
+            seen.append(sum(a))
+        return i, seen
+
+    def unbound(n, at):
+        for k in range(n):
+            a = [10 // (at - i - k) for i in range(5)]
+        return a
+
+    def afterwards(n, at):
+        for k in range(n):
+            try:
+                a = [10 // (at - i - k) for i in range(5)]
+            except ZeroDivisionError:
+                return i  # noqa: F821
+        return a
+
+    def in_one(n, at):
+        s = 0
+        for k in range(n):
+            s += sum([sum([10 // (at - i - j - k) for i in range(3)]) for j in range(3)])
+        return s
+    for f in (inside, unbound, afterwards, in_one):
+        for at in (100, 12, 3):
+            differ(f, lambda: [12, at])
+
+
 def test_each_turn_makes_another_list():
     def f(n):
         rows = []

@@ -167,6 +167,33 @@ def test_a_loop_whose_code_is_given_up(tmp_path):
     assert out.stdout == "its machine code was left too often: an item of a dict is read\n", out.stderr
 
 
+OF_ARRAYS = """
+import numpy as np
+import pijit
+
+@pijit.jit
+def differences(x, xs):
+    for j in range(len(xs)):
+        if j != 2:
+            x = x - xs[j]
+    return x
+
+calls = 0
+while not pijit.explain(differences).graphs and calls < 400:
+    differences(np.arange(9.), np.arange(20.))
+    calls += 1
+print(calls)
+"""
+
+
+def test_a_loop_over_arrays_soon_becomes_a_graph(tmp_path):
+    script = tmp_path / "arrays.py"
+    script.write_text(OF_ARRAYS)
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PIJIT_")}
+    out = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=60)
+    assert int(out.stdout) <= 3, out.stderr  # the second call, or the third where the machine was busy
+
+
 def test_a_loop_with_machine_code_has_no_reason():
     def sums(n):
         s = outside.__name__ and 0

@@ -4,7 +4,9 @@
 
 namespace pijit::regions {
 
-void leave(std::string why, std::string help) { throw Leave{std::move(why), std::move(help)}; }
+void leave(std::string why, std::string help, bool of_arrays) {
+  throw Leave{std::move(why), std::move(help), of_arrays};
+}
 
 bool is_iterator(const Av& a) {
   return a.kind == K::kCounter || a.kind == K::kRangeIter || a.kind == K::kArrayIter ||

@@ -113,8 +113,9 @@ inline RegionKind number_kind_of(const Av& a) {
 // Why code can't go on: what stands there, and what would help.
 struct Leave {
   std::string why, help;
+  bool of_arrays = false;  // whole arrays are computed with: a graph's work
 };
-[[noreturn]] void leave(std::string why, std::string help = "");
+[[noreturn]] void leave(std::string why, std::string help = "", bool of_arrays = false);
 inline constexpr const char* kNumbers =
     "machine code has ints of 64 bits, floats, complex numbers, bools, NumPy's numbers but for "
     "uint64, float16 and "

@@ -66,7 +66,9 @@ std::unique_ptr<Region> RegionBuilder::refused(std::string why, std::string help
 }
 
 void RegionBuilder::note_leave(const Leave& l) {
-  d_.r->exits[static_cast<size_t>(e_.exit_here())].why = l.why;
+  RegionExit& left = d_.r->exits[static_cast<size_t>(e_.exit_here())];
+  left.why = l.why;
+  left.of_arrays = l.of_arrays;
   const bool inside = b_.loop_around(e_.own_instr()) >= 0;
   if (!because_.why.empty() && (because_in_loop_ || !inside)) return;
   because_in_loop_ = inside;

@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "capture/regions/complex.h"
 #include "capture/regions/lists.h"
+#include "objects/data.h"
+#include "python/names.h"
 
 namespace pijit::regions {
 
@@ -14,10 +16,15 @@ static int power(Emitter& e, int x, int n);
 static Av float_binary(Emitter& e, BinaryOp op, const Av& a, const Av& b);
 static Av plain_compare(Emitter& e, CompareOp op, const Av& a, const Av& b);
 
+static bool is_array(PyObject* o) {
+  return numpy_is_loaded() && Py_TYPE(o) == library.ndarray.type();
+}
+
 Av num(Emitter& e, const Av& a) {
   Av t = e.d.typed(a);
   if (!t.is_number())
-    leave(str_cat(a_(e.d.described(t)), " is no number of machine code"), kNumbers);
+    leave(str_cat(a_(e.d.described(t)), " is no number of machine code"), kNumbers,
+          t.kind == K::kRow || (t.kind == K::kEntry && is_array(e.d.object_at(t.index))));
   return t;
 }
 

@@ -28,7 +28,8 @@ struct RegionExit {
   bool returns = false;  // the stack's top is all that is left
   std::vector<RegionPiece> slots, stack;
   uint64_t count = 0;
-  std::string why;  // no machine code goes on from there
+  std::string why;         // no machine code goes on from there
+  bool of_arrays = false;  // but a graph may
 };
 
 // Where a region finds what it works on.
