@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from typing import TYPE_CHECKING
 
+from pijit import _C
 from pijit import _check
 from pijit import dtype as mstype
 from pijit import nn
+from pijit import ops as P
 from pijit._C import Tensor
 from pijit.ops import function as F
 from pijit.ops.function.elementwise import _like
+from pijit.ops.primitive import Primitive
 from pijit.parameter import Parameter
 
 if TYPE_CHECKING:
@@ -23,18 +28,20 @@ if TYPE_CHECKING:
                                           TrainOneStepWithLossScaleCell)
 
 _WHITE = [nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Conv1dTranspose, nn.Conv2dTranspose, nn.Conv3dTranspose, nn.Dense,
-          nn.LSTMCell, nn.RNNCell, nn.GRUCell]
+          nn.LSTMCell, nn.RNNCell, nn.GRUCell,
+          P.Conv2D, P.Conv3D, P.Conv2DTranspose, P.Conv3DTranspose, P.Conv2DBackpropInput, P.MatMul, P.BatchMatMul,
+          P.PReLU, P.ReLU, P.Ger]
 _BATCH_NORM = [nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d]
 _BLACK = [*_BATCH_NORM, nn.LayerNorm]
 
 
 def get_white_list() -> list[Any]:
-    """The layers that level O1 runs in low precision."""
+    """The layers and primitives that level O1 runs in low precision: a list of one's own."""
     return list(_WHITE)
 
 
 def get_black_list() -> list[Any]:
-    """The layers that level O2 leaves in float32."""
+    """The layers that level O2 leaves in float32: a list of one's own."""
     return list(_BLACK)
 
 
@@ -53,11 +60,31 @@ def _checked(name, network, dtype):
         raise _check.refused(name, "dtype", _check.dtypes("float16", "bfloat16"), dtype, ValueError)
 
 
+@functools.cache
+def _lower_class(primitive, dtype):
+    def __call__(self, *args):
+        before = _C.compute_dtype()
+        try:
+            _C.compute_in(dtype)
+            out = primitive.__call__(self, *args)
+        finally:
+            _C.compute_in(before)
+        return _to_float32(None, None, out)
+    return type(primitive.__name__, (primitive,), {"__call__": __call__, "__module__": primitive.__module__,
+                                                   "__qualname__": primitive.__qualname__})
+
+
 def _white(network, types, dtype):
     for _, cell in network.cells_and_names():
         if isinstance(cell, types):
             cell.to_float(dtype)
             cell.register_forward_hook(_to_float32)
+            continue
+        for name, value in list(vars(cell).items()):
+            if isinstance(value, Primitive) and isinstance(value, types):
+                lower = copy.copy(value)  # others may hold the primitive, too
+                lower.__class__ = _lower_class(type(value), dtype)
+                setattr(cell, name, lower)
 
 
 def _lower(network, types, dtype):
@@ -73,8 +100,8 @@ def _black(network, types, dtype):
 
 
 def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: DType = mstype.float16) -> Cell:
-    """network, changed to compute by level: O0 as it is; O1 the layers of the white list in `dtype`; O2 all but those
-    of the black list; O3 all.
+    """network, changed to compute by level: O0 as it is; O1 the layers of the white list in `dtype`, and its primitives
+    that are attributes of cells; O2 all but the layers of the black list; O3 all.
 
     Parameters stay in float32, and so do the network's results."""
     _checked("auto_mixed_precision", network, dtype)
@@ -92,15 +119,19 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: DType = ms
 
 def custom_mixed_precision(network: Cell, *, white_list: Any = None, black_list: Any = None,
                            dtype: DType = mstype.float16) -> Cell:
-    """network, with the layers of white_list in `dtype`, or all but those of black_list; exactly one of them must be
-    given."""
+    """network, with the layers of white_list in `dtype` and its primitives that are attributes of cells, or all but the
+    layers of black_list; exactly one of them must be given.
+
+    Raises TypeError for a list that holds anything but subclasses of Cell and, a white one, of Primitive."""
     _checked("custom_mixed_precision", network, dtype)
     if (white_list is None) == (black_list is None):
         raise _check.exactly_one("custom_mixed_precision", "white_list", "black_list")
-    for t in white_list or black_list or ():
-        if not isinstance(t, type) or not issubclass(t, nn.Cell):
-            raise _check.refused("custom_mixed_precision", "the lists", _check.value("hold subclasses of Cell"), t,
-                                 TypeError)
+    for name, given, kinds in (("white_list", white_list, (nn.Cell, Primitive)), ("black_list", black_list, nn.Cell)):
+        for t in given or ():
+            if not isinstance(t, type) or not issubclass(t, kinds):
+                what = "Cell" if kinds is nn.Cell else "Cell and Primitive"
+                raise _check.refused("custom_mixed_precision", name, _check.value(f"hold subclasses of {what}"), t,
+                                     TypeError)
     if white_list is not None:
         _white(network, tuple(white_list), dtype)
     else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pijit import _C
 from pijit._C import Tensor
+from pijit.mutables import plain_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,9 +33,8 @@ def cast_to(x: Any, dtype: Any, updates: bool = False) -> Any:
     if isinstance(x, Tensor):
         state = type(x) is not Tensor and (updates or not x.requires_grad)
         return x if state or not x.dtype.is_floating_point or x.dtype == dtype else _C.ops["cast"](x, dtype)
-    if type(x) is tuple or type(x) is list:
-        return type(x)([cast_to(v, dtype, updates) for v in x])
-    return x
+    plain = plain_type(x)
+    return plain([cast_to(v, dtype, updates) for v in x]) if plain is tuple or plain is list else x
 
 
 def as_one(f: Callable[..., R], *args: Any, **kwargs: Any) -> R:

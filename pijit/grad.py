@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pijit import _check
 from pijit import _C, hooks
 from pijit._C import Tensor, ops as _ops
+from pijit.mutables import plain_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,11 +36,10 @@ def _alias(x):
     """x with tensors replaced by aliases, so that each has an identity of its own on the tape."""
     if isinstance(x, Tensor):
         return x._alias()
-    if type(x) in (tuple, list):
-        return type(x)([_alias(v) for v in x])
-    if type(x) is dict:
+    plain = plain_type(x)
+    if plain is dict:
         return {k: _alias(v) for k, v in x.items()}
-    return x
+    return x if plain is None else plain([_alias(v) for v in x])
 
 
 def _like(x, grads):

@@ -497,6 +497,12 @@ def export(net: Cell, *inputs: Any, file_name: str, file_format: str = "MINDIR",
     Needs the package protobuf. Raises TypeError and ValueError for other kinds of arguments, RuntimeError for the
     format AIR, which is not written, for a network that is not one graph (it names the place) and for an operation
     that is not written in the format, which it names."""
+    from pijit.interchange import export as written
+    written(net, inputs, file_format, checked_export(net, inputs, file_name, file_format))
+
+
+def checked_export(net: Any, inputs: Any, file_name: Any, file_format: Any) -> str:
+    """The path that a network is written to; raises what `export` raises for its arguments."""
     from pijit.nn import Cell
     if not isinstance(net, Cell) and not callable(net):
         raise _check.refused("export", "net", _check.type_("a Cell or a function"), net)
@@ -508,9 +514,8 @@ def export(net: Cell, *inputs: Any, file_name: str, file_format: str = "MINDIR",
     for x in inputs:
         if not isinstance(x, Tensor):
             raise _check.refused("export", "inputs", _check.type_("Tensors"), x)
-    from pijit.interchange import export as written
     extension = "." + file_format.lower()
-    written(net, inputs, file_format, file_name if file_name.endswith(extension) else file_name + extension)
+    return file_name if file_name.endswith(extension) else file_name + extension
 
 
 class ExportedGraph:

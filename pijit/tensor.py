@@ -164,8 +164,8 @@ class _Methods:
         return self._contiguous()
 
     def is_contiguous(self):
-        """Always true."""
-        return True
+        """Whether the elements lie side by side: not those of a view with gaps or of a transposed one."""
+        return self._layout()[2]
 
     def numpy(self):
         """As asnumpy."""
@@ -267,12 +267,8 @@ class _Methods:
 
     def stride(self, dim=None):
         """Elements between neighbours, per dimension, or along one."""
-        if dim is not None:
-            return self.stride()[dim]
-        steps = [1]
-        for n in self.shape[:0:-1]:
-            steps.append(steps[-1] * n)
-        return steps[::-1][-self.ndim:] if self.ndim else []
+        strides = self._layout()[0]
+        return strides if dim is None else strides[dim]
 
     def argwhere(self):
         """Indices of the elements that are not 0."""
@@ -529,7 +525,8 @@ Tensor.arctan2 = Tensor.atan2
 Tensor.mT = property(lambda self: F.swapaxes(self, -1, -2))
 Tensor.__array_priority__ = 1000
 Tensor.__matmul__ = lambda self, other: F.matmul(self, other)
-Tensor.__rmatmul__ = lambda self, other: F.matmul(other if isinstance(other, Tensor) else Tensor(other), self)
+Tensor.__rmatmul__ = lambda self, other: F.matmul(
+    Tensor(other) if isinstance(other, (list, tuple, np.ndarray)) else other, self)
 Tensor.__round__ = lambda self: F.round(self)
 Tensor.__format__ = lambda self, spec: format(self.item() if spec and self.size == 1 else str(self), spec)
 

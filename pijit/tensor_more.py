@@ -238,8 +238,8 @@ def _is_shared(self):
 
 
 def _storage_offset(self):
-    """How many elements of the memory lie before the first one: 0."""
-    return 0
+    """How many elements of what the Tensor is a view of lie before its first one."""
+    return self._layout()[1]
 
 
 def _kept(self, *args, **kwargs):

@@ -11,6 +11,7 @@ from pijit import _check
 from pijit import _C
 from pijit._C import Tensor
 from pijit.grad import Transformed, _flatten, record
+from pijit.mutables import plain_type
 from pijit.ops import function as F
 
 if TYPE_CHECKING:
@@ -95,11 +96,11 @@ def _take(x, axes, examples, batches, element=0):
         examples.append(example)
         batches.append(batch)
         return example
-    if type(x) in (tuple, list):
+    plain = plain_type(x)
+    if plain is not None:
         parts = _spread(axes, len(x), "in_axes")
-        return type(x)([_take(v, a, examples, batches, element) for v, a in zip(x, parts)])
-    if type(x) is dict:
-        parts = _spread(axes, len(x), "in_axes")
+        if plain is not dict:
+            return plain([_take(v, a, examples, batches, element) for v, a in zip(x, parts)])
         return {k: _take(x[k], a, examples, batches, element) for k, a in zip(x, parts)}
     if axes is not None and not isinstance(axes, (tuple, list)):
         raise _check.refused("vmap", f"the axis of a {type(x).__name__} in 'in_axes'",
@@ -109,9 +110,10 @@ def _take(x, axes, examples, batches, element=0):
 
 def _place(x, axes, results, size):
     """x with its tensors replaced by the results of all elements, their axis at its place in out_axes."""
-    if type(x) in (tuple, list):
-        return type(x)([_place(v, a, results, size) for v, a in zip(x, _spread(axes, len(x), "out_axes"))])
-    if type(x) is dict:
+    plain = plain_type(x)
+    if plain is not None:
+        if plain is not dict:
+            return plain([_place(v, a, results, size) for v, a in zip(x, _spread(axes, len(x), "out_axes"))])
         return {k: _place(x[k], a, results, size) for k, a in zip(x, _spread(axes, len(x), "out_axes"))}
     y = None
     if isinstance(x, Tensor):

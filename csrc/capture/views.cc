@@ -119,6 +119,8 @@ Val base_of(Context& c, TensorValue* part) {
       return v_transpose(now, inverse);
     }
     case Role::kSlice: return g.op("slice_update", {before, now}, part->attrs);
+    case Role::kDiagonal:
+      return v_put_diagonal(before, now, static_cast<int64_t>(std::get<Dim>(part->attrs[0])));
     case Role::kIdentity: return now;
     default:
       c.give_up(Reason::kUnsupportedOperand, "item assignment on a Tensor that was broadcast");

@@ -51,6 +51,21 @@ bool derived_dict(PyTypeObject* t) {
   });
 }
 
+// Classes in Python that derive from list and add nothing to it but attributes of instances.
+bool derived_list(PyTypeObject* t) {
+  if (t == &PyList_Type || !PyType_IsSubtype(t, &PyList_Type)) return false;
+  static const std::set<std::string> kNames = {
+      "__module__", "__doc__",        "__dict__",       "__weakref__",           "__slots__",
+      "__parameters__", "__annotations__", "__orig_bases__", "__static_attributes__", "__firstlineno__"};
+  for (PyTypeObject* base = t; base != &PyList_Type; base = base->tp_base) {
+    if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) || Py_TYPE(base) != &PyType_Type)
+      return false;
+    for (auto item : py::reinterpret_borrow<py::dict>(base->tp_dict))
+      if (!kNames.count(text_of(item.first.ptr()))) return false;
+  }
+  return true;
+}
+
 // A container like a tuple; operators may be its class's own.
 bool plain_tuple_type(PyTypeObject* t) {
   if (!PyType_IsSubtype(t, &PyTuple_Type)) return false;
@@ -255,12 +270,14 @@ V container_at(Context& c, PyObject* o, int src) {
     if (is_namespace(o)) c.give_up(Reason::kUnsupportedOperand, "a module's dict");
     return open_at(c, c.make<DictValue>(), o, src);
   }
-  if (!dict_like(t) && !derived_dict(t)) return nullptr;
-  auto* d = outside<DictValue>(c, o, src);
-  d->from_outside(c);
-  c.known_[o] = d;
-  c.guard_type(d);
-  return d;
+  const V v = derived_list(t)                     ? V(outside<ListValue>(c, o, src))
+              : dict_like(t) || derived_dict(t) ? V(outside<DictValue>(c, o, src))
+                                                  : nullptr;
+  if (!v) return nullptr;
+  v->from_outside(c);
+  c.known_[o] = v;
+  c.guard_type(v);
+  return v;
 }
 
 // What stands for an object that is met for the first time.

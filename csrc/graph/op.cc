@@ -151,8 +151,19 @@ Val Builder::constant(DType dt, const SizeNumber& n) {
   return constant_int(dt, std::get<Dim>(n));
 }
 
+// A product or quotient of a floating Tensor of some dimensions and one of none has the dtype of the
+// former, as in MindSpore; null: it is no such.
+static const Operand* of_some_dimensions(const OpDef& op, std::span<const Operand> in) {
+  if (op.role != Role::kMul && op.role != Role::kDiv) return nullptr;
+  if (in.size() != 2 || !in[0].v || !in[1].v) return nullptr;
+  if (!is_float(in[0].dtype()) || !is_float(in[1].dtype())) return nullptr;
+  const bool first = in[0].v.shape().rank() > 0, second = in[1].v.shape().rank() > 0;
+  return first == second ? nullptr : &in[first ? 0 : 1];
+}
+
 DType result_dtype(const OpDef& op, std::span<const Operand> in) {
   if (op.promote == Promote::kBool) return DType::Bool;
+  if (const Operand* o = of_some_dimensions(op, in)) return o->dtype();
   const bool select = op.promote == Promote::kSelect;
   std::optional<DType> strong, weak;
   for (size_t i = select ? 1 : 0; i < in.size(); ++i) {
@@ -244,7 +255,8 @@ bool computes(const OpDef& op) {
     case Role::kReshape:
     case Role::kTranspose:
     case Role::kBroadcast:
-    case Role::kSlice: return false;
+    case Role::kSlice:
+    case Role::kDiagonal: return false;
     default: return true;
   }
 }

@@ -203,6 +203,7 @@ enum class Role : uint8_t {
   kTranspose,
   kBroadcast,
   kSlice,
+  kDiagonal,
   kGather,
   kReduceSum,
   kArgmax,

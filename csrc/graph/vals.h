@@ -34,6 +34,8 @@ inline Val v_sum(Val x, Dims axes, bool keepdims) {
 inline Val v_max(Val x, Dims axes, bool keepdims) {
   return x.b->op("reduce_max", {x}, {std::move(axes), keepdims});
 }
+// x with the elements of `diagonal` replaced by y.
+Val v_put_diagonal(Val x, Val y, int64_t offset);
 // Sums a broadcast result back to the shape of the operand it came from.
 Val v_unbroadcast(Val x, const Shape& to);
 

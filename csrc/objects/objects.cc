@@ -34,7 +34,7 @@ void init_objects(py::module_& m) {
       ops[py::str(op->name)] = op_function(op.get(), op->name);
   m.attr("ops") = ops;
   py::dict views;  // the same ops, whose results are views of their operands
-  for (auto n : {"reshape", "transpose", "slice", "broadcast_to", "stop_gradient"})
+  for (auto n : {"reshape", "transpose", "slice", "diagonal", "broadcast_to", "stop_gradient"})
     views[n] = op_function(&OpTable::get().at(n), n, true);
   m.attr("views") = views;
   define(m, "op", {{"name"}}, [ops, others](const Args& a) {

@@ -479,7 +479,12 @@ PyObject* tensor_bytes_as(PyObject* x, PyObject* dtype){PIJIT_SLOT({
   if (is_contiguous(x)) return Py_NewRef(x);
   PIJIT_SLOT(return new_tensor(array_of(x));)
 }
-PyObject* tensor_held(PyObject* x, PyObject*) { PIJIT_SLOT(return new_tensor(array_of(x));) }
+PyObject* tensor_layout(PyObject* x, PyObject*){PIJIT_SLOT({
+  const Layout l = layout_of(x);
+  py::list strides;
+  for (int k = 0; k < l.shape.rank(); ++k) strides.append(l.strides[k]);
+  return py::make_tuple(strides, l.offset, is_contiguous(x)).release().ptr();
+})} PyObject* tensor_held(PyObject* x, PyObject*) { PIJIT_SLOT(return new_tensor(array_of(x));) }
 PyObject* tensor_dtype(PyObject* x, void*) {
   return Py_NewRef(dtype_object(array_of(x)->type.dtype));
 }
@@ -575,6 +580,9 @@ PyMethodDef tensor_methods[] = {
     {"_view", tensor_view, METH_NOARGS, "A view of all elements."},
     {"_bytes_as", tensor_bytes_as, METH_O, "A view of the bytes as elements of a dtype."},
     {"_contiguous", tensor_contiguous, METH_NOARGS, "Itself, or a copy of a view with gaps."},
+    {"_layout", tensor_layout, METH_NOARGS,
+     "(elements between neighbours, per dimension; which element of what it is a view of comes "
+     "first; whether they lie side by side)"},
     {"_replace", tensor_replace, METH_O, "Takes another value."},
     {"_rebind", tensor_rebind, METH_O, "The same value under the identity of another tensor."},
     {"_held", tensor_held, METH_NOARGS,
@@ -591,7 +599,7 @@ PyGetSetDef tensor_getset[] = {
     {"size", tensor_size, nullptr, "number of elements", nullptr},
     {"itemsize", tensor_itemsize, nullptr, "bytes per element", nullptr},
     {"nbytes", tensor_nbytes, nullptr, "bytes in all", nullptr},
-    {"strides", tensor_strides, nullptr, "bytes to step in each dimension", nullptr},
+    {"strides", tensor_strides, nullptr, "bytes to step in each dimension of the value, as an array has them", nullptr},
     {"device", tensor_device, nullptr, "name of the device that holds the data, as 'CPU'", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef tensor_members[] = {

@@ -127,7 +127,9 @@ void store(TensorObject* t, const ArrayRef& value, const Layout& region, const A
 std::optional<Layout> resized(Layout l, int64_t from, int64_t to) {
   if (from == to) return l;
   const int last = l.shape.rank() - 1;
-  if (last < 0 || last + 1 == kMaxRank || l.strides[last] != 1) return std::nullopt;
+  if (last < 0 || last + 1 == kMaxRank) return std::nullopt;
+  if (l.shape[last] == 1) l.strides[last] = 1;
+  if (l.strides[last] != 1) return std::nullopt;
   const auto rescale = [&](int64_t& n) {  // false where it is no whole number of the others
     n *= from;
     const bool whole = n % to == 0;
@@ -164,6 +166,7 @@ std::optional<Layout> layout_of(const Layout& of, const OpDef& op, const Attrs& 
     case Role::kReshape: return of.reshaped(to);
     case Role::kTranspose: return of.transposed(ints(0));
     case Role::kSlice: return of.sliced(ints(0), ints(1), ints(2));
+    case Role::kDiagonal: return of.diagonal(static_cast<int64_t>(std::get<Dim>(attrs[0])));
     case Role::kBroadcast: return of.broadcast(to);
     case Role::kIdentity: return of;
     default: return std::nullopt;
@@ -177,12 +180,17 @@ std::optional<Layout> layout_of(const Layout& of, std::span<const IndexItem> ind
   each_axis({DType::F32, of.shape}, index,
             [&](const IndexItem* it, int64_t begin, int64_t end, int64_t step) {
               const auto kind = it ? it->kind : IndexItem::kSlice;
-              const int64_t stride = kind == IndexItem::kNewAxis ? 0 : of.strides[from++];
+              if (kind == IndexItem::kNewAxis) {  // it lies around the axis behind it
+                r.strides[r.shape.rank()] =
+                    from < of.shape.rank() ? static_cast<int64_t>(of.shape[from]) * of.strides[from] : 1;
+                r.shape.push_back(1);
+                return;
+              }
+              const int64_t stride = of.strides[from++];
               r.offset += begin * stride;
               if (kind == IndexItem::kInt) return;
-              const int64_t n = slice_length(begin, end, step);
-              r.strides[r.shape.rank()] = n > 1 ? step * stride : 1;
-              r.shape.push_back(n);
+              r.strides[r.shape.rank()] = step * stride;
+              r.shape.push_back(slice_length(begin, end, step));
             });
   return r;
 }
@@ -223,7 +231,7 @@ void make_gaps(PyObject* o, const Layout& l, int64_t elements) {
 
 bool is_contiguous(PyObject* o) {
   const View* v = reinterpret_cast<TensorObject*>(o)->view;
-  return !v || v->layout.contiguous();
+  return !v || v->layout.shape.numel() == 0 || v->layout.contiguous();
 }
 size_t tensors_in_buffer(PyObject* o) {
   return reinterpret_cast<TensorObject*>(o)->view->buffer->count;

@@ -56,8 +56,12 @@ std::optional<Layout> Layout::reshaped(const Shape& to) const {
   }
   int64_t used = 1;
   for (int i = to.rank() - 1; i >= 0; --i) {
+    if (to[i] == 1) {
+      r.strides[i] =
+          i + 1 < to.rank() ? static_cast<int64_t>(to[i + 1]) * r.strides[i + 1] : int64_t{1};
+      continue;
+    }
     r.strides[i] = k < count ? runs[k].stride * used : 1;
-    if (to[i] == 1) continue;
     if (k == count || runs[k].size % (used * to[i]) != 0) return std::nullopt;
     used *= to[i];
     if (used == runs[k].size) ++k, used = 1;
@@ -83,8 +87,22 @@ Layout Layout::sliced(std::span<const Dim> begin, std::span<const Dim> end,
     const int64_t n = slice_length(b, e, s);
     r.shape[i] = n;
     r.offset += b * strides[i];
-    r.strides[i] = n > 1 ? s * strides[i] : 1;
+    r.strides[i] = s * strides[i];
   }
+  return r;
+}
+
+Layout Layout::diagonal(int64_t from) const {
+  Layout r{offset, {}, {}};
+  const int rows = shape.rank() - 2, columns = shape.rank() - 1;
+  for (int i = 0; i < rows; ++i) {
+    r.strides[i] = strides[i];
+    r.shape.push_back(shape[i]);
+  }
+  r.offset += from >= 0 ? from * strides[columns] : -from * strides[rows];
+  r.strides[rows] = strides[rows] + strides[columns];
+  r.shape.push_back(std::min<int64_t>(shape[rows] + std::min<int64_t>(from, 0),
+                                      shape[columns] - std::max<int64_t>(from, 0)));
   return r;
 }
 

@@ -31,6 +31,7 @@ struct Layout {
   Layout transposed(std::span<const Dim> perm) const;
   Layout sliced(std::span<const Dim> begin, std::span<const Dim> end,
                 std::span<const Dim> step) const;
+  Layout diagonal(int64_t from) const;  // of the last two axes
   Layout broadcast(const Shape& to) const;
 };
 bool overlap(const Layout& a, const Layout& b);

@@ -59,8 +59,9 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                                                  'SubsetSampler WeightedRandomSampler'},
  'dataset.schema': {'dataset.engine.datasets': 'Schema'},
  'dataset.sources': {'dataset.engine.datasets_user_defined': 'GeneratorDataset NumpySlicesDataset PaddedDataset',
-                     'dataset.engine.datasets_vision': 'RandomDataset'},
- 'dataset.text.transforms': {'dataset.text.transforms': 'AddToken BasicTokenizer BertTokenizer CaseFold Lookup Ngram '
+                     'dataset.engine.datasets_vision': 'FakeImageDataset RandomDataset'},
+ 'dataset.text.transforms': {'dataset.text.transforms': 'AddToken BasicTokenizer BertTokenizer CaseFold '
+                                                        'FilterWikipediaXML Lookup Ngram '
                                                         'NormalizeUTF8 PythonTokenizer RegexReplace RegexTokenizer '
                                                         'SlidingWindow ToNumber Truncate TruncateSequencePair '
                                                         'UnicodeCharTokenizer UnicodeScriptTokenizer '

@@ -36,7 +36,6 @@ _REASONS = [
         "it serves clusters of Ascend devices",
         "mindspore.profiler",
     ),
-    ("onnx*", "pijit writes no ONNX files", "mindspore.export"),
     ("dataset.audio* *datasets_audio*", "pijit has no operators on sound yet", "NumPy functions in dataset.map"),
     ("*Video* *video* *decode_jpeg_gpu*", "pijit reads no video", "frames as arrays, in a GeneratorDataset"),
     ("mindrecord*", "it is an inner part of MindSpore's", "mindspore.mindrecord.FileWriter and FileReader"),

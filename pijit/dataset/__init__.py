@@ -21,10 +21,11 @@ from pijit.dataset.mindrecord import MindDataset
 from pijit.dataset.samplers import (DistributedSampler, PKSampler, RandomSampler, Sampler, SequentialSampler,
                                     SubsetRandomSampler, SubsetSampler, WeightedRandomSampler)
 from pijit.dataset.schema import Schema
-from pijit.dataset.sources import GeneratorDataset, NumpySlicesDataset, PaddedDataset, RandomDataset
+from pijit.dataset.sources import (FakeImageDataset, GeneratorDataset, NumpySlicesDataset, PaddedDataset,
+                                   RandomDataset)
 
 __all__ = ["CSVDataset", "Cifar100Dataset", "Cifar10Dataset", "DSCallback", "Dataset", "DistributedSampler",
-           "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "KMnistDataset", "MindDataset",
+           "FakeImageDataset", "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "KMnistDataset", "MindDataset",
            "MnistDataset", "NumpySlicesDataset", "PKSampler", "PaddedDataset", "RandomDataset", "RandomSampler",
            "Sampler", "Schema", "SequentialSampler", "Shuffle", "SubsetRandomSampler", "SubsetSampler",
            "TFRecordDataset", "TextFileDataset", "WaitedDSCallback", "WeightedRandomSampler", "config", "text",

@@ -582,3 +582,53 @@ class RandomDataset(MappableDataset):
             columns[name] = np.array(rows, kind)
         return Chunk(len(indices), columns)
 
+
+class FakeImageDataset(MappableDataset):
+    """Images of random numbers, for trying a pipeline out: columns image (uint8 of shape image_size) and label (a uint32
+    below num_classes). The same base_seed gives the same images.
+
+    Args:
+        num_images: how many. image_size: (height, width, channels). num_classes: of how many classes labels are.
+        base_seed: what images and labels are drawn by.
+        num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id: as in GeneratorDataset; shuffled by
+            default."""
+
+    def __init__(self, num_images: int = 1000, image_size: Sequence[int] = (224, 224, 3), num_classes: int = 10,
+                 base_seed: int = 0, num_samples: int | None = None, num_parallel_workers: int | None = None,
+                 shuffle: bool = None, sampler: Any = None, num_shards: int | None = None,
+                 shard_id: int | None = None, cache: Any = None) -> None:
+        op = "FakeImageDataset"
+        self.num_images: int = check.integer(op, "num_images", num_images, 1, check.INT32_MAX)
+        check.instance(op, "image_size", image_size, (list, tuple))
+        if len(image_size) != 3:
+            raise ValueError(f"[{op}] image_size must be (height, width, channels), but has {len(image_size)} sizes.")
+        self.image_size = tuple([check.integer(op, f"image_size[{k}]", n, 1, check.INT32_MAX)
+                                 for k, n in enumerate(image_size)])
+        self.num_classes: int = check.integer(op, "num_classes", num_classes, 1, check.INT32_MAX)
+        self.base_seed: int = check.integer(op, "base_seed", base_seed)
+        if cache is not None:
+            raise RuntimeError(f"[{op}] cache needs a cache server, which there is none of; leave it out.")
+        super().__init__(num_parallel_workers, sampler, num_samples, shuffle, num_shards, shard_id)
+
+    def _columns(self):
+        return ["image", "label"]
+
+    def _length(self):
+        return self.num_images
+
+    def _drawn(self, what, i):
+        return np.random.default_rng((self.base_seed % 2**64, i, what))
+
+    def _label(self, i):
+        return self._drawn(0, i).integers(self.num_classes)
+
+    def _labels(self, column):
+        if column != "label":
+            super()._labels(column)
+        return np.array([self._label(i) for i in range(self.num_images)], np.uint32)
+
+    def _read(self, indices):
+        places = indices.tolist()
+        images = [self._drawn(1, i).integers(0, 256, self.image_size, np.uint8) for i in places]
+        return Chunk(len(places), {"image": np.array(images, np.uint8).reshape(-1, *self.image_size),
+                                   "label": np.array([self._label(i) for i in places], np.uint32)})

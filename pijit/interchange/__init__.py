@@ -34,7 +34,8 @@ def _example(x):  # of a placeholder: sizes that are no others
     return pijit.ops.ones(tuple(7 + k if d == -1 else d for k, d in enumerate(x.shape)), x.dtype)
 
 
-def _names(net, count):
+def names_of(net: Any, count: int) -> list[str]:
+    """What the inputs of a network are called in files."""
     try:
         parameters = inspect.signature(getattr(net, "construct", net)).parameters.values()
         names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -43,8 +44,11 @@ def _names(net, count):
     return [names[k] if k < len(names) else f"input{k}" for k in range(count)]
 
 
-def export(net: Any, inputs: tuple[Any, ...], file_format: str, path: str) -> None:
-    """Writes a network with the inputs of `pijit.export` to a file, in the format "MINDIR" or "ONNX"."""
+def export(net: Any, inputs: tuple[Any, ...], file_format: str, path: str, names: list[str] | None = None,
+           *options: Any) -> None:
+    """Writes a network with the inputs of `pijit.export` to a file, in the format "MINDIR" or "ONNX".
+
+    names: of the inputs. options: further arguments of the format's writer."""
     from pijit.interchange import graph
     if file_format == "MINDIR":
         from pijit.interchange.writer import write
@@ -54,4 +58,4 @@ def export(net: Any, inputs: tuple[Any, ...], file_format: str, path: str) -> No
     with _evaluating(net):
         traced = graph.trace("export", net, tuple(_example(x) for x in inputs), shapes)
     types = [x.dtype.name for x in inputs]
-    write(traced, list(zip(_names(net, len(inputs)), types, shapes)), path)
+    write(traced, list(zip(names or names_of(net, len(inputs)), types, shapes)), path, *options)

@@ -9,10 +9,11 @@ import numpy as np
 from pijit import _C
 from pijit.interchange import schema
 from pijit.interchange.primitives import DTYPES, SAME
-from pijit.interchange.writer import _dtypes, _fixed, _unwritten
+from pijit.interchange.writer import _dtypes, _fixed, _unwritten, diagonal_places
 from pijit.parameter import Parameter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
     from pijit.interchange.graph import Traced, Type
 
@@ -195,6 +196,12 @@ def _slice(w, n, xs):
     return w.of("Slice", xs[0], w.ints(begin), w.ints(end), w.ints(range(len(begin))), w.ints(n.attrs["step"]))
 
 
+def _diagonal(w, n, xs):
+    shape, (begin, end, step) = diagonal_places(w, n)
+    x = w.of("Reshape", xs[0], w.ints(shape), allowzero=True)
+    return w.of("Slice", x, w.ints(begin), w.ints(end), w.ints(range(len(begin))), w.ints(step))
+
+
 def _gelu(w, n, xs):
     x, number = xs[0], lambda v: w.number(v, n.type.dtype)
     if n.attrs["approximate"] == "tanh":
@@ -263,7 +270,7 @@ def _pad(w, n, xs):
 WRITE = {
     "const": _const, "matmul": _matmul, "dense": _dense, "conv2d": _conv2d, "conv2d_dx": _conv2d_dx, "pad": _pad,
     "max_pool2d": _pool, "avg_pool2d": _pool, "normalize": _normalize, "layer_norm": _layer_norm, "reshape": _reshape,
-    "slice": _slice, "gelu": _gelu, "argmax": _argument("ArgMax"), "argmin": _argument("ArgMin"),
+    "slice": _slice, "diagonal": _diagonal, "gelu": _gelu, "argmax": _argument("ArgMax"), "argmin": _argument("ArgMin"),
     "broadcast_to": lambda w, n, xs: w.of("Expand", xs[0], w.ints(_fixed(n, "shape"))),
     "softmax": lambda w, n, xs: w.of("Softmax", xs[0], axis=n.attrs["axis"]),
     "log_softmax": lambda w, n, xs: w.of("LogSoftmax", xs[0], axis=n.attrs["axis"]),
@@ -285,9 +292,11 @@ WRITE = {
 WRITE |= {f"reduce_{k}": _reduce(f"Reduce{k.capitalize()}") for k in ("sum", "max", "min", "prod")}
 
 
-def write(traced: Traced, inputs: list[tuple[str, str, Any]], path: str) -> None:
-    """Writes a network to `path`. inputs: name, dtype and shape of each. RuntimeError names an operation that is not
-    written."""
+def write(traced: Traced, inputs: list[tuple[str, str, Any]], path: str, output_names: Sequence[str] = (),
+          holds_parameters: bool = True, parameters_are_inputs: bool = False) -> None:
+    """Writes a network to `path`. inputs: name, dtype and shape of each. holds_parameters: whether values of Parameters
+    are written. parameters_are_inputs: whether they are inputs; they are where their values are not written.
+    RuntimeError names an operation that is not written."""
     from pijit.interchange.graph import Type
     w = Writer(traced)
     kinds = [Type(dtype, tuple(f"{name}_{k}" if d == -1 else d for k, d in enumerate(shape)))
@@ -304,8 +313,25 @@ def write(traced: Traced, inputs: list[tuple[str, str, Any]], path: str) -> None
         else:
             raise _unwritten(n)
     _outputs(w, traced.result)
+    for name, output in zip(output_names, w.graph.output):
+        node = next(n for n in w.graph.node if n.output[0] == output.name)
+        output.name = node.output[0] = name
+    if parameters_are_inputs or not holds_parameters:
+        _parameters_as_inputs(w, holds_parameters)
     with open(path, "wb") as f:
         f.write(w.model.SerializeToString())
+
+
+def _parameters_as_inputs(w, with_values):
+    from pijit.interchange.graph import Type
+    held = [(v, name) for v, name in w.held.values() if isinstance(v, Parameter)]
+    for v, name in held:
+        w.info(w.graph.input, name, Type(v.dtype.name, tuple(v.shape)))
+    if not with_values:
+        names = {name for _, name in held}
+        kept = [i for i in w.graph.initializer if i.name not in names]
+        del w.graph.initializer[:]
+        w.graph.initializer.extend(kept)
 
 
 def _outputs(w, r):

@@ -351,6 +351,21 @@ def _slice(w, n, xs):
     return w.of("StridedSlice", xs[0], tuple(begin), tuple(end), tuple(step), 0, mask, 0, 0, 0)
 
 
+def diagonal_places(w, n):
+    """What `diagonal` of a node is: the shape with the last two axes joined, and the slice of that one."""
+    *lead, rows, columns = w.types[n.inputs[0]].shape
+    if not all([isinstance(d, int) for d in (*lead, rows, columns)]):
+        raise _unwritten(n, "where a size varies")
+    first = n.attrs["offset"] if n.attrs["offset"] >= 0 else -n.attrs["offset"] * columns
+    last = first + (n.type.shape[-1] - 1) * (columns + 1) + 1
+    return ((*lead, rows * columns), ((0,) * len(lead) + (first,), (*lead, last), (1,) * len(lead) + (columns + 1,)))
+
+
+def _diagonal(w, n, xs):
+    shape, places = diagonal_places(w, n)
+    return w.of("StridedSlice", w.of("Reshape", xs[0], shape), *places, 0, 0, 0, 0, 0)
+
+
 def _topk(w, n, xs):
     if n.attrs["axis"] not in (-1, len(n.type.shape) - 1):
         raise _unwritten(n, "on another axis than the last")
@@ -449,7 +464,7 @@ def _same(w, n, xs):
 WRITE = {
     "const": _const, "matmul": _matmul, "dense": _dense, "conv2d": _conv2d, "conv2d_dx": _conv2d_dx, "pad": _pad,
     "max_pool2d": _max_pool, "avg_pool2d": _avg_pool, "normalize": _normalize, "layer_norm": _layer_norm,
-    "variance": _variance, "reshape": _shaped("Reshape"), "broadcast_to": _shaped("BroadcastTo"), "slice": _slice,
+    "variance": _variance, "reshape": _shaped("Reshape"), "broadcast_to": _shaped("BroadcastTo"), "slice": _slice, "diagonal": _diagonal,
     "topk": _topk, "one_hot": _one_hot, "gelu": _gelu, "leaky_relu": _leaky, "arange": _arange, "select": _select,
     "recurrent": _recurrent, "identity": _same, "stop_gradient": _same, "cond": _cond,
     "while_loop": _while_loop, "result": lambda w, n, xs: w.of("TupleGetItem", xs[0], n.attrs["index"]),

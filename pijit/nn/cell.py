@@ -12,6 +12,7 @@ from pijit import random as _random
 from pijit.compute_dtype import in_own_dtypes
 from pijit.grad import with_own_gradient
 from pijit._C import Tensor
+from pijit.nn import parameter_hooks
 from pijit.nn.cell_state import CellState
 from pijit.parameter import Parameter, ParameterTuple, unnamed
 
@@ -59,6 +60,7 @@ class Cell(CellState):
     bprop = None
     _keeps_calls = False  # after set_grad
     _averages = ()  # then what calls change
+    _parameter_hooks: dict[str, Any] = {}  # noqa: RUF012  never changed, but replaced
     _last_call = None
     _computes_in_own_dtypes = False  # whatever to_float says of the Cells around it
 
@@ -70,7 +72,8 @@ class Cell(CellState):
     def _update_plain(self):
         _store(self, "_has_extras",
                bool(type(self).bprop is not Cell.bprop or self._forward_pre_hooks or self._forward_hooks
-                    or self._backward_hooks or self._backward_pre_hooks or self._compute_dtype is not None))
+                    or self._backward_hooks or self._backward_pre_hooks or self._parameter_hooks
+                    or self._compute_dtype is not None))
         _store(self, "_plain", not self._has_extras and not self._keeps_calls)
 
     # -- attributes --
@@ -380,6 +383,8 @@ class Cell(CellState):
     def _compute(self, args, kwargs):
         if type(self).bprop is not Cell.bprop:
             return with_own_gradient(self.construct, self.bprop, type(self).__name__, args, kwargs)
+        if self._parameter_hooks:
+            return parameter_hooks.run(self, args, kwargs)
         return self.construct(*args, **kwargs)
 
     def _call_with_backward_hooks(self, args, kwargs, tapes):

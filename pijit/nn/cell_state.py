@@ -10,6 +10,7 @@ from typing import NamedTuple, TYPE_CHECKING, TypeVar
 from pijit import _check
 from pijit import compat
 from pijit._C import Tensor
+from pijit.nn import parameter_hooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -505,7 +506,8 @@ class CellState:
         return self.construct(*cast_inputs, **kwargs)
 
 
-for _name in ("get_func_graph_proto", "register_parameter_forward_hook", "register_saved_tensors_hooks"):
+CellState.register_parameter_forward_hook = parameter_hooks.register
+for _name in ("get_func_graph_proto", "register_saved_tensors_hooks"):
     setattr(CellState, _name, compat.raising_method(f"nn.Cell.{_name}"))
 
 __all__ = ["CellState"]

@@ -367,7 +367,7 @@ def diag(v: ArrayLike, k: int = 0) -> Tensor:
         return _F.diag_embed(v, k)
     if v.ndim != 2:
         raise _check.refused("diag", "the input", _check.dims(1, 2), v.ndim)
-    return _F.diagonal(v, k)
+    return _ops["identity"](_F.diagonal(v, k))
 
 
 @_public

@@ -16,7 +16,7 @@ from pijit.compute_dtype import gives_compute_dtype, in_compute_dtype
 from pijit.ops import function as F
 from pijit.ops.primitive import (  # noqa: F401
     Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register)
-from pijit.ops.function.elementwise import _need_tensor
+from pijit.ops.function.elementwise import _in_dtype_of, _need_tensor
 from pijit.ops.function.convolution import _no_padding
 from pijit.ops.function.shapes import _format, _same_shape
 from pijit.ops.function.parameter import _changed
@@ -621,7 +621,8 @@ class LayerNorm(Primitive):
         if gamma.shape == input_x.shape[begin:]:
             y = F.layer_norm(input_x, input_x.shape[begin:], gamma, beta, self.epsilon)
         else:
-            y = F.layer_norm(input_x, input_x.shape[begin:], None, None, self.epsilon) * gamma + beta
+            y = _in_dtype_of(input_x, F.layer_norm(input_x, input_x.shape[begin:], None, None, self.epsilon) * gamma
+                             + beta)
         wide = F.cast(input_x, mstype.float32)
         return y, F.mean(wide, axes, True), _ops["variance"](wide, axis=axes, keepdims=True)
 

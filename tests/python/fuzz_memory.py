@@ -528,6 +528,15 @@ def _(d):
     return d.call("slice_update", [d.array(shape), d.array(part)], begin, end, step, differentiable=True)
 
 
+@op("diagonal", ALL)
+def _(d):
+    shape = d.shape(2)
+    rows, columns = shape[-2:]
+    if not rows or not columns:
+        return None
+    return d.call("diagonal", [d.array(shape)], int(d.rng.integers(1 - rows, columns)), differentiable=True)
+
+
 @op("add_slices", REAL)
 def _(d):
     shape = d.shape(1)

@@ -166,6 +166,33 @@ def test_numpy_slices():
     assert rows(ds.PaddedDataset([{"a": np.zeros(1)}, {"a": np.ones(1)}])) == [[[0.0]], [[1.0]]]
 
 
+def test_fake_images():
+    def drawn(**kw):
+        return list(ds.FakeImageDataset(6, (4, 3, 2), 5, **kw).create_dict_iterator(1, output_numpy=True))
+
+    one = drawn(shuffle=False)
+    assert len(one) == 6 and ds.FakeImageDataset().get_dataset_size() == 1000
+    for row in one:
+        assert row["image"].shape == (4, 3, 2) and row["image"].dtype == np.uint8
+        assert row["label"].shape == () and row["label"].dtype == np.uint32 and row["label"] < 5
+    assert len({row["image"].tobytes() for row in one}) == 6
+
+    def same(a, b):
+        return len(a) == len(b) and all([np.array_equal(x["image"], y["image"]) and x["label"] == y["label"]
+                                         for x, y in zip(a, b)])
+    assert same(one, drawn(shuffle=False)) and not same(one, drawn(shuffle=False, base_seed=1))
+    assert same(one[1::2], drawn(shuffle=False, num_shards=2, shard_id=1)) and same(one[:2], drawn(
+        shuffle=False, num_samples=2))
+    by_class = drawn(sampler=ds.PKSampler(1, shuffle=False))
+    assert len({int(row["label"]) for row in by_class}) == len(by_class) == len({int(row["label"]) for row in one})
+    for wrong, error in (({"num_images": 0}, ValueError), ({"image_size": (2, 2)}, ValueError), ({"image_size": 2}, TypeError),
+                         ({"num_classes": 0}, ValueError), ({"num_images": "a"}, TypeError),
+                         ({"image_size": (0, 2, 3)}, ValueError), ({"image_size": (2, 2, 2.5)}, TypeError),
+                         ({"num_shards": 2}, ValueError), ({"cache": 1}, RuntimeError)):
+        with pytest.raises(error):
+            ds.FakeImageDataset(**wrong)
+
+
 def test_strings_come_as_string_tensors():
     d = ds.NumpySlicesDataset(["a", "bcd"], shuffle=False)
     (one,) = next(iter(d))

@@ -300,3 +300,42 @@ def test_hooks_outside_of_gradients():
     cell.register_backward_hook(lambda cell, into, out: 1 / 0)
     check(lambda: lambda x: cell(x) + 1, X, graphs=1, breaks=0, captures=1)
     assert lists(ops.vmap(cell)(t(1, 2))) == [1, 4]
+
+
+class Weighted(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.weight, self.bias = Parameter(Tensor(2.0), name="weight"), Parameter(Tensor(1.0), name="bias")
+        self.dense = nn.Dense(1, 1, weight_init="ones", bias_init="zeros")
+
+    def construct(self, x):
+        return x * self.weight + self.bias + self.dense(x.reshape(1, 1)).sum()
+
+
+@pytest.mark.parametrize("all_of_them", [False, True])
+def test_parameter_forward_hooks(all_of_them):
+    """Values of MindSpore 2.10's graphs."""
+    net = Weighted()
+    ten_times = lambda p: p * 10  # noqa: E731
+    assert net.register_parameter_forward_hook(
+        ten_times if all_of_them else [{"params": [net.weight], "hook": ten_times}]) is None
+    x = Tensor(3.0)
+    want = (100, 30, [30, 10, 30, 10]) if all_of_them else (64, 21, [30, 1, 3, 1])
+    step = ms.value_and_grad(net, 0, net.trainable_params())
+    jitted = ms.jit(lambda x: step(x))
+    for call in (step, jitted, jitted):
+        value, (by_x, by_parameters) = call(x)
+        assert (value.item(), by_x.item(), [g.item() for g in by_parameters]) == want
+    assert not ms.explain(jitted).breaks
+    assert net(x).item() == want[0] and type(net.weight) is Parameter and net.weight.item() == 2
+    with pytest.raises(TypeError):
+        net("a")
+    assert net.weight is net._params["weight"] and len(net.trainable_params()) == 4
+
+
+@pytest.mark.parametrize("wrong, error", [
+    (1, TypeError), ([1], TypeError), ([{}], ValueError), ([{"params": []}], ValueError),
+    ([{"params": [1], "hook": len}], TypeError), ([{"params": [], "hook": 3}], TypeError), (None, TypeError)])
+def test_what_is_no_parameter_forward_hook(wrong, error):
+    with pytest.raises(error):
+        Weighted().register_parameter_forward_hook(wrong)

@@ -283,3 +283,25 @@ def test_an_onnx_file_holds_the_network(tmp_path):
 def test_what_onnx_does_not_hold_is_named(tmp_path):
     with pytest.raises(RuntimeError, match="'export'.*'cond'.*not supported"):
         ms.export(NETWORKS["branch"][0](), ms.Tensor(X), file_name=str(tmp_path / "a"), file_format="ONNX")
+
+
+def test_onnx_export_by_its_module(tmp_path):
+    net = nn.Dense(3, 2)
+    x = ms.Tensor(np.ones((4, 3), np.float32))
+
+    def written(**kw):
+        ms.onnx.export(net, x, file_name=str(tmp_path / "b"), **kw)
+        return schema.messages("onnx")["ModelProto"].FromString((tmp_path / "b.onnx").read_bytes()).graph
+    plain = written()
+    assert [i.name for i in plain.input] == ["x"] and len(plain.initializer) == 2
+    named = written(input_names=["rows"], output_names=["scores"], dynamic_axes={"rows": {0: "batch"}})
+    size = named.input[0].type.tensor_type.shape.dim
+    assert named.input[0].name == "rows" and not size[0].dim_value and size[1].dim_value == 3
+    assert [o.name for o in named.output] == ["scores"] and named.node[-1].output[0] == "scores"
+    both = written(keep_initializers_as_inputs=True)
+    assert [i.name for i in both.input][1:] == [i.name for i in both.initializer]
+    without = written(export_params=False)
+    assert len(without.input) == 3 and not without.initializer
+    for wrong in ({"input_names": "x"}, {"output_names": 3}, {"dynamic_axes": [1]}, {"dynamic_axes": {"x": {2: "n"}}}):
+        with pytest.raises(ValueError):
+            written(**wrong)

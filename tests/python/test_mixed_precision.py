@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pijit as ms
-from pijit import amp, nn, ops
+from pijit import Tensor, amp, nn, ops
 from tests.python.differential import check, check_calls
 
 X = np.random.RandomState(0).randn(2, 3, 8, 8).astype(np.float32)
@@ -232,6 +232,61 @@ def test_lists():
         amp.auto_mixed_precision(Net(), "O7")
     with pytest.raises(TypeError):
         amp.auto_mixed_precision(3)
+
+
+def test_primitives_of_the_white_list():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.product, self.relu, self.softmax = ops.MatMul(), ops.ReLU(), ops.Softmax()
+
+        def construct(self, x):
+            return self.product(x, x), self.relu(x), self.softmax(x)
+
+    assert ops.MatMul in amp.get_white_list() and len(amp.get_white_list()) == 20
+    shared = ops.MatMul()
+    x = Tensor([[1.0, 0.3333], [0.1, 2.0]])
+    half = x.astype(ms.float16)
+    want = (half @ half).astype(ms.float32), half.astype(ms.float32), ops.softmax(x)
+    for made in (lambda n: amp.auto_mixed_precision(n, "O1"),
+                 lambda n: amp.custom_mixed_precision(n, white_list=[ops.MatMul, ops.ReLU])):
+        net = Net()
+        net.product = shared
+        made(net)
+        assert isinstance(net.product, ops.MatMul) and net.product is not shared
+        for call in (net, ms.jit(lambda x, net=net: net(x))):
+            for got, expected in zip(call(x), want):
+                assert got.dtype == ms.float32 and np.array_equal(got.asnumpy(), expected.asnumpy())
+    assert shared(x, x).asnumpy()[0, 1] != want[0].asnumpy()[0, 1]
+    with pytest.raises(TypeError, match="black_list"):
+        amp.custom_mixed_precision(Net(), black_list=[ops.ReLU])
+
+
+HALF = {
+    "nn.LayerNorm": lambda x: nn.LayerNorm((4,))(x), "ops.layer_norm": lambda x: ops.layer_norm(x, (4,), ops.ones(4)),
+    "from another axis": lambda x: nn.LayerNorm((4,), begin_norm_axis=1)(x),
+    "ops.LayerNorm": lambda x: ops.LayerNorm(-1, -1)(x, ops.ones(4), ops.ones(4))[0],
+    "nn.GroupNorm": lambda x: nn.GroupNorm(1, 2)(x), "nn.PReLU": lambda x: nn.PReLU()(x),
+    "ops.prelu": lambda x: ops.prelu(x, ops.ones(2) * 0.1), "nn.BatchNorm2d": lambda x: nn.BatchNorm2d(2)(x[None])[0],
+}
+
+
+@pytest.mark.parametrize("name", HALF)
+@pytest.mark.parametrize("dtype", [ms.float16, ms.bfloat16])
+def test_half_inputs_of_float32_weights_stay_half(name, dtype):
+    f = HALF[name]
+    wide = Tensor(np.random.default_rng(0).standard_normal((2, 2, 4)).astype(np.float32))
+    x = wide.astype(dtype)
+    y = f(x)
+    assert y.dtype == dtype
+    assert np.array_equal(y.asnumpy(), f(x.astype(ms.float32)).astype(dtype).asnumpy())
+    jitted = ms.jit(f)(x)
+    assert jitted.dtype == dtype and np.array_equal(jitted.asnumpy(), y.asnumpy())
+
+    class Wide(nn.Cell):
+        def construct(self, x):
+            return f(x)
+    assert Wide().to_float(ms.float32)(x).dtype == ms.float32
 
 
 def test_loss_scalers():

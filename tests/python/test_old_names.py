@@ -1022,8 +1022,15 @@ def test_gradients_as_operators():
 
 def test_what_can_be_mutable():
     x = Tensor([1.0])
-    for data in (x, 3, 2.5, True, (1, x), [1, (2, x)], {"a": x, 3: [1]}, ()):
+    for data in (3, 2.5, True):
         assert ms.mutable(data) is data
+    for data in (x, (1, x), [1, (2, x)], {"a": x, 3: [1]}, ()):
+        made = ms.mutable(data, dynamic_len=isinstance(data, list))
+        assert made is x if data is x else (made is not data and len(made) == len(data))
+        assert isinstance(made, type(data)) and made.__ms_mutable__ and made.__ms_origin_object__ is data
+        assert made.__ms_dynamic_len__ is isinstance(data, list)
+    nested = ms.mutable((1, (2, 3)))
+    assert type(nested[1]) is tuple and ms.mutable(nested).__ms_origin_object__ is nested
     assert ms.mutable([1], True) == [1] and ms.mutable((x,), dynamic_len=True)[0] is x
     for wrong in ("a", None, 1j, ms.float32, (1, "a"), [None], {"a": "b"}, len):
         with pytest.raises(TypeError, match="mutable: 'input_data'"):
@@ -1033,6 +1040,45 @@ def test_what_can_be_mutable():
             ms.mutable(data, dynamic)
     f = ms.jit(lambda x: ms.mutable([x, (x, 2)])[1][1] * ms.mutable({"a": x})["a"])
     assert f(x).tolist() == [2] and not ms.explain(f).breaks
+
+
+MARKED = {
+    "tuple": (lambda x, t: x * t[0] + t[1], (Tensor([2.0]), 3.0)), "list": (lambda x, t: x * t[0] + t[-1], [2.0, 3]),
+    "dict": (lambda x, t: x * t["a"] + len(t), {"a": Tensor([2.0])}), "nested": (lambda x, t: x * t[1][0], (1, [2.0])),
+    "loop": (lambda x, t: sum([x * v for v in t]), [1, 2.0]), "unpack": (lambda x, t: (lambda a, b: x * a - b)(*t), [4, 1]),
+    "append": (lambda x, t: (t.append(x), x * len(t))[1], [1]), "slice": (lambda x, t: (x, t[1:], t + [1]), [1, 2]),
+    "type": (lambda x, t: (x * 1, type(t).__name__, isinstance(t, list), t == [1, 2], len(t)), [1, 2]),
+    "origin": (lambda x, t: (x * 1, t.__ms_origin_object__, hasattr(t, "other")), [1, 2]),
+    "axes": (lambda x, t: x.reshape(t), (1, 2)), "axes of a list": (lambda x, t: x.reshape(t), [1, 2]),
+    "indices": (lambda x, t: x[t], [1, 0]), "stack": (lambda x, t: ops.stack(t) + x, [Tensor([1.0, 2.0])] * 2),
+}
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_what_is_mutable_is_captured(name):
+    f, data = MARKED[name]
+    x = Tensor([1.0, 2.0])
+    assert str(f(x, ms.mutable(data))) == str(f(x, data)).replace("list'", "_List'") or name == "type"
+    jitted = ms.jit(f)
+    for _ in range(2):
+        assert str(jitted(x, ms.mutable(data))) == str(f(x, ms.mutable(data)))
+    assert not ms.explain(jitted).breaks or name == "indices"
+
+
+def test_gradients_by_what_is_mutable():
+    def f(x, t):
+        return (x * t[0] * t[1]["a"]).sum()
+    x, t = Tensor([1.0, 2.0]), ms.mutable((Tensor(3.0), {"a": Tensor(2.0)}))
+    for fn in (f, ms.jit(f)):
+        assert ms.grad(fn)(x, t).tolist() == [6, 6] and ms.grad(fn, 1)(x, t) == ()
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        by = ms.grad(f, 1)(x, t)
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+    assert type(by) is tuple and by[0].item() == 6 and by[1]["a"].item() == 9
+    same = ops.vmap(lambda t: t[0] + t[1])(ms.mutable((x, x)))
+    assert same.tolist() == [2, 4]
 
 
 STAY = {

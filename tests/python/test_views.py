@@ -33,6 +33,79 @@ COPIES = {
 }
 
 
+# MindSpore 2.10's strides and offsets of views of 24 elements.
+LAYOUTS = {
+    "x": (lambda x: x, [12, 4, 1], 0, True), "T": (lambda x: x.T, [1, 4, 12], 0, False),
+    "transpose": (lambda x: x.transpose(1, 0, 2), [4, 12, 1], 0, False),
+    "[:, 1:, ::2]": (lambda x: x[:, 1:, ::2], [12, 4, 2], 4, False), "[1]": (lambda x: x[1], [4, 1], 12, True),
+    "[:, 1]": (lambda x: x[:, 1], [12, 1], 4, False), "[:, :, 1]": (lambda x: x[:, :, 1], [12, 4], 1, False),
+    "unsqueeze": (lambda x: x.unsqueeze(1), [12, 12, 4, 1], 0, True),
+    "unsqueeze of a transposed one": (lambda x: x.transpose(0, 2, 1).unsqueeze(1), [12, 4, 1, 4], 0, False),
+    "[:, None]": (lambda x: x[:, None], [12, 12, 4, 1], 0, True),
+    "broadcast_to": (lambda x: x[:1].broadcast_to((5, 3, 4)), [0, 4, 1], 0, False),
+    "expand": (lambda x: x[:, :1].expand(2, 5, 4), [12, 0, 1], 0, False),
+    "diagonal": (lambda x: x.diagonal(), [1, 16], 0, False),
+    "diagonal of the last axes": (lambda x: x.diagonal(1, 1, 2), [12, 5], 1, False),
+    "reshape": (lambda x: x.reshape(6, 4), [4, 1], 0, True), "squeeze": (lambda x: x[:1].squeeze(0), [4, 1], 0, True),
+    "chunk": (lambda x: x.chunk(2, 2)[1], [12, 4, 1], 2, False), "select": (lambda x: x.select(1, 2), [12, 1], 8, False),
+    "narrow": (lambda x: x.narrow(2, 1, 2), [12, 4, 1], 1, False), "step": (lambda x: x[0, 0, ::3], [3], 0, False),
+    "permute": (lambda x: x.permute(2, 0, 1), [1, 12, 4], 0, False), "flatten": (lambda x: x.flatten(), [1], 0, True),
+    "flat of a transposed one": (lambda x: x.T.reshape(-1), [1], 0, True), "flip": (lambda x: x.flip((0,)), [12, 4, 1], 0, True),
+    "corner": (lambda x: x[1:, 1:, 1:], [12, 4, 1], 17, False), "unbind": (lambda x: x.unbind(2)[1], [12, 4], 1, False),
+    "ones": (lambda x: x[:, :1, :1], [12, 4, 1], 0, False), "every other": (lambda x: x[::2], [24, 4, 1], 0, True),
+    "view": (lambda x: x.view(4, 6), [6, 1], 0, True), "contiguous": (lambda x: x.T.contiguous(), [6, 2, 1], 0, True),
+    "computed": (lambda x: x.T + 1, [6, 2, 1], 0, True), "cut and turned": (lambda x: x[:, 1:].T, [1, 4, 12], 4, False),
+    "other dtype": (lambda x: x[1:].view(ms.float16), [24, 8, 1], 24, True),
+    "diagonal of a cut": (lambda x: x[:, 1:, ::2].diagonal(1, 0, 2), [4, 14], 6, False),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_strides(name):
+    take, strides, offset, packed = LAYOUTS[name]
+
+    def told(x):
+        y = take(x)
+        return y, y.stride(), y.storage_offset(), y.is_contiguous(), [y.stride(k) for k in range(y.ndim)]
+    x = Tensor(np.arange(24, dtype=np.float32).reshape(2, 3, 4))
+    y, *rest = told(x)
+    assert rest == [strides, offset, packed, strides]
+    assert y.strides == y.asnumpy().strides  # of the value
+    check(lambda: told, x)
+    made = ms.jit(lambda x: take(x))(x)  # linked where it leaves
+    assert (made.stride(), made.storage_offset(), made.is_contiguous()) == (strides, offset, packed)
+    assert ms.jit(lambda y: (y.stride(), y.is_contiguous(), y * 1))(y)[:2] == (strides, packed)
+
+
+@pytest.mark.parametrize("take", [lambda x: x[::2, ::2], lambda x: x[1:4, 2:5], lambda x: x.T, lambda x: x.T[1:4, 2:6],
+                                  lambda x: x[:, ::3], lambda x: x[1:].transpose(1, 0),
+                                  lambda x: x.reshape(3, 12)[:, ::2], lambda x: x[:, None].squeeze(1)])
+@pytest.mark.parametrize("offset", [0, 1, -1])
+def test_a_diagonal_is_a_view(take, offset):
+    def program(x):
+        d = ops.diagonal(take(x), offset)
+        before = d * 1
+        d[0] = 100.0
+        middle = x * 1
+        x[:] = 0.5
+        return before, middle, d
+    x = np.arange(36, dtype=np.float32).reshape(6, 6)
+    at = take(Tensor(x))
+    at = np.lib.stride_tricks.as_strided(x.reshape(-1)[at.storage_offset():], at.shape, [4 * n for n in at.stride()])
+    d = np.diagonal(at, offset)
+    d.flags.writeable = True
+    expected = [d.copy()]
+    d[0] = 100.0
+    expected += [x.copy(), np.full_like(d, 0.5)]
+    start = Tensor(np.arange(36, dtype=np.float32).reshape(6, 6))
+    for got, want in zip(program(start.copy()), expected):
+        assert np.array_equal(got.asnumpy(), want)
+    check(lambda: program, start, graphs=1, breaks=0)
+    by = ms.grad(lambda x: (ops.diagonal(take(x), offset) ** 2).sum())(start)
+    jitted = ms.jit(lambda x: ms.grad(lambda x: (ops.diagonal(take(x), offset) ** 2).sum())(x))(start)
+    assert np.array_equal(by.asnumpy(), jitted.asnumpy()) and (by.asnumpy() != 0).sum() >= d.size - 1
+
+
 @pytest.mark.parametrize("name", list(SUBSCRIPTS) + list(MASK))
 def test_writes_reach_the_whole(name):
     take = (SUBSCRIPTS | MASK)[name]

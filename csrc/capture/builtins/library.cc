@@ -125,6 +125,26 @@ void add_tensor(Registry& r) {
     if (root->src >= 0) t.guard(Guard::kNoPart, root->src);
     return x->packed ? c.args[0] : V(t.tensor(node));
   });
+  r.method(tensor_type, "_layout", {1, 1}, [](Tracer& t, Call& c) -> V {
+    const Shape& s = t.tapes.node_of(c.args[0]).shape();
+    auto* x = as<TensorValue>(c.args[0]);
+    for (TensorValue* root = x; root; root = root->base ? root->base : root->doubted) {
+      if (root->src < 0) continue;
+      if (is_viewed(root->obj.ptr())) t.give_up(Reason::kUnsupportedOperand, "where a view lies");
+      t.guard(Guard::kNoPart, root->src);
+    }
+    if (x->doubted || (x->base && !x->layout))
+      t.give_up(Reason::kUnsupportedOperand, "where a view lies");
+    std::vector<V> strides(static_cast<size_t>(s.rank()));
+    Dim inner = 1;
+    for (int k = s.rank() - 1; k >= 0; --k) {
+      strides[static_cast<size_t>(k)] =
+          x->base ? t.constant_int(x->layout->strides[k]) : size_value(t, inner);
+      inner *= s[k];
+    }
+    return t.tuple({t.list(strides), t.constant_int(x->base ? x->layout->offset : 0),
+                    t.constant(py::bool_(x->packed))});
+  });
   r.method(tensor_type, "_view", {1, 1}, [](Tracer& t, Call& c) {
     return view_of_all(t, c.args[0], t.tapes.node_of(c.args[0]));
   });
@@ -154,6 +174,9 @@ void add_library(Registry& r) {
     t.compute_in(compute_dtype_of(dtype->ptr()));
     return none(t);
   });
+  // marks are for code outside, and classes of their own would only hide what is marked
+  r.functions("pijit.ops.function.parameter", {"_marked"}, {2, 2},
+              [](Tracer&, Call& c) { return c.args[0]; });
   // what is captured is inside of compiled code already
   r.functions("pijit._C", {"graph_mode"}, {0, 0},
               [](Tracer& t, Call&) { return t.constant(py::bool_(false)); });

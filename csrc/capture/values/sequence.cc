@@ -285,7 +285,18 @@ int TupleValue::rebuild(Rebuilder& r) {
 
 // --- lists
 
-PyTypeObject* ListValue::type() const { return &PyList_Type; }
+PyTypeObject* ListValue::type() const { return obj ? Py_TYPE(obj.ptr()) : &PyList_Type; }
+
+std::optional<V> ListValue::getattr(Context& c, PyObject* name) {
+  if (type() == &PyList_Type) return GrowingSequence::getattr(c, name);
+  if (protocol::inherent(text_of(name)) == protocol::Inherent::kDict)
+    c.give_up(Reason::kUnsupportedAttribute, text_of(name));
+  const auto d = py::reinterpret_steal<py::object>(instance_dict(obj.ptr()));
+  if (PyObject* x = d ? c.found_in(d.ptr(), name) : nullptr)
+    return c.wrap(x, c.add_source({Source::kDictAttr, c.source_of(this), 0, share(name)}));
+  c.guard(Guard::kNoDictAttr, c.source_of(this), share(name));
+  return GrowingSequence::getattr(c, name);
+}
 
 std::optional<bool> ListValue::contains(Context& c, const V& x) {
   if (const auto known = known_contains(c, this, x)) return known;

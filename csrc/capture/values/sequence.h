@@ -40,6 +40,7 @@ struct ListValue final : GrowingSequence {
   static bool holds(Kind k) { return k == &kKind<ListValue>; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
+  std::optional<V> getattr(Context& c, PyObject* name) override;
   V getitem(Context& c, const V& index) override;
   void setitem(Context& c, const V& index, const V& value) override;
   std::optional<bool> contains(Context& c, const V& x) override;

@@ -37,7 +37,6 @@ void register_matmul(OpTable& t) {
       .in({"a", "b"})
       .attr("trans_a", AttrKind::kBool, false)
       .attr("trans_b", AttrKind::kBool, false)
-      .promote(Promote::kSame)
       .flags(kMultilinear | kAccumulatesF32)
       .infer([](const InferCtx& c) {
         const Shape &a = c.shape(0), &b = c.shape(1);
@@ -45,7 +44,8 @@ void register_matmul(OpTable& t) {
                  "[matmul] expected at least 2 dimensions, got ", c.x(0).str(), " x ",
                  c.x(1).str());
         OP_CHECK(c.x(0).dtype == c.x(1).dtype, kType,
-                 "[matmul] operands differ in dtype: ", c.x(0).str(), " and ", c.x(1).str());
+                 "[matmul] both operands must have one dtype, but got ", c.x(0).str(), " and ",
+                 c.x(1).str(), ": cast one of them");
         OP_CHECK(!is_bool(c.x(0).dtype), kType, "[matmul] expected numbers, got ", c.x(0).str());
         const bool ta = c.flag("trans_a"), tb = c.flag("trans_b");
         const int ra = a.rank(), rb = b.rank();

@@ -21,6 +21,28 @@ Val vmap_slice(const VmapCtx& c) {
   return c.b.op(c.op, in, a);
 }
 
+// The diagonal is a slice of the last two axes as one.
+Shape joined_last(const Shape& s) {
+  Shape r(std::span(s.begin(), static_cast<size_t>(s.rank() - 2)));
+  r.push_back(s[s.rank() - 2] * s[s.rank() - 1]);
+  return r;
+}
+Dim diagonal_length(const Shape& s, int64_t offset) {
+  const Dim rows = s[s.rank() - 2], columns = s[s.rank() - 1];
+  return std::min(rows + std::min(offset, int64_t{0}), columns - std::max(offset, int64_t{0}));
+}
+int64_t offset_of(const OpCtx& c) { return static_cast<int64_t>(c.i("offset")); }
+Attrs diagonal_places(const Shape& s, int64_t offset) {
+  const Dim columns = s[s.rank() - 1];
+  const Dim first = offset >= 0 ? Dim(offset) : columns * -offset;
+  const size_t lead = static_cast<size_t>(s.rank()) - 2;
+  Dims begin(lead, 0), end(s.begin(), s.begin() + lead), step(lead, 1);
+  begin.push_back(first);
+  end.push_back(first + (diagonal_length(s, offset) - 1) * (columns + 1) + 1);
+  step.push_back(columns + 1);
+  return {begin, end, step};
+}
+
 // The places of add_slices' k-th term.
 Attrs places_of(const OpCtx& c, size_t k) {
   const size_t rank = c.ints("shape").size();
@@ -53,6 +75,12 @@ Val vmap_add_slices(const VmapCtx& c) {
   return c.b.op(c.op, in, a);
 }
 }  // namespace
+
+Val v_put_diagonal(Val x, Val y, int64_t offset) {
+  const Shape s = x.shape();
+  const Val joined = v_reshape(x, joined_last(s));
+  return v_reshape(x.b->op("slice_update", {joined, y}, diagonal_places(s, offset)), s);
+}
 
 void register_shape(OpTable& t) {
   t.add("reshape")
@@ -228,6 +256,31 @@ void register_shape(OpTable& t) {
         if (v.need[0]) v.d[0] = v.b.op("slice_update", {v.ct, v_zeros(v.b, v.in[1].type())}, a);
       })
       .vmap(vmap_slice);
+  // The elements x[..., k, k + offset] in order of k; at least one.
+  t.add("diagonal")
+      .role(Role::kDiagonal)
+      .in({"x"})
+      .attr("offset", AttrKind::kInt, int64_t{0})
+      .flags(kLinear)
+      .infer([](const InferCtx& c) {
+        const Shape& s = c.shape(0);
+        OP_CHECK(s.rank() >= 2, kValue, "[diagonal] expected at least 2 dimensions, got ",
+                 c.x(0).str());
+        const Dim n = diagonal_length(s, offset_of(c));
+        OP_CHECK(n > 0, kValue, "[diagonal] ", c.x(0).str(), " has no diagonal ", c.i("offset"));
+        Shape out(std::span(s.begin(), static_cast<size_t>(s.rank() - 2)));
+        out.push_back(n);
+        return Type{c.x(0).dtype, out};
+      })
+      .vjp([](V v) {
+        v.d[0] = v_put_diagonal(v_zeros(v.b, v.in[0].type()), v.ct, offset_of(v));
+      })
+      .vmap([](const VmapCtx& c) { return c.b.op(c.op, {c.front(0)}, c.attrs); })
+      .lower([](const LowerCtx& c) {
+        const Shape& s = c.in[0].shape();
+        return c.b.op("slice", {v_reshape(c.in[0], joined_last(s))},
+                      diagonal_places(s, offset_of(c)));
+      });
   // x plus the ys, one after the other, each of them 0 around its slice; without x the first is
   // what the others are added to. What gradients by many slices of a value add up to: a sum of as
   // many whole tensors would take time and memory as their number squared, where slices are steps.

@@ -384,6 +384,22 @@ class RegexReplace(_PerString):
         return self._compiled.sub(self.replace, s, 0 if self.replace_all else 1)
 
 
+_DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+class FilterWikipediaXML(_PerString):
+    """Text of Wikipedia's XML dumps as words of the letters a to z with one space between them: without tags and
+    entities, digits spelled out, a redirect as an empty string."""
+
+    def _one(self, s):
+        if "#redirect" in s.lower():
+            return ""
+        for pattern, by in ((r"&[^;]*;", " "), (r"<.*>", ""), (r"<[^>]*>", "")):
+            s = re.sub(pattern, by, s)
+        s = re.sub(r"[0-9]", lambda d: f" {_DIGITS[int(d.group())]} ", re.sub(r"[A-Z]", lambda c: c.group().lower(), s))
+        return " ".join(re.findall(r"[a-z]+", s))
+
+
 class TruncateSequencePair(TensorOperation):
     """Cuts two sequences, the longer one first, until they have max_length items together. Args: max_length: int ≥
     0."""
@@ -496,7 +512,7 @@ class AddToken(TensorOperation):
         return np.concatenate([word, v] if self.begin else [v, word], -1)
 
 
-__all__ = ["AddToken", "BasicTokenizer", "BertTokenizer", "CaseFold", "Lookup", "Ngram", "NormalizeUTF8",
+__all__ = ["AddToken", "BasicTokenizer", "BertTokenizer", "CaseFold", "FilterWikipediaXML", "Lookup", "Ngram", "NormalizeUTF8",
            "PythonTokenizer", "RegexReplace",
            "RegexTokenizer", "SlidingWindow", "ToNumber", "Truncate", "TruncateSequencePair", "UnicodeCharTokenizer",
            "UnicodeScriptTokenizer", "WhitespaceTokenizer", "WordpieceTokenizer"]

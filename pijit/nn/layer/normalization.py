@@ -10,7 +10,7 @@ from pijit.initializer import initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import OperatorCell, positive
 from pijit.ops import function as F
-from pijit.ops.function.elementwise import _need_tensor
+from pijit.ops.function.elementwise import _in_dtype_of, _need_tensor
 from pijit.ops import primitives as P
 from pijit.ops.function.shapes import _format
 from pijit.parameter import Parameter
@@ -255,7 +255,8 @@ class LayerNorm(OperatorCell):
                              f"on must be normalized_shape {self.normalized_shape}.")
         if begin == params:
             return F.layer_norm(input_x, self.normalized_shape, self.gamma, self.beta, self.epsilon)
-        return F.layer_norm(input_x, input_x.shape[begin:], None, None, self.epsilon) * self.gamma + self.beta
+        return _in_dtype_of(input_x, F.layer_norm(input_x, input_x.shape[begin:], None, None, self.epsilon)
+                            * self.gamma + self.beta)
 
     def extend_repr(self) -> str:
         return (f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "

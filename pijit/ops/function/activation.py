@@ -9,8 +9,8 @@ from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import as_one
 from pijit.ops.function.clipping import clamp, clip_by_value
 from pijit.ops.function.creation import arange
-from pijit.ops.function.elementwise import (abs, cast, exp, expm1, log, _need_tensor, relu6, sigmoid, silu,
-                                            stop_gradient, tanh)
+from pijit.ops.function.elementwise import (abs, cast, exp, expm1, _in_dtype_of, log, _need_tensor, relu6,
+                                            sigmoid, silu, stop_gradient, tanh)
 from pijit.ops.function.joining import chunk, split
 from pijit.ops.function.shapes import expand_dims, reshape
 from pijit.ops.table import named as _named
@@ -218,7 +218,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
          [-1.   3. ]]
     """
     w = reshape(weight, (1, -1) + (1,) * (input.ndim - 2)) if input.ndim > 1 else weight
-    return _ops["select"](input > 0, input, input * w)
+    return _in_dtype_of(input, _ops["select"](input > 0, input, input * w))
 
 
 @_named(primitive="Softplus")

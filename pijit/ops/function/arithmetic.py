@@ -11,7 +11,8 @@ from pijit._C import ops as _ops, Tensor
 from pijit.ops.function.creation import ones_like, zeros_like
 from pijit.ops.function.elementary import _float
 from pijit.ops.function.elementwise import (abs, cast, equal, exp2, floor_div, fmod, isnan, log, logical_and,
-                                            logical_not, maximum, minimum, _need_tensor, pow, select, trunc)
+                                            logical_not, maximum, minimum, _need_tensor, pow, _same_dtype, select,
+                                            trunc)
 from pijit.ops.function.joining import stack
 from pijit.ops.function.reduction import any, sum
 from pijit.ops.function.shapes import _same_shape
@@ -43,6 +44,7 @@ def lerp(input: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
         >>> print(ops.lerp(Tensor([0.0, 2.0]), Tensor([4.0, 4.0]), 0.5))
         [2. 3.]
     """
+    _same_dtype("lerp", input=input, end=end)
     return input + weight * (end - input)
 
 
@@ -63,6 +65,7 @@ def addn(x: Sequence[Tensor]) -> Tensor:
     r = x[0]
     for y in x[1:]:
         _same_shape("addn", x=r, y=y)
+        _same_dtype("addn", x=r, y=y)
         r = r + y
     return r
 
@@ -87,6 +90,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike =
         >>> print(ops.addcmul(Tensor([1.0]), Tensor([2.0]), Tensor([3.0]), 2))
         [13.]
     """
+    _same_dtype("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
     return input + tensor1 * tensor2 * value
 
 
@@ -110,6 +114,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike =
         >>> print(ops.addcdiv(Tensor([1.0]), Tensor([6.0]), Tensor([3.0]), 2))
         [5.]
     """
+    _same_dtype("addcdiv", input=input, tensor1=tensor1, tensor2=tensor2)
     result = input + tensor1 / tensor2 * value
     return result if input.dtype.is_floating_point else cast(result, input.dtype)
 

@@ -37,7 +37,7 @@ def is_complex(input: Tensor) -> bool:
 @_named(method=True, primitive="Real")
 @gives_compute_dtype
 def real(input: Tensor) -> Tensor:
-    """The real part of each element, float32 or float64; real tensors as they are.
+    """The real part of each element, float32 or float64; of real tensors a copy.
 
     Args:
         input (Tensor): the input, of any shape and any dtype.
@@ -53,7 +53,7 @@ def real(input: Tensor) -> Tensor:
         [1. 0.]
     """
     _need_tensor("real", "input", input)
-    return _ops["real"](input) if input.dtype in _COMPLEX else input
+    return _ops["real" if input.dtype in _COMPLEX else "identity"](input)
 
 
 @_named(method=True, primitive="Imag")
@@ -80,13 +80,13 @@ def imag(input: Tensor) -> Tensor:
 @_named(method=True, primitive="Conj")
 @gives_compute_dtype
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate of each element; real tensors as they are.
+    """The complex conjugate of each element; of real tensors a copy.
 
     Args:
         input (Tensor): the input, of any shape and any dtype.
 
     Returns:
-        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+        Tensor of input's shape and dtype. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
         TypeError: if `input` is not a Tensor.
@@ -96,7 +96,9 @@ def conj(input: Tensor) -> Tensor:
         [1.-2.j]
     """
     _need_tensor("conj", "input", input)
-    return _ops["conj"](input) if input.dtype in _COMPLEX else input
+    if input.dtype == mstype.bool_:
+        raise _check.refused("conj", "input", _check.value("have numbers", shown=str), input.dtype, TypeError)
+    return _ops["conj" if input.dtype in _COMPLEX else "identity"](input)
 
 
 @_named(method=True, primitive="Angle")

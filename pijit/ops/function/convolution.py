@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pijit import _check
 from pijit._C import ops as _ops
-from pijit.ops.function.elementwise import _need_tensor
+from pijit.ops.function.elementwise import _need_tensor, _same_dtype
 from pijit.ops.function.shapes import expand_dims, _ints, _pair, reshape, squeeze
 from pijit.ops.table import named as _named
 
@@ -127,6 +127,7 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
     """
     if bias.ndim != 1 or bias.shape[0] != input_x.shape[1]:
         raise _check.refused("bias_add", "bias", _check.shape((input_x.shape[1],)), bias.shape)
+    _same_dtype("bias_add", input_x=input_x, bias=bias)
     return input_x + reshape(bias, (1, -1) + (1,) * (input_x.ndim - 2))
 
 

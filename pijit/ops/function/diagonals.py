@@ -206,10 +206,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     k = builtins.min(rows + builtins.min(offset, 0), cols - builtins.max(offset, 0))
     if k <= 0:
         return _ops["reshape"](narrow(narrow(x, -1, 0, 0), -2, 0, builtins.min(rows, 1)) if rows else x, (*lead, 0))
-    begin = offset if offset >= 0 else -offset * cols
-    ones = [1] * len(lead)
-    return _views["slice"](reshape(x, (*lead, rows * cols)), (*[0 for _ in lead], begin),
-                           (*lead, begin + (k - 1) * (cols + 1) + 1), (*ones, cols + 1))
+    return _views["diagonal"](x, offset)
 
 
 def _embed_diagonal(x, offset):

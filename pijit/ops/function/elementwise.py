@@ -29,6 +29,13 @@ def _like(x, parts):
     return parts if isinstance(x, list) else tuple(parts)
 
 
+def _in_dtype_of(x, y):
+    """y, computed from x and weights that may be wider: a float16 or bfloat16 x gives its own dtype, but in a Cell that
+    computes in another."""
+    narrow = y.dtype != x.dtype and x.dtype in (mstype.float16, mstype.bfloat16) and _C.compute_dtype() is None
+    return _ops["cast"](y, x.dtype) if narrow else y
+
+
 def _each(op, x):
     return _like(x, [_each(op, v) for v in x]) if isinstance(x, (tuple, list)) else op(x)
 
@@ -70,6 +77,15 @@ def _need_tensor(op, name, x):
     """Raises TypeError where x, argument `name` of function `op`, is no Tensor."""
     if not isinstance(x, Tensor):
         raise _check.refused(op, name, _check.TENSOR, x)
+
+
+def _same_dtype(op, **tensors):
+    """Raises TypeError where Tensors differ in dtype; floating ones may in a Cell that computes in one of its own."""
+    (a, x), *others = [(name, t) for name, t in tensors.items() if isinstance(t, Tensor)] or [("", None)]
+    for b, y in others:
+        if y.dtype != x.dtype and (_C.compute_dtype() is None or not x.dtype.is_floating_point
+                                   or not y.dtype.is_floating_point):
+            raise _check.differ(op, (a, b), "dtype", x.dtype, y.dtype)
 
 
 @_table.named(method="divide", mint="div divide")

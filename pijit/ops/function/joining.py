@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor, views as _views
 from pijit.compute_dtype import gives_compute_dtype, in_compute_dtype, one_operator
-from pijit.ops.function.elementwise import _like, _need_tensor
+from pijit.ops.function.elementwise import _like, _need_tensor, _same_dtype
 from pijit.ops.function.shapes import _axis, expand_dims, _ints, narrow, ravel, reshape, squeeze, swapaxes, _within
 from pijit.ops.table import named as _named
 
@@ -347,6 +347,9 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
         tensors = (tensors,)
     if len(tensors) == 0:
         raise _check.empty("stack", "tensors")
+    for x in tensors:
+        if x.dtype != tensors[0].dtype:
+            _same_dtype("stack", **{"the first tensor": tensors[0], "a further one": x})
     return _ops["concat"]([expand_dims(x, axis) for x in tensors], axis)
 
 

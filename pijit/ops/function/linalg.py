@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
 from pijit.ops.function.creation import eye, zeros_like
-from pijit.ops.function.elementwise import cast, _need_tensor
+from pijit.ops.function.elementwise import cast, _need_tensor, _same_dtype
 from pijit.ops.function.reduction import sum
 from pijit.ops.function.shapes import _axis, _ints, narrow, reshape, squeeze, _within
 from pijit.ops.table import named as _named
@@ -524,6 +524,7 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
          [6. 8.]]
     """
     _ranks("ger", 1, input=input, vec2=vec2)
+    _same_dtype("ger", input=input, vec2=vec2)
     return outer(input, vec2)
 
 

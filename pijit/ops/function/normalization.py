@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import one_operator
-from pijit.ops.function.elementwise import cast, _need_tensor, pow, rsqrt, square, stop_gradient
+from pijit.ops.function.elementwise import cast, _in_dtype_of, _need_tensor, pow, rsqrt, square, stop_gradient
 from pijit.ops.function.reduction import mean
 from pijit.ops.function.shapes import reshape
 from pijit.ops.table import named as _named
@@ -88,7 +88,7 @@ def layer_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None = N
     if begin < 0 or tuple(input.shape[begin:]) != tuple(normalized_shape):
         raise _check.refused("layer_norm", "the last dimensions", _check.value(f"be {tuple(normalized_shape)}"),
                              input.shape)
-    return _ops["layer_norm"](input, weight, bias, begin, float(eps))
+    return _in_dtype_of(input, _ops["layer_norm"](input, weight, bias, begin, float(eps)))
 
 
 @_named(functional=True)
@@ -118,7 +118,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     shape = (1, c) + (1,) * (input.ndim - 2)
     if weight is not None:
         y = y * reshape(weight, shape)
-    return y if bias is None else y + reshape(bias, shape)
+    return _in_dtype_of(input, y if bias is None else y + reshape(bias, shape))
 
 
 def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:

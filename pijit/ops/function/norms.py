@@ -9,7 +9,7 @@ from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import one_operator
 from pijit.ops.function.creation import ones_like, triu_indices, zeros_like
-from pijit.ops.function.elementwise import abs, cast, pow, select, sqrt
+from pijit.ops.function.elementwise import abs, cast, pow, _same_dtype, select, sqrt
 from pijit.ops.function.joining import unbind
 from pijit.ops.function.reduction import amax, amin, sum
 from pijit.ops.function.shapes import _axis, expand_dims, _ints, reshape, squeeze
@@ -241,6 +241,7 @@ def cdist(x1: Tensor, x2: Tensor, p: Number = 2.0) -> Tensor:
         >>> print(ops.cdist(Tensor([[0.0, 0.0]]), Tensor([[3.0, 4.0]])))
         [[5.]]
     """
+    _same_dtype("cdist", x1=x1, x2=x2)
     alike = x1.dtype == x2.dtype and x1.ndim >= 2 and x1.shape[:-2] == x2.shape[:-2]
     if p in (1, 2) and alike and x1.dtype in (mstype.float32, mstype.float64):
         total = _ops["distance_sums"](x1, x2, p == 2)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pijit import _C, dtype as mstype, kinds
 from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import as_update
+from pijit.mutables import MARKED
 from pijit.ops.function.elementwise import _need_tensor, stop_gradient
 from pijit.ops.function.shapes import _same_shape
 from pijit.ops.table import named as _named
@@ -171,15 +172,34 @@ def _varies(x):
     return isinstance(x, (Tensor, bool, int, float))
 
 
+def _marked(value, dynamic_len):
+    """value with the attributes by which it is seen to be mutable; in captured code value itself.
+
+    Of numbers nothing is made: one of a class of its own would be a constant to captured code."""
+    for plain, marked in MARKED.items():
+        if isinstance(value, plain):
+            origin, value = value, marked(value)
+            break
+    else:
+        if not isinstance(value, Tensor):
+            return value
+        origin = value
+    value.__ms_mutable__, value.__ms_dynamic_len__, value.__ms_origin_object__ = True, dynamic_len, origin
+    return value
+
+
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
-    """input_data; pijit treats containers of tensors as mutable always.
+    """input_data, told to be no constant: in GRAPH_MODE a gradient by it has its form. pijit takes containers of
+    Tensors for mutable always.
 
     Args:
-        input_data (object): what to mark or to multiply.
-        dynamic_len (bool, optional): whether the length may change. Default: False.
+        input_data (object): a Tensor or a number, or a tuple, list or dict of such.
+        dynamic_len (bool, optional): whether the length of a tuple or list may change. Default: False.
 
     Returns:
-        What was given.
+        A tuple, list or dict of a subclass, with the items of the one that was given and with attributes
+        `__ms_mutable__`, `__ms_dynamic_len__` and `__ms_origin_object__` (the one that was given). The Tensor itself,
+        with these attributes. The number itself.
 
     Raises:
         TypeError: if `input_data` holds other than Tensors, numbers, tuples, lists and dicts, or `dynamic_len` is no
@@ -196,7 +216,7 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
         raise TypeError(f"mutable: 'dynamic_len' has to be bool, not {dynamic_len!r}.")
     if dynamic_len and not isinstance(input_data, (tuple, list)):
         raise TypeError(f"mutable: with 'dynamic_len' 'input_data' has to be a tuple or list, not {input_data!r}.")
-    return input_data
+    return _marked(input_data, dynamic_len)
 
 
 def scalar_to_tensor(input_x: Number, dtype: DType = mstype.float32) -> Tensor:

@@ -184,7 +184,8 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Size) -> Tensor:
         begin, end = i * size // n, ((i + 1) * size + (n - 1)) // n
         inside = cast(logical_and(x >= begin, x < end), input.dtype)
         return inside / cast(end - begin, input.dtype)
-    return _ops["matmul"](_ops["matmul"](weights(oh, h), input, False, False), weights(ow, w), False, True)
+    down, across = weights(oh, h), weights(ow, w)
+    return _ops["matmul"](_ops["matmul"](down, cast(input, down.dtype), False, False), across, False, True)
 
 
 def avg_pool1d(input_x: Tensor, kernel_size: Size = 1, stride: Size = 1, padding: Size = 0, ceil_mode: bool = False,
