@@ -48,16 +48,29 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                                                  'RepeatDataset ShuffleDataset SkipDataset SyncWaitDataset '
                                                  'TakeDataset ZipDataset',
                       'dataset.engine.samplers': 'Shuffle'},
- 'dataset.files': {'dataset.engine.datasets_standard_format': 'CSVDataset TFRecordDataset',
-                   'dataset.engine.datasets_vision': 'Cifar100Dataset Cifar10Dataset FashionMnistDataset '
-                                                     'ImageFolderDataset KMnistDataset MnistDataset',
+ 'dataset.files': {'dataset.engine.datasets_standard_format': 'CSVDataset',
                    'dataset.engine.datasets_text': 'TextFileDataset'},
+ 'dataset.image_arrays': {'dataset.engine.datasets_vision': 'Cifar100Dataset Cifar10Dataset EMnistDataset '
+                                                            'FakeImageDataset FashionMnistDataset KMnistDataset '
+                                                            'MnistDataset QMnistDataset STL10Dataset SVHNDataset '
+                                                            'SemeionDataset USPSDataset'},
+ 'dataset.image_folders': {'dataset.engine.datasets_vision': 'Caltech101Dataset Caltech256Dataset CelebADataset '
+                                                             'DIV2KDataset FlickrDataset Flowers102Dataset '
+                                                             'Food101Dataset ImageFolderDataset LFWDataset '
+                                                             'LSUNDataset ManifestDataset OmniglotDataset '
+                                                             'PhotoTourDataset Places365Dataset RenderedSST2Dataset '
+                                                             'SBUDataset SUN397Dataset'},
+ 'dataset.image_marks': {'dataset.engine.datasets_vision': 'CityscapesDataset CocoDataset KITTIDataset SBDataset '
+                                                           'VOCDataset WIDERFaceDataset'},
  'dataset.mindrecord': {'dataset.engine.datasets_standard_format': 'MindDataset'},
  'dataset.pipeline': {'dataset.engine.iterators': 'DictIterator Iterator TupleIterator'},
  'dataset.samplers': {'dataset.engine.samplers': 'BuiltinSampler DistributedSampler IterSampler PKSampler '
                                                  'RandomSampler Sampler SequentialSampler SubsetRandomSampler '
                                                  'SubsetSampler WeightedRandomSampler'},
  'dataset.schema': {'dataset.engine.datasets': 'Schema'},
+ 'dataset.sound_sets': {'dataset.engine.datasets_audio': 'CMUArcticDataset GTZANDataset LJSpeechDataset '
+                                                         'LibriTTSDataset SpeechCommandsDataset TedliumDataset '
+                                                         'YesNoDataset'},
  'dataset.sources': {'dataset.engine.datasets_user_defined': 'GeneratorDataset NumpySlicesDataset PaddedDataset',
                      'dataset.engine.datasets_vision': 'FakeImageDataset RandomDataset'},
  'dataset.text.transforms': {'dataset.text.transforms': 'AddToken BasicTokenizer BertTokenizer CaseFold '
@@ -67,6 +80,13 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                                                         'UnicodeCharTokenizer UnicodeScriptTokenizer '
                                                         'WhitespaceTokenizer WordpieceTokenizer'},
  'dataset.text.utils': {'dataset.text.utils': 'NormalizeForm Vocab'},
+ 'dataset.text_sets': {'dataset.engine.datasets_text': 'AGNewsDataset AmazonReviewDataset CLUEDataset '
+                                                       'CoNLL2000Dataset DBpediaDataset EnWik9Dataset IMDBDataset '
+                                                       'IWSLT2016Dataset IWSLT2017Dataset Multi30kDataset '
+                                                       'PennTreebankDataset SQuADDataset SST2Dataset '
+                                                       'SogouNewsDataset UDPOSDataset WikiTextDataset '
+                                                       'YahooAnswersDataset YelpReviewDataset'},
+ 'dataset.tfrecord': {'dataset.engine.datasets_standard_format': 'TFRecordDataset'},
  'dataset.transforms.py_transforms': {'dataset.transforms.py_transforms': 'OneHotOp'},
  'dataset.transforms.transforms': {'dataset.transforms.transforms': 'Compose Concatenate Duplicate Fill Mask OneHot '
                                                                     'PadEnd RandomApply RandomChoice RandomOrder '

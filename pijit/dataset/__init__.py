@@ -14,22 +14,46 @@ from pijit.dataset import config
 from pijit.dataset import text, transforms, vision
 from pijit.dataset.callback import DSCallback, WaitedDSCallback
 from pijit.dataset.datasets import Dataset, Shuffle, zip_datasets as zip
-from pijit.dataset.files import (Cifar10Dataset, Cifar100Dataset, CSVDataset, FashionMnistDataset, ImageFolderDataset,
-                                 KMnistDataset,
-                                 MnistDataset, TextFileDataset, TFRecordDataset)
+from pijit.dataset.files import CSVDataset, TextFileDataset
+from pijit.dataset.image_arrays import (
+    Cifar100Dataset, Cifar10Dataset, EMnistDataset, FakeImageDataset, FashionMnistDataset, KMnistDataset,
+    MnistDataset, QMnistDataset, SemeionDataset, STL10Dataset, SVHNDataset, USPSDataset)
+from pijit.dataset.image_folders import (
+    Caltech101Dataset, Caltech256Dataset, CelebADataset, DIV2KDataset, FlickrDataset, Flowers102Dataset,
+    Food101Dataset, ImageFolderDataset, LFWDataset, LSUNDataset, ManifestDataset, OmniglotDataset, PhotoTourDataset,
+    Places365Dataset, RenderedSST2Dataset, SBUDataset, SUN397Dataset)
+from pijit.dataset.image_marks import (
+    CityscapesDataset, CocoDataset, KITTIDataset, SBDataset, VOCDataset, WIDERFaceDataset)
+from pijit.dataset.sound_sets import (
+    CMUArcticDataset, GTZANDataset, LibriTTSDataset, LJSpeechDataset, SpeechCommandsDataset, TedliumDataset,
+    YesNoDataset)
+from pijit.dataset.text_sets import (
+    AGNewsDataset, AmazonReviewDataset, CLUEDataset, CoNLL2000Dataset, DBpediaDataset, EnWik9Dataset, IMDBDataset,
+    IWSLT2016Dataset, IWSLT2017Dataset, Multi30kDataset, PennTreebankDataset, SogouNewsDataset, SQuADDataset,
+    SST2Dataset, UDPOSDataset, WikiTextDataset, YahooAnswersDataset, YelpReviewDataset)
+from pijit.dataset.tfrecord import TFRecordDataset
 from pijit.dataset.mindrecord import MindDataset
 from pijit.dataset.samplers import (DistributedSampler, PKSampler, RandomSampler, Sampler, SequentialSampler,
                                     SubsetRandomSampler, SubsetSampler, WeightedRandomSampler)
 from pijit.dataset.schema import Schema
-from pijit.dataset.sources import (FakeImageDataset, GeneratorDataset, NumpySlicesDataset, PaddedDataset,
-                                   RandomDataset)
+from pijit.dataset.sources import GeneratorDataset, NumpySlicesDataset, PaddedDataset, RandomDataset
 
-__all__ = ["CSVDataset", "Cifar100Dataset", "Cifar10Dataset", "DSCallback", "Dataset", "DistributedSampler",
-           "FakeImageDataset", "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "KMnistDataset", "MindDataset",
-           "MnistDataset", "NumpySlicesDataset", "PKSampler", "PaddedDataset", "RandomDataset", "RandomSampler",
-           "Sampler", "Schema", "SequentialSampler", "Shuffle", "SubsetRandomSampler", "SubsetSampler",
-           "TFRecordDataset", "TextFileDataset", "WaitedDSCallback", "WeightedRandomSampler", "config", "text",
-           "transforms", "vision", "zip"]
+__all__ = ["AGNewsDataset", "AmazonReviewDataset", "CLUEDataset", "CMUArcticDataset", "CSVDataset",
+           "Caltech101Dataset", "Caltech256Dataset", "CelebADataset", "Cifar100Dataset", "Cifar10Dataset",
+           "CityscapesDataset", "CoNLL2000Dataset", "CocoDataset", "DBpediaDataset", "DIV2KDataset", "DSCallback",
+           "Dataset", "DistributedSampler", "EMnistDataset", "EnWik9Dataset", "FakeImageDataset",
+           "FashionMnistDataset", "FlickrDataset", "Flowers102Dataset", "Food101Dataset", "GTZANDataset",
+           "GeneratorDataset", "IMDBDataset", "IWSLT2016Dataset", "IWSLT2017Dataset", "ImageFolderDataset",
+           "KITTIDataset", "KMnistDataset", "LFWDataset", "LJSpeechDataset", "LSUNDataset", "LibriTTSDataset",
+           "ManifestDataset", "MindDataset", "MnistDataset", "Multi30kDataset", "NumpySlicesDataset",
+           "OmniglotDataset", "PKSampler", "PaddedDataset", "PennTreebankDataset", "PhotoTourDataset",
+           "Places365Dataset", "QMnistDataset", "RandomDataset", "RandomSampler", "RenderedSST2Dataset", "SBDataset",
+           "SBUDataset", "SQuADDataset", "SST2Dataset", "STL10Dataset", "SUN397Dataset", "SVHNDataset", "Sampler",
+           "Schema", "SemeionDataset", "SequentialSampler", "Shuffle", "SogouNewsDataset", "SpeechCommandsDataset",
+           "SubsetRandomSampler", "SubsetSampler", "TFRecordDataset", "TedliumDataset", "TextFileDataset",
+           "UDPOSDataset", "USPSDataset", "VOCDataset", "WIDERFaceDataset", "WaitedDSCallback",
+           "WeightedRandomSampler", "WikiTextDataset", "YahooAnswersDataset", "YelpReviewDataset", "YesNoDataset",
+           "config", "text", "transforms", "vision", "zip"]
 
 
 __getattr__, __dir__ = _compat.names(__name__)

@@ -1,14 +1,14 @@
-"""Datasets of files: images and labels in the formats of MNIST and CIFAR, folders of images, CSV, text, TFRecord.
+"""What datasets of files are made of: rows that are listed first and read when they are asked for, and lines of text.
 
 Files are untrusted: sizes in their headers are compared with the files' sizes before anything is allocated, and what
 does not fit is a RuntimeError that names the file."""
 
 from __future__ import annotations
 
+import functools
 import glob
 import mmap
 import os
-import struct
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,9 +20,8 @@ from pijit.dataset.samplers import DistributedSampler, RandomSampler, Sequential
 from pijit.dataset.sources import MappableDataset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
-    from pijit.dataset.schema import Schema
 
 
 def _folder(op, path):
@@ -32,307 +31,172 @@ def _folder(op, path):
     return path
 
 
+def _file(op, name, path):
+    check.string(op, name, path)
+    if not os.path.isfile(path) or not os.access(path, os.R_OK):
+        raise ValueError(f"[{op}] The file {path} does not exist or permission denied!")
+    return path
+
+
 def _no_cache(op, cache):
     if cache is not None:
         raise RuntimeError(f"[{op}] cache needs a cache server, which there is none of; leave it out.")
 
 
-class _Arrays(MappableDataset):
-    """A dataset whose columns are arrays, read when they are first needed."""
-
-    def __init__(self, dataset_dir: str, usage: str, usages: Any, num_samples: int, num_parallel_workers: int,
-                 shuffle: bool | Shuffle, sampler: Any, num_shards: int, shard_id: int, cache: Any) -> None:
-        op = type(self).__name__
-        self.dataset_dir: Any = _folder(op, dataset_dir)
-        self.usage = check.choice(op, "usage", usage, usages, none=True) or "all"
-        _no_cache(op, cache)
-        super().__init__(num_parallel_workers, sampler, num_samples, shuffle, num_shards, shard_id)
-        self._loaded = None
-
-    def _load(self):
-        raise NotImplementedError
-
-    def _data(self):
-        if self._loaded is None:
-            self._loaded = self._load()
-        return self._loaded
-
-    def _length(self):
-        return len(self._data()[0])
-
-    def _labels(self, column):
-        names = self._columns()
-        if column not in names[1:]:
-            super()._labels(column)
-        return self._data()[names.index(column)]
-
-    def _read(self, indices):
-        return Chunk(len(indices), {n: c[indices] for n, c in zip(self._columns(), self._data())})
-
-
-def _idx(op, path, rank):
-    """The array of a file in the IDX format with unsigned bytes."""
+def read_bytes(op: str, path: str, most: int | None = None) -> bytes:
+    """The bytes of a file. RuntimeError where it cannot be read, is no regular file, or has more than `most`."""
     try:
-        size = os.path.getsize(path)
+        if not os.path.isfile(path):  # (to open a pipe would wait)
+            raise RuntimeError(f"[{op}] there is no file {path!r}.")
+        if most is not None and os.path.getsize(path) > most:
+            raise RuntimeError(f"[{op}] {path!r} has more than {most} bytes.")
         with open(path, "rb") as f:
-            head = f.read(4 + 4 * rank)
-            if len(head) < 4 + 4 * rank:
-                raise RuntimeError(f"[{op}] {path!r} is no IDX file: its header is cut off after {len(head)} bytes.")
-            magic, *shape = struct.unpack(f">{1 + rank}I", head)
-            if magic != 0x800 + rank:
-                raise RuntimeError(
-                    f"[{op}] {path!r} is no IDX file of unsigned bytes with {rank} axes: its magic number is {magic} "
-                    f"instead of "
-                                   f"{0x800 + rank}.")
-            count = 1
-            for s in shape:
-                count *= s
-            if size != len(head) + count:
-                raise RuntimeError(
-                    f"[{op}] {path!r} should hold {' x '.join(map(str, shape))} bytes after its header, but holds "
-                                   f"{size - len(head)}.")
-            return np.fromfile(f, np.uint8, count).reshape(shape)
+            return f.read()
     except OSError as e:
         raise RuntimeError(f"[{op}] cannot read {path!r}: {e}") from e
 
 
-class MnistDataset(_Arrays):
-    """Images and labels in the files of MNIST: columns image (uint8 [28, 28, 1]) and label (uint32).
-
-    Args:
-        dataset_dir: the folder with train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
-            t10k-labels-idx1-ubyte (or those of its usage).
-        usage: "train", "test" or "all" (None).
-        num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id: as in GeneratorDataset; shuffled by
-            default.
-    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for files that are missing
-    or broken."""
-
-    def __init__(self, dataset_dir: str, usage: str = None, num_samples: int | None = None,
-                 num_parallel_workers: int | None = None, shuffle: bool | Shuffle = None, sampler: Any = None,
-                 num_shards: int | None = None, shard_id: int | None = None, cache: Any = None) -> None:
-        super().__init__(dataset_dir, usage, ("train", "test", "all"), num_samples, num_parallel_workers, shuffle,
-                         sampler, num_shards,
-                         shard_id, cache)
-
-    def _columns(self):
-        return ["image", "label"]
-
-    def _load(self):
-        op = type(self).__name__
-        parts = []
-        for prefix, usage in (("t10k", "test"), ("train", "train")):  # the order of the files' names
-            if self.usage not in (usage, "all"):
-                continue
-            images, labels = (_find(self.dataset_dir, prefix, kind) for kind in ("images", "labels"))
-            if images is None or labels is None:
-                if self.usage == "all" and images is None and labels is None:
-                    continue
-                raise RuntimeError(
-                    f"[{op}] there is no {prefix}-images-idx3-ubyte with {prefix}-labels-idx1-ubyte in "
-                    f"{self.dataset_dir!r}.")
-            x, y = _idx(op, images, 3), _idx(op, labels, 1)
-            if len(x) != len(y):
-                raise RuntimeError(f"[{op}] {images!r} holds {len(x)} images, but {labels!r} {len(y)} labels.")
-            if x.shape[1:] != (28, 28):
-                raise RuntimeError(f"[{op}] {images!r} holds images of {x.shape[1]} x {x.shape[2]} instead of 28 x 28.")
-            parts.append((x[..., None], y.astype(np.uint32)))
-        if not parts:
-            raise RuntimeError(
-                f"[{op}] there are no files train-images-idx3-ubyte or t10k-images-idx3-ubyte in {self.dataset_dir!r}.")
-        return tuple(np.concatenate(c) if len(c) > 1 else c[0] for c in zip(*parts))
+def read_text(op: str, path: str) -> str:
+    """The text of a file in UTF-8. RuntimeError where it cannot be read or is something else."""
+    try:
+        return read_bytes(op, path).decode()
+    except UnicodeDecodeError as e:
+        raise RuntimeError(f"[{op}] {path!r} is not UTF-8: {e}") from e
 
 
-def _find(folder, prefix, kind):
-    for name in (f"{prefix}-{kind}-idx{3 if kind == 'images' else 1}-ubyte",
-                 f"{prefix}-{kind}.idx{3 if kind == 'images' else 1}-ubyte"):
-        path = os.path.join(folder, name)
-        if os.path.isfile(path):
-            return path
-    return None
+def read_lines(op: str, path: str) -> list[str]:
+    """The lines of a file in UTF-8 that are not empty, without what ends them."""
+    return [line.rstrip("\r") for line in read_text(op, path).split("\n") if line.rstrip("\r")]
 
 
-class FashionMnistDataset(MnistDataset):
-    """Fashion-MNIST, whose files are like those of MNIST: see MnistDataset."""
+def read_json(op: str, path: str) -> Any:
+    """The value of a JSON file. RuntimeError for another file, and for one that nests too deeply."""
+    import json
+    try:
+        return json.loads(read_text(op, path))
+    except (ValueError, RecursionError) as e:
+        raise RuntimeError(f"[{op}] {path!r} is no JSON file: {e}") from e
 
 
-class KMnistDataset(MnistDataset):
-    """Kuzushiji-MNIST, whose files are like those of MNIST: see MnistDataset."""
+def files_below(folder: str, extensions: Sequence[str] | None = None, deep: bool = True) -> Iterator[str]:
+    """The paths of files in a folder, in the order of names, with those of its folders (`deep`).
+
+    extensions: those that count, in lower case, such as ".jpg"; None for all. Pipes, sockets, devices and links that
+    lead nowhere are left out."""
+    for root, folders, files in os.walk(folder):
+        folders.sort()
+        for f in sorted(files):
+            path = os.path.join(root, f)
+            if (extensions is None or os.path.splitext(f)[1].lower() in extensions) and os.path.isfile(path):
+                yield path
+        if not deep:
+            return
 
 
-class Cifar10Dataset(_Arrays):
-    """CIFAR-10 in its binary version: columns image (uint8 [32, 32, 3]) and label (uint32).
-
-    Args:
-        dataset_dir: the folder with data_batch_1.bin … data_batch_5.bin and test_batch.bin. usage: "train", "test" or
-            "all" (None).
-        num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id: as in GeneratorDataset; shuffled by
-            default.
-    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for files that are missing
-    or broken."""
-
-    _before = 1  # bytes of labels before an image
-
-    def __init__(self, dataset_dir: str, usage: str = None, num_samples: int | None = None,
-                 num_parallel_workers: int | None = None, shuffle: bool | Shuffle = None, sampler: Any = None,
-                 num_shards: int | None = None, shard_id: int | None = None, cache: Any = None) -> None:
-        super().__init__(dataset_dir, usage, ("train", "test", "all"), num_samples, num_parallel_workers, shuffle,
-                         sampler, num_shards,
-                         shard_id, cache)
-
-    def _columns(self):
-        return ["image", "label"]
-
-    def _files(self):
-        files = {"train": [f"data_batch_{i}.bin" for i in range(1, 6)], "test": ["test_batch.bin"]}
-        return files["train"] + files["test"] if self.usage == "all" else files[self.usage]
-
-    def _load(self):
-        op, size = type(self).__name__, self._before + 3072
-        paths = [os.path.join(self.dataset_dir, f) for f in self._files()]
-        paths = [p for p in paths if os.path.isfile(p)]
-        if not paths:
-            raise RuntimeError(
-                f"[{op}] there is none of the files {', '.join(self._files())} in {self.dataset_dir!r}; is it the "
-                f"binary version?")
-        parts = []
-        for path in paths:
-            try:
-                data = np.fromfile(path, np.uint8)
-            except OSError as e:
-                raise RuntimeError(f"[{op}] cannot read {path!r}: {e}") from e
-            if not len(data) or len(data) % size:
-                raise RuntimeError(
-                    f"[{op}] {path!r} has {len(data)} bytes, which is no multiple of {size}, the size of a row; is it "
-                    f"the binary "
-                                   "version?")
-            parts.append(data.reshape(-1, size))
-        data = np.concatenate(parts)
-        images = np.ascontiguousarray(data[:, self._before:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
-        return (images, *(data[:, i].astype(np.uint32) for i in range(self._before)))
+def folders_in(folder: str) -> list[str]:
+    """The names of the folders in a folder, in order; none where it does not exist."""
+    if not os.path.isdir(folder):
+        return []
+    return sorted(e.name for e in os.scandir(folder) if e.is_dir())
 
 
-class Cifar100Dataset(Cifar10Dataset):
-    """CIFAR-100 in its binary version: columns image (uint8 [32, 32, 3]), coarse_label and fine_label (uint32).
+class Images:
+    """A column of image files, each read when its row is: its bytes, or what they show (uint8 [height, width, 3])."""
 
-    Args: dataset_dir: the folder with train.bin and test.bin. The others are those of Cifar10Dataset."""
+    def __init__(self, op: str, paths: Sequence[str], decode: Any = False,
+                 read: Callable[[str], bytes] | None = None) -> None:
+        self.op, self.paths, self.decode = op, paths, decode
+        self.read = read or functools.partial(read_bytes, op)
 
-    _before = 2
+    def __len__(self) -> int:
+        return len(self.paths)
 
-    def _columns(self):
-        return ["image", "coarse_label", "fine_label"]
-
-    def _files(self):
-        return ["train.bin", "test.bin"] if self.usage == "all" else [f"{self.usage}.bin"]
-
-
-class ImageFolderDataset(MappableDataset):
-    """Images in one folder for each class: columns image (the file's bytes, or decoded uint8 [height, width, 3]) and
-    label (int32).
-
-    Args:
-        dataset_dir: the folder of the folders, whose names in order are the classes.
-        extensions: a list of extensions of files that count, such as [".jpg"]; None for all.
-        class_indexing: a dict from names of folders to labels; other folders are left out. decode: decodes the images.
-        decrypt: a callable (path) → bytes that reads a file.
-        num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id: as in GeneratorDataset; shuffled by
-            default.
-    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs and there are no files, or
-    broken ones."""
-
-    extensions: Any
-    class_indexing: Any
-    decrypt: Callable[..., Any]
-
-    def __init__(self, dataset_dir: str, num_samples: int | None = None, num_parallel_workers: int | None = None,
-                 shuffle: bool | Shuffle = None, sampler: Any = None, extensions: Any = None,
-                 class_indexing: Any = None, decode: bool = False, num_shards: int | None = None,
-                 shard_id: int | None = None, cache: Any = None, decrypt: Callable[..., Any] | None = None) -> None:
-        op = "ImageFolderDataset"
-        self.dataset_dir: Any = _folder(op, dataset_dir)
-        if extensions is not None:
-            check.instance(op, "extensions", extensions, list)
-            for i, e in enumerate(extensions):
-                check.string(op, f"extensions[{i}]", e)
-        check.instance(op, "class_indexing", class_indexing, dict, none=True)
-        for k, v in (class_indexing or {}).items():
-            check.string(op, "a key of class_indexing", k)
-            check.integer(op, f"class_indexing[{k!r}]", v, -check.INT32_MAX, check.INT32_MAX)
-        if decrypt is not None and not callable(decrypt):
-            raise TypeError(f"[{op}] decrypt must be callable, but got {check.shown(decrypt)}.")
-        _no_cache(op, cache)
-        self.extensions, self.class_indexing, self.decrypt = extensions, class_indexing, decrypt
-        self.decode: bool = check.boolean(op, "decode", decode)
-        super().__init__(num_parallel_workers, sampler, num_samples, shuffle, num_shards, shard_id)
-        self._found = None
-        self._user_code = decrypt is not None
-
-    def _columns(self):
-        return ["image", "label"]
-
-    def get_class_indexing(self) -> dict[Any, Any] | dict[str, int]:
-        """A dict from the classes' names to their labels."""
-        if self.class_indexing is not None:
-            return dict(self.class_indexing)
-        return {n: i for i, n in enumerate(sorted(e.name for e in os.scandir(self.dataset_dir) if e.is_dir()))}
-
-    def num_classes(self) -> int:
-        """The number of classes."""
-        return len(self.get_class_indexing())
-
-    def _files(self):
-        if self._found is None:
-            paths, labels = [], []
-            wanted = None if self.extensions is None else {e.lower() for e in self.extensions}
-            for name, label in sorted(self.get_class_indexing().items()):
-                folder = os.path.join(self.dataset_dir, name)
-                if not os.path.isdir(folder):
-                    raise RuntimeError(
-                        f"[ImageFolderDataset] class_indexing names {name!r}, but there is no such folder in "
-                        f"{self.dataset_dir!r}.")
-                for root, folders, files in os.walk(folder):
-                    folders.sort()
-                    for f in sorted(files):
-                        path = os.path.join(root, f)
-                        # (pipes, sockets, devices and links that lead nowhere are no images; to open a pipe would wait)
-                        if (wanted is None or os.path.splitext(f)[1].lower() in wanted) and os.path.isfile(path):
-                            paths.append(path)
-                            labels.append(label)
-            self._found = paths, np.array(labels, np.int32)
-        if not self._found[0]:
-            raise RuntimeError(f"[ImageFolderDataset] there are no files of classes in {self.dataset_dir!r}"
-                               f"{f' with the extensions {self.extensions}' if self.extensions else ''}.")
-        return self._found
-
-    def _length(self):
-        return len(self._files()[0])
-
-    def _labels(self, column):
-        return self._files()[1] if column == "label" else super()._labels(column)
-
-    def _image(self, i):
-        path = self._files()[0][i]
+    def __getitem__(self, i: int) -> np.ndarray:
+        path = self.paths[i]
         try:
-            if self.decrypt is not None:
-                data = self.decrypt(path)
-            else:
-                with open(path, "rb") as f:
-                    data = f.read()
+            data = self.read(path)
         except OSError as e:
-            raise RuntimeError(f"[ImageFolderDataset] cannot read {path!r}: {e}") from e
+            raise RuntimeError(f"[{self.op}] cannot read {path!r}: {e}") from e
         if not self.decode:
             return np.frombuffer(data, np.uint8)
         from pijit.dataset.vision.utils import decode
         try:
-            return np.asarray(decode(data, "ImageFolderDataset"))
+            return np.asarray(decode(data, self.op))
         except RuntimeError as e:
             raise RuntimeError(f"{e} The file is {path!r}.") from e
 
+
+class Computed:
+    """A column whose value of row i is `function(items[i])`, computed when the row is read."""
+
+    def __init__(self, items: Sequence[Any], function: Callable[[Any], Any]) -> None:
+        self.items, self.function = items, function
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.function(self.items[i])
+
+
+def _taken(column, indices):
+    """The values of a column at these places."""
+    if isinstance(column, np.ndarray):
+        return column[indices]
+    out = Column(len(indices))
+    for i in indices.tolist():
+        value = column[i]
+        out.add(value if type(value) is np.ndarray else np.asarray(value))
+    return out.done()
+
+
+class Listed(MappableDataset):
+    """A dataset whose rows are listed when they are first needed: `_list()` gives {name: column}. A column is an array,
+    a list, or another sequence (`Images`, `Computed`), whose items are read when their rows are."""
+
+    _usages: tuple[str, ...] = ()
+    _default = "all"  # what no usage means
+
+    def __init__(self, dataset_dir: Any, usage: Any, num_samples: Any, num_parallel_workers: Any, shuffle: Any,
+                 sampler: Any, num_shards: Any, shard_id: Any, cache: Any = None, decode: Any = False) -> None:
+        op = type(self).__name__
+        self.dataset_dir: Any = _folder(op, dataset_dir)
+        self.usage = check.choice(op, "usage", usage, self._usages, none=True) or self._default
+        _no_cache(op, cache)
+        self.decode = bool(check.boolean(op, "decode", decode, none=True))
+        super().__init__(num_parallel_workers, sampler, num_samples, shuffle, num_shards, shard_id)
+        self._listed = None
+
+    def _list(self):
+        raise NotImplementedError
+
+    def _path(self, *parts):
+        return os.path.join(self.dataset_dir, *parts)
+
+    def _data(self):
+        if self._listed is None:
+            listed = self._list()
+            for name, column in listed.items():
+                if not len(column):
+                    raise RuntimeError(f"[{type(self).__name__}] there are no rows of usage {self.usage!r} in "
+                                       f"{self.dataset_dir!r}: are its files those of the data set?")
+            self._listed = listed
+        return self._listed
+
+    def _columns(self):
+        return list(self._data())
+
+    def _length(self):
+        return len(next(iter(self._data().values())))
+
+    def _labels(self, column):
+        labels = self._data().get(column)
+        if not isinstance(labels, np.ndarray) or labels.ndim != 1 or labels.dtype.kind not in "iu":
+            super()._labels(column)
+        return labels
+
     def _read(self, indices):
-        images = Column(len(indices))
-        for i in indices.tolist():
-            images.add(self._image(i))
-        return Chunk(len(indices), {"image": images.done(), "label": self._files()[1][indices]})
+        return Chunk(len(indices), {n: _taken(c, indices) for n, c in self._data().items()})
 
     def _flow(self, run, size):
         from pijit.dataset import config
@@ -344,21 +208,61 @@ class ImageFolderDataset(MappableDataset):
         indices = self._indices(run)
         piece = max(1, min(size, 8))
         yield from run.ordered(self, (indices[i:i + piece] for i in range(0, len(indices), piece)), self._read,
-                               lambda: Threads(workers),
-                               2 * workers)
+                               lambda: Threads(workers), 2 * workers)
+
+
+class UsageSet(Listed):
+    """A dataset of a folder with parts that `usage` names."""
+
+    def __init__(self, dataset_dir: str, usage: str | None = None, num_samples: int | None = None,
+                 num_parallel_workers: int | None = None, shuffle: bool | None = None, sampler: Any = None,
+                 num_shards: int | None = None, shard_id: int | None = None, cache: Any = None) -> None:
+        super().__init__(dataset_dir, usage, num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
+                         cache)
+
+
+class UsageImages(Listed):
+    """A dataset of image files in a folder with parts that `usage` names."""
+
+    def __init__(self, dataset_dir: str, usage: str | None = None, num_samples: int | None = None,
+                 num_parallel_workers: int | None = None, shuffle: bool | None = None, decode: bool = False,
+                 sampler: Any = None, num_shards: int | None = None, shard_id: int | None = None,
+                 cache: Any = None) -> None:
+        super().__init__(dataset_dir, usage, num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
+                         cache, decode)
+
+
+class WholeSet(Listed):
+    """A dataset of a folder that is read as a whole."""
+
+    def __init__(self, dataset_dir: str, num_samples: int | None = None, num_parallel_workers: int | None = None,
+                 shuffle: bool | None = None, sampler: Any = None, num_shards: int | None = None,
+                 shard_id: int | None = None, cache: Any = None) -> None:
+        super().__init__(dataset_dir, None, num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
+                         cache)
+
+
+class WholeImages(Listed):
+    """A dataset of image files in a folder that is read as a whole."""
+
+    def __init__(self, dataset_dir: str, num_samples: int | None = None, num_parallel_workers: int | None = None,
+                 shuffle: bool | None = None, decode: bool = False, sampler: Any = None, num_shards: int | None = None,
+                 shard_id: int | None = None, cache: Any = None) -> None:
+        super().__init__(dataset_dir, None, num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
+                         cache, decode)
 
 
 # --- rows of text files -----------------------------------------------------------------------------------------------
 
 
 def _paths(op, files):
-    """The files that a path, a pattern, or a list of them means."""
+    """The files that a path, a pattern, or a list of them means, in the order of their names."""
     check.instance(op, "dataset_files", files, (str, list))
     patterns = [files] if isinstance(files, str) else files
     out, missing = [], []
     for i, p in enumerate(patterns):
         check.string(op, f"dataset_files[{i}]", p)
-        found = [p] if os.path.isfile(p) else sorted(f for f in glob.glob(p, recursive=True) if os.path.isfile(f))
+        found = [p] if os.path.isfile(p) else [f for f in glob.glob(p, recursive=True) if os.path.isfile(f)]
         out += found
         if not found:
             missing.append(p)
@@ -366,25 +270,116 @@ def _paths(op, files):
         raise ValueError(f"[{op}] The following patterns did not match any files: {missing}.")
     if not out:
         raise ValueError(f"[{op}] dataset_files must name at least one file.")
-    return out
+    return sorted(out)
 
 
-class _FileRows(MappableDataset):
-    """A dataset of the rows of files. Kinds define `_counts()`, the numbers of rows of the files, and `_row(file,
-    i)`."""
+class Lines:
+    """The lines of a text file, which stays on the disk.
 
-    def __init__(self, dataset_files: str | Sequence[str], num_samples: int, num_parallel_workers: int,
-                 shuffle: bool | Shuffle, num_shards: int, shard_id: int, cache: Any) -> None:
+    Args:
+        empty: whether empty lines count. quoted: whether a line goes on where its quotes are not closed.
+        skip: how many lines at the start are left out."""
+
+    def __init__(self, op: str, path: str, empty: bool = False, quoted: bool = False, skip: int = 0) -> None:
+        self.op, self.path = op, path
+        self._map()
+        breaks = self._breaks(quoted)
+        starts, ends = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(self.data)]])
+        if ends[-1] == starts[-1]:  # what follows the last line break is no line
+            starts, ends = starts[:-1], ends[:-1]
+        starts, ends = starts[skip:], ends[skip:]
+        keep = slice(None) if empty else ends > starts
+        self.starts, self.ends = starts[keep], ends[keep]
+
+    def _map(self):
+        try:
+            if not os.path.isfile(self.path):
+                raise RuntimeError(f"[{self.op}] there is no file {self.path!r}.")
+            if not os.path.getsize(self.path):
+                self.data = b""
+                return
+            with open(self.path, "rb") as f:
+                self.data = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as e:
+            raise RuntimeError(f"[{self.op}] cannot read {self.path!r}: {e}") from e
+
+    def _breaks(self, quoted):
+        """The places of the line breaks."""
+        found, step, odd = [np.zeros(0, np.int64)], 1 << 24, 0
+        for start in range(0, len(self.data), step):
+            part = np.frombuffer(self.data[start:start + step], np.uint8)
+            places = np.flatnonzero(part == 10)
+            if quoted:
+                quotes = np.flatnonzero(part == 34)
+                places = places[(np.searchsorted(quotes, places) + odd) % 2 == 0]
+                odd += len(quotes)
+            found.append(places + start)
+        return np.concatenate(found)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "data": None}  # another process maps the file again
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._map()
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, i: int) -> str:
+        try:
+            return self.data[self.starts[i]:self.ends[i]].decode()
+        except UnicodeDecodeError as e:
+            raise RuntimeError(f"[{self.op}] {self.path!r} has a line that is not UTF-8: {e}") from e
+
+
+class Blocks(Lines):
+    """The runs of lines of a text file that are not empty; empty lines stand between them."""
+
+    def __init__(self, op: str, path: str) -> None:
+        super().__init__(op, path)
+        if len(self.starts):
+            new = np.flatnonzero(self.starts[1:] != self.ends[:-1] + 1)
+            self.starts = self.starts[np.concatenate([[0], new + 1])]
+            self.ends = self.ends[np.concatenate([new, [-1]])]
+
+
+class FileRows(MappableDataset):
+    """A dataset of the rows of files. Kinds define `_source(file)`, the rows of a file as a sequence, and
+    `_values(file, row)`, the values of the columns in a row; or `_counts` and `_read`."""
+
+    _names_of_columns: tuple[str, ...] = ()
+
+    def __init__(self, dataset_files: Any, num_samples: Any, num_parallel_workers: Any, shuffle: Any, num_shards: Any,
+                 shard_id: Any, cache: Any) -> None:
         op = type(self).__name__
-        self.dataset_files: list[Any] = _paths(op, dataset_files)
+        self.dataset_files: list[Any] = self._find(op, dataset_files)
         _no_cache(op, cache)
         check.instance(op, "shuffle", shuffle, (bool, Shuffle))
         self.shuffle = Shuffle.GLOBAL if shuffle is True or shuffle in (Shuffle.ADAPTIVE, Shuffle.PARTIAL) else \
             Shuffle.FALSE if shuffle is False else shuffle
         super().__init__(num_parallel_workers, None, num_samples, self.shuffle != Shuffle.FALSE, num_shards, shard_id)
+        self._opened = None
+
+    def _find(self, op, dataset_files):
+        return _paths(op, dataset_files)
+
+    def _source(self, file):
+        raise NotImplementedError
+
+    def _values(self, file, row):
+        raise NotImplementedError
+
+    def _sources(self):
+        if self._opened is None:
+            self._opened = [self._source(f) for f in self.dataset_files]
+        return self._opened
+
+    def _columns(self):
+        return list(self._names_of_columns)
 
     def _counts(self):
-        raise NotImplementedError
+        return [len(s) for s in self._sources()]
 
     def _length(self):
         total = sum(self._counts())
@@ -393,32 +388,42 @@ class _FileRows(MappableDataset):
                 f"[{type(self).__name__}] there are no rows in {', '.join(map(repr, self.dataset_files[:3]))}.")
         return total
 
+    def _by_turns(self, order):
+        """These rows as workers give them that read the files side by side, each with every workers-th file."""
+        from pijit.dataset import config
+        workers = self.num_parallel_workers or config.get_num_parallel_workers()
+        worker = np.searchsorted(np.cumsum(self._counts()), order, side="right") % workers
+        parts = [order[worker == w] for w in range(min(workers, len(self.dataset_files)))]
+        turn = np.concatenate([np.arange(len(p)) for p in parts])
+        return np.concatenate(parts)[np.argsort(turn, kind="stable")]
+
     def _indices(self, run):
-        if not isinstance(self.sampler,
-                          (RandomSampler, SequentialSampler, DistributedSampler)) or self._subset is not None or \
-                self.sampler.child_sampler is not None:
+        s = self.sampler
+        if not isinstance(s, (RandomSampler, SequentialSampler, DistributedSampler)) or self._subset is not None or \
+                s.child_sampler is not None:
             return super()._indices(run)
         counts, n = self._counts(), self._length()
         rng, epoch = (np.random.default_rng(0), 0) if run is None else run.rng(self)
-        s = self.sampler
         if isinstance(s, DistributedSampler):
             from pijit.dataset import config
             per = -(-n // s.num_shards)
-            order = (np.arange(per) + s.shard_id * per) % n
-            return order if self.shuffle == Shuffle.FALSE else \
-                np.random.default_rng((config.get_seed(), epoch, s.shard_id)).permutation(order)[:s._limit(per)]
+            places = np.arange(per) + s.shard_id * per
+            if self.shuffle == Shuffle.FALSE:  # rows that make the last shard as large as the others come last
+                order = np.concatenate([self._by_turns(places[places < n]), self._by_turns(places[places >= n] % n)])
+                return order[:s._limit(per)]
+            order = places % n
+            return np.random.default_rng((config.get_seed(), epoch, s.shard_id)).permutation(order)[:s._limit(per)]
         if self.shuffle == Shuffle.GLOBAL:
-            order = rng.permutation(n)
-        else:
-            # rows of the files by turns, as files are read side by side
-            starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-            parts = [start + (rng.permutation(c) if self.shuffle == Shuffle.INFILE else np.arange(c))
-                     for start, c in zip(starts, counts)]
-            if self.shuffle == Shuffle.FILES:
-                parts = [parts[i] for i in rng.permutation(len(parts))]
-            turn = np.concatenate([np.arange(len(p)) for p in parts])
-            order = np.concatenate(parts)[np.argsort(turn, kind="stable")]
-        return order[:s._limit(n)]
+            return rng.permutation(n)[:s._limit(n)]
+        if self.shuffle == Shuffle.FALSE:
+            return self._by_turns(np.arange(n))[:s._limit(n)]
+        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        parts = [start + (rng.permutation(c) if self.shuffle == Shuffle.INFILE else np.arange(c))
+                 for start, c in zip(starts, counts)]
+        if self.shuffle == Shuffle.FILES:
+            parts = [parts[i] for i in rng.permutation(len(parts))]
+        turn = np.concatenate([np.arange(len(p)) for p in parts])
+        return np.concatenate(parts)[np.argsort(turn, kind="stable")][:s._limit(n)]
 
     def _where(self, indices):
         """(file, row in it) of rows."""
@@ -426,63 +431,39 @@ class _FileRows(MappableDataset):
         files = np.searchsorted(ends, indices, side="right")
         return zip(files.tolist(), (indices - np.concatenate([[0], ends])[files]).tolist())
 
+    def _read(self, indices):
+        columns = [Column(len(indices)) for _ in self._columns()]
+        for file, i in self._where(indices):
+            source = self._sources()[file]
+            for column, value in zip(columns, self._values(self.dataset_files[file], source[i])):
+                column.add(value if type(value) is np.ndarray else np.array(value))
+        return Chunk(len(indices), dict(zip(self._columns(), (c.done() for c in columns))))
 
-class TextFileDataset(_FileRows):
+
+class TextFileDataset(FileRows):
     """The lines of text files that are not empty: the column text (strings).
 
     Args:
         dataset_files: a path, a pattern, or a list of them. shuffle: a bool or a Shuffle, GLOBAL by default.
-        num_samples, num_parallel_workers, num_shards, shard_id: as in GeneratorDataset.
+        num_samples, num_parallel_workers, num_shards, shard_id: as in GeneratorDataset. Without shuffling, files are
+            read side by side, as many as there are workers, and give rows by turns.
     Raises TypeError and ValueError for wrong arguments, RuntimeError for lines that are not UTF-8."""
+
+    _names_of_columns = ("text",)
 
     def __init__(self, dataset_files: str | Sequence[str], num_samples: int | None = None,
                  num_parallel_workers: int | None = None, shuffle: bool | Shuffle = Shuffle.GLOBAL,
                  num_shards: int | None = None, shard_id: int | None = None, cache: Any = None) -> None:
         super().__init__(dataset_files, num_samples, num_parallel_workers, shuffle, num_shards, shard_id, cache)
-        self._lines = None
 
-    def _columns(self):
-        return ["text"]
+    def _source(self, file):
+        return Lines(type(self).__name__, file)
 
-    def _open(self):
-        if self._lines is None:
-            self._lines = [_line_places(type(self).__name__, p) for p in self.dataset_files]
-        return self._lines
-
-    def _counts(self):
-        return [len(starts) for _, starts, _ in self._open()]
-
-    def _read(self, indices):
-        rows = []
-        for file, i in self._where(indices):
-            data, starts, ends = self._open()[file]
-            try:
-                rows.append(np.array(data[starts[i]:ends[i]].decode()))
-            except UnicodeDecodeError as e:
-                raise RuntimeError(
-                    f"[{type(self).__name__}] {self.dataset_files[file]!r} has a line that is not UTF-8: {e}") from e
-        return Chunk(len(rows), {"text": rows})
+    def _values(self, file, row):
+        return (row,)
 
 
-def _line_places(op, path):
-    """The bytes of a file, and the starts and ends of its lines that are not empty."""
-    try:
-        if not os.path.getsize(path):
-            return b"", np.zeros(0, np.int64), np.zeros(0, np.int64)
-        with open(path, "rb") as f:
-            data = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as e:
-        raise RuntimeError(f"[{op}] cannot read {path!r}: {e}") from e
-    found, step = [], 1 << 24
-    for start in range(0, len(data), step):
-        found.append(np.flatnonzero(np.frombuffer(data[start:start + step], np.uint8) == 10) + start)
-    breaks = np.concatenate(found)
-    starts, ends = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(data)]])
-    keep = ends > starts
-    return data, starts[keep], ends[keep]
-
-
-class CSVDataset(_FileRows):
+class CSVDataset(FileRows):
     """The rows of CSV files, a column for each field.
 
     Args:
@@ -604,241 +585,3 @@ class CSVDataset(_FileRows):
             columns[name] = [np.array(v) for v in fields] if isinstance(default, str) else \
                 np.array(fields, np.int32 if isinstance(default, int) else np.float32)
         return Chunk(len(rows), columns)
-
-
-# --- TFRecord ---------------------------------------------------------------------------------------------------------
-
-
-def _crc_table():
-    table = []
-    for i in range(256):
-        for _ in range(8):
-            i = (i >> 1) ^ (0x82F63B78 if i & 1 else 0)
-        table.append(i)
-    return table
-
-
-_CRC = _crc_table()
-
-
-def masked_crc32c(data: Any) -> Any:
-    """The checksum of TFRecord files."""
-    c = 0xFFFFFFFF
-    for b in data:
-        c = _CRC[(c ^ b) & 255] ^ (c >> 8)
-    c ^= 0xFFFFFFFF
-    return ((c >> 15 | c << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def _varint(data, i):
-    value = shift = 0
-    while True:
-        if i >= len(data) or shift > 63:
-            raise ValueError("a number is cut off")
-        b = data[i]
-        value |= (b & 127) << shift
-        i += 1
-        if b < 128:
-            return value, i
-        shift += 7
-
-
-def _fields(data):
-    """The (number, value) pairs of a message of Protocol Buffers: ints for numbers, bytes for the rest."""
-    i = 0
-    while i < len(data):
-        key, i = _varint(data, i)
-        kind = key & 7
-        if kind == 0:
-            value, i = _varint(data, i)
-        elif kind in (1, 5):
-            n = 8 if kind == 1 else 4
-            value, i = data[i:i + n], i + n
-        elif kind == 2:
-            n, i = _varint(data, i)
-            value, i = data[i:i + n], i + n
-        else:
-            raise ValueError(f"wire type {kind}")
-        if i > len(data):
-            raise ValueError("a field is cut off")
-        yield key >> 3, value
-
-
-def parse_example(data: Any) -> dict[Any, Any]:
-    """The features of a tf.train.Example: a dict from names to arrays of int64, float32 or bytes objects."""
-    out = {}
-    for number, features in _fields(data):
-        if number != 1:
-            continue
-        for number, entry in _fields(features):
-            if number != 1:
-                continue
-            pair = dict(_fields(entry))
-            name = bytes(pair.get(1, b"")).decode()
-            feature = list(_fields(pair.get(2, b"")))
-            if not feature:
-                continue
-            kind, content = feature[-1]
-            values = [v for n, v in _fields(content) if n == 1]
-            if kind == 1:
-                out[name] = np.empty(len(values), object)  # not np.bytes_, which drops zeros at the end
-                out[name][:] = [bytes(v) for v in values]
-            elif kind == 2:
-                out[name] = np.frombuffer(b"".join(bytes(v) for v in values), "<f4").astype(np.float32)
-            elif kind == 3:
-                numbers = []
-                for v in values:
-                    if isinstance(v, int):
-                        numbers.append(v)
-                        continue
-                    i = 0
-                    while i < len(v):
-                        x, i = _varint(v, i)
-                        numbers.append(x)
-                out[name] = np.array(numbers, np.uint64).astype(np.int64)
-    return out
-
-
-def _joined(values):
-    return np.frombuffer(b"".join(values), np.uint8)
-
-
-class TFRecordDataset(_FileRows):
-    """Rows of tf.train.Example in TFRecord files: a column for each feature: int64, float32, or bytes as uint8.
-
-    Args:
-        dataset_files: a path, a pattern, or a list of them.
-        schema: a Schema or the path of one, which gives names, types and shapes; None takes them as they are, by the
-            first row.
-        columns_list: the names of columns to take. shuffle: a bool or a Shuffle, GLOBAL by default.
-        num_samples, num_parallel_workers, num_shards, shard_id: as in GeneratorDataset. shard_equal_rows: shards are
-            equally large anyway.
-        compression_type: None, "", "GZIP" or "ZLIB".
-    Raises TypeError and ValueError for wrong arguments, RuntimeError when the pipeline runs for files that are
-    broken."""
-
-    schema: Schema | None
-
-    def __init__(self, dataset_files: str | Sequence[str], schema: Any = None, columns_list: str | Sequence[str] = None,
-                 num_samples: int | None = None, num_parallel_workers: int | None = None,
-                 shuffle: bool | Shuffle = Shuffle.GLOBAL, num_shards: int | None = None, shard_id: int | None = None,
-                 shard_equal_rows: bool = False, cache: Any = None, compression_type: Any = None) -> None:
-        op = "TFRecordDataset"
-        from pijit.dataset.schema import Schema
-        self.schema = None if schema is None else schema if isinstance(schema, Schema) else Schema(schema)
-        self.columns_list: list[Any] | None = check.columns(op, "columns_list", columns_list, none=True)
-        check.boolean(op, "shard_equal_rows", shard_equal_rows)
-        self.compression_type = (check.choice(op, "compression_type", compression_type, ("", "GZIP", "ZLIB"),
-                                              none=True) or "")
-        super().__init__(dataset_files, num_samples, num_parallel_workers, shuffle, num_shards, shard_id, cache)
-        self._places = None
-
-    def _records(self):
-        if self._places is None:
-            self._places = [self._scan(p) for p in self.dataset_files]
-        return self._places
-
-    def _scan(self, path):
-        """The bytes of a file, and (start, end) of its records."""
-        op = "TFRecordDataset"
-        try:
-            if self.compression_type == "GZIP":
-                import gzip
-                with gzip.open(path) as f:
-                    data = f.read()
-            elif self.compression_type == "ZLIB":
-                import zlib
-                with open(path, "rb") as f:
-                    data = zlib.decompress(f.read())
-            elif os.path.getsize(path):
-                with open(path, "rb") as f:
-                    data = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
-            else:
-                data = b""
-        except Exception as e:
-            raise RuntimeError(f"[{op}] cannot read {path!r}: {e}") from e
-        places, i = [], 0
-        while i < len(data):
-            head = data[i:i + 12]
-            if len(head) < 12:
-                raise RuntimeError(f"[{op}] {path!r} is cut off within the header of record {len(places)}.")
-            length, crc = struct.unpack("<QI", head)
-            if masked_crc32c(head[:8]) != crc:
-                raise RuntimeError(
-                    f"[{op}] {path!r} is no TFRecord file, or broken: the checksum of record {len(places)} is wrong.")
-            if i + 16 + length > len(data):
-                raise RuntimeError(
-                    f"[{op}] {path!r} is cut off within record {len(places)}, which should have {length} bytes.")
-            places.append((i + 12, i + 12 + length))
-            i += 16 + length
-        return data, places
-
-    def _counts(self):
-        return [len(places) for _, places in self._records()]
-
-    def _example(self, file, i):
-        data, places = self._records()[file]
-        try:
-            return parse_example(memoryview(data)[slice(*places[i])])
-        except (ValueError, UnicodeDecodeError) as e:
-            raise RuntimeError(
-                f"[TFRecordDataset] record {i} of {self.dataset_files[file]!r} is no tf.train.Example: {e}") from e
-
-    def _columns(self):
-        if self.schema is not None:
-            names = [c["name"] for c in self.schema.columns]
-        else:
-            if not hasattr(self, "_first_names"):
-                self._length()
-                file = next(i for i, n in enumerate(self._counts()) if n)
-                self._first_names = sorted(self._example(file, 0))
-            names = self._first_names
-        if self.columns_list is not None:
-            for c in self.columns_list:
-                if c not in names:
-                    raise RuntimeError(f"[TFRecordDataset] columns_list names {c!r}, but there are {names}.")
-            names = self.columns_list
-        return names
-
-    def _read(self, indices):
-        names = self._columns()
-        kinds = {} if self.schema is None else {c["name"]: c for c in self.schema.columns}
-        columns = [Column(len(indices)) for _ in names]
-        for file, i in self._where(indices):
-            row = self._example(file, i)
-            for name, column in zip(names, columns):
-                if name not in row:
-                    raise RuntimeError(
-                        f"[TFRecordDataset] record {i} of {self.dataset_files[file]!r} has no feature {name!r}; it "
-                        f"has {sorted(row)}.")
-                value = row[name]
-                if name in kinds:
-                    value = self._shaped(value, kinds[name], name)
-                elif value.dtype.kind == "O":
-                    value = _joined(value)
-                column.add(value)
-        return Chunk(len(indices), dict(zip(names, (c.done() for c in columns))))
-
-    def _shaped(self, value, column, name):
-        kind = np.dtype(column["type"])
-        if value.dtype.kind == "O" and kind == np.uint8:
-            value = _joined(value)
-        elif (value.dtype.kind == "O") != (kind.kind in "US"):
-            raise RuntimeError(
-                f"[TFRecordDataset] column {name!r} is {column['type']} in the schema, but holds {value.dtype}.")
-        elif kind.kind in "US":
-            try:
-                value = np.array([v.decode() for v in value])
-            except UnicodeDecodeError as e:
-                raise RuntimeError(f"[TFRecordDataset] column {name!r} holds a string that is not UTF-8: {e}") from e
-        else:
-            value = value.astype(kind)
-        shape = column.get("shape")
-        if shape is not None:
-            try:
-                value = value.reshape(shape)
-            except ValueError as e:
-                raise RuntimeError(
-                    f"[TFRecordDataset] column {name!r} has the shape {shape} in the schema, but holds {value.size} "
-                    f"values.") from e
-        return value

@@ -648,7 +648,7 @@ class Iterator:
         except BaseException:
             self._run.close()
             raise
-        convert = type(self)._converter(output_numpy)
+        convert = _without_hidden(type(self)._converter(output_numpy))
         size = dataset._read_ahead()
         if self._run.debug:
             self._producer, self._finalizer = None, weakref.finalize(self, self._run.close)
@@ -726,6 +726,15 @@ class Iterator:
     def get_col_names(self) -> list[Any]:
         """The names of the columns."""
         return list(self._names)
+
+
+def _without_hidden(convert):
+    """`convert` of a chunk without the columns of extra_metadata, which are seen once they are renamed."""
+    def visible(chunk):
+        if any(n.startswith("_meta-") for n in chunk.columns):
+            chunk = Chunk(chunk.n, {n: c for n, c in chunk.columns.items() if not n.startswith("_meta-")})
+        return convert(chunk)
+    return visible
 
 
 class DictIterator(Iterator):

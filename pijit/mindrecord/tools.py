@@ -433,7 +433,7 @@ class TFRecordToMR(_Converter):
 
     def tfrecord_iterator(self) -> Iterator[dict[str, Any]]:
         """The rows."""
-        from pijit.dataset.files import TFRecordDataset
+        from pijit.dataset.tfrecord import TFRecordDataset
         if not os.path.isfile(self.source):
             raise ValueError(f"The file {self.source!r} does not exist.")
         records = TFRecordDataset(self.source, shuffle=False)

@@ -16,7 +16,7 @@ from PIL import Image
 import pijit as ms
 import pijit.dataset as ds
 import pijit.dataset.text as text
-from pijit.dataset.files import masked_crc32c, parse_example
+from pijit.dataset.tfrecord import masked_crc32c, parse_example
 
 
 def rows(d):

@@ -17,7 +17,7 @@ from PIL import Image
 import pijit as ms
 import pijit.dataset as ds
 from pijit import mindrecord as mr
-from pijit.dataset.files import masked_crc32c
+from pijit.dataset.tfrecord import masked_crc32c
 from pijit.mindrecord import FileReader, FileWriter, MindPage, _format
 from tests.python.pairs import pairs
 
