@@ -72,13 +72,13 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                                                          'LibriTTSDataset SpeechCommandsDataset TedliumDataset '
                                                          'YesNoDataset'},
  'dataset.sources': {'dataset.engine.datasets_user_defined': 'GeneratorDataset NumpySlicesDataset PaddedDataset',
-                     'dataset.engine.datasets_vision': 'FakeImageDataset RandomDataset'},
+                     'dataset.engine.datasets_vision': 'RandomDataset'},
  'dataset.text.transforms': {'dataset.text.transforms': 'AddToken BasicTokenizer BertTokenizer CaseFold '
-                                                        'FilterWikipediaXML Lookup Ngram '
-                                                        'NormalizeUTF8 PythonTokenizer RegexReplace RegexTokenizer '
-                                                        'SlidingWindow ToNumber Truncate TruncateSequencePair '
-                                                        'UnicodeCharTokenizer UnicodeScriptTokenizer '
-                                                        'WhitespaceTokenizer WordpieceTokenizer'},
+                                                        'FilterWikipediaXML Lookup Ngram NormalizeUTF8 '
+                                                        'PythonTokenizer RegexReplace RegexTokenizer SlidingWindow '
+                                                        'ToNumber Truncate TruncateSequencePair UnicodeCharTokenizer '
+                                                        'UnicodeScriptTokenizer WhitespaceTokenizer '
+                                                        'WordpieceTokenizer'},
  'dataset.text.utils': {'dataset.text.utils': 'NormalizeForm Vocab'},
  'dataset.text_sets': {'dataset.engine.datasets_text': 'AGNewsDataset AmazonReviewDataset CLUEDataset '
                                                        'CoNLL2000Dataset DBpediaDataset EnWik9Dataset IMDBDataset '
