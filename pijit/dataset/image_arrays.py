@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pijit.dataset import check
+from pijit.dataset import check, mat
 from pijit.dataset.datasets import Shuffle
 from pijit.dataset.files import FileRows, Lines, Listed, UsageSet, WholeSet, _file, _folder, read_bytes
 from pijit.dataset.sources import MappableDataset
@@ -278,21 +278,16 @@ class STL10Dataset(UsageSet):
         return dict(zip(("image", "label"), _joined([self._part(p) for p in self._parts()])))
 
 
-def loadmat(op: str, path: str) -> dict[str, Any]:
-    """The variables of a file of MATLAB (version 5), by SciPy. RuntimeError without it, and for other files."""
-    try:
-        from scipy.io import loadmat as load
-    except ImportError as e:
-        raise RuntimeError(f"[{op}] reading {path!r} needs SciPy: pip install scipy.") from e
-    read_bytes(op, path, 1 << 33)
-    try:
-        return load(path, squeeze_me=True)
-    except Exception as e:  # it raises many kinds of them for broken files
-        raise RuntimeError(f"[{op}] {path!r} is no file of MATLAB that can be read: {type(e).__name__}: {e}") from e
+def counted(op: str, path: str, values: Any) -> np.ndarray:
+    """The whole numbers (int64 [n]) of a variable of a MATLAB file. RuntimeError where it holds something else."""
+    found = np.asarray(values if isinstance(values, np.ndarray) else np.nan)
+    if found.dtype.kind not in "iuf" or not (np.abs(found) < 2**31).all() or (found % 1 != 0).any():
+        raise RuntimeError(f"[{op}] {path!r} should have whole numbers, but has {check.shown(values)}.")
+    return found.reshape(-1).astype(np.int64)
 
 
 class SVHNDataset(Listed):
-    """SVHN, cropped digits: columns image (uint8 [32, 32, 3]) and label (uint32, 0 to 9). It needs SciPy.
+    """SVHN, cropped digits: columns image (uint8 [32, 32, 3]) and label (uint32, 0 to 9).
 
     Args:
         dataset_dir: the folder with train_32x32.mat, test_32x32.mat and extra_32x32.mat (or those of its usage).
@@ -316,10 +311,10 @@ class SVHNDataset(Listed):
 
     def _part(self, part):
         path = self._path(f"{part}_32x32.mat")
-        values = loadmat("SVHNDataset", path)
-        x, y = values.get("X"), np.atleast_1d(values.get("y", 0))
-        if not isinstance(x, np.ndarray) or x.dtype != np.uint8 or y.dtype.kind not in "iu" or y.ndim != 1:
-            raise RuntimeError(f"[SVHNDataset] {path!r} has no X of bytes with y.")
+        values = mat.load("SVHNDataset", path)
+        x, y = values.get("X"), counted("SVHNDataset", path, values.get("y"))
+        if not isinstance(x, np.ndarray) or x.dtype != np.uint8:
+            raise RuntimeError(f"[SVHNDataset] {path!r} has no X of bytes.")
         x = x[..., None] if x.ndim == 3 else x
         if x.shape != (32, 32, 3, len(y)):
             raise RuntimeError(f"[SVHNDataset] {path!r} has X {list(x.shape)} instead of [32, 32, 3, {len(y)}].")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pijit.dataset import check
+from pijit.dataset import check, mat
 from pijit.dataset.files import (Computed, Images, Listed, UsageImages, WholeImages, _file, _folder, files_below,
                                  folders_in, read_bytes, read_lines)
-from pijit.dataset.image_arrays import loadmat
+from pijit.dataset.image_arrays import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -145,7 +145,7 @@ def _reader(op, decrypt):
 
 class Caltech101Dataset(Listed):
     """Caltech 101: columns image (the file's bytes, or decoded), category (int64) and annotation (float64 [2, points],
-    the contour), as `target_type` says. Annotations need SciPy.
+    the contour), as `target_type` says.
 
     Args:
         dataset_dir: the folder with 101_ObjectCategories and Annotations.
@@ -173,10 +173,10 @@ class Caltech101Dataset(Listed):
         return {n: i for i, n in enumerate(names)}
 
     def _contour(self, path):
-        found = loadmat("Caltech101Dataset", path).get("obj_contour")
+        found = mat.load("Caltech101Dataset", path).get("obj_contour")
         if not isinstance(found, np.ndarray) or found.dtype.kind not in "iuf":
             raise RuntimeError(f"[Caltech101Dataset] {path!r} has no obj_contour.")
-        return np.atleast_2d(found)
+        return found
 
     def _list(self):
         images, labels, contours = [], [], []
@@ -530,7 +530,7 @@ class FlickrDataset(Listed):
 
 class Flowers102Dataset(Listed):
     """Oxford 102 Flower: columns image and, for segmentation, segmentation (the files' bytes, or decoded uint8 [height,
-    width, 3]), and label (uint32). It needs SciPy.
+    width, 3]), and label (uint32).
 
     Args:
         dataset_dir: the folder with imagelabels.mat, setid.mat, jpg and, for segmentation, segmim.
@@ -559,10 +559,7 @@ class Flowers102Dataset(Listed):
         return {n: i for i, n in enumerate(_FLOWERS)}
 
     def _numbers(self, path, name):
-        found = np.atleast_1d(loadmat("Flowers102Dataset", path).get(name, "none"))
-        if found.ndim != 1 or found.dtype.kind not in "iu":
-            raise RuntimeError(f"[Flowers102Dataset] {path!r} has no numbers {name}.")
-        return found.astype(np.int64)
+        return counted("Flowers102Dataset", path, mat.load("Flowers102Dataset", path).get(name))
 
     def _list(self):
         op = "Flowers102Dataset"

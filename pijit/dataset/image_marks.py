@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pijit.dataset import check
+from pijit.dataset import check, mat
 from pijit.dataset.files import (Computed, Images, Listed, UsageImages, _file, files_below, read_bytes, read_json,
                                  read_lines)
-from pijit.dataset.image_arrays import loadmat
 from pijit.dataset.image_folders import _reader, class_labels, fields, inside, whole_number
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ class KITTIDataset(UsageImages):
 
 class SBDataset(Listed):
     """Semantic Boundaries: columns image (the file's bytes, or decoded uint8 [height, width, 3]) and task (float64 [20,
-    height, width] with boundaries, uint8 [height, width] with segments). It needs SciPy.
+    height, width] with boundaries, uint8 [height, width] with segments).
 
     Args:
         dataset_dir: the folder with img, cls, train.txt, val.txt and, where it is asked for, train_noval.txt.
@@ -150,15 +149,14 @@ class SBDataset(Listed):
         return ["train", "val"] if self.usage == "all" else [self.usage]
 
     def _marks(self, path):
-        try:
-            found = loadmat("SBDataset", path)["GTcls"]
-            if self.task == "Segmentation":
-                return np.array(found["Segmentation"].item(), np.uint8)
-            return np.array([b.toarray() for b in found["Boundaries"].item()], np.float64)
-        except RuntimeError:
-            raise
-        except Exception as e:  # what a file says may be anything
-            raise RuntimeError(f"[SBDataset] {path!r} has no {self.task} of GTcls: {type(e).__name__}: {e}") from e
+        found = mat.load("SBDataset", path).get("GTcls")
+        marks = found.get(self.task) if isinstance(found, dict) else None
+        if self.task == "Segmentation" and isinstance(marks, np.ndarray):
+            return marks.astype(np.uint8)
+        if isinstance(marks, list) and marks and all(isinstance(m, np.ndarray) and m.shape == marks[0].shape
+                                                     for m in marks):
+            return np.array(marks, np.float64)
+        raise RuntimeError(f"[SBDataset] {path!r} has no {self.task} of GTcls.")
 
     def _list(self):
         op = "SBDataset"

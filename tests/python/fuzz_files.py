@@ -8,6 +8,7 @@ import argparse
 import glob
 import gzip
 import os
+import pathlib
 import pickle
 import random
 import resource
@@ -22,6 +23,7 @@ import pijit as ms
 import pijit.dataset as ds
 from pijit import nn
 from pijit.mindrecord import Cifar10ToMR, FileReader, FileWriter, MindPage, MnistToMR
+from tests.python import made_sets
 
 WRONG = (ValueError, RuntimeError)
 SPECIAL = [0, 1, 2, 7, 8, 127, 128, 255, 256, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**62, 2**63 - 1, 2**63,
@@ -61,6 +63,7 @@ class Format:
     """Files of a kind: `seeds()` gives good ones as bytes, `read(path)` reads one in all ways there are."""
 
     name = extension = ""
+    chosen = 0  # which of the seeds the file at hand was
     companion = None  # an extension of a file beside it, which stays as it is
 
     def seeds(self, folder):
@@ -189,7 +192,51 @@ class MindIR(Format):
         ms.load(path)
 
 
-FORMATS = [MindRecord(), Checkpoint(), Safetensors(), Cifar(), Mnist(), MindIR()]
+class DataSets(Format):
+    """A file of a data set's folder, the others of which stay as they are; in all variants of its arguments."""
+
+    extension = "any"
+
+    def __init__(self, name, first, last):
+        self.name, self.first, self.last = name, first, last
+
+    def seeds(self, folder):
+        self.kept = tempfile.TemporaryDirectory()
+        names = [n for _, n, _ in made_sets.CASES]
+        self.places = []
+        for make, name, variants in made_sets.CASES[names.index(self.first):names.index(self.last) + 1]:
+            if name in ("QMnist", "PhotoTour"):  # as EMnist and Food101 are, but large
+                continue
+            beside = pathlib.Path(self.kept.name) / make.__name__
+            make(beside) if not beside.exists() else None
+            images = 0
+            for path in sorted(beside.rglob("*")):
+                images += path.suffix in (".jpg", ".png", ".JPEG")
+                if path.is_file() and (path.suffix not in (".jpg", ".png", ".JPEG") or images == 1):
+                    self.places.append((path, name, variants, str(beside)))
+                    yield path.read_bytes()
+
+    def read(self, path):
+        place, name, variants, folder = self.places[self.chosen]
+        good = place.read_bytes()
+        try:
+            with open(path, "rb") as f:
+                place.write_bytes(f.read())
+            errors = []
+            for arguments in variants[:6]:
+                try:
+                    d = getattr(ds, f"{name}Dataset")(shuffle=False, **made_sets.place(arguments, folder))
+                    list(d.create_tuple_iterator(num_epochs=1, output_numpy=True))
+                except WRONG as e:
+                    errors.append(e)
+            if errors:
+                raise errors[0]
+        finally:
+            place.write_bytes(good)
+
+
+FORMATS = [MindRecord(), Checkpoint(), Safetensors(), Cifar(), Mnist(), MindIR(), DataSets("texts", "AGNews", "USPS"),
+           DataSets("sounds", "CMUArctic", "YesNo"), DataSets("images", "EMnist", "WIDERFace")]
 
 
 def _remove(folder):
@@ -211,7 +258,8 @@ def fuzz(form, count, seed=0, say=lambda *_: None):
         _remove(folder)
         path = os.path.join(folder, f"file.{form.extension}")
         for k in range(count):
-            data = mutated(rng.choice(seeds), rng)
+            form.chosen = rng.choice(range(len(seeds)))
+            data = mutated(seeds[form.chosen], rng)
             with open(path, "wb") as f:
                 f.write(data)
             try:

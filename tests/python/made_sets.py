@@ -694,7 +694,7 @@ def _answer(ds, name, arguments):
         return {**_error(e), "made": True, "message": str(e)[:200]}
 
 
-def _place(arguments, folder):
+def place(arguments, folder):
     out = {k: v.replace("{}", folder) if isinstance(v, str) else v for k, v in arguments.items()}
     if not {"dataset_files", "dataset_file"} & set(out):
         out.setdefault("dataset_dir", folder)
@@ -715,10 +715,10 @@ def answers(package, folder, only=None):
         runs = list(variants) + [{**variants[0], **m} for m in MORE] + [{**variants[0], "sampler": s} for s in SAMPLERS]
         for arguments in runs:
             key = f"{name} {make.__name__} {json.dumps(arguments, sort_keys=True)}"
-            out[key] = _answer(ds, name, _place(arguments, str(beside)))
-        out[f"{name} {make.__name__} empty"] = _answer(ds, name, _place(variants[0], str(empty)))
-        out[f"{name} {make.__name__} missing"] = _answer(ds, name, _place(variants[0], str(empty / "none")))
-        wrong = _place({**variants[0], "usage": "foo"}, str(beside))
+            out[key] = _answer(ds, name, place(arguments, str(beside)))
+        out[f"{name} {make.__name__} empty"] = _answer(ds, name, place(variants[0], str(empty)))
+        out[f"{name} {make.__name__} missing"] = _answer(ds, name, place(variants[0], str(empty / "none")))
+        wrong = place({**variants[0], "usage": "foo"}, str(beside))
         out[f"{name} {make.__name__} wrong usage"] = _answer(ds, name, wrong)
     return out
 

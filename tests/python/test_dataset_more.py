@@ -37,7 +37,7 @@ def test_shuffled_and_pickled(make, name, arguments, tmp_path):
     if name in ("Caltech101", "Flowers102", "SB", "SVHN"):
         pytest.importorskip("scipy")
     make(tmp_path)
-    kind, arguments = getattr(ds, f"{name}Dataset"), made_sets._place(arguments, str(tmp_path))
+    kind, arguments = getattr(ds, f"{name}Dataset"), made_sets.place(arguments, str(tmp_path))
     ds.config.set_seed(11)
     got = rows(kind(**arguments, shuffle=True))
     assert sorted(map(str, got)) == sorted(map(str, rows(kind(**arguments, shuffle=False))))
@@ -180,3 +180,31 @@ def test_coco_of_other_files(task, tmp_path):
     (tmp_path / "a.json").write_text("[" * 100000)
     with pytest.raises(RuntimeError, match="no JSON file"):
         rows(ds.CocoDataset(str(tmp_path), str(tmp_path / "a.json"), task))
+
+
+def test_files_of_matlab(tmp_path):
+    sparse, savemat = pytest.importorskip("scipy.sparse"), pytest.importorskip("scipy.io").savemat
+    from pijit.dataset import mat
+
+    path, numbers = str(tmp_path / "a.mat"), np.arange(12.0).reshape(3, 4)
+    cells = np.empty((2, 1), object)
+    cells[:, 0] = numbers, "text"
+    for packed in (False, True):
+        savemat(path, {"a": numbers, "b": numbers.astype(np.uint16), "c": cells, "s": {"x": 3, "y": {"z": "word"}},
+                       "m": sparse.csc_matrix(numbers), "e": np.zeros((0, 3))}, do_compression=packed)
+        got = mat.load("op", path)
+        assert np.array_equal(got["a"], numbers) and got["b"].dtype == np.uint16 and got["e"].shape == (0, 3)
+        assert np.array_equal(got["c"][0], numbers) and got["c"][1] == "text" and np.array_equal(got["m"], numbers)
+        assert got["s"]["x"].item() == 3 and got["s"]["y"] == {"z": "word"}
+    savemat(path, {"a": np.zeros(10**7)}, do_compression=True)
+    with pytest.raises(RuntimeError, match="grows to more than"):
+        mat.load("op", path)
+    wrong = sparse.csc_matrix(numbers)
+    wrong.indices[0] = 10**6
+    savemat(path, {"m": wrong})
+    with pytest.raises(RuntimeError, match="rows of a sparse matrix do not fit"):
+        mat.load("op", path)
+    for content in (b"", b"x" * 200, b"\x89HDF" + bytes(600)):
+        (tmp_path / "a.mat").write_bytes(content)
+        with pytest.raises(RuntimeError, match="no file of MATLAB"):
+            mat.load("op", path)
