@@ -119,7 +119,7 @@ PyObject* run_plain(PendingCall& call, Automatic& a) {
 }
 
 // The user's function that runs, and the loop that it is in, may be worth to be captured.
-Automatic* find_users_code(bool loops) {
+Automatic* find_users_code(Met met) {
   constexpr int kDeepest = 24;  // of libraries between what works and the user's code
   LiveFrame f = LiveFrame::innermost();
   for (int k = 0; f && k < kDeepest; ++k, f = f.caller()) {
@@ -129,7 +129,7 @@ Automatic* find_users_code(bool loops) {
     Automatic* a = automatic_of(f);
     if (!a) continue;
     if (a->ops++ == 0 && !a->begun && !a->tier.resting()) callee_of(f.code())->skip = false;
-    if (loops) look_for_loop(*a, f);
+    look_for_loop(*a, f, met);
     return a;
   }
   return nullptr;
@@ -149,16 +149,15 @@ void on_eager_op() {
     }
     set_hook_for_all(true);
   }
-  find_users_code(true);
+  find_users_code(Met::kOp);
 }
 
 // The program has run for some time since the last look: the function that takes its time may be
-// one of loops over numbers, or of ndarrays. A loop is not taken over: its lines may be as short as
-// what looking at them takes. CPython forgets what it specialised calls for each time that the hook
-// comes: so for what is not captured yet, it comes ever more rarely.
+// one of loops over numbers, or of ndarrays. CPython forgets what it specialised calls for each
+// time that the hook comes: so for what is not captured yet, it comes ever more rarely.
 void on_sample() {
   if (!hook_budget.on || current_owner() || !may_capture(Asker::kOp)) return;
-  const Automatic* a = find_users_code(false);
+  const Automatic* a = find_users_code(Met::kSample);
   if (!a || a->tier.resting() || hook_is_for_all()) return;
   const bool due = a->begun || (a->ops & (a->ops - 1)) == 0;
   if (due && affordable()) set_hook_for_all(true);

@@ -38,6 +38,10 @@ struct Automatic {
     int64_t began = 0;
     Tier tier{TierPolicy::loop};
     std::map<int, unsigned> without_graph;  // runs, by instruction
+    // Found by a sample, not by an eager op: its lines may be too short to be looked at.
+    bool sampled = false, short_lines = false;
+    uint64_t looks = 0;
+    int64_t looks_since = 0;
   };
   std::map<int, Loop> loops;  // by the instruction that an iteration begins with
   int watched = -1;           // which one
@@ -69,7 +73,8 @@ void earned(double ns);
 // Is a function that runs being looked at, which may soon be captured with all below it? Not where
 // it runs for long: it may never be called again.
 bool is_hidden(const Automatic& a);
-// An eager op of this frame is about to run.
-void look_for_loop(Automatic& a, const LiveFrame& frame);
+// An eager op of this frame is about to run; or a sample has met it.
+enum class Met : uint8_t { kOp, kSample };
+void look_for_loop(Automatic& a, const LiveFrame& frame, Met met);
 
 }  // namespace pijit

@@ -7,7 +7,9 @@
 #include "dispatch/automatic.h"
 #include "dispatch/permission.h"
 #include "entry/runner.h"
+#include "objects/ndarray.h"
 #include "python/module_code.h"
+#include "python/quiet_lookup.h"
 
 namespace pijit {
 
@@ -34,6 +36,17 @@ bool plain_iterator(PyObject* o) {
 }
 
 using Loop = Automatic::Loop;
+
+// A look takes as long as a line over numbers: such are left alone, before their loop is slowed
+// down.
+bool are_short(Loop& l) {
+  constexpr uint64_t kLooks = 5;
+  constexpr int64_t kShort = 2'500;  // ns, with the look
+  if (l.looks++ == 0) l.looks_since = clock_ns();
+  if (l.looks <= kLooks) return false;
+  l.looks = 0;
+  return clock_ns() - l.looks_since < static_cast<int64_t>(kLooks) * kShort;
+}
 
 // An iteration has ended. At first they are left to CPython, which is slowed down by our looking at
 // its lines; captured ones are timed in batches.
@@ -75,6 +88,10 @@ LineAnswer on_line(LiveFrame& frame) {
   const int head = a->watched;
   Loop& l = a->loops[head];
   if (l.tier.resting()) return LineAnswer::kStop;
+  if (l.sampled && l.tier.warming() && are_short(l)) {
+    l.short_lines = true;
+    return LineAnswer::kStop;
+  }
   try {
     if (!may_capture(Asker::kLoop)) return LineAnswer::kGoOn;
     const Code code = code_info(frame.code());
@@ -178,9 +195,25 @@ int loop_around_op(Automatic& a, const LiveFrame& frame, int offset) {
   return known->second = loop_around(*code, static_cast<int>(at - code->instrs.begin())).first;
 }
 
+// Among its variables; those of a module's frame are globals.
+bool holds_ndarrays(const LiveFrame& frame) {
+  if (!is_function(frame)) {
+    PyObject* names = reinterpret_cast<PyCodeObject*>(frame.code())->co_names;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names); ++k)
+      if (PyObject* o = quiet_item(frame.globals(), PyTuple_GET_ITEM(names, k));
+          o && is_followed_ndarray(o))
+        return true;
+    return false;
+  }
+  const Code code = code_of(frame);
+  for (int k = 0; code && k < code->num_slots; ++k)
+    if (PyObject* o = frame.slot(k); o && is_followed_ndarray(o)) return true;
+  return false;
+}
+
 }  // namespace
 
-void look_for_loop(Automatic& a, const LiveFrame& frame) {
+void look_for_loop(Automatic& a, const LiveFrame& frame, Met met) {
   if (a.captured()) return;
   const int offset = frame.offset();
   const bool again = offset <= a.last_op && a.frame == frame.id();
@@ -202,8 +235,12 @@ void look_for_loop(Automatic& a, const LiveFrame& frame) {
   if (head < 0 || head != a.counted || a.loops[head].tier.resting()) return count_turns_of(head);
   if (is_hidden(a)) return;
   count_turns_of(head);
-  if (!watch_lines(frame, on_line)) return;
   Loop& l = a.loops[head];
+  const bool sampled = met == Met::kSample;
+  if (sampled && (l.short_lines || !holds_ndarrays(frame))) return;
+  if (!watch_lines(frame, on_line)) return;
+  l.sampled = sampled;
+  l.looks = 0;
   // an iteration with many ops comes here again and again
   if (a.watched != head || a.watched_frame != frame.id()) l.settled = 0;
   a.watched = head;

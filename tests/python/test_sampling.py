@@ -221,3 +221,57 @@ def test_when_a_program_is_busy_with_its_own_functions(monkeypatch):
     monkeypatch.setitem(sys.modules, "pijit", _launch)
     assert look_from(own, busy) and loaded == [1]
     assert not _launch.is_own("/x/site-packages/y/z.py") and not _launch.is_own("<frozen runpy>")
+
+
+MODULE = """
+import pijit.auto, pijit.automatic
+import sys, time
+import numpy as np
+n = 20000
+u = np.exp(-(np.linspace(0, 1, n) - 0.5) ** 2 * 100)
+v = np.zeros(n)
+first, seen, steps = u, [], 0
+def captured(): return {(r.kind, r.name) for r in pijit.automatic.report().regions if r.captured and not r.deoptimized}
+def go_on(k):
+    if k % 50 == 0:
+        seen.append((k, float(u[k % n]).hex(), float(v.sum()).hex()))
+    return k < 400 or MORE
+k = 0
+while go_on(k):
+    a = u[2:] - 2 * u[1:-1] + u[:-2]
+    v[1:-1] += a * 0.2
+    u = u + v * 0.5
+    u[0] = u[-1] = 0
+    k += 1
+print(k, *seen, float(first.sum()).hex(), u.flags.owndata, v.flags.owndata, sep="\\n")
+print(captured(), file=sys.stderr)
+"""
+
+
+@pytest.mark.serial
+def test_a_loop_of_a_module_over_arrays_is_taken_over(tmp_path):
+    """And gives what CPython gives, for as many turns as it took until then."""
+    until = '(time.process_time() < 60 and ("loop", "<module>") not in captured())'
+    out, err = run(tmp_path, MODULE.replace("MORE", until))
+    assert "('loop', '<module>')" in err, err
+    plain = MODULE.replace("import pijit.auto, pijit.automatic", "def captured(): pass").replace(
+        "def captured(): return", "#")
+    assert run(tmp_path, plain.replace("MORE", "k < " + out.split("\n")[0]))[0] == out
+
+
+def test_a_loop_of_a_module_over_numbers_is_left_alone(tmp_path):
+    out, err = run(tmp_path, """
+import pijit.auto, pijit.automatic
+import time
+import numpy as np
+a = np.arange(1000.0)
+s = k = 0
+while time.process_time() < 2.5:
+    for j in range(2000):
+        s += j % 7
+        if s > 1000:
+            s -= 1000
+    k += 1
+print(s, [r for r in pijit.automatic.report().regions if r.kind == "loop" and not r.deoptimized])
+""")
+    assert out.endswith(" []\n"), out
