@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 begin = time.perf_counter()
@@ -39,4 +40,14 @@ script = ("import mindspore as ms, mindspore.ops as ops\n"
 told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True,
                       env={**os.environ, "PIJIT_AUTO": "1", "PIJIT_AS": "mindspore"}).stdout
 assert told == "mindspore (1,)\n", told
+
+# And by the command line, a file of a user's folder.
+with tempfile.TemporaryDirectory() as users:
+    path = pathlib.Path(users, "script.py")
+    path.write_text("import sys\nimport numpy as np\n"
+                    "def norm(a):\n    return np.sqrt((a * a).sum())\n"
+                    "print(norm(np.arange(5.0)).round(6), sys.argv[1:], 'pijit' in sys.modules)\n")
+    told = subprocess.run([sys.executable, "-m", "pijit", str(path), "-x"], capture_output=True, text=True, check=True,
+                          cwd=users).stdout
+assert told.startswith("5.477226 ['-x']"), told
 print(f"{'.'.join(map(str, sys.version_info[:3]))}: imported in {took * 1e3:.0f} ms, captures, trains, runs scripts")

@@ -254,10 +254,10 @@ def first_bound_by_one(n):
 def many(n):
     s = 0
     for k in range(n):
-        a = [i + k for i in range(3)]
-        b = [j + k for j in a]
-        c = [m * k for m in b]
-        d = [p - k for p in c if p]
+        a = [i + 1 for i in range(k)]
+        b = [j * 2 for j in a]
+        c = [m - 3 for m in b]
+        d = [p * p for p in c if p]
         s += sum(a) + sum(b) + sum(c) + sum(d)
     return s, a, b, c, d
 
