@@ -58,14 +58,14 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                                                  'RandomSampler Sampler SequentialSampler SubsetRandomSampler '
                                                  'SubsetSampler WeightedRandomSampler'},
  'dataset.schema': {'dataset.engine.datasets': 'Schema'},
- 'dataset.sources': {'dataset.engine.datasets_user_defined': 'GeneratorDataset NumpySlicesDataset PaddedDataset',
-                     'dataset.engine.datasets_vision': 'FakeImageDataset RandomDataset'},
+ 'dataset.sources': {'dataset.engine.datasets_vision': 'FakeImageDataset RandomDataset',
+                     'dataset.engine.datasets_user_defined': 'GeneratorDataset NumpySlicesDataset PaddedDataset'},
  'dataset.text.transforms': {'dataset.text.transforms': 'AddToken BasicTokenizer BertTokenizer CaseFold '
-                                                        'FilterWikipediaXML Lookup Ngram '
-                                                        'NormalizeUTF8 PythonTokenizer RegexReplace RegexTokenizer '
-                                                        'SlidingWindow ToNumber Truncate TruncateSequencePair '
-                                                        'UnicodeCharTokenizer UnicodeScriptTokenizer '
-                                                        'WhitespaceTokenizer WordpieceTokenizer'},
+                                                        'FilterWikipediaXML Lookup Ngram NormalizeUTF8 '
+                                                        'PythonTokenizer RegexReplace RegexTokenizer SlidingWindow '
+                                                        'ToNumber Truncate TruncateSequencePair UnicodeCharTokenizer '
+                                                        'UnicodeScriptTokenizer WhitespaceTokenizer '
+                                                        'WordpieceTokenizer'},
  'dataset.text.utils': {'dataset.text.utils': 'NormalizeForm Vocab'},
  'dataset.transforms.py_transforms': {'dataset.transforms.py_transforms': 'OneHotOp'},
  'dataset.transforms.transforms': {'dataset.transforms.transforms': 'Compose Concatenate Duplicate Fill Mask OneHot '

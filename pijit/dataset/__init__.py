@@ -25,9 +25,9 @@ from pijit.dataset.sources import (FakeImageDataset, GeneratorDataset, NumpySlic
                                    RandomDataset)
 
 __all__ = ["CSVDataset", "Cifar100Dataset", "Cifar10Dataset", "DSCallback", "Dataset", "DistributedSampler",
-           "FakeImageDataset", "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "KMnistDataset", "MindDataset",
-           "MnistDataset", "NumpySlicesDataset", "PKSampler", "PaddedDataset", "RandomDataset", "RandomSampler",
-           "Sampler", "Schema", "SequentialSampler", "Shuffle", "SubsetRandomSampler", "SubsetSampler",
+           "FakeImageDataset", "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "KMnistDataset",
+           "MindDataset", "MnistDataset", "NumpySlicesDataset", "PKSampler", "PaddedDataset", "RandomDataset",
+           "RandomSampler", "Sampler", "Schema", "SequentialSampler", "Shuffle", "SubsetRandomSampler", "SubsetSampler",
            "TFRecordDataset", "TextFileDataset", "WaitedDSCallback", "WeightedRandomSampler", "config", "text",
            "transforms", "vision", "zip"]
 

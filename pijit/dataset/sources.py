@@ -584,8 +584,8 @@ class RandomDataset(MappableDataset):
 
 
 class FakeImageDataset(MappableDataset):
-    """Images of random numbers, for trying a pipeline out: columns image (uint8 of shape image_size) and label (a uint32
-    below num_classes). The same base_seed gives the same images.
+    """Images of random numbers, for trying a pipeline out: columns image (uint8 of shape image_size) and label (a
+    uint32 below num_classes). The same base_seed gives the same images.
 
     Args:
         num_images: how many. image_size: (height, width, channels). num_classes: of how many classes labels are.
