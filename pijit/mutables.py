@@ -21,7 +21,8 @@ MARKED: dict[type, type] = {tuple: _Tuple, list: _List, dict: _Dict}
 
 
 def plain_type(x: Any) -> type | None:
-    """tuple, list or dict where x is one, or what mutable gives for one; None for anything else, as for named tuples."""
+    """tuple, list or dict where x is one, or what mutable gives for one; None for anything else, such as named
+    tuples."""
     t = type(x)
     if t is tuple or t is _Tuple:
         return tuple

@@ -27,11 +27,11 @@ def export(net: Cell | Callable[..., Any], *inputs: Tensor, file_name: str, inpu
            dynamic_axes: dict[str, dict[int, str]] | None = None) -> None:
     """Writes a network as the ONNX file `file_name`.onnx, of operator set 18, as `pijit.export` does.
 
-    net, inputs: as of `pijit.export`. input_names, output_names: what inputs and outputs are called in the file, in their
-        order; the others are called as the network's parameters, and `n` with a number. export_params: whether values
-        of parameters are written; else they are inputs behind the others. keep_initializers_as_inputs: whether they are
-        inputs with their values as defaults. dynamic_axes: {name of an input: {axis: name of its size}}, of the sizes
-        that vary.
+    net, inputs: as of `pijit.export`. input_names, output_names: what inputs and outputs are called in the file, in
+        their order; the others are called as the network's parameters, and `n` with a number. export_params: whether
+        values of parameters are written; else they are inputs behind the others. keep_initializers_as_inputs: whether
+        they are inputs with their values as defaults. dynamic_axes: {name of an input: {axis: name of its size}}, of
+        the sizes that vary.
 
     Needs the package protobuf. Raises ValueError for names and axes of other kinds, and what `pijit.export` raises."""
     for name, given, kind in (("input_names", input_names, list), ("output_names", output_names, list),

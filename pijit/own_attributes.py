@@ -61,7 +61,8 @@ def _set(self, name, value):
         setattr(Tensor, name, _Attribute(name, found))
     key = id(self)
     if key not in _held:
-        _held[key] = weakref.ref(self, lambda _: _held.pop(key, None)), {}
+        # what it needs is bound: at the end of the interpreter there are no globals any more
+        _held[key] = weakref.ref(self, lambda _, pop=_held.pop: pop(key, None)), {}
     _held[key][1][name] = value
 
 

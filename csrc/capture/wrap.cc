@@ -55,8 +55,10 @@ bool derived_dict(PyTypeObject* t) {
 bool derived_list(PyTypeObject* t) {
   if (t == &PyList_Type || !PyType_IsSubtype(t, &PyList_Type)) return false;
   static const std::set<std::string> kNames = {
-      "__module__", "__doc__",        "__dict__",       "__weakref__",           "__slots__",
-      "__parameters__", "__annotations__", "__orig_bases__", "__static_attributes__", "__firstlineno__"};
+      "__module__",      "__doc__",        "__dict__",
+      "__weakref__",     "__slots__",      "__parameters__",
+      "__annotations__", "__orig_bases__", "__static_attributes__",
+      "__firstlineno__"};
   for (PyTypeObject* base = t; base != &PyList_Type; base = base->tp_base) {
     if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) || Py_TYPE(base) != &PyType_Type)
       return false;
@@ -270,9 +272,9 @@ V container_at(Context& c, PyObject* o, int src) {
     if (is_namespace(o)) c.give_up(Reason::kUnsupportedOperand, "a module's dict");
     return open_at(c, c.make<DictValue>(), o, src);
   }
-  const V v = derived_list(t)                     ? V(outside<ListValue>(c, o, src))
+  const V v = derived_list(t)                   ? V(outside<ListValue>(c, o, src))
               : dict_like(t) || derived_dict(t) ? V(outside<DictValue>(c, o, src))
-                                                  : nullptr;
+                                                : nullptr;
   if (!v) return nullptr;
   v->from_outside(c);
   c.known_[o] = v;

@@ -151,8 +151,8 @@ Val Builder::constant(DType dt, const SizeNumber& n) {
   return constant_int(dt, std::get<Dim>(n));
 }
 
-// A product or quotient of a floating Tensor of some dimensions and one of none has the dtype of the
-// former, as in MindSpore; null: it is no such.
+// A product or quotient of a floating Tensor of some dimensions and one of none has the dtype of
+// the former, as in MindSpore; null: it is no such.
 static const Operand* of_some_dimensions(const OpDef& op, std::span<const Operand> in) {
   if (op.role != Role::kMul && op.role != Role::kDiv) return nullptr;
   if (in.size() != 2 || !in[0].v || !in[1].v) return nullptr;

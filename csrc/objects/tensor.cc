@@ -484,7 +484,9 @@ PyObject* tensor_layout(PyObject* x, PyObject*){PIJIT_SLOT({
   py::list strides;
   for (int k = 0; k < l.shape.rank(); ++k) strides.append(l.strides[k]);
   return py::make_tuple(strides, l.offset, is_contiguous(x)).release().ptr();
-})} PyObject* tensor_held(PyObject* x, PyObject*) { PIJIT_SLOT(return new_tensor(array_of(x));) }
+})} PyObject* tensor_held(PyObject* x, PyObject*) {
+  PIJIT_SLOT(return new_tensor(array_of(x));)
+}
 PyObject* tensor_dtype(PyObject* x, void*) {
   return Py_NewRef(dtype_object(array_of(x)->type.dtype));
 }
@@ -599,7 +601,8 @@ PyGetSetDef tensor_getset[] = {
     {"size", tensor_size, nullptr, "number of elements", nullptr},
     {"itemsize", tensor_itemsize, nullptr, "bytes per element", nullptr},
     {"nbytes", tensor_nbytes, nullptr, "bytes in all", nullptr},
-    {"strides", tensor_strides, nullptr, "bytes to step in each dimension of the value, as an array has them", nullptr},
+    {"strides", tensor_strides, nullptr,
+     "bytes to step in each dimension of the value, as an array has them", nullptr},
     {"device", tensor_device, nullptr, "name of the device that holds the data, as 'CPU'", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef tensor_members[] = {

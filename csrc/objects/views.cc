@@ -182,7 +182,8 @@ std::optional<Layout> layout_of(const Layout& of, std::span<const IndexItem> ind
               const auto kind = it ? it->kind : IndexItem::kSlice;
               if (kind == IndexItem::kNewAxis) {  // it lies around the axis behind it
                 r.strides[r.shape.rank()] =
-                    from < of.shape.rank() ? static_cast<int64_t>(of.shape[from]) * of.strides[from] : 1;
+                    from < of.shape.rank() ? static_cast<int64_t>(of.shape[from]) * of.strides[from]
+                                           : 1;
                 r.shape.push_back(1);
                 return;
               }

@@ -464,7 +464,8 @@ def _same(w, n, xs):
 WRITE = {
     "const": _const, "matmul": _matmul, "dense": _dense, "conv2d": _conv2d, "conv2d_dx": _conv2d_dx, "pad": _pad,
     "max_pool2d": _max_pool, "avg_pool2d": _avg_pool, "normalize": _normalize, "layer_norm": _layer_norm,
-    "variance": _variance, "reshape": _shaped("Reshape"), "broadcast_to": _shaped("BroadcastTo"), "slice": _slice, "diagonal": _diagonal,
+    "variance": _variance, "reshape": _shaped("Reshape"), "broadcast_to": _shaped("BroadcastTo"), "slice": _slice,
+    "diagonal": _diagonal,
     "topk": _topk, "one_hot": _one_hot, "gelu": _gelu, "leaky_relu": _leaky, "arange": _arange, "select": _select,
     "recurrent": _recurrent, "identity": _same, "stop_gradient": _same, "cond": _cond,
     "while_loop": _while_loop, "result": lambda w, n, xs: w.of("TupleGetItem", xs[0], n.attrs["index"]),

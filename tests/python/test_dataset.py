@@ -185,8 +185,9 @@ def test_fake_images():
         shuffle=False, num_samples=2))
     by_class = drawn(sampler=ds.PKSampler(1, shuffle=False))
     assert len({int(row["label"]) for row in by_class}) == len(by_class) == len({int(row["label"]) for row in one})
-    for wrong, error in (({"num_images": 0}, ValueError), ({"image_size": (2, 2)}, ValueError), ({"image_size": 2}, TypeError),
-                         ({"num_classes": 0}, ValueError), ({"num_images": "a"}, TypeError),
+    for wrong, error in (({"num_images": 0}, ValueError), ({"image_size": (2, 2)}, ValueError),
+                         ({"image_size": 2}, TypeError), ({"num_classes": 0}, ValueError),
+                         ({"num_images": "a"}, TypeError),
                          ({"image_size": (0, 2, 3)}, ValueError), ({"image_size": (2, 2, 2.5)}, TypeError),
                          ({"num_shards": 2}, ValueError), ({"cache": 1}, RuntimeError)):
         with pytest.raises(error):

@@ -97,17 +97,22 @@ def test_results_go_on_as_the_same_values(dtype, form):
 X, X3 = ops.ones((2, 2)), ops.ones((2, 2, 2))
 PRODUCTS = {
     "matmul": lambda x, y: ops.matmul(x, y), "@": lambda x, y: x @ y, "Tensor.matmul": lambda x, y: x.matmul(y),
-    "MatMul": lambda x, y: ops.MatMul()(x, y), "mm": lambda x, y: ops.mm(x, y), "mint.matmul": lambda x, y: mint.matmul(x, y),
+    "MatMul": lambda x, y: ops.MatMul()(x, y), "mm": lambda x, y: ops.mm(x, y),
+    "mint.matmul": lambda x, y: mint.matmul(x, y),
     "bmm": lambda x, y: ops.bmm(x[None], y[None]), "BatchMatMul": lambda x, y: ops.BatchMatMul()(x[None], y[None]),
-    "of vectors": lambda x, y: ops.matmul(x, y[0]), "mv": lambda x, y: ops.mv(x, y[0]), "dot": lambda x, y: ops.dot(x, y),
+    "of vectors": lambda x, y: ops.matmul(x, y[0]), "mv": lambda x, y: ops.mv(x, y[0]),
+    "dot": lambda x, y: ops.dot(x, y),
     "addmm": lambda x, y: ops.addmm(x, x, y), "addbmm": lambda x, y: ops.addbmm(x, x[None], y[None]),
     "addmv": lambda x, y: ops.addmv(x[0], x, y[0]), "baddbmm": lambda x, y: ops.baddbmm(x[None], x[None], y[None]),
-    "inner": lambda x, y: ops.inner(x, y), "ger": lambda x, y: ops.ger(x[0], y[0]), "dense": lambda x, y: ops.dense(x, y),
+    "inner": lambda x, y: ops.inner(x, y), "ger": lambda x, y: ops.ger(x[0], y[0]),
+    "dense": lambda x, y: ops.dense(x, y),
     "tensor_dot": lambda x, y: ops.tensor_dot(x, y, 1), "np.matmul": lambda x, y: ms.numpy.matmul(x, y),
     "np.dot": lambda x, y: ms.numpy.dot(x, y), "np.inner": lambda x, y: ms.numpy.inner(x, y),
-    "np.tensordot": lambda x, y: ms.numpy.tensordot(x, y, 1), "conv2d": lambda x, y: ops.conv2d(x[None, None], y[None, None]),
+    "np.tensordot": lambda x, y: ms.numpy.tensordot(x, y, 1),
+    "conv2d": lambda x, y: ops.conv2d(x[None, None], y[None, None]),
     "bidense": lambda x, y: ops.bidense(x, x, y[None]), "cdist": lambda x, y: ops.cdist(x, y),
-    "stack": lambda x, y: ops.stack((x, y)), "AddN": lambda x, y: ops.AddN()((x, y)), "lerp": lambda x, y: ops.lerp(x, y, 0.5),
+    "stack": lambda x, y: ops.stack((x, y)), "AddN": lambda x, y: ops.AddN()((x, y)),
+    "lerp": lambda x, y: ops.lerp(x, y, 0.5),
     "accumulate_n": lambda x, y: ops.accumulate_n((x, y)), "addcmul": lambda x, y: ops.addcmul(x, x, y),
     "addcdiv": lambda x, y: ops.addcdiv(x, x, y), "bias_add": lambda x, y: ops.bias_add(x, y[0]),
 }
@@ -117,7 +122,8 @@ PRODUCTS = {
 def test_operands_of_two_dtypes_are_refused(name):
     """As in MindSpore 2.10; in a Cell that computes in a dtype they have that one."""
     f = PRODUCTS[name]
-    for one, other in ((ms.float32, ms.float16), (ms.float16, ms.float32), (ms.float32, ms.float64), (ms.int32, ms.float32)):
+    for one, other in ((ms.float32, ms.float16), (ms.float16, ms.float32), (ms.float32, ms.float64),
+                       (ms.int32, ms.float32)):
         x, y = X.astype(one), X.astype(other)
         for call in (f, ms.jit(f)):
             with pytest.raises(TypeError):

@@ -272,9 +272,7 @@ void register_shape(OpTable& t) {
         out.push_back(n);
         return Type{c.x(0).dtype, out};
       })
-      .vjp([](V v) {
-        v.d[0] = v_put_diagonal(v_zeros(v.b, v.in[0].type()), v.ct, offset_of(v));
-      })
+      .vjp([](V v) { v.d[0] = v_put_diagonal(v_zeros(v.b, v.in[0].type()), v.ct, offset_of(v)); })
       .vmap([](const VmapCtx& c) { return c.b.op(c.op, {c.front(0)}, c.attrs); })
       .lower([](const LowerCtx& c) {
         const Shape& s = c.in[0].shape();

@@ -512,7 +512,7 @@ class AddToken(TensorOperation):
         return np.concatenate([word, v] if self.begin else [v, word], -1)
 
 
-__all__ = ["AddToken", "BasicTokenizer", "BertTokenizer", "CaseFold", "FilterWikipediaXML", "Lookup", "Ngram", "NormalizeUTF8",
-           "PythonTokenizer", "RegexReplace",
+__all__ = ["AddToken", "BasicTokenizer", "BertTokenizer", "CaseFold", "FilterWikipediaXML", "Lookup", "Ngram",
+           "NormalizeUTF8", "PythonTokenizer", "RegexReplace",
            "RegexTokenizer", "SlidingWindow", "ToNumber", "Truncate", "TruncateSequencePair", "UnicodeCharTokenizer",
            "UnicodeScriptTokenizer", "WhitespaceTokenizer", "WordpieceTokenizer"]

@@ -11,11 +11,10 @@ from pijit._C import ops as _ops, Tensor
 from pijit.ops.function.creation import ones_like, zeros_like
 from pijit.ops.function.elementary import _float
 from pijit.ops.function.elementwise import (abs, cast, equal, exp2, floor_div, fmod, isnan, log, logical_and,
-                                            logical_not, maximum, minimum, _need_tensor, pow, _same_dtype, select,
-                                            trunc)
+                                            logical_not, maximum, minimum, _need_tensor, pow, select, trunc)
 from pijit.ops.function.joining import stack
 from pijit.ops.function.reduction import any, sum
-from pijit.ops.function.shapes import _same_shape
+from pijit.ops.function.shapes import _same_dtype, _same_shape
 from pijit.ops.function.special import _pair
 from pijit.ops.table import named as _named
 

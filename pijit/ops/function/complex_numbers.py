@@ -89,7 +89,7 @@ def conj(input: Tensor) -> Tensor:
         Tensor of input's shape and dtype. Ints, floats and complex keep their dtype; not for bool.
 
     Raises:
-        TypeError: if `input` is not a Tensor.
+        TypeError: if `input` is not a Tensor, or `input` does not have numbers.
 
     Example:
         >>> print(ops.conj(Tensor([1 + 2j])))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pijit import _check
 from pijit._C import ops as _ops
-from pijit.ops.function.elementwise import _need_tensor, _same_dtype
-from pijit.ops.function.shapes import expand_dims, _ints, _pair, reshape, squeeze
+from pijit.ops.function.elementwise import _need_tensor
+from pijit.ops.function.shapes import expand_dims, _ints, _pair, reshape, _same_dtype, squeeze
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:

@@ -79,15 +79,6 @@ def _need_tensor(op, name, x):
         raise _check.refused(op, name, _check.TENSOR, x)
 
 
-def _same_dtype(op, **tensors):
-    """Raises TypeError where Tensors differ in dtype; floating ones may in a Cell that computes in one of its own."""
-    (a, x), *others = [(name, t) for name, t in tensors.items() if isinstance(t, Tensor)] or [("", None)]
-    for b, y in others:
-        if y.dtype != x.dtype and (_C.compute_dtype() is None or not x.dtype.is_floating_point
-                                   or not y.dtype.is_floating_point):
-            raise _check.differ(op, (a, b), "dtype", x.dtype, y.dtype)
-
-
 @_table.named(method="divide", mint="div divide")
 def div(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None) -> Tensor:
     """input / other, rounded down ('floor') or towards 0 ('trunc') on request.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor, views as _views
 from pijit.compute_dtype import gives_compute_dtype, in_compute_dtype, one_operator
-from pijit.ops.function.elementwise import _like, _need_tensor, _same_dtype
-from pijit.ops.function.shapes import _axis, expand_dims, _ints, narrow, ravel, reshape, squeeze, swapaxes, _within
+from pijit.ops.function.elementwise import _like, _need_tensor
+from pijit.ops.function.shapes import (_axis, expand_dims, _ints, narrow, ravel, reshape, _same_dtype, squeeze,
+                                        swapaxes, _within)
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:

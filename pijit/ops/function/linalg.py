@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
 from pijit.ops.function.creation import eye, zeros_like
-from pijit.ops.function.elementwise import cast, _need_tensor, _same_dtype
+from pijit.ops.function.elementwise import cast, _need_tensor
 from pijit.ops.function.reduction import sum
-from pijit.ops.function.shapes import _axis, _ints, narrow, reshape, squeeze, _within
+from pijit.ops.function.shapes import _axis, _ints, narrow, reshape, _same_dtype, squeeze, _within
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
 from pijit.compute_dtype import one_operator
 from pijit.ops.function.creation import ones_like, triu_indices, zeros_like
-from pijit.ops.function.elementwise import abs, cast, pow, _same_dtype, select, sqrt
+from pijit.ops.function.elementwise import abs, cast, pow, select, sqrt
 from pijit.ops.function.joining import unbind
 from pijit.ops.function.reduction import amax, amin, sum
-from pijit.ops.function.shapes import _axis, expand_dims, _ints, reshape, squeeze
+from pijit.ops.function.shapes import _axis, expand_dims, _ints, reshape, _same_dtype, squeeze
 from pijit.ops.table import named as _named
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import builtins
 import math
 from typing import TYPE_CHECKING
 
-from pijit import _check
+from pijit import _C, _check
 from pijit._C import ops as _ops, Tensor, views as _views
 from pijit._numpy import np
 from pijit.compute_dtype import gives_compute_dtype, one_operator
@@ -46,6 +46,15 @@ def _axis(axis, ndim):
 def _within(name, axis, ndim):
     if not -ndim <= axis < ndim:
         raise _check.refused(name, "the axis", _check.within(-ndim, ndim, "[)"), axis)
+
+
+def _same_dtype(op, **tensors):
+    """Raises TypeError where Tensors differ in dtype; floating ones may in a Cell that computes in one of its own."""
+    (a, x), *others = [(name, t) for name, t in tensors.items() if isinstance(t, Tensor)] or [("", None)]
+    for b, y in others:
+        if y.dtype != x.dtype and (_C.compute_dtype() is None or not x.dtype.is_floating_point
+                                   or not y.dtype.is_floating_point):
+            raise _check.differ(op, (a, b), "dtype", x.dtype, y.dtype)
 
 
 def _same_shape(op, **tensors):
