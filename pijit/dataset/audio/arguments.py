@@ -1,11 +1,10 @@
 """What arguments of audio operations must be, and what their inputs must be.
 
-Numbers are MindSpore's: `int` and `float` of Python (bools and NumPy's float32 are refused), floats within float32, to
-which they are rounded."""
+Numbers are MindSpore's: `int` and `float` of Python (bools and NumPy's float32 are refused), floats within ±2²⁴,
+rounded to float32."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,7 @@ from pijit.dataset.transforms.transforms import TensorOperation
 if TYPE_CHECKING:
     from typing import Any
 
-FLOAT32_MAX = float(np.finfo(np.float32).max)
+LARGEST = 2.0 ** 24
 INT32_MIN = -2**31
 
 
@@ -38,7 +37,7 @@ def integer(op: str, name: str, value: Any, low: int = INT32_MIN, none: bool = F
 def number(op: str, name: str, value: Any, low: float | None = None, high: float | None = None, ends: str = "[]",
            none: bool = False, whole: bool = True) -> Any:
     """Returns `value`, an int (unless `whole` is False) or a float, as the nearest float32. TypeError for another type,
-    ValueError outside of the interval, whose brackets are `ends`, and outside of float32."""
+    ValueError outside of the interval, whose brackets are `ends`, for NaN and beyond ±2²⁴."""
     if value is None and none:
         return None
     if not isinstance(value, (int, float) if whole else float) or isinstance(value, bool):
@@ -46,9 +45,9 @@ def number(op: str, name: str, value: Any, low: float | None = None, high: float
                         f"{check.shown(value)}.")
     below = low is not None and (value < low or (ends[0] == "(" and value == low))
     above = high is not None and (value > high or (ends[1] == ")" and value == high))
-    if below or above or abs(value) > FLOAT32_MAX:
-        left = -FLOAT32_MAX if low is None else low
-        right = FLOAT32_MAX if high is None else high
+    if below or above or not abs(value) <= LARGEST:
+        left = -LARGEST if low is None else low
+        right = LARGEST if high is None else high
         raise ValueError(f"[{op}] {name} must be in {ends[0]}{left}, {right}{ends[1]}, but got {value}.")
     return float(np.float32(value))
 
@@ -122,6 +121,7 @@ class AudioTensorOperation(TensorOperation):
         return v
 
 
-def decibels(gain: float) -> float:
-    """The factor of amplitudes that a gain in decibels stands for."""
-    return math.exp(gain * math.log(10) / 20)
+def decibels(gain: float, per_tenfold: float = 20) -> float:
+    """The factor that a gain in decibels stands for, of amplitudes; infinite beyond float64."""
+    with np.errstate(over="ignore"):
+        return float(np.power(10.0, gain / per_tenfold))

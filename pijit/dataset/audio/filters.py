@@ -15,7 +15,6 @@ from pijit.dataset.audio.arguments import AudioTensorOperation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
 _Q = 0.707
 
@@ -32,9 +31,9 @@ def recursive(v: np.ndarray, b: Sequence[float], a: Sequence[float], clamp: bool
     """b filtered by a along the last axis of v, float16, float32 or float64; the result lies within [-1, 1] with
     `clamp`."""
     kind = v.dtype.type
-    b, a = np.array(b, kind), np.array(a, kind)
-    b, a = b / a[0], a / a[0]
     with np.errstate(over="ignore", invalid="ignore"):
+        b, a = np.array(b, kind), np.array(a, kind)
+        b, a = b / a[0], a / a[0]
         if kind is np.float16:
             out = _stepwise(v, b, a)
         else:
@@ -144,7 +143,7 @@ class _Designed(_Biquad):
         return math.cos(w0), math.sin(w0) / 2 / q, math.sin(w0)
 
     def _gain(self, gain):
-        return math.exp(args.number(type(self).__name__, "gain", gain) / 40 * math.log(10))
+        return args.decibels(args.number(type(self).__name__, "gain", gain), 40)
 
 
 class AllpassBiquad(_Designed):
@@ -167,12 +166,13 @@ class BandBiquad(_Biquad):
         rate = args.integer("BandBiquad", "sample_rate", sample_rate, zero=False)
         frequency = args.number("BandBiquad", "central_freq", central_freq)
         width = frequency / args.number("BandBiquad", "Q", Q, 0, 1, "(]")
-        a2 = math.exp(-2 * math.pi * width / rate)
-        a1 = -4 * a2 / (1 + a2) * math.cos(2 * math.pi * frequency / rate)
-        b0 = math.sqrt(1 - a1 * a1 / (4 * a2)) * (1 - a2)
-        if args.boolean("BandBiquad", "noise", noise):
-            b0 *= math.sqrt(((1 + a2) * (1 + a2) - a1 * a1) * (1 - a2) / (1 + a2)) / b0
-        self._b, self._a = (b0, 0.0, 0.0), (1.0, a1, a2)
+        with np.errstate(all="ignore"):
+            a2 = np.exp(-2 * math.pi * width / rate)
+            a1 = -4 * a2 / (1 + a2) * math.cos(2 * math.pi * frequency / rate)
+            b0 = np.sqrt(1 - a1 * a1 / (4 * a2)) * (1 - a2)
+            if args.boolean("BandBiquad", "noise", noise):
+                b0 = np.sqrt(((1 + a2) * (1 + a2) - a1 * a1) * (1 - a2) / (1 + a2))
+        self._b, self._a = (float(b0), 0.0, 0.0), (1.0, float(a1), float(a2))
 
 
 class BandpassBiquad(_Designed):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pijit.dataset import seeds
@@ -12,9 +10,6 @@ from pijit.dataset.audio import arguments as args
 from pijit.dataset.audio.arguments import AudioTensorOperation
 from pijit.dataset.audio.filters import one_pole
 from pijit.dataset.audio.utils import DensityFunction, FadeShape, GainType, ScaleType
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class AmplitudeToDB(AudioTensorOperation):
@@ -115,7 +110,7 @@ class Gain(AudioTensorOperation):
     _axes = ()
 
     def __init__(self, gain_db: float = 1.0) -> None:
-        self.factor: float = 10 ** (args.number("Gain", "gain_db", gain_db) / 20)
+        self.factor: float = args.decibels(args.number("Gain", "gain_db", gain_db))
 
     def _sound(self, v):
         return v * v.dtype.type(self.factor)
@@ -133,7 +128,7 @@ class Vol(AudioTensorOperation):
         gain = args.number("Vol", "gain", gain, low, ends=ends)
         if kind is GainType.POWER:
             gain = 10 * math.log10(gain)
-        self.factor: float = gain if kind is GainType.AMPLITUDE else 10 ** (gain / 20)
+        self.factor: float = gain if kind is GainType.AMPLITUDE else args.decibels(gain)
 
     def _sound(self, v):
         return np.clip(v * v.dtype.type(self.factor), -1, 1)

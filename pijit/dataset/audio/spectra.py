@@ -65,9 +65,11 @@ class Frames:
             z = np.concatenate([z, z[..., (self.n_fft - 1) // 2:0:-1, :]], -2)
         return z
 
-    def sound(self, z: np.ndarray, length: int | None, center: bool, onesided: bool) -> np.ndarray:
-        """The sound [..., time] of complex spectra [..., frequency, frame], by overlapping windows."""
-        frames = (np.fft.irfft if onesided else np.fft.ifft)(z.swapaxes(-1, -2), self.n_fft).real * self.window
+    def sound(self, z: np.ndarray, length: int | None, center: bool = True) -> np.ndarray:
+        """The sound [..., time] of complex spectra [..., frequency, frame], by overlapping windows; frequencies above
+        half of the rate count for nothing."""
+        half = self.n_fft // 2
+        frames = np.fft.irfft(z[..., :half + 1, :].swapaxes(-1, -2), self.n_fft) * self.window
         count = frames.shape[-2]
         total = self.n_fft + self.hop_length * (count - 1)
         out, weight = np.zeros((*frames.shape[:-2], total)), np.zeros(total)
@@ -75,13 +77,10 @@ class Frames:
             part = slice(i * self.hop_length, i * self.hop_length + self.n_fft)
             out[..., part] += frames[..., i, :]
             weight[part] += self.window ** 2
-        start = self.n_fft // 2 if center else 0
-        end = total - start if length is None else min(start + length, total)
+        start = half if center else 0  # MindSpore leaves as much out without center, all of it at the end
+        end = start + max(total - 2 * half, 0) if length is None else min(start + length, total)
         out, weight = out[..., start:end], weight[start:end]
-        if weight.size and weight.min() < 1e-11:
-            raise RuntimeError(f"[{self.op}] windows must overlap so that their sum is nowhere 0; a smaller hop_length "
-                               f"than {self.hop_length} or another window does that.")
-        out = out / weight
+        out = out / np.where(weight > 1e-11, weight, 1)
         if length is not None and out.shape[-1] < length:
             out = np.pad(out, [(0, 0)] * (out.ndim - 1) + [(0, length - out.shape[-1])])
         return out
@@ -147,7 +146,7 @@ class InverseSpectrogram(AudioTensorOperation):
         length: how long the sound is; None for all of it.
         n_fft, win_length, hop_length, pad, window, normalized, center, onesided: what Spectrogram was given.
         pad_mode: has no effect.
-    Raises RuntimeError for another number of frequencies, and where windows leave gaps."""
+    With `pad` the result is float32. Raises RuntimeError for another number of frequencies."""
 
     _axes = ("frequency", "frame", "complex")
 
@@ -173,8 +172,8 @@ class InverseSpectrogram(AudioTensorOperation):
         if self.normalized:
             z = z * self.frames.norm
         length = None if not self.length else self.length + 2 * self.pad
-        out = self.frames.sound(z, length, self.center, self.onesided)
-        return out[..., self.pad:out.shape[-1] - self.pad].astype(v.dtype)
+        out = self.frames.sound(z, length, self.center)
+        return out[..., self.pad:out.shape[-1] - self.pad].astype(np.float32 if self.pad else v.dtype)
 
 
 class SpectralCentroid(AudioTensorOperation):
@@ -273,7 +272,8 @@ class MelSpectrogram(AudioTensorOperation):
         args.member(op, "norm", norm, NormType)
         args.member(op, "mel_scale", mel_scale, MelType)
         _check_order(op, f_min, f_max or None, sample_rate)
-        self.bank: np.ndarray = mel_bank(n_fft // 2 + 1, low, high or sample_rate // 2, n_mels, sample_rate, norm, mel_scale)
+        self.bank: np.ndarray = mel_bank(n_fft // 2 + 1, low, high or sample_rate // 2, n_mels, sample_rate, norm,
+                                         mel_scale)
 
     def _sound(self, v):
         if not self.spectrogram.onesided:
@@ -416,7 +416,8 @@ class Magphase(AudioTensorOperation):
 
 
 class GriffinLim(AudioTensorOperation):
-    """Sound [..., time] of magnitudes [..., frequency, frame], with phases that are found step by step.
+    """Sound [..., time] of magnitudes [..., frequency, frame], with phases that are found step by step; all axes before
+    the last two become one.
 
     Args:
         n_fft, win_length, hop_length: as of Spectrogram; 0 or None for their defaults.
@@ -424,7 +425,7 @@ class GriffinLim(AudioTensorOperation):
         window_type: the window's shape.
         power: to which the input's magnitudes were raised, above 0.
         momentum: how far a step goes on in the direction of the last one, at least 0.
-        length: how long the sound is; 0 or None for all of it.
+        length: how long the sound is, above n_fft and with as many frames as the input has; 0 or None for all of it.
         rand_init: starts with random phases instead of 0."""
 
     _axes = ("frequency", "frame")
@@ -436,7 +437,7 @@ class GriffinLim(AudioTensorOperation):
         args.integer(op, "n_fft", n_fft, 1)
         self.n_iter: int = args.integer(op, "n_iter", n_iter, 1)
         win_length = args.integer(op, "win_length", win_length, 0, none=True) or n_fft
-        hop_length = args.integer(op, "hop_length", hop_length, 0, none=True) or win_length // 2
+        hop_length = args.integer(op, "hop_length", hop_length, 0, none=True) or None
         self.frames = Frames(op, n_fft, win_length, hop_length, window_type, name="window_type")
         self.power: float = args.positive(op, "power", power)
         self.momentum: float = args.number(op, "momentum", momentum, 0)
@@ -452,18 +453,86 @@ class GriffinLim(AudioTensorOperation):
         if v.shape[-2] != frames.n_fft // 2 + 1:
             raise RuntimeError(f"[GriffinLim] the input must have n_fft // 2 + 1 = {frames.n_fft // 2 + 1} "
                                f"frequencies, but has {v.shape[-2]}.")
+        v = v.reshape(-1, *v.shape[-2:]) if v.ndim > 3 else v
         size = v.astype(np.float64) ** (1 / self.power)
+        count = v.shape[-1]
+        if self.length is not None and (self.length <= frames.n_fft or 1 + self.length // frames.hop_length != count):
+            raise RuntimeError(f"[GriffinLim] length must be above n_fft, {frames.n_fft}, and give as many frames as "
+                               f"the input has, {count}, but is {self.length}.")
+        # MindSpore divides momentum by 1 + momentum, and what comes of it once more
+        keep = self.momentum / (1 + 2 * self.momentum)
         phases: Any = np.ones(v.shape)
         if self.rand_init:
             phases = seeds.numpy_rng().random((*v.shape, 2)).view(np.complex128)[..., 0]
         last = 0.0
         for _ in range(self.n_iter):
-            sound = frames.sound(size * phases, self.length, True, True)
+            sound = frames.sound(size * phases, self.length)
             now = frames.spectrum(sound, True, BorderType.REFLECT, True)
-            phases = now - last * (self.momentum / (1 + self.momentum))
+            phases = now - last * keep
             phases = phases / (np.abs(phases) + 1e-16)
             last = now
-        return frames.sound(size * phases, self.length, True, True).astype(v.dtype)
+        return frames.sound(size * phases, self.length).astype(v.dtype)
+
+
+class InverseMelScale(AudioTensorOperation):
+    """Spectra whose mel filters are the input [..., n_mels, time], by gradient descent from a random
+    start: [..., n_stft, time], of two axes [1, n_stft, time].
+
+    Args:
+        n_stft: how many frequencies the result has.
+        n_mels, sample_rate, f_min, f_max, norm, mel_type: as of MelScale.
+        max_iter: the most steps.
+        tolerance_loss: the loss at which it ends.
+        tolerance_change: the change of the loss at which it ends.
+        sgdargs: {"sgd_lr": the step's size, "sgd_momentum": the momentum}; None for 0.1 and 0.9.
+    Raises KeyError for a dict that lacks one."""
+
+    _axes = ("frequency", "time")
+    _random = True
+
+    def __init__(self, n_stft: int, n_mels: int = 128, sample_rate: int = 16000, f_min: float = 0.0,
+                 f_max: float | None = None, max_iter: int = 100000, tolerance_loss: float = 1e-5,
+                 tolerance_change: float = 1e-8, sgdargs: dict[str, float] | None = None,
+                 norm: NormType = NormType.NONE, mel_type: MelType = MelType.HTK) -> None:
+        op = "InverseMelScale"
+        args.integer(op, "n_stft", n_stft, 1)
+        args.integer(op, "n_mels", n_mels, 1)
+        low, high = _mel_arguments(op, sample_rate, f_min, f_max)
+        self.max_iter: int = args.integer(op, "max_iter", max_iter, 1)
+        self.tolerance_loss: float = args.positive(op, "tolerance_loss", tolerance_loss)
+        self.tolerance_change: float = args.positive(op, "tolerance_change", tolerance_change)
+        check.instance(op, "sgdargs", sgdargs, dict, none=True)
+        given = {"sgd_lr": 0.1, "sgd_momentum": 0.9} if sgdargs is None else sgdargs
+        self.rate: float = args.number(op, "sgd_lr", given["sgd_lr"], 0)
+        self.momentum: float = args.number(op, "sgd_momentum", given["sgd_momentum"], 0)
+        self.bank: np.ndarray = mel_bank(n_stft, low, high, n_mels, sample_rate,
+                                         args.member(op, "norm", norm, NormType),
+                                         args.member(op, "mel_type", mel_type, MelType)).astype(np.float64)
+
+    def _sound(self, v):
+        n_stft, n_mels = self.bank.shape
+        if v.shape[-2] != n_mels:
+            raise RuntimeError(f"[InverseMelScale] the input must have n_mels = {n_mels} frequencies, but has "
+                               f"{v.shape[-2]}.")
+        wanted = v.reshape(-1, *v.shape[-2:]).astype(np.float64).swapaxes(-1, -2)
+        found = seeds.numpy_rng().random((*wanted.shape[:-1], n_stft))
+        self._descend(found, wanted)
+        shape = (*v.shape[:-2], n_stft, v.shape[-1]) if v.ndim > 2 else (1, n_stft, v.shape[-1])
+        return np.ascontiguousarray(found.swapaxes(-1, -2)).reshape(shape).astype(v.dtype)
+
+    def _descend(self, found, wanted):
+        """Changes spectra [batch, time, frequency] in place."""
+        speed, last = 0.0, math.inf
+        count = max(wanted.size, 1)
+        for _ in range(self.max_iter):
+            missing = wanted - found @ self.bank
+            loss = (missing * missing).sum() / count
+            if loss < self.tolerance_loss or abs(last - loss) < self.tolerance_change:
+                break
+            last = loss
+            speed = speed * self.momentum + missing @ self.bank.T * (2 / count)
+            found += self.rate * speed
+            np.maximum(found, 0, out=found)
 
 
 __all__ = [n for n, v in list(globals().items()) if isinstance(v, type) and issubclass(v, AudioTensorOperation)

@@ -1,10 +1,8 @@
-"""Operations along time: rates, pitch, differences, sliding means, and where speech begins."""
+"""Operations along time: rates, pitch, differences, sliding means."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pijit.dataset import check
@@ -12,9 +10,6 @@ from pijit.dataset.audio import arguments as args
 from pijit.dataset.audio.arguments import AudioTensorOperation
 from pijit.dataset.audio.spectra import Frames
 from pijit.dataset.audio.utils import BorderType, ResampleMethod, WindowType
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _BETA = 14.769656459379492
 
@@ -24,21 +19,25 @@ def resampled(v: np.ndarray, old: int, new: int, width: int = 6, rolloff: float 
     """Sound [..., time] at another rate, by a windowed sinc; beta None means a Hann window, else a Kaiser window."""
     common = math.gcd(old, new)
     old, new = old // common, new // common
-    if old == new:
-        return v.copy()
     base = min(old, new) * rolloff
     reach = math.ceil(width * old / base)
-    # one row for each of the `new` samples that `old` ones become
-    t = (np.arange(-reach, reach + old) / old - np.arange(new)[:, None] / new) * base
+    length = v.shape[-1]
+    count = math.ceil(new * length / old)
+    # weights of the samples around each of the `new` places between `old` samples, as many as there are
+    places = np.arange(min(new, count))
+    first = places * old // new - reach
+    t = ((first[:, None] + np.arange(2 * reach + 2)) / old - places[:, None] / new) * base
     t = np.clip(t, -width, width)
     shape = np.cos(t * math.pi / width / 2) ** 2 if beta is None else (
         np.i0(beta * np.sqrt(1 - (t / width) ** 2)) / np.i0(beta))
-    kernels = np.sinc(t) * shape * (base / old)
-    length = v.shape[-1]
-    padded = np.pad(v.astype(np.float64, copy=False), [(0, 0)] * (v.ndim - 1) + [(reach, reach + old)])
-    pieces = np.lib.stride_tricks.sliding_window_view(padded, kernels.shape[1], axis=-1)[..., ::old, :]
-    out = (pieces @ kernels.T).reshape(*v.shape[:-1], -1)
-    return out[..., :math.ceil(new * length / old)].astype(v.dtype)
+    weights = np.sinc(t) * shape * (base / old)
+    at = np.arange(count)
+    start = at // new * old + first[at % new] + reach
+    wide = np.pad(v.astype(np.float64, copy=False), [(0, 0)] * (v.ndim - 1) + [(reach, 2 * reach + 2)])
+    out = np.zeros((*v.shape[:-1], count))
+    for k in range(2 * reach + 2):
+        out += wide[..., start + k] * weights[at % new, k]
+    return out.astype(v.dtype)
 
 
 class Resample(AudioTensorOperation):
@@ -62,7 +61,12 @@ class Resample(AudioTensorOperation):
         self.rolloff: float = args.number(op, "rolloff", rolloff, 0, 1, "(]", whole=False)
         self.beta: float | None = (_BETA if beta is None else args.number(op, "beta", beta)) if kaiser else None
 
+    def _floats(self, v):
+        return self._numbers(v).copy() if self.orig_freq == self.new_freq else super()._floats(v)
+
     def _sound(self, v):
+        if self.orig_freq == self.new_freq:
+            return v
         old, new = int(self.orig_freq), int(self.new_freq)
         if not old or not new:
             raise RuntimeError(f"[Resample] rates must be at least 1 Hz, but are {self.orig_freq} and {self.new_freq}.")
@@ -72,7 +76,8 @@ class Resample(AudioTensorOperation):
 def stretched(z: np.ndarray, rate: float, advance: np.ndarray) -> np.ndarray:
     """Complex spectra [..., frequency, frame] at another speed; `advance` [frequency, 1] is by how much phases go on
     from frame to frame."""
-    steps = np.arange(0, z.shape[-1], rate)
+    steps = np.arange(math.ceil(z.shape[-1] / rate), dtype=np.float32) * np.float32(rate)
+    steps = steps[steps < z.shape[-1]].astype(np.float64)
     first = np.angle(z[..., :1])
     z = np.pad(z, [(0, 0)] * (z.ndim - 1) + [(0, 2)])
     here = steps.astype(np.int64)
@@ -85,18 +90,18 @@ def stretched(z: np.ndarray, rate: float, advance: np.ndarray) -> np.ndarray:
     return size * np.exp(1j * phase)
 
 
-def _complex(v):
-    return v[..., 0].astype(np.float64) + 1j * v[..., 1]
-
-
-def _pairs(z, kind):
-    return np.stack([z.real, z.imag], -1).astype(kind)
+def _at_rate(v, rate, advance):
+    if rate == 1:
+        return v.reshape(-1, *v.shape[-3:]).copy()
+    z = stretched(v[..., 0].astype(np.float64) + 1j * v[..., 1], rate, advance)
+    return np.stack([z.real, z.imag], -1).astype(v.dtype)
 
 
 class PhaseVocoder(AudioTensorOperation):
     """Spectra [..., frequency, frame, complex=2] at another speed, with the same pitch.
 
-    Args: rate: above 1 for faster, above 0. phase_advance: an ndarray [frequency, 1], by how much phases go on from
+    Args: rate: above 1 for faster, above 0; with 1 the input comes as it is, with all axes before the last three as
+        one. phase_advance: an ndarray [frequency, 1], by how much phases go on from
         frame to frame. Raises RuntimeError where its size is not the input's."""
 
     _axes = ("frequency", "frame", "complex")
@@ -105,34 +110,34 @@ class PhaseVocoder(AudioTensorOperation):
         self.rate: float = args.positive("PhaseVocoder", "rate", rate)
         self.phase_advance: np.ndarray = check.instance("PhaseVocoder", "phase_advance", phase_advance, np.ndarray)
 
+    def _floats(self, v):
+        v, advance = self._numbers(v), self.phase_advance
+        if advance.shape != (v.shape[-3], 1) or advance.dtype != v.dtype:
+            raise RuntimeError(f"[PhaseVocoder] phase_advance must be {v.dtype} of the shape {(v.shape[-3], 1)}, as "
+                               f"the input is, but is {advance.dtype} of the shape {advance.shape}.")
+        return super()._floats(v)
+
     def _sound(self, v):
-        advance = self.phase_advance
-        if advance.ndim != 2 or advance.shape != (v.shape[-3], 1) or advance.dtype.kind not in "biuf":
-            raise RuntimeError(f"[PhaseVocoder] phase_advance must hold numbers of the shape {(v.shape[-3], 1)}, but "
-                               f"holds {advance.dtype} of the shape {advance.shape}.")
-        return _pairs(stretched(_complex(v), self.rate, advance.astype(v.dtype)), v.dtype)
+        return _at_rate(v, self.rate, self.phase_advance)
 
 
 class TimeStretch(AudioTensorOperation):
     """Spectra [..., frequency, frame, complex=2] at another speed, with the same pitch.
 
-    Args: hop_length: between windows; None for n_freq - 1. n_freq: how many frequencies there are. fixed_rate: above 1
-        for faster, above 0; None changes nothing."""
+    Args: hop_length: between windows; None for n_freq - 1. n_freq: how many frequencies there are, for that.
+        fixed_rate: above 1 for faster, above 0; None for 1.
+    Spectra of an unchanged rate come as they are, with all axes before the last three as one."""
 
     _axes = ("frequency", "frame", "complex")
 
     def __init__(self, hop_length: int | None = None, n_freq: int = 201, fixed_rate: float | None = None) -> None:
         op = "TimeStretch"
-        self.n_freq: int = args.integer(op, "n_freq", n_freq, 1)
+        args.integer(op, "n_freq", n_freq, 1)
         self.hop_length: int = args.integer(op, "hop_length", hop_length, 1, none=True) or n_freq - 1
         self.rate: float = args.positive(op, "fixed_rate", fixed_rate, none=True) or 1.0
 
     def _sound(self, v):
-        if v.shape[-3] != self.n_freq:
-            raise RuntimeError(f"[TimeStretch] the input must have n_freq = {self.n_freq} frequencies, but has "
-                               f"{v.shape[-3]}.")
-        advance = np.linspace(0, math.pi * self.hop_length, self.n_freq)[:, None]
-        return _pairs(stretched(_complex(v), self.rate, advance), v.dtype)
+        return _at_rate(v, self.rate, np.linspace(0, math.pi * self.hop_length, v.shape[-3])[:, None])
 
 
 class PitchShift(AudioTensorOperation):
@@ -155,7 +160,9 @@ class PitchShift(AudioTensorOperation):
         length = v.shape[-1]
         z = self.frames.spectrum(v, True, BorderType.REFLECT, True)
         advance = np.linspace(0, math.pi * self.frames.hop_length, z.shape[-2])[:, None]
-        longer = self.frames.sound(stretched(z, self.rate, advance), round(length / self.rate), True, True)
+        if self.rate != 1:
+            z = stretched(z, self.rate, advance)
+        longer = self.frames.sound(z, round(length / self.rate))
         out = resampled(longer, int(self.sample_rate / self.rate), self.sample_rate)[..., :length]
         return np.pad(out, [(0, 0)] * (out.ndim - 1) + [(0, length - out.shape[-1])]).astype(v.dtype)
 
@@ -209,6 +216,8 @@ class SlidingWindowCmn(AudioTensorOperation):
         return start, np.where(beyond, frames, end)
 
     def _sound(self, v):
+        if self.center and not self.cmn_window:
+            raise RuntimeError("[SlidingWindowCmn] cmn_window must be at least 1 where center is True, but is 0.")
         start, end = self._windows(v.shape[-2])
         wide = v.astype(np.float64)
         count = (end - start)[:, None]
@@ -230,7 +239,8 @@ _TINY = 1e-9
 
 
 class DetectPitchFrequency(AudioTensorOperation):
-    """The pitch in Hz of each frame of sound [..., time], by normalized cross-correlation and a sliding median.
+    """The pitch in Hz, float32, of each frame of sound [..., time]: the best lag of a normalized cross-correlation, and
+    a sliding median.
 
     Args: sample_rate: Hz, not 0. frame_time: seconds, above 0. win_length: frames of the median, at least 1. freq_low,
         freq_high: the range in Hz, above 0."""
@@ -244,6 +254,13 @@ class DetectPitchFrequency(AudioTensorOperation):
         self.freq_low: float = args.positive(op, "freq_low", freq_low)
         self.freq_high: float = args.positive(op, "freq_high", freq_high)
 
+    def _floats(self, v):
+        v = self._numbers(v)
+        if v.dtype.kind != "f":
+            raise RuntimeError("[DetectPitchFrequency] the input must be float16, float32 or float64, but is "
+                               f"{v.dtype}.")
+        return v
+
     def _sound(self, v):
         lags = self._best_lags(self._correlations(v))
         before = (self.win_length - 1) // 2
@@ -253,7 +270,7 @@ class DetectPitchFrequency(AudioTensorOperation):
                                f"{self.win_length}.")
         windows = np.lib.stride_tricks.sliding_window_view(lags, self.win_length, axis=-1)
         middle = np.sort(windows, -1)[..., (self.win_length - 1) // 2]
-        return (self.sample_rate / (_TINY + middle)).astype(v.dtype)
+        return (self.sample_rate / (_TINY + middle)).astype(np.float32)
 
     def _correlations(self, v):
         """[..., frame, lag], of lags from 1 on."""
@@ -277,163 +294,14 @@ class DetectPitchFrequency(AudioTensorOperation):
         least = math.ceil(self.sample_rate / self.freq_high)
         half = found.shape[-1] // 2
         best, short = found[..., least:], found[..., least:half]
-        if not best.shape[-1] or not short.shape[-1]:
-            raise RuntimeError(f"[DetectPitchFrequency] freq_high must be far above freq_low, but they are "
+        if not best.shape[-1]:
+            raise RuntimeError(f"[DetectPitchFrequency] freq_high must be above freq_low, but they are "
                                f"{self.freq_high} and {self.freq_low}.")
+        if not short.shape[-1]:
+            return best.argmax(-1) + least + 1
         good = short.max(-1) > 0.99 * best.max(-1)
         return np.where(good, short.argmax(-1), best.argmax(-1)) + least + 1
 
 
-class Vad(AudioTensorOperation):
-    """Cuts silence and quiet noise from the start of speech [..., time], by the cepstral power of windows.
-
-    Args:
-        sample_rate: Hz, at least 1.
-        trigger_level: the level that is speech.
-        trigger_time: seconds by which short bursts are smoothed.
-        search_time: seconds before the trigger that are searched for quieter speech.
-        allowed_gap: seconds between such speech.
-        pre_trigger_time: seconds that are kept before all that.
-        boot_time: seconds of the first estimate of noise.
-        noise_up_time, noise_down_time: time constants of that estimate; the first is above the second.
-        noise_reduction_amount: how much of the noise is taken away.
-        measure_freq: measurements per second.
-        measure_duration: seconds of a measurement; None for two periods.
-        measure_smooth_time: time constant of spectra.
-        hp_filter_freq, lp_filter_freq: the lowest and highest frequency that counts, in Hz.
-        hp_lifter_freq, lp_lifter_freq: the same of pitches.
-    Raises TypeError for other types, ValueError for numbers below 0."""
-
-    def __init__(self, sample_rate: int, trigger_level: float = 7.0, trigger_time: float = 0.25,
-                 search_time: float = 1.0, allowed_gap: float = 0.25, pre_trigger_time: float = 0.0,
-                 boot_time: float = 0.35, noise_up_time: float = 0.1, noise_down_time: float = 0.01,
-                 noise_reduction_amount: float = 1.35, measure_freq: float = 20.0,
-                 measure_duration: float | None = None, measure_smooth_time: float = 0.4, hp_filter_freq: float = 50.0,
-                 lp_filter_freq: float = 6000.0, hp_lifter_freq: float = 150.0, lp_lifter_freq: float = 2000.0) -> None:
-        op = "Vad"
-        at_least_0 = lambda name, value: args.number(op, name, value, 0)
-        above_0 = lambda name, value: args.positive(op, name, value)
-        self.rate: int = args.integer(op, "sample_rate", sample_rate, 1)
-        self.trigger_level: float = args.number(op, "trigger_level", trigger_level)
-        self.trigger_time: float = at_least_0("trigger_time", trigger_time)
-        self.search_time: float = at_least_0("search_time", search_time)
-        self.allowed_gap: float = at_least_0("allowed_gap", allowed_gap)
-        self.pre_trigger_time: float = at_least_0("pre_trigger_time", pre_trigger_time)
-        self.boot_time: float = at_least_0("boot_time", boot_time)
-        self.noise_up: float = above_0("noise_up_time", noise_up_time)
-        self.noise_down: float = at_least_0("noise_down_time", noise_down_time)
-        if noise_up_time <= noise_down_time:
-            raise ValueError(f"[Vad] noise_up_time must be above noise_down_time, but they are {noise_up_time} and "
-                             f"{noise_down_time}.")
-        self.noise_reduction: float = at_least_0("noise_reduction_amount", noise_reduction_amount)
-        self.measure_freq: float = above_0("measure_freq", measure_freq)
-        given = args.number(op, "measure_duration", measure_duration or None, 0, none=True)
-        self.duration: float = 2.0 / self.measure_freq if measure_duration is None else given or 0.0
-        self.smooth_time: float = at_least_0("measure_smooth_time", measure_smooth_time)
-        self.filters = above_0("hp_filter_freq", hp_filter_freq), above_0("lp_filter_freq", lp_filter_freq)
-        self.lifters = above_0("hp_lifter_freq", hp_lifter_freq), above_0("lp_lifter_freq", lp_lifter_freq)
-
-    def _sound(self, v):
-        return _Detector(self, v.reshape(-1, v.shape[-1]).astype(np.float64)).cut(v)
-
-
-def _decay(seconds, frequency):
-    return math.exp(-1.0 / (seconds * frequency)) if seconds > 0 else 0.0
-
-
-class _Detector:
-    """One run of Vad on sound [channel, time]."""
-
-    def __init__(self, vad: Vad, sound: np.ndarray) -> None:
-        self.vad, self.sound = vad, sound
-        rate = vad.rate
-        self.length = int(rate * vad.duration + 0.5)  # samples of a measurement
-        self.size = 16  # of its transform
-        while self.size < self.length:
-            self.size *= 2
-        self.period = int(rate / vad.measure_freq + 0.5)
-        self.kept = math.ceil(vad.search_time * vad.measure_freq)  # measurements
-        self.gap = int(vad.allowed_gap * vad.measure_freq + 0.5)
-        self.held = int(vad.pre_trigger_time * rate + 0.5) + self.kept * self.period + self.length  # samples
-        low, high = (int(f / rate * self.size + 0.5) for f in vad.filters)
-        self.band = slice(max(low, 1), min(high, self.size // 2))
-        width = self.band.stop - self.band.start
-        self.shape = _hann(self.length) * (2 / math.sqrt(self.length)) if self.length else np.zeros(0)
-        self.cepstral_shape = _hann(width) * (2 / math.sqrt(width)) if width > 0 else None
-        self.quefrencies = slice(math.ceil(rate * 0.5 / vad.lifters[1]),
-                                 min(math.floor(rate * 0.5 / vad.lifters[0]), self.size // 4))
-        if (self.cepstral_shape is None or self.quefrencies.stop <= self.quefrencies.start or not self.kept
-                or not self.period or not self.length):
-            raise RuntimeError("[Vad] the frequencies of filters and lifters, and times, leave nothing to measure.")
-
-    def cut(self, v):
-        trigger, flushed = self._trigger()
-        start = trigger - self.held + flushed
-        start = start if start >= 0 else max(start + v.shape[-1], 0)
-        return v[..., start:].copy()
-
-    def _trigger(self):
-        """(samples read until speech began, samples to leave out of those that are held)."""
-        vad, (channels, time) = self.vad, self.sound.shape
-        spectrum, noise = np.zeros((channels, self.size // 2 + 1)), np.zeros((channels, self.size // 2 + 1))
-        measures, mean = np.zeros((channels, self.kept)), np.zeros(channels)
-        smooth = _decay(vad.trigger_time, vad.measure_freq)
-        boot, boots, at = 0, int(vad.boot_time * vad.measure_freq - 0.5), 0
-        for read in range(self.length, time + 1, self.period):
-            flush, triggered = 0, False
-            for c in range(channels):
-                value = self._measure(self._window(c, read - 1), spectrum[c], noise[c], boot)
-                measures[c, at] = value
-                mean[c] = mean[c] * smooth + value * (1 - smooth)
-                triggered = triggered or bool(mean[c] >= vad.trigger_level)
-                if triggered:
-                    flush = min(max(flush, self._kept_measures(measures[c], at)), self.kept)
-            if triggered:
-                return read, (self.kept - flush) * self.period
-            at = (at + 1) % self.kept
-            if boot >= 0:
-                boot = -1 if boot == boots else boot + 1
-        return time, 0
-
-    def _window(self, channel, position):
-        """The samples before a position."""
-        start = position - self.length
-        part = self.sound[channel, max(start, 0):position]
-        return np.concatenate([np.zeros(self.length - len(part)), part])
-
-    def _kept_measures(self, measures, at):
-        """How many of the last measurements belong to the speech."""
-        count = self.kept
-        trigger = zero = count
-        for j in range(count):
-            value = measures[(at - j) % count]
-            if value >= self.vad.trigger_level and j <= trigger + self.gap:
-                zero = trigger = j
-            elif value == 0 and trigger >= zero:
-                zero = j
-        return min(count - 1, zero)
-
-    def _measure(self, window, spectrum, noise, boot):
-        vad, band = self.vad, self.band
-        size = np.abs(np.fft.rfft(window * self.shape, self.size))[band]
-        keep = boot / (1.0 + boot) if boot >= 0 else _decay(vad.smooth_time, vad.measure_freq)
-        spectrum[band] = spectrum[band] * keep + size * (1 - keep)
-        power = spectrum[band] ** 2
-        up, down = _decay(vad.noise_up, vad.measure_freq), _decay(vad.noise_down, vad.measure_freq)
-        keep = 0.0 if boot >= 0 else np.where(power > noise[band], up, down)
-        noise[band] = noise[band] * keep + power * (1 - keep)
-        level = np.sqrt(np.maximum(0, power - vad.noise_reduction * noise[band]))
-        cepstrum = np.zeros(self.size // 2)
-        cepstrum[band] = level * self.cepstral_shape
-        found = float((np.abs(np.fft.rfft(cepstrum)[self.quefrencies]) ** 2).sum())
-        if found <= 0:
-            return 0.0
-        return max(0.0, 21 + math.log(found / (self.quefrencies.stop - self.quefrencies.start)))
-
-
-def _hann(size):
-    return np.hanning(size + 1)[:-1]
-
-
 __all__ = ["ComputeDeltas", "DetectPitchFrequency", "PhaseVocoder", "PitchShift", "Resample", "SlidingWindowCmn",
-           "TimeStretch", "Vad"]
+           "TimeStretch"]

@@ -1,6 +1,7 @@
 """Operations on sound, of all kinds."""
 
 from pijit.dataset.audio.arguments import AudioTensorOperation
+from pijit.dataset.audio.effects import *  # noqa: F403
 from pijit.dataset.audio.filters import *  # noqa: F403
 from pijit.dataset.audio.level import *  # noqa: F403
 from pijit.dataset.audio.masks import *  # noqa: F403

@@ -125,7 +125,7 @@ def cosine_transform(n_mfcc: int, n_mels: int, ortho: bool) -> np.ndarray:
     table = np.cos(math.pi / n_mels * (np.arange(n_mels)[:, None] + 0.5) * np.arange(n_mfcc))
     if not ortho:
         return (table * 2).astype(np.float32)
-    table[:, 0] /= math.sqrt(2)
+    table[:, :1] /= math.sqrt(2)
     return (table * math.sqrt(2 / n_mels)).astype(np.float32)
 
 
