@@ -41,6 +41,22 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                        'common.sparse_tensor': 'RowTensorInner',
                        'common._stub_tensor': 'StubTensor'},
  'context': {'context': 'ParallelMode'},
+ 'dataset.audio.arguments': {'dataset.audio.transforms': 'AudioTensorOperation'},
+ 'dataset.audio.effects': {'dataset.audio.transforms': 'Flanger Phaser'},
+ 'dataset.audio.filters': {'dataset.audio.transforms': 'AllpassBiquad BandBiquad BandpassBiquad BandrejectBiquad '
+                                                       'BassBiquad Biquad DeemphBiquad EqualizerBiquad Filtfilt '
+                                                       'HighpassBiquad LFilter LowpassBiquad RiaaBiquad '
+                                                       'TrebleBiquad'},
+ 'dataset.audio.level': {'dataset.audio.transforms': 'AmplitudeToDB Contrast DBToAmplitude DCShift Dither Fade Gain '
+                                                     'MuLawDecoding MuLawEncoding Overdrive Vol'},
+ 'dataset.audio.masks': {'dataset.audio.transforms': 'FrequencyMasking MaskAlongAxis MaskAlongAxisIID TimeMasking'},
+ 'dataset.audio.spectra': {'dataset.audio.transforms': 'Angle ComplexNorm GriffinLim InverseMelScale '
+                                                       'InverseSpectrogram LFCC MFCC Magphase MelScale '
+                                                       'MelSpectrogram SpectralCentroid Spectrogram'},
+ 'dataset.audio.time': {'dataset.audio.transforms': 'ComputeDeltas DetectPitchFrequency PhaseVocoder PitchShift '
+                                                    'Resample SlidingWindowCmn TimeStretch'},
+ 'dataset.audio.utils': {'dataset.audio.utils': 'BorderType DensityFunction FadeShape GainType Interpolation MelType '
+                                                'Modulation NormMode NormType ResampleMethod ScaleType WindowType'},
  'dataset.callback': {'dataset.callback.ds_callback': 'DSCallback WaitedDSCallback'},
  'dataset.config': {'dataset.core.config': 'ErrorSamplesMode'},
  'dataset.datasets': {'dataset.engine.datasets': 'BatchDataset BatchInfo BucketBatchByLengthDataset ConcatDataset '
