@@ -73,12 +73,15 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                                                          'YesNoDataset'},
  'dataset.sources': {'dataset.engine.datasets_user_defined': 'GeneratorDataset NumpySlicesDataset PaddedDataset',
                      'dataset.engine.datasets_vision': 'RandomDataset'},
- 'dataset.text.transforms': {'dataset.text.transforms': 'AddToken BasicTokenizer BertTokenizer CaseFold Lookup Ngram '
-                                                        'NormalizeUTF8 PythonTokenizer RegexReplace RegexTokenizer '
-                                                        'SlidingWindow ToNumber Truncate TruncateSequencePair '
-                                                        'UnicodeCharTokenizer UnicodeScriptTokenizer '
-                                                        'WhitespaceTokenizer WordpieceTokenizer'},
+ 'dataset.text.transforms': {'dataset.text.transforms': 'AddToken BasicTokenizer BertTokenizer CaseFold '
+                                                        'FilterWikipediaXML Lookup Ngram NormalizeUTF8 '
+                                                        'PythonTokenizer RegexReplace RegexTokenizer SlidingWindow '
+                                                        'ToNumber Truncate TruncateSequencePair UnicodeCharTokenizer '
+                                                        'UnicodeScriptTokenizer WhitespaceTokenizer '
+                                                        'WordpieceTokenizer'},
  'dataset.text.utils': {'dataset.text.utils': 'NormalizeForm Vocab'},
+ 'dataset.text.vectors': {'dataset.text.utils': 'CharNGram FastText GloVe Vectors',
+                          'dataset.text.transforms': 'ToVectors'},
  'dataset.text_sets': {'dataset.engine.datasets_text': 'AGNewsDataset AmazonReviewDataset CLUEDataset '
                                                        'CoNLL2000Dataset DBpediaDataset EnWik9Dataset IMDBDataset '
                                                        'IWSLT2016Dataset IWSLT2017Dataset Multi30kDataset '
