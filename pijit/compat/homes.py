@@ -96,6 +96,8 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                                                         'UnicodeScriptTokenizer WhitespaceTokenizer '
                                                         'WordpieceTokenizer'},
  'dataset.text.utils': {'dataset.text.utils': 'NormalizeForm Vocab'},
+ 'dataset.text.vectors': {'dataset.text.utils': 'CharNGram FastText GloVe Vectors',
+                          'dataset.text.transforms': 'ToVectors'},
  'dataset.text_sets': {'dataset.engine.datasets_text': 'AGNewsDataset AmazonReviewDataset CLUEDataset '
                                                        'CoNLL2000Dataset DBpediaDataset EnWik9Dataset IMDBDataset '
                                                        'IWSLT2016Dataset IWSLT2017Dataset Multi30kDataset '

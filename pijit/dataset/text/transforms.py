@@ -384,20 +384,33 @@ class RegexReplace(_PerString):
         return self._compiled.sub(self.replace, s, 0 if self.replace_all else 1)
 
 
-_DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_SMALL = {c: c + 32 for c in range(65, 91)}  # of A to Z alone
+_DIGITS = dict(zip("0123456789", "zero one two three four five six seven eight nine".split()))
+
+
+def _without(s, start, end, instead):
+    """s without the shortest pieces from `start` to `end`. (A pattern of `re` would take the square of the time.)"""
+    out, at = [], 0
+    while (a := s.find(start, at)) >= 0 and (b := s.find(end, a)) >= 0:
+        out += [s[at:a], instead]
+        at = b + 1
+    return "".join(out) + s[at:]
 
 
 class FilterWikipediaXML(_PerString):
-    """Text of Wikipedia's XML dumps as words of the letters a to z with one space between them: without tags and
-    entities, digits spelled out, a redirect as an empty string."""
+    """Strings of Wikipedia's XML as words of the letters a to z with one blank between them: tags and entities are left
+    out, of a line also what stands between two tags, digits are spelled out, and redirections are empty."""
 
     def _one(self, s):
-        if "#redirect" in s.lower():
+        if "#redirect" in s or "#REDIRECT" in s:
             return ""
-        for pattern, by in ((r"&[^;]*;", " "), (r"<.*>", ""), (r"<[^>]*>", "")):
-            s = re.sub(pattern, by, s)
-        s = re.sub(r"[0-9]", lambda d: f" {_DIGITS[int(d.group())]} ", re.sub(r"[A-Z]", lambda c: c.group().lower(), s))
-        return " ".join(re.findall(r"[a-z]+", s))
+        lines = []
+        for line in s.split("\n"):
+            first, last = line.find("<"), line.rfind(">")
+            lines.append(line[:first] + line[last + 1:] if 0 <= first < last else line)
+        s = _without(_without("\n".join(lines), "<", ">", ""), "&", ";", " ").translate(_SMALL)
+        s = "".join(f" {_DIGITS[c]} " if c in _DIGITS else c if "a" <= c <= "z" else " " for c in s)
+        return " ".join(s.split())
 
 
 class TruncateSequencePair(TensorOperation):
