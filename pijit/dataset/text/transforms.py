@@ -405,10 +405,10 @@ class FilterWikipediaXML(_PerString):
         if "#redirect" in s or "#REDIRECT" in s:
             return ""
         lines = []
-        for line in s.split("\n"):
+        for line in _without(s, "&", ";", " ").split("\n"):
             first, last = line.find("<"), line.rfind(">")
             lines.append(line[:first] + line[last + 1:] if 0 <= first < last else line)
-        s = _without(_without("\n".join(lines), "<", ">", ""), "&", ";", " ").translate(_SMALL)
+        s = _without("\n".join(lines), "<", ">", "").translate(_SMALL)
         s = "".join(f" {_DIGITS[c]} " if c in _DIGITS else c if "a" <= c <= "z" else " " for c in s)
         return " ".join(s.split())
 
