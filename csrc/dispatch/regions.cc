@@ -216,12 +216,11 @@ bool Execution::step_to_region(ResumePoint& point, bool loops) {
 // What runs for longer than its exits cost is worth them.
 bool Execution::region_pays(const Region& r, const RegionExit& left) {
   constexpr uint64_t kAtFirst = 8, kMostLosses = 3;
-  constexpr int64_t kStepCost = 4'000;      // ns, of an exit and the instruction there
-  constexpr int64_t kWithInterpreter = 10;  // of regions' code, which is slow
-  const int64_t cost = left.of_arrays && config().strict ? kStepCost * kWithInterpreter : kStepCost;
-  if (region_runs_ <= kAtFirst || region_ns_ >= static_cast<int64_t>(region_runs_) * cost ||
-      !config().measure)
-    return true;
+  constexpr int64_t kStepCost = 4'000;  // ns, of an exit and the instruction there
+  if (region_runs_ <= kAtFirst) return true;
+  const bool pays = region_ns_ >= static_cast<int64_t>(region_runs_) * kStepCost;
+  // where nothing is measured, a graph is worth more than exits to what it could compute
+  if (config().measure ? pays : !left.of_arrays) return true;
   state_.region_losses += left.of_arrays ? kMostLosses : 1;
   if (state_.region_losses >= kMostLosses && !state_.no_regions) {
     state_.no_regions = true;
