@@ -128,6 +128,7 @@ test-mindspore: build $(BUILD)/mindspore/.ready
 	$(PY) tests/mindspore/doc_examples.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/doc_examples --floor 98 $(EXAMPLES)
 	$(PY) tests/mindspore/exchange.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/exchange
 	$(PY) tests/mindspore/networks.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/networks
+	$(PY) tests/mindspore/audio.py $(BUILD)/mindspore/bin/python
 $(BUILD)/mindspore/.ready: requirements/mindspore.txt
 	python3.11 -m venv $(@D)
 	$(@D)/bin/pip install -q --disable-pip-version-check -r $<
