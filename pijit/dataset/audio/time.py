@@ -227,12 +227,11 @@ class SlidingWindowCmn(AudioTensorOperation):
         start, end = self._windows(v.shape[-2])
         wide = v.astype(np.float64)
         count = (end - start)[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = _window_sums(wide, start, end) / count
-            out = wide - mean
-            if self.norm_vars:
-                variance = _window_sums(wide * wide, start, end) / count - mean * mean
-                out = np.where(count == 1, 0, out / np.sqrt(variance))
+        mean = _window_sums(wide, start, end) / count
+        out = wide - mean
+        if self.norm_vars:
+            variance = _window_sums(wide * wide, start, end) / count - mean * mean
+            out = np.where(count == 1, 0, out / np.sqrt(variance))
         return out.astype(v.dtype)
 
 
