@@ -131,6 +131,7 @@ test-mindspore: build $(BUILD)/mindspore/.ready
 	$(PY) tests/mindspore/exchange.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/exchange
 	$(PY) tests/mindspore/networks.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/networks
 	$(PY) tests/mindspore/sets.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/sets
+	$(PY) tests/mindspore/audio.py $(BUILD)/mindspore/bin/python
 $(BUILD)/mindspore/.ready: requirements/mindspore.txt
 	python3.11 -m venv $(@D)
 	$(@D)/bin/pip install -q --disable-pip-version-check -r $<

@@ -23,6 +23,7 @@ def made(name):
 
 
 def test_answers_are_mindspores():
+    pytest.importorskip("scipy")
     ours = {"answers": audio_calls.answers(A), "checks": audio_calls.checks(A)}
     assert ours["answers"].keys() == FACTS["answers"].keys() and ours["checks"].keys() == FACTS["checks"].keys()
     assert list(audio_calls.differences(ours, FACTS)) == []
@@ -201,6 +202,28 @@ def test_inputs_that_are_none():
     with pytest.raises(RuntimeError, match="time"):
         A.Contrast()(np.array(0.5))
     assert A.Gain()(np.array(0.5)).shape == ()
+
+
+def test_inputs_of_every_kind():
+    for name in transforms.__all__:
+        operation = made(name)
+        for shape in ((0,), (2, 0), (3, 0, 2), (0, 9, 4), (2, 5, 0, 2)):
+            with pytest.raises(RuntimeError):
+                operation(np.zeros(shape, "float32"))
+    x = audio_calls.tone(2, 1200, dtype="float64")
+    views = x.astype(">f8"), np.repeat(x, 2, axis=1)[:, ::2], x[::-1, ::-1].copy()[::-1, ::-1]
+    for operation in (A.Gain(), A.Spectrogram(64), A.MuLawDecoding(), A.Fade(3, 4), A.Flanger(8000), A.Phaser(8000)):
+        assert operation(x).dtype == np.float64
+        for view in views:
+            assert np.array_equal(operation(view), operation(x)) and operation(view).dtype.isnative
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinities_pass_without_a_word():
+    x = np.full((4, 900), np.inf, "float32")
+    for operation in (A.Contrast(), A.Overdrive(), A.Spectrogram(64), A.AmplitudeToDB(), A.Dither(), A.Phaser(8000)):
+        for value in (np.inf, 1e30, np.nan):
+            assert operation(np.full_like(x, value)).dtype == np.float32
 
 
 def test_without_scipy():

@@ -100,7 +100,8 @@ class AudioTensorOperation(TensorOperation):
         return super().__call__(*values)
 
     def _run(self, v: Any) -> Any:
-        return self._sound(self._floats(v))
+        with np.errstate(all="ignore"):  # as MindSpore, which says nothing of infinities
+            return self._sound(self._floats(v))
 
     def _sound(self, v):
         raise NotImplementedError
@@ -110,7 +111,8 @@ class AudioTensorOperation(TensorOperation):
         return v if v.dtype == np.float64 else v.astype(np.float32, copy=False)
 
     def _numbers(self, v):
-        """v as an ndarray of numbers with the axes that the operation needs. Raises RuntimeError for another one."""
+        """v as an ndarray of numbers with the axes that the operation needs. Raises RuntimeError for any other, and
+        for an empty one."""
         op = type(self).__name__
         v = np.asarray(v)
         if v.ndim < len(self._axes) or self._axes[-1:] == ("complex",) and v.shape[-1] != 2:
@@ -118,7 +120,9 @@ class AudioTensorOperation(TensorOperation):
             raise RuntimeError(f"[{op}] the input must have the shape <..., {shape}>, but has {v.shape}.")
         if v.dtype.kind not in "biuf":
             raise RuntimeError(f"[{op}] the input must hold numbers, but holds {v.dtype}.")
-        return v
+        if not v.size:
+            raise RuntimeError(f"[{op}] the input must not be empty, but has the shape {v.shape}.")
+        return v if v.dtype.isnative else v.astype(v.dtype.newbyteorder("="))
 
 
 def decibels(gain: float, per_tenfold: float = 20) -> float:

@@ -27,10 +27,6 @@ def _wave(sinusoidal: bool, size: int, low: float, high: float, phase: float) ->
     return wave * (high - low) + low
 
 
-def _blocks(length, step):
-    return ((start, min(start + step, length)) for start in range(0, length, step))
-
-
 class Phaser(AudioTensorOperation):
     """Adds sound [..., time] to itself, delayed by a time that swings; within [-1, 1].
 
@@ -63,14 +59,19 @@ class Phaser(AudioTensorOperation):
         kind, time = v.dtype.type, v.shape[-1]
         # y[t] = x[t] + decay * y[t - d[t]]: y[t] was stored at the place t + 1 of a ring, which is read at t + swing
         back = 1 + (-np.resize(self.swing, time)) % self.delay
-        out = (v.reshape(-1, time) * kind(self.gain_in)).astype(v.dtype)
-        out = np.concatenate([np.zeros((len(out), self.delay + 1), v.dtype), out], -1)
-        first = self.delay + 1
-        step = int(back.min()) if time else 1
-        for start, end in _blocks(time, step):
-            there = np.arange(start, end) + first - back[start:end]
-            out[:, start + first:end + first] += out[:, there] * kind(self.decay)
-        return np.clip(out[:, first:] * kind(self.gain_out), -1, 1).reshape(v.shape)
+        first = self.delay + 1  # zeros before the sound
+        sources = (np.arange(time) + first - back).tolist()
+        rows = v.reshape(-1, time) * kind(self.gain_in)
+        out = np.array([_fed_back(row.tolist(), sources, first, self.decay) for row in rows], v.dtype)
+        return np.clip(out * kind(self.gain_out), -1, 1).reshape(v.shape)
+
+
+def _fed_back(x, sources, first, decay):
+    """y[t] = x[t] + decay * y[sources[t]], behind `first` zeros. Numbers of Python: each may need the one before."""
+    y = [0.0] * first
+    for now, source in zip(x, sources):
+        y.append(now + decay * y[source])
+    return y[first:]
 
 
 class Flanger(AudioTensorOperation):
@@ -137,24 +138,32 @@ class Flanger(AudioTensorOperation):
         points = 3 if self.quadratic else 2
         # the k-th point before t; a delay as long as the ring is none
         back = (whole[:, None] + np.arange(points)) % self.held
-        ring = np.zeros((len(x), self.held + time), x.dtype)
-        ring[:, self.held:] = x
-        delayed = np.zeros_like(x)
-        step = time if not self.feedback else 1
-        for start, end in _blocks(time, max(step, 1)):
-            if self.feedback and start:
-                ring[:, self.held + start] += delayed[:, start - 1] * kind(self.feedback)
-            t = np.arange(start, end) + self.held
-            near, far = ring[:, t - back[start:end, 0]], ring[:, t - back[start:end, 1]]
-            p = part[start:end]
-            if self.quadratic:
-                third = ring[:, t - back[start:end, 2]] - near
-                far = far - near
-                a, b = third * kind(0.5) - far, far * 2 - third * kind(0.5)
-                delayed[:, start:end] = near + (a * p + b) * p
-            else:
-                delayed[:, start:end] = near + (far - near) * p
+        sources = np.arange(time)[:, None] + self.held - back
+        if self.feedback:
+            delayed = np.array([self._fed_back(row.tolist(), sources.T.tolist(), part.tolist()) for row in x], x.dtype)
+            delayed = delayed.reshape(x.shape)
+        else:
+            ring = np.concatenate([np.zeros((len(x), self.held), x.dtype), x], -1)
+            delayed = _between([ring[:, sources[:, k]] for k in range(points)], part)
         return x * kind(self.gain_in) + delayed * kind(self.gain_delayed)
+
+    def _fed_back(self, x, sources, part):
+        """The delayed sound of one row, by numbers of Python: each needs the one before."""
+        ring, delayed, last = [0.0] * self.held, [], 0.0
+        for now, p, *at in zip(x, part, *sources):
+            ring.append(now + last * self.feedback)
+            last = _between([ring[k] for k in at], p)
+            delayed.append(last)
+        return delayed
+
+
+def _between(points, part):
+    """The value at `part` of the way from the first point to the second, by a line or a parabola."""
+    near, far = points[0], points[1] - points[0]
+    if len(points) == 2:
+        return near + far * part
+    third = (points[2] - near) * 0.5
+    return near + ((third - far) * part + far * 2 - third) * part
 
 
 __all__ = ["Flanger", "Phaser"]

@@ -31,13 +31,12 @@ def recursive(v: np.ndarray, b: Sequence[float], a: Sequence[float], clamp: bool
     """b filtered by a along the last axis of v, float16, float32 or float64; the result lies within [-1, 1] with
     `clamp`."""
     kind = v.dtype.type
-    with np.errstate(over="ignore", invalid="ignore"):
-        b, a = np.array(b, kind), np.array(a, kind)
-        b, a = b / a[0], a / a[0]
-        if kind is np.float16:
-            out = _stepwise(v, b, a)
-        else:
-            out = _lfilter()(b.astype(np.float64), a.astype(np.float64), v, axis=-1).astype(kind)
+    b, a = np.array(b, kind), np.array(a, kind)
+    b, a = b / a[0], a / a[0]
+    if kind is np.float16:
+        out = _stepwise(v, b, a)
+    else:
+        out = _lfilter()(b.astype(np.float64), a.astype(np.float64), v, axis=-1).astype(kind)
     return np.clip(out, -1, 1, out=out) if clamp else out
 
 

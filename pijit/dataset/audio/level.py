@@ -146,9 +146,8 @@ class MuLawEncoding(AudioTensorOperation):
     def _sound(self, v):
         kind = v.dtype.type
         mu = kind(self.mu)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            bent = np.sign(v) * np.log1p(mu * np.abs(v)) / np.log1p(mu)
-            return ((bent + 1) / 2 * mu + kind(0.5)).astype(np.int32)
+        bent = np.sign(v) * np.log1p(mu * np.abs(v)) / np.log1p(mu)
+        return ((bent + 1) / 2 * mu + kind(0.5)).astype(np.int32)
 
 
 class MuLawDecoding(AudioTensorOperation):
@@ -164,9 +163,8 @@ class MuLawDecoding(AudioTensorOperation):
         mu = kind(self.mu)
         if not mu:
             raise RuntimeError("[MuLawDecoding] quantization_channels must be at least 2, but is 1.")
-        with np.errstate(over="ignore", invalid="ignore"):
-            bent = v / mu * 2 - 1
-            return np.sign(bent) * np.expm1(np.abs(bent) * np.log1p(mu)) / mu
+        bent = v / mu * 2 - 1
+        return np.sign(bent) * np.expm1(np.abs(bent) * np.log1p(mu)) / mu
 
 
 class Overdrive(AudioTensorOperation):

@@ -193,8 +193,7 @@ class SpectralCentroid(AudioTensorOperation):
         if not self.frequencies[-1]:
             raise RuntimeError("[SpectralCentroid] sample_rate must be above 1 Hz.")
         spectra = self.spectrogram._spectra(v, np.float64)
-        with np.errstate(invalid="ignore"):
-            centre = (self.frequencies * spectra).sum(-2, keepdims=True) / spectra.sum(-2, keepdims=True)
+        centre = (self.frequencies * spectra).sum(-2, keepdims=True) / spectra.sum(-2, keepdims=True)
         return centre.astype(v.dtype)
 
 

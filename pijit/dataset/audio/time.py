@@ -31,10 +31,16 @@ def resampled(v: np.ndarray, old: int, new: int, width: int = 6, rolloff: float 
     shape = np.cos(t * math.pi / width / 2) ** 2 if beta is None else (
         np.i0(beta * np.sqrt(1 - (t / width) ** 2)) / np.i0(beta))
     weights = np.sinc(t) * shape * (base / old)
-    at = np.arange(count)
-    start = at // new * old + first[at % new] + reach
     wide = np.pad(v.astype(np.float64, copy=False), [(0, 0)] * (v.ndim - 1) + [(reach, 2 * reach + 2)])
     out = np.zeros((*v.shape[:-1], count))
+    if count > 8 * new:  # the same weights for many samples
+        pieces = np.lib.stride_tricks.sliding_window_view(wide, 2 * reach + 2, axis=-1)
+        for place in range(new):
+            part = out[..., place::new]
+            part[...] = pieces[..., first[place] + reach::old, :][..., :part.shape[-1], :] @ weights[place]
+        return out.astype(v.dtype)
+    at = np.arange(count)
+    start = at // new * old + first[at % new] + reach
     for k in range(2 * reach + 2):
         out += wide[..., start + k] * weights[at % new, k]
     return out.astype(v.dtype)
@@ -221,12 +227,11 @@ class SlidingWindowCmn(AudioTensorOperation):
         start, end = self._windows(v.shape[-2])
         wide = v.astype(np.float64)
         count = (end - start)[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = _window_sums(wide, start, end) / count
-            out = wide - mean
-            if self.norm_vars:
-                variance = _window_sums(wide * wide, start, end) / count - mean * mean
-                out = np.where(count == 1, 0, out / np.sqrt(variance))
+        mean = _window_sums(wide, start, end) / count
+        out = wide - mean
+        if self.norm_vars:
+            variance = _window_sums(wide * wide, start, end) / count - mean * mean
+            out = np.where(count == 1, 0, out / np.sqrt(variance))
         return out.astype(v.dtype)
 
 
