@@ -331,7 +331,7 @@ def load_checkpoint(ckpt_file_name: str, net: Cell | None = None, strict_load: b
         raise ValueError(f"For 'load_checkpoint', no parameter of {ckpt_file_name!r} is left: check 'filter_prefix', "
                          "'specify_prefix' and 'choice_func'.")
     if net is not None:
-        load_param_into_net(net, out, strict_load)
+        _load_into(net, out, strict_load, 3)
     return out
 
 
@@ -445,7 +445,13 @@ def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: 
     before the name in the first key that ends with it (`backbone.conv.weight` for `conv.weight`). It goes for all that
     are left and have a key with it, and so on.
 
-    All shapes are checked before the first parameter changes."""
+    A RuntimeWarning names what has no value, a prefix that was left out, and dtypes that values were converted to. All
+    shapes are checked before the first parameter changes."""
+    return _load_into(net, parameter_dict, strict_load, 3)
+
+
+def _load_into(net, parameter_dict, strict_load, depth):
+    """load_param_into_net, whose warnings are of the place `depth` calls away."""
     from pijit.nn import Cell
     _check.need("load_param_into_net", "net", net, _check.a(Cell))
     _check.need("load_param_into_net", "parameter_dict", parameter_dict, _check.DICT)
@@ -455,7 +461,7 @@ def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: 
             raise _check.refused("load_param_into_net", "parameter_dict", _check.value("map names to Parameters"),
                                  _check.entry(name, v), TypeError)
     own = net.parameters_dict()
-    keys = {}  # by the names in the network
+    keys, told = {}, []  # by the names in the network; what is warned of
     for name, p in own.items():  # a file of MindSpore has one value for all that share a name
         found = next((n for n in (name, p.name) if isinstance(parameter_dict.get(n), Tensor)), None)
         if found is not None:
@@ -466,7 +472,8 @@ def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: 
             if key is not None:  # the checkpoint may be of a network that this one, or a part of it, was a part of
                 prefix = key[:-len(name)]
                 keys |= {n: prefix + n for n in own if n not in keys and prefix + n in parameter_dict}
-    todo, missing = [], []
+                told.append(f"the prefix {prefix!r} of names in the checkpoint is left out")
+    todo, missing, converted = [], [], []
     for name, p in own.items():
         v = parameter_dict[keys[name]] if name in keys else None
         if not isinstance(v, Tensor):
@@ -478,9 +485,17 @@ def load_param_into_net(net: Cell, parameter_dict: dict[str, Any], strict_load: 
         if v.dtype is not p.dtype and (strict_load or _family(v.dtype) != _family(p.dtype)):
             raise RuntimeError(f"For 'load_param_into_net', {name!r} has dtype {p.dtype}, but the checkpoint holds "
                                f"{v.dtype}.")
+        if v.dtype is not p.dtype:
+            converted.append(f"{name} ({v.dtype} to {p.dtype})")
         todo.append((p, v))
     for p, v in todo:
         p._assign(v)
+    for names, what in ((converted, "are converted to the network's dtypes"),
+                        (missing, "of the network are not loaded, as the checkpoint has no values for them")):
+        if names:
+            told.append(f"{len(names)} parameters {what}: {', '.join(names[:10])}{' …' if len(names) > 10 else ''}")
+    for what in told:
+        warnings.warn(f"For 'load_param_into_net', {what}.", RuntimeWarning, stacklevel=depth)
     known = own.keys() | {p.name for p in own.values()}
     return missing, [n for n in parameter_dict if n not in known]
 

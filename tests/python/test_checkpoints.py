@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -198,3 +199,27 @@ def test_prefixes_of_names(names, keys, want):
         got = [int(p.asnumpy()[0]) for p in net.get_parameters()]
         assert got == (exact if strict else want)
         assert missing == [n for n, v in zip(names, got) if v == 0] and unused == [k for k in keys if k not in names]
+
+
+def test_warnings_of_what_was_not_loaded(tmp_path):
+    def network():
+        return nn.SequentialCell(nn.Dense(3, 4), nn.Dense(4, 2))
+
+    good = network().parameters_dict()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert ms.load_param_into_net(network(), good) == ([], [])
+        assert ms.load_param_into_net(network(), {**good, "more": ms.Tensor([1.0])}) == ([], ["more"])
+        assert not seen
+        left = {n: v for n, v in good.items() if n != "0.weight"}
+        assert ms.load_param_into_net(network(), left) == (["0.weight"], [])
+        half = ms.Parameter(ms.Tensor(np.ones((4, 3)), ms.float16), name="0.weight")
+        ms.load_param_into_net(network(), {**good, "0.weight": half})
+        ms.load_param_into_net(network(), {f"part.{n}": v for n, v in good.items()})
+        ms.save_checkpoint(left, str(tmp_path / "a.ckpt"))
+        ms.load_checkpoint(str(tmp_path / "a.ckpt"), network())
+    texts = [str(w.message) for w in seen]
+    assert [w.filename for w in seen] == [__file__] * 4
+    assert "1 parameters of the network are not loaded" in texts[0] and texts[0].endswith("0.weight.")
+    assert "converted to the network's dtypes: 0.weight (Float16 to Float32)" in texts[1]
+    assert "the prefix 'part.'" in texts[2] and texts[3] == texts[0]

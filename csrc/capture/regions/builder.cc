@@ -225,38 +225,7 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
       break;
     }
     case BOp::LOAD_ATTR:
-    case BOp::LOAD_METHOD: {
-      if (in.op == BOp::LOAD_ATTR && d_.array_of_value(st.back())) {
-        st.back() = array_attribute(e_, *d_.array_of_value(st.back()), text_of(in.obj));
-        break;
-      }
-      if (in.op == BOp::LOAD_METHOD && list_of(e_, st.back()).object != kNoValue) {
-        PyObject* method = type_lookup(&PyList_Type, in.obj);
-        if (!list_method(method))
-          leave(str_cat("the method `.", text_of(in.obj), "` of a list is called"));
-        st.insert(st.end() - 1, d_.object(method));
-        break;
-      }
-      if (const Av z = d_.typed(st.back()); z.kind == K::kComplex) {
-        if (in.op == BOp::LOAD_ATTR) {
-          st.back() = complex_attribute(e_, z, text_of(in.obj));
-          break;
-        }
-        PyObject* method = complex_method(in.obj);
-        if (!method) leave(str_cat("the method `.", text_of(in.obj), "` of a complex is called"));
-        st.insert(st.end() - 1, d_.object(method));
-        break;
-      }
-      const Av o = module_of(st.back(), text_of(in.obj));
-      RegionSource s{RegionSource::kModule, 0, py::reinterpret_borrow<py::object>(o.object),
-                     py::reinterpret_borrow<py::object>(in.obj)};
-      const Av a = looked_up(std::move(s));
-      st.pop_back();
-      if (in.op == BOp::LOAD_METHOD && !kNullAboveCallable) st.emplace_back();
-      st.push_back(a);
-      if (in.op == BOp::LOAD_METHOD && kNullAboveCallable) st.emplace_back();
-      break;
-    }
+    case BOp::LOAD_METHOD: step_attribute(in, st); break;
     case BOp::PUSH_NULL: st.emplace_back(); break;
     case BOp::POP_TOP:
       for (int k = 0; k <= in.a; ++k) d_.drop(st[st.size() - 1 - static_cast<size_t>(k)]);
@@ -277,6 +246,38 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
     default: step_operator(in, st);
   }
   return e_.instr() + 1;
+}
+
+void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
+  if (in.op == BOp::LOAD_ATTR && d_.array_of_value(st.back())) {
+    st.back() = array_attribute(e_, *d_.array_of_value(st.back()), text_of(in.obj));
+    return;
+  }
+  if (in.op == BOp::LOAD_METHOD && list_of(e_, st.back()).object != kNoValue) {
+    PyObject* method = type_lookup(&PyList_Type, in.obj);
+    if (!list_method(method))
+      leave(str_cat("the method `.", text_of(in.obj), "` of a list is called"));
+    st.insert(st.end() - 1, d_.object(method));
+    return;
+  }
+  if (const Av z = d_.typed(st.back()); z.kind == K::kComplex) {
+    if (in.op == BOp::LOAD_ATTR) {
+      st.back() = complex_attribute(z, text_of(in.obj));
+      return;
+    }
+    PyObject* method = complex_method(in.obj);
+    if (!method) leave(str_cat("the method `.", text_of(in.obj), "` of a complex is called"));
+    st.insert(st.end() - 1, d_.object(method));
+    return;
+  }
+  const Av o = module_of(st.back(), text_of(in.obj));
+  RegionSource s{RegionSource::kModule, 0, py::reinterpret_borrow<py::object>(o.object),
+                 py::reinterpret_borrow<py::object>(in.obj)};
+  const Av a = looked_up(std::move(s));
+  st.pop_back();
+  if (in.op == BOp::LOAD_METHOD && !kNullAboveCallable) st.emplace_back();
+  st.push_back(a);
+  if (in.op == BOp::LOAD_METHOD && kNullAboveCallable) st.emplace_back();
 }
 
 void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {

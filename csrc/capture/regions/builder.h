@@ -30,6 +30,7 @@ class RegionBuilder {
   region::Edge begin_turn(int instr, Frame frame);
 
   int step(const BIn& in, Frame& f);
+  void step_attribute(const BIn& in, std::vector<Av>& st);
   void step_operator(const BIn& in, std::vector<Av>& st);
   void step_container(const BIn& in, std::vector<Av>& st);
   void step_cell(const BIn& in, Frame& f);

@@ -1,6 +1,7 @@
 #include "capture/regions/complex.h"
 
 #include <cmath>
+#include <string_view>
 
 #include "base/error.h"
 #include "capture/regions/numbers.h"
@@ -155,10 +156,10 @@ Av complex_abs(Emitter& e, const Av& a) {
   return float_of(e.call(region::Function2::k_py_abs, a.v[0], a.v[1]));
 }
 
-Av complex_attribute(Emitter& e, const Av& a, const std::string& name) {
-  (void)e;
-  if (name == "real") return float_of(a.v[0]);
-  if (name == "imag") return float_of(a.v[1]);
+Av complex_attribute(const Av& a, const std::string& name) {
+  constexpr std::string_view kParts[] = {"real", "imag"};
+  for (size_t k = 0; k < std::size(kParts); ++k)
+    if (kParts[k] == name) return float_of(a.v[k]);
   leave(str_cat("the attribute `", name, "` of a complex is read"));
 }
 

@@ -18,7 +18,7 @@ Av complex_compare(Emitter& e, CompareOp op, const Av& a, const Av& b);
 Av complex_unary(Emitter& e, UnaryOp op, const Av& a);
 int complex_truth(Emitter& e, const Av& a);
 Av complex_abs(Emitter& e, const Av& a);
-Av complex_attribute(Emitter& e, const Av& a, const std::string& name);
+Av complex_attribute(const Av& a, const std::string& name);
 // complex(x), complex(x, y)
 Av complex_from(Emitter& e, const std::vector<Av>& args);
 // The method conjugate(), which is all that code calls; another: null.
