@@ -28,7 +28,7 @@ def lerp(input: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
     """input + weight * (end - input).
 
     Args:
-        input (Tensor): the input, of any shape and any dtype.
+        input (Tensor): the input, of any shape and any dtype, that of the other operands.
         end (Tensor): where weight is 1.
         weight (Tensor or float): the share of `end`.
 
@@ -74,7 +74,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike =
     """input + value * tensor1 * tensor2.
 
     Args:
-        input (Tensor): the input, of any shape and any dtype.
+        input (Tensor): the input, of any shape and any dtype, that of the other operands.
         tensor1 (Tensor): the first factor.
         tensor2 (Tensor): the second factor.
         value (Tensor or number, optional): the value to put there. Default: 1.
@@ -98,7 +98,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: TensorLike =
     """input + value * tensor1 / tensor2; of integers rounded towards 0.
 
     Args:
-        input (Tensor): the input, of any shape and any dtype.
+        input (Tensor): the input, of any shape and any dtype, that of the other operands.
         tensor1 (Tensor): the first factor.
         tensor2 (Tensor): the second factor.
         value (Tensor or number, optional): the value to put there. Default: 1.

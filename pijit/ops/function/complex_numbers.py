@@ -83,7 +83,7 @@ def conj(input: Tensor) -> Tensor:
     """The complex conjugate of each element; of real tensors a copy.
 
     Args:
-        input (Tensor): the input, of any shape and any dtype.
+        input (Tensor): the input, of any shape and int, float or complex dtype.
 
     Returns:
         Tensor of input's shape and dtype. Ints, floats and complex keep their dtype; not for bool.

@@ -111,7 +111,7 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
     """A bias per channel (axis 1).
 
     Args:
-        input_x (Tensor): the input, of 2 dimensions or more and any dtype.
+        input_x (Tensor): the input, of 2 dimensions or more and any dtype, that of the other operand.
         bias (Tensor): [C].
 
     Returns:

@@ -708,7 +708,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     """q @ other, or other @ q where left is False, for the product q of geqrf's reflections (transpose: its transpose).
 
     Args:
-        input (Tensor): the input, of 2 dimensions or more and float dtype.
+        input (Tensor): the input, of 2 dimensions or more and float dtype, that of the other operands.
         tau (Tensor): the factors of the reflections.
         other (Tensor): the matrix to multiply.
         left (bool, optional): whether q stands on the left. Default: True.

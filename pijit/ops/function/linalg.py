@@ -23,7 +23,7 @@ def matmul(input: Tensor, other: TensorLike) -> Tensor:
     """Matrix product with NumPy's rules for 1-d operands and batches.
 
     Args:
-        input (Tensor): the input, of 1 dimension or more and any dtype.
+        input (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -57,7 +57,7 @@ def inner(input: Tensor, other: TensorLike) -> Tensor:
     Raises ValueError where the last axes differ in size.
 
     Args:
-        input (Tensor): the input, of any shape and any dtype.
+        input (Tensor): the input, of any shape and a number dtype, that of the other operand.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -91,7 +91,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Matrix product.
 
     Args:
-        input (Tensor): the input, of 2 dimensions and any dtype.
+        input (Tensor): the input, of 2 dimensions and a number dtype, that of the other operand.
         mat2 (Tensor): the second matrix.
 
     Returns:
@@ -114,7 +114,7 @@ def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
     """Batched matrix product of tensors whose dimensions are the same but for the last two.
 
     Args:
-        input_x (Tensor): the input, of 3 dimensions and any dtype.
+        input_x (Tensor): the input, of 3 dimensions and a number dtype, that of the other operand.
         mat2 (Tensor): the second matrix.
 
     Returns:
@@ -145,7 +145,7 @@ def dot(input: Tensor, other: TensorLike) -> Tensor:
     """The product over the last axis of input and the second-last of other.
 
     Args:
-        input (Tensor): the input, of 1 dimension or more and any dtype.
+        input (Tensor): the input, of 1 dimension or more and a number dtype, that of the other operand.
         other (Tensor or number): the second operand.
 
     Returns:
@@ -508,7 +508,7 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of two vectors.
 
     Args:
-        input (Tensor): the input, of 1 dimension and any dtype.
+        input (Tensor): the input, of 1 dimension and any dtype, that of the other operand.
         vec2 (Tensor): the second vector.
 
     Returns:
