@@ -1604,6 +1604,20 @@ def test_copies(state, body):
     run(body, state)
 
 
+@pytest.mark.parametrize("body", [
+    "l.tag = 6\nreturn x, l.tag, l.__dict__", "del l.tag\nreturn x, hasattr(l, 'tag')", "l.tag += 1\nreturn x, l.tag",
+    "return x, hasattr(l, 'tag'), hasattr(l, 'no'), getattr(l, 'no', 2)", "return x, vars(l)", "return x, l.no",
+    "m = type(l)([4])\nm.tag = 1\nreturn x, m.tag, m", "l += [3]\nreturn x, type(l).__name__, l.tag, l",
+    "l = l + [3]\nreturn x, type(l).__name__, l", "l.append(4)\nreturn l, l.tag",
+    "return x, type(l[:]).__name__, type(l * 2).__name__, type(l.copy()).__name__",
+    "return x, isinstance(l, list), type(l) is list, l.__class__.__name__, repr(l), f'{l}'",
+    "return x, l == [1], [1] == l, sorted(l), list(l), tuple(l), [*l]", "setattr(l, 'k', 5)\nreturn x, l.k",
+    "l[0] = 9\nreturn x, l, l.tag", "l.pop = 3\nreturn x, l.pop",
+    "d = {'a': l}\nreturn x, d['a'].tag, copy.copy(d)['a'].tag"])
+def test_lists_with_attributes(body):
+    run(body, "l = MyList([1])\nl.tag = 5")
+
+
 # --- containers that hold themselves ----------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("state", "body"), programs("""

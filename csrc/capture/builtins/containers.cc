@@ -56,7 +56,8 @@ void check_no_attributes(Tracer& t, const V& x) {
 }
 
 bool is_container(const V& x) {
-  return as<TupleValue>(x) || as<ListValue>(x) || as<DictValue>(x) || as<DequeValue>(x);
+  if (as<ListValue>(x)) return x->type() == &PyList_Type;  // others may have attributes
+  return as<TupleValue>(x) || as<DictValue>(x) || as<DequeValue>(x);
 }
 
 V copy(Tracer& t, Call& c) {
