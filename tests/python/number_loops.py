@@ -314,6 +314,8 @@ class Program:
 
 def bits(v):
     """v as what tells any two values apart."""
+    if type(v) is float and v != v:  # which of two NaN a sum is, compilers choose: CPython's own, before and behind
+        return "float", "nan"        # specialising the addition, otherwise
     if type(v) is float:
         return type(v).__name__, struct.pack("d", v)
     if type(v) is complex:
