@@ -7,7 +7,8 @@ Rows come from a dataset (`GeneratorDataset`, `NumpySlicesDataset`, datasets of 
     for batch in dataset.create_dict_iterator(num_epochs=1):
         step(batch["x"], batch["y"])
 
-With `config.set_seed` a pipeline gives the same rows in every run, whatever the number of workers."""
+With `config.set_seed` a pipeline gives the same rows in every run, whatever the number of workers; but several text
+files that are not shuffled are read side by side by the workers, and their rows come by turns."""
 
 from pijit import compat as _compat
 from pijit.dataset import config

@@ -388,14 +388,20 @@ class FileRows(MappableDataset):
                 f"[{type(self).__name__}] there are no rows in {', '.join(map(repr, self.dataset_files[:3]))}.")
         return total
 
-    def _by_turns(self, order):
-        """These rows as workers give them that read the files side by side, each with every workers-th file."""
+    def _by_turns(self, parts):
+        """The rows of files as workers give them that read the files side by side, each with every workers-th file.
+
+        How many cores there are makes no difference: where none says how many workers, there are 8."""
         from pijit.dataset import config
-        workers = self.num_parallel_workers or config.get_num_parallel_workers()
-        worker = np.searchsorted(np.cumsum(self._counts()), order, side="right") % workers
-        parts = [order[worker == w] for w in range(min(workers, len(self.dataset_files)))]
+        workers = self.num_parallel_workers or config._state["num_parallel_workers"] or 8
+        parts = [np.concatenate(parts[w::workers]) for w in range(min(workers, len(parts)))]
         turn = np.concatenate([np.arange(len(p)) for p in parts])
         return np.concatenate(parts)[np.argsort(turn, kind="stable")]
+
+    def _in_order(self, rows):
+        """These rows, each file's in the order they are in, by turns of the files."""
+        file = np.searchsorted(np.cumsum(self._counts()), rows, side="right")
+        return self._by_turns([rows[file == f] for f in range(len(self.dataset_files))])
 
     def _indices(self, run):
         s = self.sampler
@@ -409,21 +415,20 @@ class FileRows(MappableDataset):
             per = -(-n // s.num_shards)
             places = np.arange(per) + s.shard_id * per
             if self.shuffle == Shuffle.FALSE:  # rows that make the last shard as large as the others come last
-                order = np.concatenate([self._by_turns(places[places < n]), self._by_turns(places[places >= n] % n)])
+                order = np.concatenate([self._in_order(places[places < n]), self._in_order(places[places >= n] % n)])
                 return order[:s._limit(per)]
             order = places % n
             return np.random.default_rng((config.get_seed(), epoch, s.shard_id)).permutation(order)[:s._limit(per)]
         if self.shuffle == Shuffle.GLOBAL:
             return rng.permutation(n)[:s._limit(n)]
         if self.shuffle == Shuffle.FALSE:
-            return self._by_turns(np.arange(n))[:s._limit(n)]
+            return self._in_order(np.arange(n))[:s._limit(n)]
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
         parts = [start + (rng.permutation(c) if self.shuffle == Shuffle.INFILE else np.arange(c))
                  for start, c in zip(starts, counts)]
         if self.shuffle == Shuffle.FILES:
             parts = [parts[i] for i in rng.permutation(len(parts))]
-        turn = np.concatenate([np.arange(len(p)) for p in parts])
-        return np.concatenate(parts)[np.argsort(turn, kind="stable")][:s._limit(n)]
+        return self._by_turns(parts)[:s._limit(n)]
 
     def _where(self, indices):
         """(file, row in it) of rows."""

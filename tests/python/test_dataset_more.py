@@ -4,6 +4,7 @@ tests/mindspore/sets.py), and files that are missing or broken."""
 import json
 import pickle
 import struct
+from itertools import groupby, permutations
 
 import numpy as np
 import pytest
@@ -165,6 +166,11 @@ def test_files_side_by_side(tmp_path):
     assert texts(2, num_shards=2, shard_id=1) == "a6 b0 c0 d0 c1 d1"
     assert texts(2, num_shards=2, shard_id=1, num_samples=3) == "a6 b0 c0"
     assert texts(1, num_shards=5, shard_id=4) == "a0 a1 a2"
+    assert texts(None) == texts(4) == "a0 b0 c0 d0 a1 c1 d1 a2 a3 a4 a5 a6"
+    shuffled = ds.TextFileDataset(files, shuffle=ds.Shuffle.FILES, num_parallel_workers=1)
+    got = [r[0] for r in rows(shuffled)]  # one file after the other
+    assert sorted(got) == sorted(texts(1).split()) and [k for k, g in groupby(t[0] for t in got)] in map(
+        list, permutations("abcd"))
 
 
 @pytest.mark.parametrize("task", ["Detection", "Stuff", "Keypoint", "Panoptic", "Captioning"])
