@@ -6,6 +6,7 @@ import inspect
 import pathlib
 
 from pijit import _C
+from pijit.own_attributes import _Attribute
 
 
 def stub_names():
@@ -72,7 +73,8 @@ def test_operators_of_tensors_are_declared():
                       "__buffer__", "__release_buffer__"}  # from 3.12 on of what C code reads as a buffer
     declared = {m.name if isinstance(m, ast.FunctionDef) else m.target.id for m in stub_names()["Tensor"].body
                 if isinstance(m, (ast.FunctionDef, ast.AnnAssign))}
-    assert {n for n in vars(_C.Tensor) if n.startswith("__")} - of_all_objects <= declared
+    found = {n for n, v in vars(_C.Tensor).items() if n.startswith("__") and not isinstance(v, _Attribute)}
+    assert found - of_all_objects <= declared  # programs may set others, see pijit/own_attributes.py
 
 
 def test_methods_show_their_arguments():
