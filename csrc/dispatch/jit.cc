@@ -9,6 +9,7 @@
 #include "capture/registry.h"
 #include "entry/runner.h"
 #include "capture/tracer.h"
+#include "python/c_recursion.h"
 #include "python/define.h"
 
 #include <structmember.h>
@@ -218,12 +219,14 @@ PyObject* rested_call(const FunctionCache& state, PyObject* func, PyObject* cons
   ++fronted_calls, ++state.figures->fronted;
   if (state.figures->depth > 0) {
     ++state.figures->recursive;
+    const AsPythonCall call;
     return PyObject_Vectorcall(func, args, nargsf, kwnames);
   }
   const FiguresRef f = state.figures;  // the call may drop the function
   const uint64_t fronted = fronted_calls;
   ++f->depth;
   const int64_t begin = clock_ns();
+  const AsPythonCall call;
   PyObject* r = PyObject_Vectorcall(func, args, nargsf, kwnames);
   f->rested.add(f->without_fronts(clock_ns() - begin, fronted_calls - fronted));
   --f->depth;
@@ -312,6 +315,7 @@ PyObject* resting_call(PyObject* self, PyObject* const* args, size_t nargsf, PyO
   if (stack_is_short()) return nullptr;
   ++state.calls;
   if (state.figures) return rested_call(state, jit->func, args, nargsf, kwnames);
+  const AsPythonCall call;
   return reinterpret_cast<PyFunctionObject*>(jit->func)->vectorcall(jit->func, args, nargsf,
                                                                     kwnames);
 }
@@ -332,10 +336,12 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     ++jit->state->calls;
     jit->vectorcall = resting_call;
     if (jit->state->figures) return rested_call(*jit->state, jit->func, args, nargsf, kwnames);
+    const AsPythonCall call;
     return PyObject_Vectorcall(jit->func, args, nargsf, kwnames);
   }
   const int64_t began = jit->state->figures || jit->state->tier.may_time() ? clock_ns() : 0;
   auto original = [&] {
+    const AsPythonCall call;
     PyObject* r = PyObject_Vectorcall(jit->func, args, static_cast<size_t>(nargs), kwnames);
     if (!r) throw py::error_already_set();
     return py::reinterpret_steal<py::object>(r);

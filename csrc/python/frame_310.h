@@ -114,8 +114,6 @@ inline void set_stack_size(_PyInterpreterFrame* f, int n) { f->f_stacktop = f->f
 inline int size_of(const _PyInterpreterFrame* f) { return num_slots(f->f_code) + stack_size(f); }
 inline void set_size(_PyInterpreterFrame* f, int n) { set_stack_size(f, n - num_slots(f->f_code)); }
 
-constexpr int kRecursionUnits = 0;  // Python's and C's calls have one limit
-inline void add_recursion(PyThreadState*, int) {}
 inline void clear_and_pop(PyThreadState*, _PyInterpreterFrame*) {}  // its caller does it
 
 inline const void* breaker(const PyThreadState* t) { return &t->interp->ceval.eval_breaker; }

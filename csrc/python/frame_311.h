@@ -9,6 +9,7 @@
 #include <internal/pycore_interp.h>
 #include <internal/pycore_runtime.h>
 
+#include "python/c_recursion.h"
 #include "python/frame_objects.h"
 
 namespace pijit::frames {
@@ -42,11 +43,6 @@ inline void go_on_at(_PyInterpreterFrame* f, int offset) {
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
-// What a call of the evaluator takes of the thread's allowance of C recursion; without a hook,
-// calls between Python functions take none.
-constexpr int kRecursionUnits = 2;
-inline void add_recursion(PyThreadState* t, int units) { t->c_recursion_remaining += units; }
-
 // 3.12 exports no function for it, so its own evaluator does it, running code that only returns.
 inline PyObject* nothing;  // init_hook() makes it of the one instruction
 constexpr const char* kReturnsNothing = "RETURN_CONST";
@@ -56,11 +52,11 @@ inline void clear_and_pop(PyThreadState* t, _PyInterpreterFrame* f) {
   f->f_code = reinterpret_cast<PyCodeObject*>(Py_NewRef(nothing));
   f->prev_instr = _PyCode_CODE(f->f_code) - 1;
   // This takes nothing that the call itself would not have taken.
-  add_recursion(t, kRecursionUnits);
+  add_c_recursion(t, kEvaluatorUnits);
   ++t->py_recursion_remaining;
   PyObject* r = _PyEval_EvalFrameDefault(t, f, 0);
   --t->py_recursion_remaining;
-  add_recursion(t, -kRecursionUnits);
+  add_c_recursion(t, -kEvaluatorUnits);
   if (!r) PyErr_Clear();
   Py_XDECREF(r);
   Py_DECREF(code);
@@ -68,8 +64,6 @@ inline void clear_and_pop(PyThreadState* t, _PyInterpreterFrame* f) {
 
 inline uint64_t monitoring_version(const PyThreadState* t) { return t->interp->monitoring_version; }
 #else
-constexpr int kRecursionUnits = 0;  // Python's and C's calls have one limit
-inline void add_recursion(PyThreadState*, int) {}
 inline void clear_and_pop(PyThreadState*, _PyInterpreterFrame*) {}  // its caller does it
 #endif
 

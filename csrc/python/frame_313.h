@@ -20,10 +20,6 @@ inline PyObject* function_of(const _PyInterpreterFrame* f) { return f->f_funcobj
 
 // Of a Python function, module or class, not one that the evaluator makes for a call from C.
 inline bool is_python(const _PyInterpreterFrame* f) { return f->owner != FRAME_OWNED_BY_CSTACK; }
-// What a call of the evaluator takes of the thread's allowance of C recursion; without a hook,
-// calls between Python functions take none.
-constexpr int kRecursionUnits = 2;
-inline void add_recursion(PyThreadState* t, int units) { t->c_recursion_remaining += units; }
 
 }  // namespace pijit::frames
 

@@ -60,10 +60,6 @@ inline int size_of(const _PyInterpreterFrame* f) {
 }
 inline void set_size(_PyInterpreterFrame* f, int n) { f->stackpointer = f->localsplus + n; }
 
-// The C stack is measured by its addresses, so calls of the evaluator take no allowance.
-constexpr int kRecursionUnits = 0;
-inline void add_recursion(PyThreadState*, int) {}
-
 }  // namespace pijit::frames
 
 #include "python/frame_places.h"

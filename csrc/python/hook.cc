@@ -3,6 +3,7 @@
 #include <pybind11/eval.h>
 
 #include "python/blocks.h"
+#include "python/c_recursion.h"
 #include "python/code.h"
 #include "python/convert.h"
 #include "python/hook.h"
@@ -163,10 +164,8 @@ PyObject* run_plain(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
     if (users) install();
     return r;
   }
-  frames::add_recursion(t, frames::kRecursionUnits);
-  PyObject* r = pass_on(t, f, throwing);
-  frames::add_recursion(t, -frames::kRecursionUnits);
-  return r;
+  const AsPythonCall call;
+  return pass_on(t, f, throwing);
 }
 
 #if PY_VERSION_HEX < 0x030C0000
