@@ -261,13 +261,13 @@ void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
     return;
   }
   if (const Av z = d_.typed(st.back()); z.kind == K::kComplex) {
-    if (in.op == BOp::LOAD_ATTR) {
-      st.back() = complex_attribute(z, text_of(in.obj));
-      return;
-    }
-    PyObject* method = complex_method(in.obj);
-    if (!method) leave(str_cat("the method `.", text_of(in.obj), "` of a complex is called"));
-    st.insert(st.end() - 1, d_.object(method));
+    const bool method = in.op == BOp::LOAD_METHOD;
+    const ComplexMember* m = complex_member(text_of(in.obj), method);
+    if (!m) leave(str_cat("`.", text_of(in.obj), "` of a complex is read"));
+    if (method)
+      st.insert(st.end() - 1, d_.object(type_lookup(&PyComplex_Type, in.obj)));
+    else
+      st.back() = m->code(e_, z);
     return;
   }
   const Av o = module_of(st.back(), text_of(in.obj));

@@ -42,9 +42,12 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
     }
   if (const Av z = d_.typed(st[base + 1]);
       !null_first && !null_second && in.a == 0 && st[base].kind == K::kObject &&
-      z.kind == K::kComplex) {  // LOAD_METHOD lets through no other
+      Py_IS_TYPE(st[base].object, &PyMethodDescr_Type) && z.kind == K::kComplex) {
+    const char* name = reinterpret_cast<PyMethodDescrObject*>(st[base].object)->d_method->ml_name;
+    const ComplexMember* m = complex_member(name, true);
+    if (!m) leave(str_cat("the method `.", name, "` of a complex is called"));
     st.resize(base);
-    st.push_back(conjugate(e_, z));
+    st.push_back(m->code(e_, z));
     return;
   }
   if (null_first == null_second)

@@ -1,18 +1,14 @@
 #include "capture/regions/complex.h"
 
 #include <cmath>
-#include <string_view>
 
 #include "base/error.h"
 #include "capture/regions/numbers.h"
-#include "python/names.h"
 #include "python/quirks.h"
 
 namespace pijit::regions {
 
 namespace {
-
-constexpr int64_t kLargestPower = 64;  // exponents that are multiplied out
 
 struct Pair {
   int real, imag;
@@ -156,13 +152,6 @@ Av complex_abs(Emitter& e, const Av& a) {
   return float_of(e.call(region::Function2::k_py_abs, a.v[0], a.v[1]));
 }
 
-Av complex_attribute(const Av& a, const std::string& name) {
-  constexpr std::string_view kParts[] = {"real", "imag"};
-  for (size_t k = 0; k < std::size(kParts); ++k)
-    if (kParts[k] == name) return float_of(a.v[k]);
-  leave(str_cat("the attribute `", name, "` of a complex is read"));
-}
-
 Av complex_from(Emitter& e, const std::vector<Av>& args) {
   const Av first = e.d.typed(args[0]);
   if (args.size() == 1 && is_complex(first)) return first;
@@ -181,10 +170,16 @@ Av complex_from(Emitter& e, const std::vector<Av>& args) {
   return complex_of(real, parts[0].of_numpy() ? e.emit(Op::kFAdd, imag, e.d.fcon(0.0)) : imag);
 }
 
-PyObject* complex_method(PyObject* name) {
-  return text_of(name) == "conjugate" ? type_lookup(&PyComplex_Type, name) : nullptr;
+const ComplexMember* complex_member(std::string_view name, bool method) {
+  static constexpr ComplexMember kMembers[] = {
+      {"real", false, [](Emitter&, const Av& a) { return float_of(a.v[0]); }},
+      {"imag", false, [](Emitter&, const Av& a) { return float_of(a.v[1]); }},
+      {"conjugate", true,
+       [](Emitter& e, const Av& a) { return complex_of(a.v[0], e.emit(Op::kFNeg, a.v[1])); }},
+  };
+  for (const ComplexMember& m : kMembers)
+    if (m.name == name && m.method == method) return &m;
+  return nullptr;
 }
-
-Av conjugate(Emitter& e, const Av& a) { return complex_of(a.v[0], e.emit(Op::kFNeg, a.v[1])); }
 
 }  // namespace pijit::regions

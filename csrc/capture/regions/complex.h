@@ -1,6 +1,8 @@
 // Arithmetic of Python's complex numbers as a region's code: two floats each, computed in the
 // order in which CPython computes them.
 #pragma once
+#include <string_view>
+
 #include "base/operators.h"
 #include "capture/regions/emitter.h"
 
@@ -18,11 +20,14 @@ Av complex_compare(Emitter& e, CompareOp op, const Av& a, const Av& b);
 Av complex_unary(Emitter& e, UnaryOp op, const Av& a);
 int complex_truth(Emitter& e, const Av& a);
 Av complex_abs(Emitter& e, const Av& a);
-Av complex_attribute(const Av& a, const std::string& name);
 // complex(x), complex(x, y)
 Av complex_from(Emitter& e, const std::vector<Av>& args);
-// The method conjugate(), which is all that code calls; another: null.
-PyObject* complex_method(PyObject* name);
-Av conjugate(Emitter& e, const Av& a);
+// An attribute, or a method without arguments; null: none of that name.
+struct ComplexMember {
+  std::string_view name;
+  bool method;
+  Av (*code)(Emitter& e, const Av& a);
+};
+const ComplexMember* complex_member(std::string_view name, bool method);
 
 }  // namespace pijit::regions

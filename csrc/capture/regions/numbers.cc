@@ -8,8 +8,6 @@
 
 namespace pijit::regions {
 
-constexpr int64_t kLargestPower = 64;  // exponents that are multiplied out
-
 static Av numpy_binary(Emitter& e, BinaryOp op, const Av& a, const Av& b);
 static Av plain_binary(Emitter& e, BinaryOp op, const Av& a, const Av& b);
 static int power(Emitter& e, int x, int n);

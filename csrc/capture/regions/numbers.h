@@ -5,6 +5,8 @@
 
 namespace pijit::regions {
 
+inline constexpr int64_t kLargestPower = 64;  // exponents that are multiplied out
+
 Av num(Emitter& e, const Av& a);
 int as_int(Emitter& e, const Av& a);
 // Of a float32's value. Leaves where a number is beyond what float32 has, of which NumPy warns.
