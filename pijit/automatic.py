@@ -45,7 +45,7 @@ def _wanted(filename, module, name=""):
         return False
     if _matches(module, _include):
         return True
-    if filename.startswith("<frozen"):
+    if filename.startswith("<frozen") or module.startswith("namedtuple_"):  # what collections makes
         return False
     parts = path.split(os.sep)
     return not (path.startswith(_STDLIB) or "site-packages" in parts or "dist-packages" in parts)

@@ -280,6 +280,19 @@ except TypeError as e:
     assert "'include' must be a pattern" in r.stdout
 
 
+def test_classes_that_the_library_makes_are_not_the_users(tmp_path):
+    """A named tuple's __new__ stood in reports as a lambda in a file <string>."""
+    _, regions = report_of(tmp_path, STEP + """
+from collections import namedtuple
+Both = namedtuple("Both", "x w")
+for k in range(100):
+    both = Both(x, w)
+    x = step(both.x, both.w)
+print(float(x.sum()).hex())
+""")
+    assert {r["name"] for r in regions} == {"step"}, regions
+
+
 def test_reports_are_text_and_html():
     from pijit.report import Break, Region, Report
     r = Report([Region("function", "f<T>", "a.py", 3, 100, 90, 50.0, 10.0, "", 1, 90, 2.0,
