@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pijit import _check
 from pijit import _C, hooks
 from pijit._C import Tensor, ops as _ops
+from pijit.context import GRAPH_MODE, _context
 from pijit.mutables import plain_type
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def _like(x, grads):
     if isinstance(x, Tensor):
         return next(grads)
     if isinstance(x, (tuple, list)):
-        return tuple([_like(v, grads) for v in x])
+        found = [_like(v, grads) for v in x]
+        return found if isinstance(x, list) else tuple(found)
     if isinstance(x, dict):
         return {k: _like(v, grads) for k, v in x.items()}
     return None
@@ -182,7 +184,7 @@ def _differentiable(positions, args):
     some."""
     if positions is None:
         return None
-    containers = _C.graph_mode()
+    containers = _context["mode"] == GRAPH_MODE
     return tuple([p for p in (range(len(args)) if positions == "all" else positions)
                   if p < len(args) and (isinstance(args[p], Tensor) or containers and _flatten(args[p], []))])
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dispatch/run.h"
+#include "dispatch/turn_meter.h"
 #include "entry/runner.h"
 #include "python/call_in_frame.h"
 
@@ -110,6 +111,7 @@ class Execution {
   uint64_t region_runs_ = 0;
   int64_t region_ns_ = 0;
   uint64_t fruitless_ = 0;  // breaks since then, at places that this call had been at
+  TurnMeter turns_;         // of a loop with breaks, over ndarrays
   const Target& target_;
   FunctionCache& state_;
   const Code& code_;

@@ -121,6 +121,8 @@ py::object Execution::run() {
   }
   if (point.hopeless) return !point.hope.due();
   if (!again) return false;
+  if (state_.of_arrays && turns_.loses_at(&point, state_.compile_count + disturbances))
+    return point.hopeless = true;
   const bool ran = won_ || state_.graph_runs > 0;
   if (++fruitless_ < (ran ? kWhereGraphsRan : kAtFirst) && (ran || may_try(state_.trying)))
     return false;
@@ -334,7 +336,9 @@ py::object Execution::run_entry(const Found& found) {
     }
   } running{state_};
   Runner r(e, *found.instance, values_);
+  const int64_t began = turns_.measures() ? clock_ns() : 0;
   if (!compute(found, &r)) return {};
+  if (turns_.measures() && found.instance->program) turns_.ran_graph(e, clock_ns() - began);
   if (found.instance->program) ++state_.graph_runs, ++graphs_run, graph_ops_run += e.num_ops;
   const Span outcome(TraceEvent::kOutcome);
   r.apply_effects();
@@ -361,7 +365,9 @@ bool Execution::step() {
   BreakStep step(target_, *code_, &slots_, &stack_, &shown_);
   const Span piece(TraceEvent::kPython, [&] { return piece_metadata(*code_, instr_, why_); });
   CalleeScope callees(target_, state_.hook_uses[instr_]);
+  const int64_t began = turns_.measures() ? clock_ns() : 0;
   if (step.run(instr_) == BreakStep::kNotAlone) return false;
+  if (turns_.measures()) turns_.ran_step(clock_ns() - began);
   instr_ = step.next;
   return true;
 }

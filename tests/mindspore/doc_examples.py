@@ -242,8 +242,10 @@ def summary(version, examples, there, here):
             print(f"{name} {kind and f'({kind})'}\n    {source}\n    there: {want}\n    here:  {got}")
     if len(here) == len(examples):
         for pattern in left_out.keys() - used:
-            fine = False
-            print(f"nothing that passes in MindSpore is left out as {pattern}")
+            # what passes there by chance, as by the order of its threads, may not have passed when it was asked
+            known = bool(fnmatch.filter(examples, pattern))
+            fine = fine and known
+            print(f"{'none of these passes there' if known else 'no example is named so'}: {pattern}")
     share = 100 * passed / max(1, counted)
     print(f"MindSpore {version}: {len(here)} APIs with examples, {passing} pass there.\n"
           f"Left out on purpose: {sum(kinds.values())} ({'; '.join(f'{n} {why}' for why, n in kinds.most_common())}).\n"

@@ -506,7 +506,39 @@ def test_gradients_by_containers(kind):
     try:
         by_first, by_second = asked[0](make(x, y), z)
         first = list(by_first.values()) if kind == "dict" else by_first
-        assert type(by_first) is (dict if kind == "dict" else tuple) and by_second.asnumpy().tolist() == alone
+        assert type(by_first) is {"dict": dict, "list": list}.get(kind, tuple) and by_second.asnumpy().tolist() == alone
         assert first[0].asnumpy().tolist() == (z * (2.0 if kind == "number" else y)).asnumpy().tolist()
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+class _Product(nn.Cell):
+    def construct(self, z):
+        return z[0] * z[1]
+
+
+class _ByPair(nn.Cell):
+    """Gradients by a container that is an argument, and by one that is made in a graph."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = _Product()
+
+    def construct(self, pair, x, y):
+        return (ops.GradOperation()(self.net)(pair), ms.grad(self.net)((x, y)), ms.grad(self.net)([x, y]),
+                ops.GradOperation(get_all=True)(self.net)(pair))
+
+
+def test_gradients_by_containers_inside_of_graphs():
+    x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+    assert _ByPair()((x, y), x, y) == ((), (), (), ())
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        for pair in (ms.mutable((x, y)), (x, y), ms.mutable([x, y])):
+            of_pair, of_made, of_list, (again,) = _ByPair()(pair, x, y)
+            assert type(of_pair) is type(again) is (list if isinstance(pair, list) else tuple)
+            assert type(of_made) is tuple and type(of_list) is list
+            for g in (of_pair, of_made, of_list, again):
+                assert [p.asnumpy().tolist() for p in g] == [[3.0, 4.0], [1.0, 2.0]]
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
