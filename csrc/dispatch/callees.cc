@@ -2,6 +2,7 @@
 // decorated one. Its FunctionCache belongs to the decorated function; its code object knows it.
 #include <algorithm>
 
+#include "base/config.h"
 #include "dispatch/automatic.h"
 #include "dispatch/permission.h"
 #include "dispatch/run.h"
@@ -111,6 +112,25 @@ py::object keeper_of(const std::shared_ptr<FunctionCache>& state) {
   return py::reinterpret_steal<py::object>(state->keeper);
 }
 
+// A call of a comparison. Functions below it are captured as ever.
+PyObject* timed_plainly(PendingCall& call) {
+  PyObject* code = call.code();
+  const int64_t began = clock_ns();
+  PyObject* r = call.run();
+  const int64_t ns = clock_ns() - began;
+  ++disturbances;
+  if (Callee* callee = callee_of(code)) callee->tier.ran_plainly(ns);
+  return r;
+}
+
+// An eager call of one op is as fast as a graph of it.
+bool is_one_op(const FunctionCache& state) {
+  for (auto& [at, point] : state.points)
+    for (auto& e : point.entries)
+      if (e->num_ops > 1 || e->result < 0) return false;
+  return true;
+}
+
 PyObject* on_call(PendingCall& call) {
   try {
     Callee* callee = callee_of(call.code());
@@ -141,23 +161,32 @@ PyObject* on_call(PendingCall& call) {
       callee->tier = Tier(TierPolicy::callee);
     }
     if (callee->tier.resting()) return call.run();
+    const bool measure = config().measure && !callee->shared;
+    if (callee->tier.next(measure) == Tier::Way::kPlain) return timed_plainly(call);
     // a function that shares its code with one of other globals is none of ours
     if (state->globals.ptr() != globals) return call.run();
     owner->callees.use(state.get(), keeper_of(state));
     std::vector<PyObject*> room;
     const auto slots = call.slots(static_cast<size_t>(code->num_slots), &room);
     HookScope quiet(false);
-    const uint64_t runs = state->graph_runs;
+    const uint64_t runs = state->graph_runs, captures = state->compile_count + disturbances;
     const py::object func = call.func();
+    const int64_t began = callee->tier.timed() ? clock_ns() : 0;
     py::object r = run({func.ptr(), code, *state, false}, slots, [&] {
       PyObject* r = call.run();
       if (!r) throw py::error_already_set();
       return py::reinterpret_steal<py::object>(r);
     });
-    if (state->graph_runs != runs) ++found;
+    const bool graph = state->graph_runs != runs;
+    if (graph) ++found;
     callee = callee_of(code->code);
-    if (!callee->shared)
-      callee->tier.ran_captured(Tier::kUntimed, {.graph = state->graph_runs != runs});
+    if (callee->shared) return r.release().ptr();  // what holds for one layer doesn't for another
+    const bool anew = state->compile_count + disturbances != captures;
+    if (config().measure && graph && anew && is_one_op(*state))
+      callee->tier.found_nothing();
+    else
+      callee->tier.ran_captured(began ? clock_ns() - began : Tier::kUntimed,
+                                {.graph = graph, .anew = anew});
     return r.release().ptr();
   } catch (...) {
     return raise_current_exception();

@@ -297,7 +297,8 @@ Execution::Found Execution::capture_here(ResumePoint& point) {
                                   [](const Guard& g) { return g.kind == Guard::kNdarray; });
   if (has_nothing(*fresh)) {
     point.never = true;
-    if (instr_ == 0 && !target_.osr) state_.tier.found_nothing();
+    // what is too long is so with Tensors, too
+    if (instr_ == 0 && !target_.osr) state_.tier.found_nothing(fresh->result < 0);
     return {};
   }
   return keep(point, std::move(fresh));

@@ -48,9 +48,9 @@ const TierPolicy TierPolicy::decorated{
     .watched = false, .rest = 64};
 const TierPolicy TierPolicy::callee{
     .run = "call", .warm = 0, .fruitless = 4, .in_a_row = false, .anew_runs = kNever, .anew_share = 1,
-    .first_comparison = kNever, .settled = 0, .longest = 0, .late_comparison = kNever, .late_longest = 0,
+    .first_comparison = 6, .settled = 2, .longest = 100'000, .late_comparison = kNever, .late_longest = 0,
     .longest_of_arrays = 0,
-    .turn = 1, .samples = 1, .medians = false, .clear = false, .gain = 1, .patience = 1,
+    .turn = 2, .samples = 3, .medians = false, .clear = false, .gain = 1.03, .patience = 2,
     .watched = false, .rest = 0};
 const TierPolicy TierPolicy::automatic{
     .run = "call", .warm = 2, .fruitless = 3, .in_a_row = false, .anew_runs = 32, .anew_share = 0.5,

@@ -201,8 +201,8 @@ class Tier {
   void ran_captured(int64_t ns, Ran ran);
   // Behind rests(): it is not tried again yet, but at the end of another rest.
   void rest_on();
-  // Nothing in the place is for a graph.
-  void found_nothing() { rest({Verdict::kNoGraph}, false); }
+  // Nothing in the place is for a graph; `tensors`: nor where Tensors are among the arguments.
+  void found_nothing(bool tensors = false) { rest({Verdict::kNoGraph}, tensors); }
   bool lost_a_comparison() const { return resting() && verdict_.reason == Verdict::kSlower; }
   // After that: what it lost by is changed.
   void go_on();

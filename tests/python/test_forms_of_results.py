@@ -344,6 +344,12 @@ Z = T([-3, -1, 0, 1, 3, 6])
     (lambda z: ops.leaky_relu(z, 1.5), [1.5, 1.5, 1.25, 1, 1, 1]),
     (lambda z: ops.relu(z), [0, 0, 0, 1, 1, 1]), (lambda z: ops.abs(z), [-1, -1, 0, 1, 1, 1]),
     (lambda z: ops.margin_ranking_loss(z, z * 0, T(np.ones(6)), reduction="sum"), [-1, -1, -1, 0, 0, 0]),
+    (lambda z: ops.fmax(z, 1.0), [0, 0, 0, 1, 1, 1]), (lambda z: ops.fmax(T(1.0), z), [0, 0, 0, 0, 1, 1]),
+    (lambda z: ops.fmin(z, 1.0), [1, 1, 1, 1, 0, 0]), (lambda z: ops.fmax(z, T(np.nan)), [1] * 6),
+    (lambda z: ops.fmax(T(np.nan), z), [1] * 6),
+    (lambda z: ops.adaptive_max_pool2d((z * 0 + 2).reshape(1, 1, 2, 3), 1), [0] * 6),
+    (lambda z: ops.adaptive_max_pool2d(ops.relu(z - 3).reshape(1, 1, 1, 6), (1, 2)), [0, 0, 0, 0, 0, 1]),
+    (lambda z: ops.adaptive_max_pool2d(ops.minimum(z, 1e9).clip(-1, 1).reshape(1, 1, 1, 6), 1), [0, 0, 0, 1, 0, 0]),
     (lambda z: ops.dist(z, z), [0] * 6), (lambda z: ops.cosine_similarity(z * 0, z, 0), [0] * 6),
 ])
 def test_gradients_at_ties(f, expected):

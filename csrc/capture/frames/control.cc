@@ -26,9 +26,25 @@ int Tracer::jump_by_truth(Frame& f, const Instr& in, bool keeps) {
   return *t == jumps ? in.target : next;
 }
 
+namespace {
+// Does the loop whose FOR_ITER this is end in no other way, but for exceptions?
+bool ends_with_items(const CodeInfo& code, int pc, int end) {
+  for (int k = pc + 1; k < end; ++k) {
+    if (code.instrs[k].op == Op::RETURN_VALUE) return false;
+    for (int to : successors(code, k))
+      if (to >= end || (to >= 0 && to < pc)) return false;
+  }
+  return true;
+}
+}  // namespace
+
 int Tracer::for_iter(Frame& f, const Instr& in) {
   auto& st = f.stack;
   const V it = st.end()[-1 - in.b];
+  // it goes on to its last item, which is too far
+  if (auto* i = as<IteratorValue>(it);
+      i && i->outlasts(budget_) && ends_with_items(*f.code, f.pc, in.target))
+    give_up(Reason::kBudget);
   V v;
   if (protocol::next(*this, it, &v)) {
     st.push_back(v);

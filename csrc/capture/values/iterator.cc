@@ -183,6 +183,33 @@ int SetIterator::rebuild(Rebuilder& r) {
 
 // --- others
 
+namespace {
+std::optional<int64_t> left_of(const V& v) {
+  auto* it = as<IteratorValue>(v);
+  return it ? it->left() : std::nullopt;
+}
+}  // namespace
+
+bool IteratorValue::outlasts(int64_t budget) {
+  constexpr int64_t kBegun = 3, kTurns = 8;
+  if (++turns_ == kBegun) budget_ = budget;
+  if (turns_ != kTurns) return false;
+  const auto n = left();
+  const int64_t each = (budget_ - budget) / (kTurns - kBegun);
+  return n && each > 0 && *n > budget / each;
+}
+
+std::optional<int64_t> SequenceIterator::left() const {
+  return static_cast<int64_t>(items->items.size()) - pos;
+}
+std::optional<int64_t> ZipIterator::left() const {
+  std::optional<int64_t> least;
+  for (auto& v : iters)
+    if (const auto n = left_of(v); n && (!least || *n < *least)) least = n;
+  return least;
+}
+std::optional<int64_t> EnumerateIterator::left() const { return left_of(inner); }
+
 RangeIterator::RangeIterator(py::object range) {
   const Py_ssize_t n = PyObject_Size(range.ptr());
   if (n < 0) PyErr_Clear();  // more than any loop gets through

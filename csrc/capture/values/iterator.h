@@ -19,12 +19,21 @@ struct IteratorValue : Value {
   // way.
   [[noreturn]] void leave() const;
 
+  // How many items are left, where that is known.
+  virtual std::optional<int64_t> left() const { return std::nullopt; }
+  // At each turn of a loop over it, with what the capture may still count: do the turns that are
+  // left need more, as the first ones were?
+  bool outlasts(int64_t budget);
+
   int64_t pos = 0;
   int made_at = -1;  // the instruction of the outermost frame
 
  protected:
   // What `next` gives, in the class's own way; it is undone but for `pos` by the class.
   virtual bool advance(Context& c, V* value) = 0;
+
+ private:
+  int64_t turns_ = 0, budget_ = 0;  // the latter when they were few
 };
 
 // Over the items of a tuple or list, or those that a Tensor or a text gives.
@@ -34,6 +43,8 @@ struct SequenceIterator final : IteratorValue {
   bool advance(Context& c, V* value) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
+
+  std::optional<int64_t> left() const override;
 
   Container* items;
   V of;  // null: the items themselves
@@ -71,6 +82,7 @@ struct RangeIterator final : IteratorValue {
   PyTypeObject* type() const override { return &PyRangeIter_Type; }
   bool advance(Context& c, V* value) override;
   int rebuild(Rebuilder& r) override;
+  std::optional<int64_t> left() const override { return stop - pos; }
 
   int64_t stop;  // of the places in `obj`
 };
@@ -91,6 +103,7 @@ struct ZipIterator final : IteratorValue {
   bool advance(Context& c, V* value) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
+  std::optional<int64_t> left() const override;
 
   std::vector<V> iters;
 };
@@ -101,6 +114,7 @@ struct EnumerateIterator final : IteratorValue {
   bool advance(Context& c, V* value) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
+  std::optional<int64_t> left() const override;
 
   V inner;
 };

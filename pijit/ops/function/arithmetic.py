@@ -10,8 +10,9 @@ from pijit import _check, dtype as mstype
 from pijit._C import ops as _ops, Tensor
 from pijit.ops.function.creation import ones_like, zeros_like
 from pijit.ops.function.elementary import _float
-from pijit.ops.function.elementwise import (abs, cast, equal, exp2, floor_div, fmod, isnan, log, logical_and,
-                                            logical_not, maximum, minimum, _need_tensor, pow, select, trunc)
+from pijit.ops.function.elementwise import (abs, cast, equal, exp2, floor_div, fmod, greater_equal, isnan, less_equal,
+                                            log, logical_and, logical_not, logical_or, maximum, minimum, _need_tensor,
+                                            pow, select, trunc)
 from pijit.ops.function.joining import stack
 from pijit.ops.function.reduction import any, sum
 from pijit.ops.function.shapes import _same_dtype, _same_shape
@@ -265,7 +266,9 @@ def fmax(input: Tensor, other: TensorLike) -> Tensor:
         >>> print(ops.fmax(Tensor([1.0, float("nan")]), Tensor([2.0, 3.0])))
         [2. 3.]
     """
-    return select(isnan(other), input, select(isnan(input), other, maximum(input, other)))
+    # the first of equal operands, which has the whole gradient
+    first = logical_or(isnan(other), greater_equal(input, other))
+    return select(first, input, select(isnan(input), other, maximum(input, other)))
 
 
 @_named(method=True, primitive="Fmin")
@@ -287,7 +290,8 @@ def fmin(input: Tensor, other: TensorLike) -> Tensor:
         >>> print(ops.fmin(Tensor([1.0, float("nan")]), Tensor([2.0, 3.0])))
         [1. 3.]
     """
-    return select(isnan(other), input, select(isnan(input), other, minimum(input, other)))
+    first = logical_or(isnan(other), less_equal(input, other))
+    return select(first, input, select(isnan(input), other, minimum(input, other)))
 
 
 @_named(method=True, mint=True)

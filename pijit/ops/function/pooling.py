@@ -438,10 +438,10 @@ def _adaptive_max(name, input, sizes, return_indices):
     order = [*builtins.range(lead), *(lead + 2 * k for k in builtins.range(count)),
              *(lead + 2 * k + 1 for k in builtins.range(count))]
     x = reshape(transpose(x, tuple(order)), (*input.shape[:lead], *sizes, math.prod(lengths)))
+    best = expand_dims(_ops["argmax"](x, -1), -1)  # of equal elements the first, which has the whole gradient
     if not return_indices:
-        return _ops["reduce_max"](x, -1, False), None
+        return squeeze(_ops["gather_d"](x, best, -1), -1), None
     places = transpose(places, tuple(k - lead for k in order[lead:]))
-    best = expand_dims(_ops["argmax"](x, -1), -1)
     places = broadcast_to(reshape(places, (1,) * lead + (*sizes, math.prod(lengths))), x.shape)
     return squeeze(_ops["gather_d"](x, best, -1), -1), squeeze(_ops["gather_d"](places, best, -1), -1)
 

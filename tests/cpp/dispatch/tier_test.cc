@@ -27,6 +27,19 @@ TEST(Tier, AFunctionThatGainsStaysCaptured) {
   EXPECT_GE(t.captured_runs(), 990u);
 }
 
+// A small function below a break: its runs are compared, too, but for long ones.
+TEST(Tier, AFunctionBelowABreakThatLosesRests) {
+  Tier slow(TierPolicy::callee), fast(TierPolicy::callee), far(TierPolicy::callee);
+  for (int k = 0; k < 100; ++k) {
+    run(slow, 20'000, 50'000);
+    ASSERT_TRUE(run(fast, 50'000, 20'000));
+    ASSERT_TRUE(run(far, 1'000'000, 5'000'000));
+  }
+  EXPECT_TRUE(slow.resting());
+  EXPECT_LT(slow.captured_runs(), 50u);
+  EXPECT_EQ(far.captured_runs(), 100u);
+}
+
 // Turns of two runs are colder than the runs between them.
 TEST(Tier, AShortRunThatGainsOnlyWhenColdIsDeoptimized) {
   Tier t(TierPolicy::decorated);
