@@ -31,10 +31,7 @@ void Context::give_up(Reason r, const std::string& detail, BreakAt at) const {
 }
 
 void Context::tick(int64_t steps) {
-  // An operation takes longer to compile than an instruction to capture.
-  constexpr int64_t kOperation = 8;
-  const size_t size = graph_->size();
-  budget_ -= steps + kOperation * static_cast<int64_t>(size - std::exchange(counted_ops_, size));
+  budget_ -= steps;
   before_ops_ -= steps;
   LongWork::tick();
   if (before_ops_ < 0) {

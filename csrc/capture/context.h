@@ -211,7 +211,6 @@ class Context : public Interpreter {
   absl::flat_hash_set<const Value*> moved_;  // sequences from outside whose items left their places
   std::vector<std::function<void()>> undo_;
   int64_t budget_, before_ops_;
-  size_t counted_ops_ = 0;  // of the graph, by the budget
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 

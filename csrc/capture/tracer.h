@@ -120,6 +120,8 @@ class Tracer final : public Context {
     int line = 0, index = 0;
   } last_place_;
   int64_t counted_ = INT64_MAX;  // what is left of the budget, without what is free
+  bool counts_ = false;          // the instruction that runs came back
+  size_t ops_before_ = 0;        // it: of the graph
 };
 
 }  // namespace pijit

@@ -44,8 +44,8 @@ FAR = 10**9
 BODIES = {
     "break": "for k in range(FAR):\n        x = x + 1\n        if k == 40: break",
     "return": "for k in range(FAR):\n        x = x + 1\n        if k == 40: return x",
-    "an exception": "try:\n        for k in range(FAR):\n            x = x + 1\n            if k == 5: raise ValueError\n"
-                    "    except ValueError: pass",
+    "an exception": "try:\n        for k in range(FAR):\n            x = x + 1\n"
+                    "            if k == 5: raise ValueError\n    except ValueError: pass",
     "the shortest": "for k, y in zip(range(FAR), [1] * 40):\n        x = x + y",
     "enumerate": "for k, y in enumerate(range(FAR)):\n        x = x + 1\n        if k == 40: break",
     "outer": "for k in range(FAR):\n        for j in range(20):\n            x = x + 1\n        if k == 9: break",

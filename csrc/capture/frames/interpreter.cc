@@ -174,12 +174,16 @@ const void* metadata_of(const V& v, uint64_t serial) {
 // it calls, up to some length.
 void Tracer::count(Frame& f) {
   constexpr int64_t kCalled = 4096;
+  constexpr int64_t kOperation = 8;  // takes longer to compile than an instruction to capture
   if (!f.reached)
     f.reached =
         &reached_
              .try_emplace({&*f.code, metadata_of(f.slots.empty() ? V() : f.slots.front(), 0)}, -1)
              .first->second;
-  if (f.pc <= *f.reached) return tick();
+  const size_t ops = graph_->size(), before = std::exchange(ops_before_, ops);
+  if (counts_) budget_ -= kOperation * (static_cast<int64_t>(ops) - static_cast<int64_t>(before));
+  counts_ = f.pc <= *f.reached;
+  if (counts_) return tick();
   *f.reached = f.pc;
   counted_ = std::min(counted_, budget_);
   budget_ = counted_ + kCalled;
