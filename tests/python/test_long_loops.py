@@ -45,11 +45,19 @@ BODIES = {
     "break": "for k in range(FAR):\n        x = x + 1\n        if k == 40: break",
     "return": "for k in range(FAR):\n        x = x + 1\n        if k == 40: return x",
     "an exception": "try:\n        for k in range(FAR):\n            x = x + 1\n"
-                    "            if k == 5: raise ValueError\n    except ValueError: pass",
+                    "            if k == 40: raise ValueError\n    except ValueError: pass",
+    "an exception of a call": "items = iter([1] * 40)\n    try:\n        for k in range(FAR):\n"
+                              "            x = x + next(items)\n    except StopIteration: pass",
     "the shortest": "for k, y in zip(range(FAR), [1] * 40):\n        x = x + y",
     "enumerate": "for k, y in enumerate(range(FAR)):\n        x = x + 1\n        if k == 40: break",
     "outer": "for k in range(FAR):\n        for j in range(20):\n            x = x + 1\n        if k == 9: break",
     "else": "for k in range(40):\n        x = x + 1\n    else: x = x * 2",
+    "a generator": "def items():\n        for k in range(FAR): yield k\n    for k in items():\n        x = x + 1\n"
+                   "        if k == 40: break",
+    "a generator's parts": "def items():\n        yield from range(FAR)\n    for k in items():\n        x = x + 1\n"
+                           "        if k == 40: break",
+    "an expression": "k = next(k for k in range(FAR) if k == 40)\n    x = x + k",
+    "map": "for k in map(abs, range(FAR)):\n        x = x + 1\n        if k == 40: break",
     "continue": "for k in range(60):\n        if k % 2: continue\n        x = x + 1",
 }
 

@@ -27,10 +27,15 @@ int Tracer::jump_by_truth(Frame& f, const Instr& in, bool keeps) {
 }
 
 namespace {
-// Does the loop whose FOR_ITER this is end in no other way, but for exceptions?
+// Does the loop whose FOR_ITER this is end in no other way? One of a generator ends where its
+// caller does, and an exception may come from what a loop calls; where none is caught here, none is
+// thought of.
 bool ends_with_items(const CodeInfo& code, int pc, int end) {
+  for (auto& h : code.handlers)
+    if (h.begin <= pc && pc < h.end) return false;
   for (int k = pc + 1; k < end; ++k) {
-    if (code.instrs[k].op == Op::RETURN_VALUE) return false;
+    const Op op = code.instrs[k].op;
+    if (op == Op::RETURN_VALUE || op == Op::RAISE || op == Op::YIELD_VALUE) return false;
     for (int to : successors(code, k))
       if (to >= end || (to >= 0 && to < pc)) return false;
   }
