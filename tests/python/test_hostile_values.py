@@ -7,6 +7,7 @@ import textwrap
 import threading
 import time
 import traceback
+import types
 
 import numpy as np
 import pytest
@@ -407,11 +408,12 @@ def unpacks(x, o, d, s):
                                   ids=lambda f: f.__name__)
 @pytest.mark.parametrize("deletes", [False, True])
 def test_keys_that_python_code_compares(read, equal, deletes):
-    """Each call gets objects of its own; jitted, the class loses its attribute at the same time, and the count is the
-    same."""
+    """Each call gets objects of its own; jitted, the class loses its attribute at the same time, and the count is one
+    that plain code shows: CPython asks once more in the call in which it specialises an instruction."""
     seen = []
-    for f in (read, ms.jit(read)):
-        for _ in range(3):
+    plainly = types.FunctionType(read.__code__.replace(), globals())
+    for f, calls in ((plainly, 8), (ms.jit(read), 3)):
+        for _ in range(calls):
             log = []
 
             class Thing:
@@ -438,7 +440,7 @@ def test_keys_that_python_code_compares(read, equal, deletes):
                 got = type(e).__name__, str(e).replace(repr(o), "o")
             seen.append((got, len(log), sorted(n for n in vars(Thing) if not n.startswith("_")), len(vars(o)), len(d),
                          len(s)))
-    assert seen[:3] == seen[3:], (read.__name__, seen)
+    assert all(outcome in seen[:8] for outcome in seen[8:]), (read.__name__, seen)
 
 
 def test_a_key_that_comes_later():
