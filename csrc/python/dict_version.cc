@@ -198,6 +198,15 @@ uint64_t dict_version(PyObject* dict) {
   return has_values_of_object(dict) ? ++last_version : *place_of(dict);
 }
 
+// 3.13's PyObject_GenericSetDict leaves the values in the object, where attributes are still set.
+static int set_instance_dict(PyObject* o, PyObject* dict) {
+#if PY_VERSION_HEX < 0x030E0000
+  if (PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_MANAGED_DICT))
+    return _PyObject_SetManagedDict(o, dict);
+#endif
+  return PyObject_GenericSetDict(o, dict, nullptr);
+}
+
 PyObject** instance_dict_place(PyObject* o) {
   if (!instances_have_dict(Py_TYPE(o))) return nullptr;
   PyObject** place = _PyObject_GetDictPtr(o);
@@ -209,7 +218,7 @@ PyObject** instance_dict_place(PyObject* o) {
   if (!dict) return place;
   PyObject* own = dict_with_own_keys(dict);
   if (own || has_values_of_object(dict))
-    if (PyObject_GenericSetDict(o, own ? own : dict, nullptr) < 0) PyErr_Clear();
+    if (set_instance_dict(o, own ? own : dict) < 0) PyErr_Clear();
   Py_XDECREF(own);
   return place;
 }

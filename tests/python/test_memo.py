@@ -194,6 +194,50 @@ def test_a_change_is_seen(name, calls):
         assert same(step(X), world.f(X))
 
 
+USES = {"set": lambda o, d: setattr(o, "scale", 3.0),
+        "set anew": lambda o, d: setattr(o, "extra", 3.0),
+        "deleted": lambda o, d: delattr(o, "other"),
+        "deleted and set again": lambda o, d: delete_and_set(o, "scale"),
+        "by vars": lambda o, d: set_in_dict(vars(o), "scale", 4.0),
+        "by the dict from before": lambda o, d: set_in_dict(d, "scale", 5.0) if d is not None else None,
+        "dict cleared": lambda o, d: vars(o).pop("other"),
+        "dict replaced": lambda o, d: setattr(o, "__dict__", {"scale": 6.0}),
+        "dict replaced by its like": lambda o, d: setattr(o, "__dict__", dict(vars(o))),
+        "class": lambda o, d: setattr(o, "__class__", type("Like", (), {})),
+        "many": lambda o, d: [setattr(o, f"a{k}", k) for k in range(40)],
+        "in another thread": lambda o, d: change_in_thread(lambda: setattr(o, "scale", 7.0))}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("calls", [1, 3, 8])
+@pytest.mark.parametrize("asked", ["before", "after", "never"])
+def test_attributes_and_their_dict_agree(use, calls, asked):
+    """An object whose attributes guards look at stays one: what is set there, its dict has, and the other way round."""
+    class Thing:
+        def __init__(self):
+            self.scale, self.other = 2.0, 1.0
+
+    seen = []
+    for jitted in (False, True):
+        o = Thing()
+        held = vars(o) if asked == "before" else None
+
+        def f(x):
+            return x * o.scale + getattr(o, "other", 0.5)
+
+        step = ms.jit(f) if jitted else f
+        for _ in range(calls):
+            step(X)
+        if asked == "after":
+            held = vars(o)
+        for _ in range(2):
+            if use != "deleted" and use != "dict cleared" or hasattr(o, "other"):
+                USES[use](o, held)
+            seen.append((step(X).asnumpy().tolist(), dict(vars(o)), {k: getattr(o, k) for k in vars(o)},
+                         held is None or held is vars(o), held and dict(held), hasattr(o, "other")))
+    assert seen[:2] == seen[2:]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_changes_follow_each_other(seed):
     random = np.random.RandomState(seed)
