@@ -136,7 +136,8 @@ def test_values_nested_deep_made_inside(depth):
 
     for _ in range(2):
         assert levels(f(X)) == ([2.0, 3.0, 4.0], depth, depth)
-    assert on_a_small_stack(lambda: levels(f(X))) == ([2.0, 3.0, 4.0], depth, depth)
+    if sys.version_info[:2] != (3, 13) or depth < 5000:  # 3.13 itself crashes where such values die
+        assert on_a_small_stack(lambda: levels(f(X))) == ([2.0, 3.0, 4.0], depth, depth)
 
 
 @pytest.mark.parametrize("numbers", [
