@@ -1,27 +1,22 @@
 #include "capture/kinds.h"
 
-#include "capture/values.h"
-
 namespace pijit {
 namespace {
 
-template <class T>
-V made(Context& c) {
-  return c.make<T>();
+// Filled while the module is loaded.
+std::vector<KindOfType>& kinds() {
+  static std::vector<KindOfType> all;
+  return all;
 }
-
-constexpr KindOfType kSet{made<OpenSetValue>}, kBytearray{made<BytearrayValue>},
-    kArrayModule{made<ArrayModuleValue>}, kDeque{made<DequeValue>, DequeValue::construct},
-    kDict{made<DictValue>, DictValue::construct};
 
 }  // namespace
 
+RegisteredKind::RegisteredKind(const KindOfType& kind) { kinds().push_back(kind); }
+
 const KindOfType* kind_of(PyTypeObject* t) {
-  if (t == &PySet_Type) return &kSet;
-  if (t == &PyByteArray_Type) return &kBytearray;
-  if (t == array_type()) return &kArrayModule;
-  if (t == deque_type()) return &kDeque;
-  return dict_like(t) ? &kDict : nullptr;
+  const auto& all = kinds();
+  const auto it = std::ranges::find_if(all, [t](const KindOfType& kind) { return kind.is_of(t); });
+  return it == all.end() ? nullptr : &*it;
 }
 
 }  // namespace pijit

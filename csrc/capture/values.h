@@ -1,9 +1,7 @@
 // All kinds of values.
 #pragma once
 #include "capture/values/array.h"
-#include "capture/values/bytearray.h"
 #include "capture/values/cell.h"
-#include "capture/values/deque.h"
 #include "capture/values/dict.h"
 #include "capture/values/exception.h"
 #include "capture/values/function.h"
@@ -16,7 +14,6 @@
 #include "capture/values/ndarray.h"
 #include "capture/values/null.h"
 #include "capture/values/object.h"
-#include "capture/values/open_set.h"
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
 #include "capture/values/set.h"

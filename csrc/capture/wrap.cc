@@ -8,6 +8,7 @@
 #include "capture/kinds.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values.h"
+#include "capture/values/deque.h"
 #include "objects/ndarray.h"
 #include "graph/vals.h"
 #include "objects/caller.h"

@@ -2,6 +2,8 @@
 #include "capture/protocol/protocol.h"
 #include "capture/registry.h"
 #include "capture/values.h"
+#include "capture/values/deque.h"
+#include "capture/values/open_set.h"
 
 namespace pijit {
 namespace {

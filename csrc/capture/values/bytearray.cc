@@ -1,11 +1,20 @@
 #include "capture/values/bytearray.h"
 
 #include "capture/context.h"
+#include "capture/kinds.h"
 #include "capture/rebuilder.h"
 #include "capture/values/scalar.h"
 #include "capture/protocol/protocol.h"
 
 namespace pijit {
+namespace {
+
+const RegisteredKind kKindOfBytearray({[](PyTypeObject* t) { return t == &PyByteArray_Type; },
+                                       empty_value<BytearrayValue>});
+const RegisteredKind kKindOfArrayModule({[](PyTypeObject* t) { return t == array_type(); },
+                                         empty_value<ArrayModuleValue>});
+
+}  // namespace
 
 std::optional<py::object> NumberArrayValue::object(Context& c, Ask what) {
   py::list l;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/context.h"
+#include "capture/kinds.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/exact.h"
@@ -12,6 +13,9 @@
 
 namespace pijit {
 namespace {
+
+const RegisteredKind kKindOfDeque({[](PyTypeObject* t) { return t == deque_type(); },
+                                   empty_value<DequeValue>, DequeValue::construct});
 
 // Ends with an error where the deque was changed meanwhile.
 struct DequeIterator final : IteratorValue {

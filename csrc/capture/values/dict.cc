@@ -4,6 +4,7 @@
 
 #include "capture/context.h"
 #include "capture/control_flow/merge.h"
+#include "capture/kinds.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
@@ -12,6 +13,8 @@
 
 namespace pijit {
 namespace {
+
+const RegisteredKind kKindOfDict({dict_like, empty_value<DictValue>, DictValue::construct});
 
 // An empty one. Code of the class does not run.
 py::object empty_dict(PyObject* cls) {

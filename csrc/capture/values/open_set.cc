@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/context.h"
+#include "capture/kinds.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
 #include "capture/values/dict.h"
@@ -13,6 +14,12 @@
 #include "python/quiet_lookup.h"
 
 namespace pijit {
+namespace {
+
+const RegisteredKind kKindOfSet({[](PyTypeObject* t) { return t == &PySet_Type; },
+                                 empty_value<OpenSetValue>});
+
+}  // namespace
 bool OpenSetValue::source_has(Context& c, PyObject* key) const {
   bool unsure = false;
   const bool has = quiet_contains(obj.ptr(), key, &unsure);
