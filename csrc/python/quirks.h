@@ -2,6 +2,8 @@
 #pragma once
 #include <Python.h>
 
+#include <string>
+
 namespace pijit {
 
 // deque.remove() of what is not there moves the items all the same, once around.
@@ -14,5 +16,20 @@ constexpr bool kComplexRecoversInfinities = PY_VERSION_HEX >= 0x030E0000;
 constexpr bool kPowOfZeroRaises = PY_VERSION_HEX < 0x030B0000;
 // Comparisons of numbers count as calls where recursion is limited.
 constexpr bool kComparisonsAreCalls = PY_VERSION_HEX < 0x030B0000;
+
+// What TypeError says where __iter__ of the one type gave something of the other.
+inline std::string no_iterator(PyTypeObject* of, PyTypeObject* given) {
+#if PY_VERSION_HEX >= 0x030F0000
+  PyObject* text = PyUnicode_FromFormat("%N.__iter__() must return an iterator, not %N", of, given);
+#else
+  PyObject* text =
+      PyUnicode_FromFormat("iter() returned non-iterator of type '%.200s'", given->tp_name);
+#endif
+  const char* c = text ? PyUnicode_AsUTF8(text) : nullptr;
+  std::string s = c ? c : "";
+  if (!c) PyErr_Clear();
+  Py_XDECREF(text);
+  return s;
+}
 
 }  // namespace pijit

@@ -2,6 +2,7 @@
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values.h"
+#include "python/quirks.h"
 
 namespace pijit::protocol {
 
@@ -28,8 +29,7 @@ V iter(Context& c, const V& x) {
     V r = call(c, c.wrap_static(f), {x}, {});
     if (as<IteratorValue>(r)) return r;
     if (!has_next(r->type()))
-      raise_type_error(c,
-                       str_cat("iter() returned non-iterator of type '", r->type()->tp_name, "'"));
+      raise_type_error(c, no_iterator(x->type(), r->type()));
     c.give_up(Reason::kUnsupportedIterable, x->type()->tp_name);
   }
   PyTypeObject* t = x->type();
