@@ -49,6 +49,9 @@ double py_pow(double x, double y) {
 }
 // Of a complex number, by its parts.
 double py_abs(double real, double imag) { return std::hypot(real, imag); }
+double np_hypotf(double real, double imag) {
+  return hypotf(static_cast<float>(real), static_cast<float>(imag));
+}
 
 using namespace std;  // NOLINT: the functions by their names alone
 

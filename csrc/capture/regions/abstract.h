@@ -52,7 +52,7 @@ struct Av {
   Type type(int k) const {
     return kind == kFloat || kind == kComplex ? Type::kF64 : kind == kBool ? Type::kB1 : Type::kI64;
   }
-  bool of_numpy() const { return is_number() && index != 0; }
+  bool of_numpy() const { return (is_number() || kind == kComplex) && index != 0; }
   bool is_numpy_bool() const { return kind == kBool && index != 0; }
   const Dtype* dtype() const { return of_numpy() ? dtype_of(static_cast<char>(index)) : nullptr; }
   bool is_float32() const { return kind == kFloat && index == 'f'; }
@@ -118,8 +118,7 @@ struct Leave {
 [[noreturn]] void leave(std::string why, std::string help = "", bool of_arrays = false);
 inline constexpr const char* kNumbers =
     "machine code has ints of 64 bits, floats, complex numbers, bools, NumPy's numbers but for "
-    "uint64, float16 and "
-    "complex ones, and arrays and lists of these";
+    "uint64 and float16, and arrays and lists of these";
 
 // With its article.
 std::string a_(const std::string& what);

@@ -1,6 +1,7 @@
 #include "capture/regions/arrays.h"
 
 #include "base/error.h"
+#include "capture/regions/complex.h"
 #include "capture/regions/lists.h"
 #include "capture/regions/numbers.h"
 
@@ -29,13 +30,22 @@ Av item(Emitter& e, const Av& of, const Av& index) {
              : element(e, *part.array, offset_of(e, part, index));
 }
 
-Av element(Emitter& e, const Array& a, int offset) {
-  const Dtype& d = *dtype_of(a.format);
-  int loaded = e.emit(d.load, a.data, offset);
-  if (d.base == K::kBool) loaded = e.emit(Op::kINe, loaded, e.d.icon(0));
-  Av r = number(d.base, loaded);
+// Where the imaginary part of a number lies.
+static int behind_real(Emitter& e, const Dtype& d, int offset) {
+  return e.add(ins(Op::kIAdd, Type::kI64, offset, e.d.icon(d.bytes / 2)));
+}
+
+Av loaded(Emitter& e, const Dtype& d, int data, int offset) {
+  int x = e.emit(d.load, data, offset);
+  if (d.base == K::kBool) x = e.emit(Op::kINe, x, e.d.icon(0));
+  Av r = number(d.base, x);
+  if (d.base == K::kComplex) r.v[1] = e.emit(d.load, data, behind_real(e, d, offset));
   r.index = d.format;
   return r;
+}
+
+Av element(Emitter& e, const Array& a, int offset) {
+  return loaded(e, *dtype_of(a.format), a.data, offset);
 }
 
 Av row_of(const Av& array, int place) {
@@ -58,12 +68,15 @@ void store_item(Emitter& e, const Av& value, const Av& of, const Av& index) {
   e.changes("sets an item of an array");
   if (!a || !array_view(e.d.object_at(of.index), true))
     leave(str_cat("an item of ", a_(e.d.described(e.d.typed(of))), " is set"), kNumbers);
-  const Av v = num(e, value);
   const Dtype& d = *dtype_of(a->format);
+  const Av given = e.d.typed(value);
+  const Av v = d.base == K::kComplex ? complex_as(e, given, d) : num(e, given);
   if (d.base == K::kInt && v.kind == K::kFloat)
     leave("an element of an array of ints is set to a float", "int(x)");
   int x = kNoValue;
-  if (d.base == K::kBool) {
+  if (d.base == K::kComplex) {
+    x = v.v[0];
+  } else if (d.base == K::kBool) {
     x = truth(e, v);
   } else if (d.base == K::kFloat) {
     x = d.format == 'f' ? as_float32(e, v) : as_float(e, v);
@@ -74,6 +87,8 @@ void store_item(Emitter& e, const Av& value, const Av& of, const Av& index) {
   const int offset = offset_of(e, part, index);
   e.d.r->needs[static_cast<size_t>(a->need)].written = true;
   e.add(ins(d.store, Type::kNone, a->data, offset, x));
+  if (d.base == K::kComplex)
+    e.add(ins(d.store, Type::kNone, a->data, behind_real(e, d, offset), v.v[1]));
 }
 
 // Bytes to an element, whose indices are looked at first.

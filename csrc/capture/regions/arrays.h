@@ -11,6 +11,8 @@ struct Part {
 };
 Av item(Emitter& e, const Av& of, const Av& index);
 Av element(Emitter& e, const Array& a, int offset);
+// A number of NumPy's that lies somewhere.
+Av loaded(Emitter& e, const Dtype& d, int data, int offset);
 Av row_of(const Av& array, int place);
 Part part_of(Emitter& e, const Av& a);
 void store_item(Emitter& e, const Av& value, const Av& of, const Av& index);

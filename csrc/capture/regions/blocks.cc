@@ -40,7 +40,7 @@ Av Blocks::tagged(const Av& a, int block) {
     case K::kFloat: return of(number_kind_of(a), bits(a.v[0]));
     case K::kComplex: {
       const int real = bits(a.v[0]);
-      return of(K::kComplex, real, bits(a.v[1]));
+      return of(number_kind_of(a), real, bits(a.v[1]));
     }
     case K::kBool:
       return of(number_kind_of(a), e_.d.f.add(block, ins(Op::kBToI, Type::kI64, a.v[0])));

@@ -128,7 +128,12 @@ void RegionBuilder::fill(Pending p) {
       // the jump goes on with `now`, what is behind the instruction with `other_`
       // both go on in this function
       const int block = e_.block;
-      const region::Edge taken = b_.go_to(in.target, now);
+      const bool jumps = otherwise_.kind == K::kNull;
+      if (!jumps) {
+        other_ = now;
+        other_.stack.back() = std::exchange(otherwise_, {});
+      }
+      const region::Edge taken = b_.go_to(jumps ? in.target : instr + 1, now);
       const region::Edge other = begin_turn(instr + 1, std::move(other_));
       d_.f.blocks[block].condition = condition_;
       d_.f.blocks[block].next = jumps_if_ ? taken : other;
@@ -262,10 +267,10 @@ void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
   }
   if (const Av z = d_.typed(st.back()); z.kind == K::kComplex) {
     const bool method = in.op == BOp::LOAD_METHOD;
-    const ComplexMember* m = complex_member(text_of(in.obj), method);
+    const ComplexMember* m = complex_member(z, text_of(in.obj), method);
     if (!m) leave(str_cat("`.", text_of(in.obj), "` of a complex is read"));
     if (method)
-      st.insert(st.end() - 1, d_.object(type_lookup(&PyComplex_Type, in.obj)));
+      st.insert(st.end() - 1, d_.object(type_lookup(d_.class_of(z), in.obj)));
     else
       st.back() = m->code(e_, z);
     return;
@@ -335,7 +340,7 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       break;
     }
     case BOp::UNPACK_SEQUENCE: {
-      const Av t = unpacked_list(e_, st.back(), in.a);
+      const Av t = unpacked_list(e_, constant_items(st.back()), in.a);
       if (t.kind != K::kTuple || t.items.size() != static_cast<size_t>(in.a))
         leave(str_cat(a_(d_.described(t)), " is unpacked"));
       st.pop_back();
@@ -345,6 +350,16 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
     case BOp::CALL: call(in, st); break;
     default: step_container(in, st);
   }
+}
+
+// A constant tuple as its items.
+Av RegionBuilder::constant_items(const Av& a) {
+  if (a.kind != K::kObject || !PyTuple_CheckExact(a.object)) return a;
+  Av t;
+  t.kind = K::kTuple;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(a.object); ++k)
+    t.items.push_back(d_.constant_object(PyTuple_GET_ITEM(a.object, k)));
+  return t;
 }
 
 int RegionBuilder::place_here() const { return d_.lists.made_at(b_.code().code, e_.instr()); }

@@ -34,6 +34,7 @@ class RegionBuilder {
   void step_operator(const BIn& in, std::vector<Av>& st);
   void step_container(const BIn& in, std::vector<Av>& st);
   void step_cell(const BIn& in, Frame& f);
+  Av constant_items(const Av& a);
   int place_here() const;  // of a list that is made
   int step_flow(const BIn& in, Frame& f);
   Av cell_content(const Av& slot);
@@ -79,6 +80,7 @@ class RegionBuilder {
   int condition_ = kNoValue;
   bool jumps_if_ = true;
   Frame other_;
+  Av otherwise_;  // the result of an instruction that does not jump, where the condition is false
 };
 
 // The function of Python's that is called where an object is; null: none.

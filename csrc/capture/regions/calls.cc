@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "capture/regions/builder.h"
 #include "capture/regions/functions.h"
+#include "capture/regions/ufuncs.h"
 #include "python/hook.h"
 #include "python/names.h"
 #include "python/quiet_lookup.h"
@@ -18,6 +19,7 @@ PyObject* function_behind(PyObject* o) {
 
 bool is_of_use(PyObject* o) {
   return PyModule_CheckExact(o) || PyCFunction_CheckExact(o) || function_behind(o) ||
+         is_of_numpy(o) ||
          (PyType_Check(o) &&
           !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE));
 }
@@ -44,7 +46,7 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
       !null_first && !null_second && in.a == 0 && st[base].kind == K::kObject &&
       Py_IS_TYPE(st[base].object, &PyMethodDescr_Type) && z.kind == K::kComplex) {
     const char* name = reinterpret_cast<PyMethodDescrObject*>(st[base].object)->d_method->ml_name;
-    const ComplexMember* m = complex_member(name, true);
+    const ComplexMember* m = complex_member(z, name, true);
     if (!m) leave(str_cat("the method `.", name, "` of a complex is called"));
     st.resize(base);
     st.push_back(m->code(e_, z));
@@ -60,6 +62,13 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
   const std::vector<Av> args(st.end() - in.a, st.end());
   PyObject* func = function_behind(fn.object);
   if (func && !is_own(func)) return enter_function(func, args);
+  if (const auto one = one_of_two(e_, fn.object, args)) {
+    condition_ = one->condition;
+    otherwise_ = one->no;
+    st.resize(base);
+    st.push_back(one->yes);
+    return;
+  }
   const Av r = func ? call_itself(args) : result_of(e_, fn.object, args, place_here());
   st.resize(base);
   st.push_back(r);

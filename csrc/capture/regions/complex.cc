@@ -20,7 +20,7 @@ Av made(const Pair& p) { return complex_of(p.real, p.imag); }
 // Of another number of Python's.
 int real_part(Emitter& e, const Av& a, const char* sign) {
   const Av n = num(e, a);
-  if (n.of_numpy())
+  if (n.of_numpy() && n.index != 'd')  // which is a float, too
     leave(str_cat("`", sign, "` of a complex and ", a_(e.d.described(n)), " has no machine code"),
           "float(x) of an element makes a Python number");
   return as_float(e, n);
@@ -41,11 +41,24 @@ Pair recovered(Emitter& e, Pair p) {
   return p;
 }
 
+// Operations of floats, in float64 or rounded to float32 each.
+struct Parts {
+  Emitter& e;
+  bool single = false;
+
+  int rounded(int x) const { return single ? e.emit(Op::kFRound32, x) : x; }
+  int plus(int x, int y) const { return rounded(e.emit(Op::kFAdd, x, y)); }
+  int minus(int x, int y) const { return rounded(e.emit(Op::kFSub, x, y)); }
+  int times(int x, int y) const { return rounded(e.emit(Op::kFMul, x, y)); }
+  int by(int x, int y) const { return rounded(e.emit(Op::kFDiv, x, y)); }
+  Pair product(const Pair& a, const Pair& b) const {
+    const int real = minus(times(a.real, b.real), times(a.imag, b.imag));
+    return {real, plus(times(a.real, b.imag), times(a.imag, b.real))};
+  }
+};
+
 Pair product(Emitter& e, const Pair& a, const Pair& b) {
-  auto times = [&](int x, int y) { return e.emit(Op::kFMul, x, y); };
-  const int real = e.emit(Op::kFSub, times(a.real, b.real), times(a.imag, b.imag));
-  const int imag = e.emit(Op::kFAdd, times(a.real, b.imag), times(a.imag, b.real));
-  return recovered(e, {real, imag});
+  return recovered(e, Parts{e}.product(a, b));
 }
 
 // By Smith's algorithm, which divides by the larger part.
@@ -98,9 +111,114 @@ Pair mixed(Emitter& e, BinaryOp op, const Av& z, int x, bool first) {
   return {of(Op::kFDiv), e.emit(Op::kFDiv, imag, x)};
 }
 
+// --- NumPy's
+
+// What is new that is no finite number, NumPy may warn of.
+void check_finite(Emitter& e, int x) {
+  e.check(e.emit(Op::kFEq, e.emit(Op::kFSub, x, x), e.d.fcon(0.0)));
+}
+
+// Smith's quotient, with the reciprocal of the divisor.
+Pair numpy_quotient(const Parts& p, const Pair& a, const Pair& b) {
+  Emitter& e = p.e;
+  const int real_is_larger = e.emit(Op::kFGe, e.emit(Op::kFAbs, b.real), e.emit(Op::kFAbs, b.imag));
+  auto pick = [&](int x, int y) { return e.emit(Op::kSelect, real_is_larger, x, y); };
+  const int large = pick(b.real, b.imag), small = pick(b.imag, b.real);
+  const int first = pick(a.real, a.imag), second = pick(a.imag, a.real);
+  const int ratio = p.by(small, large);  // leaves where both are 0
+  const int divisor = p.plus(large, p.times(small, ratio));
+  check_finite(e, divisor);  // its reciprocal would be 0
+  const int scale = p.by(e.d.fcon(1.0), divisor);
+  const int across = p.times(first, ratio);
+  const int imag = pick(p.minus(second, across), p.minus(across, second));
+  return {p.times(p.plus(first, p.times(second, ratio)), scale), p.times(imag, scale)};
+}
+
+// By squares. NumPy has other signs of zeros for a base of 0.
+Pair numpy_power(const Parts& p, Pair x, const Av& exponent) {
+  Emitter& e = p.e;
+  int64_t n = 0;
+  if (!exponent.is_number() || exponent.of_numpy() || !e.d.is_const(exponent.v[0], &n)) n = 0;
+  if (n != 0 && exponent.kind == K::kFloat) n = real_of(n) == 2 ? 2 : real_of(n) == 3 ? 3 : 0;
+  if (n != 2 && n != 3)
+    leave("`**` of a complex of NumPy has an exponent that is not 2 or 3", "z * z");
+  const int zero = e.d.fcon(0.0);
+  e.check(either(e, e.emit(Op::kFNe, x.real, zero), e.emit(Op::kFNe, x.imag, zero)));
+  const Pair square = p.product(x, x);
+  return n == 2 ? square : p.product(x, square);
+}
+
+// What NumPy computes in, where one of them is a complex number: Python's take part by their kind
+// alone.
+const Dtype& common_complex(const Av& a, const Av& b) {
+  bool single = false, small = true;
+  for (const Av* x : {&a, &b}) {
+    const Dtype* d = x->dtype();
+    if (!d) continue;
+    single |= d->format == 'F' || d->format == 'f';
+    small &= d->base == K::kInt ? d->bytes <= 2 : d->format != 'd' && d->format != 'D';
+  }
+  return *dtype_of(single && small ? 'F' : 'D');
+}
+
+// Does NumPy compute it? Python's complex takes a np.float64, which is a float, at its right.
+bool by_numpy(const Av& a, const Av& b) {
+  return a.of_numpy() || (b.of_numpy() && !(b.kind == K::kFloat && b.index == 'd'));
+}
+
+Pair parts_as(Emitter& e, const Av& a, const Dtype& d) {
+  const Av z = complex_as(e, a, d);
+  return {z.v[0], z.v[1]};
+}
+
+Av numpy_complex(Emitter& e, BinaryOp op, const Av& a, const Av& b) {
+  const char* sign = facts(op).sign;
+  if (!underflow_is_ignored(*e.d.r))
+    leave(str_cat("`", sign, "` of NumPy's numbers has no machine code here"));
+  e.d.r->numpy = true;
+  const Dtype& d = common_complex(a, b);
+  const Parts p{e, d.format == 'F'};
+  const Pair x = parts_as(e, a, d);
+  auto code = [&]() -> Pair {
+    if (op == BinaryOp::kPow) return numpy_power(p, x, b);
+    const Pair y = parts_as(e, b, d);
+    switch (op) {
+      case BinaryOp::kAdd: return {p.plus(x.real, y.real), p.plus(x.imag, y.imag)};
+      case BinaryOp::kSub: return {p.minus(x.real, y.real), p.minus(x.imag, y.imag)};
+      case BinaryOp::kMul: return p.product(x, y);
+      case BinaryOp::kTrueDiv: return numpy_quotient(p, x, y);
+      default: leave(str_cat("`", sign, "` of a complex has no machine code"));
+    }
+  };
+  const Pair r = code();
+  check_finite(e, r.real);
+  check_finite(e, r.imag);
+  Av z = made(r);
+  z.index = d.format;
+  return z;
+}
+
+// A real number of the parts' dtype.
+Av real_of_numpy(const Av& of, int x) {
+  Av r = float_of(x);
+  r.index = of.index == 'F' ? 'f' : of.index == 'D' ? 'd' : 0;
+  return r;
+}
+
 }  // namespace
 
+Av complex_as(Emitter& e, const Av& a, const Dtype& d) {
+  const Av n = is_complex(a) ? a : num(e, a);
+  const bool narrow = d.format == 'F' && n.index != 'F';
+  auto part = [&](const Av& x) { return narrow ? as_float32(e, x) : as_float(e, x); };
+  Av r = complex_of(part(is_complex(n) ? float_of(n.v[0]) : n),
+                    is_complex(n) ? part(float_of(n.v[1])) : e.d.fcon(0.0));
+  r.index = d.format;
+  return r;
+}
+
 Av complex_binary(Emitter& e, BinaryOp op, const Av& a, const Av& b) {
+  if (by_numpy(a, b)) return numpy_complex(e, op, a, b);
   const char* sign = facts(op).sign;
   if (op == BinaryOp::kPow) {
     if (!is_complex(a)) leave("`**` has a complex as exponent");
@@ -125,22 +243,28 @@ Av complex_binary(Emitter& e, BinaryOp op, const Av& a, const Av& b) {
 
 Av complex_compare(Emitter& e, CompareOp op, const Av& a, const Av& b) {
   if (op != CompareOp::kEq && op != CompareOp::kNe) leave("complex numbers have no order");
+  const bool numpy = by_numpy(a, b);
+  if (numpy) e.d.r->numpy = true;
   auto part = [&](const Av& x) -> Pair {
+    if (numpy) return parts_as(e, x, common_complex(a, b));
     if (is_complex(x)) return {x.v[0], x.v[1]};
     const Av n = num(e, x);
-    if (n.of_numpy()) leave(str_cat("a complex is compared with ", a_(e.d.described(n))));
     const int real = n.kind == K::kFloat ? n.v[0] : e.emit(Op::kIToFExact, as_int(e, n));
     return {real, e.d.fcon(0.0)};
   };
   const Pair x = part(a), y = part(b);
   const int same = both(e, e.emit(Op::kFEq, x.real, y.real), e.emit(Op::kFEq, x.imag, y.imag));
-  return bool_of(op == CompareOp::kEq ? same : e.emit(Op::kBNot, same));
+  Av r = bool_of(op == CompareOp::kEq ? same : e.emit(Op::kBNot, same));
+  if (numpy) r.index = '?';
+  return r;
 }
 
 Av complex_unary(Emitter& e, UnaryOp op, const Av& a) {
   if (op == UnaryOp::kPos) return a;
   if (op != UnaryOp::kNeg) leave("an operator of a complex has no machine code");
-  return complex_of(e.emit(Op::kFNeg, a.v[0]), e.emit(Op::kFNeg, a.v[1]));
+  Av r = complex_of(e.emit(Op::kFNeg, a.v[0]), e.emit(Op::kFNeg, a.v[1]));
+  r.index = a.index;
+  return r;
 }
 
 int complex_truth(Emitter& e, const Av& a) {
@@ -149,12 +273,13 @@ int complex_truth(Emitter& e, const Av& a) {
 }
 
 Av complex_abs(Emitter& e, const Av& a) {
-  return float_of(e.call(region::Function2::k_py_abs, a.v[0], a.v[1]));
+  const auto length = a.index == 'F' ? region::Function2::k_np_hypotf : region::Function2::k_py_abs;
+  return real_of_numpy(a, e.call(length, a.v[0], a.v[1]));
 }
 
 Av complex_from(Emitter& e, const std::vector<Av>& args) {
   const Av first = e.d.typed(args[0]);
-  if (args.size() == 1 && is_complex(first)) return first;
+  if (args.size() == 1 && is_complex(first)) return complex_of(first.v[0], first.v[1]);
   std::vector<Av> parts;
   for (const Av& a : args) {
     parts.push_back(num(e, a));
@@ -170,15 +295,21 @@ Av complex_from(Emitter& e, const std::vector<Av>& args) {
   return complex_of(real, parts[0].of_numpy() ? e.emit(Op::kFAdd, imag, e.d.fcon(0.0)) : imag);
 }
 
-const ComplexMember* complex_member(std::string_view name, bool method) {
+static Av conjugate(Emitter& e, const Av& a) {
+  Av r = complex_of(a.v[0], e.emit(Op::kFNeg, a.v[1]));
+  r.index = a.index;
+  return r;
+}
+
+const ComplexMember* complex_member(const Av& of, std::string_view name, bool method) {
   static constexpr ComplexMember kMembers[] = {
-      {"real", false, [](Emitter&, const Av& a) { return float_of(a.v[0]); }},
-      {"imag", false, [](Emitter&, const Av& a) { return float_of(a.v[1]); }},
-      {"conjugate", true,
-       [](Emitter& e, const Av& a) { return complex_of(a.v[0], e.emit(Op::kFNeg, a.v[1])); }},
+      {"real", false, false, [](Emitter&, const Av& a) { return real_of_numpy(a, a.v[0]); }},
+      {"imag", false, false, [](Emitter&, const Av& a) { return real_of_numpy(a, a.v[1]); }},
+      {"conjugate", true, false, conjugate},
+      {"conj", true, true, conjugate},
   };
   for (const ComplexMember& m : kMembers)
-    if (m.name == name && m.method == method) return &m;
+    if (m.name == name && m.method == method && (!m.of_numpy || of.of_numpy())) return &m;
   return nullptr;
 }
 

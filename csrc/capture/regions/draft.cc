@@ -54,7 +54,7 @@ Av Draft::input_of(RegionKind kind) {
   const Dtype* d = dtype_of(kind);
   a.index = d ? d->format : 0;
   a.kind = d ? d->base : kind;
-  a.v[0] = input(a.type(0));
+  for (int k = 0; k < a.values(); ++k) a.v[static_cast<size_t>(k)] = input(a.type(k));
   return a;
 }
 
@@ -64,20 +64,19 @@ Av Draft::typed_source(int s) {
   a.kind = K::kEntry;
   a.index = s;
   PyObject* o = object_at(s);
-  int64_t n;
+  int64_t found[2];
   uses_numpy();
-  if (const auto kind = number_kind(*r, o, &n)) {
-    a = input_of(*kind);
-    RegionNeed need{RegionNeed::kNumber, s, {}};
-    need.number = *kind;
-    need.word = static_cast<int>(words) - 1;
-    r->needs.push_back(std::move(need));
-  } else if (o && PyComplex_CheckExact(o)) {
-    a.kind = K::kComplex;
-    RegionNeed need{RegionNeed::kComplex, s, {}};
+  auto needed = [&](RegionNeed::Kind what, RegionKind kind) {
+    RegionNeed need{what, s, {}};
+    need.number = kind;
     need.word = static_cast<int>(words);
-    for (int k = 0; k < a.values(); ++k) a.v[static_cast<size_t>(k)] = input(a.type(k));
+    a = input_of(kind);
     r->needs.push_back(std::move(need));
+  };
+  if (const auto kind = number_kind(*r, o, found)) {
+    needed(RegionNeed::kNumber, *kind);
+  } else if (const auto z = o ? complex_kind(*r, o, found) : std::nullopt) {
+    needed(RegionNeed::kComplex, *z);
   } else if (o == Py_None) {
     a = known_object(s, o);
   }
@@ -100,13 +99,19 @@ bool Draft::uses_numpy() {
   return !r->numpy_types.empty();
 }
 
+PyTypeObject* Draft::class_of(const Av& z) const {
+  const Dtype* d = z.dtype();
+  return d ? reinterpret_cast<PyTypeObject*>(r->numpy_types[static_cast<size_t>(d - kDtypes)].ptr())
+           : &PyComplex_Type;
+}
+
 const Array* Draft::array_of_value(const Av& a) {
   if (a.kind != K::kEntry || !uses_numpy()) return nullptr;
   if (auto it = arrays.find(a.index); it != arrays.end()) return &it->second;
   PyObject* o = object_at(a.index);
   const auto view = array_view(o, false);
   if (!view) return nullptr;
-  Array x{static_cast<int>(r->needs.size()), 0, view->ndim, view->format[0], {}, {}};
+  Array x{static_cast<int>(r->needs.size()), 0, view->ndim, format_of(*view), {}, {}};
   RegionNeed need{RegionNeed::kArray, a.index, {}};
   need.word = static_cast<int>(words);
   need.format = x.format;
@@ -325,7 +330,9 @@ std::string Draft::described(const Av& a) const {
     case K::kInt:
     case K::kFloat:
     case K::kBool:
+    case K::kComplex:
       if (const Dtype* d = a.dtype()) return str_cat("np.", d->name);
+      if (a.kind == K::kComplex) return "complex";
       return a.kind == K::kInt ? "int" : a.kind == K::kFloat ? "float" : "bool";
     case K::kEntry: {
       PyObject* o = object_at(a.index);
@@ -335,7 +342,6 @@ std::string Draft::described(const Av& a) const {
       return str_cat("array of ", text_of(py::str(array.attr("dtype"))), " with ", axes,
                      axes == 1 ? " axis" : " axes");
     }
-    case K::kComplex: return "complex";
     case K::kObject: return Py_TYPE(a.object)->tp_name;
     case K::kTuple: return "tuple";
     case K::kRange: return "range";

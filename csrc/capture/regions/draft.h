@@ -68,6 +68,7 @@ class Draft {
   Av typed_source(int s);
   // Are NumPy's types known, as it is loaded?
   bool uses_numpy();
+  PyTypeObject* class_of(const Av& complex) const;
   // An ndarray whose elements code may read; null: it is none.
   const Array* array_of_value(const Av& a);
   // A list whose items code may read; null: it is none.

@@ -27,7 +27,9 @@ enum class RegionKind : uint8_t {
   kNumpyUInt32,
   kNumpyUInt16,
   kNumpyUInt8,
-  kComplex,    // two words: the parts of a number of Python's
+  kComplex,  // two words: the parts of a number of Python's
+  kNumpyComplex128,
+  kNumpyComplex64,
   kRange,      // two words: start, stop
   kCounter,    // an iterator over a range by 1: the next number, the end
   kRangeIter,  // the same with other steps: the next number, how many are left
@@ -48,10 +50,10 @@ namespace regions {
 
 struct Dtype {
   RegionKind kind;
-  char format;  // of buffers
+  char format;  // NumPy's code
   const char* name;
   int bytes;
-  RegionKind base;      // what its numbers are in code
+  RegionKind base;  // what its numbers are in code; of complex ones, load and store are of a part
   int64_t least, most;  // of ints
   region::Op load, store;
 };
@@ -76,6 +78,10 @@ inline constexpr Dtype kDtypes[] = {
      region::Op::kLoadU16, region::Op::kStoreI16},
     {RegionKind::kNumpyUInt8, 'B', "uint8", 1, RegionKind::kInt, 0, UINT8_MAX, region::Op::kLoadU8,
      region::Op::kStoreU8},
+    {RegionKind::kNumpyComplex128, 'D', "complex128", 16, RegionKind::kComplex, 0, 0,
+     region::Op::kLoadF64, region::Op::kStoreF64},
+    {RegionKind::kNumpyComplex64, 'F', "complex64", 8, RegionKind::kComplex, 0, 0,
+     region::Op::kLoadF32, region::Op::kStoreF32},
 };
 // Null: none.
 constexpr const Dtype* dtype_of(char format) {

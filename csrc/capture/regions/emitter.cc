@@ -10,7 +10,7 @@ RegionPiece piece(const Av& a, std::vector<int>* values) {
   RegionPiece p;
   p.at = static_cast<int>(values->size());
   for (int k = 0; k < a.values(); ++k) values->push_back(a.v[k]);
-  p.kind = a.is_number() ? number_kind_of(a) : a.kind;
+  p.kind = number_kind_of(a);
   if (a.kind == K::kEntry || a.kind == K::kFree) p.at = a.index;
   if (a.kind == K::kRange || a.kind == K::kRangeIter) p.step = a.index;
   if (a.kind == K::kRow) p.source = a.index;

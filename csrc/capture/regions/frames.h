@@ -23,6 +23,15 @@ bool as_int64(PyObject* o, int64_t* n);
 std::optional<RegionKind> number_kind(const Region& r, PyObject* o, int64_t* word);
 // The object of such a kind.
 py::object number_object(const Region& r, RegionKind kind, int64_t word);
+// The same of complex numbers, which take two words.
+std::optional<RegionKind> complex_kind(const Region& r, PyObject* o, int64_t* words);
+py::object complex_object(const Region& r, RegionKind kind, const int64_t* words);
+inline bool is_complex(RegionKind kind) {
+  const regions::Dtype* d = regions::dtype_of(kind);
+  return kind == RegionKind::kComplex || (d && d->base == RegionKind::kComplex);
+}
+// NumPy's code for the elements of a buffer; 0: it has no single one.
+char format_of(const Py_buffer& b);
 
 // An iterator over a range of machine integers, taken apart.
 struct RangeState {
@@ -46,8 +55,8 @@ bool is_quiet(PyObject* o, int depth = 2);
 // Of all that NumPy may be told to warn of, code does not look for this.
 bool underflow_is_ignored(const Region& r);
 
-// The memory of an ndarray of float64, int64 or bool in native order, aligned; null: it is
-// something else, or may not be written.
+// The memory of an ndarray of one of the dtypes in native order, aligned; null: it is something
+// else, or may not be written.
 Region::Views::value_type array_view(PyObject* o, bool written);
 
 }  // namespace pijit

@@ -12,6 +12,7 @@
 #include "capture/regions/iterators.h"
 #include "capture/regions/lists.h"
 #include "capture/regions/numbers.h"
+#include "capture/regions/ufuncs.h"
 #include "python/quirks.h"
 
 namespace pijit::regions {
@@ -49,6 +50,18 @@ static Av extremum(Emitter& e, CompareOp better, const char* name, const std::ve
     best.v[0] = e.emit(Op::kSelect, is_better.v[0], a[k].v[0], best.v[0]);
   }
   return best;
+}
+
+std::optional<OneOfTwo> one_of_two(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
+  const char* name = function_of("builtins", fn);
+  const std::string_view f = name ? name : "";
+  if (args.size() != 2 || (f != "min" && f != "max")) return std::nullopt;
+  const Av first = e.d.typed(args[0]), second = e.d.typed(args[1]);
+  const bool known =
+      first.is_number() && second.is_number() && !first.is_numpy_bool() && !second.is_numpy_bool();
+  if (!known || (first.kind == second.kind && first.index == second.index)) return std::nullopt;
+  const Av better = compare(e, f == "min" ? CompareOp::kLt : CompareOp::kGt, second, first);
+  return OneOfTwo{better.v[0], second, first};
 }
 
 static Av absolute(Emitter& e, const std::vector<Av>& a) {
@@ -298,6 +311,7 @@ Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args, int kind) {
     return list_from(e, args, kind);
   if (fn == reinterpret_cast<PyObject*>(&PyComplex_Type) && (args.size() == 1 || args.size() == 2))
     return complex_from(e, args);
+  if (is_of_numpy(fn)) return numpy_result(e, fn, args);
   const char* name = function_of("builtins", fn);
   if (name && args.size() == 1 && std::strcmp(name, "abs") == 0)
     if (const Av z = e.d.typed(args[0]); z.kind == K::kComplex) return complex_abs(e, z);

@@ -36,6 +36,7 @@ std::optional<RegionKind> number_kind(const Region& r, PyObject* o, int64_t* wor
   for (size_t k = 0; k < r.numpy_types.size(); ++k) {
     if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != r.numpy_types[k].ptr()) continue;
     const regions::Dtype& d = regions::kDtypes[k];
+    if (d.base == RegionKind::kComplex) return std::nullopt;
     if (d.base == RegionKind::kFloat) {
       *word = bits_of(PyFloat_AsDouble(o));
     } else if (d.base == RegionKind::kBool) {
@@ -47,6 +48,21 @@ std::optional<RegionKind> number_kind(const Region& r, PyObject* o, int64_t* wor
     return d.kind;
   }
   return std::nullopt;
+}
+
+std::optional<RegionKind> complex_kind(const Region& r, PyObject* o, int64_t* words) {
+  RegionKind kind = RegionKind::kNull;
+  if (PyComplex_CheckExact(o)) kind = RegionKind::kComplex;
+  for (size_t k = 0; k < r.numpy_types.size(); ++k)
+    if (reinterpret_cast<PyObject*>(Py_TYPE(o)) == r.numpy_types[k].ptr() &&
+        regions::kDtypes[k].base == RegionKind::kComplex)
+      kind = regions::kDtypes[k].kind;
+  if (kind == RegionKind::kNull) return std::nullopt;
+  const Py_complex z = PyComplex_AsCComplex(o);
+  if (PyErr_Occurred()) return PyErr_Clear(), std::nullopt;
+  words[0] = bits_of(z.real);
+  words[1] = bits_of(z.imag);
+  return kind;
 }
 
 namespace {
@@ -69,6 +85,12 @@ py::object number_object(const Region& r, RegionKind kind, int64_t word) {
   if (!d) return {};
   const py::object& type = r.numpy_types[static_cast<size_t>(d - regions::kDtypes)];
   return d->base == RegionKind::kFloat ? type(real_of(word)) : type(integer(word));
+}
+
+py::object complex_object(const Region& r, RegionKind kind, const int64_t* words) {
+  py::object z = steal(PyComplex_FromDoubles(real_of(words[0]), real_of(words[1])));
+  const regions::Dtype* d = regions::dtype_of(kind);
+  return d ? py::object(r.numpy_types[static_cast<size_t>(d - regions::kDtypes)](z)) : z;
 }
 
 std::optional<RangeState> range_state(PyObject* it) {
@@ -163,6 +185,13 @@ bool underflow_is_ignored(const Region& r) {
   return py::cast<std::string>(r.geterr()["under"]) == "ignore";
 }
 
+char format_of(const Py_buffer& b) {
+  const std::string_view format = b.format ? b.format : "";
+  if (format == "Zd") return 'D';
+  if (format == "Zf") return 'F';
+  return format.size() == 1 ? format[0] : '\0';
+}
+
 using BufferView = Region::Views::value_type;
 BufferView array_view(PyObject* o, bool written) {
   BufferView view(nullptr, [](Py_buffer* b) {
@@ -178,11 +207,12 @@ BufferView array_view(PyObject* o, bool written) {
     return view;
   }
   view.reset(b);
-  const std::string_view format = b->format ? b->format : "";
-  const regions::Dtype* d = format.size() == 1 ? regions::dtype_of(format[0]) : nullptr;
+  const regions::Dtype* d = regions::dtype_of(format_of(*b));
   const Py_ssize_t size = d ? d->bytes : 1;
   bool fits = d && b->itemsize == size && b->ndim >= 1 && b->ndim <= 4;
-  fits = fits && reinterpret_cast<uintptr_t>(b->buf) % static_cast<uintptr_t>(size) == 0;
+  const auto aligned = static_cast<uintptr_t>(
+      d && d->base == RegionKind::kComplex ? size / 2 : size);  // as NumPy has it
+  fits = fits && reinterpret_cast<uintptr_t>(b->buf) % aligned == 0;
   for (int k = 0; fits && k < b->ndim; ++k)
     fits = b->strides[k] % size == 0 && (b->strides[k] != 0 || !written);
   if (!fits) view.reset();
@@ -196,16 +226,10 @@ bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer
   if (!o) return false;
   switch (need.kind) {
     case RegionNeed::kNumber: return number_kind(r, o, &buffer[need.word]) == need.number;
-    case RegionNeed::kComplex: {
-      if (!PyComplex_CheckExact(o)) return false;
-      const Py_complex z = PyComplex_AsCComplex(o);
-      buffer[need.word] = bits_of(z.real);
-      buffer[need.word + 1] = bits_of(z.imag);
-      return true;
-    }
+    case RegionNeed::kComplex: return complex_kind(r, o, &buffer[need.word]) == need.number;
     case RegionNeed::kArray: {
       BufferView view = array_view(o, need.written);
-      if (!view || view->format[0] != need.format || view->ndim != need.rank) return false;
+      if (!view || format_of(*view) != need.format || view->ndim != need.rank) return false;
       if (need.packed && view->strides[need.rank - 1] != view->itemsize) return false;
       int64_t* w = &buffer[need.word];
       *w++ = reinterpret_cast<int64_t>(view->buf);
@@ -259,9 +283,6 @@ struct Maker {
     }
     return nullptr;
   }
-  static py::object complex(const int64_t* w) {
-    return steal(PyComplex_FromDoubles(real_of(w[0]), real_of(w[1])));
-  }
   static py::object held(int64_t word) {
     return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(word));
   }
@@ -291,7 +312,6 @@ struct Maker {
         Py_ssize_t n = 0;
         return py::reinterpret_borrow<py::object>(closure_of(frame.func, &n)[p.at]);
       }
-      case RegionKind::kComplex: return complex(w);
       case RegionKind::kRange: return range(w[0], integer(w[1]), p.step ? p.step : w[2]);
       case RegionKind::kRow:
         return steal(PyObject_GetItem(entry(p.source).ptr(), integer(w[0]).ptr()));
@@ -333,11 +353,12 @@ struct Maker {
         const auto kind = static_cast<RegionKind>(w[0]);
         if (kind == RegionKind::kEntry) return entry(w[1]);
         if (kind == RegionKind::kHeld) return held(w[1]);
-        if (kind == RegionKind::kComplex) return complex(w + 1);
+        if (is_complex(kind)) return complex_object(r, kind, w + 1);
         if (kind == RegionKind::kObject) return r.objects[static_cast<size_t>(w[1])];
         return number_object(r, kind, w[1]);
       }
-      default: return number_object(r, p.kind, w[0]);
+      default:
+        return is_complex(p.kind) ? complex_object(r, p.kind, w) : number_object(r, p.kind, w[0]);
     }
     return {};
   }
