@@ -11,6 +11,7 @@
 #include "capture/tracer.h"
 #include "python/c_recursion.h"
 #include "python/define.h"
+#include "python/quirks.h"
 
 #include <structmember.h>
 
@@ -511,7 +512,7 @@ PyType_Slot jit_slots[] = {SLOT(Py_tp_dealloc, jit_dealloc),   SLOT(Py_tp_traver
 PyType_Spec jit_spec = {"pijit._C.JitFunction", sizeof(JitObject), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
                             Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION |
-                            Py_TPFLAGS_IMMUTABLETYPE,
+                            kImmutableType,
                         jit_slots};
 
 py::object jit(py::object f, bool graph, bool whole, bool fast) {

@@ -17,6 +17,13 @@ constexpr bool kPowOfZeroRaises = PY_VERSION_HEX < 0x030B0000;
 // Comparisons of numbers count as calls where recursion is limited.
 constexpr bool kComparisonsAreCalls = PY_VERSION_HEX < 0x030B0000;
 
+// A class's flag: nobody may set its attributes. Before, no class made of a spec could have it.
+#if PY_VERSION_HEX >= 0x030A0000
+constexpr unsigned long kImmutableType = Py_TPFLAGS_IMMUTABLETYPE;
+#else
+constexpr unsigned long kImmutableType = 0;
+#endif
+
 // What TypeError says where __iter__ of the one type gave something of the other.
 inline std::string no_iterator(PyTypeObject* of, PyTypeObject* given) {
 #if PY_VERSION_HEX >= 0x030F0000
