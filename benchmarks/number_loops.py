@@ -335,6 +335,274 @@ def histogram(x, counts):
         counts[v] += 1
 
 
+def newton(n):
+    s = 0.0
+    for k in range(1, n):
+        x = 1.0 + k
+        while abs(x * x - k) > 1e-12 * k:
+            x -= (x * x - k) / (2.0 * x)
+        s += x
+    return s
+
+
+def compensated_sum(x):
+    s = rest = 0.0
+    for v in x:
+        y = v - rest
+        t = s + y
+        rest = (t - s) - y
+        s = t
+    return s
+
+
+def normal_distribution(x):
+    return 0.5 * (1.0 + math.erf(x / math.sqrt(2.0)))
+
+
+def black_scholes(prices, strike, rate, volatility, years, out):
+    for i in range(len(prices)):
+        spread = volatility * np.sqrt(years)
+        d1 = (np.log(prices[i] / strike) + (rate + 0.5 * volatility**2) * years) / spread
+        out[i] = (prices[i] * normal_distribution(d1) -
+                  strike * np.exp(-rate * years) * normal_distribution(d1 - spread))
+
+
+def decay(n, h):
+    x, v = 1.0, 0.0
+    for _ in range(n):
+        a = -2.0 * x - 0.1 * v
+        x, v = x + h * v, v + h * a
+    return x, v
+
+
+def time_warp(a, b, cost):
+    cost[:, 0] = cost[0, :] = np.inf
+    cost[0, 0] = 0.0
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            d = abs(a[i - 1] - b[j - 1])
+            cost[i, j] = d + min(cost[i - 1, j], cost[i, j - 1], cost[i - 1, j - 1])
+    return cost[len(a), len(b)]
+
+
+def life(board, after):
+    n, m = board.shape
+    for i in range(n):
+        for j in range(m):
+            alive = 0
+            for di in (-1, 0, 1):
+                for dj in (-1, 0, 1):
+                    if di or dj:
+                        alive += board[(i + di) % n, (j + dj) % m]
+            after[i, j] = alive == 3 or (alive == 2 and board[i, j])
+
+
+def pairwise_distances(points, out):
+    for i in range(points.shape[0]):
+        for j in range(points.shape[0]):
+            d = 0.0
+            for k in range(points.shape[1]):
+                t = points[i, k] - points[j, k]
+                d += t * t
+            out[i, j] = np.sqrt(d)
+
+
+def n_body(pos, vel, mass, steps, dt):
+    n = len(mass)
+    for _ in range(steps):
+        for i in range(n):
+            for j in range(i + 1, n):
+                dx = pos[i, 0] - pos[j, 0]
+                dy = pos[i, 1] - pos[j, 1]
+                dz = pos[i, 2] - pos[j, 2]
+                d = dx * dx + dy * dy + dz * dz
+                mag = dt / (d * math.sqrt(d))
+                vel[i, 0] -= dx * mass[j] * mag
+                vel[i, 1] -= dy * mass[j] * mag
+                vel[i, 2] -= dz * mass[j] * mag
+                vel[j, 0] += dx * mass[i] * mag
+                vel[j, 1] += dy * mass[i] * mag
+                vel[j, 2] += dz * mass[i] * mag
+        for i in range(n):
+            for k in range(3):
+                pos[i, k] += dt * vel[i, k]
+
+
+def nearest_centers(points, centers, labels):
+    for i in range(points.shape[0]):
+        best, at = np.inf, 0
+        for c in range(centers.shape[0]):
+            d = 0.0
+            for k in range(points.shape[1]):
+                d += (points[i, k] - centers[c, k]) ** 2
+            if d < best:
+                best, at = d, c
+        labels[i] = at
+
+
+def sparse_product(data, indices, starts, x, y):
+    for i in range(len(y)):
+        s = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            s += data[k] * x[indices[k]]
+        y[i] = s
+
+
+def largest_drawdown(prices):
+    peak, worst = prices[0], 0.0
+    for p in prices:
+        peak = max(peak, p)
+        worst = max(worst, (peak - p) / peak)
+    return worst
+
+
+def moving_average(x, width, out):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i]
+        if i >= width:
+            s -= x[i - width]
+        out[i] = s / min(i + 1, width)
+
+
+def convolution(x, w, out):
+    for i in range(len(out)):
+        s = 0.0
+        for k in range(len(w)):
+            s += x[i + k] * w[k]
+        out[i] = s
+
+
+def laplace(u, v, turns):
+    for _ in range(turns):
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                v[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+        u, v = v, u
+    return u[1, 1]
+
+
+def queens(n, row, left, right):
+    if row == n:
+        return 1
+    found = 0
+    for column in range(n):
+        a, b, c = 1 << column, 1 << (row + column), 1 << (row - column + n)
+        if not (left & a or right & b or (right >> 32) & c):
+            found += queens(n, row + 1, left | a, right | b | (c << 32))
+    return found
+
+
+def walk(steps, out):
+    x = 0.0
+    for i in range(len(out)):
+        x += steps[i] * 0.1 - 0.05 * x
+        out[i] = x
+
+
+def ising(spins, chances, beta):
+    n, m = spins.shape
+    flipped = 0
+    for i in range(n):
+        for j in range(m):
+            around = spins[(i + 1) % n, j] + spins[i - 1, j] + spins[i, (j + 1) % m] + spins[i, j - 1]
+            cost = 2 * spins[i, j] * around
+            if cost <= 0 or chances[i, j] < math.exp(-beta * cost):
+                spins[i, j] = -spins[i, j]
+                flipped += 1
+    return flipped
+
+
+def metropolis(n):
+    x, s = 0.0, 0.0
+    for _ in range(n):
+        y = x + random.random() - 0.5
+        if random.random() < math.exp(min(0.0, 0.5 * (x * x - y * y))):
+            x = y
+        s += x
+    return s / n
+
+
+def kalman(z, out, q, r):
+    x, p = 0.0, 1.0
+    for i in range(len(z)):
+        p = p + q
+        gain = p / (p + r)
+        x = x + gain * (z[i] - x)
+        p = (1.0 - gain) * p
+        out[i] = x
+
+
+def pendulum(t, y):
+    return y[1], -math.sin(y[0]) - 0.1 * y[1] + 0.2 * math.cos(t)
+
+
+def step_of(f, t, y, h):
+    k1 = f(t, y)
+    k2 = f(t + h / 2, (y[0] + h / 2 * k1[0], y[1] + h / 2 * k1[1]))
+    k3 = f(t + h / 2, (y[0] + h / 2 * k2[0], y[1] + h / 2 * k2[1]))
+    k4 = f(t + h, (y[0] + h * k3[0], y[1] + h * k3[1]))
+    return (y[0] + h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0]),
+            y[1] + h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1]))
+
+
+def integrated(n):
+    y = (0.1, 0.0)
+    for i in range(n):
+        y = step_of(pendulum, i * 0.01, y, 0.01)
+    return y
+
+
+def checksum(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ 0xEDB88320 if crc & 1 else crc >> 1
+    return crc ^ 0xFFFFFFFF
+
+
+def parsed(text):
+    numbers, x, inside = [], 0, False
+    for c in text:
+        if 48 <= c <= 57:
+            x, inside = x * 10 + c - 48, True
+        elif inside:
+            numbers.append(x)
+            x, inside = 0, False
+    return sum(numbers), len(numbers)
+
+
+def counted_words(text):
+    counts = {}
+    for word in text.split():
+        counts[word] = counts.get(word, 0) + 1
+    return max(counts.values()), len(counts)
+
+
+def primes_of_a_list(n):
+    primes = []
+    for k in range(2, n):
+        for p in primes:
+            if p * p > k:
+                primes.append(k)
+                break
+            if k % p == 0:
+                break
+        else:
+            primes.append(k)
+    return len(primes), primes[-1]
+
+
+def fourier(x, out):
+    n = len(x)
+    for k in range(n):
+        s = 0j
+        for j in range(n):
+            s += x[j] * np.exp(-2j * np.pi * k * j / n)
+        out[k] = s
+
+
 def programs():
     r = np.random.RandomState(0)
     return [
@@ -358,7 +626,35 @@ def programs():
         (pi_by_chance, lambda: (random.seed(1) or 100_000,)),
         (blur, lambda x=r.randint(0, 256, (120, 160)).astype(np.uint8): (x, np.zeros_like(x))),
         (smoothed, lambda x=r.rand(50_000).astype(np.float32): (x, np.zeros_like(x))),
-        (histogram, lambda x=r.randint(0, 256, 100_000).astype(np.uint8): (x, np.zeros(256, np.int32)))]
+        (histogram, lambda x=r.randint(0, 256, 100_000).astype(np.uint8): (x, np.zeros(256, np.int32))),
+        (newton, lambda: (10_000,)), (compensated_sum, lambda x=r.rand(100_000): (x,)),
+        (black_scholes, lambda x=50 + 100 * r.rand(5_000): (x, 100.0, 0.05, 0.2, 1.0, np.zeros_like(x))),
+        (decay, lambda: (100_000, 1e-3)),
+        (time_warp, lambda a=r.rand(200), b=r.rand(180): (a, b, np.zeros((201, 181)))),
+        (life, lambda b=r.randint(0, 2, (60, 80)): (b, np.zeros_like(b))),
+        (pairwise_distances, lambda p=r.rand(120, 3): (p, np.zeros((120, 120)))),
+        (n_body, lambda p=r.rand(8, 3), v=r.rand(8, 3), m=r.rand(8): (p.copy(), v.copy(), m, 100, 1e-3)),
+        (nearest_centers, lambda p=r.rand(1000, 4), c=r.rand(8, 4): (p, c, np.zeros(1000, np.int64))),
+        (sparse_product, sparse_matrix), (largest_drawdown, lambda x=50 + r.rand(50_000): (x,)),
+        (moving_average, lambda x=r.rand(50_000): (x, 20, np.zeros_like(x))),
+        (convolution, lambda x=r.rand(5_000), w=r.rand(15): (x, w, np.zeros(4_986))),
+        (laplace, lambda u=r.rand(100, 100): (u.copy(), u.copy(), 4)), (queens, lambda: (7, 0, 0, 0)),
+        (walk, lambda x=r.rand(50_000): (x, np.zeros_like(x))),
+        (ising, lambda c=r.rand(100, 100), s=r.choice([-1, 1], (100, 100)): (s.copy(), c, 0.4)),
+        (metropolis, lambda: (random.seed(1) or 50_000,)),
+        (kalman, lambda z=r.rand(50_000): (z, np.zeros_like(z), 1e-5, 0.01)), (integrated, lambda: (3_000,)),
+        (checksum, lambda d=r.bytes(10_000): (d,)),
+        (parsed, lambda t=" ".join(map(str, r.randint(0, 10**4, 5_000))).encode(): (t,)),
+        (counted_words, lambda t=" ".join(map(str, r.randint(0, 999, 20_000))): (t,)),
+        (primes_of_a_list, lambda: (10_000,)),
+        (fourier, lambda x=r.rand(120) + 0j: (x, np.zeros_like(x)))]
+
+
+def sparse_matrix():
+    r = np.random.RandomState(1)
+    counts = r.randint(0, 20, 2_000)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    return r.rand(starts[-1]), r.randint(0, 500, starts[-1]), starts, r.rand(500), np.zeros(2_000)
 
 
 def mean(ratios):

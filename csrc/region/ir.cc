@@ -49,6 +49,7 @@ double py_pow(double x, double y) {
 }
 // Of a complex number, by its parts.
 double py_abs(double real, double imag) { return std::hypot(real, imag); }
+double py_atan2(double y, double x) { return std::atan2(y, x); }
 double np_hypotf(double real, double imag) {
   return hypotf(static_cast<float>(real), static_cast<float>(imag));
 }

@@ -228,7 +228,7 @@ def test_programs_of_numbers_stay_with_cpython():
 
     j = same(primes, 30000)
     assert all(e["where"].rsplit(":")[-1] != str(primes.__code__.co_firstlineno + 5) for e in ms.explain(j).entries)
-    assert ms.explain(j).deoptimized
+    assert ms.explain(j).deoptimized or any("left too often" in r["why"] for r in ms.explain(j).regions)
 
 
 def test_the_function_returns_in_the_loop():

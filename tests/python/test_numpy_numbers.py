@@ -223,6 +223,22 @@ def f(x, y):
         same(source, *calls, expect=modes.get("under") is None and modes.get("all") is None)
 
 
+def test_functions_of_constants_alone():
+    same(
+        """
+def f(n):
+    s = 0.0
+    for i in range(n):
+        s += np.sqrt(2.0) + np.float32(0.5)
+        if np.isnan(1):
+            s = 0.0
+    return s, type(s)
+""",
+        (5,),
+        (9,),
+    )
+
+
 def test_functions_by_other_names():
     same(
         """

@@ -1,5 +1,7 @@
 #include "capture/regions/abstract.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace pijit::regions {
@@ -10,7 +12,21 @@ void leave(std::string why, std::string help, bool of_arrays) {
 
 bool is_iterator(const Av& a) {
   return a.kind == K::kCounter || a.kind == K::kRangeIter || a.kind == K::kArrayIter ||
-         a.kind == K::kListIter || a.kind == K::kEnumerate || a.kind == K::kZip;
+         a.kind == K::kListIter || a.kind == K::kTupleIter || a.kind == K::kEnumerate ||
+         a.kind == K::kZip;
+}
+
+static bool are_alike(const Av& a, const Av& b) {
+  if (a.kind == K::kTuple && b.kind == K::kTuple && a.items.size() == b.items.size())
+    return std::equal(a.items.begin(), a.items.end(), b.items.begin(), are_alike);
+  return a.is_number() && same_shape(a, b);
+}
+bool can_be_chosen_from(const Av& tuple) {
+  constexpr size_t kMost = 16;
+  const auto& items = tuple.items;
+  return !items.empty() && items.size() <= kMost &&
+         std::all_of(items.begin(), items.end(),
+                     [&](const Av& x) { return are_alike(x, items[0]); });
 }
 
 void stay_alone(const Av& a) {

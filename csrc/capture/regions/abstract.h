@@ -39,6 +39,7 @@ struct Av {
       case kRow:
       case kHeld:
       case kListIter:
+      case kTupleIter:
       case kEnumerate:
       case kArrayIter: return 1;
       case kRange:
@@ -97,6 +98,8 @@ inline Av pop(Frame& f) {
   f.stack.pop_back();
   return a;
 }
+// May code choose an item of the tuple by its place?
+bool can_be_chosen_from(const Av& tuple);
 // An iterator advances for all that hold it: none but the stack may.
 bool is_iterator(const Av& a);
 void stay_alone(const Av& a);

@@ -254,8 +254,9 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
 }
 
 void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
-  if (in.op == BOp::LOAD_ATTR && d_.array_of_value(st.back())) {
-    st.back() = array_attribute(e_, *d_.array_of_value(st.back()), text_of(in.obj));
+  if (const Array* x = in.op == BOp::LOAD_ATTR ? d_.array_of_value(st.back()) : nullptr;
+      x && x->format != kByte.format) {
+    st.back() = array_attribute(e_, *x, text_of(in.obj));
     return;
   }
   if (in.op == BOp::LOAD_METHOD && list_of(e_, st.back()).object != kNoValue) {
@@ -522,6 +523,10 @@ Av RegionBuilder::looked_up(RegionSource where) {
   const int s = d_.source(std::move(where));
   const Av a = d_.typed_source(s);
   if (a.kind != K::kEntry || d_.array_of_value(a)) return a;
+  if (is_tuple_of_numbers(o)) {
+    d_.known_object(s, o);
+    return d_.typed_sources[s] = d_.constant_object(o);
+  }
   if (!is_of_use(o))  // and it is not kept alive for nothing
     leave(str_cat("a ", Py_TYPE(o)->tp_name, " is read that is no argument or local variable"),
           kNumbers);

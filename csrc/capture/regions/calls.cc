@@ -31,7 +31,7 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
     return enter_made(st[base], {st.begin() + static_cast<ptrdiff_t>(base) + 1, st.end()});
   const bool null_first = st[base].kind == K::kNull,
              null_second = in.b != 0 || st[base + 1].kind == K::kNull;
-  if (!null_first && st[base].kind == K::kObject)
+  if (!null_first && !null_second && st[base].kind == K::kObject)
     if (const ListMethod* m = list_method(st[base].object)) {
       const List l = list_of(e_, st[base + 1]);
       const auto given = static_cast<size_t>(in.a);
@@ -42,9 +42,9 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
       st.push_back(r);
       return;
     }
-  if (const Av z = d_.typed(st[base + 1]);
-      !null_first && !null_second && in.a == 0 && st[base].kind == K::kObject &&
-      Py_IS_TYPE(st[base].object, &PyMethodDescr_Type) && z.kind == K::kComplex) {
+  const bool method = !null_first && !null_second && in.a == 0 && st[base].kind == K::kObject &&
+                      Py_IS_TYPE(st[base].object, &PyMethodDescr_Type);
+  if (const Av z = method ? d_.typed(st[base + 1]) : Av{}; z.kind == K::kComplex) {
     const char* name = reinterpret_cast<PyMethodDescrObject*>(st[base].object)->d_method->ml_name;
     const ComplexMember* m = complex_member(z, name, true);
     if (!m) leave(str_cat("the method `.", name, "` of a complex is called"));

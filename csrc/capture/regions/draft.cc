@@ -106,9 +106,10 @@ PyTypeObject* Draft::class_of(const Av& z) const {
 }
 
 const Array* Draft::array_of_value(const Av& a) {
-  if (a.kind != K::kEntry || !uses_numpy()) return nullptr;
+  if (a.kind != K::kEntry) return nullptr;
   if (auto it = arrays.find(a.index); it != arrays.end()) return &it->second;
   PyObject* o = object_at(a.index);
+  if (!o || !(is_bytes(o) || uses_numpy())) return nullptr;
   const auto view = array_view(o, false);
   if (!view) return nullptr;
   Array x{static_cast<int>(r->needs.size()), 0, view->ndim, format_of(*view), {}, {}};
@@ -238,19 +239,31 @@ void Draft::drop(const Av& a) {
 Av Draft::typed(const Av& a) { return a.kind == K::kEntry ? typed_source(a.index) : a; }
 
 bool Draft::is_over_items(Av& a) {
+  PyObject* const iterated = iterator_place(object_at(a.index)).over;
+  const Av items = is_tuple_of_numbers(iterated) ? constant_object(iterated) : Av{};
+  if (PyTuple_CheckExact(iterated) && !can_be_chosen_from(items)) return true;
   Av over;
   over.kind = K::kEntry;
   over.index = source({RegionSource::kIterated, r->sources[a.index].index, {}, {}});
+  if (items.kind == K::kTuple) {
+    known_object(over.index, iterated);
+    a = place_in(a, K::kTupleIter, items);
+    return true;
+  }
   const Array* x = array_of_value(over);
   const bool list = list_of_value(over) != nullptr;
   if (!list && (!x || x->rank > 2)) return true;
-  RegionNeed need{RegionNeed::kPlace, a.index, {}};
+  a = place_in(a, list ? K::kListIter : K::kArrayIter, over);
+  return true;
+}
+
+Av Draft::place_in(const Av& iterator, RegionKind kind, const Av& over) {
+  RegionNeed need{RegionNeed::kPlace, iterator.index, {}};
   need.word = static_cast<int>(words);
-  Av it = number(list ? K::kListIter : K::kArrayIter, input(Type::kI64));
+  Av it = number(kind, input(Type::kI64));
   r->needs.push_back(std::move(need));
   it.items = {over};
-  a = std::move(it);
-  return true;
+  return it;
 }
 
 bool Draft::is_known_iterator(Av& a) {
@@ -294,7 +307,7 @@ Av Draft::constant_object(PyObject* o) {
     bool numbers = true;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(o); ++k) {
       t.items.push_back(constant_object(PyTuple_GET_ITEM(o, k)));
-      numbers &= t.items.back().is_number();
+      numbers &= t.items.back().is_number() || t.items.back().kind == K::kTuple;
     }
     if (numbers && !t.items.empty()) return t;
   }
@@ -352,6 +365,7 @@ std::string Draft::described(const Av& a) const {
     case K::kMade: return "function that is made";
     case K::kHeld: return "list";
     case K::kListIter: return "iterator over a list";
+    case K::kTupleIter: return "iterator over a tuple";
     case K::kEnumerate: return "enumerate";
     case K::kZip: return "zip";
     case K::kArrayIter: return "iterator over an array";

@@ -86,6 +86,8 @@ class Draft {
   void drop(const Av& a);
   Av typed(const Av& a);
   bool is_over_items(Av& a);
+  // An iterator that is given, at its place.
+  Av place_in(const Av& iterator, RegionKind kind, const Av& over);
   // False: an iterator that a region must leave alone, as others hold it, too.
   bool is_known_iterator(Av& a);
   Av constant_object(PyObject* o);

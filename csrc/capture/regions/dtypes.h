@@ -37,6 +37,7 @@ enum class RegionKind : uint8_t {
   kArrayIter,  // over the only item: the next place
   kHeld,       // a list that is an item of a list, or was made
   kListIter,   // over the only item: the next place
+  kTupleIter,  // over the only item: the next place
   kEnumerate,  // of the only item: the count
   kZip,        // of the items
   kTuple,
@@ -83,8 +84,13 @@ inline constexpr Dtype kDtypes[] = {
     {RegionKind::kNumpyComplex64, 'F', "complex64", 8, RegionKind::kComplex, 0, 0,
      region::Op::kLoadF32, region::Op::kStoreF32},
 };
+// The numbers in bytes and bytearrays are Python's.
+inline constexpr Dtype kByte = {RegionKind::kInt,    'y', "bytes",   1,
+                                RegionKind::kInt,    0,   UINT8_MAX, region::Op::kLoadU8,
+                                region::Op::kStoreU8};
 // Null: none.
 constexpr const Dtype* dtype_of(char format) {
+  if (format == kByte.format) return &kByte;
   for (const Dtype& d : kDtypes)
     if (d.format == format) return &d;
   return nullptr;

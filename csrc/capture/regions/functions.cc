@@ -1,7 +1,9 @@
 #include "capture/regions/functions.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <optional>
 
 #include "base/error.h"
@@ -160,6 +162,13 @@ constexpr Row kMath[] = {
      [](Emitter& e, Args a) {
        return float_of(e.emit(Op::kFMul, as_float(e, a[0]), e.d.fcon(180.0 / kPi)));
      }},
+    {"atan2", 2, 2, Takes::kNumbers,
+     [](Emitter& e, Args a) {
+       const int y = as_float(e, a[0]), x = as_float(e, a[1]);
+       // of one that is no number, versions of CPython give others
+       for (int v : {y, x}) e.check(e.emit(Op::kFEq, v, v));
+       return float_of(e.call(region::Function2::k_py_atan2, y, x));
+     }},
     {"pow", 2, 2, Takes::kNumbers,
      [](Emitter& e, Args a) {
        const int x = as_float(e, a[0]), y = as_float(e, a[1]);
@@ -187,7 +196,85 @@ static std::vector<Av> numbers(Emitter& e, const std::vector<Av>& args) {
   return a;
 }
 
-static Av math(Emitter& e, const char* name, const std::vector<Av>& args) {
+namespace {
+
+// A function of C that gives the same for the same numbers, called as Python calls it.
+struct PureCall {
+  PyObject* fn;
+  size_t args;
+  std::array<RegionKind, 2> kinds;
+  RegionKind result;
+  int64_t word;  // what it gave
+};
+
+// Whether it raised, or gave something else than such a number.
+int64_t call_pure(int64_t which, int64_t a, int64_t b) {
+  auto& call = *reinterpret_cast<PureCall*>(which);
+  const int64_t words[] = {a, b};
+  PyObject* given[2] = {};
+  bool fine = true;
+  for (size_t k = 0; k < call.args; ++k) {
+    given[k] = call.kinds[k] == K::kFloat  ? PyFloat_FromDouble(real_of(words[k]))
+               : call.kinds[k] == K::kBool ? PyBool_FromLong(words[k] != 0)
+                                           : PyLong_FromLongLong(words[k]);
+    fine &= given[k] != nullptr;
+  }
+  PyObject* r = fine ? PyObject_Vectorcall(call.fn, given, call.args, nullptr) : nullptr;
+  for (PyObject* o : given) Py_XDECREF(o);
+  if (!r) return PyErr_Clear(), 1;
+  if (call.result == K::kFloat) {
+    fine = PyFloat_CheckExact(r);
+    if (fine) call.word = bits_of(PyFloat_AS_DOUBLE(r));
+  } else {
+    fine = PyLong_CheckExact(r) && as_int64(r, &call.word);
+  }
+  Py_DECREF(r);
+  return !fine;
+}
+
+struct PureFunction {
+  std::string_view name;
+  size_t least, most;
+  RegionKind result;
+};
+constexpr PureFunction kPure[] = {
+    {"hypot", 1, 2, K::kFloat}, {"gamma", 1, 1, K::kFloat},     {"lgamma", 1, 1, K::kFloat},
+    {"log", 2, 2, K::kFloat},   {"remainder", 2, 2, K::kFloat}, {"nextafter", 2, 2, K::kFloat},
+    {"ulp", 1, 1, K::kFloat},   {"ldexp", 2, 2, K::kFloat},     {"gcd", 2, 2, K::kInt},
+    {"lcm", 2, 2, K::kInt},     {"isqrt", 1, 1, K::kInt},       {"comb", 2, 2, K::kInt},
+    {"perm", 1, 2, K::kInt},    {"factorial", 1, 1, K::kInt},
+};
+
+Av by_python(Emitter& e, PyObject* fn, const std::vector<Av>& args, RegionKind result) {
+  static std::deque<PureCall> all;  // code runs them
+  PureCall call{fn, args.size(), {}, result, 0};
+  std::array<int, 2> words{e.d.icon(0), e.d.icon(0)};
+  for (size_t k = 0; k < args.size(); ++k) {
+    const Av& x = args[k];
+    // a np.float64 is a float; other numbers of NumPy's may be taken otherwise, or not at all
+    if (x.of_numpy() && x.index != 'd')
+      leave(str_cat("a function is called with ", a_(e.d.described(x))));
+    call.kinds[k] = x.kind;
+    words[k] = x.kind == K::kFloat ? e.emit(Op::kFBits, x.v[0]) : as_int(e, x);
+  }
+  auto at = std::find_if(all.begin(), all.end(), [&](const PureCall& c) {
+    return c.fn == fn && c.args == call.args && c.kinds == call.kinds;
+  });
+  if (at == all.end()) {
+    Py_INCREF(fn);
+    at = all.insert(all.end(), call);
+  }
+  const int failed =
+      e.call(call_pure, e.d.icon(reinterpret_cast<int64_t>(&*at)), words[0], words[1]);
+  e.check(e.emit(Op::kIEq, failed, e.d.icon(0)));
+  const int place = e.d.constant(Type::kPtr, reinterpret_cast<int64_t>(&at->word));
+  return number(result,
+                e.emit(result == K::kFloat ? Op::kLoadF64 : Op::kLoadI64, place, e.d.icon(0)));
+}
+
+}  // namespace
+
+static Av math(Emitter& e, PyObject* fn, const char* name, const std::vector<Av>& args) {
   const std::vector<Av> a = numbers(e, args);
   const std::string told = str_cat("math.", name, "()");
   if (const Row* r = row_of(kMath, name, a.size())) {
@@ -195,6 +282,9 @@ static Av math(Emitter& e, const char* name, const std::vector<Av>& args) {
       leave(str_cat(told, " is called with a NumPy number"));
     return r->code(e, a);
   }
+  for (const PureFunction& f : kPure)
+    if (f.name == name && a.size() >= f.least && a.size() <= f.most)
+      return by_python(e, fn, a, f.result);
   region::Function1 of_one;
   region::Function2 of_two;
   if (a.size() == 1 && region::function1(name, &of_one))
@@ -295,7 +385,7 @@ Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args, int kind) {
     return float_of(e.emit(
         Op::kFOfBits, e.call(knows_twister.get(find_twister) ? draw_known : draw, it, it, it)));
   }
-  if (const char* name = function_of("math", fn)) return math(e, name, args);
+  if (const char* name = function_of("math", fn)) return math(e, fn, name, args);
   struct Class {
     PyTypeObject* type;
     size_t least, most;

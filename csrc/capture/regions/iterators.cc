@@ -23,6 +23,27 @@ Av range(Emitter& e, const std::vector<Av>& args) {
   return r;
 }
 
+static Av chosen(Emitter& e, int condition, const Av& yes, const Av& no) {
+  Av r = yes;
+  for (int k = 0; k < r.values(); ++k) {
+    const auto at = static_cast<size_t>(k);
+    r.v[at] = e.emit(Op::kSelect, condition, yes.v[at], no.v[at]);
+  }
+  for (size_t k = 0; k < r.items.size(); ++k)
+    r.items[k] = chosen(e, condition, yes.items[k], no.items[k]);
+  return r;
+}
+
+static Av constant_tuple(Emitter& e, const Av& a) {
+  return a.kind == K::kObject && PyTuple_CheckExact(a.object) ? e.d.constant_object(a.object) : a;
+}
+
+static Av with_types(Emitter& e, Av a) {
+  if (a.kind == K::kTuple)
+    for (Av& item : a.items) item = with_types(e, std::move(item));
+  return e.d.typed(a);
+}
+
 Av iterator(Emitter& e, const Av& a) {
   if (is_iterator(a)) return a;
   if (list_of(e, a).object != kNoValue) {
@@ -33,6 +54,13 @@ Av iterator(Emitter& e, const Av& a) {
   if (const Part part = part_of(e, a); part.array && part.array->rank <= 2) {
     Av over = number(K::kArrayIter, e.d.icon(0));
     over.items = {a};
+    return over;
+  }
+  if (const Av t = with_types(e, constant_tuple(e, a)); t.kind == K::kTuple && !t.items.empty()) {
+    if (!can_be_chosen_from(t))
+      leave("the loop is over a tuple of many items, or of several types");
+    Av over = number(K::kTupleIter, e.d.icon(0));
+    over.items = {t};
     return over;
   }
   if (a.kind != K::kRange)
@@ -82,6 +110,11 @@ Turn turn_of(Emitter& e, const Av& it) {
       t.condition = e.emit(Op::kILt, it.v[0], list_length(e, list_of(e, it.items[0])));
       t.behind.v[0] = plus_one(e, it.v[0]);
       break;
+    case K::kTupleIter:
+      t.condition =
+          e.emit(Op::kILt, it.v[0], e.d.icon(static_cast<int64_t>(it.items[0].items.size())));
+      t.behind.v[0] = plus_one(e, it.v[0]);
+      break;
     case K::kArrayIter: {
       const Part part = part_of(e, it.items[0]);
       t.condition = e.emit(Op::kILt, it.v[0], part.array->sizes[static_cast<size_t>(part.axis)]);
@@ -121,6 +154,14 @@ Av item_of(Emitter& e, const Av& it) {
     case K::kCounter: return int_of(e.emit(Op::kIBelow, it.v[0], it.v[1]));
     case K::kRangeIter: return int_of(it.v[0]);
     case K::kListIter: return list_item_at(e, list_of(e, it.items[0]), it.v[0]);
+    case K::kTupleIter: {
+      const auto& items = it.items[0].items;
+      Av item = items.back();
+      for (size_t k = items.size() - 1; k-- > 0;)
+        item =
+            chosen(e, e.emit(Op::kIEq, it.v[0], e.d.icon(static_cast<int64_t>(k))), items[k], item);
+      return item;
+    }
     case K::kArrayIter: {
       const Part part = part_of(e, it.items[0]);
       const Array& a = *part.array;

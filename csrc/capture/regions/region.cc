@@ -120,15 +120,18 @@ std::optional<RangeState> range_state(PyObject* it) {
 }
 
 IteratorPlace iterator_place(PyObject* it) {
-  const bool of_list = Py_IS_TYPE(it, &PyListIter_Type);
-  if (!(of_list || Py_IS_TYPE(it, &PySeqIter_Type)) || Py_REFCNT(it) != 1) return {};
+  const PyTypeObject* const known[] = {&PyListIter_Type, &PySeqIter_Type, &PyTupleIter_Type,
+                                       &PyBytesIter_Type, &PyByteArrayIter_Type};
+  if (std::find(std::begin(known), std::end(known), Py_TYPE(it)) == std::end(known) ||
+      Py_REFCNT(it) != 1)
+    return {};
   try {
     const auto reduced = py::reinterpret_borrow<py::tuple>(py::handle(it).attr("__reduce__")());
     IteratorPlace p;
     if (reduced.size() < 3 || !as_int64(py::object(reduced[2]).ptr(), &p.next) || p.next < 0)
       return {};  // it has come to its end
     p.over = py::object(py::tuple(reduced[1])[0]).ptr();
-    if (of_list) return PyList_CheckExact(p.over) ? p : IteratorPlace{};
+    if (PyList_CheckExact(p.over) || PyTuple_CheckExact(p.over) || is_bytes(p.over)) return p;
     return numpy_is_loaded() && Py_TYPE(p.over) == library.ndarray.type() ? p : IteratorPlace{};
   } catch (py::error_already_set&) {
     return {};
@@ -185,7 +188,22 @@ bool underflow_is_ignored(const Region& r) {
   return py::cast<std::string>(r.geterr()["under"]) == "ignore";
 }
 
+bool is_tuple_of_numbers(PyObject* o, int deep) {
+  constexpr int kMostDeep = 4;
+  if (!PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) == 0 || deep > kMostDeep) return false;
+  int64_t n;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(o); ++k)
+    if (PyObject* x = PyTuple_GET_ITEM(o, k); !(PyLong_CheckExact(x) && as_int64(x, &n)) &&
+                                              !PyFloat_CheckExact(x) && !PyBool_Check(x) &&
+                                              !is_tuple_of_numbers(x, deep + 1))
+      return false;
+  return true;
+}
+
+bool is_bytes(PyObject* o) { return PyBytes_CheckExact(o) || PyByteArray_CheckExact(o); }
+
 char format_of(const Py_buffer& b) {
+  if (is_bytes(b.obj)) return regions::kByte.format;
   const std::string_view format = b.format ? b.format : "";
   if (format == "Zd") return 'D';
   if (format == "Zf") return 'F';
@@ -198,7 +216,7 @@ BufferView array_view(PyObject* o, bool written) {
     PyBuffer_Release(b);
     delete b;
   });
-  if (Py_TYPE(o) != library.ndarray.type()) return view;
+  if (!is_bytes(o) && !(numpy_is_loaded() && Py_TYPE(o) == library.ndarray.type())) return view;
   auto* b = new Py_buffer;
   const int flags = PyBUF_STRIDES | PyBUF_FORMAT | (written ? PyBUF_WRITABLE : 0);
   if (PyObject_GetBuffer(o, b, flags) < 0) {
@@ -321,6 +339,7 @@ struct Maker {
             PySlice_New(make(p.items[0]).ptr(), make(p.items[1]).ptr(), make(p.items[2]).ptr()));
       case RegionKind::kMade: return function(p);
       case RegionKind::kListIter:
+      case RegionKind::kTupleIter:
       case RegionKind::kArrayIter: {
         py::object it = iter(make(p.items[0]));
         it.attr("__setstate__")(integer(w[0]));

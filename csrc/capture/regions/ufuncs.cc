@@ -249,6 +249,7 @@ bool is_of_numpy(PyObject* fn) {
 }
 
 Av numpy_result(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
+  if (!e.d.uses_numpy()) leave("a function of an old NumPy is called");
   std::vector<Av> a;
   for (auto& x : args) {
     const Av t = e.d.typed(x);
