@@ -269,7 +269,13 @@ class _Signs(ast.NodeTransformer):
 
 @functools.lru_cache(4096)
 def readable(guard: Any) -> Any:
-    """A guard in the user's words: `x + 2 > 0` for gt(add(x, 2), 0)."""
+    """A guard in the user's words: `x + 2 > 0` for gt(add(x, 2), 0). The middle of a long one is left out."""
+    most, end = 200, 60
+    text = _in_operators(guard)
+    return text if len(text) <= most else f"{text[:most - end]} … {text[-end:]}"
+
+
+def _in_operators(guard):
     text = shorten(guard)
     if "stack" not in text and not any(f"{name}(" in text for name in (*_SIGNS, *_COMPARED, "neg")):
         return text

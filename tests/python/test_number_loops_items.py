@@ -308,3 +308,10 @@ def f(x, y, n):
         (np.int64(8), 2, 3),
     ]
     same(source, *calls)
+
+
+def test_long_values_in_guards_are_cut():
+    f = ms.jit(lambda data: [c for c in sorted(data)][:2])
+    f(bytes(5000))
+    f(b"x" * 5000)
+    assert max(map(len, str(ms.explain(f)).splitlines())) < 300
