@@ -18,6 +18,10 @@ INTS = [0, 1, -1, 2, 3, -3, 7, 10, 63, 64, -64, 2**31, 2**53, 2**53 + 1, -2**53 
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 3.0, 1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan, 2.0**53,
           2.0**63, 1e-9, 0.1]
 FUNCTIONS = ["sqrt", "sin", "exp", "log", "floor", "ceil", "fabs", "isnan", "atan", "tanh", "trunc", "isinf", "log10"]
+NUMPY = ["sqrt", "sin", "exp", "log", "abs", "floor", "isnan", "sign", "square", "tanh", "float32", "float64", "int64",
+         "negative", "rint", "cbrt", "logical_not"]
+NUMPY_OF_TWO = ["maximum", "minimum", "hypot", "arctan2", "add", "multiply", "floor_divide", "greater", "power", "fmod",
+                "copysign", "true_divide"]
 RANGES = ["0", "1", "2", "3", "5", "8", "-3, 2", "0, 6", "2, -1", "0, 10, 2", "10, -5, -2", "3, 10, -1", "10, 0, -3",
           "n", "n, n + 3", "min(5, abs(int(1)))", f"{2**63 - 3}, {2**63 - 1}", "2, n, n"]
 
@@ -125,6 +129,9 @@ class Program:
         if k < 0.9:
             return f"{pick(['min', 'max'])}({self.expression(depth + 1)}, {self.expression(depth + 1)})"
         if k < 0.95:
+            if self.arrays and not self.lists and pick(range(3)) == 0:
+                return pick([f"np.{pick(NUMPY)}({self.expression(depth + 1)})",
+                             f"np.{pick(NUMPY_OF_TWO)}({self.expression(depth + 1)}, {self.expression(depth + 1)})"])
             return f"math.{pick(FUNCTIONS)}({self.expression(depth + 1)})"
         if k < 0.97:
             return f"({self.expression(depth + 1)} if {self.condition(depth + 1)} else {self.expression(depth + 1)})"
@@ -362,7 +369,7 @@ def seen(function, args, name):
 
 def compiled(source, name, jit=lambda f: f):
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    space = {"math": math, "jit": jit}
+    space = {"math": math, "np": np, "jit": jit}
     exec(compile(source, name, "exec"), space)
     return space["f"]
 
