@@ -62,6 +62,17 @@ std::optional<Val> summed_as(Context& c, Val x, const char* ufunc) {
   return v_cast(x, *type);
 }
 
+// Is the order of NumPy's additions that of its loop over all elements?
+bool is_reduced_at_once(const Val& x) {
+  if (!is_float(x.dtype()) || numpy_reduces_at_once()) return true;
+  int64_t n = 1;
+  for (const Dim d : x.shape()) {
+    if (d.symbolic()) return false;
+    n *= int64_t{d};
+  }
+  return n <= kNumpyBuffer;
+}
+
 // ufunc.reduce of an array, by NumPy's own loop and in its order. Nothing: it is NumPy's.
 std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const Folding& f,
                            std::optional<double> start) {
@@ -73,6 +84,7 @@ std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const
   const auto summed = summed_as(c, x, ufunc);
   if (!summed) return std::nullopt;
   x = *summed;
+  if (!is_reduced_at_once(x)) return std::nullopt;
   const DType type = x.dtype();
   const auto loop = loop_for(numpy_function(ufunc), {type, type}, type);
   if (!loop) return std::nullopt;
@@ -558,6 +570,7 @@ std::optional<Val> masked_fold(Context& c, MaskedValue* a, const Reduction& r) {
   const Shape flat{in->shape().numel()};
   std::vector<Val> all{v_reshape(*in, flat), v_reshape(a->mask, flat), Val{}};
   if (r.start) all[2] = g.constant(t, *r.start);
+  if (!is_reduced_at_once(all[0])) return std::nullopt;
   const Val made = g.op(OpTable::get().at("numpy_masked_reduce"), all, {Dim(*loop), t});
   note_flags(c, made);
   return made;

@@ -144,6 +144,29 @@ bool is_first_followed_ndarray(PyObject* o) {
   return true;
 }
 bool is_ufunc(PyObject* o) { return numpy_is_followed() && Py_TYPE(o) == api().ufunc; }
+
+static constinit OnDemand<bool> reduces_at_once;
+bool numpy_reduces_at_once() {
+  return reduces_at_once.get([] {
+    const py::object np = python_module("numpy");
+    const py::object x = np.attr("sqrt")(np.attr("arange")(2.5 * kNumpyBuffer));
+    const py::object add = np.attr("add");
+    const UfuncFields* u = ufunc_fields(add.ptr());
+    const auto code = static_cast<char>(descr_number(DType::F64));
+    for (int k = 0; k < u->ntypes; ++k) {
+      const char* types = u->types + k * u->nargs;
+      if (types[0] != code || types[1] != code || types[2] != code) continue;
+      const NdarrayFields* a = ndarray_fields(x.ptr());
+      double sum = 0;
+      auto* const to = reinterpret_cast<char*>(&sum);
+      char* at[] = {to, a->data, to};
+      const Py_ssize_t steps[] = {0, sizeof(double), 0};
+      u->functions[k](at, a->shape, steps, u->data ? u->data[k] : nullptr);
+      return sum == py::cast<double>(add.attr("reduce")(x));
+    }
+    return false;
+  });
+}
 PyObject* descr_of(DType t) { return api().descr[static_cast<int>(t)]; }
 std::optional<DType> dtype_of_descr(PyObject* descr) {
   for (int k = 0; k < kNumDTypes; ++k)

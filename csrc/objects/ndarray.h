@@ -47,6 +47,10 @@ inline bool is_followed_ndarray(PyObject* o) {
   return followed_ndarray ? Py_TYPE(o) == followed_ndarray : is_first_followed_ndarray(o);
 }
 bool is_ufunc(PyObject* o);
+// Does it add up an array by its loop at once? Before 2.3 it goes by parts of its buffers' size, so
+// that sums of longer arrays have another order.
+bool numpy_reduces_at_once();
+constexpr int64_t kNumpyBuffer = 8192;  // elements
 // NumPy's own object for a dtype (borrowed), and back: of no other object, as one with metadata.
 PyObject* descr_of(DType t);
 std::optional<DType> dtype_of_descr(PyObject* descr);

@@ -304,8 +304,8 @@ def names(module: Any, lazy: Any = None, load: Any = None, known: Any = None) ->
             raise ImportError(
                 f"cannot import name {name!r} from {_shown(module)!r}: pijit doesn't have it.{_hint(name, __dir__())}",
                 name=module)
-        raise AttributeError(f"module {_shown(module)!r} has no attribute {name!r} (in pijit).{_hint(name, __dir__())}",
-                             name=name)
+        raise attribute_error(
+            f"module {_shown(module)!r} has no attribute {name!r} (in pijit).{_hint(name, __dir__())}", name)
 
     def __dir__():
         return sorted({*sys.modules[module].__dict__, *origin, *(known() if known is not None else ())})

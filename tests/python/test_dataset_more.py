@@ -79,7 +79,7 @@ def test_wav_that_says_more_than_it_has(tmp_path):
 
 
 def test_lines_within_quotes(tmp_path):
-    (tmp_path / "train.csv").write_text('"1","a\nb ""c""","d"\n"2","e","f"\r\n"3","","\n"\n', newline="")
+    (tmp_path / "train.csv").write_bytes(b'"1","a\nb ""c""","d"\n"2","e","f"\r\n"3","","\n"\n')
     d = ds.AGNewsDataset(str(tmp_path), "train", shuffle=False)
     assert rows(d) == [["1", 'a\nb "c"', "d"], ["2", "e", "f"], ["3", "", "\n"]] and len(d) == 3
     (tmp_path / "train.csv").write_text('"1","a"\n')

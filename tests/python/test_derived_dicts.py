@@ -163,6 +163,9 @@ class Attributes(dict):
 class Lenient(dict):
     __getattr__ = dict.get
 
+    def __deepcopy__(self, memo):  # else 3.9 asks it for __getstate__
+        return type(self)(self)
+
 
 class Items(list):
     __getattr__ = list.count  # of the name

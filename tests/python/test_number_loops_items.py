@@ -246,6 +246,26 @@ def test_a_tuple_by_another_name_is_looked_up_anew():
     assert f(10) == 10
 
 
+def test_a_tuple_in_a_variable():
+    same(
+        """
+def f(n, given):
+    moves, s = ((0, 1), (1, 0), (0, -1)), 0
+    for i in range(n):
+        for dy, dx in moves:
+            s += dy * i - dx
+    for i in range(n):
+        for v in given:
+            s += v
+    return s, moves
+""",
+        (5, (1, 2)),
+        (9, (3, 4)),
+        (9, (0.5,)),
+        (4, ()),
+    )
+
+
 def test_constant_tuples_are_unpacked():
     same(
         """
@@ -314,4 +334,5 @@ def test_long_values_in_guards_are_cut():
     f = ms.jit(lambda data: [c for c in sorted(data)][:2])
     f(bytes(5000))
     f(b"x" * 5000)
-    assert max(map(len, str(ms.explain(f)).splitlines())) < 300
+    guards = [line for line in str(ms.explain(f)).splitlines() if line.lstrip().startswith("guard")]
+    assert max(map(len, guards)) < 250

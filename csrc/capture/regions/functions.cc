@@ -252,7 +252,7 @@ Av by_python(Emitter& e, PyObject* fn, const std::vector<Av>& args, RegionKind r
   for (size_t k = 0; k < args.size(); ++k) {
     const Av& x = args[k];
     // a np.float64 is a float; other numbers of NumPy's may be taken otherwise, or not at all
-    if (x.of_numpy() && x.index != 'd')
+    if ((x.of_numpy() && x.index != 'd') || (result == K::kInt && x.kind == K::kFloat))
       leave(str_cat("a function is called with ", a_(e.d.described(x))));
     call.kinds[k] = x.kind;
     words[k] = x.kind == K::kFloat ? e.emit(Op::kFBits, x.v[0]) : as_int(e, x);

@@ -34,8 +34,19 @@ static Av chosen(Emitter& e, int condition, const Av& yes, const Av& no) {
   return r;
 }
 
+// A tuple of the code's constants, also where a variable holds it; else what it is.
 static Av constant_tuple(Emitter& e, const Av& a) {
-  return a.kind == K::kObject && PyTuple_CheckExact(a.object) ? e.d.constant_object(a.object) : a;
+  if (a.kind == K::kObject && PyTuple_CheckExact(a.object)) return e.d.constant_object(a.object);
+  PyObject* o = a.kind == K::kEntry ? e.d.object_at(a.index) : nullptr;
+  if (!o || !is_tuple_of_numbers(o)) return a;
+  PyObject* constants =
+      reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(e.d.entry.func))->co_consts;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(constants); ++k)
+    if (PyTuple_GET_ITEM(constants, k) == o) {
+      e.d.known_object(a.index, o);
+      return e.d.constant_object(o);
+    }
+  return a;
 }
 
 static Av with_types(Emitter& e, Av a) {

@@ -1,6 +1,7 @@
 """Operands of every sort for the tests of the protocol: objects of built-in classes, of subclasses of them with and
 without methods of their own, of classes in Python, and of classes without the slot that is asked for."""
 
+import builtins
 import collections
 import enum
 import itertools
@@ -9,6 +10,8 @@ import types
 from differential import check
 
 from pijit import Tensor
+
+BUILTINS = {"__builtins__": builtins}  # 3.9 adds none to a function's globals
 
 BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow",
           "@": "matmul", "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift"}
@@ -79,8 +82,8 @@ def compare(f, operands, pairs=None, **kwargs):
     wrong = []
     for a, b in pairs or itertools.product(operands, repeat=2):
         try:
-            check(lambda: eval(f, {}) if isinstance(f, str) else types.FunctionType(f.__code__, {}), operands[a](),
-                  operands[b](), **kwargs)
+            check(lambda: eval(f, {}) if isinstance(f, str) else types.FunctionType(f.__code__, BUILTINS),
+                  operands[a](), operands[b](), **kwargs)
         except AssertionError as e:
             name = f if isinstance(f, str) else f.__name__
             wrong.append(f"{name} of {a} and {b}: {str(e).strip().splitlines()[0][:300]}")
