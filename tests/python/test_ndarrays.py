@@ -103,8 +103,10 @@ def test_functions_along_axes(text, order, dtype):
 @pytest.mark.parametrize("n", [1, 7, 8, 127, 128, 129, 1000, 8192, 8193, 100_000])
 def test_sums_have_numpys_tree(n):
     a = np.random.default_rng(n).standard_normal(n)
-    check(of("return a.sum(), a.mean(), (a * a).sum()", "a"), a, graphs=1, breaks=0)
-    check(of("return a.sum(), a.mean()", "a"), a.astype("f4"), graphs=1, breaks=0)
+    # before 2.3 NumPy adds up long arrays by parts, and is left to do so
+    expect = {"graphs": 1, "breaks": 0} if n <= 8192 or np.lib.NumpyVersion(np.__version__) >= "2.3.0" else {}
+    check(of("return a.sum(), a.mean(), (a * a).sum()", "a"), a, **expect)
+    check(of("return a.sum(), a.mean()", "a"), a.astype("f4"), **expect)
 
 
 def test_zero_dimensional_arrays_and_scalars():

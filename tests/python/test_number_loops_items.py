@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import sys
 
 import number_loops
 import numpy as np
@@ -292,6 +293,8 @@ INTS = [0, 1, 2, 5, -3, 12, 40, 2**40, 2**62]
 def test_functions_of_math(function, values):
     if not hasattr(math, function):
         pytest.skip(f"no math.{function} on this version")
+    if sys.version_info < (3, 10) and function in ("factorial", "perm") and values is VALUES:
+        pytest.skip("3.9 takes floats there, with a warning that capturing the call shows once more")
     source = f"""
 def f(x, n):
     s = y = 0
