@@ -19,8 +19,9 @@ _PLACES = ("pijit.ops", "pijit.nn", "pijit.mint", "pijit.mint.nn", "pijit.mint.n
 def suggestion(error: Any) -> str:
     """A sentence about a TypeError of one of this package's functions or classes, or about an attribute that an object
     of one lacks (which scripts are told by CPython), or ""."""
-    if isinstance(error, AttributeError) and type(error.obj).__module__.partition(".")[0] == "pijit":
-        near = difflib.get_close_matches(error.name, [n for n in dir(error.obj) if n[0] != "_"], 1, 0.6)
+    obj = getattr(error, "obj", None)  # not before 3.10
+    if isinstance(error, AttributeError) and type(obj).__module__.partition(".")[0] == "pijit":
+        near = difflib.get_close_matches(error.name, [n for n in dir(obj) if n[0] != "_"], 1, 0.6)
         return f"Did you mean '{near[0]}'?" if near else ""
     found = (re.fullmatch(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'", str(error))
              if isinstance(error, TypeError) else None)

@@ -145,6 +145,8 @@ def test_keywords_of_ops_have_their_nearest_name():
     ("x.expand_as(othr=x)", "Did you mean 'other'?"), ("own(x, axs=1)", ""), ("{}['axs']", ""),
 ])
 def test_programs_are_told_the_nearest_keyword(call, said, tmp_path):
+    if sys.version_info < (3, 10) and call.startswith("nn."):
+        pytest.skip("before 3.10 the error does not name the class")
     (tmp_path / "p.py").write_text(
         f"import pijit as ms\nfrom pijit import mint, nn, ops\nx = ms.Tensor([1.0])\ndef own(x, axis): pass\n{call}\n")
     r = subprocess.run([sys.executable, "-m", "pijit", str(tmp_path / "p.py")], capture_output=True, text=True,

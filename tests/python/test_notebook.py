@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import sys
 
 import pytest
 
@@ -208,8 +209,9 @@ def test_keywords_have_their_nearest_name(outputs):
     # from 3.13 on, the error says it itself
     said = [texts(outputs, "wrong keyword"), *(o.evalue for o in outputs["wrong keyword"][0].outputs
                                                if o.output_type == "error")]
-    assert ("Did you mean 'axis'?" in "".join(said)
-            and "Did you mean 'reshape'?" in texts(outputs, "wrong method"))
+    assert "Did you mean 'axis'?" in "".join(said)
+    # before 3.10 an AttributeError does not know its object
+    assert (sys.version_info < (3, 10)) != ("Did you mean 'reshape'?" in texts(outputs, "wrong method"))
 
 
 def test_a_cell_that_raises_has_no_time(outputs):

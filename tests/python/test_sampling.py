@@ -249,6 +249,7 @@ print(captured(), file=sys.stderr)
 
 
 @pytest.mark.serial
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="see docs/versions.md")
 def test_a_loop_of_a_module_over_arrays_is_taken_over(tmp_path):
     """And gives what CPython gives, for as many turns as it took until then."""
     until = '(time.process_time() < 60 and ("loop", "<module>") not in captured())'
