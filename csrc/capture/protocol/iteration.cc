@@ -28,8 +28,7 @@ V iter(Context& c, const V& x) {
   if (PyObject* f = user_method(c, x, "__iter__")) {
     V r = call(c, c.wrap_static(f), {x}, {});
     if (as<IteratorValue>(r)) return r;
-    if (!has_next(r->type()))
-      raise_type_error(c, no_iterator(x->type(), r->type()));
+    if (!has_next(r->type())) raise_type_error(c, no_iterator(x->type(), r->type()));
     c.give_up(Reason::kUnsupportedIterable, x->type()->tp_name);
   }
   PyTypeObject* t = x->type();

@@ -31,7 +31,7 @@ inline bool is_complex(RegionKind kind) {
   return kind == RegionKind::kComplex || (d && d->base == RegionKind::kComplex);
 }
 bool is_tuple_of_numbers(PyObject* o, int deep = 0);  // or of such tuples
-bool is_bytes(PyObject* o);  // or a bytearray
+bool is_bytes(PyObject* o);                           // or a bytearray
 // NumPy's code for the elements of a buffer; 0: it has no single one.
 char format_of(const Py_buffer& b);
 
