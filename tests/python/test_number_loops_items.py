@@ -338,4 +338,4 @@ def test_long_values_in_guards_are_cut():
     f(bytes(5000))
     f(b"x" * 5000)
     guards = [line for line in str(ms.explain(f)).splitlines() if line.lstrip().startswith("guard")]
-    assert max(map(len, guards)) < 250
+    assert max(map(len, guards), default=0) < 250  # 3.14 leaves the function to CPython at once
