@@ -274,15 +274,14 @@ std::optional<int64_t> loop_for(PyObject* ufunc, const std::vector<DType>& types
   if (ints && std::find(std::begin(kRaise), std::end(kRaise), name) != std::end(kRaise))
     return std::nullopt;
   const auto code = [](DType t) { return static_cast<char>(descr_number(t)); };
-  for (int k = 0; k < u->ntypes; ++k) {
-    const char* codes = u->types + k * u->nargs;
+  const int k = ufunc_loop(u, [&](const char* codes) {
     bool fits = codes[u->nargs - 1] == code(out);
     for (size_t i = 0; i < types.size(); ++i) fits &= codes[i] == code(types[i]);
-    if (!fits || !u->functions[k]) continue;
-    Py_INCREF(ufunc);  // for ever: programs run its loop
-    return number_of(ForeignLoop{u->functions[k], u->data ? u->data[k] : nullptr, u->name});
-  }
-  return std::nullopt;
+    return fits;
+  });
+  if (k < 0) return std::nullopt;
+  Py_INCREF(ufunc);  // for ever: programs run its loop
+  return number_of(ForeignLoop{u->functions[k], data_of_loop(u, k), u->name});
 }
 
 namespace {

@@ -153,18 +153,17 @@ bool numpy_reduces_at_once() {
     const py::object add = np.attr("add");
     const UfuncFields* u = ufunc_fields(add.ptr());
     const auto code = static_cast<char>(descr_number(DType::F64));
-    for (int k = 0; k < u->ntypes; ++k) {
-      const char* types = u->types + k * u->nargs;
-      if (types[0] != code || types[1] != code || types[2] != code) continue;
-      const NdarrayFields* a = ndarray_fields(x.ptr());
-      double sum = 0;
-      auto* const to = reinterpret_cast<char*>(&sum);
-      char* at[] = {to, a->data, to};
-      const Py_ssize_t steps[] = {0, sizeof(double), 0};
-      u->functions[k](at, a->shape, steps, u->data ? u->data[k] : nullptr);
-      return sum == py::cast<double>(add.attr("reduce")(x));
-    }
-    return false;
+    const int k = ufunc_loop(u, [code](const char* types) {
+      return types[0] == code && types[1] == code && types[2] == code;
+    });
+    if (k < 0) return false;
+    const NdarrayFields* a = ndarray_fields(x.ptr());
+    double sum = 0;
+    auto* const to = reinterpret_cast<char*>(&sum);
+    char* at[] = {to, a->data, to};
+    const Py_ssize_t steps[] = {0, sizeof(double), 0};
+    u->functions[k](at, a->shape, steps, data_of_loop(u, k));
+    return sum == py::cast<double>(add.attr("reduce")(x));
   });
 }
 PyObject* descr_of(DType t) { return api().descr[static_cast<int>(t)]; }

@@ -35,6 +35,15 @@ struct UfuncFields {
 };
 inline UfuncFields* ufunc_fields(PyObject* o) { return reinterpret_cast<UfuncFields*>(o); }
 
+// The first of its loops for which `fits(codes)` holds, of operands and result; -1: none.
+template <class Fits>
+int ufunc_loop(const UfuncFields* u, Fits fits) {
+  for (int k = 0; k < u->ntypes; ++k)
+    if (u->functions[k] && fits(u->types + k * u->nargs)) return k;
+  return -1;
+}
+inline void* data_of_loop(const UfuncFields* u, int k) { return u->data ? u->data[k] : nullptr; }
+
 // Is NumPy loaded, and are its objects as they are known here? Not before 2.0, whose numbers change
 // the dtype of results by their values.
 bool numpy_is_followed();

@@ -1,5 +1,6 @@
 #include "capture/regions/functions.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -55,14 +56,20 @@ static Av extremum(Emitter& e, CompareOp better, const char* name, const std::ve
 }
 
 std::optional<OneOfTwo> one_of_two(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
+  struct Extreme {
+    std::string_view name;
+    CompareOp better;
+  };
+  static constexpr Extreme kExtremes[] = {{"min", CompareOp::kLt}, {"max", CompareOp::kGt}};
   const char* name = function_of("builtins", fn);
-  const std::string_view f = name ? name : "";
-  if (args.size() != 2 || (f != "min" && f != "max")) return std::nullopt;
+  const auto* extreme = std::find_if(std::begin(kExtremes), std::end(kExtremes),
+                                     [&](const Extreme& x) { return name && x.name == name; });
+  if (args.size() != 2 || extreme == std::end(kExtremes)) return std::nullopt;
   const Av first = e.d.typed(args[0]), second = e.d.typed(args[1]);
   const bool known =
       first.is_number() && second.is_number() && !first.is_numpy_bool() && !second.is_numpy_bool();
   if (!known || (first.kind == second.kind && first.index == second.index)) return std::nullopt;
-  const Av better = compare(e, f == "min" ? CompareOp::kLt : CompareOp::kGt, second, first);
+  const Av better = compare(e, extreme->better, second, first);
   return OneOfTwo{better.v[0], second, first};
 }
 

@@ -205,8 +205,8 @@ bool is_bytes(PyObject* o) { return PyBytes_CheckExact(o) || PyByteArray_CheckEx
 char format_of(const Py_buffer& b) {
   if (is_bytes(b.obj)) return regions::kByte.format;
   const std::string_view format = b.format ? b.format : "";
-  if (format == "Zd") return 'D';
-  if (format == "Zf") return 'F';
+  if (format.size() == 2 && format[0] == 'Z')  // of complex numbers: that of their parts
+    return static_cast<char>(std::toupper(format[1]));
   return format.size() == 1 ? format[0] : '\0';
 }
 

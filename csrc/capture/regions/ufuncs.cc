@@ -75,27 +75,21 @@ constexpr std::string_view kCodes = "?bBhHiIlLqQfdgFD";
 ScalarLoop* scalar_loop(PyObject* ufunc, const std::vector<const Dtype*>& types) {
   static std::deque<ScalarLoop> all;
   const UfuncFields* u = ufunc_fields(ufunc);
-  for (int k = 0; k < u->ntypes; ++k) {
-    const char* numbers = u->types + k * u->nargs;
-    bool fits = u->functions[k] != nullptr;
+  const int k = ufunc_loop(u, [&](const char* numbers) {
+    bool fits = true;
     for (size_t i = 0; i < types.size(); ++i)
       fits &= numbers[i] == static_cast<char>(kCodes.find(types[i]->format));
-    if (!fits) continue;
-    const auto two = types.size() > 2;
-    for (ScalarLoop& l : all)
-      if (l.loop == u->functions[k] && l.data == (u->data ? u->data[k] : nullptr) &&
-          l.in[0] == types[0] && l.in[1] == (two ? types[1] : nullptr) && l.out == types.back())
-        return &l;
-    all.push_back({u->functions[k],
-                   u->data ? u->data[k] : nullptr,
-                   {types[0], two ? types[1] : nullptr},
-                   types.back(),
-                   {},
-                   {}});
-    Py_INCREF(ufunc);
-    return &all.back();
-  }
-  return nullptr;
+    return fits;
+  });
+  if (k < 0) return nullptr;
+  ScalarLoop made{u->functions[k], data_of_loop(u, k), {types[0]}, types.back(), {}, {}};
+  if (types.size() > 2) made.in[1] = types[1];
+  for (ScalarLoop& l : all)
+    if (l.loop == made.loop && l.data == made.data && l.in == made.in && l.out == made.out)
+      return &l;
+  all.push_back(made);
+  Py_INCREF(ufunc);
+  return &all.back();
 }
 
 // What NumPy is told of an operand, to say in which dtypes it computes.
