@@ -4,8 +4,8 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 BUILD := build/$(notdir $(PYTHON))
 JOBS := $(shell nproc)
-APT := cmake ninja-build g++ libasmjit-dev libabsl-dev libeigen3-dev
-APT_test := ccache libgtest-dev
+APT := ccache cmake ninja-build g++ libasmjit-dev libabsl-dev libeigen3-dev
+APT_test := libgtest-dev
 APT_lint := clang-format
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)

@@ -201,13 +201,13 @@ void init_config(py::module_& m) {
 }
 
 // A point in a device's work, as Python holds it.
-struct Recorded {
+struct RecordedEvent {
   DeviceId device;
   std::unique_ptr<Event> event;
   static constexpr const char* kName = "pijit.Event";
-  static Recorded& of(const char* function, py::handle h) {
+  static RecordedEvent& of(const char* function, py::handle h) {
     OP_CHECK(PyCapsule_IsValid(h.ptr(), kName), kType, "[", function, "] expected an event");
-    return *static_cast<Recorded*>(PyCapsule_GetPointer(h.ptr(), kName));
+    return *static_cast<RecordedEvent*>(PyCapsule_GetPointer(h.ptr(), kName));
   }
 };
 void init_events(py::module_& m) {
@@ -226,19 +226,20 @@ void init_events(py::module_& m) {
       [](const Args& a) {
         const DeviceId d = default_device();
         auto event = device(d).record(argument<bool>("record_event", "timed", a[0]));
-        return py::capsule(new Recorded{d, std::move(event)}, Recorded::kName, [](PyObject* c) {
-          delete static_cast<Recorded*>(PyCapsule_GetPointer(c, Recorded::kName));
-        });
+        return py::capsule(
+            new RecordedEvent{d, std::move(event)}, RecordedEvent::kName, [](PyObject* c) {
+              delete static_cast<RecordedEvent*>(PyCapsule_GetPointer(c, RecordedEvent::kName));
+            });
       },
       "An event behind what the chosen device was given so far.");
   define(
       m, "event_done", {{"event"}},
-      [](const Args& a) { return py::bool_(Recorded::of("event_done", a[0]).event->done()); },
+      [](const Args& a) { return py::bool_(RecordedEvent::of("event_done", a[0]).event->done()); },
       "Whether the device has come to the event.");
   define(
       m, "wait_for_event", {{"event"}},
       [](const Args& a) {
-        Event& event = *Recorded::of("wait_for_event", a[0]).event;
+        Event& event = *RecordedEvent::of("wait_for_event", a[0]).event;
         const py::gil_scoped_release others_run;
         event.wait();
         return py::none();
@@ -247,8 +248,8 @@ void init_events(py::module_& m) {
   define(
       m, "event_milliseconds", {{"earlier"}, {"later"}},
       [](const Args& a) {
-        const auto &from = Recorded::of("event_milliseconds", a[0]),
-                   &to = Recorded::of("event_milliseconds", a[1]);
+        const auto &from = RecordedEvent::of("event_milliseconds", a[0]),
+                   &to = RecordedEvent::of("event_milliseconds", a[1]);
         OP_CHECK(from.device == to.device, kRuntime,
                  "[event_milliseconds] the events are of two devices, ", name_of(from.device),
                  " and ", name_of(to.device));

@@ -421,7 +421,7 @@ V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
 }
 
 // np.array of NumPy's float64 scalars and Python's floats.
-V array_of(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+V array_of_numbers(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   if (args.size() != 1 || !kwargs.empty() || !as<ListValue>(args[0])) return nullptr;
   std::vector<Val> parts;
   bool any = false;
@@ -532,7 +532,7 @@ constexpr Function kFunctions[] = {
     {"stack", join<Join::kStack>, false},
     {"hstack", join<Join::kHorizontal>, false},
     {"vstack", join<Join::kVertical>, false},
-    {"array", array_of, false},
+    {"array", array_of_numbers, false},
     {"take", take},
     {"take_along_axis", take_along_axis},
     {"put_along_axis", put_along_axis},

@@ -24,6 +24,8 @@ struct Call {
 };
 // What a function of pijit/_polyfills.py of that name does, which is inlined.
 V call_polyfill(Tracer& t, Call& c);
+// A call of what has no effect: it is made while capturing.
+V call_pure(Tracer& t, Call& c);
 V print(Tracer& t, Call& c);
 // Null: not with these arguments.
 using Known = V (*)(Tracer&, Call&);

@@ -32,9 +32,9 @@ bool uniform(const Shape& s, const Shape& domain, int lo, int hi) {
   return whole || none;
 }
 
-class Planner {
+class FusionPlanner {
  public:
-  Planner(const Graph& g, const DeviceFacts& facts)
+  FusionPlanner(const Graph& g, const DeviceFacts& facts)
       : g_(g),
         live_(g.live()),
         halve_(facts.wide_types_halve_lanes),
@@ -319,6 +319,8 @@ bool Window::merges(const Shape& s, int lo, int hi) const {
   return true;
 }
 
-FusionPlan plan_fusion(const Graph& g, const DeviceFacts& facts) { return Planner(g, facts).run(); }
+FusionPlan plan_fusion(const Graph& g, const DeviceFacts& facts) {
+  return FusionPlanner(g, facts).run();
+}
 
 }  // namespace pijit

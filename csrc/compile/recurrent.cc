@@ -20,7 +20,7 @@ struct Bytes {
   Place of_state(int k) const { return {static_cast<size_t>(k) * steps * state, state}; }
 };
 
-void forward(const Recurrence& r, const Graph& step, ScanKernel* s) {
+void make_forward(const Recurrence& r, const Graph& step, ScanKernel* s) {
   const Bytes bytes(r);
   const auto& ids = step.inputs();
   size_t next = 0;
@@ -38,7 +38,7 @@ void forward(const Recurrence& r, const Graph& step, ScanKernel* s) {
   if (r.has_mask) input(5, {0, bytes.mask});
 }
 
-void backward(const Recurrence& r, const Graph& step, ScanKernel* s) {
+void make_backward(const Recurrence& r, const Graph& step, ScanKernel* s) {
   const Bytes bytes(r);
   const auto& ids = step.inputs();
   size_t next = 0;
@@ -76,7 +76,7 @@ std::unique_ptr<Kernel> make_recurrent(const Graph& g, const Node& n, bool fast,
   auto kernel = std::make_unique<ScanKernel>(d);
   const bool back = n.op == &gradient;
   const auto step = back ? recurrent_step_gradient(r) : recurrent_step(r);
-  (back ? backward : forward)(r, *step, kernel.get());
+  (back ? make_backward : make_forward)(r, *step, kernel.get());
   kernel->program = compile(*step, fast, d.id);
   kernel->steps = int64_t{r.steps};
   kernel->reverse = r.reverse != back;

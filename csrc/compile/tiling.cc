@@ -24,9 +24,9 @@ int reduced_dim(const LoopSpec& s) {
   const int rank = static_cast<int>(s.dims.size());
   return s.form == LoopSpec::kMap ? -1 : s.form == LoopSpec::kRow ? rank - 1 : rank - 2;
 }
-class Planner {
+class TilingPlanner {
  public:
-  Planner(const std::vector<PlannedLoop>& loops, const DeviceFacts& facts)
+  TilingPlanner(const std::vector<PlannedLoop>& loops, const DeviceFacts& facts)
       : full_(loops), loops_(loops), facts_(facts) {
     for (auto& l : loops_)
       if (l.is_loop()) l.spec.collapse();
@@ -236,7 +236,7 @@ class Planner {
 
 std::vector<TileGroup> plan_tiles(const std::vector<PlannedLoop>& loops, const DeviceFacts& facts) {
   if (!config().fuse || facts.tile_bytes == 0) return {};
-  return Planner(loops, facts).run();
+  return TilingPlanner(loops, facts).run();
 }
 
 LoopSpec slices_of(const LoopSpec& s, const Cut& cut, int64_t slices, int64_t count,

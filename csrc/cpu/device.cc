@@ -63,7 +63,7 @@ class Cpu : public Device {
   }
 };
 
-[[maybe_unused]] const bool registered = register_device(new Cpu);
+[[maybe_unused]] const bool device_registered = register_device(new Cpu);
 
 }  // namespace
 }  // namespace pijit

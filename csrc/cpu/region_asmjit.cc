@@ -975,7 +975,7 @@ std::unique_ptr<region::Code> generate(const Function& f) {
   return std::make_unique<Machine>(f);
 }
 
-[[maybe_unused]] const bool registered = region::register_generator(generate);
+[[maybe_unused]] const bool generator_registered = region::register_generator(generate);
 
 }  // namespace
 }  // namespace pijit

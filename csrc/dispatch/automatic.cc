@@ -37,13 +37,13 @@ struct HookBudget {
 };
 HookBudget hook_budget;
 PyObject* classifier;
-struct Registry {
+struct Automatics {
   std::vector<std::shared_ptr<Automatic>> all;
   size_t states = 0;
   uint64_t generation = 1;
 };
-Registry& registry() {
-  static auto* r = new Registry;  // outlives the interpreter
+Automatics& automatics() {
+  static auto* r = new Automatics;  // outlives the interpreter
   return *r;
 }
 // The outermost function of this thread that is being looked at before it is captured.
@@ -67,7 +67,7 @@ void passed() {
 
 bool is_unwanted(const Callee* c) {
   return c && c->automatic && !c->automatic->wanted &&
-         c->automatic->generation == registry().generation;
+         c->automatic->generation == automatics().generation;
 }
 
 bool ask_classifier(PyObject* code, PyObject* globals) {
@@ -89,17 +89,17 @@ bool ask_classifier(PyObject* code, PyObject* globals) {
 Automatic* automatic_of(PyObject* code, PyObject* globals) {
   Callee* callee = callee_of(code);
   if (!callee) callee = make_callee(code);
-  if (!callee->automatic || callee->automatic->generation != registry().generation) {
+  if (!callee->automatic || callee->automatic->generation != automatics().generation) {
     callee->automatic = std::make_shared<Automatic>();
     Automatic& a = *callee->automatic;
-    a.generation = registry().generation;
+    a.generation = automatics().generation;
     a.wanted = !callee->skip && ask_classifier(code, globals);
     if (a.wanted) {
       auto* co = reinterpret_cast<PyCodeObject*>(code);
       a.name = text_of(qualname_of(code, globals));
       a.filename = text_of(co->co_filename);
       a.line = co->co_firstlineno;
-      registry().all.push_back(callee->automatic);
+      automatics().all.push_back(callee->automatic);
     }
   }
   return callee->automatic->wanted ? callee->automatic.get() : nullptr;
@@ -178,8 +178,8 @@ Automatic* automatic_of(const LiveFrame& f) { return automatic_of(f.code(), f.gl
 
 FunctionCache* automatic_state(Automatic& a, PyObject* globals) {
   if (!a.state) {
-    if (registry().states >= kMaxStates) return nullptr;
-    ++registry().states;
+    if (automatics().states >= kMaxStates) return nullptr;
+    ++automatics().states;
     a.state = std::make_shared<FunctionCache>();
     a.state->automatic = true;
     a.state->globals = py::reinterpret_borrow<py::object>(globals);
@@ -296,7 +296,7 @@ py::list visited_places(const FunctionCache& s) {
 
 py::list report() {
   py::list out;
-  for (auto& a : registry().all) {
+  for (auto& a : automatics().all) {
     bool charged = false;  // what compiling took, to the first of its function and loops
     auto add = [&](const char* kind, int line, uint64_t calls, uint64_t captured,
                    const Tier& tier) {
@@ -361,10 +361,10 @@ void init_automatic(py::module_& m) {
   // Forgets all of that: for the end of the process, so that what it kept dies as it should, and
   // for another choice of files.
   define(m, "forget_automatic", {}, [](const Args&) {
-    auto all = std::move(registry().all);
-    const uint64_t next = registry().generation + 1;
-    registry() = {};
-    registry().generation = next;
+    auto all = std::move(automatics().all);
+    const uint64_t next = automatics().generation + 1;
+    automatics() = {};
+    automatics().generation = next;
     for (auto& a : all) {
       const auto state = std::move(a->state);
       *a = {};

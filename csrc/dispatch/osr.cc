@@ -16,7 +16,7 @@ namespace pijit {
 namespace {
 
 // Turns of ops before a loop is watched; a function may better be captured as a whole.
-constexpr unsigned kTurns = 8, kTurnsInFunction = 24;
+constexpr unsigned kTurnsInModule = 8, kTurnsInFunction = 24;
 constexpr double kLineCost = 150;      // ns, of a look at a line
 constexpr unsigned kWithoutGraph = 3;  // runs, before CPython keeps a line
 constexpr uint64_t kBatch = 4;         // iterations that are timed at once
@@ -228,7 +228,7 @@ void look_for_loop(Automatic& a, const LiveFrame& frame, Met met) {
   a.last_op = offset;
   if (!again) return;
   ++a.turns;
-  const unsigned turns = is_function(frame) ? kTurnsInFunction : kTurns;
+  const unsigned turns = is_function(frame) ? kTurnsInFunction : kTurnsInModule;
   // A library may run many ops for one line: where these come in no loop, they are no turns.
   if (a.counted < 0 ? a.turns < turns / 3 : !ran_long_enough(a, turns - turns / 3)) return;
   const int head = loop_around_op(a, frame, offset);

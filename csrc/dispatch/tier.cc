@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kNever = UINT32_MAX;
 constexpr uint32_t kLongestRest = 1u << 20;
-constexpr int64_t kAny = INT64_MAX;
+constexpr int64_t kAnyLength = INT64_MAX;
 // Programs for ever new sizes must gain: without them nothing is lost.
 constexpr double kGainOfSizes = 0.95;
 constexpr double kClearGain = 0.6, kClearLoss = 2;
@@ -54,13 +54,13 @@ const TierPolicy TierPolicy::callee{
     .watched = false, .rest = 0};
 const TierPolicy TierPolicy::automatic{
     .run = "call", .warm = 2, .fruitless = 3, .in_a_row = false, .anew_runs = 32, .anew_share = 0.5,
-    .first_comparison = 0, .settled = 2, .longest = kAny, .late_comparison = kNever, .late_longest = 0,
+    .first_comparison = 0, .settled = 2, .longest = kAnyLength, .late_comparison = kNever, .late_longest = 0,
     .longest_of_arrays = 0,
     .turn = 2, .samples = 4, .medians = true, .clear = true, .gain = 0.97, .patience = 2,
     .watched = true, .rest = 0};
 const TierPolicy TierPolicy::loop{
     .run = "iteration", .warm = 6, .fruitless = kNever, .in_a_row = false, .anew_runs = 64, .anew_share = 1. / 3,
-    .first_comparison = 0, .settled = 0, .longest = kAny, .late_comparison = kNever, .late_longest = 0,
+    .first_comparison = 0, .settled = 0, .longest = kAnyLength, .late_comparison = kNever, .late_longest = 0,
     .longest_of_arrays = 0,
     .turn = 0, .samples = 12, .medians = false, .clear = false, .gain = 0.97, .patience = 1,
     .watched = true, .rest = 0};

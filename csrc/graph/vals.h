@@ -6,6 +6,9 @@ namespace pijit {
 
 inline Val v_op(const char* name, Val a) { return a.b->op(name, {a}); }
 inline Val v_op(const char* name, Val a, Val b) { return a.b->op(name, {a, b}); }
+inline Val v_matmul(Val a, Val b, bool transpose_a = false, bool transpose_b = false) {
+  return a.b->op("matmul", {a, b}, {transpose_a, transpose_b});
+}
 inline Val v_const(Val like, double c) { return like.b->constant(like.dtype(), c); }
 inline Val v_size(Val like, Dim n) { return like.b->constant(like.dtype(), SizeNumber(n)); }
 #define PIJIT_VARITH(sym, name)                                                     \

@@ -11,7 +11,7 @@ namespace py = pybind11;
 
 namespace {
 
-absl::flat_hash_map<std::string, PyObject*>& known() {
+absl::flat_hash_map<std::string, PyObject*>& interned_strings() {
   static auto* strings = new absl::flat_hash_map<std::string, PyObject*>;
   return *strings;
 }
@@ -25,10 +25,10 @@ Names names;
 constinit Library library;
 
 PyObject* interned(std::string_view name) {
-  auto [it, fresh] = known().try_emplace(std::string(name), nullptr);
+  auto [it, fresh] = interned_strings().try_emplace(std::string(name), nullptr);
   if (fresh) it->second = PyUnicode_InternFromString(it->first.c_str());
   if (it->second) return it->second;
-  known().erase(it);
+  interned_strings().erase(it);
   throw py::error_already_set();
 }
 

@@ -35,7 +35,7 @@ void* address(int64_t a, int64_t b, int64_t imm) {
   const uint64_t bytes = static_cast<uint64_t>(a) + (static_cast<uint64_t>(b) << log_scale_of(imm));
   return reinterpret_cast<void*>(bytes + static_cast<uint64_t>(offset_of(imm)));
 }
-constexpr int64_t kExact = int64_t{1} << 53;
+constexpr int64_t kExactInFloat = int64_t{1} << 53;
 
 }  // namespace
 
@@ -98,7 +98,7 @@ bool evaluate(const Instr& in, const int64_t* a, int64_t* r) {
     case Op::kIToF: *r = bits(static_cast<double>(a[0])); return true;
     case Op::kIToFExact:
       *r = bits(static_cast<double>(a[0]));
-      return a[0] >= -kExact && a[0] <= kExact;
+      return a[0] >= -kExactInFloat && a[0] <= kExactInFloat;
     case Op::kFToI:
       if (!(x > -0x1p63 && x < 0x1p63)) return false;
       *r = static_cast<int64_t>(x);

@@ -33,10 +33,10 @@ Side side() {
   return s;
 }
 
-struct Layout {
+struct Pages {
   size_t pages;   // that may be touched, in bytes
   size_t offset;  // of the caller's memory from the first of them
-  explicit Layout(size_t bytes)
+  explicit Pages(size_t bytes)
       : pages((bytes + kPage - 1) / kPage * kPage),
         offset(side() == Side::kBack ? pages - bytes : 0) {}
 };
@@ -46,7 +46,7 @@ struct Layout {
 bool guarded() { return side() != Side::kNone; }
 
 void* guarded_allocate(size_t bytes) {
-  const Layout l(bytes);
+  const Pages l(bytes);
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void* all = mmap(nullptr, l.pages + 2 * kGuard, PROT_NONE, kFlags, -1, 0);
   if (all == MAP_FAILED) throw std::bad_alloc();
@@ -62,7 +62,7 @@ void* guarded_allocate(size_t bytes) {
 }
 
 void guarded_release(void* p, size_t bytes) {
-  const Layout l(bytes);
+  const Pages l(bytes);
   char* const begin = static_cast<char*>(p) - l.offset;
   const auto check = [&](const char* from, const char* to) {
     const char* bad =

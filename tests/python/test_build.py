@@ -51,7 +51,8 @@ def test_requirements_are_what_the_package_requires():
 
 def test_presets_configure_what_cmake_knows():
     options = set(re.findall(r"(?:option|set)\((PIJIT_\w+)",
-                             text("CMakeLists.txt") + text("cmake/PrecompiledHeaders.cmake")))
+                             text("CMakeLists.txt") + "".join(
+                                 text(f"cmake/{name}.cmake") for name in ("PrecompiledHeaders", "CompileTogether"))))
     used = {name for preset in json.loads(text("CMakePresets.json"))["configurePresets"]
             for name in preset.get("cacheVariables", {}) if name.startswith("PIJIT_")}
     assert used <= options

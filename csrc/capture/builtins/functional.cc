@@ -14,16 +14,16 @@ V call_it(Tracer& t, Call& c) {
   return protocol::call(t, c.args[0], {c.args.begin() + 1, c.args.end()}, c.kwargs);
 }
 
-[[noreturn]] void unsupported(Tracer& t, const Call& c) {
+[[noreturn]] void unsupported_operator(Tracer& t, const Call& c) {
   t.give_up(c.args[0]->reason(Reason::kUnsupportedOperand), "operator." + c.name);
 }
 
 V truth(Tracer& t, Call& c) {
   if (auto yes = protocol::truth(t, c.args[0])) return t.constant(py::bool_(*yes));
-  unsupported(t, c);
+  unsupported_operator(t, c);
 }
 
-V absolute(Tracer& t, Call& c) {
+V operator_abs(Tracer& t, Call& c) {
   if (PyObject* f = protocol::user_method(t, c.args[0], "__abs__"))
     return protocol::call(t, t.wrap_static(f), c.args, {});
   if (as<TensorValue>(c.args[0])) return protocol::call_op(t, OpTable::get().at("abs"), c.args, {});
@@ -35,27 +35,27 @@ V absolute(Tracer& t, Call& c) {
 }
 
 V index(Tracer& t, Call& c) {
-  if (as<TensorValue>(c.args[0])) unsupported(t, c);
+  if (as<TensorValue>(c.args[0])) unsupported_operator(t, c);
   return protocol::on_constants(t, "index", c.args);
 }
 
 template <bool kNegated>
 V is(Tracer& t, Call& c) {
   const auto same = protocol::identical(t, c.args[0], c.args[1]);
-  if (!same) unsupported(t, c);
+  if (!same) unsupported_operator(t, c);
   return t.constant(py::bool_(*same != kNegated));
 }
 
 V contains(Tracer& t, Call& c) {
   const auto yes = protocol::contains(t, c.args[0], c.args[1]);
-  if (!yes) unsupported(t, c);
+  if (!yes) unsupported_operator(t, c);
   return t.constant(py::bool_(*yes));
 }
 
 V concat(Tracer& t, Call& c) {
   const V &a = c.args[0], &b = c.args[1];
   const bool sequences = (as<TupleValue>(a) && as<TupleValue>(b)) || (is_list(a) && is_list(b));
-  if (!sequences) unsupported(t, c);
+  if (!sequences) unsupported_operator(t, c);
   return protocol::binary(t, BinaryOp::kAdd, a, b);
 }
 
@@ -68,15 +68,10 @@ V delete_item(Tracer& t, Call& c) {
   return t.constant(py::none());
 }
 
-V pure(Tracer& t, Call& c) {
-  return protocol::call_pure(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs,
-                             c.name + "()");
-}
-
 // math.isnan() and its kind: of what the graph gives, in the graph.
 V classify(Tracer& t, Call& c) {
   const V x = as<TensorValue>(c.args[0]) ? number_of(t, c.args[0], &PyFloat_Type) : c.args[0];
-  if (!x || !is_computed(x) || !PyFloat_CheckExact(x->obj.ptr())) return pure(t, c);
+  if (!x || !is_computed(x) || !PyFloat_CheckExact(x->obj.ptr())) return call_pure(t, c);
   return graph_number(t, v_op(c.name.c_str(), t.scope_->val(x->node())), DType::Bool);
 }
 
@@ -191,7 +186,7 @@ void add_functional(Registry& r) {
     r.objects(type->type(), get);
   }
   add("truth", {1, 1}, truth);
-  add("abs", {1, 1}, absolute);
+  add("abs", {1, 1}, operator_abs);
   add("index", {1, 1}, index);
   add("is_", {2, 2}, is<false>);
   add("is_not", {2, 2}, is<true>);
@@ -224,7 +219,7 @@ void add_functional(Registry& r) {
 
   r.functions("math", {"isnan", "isinf", "isfinite"}, {1, 1}, classify);
   for (auto [name, f] : py::cast<py::dict>(python_module("math").attr("__dict__")))
-    if (PyCFunction_Check(f.ptr())) r.add(f, {0, kAny, true}, pure);
+    if (PyCFunction_Check(f.ptr())) r.add(f, {0, kAny, true}, call_pure);
 }
 
 }  // namespace pijit

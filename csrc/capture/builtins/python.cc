@@ -12,11 +12,6 @@ namespace {
   t.give_up(reason, c.name + "()");
 }
 
-V pure(Tracer& t, Call& c) {
-  return protocol::call_pure(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs,
-                             c.name + "()");
-}
-
 V is_instance(Tracer& t, Call& c) {
   const auto cls = as_constant(t, c.args[1], Ask::kIdentity);
   if (!cls) unsupported(t, c);
@@ -113,13 +108,13 @@ V absolute(Tracer& t, Call& c) {
     if (V made = a->absolute(t)) return made;
   if (as<MaskedValue>(c.args[0]))
     if (V made = apply_ufunc(t, numpy_function("absolute"), c.args)) return made;
-  return pure(t, c);
+  return call_pure(t, c);
 }
 
 V power(Tracer& t, Call& c) {
   if (c.args.size() == 2 && c.kwargs.empty() && as<TensorValue>(c.args[0]))
     return protocol::binary(t, BinaryOp::kPow, c.args[0], c.args[1]);
-  return pure(t, c);
+  return call_pure(t, c);
 }
 
 V sorted(Tracer& t, Call& c) {
@@ -224,7 +219,7 @@ V extreme(Tracer& t, Call& c, CompareOp better) {
 }
 
 V representation(Tracer& t, Call& c) {
-  if (is_input(c.args[0])) return pure(t, c);
+  if (is_input(c.args[0])) return call_pure(t, c);
   if (auto s = protocol::text(t, c.args[0], "__repr__")) return *s;
   unsupported(t, c);
 }
@@ -243,7 +238,7 @@ V make_object(Tracer& t, Call& c) {  // object.__new__, as a class's own __new__
   return bare_object(t, type);
 }
 
-V make_tuple(Tracer& t, Call& c) {  // tuple.__new__, as named tuples call it
+V new_tuple(Tracer& t, Call& c) {  // tuple.__new__, as named tuples call it
   const auto cls = as_constant(t, c.args[0]);
   if (!cls || !PyType_Check(cls->ptr()) || !as<TupleValue>(c.args[1])) unsupported(t, c);
   V made = t.tuple(protocol::items_of(t, c.args[1]));
@@ -252,6 +247,11 @@ V make_tuple(Tracer& t, Call& c) {  // tuple.__new__, as named tuples call it
 }
 
 }  // namespace
+
+V call_pure(Tracer& t, Call& c) {
+  return protocol::call_pure(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs,
+                             c.name + "()");
+}
 
 void add_python(Registry& r) {
   const py::object builtins = python_module("builtins");
@@ -280,8 +280,8 @@ void add_python(Registry& r) {
   add("repr", {1, 1}, representation);
   for (auto name :
        {"divmod", "round", "ord", "chr", "hash", "bin", "hex", "oct", "ascii", "format"})
-    add(name, {1, kAny, true}, pure);
-  r.add(py::handle(reinterpret_cast<PyObject*>(&PyTuple_Type)).attr("__new__"), {2, 2}, make_tuple);
+    add(name, {1, kAny, true}, call_pure);
+  r.add(py::handle(reinterpret_cast<PyObject*>(&PyTuple_Type)).attr("__new__"), {2, 2}, new_tuple);
   r.add(py::handle(reinterpret_cast<PyObject*>(&PyBaseObject_Type)).attr("__new__"),
         {1, kAny, true}, make_object);
 }

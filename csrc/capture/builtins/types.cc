@@ -7,23 +7,23 @@
 namespace pijit {
 namespace {
 
-[[noreturn]] void unsupported(Tracer& t, const Call& c) {
+[[noreturn]] void unsupported_class(Tracer& t, const Call& c) {
   const Reason usual = Reason::kUnsupportedCall;
   t.give_up(c.args.empty() ? usual : c.args[0]->reason(usual), c.name + "()");
 }
 
 PyTypeObject* called(const Call& c) { return reinterpret_cast<PyTypeObject*>(c.callable); }
 
-V pure(Tracer& t, Call& c) {
+V pure_class(Tracer& t, Call& c) {
   return protocol::call_pure(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs,
                              c.name);
 }
 
 V make_str(Tracer& t, Call& c) {
-  if (c.args.size() != 1 || !c.kwargs.empty() || is_input(c.args[0])) return pure(t, c);
+  if (c.args.size() != 1 || !c.kwargs.empty() || is_input(c.args[0])) return pure_class(t, c);
   if (is_known(c.args[0]) && PyUnicode_CheckExact(c.args[0]->obj.ptr())) return c.args[0];
   if (auto s = protocol::text(t, c.args[0], "__str__")) return *s;
-  unsupported(t, c);
+  unsupported_class(t, c);
 }
 
 V make_bool(Tracer& t, Call& c) {
@@ -32,7 +32,7 @@ V make_bool(Tracer& t, Call& c) {
   if (auto b = protocol::truth(t, x)) return t.constant(py::bool_(*b));
   const bool number = is_computed(x) || number_of(t, x, &PyFloat_Type);
   if (number) return graph_number(t, truth_val(t, x, false), DType::Bool);
-  unsupported(t, c);
+  unsupported_class(t, c);
 }
 
 V make_number(Tracer& t, Call& c) {
@@ -57,7 +57,7 @@ V make_number(Tracer& t, Call& c) {
       return input_at(t, r.ptr(), t.add_source(std::move(s)));
     }
   }
-  return pure(t, c);
+  return pure_class(t, c);
 }
 
 V make_a_set(Tracer& t, Call& c) {
@@ -67,7 +67,7 @@ V make_a_set(Tracer& t, Call& c) {
 std::vector<V> all_of(Tracer& t, Call& c) {
   if (c.args.empty()) return {};
   auto items = protocol::unpack(t, c.args[0]);
-  if (!items) unsupported(t, c);
+  if (!items) unsupported_class(t, c);
   return std::move(*items);
 }
 
@@ -110,7 +110,7 @@ V make_enumerate(Tracer& t, Call& c) {
 
 V type_of(Tracer& t, Call& c) {
   PyTypeObject* cls = c.args[0]->type();
-  if (!cls) unsupported(t, c);
+  if (!cls) unsupported_class(t, c);
   return t.wrap_static(reinterpret_cast<PyObject*>(cls));
 }
 
@@ -141,7 +141,7 @@ V make_super(Tracer& t, Call& c) {
   if (!cls || !self || !as<ObjectValue>(cls) || !PyType_Check(cls->obj.ptr()) ||
       (!as<ObjectValue>(self) && !as<InstanceValue>(self) && !as<ExceptionValue>(self) &&
        !is_dict(self)))
-    unsupported(t, c);
+    unsupported_class(t, c);
   if (as<ObjectValue>(self)) t.guard_type(self);
   return t.make<SuperValue>(cls, self);
 }
@@ -204,8 +204,8 @@ void add_types(Registry& r) {
   add(&PyBool_Type, {0, 1}, make_bool);
   add(&PyLong_Type, {0, 2, true}, make_number);
   add(&PyFloat_Type, {0, 1}, make_number);
-  add(&PyComplex_Type, {0, 2, true}, pure);
-  add(&PyRange_Type, {1, 3}, pure);
+  add(&PyComplex_Type, {0, 2, true}, pure_class);
+  add(&PyRange_Type, {1, 3}, pure_class);
   add(&PySet_Type, {0, 1}, make_a_set);
   add(&PyFrozenSet_Type, {0, 1}, make_a_set);
   add(&PyTuple_Type, {0, 1}, make_tuple);

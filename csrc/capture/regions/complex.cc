@@ -31,13 +31,12 @@ Pair pair_of(Emitter& e, const Av& a, const char* sign) {
   return {real_part(e, a, sign), e.d.fcon(0.0)};
 }
 
-int either(Emitter& e, int a, int b) { return e.emit(Op::kSelect, a, a, b); }
 int both(Emitter& e, int a, int b) { return e.emit(Op::kSelect, a, b, a); }
 
 // Later versions of CPython look for infinities where both parts are none.
 Pair recovered(Emitter& e, Pair p) {
   if (kComplexRecoversInfinities)
-    e.check(either(e, e.emit(Op::kFEq, p.real, p.real), e.emit(Op::kFEq, p.imag, p.imag)));
+    e.check(e.either(e.emit(Op::kFEq, p.real, p.real), e.emit(Op::kFEq, p.imag, p.imag)));
   return p;
 }
 
@@ -143,7 +142,7 @@ Pair numpy_power(const Parts& p, Pair x, const Av& exponent) {
   if (n != 2 && n != 3)
     leave("`**` of a complex of NumPy has an exponent that is not 2 or 3", "z * z");
   const int zero = e.d.fcon(0.0);
-  e.check(either(e, e.emit(Op::kFNe, x.real, zero), e.emit(Op::kFNe, x.imag, zero)));
+  e.check(e.either(e.emit(Op::kFNe, x.real, zero), e.emit(Op::kFNe, x.imag, zero)));
   const Pair square = p.product(x, x);
   return n == 2 ? square : p.product(x, square);
 }
@@ -269,7 +268,7 @@ Av complex_unary(Emitter& e, UnaryOp op, const Av& a) {
 
 int complex_truth(Emitter& e, const Av& a) {
   const int zero = e.d.fcon(0.0);
-  return either(e, e.emit(Op::kFNe, a.v[0], zero), e.emit(Op::kFNe, a.v[1], zero));
+  return e.either(e.emit(Op::kFNe, a.v[0], zero), e.emit(Op::kFNe, a.v[1], zero));
 }
 
 Av complex_abs(Emitter& e, const Av& a) {

@@ -14,6 +14,7 @@ class Emitter {
   int add(const In& in) { return d.f.add(block, in); }
   int emit(Op op, int a, int b = kNoValue, int c = kNoValue);
   void check(int condition) { emit(Op::kCheck, condition); }
+  int either(int a, int b) { return emit(Op::kSelect, a, a, b); }
   // One of two values, whose code runs alone.
   int choose(int condition, absl::FunctionRef<int()> yes, absl::FunctionRef<int()> no);
   int call(region::CallOut fn, int a, int b, int c);

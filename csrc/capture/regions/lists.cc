@@ -205,10 +205,6 @@ int field(Emitter& e, int object, size_t offset) {
 int is_type(Emitter& e, int object, const PyTypeObject& type) {
   return e.emit(Op::kIEq, field(e, object, offsetof(PyObject, ob_type)), e.d.icon(address(&type)));
 }
-int either(Emitter& e, int a, int b) {
-  return e.emit(Op::kINe, e.emit(Op::kIOr, e.emit(Op::kBToI, a), e.emit(Op::kBToI, b)),
-                e.d.icon(0));
-}
 int item_object(Emitter& e, const List& l, int place) {
   const int items = field(e, l.object, offsetof(PyListObject, ob_item));
   return e.emit(Op::kLoadI64, items, e.emit(Op::kIMul, place, e.d.icon(sizeof(PyObject*))));
@@ -247,7 +243,7 @@ struct Item {
   int word;
   ListKinds::Kind kind;
 };
-Item item_of(Emitter& e, const Av& value) {
+Item held_item(Emitter& e, const Av& value) {
   if (const List l = list_of(e, value); l.object != kNoValue)
     return {l.object, {K::kHeld, l.kind, true}};
   const Av v = num(e, value);
@@ -276,7 +272,7 @@ void write_word(Emitter& e, size_t k, int value) {
   e.add(ins(Op::kStoreI64, Type::kNone, e.d.arena(), e.d.icon(at), value));
 }
 void append_item(Emitter& e, const List& l, const Av& value) {
-  const Item i = item_of(e, value);
+  const Item i = held_item(e, value);
   e.d.lists.note(l.kind, i.kind);
   e.d.stores = true;
   done(e, e.call(writers_of(i.kind.item).push, l.object, i.word, e.d.arena()));
@@ -290,7 +286,7 @@ Av number_in(Emitter& e, K kind, int o) {
       return float_of(e.emit(Op::kLoadF64, o, e.d.icon(offsetof(PyFloatObject, ob_fval))));
     default: {
       const int yes = e.emit(Op::kIEq, o, e.d.icon(address(Py_True)));
-      e.check(either(e, yes, e.emit(Op::kIEq, o, e.d.icon(address(Py_False)))));
+      e.check(e.either(yes, e.emit(Op::kIEq, o, e.d.icon(address(Py_False)))));
       return bool_of(yes);
     }
   }
@@ -324,15 +320,15 @@ Av list_item_at(Emitter& e, const List& l, int place) {
 
 void store_list_item(Emitter& e, const List& l, const Av& index, const Av& value) {
   e.changes("changes a list");
-  const Item i = item_of(e, value);
+  const Item i = held_item(e, value);
   e.d.lists.note(l.kind, i.kind);
   const int place = place_in(e, l, index), old = item_object(e, l, place);
   // what dies there may run nothing
   if (i.kind.item == K::kHeld) {
     done(e, e.call(keep, e.d.arena(), old, old));
   } else {
-    const int number = either(e, is_type(e, old, PyLong_Type), is_type(e, old, PyFloat_Type));
-    e.check(either(e, number, is_type(e, old, PyBool_Type)));
+    const int number = e.either(is_type(e, old, PyLong_Type), is_type(e, old, PyFloat_Type));
+    e.check(e.either(number, is_type(e, old, PyBool_Type)));
   }
   done(e, e.call(writers_of(i.kind.item).store, l.object, place, i.word));
 }
@@ -361,18 +357,19 @@ int contains(Emitter& e, const Av& container, const Av& value) {
   if (v.of_numpy()) leave(str_cat(a_(e.d.described(v)), " is looked for in a container"));
   // a NaN is found where it is the very object
   if (v.kind == K::kFloat) e.check(e.emit(Op::kFEq, v.v[0], v.v[0]));
-  if (container.kind == K::kTuple && !container.items.empty()) {
+  const Av items = e.d.as_items(container);
+  if (items.kind == K::kTuple && !items.items.empty()) {
     int found = kNoValue;
-    for (const Av& i : container.items) {
+    for (const Av& i : items.items) {
       const Av item = num(e, i);
       const int same = compare(e, CompareOp::kEq, v, item).v[0];
-      found = found == kNoValue ? same : either(e, found, same);
+      found = found == kNoValue ? same : e.either(found, same);
     }
     return found;
   }
   const List l = list_of(e, container);
   if (l.object == kNoValue) leave("`in` looks into a container");
-  const Item i = item_of(e, v);
+  const Item i = held_item(e, v);
   const int found = e.call(writers_of(i.kind.item).find, l.object, i.word, i.word);
   e.check(e.emit(Op::kIGe, found, e.d.icon(0)));
   return e.emit(Op::kINe, found, e.d.icon(0));
@@ -380,7 +377,7 @@ int contains(Emitter& e, const Av& container, const Av& value) {
 
 Av list_of_items(Emitter& e, const std::vector<Av>& items, int kind) {
   std::vector<Item> all;
-  for (const Av& i : items) all.push_back(item_of(e, i));
+  for (const Av& i : items) all.push_back(held_item(e, i));
   const int n = e.d.icon(static_cast<int64_t>(all.size()));
   const Av r = new_one(e, e.call(new_list, e.d.arena(), n, n), kind);
   for (size_t k = 0; k < all.size(); ++k) {
@@ -495,7 +492,7 @@ constexpr ListMethod kMethods[] = {
      [](Emitter& e, const List& l, Args args, int) {
        e.changes("changes a list");
        const int place = as_index(e, args[0]);
-       const Item i = item_of(e, args[1]);
+       const Item i = held_item(e, args[1]);
        e.d.lists.note(l.kind, i.kind);
        done(e, e.call(writers_of(i.kind.item).insert, l.object, place, i.word));
        return nothing(e);

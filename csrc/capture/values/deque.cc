@@ -211,24 +211,23 @@ V DequeValue::construct(Context& c, PyTypeObject*, std::vector<V>& args, Kwargs&
 namespace {
 using Args = const std::vector<V>&;
 
-V none(Context& c) { return c.constant(py::none()); }
 V push(Context& c, DequeValue& d, const std::vector<V>& values, bool left) {
   d.push(c, values, left);
-  return none(c);
+  return c.constant(py::none());
 }
 V append(Context& c, DequeValue& d, Args a) { return push(c, d, {a[0]}, false); }
 // Item by item, as GrowingSequence::extend_by.
 V push_each(Context& c, DequeValue& d, const V& from, bool left) {
   if (d.takes_at_once(from)) return push(c, d, protocol::items_of(c, from), left);
   protocol::each(c, from, [&](const V& x) { push(c, d, {x}, left); });
-  return none(c);
+  return c.constant(py::none());
 }
 V extend(Context& c, DequeValue& d, Args a) { return push_each(c, d, a[0], false); }
 V append_left(Context& c, DequeValue& d, Args a) { return push(c, d, {a[0]}, true); }
 V extend_left(Context& c, DequeValue& d, Args a) { return push_each(c, d, a[0], true); }
 V clear(Context& c, DequeValue& d, Args) {
   d.empty(c);
-  return none(c);
+  return c.constant(py::none());
 }
 V pop(Context& c, DequeValue& d, int64_t i) {
   const V v = d.at(c, i);
@@ -251,7 +250,7 @@ V rotate(Context& c, DequeValue& d, Args a) {
     d.replace(c, all);
   }
   d.log_method(c, "rotate", {c.constant_int(*n)});
-  return none(c);
+  return c.constant(py::none());
 }
 
 V add_in_place(Context& c, DequeValue& d, const std::vector<V>& args) {
@@ -259,7 +258,7 @@ V add_in_place(Context& c, DequeValue& d, const std::vector<V>& args) {
   return &d;
 }
 
-constexpr Method<DequeValue> kMethods[] = {
+constexpr Method<DequeValue> kDequeMethods[] = {
     {"append", 1, 1, append},          {"extend", 1, 1, extend}, {"appendleft", 1, 1, append_left},
     {"extendleft", 1, 1, extend_left}, {"pop", 0, 0, pop_right}, {"popleft", 0, 0, pop_left},
     {"rotate", 0, 1, rotate},          {"clear", 0, 0, clear},
@@ -269,7 +268,7 @@ constexpr Method<DequeValue> kInPlace[] = {{"__iadd__", 1, 1, add_in_place}};
 
 std::optional<V> DequeValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                     Kwargs& kwargs) {
-  if (auto r = run_method(kMethods, *this, c, name, args, kwargs)) return r;
+  if (auto r = run_method(kDequeMethods, *this, c, name, args, kwargs)) return r;
   if (auto r = run_exact(kInPlace, *this, c, name, args, {})) return r;
   if (bounded() && name == "insert") return std::nullopt;
   if (kFailedRemoveMoves && name == "remove") try {

@@ -356,10 +356,9 @@ V DictValue::iter(Context& c) {
 namespace {
 using Args = const std::vector<V>&;
 
-V none(Context& c) { return c.constant(py::none()); }
 V get(Context& c, DictValue& d, Args a) {
   if (const V v = d.get(c, a[0])) return v;
-  return a.size() == 2 ? a[1] : none(c);
+  return a.size() == 2 ? a[1] : c.constant(py::none());
 }
 V pop(Context& c, DictValue& d, Args a) {
   if (const V v = d.get(c, a[0])) {
@@ -371,7 +370,7 @@ V pop(Context& c, DictValue& d, Args a) {
 }
 V setdefault(Context& c, DictValue& d, Args a) {
   if (const V v = d.get(c, a[0])) return v;
-  const V made = a.size() == 2 ? a[1] : none(c);
+  const V made = a.size() == 2 ? a[1] : c.constant(py::none());
   d.setitem(c, a[0], made);
   return made;
 }
@@ -384,7 +383,7 @@ V view(Context& c, DictValue& d, Args) {
 }
 V clear(Context& c, DictValue& d, Args) {
   d.clear(c);
-  return none(c);
+  return c.constant(py::none());
 }
 V copy(Context& c, DictValue& d, Args) {
   const V made = d.with_parts(c, d.parts(c));
@@ -408,14 +407,14 @@ V contains(Context& c, DictValue& d, Args a) { return c.constant(py::bool_(d.has
 V getitem(Context& c, DictValue& d, Args a) { return d.getitem(c, a[0]); }
 V setitem(Context& c, DictValue& d, Args a) {
   d.setitem(c, a[0], a[1]);
-  return none(c);
+  return c.constant(py::none());
 }
 V delitem(Context& c, DictValue& d, Args a) {
   d.delitem(c, a[0]);
-  return none(c);
+  return c.constant(py::none());
 }
 
-constexpr Method<DictValue> kMethods[] = {
+constexpr Method<DictValue> kDictMethods[] = {
     {"get", 1, 2, get},
     {"pop", 1, 2, pop},
     {"setdefault", 1, 2, setdefault},
@@ -441,7 +440,7 @@ V move_to_an_end(Context& c, DictValue& d, Args a) {
   const auto last = a.size() == 1 ? true : protocol::truth(c, a[1]);
   if (!last) return nullptr;
   d.move_to_end(c, a[0], *last);
-  return none(c);
+  return c.constant(py::none());
 }
 constexpr Method<DictValue> kOrdered[] = {
     {"popitem", 0, 1, pop_at_end},
@@ -472,7 +471,7 @@ std::optional<V> DictValue::method(Context& c, const std::string& name, std::vec
     return r && *r ? r : std::nullopt;
   }
   if (name != "update" && name != "__init__")
-    return run_method(kMethods, *this, c, name, args, kwargs);
+    return run_method(kDictMethods, *this, c, name, args, kwargs);
   if (args.size() > 1) return std::nullopt;
   if (!args.empty()) update(c, args[0]);
   for (auto& [k, v] : kwargs) setitem(c, c.constant(str_of(k)), v);

@@ -411,7 +411,6 @@ void GrowingSequence::splice(Context& c, size_t at, size_t removed, std::vector<
 namespace {
 using Args = const std::vector<V>&;
 
-V none(Context& c) { return c.constant(py::none()); }
 int64_t index_of(Context& c, const V& v) {
   const auto i = as_int(c, v);
   if (!i) c.give_up(Reason::kUnsupportedOperand, "an index that is no int");
@@ -420,11 +419,11 @@ int64_t index_of(Context& c, const V& v) {
 
 V append(Context& c, GrowingSequence& s, Args a) {
   s.extend(c, {a[0]});
-  return none(c);
+  return c.constant(py::none());
 }
 V extend(Context& c, GrowingSequence& s, Args a) {
   s.extend_by(c, a[0]);
-  return none(c);
+  return c.constant(py::none());
 }
 V add_in_place(Context& c, GrowingSequence& s, Args a) {
   s.extend_by(c, a[0]);
@@ -432,7 +431,7 @@ V add_in_place(Context& c, GrowingSequence& s, Args a) {
 }
 V insert(Context& c, GrowingSequence& s, Args a) {
   s.insert(c, index_of(c, a[0]), a[1]);
-  return none(c);
+  return c.constant(py::none());
 }
 V pop(Context& c, GrowingSequence& s, Args a) {
   const int64_t i = a.empty() ? -1 : index_of(c, a[0]);
@@ -460,7 +459,7 @@ V remove(Context& c, GrowingSequence& s, Args a) {
   const int64_t i = place_of(c, s, a[0]);
   if (i < 0) c.raise(PyExc_ValueError, "remove of what is not there");
   s.erase(c, i);
-  return none(c);
+  return c.constant(py::none());
 }
 V index(Context& c, GrowingSequence& s, Args a) {
   const int64_t i = place_of(c, s, a[0]);
@@ -474,25 +473,25 @@ V count(Context& c, GrowingSequence& s, Args a) {
 }
 V clear(Context& c, GrowingSequence& s, Args) {
   s.clear(c);
-  return none(c);
+  return c.constant(py::none());
 }
 V reverse(Context& c, GrowingSequence& s, Args) {
   s.reverse(c);
-  return none(c);
+  return c.constant(py::none());
 }
 V copy(Context& c, GrowingSequence& s, Args) { return s.with_parts(c, s.parts(c)); }
 V size(Context& c, GrowingSequence& s, Args) { return s.length(c); }
 V getitem(Context& c, GrowingSequence& s, Args a) { return s.getitem(c, a[0]); }
 V setitem(Context& c, GrowingSequence& s, Args a) {
   s.setitem(c, a[0], a[1]);
-  return none(c);
+  return c.constant(py::none());
 }
 V delitem(Context& c, GrowingSequence& s, Args a) {
   s.delitem(c, a[0]);
-  return none(c);
+  return c.constant(py::none());
 }
 
-constexpr Method<GrowingSequence> kMethods[] = {
+constexpr Method<GrowingSequence> kGrowingMethods[] = {
     {"append", 1, 1, append},
     {"extend", 1, 1, extend},
     {"__iadd__", 1, 1, add_in_place},
@@ -513,7 +512,7 @@ constexpr Method<GrowingSequence> kMethods[] = {
 
 std::optional<V> GrowingSequence::method(Context& c, const std::string& name, std::vector<V>& args,
                                          Kwargs& kwargs) {
-  return run_method(kMethods, *this, c, name, args, kwargs);
+  return run_method(kGrowingMethods, *this, c, name, args, kwargs);
 }
 
 }  // namespace pijit

@@ -19,12 +19,13 @@ namespace {
 V item(Context& c, HostArrayValue& a, const std::vector<V>&) {
   return number_of(c, c.tensor(a.tensor), nullptr);
 }
-constexpr Method<HostArrayValue> kMethods[] = {{"item", 0, 0, item}};  // null: not followed
+constexpr Method<HostArrayValue> kHostArrayMethods[] = {
+    {"item", 0, 0, item}};  // null: not followed
 }  // namespace
 
 std::optional<V> HostArrayValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                         Kwargs& kwargs) {
-  const auto r = run_exact(kMethods, *this, c, name, args, kwargs);
+  const auto r = run_exact(kHostArrayMethods, *this, c, name, args, kwargs);
   return r && *r ? r : std::nullopt;
 }
 

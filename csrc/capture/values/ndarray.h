@@ -1,6 +1,8 @@
 // ndarrays and NumPy's scalars that the graph reads or gives: they follow NumPy's rules, not those
 // of Tensors. What a run raises of IEEE's exceptions, NumPy tells (Entry::watches_flags).
 #pragma once
+#include <algorithm>
+
 #include "capture/context.h"
 
 namespace pijit {
@@ -28,6 +30,7 @@ struct NdarrayValue final : Value {
 
   // Its elements in the order of memory, as a value of the graph; made an input where it has a
   // source. Gives up where it is of no kind that is followed.
+  bool is_in_c_order() const { return std::is_sorted(axes.begin(), axes.end()); }
   Val elements(Context& c);
   // Is it of a kind that is followed, here?
   bool is_followed(Context& c) const;

@@ -100,11 +100,10 @@ void OpenSetValue::clear(Context& c) {
 namespace {
 using Args = const std::vector<V>&;
 
-V none(Context& c) { return c.constant(py::none()); }
 V add(Context& c, OpenSetValue& s, Args a) {
   s.put(c, a[0]);
   s.log(c, "add", a);
-  return none(c);
+  return c.constant(py::none());
 }
 bool at_once(Context& c, const V& from) {
   return is_dict(from) || (!as<ViewValue>(from) && set_object(c, from));
@@ -115,7 +114,7 @@ V given(Context& c, const V& from) {
   if (auto* d = as<DictValue>(from)) {
     d->settle(c);
     auto* keys = c.make<DictValue>();
-    for (auto& k : d->keys) keys->setitem(c, key_value(c, k.ptr()), none(c));
+    for (auto& k : d->keys) keys->setitem(c, key_value(c, k.ptr()), c.constant(py::none()));
     return keys;
   }
   if (at_once(c, from)) return set_snapshot(c, from);
@@ -141,7 +140,7 @@ V update(Context& c, OpenSetValue& s, Args a) {
     for (auto& x : elements(c, constant)) s.put(c, x);
     s.log(c, "update", {constant});
   }
-  return none(c);
+  return c.constant(py::none());
 }
 V difference_update(Context& c, OpenSetValue& s, Args a) {
   for (auto& from : a) {
@@ -158,13 +157,13 @@ V difference_update(Context& c, OpenSetValue& s, Args a) {
     }
     s.log(c, "difference_update", {constant});
   }
-  return none(c);
+  return c.constant(py::none());
 }
 V symmetric_difference_update(Context& c, OpenSetValue& s, Args a) {
   const V constant = is_dict(a[0]) ? given(c, a[0]) : make_set(c, &PySet_Type, given(c, a[0]));
   for (auto& x : elements(c, constant)) s.has(c, x) ? s.drop(c, x) : s.put(c, x);
   s.log(c, "symmetric_difference_update", {constant});
-  return none(c);
+  return c.constant(py::none());
 }
 V intersection_update(Context& c, OpenSetValue& s, Args a) {
   const py::object mine = s.content(c);
@@ -177,26 +176,26 @@ V intersection_update(Context& c, OpenSetValue& s, Args a) {
   for (auto x : mine)
     if (PySet_Contains(kept.ptr(), x.ptr()) != 1) s.drop(c, key_value(c, x.ptr()));
   s.log(c, "intersection_update", others);
-  return none(c);
+  return c.constant(py::none());
 }
 V discard(Context& c, OpenSetValue& s, Args a) {
   s.drop(c, a[0]);
   s.log(c, "discard", a);
-  return none(c);
+  return c.constant(py::none());
 }
 V remove(Context& c, OpenSetValue& s, Args a) {
   if (!s.has(c, a[0])) c.raise(PyExc_KeyError, {a[0]});
   s.drop(c, a[0]);
   s.log(c, "remove", a);
-  return none(c);
+  return c.constant(py::none());
 }
 V clear(Context& c, OpenSetValue& s, Args) {
   s.clear(c);
-  return none(c);
+  return c.constant(py::none());
 }
 
 constexpr size_t kMany = 1000;
-constexpr Method<OpenSetValue> kMethods[] = {
+constexpr Method<OpenSetValue> kOpenSetMethods[] = {
     {"add", 1, 1, add},
     {"update", 0, kMany, update},
     {"difference_update", 0, kMany, difference_update},
@@ -210,7 +209,7 @@ constexpr Method<OpenSetValue> kMethods[] = {
 
 std::optional<V> OpenSetValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                       Kwargs& kwargs) {
-  if (auto r = run_method(kMethods, *this, c, name, args, kwargs)) return r;
+  if (auto r = run_method(kOpenSetMethods, *this, c, name, args, kwargs)) return r;
   return kwargs.empty() ? set_question(c, this, name, args) : std::nullopt;
 }
 

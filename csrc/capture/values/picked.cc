@@ -12,8 +12,6 @@
 namespace pijit {
 namespace {
 
-bool is_in_c_order(const NdarrayValue& a) { return std::is_sorted(a.axes.begin(), a.axes.end()); }
-
 // An array of integers, or a list of them, as the graph's; null: it is none.
 Val places_of(Context& c, const V& v) {
   auto* a = as_ndarray(c, v);
@@ -27,7 +25,7 @@ Val places_of(Context& c, const V& v) {
   }
   if (!a || a->scalar || !a->is_followed(c)) return {};
   const Val x = a->elements(c);
-  if (!is_int(x.dtype()) || x.shape().rank() == 0 || !is_in_c_order(*a)) return {};
+  if (!is_int(x.dtype()) || x.shape().rank() == 0 || !a->is_in_c_order()) return {};
   return x.dtype() == DType::I64 ? x : v_cast(x, DType::I64);
 }
 
@@ -40,7 +38,7 @@ bool is_all(const V& v) {
 std::vector<Val> indexes_of(Context& c, NdarrayValue* a, const V& at) {
   if (a->scalar || !a->is_followed(c)) return {};
   const Shape shape = a->elements(c).shape();
-  if (!is_in_c_order(*a)) return {};
+  if (!a->is_in_c_order()) return {};
   std::vector<V> parts = as<TupleValue>(at) ? at->parts(c) : std::vector<V>{at};
   if (parts.empty() || static_cast<int>(parts.size()) > shape.rank()) return {};
   while (parts.size() > 1 && is_all(parts.back())) parts.pop_back();
@@ -115,7 +113,7 @@ std::optional<Along> along(Context& c, const std::vector<V>& args, const Kwargs&
   auto* a = args.empty() ? nullptr : as<NdarrayValue>(args[0]);
   if (!a || a->scalar || !a->is_followed(c) || args.size() < 2) return std::nullopt;
   const Shape shape = a->elements(c).shape();
-  const Val places = is_in_c_order(*a) ? places_of(c, args[1]) : Val{};
+  const Val places = a->is_in_c_order() ? places_of(c, args[1]) : Val{};
   const auto axis = places ? axis_of(c, args, kwargs, count, shape.rank()) : std::nullopt;
   if (!axis || axis->none || places.shape().rank() != shape.rank()) return std::nullopt;
   for (int k = 0; k < shape.rank(); ++k)
@@ -160,7 +158,7 @@ bool store_picked(Context& c, NdarrayValue* a, const V& at, const V& value) {
 V take(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   auto* a = as<NdarrayValue>(args[0]);
   const Val x = a->elements(c);
-  if (a->scalar || args.size() < 2 || !is_in_c_order(*a)) return nullptr;
+  if (a->scalar || args.size() < 2 || !a->is_in_c_order()) return nullptr;
   const auto axis = axis_of(c, args, kwargs, 2, x.shape().rank());
   const Val places = axis ? places_of(c, args[1]) : Val{};
   if (!places || x.shape().rank() + places.shape().rank() > kMaxRank) return nullptr;

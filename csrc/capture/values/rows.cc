@@ -12,8 +12,6 @@
 namespace pijit {
 namespace {
 
-bool is_in_c_order(const NdarrayValue& a) { return std::is_sorted(a.axes.begin(), a.axes.end()); }
-
 // Does the function of one row give what NumPy's own function gives, to the bit? Which of them that
 // calls, it alone knows. Rows have many equal elements, zeros of both signs among them.
 bool does_as(const char* name, RowTask task, DType t, const ForeignLoop& loop, const char* kind) {
@@ -57,7 +55,7 @@ struct Rows {
 // Rows along the last axis of an array, in C order.
 std::optional<Rows> rows_of(Context& c, NdarrayValue* a) {
   const Val x = a->elements(c);
-  if (a->scalar || !is_in_c_order(*a)) return std::nullopt;
+  if (a->scalar || !a->is_in_c_order()) return std::nullopt;
   const Shape shape = x.shape();
   if (shape.rank() == 0 || std::find(shape.begin(), shape.end(), Dim(0)) != shape.end())
     return std::nullopt;
@@ -163,7 +161,7 @@ V places_in_order(Context& c, const std::vector<V>& args, const Kwargs& kwargs) 
   const auto right = value_of(kRight, side ? text_of(side->obj) : "left");
   if (!keys || !keys->is_followed(c) || !right) return nullptr;
   const Val x = a->elements(c), y = keys->elements(c);
-  if (!is_in_c_order(*keys)) return nullptr;
+  if (!keys->is_in_c_order()) return nullptr;
   const DType t = x.dtype();
   if (x.shape().rank() != 1 || y.dtype() != t ||
       (t != DType::F64 && t != DType::F32 && t != DType::I64))

@@ -76,7 +76,7 @@ py::object known_set(Context& c, const V& x) {
 }
 
 // An argument of a set's method, which may be anything that is iterated.
-py::object argument(Context& c, const V& x) {
+py::object set_argument(Context& c, const V& x) {
   if (auto o = set_object(c, x)) return *o;
   if (is_dict(x)) return dict_of_keys(c, x);
   py::list all;
@@ -221,7 +221,7 @@ V make_set(Context& c, PyTypeObject* t, const V& x) {
   if (t == &PyFrozenSet_Type && x && is_frozen(x)) return x;
   const py::object cls = share(reinterpret_cast<PyObject*>(t));
   std::vector<py::object> args;
-  if (x) args.push_back(argument(c, x));
+  if (x) args.push_back(set_argument(c, x));
   const py::object made = called(c, cls, args);
   if (t == &PyFrozenSet_Type) return *protocol::fresh(c, made);
   return made_of(c, {{cls, std::move(args), false, true}});
@@ -270,12 +270,12 @@ py::object unbound(const V& set, const char* name) {
   return share(cls).attr(name);
 }
 std::optional<V> compared(Context& c, const V& set, const char* name, const std::vector<V>& args) {
-  const py::object other = is_set(args[0]) ? content(c, args[0]) : argument(c, args[0]);
+  const py::object other = is_set(args[0]) ? content(c, args[0]) : set_argument(c, args[0]);
   return protocol::fresh(c, called(c, unbound(set, name), {content(c, set), other}));
 }
 std::optional<V> combined(Context& c, const V& set, const char* name, const std::vector<V>& args) {
   std::vector<py::object> others;
-  for (auto& a : args) others.push_back(argument(c, a));
+  for (auto& a : args) others.push_back(set_argument(c, a));
   return set_by(c, set, unbound(set, name), others);
 }
 std::optional<V> counted(Context& c, const V& set, const char*, const std::vector<V>& args) {
@@ -321,14 +321,14 @@ V update(Context& c, SetValue& set, const char* name, const std::vector<V>& args
     return c.constant(py::none());
   }
   SetValue::Step step{method_of_set(name), {}};
-  for (auto& a : args) step.args.push_back(argument(c, a));
+  for (auto& a : args) step.args.push_back(set_argument(c, a));
   set.change(c, std::move(step));
   return c.constant(py::none());
 }
 
 using Args = const std::vector<V>&;
 constexpr size_t kAny = SIZE_MAX;
-constexpr Method<SetValue> kMethods[] = {
+constexpr Method<SetValue> kSetMethods[] = {
     {"add", 1, 1,
      [](Context& c, SetValue& s, Args a) {
        s.add(c, a[0]);
@@ -385,7 +385,7 @@ std::optional<V> set_question(Context& c, const V& set, const std::string& name,
 std::optional<V> SetValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                   Kwargs& kwargs) {
   if (!kwargs.empty()) return std::nullopt;
-  if (auto r = run_method(kMethods, *this, c, name, args, kwargs)) return r;
+  if (auto r = run_method(kSetMethods, *this, c, name, args, kwargs)) return r;
   return set_question(c, this, name, args);
 }
 

@@ -10,7 +10,8 @@
 namespace pijit {
 namespace {
 
-constexpr int64_t kLeast = 1 << 14;  // elements; below, a second kernel costs more than it saves
+constexpr int64_t kLeastSplit =
+    1 << 14;                         // elements; below, a second kernel costs more than it saves
 constexpr int64_t kFewestLines = 8;  // that share the numbers of the places
 
 class Extrema : public Rewriter {
@@ -32,7 +33,7 @@ class Extrema : public Rewriter {
     // Columns' two loops do not share tiles: the values would be stored, or computed twice.
     if (axis != s.rank() - 1 && !is_cheap(from_, x.id)) return false;
     return x.kind == Node::kOp && x.op->has(kElementwise) && !is_bool(x.type.dtype) &&
-           s.numel() >= kLeast && n.type.shape.numel() >= kFewestLines &&
+           s.numel() >= kLeastSplit && n.type.shape.numel() >= kFewestLines &&
            s.numel() / n.type.shape.numel() <= std::numeric_limits<int32_t>::max();
   }
   void op(const Node& n) override {

@@ -16,7 +16,8 @@ namespace pijit {
 namespace {
 
 constexpr int64_t kLongest = 8;  // no longer than lanes are many: one value per lane of the tree
-constexpr int64_t kLeast = 1 << 13;  // elements; below, kernels for slices cost more than they save
+constexpr int64_t kLeastUnrolled =
+    1 << 13;  // elements; below, kernels for slices cost more than they save
 constexpr int64_t kFewestLanes = 16;  // elements along the axis that becomes the inner one
 constexpr size_t kMostNodes = 44;     // that share a loop, see fusion.cc
 constexpr size_t kMostShared = 6;     // instructions that may be computed a second time
@@ -82,7 +83,7 @@ class Unroller : public Rewriter {
       r.domain = from_.node(n.in[0]).type.shape;
       const int rank = r.domain.rank();
       const int64_t k = last(r.domain);
-      if (rank < 2 || k < 2 || k > kLongest || r.domain.numel() < kLeast) continue;
+      if (rank < 2 || k < 2 || k > kLongest || r.domain.numel() < kLeastUnrolled) continue;
       r.swapped = rank >= 3 && reduces(n, 2, r.domain);
       if (!r.swapped && !folds(n)) continue;
       if (r.domain[rank - (r.swapped ? 3 : 2)] < kFewestLanes) continue;

@@ -16,9 +16,6 @@ namespace pijit {
 namespace {
 using V = VjpCtx&;
 
-Val mm(Val a, Val b, bool ta = false, bool tb = false) {
-  return a.b->op("matmul", {a, b}, {ta, tb});
-}
 Val t(Val x) {  // transposed
   const int r = x.shape().rank();
   Dims perm;
@@ -29,8 +26,8 @@ Val t(Val x) {  // transposed
 Val conj(Val x) { return is_complex(x.dtype()) ? v_op("conj", x) : x; }
 Val h(Val x) { return t(conj(x)); }  // the adjoint
 // a^H b and a b^H
-Val h_mm(Val a, Val b) { return mm(conj(a), b, true); }
-Val mm_h(Val a, Val b) { return mm(a, conj(b), false, true); }
+Val h_mm(Val a, Val b) { return v_matmul(conj(a), b, true); }
+Val mm_h(Val a, Val b) { return v_matmul(a, conj(b), false, true); }
 // The real part, as a tensor of x's dtype.
 Val only_real(Val x) { return is_complex(x.dtype()) ? v_cast(v_op("real", x), x.dtype()) : x; }
 Dim rows(Val x) { return x.shape()[x.shape().rank() - 2]; }
@@ -137,10 +134,10 @@ Val solve_triangular(Val a, Val b, bool lower, bool trans, bool unit = false) {
 // (I - A P) G^T P P^T + P^T P G^T (I - P A) - P^T G P^T for the pseudo-inverse P of A
 Val pinv_gradient(V v) {
   const Val a = v.in[0], p = v.out, g = v.ct;
-  const Val left = mm(mm(g, p, true), p, false, true);   // G^T P P^T
-  const Val right = mm(p, mm(p, g, false, true), true);  // P^T P G^T
-  return (left - mm(a, mm(p, left))) + (right - mm(mm(right, p), a)) -
-         mm(mm(p, g, true), p, false, true);
+  const Val left = v_matmul(v_matmul(g, p, true), p, false, true);   // G^T P P^T
+  const Val right = v_matmul(p, v_matmul(p, g, false, true), true);  // P^T P G^T
+  return (left - v_matmul(a, v_matmul(p, left))) + (right - v_matmul(v_matmul(right, p), a)) -
+         v_matmul(v_matmul(p, g, true), p, false, true);
 }
 // For U f(S) V^T with f(s) = 1 / s, or 0 for what is cut, by divided differences of f (Daleckii &
 // Krein 1965), which do not grow where singular values are equal.
@@ -158,16 +155,16 @@ Val pinv_gradient_of_cut(V v) {
   const Val same = both * (f * t(f));
   const Val minus = one * (f - t(f)) * inverse_or_zero(s - t(s)) - same;
   const Val plus = one * (f + t(f)) * inverse_or_zero(s + t(s)) + same;
-  const Val d = mm(mm(u, g, true), w);
-  Val x = mm(mm(u, (minus * (d + t(d)) + plus * (d - t(d))) * 0.5), w, false, true);
+  const Val d = v_matmul(v_matmul(u, g, true), w);
+  Val x = v_matmul(v_matmul(u, (minus * (d + t(d)) + plus * (d - t(d))) * 0.5), w, false, true);
   const Val slope = f * inverse_or_zero(s);
   if (m > k) {
-    const Val gw = mm(g, w);
-    x = x + mm((gw - mm(u, mm(u, gw, true))) * slope, w, false, true);
+    const Val gw = v_matmul(g, w);
+    x = x + v_matmul((gw - v_matmul(u, v_matmul(u, gw, true))) * slope, w, false, true);
   }
   if (n > k) {
-    const Val gu = mm(g, u, true);  // G^T U
-    x = x + mm(u, (gu - mm(w, mm(w, gu, true))) * slope, false, true);
+    const Val gu = v_matmul(g, u, true);  // G^T U
+    x = x + v_matmul(u, (gu - v_matmul(w, v_matmul(w, gu, true))) * slope, false, true);
   }
   return x;
 }
@@ -203,7 +200,8 @@ void register_linalg(OpTable& table) {
         const bool lower = v.flag("lower"), trans = v.flag("trans"), unit = v.flag("unit_diagonal");
         const Val g = solve_triangular(v.in[0], v.ct, lower, !trans, unit);
         if (v.need[0]) {
-          const Val d = -(trans ? mm(v.out, g, false, true) : mm(g, v.out, false, true));
+          const Val d =
+              -(trans ? v_matmul(v.out, g, false, true) : v_matmul(g, v.out, false, true));
           v.d[0] = fit(lower ? tril(d, unit ? -1 : 0) : triu(d, unit ? 1 : 0), v.in[0]);
         }
         if (v.need[1]) v.d[1] = fit(g, v.in[1]);
@@ -219,7 +217,8 @@ void register_linalg(OpTable& table) {
         const bool trans = v.flag("trans");
         const Val g = v.b.op(v.op, {v.in[0], v.ct}, {!trans});
         if (v.need[0])
-          v.d[0] = fit(-(trans ? mm(v.out, g, false, true) : mm(g, v.out, false, true)), v.in[0]);
+          v.d[0] = fit(-(trans ? v_matmul(v.out, g, false, true) : v_matmul(g, v.out, false, true)),
+                       v.in[0]);
         if (v.need[1]) v.d[1] = fit(g, v.in[1]);
       });
   // Of a singular matrix: not finite.
@@ -228,8 +227,8 @@ void register_linalg(OpTable& table) {
       .flags(kTakesComplex)
       .infer(same_type)
       .vmap(vmap_matrices)
-      .vjp([](V v) { v.d[0] = -mm(mm(v.out, v.ct, true), v.out, false, true); })
-      .jvp([](JvpCtx& c) { return -mm(mm(c.out, c.t[0]), c.out); });
+      .vjp([](V v) { v.d[0] = -v_matmul(v_matmul(v.out, v.ct, true), v.out, false, true); })
+      .jvp([](JvpCtx& c) { return -v_matmul(v_matmul(c.out, c.t[0]), c.out); });
   table.add("matrix_det")
       .in({"x|input"})
       .flags(kTakesComplex)
@@ -250,7 +249,7 @@ void register_linalg(OpTable& table) {
         const Val inverse = v.b.op("matrix_inverse", {v.in[0]});
         const Dim r = v.out.shape().rank();
         const Val along = v_sum(v.ct * inverse, {r - 2, r - 1}, true);
-        v.d[0] = along * t(v.out) - mm(mm(inverse, v.ct, true), v.out, false, true);
+        v.d[0] = along * t(v.out) - v_matmul(v_matmul(inverse, v.ct, true), v.out, false, true);
       });
   // [..., n + 1, n], complex: the eigenvalues above the eigenvectors, which are columns of
   // length 1. The gradient takes the length and phase of each vector for arbitrary (Boeddeker et
@@ -270,14 +269,14 @@ void register_linalg(OpTable& table) {
         const Dim n = cols(v.in[0]);
         const Val w = block(v.out, 0, 1, 0, n), vec = block(v.out, 1, n + 1, 0, n);
         const Val gw = block(v.ct, 0, 1, 0, n), gv = block(v.ct, 1, n + 1, 0, n);
-        const Val one = identity(w, n), vh = h(vec), p = mm(vh, gv);
+        const Val one = identity(w, n), vh = h(vec), p = v_matmul(vh, gv);
         const DType part = part_of(w.dtype());
         const Val own =
             v_cast(v_op("real", v_sum(p * one, {w.shape().rank() - 2}, true)), w.dtype());
         const Val gap = v_op("conj", w - t(w));  // w_j - w_i
         const Val same = v_op("equal", v_cast(one, part), v.b.constant(part, 1.0));
-        const Val inner = v_select(same, gw, (p - mm(vh, vec) * own) * inverse_or_zero(gap));
-        const Val d = v.b.op("solve", {vh, mm(inner, vh)}, {false});
+        const Val inner = v_select(same, gw, (p - v_matmul(vh, vec) * own) * inverse_or_zero(gap));
+        const Val d = v.b.op("solve", {vh, v_matmul(inner, vh)}, {false});
         v.d[0] = is_complex(v.in[0].dtype()) ? d : v_op("real", d);
       });
   // [..., 2]: the determinant over its absolute value, and the logarithm of that.
@@ -318,12 +317,12 @@ void register_linalg(OpTable& table) {
         Val gl = tril(block(g, 0, k, 0, k), -1), gu = triu(block(g, 0, k, 0, k)), rest;
         if (m < n) {  // U2 = L^-1 P A2
           rest = by_l(block(g, 0, k, k, n));
-          gl = gl - mm(rest, block(lu, 0, k, k, n), false, true);
+          gl = gl - v_matmul(rest, block(lu, 0, k, k, n), false, true);
         } else if (n < m) {  // L2 = P A2 U^-1
           rest = by_u(block(g, k, m, 0, k));
-          gu = gu - mm(block(lu, k, m, 0, k), rest, true);
+          gu = gu - v_matmul(block(lu, k, m, 0, k), rest, true);
         }
-        Val d = by_u(by_l(tril(mm(l1, gl, true), -1) + triu(mm(gu, u1, false, true))));
+        Val d = by_u(by_l(tril(v_matmul(l1, gl, true), -1) + triu(v_matmul(gu, u1, false, true))));
         if (rest) d = joined(d, rest, m < n ? -1 : -2);
         // rows back to where they were in x
         const Dim r = v.out.shape().rank();
@@ -369,12 +368,12 @@ void register_linalg(OpTable& table) {
         if (k < n) {  // R = [U, V], x = [X, Y]
           const Val gv = block(gr, 0, k, k, n);
           gq = gq + mm_h(block(v.in[0], 0, m, k, n), gv);
-          y = mm(q, gv);
+          y = v_matmul(q, gv);
           gr = block(gr, 0, k, 0, k);
         }
         const Val u = k < n ? block(r, 0, k, 0, k) : r;
         const Val w = mm_h(u, gr) - h_mm(gq, q), below = tril(w, -1);
-        const Val g = gq + mm(q, below + h(below) + only_real(tril(w) - below));
+        const Val g = gq + v_matmul(q, below + h(below) + only_real(tril(w) - below));
         const Val x = h(solve_triangular(u, h(g), false, false));  // g U^-H
         v.d[0] = y ? joined(x, y, -1) : x;
       });
@@ -400,8 +399,8 @@ void register_linalg(OpTable& table) {
         const Val w = block(v.out, 0, 1, 0, n), q = block(v.out, 1, n + 1, 0, n);
         const Val gaps = inverse_or_zero(w - t(w));
         const Val inner = identity(q, n) * block(v.ct, 0, 1, 0, n) +
-                          gaps * mm(q, block(v.ct, 1, n + 1, 0, n), true);
-        const Val g = mm(mm(q, inner), q, false, true), twice = g + t(g);
+                          gaps * v_matmul(q, block(v.ct, 1, n + 1, 0, n), true);
+        const Val g = v_matmul(v_matmul(q, inner), q, false, true), twice = g + t(g);
         v.d[0] = v.flag("lower") ? half_tril(twice) : t(half_tril(twice));
       });
   // [..., m + n + 1, k]: U [m, k], V [n, k], and the singular values in descending order as the
@@ -435,9 +434,9 @@ void register_linalg(OpTable& table) {
         const Val ru = turned(u, gu), one = identity(s, k);
         Val inner = gaps * ru * s + t(s) * (gaps * turned(w, gw)) + one * only_real(gs);
         if (is_complex(s.dtype())) inner = inner + one * ru * (inverse * 0.5);  // phases
-        Val d = mm_h(mm(u, inner), w);
-        if (m > k) d = d + mm_h((gu - mm(u, h_mm(u, gu))) * inverse, w);
-        if (n > k) d = d + mm_h(u, (gw - mm(w, h_mm(w, gw))) * inverse);
+        Val d = mm_h(v_matmul(u, inner), w);
+        if (m > k) d = d + mm_h((gu - v_matmul(u, h_mm(u, gu))) * inverse, w);
+        if (n > k) d = d + mm_h(u, (gw - v_matmul(w, h_mm(w, gw))) * inverse);
         v.d[0] = d;
       });
   // The pseudo-inverse [..., n, m], from the singular values above max(atol, rtol * the greatest);

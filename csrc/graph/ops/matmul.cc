@@ -5,7 +5,6 @@
 namespace pijit {
 namespace {
 using V = VjpCtx&;
-Val mm(Val a, Val b, bool ta, bool tb) { return a.b->op("matmul", {a, b}, {ta, tb}); }
 // Sums leading (batch) axes that were broadcast.
 Val fit(Val g, const Shape& to) { return v_unbroadcast(g, to); }
 Val vmap_dense(const VmapCtx& c) {
@@ -17,7 +16,7 @@ Val vmap_dense(const VmapCtx& c) {
     x = v_reshape(x, Shape{c.size, in == 0 ? Dim(0) : x.shape().numel() / (c.size * in), in});
   else
     x = v_reshape(x, Shape{in == 0 ? Dim(0) : x.shape().numel() / in, in});
-  const Val y = v_reshape(mm(x, c.front(1), false, true), c.with_batch(c.out.shape));
+  const Val y = v_reshape(v_matmul(x, c.front(1), false, true), c.with_batch(c.out.shape));
   return c.in[2] ? y + c.aligned(2, rank) : y;
 }
 int64_t dense_flops(const InferCtx& c, const Shape&) {
@@ -62,8 +61,10 @@ void register_matmul(OpTable& t) {
       .vjp([](V v) {
         const bool ta = v.flag("trans_a"), tb = v.flag("trans_b");
         const Val a = v.in[0], b = v.in[1], g = v.ct;
-        if (v.need[0]) v.d[0] = fit(ta ? mm(b, g, tb, true) : mm(g, b, false, !tb), a.shape());
-        if (v.need[1]) v.d[1] = fit(tb ? mm(g, a, true, ta) : mm(a, g, !ta, false), b.shape());
+        if (v.need[0])
+          v.d[0] = fit(ta ? v_matmul(b, g, tb, true) : v_matmul(g, b, false, !tb), a.shape());
+        if (v.need[1])
+          v.d[1] = fit(tb ? v_matmul(g, a, true, ta) : v_matmul(a, g, !ta, false), b.shape());
       })
       .vmap(vmap_as_elements)
       // A stack of matrices by one matrix is one product. An outer product (the gradient of a
@@ -78,7 +79,8 @@ void register_matmul(OpTable& t) {
           if (ra == 2 || rb != 2 || ta) return c.b.emit(c.op, c.in, c.attrs, c.out);
           Dim rows = 1;  // one product with all rows, as b is the same for all
           for (int k = 0; k + 1 < ra; ++k) rows *= sa[k];
-          return v_reshape(mm(v_reshape(a, Shape{rows, sa[ra - 1]}), b, false, tb), c.out.shape);
+          return v_reshape(v_matmul(v_reshape(a, Shape{rows, sa[ra - 1]}), b, false, tb),
+                           c.out.shape);
         }
         if (ta) std::swap(sa[ra - 1], sa[ra - 2]);
         if (tb) std::swap(sb[rb - 1], sb[rb - 2]);
@@ -112,8 +114,8 @@ void register_matmul(OpTable& t) {
         const Val x = v.in[0], w = v.in[1];
         const Dim in = w.shape()[1], out = w.shape()[0];
         const Val g = v_reshape(v.ct, Shape{v.ct.shape().numel() / std::max(out, Dim(1)), out});
-        if (v.need[0]) v.d[0] = v_reshape(mm(g, w, false, false), x.shape());
-        if (v.need[1]) v.d[1] = mm(g, v_reshape(x, Shape{g.shape()[0], in}), true, false);
+        if (v.need[0]) v.d[0] = v_reshape(v_matmul(g, w, false, false), x.shape());
+        if (v.need[1]) v.d[1] = v_matmul(g, v_reshape(x, Shape{g.shape()[0], in}), true, false);
         if (v.need[2]) v.d[2] = v_sum(g, {0}, false);
       })
       .vmap(vmap_dense);
@@ -151,7 +153,7 @@ void register_matmul(OpTable& t) {
         if (v.flag("squares")) {  // sum over q of 2 g (a - b): products with g
           auto half = [&](Val x, Val y, bool trans) {
             return x * column(v_sum(v.ct, {Dim(trans ? r - 2 : r - 1)}, false)) -
-                   mm(v.ct, y, trans, false);
+                   v_matmul(v.ct, y, trans, false);
           };
           if (v.need[0]) v.d[0] = half(a, b, false) * 2.0;
           if (v.need[1]) v.d[1] = half(b, a, true) * 2.0;

@@ -9,25 +9,25 @@ namespace pijit {
 namespace {
 using V = VjpCtx&;
 
-Val call(const char* fn, Val x) { return x.b->op("bessel", {x}, {std::string(fn)}); }
+Val bessel(const char* fn, Val x) { return x.b->op("bessel", {x}, {std::string(fn)}); }
 // f / x, and `limit` at 0
 Val over(Val f, Val x, double limit) {
   const Val zero = v_op("equal", x, v_const(x, 0));
   return v_select(zero, v_const(x, limit), f / v_select(zero, v_const(x, 1), x));
 }
 Val derivative(const std::string& fn, Val x, Val y) {
-  if (fn == "i0") return call("i1", x);
-  if (fn == "i1") return call("i0", x) - over(y, x, 0.5);
-  if (fn == "i0e") return call("i1e", x) - v_op("sign", x) * y;
-  if (fn == "i1e") return call("i0e", x) - v_op("sign", x) * y - over(y, x, 0.5);
-  if (fn == "j0") return -call("j1", x);
-  if (fn == "j1") return call("j0", x) - over(y, x, 0.5);
-  if (fn == "y0") return -call("y1", x);
-  if (fn == "y1") return call("y0", x) - y / x;
-  if (fn == "k0") return -call("k1", x);
-  if (fn == "k1") return -call("k0", x) - y / x;
-  if (fn == "k0e") return y - call("k1e", x);
-  return y * (1.0 - 1.0 / x) - call("k0e", x);  // k1e
+  if (fn == "i0") return bessel("i1", x);
+  if (fn == "i1") return bessel("i0", x) - over(y, x, 0.5);
+  if (fn == "i0e") return bessel("i1e", x) - v_op("sign", x) * y;
+  if (fn == "i1e") return bessel("i0e", x) - v_op("sign", x) * y - over(y, x, 0.5);
+  if (fn == "j0") return -bessel("j1", x);
+  if (fn == "j1") return bessel("j0", x) - over(y, x, 0.5);
+  if (fn == "y0") return -bessel("y1", x);
+  if (fn == "y1") return bessel("y0", x) - y / x;
+  if (fn == "k0") return -bessel("k1", x);
+  if (fn == "k1") return -bessel("k0", x) - y / x;
+  if (fn == "k0e") return y - bessel("k1e", x);
+  return y * (1.0 - 1.0 / x) - bessel("k0e", x);  // k1e
 }
 
 Type alike(const InferCtx& c) {
