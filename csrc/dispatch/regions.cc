@@ -135,6 +135,9 @@ bool Execution::is_over_numbers() const {
   return *state_.over_numbers && std::none_of(given_.begin(), given_.end(), is_promising);
 }
 
+// What making regions may take, in nanoseconds, and for each that they ran.
+constexpr int64_t kMadeAtFirst = 1'500'000, kMadeForRuns = 4;
+
 // A region from here on, which is made; null: there is none, or too many.
 Region* Execution::region_made(ResumePoint& point, const Region::Frame& frame) {
   constexpr int64_t kMostWasted = 3'000'000;
@@ -161,6 +164,7 @@ Region* Execution::region_made(ResumePoint& point, const Region::Frame& frame) {
   }
   ++state_.compile_count;
   ++state_.region_count;
+  state_.regions_made_ns += took;
   ++disturbances;
   PIJIT_LOG("capture", code_->name, ": a region from line ", code_->instrs[instr_].line,
             " on, made in ", took / 1000, " us, ", made->code->bytes(), " bytes\n", made->text);
@@ -181,6 +185,8 @@ Region* Execution::region_for(ResumePoint& point, const Region::Frame& frame, Wo
   if (point.no_region) return nullptr;
   for (auto& r : point.regions)
     if (!r->has_room()) return nullptr;  // CPython raises, or so would another one
+  // many that are left at once take longer to make than the loop takes
+  if (state_.regions_made_ns > kMadeAtFirst + kMadeForRuns * state_.regions_ran_ns) return nullptr;
   if (point.regions.size() < kMostRegions && state_.region_count < kMostOfFunction &&
       may_capture(Asker::kCapture))
     if (Region* r = region_made(point, frame)) {
@@ -194,14 +200,15 @@ Region* Execution::region_for(ResumePoint& point, const Region::Frame& frame, Wo
 
 // Where no region begins, CPython's instructions, one by one, lead to one, if they did so before.
 bool Execution::step_to_region(ResumePoint& point, bool loops) {
-  constexpr int kMostSteps = 24;
+  constexpr int kMostSteps = 96, kInLoop = 4;
   if (!loops && point.no_region && point.regions.empty()) state_.no_regions = true;
   if (!loops || state_.no_regions) return false;
   if (steps_ == 0) {
     steps_from_ = &point;
     if (!point.steps.due()) return false;
   }
-  if (++steps_ > kMostSteps) {
+  steps_ += loop_around(*code_, instr_).first >= 0 ? kInLoop : 1;
+  if (steps_ > kMostSteps) {
     if (region_runs_ == 0) state_.no_regions = true;
     steps_from_->steps.failed();
     return false;
@@ -250,7 +257,8 @@ bool Execution::run_region(ResumePoint& point) {
   if (!r) return step_to_region(point, loops);
   if (steps_ > 0) steps_from_->steps.worked();
   steps_ = 0;
-  const int64_t begin = region_runs_ ? clock_ns() : 0;
+  const bool timed = region_runs_ > 0 || state_.regions_made_ns > kMadeAtFirst;
+  const int64_t begin = timed ? clock_ns() : 0;
   std::vector<py::object> now_slots, now_stack;
   const RegionExit* left;
   {
@@ -265,7 +273,9 @@ bool Execution::run_region(ResumePoint& point) {
   if (r->recursive) state_.recursion.worked();
   // no run earns more exits than this: another process may have had the processor meanwhile
   constexpr int64_t kMostOfRun = 1'000'000;
-  if (region_runs_++) region_ns_ += std::min(clock_ns() - begin, kMostOfRun);
+  const int64_t took = timed ? clock_ns() - begin : 0;
+  state_.regions_ran_ns += took;
+  if (region_runs_++) region_ns_ += std::min(took, kMostOfRun);
   ++graphs_run;
   instr_ = left->instr;
   stack_ = std::move(now_stack);

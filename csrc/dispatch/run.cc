@@ -119,10 +119,12 @@ py::object Execution::run() {
     fruitless_ = 0;
     point.hopeless &= !again || alone;
   }
-  if (point.hopeless) return !point.hope.due();
+  if (point.hopeless) return point.lost_in == number_ || !point.hope.due();
   if (!again) return false;
-  if (state_.of_arrays && turns_.loses_at(&point, state_.compile_count + disturbances))
+  if (state_.of_arrays && turns_.loses_at(&point, state_.compile_count + disturbances)) {
+    point.lost_in = number_;
     return point.hopeless = true;
+  }
   const bool ran = won_ || state_.graph_runs > 0;
   if (++fruitless_ < (ran ? kWhereGraphsRan : kAtFirst) && (ran || may_try(state_.trying)))
     return false;
@@ -161,7 +163,9 @@ py::object Execution::plain() {
 
 [[gnu::noinline]] py::object Execution::end_capture(ResumePoint& point) {
   py::object result;
+  const int64_t began = turns_.measures() ? clock_ns() : 0;
   if (!loop_in_python(&result)) return plain();
+  if (turns_.measures()) turns_.ran_step(clock_ns() - began);  // a loop within the loop
   point.alone = !result;
   return result;
 }

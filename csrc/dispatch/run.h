@@ -18,18 +18,19 @@ namespace pijit {
 using Slots = absl::InlinedVector<py::object, 8>;
 
 struct ResumePoint {
-  std::vector<std::unique_ptr<Entry>> entries;   // newest first
-  std::map<uint64_t, uint64_t> dynamic;          // numbers and dims seen to change, by path
-  std::set<uint64_t> own_changes;                // what the code itself changes
-  std::set<uint64_t> unstable;                   // of these, what entries cannot follow
-  Backoff refused;                               // further entries, while there are too many
-  bool expects_raises = false;                   // graphs that check for exceptions fail often
-  bool never = false;                            // capture does not pay here
-  uint64_t captures = 0;                         // so far
-  uint64_t visited_by = 0;                       // the call that was here last
-  bool hopeless = false;                         // breaks came back here, and no graph ran
-  Backoff hope;                                  // whether to try again, if so
-  bool alone = false;                            // the loop around it ran in CPython, the last time
+  std::vector<std::unique_ptr<Entry>> entries;  // newest first
+  std::map<uint64_t, uint64_t> dynamic;         // numbers and dims seen to change, by path
+  std::set<uint64_t> own_changes;               // what the code itself changes
+  std::set<uint64_t> unstable;                  // of these, what entries cannot follow
+  Backoff refused;                              // further entries, while there are too many
+  bool expects_raises = false;                  // graphs that check for exceptions fail often
+  bool never = false;                           // capture does not pay here
+  uint64_t captures = 0;                        // so far
+  uint64_t visited_by = 0;                      // the call that was here last
+  uint64_t lost_in = 0;   // the call in which a loop was found slower that comes here
+  bool hopeless = false;  // breaks came back here, and no graph ran
+  Backoff hope;           // whether to try again, if so
+  bool alone = false;     // the loop around it ran in CPython, the last time
   std::vector<std::unique_ptr<Region>> regions;  // of loops over numbers, from here on
   bool no_region = false;                        // there is none, or too many
   Backoff steps{1};                              // whether to look for one behind
@@ -139,6 +140,7 @@ struct FunctionCache {
   uint64_t region_count = 0, region_losses = 0;
   Backoff recursion{3};   // attempts of a function that calls itself
   int64_t wasted_ns = 0;  // on regions that came to nothing
+  int64_t regions_made_ns = 0, regions_ran_ns = 0;
   std::vector<NoRegion> left_loops;
   // Entries that were given up in calls below one that still runs: it may be theirs.
   int running = 0;

@@ -1,7 +1,6 @@
 #include "dispatch/turn_meter.h"
 
 #include "entry/entry.h"
-#include "graph/op.h"
 #include "runtime/record.h"
 
 namespace pijit {
@@ -11,21 +10,8 @@ namespace {
 constexpr int kTurns = 8, kLosses = 6;
 // The place is not that of a loop any more when so many others came again.
 constexpr int kElsewhere = 64;
-// What takes NumPy its usual time for small arrays: for an operation, and for what only moves
-// elements. Longer kernels are worth their graph.
-constexpr int64_t kComputes = 1000, kMoves = 100, kLongKernels = 5000;
-constexpr int64_t kLongTime = 1'000'000'000;
-
-int64_t in_numpy(const Entry& e) {
-  int64_t ns = 0;
-  for (auto& [name, count] : e.ops) {
-    const OpDef* op = OpTable::get().find(name);
-    const bool moves = op && !op->has(kElementwise) &&
-                       (op->has(kView) || op->has(kPicks) || op->role != Role::kNone);
-    ns += count * (moves ? kMoves : kComputes);
-  }
-  return ns;
-}
+// Longer kernels are worth their graph.
+constexpr int64_t kLongKernels = 5000, kLongTime = 1'000'000'000;
 
 }  // namespace
 
@@ -43,14 +29,18 @@ bool TurnMeter::loses_at(const void* place, uint64_t disturbances) {
   if (at_ == place && disturbances_ == disturbances) {
     losses_ += clock_ns() - began_ > step_ns_ + plain_ns_;
     done_ = ++turns_ == kTurns;
-    if (done_) return losses_ >= kLosses;
+    if (done_ && losses_ >= kLosses) {
+      *this = {};  // the loop around it may lose, too
+      return true;
+    }
+    if (done_) return false;
   }
   begin(place, disturbances);
   return false;
 }
 
 void TurnMeter::ran_graph(const Entry& e, int64_t ns) {
-  plain_ns_ += ns > kLongKernels ? kLongTime : in_numpy(e);
+  plain_ns_ += ns > kLongKernels ? kLongTime : e.ns_in_numpy;
 }
 
 }  // namespace pijit

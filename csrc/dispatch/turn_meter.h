@@ -17,7 +17,7 @@ class TurnMeter {
   // The call is at this place again. `disturbances` counts captures and compiles so far. True: the
   // turns that ended here were measured, and lose.
   bool loses_at(const void* place, uint64_t disturbances);
-  // While it measures: what was run in this turn, in nanoseconds.
+  // While it measures: what was run in this turn, in nanoseconds. A step is what CPython does.
   void ran_graph(const Entry& e, int64_t ns);
   void ran_step(int64_t ns) { step_ns_ += ns; }
 

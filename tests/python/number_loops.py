@@ -379,7 +379,9 @@ def copied(args):
 
 
 def copy_of(v):
-    """A number, or an array of its own memory with the same strides."""
+    """A number, or an array of its own memory with the same strides, or a tuple of such."""
+    if type(v) is tuple and any(isinstance(i, np.ndarray) for i in v):
+        return tuple(map(copy_of, v))
     if not isinstance(v, np.ndarray):
         return v
     if type(v) is not np.ndarray or not v.size:

@@ -1,6 +1,8 @@
 """A loop without graphs runs alone in CPython, and what follows it is captured as ever."""
 
+import collections
 import gc
+import heapq
 import sys
 
 import numpy as np
@@ -294,3 +296,84 @@ def test_objects_die_in_the_loop():
         j(X, 100)
     gc.collect()
     assert Item.alive == 0 and sys.getrefcount(X) <= held + 1
+
+
+# Loops over single elements with what machine code has not: graphs of single elements would be many times slower.
+def of_a_deque(grid):
+    h, w = grid.shape
+    dist = -np.ones((h, w), np.int64)
+    dist[1, 1] = 0
+    todo = collections.deque([(1, 1)])
+    while todo:
+        y, x = todo.popleft()
+        for dy, dx in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+            if 0 <= y + dy < h and 0 <= x + dx < w and grid[y + dy, x + dx] == 0 and dist[y + dy, x + dx] < 0:
+                dist[y + dy, x + dx] = dist[y, x] + 1
+                todo.append((y + dy, x + dx))
+    return dist.tolist()
+
+
+def of_a_heap(grid):
+    h, w = grid.shape
+    cost = np.full((h, w), np.inf)
+    cost[1, 1] = 0.0
+    heap = [(0.0, 1, 1)]
+    while heap:
+        c, y, x = heapq.heappop(heap)
+        for dy, dx in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+            if 0 <= y + dy < h and 0 <= x + dx < w and c + 1.0 + grid[y + dy, x + dx] < cost[y + dy, x + dx]:
+                cost[y + dy, x + dx] = c + 1.0 + grid[y + dy, x + dx]
+                heapq.heappush(heap, (cost[y + dy, x + dx], y + dy, x + dx))
+    return cost.tolist()
+
+
+def of_a_dict(grid):
+    seen = {}
+    for y in range(grid.shape[0]):
+        for x in range(grid.shape[1]):
+            k = int(grid[y, x]) * 7 + y % 3
+            seen[k] = seen.get(k, 0) + 1
+    return seen
+
+
+def of_tuples_in_a_list(grid):
+    h, w = grid.shape
+    seen = np.zeros((h, w), bool)
+    stack = [(1, 1)]
+    while stack:
+        y, x = stack.pop()
+        if seen[y, x] or grid[y, x]:
+            continue
+        seen[y, x] = True
+        stack += [(a, b) for a, b in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)) if 0 <= a < h and 0 <= b < w]
+    return seen.tolist()
+
+
+class Ant:
+    def __init__(self, n):
+        self.grid, self.y, self.x, self.d = np.zeros((n, n), np.int8), n // 2, n // 2, 0
+
+    def run(self, steps):
+        n = self.grid.shape[0]
+        for _ in range(steps):
+            self.d = (self.d + (3 if self.grid[self.y, self.x] else 1)) % 4
+            self.grid[self.y, self.x] ^= 1
+            self.y = (self.y + (self.d == 0) - (self.d == 2)) % n
+            self.x = (self.x + (self.d == 1) - (self.d == 3)) % n
+        return self.grid.tolist(), self.y, self.x
+
+
+def of_an_object(grid):
+    return Ant(40).run(4 * grid.size)
+
+
+@pytest.mark.parametrize("f", [of_a_deque, of_a_heap, of_a_dict, of_tuples_in_a_list, of_an_object])
+def test_graphs_of_single_elements_are_left_within_the_call(f):
+    grid = (np.random.default_rng(0).random((60, 60)) < 0.2).astype(np.int32)
+    grid[1, 1] = 0
+    want = f(grid.copy())
+    j = ms.jit(f)
+    for _ in range(6):
+        before = ms.explain(j).graph_runs
+        assert j(grid.copy()) == want
+        assert ms.explain(j).graph_runs - before < grid.size // 4, str(ms.explain(j))

@@ -1,8 +1,10 @@
 """Loops over bytes, tuples of numbers and of such tuples, and calls of math's other functions, as machine code."""
 
+import collections
 import itertools
 import math
 import sys
+import textwrap
 
 import number_loops
 import numpy as np
@@ -339,3 +341,101 @@ def test_long_values_in_guards_are_cut():
     f(b"x" * 5000)
     guards = [line for line in str(ms.explain(f)).splitlines() if line.lstrip().startswith("guard")]
     assert max(map(len, guards), default=0) < 250  # 3.14 leaves the function to CPython at once
+
+
+# Tuples that are arguments, or lie in others: their items are read, and looked at at each entry.
+BODIES = {
+    "items": ("for k in range(box[0], box[1]):\n    s += a[k] * box[-1]", (1, 9, 3)),
+    "as an index": (
+        "b = np.zeros((4, 5))\nfor k in range(40):\n    b[box] += a[k % 9]\n    s -= b[k % 4, box[1]]",
+        (2, 3),
+    ),
+    "unpacked": ("for k in range(50):\n    lo, hi, step = box\n    s += a[lo] * step + hi", (1, 9, 3)),
+    "length": ("for k in range(50):\n    s += len(box) * a[k % len(box)]", (1, 9, 3)),
+    "in": ("for k in range(50):\n    if k in box:\n        s += a[k]", (1, 9, 3)),
+    "over it": ("for k in range(9):\n    for b in box:\n        s += a[k] * b", (1, 9, 3)),
+    "over its pairs": (
+        "for k in range(3, 9):\n    for dy, dx in box:\n        s += a[k + dy] * dx",
+        ((0, 1), (1, 0), (0, -1), (-1, 0)),
+    ),
+    "nested": ("for k in range(20):\n    s += a[box[0][1]] * box[1][0][0] + k", ((1, 2), ((5,), 3))),
+    "arrays": (
+        "for k in range(len(a)):\n    box[0][k] = a[k] + box[1][k]\n    box[1][k] += 1",
+        (np.zeros(50), np.arange(50.0)),
+    ),
+    "kept": ("for k in range(20):\n    s += a[k] + box[0]\nreturn s, box, box[0]", (1.5, 9, 3)),
+    "another variable": ("b = box\nfor k in range(20):\n    s += a[k] + b[1]\n    c = b[2]\nreturn s, c, b", (1, 9, 3)),
+    "passed on": ("for k in range(20):\n    s += weighted(box, k) + a[k]", (1, 9, 3)),
+    "numbers of NumPy": ("for k in range(20):\n    s = s + box[0] * box[1]", (np.float32(1.7), np.float32(3))),
+    "before the loop": (
+        """n = a.shape[0]
+first = a[box[0]]
+stack = [box[0] * 2 + box[1]]
+a[box[0]] = -1
+while stack:
+    p = stack.pop()
+    if p < n and a[p] >= 0:
+        a[p] = -2
+        stack.append(p + 1)
+        s += 1
+return first, s""",
+        (1, 4),
+    ),
+    "long lines before the loop": (
+        "note = {}\n"
+        + "".join(f"v{k} = box[0] + {k} * box[1]\n" for k in range(8))
+        + "for k in range(50):\n    s += a[k] * v3 + v7",
+        (1, 4),
+    ),
+}
+
+
+def function_of(body):
+    """f(a, box), where s begins at 0 and is the result, if the body says no other."""
+    return (
+        "def weighted(box, k):\n    return box[0] * k + box[1]\n\ndef f(a, box):\n    s = 0\n"
+        + textwrap.indent(body, "    ")
+        + "\n    return s"
+    )
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_tuples_that_are_given(name):
+    body, box = BODIES[name]
+    same(function_of(body), ([np.arange(50.0), box]), ([np.arange(50), box]))
+
+
+def test_a_given_tuple_changes_between_calls():
+    source = function_of("for k in range(20):\n    s += a[k] * box[0] + box[1]\nreturn s, box[0]")
+    x = np.arange(20)
+    boxes = [(1, 2), (1.5, 2), (1, 2, 3), (True, 2), (-0.0, float("nan")), (2**70, 1), (1, 2)]
+    same(source, *([x, box] for box in boxes))
+    numbers = (np.int64(3), np.float32(0.1))
+    for other in ((1, "x"), (1,), (), [1, 2], None, (None, 1), ((1,), 2), numbers, np.array([1, 2]), "ab", 5):
+        same(source, [x, (1, 2)], [x, other], [x, (1, 2)], expect=None)
+
+
+def test_subclasses_of_tuple_that_are_given():
+    class Odd(tuple):
+        def __getitem__(self, k):
+            return 7
+
+        def __len__(self):
+            return 11
+
+    pair = collections.namedtuple("pair", "x y")
+    source = function_of("for k in range(20):\n    s += a[k] * box[0] + len(box)\nreturn s, box")
+    x = np.arange(20)
+    same(source, [x, (1, 2)], [x, pair(3, 4)], [x, Odd((1, 2))], [x, (1, 2)], expect=None)
+
+
+@pytest.mark.parametrize("k", [2, -3])
+def test_an_item_that_a_given_tuple_has_not(k):
+    source = function_of(f"for k in range(20):\n    s += a[k]\n    if k == 12:\n        s += box[{k}]")
+    same(source, [np.arange(20), (1, 2)], expect=None)
+
+
+def test_a_given_tuple_of_another_length_is_unpacked():
+    source = function_of("for k in range(20):\n    lo, hi = box\n    s += a[lo] + hi")
+    x = np.arange(20)
+    same(source, [x, (1, 2)], [x, (1, 2, 3)], [x, (1,)], [x, (1, 2)], expect=None)

@@ -10,7 +10,8 @@ namespace pijit::regions {
 static int offset_of(Emitter& e, const Part& part, const Av& index);
 static int place_of(Emitter& e, const Array& a, int axis, const Av& index);
 
-Av item(Emitter& e, const Av& of, const Av& index) {
+Av item(Emitter& e, const Av& whole, const Av& index) {
+  const Av of = e.d.as_items(whole);
   if (of.kind == K::kTuple) {
     const Av i = e.d.typed(index);
     int64_t k = 0;
@@ -25,7 +26,7 @@ Av item(Emitter& e, const Av& of, const Av& index) {
   const Part part = part_of(e, of);
   if (!part.array)
     leave(str_cat("an item of ", a_(e.d.described(e.d.typed(of))), " is read"), kNumbers);
-  const bool row = part.array->rank - part.axis == 2 && index.kind != K::kTuple;
+  const bool row = part.array->rank - part.axis == 2 && e.d.as_items(index).kind != K::kTuple;
   return row ? row_of(of, place_of(e, *part.array, 0, index))
              : element(e, *part.array, offset_of(e, part, index));
 }
@@ -94,8 +95,8 @@ void store_item(Emitter& e, const Av& value, const Av& of, const Av& index) {
 // Bytes to an element, whose indices are looked at first.
 static int offset_of(Emitter& e, const Part& part, const Av& index) {
   const Array& a = *part.array;
-  std::vector<Av> indices{index};
-  if (index.kind == K::kTuple) indices = index.items;
+  std::vector<Av> indices{e.d.as_items(index)};
+  if (indices[0].kind == K::kTuple) indices = std::vector(std::move(indices[0].items));
   if (indices.size() != static_cast<size_t>(a.rank - part.axis))
     leave("a row or a part of an array is taken", "an index for each axis: a[i, j]");
   int offset = part.offset;

@@ -341,7 +341,7 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       break;
     }
     case BOp::UNPACK_SEQUENCE: {
-      const Av t = unpacked_list(e_, constant_items(st.back()), in.a);
+      const Av t = unpacked_list(e_, d_.as_items(st.back()), in.a);
       if (t.kind != K::kTuple || t.items.size() != static_cast<size_t>(in.a))
         leave(str_cat(a_(d_.described(t)), " is unpacked"));
       st.pop_back();
@@ -351,16 +351,6 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
     case BOp::CALL: call(in, st); break;
     default: step_container(in, st);
   }
-}
-
-// A constant tuple as its items.
-Av RegionBuilder::constant_items(const Av& a) {
-  if (a.kind != K::kObject || !PyTuple_CheckExact(a.object)) return a;
-  Av t;
-  t.kind = K::kTuple;
-  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(a.object); ++k)
-    t.items.push_back(d_.constant_object(PyTuple_GET_ITEM(a.object, k)));
-  return t;
 }
 
 int RegionBuilder::place_here() const { return d_.lists.made_at(b_.code().code, e_.instr()); }

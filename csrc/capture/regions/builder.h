@@ -34,7 +34,6 @@ class RegionBuilder {
   void step_operator(const BIn& in, std::vector<Av>& st);
   void step_container(const BIn& in, std::vector<Av>& st);
   void step_cell(const BIn& in, Frame& f);
-  Av constant_items(const Av& a);
   int place_here() const;  // of a list that is made
   int step_flow(const BIn& in, Frame& f);
   Av cell_content(const Av& slot);

@@ -105,6 +105,39 @@ PyTypeObject* Draft::class_of(const Av& z) const {
            : &PyComplex_Type;
 }
 
+Av Draft::as_items(const Av& a) {
+  constexpr Py_ssize_t kMostItems = 16;
+  PyObject* o = a.kind == K::kEntry    ? object_at(a.index)
+                : a.kind == K::kObject ? a.object
+                                       : nullptr;
+  if (!o || !PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) > kMostItems) return a;
+  if (auto it = tuples_.find(a.index); a.kind == K::kEntry && it != tuples_.end())
+    return it->second;
+  Av t;
+  t.kind = K::kTuple;
+  const auto n = static_cast<int>(PyTuple_GET_SIZE(o));
+  if (a.kind == K::kEntry) {
+    RegionNeed need{RegionNeed::kTuple, a.index, {}};
+    need.rank = n;
+    r->needs.push_back(std::move(need));
+  }
+  for (int k = 0; k < n; ++k) {
+    PyObject* item = PyTuple_GET_ITEM(o, k);
+    if (a.kind == K::kObject) {
+      t.items.push_back(constant_object(item));
+      continue;
+    }
+    RegionSource s{RegionSource::kItem, k, {}, {}};
+    s.tuple = std::make_shared<const RegionSource>(r->sources[a.index]);
+    Av i;
+    i.kind = K::kEntry;
+    i.index = source(std::move(s));
+    t.items.push_back(std::move(i));
+  }
+  if (a.kind == K::kEntry) tuples_.emplace(a.index, t);
+  return t;
+}
+
 const Array* Draft::array_of_value(const Av& a) {
   if (a.kind != K::kEntry) return nullptr;
   if (auto it = arrays.find(a.index); it != arrays.end()) return &it->second;

@@ -69,6 +69,8 @@ class Draft {
   // Are NumPy's types known, as it is loaded?
   bool uses_numpy();
   PyTypeObject* class_of(const Av& complex) const;
+  // A tuple that is there as its items; else what it is.
+  Av as_items(const Av& a);
   // An ndarray whose elements code may read; null: it is none.
   const Array* array_of_value(const Av& a);
   // A list whose items code may read; null: it is none.
@@ -110,6 +112,7 @@ class Draft {
  private:
   std::map<std::pair<Type, int64_t>, int> constants_;
   std::map<int, bool> quiet_;  // by source
+  std::map<int, Av> tuples_;   // by source
   std::map<int, List> lists_;  // the same
   int poll_ = -1, arena_ = -1;
 };

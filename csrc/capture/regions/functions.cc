@@ -96,6 +96,8 @@ static Av zipped(Emitter& e, const std::vector<Av>& a) {
 
 static Av length(Emitter& e, const std::vector<Av>& a) {
   if (const List l = list_of(e, a[0]); l.object != kNoValue) return int_of(list_length(e, l));
+  if (const Av t = e.d.as_items(a[0]); t.kind == K::kTuple)
+    return int_of(e.d.icon(static_cast<int64_t>(t.items.size())));
   const Part x = part_of(e, a[0]);
   if (!x.array) leave(str_cat("len() of ", a_(e.d.described(e.d.typed(a[0]))), " is asked for"));
   return int_of(x.array->sizes[static_cast<size_t>(x.axis)]);

@@ -34,11 +34,11 @@ static Av chosen(Emitter& e, int condition, const Av& yes, const Av& no) {
   return r;
 }
 
-// A tuple of the code's constants, also where a variable holds it; else what it is.
-static Av constant_tuple(Emitter& e, const Av& a) {
+// A tuple as its items: constants where it is one of the code's, also if a variable holds it.
+static Av items_of_tuple(Emitter& e, const Av& a) {
   if (a.kind == K::kObject && PyTuple_CheckExact(a.object)) return e.d.constant_object(a.object);
   PyObject* o = a.kind == K::kEntry ? e.d.object_at(a.index) : nullptr;
-  if (!o || !is_tuple_of_numbers(o)) return a;
+  if (!o || !is_tuple_of_numbers(o)) return e.d.as_items(a);
   PyObject* constants =
       reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(e.d.entry.func))->co_consts;
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(constants); ++k)
@@ -46,7 +46,7 @@ static Av constant_tuple(Emitter& e, const Av& a) {
       e.d.known_object(a.index, o);
       return e.d.constant_object(o);
     }
-  return a;
+  return e.d.as_items(a);
 }
 
 static Av with_types(Emitter& e, Av a) {
@@ -67,7 +67,7 @@ Av iterator(Emitter& e, const Av& a) {
     over.items = {a};
     return over;
   }
-  if (const Av t = with_types(e, constant_tuple(e, a)); t.kind == K::kTuple && !t.items.empty()) {
+  if (const Av t = with_types(e, items_of_tuple(e, a)); t.kind == K::kTuple && !t.items.empty()) {
     if (!can_be_chosen_from(t))
       leave("the loop is over a tuple of many items, or of several types");
     Av over = number(K::kTupleIter, e.d.icon(0));

@@ -162,6 +162,11 @@ PyObject* fetch(const RegionSource& s, const Region::Frame& f) {
     case RegionSource::kModule:
       if (!PyModule_CheckExact(s.module.ptr())) return nullptr;  // it was given another class
       return quiet_item(PyModule_GetDict(s.module.ptr()), s.name.ptr());
+    case RegionSource::kItem: {
+      PyObject* tuple = fetch(*s.tuple, f);
+      const bool has = tuple && PyTuple_CheckExact(tuple) && s.index < PyTuple_GET_SIZE(tuple);
+      return has ? PyTuple_GET_ITEM(tuple, s.index) : nullptr;
+    }
   }
   return nullptr;
 }
@@ -259,6 +264,7 @@ bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer
     case RegionNeed::kList:
       buffer[need.word] = reinterpret_cast<int64_t>(o);
       return PyList_CheckExact(o);
+    case RegionNeed::kTuple: return PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) == need.rank;
     case RegionNeed::kIs: return o == need.object.ptr();
     case RegionNeed::kQuiet: return is_quiet(o);
     case RegionNeed::kPlace: {

@@ -34,17 +34,29 @@ struct RegionExit {
 
 // Where a region finds what it works on.
 struct RegionSource {
-  // kIterated: the array or list that an iterator on the stack is over.
-  enum Where : uint8_t { kSlot, kStack, kFree, kCell, kGlobal, kModule, kIterated } where;
+  // kIterated: the array or list that an iterator on the stack is over. kItem: of a tuple.
+  enum Where : uint8_t { kSlot, kStack, kFree, kCell, kGlobal, kModule, kIterated, kItem } where;
   int index = 0;
   py::object module, name;  // for module: a function, whose globals or closure it is, if another's
+  std::shared_ptr<const RegionSource> tuple;  // of kItem
   bool operator==(const RegionSource& o) const {
-    return where == o.where && index == o.index && module.is(o.module) && name.is(o.name);
+    return where == o.where && index == o.index && module.is(o.module) && name.is(o.name) &&
+           (tuple == o.tuple || (tuple && o.tuple && *tuple == *o.tuple));
   }
 };
 // What it must be there.
 struct RegionNeed {
-  enum Kind : uint8_t { kIs, kNumber, kComplex, kRangeIter, kPlace, kArray, kList, kQuiet } kind;
+  enum Kind : uint8_t {
+    kIs,
+    kNumber,
+    kComplex,
+    kRangeIter,
+    kPlace,
+    kArray,
+    kList,
+    kTuple,
+    kQuiet
+  } kind;
   int source;
   py::object object;                      // of kIs
   RegionKind number = RegionKind::kNull;  // of kNumber: one of its kinds
@@ -53,7 +65,7 @@ struct RegionNeed {
                  // how many are left, and a step that is not 1
   // Of kArray, whose words are the address, the sizes and the strides:
   char format = 0;
-  int rank = 0;
+  int rank = 0;         // of kTuple: how many items it has
   bool packed = false;  // elements of the last axis lie side by side
   bool written = false;
 };

@@ -10,7 +10,7 @@ namespace {
 
 class TurnMeterTest : public testing::Test {
  protected:
-  TurnMeterTest() { e_.ops = {{"add", 1}, {"reshape", 2}}; }
+  TurnMeterTest() { e_.ns_in_numpy = 1200; }
   ~TurnMeterTest() override { set_clock(kRealTime); }
   void pass(int64_t ns) { set_clock(now_ += ns); }
 
@@ -71,6 +71,26 @@ TEST_F(TurnMeterTest, AnotherLoopIsMeasuredOnceTheFirstIsLeft) {
     pass(6'000);
   }
   EXPECT_TRUE(lost);
+}
+
+TEST_F(TurnMeterTest, TheLoopAroundOneThatLostIsMeasured) {
+  EXPECT_TRUE(turns(500, 5'000, 0));
+  bool lost = false;
+  for (int k = 0; k < 20 && !lost; ++k) {
+    lost = meter_.loses_at(&there_, disturbances_);
+    if (meter_.measures()) {
+      meter_.ran_graph(e_, 500);
+      meter_.ran_step(50'000);  // the loop that lost
+    }
+    pass(60'000);
+  }
+  EXPECT_TRUE(lost);
+}
+
+TEST_F(TurnMeterTest, ALoopThatWinsIsMeasuredNoMore) {
+  EXPECT_FALSE(turns(500, 400, 300));
+  EXPECT_FALSE(meter_.measures());
+  EXPECT_FALSE(turns(500, 50'000, 300));
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+#include "entry/time_in_numpy.h"
+
+#include <algorithm>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+
+namespace pijit {
+
+namespace {
+
+// Whatever sizes there may be: to compare one would make a guard of it.
+bool is_one_element(const Type& t) {
+  return std::all_of(t.shape.begin(), t.shape.end(), [](Dim d) { return d.is_one(); });
+}
+
+bool only_moves(const OpDef& op) {
+  switch (op.role) {
+    case Role::kIdentity:
+    case Role::kReshape:
+    case Role::kTranspose:
+    case Role::kBroadcast:
+    case Role::kSlice:
+    case Role::kDiagonal:
+    case Role::kGather: return true;
+    default: return op.has(kView);
+  }
+}
+
+// An operation on arrays, one that only moves elements, and one on a number or an element.
+constexpr int64_t kComputes = 1000, kMoves = 100, kElement = 80;
+
+int64_t time_of(const Graph& g, const Node& n) {
+  const OpDef& op = *n.op;
+  const bool one = is_one_element(n.type);
+  if (op.has(kElementwise)) return n.type.shape.rank() == 0 ? kElement : kComputes;
+  if (op.has(kPicks)) return one ? kElement : kMoves;
+  if (only_moves(op)) {
+    // a number that is an element of something is read; another form of one costs nothing
+    const bool read = one && !n.in.empty() && !is_one_element(g.node(n.in[0]).type);
+    return read ? kElement : one ? 0 : kMoves;
+  }
+  // an element is set
+  const bool sets = !one && n.in.size() > 1 && n.in[0] != kNoNode && n.in.back() != kNoNode &&
+                    g.node(n.in[0]).type.shape.rank() == n.type.shape.rank() &&
+                    is_one_element(g.node(n.in.back()).type);
+  return sets ? kElement : kComputes;
+}
+
+}  // namespace
+
+int64_t time_in_numpy(const Graph& g) {
+  int64_t ns = 0;
+  const auto live = g.live();
+  for (uint32_t id = 0; id < g.size(); ++id)
+    if (live[id] && g.node(id).kind == Node::kOp) ns += time_of(g, g.node(id));
+  return ns;
+}
+
+}  // namespace pijit
