@@ -35,4 +35,7 @@ function(compile_together target)
     endforeach()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  if(ARGC LESS 2)  # g++ collects its garbage less often: a tenth of its time
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=500000>)
+  endif()
 endfunction()

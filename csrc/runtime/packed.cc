@@ -7,7 +7,7 @@
 #include "base/config.h"
 
 namespace pijit {
-namespace {
+inline namespace packed {  // named, as Forms is known elsewhere
 
 struct Form {
   std::string layout;
@@ -30,7 +30,7 @@ AllForms& all() {
   return *a;
 }
 
-}  // namespace
+}  // namespace packed
 
 struct Forms {
   std::vector<Kept::iterator> own;

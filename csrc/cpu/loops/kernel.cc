@@ -319,8 +319,8 @@ void LoopKernel::reduce_row(const InnerLoop& loop, char* const* ptrs, bool share
   PoolVector<uint64_t> parts(static_cast<size_t>(chunks) * no);
   auto part = [&](int64_t c, size_t k) { return &parts[static_cast<size_t>(c) * no + k]; };
   auto run_chunks = [&](int64_t begin, int64_t end) {
-    char* at[64];
-    int64_t step[64];
+    PoolVector<char*> at(ni + no);
+    PoolVector<int64_t> step(ni + no);
     auto move_to = [&](int64_t c) {
       for (size_t k = 0; k < ni + no; ++k) {
         const bool reduced = k >= ni && spec_.out[k - ni].combine != Combiner::kNone;
@@ -334,11 +334,11 @@ void LoopKernel::reduce_row(const InnerLoop& loop, char* const* ptrs, bool share
     const int64_t whole = std::min(end, inner_ / kChunk);
     if (begin < whole) {
       move_to(begin);
-      loop.run(at, kChunk, whole - begin, step);
+      loop.run(at.data(), kChunk, whole - begin, step.data());
     }
     if (whole < end) {  // what is left of the last one
       move_to(end - 1);
-      loop.run(at, inner_ - (end - 1) * kChunk);
+      loop.run(at.data(), inner_ - (end - 1) * kChunk);
     }
   };
   if (shared)

@@ -242,7 +242,7 @@ Recurrence recurrence_of(const OpCtx& c, std::span<const Type* const> in) {
   const bool gradient = &c.op != &forward;
   r.hidden = gradient ? in[kGw]->shape[1] : in[kW]->shape[0];
   r.has_bias = !gradient && in[kB];
-  r.has_mask = in[gradient ? kGMask : kMask];
+  r.has_mask = in[gradient ? static_cast<int>(kGMask) : static_cast<int>(kMask)];
   return r;
 }
 
