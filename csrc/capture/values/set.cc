@@ -301,7 +301,7 @@ constexpr Question kQuestions[] = {
     {"__contains__", true, false, searched},
 };
 
-void discard(Context& c, SetValue& set, const V& x) {
+void discard_item(Context& c, SetValue& set, const V& x) {
   if (*set.contains(c, x))
     set.change(c, {method_of_set("discard"), {key_object(c, x, &PySet_Type)}});
 }
@@ -316,7 +316,8 @@ V update(Context& c, SetValue& set, const char* name, const std::vector<V>& args
         continue;
       }
       protocol::each(c, a, [&](const V& x) { each(c, set, x); });
-      if (each == discard) set.change(c, {method_of_set(name), {py::tuple()}});  // it tidies up
+      if (each == discard_item)
+        set.change(c, {method_of_set(name), {py::tuple()}});  // it tidies up
     }
     return c.constant(py::none());
   }
@@ -336,13 +337,13 @@ constexpr Method<SetValue> kSetMethods[] = {
      }},
     {"discard", 1, 1,
      [](Context& c, SetValue& s, Args a) {
-       discard(c, s, a[0]);
+       discard_item(c, s, a[0]);
        return c.constant(py::none());
      }},
     {"remove", 1, 1,
      [](Context& c, SetValue& s, Args a) {
        if (!*s.contains(c, a[0])) c.raise(PyExc_KeyError, {a[0]});
-       discard(c, s, a[0]);
+       discard_item(c, s, a[0]);
        return c.constant(py::none());
      }},
     {"pop", 0, 0,
@@ -358,7 +359,9 @@ constexpr Method<SetValue> kSetMethods[] = {
        return update(c, s, "update", a, [](Context& c, SetValue& s, const V& x) { s.add(c, x); });
      }},
     {"difference_update", 0, kAny,
-     [](Context& c, SetValue& s, Args a) { return update(c, s, "difference_update", a, discard); }},
+     [](Context& c, SetValue& s, Args a) {
+       return update(c, s, "difference_update", a, discard_item);
+     }},
     {"intersection_update", 0, kAny,
      [](Context& c, SetValue& s, Args a) { return update(c, s, "intersection_update", a); }},
     {"symmetric_difference_update", 1, 1,
