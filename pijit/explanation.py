@@ -138,7 +138,8 @@ class Explanation:
     misses), regions (loops over numbers that became machine code: each with lines, runs, bytes, exits, which are
     (line, whether the function returned, how often) where CPython went on, text, what was compiled, and recursive,
     whether it is a function that calls itself; and loops that did not: with why, where, the line at which machine code
-    would be left, and help, what would change that).
+    would be left, and help, what would change that), slower_loops (the first and the last line of loops that were left
+    to CPython within a call, as their graphs took longer).
 
     The text begins with what to do something about. to_html() gives or writes a page with the source, each line
     marked."""
@@ -190,6 +191,11 @@ class Explanation:
                          (f"; {RECURSION}" if self.calls_itself else ""))
         for p in self.interpreted_from:
             lines.append(f"  from {short(p)} on CPython runs it: there is nothing for a graph")
+        slower = set(self.slower_loops)
+        for first, last in sorted(slower):
+            if not any(a <= first and last <= b for a, b in slower - {(first, last)}):
+                lines.append(f"  the loop of lines {first} to {last} runs in CPython: "
+                             "its graphs took longer than NumPy's own operations would")
         for r in self.regions:
             first, last = r["lines"]
             of = f"lines {first} to {last}" if first != last else f"line {first}"

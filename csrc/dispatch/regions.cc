@@ -106,12 +106,12 @@ void loop_lines(const CodeInfo& code, NoRegion* n) {
   for (size_t pc = 0; pc < code.instrs.size(); ++pc)
     for (int to : successors(code, static_cast<int>(pc))) {
       if (to < 0 || to > static_cast<int>(pc)) continue;
-      const int first = code.instrs[to].line, last = code.instrs[pc].line;
+      const auto [first, last] = lines_of(code, to, static_cast<int>(pc));
       const bool around = first <= n->line && n->line <= last;
       const bool had = n->first_line <= n->line && n->line <= n->last_line && n->first_line > 0;
       if (n->first_line > 0 && (had || !around) && !(around && first < n->first_line)) continue;
       n->first_line = first;
-      n->last_line = std::max(first, last);
+      n->last_line = last;
     }
 }
 

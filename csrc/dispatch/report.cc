@@ -240,11 +240,16 @@ py::dict report(const FunctionCache& s, const py::object& func) {
   d["new_sizes"] = s.new_sizes;
   d["calls"] = s.calls;
   d["graph_runs"] = s.graph_runs;
-  py::list entries, callees, never, regions;
+  py::list entries, callees, never, slower, regions;
   for (auto& [key, p] : s.points) {
     for (auto& e : p.entries) entries.append(described_entry(*e, *code, key.first));
     for (auto& r : p.regions) regions.append(described_region(*r, *code));
     if (p.never) never.append(str_of(str_cat(code->filename, ":", code->instrs[key.first].line)));
+    if (const auto [first, behind] = loop_around(*code, key.first);
+        p.lost_in > 0 && p.hopeless && first >= 0) {
+      const auto [from, to] = lines_of(*code, first, behind - 1);
+      slower.append(py::make_tuple(from, to));
+    }
   }
   if (s.graph_runs == 0) describe_left_loops(s, *code, &regions);
   std::vector<const FunctionCache*> below;
@@ -272,6 +277,7 @@ py::dict report(const FunctionCache& s, const py::object& func) {
   d["breaks"] = described_breaks(s);
   d["misses"] = described_misses(s);
   d["interpreted_from"] = never;
+  d["slower_loops"] = slower;
   d["deoptimized"] = str_of(s.tier.verdict());
   return d;
 }

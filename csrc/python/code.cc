@@ -1,6 +1,7 @@
 #include "python/code.h"
 
 #include <algorithm>
+#include <climits>
 
 #include "base/error.h"
 #include "python/blocks.h"
@@ -64,6 +65,16 @@ std::pair<int, int> loop_around(const CodeInfo& code, int at) {
     if (t >= 0 && t <= at && t >= loop.first) loop = {t, static_cast<int>(k) + 1};
   }
   return loop;
+}
+
+std::pair<int, int> lines_of(const CodeInfo& code, int first, int last) {
+  std::pair<int, int> lines{INT_MAX, 0};
+  for (int k = first; k <= last; ++k) {
+    const int line = code.instrs[static_cast<size_t>(k)].line;
+    if (line <= 0) continue;  // of none
+    lines = {std::min(lines.first, line), std::max(lines.second, line)};
+  }
+  return lines.second ? lines : std::pair{0, 0};
 }
 
 absl::InlinedVector<int, 2> successors(const CodeInfo& c, int pc) {

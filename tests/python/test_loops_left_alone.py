@@ -377,3 +377,12 @@ def test_graphs_of_single_elements_are_left_within_the_call(f):
         before = ms.explain(j).graph_runs
         assert j(grid.copy()) == want
         assert ms.explain(j).graph_runs - before < grid.size // 4, str(ms.explain(j))
+
+
+def test_explain_tells_of_a_loop_that_was_left():
+    j = ms.jit(of_a_dict)
+    for _ in range(4):
+        j(np.zeros((60, 60), np.int32))
+    first = of_a_dict.__code__.co_firstlineno + 2
+    assert (first, first + 3) in ms.explain(j).slower_loops
+    assert f"the loop of lines {first} to {first + 3} runs in CPython: its graphs took longer" in str(ms.explain(j))

@@ -9,6 +9,7 @@ import sys
 import time
 import types
 
+import numpy as np
 import pytest
 
 import pijit
@@ -44,7 +45,8 @@ def test_a_script_of_arrays(name):
     vars(module).update(jitted)
     for _ in range(4):
         assert freeze(module.main()) == wanted
-    for n in WHOLE.get(name, ()):
+    # NumPy up to 2.2 adds up long axes by parts, which is left to it
+    for n in WHOLE.get(name, ()) if np.lib.NumpyVersion(np.__version__) >= "2.3.0" else ():
         e = pijit.explain(jitted[n])
         assert not e.breaks and (e.graphs or not e.compile_count), e
 

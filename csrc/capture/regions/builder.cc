@@ -1,6 +1,7 @@
 #include "capture/regions/builder.h"
 
 #include <climits>
+#include <tuple>
 
 #include "base/config.h"
 #include "base/error.h"
@@ -84,8 +85,8 @@ int RegionBuilder::line_here() const { return b_.code().instrs[e_.instr()].line;
 
 void RegionBuilder::note_loop(int head) {
   if (head < 0) return;
-  because_.first_line = b_.own().code->instrs[head].line;
-  because_.last_line = b_.own().code->instrs[b_.own().loop_end[head]].line;
+  std::tie(because_.first_line, because_.last_line) =
+      lines_of(*b_.own().code, head, b_.own().loop_end[head]);
 }
 
 void RegionBuilder::fill(Pending p) {
@@ -168,18 +169,16 @@ std::unique_ptr<Region> RegionBuilder::finish() {
   d_.r->text = d_.f.print();
   const auto order = region::reverse_postorder(d_.f);
   d_.r->first_line = INT_MAX;
-  const auto& instrs = b_.own().code->instrs;
   for (auto& [instr, versions] : b_.own().versions) {
     const int end = b_.own().loop_end[instr];
     if (end < 0) continue;
-    d_.r->first_line = std::min(d_.r->first_line, instrs[instr].line);
-    d_.r->last_line = std::max(d_.r->last_line, instrs[end].line);
+    const auto [first, last] = lines_of(*b_.own().code, instr, end);
+    d_.r->first_line = std::min(d_.r->first_line, first);
+    d_.r->last_line = std::max(d_.r->last_line, last);
   }
   if (d_.r->recursive || d_.r->first_line > d_.r->last_line) {  // all of it, or a function's loop
-    const auto by_line = [](auto& a, auto& b) { return a.line < b.line; };
-    const auto [first, last] = std::minmax_element(instrs.begin(), instrs.end(), by_line);
-    d_.r->first_line = first->line;
-    d_.r->last_line = last->line;
+    std::tie(d_.r->first_line, d_.r->last_line) =
+        lines_of(*b_.own().code, 0, static_cast<int>(b_.own().code->instrs.size()) - 1);
   }
   if (config().strict && !d_.stores) d_.r->reference = region::interpreted(d_.f);
   d_.r->code = region::compiled(std::move(d_.f));
