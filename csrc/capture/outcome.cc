@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
-#include "entry/time_in_numpy.h"
 #include "objects/ndarray.h"
 #include "python/call_in_frame.h"
 
@@ -119,7 +118,7 @@ std::unique_ptr<Entry> Outcome::finish() {
   write_outputs();
   e.ops = t_.graph_->op_counts();
   for (auto& [name, count] : e.ops) e.num_ops += static_cast<uint64_t>(count);
-  e.ns_in_numpy = time_in_numpy(*t_.graph_);
+  e.in_numpy = time_in_numpy(*t_.graph_);
   e.dynamic = t_.dynamic_;
   e.graph = t_.graph_;
   if (!t_.dynamic_.empty()) e.symbols = std::move(t_.symbols_);

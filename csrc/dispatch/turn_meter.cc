@@ -40,7 +40,8 @@ bool TurnMeter::loses_at(const void* place, uint64_t disturbances) {
 }
 
 void TurnMeter::ran_graph(const Entry& e, int64_t ns) {
-  plain_ns_ += ns > kLongKernels ? kLongTime : e.ns_in_numpy;
+  // to set an element, a kernel may copy an array
+  plain_ns_ += ns > kLongKernels && !e.in_numpy.of_elements ? kLongTime : e.in_numpy.ns;
 }
 
 }  // namespace pijit

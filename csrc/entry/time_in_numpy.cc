@@ -30,6 +30,17 @@ bool only_moves(const OpDef& op) {
 // An operation on arrays, one that only moves elements, and one on a number or an element.
 constexpr int64_t kComputes = 1000, kMoves = 100, kElement = 80;
 
+// How many elements a part has that is set; -1: that varies.
+int64_t size_of(const Type& t) {
+  constexpr int64_t kMany = 1 << 20;
+  int64_t n = 1;
+  for (Dim d : t.shape) {
+    if (d.symbolic() || d > kMany || n > kMany) return -1;
+    n *= d;
+  }
+  return n;
+}
+
 int64_t time_of(const Graph& g, const Node& n) {
   const OpDef& op = *n.op;
   const bool one = is_one_element(n.type);
@@ -40,21 +51,23 @@ int64_t time_of(const Graph& g, const Node& n) {
     const bool read = one && !n.in.empty() && !is_one_element(g.node(n.in[0]).type);
     return read ? kElement : one ? 0 : kMoves;
   }
-  // an element is set
-  const bool sets = !one && n.in.size() > 1 && n.in[0] != kNoNode && n.in.back() != kNoNode &&
-                    g.node(n.in[0]).type.shape.rank() == n.type.shape.rank() &&
-                    is_one_element(g.node(n.in.back()).type);
-  return sets ? kElement : kComputes;
+  const bool sets = op.has(kSets) && n.in.size() > 1 && n.in.back() != kNoNode;
+  const int64_t elements = sets ? size_of(g.node(n.in.back()).type) : -1;
+  return elements < 0 ? kComputes : std::min(kElement + elements, kComputes);
 }
 
 }  // namespace
 
-int64_t time_in_numpy(const Graph& g) {
-  int64_t ns = 0;
+TimeInNumpy time_in_numpy(const Graph& g) {
+  TimeInNumpy all;
   const auto live = g.live();
-  for (uint32_t id = 0; id < g.size(); ++id)
-    if (live[id] && g.node(id).kind == Node::kOp) ns += time_of(g, g.node(id));
-  return ns;
+  for (uint32_t id = 0; id < g.size(); ++id) {
+    if (!live[id] || g.node(id).kind != Node::kOp) continue;
+    const int64_t ns = time_of(g, g.node(id));
+    all.ns += ns;
+    all.of_elements &= ns < kComputes;
+  }
+  return all;
 }
 
 }  // namespace pijit

@@ -6,7 +6,11 @@ namespace pijit {
 
 class Graph;
 
-// Nanoseconds, where arrays are small: an estimate, and a high one.
-int64_t time_in_numpy(const Graph& g);
+// An estimate, and a high one.
+struct TimeInNumpy {
+  int64_t ns = 0;           // where arrays that are computed with are small
+  bool of_elements = true;  // none are: elements and parts of arrays are read and set
+};
+TimeInNumpy time_in_numpy(const Graph& g);
 
 }  // namespace pijit

@@ -185,6 +185,7 @@ enum OpFlag : uint32_t {
                            // holomorphic function, and cotangents are conjugated around it
   kTakesComplex = 131072,  // kernels take complex arrays as they are
   kPicks = 262144,  // reads some rows of its first operand, as many elements as the output has
+  kSets = 524288,   // puts its last operand into places of its first one
   kMayFail = 1024,  // may raise when it runs (an index out of range), so it runs even if unused
 };
 

@@ -302,7 +302,8 @@ PyObject* evaluate(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
     PendingCall(t, f).finish();
     return nullptr;
   }
-  if (!on || !call_of_function) return run_plain(t, f, throwing);
+  // up to CPython 3.10 a call takes C stack anyway: ours would take most of what is left
+  if (!on || !call_of_function || stack_is_low()) return run_plain(t, f, throwing);
   if (here.but == reinterpret_cast<PyObject*>(code)) {
     here.but = nullptr;
     return run_plain(t, f, throwing);

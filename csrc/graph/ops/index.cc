@@ -240,7 +240,7 @@ void register_index(OpTable& t) {
       .vmap(vmap_gather_nd);
   t.add("scatter_nd")
       .in({"x", "indices", "updates"})
-      .flags(kMayFail)
+      .flags(kMayFail | kSets)
       .attr("mode", AttrKind::kString, std::string("update"))
       .infer([scatter_mode](const InferCtx& c) {
         scatter_mode(c);

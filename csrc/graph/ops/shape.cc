@@ -241,7 +241,7 @@ void register_shape(OpTable& t) {
       .attr("begin", AttrKind::kInts)
       .attr("end", AttrKind::kInts)
       .attr("step", AttrKind::kInts)
-      .flags(kLinear)
+      .flags(kLinear | kSets)
       .infer([](const InferCtx& c) {
         const Type* one[] = {c.in[0]};
         const Type r = OpTable::get().at("slice").infer(InferCtx{{c.op, c.attrs}, one});

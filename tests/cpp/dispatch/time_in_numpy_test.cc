@@ -7,10 +7,12 @@
 namespace pijit {
 namespace {
 
-int64_t time_of(const std::string& body) {
+TimeInNumpy all_of(const std::string& body) {
   return time_in_numpy(
       *Graph::parse("graph(%0: f64[5,6], %1: i64[1], %2: f64[]) {\n" + body + "}\n"));
 }
+
+int64_t time_of(const std::string& body) { return all_of(body).ns; }
 
 TEST(TimeInNumPy, ElementsTakeLessThanArrays) {
   const int64_t element = time_of(
@@ -26,6 +28,16 @@ TEST(TimeInNumPy, ElementsTakeLessThanArrays) {
 
 TEST(TimeInNumPy, WhatNobodyReadsCostsNothing) {
   EXPECT_EQ(time_of("  %3: f64[5,6] = add(%0, %2)\n  return %0\n"), 0);
+}
+
+TEST(TimeInNumPy, PartsOfArraysAreSet) {
+  const TimeInNumpy one = all_of(
+      "  %3: f64[1,1] = reshape(%2) {shape=(1,1)}\n"
+      "  %4: f64[5,6] = slice_update(%0, %3) {begin=(2,3), end=(3,4), step=(1,1)}\n"
+      "  return %4\n");
+  EXPECT_TRUE(one.of_elements);
+  EXPECT_LT(one.ns, time_of("  %3: f64[5,6] = add(%0, %2)\n  return %3\n"));
+  EXPECT_FALSE(all_of("  %3: f64[5,6] = add(%0, %2)\n  return %3\n").of_elements);
 }
 
 TEST(TimeInNumPy, ProductsAreWork) {

@@ -10,7 +10,7 @@ namespace {
 
 class TurnMeterTest : public testing::Test {
  protected:
-  TurnMeterTest() { e_.ns_in_numpy = 1200; }
+  TurnMeterTest() { e_.in_numpy = {1200, false}; }
   ~TurnMeterTest() override { set_clock(kRealTime); }
   void pass(int64_t ns) { set_clock(now_ += ns); }
 
@@ -45,6 +45,11 @@ TEST_F(TurnMeterTest, WhatCPythonRunsCountsOnBothSides) {
 }
 
 TEST_F(TurnMeterTest, LongKernelsAreWorthIt) { EXPECT_FALSE(turns(20'000, 50'000, 300)); }
+
+TEST_F(TurnMeterTest, LongKernelsForElementsAreNot) {
+  e_.in_numpy = {180, true};
+  EXPECT_TRUE(turns(20'000, 50'000, 300));
+}
 
 TEST_F(TurnMeterTest, SomeDisturbedTurnsDecideNothing) {
   for (int k = 0; k < 20; ++k) {
