@@ -10,6 +10,7 @@
 #include "objects/ndarray.h"
 #include "objects/views.h"
 #include "python/compat.h"
+#include "python/hook.h"
 #include "python/lifetime.h"
 #include "python/quiet_lookup.h"
 
@@ -360,7 +361,8 @@ bool recheck_guards(const Entry& e, PyObject* func, PyObject* const* state, Valu
   }
   values->held.clear();
   const GuardCache::Answer answer = e.guard_cache->check(e, func, state, values, failed);
-  if (config().strict && answer != GuardCache::kChanged) {
+  // with little C stack left, a guard may fail for lack of it, and the second look takes more
+  if (config().strict && answer != GuardCache::kChanged && !stack_is_low()) {
     Values all;
     int first = -1;
     const bool holds = check_guards(e, func, state, &all, &first);
