@@ -181,7 +181,7 @@ struct Entry {
   std::string graph_text;
   std::vector<std::pair<std::string, int>> ops;  // by name, and how many
   uint64_t num_ops = 0;
-  TimeInNumpy in_numpy;  // of these
+  TimeInNumpy in_numpy;     // of these
   std::vector<int> inputs;  // source per program input
   // Per input: whether it is a Tensor that an effect assigns to before anything else happens, and
   // only once; the new value may stay in the memory of the old one.
