@@ -1,5 +1,7 @@
 #include "region/ir.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cmath>
 #include <charconv>
@@ -47,10 +49,20 @@ double py_pow(double x, double y) {
   if (std::isnan(y)) return x == 1 ? 1.0 : y;
   return std::pow(x, y);
 }
+// What CPython and NumPy call in the C library of the machine that it runs on. Linked, it would be
+// the one that glibc has had since 2.35, and a wheel would not load on older systems.
+template <class F>
+F* from_c_library(const char* name) {
+  return reinterpret_cast<F*>(dlsym(RTLD_DEFAULT, name));
+}
 // Of a complex number, by its parts.
-double py_abs(double real, double imag) { return std::hypot(real, imag); }
+double py_abs(double real, double imag) {
+  static const auto hypot = from_c_library<double(double, double)>("hypot");
+  return hypot(real, imag);
+}
 double py_atan2(double y, double x) { return std::atan2(y, x); }
 double np_hypotf(double real, double imag) {
+  static const auto hypotf = from_c_library<float(float, float)>("hypotf");
   return hypotf(static_cast<float>(real), static_cast<float>(imag));
 }
 

@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 
@@ -96,3 +97,13 @@ def test_a_build_says_what_is_missing(tmp_path):
     assert ended.returncode and "Missing for that: CMake, Ninja, a C++ compiler.\n" in ended.stderr, ended.stderr
     assert "apt-get install cmake ninja-build g++\n" in ended.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_no_symbol_is_newer_than_the_glibc_that_wheels_are_for():
+    """manylinux_2_34, as tools/wheels.sh asks for."""
+    newest = {}
+    for path in sorted((ROOT / "pijit").glob(f"_*{sysconfig.get_config_var('EXT_SUFFIX')}")):
+        told = subprocess.run(["objdump", "-T", path], capture_output=True, text=True, check=True).stdout
+        newest[path.name] = [line.split()[-1] for line in told.splitlines()
+                             if (m := re.search(r"GLIBC_2\.(\d+)", line)) and int(m[1]) > 34]
+    assert newest and not any(newest.values()), newest
