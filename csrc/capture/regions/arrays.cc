@@ -95,8 +95,8 @@ void store_item(Emitter& e, const Av& value, const Av& of, const Av& index) {
 // Bytes to an element, whose indices are looked at first.
 static int offset_of(Emitter& e, const Part& part, const Av& index) {
   const Array& a = *part.array;
-  std::vector<Av> indices{e.d.as_items(index)};
-  if (indices[0].kind == K::kTuple) indices = std::vector(std::move(indices[0].items));
+  const Av items = e.d.as_items(index);
+  const std::vector<Av> indices = items.kind == K::kTuple ? items.items : std::vector{index};
   if (indices.size() != static_cast<size_t>(a.rank - part.axis))
     leave("a row or a part of an array is taken", "an index for each axis: a[i, j]");
   int offset = part.offset;

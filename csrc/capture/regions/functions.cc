@@ -374,17 +374,33 @@ static int64_t draw_known(int64_t fn, int64_t, int64_t) {
   return bits_of((high * 67108864.0 + low) * (1.0 / 9007199254740992.0));
 }
 
-// Functions of a list of numbers that only look at it; nothing: it is another.
+namespace {
+// Functions of a list of numbers that only look at it: whether they look at numbers alone, and what
+// they give, of items of a kind.
+struct OfList {
+  std::string_view name;
+  bool numbers;
+  K (*gives)(K item);
+};
+constexpr OfList kOfList[] = {
+    {"any", false, [](K) { return K::kBool; }},
+    {"all", false, [](K) { return K::kBool; }},
+    {"sum", true, [](K item) { return item == K::kBool ? K::kInt : item; }},
+    {"min", true, [](K item) { return item; }},
+    {"max", true, [](K item) { return item; }},
+};
+}  // namespace
+
+// Nothing: it is another function.
 static std::optional<Av> of_list(Emitter& e, PyObject* fn, const char* name, const Av& a) {
   const List l = list_of(e, a);
-  if (l.object == kNoValue) return std::nullopt;
-  const std::string_view f = name;
-  if (f == "any" || f == "all") return applied(e, fn, l, K::kBool);
-  if (f != "sum" && f != "min" && f != "max") return std::nullopt;
-  const K item = e.d.lists.read(l.kind).item;
-  if (item != K::kInt && item != K::kFloat && item != K::kBool)
+  const auto row = std::find_if(std::begin(kOfList), std::end(kOfList),
+                                [&](const OfList& r) { return r.name == name; });
+  if (l.object == kNoValue || row == std::end(kOfList)) return std::nullopt;
+  const K item = row->numbers ? e.d.lists.read(l.kind).item : K::kNull;
+  if (row->numbers && item != K::kInt && item != K::kFloat && item != K::kBool)
     leave(str_cat(name, "() is called with a list of other things than numbers"), kNumbers);
-  return applied(e, fn, l, f == "sum" && item == K::kBool ? K::kInt : item);
+  return applied(e, fn, l, row->gives(item));
 }
 
 Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args, int kind) {

@@ -30,8 +30,9 @@ struct NdarrayValue final : Value {
 
   // Its elements in the order of memory, as a value of the graph; made an input where it has a
   // source. Gives up where it is of no kind that is followed.
-  bool is_in_c_order() const { return std::is_sorted(axes.begin(), axes.end()); }
   Val elements(Context& c);
+  // Do its axes lie in memory in their order?
+  bool is_in_c_order() const { return std::is_sorted(axes.begin(), axes.end()); }
   // Is it of a kind that is followed, here?
   bool is_followed(Context& c) const;
   // The same as the array has its axes.
