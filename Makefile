@@ -13,7 +13,7 @@ export PYTHONPATH := $(CURDIR)
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo demo-of-sources demo-of-wheel test test-cpp test-once test-serial \
-  test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \
+  test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-clean-root test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit wheels wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-inference bench-functions bench-figures bench-scripts bench-tutorials bench-versions lint clean venv-build venv-demo venv-test venv-dev
 all: build
@@ -126,6 +126,7 @@ pythons:
 	tools/pythons.sh build/pythons $(PYTHONS)
 
 # The examples of MindSpore's docstrings, there and here; MindSpore, in an environment of its own, and its answers are kept in build/mindspore.
+# `make test-mindspore-python3.9` and the like: on another CPython that MindSpore is built for, too.
 test-mindspore: build $(BUILD)/mindspore/.ready
 	$(PY) tests/mindspore/doc_examples.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/doc_examples --floor 98 $(EXAMPLES)
 	$(PY) tests/mindspore/exchange.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/exchange
@@ -133,9 +134,11 @@ test-mindspore: build $(BUILD)/mindspore/.ready
 	$(PY) tests/mindspore/sets.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/sets
 	$(PY) tests/mindspore/audio.py $(BUILD)/mindspore/bin/python
 $(BUILD)/mindspore/.ready: requirements/mindspore.txt
-	python3.11 -m venv $(@D)
+	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/pip install -q --disable-pip-version-check -r $<
 	@touch $@
+test-mindspore-python3.%:
+	$(MAKE) test-mindspore VENV=.venv3$* BUILD=build/python3.$* PYTHON=$$(tools/find_python.sh 3.$*)
 
 test-asan: SANITIZED := UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 test-asan: deps-test venv-test
@@ -232,6 +235,10 @@ bench-cuda-host: build
 WHEELS ?= 3.9 3.10 3.11 3.12 3.13 3.14 3.15
 wheels: deps
 	tools/wheels.sh dist $$(tools/find_python.sh $(WHEELS))
+# These wheels in a bare Debian without compiler and network: demo, a notebook, a script.
+test-clean-root: wheels
+	@command -v debootstrap >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends debootstrap; }
+	tools/clean_root.sh build/clean dist $$(tools/find_python.sh $(WHEELS))
 # The wheel pijit-cuda13, without NVIDIA's libraries, which it depends on.
 wheel-cuda: deps venv-build
 	$(VENV)/bin/pip wheel -q --disable-pip-version-check --no-deps -w build/wheels packaging/cuda13

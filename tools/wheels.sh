@@ -21,7 +21,7 @@ for python in "$@"; do
   built_in=$root/.venv${name#cp}
   test "$name" != cp311 || built_in=$root/.venv
   test -x "$built_in/bin/python" || { built_in=$work/build-$name; "$python" -m venv "$built_in"; }
-  "$built_in/bin/pip" install -q --disable-pip-version-check setuptools wheel -r "$root/requirements/build.txt"
+  "$built_in/bin/pip" install -q --disable-pip-version-check "setuptools>=65" wheel -r "$root/requirements/build.txt"
   "$built_in/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w "$work/raw-$name" "$root"
   "$python" -m venv "$work/$name"
   rm -f "$out"/pijit-*-"$name"-*.whl
