@@ -58,6 +58,9 @@ class CMakeBuild(build_ext):
                                "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON",
                                f"-DPython_EXECUTABLE={sys.executable}", f"-DPIJIT_OUTPUT={target}"])
         subprocess.check_call(["cmake", "--build", build, "-j", str(os.cpu_count()), "--target", "extension"])
+        if inside := os.environ.get("PIJIT_ONEDNN"):
+            for name in ("LICENSE", "THIRD-PARTY-PROGRAMS"):
+                shutil.copy(os.path.join(source, inside, name), os.path.join(target, f"{name}-oneDNN"))
         bundle(target, lambda name: name.startswith("libabsl_"))
         # The OpenMP runtime, for systems without a compiler's libraries (pijit/_libs.py).
         compiler = os.environ.get("CXX", "g++")
@@ -74,4 +77,9 @@ class WithStartup(build_py):
         self.copy_file("pijit_auto.pth", os.path.join(self.build_lib, "pijit_auto.pth"))
 
 
-setup(ext_modules=[Extension("pijit._C", sources=[])], cmdclass={"build_ext": CMakeBuild, "build_py": WithStartup})
+# A folder that `make onednn` made: oneDNN becomes part of the extension, which is a wheel of its own else.
+REQUIRES = ["numpy>=1.22", "pillow>=9.1", "onednn-cpu-gomp==2023.2.0"]
+if os.environ.get("PIJIT_ONEDNN"):
+    REQUIRES = [r for r in REQUIRES if "onednn" not in r]
+
+setup(install_requires=REQUIRES, ext_modules=[Extension("pijit._C", sources=[])], cmdclass={"build_ext": CMakeBuild, "build_py": WithStartup})

@@ -1,4 +1,4 @@
-"""Finds the OpenMP runtime and the oneDNN library of the `onednn-cpu-gomp` wheel and loads it before the extension."""
+"""Loads the OpenMP runtime before the extension, and, unless that has it inside, oneDNN of the `onednn-cpu-gomp` wheel."""
 
 import ctypes
 import os
@@ -48,4 +48,5 @@ def _load_onednn():
 
 
 _load_openmp()
-_load_onednn()
+if not _run.onednn_inside:
+    _load_onednn()

@@ -8,14 +8,13 @@ folder=$(mkdir -p "$1" && cd "$1" && pwd)
 dist=$(cd "$2" && pwd)
 shift 2
 root=$folder/root
+. "$repository/tools/debian.sh"
 # What CPythons that were built on this Debian load (those of `make pythons` bring theirs), and what Debian's pip reads at its start.
 libraries=ca-certificates,libssl3,libffi8,zlib1g,libbz2-1.0,liblzma5,libsqlite3-0,libreadline8,libncursesw6,libuuid1,libgdbm6,libexpat1
 if ! test -e "$root/.ready"; then
   suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-  mirror=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources 2>/dev/null || true; } |
-    sed -n 's/^URIs: *//p; s/^deb *\(\[[^]]*\] *\)\?\([^ ]*\).*/\2/p' | grep -v security | head -1)
   rm -rf "$root"
-  debootstrap --variant=minbase --include=$libraries "$suite" "$root" "${mirror:-http://deb.debian.org/debian}" >"$folder/debootstrap.log"
+  debootstrap --variant=minbase --include=$libraries "$suite" "$root" "$(mirror)" >"$folder/debootstrap.log"
   touch "$root/.ready"
 fi
 mkdir -p "$root/check"

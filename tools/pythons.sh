@@ -4,20 +4,15 @@
 # the launcher and programs that they start find it by its name.
 set -euo pipefail
 folder=$(mkdir -p "$1" && cd "$1" && pwd); shift
-state=$folder/apt
-mirror=$( { cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources 2>/dev/null || true; } |
-  sed -n 's/^URIs: *//p; s/^deb *\(\[[^]]*\] *\)\?\([^ ]*\).*/\2/p' | grep -v security | head -1)
-mkdir -p "$state"/{lists/partial,cache/archives/partial} "$folder"/{debs,root,bin}
-echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror:-http://deb.debian.org/debian} sid main" > "$state/sources.list"
-apt() { apt-get -qq -o Dir::Etc::sourcelist="$state/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State::lists="$state/lists" \
-  -o Dir::Cache="$state/cache" -o APT::Sandbox::User=root "$@"; }
-apt update
+. "$(dirname "$0")/debian.sh"
+mkdir -p "$folder"/{debs,root,bin}
+debian "$folder" deb sid
 packages="libc6 zlib1g libexpat1 libffi8 libssl3t64 libbz2-1.0 liblzma5 libsqlite3-0 libuuid1 libncursesw6 libtinfo6 libzstd1 libgcc-s1
   libstdc++6 libreadline8t64 libgomp1 python3-pip-whl"
 for v; do
   packages="$packages python$v python$v-minimal libpython$v libpython$v-minimal libpython$v-stdlib libpython$v-dev python$v-dev python$v-venv"
 done
-(cd "$folder/debs" && apt download $packages)
+(cd "$folder/debs" && apt -qq download $packages)
 for deb in "$folder"/debs/*.deb; do dpkg-deb -x "$deb" "$folder/root"; done
 # Where python looks for its library and headers, from the launcher's place.
 ln -sfn root/usr/lib "$folder/lib"

@@ -20,6 +20,11 @@ assert (folder / "libgomp.so.1").exists() and (folder / "py.typed").exists()
 loaded = {line.split()[-1] for line in open("/proc/self/maps") if "libabsl" in line}
 assert all(pathlib.Path(p).is_relative_to(folder.parent) for p in loaded), loaded
 
+# oneDNN is inside or a wheel of its own, and its licence comes with it.
+from pijit import _run  # noqa: E402
+
+assert bool(_run.onednn_inside) == (folder / "LICENSE-oneDNN").exists() != ("libdnnl" in open("/proc/self/maps").read())
+
 f = ms.jit(lambda x: (ops.relu(x) * 2 + 1).sum())
 for _ in range(3):
     assert float(f(ms.Tensor([1.0, -2.0, 3.0]))) == 11.0

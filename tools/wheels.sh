@@ -1,6 +1,7 @@
 #!/bin/sh
 # Wheels that install without a compiler: tools/wheels.sh FOLDER PYTHON..., one for each CPython, and the sources.
-# Each is installed into an empty environment and runs there, away from the sources.
+# Each is installed into an empty environment and runs there, away from the sources. Where the environment's PIJIT_ONEDNN names what
+# tools/onednn.sh made, oneDNN is inside; else it is a wheel of its own that they depend on.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=$1; shift
@@ -25,7 +26,7 @@ for python in "$@"; do
   "$built_in/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w "$work/raw-$name" "$root"
   "$python" -m venv "$work/$name"
   rm -f "$out"/pijit-*-"$name"-*.whl
-  # oneDNN is a wheel of its own, and libgomp must be the process's one: pijit/_libs.py loads both.
+  # oneDNN may be a wheel of its own, and libgomp must be the process's one: pijit/_libs.py loads both.
   auditwheel repair --plat manylinux_2_34_x86_64 --exclude libdnnl.so.3 --exclude libgomp.so.1 --exclude 'libabsl_*' \
     -w "$out" "$work/raw-$name"/pijit-*.whl
   "$work/$name/bin/pip" install -q --disable-pip-version-check "$out"/pijit-*-"$name"-*.whl

@@ -181,6 +181,8 @@ class Context : public Interpreter {
 
   StartPoint& start_;
   Val add_input(Type t, int src, uint64_t dynamic);
+  // A symbol for the number that is this input of the graph.
+  Dim input_size(Val input, int64_t now);
 
   Arena arena_;
   const V null_;  // an unbound variable
@@ -190,7 +192,7 @@ class Context : public Interpreter {
   SizeEnv symbols_;
   SizeEnv::Use use_symbols_{&symbols_};
   std::vector<int> input_source_;
-  std::vector<std::pair<int, int>> dynamic_;    // (input, axis) of each symbol
+  std::vector<std::pair<int, int>> dynamic_;    // of each symbol, as Entry::dynamic
   absl::flat_hash_map<int, V> dynamic_values_;  // inputs, by source
   std::vector<uint32_t> raising_;               // nodes, by note_flags (values/ndarray.h)
   std::vector<V> open_tapes_;                   // outermost first

@@ -21,7 +21,7 @@ void register_cpu_kernels(KernelRegistry& r) {
                      patches = patches_conv_kernels(), onednn_pool = onednn::pool_kernels(),
                      avx2_pool = avx2_pool_kernels(), rows_pool = rows_pool_kernels(),
                      onednn_norm = onednn::norm_kernels(),
-                     onednn_transpose = onednn::transpose_kernels(), matrices = transpose_kernels(),
+                     onednn_transpose = onednn::transpose_kernels(), matrices = transpose_kernels(), turned = turned_kernels(),
                      indexed = indexed_kernels(), sole_indexed = sole_indexed_kernels(),
                      random = avx2_random_kernels(), resize = resize_kernels(),
                      slices = slices_kernels(), complex = complex_pairs_kernels(),
@@ -36,6 +36,7 @@ void register_cpu_kernels(KernelRegistry& r) {
   // clang-format off
   const Row rows[] = {
       {"matmul", {&few_rows, &small_gemm, &onednn_matmul, &blocked_gemm, &reference}},
+      {"matmul_turned", {&turned}},
       {"dense", {&few_rows, &wide, &small_gemm, &onednn_matmul, &blocked_gemm, &reference}},
       {"dense_post", {&onednn_matmul}},
       {"conv2d", {&pointwise, &direct, &depthwise, &wide, &onednn_conv, &subsampled, &last_direct, &patches, &reference}},

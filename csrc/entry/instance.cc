@@ -91,7 +91,9 @@ std::vector<int64_t> sizes_of(const Entry& e, const Values& values) {
   std::vector<int64_t> dims;
   for (auto [k, d] : e.dynamic) {
     PyObject* o = values[e.inputs[k]];
-    if (is_tensor(o)) {
+    if (d == Entry::kNumber) {
+      dims.push_back(PyLong_AsLongLong(o));  // a guard says that it is one
+    } else if (is_tensor(o)) {
       dims.push_back(array_of(o)->type.shape[d]);
     } else {
       const auto* a = ndarray_fields(o);  // its axes in memory
@@ -121,6 +123,15 @@ std::shared_ptr<const Instance> instance_for(Entry& e, const Values& values) {
   return it->second->fits ? it->second : nullptr;
 }
 
+namespace {
+// What symbol `v` of an entry is.
+std::string symbol_text(const Entry& e, size_t v, const CodeInfo& code) {
+  const auto [k, d] = e.dynamic[v];
+  std::string text = describe_source(e.sources, e.inputs[k], code);
+  return d == Entry::kNumber ? text : str_cat(text, ".shape[", d, "]");
+}
+}  // namespace
+
 std::string graph_text(const Entry& e, const CodeInfo& code) {
   if (e.dynamic.empty() || e.graph_text.empty()) return e.graph_text;
   std::string text = e.graph_text;
@@ -128,21 +139,16 @@ std::string graph_text(const Entry& e, const CodeInfo& code) {
   std::map<std::string, std::string> meaning;
   std::vector<std::string> order;
   for (size_t v = 0; v < e.dynamic.size(); ++v) {
-    const auto [k, d] = e.dynamic[v];
     std::string& m = meaning[merged[v].str()];
     if (m.empty()) order.push_back(merged[v].str());
-    m += str_cat(m.empty() ? "" : " = ", describe_source(e.sources, e.inputs[k], code), ".shape[",
-                 d, "]");
+    m += str_cat(m.empty() ? "" : " = ", symbol_text(e, v, code));
   }
   for (auto& s : order) text += str_cat("# ", s, " = ", meaning[s], "\n");
   return text;
 }
 
 std::vector<std::string> describe_constraints(const Entry& e, const CodeInfo& code) {
-  auto name = [&](int v) {
-    const auto [k, d] = e.dynamic[static_cast<size_t>(v)];
-    return str_cat(describe_source(e.sources, e.inputs[k], code), ".shape[", d, "]");
-  };
+  auto name = [&](int v) { return symbol_text(e, static_cast<size_t>(v), code); };
   std::vector<std::string> r;
   for (auto& c : e.symbols.constraints()) {
     const CompareOp made = *compare_function(c.relation);

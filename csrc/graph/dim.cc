@@ -614,9 +614,25 @@ bool SizeEnv::Constraint::operator<(const Constraint& o) const {
          std::tuple(key_of(o.a), o.relation, key_of(o.b), o.holds);
 }
 
+double greatest(Dim d) {
+  constexpr double kMemory = 0x1p47;
+  Table& t = Table::get();
+  const Poly p = t.poly(d);
+  double sum = std::abs(static_cast<double>(p.constant));
+  for (auto& [atoms, n] : p.terms) {
+    double term = std::abs(static_cast<double>(n));
+    for (int a : atoms) term *= t.atom(a).kind == Atom::kSymbol ? kMemory : HUGE_VAL;
+    sum += term;
+  }
+  return sum;
+}
+
 Dim SizeEnv::symbol(int64_t hint) {
   hints_.push_back(hint);
-  return Table::get().dim(of_atom({Atom::kSymbol, static_cast<int>(hints_.size()) - 1, {}, {}}));
+  return at(hints_.size() - 1);
+}
+Dim SizeEnv::at(size_t k) const {
+  return Table::get().dim(of_atom({Atom::kSymbol, static_cast<int>(k), {}, {}}));
 }
 
 Number SizeEnv::hint(const SizeNumber& n) const {

@@ -132,6 +132,8 @@ struct Misfit {};
 // cannot.
 SizeNumber size_arithmetic(const std::string& op, const SizeNumber& a, const SizeNumber& b);
 bool symbolic(const SizeNumber& n);
+// No size that the symbols can have makes it greater: what is counted lies in memory, of 47 bits.
+double greatest(Dim d);
 std::string str(const SizeNumber& n);
 SizeNumber parse_size(const std::string& text);  // the inverse; throws OpError
 
@@ -145,6 +147,7 @@ class SizeEnv {
     bool operator<(const Constraint& o) const;
   };
   Dim symbol(int64_t hint);  // a new one; hint >= 0
+  Dim at(size_t k) const;    // the k-th that was made
   const std::vector<int64_t>& hints() const { return hints_; }
   // Whether a is in this relation to b: kept as a constraint where it depends on the sizes.
   bool decide(const SizeNumber& a, const std::string& relation, const SizeNumber& b);

@@ -145,4 +145,8 @@ PyModuleDef def = {
 }  // namespace
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier): CPython's name for it
-PyMODINIT_FUNC PyInit__run() { return PyModule_Create(&def); }
+PyMODINIT_FUNC PyInit__run() {
+  PyObject* m = PyModule_Create(&def);
+  if (m && PyModule_AddIntConstant(m, "onednn_inside", PIJIT_ONEDNN_INSIDE) < 0) Py_CLEAR(m);
+  return m;
+}

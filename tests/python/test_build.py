@@ -27,9 +27,9 @@ def constant(module, name):
 def test_one_version_of_the_onednn_wheel():
     wheel = constant("FindOneDNN", "ONEDNN_WHEEL_VERSION")
     found = {}
-    for name in ["pyproject.toml", "packaging/cuda13/pyproject.toml",
+    for name in ["pyproject.toml", "setup.py", "packaging/cuda13/pyproject.toml",
                  *(f"requirements/{p.name}" for p in (ROOT / "requirements").iterdir())]:
-        for package, version in re.findall(r"(onednn[\w-]*)\s*([=<>~!]=[^\"',\s]*)?", text(name)):
+        for package, version in re.findall(r"(onednn-[\w-]*)\s*([=<>~!]=[^\"',\s]*)?", text(name)):
             found[name, package] = version
     assert {package for _, package in found} == {"onednn-cpu-gomp", "onednn-devel-cpu-gomp"}
     assert found and set(found.values()) == {f"=={wheel}"}, found
@@ -42,9 +42,9 @@ def test_the_library_that_is_loaded_is_the_one_that_was_linked():
 
 
 def test_requirements_are_what_the_package_requires():
-    """What pyproject.toml requires is installed by requirements/demo.txt, with the same bounds."""
+    """What setup.py and pyproject.toml require is installed by requirements/demo.txt, with the same bounds."""
     project = text("pyproject.toml")
-    required = re.findall(r'"([^"]+)"', re.search(r"^dependencies = \[(.*)\]", project, re.M)[1])
+    required = re.findall(r'"([^"]+)"', re.search(r"^REQUIRES = \[(.*)\]", text("setup.py"), re.M)[1])
     build = re.findall(r'"([^"]+)"', re.search(r"^requires = \[(.*)\]", project, re.M)[1])
     installed = {line.strip() for name in ("build", "demo") for line in text(f"requirements/{name}.txt").splitlines()}
     assert set(required) | set(build) - {"setuptools>=65", "wheel"} <= installed

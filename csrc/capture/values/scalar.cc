@@ -317,6 +317,35 @@ bool ScalarValue::make_input(Context& c) {
   return true;
 }
 
+bool ScalarValue::may_be_size() const {
+  if (!PyLong_CheckExact(obj.ptr())) return false;
+  const auto* computed = state<Computed>();
+  if (!computed) return true;
+  return computed->of && as<ScalarValue>(computed->of->a)->may_be_size() &&
+         as<ScalarValue>(computed->of->b)->may_be_size();
+}
+
+bool ScalarValue::make_size(Context& c) {
+  if (!may_be_size()) return false;
+  if (!state<Input>() && !state<Computed>()) return true;
+  V size;
+  if (state<Computed>()) {
+    const auto of = state<Computed>()->of;
+    for (auto& x : {of->a, of->b})
+      if (!as<ScalarValue>(x)->make_size(c)) return false;
+    size = scalar_arithmetic(c, of->op, of->a, of->b);
+  } else {
+    if (c.unstable(src)) return false;
+    const auto not_below = scalar_relation(c, CompareOp::kGe, this, c.constant_int(0));
+    if (!not_below || !*not_below || !make_input(c)) return false;
+    size = size_value(c, c.input_size(node(), PyLong_AsLongLong(obj.ptr())));
+  }
+  if (!size || !is_size(size)) return false;
+  c.undoable([this, before = state_] { state_ = before; });
+  state_ = *state_of<Size>(size);
+  return true;
+}
+
 bool plain_number(const V& v) {
   if (!as<ScalarValue>(v)) return false;
   PyObject* o = v->obj.ptr();

@@ -26,6 +26,12 @@ struct ScalarValue final : Value {
   struct Computed {
     Val node;
     double bound = 0;  // of an int: the greatest magnitude
+    // Of arithmetic: of what. Where that is inputs and sizes, `obj` is what it is now.
+    struct Arithmetic {
+      BinaryOp op;
+      V a, b;
+    };
+    std::shared_ptr<const Arithmetic> of = nullptr;
   };
   using State = std::variant<Known, Size, Input, Computed>;
 
@@ -69,6 +75,10 @@ struct ScalarValue final : Value {
   void fix(Context& c);
   // Makes the input of the graph that it is. False where it is too large: it is fixed then.
   bool make_input(Context& c);
+  // An int that a shape depends on and that follows from inputs, not below 0, and sizes becomes a
+  // size: these are read anew at each call. False: it is none.
+  bool make_size(Context& c);
+  bool may_be_size() const;
 
  private:
   V arithmetic(Context& c, BinaryOp op, const V& other, const char* function);

@@ -37,7 +37,8 @@ bool is_real(const V& v) { return PyFloat_Check(v->obj.ptr()) != 0; }
 double bound_of(const V& v) {
   if (auto* s = state_of<ScalarValue::Computed>(v)) return s->bound;
   if (is_input(v)) return kSmallInt;
-  if (is_size(v)) return kExactInt;
+  if (auto* size = state_of<ScalarValue::Size>(v))
+    return size->expr.index() ? kExactInt : greatest(std::get<Dim>(size->expr));
   const Number n = *known_number(v);
   return n.index() ? 0.0 : std::abs(static_cast<double>(std::get<int64_t>(n)));
 }
@@ -96,7 +97,11 @@ V scalar_arithmetic(Context& c, BinaryOp op, const V& a, const V& b) {
       tensor_operator(op),
       std::vector<Val>{materialize(g, operand_of(c, a), t), materialize(g, operand_of(c, b), t)},
       {});
-  return c.make<ScalarValue>(hint, ScalarValue::Computed{result, real ? 0 : limit});
+  return c.make<ScalarValue>(
+      hint, ScalarValue::Computed{
+                result, real ? 0 : limit,
+                std::make_shared<ScalarValue::Computed::Arithmetic>(
+                    ScalarValue::Computed::Arithmetic{op, a, b})});
 }
 
 V scalar_negation(Context& c, const V& x) {

@@ -21,6 +21,13 @@ std::optional<int64_t> known_int(const V& v) {
 
 bool make_input(Context& c, const V& v) { return as<ScalarValue>(v)->make_input(c); }
 
+// Bounds of a slice whose length varies with them become sizes.
+void make_length(Context& c, const SliceValue& slice) {
+  const auto step = is_none(slice.step) ? std::optional<int64_t>(1) : known_int(slice.step);
+  for (const V& bound : {slice.start, slice.stop})
+    if (step && varies(bound)) as<ScalarValue>(bound)->make_size(c);
+}
+
 // An integer or slice that varies, as places that each run computes; empty: it must be fixed.
 // Only what holds for all of a loop's numbers is asked of them: where they lie in the axis, and how
 // long a slice is.
@@ -36,6 +43,7 @@ std::optional<IndexItem> dynamic_index(Context& c, const V& v, const Dim& size) 
     return overflow || !small_int(i) ? std::optional<int64_t>() : i;
   };
   const auto* slice = as<SliceValue>(v);
+  if (slice && !(integer(slice->start) && integer(slice->stop))) make_length(c, *slice);
   if (size.symbolic() || !integer(slice ? slice->start : v)) return std::nullopt;
   const int64_t n = size;
   Builder& g = c.scope_->graph();
@@ -66,6 +74,10 @@ std::optional<IndexItem> dynamic_index(Context& c, const V& v, const Dim& size) 
   const V length = scalar_arithmetic(c, BinaryOp::kSub, stop, start);
   if (!length || !hint(length)) return std::nullopt;
   const int64_t places = *hint(length);
+  if (is_input(length) && is_dynamic(c, length->obj.ptr(), length->src)) {
+    make_length(c, *slice);
+    return std::nullopt;
+  }
   fix(c, length);
   if (!make_input(c, start)) return std::nullopt;
   const Val first = v_reshape(c.scope_->val(start->node()), Shape{1});

@@ -113,7 +113,11 @@ void dots(const Dots& d) {
     for (int r = 0; r < R; ++r) x[r] = _mm512_loadu_ps(d.x + r * d.x_row + k);
 #pragma GCC unroll 8
     for (int c = 0; c < C; ++c) {
-      const __m512 w = _mm512_loadu_ps(d.w + c * d.w_row + k);
+      const float* at = d.w + c * d.w_row + k;
+      // Of some left rows, that these meet keeps the processor from reading ahead far enough.
+      if constexpr (R > 2)
+        _mm_prefetch(reinterpret_cast<const char*>(at + 8 * d.w_row), _MM_HINT_T0);
+      const __m512 w = _mm512_loadu_ps(at);
 #pragma GCC unroll 4
       for (int r = 0; r < R; ++r) sum[r][c] = _mm512_fmadd_ps(x[r], w, sum[r][c]);
     }
