@@ -449,6 +449,13 @@ class Compiler {
     for (auto [s, b] : buffer_of) p_->slots[s] = {Program::Slot::kOutput, static_cast<size_t>(b)};
   }
 
+  // A part of an input is another: a kernel that leaves the rest where it lies.
+  bool updates(uint32_t id, uint32_t in) const {
+    static const OpDef& update = OpTable::get().at("slice_update");
+    const Node& n = g_.node(id);
+    return n.op == &update && root(n.in[0]) == in && root(n.in[1]) != in;
+  }
+
   // May the value be written over input `index`? Its kernel must read that input at the written
   // index only, nothing later may read it, it must leave in no other output, and no later step may
   // fail.
@@ -460,8 +467,10 @@ class Compiler {
   int donor(uint32_t id, int index, Outputs* outputs) {
     const uint32_t in = g_.inputs()[index];
     const int u = born_.at(id);
-    if (plan_.groups[u].kind != FusionGroup::kLoop || plan_.groups[u].reduces() ||
-        !(g_.node(id).type == g_.node(in).type) || !(g_.node(in).type.device == device_.id))
+    const bool loop = plan_.groups[u].kind == FusionGroup::kLoop;
+    const Type &t = g_.node(id).type, &of = g_.node(in).type;
+    if ((loop ? plan_.groups[u].reduces() : !updates(id, in)) || !(t == of) ||
+        !(of.device == device_.id))
       return -1;
     if (last_use_[in] > u) return -1;
     if (outputs->donors.count(index) || outputs->roots.count(in)) return -1;
