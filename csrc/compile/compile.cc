@@ -451,9 +451,10 @@ class Compiler {
 
   // A part of an input is another: a kernel that leaves the rest where it lies.
   bool updates(uint32_t id, uint32_t in) const {
-    static const OpDef& update = OpTable::get().at("slice_update");
+    static const OpDef &slice = OpTable::get().at("slice_update"),
+                       &place = OpTable::get().at("put_at");
     const Node& n = g_.node(id);
-    return n.op == &update && root(n.in[0]) == in && root(n.in[1]) != in;
+    return (n.op == &slice || n.op == &place) && root(n.in[0]) == in && root(n.in[1]) != in;
   }
 
   // May the value be written over input `index`? Its kernel must read that input at the written

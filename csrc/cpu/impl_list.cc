@@ -107,6 +107,8 @@ void register_cpu_kernels(KernelRegistry& r) {
       {"reshape", {&reference}},
       {"slice", {&reference}},
       {"slice_update", {&reference}},
+      {"take_at", {&reference}},
+      {"put_at", {&reference}},
       {"add_slices", {&slices}},
       {"numpy_loop", {&foreign}},
       {"numpy_reduce", {&foreign}},

@@ -115,10 +115,10 @@ Dims result_perm(const std::vector<int>& tensor_axes, int index_rank, int rest) 
   return perm;
 }
 
-// The places that only a run knows are gathered first, axis by axis.
+// What lies at places that only a run knows is taken first, axis by axis.
 struct Take {
   Val from;  // what was before
-  Val places;
+  Val start;
   int axis;
 };
 bool takes_places(std::span<const IndexItem> index) {
@@ -137,7 +137,7 @@ Val take_places(Builder& b, Val x, std::vector<IndexItem>* index, std::vector<Ta
     if (!uses_axis(it)) continue;
     if (it.kind == IndexItem::kTake) {
       takes->push_back({x, it.tensor, axis});
-      x = b.op("gather", {x, it.tensor}, {Dim(axis)});
+      x = b.op("take_at", {x, it.tensor}, {Dim(axis), it.length});
       it.kind = it.kept ? IndexItem::kSlice : IndexItem::kInt;
       it.i = 0;
     }
@@ -146,17 +146,6 @@ Val take_places(Builder& b, Val x, std::vector<IndexItem>* index, std::vector<Ta
   }
   return x;
 }
-// x with the places of an axis taken from `part`.
-Val put_places(Builder& b, const Take& t, Val part) {
-  Dims front{t.axis};
-  for (int k = 0; k < t.from.shape().rank(); ++k)
-    if (k != t.axis) front.push_back(k);
-  const Val idx = v_reshape(t.places, Shape{t.places.shape()[0], Dim(1)});
-  const Val y = b.op("scatter_nd", {v_transpose(t.from, front), idx, v_transpose(part, front)},
-                     {std::string("update")});
-  return v_transpose(y, inverse(front));
-}
-
 Val part_of(Builder& b, Val x, std::span<const IndexItem> index) {
   if (takes_places(index)) {
     std::vector<IndexItem> rest(index.begin(), index.end());
@@ -187,7 +176,8 @@ Val with_part(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
     std::vector<Take> takes;
     Val part = take_places(b, x, &rest, &takes);
     part = with_part(b, part, rest, value);
-    for (size_t k = takes.size(); k-- > 0;) part = put_places(b, takes[k], part);
+    for (size_t k = takes.size(); k-- > 0;)
+      part = b.op("put_at", {takes[k].from, part, takes[k].start}, {Dim(takes[k].axis)});
     return part;
   }
   const Plan p = make_plan(b, x, index);

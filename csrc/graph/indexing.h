@@ -9,11 +9,13 @@
 namespace pijit {
 
 struct IndexItem {
-  // kTake: an integer (kept: false) or a slice whose places only a run knows, all within the axis.
+  // kTake: an integer (kept: false) or a slice whose place only a run knows, all of it within the
+  // axis.
   enum Kind : uint8_t { kInt, kSlice, kNewAxis, kEllipsis, kTensor, kTake } kind;
   Dim i;
   std::optional<Dim> start, stop, step;  // kSlice
-  Val tensor;                            // kTensor: integer indices; kTake: 1-d, the places
+  Val tensor;                            // kTensor: integer indices; kTake: the first place
+  Dim length = 1;                        // kTake
   bool kept = true;
 };
 

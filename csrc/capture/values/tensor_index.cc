@@ -28,7 +28,7 @@ void make_length(Context& c, const SliceValue& slice) {
     if (step && varies(bound)) as<ScalarValue>(bound)->make_size(c);
 }
 
-// An integer or slice that varies, as places that each run computes; empty: it must be fixed.
+// An integer or slice that varies, as a place that each run knows; empty: it must be fixed.
 // Only what holds for all of a loop's numbers is asked of them: where they lie in the axis, and how
 // long a slice is.
 std::optional<IndexItem> dynamic_index(Context& c, const V& v, const Dim& size) {
@@ -46,7 +46,6 @@ std::optional<IndexItem> dynamic_index(Context& c, const V& v, const Dim& size) 
   if (slice && !(integer(slice->start) && integer(slice->stop))) make_length(c, *slice);
   if (size.symbolic() || !integer(slice ? slice->start : v)) return std::nullopt;
   const int64_t n = size;
-  Builder& g = c.scope_->graph();
   IndexItem item{IndexItem::kTake};
   V start = slice ? slice->start : v;
   const auto from = hint(start);
@@ -61,7 +60,7 @@ std::optional<IndexItem> dynamic_index(Context& c, const V& v, const Dim& size) 
     }
     if (!start || !is_input(start) || !make_input(c, start)) return std::nullopt;
     item.kept = false;
-    item.tensor = v_reshape(c.scope_->val(start->node()), Shape{1});
+    item.tensor = c.scope_->val(start->node());
     return item;
   }
   const auto step = is_none(slice->step) ? std::optional<int64_t>(1) : known_int(slice->step);
@@ -80,9 +79,8 @@ std::optional<IndexItem> dynamic_index(Context& c, const V& v, const Dim& size) 
   }
   fix(c, length);
   if (!make_input(c, start)) return std::nullopt;
-  const Val first = v_reshape(c.scope_->val(start->node()), Shape{1});
-  item.tensor =
-      v_broadcast(first, Shape{places}) + g.op("arange", {}, {0.0, 1.0, Dim(places), DType::I64});
+  item.tensor = c.scope_->val(start->node());
+  item.length = places;
   return item;
 }
 

@@ -40,6 +40,7 @@ class Turned : public Rewriter {
     return is_turned(n.in[1]) ? 1 : is_turned(n.in[0]) ? 0 : -1;
   }
   void op(const Node& n) override {
+    if (is_turned(n.id)) return;  // copied where a product asks for it after all
     const int side = side_of(n);
     if (side < 0) return Rewriter::op(n);
     to_->current_loc = n.loc;
@@ -48,6 +49,11 @@ class Turned : public Rewriter {
     Attrs attrs = n.attrs;
     attrs.emplace_back(side == 1);
     map_[n.id] = to_->Builder::op(OpTable::get().at("matmul_turned"), in, attrs);
+  }
+
+  Val value(uint32_t id) override {
+    if (!map_[id]) map_[id] = copy(from_.node(id));
+    return map_[id];
   }
 
   const OpDef& matmul_;

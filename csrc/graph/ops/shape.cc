@@ -21,6 +21,29 @@ Val vmap_slice(const VmapCtx& c) {
   return c.b.op(c.op, in, a);
 }
 
+// take_at and put_at
+Val vmap_at(const VmapCtx& c) {
+  const size_t start = c.in.size() - 1;
+  if (c.batched[start]) return vmap_element_by_element(c);
+  Attrs a = c.attrs;
+  auto& axis = std::get<Dim>(a[0]);
+  axis = axis + 1;
+  std::vector<Val> in(c.in.begin(), c.in.end());
+  for (size_t k = 0; k < start; ++k) in[k] = c.front(static_cast<int>(k));
+  return c.b.op(c.op, in, a);
+}
+Shape taken_at(const InferCtx& c, Dim length) {
+  Shape s = c.shape(0);
+  const int axis = static_cast<int>(c.i("axis"));
+  const Type& start = *c.in.back();
+  OP_CHECK(axis >= 0 && axis < s.rank() && length >= 0 && length <= s[axis], kValue, "[", c.op.name,
+           "] ", length, " places of axis ", axis, " of ", c.x(0).str());
+  OP_CHECK(start.dtype == DType::I64 && start.shape.rank() == 0, kType, "[", c.op.name,
+           "] the start must be i64[], got ", start.str());
+  s[axis] = length;
+  return s;
+}
+
 // The diagonal is a slice of the last two axes as one.
 Shape joined_last(const Shape& s) {
   Shape r(std::span(s.begin(), static_cast<size_t>(s.rank() - 2)));
@@ -256,6 +279,36 @@ void register_shape(OpTable& t) {
         if (v.need[0]) v.d[0] = v.b.op("slice_update", {v.ct, v_zeros(v.b, v.in[1].type())}, a);
       })
       .vmap(vmap_slice);
+  // `length` places of an axis from place `start` on, a number of each run that leaves them on the
+  // axis; and x with these replaced by y.
+  t.add("take_at")
+      .in({"x", "start"})
+      .attr("axis", AttrKind::kInt)
+      .attr("length", AttrKind::kInt)
+      .flags(kPicks)
+      .infer([](const InferCtx& c) { return Type{c.x(0).dtype, taken_at(c, c.i("length"))}; })
+      .vjp([](V v) {
+        v.d[0] = v.b.op("put_at", {v_zeros(v.b, v.in[0].type()), v.ct, v.in[1]}, {v.i("axis")});
+      })
+      .vmap(vmap_at);
+  t.add("put_at")
+      .in({"x", "y", "start"})
+      .attr("axis", AttrKind::kInt)
+      .flags(kSets)
+      .infer([](const InferCtx& c) {
+        const Type r{c.x(0).dtype, taken_at(c, c.shape(1)[static_cast<int>(c.i("axis"))])};
+        OP_CHECK(c.x(1) == r, kValue, "[put_at] the places are ", r.str(), ", the value ",
+                 c.x(1).str());
+        return c.x(0);
+      })
+      .vjp([](V v) {
+        const Dim axis = v.i("axis"), length = v.in[1].shape()[static_cast<int>(axis)];
+        if (v.need[1]) v.d[1] = v.b.op("take_at", {v.ct, v.in[2]}, {axis, length});
+        // The last to read ct may take its place.
+        if (v.need[0])
+          v.d[0] = v.b.op("put_at", {v.ct, v_zeros(v.b, v.in[1].type()), v.in[2]}, {axis});
+      })
+      .vmap(vmap_at);
   // The elements x[..., k, k + offset] in order of k; at least one.
   t.add("diagonal")
       .role(Role::kDiagonal)
