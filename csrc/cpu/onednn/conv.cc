@@ -105,6 +105,7 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
         forward_pd(c, r.present[2],
                    post ? post_ops(residual ? c.y_inside : memory::desc(), r.ctx().s("activation"))
                         : attributes());
+    if (is_faulty(pd)) throw dnnl::error(dnnl_unimplemented, "oneDNN would compute it wrong");
     const auto bias = desc({c.y[1]}, tag::a, c.dtype);
     std::vector<Primitive::Arg> in{{DNNL_ARG_SRC, c.x_outside, pd.src_desc()},
                                    {DNNL_ARG_WEIGHTS, c.w_outside, pd.weights_desc()},
