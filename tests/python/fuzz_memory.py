@@ -305,8 +305,9 @@ def convolution(d):
     elif groups > 1:
         channels, filters = min(channels, 16), min(filters, 16)
     kernel = d.one((1, 1), (1, 1), (1, 1), (3, 3), (3, 3), (5, 5), (1, 3), (3, 1), (2, 2), (7, 7), (4, 2), (9, 1))
-    stride, dilation = (d.one((1, 1), (1, 1), (2, 2), (2, 2), (2, 1), (3, 3), (4, 4), (3, 2)),
-                        d.one((1, 1), (1, 1), (1, 1), (2, 2), (3, 3), (2, 1)))
+    stride, dilation = (d.one((1, 1), (1, 1), (2, 2), (2, 2), (2, 1), (3, 3), (4, 4), (3, 2), (3, 1), (4, 1), (1, 2),
+                              (1, 4), (2, 4)),
+                        d.one((1, 1), (1, 1), (1, 1), (2, 2), (3, 3), (2, 1), (3, 2), (2, 3)))
     pads = d.one((0, 0, 0, 0), (0, 0, 0, 0), tuple(v for k in kernel for v in (k // 2, k // 2)),
                  tuple(int(v) for v in d.rng.integers(0, 3, 4)), tuple(v for k in kernel for v in (k - 1, k - 1)))
     images = d.one(1, 1, 2, 2, 3, 5)
@@ -526,6 +527,19 @@ def _(d):
     begin, end, step = slices(d, shape)
     part = tuple(len(range(b, e, s)) for b, e, s in zip(begin, end, step))
     return d.call("slice_update", [d.array(shape), d.array(part)], begin, end, step, differentiable=True)
+
+
+@op("take_at", ALL)
+@op("put_at", ALL)
+def _(d):
+    shape = d.shape(1)
+    a = int(d.rng.integers(len(shape)))
+    length = int(d.rng.integers(shape[a] + 1))
+    start = (np.array(d.rng.integers(shape[a] - length + 1)), "int64")
+    if d.name == "take_at":
+        return d.call("take_at", [d.array(shape), start], a, length, differentiable=True)
+    part = shape[:a] + (length, ) + shape[a + 1:]
+    return d.call("put_at", [d.array(shape), d.array(part), start], a, differentiable=True)
 
 
 @op("diagonal", ALL)

@@ -5,16 +5,38 @@
 #pragma once
 #include <algorithm>
 
+#include "cpu/kernels/window.h"
 #include "cpu/onednn/onednn.h"
 
 namespace pijit::onednn {
 
-// Is what a convolution computes not the convolution?
+// Is there an output row or column whose window, with dilation, lies on padding alone?
+inline bool sees_padding_alone(const dnnl::convolution_forward::primitive_desc& pd) {
+  const Ints x = pd.src_desc().get_dims(), y = pd.dst_desc().get_dims(),
+             w = pd.weights_desc().get_dims(), strides = pd.get_strides(),
+             dilations = pd.get_dilations(), pads = pd.get_padding_l();
+  for (size_t k = 0; k < 2; ++k) {
+    const WindowAxis axis{x[2 + k],   y[2 + k], w[w.size() - 2 + k],
+                          strides[k], dilations[k] + 1, pads[k]};
+    for (int64_t i = 0; i < axis.out; ++i)
+      if (const auto [first, past] = axis.taps_of(i); first >= past) return true;
+  }
+  return false;
+}
+
+// Does a convolution compute something else, or write beyond its memory? Of bfloat16, with AMX.
 inline bool is_faulty(const dnnl::convolution_forward::primitive_desc& pd) {
+  if (pd.src_desc().get_data_type() != memory::data_type::bf16) return false;
+  const Ints strides = pd.get_strides();
   // Not reported: 3.7, not 3.2, takes other pixels than the window's where a stride leaves one
   // column of results (1 channel of 29 x 1 pixels, 1 x 3, strides of 2).
-  return pd.src_desc().get_data_type() == memory::data_type::bf16 && pd.get_strides()[1] > 1 &&
-         pd.dst_desc().get_dims()[3] == 1;
+  if (strides[1] > 1 && pd.dst_desc().get_dims()[3] == 1) return true;
+  // Not reported: pixels that are never written, or memory beyond the scratchpad's, where rows are
+  // left out and columns are not (32 channels of 27 x 28 pixels, 1 x 1, strides of 2 and 1).
+  if (strides[0] > 1 && strides[1] == 1) return true;
+  // Not reported: memory beyond the scratchpad's (16 channels of 1 x 27 pixels, 2 x 2, padding of 2
+  // and 1, dilation of 3).
+  return sees_padding_alone(pd);
 }
 
 // Does a gradient of weights read or write beyond its memory?
