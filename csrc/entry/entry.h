@@ -186,9 +186,9 @@ struct Entry {
   // Per input: whether it is a Tensor that an effect assigns to before anything else happens, and
   // only once; the new value may stay in the memory of the old one.
   std::vector<bool> assigned_first;
-  // What varies: dims of inputs, as (input, axis), and inputs that are sizes themselves. Instances
-  // by those dims.
-  static constexpr int kNumber = -1;  // axis
+  // What varies: dims of inputs, as (input, axis), and inputs that are sizes themselves, or whose
+  // negatives are. Instances by those dims.
+  static constexpr int kNumber = -1, kNegated = -2;  // axis
   std::vector<std::pair<int, int>> dynamic;
   std::map<std::vector<int64_t>, std::shared_ptr<const Instance>> instances;
   // Where something varies, how to build a further instance: the graph in terms of a symbol per

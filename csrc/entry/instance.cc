@@ -91,8 +91,9 @@ std::vector<int64_t> sizes_of(const Entry& e, const Values& values) {
   std::vector<int64_t> dims;
   for (auto [k, d] : e.dynamic) {
     PyObject* o = values[e.inputs[k]];
-    if (d == Entry::kNumber) {
-      dims.push_back(PyLong_AsLongLong(o));  // a guard says that it is one
+    if (d < 0) {  // guards say what it is
+      const long long i = PyLong_AsLongLong(o);
+      dims.push_back(d == Entry::kNegated ? -i : i);
     } else if (is_tensor(o)) {
       dims.push_back(array_of(o)->type.shape[d]);
     } else {
@@ -128,7 +129,8 @@ namespace {
 std::string symbol_text(const Entry& e, size_t v, const CodeInfo& code) {
   const auto [k, d] = e.dynamic[v];
   std::string text = describe_source(e.sources, e.inputs[k], code);
-  return d == Entry::kNumber ? text : str_cat(text, ".shape[", d, "]");
+  if (d < 0) return d == Entry::kNegated ? "-(" + text + ")" : text;
+  return str_cat(text, ".shape[", d, "]");
 }
 }  // namespace
 

@@ -37,6 +37,9 @@ def batch(*shape):
     lambda x, n: (x[:n] * 2 if n > 6 else x[:n] * 3).sum(),
     lambda x, n: x[..., :n % 4 + 1] * 2,
     lambda x, n: x[None, :n, 0],
+    lambda x, n: x[-n:].sum() + x[:-n].mean(),
+    lambda x, n: x[-n:-1] * n,
+    lambda x, n: x[n - 32:].sum(0),
 ])
 def test_one_capture_serves_all_lengths(fn):
     x = batch(32, 6)

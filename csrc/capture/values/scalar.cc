@@ -336,9 +336,11 @@ bool ScalarValue::make_size(Context& c) {
     size = scalar_arithmetic(c, of->op, of->a, of->b);
   } else {
     if (c.unstable(src)) return false;
-    const auto not_below = scalar_relation(c, CompareOp::kGe, this, c.constant_int(0));
-    if (!not_below || !*not_below || !make_input(c)) return false;
-    size = size_value(c, c.input_size(node(), PyLong_AsLongLong(obj.ptr())));
+    const auto below = scalar_relation(c, CompareOp::kLt, this, c.constant_int(0));
+    if (!below || !make_input(c)) return false;
+    const int64_t now = PyLong_AsLongLong(obj.ptr());
+    size = size_value(c, *below ? -c.input_size(node(), Entry::kNegated, -now)
+                                : c.input_size(node(), Entry::kNumber, now));
   }
   if (!size || !is_size(size)) return false;
   c.undoable([this, before = state_] { state_ = before; });

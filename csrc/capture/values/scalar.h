@@ -75,8 +75,8 @@ struct ScalarValue final : Value {
   void fix(Context& c);
   // Makes the input of the graph that it is. False where it is too large: it is fixed then.
   bool make_input(Context& c);
-  // An int that a shape depends on and that follows from inputs, not below 0, and sizes becomes a
-  // size: these are read anew at each call. False: it is none.
+  // An int that a shape depends on and that follows from inputs and sizes becomes a size: these are
+  // read anew at each call. False: it is none.
   bool make_size(Context& c);
   bool may_be_size() const;
 
