@@ -21,14 +21,14 @@ void register_cpu_kernels(KernelRegistry& r) {
                      patches = patches_conv_kernels(), onednn_pool = onednn::pool_kernels(),
                      avx2_pool = avx2_pool_kernels(), rows_pool = rows_pool_kernels(),
                      onednn_norm = onednn::norm_kernels(),
-                     onednn_transpose = onednn::transpose_kernels(), matrices = transpose_kernels(), turned = turned_kernels(),
-                     indexed = indexed_kernels(), sole_indexed = sole_indexed_kernels(),
-                     random = avx2_random_kernels(), resize = resize_kernels(),
-                     slices = slices_kernels(), complex = complex_pairs_kernels(),
-                     foreign = foreign_kernels(), picks = pick_kernels(),
-                     elimination = eigen_elimination_kernels(), spectral = eigen_spectral_kernels(),
-                     special = eigen_special_kernels(), fft = eigen_fft_kernels(),
-                     reference = reference_kernels();
+                     onednn_transpose = onednn::transpose_kernels(), matrices = transpose_kernels(),
+                     turned = turned_kernels(), indexed = indexed_kernels(),
+                     sole_indexed = sole_indexed_kernels(), random = avx2_random_kernels(),
+                     resize = resize_kernels(), slices = slices_kernels(),
+                     complex = complex_pairs_kernels(), foreign = foreign_kernels(),
+                     picks = pick_kernels(), elimination = eigen_elimination_kernels(),
+                     spectral = eigen_spectral_kernels(), special = eigen_special_kernels(),
+                     fft = eigen_fft_kernels(), reference = reference_kernels();
   struct Row {
     const char* op;
     std::vector<const KernelFamily*> families;

@@ -40,6 +40,7 @@ def batch(*shape):
     lambda x, n: x[-n:].sum() + x[:-n].mean(),
     lambda x, n: x[-n:-1] * n,
     lambda x, n: x[n - 32:].sum(0),
+    lambda x, n: x[x[:, 0] > -9][:n] if n < 0 else x[n:n + 5].sum(),
 ])
 def test_one_capture_serves_all_lengths(fn):
     x = batch(32, 6)
@@ -88,6 +89,17 @@ def test_sums_of_a_number_and_a_size():
     x = batch(40, 6)
     check_calls(lambda: f, [(x, batch(m, 6), at) for m, at in ((8, 0), (1, 8), (1, 9), (1, 10), (3, 11), (5, 14), (1, 19))],
                 breaks=0)
+
+
+def test_numbers_that_grow_in_loops():
+    """Their expressions do not: what a bound is made of is followed for few numbers."""
+    def f(x, n):
+        m = n
+        for _ in range(200):
+            m = m + x.shape[0] - 4
+            m = (m + m) // 2
+        return x[:m % 4].sum() + x[: n + x.shape[0]].mean(), m
+    check_calls(lambda: f, [(batch(k, 3), n) for k, n in ((5, 3), (6, 4), (7, 9), (9, 5), (5, 5), (8, 6))])
 
 
 def cached(cache):

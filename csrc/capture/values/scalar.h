@@ -26,10 +26,12 @@ struct ScalarValue final : Value {
   struct Computed {
     Val node;
     double bound = 0;  // of an int: the greatest magnitude
-    // Of arithmetic: of what. Where that is inputs and sizes, `obj` is what it is now.
+    // Of arithmetic, if that is of few numbers: of what. Where these are inputs and sizes, `obj` is
+    // what it is now.
     struct Arithmetic {
       BinaryOp op;
       V a, b;
+      int numbers;
     };
     std::shared_ptr<const Arithmetic> of = nullptr;
   };

@@ -38,9 +38,23 @@ double bound_of(const V& v) {
   if (auto* s = state_of<ScalarValue::Computed>(v)) return s->bound;
   if (is_input(v)) return kSmallInt;
   if (auto* size = state_of<ScalarValue::Size>(v))
-    return size->expr.index() ? kExactInt : greatest(std::get<Dim>(size->expr));
+    return size->expr.index() ? kExactInt
+                              : std::min(kExactInt, greatest(std::get<Dim>(size->expr)));
   const Number n = *known_number(v);
   return n.index() ? 0.0 : std::abs(static_cast<double>(std::get<int64_t>(n)));
+}
+
+// Null for that of many numbers, which no bound of a slice is.
+std::shared_ptr<const ScalarValue::Computed::Arithmetic> how(BinaryOp op, const V& a, const V& b) {
+  constexpr int kMost = 16;
+  int numbers = 0;
+  for (auto& v : {a, b}) {
+    const auto* s = state_of<ScalarValue::Computed>(v);
+    numbers += !s ? 1 : s->of ? s->of->numbers : kMost;
+  }
+  if (numbers > kMost) return nullptr;
+  return std::make_shared<ScalarValue::Computed::Arithmetic>(
+      ScalarValue::Computed::Arithmetic{op, a, b, numbers});
 }
 
 }  // namespace
@@ -97,11 +111,7 @@ V scalar_arithmetic(Context& c, BinaryOp op, const V& a, const V& b) {
       tensor_operator(op),
       std::vector<Val>{materialize(g, operand_of(c, a), t), materialize(g, operand_of(c, b), t)},
       {});
-  return c.make<ScalarValue>(
-      hint, ScalarValue::Computed{
-                result, real ? 0 : limit,
-                std::make_shared<ScalarValue::Computed::Arithmetic>(
-                    ScalarValue::Computed::Arithmetic{op, a, b})});
+  return c.make<ScalarValue>(hint, ScalarValue::Computed{result, real ? 0 : limit, how(op, a, b)});
 }
 
 V scalar_negation(Context& c, const V& x) {

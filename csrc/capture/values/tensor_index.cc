@@ -43,7 +43,8 @@ std::optional<IndexItem> dynamic_index(Context& c, const V& v, const Dim& size) 
     return overflow || !small_int(i) ? std::optional<int64_t>() : i;
   };
   const auto* slice = as<SliceValue>(v);
-  if (slice && !(integer(slice->start) && integer(slice->stop))) make_length(c, *slice);
+  if (slice && (size.symbolic() || !integer(slice->start) || !integer(slice->stop)))
+    make_length(c, *slice);
   if (size.symbolic() || !integer(slice ? slice->start : v)) return std::nullopt;
   const int64_t n = size;
   IndexItem item{IndexItem::kTake};

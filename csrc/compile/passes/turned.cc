@@ -1,6 +1,6 @@
-// Matrices that a program is given and multiplies by turned, as in `x @ w.T`: the product takes them
-// as they are given. Its kernel turns them, which is what keeps the bits, and keeps that with their
-// memory for as long as it is not written (runtime/packed.h).
+// Matrices that a program is given and multiplies by turned, as in `x @ w.T`: the product takes
+// them as they are given. Its kernel turns them, which is what keeps the bits, and keeps that with
+// their memory for as long as it is not written (runtime/packed.h).
 #include "graph/rewriter.h"
 #include "graph/vals.h"
 
@@ -31,8 +31,7 @@ class Turned : public Rewriter {
   bool is_turned(uint32_t id) const {
     const Node& n = from_.node(id);
     return n.kind == Node::kOp && n.op->role == Role::kTranspose && n.type.shape.rank() == 2 &&
-           !n.type.shape.symbolic() && !elsewhere_[id] &&
-           from_.node(n.in[0]).kind == Node::kInput;
+           !n.type.shape.symbolic() && !elsewhere_[id] && from_.node(n.in[0]).kind == Node::kInput;
   }
   // Which operand of a product is; -1: none, or not a product.
   int side_of(const Node& n) const {

@@ -164,8 +164,10 @@ KERNEL(ref_slice_update) {
 struct Places {
   size_t outer, axis, length, inner;  // blocks, places of an axis, bytes of a place
   Places(const Shape& x, const Shape& part, Dim at, DType t)
-      : outer(1), axis(static_cast<size_t>(int64_t{x[static_cast<int>(at)]})),
-        length(static_cast<size_t>(int64_t{part[static_cast<int>(at)]})), inner(size_of(t)) {
+      : outer(1),
+        axis(static_cast<size_t>(int64_t{x[static_cast<int>(at)]})),
+        length(static_cast<size_t>(int64_t{part[static_cast<int>(at)]})),
+        inner(size_of(t)) {
     for (int d = 0; d < x.rank(); ++d)
       (d < at ? outer : inner) *= d == at ? 1 : static_cast<size_t>(int64_t{x[d]});
   }

@@ -23,8 +23,8 @@ class Turned : public OpKernel {
   }
   int packs() const override { return side_; }
   void run_packed(const void* const* in, void* out, Storage& memory) override {
-    const auto kept = packed_form(memory, layout_, bytes_,
-                                  [&](void* to) { turn_->run(in + side_, to); });
+    const auto kept =
+        packed_form(memory, layout_, bytes_, [&](void* to) { turn_->run(in + side_, to); });
     kept ? multiply(in, kept->p, out) : run(in, out);
   }
 
@@ -51,9 +51,8 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string*) {
   const Attrs attrs(r.attrs.begin(), r.attrs.end() - 1), perm{Dims{1, 0}};
   KernelRequest whole{product, attrs, r.in, r.present, r.out, r.fast};
   whole.in[side] = turned;
-  return std::make_unique<Turned>(kernels.make(whole),
-                                  kernels.make({transpose, perm, {given}, {true}, turned}), side,
-                                  given);
+  return std::make_unique<Turned>(
+      kernels.make(whole), kernels.make({transpose, perm, {given}, {true}, turned}), side, given);
 }
 
 }  // namespace

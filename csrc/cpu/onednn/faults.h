@@ -16,7 +16,7 @@ inline bool sees_padding_alone(const dnnl::convolution_forward::primitive_desc& 
              w = pd.weights_desc().get_dims(), strides = pd.get_strides(),
              dilations = pd.get_dilations(), pads = pd.get_padding_l();
   for (size_t k = 0; k < 2; ++k) {
-    const WindowAxis axis{x[2 + k],   y[2 + k], w[w.size() - 2 + k],
+    const WindowAxis axis{x[2 + k],   y[2 + k],         w[w.size() - 2 + k],
                           strides[k], dilations[k] + 1, pads[k]};
     for (int64_t i = 0; i < axis.out; ++i)
       if (const auto [first, past] = axis.taps_of(i); first >= past) return true;

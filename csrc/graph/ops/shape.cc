@@ -286,7 +286,9 @@ void register_shape(OpTable& t) {
       .attr("axis", AttrKind::kInt)
       .attr("length", AttrKind::kInt)
       .flags(kPicks)
-      .infer([](const InferCtx& c) { return Type{c.x(0).dtype, taken_at(c, c.i("length"))}; })
+      .infer([](const InferCtx& c) {
+        return Type{c.x(0).dtype, taken_at(c, c.i("length"))};
+      })
       .vjp([](V v) {
         v.d[0] = v.b.op("put_at", {v_zeros(v.b, v.in[0].type()), v.ct, v.in[1]}, {v.i("axis")});
       })
