@@ -82,4 +82,5 @@ REQUIRES = ["numpy>=1.22", "pillow>=9.1", "onednn-cpu-gomp==2023.2.0"]
 if os.environ.get("PIJIT_ONEDNN"):
     REQUIRES = [r for r in REQUIRES if "onednn" not in r]
 
-setup(install_requires=REQUIRES, ext_modules=[Extension("pijit._C", sources=[])], cmdclass={"build_ext": CMakeBuild, "build_py": WithStartup})
+setup(install_requires=REQUIRES, ext_modules=[Extension("pijit._C", sources=[])],
+      cmdclass={"build_ext": CMakeBuild, "build_py": WithStartup})

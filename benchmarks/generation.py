@@ -226,16 +226,17 @@ def main():
                 for kind in kinds:
                     count = str(options.threads)
                     env = dict(os.environ, OMP_NUM_THREADS=count, MKL_NUM_THREADS=count, PYTHONPATH="")
-                    done = subprocess.run([peers if kind.startswith("torch") else sys.executable, __file__, "--worker", kind,
-                                           cache, str(batch), str(options.tokens), count], capture_output=True, text=True, env=env)
+                    python = peers if kind.startswith("torch") else sys.executable
+                    command = [python, __file__, "--worker", kind, cache, str(batch), str(options.tokens), count]
+                    done = subprocess.run(command, capture_output=True, text=True, env=env)
                     if done.returncode:
                         raise SystemExit(done.stderr)
                     told = json.loads(done.stdout.splitlines()[-1])
                     found[kind] = min(told, found.get(kind, told), key=lambda t: t["again"])
             texts = [found[k]["text"] for k in kinds]
             alike = sum(all(t[i] == texts[0][i] for t in texts) for i in range(options.tokens))
-            print(f"{cache:8} batch {batch}" + "".join(f"{found[k]['again']:13.1f} ({found[k]['new']:5.1f})" for k in kinds)
-                  + f"  {alike} of {options.tokens} tokens alike", flush=True)
+            row = "".join(f"{found[k]['again']:13.1f} ({found[k]['new']:5.1f})" for k in kinds)
+            print(f"{cache:8} batch {batch}{row}  {alike} of {options.tokens} tokens alike", flush=True)
 
 
 if __name__ == "__main__":

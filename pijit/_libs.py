@@ -1,4 +1,4 @@
-"""Loads the OpenMP runtime before the extension, and, unless that has it inside, oneDNN of the `onednn-cpu-gomp` wheel."""
+"""Loads the OpenMP runtime before the extension, and oneDNN of the `onednn-cpu-gomp` wheel, unless it is inside."""
 
 import ctypes
 import os

@@ -181,9 +181,6 @@ class Context : public Interpreter {
 
   StartPoint& start_;
   Val add_input(Type t, int src, uint64_t dynamic);
-  // A symbol for the number that is this input of the graph, or for its negative (`axis`, as in
-  // Entry::dynamic), which is not below 0.
-  Dim input_size(Val input, int axis, int64_t now);
 
   Arena arena_;
   const V null_;  // an unbound variable

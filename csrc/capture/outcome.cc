@@ -57,15 +57,6 @@ Val Context::add_input(Type t, int src, uint64_t dynamic) {
   return graph_->add_input(t);
 }
 
-Dim Context::input_size(Val input, int axis, int64_t now) {
-  const auto& inputs = graph_->inputs();
-  const auto at = std::find(inputs.begin(), inputs.end(), input.id) - inputs.begin();
-  for (size_t k = 0; k < dynamic_.size(); ++k)
-    if (dynamic_[k] == std::pair(static_cast<int>(at), axis)) return symbols_.at(k);
-  dynamic_.push_back({static_cast<int>(at), axis});
-  return symbols_.symbol(now);
-}
-
 // The outputs of the graph, and the flags that somebody asks for.
 void Outcome::write_outputs() {
   Graph& graph = *t_.graph_;

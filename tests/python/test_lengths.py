@@ -87,8 +87,8 @@ def test_sums_of_a_number_and_a_size():
         z[at:end] = y
         return z[:end], end
     x = batch(40, 6)
-    check_calls(lambda: f, [(x, batch(m, 6), at) for m, at in ((8, 0), (1, 8), (1, 9), (1, 10), (3, 11), (5, 14), (1, 19))],
-                breaks=0)
+    sizes = ((8, 0), (1, 8), (1, 9), (1, 10), (3, 11), (5, 14), (1, 19))
+    check_calls(lambda: f, [(x, batch(m, 6), at) for m, at in sizes], breaks=0)
 
 
 def test_numbers_that_grow_in_loops():

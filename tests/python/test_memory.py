@@ -140,8 +140,9 @@ for case in eval(sys.argv[1]) + [random() for _ in range(int(sys.argv[3]))]:
     conv = ms.ops.Conv2D(of_w[0], of_w[2:], pad_mode="pad", pad=pad, stride=stride, dilation=dilation, group=groups)
     gradient = ms.grad(lambda x, w: conv(x, w).square().sum(), (0, 1))
     x, w = (ms.Tensor(rng.standard_normal(s).astype(np.float32)).astype(ms.bfloat16) for s in (of_x, of_w))
-    made = [[v.astype(ms.float64).asnumpy() for v in (conv(x.astype(t), w.astype(t)), *gradient(x.astype(t), w.astype(t)))]
-            for t in (ms.float64, ms.float32, ms.bfloat16)]
+    def all_of(x, w):
+        return [v.astype(ms.float64).asnumpy() for v in (conv(x, w), *gradient(x, w))]
+    made = [all_of(x.astype(t), w.astype(t)) for t in (ms.float64, ms.float32, ms.bfloat16)]
     for got, last in ((made[1], 1e-3), (made[2], 6e-2)):
         for name, a, b in zip(("y", "dx", "dw"), got, made[0]):
             assert np.abs(a - b).max() <= last * (np.abs(b).max() + 1e-3), (name, last)

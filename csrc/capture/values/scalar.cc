@@ -49,6 +49,18 @@ bool fits_input(PyObject* i) {
   return !overflow && small_int(n);
 }
 
+// A symbol for the number that is this input of the graph, or for its negative (`axis`, as in
+// Entry::dynamic), which is not below 0.
+Dim input_size(Context& c, Val input, int axis, int64_t now) {
+  const auto& inputs = c.graph_->inputs();
+  const auto at = std::find(inputs.begin(), inputs.end(), input.id) - inputs.begin();
+  const std::pair symbol(static_cast<int>(at), axis);
+  for (size_t k = 0; k < c.dynamic_.size(); ++k)
+    if (c.dynamic_[k] == symbol) return c.symbols_.at(k);
+  c.dynamic_.push_back(symbol);
+  return c.symbols_.symbol(now);
+}
+
 }  // namespace
 
 PyTypeObject* ScalarValue::type() const { return Py_TYPE(obj.ptr()); }
@@ -339,8 +351,8 @@ bool ScalarValue::make_size(Context& c) {
     const auto below = scalar_relation(c, CompareOp::kLt, this, c.constant_int(0));
     if (!below || !make_input(c)) return false;
     const int64_t now = PyLong_AsLongLong(obj.ptr());
-    size = size_value(c, *below ? -c.input_size(node(), Entry::kNegated, -now)
-                                : c.input_size(node(), Entry::kNumber, now));
+    size = size_value(c, *below ? -input_size(c, node(), Entry::kNegated, -now)
+                                : input_size(c, node(), Entry::kNumber, now));
   }
   if (!size || !is_size(size)) return false;
   c.undoable([this, before = state_] { state_ = before; });
