@@ -29,7 +29,7 @@ for python; do
   rm -rf "$root/wheels" && mkdir -p "$root/wheels" "$root$prefix"
   cp "$dist"/pijit-*-"$tag"-*.whl "$root/wheels/"
   helper=$folder/download-$tag
-  test -x "$helper/bin/pip" || "$python" -m venv "$helper"
+  test -x "$helper/bin/pip" || "$python" -m venv --clear "$helper"
   "$helper/bin/pip" download -q --disable-pip-version-check --only-binary :all: -d "$root/wheels" "$root"/wheels/pijit-*.whl \
     -r "$root/check/demo.txt" -r "$root/check/notebook.txt"
   # Mounts and network of its own: what is lent is there for this run alone, and nothing can be fetched.

@@ -21,10 +21,10 @@ for python in "$@"; do
   # The environment that tests of this version were built in, as the compiler's cache knows its paths; else one of its own.
   built_in=$root/.venv${name#cp}
   test "$name" != cp311 || built_in=$root/.venv
-  test -x "$built_in/bin/python" || { built_in=$work/build-$name; "$python" -m venv "$built_in"; }
+  test -x "$built_in/bin/python" || { built_in=$work/build-$name; "$python" -m venv --clear "$built_in"; }
   "$built_in/bin/pip" install -q --disable-pip-version-check "setuptools>=65" wheel -r "$root/requirements/build.txt"
   "$built_in/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w "$work/raw-$name" "$root"
-  "$python" -m venv "$work/$name"
+  "$python" -m venv --clear "$work/$name"
   rm -f "$out"/pijit-*-"$name"-*.whl
   # oneDNN may be a wheel of its own, and libgomp must be the process's one: pijit/_libs.py loads both.
   auditwheel repair --plat manylinux_2_34_x86_64 --exclude libdnnl.so.3 --exclude libgomp.so.1 --exclude 'libabsl_*' \

@@ -142,6 +142,24 @@ uint64_t eval_scalar(const OpDef& op, const Attrs& attrs, std::span<const DType>
   return result;
 }
 
+namespace {
+// Are they the bits of 1 as a real dtype?
+bool is_one(uint64_t bits, DType t) {
+  static const std::vector<uint64_t> ones = [] {
+    const OpDef& cast = OpTable::get().at("cast");
+    std::vector<uint64_t> of;
+    for (int k = 0; k < kNumDTypes; ++k) {
+      const auto type = static_cast<DType>(k);
+      of.push_back(is_complex(type) ? 0
+                                    : eval_scalar(cast, {type}, std::vector<DType>{DType::I64},
+                                                  std::vector<uint64_t>{1}, type));
+    }
+    return of;
+  }();
+  return !is_complex(t) && bits == ones[static_cast<size_t>(t)];
+}
+}  // namespace
+
 Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs, const Type& out) {
   static const OpDef& identity = OpTable::get().at("identity");
   if (op.has(kCallOut)) return {};
@@ -204,15 +222,11 @@ Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs
   if (in.size() == 2 && in[1] && nodes_[in[1].id].kind == Node::kConst && !nodes_[in[1].id].size &&
       x.type.same_as(out)) {
     const Node& c = nodes_[in[1].id];
-    const uint64_t one = eval_scalar(cast, {out.dtype}, std::vector<DType>{DType::I64},
-                                     std::vector<uint64_t>{1}, out.dtype);
-    if ((&op == &mul || &op == &div) && c.bits == one) return in[0];
+    if ((&op == &mul || &op == &div) && is_one(c.bits, out.dtype)) return in[0];
     if (&op == &sub && c.bits == 0) return in[0];
   }
   if (&op == &mul && x.kind == Node::kConst && !x.size && nodes_[in[1].id].type.same_as(out)) {
-    const uint64_t one = eval_scalar(cast, {out.dtype}, std::vector<DType>{DType::I64},
-                                     std::vector<uint64_t>{1}, out.dtype);
-    if (x.bits == one) return in[1];
+    if (is_one(x.bits, out.dtype)) return in[1];
   }
   return {};
 }
