@@ -55,7 +55,7 @@ constexpr Step kSteps[] = {
                                   [](const Graph& g, Pipeline& p) {
                                     return assign_layouts(g, p.facts.channel_block, p.kernels);
                                   }},
-    {"turned",           [](const Pipeline& p) { return p.kernels.has("matmul_turned"); },
+    {"turned",           [](const Pipeline& p) { return p.kernels.has_own("matmul_turned"); },
                                   [](const Graph& g, Pipeline&) { return take_turned(g); }},
     {"rematerialize",    always,  [](const Graph& g, Pipeline& p) {
                                     p.plan = plan_fusion(g, p.facts);

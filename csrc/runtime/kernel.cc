@@ -1,5 +1,7 @@
 #include "runtime/kernel.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "runtime/hidden_bytes.h"
 
@@ -38,6 +40,12 @@ bool KernelRegistry::serves(const KernelRequest& r) const {
   for (auto& c : it->second)
     if (!c.reference && c.make(r, &why)) return true;
   return false;
+}
+
+bool KernelRegistry::has_own(const std::string& op) const {
+  const auto it = list_.find(op);
+  return it != list_.end() && std::any_of(it->second.begin(), it->second.end(),
+                                          [](const Candidate& c) { return !c.reference; });
 }
 
 }  // namespace pijit

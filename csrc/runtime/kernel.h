@@ -93,6 +93,7 @@ class KernelRegistry {
   // Does a candidate other than the reference take it?
   bool serves(const KernelRequest& r) const;
   bool has(const std::string& op) const { return list_.count(op); }
+  bool has_own(const std::string& op) const;  // other than the reference
 
  private:
   absl::node_hash_map<std::string, std::vector<Candidate>> list_;

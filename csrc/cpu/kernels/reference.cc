@@ -160,42 +160,6 @@ KERNEL(ref_slice_update) {
     });
   });
 }
-// The places of an axis from a number on, which guards keep on the axis.
-struct Places {
-  size_t outer, axis, length, inner;  // blocks, places of an axis, bytes of a place
-  Places(const Shape& x, const Shape& part, Dim at, DType t)
-      : outer(1),
-        axis(static_cast<size_t>(int64_t{x[static_cast<int>(at)]})),
-        length(static_cast<size_t>(int64_t{part[static_cast<int>(at)]})),
-        inner(size_of(t)) {
-    for (int d = 0; d < x.rank(); ++d)
-      (d < at ? outer : inner) *= d == at ? 1 : static_cast<size_t>(int64_t{x[d]});
-  }
-  size_t from(const void* start) const {
-    return static_cast<size_t>(std::clamp(*static_cast<const int64_t*>(start), int64_t{0},
-                                          static_cast<int64_t>(axis - length)));
-  }
-};
-KERNEL(ref_take_at) {
-  const Places p(r.in[0].shape, r.out.shape, r.ctx().i("axis"), r.out.dtype);
-  return fn_kernel([=](const void* const* x, void* y) {
-    const char* from = static_cast<const char*>(x[0]) + p.from(x[1]) * p.inner;
-    for (size_t k = 0; k < p.outer; ++k)
-      std::memcpy(static_cast<char*>(y) + k * p.length * p.inner, from + k * p.axis * p.inner,
-                  p.length * p.inner);
-  });
-}
-KERNEL(ref_put_at) {
-  const Places p(r.out.shape, r.in[1].shape, r.ctx().i("axis"), r.out.dtype);
-  const size_t bytes = r.out.bytes();
-  return fn_kernel([=](const void* const* x, void* y) {
-    if (y != x[0]) std::memcpy(y, x[0], bytes);  // it may lie over its first operand
-    char* to = static_cast<char*>(y) + p.from(x[2]) * p.inner;
-    for (size_t k = 0; k < p.outer; ++k)
-      std::memcpy(to + k * p.axis * p.inner,
-                  static_cast<const char*>(x[1]) + k * p.length * p.inner, p.length * p.inner);
-  });
-}
 KERNEL(ref_pad) {
   const Ints lo = r.ctx().numbers("low");
   const double value = r.ctx().f("value");
@@ -958,8 +922,6 @@ KernelFamily reference_kernels() {
            {"reshape", ref_reshape},
            {"slice", ref_slice},
            {"slice_update", ref_slice_update},
-           {"take_at", ref_take_at},
-           {"put_at", ref_put_at},
            {"pad", ref_pad},
            {"concat", ref_concat},
            {"arange", ref_arange},

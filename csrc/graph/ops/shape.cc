@@ -44,6 +44,12 @@ Shape taken_at(const InferCtx& c, Dim length) {
   return s;
 }
 
+// `length` places in order.
+Val places_from(Val start, Dim length) {
+  return v_broadcast(v_reshape(start, Shape{1}), Shape{length}) +
+         start.b->op("arange", {}, {0.0, 1.0, length, DType::I64});
+}
+
 // The diagonal is a slice of the last two axes as one.
 Shape joined_last(const Shape& s) {
   Shape r(std::span(s.begin(), static_cast<size_t>(s.rank() - 2)));
@@ -296,7 +302,19 @@ void register_shape(OpTable& t) {
   t.add("put_at")
       .in({"x", "y", "start"})
       .attr("axis", AttrKind::kInt)
-      .flags(kSets)
+      .flags(kSets | kWhole)
+      .lower([](const LowerCtx& c) {
+        const Dim axis = c.i("axis"), length = c.in[1].shape()[static_cast<int>(axis)];
+        Dims front{axis}, back(static_cast<size_t>(c.out.shape.rank()));
+        for (int k = 0; k < c.out.shape.rank(); ++k)
+          if (k != axis) front.push_back(k);
+        for (size_t k = 0; k < front.size(); ++k) back[front[k]] = static_cast<int64_t>(k);
+        const Val rows = v_reshape(places_from(c.in[2], length), Shape{length, Dim(1)});
+        return v_transpose(
+            c.b.op("scatter_nd", {v_transpose(c.in[0], front), rows, v_transpose(c.in[1], front)},
+                   {std::string("update")}),
+            back);
+      })
       .infer([](const InferCtx& c) {
         const Type r{c.x(0).dtype, taken_at(c, c.shape(1)[static_cast<int>(c.i("axis"))])};
         OP_CHECK(c.x(1) == r, kValue, "[put_at] the places are ", r.str(), ", the value ",
