@@ -2,7 +2,8 @@
 engines that people deploy with.
 
 Each kind runs in processes of its own that take turns --rounds times; what counts is the least processor time of a
-call on one thread, which a busy machine disturbs least, and the least time by the clock with more. PIJIT_PEERS names a Python that has peers:
+call on one thread, which a busy machine disturbs least, and the least time by the clock with more. PIJIT_PEERS names a
+Python that has peers:
 openvino and onnxruntime (with onnx), torch; those that it has not are left out."""
 
 import argparse

@@ -44,8 +44,9 @@ bool KernelRegistry::serves(const KernelRequest& r) const {
 
 bool KernelRegistry::has_own(const std::string& op) const {
   const auto it = list_.find(op);
-  return it != list_.end() && std::any_of(it->second.begin(), it->second.end(),
-                                          [](const Candidate& c) { return !c.reference; });
+  return it != list_.end() && config().backend != "reference" &&
+         std::any_of(it->second.begin(), it->second.end(),
+                     [](const Candidate& c) { return !c.reference; });
 }
 
 }  // namespace pijit

@@ -291,7 +291,10 @@ void register_shape(OpTable& t) {
       .in({"x", "start"})
       .attr("axis", AttrKind::kInt)
       .attr("length", AttrKind::kInt)
-      .flags(kPicks)
+      .flags(kPicks | kWhole)
+      .lower([](const LowerCtx& c) {
+        return c.b.op("gather", {c.in[0], places_from(c.in[1], c.i("length"))}, {c.i("axis")});
+      })
       .infer([](const InferCtx& c) {
         return Type{c.x(0).dtype, taken_at(c, c.i("length"))};
       })
