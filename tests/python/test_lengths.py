@@ -80,6 +80,18 @@ def test_the_number_is_used_as_a_number_too():
     check_calls(lambda: f, [(x, n) for n in LENGTHS], breaks=0)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "int8", "bool", "float16", "bfloat16", "uint64"])
+def test_dtypes_at_places_that_vary(dtype):
+    def f(x, y, i):
+        x[i:i + 2] = y
+        x[i + 4, 0] = y[0, 0]
+        return x[i:i + 3], x[:i], x[i]
+    dtype = getattr(ms, dtype if dtype != "bool" else "bool_")
+    make = lambda *s: Tensor((RNG.standard_normal(s) * 9).astype(np.complex64) * (1 + 2j))  # noqa: E731
+    x, y = (t if "complex" in dtype.name else ops.real(t) for t in (make(20, 3), make(2, 3)))
+    check_calls(lambda: f, [(x.astype(dtype), y.astype(dtype), i) for i in (1, 2, 3, 5, 8)], breaks=0)
+
+
 def test_sums_of_a_number_and_a_size():
     def f(x, y, at):
         end = at + y.shape[0]
