@@ -452,7 +452,7 @@ class Compiler {
   // A part of an input is another: a kernel that leaves the rest where it lies.
   bool updates(uint32_t id, uint32_t in) const {
     static const OpDef &slice = OpTable::get().at("slice_update"),
-                       &place = OpTable::get().at("put_at");
+                       &place = OpTable::get().at("dynamic_update_slice");
     const Node& n = g_.node(id);
     return (n.op == &slice || n.op == &place) && root(n.in[0]) == in && root(n.in[1]) != in;
   }

@@ -15,7 +15,7 @@ namespace pijit {
 // nothing changes.
 std::unique_ptr<Graph> fuse_extrema(const Graph& g);
 std::unique_ptr<Graph> slice_parts(const Graph& g);
-std::unique_ptr<Graph> take_turned(const Graph& g);
+std::unique_ptr<Graph> transpose_in_products(const Graph& g);
 std::unique_ptr<Graph> unroll_axes(const Graph& g);
 
 namespace {
@@ -55,8 +55,8 @@ constexpr Step kSteps[] = {
                                   [](const Graph& g, Pipeline& p) {
                                     return assign_layouts(g, p.facts.channel_block, p.kernels);
                                   }},
-    {"turned",           [](const Pipeline& p) { return p.kernels.has_own("matmul_turned"); },
-                                  [](const Graph& g, Pipeline&) { return take_turned(g); }},
+    {"transposed",       [](const Pipeline& p) { return p.kernels.has_own("matmul_transposed"); },
+                                  [](const Graph& g, Pipeline&) { return transpose_in_products(g); }},
     {"rematerialize",    always,  [](const Graph& g, Pipeline& p) {
                                     p.plan = plan_fusion(g, p.facts);
                                     Rematerialized again = rematerialize(g, p.plan, p.facts);

@@ -41,7 +41,7 @@ KernelFamily slices_kernels();
 KernelFamily foreign_kernels();
 KernelFamily pick_kernels();
 KernelFamily transpose_kernels();
-KernelFamily turned_kernels();
+KernelFamily transposed_kernels();
 KernelFamily complex_pairs_kernels();
 KernelFamily eigen_elimination_kernels();
 KernelFamily eigen_spectral_kernels();

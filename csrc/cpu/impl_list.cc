@@ -22,7 +22,7 @@ void register_cpu_kernels(KernelRegistry& r) {
                      avx2_pool = avx2_pool_kernels(), rows_pool = rows_pool_kernels(),
                      onednn_norm = onednn::norm_kernels(),
                      onednn_transpose = onednn::transpose_kernels(), matrices = transpose_kernels(),
-                     turned = turned_kernels(), indexed = indexed_kernels(),
+                     transposed = transposed_kernels(), indexed = indexed_kernels(),
                      sole_indexed = sole_indexed_kernels(), random = avx2_random_kernels(),
                      resize = resize_kernels(), slices = slices_kernels(),
                      complex = complex_pairs_kernels(), foreign = foreign_kernels(),
@@ -36,7 +36,7 @@ void register_cpu_kernels(KernelRegistry& r) {
   // clang-format off
   const Row rows[] = {
       {"matmul", {&few_rows, &small_gemm, &onednn_matmul, &blocked_gemm, &reference}},
-      {"matmul_turned", {&turned}},
+      {"matmul_transposed", {&transposed}},
       {"dense", {&few_rows, &wide, &small_gemm, &onednn_matmul, &blocked_gemm, &reference}},
       {"dense_post", {&onednn_matmul}},
       {"conv2d", {&pointwise, &direct, &depthwise, &wide, &onednn_conv, &subsampled, &last_direct, &patches, &reference}},
@@ -107,8 +107,8 @@ void register_cpu_kernels(KernelRegistry& r) {
       {"reshape", {&reference}},
       {"slice", {&reference}},
       {"slice_update", {&reference}},
-      {"take_at", {&slices}},
-      {"put_at", {&slices}},
+      {"dynamic_slice", {&slices}},
+      {"dynamic_update_slice", {&slices}},
       {"add_slices", {&slices}},
       {"numpy_loop", {&foreign}},
       {"numpy_reduce", {&foreign}},

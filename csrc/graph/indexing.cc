@@ -137,7 +137,7 @@ Val take_places(Builder& b, Val x, std::vector<IndexItem>* index, std::vector<Ta
     if (!uses_axis(it)) continue;
     if (it.kind == IndexItem::kTake) {
       takes->push_back({x, it.tensor, axis});
-      x = b.op("take_at", {x, it.tensor}, {Dim(axis), it.length});
+      x = b.op("dynamic_slice", {x, it.tensor}, {Dim(axis), it.length});
       it.kind = it.kept ? IndexItem::kSlice : IndexItem::kInt;
       it.i = 0;
     }
@@ -177,7 +177,8 @@ Val with_part(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
     Val part = take_places(b, x, &rest, &takes);
     part = with_part(b, part, rest, value);
     for (size_t k = takes.size(); k-- > 0;)
-      part = b.op("put_at", {takes[k].from, part, takes[k].start}, {Dim(takes[k].axis)});
+      part =
+          b.op("dynamic_update_slice", {takes[k].from, part, takes[k].start}, {Dim(takes[k].axis)});
     return part;
   }
   const Plan p = make_plan(b, x, index);

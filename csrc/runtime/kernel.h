@@ -41,8 +41,8 @@ class Kernel {
 
 class OpKernel : public Kernel {
  public:
-  // The output does not overlap an input, but for the first of slice_update and put_at, which it
-  // may lie over.
+  // The output does not overlap an input, but for the first of slice_update and
+  // dynamic_update_slice, which it may lie over.
   virtual void run(const void* const* in, void* out) = 0;
   // Overridden by kernels of several outputs.
   void launch(const void* const* in, void* const* out) override { run(in, out[0]); }

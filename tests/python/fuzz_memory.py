@@ -529,17 +529,17 @@ def _(d):
     return d.call("slice_update", [d.array(shape), d.array(part)], begin, end, step, differentiable=True)
 
 
-@op("take_at", ALL)
-@op("put_at", ALL)
+@op("dynamic_slice", ALL)
+@op("dynamic_update_slice", ALL)
 def _(d):
     shape = d.shape(1)
     a = int(d.rng.integers(len(shape)))
     length = int(d.rng.integers(shape[a] + 1))
     start = (np.array(d.rng.integers(shape[a] - length + 1)), "int64")
-    if d.name == "take_at":
-        return d.call("take_at", [d.array(shape), start], a, length, differentiable=True)
+    if d.name == "dynamic_slice":
+        return d.call("dynamic_slice", [d.array(shape), start], a, length, differentiable=True)
     part = shape[:a] + (length, ) + shape[a + 1:]
-    return d.call("put_at", [d.array(shape), d.array(part), start], a, differentiable=True)
+    return d.call("dynamic_update_slice", [d.array(shape), d.array(part), start], a, differentiable=True)
 
 
 @op("diagonal", ALL)

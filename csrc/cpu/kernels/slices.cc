@@ -152,7 +152,7 @@ struct Places {
                                           static_cast<int64_t>(axis - length)));
   }
 };
-std::unique_ptr<OpKernel> take_at(const KernelRequest& r, std::string*) {
+std::unique_ptr<OpKernel> dynamic_slice(const KernelRequest& r, std::string*) {
   const Places p(r.in[0].shape, r.out.shape, r.ctx().i("axis"), r.out.dtype);
   return fn_kernel([=](const void* const* x, void* y) {
     const char* from = static_cast<const char*>(x[0]) + p.from(x[1]) * p.inner;
@@ -161,7 +161,7 @@ std::unique_ptr<OpKernel> take_at(const KernelRequest& r, std::string*) {
                   p.length * p.inner);
   });
 }
-std::unique_ptr<OpKernel> put_at(const KernelRequest& r, std::string*) {
+std::unique_ptr<OpKernel> dynamic_update_slice(const KernelRequest& r, std::string*) {
   const Places p(r.out.shape, r.in[1].shape, r.ctx().i("axis"), r.out.dtype);
   const size_t bytes = r.out.bytes();
   return fn_kernel([=](const void* const* x, void* y) {
@@ -176,7 +176,10 @@ std::unique_ptr<OpKernel> put_at(const KernelRequest& r, std::string*) {
 }  // namespace
 
 KernelFamily slices_kernels() {
-  return {"in place", {{"add_slices", add_slices}, {"take_at", take_at}, {"put_at", put_at}}};
+  return {"in place",
+          {{"add_slices", add_slices},
+           {"dynamic_slice", dynamic_slice},
+           {"dynamic_update_slice", dynamic_update_slice}}};
 }
 
 }  // namespace pijit

@@ -262,13 +262,16 @@ void register_complex(OpTable& t) {
       });
 
   // Moves and sums: part by part.
-  for (auto n : {"identity", "stop_gradient", "broadcast_to", "reshape",  "transpose",  "concat",
-                 "slice",    "slice_update",  "add_slices",   "diagonal", "gather",     "index_add",
-                 "gather_d", "gather_nd",     "take_at",      "put_at",   "reduce_sum", "cumsum",
-                 "add",      "sub",           "neg"})
+  for (auto n : {"identity",   "stop_gradient", "broadcast_to",  "reshape",
+                 "transpose",  "concat",        "slice",         "slice_update",
+                 "add_slices", "diagonal",      "gather",        "index_add",
+                 "gather_d",   "gather_nd",     "dynamic_slice", "dynamic_update_slice",
+                 "reduce_sum", "cumsum",        "add",           "sub",
+                 "neg"})
     t.extend(n).complex(on_parts);
   t.extend("select").flags(kOwnAdjoint).complex(on_parts);
-  for (auto n : {"gather", "index_add", "gather_d", "gather_nd", "take_at", "put_at"})
+  for (auto n :
+       {"gather", "index_add", "gather_d", "gather_nd", "dynamic_slice", "dynamic_update_slice"})
     t.extend(n).flags(kOwnAdjoint);
   for (auto n : {"scatter_d", "scatter_nd"})
     t.extend(n).complex([](C c) {

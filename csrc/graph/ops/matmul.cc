@@ -166,20 +166,20 @@ void register_matmul(OpTable& t) {
         if (v.need[0]) v.d[0] = v_sum(g, {Dim(r - 1)}, false);
         if (v.need[1]) v.d[1] = -v_sum(g, {Dim(r - 2)}, false);
       });
-  // matmul with one operand, a matrix, transposed: b, or a (compile/passes/turned.cc).
-  t.add("matmul_turned")
+  // matmul with one operand, a matrix, transposed: b, or a (compile/passes/transposed_operands.cc).
+  t.add("matmul_transposed")
       .role(Role::kMatmul)
       .flops([](const InferCtx& c, const Shape& out) {
         const Shape& a = c.shape(0);
-        const bool last = c.flag("trans_a") == c.flag("turned_b");
+        const bool last = c.flag("trans_a") == c.flag("transpose_b");
         return 2 * int64_t{out.numel()} * int64_t{a[a.rank() - (last ? 2 : 1)]};
       })
       .like(t.at("matmul"))
-      .attr("turned_b", AttrKind::kBool)
+      .attr("transpose_b", AttrKind::kBool)
       .flags(kPhysical)
       .infer([&t](const InferCtx& c) {
         const OpDef& plain = t.at("matmul");
-        const size_t side = c.flag("turned_b") ? 1 : 0;
+        const size_t side = c.flag("transpose_b") ? 1 : 0;
         Type given = *c.in[side];
         std::swap(given.shape[0], given.shape[1]);
         const Type* in[] = {c.in[0], c.in[1]};

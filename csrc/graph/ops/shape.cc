@@ -21,7 +21,7 @@ Val vmap_slice(const VmapCtx& c) {
   return c.b.op(c.op, in, a);
 }
 
-// take_at and put_at
+// dynamic_slice and dynamic_update_slice
 Val vmap_at(const VmapCtx& c) {
   const size_t start = c.in.size() - 1;
   if (c.batched[start]) return vmap_element_by_element(c);
@@ -287,7 +287,7 @@ void register_shape(OpTable& t) {
       .vmap(vmap_slice);
   // `length` places of an axis from place `start` on, a number of each run that leaves them on the
   // axis; and x with these replaced by y.
-  t.add("take_at")
+  t.add("dynamic_slice")
       .in({"x", "start"})
       .attr("axis", AttrKind::kInt)
       .attr("length", AttrKind::kInt)
@@ -299,10 +299,11 @@ void register_shape(OpTable& t) {
         return Type{c.x(0).dtype, taken_at(c, c.i("length"))};
       })
       .vjp([](V v) {
-        v.d[0] = v.b.op("put_at", {v_zeros(v.b, v.in[0].type()), v.ct, v.in[1]}, {v.i("axis")});
+        v.d[0] = v.b.op("dynamic_update_slice", {v_zeros(v.b, v.in[0].type()), v.ct, v.in[1]},
+                        {v.i("axis")});
       })
       .vmap(vmap_at);
-  t.add("put_at")
+  t.add("dynamic_update_slice")
       .in({"x", "y", "start"})
       .attr("axis", AttrKind::kInt)
       .flags(kSets | kWhole)
@@ -320,16 +321,17 @@ void register_shape(OpTable& t) {
       })
       .infer([](const InferCtx& c) {
         const Type r{c.x(0).dtype, taken_at(c, c.shape(1)[static_cast<int>(c.i("axis"))])};
-        OP_CHECK(c.x(1) == r, kValue, "[put_at] the places are ", r.str(), ", the value ",
-                 c.x(1).str());
+        OP_CHECK(c.x(1) == r, kValue, "[dynamic_update_slice] the places are ", r.str(),
+                 ", the value ", c.x(1).str());
         return c.x(0);
       })
       .vjp([](V v) {
         const Dim axis = v.i("axis"), length = v.in[1].shape()[static_cast<int>(axis)];
-        if (v.need[1]) v.d[1] = v.b.op("take_at", {v.ct, v.in[2]}, {axis, length});
+        if (v.need[1]) v.d[1] = v.b.op("dynamic_slice", {v.ct, v.in[2]}, {axis, length});
         // The last to read ct may take its place.
         if (v.need[0])
-          v.d[0] = v.b.op("put_at", {v.ct, v_zeros(v.b, v.in[1].type()), v.in[2]}, {axis});
+          v.d[0] =
+              v.b.op("dynamic_update_slice", {v.ct, v_zeros(v.b, v.in[1].type()), v.in[2]}, {axis});
       })
       .vmap(vmap_at);
   // The elements x[..., k, k + offset] in order of k; at least one.

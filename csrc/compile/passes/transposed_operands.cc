@@ -1,15 +1,15 @@
-// Matrices that a program is given and multiplies by turned, as in `x @ w.T`: the product takes
-// them as they are given. Its kernel turns them, which is what keeps the bits, and keeps that with
-// their memory for as long as it is not written (runtime/packed.h).
+// Matrices that a program is given and transposes for a product alone, as in `x @ w.T`: the product
+// takes them as they are given. Its kernel transposes them, so that the bits stay the same, and
+// keeps the transposed form with their memory until that is written (runtime/packed.h).
 #include "graph/rewriter.h"
 #include "graph/vals.h"
 
 namespace pijit {
 namespace {
 
-class Turned : public Rewriter {
+class TransposedOperands : public Rewriter {
  public:
-  explicit Turned(const Graph& g)
+  explicit TransposedOperands(const Graph& g)
       : Rewriter(g), matmul_(OpTable::get().at("matmul")), elsewhere_(g.size()) {
     for (uint32_t i = 0; i < g.size(); ++i) {
       const Node& n = g.node(i);
@@ -27,8 +27,8 @@ class Turned : public Rewriter {
   }
 
  private:
-  // A matrix that is an input, turned for products alone.
-  bool is_turned(uint32_t id) const {
+  // A matrix that is an input, transposed for products alone.
+  bool is_transposed(uint32_t id) const {
     const Node& n = from_.node(id);
     return n.kind == Node::kOp && n.op->role == Role::kTranspose && n.type.shape.rank() == 2 &&
            !n.type.shape.symbolic() && !elsewhere_[id] && from_.node(n.in[0]).kind == Node::kInput;
@@ -36,10 +36,10 @@ class Turned : public Rewriter {
   // Which operand of a product is; -1: none, or not a product.
   int side_of(const Node& n) const {
     if (n.op != &matmul_) return -1;
-    return is_turned(n.in[1]) ? 1 : is_turned(n.in[0]) ? 0 : -1;
+    return is_transposed(n.in[1]) ? 1 : is_transposed(n.in[0]) ? 0 : -1;
   }
   void op(const Node& n) override {
-    if (is_turned(n.id)) return;  // copied where a product asks for it after all
+    if (is_transposed(n.id)) return;  // copied where a product asks for it after all
     const int side = side_of(n);
     if (side < 0) return Rewriter::op(n);
     to_->current_loc = n.loc;
@@ -47,7 +47,7 @@ class Turned : public Rewriter {
     in[side] = value(from_.node(n.in[side]).in[0]);
     Attrs attrs = n.attrs;
     attrs.emplace_back(side == 1);
-    map_[n.id] = to_->Builder::op(OpTable::get().at("matmul_turned"), in, attrs);
+    map_[n.id] = to_->Builder::op(OpTable::get().at("matmul_transposed"), in, attrs);
   }
 
   Val value(uint32_t id) override {
@@ -61,6 +61,6 @@ class Turned : public Rewriter {
 
 }  // namespace
 
-std::unique_ptr<Graph> take_turned(const Graph& g) { return Turned(g).run(); }
+std::unique_ptr<Graph> transpose_in_products(const Graph& g) { return TransposedOperands(g).run(); }
 
 }  // namespace pijit
