@@ -8,9 +8,15 @@ set(ONEDNN_VERSION 3.2)
 if(NOT "$ENV{PIJIT_ONEDNN}" STREQUAL "")
   get_filename_component(_folder $ENV{PIJIT_ONEDNN} ABSOLUTE BASE_DIR ${CMAKE_SOURCE_DIR})
   set(ONEDNN_INCLUDE_DIR ${_folder}/include CACHE PATH "oneDNN's headers" FORCE)
-  find_library(_library_of_folder libdnnl.a PATHS ${_folder}/lib NO_DEFAULT_PATH NO_CACHE)
+  set(_made)
+  if(EXISTS ${_folder}/.version)
+    file(STRINGS ${_folder}/.version _made)
+  endif()
+  if(_made MATCHES "threads of pijit")  # another one's regions would not have the threads that they ask for
+    find_library(_library_of_folder libdnnl.a PATHS ${_folder}/lib NO_DEFAULT_PATH NO_CACHE)
+  endif()
   set(ONEDNN_LIBRARY ${_library_of_folder} CACHE FILEPATH "oneDNN's library" FORCE)
-  set(_why "PIJIT_ONEDNN is ${_folder}, which holds no lib/libdnnl.a: `make onednn` builds it")
+  set(_why "PIJIT_ONEDNN is ${_folder}, which holds no lib/libdnnl.a of tools/onednn.sh: `make onednn` builds it")
 elseif(NOT ONEDNN_INCLUDE_DIR OR NOT ONEDNN_LIBRARY)
   # Paths are left as Python spells them (no links followed): compiler caches then know them again
   # from another checkout.

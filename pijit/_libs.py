@@ -13,12 +13,6 @@ if not _run.in_main_interpreter():
     raise ImportError(
         "pijit works in Python's main interpreter only, as NumPy does: a subinterpreter cannot import it.")
 
-# A barrier that spins keeps the core from the thread it waits for whenever other processes want the cores: with 20,000
-# turns a LeNet step of 0.15 ms took 3.5 ms beside them, with 1,000 turns (some 20 us, about what a sleeping thread
-# takes to wake) 0.19 ms, and no more than before on an idle machine. It must be set before the OpenMP runtime starts,
-# and a user's own setting wins.
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-
 
 def _load_openmp():
     try:

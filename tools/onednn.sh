@@ -3,10 +3,11 @@
 # with the primitives that pijit uses (csrc/cpu/onednn). PIJIT_ONEDNN=FOLDER builds the extension with it; about 15 minutes on two cores.
 set -euo pipefail
 suite=trixie version=3.7.2  # of upstream; a stable release keeps it
+made="$version, threads of pijit"  # what cmake/FindOneDNN.cmake looks for
 tools=$(cd "$(dirname "$0")" && pwd)
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
 . "$tools/debian.sh"
-test "$(cat "$folder/.version" 2>/dev/null)" != "$version" || exit 0
+test "$(cat "$folder/.version" 2>/dev/null)" != "$made" || exit 0
 debian "$folder" deb-src "$suite"
 cd "$folder"
 rm -rf source onednn_* include lib
@@ -23,6 +24,10 @@ cmake -S source -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PRE
   "-DDNNL_ENABLE_PRIMITIVE=BATCH_NORMALIZATION;BINARY;CONVOLUTION;ELTWISE;INNER_PRODUCT;LAYER_NORMALIZATION;MATMUL;POOLING;REORDER;SOFTMAX" >configure.log
 cmake --build build -j "$(nproc)" >build.log || { tail -30 build.log; exit 1; }
 cmake --install build >/dev/null
+# Its parallel regions run in pijit's threads (csrc/cpu/onednn/openmp.cc).
+nm -u lib/libdnnl.a | awk '$2 ~ /^(GOMP|omp)_/ {print $2, "pijit_" $2}' | sort -u >openmp.txt
+objcopy --redefine-syms=openmp.txt lib/libdnnl.a
+rm openmp.txt
 cp source/LICENSE source/THIRD-PARTY-PROGRAMS .
 rm -rf build source onednn_*
-echo "$version" > .version
+echo "$made" > .version

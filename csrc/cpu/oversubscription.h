@@ -17,27 +17,24 @@ class Oversubscription {
     const int64_t until = until_.load(std::memory_order_relaxed);
     return until == 0 || now_() >= until;
   }
-  // A region took `all` in which threads worked for `work` in sum.
-  void ran(int64_t all, int64_t work) {
-    constexpr int64_t kOften = 4, kWake = 2'000;
-    if (all <= work + kWake) {
-      const int64_t left = score_.load(std::memory_order_relaxed) - 1;
-      if (left >= 0) score_.store(left, std::memory_order_relaxed);
-      if (left <= 0) rest_.store(kShortest, std::memory_order_relaxed);
-      return;
-    }
-    if (score_.fetch_add(2, std::memory_order_relaxed) + 2 < kOften) return;
-    const int64_t rest = rest_.load(std::memory_order_relaxed);
-    until_.store(now_() + rest, std::memory_order_relaxed);
-    rest_.store(std::min(2 * rest, kLongest), std::memory_order_relaxed);
-    score_.store(0, std::memory_order_relaxed);  // once may be as threads had to wake
+  // A thread that should have worked did not get a core.
+  void waited() {
+    const int64_t now = now_(), until = until_.load(std::memory_order_relaxed);
+    if (now < until) return;  // of a region before the rest
+    int64_t rest = rest_.load(std::memory_order_relaxed);
+    // Rests of 64 ms after every 3 ms of work that a scheduler grants cost little; it was over if
+    // the work went well for much longer than the last rest.
+    rest = until != 0 && now - until < kLongAfter * rest ? std::min(2 * rest, kLongest) : kShortest;
+    rest_.store(rest, std::memory_order_relaxed);
+    until_.store(now + rest, std::memory_order_relaxed);
   }
 
   static constexpr int64_t kShortest = 1'000'000, kLongest = 64'000'000;  // rests
+  static constexpr int64_t kLongAfter = 8;
 
  private:
   const Clock now_;
-  std::atomic<int64_t> until_{0}, rest_{kShortest}, score_{0};
+  std::atomic<int64_t> until_{0}, rest_{kShortest};
 };
 
 }  // namespace pijit

@@ -5,35 +5,37 @@
 
 #include <algorithm>
 #include <atomic>
-#include <ctime>
 #include <exception>
 #include <fstream>
+#include <mutex>
 
 #include "base/config.h"
-#include "cpu/oversubscription.h"
+#include "cpu/thread_pool.h"
 #include "runtime/fp_status.h"
 
 namespace pijit {
 
-int max_threads() {
-  // The OpenMP runtime's threads die in a forked child, and it would wait for them for ever.
-  static bool forked = false;
+bool in_forked_child() {
+  // Threads die in a forked child.
+  static std::atomic<bool> forked{false};
   static const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
   (void)registered;
-  if (forked) return 1;
+  return forked;
+}
+
+int max_threads() {
+  if (in_forked_child()) return 1;
   // Regions within another's have one thread: how many there would be depends on the others.
-  if (omp_get_active_level() >= std::min(1, omp_get_max_active_levels())) return 1;
+  if (current_member().count > 1 ||
+      omp_get_active_level() >= std::min(1, omp_get_max_active_levels()))
+    return 1;
   const int n = config().num_threads > 0 ? config().num_threads : omp_get_max_threads();
   return std::min(n, omp_get_thread_limit());
 }
 
-Threads::Threads(int n) : saved_(omp_get_max_threads()), dynamic_(omp_get_dynamic()) {
-  if (n != saved_) omp_set_num_threads(n);
-  if (dynamic_) omp_set_dynamic(0);
-}
-Threads::~Threads() {
-  if (omp_get_max_threads() != saved_) omp_set_num_threads(saved_);
-  if (dynamic_) omp_set_dynamic(1);
+Threads::Threads(int n) : before_(current_) {
+  if (n > 1) Team::of_this_thread(n);
+  current_ = n;
 }
 
 int64_t cache_bytes() {
@@ -46,50 +48,33 @@ int64_t cache_bytes() {
   return config().cache_bytes > 0 ? config().cache_bytes : machine;
 }
 
-namespace {
-
-int64_t nanoseconds(clockid_t clock) {
-  timespec t;
-  clock_gettime(clock, &t);
-  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
-int64_t now() { return nanoseconds(CLOCK_MONOTONIC); }
-
-}  // namespace
-
 void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f) {
-  static Oversubscription oversubscription(now);
   const int64_t shares = grain > 0 ? n / grain : n;
   if (shares <= 1) return f(0, n);
   const int threads = static_cast<int>(std::min<int64_t>(max_threads(), shares));
-  if (threads <= 1 || !oversubscription.is_over()) return f(0, n);
-  std::exception_ptr error;  // none may leave the region
-  // Its store and loads order the region, too, for the thread sanitizer, which sees none of
-  // libgomp.
-  std::atomic<int64_t> work;
-  work.store(0, std::memory_order_release);
-  const int64_t began = now();
-  FpWatch* const watch = FpWatch::current();
-#pragma omp parallel num_threads(threads)
-  {
-    static_cast<void>(work.load(std::memory_order_acquire));
-    const int64_t own = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-    const int64_t t = omp_get_thread_num(), k = omp_get_num_threads();
-    const int64_t b = n * t / k, e = n * (t + 1) / k;
-    const bool watched = watch && t > 0;  // the first is the thread that watches
-    if (watched) clear_fp_flags();
-    try {
-      if (b < e) f(b, e);
-    } catch (...) {
-#pragma omp critical(pijit_parallel_for)
-      error = std::current_exception();
+  if (threads <= 1 || Team::crowded()) return f(0, n);
+  struct Work {
+    const std::function<void(int64_t, int64_t)>& f;
+    int64_t n, threads;
+    FpWatch* watch = FpWatch::current();
+    std::exception_ptr error = nullptr;
+    std::mutex mu{};
+    void run(int64_t k) {
+      // Flags of the thread that watches are seen by itself.
+      const bool watched = watch && watch != FpWatch::current();
+      if (watched) clear_fp_flags();
+      try {
+        f(n * k / threads, n * (k + 1) / threads);
+      } catch (...) {  // none may leave a thread
+        std::lock_guard lock(mu);
+        error = std::current_exception();
+      }
+      if (watched) watch->add(fp_flags());
     }
-    if (watched) watch->add(fp_flags());
-    work += nanoseconds(CLOCK_THREAD_CPUTIME_ID) - own;
-  }
-  oversubscription.ran(now() - began, work);
-  if (error) std::rethrow_exception(error);
+  } work{f, n, threads};
+  Team::of_this_thread(threads).share(
+      threads, [](void* data, int k) { static_cast<Work*>(data)->run(k); }, &work);
+  if (work.error) std::rethrow_exception(work.error);
 }
 
 }  // namespace pijit

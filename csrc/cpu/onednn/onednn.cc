@@ -3,13 +3,12 @@
 // layouts that oneDNN prefers are made by reorders inside the kernel.
 #include "cpu/onednn/onednn.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <tuple>
 
 #include "absl/strings/str_join.h"
+#include "cpu/onednn/openmp.h"
 #include "runtime/packed.h"
 
 namespace pijit {
@@ -93,6 +92,7 @@ bool same_places(const memory::desc& a, const memory::desc& b) {
 
 dnnl::engine& engine() {
   static auto* e = [] {
+    use_own_threads();
     if (!std::getenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY"))
       dnnl::set_primitive_cache_capacity(kKeptPrimitives);
     return new dnnl::engine(dnnl::engine::kind::cpu, 0);
@@ -165,7 +165,7 @@ int threads_for(const KernelRequest& r, double flops) {
   size_t bytes = bytes_of(r.out);
   for (size_t k = 0; k < r.in.size(); ++k)
     if (r.present[k]) bytes += bytes_of(r.in[k]);
-  return flops < 3e6 && bytes < (size_t{1} << 20) ? 1 : omp_get_max_threads();
+  return flops < 3e6 && bytes < (size_t{1} << 20) ? 1 : Threads::current();
 }
 
 std::unique_ptr<OpKernel> ForThreads::make(KernelFactory make, const KernelRequest& r,
@@ -200,7 +200,7 @@ const ForThreads::Made* ForThreads::made_for(int threads, std::string* why) {
 }
 
 Primitive::Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out)
-    : threads_(omp_get_max_threads()) {
+    : threads_(Threads::current()) {
   for (auto& a : in) bound_.push_back(bind(a, true));
   bound_.push_back(bind(out, false));
   std::vector<dnnl_exec_arg_t> args;

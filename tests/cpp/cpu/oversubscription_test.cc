@@ -8,47 +8,38 @@ namespace {
 int64_t time_now = 1'000;
 int64_t clock_now() { return time_now; }
 
-constexpr int64_t kWork = 50'000, kGood = 30'000, kBad = 150'000;
+int64_t rest_of(Oversubscription& c) {
+  c.waited();
+  int64_t n = 0;
+  for (; !c.is_over(); n += 1'000) time_now += 1'000;
+  return n;
+}
 
-TEST(Oversubscription, OneThreadWorksAfterTwoRegionsThatWaited) {
+TEST(Oversubscription, OneThreadWorksAfterOneThatWaited) {
   Oversubscription c(clock_now);
   EXPECT_TRUE(c.is_over());
-  c.ran(kBad, kWork);
-  EXPECT_TRUE(c.is_over());
-  c.ran(kBad, kWork);
+  c.waited();
   EXPECT_FALSE(c.is_over());
   time_now += Oversubscription::kShortest;
   EXPECT_TRUE(c.is_over());
 }
 
-TEST(Oversubscription, OnceIsForgiven) {
-  Oversubscription c(clock_now);
-  for (int k = 0; k < 100; ++k) {
-    c.ran(kBad, kWork);  // its threads had to wake
-    for (int good = 0; good < 3; ++good) c.ran(kGood, kWork);
-    ASSERT_TRUE(c.is_over());
-  }
-}
-
 TEST(Oversubscription, RestsGrowUntilItIsOver) {
   Oversubscription c(clock_now);
-  auto rest = [&] {
-    c.ran(kBad, kWork);
-    c.ran(kBad, kWork);
-    int64_t n = 0;
-    for (; !c.is_over(); n += 1'000) time_now += 1'000;
-    return n;
-  };
   int64_t want = Oversubscription::kShortest;
-  for (int k = 0; k < 9; ++k, want = std::min(2 * want, Oversubscription::kLongest))
-    EXPECT_EQ(rest(), want);
-  for (int k = 0; k < 3; ++k) c.ran(kGood, kWork);
-  EXPECT_EQ(rest(), Oversubscription::kShortest);
+  for (int k = 0; k < 9; ++k, want = std::min(2 * want, Oversubscription::kLongest)) {
+    EXPECT_EQ(rest_of(c), want);
+    time_now += want;
+  }
+  time_now += Oversubscription::kLongAfter * Oversubscription::kLongest;
+  EXPECT_EQ(rest_of(c), Oversubscription::kShortest);
 }
 
-TEST(Oversubscription, RegionsAsLongAsTheirWorkAreFine) {
+TEST(Oversubscription, RegionsOfBeforeTheRestDoNotMakeItLonger) {
   Oversubscription c(clock_now);
-  for (int k = 0; k < 100; ++k) c.ran(kWork, kWork);
+  c.waited();
+  for (int k = 0; k < 10; ++k) c.waited();
+  time_now += Oversubscription::kShortest;
   EXPECT_TRUE(c.is_over());
 }
 

@@ -1,0 +1,258 @@
+#include "cpu/thread_pool.h"
+
+#include <immintrin.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <mutex>
+
+#include "base/error.h"
+#include "cpu/parallel.h"
+
+namespace pijit {
+namespace {
+
+int64_t now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+// How long a thread looks for work before it sleeps: between the kernels of a program, and between
+// ops that Python calls, no thread has to be woken, which takes longer than a short kernel.
+constexpr int64_t kAwake = 200'000;
+// How long a thread that is awake may need to begin.
+constexpr int64_t kStart = 10'000;
+// How long a member may need longer than the caller before the caller sleeps, and leaves it its
+// core.
+constexpr int64_t kPatience = 20'000;
+// A thread that looks at the clock again and again finds it this much later only if another had
+// its core.
+constexpr int64_t kAbsence = 300'000;
+
+Oversubscription oversubscription(now);
+
+void sleep_while(std::atomic<uint32_t>& word, uint32_t value) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+void wake(std::atomic<uint32_t>& word, int threads) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+}
+
+// Turns of a loop that waits: false when it has waited for `patience`, or was without a core.
+class Spin {
+ public:
+  explicit Spin(int64_t patience) : end_(patience) {}
+  bool turn() {
+    _mm_pause();
+    if (++turns_ % 8 != 0) return true;
+    const int64_t t = now();
+    if (last_ == 0) {
+      end_ += t;
+    } else if (t - last_ > kAbsence) {
+      oversubscription.waited();
+      return false;
+    }
+    last_ = t;
+    return t < end_;
+  }
+
+ private:
+  int64_t end_, last_ = 0;
+  unsigned turns_ = 0;
+};
+
+}  // namespace
+
+Member& current_member() {
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Member member;
+  return member;
+}
+
+bool Team::crowded() { return !oversubscription.is_over(); }
+
+// Teams outlive the threads that they worked for, and work for others.
+struct Team::Keeper {
+  static std::mutex& mutex() {
+    static std::mutex& m = *new std::mutex;
+    return m;
+  }
+  static std::vector<Team*>& idle() {
+    static std::vector<Team*>& teams = *new std::vector<Team*>;
+    return teams;
+  }
+  Team* get() {
+    if (team) return team;
+    std::lock_guard lock(mutex());
+    if (idle().empty()) return team = new Team;
+    team = idle().back();
+    idle().pop_back();
+    return team;
+  }
+  ~Keeper() {
+    if (!team || in_forked_child()) return;
+    std::lock_guard lock(mutex());
+    idle().push_back(team);
+  }
+  Team* team = nullptr;
+};
+
+Team& Team::of_this_thread(int members) {
+  static thread_local Keeper keeper;
+  Team* team = keeper.get();
+  if (static_cast<int>(team->workers_.size()) + 1 < members) team->grow(members);
+  return *team;
+}
+
+void Team::grow(int members) {
+  PIJIT_CHECK(!in_forked_child(), "a forked child has one thread");
+  sigset_t all, before;  // signals are the other threads' business
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int failed = 0;
+  while (!failed && static_cast<int>(workers_.size()) + 1 < members) {
+    auto w = std::make_unique<Worker>();
+    w->team = this;
+    w->index = static_cast<int>(workers_.size()) + 1;
+    pthread_t thread;
+    failed = pthread_create(
+        &thread, nullptr,
+        [](void* worker) -> void* {
+          auto* w = static_cast<Worker*>(worker);
+          w->team->work(*w);
+          return nullptr;
+        },
+        w.get());
+    if (failed) break;
+    pthread_setname_np(thread, "pijit");
+    pthread_detach(thread);
+    workers_.push_back(std::move(w));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  PIJIT_CHECK(!failed, "the system starts no further thread: ", workers_.size() + 1, " of ",
+              members, " run; OMP_NUM_THREADS sets how many are asked for");
+}
+
+bool Team::take(Worker& w) {
+  uint32_t state = w.state.load(std::memory_order_acquire);
+  return (state == kOffered || state == kOfferAwaited) &&
+         w.state.compare_exchange_strong(state, state == kOffered ? kRunning : kAwaited,
+                                         std::memory_order_acq_rel);
+}
+
+// Returns with an offer that is this worker's.
+void Team::wait_for_offer(Worker& w) {
+  for (;;) {
+    // Where others want the cores, a thread that looks for work is one more of them.
+    Spin spin(crowded() ? 0 : kAwake);
+    do {
+      if (take(w)) return;
+    } while (spin.turn());
+    uint32_t state = kIdle;
+    if (!w.state.compare_exchange_strong(state, kAsleep, std::memory_order_acq_rel)) continue;
+    while (w.state.load(std::memory_order_acquire) == kAsleep) sleep_while(w.state, kAsleep);
+    state = kWaking;
+    w.state.compare_exchange_strong(state, kIdle, std::memory_order_acq_rel);
+  }
+}
+
+void Team::work(Worker& w) {
+  for (;;) {
+    wait_for_offer(w);
+    // The caller does not change it before this worker is idle again.
+    const Region r = region_;
+    current_member() = {w.index, r.members, this};
+    r.f(r.data, w.index);
+    if (w.state.exchange(kIdle, std::memory_order_acq_rel) == kAwaited) wake(w.state, 1);
+  }
+}
+
+void Team::offer(int members, Function f, void* data) {
+  region_ = {f, data, members};
+  for (int k = 1; k < members; ++k) {
+    Worker& w = *workers_[k - 1];
+    const uint32_t state = w.state.exchange(kOffered, std::memory_order_acq_rel);
+    w.woken = state != kIdle;
+    if (state == kAsleep) wake(w.state, 1);
+  }
+}
+
+void Team::wait_for(Worker& w, int64_t patience) {
+  Spin spin(patience);
+  do {
+    if (w.state.load(std::memory_order_acquire) <= kWaking) return;
+  } while (spin.turn());
+  for (;;) {
+    uint32_t state = w.state.load(std::memory_order_acquire);
+    if (state <= kWaking) return;
+    if (state == kOffered || state == kRunning) {
+      const uint32_t awaited = state == kOffered ? kOfferAwaited : kAwaited;
+      if (!w.state.compare_exchange_strong(state, awaited, std::memory_order_acq_rel)) continue;
+      state = awaited;
+    }
+    sleep_while(w.state, state);
+  }
+}
+
+void Team::share(int members, Function f, void* data) {
+  const Member before = current_member();
+  offer(members, f, data);
+  current_member() = {0, members, this};
+  const int64_t began = now();
+  f(data, 0);
+  const bool late = now() - began > kStart;
+  // What no one has begun is done here.
+  for (int k = members - 1; k > 0; --k) {
+    Worker& w = *workers_[k - 1];
+    uint32_t state = kOffered;
+    if (!w.state.compare_exchange_strong(state, w.woken ? kWaking : kIdle,
+                                         std::memory_order_acq_rel))
+      continue;
+    if (late && !w.woken) oversubscription.waited();
+    current_member().index = k;
+    f(data, k);
+  }
+  const int64_t patience = kPatience + (now() - began);
+  for (int k = 1; k < members; ++k) wait_for(*workers_[k - 1], patience);
+  current_member() = before;
+}
+
+void Team::begin(int members, Function f, void* data) {
+  arrived_.store(0, std::memory_order_relaxed);
+  began_ = now();
+  offer(members, f, data);
+}
+void Team::end() {
+  const int members = region_.members;
+  const int64_t own = now() - began_;
+  for (int k = 1; k < members; ++k) {
+    const Worker& w = *workers_[k - 1];
+    if (own > kStart && !w.woken && w.state.load(std::memory_order_relaxed) == kOffered)
+      oversubscription.waited();
+  }
+  for (int k = 1; k < members; ++k)
+    wait_for(*workers_[k - 1], crowded() ? 0 : kPatience + own);
+}
+
+void Team::barrier() {
+  const uint32_t generation = generation_.load(std::memory_order_acquire);
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 ==
+      static_cast<uint32_t>(region_.members)) {
+    arrived_.store(0, std::memory_order_relaxed);
+    generation_.fetch_add(1, std::memory_order_acq_rel);
+    wake(generation_, region_.members);
+    return;
+  }
+  Spin spin(kPatience);
+  do {
+    if (generation_.load(std::memory_order_acquire) != generation) return;
+  } while (spin.turn());
+  while (generation_.load(std::memory_order_acquire) == generation)
+    sleep_while(generation_, generation);
+}
+
+}  // namespace pijit
