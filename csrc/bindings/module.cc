@@ -162,6 +162,7 @@ void init_config(py::module_& m) {
       [](const Args&) {
         if (auto* queue = queue_of(default_device())) queue->give_back();
         drop_all_forms();
+        Prologue::drop_all();
         return py::none();
       },
       "Gives memory of the chosen device that is kept for later back to the system, and forgets "

@@ -180,7 +180,7 @@ class Context : public Interpreter {
   }
 
   StartPoint& start_;
-  Val add_input(Type t, int src, uint64_t dynamic);
+  Val add_input(Type t, int src, uint64_t dynamic, bool parameter = false);
 
   Arena arena_;
   const V null_;  // an unbound variable

@@ -47,14 +47,14 @@ bool Outcome::is_known_outside(const Value* v) const {
   return v->src >= 0 || recipe_of_.contains(v);
 }
 
-Val Context::add_input(Type t, int src, uint64_t dynamic) {
+Val Context::add_input(Type t, int src, uint64_t dynamic, bool parameter) {
   for (int d = 0; d < t.shape.rank(); ++d)
     if (dynamic >> d & 1) {
       t.shape[d] = symbols_.symbol(t.shape[d]);
       dynamic_.push_back({static_cast<int>(input_source_.size()), d});
     }
   input_source_.push_back(src);
-  return graph_->add_input(t);
+  return graph_->add_input(t, "", parameter);
 }
 
 // The outputs of the graph, and the flags that somebody asks for.

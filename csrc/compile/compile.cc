@@ -558,7 +558,7 @@ std::shared_ptr<const Program> compile(const Graph& g, bool fast, DeviceId home)
   const LongWork work("compiling", "a graph");
   Device& dev = device(device_of(g, home));
   Span optimise(TraceEvent::kOptimise);
-  auto [prepared, plan] = prepare(g, fast && config().backend != "reference", dev);
+  auto [prepared, plan, prologue] = prepare(g, fast && config().backend != "reference", dev);
   optimise.end();
   Span generate(TraceEvent::kGenerate);
   auto p = Compiler(*prepared, std::move(plan), fast, dev).run();
@@ -567,6 +567,10 @@ std::shared_ptr<const Program> compile(const Graph& g, bool fast, DeviceId home)
     if (auto& o = p->outputs[k]; p->slots[o.slot].kind == Program::Slot::kLiteral)
       o.type.device = g.node(g.outputs[k].node).type.device;
   generate.end();
+  if (prologue.graph)
+    p->prologue = std::make_unique<Prologue>(
+        Compiler(*prologue.graph, plan_fusion(*prologue.graph, dev.facts()), fast, dev).run(),
+        std::move(prologue.inputs));
   PIJIT_LOG("kernels", p->describe());
   dump_stage("program", [&] { return p->describe(); });
   return p;

@@ -6,6 +6,7 @@
 #include "compile/passes/fast_math.h"
 #include "compile/passes/layout.h"
 #include "compile/passes/passes.h"
+#include "compile/passes/prologue.h"
 #include "compile/passes/rematerialize.h"
 #include "runtime/record.h"
 
@@ -25,7 +26,9 @@ struct Pipeline {
   const KernelRegistry& kernels;
   const DeviceFacts facts;
   const Served served;
+  const bool on_host;
   FusionPlan plan;
+  PrologueGraph prologue;
 };
 
 using Made = std::unique_ptr<Graph>;  // null: nothing changed
@@ -57,6 +60,8 @@ constexpr Step kSteps[] = {
                                   }},
     {"transposed",       [](const Pipeline& p) { return p.kernels.has_own("matmul_transposed"); },
                                   [](const Graph& g, Pipeline&) { return transpose_in_products(g); }},
+    {"prologue",         [](const Pipeline& p) { return p.on_host; },
+                                  [](const Graph& g, Pipeline& p) { return split_prologue(g, &p.prologue); }},
     {"rematerialize",    always,  [](const Graph& g, Pipeline& p) {
                                     p.plan = plan_fusion(g, p.facts);
                                     Rematerialized again = rematerialize(g, p.plan, p.facts);
@@ -75,6 +80,8 @@ Pipeline pipeline_for(const Device& device, bool fast_math) {
             return !(fast_math && may_be_taken_in(n)) &&
                    kernels.serves(request_of(of, n, fast_math));
           },
+          device.is_host(),
+          {},
           {}};
 }
 
@@ -117,7 +124,7 @@ Prepared prepare(const Graph& g, bool fast_math, const Device& device) {
     now = std::move(made);
     check(step.name, *now);
   }
-  return {std::move(now), std::move(p.plan)};
+  return {std::move(now), std::move(p.plan), std::move(p.prologue)};
 }
 
 }  // namespace pijit

@@ -1,6 +1,7 @@
 // From a captured graph to the one that kernels are made for: one list of passes, one driver.
 #pragma once
 #include "compile/fusion.h"
+#include "compile/passes/prologue.h"
 #include "runtime/device.h"
 
 namespace pijit {
@@ -8,6 +9,7 @@ namespace pijit {
 struct Prepared {
   std::unique_ptr<Graph> graph;
   FusionPlan plan;
+  PrologueGraph prologue;
 };
 // fast_math: last digits may differ (compile/passes/fast_math.h). Each pass is verified where
 // PIJIT_VERIFY is set, written where PIJIT_DUMP names a directory, and timed in the log channel

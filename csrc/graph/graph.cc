@@ -39,11 +39,12 @@ Val Graph::push(Node n) {
   return {this, nodes_.back().id};
 }
 
-Val Graph::add_input(const Type& t, std::string name) {
+Val Graph::add_input(const Type& t, std::string name, bool parameter) {
   Node n;
   n.kind = Node::kInput;
   n.type = t;
   n.name = std::move(name);
+  n.parameter = parameter;
   settle(t);
   Val v = push(std::move(n));
   inputs_.push_back(v.id);

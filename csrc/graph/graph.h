@@ -35,6 +35,7 @@ struct Node {
   uint64_t bits = 0;               // kConst
   std::optional<SizeNumber> size;  // kConst: the number, where it holds a symbol
   std::string name;                // kInput: a label for people
+  bool parameter = false;          // kInput: it seldom changes between calls
   int loc = -1;                    // index into Graph::locations
   std::vector<std::shared_ptr<const Graph>> regions;
   bool may_fail = false;   // the op, or something in a region
@@ -50,7 +51,7 @@ struct GraphOutput {
 class Graph : public Builder {
  public:
   explicit Graph(bool simplify = true) : simplify_(simplify) {}
-  Val add_input(const Type& t, std::string name = "");
+  Val add_input(const Type& t, std::string name = "", bool parameter = false);
   Val emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) override;
   const Type& type(Val v) const override { return nodes_[v.id].type; }
   using Builder::constant;

@@ -71,6 +71,7 @@ std::string Graph::print(bool with_locations) const {
     const Node& n = nodes_[inputs_[i]];
     os << (i ? ", " : "") << "%" << n.id << ": " << n.type.str();
     if (!n.name.empty()) os << " \"" << n.name << "\"";
+    if (n.parameter) os << " parameter";
   }
   os << ") {\n";
   for (auto& n : nodes_) {
@@ -233,7 +234,8 @@ static std::unique_ptr<Graph> parse_graph(Parser& p, int depth) {
       const Type t = p.type();
       std::string name;
       if (p.eat("\"")) name = p.quoted();
-      p.ids[id] = g->add_input(t, name).id;
+      const bool parameter = p.eat("parameter");
+      p.ids[id] = g->add_input(t, name, parameter).id;
     } while (p.eat(","));
     p.need(")");
   }

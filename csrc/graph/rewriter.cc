@@ -6,7 +6,7 @@ namespace pijit {
 
 Val copy_node(Graph& to, const Node& n, std::span<const Val> in) {
   switch (n.kind) {
-    case Node::kInput: return to.add_input(n.type, n.name);
+    case Node::kInput: return to.add_input(n.type, n.name, n.parameter);
     case Node::kConst: return to.constant_of(n);
     case Node::kOp: break;
   }

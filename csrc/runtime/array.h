@@ -38,6 +38,7 @@ struct Storage {
   void (*free_external)(void* ctx) = nullptr;  // memory owned by someone else
   void* ctx = nullptr;
   std::atomic<Forms*> forms{nullptr};  // what kernels made of its data
+  std::atomic<uint64_t> unwritten{0};  // since watch(), which gave it this number; 0: written
 };
 
 template <class T>

@@ -133,6 +133,32 @@ void lend(Storage& s) {
   drop_forms(s);
 }
 
+uint64_t watch(Storage& s) {
+  AllForms& a = all();
+  const std::lock_guard lock(a.mu);
+  if (s.lent || s.free_external) return 0;
+  static uint64_t last = 0;
+  uint64_t n = s.unwritten.load(std::memory_order_relaxed);
+  if (n == 0) s.unwritten.store(n = ++last, std::memory_order_release);
+  return n;
+}
+
+PackedBytes PackedBytes::claim(size_t bytes) {
+  AllForms& a = all();
+  Gone gone;
+  PackedBytes r;
+  const std::lock_guard lock(a.mu);
+  r.claimed_ = make_room(a, bytes, &gone);
+  if (r.claimed_) a.bytes += r.bytes_ = bytes;
+  return r;
+}
+PackedBytes::~PackedBytes() {
+  if (bytes_ == 0) return;
+  AllForms& a = all();
+  const std::lock_guard lock(a.mu);
+  a.bytes -= bytes_;
+}
+
 size_t packed_bytes() {
   AllForms& a = all();
   const std::lock_guard lock(a.mu);
@@ -143,8 +169,10 @@ void drop_all_forms() {
   AllForms& a = all();
   Gone gone;
   const std::lock_guard lock(a.mu);
-  for (Form& f : a.kept) gone.push_back(std::move(f.data));
-  a.bytes = 0;
+  for (Form& f : a.kept) {
+    a.bytes -= f.data->bytes;
+    gone.push_back(std::move(f.data));
+  }
   a.seen.splice(a.seen.end(), a.kept);
 }
 

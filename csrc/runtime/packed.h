@@ -20,12 +20,37 @@ std::shared_ptr<const Block> packed_form(Storage& of, const std::string& layout,
 // Forgets the forms of memory that is written, lent or released.
 void drop_forms_of(Storage& s);
 inline void drop_forms(Storage& s) {
+  if (s.unwritten.load(std::memory_order_relaxed)) s.unwritten.store(0, std::memory_order_release);
   if (s.forms.load(std::memory_order_acquire)) drop_forms_of(s);
 }
 // Its memory may be written by others from now on: it never has forms again.
 void lend(Storage& s);
 
-size_t packed_bytes();  // of all forms
+// A number that the memory has (Storage::unwritten) until it is written, lent or released, and no
+// other memory ever. 0: others may write it.
+uint64_t watch(Storage& s);
+
+size_t packed_bytes();  // of all forms, and what was claimed
+// Bytes that count as those of forms.
+class PackedBytes {
+ public:
+  PackedBytes() = default;
+  // False where there is no room.
+  static PackedBytes claim(size_t bytes);
+  explicit operator bool() const { return claimed_; }
+  PackedBytes(PackedBytes&& o) noexcept
+      : bytes_(std::exchange(o.bytes_, 0)), claimed_(std::exchange(o.claimed_, false)) {}
+  PackedBytes& operator=(PackedBytes&& o) noexcept {
+    std::swap(bytes_, o.bytes_);
+    std::swap(claimed_, o.claimed_);
+    return *this;
+  }
+  ~PackedBytes();
+
+ private:
+  size_t bytes_ = 0;
+  bool claimed_ = false;
+};
 void drop_all_forms();
 
 }  // namespace pijit

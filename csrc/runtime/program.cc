@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/gil.h"
 #include "runtime/packed.h"
-#include "runtime/pooled.h"
 #include "runtime/queue.h"
 
 namespace pijit {
@@ -314,7 +313,23 @@ class Program::Run {
   size_t next_ = 0;
 };
 
+Program::AllInputs::AllInputs(const Program& p, std::span<Array* const> given)
+    : values(p.prologue->values(given)), all(given.begin(), given.end()) {
+  for (auto& a : values->arrays) all.push_back(a.get());
+}
 void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* out) const {
+  if (!prologue) return run_all(inputs, give, out);
+  const AllInputs with(*this, inputs);
+  run_all(with.all, give, out);
+}
+bool Program::run_unlocked(std::span<Array* const> inputs, const Give* give, ArrayRef* out,
+                           absl::FunctionRef<bool()> back) const {
+  if (!prologue) return run_all_unlocked(inputs, give, out, back);
+  const AllInputs with(*this, inputs);
+  return run_all_unlocked(with.all, give, out, back);
+}
+
+void Program::run_all(std::span<Array* const> inputs, const Give* give, ArrayRef* out) const {
   Run run(*this, inputs, give, false);
   if (run.on_host()) {
     // Now and then, so that short programs do not pay.
@@ -331,8 +346,8 @@ void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* ou
   run.collect(out);
 }
 
-bool Program::run_unlocked(std::span<Array* const> inputs, const Give* give, ArrayRef* out,
-                           absl::FunctionRef<bool()> back) const {
+bool Program::run_all_unlocked(std::span<Array* const> inputs, const Give* give, ArrayRef* out,
+                               absl::FunctionRef<bool()> back) const {
   Run run(*this, inputs, give, true);
   const int64_t begin = clock_ns();
   {
@@ -367,6 +382,7 @@ std::string Program::describe() const {
     for (size_t i = 0; i < st.out.size(); ++i) s += str_cat(i ? ", " : "", "$", st.out[i]);
     s += "\n" + st.kernel->describe_inside();
   }
+  if (prologue) s += "prologue of parameters:\n" + prologue->program().describe();
   return s;
 }
 

@@ -10,6 +10,8 @@
 #include "absl/functional/function_ref.h"
 #include "runtime/array.h"
 #include "runtime/device.h"
+#include "runtime/pooled.h"
+#include "runtime/prologue.h"
 #include "runtime/record.h"
 
 namespace pijit {
@@ -88,7 +90,8 @@ class Program {
   // Runs a loop whose length depends on data: others may have the GIL between its turns.
   bool loops = false;
 
-  size_t num_inputs() const { return input_types.size(); }
+  // Of a call. Those behind them are what the prologue computes.
+  size_t num_inputs() const { return input_types.size() - (prologue ? prologue->count() : 0); }
   std::string describe() const;
 
   Device& device;
@@ -99,8 +102,20 @@ class Program {
   std::vector<OutputBuffer> output_buffers;
   std::vector<Output> outputs;
   size_t arena_bytes = 0;
+  std::unique_ptr<const Prologue> prologue;  // null: none
 
  private:
+  // A call's inputs and the prologue's values.
+  struct AllInputs {
+    AllInputs(const Program& p, std::span<Array* const> given);
+    std::shared_ptr<const Prologue::Values> values;
+    Pooled<Array*, 64> all;
+  };
+  [[gnu::always_inline]] void run_all(std::span<Array* const> inputs, const Give* give,
+                                      ArrayRef* outputs) const;
+  [[gnu::always_inline]] bool run_all_unlocked(std::span<Array* const> inputs, const Give* give,
+                                               ArrayRef* outputs,
+                                               absl::FunctionRef<bool()> back) const;
   // Where the operands of all steps lie, one after the other. Most of it is the same in every run:
   // a run takes the frame of one before it, and changes what moved.
   struct Frame {

@@ -50,7 +50,7 @@ class Net(nn.Cell):
 
 def plain_result(net, x=X):
     """Of weights that no kernel has seen."""
-    other = Net()
+    other = type(net)()
     for p, q in zip(other.get_parameters(), net.get_parameters()):
         p.set_data(Tensor(q.asnumpy()))
     return other(Tensor(x)).asnumpy()
@@ -150,14 +150,14 @@ def by_captured_store(net):
 
 
 def by_parameters_of_another(net):
-    other = Net(seed=3)
+    other = type(net)(seed=3)
     ms.load_param_into_net(net, {p.name: p for p in other.get_parameters()})
 
 
 def by_checkpoint(net):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "a.ckpt")
-        ms.save_checkpoint(Net(seed=4), path)
+        ms.save_checkpoint(type(net)(seed=4), path)
         ms.load_checkpoint(path, net)
 
 

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
@@ -289,8 +290,24 @@ class WideConv : public OpKernel {
                *bias = static_cast<const float*>(in[2]);
     auto* const y = static_cast<float*>(out);
     static constexpr float kZeros[kMostFilters * kWide] = {};
-    const auto sets = static_cast<int64_t>(sets_.size()), parts = g_.groups * sets * g_.images;
-    parallel_for(parts, grain(g_.flops(), parts), [&](int64_t begin, int64_t end) {
+    const auto sets = static_cast<int64_t>(sets_.size());
+    const int64_t wholes = g_.groups * sets * g_.images;
+    if (const int64_t slices =
+            kept && g_.images == 1 && g_.y != Lie::kPlain ? slices_of(wholes) : 1;
+        slices > 1) {
+      const int64_t parts = wholes * slices;
+      return parallel_for(parts, grain(g_.flops(), parts), [&](int64_t begin, int64_t end) {
+        for (int64_t k = begin; k < end; ++k) {
+          const int64_t group = k / slices / sets, s = k % slices;
+          const Set& set = sets_[k / slices % sets];
+          const int64_t first = group * g_.filter_blocks() + set.first, calls = calls_of(set);
+          const Maps maps{x + group * map, 0, y + y_at(first), 0, 1};
+          convolve(set, maps, kept + first * g_.per_block(), bias ? bias + first * kWide : kZeros,
+                   calls * s / slices, calls * (s + 1) / slices);
+        }
+      });
+    }
+    parallel_for(wholes, grain(g_.flops(), wholes), [&](int64_t begin, int64_t end) {
       const bool plain = g_.y == Lie::kPlain;
       const int64_t block = g_.out_pixels() * kWide, most = std::min(g_.images, end - begin);
       const Pieces memory{static_cast<size_t>(kept ? 0 : kMostFilters * g_.per_block() * kFloat),
@@ -304,12 +321,11 @@ class WideConv : public OpKernel {
         const float* w = kept ? kept + first * g_.per_block() : memory.of<float>(0);
         if (!kept) pack(weights, first, set.count, memory.of<float>(0));
         const int64_t y_map = g_.groups * g_.filters * g_.out_pixels();
-        float* const to =
-            y + n * y_map + (g_.y == Lie::kRows ? first * kWide : first * g_.out_pixels() * kWide);
+        float* const to = y + n * y_map + y_at(first);
         const Maps maps{x + (n * g_.groups + group) * map, g_.groups * map,
                         plain ? memory.of<float>(1) : to, plain ? set.count * block : y_map,
                         past - k};
-        convolve(set, maps, w, bias ? bias + first * kWide : kZeros);
+        convolve(set, maps, w, bias ? bias + first * kWide : kZeros, 0, calls_of(set));
         for (int64_t i = 0; i < maps.count && plain; ++i)
           for (int64_t f = 0; f < set.count; ++f)
             to_plain(maps.y + (i * set.count + f) * block, g_.out_pixels(),
@@ -323,7 +339,24 @@ class WideConv : public OpKernel {
     float* y;
     int64_t y_step, count;
   };
-  void convolve(const Set& set, const Maps& m, const float* w, const float* start) const {
+  int64_t y_at(int64_t block) const {
+    return block * kWide * (g_.y == Lie::kRows ? 1 : g_.out_pixels());
+  }
+  int64_t calls_of(const Set& set) const {  // of an image
+    return g_.rows.out * static_cast<int64_t>(set.tiles.size());
+  }
+  // Into how many slices of calls a set is cut, where sets are too few for all threads to have as
+  // much to do.
+  int64_t slices_of(int64_t wholes) const {
+    const int64_t threads = max_threads();
+    if (threads == 1 || wholes % threads == 0 || wholes >= 8 * threads) return 1;
+    const int64_t slices = threads / std::gcd(wholes, threads);
+    return slices <= calls_of(sets_[0]) ? slices : 1;
+  }
+  // Calls [begin, end) of each image: by row, its tiles.
+  void convolve(const Set& set, const Maps& m, const float* w, const float* start, int64_t begin,
+                int64_t end) const {
+    const auto tiles = static_cast<int64_t>(set.tiles.size());
     const int64_t width = g_.columns.size, tap = kWide * kWide;
     for (int64_t c = 0; c < g_.channel_blocks(); c += together_) {
       const int64_t blocks = std::min(together_, g_.channel_blocks() - c);
@@ -334,15 +367,15 @@ class WideConv : public OpKernel {
       for (int64_t n = 0; n < m.count; ++n) {
         const float* const x = m.x + n * m.x_step + c * g_.pixels() * kWide;
         float* const y = m.y + n * m.y_step;
-        for (int64_t i = 0; i < g_.rows.out; ++i) {
+        ahead += begin * blocks * set.ahead;
+        for (int64_t k = begin; k < end; ++k, ahead += blocks * set.ahead) {
+          const int64_t i = k / tiles;
+          const auto& [t, fn] = set.tiles[static_cast<size_t>(k % tiles)];
           const auto [a, past] = g_.rows.taps_of(i);
           const int64_t row = g_.rows.at(i, a);
-          for (auto& [t, fn] : set.tiles) {
-            fn({x + (row * width + t.from) * kWide, weights + a * g_.columns.taps * tap,
-                c ? nullptr : start, y + (i * g_.columns.out + t.at) * g_.y_pixel(), past - a,
-                blocks, ahead});
-            ahead += blocks * set.ahead;
-          }
+          fn({x + (row * width + t.from) * kWide, weights + a * g_.columns.taps * tap,
+              c ? nullptr : start, y + (i * g_.columns.out + t.at) * g_.y_pixel(), past - a, blocks,
+              ahead});
         }
       }
     }

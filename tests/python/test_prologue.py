@@ -1,0 +1,254 @@
+"""What a program computes of parameters alone is computed once: never stale, dropped when one of them is written."""
+
+import copy
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import Parameter, Tensor, _C, nn, ops
+from tests.python.test_packed import WAYS, nothing_kept, plain_result, values  # noqa: F401
+
+pytestmark = pytest.mark.skipif(_C.get_option("backend") == "reference", reason="its results are not kept")
+
+
+class Scaled(nn.Cell):
+    """Parameters of all kinds of use: scales as batch norms have them, another dtype, a sum, a product of two."""
+
+    def __init__(self, seed=0):
+        super().__init__()
+        for k, name in enumerate("abcd"):
+            setattr(self, name, Parameter(Tensor(values(4, 3, 2, 2, seed=10 * seed + k)), name=name))
+
+    def construct(self, x):
+        y = x * ops.rsqrt(ops.abs(self.a) + 1) + ops.tanh(self.b)
+        y = y + (self.c.astype(ms.float16) * y.astype(ms.float16)).astype(ms.float32)
+        return y * (self.d * self.a) - self.b.sum((0, 2, 3), keepdims=True)
+
+
+X = values(4, 3, 2, 2, seed=7)
+WAYS = {name: way for name, way in WAYS.items() if not name.startswith(tuple(
+    ("SGD", "Momentum", "Adam")))}
+
+
+def kernels(f, *args):
+    """How many run in a call."""
+    with ms.profile() as p:
+        f(*args)
+    return sum(r.calls for r in p.kernels)
+
+
+def test_computed_once():
+    net = Scaled()
+    f = ms.jit(net)
+    want = plain_result(net, X)
+    for k in range(5):
+        np.testing.assert_array_equal(f(Tensor(X)).asnumpy(), want)
+        assert (_C.packed_bytes() > 0) == (k > 0)
+    some = _C.packed_bytes()
+    f(Tensor(X + 1)), f(Tensor(X))
+    assert _C.packed_bytes() == some
+    _C.empty_cache()
+    assert _C.packed_bytes() == 0
+    np.testing.assert_array_equal(f(Tensor(X)).asnumpy(), want)
+    del net, f
+    gc.collect()
+    assert _C.packed_bytes() == 0
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_written_is_computed_anew(way):
+    net = Scaled()
+    f = ms.jit(net)
+    for _ in range(3):
+        f(Tensor(X))
+    for _ in range(3):
+        WAYS[way](net)
+        want = plain_result(net, X)
+        for _ in range(4):
+            np.testing.assert_array_equal(f(Tensor(X)).asnumpy(), want)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize("make", [lambda p: nn.SGD(p, 0.01), lambda p: nn.Adam(p, 0.01)])
+def test_trained_between_calls(make, jitted):
+    net = Scaled()
+    f = ms.jit(net)
+    optimizer = make(net.trainable_params())
+    grad = ms.value_and_grad(lambda x: net(x).sum(), None, optimizer.parameters)
+
+    def step(x):
+        loss, g = grad(x)
+        optimizer(g)
+        return loss
+
+    step = ms.jit(step) if jitted else step
+    for k in range(12):
+        step(Tensor(X))
+        want = plain_result(net, X)
+        for _ in range(k % 4):
+            np.testing.assert_array_equal(f(Tensor(X)).asnumpy(), want)
+
+
+def test_many_changes_and_then_none():
+    net = Scaled()
+    f = ms.jit(net)
+    for k in range(60):
+        net.a.set_data(Tensor(values(4, 3, 2, 2, seed=k)))
+        np.testing.assert_array_equal(f(Tensor(X)).asnumpy(), plain_result(net, X))
+    for _ in range(40):
+        np.testing.assert_array_equal(f(Tensor(X)).asnumpy(), plain_result(net, X))
+    assert _C.packed_bytes() > 0
+
+
+def test_one_program_for_several_networks():
+    nets = [Scaled(seed) for seed in range(3)]
+
+    @ms.jit
+    def f(a, x):
+        return x * ops.rsqrt(ops.abs(a) + 1)
+
+    for _ in range(6):
+        for net in nets:
+            want = X * (1 / np.sqrt(np.abs(net.a.asnumpy()) + 1))
+            np.testing.assert_allclose(f(net.a, Tensor(X)).asnumpy(), want, rtol=1e-6)
+
+
+def test_results_are_the_callers():
+    """What leaves the function is another array in each call."""
+    a = Parameter(Tensor(values(4, 3)), name="a")
+
+    @ms.jit
+    def f(x):
+        scale = ops.exp(a)
+        return scale, x * scale
+
+    for _ in range(5):
+        scale, y = f(Tensor(values(4, 3)))
+        np.testing.assert_array_equal(scale.asnumpy(), ops.exp(a).asnumpy())
+        scale[...] = 0
+        scale += 1
+        np.testing.assert_array_equal(y.asnumpy(), (Tensor(values(4, 3)) * ops.exp(a)).asnumpy())
+
+
+def test_a_parameter_that_the_call_itself_writes():
+    net = Scaled()
+
+    @ms.jit
+    def f(x):
+        before = x * ops.exp(net.a)
+        net.a += 1
+        return before + ops.exp(net.a) + ops.tanh(net.b)
+
+    def plain(x, a, b):
+        before = x * ops.exp(a)
+        a = a + 1
+        return before + ops.exp(a) + ops.tanh(b)
+
+    for _ in range(6):
+        want = plain(Tensor(X), Tensor(net.a.asnumpy()), net.b).asnumpy()
+        np.testing.assert_array_equal(f(Tensor(X)).asnumpy(), want)
+
+
+def test_lent_memory():
+    """Who got it by DLPack may write it, and nobody is told."""
+    data = values(4, 3, 2, 2, seed=1)
+    net = Scaled()
+    f = ms.jit(net)
+    for _ in range(3):
+        f(Tensor(X))
+    seen = np.from_dlpack(net.a)
+    lent = Tensor.from_dlpack(data, copy=False)
+    for k in range(4):
+        if seen.flags.writeable:
+            seen[...] = k
+        np.testing.assert_array_equal(f(Tensor(X)).asnumpy(), plain_result(net, X))
+        data[...] = k
+        net.d.set_data(lent)
+        for _ in range(3):
+            np.testing.assert_array_equal(f(Tensor(X)).asnumpy(), plain_result(net, X))
+            data += 1
+
+
+def test_copies_have_their_own():
+    net = Scaled()
+    f = ms.jit(net)
+    for _ in range(3):
+        f(Tensor(X))
+    other = copy.deepcopy(net)
+    g = ms.jit(other)
+    by = WAYS["index"]
+    for k in range(3):
+        by(other if k % 2 else net)
+        for _ in range(3):
+            np.testing.assert_array_equal(f(Tensor(X)).asnumpy(), plain_result(net, X))
+            np.testing.assert_array_equal(g(Tensor(X)).asnumpy(), plain_result(other, X))
+
+
+def test_threads_see_one_or_the_other():
+    net = Scaled()
+    f = ms.jit(net)
+    one = net.a.asnumpy()
+    want = []
+    for factor in (1, 2):
+        net.a.set_data(Tensor(one * factor))
+        want.append(plain_result(net, X))
+    wrong, stop = [], threading.Event()
+
+    def run():
+        while not stop.is_set():
+            y = f(Tensor(X)).asnumpy()
+            if not any(np.array_equal(y, v) for v in want):
+                wrong.append(y)
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for k in range(300):
+        net.a.set_data(Tensor(one * (k % 2 + 1)))
+        for _ in range(k % 4):
+            y = f(Tensor(X)).asnumpy()
+            if not np.array_equal(y, want[k % 2]):
+                wrong.append(y)
+        if k % 50 == 0:
+            _C.empty_cache()
+    stop.set()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_nothing_is_kept_without_room():
+    before = _C.get_option("packed_bytes")
+    _C.set_option("packed_bytes", "100")
+    try:
+        net = Scaled()
+        f = ms.jit(net)
+        for _ in range(4):
+            np.testing.assert_array_equal(f(Tensor(X)).asnumpy(), plain_result(net, X))
+        assert _C.packed_bytes() <= 100
+    finally:
+        _C.set_option("packed_bytes", str(before))
+
+
+def test_tensors_that_are_no_parameters_are_not_kept():
+    a, f = Tensor(X), ms.jit(lambda a, x: ops.exp(a) * x)
+    for _ in range(5):
+        f(a, Tensor(X))
+    assert _C.packed_bytes() == 0
+
+
+def test_a_network_of_half_precision_casts_its_weights_once():
+    net = nn.SequentialCell(nn.Dense(64, 128), nn.ReLU(), nn.Dense(128, 64)).to_float(ms.float16)
+    x = Tensor(values(8, 64))
+    f = ms.jit(net)
+    want = net(x).asnumpy()
+    for _ in range(4):
+        np.testing.assert_array_equal(f(x).asnumpy(), want)
+    assert _C.packed_bytes() >= 2 * 2 * 64 * 128
+    net[0].weight.set_data(net[0].weight * 2)
+    want = net(x).asnumpy()
+    for _ in range(4):
+        np.testing.assert_array_equal(f(x).asnumpy(), want)
