@@ -165,20 +165,28 @@ void Team::work(Worker& w) {
     wait_for_offer(w);
     // The caller does not change it before this worker is idle again.
     const Region r = region_;
+    wake_next(w.index, r.members);
     current_member() = {w.index, r.members, this};
     r.f(r.data, w.index);
     if (w.state.exchange(kIdle, std::memory_order_acq_rel) == kAwaited) wake(w.state, 1);
   }
 }
 
+// To wake many takes longer than a short region: each member wakes two.
+void Team::wake_next(int member, int members) {
+  for (int k = 2 * member + 1; k <= 2 * member + 2 && k < members; ++k)
+    if (workers_[k - 1]->sleeps) wake(workers_[k - 1]->state, 1);
+}
+
 void Team::offer(int members, Function f, void* data) {
   region_ = {f, data, members};
-  for (int k = 1; k < members; ++k) {
+  for (int k = members - 1; k > 0; --k) {  // before those that wake them
     Worker& w = *workers_[k - 1];
-    const uint32_t state = w.state.exchange(kOffered, std::memory_order_acq_rel);
-    w.woken = state != kIdle;
-    if (state == kAsleep) wake(w.state, 1);
+    // Before its offer, as whoever takes one looks at later ones.
+    w.sleeps = w.state.load(std::memory_order_relaxed) != kIdle;
+    if (w.state.exchange(kOffered, std::memory_order_acq_rel) != kIdle) w.sleeps = true;
   }
+  wake_next(0, members);
 }
 
 void Team::wait_for(Worker& w, int64_t patience) {
@@ -209,10 +217,10 @@ void Team::share(int members, Function f, void* data) {
   for (int k = members - 1; k > 0; --k) {
     Worker& w = *workers_[k - 1];
     uint32_t state = kOffered;
-    if (!w.state.compare_exchange_strong(state, w.woken ? kWaking : kIdle,
+    if (!w.state.compare_exchange_strong(state, w.sleeps ? kWaking : kIdle,
                                          std::memory_order_acq_rel))
       continue;
-    if (late && !w.woken) oversubscription.waited();
+    if (late && !w.sleeps) oversubscription.waited();
     current_member().index = k;
     f(data, k);
   }
@@ -231,7 +239,7 @@ void Team::end() {
   const int64_t own = now() - began_;
   for (int k = 1; k < members; ++k) {
     const Worker& w = *workers_[k - 1];
-    if (own > kStart && !w.woken && w.state.load(std::memory_order_relaxed) == kOffered)
+    if (own > kStart && !w.sleeps && w.state.load(std::memory_order_relaxed) == kOffered)
       oversubscription.waited();
   }
   for (int k = 1; k < members; ++k)

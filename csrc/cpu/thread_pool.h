@@ -47,7 +47,7 @@ class Team {
     std::atomic<uint32_t> state{kIdle};
     Team* team;
     int index;
-    bool woken = false;  // for the last offer; the caller's
+    bool sleeps = false;  // when it was offered the last region, which wakes it
   };
   struct Region {
     Function f;
@@ -61,6 +61,7 @@ class Team {
   void work(Worker& w);
   bool take(Worker& w);
   void wait_for_offer(Worker& w);
+  void wake_next(int member, int members);
   void wait_for(Worker& w, int64_t patience);
 
   std::vector<std::unique_ptr<Worker>> workers_;
