@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo demo-of-sources demo-of-wheel test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-clean-root test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \
-  test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit onednn wheels wheel-cuda test-ulp test-browser examples api bench \
+  test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit onednn wheels tag wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-inference bench-generation bench-functions bench-figures bench-scripts bench-tutorials bench-versions lint clean venv-build venv-demo venv-test venv-dev
 all: build
 
@@ -238,6 +238,9 @@ onednn: deps
 WHEELS ?= 3.9 3.10 3.11 3.12 3.13 3.14 3.15
 wheels: deps onednn
 	PIJIT_ONEDNN=$(CURDIR)/build/onednn tools/wheels.sh dist $$(tools/find_python.sh $(WHEELS))
+# This commit is the release of the version in pijit/__init__.py; `tools/tag.py --check` says what is in the way of that.
+tag:
+	$(PY) tools/tag.py
 # These wheels in a bare Debian without compiler and network: demo, a notebook, a script.
 test-clean-root: wheels
 	@command -v debootstrap >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends debootstrap; }

@@ -242,8 +242,7 @@ void Team::end() {
     if (own > kStart && !w.sleeps && w.state.load(std::memory_order_relaxed) == kOffered)
       oversubscription.waited();
   }
-  for (int k = 1; k < members; ++k)
-    wait_for(*workers_[k - 1], crowded() ? 0 : kPatience + own);
+  for (int k = 1; k < members; ++k) wait_for(*workers_[k - 1], crowded() ? 0 : kPatience + own);
 }
 
 void Team::barrier() {

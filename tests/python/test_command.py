@@ -12,6 +12,7 @@ import pytest
 
 import pijit
 from pijit.doctor import doctor
+from tools import tag
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -100,6 +101,23 @@ def test_completion(shell, tmp_path):
 
 
 def test_the_version_stands_everywhere():
-    said = {name: re.search(r'^version\s*[:=]\s*"?([\w.]+)"?$', (ROOT / name).read_text(), re.M).group(1)
-            for name in ("pyproject.toml", "CITATION.cff")}
-    assert set(said.values()) == {pijit.__version__}, said
+    """Releases are tags of git: those that there are agree with CHANGELOG.md."""
+    assert tag.version() == pijit.__version__
+    assert re.search(r'"pijit==([^"]+)"', (ROOT / "packaging/cuda13/pyproject.toml").read_text())[1] == tag.version()
+    if (ROOT / ".git").exists():
+        tags = [t[1:] for t in tag.git("tag", "--list", "v*").split()]
+        released = [m[1] for m in tag.SECTION.finditer((ROOT / "CHANGELOG.md").read_text())]
+        assert tag.wrong_with_tags(tags, released, tag.version()) == []
+
+
+@pytest.mark.parametrize("now, tags, sections, unreleased, found", [
+    ("0.1.0", [], ["0.1.0 - 2026-12-01"], "", 0), ("0.1.0", [], [], "", 1), ("0.1.0", [], [], "- a change\n", 2),
+    ("0.1.0", ["0.1.0"], ["0.1.0 - 2026-12-01"], "", 1), ("0.2.0", ["0.1.0"], ["0.1.0 - 2026-12-01"], "", 1),
+    ("0.2.0", ["0.1.0"], ["0.2.0 - 2026-12-02", "0.1.0 - 2026-12-01"], "", 0),
+    ("0.10.0", ["0.9.0"], ["0.10.0 - 2026-12-02", "0.9.0 - 2026-12-01"], "", 0),
+    ("0.2.0", [], ["0.2.0 - 2026-12-02", "0.1.0 - 2026-12-01"], "", 1),
+    ("0.1.0", ["0.2.0"], ["0.1.0 - 2026-12-01"], "", 2)])
+def test_what_is_in_the_way_of_a_release(now, tags, sections, unreleased, found):
+    text = f"# Changes\n\n## Unreleased\n\n{unreleased}\n" + "".join(f"## {s}\n\n- x\n\n" for s in sections)
+    assert len(tag.in_the_way(now, tags, text, False)) == found
+    assert len(tag.in_the_way(now, tags, text, True)) == found + 1
