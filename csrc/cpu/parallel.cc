@@ -26,17 +26,14 @@ bool in_forked_child() {
 int max_threads() {
   if (in_forked_child()) return 1;
   // Regions within another's have one thread: how many there would be depends on the others.
-  if (current_member().count > 1 ||
+  if (current_member().active() ||
       omp_get_active_level() >= std::min(1, omp_get_max_active_levels()))
     return 1;
   const int n = config().num_threads > 0 ? config().num_threads : omp_get_max_threads();
-  return std::min(n, omp_get_thread_limit());
+  return std::min({n, omp_get_thread_limit(), Team::most()});
 }
 
-Threads::Threads(int n) : before_(current_) {
-  if (n > 1) Team::of_this_thread(n);
-  current_ = n;
-}
+Threads::Threads(int n) : before_(current_) { current_ = n; }
 
 int64_t cache_bytes() {
   static const int64_t machine = [] {
@@ -51,8 +48,10 @@ int64_t cache_bytes() {
 void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f) {
   const int64_t shares = grain > 0 ? n / grain : n;
   if (shares <= 1) return f(0, n);
-  const int threads = static_cast<int>(std::min<int64_t>(max_threads(), shares));
+  int threads = static_cast<int>(std::min<int64_t>(max_threads(), shares));
   if (threads <= 1 || Team::crowded()) return f(0, n);
+  threads = Team::ready(threads);
+  if (threads == 1) return f(0, n);
   struct Work {
     const std::function<void(int64_t, int64_t)>& f;
     int64_t n, threads;

@@ -104,22 +104,31 @@ struct Team::Keeper {
 Team& Team::of_this_thread(int members) {
   static thread_local Keeper keeper;
   Team* team = keeper.get();
-  if (static_cast<int>(team->workers_.size()) + 1 < members) team->grow(members);
+  if (team->size() < members) team->grow(members);
+  PIJIT_CHECK(team->size() >= members, "the system starts no further thread: ", team->size(),
+              " of ", members, " run; OMP_NUM_THREADS sets how many are asked for");
   return *team;
 }
+int Team::ready(int members) {
+  Team& team = of_this_thread(1);
+  if (team.size() < members) team.grow(members);
+  return std::min(members, team.size());
+}
+
+int Team::most() { return most_.load(std::memory_order_relaxed); }
 
 void Team::grow(int members) {
-  PIJIT_CHECK(!in_forked_child(), "a forked child has one thread");
+  if (in_forked_child()) return;
+  members = std::min(members, std::max(size(), most()));
   sigset_t all, before;  // signals are the other threads' business
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  int failed = 0;
-  while (!failed && static_cast<int>(workers_.size()) + 1 < members) {
+  while (size() < members) {
     auto w = std::make_unique<Worker>();
     w->team = this;
-    w->index = static_cast<int>(workers_.size()) + 1;
+    w->index = size();
     pthread_t thread;
-    failed = pthread_create(
+    const int failed = pthread_create(
         &thread, nullptr,
         [](void* worker) -> void* {
           auto* w = static_cast<Worker*>(worker);
@@ -127,14 +136,15 @@ void Team::grow(int members) {
           return nullptr;
         },
         w.get());
-    if (failed) break;
+    if (failed) {
+      most_.store(size(), std::memory_order_relaxed);
+      break;
+    }
     pthread_setname_np(thread, "pijit");
     pthread_detach(thread);
     workers_.push_back(std::move(w));
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  PIJIT_CHECK(!failed, "the system starts no further thread: ", workers_.size() + 1, " of ",
-              members, " run; OMP_NUM_THREADS sets how many are asked for");
 }
 
 bool Team::take(Worker& w) {
@@ -152,8 +162,11 @@ void Team::wait_for_offer(Worker& w) {
     do {
       if (take(w)) return;
     } while (spin.turn());
-    uint32_t state = kIdle;
-    if (!w.state.compare_exchange_strong(state, kAsleep, std::memory_order_acq_rel)) continue;
+    // An offer that was taken back leaves a worker as waking that may be awake.
+    uint32_t state = w.state.load(std::memory_order_relaxed);
+    if ((state != kIdle && state != kWaking) ||
+        !w.state.compare_exchange_strong(state, kAsleep, std::memory_order_acq_rel))
+      continue;
     while (w.state.load(std::memory_order_acquire) == kAsleep) sleep_while(w.state, kAsleep);
     state = kWaking;
     w.state.compare_exchange_strong(state, kIdle, std::memory_order_acq_rel);
@@ -172,10 +185,11 @@ void Team::work(Worker& w) {
   }
 }
 
-// To wake many takes longer than a short region: each member wakes two.
+// To wake many takes longer than a short region: each member wakes two. With the worker, the caller
+// may sleep that waits for it.
 void Team::wake_next(int member, int members) {
   for (int k = 2 * member + 1; k <= 2 * member + 2 && k < members; ++k)
-    if (workers_[k - 1]->sleeps) wake(workers_[k - 1]->state, 1);
+    if (workers_[k - 1]->sleeps) wake(workers_[k - 1]->state, 2);
 }
 
 void Team::offer(int members, Function f, void* data) {

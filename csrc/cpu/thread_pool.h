@@ -1,6 +1,7 @@
 // Threads that work beside the one that asks, for our kernels and for oneDNN's.
 #pragma once
 #include <atomic>
+#include <climits>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,6 +14,8 @@ namespace pijit {
 struct Member {
   int index = 0, count = 1;
   class Team* team = nullptr;  // of a region with more than one
+  bool within = false;         // is the region of one within another
+  bool active() const { return count > 1 || within; }
 };
 Member& current_member();
 
@@ -23,6 +26,8 @@ class Team {
   // The calling thread's, with as many others as regions of `members` need. Throws where the
   // system gives no more threads.
   static Team& of_this_thread(int members);
+  // How many members, of so many, regions of the calling thread may have.
+  static int ready(int members);
   // Whether regions should have one member, as others take the cores.
   static bool crowded();
 
@@ -35,6 +40,10 @@ class Team {
   void end();
   // Of all members of the region that began.
   void barrier();
+
+  // Regions of more members than these were refused by the system.
+  static int most();
+  int size() const { return static_cast<int>(workers_.size()) + 1; }
 
   Team() = default;
   Team(const Team&) = delete;
@@ -64,6 +73,7 @@ class Team {
   void wake_next(int member, int members);
   void wait_for(Worker& w, int64_t patience);
 
+  static inline std::atomic<int> most_{INT_MAX};
   std::vector<std::unique_ptr<Worker>> workers_;
   Region region_{};
   int64_t began_ = 0;

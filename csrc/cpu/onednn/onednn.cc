@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_join.h"
 #include "cpu/onednn/openmp.h"
+#include "cpu/thread_pool.h"
 #include "runtime/packed.h"
 
 namespace pijit {
@@ -226,6 +227,7 @@ Primitive::Call::Call(dnnl::primitive primitive, std::vector<dnnl_exec_arg_t> a)
 void Primitive::run(const void* const* in, void* out, Storage* packed_memory) {
   std::lock_guard lock(mu_);
   const Threads scope(threads_);
+  if (threads_ > 1) Team::of_this_thread(threads_);  // throws here rather than in the library
   Scratch scratch;
   std::shared_ptr<const Block> kept;
   dnnl::stream& s = stream();

@@ -62,12 +62,12 @@ bool next_chunk(long* from, long* to) {
 extern "C" {
 
 void pijit_GOMP_parallel_start(void (*f)(void*), void* data, unsigned threads) {
-  const int n = current_member().count > 1 ? 1
-                : threads > 0              ? static_cast<int>(threads)
-                                           : Threads::current();
+  const int n = current_member().active() ? 1
+                : threads > 0             ? static_cast<int>(threads)
+                                          : Threads::current();
   regions().push_back({f, data, current_member()});
   if (n == 1) {
-    current_member() = {};
+    current_member() = {.within = current_member().active()};
     return;
   }
   Team& team = Team::of_this_thread(n);
@@ -104,7 +104,7 @@ void pijit_GOMP_loop_end_nowait() {}
 int pijit_omp_get_max_threads() { return Threads::current(); }
 int pijit_omp_get_num_threads() { return current_member().count; }
 int pijit_omp_get_thread_num() { return current_member().index; }
-int pijit_omp_in_parallel() { return current_member().count > 1; }
+int pijit_omp_in_parallel() { return current_member().active(); }
 }
 
 #if PIJIT_ONEDNN_INSIDE

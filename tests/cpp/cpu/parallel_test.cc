@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -87,6 +88,18 @@ TEST_P(Threaded, AfterThreadsWentToSleep) {
     }
 }
 
+// Also those whose offers were taken back while they woke.
+TEST_P(Threaded, IdleWorkersSleep) {
+  for (int k = 0; k < 3'000; ++k) {
+    parallel_for(100, 1, [](int64_t, int64_t) {});
+    if (k % 10 == 0) std::this_thread::sleep_for(std::chrono::microseconds(150 + k % 17 * 15));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const std::clock_t before = std::clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 20);
+}
+
 TEST_P(Threaded, MembersThatWaitForEachOther) {
   for (int k = 0; k < 200; ++k) together(GetParam(), k % 5);
 }
@@ -164,6 +177,18 @@ TEST_P(Threaded, AChildHasOneThread) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   expect_whole();
+}
+
+TEST(Parallel, WithinARegionOfOneThreadWithinAnother) {
+  Team& team = Team::of_this_thread(2);
+  auto f = [](void*, int) {
+    const Member before = current_member();
+    current_member() = {.within = current_member().active()};
+    EXPECT_EQ(max_threads(), 1);
+    expect_whole(100);
+    current_member() = before;
+  };
+  team.share(2, f, nullptr);
 }
 
 TEST(Parallel, AsManyAsOpenMpHas) {
