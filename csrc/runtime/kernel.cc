@@ -33,6 +33,15 @@ std::unique_ptr<OpKernel> KernelRegistry::make(const KernelRequest& r) const {
                                         r.in.empty() ? r.out.str() : r.in[0].str()));
 }
 
+std::string KernelRegistry::choice(const KernelRequest& r) const {
+  auto it = list_.find(r.op.name);
+  std::string why;
+  if (it != list_.end())
+    for (auto& c : it->second)
+      if ((c.reference || config().backend != "reference") && c.make(r, &why)) return c.name;
+  return "";
+}
+
 bool KernelRegistry::serves(const KernelRequest& r) const {
   auto it = list_.find(r.op.name);
   if (it == list_.end() || config().backend == "reference") return false;

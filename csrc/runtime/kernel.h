@@ -90,6 +90,8 @@ class KernelRegistry {
   void add(const std::string& op, Candidate c) { list_[op].push_back(c); }
   void add(const std::string& op, const KernelFamily& family);
   std::unique_ptr<OpKernel> make(const KernelRequest& r) const;
+  // The name of the candidate that make() chooses; empty: there is none.
+  std::string choice(const KernelRequest& r) const;
   // Does a candidate other than the reference take it?
   bool serves(const KernelRequest& r) const;
   bool has(const std::string& op) const { return list_.count(op); }

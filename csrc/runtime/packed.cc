@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/config.h"
+#include "runtime/prologue.h"
 
 namespace pijit {
 inline namespace packed {  // named, as Forms is known elsewhere
@@ -79,6 +80,7 @@ std::shared_ptr<const Block> packed_form(Storage& of, const std::string& layout,
       if (f->layout == layout) return &f;
     return nullptr;
   };
+  bool full = false;
   {
     const std::lock_guard lock(a.mu);
     if (of.lent) return nullptr;
@@ -92,7 +94,7 @@ std::shared_ptr<const Block> packed_form(Storage& of, const std::string& layout,
         a.kept.splice(a.kept.end(), a.kept, *f);
         return form.data;
       }
-      if (!make_room(a, bytes, &gone)) return nullptr;
+      if (!make_room(a, bytes, &gone)) full = true;
     } else {
       auto& own = of.forms.load(std::memory_order_relaxed)->own;
       if (own.size() == kMostLayouts) {
@@ -102,6 +104,10 @@ std::shared_ptr<const Block> packed_form(Storage& of, const std::string& layout,
       own.push_back(a.seen.insert(a.seen.end(), Form{layout, nullptr, a.now}));
       return nullptr;
     }
+  }
+  if (full) {
+    Prologue::drop_idle();  // for the next call
+    return nullptr;
   }
   // Others run meanwhile. The memory is held by this call, so nobody writes it.
   auto made = std::make_shared<const Block>(bytes);

@@ -19,8 +19,9 @@ std::shared_ptr<const Block> packed_form(Storage& of, const std::string& layout,
 
 // Forgets the forms of memory that is written, lent or released.
 void drop_forms_of(Storage& s);
+void drop_kept_of(uint64_t unwritten);  // runtime/prologue.cc
 inline void drop_forms(Storage& s) {
-  if (s.unwritten.load(std::memory_order_relaxed)) s.unwritten.store(0, std::memory_order_release);
+  if (s.unwritten.load(std::memory_order_relaxed)) drop_kept_of(s.unwritten.exchange(0));
   if (s.forms.load(std::memory_order_acquire)) drop_forms_of(s);
 }
 // Its memory may be written by others from now on: it never has forms again.

@@ -313,19 +313,32 @@ class Program::Run {
   size_t next_ = 0;
 };
 
-Program::AllInputs::AllInputs(const Program& p, std::span<Array* const> given)
-    : values(p.prologue->values(given)), all(given.begin(), given.end()) {
+// Memory that came from outside may be written by those who gave it.
+static bool any_lent(std::span<Array* const> inputs) {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [](Array* a) { return a->storage->free_external; });
+}
+
+Program::AllInputs::AllInputs(std::span<Array* const> given, Prologue::Kept v)
+    : values(std::move(v)), all(given.begin(), given.end()) {
   for (auto& a : values->arrays) all.push_back(a.get());
 }
 void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* out) const {
   if (!prologue) return run_all(inputs, give, out);
-  const AllInputs with(*this, inputs);
+  Prologue::Kept kept = prologue->kept(inputs);
+  const AllInputs with(inputs, kept ? std::move(kept) : prologue->computed(inputs));
   run_all(with.all, give, out);
 }
 bool Program::run_unlocked(std::span<Array* const> inputs, const Give* give, ArrayRef* out,
                            absl::FunctionRef<bool()> back) const {
   if (!prologue) return run_all_unlocked(inputs, give, out, back);
-  const AllInputs with(*this, inputs);
+  Prologue::Kept kept = prologue->kept(inputs);
+  if (!kept) {
+    std::optional<Unlocked> others;
+    if (!any_lent(inputs)) others.emplace();
+    kept = prologue->computed(inputs);
+  }
+  const AllInputs with(inputs, std::move(kept));
   return run_all_unlocked(with.all, give, out, back);
 }
 
@@ -351,11 +364,8 @@ bool Program::run_all_unlocked(std::span<Array* const> inputs, const Give* give,
   Run run(*this, inputs, give, true);
   const int64_t begin = clock_ns();
   {
-    // Memory that came from outside may be written by those who gave it.
-    const bool lent = std::any_of(inputs.begin(), inputs.end(),
-                                  [](Array* a) { return a->storage->free_external; });
     std::optional<Unlocked> others;
-    if (!lent) others.emplace();
+    if (!any_lent(inputs)) others.emplace();
     run.launch_to(run.gives() ? tail_ : steps.size());
     nanoseconds_.store(clock_ns() - begin, std::memory_order_relaxed);
   }
@@ -367,7 +377,7 @@ bool Program::run_all_unlocked(std::span<Array* const> inputs, const Give* give,
 }
 
 void Program::run_among_others(std::span<Array* const> inputs, ArrayRef* out) const {
-  if (nanoseconds_.load(std::memory_order_relaxed) > kLong && device.is_host() && others_wait())
+  if (takes_long() && others_wait())
     run_unlocked(inputs, nullptr, out, [] { return true; });
   else
     run(inputs, nullptr, out);

@@ -77,7 +77,8 @@ class Program {
   // Do runs take so long that others should have the GIL meanwhile? So it is thought until
   // one was measured.
   bool takes_long() const {
-    return device.is_host() && nanoseconds_.load(std::memory_order_relaxed) > kLong;
+    return device.is_host() && (nanoseconds_.load(std::memory_order_relaxed) > kLong ||
+                                (prologue && prologue->takes_long()));
   }
   // A run without the GIL, of inputs that the caller holds. Memory that was given is written
   // behind all other kernels, with the lock: then `back` says which may be written still, by
@@ -107,15 +108,13 @@ class Program {
  private:
   // A call's inputs and the prologue's values.
   struct AllInputs {
-    AllInputs(const Program& p, std::span<Array* const> given);
-    std::shared_ptr<const Prologue::Values> values;
+    AllInputs(std::span<Array* const> given, Prologue::Kept v);
+    Prologue::Kept values;
     Pooled<Array*, 64> all;
   };
-  [[gnu::always_inline]] void run_all(std::span<Array* const> inputs, const Give* give,
-                                      ArrayRef* outputs) const;
-  [[gnu::always_inline]] bool run_all_unlocked(std::span<Array* const> inputs, const Give* give,
-                                               ArrayRef* outputs,
-                                               absl::FunctionRef<bool()> back) const;
+  void run_all(std::span<Array* const> inputs, const Give* give, ArrayRef* outputs) const;
+  bool run_all_unlocked(std::span<Array* const> inputs, const Give* give, ArrayRef* outputs,
+                        absl::FunctionRef<bool()> back) const;
   // Where the operands of all steps lie, one after the other. Most of it is the same in every run:
   // a run takes the frame of one before it, and changes what moved.
   struct Frame {

@@ -1,6 +1,7 @@
 """What a program computes of parameters alone is computed once: never stale, dropped when one of them is written."""
 
 import copy
+import ctypes
 import gc
 import threading
 
@@ -31,13 +32,6 @@ class Scaled(nn.Cell):
 X = values(4, 3, 2, 2, seed=7)
 WAYS = {name: way for name, way in WAYS.items() if not name.startswith(tuple(
     ("SGD", "Momentum", "Adam")))}
-
-
-def kernels(f, *args):
-    """How many run in a call."""
-    with ms.profile() as p:
-        f(*args)
-    return sum(r.calls for r in p.kernels)
 
 
 def test_computed_once():
@@ -131,6 +125,65 @@ def test_results_are_the_callers():
         scale[...] = 0
         scale += 1
         np.testing.assert_array_equal(y.asnumpy(), (Tensor(values(4, 3)) * ops.exp(a)).asnumpy())
+
+
+@pytest.mark.parametrize("view", [lambda y: y.reshape(-1), lambda y: y.view(2, 6), lambda y: y.reshape(12).reshape(2, 6),
+                                  lambda y: ops.expand_dims(y, 0), lambda y: y])
+def test_results_that_are_views_of_kept_values_are_lent(view):
+    """Who gets one by DLPack may write it."""
+    a = Parameter(Tensor(values(4, 3)), name="a")
+
+    @ms.jit
+    def f(x):
+        scale = ops.exp(a) * 2
+        return view(scale), x * scale
+
+    x = Tensor(values(4, 3))
+    want = [r.asnumpy() for r in (view(ops.exp(a) * 2), x * (ops.exp(a) * 2))]
+    for _ in range(6):
+        results = f(x)
+        for r, w in zip(results, want):
+            np.testing.assert_array_equal(r.asnumpy(), w)
+        lent = np.from_dlpack(results[0])
+        address, size = lent.__array_interface__["data"][0], lent.nbytes
+        ctypes.memset(address, 0x3f, size)
+
+
+def test_what_is_kept_goes_with_its_parameters():
+    a = Parameter(Tensor(values(64, 64)), name="a")
+    f = ms.jit(lambda a, x: x * ops.exp(a))
+    for _ in range(3):
+        f(a, Tensor(values(64, 64)))
+    assert _C.packed_bytes() == 64 * 64 * 4
+    a[...] = 1.0
+    assert _C.packed_bytes() == 0
+    for _ in range(3):
+        f(a, Tensor(values(64, 64)))
+    assert _C.packed_bytes() == 64 * 64 * 4
+    del a
+    gc.collect()
+    assert _C.packed_bytes() == 0
+
+
+def test_what_is_not_asked_for_makes_room():
+    before = _C.get_option("packed_bytes")
+    _C.set_option("packed_bytes", str(100 * 100 * 4 + 64))
+    try:
+        many = [Parameter(Tensor(values(100, 100, seed=k)), name="a") for k in range(2)]
+        one, other = (ms.jit(lambda x, a=a: x * ops.exp(a)) for a in many)
+        x = Tensor(values(100, 100))
+        for _ in range(3):
+            one(x)
+        assert _C.packed_bytes() == 100 * 100 * 4
+        for _ in range(1000):
+            other(x)
+        for a, f in zip(many, (one, other)):
+            np.testing.assert_array_equal(f(x).asnumpy(), (x * ops.exp(a)).asnumpy())
+        assert _C.packed_bytes() == 100 * 100 * 4
+        many[1][...] = 0  # it is the other's
+        assert _C.packed_bytes() == 0
+    finally:
+        _C.set_option("packed_bytes", str(before))
 
 
 def test_a_parameter_that_the_call_itself_writes():

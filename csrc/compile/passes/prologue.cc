@@ -13,7 +13,10 @@ class PrologueSplitter : public Rewriter {
       : Rewriter(g), is_(g.size(), kOther), crosses_(g.size()) {
     std::vector<bool> stays(g.size());  // leaves the graph, or is written by it
     for (auto& o : g.outputs) {
-      stays[o.node] = true;
+      for (uint32_t i = o.node; g.node(i).kind == Node::kOp; i = g.node(i).in[0]) {
+        stays[i] = true;
+        if (!g.node(i).op->has(kView)) break;  // else also what it is a view of
+      }
       if (o.assign_to >= 0) stays[g.inputs()[o.assign_to]] = true;
     }
     for (uint32_t i = 0; i < g.size(); ++i)
