@@ -127,7 +127,7 @@ pythons:
 
 # The examples of MindSpore's docstrings, there and here; MindSpore, in an environment of its own, and its answers are kept in build/mindspore.
 # `make test-mindspore-python3.9` and the like: on another CPython that MindSpore is built for, too.
-test-mindspore: build $(BUILD)/mindspore/.ready
+test-mindspore: build venv-test $(BUILD)/mindspore/.ready
 	$(PY) tests/mindspore/doc_examples.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/doc_examples --floor 98 $(EXAMPLES)
 	$(PY) tests/mindspore/exchange.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/exchange
 	$(PY) tests/mindspore/networks.py $(BUILD)/mindspore/bin/python $(BUILD)/mindspore/networks

@@ -19,7 +19,9 @@ import time
 import numpy as np
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-KINDS = ("jit", "eager", "openvino", "onnxruntime", "torch", "torch_last", "torch_compiled", "torch_compiled_last")
+OURS = ("jit", "fast", "eager")  # fast: JitConfig(numerics="fast")
+ENGINES = ("openvino", "onnxruntime")
+KINDS = (*OURS, *ENGINES, "torch", "torch_last", "torch_compiled", "torch_compiled_last")
 
 
 class Numbers:
@@ -133,7 +135,8 @@ def our_call(make, x, kind):
 
     network = make()
     network.set_train(False)
-    call = ms.jit(network) if kind == "jit" else network
+    config = ms.JitConfig(numerics="fast") if kind == "fast" else None
+    call = network if kind == "eager" else ms.jit(network, jit_config=config)
     x = ms.Tensor(x)
     return lambda: call(x), lambda y: y.asnumpy()
 
@@ -370,13 +373,13 @@ def worker(name, kind, threads, seconds, result):
     sys.path.insert(0, str(FOLDER))
     from inference_networks import networks
 
-    if kind in ("jit", "eager"):
+    if kind in OURS:
         sys.path.insert(1, str(FOLDER.parent))
-    L = ours() if kind in ("jit", "eager") else of_torch() if kind.startswith("torch") else of_onnx()
+    L = ours() if kind in OURS else of_torch() if kind.startswith("torch") else of_onnx()
     make = networks(L)[name]
     x = np.random.default_rng(2).standard_normal(SIZE).astype(np.float32)
     clock = time.process_time if threads == 1 else time.perf_counter
-    if kind in ("jit", "eager"):
+    if kind in OURS:
         call, array = our_call(make, x, kind)
     elif kind.startswith("torch"):
         call, array = torch_call(make, x, kind, threads)
@@ -427,7 +430,7 @@ def main():
 
     names = options.networks or list(networks(Names))
     peers = os.environ.get("PIJIT_PEERS")
-    kinds = [k for k in options.kinds.split(",") if peers or k in ("jit", "eager")]
+    kinds = [k for k in options.kinds.split(",") if peers or k in OURS]
     print(f"least {'processor ' if options.threads == 1 else ''}time of a call, ms, threads: {options.threads}")
     print(f"{'':20}" + "".join(f"{k[:15]:>16}" for k in kinds))
     rows = {}
@@ -438,7 +441,7 @@ def main():
                 for kind in kinds:
                     if "error" in row.get(kind, {}):
                         continue
-                    python = sys.executable if kind in ("jit", "eager") else peers
+                    python = sys.executable if kind in OURS else peers
                     found = measure(name, kind, python, options, os.path.join(folder, f"{kind}.npy"))
                     if "error" in found or found["least"] < row.get(kind, {"least": 1e9})["least"]:
                         row[kind] = found
@@ -452,6 +455,14 @@ def main():
                     print(f"  {kind}: {row[kind]['error']}", flush=True)
             if options.json:
                 pathlib.Path(options.json).write_text(json.dumps(rows, indent=1))
+    for kind in OURS:
+        shares = {name: min(row[e]["least"] for e in ENGINES if "least" in row.get(e, ())) / row[kind]["least"]
+                  for name, row in rows.items()
+                  if "least" in row.get(kind, ()) and any("least" in row.get(e, ()) for e in ENGINES)}
+        if shares:
+            least = min(shares, key=shares.get)
+            print(f"{kind}: {np.exp(np.mean(np.log(list(shares.values())))):.2f} of the best engine's speed in the "
+                  f"geometric mean of {len(shares)}, least {shares[least]:.2f} ({least})")
 
 
 if __name__ == "__main__":

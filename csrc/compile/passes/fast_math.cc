@@ -129,6 +129,36 @@ class Relaxation : public Rewriter {
 
 bool may_be_taken_in(const Node& n) { return n.op->role == Role::kNormalize; }
 
+std::unique_ptr<Graph> give_back(const Graph& g, const KernelRegistry& kernels) {
+  const OpTable& ops = OpTable::get();
+  const std::map<const OpDef*, const OpDef*> alone{
+      {&ops.at("conv2d_post"), &ops.at("conv2d")},
+      {&ops.at("conv2d_post_blocked"), &ops.at("conv2d_blocked")},
+      {&ops.at("dense_post"), &ops.at("dense")}};
+  bool changes = false;
+  auto made = rewrite(g, [&](Graph& to, const Node& n, std::span<const Val> in) -> Val {
+    const auto it = alone.find(n.op);
+    if (it == alone.end()) return copy_node(to, n, in);
+    size_t at = 0;
+    while (n.op->attrs[at].name != std::string_view("activation")) ++at;
+    const auto& activation = std::get<std::string>(n.attrs[at]);
+    Attrs attrs = n.attrs;
+    attrs.erase(attrs.begin() + static_cast<std::ptrdiff_t>(at));
+    KernelRequest r{*it->second, attrs, {}, {}, n.type, true};
+    for (size_t k = 0; k < 3; ++k) {
+      r.present.push_back(in[k].b);
+      r.in.push_back(in[k].b ? in[k].type() : Type{});
+    }
+    if (const std::string choice = kernels.choice(r); choice == "onednn" || choice.empty())
+      return copy_node(to, n, in);
+    changes = true;
+    Val y = to.Builder::op(*it->second, {in[0], in[1], in[2]}, attrs);
+    if (in[3].b) y = to.op("add", {y, in[3]});
+    return activation.empty() ? y : to.op(activation.c_str(), {y});
+  });
+  return changes ? std::move(made) : nullptr;
+}
+
 std::unique_ptr<Graph> fast_math(const Graph& g, int64_t channel_block) {
   return Relaxation(g, channel_block).run();
 }
