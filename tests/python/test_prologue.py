@@ -127,8 +127,11 @@ def test_results_are_the_callers():
         np.testing.assert_array_equal(y.asnumpy(), (Tensor(values(4, 3)) * ops.exp(a)).asnumpy())
 
 
-@pytest.mark.parametrize("view", [lambda y: y.reshape(-1), lambda y: y.view(2, 6), lambda y: y.reshape(12).reshape(2, 6),
-                                  lambda y: ops.expand_dims(y, 0), lambda y: y])
+VIEWS = [lambda y: y.reshape(-1), lambda y: y.view(2, 6), lambda y: y.reshape(12).reshape(2, 6),
+         lambda y: ops.expand_dims(y, 0), lambda y: y]
+
+
+@pytest.mark.parametrize("view", VIEWS)
 def test_results_that_are_views_of_kept_values_are_lent(view):
     """Who gets one by DLPack may write it."""
     a = Parameter(Tensor(values(4, 3)), name="a")
