@@ -133,8 +133,7 @@ std::unique_ptr<Graph> give_back(const Graph& g, const KernelRegistry& kernels) 
   const OpTable& ops = OpTable::get();
   const std::map<const OpDef*, const OpDef*> alone{
       {&ops.at("conv2d_post"), &ops.at("conv2d")},
-      {&ops.at("conv2d_post_blocked"), &ops.at("conv2d_blocked")},
-      {&ops.at("dense_post"), &ops.at("dense")}};
+      {&ops.at("conv2d_post_blocked"), &ops.at("conv2d_blocked")}};
   bool changes = false;
   auto made = rewrite(g, [&](Graph& to, const Node& n, std::span<const Val> in) -> Val {
     const auto it = alone.find(n.op);

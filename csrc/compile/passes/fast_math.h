@@ -10,8 +10,8 @@ namespace pijit {
 // Is the op, once it is lowered, something that a convolution or product may take in?
 bool may_be_taken_in(const Node& n);
 std::unique_ptr<Graph> fast_math(const Graph& g, int64_t channel_block);
-// What took in a residual or an activation gives it back, where another kernel than oneDNN's would
-// do the convolution or product alone: that one is faster. Null: none does.
+// A convolution that took in a residual or an activation gives it back, where another kernel than
+// oneDNN's would do it alone: that one is faster. Null: none does.
 std::unique_ptr<Graph> give_back(const Graph& g, const KernelRegistry& kernels);
 
 }  // namespace pijit
