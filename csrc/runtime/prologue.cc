@@ -32,11 +32,17 @@ Prologue::~Prologue() {
   AllPrologues& all = all_prologues();
   const std::lock_guard lock(all.mu);
   all.prologues.erase(this);
-  for (const Stamp& s : seen_)
-    if (auto it = all.of.find(s.unwritten); it != all.of.end()) {
+  unlist();
+}
+// From the lists of its parameters' memory.
+void Prologue::unlist() const {
+  AllPrologues& all = all_prologues();
+  for (const uint64_t unwritten : listed_)
+    if (auto it = all.of.find(unwritten); it != all.of.end()) {
       std::erase(it->second, this);
       if (it->second.empty()) all.of.erase(it);
     }
+  listed_.clear();
 }
 
 template <class Condition>
@@ -139,9 +145,12 @@ Prologue::Kept Prologue::computed(std::span<Array* const> inputs) const {
   const std::lock_guard own_lock(mu_);
   // What was written meanwhile has another number, and nobody drops what is kept for the old one.
   if (seen_ != now || !fits(inputs)) return made;
+  unlist();
   for (const Stamp& s : now) {
     auto& list = all.of[s.unwritten];
-    if (std::find(list.begin(), list.end(), this) == list.end()) list.push_back(this);
+    if (std::find(list.begin(), list.end(), this) != list.end()) continue;  // of the same memory
+    list.push_back(this);
+    listed_.push_back(s.unwritten);
   }
   kept_ = made;
   used_ = all.now.load(std::memory_order_relaxed);

@@ -48,6 +48,7 @@ class Prologue {
     bool operator==(const Stamp&) const = default;
   };
   bool fits(std::span<Array* const> inputs) const;
+  void unlist() const;
   template <class Condition>
   static void drop_where(Condition goes);
 
@@ -58,6 +59,7 @@ class Prologue {
   mutable Kept kept_;                         // made of what was seen
   mutable uint32_t changes_ = 0, calls_ = 0;  // in a row; all
   mutable uint64_t used_ = 0;                 // when
+  mutable std::vector<uint64_t> listed_;      // memory in whose lists it is
 };
 
 }  // namespace pijit

@@ -168,6 +168,27 @@ def test_what_is_kept_goes_with_its_parameters():
     assert _C.packed_bytes() == 0
 
 
+def test_memory_that_outlives_what_was_kept_of_it():
+    a = Parameter(Tensor(values(8, 8)), name="a")
+    old = []
+    for k in range(5):
+        f = ms.jit(lambda a, x: x * ops.exp(a))
+        for n in range(3):
+            old.append(Tensor(values(8, 8, seed=n)))
+            a.set_data(old[-1])
+            for _ in range(3):
+                f(a, Tensor(values(8, 8)))
+        del f
+        gc.collect()
+        for t in old:
+            t += 1
+            t[0] = 5.0
+    old.clear()
+    f, x = ms.jit(lambda a, x: x * ops.exp(a)), Tensor(values(8, 8))
+    for _ in range(3):
+        np.testing.assert_array_equal(f(a, x).asnumpy(), (x * ops.exp(a)).asnumpy())
+
+
 def test_what_is_not_asked_for_makes_room():
     before = _C.get_option("packed_bytes")
     _C.set_option("packed_bytes", str(100 * 100 * 4 + 64))
