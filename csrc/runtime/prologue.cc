@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <set>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "runtime/program.h"
@@ -152,7 +153,7 @@ Prologue::Kept Prologue::computed(std::span<Array* const> inputs) const {
     list.push_back(this);
     listed_.push_back(s.unwritten);
   }
-  kept_ = made;
+  gone = std::exchange(kept_, made);
   used_ = all.now.load(std::memory_order_relaxed);
   return made;
 }
