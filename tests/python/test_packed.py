@@ -417,7 +417,9 @@ def test_profile_and_figures_tell():
     net(x), net(x)
     assert ms.runtime.memory_allocated() - before >= _C.packed_bytes() > 0
     p = ms.profile(net, x)
-    assert p.packed_bytes == p.to_dict()["packed_bytes"] == _C.packed_bytes()
+    assert p.packed_bytes == p.to_dict()["packed_bytes"]
+    # What the program that was profiled kept has gone with it.
+    assert 0 < _C.packed_bytes() <= p.packed_bytes
     assert "packed weights" in str(p) and "packed weights" in p.to_html()
     ms.runtime.empty_cache()
     assert _C.packed_bytes() == 0
