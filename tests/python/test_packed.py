@@ -161,16 +161,21 @@ def by_checkpoint(net):
         ms.load_checkpoint(path, net)
 
 
+def training_step(net, make, jitted):
+    optimizer = make(net.trainable_params())
+    grad = ms.value_and_grad(lambda x: net(x).sum(), None, optimizer.parameters)
+
+    def step(x):
+        loss, g = grad(x)
+        optimizer(g)
+        return loss
+
+    return ms.jit(step) if jitted else step
+
+
 def by_optimizer(make, jitted):
     def run(net):
-        optimizer = make(net.trainable_params())
-        grad = ms.value_and_grad(lambda x: net(x).sum(), None, optimizer.parameters)
-
-        def step(x):
-            loss, g = grad(x)
-            optimizer(g)
-            return loss
-        f = ms.jit(step) if jitted else step
+        f = training_step(net, make, jitted)
         for _ in range(3):
             f(Tensor(X))
             f(Tensor(X))
@@ -204,15 +209,7 @@ def test_what_is_written_is_not_used_any_more(way):
 @pytest.mark.parametrize("make", [lambda p: nn.Momentum(p, 0.01, 0.9), lambda p: nn.Adam(p, 0.01)])
 def test_training_steps_keep_none(make):
     net = Net()
-    optimizer = make(net.trainable_params())
-    grad = ms.value_and_grad(lambda x: net(x).sum(), None, optimizer.parameters)
-
-    @ms.jit
-    def step(x):
-        loss, g = grad(x)
-        optimizer(g)
-        return loss
-
+    step = training_step(net, make, True)
     x = Tensor(X)
     for _ in range(6):
         step(x)
@@ -277,38 +274,42 @@ def test_copies_have_their_own():
         np.testing.assert_array_equal(net(x).asnumpy(), plain_result(net))
 
 
-def test_threads_see_one_or_the_other():
-    net = Net()
-    w = weights(net)[0]
-    f = ms.jit(net)
-    x = Tensor(X)
-    one = w.asnumpy()
-    want = []
+def expect_one_or_the_other(net, w, x, functions, calls):
+    """What threads of functions of x see while a parameter changes between two values. calls: of the first function,
+    after the change numbered k."""
+    one, want = w.asnumpy(), []
     for factor in (1, 2):
         w.set_data(Tensor(one * factor))
-        want.append(plain_result(net))
+        want.append(plain_result(net, x))
     wrong, stop = [], threading.Event()
 
-    def run(g):
+    def run(f):
         while not stop.is_set():
-            y = g(x).asnumpy()
+            y = f(Tensor(x)).asnumpy()
             if not any(np.array_equal(y, v) for v in want):
                 wrong.append(y)
 
-    threads = [threading.Thread(target=run, args=(g,)) for g in (net, f, f)]
+    threads = [threading.Thread(target=run, args=(f,)) for f in functions]
     for t in threads:
         t.start()
     for k in range(300):
         w.set_data(Tensor(one * (k % 2 + 1)))
-        y = f(x).asnumpy()
-        if not np.array_equal(y, want[k % 2]):
-            wrong.append(y)
+        for _ in range(calls(k)):
+            y = functions[0](Tensor(x)).asnumpy()
+            if not np.array_equal(y, want[k % 2]):
+                wrong.append(y)
         if k % 50 == 0:
             _C.empty_cache()
     stop.set()
     for t in threads:
         t.join()
     assert not wrong
+
+
+def test_threads_see_one_or_the_other():
+    net = Net()
+    f = ms.jit(net)
+    expect_one_or_the_other(net, weights(net)[0], X, (f, f, net), lambda k: 1)
 
 
 def conv(x, w):

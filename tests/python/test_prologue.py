@@ -3,14 +3,14 @@
 import copy
 import ctypes
 import gc
-import threading
 
 import numpy as np
 import pytest
 
 import pijit as ms
 from pijit import Parameter, Tensor, _C, nn, ops
-from tests.python.test_packed import WAYS, nothing_kept, plain_result, values  # noqa: F401
+from tests.python.test_packed import (WAYS, expect_one_or_the_other, nothing_kept, plain_result,  # noqa: F401
+                                      training_step, values)
 
 pytestmark = pytest.mark.skipif(_C.get_option("backend") == "reference", reason="its results are not kept")
 
@@ -70,15 +70,7 @@ def test_what_is_written_is_computed_anew(way):
 def test_trained_between_calls(make, jitted):
     net = Scaled()
     f = ms.jit(net)
-    optimizer = make(net.trainable_params())
-    grad = ms.value_and_grad(lambda x: net(x).sum(), None, optimizer.parameters)
-
-    def step(x):
-        loss, g = grad(x)
-        optimizer(g)
-        return loss
-
-    step = ms.jit(step) if jitted else step
+    step = training_step(net, make, jitted)
     for k in range(12):
         step(Tensor(X))
         want = plain_result(net, X)
@@ -267,34 +259,7 @@ def test_copies_have_their_own():
 def test_threads_see_one_or_the_other():
     net = Scaled()
     f = ms.jit(net)
-    one = net.a.asnumpy()
-    want = []
-    for factor in (1, 2):
-        net.a.set_data(Tensor(one * factor))
-        want.append(plain_result(net, X))
-    wrong, stop = [], threading.Event()
-
-    def run():
-        while not stop.is_set():
-            y = f(Tensor(X)).asnumpy()
-            if not any(np.array_equal(y, v) for v in want):
-                wrong.append(y)
-
-    threads = [threading.Thread(target=run) for _ in range(3)]
-    for t in threads:
-        t.start()
-    for k in range(300):
-        net.a.set_data(Tensor(one * (k % 2 + 1)))
-        for _ in range(k % 4):
-            y = f(Tensor(X)).asnumpy()
-            if not np.array_equal(y, want[k % 2]):
-                wrong.append(y)
-        if k % 50 == 0:
-            _C.empty_cache()
-    stop.set()
-    for t in threads:
-        t.join()
-    assert not wrong
+    expect_one_or_the_other(net, net.a, X, (f, f, f), lambda k: k % 4)
 
 
 def test_nothing_is_kept_without_room():
