@@ -58,8 +58,8 @@ constexpr Step kSteps[] = {
                                   [](const Graph& g, Pipeline& p) {
                                     return assign_layouts(g, p.facts.channel_block, p.kernels);
                                   }},
-    {"give-back",        [](const Pipeline& p) { return p.fast_math && p.on_host; },
-                                  [](const Graph& g, Pipeline& p) { return give_back(g, p.kernels); }},
+    {"unfuse",           [](const Pipeline& p) { return p.fast_math && p.on_host; },
+                                  [](const Graph& g, Pipeline& p) { return unfuse_activations(g, p.kernels); }},
     {"transposed",       [](const Pipeline& p) { return p.kernels.has_own("matmul_transposed"); },
                                   [](const Graph& g, Pipeline&) { return transpose_in_products(g); }},
     {"prologue",         [](const Pipeline& p) { return p.on_host; },

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include "compile/pipeline.h"
 #include "graph/rewriter.h"
 #include "graph/vals.h"
 
@@ -129,30 +130,25 @@ class Relaxation : public Rewriter {
 
 bool may_be_taken_in(const Node& n) { return n.op->role == Role::kNormalize; }
 
-std::unique_ptr<Graph> give_back(const Graph& g, const KernelRegistry& kernels) {
-  const OpTable& ops = OpTable::get();
-  const std::map<const OpDef*, const OpDef*> alone{
-      {&ops.at("conv2d_post"), &ops.at("conv2d")},
-      {&ops.at("conv2d_post_blocked"), &ops.at("conv2d_blocked")}};
+std::unique_ptr<Graph> unfuse_activations(const Graph& g, const KernelRegistry& kernels) {
+  const OpDef &plain = OpTable::get().at("conv2d"), &post = *plain.post;
   bool changes = false;
   auto made = rewrite(g, [&](Graph& to, const Node& n, std::span<const Val> in) -> Val {
-    const auto it = alone.find(n.op);
-    if (it == alone.end()) return copy_node(to, n, in);
+    const OpDef* alone = n.op == &post ? &plain : n.op == post.blocked ? plain.blocked : nullptr;
+    if (!alone) return copy_node(to, n, in);
     size_t at = 0;
     while (n.op->attrs[at].name != std::string_view("activation")) ++at;
     const auto& activation = std::get<std::string>(n.attrs[at]);
     Attrs attrs = n.attrs;
     attrs.erase(attrs.begin() + static_cast<std::ptrdiff_t>(at));
-    KernelRequest r{*it->second, attrs, {}, {}, n.type, true};
-    for (size_t k = 0; k < 3; ++k) {
-      r.present.push_back(in[k].b);
-      r.in.push_back(in[k].b ? in[k].type() : Type{});
-    }
-    if (const std::string choice = kernels.choice(r); choice == "onednn" || choice.empty())
-      return copy_node(to, n, in);
+    const KernelRequest fused = request_of(g, n, true);
+    KernelRequest r{*alone, attrs, fused.in, fused.present, n.type, true};
+    r.in.pop_back();  // the residual
+    r.present.pop_back();
+    if (kernels.choice(r) == kernels.choice(fused)) return copy_node(to, n, in);
     changes = true;
-    Val y = to.Builder::op(*it->second, {in[0], in[1], in[2]}, attrs);
-    if (in[3].b) y = to.op("add", {y, in[3]});
+    Val y = to.Builder::op(*alone, in.first(3), attrs);
+    if (in[3]) y = to.op("add", {y, in[3]});
     return activation.empty() ? y : to.op(activation.c_str(), {y});
   });
   return changes ? std::move(made) : nullptr;

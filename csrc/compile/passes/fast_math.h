@@ -10,8 +10,8 @@ namespace pijit {
 // Is the op, once it is lowered, something that a convolution or product may take in?
 bool may_be_taken_in(const Node& n);
 std::unique_ptr<Graph> fast_math(const Graph& g, int64_t channel_block);
-// A convolution that took in a residual or an activation gives it back, where another kernel than
-// oneDNN's would do it alone: that one is faster. Null: none does.
-std::unique_ptr<Graph> give_back(const Graph& g, const KernelRegistry& kernels);
+// A residual and an activation leave a convolution again where another family's kernel does it
+// without them: one that stands before in the list of candidates is faster. Null: nothing changes.
+std::unique_ptr<Graph> unfuse_activations(const Graph& g, const KernelRegistry& kernels);
 
 }  // namespace pijit
