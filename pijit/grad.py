@@ -124,7 +124,7 @@ class GradFunction(Transformed):
             args[p] = _alias(args[p])
         weights = tuple(self.weights or ())
         for w in weights:  # parameters that share a value get identities of their own
-            w._rebind(w._alias())
+            w._renew_identity()
         tape = _C.Tape()
         wrt = []
         for p in positions or ():

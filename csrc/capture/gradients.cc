@@ -158,11 +158,11 @@ V Tapes::aliased(const V& x) {
   return c_.tensor(c_.scope_->graph().Builder::op(identity, in, {}));
 }
 
-void Tapes::rebind(const V& x, const V& value) {
+void Tapes::renew_identity(const V& x) {
   c_.check_binding(x);
-  const Val node = node_of(value);
+  const Val node = node_of(aliased(x));
   auto* t = as<TensorValue>(x);
-  if (!t || !(node.type() == t->val.type())) c_.give_up(Reason::kRaises, "_rebind");
+  if (!t) c_.give_up(Reason::kRaises, "_renew_identity");
   c_.undoable([t, old = t->val] { t->val = old; });
   t->val = node;
 }

@@ -30,7 +30,7 @@ class Tapes {
   // Another tensor of the same value, which gradients take for a new one; one that they follow.
   V detached(const V& x);
   V aliased(const V& x);
-  void rebind(const V& x, const V& value);
+  void renew_identity(const V& x);
   CapturedTape& tape_of(const V& v);
   Val node_of(const V& x);
 

@@ -41,6 +41,25 @@ void Tape::stop() {
     for (auto& a : e.out) a->of_one_element = true;
 }
 
+bool Tape::watch(const ArrayRef& a) {
+  const bool fresh = watched_.insert(a.get()).second;
+  if (fresh) leaves_.insert(a.get());
+  if (a->bearer) borne_[a->bearer] = a;
+  keep_.push_back(a);
+  return fresh;
+}
+
+// While one thread computes with a Parameter's value, another may take a gradient by it, too, and
+// give it a later identity: it is still the value that is watched here.
+bool Tape::takes_for_leaf(Array* a) {
+  const auto leaf = borne_.find(a->bearer);
+  if (leaf == borne_.end() || a->turn <= leaf->second->turn) return false;
+  static const OpDef& identity = OpTable::get().at("identity");
+  const ArrayRef* in[] = {&leaf->second};
+  record(identity, {}, in, ArrayRef::share(a));
+  return true;
+}
+
 void Tape::record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in,
                   const ArrayRef& out) {
   if (op.has(kNoGradient) && use != kBatch) return;
@@ -63,7 +82,7 @@ void Tape::check_batches(const Array* a) {
            "[vmap] this value was computed in a mapped function for one element of the batch and "
            "stored outside; return it from the function instead");
   for (Tape* t : *tapes)
-    OP_CHECK(t->use != kBatch || !t->watches(a), kRuntime,
+    OP_CHECK(t->use != kBatch || !t->watched_.count(a), kRuntime,
              "[vmap] a value that differs from element to element cannot be read, branched on or "
              "stored inside of the mapped function; use ops, such as where, or return it");
 }

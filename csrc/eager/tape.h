@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "eager/eager.h"
 
@@ -23,13 +24,8 @@ class Tape {
 
   void start();
   void stop();
-  bool watch(const ArrayRef& a) {  // false: it is watched already
-    const bool fresh = watched_.insert(a.get()).second;
-    if (fresh) leaves_.insert(a.get());
-    keep_.push_back(a);
-    return fresh;
-  }
-  bool watches(const Array* a) const { return watched_.count(a); }
+  bool watch(const ArrayRef& a);  // false: it is watched already
+  bool watches(Array* a) { return watched_.count(a) || (a->bearer && takes_for_leaf(a)); }
   // Watched, and computed by nothing that was recorded.
   bool is_leaf(const Array* a) const { return leaves_.count(a); }
   void record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in,
@@ -67,13 +63,14 @@ class Tape {
   }
   static void check_stored(const Array* before, const Array* value) {
     for (Tape* t : active())
-      if (t->use == kBatch && !t->watches(before)) check_read(value);
+      if (t->use == kBatch && !t->watched_.count(before)) check_read(value);
   }
   // A value that ops and gradients take for a new one, but which a batch must follow.
   static void follow(const ArrayRef& from, const ArrayRef& to);
 
  private:
   static void check_batches(const Array* a);
+  bool takes_for_leaf(Array* a);
   struct Entry {
     const OpDef* op;
     Attrs attrs;
@@ -85,6 +82,7 @@ class Tape {
   class Replay;
   std::vector<Entry> entries_;
   absl::flat_hash_set<const Array*> watched_, leaves_;
+  absl::flat_hash_map<const void*, ArrayRef> borne_;  // leaves, by their bearers
   std::vector<ArrayRef> keep_;
   std::shared_ptr<std::vector<Tape*>> among_;  // the active ones of its thread; null: it is none
 };

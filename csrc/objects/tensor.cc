@@ -437,11 +437,6 @@ PyObject* tensor_renew(PyObject* x, PyObject* value){PIJIT_SLOT({
 PyObject* tensor_replace(PyObject* x, PyObject* value){PIJIT_SLOT({
   replace(x, array_from(value, std::nullopt));
   return Py_NewRef(x);
-})} PyObject* tensor_rebind(PyObject* x, PyObject* value){PIJIT_SLOT({
-  const Type& t = array_of(x)->type;
-  OP_CHECK(is_tensor(value) && array_of(value)->type == t, kType, "[_rebind] expected ", t.str());
-  array_of(x) = array_of(value);
-  return Py_NewRef(x);
 })}  // Under an identity of its own, which gradients take for a new value.
 PyObject* detached(const ArrayRef& a) {
   if (a->of_one_element) Tape::check_read(a.get());
@@ -453,6 +448,18 @@ PyObject* tensor_detached(PyObject* x, PyObject*) { PIJIT_SLOT(return detached(a
 PyObject* tensor_alias(PyObject* x, PyObject*) {
   if (!Tape::active().empty()) return unary("identity", x);  // so that outer gradients pass through
   PIJIT_SLOT(return detached(array_of(x));)
+}
+// The same value under an identity that is this Tensor's alone.
+PyObject* tensor_renew_identity(PyObject* x, PyObject*) {
+  PyObject* alias = tensor_alias(x, nullptr);
+  if (!alias) return nullptr;
+  static std::atomic<uint64_t> turns{0};
+  ArrayRef& a = array_of(alias);
+  a->bearer = x;
+  a->turn = ++turns;
+  array_of(x) = a;
+  Py_DECREF(alias);
+  Py_RETURN_NONE;
 }
 PyObject* tensor_view(PyObject* x, PyObject*){PIJIT_SLOT({
   PyObject* r = new_tensor(array_of(x));
@@ -586,7 +593,8 @@ PyMethodDef tensor_methods[] = {
      "(elements between neighbours, per dimension; which element of what it is a view of comes "
      "first; whether they lie side by side)"},
     {"_replace", tensor_replace, METH_O, "Takes another value."},
-    {"_rebind", tensor_rebind, METH_O, "The same value under the identity of another tensor."},
+    {"_renew_identity", tensor_renew_identity, METH_NOARGS,
+     "The same value under an identity that is this tensor's alone."},
     {"_held", tensor_held, METH_NOARGS,
      "A tensor object of its own for this very value, which later assignments do not change."},
     {"_detached", tensor_detached, METH_NOARGS, "The value under an identity that no tape knows."},

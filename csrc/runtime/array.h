@@ -81,6 +81,9 @@ struct Array {
   Ref<Storage> storage;
   void* data = nullptr;
   bool of_one_element = false;  // of a batch, and outlived the mapped function: no one may use it
+  // The Tensor under whose identity it is the value (null: its own), and its turn among those.
+  const void* bearer = nullptr;
+  uint64_t turn = 0;
   Array(const Type& t, Ref<Storage> s) : type(t), storage(std::move(s)) { data = storage->data; }
   static void* operator new(size_t n) { return allocate(n); }
   static void operator delete(void* p, size_t n) { release(p, n); }

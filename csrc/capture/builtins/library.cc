@@ -148,9 +148,9 @@ void add_tensor(Registry& r) {
   r.method(tensor_type, "_view", {1, 1}, [](Tracer& t, Call& c) {
     return view_of_all(t, c.args[0], t.tapes.node_of(c.args[0]));
   });
-  r.method(tensor_type, "_rebind", {2, 2}, [](Tracer& t, Call& c) {
-    t.tapes.rebind(c.args[0], c.args[1]);
-    return c.args[0];
+  r.method(tensor_type, "_renew_identity", {1, 1}, [](Tracer& t, Call& c) {
+    t.tapes.renew_identity(c.args[0]);
+    return t.constant(py::none());
   });
   r.method(tensor_type, "_held", {1, 1},
            [](Tracer& t, Call& c) -> V { return t.tensor(t.tapes.node_of(c.args[0])); });
