@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo demo-of-sources demo-of-wheel test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-clean-root test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit onednn wheels tag wheel-cuda test-ulp test-browser examples api bench \
-  bench-models bench-inference bench-generation bench-functions bench-figures bench-scripts bench-tutorials bench-versions lint clean venv-build venv-demo venv-test venv-dev
+  bench-models bench-inference bench-training bench-generation bench-functions bench-figures bench-scripts bench-tutorials bench-versions lint clean venv-build venv-demo venv-test venv-dev
 all: build
 
 # What the system must have, for the extension (deps), its tests (deps-test), lint (deps-lint).
@@ -280,6 +280,10 @@ bench-models: build
 # INFERENCE="resnet50 --kinds jit,openvino" and the like.
 bench-inference: build
 	$(PY) benchmarks/inference.py $(INFERENCE)
+
+# Training steps of the same networks, and the memory that they take, beside torch; PIJIT_PEERS as above. TRAINING="vit_b32 --batch 4", "--forward" and the like.
+bench-training: build
+	$(PY) benchmarks/training.py $(TRAINING)
 
 # Decoding with a KV cache, tokens one after the other; PIJIT_PEERS as above. GENERATION="--rounds 1" and the like.
 bench-generation: build

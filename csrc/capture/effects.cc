@@ -421,9 +421,9 @@ void Outcome::make_views() {
     while (!is_known_outside(nearest) && base_of(nearest)) nearest = base_of(nearest);
     if (!is_known_outside(nearest) && !meets_another(views[k], nearest)) {
       if (const auto& l = views[k]->layout;
-          l && !l->contiguous() && !nearest->val.shape().symbolic())
+          l && !l->contiguous() && !nearest->last.shape().symbolic())
         entry_->effects.push_back(
-            std::make_unique<MakeGaps>(recipe(views[k]), *l, nearest->val.shape().numel()));
+            std::make_unique<MakeGaps>(recipe(views[k]), *l, nearest->last.shape().numel()));
       continue;
     }
     make_known(nearest);
@@ -446,7 +446,7 @@ void Outcome::make_views() {
     while (top->base) top = top->base;
     std::reverse(steps.begin(), steps.end());
     const int ids[] = {recipe(view), recipe(whole)};
-    const Dim elements = top->val.shape().numel();
+    const Dim elements = top->last.shape().numel();
     entry_->effects.push_back(std::make_unique<MakeView>(
         ids[0], ids[1], std::move(steps), sure, elements.symbolic() ? std::nullopt : view->layout,
         elements.symbolic() ? 0 : static_cast<int64_t>(elements)));

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values.h"
+#include "capture/views.h"
 #include "graph/vals.h"
 #include "graph/vmap.h"
 
@@ -58,6 +59,7 @@ std::vector<Val> Tapes::nodes_of(const V& list) {
 void Tapes::start(const V& v) {
   CapturedTape& t = tape_of(v);
   if (t.active) c_.give_up(Reason::kUnsupportedCall, "Tape.start");
+  keep_views_up(c_, true);  // ops of views would be taken for the function's own
   t.map_leaves([&](Val x) { return c_.scope_->val(x); });
   t.graph = &c_.scope_->graph();
   t.active = true;
@@ -163,8 +165,8 @@ void Tapes::renew_identity(const V& x) {
   const Val node = node_of(aliased(x));
   auto* t = as<TensorValue>(x);
   if (!t) c_.give_up(Reason::kRaises, "_renew_identity");
-  c_.undoable([t, old = t->val] { t->val = old; });
-  t->val = node;
+  c_.undoable([t, old = t->last] { t->last = old; });
+  t->last = node;
 }
 
 std::vector<Record> Tapes::records(const CapturedTape& t) {

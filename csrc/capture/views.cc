@@ -28,8 +28,8 @@ bool is_symbolic(std::span<const IndexItem> items) {
 
 // Where it lies in the buffer, as far as its sizes are known.
 std::optional<Layout> layout_of(const TensorValue* t) {
-  if (t->val.shape().symbolic()) return std::nullopt;
-  if (!t->base) return Layout::contiguous(t->val.shape());
+  if (t->last.shape().symbolic()) return std::nullopt;
+  if (!t->base) return Layout::contiguous(t->last.shape());
   return t->layout;
 }
 
@@ -102,13 +102,15 @@ void link(Context& c, TensorValue* part, TensorValue* whole, const OpDef* op, co
   part->by = op;
   part->attrs = attrs;
   part->how = how;
+  part->context = &c;
+  part->seen = whole->changes;
   note(c, part);
 }
 
 // What the base is after its view has changed.
 Val base_of(Context& c, TensorValue* part) {
   Graph& g = c.scope_->graph();
-  const Val now = c.scope_->val(part->val), before = c.scope_->val(part->base->val);
+  const Val now = c.scope_->val(part->node()), before = c.scope_->val(part->base->node());
   if (!part->by) return index_set(g, before, index_items(c, part->how, before.shape()), now);
   switch (part->by->role) {
     case Role::kReshape: return v_reshape(now, before.shape());
@@ -129,36 +131,71 @@ Val base_of(Context& c, TensorValue* part) {
 // What a view is after its base has changed.
 Val view_of(Context& c, TensorValue* part) {
   Graph& g = c.scope_->graph();
-  const Val base = c.scope_->val(part->base->val);
+  const Val base = c.scope_->val(part->base->node());
   if (!part->by) return index_get(g, base, index_items(c, part->how, base.shape()));
   if (part->by->role == Role::kIdentity) return base;
   const Val in[] = {base};
   return g.Builder::op(*part->by, in, part->attrs);
 }
 
+// Has taken in the last change of its base.
+void keep_up(Context& c, TensorValue* part) {
+  c.undoable([part, seen = part->seen, changes = part->changes] {
+    part->seen = seen, part->changes = changes;
+  });
+  part->seen = part->base->changes;
+  ++part->changes;
+}
+void count_change(Context& c, TensorValue* t) {
+  c.undoable([t, changes = t->changes] { t->changes = changes; });
+  ++t->changes;
+}
+
 }  // namespace
+
+bool TensorValue::is_behind() const {
+  for (const TensorValue* t = this; t->base; t = t->base)
+    if (t->seen != t->base->changes) return true;
+  return false;
+}
+
+Val TensorValue::node() const {
+  if (!base || !is_behind()) return last;
+  std::vector<TensorValue*> chain{const_cast<TensorValue*>(this)};
+  while (chain.back()->base) chain.push_back(chain.back()->base);
+  for (size_t k = chain.size() - 1; k-- > 0;) {
+    TensorValue* t = chain[k];
+    if (t->seen == t->base->changes) continue;
+    Context& c = *t->context;
+    const Val now = view_of(c, t);
+    c.undoable([t, old = t->last] { t->last = old; });
+    t->last = now;
+    keep_up(c, t);
+  }
+  return last;
+}
 
 void make_view(Context& c, TensorValue* part, TensorValue* whole, const OpDef& op,
                const Attrs& attrs, const V& how) {
   if (part == whole || !c.open_tapes_.empty()) return;
   const auto l = layout_of(whole);
-  if (l && !is_symbolic(attrs) && !part->val.shape().symbolic()) {
-    part->layout = pijit::layout_of(*l, op, attrs, part->val.shape());
+  if (l && !is_symbolic(attrs) && !part->last.shape().symbolic()) {
+    part->layout = pijit::layout_of(*l, op, attrs, part->last.shape());
     if (!part->layout) return doubt(c, part, whole, op, how);
     part->packed = part->layout->contiguous();
   } else if (op.role == Role::kReshape) {
     part->packed = whole->packed;
-    if (!whole->packed && !(without_ones(part->val.shape()) == without_ones(whole->val.shape())))
+    if (!whole->packed && !(without_ones(part->last.shape()) == without_ones(whole->last.shape())))
       return doubt(c, part, whole, op, how);
   } else {
-    part->packed = whole->packed && keeps_packed(op, attrs, whole->val.shape());
+    part->packed = whole->packed && keeps_packed(op, attrs, whole->last.shape());
   }
   link(c, part, whole, &op, attrs, how);
 }
 
 void make_view(Context& c, TensorValue* part, TensorValue* whole, const V& index) {
   if (!c.open_tapes_.empty()) return;
-  const auto items = index_items(c, index, whole->val.shape());
+  const auto items = index_items(c, index, whole->last.shape());
   if (!is_basic_index(items)) return;
   const auto l = layout_of(whole);
   if (l && !is_symbolic(items)) {
@@ -195,9 +232,9 @@ void set_shared(Context& c, TensorValue* t, Val node) {
     if (records()) return set_alone(c, t, node);
   }
   check_alone(c, t);
+  t->node();  // what it shares elements with is as it is now
   set_node(c, t, node);
-  if (!t->base && c.views_.empty()) return;
-  std::vector<TensorValue*> changed{t};
+  count_change(c, t);
   for (TensorValue* p = t; p->base; p = p->base) {
     const Val base = base_of(c, p);
     check_alone(c, p->base);
@@ -205,16 +242,20 @@ void set_shared(Context& c, TensorValue* t, Val node) {
       c.give_up(Reason::kTensorValue, "a change of a tensor that may be another variable's, too",
                 Case::kEffect);
     set_node(c, p->base, base);
-    changed.push_back(p->base);
+    count_change(c, p->base);
+    keep_up(c, p);
   }
-  auto has = [&](const TensorValue* v) {
-    return std::find(changed.begin(), changed.end(), v) != changed.end();
-  };
-  for (TensorValue* v : std::vector<TensorValue*>(c.views_)) {  // bases come before their views
-    if (!has(v->base) || has(v)) continue;
+  keep_views_up(c, false);
+}
+
+void keep_views_up(Context& c, bool all) {
+  for (size_t k = 0; k < c.views_.size(); ++k) {  // bases come before their views
+    TensorValue* v = c.views_[k];
+    if (v->src < 0 && !c.arm_writes_ && !all) continue;
+    if (!v->base || !v->is_behind()) continue;
     check_alone(c, v);
     set_node(c, v, view_of(c, v));
-    changed.push_back(v);
+    keep_up(c, v);
   }
 }
 
@@ -230,7 +271,8 @@ void set_alone(Context& c, TensorValue* t, Val node) {
                 "a Tensor that stops sharing its elements in a branch or loop",
                 Case::kTensorBranch);
     // What it was stays what its views show.
-    TensorValue* rest = c.tensor(t->val);
+    TensorValue* rest = c.tensor(t->last);
+    rest->context = t->context, rest->changes = t->changes, rest->seen = t->seen;
     rest->base = t->base, rest->doubted = t->doubted, rest->by = t->by, rest->attrs = t->attrs,
     rest->how = t->how;
     rest->layout = t->layout, rest->packed = t->packed;

@@ -1,5 +1,5 @@
 // Views in captured code: Tensors that share elements (objects/views.h). Values of a graph share
-// nothing, so a store into one of them computes the others anew; what no one reads is dropped.
+// nothing, so a store into one of them computes the others anew, when they are read.
 #pragma once
 #include "capture/context.h"
 #include "capture/values/tensor.h"
@@ -19,5 +19,8 @@ void check_alone(Context& c, TensorValue* t);
 // `t` gets a value, which all that share its elements see; or which none sees.
 void set_shared(Context& c, TensorValue* t, Val node);
 void set_alone(Context& c, TensorValue* t, Val node);
+// Gives views of what has changed their values: those that a caller knows, all while a branch or a
+// loop is traced (what is written there is merged behind it), and `all` before one is.
+void keep_views_up(Context& c, bool all);
 
 }  // namespace pijit

@@ -95,7 +95,7 @@ V Context::list(std::vector<V> items) {
 }
 TensorValue* Context::tensor(Val node) {
   auto* v = make<TensorValue>();
-  v->val = node;
+  v->last = node;
   return v;
 }
 
@@ -186,7 +186,7 @@ V tensor_at(Context& c, PyObject* o, int src) {
   c.guards_.push_back(
       {Guard::kTensor, src, share(reinterpret_cast<PyObject*>(t)), {}, dynamic, ty, version});
   c.plain_tensors_ |= t == tensor_type;
-  x->val = c.add_input(ty, src, dynamic, x->parameter);
+  x->last = c.add_input(ty, src, dynamic, x->parameter);
   return x;
 }
 

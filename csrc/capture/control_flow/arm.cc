@@ -40,7 +40,7 @@ void ControlFlow::Arm::end_writes(Context& c) {
       cell->content = w.before;
     } else if (!w.name) {
       after.push_back(c.tensor(t->node()));
-      as<TensorValue>(t)->val = w.node;
+      as<TensorValue>(t)->last = w.node;
     } else {
       const std::string name = text_of(w.name);
       auto& attrs = as<ObjectValue>(t)->attrs;
@@ -67,7 +67,8 @@ bool Context::written_in_arm(const V& v, PyObject* name) {
             Case::kEffect);
   for (auto& w : *arm_writes_)
     if (w.is(v, name)) return true;
-  Write w{v, py::reinterpret_borrow<py::object>(name), nullptr, v->node()};
+  const auto* tensor = as<TensorValue>(v);  // perhaps behind what it shares elements with
+  Write w{v, py::reinterpret_borrow<py::object>(name), nullptr, tensor ? tensor->last : v->node()};
   if (auto* cell = as<CellValue>(v)) w.before = cell->content;
   if (auto* it = as<IteratorValue>(v)) w.before = place_of(*this, it);
   if (name) {

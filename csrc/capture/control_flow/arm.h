@@ -4,6 +4,7 @@
 
 #include "capture/tracer.h"
 #include "capture/values/iterator.h"
+#include "capture/views.h"
 
 namespace pijit {
 
@@ -16,6 +17,7 @@ class ControlFlow::Inside {
         serial_(t.arm_serial_),
         views_(t.views_.size()),
         arm(std::make_shared<Arm>()) {
+    if (!t.arm_writes_) keep_views_up(t, true);
     arm->scope = std::make_unique<Scope>(arm->graph.get(), t.scope_);
     t.scope_ = arm->scope.get();
     t.arm_serial_ = t.arena_.serial();

@@ -117,9 +117,9 @@ class ControlFlow::TensorLoop {
   V carry(const V& v) {
     const Context::Nested nested(t_);
     if (auto* of = as<TensorValue>(v)) {
-      auto* t = t_.tensor(arm_->graph->add_input(at_home(of->val.type())));
+      auto* t = t_.tensor(arm_->graph->add_input(at_home(of->last.type())));
       t->aliased = true;
-      carried_.push_back({v, t, nullptr, of->val.dtype()});
+      carried_.push_back({v, t, nullptr, of->last.dtype()});
       return t;
     }
     if (plain_number(v)) {

@@ -45,7 +45,7 @@ void Merge::wait(const V& v, Val* place, size_t index) {
 }
 
 V Merge::tensor(TensorValue* a, TensorValue* b) {
-  if (!alike(a->val.type(), b->val.type()))
+  if (!alike(a->last.type(), b->last.type()))
     return fail("the branches give tensors of different types");
   for (auto* v : {a, b}) {  // made in an arm
     const TensorValue* root = v;
@@ -60,8 +60,8 @@ V Merge::tensor(TensorValue* a, TensorValue* b) {
       return fail("whose elements a view shows depends on the branch");
   }
   auto* r = arena_.make<TensorValue>();
-  const size_t index = output(a, b, a->val.dtype());
-  wait(r, &r->val, index);
+  const size_t index = output(a, b, a->last.dtype());
+  wait(r, &r->last, index);
   r->pred = pred_;
   outer(a, &r->first, index, true);
   outer(b, &r->second, index, false);
@@ -84,7 +84,7 @@ void Merge::outer(TensorValue* v, TensorValue** slot, size_t index, bool is_firs
     }
     if (!m.object) {
       m.object = arena_.make<TensorValue>();
-      wait(m.object, &m.object->val, m.index);
+      wait(m.object, &m.object->last, m.index);
       *m.slot = m.object;
     }
     *slot = m.object;
@@ -92,9 +92,9 @@ void Merge::outer(TensorValue* v, TensorValue** slot, size_t index, bool is_firs
   }
   // the outcome of a branch inside the arm: its predicate leaves the region as well
   auto* c = arena_.make<TensorValue>();
-  wait(c, &c->val, index);
+  wait(c, &c->last, index);
   auto* inner = arena_.make<TensorValue>();
-  inner->val = v->pred;
+  inner->last = v->pred;
   auto* no = arena_.make<ScalarValue>(py::bool_(false));
   wait(c, &c->pred, is_first ? output(inner, no, DType::Bool) : output(no, inner, DType::Bool));
   if (v->first) outer(v->first, &c->first, index, is_first);

@@ -52,7 +52,7 @@ Reason TensorValue::reason(Reason) const { return Reason::kTensorValue; }
 
 V TensorValue::length(Context& c) {
   if (protocol::user_method(c, this, "__len__")) return Value::length(c);
-  if (!val.shape().rank()) c.raise(PyExc_TypeError, "len() of a 0-d tensor");
+  if (!last.shape().rank()) c.raise(PyExc_TypeError, "len() of a 0-d tensor");
   return dim(c, this, 0);
 }
 
@@ -60,7 +60,7 @@ V TensorValue::getitem(Context& c, const V& index) {
   if (protocol::user_method(c, this, "__getitem__")) return Value::getitem(c, index);
   if (is_known(index) && index->obj.ptr() == Py_Ellipsis && type() == tensor_type) return this;
   TensorValue* part = c.tensor(
-      index_get(c.scope_->graph(), c.scope_->val(val), index_items(c, index, val.shape())));
+      index_get(c.scope_->graph(), c.scope_->val(node()), index_items(c, index, last.shape())));
   const V place = as<ListValue>(index) ? c.list(protocol::items_of(c, index)) : index;
   if (!is_none(index)) part->origin = this, part->place = place;
   make_view(c, part, this, place);
@@ -72,22 +72,22 @@ void TensorValue::setitem(Context& c, const V& index, const V& value) {
     return Value::setitem(c, index, value);
   Graph& g = c.scope_->graph();
   auto set = [&](TensorValue* t, const V& place, Val made) {
-    if (const auto* mask = as<TensorValue>(place); mask && is_bool(mask->val.dtype()))
-      if (const auto now = masked_set(c.scope_->val(t->val), c.scope_->val(mask->val), made))
+    if (const auto* mask = as<TensorValue>(place); mask && is_bool(mask->last.dtype()))
+      if (const auto now = masked_set(c.scope_->val(t->node()), c.scope_->val(mask->node()), made))
         return set_alone(c, t, *now);
-    const auto items = index_items(c, place, t->val.shape());
-    const Val now = index_set(g, c.scope_->val(t->val), items, made);
+    const auto items = index_items(c, place, t->last.shape());
+    const Val now = index_set(g, c.scope_->val(t->node()), items, made);
     is_basic_index(items) ? set_shared(c, t, now) : set_alone(c, t, now);
   };
   const Operand o = operand_of(c, value);
-  set(this, index, materialize(g, o, o.weak() ? val.dtype() : o.dtype()));
+  set(this, index, materialize(g, o, o.weak() ? last.dtype() : o.dtype()));
   for (TensorValue* part = this; TensorValue* whole = part->origin; part = whole)
     if (part->base != whole || !c.open_tapes_.empty())  // else it is there already
-      set(whole, part->place, c.scope_->val(part->val));
+      set(whole, part->place, c.scope_->val(part->node()));
 }
 
 V TensorValue::iter(Context& c) {
-  if (val.shape().rank() == 0) c.give_up(Reason::kRaises, "iteration over a 0-d tensor");
+  if (last.shape().rank() == 0) c.give_up(Reason::kRaises, "iteration over a 0-d tensor");
   std::vector<V> rows;
   for (int64_t i = 0, n = *as_int(c, dim(c, this, 0)); i < n; ++i)
     rows.push_back(protocol::getitem(c, this, c.constant_int(i)));
@@ -98,18 +98,18 @@ std::optional<V> TensorValue::getattr(Context& c, PyObject* name_obj) {
   using T = TensorValue;
   static constexpr Member<T> kMembers[] = {
       {"shape", [](Context& c, T& t) { return shape_of(c, &t); }},
-      {"dtype", [](Context& c, T& t) { return c.wrap_static(dtype_object(t.val.type().dtype)); }},
-      {"ndim", [](Context& c, T& t) { return c.constant_int(t.val.type().shape.rank()); }},
+      {"dtype", [](Context& c, T& t) { return c.wrap_static(dtype_object(t.last.type().dtype)); }},
+      {"ndim", [](Context& c, T& t) { return c.constant_int(t.last.type().shape.rank()); }},
       {"device",
-       [](Context& c, T& t) { return c.wrap_static(str_of(name_of(t.val.type().device)).ptr()); }},
+       [](Context& c, T& t) { return c.wrap_static(str_of(name_of(t.last.type().device)).ptr()); }},
       {"size", [](Context& c, T& t) { return element_count(c, &t, 1); }},
       {"itemsize",
        [](Context& c, T& t) {
-         return c.constant_int(static_cast<int64_t>(size_of(t.val.type().dtype)));
+         return c.constant_int(static_cast<int64_t>(size_of(t.last.type().dtype)));
        }},
       {"nbytes",
        [](Context& c, T& t) {
-         return element_count(c, &t, static_cast<int64_t>(size_of(t.val.type().dtype)));
+         return element_count(c, &t, static_cast<int64_t>(size_of(t.last.type().dtype)));
        }},
   };
   if (const V found = member_of(kMembers, *this, c, text_of(name_obj))) return found;
@@ -131,7 +131,7 @@ namespace {
 V item(Context& c, TensorValue& t, const std::vector<V>&) { return number_of(c, &t, nullptr); }
 V asnumpy(Context& c, TensorValue& t, const std::vector<V>&) {
   if (c.mapped_serial_) return nullptr;
-  return c.make<HostArrayValue>(v_op("stop_gradient", c.scope_->val(t.val)));
+  return c.make<HostArrayValue>(v_op("stop_gradient", c.scope_->val(t.node())));
 }
 // Null: not here.
 constexpr Method<TensorValue> kTensorMethods[] = {{"item", 0, 0, item}, {"asnumpy", 0, 0, asnumpy}};
@@ -228,11 +228,11 @@ bool TensorValue::declines_binary(const V& other) const {
          !PyType_IsSubtype(t, &PyFloat_Type) && !type_lookup(t, names.array);
 }
 
-Operand TensorValue::operand(Context&, Scope& s) { return Operand(s.val(val)); }
+Operand TensorValue::operand(Context&, Scope& s) { return Operand(s.val(node())); }
 
 py::object TensorValue::stand_in(Context& c) {
   if (!c.start_.whole) return {};
-  Type t = val.type();
+  Type t = last.type();
   t.shape = Shape(std::vector<Dim>(static_cast<size_t>(t.shape.rank()), Dim(1)));
   const ArrayRef a = new_array(t);
   if (t.device.is_cpu()) std::memset(a->data, 0, size_of(t.dtype));
@@ -245,8 +245,8 @@ V TensorValue::merge(Merge& m, const V& other) {
 }
 
 int TensorValue::rebuild(Rebuilder& r) {
-  if (!first && !second) return r.make<TensorRecipe>(this, r.output(val));
-  const int made = r.make<TensorRecipe>(nullptr, r.output(val));
+  if (!first && !second) return r.make<TensorRecipe>(this, r.output(node()));
+  const int made = r.make<TensorRecipe>(nullptr, r.output(node()));
   const int decides = r.output(pred);
   const int a = first ? r.recipe(first) : made, b = second ? r.recipe(second) : made;
   return r.make<ChoiceRecipe>(this, decides, a, b);
@@ -254,14 +254,14 @@ int TensorValue::rebuild(Rebuilder& r) {
 
 void set_node(Context& c, TensorValue* t, Val node) {
   if (!c.written_in_arm(t)) c.touch(t);
-  c.undoable([t, old = t->val] { t->val = old; });
-  t->val = node;
+  c.undoable([t, old = t->last] { t->last = old; });
+  t->last = node;
 }
 
 void assign_tensor(Context& c, const V& t, const V& value, bool shared) {
   auto* tensor = as<TensorValue>(t);
   if (!tensor) c.give_up(Reason::kRaises, "assignment to what is no Tensor");
-  const Val old = c.scope_->val(tensor->val),
+  const Val old = c.scope_->val(tensor->node()),
             v = materialize(c.scope_->graph(), operand_of(c, value), old.dtype());
   OP_CHECK(v.shape() == old.shape(), kValue, "[assign] a tensor of shape ", old.shape().str(),
            " cannot take a value of shape ", v.shape().str());

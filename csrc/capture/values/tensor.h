@@ -25,7 +25,7 @@ struct TensorValue final : Value {
   void guard_methods(Context& c) override;
   bool has_identity() const override { return true; }
   void traverse(Visit visit) const override;
-  Val node() const override { return val; }
+  Val node() const override;
   bool is_operand() const override { return true; }
   Operand operand(Context& c, Scope& s) override;
   V unary(Context& c, UnaryOp op) override;
@@ -41,7 +41,7 @@ struct TensorValue final : Value {
   // Would a change of it be a change of another variable's tensor, perhaps?
   bool may_be_another() const { return aliased || is_choice(); }
 
-  Val val;
+  Val last;  // the value; of a view, when it was last asked for: node()
   bool parameter = false;  // may be assigned
   // Of a choice: where pred, it is the object `first`, else the object `second`; null stands for a
   // new one.
@@ -57,6 +57,11 @@ struct TensorValue final : Value {
   const OpDef* by = nullptr;
   Attrs attrs;
   V how;
+  // Views are made anew when they are asked for, not at each change of what they share: of changes,
+  // this many were seen here, and of those of `base` this many are in `last`.
+  Context* context = nullptr;  // of a view
+  uint64_t changes = 0, seen = 0;
+  bool is_behind() const;
   std::optional<Layout> layout;  // of a view of known sizes
   bool packed = true;            // its elements lie side by side
 };
