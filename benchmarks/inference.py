@@ -117,6 +117,11 @@ def of_onnx():
             return L.node("Concat", *parts, axis=axis, shape=shape)
 
         @staticmethod
+        def expand(x, shape):
+            return x if x.shape == tuple(shape) else L.node("Expand", x, L.constant(np.array(shape, np.int64)),
+                                                            shape=shape)
+
+        @staticmethod
         def reshape(x, shape):
             return L.node("Reshape", x, L.constant(np.array(shape, np.int64)), shape=shape)
 

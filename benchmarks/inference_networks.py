@@ -270,7 +270,7 @@ def networks(L):
             y = self.conv(x)
             n, d, h, w = y.shape
             y = L.transpose(L.reshape(y, (n, d, h * w)), (0, 2, 1))
-            return L.concat((self.start, y), 1) + self.places
+            return L.concat((L.expand(self.start, (n, 1, d)), y), 1) + self.places
 
     class FirstOf(L.Module):
         def __init__(self, d):

@@ -36,6 +36,7 @@ def ours():
         silu, hard_swish = staticmethod(ops.silu), staticmethod(ops.hardswish)
         sigmoid, hard_sigmoid = staticmethod(ops.sigmoid), staticmethod(ops.hardsigmoid)
         matmul, concat = staticmethod(ops.matmul), staticmethod(ops.concat)
+        expand = staticmethod(ops.broadcast_to)
         reshape, transpose = staticmethod(ops.reshape), staticmethod(ops.transpose)
 
         @staticmethod
@@ -120,7 +121,7 @@ def of_torch():
         Module, Parts = nn.Module, staticmethod(nn.ModuleList)
         relu, relu6, gelu, silu = F.relu, F.relu6, F.gelu, F.silu
         hard_swish, hard_sigmoid, sigmoid = F.hardswish, F.hardsigmoid, torch.sigmoid
-        matmul, concat, reshape = torch.matmul, torch.cat, torch.reshape
+        matmul, concat, reshape, expand = torch.matmul, torch.cat, torch.reshape, torch.Tensor.expand
         transpose = staticmethod(lambda x, p: x.permute(p))
         softmax = staticmethod(lambda x: torch.softmax(x, -1))
         mean = staticmethod(lambda x: torch.mean(x, (2, 3), True))
