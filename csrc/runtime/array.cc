@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 #include <new>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "runtime/device.h"
 #include "runtime/guard.h"
 #include "runtime/packed.h"
@@ -35,14 +37,72 @@ size_t class_of(size_t bytes, size_t* rounded) {
   return 16 + (log - 10) * 4 + k;
 }
 
-// From the system. Large blocks ask for large pages: a first write to each of thousands of small
-// ones takes longer than a kernel's run over all of them.
+// Large blocks ask for large pages, whose first writes are fewer and whose addresses are found
+// faster later. A virtual machine may have to get such a page from its host, at each of them, which
+// takes ten times longer than 512 small pages: then blocks begin with small ones, which are
+// exchanged once they have been used so often that it pays.
 constexpr size_t kLargePage = size_t{2} << 20;
+class LargePages {
+ public:
+  // For a block that no one has written to.
+  void ask_for(void* block, size_t size) {
+    if (skip_.load(std::memory_order_relaxed) > 0) {
+      skip_.fetch_sub(static_cast<int64_t>(size), std::memory_order_relaxed);
+      return;
+    }
+    const size_t pages = size / kLargePage, samples = std::min<size_t>(1 + pages / 4, 8);
+    for (size_t k = 0; k < samples; ++k) {
+      char* page = static_cast<char*>(block) + pages * k / samples * kLargePage;
+      // Where the system refuses, pages are small.
+      if (madvise(page, kLargePage, MADV_HUGEPAGE) != 0) return;
+      const int64_t begin = now();
+      *static_cast<volatile char*>(page) = 0;
+      if (now() - begin > kSlow) return skip_.store(kSkipped, std::memory_order_relaxed);
+    }
+    madvise(block, size, MADV_HUGEPAGE);
+  }
+  // For one that is released: small pages of one that is used again and again are exchanged, some
+  // at a time.
+  void exchange_some_of(void* block, size_t size) {
+    if (skip_.load(std::memory_order_relaxed) == 0) return;  // it never was slow
+    size_t begin;
+    {
+      const std::lock_guard lock(mu_);
+      const size_t uses = ++uses_[block];
+      if (uses <= kUses || (begin = (uses - kUses - 1) * kPiece) >= size) return;
+    }
+    constexpr int kCollapse = 25;  // MADV_COLLAPSE, which older headers and kernels have not
+    madvise(static_cast<char*>(block) + begin, std::min(kPiece, size - begin), kCollapse);
+  }
+  void forget(void* block) {
+    const std::lock_guard lock(mu_);
+    uses_.erase(block);
+  }
+
+ private:
+  static int64_t now() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+  }
+  static constexpr int64_t kSlow = 1'000'000;              // as long as for small ones
+  static constexpr int64_t kSkipped = int64_t{256} << 20;  // bytes until the next look
+  static constexpr size_t kUses = 128, kPiece = 2 * kLargePage;
+  std::atomic<int64_t> skip_{0};
+  std::mutex mu_;
+  absl::flat_hash_map<void*, size_t> uses_;
+};
+LargePages& large_pages() {
+  static LargePages* p = new LargePages;
+  return *p;
+}
+
+// From the system.
 void* fresh_block(size_t size) {
   const bool large = size >= kLargePage;
   void* r = nullptr;
   if (posix_memalign(&r, large ? kLargePage : 64, size)) return nullptr;
-  if (large) madvise(r, size, MADV_HUGEPAGE);  // where the system refuses, pages are small
+  if (large) large_pages().ask_for(r, size);
   return r;
 }
 
@@ -156,11 +216,13 @@ void count(Local* l, int64_t bytes) {
 
 [[gnu::noinline]] void release_to_all(void* ptr, size_t c, size_t size, size_t bytes) {
   if (guarded()) return guarded_release(ptr, bytes);
+  if (size >= kLargePage) large_pages().exchange_some_of(ptr, size);
   Pool& p = pool();
   {
     const std::lock_guard lock(p.mu);
     if (p.keep(ptr, c, size)) return;
   }
+  if (size >= kLargePage) large_pages().forget(ptr);
   std::free(ptr);
 }
 
