@@ -118,25 +118,27 @@ Val in_dtype(Context& c, const V& v, DType t) {
   return constant_of(c, fits.ptr());
 }
 
-// Where an own op gives the bits that NumPy's loop gives, its name; else null.
-const char* own_op(std::string_view ufunc, DType t) {
-  struct Row {
-    std::string_view ufunc;
-    const char* op;
-    bool of_float, of_int, of_bool;
-  };
-  static constexpr Row kRows[] = {
-      {"add", "add", true, true, false},
-      {"subtract", "sub", true, true, false},
-      {"multiply", "mul", true, true, false},
-      {"divide", "div", true, false, false},
+struct OwnOp {
+  std::string_view ufunc;
+  const char* op;
+  bool of_float, of_int, of_bool;
+  bool sets_flags = false;  // may raise one of IEEE's exceptions for floats
+};
+
+// Where an own op gives the bits that NumPy's loop gives, it; else null.
+const OwnOp* own_op(std::string_view ufunc, DType t) {
+  static constexpr OwnOp kRows[] = {
+      {"add", "add", true, true, false, true},
+      {"subtract", "sub", true, true, false, true},
+      {"multiply", "mul", true, true, false, true},
+      {"divide", "div", true, false, false, true},
       {"negative", "neg", true, true, false},
       {"positive", "identity", true, true, false},
       {"absolute", "abs", true, true, false},
       {"fabs", "abs", true, false, false},
-      {"square", "square", true, true, false},
-      {"sqrt", "sqrt", true, false, false},
-      {"reciprocal", "reciprocal", true, false, false},
+      {"square", "square", true, true, false, true},
+      {"sqrt", "sqrt", true, false, false, true},
+      {"reciprocal", "reciprocal", true, false, false, true},
       {"maximum", "maximum", true, true, false},
       {"minimum", "minimum", true, true, false},
       {"floor", "floor", true, false, false},
@@ -163,14 +165,8 @@ const char* own_op(std::string_view ufunc, DType t) {
   };
   for (auto& r : kRows)
     if (r.ufunc == ufunc && (is_float(t) ? r.of_float : is_int(t) ? r.of_int : r.of_bool))
-      return r.op;
+      return &r;
   return nullptr;
-}
-
-// Whether it may raise one of IEEE's exceptions.
-bool sets_flags(std::string_view op) {
-  return op == "add" || op == "sub" || op == "mul" || op == "div" || op == "square" ||
-         op == "sqrt" || op == "reciprocal";
 }
 
 }  // namespace
@@ -366,7 +362,7 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   const DType out = types.back();
   types.pop_back();
   const bool same = std::all_of(types.begin(), types.end(), [&](DType t) { return t == types[0]; });
-  const char* op = same ? own_op(name, types[0]) : nullptr;
+  const OwnOp* op = same ? own_op(name, types[0]) : nullptr;
   const auto loop = op ? std::nullopt : loop_for(ufunc, types, out);
   if (!op && !loop) left_to_numpy(c, name);
   const std::vector<int> axes =
@@ -376,9 +372,9 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   Graph& g = c.scope_->graph();
   const Val made = loop      ? by_loop(c, *loop, out, in)
                    : extreme ? quiet_extreme(g, *extreme, in[0], in[1])
-                             : g.op(OpTable::get().at(op), in, {});
+                             : g.op(OpTable::get().at(op->op), in, {});
   PIJIT_CHECK(made.dtype() == out, "numpy.", name, " gives another dtype than its op");
-  if (loop || (is_float(types[0]) && sets_flags(op))) note_flags(c, made);
+  if (loop || (is_float(types[0]) && op->sets_flags)) note_flags(c, made);
   return new_ndarray_value(c, made, axes, scalar);
 }
 
