@@ -96,13 +96,13 @@ bool Context::decided(bool outcome, Source s) {
 int Context::add_source(Source s) {
   const auto key =
       std::make_tuple(static_cast<int>(s.kind), s.parent, s.index, s.key.ptr(), s.other, s.args);
-  auto it = source_index_.find(key);
-  if (it != source_index_.end()) return it->second;
+  const auto [it, fresh] = source_index_.try_emplace(key, static_cast<int>(sources_.size()));
+  if (!fresh) return it->second;
   s.path = path_of(s, s.parent >= 0 ? sources_[s.parent].path : 0);
   if (s.other >= 0) s.path = path_of(s, sources_[s.other].path);
   for (int a : s.args) s.path = path_of(s, s.path ^ sources_[a].path);
   sources_.push_back(std::move(s));
-  return source_index_[key] = static_cast<int>(sources_.size()) - 1;
+  return static_cast<int>(sources_.size()) - 1;
 }
 
 int Context::source_of(const V& v) {
@@ -117,6 +117,7 @@ void Context::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::ob
                                                       reinterpret_cast<PyTypeObject*>(key.first)))
         give_up(Reason::kUnsupportedAttribute, "a class after an assignment to its attribute");
   if (!guard_index_.insert({k, src, num, obj.ptr()}).second) return;
+  if (k == Guard::kUnmourned) ++unmourned_;
   guards_.push_back({k, src, std::move(obj), std::move(obj2), num, {}});
 }
 

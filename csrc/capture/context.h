@@ -197,12 +197,14 @@ class Context : public Interpreter {
   std::vector<TensorValue*> views_;             // in the order in which they were made
   std::vector<py::object> held_;
   std::vector<Source> sources_;
-  std::map<std::tuple<int, int, int, PyObject*, int, std::vector<int>>, int> source_index_;
+  absl::flat_hash_map<std::tuple<int, int, int, PyObject*, int, std::vector<int>>, int>
+      source_index_;
   std::vector<Guard> guards_;
-  std::set<std::tuple<int, int, uint64_t, PyObject*>> guard_index_;  // what guard() added
-  absl::flat_hash_map<PyObject*, V> known_;                          // objects with identity
-  std::set<PyObject*> instance_dicts_;  // of objects whose attributes were looked for
-  bool plain_tensors_ = false;          // a guard asks for the class Tensor as it is
+  absl::flat_hash_set<std::tuple<int, int, uint64_t, PyObject*>> guard_index_;  // of guard()
+  int unmourned_ = 0;                        // Guard::kUnmourned among them
+  absl::flat_hash_map<PyObject*, V> known_;  // objects with identity
+  std::set<PyObject*> instance_dicts_;       // of objects whose attributes were looked for
+  bool plain_tensors_ = false;               // a guard asks for the class Tensor as it is
   absl::flat_hash_map<const Value*, py::object> keys_made_;
   absl::flat_hash_map<PyObject*, V> key_values_;
   std::map<std::pair<PyObject*, std::string>, V> global_writes_, class_writes_;

@@ -37,8 +37,7 @@ bool only_adds(const std::string& name) {
 void guard_removed(Context& c, const Context::Note& n, PyObject* now, bool moved) {
   using Note = Context::Note;
   constexpr auto kMost = 16;  // in a capture: a program that fills a table would have one for each
-  const auto first = c.guard_index_.lower_bound({Guard::kUnmourned, -1, 0, nullptr});
-  if (std::distance(first, c.guard_index_.end()) >= kMost) return;
+  if (c.unmourned_ >= kMost) return;
   Source s{Source::kDictAttr, n.target ? n.target->src : -1, 0, n.name};
   auto whole = [&] {
     if (!now || !seems_mourned(now)) c.guard(Guard::kUnmourned, n.target->src);
