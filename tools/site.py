@@ -1,0 +1,126 @@
+"""What `make docs` adds to the pages of docs/, as a hook of MkDocs: pages of files that stand elsewhere (CHANGELOG.md,
+SECURITY.md, CONTRIBUTING.md, examples, notebooks), pages that are generated (options, API), and links between them all.
+
+`generated()` gives the texts without MkDocs."""
+
+import ast
+import base64
+import inspect
+import json
+import pathlib
+import posixpath
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Pages whose source stands outside of docs/.
+ELSEWHERE = {"changelog.md": "CHANGELOG.md", "security.md": "SECURITY.md", "internals/contributing.md": "CONTRIBUTING.md",
+             "benchmarks-h100.md": "benchmarks/results/h100.md"}
+_OPTION = re.compile(r'^OPTION\((\w+), ([\w:]+), ("(?:[^"\\]|\\.)*"|[^,]+), "(\w+)", "((?:[^"\\]|\\.)*)"\)$', re.M)
+_NOT_SEARCHED = "---\nsearch: {exclude: true}\n---\n\n"
+
+
+def options():
+    """The page of csrc/base/config.def."""
+    kinds = {"std::string": "text", "bool": "on or off", "int": "number"}
+    words = {"true": "on", "false": "off", '""': "empty"}
+    rows = [(variable, kinds[kind], words.get(default, default.strip('"')), told)
+            for _, kind, default, variable, told in _OPTION.findall((ROOT / "csrc/base/config.def").read_text())]
+    text = ["# Options", "", "Environment variables that are read when pijit is imported. `1` and `0` switch on and off.",
+            "Those that whole scripts read (`PIJIT_AUTO` …) stand in [Whole scripts](scripts.md).", ""]
+    for variable, kind, default, told in rows:
+        text += [f"## {variable}", "", told[0].upper() + told[1:] + ".", "", f"*{kind}, default: {default}*", ""]
+    return "\n".join(text)
+
+
+def examples():
+    """A page for each folder of examples, and one for each program."""
+    found = {}
+    for folder in sorted(p for p in (ROOT / "examples").iterdir() if p.is_dir() and p.name != "notebooks"):
+        programs = sorted(p for p in folder.rglob("*.py") if p.name != "__init__.py")
+        lines = [f"# examples/{folder.name}", "", "| program | |", "|---|---|"]
+        for path in programs:
+            name = str(path.relative_to(folder))[:-3]
+            source = path.read_text()
+            told = (ast.get_docstring(ast.parse(source)) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+            lines.append(f"| [{name}]({name}.md) | {told} |")
+            found[f"examples/{folder.name}/{name}.md"] = (
+                _NOT_SEARCHED + f"# examples/{folder.name}/{name}.py\n\n```python\n{source.strip()}\n```\n")
+        found[f"examples/{folder.name}/index.md"] = "\n".join([*lines, ""])
+    return found
+
+
+def notebooks():
+    """A page for each notebook, with what its cells gave when they ran: text, and pictures as files."""
+    found = {}
+    for path in sorted((ROOT / "examples/notebooks").glob("*.ipynb")):
+        lines = []
+        for n, cell in enumerate(json.loads(path.read_text())["cells"]):
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                lines += [source, ""]
+                continue
+            lines += ["```python", source, "```", ""]
+            for k, output in enumerate(cell["outputs"]):
+                data = output.get("data", {"text/plain": output.get("text", "")})
+                if "image/png" in data:
+                    picture = f"{path.stem}-{n}-{k}.png"
+                    found[f"notebooks/{picture}"] = base64.b64decode("".join(data["image/png"]))
+                    lines += [f"![What the cell above draws]({picture})", ""]
+                elif "".join(data.get("text/plain", "")).strip():
+                    lines += ["```text", "".join(data["text/plain"]).rstrip(), "```", ""]
+        found[f"notebooks/{path.stem}.md"] = "\n".join(lines)
+    return found
+
+
+def generated():
+    """The texts (or bytes) of all pages and files that are made, by their place in the site."""
+    pages = {page: (ROOT / source).read_text() for page, source in ELSEWHERE.items()}
+    return {**pages, "options.md": options(), **api(), **examples(), **notebooks()}
+
+
+def api():
+    return {"api/index.md": "# API\n\n::: pijit.jit.jit\n"}
+
+
+_LINK = re.compile(r"(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")
+
+
+def _target(origin, link):
+    """Where a link of the file `origin` leads in the site; as it is where it stays in docs/ or leaves the repository."""
+    if re.match(r"[a-z]+:", link):
+        return None
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(origin), link))
+    for page, source in ELSEWHERE.items():
+        if path == source:
+            return page
+    if path.startswith("docs/"):
+        return path[5:]
+    if path.startswith("examples/"):
+        if path.endswith(".ipynb"):
+            return path.replace("examples/notebooks", "notebooks")[:-6] + ".md"
+        return path[:-3] + ".md" if path.endswith(".py") else path.rstrip("/") + "/index.md"
+    return None
+
+
+def with_links(page, text):
+    """The text of a page, its links leading to pages of the site."""
+    origin = ELSEWHERE.get(page, "docs/" + page)
+
+    def link(m):
+        target = _target(origin, m[1])
+        if target is None:
+            return m[0]
+        return posixpath.relpath(target, posixpath.dirname(page) or ".") + (m[2] or "")
+    return "".join(part if k % 2 else _LINK.sub(link, part)
+                   for k, part in enumerate(re.split(r"(^```.*?^```$)", text, flags=re.M | re.S)))
+
+
+def on_files(files, config):
+    from mkdocs.structure.files import File
+    for name, text in generated().items():
+        files.append(File.generated(config, name, content=text))
+    return files
+
+
+def on_page_markdown(markdown, page, **_):
+    return with_links(page.file.src_uri, markdown)
