@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo demo-of-sources demo-of-wheel test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-clean-root test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit onednn wheels tag wheel-cuda test-ulp test-browser examples api bench \
-  bench-models bench-inference bench-generation bench-functions bench-figures bench-scripts bench-tutorials bench-versions lint clean venv-build venv-demo venv-test venv-dev
+  bench-models bench-inference bench-generation bench-functions bench-figures bench-scripts bench-tutorials bench-versions lint clean docs docs-serve drawings venv-build venv-demo venv-test venv-dev venv-docs
 all: build
 
 # What the system must have, for the extension (deps), its tests (deps-test), lint (deps-lint).
@@ -31,13 +31,13 @@ if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && $(SUDO) apt-get instal
 endef
 
 # An environment for Python, with the packages of requirements/<purpose>.txt.
-venv-build venv-demo venv-test venv-dev: venv-%: $(VENV)/.ready-%
+venv-build venv-demo venv-test venv-dev venv-docs: venv-%: $(VENV)/.ready-%
 $(VENV)/.ready-%: $(wildcard requirements/*.txt)
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements/$*.txt
 	@touch $@
 # One pip at a time.
-$(VENV)/.ready-demo $(VENV)/.ready-test $(VENV)/.ready-dev: | $(VENV)/.ready-build
+$(VENV)/.ready-demo $(VENV)/.ready-test $(VENV)/.ready-dev $(VENV)/.ready-docs: | $(VENV)/.ready-build
 
 CONFIGURE = cmake -DPython_EXECUTABLE=$(CURDIR)/$(PY) --preset
 BESIDE := +$(MAKE) --no-print-directory -j2
@@ -253,6 +253,16 @@ wheel-cuda: deps venv-build
 test-ulp: build venv-test
 	$(PY) -m tests.python.ulp
 	$(PY) -m tests.python.ulp64
+
+# The site, into build/site; `make docs-serve` shows it, and builds again what changes. No network is needed but for pip.
+DOCS := NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs
+docs: venv-docs
+	$(DOCS) build --quiet
+docs-serve: venv-docs
+	$(DOCS) serve
+# Drawings and charts of the site.
+drawings:
+	$(PYTHON) tools/drawings.py
 
 # The pages of profiles, explanations and notebooks in a real browser; pictures of them go to docs/.
 test-browser: build-tests

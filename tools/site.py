@@ -75,11 +75,80 @@ def notebooks():
 def generated():
     """The texts (or bytes) of all pages and files that are made, by their place in the site."""
     pages = {page: (ROOT / source).read_text() for page, source in ELSEWHERE.items()}
-    return {**pages, "options.md": options(), **api(), **examples(), **notebooks()}
+    return {**pages, "options.md": options(), "internals/extend.md": extend(), **api(), **examples(), **notebooks()}
+
+
+# The API that is pijit's own, by page: what stands where.
+_OWN = {
+    "capture": ("Capture", ["jit.jit", "jit.JitConfig", "automatic.enable", "automatic.disable", "automatic.enabled",
+                            "context.set_context", "context.get_context"]),
+    "looking": ("Explanations and profiles", ["explanation.explain", "explanation.Explanation", "explanation.Break",
+                                              "profiling.profile.profile", "profiling.profile.Profile",
+                                              "doctor.doctor"]),
+    "gradients": ("Gradients and vmap", ["grad.grad", "grad.value_and_grad", "grad.vjp", "grad.jvp", "grad.GradOperation",
+                                         "jacobian.jacrev", "jacobian.jacfwd", "jacobian.hessian", "vmap.vmap"]),
+    "files": ("Files", ["serialization.save_checkpoint", "serialization.load_checkpoint",
+                        "serialization.load_param_into_net", "serialization.export", "serialization.load"]),
+    "random": ("Random numbers", ["random.set_seed", "random.get_seed", "random.manual_seed", "random.Generator"]),
+}
+
+
+def _documented(path, names):
+    """Public functions and classes of a file that are among the names and have a docstring."""
+    return [node.name for node in ast.parse(path.read_text()).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+            and node.name in names and ast.get_docstring(node)]
+
+
+def _operators():
+    """A page of the operators that the extension has: they have no Python source, but a table says what they do."""
+    space = {}
+    exec(compile((ROOT / "pijit/ops/documentation.py").read_text().split("\ndef ")[0], "documentation.py", "exec"), space)
+    lines = ["# ops: operators", "", "Tensors and numbers that broadcast; methods of Tensors have the same names.", ""]
+    for name, (signature, what, rest) in sorted(space["_TABLE"].items()):
+        if name.isidentifier() and not name.startswith("_"):
+            told, _, example = inspect.cleandoc(what + rest).partition("Example:")
+            lines += [f"## {name}", "", f"`{name}{signature}`", "", told.strip(), ""]
+            if example.strip():
+                lines += ["```pycon", inspect.cleandoc(example.strip("\n")), "```", ""]
+    return "\n".join(lines)
 
 
 def api():
-    return {"api/index.md": "# API\n\n::: pijit.jit.jit\n"}
+    """Pages of the API: mkdocstrings reads docstrings in the sources, without importing them."""
+    found = {}
+    groups = [(f"api/{page}.md", title, [f"pijit.{name}" for name in names]) for page, (title, names) in _OWN.items()]
+    known = json.loads((ROOT / "tools/api_names.json").read_text())["modules"]
+    for package, folder in (("ops", "pijit/ops/function"), ("nn", "pijit/nn")):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            names = _documented(path, known[f"mindspore.{package}"])
+            if names:
+                module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+                groups.append((f"api/{package}/{path.stem}.md", f"{package}: {path.stem.replace('_', ' ')}",
+                               [f"{module}.{name}" for name in names]))
+    lists = {"": [], "ops": [f"- [operators](ops/operators.md): {', '.join(['`add`', '`mul`', '`exp`'])} …"], "nn": []}
+    for page, title, names in groups:
+        searched = "" if page.count("/") == 1 else _NOT_SEARCHED
+        found[page] = searched + f"# {title}\n\n" + "".join(f"::: {name}\n\n" for name in names)
+        package = page.split("/")[1] if page.count("/") == 2 else ""
+        shown = ", ".join(f"`{name.rpartition('.')[2]}`" for name in names)
+        lists[package].append(f"- [{title.rpartition(': ')[2]}]({page[4:]}): {shown}")
+    found["api/ops/operators.md"] = _operators()
+    found["api/index.md"] = "\n".join(["# API", "", "Made of the docstrings. Which of MindSpore's names there are besides "
+                                       "(`mint`, `dataset`, `train` …): [all of them](../api-coverage.md).", "",
+                                       "## pijit's own", "", *lists[""], "", "## pijit.ops", "", *lists["ops"], "",
+                                       "## pijit.nn", "", *lists["nn"], ""])
+    return found
+
+
+def extend():
+    """The recipes of CONTRIBUTING.md, each with a heading."""
+    lines = ["# Add an op, a pass, a value kind, a CPython, a device", "", "What each of them takes, and which file is "
+             "an example. [Contributing](contributing.md) says where everything else stands.", ""]
+    for paragraph in re.split(r"\n\n|\n(?=\*\*)", (ROOT / "CONTRIBUTING.md").read_text()):
+        m = re.match(r"\*\*(Add [^*]+)\*\*[:\s]*(.*)", paragraph, re.S)
+        if m:
+            lines += [f"## {m[1]}", "", m[2][0].upper() + m[2][1:], ""]
+    return "\n".join(lines)
 
 
 _LINK = re.compile(r"(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")

@@ -20,7 +20,7 @@ _BLOCK = re.compile(r"^(?P<skip><!-- not run: [^>]+ -->\n)?```python(?P<info>[^\
                     r"(?P<shown>\n\n?```(?:text)?\n(?P<wanted>.*?)^```$)?", re.M | re.S)
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")
 _OPTIONAL = {"pandas"}  # what a page's program may need that tests don't have
-_TIME = re.compile(r"\b\d+(?:\.\d+)? ?(?:ns|µs|ms|s|min)\b")
+_TIME = re.compile(r"\b\d+(?:\.\d+)? ?(?:ns|µs|ms|s|min|times as (?:fast|slow))\b|\(\d+(?:\.\d+)? to \d+(?:\.\d+)?\)")
 
 
 def blocks(text):
@@ -91,6 +91,8 @@ def run(path, write=False):
 
 
 def main(args):
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # figures of a machine that does other things, too
+    os.environ.setdefault("PIJIT_MEASURE", "0")    # else what is captured depended on how busy it is
     write = args[:1] == ["--write"]
     wrong = [w for page in args[write:] for w in run(pathlib.Path(page).resolve(), write)]
     print("\n".join(wrong))
