@@ -10,10 +10,10 @@ import xml.sax.saxutils
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "docs/assets"
-SCHEMES = {"light": dict(ink="#1f2a30", soft="#5a676e", line="#7b8a92", graph="#d6ecf3", python="#fbe7c6", plain="#eef1f3",
-                         good="#d9efd8", bar="#1c6f8a", peer="#b9c4ca"),
-           "dark": dict(ink="#e6edf0", soft="#a9b6bd", line="#7f8f98", graph="#173f4d", python="#4d3a14", plain="#2a3237",
-                        good="#1f4425", bar="#5fbdd8", peer="#56646c")}
+SCHEMES = {"light": dict(ink="#1f2a30", soft="#5a676e", line="#7b8a92", graph="#d6ecf3", python="#fbe7c6",
+                         plain="#eef1f3", good="#d9efd8", bar="#1c6f8a"),
+           "dark": dict(ink="#e6edf0", soft="#a9b6bd", line="#7f8f98", graph="#173f4d", python="#4d3a14",
+                        plain="#2a3237", good="#1f4425", bar="#5fbdd8")}
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 CODE = "ui-monospace, 'DejaVu Sans Mono', monospace"
 
@@ -85,7 +85,8 @@ def resume(scheme):
     d = Drawing(760, 290, "A break and how the function goes on behind it", scheme)
     d.text(30, 30, "the function", bold=True)
     d.text(300, 30, "what runs at a call", bold=True)
-    lines = ["def scaled(x):", "    y = tanh(x) * 2", "    log.info(y.shape)", "    z = y - y.mean()", "    return z / y.std()"]
+    lines = ["def scaled(x):", "    y = tanh(x) * 2", "    log.info(y.shape)", "    z = y - y.mean()",
+             "    return z / y.std()"]
     for n, line in enumerate(lines):
         d.text(30, 70 + n * 42, line, code=True)
     d.box(300, 82, 220, 44, "graph 1: tanh, mul", fill="graph")
@@ -103,7 +104,8 @@ def resume(scheme):
 def guards(scheme):
     d = Drawing(760, 260, "Guards choose the entry", scheme)
     d.box(20, 100, 130, 50, "f(x, k)", code=True)
-    rows = [("x is a float32 Tensor (n, 3)", "k is 2.0", "entry 0"), ("x is a float32 Tensor (n, 3)", "k is any float", "entry 1"),
+    rows = [("x is a float32 Tensor (n, 3)", "k is 2.0", "entry 0"),
+            ("x is a float32 Tensor (n, 3)", "k is any float", "entry 1"),
             ("x is a float64 Tensor (n, 3)", "k is any float", "entry 2")]
     for n, (first, second, entry) in enumerate(rows):
         y = 20 + n * 80

@@ -13,8 +13,8 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Pages whose source stands outside of docs/.
-ELSEWHERE = {"changelog.md": "CHANGELOG.md", "security.md": "SECURITY.md", "internals/contributing.md": "CONTRIBUTING.md",
-             "benchmarks-h100.md": "benchmarks/results/h100.md"}
+ELSEWHERE = {"changelog.md": "CHANGELOG.md", "security.md": "SECURITY.md",
+             "internals/contributing.md": "CONTRIBUTING.md", "benchmarks-h100.md": "benchmarks/results/h100.md"}
 _OPTION = re.compile(r'^OPTION\((\w+), ([\w:]+), ("(?:[^"\\]|\\.)*"|[^,]+), "(\w+)", "((?:[^"\\]|\\.)*)"\)$', re.M)
 _NOT_SEARCHED = "---\nsearch: {exclude: true}\n---\n\n"
 
@@ -25,7 +25,8 @@ def options():
     words = {"true": "on", "false": "off", '""': "empty"}
     rows = [(variable, kinds[kind], words.get(default, default.strip('"')), told)
             for _, kind, default, variable, told in _OPTION.findall((ROOT / "csrc/base/config.def").read_text())]
-    text = ["# Options", "", "Environment variables that are read when pijit is imported. `1` and `0` switch on and off.",
+    text = ["# Options", "",
+            "Environment variables that are read when pijit is imported. `1` and `0` switch on and off.",
             "Those that whole scripts read (`PIJIT_AUTO` …) stand in [Whole scripts](scripts.md).", ""]
     for variable, kind, default, told in rows:
         text += [f"## {variable}", "", told[0].upper() + told[1:] + ".", "", f"*{kind}, default: {default}*", ""]
@@ -85,8 +86,9 @@ _OWN = {
     "looking": ("Explanations and profiles", ["explanation.explain", "explanation.Explanation", "explanation.Break",
                                               "profiling.profile.profile", "profiling.profile.Profile",
                                               "doctor.doctor"]),
-    "gradients": ("Gradients and vmap", ["grad.grad", "grad.value_and_grad", "grad.vjp", "grad.jvp", "grad.GradOperation",
-                                         "jacobian.jacrev", "jacobian.jacfwd", "jacobian.hessian", "vmap.vmap"]),
+    "gradients": ("Gradients and vmap", ["grad.grad", "grad.value_and_grad", "grad.vjp", "grad.jvp",
+                                         "grad.GradOperation", "jacobian.jacrev", "jacobian.jacfwd",
+                                         "jacobian.hessian", "vmap.vmap"]),
     "files": ("Files", ["serialization.save_checkpoint", "serialization.load_checkpoint",
                         "serialization.load_param_into_net", "serialization.export", "serialization.load"]),
     "random": ("Random numbers", ["random.set_seed", "random.get_seed", "random.manual_seed", "random.Generator"]),
@@ -102,7 +104,8 @@ def _documented(path, names):
 def _operators():
     """A page of the operators that the extension has: they have no Python source, but a table says what they do."""
     space = {}
-    exec(compile((ROOT / "pijit/ops/documentation.py").read_text().split("\ndef ")[0], "documentation.py", "exec"), space)
+    source = (ROOT / "pijit/ops/documentation.py").read_text().split("\ndef ")[0]
+    exec(compile(source, "documentation.py", "exec"), space)
     lines = ["# ops: operators", "", "Tensors and numbers that broadcast; methods of Tensors have the same names.", ""]
     for name, (signature, what, rest) in sorted(space["_TABLE"].items()):
         if name.isidentifier() and not name.startswith("_"):
@@ -125,16 +128,16 @@ def api():
                 module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
                 groups.append((f"api/{package}/{path.stem}.md", f"{package}: {path.stem.replace('_', ' ')}",
                                [f"{module}.{name}" for name in names]))
-    lists = {"": [], "ops": [f"- [operators](ops/operators.md): {', '.join(['`add`', '`mul`', '`exp`'])} …"], "nn": []}
+    lists = {"": [], "ops": ["- [operators](ops/operators.md): `add`, `mul`, `exp`, and all other elementwise ones"],
+             "nn": []}
     for page, title, names in groups:
-        searched = "" if page.count("/") == 1 else _NOT_SEARCHED
-        found[page] = searched + f"# {title}\n\n" + "".join(f"::: {name}\n\n" for name in names)
+        found[page] = f"# {title}\n\n" + "".join(f"::: {name}\n\n" for name in names)
         package = page.split("/")[1] if page.count("/") == 2 else ""
         shown = ", ".join(f"`{name.rpartition('.')[2]}`" for name in names)
         lists[package].append(f"- [{title.rpartition(': ')[2]}]({page[4:]}): {shown}")
     found["api/ops/operators.md"] = _operators()
-    found["api/index.md"] = "\n".join(["# API", "", "Made of the docstrings. Which of MindSpore's names there are besides "
-                                       "(`mint`, `dataset`, `train` …): [all of them](../api-coverage.md).", "",
+    found["api/index.md"] = "\n".join(["# API", "", "Made of the docstrings. Which of MindSpore's names there are "
+                                       "besides: [all of them](../api-coverage.md).", "",
                                        "## pijit's own", "", *lists[""], "", "## pijit.ops", "", *lists["ops"], "",
                                        "## pijit.nn", "", *lists["nn"], ""])
     return found
@@ -142,8 +145,8 @@ def api():
 
 def extend():
     """The recipes of CONTRIBUTING.md, each with a heading."""
-    lines = ["# Add an op, a pass, a value kind, a CPython, a device", "", "What each of them takes, and which file is "
-             "an example. [Contributing](contributing.md) says where everything else stands.", ""]
+    lines = ["# Add an op, a pass, a value kind, a CPython, a device", "", "What each of them takes, and which file "
+             "is an example. [Contributing](contributing.md) says where everything else stands.", ""]
     for paragraph in re.split(r"\n\n|\n(?=\*\*)", (ROOT / "CONTRIBUTING.md").read_text()):
         m = re.match(r"\*\*(Add [^*]+)\*\*[:\s]*(.*)", paragraph, re.S)
         if m:
@@ -154,8 +157,8 @@ def extend():
 _LINK = re.compile(r"(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")
 
 
-def _target(origin, link):
-    """Where a link of the file `origin` leads in the site; as it is where it stays in docs/ or leaves the repository."""
+def _target(origin, link, page_is_elsewhere):
+    """Where a link of the file `origin` leads in the site; None where it stays in docs/ or leaves the repository."""
     if re.match(r"[a-z]+:", link):
         return None
     path = posixpath.normpath(posixpath.join(posixpath.dirname(origin), link))
@@ -163,7 +166,7 @@ def _target(origin, link):
         if path == source:
             return page
     if path.startswith("docs/"):
-        return path[5:]
+        return path[5:] if page_is_elsewhere else None
     if path.startswith("examples/"):
         if path.endswith(".ipynb"):
             return path.replace("examples/notebooks", "notebooks")[:-6] + ".md"
@@ -173,10 +176,10 @@ def _target(origin, link):
 
 def with_links(page, text):
     """The text of a page, its links leading to pages of the site."""
-    origin = ELSEWHERE.get(page, "docs/" + page)
+    origin = ELSEWHERE.get(page, "CONTRIBUTING.md" if page == "internals/extend.md" else "docs/" + page)
 
     def link(m):
-        target = _target(origin, m[1])
+        target = _target(origin, m[1], page in ELSEWHERE or page == "internals/extend.md")
         if target is None:
             return m[0]
         return posixpath.relpath(target, posixpath.dirname(page) or ".") + (m[2] or "")
@@ -193,3 +196,23 @@ def on_files(files, config):
 
 def on_page_markdown(markdown, page, **_):
     return with_links(page.file.src_uri, markdown)
+
+
+# What a browser loads by itself when it shows a page: neither links nor names of schemas.
+_LOADED = re.compile(r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\s(?:src|srcset)=["']?([^"'\s>]+)"""
+                     r"""|<link\b(?=[^>]*rel=["']?(?:stylesheet|icon|preload|preconnect|manifest|dns-prefetch))"""
+                     r"""[^>]*?\shref=["']?([^"'\s>]+)|url\(["']?([^"')]+)|@import\s+["']([^"']+)""")
+
+
+def from_network(folder):
+    """What pages and style sheets of a built site load from elsewhere, as "file: address"."""
+    return [f"{path.relative_to(folder)}: {address}" for path in sorted(folder.rglob("*"))
+            if path.suffix in (".html", ".css") for found in _LOADED.findall(path.read_text(encoding="utf-8"))
+            for address in found if re.match(r"(?:[a-z]+:)?//", address)]
+
+
+def on_post_build(config, **_):
+    from mkdocs.exceptions import PluginError
+    found = from_network(pathlib.Path(config.site_dir))
+    if found:
+        raise PluginError("The site loads from a network: " + ", ".join(found[:5]))
