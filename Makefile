@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo demo-of-sources demo-of-wheel test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-clean-root test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit onednn wheels tag wheel-cuda test-ulp test-browser examples api bench \
-  bench-models bench-inference bench-generation bench-functions bench-figures bench-scripts bench-tutorials bench-versions lint clean docs docs-serve drawings venv-build venv-demo venv-test venv-dev venv-docs
+  bench-models bench-inference bench-generation bench-functions bench-figures bench-scripts bench-tutorials bench-versions lint clean docs docs-serve drawings release-check release-steps venv-build venv-demo venv-test venv-dev venv-docs
 all: build
 
 # What the system must have, for the extension (deps), its tests (deps-test), lint (deps-lint).
@@ -238,6 +238,19 @@ onednn: deps
 WHEELS ?= 3.9 3.10 3.11 3.12 3.13 3.14 3.15
 wheels: deps onednn
 	PIJIT_ONEDNN=$(CURDIR)/build/onednn tools/wheels.sh dist $$(tools/find_python.sh $(WHEELS))
+	$(PYTHON) tools/sbom.py dist/sbom.json
+# All that a release needs, on a clone of this commit: version and changelog, site, links and code of its pages, examples, wheels, tests.
+# tools/onednn.sh takes what it made before.
+release-check:
+	rm -rf build/release && git clone -q . build/release
+	test ! -d build/onednn || { mkdir -p build/release/build && cp -a build/onednn build/release/build/; }
+	+$(MAKE) --no-print-directory -C build/release release-steps
+release-steps:
+	$(PYTHON) tools/tag.py --check
+	+$(MAKE) --no-print-directory build docs
+	+$(MAKE) --no-print-directory examples
+	+$(MAKE) --no-print-directory wheels
+	+$(MAKE) --no-print-directory test
 # This commit is the release of the version in pijit/__init__.py; `tools/tag.py --check` says what is in the way of that.
 tag:
 	$(PY) tools/tag.py
@@ -264,9 +277,11 @@ docs-serve: venv-docs
 drawings:
 	$(PYTHON) tools/drawings.py
 
-# The pages of profiles, explanations and notebooks in a real browser; pictures of them go to docs/.
-test-browser: build-tests
+# The pages of profiles, explanations and notebooks, and the site, in a real browser; pictures of the former go to docs/. axe-core looks at the site's
+# pages; the package that brings it would bring a browser of its own, too.
+test-browser: build-tests docs
 	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
+	$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps axe-playwright-python==0.1.8
 	$(PY) -m pytest -q tests/browser
 
 # The scripts and notebooks of examples/scripts and examples/notebooks.

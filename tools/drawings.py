@@ -152,27 +152,42 @@ SHOWN = ("call_overhead", "numeric black_scholes 1000000", "numeric softmax", "n
          "indexed topk 64 10000 10", "indexed scatter_add 1000000 1000")
 
 
-def shares(scheme):
-    """PIJit's time as a share of the best peer's."""
-    rows = {row[0].strip("`"): row for row in table("# Benchmarks")}
-    d = Drawing(760, 60 + 26 * len(SHOWN) + 30, "Time as a share of the best peer's", scheme)
-    left, unit = 290, 270
+def bars(scheme, rows):
+    """A bar for each (name, share, peer), 1 being the peer's time."""
+    d = Drawing(760, 90 + 26 * len(rows), "Time as a share of the best peer's", scheme)
+    left, unit = 290, 240
     d.text(20, 28, "time as a share of the best peer's (1: as long; shorter is faster)", bold=True)
-    for n, name in enumerate(SHOWN):
-        share, peer = float(rows[name][4].split("/")[0]), rows[name][3].split(" ")[0]
+    for n, (name, share, peer) in enumerate(rows):
         y = 48 + n * 26
         d.text(left - 10, y + 14, name, size=13, anchor="end", code=True)
         d.lines.append(f'<rect x="{left}" y="{y}" width="{share * unit:.0f}" height="18" rx="3" '
                        f'fill="{d.colours["bar"]}"/>')
         d.text(left + max(share, 1) * unit + 8, y + 14, f"{share:.2f} of {peer}", size=13, colour="soft")
-    bottom = 48 + 26 * len(SHOWN)
+    bottom = 48 + 26 * len(rows)
     d.lines.append(f'<line x1="{left + unit}" y1="40" x2="{left + unit}" y2="{bottom}" stroke="{d.colours["line"]}" '
                    'stroke-dasharray="4 3"/>')
     d.text(left + unit, bottom + 18, "the best peer's time", size=13, colour="soft", anchor="middle")
     return d
 
 
-DRAWINGS = {f.__name__: f for f in (flow, resume, guards, life, shares)}
+def shares(scheme):
+    """Medians of `make bench`."""
+    rows = {row[0].strip("`"): row for row in table("## `make bench`")}
+    return bars(scheme, [(name, float(rows[name][4].split("/")[0]), rows[name][3].split(" ")[0]) for name in SHOWN])
+
+
+def inference(scheme):
+    """Forward passes beside the engines, of `make bench-inference`."""
+    names = ("OpenVINO", "ONNX Runtime", "torch")
+    rows = []
+    for name, _, now, *others in table("## Inference beside the engines"):
+        times = {peer: float(t) for peer, t in zip(names, others) if t}
+        best = min(times, key=times.get)
+        rows.append((name, float(now) / times[best], best))
+    return bars(scheme, rows)
+
+
+DRAWINGS = {f.__name__: f for f in (flow, resume, guards, life, shares, inference)}
 
 
 def files():

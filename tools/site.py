@@ -10,6 +10,10 @@ import json
 import pathlib
 import posixpath
 import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tools import sbom  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Pages whose source stands outside of docs/.
@@ -76,7 +80,7 @@ def notebooks():
 def generated():
     """The texts (or bytes) of all pages and files that are made, by their place in the site."""
     pages = {page: (ROOT / source).read_text() for page, source in ELSEWHERE.items()}
-    return {**pages, "options.md": options(), "internals/extend.md": extend(), **api(), **examples(), **notebooks()}
+    return {**pages, "licences.md": sbom.page(), "options.md": options(), "internals/extend.md": extend(), **api(), **examples(), **notebooks()}
 
 
 # The API that is pijit's own, by page: what stands where.
@@ -196,6 +200,11 @@ def on_files(files, config):
 
 def on_page_markdown(markdown, page, **_):
     return with_links(page.file.src_uri, markdown)
+
+
+def on_page_content(html, **_):
+    """A head of a column without words is no head."""
+    return re.sub(r"<th((?: [^>]*)?)></th>", r"<td\1></td>", html)
 
 
 # What a browser loads by itself when it shows a page: neither links nor names of schemas.
