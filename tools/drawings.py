@@ -57,7 +57,7 @@ class Drawing:
 
 
 def flow(scheme):
-    d = Drawing(760, 330, "The flow of a captured function", scheme)
+    d = Drawing(760, 346, "The flow of a captured function", scheme)
     d.box(20, 30, 100, 50, "f(x)", code=True)
     d.box(180, 30, 170, 50, "do the guards of", "an entry hold?")
     d.box(420, 30, 140, 50, "the graph runs:", "native kernels", fill="graph")
@@ -76,8 +76,8 @@ def flow(scheme):
     d.arrow((490, 150), (490, 82), label="a new entry", at=(500, 120))
     d.arrow((265, 200), (265, 248), label="nothing to capture", at=(273, 228))
     d.arrow((640, 80), (590, 110), (590, 248), label="a break", at=(597, 224))
-    d.arrow((500, 300), (500, 318), (70, 318), (70, 82), label="then the same from the next instruction",
-            at=(88, 312))
+    d.arrow((500, 300), (500, 332), (70, 332), (70, 82), label="then the same from the next instruction",
+            at=(88, 325))
     return d
 
 
@@ -172,7 +172,7 @@ def bars(scheme, rows):
 
 def shares(scheme):
     """Medians of `make bench`."""
-    rows = {row[0].strip("`"): row for row in table("## `make bench`")}
+    rows = {row[0].strip("`"): row for row in table("## All cases")}
     return bars(scheme, [(name, float(rows[name][4].split("/")[0]), rows[name][3].split(" ")[0]) for name in SHOWN])
 
 

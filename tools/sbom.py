@@ -37,11 +37,12 @@ def components():
     inside, beside = "inside", "installed beside it by pip"
     return [
         ("oneDNN", _found("tools/onednn.sh", r"\bversion=(\S+)"), "Apache-2.0", inside),
-        ("AsmJit", header("/usr/include/asmjit/core/api-config.h", r"ASMJIT_LIBRARY_VERSION \w+ /\* ([\d.]+)"), "Zlib",
-         inside),
+        ("AsmJit", header("/usr/include/asmjit/core/api-config.h", r"ASMJIT_LIBRARY_VERSION \w+ /\* ([\d.]+)"),
+         "Zlib", inside),
         ("Abseil", asked("dpkg-query", "-W", "-f", "${Version}", "libabsl-dev"), "Apache-2.0", inside),
         ("Eigen", header("/usr/include/eigen3/Eigen/src/Core/util/Macros.h", eigen), "MPL-2.0", inside),
-        ("pybind11", asked(sys.executable, "-c", "import pybind11; print(pybind11.__version__)"), "BSD-3-Clause", inside),
+        ("pybind11", asked(sys.executable, "-c", "import pybind11; print(pybind11.__version__)"), "BSD-3-Clause",
+         inside),
         ("libgomp", asked("gcc", "-dumpfullversion"), "GPL-3.0-or-later WITH GCC-exception-3.1",
          "inside, as a shared library"),
         ("NumPy", "", "BSD-3-Clause", beside), ("Pillow", "", "MIT-CMU", beside)]
@@ -59,10 +60,11 @@ def sbom():
 
 def page():
     rows = [f"| {name} | {licence} | {where} |" for name, _, licence, where in components()]
-    return "\n".join(["# Licences", "", "pijit has the licence Apache-2.0. A wheel has or needs software of others:", "",
+    return "\n".join(["# Licences", "", "pijit has the licence Apache-2.0. A wheel has or needs software of others:",
+                      "",
                       "| what | licence | where |", "|---|---|---|", *rows, "",
-                      "`python tools/sbom.py` writes this as a bill of materials, in the form of CycloneDX, with the "
-                      "versions", "of the system that it runs on.", ""])
+                      "`python tools/sbom.py` writes this as a bill of materials, in the form of CycloneDX, with "
+                      "the", "versions of the system that it runs on.", ""])
 
 
 if __name__ == "__main__":

@@ -80,7 +80,8 @@ def notebooks():
 def generated():
     """The texts (or bytes) of all pages and files that are made, by their place in the site."""
     pages = {page: (ROOT / source).read_text() for page, source in ELSEWHERE.items()}
-    return {**pages, "licences.md": sbom.page(), "options.md": options(), "internals/extend.md": extend(), **api(), **examples(), **notebooks()}
+    return {**pages, "licences.md": sbom.page(), "options.md": options(), "internals/extend.md": extend(), **api(),
+            **examples(), **notebooks()}
 
 
 # The API that is pijit's own, by page: what stands where.

@@ -70,7 +70,9 @@ class Browser:
     def call(self, method, **params):
         """The result of a method of the protocol."""
         n = next(self._ids)
-        message = {"id": n, "method": method, "params": params, **({"sessionId": self._session} if self._session else {})}
+        message = {"id": n, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
         os.write(self._out, json.dumps(message).encode() + b"\0")
         while True:
             answer = self._message(120)

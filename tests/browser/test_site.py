@@ -51,9 +51,9 @@ def good(browser, address):
     """Nothing is wider than the window, nothing was said on the console, nothing was asked of others."""
     assert not browser.errors
     assert all(a.startswith((address, "data:", "blob:")) for a in browser.asked), browser.asked
-    wide = browser.run("""(() => { const w = document.documentElement.clientWidth;
-        return document.documentElement.scrollWidth <= w ? [] : [...document.querySelectorAll("body *")]
-          .filter(e => e.getBoundingClientRect().right > w + 1).slice(0, 4).map(e => e.outerHTML.slice(0, 120)); })()""")
+    wide = browser.run("""(() => { const page = document.documentElement, w = page.clientWidth;
+        return page.scrollWidth <= w ? [] : [...document.querySelectorAll("body *")].filter(
+          e => e.getBoundingClientRect().right > w + 1).slice(0, 4).map(e => e.outerHTML.slice(0, 120)); })()""")
     assert wide == []
 
 
