@@ -159,6 +159,8 @@ def extend():
     return "\n".join(lines)
 
 
+_PICTURE = re.compile(r'<picture><source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*'
+                      r'<img alt="([^"]+)" src="([^"]+)"></picture>')
 _LINK = re.compile(r"(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")
 
 
@@ -180,7 +182,8 @@ def _target(origin, link, page_is_elsewhere):
 
 
 def with_links(page, text):
-    """The text of a page, its links leading to pages of the site."""
+    """The text of a page, its links leading to pages of the site, its pictures in the colours that were chosen."""
+    text = _PICTURE.sub(r"![\2](\3#only-light)\n![\2](\1#only-dark)", text)
     origin = ELSEWHERE.get(page, "CONTRIBUTING.md" if page == "internals/extend.md" else "docs/" + page)
 
     def link(m):

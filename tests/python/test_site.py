@@ -46,6 +46,14 @@ def test_links_lead_to_pages(page):
             assert to.is_file() or str(to.relative_to(DOCS)) in GENERATED, link
 
 
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
+                                  "packaging/cuda13/README.md"])
+def test_links_of_the_repository_lead_to_files(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)\s#]+)", text) + re.findall(r'(?:src|srcset)="([^"]+)"', text):
+        assert re.match(r"[a-z]+:", link) or (ROOT / page).parent.joinpath(link).exists(), link
+
+
 @pytest.mark.parametrize("page", sorted((DOCS / "tutorials").glob("*.md")) + [
     DOCS / f"{name}.md" for name in ("concepts", "faq", "from-frameworks", "glossary", "index", "install", "machines",
                                      "quickstart")], ids=lambda p: p.stem)
