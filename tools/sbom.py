@@ -64,7 +64,8 @@ def page():
                       "",
                       "| what | licence | where |", "|---|---|---|", *rows, "",
                       "`python tools/sbom.py` writes this as a bill of materials, in the form of CycloneDX, with "
-                      "the", "versions of the system that it runs on.", ""])
+                      "the", "versions of the system that it runs on. The texts lie in the wheel, as `LICENSE-…`.",
+                      ""])
 
 
 if __name__ == "__main__":
