@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo demo-of-sources demo-of-wheel test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-mindspore pythons slice test-all-pythons test-asan test-tsan test-wheel test-clean-root test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory fuzz-files test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host gpu-kit onednn wheels tag wheel-cuda test-ulp test-browser examples api bench \
-  bench-models bench-inference bench-generation bench-functions bench-figures bench-scripts bench-tutorials bench-versions lint clean docs docs-serve drawings release-check release-steps venv-build venv-demo venv-test venv-dev venv-docs
+  bench-models bench-inference bench-generation bench-functions bench-figures bench-scripts bench-tutorials bench-versions lint clean venv-build venv-demo venv-test venv-dev
 all: build
 
 # What the system must have, for the extension (deps), its tests (deps-test), lint (deps-lint).
@@ -241,6 +241,7 @@ wheels: deps onednn
 	$(PYTHON) tools/sbom.py dist/sbom.json
 # All that a release needs, on a clone of this commit: version and changelog, site, links and code of its pages, examples, wheels, tests.
 # tools/onednn.sh takes what it made before.
+.PHONY: release-check release-steps
 release-check:
 	rm -rf build/release && git clone -q . build/release
 	test ! -d build/onednn || { mkdir -p build/release/build && cp -a build/onednn build/release/build/; }
@@ -268,6 +269,7 @@ test-ulp: build venv-test
 	$(PY) -m tests.python.ulp64
 
 # The site, into build/site; `make docs-serve` shows it, and builds again what changes. No network is needed but for pip.
+.PHONY: venv-docs docs docs-serve drawings
 DOCS := NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs
 docs: venv-docs
 	$(DOCS) build --quiet
