@@ -100,6 +100,13 @@ _OWN = {
 }
 
 
+# MindSpore's: package, folder, and the modules whose names are public there.
+_PACKAGES = [("ops", "pijit/ops/function", ["ops"]), ("nn", "pijit/nn", ["nn"]),
+             ("mint", "pijit/mint", ["mint", "mint.nn", "mint.nn.functional", "mint.linalg"]),
+             ("train", "pijit/train", ["train", "train.callback", "train.metrics"]),
+             ("dataset", "pijit/dataset", ["dataset", "dataset.transforms", "dataset.vision", "dataset.text"])]
+
+
 def _documented(path, names):
     """Public functions and classes of a file that are among the names and have a docstring."""
     return [node.name for node in ast.parse(path.read_text()).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))
@@ -126,25 +133,31 @@ def api():
     found = {}
     groups = [(f"api/{page}.md", title, [f"pijit.{name}" for name in names]) for page, (title, names) in _OWN.items()]
     known = json.loads((ROOT / "tools/api_names.json").read_text())["modules"]
-    for package, folder in (("ops", "pijit/ops/function"), ("nn", "pijit/nn")):
+    for package, folder, names_of in _PACKAGES:
+        public = set().union(*(known[f"mindspore.{module}"] for module in names_of))
+        pages = {}
         for path in sorted((ROOT / folder).rglob("*.py")):
-            names = _documented(path, known[f"mindspore.{package}"])
-            if names:
-                module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-                groups.append((f"api/{package}/{path.stem}.md", f"{package}: {path.stem.replace('_', ' ')}",
-                               [f"{module}.{name}" for name in names]))
+            parts = path.relative_to(ROOT / folder).with_suffix("").parts
+            title = parts[0] if package == "train" and len(parts) > 1 else " ".join(
+                part.strip("_").replace("_", " ") for part in parts if part not in ("layer", "wrap"))
+            module = ".".join(path.relative_to(ROOT).with_suffix("").parts).replace(".__init__", "")
+            pages.setdefault(title.replace("init", "").strip() or "all", []).extend(
+                f"{module}.{name}" for name in _documented(path, public))
+        groups += [(f"api/{package}/{title.replace(' ', '_')}.md", f"{package}: {title}", names)
+                   for title, names in pages.items() if names]
     lists = {"": [], "ops": ["- [operators](ops/operators.md): `add`, `mul`, `exp`, and all other elementwise ones"],
-             "nn": []}
+             "nn": [], "mint": [], "train": [], "dataset": []}
     for page, title, names in groups:
         found[page] = f"# {title}\n\n" + "".join(f"::: {name}\n\n" for name in names)
         package = page.split("/")[1] if page.count("/") == 2 else ""
         shown = ", ".join(f"`{name.rpartition('.')[2]}`" for name in names)
         lists[package].append(f"- [{title.rpartition(': ')[2]}]({page[4:]}): {shown}")
     found["api/ops/operators.md"] = _operators()
-    found["api/index.md"] = "\n".join(["# API", "", "Made of the docstrings. Which of MindSpore's names there are "
-                                       "besides: [all of them](../api-coverage.md).", "",
-                                       "## pijit's own", "", *lists[""], "", "## pijit.ops", "", *lists["ops"], "",
-                                       "## pijit.nn", "", *lists["nn"], ""])
+    text = ["# API", "", "Made of the docstrings. [All of MindSpore's names](../api-coverage.md), with what differs, is "
+            "a list of its own.", ""]
+    for package, lines in lists.items():
+        text += [f"## pijit.{package}" if package else "## pijit's own", "", *lines, ""]
+    found["api/index.md"] = "\n".join(text)
     return found
 
 
