@@ -153,8 +153,8 @@ def api():
         shown = ", ".join(f"`{name.rpartition('.')[2]}`" for name in names)
         lists[package].append(f"- [{title.rpartition(': ')[2]}]({page[4:]}): {shown}")
     found["api/ops/operators.md"] = _operators()
-    text = ["# API", "", "Made of the docstrings. [All of MindSpore's names](../api-coverage.md), with what differs, is "
-            "a list of its own.", ""]
+    text = ["# API", "", "Made of the docstrings. [All of MindSpore's names](../api-coverage.md), and what differs, "
+            "stand in a list of their own.", ""]
     for package, lines in lists.items():
         text += [f"## pijit.{package}" if package else "## pijit's own", "", *lines, ""]
     found["api/index.md"] = "\n".join(text)

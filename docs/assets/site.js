@@ -24,3 +24,5 @@ const look = () => {
 look();
 new MutationObserver(look).observe(document.querySelector("main") ?? document.body, {childList: true, subtree: true});
 document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
+document.querySelectorAll(".md-nav--secondary .md-nav[aria-label]").forEach(
+  e => e.setAttribute("aria-label", `on this page, ${e.getAttribute("aria-label")}`));
