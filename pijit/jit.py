@@ -104,7 +104,7 @@ def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_
             said. Default: None.
         hash_args: is accepted: what a function uses is guarded anyway.
         jit_config (JitConfig, optional): of which numerics counts; all levels compile alike. Default: None.
-        mode (str, optional): "PSJit" is what GRAPH_MODE does for Cells: captured in any case, without a comparison that
+        mode (str, optional): "PSJit" is what GRAPH_MODE does for Cells: captured always, without a comparison that
             may give the function back to CPython. "PIJit" has no effect in GRAPH_MODE, where the function is as if
             undecorated. Default: None.
         capture_mode (str, optional): "ast" is as mode="PSJit"; "bytecode" and "trace" change nothing. Default: None.
