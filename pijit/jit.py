@@ -92,9 +92,9 @@ def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_
         **options: Any) -> Any:
     """Compiles a function, method or `construct` from its bytecode when it is called.
 
-    Usable bare, with arguments, or as `jit(f)`. The result is called, inspected and pickled like `fn`, returns what `fn` returns, raises what `fn` raises
-    and leaves the same side effects. Where it can't be captured the function is split, and CPython runs that
-    piece, in GRAPH_MODE as well.
+    Usable bare, with arguments, or as `jit(f)`. The result is called, inspected and pickled like `fn`, returns what
+    `fn` returns, raises what `fn` raises and leaves the same side effects. Where it can't be captured the function is
+    split, and CPython runs that piece, in GRAPH_MODE as well.
 
     Args:
         fn (callable): what is compiled. Default: None, which gives a decorator.
