@@ -5,11 +5,15 @@ import re
 
 import pytest
 
+from pijit import doctor
 from tools import drawings, site
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 GENERATED = site.generated()
+# Variables that builds, tests and benchmarks read.
+KNOWN_ELSEWHERE = {"PIJIT_GOLDEN", "PIJIT_TEST_AS", "PIJIT_BENCH_PYTHONS", "PIJIT_ONEDNN", "PIJIT_NVRTC_TOO",
+                   "PIJIT_CUDNN_TOO"}
 
 
 def test_drawings_are_those_of_their_script():
@@ -44,6 +48,26 @@ def test_links_lead_to_pages(page):
         if not re.match(r"[a-z]+:", link):
             to = (path.parent / link).resolve()
             assert to.is_file() or str(to.relative_to(DOCS)) in GENERATED, link
+
+
+def test_commands_of_pages_exist():
+    """Targets of make, options of the compiler, options of python -m pijit."""
+    rules = re.findall(r"^([a-z][^:=#\n]*):(?!=)", (ROOT / "Makefile").read_text(), re.M)
+    targets = [re.compile(re.escape(word).replace("%", r"[\w.]+")) for rule in rules for word in rule.split()]
+    options = set(re.findall(r"PIJIT_\w+", (ROOT / "csrc/base/config.def").read_text())) | doctor.VARIABLES
+    usage = (ROOT / "pijit/_launch.py").read_text()
+    unknown = []
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]:
+        text = page.read_text(encoding="utf-8")
+        code = re.findall(r"`([^`\n]+)`|^```bash\n(.*?)^```", text, re.M | re.S)
+        for command in (c for pair in code for c in pair):
+            unknown += [(page.name, f"make {t}") for t in re.findall(r"(?:^|\n|\d )make ([a-z][\w.-]*)", command)
+                        if not any(target.fullmatch(t) for target in targets)]
+            unknown += [(page.name, o) for o in re.findall(r"\bPIJIT_[A-Z_]+\b", command)
+                        if o not in options and o not in KNOWN_ELSEWHERE]
+            unknown += [(page.name, o) for line in re.findall(r"python -m pijit (.*)", command)
+                        for o in re.findall(r"(?<![\w-])--[a-z]+", line) if o not in usage]
+    assert not unknown
 
 
 @pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
