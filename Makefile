@@ -31,13 +31,13 @@ if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && $(SUDO) apt-get instal
 endef
 
 # An environment for Python, with the packages of requirements/<purpose>.txt.
-venv-build venv-demo venv-test venv-dev: venv-%: $(VENV)/.ready-%
+venv-build venv-demo venv-test venv-dev venv-docs: venv-%: $(VENV)/.ready-%
 $(VENV)/.ready-%: $(wildcard requirements/*.txt)
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements/$*.txt
 	@touch $@
 # One pip at a time.
-$(VENV)/.ready-demo $(VENV)/.ready-test $(VENV)/.ready-dev: | $(VENV)/.ready-build
+$(VENV)/.ready-demo $(VENV)/.ready-test $(VENV)/.ready-dev $(VENV)/.ready-docs: | $(VENV)/.ready-build
 
 CONFIGURE = cmake -DPython_EXECUTABLE=$(CURDIR)/$(PY) --preset
 BESIDE := +$(MAKE) --no-print-directory -j2
@@ -238,6 +238,20 @@ onednn: deps
 WHEELS ?= 3.9 3.10 3.11 3.12 3.13 3.14 3.15
 wheels: deps onednn
 	PIJIT_ONEDNN=$(CURDIR)/build/onednn tools/wheels.sh dist $$(tools/find_python.sh $(WHEELS))
+	$(PYTHON) tools/sbom.py dist/sbom.json
+# All that a release needs, on a clone of this commit: version and changelog, site, links and code of its pages, examples, wheels, tests.
+# tools/onednn.sh takes what it made before.
+.PHONY: release-check release-steps
+release-check:
+	rm -rf build/release && git clone -q . build/release
+	test ! -d build/onednn || { mkdir -p build/release/build && cp -a build/onednn build/release/build/; }
+	+$(MAKE) --no-print-directory -C build/release release-steps
+release-steps:
+	$(PYTHON) tools/tag.py --check
+	+$(MAKE) --no-print-directory build docs
+	+$(MAKE) --no-print-directory examples
+	+$(MAKE) --no-print-directory wheels
+	+$(MAKE) --no-print-directory test
 # This commit is the release of the version in pijit/__init__.py; `tools/tag.py --check` says what is in the way of that.
 tag:
 	$(PY) tools/tag.py
@@ -254,9 +268,22 @@ test-ulp: build venv-test
 	$(PY) -m tests.python.ulp
 	$(PY) -m tests.python.ulp64
 
-# The pages of profiles, explanations and notebooks in a real browser; pictures of them go to docs/.
-test-browser: build-tests
+# The site, into build/site; `make docs-serve` shows it, and builds again what changes. No network is needed but for pip.
+.PHONY: venv-docs docs docs-serve drawings
+DOCS := NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs
+docs: venv-docs
+	$(DOCS) build --quiet
+docs-serve: venv-docs
+	$(DOCS) serve
+# Drawings and charts of the site.
+drawings:
+	$(PYTHON) tools/drawings.py
+
+# The pages of profiles, explanations and notebooks, and the site, in a real browser; pictures of the former go to docs/. axe-core looks at the site's
+# pages; the package that brings it would bring a browser of its own, too.
+test-browser: build-tests docs
 	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
+	$(VENV)/bin/pip install -q --disable-pip-version-check --no-deps axe-playwright-python==0.1.8
 	$(PY) -m pytest -q tests/browser
 
 # The scripts and notebooks of examples/scripts and examples/notebooks.

@@ -1,5 +1,6 @@
 """Builds the extension with CMake; everything else stands in pyproject.toml."""
 
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -20,6 +21,20 @@ def bundle(folder, wanted):
             library, _, path = line.strip().partition(" => ")
             if wanted(library) and not os.path.exists(os.path.join(folder, library)):
                 shutil.copy(os.path.realpath(path.split(" (")[0]), os.path.join(folder, library))
+
+
+# Debian's packages that are part of what is built.
+INSIDE = ("libabsl-dev", "libasmjit-dev", "libeigen3-dev", "libgomp1")
+
+
+def licences(target, documents="/usr/share/doc"):
+    """Copies the licences of software of others that is inside beside the extension, as they ask for."""
+    texts = {package: os.path.join(documents, package, "copyright") for package in INSIDE}
+    texts.update({"pybind11": str(f.locate()) for f in importlib.metadata.files("pybind11") or ()
+                  if f.name.startswith("LICENSE")})
+    for name, text in texts.items():
+        if os.path.exists(text):
+            shutil.copyfile(text, os.path.join(target, f"LICENSE-{name}"))
 
 
 # What a build takes: a program, or a header that the compiler finds; what it is called, and its package on Debian.
@@ -61,6 +76,7 @@ class CMakeBuild(build_ext):
         if inside := os.environ.get("PIJIT_ONEDNN"):
             for name in ("LICENSE", "THIRD-PARTY-PROGRAMS"):
                 shutil.copy(os.path.join(source, inside, name), os.path.join(target, f"{name}-oneDNN"))
+        licences(target)
         bundle(target, lambda name: name.startswith("libabsl_"))
         # The OpenMP runtime, for systems without a compiler's libraries (pijit/_libs.py).
         compiler = os.environ.get("CXX", "g++")

@@ -92,19 +92,35 @@ def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_
         **options: Any) -> Any:
     """Compiles a function, method or `construct` from its bytecode when it is called.
 
-    The result is called, inspected and pickled like `fn`, returns what `fn` returns, raises what `fn` raises
-    and leaves the same side effects. Where it can't be captured the function is split, and CPython runs that
-    piece, in GRAPH_MODE as well. mode="PSJit" (or capture_mode="ast") is what GRAPH_MODE does for Cells: captured in
-    any case, without a comparison that may give the function back to CPython. An explicit mode="PIJit" has no effect in
-    GRAPH_MODE, where the function is as if undecorated. fullgraph=True raises RuntimeError with the
-    line instead of splitting. Usable bare, with arguments, or as `jit(f)`.
+    Usable bare, with arguments, or as `jit(f)`. The result is called, inspected and pickled like `fn`, returns what
+    `fn` returns, raises what `fn` raises and leaves the same side effects. Where it can't be captured the function is
+    split, and CPython runs that piece, in GRAPH_MODE as well.
 
-    input_signature: a Tensor, or a tuple of Tensors, that describes the arguments: other dtypes raise
-    TypeError, other shapes ValueError. Any object with dtype and shape serves; where its shape has None or
-    -1, the size may vary, and the first call already compiles for all sizes. None stands for an argument of which
-    nothing is said. jit_config: a JitConfig, of
-    which numerics counts; all levels compile alike. hash_args is accepted: what a function uses is guarded
-    anyway."""
+    Args:
+        fn (callable): what is compiled. Default: None, which gives a decorator.
+        input_signature (Tensor or tuple, optional): describes the arguments: other dtypes raise TypeError, other
+            shapes ValueError. Any object with dtype and shape serves; where its shape has None or -1, the size may
+            vary, and the first call already compiles for all sizes. None stands for an argument of which nothing is
+            said. Default: None.
+        hash_args: is accepted: what a function uses is guarded anyway.
+        jit_config (JitConfig, optional): of which numerics counts; all levels compile alike. Default: None.
+        mode (str, optional): "PSJit" is what GRAPH_MODE does for Cells: captured always, without a comparison that
+            may give the function back to CPython. "PIJit" has no effect in GRAPH_MODE, where the function is as if
+            undecorated. Default: None.
+        capture_mode (str, optional): "ast" is as mode="PSJit"; "bytecode" and "trace" change nothing. Default: None.
+        fullgraph (bool, optional): RuntimeError with the line instead of splitting. Default: False.
+
+    Returns:
+        What is called in place of fn; with no fn, a decorator that gives it.
+
+    Raises:
+        TypeError: if `fn` cannot be called, or `jit_config` is not a JitConfig.
+        ValueError: if `mode` or `capture_mode` is not one of those named.
+
+    Example:
+        >>> pijit.jit(lambda x: x * 2 + 1)(ops.ones((3,)))
+        Tensor(shape=[3], dtype=Float32, value= [ 3.00000000e+00,  3.00000000e+00,  3.00000000e+00])
+    """
     if fn is None:
         fn = function
     if mode not in (None, "PIJit", "PSJit"):

@@ -1,5 +1,6 @@
 """One place for each fact of the build: a version that stands in several files is the same in all of them."""
 
+import ast
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import sysconfig
 import pytest
 
 from tests.python.runs import FILES
+from tools import sbom
 
 ROOT = pathlib.Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not (ROOT / "CMakeLists.txt").exists(), reason="tests run without the sources")
@@ -87,6 +89,28 @@ def test_one_list_of_pythons():
     for name in ("README.md", "docs/versions.md", "docs/from-mindspore.md"):
         assert f"{names[0]} to {names[-1]}" in text(name), name
     assert "make slice-python3.14" in text(".ci/run")
+
+
+def test_a_wheel_has_the_licences_of_what_is_inside(tmp_path):
+    names = {"licences", "INSIDE"}
+    tree = ast.parse(text("setup.py"))
+    tree.body = [node for node in tree.body if isinstance(node, ast.Import) or getattr(node, "name", None) in names
+                 or isinstance(node, ast.Assign) and node.targets[0].id in names]
+    space = {}
+    exec(compile(tree, "setup.py", "exec"), space)
+    for package in space["INSIDE"]:
+        (tmp_path / "doc" / package).mkdir(parents=True)
+        (tmp_path / "doc" / package / "copyright").write_text(package)
+    (tmp_path / "made").mkdir()
+    space["licences"](str(tmp_path / "made"), str(tmp_path / "doc"))
+    assert {p.name for p in (tmp_path / "made").iterdir()} == {
+        *(f"LICENSE-{package}" for package in space["INSIDE"]), "LICENSE-pybind11"}
+
+
+def test_the_bill_of_materials_names_licences():
+    told = sbom.sbom()
+    assert told["bomFormat"] == "CycloneDX" and told["metadata"]["component"]["version"] == sbom.version()
+    assert len(told["components"]) >= 8 and all(c["licenses"][0]["expression"] for c in told["components"])
 
 
 def test_a_build_says_what_is_missing(tmp_path):
