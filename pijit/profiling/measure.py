@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import time
 from dataclasses import dataclass
@@ -38,26 +39,28 @@ class Ratio:
     high: float
 
 
-def interleaved(runs: Any, seconds: Any, least: int = 7, most: int = 200) -> list[Timing]:
+def interleaved(runs: Any, seconds: Any, least: int = 7, most: int = 200, within: Any = None) -> list[Timing]:
     """A Timing per function of `runs`: samples of the functions in turn, for about `seconds` in all. A sample is one
-    call, or as many as take a millisecond."""
-    counts = [max(1, min(10000, int(1e-3 / max(_sample(run, 1), 1e-9)))) for run in runs]
+    call, or as many as take a millisecond. within: context managers (their classes) around samples, by function."""
+    around = [(within or {}).get(run, contextlib.nullcontext) for run in runs]
+    counts = [max(1, min(10000, int(1e-3 / max(_sample(run, 1, a), 1e-9)))) for run, a in zip(runs, around)]
     samples = [[] for _ in runs]
     end = time.perf_counter() + seconds
     while len(samples[0]) < least or (time.perf_counter() < end and len(samples[0]) < most):
-        for run, count, s in zip(runs, counts, samples):
-            s.append(_sample(run, count))
+        for run, count, a, s in zip(runs, counts, around, samples):
+            s.append(_sample(run, count, a))
     return [Timing.of(s) for s in samples]
 
 
-def _sample(run, count):
+def _sample(run, count, within):
     collects = gc.isenabled()
     gc.disable()
     try:
-        begin = time.perf_counter()
-        for _ in range(count):
-            run()
-        return (time.perf_counter() - begin) / count
+        with within():  # not around each call: that takes longer than a small function
+            begin = time.perf_counter()
+            for _ in range(count):
+                run()
+            return (time.perf_counter() - begin) / count
     finally:
         if collects:
             gc.enable()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import time
 import types
@@ -296,13 +297,7 @@ def profile(fn: Callable[..., Any], *args: Any, compare: bool = True, seconds: f
     limits()
     captured = _fresh(fn)
 
-    def run():
-        return captured(*args, **kwargs)
-
-    def run_plain():
-        with _Plain():
-            return fn(*args, **kwargs)
-
+    run, run_plain = functools.partial(captured, *args, **kwargs), functools.partial(fn, *args, **kwargs)
     recording = _C.record_start()
     try:
         begin = time.perf_counter()
@@ -313,8 +308,9 @@ def profile(fn: Callable[..., Any], *args: Any, compare: bool = True, seconds: f
     first_call = {k: at_first.parts[k] for k in ("capture", "optimise", "generate")}
     first_call["run"] = max(0.0, first - sum(first_call.values()))
     if compare:
-        run_plain()
-        before, after = measure.interleaved([run_plain, run], seconds)
+        with _Plain():
+            run_plain()
+        before, after = measure.interleaved([run_plain, run], seconds, within={run_plain: _Plain})
     else:
         before, (after,) = None, measure.interleaved([run], seconds / 2)
     calls = max(3, min(1000, int(0.2 / max(after.median, 1e-9))))

@@ -491,3 +491,12 @@ def test_long_captures_say_so_where_asked_for():
     assert (re.search(r"^pijit: (capturing|compiling) turns, \d\.\d s", loud, re.M)
             and re.search(r"turns: done, \d+\.\d s$", loud, re.M)), loud
     assert stderr_of("import pijit as ms\nms.jit(lambda x: x + 1)(ms.Tensor([1.0]))", PIJIT_PROGRESS="on") == ""
+
+
+def test_no_switch_around_each_plain_call(monkeypatch):
+    """That would take longer than a small function."""
+    pauses, calls = [], []
+    pause = _C.pause_capture
+    monkeypatch.setattr(_C, "pause_capture", lambda on: (pauses.append(on), pause(on))[1])
+    ms.profile(lambda: calls.append(1), seconds=0.02)
+    assert len(calls) > 100 * len(pauses)
