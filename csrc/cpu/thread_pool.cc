@@ -3,6 +3,7 @@
 #include <immintrin.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -41,6 +42,15 @@ void sleep_while(std::atomic<uint32_t>& word, uint32_t value) {
 }
 void wake(std::atomic<uint32_t>& word, int threads) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+}
+
+// That this process may use.
+int cores() {
+  static const int n = [] {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : INT_MAX;
+  }();
+  return n;
 }
 
 // Turns of a loop that waits: false when it has waited for `patience`, or was without a core.
@@ -154,6 +164,12 @@ bool Team::take(Worker& w) {
                                          std::memory_order_acq_rel);
 }
 
+// A thread that was woken where its caller runs took the core from it: looking for work there, it
+// would keep the caller from offering any.
+bool Team::on_callers_core() const {
+  return sched_getcpu() == core_.load(std::memory_order_relaxed);
+}
+
 // Returns with an offer that is this worker's.
 void Team::wait_for_offer(Worker& w) {
   for (;;) {
@@ -161,6 +177,11 @@ void Team::wait_for_offer(Worker& w) {
     Spin spin(crowded() ? 0 : kAwake);
     do {
       if (take(w)) return;
+      if (on_callers_core()) {
+        // With more threads than cores some always are there.
+        if (size() <= cores()) oversubscription.waited();
+        break;
+      }
     } while (spin.turn());
     // An offer that was taken back leaves a worker as waking that may be awake.
     uint32_t state = w.state.load(std::memory_order_relaxed);
@@ -194,6 +215,7 @@ void Team::wake_next(int member, int members) {
 
 void Team::offer(int members, Function f, void* data) {
   region_ = {f, data, members};
+  core_.store(sched_getcpu(), std::memory_order_relaxed);
   for (int k = members - 1; k > 0; --k) {  // before those that wake them
     Worker& w = *workers_[k - 1];
     // Before its offer, as whoever takes one looks at later ones.

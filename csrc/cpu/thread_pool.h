@@ -70,6 +70,7 @@ class Team {
   void work(Worker& w);
   bool take(Worker& w);
   void wait_for_offer(Worker& w);
+  bool on_callers_core() const;
   void wake_next(int member, int members);
   void wait_for(Worker& w, int64_t patience);
 
@@ -77,6 +78,7 @@ class Team {
   std::vector<std::unique_ptr<Worker>> workers_;
   Region region_{};
   int64_t began_ = 0;
+  std::atomic<int> core_{-1};  // of the caller, when it offered the last region
   std::atomic<uint32_t> arrived_{0}, generation_{0};
 };
 
