@@ -41,7 +41,7 @@ struct TensorValue final : Value {
   // Would a change of it be a change of another variable's tensor, perhaps?
   bool may_be_another() const { return aliased || is_choice(); }
 
-  Val last;  // the value; of a view, when it was last asked for: node()
+  Val last;                // the value; of a view, when it was last asked for: node()
   bool parameter = false;  // may be assigned
   // Of a choice: where pred, it is the object `first`, else the object `second`; null stands for a
   // new one.
