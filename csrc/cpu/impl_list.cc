@@ -26,10 +26,10 @@ void register_cpu_kernels(KernelRegistry& r) {
                      sole_indexed = sole_indexed_kernels(), random = avx2_random_kernels(),
                      resize = resize_kernels(), slices = slices_kernels(),
                      complex = complex_pairs_kernels(), foreign = foreign_kernels(),
-                     together = collective_kernels(),
-                     picks = pick_kernels(), elimination = eigen_elimination_kernels(),
-                     spectral = eigen_spectral_kernels(), special = eigen_special_kernels(),
-                     fft = eigen_fft_kernels(), reference = reference_kernels();
+                     together = collective_kernels(), picks = pick_kernels(),
+                     elimination = eigen_elimination_kernels(), spectral = eigen_spectral_kernels(),
+                     special = eigen_special_kernels(), fft = eigen_fft_kernels(),
+                     reference = reference_kernels();
   struct Row {
     const char* op;
     std::vector<const KernelFamily*> families;

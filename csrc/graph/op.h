@@ -184,11 +184,11 @@ enum OpFlag : uint32_t {
   kOwnAdjoint = 65536,     // vjp says what complex operands receive; else it is the rule of a
                            // holomorphic function, and cotangents are conjugated around it
   kTakesComplex = 131072,  // kernels take complex arrays as they are
-  kPicks = 262144,  // reads some rows of its first operand, as many elements as the output has
-  kSets = 524288,   // puts its last operand into places of its first one
+  kPicks = 262144,     // reads some rows of its first operand, as many elements as the output has
+  kSets = 524288,      // puts its last operand into places of its first one
   kOrdered = 1048576,  // collectives, which all processes must run in one order: each waits for the
                        // one before it, which its input `after` names (Graph::emit)
-  kMayFail = 1024,  // may raise when it runs (an index out of range), so it runs even if unused
+  kMayFail = 1024,     // may raise when it runs (an index out of range), so it runs even if unused
 };
 
 // What passes recognize an op as. Those that none looks for have none.
@@ -220,7 +220,7 @@ enum class Role : uint8_t {
   kConvWeights,  // and of its weights
   kCollectiveStart,
   kCollectiveWait,
-  kPool,         // and its gradient
+  kPool,  // and its gradient
   kAttention,
   kAttentionGradient,
   kCond,

@@ -248,15 +248,14 @@ class Mpi : public Transport {
         if (rank != c.root && c.count)
           std::memcpy(c.out, c.in, static_cast<size_t>(c.count) * size_of(c.dtype));
         return;
-      case Collective::kGather:
-        CHECKED(MPI_Gather, c.in, n, t, c.out, n, t, c.root, comm);
-        return;
+      case Collective::kGather: CHECKED(MPI_Gather, c.in, n, t, c.out, n, t, c.root, comm); return;
       case Collective::kScatter:
         CHECKED(MPI_Scatter, c.in, n, t, c.out, n, t, c.root, comm);
         return;
       case Collective::kAllToAll: {
         std::vector<int> to, from, to_at, from_at;
-        auto fill = [](const std::vector<int64_t>& counts, std::vector<int>* n, std::vector<int>* at) {
+        auto fill = [](const std::vector<int64_t>& counts, std::vector<int>* n,
+                       std::vector<int>* at) {
           size_t sum = 0;
           for (const int64_t x : counts) {
             n->push_back(as_int(static_cast<size_t>(x)));

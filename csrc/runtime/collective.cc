@@ -35,8 +35,9 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 double seconds_since(Clock::time_point t) { return Seconds(Clock::now() - t).count(); }
 
-constexpr const char* kKindNames[] = {"barrier", "all-reduce", "all-gather", "reduce-scatter",
-                                      "broadcast", "reduce", "gather", "scatter", "all-to-all"};
+constexpr const char* kKindNames[] = {"barrier",        "all-reduce", "all-gather",
+                                      "reduce-scatter", "broadcast",  "reduce",
+                                      "gather",         "scatter",    "all-to-all"};
 constexpr const char* kReductionNames[] = {"sum", "max", "min", "prod"};
 
 // What members compare before data moves.
@@ -129,8 +130,8 @@ struct Engine {
     Transport::Request request;
     std::vector<char> bytes;
   };
-  std::deque<Sending> sending;            // under `calls`
-  Transport::Group everybody = nullptr;   // for questions and the goodbye
+  std::deque<Sending> sending;           // under `calls`
+  Transport::Group everybody = nullptr;  // for questions and the goodbye
   std::thread thread;
 };
 Engine& engine() {
@@ -256,7 +257,8 @@ class Waiting {
       else if (it->second.first.group == g_.id && it->second.first.entered < number_)
         about = str_cat("has not come to it", last_of(it->second.first));
       if (!about.empty())
-        missing += str_cat(missing.empty() ? "" : "; ", rank_text(g_, m), " of ", e.size, " ", about);
+        missing +=
+            str_cat(missing.empty() ? "" : "; ", rank_text(g_, m), " of ", e.size, " ", about);
     }
     return text + (missing.empty() ? "all ranks have come to it, but it does not end" : missing) +
            ". PIJIT_COMM_TIMEOUT sets the time.";
@@ -322,7 +324,8 @@ std::shared_ptr<Exchange> exchange(std::string_view op, const Group& g, const vo
     static auto* left = new std::deque<std::shared_ptr<Exchange>>;
     std::lock_guard lock(e.mu);
     left->push_back(x);
-    if (e.broken.empty()) e.broken = str_cat("a wait of '", op, "' for other ranks was interrupted");
+    if (e.broken.empty())
+      e.broken = str_cat("a wait of '", op, "' for other ranks was interrupted");
     throw;
   }
   return x;
@@ -339,16 +342,16 @@ void check_agreement(std::string_view op, const Group& g, const Intent& own, con
   if (same) return;
   std::string text;
   for (int m = 0; m < g.size() && m < 16; ++m)
-    text += str_cat(m ? "; " : "", rank_text(g, m), ": ", at(m).str(), " (number ", at(m).number,
-                    ")");
+    text +=
+        str_cat(m ? "; " : "", rank_text(g, m), ": ", at(m).str(), " (number ", at(m).number, ")");
   fail(op, str_cat("all ranks of group '", g.name,
                    "' must do the same with tensors of one size and dtype, but got ", text));
 }
 
 void check_counts(std::string_view op, const Group& g, const Collective& c, bool of_python,
                   uint64_t number) {
-  const auto x = exchange(op, g, c.to_send.data(), c.to_send.size() * sizeof(int64_t), number,
-                          of_python);
+  const auto x =
+      exchange(op, g, c.to_send.data(), c.to_send.size() * sizeof(int64_t), number, of_python);
   const auto sends = [&](int from, int to) {
     int64_t n;
     std::memcpy(&n, x->all.data() + sizeof n * static_cast<size_t>(from * g.size() + to), sizeof n);
@@ -461,8 +464,8 @@ void start(const std::string& library) {
   OP_CHECK(lib, kRuntime, "[init] the MPI plug-in cannot be loaded: ", dlerror());
   const auto version = reinterpret_cast<TransportVersion>(dlsym(lib, kTransportVersionName));
   const auto make = reinterpret_cast<TransportMake>(dlsym(lib, kTransportMakeName));
-  OP_CHECK(version && make && std::string_view(version()) == kTransportVersion, kRuntime,
-           "[init] ", library, " belongs to another build of pijit");
+  OP_CHECK(version && make && std::string_view(version()) == kTransportVersion, kRuntime, "[init] ",
+           library, " belongs to another build of pijit");
   e.transport.reset(make());
   e.rank = e.transport->rank();
   e.size = e.transport->size();
@@ -656,8 +659,8 @@ void wait(std::string_view op, int64_t ticket, void* out, int64_t count) {
     e.tickets.erase(ticket);
   }
   if (s->error) std::rethrow_exception(s->error);
-  OP_CHECK(s->c.count == count, kValue, "[", op, "] ", s->c.count, " elements were started, ", count,
-           " are waited for");
+  OP_CHECK(s->c.count == count, kValue, "[", op, "] ", s->c.count, " elements were started, ",
+           count, " are waited for");
   if (count) std::memcpy(out, s->buffer.data(), s->buffer.size());
 }
 
@@ -674,8 +677,8 @@ void send(std::string_view op, const std::string& group, int to, int tag, DType 
   std::lock_guard lock(e.calls);
   auto& s = e.sending.emplace_back();
   s.bytes = std::move(bytes);
-  s.request = e.transport->start_send(g->handle, to, kFirstOfUsers + tag, s.bytes.data(),
-                                      s.bytes.size());
+  s.request =
+      e.transport->start_send(g->handle, to, kFirstOfUsers + tag, s.bytes.data(), s.bytes.size());
 }
 
 void receive(std::string_view op, const std::string& group, int from, int tag, DType dtype,

@@ -40,7 +40,7 @@ struct Collective {
   int root = 0;       // its rank in the group
   int64_t count = 0;  // elements of one member's part; of kAllToAll none
   const void* in = nullptr;
-  void* out = nullptr;                     // of all-reduce: may be the same as `in`
+  void* out = nullptr;                       // of all-reduce: may be the same as `in`
   std::vector<int64_t> to_send, to_receive;  // of kAllToAll: elements by member
 };
 
@@ -95,7 +95,8 @@ int size();
 int local_rank();
 int local_size();
 
-// A group of ranks ("world": all there are), made by all its members at once. Others know it without being members.
+// A group of ranks ("world": all there are), made by all its members at once. Others know it
+// without being members.
 void make_group(const std::string& name, const std::vector<int>& ranks);
 void drop_group(const std::string& name);
 

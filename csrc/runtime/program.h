@@ -78,7 +78,7 @@ class Program {
   // one was measured.
   bool takes_long() const {
     return collects || (device.is_host() && (nanoseconds_.load(std::memory_order_relaxed) > kLong ||
-                                (prologue && prologue->takes_long())));
+                                             (prologue && prologue->takes_long())));
   }
   // A run without the GIL, of inputs that the caller holds. Memory that was given is written
   // behind all other kernels, with the lock: then `back` says which may be written still, by

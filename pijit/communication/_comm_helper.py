@@ -81,9 +81,8 @@ def check_group(op: Any, group: str) -> None:
     """TypeError for a group that is no str, ValueError for one that doesn't exist."""
     _check.need(op, "group", group, _check.STR)
     if group not in groups and group not in _WORLD_NAMES:
-        raise ValueError(
-            f"For '{op}', the group {group!r} does not exist: there are {[*_WORLD_NAMES, *groups]}. Call "
-            f"create_group first.")
+        raise failed(op, f"the group {group!r} does not exist: there are {[*_WORLD_NAMES, *groups]}. Call "
+                         f"create_group first", ValueError)
 
 
 def group_of(op: Any, group: str | None, member: bool = True) -> Group:
@@ -96,8 +95,8 @@ def group_of(op: Any, group: str | None, member: bool = True) -> Group:
         return World.all
     found = groups[group]
     if member and found.own < 0:
-        raise RuntimeError(f"For '{op}', this process, rank {World.rank}, is not in the group {group!r} of the ranks "
-                           f"{list(found.ranks)}.")
+        raise failed(op, f"this process, rank {World.rank}, is not in the group {group!r} of the ranks "
+                         f"{list(found.ranks)}")
     return found
 
 
@@ -109,6 +108,11 @@ def member_of(op: Any, what: Any, rank: Any, group: Group) -> int:
             raise more_than_one(op, f"'{what}' is {rank}")
         raise _check.refused(op, what, _check.one_of(*group.ranks), rank)
     return group.ranks.index(rank)
+
+
+def failed(op: Any, what: Any, kind: type[Exception] = RuntimeError) -> Exception:
+    """The error of something that cannot be done with these processes."""
+    return kind(f"For '{op}', {what}.")
 
 
 def more_than_one(op: Any, what: Any) -> Any:

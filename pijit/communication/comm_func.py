@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pijit import _check
 from pijit._C import Tensor
 from pijit.communication import _collectives
-from pijit.communication._comm_helper import GlobalComm, group_of, member_of, more_than_one
+from pijit.communication._comm_helper import GlobalComm, failed, group_of, member_of, more_than_one
 from pijit.communication.management import _need_init
 
 if TYPE_CHECKING:
@@ -145,8 +145,8 @@ def all_to_all_with_output_shape(output_shape_list: Any, input_tensor_list: Any,
                              _check.several(len(shapes), len(input_tensor_list)))
     if members.size == 1:
         if shapes != [t.shape for t in input_tensor_list]:
-            raise ValueError(f"For '{name}', with one process there must be one tensor of the shape that is asked for, "
-                             f"but got {[t.shape for t in input_tensor_list]} for {shapes}.")
+            raise failed(name, "with one process there must be one tensor of the shape that is asked for, but got "
+                               f"{[t.shape for t in input_tensor_list]} for {shapes}", ValueError)
         return _given((_collectives.all_reduce(input_tensor_list[0], "sum", members),), async_op)
     counts = [_size(s) for s in shapes]
     moved = _collectives.all_to_all(_flat(input_tensor_list), [t.size for t in input_tensor_list], counts, members)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from pijit import _C, _check
 from pijit import context
 from pijit.communication._comm_helper import (HCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP,
-                                              WORLD_GROUPS, GlobalComm, Group, World, check_group, group_of, groups,
-                                              launched, launched_by_mpi, member_of, more_than_one, set_world)
+                                              WORLD_GROUPS, GlobalComm, Group, World, check_group, failed, group_of,
+                                              groups, launched, launched_by_mpi, member_of, more_than_one, set_world)
 
 if TYPE_CHECKING:
     from typing import Any
@@ -62,14 +62,14 @@ def _start():
     if not launched_by_mpi():
         raise more_than_one("init", f"{asks}, which no launcher of MPI has started")
     if not os.path.exists(_LIBRARY):
-        raise RuntimeError(f"For 'init', {asks}, but this build of pijit has no plug-in for MPI ({_LIBRARY}). Install "
-                           "MPI (Debian: libopenmpi-dev openmpi-bin) and build pijit anew; see docs/distributed.md.")
+        raise failed("init", f"{asks}, but this build of pijit has no plug-in for MPI ({_LIBRARY}). Install MPI "
+                             "(Debian: libopenmpi-dev openmpi-bin) and build pijit anew; see docs/distributed.md")
     set_timeout(os.environ.get("PIJIT_COMM_TIMEOUT") or 600)
     world = _C.start_processes(_LIBRARY)
     if world[1] == 1:
         _C.stop_processes()
-        raise RuntimeError(f"For 'init', {asks}, but MPI finds one: the launcher belongs to another library of MPI "
-                           "than the one that pijit was built with.")
+        raise failed("init", f"{asks}, but MPI finds one: the launcher belongs to another library of MPI than the one "
+                             "that pijit was built with")
     set_world(*world)
     _processes.started, _processes.hook = True, sys.excepthook
     sys.excepthook = _end_all
@@ -81,9 +81,9 @@ def _end_all(kind, error, trace):
     _processes.hook(kind, error, trace)
     if _processes.started:
         sys.stdout.flush()
-        text = "".join(traceback.format_exception_only(kind, error)).strip().split("\n")[-1]
+        text = " ".join("".join(traceback.format_exception_only(kind, error)).split())[:300]
         print(f"pijit: rank {World.rank} of {World.all.size} (process {os.getpid()} on {socket.gethostname()}) ended "
-              f"with {text}. The other ranks are ended.", file=sys.stderr, flush=True)
+              f"with {text}: the other ranks are ended", file=sys.stderr, flush=True)
         _C.abort_processes(1)
 
 
@@ -105,7 +105,7 @@ def release() -> None:
 
 def _need_init(op):
     if not GlobalComm.INITED:
-        raise RuntimeError(f"For '{op}', communication is not initialized: call init() first.")
+        raise failed(op, "communication is not initialized: call init() first")
 
 
 def get_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
@@ -177,10 +177,10 @@ def create_group(group: str, rank_ids: Any, options: Any = None) -> None:  # noq
     for rank in rank_ids:
         member_of("create_group", "rank_ids", rank, World.all)
     if group in WORLD_GROUPS.values() or group == World.all.inner:
-        raise ValueError(f"For 'create_group', {group!r} is the group of all processes, which there is already.")
+        raise failed("create_group", f"{group!r} is the group of all processes, which there is already", ValueError)
     if World.all.size > 1:
         if group in groups:
-            raise ValueError(f"For 'create_group', there is a group {group!r} already: destroy_group comes first.")
+            raise failed("create_group", f"there is a group {group!r} already: destroy_group comes first", ValueError)
         _C.make_process_group(group, rank_ids)
     groups[group] = Group(group, rank_ids, World.rank)
 
@@ -190,7 +190,7 @@ def destroy_group(group: str) -> None:
     _need_init("destroy_group")
     check_group("destroy_group", group)
     if group in WORLD_GROUPS.values():
-        raise ValueError(f"For 'destroy_group', the world group {group!r} can't be destroyed.")
+        raise failed("destroy_group", f"the world group {group!r} can't be destroyed", ValueError)
     del groups[group]
     if World.all.size > 1:
         _C.drop_process_group(group)

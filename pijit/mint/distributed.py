@@ -15,7 +15,7 @@ from pijit import _check
 from pijit._C import Tensor
 from pijit.communication import _collectives
 from pijit.communication import management as _management
-from pijit.communication._comm_helper import GlobalComm, World, group_of, member_of, more_than_one
+from pijit.communication._comm_helper import GlobalComm, World, failed, group_of, member_of, more_than_one
 from pijit.communication.comm_func import (CommHandle, _flat, _peer, _split_sizes, _started_all_reduce,
                                            batch_isend_irecv)  # noqa: F401
 from pijit.communication.management import _need_init
@@ -39,7 +39,8 @@ def init_process_group(backend: str = "hccl", init_method: Any = None, timeout: 
         if World.all.size == 1:
             _management.release()
             raise more_than_one("init_process_group", asked)
-        raise ValueError(f"For 'init_process_group', {asked}, but the launcher says {World.all.size} and {World.rank}.")
+        raise failed("init_process_group", f"{asked}, but the launcher says {World.all.size} and {World.rank}",
+                     ValueError)
 
 
 def destroy_process_group(group: str | None = None) -> None:
@@ -404,8 +405,8 @@ class TCPStore:
                  timeout: int = 300, wait_for_workers: bool = True, multi_tenant: bool = False,
                  master_listen_fd: Any = None, use_libuv: bool = True) -> None:
         if world_size not in (None, 1):
-            raise RuntimeError(f"For 'TCPStore', 'world_size' is {world_size}, but a store serves one process: "
-                               "use all_gather_object or broadcast_object_list between several.")
+            raise failed("TCPStore", f"'world_size' is {world_size}, but a store serves one process: use "
+                                     "all_gather_object or broadcast_object_list between several")
         self.host_name, self.port, self._values = host_name, port, {}
 
     def set(self, key: Any, value: Any) -> None:
@@ -431,4 +432,5 @@ class TCPStore:
 
 
 __all__ = [n for n, v in globals().items() if n[0] != "_" and callable(v)
-           and n not in ("GlobalComm", "World", "CommHandle", "Tensor", "group_of", "member_of", "more_than_one")]
+           and n not in ("GlobalComm", "World", "CommHandle", "Tensor", "failed", "group_of", "member_of",
+                       "more_than_one")]

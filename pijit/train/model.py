@@ -10,6 +10,7 @@ from pijit import _check
 from pijit import context, nn
 from pijit._C import Tensor
 from pijit.communication._comm_helper import World
+from pijit.nn.wrap.grad_reducer import broadcast_parameters
 from pijit.parallel._auto_parallel_context import get_auto_parallel_context
 from pijit.amp import LossScaleManager, build_train_network, checked_level
 from pijit.nn.optimizer import Optimizer
@@ -160,6 +161,9 @@ class Model:
         manager = CallbackManager(callbacks)
         p.list_callback = manager.callbacks
         run = RunContext(p)
+        if get_auto_parallel_context("parameter_broadcast"):
+            divided = getattr(self._optimizer, "use_parallel", False)  # states, which differ
+            broadcast_parameters(self._network if divided else self._train_network)
         with manager:
             manager.on_train_begin(run)
             for i in range(initial_epoch, epoch):

@@ -8,9 +8,7 @@
 namespace pijit {
 namespace {
 
-bool starts(const Node& n) {
-  return n.kind == Node::kOp && n.op->role == Role::kCollectiveStart;
-}
+bool starts(const Node& n) { return n.kind == Node::kOp && n.op->role == Role::kCollectiveStart; }
 bool waits(const Node& n) { return n.kind == Node::kOp && n.op->role == Role::kCollectiveWait; }
 
 class Overlap : public Rewriter {
@@ -57,8 +55,8 @@ class Overlap : public Rewriter {
     to_->current_loc = loc;
   }
 
-  std::vector<uint32_t> ready_;              // the node behind which all is there
-  std::vector<std::vector<uint32_t>> due_;   // starts, by that node
+  std::vector<uint32_t> ready_;             // the node behind which all is there
+  std::vector<std::vector<uint32_t>> due_;  // starts, by that node
   uint32_t last_ = 0;
 };
 

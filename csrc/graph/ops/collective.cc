@@ -151,8 +151,8 @@ void register_collective(OpTable& t) {
       })
       .vjp([](Vj v) {
         OP_CHECK(v.s("op") == "sum", kRuntime, "[reduce_to] has a gradient for 'sum' only");
-        const Val g = call(v, "broadcast", v.ct,
-                           {v.i("root"), v.i("own"), v.s("group"), v.i("ranks")});
+        const Val g =
+            call(v, "broadcast", v.ct, {v.i("root"), v.i("own"), v.s("group"), v.i("ranks")});
         v.d[0] = v.i("own") == v.i("root") ? g : g + v.ct;
       })
       .vmap(no_batch);
@@ -221,7 +221,9 @@ void register_collective(OpTable& t) {
       .attr("tag", kInt)
       .attr("group", kString)
       .flags(kOnce | kOrdered | kNoGradient)
-      .infer([](I c) { return Type{c.x(0).dtype, Shape{}}; })
+      .infer([](I c) {
+        return Type{c.x(0).dtype, Shape{}};
+      })
       .vmap(no_batch);
   t.add("receive_from")
       .in({"after?"})

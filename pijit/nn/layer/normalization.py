@@ -323,7 +323,7 @@ class SyncBatchNorm(_BatchNorm):
         axes, shape = (0, *range(2, x.ndim)), (1, -1) + (1,) * (x.ndim - 2)
         full = F.cast(x, mstype.float32)
         own = x.size // max(x.shape[1], 1)
-        sums = F.concat([F.sum(full, axes), F.full((1,), float(own), mstype.float32)], 0)
+        sums = F.concat([F.sum(full, axes), F.full((1,), float(own), dtype=mstype.float32)], 0)
         sums = _collectives.all_reduce(sums, "sum", self._group)
         count = F.stop_gradient(sums[-1:])
         mean = F.reshape(sums[:-1] / count, shape)

@@ -77,6 +77,14 @@ def reduced(gradients: Any, group: Any, factor: float, limit: int) -> tuple[Any,
     return tuple(out)
 
 
+def broadcast_parameters(network: Cell, group: Any = None) -> None:
+    """Gives all parameters and what else a network holds the values of rank 0, so that all processes begin alike."""
+    members = group_of("parameter_broadcast", group)
+    if members.size > 1:
+        for p in network.get_parameters():
+            p._assign(_collectives.broadcast(p, 0, members))
+
+
 class DistributedGradReducer(Cell):
     """The gradients' sum or mean over all processes of a group; alone the gradients as they are.
 
