@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -91,14 +92,28 @@ MPI_Datatype type_of(DType t) {
 struct Comms {
   MPI_Comm data = MPI_COMM_NULL, talk = MPI_COMM_NULL;
 };
-struct Pending {
-  MPI_Request request = MPI_REQUEST_NULL;
-};
 int as_int(size_t n) {
   if (n > INT_MAX)
     throw OpError(OpError::kValue, "[MPI] a message of more than 2**31 - 1 bytes is not supported");
   return static_cast<int>(n);
 }
+
+// Elements by member, and where they begin.
+struct Parts {
+  std::vector<int> counts, at;
+  void fill(const std::vector<int64_t>& elements) {
+    size_t sum = 0;
+    for (const int64_t n : elements) {
+      counts.push_back(as_int(static_cast<size_t>(n)));
+      at.push_back(as_int(sum));
+      sum += static_cast<size_t>(n);
+    }
+  }
+};
+struct Pending {
+  MPI_Request request = MPI_REQUEST_NULL;
+  Parts to, from;  // the library reads them until the end
+};
 
 class Mpi : public Transport {
  public:
@@ -152,21 +167,51 @@ class Mpi : public Transport {
     delete c;
   }
 
-  void run(Group g, const Collective& c) override {
+  Request start(Group g, const Collective& c) override {
     const MPI_Comm comm = static_cast<Comms*>(g)->data;
-    // Counts of MPI are ints: longer ones in pieces, where elements are independent.
-    constexpr int64_t kMost = int64_t{1} << 30;
-    const auto size = static_cast<int64_t>(size_of(c.dtype));
-    const bool in_pieces = c.kind == Collective::kAllReduce || c.kind == Collective::kBroadcast ||
-                           c.kind == Collective::kReduce;
-    if (!in_pieces) return run_piece(comm, c);
-    for (int64_t at = 0; at < std::max<int64_t>(c.count, 1); at += kMost) {
-      Collective piece = c;
-      piece.count = std::min(kMost, c.count - at);
-      piece.in = static_cast<const char*>(c.in) + at * size;
-      piece.out = static_cast<char*>(c.out) + at * size;
-      run_piece(comm, piece);
+    const int n = as_int(static_cast<size_t>(c.count));
+    const MPI_Datatype t = type_of(c.dtype);
+    auto p = std::make_unique<Pending>();
+    MPI_Request* const r = &p->request;
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    const auto copy = [&] {
+      if (c.in != c.out && c.count)
+        std::memcpy(c.out, c.in, static_cast<size_t>(c.count) * size_of(c.dtype));
+    };
+    switch (c.kind) {
+      case Collective::kBarrier: CHECKED(MPI_Ibarrier, comm, r); break;
+      case Collective::kAllReduce:
+        CHECKED(MPI_Iallreduce, c.in == c.out ? MPI_IN_PLACE : c.in, c.out, n, t,
+                op_of(c.reduction, c.dtype), comm, r);
+        break;
+      case Collective::kAllGather: CHECKED(MPI_Iallgather, c.in, n, t, c.out, n, t, comm, r); break;
+      case Collective::kReduceScatter:
+        CHECKED(MPI_Ireduce_scatter_block, c.in, c.out, n, t, op_of(c.reduction, c.dtype), comm, r);
+        break;
+      case Collective::kBroadcast:
+        copy();
+        CHECKED(MPI_Ibcast, c.out, n, t, c.root, comm, r);
+        break;
+      case Collective::kReduce:
+        if (rank != c.root) copy();
+        CHECKED(MPI_Ireduce, c.in, rank == c.root ? c.out : nullptr, n, t,
+                op_of(c.reduction, c.dtype), c.root, comm, r);
+        break;
+      case Collective::kGather:
+        CHECKED(MPI_Igather, c.in, n, t, c.out, n, t, c.root, comm, r);
+        break;
+      case Collective::kScatter:
+        CHECKED(MPI_Iscatter, c.in, n, t, c.out, n, t, c.root, comm, r);
+        break;
+      case Collective::kAllToAll:
+        p->to.fill(c.to_send);
+        p->from.fill(c.to_receive);
+        CHECKED(MPI_Ialltoallv, c.in, p->to.counts.data(), p->to.at.data(), t, c.out,
+                p->from.counts.data(), p->from.at.data(), t, comm, r);
+        break;
     }
+    return p.release();
   }
 
   Request start_exchange(Group g, const void* own, void* all, size_t bytes) override {
@@ -222,54 +267,6 @@ class Mpi : public Transport {
     if (t == DType::BF16) return bfloat_[k];
     const MPI_Op ops[] = {MPI_SUM, MPI_MAX, MPI_MIN, MPI_PROD};
     return ops[k];
-  }
-  void run_piece(MPI_Comm comm, const Collective& c) const {
-    const int n = as_int(static_cast<size_t>(c.count));
-    const MPI_Datatype t = type_of(c.dtype);
-    int rank;
-    MPI_Comm_rank(comm, &rank);
-    switch (c.kind) {
-      case Collective::kBarrier: CHECKED(MPI_Barrier, comm); return;
-      case Collective::kAllReduce:
-        CHECKED(MPI_Allreduce, c.in == c.out ? MPI_IN_PLACE : c.in, c.out, n, t,
-                op_of(c.reduction, c.dtype), comm);
-        return;
-      case Collective::kAllGather: CHECKED(MPI_Allgather, c.in, n, t, c.out, n, t, comm); return;
-      case Collective::kReduceScatter:
-        CHECKED(MPI_Reduce_scatter_block, c.in, c.out, n, t, op_of(c.reduction, c.dtype), comm);
-        return;
-      case Collective::kBroadcast:
-        if (c.in != c.out && c.count)
-          std::memcpy(c.out, c.in, static_cast<size_t>(c.count) * size_of(c.dtype));
-        CHECKED(MPI_Bcast, c.out, n, t, c.root, comm);
-        return;
-      case Collective::kReduce:
-        CHECKED(MPI_Reduce, c.in, c.out, n, t, op_of(c.reduction, c.dtype), c.root, comm);
-        if (rank != c.root && c.count)
-          std::memcpy(c.out, c.in, static_cast<size_t>(c.count) * size_of(c.dtype));
-        return;
-      case Collective::kGather: CHECKED(MPI_Gather, c.in, n, t, c.out, n, t, c.root, comm); return;
-      case Collective::kScatter:
-        CHECKED(MPI_Scatter, c.in, n, t, c.out, n, t, c.root, comm);
-        return;
-      case Collective::kAllToAll: {
-        std::vector<int> to, from, to_at, from_at;
-        auto fill = [](const std::vector<int64_t>& counts, std::vector<int>* n,
-                       std::vector<int>* at) {
-          size_t sum = 0;
-          for (const int64_t x : counts) {
-            n->push_back(as_int(static_cast<size_t>(x)));
-            at->push_back(as_int(sum));
-            sum += static_cast<size_t>(x);
-          }
-        };
-        fill(c.to_send, &to, &to_at);
-        fill(c.to_receive, &from, &from_at);
-        CHECKED(MPI_Alltoallv, c.in, to.data(), to_at.data(), t, c.out, from.data(), from_at.data(),
-                t, comm);
-        return;
-      }
-    }
   }
 
   bool ours_ = false;

@@ -1,7 +1,6 @@
 #include "runtime/collective.h"
 
 #include <dlfcn.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "base/gil.h"
@@ -97,12 +97,65 @@ struct MessageHead {
   uint8_t unused[7];
 };
 
+// Memory of collectives, kept for the next ones: fresh pages would cost more than the copies.
+class Memory {
+ public:
+  Memory() = default;
+  explicit Memory(size_t bytes) : bytes_(bytes) {
+    std::lock_guard lock(mu());
+    const auto it = free().find(bytes);
+    if (it == free().end()) {
+      p_ = static_cast<char*>(::operator new(bytes));
+    } else {
+      p_ = it->second;
+      free().erase(it);
+      kept() -= bytes;
+    }
+  }
+  ~Memory() {
+    if (!p_) return;
+    std::lock_guard lock(mu());
+    constexpr size_t kMost = size_t{1} << 30;
+    if (kept() + bytes_ > kMost) {
+      ::operator delete(p_);
+    } else {
+      kept() += bytes_;
+      free().emplace(bytes_, p_);
+    }
+  }
+  Memory(Memory&& o) noexcept
+      : p_(std::exchange(o.p_, nullptr)), bytes_(std::exchange(o.bytes_, 0)) {}
+  Memory& operator=(Memory&& o) noexcept {
+    std::swap(p_, o.p_);
+    std::swap(bytes_, o.bytes_);
+    return *this;
+  }
+  char* data() const { return p_; }
+  size_t size() const { return bytes_; }
+
+ private:
+  static std::mutex& mu() {
+    static auto* m = new std::mutex;
+    return *m;
+  }
+  static std::multimap<size_t, char*>& free() {
+    static auto* f = new std::multimap<size_t, char*>;
+    return *f;
+  }
+  static size_t& kept() {
+    static size_t n = 0;
+    return n;
+  }
+  char* p_ = nullptr;
+  size_t bytes_ = 0;
+};
+
 // An all-reduce that was started.
 struct Started {
   std::string op;
   GroupRef group;
   Collective c;
-  std::vector<char> buffer;
+  Memory buffer;
   bool done = false;
   std::exception_ptr error;
 };
@@ -203,11 +256,12 @@ class Waiting {
         if (ready()) return;
         if (turn % 16 == 15) serve();
       }
-      if (turn < 200)
-        sched_yield();
-      else
-        std::this_thread::sleep_for(std::chrono::microseconds(turn < 2000 ? 20 : 200));
-      if (turn < 200) continue;
+      // Awake for some microseconds; then asleep, as whoever wakes comes before those that compute.
+      if (turn < 64) {
+        for (int k = 0; k < 32; ++k) __builtin_ia32_pause();
+        continue;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(turn < 2000 ? 10 : 200));
       if (of_python_ && gil.turn) gil.turn();
       look();
     }
@@ -390,8 +444,67 @@ void run_now(std::string_view op, Group& g, const Collective& c, bool of_python)
   check_agreement(op, g, own, *exchange(op, g, &own, sizeof own, own.number, of_python));
   if (c.kind == Collective::kAllToAll) check_counts(op, g, c, of_python, own.number);
   if (c.kind == Collective::kBarrier) return;
-  std::lock_guard lock(e.calls);
-  e.transport->run(g.handle, c);
+  // Libraries count in ints: longer ones in pieces, where elements are independent.
+  constexpr int64_t kMost = int64_t{1} << 30;
+  const auto size = static_cast<int64_t>(size_of(c.dtype));
+  const bool in_pieces = c.kind == Collective::kAllReduce || c.kind == Collective::kBroadcast ||
+                         c.kind == Collective::kReduce;
+  for (int64_t at = 0; at == 0 || at < c.count; at += in_pieces ? kMost : c.count) {
+    Collective piece = c;
+    if (in_pieces) {
+      piece.count = std::min(kMost, c.count - at);
+      piece.in = static_cast<const char*>(c.in) + at * size;
+      piece.out = static_cast<char*>(c.out) + at * size;
+    }
+    Transport::Request request;
+    {
+      std::lock_guard lock(e.calls);
+      request = e.transport->start(g.handle, piece);
+    }
+    try {
+      Waiting(op, g, others(g), own.number, of_python).until([&] {
+        return e.transport->done(request);
+      });
+    } catch (...) {
+      // The library may go on with the memory for ever (which is why it is the engine's).
+      std::lock_guard lock(e.mu);
+      if (e.broken.empty()) e.broken = str_cat("a wait of '", op, "' was interrupted");
+      throw;
+    }
+    if (c.count == 0) break;
+  }
+}
+
+// Bytes that a member reads and writes.
+struct Parts {
+  size_t in = 0, out = 0;
+};
+Parts parts_of(const Collective& c, const Group& g) {
+  const size_t one = static_cast<size_t>(c.count) * size_of(c.dtype), all = one * g.ranks.size();
+  const bool root = c.root == g.own;
+  switch (c.kind) {
+    case Collective::kBarrier: return {};
+    case Collective::kAllReduce: return {one, one};
+    case Collective::kAllGather: return {one, all};
+    case Collective::kReduceScatter: return {all, one};
+    case Collective::kBroadcast:
+    case Collective::kReduce: return {one, one};
+    case Collective::kGather: return {one, root ? all : 0};
+    case Collective::kScatter: return {root ? all : 0, one};
+    case Collective::kAllToAll: break;
+  }
+  Parts p;
+  for (const int64_t n : c.to_send) p.in += static_cast<size_t>(n) * size_of(c.dtype);
+  for (const int64_t n : c.to_receive) p.out += static_cast<size_t>(n) * size_of(c.dtype);
+  return p;
+}
+
+// What the library may still read or write after a wait that an exception ended.
+void keep_for_ever(std::shared_ptr<void> memory) {
+  static auto* kept = new std::deque<std::shared_ptr<void>>;
+  Engine& e = engine();
+  std::lock_guard lock(e.mu);
+  if (!e.broken.empty()) kept->push_back(std::move(memory));
 }
 
 void progress() {
@@ -425,6 +538,7 @@ void progress() {
       run_now(s->op, *s->group, s->c, false);
     } catch (...) {
       error = std::current_exception();
+      keep_for_ever(s);
     }
     lock.lock();
     s->done = true, s->error = error;
@@ -615,8 +729,22 @@ void run(std::string_view op, const std::string& group, Collective c) {
     std::unique_lock lock(e.mu);
     wait_here(lock, [&] { return e.queue.empty() && !e.busy; });
   }
-  std::lock_guard turn(e.order);
-  run_now(op, *g, c, true);
+  const Parts parts = parts_of(c, *g);
+  // The library's memory is the engine's, as an exception may end the wait for it.
+  auto own = std::make_shared<std::pair<Memory, Memory>>(Memory(parts.in), Memory(parts.out));
+  void* const out = c.out;
+  if (parts.in && c.in) std::memcpy(own->first.data(), c.in, parts.in);
+  c.in = own->first.data();
+  c.out = own->second.data();
+  if (c.kind == Collective::kAllReduce) c.out = own->first.data();
+  try {
+    std::lock_guard turn(e.order);
+    run_now(op, *g, c, true);
+  } catch (...) {
+    keep_for_ever(std::move(own));
+    throw;
+  }
+  if (parts.out && out) std::memcpy(out, c.out, parts.out);
 }
 
 int64_t start_all_reduce(std::string_view op, const std::string& group, Reduction r, DType dtype,
@@ -627,7 +755,7 @@ int64_t start_all_reduce(std::string_view op, const std::string& group, Reductio
   s->group = group_of(op, group);
   size_t bytes = 0;
   for (auto& [data, count] : parts) bytes += static_cast<size_t>(count) * size_of(dtype);
-  s->buffer.resize(bytes);
+  s->buffer = Memory(bytes);
   char* to = s->buffer.data();
   for (auto& [data, count] : parts) {
     const size_t n = static_cast<size_t>(count) * size_of(dtype);

@@ -61,8 +61,8 @@ class Transport {
   // Called by all of its members at once; `tag` tells apart groups that are made at one time.
   virtual Group make_group(std::span<const int> ranks, int tag) = 0;
   virtual void drop_group(Group g) = 0;
-  // When all members have come.
-  virtual void run(Group g, const Collective& c) = 0;
+  // When all members have come. Memory is kept until `done`; counts are below 2**31.
+  virtual Request start(Group g, const Collective& c) = 0;
   // Each member's bytes at all members. Memory is kept until `done`.
   virtual Request start_exchange(Group g, const void* own, void* all, size_t bytes) = 0;
   virtual Request start_send(Group g, int to, int tag, const void* bytes, size_t n) = 0;

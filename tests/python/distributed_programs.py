@@ -278,11 +278,11 @@ class Network(nn.Cell):
     def __init__(self, norm):
         super().__init__()
         self.conv, self.norm = nn.Conv2d(3, 8, 3), norm(8)
-        self.a, self.b = nn.Dense(8 * 36, 60), nn.Dense(60, 10)
+        self.a, self.b, self.c = nn.Dense(8 * 36, 24), nn.Dense(24, 8 * 36), nn.Dense(8 * 36, 10)
 
     def construct(self, x):
         x = ops.relu(self.norm(self.conv(x))).reshape(x.shape[0], -1)
-        return self.b(ops.relu(self.a(x)))
+        return self.c(ops.relu(self.b(ops.relu(self.a(x)))))
 
 
 OPTIMIZERS = {"momentum": lambda p: nn.Momentum(p, 0.05, 0.9), "adam": lambda p: nn.Adam(p, 1e-3, weight_decay=0.01),

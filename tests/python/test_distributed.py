@@ -68,7 +68,7 @@ def test_states_of_optimizers_are_divided(mode, optimizer):
     one = numbers("training", mode, optimizer, processes=1)
     several = numbers("training", mode, optimizer, "sharded", processes=2)
     np.testing.assert_allclose(several["losses"], one["losses"], rtol=1e-5, atol=1e-5)
-    assert several["state"] < 0.85 * one["state"]
+    assert several["state"] < 0.8 * one["state"]
 
 
 def test_a_step_of_the_programs_own():
@@ -118,3 +118,30 @@ def test_without_a_launcher_there_is_one_process():
     r = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
                        env={**env, "PYTHONPATH": str(ROOT), "SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "4"})
     assert "SLURM_STEP_NUM_TASKS=4 asks for 4 processes" in r.stderr
+
+
+def msrun(*arguments):
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return subprocess.run([sys.executable, "-m", "pijit.msrun", *map(str, arguments)], env=env, capture_output=True,
+                          text=True, timeout=100)
+
+
+def test_msrun(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text("import sys\nfrom pijit import communication as c\nc.init()\n"
+                      "print('rank', c.get_rank(), 'of', c.get_group_size(), *sys.argv[1:])\n")
+    r = msrun("--worker_num", 2, "--log_dir", tmp_path / "logs", script, "--lr", "0.1")
+    assert r.returncode == 0, r.stdout + r.stderr
+    for rank in range(2):
+        assert (tmp_path / "logs" / f"worker_{rank}.log").read_text() == f"rank {rank} of 2 --lr 0.1\n"
+    script.write_text("raise SystemExit(3)")
+    assert msrun("--worker_num", 2, script).returncode == 3
+    for wrong in (["--worker_num", "-1"], ["--master_addr", "10.0.0.1"], ["--mpirun", "no_mpirun"],
+                  ["--worker_num", "4", "--local_worker_num", "2"]):
+        assert msrun(*wrong, script).returncode == 2
+
+
+def test_examples():
+    for path in sorted((ROOT / "examples" / "distributed").glob("*.py")):
+        status, out, _ = start(2, sys.executable, str(path))
+        assert status == 0, out

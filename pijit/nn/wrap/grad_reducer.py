@@ -27,7 +27,7 @@ def bucket_bytes() -> int:
 
 
 def buckets_of(tensors: Any, limit: int) -> list[list[int]]:
-    """The places of tensors of one dtype that travel together, at most `limit` bytes but for single larger ones. The
+    """The places of tensors of one dtype that travel together, `limit` bytes or, with the last of them, more. The
     last come first, as the backward pass is done with them first."""
     dtypes, held, out, bytes_of = [], [], [], []
     for k in range(len(tensors) - 1, -1, -1):
@@ -42,7 +42,7 @@ def buckets_of(tensors: Any, limit: int) -> list[list[int]]:
             held.append(_begun(out))
             bytes_of.append(0)
             at = len(dtypes) - 1
-        if bytes_of[at] and bytes_of[at] + size > limit:
+        if bytes_of[at] >= limit:
             held[at] = _begun(out)
             bytes_of[at] = 0
         held[at].append(k)
