@@ -16,8 +16,8 @@ from pijit._C import Tensor
 from pijit.communication import _collectives
 from pijit.communication import management as _management
 from pijit.communication._comm_helper import GlobalComm, World, failed, group_of, member_of, more_than_one
-from pijit.communication.comm_func import (CommHandle, _flat, _peer, _split_sizes, _started_all_reduce,
-                                           batch_isend_irecv)  # noqa: F401
+from pijit.communication.comm_func import P2POp, batch_isend_irecv  # noqa: F401
+from pijit.communication.comm_func import CommHandle, _flat, _peer, _split_sizes, _started_all_reduce
 from pijit.communication.management import _need_init
 
 if TYPE_CHECKING:

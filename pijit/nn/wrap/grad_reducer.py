@@ -23,7 +23,7 @@ def bucket_bytes() -> int:
     MB."""
     fusion = (get_auto_parallel_context("comm_fusion") or {}).get("allreduce") or {}
     size = fusion.get("config") if fusion.get("mode") == "size" else None
-    return int(size) * _MEGABYTE if isinstance(size, (int, float)) and size > 0 else _BUCKET
+    return int(size * _MEGABYTE) if isinstance(size, (int, float)) and size > 0 else _BUCKET
 
 
 def buckets_of(tensors: Any, limit: int) -> list[list[int]]:
@@ -42,7 +42,7 @@ def buckets_of(tensors: Any, limit: int) -> list[list[int]]:
             held.append(_begun(out))
             bytes_of.append(0)
             at = len(dtypes) - 1
-        if bytes_of[at] >= limit:
+        if held[at] and bytes_of[at] >= limit:
             held[at] = _begun(out)
             bytes_of[at] = 0
         held[at].append(k)
