@@ -310,4 +310,4 @@ lint: deps-lint venv-dev
 	git ls-files 'csrc/*.cc' 'tests/cpp/*.cc' | xargs -P $(JOBS) -n 4 $(VENV)/bin/clang-tidy -p build/lint --quiet --extra-arg=-idirafter$$($(CXX) -print-file-name=include)
 
 clean:
-	rm -rf build pijit/_C*.so pijit/libpijit_cuda.so
+	rm -rf build pijit/_C*.so pijit/libpijit_cuda.so pijit/libpijit_mpi.so

@@ -52,6 +52,7 @@ def set_timeout(seconds: Any) -> None:
 class _processes:  # noqa: N801
     started = False
     hook: Any = None
+    pid = 0  # a forked child knows no other processes
 
 
 def _start():
@@ -71,7 +72,7 @@ def _start():
         raise failed("init", f"{asks}, but MPI finds one: the launcher belongs to another library of MPI than the one "
                              "that pijit was built with")
     set_world(*world)
-    _processes.started, _processes.hook = True, sys.excepthook
+    _processes.started, _processes.hook, _processes.pid = True, sys.excepthook, os.getpid()
     sys.excepthook = _end_all
     atexit.register(_stop)
 
@@ -79,7 +80,7 @@ def _start():
 def _end_all(kind, error, trace):
     """An exception that nobody caught: the others would wait for this process for ever."""
     _processes.hook(kind, error, trace)
-    if _processes.started:
+    if _processes.started and _processes.pid == os.getpid():
         sys.stdout.flush()
         text = " ".join("".join(traceback.format_exception_only(kind, error)).split())[:300]
         print(f"pijit: rank {World.rank} of {World.all.size} (process {os.getpid()} on {socket.gethostname()}) ended "
@@ -88,7 +89,7 @@ def _end_all(kind, error, trace):
 
 
 def _stop():
-    if _processes.started:
+    if _processes.started and _processes.pid == os.getpid():
         _processes.started = False
         if sys.excepthook is _end_all:
             sys.excepthook = _processes.hook

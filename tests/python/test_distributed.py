@@ -15,9 +15,17 @@ import pijit as ms
 
 ROOT = pathlib.Path(__file__).parents[2]
 PLUGIN = pathlib.Path(ms.__file__).parent / "libpijit_mpi.so"
-pytestmark = [pytest.mark.serial,
-              pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun"),
-              pytest.mark.skipif(not PLUGIN.exists(), reason="pijit was built without MPI")]
+pytestmark = pytest.mark.serial
+
+
+@pytest.fixture(autouse=True)
+def needs_mpi(request):
+    if request.node.get_closest_marker("parametrize") and "module" in request.fixturenames:
+        return  # of other packages
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun")
+    if not PLUGIN.exists():
+        pytest.skip("pijit was built without MPI")
 
 
 def start(processes, *command, seconds=120, **variables):
@@ -145,3 +153,12 @@ def test_examples():
     for path in sorted((ROOT / "examples" / "distributed").glob("*.py")):
         status, out, _ = start(2, sys.executable, str(path))
         assert status == 0, out
+
+
+@pytest.mark.parametrize("module", ["dask.distributed", "ray"])
+def test_jitted_functions_run_in_workers_of(module):
+    pytest.importorskip(module)
+    script = ROOT / "examples" / "distributed" / "workers" / f"with_{module.split('.')[0]}.py"
+    r = subprocess.run([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
+                       text=True, timeout=200)
+    assert r.returncode == 0 and "6 parts" in r.stdout, r.stdout + r.stderr
