@@ -34,17 +34,22 @@ class Group:
     """Processes by their ranks in the world. inner: what collectives call it. own: this process's rank in it, -1 where
     it is no member."""
 
+    inner: str
+    ranks: tuple[int, ...]
+    size: int
+    own: int
+
     def __init__(self, inner: str, ranks: Sequence[int], rank: int) -> None:
         self.inner, self.ranks, self.size = inner, tuple(ranks), len(ranks)
-        self.own: int = self.ranks.index(rank) if rank in self.ranks else -1
+        self.own = self.ranks.index(rank) if rank in self.ranks else -1
 
 
 class World:
     """All processes."""
 
-    rank = 0
-    local_rank = 0
-    local_size = 1
+    rank: int = 0
+    local_rank: int = 0
+    local_size: int = 1
     all: Group = Group("world", (0,), 0)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import socket
 import sys
 import traceback
 from typing import TYPE_CHECKING
@@ -83,7 +82,7 @@ def _end_all(kind, error, trace):
     if _processes.started and _processes.pid == os.getpid():
         sys.stdout.flush()
         text = " ".join("".join(traceback.format_exception_only(kind, error)).split())[:300]
-        print(f"pijit: rank {World.rank} of {World.all.size} (process {os.getpid()} on {socket.gethostname()}) ended "
+        print(f"pijit: rank {World.rank} of {World.all.size} (process {os.getpid()} on {os.uname().nodename}) ended "
               f"with {text}: the other ranks are ended", file=sys.stderr, flush=True)
         _C.abort_processes(1)
 

@@ -62,6 +62,7 @@ class Optimizer(CellInOwnDtypes):
     optim_filter: tuple[bool, ...]
     reciprocal_scale: float
     use_parallel: bool
+    dev_num: int
     enable_tuple_broaden: bool
     skip_auto_parallel_compile: bool
     map_: Any

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.serial
 
 @pytest.fixture(autouse=True)
 def needs_mpi(request):
-    if request.node.get_closest_marker("parametrize") and "module" in request.fixturenames:
-        return  # of other packages
+    if "module" in request.fixturenames:  # of other packages
+        return
     if shutil.which("mpirun") is None:
         pytest.skip("there is no mpirun")
     if not PLUGIN.exists():
@@ -147,6 +147,14 @@ def test_msrun(tmp_path):
     for wrong in (["--worker_num", "-1"], ["--master_addr", "10.0.0.1"], ["--mpirun", "no_mpirun"],
                   ["--worker_num", "4", "--local_worker_num", "2"]):
         assert msrun(*wrong, script).returncode == 2
+
+
+def test_mpi4py_beside():
+    pytest.importorskip("mpi4py")
+    program = ("from mpi4py import MPI; import pijit as ms; c = ms.communication; c.init(); "
+               "x = ms.ops.AllReduce()(ms.Tensor([1.0])); print(MPI.COMM_WORLD.allreduce(1), x, flush=True)")
+    status, out, _ = start(2, sys.executable, "-c", program)
+    assert status == 0 and out.count("2 [2.]") == 2, out
 
 
 def test_examples():

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from pijit import _check
 from pijit import dtype as mstype
-from pijit.communication import _collectives, management
-from pijit.communication._comm_helper import World, group_of, member_of
+from pijit.communication import _collectives, _comm_helper, management as _management
 from pijit.initializer import initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import OperatorCell, positive
@@ -339,24 +338,24 @@ class SyncBatchNorm(_BatchNorm):
 
 def _group_of_statistics(process_groups):
     if process_groups is None:
-        return World.all
+        return _comm_helper.World.all
     name = "SyncBatchNorm"
     _check.need(name, "process_groups", process_groups, _check.LIST)
     seen: set[int] = set()
     for ranks in process_groups:
         _check.need(name, "process_groups", ranks, _check.LIST)
         for rank in ranks:
-            member_of(name, "process_groups", rank, World.all)
+            _comm_helper.member_of(name, "process_groups", rank, _comm_helper.World.all)
             if rank in seen:
                 raise _check.refused(name, "process_groups", _check.value("hold each process once"), process_groups)
             seen.add(rank)
     for ranks in process_groups:
-        if World.rank in ranks and len(ranks) < World.all.size:
+        if _comm_helper.World.rank in ranks and len(ranks) < _comm_helper.World.all.size:
             group = "SyncBatchNorm_" + "_".join(str(r) for r in ranks)
-            if group not in management.groups:
-                management.create_group(group, ranks)
-            return group_of(name, group)
-    return World.all
+            if group not in _management.groups:
+                _management.create_group(group, ranks)
+            return _comm_helper.group_of(name, group)
+    return _comm_helper.World.all
 
 
 class GroupNorm(Cell):
