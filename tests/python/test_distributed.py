@@ -152,9 +152,9 @@ def test_msrun(tmp_path):
 def test_mpi4py_beside():
     pytest.importorskip("mpi4py")
     program = ("from mpi4py import MPI; import pijit as ms; c = ms.communication; c.init(); "
-               "x = ms.ops.AllReduce()(ms.Tensor([1.0])); print(MPI.COMM_WORLD.allreduce(1), x, flush=True)")
+               "x = ms.ops.AllReduce()(ms.Tensor([1.0])); assert MPI.COMM_WORLD.allreduce(1) == 2 == float(x)")
     status, out, _ = start(2, sys.executable, "-c", program)
-    assert status == 0 and out.count("2 [2.]") == 2, out
+    assert status == 0, out
 
 
 def test_examples():
