@@ -117,8 +117,10 @@ void check_apart(const Entry& e, const Values& values) {
 bool Runner::compute(const Recheck* recheck) {
   if (!instance.program) return true;
   const Program& program = *instance.program;
-  const bool unlocked = recheck && program.takes_long() && others_wait() &&
-                        (program.collects || !instance.contended());
+  // Waits for other processes are without the GIL, whoever wants it.
+  const bool unlocked =
+      recheck &&
+      (program.collects || (program.takes_long() && others_wait() && !instance.contended()));
   check_apart(e, values);
   Inputs inputs;
   fetch(&inputs, unlocked || program.loops || program.collects);

@@ -261,7 +261,8 @@ class Waiting {
         for (int k = 0; k < 32; ++k) __builtin_ia32_pause();
         continue;
       }
-      std::this_thread::sleep_for(std::chrono::microseconds(turn < 2000 ? 10 : 200));
+      const int pause = turn < 200 ? 10 : turn < 1000 ? 50 : 200;
+      std::this_thread::sleep_for(std::chrono::microseconds(pause));
       if (of_python_ && gil.turn) gil.turn();
       look();
     }
