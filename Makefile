@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 BUILD := build/$(notdir $(PYTHON))
 JOBS := $(shell nproc)
 APT := ccache cmake ninja-build g++ libasmjit-dev libabsl-dev libeigen3-dev
-APT_test := libgtest-dev
+APT_test := libgtest-dev libopenmpi-dev openmpi-bin
 APT_lint := clang-format
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
@@ -341,4 +341,4 @@ lint: deps-lint venv-dev
 	git ls-files 'csrc/*.cc' 'tests/cpp/*.cc' | xargs -P $(JOBS) -n 4 $(VENV)/bin/clang-tidy -p build/lint --quiet --extra-arg=-idirafter$$($(CXX) -print-file-name=include)
 
 clean:
-	rm -rf build pijit/_C*.so pijit/libpijit_cuda.so
+	rm -rf build pijit/_C*.so pijit/libpijit_cuda.so pijit/libpijit_mpi.so

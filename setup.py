@@ -71,7 +71,9 @@ class CMakeBuild(build_ext):
         os.makedirs(build, exist_ok=True)
         subprocess.check_call(["cmake", "-S", source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                                "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON",
-                               f"-DPython_EXECUTABLE={sys.executable}", f"-DPIJIT_OUTPUT={target}"])
+                               f"-DPython_EXECUTABLE={sys.executable}", f"-DPIJIT_OUTPUT={target}",
+                               # released wheels belong to no library of MPI
+                               f"-DPIJIT_MPI={'OFF' if os.environ.get('PIJIT_ONEDNN') else 'ON'}"])
         subprocess.check_call(["cmake", "--build", build, "-j", str(os.cpu_count()), "--target", "extension"])
         if inside := os.environ.get("PIJIT_ONEDNN"):
             for name in ("LICENSE", "THIRD-PARTY-PROGRAMS"):

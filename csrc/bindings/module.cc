@@ -347,6 +347,7 @@ PYBIND11_MODULE(_C, m) {
   init_events(m);
   init_capture(m);
   init_record(m);
+  init_collective(m);
   init_dlpack(m);
   init_gil();
   set_package_folders(import_folders);

@@ -15,6 +15,7 @@ namespace pijit {
 // Passes that ask for nothing but the graph, each in a file of compile/passes that says more. Null:
 // nothing changes.
 std::unique_ptr<Graph> fuse_extrema(const Graph& g);
+std::unique_ptr<Graph> overlap_collectives(const Graph& g);
 std::unique_ptr<Graph> slice_parts(const Graph& g);
 std::unique_ptr<Graph> transpose_in_products(const Graph& g);
 std::unique_ptr<Graph> unroll_axes(const Graph& g);
@@ -64,6 +65,7 @@ constexpr Step kSteps[] = {
                                   [](const Graph& g, Pipeline&) { return transpose_in_products(g); }},
     {"prologue",         [](const Pipeline& p) { return p.on_host; },
                                   [](const Graph& g, Pipeline& p) { return split_prologue(g, &p.prologue); }},
+    {"overlap",          always,  [](const Graph& g, Pipeline&) { return overlap_collectives(g); }},
     {"rematerialize",    always,  [](const Graph& g, Pipeline& p) {
                                     p.plan = plan_fusion(g, p.facts);
                                     Rematerialized again = rematerialize(g, p.plan, p.facts);

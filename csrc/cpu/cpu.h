@@ -39,6 +39,7 @@ KernelFamily sole_indexed_kernels();  // of ops that have no others
 KernelFamily resize_kernels();
 KernelFamily slices_kernels();
 KernelFamily foreign_kernels();
+KernelFamily collective_kernels();
 KernelFamily pick_kernels();
 KernelFamily transpose_kernels();
 KernelFamily transposed_kernels();

@@ -26,9 +26,10 @@ void register_cpu_kernels(KernelRegistry& r) {
                      sole_indexed = sole_indexed_kernels(), random = avx2_random_kernels(),
                      resize = resize_kernels(), slices = slices_kernels(),
                      complex = complex_pairs_kernels(), foreign = foreign_kernels(),
-                     picks = pick_kernels(), elimination = eigen_elimination_kernels(),
-                     spectral = eigen_spectral_kernels(), special = eigen_special_kernels(),
-                     fft = eigen_fft_kernels(), reference = reference_kernels();
+                     together = collective_kernels(), picks = pick_kernels(),
+                     elimination = eigen_elimination_kernels(), spectral = eigen_spectral_kernels(),
+                     special = eigen_special_kernels(), fft = eigen_fft_kernels(),
+                     reference = reference_kernels();
   struct Row {
     const char* op;
     std::vector<const KernelFamily*> families;
@@ -121,6 +122,19 @@ void register_cpu_kernels(KernelRegistry& r) {
       {"numpy_extreme", {&foreign}},
       {"numpy_search", {&foreign}},
       {"numpy_matmul", {&foreign}},
+      {"all_reduce", {&together}},
+      {"all_gather", {&together}},
+      {"reduce_scatter", {&together}},
+      {"broadcast", {&together}},
+      {"reduce_to", {&together}},
+      {"gather_to", {&together}},
+      {"scatter_from", {&together}},
+      {"all_to_all", {&together}},
+      {"barrier", {&together}},
+      {"send_to", {&together}},
+      {"receive_from", {&together}},
+      {"all_reduce_start", {&together}},
+      {"all_reduce_wait", {&together}},
       {"pad", {&reference}},
       {"concat", {&reference}},
       {"arange", {&reference}},

@@ -117,20 +117,30 @@ void check_apart(const Entry& e, const Values& values) {
 bool Runner::compute(const Recheck* recheck) {
   if (!instance.program) return true;
   const Program& program = *instance.program;
-  const bool unlocked = recheck && program.takes_long() && others_wait() && !instance.contended();
+  // Waits for other processes are without the GIL, whoever wants it.
+  const bool unlocked =
+      recheck &&
+      (program.collects || (program.takes_long() && others_wait() && !instance.contended()));
   check_apart(e, values);
   Inputs inputs;
-  fetch(&inputs, unlocked || program.loops);
+  fetch(&inputs, unlocked || program.loops || program.collects);
   const std::span<Array* const> in(inputs.in.data(), inputs.in.size());
   outputs.resize(program.outputs.size());
-  auto back = [&] { return instance.went(still_there(&inputs, *recheck)); };
+  auto back = [&] {
+    const bool same = still_there(&inputs, *recheck);
+    if (!program.collects) return instance.went(same);
+    // Other processes have done their part: it is not run again. Nothing is written in place then.
+    if (!same) std::fill(inputs.give.begin(), inputs.give.end(), Program::kKeep);
+    return true;
+  };
   auto run = [&] {
     if (Tape* tape = Tape::innermost()) {
       const absl::FunctionRef<bool()> ask = back;
       if (const auto done = compute_under(*tape, in, unlocked ? &ask : nullptr)) return *done;
     }
     if (unlocked) return program.run_unlocked(in, inputs.give.data(), outputs.data(), back);
-    program.run(in, inputs.give.data(), outputs.data());
+    // While others are waited for, signals have their handlers, which may get hold of memory.
+    program.run(in, program.collects ? nullptr : inputs.give.data(), outputs.data());
     return true;
   };
   if (!e.watches_flags && e.stored.empty()) [[likely]]

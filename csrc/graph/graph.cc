@@ -82,6 +82,8 @@ Val Graph::append(Node n) {
     settle(n.type);
     inputs_.push_back(static_cast<uint32_t>(nodes_.size()));
   }
+  if (n.kind == Node::kOp && n.op->has(kOrdered))
+    ordered_.push_back(static_cast<uint32_t>(nodes_.size()));
   return push(std::move(n));
 }
 
@@ -239,6 +241,12 @@ Val Graph::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Typ
     if (Val f = try_fold(op, in, attrs, out)) return f;
   NodeIds ids;
   for (auto v : in) ids.push_back(v ? v.id : kNoNode);
+  if (op.has(kOrdered)) {
+    while (!ordered_.empty() && nodes_[ordered_.back()].abandoned) ordered_.pop_back();
+    uint32_t& after = ids[static_cast<size_t>(op.after)];
+    if (after == kNoNode && !ordered_.empty()) after = ordered_.back();
+    ordered_.push_back(static_cast<uint32_t>(nodes_.size()));
+  }
   const size_t h = key_of(op, ids, attrs);
   if (simplify_ && !op.has(kCallOut)) {
     for (uint32_t id : cse_[h]) {
@@ -336,6 +344,10 @@ Val Graph::emit_region(const OpDef& op, std::span<const Val> in,
   for (auto& r : regions) {
     const auto live = r->live();
     for (uint32_t i = 0; i < r->size(); ++i) n.may_fail |= live[i] && r->node(i).may_fail;
+    for (uint32_t i = 0; i < r->size(); ++i)
+      OP_CHECK(!live[i] || !r->node(i).op || !r->node(i).op->has(kOrdered), kRuntime, "[",
+               r->node(i).op->name,
+               "] whether a collective runs, and how often, may not depend on values of a graph");
   }
   n.regions = std::move(regions);
   return push(std::move(n));

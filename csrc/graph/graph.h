@@ -107,6 +107,7 @@ class Graph : public Builder {
   absl::flat_hash_map<size_t, absl::InlinedVector<uint32_t, 2>> cse_;  // nodes by their hash
   void check_result(uint32_t of, int64_t index, const Type& t) const;
   bool simplify_;
+  std::vector<uint32_t> ordered_;  // kOrdered nodes
 };
 
 // Evaluates a scalar rule on constants. bits in and out as stored in memory.

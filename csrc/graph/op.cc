@@ -25,6 +25,7 @@ OpTable::OpTable() {
   register_random(*this);
   register_control(*this);
   register_numpy(*this);
+  register_collective(*this);
   register_fft(*this);
   register_recurrent(*this);
   register_complex(*this);

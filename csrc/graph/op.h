@@ -184,9 +184,11 @@ enum OpFlag : uint32_t {
   kOwnAdjoint = 65536,     // vjp says what complex operands receive; else it is the rule of a
                            // holomorphic function, and cotangents are conjugated around it
   kTakesComplex = 131072,  // kernels take complex arrays as they are
-  kPicks = 262144,  // reads some rows of its first operand, as many elements as the output has
-  kSets = 524288,   // puts its last operand into places of its first one
-  kMayFail = 1024,  // may raise when it runs (an index out of range), so it runs even if unused
+  kPicks = 262144,     // reads some rows of its first operand, as many elements as the output has
+  kSets = 524288,      // puts its last operand into places of its first one
+  kOrdered = 1048576,  // collectives, which all processes must run in one order: each waits for the
+                       // one before it, which its input `after` names (Graph::emit)
+  kMayFail = 1024,     // may raise when it runs (an index out of range), so it runs even if unused
 };
 
 // What passes recognize an op as. Those that none looks for have none.
@@ -216,7 +218,9 @@ enum class Role : uint8_t {
   kConv,
   kConvInput,    // the gradient of its input
   kConvWeights,  // and of its weights
-  kPool,         // and its gradient
+  kCollectiveStart,
+  kCollectiveWait,
+  kPool,  // and its gradient
   kAttention,
   kAttentionGradient,
   kCond,
@@ -262,6 +266,7 @@ struct OpDef {
   std::vector<InputSpec> inputs;
   std::vector<AttrSpec> attrs;
   uint32_t flags = 0;
+  int after = -1;   // of kOrdered: the input of that name
   int outputs = 1;  // that a kernel stores; those behind the first: `output` nodes (ops/matmul.cc)
   Promote promote = Promote::kNone;
   Combiner combiner = Combiner::kNone;
@@ -302,6 +307,7 @@ class OpEntry {
       for (size_t bar; (bar = n.rfind('|')) != std::string::npos; n.resize(bar))
         s.aliases.push_back(n.substr(bar + 1));
       s.name = n;
+      if (n == "after") d_.after = static_cast<int>(d_.inputs.size());
       d_.inputs.push_back(s);
     }
     return *this;
@@ -416,6 +422,7 @@ void register_norm(OpTable&);
 void register_random(OpTable&);
 void register_control(OpTable&);
 void register_numpy(OpTable&);
+void register_collective(OpTable&);
 void register_complex(OpTable&);  // after all others: it extends their entries
 ComplexFn derived_complex(const OpDef& op);
 

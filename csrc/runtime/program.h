@@ -77,8 +77,8 @@ class Program {
   // Do runs take so long that others should have the GIL meanwhile? So it is thought until
   // one was measured.
   bool takes_long() const {
-    return device.is_host() && (nanoseconds_.load(std::memory_order_relaxed) > kLong ||
-                                (prologue && prologue->takes_long()));
+    return collects || (device.is_host() && (nanoseconds_.load(std::memory_order_relaxed) > kLong ||
+                                             (prologue && prologue->takes_long())));
   }
   // A run without the GIL, of inputs that the caller holds. Memory that was given is written
   // behind all other kernels, with the lock: then `back` says which may be written still, by
@@ -90,6 +90,8 @@ class Program {
 
   // Runs a loop whose length depends on data: others may have the GIL between its turns.
   bool loops = false;
+  // Waits for other processes, which meanwhile run as well: without the GIL, and once.
+  bool collects = false;
 
   // Of a call. Those behind them are what the prologue computes.
   size_t num_inputs() const { return input_types.size() - (prologue ? prologue->count() : 0); }

@@ -417,7 +417,6 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                                                'InplaceAdd InplaceIndexAdd InplaceSub Inv Invert IsNan Lcm Lgamma '
                                                'Mod MulNoNan SquaredDifference Sub Tan TruncateDiv TruncateMod Xdivy '
                                                '_Reduce',
-                    'ops.operations.comm_ops': 'AllReduce ReduceOp',
                     'ops.operations.manually_defined.ops_def': 'BatchNorm Cast Ones Rank Shape Tile Zeros',
                     'ops.operations.nn_ops': 'Conv2D L2Loss MaxPool Mish Pad SeLU SigmoidCrossEntropyWithLogits '
                                              'SoftmaxCrossEntropyWithLogits Softplus Softsign',

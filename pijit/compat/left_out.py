@@ -70,8 +70,8 @@ _REASONS = [
     (
         "*AllGatherV *AlltoAllV* *BatchISendIRecv *NeighborExchange* *ReduceScatterV *eshard* *AdaSum* "
         "*VirtualDatasetCellTriple parallel* *parallel.cluster*",
-        "pijit runs one process",
-        "the same network without it",
+        "processes divide batches, not networks (data parallel)",
+        "the same network without it; collectives of `ops` and `mint.distributed`",
     ),
     (
         "explainer* nn.probability.*",

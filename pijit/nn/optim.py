@@ -68,7 +68,7 @@ class SGD(Optimizer):
 
     def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         gradients = self._gradients(gradients)
-        for i in range(len(gradients)):
+        for i in self._owned:
             p, g = self.parameters[i], gradients[i]
             if self.has_momentum:
                 a, first = self.accum[i], self.stat[i]
@@ -116,7 +116,7 @@ class Momentum(Optimizer):
 
     def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         gradients = self._gradients(gradients)
-        for i in range(len(gradients)):
+        for i in self._owned:
             p, m, g = self.parameters[i], self.moments[i], gradients[i]
             p._assign(p - self._lr(i) * updates.momentum(m, g, self.momentum, self.use_nesterov))
         self._step()
@@ -195,7 +195,7 @@ class Adam(_Adam):
         self.beta1_power._assign(self.beta1_power * self.beta1)
         self.beta2_power._assign(self.beta2_power * self.beta2)
         correction = F.reshape(F.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power), ())
-        for i in range(len(gradients)):
+        for i in self._owned:
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
             updates.moments(m, v, g, self.beta1, self.beta2)
             if self.use_amsgrad:  # the greatest second moment so far (Reddi et al. 2018)
@@ -310,7 +310,7 @@ class AdamWeightDecay(_Adam):
 
     def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         self._count(gradients)
-        for i in range(len(gradients)):
+        for i in self._owned:
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
             updates.moments(m, v, g, self.beta1, self.beta2)
             update = m / (F.sqrt(v) + self.eps)
@@ -367,7 +367,7 @@ class RMSProp(Optimizer):
 
     def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         gradients = self._gradients(gradients)
-        for i in range(len(gradients)):
+        for i in self._owned:
             p, s, m, g = self.parameters[i], self.ms[i], self.moment[i], gradients[i]
             p._assign(p - updates.rmsprop(s, m, g, self._lr(i), self.decay, self.momentum, self.epsilon,
                                           self.mg[i] if self.centered else None))
@@ -411,7 +411,7 @@ class Adagrad(Optimizer):
 
     def construct(self, grads: tuple[Tensor, ...]) -> bool:
         grads = self._gradients(grads)
-        for i in range(len(grads)):
+        for i in self._owned:
             p, a, g = self.parameters[i], self.accum[i], grads[i]
             if self.update_slots:
                 a._assign(a + g * g)
@@ -460,7 +460,7 @@ class Adadelta(Optimizer):
 
     def construct(self, grads: tuple[Tensor, ...]) -> bool:
         grads = self._gradients(grads)
-        for i in range(len(grads)):
+        for i in self._owned:
             p, a, u, g = self.parameters[i], self.accum[i], self.accum_update[i], grads[i]
             p._assign(p - self._lr(i) * updates.adadelta(a, u, g, self.rho, self.epsilon))
         self._step()
@@ -502,7 +502,7 @@ class AdaMax(_Adam):
     def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         gradients = self._gradients(gradients)
         self.beta1_power._assign(self.beta1_power * self.beta1)
-        for i in range(len(gradients)):
+        for i in self._owned:
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
             updates.infinity_moments(m, v, g, self.beta1, self.beta2)
             p._assign(p - self._lr(i) / F.reshape(1.0 - self.beta1_power, ()) * m / (v + self.eps))
@@ -554,7 +554,7 @@ class ASGD(Optimizer):
     def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         gradients = self._gradients(gradients)
         steps = F.cast(F.reshape(self.global_step, ()), mstype.float32)
-        for i in range(len(gradients)):
+        for i in self._owned:
             p, ax, g, lr = self.parameters[i], self.ax[i], gradients[i], self._lr(i)
             eta = F.select(steps == 0, lr, self.eta[i])
             p._assign(p * (1.0 - self.lambd * eta) - eta * g)
@@ -608,7 +608,7 @@ class Rprop(Optimizer):
     def construct(self, gradients: tuple[Tensor, ...]) -> bool:
         gradients = self._gradients(gradients)
         first = F.reshape(self.global_step, ()) == 0
-        for i in range(len(gradients)):
+        for i in self._owned:
             p, prev, size, g = self.parameters[i], self.prev[i], self.step_size[i], gradients[i]
             same = prev * g
             factor = F.select(same > 0, self.etas[1], F.select(same < 0, self.etas[0], 1.0))
@@ -660,7 +660,7 @@ class ProximalAdagrad(Optimizer):
 
     def construct(self, grads: tuple[Tensor, ...]) -> bool:
         grads = self._gradients(grads)
-        for i in range(len(grads)):
+        for i in self._owned:
             p, a, g = self.parameters[i], self.accum[i], grads[i]
             a._assign(a + g * g)
             rate = self._lr(i) * F.rsqrt(a)
@@ -714,7 +714,7 @@ class FTRL(Optimizer):
 
     def construct(self, grads: tuple[Tensor, ...]) -> bool:
         grads = self._gradients(grads)
-        for i in range(len(grads)):
+        for i in self._owned:
             self._apply(self.parameters[i], self.moments[i], self.linear[i], grads[i], self._lr(i), self.l1, self.l2,
                         self.lr_power)
         self._step()
@@ -754,7 +754,7 @@ class Lamb(_Adam):
         self._count(gradients)
         steps = F.cast(F.reshape(self.global_step, ()), mstype.float32) + 1.0
         power1, power2 = F.pow(self.beta1, steps), F.pow(self.beta2, steps)
-        for i in range(len(gradients)):
+        for i in self._owned:
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
             updates.moments(m, v, g, self.beta1, self.beta2)
             step = m / (1.0 - power1) / (F.sqrt(v / (1.0 - power2)) + self.eps)
@@ -910,7 +910,7 @@ class AdaFactor(Optimizer):
         self._count(gradients)
         steps = F.cast(F.reshape(self.global_step, ()), mstype.float32) + 1.0
         keep = 1.0 - F.pow(steps, -self.decay_rate)
-        for i in range(len(gradients)):
+        for i in self._owned:
             p, g = self.parameters[i], gradients[i]
             if self.loss_scale != 1.0:
                 g = g * (1.0 / self.loss_scale)

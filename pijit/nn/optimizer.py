@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from pijit import _check
 from pijit import dtype as mstype
 from pijit._C import Tensor
+from pijit.communication import _collectives
+from pijit.communication._comm_helper import World
 from pijit.nn.cell import Cell, CellInOwnDtypes
 from pijit.nn.container import CellList
 from pijit.nn.cell_state import _Read
@@ -14,6 +16,7 @@ from pijit.nn.schedule import LearningRateSchedule
 from pijit.ops import function as F
 from pijit.ops.composite import HyperMap, Map
 from pijit.ops.primitives import AssignAdd
+from pijit.parallel._auto_parallel_context import get_auto_parallel_context
 from pijit.parameter import Parameter, ParameterTuple
 from pijit.ops.function.creation import _filled
 
@@ -59,6 +62,7 @@ class Optimizer(CellInOwnDtypes):
     optim_filter: tuple[bool, ...]
     reciprocal_scale: float
     use_parallel: bool
+    dev_num: int
     enable_tuple_broaden: bool
     skip_auto_parallel_compile: bool
     map_: Any
@@ -132,8 +136,9 @@ class Optimizer(CellInOwnDtypes):
         # what constructs of subclasses use beside the methods
         self.exec_weight_decay, self.dynamic_decay_flags = any(map(self._decays,
                                                                    range(len(flat)))), self.dynamic_weight_decay
-        self.decay_flags, self.optim_filter = tuple([self._decays(i) for i in range(len(flat))]), (True,) * len(flat)
-        self.reciprocal_scale, self.use_parallel = 1.0 / self.loss_scale, False
+        self.decay_flags = tuple([self._decays(i) for i in range(len(flat))])
+        self.reciprocal_scale = 1.0 / self.loss_scale
+        self._divide(flat)
         self.enable_tuple_broaden, self.skip_auto_parallel_compile = True, False
         self.map_, self.map_reverse = Map(), Map(None, True)
         self.hyper_map, self.hyper_map_reverse = HyperMap(), HyperMap(None, True)
@@ -261,9 +266,54 @@ class Optimizer(CellInOwnDtypes):
         """The gradients: parameters lie in memory one by one."""
         return gradients
 
+    def _divide(self, flat):
+        """Which parameters this process updates: with enable_parallel_optimizer, about as many bytes as each other one
+        of those that train together (Rajbhandari et al. 2020, stage 1); it holds no state of the others."""
+        self.use_parallel = (World.all.size > 1 and get_auto_parallel_context("enable_parallel_optimizer")
+                             and get_auto_parallel_context("parallel_mode") == "data_parallel")
+        self._world = World.all
+        owners = [World.rank] * len(flat)
+        if self.use_parallel:
+            loads = [0] * self._world.size
+            for i in sorted(range(len(flat)), key=lambda i: (-flat[i].size, i)):
+                owners[i] = loads.index(min(loads))
+                loads[owners[i]] += flat[i].size * flat[i].itemsize
+        self._owners, self.dev_num = tuple(owners), self._world.size if self.use_parallel else 1
+        self._owned = tuple([i for i in range(len(flat)) if owners[i] == World.rank])
+        self.optim_filter = tuple([owner == World.rank for owner in owners])
+        if self.use_parallel:
+            self.param_rank = self._owners
+
     def broadcast_params(self, optim_result: Any) -> ParameterTuple:  # noqa: ARG002
-        """The parameters: there is one process."""
+        """The parameters, with the values of the processes that update them."""
+        if not self.use_parallel:
+            return self.parameters
+        dtypes = []
+        for p in self.parameters:
+            if p.dtype not in dtypes:
+                dtypes.append(p.dtype)
+        for dtype in dtypes:
+            self._exchange(dtype)
         return self.parameters
+
+    def _exchange(self, dtype):
+        """Gives the parameters of a dtype the values of their owners: one vector of each process, as long as the
+        longest of them."""
+        parts = [[i for i in range(self.param_length) if self._owners[i] == rank and self.parameters[i].dtype == dtype]
+                 for rank in range(self._world.size)]
+        sizes = [sum([self.parameters[i].size for i in part]) for part in parts]
+        most = max(sizes)
+        own = [F.reshape(self.parameters[i], (-1,)) for i in parts[self._world.own]]
+        if sizes[self._world.own] < most:
+            own.append(F.zeros((most - sizes[self._world.own],), dtype))
+        values = _collectives.all_gather(own[0] if len(own) == 1 else F.concat(own, 0), self._world)
+        for rank in range(self._world.size):
+            at = rank * most
+            for i in parts[rank]:
+                p = self.parameters[i]
+                if rank != self._world.own:
+                    p._assign(F.reshape(values[at:at + p.size], p.shape))
+                at += p.size
 
     @property
     def target(self) -> str:
@@ -280,8 +330,9 @@ class Optimizer(CellInOwnDtypes):
         return F.reshape(r(self.global_step), ()) if self._dynamic and isinstance(r, LearningRateSchedule) else r
 
     def _state(self, name, init=0):
-        return ParameterTuple([Parameter(_filled(p.shape, init, dtype=p.dtype), name=f"{name}.{p.name}")
-                               for p in self.parameters])
+        return ParameterTuple([Parameter(_filled(p.shape if owned else (0,), init, dtype=p.dtype),
+                                         name=f"{name}.{p.name}")
+                               for p, owned in zip(self.parameters, self.optim_filter)])
 
     def _count(self, gradients):
         if len(gradients) != len(self.parameters):
@@ -299,6 +350,8 @@ class Optimizer(CellInOwnDtypes):
         return self.gradients_centralization(out) if self.grad_centralization else out
 
     def _step(self):
+        if self.use_parallel:
+            self.broadcast_params(None)
         self.global_step._assign(self.global_step + 1)
 
 

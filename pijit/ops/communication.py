@@ -1,5 +1,5 @@
-"""Collective operators as primitives. There is one process, so that values stay as they are; what names another process
-raises RuntimeError when it is called."""
+"""Collective operators as primitives. Alone, values stay as they are, and what names another process raises
+RuntimeError when it is called."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from pijit import _check
 from pijit._C import ops as _ops
+from pijit.communication import _collectives
+from pijit.communication._comm_helper import group_of, member_of, more_than_one
 from pijit.ops.primitive import Primitive
 
 if TYPE_CHECKING:
@@ -26,13 +28,8 @@ class ReduceOp:
     PROD = "prod"
 
 
-def _alone(name):
-    return RuntimeError(f"For '{name}', another process is needed, but there is one process (rank 0 of 1): "
-                        "training on several processes or devices is not supported.")
-
-
 class _Collective(Primitive):
-    """A value of one process, which it stays."""
+    """An operation of the processes of a group."""
 
     def __init__(self, group: str = _WORLD) -> None:
         super().__init__()
@@ -40,8 +37,8 @@ class _Collective(Primitive):
             raise _check.refused(type(self).__name__, "group", _check.STR, group)
         self.group = group
 
-    def __call__(self, x: Tensor) -> Tensor:
-        return _ops["identity"](x)
+    def _members(self):
+        return group_of(type(self).__name__, self.group)
 
 
 class _Reduction(_Collective):
@@ -61,67 +58,86 @@ class _Rooted(_Collective):
             raise _check.refused(type(self).__name__, "the rank", _check.INT, root_rank)
         self.root_rank = root_rank
 
-    def __call__(self, x: Tensor) -> Tensor:
-        if self.root_rank != 0:
-            raise _alone(type(self).__name__)
-        return _ops["identity"](x)
+    def _root(self, group):
+        return member_of(type(self).__name__, "the rank", self.root_rank, group)
 
 
 class AllReduce(_Reduction):
-    """The sum, maximum, minimum or product over all processes."""
+    """The sum, maximum, minimum or product over all processes of a group, at all of them."""
+
+    def __call__(self, input_x: Tensor) -> Tensor:
+        return _collectives.all_reduce(input_x, self.op, self._members())
 
 
 class ReduceScatter(_Reduction):
-    """This process's part of a reduction over all processes."""
+    """This process's part, along the first dimension, of a reduction over all processes of a group."""
+
+    def __call__(self, input_x: Tensor) -> Tensor:
+        return _collectives.reduce_scatter(input_x, self.op, self._members())
 
 
 class AllGather(_Collective):
     """All processes' tensors, concatenated along the first dimension."""
 
+    def __call__(self, input_x: Tensor) -> Tensor:
+        return _collectives.all_gather(input_x, self._members())
+
 
 class Barrier(_Collective):
-    """Waits for all processes."""
+    """Waits for all processes of a group."""
 
     def __call__(self) -> None:
-        return None
+        _collectives.barrier(self._members())
 
 
 class Broadcast(_Rooted):
-    """root_rank's tuple of tensors, at all processes."""
+    """root_rank's tuple of tensors, at all processes. root_rank counts in the world."""
 
     def __call__(self, input_x: Tensor | tuple[Tensor, ...]) -> Any:
-        if self.root_rank != 0:
-            raise _alone("Broadcast")
+        group = self._members()
+        root = self._root(group)
         if isinstance(input_x, (tuple, list)):
-            return tuple([_ops["identity"](x) for x in input_x])
-        return _ops["identity"](input_x)
+            return tuple([_collectives.broadcast(x, root, group) for x in input_x])
+        return _collectives.broadcast(input_x, root, group)
 
 
 class Reduce(_Rooted):
-    """The reduction over all processes, at dest_rank."""
+    """The reduction over all processes, at dest_rank; elsewhere the input."""
 
     def __init__(self, dest_rank: Any, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
         super().__init__(dest_rank, group)
         self.op: Any = _Reduction(op, group).op
 
+    def __call__(self, input_x: Tensor) -> Tensor:
+        group = self._members()
+        return _collectives.reduce(input_x, self._root(group), self.op, group)
+
 
 class CollectiveGather(_Rooted):
-    """All processes' tensors, concatenated along the first dimension, at dest_rank."""
+    """All processes' tensors, concatenated along the first dimension, at dest_rank; elsewhere a tensor of one zero."""
 
     def __init__(self, dest_rank: Any, group: str = _WORLD) -> None:
         super().__init__(dest_rank, group)
 
+    def __call__(self, input_x: Tensor) -> Tensor:
+        group = self._members()
+        return _collectives.gather(input_x, self._root(group), group)
+
 
 class CollectiveScatter(_Rooted):
-    """This process's part of src_rank's tensor."""
+    """This process's part, along the first dimension, of src_rank's tensor."""
 
     def __init__(self, src_rank: int = 0, group: str = _WORLD) -> None:
         super().__init__(src_rank, group)
 
+    def __call__(self, input_x: Tensor) -> Tensor:
+        group = self._members()
+        return _collectives.scatter(input_x, self._root(group), group)
+
 
 class AlltoAll(_Collective):
-    """Parts along split_dim go to all processes and come back along concat_dim. split_count: the number of processes,
-    1."""
+    """Parts along split_dim go to all processes and come back along concat_dim. split_count: the number of
+    processes."""
 
     split_count: Any
     split_dim: Any
@@ -135,64 +151,107 @@ class AlltoAll(_Collective):
         self.split_count, self.split_dim, self.concat_dim = split_count, split_dim, concat_dim
 
     def __call__(self, input_x: Tensor) -> Tensor:
-        if self.split_count != 1:
-            raise _alone("AlltoAll")
-        return _ops["identity"](input_x)
+        group = self._members()
+        n = group.size
+        if self.split_count != n:
+            if n == 1:
+                raise more_than_one("AlltoAll", f"'split_count' is {self.split_count}")
+            raise _check.refused("AlltoAll", "split_count", _check.value(f"be {n}, the number of processes"),
+                                 self.split_count)
+        if n == 1:
+            return _ops["identity"](input_x)
+        rank = input_x.ndim
+        for name, axis in (("split_dim", self.split_dim), ("concat_dim", self.concat_dim)):
+            if not 0 <= axis < rank:
+                raise _check.refused("AlltoAll", name, _check.within(0, rank - 1), axis)
+        split, concat = self.split_dim, self.concat_dim
+        part = _collectives.equal_parts("AlltoAll", f"the dimension {split}", input_x.shape[split], group)
+        # [n, …] of what goes to each member, moved, and joined along concat_dim
+        shape = input_x.shape
+        apart = input_x.reshape((*shape[:split], n, part, *shape[split + 1:]))
+        front = apart.transpose((split, *[k for k in range(rank + 1) if k != split]))
+        count = front.size // n
+        moved = _collectives.all_to_all(front.reshape((-1,)), [count] * n, [count] * n, group).reshape(front.shape)
+        own = front.shape[1:]
+        order = [k + 1 for k in range(rank)]
+        order.insert(concat, 0)
+        return moved.transpose(tuple(order)).reshape((*own[:concat], n * own[concat], *own[concat + 1:]))
 
 
-class _BetweenTwo(Primitive):
+class _BetweenTwo(_Collective):
     """Something that takes two processes."""
 
-    def __call__(self, *inputs: Any) -> Any:
-        raise _alone(type(self).__name__)
+    def _pair(self, what, rank):
+        group = self._members()
+        if group.size == 1:
+            raise more_than_one(type(self).__name__, "another process is needed")
+        return member_of(type(self).__name__, what, rank, group), group
 
 
 class Send(_BetweenTwo):
-    """Sends a tensor to another process."""
+    """Sends a tensor to another process. dest_rank counts in the world; sr_tag tells messages apart."""
 
     sr_tag: Any
     dest_rank: Any
-    group: str
     group_back: Any
 
     def __init__(self, sr_tag: Any, dest_rank: Any, group: str = _WORLD, group_back: Any = _WORLD) -> None:
-        super().__init__()
-        self.sr_tag, self.dest_rank, self.group, self.group_back = sr_tag, dest_rank, group, group_back
+        super().__init__(group)
+        self.sr_tag, self.dest_rank, self.group_back = sr_tag, dest_rank, group_back
+
+    def __call__(self, input_x: Tensor) -> Tensor:
+        peer, group = self._pair("dest_rank", self.dest_rank)
+        return _collectives.send(input_x, peer, self.sr_tag, group)
 
 
 class Receive(_BetweenTwo):
-    """Receives a tensor from another process."""
+    """Receives a tensor of a shape and dtype from another process. src_rank counts in the world."""
 
     sr_tag: Any
     src_rank: int
     shape: Shape
     dtype: DTypeLike
-    group: str
     group_back: Any
 
     def __init__(self, sr_tag: Any, src_rank: int, shape: Shape, dtype: DTypeLike, group: str = _WORLD,
                  group_back: Any = _WORLD) -> None:
-        super().__init__()
-        self.sr_tag, self.src_rank, self.shape, self.dtype, self.group, self.group_back = (sr_tag, src_rank, shape,
-            dtype, group, group_back)
+        super().__init__(group)
+        self.sr_tag, self.src_rank, self.shape, self.dtype, self.group_back = (sr_tag, src_rank, shape, dtype,
+            group_back)
+
+    def __call__(self, input_x: Any = None) -> Tensor:
+        peer, group = self._pair("src_rank", self.src_rank)
+        return _collectives.receive(self.shape, self.dtype, peer, self.sr_tag, group)
 
 
 class NeighborExchange(_BetweenTwo):
-    """Exchanges tensors with other processes."""
+    """Exchanges tensors with other processes: the i-th input goes to send_rank_ids[i], the i-th result comes from
+    recv_rank_ids[i]."""
 
     send_rank_ids: Any
     recv_rank_ids: Any
     recv_shapes: Any
     send_shapes: Any
     recv_type: Any
-    group: str
 
     def __init__(self, send_rank_ids: Any, recv_rank_ids: Any, recv_shapes: Any, send_shapes: Any, recv_type: Any,
                  group: str = _WORLD) -> None:
-        super().__init__()
+        super().__init__(group)
         self.send_rank_ids, self.recv_rank_ids, self.recv_shapes, self.send_shapes = (send_rank_ids, recv_rank_ids,
             recv_shapes, send_shapes)
-        self.recv_type, self.group = recv_type, group
+        self.recv_type = recv_type
+
+    def __call__(self, *inputs: Any) -> tuple[Tensor, ...]:
+        given = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)) else inputs
+        pairs = [self._pair("send_rank_ids", r) for r in self.send_rank_ids]
+        if len(given) != len(pairs):
+            raise _check.refused("NeighborExchange", "the inputs",
+                                 _check.value(f"be {len(pairs)} tensors, one for each of send_rank_ids"), len(given))
+        for x, (peer, group) in zip(given, pairs):
+            _collectives.send(x, peer, 0, group)
+        sources = [self._pair("recv_rank_ids", r) for r in self.recv_rank_ids]
+        return tuple([_collectives.receive(shape, self.recv_type, peer, 0, group)
+                      for shape, (peer, group) in zip(self.recv_shapes, sources)])
 
 
 __all__ = ["AllGather", "AllReduce", "AlltoAll", "Barrier", "Broadcast", "CollectiveGather", "CollectiveScatter",

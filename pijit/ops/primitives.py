@@ -695,28 +695,6 @@ class BesselI0(Primitive):
         return F.i0(x)
 
 
-class ReduceOp:
-    """Names of reductions across processes."""
-
-    SUM, MAX, MIN, PROD = "sum", "max", "min", "prod"
-
-
-class AllReduce(Primitive):
-    """The reduction across processes: of the one process there is, its own value."""
-
-    op: Any
-    group: str
-
-    def __init__(self, op: str = ReduceOp.SUM, group: str = "hccl_world_group") -> None:
-        super().__init__()
-        if op not in ("sum", "max", "min", "prod"):
-            raise _check.refused("AllReduce", "op", _check.one_of("sum", "max", "min", "prod"), op)
-        self.op, self.group = op, group
-
-    def __call__(self, input_x: Tensor) -> Tensor:
-        return _ops["identity"](input_x)
-
-
 _HERE = [n for n in globals() if n[0].isupper() and n != "TYPE_CHECKING"] + ["prim_arg_register", "prim_attr_register"]
 _FAMILIES = ("array debug image linalg math nn optimizer pooling random recurrent sparse "
              "sparse_optimizer spectral").split()
@@ -728,6 +706,8 @@ def _load():
     for family in _FAMILIES:
         module = importlib.import_module(f"pijit.ops.{family}_primitives")
         found.update({n: getattr(module, n) for n in module.__all__ if n not in _HERE})
+    together = importlib.import_module("pijit.ops.communication")
+    found.update(AllReduce=together.AllReduce, ReduceOp=together.ReduceOp)
     globals().update(found)
     return found
 

@@ -1,12 +1,12 @@
-"""The parallel context: options of training on several devices. There is one device, so that the options are kept and
-read back, and what asks for more devices raises RuntimeError."""
+"""The parallel context: options of training on several devices, which are kept and read back. Data parallel training
+uses them; what asks for more devices than there are processes raises RuntimeError."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pijit import _check
-
+from pijit.communication._comm_helper import World
 
 if TYPE_CHECKING:
     from typing import Any
@@ -49,9 +49,9 @@ _EARLIER = {"mirror_mean": "gradients_mean", "cast_before_mirror": "gradient_fp3
 def set_auto_parallel_context(**kwargs: Any) -> None:
     """Sets options of training on several devices: parallel_mode, gradients_mean, …
 
-    All parallel modes are accepted, as they are alike with one device. device_num and pipeline_stages above 1 and
-    global_rank above 0 raise RuntimeError; unknown options and values ValueError, wrong types TypeError. Nothing
-    changes then."""
+    All parallel modes are accepted where there is one process, as they are alike then; with several, data_parallel is
+    supported. Another device_num and global_rank than there are, and pipeline_stages above 1, raise RuntimeError;
+    unknown options and values ValueError, wrong types TypeError. Nothing changes then."""
     kwargs = {_EARLIER.get(key, key): value for key, value in kwargs.items()}
     for key, value in kwargs.items():
         if key not in _OPTIONS:
@@ -71,9 +71,15 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
             raise _check.refused("set_auto_parallel_context", "global_rank", _check.within(0, 4095), value)
         if key in ("device_num", "pipeline_stages", "grad_accumulation_step") and value < 1:
             raise _check.refused("set_auto_parallel_context", key, _check.value("be a positive integer"), value)
-        if key in ("device_num", "pipeline_stages") and value > 1 or key == "global_rank" and value > 0:
-            raise _check.refused("set_auto_parallel_context", key,
-                                 _check.value("be what one device and one process (rank 0 of 1) allow"), value,
+        n, rank = World.all.size, World.rank
+        if (key == "device_num" and value not in (1, n) or key == "pipeline_stages" and value > 1
+                or key == "global_rank" and value not in (0, rank)):
+            there_is = "one device and one process (rank 0 of 1)" if n == 1 else f"data parallel on rank {rank} of {n}"
+            raise _check.refused("set_auto_parallel_context", key, _check.value(f"be what {there_is} allow"), value,
+                                 RuntimeError)
+        if key == "parallel_mode" and n > 1 and value not in ("stand_alone", "data_parallel"):
+            raise _check.refused("set_auto_parallel_context", "parallel_mode",
+                                 _check.value("be 'stand_alone' or 'data_parallel' with several processes"), value,
                                  RuntimeError)
     for key, value in kwargs.items():
         _values[key] = value
@@ -89,7 +95,8 @@ def get_auto_parallel_context(attr_key: Any) -> Any:
     """The value of an option. ValueError for an unknown one."""
     if attr_key not in _OPTIONS:
         raise _check.unknown("get_auto_parallel_context", "argument", attr_key)
-    return _values.get(attr_key, _OPTIONS[attr_key][0])
+    of_world = {"device_num": World.all.size, "global_rank": World.rank}
+    return _values.get(attr_key, of_world.get(attr_key, _OPTIONS[attr_key][0]))
 
 
 def reset_auto_parallel_context() -> None:

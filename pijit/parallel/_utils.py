@@ -14,12 +14,12 @@ def _get_gradients_mean():
 
 
 def _get_device_num():
-    """The number of devices: 1."""
+    """The number of devices: that of the processes."""
     return get_auto_parallel_context("device_num")
 
 
 def _get_global_rank():
-    """The number of this process: 0."""
+    """The number of this process."""
     return get_auto_parallel_context("global_rank")
 
 

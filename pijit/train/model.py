@@ -9,6 +9,9 @@ import numpy as np
 from pijit import _check
 from pijit import context, nn
 from pijit._C import Tensor
+from pijit.communication._comm_helper import World
+from pijit.nn.wrap.grad_reducer import broadcast_parameters
+from pijit.parallel._auto_parallel_context import get_auto_parallel_context
 from pijit.amp import LossScaleManager, build_train_network, checked_level
 from pijit.nn.optimizer import Optimizer
 from pijit.train.callback._callback import (CallbackManager, InternalCallbackParam, RunContext, check_new_names,
@@ -147,7 +150,8 @@ class Model:
         p = InternalCallbackParam(
             train_network=self._train_network, epoch_num=epoch - initial_epoch,
                                   batch_num=train_dataset.get_dataset_size(), mode="train",
-            loss_fn=self._loss_fn, optimizer=self._optimizer, parallel_mode="stand_alone", device_number=1,
+            loss_fn=self._loss_fn, optimizer=self._optimizer, parallel_mode=get_auto_parallel_context("parallel_mode"),
+            device_number=World.all.size,
                                   train_dataset=train_dataset,
             train_dataset_element=None, network=self._network, last_save_ckpt_step=None, latest_ckpt_file=None,
             loss_scale_manager=self._loss_scale_manager, is_arf=False, initial_step=None, dataset_sink_mode=False,
@@ -157,6 +161,9 @@ class Model:
         manager = CallbackManager(callbacks)
         p.list_callback = manager.callbacks
         run = RunContext(p)
+        if get_auto_parallel_context("parameter_broadcast"):
+            divided = getattr(self._optimizer, "use_parallel", False)  # states, which differ
+            broadcast_parameters(self._network if divided else self._train_network)
         with manager:
             manager.on_train_begin(run)
             for i in range(initial_epoch, epoch):

@@ -15,6 +15,7 @@ BELOW = {
     "region": {"runtime"},
     "cpu": {"region"},
     "cuda": {"runtime"},
+    "mpi": {"runtime"},
     "compile": {"runtime"},
     "eager": {"compile"},
     "python": {"base"},
@@ -25,7 +26,7 @@ BELOW = {
     "bindings": {"dispatch"},
     "launch": {"python"},
 }
-CORE = {"base", "graph", "runtime", "region", "cpu", "cuda", "compile", "eager"}
+CORE = {"base", "graph", "runtime", "region", "cpu", "cuda", "mpi", "compile", "eager"}
 
 
 def allowed(folder):

@@ -79,7 +79,7 @@ def test_links_of_the_repository_lead_to_files(page):
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "tutorials").glob("*.md")) + [
-    DOCS / f"{name}.md" for name in ("concepts", "faq", "from-frameworks", "glossary", "index", "install", "machines",
+    DOCS / f"{name}.md" for name in ("concepts", "faq", "from-frameworks", "glossary", "index", "install", "distributed",
                                      "quickstart")], ids=lambda p: p.stem)
 def test_lines_can_be_read(page):
     text = re.sub(r"^```text.*?^```$|^\|.*\|$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)

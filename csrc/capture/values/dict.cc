@@ -442,7 +442,7 @@ V move_to_an_end(Context& c, DictValue& d, Args a) {
   d.move_to_end(c, a[0], *last);
   return c.constant(py::none());
 }
-constexpr Method<DictValue> kOrdered[] = {
+constexpr Method<DictValue> kOrderedOnly[] = {
     {"popitem", 0, 1, pop_at_end},
     {"move_to_end", 1, 2, move_to_an_end},
 };
@@ -461,13 +461,13 @@ V DictValue::call_descriptor(Context& c, PyObject* d, std::vector<V>& args, Kwar
 std::optional<V> DictValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                    Kwargs& kwargs) {
   if (ordered() &&
-      std::ranges::find(kOrdered, name, &Method<DictValue>::name) != std::end(kOrdered)) {
+      std::ranges::find(kOrderedOnly, name, &Method<DictValue>::name) != std::end(kOrderedOnly)) {
     std::vector<V> given = args;
     for (auto& [k, v] : kwargs) {
       if (k != "last") return std::nullopt;
       given.push_back(v);
     }
-    const auto r = run_method(kOrdered, *this, c, name, given, {});
+    const auto r = run_method(kOrderedOnly, *this, c, name, given, {});
     return r && *r ? r : std::nullopt;
   }
   if (name != "update" && name != "__init__")

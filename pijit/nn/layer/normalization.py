@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pijit import _check
 from pijit import dtype as mstype
+from pijit.communication import _collectives, _comm_helper, management as _management
 from pijit.initializer import initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import OperatorCell, positive
@@ -265,7 +266,7 @@ class LayerNorm(OperatorCell):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation across processes: of the one process there is.
+    """Batch normalisation whose statistics are those of the batches of all processes of a group together.
 
     Args:
         num_features (int): the number of channels.
@@ -280,7 +281,8 @@ class SyncBatchNorm(_BatchNorm):
             Default: 'ones'.
         use_batch_statistics (bool, optional): whether the batch's own statistics count; None: while training.
             Default: None.
-        process_groups (list, optional): kept for its name. Default: None.
+        process_groups (list of list of int, optional): the groups of processes that have statistics in common; each
+            process stands in one. None: all processes. Default: None.
         dtype (dtype, optional): the dtype of the Parameters. Default: float32.
 
     Inputs:
@@ -307,6 +309,53 @@ class SyncBatchNorm(_BatchNorm):
         super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
                          use_batch_statistics, dtype=dtype)
         self.process_groups = process_groups
+        self._group = _group_of_statistics(process_groups)
+
+    def construct(self, x: Tensor) -> Any:
+        use_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
+        if self._group.size == 1 or not use_batch:
+            return super().construct(x)
+        _need_tensor(self.cls_name, "x", x)
+        if x.ndim not in self.rank:
+            raise _check.refused(self.cls_name, "the input", _check.dims(self.rank), x.ndim)
+        # first the mean, then the squares around it: the squares alone would cancel
+        axes, shape = (0, *range(2, x.ndim)), (1, -1) + (1,) * (x.ndim - 2)
+        full = F.cast(x, mstype.float32)
+        own = x.size // max(x.shape[1], 1)
+        sums = F.concat([F.sum(full, axes), F.full((1,), float(own), dtype=mstype.float32)], 0)
+        sums = _collectives.all_reduce(sums, "sum", self._group)
+        count = F.stop_gradient(sums[-1:])
+        mean = F.reshape(sums[:-1] / count, shape)
+        squares = F.sum(F.square(full - mean), axes)
+        variance = F.reshape(_collectives.all_reduce(squares, "sum", self._group) / count, shape)
+        old = self.momentum
+        unbiased = F.reshape(F.stop_gradient(variance), (-1,)) * (count / F.maximum(count - 1.0, 1.0))
+        self.moving_mean._assign(self.moving_mean * old + F.reshape(F.stop_gradient(mean), (-1,)) * (1.0 - old))
+        self.moving_variance._assign(self.moving_variance * old + unbiased * (1.0 - old))
+        y = (full - mean) * F.rsqrt(variance + self.eps)
+        return _in_dtype_of(x, y * F.reshape(self.gamma, shape) + F.reshape(self.beta, shape))
+
+
+def _group_of_statistics(process_groups):
+    if process_groups is None:
+        return _comm_helper.World.all
+    name = "SyncBatchNorm"
+    _check.need(name, "process_groups", process_groups, _check.LIST)
+    seen: set[int] = set()
+    for ranks in process_groups:
+        _check.need(name, "process_groups", ranks, _check.LIST)
+        for rank in ranks:
+            _comm_helper.member_of(name, "process_groups", rank, _comm_helper.World.all)
+            if rank in seen:
+                raise _check.refused(name, "process_groups", _check.value("hold each process once"), process_groups)
+            seen.add(rank)
+    for ranks in process_groups:
+        if _comm_helper.World.rank in ranks and len(ranks) < _comm_helper.World.all.size:
+            group = "SyncBatchNorm_" + "_".join(str(r) for r in ranks)
+            if group not in _management.groups:
+                _management.create_group(group, ranks)
+            return _comm_helper.group_of(name, group)
+    return _comm_helper.World.all
 
 
 class GroupNorm(Cell):

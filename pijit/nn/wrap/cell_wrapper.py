@@ -8,8 +8,11 @@ from pijit import _check
 from pijit import dtype as mstype
 from pijit.grad import GradFunction, GradOperation, jvp, value_and_grad, vjp
 from pijit.nn.cell import Cell
+from pijit.communication._comm_helper import World
 from pijit.nn.layer import Identity
+from pijit.nn.wrap.grad_reducer import DistributedGradReducer
 from pijit.ops import function as F
+from pijit.parallel._auto_parallel_context import get_auto_parallel_context
 from pijit.parameter import Parameter
 
 if TYPE_CHECKING:
@@ -203,8 +206,9 @@ class TrainOneStepCell(Cell):
         self.sens, self.sense_flag, self.return_grad = 1.0 if sens is None else sens, sens is not None, return_grad
         self.grad: GradOperation = GradOperation(get_by_list=True, sens_param=True)
         self.grad_no_sens: GradOperation = GradOperation(get_by_list=True)
-        self.reducer_flag, self.parallel_mode = False, "stand_alone"
-        self.grad_reducer: Any = Identity()
+        self.parallel_mode = get_auto_parallel_context("parallel_mode")
+        self.reducer_flag = self.parallel_mode == "data_parallel" and World.all.size > 1
+        self.grad_reducer: Any = DistributedGradReducer(self.weights) if self.reducer_flag else Identity()
         self.grad_fn: Any = (GradFunction(network, None, self.weights, False, True, True, True) if self.sense_flag
                              else value_and_grad(network, None, self.weights))
 

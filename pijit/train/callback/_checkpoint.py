@@ -10,6 +10,8 @@ from pijit import _check
 from pijit import serialization
 from pijit._C import Tensor
 from pijit.nn.cell import Cell
+from pijit.communication._comm_helper import World
+from pijit.parallel._auto_parallel_context import get_auto_parallel_context
 from pijit.train.callback._callback import Callback
 
 if TYPE_CHECKING:
@@ -210,7 +212,10 @@ class ModelCheckpoint(Callback):
 
     prefix: how the file names begin, without "/"; if files are there that begin so, a number is appended. Or a function
         of the run's parameters that gives the whole name. directory: where; the working directory by default. config: a
-        CheckpointConfig. Files are named prefix-epoch_step.ckpt."""
+        CheckpointConfig. Files are named prefix-epoch_step.ckpt.
+
+    Where several processes train together (data_parallel), rank 0 writes what all of them hold. With
+    enable_parallel_optimizer each holds states that the others have not: then each writes below rank_<its number>."""
 
     def __init__(self, prefix: str = "CKP", directory: Any = None, config: Any = None) -> None:
         super().__init__()
@@ -223,6 +228,10 @@ class ModelCheckpoint(Callback):
             _check.need("ModelCheckpoint", "config", config, _check.a(CheckpointConfig))
         self._prefix, self._config = prefix, config or CheckpointConfig()
         self._directory = os.path.abspath(directory or ".")
+        together = World.all.size > 1 and get_auto_parallel_context("parallel_mode") == "data_parallel"
+        if together and get_auto_parallel_context("enable_parallel_optimizer"):
+            self._directory = os.path.join(self._directory, f"rank_{World.rank}")
+        self._writes: bool = not together or World.rank == 0 or get_auto_parallel_context("enable_parallel_optimizer")
         os.makedirs(self._directory, exist_ok=True)
         self._manager = CheckpointManager()
         self._latest_ckpt_file_name = ""
@@ -291,6 +300,8 @@ class ModelCheckpoint(Callback):
             self._save(p)
 
     def _save(self, p, suffix=""):
+        if not self._writes:
+            return
         config = self._config
         step = (p.cur_step_num - 1) % p.batch_num + 1
         name = self._prefix(p) if callable(self._prefix) else f"{self._prefix}-{p.get('cur_epoch_num', 1)}_{step}"

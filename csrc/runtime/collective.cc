@@ -1,0 +1,837 @@
+#include "runtime/collective.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "base/gil.h"
+#include "base/log.h"
+
+namespace pijit {
+
+std::optional<Reduction> reduction_of(std::string_view name) {
+  constexpr std::string_view kNames[] = {"sum", "max", "min", "prod"};
+  for (size_t k = 0; k < std::size(kNames); ++k)
+    if (kNames[k] == name) return static_cast<Reduction>(k);
+  return std::nullopt;
+}
+
+namespace processes {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+double seconds_since(Clock::time_point t) { return Seconds(Clock::now() - t).count(); }
+
+constexpr const char* kKindNames[] = {"barrier",        "all-reduce", "all-gather",
+                                      "reduce-scatter", "broadcast",  "reduce",
+                                      "gather",         "scatter",    "all-to-all"};
+constexpr const char* kReductionNames[] = {"sum", "max", "min", "prod"};
+
+// What members compare before data moves.
+struct Intent {
+  uint8_t kind = 0, reduction = 0, dtype = 0;
+  int32_t root = 0;
+  int64_t count = 0;
+  uint64_t number = 0;  // of the group's collectives
+  bool operator==(const Intent&) const = default;
+  std::string str() const {
+    std::string s = kKindNames[kind];
+    const bool reduces = kind == Collective::kAllReduce || kind == Collective::kReduceScatter ||
+                         kind == Collective::kReduce;
+    if (kind == Collective::kBarrier) return s;
+    if (reduces) s += str_cat(" (", kReductionNames[reduction], ")");
+    if (kind != Collective::kAllToAll) s += str_cat(" of ", count);
+    s += str_cat(" ", public_name_of(static_cast<DType>(dtype)));
+    const bool rooted = kind == Collective::kBroadcast || kind == Collective::kReduce ||
+                        kind == Collective::kGather || kind == Collective::kScatter;
+    return rooted ? str_cat(s, " with root ", root) : s;
+  }
+};
+
+struct Group {
+  std::string name;
+  std::vector<int> ranks;  // in the world, by rank in the group
+  int own = -1;            // the rank of this process; -1: it is no member
+  Transport::Group handle = nullptr;
+  uint64_t id = 0;       // the same at all members
+  uint64_t entered = 0;  // collectives that this process has come to
+  int size() const { return static_cast<int>(ranks.size()); }
+};
+using GroupRef = std::shared_ptr<Group>;
+
+uint64_t id_of(std::string_view name, const std::vector<int>& ranks) {
+  uint64_t h = 0xcbf29ce484222325ull;  // FNV-1a: the same in all processes
+  auto mix = [&](uint8_t byte) { h = (h ^ byte) * 0x100000001b3ull; };
+  for (const char c : name) mix(static_cast<uint8_t>(c));
+  for (const int r : ranks)
+    for (int k = 0; k < 4; ++k) mix(static_cast<uint8_t>(r >> (8 * k)));
+  return h;
+}
+
+// Questions between processes, beside the data.
+enum Tag : int { kQuestion = 1, kAnswer = 2, kGathering = 3, kFirstOfUsers = 16 };
+struct Question {
+  uint64_t group;
+};
+struct Answer {
+  uint64_t group = 0, entered = 0;
+  uint8_t ended = 0;
+  char doing[55] = {};  // the last collective
+};
+struct MessageHead {
+  int64_t count;
+  uint8_t dtype;
+  uint8_t unused[7];
+};
+
+// Memory of collectives, kept for the next ones: fresh pages would cost more than the copies.
+class Memory {
+ public:
+  Memory() = default;
+  explicit Memory(size_t bytes) : bytes_(bytes) {
+    std::lock_guard lock(mu());
+    const auto it = free().find(bytes);
+    if (it == free().end()) {
+      p_ = static_cast<char*>(::operator new(bytes));
+    } else {
+      p_ = it->second;
+      free().erase(it);
+      kept() -= bytes;
+    }
+  }
+  ~Memory() {
+    if (!p_) return;
+    std::lock_guard lock(mu());
+    constexpr size_t kMost = size_t{1} << 30;
+    if (kept() + bytes_ > kMost) {
+      ::operator delete(p_);
+    } else {
+      kept() += bytes_;
+      free().emplace(bytes_, p_);
+    }
+  }
+  Memory(Memory&& o) noexcept
+      : p_(std::exchange(o.p_, nullptr)), bytes_(std::exchange(o.bytes_, 0)) {}
+  Memory& operator=(Memory&& o) noexcept {
+    std::swap(p_, o.p_);
+    std::swap(bytes_, o.bytes_);
+    return *this;
+  }
+  char* data() const { return p_; }
+  size_t size() const { return bytes_; }
+
+ private:
+  static std::mutex& mu() {
+    static auto* m = new std::mutex;
+    return *m;
+  }
+  static std::multimap<size_t, char*>& free() {
+    static auto* f = new std::multimap<size_t, char*>;
+    return *f;
+  }
+  static size_t& kept() {
+    static size_t n = 0;
+    return n;
+  }
+  char* p_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// An all-reduce that was started.
+struct Started {
+  std::string op;
+  GroupRef group;
+  Collective c;
+  Memory buffer;
+  bool done = false;
+  std::exception_ptr error;
+};
+
+struct Engine {
+  std::unique_ptr<Transport> transport;
+  std::mutex calls;  // of the transport
+  std::mutex order;  // held by the collective that runs
+  int rank = 0, size = 1, local_rank = 0, local_size = 1;
+  double timeout = 600;
+
+  std::mutex mu;  // of all below
+  std::condition_variable changed;
+  std::map<std::string, GroupRef, std::less<>> groups;
+  std::map<uint64_t, uint64_t> entered;  // by group id
+  std::string doing;
+  std::deque<std::shared_ptr<Started>> queue;
+  bool busy = false, ending = false;
+  std::map<int64_t, std::shared_ptr<Started>> tickets;
+  int64_t next_ticket = 1;
+  std::string broken;  // why nothing more can be done
+  std::map<int, std::pair<Answer, Clock::time_point>> answers;
+
+  struct Sending {
+    Transport::Request request;
+    std::vector<char> bytes;
+  };
+  std::deque<Sending> sending;           // under `calls`
+  Transport::Group everybody = nullptr;  // for questions and the goodbye
+  std::thread thread;
+};
+Engine& engine() {
+  static auto* e = new Engine;  // threads may outlive static destruction
+  return *e;
+}
+
+[[noreturn]] void fail(std::string_view op, const std::string& why) {
+  throw OpError(OpError::kRuntime, str_cat("[", op, "] ", why));
+}
+std::string rank_text(const Group& g, int member) {
+  const int world = g.ranks[static_cast<size_t>(member)];
+  return str_cat("rank ", world);
+}
+
+// With `calls`.
+void send_small(int to, int tag, const void* bytes, size_t n) {
+  Engine& e = engine();
+  const char* from = static_cast<const char*>(bytes);
+  auto& s = e.sending.emplace_back();
+  s.bytes.assign(from, from + n);
+  s.request = e.transport->start_send(e.everybody, to, tag, s.bytes.data(), n);
+}
+
+// Answers what others ask, hears what they answer, lets go of what is sent. With `calls`.
+void serve() {
+  Engine& e = engine();
+  while (const auto m = e.transport->probe(e.everybody, -1, kQuestion)) {
+    Question q{};
+    e.transport->receive(e.everybody, m->from, kQuestion, &q, sizeof q);
+    Answer a;
+    a.group = q.group;
+    {
+      std::lock_guard lock(e.mu);
+      const auto it = e.entered.find(q.group);
+      a.entered = it == e.entered.end() ? 0 : it->second;
+      a.ended = e.ending;
+      std::strncpy(a.doing, e.doing.c_str(), sizeof a.doing - 1);
+    }
+    send_small(m->from, kAnswer, &a, sizeof a);
+  }
+  while (const auto m = e.transport->probe(e.everybody, -1, kAnswer)) {
+    Answer a;
+    e.transport->receive(e.everybody, m->from, kAnswer, &a, sizeof a);
+    std::lock_guard lock(e.mu);
+    e.answers[m->from] = {a, Clock::now()};
+  }
+  for (size_t k = e.sending.size(); k > 0; --k) {
+    auto s = std::move(e.sending.front());
+    e.sending.pop_front();
+    if (!e.transport->done(s.request)) e.sending.push_back(std::move(s));
+  }
+}
+
+// Of something that others have to do.
+class Waiting {
+ public:
+  // members: those that are waited for. number: of the collective; 0: a message.
+  Waiting(std::string_view op, const Group& g, std::vector<int> members, uint64_t number,
+          bool of_python)
+      : op_(op), g_(g), members_(std::move(members)), number_(number), of_python_(of_python) {}
+
+  // Until ready() says so, which is asked with `calls`.
+  void until(const std::function<bool()>& ready) {
+    Engine& e = engine();
+    for (int turn = 0;; ++turn) {
+      {
+        std::lock_guard lock(e.calls);
+        if (ready()) return;
+        if (turn % 16 == 15) serve();
+      }
+      // Awake for some microseconds; then asleep, as whoever wakes comes before those that compute.
+      if (turn < 64) {
+        for (int k = 0; k < 32; ++k) __builtin_ia32_pause();
+        continue;
+      }
+      const int pause = turn < 200 ? 10 : turn < 1000 ? 50 : 200;
+      std::this_thread::sleep_for(std::chrono::microseconds(pause));
+      if (of_python_ && gil.turn) gil.turn();
+      look();
+    }
+  }
+
+ private:
+  void look() {
+    Engine& e = engine();
+    const double waited = seconds_since(begin_), every = std::min(1.0, e.timeout / 4);
+    if (seconds_since(asked_) > every) {
+      asked_ = Clock::now();
+      std::lock_guard lock(e.calls);
+      const Question q{g_.id};
+      for (const int m : members_) send_small(g_.ranks[m], kQuestion, &q, sizeof q);
+    }
+    std::string why;
+    {
+      std::lock_guard lock(e.mu);
+      for (const int m : members_) {
+        const auto it = e.answers.find(g_.ranks[m]);
+        if (it == e.answers.end() || it->second.second < begin_) continue;
+        const Answer& a = it->second.first;
+        if (a.ended && (!number_ || a.group != g_.id || a.entered < number_))
+          why = str_cat(rank_text(g_, m), " of ", e.size,
+                        " has ended, so that it will not take part", last_of(a));
+      }
+    }
+    if (!why.empty()) give_up(why);
+    if (waited > e.timeout) give_up(overdue());
+  }
+  static std::string last_of(const Answer& a) {
+    return a.doing[0] ? str_cat("; its last operation was ", a.doing) : std::string();
+  }
+  std::string overdue() {
+    Engine& e = engine();
+    std::lock_guard lock(e.mu);
+    std::string text = str_cat("no result within ", e.timeout, " s in group '", g_.name, "': ");
+    std::string missing;
+    for (const int m : members_) {
+      const auto it = e.answers.find(g_.ranks[m]);
+      const bool heard = it != e.answers.end() && it->second.second >= begin_;
+      std::string about;
+      if (!heard)
+        about = "does not answer";
+      else if (!number_)
+        about = str_cat("has not sent it", last_of(it->second.first));
+      else if (it->second.first.group == g_.id && it->second.first.entered < number_)
+        about = str_cat("has not come to it", last_of(it->second.first));
+      if (!about.empty())
+        missing +=
+            str_cat(missing.empty() ? "" : "; ", rank_text(g_, m), " of ", e.size, " ", about);
+    }
+    return text + (missing.empty() ? "all ranks have come to it, but it does not end" : missing) +
+           ". PIJIT_COMM_TIMEOUT sets the time.";
+  }
+  [[noreturn]] void give_up(const std::string& why) {
+    Engine& e = engine();
+    {
+      std::lock_guard lock(e.mu);
+      e.broken = why;
+    }
+    fail(op_, why);
+  }
+
+  const std::string op_;
+  const Group& g_;
+  const std::vector<int> members_;
+  const uint64_t number_;
+  const bool of_python_;
+  const Clock::time_point begin_ = Clock::now();
+  Clock::time_point asked_ = begin_;
+};
+
+std::vector<int> others(const Group& g) {
+  std::vector<int> m;
+  for (int k = 0; k < g.size(); ++k)
+    if (k != g.own) m.push_back(k);
+  return m;
+}
+
+GroupRef group_of(std::string_view op, const std::string& name) {
+  Engine& e = engine();
+  std::lock_guard lock(e.mu);
+  if (!e.broken.empty()) fail(op, str_cat("communication has failed before: ", e.broken));
+  OP_CHECK(e.transport, kRuntime, "[", op,
+           "] communication of several processes is not initialized: call "
+           "mindspore.communication.init()");
+  const auto it = e.groups.find(name);
+  OP_CHECK(it != e.groups.end(), kValue, "[", op, "] the group '", name,
+           "' does not exist: call create_group first");
+  OP_CHECK(it->second->own >= 0, kValue, "[", op, "] rank ", e.rank, " is not in group '", name,
+           "'");
+  return it->second;
+}
+
+// Memory of an exchange outlives a wait that an exception ends.
+struct Exchange {
+  std::vector<char> own, all;
+};
+std::shared_ptr<Exchange> exchange(std::string_view op, const Group& g, const void* bytes, size_t n,
+                                   uint64_t number, bool of_python) {
+  Engine& e = engine();
+  auto x = std::make_shared<Exchange>();
+  x->own.assign(static_cast<const char*>(bytes), static_cast<const char*>(bytes) + n);
+  x->all.resize(n * g.ranks.size());
+  Transport::Request request;
+  {
+    std::lock_guard lock(e.calls);
+    request = e.transport->start_exchange(g.handle, x->own.data(), x->all.data(), n);
+  }
+  try {
+    Waiting(op, g, others(g), number, of_python).until([&] { return e.transport->done(request); });
+  } catch (...) {
+    static auto* left = new std::deque<std::shared_ptr<Exchange>>;
+    std::lock_guard lock(e.mu);
+    left->push_back(x);
+    if (e.broken.empty())
+      e.broken = str_cat("a wait of '", op, "' for other ranks was interrupted");
+    throw;
+  }
+  return x;
+}
+
+void check_agreement(std::string_view op, const Group& g, const Intent& own, const Exchange& x) {
+  const auto at = [&](int m) {
+    Intent i;
+    std::memcpy(&i, x.all.data() + sizeof i * static_cast<size_t>(m), sizeof i);
+    return i;
+  };
+  bool same = true;
+  for (int m = 0; m < g.size(); ++m) same &= at(m) == own;
+  if (same) return;
+  std::string text;
+  for (int m = 0; m < g.size() && m < 16; ++m)
+    text +=
+        str_cat(m ? "; " : "", rank_text(g, m), ": ", at(m).str(), " (number ", at(m).number, ")");
+  fail(op, str_cat("all ranks of group '", g.name,
+                   "' must do the same with tensors of one size and dtype, but got ", text));
+}
+
+void check_counts(std::string_view op, const Group& g, const Collective& c, bool of_python,
+                  uint64_t number) {
+  const auto x =
+      exchange(op, g, c.to_send.data(), c.to_send.size() * sizeof(int64_t), number, of_python);
+  const auto sends = [&](int from, int to) {
+    int64_t n;
+    std::memcpy(&n, x->all.data() + sizeof n * static_cast<size_t>(from * g.size() + to), sizeof n);
+    return n;
+  };
+  // All members see all counts but their receive counts: they tell what fits by a second exchange.
+  int64_t wrong = -1;
+  for (int m = 0; m < g.size(); ++m)
+    if (sends(m, g.own) != c.to_receive[static_cast<size_t>(m)]) wrong = m;
+  const auto verdict = exchange(op, g, &wrong, sizeof wrong, number, of_python);
+  for (int m = 0; m < g.size(); ++m) {
+    int64_t from;
+    std::memcpy(&from, verdict->all.data() + sizeof from * static_cast<size_t>(m), sizeof from);
+    if (from >= 0)
+      fail(op, str_cat(rank_text(g, static_cast<int>(from)), " sends ",
+                       sends(static_cast<int>(from), m), " elements to ", rank_text(g, m),
+                       ", which expects another number of them"));
+  }
+}
+
+// One collective, when it is its turn.
+void run_now(std::string_view op, Group& g, const Collective& c, bool of_python) {
+  Engine& e = engine();
+  Intent own;
+  own.kind = c.kind;
+  own.reduction = static_cast<uint8_t>(c.reduction);
+  own.dtype = static_cast<uint8_t>(c.dtype);
+  own.root = c.root;
+  own.count = c.count;
+  own.number = ++g.entered;
+  {
+    std::lock_guard lock(e.mu);
+    e.entered[g.id] = g.entered;
+    e.doing = str_cat(op, " ", own.number, " of ", g.name);
+  }
+  check_agreement(op, g, own, *exchange(op, g, &own, sizeof own, own.number, of_python));
+  if (c.kind == Collective::kAllToAll) check_counts(op, g, c, of_python, own.number);
+  if (c.kind == Collective::kBarrier) return;
+  // Libraries count in ints: longer ones in pieces, where elements are independent.
+  constexpr int64_t kMost = int64_t{1} << 30;
+  const auto size = static_cast<int64_t>(size_of(c.dtype));
+  const bool in_pieces = c.kind == Collective::kAllReduce || c.kind == Collective::kBroadcast ||
+                         c.kind == Collective::kReduce;
+  for (int64_t at = 0; at == 0 || at < c.count; at += in_pieces ? kMost : c.count) {
+    Collective piece = c;
+    if (in_pieces) {
+      piece.count = std::min(kMost, c.count - at);
+      piece.in = static_cast<const char*>(c.in) + at * size;
+      piece.out = static_cast<char*>(c.out) + at * size;
+    }
+    Transport::Request request;
+    {
+      std::lock_guard lock(e.calls);
+      request = e.transport->start(g.handle, piece);
+    }
+    try {
+      Waiting(op, g, others(g), own.number, of_python).until([&] {
+        return e.transport->done(request);
+      });
+    } catch (...) {
+      // The library may go on with the memory for ever (which is why it is the engine's).
+      std::lock_guard lock(e.mu);
+      if (e.broken.empty()) e.broken = str_cat("a wait of '", op, "' was interrupted");
+      throw;
+    }
+    if (c.count == 0) break;
+  }
+}
+
+// Bytes that a member reads and writes.
+struct Parts {
+  size_t in = 0, out = 0;
+};
+Parts parts_of(const Collective& c, const Group& g) {
+  const size_t one = static_cast<size_t>(c.count) * size_of(c.dtype), all = one * g.ranks.size();
+  const bool root = c.root == g.own;
+  switch (c.kind) {
+    case Collective::kBarrier: return {};
+    case Collective::kAllReduce: return {one, one};
+    case Collective::kAllGather: return {one, all};
+    case Collective::kReduceScatter: return {all, one};
+    case Collective::kBroadcast:
+    case Collective::kReduce: return {one, one};
+    case Collective::kGather: return {one, root ? all : 0};
+    case Collective::kScatter: return {root ? all : 0, one};
+    case Collective::kAllToAll: break;
+  }
+  Parts p;
+  for (const int64_t n : c.to_send) p.in += static_cast<size_t>(n) * size_of(c.dtype);
+  for (const int64_t n : c.to_receive) p.out += static_cast<size_t>(n) * size_of(c.dtype);
+  return p;
+}
+
+// What the library may still read or write after a wait that an exception ended.
+void keep_for_ever(std::shared_ptr<void> memory) {
+  static auto* kept = new std::deque<std::shared_ptr<void>>;
+  Engine& e = engine();
+  std::lock_guard lock(e.mu);
+  if (!e.broken.empty()) kept->push_back(std::move(memory));
+}
+
+void progress() {
+  Engine& e = engine();
+  std::unique_lock lock(e.mu);
+  while (true) {
+    if (e.queue.empty()) {
+      if (e.ending) return;
+      e.changed.wait_for(lock, std::chrono::milliseconds(20));
+      if (!e.queue.empty() || e.ending) continue;
+      lock.unlock();
+      if (std::unique_lock calls(e.calls, std::try_to_lock); calls) {
+        try {
+          serve();
+        } catch (const OpError& x) {
+          PIJIT_LOG("exec", "communication: ", x.what());
+        }
+      }
+      lock.lock();
+      continue;
+    }
+    const auto s = e.queue.front();
+    e.queue.pop_front();
+    e.busy = true;
+    const std::string broken = e.broken;
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      if (!broken.empty()) fail(s->op, str_cat("communication has failed before: ", broken));
+      std::lock_guard turn(e.order);
+      run_now(s->op, *s->group, s->c, false);
+    } catch (...) {
+      error = std::current_exception();
+      keep_for_ever(s);
+    }
+    lock.lock();
+    s->done = true, s->error = error;
+    e.busy = false;
+    e.changed.notify_all();
+  }
+}
+
+void check_partner(std::string_view op, const Group& g, int member, int tag) {
+  OP_CHECK(member >= 0 && member < g.size(), kValue, "[", op, "] there is no rank ", member,
+           " in group '", g.name, "' of ", g.size());
+  OP_CHECK(member != g.own, kValue, "[", op, "] rank ", member, " is this process itself");
+  constexpr int kMostTags = 30000;
+  OP_CHECK(tag >= 0 && tag <= kMostTags, kValue, "[", op, "] the tag must be from 0 to ", kMostTags,
+           ", got ", tag);
+}
+
+// Until `ready`, asked with `mu`; signals are handled meanwhile.
+template <class F>
+void wait_here(std::unique_lock<std::mutex>& lock, F ready) {
+  Engine& e = engine();
+  while (!ready()) {
+    e.changed.wait_for(lock, std::chrono::milliseconds(5));
+    if (ready() || !gil.turn) continue;
+    lock.unlock();
+    gil.turn();
+    lock.lock();
+  }
+}
+
+}  // namespace
+
+void start(const std::string& library) {
+  Engine& e = engine();
+  OP_CHECK(!e.transport, kRuntime, "[init] communication is initialized already");
+  void* lib = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);  // MPI's own plug-ins look there
+  OP_CHECK(lib, kRuntime, "[init] the MPI plug-in cannot be loaded: ", dlerror());
+  const auto version = reinterpret_cast<TransportVersion>(dlsym(lib, kTransportVersionName));
+  const auto make = reinterpret_cast<TransportMake>(dlsym(lib, kTransportMakeName));
+  OP_CHECK(version && make && std::string_view(version()) == kTransportVersion, kRuntime, "[init] ",
+           library, " belongs to another build of pijit");
+  e.transport.reset(make());
+  e.rank = e.transport->rank();
+  e.size = e.transport->size();
+  e.local_rank = e.transport->local_rank();
+  e.local_size = e.transport->local_size();
+  std::vector<int> all(static_cast<size_t>(e.size));
+  for (int k = 0; k < e.size; ++k) all[static_cast<size_t>(k)] = k;
+  e.everybody = e.transport->make_group(all, 0);
+  auto world = std::make_shared<Group>();
+  world->name = "world";
+  world->ranks = all;
+  world->own = e.rank;
+  world->id = id_of(world->name, all);
+  world->handle = e.transport->make_group(all, 1);
+  {
+    std::lock_guard lock(e.mu);
+    e.ending = false;
+    e.broken.clear();
+    e.groups["world"] = std::move(world);
+  }
+  e.thread = std::thread(progress);
+}
+
+bool started() { return engine().transport != nullptr; }
+
+void set_timeout(double seconds) {
+  OP_CHECK(seconds > 0, kValue, "[set_timeout] the time must be positive, got ", seconds);
+  engine().timeout = seconds;
+}
+
+int rank() { return engine().rank; }
+int size() { return engine().size; }
+int local_rank() { return engine().local_rank; }
+int local_size() { return engine().local_size; }
+
+void abort(int code) {
+  Engine& e = engine();
+  if (e.transport) e.transport->abort(code);
+}
+
+void stop() {
+  Engine& e = engine();
+  if (!e.transport) return;
+  {
+    std::unique_lock lock(e.mu);
+    wait_here(lock, [&] { return (e.queue.empty() && !e.busy) || !e.broken.empty(); });
+    e.ending = true;
+    e.doing = "the end of its program";
+    e.changed.notify_all();
+  }
+  e.thread.join();
+  Transport::Request goodbye;
+  char own = 0;
+  std::vector<char> all(static_cast<size_t>(e.size));
+  {
+    std::lock_guard lock(e.calls);
+    goodbye = e.transport->start_exchange(e.everybody, &own, all.data(), 1);
+  }
+  while (true) {  // as long as the others take
+    {
+      std::lock_guard lock(e.calls);
+      serve();
+      if (e.transport->done(goodbye)) break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (gil.turn) gil.turn();
+  }
+  std::lock_guard lock(e.calls);
+  while (!e.sending.empty()) serve();
+  for (auto& [name, g] : e.groups)
+    if (g->handle) e.transport->drop_group(g->handle);
+  e.transport->drop_group(e.everybody);
+  e.transport->end();
+  e.groups.clear();
+  e.entered.clear();
+  e.transport.reset();
+  e.rank = e.local_rank = 0;
+  e.size = e.local_size = 1;
+}
+
+void make_group(const std::string& name, const std::vector<int>& ranks) {
+  Engine& e = engine();
+  auto g = std::make_shared<Group>();
+  g->name = name;
+  g->ranks = ranks;
+  g->id = id_of(name, ranks);
+  const auto own = std::find(ranks.begin(), ranks.end(), e.rank);
+  if (own != ranks.end()) g->own = static_cast<int>(own - ranks.begin());
+  if (g->own >= 0 && g->size() > 1) {
+    // The first member hears from all others before the library, which would wait for ever, makes
+    // the group; then it tells them.
+    Group everybody;
+    everybody.name = name;
+    everybody.id = g->id;
+    everybody.ranks = ranks;
+    everybody.own = g->own;
+    const int tag = kGathering + static_cast<int>(g->id % 4099) * 2 + kFirstOfUsers;
+    const auto hear = [&](int member) {
+      uint64_t id = 0;
+      Waiting("create_group", everybody, {member}, 1, true).until([&] {
+        const auto m = e.transport->probe(e.everybody, ranks[static_cast<size_t>(member)], tag);
+        if (!m) return false;
+        e.transport->receive(e.everybody, m->from, tag, &id, sizeof id);
+        return true;
+      });
+      OP_CHECK(id == g->id, kValue, "[create_group] rank ", ranks[static_cast<size_t>(member)],
+               " makes another group at the same time as rank ", e.rank, " makes '", name, "'");
+    };
+    const auto tell = [&](int member) {
+      std::lock_guard lock(e.calls);
+      send_small(ranks[static_cast<size_t>(member)], tag, &g->id, sizeof g->id);
+    };
+    if (g->own == 0) {
+      for (int m = 1; m < g->size(); ++m) hear(m);
+      for (int m = 1; m < g->size(); ++m) tell(m);
+    } else {
+      tell(0);
+      hear(0);
+    }
+  }
+  if (g->own >= 0) {
+    std::lock_guard order(e.order);
+    std::lock_guard lock(e.calls);
+    g->handle = e.transport->make_group(ranks, 1 + static_cast<int>(g->id % 16381));
+  }
+  std::lock_guard lock(e.mu);
+  e.groups[name] = std::move(g);
+}
+
+void drop_group(const std::string& name) {
+  Engine& e = engine();
+  std::lock_guard lock(e.mu);
+  e.groups.erase(name);  // the library's group stays: to free it all members would have to come
+}
+
+void run(std::string_view op, const std::string& group, Collective c) {
+  Engine& e = engine();
+  const GroupRef g = group_of(op, group);
+  const auto n = static_cast<size_t>(g->size());
+  OP_CHECK(c.members == g->size(), kValue, "[", op, "] was made for a group of ", c.members,
+           " ranks, but '", group, "' has ", g->size());
+  OP_CHECK(c.root >= 0 && c.root < g->size(), kValue, "[", op, "] there is no rank ", c.root,
+           " in group '", group, "' of ", g->size());
+  OP_CHECK(c.kind != Collective::kAllToAll || (c.to_send.size() == n && c.to_receive.size() == n),
+           kValue, "[", op, "] needs a number of elements for each of the ", n, " ranks");
+  {
+    std::unique_lock lock(e.mu);
+    wait_here(lock, [&] { return e.queue.empty() && !e.busy; });
+  }
+  const Parts parts = parts_of(c, *g);
+  // The library's memory is the engine's, as an exception may end the wait for it.
+  auto own = std::make_shared<std::pair<Memory, Memory>>(Memory(parts.in), Memory(parts.out));
+  void* const out = c.out;
+  if (parts.in && c.in) std::memcpy(own->first.data(), c.in, parts.in);
+  c.in = own->first.data();
+  c.out = own->second.data();
+  if (c.kind == Collective::kAllReduce) c.out = own->first.data();
+  try {
+    std::lock_guard turn(e.order);
+    run_now(op, *g, c, true);
+  } catch (...) {
+    keep_for_ever(std::move(own));
+    throw;
+  }
+  if (parts.out && out) std::memcpy(out, c.out, parts.out);
+}
+
+int64_t start_all_reduce(std::string_view op, const std::string& group, Reduction r, DType dtype,
+                         std::span<const std::pair<const void*, int64_t>> parts) {
+  Engine& e = engine();
+  auto s = std::make_shared<Started>();
+  s->op = op;
+  s->group = group_of(op, group);
+  size_t bytes = 0;
+  for (auto& [data, count] : parts) bytes += static_cast<size_t>(count) * size_of(dtype);
+  s->buffer = Memory(bytes);
+  char* to = s->buffer.data();
+  for (auto& [data, count] : parts) {
+    const size_t n = static_cast<size_t>(count) * size_of(dtype);
+    if (n) std::memcpy(to, data, n);
+    to += n;
+  }
+  s->c.kind = Collective::kAllReduce;
+  s->c.reduction = r;
+  s->c.dtype = dtype;
+  s->c.count = static_cast<int64_t>(bytes / size_of(dtype));
+  s->c.in = s->c.out = s->buffer.data();
+  std::lock_guard lock(e.mu);
+  const int64_t ticket = e.next_ticket++;
+  e.tickets[ticket] = s;
+  e.queue.push_back(std::move(s));
+  e.changed.notify_all();
+  return ticket;
+}
+
+void wait(std::string_view op, int64_t ticket, void* out, int64_t count) {
+  Engine& e = engine();
+  std::shared_ptr<Started> s;
+  {
+    std::unique_lock lock(e.mu);
+    const auto it = e.tickets.find(ticket);
+    OP_CHECK(it != e.tickets.end(), kValue, "[", op, "] nothing was started with ticket ", ticket);
+    s = it->second;
+    wait_here(lock, [&] { return s->done; });
+    e.tickets.erase(ticket);
+  }
+  if (s->error) std::rethrow_exception(s->error);
+  OP_CHECK(s->c.count == count, kValue, "[", op, "] ", s->c.count, " elements were started, ",
+           count, " are waited for");
+  if (count) std::memcpy(out, s->buffer.data(), s->buffer.size());
+}
+
+void send(std::string_view op, const std::string& group, int to, int tag, DType dtype,
+          const void* data, int64_t count) {
+  Engine& e = engine();
+  const GroupRef g = group_of(op, group);
+  check_partner(op, *g, to, tag);
+  const size_t n = static_cast<size_t>(count) * size_of(dtype);
+  std::vector<char> bytes(sizeof(MessageHead) + n);
+  const MessageHead head{count, static_cast<uint8_t>(dtype), {}};
+  std::memcpy(bytes.data(), &head, sizeof head);
+  if (n) std::memcpy(bytes.data() + sizeof head, data, n);
+  std::lock_guard lock(e.calls);
+  auto& s = e.sending.emplace_back();
+  s.bytes = std::move(bytes);
+  s.request =
+      e.transport->start_send(g->handle, to, kFirstOfUsers + tag, s.bytes.data(), s.bytes.size());
+}
+
+void receive(std::string_view op, const std::string& group, int from, int tag, DType dtype,
+             void* data, int64_t count) {
+  Engine& e = engine();
+  const GroupRef g = group_of(op, group);
+  check_partner(op, *g, from, tag);
+  std::vector<char> bytes;
+  Waiting(op, *g, {from}, 0, true).until([&] {
+    const auto m = e.transport->probe(g->handle, from, kFirstOfUsers + tag);
+    if (!m) return false;
+    bytes.resize(m->bytes);
+    e.transport->receive(g->handle, from, kFirstOfUsers + tag, bytes.data(), bytes.size());
+    return true;
+  });
+  MessageHead head{};
+  OP_CHECK(bytes.size() >= sizeof head, kRuntime, "[", op, "] a message of another program came");
+  std::memcpy(&head, bytes.data(), sizeof head);
+  OP_CHECK(head.count == count && head.dtype == static_cast<uint8_t>(dtype), kValue, "[", op, "] ",
+           rank_text(*g, from), " sent ", head.count, " elements of ",
+           public_name_of(static_cast<DType>(head.dtype)), ", but ", count, " of ",
+           public_name_of(dtype), " were expected");
+  if (count) std::memcpy(data, bytes.data() + sizeof head, bytes.size() - sizeof head);
+}
+
+}  // namespace processes
+}  // namespace pijit

@@ -1,0 +1,117 @@
+// Processes that compute together: groups of them, collective operations, messages between two.
+// What moves the bytes is a library of its own behind `Transport` (mpi/mpi.cc), opened when
+// communication is initialized. Here is what does not depend on it:
+// - order: collectives of one process run one after the other, in the order in which they were
+//   started, as all members must have the same order. Those that were started and not waited for
+//   run in a thread of their own, beside the kernels of the caller.
+// - agreement: before data moves, members compare what they are about to do, so that operations
+//   that do not fit are an error on all of them instead of a crash or a wait for ever.
+// - failures: whoever waits asks the others how far they are. A member that has ended is named at
+//   once, one that does not come is named when the time is over.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/dtype.h"
+
+namespace pijit {
+
+enum class Reduction : uint8_t { kSum, kMax, kMin, kProd };
+std::optional<Reduction> reduction_of(std::string_view name);  // "sum", "max", "min", "prod"
+
+struct Collective {
+  enum Kind : uint8_t {
+    kBarrier,
+    kAllReduce,
+    kAllGather,
+    kReduceScatter,
+    kBroadcast,
+    kReduce,
+    kGather,
+    kScatter,
+    kAllToAll
+  } kind = kBarrier;
+  Reduction reduction = Reduction::kSum;
+  DType dtype = DType::U8;
+  int members = 1;    // of the group that it is made for
+  int root = 0;       // its rank in the group
+  int64_t count = 0;  // elements of one member's part; of kAllToAll none
+  const void* in = nullptr;
+  void* out = nullptr;                       // of all-reduce: may be the same as `in`
+  std::vector<int64_t> to_send, to_receive;  // of kAllToAll: elements by member
+};
+
+// A library that moves bytes. One thread at a time calls it. Failures are OpErrors.
+class Transport {
+ public:
+  using Group = void*;
+  using Request = void*;
+  struct Message {
+    int from;  // rank in the group
+    size_t bytes;
+  };
+  virtual ~Transport() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual int local_rank() const = 0;  // on its machine
+  virtual int local_size() const = 0;
+  // Called by all of its members at once; `tag` tells apart groups that are made at one time.
+  virtual Group make_group(std::span<const int> ranks, int tag) = 0;
+  virtual void drop_group(Group g) = 0;
+  // When all members have come. Memory is kept until `done`; counts are below 2**31.
+  virtual Request start(Group g, const Collective& c) = 0;
+  // Each member's bytes at all members. Memory is kept until `done`.
+  virtual Request start_exchange(Group g, const void* own, void* all, size_t bytes) = 0;
+  virtual Request start_send(Group g, int to, int tag, const void* bytes, size_t n) = 0;
+  virtual bool done(Request r) = 0;  // then the request is gone
+  // A message that has come, from one member or (-1) any.
+  virtual std::optional<Message> probe(Group g, int from, int tag) = 0;
+  virtual void receive(Group g, int from, int tag, void* bytes, size_t n) = 0;
+  virtual void end() = 0;
+  virtual void abort(int code) = 0;  // ends all processes
+};
+// What the library exports.
+using TransportVersion = const char* (*)();
+using TransportMake = Transport* (*)();
+constexpr const char* kTransportVersionName = "pijit_transport_version";
+constexpr const char* kTransportMakeName = "pijit_make_transport";
+constexpr const char* kTransportVersion = "pijit transport 1";
+
+namespace processes {
+
+// Opens the library and starts. Throws OpError (kRuntime) where that can't be.
+void start(const std::string& library);
+bool started();
+// Says goodbye and waits until all processes have: whoever waits for this one is told.
+void stop();
+void abort(int code);
+void set_timeout(double seconds);  // of waiting for others; OpError unless positive
+
+int rank();
+int size();
+int local_rank();
+int local_size();
+
+// A group of ranks ("world": all there are), made by all its members at once. Others know it
+// without being members.
+void make_group(const std::string& name, const std::vector<int>& ranks);
+void drop_group(const std::string& name);
+
+// `op` is what errors call it. Blocks; other threads have the GIL if the caller let go of it.
+void run(std::string_view op, const std::string& group, Collective c);
+// Starts an all-reduce of a copy of the parts, in their order; its ticket.
+int64_t start_all_reduce(std::string_view op, const std::string& group, Reduction r, DType dtype,
+                         std::span<const std::pair<const void*, int64_t>> parts);
+// Waits for one, whose result goes to `out`. The ticket is void then.
+void wait(std::string_view op, int64_t ticket, void* out, int64_t count);
+// To and from a member. Sending copies and does not wait.
+void send(std::string_view op, const std::string& group, int to, int tag, DType dtype,
+          const void* data, int64_t count);
+void receive(std::string_view op, const std::string& group, int from, int tag, DType dtype,
+             void* data, int64_t count);
+
+}  // namespace processes
+}  // namespace pijit

@@ -1,0 +1,452 @@
+"""Programs of several processes, for test_distributed.py: `mpirun -n 2 python -m tests.python.distributed_programs NAME
+[ARGUMENTS]`. Each rank checks what it sees; what rank 0 prints, the test reads."""
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+
+import pijit as ms
+from pijit import Tensor, communication, context, nn, ops
+from pijit.communication import comm_func
+from pijit.mint import distributed
+
+PROGRAMS = {}
+
+
+def program(f):
+    PROGRAMS[f.__name__] = f
+    return f
+
+
+def same(value, expected):
+    np.testing.assert_array_equal(value.asnumpy() if isinstance(value, Tensor) else value, expected)
+
+
+def ranks():
+    return communication.get_rank(), communication.get_group_size()
+
+
+def raises(kind, text, f):
+    try:
+        f()
+    except kind as e:
+        assert text in str(e), str(e)
+    else:
+        raise AssertionError(f"no {kind.__name__} with {text!r}")
+
+
+DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
+          "float64", "complex64", "complex128")
+
+
+@program
+def collectives():
+    rank, n = ranks()
+    for name in DTYPES:
+        dtype = getattr(ms, name)
+        rows = [(np.arange(2 * n) + r) % 3 + 1 for r in range(n)]
+        x = Tensor(rows[rank]).astype(dtype)
+        reductions = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}
+        for op, f in reductions.items():
+            if "complex" in name and op in ("max", "min"):
+                raises(TypeError, "complex", lambda op=op, x=x: ops.AllReduce(op)(x))
+                continue
+            whole = f(rows, axis=0)
+            same(ops.AllReduce(op)(x).astype(ms.float32), whole)
+            same(ops.ReduceScatter(op)(x).astype(ms.float32), whole[2 * rank:2 * rank + 2])
+            same(ops.Reduce(n - 1, op)(x).astype(ms.float32), whole if rank == n - 1 else rows[rank])
+        same(ops.AllGather()(x).astype(ms.float32), np.concatenate(rows))
+        same(ops.Broadcast(1)((x,))[0].astype(ms.float32), rows[1])
+        same(ops.CollectiveGather(1)(x).astype(ms.float32), np.concatenate(rows) if rank == 1 else [0])
+        same(ops.CollectiveScatter(1)(x).astype(ms.float32), rows[1][2 * rank:2 * rank + 2])
+        same(ops.AlltoAll(n, 0, 0)(x).astype(ms.float32), np.concatenate([r[2 * rank:2 * rank + 2] for r in rows]))
+    flags = Tensor([True, rank == 0])
+    same(ops.AllGather()(flags), [True, True] + [True, False] * (n - 1))
+    raises(TypeError, "bool", lambda: ops.AllReduce()(flags))
+    same(ops.AllReduce()(Tensor(2.0)), 2.0 * n)
+    same(ops.AllReduce()(Tensor(np.zeros((0, 3), np.float32))), np.zeros((0, 3)))
+    x = np.arange(3 * 2 * n * 2).reshape(3, 2 * n, 2)
+    y = ops.AlltoAll(n, 1, 2)(Tensor(x + 100 * rank))
+    same(y, np.concatenate([x[:, 2 * rank:2 * rank + 2] + 100 * r for r in range(n)], 2))
+    ops.Barrier()()
+
+
+@program
+def functions():
+    rank, n = ranks()
+    x = Tensor(np.arange(4.0, dtype=np.float32) + rank)
+    total = sum(np.arange(4.0) + r for r in range(n))
+    out, handle = comm_func.all_reduce(x, async_op=True)
+    second, other = comm_func.all_reduce(x * 2, async_op=True)
+    other.wait()
+    handle.wait()
+    same(out, total)
+    same(second, 2 * total)
+    parts, _ = comm_func.all_to_all_with_output_shape([(rank + 1, 2)] * n, [ops.ones((r + 1, 2)) * rank
+                                                                            for r in range(n)])
+    for r, part in enumerate(parts):
+        same(part, np.full((rank + 1, 2), r))
+    rows = Tensor(np.full((n * (n + 1) // 2, 2), rank, np.int32))
+    got, _ = comm_func.all_to_all_single_with_output_shape((n * (rank + 1), 2), rows, [rank + 1] * n,
+                                                           [r + 1 for r in range(n)])
+    same(got, np.repeat(np.arange(n), rank + 1)[:, None] * [1, 1])
+    counts = [i + j for i in range(n) for j in range(n)]
+    got, _ = comm_func.all_to_all_v_c(Tensor(np.full(sum(counts[rank * n:rank * n + n]), rank)), counts)
+    same(got, np.repeat(np.arange(n), counts[rank::n]))
+    following, before = (rank + 1) % n, (rank - 1) % n
+    big = ops.ones((300, 1000)) * rank
+    comm_func.send(big, following)
+    same(comm_func.recv(big, before)[5, :3], [before] * 3)
+    handles = [comm_func.isend(x, following, tag=k) for k in (1, 2)]
+    out, handle = comm_func.irecv(x, before, tag=2)
+    handle.wait()
+    same(out, np.arange(4) + before)
+    same(comm_func.recv(x, before, tag=1), np.arange(4) + before)
+    [h.wait() for h in handles]
+    got = comm_func.batch_isend_irecv([comm_func.P2POp("irecv", x, before), comm_func.P2POp("isend", x, following)])
+    same(got[0], np.arange(4) + before)
+    same(ops.NeighborExchange([following], [before], [[4]], [[4]], ms.float32)(x)[0], np.arange(4) + before)
+    raises(ValueError, "rank_ids", lambda: communication.create_group("far", [0, n]))
+    raises(ValueError, "dst", lambda: comm_func.send(x, n))
+    raises(ValueError, "itself", lambda: comm_func.send(x, rank))
+    if rank == 0:
+        comm_func.send(x.astype(ms.int32), 1)
+    if rank == 1:
+        raises(ValueError, "4 elements of int32", lambda: comm_func.recv(x, 0))
+
+
+@program
+def filling():
+    """mint.distributed."""
+    rank, n = ranks()
+    d = distributed
+    assert (d.get_rank(), d.get_world_size(), d.is_initialized()) == (rank, n, True)
+    x = Tensor(np.array([rank, 1], np.float32))
+    d.all_reduce(x)
+    same(x, [n * (n - 1) / 2, n])
+    handle = d.all_reduce(x, op="max", async_op=True)
+    handle.wait()
+    x = Tensor([float(rank)])
+    d.broadcast(x, 1)
+    same(x, [1.0])
+    outs = [ops.zeros((r + 1,)) for r in range(n)]
+    d.all_gather(outs, ops.ones((rank + 1,)) * rank)
+    for r in range(n):
+        same(outs[r], [r] * (r + 1))
+    out = ops.zeros((n * (n + 1) // 2,))
+    d.all_gather_into_tensor_uneven(out, ops.ones((rank + 1,)) * rank, [r + 1 for r in range(n)])
+    same(out, np.repeat(np.arange(n), np.arange(n) + 1))
+    out = ops.zeros((n, 2))
+    d.all_gather_into_tensor(out, ops.ones((1, 2)) * rank)
+    same(out, np.arange(n)[:, None] * [1, 1])
+    out = ops.zeros((1,))
+    d.reduce_scatter(out, [ops.ones((1,)) * r for r in range(n)])
+    same(out, [n * rank])
+    d.reduce_scatter_tensor(out, Tensor(np.arange(n, dtype=np.float32)))
+    same(out, [n * rank])
+    out = ops.zeros((rank + 1,))
+    d.reduce_scatter_tensor_uneven(out, ops.ones((n * (n + 1) // 2,)), [r + 1 for r in range(n)])
+    same(out, [n] * (rank + 1))
+    outs = [ops.zeros((1,)) for _ in range(n)]
+    d.all_to_all(outs, [ops.ones((1,)) * (10 * rank + r) for r in range(n)])
+    assert [float(o) for o in outs] == [10 * r + rank for r in range(n)]
+    out = ops.zeros((n,))
+    d.all_to_all_single(out, Tensor(np.arange(n, dtype=np.float32) + 10 * rank))
+    same(out, [10 * r + rank for r in range(n)])
+    objects = []
+    d.all_gather_object(objects, {"rank": rank, "text": "x" * rank})
+    assert [o["rank"] for o in objects] == [*range(n)]
+    objects = [rank, "a"] if rank == 1 else [None, None]
+    d.broadcast_object_list(objects, 1)
+    assert objects == [1, "a"]
+    mine = [None]
+    d.scatter_object_list(mine, [f"for {r}" for r in range(n)] if rank == 0 else None, 0)
+    assert mine == [f"for {rank}"]
+    objects = []
+    d.gather_object(rank, objects, 1)
+    assert objects == ([*range(n)] if rank == 1 else [])
+    if rank == 0:
+        d.send(ops.ones((3,)), 1)
+    if rank == 1:
+        got = ops.zeros((3,))
+        assert d.recv(got, 0) == 0
+        same(got, [1, 1, 1])
+    d.barrier()
+
+
+@program
+def groups():
+    rank, n = ranks()
+    halves = [[*range(n // 2)], [*range(n // 2, n)]]
+    mine = halves[rank >= n // 2]
+    communication.create_group("half", mine)
+    raises(ValueError, "half", lambda: communication.create_group("half", mine))
+    assert communication.get_rank("half") == mine.index(rank) and communication.get_group_size("half") == len(mine)
+    assert communication.get_world_rank_from_group_rank("half", 0) == mine[0]
+    assert communication.get_group_rank_from_world_rank(mine[-1], "half") == len(mine) - 1
+    assert communication.get_process_group_ranks("half") == mine and communication.get_local_rank_size() == n
+    same(ops.AllReduce(group="half")(Tensor([float(rank)])), [float(sum(mine))])
+    same(ops.Broadcast(mine[-1], "half")((Tensor([rank]),))[0], [mine[-1]])
+    communication.destroy_group("half")
+    raises(ValueError, "half", lambda: ops.AllReduce(group="half")(Tensor([1.0])))
+    if rank < 2:
+        communication.create_group("turned", [1, 0])
+        assert communication.get_rank("turned") == 1 - rank
+        same(ops.AllGather("turned")(Tensor([rank])), [1, 0])
+    ops.Barrier()()
+
+
+@program
+def captured():
+    """Graphs keep every collective, in the order of the program; gradients are those of the mathematics."""
+    rank, n = ranks()
+    x = Tensor(np.arange(1.0, 1 + n, dtype=np.float32) + rank)
+    xs = [np.arange(1.0, 1 + n) + r for r in range(n)]
+    reduce, largest, gather, scatter = ops.AllReduce(), ops.AllReduce("max"), ops.AllGather(), ops.ReduceScatter()
+
+    @ms.jit
+    def f(x):
+        reduce(x)  # nobody reads it: the others wait for it
+        a = reduce(x) + reduce(x)
+        return a * 2 + largest(x), gather(x)
+    for _ in range(3):
+        a, b = f(x)
+        same(a, 4 * sum(xs) + xs[-1])
+        same(b, np.concatenate(xs))
+    assert not ms.explain(f).breaks
+    text = str(ms.explain(f).graphs)
+    assert text.count("= all_reduce(") == 4 and text.count("= all_gather(") == 1, text
+
+    def gradient(g):
+        plain, jitted = ms.grad(g)(x), ms.jit(ms.grad(g))(x)
+        same(jitted, plain.asnumpy())
+        return plain
+    weights = np.arange(n, dtype=np.float32) + 1
+    w = Tensor(weights * (rank + 1))
+    # the sum over ranks of each loss's gradient
+    of_all = weights * n * (n + 1) / 2
+    same(gradient(lambda x: (reduce(x) * w).sum()), of_all)
+    same(gradient(lambda x: (largest(x) * w).sum()), of_all if rank == n - 1 else 0 * of_all)
+    flat = Tensor(np.arange(n * n, dtype=np.float32) + rank)
+    same(gradient(lambda x: (gather(x) * flat).sum()),
+         n * np.arange(n * rank, n * rank + n) + n * (n - 1) / 2)
+    same(gradient(lambda x: (scatter(x) * (rank + 1)).sum()), np.arange(n) + 1.0)
+    same(gradient(lambda x: (ops.Broadcast(1)((x,))[0] * w).sum()), of_all if rank == 1 else 0 * of_all)
+    same(gradient(lambda x: (ops.AlltoAll(n, 0, 0)(x) * (rank + 1)).sum()), np.arange(n) + 1.0)
+    _, tangent = ms.jvp(lambda x: reduce(x * x), x, ops.ones_like(x))
+    same(tangent, 2 * sum(xs))
+    raises(RuntimeError, "vmap", lambda: ms.vmap(reduce)(ops.ones((2, 2))))
+
+    @ms.jit
+    def branches(x):  # on a value, which a graph doesn't know
+        if x.sum() > 3:
+            return reduce(x)
+        return reduce(x * 0)
+    same(branches(x), sum(v if v.sum() > 3 else 0 * v for v in xs))
+
+    @ms.jit
+    def loops(x):
+        while reduce(x).sum() < 1000:
+            x = x * 2
+        return x
+    loops(x)
+
+
+@program
+def disagreements():
+    """Every rank gets the error, and can go on."""
+    rank, n = ranks()
+    x = Tensor(np.zeros(3 + rank, np.float32))
+    raises(RuntimeError, "rank 0: all-reduce (sum) of 3 float32", lambda: ops.AllReduce()(x))
+    raises(RuntimeError, "rank 1: all-reduce (sum) of 4 float32", lambda: ops.AllReduce()(x))
+    raises(RuntimeError, "int32", lambda: ops.AllReduce()(Tensor([1, 2]).astype(ms.int32 if rank else ms.int64)))
+    raises(RuntimeError, "all-gather", lambda: (ops.AllGather() if rank else ops.AllReduce())(Tensor([1.0])))
+    raises(RuntimeError, "with root 1", lambda: ops.Broadcast(1 if rank else 0)((Tensor([1.0]),)))
+    raises(RuntimeError, "elements to rank", lambda: comm_func.all_to_all_single_with_output_shape(
+        (n + rank,), Tensor(np.zeros(n)), [1] * (n - 1) + [1 + rank], [1] * n))
+    raises(RuntimeError, "rank 1: all-reduce", lambda: ms.jit(lambda y: ops.AllReduce()(y) + 1)(x))
+    raises(ValueError, "multiple", lambda: ops.ReduceScatter()(Tensor(np.zeros(n + 1))))
+    raises(ValueError, "first dimension", lambda: ops.AllGather()(Tensor(1.0)))
+    raises(ValueError, "split_count", lambda: ops.AlltoAll(n + 1, 0, 0)(Tensor(np.zeros(n))))
+    same(ops.AllReduce()(Tensor([1.0])), [float(n)])
+
+
+class Network(nn.Cell):
+    def __init__(self, norm):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(3, 8, 3), norm(8)
+        self.a, self.b, self.c = nn.Dense(8 * 36, 24), nn.Dense(24, 8 * 36), nn.Dense(8 * 36, 10)
+
+    def construct(self, x):
+        x = ops.relu(self.norm(self.conv(x))).reshape(x.shape[0], -1)
+        return self.c(ops.relu(self.b(ops.relu(self.a(x)))))
+
+
+OPTIMIZERS = {"momentum": lambda p: nn.Momentum(p, 0.05, 0.9), "adam": lambda p: nn.Adam(p, 1e-3, weight_decay=0.01),
+              "lamb": lambda p: nn.Lamb(p, 1e-3), "adamw": lambda p: nn.AdamWeightDecay(p, 1e-3)}
+
+
+class Losses(ms.Callback):
+    def __init__(self):
+        self.of_all = []
+
+    def on_train_step_end(self, run_context):
+        mean = ops.AllReduce()(run_context.original_args().net_outputs) / communication.get_group_size()
+        self.of_all.append(float(mean.asnumpy()))
+
+
+@program
+def training(mode, name, sharded="", folder=""):
+    """Losses of the whole batch, and sums of parameters: one process's and several ones'."""
+    rank, n = ranks()
+    context.set_context(mode=ms.GRAPH_MODE if mode == "graph" else ms.PYNATIVE_MODE)
+    if n > 1:
+        ms.set_auto_parallel_context(parallel_mode=context.ParallelMode.DATA_PARALLEL, gradients_mean=True,
+                                     parameter_broadcast=True, enable_parallel_optimizer=sharded == "sharded",
+                                     comm_fusion={"allreduce": {"mode": "size", "config": 0.02}})
+    ms.set_seed(3 + rank)  # parameters come from rank 0
+    net = Network(nn.SyncBatchNorm if n > 1 else nn.BatchNorm2d)
+    optimizer = OPTIMIZERS[name](net.trainable_params())
+    rng, steps, batch = np.random.default_rng(0), 6, 16
+    xs = rng.normal(size=(steps, batch, 3, 6, 6)).astype(np.float32)
+    ys = rng.integers(0, 10, (steps, batch)).astype(np.int32)
+    part = slice(rank * batch // n, (rank + 1) * batch // n)
+    data = ms.dataset.GeneratorDataset([(x[part], y[part]) for x, y in zip(xs, ys)], ["x", "y"], shuffle=False)
+    callbacks = [losses := Losses()]
+    if folder:
+        callbacks.append(ms.ModelCheckpoint("net", folder, ms.CheckpointConfig(save_checkpoint_steps=steps)))
+    ms.Model(net, nn.CrossEntropyLoss(), optimizer).train(1, data, callbacks=callbacks)
+    sums = [float(abs(p.asnumpy()).sum()) for p in net.get_parameters()]
+    state = sum(p.size for p in optimizer.get_parameters())
+    all_sums = ops.AllGather()(Tensor(sums)).asnumpy().reshape(n, -1) if n > 1 else np.array([sums])
+    assert (all_sums == all_sums[0]).all(), "ranks differ"
+    if rank == 0:
+        print("losses", *losses.of_all, *sums)
+        print("state", state)
+
+
+@program
+def functional():
+    """A training step of the program's own, with nn.DistributedGradReducer."""
+    rank, n = ranks()
+    ms.set_seed(1)
+    net = nn.Dense(4, 2)
+    optimizer = nn.SGD(net.trainable_params(), 0.1)
+    reducer = nn.DistributedGradReducer(optimizer.parameters, mean=True)
+    forward = ms.value_and_grad(lambda x, y: ops.mse_loss(net(x), y), None, optimizer.parameters)
+
+    @ms.jit
+    def step(x, y):
+        loss, grads = forward(x, y)
+        grads = reducer(grads)
+        optimizer(grads)
+        return loss
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        x, y = rng.normal(size=(8, 4)).astype(np.float32), rng.normal(size=(8, 2)).astype(np.float32)
+        mine = slice(rank * 8 // n, (rank + 1) * 8 // n)
+        loss = ops.AllReduce()(step(Tensor(x[mine]), Tensor(y[mine]))) / n
+    if rank == 0:
+        print("losses", float(loss), *net.weight.asnumpy().ravel())
+
+
+@program
+def shards(folder):
+    """num_shards and shard_id, and a DistributedSampler: each row once in all."""
+    rank, n = ranks()
+    for options in ({"num_shards": n, "shard_id": rank, "shuffle": False},
+                    {"sampler": ms.dataset.DistributedSampler(n, rank, shuffle=True)}):
+        data = ms.dataset.GeneratorDataset([(np.int32(k),) for k in range(12)], ["x"], **options)
+        rows = [int(row["x"]) for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+        got = ops.AllGather()(Tensor(np.array(rows, np.int32))).asnumpy()
+        assert sorted(got.tolist()) == [*range(12)], got
+
+
+@program
+def threads():
+    """While one thread waits for the other process, others go on."""
+    import threading
+    rank, n = ranks()
+    turns = []
+    stop = threading.Event()
+
+    def count():
+        while not stop.is_set():
+            turns.append(1)
+            time.sleep(0.001)
+    t = threading.Thread(target=count)
+    t.start()
+    if rank == 0:
+        time.sleep(1)
+    before = len(turns)
+    ops.AllReduce()(Tensor([1.0]))
+    if rank == 1:
+        assert len(turns) - before > 50, len(turns) - before
+    before = len(turns)
+    if rank == 0:
+        time.sleep(1)
+    ms.jit(lambda x: ops.AllReduce()(x) + 1)(Tensor([1.0]))
+    if rank == 1:
+        assert len(turns) - before > 50, len(turns) - before
+    stop.set()
+    t.join()
+
+
+@program
+def raising():
+    if ranks()[0] == 1:
+        raise ValueError("no such file")
+    ops.AllReduce()(Tensor([1.0]))
+
+
+@program
+def killed():
+    if ranks()[0] == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    ops.AllReduce()(Tensor([1.0]))
+
+
+@program
+def leaving():
+    if ranks()[0] == 0:
+        ops.AllReduce()(Tensor([1.0]))
+
+
+@program
+def late():
+    rank, _ = ranks()
+    try:
+        if rank == 1:
+            time.sleep(8)
+        else:
+            ops.AllReduce()(Tensor([1.0]))
+    except RuntimeError as e:
+        print("error:", e, flush=True)
+        raises(RuntimeError, "has failed before", lambda: ops.AllReduce()(Tensor([1.0])))
+        raise
+
+
+@program
+def stopped():
+    rank, _ = ranks()
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    ops.AllReduce()(Tensor([1.0]))
+
+
+@program
+def no_group():
+    if ranks()[0] == 0:
+        communication.create_group("pair", [0, 1])
+    else:
+        time.sleep(8)
+
+
+if __name__ == "__main__":
+    communication.init()
+    PROGRAMS[sys.argv[1]](*sys.argv[2:])
+    if communication.get_rank() == 0:
+        print("done")

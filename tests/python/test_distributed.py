@@ -1,0 +1,172 @@
+"""Several processes by mpirun: collectives, training in data parallel, failures."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import pijit as ms
+
+ROOT = pathlib.Path(__file__).parents[2]
+PLUGIN = pathlib.Path(ms.__file__).parent / "libpijit_mpi.so"
+pytestmark = pytest.mark.serial
+
+
+@pytest.fixture(autouse=True)
+def needs_mpi(request):
+    if "module" in request.fixturenames:  # of other packages
+        return
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun")
+    if not PLUGIN.exists():
+        pytest.skip("pijit was built without MPI")
+
+
+def start(processes, *command, seconds=120, **variables):
+    """(exit status, all output, seconds that it took)."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PIJIT_STRICT": "1",
+           "OMPI_MCA_btl_vader_single_copy_mechanism": "none", **variables}
+    begin = time.monotonic()
+    r = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(processes), *command], env=env,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds, cwd=ROOT)
+    return r.returncode, r.stdout, time.monotonic() - begin
+
+
+def run(name, *arguments, processes=2, **variables):
+    return start(processes, sys.executable, "-m", "tests.python.distributed_programs", name, *map(str, arguments),
+                 **variables)
+
+
+def numbers(name, *arguments, processes):
+    status, out, _ = run(name, *arguments, processes=processes)
+    assert status == 0, out
+    return {key: np.array(line.split(), float) for key, line in re.findall(r"^(losses|state) (.*)$", out, re.M)}
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("name", ["collectives", "functions", "filling", "groups", "captured"])
+def test_operations(name, processes):
+    status, out, _ = run(name, processes=processes)
+    assert status == 0 and "done" in out, out
+
+
+@pytest.mark.parametrize("name", ["disagreements", "threads"])
+def test_two_processes(name):
+    status, out, _ = run(name)
+    assert status == 0 and "done" in out, out
+
+
+@pytest.mark.parametrize("mode,optimizer", [("graph", "momentum"), ("graph", "adam"), ("eager", "momentum")])
+def test_losses_are_those_of_one_process_with_the_whole_batch(mode, optimizer):
+    one = numbers("training", mode, optimizer, processes=1)
+    for processes in (2, 4):
+        several = numbers("training", mode, optimizer, processes=processes)
+        np.testing.assert_allclose(several["losses"][:6], one["losses"][:6], rtol=0, atol=1e-5)
+        np.testing.assert_allclose(several["losses"][6:], one["losses"][6:], rtol=1e-5)
+
+
+@pytest.mark.parametrize("mode,optimizer", [("graph", "adamw"), ("eager", "lamb"), ("graph", "momentum")])
+def test_states_of_optimizers_are_divided(mode, optimizer):
+    one = numbers("training", mode, optimizer, processes=1)
+    several = numbers("training", mode, optimizer, "sharded", processes=2)
+    np.testing.assert_allclose(several["losses"], one["losses"], rtol=1e-5, atol=1e-5)
+    assert several["state"] < 0.8 * one["state"]
+
+
+def test_a_step_of_the_programs_own():
+    one = numbers("functional", processes=1)["losses"]
+    np.testing.assert_allclose(numbers("functional", processes=2)["losses"], one, rtol=0, atol=1e-6)
+
+
+def test_rank_0_writes_checkpoints(tmp_path):
+    numbers("training", "graph", "momentum", "", tmp_path / "whole", processes=2)
+    assert [p.name for p in (tmp_path / "whole").iterdir()] == ["net-1_6.ckpt"]
+    numbers("training", "graph", "momentum", "sharded", tmp_path / "parts", processes=2)
+    found = sorted(str(p.relative_to(tmp_path / "parts")) for p in (tmp_path / "parts").rglob("*.ckpt"))
+    assert found == ["rank_0/net-1_6.ckpt", "rank_1/net-1_6.ckpt"]
+
+
+def test_rows_of_datasets_are_divided(tmp_path):
+    status, out, _ = run("shards", tmp_path)
+    assert status == 0, out
+
+
+@pytest.mark.parametrize("name,text", [
+    ("raising", r"rank 1 of 2 \(process \d+ on .*\) ended with ValueError: no such file: the other ranks are ended"),
+    ("killed", r"process rank 1 with PID .* exited on signal 9"),
+    ("leaving", r"rank 1 of 2 has ended, so that it will not take part")])
+def test_a_rank_that_dies_ends_the_others(name, text):
+    status, out, seconds = run(name)
+    assert status != 0 and re.search(text, out), out
+    assert seconds < 10
+
+
+@pytest.mark.parametrize("name,text", [
+    ("late", r"no result within 2 s in group 'world': rank 1 of 2 has not come to it"),
+    ("stopped", r"no result within 2 s in group 'world': rank 1 of 2 does not answer"),
+    ("no_group", r"no result within 2 s in group 'pair': rank 1 of 2 has not come to it")])
+def test_a_timeout_names_who_is_missing(name, text):
+    status, out, seconds = run(name, PIJIT_COMM_TIMEOUT="2")
+    assert status != 0 and re.search(text, out), out
+    assert seconds < 12
+
+
+def test_without_a_launcher_there_is_one_process():
+    program = "import pijit as ms; c = ms.communication; c.init(); print(c.get_rank(), c.get_group_size())"
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMI"))}
+    r = subprocess.run([sys.executable, "-c", program], env={**env, "PYTHONPATH": str(ROOT)}, capture_output=True,
+                       text=True, timeout=60)
+    assert r.stdout == "0 1\n", r.stderr
+    r = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+                       env={**env, "PYTHONPATH": str(ROOT), "SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "4"})
+    assert "SLURM_STEP_NUM_TASKS=4 asks for 4 processes" in r.stderr
+
+
+def msrun(*arguments):
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return subprocess.run([sys.executable, "-m", "pijit.msrun", *map(str, arguments)], env=env, capture_output=True,
+                          text=True, timeout=100)
+
+
+def test_msrun(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text("import sys\nfrom pijit import communication as c\nc.init()\n"
+                      "print('rank', c.get_rank(), 'of', c.get_group_size(), *sys.argv[1:])\n")
+    r = msrun("--worker_num", 2, "--log_dir", tmp_path / "logs", script, "--lr", "0.1")
+    assert r.returncode == 0, r.stdout + r.stderr
+    for rank in range(2):
+        assert (tmp_path / "logs" / f"worker_{rank}.log").read_text() == f"rank {rank} of 2 --lr 0.1\n"
+    script.write_text("raise SystemExit(3)")
+    assert msrun("--worker_num", 2, script).returncode == 3
+    for wrong in (["--worker_num", "-1"], ["--master_addr", "10.0.0.1"], ["--mpirun", "no_mpirun"],
+                  ["--worker_num", "4", "--local_worker_num", "2"]):
+        assert msrun(*wrong, script).returncode == 2
+
+
+def test_mpi4py_beside():
+    pytest.importorskip("mpi4py")
+    program = ("from mpi4py import MPI; import pijit as ms; c = ms.communication; c.init(); "
+               "x = ms.ops.AllReduce()(ms.Tensor([1.0])); assert MPI.COMM_WORLD.allreduce(1) == 2 == float(x)")
+    status, out, _ = start(2, sys.executable, "-c", program)
+    assert status == 0, out
+
+
+def test_examples():
+    for path in sorted((ROOT / "examples" / "distributed").glob("*.py")):
+        status, out, _ = start(2, sys.executable, str(path))
+        assert status == 0, out
+
+
+@pytest.mark.parametrize("module", ["dask.distributed", "ray"])
+def test_jitted_functions_run_in_workers_of(module):
+    pytest.importorskip(module)
+    script = ROOT / "examples" / "distributed" / "workers" / f"with_{module.split('.')[0]}.py"
+    r = subprocess.run([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
+                       text=True, timeout=200)
+    assert r.returncode == 0 and "6 parts" in r.stdout, r.stdout + r.stderr
