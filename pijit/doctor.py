@@ -25,7 +25,7 @@ options:
 """
 # Variables that are no options of the compiler (csrc/base/config.def).
 VARIABLES = {"PIJIT_AUTO", "PIJIT_AUTO_INCLUDE", "PIJIT_AUTO_EXCLUDE", "PIJIT_AUTO_REPORT", "PIJIT_AUTO_TRACE",
-             "PIJIT_AS", "PIJIT_MINDSPORE", "PIJIT_PEERS", "PIJIT_CUDA_LIBRARIES"}
+             "PIJIT_AS", "PIJIT_MINDSPORE", "PIJIT_PEERS", "PIJIT_CUDA_LIBRARIES", "PIJIT_COMM_TIMEOUT"}
 OPENMP = re.compile(r"/(lib(?:gomp|iomp5|omp|mkl_rt)[^/]*\.so[^/]*)$")
 FLAGS = ("avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_bf16", "avx512_fp16", "amx_tile")
 

@@ -79,8 +79,8 @@ def test_links_of_the_repository_lead_to_files(page):
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "tutorials").glob("*.md")) + [
-    DOCS / f"{name}.md" for name in ("concepts", "faq", "from-frameworks", "glossary", "index", "install", "distributed",
-                                     "quickstart")], ids=lambda p: p.stem)
+    DOCS / f"{name}.md" for name in ("concepts", "distributed", "faq", "from-frameworks", "glossary", "index",
+                                     "install", "quickstart")], ids=lambda p: p.stem)
 def test_lines_can_be_read(page):
     text = re.sub(r"^```text.*?^```$|^\|.*\|$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     long = [line for line in text.split("\n") if len(line) > 100]
