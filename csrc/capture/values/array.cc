@@ -37,6 +37,19 @@ std::optional<V> ArrayValue::method(Context& c, const std::string& name, std::ve
   return call_numpy(c, obj.attr(name.c_str()), args, kwargs);
 }
 
+V ArrayValue::unary(Context& c, UnaryOp op) {
+  auto* a = as_ndarray(c, this);
+  return a ? a->unary(c, op) : Value::unary(c, op);
+}
+V ArrayValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
+  auto* a = as_ndarray(c, this);
+  return a ? a->binary(c, op, other, side) : Value::binary(c, op, other, side);
+}
+V ArrayValue::compare(Context& c, CompareOp op, const V& other, Side side) {
+  auto* a = as_ndarray(c, this);
+  return a ? a->compare(c, op, other, side) : Value::compare(c, op, other, side);
+}
+
 // The array itself changes, for all that hold it, and keeps its dtype.
 V ArrayValue::in_place(Context& c, BinaryOp op, const V& other) {
   auto* made =

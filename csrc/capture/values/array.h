@@ -11,6 +11,10 @@ struct ArrayValue final : Value {
   std::optional<V> getattr(Context& c, PyObject* name) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
+  // Of constants, in the graph as all others: what NumPy raises and warns of, it does in each run.
+  V unary(Context& c, UnaryOp op) override;
+  V binary(Context& c, BinaryOp op, const V& other, Side side) override;
+  V compare(Context& c, CompareOp op, const V& other, Side side) override;
   V in_place(Context& c, BinaryOp op, const V& other) override;
   int rebuild(Rebuilder& r) override;
 };
