@@ -396,6 +396,48 @@ def threads():
 
 
 @program
+def graph_that_fails():
+    """A kernel that fails behind a collective, on one rank: the collective is not run again."""
+    rank, n = ranks()
+
+    @ms.jit
+    def f(x, i):
+        return ops.gather(ops.AllReduce()(x), i, 0)
+    x = Tensor([1.0, 2.0])
+    same(f(x, Tensor([1])), [2.0 * n])
+    if rank == 1:
+        raises(IndexError, "index 7", lambda: f(x, Tensor([7])))
+    else:
+        same(f(x, Tensor([0])), [n])
+    same(ops.AllReduce()(Tensor([10.0, 20.0])), [10.0 * n, 20.0 * n])
+    same(f(x, Tensor([1])), [2.0 * n])
+
+
+@program
+def again():
+    """Communication ends and starts again; groups are new ones."""
+    _, n = ranks()
+    for _ in range(3):
+        communication.create_group("some", [*range(n)])
+        same(ops.AllReduce(group="some")(Tensor([1.0])), [n])
+        communication.release()
+        assert communication.get_group_size() == 1
+        communication.init()
+    same(ops.AllReduce()(Tensor([1.0])), [n])
+
+
+@program
+def unread():
+    """What nobody receives, and a thread that waits for what nobody sends, are no hindrance to the end."""
+    import threading
+    rank, _ = ranks()
+    if rank == 0:
+        comm_func.send(ops.ones((1000000,)), 1)
+    threading.Thread(target=lambda: comm_func.recv(Tensor([1.0]), 1 - rank, tag=1), daemon=True).start()
+    time.sleep(0.2)
+
+
+@program
 def raising():
     if ranks()[0] == 1:
         raise ValueError("no such file")
