@@ -163,8 +163,8 @@ struct Started {
 struct Engine {
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Transport> ended;  // after stop(), until another start() or the end
-  std::mutex calls;  // of the transport
-  std::mutex order;  // held by the collective that runs
+  std::mutex calls;                  // of the transport
+  std::mutex order;                  // held by the collective that runs
   int rank = 0, size = 1, local_rank = 0, local_size = 1;
   double timeout = 600;
 
