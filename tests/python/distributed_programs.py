@@ -396,6 +396,24 @@ def threads():
 
 
 @program
+def interrupted():
+    """Ctrl-C while an all-reduce is waited for; another wait() gets its result."""
+    import threading
+    rank, n = ranks()
+    if rank == 1:
+        time.sleep(1)
+    out, handle = comm_func.all_reduce(Tensor([1.0]), async_op=True)
+    if rank == 0:
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        raises(KeyboardInterrupt, "", handle.wait)
+        assert not handle.is_completed()
+    handle.wait()
+    same(out, [n])
+    same(ops.AllReduce()(Tensor([1.0])), [n])
+
+
+@program
 def graph_that_fails():
     """A kernel that fails behind a collective, on one rank: the collective is not run again."""
     rank, n = ranks()
