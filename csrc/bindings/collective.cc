@@ -26,6 +26,13 @@ void init_collective(py::module_& m) {
       },
       "Ends communication, when all processes do.");
   define(
+      m, "end_processes", {},
+      [](const Args&) {
+        processes::end();
+        return py::none();
+      },
+      "Ends the library behind stop_processes, as the program ends.");
+  define(
       m, "abort_processes", {{"code"}},
       [](const Args& a) {
         processes::abort(static_cast<int>(argument<int64_t>("abort_processes", "code", a[0])));

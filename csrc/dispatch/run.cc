@@ -5,6 +5,7 @@
 #include "dispatch/report.h"
 #include "entry/guard.h"
 #include "entry/instance.h"
+#include "runtime/collective.h"
 
 namespace pijit {
 
@@ -289,6 +290,7 @@ bool Execution::compute(const Found& found, Runner* r) {
   Entry& e = *found.entry;
   failed_ = false;
   overtaken_ = false;
+  const uint64_t begun = processes::begun();
   try {
     const Span graph(TraceEvent::kGraph);
     auto recheck = [&](Values* now) {
@@ -303,8 +305,10 @@ bool Execution::compute(const Found& found, Runner* r) {
     }
     alone_ = false;
   } catch (const OpError&) {
-    failed_ = true;  // the plain run raises the error at its line
+    if (processes::begun() != begun) throw;  // other processes do not run it again
+    failed_ = true;                          // the plain run raises the error at its line
   } catch (const std::bad_alloc&) {
+    if (processes::begun() != begun) throw;
     failed_ = true;
   }
   return !failed_;

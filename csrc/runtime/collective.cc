@@ -162,8 +162,9 @@ struct Started {
 
 struct Engine {
   std::unique_ptr<Transport> transport;
-  std::mutex calls;  // of the transport
-  std::mutex order;  // held by the collective that runs
+  std::unique_ptr<Transport> ended;  // after stop(), until another start() or the end
+  std::mutex calls;                  // of the transport
+  std::mutex order;                  // held by the collective that runs
   int rank = 0, size = 1, local_rank = 0, local_size = 1;
   double timeout = 600;
 
@@ -192,8 +193,25 @@ Engine& engine() {
   return *e;
 }
 
+thread_local uint64_t begun_here = 0;
+
 [[noreturn]] void fail(std::string_view op, const std::string& why) {
   throw OpError(OpError::kRuntime, str_cat("[", op, "] ", why));
+}
+// With `calls`. A thread may be left that waits while another one ends communication.
+Transport& transport_for(std::string_view op, const Transport::Group& g) {
+  Engine& e = engine();
+  if (!e.transport || !g) fail(op, "communication has ended");
+  return *e.transport;
+}
+// Whoever holds it may wait for the GIL, which this thread may hold.
+std::unique_lock<std::mutex> its_turn() {
+  std::unique_lock lock(engine().order, std::defer_lock);
+  while (!lock.try_lock()) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    if (gil.turn) gil.turn();
+  }
+  return lock;
 }
 std::string rank_text(const Group& g, int member) {
   const int world = g.ranks[static_cast<size_t>(member)];
@@ -204,9 +222,9 @@ std::string rank_text(const Group& g, int member) {
 void send_small(int to, int tag, const void* bytes, size_t n) {
   Engine& e = engine();
   const char* from = static_cast<const char*>(bytes);
-  auto& s = e.sending.emplace_back();
-  s.bytes.assign(from, from + n);
+  Engine::Sending s{nullptr, {from, from + n}};
   s.request = e.transport->start_send(e.everybody, to, tag, s.bytes.data(), n);
+  e.sending.push_back(std::move(s));
 }
 
 // Answers what others ask, hears what they answer, lets go of what is sent. With `calls`.
@@ -253,6 +271,7 @@ class Waiting {
     for (int turn = 0;; ++turn) {
       {
         std::lock_guard lock(e.calls);
+        transport_for(op_, g_.handle);
         if (ready()) return;
         if (turn % 16 == 15) serve();
       }
@@ -275,6 +294,7 @@ class Waiting {
     if (seconds_since(asked_) > every) {
       asked_ = Clock::now();
       std::lock_guard lock(e.calls);
+      transport_for(op_, g_.handle);
       const Question q{g_.id};
       for (const int m : members_) send_small(g_.ranks[m], kQuestion, &q, sizeof q);
     }
@@ -371,7 +391,7 @@ std::shared_ptr<Exchange> exchange(std::string_view op, const Group& g, const vo
   Transport::Request request;
   {
     std::lock_guard lock(e.calls);
-    request = e.transport->start_exchange(g.handle, x->own.data(), x->all.data(), n);
+    request = transport_for(op, g.handle).start_exchange(g.handle, x->own.data(), x->all.data(), n);
   }
   try {
     Waiting(op, g, others(g), number, of_python).until([&] { return e.transport->done(request); });
@@ -460,7 +480,7 @@ void run_now(std::string_view op, Group& g, const Collective& c, bool of_python)
     Transport::Request request;
     {
       std::lock_guard lock(e.calls);
-      request = e.transport->start(g.handle, piece);
+      request = transport_for(op, g.handle).start(g.handle, piece);
     }
     try {
       Waiting(op, g, others(g), own.number, of_python).until([&] {
@@ -581,7 +601,7 @@ void start(const std::string& library) {
   const auto make = reinterpret_cast<TransportMake>(dlsym(lib, kTransportMakeName));
   OP_CHECK(version && make && std::string_view(version()) == kTransportVersion, kRuntime, "[init] ",
            library, " belongs to another build of pijit");
-  e.transport.reset(make());
+  e.transport = e.ended ? std::move(e.ended) : std::unique_ptr<Transport>(make());
   e.rank = e.transport->rank();
   e.size = e.transport->size();
   e.local_rank = e.transport->local_rank();
@@ -649,17 +669,33 @@ void stop() {
     if (gil.turn) gil.turn();
   }
   std::lock_guard lock(e.calls);
-  while (!e.sending.empty()) serve();
+  // All have said goodbye: what is not received soon, nobody receives.
+  const auto begin = Clock::now();
+  while (!e.sending.empty() && seconds_since(begin) < 0.2) serve();
+  static auto* unread = new std::deque<Engine::Sending>;
+  std::move(e.sending.begin(), e.sending.end(), std::back_inserter(*unread));
+  e.sending.clear();
+  std::lock_guard of_groups(e.mu);
   for (auto& [name, g] : e.groups)
-    if (g->handle) e.transport->drop_group(g->handle);
+    if (g->handle) e.transport->drop_group(std::exchange(g->handle, nullptr));
   e.transport->drop_group(e.everybody);
-  e.transport->end();
   e.groups.clear();
   e.entered.clear();
-  e.transport.reset();
+  e.answers.clear();
+  e.tickets.clear();
+  e.ended = std::move(e.transport);
   e.rank = e.local_rank = 0;
   e.size = e.local_size = 1;
 }
+
+void end() {
+  Engine& e = engine();
+  std::lock_guard lock(e.calls);
+  if (e.ended) e.ended->end();
+  e.ended.reset();
+}
+
+uint64_t begun() { return begun_here; }
 
 void make_group(const std::string& name, const std::vector<int>& ranks) {
   Engine& e = engine();
@@ -677,6 +713,7 @@ void make_group(const std::string& name, const std::vector<int>& ranks) {
     everybody.id = g->id;
     everybody.ranks = ranks;
     everybody.own = g->own;
+    everybody.handle = e.everybody;
     const int tag = kGathering + static_cast<int>(g->id % 4099) * 2 + kFirstOfUsers;
     const auto hear = [&](int member) {
       uint64_t id = 0;
@@ -702,7 +739,7 @@ void make_group(const std::string& name, const std::vector<int>& ranks) {
     }
   }
   if (g->own >= 0) {
-    std::lock_guard order(e.order);
+    const auto order = its_turn();
     std::lock_guard lock(e.calls);
     g->handle = e.transport->make_group(ranks, 1 + static_cast<int>(g->id % 16381));
   }
@@ -713,7 +750,10 @@ void make_group(const std::string& name, const std::vector<int>& ranks) {
 void drop_group(const std::string& name) {
   Engine& e = engine();
   std::lock_guard lock(e.mu);
-  e.groups.erase(name);  // the library's group stays: to free it all members would have to come
+  const auto it = e.groups.find(name);
+  if (it == e.groups.end()) return;
+  e.entered.erase(it->second->id);
+  e.groups.erase(it);  // the library's group stays: to free it all members would have to come
 }
 
 void run(std::string_view op, const std::string& group, Collective c) {
@@ -739,7 +779,8 @@ void run(std::string_view op, const std::string& group, Collective c) {
   c.out = own->second.data();
   if (c.kind == Collective::kAllReduce) c.out = own->first.data();
   try {
-    std::lock_guard turn(e.order);
+    const auto turn = its_turn();
+    ++begun_here;
     run_now(op, *g, c, true);
   } catch (...) {
     keep_for_ever(std::move(own));
@@ -769,6 +810,7 @@ int64_t start_all_reduce(std::string_view op, const std::string& group, Reductio
   s->c.count = static_cast<int64_t>(bytes / size_of(dtype));
   s->c.in = s->c.out = s->buffer.data();
   std::lock_guard lock(e.mu);
+  ++begun_here;
   const int64_t ticket = e.next_ticket++;
   e.tickets[ticket] = s;
   e.queue.push_back(std::move(s));
@@ -804,10 +846,11 @@ void send(std::string_view op, const std::string& group, int to, int tag, DType 
   std::memcpy(bytes.data(), &head, sizeof head);
   if (n) std::memcpy(bytes.data() + sizeof head, data, n);
   std::lock_guard lock(e.calls);
-  auto& s = e.sending.emplace_back();
-  s.bytes = std::move(bytes);
-  s.request =
-      e.transport->start_send(g->handle, to, kFirstOfUsers + tag, s.bytes.data(), s.bytes.size());
+  ++begun_here;
+  Engine::Sending s{nullptr, std::move(bytes)};
+  s.request = transport_for(op, g->handle)
+                  .start_send(g->handle, to, kFirstOfUsers + tag, s.bytes.data(), s.bytes.size());
+  e.sending.push_back(std::move(s));
 }
 
 void receive(std::string_view op, const std::string& group, int from, int tag, DType dtype,
@@ -816,6 +859,7 @@ void receive(std::string_view op, const std::string& group, int from, int tag, D
   const GroupRef g = group_of(op, group);
   check_partner(op, *g, from, tag);
   std::vector<char> bytes;
+  ++begun_here;
   Waiting(op, *g, {from}, 0, true).until([&] {
     const auto m = e.transport->probe(g->handle, from, kFirstOfUsers + tag);
     if (!m) return false;

@@ -87,6 +87,7 @@ void start(const std::string& library);
 bool started();
 // Says goodbye and waits until all processes have: whoever waits for this one is told.
 void stop();
+void end();  // of the library, behind stop(): until then, start() starts again
 void abort(int code);
 void set_timeout(double seconds);  // of waiting for others; OpError unless positive
 
@@ -107,6 +108,8 @@ int64_t start_all_reduce(std::string_view op, const std::string& group, Reductio
                          std::span<const std::pair<const void*, int64_t>> parts);
 // Waits for one, whose result goes to `out`. The ticket is void then.
 void wait(std::string_view op, int64_t ticket, void* out, int64_t count);
+// How many of these this thread has begun: code that has begun one must not run a second time.
+uint64_t begun();
 // To and from a member. Sending copies and does not wait.
 void send(std::string_view op, const std::string& group, int to, int tag, DType dtype,
           const void* data, int64_t count);

@@ -79,6 +79,14 @@ std::string RegionKernel::describe_inside() const {
 
 namespace {
 
+// An error of a step, which says where in the code that is.
+std::string with_places(const OpError& e, const Program::Step& s) {
+  std::string places;
+  if (s.metadata)
+    for (auto& p : s.metadata->places) places += (places.empty() ? " (" : ", ") + p;
+  return e.what() + places + (places.empty() ? "" : ")");
+}
+
 // On another device. Where each launch is waited for, the step that fails is the one that is said
 // to.
 void launch_there(Device& d, const Program::Step& s, void* const* operands) {
@@ -86,10 +94,8 @@ void launch_there(Device& d, const Program::Step& s, void* const* operands) {
     s.kernel->launch(operands, operands + s.in.size());
   } catch (const OpError& e) {
     if (!s.metadata || e.kind != OpError::kRuntime) throw;
-    std::string places;
-    for (auto& p : s.metadata->places) places += (places.empty() ? " (" : ", ") + p;
-    const std::string text = e.what() + places + (places.empty() ? "" : ")");
-    if (auto* queue = queue_of(d.id); queue && !places.empty()) queue->failed(text);
+    const std::string text = with_places(e, s);
+    if (auto* queue = queue_of(d.id); queue && text != e.what()) queue->failed(text);
     throw OpError(e.kind, text);
   }
 }
@@ -224,6 +230,11 @@ class Program::Run {
         end_step();
     }
   }
+  // What collectives are in isn't run plainly again, which would show the line of an error.
+  [[noreturn]] void failed(const OpError& e) const {
+    if (!p_.collects || next_ >= p_.steps.size()) throw;
+    throw OpError(e.kind, with_places(e, p_.steps[next_]));
+  }
   // All of them, on another device.
   void launch_there() {
     auto launch_all = [&] {
@@ -350,9 +361,13 @@ void Program::run_all(std::span<Array* const> inputs, const Give* give, ArrayRef
     runs_.store(runs + 1, std::memory_order_relaxed);
     const bool measured = runs % 64 == 0;
     const int64_t begin = measured ? clock_ns() : 0;
-    run.launch_to(tail_);
-    if (measured) nanoseconds_.store(clock_ns() - begin, std::memory_order_relaxed);
-    run.launch_to(steps.size());
+    try {
+      run.launch_to(tail_);
+      if (measured) nanoseconds_.store(clock_ns() - begin, std::memory_order_relaxed);
+      run.launch_to(steps.size());
+    } catch (const OpError& e) {
+      run.failed(e);
+    }
   } else {
     run.launch_there();
   }
@@ -366,7 +381,11 @@ bool Program::run_all_unlocked(std::span<Array* const> inputs, const Give* give,
   {
     std::optional<Unlocked> others;
     if (!any_lent(inputs)) others.emplace();
-    run.launch_to(run.gives() ? tail_ : steps.size());
+    try {
+      run.launch_to(run.gives() ? tail_ : steps.size());
+    } catch (const OpError& e) {
+      run.failed(e);
+    }
     nanoseconds_.store(clock_ns() - begin, std::memory_order_relaxed);
   }
   if (!back()) return false;

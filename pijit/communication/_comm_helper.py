@@ -115,6 +115,14 @@ def member_of(op: Any, what: Any, rank: Any, group: Group) -> int:
     return group.ranks.index(rank)
 
 
+def need_processes(op: Any) -> None:
+    """RuntimeError where MPI has started several processes that do not know each other yet: what is made now would
+    take this one to be alone for ever."""
+    if not GlobalComm.INITED and launched_by_mpi():
+        raise failed(op, "communication is not initialized, though MPI has started several processes: call init() "
+                         "first")
+
+
 def failed(op: Any, what: Any, kind: type[Exception] = RuntimeError) -> Exception:
     """The error of something that cannot be done with these processes."""
     return kind(f"For '{op}', {what}.")

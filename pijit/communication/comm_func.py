@@ -29,9 +29,9 @@ class CommHandle:
 
     def wait(self) -> None:
         """Waits until the call's result is there."""
-        finish, self._finish = self._finish, None
-        if finish is not None:
-            finish()
+        if self._finish is not None:
+            self._finish()  # where a signal's handler raises, another wait() goes on
+            self._finish = None
 
     def is_completed(self) -> bool:
         """Whether wait() has nothing left to do."""

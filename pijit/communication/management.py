@@ -68,12 +68,14 @@ def _start():
     world = _C.start_processes(_LIBRARY)
     if world[1] == 1:
         _C.stop_processes()
+        _C.end_processes()
         raise failed("init", f"{asks}, but MPI finds one: the launcher belongs to another library of MPI than the one "
                              "that pijit was built with")
     set_world(*world)
     _processes.started, _processes.hook, _processes.pid = True, sys.excepthook, os.getpid()
     sys.excepthook = _end_all
-    atexit.register(_stop)
+    atexit.unregister(_end)
+    atexit.register(_end)
 
 
 def _end_all(kind, error, trace):
@@ -94,6 +96,12 @@ def _stop():
             sys.excepthook = _processes.hook
         _C.stop_processes()
         set_world(0, 1, 0, 1)
+
+
+def _end():
+    _stop()
+    if _processes.pid == os.getpid():
+        _C.end_processes()
 
 
 def release() -> None:

@@ -396,6 +396,66 @@ def threads():
 
 
 @program
+def interrupted():
+    """Ctrl-C while an all-reduce is waited for; another wait() gets its result."""
+    import threading
+    rank, n = ranks()
+    if rank == 1:
+        time.sleep(1)
+    out, handle = comm_func.all_reduce(Tensor([1.0]), async_op=True)
+    if rank == 0:
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        raises(KeyboardInterrupt, "", handle.wait)
+        assert not handle.is_completed()
+    handle.wait()
+    same(out, [n])
+    same(ops.AllReduce()(Tensor([1.0])), [n])
+
+
+@program
+def graph_that_fails():
+    """A kernel that fails behind a collective, on one rank: the collective is not run again."""
+    rank, n = ranks()
+
+    @ms.jit
+    def f(x, i):
+        return ops.gather(ops.AllReduce()(x), i, 0)
+    x = Tensor([1.0, 2.0])
+    same(f(x, Tensor([1])), [2.0 * n])
+    if rank == 1:
+        raises(IndexError, "distributed_programs.py:", lambda: f(x, Tensor([7])))
+    else:
+        same(f(x, Tensor([0])), [n])
+    same(ops.AllReduce()(Tensor([10.0, 20.0])), [10.0 * n, 20.0 * n])
+    same(f(x, Tensor([1])), [2.0 * n])
+
+
+@program
+def again():
+    """Communication ends and starts again; groups are new ones."""
+    _, n = ranks()
+    for _ in range(3):
+        communication.create_group("some", [*range(n)])
+        same(ops.AllReduce(group="some")(Tensor([1.0])), [n])
+        communication.release()
+        assert communication.get_group_size() == 1
+        communication.init()
+    same(ops.AllReduce()(Tensor([1.0])), [n])
+
+
+@program
+def unread():
+    """What nobody receives, and a thread that waits for what nobody sends, are no hindrance to the end."""
+    import threading
+    rank, _ = ranks()
+    if rank == 0:
+        comm_func.send(ops.ones((1000000,)), 1)
+    threading.Thread(target=lambda: comm_func.recv(Tensor([1.0]), 1 - rank, tag=1), daemon=True).start()
+    time.sleep(0.2)
+
+
+@program
 def raising():
     if ranks()[0] == 1:
         raise ValueError("no such file")
@@ -443,6 +503,20 @@ def no_group():
         communication.create_group("pair", [0, 1])
     else:
         time.sleep(8)
+
+
+@program
+def early():
+    """What would take its process to be alone, as communication is not initialized yet."""
+    communication.release()
+    network = nn.Dense(2, 2)
+    raises(RuntimeError, "call init() first", lambda: nn.DistributedGradReducer(network.trainable_params()))
+    raises(RuntimeError, "call init() first", lambda: nn.SyncBatchNorm(2))
+    ms.set_auto_parallel_context(parallel_mode="data_parallel")
+    optimizer = nn.SGD(network.trainable_params())
+    raises(RuntimeError, "call init() first", lambda: nn.TrainOneStepCell(network, optimizer))
+    communication.init()
+    assert nn.TrainOneStepCell(network, optimizer).reducer_flag
 
 
 if __name__ == "__main__":

@@ -56,7 +56,8 @@ def test_operations(name, processes):
     assert status == 0 and "done" in out, out
 
 
-@pytest.mark.parametrize("name", ["disagreements", "threads"])
+@pytest.mark.parametrize("name", ["disagreements", "threads", "graph_that_fails", "again", "unread", "early",
+                                  "interrupted"])
 def test_two_processes(name):
     status, out, _ = run(name)
     assert status == 0 and "done" in out, out

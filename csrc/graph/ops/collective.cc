@@ -62,13 +62,30 @@ Val summed(const VjpCtx& v) {
 }
 Val same_of_tangent(JvpCtx& j) { return j.b.op(j.op, {j.t[0], Val{}}, j.attrs); }
 
+// The product of what the other ranks have: where there are zeros, a quotient does not tell.
+Val of_the_others(const VjpCtx& v) {
+  const Val x = v.in[0], nothing = v_zeros(v.b, x.type()), zero = v_op("equal", x, nothing);
+  const Val one = v_full(v.b, x.type(), 1.0), own = v_select(zero, one, x);
+  const Val zeros = call(v, "all_reduce", v_select(zero, one, nothing),
+                         {std::string("sum"), v.s("group"), v.i("ranks")});
+  const Val all =
+      call(v, "all_reduce", own, {std::string("prod"), v.s("group"), v.i("ranks")});
+  const Val is_sole = v_op("equal", zeros, v_select(zero, one, nothing));
+  return v_select(is_sole, all / own, nothing);
+}
+[[noreturn]] void no_gradient_in_two_parts(Vj) {
+  throw OpError(OpError::kRuntime,
+                "[all_reduce_start] an all-reduce that goes on beside other code (async_op=True) has "
+                "no gradient: leave async_op out");
+}
+
 void grad_all_reduce(Vj v) {
   const std::string& op = v.s("op");
   const Val g = summed(v);
   if (op == "sum")
     v.d[0] = g;
   else if (op == "prod")
-    v.d[0] = g * v.out / v.in[0];
+    v.d[0] = g * of_the_others(v);
   else
     v.d[0] = v_select(v_op("equal", v.in[0], v.out), g, v_zeros(v.b, g.type()));
 }
@@ -244,7 +261,7 @@ void register_collective(OpTable& t) {
       .attr("op", kString)
       .attr("group", kString)
       .attr("ranks", kInt)
-      .flags(kOnce | kOrdered | kNoGradient)
+      .flags(kOnce | kOrdered)
       .role(Role::kCollectiveStart)
       .infer([](I c) {
         OP_CHECK(c.in.size() > 1, kValue, "[all_reduce_start] needs a tensor");
@@ -255,18 +272,20 @@ void register_collective(OpTable& t) {
                    c.in[k]->str());
         return Type{DType::I64, Shape{}};
       })
+      .vjp(no_gradient_in_two_parts)
       .vmap(no_batch);
   t.add("all_reduce_wait")
       .in({"ticket"})
       .attr("count", kInt)
       .attr("dtype", AttrKind::kDType)
-      .flags(kOnce | kNoGradient)
+      .flags(kOnce)
       .role(Role::kCollectiveWait)
       .infer([](I c) {
         OP_CHECK(c.x(0) == (Type{DType::I64, Shape{}}) && c.i("count") >= 0, kValue,
                  "[all_reduce_wait] takes a ticket and a number of elements, got ", c.x(0).str());
         return Type{c.dt("dtype"), Shape{c.i("count")}};
       })
+      .vjp(no_gradient_in_two_parts)
       .vmap(no_batch);
 }
 

@@ -337,6 +337,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 def _group_of_statistics(process_groups):
+    _comm_helper.need_processes("SyncBatchNorm")
     if process_groups is None:
         return _comm_helper.World.all
     name = "SyncBatchNorm"

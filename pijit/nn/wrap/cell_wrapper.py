@@ -8,7 +8,7 @@ from pijit import _check
 from pijit import dtype as mstype
 from pijit.grad import GradFunction, GradOperation, jvp, value_and_grad, vjp
 from pijit.nn.cell import Cell
-from pijit.communication._comm_helper import World
+from pijit.communication._comm_helper import World, need_processes
 from pijit.nn.layer import Identity
 from pijit.nn.wrap.grad_reducer import DistributedGradReducer
 from pijit.ops import function as F
@@ -207,6 +207,8 @@ class TrainOneStepCell(Cell):
         self.grad: GradOperation = GradOperation(get_by_list=True, sens_param=True)
         self.grad_no_sens: GradOperation = GradOperation(get_by_list=True)
         self.parallel_mode = get_auto_parallel_context("parallel_mode")
+        if self.parallel_mode == "data_parallel":
+            need_processes(type(self).__name__)
         self.reducer_flag = self.parallel_mode == "data_parallel" and World.all.size > 1
         self.grad_reducer: Any = DistributedGradReducer(self.weights) if self.reducer_flag else Identity()
         self.grad_fn: Any = (GradFunction(network, None, self.weights, False, True, True, True) if self.sense_flag

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pijit import _check
 from pijit.communication import _collectives
-from pijit.communication._comm_helper import group_of
+from pijit.communication._comm_helper import group_of, need_processes
 from pijit.nn.cell import Cell
 from pijit.parallel._auto_parallel_context import get_auto_parallel_context
 
@@ -95,6 +95,7 @@ class DistributedGradReducer(Cell):
     def __init__(self, parameters: Any, mean: TensorLike | None = None, degree: Any = None, fusion_type: int = 1,
                  group: str = "hccl_world_group") -> None:
         super().__init__(auto_prefix=False)
+        need_processes("DistributedGradReducer")
         _check.need("DistributedGradReducer", "mean", mean, _check.optional(_check.BOOL))
         if degree is not None and (isinstance(degree, bool) or not isinstance(degree, int) or degree < 1):
             raise _check.refused("DistributedGradReducer", "degree", _check.value("be an int greater than 0"), degree)
