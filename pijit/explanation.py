@@ -96,8 +96,8 @@ def _instead_of_numpy(detail):
     where, name = found.groups()
     if where == "ndarray." and hasattr(Tensor, name):
         return (
-            f"NumPy's arrays are computed by CPython: make a Tensor of the array before the call, which has {name}(), "
-            f"too")
+            f"NumPy's arrays are computed by CPython. A Tensor has {name}(), too: leave out asnumpy(), or make a "
+            f"Tensor of the array before the call")
     if where == "" and callable(getattr(numpy, name, None)):
         return f"NumPy runs in CPython: pijit.numpy.{name} computes the same of Tensors, in a graph"
     return ""

@@ -114,8 +114,9 @@ def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_
         What is called in place of fn; with no fn, a decorator that gives it.
 
     Raises:
-        TypeError: if `fn` cannot be called, or `jit_config` is not a JitConfig.
-        ValueError: if `mode` or `capture_mode` is not one of those named.
+        TypeError: if `fn` cannot be called, or `fn` is not callable, or `jit_config` is neither None nor a JitConfig.
+        ValueError: if `mode` or `capture_mode` is not one of those named, or `capture_mode` is not 'ast', 'bytecode' or
+            'trace', or `mode` is not 'PIJit' or 'PSJit'.
 
     Example:
         >>> pijit.jit(lambda x: x * 2 + 1)(ops.ones((3,)))

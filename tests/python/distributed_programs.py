@@ -75,6 +75,25 @@ def collectives():
 
 
 @program
+def gradients_of_products():
+    """Of the sum of all ranks' results: where there are zeros, too. And of what is reduced beside other code: none."""
+    rank, n = ranks()
+    rows = np.array([[2, 0, 0, 3], [5, 4, 0, -1], [1, 2, 7, 2], [3, 1, 1, 0.5]], np.float32)[:n]
+    expected = n * np.prod(np.delete(rows, rank, 0), 0)
+    product = ops.AllReduce("prod")
+    for take in (ms.grad(lambda x: product(x).sum()), ms.jit(lambda x: ms.grad(lambda x: product(x).sum())(x))):
+        for _ in range(2):
+            same(take(Tensor(rows[rank])), expected)
+
+    def beside(x):
+        y, handle = comm_func.all_reduce(x * x, async_op=True)
+        handle.wait()
+        return y.sum()
+
+    raises(RuntimeError, "async_op", lambda: ms.grad(beside)(Tensor(rows[rank])))
+
+
+@program
 def functions():
     rank, n = ranks()
     x = Tensor(np.arange(4.0, dtype=np.float32) + rank)

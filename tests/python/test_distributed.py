@@ -50,7 +50,8 @@ def numbers(name, *arguments, processes):
 
 
 @pytest.mark.parametrize("processes", [2, 4])
-@pytest.mark.parametrize("name", ["collectives", "functions", "filling", "groups", "captured"])
+@pytest.mark.parametrize("name", ["collectives", "functions", "filling", "groups", "captured",
+                                  "gradients_of_products"])
 def test_operations(name, processes):
     status, out, _ = run(name, processes=processes)
     assert status == 0 and "done" in out, out

@@ -68,15 +68,15 @@ Val of_the_others(const VjpCtx& v) {
   const Val one = v_full(v.b, x.type(), 1.0), own = v_select(zero, one, x);
   const Val zeros = call(v, "all_reduce", v_select(zero, one, nothing),
                          {std::string("sum"), v.s("group"), v.i("ranks")});
-  const Val all =
-      call(v, "all_reduce", own, {std::string("prod"), v.s("group"), v.i("ranks")});
+  const Val all = call(v, "all_reduce", own, {std::string("prod"), v.s("group"), v.i("ranks")});
   const Val is_sole = v_op("equal", zeros, v_select(zero, one, nothing));
   return v_select(is_sole, all / own, nothing);
 }
 [[noreturn]] void no_gradient_in_two_parts(Vj) {
-  throw OpError(OpError::kRuntime,
-                "[all_reduce_start] an all-reduce that goes on beside other code (async_op=True) has "
-                "no gradient: leave async_op out");
+  throw OpError(
+      OpError::kRuntime,
+      "[all_reduce_start] an all-reduce that goes on beside other code (async_op=True) has "
+      "no gradient: leave async_op out");
 }
 
 void grad_all_reduce(Vj v) {
