@@ -11,12 +11,12 @@ import gc
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
 
 import numpy as np
+from workers import names_of, told, with_threads
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 OURS = ("jit", "fast", "eager")  # fast: JitConfig(numerics="fast")
@@ -247,16 +247,11 @@ def worker(name, kind, threads, seconds, result):
 
 
 def measure(name, kind, python, options, result):
-    count = str(options.threads)
-    env = dict(os.environ, OMP_NUM_THREADS=count, MKL_NUM_THREADS=count, OPENBLAS_NUM_THREADS=count)
-    command = [python, __file__, "--worker", name, kind, count, str(options.seconds), result]
+    env = with_threads(options.threads, os.environ)
+    command = [python, __file__, "--worker", name, kind, str(options.threads), str(options.seconds), result]
     if options.threads == 1 and hasattr(os, "sched_getaffinity"):
         command = ["taskset", "-c", str(options.core), *command]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, env=env)
-    lines = [line for line in done.stdout.splitlines() if line.startswith('{"least"')]
-    if done.returncode or not lines:
-        return {"error": (done.stderr.strip().splitlines() or ["?"])[-1][:200]}
-    return json.loads(lines[-1])
+    return told(command, timeout=900, env=env)
 
 
 def main():
@@ -272,10 +267,7 @@ def main():
     sys.path.insert(0, str(FOLDER))
     from inference_networks import networks
 
-    class Names:
-        Module = object
-
-    names = options.networks or list(networks(Names))
+    names = options.networks or names_of(networks)
     peers = os.environ.get("PIJIT_PEERS")
     kinds = [k for k in options.kinds.split(",") if peers or k in OURS]
     print(f"least {'processor ' if options.threads == 1 else ''}time of a call, ms, threads: {options.threads}")

@@ -10,9 +10,10 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import time
+
+from workers import told
 
 SECONDS = 2.0
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "examples" / "models"
@@ -62,11 +63,7 @@ def worker(name, kind):
 
 def measure(name, kind, python):
     command = [python, __file__, "--worker", name, kind]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
-    lines = [line for line in done.stdout.splitlines() if line.startswith('{"first"')]
-    if done.returncode or not lines:
-        return {"error": (done.stderr.strip().splitlines() or ["?"])[-1][:200]}
-    return json.loads(lines[-1])
+    return told(command, timeout=900)
 
 
 def main():

@@ -11,11 +11,11 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import time
 
 import numpy as np
+from workers import names_of, told, with_threads
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 OURS = ("jit", "eager")
@@ -106,15 +106,10 @@ def worker(name, kind, batch, seconds, forward):
 
 
 def measure(name, kind, python, options):
-    count = str(options.threads)
-    env = dict(os.environ, OMP_NUM_THREADS=count, MKL_NUM_THREADS=count, OPENBLAS_NUM_THREADS=count)
+    env = with_threads(options.threads, os.environ)
     command = [python, __file__, "--worker", name, kind, str(options.batch), str(options.seconds),
                str(int(options.forward))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, env=env)
-    lines = [line for line in done.stdout.splitlines() if line.startswith('{"first"')]
-    if done.returncode or not lines:
-        return {"error": (done.stderr.strip().splitlines() or ["?"])[-1][:200]}
-    return json.loads(lines[-1])
+    return told(command, timeout=1800, env=env)
 
 
 def main():
@@ -131,10 +126,7 @@ def main():
     sys.path.insert(0, str(FOLDER))
     from inference_networks import networks
 
-    class Names:
-        Module = object
-
-    names = options.networks or list(networks(Names))
+    names = options.networks or names_of(networks)
     peers = os.environ.get("PIJIT_PEERS")
     kinds = [k for k in options.kinds.split(",") if peers or k in OURS]
     print(f"ms of a step (of the first one) and MB; batch {options.batch}, threads: {options.threads}")
