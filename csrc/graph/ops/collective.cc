@@ -103,12 +103,13 @@ Val at_root(const VjpCtx& v, Val x) {
 void register_collective(OpTable& t) {
   constexpr auto kString = AttrKind::kString;
   constexpr auto kInt = AttrKind::kInt;
-  t.add("all_reduce")
-      .in({"x", "after?"})
-      .attr("op", kString)
-      .attr("group", kString)
-      .attr("ranks", kInt)
-      .flags(kOnce | kOrdered)
+  const auto add = [&](const char* name, std::initializer_list<const char*> own) {
+    OpEntry e = t.add(name);
+    e.in({"x", "after?"});
+    for (const char* a : own) e.attr(a, std::string_view(a) == "op" ? kString : kInt);
+    return e.attr("group", kString).attr("ranks", kInt).flags(kOnce | kOrdered);
+  };
+  add("all_reduce", {"op"})
       .infer([](I c) {
         check_reduction(c);
         return c.x(0);
@@ -116,23 +117,14 @@ void register_collective(OpTable& t) {
       .vjp(grad_all_reduce)
       .jvp(jvp_of_sum)
       .vmap(no_batch);
-  t.add("all_gather")
-      .in({"x", "after?"})
-      .attr("group", kString)
-      .attr("ranks", kInt)
-      .flags(kOnce | kOrdered)
+  add("all_gather", {})
       .infer(joined)
       .vjp([](Vj v) {
         v.d[0] = call(v, "reduce_scatter", v.ct, {std::string("sum"), v.s("group"), v.i("ranks")});
       })
       .jvp(same_of_tangent)
       .vmap(no_batch);
-  t.add("reduce_scatter")
-      .in({"x", "after?"})
-      .attr("op", kString)
-      .attr("group", kString)
-      .attr("ranks", kInt)
-      .flags(kOnce | kOrdered)
+  add("reduce_scatter", {"op"})
       .infer([](I c) {
         check_reduction(c);
         return divided(c);
@@ -143,25 +135,12 @@ void register_collective(OpTable& t) {
       })
       .jvp(jvp_of_sum)
       .vmap(no_batch);
-  t.add("broadcast")  // root's, at all
-      .in({"x", "after?"})
-      .attr("root", kInt)
-      .attr("own", kInt)
-      .attr("group", kString)
-      .attr("ranks", kInt)
-      .flags(kOnce | kOrdered)
+  add("broadcast", {"root", "own"})  // root's, at all
       .infer([](I c) { return c.x(0); })
       .vjp([](Vj v) { v.d[0] = at_root(v, summed(v)); })
       .jvp(same_of_tangent)
       .vmap(no_batch);
-  t.add("reduce_to")  // the reduction at root, x elsewhere
-      .in({"x", "after?"})
-      .attr("op", kString)
-      .attr("root", kInt)
-      .attr("own", kInt)
-      .attr("group", kString)
-      .attr("ranks", kInt)
-      .flags(kOnce | kOrdered)
+  add("reduce_to", {"op", "root", "own"})  // the reduction at root, x elsewhere
       .infer([](I c) {
         check_reduction(c);
         return c.x(0);
@@ -173,25 +152,15 @@ void register_collective(OpTable& t) {
         v.d[0] = v.i("own") == v.i("root") ? g : g + v.ct;
       })
       .vmap(no_batch);
-  t.add("gather_to")  // all parts at root; elsewhere one zero
-      .in({"x", "after?"})
-      .attr("root", kInt)
-      .attr("own", kInt)
-      .attr("group", kString)
-      .attr("ranks", kInt)
-      .flags(kOnce | kOrdered | kNoGradient)
+  add("gather_to", {"root", "own"})
+      .flags(kNoGradient)  // all parts at root; elsewhere one zero
       .infer([](I c) {
         const Type all = joined(c);
         return c.i("own") == c.i("root") ? all : Type{all.dtype, Shape{1}};
       })
       .vmap(no_batch);
-  t.add("scatter_from")  // this rank's part of root's
-      .in({"x", "after?"})
-      .attr("root", kInt)
-      .attr("own", kInt)
-      .attr("group", kString)
-      .attr("ranks", kInt)
-      .flags(kOnce | kOrdered | kNoGradient)
+  add("scatter_from", {"root", "own"})
+      .flags(kNoGradient)  // this rank's part of root's
       .infer(divided)
       .vmap(no_batch);
   // Of a vector: `send` elements go to each rank, one rank's behind the other's; `receive` come.
@@ -225,13 +194,7 @@ void register_collective(OpTable& t) {
       })
       .jvp(same_of_tangent)
       .vmap(no_batch);
-  t.add("barrier")
-      .in({"x", "after?"})
-      .attr("group", kString)
-      .attr("ranks", kInt)
-      .flags(kOnce | kOrdered | kNoGradient)
-      .infer([](I c) { return c.x(0); })
-      .vmap(no_batch);
+  add("barrier", {}).flags(kNoGradient).infer([](I c) { return c.x(0); }).vmap(no_batch);
   t.add("send_to")
       .in({"x", "after?"})
       .attr("peer", kInt)
