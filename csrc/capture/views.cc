@@ -103,7 +103,7 @@ void link(Context& c, TensorValue* part, TensorValue* whole, const OpDef* op, co
   part->attrs = attrs;
   part->how = how;
   part->context = &c;
-  part->seen = whole->changes;
+  part->seen = whole->version;
   note(c, part);
 }
 
@@ -140,22 +140,22 @@ Val view_of(Context& c, TensorValue* part) {
 
 // Has taken in the last change of its base.
 void keep_up(Context& c, TensorValue* part) {
-  c.undoable([part, seen = part->seen, changes = part->changes] {
-    part->seen = seen, part->changes = changes;
+  c.undoable([part, seen = part->seen, version = part->version] {
+    part->seen = seen, part->version = version;
   });
-  part->seen = part->base->changes;
-  ++part->changes;
+  part->seen = part->base->version;
+  ++part->version;
 }
 void count_change(Context& c, TensorValue* t) {
-  c.undoable([t, changes = t->changes] { t->changes = changes; });
-  ++t->changes;
+  c.undoable([t, version = t->version] { t->version = version; });
+  ++t->version;
 }
 
 }  // namespace
 
 bool TensorValue::is_behind() const {
   for (const TensorValue* t = this; t->base; t = t->base)
-    if (t->seen != t->base->changes) return true;
+    if (t->seen != t->base->version) return true;
   return false;
 }
 
@@ -165,7 +165,7 @@ Val TensorValue::node() const {
   while (chain.back()->base) chain.push_back(chain.back()->base);
   for (size_t k = chain.size() - 1; k-- > 0;) {
     TensorValue* t = chain[k];
-    if (t->seen == t->base->changes) continue;
+    if (t->seen == t->base->version) continue;
     Context& c = *t->context;
     const Val now = view_of(c, t);
     c.undoable([t, old = t->last] { t->last = old; });
@@ -272,7 +272,7 @@ void set_alone(Context& c, TensorValue* t, Val node) {
                 Case::kTensorBranch);
     // What it was stays what its views show.
     TensorValue* rest = c.tensor(t->last);
-    rest->context = t->context, rest->changes = t->changes, rest->seen = t->seen;
+    rest->context = t->context, rest->version = t->version, rest->seen = t->seen;
     rest->base = t->base, rest->doubted = t->doubted, rest->by = t->by, rest->attrs = t->attrs,
     rest->how = t->how;
     rest->layout = t->layout, rest->packed = t->packed;

@@ -57,10 +57,10 @@ struct TensorValue final : Value {
   const OpDef* by = nullptr;
   Attrs attrs;
   V how;
-  // Views are made anew when they are asked for, not at each change of what they share: of changes,
-  // this many were seen here, and of those of `base` this many are in `last`.
+  // A view is made anew when it is asked for, not at each change of what it shares: `version`
+  // counts changes, `seen` is the version of `base` that `last` shows, as of NdarrayValues.
   Context* context = nullptr;  // of a view
-  uint64_t changes = 0, seen = 0;
+  uint64_t version = 0, seen = 0;
   bool is_behind() const;
   std::optional<Layout> layout;  // of a view of known sizes
   bool packed = true;            // its elements lie side by side
