@@ -44,11 +44,11 @@ void wake(std::atomic<uint32_t>& word, int threads) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
 }
 
-// That this process may use.
+// That this process may use, whatever this thread may.
 int cores() {
   static const int n = [] {
     cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : INT_MAX;
+    return sched_getaffinity(getpid(), sizeof set, &set) == 0 ? CPU_COUNT(&set) : INT_MAX;
   }();
   return n;
 }
