@@ -36,7 +36,9 @@ def _pijit(name, use_jit):
     if name == "hessian":
         f, args = ms.hessian(lambda v: network(weights, v).sum()), (x[0],)
     else:
-        f, args = ms.vmap(ms.grad(loss), (None, 0, 0)), (weights, x, y)
+        # Gradients by the items of a tuple are left out, as in MindSpore: each matrix is an argument.
+        by_weights = ms.grad(lambda x, y, *weights: loss(weights, x, y), (2, 3, 4))
+        f, args = ms.vmap(by_weights, (0, 0, None, None, None)), (x, y, *weights)
     if use_jit:
         f = ms.jit(f)
     return Head(lambda: f(*args), lambda r: r.asnumpy())
