@@ -43,7 +43,7 @@ void register_cpu_kernels(KernelRegistry& r) {
       {"conv2d", {&pointwise, &direct, &depthwise, &wide, &onednn_conv, &subsampled, &last_direct, &patches, &reference}},
       {"conv2d_dx", {&pointwise, &direct, &depthwise, &onednn_conv, &subsampled, &last_direct, &patches, &reference}},
       {"conv2d_dw", {&direct, &onednn_conv, &subsampled, &depthwise, &last_direct, &patches, &reference}},
-      {"conv2d_post", {&onednn_conv}},
+      {"conv2d_post", {&pointwise, &onednn_conv}},
       {"conv2d_blocked", {&direct, &wide, &onednn_conv}},
       {"conv2d_dx_blocked", {&direct, &onednn_conv}},
       {"conv2d_dw_blocked", {&direct, &onednn_conv}},

@@ -80,7 +80,7 @@ class Relaxation : public Rewriter {
           if (p.residual) continue;
           fold(*n.op, *c, &p);
         } else if (sum && !p.residual && p.convolution() && other != n.in[k] &&
-                   from_.node(other).type == n.type && block_ && n.type.shape[1] % block_ == 0) {
+                   from_.node(other).type == n.type && takes_residual(p)) {
           p.residual = value(other);
         } else {
           continue;
@@ -95,6 +95,11 @@ class Relaxation : public Rewriter {
     return false;
   }
 
+  // Others would bring the residual into blocks first.
+  bool takes_residual(const Pending& p) const {
+    const Shape& w = p.node->type.shape.rank() == 4 ? p.w.shape() : Shape{};
+    return block_ && (p.node->type.shape[1] % block_ == 0 || w[2] * w[3] == 1);
+  }
   // The operand as [channels], where it differs from channel to channel alone.
   std::optional<Val> per_channel(uint32_t id, const Pending& p) {
     if (pending_.count(id)) return std::nullopt;
@@ -150,6 +155,16 @@ std::unique_ptr<Graph> unfuse_activations(const Graph& g, const KernelRegistry& 
     Val y = to.Builder::op(*alone, in.first(3), attrs);
     if (in[3]) y = to.op("add", {y, in[3]});
     return activation.empty() ? y : to.op(activation.c_str(), {y});
+  });
+  return changes ? std::move(made) : nullptr;
+}
+
+std::unique_ptr<Graph> fast_functions(const Graph& g) {
+  bool changes = false;
+  auto made = rewrite(g, [&](Graph& to, const Node& n, std::span<const Val> in) -> Val {
+    if (!n.op->fast || n.type.dtype != DType::F32) return copy_node(to, n, in);
+    changes = true;
+    return to.Builder::op(*n.op->fast, in, n.attrs);
   });
   return changes ? std::move(made) : nullptr;
 }

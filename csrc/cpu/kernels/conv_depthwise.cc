@@ -329,7 +329,7 @@ std::unique_ptr<OpKernel> by_maps(const KernelRequest& r, const Shape& x, const 
   if (c.i("group") != x[1] || w[1] != 1) return *why = "channels share groups", nullptr;
   if (x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return *why = "empty tensor", nullptr;
   const int64_t filters = w[0] / x[1];  // of a channel
-  if (filters == 1 && x[1] % block == 0) return *why = "whole blocks of channels", nullptr;
+  if (turned && x[1] % block == 0) return *why = "whole blocks of channels", nullptr;
   const auto &stride = c.numbers("stride"), &dilation = c.numbers("dilation"),
              &pad = c.numbers("pad");
   WindowAxis axes[2];

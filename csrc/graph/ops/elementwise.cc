@@ -447,6 +447,15 @@ void register_elementwise(OpTable& t) {
     const Val s = v_op("sigmoid", v.in[0]);
     v.d[0] = v.ct * (s + v.out * (1.0 - s));
   });
+  // Under numerics="fast": without what makes up for the roundings of 1 + e and of the quotient.
+  floating(t, "sigmoid_fast").flags(kPhysical).scalar([](const ScalarCtx& c) {
+    return 1.0 / (f32::exp(-c.x(0)) + 1.0);
+  });
+  floating(t, "silu_fast").flags(kPhysical).scalar([](const ScalarCtx& c) {
+    return c.x(0) / (f32::exp(-c.x(0)) + 1.0);
+  });
+  t.extend("sigmoid").fast(t.at("sigmoid_fast"));
+  t.extend("silu").fast(t.at("silu_fast"));
   floating(t, "softplus").scalar(SC(s_softplus(x))).vjp(VJP(g * v_op("sigmoid", x)));
   floating(t, "mish").scalar(SC(s_mish(x))).vjp([](V v) {
     const Val x = v.in[0], th = v_op("tanh", v_op("softplus", x));
