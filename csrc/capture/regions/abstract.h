@@ -36,6 +36,7 @@ struct Av {
       case kInt:
       case kFloat:
       case kBool:
+      case kCharacter:
       case kRow:
       case kHeld:
       case kListIter:

@@ -41,7 +41,7 @@ Av loaded(Emitter& e, const Dtype& d, int data, int offset) {
   if (d.base == K::kBool) x = e.emit(Op::kINe, x, e.d.icon(0));
   Av r = number(d.base, x);
   if (d.base == K::kComplex) r.v[1] = e.emit(d.load, data, behind_real(e, d, offset));
-  r.index = &d == &kByte ? 0 : d.format;
+  r.index = &d == &kByte || &d == &kText ? 0 : d.format;
   return r;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "capture/regions/text.h"
 #include "entry/entry.h"
 
 namespace pijit {
@@ -254,7 +255,7 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
 
 void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
   if (const Array* x = in.op == BOp::LOAD_ATTR ? d_.array_of_value(st.back()) : nullptr;
-      x && x->format != kByte.format) {
+      x && x->format != kByte.format && x->format != kText.format) {
     st.back() = array_attribute(e_, *x, text_of(in.obj));
     return;
   }
@@ -262,6 +263,13 @@ void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
     PyObject* method = type_lookup(&PyList_Type, in.obj);
     if (!list_method(method))
       leave(str_cat("the method `.", text_of(in.obj), "` of a list is called"));
+    st.insert(st.end() - 1, d_.object(method));
+    return;
+  }
+  if (in.op == BOp::LOAD_METHOD && st.back().kind == K::kCharacter) {
+    PyObject* method = type_lookup(&PyUnicode_Type, in.obj);
+    if (!character_method(method))
+      leave(str_cat("the method `.", text_of(in.obj), "` of a str is called"));
     st.insert(st.end() - 1, d_.object(method));
     return;
   }
@@ -298,6 +306,12 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
         break;
       }
       Av b = d_.typed(st.back()), a = d_.typed(st[st.size() - 2]);
+      if (in.op == BOp::COMPARE)
+        if (const auto r = compare_text(e_, static_cast<CompareOp>(in.a), a, b)) {
+          st.resize(st.size() - 2);
+          st.push_back(*r);
+          break;
+        }
       const bool complex = a.kind == K::kComplex || b.kind == K::kComplex;
       if (!complex) b = num(e_, b), a = num(e_, a);
       const Av r =

@@ -142,7 +142,7 @@ const Array* Draft::array_of_value(const Av& a) {
   if (a.kind != K::kEntry) return nullptr;
   if (auto it = arrays.find(a.index); it != arrays.end()) return &it->second;
   PyObject* o = object_at(a.index);
-  if (!o || !(is_bytes(o) || uses_numpy())) return nullptr;
+  if (!o || !(is_bytes(o) || is_narrow_text(o) || uses_numpy())) return nullptr;
   const auto view = array_view(o, false);
   if (!view) return nullptr;
   Array x{static_cast<int>(r->needs.size()), 0, view->ndim, format_of(*view), {}, {}};
@@ -199,6 +199,7 @@ static ListKinds::Kind kind_of_items(ListKinds& kinds, PyObject* list, int deep 
   if (PyLong_CheckExact(first)) return {K::kInt, -1, true};
   if (PyFloat_CheckExact(first)) return {K::kFloat, -1, true};
   if (PyBool_Check(first)) return {K::kBool, -1, true};
+  if (is_narrow_text(first) && PyUnicode_GET_LENGTH(first) == 1) return {K::kCharacter, -1, true};
   if (!PyList_CheckExact(first) || deep == kMostDeep) return {};
   const ListKinds::Kind inner = kind_of_items(kinds, first, deep + 1);
   return {K::kHeld, kinds.known(inner), true};
@@ -260,7 +261,7 @@ bool Draft::dies_quietly(const Av& a) {
 bool Draft::can_be_tagged(const Av& a) {
   return a.kind == K::kNull || a.kind == K::kInt || a.kind == K::kFloat || a.kind == K::kBool ||
          a.kind == K::kComplex || a.kind == K::kObject || a.kind == K::kTagged ||
-         a.kind == K::kHeld || (a.kind == K::kEntry && dies_quietly(a));
+         a.kind == K::kHeld || a.kind == K::kCharacter || (a.kind == K::kEntry && dies_quietly(a));
 }
 
 void Draft::drop(const Av& a) {
@@ -389,6 +390,7 @@ std::string Draft::described(const Av& a) const {
                      axes == 1 ? " axis" : " axes");
     }
     case K::kObject: return Py_TYPE(a.object)->tp_name;
+    case K::kCharacter: return "str";
     case K::kTuple: return "tuple";
     case K::kRange: return "range";
     case K::kCounter:

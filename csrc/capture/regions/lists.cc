@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "capture/regions/made.h"
 #include "capture/regions/numbers.h"
+#include "capture/regions/text.h"
 #include "python/ints.h"
 
 namespace pijit::regions {
@@ -21,6 +22,11 @@ int64_t int_value(int64_t object, int64_t, int64_t) {
   int64_t n;
   return as_int64(object_of(object), &n) ? n : kNoInt;
 }
+// -1: it is longer, or none of these.
+int64_t character_in(int64_t object, int64_t, int64_t) {
+  PyObject* o = object_of(object);
+  return is_narrow_text(o) && PyUnicode_GET_LENGTH(o) == 1 ? PyUnicode_READ_CHAR(o, 0) : -1;
+}
 PyListObject* list_at(int64_t address) { return reinterpret_cast<PyListObject*>(address); }
 Arena* arena_at(int64_t address) { return reinterpret_cast<Arena*>(address); }
 constexpr int64_t kBytesOfItem = 40;  // its place, and the object
@@ -34,8 +40,9 @@ int64_t held(int64_t arena, PyObject* o) {
   if (PyList_CheckExact(o)) a->left -= kBytesOfItem * PyList_GET_SIZE(o);
   return address(o);
 }
-bool is_number(PyObject* o) {
-  return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o);
+bool is_number(PyObject* o) {  // or a str
+  return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) ||
+         PyUnicode_CheckExact(o);
 }
 // Numbers alone: no code of a user looks at them, or runs where they die.
 bool has_numbers(PyObject* list) {
@@ -59,9 +66,10 @@ bool keeps_all(int64_t arena, PyObject* list, Py_ssize_t from = 0) {
 // --- functions that code calls; those that change something give 0 where they could not
 PyObject* made(RegionKind kind, int64_t word) {
   if (kind == K::kHeld) return Py_NewRef(object_of(word));
-  PyObject* o = kind == K::kInt     ? PyLong_FromLongLong(word)
-                : kind == K::kFloat ? PyFloat_FromDouble(real_of(word))
-                                    : PyBool_FromLong(word != 0);
+  PyObject* o = kind == K::kInt         ? PyLong_FromLongLong(word)
+                : kind == K::kFloat     ? PyFloat_FromDouble(real_of(word))
+                : kind == K::kCharacter ? PyUnicode_FromOrdinal(static_cast<int>(word))
+                                        : PyBool_FromLong(word != 0);
   if (!o) PyErr_Clear();  // CPython finds that out again
   return o;
 }
@@ -117,10 +125,11 @@ struct Writers {
 template <RegionKind kind>
 constexpr Writers kWriters{store<kind>, fill<kind>, push<kind>, insert<kind>, find<kind>};
 const Writers& writers_of(RegionKind kind) {
-  return kind == K::kInt     ? kWriters<K::kInt>
-         : kind == K::kFloat ? kWriters<K::kFloat>
-         : kind == K::kBool  ? kWriters<K::kBool>
-                             : kWriters<K::kHeld>;
+  return kind == K::kInt         ? kWriters<K::kInt>
+         : kind == K::kFloat     ? kWriters<K::kFloat>
+         : kind == K::kBool      ? kWriters<K::kBool>
+         : kind == K::kCharacter ? kWriters<K::kCharacter>
+                                 : kWriters<K::kHeld>;
 }
 int64_t new_list(int64_t arena, int64_t size, int64_t) {
   return arena_at(arena)->left < 0 ? 0 : held(arena, PyList_New(size));
@@ -246,6 +255,8 @@ struct Item {
 Item held_item(Emitter& e, const Av& value) {
   if (const List l = list_of(e, value); l.object != kNoValue)
     return {l.object, {K::kHeld, l.kind, true}};
+  if (const Av c = character_of(e, value); c.kind != K::kNull)
+    return {c.v[0], {K::kCharacter, -1, true}};
   const Av v = num(e, value);
   if (v.of_numpy()) leave(str_cat(a_(e.d.described(v)), " is put into a list"), "int(x)");
   const int word = v.kind == K::kFloat ? e.emit(Op::kFBits, v.v[0]) : as_int(e, v);
@@ -284,6 +295,12 @@ Av number_in(Emitter& e, K kind, int o) {
     case K::kFloat:
       e.check(is_type(e, o, PyFloat_Type));
       return float_of(e.emit(Op::kLoadF64, o, e.d.icon(offsetof(PyFloatObject, ob_fval))));
+    case K::kCharacter: {
+      e.check(is_type(e, o, PyUnicode_Type));
+      const int c = e.call(character_in, o, o, o);
+      e.check(e.emit(Op::kIGe, c, e.d.icon(0)));
+      return number(K::kCharacter, c);
+    }
     default: {
       const int yes = e.emit(Op::kIEq, o, e.d.icon(address(Py_True)));
       e.check(e.either(yes, e.emit(Op::kIEq, o, e.d.icon(address(Py_False)))));
@@ -324,7 +341,7 @@ void store_list_item(Emitter& e, const List& l, const Av& index, const Av& value
   e.d.lists.note(l.kind, i.kind);
   const int place = place_in(e, l, index), old = item_object(e, l, place);
   // what dies there may run nothing
-  if (i.kind.item == K::kHeld) {
+  if (i.kind.item == K::kHeld || i.kind.item == K::kCharacter) {
     done(e, e.call(keep, e.d.arena(), old, old));
   } else {
     const int number = e.either(is_type(e, old, PyLong_Type), is_type(e, old, PyFloat_Type));
@@ -353,6 +370,15 @@ Av unpacked_list(Emitter& e, const Av& a, int length) {
 }
 
 int contains(Emitter& e, const Av& container, const Av& value) {
+  if (const Av c = character_of(e, value); c.kind != K::kNull) {
+    if (container.kind == K::kObject && PyUnicode_CheckExact(container.object))
+      return is_in_text(e, container.object, c);
+    const List l = list_of(e, container);
+    if (l.object == kNoValue) leave("`in` looks into a container for a str");
+    const int found = e.call(kWriters<K::kCharacter>.find, l.object, c.v[0], c.v[0]);
+    e.check(e.emit(Op::kIGe, found, e.d.icon(0)));
+    return e.emit(Op::kINe, found, e.d.icon(0));
+  }
   const Av v = num(e, value);
   if (v.of_numpy()) leave(str_cat(a_(e.d.described(v)), " is looked for in a container"));
   // a NaN is found where it is the very object
