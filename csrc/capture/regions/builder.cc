@@ -109,7 +109,7 @@ void RegionBuilder::fill(Pending p) {
     if (in.op == BOp::RETURN_VALUE && b_.current == 0) {
       const Av result = may_call_itself_ ? d_.typed(now.stack.back()) : now.stack.back();
       note_result(result);
-      d_.f.blocks[e_.block].exit = e_.make_exit(instr, {}, {result}, true);
+      d_.f.blocks[e_.block].exit = e_.make_exit(instr, now.slots, {result}, true);
       return;
     }
     int next = -1;
@@ -412,8 +412,8 @@ void RegionBuilder::step_container(const BIn& in, std::vector<Av>& st) {
   }
 }
 
-// Cells of the region's own function are real ones, which code only reads. Those of functions that
-// are followed hold a value of code.
+// Cells of the region's own function are real ones; those of functions that are followed hold a
+// value of code, and so do others from where code sets them.
 void RegionBuilder::step_cell(const BIn& in, Frame& f) {
   auto& st = f.stack;
   const bool own = b_.current == 0;
@@ -436,6 +436,7 @@ void RegionBuilder::step_cell(const BIn& in, Frame& f) {
       if (own) leave(described(in));
       Av cell;
       cell.kind = K::kContent;
+      cell.index = -1;
       cell.items = {f.slots[in.a]};
       f.slots[in.a] = cell;
       break;
@@ -444,10 +445,23 @@ void RegionBuilder::step_cell(const BIn& in, Frame& f) {
       // what was made may be called with the value before
       const bool waits =
           std::any_of(st.begin(), st.end(), [](const Av& a) { return a.kind == K::kMade; });
-      if (own || waits || f.slots[in.a].kind != K::kContent) leave(described(in));
+      // those of an outer function, it reads elsewhere
+      const bool outer = in.a >= b_.code().num_slots - b_.code().num_free;
+      Av& cell = f.slots[in.a];
+      if (waits || outer || !(cell.kind == K::kContent || (own && cell.kind == K::kEntry)))
+        leave(described(in));
       stay_alone(st.back());
-      d_.drop(f.slots[in.a].items[0]);
-      f.slots[in.a].items[0] = pop(f);
+      if (cell.kind == K::kContent) {
+        d_.drop(cell.items[0]);
+        cell.items[0] = pop(f);
+        break;
+      }
+      // a function that is called may share it
+      if (d_.reads_cells) leave(described(in));
+      d_.sets_cells = true;
+      d_.drop_content(cell);
+      cell.kind = K::kContent;  // what it holds is set where code is left
+      cell.items = {pop(f)};
       break;
     }
     default: {  // MAKE_FUNCTION
@@ -509,6 +523,10 @@ Av RegionBuilder::cell_content(const Av& slot) {
   }
   if (slot.kind == K::kFree) {
     s = {RegionSource::kFree, slot.index, of_body(), {}};
+    if (s.module) {
+      if (d_.sets_cells) leave("a variable is read that inner functions share");
+      d_.reads_cells = true;
+    }
   } else if (slot.kind == K::kEntry) {
     s = d_.r->sources[slot.index];
     if (b_.body().func && b_.current != 0) leave("a variable is read that inner functions share");
@@ -525,7 +543,7 @@ Av RegionBuilder::looked_up(RegionSource where) {
   if (!o) leave("a name has no value");
   const int s = d_.source(std::move(where));
   const Av a = d_.typed_source(s);
-  if (a.kind != K::kEntry || d_.array_of_value(a)) return a;
+  if (a.kind != K::kEntry || d_.array_of_value(a) || d_.list_of_value(a)) return a;
   if (is_tuple_of_numbers(o)) {
     d_.known_object(s, o);
     return d_.typed_sources[s] = d_.constant_object(o);

@@ -270,6 +270,19 @@ void Draft::drop(const Av& a) {
           "give the number another name");
 }
 
+void Draft::drop_content(const Av& cell) {
+  RegionSource s = r->sources[static_cast<size_t>(cell.index)];
+  if (s.where != RegionSource::kSlot) leave("a variable of an outer function is set");
+  s.where = RegionSource::kCell;
+  Av content;
+  content.kind = K::kEntry;
+  content.index = source(std::move(s));
+  if (object_at(content.index))
+    drop(content);
+  else
+    r->needs.push_back({RegionNeed::kUnset, content.index, {}});
+}
+
 Av Draft::typed(const Av& a) { return a.kind == K::kEntry ? typed_source(a.index) : a; }
 
 bool Draft::is_over_items(Av& a) {

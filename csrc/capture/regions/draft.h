@@ -86,6 +86,8 @@ class Draft {
   bool can_be_tagged(const Av& a);
   // What a variable or the stack held may die here, which numbers and arrays do unseen as well.
   void drop(const Av& a);
+  // The same of what a cell holds, which is given.
+  void drop_content(const Av& cell);
   Av typed(const Av& a);
   bool is_over_items(Av& a);
   // An iterator that is given, at its place.
@@ -106,6 +108,7 @@ class Draft {
   region::Function f;
   int64_t words = 0;
   bool stores = false;
+  bool sets_cells = false, reads_cells = false;  // its own function's; those of functions it calls
   std::map<int, Av> typed_sources;  // by source
   std::map<int, Array> arrays;      // the same
 

@@ -44,7 +44,7 @@ enum class RegionKind : uint8_t {
   kTuple,
   kSlice,    // of the items: start, stop, step
   kMade,     // a function that is called where it is made: its code, and cells in the items
-  kContent,  // a cell of a followed function: what it holds is the only item
+  kContent,  // a cell that code sets or a followed function has: what it holds is the only item
   kTagged,   // three words: which of these, and its words or the number of a source or an object
 };
 

@@ -264,8 +264,9 @@ namespace {
 
 bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer,
            Region::Views* views) {
-  if (!o) return false;
+  if (!o || need.kind == RegionNeed::kUnset) return !o && need.kind == RegionNeed::kUnset;
   switch (need.kind) {
+    case RegionNeed::kUnset: break;
     case RegionNeed::kNumber: return number_kind(r, o, &buffer[need.word]) == need.number;
     case RegionNeed::kComplex: return complex_kind(r, o, &buffer[need.word]) == need.number;
     case RegionNeed::kArray: {
@@ -362,6 +363,11 @@ struct Maker {
         return steal(
             PySlice_New(make(p.items[0]).ptr(), make(p.items[1]).ptr(), make(p.items[2]).ptr()));
       case RegionKind::kMade: return function(p);
+      case RegionKind::kContent: {
+        py::object cell = p.source < 0 ? steal(PyCell_New(nullptr)) : entry(p.source);
+        if (PyCell_Set(cell.ptr(), make(p.items[0]).ptr()) < 0) throw py::error_already_set();
+        return cell;
+      }
       case RegionKind::kListIter:
       case RegionKind::kTupleIter:
       case RegionKind::kArrayIter: {
