@@ -168,8 +168,7 @@ int ListKinds::made_at(const void* code, int instr) {
 }
 int ListKinds::known(Kind kind) {
   for (size_t k = 0; k < kinds_.size(); ++k)
-    if (kinds_[k].sure && kinds_[k].item == kind.item && kinds_[k].inner == kind.inner)
-      return static_cast<int>(k);
+    if (kinds_[k].sure && kinds_[k].same_items(kind)) return static_cast<int>(k);
   kinds_.push_back(kind);
   return static_cast<int>(kinds_.size()) - 1;
 }
@@ -187,22 +186,35 @@ ListKinds::Kind ListKinds::read(int kind) {
 void ListKinds::note(int kind, Kind item) {
   Kind& now = kinds_[static_cast<size_t>(kind)];
   if (now.sure || (now.item != K::kNull && !item.sure)) return;
-  grown_ |= now.item != item.item || now.inner != item.inner;
-  now = item;
+  grown_ |= !now.same_items(item);
+  now = std::move(item);
 }
 
+static ListKinds::Kind kind_of_item(ListKinds& kinds, PyObject* item, int deep);
 // What the items of a list are, by the first one.
 static ListKinds::Kind kind_of_items(ListKinds& kinds, PyObject* list, int deep = 0) {
-  constexpr int kMostDeep = 4;
-  if (PyList_GET_SIZE(list) == 0) return {};
-  PyObject* first = PyList_GET_ITEM(list, 0);
-  if (PyLong_CheckExact(first)) return {K::kInt, -1, true};
-  if (PyFloat_CheckExact(first)) return {K::kFloat, -1, true};
-  if (PyBool_Check(first)) return {K::kBool, -1, true};
-  if (is_narrow_text(first) && PyUnicode_GET_LENGTH(first) == 1) return {K::kCharacter, -1, true};
-  if (!PyList_CheckExact(first) || deep == kMostDeep) return {};
+  return PyList_GET_SIZE(list) == 0 ? ListKinds::Kind{}
+                                    : kind_of_item(kinds, PyList_GET_ITEM(list, 0), deep);
+}
+static ListKinds::Kind kind_of_item(ListKinds& kinds, PyObject* first, int deep) {
+  constexpr int kMostDeep = 4, kMostItems = 8;
+  if (PyLong_CheckExact(first)) return {K::kInt, -1, true, {}};
+  if (PyFloat_CheckExact(first)) return {K::kFloat, -1, true, {}};
+  if (PyBool_Check(first)) return {K::kBool, -1, true, {}};
+  if (is_narrow_text(first) && PyUnicode_GET_LENGTH(first) == 1)
+    return {K::kCharacter, -1, true, {}};
+  if (deep == kMostDeep) return {};
+  if (PyTuple_CheckExact(first) && PyTuple_GET_SIZE(first) <= kMostItems) {
+    ListKinds::Kind tuple{K::kTuple, -1, PyTuple_GET_SIZE(first) > 0, {}};
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(first); ++k) {
+      tuple.items.push_back(kind_of_item(kinds, PyTuple_GET_ITEM(first, k), deep + 1));
+      if (tuple.items.back().item == K::kNull) return {};
+    }
+    return tuple.sure ? tuple : ListKinds::Kind{};
+  }
+  if (!PyList_CheckExact(first)) return {};
   const ListKinds::Kind inner = kind_of_items(kinds, first, deep + 1);
-  return {K::kHeld, kinds.known(inner), true};
+  return {K::kHeld, kinds.known(inner), true, {}};
 }
 
 const List* Draft::list_of_value(const Av& a) {

@@ -393,6 +393,7 @@ struct Maker {
             PyObject_CallObject(reinterpret_cast<PyObject*>(&PyZip_Type), iterators.ptr()));
       }
       case RegionKind::kTuple: {
+        if (p.source) return held(w[0]);
         py::tuple t(p.items.size());
         for (size_t k = 0; k < p.items.size(); ++k)
           PyTuple_SET_ITEM(t.ptr(), k, make(p.items[k]).release().ptr());
@@ -488,7 +489,8 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
   std::vector<py::object> held;
   auto hold = [&](auto& self, const RegionPiece& p) -> void {
     for (auto& i : p.items) self(self, i);
-    if (p.kind == RegionKind::kHeld) held.push_back(Maker::held(buffer[p.at]));
+    if (p.kind == RegionKind::kHeld || (p.kind == RegionKind::kTuple && p.source))
+      held.push_back(Maker::held(buffer[p.at]));
     if (p.kind == RegionKind::kTagged && buffer[p.at] == static_cast<int64_t>(RegionKind::kHeld))
       held.push_back(Maker::held(buffer[p.at + 1]));
   };
