@@ -49,6 +49,7 @@ struct RegionSource {
 struct RegionNeed {
   enum Kind : uint8_t {
     kIs,
+    kFunction,  // without a closure, made of the same code
     kNumber,
     kComplex,
     kRangeIter,
@@ -60,7 +61,7 @@ struct RegionNeed {
     kUnset
   } kind;
   int source;
-  py::object object;                      // of kIs
+  py::object object;                      // of kIs, kFunction
   RegionKind number = RegionKind::kNull;  // of kNumber: one of its kinds
   int64_t step = 0;                       // of kRangeIter: 1, or any
   int word = 0;  // where its value goes; of kComplex, its parts; of kRangeIter: the next number,
