@@ -26,7 +26,8 @@ struct Av {
   std::array<int, 3> v{kNoValue, kNoValue, kNoValue};  // values
   // Of a source, or a free variable; of kRange and kRangeIter, the step if
   // it is known; of a number of NumPy,
-  // its dtype's format; of kHeld, its kind of list.
+  // its dtype's format; of kHeld, its kind of list; of kTuple, whether it is an object that is
+  // there.
   int index = 0;
   PyObject* object = nullptr;
   std::vector<Av> items;
@@ -36,12 +37,14 @@ struct Av {
       case kInt:
       case kFloat:
       case kBool:
+      case kCharacter:
       case kRow:
       case kHeld:
       case kListIter:
       case kTupleIter:
       case kEnumerate:
       case kArrayIter: return 1;
+      case kTuple: return index ? 1 : 0;
       case kRange:
       case kRangeIter: return index ? 2 : 3;
       case kCounter:
@@ -120,8 +123,8 @@ struct Leave {
 };
 [[noreturn]] void leave(std::string why, std::string help = "", bool of_arrays = false);
 inline constexpr const char* kNumbers =
-    "machine code has ints of 64 bits, floats, complex numbers, bools, NumPy's numbers but for "
-    "uint64 and float16, and arrays and lists of these";
+    "machine code has ints of 64 bits, floats, complex numbers, bools, characters, NumPy's numbers "
+    "but for uint64 and float16, and arrays, tuples and lists of these";
 
 // With its article.
 std::string a_(const std::string& what);

@@ -16,7 +16,8 @@ namespace pijit {
 struct RegionPiece {
   RegionKind kind = RegionKind::kNull;
   int at = 0;                  // of a source or cell; else its first word
-  int source = 0;              // of kRow
+  int source = 0;              // of kRow; of kContent, the cell's; -1: none;
+                               // of kTuple, whether it is in a word
   int step = 0;                // 0: in the third word
   PyObject* object = nullptr;  // the region keeps it
   std::vector<int> sources;    // the number may be the object that is there
@@ -48,6 +49,7 @@ struct RegionSource {
 struct RegionNeed {
   enum Kind : uint8_t {
     kIs,
+    kFunction,  // without a closure, made of the same code
     kNumber,
     kComplex,
     kRangeIter,
@@ -55,10 +57,11 @@ struct RegionNeed {
     kArray,
     kList,
     kTuple,
-    kQuiet
+    kQuiet,
+    kUnset
   } kind;
   int source;
-  py::object object;                      // of kIs
+  py::object object;                      // of kIs, kFunction
   RegionKind number = RegionKind::kNull;  // of kNumber: one of its kinds
   int64_t step = 0;                       // of kRangeIter: 1, or any
   int word = 0;  // where its value goes; of kComplex, its parts; of kRangeIter: the next number,
