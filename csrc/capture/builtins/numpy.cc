@@ -1,8 +1,11 @@
 // Functions of NumPy that have no effect but a result, on constants.
+#include <algorithm>
+
 #include "capture/registry.h"
 #include "capture/values/array.h"
 #include "capture/values/ndarray.h"
 #include "capture/values/scalar.h"
+#include "capture/values/sequence.h"
 #include "objects/ndarray.h"
 
 namespace pijit {
@@ -30,10 +33,45 @@ V by_ufunc(Tracer& t, Call& c) {
   return out;
 }
 
+// Arrays, numbers and what holds them: no object that would answer in NumPy's place.
+bool is_plain(Tracer& t, const V& v) {
+  if (as<NdarrayValue>(v) || as<ArrayValue>(v) || as<ScalarValue>(v)) return true;
+  if (!is_sequence(v)) return as_constant(t, v).has_value();
+  const std::vector<V> parts = v->parts(t);
+  return std::all_of(parts.begin(), parts.end(), [&](auto& p) { return is_plain(t, p); });
+}
+
+// A function that arrays of other libraries may answer, in Python.
+bool is_dispatched(PyObject* o) {
+  const auto code = py::reinterpret_steal<py::object>(PyObject_GetAttrString(o, "_implementation"));
+  if (!code) PyErr_Clear();
+  return code && PyFunction_Check(code.ptr());
+}
+// A function of NumPy's in Python, as if it stood in the program.
+V by_its_code(Tracer& t, Call& c) {
+  const py::object code = py::handle(c.callable).attr("_implementation");
+  bool plain = true;
+  for (auto& v : c.args) plain &= is_plain(t, v);
+  for (auto& [k, v] : c.kwargs) plain &= is_plain(t, v);
+  return plain ? protocol::call(t, t.wrap_static(code.ptr()), c.args, c.kwargs) : nullptr;
+}
+
+// An array as it is.
+V as_it_is(Tracer& t, Call& c) {
+  const bool alone = c.args.size() == 1 && c.kwargs.empty();
+  if (!alone) return nullptr;
+  if (as<ArrayValue>(c.args[0])) return c.args[0];
+  auto* a = as<NdarrayValue>(c.args[0]);
+  return a && !a->scalar ? c.args[0] : nullptr;
+}
+
 V by_numpy(Tracer& t, Call& c) {
   if (is_ufunc(c.callable))
     if (V made = by_ufunc(t, c)) return made;
   if (V made = apply_numpy(t, c.name, c.args, c.kwargs)) return made;
+  auto varies = [&](auto& v) { return !as<ArrayValue>(v) && !as_constant(t, v); };
+  if (is_dispatched(c.callable) && std::any_of(c.args.begin(), c.args.end(), varies))
+    return by_its_code(t, c);
   return call_numpy(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs);
 }
 
@@ -98,6 +136,10 @@ void add_numpy(Registry& r) {
                                                   reinterpret_cast<PyTypeObject*>(generic.ptr()));
     if (scalar_type || py::isinstance(o, ufunc)) r.add(o, kAll, by_numpy);
   }
+  r.functions("numpy", {"asarray", "asanyarray"}, kAll, as_it_is);
+  for (const char* module : {"numpy", "numpy.linalg"})
+    for (auto [name, o] : py::cast<py::dict>(python_module(module).attr("__dict__")))
+      if (!PyType_Check(o.ptr()) && is_dispatched(o.ptr())) r.add(o, kAll, by_its_code);
 }
 
 }  // namespace pijit
