@@ -1,6 +1,7 @@
 // NumPy's functions of ndarrays by name: reductions, running sums, joins, new arrays, masks. What
 // dtypes results have, how they lie in memory and what is refused, NumPy is asked at capture.
 #include <algorithm>
+#include <cmath>
 
 #include "capture/context.h"
 #include "capture/ufuncs.h"
@@ -118,11 +119,17 @@ NdarrayValue* folded_value(Context& c, Val v, bool keeps) {
 
 V mean(Context& c, NdarrayValue* a, const Folding& f) {
   const Val x = a->elements(c);
-  // NumPy adds integers as float64; these are exact in any order.
-  const bool exact = is_bool(x.dtype()) || (is_int(x.dtype()) && size_of(x.dtype()) <= 2);
-  const DType t = exact ? DType::F64 : x.dtype();
-  if (!is_float(t)) return nullptr;
-  auto sum = fold(c, a, "add", f, 0.0);
+  // NumPy adds integers as float64: small ones are exact in any order, others it casts by buffers.
+  const bool small = is_bool(x.dtype()) || (is_int(x.dtype()) && size_of(x.dtype()) <= 2);
+  const DType t = is_float(x.dtype()) ? x.dtype() : DType::F64;
+  NdarrayValue* summed = a;
+  if (t != x.dtype() && !small) {
+    const Dim n = x.shape().numel();
+    if (a->scalar || n.symbolic() || int64_t{n} > kNumpyBuffer || !has_no_gaps(c, a))
+      return nullptr;
+    summed = new_ndarray_value(c, v_cast(x, t), a->axes, false);
+  }
+  auto sum = fold(c, summed, "add", f, 0.0);
   if (!sum || sum->count == Dim(0)) return nullptr;  // of nothing it warns
   // Divided in float64, as the count is an int64.
   const Val count = c.scope_->graph().constant(DType::F64, SizeNumber(sum->count));
@@ -292,7 +299,7 @@ V spread(Context& c, const std::vector<V>& args, const Kwargs& kwargs, bool root
   }
   auto* a = as<NdarrayValue>(args[0]);
   const auto f = folding(c, args, others);
-  if (!f || !is_float(a->elements(c).dtype())) return nullptr;
+  if (!f) return nullptr;
   Folding keeping = *f;
   keeping.keeps = true;
   const V centre = mean(c, a, keeping);
@@ -311,6 +318,40 @@ V spread(Context& c, const std::vector<V>& args, const Kwargs& kwargs, bool root
   if (root) q = g.op("sqrt", {q});
   return folded_value(c, q, f->keeps);
 }
+// The sum of a matrix's diagonal.
+V trace(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  if (a->scalar || args.size() != 1 || !kwargs.empty() || a->elements(c).shape().rank() != 2)
+    return nullptr;
+  const Val places = c.scope_->graph().op("diagonal", {a->logical(c)}, {Dim(0)});
+  auto sum = fold(c, new_ndarray_value(c, places, axes_in_order(1), false), "add", {}, 0.0);
+  return sum ? V(folded_value(c, sum->value, false)) : nullptr;
+}
+
+// To so many decimals, by the steps of NumPy's own function.
+V rounded(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  V given = args.size() == 2 ? args[1] : V();
+  if (kwargs.size() == 1 && kwargs[0].first == "decimals" && !given)
+    given = kwargs[0].second;
+  else if (!kwargs.empty() || args.size() > 2)
+    return nullptr;
+  const bool integer = !given || (is_known(given) && PyLong_CheckExact(given->obj.ptr()));
+  const auto decimals = given && integer ? as_int(c, given) : std::optional<int64_t>(0);
+  constexpr int64_t kMost = 22;  // powers of ten that a float64 holds
+  if (!integer || !decimals || *decimals < -kMost || *decimals > kMost || a->scalar ||
+      !is_float(a->elements(c).dtype()))
+    return nullptr;
+  const V x = args[0];
+  if (*decimals == 0) return apply_ufunc(c, numpy_function("rint"), {x});
+  const char *first = "multiply", *last = "divide";
+  if (*decimals < 0) std::swap(first, last);
+  const V scale = c.constant(py::float_(std::pow(10.0, static_cast<double>(std::abs(*decimals)))));
+  const V scaled = apply_ufunc(c, numpy_function(first), {x, scale});
+  return apply_ufunc(c, numpy_function(last),
+                     {apply_ufunc(c, numpy_function("rint"), {scaled}), scale});
+}
+
 template <bool kRoot>
 V spread_of(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return spread(c, args, kwargs, kRoot);
@@ -522,12 +563,18 @@ V reshape(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
 // All elements in one axis: a view, or of memory of its own.
 template <bool kView>
 V flat(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
-  auto* a = to_view(c, args, kwargs);
-  if (!a || args.size() != 1) return nullptr;
+  auto* a = to_view(c, args, {});
+  const bool ordered =
+      kwargs.size() == 1 && kwargs[0].first == "order" && is_text(kwargs[0].second);
+  const std::string order = ordered ? text_of(kwargs[0].second->obj) : "C";
+  if (!a || args.size() != 1 || kwargs.size() > (ordered ? 1 : 0)) return nullptr;
+  if (order != "C" && ((order != "K" && order != "A") || !a->is_in_c_order())) return nullptr;
   const Shape shape{a->elements(c).shape().numel()};
   if (kView && a->is_in_c_order() && has_no_gaps(c, a))
     return view_in_shape(c, *a, shape, c.tuple({c.constant_int(-1)}));
-  if (kView && a->is_in_c_order()) return nullptr;  // beside one another after all, perhaps
+  const Shape& all = a->elements(c).shape();  // beside one another after all, perhaps
+  if (kView && (a->is_in_c_order() || std::find(all.begin(), all.end(), Dim(1)) != all.end()))
+    return nullptr;
   return new_ndarray_value(c, v_reshape(a->logical(c), shape), axes_in_order(1), false);
 }
 
@@ -594,7 +641,8 @@ V repeated(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   auto* a = to_view(c, args, {});
   if (!a || args.size() < 2 || !a->is_in_c_order()) return nullptr;
   const int rank = a->rank();
-  const bool given = args.size() + kwargs.size() > 2;
+  const bool none = kwargs.size() == 1 && kwargs[0].first == "axis" && is_none(kwargs[0].second);
+  const bool given = !none && args.size() + kwargs.size() > 2;
   const auto axis = given ? axis_argument(c, args, kwargs, 2, rank, -1) : std::optional(0);
   if (!axis || !is_known(args[1]) || !PyLong_CheckExact(args[1]->obj.ptr())) return nullptr;
   const auto times = as_int(c, args[1]);
@@ -673,6 +721,8 @@ constexpr Function kFunctions[] = {
     {"transpose", axes_in_other_order},
     {"swapaxes", two_axes_swapped},
     {"squeeze", squeezed},
+    {"trace", trace},
+    {"round", rounded},
     {"repeat", repeated},
     {"full_like", full_like},
     {"concatenate", join<Join::kConcatenate>, false},

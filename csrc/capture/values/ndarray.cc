@@ -149,6 +149,7 @@ Val NdarrayValue::elements(Context& c) {
     const Val whole = base->elements(c);
     if (seen == base->version) return memory;
     seen = base->version;
+    ++version;  // for views of this one
     return memory = index ? base->part(c, index) : v_reshape(whole, memory.shape());
   }
   if (memory) return memory;
@@ -374,7 +375,8 @@ NdarrayValue* view_in_shape(Context& c, NdarrayValue& a, const Shape& shape, con
 NdarrayValue* view_by_axes(Context& c, NdarrayValue& a, std::span<const int> axes, const V& form) {
   const Val x = a.elements(c);
   std::vector<int> now(axes.size()), place(axes.size());
-  for (size_t k = 0; k < axes.size(); ++k) place[static_cast<size_t>(axes[k])] = static_cast<int>(k);
+  for (size_t k = 0; k < axes.size(); ++k)
+    place[static_cast<size_t>(axes[k])] = static_cast<int>(k);
   for (size_t k = 0; k < axes.size(); ++k) now[k] = place[static_cast<size_t>(a.axes[k])];
   return view_of_all(c, a, x, std::move(now), "transpose", form);
 }
@@ -398,6 +400,8 @@ constexpr Member<NdarrayValue> kMembers[] = {
     {"itemsize", element_bytes},
     {"nbytes", all_bytes},
     {"T", transposed},
+    // of numbers that have no other part
+    {"real", [](Context&, NdarrayValue& a) { return a.scalar ? V() : V(&a); }},
 };
 
 }  // namespace
@@ -415,6 +419,9 @@ std::optional<V> NdarrayValue::getattr(Context& c, PyObject* name_obj) {
 
 std::optional<V> NdarrayValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                       Kwargs& kwargs) {
+  const bool conjugates = name == "conj" || name == "conjugate";
+  if (conjugates && args.empty() && kwargs.empty() && !scalar && is_followed(c))
+    return this;  // real
   std::vector<V> all{this};
   all.insert(all.end(), args.begin(), args.end());
   if (V made = apply_numpy(c, name, all, kwargs)) {

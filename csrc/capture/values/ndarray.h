@@ -45,8 +45,8 @@ struct NdarrayValue final : Value {
   std::vector<int> axes;  // which axis of the array each one of `memory` is
   bool scalar = false;    // a NumPy scalar
   // It is a view: the part of `base` at `index`, or, of no index, what the method `by` makes of the
-  // base with the arguments `form`: another shape, or an order of axes. What is stored in one of them, all others see: `version` counts stores, `seen` is the base's when
-  // `memory` was read.
+  // base with the arguments `form`: another shape, or an order of axes. What is stored in one of
+  // them, all others see: `version` counts stores, `seen` is the base's when `memory` was read.
   NdarrayValue* base = nullptr;
   V index, form;
   const char* by = nullptr;
