@@ -199,6 +199,7 @@ enum class Role : uint8_t {
   kMul,
   kDiv,
   kActivation,  // that kernels of products and convolutions take in, by the op's name
+  kBounded,     // likewise on the host alone, in convolutions
   kSelect,
   kCast,
   kIdentity,  // gives its operand on

@@ -1,5 +1,6 @@
 #include "compile/passes/fast_math.h"
 
+#include <bit>
 #include <map>
 #include <optional>
 
@@ -9,6 +10,42 @@
 
 namespace pijit {
 namespace {
+
+// x * relu6(x + 3) / 6 as one op.
+class HardSwish : public Rewriter {
+ public:
+  using Rewriter::Rewriter;
+
+ private:
+  void op(const Node& n) override {
+    const uint32_t x = operand_of(n);
+    map_[n.id] = x == kNoNode ? copy(n) : to_->op("hardswish", {value(x)});
+  }
+  bool is_number(uint32_t id, float value) const {
+    const Node& n = from_.node(id);
+    return n.kind == Node::kConst && n.type.dtype == DType::F32 && !n.size &&
+           n.bits == std::bit_cast<uint32_t>(value);
+  }
+  // The one operand of an op with that role that is not this number.
+  uint32_t beside(const Node& n, Role role, float number) const {
+    if (n.kind != Node::kOp || n.op->role != role || n.in.size() != 2) return kNoNode;
+    if (is_number(n.in[1], number)) return n.in[0];
+    return role == Role::kAdd && is_number(n.in[0], number) ? n.in[1] : kNoNode;
+  }
+  uint32_t operand_of(const Node& n) const {
+    const uint32_t product = beside(n, Role::kDiv, 6);
+    if (product == kNoNode || n.type.dtype != DType::F32) return kNoNode;
+    const Node& m = from_.node(product);
+    if (m.kind != Node::kOp || m.op->role != Role::kMul) return kNoNode;
+    for (const int k : {0, 1}) {
+      const Node& bounded = from_.node(m.in[1 - k]);
+      if (bounded.kind != Node::kOp || bounded.op != &OpTable::get().at("relu6")) continue;
+      const uint32_t x = beside(from_.node(bounded.in[0]), Role::kAdd, 3);
+      if (x == m.in[k] && from_.node(x).type == n.type) return x;
+    }
+    return kNoNode;
+  }
+};
 
 class Relaxation : public Rewriter {
  public:
@@ -71,7 +108,8 @@ class Relaxation : public Rewriter {
         continue;
       Pending p = it->second;
       if (n.in.size() == 1) {
-        if (role != Role::kActivation) return false;
+        const bool bounded = role == Role::kBounded && block_ && it->second.convolution();
+        if (role != Role::kActivation && !bounded) return false;
         p.activation = n.op->name;
       } else if (n.in.size() == 2 &&
                  (sum || product || (k == 0 && (role == Role::kSub || role == Role::kDiv)))) {
@@ -170,7 +208,7 @@ std::unique_ptr<Graph> fast_functions(const Graph& g) {
 }
 
 std::unique_ptr<Graph> fast_math(const Graph& g, int64_t channel_block) {
-  return Relaxation(g, channel_block).run();
+  return Relaxation(*HardSwish(g).run(), channel_block).run();
 }
 
 }  // namespace pijit

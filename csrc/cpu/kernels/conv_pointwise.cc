@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "cpu/cpu.h"
+#include "cpu/kernels/activation.h"
 #include "runtime/device.h"
 #include "runtime/packed.h"
 #include "runtime/pooled.h"
@@ -64,12 +65,24 @@ struct Tile {
   float* y;
   int64_t y_step, depth;
   uint32_t mask;  // pixels of the last vector
-  bool onto, last, relu;
+  bool onto, last;
+  Activation activation;
 };
 constexpr int64_t kMostRows = 6, kMostVectors = 4, kVectorFloats = 16, kDepth = 512;
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl")
 namespace avx512 {
+// NaN stays NaN.
+__m512 activated(Activation a, __m512 x) {
+  constexpr __mmask16 kAll = 0xffff;
+  if (a == Activation::kNone) return x;
+  __m512 y = a == Activation::kHardSwish ? _mm512_add_ps(x, _mm512_set1_ps(3.0f)) : x;
+  y = _mm512_maskz_max_ps(kAll, _mm512_setzero_ps(), y);
+  if (a == Activation::kRelu) return y;
+  y = _mm512_maskz_min_ps(kAll, _mm512_set1_ps(6.0f), y);
+  if (a == Activation::kRelu6) return y;
+  return _mm512_mul_ps(_mm512_mul_ps(x, y), _mm512_set1_ps(1.0f / 6.0f));
+}
 template <int R, int V>
 void multiply(const Tile& tile) {
   const Tile t = tile;  // in registers: stores of vectors might be to what it lies in
@@ -104,7 +117,7 @@ void multiply(const Tile& tile) {
       if (t.last) {
         if (t.bias) y = _mm512_add_ps(y, _mm512_set1_ps(t.bias[r]));
         if (t.residual) y = _mm512_add_ps(y, load(t.residual + r * t.y_step, v));
-        if (t.relu) y = _mm512_maskz_max_ps(mask(v), _mm512_setzero_ps(), y);  // NaN stays NaN
+        y = activated(t.activation, y);
       }
       _mm512_mask_storeu_ps(t.y + r * t.y_step + v * kVectorFloats, mask(v), y);
     }
@@ -133,14 +146,13 @@ std::pair<int64_t, int64_t> part_of(int64_t all, int64_t k, int64_t n) {
 class PixelProduct : public OpKernel {
  public:
   // turned: the gradient of the input; x and y are those of the product.
-  PixelProduct(const Shape& x, const Shape& y, bool turned, bool relu, bool residual)
+  PixelProduct(const Shape& x, const Shape& y, bool turned, const Epilogue& end)
       : images_(x[0]),
         channels_(x[1]),
         filters_(y[1]),
         pixels_(y[2] * y[3]),
         turned_(turned),
-        relu_(relu),
-        residual_(residual),
+        end_(end),
         layout_(str_cat("pixels ", turned, ",", filters_, ",", channels_)) {
     vectors_ = (pixels_ + kVectorFloats - 1) / kVectorFloats;
     strips_ = (vectors_ + kMostVectors - 1) / kMostVectors;
@@ -174,7 +186,7 @@ class PixelProduct : public OpKernel {
   void multiply(const void* const* in, const float* w, void* out) const {
     const auto* const x = static_cast<const float*>(in[0]);
     const auto* const bias = turned_ ? nullptr : static_cast<const float*>(in[2]);
-    const auto* const residual = residual_ ? static_cast<const float*>(in[3]) : nullptr;
+    const auto* const residual = end_.residual ? static_cast<const float*>(in[3]) : nullptr;
     auto* const y = static_cast<float*>(out);
     // Strips of pixels, in slices by filters where there are too few for all threads.
     const int64_t strips = images_ * strips_, threads = max_threads();
@@ -210,13 +222,24 @@ class PixelProduct : public OpKernel {
                  mask,
                  k > 0,
                  k + depth == channels_,
-                 relu_};
+                 end_.activation};
           if (copies) {
             auto* const copy = reinterpret_cast<float*>(memory.p);
             avx512::gather_pixels(t.x, pixels_, depth, past - vector, mask, copy);
             t.x = copy, t.x_step = (past - vector) * kVectorFloats;
           }
+          // Rows lie on pages of their own, so that no processor sees what comes next: the pixels
+          // of the next part, while these meet the weights.
+          const float* const next =
+              x + (image * channels_ + k) * pixels_ + at + (past - vector) * kVectorFloats;
+          const bool more = copies && past < vectors_;
           for (int64_t g = group; g < past_group; ++g) {
+            if (more) {
+              const auto [from, to] = part_of(depth, g - group, past_group - group);
+              for (int64_t c = from; c < to; ++c)
+                for (int64_t v = 0; v < past - vector; ++v)
+                  _mm_prefetch(next + c * pixels_ + v * kVectorFloats, _MM_HINT_T1);
+            }
             const auto [first, last] = part_of(filters_, g, groups_);
             const int64_t to = (image * filters_ + first) * pixels_ + at;
             t.w = w + first * channels_ + k * (last - first);
@@ -231,11 +254,17 @@ class PixelProduct : public OpKernel {
   }
 
   const int64_t images_, channels_, filters_, pixels_;
-  const bool turned_, relu_, residual_;
+  const bool turned_;
+  const Epilogue end_;
   const std::string layout_;           // of packed weights
   int64_t vectors_, strips_, groups_;  // of pixels; of vectors, of an image; of filters
 };
 
+// Out of memory, where a tile's rows lie far apart, oneDNN's products are up to 1.2 times as fast.
+bool suits_tiles(const Shape& x, const Shape& y) {
+  constexpr int64_t kMostFloats = 1 << 21;
+  return channel_block() == kVectorFloats && x.numel() + y.numel() <= kMostFloats;
+}
 // A map as matrices.
 Type matrices(const Shape& s) { return {DType::F32, Shape{s[0], s[1], s[2] * s[3]}}; }
 Type matrix(const Shape& w) { return {DType::F32, Shape{w[0], w[1]}}; }
@@ -243,13 +272,10 @@ Type matrix(const Shape& w) { return {DType::F32, Shape{w[0], w[1]}}; }
 std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
   const Shape &x = r.in[0].shape, &w = r.in[1].shape, &y = r.out.shape;
   if (refuses(r, x, w, y, why)) return nullptr;
-  const bool post = r.op.has(kPhysical);
-  if (post && r.ctx().s("activation") != "relu" && !r.ctx().s("activation").empty())
-    return *why = "an activation other than relu", nullptr;
-  if (channel_block() == kVectorFloats)
-    return std::make_unique<PixelProduct>(x, y, false, post && r.ctx().s("activation") == "relu",
-                                          post && r.present[3]);
-  if (post) return *why = "not for this processor's instructions", nullptr;
+  const auto end = epilogue_of(r);
+  if (!end) return *why = "the activation takes more than some instructions", nullptr;
+  if (suits_tiles(x, y)) return std::make_unique<PixelProduct>(x, y, false, *end);
+  if (r.op.has(kPhysical)) return *why = "large maps, or other instructions", nullptr;
   const auto product = inside("matmul", {false, false}, {matrix(w), matrices(x)}, matrices(y));
   const int64_t rows = y[0] * y[1], filters = y[1], pixels = y[2] * y[3];
   return fn_kernel([=](const void* const* in, void* out) {
@@ -269,8 +295,7 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
 std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
   const Shape &dy = r.in[0].shape, &w = r.in[1].shape, &dx = r.out.shape;
   if (refuses(r, dx, w, dy, why)) return nullptr;
-  if (channel_block() == kVectorFloats)
-    return std::make_unique<PixelProduct>(dy, dx, true, false, false);
+  if (suits_tiles(dy, dx)) return std::make_unique<PixelProduct>(dy, dx, true, Epilogue{});
   const auto product = inside("matmul", {true, false}, {matrix(w), matrices(dy)}, matrices(dx));
   return fn_kernel([=](const void* const* in, void* out) {
     const void* operands[] = {in[1], in[0]};
