@@ -525,6 +525,49 @@ def no_group():
 
 
 @program
+def other_order():
+    """Of ranks in create_group: an error on all of them, at once, also on those that agree."""
+    rank, n = ranks()
+    listed = list(range(n)) if rank < n - 1 else list(range(n))[::-1]
+    begin = time.monotonic()
+    raises(ValueError, f"group 'turned' in one order, but rank {n - 1} has another one than rank 0; rank {rank} lists",
+           lambda: communication.create_group("turned", listed))
+    assert time.monotonic() - begin < 10
+    communication.create_group("turned", list(range(n))[::-1])
+    assert communication.get_rank("turned") == n - 1 - rank
+    same(ops.AllGather("turned")(Tensor([rank])), list(range(n))[::-1])
+
+
+@program
+def later():
+    """Who comes after the others have given up is told so."""
+    rank, _ = ranks()
+    if rank == 0:
+        raises(RuntimeError, "rank 1 of 2 has not come to it", lambda: ops.AllReduce()(Tensor([1.0])))
+        time.sleep(5)  # in which it answers
+    else:
+        time.sleep(4)
+        raises(RuntimeError, "rank 0 of 2 has given up waiting for the others; its last operation was all_reduce",
+               lambda: ops.AllReduce()(Tensor([1.0])))
+        print("told", flush=True)
+    os._exit(3)  # communication is broken
+
+
+@program
+def on_hosts(seconds):
+    """Collectives until the time is over, between machines."""
+    rank, n = ranks()
+    print("host", rank, os.uname().nodename, communication.get_local_rank(), flush=True)
+    big = np.arange(300_000.0, dtype=np.float32) + rank
+    end = Tensor(time.monotonic() + float(seconds))
+    while True:
+        same(ops.AllReduce()(Tensor(big)), n * np.arange(300_000.0, dtype=np.float32) + n * (n - 1) / 2)
+        if time.monotonic() > float(ops.Broadcast(0)((end,))[0].asnumpy()):  # one clock: the machines are namespaces
+            break
+        time.sleep(0.02)
+
+
+@program
 def early():
     """What would take its process to be alone, as communication is not initialized yet."""
     communication.release()
