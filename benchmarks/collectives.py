@@ -81,8 +81,8 @@ def show(how, n, out):
         big, less = SIZES[-1], SIZES[-2]
         rate = (big - less) / max(costs[big] - costs[less], 1e-9)
         cells = [f"{1e6 * costs[s]:,.0f} µs" for s in SIZES]
-        print(f"| {name}, {how} | {n} | " + " | ".join(cells) + f" | {1e6 * costs[4]:,.0f} µs | {rate / 1e9:.2f} GB/s |",
-              flush=True)
+        cells += [f"{1e6 * costs[SIZES[0]]:,.0f} µs", f"{rate / 1e9:.2f} GB/s"]
+        print(f"| {name}, {how} | {n} | " + " | ".join(cells) + " |", flush=True)
 
 
 def size_text(n):

@@ -176,15 +176,6 @@ def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool
     return _handle(async_op)
 
 
-def _uneven(name, x, sizes, members):
-    """All members' vectors, one behind the other, where they have other lengths: `sizes`."""
-    most = max(sizes)
-    from pijit.ops import function as F
-    padded = F.concat([x.reshape((-1,)), F.zeros((most - x.size,), x.dtype)], 0) if x.size < most else x.reshape((-1,))
-    all_of = _collectives.all_gather(padded, members)
-    return _flat([all_of[k * most:k * most + n] for k, n in enumerate(sizes)])
-
-
 def all_gather(tensor_list: Any, tensor: Tensor, group: str | None = None, async_op: bool = False) -> CommHandle | None:
     """Fills tensor_list with all processes' tensors."""
     members = _checked("all_gather", [tensor], group)
@@ -194,7 +185,7 @@ def all_gather(tensor_list: Any, tensor: Tensor, group: str | None = None, async
     if sizes[members.own] != tensor.size:
         raise _check.refused("all_gather", "the output", _check.value(f"have {tensor.size} elements"),
                              sizes[members.own])
-    flat, at = _uneven("all_gather", tensor, sizes, members), 0
+    flat, at = _collectives.all_gather_uneven(tensor, sizes, members), 0
     for output, n in zip(outputs, sizes):
         _filled("all_gather", output, flat[at:at + n])
         at += n
@@ -222,7 +213,7 @@ def all_gather_into_tensor_uneven(output: Any, input: Tensor, output_split_sizes
     row = output.size // max(output.shape[0], 1)
     if rows[members.own] * row != input.size:
         raise _check.refused(name, "the input", _check.value(f"have {rows[members.own] * row} elements"), input.size)
-    _filled(name, output, _uneven(name, input, [n * row for n in rows], members))
+    _filled(name, output, _collectives.all_gather_uneven(input, [n * row for n in rows], members))
     return _handle(async_op)
 
 

@@ -94,6 +94,41 @@ def gradients_of_products():
 
 
 @program
+def parts_of_other_sizes():
+    """Eager and captured, with their gradients: those of the sum of all ranks' results."""
+    rank, n = ranks()
+    sizes = [k + 1 if k != 1 else 0 for k in range(n)]  # one of them is empty
+    rows = [np.arange(k, dtype=np.float32) + 10 * r for r, k in enumerate(sizes)]
+    weights = np.arange(1, sum(sizes) + 1, dtype=np.float32)
+    at = sum(sizes[:rank])
+    gather, scatter = ops.AllGatherV(), ops.ReduceScatterV()
+    x, w = Tensor(rows[rank]), Tensor(weights)
+    for wrap in (lambda f: f, ms.jit):
+        same(wrap(lambda x: gather(x, sizes))(x), np.concatenate(rows))
+        same(wrap(ms.grad(lambda x, w: (gather(x, tuple(sizes)) * w).sum()))(x, w), n * weights[at:at + sizes[rank]])
+        same(wrap(lambda w: scatter(w, sizes))(w), n * weights[at:at + sizes[rank]])
+        scale = Tensor(np.full(sizes[rank], rank + 1.0, np.float32))
+        same(wrap(ms.grad(lambda w, s: (scatter(w, sizes) * s).sum()))(w, scale),
+             np.repeat(np.arange(1.0, n + 1), sizes))
+    same(ops.ReduceScatterV("max")(Tensor(weights * (rank + 1)), sizes), n * weights[at:at + sizes[rank]])
+    counts = np.array([[(i + 2 * j) % 3 for j in range(n)] for i in range(n)])  # elements from i to j
+    whole = [[np.full(2 * counts[i, j], 10 * i + j, np.float32) for j in range(n)] for i in range(n)]
+    x = Tensor(np.concatenate(whole[rank]))
+    expected = np.concatenate([whole[i][rank] for i in range(n)])
+    send, receive = counts[rank].tolist(), counts[:, rank].tolist()
+    by_lists, by_matrix = ops.AlltoAllV(block_size=2), ops.AlltoAllVC(block_size=2)
+    for wrap in (lambda f: f, ms.jit):
+        same(wrap(lambda x: by_lists(x, send, receive))(x), expected)
+        same(wrap(lambda x: by_matrix(x, counts.ravel().tolist()))(x), expected)
+        back = wrap(ms.grad(lambda x: (by_lists(x, send, receive) * (rank + 1.0)).sum()))(x)
+        same(back, np.repeat(np.arange(1.0, n + 1), 2 * counts[rank]))
+    same(by_lists(x, Tensor(send), Tensor(receive)), expected)
+    same(ops.AlltoAllVC(block_size=2, transpose=True)(x, counts.T.ravel().tolist()), expected)
+    raises(ValueError, "send_numel_list", lambda: by_lists(x, send[:-1], receive))
+    raises(ValueError, "elements, as output_split_sizes says", lambda: gather(Tensor(np.ones(9, np.float32)), sizes))
+
+
+@program
 def functions():
     rank, n = ranks()
     x = Tensor(np.arange(4.0, dtype=np.float32) + rank)
