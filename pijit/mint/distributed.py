@@ -217,6 +217,44 @@ def all_gather_into_tensor_uneven(output: Any, input: Tensor, output_split_sizes
     return _handle(async_op)
 
 
+def gather(tensor: Tensor, gather_list: Any = None, dst: int = 0, group: str | None = None,
+           async_op: bool = False) -> CommHandle | None:
+    """Fills gather_list at dst with all processes' tensors, which have one size. Elsewhere it is not read."""
+    members = _checked("gather", [tensor], group)
+    root = member_of("gather", "dst", dst, members)
+    outputs = ()
+    if members.own == root:
+        outputs = _each("gather", "gather_list", gather_list, members)
+        _checked("gather", outputs, group)
+        for output in outputs:
+            if output.size != tensor.size:
+                raise _check.refused("gather", "the output", _check.value(f"have {tensor.size} elements"), output.size)
+    flat = _collectives.gather(tensor.reshape((-1,)), root, members)
+    for k, output in enumerate(outputs):
+        _filled("gather", output, flat[k * tensor.size:(k + 1) * tensor.size])
+    return _handle(async_op)
+
+
+def scatter(tensor: Any, scatter_list: Any = None, src: int = 0, group: str | None = None,
+            async_op: bool = False) -> CommHandle | None:
+    """Fills tensor with this process's of src's tensors, which have one size. Elsewhere scatter_list is not read."""
+    members = _checked("scatter", [tensor], group)
+    root = member_of("scatter", "src", src, members)
+    if members.own == root:
+        inputs = _each("scatter", "scatter_list", scatter_list, members)
+        _checked("scatter", inputs, group)
+        for x in inputs:
+            if x.size != tensor.size:
+                raise _check.refused("scatter", "scatter_list", _check.value(f"hold tensors of {tensor.size} elements"),
+                                     x.size)
+        flat = _flat(inputs)
+    else:  # as many elements of the same dtype as at src
+        from pijit.ops import function as F
+        flat = F.zeros((members.size * tensor.size,), tensor.dtype)
+    _filled("scatter", tensor, _collectives.scatter(flat, root, members))
+    return _handle(async_op)
+
+
 def reduce_scatter(output: Any, input_list: Any, op: str = "sum", group: str | None = None,
                    async_op: bool = False) -> CommHandle | None:
     """Fills output with this process's part of the reduction of lists of tensors."""

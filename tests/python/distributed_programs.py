@@ -232,6 +232,23 @@ def filling():
 
 
 @program
+def gathered_and_scattered():
+    rank, n = ranks()
+    rows = np.arange(3.0 * n, dtype=np.float32).reshape(n, 3)
+    parts = [Tensor(np.zeros(3, np.float32)) for _ in range(n)] if rank == 1 else None
+    assert distributed.gather(Tensor(rows[rank]), parts, 1) is None
+    for k in range(n if rank == 1 else 0):
+        same(parts[k], rows[k])
+    for name in ("float32", "int64", "bfloat16"):
+        x = Tensor(np.zeros((3, 1))).astype(getattr(ms, name))
+        given = [Tensor(r).astype(x.dtype) for r in rows] if rank == 0 else None
+        distributed.scatter(x, given, 0, async_op=True).wait()
+        same(x.astype(ms.float32), rows[rank][:, None])
+    if rank == 0:
+        raises(ValueError, "gather_list", lambda: distributed.gather(Tensor([1.0]), [], 0))
+
+
+@program
 def groups():
     rank, n = ranks()
     halves = [[*range(n // 2)], [*range(n // 2, n)]]
