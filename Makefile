@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 BUILD := build/$(notdir $(PYTHON))
 JOBS := $(shell nproc)
 APT := ccache cmake ninja-build g++ libasmjit-dev libabsl-dev libeigen3-dev
-APT_test := libgtest-dev libopenmpi-dev openmpi-bin
+APT_test := libgtest-dev libopenmpi-dev openmpi-bin iproute2
 APT_lint := clang-format
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
