@@ -1,4 +1,4 @@
-"""Messages by Python's `logging`: those of the library, under MindSpore's names, and what capture and the compiler tell.
+"""Messages by Python's `logging`: the library's, under MindSpore's names, and what capture and the compiler tell.
 
 `pijit` is the logger of the library. GLOG_v sets its level: 0 debug, 1 info, 2 warning (the default), 3 error, 4
 critical. `pijit.capture`, `pijit.breaks` and so on are those of the channels of PIJIT_LOG. They tell nothing until

@@ -1,5 +1,5 @@
-"""Tools for all Python programs, with captured functions: profilers, coverage, debuggers, `logging`; perf and gdb, which
-see machine code (PIJIT_PERF)."""
+"""Tools for all Python programs, with captured functions: profilers, coverage, debuggers, `logging`; perf and gdb,
+which see machine code (PIJIT_PERF)."""
 
 import importlib.util
 import json
@@ -77,8 +77,8 @@ def records(dump):
 
 
 def test_generated_code_has_names(program):
-    pijit = "import os, runpy, sys; sys.argv[:1] = []; print(os.getpid()); runpy.run_path(sys.argv[0], run_name='__main__')"
-    r = run(sys.executable, "-c", pijit, program, PIJIT_PERF="1")
+    say_pid = "import os, runpy, sys; sys.argv[:1] = []; print(os.getpid()); runpy.run_path(sys.argv[0])"
+    r = run(sys.executable, "-c", say_pid, program, PIJIT_PERF="1")
     pid = r.stdout.split()[0]
     names, dump = pathlib.Path(f"/tmp/perf-{pid}.map"), pathlib.Path(f"/tmp/jit-{pid}.dump")
     try:
