@@ -129,9 +129,10 @@ def _operators():
 
 
 def _first_sentences():
-    """Of functions that methods of Tensors are made of, by name: the docstring's first line, which may be a sentence."""
+    """Of functions that methods of Tensors are made of, by name: the docstring's first line."""
     space = {}
-    exec(compile((ROOT / "pijit/ops/documentation.py").read_text().split("\ndef ")[0], "documentation.py", "exec"), space)
+    source = (ROOT / "pijit/ops/documentation.py").read_text().split("\ndef ")[0]
+    exec(compile(source, "documentation.py", "exec"), space)
     told = {name: inspect.cleandoc(what).split("\n")[0] for name, (_, what, _) in space["_TABLE"].items()}
     files = [*sorted((ROOT / "pijit/ops/function").rglob("*.py")), ROOT / "pijit/overloads.py",
              ROOT / "pijit/tensor_more.py", ROOT / "pijit/tensor.py"]
@@ -153,8 +154,8 @@ def _tensor():
     for node in tensor.body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             arguments = node.args
-            for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
-                if a:
+            for a in ast.walk(arguments):
+                if isinstance(a, ast.arg):
                     a.annotation = None
             (arguments.posonlyargs or arguments.args or [None]).pop(0)
             ways.setdefault(node.name, []).append(f"`{node.name}({ast.unparse(arguments).replace('...', '…')})`")
