@@ -61,6 +61,7 @@ constexpr Step kSteps[] = {
                                   }},
     {"unfuse",           [](const Pipeline& p) { return p.fast_math && p.on_host; },
                                   [](const Graph& g, Pipeline& p) { return unfuse_activations(g, p.kernels); }},
+    {"fast-functions",   fast_math, [](const Graph& g, Pipeline&) { return fast_functions(g); }},
     {"transposed",       [](const Pipeline& p) { return p.kernels.has_own("matmul_transposed"); },
                                   [](const Graph& g, Pipeline&) { return transpose_in_products(g); }},
     {"prologue",         [](const Pipeline& p) { return p.on_host; },

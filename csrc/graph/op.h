@@ -199,6 +199,7 @@ enum class Role : uint8_t {
   kMul,
   kDiv,
   kActivation,  // that kernels of products and convolutions take in, by the op's name
+  kBounded,     // likewise on the host alone, in convolutions
   kSelect,
   kCast,
   kIdentity,  // gives its operand on
@@ -273,6 +274,7 @@ struct OpDef {
   Role role = Role::kNone;
   const OpDef* post = nullptr;     // the op with a residual and an activation behind it
   const OpDef* blocked = nullptr;  // the op on maps whose channels stand in blocks
+  const OpDef* fast = nullptr;     // the same function of float32, but for last digits
   InferFn infer;
   ScalarFn scalar;
   VjpFn vjp;
@@ -351,6 +353,10 @@ class OpEntry {
   }
   OpEntry& blocked(const OpDef& o) {
     d_.blocked = &o;
+    return *this;
+  }
+  OpEntry& fast(const OpDef& o) {
+    d_.fast = &o;
     return *this;
   }
   OpEntry& flops(FlopsFn f) {

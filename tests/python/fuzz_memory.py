@@ -356,6 +356,35 @@ def _(d):
     return d.call("max_pool2d_pick", [d.array(shape), d.array(shape)], (2, 2), d.one((2, 2), (1, 1)), (0, 0, 0, 0))
 
 
+@op("followed", ("float32", ))
+def _(d):
+    """A convolution with the residual and activation that its kernel takes in."""
+    channels, filters = d.one(1, 3, 8, 16, 24, 32, 40, 520), d.one(1, 5, 7, 16, 24, 32, 48, 64)
+    kernel, stride = d.one(1, 1, 3, 5), d.one(1, 1, 2)
+    groups = 1
+    if d.flag():
+        groups, filters = channels, channels
+    side = [d.one(1, 4, 7, 14, 15, 30) for _ in range(2)]
+    x, w, b = (d.array((d.one(1, 2, 3), channels, *side)), d.array((filters, channels // groups, kernel, kernel)),
+               d.array((filters, )))
+    out = [(n + kernel // 2 * 2 - kernel) // stride + 1 for n in side]
+    residual = [d.array((x[0].shape[0], filters, *out))] if d.flag() else []
+    activation = d.one("relu", "relu6", "hardswish", "silu", None)
+
+    def function(x, w, b, residual=None):
+        import pijit as ms
+        from pijit import ops
+
+        def f(x, w, b, y):
+            z = ops.conv2d(x, w, b, stride, "pad", kernel // 2, 1, groups)
+            z = z if y is None else z + y
+            return getattr(ops, activation)(z) if activation else z
+
+        return ms.jit(f, numerics="fast")(x, w, b, residual)
+
+    return Call(function, [x, w, b, *residual], f"followed({stride}, {groups}, {activation})")
+
+
 @op("blocks", ("float32", ))
 def _(d):
     """Programs whose values keep their channels in blocks: convolutions with what follows them, and poolings."""

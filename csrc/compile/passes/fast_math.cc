@@ -1,5 +1,6 @@
 #include "compile/passes/fast_math.h"
 
+#include <bit>
 #include <map>
 #include <optional>
 
@@ -9,6 +10,42 @@
 
 namespace pijit {
 namespace {
+
+// x * relu6(x + 3) / 6 as one op.
+class HardSwish : public Rewriter {
+ public:
+  using Rewriter::Rewriter;
+
+ private:
+  void op(const Node& n) override {
+    const uint32_t x = operand_of(n);
+    map_[n.id] = x == kNoNode ? copy(n) : to_->op("hardswish", {value(x)});
+  }
+  bool is_number(uint32_t id, float value) const {
+    const Node& n = from_.node(id);
+    return n.kind == Node::kConst && n.type.dtype == DType::F32 && !n.size &&
+           n.bits == std::bit_cast<uint32_t>(value);
+  }
+  // The one operand of an op with that role that is not this number.
+  uint32_t beside(const Node& n, Role role, float number) const {
+    if (n.kind != Node::kOp || n.op->role != role || n.in.size() != 2) return kNoNode;
+    if (is_number(n.in[1], number)) return n.in[0];
+    return role == Role::kAdd && is_number(n.in[0], number) ? n.in[1] : kNoNode;
+  }
+  uint32_t operand_of(const Node& n) const {
+    const uint32_t product = beside(n, Role::kDiv, 6);
+    if (product == kNoNode || n.type.dtype != DType::F32) return kNoNode;
+    const Node& m = from_.node(product);
+    if (m.kind != Node::kOp || m.op->role != Role::kMul) return kNoNode;
+    for (const int k : {0, 1}) {
+      const Node& bounded = from_.node(m.in[1 - k]);
+      if (bounded.kind != Node::kOp || bounded.op != &OpTable::get().at("relu6")) continue;
+      const uint32_t x = beside(from_.node(bounded.in[0]), Role::kAdd, 3);
+      if (x == m.in[k] && from_.node(x).type == n.type) return x;
+    }
+    return kNoNode;
+  }
+};
 
 class Relaxation : public Rewriter {
  public:
@@ -71,7 +108,8 @@ class Relaxation : public Rewriter {
         continue;
       Pending p = it->second;
       if (n.in.size() == 1) {
-        if (role != Role::kActivation) return false;
+        const bool bounded = role == Role::kBounded && block_ && it->second.convolution();
+        if (role != Role::kActivation && !bounded) return false;
         p.activation = n.op->name;
       } else if (n.in.size() == 2 &&
                  (sum || product || (k == 0 && (role == Role::kSub || role == Role::kDiv)))) {
@@ -80,7 +118,7 @@ class Relaxation : public Rewriter {
           if (p.residual) continue;
           fold(*n.op, *c, &p);
         } else if (sum && !p.residual && p.convolution() && other != n.in[k] &&
-                   from_.node(other).type == n.type && block_ && n.type.shape[1] % block_ == 0) {
+                   from_.node(other).type == n.type && takes_residual(p)) {
           p.residual = value(other);
         } else {
           continue;
@@ -95,6 +133,11 @@ class Relaxation : public Rewriter {
     return false;
   }
 
+  // Others would bring the residual into blocks first.
+  bool takes_residual(const Pending& p) const {
+    const Shape& w = p.node->type.shape.rank() == 4 ? p.w.shape() : Shape{};
+    return block_ && (p.node->type.shape[1] % block_ == 0 || w[2] * w[3] == 1);
+  }
   // The operand as [channels], where it differs from channel to channel alone.
   std::optional<Val> per_channel(uint32_t id, const Pending& p) {
     if (pending_.count(id)) return std::nullopt;
@@ -154,8 +197,18 @@ std::unique_ptr<Graph> unfuse_activations(const Graph& g, const KernelRegistry& 
   return changes ? std::move(made) : nullptr;
 }
 
+std::unique_ptr<Graph> fast_functions(const Graph& g) {
+  bool changes = false;
+  auto made = rewrite(g, [&](Graph& to, const Node& n, std::span<const Val> in) -> Val {
+    if (!n.op->fast || n.type.dtype != DType::F32) return copy_node(to, n, in);
+    changes = true;
+    return to.Builder::op(*n.op->fast, in, n.attrs);
+  });
+  return changes ? std::move(made) : nullptr;
+}
+
 std::unique_ptr<Graph> fast_math(const Graph& g, int64_t channel_block) {
-  return Relaxation(g, channel_block).run();
+  return Relaxation(*HardSwish(g).run(), channel_block).run();
 }
 
 }  // namespace pijit

@@ -28,14 +28,21 @@ class Layouts : public Rewriter {
   std::unique_ptr<Graph> run() {
     int convolutions = 0;
     for (uint32_t i = 0; i < from_.size(); ++i)
-      if (live_[i]) convolutions += (part_[i] = part_of(from_.node(i))) == kConv;
+      trains_ |= live_[i] && from_.node(i).kind == Node::kOp &&
+                 from_.node(i).op->role == Role::kConvWeights;
+    for (uint32_t i = 0; i < from_.size(); ++i)
+      if (live_[i]) {
+        part_[i] = part_of(from_.node(i));
+        convolutions += part_[i] == kConv || part_[i] == kDepthwise;
+      }
     if (convolutions < 2) return nullptr;
     choose();
     return Rewriter::run();
   }
 
  private:
-  enum Part : uint8_t { kOther, kConv, kPool, kMap, kSum, kMove };
+  // kDepthwise: a convolution that is as fast in either layout.
+  enum Part : uint8_t { kOther, kConv, kDepthwise, kPool, kMap, kSum, kMove };
 
   const Type& type(uint32_t id) const { return from_.node(id).type; }
   bool has_blocks(const Shape& s) const { return s.rank() == 4 && s[1] % b_ == 0 && s.numel() > 0; }
@@ -44,7 +51,9 @@ class Layouts : public Rewriter {
     switch (n.op->role) {
       case Role::kConv:
       case Role::kConvInput:
-      case Role::kConvWeights: return is_convolution_in_blocks(n) ? kConv : kOther;
+      case Role::kConvWeights:
+        if (!is_convolution_in_blocks(n)) return kOther;
+        return is_free_of_layouts(n) ? kDepthwise : kConv;
       case Role::kReduceSum:
         return std::get<Dims>(n.attrs[0]) == Dims{2, 3} && sums_in_lanes(type(n.in[0])) ? kSum
                                                                                         : kOther;
@@ -86,11 +95,32 @@ class Layouts : public Rewriter {
     return y.dtype == DType::F32 && whole_groups && has_blocks(y.shape) && fits &&
            served_in_blocks(n);
   }
+  // A convolution with a group per channel, for which there is a kernel of its own in the plain
+  // layout; both give the same bits. The gradients of one read its maps in blocks.
+  bool is_free_of_layouts(const Node& n) const {
+    if (trains_ || n.op->role != Role::kConv) return false;
+    const OpDef& plain = OpTable::get().at("conv2d");
+    const size_t count = plain.attrs.size(), operands = plain.inputs.size();
+    if (std::get<Dim>(n.attrs[plain.attr_index("group")]) != type(n.in[0]).shape[1]) return false;
+    const Attrs attrs(n.attrs.begin(), n.attrs.begin() + static_cast<std::ptrdiff_t>(count));
+    KernelRequest r{plain, attrs, {}, {}, n.type};
+    for (size_t k = 0; k < operands; ++k) {
+      r.present.push_back(n.in[k] != kNoNode);
+      r.in.push_back(r.present[k] ? type(n.in[k]) : Type{});
+    }
+    Attrs blocked;
+    return kernels_.choice(r) != kernels_.choice(in_blocks(n, &blocked));
+  }
   // Is there a fast kernel? Not for every kernel size, stride and dilation.
   bool served_in_blocks(const Node& n) const {
-    Attrs attrs = n.attrs;
-    attrs.emplace_back(b_);
-    KernelRequest r{*n.op->blocked, attrs, {}, {}, n.type};
+    Attrs attrs;
+    return kernels_.serves(in_blocks(n, &attrs));
+  }
+  // attrs: those of the request, which refers to them.
+  KernelRequest in_blocks(const Node& n, Attrs* attrs) const {
+    *attrs = n.attrs;
+    attrs->emplace_back(b_);
+    KernelRequest r{*n.op->blocked, *attrs, {}, {}, n.type};
     const bool gradient_of_weights = n.op->role == Role::kConvWeights;
     for (size_t k = 0; k < n.in.size(); ++k) {
       r.present.push_back(n.in[k] != kNoNode);
@@ -100,7 +130,7 @@ class Layouts : public Rewriter {
         r.in[k].shape = in_blocks(r.in[k].shape);
     }
     if (!gradient_of_weights && has_blocks(r.out.shape)) r.out.shape = in_blocks(r.out.shape);
-    return kernels_.serves(r);
+    return r;
   }
   // Maps that are summed over positions. A row's sum has kLanes lanes (runtime/loop_spec.h): a
   // position's place among them must not depend on the layout.
@@ -118,29 +148,36 @@ class Layouts : public Rewriter {
     return r < 3 || s[r - 3] == 1 || s[r - 1] * s[r - 2] == 1;
   }
 
+  // Is the layout that of the operands?
+  bool follows_operands(uint32_t i) const {
+    return part_[i] == kPool || part_[i] == kMove || part_[i] == kDepthwise;
+  }
   void choose() {
     std::vector<bool> native(from_.size());  // could come in blocks
     for (uint32_t i = 0; i < from_.size(); ++i) {
       const Node& n = from_.node(i);
       int with = 0, without = 0;
       bool movable = true;
-      if (part_[i] == kPool || part_[i] == kMap || part_[i] == kMove)
-        for (auto s : n.in) {
-          if (s == kNoNode || (part_[i] == kMap && !full(s, n))) continue;
+      if (follows_operands(i) || part_[i] == kMap)
+        for (size_t k = 0; k < n.in.size(); ++k) {
+          const uint32_t s = n.in[k];
+          if (s == kNoNode || (part_[i] == kMap && !full(s, n)) ||
+              (part_[i] == kDepthwise && (k == 1 || k == 2)))  // weights and a bias
+            continue;
           native[s] ? ++with : ++without;
           movable &= native[s] || type(s).dtype == DType::F32;
         }
       // What is made of small operands alone is as cheap in blocks.
       const bool follows = with >= without && movable;
       native[i] = (part_[i] == kConv && n.op->role != Role::kConvWeights) ||
-                  (part_[i] == kMap && follows) ||
-                  ((part_[i] == kPool || part_[i] == kMove) && follows && with > 0);
+                  (part_[i] == kMap && follows) || (follows_operands(i) && follows && with > 0);
     }
     std::vector<bool> wanted(from_.size());
     for (uint32_t i = static_cast<uint32_t>(from_.size()); i-- > 0;) {
       const Node& n = from_.node(i);
       if (part_[i] == kOther) continue;
-      chosen_[i] = part_[i] == kConv || (native[i] && (part_[i] == kPool || wanted[i])) ||
+      chosen_[i] = part_[i] == kConv ||
+                   (native[i] && (part_[i] == kPool || part_[i] == kDepthwise || wanted[i])) ||
                    (part_[i] == kSum && native[n.in[0]]);
       if (!chosen_[i]) continue;
       rows_of_lanes_ |= part_[i] == kSum;
@@ -191,7 +228,8 @@ class Layouts : public Rewriter {
     attrs.emplace_back(b_);
     const bool gradient_of_weights = n.op->role == Role::kConvWeights;
     for (size_t k = 0; k < n.in.size(); ++k) {
-      const bool weights = k == 1 && (part_[n.id] == kConv && !gradient_of_weights);
+      const bool convolves = part_[n.id] == kConv || part_[n.id] == kDepthwise;
+      const bool weights = k == 1 && convolves && !gradient_of_weights;
       if (n.in[k] == kNoNode)
         in.push_back({});
       else
@@ -280,6 +318,7 @@ class Layouts : public Rewriter {
   std::vector<Part> part_;
   std::vector<bool> chosen_;           // computed in blocks
   bool rows_of_lanes_ = false;         // there are sums over positions
+  bool trains_ = false;                // there are gradients of weights
   std::vector<Val> blocked_, mapped_;  // made so far
 };
 

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/kernels/activation.h"
 #include "cpu/kernels/blocks.h"
 #include "cpu/code.h"
 #include "cpu/cpu.h"
@@ -273,10 +274,13 @@ class DepthwiseMap {
     (lanes_ == 16 ? avx512::copy : avx2::copy)(in_, columns_.stride, x, to);
   }
   void convolve(const float* padded, const float* x, const float* w, float start, float* sums,
-                float* y) const {
+                float* y, Activation activation) const {
     float all = 0;
     for (int64_t t = 0; t < taps(); ++t) all += w[t] * 0.0f;
-    if (std::isnan(all)) return convolve_on_image(x, w, start, y);
+    if (std::isnan(all)) {
+      convolve_on_image(x, w, start, y);
+      return activate(activation, y, out_pixels());
+    }
     const auto& add_up = lanes_ == 16 ? avx512::kAddUp : avx2::kAddUp;
     for (int64_t i = 0; i < rows_.out; i += strip_) {
       const int64_t rows = std::min(strip_, rows_.out - i);
@@ -287,6 +291,7 @@ class DepthwiseMap {
         add_up[form](s, k * lanes_);
         k += int64_t{1} << form;
       }
+      activate(activation, sums, length(rows));
       (lanes_ == 16 ? avx512::copy : avx2::copy)(std::span(out_).first(static_cast<size_t>(rows)),
                                                  1, sums, y + i * columns_.out);
     }
@@ -329,7 +334,7 @@ std::unique_ptr<OpKernel> by_maps(const KernelRequest& r, const Shape& x, const 
   if (c.i("group") != x[1] || w[1] != 1) return *why = "channels share groups", nullptr;
   if (x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return *why = "empty tensor", nullptr;
   const int64_t filters = w[0] / x[1];  // of a channel
-  if (filters == 1 && x[1] % block == 0) return *why = "whole blocks of channels", nullptr;
+  if (turned && x[1] % block == 0) return *why = "whole blocks of channels", nullptr;
   const auto &stride = c.numbers("stride"), &dilation = c.numbers("dilation"),
              &pad = c.numbers("pad");
   WindowAxis axes[2];
@@ -347,10 +352,13 @@ std::unique_ptr<OpKernel> by_maps(const KernelRequest& r, const Shape& x, const 
         a.pad > 64 || std::max(a.size, a.out) > 1 << 12)
       return *why = "a large kernel", nullptr;
   }
+  const auto end = turned ? Epilogue{} : epilogue_of(r);
+  if (!end || end->residual) return *why = "what follows it is not taken in", nullptr;
   if (turned && filters != 1) return *why = "several filters of a channel", nullptr;
   const DepthwiseMap map(axes[0], axes[1], block);
   if (map.padded_floats() > 1 << 20) return *why = "large maps", nullptr;
   const int64_t maps = x[0] * x[1], channels = x[1];
+  const Activation activation = end->activation;
   return fn_kernel([=](const void* const* in, void* out) {
     const auto *x = static_cast<const float*>(in[0]), *w = static_cast<const float*>(in[1]),
                *bias = turned ? nullptr : static_cast<const float*>(in[2]);
@@ -373,7 +381,7 @@ std::unique_ptr<OpKernel> by_maps(const KernelRequest& r, const Shape& x, const 
             weights = turned_w;
           }
           map.convolve(padded, from, weights, bias ? bias[filter] : 0.0f, sums,
-                       y + (k * filters + f) * map.out_pixels());
+                       y + (k * filters + f) * map.out_pixels(), activation);
         }
       }
     });
@@ -389,7 +397,11 @@ std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
 }  // namespace
 
 KernelFamily depthwise_conv_kernels() {
-  return {"depthwise", {{"conv2d", conv2d}, {"conv2d_dx", conv2d_dx}, {"conv2d_dw", conv2d_dw}}};
+  return {"depthwise",
+          {{"conv2d", conv2d},
+           {"conv2d_post", conv2d},
+           {"conv2d_dx", conv2d_dx},
+           {"conv2d_dw", conv2d_dw}}};
 }
 
 }  // namespace pijit

@@ -23,6 +23,7 @@
 #include "base/config.h"
 #include "cpu/code.h"
 #include "cpu/cpu.h"
+#include "cpu/kernels/activation.h"
 #include "cpu/kernels/blocks.h"
 #include "cpu/kernels/window.h"
 #include "runtime/packed.h"
@@ -89,12 +90,48 @@ struct Call {
   const float* start;
   float* y;
   int64_t rows, blocks;
-  const float* ahead;  // weights that come next
+  const float* ahead;               // weights that come next
+  const float* residual = nullptr;  // added to the last sums, as y; or null
+  int64_t last = 0;                 // these are the last sums
+  float three = 3, six = 6, sixth = 1.0f / 6;
 };
 using ConvolveFn = void (*)(const Call&);
+// What becomes of f n sums in registers before they are stored. Three registers behind them are
+// free: a weight's, and two. NaN stays NaN.
+void emit_epilogue(x86::Assembler& a, const Sizes& g, int f, int n, const Epilogue& end) {
+  using namespace asmjit::x86;
+  const Gp residual = rsi;
+  const auto spare = static_cast<uint32_t>(f * n);
+  const Zmm zero = zmm(spare), six = zmm(spare + 1), bounded = zmm(spare + 2);
+  auto constant = [](size_t offset) { return ptr(rdi, static_cast<int32_t>(offset)); };
+  if (end.activation != Activation::kNone) a.vpxord(zero, zero, zero);
+  if (end.activation >= Activation::kRelu6) a.vbroadcastss(six, constant(offsetof(Call, six)));
+  if (end.residual) a.mov(residual, ptr_64(rdi, static_cast<int32_t>(offsetof(Call, residual))));
+  for (int k = 0; k < f; ++k)
+    for (int p = 0; p < n; ++p) {
+      const Zmm y = zmm(static_cast<uint32_t>(k * n + p));
+      if (end.residual)
+        a.vaddps(y, y,
+                 ptr(residual, static_cast<int32_t>((k * g.y_block() + p * g.y_pixel()) * kFloat)));
+      switch (end.activation) {
+        case Activation::kNone: break;
+        case Activation::kRelu: a.vmaxps(y, zero, y); break;
+        case Activation::kRelu6:
+          a.vmaxps(y, zero, y);
+          a.vminps(y, six, y);
+          break;
+        case Activation::kHardSwish:
+          a.vaddps(bounded, y, constant(offsetof(Call, three))._1to16());
+          a.vmaxps(bounded, zero, bounded);
+          a.vminps(bounded, six, bounded);
+          a.vmulps(y, y, bounded);
+          a.vmulps(y, y, constant(offsetof(Call, sixth))._1to16());
+      }
+    }
+}
 // lines: of each block of filters' next weights that a block of channels and kernel row fetches.
-void emit_convolve(x86::Assembler& a, const Sizes& g, int64_t filters, const Tile& t,
-                   int64_t lines) {
+void emit_convolve(x86::Assembler& a, const Sizes& g, int64_t filters, const Tile& t, int64_t lines,
+                   const Epilogue& end) {
   using namespace asmjit::x86;
   const Gp call = rdi, x = rsi, w = rdx, y = rcx, ahead = r8, blocks = r9;
   const Gp x_row = rax, w_row = r10, rows_left = r11;
@@ -174,6 +211,13 @@ void emit_convolve(x86::Assembler& a, const Sizes& g, int64_t filters, const Til
   for (int k = 0; k < f; ++k)
     for (int p = 0; p < n; ++p) a.vaddps(sum(k, p), sum(k, p), place(k, p));
   a.bind(first);
+  if (end.residual || end.activation != Activation::kNone) {
+    const asmjit::Label between = a.newLabel();
+    a.cmp(member(offsetof(Call, last)), Imm(0));
+    a.jz(between);
+    emit_epilogue(a, g, f, n, end);
+    a.bind(between);
+  }
   for (int k = 0; k < f; ++k)
     for (int p = 0; p < n; ++p) a.vmovups(place(k, p), sum(k, p));
   a.vzeroupper();
@@ -197,8 +241,10 @@ int64_t grain(double flops, int64_t parts) {
 
 class WideConv : public OpKernel {
  public:
-  explicit WideConv(const Sizes& g)
-      : g_(g), layout_(str_cat("wide ", g.groups, ",", g.filters, ",", g.channels, ",", g.taps())) {
+  explicit WideConv(const Sizes& g, const Epilogue& end = {})
+      : g_(g),
+        end_(end),
+        layout_(str_cat("wide ", g.groups, ",", g.filters, ",", g.channels, ",", g.taps())) {
     // Three blocks of filters leave room for 9 pixels, two for 14, one for 29.
     const int64_t most = g.columns.out <= 9 ? kMostFilters : 2;
     // Weights of some channels fill half of the nearest cache.
@@ -245,7 +291,7 @@ class WideConv : public OpKernel {
       it->second = Code<ConvolveFn>([&](asmjit::CodeHolder& code) {
         x86::Assembler a(&code);
         if (config().verify) a.addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateAssembler);
-        emit_convolve(a, g_, filters, t, lines);
+        emit_convolve(a, g_, filters, t, lines, end_);
       });
     return it->second.get();
   }
@@ -288,6 +334,7 @@ class WideConv : public OpKernel {
     const float* const x = in_blocks(static_cast<const float*>(in[0]), floats(turned));
     const auto *weights = static_cast<const float*>(in[1]),
                *bias = static_cast<const float*>(in[2]);
+    const auto* const residual = end_.residual ? static_cast<const float*>(in[3]) : nullptr;
     auto* const y = static_cast<float*>(out);
     static constexpr float kZeros[kMostFilters * kWide] = {};
     const auto sets = static_cast<int64_t>(sets_.size());
@@ -301,7 +348,7 @@ class WideConv : public OpKernel {
           const int64_t group = k / slices / sets, s = k % slices;
           const Set& set = sets_[k / slices % sets];
           const int64_t first = group * g_.filter_blocks() + set.first, calls = calls_of(set);
-          const Maps maps{x + group * map, 0, y + y_at(first), 0, 1};
+          const Maps maps{x + group * map, 0, y + y_at(first), 0, 1, from_y(residual, y_at(first))};
           convolve(set, maps, kept + first * g_.per_block(), bias ? bias + first * kWide : kZeros,
                    calls * s / slices, calls * (s + 1) / slices);
         }
@@ -322,9 +369,9 @@ class WideConv : public OpKernel {
         if (!kept) pack(weights, first, set.count, memory.of<float>(0));
         const int64_t y_map = g_.groups * g_.filters * g_.out_pixels();
         float* const to = y + n * y_map + y_at(first);
-        const Maps maps{x + (n * g_.groups + group) * map, g_.groups * map,
-                        plain ? memory.of<float>(1) : to, plain ? set.count * block : y_map,
-                        past - k};
+        const Maps maps{
+            x + (n * g_.groups + group) * map, g_.groups * map, plain ? memory.of<float>(1) : to,
+            plain ? set.count * block : y_map, past - k,        from_y(residual, to - y)};
         convolve(set, maps, w, bias ? bias + first * kWide : kZeros, 0, calls_of(set));
         for (int64_t i = 0; i < maps.count && plain; ++i)
           for (int64_t f = 0; f < set.count; ++f)
@@ -338,7 +385,11 @@ class WideConv : public OpKernel {
     int64_t x_step;
     float* y;
     int64_t y_step, count;
+    const float* residual;  // with y's steps, or null
   };
+  static const float* from_y(const float* residual, int64_t at) {
+    return residual ? residual + at : nullptr;
+  }
   int64_t y_at(int64_t block) const {
     return block * kWide * (g_.y == Lie::kRows ? 1 : g_.out_pixels());
   }
@@ -373,15 +424,17 @@ class WideConv : public OpKernel {
           const auto& [t, fn] = set.tiles[static_cast<size_t>(k % tiles)];
           const auto [a, past] = g_.rows.taps_of(i);
           const int64_t row = g_.rows.at(i, a);
+          const int64_t to = (i * g_.columns.out + t.at) * g_.y_pixel();
           fn({x + (row * width + t.from) * kWide, weights + a * g_.columns.taps * tap,
-              c ? nullptr : start, y + (i * g_.columns.out + t.at) * g_.y_pixel(), past - a, blocks,
-              ahead});
+              c ? nullptr : start, y + to, past - a, blocks, ahead,
+              from_y(m.residual, n * m.y_step + to), c + blocks == g_.channel_blocks()});
         }
       }
     }
   }
 
   Sizes g_;
+  Epilogue end_;
   std::string layout_;  // of packed weights
   std::map<CodeKey, Code<ConvolveFn>> codes_;
   std::vector<Set> sets_;
@@ -423,7 +476,9 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
       kMostFilters * g.per_block() > 1 << 27 || g.pixels() > 1 << 18 || g.out_pixels() > 1 << 18)
     return *why = "too large", nullptr;
   if (groups == 1 && g.out_pixels() > 256) return *why = "many pixels: oneDNN is as fast", nullptr;
-  return std::make_unique<WideConv>(g);
+  const auto end = epilogue_of(r);
+  if (!end) return *why = "the activation takes more than some instructions", nullptr;
+  return std::make_unique<WideConv>(g, *end);
 }
 
 std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
@@ -440,7 +495,11 @@ std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
 }  // namespace
 
 KernelFamily wide_conv_kernels() {
-  return {"wide", {{"conv2d", conv2d}, {"conv2d_blocked", conv2d}, {"dense", dense}}};
+  return {"wide",
+          {{"conv2d", conv2d},
+           {"conv2d_blocked", conv2d},
+           {"conv2d_post_blocked", conv2d},
+           {"dense", dense}}};
 }
 
 }  // namespace pijit

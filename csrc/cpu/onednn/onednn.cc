@@ -148,12 +148,23 @@ dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& a
   using dnnl::algorithm;
   dnnl::post_ops ops;
   if (residual.get_ndims() > 0) ops.append_binary(algorithm::binary_add, residual);
-  if (!activation.empty())
-    ops.append_eltwise(activation == "relu"      ? algorithm::eltwise_relu
-                       : activation == "sigmoid" ? algorithm::eltwise_logistic
-                       : activation == "tanh"    ? algorithm::eltwise_tanh
-                                                 : algorithm::eltwise_swish,
-                       activation == "silu" ? 1.0f : 0.0f, 0.0f);
+  struct Form {
+    const char* name;
+    algorithm as;
+    float alpha, beta;
+  };
+  static constexpr Form kForms[] = {{"relu", algorithm::eltwise_relu, 0, 0},
+                                    {"relu6", algorithm::eltwise_clip, 0, 6},
+                                    {"sigmoid", algorithm::eltwise_logistic, 0, 0},
+                                    {"tanh", algorithm::eltwise_tanh, 0, 0},
+                                    {"silu", algorithm::eltwise_swish, 1, 0},
+                                    {"hardswish", algorithm::eltwise_hardswish, 1.0f / 6, 0.5f}};
+  if (!activation.empty()) {
+    const auto* form = std::find_if(std::begin(kForms), std::end(kForms),
+                                    [&](const Form& f) { return f.name == activation; });
+    PIJIT_CHECK(form != std::end(kForms), "oneDNN: no activation ", activation);
+    ops.append_eltwise(form->as, form->alpha, form->beta);
+  }
   dnnl::primitive_attr attr = attributes();
   attr.set_post_ops(ops);
   return attr;

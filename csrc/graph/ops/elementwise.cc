@@ -432,6 +432,7 @@ void register_elementwise(OpTable& t) {
       })
       .vjp(VJP(v_select(v_op("greater", y, v_const(y, 0)), g, v_const(g, 0))));
   unary(t, "relu6", kNumber, kIdempotent)
+      .role(Role::kBounded)
       .scalar([](const ScalarCtx& c) {
         SVal r = c.sb.op(SOp::kMax, c.out, c.sb.constant(c.out, 0.0), c.x(0));
         return c.sb.op(SOp::kMin, c.out, c.sb.constant(c.out, 6.0), r);
@@ -447,6 +448,22 @@ void register_elementwise(OpTable& t) {
     const Val s = v_op("sigmoid", v.in[0]);
     v.d[0] = v.ct * (s + v.out * (1.0 - s));
   });
+  // Under numerics="fast": without what makes up for the roundings of 1 + e and of the quotient.
+  floating(t, "sigmoid_fast").flags(kPhysical).scalar([](const ScalarCtx& c) {
+    return 1.0 / (f32::exp(-c.x(0)) + 1.0);
+  });
+  floating(t, "silu_fast").flags(kPhysical).scalar([](const ScalarCtx& c) {
+    return c.x(0) / (f32::exp(-c.x(0)) + 1.0);
+  });
+  // x * relu6(x + 3) / 6 (compile/passes/fast_math.cc)
+  floating(t, "hardswish").flags(kPhysical).role(Role::kBounded).scalar([](const ScalarCtx& c) {
+    const DType d = c.out;
+    SVal r = c.sb.op(SOp::kMax, d, c.sb.constant(d, 0.0), c.x(0) + 3.0);
+    r = c.sb.op(SOp::kMin, d, c.sb.constant(d, 6.0), r);
+    return c.x(0) * r * (1.0 / 6.0);
+  });
+  t.extend("sigmoid").fast(t.at("sigmoid_fast"));
+  t.extend("silu").fast(t.at("silu_fast"));
   floating(t, "softplus").scalar(SC(s_softplus(x))).vjp(VJP(g * v_op("sigmoid", x)));
   floating(t, "mish").scalar(SC(s_mish(x))).vjp([](V v) {
     const Val x = v.in[0], th = v_op("tanh", v_op("softplus", x));
