@@ -247,11 +247,11 @@ release-check:
 	test ! -d build/onednn || { mkdir -p build/release/build && cp -a build/onednn build/release/build/; }
 	+$(MAKE) --no-print-directory -C build/release release-steps
 release-steps:
-	$(PYTHON) tools/tag.py --check
 	+$(MAKE) --no-print-directory build docs
 	+$(MAKE) --no-print-directory examples
 	+$(MAKE) --no-print-directory wheels
 	+$(MAKE) --no-print-directory test
+	$(PYTHON) tools/tag.py --check
 # This commit is the release of the version in pijit/__init__.py; `tools/tag.py --check` says what is in the way of that.
 tag:
 	$(PY) tools/tag.py
