@@ -125,7 +125,9 @@ class Memory {
     pool.bytes += bytes_;
     constexpr size_t kMost = size_t{1} << 30;
     constexpr uint64_t kUnused = 256;
-    while (pool.bytes > kMost || pool.free.front().number + kUnused < pool.number) pool.drop();
+    while (!pool.free.empty() &&  // what is larger than kMost is not kept itself
+           (pool.bytes > kMost || pool.free.front().number + kUnused < pool.number))
+      pool.drop();
   }
   static void free_all() {
     Pool& pool = kept();
