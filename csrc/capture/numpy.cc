@@ -660,6 +660,12 @@ V repeated(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return new_ndarray_value(c, v_reshape(all, Shape(made)), axes_in_order(x.shape().rank()), false);
 }
 
+// Of real numbers.
+V conjugate(Context&, const std::vector<V>& args, const Kwargs& kwargs) {
+  const bool alone = args.size() == 1 && kwargs.empty();
+  return alone && !as<NdarrayValue>(args[0])->scalar ? args[0] : V();
+}
+
 template <int kValue>
 V filled_with(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return filled(c, args, kwargs, kValue);
@@ -722,6 +728,7 @@ constexpr Function kFunctions[] = {
     {"swapaxes", two_axes_swapped},
     {"squeeze", squeezed},
     {"trace", trace},
+    {"conj", conjugate},
     {"round", rounded},
     {"repeat", repeated},
     {"full_like", full_like},

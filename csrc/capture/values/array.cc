@@ -61,11 +61,13 @@ std::optional<V> ArrayValue::getattr(Context& c, PyObject* name_obj) {
   if (found && Py_TYPE(found) == &PyMethodDescr_Type)
     return protocol::bind(c, c.wrap_static(found), this, type());
   if (kFields.count(name)) return c.wrap_static(py::object(obj.attr(name.c_str())).ptr());
-  if (name == "T")
-    if (auto* v = view_value(c, obj.attr("T"), this)) {
-      v->from = this;
-      return v;
-    }
+  static constexpr Member<ArrayValue> kMembers[] = {{"T", [](Context& at, ArrayValue& a) {
+                                                       auto* v =
+                                                           view_value(at, a.obj.attr("T"), &a);
+                                                       if (v) v->from = &a;
+                                                       return V(v);
+                                                     }}};
+  if (const V made = member_of(kMembers, *this, c, name)) return made;
   c.give_up(Reason::kUnsupportedAttribute, str_cat("ndarray.", name), Case::kNumpyArray);
 }
 
