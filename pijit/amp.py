@@ -100,8 +100,10 @@ def _black(network, types, dtype):
 
 
 def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: DType = mstype.float16) -> Cell:
-    """network, changed to compute by level: O0 as it is; O1 the layers of the white list in `dtype`, and its primitives
-    that are attributes of cells; O2 all but the layers of the black list; O3 all.
+    """network, changed to compute by level: O0 as it is.
+
+    O1 the layers of the white list in `dtype`, and its primitives that are attributes of cells; O2 all but the layers
+    of the black list; O3 all.
 
     Parameters stay in float32, and so do the network's results."""
     _checked("auto_mixed_precision", network, dtype)
@@ -119,8 +121,9 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: DType = ms
 
 def custom_mixed_precision(network: Cell, *, white_list: Any = None, black_list: Any = None,
                            dtype: DType = mstype.float16) -> Cell:
-    """network, with the layers of white_list in `dtype` and its primitives that are attributes of cells, or all but the
-    layers of black_list; exactly one of them must be given.
+    """network, with the layers of white_list in `dtype` and its primitives that are attributes of cells.
+
+    Or all but the layers of black_list; exactly one of them must be given.
 
     Raises TypeError for a list that holds anything but subclasses of Cell and, a white one, of Primitive."""
     _checked("custom_mixed_precision", network, dtype)
@@ -241,8 +244,9 @@ class StaticLossScaler(LossScaler):
 
 
 class DynamicLossScaler(LossScaler):
-    """A scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps
-    without."""
+    """A scale that is divided by scale_factor where gradients overflow.
+
+    It is multiplied by it after scale_window steps without."""
 
     scale_factor: Any
     scale_window: Any
@@ -312,8 +316,9 @@ class FixedLossScaleManager(LossScaleManager):
 
 
 class DynamicLossScaleManager(LossScaleManager):
-    """A scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps
-    without."""
+    """A scale that is divided by scale_factor where gradients overflow.
+
+    It is multiplied by it after scale_window steps without."""
 
     loss_scale: Any
     scale_factor: float

@@ -114,8 +114,9 @@ def get_current_device() -> tuple[Any, Any]:
 
 
 def set_auto_parallel_context(**kwargs: Any) -> None:
-    """Sets options of training on several devices. All parallel modes are alike, as there is one device; what asks for
-    more raises RuntimeError."""
+    """Sets options of training on several devices.
+
+    All parallel modes are alike, as there is one device; what asks for more raises RuntimeError."""
     from pijit.parallel import _auto_parallel_context
     _auto_parallel_context.set_auto_parallel_context(**kwargs)
 

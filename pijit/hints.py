@@ -37,14 +37,17 @@ def recompute(block: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def set_recursion_limit(recursion_limit: int = 1000) -> None:
-    """Says how deep MindSpore's graph compiler may recur; captures follow Python's own limit. TypeError unless it is an
-    int, ValueError below 1."""
+    """Says how deep MindSpore's graph compiler may recur; captures follow Python's own limit.
+
+    TypeError unless it is an int, ValueError below 1."""
     _check.need("set_recursion_limit", "recursion_limit", recursion_limit, _check.INT, _check.above(0))
 
 
 def enable_dynamic(**kwargs: Any) -> Any:
-    """Decorates a function, before or after jit, some arguments of which vary in size, as Tensors of unknown sizes
-    describe: the first call compiles for all sizes, and other dtypes raise TypeError, other shapes ValueError.
+    """Decorates a function some arguments of which vary in size.
+
+    Before or after jit. Tensors of unknown sizes describe the arguments. The first call compiles for all sizes, and
+    other dtypes raise TypeError, other shapes ValueError.
 
     ValueError without arguments or for one that the function lacks, TypeError for one that has no shape."""
     if not kwargs:

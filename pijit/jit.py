@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from pijit import _check
 from pijit import _C
@@ -14,7 +14,9 @@ from pijit.symbol import ANY_RANK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
+
+    _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class JitConfig:
@@ -86,6 +88,19 @@ def jitted_call(fn: Callable[..., Any]) -> Any:
     return object.__getattribute__(fn, "_jitted") if type(fn) is JittedObject else fn
 
 
+# What a type checker sees: parameters, result and attributes of the function stay as they are.
+@overload
+def jit(fn: _F, input_signature: Any = None, hash_args: Any = None, jit_config: Any = None, mode: str | None = None, *,
+        capture_mode: Any = None, jit_level: Any = None, dynamic: int = 0, fullgraph: bool = False, backend: str = "",
+        **options: Any) -> _F: ...
+@overload
+def jit(fn: None = None, input_signature: Any = None, hash_args: Any = None, jit_config: Any = None,
+        mode: str | None = None, *, capture_mode: Any = None, jit_level: Any = None, dynamic: int = 0,
+        fullgraph: bool = False, backend: str = "", **options: Any) -> Callable[[_F], _F]: ...
+@overload
+def jit(fn: None = None, input_signature: Any = None, hash_args: Any = None, jit_config: Any = None,
+        mode: str | None = None, *, function: _F, capture_mode: Any = None, jit_level: Any = None, dynamic: int = 0,
+        fullgraph: bool = False, backend: str = "", **options: Any) -> _F: ...
 def jit(fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_args: Any = None,
         jit_config: Any = None, mode: str | None = None, *, function: Callable[..., Any] | None = None,
         capture_mode: Any = None, jit_level: Any = None, dynamic: int = 0, fullgraph: bool = False, backend: str = "",

@@ -123,8 +123,10 @@ _running = []  # the records that are being made
 
 
 class schedule:
-    """Which steps are recorded: after skip_first steps, in turns of `wait` and `warmup` steps without and `active`
-    steps with a record, `repeat` times (0: always)."""
+    """Which steps are recorded.
+
+    After skip_first steps, in turns of `wait` and `warmup` steps without and `active` steps with a record, `repeat`
+    times (0: always)."""
 
     wait: Any
     active: Any
@@ -268,8 +270,9 @@ class _Recorder:
 
 
 class profile(_Recorder):
-    """A record of a block of code: `with profile(on_trace_ready=tensorboard_trace_handler("out")) as prof: …
-    prof.step()`.
+    """A record of a block of code.
+
+    `with profile(on_trace_ready=tensorboard_trace_handler("out")) as prof: … prof.step()`.
 
     schedule: which steps. on_trace_ready: what gets the record. start_profile: whether `with` or start() begins it, or
         the constructor already. Options of devices are accepted."""

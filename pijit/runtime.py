@@ -249,8 +249,9 @@ def max_memory_reserved() -> int:
 
 
 def empty_cache() -> None:
-    """Gives memory back that isn't used: a GPU's is kept for later, the CPU's given back at once. Weights that are kept
-    in the layouts of kernels are forgotten; later calls bring them there again."""
+    """Gives memory back that isn't used: a GPU's is kept for later, the CPU's given back at once.
+
+    Weights that are kept in the layouts of kernels are forgotten; later calls bring them there again."""
     _C.empty_cache()
 
 

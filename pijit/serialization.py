@@ -364,8 +364,10 @@ def load_segmented_checkpoints(ckpt_file_dir: str, net: Cell | None = None, stri
                                filter_prefix: str | Sequence[str] = None, dec_key: bytes = None,
                                dec_mode: str = "AES-GCM", specify_prefix: str | Sequence[str] = None,
                                choice_func: Callable[[str], Any] = None) -> dict[Any, Any]:
-    """The parameters of all .ckpt files of a folder, as load_checkpoint gives them of one; loaded into `net` when one
-    is given. Of a name that stands in several files the last one counts, in the order of the files' names.
+    """The parameters of all .ckpt files of a folder, as load_checkpoint gives them of one.
+
+    Loaded into `net` when one is given. Of a name that stands in several files the last one counts, in the order of the
+    files' names.
 
     Raises TypeError for another kind of folder name, ValueError where there is no such folder, or no name is left."""
     _check.need("load_segmented_checkpoints", "ckpt_file_dir", ckpt_file_dir, _check.STR)
@@ -389,8 +391,9 @@ def load_segmented_checkpoints(ckpt_file_dir: str, net: Cell | None = None, stri
 
 
 def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> Any:
-    """The checkpoint to resume from: the file itself, or None where it isn't there, as no other process keeps a
-    copy."""
+    """The checkpoint to resume from.
+
+    The file itself, or None where it isn't there, as no other process keeps a copy."""
     wait_for_writers()
     return cur_ckpt_path if os.path.isfile(cur_ckpt_path) else None
 
@@ -420,15 +423,17 @@ def _convert(name, file_path, save_path, name_map, file_name_regex, old, new):
 
 def ckpt_to_safetensors(file_path: str, save_path: str = None, name_map: dict[str, Any] = None,
                         file_name_regex: str = None, processes_num: int = 1) -> None:
-    """Writes a .ckpt file, or those of a folder, as .safetensors files beside them or in save_path; name_map: new names
-    of parameters."""
+    """Writes a .ckpt file, or those of a folder, as .safetensors files beside them or in save_path.
+
+    name_map: new names of parameters."""
     _convert("ckpt_to_safetensors", file_path, save_path, name_map, file_name_regex, "ckpt", "safetensors")
 
 
 def safetensors_to_ckpt(file_path: str, save_path: str = None, name_map: dict[str, Any] = None,
                         file_name_regex: str = None, processes_num: int = 1) -> None:
-    """Writes a .safetensors file, or those of a folder, as .ckpt files beside them or in save_path; name_map: new names
-    of parameters."""
+    """Writes a .safetensors file, or those of a folder, as .ckpt files beside them or in save_path.
+
+    name_map: new names of parameters."""
     _convert("safetensors_to_ckpt", file_path, save_path, name_map, file_name_regex, "safetensors", "ckpt")
 
 
@@ -501,8 +506,9 @@ def _load_into(net, parameter_dict, strict_load, depth):
 
 
 def export(net: Cell, *inputs: Any, file_name: str, file_format: str = "MINDIR", **kwargs: Any) -> None:
-    """Writes a network, with its parameters, as the MindIR file `file_name`.mindir, which `load` and MindSpore read, or
-    as the ONNX file `file_name`.onnx.
+    """Writes a network, with its parameters, as the MindIR file `file_name`.mindir, or as an ONNX file.
+
+    `load` and MindSpore read the former; the latter is `file_name`.onnx.
 
     net: a Cell, or a function; inputs: Tensors it takes, with which it is called once, in evaluation: as after
         set_train(False). A Tensor(shape=[None, 3], dtype=...) stands for one whose size varies where None is.

@@ -184,8 +184,9 @@ class COOTensor(_Sparse):
 
 
 class CSRTensor(_Sparse):
-    """A sparse matrix by rows: values[indptr[i]:indptr[i + 1]] stand in row i, in the columns that `indices` names at
-    the same places.
+    """A sparse matrix by rows.
+
+    values[indptr[i]:indptr[i + 1]] stand in row i, in the columns that `indices` names at the same places.
 
     indptr: [rows + 1], indices: [n], of one of int16, int32 and int64; values: [n], or [n, ...] where `shape` has more
         than two

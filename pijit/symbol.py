@@ -15,8 +15,9 @@ ANY_RANK = -2  # as MindSpore spells a shape of which nothing is known
 
 
 class Symbol:
-    """What is known of a size: at most max, at least min, a multiple of divisor plus remainder; unique: the same
-    wherever the symbol stands.
+    """What is known of a size: at most max, at least min, a multiple of divisor plus remainder.
+
+    unique: the same wherever the symbol stands.
 
     Raises TypeError for arguments that aren't ints (unique: a bool), ValueError for max below min, numbers below 1, or
     a remainder that isn't below divisor."""

@@ -128,8 +128,9 @@ def _flat(tensors):
 
 def all_to_all_with_output_shape(output_shape_list: Any, input_tensor_list: Any, group: str | None = None,
                                  async_op: bool = False) -> tuple[tuple[Tensor], CommHandle | None]:
-    """(a tuple of the tensors that the processes have for this one, handle or None). Shapes, one for each process, must
-    be those that they send."""
+    """(a tuple of the tensors that the processes have for this one, handle or None).
+
+    Shapes, one for each process, must be those that they send."""
     name = "all_to_all_with_output_shape"
     if not isinstance(output_shape_list, (list, tuple)) or not isinstance(input_tensor_list, (list, tuple)):
         raise _check.refused(name, "shapes and tensors", _check.value("be lists"),
@@ -169,8 +170,9 @@ def _split_sizes(name, what, sizes, rows, members):
 def all_to_all_single_with_output_shape(output_shape: Any, tensor: Any, output_split_sizes: Any = None,
                                         input_split_sizes: Any = None, group: str | None = None,
                                         async_op: bool = False) -> tuple[Tensor, CommHandle | None]:
-    """(the rows that the processes have for this one, handle or None). Split sizes say how many rows go to and come
-    from each; without them as many of each."""
+    """(the rows that the processes have for this one, handle or None).
+
+    Split sizes say how many rows go to and come from each; without them as many of each."""
     name = "all_to_all_single_with_output_shape"
     members = _checked(name, tensor, group)
     shape = tuple(output_shape.shape) if isinstance(output_shape, Tensor) else tuple(output_shape)
@@ -189,8 +191,9 @@ def all_to_all_single_with_output_shape(output_shape: Any, tensor: Any, output_s
 
 def all_to_all_v_c(tensor: Any, send_count_matrix: Any, group: str | None = None,
                    async_op: bool = False) -> tuple[Tensor, CommHandle | None]:
-    """(what the processes have for this one, as a vector; handle or None). send_count_matrix: n * n counts, of which
-    the one at i * n + j says how many elements i sends to j."""
+    """(what the processes have for this one, as a vector; handle or None).
+
+    send_count_matrix: n * n counts, of which the one at i * n + j says how many elements i sends to j."""
     members = _checked("all_to_all_v_c", tensor, group)
     n = members.size
     counts = list(send_count_matrix)
@@ -255,8 +258,9 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Any) -> list[Tensor]:
-    """What comes by sending and receiving, in the order of the operations: a Tensor for each irecv, and a zero for each
-    isend."""
+    """What comes by sending and receiving, in the order of the operations.
+
+    A Tensor for each irecv, and a zero for each isend."""
     if not isinstance(p2p_op_list, list) or not p2p_op_list or not all(isinstance(p, P2POp) for p in p2p_op_list):
         raise _check.refused("batch_isend_irecv", "p2p_op_list", _check.value("be a list of P2POps that is not empty"),
                              p2p_op_list, TypeError)

@@ -25,8 +25,9 @@ class CallbackParam:
 
 
 class DSCallback:
-    """Base of callbacks of a map (`callbacks=`): override ds_begin, ds_epoch_begin, ds_epoch_end, ds_step_begin,
-    ds_step_end.
+    """Base of callbacks of a map (`callbacks=`).
+
+    Override ds_begin, ds_epoch_begin, ds_epoch_end, ds_step_begin, ds_step_end.
 
     Args: step_size: the step methods are called every `step_size` steps (int ≥ 1)."""
 
@@ -50,8 +51,10 @@ class DSCallback:
 
 
 class WaitedDSCallback(Callback, DSCallback):
-    """A DSCallback that waits for training: override sync_epoch_begin and sync_step_begin, which run before an epoch (a
-    step) of the pipeline, after the training loop has called epoch_end (step_end) of the one before.
+    """A DSCallback that waits for training.
+
+    Override sync_epoch_begin and sync_step_begin, which run before an epoch (a step) of the pipeline, after the
+    training loop has called epoch_end (step_end) of the one before.
 
     They are called with the training loop's run context and this pipeline's CallbackParam."""
 

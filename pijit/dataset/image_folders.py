@@ -60,8 +60,9 @@ class _Classes(_Labelled):
 
 
 class ImageFolderDataset(Listed):
-    """Images in one folder for each class: columns image (the file's bytes, or decoded uint8 [height, width, 3]) and
-    label (int32).
+    """Images in one folder for each class.
+
+    Columns image (the file's bytes, or decoded uint8 [height, width, 3]) and label (int32).
 
     Args:
         dataset_dir: the folder of the folders, whose names in order are the classes.
@@ -144,8 +145,10 @@ def _reader(op, decrypt):
 
 
 class Caltech101Dataset(Listed):
-    """Caltech 101: columns image (the file's bytes, or decoded), category (int64) and annotation (float64 [2, points],
-    the contour), as `target_type` says.
+    """Caltech 101.
+
+    Columns image (the file's bytes, or decoded), category (int64) and annotation (float64 [2, points], the contour), as
+    `target_type` says.
 
     Args:
         dataset_dir: the folder with 101_ObjectCategories and Annotations.
@@ -231,8 +234,10 @@ class OmniglotDataset(_Classes):
 
 
 class RenderedSST2Dataset(_Classes, UsageImages):
-    """Rendered SST2: columns image (the file's bytes, or decoded uint8 [height, width, 3]) and label (uint32: 0 for
-    negative, 1 for positive).
+    """Rendered SST2.
+
+    Columns image (the file's bytes, or decoded uint8 [height, width, 3]) and label (uint32: 0 for negative, 1 for
+    positive).
 
     Args:
         dataset_dir: the folder with train, test and valid, each with negative and positive.
@@ -449,8 +454,10 @@ class CelebADataset(Listed):
 
 
 class DIV2KDataset(Listed):
-    """DIV2K: columns hr_image and lr_image, the images of high and of low resolution (the files' bytes, or decoded
-    uint8 [height, width, 3]).
+    """DIV2K.
+
+    Columns hr_image and lr_image, the images of high and of low resolution (the files' bytes, or decoded uint8 [height,
+    width, 3]).
 
     Args:
         dataset_dir: the folder with DIV2K_train_HR, DIV2K_train_LR_bicubic and the folders beside them.
@@ -495,8 +502,10 @@ class DIV2KDataset(Listed):
 
 
 class FlickrDataset(Listed):
-    """Flickr8k and Flickr30k: columns image (the file's bytes, or decoded uint8 [height, width, 3]) and annotation
-    (strings [5]), in the order of the images' names.
+    """Flickr8k and Flickr30k.
+
+    Columns image (the file's bytes, or decoded uint8 [height, width, 3]) and annotation (strings [5]), in the order of
+    the images' names.
 
     Args:
         dataset_dir: the folder of the images. annotation_file: the path of Flickr8k.token.txt or the like.
@@ -529,8 +538,10 @@ class FlickrDataset(Listed):
 
 
 class Flowers102Dataset(Listed):
-    """Oxford 102 Flower: columns image and, for segmentation, segmentation (the files' bytes, or decoded uint8 [height,
-    width, 3]), and label (uint32).
+    """Oxford 102 Flower.
+
+    Columns image and, for segmentation, segmentation (the files' bytes, or decoded uint8 [height, width, 3]), and label
+    (uint32).
 
     Args:
         dataset_dir: the folder with imagelabels.mat, setid.mat, jpg and, for segmentation, segmim.
@@ -576,8 +587,10 @@ class Flowers102Dataset(Listed):
 
 
 class LFWDataset(Listed):
-    """Labeled Faces in the Wild: columns image and label, or image1, image2 and label (the files' bytes, or decoded
-    uint8 [height, width, 3]; uint32: the person, or whether both are the same one).
+    """Labeled Faces in the Wild.
+
+    Columns image and label, or image1, image2 and label (the files' bytes, or decoded uint8 [height, width, 3]; uint32:
+    the person, or whether both are the same one).
 
     Args:
         dataset_dir: the folder with lfw, lfw_funneled or lfw-deepfunneled, lfw-names.txt, and the lists people*.txt or
@@ -646,8 +659,10 @@ class LFWDataset(Listed):
 
 
 class ManifestDataset(Listed):
-    """Images that a manifest file names: columns image (the file's bytes, or decoded uint8 [height, width, 3]) and
-    label (int32, or int32 [labels] where there are several).
+    """Images that a manifest file names.
+
+    Columns image (the file's bytes, or decoded uint8 [height, width, 3]) and label (int32, or int32 [labels] where
+    there are several).
 
     Args:
         dataset_file: the path of the file, each line of which is a JSON object with source, usage and annotation.
@@ -708,8 +723,10 @@ class ManifestDataset(Listed):
 
 
 class PhotoTourDataset(Listed):
-    """PhotoTour: the column image (uint8 [64, 64, 1]), or the columns image1, image2 and matches (uint32: 1 where both
-    show the same point).
+    """PhotoTour.
+
+    The column image (uint8 [64, 64, 1]), or the columns image1, image2 and matches (uint32: 1 where both show the same
+    point).
 
     Args:
         dataset_dir: the folder with the folder `name`, in which patches0000.bmp …, info.txt and

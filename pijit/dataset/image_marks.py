@@ -29,8 +29,10 @@ def _number(op, path, text):
 
 
 class CityscapesDataset(Listed):
-    """Cityscapes: columns image and task (the files' bytes, or decoded uint8 [height, width, 3]; with task="polygon"
-    the text of the JSON file).
+    """Cityscapes.
+
+    Columns image and task (the files' bytes, or decoded uint8 [height, width, 3]; with task="polygon" the text of the
+    JSON file).
 
     Args:
         dataset_dir: the folder with leftImg8bit and gtFine or gtCoarse.
@@ -77,10 +79,11 @@ class CityscapesDataset(Listed):
 
 
 class KITTIDataset(UsageImages):
-    """KITTI, objects: columns image (the file's bytes, or decoded uint8 [height, width, 3]) and, with usage="train",
-    label (uint32 [objects, 1]: the place of the kind among those that there are, in order), truncated (float32),
-    occluded (uint32), alpha (float32), bbox (float32 [objects, 4]), dimensions, location (float32 [objects, 3]) and
-    rotation_y (float32).
+    """KITTI, objects.
+
+    Columns image (the file's bytes, or decoded uint8 [height, width, 3]) and, with usage="train", label (uint32
+    [objects, 1]: the place of the kind among those that there are, in order), truncated (float32), occluded (uint32),
+    alpha (float32), bbox (float32 [objects, 4]), dimensions, location (float32 [objects, 3]) and rotation_y (float32).
 
     Args:
         dataset_dir: the folder with data_object_image_2 and data_object_label_2.
@@ -121,8 +124,10 @@ class KITTIDataset(UsageImages):
 
 
 class SBDataset(Listed):
-    """Semantic Boundaries: columns image (the file's bytes, or decoded uint8 [height, width, 3]) and task (float64 [20,
-    height, width] with boundaries, uint8 [height, width] with segments).
+    """Semantic Boundaries.
+
+    Columns image (the file's bytes, or decoded uint8 [height, width, 3]) and task (float64 [20, height, width] with
+    boundaries, uint8 [height, width] with segments).
 
     Args:
         dataset_dir: the folder with img, cls, train.txt, val.txt and, where it is asked for, train_noval.txt.
@@ -166,10 +171,12 @@ class SBDataset(Listed):
 
 
 class WIDERFaceDataset(UsageImages):
-    """WIDER Face: columns image (the file's bytes, or decoded uint8 [height, width, 3]) and, but for usage="test", bbox
-    (int32 [faces, 4]), blur, expression, illumination, occlusion, pose and invalid (int32 [faces]). Rows are in the
-    order of the images' names, columns in the order of the files, as MindSpore has them: where a file has invalid,
-    occlusion and pose after one another, as the published ones, these come under the names occlusion, pose and invalid.
+    """WIDER Face.
+
+    Columns image (the file's bytes, or decoded uint8 [height, width, 3]) and, but for usage="test", bbox (int32 [faces,
+    4]), blur, expression, illumination, occlusion, pose and invalid (int32 [faces]). Rows are in the order of the
+    images' names, columns in the order of the files, as MindSpore has them: where a file has invalid, occlusion and
+    pose after one another, as the published ones, these come under the names occlusion, pose and invalid.
 
     Args:
         dataset_dir: the folder with WIDER_train, WIDER_val, WIDER_test and wider_face_split.
@@ -212,8 +219,10 @@ class WIDERFaceDataset(UsageImages):
 
 
 class VOCDataset(Listed):
-    """Visual Object Classes: columns image and target (the files' bytes, or decoded uint8 [height, width, 3]), or
-    image, bbox (float32 [objects, 4]: x, y, width, height), label, difficult and truncate (uint32 [objects, 1]).
+    """Visual Object Classes.
+
+    Columns image and target (the files' bytes, or decoded uint8 [height, width, 3]), or image, bbox (float32 [objects,
+    4]: x, y, width, height), label, difficult and truncate (uint32 [objects, 1]).
 
     Args:
         dataset_dir: the folder with JPEGImages, ImageSets and SegmentationClass or Annotations.

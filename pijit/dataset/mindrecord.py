@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 class MindDataset(MappableDataset):
-    """Rows of MindRecord files (`mindspore.mindrecord`): a column for each field; strings, numbers, arrays, and bytes
-    as an array of one.
+    """Rows of MindRecord files (`mindspore.mindrecord`): a column for each field.
+
+    Strings, numbers, arrays, and bytes as an array of one.
 
     Args:
         dataset_files: a path, which stands for all files of its set, or a list of the files to read.

@@ -320,8 +320,9 @@ class WeightedRandomSampler(BuiltinSampler):
 
 
 class Sampler:
-    """Base of a user's samplers: override __iter__, which yields the places of rows; `dataset_size` and `num_samples`
-    are set.
+    """Base of a user's samplers: override __iter__, which yields the places of rows.
+
+    `dataset_size` and `num_samples` are set.
 
     Args: num_samples: how many rows at most, None for all that __iter__ yields."""
 

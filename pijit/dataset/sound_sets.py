@@ -147,8 +147,9 @@ def _numbers(text):
 
 
 class LJSpeechDataset(Sounds, WholeSet):
-    """LJ Speech: columns waveform (float32 [1, samples]), sample_rate (int32), transcription and
-    normalized_transcription (strings).
+    """LJ Speech.
+
+    Columns waveform (float32 [1, samples]), sample_rate (int32), transcription and normalized_transcription (strings).
 
     Args:
         dataset_dir: the folder with metadata.csv and wavs.
@@ -167,8 +168,10 @@ class LJSpeechDataset(Sounds, WholeSet):
 
 
 class LibriTTSDataset(Sounds, UsageSet):
-    """LibriTTS: columns waveform (float32 [1, samples]), sample_rate (uint32), original_text, normalized_text
-    (strings), speaker_id, chapter_id (uint32) and utterance_id (a string).
+    """LibriTTS.
+
+    Columns waveform (float32 [1, samples]), sample_rate (uint32), original_text, normalized_text (strings), speaker_id,
+    chapter_id (uint32) and utterance_id (a string).
 
     Args:
         dataset_dir: the folder with dev-clean and the folders of the other parts.
@@ -200,8 +203,10 @@ class LibriTTSDataset(Sounds, UsageSet):
 
 
 class SpeechCommandsDataset(Sounds, UsageSet):
-    """Speech Commands: columns waveform (float32 [1, samples]), sample_rate (int32), label, speaker_id (strings) and
-    utterance_number (int32).
+    """Speech Commands.
+
+    Columns waveform (float32 [1, samples]), sample_rate (int32), label, speaker_id (strings) and utterance_number
+    (int32).
 
     Args:
         dataset_dir: the folder with cat, dog and the folders of the other words, validation_list.txt and
@@ -240,8 +245,9 @@ class SpeechCommandsDataset(Sounds, UsageSet):
 
 
 class YesNoDataset(Sounds, WholeSet):
-    """YesNo: columns waveform (float32 [1, samples]), sample_rate (int32) and label (int32 [8]: 1 for yes). Rows are in
-    the order of the files' names.
+    """YesNo: columns waveform (float32 [1, samples]), sample_rate (int32) and label (int32 [8]: 1 for yes).
+
+    Rows are in the order of the files' names.
 
     Args:
         dataset_dir: the folder with 0_0_0_0_1_1_1_1.wav and the files beside it.
@@ -260,8 +266,10 @@ class YesNoDataset(Sounds, WholeSet):
 
 
 class TedliumDataset(Sounds):
-    """TED-LIUM: columns waveform (float32 [1, samples]), sample_rate (int32), transcript, talk_id, speaker_id and
-    identifier (strings). Rows are in the order of their places in the talks, then of the talks' names.
+    """TED-LIUM.
+
+    Columns waveform (float32 [1, samples]), sample_rate (int32), transcript, talk_id, speaker_id and identifier
+    (strings). Rows are in the order of their places in the talks, then of the talks' names.
 
     Args:
         dataset_dir: the folder with train, test and dev (release1, release2) or data (release3), each with sph and stm.

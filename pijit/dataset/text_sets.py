@@ -97,8 +97,9 @@ class AGNewsDataset(_CSVRows, _ByParts):
 
 
 class AmazonReviewDataset(_CSVRows, _ByParts):
-    """Amazon Review Polarity and Full: columns label, title and content (strings). Arguments and errors are those of
-    AGNewsDataset."""
+    """Amazon Review Polarity and Full: columns label, title and content (strings).
+
+    Arguments and errors are those of AGNewsDataset."""
 
     _names_of_columns = ("label", "title", "content")
 
@@ -110,8 +111,9 @@ class DBpediaDataset(_CSVRows, _ByParts):
 
 
 class YahooAnswersDataset(_CSVRows, _ByParts):
-    """Yahoo! Answers: columns class, title, content and answer (strings). Arguments and errors are those of
-    AGNewsDataset."""
+    """Yahoo! Answers: columns class, title, content and answer (strings).
+
+    Arguments and errors are those of AGNewsDataset."""
 
     _names_of_columns = ("class", "title", "content", "answer")
 
@@ -130,8 +132,9 @@ class SogouNewsDataset(_CSVRows, _ByPartsToo):
 
 
 class YelpReviewDataset(_CSVRows, _ByPartsToo):
-    """Yelp Review Polarity and Full: columns label and text (strings). Arguments and errors are those of
-    SogouNewsDataset."""
+    """Yelp Review Polarity and Full: columns label and text (strings).
+
+    Arguments and errors are those of SogouNewsDataset."""
 
     _names_of_columns, _sorted = ("label", "text"), False
 
@@ -422,8 +425,10 @@ class IWSLT2017Dataset(_IWSLT):
 
 
 class SQuADDataset(_ByParts):
-    """SQuAD 1.1 and 2.0: columns context, question (strings), text (strings [answers]) and answer_start (uint32
-    [answers]). A question without an answer has the text "" and the start 4294967295.
+    """SQuAD 1.1 and 2.0.
+
+    Columns context, question (strings), text (strings [answers]) and answer_start (uint32 [answers]). A question
+    without an answer has the text "" and the start 4294967295.
 
     Args:
         dataset_dir: the folder with train-v1.1.json and dev-v1.1.json, or train-v2.0.json and dev-v2.0.json.

@@ -543,8 +543,9 @@ def batch_norm_gather_stats_with_counts(input: Tensor, mean: TensorLike, invstd:
                                         running_mean: Tensor | None = None, running_var: Tensor | None = None,
                                         momentum: float = 0.1, eps: float = 1e-5,
                                         counts: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """(the means, the reciprocal standard deviations) over all parts, of which mean and invstd [parts, C] tell and
-    counts [parts] say how large they are.
+    """(the means, the reciprocal standard deviations) over all parts.
+
+    mean and invstd [parts, C] tell of them, and counts [parts] say how large they are.
 
     Running statistics that are given are updated in place."""
     n = _F.expand_dims(_F.cast(counts, _t.float32), 1)

@@ -29,8 +29,10 @@ _REDUCTIONS = ("sum", "max", "min", "prod")
 def init_process_group(backend: str = "hccl", init_method: Any = None, timeout: float | None = None,
                        world_size: int = -1, rank: int = -1, store: Any = None, pg_options: Any = None,
                        device_id: int | None = None) -> None:
-    """Sets communication up with the processes that a launcher started. timeout: how many seconds others are waited
-    for. ValueError and RuntimeError where world_size and rank are others than the launcher's."""
+    """Sets communication up with the processes that a launcher started.
+
+    timeout: how many seconds others are waited for. ValueError and RuntimeError where world_size and rank are others
+    than the launcher's."""
     if timeout is not None:
         _management.set_timeout(getattr(timeout, "total_seconds", lambda: timeout)())
     _management.init(backend if backend in ("nccl", "mccl") else None)

@@ -487,8 +487,9 @@ class CellInOwnDtypes(Cell):
 
 
 class GraphCell(Cell):
-    """Runs a network that `pijit.load` read. params_init: values for its parameters, by name; an unknown name raises
-    KeyError."""
+    """Runs a network that `pijit.load` read.
+
+    params_init: values for its parameters, by name; an unknown name raises KeyError."""
 
     def __init__(self, graph: Any, params_init: Any = None, obf_random_seed: Any = None) -> None:
         super().__init__(auto_prefix=False)

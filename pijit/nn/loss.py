@@ -518,8 +518,9 @@ class MultiClassDiceLoss(LossBase):
 
 
 class FocalLoss(LossBase):
-    """-(1 - p)^gamma log p of the label's class (Lin et al. 2017). logits [N, C(, H(, W))], labels of class indices, or
-    one-hot of logits' shape.
+    """-(1 - p)^gamma log p of the label's class (Lin et al.
+
+    2017). logits [N, C(, H(, W))], labels of class indices, or one-hot of logits' shape.
 
     Args:
         weight (Tensor, optional): a factor per class or element. Default: None.

@@ -511,8 +511,9 @@ class AdaMax(_Adam):
 
 
 class ASGD(Optimizer):
-    """Gradient descent with a decaying rate; `ax` holds the average of the parameters from step t0 on (Polyak &
-    Juditsky 1992).
+    """Gradient descent with a decaying rate.
+
+    `ax` holds the average of the parameters from step t0 on (Polyak & Juditsky 1992).
 
     Args:
         params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.

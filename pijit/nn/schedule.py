@@ -289,8 +289,9 @@ def cosine_decay_lr(min_lr: Any, max_lr: Any, total_step: int, step_per_epoch: i
 
 def polynomial_decay_lr(learning_rate: float, end_learning_rate: Any, total_step: int, step_per_epoch: int,
                         decay_epoch: int, power: Any, update_decay_epoch: bool = False) -> list[float]:
-    """(learning_rate - end) * (1 - min(e, d) / d)^power + end per step, d = decay_epoch, or the next multiple of it
-    with update_decay_epoch."""
+    """(learning_rate - end) * (1 - min(e, d) / d)^power + end per step.
+
+    d is decay_epoch, or the next multiple of it with update_decay_epoch."""
     _positive("polynomial_decay_lr", learning_rate=learning_rate, power=power)
     if not isinstance(end_learning_rate, float) or end_learning_rate < 0:
         raise (ValueError if isinstance(end_learning_rate, float)

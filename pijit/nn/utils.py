@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def no_init_parameters() -> Iterator[Any]:
-    """Within it, parameters of new cells start as zeros, without the work of random numbers: for networks whose values
-    a checkpoint gives."""
+    """Within it, parameters of new cells start as zeros, without the work of random numbers.
+
+    For networks whose values a checkpoint gives."""
     _initializer.skipped["depth"] += 1
     try:
         yield

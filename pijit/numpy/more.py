@@ -137,8 +137,9 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08
 
 @_public
 def roll(a: ArrayLike, shift: Any, axis: Axis | None = None) -> Tensor:
-    """Elements shifted along axes (of the flattened array by default), what leaves at the end coming in at the
-    start."""
+    """Elements shifted along axes (of the flattened array by default).
+
+    What leaves at the end coming in at the start."""
     a = _tensor(a)
     if axis is None:
         total = shift if isinstance(shift, int) else builtins.sum(shift)
@@ -297,8 +298,10 @@ def size(a: ArrayLike, axis: Axis | None = None) -> Any:
 @_public
 def pad(arr: ArrayLike, pad_width: Any, mode: str = "constant", stat_length: Any = None, constant_values: int = 0,
         end_values: int = 0, reflect_type: str = "even", **kwargs: Any) -> Tensor:
-    """A border around arr, (before, behind) for each axis: 'constant', 'edge', 'wrap', 'empty', 'reflect', 'symmetric',
-    'linear_ramp', 'maximum', 'minimum' or 'mean'."""
+    """A border around arr, (before, behind) for each axis.
+
+    By mode 'constant', 'edge', 'wrap', 'empty', 'reflect', 'symmetric', 'linear_ramp', 'maximum', 'minimum' or
+    'mean'."""
     arr = _tensor(arr)
     n = arr.ndim
 
@@ -956,8 +959,9 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Te
 
 @_public
 def unique(x: ArrayLike, return_inverse: bool = False) -> Any:
-    """The distinct values in the order of their first appearance; on request, the index of each element's value in the
-    flattened array."""
+    """The distinct values in the order of their first appearance.
+
+    On request, the index of each element's value in the flattened array."""
     values, place = _F.unique(_F.ravel(_tensor(x)))
     return (values, place) if return_inverse else values
 

@@ -139,8 +139,9 @@ def _pad_mode(name, mode, contiguous):
 
 @primitive(check=_pad_mode)
 def PadV3(x, paddings, constant_value=None, /, mode="constant", paddings_contiguous=True):
-    """Borders around the last dimensions, the last one first: (before, behind, …), or without paddings_contiguous all
-    before, then all behind."""
+    """Borders around the last dimensions, the last one first.
+
+    (before, behind, …), or without paddings_contiguous all before, then all behind."""
     pads = _ints(paddings)
     if not paddings_contiguous:
         half = len(pads) // 2
@@ -298,8 +299,9 @@ def SearchSorted(sorted_sequence, values, /, dtype=mstype.int64, right=False):
 
 @primitive
 def UniqueConsecutive(x, /, return_inverse=False, return_counts=False, dim=None):
-    """(values without their immediate repetitions, each element's place among them, how often each stood); 0 stands for
-    what isn't asked for."""
+    """(values without their immediate repetitions, each element's place among them, how often each stood).
+
+    0 stands for what isn't asked for."""
     values, places, counts = F.unique_consecutive(x, True, True, dim)
     nothing = F.zeros((), mstype.int64)
     return (values, F.cast(places, mstype.int64) if return_inverse else nothing,

@@ -136,8 +136,9 @@ class CollectiveScatter(_Rooted):
 
 
 class AlltoAll(_Collective):
-    """Parts along split_dim go to all processes and come back along concat_dim. split_count: the number of
-    processes."""
+    """Parts along split_dim go to all processes and come back along concat_dim.
+
+    split_count: the number of processes."""
 
     split_count: Any
     split_dim: Any
@@ -323,8 +324,9 @@ class Receive(_BetweenTwo):
 
 
 class NeighborExchange(_BetweenTwo):
-    """Exchanges tensors with other processes: the i-th input goes to send_rank_ids[i], the i-th result comes from
-    recv_rank_ids[i]."""
+    """Exchanges tensors with other processes.
+
+    The i-th input goes to send_rank_ids[i], the i-th result comes from recv_rank_ids[i]."""
 
     send_rank_ids: Any
     recv_rank_ids: Any

@@ -47,8 +47,9 @@ def FloatStatus(x, /):
 
 @primitive
 def Assert(condition, input_data, /, summarize=3):
-    """Prints the first `summarize` elements of each tensor of input_data and raises RuntimeError where the condition is
-    false."""
+    """Raises RuntimeError where the condition is false.
+
+    Prints the first `summarize` elements of each tensor of input_data before."""
     if not bool(condition):
         print("For 'Assert' condition is false.")
         for x in input_data:

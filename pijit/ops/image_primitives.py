@@ -106,8 +106,9 @@ def CropAndResize(x, boxes, box_index, crop_size, /, method="bilinear", extrapol
 
 @primitive
 def ROIAlign(features, rois, /, pooled_height, pooled_width, spatial_scale, sample_num=2, roi_end_mode=1):
-    """Regions [n, 5] of (image, x1, y1, x2, y2) of features [N, C, H, W], pooled to [n, C, pooled_height,
-    pooled_width]."""
+    """Regions [n, 5] of (image, x1, y1, x2, y2) of features [N, C, H, W], pooled.
+
+    The result is [n, C, pooled_height, pooled_width]."""
     return F.cast(B.roi_align(features, rois, pooled_height, pooled_width, spatial_scale, sample_num, roi_end_mode),
                   features.dtype)
 
@@ -268,8 +269,9 @@ def Im2Col(x, /, ksizes, strides=1, dilations=1, pads=0):
 def SampleDistortedBoundingBoxV2(image_size, bounding_boxes, min_object_covered, /, seed=0, seed2=0,
                                  aspect_ratio_range=(0.75, 1.33),
                                  area_range=(0.05, 1.0), max_attempts=100, use_image_if_no_bounding_boxes=False):
-    """(begin [3], size [3], box [1, 1, 4]) of a random part of an image that shows enough of one of the boxes (y1, x1,
-    y2, x2)."""
+    """(begin [3], size [3], box [1, 1, 4]) of a random part of an image.
+
+    The part shows enough of one of the boxes (y1, x1, y2, x2)."""
     height, width = _ints(image_size)[:2]
     boxes = bounding_boxes.asnumpy().reshape(-1, 4)
     least = _number(min_object_covered)

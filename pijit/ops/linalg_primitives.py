@@ -10,8 +10,9 @@ from pijit.ops.primitive import primitive
 
 @primitive
 def TridiagonalMatMul(superdiag, maindiag, subdiag, rhs, /):
-    """The product of tridiagonal matrices, given by their diagonals [..., 1, n], with rhs [..., n, m]; the
-    superdiagonal's last and the subdiagonal's first element don't count."""
+    """The product of tridiagonal matrices, given by their diagonals [..., 1, n], with rhs [..., n, m].
+
+    The superdiagonal's last and the subdiagonal's first element don't count."""
     n = rhs.shape[-2]
     up, main, down = (F.reshape(d, (*d.shape[:-2], n, 1)) for d in (superdiag, maindiag, subdiag))
     zero = rhs[..., :1, :] * 0
@@ -114,8 +115,9 @@ def Lstsq(x, a, /, fast=True, l2_regularizer=0.0):
 
 @primitive
 def MatrixSolveLs(matrix, rhs, l2_regularizer, /, fast=True):
-    """Least squares over [..., m, n] and [..., m, k], with l2_regularizer (a number of float64) times the squared
-    solution added."""
+    """Least squares over [..., m, n] and [..., m, k].
+
+    With l2_regularizer (a number of float64) times the squared solution added."""
     l2 = float(l2_regularizer.item()) if isinstance(l2_regularizer, Tensor) else float(l2_regularizer)
     if l2 == 0:
         return F.matmul(F.pinv(matrix), rhs)

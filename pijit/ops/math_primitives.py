@@ -13,8 +13,9 @@ from pijit.ops.primitive_arguments import _ints_of
 
 @primitive
 def Median(input_x, /, global_median=False, axis=0, keep_dims=False, ignore_nan=False):
-    """(medians along an axis, the lower of two, and their indices); the median of all elements, and 0, with
-    global_median."""
+    """(medians along an axis, the lower of two, and their indices).
+
+    The median of all elements, and 0, with global_median."""
     if global_median:
         flat = F.reshape(input_x, (-1,))
         values, _ = F.nanmedian(flat, 0) if ignore_nan else F.median(flat, 0)
@@ -60,8 +61,9 @@ def EqualCount(x, y, /):
 
 @primitive
 def CompareAndBitpack(x, threshold, /):
-    """x > threshold, eight elements of the last axis in a uint8, the first as its highest bit; of bools x itself, the
-    first as its lowest bit."""
+    """x > threshold, eight elements of the last axis in a uint8, the first as its highest bit.
+
+    Of bools x itself, the first as its lowest bit."""
     if x.shape[-1] % 8:
         raise _check.refused("CompareAndBitpack", "the last dimension", _check.multiple(8), x.shape[-1])
     true = x if x.dtype == mstype.bool_ else x > threshold
@@ -94,8 +96,9 @@ def HistogramFixedWidth(x, range, /, nbins, dtype="int32"):
 
 @primitive
 def MapUniform(input, per_group_size, group_num, /):
-    """The number input mod group_num of a group, times the groups' size, plus the place in it: by division towards
-    0."""
+    """The number input mod group_num of a group, times the groups' size, plus the place in it.
+
+    By division towards 0."""
     place = F.div(input, group_num, rounding_mode="trunc")
     return (input - place * group_num) * per_group_size + place
 

@@ -44,8 +44,9 @@ def DataFormatVecPermute(input_x, /, src_format="NHWC", dst_format="NCHW"):
 
 @primitive
 def NoRepeatNGram(state_seq, log_probs, /, ngram_size=1):
-    """log_probs [batch, beam, vocabulary] with the least value for words that would repeat n words of state_seq [batch,
-    beam, length]."""
+    """log_probs with the least value for words that would repeat n words of state_seq.
+
+    log_probs are [batch, beam, vocabulary], state_seq [batch, beam, length]."""
     words = state_seq.asnumpy()
     if not 0 < ngram_size <= words.shape[-1]:
         raise _check.refused("NoRepeatNGram", "ngram_size", _check.within(1, words.shape[-1]), ngram_size)
@@ -88,8 +89,9 @@ def CTCGreedyDecoder(inputs, sequence_length, /, merge_repeated=True):
 def CTCLoss(x, labels_indices, labels_values, sequence_length, /, preprocess_collapse_repeated=False,
             ctc_merge_repeated=True,
             ignore_longer_outputs_than_inputs=False):
-    """(losses [batch], their gradient) for x [time, batch, classes], whose last class is the blank, and labels as a
-    sparse tensor. inf where a label with its repeats needs more steps than there are."""
+    """(losses [batch], their gradient) for x [time, batch, classes] and labels as a sparse tensor.
+
+    The last class is the blank.  inf where a label with its repeats needs more steps than there are."""
     from pijit.grad import value_and_grad
     if not ctc_merge_repeated:
         raise _check.unsupported("CTCLoss", "ctc_merge_repeated=False is")
@@ -120,8 +122,9 @@ def CTCLoss(x, labels_indices, labels_values, sequence_length, /, preprocess_col
 
 @primitive
 def LSTM(x, h, c, w, /, input_size, hidden_size, num_layers, has_bias, bidirectional, dropout, proj_size=0):
-    """(outputs [time, batch, directions * hidden], h, c, reserve, state) of a long short-term memory over x [time,
-    batch, input_size].
+    """(outputs [time, batch, directions * hidden], h, c, reserve, state) of a long short-term memory.
+
+    It runs over x [time, batch, input_size].
 
     h, c: [layers * directions, batch, hidden]; w: all weights in one column, first those of inputs and states, layer by
         layer and direction by
@@ -348,8 +351,9 @@ def Conv3D(x, weight, bias=None, /, out_channel=1, kernel_size=1, mode=1, pad_mo
 def Conv2DTranspose(x, weight, input_size, /, out_channel, kernel_size, pad_mode="valid", pad=0, pad_list=None, mode=1,
                     stride=1, dilation=1, group=1,
                     data_format="NCHW"):
-    """The gradient of a 2-d convolution in its input [N, C, H, W] of shape input_size; weight [O, C / group, kh,
-    kw]."""
+    """The gradient of a 2-d convolution in its input [N, C, H, W].
+
+    The input has the shape input_size; weight [O, C / group, kh, kw]."""
     _format("Conv2DTranspose", data_format)
     s, d = ((v,) * 2 if isinstance(v, int) else tuple(v)[-2:] for v in (stride, dilation))
     size = _ints_of(input_size)

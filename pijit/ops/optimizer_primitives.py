@@ -56,8 +56,9 @@ class _Locking(Primitive):
 
 
 class ApplyMomentum(Primitive):
-    """Gradient descent with momentum: accumulation = accumulation * momentum + gradient * gradient_scale; the step is
-    lr * accumulation, with Nesterov's method lr * (gradient + momentum * accumulation)."""
+    """Gradient descent with momentum: accumulation = accumulation * momentum + gradient * gradient_scale.
+
+    The step is lr * accumulation, with Nesterov's method lr * (gradient + momentum * accumulation)."""
 
     use_nesterov: bool
     use_locking: bool
@@ -82,8 +83,9 @@ class ApplyGradientDescent(Primitive):
 
 
 class SGD(Primitive):
-    """Gradient descent with momentum and dampening. Where stat > 0 the step is the first: it takes the whole gradient,
-    and stat becomes 0."""
+    """Gradient descent with momentum and dampening.
+
+    Where stat > 0 the step is the first: it takes the whole gradient, and stat becomes 0."""
 
     dampening: float
     weight_decay: float

@@ -525,8 +525,9 @@ ScatterNonAliasingAdd: Any = _scatter("ScatterNonAliasingAdd", _ScatterNdUpdate,
 
 
 class InplaceAdd(Primitive):
-    """x with v added to the rows `indices`: a new tensor. InplaceSub, InplaceUpdate: the same with another
-    operation."""
+    """x with v added to the rows `indices`: a new tensor.
+
+    InplaceSub, InplaceUpdate: the same with another operation."""
 
     put: Any = staticmethod(F.inplace_add)
 
@@ -647,8 +648,9 @@ class MaxPoolWithArgmax(Primitive):
 
 
 class BatchNorm(Primitive):
-    """(normalised and scaled x, means, variances, the two again); in training those of the batch, and `mean` and
-    `variance` are updated."""
+    """(normalised and scaled x, means, variances, the two again).
+
+    In training those of the batch, and `mean` and `variance` are updated."""
 
     is_training: bool
     epsilon: float

@@ -114,8 +114,9 @@ def LogNormalReverse(input, /, mean=1.0, std=2.0):
 
 @primitive
 def ParameterizedTruncatedNormal(shape, mean, stdevs, min, max, /, seed=0, seed2=0):
-    """Normal numbers between bounds (in either order); mean, stdevs, min and max count per batch, the first of the
-    sizes, or are one number."""
+    """Normal numbers between bounds (in either order).
+
+    Mean, stdevs, min and max count per batch, the first of the sizes, or are one number."""
     size = _sizes(shape)
 
     def wide(x):

@@ -188,8 +188,9 @@ def _hit(parameter, indices):
 
 
 class FusedSparseAdam(Primitive):
-    """Adam with a sparse gradient, repeated rows of which are added: all rows move, as m does; with use_nesterov the
-    named ones. (var, m, v)."""
+    """Adam with a sparse gradient, repeated rows of which are added: all rows move, as m does.
+
+    With use_nesterov the named ones. (var, m, v)."""
 
     use_locking: bool
     use_nesterov: bool

@@ -37,9 +37,10 @@ def HammingWindow(length, /, periodic=True, alpha=0.54, beta=0.46, dtype=mstype.
 
 @primitive
 def FFTWithSize(x, /, signal_ndim, inverse, real, norm="backward", onesided=True, signal_sizes=()):
-    """The Fourier transform over the last signal_ndim (1 to 3) dimensions: complex to complex unless `real`, else of
-    real values to their spectrum (its first half if onesided) or, `inverse`, back, with the last of signal_sizes as
-    length (default: an even one)."""
+    """The Fourier transform over the last signal_ndim (1 to 3) dimensions.
+
+    Complex to complex unless `real`, else of real values to their spectrum (its first half if onesided) or,
+    `inverse`, back, with the last of signal_sizes as length (default: an even one)."""
     if signal_ndim not in (1, 2, 3):
         raise _check.refused("FFTWithSize", "signal_ndim", _check.one_of(1, 2, 3), signal_ndim)
     return _with_size(x, signal_ndim, inverse, real, _norm("FFTWithSize", norm), onesided, signal_sizes)

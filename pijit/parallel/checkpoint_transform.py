@@ -56,8 +56,9 @@ convert_checkpoints = transform_checkpoints
 def unified_safetensors(src_dir: Any, src_strategy_file: Any, dst_dir: Any, merge_with_redundancy: bool = True,
                         file_suffix: Any = None, max_process_num: int = 64, choice_func: Any = None,
                         split_dst_file: tuple[Any, ...] = ()) -> None:
-    """Merges the .safetensors files below src_dir into dst_dir/part0.safetensors, and says in
-    dst_dir/param_name_map.json which file holds which parameter.
+    """Merges the .safetensors files below src_dir into dst_dir/part0.safetensors.
+
+    Says in dst_dir/param_name_map.json which file holds which parameter.
 
     file_suffix: files are taken that end so. choice_func(name): whether a parameter is taken, or its new name. Raises
     ValueError where there are no files, or two hold different values for a name, RuntimeError where there is a
@@ -90,8 +91,9 @@ def merge_pipeline_strategys(src_strategy_dirs: Any, dst_strategy_file: Any) -> 
 
 
 def sync_pipeline_shared_parameters(net: Cell) -> None:
-    """Makes parameters equal that several stages of a pipeline share: with one stage they are. TypeError if net is no
-    Cell."""
+    """Makes parameters equal that several stages of a pipeline share: with one stage they are.
+
+    TypeError if net is no Cell."""
     _check.need("sync_pipeline_shared_parameters", "net", net, _check.a(Cell))
 
 

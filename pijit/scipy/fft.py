@@ -16,8 +16,9 @@ __all__ = ["dct", "dctn", "idct", "idctn"]
 
 
 def dct(x: ArrayLike, type: int = 2, n: int = None, axis: Axis = -1, norm: str = None) -> Tensor:
-    """The cosine transform along an axis, of length n, which cuts x or fills it with 0. Raises ValueError for another
-    type or norm."""
+    """The cosine transform along an axis, of length n, which cuts x or fills it with 0.
+
+    Raises ValueError for another type or norm."""
     return _cosine("dct", x, type, n, axis, norm, _dct)
 
 

@@ -62,8 +62,9 @@ def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> T
 
 
 def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:
-    """The upper triangular u with a = u.T @ u (lower: l with a = l @ l.T). Raises RuntimeError unless a is positive
-    definite."""
+    """The upper triangular u with a = u.T @ u (lower: l with a = l @ l.T).
+
+    Raises RuntimeError unless a is positive definite."""
     return _ops["cholesky"](_matrix("cholesky", a), not lower)
 
 
@@ -94,8 +95,9 @@ def eigh(a: ArrayLike, b: ArrayLike | None = None, lower: bool = True, eigvals_o
 
 
 def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Tensor, Tensor]:
-    """(l below and u on and above the diagonal of one matrix, for each row the row it changed places with, as
-    int32)."""
+    """(l below and u on and above the diagonal of one matrix, the rows' exchanges).
+
+    (Of the latter: for each row the row it changed places with, as int32)."""
     return _d._lu(_matrix("lu_factor", a))[:2]
 
 
@@ -130,8 +132,9 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: Any) -> Tensor:
 
 def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False,
                      overwrite_b: bool = False, debug: Any = None, check_finite: bool = True) -> Tensor:
-    """x with a @ x = b for the upper (lower) triangle of a, or a.T @ x = b where trans is 1, 2, 'T' or 'C'; b is [...,
-    n] or [..., n, k]."""
+    """x with a @ x = b for the upper (lower) triangle of a, or a.T @ x = b where trans is 1, 2, 'T' or 'C'.
+
+    B is [..., n] or [..., n, k]."""
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         raise _check.refused("solve_triangular", "'a' and 'b'", _check.value("be Tensors"),
                              _check.several(_check.type_name(a), _check.type_name(b)), TypeError)
@@ -145,8 +148,9 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bo
 
 
 def lstsq(A: ArrayLike, B: Any, rcond: Any = None, driver: Any = None) -> tuple[Any, ...]:
-    """(x of least norm that minimises the norm of A @ x - B, squared residuals, rank of A, singular values). Residuals
-    are empty unless A has full rank and more rows than columns."""
+    """(x of least norm that minimises the norm of A @ x - B, squared residuals, rank of A, singular values).
+
+    Residuals are empty unless A has full rank and more rows than columns."""
     A, B = _matrix("lstsq", A, square=False), _numbers("lstsq", "B", B, (1, 2))
     if A.shape[0] != B.shape[0]:
         raise _check.differ("lstsq", ("A", "B"), "number of rows", A.shape, B.shape)

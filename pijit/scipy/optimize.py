@@ -105,8 +105,9 @@ class _Inverse:
 
 def line_search(f: Callable[..., Any], xk: Any, pk: Any, jac: Any = None, gfk: Any = None, old_fval: Any = None,
                 old_old_fval: Any = None, c1: float = 1e-4, c2: float = 0.9, maxiter: int = 20) -> LineSearchResults:
-    """A step along pk from xk that satisfies the strong Wolfe conditions (Nocedal & Wright 2006, algorithms 3.5 and
-    3.6).
+    """A step along pk from xk that satisfies the strong Wolfe conditions.
+
+    By algorithms 3.5 and 3.6 of Nocedal & Wright 2006.
 
     f: a function of a vector that gives a scalar Tensor; jac: its gradient, derived by default."""
     slope = jac or grad(f)
@@ -165,8 +166,9 @@ def line_search(f: Callable[..., Any], xk: Any, pk: Any, jac: Any = None, gfk: A
 def minimize(func: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), method: Any = None, jac: Any = None,
              hess: Any = None, hessp: Any = None, bounds: Any = None, constraints: tuple[Any, ...] = (),
              tol: Any = None, callback: Callable[..., Any] | None = None, options: Any = None) -> OptimizeResults:
-    """The place where func (of a vector, and args) is least, from x0, by BFGS or L-BFGS (Nocedal & Wright 2006,
-    algorithms 6.1 and 7.5).
+    """The place where func (of a vector, and args) is least, from x0, by BFGS or L-BFGS.
+
+    By algorithms 6.1 and 7.5 of Nocedal & Wright 2006.
 
     method: 'BFGS' (or None) or 'LBFGS'; options: 'maxiter', 'norm', 'gtol', 'line_search_maxiter', and of L-BFGS
         'history_size'. Returns OptimizeResults. Raises TypeError or ValueError for other kinds of arguments and
@@ -208,9 +210,10 @@ def minimize(func: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), meth
 
 
 def linear_sum_assignment(cost_matrix: Any, maximize: bool, dimension_limit: Any = None) -> tuple[Tensor, Tensor]:
-    """(rows, columns) as int64, of min(rows, columns) elements, whose costs have the least sum, the greatest with
-    maximize; -1 behind what dimension_limit (a Tensor: how many columns count) cuts off. By the shortest augmenting
-    paths of Jonker & Volgenant 1987."""
+    """(rows, columns) whose costs have the least sum, the greatest with maximize.
+
+    They are int64, of min(rows, columns) elements; -1 behind what dimension_limit (a Tensor: how many columns count)
+    cuts off. By the shortest augmenting paths of Jonker & Volgenant 1987."""
     a = cost_matrix.asnumpy().astype(np.float64)
     if a.ndim != 2:
         raise _check.refused("linear_sum_assignment", "cost_matrix", _check.dims(2), a.ndim)

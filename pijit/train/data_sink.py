@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 def data_sink(fn: Callable[..., Any], dataset: Any, sink_size: int = 1, jit_config: Any = None,
               input_signature: Any = None) -> Any:
-    """A function without arguments that calls fn with the next sink_size batches of a dataset, and gives what the last
-    call returned.
+    """A function without arguments that calls fn with the next sink_size batches of a dataset.
+
+    It gives what the last call returned.
 
     fn: a function of a batch's columns. jit_config: compiles fn where it is a JitConfig. input_signature: as jit has
         it. When the dataset ends it begins again."""

@@ -28,8 +28,9 @@ def _writer(folder, suffix):
 
 
 class SummaryRecord:
-    """Writes values that were given by add_value, or by ScalarSummary and its like in a network, into an event file of
-    TensorBoard.
+    """Writes values into an event file of TensorBoard.
+
+    They are given by add_value, or by ScalarSummary and its like in a network.
 
     log_dir: the folder. file_suffix: how the file name ends. network: a Cell that record() may be asked about.
         max_file_size: the bytes after which nothing more is written, or None. file_prefix, num_process, raise_exception

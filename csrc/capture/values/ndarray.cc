@@ -419,9 +419,6 @@ std::optional<V> NdarrayValue::getattr(Context& c, PyObject* name_obj) {
 
 std::optional<V> NdarrayValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                       Kwargs& kwargs) {
-  const bool conjugates = name == "conj" || name == "conjugate";
-  if (conjugates && args.empty() && kwargs.empty() && !scalar && is_followed(c))
-    return this;  // real
   std::vector<V> all{this};
   all.insert(all.end(), args.begin(), args.end());
   if (V made = apply_numpy(c, name, all, kwargs)) {

@@ -118,8 +118,9 @@ class _Biquad(_Filter):
 
 
 class Biquad(_Biquad):
-    """(b0 + b1 z⁻¹ + b2 z⁻²) / (a0 + a1 z⁻¹ + a2 z⁻²) of sound [..., time], limited to [-1, 1]. Args: the
-    coefficients, numbers; a0 is not 0."""
+    """(b0 + b1 z⁻¹ + b2 z⁻²) / (a0 + a1 z⁻¹ + a2 z⁻²) of sound [..., time], limited to [-1, 1].
+
+    Args: the coefficients, numbers; a0 is not 0."""
 
     def __init__(self, b0: float, b1: float, b2: float, a0: float, a1: float, a2: float) -> None:
         names = ("b0", "b1", "b2", "a0", "a1", "a2")
@@ -288,8 +289,9 @@ _RIAA = {
 
 
 class RiaaBiquad(_Biquad):
-    """Equalizes the sound [..., time] of vinyl records; 1 kHz keeps its level. Args: sample_rate: 44100, 48000, 88200
-    or 96000."""
+    """Equalizes the sound [..., time] of vinyl records; 1 kHz keeps its level.
+
+    Args: sample_rate: 44100, 48000, 88200 or 96000."""
 
     def __init__(self, sample_rate: int) -> None:
         zeros, poles = map(_rounded, _RIAA[_rate("RiaaBiquad", sample_rate, _RIAA)])

@@ -117,8 +117,9 @@ class Gain(AudioTensorOperation):
 
 
 class Vol(AudioTensorOperation):
-    """Multiplies by a gain and limits to [-1, 1]. Args: gain: at least 0 for amplitudes, above 0 for powers, any number
-    of decibels. gain_type: what it is."""
+    """Multiplies by a gain and limits to [-1, 1].
+
+    Args: gain: at least 0 for amplitudes, above 0 for powers, any number of decibels. gain_type: what it is."""
 
     _axes = ()
 

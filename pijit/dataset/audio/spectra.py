@@ -415,8 +415,9 @@ class Magphase(AudioTensorOperation):
 
 
 class GriffinLim(AudioTensorOperation):
-    """Sound [..., time] of magnitudes [..., frequency, frame], with phases that are found step by step; all axes before
-    the last two become one.
+    """Sound [..., time] of magnitudes [..., frequency, frame], with phases that are found step by step.
+
+    All axes before the last two become one.
 
     Args:
         n_fft, win_length, hop_length: as of Spectrogram; 0 or None for their defaults.
@@ -474,8 +475,9 @@ class GriffinLim(AudioTensorOperation):
 
 
 class InverseMelScale(AudioTensorOperation):
-    """Spectra whose mel filters are the input [..., n_mels, time], by gradient descent from a random
-    start: [..., n_stft, time], of two axes [1, n_stft, time].
+    """Spectra whose mel filters are the input [..., n_mels, time], by gradient descent from a random start.
+
+    The result is [..., n_stft, time], of two axes [1, n_stft, time].
 
     Args:
         n_stft: how many frequencies the result has.

@@ -244,8 +244,9 @@ _TINY = 1e-9
 
 
 class DetectPitchFrequency(AudioTensorOperation):
-    """The pitch in Hz, float32, of each frame of sound [..., time]: the best lag of a normalized cross-correlation, and
-    a sliding median.
+    """The pitch in Hz, float32, of each frame of sound [..., time].
+
+    It is the best lag of a normalized cross-correlation, and a sliding median.
 
     Args: sample_rate: Hz, not 0. frame_time: seconds, above 0. win_length: frames of the median, at least 1. freq_low,
         freq_high: the range in Hz, above 0."""

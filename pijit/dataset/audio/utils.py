@@ -109,8 +109,9 @@ class WindowType(enum.Enum):
 
 
 def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> np.ndarray:
-    """The matrix [n_mels, n_mfcc], float32, of the cosine transform of type 2, by which rows of mel values are
-    multiplied. Raises TypeError for other types, ValueError for sizes below 1."""
+    """The matrix [n_mels, n_mfcc], float32, of the cosine transform of type 2.
+
+    By it rows of mel values are multiplied. Raises TypeError for other types, ValueError for sizes below 1."""
     for name, value in (("n_mfcc", n_mfcc), ("n_mels", n_mels)):
         if not isinstance(value, int) or value > 2**31 - 1:
             raise TypeError(f"[create_dct] {name} must be an int within int32, but got {value!r}.")

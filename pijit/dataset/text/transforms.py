@@ -77,8 +77,9 @@ def _script(c):
 
 
 class UnicodeScriptTokenizer(_Tokenizer):
-    """The parts of a string in one script each. Args: keep_whitespace: white space is a token. with_offsets: as
-    above."""
+    """The parts of a string in one script each.
+
+    Args: keep_whitespace: white space is a token. with_offsets: as above."""
 
     def __init__(self, keep_whitespace: bool = False, with_offsets: bool = False) -> None:
         super().__init__(with_offsets)
@@ -321,8 +322,9 @@ class Lookup(TensorOperation):
 
 
 class ToNumber(TensorOperation):
-    """Strings as numbers. Args: data_type: a dtype of numbers. Raises RuntimeError for strings that are none, or are
-    out of range."""
+    """Strings as numbers.
+
+    Args: data_type: a dtype of numbers. Raises RuntimeError for strings that are none, or are out of range."""
 
     def __init__(self, data_type: Any) -> None:
         self.data_type: Any = numpy_type("ToNumber", data_type)
@@ -398,8 +400,10 @@ def _without(s, start, end, instead):
 
 
 class FilterWikipediaXML(_PerString):
-    """Strings of Wikipedia's XML as words of the letters a to z with one blank between them: tags and entities are left
-    out, of a line also what stands between two tags, digits are spelled out, and redirections are empty."""
+    """Strings of Wikipedia's XML as words of the letters a to z with one blank between them.
+
+    Tags and entities are left out, of a line also what stands between two tags, digits are spelled out, and
+    redirections are empty."""
 
     def _one(self, s):
         if "#redirect" in s or "#REDIRECT" in s:
@@ -414,8 +418,9 @@ class FilterWikipediaXML(_PerString):
 
 
 class TruncateSequencePair(TensorOperation):
-    """Cuts two sequences, the longer one first, until they have max_length items together. Args: max_length: int ≥
-    0."""
+    """Cuts two sequences, the longer one first, until they have max_length items together.
+
+    Args: max_length: int ≥ 0."""
 
     _arity = 2
 

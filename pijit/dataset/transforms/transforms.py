@@ -93,8 +93,9 @@ def cast(v: Any, dtype: DTypeLike) -> Any:
 
 
 class TypeCast(TensorOperation):
-    """Converts to another dtype. Args: data_type: a dtype of this library, of NumPy, or its name. Raises TypeError for
-    others."""
+    """Converts to another dtype.
+
+    Args: data_type: a dtype of this library, of NumPy, or its name. Raises TypeError for others."""
 
     def __init__(self, data_type: DTypeLike) -> None:
         self.data_type: Any = numpy_type("TypeCast", data_type)
@@ -111,8 +112,9 @@ class TypeCast(TensorOperation):
 
 
 class OneHot(TensorOperation):
-    """Puts 1 where the label is and 0 elsewhere, on a new last axis, of one label or a sequence; axes of size 1 are
-    left out.
+    """Puts 1 where the label is and 0 elsewhere, on a new last axis, of one label or a sequence.
+
+    Axes of size 1 are left out.
 
     Args:
         num_classes: int ≥ 1.
@@ -321,8 +323,9 @@ class Duplicate(TensorOperation):
 
 
 class Unique(TensorOperation):
-    """The different elements in the order they come, the place of each element in them (int32), and how often they come
-    (int32)."""
+    """The different elements in the order they come, each element's place in them, and their numbers.
+
+    Places and numbers are int32."""
 
     def _run(self, v):
         v = array("Unique", v).reshape(-1)

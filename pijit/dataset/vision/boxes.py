@@ -145,8 +145,9 @@ class RandomResizedCropWithBBox(_WithBoxes):
 
 
 class BoundingBoxAugment(_WithBoxes):
-    """Applies an operation to the parts of an image within some of its boxes. Args: transform: an operation. ratio: how
-    many of the boxes, in [0, 1]."""
+    """Applies an operation to the parts of an image within some of its boxes.
+
+    Args: transform: an operation. ratio: how many of the boxes, in [0, 1]."""
 
     transform: Callable[..., Any]
     ratio: float

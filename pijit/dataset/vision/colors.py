@@ -108,8 +108,9 @@ class AdjustContrast(_Adjust):
 
 
 class AdjustSaturation(_Adjust):
-    """Moves pixels away from their luma. Args: saturation_factor: a number ≥ 0; 1 changes nothing, 0 leaves no
-    colour."""
+    """Moves pixels away from their luma.
+
+    Args: saturation_factor: a number ≥ 0; 1 changes nothing, 0 leaves no colour."""
 
     _enhance, _colour = "Color", True
 
@@ -174,8 +175,9 @@ def _turn_hue(v, factor):
 
 
 class AdjustGamma(ImageOperation):
-    """255 · gain · (image / 255) ** gamma for uint8, gain · image ** gamma for floats. Args: gamma: ≥ 0. gain: a
-    number."""
+    """255 · gain · (image / 255) ** gamma for uint8, gain · image ** gamma for floats.
+
+    Args: gamma: ≥ 0. gain: a number."""
 
     def __init__(self, gamma: Any, gain: int = 1) -> None:
         self.gamma: float = check.real("AdjustGamma", "gamma", gamma, 0, _LARGE)

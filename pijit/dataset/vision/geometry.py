@@ -239,8 +239,9 @@ class Perspective(ImageOperation):
 
 
 class RandomPerspective(_Maybe):
-    """A random perspective with probability `prob`. Args: distortion_scale: in [0, 1]. prob. interpolation: an
-    Inter."""
+    """A random perspective with probability `prob`.
+
+    Args: distortion_scale: in [0, 1]. prob. interpolation: an Inter."""
 
     prob: float
     interpolation: Any
@@ -376,8 +377,9 @@ class RandomResize(ImageOperation):
 
 
 class CutOut(ImageOperation):
-    """Sets random squares of the image to 0. Args: length: their edge. num_patches: how many. is_hwc: channels are the
-    last axis."""
+    """Sets random squares of the image to 0.
+
+    Args: length: their edge. num_patches: how many. is_hwc: channels are the last axis."""
 
     _random = True
 

@@ -237,8 +237,9 @@ class Normalize(ImageOperation):
 
 
 class NormalizePad(ImageOperation):
-    """Normalize, with a channel of zeros added. Args: mean, std, is_hwc: as in Normalize. dtype: "float32" or
-    "float16"."""
+    """Normalize, with a channel of zeros added.
+
+    Args: mean, std, is_hwc: as in Normalize. dtype: "float32" or "float16"."""
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], dtype: str = "float32",
                  is_hwc: bool = True) -> None:
@@ -510,8 +511,9 @@ class Crop(ImageOperation):
 
 
 class CenterCrop(ImageOperation):
-    """The middle of the image, with zeros around it where it is smaller. Args: size: (height, width) or an int for a
-    square."""
+    """The middle of the image, with zeros around it where it is smaller.
+
+    Args: size: (height, width) or an int for a square."""
 
     def __init__(self, size: Size) -> None:
         self.size: tuple[int, ...] = _size("CenterCrop", size)

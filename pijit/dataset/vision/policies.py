@@ -54,8 +54,9 @@ def _image_batch(op, images, labels):
 
 
 class CutMixBatch(TensorOperation):
-    """Puts a part of another image into each image of a batch, and blends their one-hot labels. For after `batch`, on
-    two columns.
+    """Puts a part of another image into each image of a batch, and blends their one-hot labels.
+
+    For after `batch`, on two columns.
 
     Args: image_batch_format: an ImageBatchFormat. alpha: of the beta distribution of the part's size, > 0. prob: in [0,
         1]."""
@@ -91,8 +92,9 @@ class CutMixBatch(TensorOperation):
 
 
 class MixUp(TensorOperation):
-    """Blends a batch of images with itself (is_single) or with the batch before, and their one-hot labels; both as
-    lists or arrays. Each image has a share of its own; batch_size=1 takes one share for all.
+    """Blends a batch of images with itself (is_single) or with the batch before, and their one-hot labels.
+
+    Both as lists or arrays. Each image has a share of its own; batch_size=1 takes one share for all.
 
     Args: batch_size: the number of images. alpha: of the beta distribution, > 0. is_single: bool."""
 

@@ -140,8 +140,10 @@ class Conv2d(Cell):
 
 
 class Conv1d(Cell):
-    """1-d convolution. weight [out_channels, in_channels / group, 1, k], as a 2-d one of one row; a Tensor of three
-    dimensions can give its first value.
+    """1-d convolution.
+
+    weight [out_channels, in_channels / group, 1, k], as a 2-d one of one row; a Tensor of three dimensions can give its
+    first value.
 
     Args:
         in_channels (int): the number of channels of the input.

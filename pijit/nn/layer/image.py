@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 class Pad(OperatorCell):
-    """Padded by paddings ((before, behind) per axis) with zeros, or what a mirror at ('SYMMETRIC') or within the border
-    ('REFLECT') shows.
+    """Padded by paddings ((before, behind) per axis) with zeros or mirrored elements.
+
+    What a mirror at ('SYMMETRIC') or within the border ('REFLECT') shows.
 
     Args:
         paddings (tuple): (before, behind) for each axis.

@@ -202,8 +202,9 @@ class BatchNorm3d(Cell):
 
 
 class LayerNorm(OperatorCell):
-    """Layer normalisation over the dimensions from begin_norm_axis on; gamma and beta have those from begin_params_axis
-    on.
+    """Layer normalisation over the dimensions from begin_norm_axis on.
+
+    Gamma and beta have those from begin_params_axis on.
 
     Args:
         normalized_shape (tuple of int): the sizes that are normalised over.

@@ -158,8 +158,9 @@ class GRUCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """Long short-term memory (Hochreiter & Schmidhuber 1997); weights of input, forget, cell and output gate in this
-    order. Returns (h, c).
+    """Long short-term memory (Hochreiter & Schmidhuber 1997).
+
+    Weights of input, forget, cell and output gate in this order. Returns (h, c).
 
     Args:
         input_size (int): the number of columns of the input.

@@ -31,8 +31,9 @@ def _masked(scores, mask):
 
 
 class MultiheadAttention(Cell):
-    """softmax(q k^T / sqrt(d)) v for each of num_heads projections of query [L, N, E], key and value [S, N, E]
-    (batch_first: [N, L, E]).
+    """softmax(q k^T / sqrt(d)) v for each of num_heads projections of query, key and value.
+
+    These are [L, N, E] and [S, N, E]; with batch_first [N, L, E].
 
     Returns (output of query's shape, attention weights [N, L, S], or [N, heads, L, S] if they are not averaged; None
     without need_weights). key_padding_mask [N, S] and attn_mask [L, S] or [N * heads, L, S]: True where a key must not
@@ -185,8 +186,9 @@ def _activation(name):
 
 
 class TransformerEncoderLayer(Cell):
-    """Self-attention and two dense layers, each with a residual and layer normalisation (norm_first: before, else
-    behind).
+    """Self-attention and two dense layers, each with a residual and layer normalisation.
+
+    With norm_first the normalisation comes before, else behind.
 
     Args:
         d_model (int): the number of columns.
@@ -415,8 +417,9 @@ class TransformerDecoder(Cell):
 
 
 class Transformer(Cell):
-    """An encoder of src and a decoder of tgt (Vaswani et al. 2017). src [S, N, E], tgt [T, N, E] (batch_first: [N, S,
-    E], [N, T, E]).
+    """An encoder of src and a decoder of tgt (Vaswani et al.
+
+    2017). src [S, N, E], tgt [T, N, E] (batch_first: [N, S, E], [N, T, E]).
 
     Args:
         d_model (int, optional): the number of columns. Default: 512.

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class Bijector(Cell):
-    """Base: forward(value), inverse(value), forward_log_jacobian(value), inverse_log_jacobian(value), also as
+    """Base of bijectors.
+
+    Methods: forward(value), inverse(value), forward_log_jacobian(value), inverse_log_jacobian(value), also as
     cell(name, value).
 
     Subclasses define _forward, _inverse and one of the jacobians with an underscore before their names. `param` holds
@@ -186,8 +188,9 @@ class Softplus(Bijector):
 
 
 class GumbelCDF(Bijector):
-    """exp(-exp(-(x - loc) / scale)), the distribution function of Gumbel's distribution. ValueError unless scale >
-    0."""
+    """exp(-exp(-(x - loc) / scale)), the distribution function of Gumbel's distribution.
+
+    ValueError unless scale > 0."""
 
     loc: Tensor
     scale: Tensor

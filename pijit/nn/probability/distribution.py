@@ -27,8 +27,10 @@ _LOG_2PI = math.log(2 * math.pi)
 
 
 class Distribution(Cell):
-    """Base. A subclass names its parameters in `_named` and defines some of _prob, _log_prob, _cdf, _mean, _mode, _var,
-    _sd, _entropy, _kl_loss and _sample, each of (value and) the parameters; the others follow.
+    """Base.
+
+    A subclass names its parameters in `_named` and defines some of _prob, _log_prob, _cdf, _mean, _mode, _var, _sd,
+    _entropy, _kl_loss and _sample, each of (value and) the parameters; the others follow.
 
     seed: kept; dtype: of values and parameters; param: the parameters by name."""
 

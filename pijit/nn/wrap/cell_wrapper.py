@@ -162,8 +162,9 @@ class ForwardValueAndGrad(Cell):
 
 
 class TrainOneStepCell(Cell):
-    """One optimizer step on a network that returns a loss. Returns the loss, or with return_grad (loss, gradients by
-    name).
+    """One optimizer step on a network that returns a loss.
+
+    Returns the loss, or with return_grad (loss, gradients by name).
 
     sens: what the outputs' cotangents are filled with, 1 if None. Subclasses use `network`, `optimizer`, `weights`,
         `grad` (a GradOperation by the weights that takes the cotangent as last argument), `grad_no_sens`, `sens` and
@@ -389,8 +390,9 @@ class Jvp(Cell):
 
 
 class Vjp(Cell):
-    """(fn(*inputs), the gradients of its inputs for v), of inputs and then v, which is as many tensors in a tuple as fn
-    returns.
+    """(fn(*inputs), the gradients of its inputs for v).
+
+    It is called with inputs and then v, which is as many tensors in a tuple as fn returns.
 
     Args:
         fn (function): what to work on.

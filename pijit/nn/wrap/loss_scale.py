@@ -51,8 +51,9 @@ class FixedLossScaleUpdateCell(Cell):
 
 
 class DynamicLossScaleUpdateCell(Cell):
-    """A loss scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window
-    steps without.
+    """A loss scale that is divided by scale_factor where gradients overflow.
+
+    It is multiplied by it after scale_window steps without.
 
     Called with (loss_scale, overflow): updates loss_scale, gives overflow.
 
@@ -98,8 +99,9 @@ class DynamicLossScaleUpdateCell(Cell):
 
 
 class TrainOneStepWithLossScaleCell(TrainOneStepCell):
-    """One optimizer step on a network that returns a loss, with gradients of the loss times a scale; a step whose
-    gradients overflow changes no parameter. Returns (loss, overflow, scale).
+    """One optimizer step on a network that returns a loss, with gradients of the loss times a scale.
+
+    A step whose gradients overflow changes no parameter. Returns (loss, overflow, scale).
 
     scale_sense: a number, a Tensor, or a cell that updates the scale. Subclasses use, besides what TrainOneStepCell
         has,

@@ -525,8 +525,9 @@ def rrelu(input: Tensor, lower: Number = 1.0 / 8, upper: float = 1.0 / 3) -> Ten
 
 
 def gumbel_softmax(logits: Tensor, tau: float | Tensor = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
-    """Samples of the Gumbel-softmax distribution (Jang et al. 2016); hard: one-hot, with the gradient of the soft
-    sample.
+    """Samples of the Gumbel-softmax distribution (Jang et al.
+
+    2016); hard: one-hot, with the gradient of the soft sample.
 
     Args:
         logits (Tensor): unnormalised scores.

@@ -92,8 +92,9 @@ def _cut(x, axis, before, behind):
 
 
 def mirror_pad(input_x: Tensor, paddings: Tensor | Sequence[Any], mode: str) -> Tensor:
-    """A border of mirrored elements, (before, behind) for each dimension: 'REFLECT' leaves the edge out, 'SYMMETRIC'
-    repeats it.
+    """A border of mirrored elements, (before, behind) for each dimension.
+
+    'REFLECT' leaves the edge out, 'SYMMETRIC' repeats it.
 
     Args:
         input_x (Tensor): the input, of 1 dimension or more and any dtype.

@@ -203,8 +203,9 @@ def _need_boxes(op, **boxes):
 
 @one_operator
 def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
-    """[m, n] shares of overlap of boxes [n, 4] with boxes [m, 4] of (x0, y0, x1, y1): of their union, or ('iof') of the
-    boxes gt_boxes.
+    """[m, n] shares of overlap of boxes [n, 4] with boxes [m, 4] of (x0, y0, x1, y1).
+
+    Of their union, or ('iof') of the boxes gt_boxes.
 
     Args:
         anchor_boxes (Tensor): [n, 4].

@@ -40,8 +40,9 @@ def _limited(name, input, min, max, at_least, at_most):
 @_named(method="clamp clip", mint=True)
 @one_operator
 def clamp(input: Tensor, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
-    """Elements limited to [min, max]. Bounds that are numbers leave the dtype as it is. An element at a bound has the
-    whole gradient.
+    """Elements limited to [min, max].
+
+    Bounds that are numbers leave the dtype as it is. An element at a bound has the whole gradient.
 
     Args:
         input (Tensor): the input, of any shape and bool, int or float dtype.

@@ -174,8 +174,9 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 
 def view_as_real(input: Tensor) -> Tensor:
-    """A complex tensor as a real one with a further axis of 2: real part, imaginary part. Raises TypeError for a real
-    tensor.
+    """A complex tensor as a real one with a further axis of 2: real part, imaginary part.
+
+    Raises TypeError for a real tensor.
 
     Args:
         input (Tensor): complex numbers.

@@ -76,8 +76,10 @@ def cumsum(x: Tensor, axis: int, dtype: DType | None = None) -> Tensor:
 @_named(method=True)
 @one_operator
 def cumprod(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    """Running products along one dimension, in log2(size) steps of pairwise products (Hillis and Steele, "Data parallel
-    algorithms", CACM 1986). Raises ValueError for a dimension out of range.
+    """Running products along one dimension.
+
+    By log2(size) steps of pairwise products (Hillis and Steele, "Data parallel algorithms", CACM 1986). Raises
+    ValueError for a dimension out of range.
 
     Args:
         input (Tensor): the input, of 1 dimension or more and any dtype.

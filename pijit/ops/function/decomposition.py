@@ -54,8 +54,9 @@ def _diagonal_as_matrix(v):
 
 @_named(method=True)
 def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> Any:
-    """Singular value decomposition of [..., m, n]: (s, u, v) with input = u @ diag(s) @ v^H and s in descending order,
-    or s alone.
+    """Singular value decomposition of [..., m, n].
+
+    (s, u, v) with input = u @ diag(s) @ v^H and s in descending order, or s alone.
 
     u is [..., m, k] and v [..., n, k] for k = min(m, n); with full_matrices [..., m, m] and [..., n, n], which have no
     gradient unless m = n. The gradient of u and v counts as 0 between equal singular values; for complex input it holds
@@ -84,8 +85,10 @@ def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> 
 
 @_named(method=True)
 def qr(input: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
-    """(q, r) with input [..., m, n] = q @ r, q's columns orthonormal and r upper triangular: q [..., m, k] and r [...,
-    k, n] for k = min(m, n), or k = m where mode is 'complete' (which has no gradient for m > n).
+    """(q, r) with input [..., m, n] = q @ r, q's columns orthonormal and r upper triangular.
+
+    q [..., m, k] and r [..., k, n] for k = min(m, n), or k = m where mode is 'complete' (which has no gradient for m >
+    n).
 
     Returns:
         (q, r). Floats and complex keep their dtype, r's diagonal is real; not for bool and ints.
@@ -146,8 +149,9 @@ def _square_of_any(name, x):
 
 
 def eig(A: Tensor) -> tuple[Tensor, Tensor]:
-    """(eigenvalues [..., n], eigenvectors as columns [..., n, n]) of square matrices [..., n, n], complex, in no
-    particular order.
+    """(eigenvalues [..., n], eigenvectors as columns [..., n, n]) of square matrices [..., n, n].
+
+    They are complex, in no particular order.
 
     Eigenvectors have length 1 and an arbitrary phase: gradients hold for what does not depend on it, and unless
         eigenvalues are equal.
@@ -230,8 +234,9 @@ def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
 
 @_named(method=True)
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """x with l @ l.T @ x = input [..., n, k] for the lower triangular input2 = l [..., n, n] (upper: u.T @ u @ x =
-    input).
+    """x with l @ l.T @ x = input [..., n, k] for the lower triangular input2 = l [..., n, n].
+
+    With upper, u.T @ u @ x = input.
 
     Args:
         input (Tensor): the input [..., n, k], of float dtype, that of the other operand.
@@ -356,8 +361,9 @@ def det(input: Tensor) -> Tensor:
 
 @_named(method="slogdet log_matrix_determinant")
 def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
-    """(sign of the determinant, logarithm of its absolute value) of [..., n, n]; (0, -inf) for a singular matrix. For
-    complex input the sign is the determinant over its absolute value, and both are complex.
+    """(sign of the determinant, logarithm of its absolute value) of [..., n, n]; (0, -inf) for a singular matrix.
+
+    For complex input the sign is the determinant over its absolute value, and both are complex.
 
     Args:
         input (Tensor): the input, of 2 dimensions or more and float or complex dtype.
@@ -520,8 +526,9 @@ def _triangles(lu, m, n, k):
 
 @_named(method=True)
 def lstsq(input: Tensor, A: Tensor) -> Tensor:
-    """The x of least norm among those that minimise the norm of input @ x - A: [n, k] for input [m, n] and A [m, k] (or
-    [m]: k = 1).
+    """The x of least norm among those that minimise the norm of input @ x - A.
+
+    x is [n, k] for input [m, n] and A [m, k] (or [m]: k = 1).
 
     Args:
         input (Tensor): [m, n].
@@ -639,8 +646,10 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 @_named(method=True)
 def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
-    """(a, tau) as LAPACK has the QR decomposition of [..., m, n]: r on and above a's diagonal, below it the vectors of
-    the reflections 1 - tau v v.T without their leading 1. No gradient: see qr.
+    """(a, tau) as LAPACK has the QR decomposition of [..., m, n].
+
+    R on and above a's diagonal, below it the vectors of the reflections 1 - tau v v.T without their leading 1. No
+    gradient: see qr.
 
     Args:
         input (Tensor): the input, of 2 dimensions or more and float dtype.
@@ -678,8 +687,9 @@ def _reflected(a, tau, x, transpose):
 
 @_named(method=True)
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """The first n columns of the product of geqrf's reflections: q [..., m, n] for input [..., m, n] and input2 = tau
-    [..., k].
+    """The first n columns of the product of geqrf's reflections.
+
+    q [..., m, n] for input [..., m, n] and input2 = tau [..., k].
 
     Args:
         input (Tensor): the input [..., m, n], of float or complex dtype.

@@ -132,8 +132,9 @@ def matrix_diag_part(x: Tensor, k: int, padding_value: Any, align: str = "RIGHT_
 
 
 def matrix_set_diag(x: Tensor, diagonal: int, k: int = 0, align: str = "RIGHT_LEFT") -> Tensor:
-    """x [..., m, n] with its diagonals `k` (one, or from the lowest to the highest) replaced by `diagonal`, packed as
-    `align` says.
+    """x [..., m, n] with its diagonals `k` (one, or from the lowest to the highest) replaced by `diagonal`.
+
+    It is packed as `align` says.
 
     Raises ValueError where the diagonals' shape doesn't fit, TypeError where x is no Tensor.
 
@@ -340,8 +341,9 @@ def block_diag(*inputs: Tensor) -> Tensor:
 
 
 def matrix_band_part(x: Tensor, lower: int, upper: int) -> Tensor:
-    """The diagonals of [..., m, n] from `lower` below to `upper` above the main one, zeros elsewhere; a negative number
-    keeps all there.
+    """The diagonals of [..., m, n] from `lower` below to `upper` above the main one, zeros elsewhere.
+
+    A negative number keeps all there.
 
     Args:
         x (Tensor): the input, of 2 dimensions or more and any dtype.

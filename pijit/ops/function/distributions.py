@@ -208,8 +208,9 @@ def random_poisson(shape: Tensor, rate: Any, seed: int | None = None, dtype: DTy
 
 def multinomial_with_replacement(x: Tensor, seed: int, offset: int, numsamples: Any,
                                  replacement: bool = False) -> Tensor:
-    """Classes drawn in proportion to x [classes] or [rows, classes]: [rows, numsamples] int64, each class as often as
-    it comes.
+    """Classes drawn in proportion to x [classes] or [rows, classes].
+
+    The result is [rows, numsamples] int64, each class as often as it comes.
 
     Raises ValueError for another number of dimensions or of samples.
 
@@ -231,8 +232,9 @@ def multinomial_with_replacement(x: Tensor, seed: int, offset: int, numsamples: 
 
 
 def random_categorical(logits: Tensor, num_sample: int, seed: int = 0, dtype: DType = mstype.int64) -> Tensor:
-    """Classes drawn with the probabilities softmax(logits): [rows, num_sample] of `dtype` (int16, int32 or int64) for
-    logits [rows, classes].
+    """Classes drawn with the probabilities softmax(logits).
+
+    The result is [rows, num_sample] of `dtype` (int16, int32 or int64) for logits [rows, classes].
 
     Args:
         logits (Tensor): unnormalised scores.
@@ -352,8 +354,9 @@ def uniform_candidate_sampler(true_classes: Any, num_true: int, num_sampled: int
 
 def log_uniform_candidate_sampler(true_classes: Tensor, num_true: int = 1, num_sampled: int = 5, unique: bool = True,
                                   range_max: int = 5, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-    """Classes drawn from [0, range_max) with the chances log((c + 2) / (c + 1)) / log(range_max + 1): small ones more
-    often.
+    """Classes drawn from [0, range_max) with the chances log((c + 2) / (c + 1)) / log(range_max + 1).
+
+    Small ones more often.
 
     Arguments and results as those of uniform_candidate_sampler.
 

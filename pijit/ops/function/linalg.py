@@ -228,8 +228,9 @@ tensordot = tensor_dot
 
 @_named(mint=True)
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Einstein summation; operands are contracted from left to right. `...` stands for the dimensions
-    that have no letter, which broadcast; without `->` they come first in the result.
+    """Einstein summation; operands are contracted from left to right.
+
+    `...` stands for the dimensions that have no letter, which broadcast; without `->` they come first in the result.
 
     Args:
         equation (str): the letters of each operand's axes, and of the result's behind ->.

@@ -157,8 +157,9 @@ def _weights(name, weight, classes):
 @_named(functional=True)
 def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100,
              reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
-    """Negative log likelihood. inputs [N, C] (or [N, C, d...]) of log-probabilities, target [N] (or [N, d...]) of class
-    indices.
+    """Negative log likelihood.
+
+    inputs [N, C] (or [N, C, d...]) of log-probabilities, target [N] (or [N, d...]) of class indices.
 
     Args:
         inputs (Tensor): the input [N, C], of int, float or complex dtype.
@@ -451,8 +452,9 @@ def _triplet(positive, negative, margin, reduction):
 
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: int = 2,
                         eps: float = 1e-6, swap: bool = False, reduction: str = "mean") -> Tensor:
-    """max(0, |anchor - positive|_p - |anchor - negative|_p + margin) (Balntas et al. 2016); swap: the lesser of the
-    distances from the negative.
+    """max(0, |anchor - positive|_p - |anchor - negative|_p + margin) (Balntas et al.
+
+    2016); swap: the lesser of the distances from the negative.
 
     Args:
         anchor (Tensor): the anchors.
@@ -603,8 +605,9 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
 
 
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """Sum over labels j and other classes i of max(0, 1 - input[j] + input[i]), over C. target: labels up to the first
-    -1. [N, C] or [C].
+    """Sum over labels j and other classes i of max(0, 1 - input[j] + input[i]), over C.
+
+    target: labels up to the first -1. [N, C] or [C].
 
     Args:
         input (Tensor): the input, of 2 dimensions and int or float dtype.

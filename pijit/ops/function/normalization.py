@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 @one_operator
 def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weight: Tensor, bias: Tensor,
                training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
-    """Batch normalisation over all axes but 1 (Ioffe & Szegedy 2015). In training the running statistics
-    are updated: running = (1 - momentum) * running + momentum * batch, with the unbiased variance. Half precision is
-    computed in float32.
+    """Batch normalisation over all axes but 1 (Ioffe & Szegedy 2015).
+
+    In training the running statistics are updated: running = (1 - momentum) * running + momentum * batch, with the
+    unbiased variance. Half precision is computed in float32.
 
     Args:
         input_x (Tensor): the input, of 2 dimensions or more and bool, int or float dtype.
@@ -149,8 +150,9 @@ def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, T
 
 def lrn(x: Tensor, depth_radius: int = 5, bias: float = 1.0, alpha: Number = 1.0, beta: Number = 0.5,
         norm_region: str = "ACROSS_CHANNELS") -> Tensor:
-    """x / (bias + alpha * sum of squares of the channels within depth_radius) ** beta (Krizhevsky et al. 2012). x [N,
-    C, H, W].
+    """x / (bias + alpha * sum of squares of the channels within depth_radius) ** beta (Krizhevsky et al.
+
+    2012). x [N, C, H, W].
 
     Args:
         x (Tensor): the input [N, C, H, W], of int, float or complex dtype.

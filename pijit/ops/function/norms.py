@@ -75,8 +75,9 @@ def lp_norm(x: Tensor, axis: int, p: Number = 2, keep_dims: bool = False, epsilo
 
 @_named(method=True)
 def renorm(input: Tensor, p: Number, axis: int, maxnorm: float) -> Tensor:
-    """Slices along `axis` whose p-norm exceeds maxnorm, scaled down to it. Raises ValueError for p <= 0 or maxnorm <=
-    0.
+    """Slices along `axis` whose p-norm exceeds maxnorm, scaled down to it.
+
+    Raises ValueError for p <= 0 or maxnorm <= 0.
 
     Args:
         input (Tensor): the input, of any shape and bool, int or float dtype.

@@ -189,8 +189,9 @@ def _marked(value, dynamic_len):
 
 
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
-    """input_data, told to be no constant: in GRAPH_MODE a gradient by it has its form. pijit takes containers of
-    Tensors for mutable always.
+    """input_data, told to be no constant: in GRAPH_MODE a gradient by it has its form.
+
+    pijit takes containers of Tensors for mutable always.
 
     Args:
         input_data (object): a Tensor or a number, or a tuple, list or dict of such.

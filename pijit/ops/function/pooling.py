@@ -153,8 +153,9 @@ def avg_pool2d(input_x: Tensor, kernel_size: Size = 1, stride: Size = 1, padding
 
 @_named(functional=True)
 def adaptive_avg_pool2d(input: Tensor, output_size: Size) -> Tensor:
-    """Means of windows so that the output has the given size: window i of n covers [floor(i h / n), ceil((i + 1) h /
-    n)).
+    """Means of windows so that the output has the given size.
+
+    Window i of n covers [floor(i h / n), ceil((i + 1) h / n)).
 
     Args:
         input (Tensor): the input, of 3 or 4 dimensions and any dtype.
@@ -314,8 +315,9 @@ def _windows_sum(x, kernel, stride, out):
 
 def max_pool3d(x: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """Maxima of windows of x [N, C, D, H, W]; with return_indices, also their places in the volume of D * H * W as
-    int64.
+    """Maxima of windows of x [N, C, D, H, W].
+
+    With return_indices, also their places in the volume of D * H * W as int64.
 
     Args:
         x (Tensor): the input [N, C, D, H, W], of bool, int or float dtype.
@@ -465,8 +467,9 @@ def adaptive_max_pool1d(input: Tensor, output_size: Size) -> Tensor:
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Size, return_indices: bool = False) -> Any:
-    """Maxima of windows so that the output has the given size; with return_indices, also their places in the plane
-    of H * W as int64.
+    """Maxima of windows so that the output has the given size.
+
+    With return_indices, also their places in the plane of H * W as int64.
 
     Args:
         input (Tensor): the input, of 3 or 4 dimensions and bool, int or float dtype.
@@ -487,8 +490,9 @@ def adaptive_max_pool2d(input: Tensor, output_size: Size, return_indices: bool =
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Size, return_indices: bool = False) -> Any:
-    """Maxima of windows so that the output has the given size; with return_indices, also their places in the volume as
-    int32.
+    """Maxima of windows so that the output has the given size.
+
+    With return_indices, also their places in the volume as int32.
 
     Args:
         input (Tensor): the input, of 4 or 5 dimensions and bool, int or float dtype.

@@ -379,8 +379,9 @@ def array_to_scalar(x: Tensor) -> bool | float:
 
 
 def move_to(input: Tensor, to: str = "CPU", blocking: bool = True) -> Tensor:
-    """The tensor on another device; itself if it is there. Raises ValueError unless `to` is 'CPU', 'GPU' or 'Ascend',
-    and RuntimeError where there is no such device.
+    """The tensor on another device; itself if it is there.
+
+    Raises ValueError unless `to` is 'CPU', 'GPU' or 'Ascend', and RuntimeError where there is no such device.
 
     Args:
         input (Tensor): the input, of any shape and any dtype.

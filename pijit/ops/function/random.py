@@ -460,8 +460,9 @@ def bernoulli_(input: Tensor, p: Number = 0.5, *, generator: Generator | None = 
 
 def random_(input: Tensor, from_: Number = 0, to: Number | str | None = None, *,
             generator: Generator | None = None) -> Tensor:
-    """Fills input with whole numbers in [from_, to); [0, from_) where one is given; all that the dtype holds by
-    default.
+    """Fills input with whole numbers in [from_, to).
+
+    In [0, from_) where one is given; all that the dtype holds by default.
 
     Args:
         input (Tensor): the input, of any shape and any dtype.

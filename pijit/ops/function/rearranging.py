@@ -182,8 +182,9 @@ def invert_permutation(x: Shape) -> tuple[int, ...]:
 
 @_named(method=True)
 def roll(input: Tensor, shifts: Size, dims: Axis | None = None) -> Tensor:
-    """Elements shifted along dimensions, what leaves at the end coming in at the start; of the flattened
-    tensor if dims is None.
+    """Elements shifted along dimensions, what leaves at the end coming in at the start.
+
+    Of the flattened tensor if dims is None.
 
     Args:
         input (Tensor): the input, of any shape and any dtype.

@@ -271,8 +271,9 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 
 def argmin(input: Tensor, axis: Axis | None = None, keepdims: bool = False) -> Tensor:
-    """Index of the (first) minimum as int32 (int64 for no dimensions, as MindSpore has it); over all elements when
-    axis is None.
+    """Index of the (first) minimum as int32 (int64 for no dimensions, as MindSpore has it).
+
+    Over all elements when axis is None.
 
     Args:
         input (Tensor): the input, of any shape and bool, int or float dtype.

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 def interpolate(input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None,
                 mode: str = "nearest", align_corners: bool | None = None,
                 recompute_scale_factor: bool | None = None) -> Tensor:
-    """input [N, C, ...] with the axes behind C changed in size: 'nearest', 'nearest-exact', 'linear' [N, C, L],
-    'bilinear' [N, C, H, W], 'trilinear' [N, C, D, H, W], 'bicubic' [N, C, H, W] or 'area' (means).
+    """input [N, C, ...] with the axes behind C changed in size.
+
+    By mode 'nearest', 'nearest-exact', 'linear' [N, C, L], 'bilinear' [N, C, H, W], 'trilinear' [N, C, D, H, W],
+    'bicubic' [N, C, H, W] or 'area' (means).
 
     Args:
         scale_factor (float or tuple, optional): the factor of the sizes, in place of size. Default: None.
@@ -176,8 +178,9 @@ _MODES, _PADDINGS = ("bilinear", "nearest"), ("zeros", "border", "reflection")
 @one_operator
 def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None) -> Tensor:
-    """input [N, C, H, W] sampled at grid [N, h, w, 2] of places (x, y), or [N, C, D, H, W] at [N, d, h, w, 3] of (x, y,
-    z).
+    """input [N, C, H, W] sampled at grid [N, h, w, 2] of places (x, y).
+
+    Or [N, C, D, H, W] at [N, d, h, w, 3] of (x, y, z).
 
     Places count from -1 to 1: from the middle of the first pixel to that of the last (align_corners), or from edge to
     edge. mode: 'bilinear' or 'nearest'; padding_mode: outside lie 'zeros', the 'border' pixels, or the 'reflection' of
@@ -255,8 +258,9 @@ def _place(g, size, padding_mode, align_corners):
 
 @one_operator
 def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Tensor:
-    """The grid [N, H, W, 2] of grid_sample for images of `size` (N, C, H, W) that theta [N, 2, 3] moves; [N, D, H, W,
-    3] for five sizes and theta [N, 3, 4].
+    """The grid [N, H, W, 2] of grid_sample.
+
+    For images of `size` (N, C, H, W) that theta [N, 2, 3] moves; [N, D, H, W, 3] for five sizes and theta [N, 3, 4].
 
     Args:
         align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.

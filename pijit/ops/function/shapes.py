@@ -565,8 +565,9 @@ def slice(input_x: Tensor, begin: Shape, size: Shape) -> Tensor:
 @gives_compute_dtype
 def strided_slice(input_x: Tensor, begin: Shape, end: Shape, strides: Shape, begin_mask: int = 0, end_mask: int = 0,
                   ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> Tensor:
-    """Python slices per axis. Bit k of a mask: place k has no begin, no end, is `...`, a new axis, or an index that
-    drops its axis.
+    """Python slices per axis.
+
+    Bit k of a mask: place k has no begin, no end, is `...`, a new axis, or an index that drops its axis.
 
     Args:
         input_x (Tensor): the input, of 1 dimension or more and any dtype.

@@ -117,8 +117,9 @@ def topk(input: Tensor, k: int, dim: int | None = None, largest: bool = True,
 
 @_named(method=True)
 def unique(input: Tensor) -> tuple[Tensor, Tensor]:
-    """(the distinct values in order of their first appearance, for each element the index of its value: int64 for
-    int64 values, else int32). The number of values depends on the data: not part of a graph.
+    """(the distinct values in order of their first appearance, for each element the index of its value).
+
+    Indices are int64 for int64 values, else int32. The number of values depends on the data: not part of a graph.
 
     Args:
         input (Tensor): the input, of any shape and any dtype.
@@ -258,8 +259,9 @@ def intopk(x1: Tensor, x2: Tensor, k: int) -> Tensor:
 @_named(method=True, mint=True)
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
                        dim: Axis | None = None) -> Any:
-    """Values without their immediate repetitions (slices along `dim`); on request each element's place among them, and
-    how often each stood.
+    """Values without their immediate repetitions (slices along `dim`).
+
+    On request each element's place among them, and how often each stood.
 
     Their number depends on the data: not part of a graph.
 
@@ -298,8 +300,9 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 @_named(method=True)
 def unique_with_pad(x: Tensor, pad_num: Number) -> tuple[Tensor, Tensor]:
-    """(the distinct values of a vector in the order of their first appearance, then pad_num; each element's place among
-    them).
+    """(the distinct values of a vector in the order of their first appearance; each element's place among them).
+
+    Behind the values stands pad_num.
 
     Args:
         x (Tensor): the input, of 1 dimension and any dtype.

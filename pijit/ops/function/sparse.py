@@ -129,8 +129,9 @@ def coo_add(x1: COOTensor, x2: COOTensor, thresh: Tensor) -> COOTensor:
 
 
 def coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """(the indices in order, each once; the sums of the values at equal ones; x_shape). The indices are [rank, n], a
-    column each.
+    """(the indices in order, each once; the sums of the values at equal ones; x_shape).
+
+    The indices are [rank, n], a column each.
 
     Args:
         x_indices (Tensor): int64 [rank, n].

@@ -726,8 +726,10 @@ def _cosine(name, x, type, n, axis, norm, f):
 def stft(x: Tensor, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: bool = True,
          pad_mode: str = "REFLECT", normalized: bool = False, onesided: Any = None,
          return_complex: Any = None) -> Tensor:
-    """Fourier transforms of frames of a signal [..., length] (at most one batch dimension): [..., frequencies, frames],
-    or with a last dimension of 2 for real and imaginary part unless return_complex.
+    """Fourier transforms of frames of a signal [..., length] (at most one batch dimension).
+
+    The result is [..., frequencies, frames], or with a last dimension of 2 for real and imaginary part unless
+    return_complex.
 
     n_fft: length of a frame; hop_length: between frames, n_fft // 4 by default; window: of win_length <= n_fft
         elements, 1 by default;

@@ -77,8 +77,9 @@ def nanmedian(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Te
 
 @_named(method=True)
 def quantile(input: Tensor, q: Any, axis: Axis | None = None, keepdims: bool = False) -> Tensor:
-    """Values below which a share q of the elements lies (interpolated): of all, or along an axis; NaN where one is
-    among them.
+    """Values below which a share q of the elements lies (interpolated): of all, or along an axis.
+
+    NaN where one is among them.
 
     q is a number or a 1-d tensor in [0, 1]; several give a first axis of the result.
 
@@ -166,8 +167,9 @@ def _left(y, axis, ndim):
 @_named(method=True, mint=True)
 @one_operator
 def histc(input: Tensor, bins: int = 100, min: TensorLike = 0.0, max: TensorLike = 0.0) -> Tensor:
-    """How many elements lie in each of `bins` equal parts of [min, max]; of the elements' own range where both are
-    equal.
+    """How many elements lie in each of `bins` equal parts of [min, max].
+
+    Of the elements' own range where both are equal.
 
     Args:
         input (Tensor): the input, of any shape and any dtype.
@@ -197,8 +199,9 @@ def histc(input: Tensor, bins: int = 100, min: TensorLike = 0.0, max: TensorLike
 
 
 def var(input: Tensor, axis: Axis | None = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """Variance over axes, with n - ddof as divisor; of complex numbers that of their distance from the mean, a real
-    number.
+    """Variance over axes, with n - ddof as divisor.
+
+    Of complex numbers that of their distance from the mean, a real number.
 
     Args:
         input (Tensor): the input, of any shape and any dtype.

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 class BackupAndRestore(Callback):
-    """Saves the training network, with the optimizer's state, after epochs, and goes on from there when training is run
-    again.
+    """Saves the training network, with the optimizer's state, after epochs.
+
+    Goes on from there when training is run again.
 
     backup_dir: the folder of backup.ckpt, made if need be. save_freq: "epoch", or every how many epochs.
         delete_checkpoint: removes the file when training has ended."""

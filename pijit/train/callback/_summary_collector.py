@@ -22,8 +22,9 @@ _KINDS = {"collect_metric": bool, "collect_graph": bool, "collect_train_lineage"
 
 
 class SummaryCollector(Callback):
-    """Writes the loss, the learning rate, distributions of parameters and input images of a run into an event file of
-    TensorBoard.
+    """Writes what a run shows into an event file of TensorBoard.
+
+    The loss, the learning rate, distributions of parameters and input images.
 
     summary_dir: the folder. collect_freq: every how many steps. collect_specified_data: what: "collect_metric" (loss,
         rate and metrics), "collect_input_data" (the first column, where it is images), "collect_train_lineage" and

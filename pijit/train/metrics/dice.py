@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 class Dice(Metric):
-    """2 |A ∩ B| / (|A| + |B|), summed over batches, over the number of samples. smooth: a float > 0 that is added
-    to the denominator.
+    """2 |A ∩ B| / (|A| + |B|), summed over batches, over the number of samples.
+
+    smooth: a float > 0 that is added to the denominator.
 
     Args:
         smooth (float, optional): what is added to both parts of the quotient. Default: 1e-05.

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 
 class MeanSurfaceDistance(SurfaceMetric):
-    """The mean distance of points of the prediction's surface to that of the labels; with symmetric the
-    mean of this and of that back.
+    """The mean distance of points of the prediction's surface to that of the labels.
+
+    With symmetric the mean of this and of that back.
 
     distance_metric: "euclidean", "chessboard" or "taxicab". update(y_pred, y, label_idx)."""
 

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 
 class Recall(ClassCounts):
-    """True positives over actual positives, for each class ("multilabel": for each sample). Inputs as Accuracy has
-    them.
+    """True positives over actual positives, for each class ("multilabel": for each sample).
+
+    Inputs as Accuracy has them.
 
     Args:
         eval_type (str, optional): 'classification' or 'multilabel'. Default: 'classification'.

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 class RootMeanSquareDistance(SurfaceMetric):
-    """The root of the mean squared distance of points of the prediction's surface to that of the labels; with symmetric
-    of both directions.
+    """The root of the mean squared distance of points of the prediction's surface to that of the labels.
+
+    With symmetric of both directions.
 
     distance_metric: "euclidean", "chessboard" or "taxicab". update(y_pred, y, label_idx)."""
 
