@@ -263,21 +263,28 @@ py::object tried_call(FunctionCache& state, bool tensor, int64_t began, const Ca
   // A captured call takes some time before its clock begins and after it ends: nanoseconds, as
   // measured. A resting one takes less than reading the clock.
   constexpr int64_t kUnseen = 60;
+  // How long a captured run may take that is compared early. NumPy takes no other order of time
+  // for arrays. What goes on in CPython behind machine code may be nearly all of the call, or take
+  // many times as long without.
+  constexpr int64_t kOfArrays = 12'000'000, kOfLeftRegions = 1'000'000;
   const bool ever_new = state.sizes.ever_new(),
              arrays = state.of_arrays && !tensor && state.region_count == 0,
-             simple = state.breaks.empty() && !ever_new && !arrays;
+             simple = state.breaks.empty() && !ever_new && !arrays && !state.regions_left;
+  const int64_t early = arrays ? kOfArrays : state.regions_left ? kOfLeftRegions : 0;
   if (state.sizes.waiting() && !state.sizes.due()) {
     if (plainly) *plainly = true;
     return plain();
   }
-  if (state.tier.next(config().measure, simple ? kGuards : INT64_MAX, ever_new, arrays) ==
+  if (state.tier.next(config().measure, simple ? kGuards : INT64_MAX, ever_new, early) ==
       Tier::Way::kPlain) {
     const Flag off(permission::paused);
     if (plainly) *plainly = true;
-    const int64_t begin = clock_ns();
-    py::object r = plain();
-    state.tier.ran_plainly(clock_ns() - begin);
-    return r;
+    struct Plainly {  // also where the call raises
+      Tier& tier;
+      const int64_t begin = clock_ns();
+      ~Plainly() { tier.ran_plainly(clock_ns() - begin); }
+    } note{state.tier};
+    return plain();
   }
   struct Note {  // also where the call raises
     FunctionCache& state;

@@ -280,6 +280,7 @@ bool Execution::run_region(ResumePoint& point) {
   instr_ = left->instr;
   stack_ = std::move(now_stack);
   if (left->returns) return true;
+  state_.regions_left = true;
   as_given_ = untouched_ = false;
   slots_.assign(std::make_move_iterator(now_slots.begin()),
                 std::make_move_iterator(now_slots.end()));

@@ -43,25 +43,21 @@ const Budget Budget::of_process{.allowance = 50e6, .share = 0.03};
 const TierPolicy TierPolicy::decorated{
     .run = "call", .warm = 0, .fruitless = 8, .in_a_row = true, .anew_runs = kNever, .anew_share = 1,
     .first_comparison = 6, .settled = 0, .longest = 100'000, .late_comparison = 200, .late_longest = 10'000'000,
-    .longest_of_arrays = 12'000'000,
     .turn = 2, .samples = 3, .medians = false, .clear = false, .gain = 1.03, .patience = 1,
     .watched = false, .rest = 64};
 const TierPolicy TierPolicy::callee{
     .run = "call", .warm = 0, .fruitless = 4, .in_a_row = false, .anew_runs = kNever, .anew_share = 1,
     .first_comparison = 6, .settled = 2, .longest = 100'000, .late_comparison = kNever, .late_longest = 0,
-    .longest_of_arrays = 0,
     .turn = 2, .samples = 3, .medians = false, .clear = false, .gain = 1.03, .patience = 2,
     .watched = false, .rest = 0};
 const TierPolicy TierPolicy::automatic{
     .run = "call", .warm = 2, .fruitless = 3, .in_a_row = false, .anew_runs = 32, .anew_share = 0.5,
     .first_comparison = 0, .settled = 2, .longest = kAnyLength, .late_comparison = kNever, .late_longest = 0,
-    .longest_of_arrays = 0,
     .turn = 2, .samples = 4, .medians = true, .clear = true, .gain = 0.97, .patience = 2,
     .watched = true, .rest = 0};
 const TierPolicy TierPolicy::loop{
     .run = "iteration", .warm = 6, .fruitless = kNever, .in_a_row = false, .anew_runs = 64, .anew_share = 1. / 3,
     .first_comparison = 0, .settled = 0, .longest = kAnyLength, .late_comparison = kNever, .late_longest = 0,
-    .longest_of_arrays = 0,
     .turn = 0, .samples = 12, .medians = false, .clear = false, .gain = 0.97, .patience = 1,
     .watched = true, .rest = 0};
 // clang-format on
@@ -106,14 +102,14 @@ void Tier::go_on() {
   next_comparison_ = captured_runs_ + kAfterChange;
 }
 
-Tier::Way Tier::next(bool tried, int64_t longest, bool ever_new, bool arrays) {
+Tier::Way Tier::next(bool tried, int64_t longest, bool ever_new, int64_t early) {
   timed_ = warming();
   if (timed_) return Way::kPlain;
   decided_ = decided_ && captured_runs_ < next_comparison_;
   tried_ = tried && !decided_;
   if (!tried_) return Way::kCaptured;
   timed_ = may_time();
-  if (timed_ && !comparing_ && comparison_is_due(longest, ever_new, arrays)) {
+  if (timed_ && !comparing_ && comparison_is_due(longest, ever_new, early)) {
     comparing_ = true;
     asked_ = 0;
     turn_ = turn_of_comparison();
@@ -124,10 +120,9 @@ Tier::Way Tier::next(bool tried, int64_t longest, bool ever_new, bool arrays) {
   return comparing_ && asked_++ / turn_ % 2 == 0 ? Way::kPlain : Way::kCaptured;
 }
 
-bool Tier::comparison_is_due(int64_t longest, bool ever_new, bool arrays) const {
+bool Tier::comparison_is_due(int64_t longest, bool ever_new, int64_t early) const {
   const bool late = ever_new || captured_runs_ >= policy_->late_comparison;
-  const int64_t most = std::max(late ? policy_->late_longest : policy_->longest,
-                                arrays ? policy_->longest_of_arrays : 0);
+  const int64_t most = std::max(late ? policy_->late_longest : policy_->longest, early);
   return policy_->turn > 0 && won_ && captured_runs_ >= policy_->first_comparison &&
          captured_runs_ >= next_comparison_ && settled_ >= policy_->settled &&
          captured_.least() < static_cast<double>(std::min(longest, most));

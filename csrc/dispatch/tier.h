@@ -126,8 +126,6 @@ struct TierPolicy {
   int64_t longest;
   uint32_t late_comparison;
   int64_t late_longest;
-  // The same for what computes with ndarrays: NumPy takes no other order of time.
-  int64_t longest_of_arrays;
   // Runs of a comparison go both ways in turns of so many: the first of a turn is colder than those
   // to come. 0: the warm runs serve. Runs that take less than a few microseconds depend on that for
   // longer; once there were some captured ones, their turns are long.
@@ -178,10 +176,10 @@ class Tier {
   }
   bool warming() const { return warm_runs_ < policy_->warm; }
   // How does the next run go, and does its time count? `tried`: may comparisons be held? Only where
-  // a captured run takes less than `longest`, too, or where sizes are `ever_new`, or `arrays` are
-  // computed with.
+  // a captured run takes less than `longest`, too, and than the policy says or `early`, or where
+  // sizes are `ever_new`.
   enum class Way : uint8_t { kPlain, kCaptured };
-  Way next(bool tried, int64_t longest = INT64_MAX, bool ever_new = false, bool arrays = false);
+  Way next(bool tried, int64_t longest = INT64_MAX, bool ever_new = false, int64_t early = 0);
   bool timed() const { return timed_; }
   // Asked before next(): whether it may say that.
   bool may_time() const {
@@ -222,7 +220,7 @@ class Tier {
 
  private:
   void rest(Verdict verdict, bool tensors);
-  bool comparison_is_due(int64_t longest, bool ever_new, bool arrays) const;
+  bool comparison_is_due(int64_t longest, bool ever_new, int64_t early) const;
   uint32_t turn_of_comparison() const;
   void compare(double gain);
   double typical(const Samples& s) const { return policy_->medians ? s.typical() : s.least(); }

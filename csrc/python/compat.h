@@ -48,6 +48,15 @@ inline int PyFrame_GetLasti(PyFrameObject* f) { return f->f_lasti; }
 
 namespace pijit {
 
+// Strings that C code of old made lie elsewhere before somebody reads them.
+inline bool text_is_ready([[maybe_unused]] PyObject* o) {
+#if PY_VERSION_HEX < 0x030C0000
+  return PyUnicode_IS_READY(o);
+#else
+  return true;
+#endif
+}
+
 // The frame that the thread runs.
 inline _PyInterpreterFrame*& current_frame(PyThreadState* t) {
 #if PY_VERSION_HEX >= 0x030D0000

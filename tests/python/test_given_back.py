@@ -101,6 +101,39 @@ def measured():
     _C.set_option("measure", before)
 
 
+def raises_in_a_loop(numbers):
+    total = 0
+    for n in numbers:
+        total += 10 // n
+    return total
+
+
+def goes_on_behind_a_short_loop(numbers):
+    total = 0
+    for n in numbers:
+        total += n
+    STOP(total)
+    for n in numbers:
+        total -= n
+    return [STOP(k) for k in range(40)]
+
+
+@pytest.mark.parametrize("f", [raises_in_a_loop, goes_on_behind_a_short_loop])
+def test_a_function_whose_machine_code_is_left_is_compared(measured, f):
+    if "ASAN_OPTIONS" in os.environ:
+        pytest.skip("calls take too long to be measured")
+    j = ms.jit(f)
+    for _ in range(300):
+        seen = []
+        for call in (f, j):
+            try:
+                seen.append(call([2, 1, 0]))
+            except ZeroDivisionError as e:
+                seen.append((str(e), e.__traceback__.tb_next.tb_lineno))
+        assert seen[0] == seen[1]
+    assert "one call took" in str(ms.explain(j)), str(ms.explain(j))
+
+
 def runs_of(f):
     """Runs of entries, those without a graph among them."""
     return sum(e["calls"] for e in ms.explain(f).entries)

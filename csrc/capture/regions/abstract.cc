@@ -17,8 +17,8 @@ bool is_iterator(const Av& a) {
 }
 
 static bool are_alike(const Av& a, const Av& b) {
-  if (a.kind == K::kTuple && b.kind == K::kTuple && a.items.size() == b.items.size())
-    return std::equal(a.items.begin(), a.items.end(), b.items.begin(), are_alike);
+  if (a.kind == K::kTuple && b.kind == K::kTuple && a.index == b.index)
+    return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), are_alike);
   return a.is_number() && same_shape(a, b);
 }
 bool can_be_chosen_from(const Av& tuple) {

@@ -26,7 +26,8 @@ struct Av {
   std::array<int, 3> v{kNoValue, kNoValue, kNoValue};  // values
   // Of a source, or a free variable; of kRange and kRangeIter, the step if
   // it is known; of a number of NumPy,
-  // its dtype's format; of kHeld, its kind of list.
+  // its dtype's format; of kHeld, its kind of list; of kTuple, whether it is an object that is
+  // there.
   int index = 0;
   PyObject* object = nullptr;
   std::vector<Av> items;
@@ -36,12 +37,14 @@ struct Av {
       case kInt:
       case kFloat:
       case kBool:
+      case kCharacter:
       case kRow:
       case kHeld:
       case kListIter:
       case kTupleIter:
       case kEnumerate:
       case kArrayIter: return 1;
+      case kTuple: return index ? 1 : 0;
       case kRange:
       case kRangeIter: return index ? 2 : 3;
       case kCounter:

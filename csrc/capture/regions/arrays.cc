@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "capture/regions/complex.h"
+#include "capture/regions/iterators.h"
 #include "capture/regions/lists.h"
 #include "capture/regions/numbers.h"
 
@@ -9,15 +10,18 @@ namespace pijit::regions {
 
 static int offset_of(Emitter& e, const Part& part, const Av& index);
 static int place_of(Emitter& e, const Array& a, int axis, const Av& index);
+static int place_below(Emitter& e, int index, int size);
 
 Av item(Emitter& e, const Av& whole, const Av& index) {
   const Av of = e.d.as_items(whole);
   if (of.kind == K::kTuple) {
-    const Av i = e.d.typed(index);
+    const Av i = num(e, index);
     int64_t k = 0;
-    if (i.kind != K::kInt || i.of_numpy() || !e.d.is_const(i.v[0], &k))
-      leave("an item of a tuple is read whose place is no constant");
+    if (i.kind == K::kFloat || i.is_numpy_bool())
+      leave(str_cat(a_(e.d.described(i)), " is an index"));
     const auto n = static_cast<int64_t>(of.items.size());
+    const int place = as_int(e, i);
+    if (!e.d.is_const(place, &k)) return chosen_item(e, of, place_below(e, place, e.d.icon(n)));
     if (k < 0) k += n;
     if (k < 0 || k >= n) leave("an item of a tuple is read that it has not");
     return of.items[static_cast<size_t>(k)];
@@ -41,7 +45,7 @@ Av loaded(Emitter& e, const Dtype& d, int data, int offset) {
   if (d.base == K::kBool) x = e.emit(Op::kINe, x, e.d.icon(0));
   Av r = number(d.base, x);
   if (d.base == K::kComplex) r.v[1] = e.emit(d.load, data, behind_real(e, d, offset));
-  r.index = &d == &kByte ? 0 : d.format;
+  r.index = &d == &kByte || &d == &kText ? 0 : d.format;
   return r;
 }
 
@@ -112,10 +116,14 @@ static int offset_of(Emitter& e, const Part& part, const Av& index) {
 static int place_of(Emitter& e, const Array& a, int axis, const Av& index) {
   const Av i = num(e, index);
   if (i.kind != K::kInt) leave(str_cat(a_(e.d.described(i)), " is an index"));
-  const int size = a.sizes[static_cast<size_t>(axis)];
+  return place_below(e, i.v[0], a.sizes[static_cast<size_t>(axis)]);
+}
+
+// Of an index, which counts from the end below 0, in so many items.
+static int place_below(Emitter& e, int index, int size) {
   const int zero = e.d.icon(0);
-  const int from_end = e.add(ins(Op::kIAdd, Type::kI64, i.v[0], size));
-  const int at = e.emit(Op::kSelect, e.emit(Op::kILt, i.v[0], zero), from_end, i.v[0]);
+  const int from_end = e.add(ins(Op::kIAdd, Type::kI64, index, size));
+  const int at = e.emit(Op::kSelect, e.emit(Op::kILt, index, zero), from_end, index);
   e.check(e.emit(Op::kIGe, at, zero));
   e.check(e.emit(Op::kILt, at, size));
   return at;

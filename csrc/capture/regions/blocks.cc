@@ -44,7 +44,8 @@ Av Blocks::tagged(const Av& a, int block) {
     }
     case K::kBool:
       return of(number_kind_of(a), e_.d.f.add(block, ins(Op::kBToI, Type::kI64, a.v[0])));
-    case K::kHeld: return of(K::kHeld, a.v[0]);
+    case K::kCharacter:
+    case K::kHeld: return of(a.kind, a.v[0]);
     case K::kEntry: return of(K::kEntry, e_.d.icon(a.index));
     case K::kObject: return of(K::kObject, e_.d.icon(e_.d.object_number(a.object)));
     default: return of(K::kNull, e_.d.icon(0));

@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "capture/regions/text.h"
 #include "entry/entry.h"
 
 namespace pijit {
@@ -108,7 +109,7 @@ void RegionBuilder::fill(Pending p) {
     if (in.op == BOp::RETURN_VALUE && b_.current == 0) {
       const Av result = may_call_itself_ ? d_.typed(now.stack.back()) : now.stack.back();
       note_result(result);
-      d_.f.blocks[e_.block].exit = e_.make_exit(instr, {}, {result}, true);
+      d_.f.blocks[e_.block].exit = e_.make_exit(instr, now.slots, {result}, true);
       return;
     }
     int next = -1;
@@ -254,7 +255,7 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
 
 void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
   if (const Array* x = in.op == BOp::LOAD_ATTR ? d_.array_of_value(st.back()) : nullptr;
-      x && x->format != kByte.format) {
+      x && x->format != kByte.format && x->format != kText.format) {
     st.back() = array_attribute(e_, *x, text_of(in.obj));
     return;
   }
@@ -262,6 +263,13 @@ void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
     PyObject* method = type_lookup(&PyList_Type, in.obj);
     if (!list_method(method))
       leave(str_cat("the method `.", text_of(in.obj), "` of a list is called"));
+    st.insert(st.end() - 1, d_.object(method));
+    return;
+  }
+  if (in.op == BOp::LOAD_METHOD && st.back().kind == K::kCharacter) {
+    PyObject* method = type_lookup(&PyUnicode_Type, in.obj);
+    if (!character_method(method))
+      leave(str_cat("the method `.", text_of(in.obj), "` of a str is called"));
     st.insert(st.end() - 1, d_.object(method));
     return;
   }
@@ -298,6 +306,12 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
         break;
       }
       Av b = d_.typed(st.back()), a = d_.typed(st[st.size() - 2]);
+      if (in.op == BOp::COMPARE)
+        if (const auto r = compare_text(e_, static_cast<CompareOp>(in.a), a, b)) {
+          st.resize(st.size() - 2);
+          st.push_back(*r);
+          break;
+        }
       const bool complex = a.kind == K::kComplex || b.kind == K::kComplex;
       if (!complex) b = num(e_, b), a = num(e_, a);
       const Av r =
@@ -398,8 +412,8 @@ void RegionBuilder::step_container(const BIn& in, std::vector<Av>& st) {
   }
 }
 
-// Cells of the region's own function are real ones, which code only reads. Those of functions that
-// are followed hold a value of code.
+// Cells of the region's own function are real ones; those of functions that are followed hold a
+// value of code, and so do others from where code sets them.
 void RegionBuilder::step_cell(const BIn& in, Frame& f) {
   auto& st = f.stack;
   const bool own = b_.current == 0;
@@ -422,6 +436,7 @@ void RegionBuilder::step_cell(const BIn& in, Frame& f) {
       if (own) leave(described(in));
       Av cell;
       cell.kind = K::kContent;
+      cell.index = -1;
       cell.items = {f.slots[in.a]};
       f.slots[in.a] = cell;
       break;
@@ -430,10 +445,23 @@ void RegionBuilder::step_cell(const BIn& in, Frame& f) {
       // what was made may be called with the value before
       const bool waits =
           std::any_of(st.begin(), st.end(), [](const Av& a) { return a.kind == K::kMade; });
-      if (own || waits || f.slots[in.a].kind != K::kContent) leave(described(in));
+      // those of an outer function, it reads elsewhere
+      const bool outer = in.a >= b_.code().num_slots - b_.code().num_free;
+      Av& cell = f.slots[in.a];
+      if (waits || outer || !(cell.kind == K::kContent || (own && cell.kind == K::kEntry)))
+        leave(described(in));
       stay_alone(st.back());
-      d_.drop(f.slots[in.a].items[0]);
-      f.slots[in.a].items[0] = pop(f);
+      if (cell.kind == K::kContent) {
+        d_.drop(cell.items[0]);
+        cell.items[0] = pop(f);
+        break;
+      }
+      // a function that is called may share it
+      if (d_.reads_cells) leave(described(in));
+      d_.sets_cells = true;
+      d_.drop_content(cell);
+      cell.kind = K::kContent;  // what it holds is set where code is left
+      cell.items = {pop(f)};
       break;
     }
     default: {  // MAKE_FUNCTION
@@ -495,6 +523,10 @@ Av RegionBuilder::cell_content(const Av& slot) {
   }
   if (slot.kind == K::kFree) {
     s = {RegionSource::kFree, slot.index, of_body(), {}};
+    if (s.module) {
+      if (d_.sets_cells) leave("a variable is read that inner functions share");
+      d_.reads_cells = true;
+    }
   } else if (slot.kind == K::kEntry) {
     s = d_.r->sources[slot.index];
     if (b_.body().func && b_.current != 0) leave("a variable is read that inner functions share");
@@ -511,7 +543,7 @@ Av RegionBuilder::looked_up(RegionSource where) {
   if (!o) leave("a name has no value");
   const int s = d_.source(std::move(where));
   const Av a = d_.typed_source(s);
-  if (a.kind != K::kEntry || d_.array_of_value(a)) return a;
+  if (a.kind != K::kEntry || d_.array_of_value(a) || d_.list_of_value(a)) return a;
   if (is_tuple_of_numbers(o)) {
     d_.known_object(s, o);
     return d_.typed_sources[s] = d_.constant_object(o);

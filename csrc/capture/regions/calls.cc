@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "capture/regions/builder.h"
 #include "capture/regions/functions.h"
+#include "capture/regions/text.h"
 #include "capture/regions/ufuncs.h"
 #include "python/hook.h"
 #include "python/names.h"
@@ -38,6 +39,13 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
       if (l.object == kNoValue || given < m->least || given > m->most)
         leave(str_cat("the method `.", m->name, "` of a list is called with other arguments"));
       const Av r = m->code(e_, l, {st.end() - in.a, st.end()}, place_here());
+      st.resize(base);
+      st.push_back(r);
+      return;
+    }
+  if (!null_first && !null_second && in.a == 0 && st[base + 1].kind == K::kCharacter)
+    if (const CharacterMethod* m = character_method(st[base].object)) {
+      const Av r = call_character(e_, *m, st[base + 1]);
       st.resize(base);
       st.push_back(r);
       return;

@@ -142,7 +142,7 @@ const Array* Draft::array_of_value(const Av& a) {
   if (a.kind != K::kEntry) return nullptr;
   if (auto it = arrays.find(a.index); it != arrays.end()) return &it->second;
   PyObject* o = object_at(a.index);
-  if (!o || !(is_bytes(o) || uses_numpy())) return nullptr;
+  if (!o || !(is_bytes(o) || is_narrow_text(o) || uses_numpy())) return nullptr;
   const auto view = array_view(o, false);
   if (!view) return nullptr;
   Array x{static_cast<int>(r->needs.size()), 0, view->ndim, format_of(*view), {}, {}};
@@ -168,8 +168,7 @@ int ListKinds::made_at(const void* code, int instr) {
 }
 int ListKinds::known(Kind kind) {
   for (size_t k = 0; k < kinds_.size(); ++k)
-    if (kinds_[k].sure && kinds_[k].item == kind.item && kinds_[k].inner == kind.inner)
-      return static_cast<int>(k);
+    if (kinds_[k].sure && kinds_[k].same_items(kind)) return static_cast<int>(k);
   kinds_.push_back(kind);
   return static_cast<int>(kinds_.size()) - 1;
 }
@@ -187,21 +186,35 @@ ListKinds::Kind ListKinds::read(int kind) {
 void ListKinds::note(int kind, Kind item) {
   Kind& now = kinds_[static_cast<size_t>(kind)];
   if (now.sure || (now.item != K::kNull && !item.sure)) return;
-  grown_ |= now.item != item.item || now.inner != item.inner;
-  now = item;
+  grown_ |= !now.same_items(item);
+  now = std::move(item);
 }
 
+static ListKinds::Kind kind_of_item(ListKinds& kinds, PyObject* item, int deep);
 // What the items of a list are, by the first one.
 static ListKinds::Kind kind_of_items(ListKinds& kinds, PyObject* list, int deep = 0) {
-  constexpr int kMostDeep = 4;
-  if (PyList_GET_SIZE(list) == 0) return {};
-  PyObject* first = PyList_GET_ITEM(list, 0);
-  if (PyLong_CheckExact(first)) return {K::kInt, -1, true};
-  if (PyFloat_CheckExact(first)) return {K::kFloat, -1, true};
-  if (PyBool_Check(first)) return {K::kBool, -1, true};
-  if (!PyList_CheckExact(first) || deep == kMostDeep) return {};
+  return PyList_GET_SIZE(list) == 0 ? ListKinds::Kind{}
+                                    : kind_of_item(kinds, PyList_GET_ITEM(list, 0), deep);
+}
+static ListKinds::Kind kind_of_item(ListKinds& kinds, PyObject* first, int deep) {
+  constexpr int kMostDeep = 4, kMostItems = 8;
+  if (PyLong_CheckExact(first)) return {K::kInt, -1, true, {}};
+  if (PyFloat_CheckExact(first)) return {K::kFloat, -1, true, {}};
+  if (PyBool_Check(first)) return {K::kBool, -1, true, {}};
+  if (is_narrow_text(first) && PyUnicode_GET_LENGTH(first) == 1)
+    return {K::kCharacter, -1, true, {}};
+  if (deep == kMostDeep) return {};
+  if (PyTuple_CheckExact(first) && PyTuple_GET_SIZE(first) <= kMostItems) {
+    ListKinds::Kind tuple{K::kTuple, -1, PyTuple_GET_SIZE(first) > 0, {}};
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(first); ++k) {
+      tuple.items.push_back(kind_of_item(kinds, PyTuple_GET_ITEM(first, k), deep + 1));
+      if (tuple.items.back().item == K::kNull) return {};
+    }
+    return tuple.sure ? tuple : ListKinds::Kind{};
+  }
+  if (!PyList_CheckExact(first)) return {};
   const ListKinds::Kind inner = kind_of_items(kinds, first, deep + 1);
-  return {K::kHeld, kinds.known(inner), true};
+  return {K::kHeld, kinds.known(inner), true, {}};
 }
 
 const List* Draft::list_of_value(const Av& a) {
@@ -260,13 +273,26 @@ bool Draft::dies_quietly(const Av& a) {
 bool Draft::can_be_tagged(const Av& a) {
   return a.kind == K::kNull || a.kind == K::kInt || a.kind == K::kFloat || a.kind == K::kBool ||
          a.kind == K::kComplex || a.kind == K::kObject || a.kind == K::kTagged ||
-         a.kind == K::kHeld || (a.kind == K::kEntry && dies_quietly(a));
+         a.kind == K::kHeld || a.kind == K::kCharacter || (a.kind == K::kEntry && dies_quietly(a));
 }
 
 void Draft::drop(const Av& a) {
   if (!dies_quietly(a) && typed(a).kind == K::kEntry && !array_of_value(a))
     leave(str_cat("a variable that holds ", a_(described(a)), " gets another value"),
           "give the number another name");
+}
+
+void Draft::drop_content(const Av& cell) {
+  RegionSource s = r->sources[static_cast<size_t>(cell.index)];
+  if (s.where != RegionSource::kSlot) leave("a variable of an outer function is set");
+  s.where = RegionSource::kCell;
+  Av content;
+  content.kind = K::kEntry;
+  content.index = source(std::move(s));
+  if (object_at(content.index))
+    drop(content);
+  else
+    r->needs.push_back({RegionNeed::kUnset, content.index, {}});
 }
 
 Av Draft::typed(const Av& a) { return a.kind == K::kEntry ? typed_source(a.index) : a; }
@@ -389,6 +415,7 @@ std::string Draft::described(const Av& a) const {
                      axes == 1 ? " axis" : " axes");
     }
     case K::kObject: return Py_TYPE(a.object)->tp_name;
+    case K::kCharacter: return "str";
     case K::kTuple: return "tuple";
     case K::kRange: return "range";
     case K::kCounter:

@@ -1,5 +1,6 @@
 // A region in the making: what it asks of the frame where it begins, and its code so far.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,8 +30,14 @@ class ListKinds {
  public:
   struct Kind {
     K item = K::kNull;
-    int inner = -1;     // of an item that is a list
-    bool sure = false;  // not only what a list was filled with when it was made
+    int inner = -1;           // of an item that is a list
+    bool sure = false;        // not only what a list was filled with when it was made
+    std::vector<Kind> items;  // of one that is a tuple
+    bool same_items(const Kind& o) const {
+      return item == o.item && inner == o.inner &&
+             std::equal(items.begin(), items.end(), o.items.begin(), o.items.end(),
+                        [](const Kind& a, const Kind& b) { return a.same_items(b); });
+    }
   };
   // Of the list that comes into being at a place.
   int made_at(const void* code, int instr);
@@ -86,6 +93,8 @@ class Draft {
   bool can_be_tagged(const Av& a);
   // What a variable or the stack held may die here, which numbers and arrays do unseen as well.
   void drop(const Av& a);
+  // The same of what a cell holds, which is given.
+  void drop_content(const Av& cell);
   Av typed(const Av& a);
   bool is_over_items(Av& a);
   // An iterator that is given, at its place.
@@ -106,8 +115,9 @@ class Draft {
   region::Function f;
   int64_t words = 0;
   bool stores = false;
-  std::map<int, Av> typed_sources;  // by source
-  std::map<int, Array> arrays;      // the same
+  bool sets_cells = false, reads_cells = false;  // its own function's; those of functions it calls
+  std::map<int, Av> typed_sources;               // by source
+  std::map<int, Array> arrays;                   // the same
 
  private:
   std::map<std::pair<Type, int64_t>, int> constants_;

@@ -17,6 +17,7 @@ enum class RegionKind : uint8_t {
   kInt,     // numbers, each in a word
   kFloat,
   kBool,
+  kCharacter,  // a str of one, below 256
   kNumpyBool,  // scalars of NumPy, as in kDtypes
   kNumpyFloat64,
   kNumpyFloat32,
@@ -43,7 +44,7 @@ enum class RegionKind : uint8_t {
   kTuple,
   kSlice,    // of the items: start, stop, step
   kMade,     // a function that is called where it is made: its code, and cells in the items
-  kContent,  // a cell of a followed function: what it holds is the only item
+  kContent,  // a cell that code sets or a followed function has: what it holds is the only item
   kTagged,   // three words: which of these, and its words or the number of a source or an object
 };
 
@@ -88,9 +89,14 @@ inline constexpr Dtype kDtypes[] = {
 inline constexpr Dtype kByte = {RegionKind::kInt,    'y', "bytes",   1,
                                 RegionKind::kInt,    0,   UINT8_MAX, region::Op::kLoadU8,
                                 region::Op::kStoreU8};
+// So are the characters of strings that have none above.
+inline constexpr Dtype kText = {RegionKind::kCharacter, 'u', "str",     1,
+                                RegionKind::kCharacter, 0,   UINT8_MAX, region::Op::kLoadU8,
+                                region::Op::kStoreU8};
 // Null: none.
 constexpr const Dtype* dtype_of(char format) {
   if (format == kByte.format) return &kByte;
+  if (format == kText.format) return &kText;
   for (const Dtype& d : kDtypes)
     if (d.format == format) return &d;
   return nullptr;

@@ -13,7 +13,7 @@ RegionPiece piece(const Av& a, std::vector<int>* values) {
   p.kind = number_kind_of(a);
   if (a.kind == K::kEntry || a.kind == K::kFree) p.at = a.index;
   if (a.kind == K::kRange || a.kind == K::kRangeIter) p.step = a.index;
-  if (a.kind == K::kRow) p.source = a.index;
+  if (a.kind == K::kRow || a.kind == K::kContent || a.kind == K::kTuple) p.source = a.index;
   p.object = a.kind == K::kObject || a.kind == K::kMade ? a.object : nullptr;
   for (auto& i : a.items) p.items.push_back(piece(i, values));
   return p;
@@ -87,10 +87,9 @@ int Emitter::make_exit(int instr, const std::vector<Av>& slots, const std::vecto
   region::Exit values;
   e.instr = instr;
   e.returns = returns;
-  if (!returns) {
-    e.slots.reserve(slots.size());
-    for (auto& a : slots) e.slots.push_back(piece(a, &values.values));
-  }
+  e.slots.reserve(slots.size());
+  for (auto& a : slots)
+    if (!returns || a.kind == K::kContent) e.slots.push_back(piece(a, &values.values));
   e.stack.reserve(stack.size());
   for (auto& a : stack) e.stack.push_back(piece(a, &values.values));
   values.returns = returns;

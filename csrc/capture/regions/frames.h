@@ -32,6 +32,7 @@ inline bool is_complex(RegionKind kind) {
 }
 bool is_tuple_of_numbers(PyObject* o, int deep = 0);  // or of such tuples
 bool is_bytes(PyObject* o);                           // or a bytearray
+bool is_narrow_text(PyObject* o);                     // a str of characters below 256
 // NumPy's code for the elements of a buffer; 0: it has no single one.
 char format_of(const Py_buffer& b);
 
@@ -41,8 +42,8 @@ struct RangeState {
 };
 std::optional<RangeState> range_state(PyObject* iterator);
 
-// An iterator over an array, a list, a tuple or bytes, which nobody else holds, taken apart; null:
-// it is something else.
+// An iterator over an array, a list, a tuple, bytes or a str, which nobody else holds, taken apart;
+// null: it is something else.
 struct IteratorPlace {
   PyObject* over = nullptr;  // borrowed
   int64_t next = 0;
@@ -57,8 +58,8 @@ bool is_quiet(PyObject* o, int depth = 2);
 // Of all that NumPy may be told to warn of, code does not look for this.
 bool underflow_is_ignored(const Region& r);
 
-// The memory of bytes, or of an ndarray of one of the dtypes in native order, aligned; null: it is
-// something else, or may not be written.
+// The memory of bytes, of a narrow str, or of an ndarray of one of the dtypes in native order,
+// aligned; null: it is something else, or may not be written.
 Region::Views::value_type array_view(PyObject* o, bool written);
 
 }  // namespace pijit

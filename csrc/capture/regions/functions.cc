@@ -15,6 +15,7 @@
 #include "capture/regions/iterators.h"
 #include "capture/regions/lists.h"
 #include "capture/regions/numbers.h"
+#include "capture/regions/text.h"
 #include "capture/regions/ufuncs.h"
 #include "python/quirks.h"
 
@@ -124,6 +125,8 @@ struct Row {
 };
 constexpr Row kBuiltins[] = {
     {"len", 1, 1, Takes::kAnything, length},
+    {"ord", 1, 1, Takes::kAnything, place_of_character},
+    {"chr", 1, 1, Takes::kAnything, character_at},
     {"abs", 1, 1, Takes::kNumbers, absolute},
     {"round", 1, 1, Takes::kPythonNumbers,
      [](Emitter& e, Args a) { return rounded(e, region::Function1::k_rint, a[0]); }},
@@ -434,6 +437,9 @@ Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args, int kind) {
     if (const auto r = of_list(e, fn, name, args[0])) return *r;
   const Row* row = name ? row_of(kBuiltins, name, args.size()) : nullptr;
   if (row && row->takes == Takes::kAnything) return row->code(e, args);
+  if (fn == reinterpret_cast<PyObject*>(&PyLong_Type) && args.size() == 1 &&
+      args[0].kind == K::kCharacter)
+    return digit_of(e, args[0]);
   const std::vector<Av> a = numbers(e, args);
   for (auto& x : a)
     if (x.of_numpy() && (x.kind == K::kBool || (row && row->takes == Takes::kPythonNumbers)))

@@ -55,6 +55,17 @@ static Av with_types(Emitter& e, Av a) {
   return e.d.typed(a);
 }
 
+Av chosen_item(Emitter& e, const Av& tuple, int place) {
+  const Av typed = with_types(e, tuple);
+  if (!can_be_chosen_from(typed))
+    leave("an item of a tuple of many items, or of several types, is read by a variable place");
+  const auto& items = typed.items;
+  Av item = items.back();
+  for (size_t k = items.size() - 1; k-- > 0;)
+    item = chosen(e, e.emit(Op::kIEq, place, e.d.icon(static_cast<int64_t>(k))), items[k], item);
+  return item;
+}
+
 Av iterator(Emitter& e, const Av& a) {
   if (is_iterator(a)) return a;
   if (list_of(e, a).object != kNoValue) {
@@ -165,14 +176,7 @@ Av item_of(Emitter& e, const Av& it) {
     case K::kCounter: return int_of(e.emit(Op::kIBelow, it.v[0], it.v[1]));
     case K::kRangeIter: return int_of(it.v[0]);
     case K::kListIter: return list_item_at(e, list_of(e, it.items[0]), it.v[0]);
-    case K::kTupleIter: {
-      const auto& items = it.items[0].items;
-      Av item = items.back();
-      for (size_t k = items.size() - 1; k-- > 0;)
-        item =
-            chosen(e, e.emit(Op::kIEq, it.v[0], e.d.icon(static_cast<int64_t>(k))), items[k], item);
-      return item;
-    }
+    case K::kTupleIter: return chosen_item(e, it.items[0], it.v[0]);
     case K::kArrayIter: {
       const Part part = part_of(e, it.items[0]);
       const Array& a = *part.array;

@@ -17,4 +17,7 @@ Turn turn_of(Emitter& e, const Av& iterator);
 // What the turn has, by the iterator before it.
 Av item_of(Emitter& e, const Av& iterator);
 
+// The item of a tuple at a place that is there. Leaves where its items are not alike.
+Av chosen_item(Emitter& e, const Av& tuple, int place);
+
 }  // namespace pijit::regions

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "capture/regions/made.h"
 #include "capture/regions/numbers.h"
+#include "capture/regions/text.h"
 #include "python/ints.h"
 
 namespace pijit::regions {
@@ -21,6 +22,11 @@ int64_t int_value(int64_t object, int64_t, int64_t) {
   int64_t n;
   return as_int64(object_of(object), &n) ? n : kNoInt;
 }
+// -1: it is longer, or none of these.
+int64_t character_in(int64_t object, int64_t, int64_t) {
+  PyObject* o = object_of(object);
+  return is_narrow_text(o) && PyUnicode_GET_LENGTH(o) == 1 ? PyUnicode_READ_CHAR(o, 0) : -1;
+}
 PyListObject* list_at(int64_t address) { return reinterpret_cast<PyListObject*>(address); }
 Arena* arena_at(int64_t address) { return reinterpret_cast<Arena*>(address); }
 constexpr int64_t kBytesOfItem = 40;  // its place, and the object
@@ -34,20 +40,34 @@ int64_t held(int64_t arena, PyObject* o) {
   if (PyList_CheckExact(o)) a->left -= kBytesOfItem * PyList_GET_SIZE(o);
   return address(o);
 }
-bool is_number(PyObject* o) {
-  return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o);
+bool is_number(PyObject* o) {  // or a str
+  return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) ||
+         PyUnicode_CheckExact(o);
 }
 // Numbers alone: no code of a user looks at them, or runs where they die.
 bool has_numbers(PyObject* list) {
   PyObject** items = list_at(address(list))->ob_item;
   return std::all_of(items, items + PyList_GET_SIZE(list), is_number);
 }
+// The same of a tuple, or of tuples in it.
+bool has_numbers_alone(PyObject* tuple, int deep = 0) {
+  constexpr int kMostDeep = 4;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(tuple); ++k)
+    if (PyObject* o = PyTuple_GET_ITEM(tuple, k);
+        !is_number(o) &&
+        !(PyTuple_CheckExact(o) && deep < kMostDeep && has_numbers_alone(o, deep + 1)))
+      return false;
+  return true;
+}
 // The arena keeps a list or what is a number where a list lets go of it; false: its end may be
 // seen.
 bool keeps(int64_t arena, PyObject* o) {
   if (is_number(o)) return true;
-  if (!PyList_CheckExact(o) || !has_numbers(o)) return false;
-  arena_at(arena)->held.push_back(Py_NewRef(o));
+  if (PyTuple_CheckExact(o) ? !has_numbers_alone(o) : !PyList_CheckExact(o) || !has_numbers(o))
+    return false;
+  Arena* a = arena_at(arena);
+  if ((a->left -= kBytesOfItem) < 0) return false;
+  a->held.push_back(Py_NewRef(o));
   return true;
 }
 bool keeps_all(int64_t arena, PyObject* list, Py_ssize_t from = 0) {
@@ -58,10 +78,11 @@ bool keeps_all(int64_t arena, PyObject* list, Py_ssize_t from = 0) {
 
 // --- functions that code calls; those that change something give 0 where they could not
 PyObject* made(RegionKind kind, int64_t word) {
-  if (kind == K::kHeld) return Py_NewRef(object_of(word));
-  PyObject* o = kind == K::kInt     ? PyLong_FromLongLong(word)
-                : kind == K::kFloat ? PyFloat_FromDouble(real_of(word))
-                                    : PyBool_FromLong(word != 0);
+  if (kind == K::kHeld || kind == K::kTuple) return Py_NewRef(object_of(word));
+  PyObject* o = kind == K::kInt         ? PyLong_FromLongLong(word)
+                : kind == K::kFloat     ? PyFloat_FromDouble(real_of(word))
+                : kind == K::kCharacter ? PyUnicode_FromOrdinal(static_cast<int>(word))
+                                        : PyBool_FromLong(word != 0);
   if (!o) PyErr_Clear();  // CPython finds that out again
   return o;
 }
@@ -111,19 +132,31 @@ int64_t find(int64_t list, int64_t word, int64_t) {
   if (found < 0) PyErr_Clear();
   return found;
 }
+template <RegionKind kind>
+int64_t fill_tuple(int64_t tuple, int64_t place, int64_t word) {
+  PyObject* o = made(kind, word);
+  PyTuple_SET_ITEM(object_of(tuple), place, o);
+  return o != nullptr;
+}
 struct Writers {
-  region::CallOut store, fill, push, insert, find;
+  region::CallOut store, fill, push, insert, find, fill_tuple;
 };
 template <RegionKind kind>
-constexpr Writers kWriters{store<kind>, fill<kind>, push<kind>, insert<kind>, find<kind>};
+constexpr Writers kWriters{store<kind>,  fill<kind>, push<kind>,
+                           insert<kind>, find<kind>, fill_tuple<kind>};
 const Writers& writers_of(RegionKind kind) {
-  return kind == K::kInt     ? kWriters<K::kInt>
-         : kind == K::kFloat ? kWriters<K::kFloat>
-         : kind == K::kBool  ? kWriters<K::kBool>
-                             : kWriters<K::kHeld>;
+  return kind == K::kInt         ? kWriters<K::kInt>
+         : kind == K::kFloat     ? kWriters<K::kFloat>
+         : kind == K::kBool      ? kWriters<K::kBool>
+         : kind == K::kCharacter ? kWriters<K::kCharacter>
+                                 : kWriters<K::kHeld>;
 }
 int64_t new_list(int64_t arena, int64_t size, int64_t) {
   return arena_at(arena)->left < 0 ? 0 : held(arena, PyList_New(size));
+}
+int64_t new_tuple(int64_t arena, int64_t size, int64_t) {
+  Arena* a = arena_at(arena);
+  return (a->left -= kBytesOfItem * size) < 0 ? 0 : held(arena, PyTuple_New(size));
 }
 int64_t keep(int64_t arena, int64_t object, int64_t) { return keeps(arena, object_of(object)); }
 int64_t repeat(int64_t arena, int64_t list, int64_t times) {
@@ -238,23 +271,42 @@ int int_of_object(Emitter& e, int o) {
         return n;
       });
 }
+// Leaves where a function gave 0.
+int done(Emitter& e, int result) {
+  e.check(e.emit(Op::kINe, result, e.d.icon(0)));
+  return result;
+}
 // What a list holds of a value: its word, and its kind.
 struct Item {
   int word;
   ListKinds::Kind kind;
 };
 Item held_item(Emitter& e, const Av& value) {
+  if (value.kind == K::kTuple && !value.items.empty()) {
+    Item tuple{value.v[0], {K::kTuple, -1, true, {}}};
+    std::vector<int> words;
+    for (const Av& i : value.items) {
+      Item item = held_item(e, i);
+      words.push_back(item.word);
+      tuple.kind.items.push_back(std::move(item.kind));
+    }
+    if (value.index) return tuple;
+    e.d.stores = true;  // it is another object in each run
+    const int n = e.d.icon(static_cast<int64_t>(words.size()));
+    tuple.word = done(e, e.call(new_tuple, e.d.arena(), n, n));
+    for (size_t k = 0; k < words.size(); ++k)
+      done(e, e.call(writers_of(tuple.kind.items[k].item).fill_tuple, tuple.word,
+                     e.d.icon(static_cast<int64_t>(k)), words[k]));
+    return tuple;
+  }
   if (const List l = list_of(e, value); l.object != kNoValue)
-    return {l.object, {K::kHeld, l.kind, true}};
+    return {l.object, {K::kHeld, l.kind, true, {}}};
+  if (const Av c = character_of(e, value); c.kind != K::kNull)
+    return {c.v[0], {K::kCharacter, -1, true, {}}};
   const Av v = num(e, value);
   if (v.of_numpy()) leave(str_cat(a_(e.d.described(v)), " is put into a list"), "int(x)");
   const int word = v.kind == K::kFloat ? e.emit(Op::kFBits, v.v[0]) : as_int(e, v);
-  return {word, {v.kind, -1, true}};
-}
-// Leaves where a function gave 0.
-int done(Emitter& e, int result) {
-  e.check(e.emit(Op::kINe, result, e.d.icon(0)));
-  return result;
+  return {word, {v.kind, -1, true, {}}};
 }
 Av new_one(Emitter& e, int object, int kind) {
   e.d.stores = true;  // it is another object in each run
@@ -284,6 +336,12 @@ Av number_in(Emitter& e, K kind, int o) {
     case K::kFloat:
       e.check(is_type(e, o, PyFloat_Type));
       return float_of(e.emit(Op::kLoadF64, o, e.d.icon(offsetof(PyFloatObject, ob_fval))));
+    case K::kCharacter: {
+      e.check(is_type(e, o, PyUnicode_Type));
+      const int c = e.call(character_in, o, o, o);
+      e.check(e.emit(Op::kIGe, c, e.d.icon(0)));
+      return number(K::kCharacter, c);
+    }
     default: {
       const int yes = e.emit(Op::kIEq, o, e.d.icon(address(Py_True)));
       e.check(e.either(yes, e.emit(Op::kIEq, o, e.d.icon(address(Py_False)))));
@@ -307,15 +365,31 @@ Av list_item(Emitter& e, const List& l, const Av& index) {
   return list_item_at(e, l, place_in(e, l, index));
 }
 
+// What an object is that is of a kind.
+static Av value_in(Emitter& e, const ListKinds::Kind& kind, int o) {
+  if (kind.item == K::kHeld) {
+    e.check(is_type(e, o, PyList_Type));
+    Av held = number(K::kHeld, o);
+    held.index = kind.inner;
+    return held;
+  }
+  if (kind.item != K::kTuple) return number_in(e, kind.item, o);
+  e.check(is_type(e, o, PyTuple_Type));
+  e.check(e.emit(Op::kIEq, field(e, o, offsetof(PyVarObject, ob_size)),
+                 e.d.icon(static_cast<int64_t>(kind.items.size()))));
+  Av tuple = number(K::kTuple, o);
+  tuple.index = 1;
+  for (size_t k = 0; k < kind.items.size(); ++k)
+    tuple.items.push_back(value_in(
+        e, kind.items[k], field(e, o, offsetof(PyTupleObject, ob_item) + k * sizeof(PyObject*))));
+  return tuple;
+}
+
 Av list_item_at(Emitter& e, const List& l, int place) {
   const int o = item_object(e, l, place);
   const ListKinds::Kind kind = e.d.lists.read(l.kind);
   if (kind.item == K::kNull) leave("an item of a list is read that is no number", kNumbers);
-  if (kind.item != K::kHeld) return number_in(e, kind.item, o);
-  e.check(is_type(e, o, PyList_Type));
-  Av held = number(K::kHeld, o);
-  held.index = kind.inner;
-  return held;
+  return value_in(e, kind, o);
 }
 
 void store_list_item(Emitter& e, const List& l, const Av& index, const Av& value) {
@@ -324,7 +398,7 @@ void store_list_item(Emitter& e, const List& l, const Av& index, const Av& value
   e.d.lists.note(l.kind, i.kind);
   const int place = place_in(e, l, index), old = item_object(e, l, place);
   // what dies there may run nothing
-  if (i.kind.item == K::kHeld) {
+  if (i.kind.item == K::kHeld || i.kind.item == K::kCharacter || i.kind.item == K::kTuple) {
     done(e, e.call(keep, e.d.arena(), old, old));
   } else {
     const int number = e.either(is_type(e, old, PyLong_Type), is_type(e, old, PyFloat_Type));
@@ -353,6 +427,15 @@ Av unpacked_list(Emitter& e, const Av& a, int length) {
 }
 
 int contains(Emitter& e, const Av& container, const Av& value) {
+  if (const Av c = character_of(e, value); c.kind != K::kNull) {
+    if (container.kind == K::kObject && PyUnicode_CheckExact(container.object))
+      return is_in_text(e, container.object, c);
+    const List l = list_of(e, container);
+    if (l.object == kNoValue) leave("`in` looks into a container for a str");
+    const int found = e.call(kWriters<K::kCharacter>.find, l.object, c.v[0], c.v[0]);
+    e.check(e.emit(Op::kIGe, found, e.d.icon(0)));
+    return e.emit(Op::kINe, found, e.d.icon(0));
+  }
   const Av v = num(e, value);
   if (v.of_numpy()) leave(str_cat(a_(e.d.described(v)), " is looked for in a container"));
   // a NaN is found where it is the very object
@@ -382,7 +465,7 @@ Av list_of_items(Emitter& e, const std::vector<Av>& items, int kind) {
   const Av r = new_one(e, e.call(new_list, e.d.arena(), n, n), kind);
   for (size_t k = 0; k < all.size(); ++k) {
     const int place = e.d.icon(static_cast<int64_t>(k));
-    all[k].kind.sure = all[k].kind.item == K::kHeld;
+    all[k].kind.sure = all[k].kind.item == K::kHeld || all[k].kind.item == K::kTuple;
     e.d.lists.note(kind, all[k].kind);
     done(e, e.call(writers_of(all[k].kind.item).fill, r.v[0], place, all[k].word));
   }
@@ -448,7 +531,7 @@ Av list_from(Emitter& e, const std::vector<Av>& args, int kind) {
     write_word(e, 0, a.v[0]);
     write_word(e, 1, a.v[1]);
     write_word(e, 2, a.index ? e.d.icon(a.index) : a.v[2]);
-    e.d.lists.note(kind, {K::kInt, -1, true});
+    e.d.lists.note(kind, {K::kInt, -1, true, {}});
     return new_one(e, e.call(of_range, e.d.arena(), a.v[0], a.v[0]), kind);
   }
   if (list_of(e, a).object == kNoValue)
@@ -502,7 +585,8 @@ constexpr ListMethod kMethods[] = {
        e.changes("changes a list");
        const int place = place_in(e, l, args.empty() ? int_of(e.d.icon(-1)) : args[0]);
        Av r = list_item_at(e, l, place);
-       if (r.kind == K::kHeld) done(e, e.call(keep, e.d.arena(), r.v[0], r.v[0]));
+       if (r.kind == K::kHeld || r.kind == K::kTuple)
+         done(e, e.call(keep, e.d.arena(), r.v[0], r.v[0]));
        done(e, e.call(take_out, l.object, place, place));
        return r;
      }},

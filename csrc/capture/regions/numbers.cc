@@ -47,6 +47,7 @@ int truth(Emitter& e, const Av& x) {
     case K::kInt: return e.emit(Op::kINe, a.v[0], e.d.icon(0));
     case K::kFloat: return e.emit(Op::kFNe, a.v[0], e.d.fcon(0));
     case K::kComplex: return complex_truth(e, a);
+    case K::kCharacter: return e.d.constant(Type::kB1, 1);
     case K::kObject:
       if (a.object == Py_None) return e.d.constant(Type::kB1, 0);
       [[fallthrough]];

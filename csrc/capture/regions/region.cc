@@ -79,6 +79,7 @@ py::object number_object(const Region& r, RegionKind kind, int64_t word) {
     case RegionKind::kFloat: return steal(PyFloat_FromDouble(real_of(word)));
     case RegionKind::kBool: return py::bool_(word != 0);
     case RegionKind::kNumpyBool: return word ? r.numpy_true : r.numpy_false;
+    case RegionKind::kCharacter: return steal(PyUnicode_FromOrdinal(static_cast<int>(word)));
     default: break;
   }
   const regions::Dtype* d = regions::dtype_of(kind);
@@ -119,9 +120,16 @@ std::optional<RangeState> range_state(PyObject* it) {
   }
 }
 
+// Of iterators over ASCII, which have their own.
+static PyTypeObject* narrow_text_iterator() {
+  static PyTypeObject* const type = Py_TYPE(py::iter(py::str("a")).ptr());
+  return type;
+}
+
 IteratorPlace iterator_place(PyObject* it) {
-  const PyTypeObject* const known[] = {&PyListIter_Type, &PySeqIter_Type, &PyTupleIter_Type,
-                                       &PyBytesIter_Type, &PyByteArrayIter_Type};
+  const PyTypeObject* const known[] = {
+      &PyListIter_Type,      &PySeqIter_Type,     &PyTupleIter_Type,     &PyBytesIter_Type,
+      &PyByteArrayIter_Type, &PyUnicodeIter_Type, narrow_text_iterator()};
   if (std::find(std::begin(known), std::end(known), Py_TYPE(it)) == std::end(known) ||
       Py_REFCNT(it) != 1)
     return {};
@@ -131,7 +139,9 @@ IteratorPlace iterator_place(PyObject* it) {
     if (reduced.size() < 3 || !as_int64(py::object(reduced[2]).ptr(), &p.next) || p.next < 0)
       return {};  // it has come to its end
     p.over = py::object(py::tuple(reduced[1])[0]).ptr();
-    if (PyList_CheckExact(p.over) || PyTuple_CheckExact(p.over) || is_bytes(p.over)) return p;
+    if (PyList_CheckExact(p.over) || PyTuple_CheckExact(p.over) || is_bytes(p.over) ||
+        is_narrow_text(p.over))
+      return p;
     return numpy_is_loaded() && Py_TYPE(p.over) == library.ndarray.type() ? p : IteratorPlace{};
   } catch (py::error_already_set&) {
     return {};
@@ -207,8 +217,13 @@ bool is_tuple_of_numbers(PyObject* o, int deep) {
 
 bool is_bytes(PyObject* o) { return PyBytes_CheckExact(o) || PyByteArray_CheckExact(o); }
 
+bool is_narrow_text(PyObject* o) {
+  return PyUnicode_CheckExact(o) && text_is_ready(o) && PyUnicode_KIND(o) == PyUnicode_1BYTE_KIND;
+}
+
 char format_of(const Py_buffer& b) {
   if (is_bytes(b.obj)) return regions::kByte.format;
+  if (PyUnicode_Check(b.obj)) return regions::kText.format;
   const std::string_view format = b.format ? b.format : "";
   if (format.size() == 2 && format[0] == 'Z')  // of complex numbers: that of their parts
     return static_cast<char>(std::toupper(format[1]));
@@ -221,10 +236,13 @@ BufferView array_view(PyObject* o, bool written) {
     PyBuffer_Release(b);
     delete b;
   });
-  if (!is_bytes(o) && !(numpy_is_loaded() && Py_TYPE(o) == library.ndarray.type())) return view;
+  const bool text = is_narrow_text(o);
+  if (!text && !is_bytes(o) && !(numpy_is_loaded() && Py_TYPE(o) == library.ndarray.type()))
+    return view;
   auto* b = new Py_buffer;
   const int flags = PyBUF_STRIDES | PyBUF_FORMAT | (written ? PyBUF_WRITABLE : 0);
-  if (PyObject_GetBuffer(o, b, flags) < 0) {
+  if (text ? PyBuffer_FillInfo(b, o, PyUnicode_DATA(o), PyUnicode_GET_LENGTH(o), true, flags) < 0
+           : PyObject_GetBuffer(o, b, flags) < 0) {
     PyErr_Clear();
     delete b;
     return view;
@@ -246,8 +264,9 @@ namespace {
 
 bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer,
            Region::Views* views) {
-  if (!o) return false;
+  if (!o || need.kind == RegionNeed::kUnset) return !o && need.kind == RegionNeed::kUnset;
   switch (need.kind) {
+    case RegionNeed::kUnset: break;
     case RegionNeed::kNumber: return number_kind(r, o, &buffer[need.word]) == need.number;
     case RegionNeed::kComplex: return complex_kind(r, o, &buffer[need.word]) == need.number;
     case RegionNeed::kArray: {
@@ -344,6 +363,11 @@ struct Maker {
         return steal(
             PySlice_New(make(p.items[0]).ptr(), make(p.items[1]).ptr(), make(p.items[2]).ptr()));
       case RegionKind::kMade: return function(p);
+      case RegionKind::kContent: {
+        py::object cell = p.source < 0 ? steal(PyCell_New(nullptr)) : entry(p.source);
+        if (PyCell_Set(cell.ptr(), make(p.items[0]).ptr()) < 0) throw py::error_already_set();
+        return cell;
+      }
       case RegionKind::kListIter:
       case RegionKind::kTupleIter:
       case RegionKind::kArrayIter: {
@@ -369,6 +393,7 @@ struct Maker {
             PyObject_CallObject(reinterpret_cast<PyObject*>(&PyZip_Type), iterators.ptr()));
       }
       case RegionKind::kTuple: {
+        if (p.source) return held(w[0]);
         py::tuple t(p.items.size());
         for (size_t k = 0; k < p.items.size(); ++k)
           PyTuple_SET_ITEM(t.ptr(), k, make(p.items[k]).release().ptr());
@@ -464,7 +489,8 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
   std::vector<py::object> held;
   auto hold = [&](auto& self, const RegionPiece& p) -> void {
     for (auto& i : p.items) self(self, i);
-    if (p.kind == RegionKind::kHeld) held.push_back(Maker::held(buffer[p.at]));
+    if (p.kind == RegionKind::kHeld || (p.kind == RegionKind::kTuple && p.source))
+      held.push_back(Maker::held(buffer[p.at]));
     if (p.kind == RegionKind::kTagged && buffer[p.at] == static_cast<int64_t>(RegionKind::kHeld))
       held.push_back(Maker::held(buffer[p.at + 1]));
   };

@@ -16,7 +16,8 @@ namespace pijit {
 struct RegionPiece {
   RegionKind kind = RegionKind::kNull;
   int at = 0;                  // of a source or cell; else its first word
-  int source = 0;              // of kRow
+  int source = 0;              // of kRow; of kContent, the cell's; -1: none;
+                               // of kTuple, whether it is in a word
   int step = 0;                // 0: in the third word
   PyObject* object = nullptr;  // the region keeps it
   std::vector<int> sources;    // the number may be the object that is there
@@ -55,7 +56,8 @@ struct RegionNeed {
     kArray,
     kList,
     kTuple,
-    kQuiet
+    kQuiet,
+    kUnset
   } kind;
   int source;
   py::object object;                      // of kIs

@@ -54,6 +54,23 @@ TEST(Tier, AShortRunThatGainsOnlyWhenColdIsDeoptimized) {
   EXPECT_EQ(t.verdict(), "one call took 520 ns captured and 450 ns plain");
 }
 
+TEST(Tier, LongRunsAreComparedEarlyWhereTheirOwnerSaysSo) {
+  auto runs_until_rest = [](int64_t early) {
+    Tier t(TierPolicy::decorated);
+    for (int k = 0; k < 100; ++k) {
+      if (t.resting()) return k;
+      if (t.next(true, INT64_MAX, false, early) == Way::kPlain)
+        t.ran_plainly(300'000);
+      else
+        t.ran_captured(t.timed() ? 400'000 : Tier::kUntimed, {.graph = true});
+    }
+    return 100;
+  };
+  EXPECT_EQ(runs_until_rest(0), 100);
+  EXPECT_EQ(runs_until_rest(350'000), 100);
+  EXPECT_LT(runs_until_rest(1'000'000), 30);
+}
+
 TEST(Tier, AFunctionThatLosesIsDeoptimizedAndTriedAgain) {
   Tier t(TierPolicy::decorated);
   int calls = 0;
