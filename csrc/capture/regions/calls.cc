@@ -5,6 +5,7 @@
 #include "capture/regions/functions.h"
 #include "capture/regions/generators.h"
 #include "capture/regions/text.h"
+#include "capture/regions/twister.h"
 #include "capture/regions/ufuncs.h"
 #include "python/hook.h"
 #include "python/names.h"
@@ -21,7 +22,7 @@ PyObject* function_behind(PyObject* o) {
 
 bool is_of_use(PyObject* o) {
   return PyModule_CheckExact(o) || PyCFunction_CheckExact(o) || function_behind(o) ||
-         is_of_numpy(o) ||
+         is_of_numpy(o) || is_draw_of_python(o) ||
          (PyType_Check(o) &&
           !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE));
 }

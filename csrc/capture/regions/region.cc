@@ -8,6 +8,7 @@
 #include "capture/regions/made.h"
 #include "capture/regions/frames.h"
 #include "capture/regions/generators.h"
+#include "capture/regions/twister.h"
 #include "entry/guard.h"
 #include "objects/data.h"
 #include "python/quiet_lookup.h"
@@ -450,6 +451,8 @@ bool Region::enter(const Frame& frame, int64_t* buffer, Views* views) const {
     if (PyFunction_GET_CODE(f.func.ptr()) != f.code.ptr() ||
         PyFunction_GetDefaults(f.func.ptr()) != f.defaults.ptr())
       return false;
+  for (PyObject* method : draws)
+    if (!regions::is_draw_of_python(method)) return false;
   if (!has_room()) return false;
   if (recursive) buffer[depth_word] = std::min(calls_left(), stack_calls());
   for (auto& need : needs)

@@ -102,6 +102,8 @@ struct Region {
     py::object func, code, defaults;
   };
   std::vector<Followed> functions;
+  std::vector<PyObject*>
+      draws;               // methods of `objects` in Python's library that it does the work of
   size_t calls_deep = 0;   // of these, below one another
   bool recursive = false;  // the function calls itself: all of it, or nothing
   bool numpy = false;      // arithmetic of its scalars, which may warn
