@@ -21,9 +21,9 @@ class JitConfig:
     """Options of compilation: jit_level "O0", "O1" or "O2"; other keywords are kept.
 
     numerics: "exact" gives the bits of eager mode. "fast" lets results differ in their last digits: scales
-    and shifts of inference-mode batch normalisation become part of a convolution's weights, and ReLU,
-    Sigmoid, Tanh, SiLU and residuals are computed with the product or convolution before them (by oneDNN,
-    whose ReLU turns NaN into 0)."""
+    and shifts of inference-mode batch normalisation become part of a convolution's weights, and ReLU, ReLU6,
+    hard-swish, Sigmoid, Tanh, SiLU and residuals are computed with the product or convolution before them (some
+    by oneDNN, whose ReLU turns NaN into 0)."""
 
     jit_config_dict: dict[str, str | Any]
 

@@ -228,7 +228,18 @@ class PixelProduct : public OpKernel {
             avx512::gather_pixels(t.x, pixels_, depth, past - vector, mask, copy);
             t.x = copy, t.x_step = (past - vector) * kVectorFloats;
           }
+          // Rows lie on pages of their own, so that no processor sees what comes next: the pixels
+          // of the next part, while these meet the weights.
+          const float* const next =
+              x + (image * channels_ + k) * pixels_ + at + (past - vector) * kVectorFloats;
+          const bool more = copies && past < vectors_;
           for (int64_t g = group; g < past_group; ++g) {
+            if (more) {
+              const auto [from, to] = part_of(depth, g - group, past_group - group);
+              for (int64_t c = from; c < to; ++c)
+                for (int64_t v = 0; v < past - vector; ++v)
+                  _mm_prefetch(next + c * pixels_ + v * kVectorFloats, _MM_HINT_T1);
+            }
             const auto [first, last] = part_of(filters_, g, groups_);
             const int64_t to = (image * filters_ + first) * pixels_ + at;
             t.w = w + first * channels_ + k * (last - first);
@@ -249,6 +260,11 @@ class PixelProduct : public OpKernel {
   int64_t vectors_, strips_, groups_;  // of pixels; of vectors, of an image; of filters
 };
 
+// Out of memory, where a tile's rows lie far apart, oneDNN's products are up to 1.2 times as fast.
+bool suits_tiles(const Shape& x, const Shape& y) {
+  constexpr int64_t kMostFloats = 1 << 21;
+  return channel_block() == kVectorFloats && x.numel() + y.numel() <= kMostFloats;
+}
 // A map as matrices.
 Type matrices(const Shape& s) { return {DType::F32, Shape{s[0], s[1], s[2] * s[3]}}; }
 Type matrix(const Shape& w) { return {DType::F32, Shape{w[0], w[1]}}; }
@@ -258,8 +274,8 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
   if (refuses(r, x, w, y, why)) return nullptr;
   const auto end = epilogue_of(r);
   if (!end) return *why = "the activation takes more than some instructions", nullptr;
-  if (channel_block() == kVectorFloats) return std::make_unique<PixelProduct>(x, y, false, *end);
-  if (r.op.has(kPhysical)) return *why = "not for this processor's instructions", nullptr;
+  if (suits_tiles(x, y)) return std::make_unique<PixelProduct>(x, y, false, *end);
+  if (r.op.has(kPhysical)) return *why = "large maps, or other instructions", nullptr;
   const auto product = inside("matmul", {false, false}, {matrix(w), matrices(x)}, matrices(y));
   const int64_t rows = y[0] * y[1], filters = y[1], pixels = y[2] * y[3];
   return fn_kernel([=](const void* const* in, void* out) {
@@ -279,8 +295,7 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
 std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
   const Shape &dy = r.in[0].shape, &w = r.in[1].shape, &dx = r.out.shape;
   if (refuses(r, dx, w, dy, why)) return nullptr;
-  if (channel_block() == kVectorFloats)
-    return std::make_unique<PixelProduct>(dy, dx, true, Epilogue{});
+  if (suits_tiles(dy, dx)) return std::make_unique<PixelProduct>(dy, dx, true, Epilogue{});
   const auto product = inside("matmul", {true, false}, {matrix(w), matrices(dy)}, matrices(dx));
   return fn_kernel([=](const void* const* in, void* out) {
     const void* operands[] = {in[1], in[0]};
