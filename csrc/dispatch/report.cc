@@ -99,7 +99,8 @@ py::dict described_region(const Region& r, const CodeInfo& code) {
   py::dict x;
   py::list exits;
   for (auto& e : r.exits)
-    if (e.count > 0) exits.append(py::make_tuple(code.instrs[e.instr].line, e.returns, e.count));
+    if (e.count > 0)
+      exits.append(py::make_tuple(code.instrs[e.instr].line, e.returns, e.count, str_of(e.why)));
   x["where"] = str_of(str_cat(code.filename, ":", r.first_line));
   x["lines"] = py::make_tuple(r.first_line, r.last_line);
   x["runs"] = r.runs;

@@ -38,6 +38,12 @@ void drop_given_up(FunctionCache& state) {
   state.given_up.clear();
 }
 
+// Up to CPython 3.11 a comprehension is a function, which has the loop.
+static bool is_comprehension(const Instr& in) {
+  return in.op == Op::LOAD_CONST && PyCode_Check(in.obj) &&
+         text_of(reinterpret_cast<PyCodeObject*>(in.obj)->co_name) == "<listcomp>";
+}
+
 bool LoopsAhead::operator()(const CodeInfo& code, int instr) {
   if (from_.empty()) {
     from_.assign(code.instrs.size() + 1, false);
@@ -45,7 +51,8 @@ bool LoopsAhead::operator()(const CodeInfo& code, int instr) {
       changed = false;
       for (int pc = static_cast<int>(code.instrs.size()) - 1; pc >= 0; --pc)
         for (int to : successors(code, pc))
-          if (to >= 0 && !from_[pc] && (to <= pc || from_[to])) from_[pc] = changed = true;
+          if (to >= 0 && !from_[pc] && (to <= pc || from_[to] || is_comprehension(code.instrs[pc])))
+            from_[pc] = changed = true;
     }
   }
   return from_[static_cast<size_t>(instr)];

@@ -139,8 +139,8 @@ struct FunctionCache {
   bool no_regions = false;           // these gain nothing as regions
   uint64_t region_count = 0, region_losses = 0;
   bool regions_left = false;  // a call went on in CPython behind one
-  Backoff recursion{3};   // attempts of a function that calls itself
-  int64_t wasted_ns = 0;  // on regions that came to nothing
+  Backoff recursion{3};       // attempts of a function that calls itself
+  int64_t wasted_ns = 0;      // on regions that came to nothing
   int64_t regions_made_ns = 0, regions_ran_ns = 0;
   std::vector<NoRegion> left_loops;
   // Entries that were given up in calls below one that still runs: it may be theirs.

@@ -61,7 +61,7 @@ def mandelbrot(w):
 def test_one_region_runs_a_function_to_its_end():
     f = same(collatz, (300,), (2,), (1,), (0,))
     (r,) = regions(f)
-    assert r["runs"] == 4 and all(returned for _, returned, _ in r["exits"])
+    assert r["runs"] == 4 and all(returned for _, returned, *_ in r["exits"])
     first = collatz.__code__.co_firstlineno
     assert r["lines"] == (first + 2, first + 8)
     f = same(mandelbrot, (20,), (1,))
@@ -77,7 +77,7 @@ def test_integers_grow_beyond_64_bits():
         return s
 
     f = same(power, (10, 3), (39, 3), (40, 3), (41, 3), (200, 3), (64, 2), (62, 2), (63, -2), (5, 2**62), (5, 2**64))
-    assert any(not returned for r in regions(f) for _, returned, _ in r["exits"])
+    assert any(not returned for r in regions(f) for _, returned, *_ in r["exits"])
 
     def ends(a, b):
         s = 0

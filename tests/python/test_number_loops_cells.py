@@ -97,6 +97,74 @@ def seen(n, stop):
         assert results[0] == results[1], args
 
 
+def test_comprehensions_alone():
+    source = """
+def f(h, w):
+    return [[(i * 7 + j * 13) % 5 == 0 for j in range(w)] for i in range(h)]
+"""
+    same(source, (9, 7), (0, 3), (3, 0), (1, 1))
+
+
+def test_functions_that_are_made_at_every_call():
+    source = """
+def f(n, step):
+    def deriv(x, v, k=2):
+        return v, -x * k - 0.1 * v
+    out = deriv
+    x, v = 1.0, 0.0
+    for _ in range(n):
+        a, b = deriv(x, v) if step < 3 else deriv(x, v, step)
+        x, v = x + 0.01 * a, v + 0.01 * b
+    return x, v, out(1, 2)
+"""
+    same(source, (50, 2), (50, 5), (0, 2), (9, 1))
+    space = {}
+    exec(source, space)
+    f = ms.jit(space["f"])
+    for _ in range(6):
+        f(50, 2)
+    assert len(ms.explain(f).regions) == 1, str(ms.explain(f))
+
+
+def test_a_function_that_is_made_anew_is_given_itself():
+    @ms.jit
+    def f(n, fail):
+        def twice(x):
+            return 2 * x
+        s = 0
+        for i in range(n):
+            s += twice(i)
+        kept = [twice]
+        for i in range(n):
+            s += 1 // (n - i - fail)
+        return s, kept[0], twice
+    results = [f(5, 0) for _ in range(4)]
+    assert all(a is b for _, a, b in results) and len({id(a) for _, a, _ in results}) == 4
+    with pytest.raises(ZeroDivisionError):
+        f(5, 1)
+
+
+def test_functions_of_the_same_code_that_differ():
+    source = """
+def make(c, k):
+    def with_default(x, y=k):
+        return x * y
+    def with_cell(x):
+        return x * c
+    return with_default, with_cell
+
+def f(n, c, k, out):
+    with_default, with_cell = make(c, k)
+    s = 0
+    last = None
+    for i in range(n):
+        s += with_default(i) + with_cell(i)
+        last = with_default
+    return s, last(10) if n else 0
+"""
+    same(source, *[(9, c, k, []) for c in (1, 2.5) for k in (3, 4, 0.5)], expect=None)
+
+
 def test_a_variable_without_a_value_at_first():
     source = """
 def f(n, m):

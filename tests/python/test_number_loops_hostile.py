@@ -168,7 +168,7 @@ def test_variables_of_quiet_kinds_are_replaced_in_regions():
     for x in ("a", None, b"c", 1j, [], {}, (1, [2.5])):
         assert j(x, 5) == 10
     (r,) = regions(j)
-    assert all(returned for _, returned, _ in r["exits"]) and r["runs"] == 7
+    assert all(returned for _, returned, *_ in r["exits"]) and r["runs"] == 7
     assert j([j], 5) == 10 and j({1: j}, 5) == 10 and r["runs"] == 7
 
 

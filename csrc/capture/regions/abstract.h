@@ -123,8 +123,8 @@ struct Leave {
 };
 [[noreturn]] void leave(std::string why, std::string help = "", bool of_arrays = false);
 inline constexpr const char* kNumbers =
-    "machine code has ints of 64 bits, floats, complex numbers, bools, NumPy's numbers but for "
-    "uint64 and float16, and arrays and lists of these";
+    "machine code has ints of 64 bits, floats, complex numbers, bools, characters, NumPy's numbers "
+    "but for uint64 and float16, and arrays, tuples and lists of these";
 
 // With its article.
 std::string a_(const std::string& what);

@@ -86,6 +86,7 @@ void RegionBuilder::note_leave(const Leave& l) {
 int RegionBuilder::line_here() const { return b_.code().instrs[e_.instr()].line; }
 
 void RegionBuilder::note_loop(int head) {
+  because_.first_line = because_.last_line = because_.line;  // of a comprehension's own function
   if (head < 0) return;
   std::tie(because_.first_line, because_.last_line) =
       lines_of(*b_.own().code, head, b_.own().loop_end[head]);
@@ -561,6 +562,7 @@ Av RegionBuilder::looked_up(RegionSource where) {
   if (!is_of_use(o))  // and it is not kept alive for nothing
     leave(str_cat("a ", Py_TYPE(o)->tp_name, " is read that is no argument or local variable"),
           kNumbers);
+  if (is_such_function(o, o)) return a;  // who calls it asks what it does
   return d_.typed_sources[s] = d_.known_object(s, o);
 }
 

@@ -256,7 +256,9 @@ int Draft::generator_of_value(const Av& a) {
 }
 
 Av Draft::known_object(int s, PyObject* o) {
-  r->needs.push_back({RegionNeed::kIs, s, py::reinterpret_borrow<py::object>(o)});
+  const bool function = is_such_function(o, o);
+  r->needs.push_back({function ? RegionNeed::kFunction : RegionNeed::kIs, s,
+                      py::reinterpret_borrow<py::object>(o)});
   return object(o);
 }
 
@@ -294,6 +296,7 @@ bool Draft::can_be_tagged(const Av& a) {
 }
 
 void Draft::drop(const Av& a) {
+  if (a.kind == K::kEntry && PyCell_Check(object_at(a.index))) return;  // its frame keeps it
   if (!dies_quietly(a) && typed(a).kind == K::kEntry && !array_of_value(a))
     leave(str_cat("a variable that holds ", a_(described(a)), " gets another value"),
           "give the number another name");

@@ -58,6 +58,9 @@ bool is_quiet(PyObject* o, int depth = 2);
 // Of all that NumPy may be told to warn of, code does not look for this.
 bool underflow_is_ignored(const Region& r);
 
+// Is it a function without a closure that does what `f` does, which may be a function made anew?
+bool is_such_function(PyObject* o, PyObject* f);
+
 // The memory of bytes, of a narrow str, or of an ndarray of one of the dtypes in native order,
 // aligned; null: it is something else, or may not be written.
 Region::View array_view(PyObject* o, bool written);

@@ -262,6 +262,13 @@ BufferView array_view(PyObject* o, bool written) {
   return view;
 }
 
+bool is_such_function(PyObject* o, PyObject* f) {
+  return PyFunction_Check(o) && !PyFunction_GET_CLOSURE(o) && !PyFunction_GET_CLOSURE(f) &&
+         PyFunction_GET_CODE(o) == PyFunction_GET_CODE(f) &&
+         PyFunction_GET_GLOBALS(o) == PyFunction_GET_GLOBALS(f) &&
+         PyFunction_GET_DEFAULTS(o) == PyFunction_GET_DEFAULTS(f);
+}
+
 namespace {
 
 bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer,
@@ -291,6 +298,7 @@ bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer
       return g && regions::hold_generator(g, &buffer[need.word], &views->generators);
     }
     case RegionNeed::kIs: return o == need.object.ptr();
+    case RegionNeed::kFunction: return is_such_function(o, need.object.ptr());
     case RegionNeed::kQuiet: return is_quiet(o);
     case RegionNeed::kPlace: {
       const IteratorPlace p = iterator_place(o);

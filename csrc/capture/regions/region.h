@@ -49,6 +49,7 @@ struct RegionSource {
 struct RegionNeed {
   enum Kind : uint8_t {
     kIs,
+    kFunction,  // without a closure, made of the same code
     kNumber,
     kComplex,
     kRangeIter,
@@ -61,7 +62,8 @@ struct RegionNeed {
     kUnset
   } kind;
   int source;
-  py::object object;  // of kIs; of kGenerator: its class, or the function of its method
+  // Of kIs, kFunction; of kGenerator: its class, or the function of its method.
+  py::object object;
   RegionKind number = RegionKind::kNull;  // of kNumber: one of its kinds
   int64_t step = 0;                       // of kRangeIter: 1, or any
   int word = 0;  // where its value goes; of kComplex, its parts; of kRangeIter: the next number,
