@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 BUILD := build/$(notdir $(PYTHON))
 JOBS := $(shell nproc)
 APT := ccache cmake ninja-build g++ libasmjit-dev libabsl-dev libeigen3-dev
-APT_test := libgtest-dev libopenmpi-dev openmpi-bin
+APT_test := libgtest-dev libopenmpi-dev openmpi-bin iproute2
 APT_lint := clang-format
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
@@ -247,11 +247,11 @@ release-check:
 	test ! -d build/onednn || { mkdir -p build/release/build && cp -a build/onednn build/release/build/; }
 	+$(MAKE) --no-print-directory -C build/release release-steps
 release-steps:
-	$(PYTHON) tools/tag.py --check
 	+$(MAKE) --no-print-directory build docs
 	+$(MAKE) --no-print-directory examples
 	+$(MAKE) --no-print-directory wheels
 	+$(MAKE) --no-print-directory test
+	$(PYTHON) tools/tag.py --check
 # This commit is the release of the version in pijit/__init__.py; `tools/tag.py --check` says what is in the way of that.
 tag:
 	$(PY) tools/tag.py

@@ -1,8 +1,8 @@
-"""Training in data parallel: images per second of one process with one thread, and of two (mpirun -n 2) with one thread
-each, in turns; the median of the rounds' ratios. On a machine that does nothing else and has two cores. On a busy one
-the ratio by processor time says what two free cores would give if nobody waited.
+"""Training in data parallel: images per second of one process with one thread, and of several (mpirun) with one thread
+each, in turns; the median of the rounds' ratios. On a machine that does nothing else and has a core for each. On a busy
+one the ratio by processor time says what free cores would give if nobody waited.
 
-    python benchmarks/distributed.py [--rounds 5] [--steps 20] [--network convolutions|products]"""
+    python benchmarks/distributed.py [--rounds 5] [--steps 20] [--processes 2,4] [--network convolutions|products]"""
 
 import argparse
 import os
@@ -65,21 +65,25 @@ def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--steps", type=int, default=20)
+    p.add_argument("--processes", default="2")
     p.add_argument("--network", choices=("convolutions", "products"), default="convolutions")
     p.add_argument("--train", action="store_true", help=argparse.SUPPRESS)
     args = p.parse_args()
     if args.train:
         return train(args.network, args.steps)
-    ratios, by_cpu = [], []
+    counts = [int(n) for n in args.processes.split(",")]
+    ratios, by_cpu = {n: [] for n in counts}, {n: [] for n in counts}
     for _ in range(args.rounds):
         one, one_cpu = measured(args)
-        two, two_cpu = measured(args, "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2")
-        ratios.append(two / one)
-        by_cpu.append(2 * two_cpu / one_cpu)
-        print(f"one {one:.0f}, two {two:.0f} images per second: {two / one:.2f} times, by processor time "
-              f"{by_cpu[-1]:.2f}", flush=True)
-    print(f"{args.network}: median {statistics.median(ratios):.2f}, best {max(ratios):.2f}, median by processor time "
-          f"{statistics.median(by_cpu):.2f}")
+        for n in counts:
+            several, cpu = measured(args, "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(n))
+            ratios[n].append(several / one)
+            by_cpu[n].append(n * cpu / one_cpu)
+            print(f"one {one:.0f}, {n} processes {several:.0f} images per second: {several / one:.2f} times, by "
+                  f"processor time {by_cpu[n][-1]:.2f}", flush=True)
+    for n in counts:
+        print(f"{args.network}, {n} processes: median {statistics.median(ratios[n]):.2f}, best {max(ratios[n]):.2f}, "
+              f"median by processor time {statistics.median(by_cpu[n]):.2f}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """pijit: eager tensors with MindSpore's names, and a bytecode JIT for unmodified Python."""
 
+import sys as _sys
+
 from pijit import _launch
 _launch.main_of_package()  # `python -m pijit`
 from pijit import _libs
@@ -100,3 +102,5 @@ __getattr__, __dir__ = compat.names(__name__, {
 })
 compat.register()
 automatic.begin()
+if "logging" in _sys.modules:
+    from pijit import log as log  # levels of its loggers count from now on

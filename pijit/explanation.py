@@ -224,7 +224,7 @@ class Explanation:
                 f"{len(e['guards'])} guards")
             lines.append(f"    ops: {ops or 'none'}")
             first = _useful(e["guards"])
-            lines += [f"    guard: {readable(g)}" for g in first[:self._GUARDS_SHOWN]]
+            lines += [f"    guard: {g}" for g in first[:self._GUARDS_SHOWN]]
             more = len(first) - self._GUARDS_SHOWN
             if more > 0:
                 lines.append(f"    and {more} more guards, in entries[{i}]['guards']")
@@ -277,7 +277,7 @@ class _Signs(ast.NodeTransformer):
 def readable(guard: Any) -> Any:
     """A guard in the user's words: `x + 2 > 0` for gt(add(x, 2), 0). The middle of a long one is left out."""
     most, end = 200, 60
-    text = _in_operators(guard)
+    text = re.sub(r"\b(\w+)\.cell_contents\b", r"\1", _CELL.sub(r"\1", _in_operators(guard)))
     return text if len(text) <= most else f"{text[:most - end]} … {text[-end:]}"
 
 
@@ -286,7 +286,8 @@ def _in_operators(guard):
     if "stack" not in text and not any(f"{name}(" in text for name in (*_SIGNS, *_COMPARED, "neg")):
         return text
     try:
-        return ast.unparse(_Signs().visit(ast.parse(text, mode="eval")))
+        text = ast.unparse(_Signs().visit(ast.parse(text, mode="eval")))
+        return text.replace("((a value of this line))", "(a value of this line)")
     except (SyntaxError, RecursionError, ValueError):
         return text
 
@@ -297,13 +298,26 @@ def unlike(guard: Any) -> str:
     return text[4:] if text.startswith("not ") else f"not {text}"
 
 
+_CELL = re.compile(r"\bclosure\.(\w+)\.cell_contents\b")
+_CAPTURED = re.compile(_CELL.pattern + r" == .*")
+
+
 def _useful(guards):
-    """Guards, those about the user's values first, those about Python's own classes and modules last."""
+    """Guards in the user's words, each once: those about the user's values first, those about Python's own classes and
+    modules last. What holds of frames alone (cells, names that are not bound yet) is left out, and what another guard
+    says as well; variables of enclosing functions share a line."""
     def rank(g):
         if ".shape ==" in g or " == " in g and not g.startswith("type("):
             return 0
         return 2 if g.endswith(" unchanged") or "__code__" in g else 1
-    return sorted(guards, key=rank)
+    ranked = sorted(dict.fromkeys(guards), key=rank)
+    captured = [readable(g) for g in ranked if _CAPTURED.fullmatch(g)]
+    lines = {}
+    for g in ranked:
+        if g.endswith((") is cell", " is unbound")) or any(other.startswith(g + " and ") for other in ranked):
+            continue
+        lines[" and ".join(captured) if _CAPTURED.fullmatch(g) else readable(g)] = None
+    return list(lines)
 
 
 def explain(f: Any, *args: Any, **kwargs: Any) -> Explanation:

@@ -37,8 +37,8 @@ class _Form:
         self.kinds = tuple(taken[p.name] for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
         self.by_name = taken
         self.required = tuple(p.name for p in parameters if p.default is p.empty)
-        self.text = ", ".join(("*, " if p.kind is p.KEYWORD_ONLY else "") + str(p.replace(annotation=p.empty))
-                              for p in parameters)
+        self.text = str(self.signature.replace(parameters=[
+            p for p in self.signature.parameters.values() if p.name != itself.name]))[1:-1]
         when_loaded(self.complete)
 
     def complete(self):

@@ -128,6 +128,52 @@ def _operators():
     return "\n".join(lines)
 
 
+def _first_sentences():
+    """Of functions that methods of Tensors are made of, by name: the docstring's first line."""
+    space = {}
+    source = (ROOT / "pijit/ops/documentation.py").read_text().split("\ndef ")[0]
+    exec(compile(source, "documentation.py", "exec"), space)
+    told = {name: inspect.cleandoc(what).split("\n")[0] for name, (_, what, _) in space["_TABLE"].items()}
+    files = [*sorted((ROOT / "pijit/ops/function").rglob("*.py")), ROOT / "pijit/overloads.py",
+             ROOT / "pijit/tensor_more.py", ROOT / "pijit/tensor.py"]
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and ast.get_docstring(node):
+                told[node.name.removeprefix("_")] = ast.get_docstring(node).split("\n")[0]
+            if path.name == "overloads.py" and isinstance(node, ast.Tuple) and len(node.elts) == 3 and all(
+                    isinstance(e, ast.Constant) and isinstance(e.value, str) for e in node.elts[:2]):
+                told[node.elts[0].value] = node.elts[1].value.split("\n")[0]
+    return told
+
+
+def _tensor():
+    """A page of the class that the extension has: its methods stand in pijit/_C.pyi."""
+    tensor = next(node for node in ast.parse((ROOT / "pijit/_C.pyi").read_text()).body
+                  if isinstance(node, ast.ClassDef) and node.name == "Tensor")
+    told, ways, attributes = _first_sentences(), {}, []
+    for node in tensor.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            arguments = node.args
+            for a in ast.walk(arguments):
+                if isinstance(a, ast.arg):
+                    a.annotation = None
+            (arguments.posonlyargs or arguments.args or [None]).pop(0)
+            ways.setdefault(node.name, []).append(f"`{node.name}({ast.unparse(arguments).replace('...', '…')})`")
+        elif isinstance(node, ast.AnnAssign):
+            attributes.append(f"`{node.target.id}`")
+    lines = ["# Tensor and Parameter", "", "`Tensor(input_data=None, dtype=None, shape=None, init=None)`", "",
+             "An array of numbers, with MindSpore's API. `input_data` is a number, a list or tuple of them (nested for "
+             "more dimensions), an array of NumPy, whose elements are copied, or a Tensor. Where it is None, `shape`, "
+             "`dtype` and `init` say what is made.", "",
+             "Operators (`+`, `@`, `x[1:]`, `==` …) are those of arrays. So are the attributes " +
+             ", ".join(attributes) + ".", "", "::: pijit.parameter.Parameter", "", "::: pijit.parameter.ParameterTuple",
+             "", "## Methods of Tensors", "", "Functions of `ops` with the same names say more.", ""]
+    for name, forms in sorted(ways.items()):
+        what = told.get(name) or (f"as `{name[:-1]}`, in place." if name[:-1] in ways else "")
+        lines.append(f"- {' or '.join(dict.fromkeys(forms))}" + (f": {what}" if what else ""))
+    return "\n".join(lines) + "\n"
+
+
 def api():
     """Pages of the API: mkdocstrings reads docstrings in the sources, without importing them."""
     found = {}
@@ -145,14 +191,15 @@ def api():
                 f"{module}.{name}" for name in _documented(path, public))
         groups += [(f"api/{package}/{title.replace(' ', '_')}.md", f"{package}: {title}", names)
                    for title, names in pages.items() if names]
-    lists = {"": [], "ops": ["- [operators](ops/operators.md): `add`, `mul`, `exp`, and all other elementwise ones"],
+    lists = {"": ["- [Tensor and Parameter](tensor.md): `Tensor` with all its methods, `Parameter`, `ParameterTuple`"],
+             "ops": ["- [operators](ops/operators.md): `add`, `mul`, `exp`, and all other elementwise ones"],
              "nn": [], "mint": [], "train": [], "dataset": []}
     for page, title, names in groups:
         found[page] = f"# {title}\n\n" + "".join(f"::: {name}\n\n" for name in names)
         package = page.split("/")[1] if page.count("/") == 2 else ""
         shown = ", ".join(f"`{name.rpartition('.')[2]}`" for name in names)
         lists[package].append(f"- [{title.rpartition(': ')[2]}]({page[4:]}): {shown}")
-    found["api/ops/operators.md"] = _operators()
+    found["api/ops/operators.md"], found["api/tensor.md"] = _operators(), _tensor()
     text = ["# API", "", "Made of the docstrings. [All of MindSpore's names](../api-coverage.md), and what differs, "
             "stand in a list of their own.", ""]
     for package, lines in lists.items():

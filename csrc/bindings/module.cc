@@ -343,6 +343,7 @@ PYBIND11_MODULE(_C, m) {
   init_objects(m);
   init_tape(m);
   init_config(m);
+  init_log(m);
   init_graph(m);
   init_events(m);
   init_capture(m);

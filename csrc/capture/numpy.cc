@@ -1,6 +1,7 @@
 // NumPy's functions of ndarrays by name: reductions, running sums, joins, new arrays, masks. What
 // dtypes results have, how they lie in memory and what is refused, NumPy is asked at capture.
 #include <algorithm>
+#include <cmath>
 
 #include "capture/context.h"
 #include "capture/ufuncs.h"
@@ -118,11 +119,17 @@ NdarrayValue* folded_value(Context& c, Val v, bool keeps) {
 
 V mean(Context& c, NdarrayValue* a, const Folding& f) {
   const Val x = a->elements(c);
-  // NumPy adds integers as float64; these are exact in any order.
-  const bool exact = is_bool(x.dtype()) || (is_int(x.dtype()) && size_of(x.dtype()) <= 2);
-  const DType t = exact ? DType::F64 : x.dtype();
-  if (!is_float(t)) return nullptr;
-  auto sum = fold(c, a, "add", f, 0.0);
+  // NumPy adds integers as float64: small ones are exact in any order, others it casts by buffers.
+  const bool small = is_bool(x.dtype()) || (is_int(x.dtype()) && size_of(x.dtype()) <= 2);
+  const DType t = is_float(x.dtype()) ? x.dtype() : DType::F64;
+  NdarrayValue* summed = a;
+  if (t != x.dtype() && !small) {
+    const Dim n = x.shape().numel();
+    if (a->scalar || n.symbolic() || int64_t{n} > kNumpyBuffer || !has_no_gaps(c, a))
+      return nullptr;
+    summed = new_ndarray_value(c, v_cast(x, t), a->axes, false);
+  }
+  auto sum = fold(c, summed, "add", f, 0.0);
   if (!sum || sum->count == Dim(0)) return nullptr;  // of nothing it warns
   // Divided in float64, as the count is an int64.
   const Val count = c.scope_->graph().constant(DType::F64, SizeNumber(sum->count));
@@ -189,6 +196,23 @@ V filled_like(Context& c, NdarrayValue* a, double value) {
   return new_ndarray_value(c, all, a->axes, false);
 }
 
+// The sizes that an argument gives, negative ones among them. Nothing: others than integers.
+std::optional<Dims> sizes_of(Context& c, const V& v) {
+  Dims sizes;
+  for (auto& d : is_sequence(v) ? v->parts(c) : std::vector<V>{v}) {
+    const auto* size = state_of<ScalarValue::Size>(d);
+    if (size && size->expr.index() == 0) {
+      sizes.push_back(std::get<Dim>(size->expr));
+      continue;
+    }
+    if (!is_known(d) || !PyLong_CheckExact(d->obj.ptr())) return std::nullopt;
+    const auto n = as_int(c, d);
+    if (!n || sizes.size() == kMaxRank) return std::nullopt;
+    sizes.push_back(*n);
+  }
+  return sizes;
+}
+
 // np.zeros and its kind, where a function has ndarrays already: it may store in them.
 V filled(Context& c, const std::vector<V>& args, const Kwargs& kwargs, double value) {
   const bool among_arrays = std::any_of(c.guards_.begin(), c.guards_.end(),
@@ -212,18 +236,10 @@ V filled(Context& c, const std::vector<V>& args, const Kwargs& kwargs, double va
     if (!known || !is_followed(*known)) return nullptr;
     t = *known;
   }
-  Shape shape;
-  for (auto& d : as<TupleValue>(args[0]) ? args[0]->parts(c) : std::vector<V>{args[0]}) {
-    const auto* size = state_of<ScalarValue::Size>(d);
-    if (size && size->expr.index() == 0) {
-      shape.push_back(std::get<Dim>(size->expr));
-      continue;
-    }
-    if (!is_known(d) || !PyLong_CheckExact(d->obj.ptr())) return nullptr;
-    const auto n = as_int(c, d);
-    if (!n || *n < 0 || shape.rank() == kMaxRank) return nullptr;
-    shape.push_back(*n);
-  }
+  const auto sizes = sizes_of(c, args[0]);
+  const Shape shape = sizes ? Shape(*sizes) : Shape();
+  if (std::any_of(shape.begin(), shape.end(), [](Dim d) { return !d.symbolic() && d < Dim(0); }))
+    return nullptr;
   if (shape.rank() == 0) return nullptr;
   Graph& g = c.scope_->graph();
   return new_ndarray_value(c, g.op("broadcast_to", {g.constant(t, value)}, {shape.dims()}),
@@ -283,7 +299,7 @@ V spread(Context& c, const std::vector<V>& args, const Kwargs& kwargs, bool root
   }
   auto* a = as<NdarrayValue>(args[0]);
   const auto f = folding(c, args, others);
-  if (!f || !is_float(a->elements(c).dtype())) return nullptr;
+  if (!f) return nullptr;
   Folding keeping = *f;
   keeping.keeps = true;
   const V centre = mean(c, a, keeping);
@@ -302,6 +318,40 @@ V spread(Context& c, const std::vector<V>& args, const Kwargs& kwargs, bool root
   if (root) q = g.op("sqrt", {q});
   return folded_value(c, q, f->keeps);
 }
+// The sum of a matrix's diagonal.
+V trace(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  if (a->scalar || args.size() != 1 || !kwargs.empty() || a->elements(c).shape().rank() != 2)
+    return nullptr;
+  const Val places = c.scope_->graph().op("diagonal", {a->logical(c)}, {Dim(0)});
+  auto sum = fold(c, new_ndarray_value(c, places, axes_in_order(1), false), "add", {}, 0.0);
+  return sum ? V(folded_value(c, sum->value, false)) : nullptr;
+}
+
+// To so many decimals, by the steps of NumPy's own function.
+V rounded(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  V given = args.size() == 2 ? args[1] : V();
+  if (kwargs.size() == 1 && kwargs[0].first == "decimals" && !given)
+    given = kwargs[0].second;
+  else if (!kwargs.empty() || args.size() > 2)
+    return nullptr;
+  const bool integer = !given || (is_known(given) && PyLong_CheckExact(given->obj.ptr()));
+  const auto decimals = given && integer ? as_int(c, given) : std::optional<int64_t>(0);
+  constexpr int64_t kMost = 22;  // powers of ten that a float64 holds
+  if (!integer || !decimals || *decimals < -kMost || *decimals > kMost || a->scalar ||
+      !is_float(a->elements(c).dtype()))
+    return nullptr;
+  const V x = args[0];
+  if (*decimals == 0) return apply_ufunc(c, numpy_function("rint"), {x});
+  const char *first = "multiply", *last = "divide";
+  if (*decimals < 0) std::swap(first, last);
+  const V scale = c.constant(py::float_(std::pow(10.0, static_cast<double>(std::abs(*decimals)))));
+  const V scaled = apply_ufunc(c, numpy_function(first), {x, scale});
+  return apply_ufunc(c, numpy_function(last),
+                     {apply_ufunc(c, numpy_function("rint"), {scaled}), scale});
+}
+
 template <bool kRoot>
 V spread_of(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return spread(c, args, kwargs, kRoot);
@@ -472,6 +522,144 @@ V full_like(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return new_ndarray_value(c, all, a->axes, false);
 }
 
+// The one array of a function that gives a view of it.
+NdarrayValue* to_view(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  if (a->scalar || !kwargs.empty()) return nullptr;
+  const Val x = a->elements(c);
+  return x.shape().rank() == 0 || x.shape().numel() == Dim(0) ? nullptr : a;
+}
+
+V reshape(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = to_view(c, args, kwargs);
+  if (!a || args.size() < 2 || !a->is_in_c_order() || !has_no_gaps(c, a)) return nullptr;
+  const V form = args.size() == 2 ? args[1] : c.tuple({args.begin() + 1, args.end()});
+  auto sizes = sizes_of(c, form);
+  if (!sizes) return nullptr;
+  const Dim all = a->elements(c).shape().numel();
+  Dim others = 1;
+  Dim* open = nullptr;
+  for (auto& d : *sizes) {
+    if (d.symbolic() || d > Dim(0)) {
+      others *= d;
+      continue;
+    }
+    if (open || d != Dim(-1)) return nullptr;
+    open = &d;
+  }
+  if (open) {
+    if (others.is_one())
+      *open = all;
+    else if (all.symbolic() || others.symbolic())
+      return nullptr;
+    else
+      *open = int64_t{all} / int64_t{others};
+    others *= *open;
+  }
+  if (!others.same_as(all)) return nullptr;
+  return view_in_shape(c, *a, Shape(*sizes), c.tuple({form}));
+}
+
+// All elements in one axis: a view, or of memory of its own.
+template <bool kView>
+V flat(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = to_view(c, args, {});
+  const bool ordered =
+      kwargs.size() == 1 && kwargs[0].first == "order" && is_text(kwargs[0].second);
+  const std::string order = ordered ? text_of(kwargs[0].second->obj) : "C";
+  if (!a || args.size() != 1 || kwargs.size() > (ordered ? 1 : 0)) return nullptr;
+  if (order != "C" && ((order != "K" && order != "A") || !a->is_in_c_order())) return nullptr;
+  const Shape shape{a->elements(c).shape().numel()};
+  if (kView && a->is_in_c_order() && has_no_gaps(c, a))
+    return view_in_shape(c, *a, shape, c.tuple({c.constant_int(-1)}));
+  const Shape& all = a->elements(c).shape();  // beside one another after all, perhaps
+  if (kView && (a->is_in_c_order() || std::find(all.begin(), all.end(), Dim(1)) != all.end()))
+    return nullptr;
+  return new_ndarray_value(c, v_reshape(a->logical(c), shape), axes_in_order(1), false);
+}
+
+V axes_in_other_order(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = to_view(c, args, kwargs);
+  if (!a) return nullptr;
+  const int rank = a->rank();
+  std::vector<int> axes = axes_in_order(rank);
+  std::reverse(axes.begin(), axes.end());
+  std::vector<V> given(args.begin() + 1, args.end());
+  if (given.size() == 1 && is_sequence(given[0])) given = given[0]->parts(c);
+  if (given.size() == 1 && is_none(given[0])) given.clear();
+  if (!given.empty() && given.size() != axes.size()) return nullptr;
+  std::vector<V> form;
+  for (size_t k = 0; k < given.size(); ++k) {
+    const auto axis = axis_from(c, given[k], rank);
+    if (!axis || std::find(axes.begin(), axes.begin() + static_cast<ptrdiff_t>(k), *axis) !=
+                     axes.begin() + static_cast<ptrdiff_t>(k))
+      return nullptr;
+    axes[k] = *axis;
+    form.push_back(c.constant_int(*axis));
+  }
+  return view_by_axes(c, *a, axes, c.tuple(form));
+}
+
+V two_axes_swapped(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = to_view(c, args, kwargs);
+  if (!a || args.size() != 3) return nullptr;
+  const auto p = axis_from(c, args[1], a->rank()), q = axis_from(c, args[2], a->rank());
+  if (!p || !q) return nullptr;
+  std::vector<int> axes = axes_in_order(a->rank());
+  std::swap(axes[static_cast<size_t>(*p)], axes[static_cast<size_t>(*q)]);
+  std::vector<V> form;
+  for (int k : axes) form.push_back(c.constant_int(k));
+  return view_by_axes(c, *a, axes, c.tuple(form));
+}
+
+// Without the axes of one place.
+V squeezed(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = to_view(c, args, {});
+  if (!a || !a->is_in_c_order() || args.size() + kwargs.size() > 2) return nullptr;
+  const int rank = a->rank();
+  std::optional<int> only;
+  if (args.size() + kwargs.size() == 2) {
+    only = axis_argument(c, args, kwargs, 1, rank, -1);
+    if (!only) return nullptr;
+  }
+  const V none = c.constant(py::none());
+  std::vector<V> places;
+  bool any = false;
+  for (int k = 0; k < rank; ++k) {
+    const Dim d = a->elements(c).shape()[k];
+    const bool one = d == Dim(1) && (!only || *only == k);
+    if (only && *only == k && !one) return nullptr;  // ValueError
+    any |= one;
+    places.push_back(one ? c.constant_int(0) : c.make<SliceValue>(none, none, none));
+  }
+  if (!any || std::none_of(places.begin(), places.end(), [](auto& p) { return as<SliceValue>(p); }))
+    return nullptr;
+  return a->getitem(c, c.tuple(places));
+}
+
+V repeated(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = to_view(c, args, {});
+  if (!a || args.size() < 2 || !a->is_in_c_order()) return nullptr;
+  const int rank = a->rank();
+  const bool none = kwargs.size() == 1 && kwargs[0].first == "axis" && is_none(kwargs[0].second);
+  const bool given = !none && args.size() + kwargs.size() > 2;
+  const auto axis = given ? axis_argument(c, args, kwargs, 2, rank, -1) : std::optional(0);
+  if (!axis || !is_known(args[1]) || !PyLong_CheckExact(args[1]->obj.ptr())) return nullptr;
+  const auto times = as_int(c, args[1]);
+  if (!times || *times < 1) return nullptr;
+  Val x = a->elements(c);
+  if (!given) x = v_reshape(x, Shape{x.shape().numel()});
+  Dims made(x.shape().begin(), x.shape().end()), narrow = made;
+  const auto place = made.begin() + *axis;
+  *place *= Dim(*times);
+  narrow.insert(narrow.begin() + *axis + 1, Dim(1));
+  if (narrow.size() > static_cast<size_t>(kMaxRank)) return nullptr;
+  Dims wide = narrow;
+  wide[static_cast<size_t>(*axis) + 1] = Dim(*times);
+  const Val all = c.scope_->graph().op("broadcast_to", {v_reshape(x, Shape(narrow))}, {wide});
+  return new_ndarray_value(c, v_reshape(all, Shape(made)), axes_in_order(x.shape().rank()), false);
+}
+
 template <int kValue>
 V filled_with(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return filled(c, args, kwargs, kValue);
@@ -527,6 +715,15 @@ constexpr Function kFunctions[] = {
     {"cumprod", running_product},
     {"diff", differences},
     {"roll", rolled},
+    {"reshape", reshape},
+    {"ravel", flat<true>},
+    {"flatten", flat<false>},
+    {"transpose", axes_in_other_order},
+    {"swapaxes", two_axes_swapped},
+    {"squeeze", squeezed},
+    {"trace", trace},
+    {"round", rounded},
+    {"repeat", repeated},
     {"full_like", full_like},
     {"concatenate", join<Join::kConcatenate>, false},
     {"stack", join<Join::kStack>, false},

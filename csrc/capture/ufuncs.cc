@@ -388,7 +388,26 @@ V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
 
 // NumPy has shorter ways for some exponents that are Python numbers, with the same bits and other
 // names in its warnings.
+// A power of integers, by multiplications: what wraps around wraps alike in any order of them.
+static V power_of_integers(Context& c, const V& x, int64_t exponent) {
+  V made, factor = x;
+  for (; exponent; exponent /= 2) {
+    auto times = [&](const V& a, const V& b) {
+      return apply_ufunc(c, numpy_function("multiply"), {a, b});
+    };
+    if (exponent % 2) made = made ? times(made, factor) : factor;
+    if (exponent > 1) factor = times(factor, factor);
+  }
+  return made;
+}
+
 static V power_value(Context& c, const V& x, const V& y) {
+  if (auto* a = as_ndarray(c, x); a && !a->scalar && is_known(y) && a->is_followed(c)) {
+    const bool integers = is_int(a->elements(c).dtype()) && PyLong_CheckExact(y->obj.ptr());
+    const auto exponent = integers ? as_int(c, y) : std::nullopt;
+    constexpr int64_t kMost = 64;
+    if (exponent && *exponent >= 2 && *exponent <= kMost) return power_of_integers(c, a, *exponent);
+  }
   if (auto* a = as<NdarrayValue>(x);
       a && !a->scalar && is_known(y) && a->is_followed(c) && is_float(a->elements(c).dtype())) {
     PyObject* o = y->obj.ptr();

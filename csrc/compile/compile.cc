@@ -14,6 +14,7 @@
 #include "compile/recurrent.h"
 #include "compile/metadata.h"
 #include "compile/tiling.h"
+#include "runtime/code_names.h"
 #include "runtime/guard.h"
 
 namespace pijit {
@@ -128,6 +129,7 @@ class Compiler {
       for (auto s : n.in) step.in.push_back(s == kNoNode ? -1 : slot(s));
       if (changes_first(n))  // may be done where its first operand lies
         for (auto s : n.in) loop_inputs_[position].push_back({s, s == n.in[0]});
+      const CodeName name([&] { return name_of_code(metadata_of(g_, group.nodes)); });
       step.kernel = make_recurrent(g_, n, fast_, device_);
       if (!step.kernel) step.kernel = device_.kernels.make(request_of(g_, n, fast_));
       step.out.push_back(define(n.id, position));
@@ -305,6 +307,7 @@ class Compiler {
   void make_loop(PlannedLoop& l, Program::Step* step) {
     if (!l.is_loop()) return;
     choose_streams({&l, 1}, [](int) { return true; });
+    const CodeName name([&] { return name_of_code(*step->metadata); });
     step->kernel = device_.make_loop(std::move(l.spec));
     step->text = step->kernel->describe();
     step->metadata = with_kernel(*step->metadata, step->text);
@@ -408,14 +411,16 @@ class Compiler {
       }
       tiles.slices = g.slices;
       tiles.tile = g.tile;
-      step.kernel = device_.make_tiles(std::move(tiles));
-      step.text = step.kernel->describe();
       std::vector<MetadataRef> parts;
       for (size_t k = g.begin; k < g.end; ++k) parts.push_back(p_->steps[k].metadata);
       int64_t bytes = 0;
       for (auto* list : {&step.in, &step.out})
         for (int s : *list) bytes += bytes_of_slot(s);
-      step.metadata = with_kernel(joined(parts, bytes), step.text);
+      Metadata of_all = joined(parts, bytes);
+      const CodeName name([&] { return name_of_code(of_all); });
+      step.kernel = device_.make_tiles(std::move(tiles));
+      step.text = step.kernel->describe();
+      step.metadata = with_kernel(std::move(of_all), step.text);
       steps.push_back(std::move(step));
     }
     keep_until(p_->steps.size());

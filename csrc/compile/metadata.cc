@@ -129,4 +129,10 @@ Metadata joined(std::span<const MetadataRef> parts, int64_t bytes) {
   return s;
 }
 
+std::string name_of_code(const Metadata& m) {
+  if (m.places.empty()) return m.name;
+  const std::string& place = m.places.front();
+  return str_cat(m.name, " ", place.substr(place.rfind('/') + 1));  // npos + 1: all of it
+}
+
 }  // namespace pijit

@@ -13,5 +13,7 @@ Metadata metadata_of(const Graph& g, std::span<const uint32_t> nodes,
                      const LoopSpec* loop = nullptr, std::span<const int> slots = {});
 // Of kernels that run as one, which read and write `bytes` together.
 Metadata joined(std::span<const MetadataRef> parts, int64_t bytes);
+// What profilers and debuggers call the code: the ops, and where the first of them stands.
+std::string name_of_code(const Metadata& m);
 
 }  // namespace pijit

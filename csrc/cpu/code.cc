@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "runtime/code_names.h"
 
 namespace pijit {
 namespace {
@@ -81,12 +82,12 @@ const asmjit::Environment& code_environment() {
   return host;
 }
 
-void* place_code(asmjit::CodeHolder& code, CodePlace* place) {
-  AllBlocks& all = all_blocks();
+static void* put_code(asmjit::CodeHolder& code, CodePlace* place) {
   void* fn = nullptr;
-  asmjit::Error err;
-  {
-    std::lock_guard lock(all.mu);
+  asmjit::Error err = asmjit::kErrorOk;
+  if (!config().perf) {  // perf looks for the names of anonymous memory only
+    AllBlocks& all = all_blocks();
+    const std::lock_guard lock(all.mu);
     err = all.current->runtime.add(&fn, &code);
     if (err == asmjit::kErrorOk) {
       ++all.current->functions;
@@ -94,7 +95,7 @@ void* place_code(asmjit::CodeHolder& code, CodePlace* place) {
       return fn;
     }
   }
-  PIJIT_LOG("compile", "code in blocks: ", asmjit::DebugUtils::errorAsString(err));
+  if (err) PIJIT_LOG("compile", "code in blocks: ", asmjit::DebugUtils::errorAsString(err));
   // What else can be wrong with the code shows here, too.
   PIJIT_CHECK(code.flatten() == asmjit::kErrorOk &&
                   code.resolveUnresolvedLinks() == asmjit::kErrorOk && code.codeSize() > 0,
@@ -105,7 +106,14 @@ void* place_code(asmjit::CodeHolder& code, CodePlace* place) {
   return fn;
 }
 
+void* place_code(asmjit::CodeHolder& code, CodePlace* place) {
+  void* fn = put_code(code, place);
+  announce_code(fn, code.codeSize());
+  return fn;
+}
+
 void release_code(void* fn, const CodePlace& place) {
+  forget_code(fn);
   if (!place.blocks) {
     munmap(fn, place.bytes);
     return;
@@ -120,6 +128,7 @@ void release_code(void* fn, const CodePlace& place) {
 bool executable_memory() {
   static const bool there = [] {
     try {
+      const CodeName name([] { return std::string("nothing"); });
       const Code<void (*)()> nothing([](asmjit::CodeHolder& code) { x86::Assembler(&code).ret(); });
       nothing.get()();
       return true;

@@ -6,6 +6,7 @@
 #include "dispatch/report.h"
 #include "entry/guard.h"
 #include "python/quiet_lookup.h"
+#include "runtime/code_names.h"
 
 namespace pijit {
 namespace {
@@ -147,6 +148,11 @@ Region* Execution::region_made(ResumePoint& point, const Region::Frame& frame) {
   try {
     const NoCollection quiet;
     const Span capturing(TraceEvent::kCapture, [&] { return call_metadata(&state_, *code_); });
+    const CodeName name([&] {
+      const std::string& file = code_->filename;
+      return str_cat(code_->name, " ", file.substr(file.rfind('/') + 1), ":",
+                     code_->instrs[instr_].line);
+    });
     made = make_region(code_, instr_, frame, &because);
   } catch (const InternalError& e) {
     if (config().strict) throw;

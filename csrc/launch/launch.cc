@@ -128,6 +128,22 @@ PyObject* in_main_interpreter(PyObject*, PyObject*) {
   return PyBool_FromLong(PyInterpreterState_Get() == PyInterpreterState_Main());
 }
 
+PyObject* missing_instructions(PyObject*, PyObject*) {
+  PyObject* names = PyList_New(0);
+  auto need = [&](const char* name, bool there) {
+    if (!names || there) return;
+    PyObject* s = PyUnicode_FromString(name);
+    if (!s || PyList_Append(names, s) < 0) Py_CLEAR(names);
+    Py_XDECREF(s);
+  };
+  need("AVX2", __builtin_cpu_supports("avx2"));
+  need("FMA", __builtin_cpu_supports("fma"));
+  need("F16C", __builtin_cpu_supports("f16c"));
+  need("BMI", __builtin_cpu_supports("bmi"));
+  need("BMI2", __builtin_cpu_supports("bmi2"));
+  return names;
+}
+
 PyMethodDef methods[] = {
     {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run)), METH_FASTCALL,
      "run(function, *args): calls it with an empty stack of frames."},
@@ -136,6 +152,8 @@ PyMethodDef methods[] = {
      "been on processors for `after` seconds, and after each further `every`, until it gives a "
      "true value."},
     {"stop_calling", stop_calling, METH_NOARGS, "Ends call_while_busy."},
+    {"missing_instructions", missing_instructions, METH_NOARGS,
+     "Those that the extension proper is compiled with, and this processor doesn't have."},
     {"in_main_interpreter", in_main_interpreter, METH_NOARGS,
      "Is this Python's first interpreter? The extension proper would wait for ever in another."},
     {nullptr, nullptr, 0, nullptr}};

@@ -49,7 +49,8 @@ PyGetSetDef dtype_getset[] = {{"name", dtype_name, nullptr, "public name, as 'fl
                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
                                {nullptr, nullptr, 0, nullptr}};
-PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
+PyType_Slot dtype_slots[] = {{Py_tp_doc, const_cast<char*>("The type of a Tensor's elements.")},
+                             {Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
                              {Py_tp_str, reinterpret_cast<void*>(dtype_str)},
                              {Py_tp_getset, dtype_getset},
                              {Py_tp_methods, dtype_methods},

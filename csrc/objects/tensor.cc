@@ -621,7 +621,15 @@ Py_hash_t tensor_hash(PyObject* o) {
   return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(o) >> 4);
 }
 
-PyType_Slot tensor_slots[] = {SLOT(Py_tp_new, tensor_new),
+const char tensor_doc[] =
+    "Tensor(input_data=None, dtype=None, shape=None, init=None, const_arg=False, device=None)\n"
+    "--\n\n"
+    "An array of numbers, with MindSpore's API.\n\n"
+    "input_data is a number, a list or tuple of them (nested for more dimensions), an array of\n"
+    "NumPy, whose elements are copied, or a Tensor. Where it is None, shape, dtype and init say\n"
+    "what is made.";
+PyType_Slot tensor_slots[] = {{Py_tp_doc, const_cast<char*>(tensor_doc)},
+                              SLOT(Py_tp_new, tensor_new),
                               SLOT(Py_tp_init, tensor_init),
                               SLOT(Py_tp_dealloc, tensor_dealloc),
                               SLOT(Py_tp_methods, tensor_methods),

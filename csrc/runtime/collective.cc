@@ -1,6 +1,7 @@
 #include "runtime/collective.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -89,7 +90,8 @@ struct Question {
 struct Answer {
   uint64_t group = 0, entered = 0;
   uint8_t ended = 0;
-  char doing[55] = {};  // the last collective
+  uint8_t gave_up = 0;  // on a collective of this group
+  char doing[54] = {};  // the last collective
 };
 struct MessageHead {
   int64_t count;
@@ -97,31 +99,40 @@ struct MessageHead {
   uint8_t unused[7];
 };
 
-// Memory of collectives, kept for the next ones: fresh pages would cost more than the copies.
+// Memory of collectives, kept for the next ones: fresh pages would cost more than the copies. What
+// the next kUnused collectives do not take is freed.
 class Memory {
  public:
   Memory() = default;
   explicit Memory(size_t bytes) : bytes_(bytes) {
-    std::lock_guard lock(mu());
-    const auto it = free().find(bytes);
-    if (it == free().end()) {
+    Pool& pool = kept();
+    std::lock_guard lock(pool.mu);
+    const auto it = std::find_if(pool.free.rbegin(), pool.free.rend(),
+                                 [&](const Free& f) { return f.bytes == bytes; });
+    if (it == pool.free.rend()) {
       p_ = static_cast<char*>(::operator new(bytes));
     } else {
-      p_ = it->second;
-      free().erase(it);
-      kept() -= bytes;
+      p_ = it->p;
+      pool.bytes -= bytes;
+      pool.free.erase(std::next(it).base());
     }
   }
   ~Memory() {
     if (!p_) return;
-    std::lock_guard lock(mu());
+    Pool& pool = kept();
+    std::lock_guard lock(pool.mu);
+    pool.free.push_back({p_, bytes_, ++pool.number});
+    pool.bytes += bytes_;
     constexpr size_t kMost = size_t{1} << 30;
-    if (kept() + bytes_ > kMost) {
-      ::operator delete(p_);
-    } else {
-      kept() += bytes_;
-      free().emplace(bytes_, p_);
-    }
+    constexpr uint64_t kUnused = 256;
+    while (!pool.free.empty() &&  // what is larger than kMost is not kept itself
+           (pool.bytes > kMost || pool.free.front().number + kUnused < pool.number))
+      pool.drop();
+  }
+  static void free_all() {
+    Pool& pool = kept();
+    std::lock_guard lock(pool.mu);
+    while (!pool.free.empty()) pool.drop();
   }
   Memory(Memory&& o) noexcept
       : p_(std::exchange(o.p_, nullptr)), bytes_(std::exchange(o.bytes_, 0)) {}
@@ -134,17 +145,25 @@ class Memory {
   size_t size() const { return bytes_; }
 
  private:
-  static std::mutex& mu() {
-    static auto* m = new std::mutex;
-    return *m;
-  }
-  static std::multimap<size_t, char*>& free() {
-    static auto* f = new std::multimap<size_t, char*>;
-    return *f;
-  }
-  static size_t& kept() {
-    static size_t n = 0;
-    return n;
+  struct Free {
+    char* p;
+    size_t bytes;
+    uint64_t number;  // of the release
+  };
+  struct Pool {
+    std::mutex mu;
+    std::deque<Free> free;  // the oldest first
+    size_t bytes = 0;
+    uint64_t number = 0;
+    void drop() {
+      ::operator delete(free.front().p);
+      bytes -= free.front().bytes;
+      free.pop_front();
+    }
+  };
+  static Pool& kept() {
+    static auto* p = new Pool;  // threads may outlive static destruction
+    return *p;
   }
   char* p_ = nullptr;
   size_t bytes_ = 0;
@@ -177,7 +196,9 @@ struct Engine {
   bool busy = false, ending = false;
   std::map<int64_t, std::shared_ptr<Started>> tickets;
   int64_t next_ticket = 1;
-  std::string broken;  // why nothing more can be done
+  std::string broken;              // why nothing more can be done
+  uint64_t broken_group = 0;       // where that came to light
+  std::vector<std::string> hosts;  // by rank
   std::map<int, std::pair<Answer, Clock::time_point>> answers;
 
   struct Sending {
@@ -214,8 +235,23 @@ std::unique_lock<std::mutex> its_turn() {
   return lock;
 }
 std::string rank_text(const Group& g, int member) {
-  const int world = g.ranks[static_cast<size_t>(member)];
-  return str_cat("rank ", world);
+  return str_cat("rank ", g.ranks[static_cast<size_t>(member)]);
+}
+// With its machine, where there are several.
+std::string full_rank_text(const Group& g, int member) {
+  const Engine& e = engine();
+  const std::string text = str_cat(rank_text(g, member), " of ", e.size);
+  const auto world = static_cast<size_t>(g.ranks[static_cast<size_t>(member)]);
+  const bool several = std::any_of(e.hosts.begin(), e.hosts.end(),
+                                   [&](const std::string& h) { return h != e.hosts[0]; });
+  return several ? str_cat(text, " (on ", e.hosts[world], ")") : text;
+}
+// With `mu`.
+void set_broken(const Group& g, std::string why) {
+  Engine& e = engine();
+  if (!e.broken.empty()) return;
+  e.broken = std::move(why);
+  e.broken_group = g.id;
 }
 
 // With `calls`.
@@ -240,6 +276,7 @@ void serve() {
       const auto it = e.entered.find(q.group);
       a.entered = it == e.entered.end() ? 0 : it->second;
       a.ended = e.ending;
+      a.gave_up = !e.broken.empty() && e.broken_group == q.group;
       std::strncpy(a.doing, e.doing.c_str(), sizeof a.doing - 1);
     }
     send_small(m->from, kAnswer, &a, sizeof a);
@@ -306,8 +343,10 @@ class Waiting {
         if (it == e.answers.end() || it->second.second < begin_) continue;
         const Answer& a = it->second.first;
         if (a.ended && (!number_ || a.group != g_.id || a.entered < number_))
-          why = str_cat(rank_text(g_, m), " of ", e.size,
-                        " has ended, so that it will not take part", last_of(a));
+          why = str_cat(full_rank_text(g_, m), " has ended, so that it will not take part",
+                        last_of(a));
+        else if (a.gave_up && number_ && a.group == g_.id && a.entered <= number_)
+          why = str_cat(full_rank_text(g_, m), " has given up waiting for the others", last_of(a));
       }
     }
     if (!why.empty()) give_up(why);
@@ -332,8 +371,7 @@ class Waiting {
       else if (it->second.first.group == g_.id && it->second.first.entered < number_)
         about = str_cat("has not come to it", last_of(it->second.first));
       if (!about.empty())
-        missing +=
-            str_cat(missing.empty() ? "" : "; ", rank_text(g_, m), " of ", e.size, " ", about);
+        missing += str_cat(missing.empty() ? "" : "; ", full_rank_text(g_, m), " ", about);
     }
     return text + (missing.empty() ? "all ranks have come to it, but it does not end" : missing) +
            ". PIJIT_COMM_TIMEOUT sets the time.";
@@ -342,7 +380,7 @@ class Waiting {
     Engine& e = engine();
     {
       std::lock_guard lock(e.mu);
-      e.broken = why;
+      set_broken(g_, why);
     }
     fail(op_, why);
   }
@@ -399,8 +437,7 @@ std::shared_ptr<Exchange> exchange(std::string_view op, const Group& g, const vo
     static auto* left = new std::deque<std::shared_ptr<Exchange>>;
     std::lock_guard lock(e.mu);
     left->push_back(x);
-    if (e.broken.empty())
-      e.broken = str_cat("a wait of '", op, "' for other ranks was interrupted");
+    set_broken(g, str_cat("a wait of '", op, "' for other ranks was interrupted"));
     throw;
   }
   return x;
@@ -489,7 +526,7 @@ void run_now(std::string_view op, Group& g, const Collective& c, bool of_python)
     } catch (...) {
       // The library may go on with the memory for ever (which is why it is the engine's).
       std::lock_guard lock(e.mu);
-      if (e.broken.empty()) e.broken = str_cat("a wait of '", op, "' was interrupted");
+      set_broken(g, str_cat("a wait of '", op, "' was interrupted"));
       throw;
     }
     if (c.count == 0) break;
@@ -621,6 +658,11 @@ void start(const std::string& library) {
     e.broken.clear();
     e.groups["world"] = std::move(world);
   }
+  char own[64] = {};
+  gethostname(own, sizeof own - 1);
+  const auto names = exchange("init", *group_of("init", "world"), own, sizeof own, 0, false);
+  e.hosts.clear();
+  for (size_t k = 0; k < all.size(); ++k) e.hosts.emplace_back(names->all.data() + k * sizeof own);
   e.thread = std::thread(progress);
 }
 
@@ -683,6 +725,8 @@ void stop() {
   e.entered.clear();
   e.answers.clear();
   e.tickets.clear();
+  e.hosts.clear();
+  Memory::free_all();
   e.ended = std::move(e.transport);
   e.rank = e.local_rank = 0;
   e.size = e.local_size = 1;
@@ -706,37 +750,49 @@ void make_group(const std::string& name, const std::vector<int>& ranks) {
   const auto own = std::find(ranks.begin(), ranks.end(), e.rank);
   if (own != ranks.end()) g->own = static_cast<int>(own - ranks.begin());
   if (g->own >= 0 && g->size() > 1) {
-    // The first member hears from all others before the library, which would wait for ever, makes
-    // the group; then it tells them.
+    // The member of least rank hears from all others before the library, which would wait for ever,
+    // makes the group; then it tells them whether all list the ranks in one order.
+    std::vector<int> sorted = ranks;
+    std::sort(sorted.begin(), sorted.end());
     Group everybody;
     everybody.name = name;
     everybody.id = g->id;
-    everybody.ranks = ranks;
-    everybody.own = g->own;
+    everybody.ranks = sorted;
+    everybody.own =
+        static_cast<int>(std::find(sorted.begin(), sorted.end(), e.rank) - sorted.begin());
     everybody.handle = e.everybody;
-    const int tag = kGathering + static_cast<int>(g->id % 4099) * 2 + kFirstOfUsers;
+    const int tag = kGathering + static_cast<int>(id_of(name, sorted) % 4099) * 2 + kFirstOfUsers;
+    struct Order {
+      uint64_t id;
+      int64_t other;  // a rank whose order differs, -1: there is none
+    } order{g->id, -1};
     const auto hear = [&](int member) {
-      uint64_t id = 0;
+      Order heard{};
       Waiting("create_group", everybody, {member}, 1, true).until([&] {
-        const auto m = e.transport->probe(e.everybody, ranks[static_cast<size_t>(member)], tag);
+        const auto m = e.transport->probe(e.everybody, sorted[static_cast<size_t>(member)], tag);
         if (!m) return false;
-        e.transport->receive(e.everybody, m->from, tag, &id, sizeof id);
+        e.transport->receive(e.everybody, m->from, tag, &heard, sizeof heard);
         return true;
       });
-      OP_CHECK(id == g->id, kValue, "[create_group] rank ", ranks[static_cast<size_t>(member)],
-               " makes another group at the same time as rank ", e.rank, " makes '", name, "'");
+      return heard;
     };
     const auto tell = [&](int member) {
       std::lock_guard lock(e.calls);
-      send_small(ranks[static_cast<size_t>(member)], tag, &g->id, sizeof g->id);
+      send_small(sorted[static_cast<size_t>(member)], tag, &order, sizeof order);
     };
-    if (g->own == 0) {
-      for (int m = 1; m < g->size(); ++m) hear(m);
+    if (everybody.own == 0) {
+      for (int m = 1; m < g->size(); ++m)
+        if (hear(m).id != g->id && order.other < 0) order.other = sorted[static_cast<size_t>(m)];
       for (int m = 1; m < g->size(); ++m) tell(m);
     } else {
       tell(0);
-      hear(0);
+      order = hear(0);
     }
+    std::string listed;
+    for (const int r : ranks) listed += str_cat(listed.empty() ? "" : ", ", r);
+    OP_CHECK(order.other < 0, kValue, "[create_group] all ranks must list the ranks of group '",
+             name, "' in one order, but rank ", order.other, " has another one than rank ",
+             sorted[0], "; rank ", e.rank, " lists [", listed, "]");
   }
   if (g->own >= 0) {
     const auto order = its_turn();

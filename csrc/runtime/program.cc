@@ -179,7 +179,7 @@ class Program::Run {
         arena_(p.device, p.arena_bytes),
         frame_(p),
         on_host_(p.device.is_host()),
-        timed_(!config().log.empty() && log_enabled("exec")),
+        timed_(logs_anything() && log_enabled("exec")),
         recorded_(recording()),
         watched_(timed_ || recorded_) {
     for (size_t b = 0; b < buf_.size(); ++b)

@@ -29,6 +29,20 @@ def all_gather(x: Tensor, group: Group) -> Tensor:
     return _ops["identity"](x) if group.size == 1 else _ops["all_gather"](x, group=group.inner, ranks=group.size)
 
 
+def all_gather_uneven(x: Tensor, sizes: Sequence[int], group: Group) -> Tensor:
+    """All members' vectors, one behind the other, where they have other sizes, which are given by member."""
+    most, flat = max(sizes), x.reshape((-1,))
+    if x.size < most:
+        from pijit.ops import function as F
+        flat = F.concat([flat, F.zeros((most - x.size,), x.dtype)], 0)
+    rows = all_gather(flat, group)
+    parts = [rows[k * most:k * most + n] for k, n in enumerate(sizes)]
+    if len(parts) == 1:
+        return parts[0]
+    from pijit.ops import function as F
+    return F.concat(parts, 0)
+
+
 def reduce_scatter(x: Tensor, op: str, group: Group) -> Tensor:
     """This member's part, along the first axis, of the reduction."""
     return _ops["identity"](x) if group.size == 1 else _ops["reduce_scatter"](x, op=op, group=group.inner,

@@ -320,9 +320,10 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                           'ops.operations.manually_defined._inner': 'ScalarCast',
                           'ops.operations.manually_defined.ops_def': 'ScalarToTensor',
                           'ops.operations._sequence_ops': 'TensorToTuple'},
- 'ops.communication': {'ops.operations.comm_ops': 'AllGather AllReduce AlltoAll Barrier Broadcast CollectiveGather '
-                                                  'CollectiveScatter NeighborExchange Receive Reduce ReduceOp '
-                                                  'ReduceScatter Send'},
+ 'ops.communication': {'ops.operations.comm_ops': 'AllGather AllGatherV AllReduce AlltoAll AlltoAllV AlltoAllVC '
+                                                  'Barrier Broadcast CollectiveGather CollectiveScatter '
+                                                  'NeighborExchange Receive Reduce ReduceOp ReduceScatter '
+                                                  'ReduceScatterV Send'},
  'ops.composite': {'ops.operations.manually_defined.ops_def': 'ForiLoop Scan WhileLoop',
                    'ops.operations.debug_ops': 'HookBackward',
                    'ops.composite.base': 'HyperMap Map MultitypeFuncGraph',

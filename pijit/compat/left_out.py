@@ -68,7 +68,7 @@ _REASONS = [
         "nn.Embedding",
     ),
     (
-        "*AllGatherV *AlltoAllV* *BatchISendIRecv *NeighborExchange* *ReduceScatterV *eshard* *AdaSum* "
+        "*BatchISendIRecv *NeighborExchange* *eshard* *AdaSum* "
         "*VirtualDatasetCellTriple parallel* *parallel.cluster*",
         "processes divide batches, not networks (data parallel)",
         "the same network without it; collectives of `ops` and `mint.distributed`",

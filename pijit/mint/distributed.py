@@ -176,15 +176,6 @@ def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool
     return _handle(async_op)
 
 
-def _uneven(name, x, sizes, members):
-    """All members' vectors, one behind the other, where they have other lengths: `sizes`."""
-    most = max(sizes)
-    from pijit.ops import function as F
-    padded = F.concat([x.reshape((-1,)), F.zeros((most - x.size,), x.dtype)], 0) if x.size < most else x.reshape((-1,))
-    all_of = _collectives.all_gather(padded, members)
-    return _flat([all_of[k * most:k * most + n] for k, n in enumerate(sizes)])
-
-
 def all_gather(tensor_list: Any, tensor: Tensor, group: str | None = None, async_op: bool = False) -> CommHandle | None:
     """Fills tensor_list with all processes' tensors."""
     members = _checked("all_gather", [tensor], group)
@@ -194,7 +185,7 @@ def all_gather(tensor_list: Any, tensor: Tensor, group: str | None = None, async
     if sizes[members.own] != tensor.size:
         raise _check.refused("all_gather", "the output", _check.value(f"have {tensor.size} elements"),
                              sizes[members.own])
-    flat, at = _uneven("all_gather", tensor, sizes, members), 0
+    flat, at = _collectives.all_gather_uneven(tensor, sizes, members), 0
     for output, n in zip(outputs, sizes):
         _filled("all_gather", output, flat[at:at + n])
         at += n
@@ -222,7 +213,45 @@ def all_gather_into_tensor_uneven(output: Any, input: Tensor, output_split_sizes
     row = output.size // max(output.shape[0], 1)
     if rows[members.own] * row != input.size:
         raise _check.refused(name, "the input", _check.value(f"have {rows[members.own] * row} elements"), input.size)
-    _filled(name, output, _uneven(name, input, [n * row for n in rows], members))
+    _filled(name, output, _collectives.all_gather_uneven(input, [n * row for n in rows], members))
+    return _handle(async_op)
+
+
+def gather(tensor: Tensor, gather_list: Any = None, dst: int = 0, group: str | None = None,
+           async_op: bool = False) -> CommHandle | None:
+    """Fills gather_list at dst with all processes' tensors, which have one size. Elsewhere it is not read."""
+    members = _checked("gather", [tensor], group)
+    root = member_of("gather", "dst", dst, members)
+    outputs = ()
+    if members.own == root:
+        outputs = _each("gather", "gather_list", gather_list, members)
+        _checked("gather", outputs, group)
+        for output in outputs:
+            if output.size != tensor.size:
+                raise _check.refused("gather", "the output", _check.value(f"have {tensor.size} elements"), output.size)
+    flat = _collectives.gather(tensor.reshape((-1,)), root, members)
+    for k, output in enumerate(outputs):
+        _filled("gather", output, flat[k * tensor.size:(k + 1) * tensor.size])
+    return _handle(async_op)
+
+
+def scatter(tensor: Any, scatter_list: Any = None, src: int = 0, group: str | None = None,
+            async_op: bool = False) -> CommHandle | None:
+    """Fills tensor with this process's of src's tensors, which have one size. Elsewhere scatter_list is not read."""
+    members = _checked("scatter", [tensor], group)
+    root = member_of("scatter", "src", src, members)
+    if members.own == root:
+        inputs = _each("scatter", "scatter_list", scatter_list, members)
+        _checked("scatter", inputs, group)
+        for x in inputs:
+            if x.size != tensor.size:
+                raise _check.refused("scatter", "scatter_list", _check.value(f"hold tensors of {tensor.size} elements"),
+                                     x.size)
+        flat = _flat(inputs)
+    else:  # as many elements of the same dtype as at src
+        from pijit.ops import function as F
+        flat = F.zeros((members.size * tensor.size,), tensor.dtype)
+    _filled("scatter", tensor, _collectives.scatter(flat, root, members))
     return _handle(async_op)
 
 

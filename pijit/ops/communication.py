@@ -178,6 +178,104 @@ class AlltoAll(_Collective):
         return moved.transpose(tuple(order)).reshape((*own[:concat], n * own[concat], *own[concat + 1:]))
 
 
+class _Uneven(_Collective):
+    """Parts of a vector that have other sizes for each process."""
+
+    def _counts(self, what, counts, n):
+        name = type(self).__name__
+        if not isinstance(counts, (list, tuple)):
+            if not hasattr(counts, "asnumpy"):
+                raise _check.refused(name, what, _check.value("be a list or a tuple of int, or a Tensor"),
+                                     _check.type_name(counts), TypeError)
+            counts = counts.asnumpy().ravel().tolist()
+        for k in counts:
+            if isinstance(k, bool) or not isinstance(k, int):
+                raise _check.refused(name, what, _check.INT, k, TypeError)
+            if k < 0:
+                raise _check.refused(name, what, _check.value("hold no negative number"), k)
+        if len(counts) != n:
+            raise _check.refused(name, what, _check.value(f"hold {n} numbers"), len(counts))
+        return list(counts)
+
+    def _vector(self, x, what, size):
+        """x, which the counts divide. ValueError where they do not."""
+        name = type(self).__name__
+        if x.ndim != 1:
+            raise _check.refused(name, "input_x", _check.value("be a vector"), x.shape)
+        if x.size != size:
+            raise _check.refused(name, "input_x", _check.value(f"have {size} elements, as {what} says"), x.size)
+
+
+class AllGatherV(_Uneven):
+    """All processes' vectors, one behind the other, where they have other sizes: output_split_sizes, by process."""
+
+    def __call__(self, input_x: Tensor, output_split_sizes: Any) -> Tensor:
+        group = self._members()
+        sizes = self._counts("output_split_sizes", output_split_sizes, group.size)
+        self._vector(input_x, "output_split_sizes", sizes[group.own])
+        return _collectives.all_gather_uneven(input_x, sizes, group)
+
+
+class ReduceScatterV(_Uneven):
+    """This process's part of a reduction of vectors over all processes; input_split_sizes: the sizes of the parts."""
+
+    def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
+        super().__init__(group)
+        self.op: Any = _Reduction(op, group).op
+
+    def __call__(self, input_x: Tensor, input_split_sizes: Any) -> Tensor:
+        group = self._members()
+        sizes = self._counts("input_split_sizes", input_split_sizes, group.size)
+        self._vector(input_x, "input_split_sizes", sum(sizes))
+        at = sum(sizes[:group.own])
+        return _collectives.all_reduce(input_x, self.op, group)[at:at + sizes[group.own]]
+
+
+class _UnevenBlocks(_Uneven):
+    def __init__(self, group: str = _WORLD, block_size: int = 1) -> None:
+        super().__init__(group)
+        if isinstance(block_size, bool) or not isinstance(block_size, int):
+            raise _check.refused(type(self).__name__, "block_size", _check.INT, block_size, TypeError)
+        if block_size < 1:
+            raise _check.refused(type(self).__name__, "block_size", _check.value("be positive"), block_size)
+        self.block_size = block_size
+
+
+class AlltoAllV(_UnevenBlocks):
+    """Parts of a vector go to all processes: send_numel_list[i] * block_size elements to process i, and
+    recv_numel_list[i] * block_size come from it."""
+
+    def __call__(self, input_x: Tensor, send_numel_list: Any, recv_numel_list: Any) -> Tensor:
+        group = self._members()
+        send = [k * self.block_size for k in self._counts("send_numel_list", send_numel_list, group.size)]
+        receive = [k * self.block_size for k in self._counts("recv_numel_list", recv_numel_list, group.size)]
+        self._vector(input_x, "send_numel_list", sum(send))
+        if group.size == 1 and send != receive:
+            raise _check.refused("AlltoAllV", "recv_numel_list", _check.value(f"be {send_numel_list}"), recv_numel_list)
+        return _collectives.all_to_all(input_x, send, receive, group)
+
+
+class AlltoAllVC(_UnevenBlocks):
+    """AlltoAllV with the counts of all n processes: the one at i * n + j, times block_size, goes from i to j; with
+    transpose from j to i."""
+
+    def __init__(self, group: str = _WORLD, block_size: int = 1, transpose: bool = False) -> None:
+        super().__init__(group, block_size)
+        if not isinstance(transpose, bool):
+            raise _check.refused("AlltoAllVC", "transpose", _check.BOOL, transpose, TypeError)
+        self.transpose = transpose
+
+    def __call__(self, input_x: Tensor, send_count_matrix: Any) -> Tensor:
+        group = self._members()
+        n, own = group.size, group.own
+        counts = [k * self.block_size for k in self._counts("send_count_matrix", send_count_matrix, n * n)]
+        send, receive = counts[own * n:(own + 1) * n], counts[own::n]
+        if self.transpose:
+            send, receive = receive, send
+        self._vector(input_x, "send_count_matrix", sum(send))
+        return _collectives.all_to_all(input_x, send, receive, group)
+
+
 class _BetweenTwo(_Collective):
     """Something that takes two processes."""
 
@@ -254,6 +352,7 @@ class NeighborExchange(_BetweenTwo):
                       for shape, (peer, group) in zip(self.recv_shapes, sources)])
 
 
-__all__ = ["AllGather", "AllReduce", "AlltoAll", "Barrier", "Broadcast", "CollectiveGather", "CollectiveScatter",
+__all__ = ["AllGather", "AllGatherV", "AllReduce", "AlltoAll", "AlltoAllV", "AlltoAllVC", "Barrier", "Broadcast",
+           "CollectiveGather", "CollectiveScatter",
            "NeighborExchange", "Receive", "Reduce",
-           "ReduceOp", "ReduceScatter", "Send"]
+           "ReduceOp", "ReduceScatter", "ReduceScatterV", "Send"]

@@ -65,7 +65,7 @@ def _entry(i, e, opened):
     if e["kernels"] is not None:
         parts.append(f'<div class="pj-scroll">{graph_svg(e["kernels"], e["input_names"], prefix=f"{i}.")}</div>')
         parts.append(_folded("graph as text", f"<pre>{escape(shorten(e['graph']))}</pre>"))
-    guards = "\n".join(readable(g) for g in _useful(e["guards"]))
+    guards = "\n".join(_useful(e["guards"]))
     parts.append(_folded(f"{len(e['guards'])} guards", f"<pre>{escape(guards)}</pre>"))
     return f"<details{' open' if opened else ''}><summary>{head}</summary><div>{''.join(parts)}</div></details>"
 

@@ -94,6 +94,41 @@ def gradients_of_products():
 
 
 @program
+def parts_of_other_sizes():
+    """Eager and captured, with their gradients: those of the sum of all ranks' results."""
+    rank, n = ranks()
+    sizes = [k + 1 if k != 1 else 0 for k in range(n)]  # one of them is empty
+    rows = [np.arange(k, dtype=np.float32) + 10 * r for r, k in enumerate(sizes)]
+    weights = np.arange(1, sum(sizes) + 1, dtype=np.float32)
+    at = sum(sizes[:rank])
+    gather, scatter = ops.AllGatherV(), ops.ReduceScatterV()
+    x, w = Tensor(rows[rank]), Tensor(weights)
+    for wrap in (lambda f: f, ms.jit):
+        same(wrap(lambda x: gather(x, sizes))(x), np.concatenate(rows))
+        same(wrap(ms.grad(lambda x, w: (gather(x, tuple(sizes)) * w).sum()))(x, w), n * weights[at:at + sizes[rank]])
+        same(wrap(lambda w: scatter(w, sizes))(w), n * weights[at:at + sizes[rank]])
+        scale = Tensor(np.full(sizes[rank], rank + 1.0, np.float32))
+        same(wrap(ms.grad(lambda w, s: (scatter(w, sizes) * s).sum()))(w, scale),
+             np.repeat(np.arange(1.0, n + 1), sizes))
+    same(ops.ReduceScatterV("max")(Tensor(weights * (rank + 1)), sizes), n * weights[at:at + sizes[rank]])
+    counts = np.array([[(i + 2 * j) % 3 for j in range(n)] for i in range(n)])  # elements from i to j
+    whole = [[np.full(2 * counts[i, j], 10 * i + j, np.float32) for j in range(n)] for i in range(n)]
+    x = Tensor(np.concatenate(whole[rank]))
+    expected = np.concatenate([whole[i][rank] for i in range(n)])
+    send, receive = counts[rank].tolist(), counts[:, rank].tolist()
+    by_lists, by_matrix = ops.AlltoAllV(block_size=2), ops.AlltoAllVC(block_size=2)
+    for wrap in (lambda f: f, ms.jit):
+        same(wrap(lambda x: by_lists(x, send, receive))(x), expected)
+        same(wrap(lambda x: by_matrix(x, counts.ravel().tolist()))(x), expected)
+        back = wrap(ms.grad(lambda x: (by_lists(x, send, receive) * (rank + 1.0)).sum()))(x)
+        same(back, np.repeat(np.arange(1.0, n + 1), 2 * counts[rank]))
+    same(by_lists(x, Tensor(send), Tensor(receive)), expected)
+    same(ops.AlltoAllVC(block_size=2, transpose=True)(x, counts.T.ravel().tolist()), expected)
+    raises(ValueError, "send_numel_list", lambda: by_lists(x, send[:-1], receive))
+    raises(ValueError, "elements, as output_split_sizes says", lambda: gather(Tensor(np.ones(9, np.float32)), sizes))
+
+
+@program
 def functions():
     rank, n = ranks()
     x = Tensor(np.arange(4.0, dtype=np.float32) + rank)
@@ -194,6 +229,23 @@ def filling():
         assert d.recv(got, 0) == 0
         same(got, [1, 1, 1])
     d.barrier()
+
+
+@program
+def gathered_and_scattered():
+    rank, n = ranks()
+    rows = np.arange(3.0 * n, dtype=np.float32).reshape(n, 3)
+    parts = [Tensor(np.zeros(3, np.float32)) for _ in range(n)] if rank == 1 else None
+    assert distributed.gather(Tensor(rows[rank]), parts, 1) is None
+    for k in range(n if rank == 1 else 0):
+        same(parts[k], rows[k])
+    for name in ("float32", "int64", "bfloat16"):
+        x = Tensor(np.zeros((3, 1))).astype(getattr(ms, name))
+        given = [Tensor(r).astype(x.dtype) for r in rows] if rank == 0 else None
+        distributed.scatter(x, given, 0, async_op=True).wait()
+        same(x.astype(ms.float32), rows[rank][:, None])
+    if rank == 0:
+        raises(ValueError, "gather_list", lambda: distributed.gather(Tensor([1.0]), [], 0))
 
 
 @program
@@ -522,6 +574,49 @@ def no_group():
         communication.create_group("pair", [0, 1])
     else:
         time.sleep(8)
+
+
+@program
+def other_order():
+    """Of ranks in create_group: an error on all of them, at once, also on those that agree."""
+    rank, n = ranks()
+    listed = list(range(n)) if rank < n - 1 else list(range(n))[::-1]
+    begin = time.monotonic()
+    raises(ValueError, f"group 'turned' in one order, but rank {n - 1} has another one than rank 0; rank {rank} lists",
+           lambda: communication.create_group("turned", listed))
+    assert time.monotonic() - begin < 10
+    communication.create_group("turned", list(range(n))[::-1])
+    assert communication.get_rank("turned") == n - 1 - rank
+    same(ops.AllGather("turned")(Tensor([rank])), list(range(n))[::-1])
+
+
+@program
+def later():
+    """Who comes after the others have given up is told so."""
+    rank, _ = ranks()
+    if rank == 0:
+        raises(RuntimeError, "rank 1 of 2 has not come to it", lambda: ops.AllReduce()(Tensor([1.0])))
+        time.sleep(5)  # in which it answers
+    else:
+        time.sleep(4)
+        raises(RuntimeError, "rank 0 of 2 has given up waiting for the others; its last operation was all_reduce",
+               lambda: ops.AllReduce()(Tensor([1.0])))
+        print("told", flush=True)
+    os._exit(3)  # communication is broken
+
+
+@program
+def on_hosts(seconds):
+    """Collectives until the time is over, between machines."""
+    rank, n = ranks()
+    print("host", rank, os.uname().nodename, communication.get_local_rank(), flush=True)
+    big = np.arange(300_000.0, dtype=np.float32) + rank
+    end = Tensor(time.monotonic() + float(seconds))
+    while True:
+        same(ops.AllReduce()(Tensor(big)), n * np.arange(300_000.0, dtype=np.float32) + n * (n - 1) / 2)
+        if time.monotonic() > float(ops.Broadcast(0)((end,))[0].asnumpy()):  # one clock: the machines are namespaces
+            break
+        time.sleep(0.02)
 
 
 @program

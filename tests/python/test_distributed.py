@@ -51,7 +51,7 @@ def numbers(name, *arguments, processes):
 
 @pytest.mark.parametrize("processes", [2, 4])
 @pytest.mark.parametrize("name", ["collectives", "functions", "filling", "groups", "captured",
-                                  "gradients_of_products"])
+                                  "gradients_of_products", "other_order", "parts_of_other_sizes", "gathered_and_scattered"])
 def test_operations(name, processes):
     status, out, _ = run(name, processes=processes)
     assert status == 0 and "done" in out, out
@@ -117,6 +117,11 @@ def test_a_timeout_names_who_is_missing(name, text):
     status, out, seconds = run(name, PIJIT_COMM_TIMEOUT="2")
     assert status != 0 and re.search(text, out), out
     assert seconds < 12
+
+
+def test_who_comes_after_a_timeout_is_told_so():
+    status, out, _ = run("later", PIJIT_COMM_TIMEOUT="2")
+    assert status == 3 and "told" in out, out
 
 
 def test_without_a_launcher_there_is_one_process():

@@ -117,6 +117,19 @@ def test_signatures_are_shown():
             assert [str(p) for p in signature.parameters.values()] not in (["*args"], ["*args", "**kwargs"]), name
 
 
+@pytest.mark.parametrize("module", [ms, ms.ops, ms.nn, ms.mint, ms.dataset, ms.train], ids=lambda m: m.__name__)
+def test_public_names_have_signatures(module):
+    without = []
+    for name in [n for n in dir(module) if not n.startswith("_")]:
+        obj = getattr(module, name)
+        if callable(obj) and str(getattr(obj, "__module__", "")).startswith("pijit"):
+            try:
+                inspect.signature(obj)
+            except (TypeError, ValueError):
+                without.append(name)
+    assert not without
+
+
 KINDS = {"bool": ["bool"], "int": ["int32", "int64", "uint8"], "float": ["float16", "float32", "float64"],
          "complex": ["complex64", "complex128"]}
 SAID = re.compile(r"^ *(\w+) \(Tensor[^)]*\): the input,? (.*?)(?:,| and|,? of) (?:of )?(any|[a-z, ]+) dtype\.$", re.M)

@@ -117,14 +117,33 @@ def f(n):
          "        a, b = q.pop()\n        s += a * b\n    return s, q\n", (500_000,), (3,))
 
 
-@pytest.mark.parametrize("use", ["q.sort()", "q.reverse()", "q.extend([(7, 8)])", "q = q + [(k, k)]",
-                                 "q = q[1:] + q[:1]",
-                                 "q *= 2 if len(q) < 50 else 1", "q.clear(); q.append((k, 1))", "q = q.copy()",
-                                 "x = min(q)", "x = (1, 2) in q", "q.append((k, 'ab'))", "q.append((k, [k]))",
-                                 "q.append((k,))", "q.append((k, 1.5))", "del q[0]; q.append((3, 4))",
-                                 "q[k % len(q)] = k",
-                                 "q[0] = (1, 10**20)", "x = q[0] == q[-1]", "x = q[0] + q[1]", "q[0] = (q[1], q[2])",
-                                 "x = sum(q[0])", "x = max(q[k % 2])"])
+USES = """
+q.sort()
+q.reverse()
+q.extend([(7, 8)])
+q = q + [(k, k)]
+q = q[1:] + q[:1]
+q *= 2 if len(q) < 50 else 1
+q.clear(); q.append((k, 1))
+q = q.copy()
+x = min(q)
+x = (1, 2) in q
+q.append((k, "ab"))
+q.append((k, [k]))
+q.append((k,))
+q.append((k, 1.5))
+del q[0]; q.append((3, 4))
+q[k % len(q)] = k
+q[0] = (1, 10**20)
+x = q[0] == q[-1]
+x = q[0] + q[1]
+q[0] = (q[1], q[2])
+x = sum(q[0])
+x = max(q[k % 2])
+"""
+
+
+@pytest.mark.parametrize("use", USES.strip().split("\n"))
 def test_what_is_done_to_lists_of_tuples(use):
     source = f"""
 def f(n, q):

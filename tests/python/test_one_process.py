@@ -54,6 +54,29 @@ def test_init_comes_first(monkeypatch):
     assert not communication.GlobalComm.INITED
 
 
+def test_parts_and_lists_of_one_process(started):
+    distributed = ms.mint.distributed
+    x, out, other = ms.Tensor(np.arange(4, dtype=np.float32)), ms.ops.zeros((4,)), ms.ops.zeros((2, 2))
+    distributed.gather(x, [out], 0)
+    distributed.scatter(other, [x], 0)
+    assert out.asnumpy().tolist() == [0, 1, 2, 3] and other.asnumpy().tolist() == [[0, 1], [2, 3]]
+    for y in (ops.AllGatherV()(x, [4]), ops.ReduceScatterV()(x, (4,)), ops.AlltoAllV(block_size=2)(x, [2], [2]),
+              ops.AlltoAllVC()(x, ms.Tensor([4]))):
+        assert y.asnumpy().tolist() == [0, 1, 2, 3]
+    for call, kind, text in ((lambda: ops.AllGatherV()(x, [3]), ValueError, "have 3 elements"),
+                             (lambda: ops.AllGatherV()(x, [2, 2]), ValueError, "hold 1 numbers"),
+                             (lambda: ops.AllGatherV()(x, [-4]), ValueError, "negative"),
+                             (lambda: ops.AllGatherV()(x, 4), TypeError, "output_split_sizes"),
+                             (lambda: ops.AllGatherV()(other, [4]), ValueError, "vector"),
+                             (lambda: ops.AlltoAllV()(x, [4], [3]), ValueError, "recv_numel_list"),
+                             (lambda: ops.AlltoAllV(block_size=0), ValueError, "block_size"),
+                             (lambda: ops.AlltoAllVC(transpose=1), TypeError, "transpose"),
+                             (lambda: distributed.gather(x, [other, out], 0), ValueError, "gather_list"),
+                             (lambda: distributed.scatter(x, [ops.zeros((3,))], 0), ValueError, "scatter_list")):
+        with pytest.raises(kind, match=text):
+            call()
+
+
 def test_collectives(started):
     x = ms.Tensor(np.arange(4, dtype=np.float32))
     for op in (ops.AllReduce(), ops.AllReduce(ops.ReduceOp.MAX), ops.AllGather(), ops.ReduceScatter(),

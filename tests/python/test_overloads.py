@@ -133,3 +133,9 @@ def test_numpy_names(expression):
         g = g.asnumpy() if isinstance(g, Tensor) else g
         assert np.shape(w) == np.shape(g)
         np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
+
+
+def test_what_must_be_named_is_told_once():
+    """A star stood before each argument that must be named."""
+    with pytest.raises(TypeError, match=r"Tensor\.mean\(\*, out, axis=None, dtype=None, keepdims=False\)\.$"):
+        ms.ops.ones(3).mean(nothing=1)

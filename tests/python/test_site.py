@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import pijit
 from pijit import doctor
 from tools import drawings, site
 
@@ -31,6 +32,13 @@ def test_functions_and_layers_have_places_in_the_api():
              re.findall(r"^::: (\S+)$", text, re.M)]
     assert len(names) > 1100 and len(names) == len(set(names))
     assert GENERATED["api/ops/operators.md"].count("\n## ") > 60
+
+
+def test_methods_of_tensors_are_told():
+    """Those that the class has, most of them with a sentence."""
+    told = dict(re.findall(r"^- `(\w+)\(.*?`(.*)$", GENERATED["api/tensor.md"], re.M))
+    methods = {n for n in dir(pijit.Tensor) if not n.startswith("_") and callable(getattr(pijit.Tensor, n))}
+    assert methods <= set(told) and sum(": " in text for text in told.values()) > 0.85 * len(told)
 
 
 def test_recipes_of_contributing_have_pages():

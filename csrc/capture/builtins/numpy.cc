@@ -1,8 +1,12 @@
 // Functions of NumPy that have no effect but a result, on constants.
+#include <algorithm>
+
 #include "capture/registry.h"
 #include "capture/values/array.h"
 #include "capture/values/ndarray.h"
+#include "capture/values/object.h"
 #include "capture/values/scalar.h"
+#include "capture/values/sequence.h"
 #include "objects/ndarray.h"
 
 namespace pijit {
@@ -30,10 +34,84 @@ V by_ufunc(Tracer& t, Call& c) {
   return out;
 }
 
+// Arrays, numbers and what holds them: no object that would answer in NumPy's place.
+bool is_plain(Tracer& t, const V& v) {
+  if (as<NdarrayValue>(v) || as<ArrayValue>(v) || as<ScalarValue>(v)) return true;
+  if (!is_sequence(v)) return as_constant(t, v).has_value();
+  const std::vector<V> parts = v->parts(t);
+  return std::all_of(parts.begin(), parts.end(), [&](auto& p) { return is_plain(t, p); });
+}
+
+// A function that arrays of other libraries may answer, in Python.
+bool is_dispatched(PyObject* o) {
+  const auto code = py::reinterpret_steal<py::object>(PyObject_GetAttrString(o, "_implementation"));
+  if (!code) PyErr_Clear();
+  return code && PyFunction_Check(code.ptr());
+}
+// A function of NumPy's in Python, as if it stood in the program.
+V by_its_code(Tracer& t, Call& c) {
+  const py::object code = py::handle(c.callable).attr("_implementation");
+  bool plain = true;
+  for (auto& v : c.args) plain &= is_plain(t, v);
+  for (auto& [k, v] : c.kwargs) plain &= is_plain(t, v);
+  return plain ? protocol::call(t, t.wrap_static(code.ptr()), c.args, c.kwargs) : nullptr;
+}
+
+// An array as it is: asarray and its kind, where nothing else is asked for.
+V as_it_is(Tracer& t, Call& c) {
+  if (c.args.empty()) return nullptr;
+  bool plain = std::all_of(c.args.begin() + 1, c.args.end(), is_none);
+  for (auto& [k, v] : c.kwargs) plain &= is_none(v);
+  if (!plain) return nullptr;
+  if (as<ArrayValue>(c.args[0])) return c.args[0];
+  auto* a = as<NdarrayValue>(c.args[0]);
+  return a && !a->scalar ? c.args[0] : nullptr;
+}
+
+// The dtype of what is made of such operands.
+V result_type(Tracer& t, Call& c) {
+  py::list specs;
+  for (auto& v : c.args) {
+    auto* a = as<NdarrayValue>(v);
+    if (a && !a->is_followed(t)) return nullptr;
+    const auto known = a                   ? std::optional(share(descr_of(a->elements(t).dtype())))
+                       : as<ArrayValue>(v) ? std::optional(py::object(v->obj.attr("dtype")))
+                                           : as_constant(t, v);
+    if (!known) return nullptr;
+    specs.append(*known);
+  }
+  if (!c.kwargs.empty()) return nullptr;
+  const auto made =
+      py::reinterpret_steal<py::object>(PyObject_Call(c.callable, py::tuple(specs).ptr(), nullptr));
+  if (!made) t.raise(py::error_already_set());
+  return t.wrap_static(made.ptr());
+}
+
+// ufunc.reduce, of which functions of their own are known.
+V reduced_by_ufunc(Tracer& t, Call& c) {
+  static constexpr std::pair<std::string_view, std::string_view> kRows[] = {
+      {"add", "sum"}, {"multiply", "prod"}, {"maximum", "max"}, {"minimum", "min"}};
+  const bool known = c.args.size() >= 2 && as<ObjectValue>(c.args[0]) &&
+                     is_ufunc(c.args[0]->obj.ptr()) && as<NdarrayValue>(c.args[1]);
+  if (!known) return nullptr;
+  const V& ufunc = c.args[0];
+  const std::string_view name = ufunc_fields(c.args[0]->obj.ptr())->name;
+  const auto row = std::ranges::find(kRows, name, [](auto& r) { return r.first; });
+  if (row == std::end(kRows)) return nullptr;
+  if (ufunc->src >= 0) t.guard(Guard::kIs, ufunc->src, ufunc->obj);
+  Kwargs kwargs = c.kwargs;
+  const bool by_name = std::ranges::any_of(kwargs, [](auto& k) { return k.first == "axis"; });
+  if (c.args.size() == 2 && !by_name) kwargs.push_back({"axis", t.constant_int(0)});
+  return apply_numpy(t, row->second, {c.args.begin() + 1, c.args.end()}, kwargs);
+}
+
 V by_numpy(Tracer& t, Call& c) {
   if (is_ufunc(c.callable))
     if (V made = by_ufunc(t, c)) return made;
   if (V made = apply_numpy(t, c.name, c.args, c.kwargs)) return made;
+  auto varies = [&](auto& v) { return !as<ArrayValue>(v) && !as_constant(t, v); };
+  if (is_dispatched(c.callable) && std::any_of(c.args.begin(), c.args.end(), varies))
+    return by_its_code(t, c);
   return call_numpy(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs);
 }
 
@@ -88,7 +166,14 @@ void add_numpy(Registry& r) {
                "argsort",
                "argmax",
                "argmin",
-               "searchsorted"},
+               "searchsorted",
+               "reshape",
+               "ravel",
+               "transpose",
+               "swapaxes",
+               "squeeze",
+               "repeat",
+               "trace"},
               kAll, by_numpy);
   const py::object numpy = python_module("numpy");
   const py::object ufunc = numpy.attr("ufunc"), generic = numpy.attr("generic");
@@ -98,6 +183,13 @@ void add_numpy(Registry& r) {
                                                   reinterpret_cast<PyTypeObject*>(generic.ptr()));
     if (scalar_type || py::isinstance(o, ufunc)) r.add(o, kAll, by_numpy);
   }
+  r.functions("numpy", {"asarray", "asanyarray"}, kAll, as_it_is);
+  r.functions("numpy", {"result_type"}, kAll, result_type);
+  r.functions("numpy.lib.array_utils", {"normalize_axis_index"}, kAll, call_pure);
+  r.method(reinterpret_cast<PyTypeObject*>(ufunc.ptr()), "reduce", kAll, reduced_by_ufunc);
+  for (const char* module : {"numpy", "numpy.linalg"})
+    for (auto [name, o] : py::cast<py::dict>(python_module(module).attr("__dict__")))
+      if (!PyType_Check(o.ptr()) && is_dispatched(o.ptr())) r.add(o, kAll, by_its_code);
 }
 
 }  // namespace pijit

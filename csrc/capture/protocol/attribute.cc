@@ -7,6 +7,7 @@
 #include "capture/protocol/inherent.h"
 #include "capture/protocol/protocol.h"
 #include "capture/values.h"
+#include "objects/ndarray.h"
 
 #include <structmember.h>
 
@@ -270,6 +271,13 @@ std::optional<V> generic_attribute(Context& c, const V& v, PyObject* name_obj, b
   if (inherent(name) == Inherent::kClass && says_its_class(type))
     return c.wrap_static(reinterpret_cast<PyObject*>(type));
   if (data) {
+    if (dtype_of_descr(o)) {  // NumPy's dtypes of numbers never change
+      if (v->src >= 0 && c.sources_[v->src].kind != Source::kConst)
+        c.guard(Guard::kIs, v->src, v->obj);
+      const auto x = py::reinterpret_steal<py::object>(PyObject_GetAttr(o, name_obj));
+      if (!x) throw py::error_already_set();
+      if (auto known = fresh(c, x)) return *known;
+    }
     if (Py_TYPE(found) == &PyMemberDescr_Type && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
       const int src = c.add_source({Source::kSlot, c.source_of(v), 0, share(name_obj)});
       const py::object x = py::reinterpret_steal<py::object>(slot_value(found, o));

@@ -10,8 +10,46 @@
 #include "capture/rebuilder.h"
 #include "capture/values/ndarray.h"
 #include "capture/values/tensor.h"
+#include "objects/ndarray.h"
 
 namespace pijit {
+namespace {
+
+bool is_array(PyObject* o) { return Py_TYPE(o) == library.ndarray.type(); }
+bool is_of_numbers(const py::object& array) {
+  return std::string("biuf").find(py::cast<py::array>(array).dtype().kind()) != std::string::npos;
+}
+// An array that owns its memory, and not too much of it.
+bool is_whole_array(PyObject* o) {
+  constexpr py::ssize_t kMaxBytes = 1 << 20;
+  if (!is_array(o)) return false;
+  const auto a = py::reinterpret_borrow<py::array>(o);
+  return a.owndata() && a.nbytes() <= kMaxBytes;
+}
+ArrayValue* array_value(Context& c, const py::object& o) {
+  auto* v = c.make<ArrayValue>();
+  v->obj = o;
+  return v;
+}
+
+// `r` shows memory of `base`, as NumPy names it: of `whole`, where that has it. Null: it cannot be
+// made anew in each run.
+ArrayValue* view_value(Context& c, const py::object& r, ArrayValue* whole) {
+  const py::object base = r.attr("base");
+  ArrayValue* root = whole && whole->base ? whole->base : whole;
+  if (!is_whole_array(base.ptr()) || !is_of_numbers(r)) return nullptr;
+  constexpr int kNeeds = kNdC | kNdAligned | kNdWriteable;
+  const bool usual = (ndarray_fields(base.ptr())->flags & kNeeds) == kNeeds &&
+                     (ndarray_fields(r.ptr())->flags & kNdWriteable);
+  if (!usual) return nullptr;
+  if (!root || root->obj.ptr() != base.ptr()) root = array_value(c, base);
+  root->has_views = true;
+  auto* v = array_value(c, r);
+  v->base = root;
+  return v;
+}
+
+}  // namespace
 
 PyTypeObject* ArrayValue::type() const { return Py_TYPE(obj.ptr()); }
 
@@ -23,18 +61,47 @@ std::optional<V> ArrayValue::getattr(Context& c, PyObject* name_obj) {
   if (found && Py_TYPE(found) == &PyMethodDescr_Type)
     return protocol::bind(c, c.wrap_static(found), this, type());
   if (kFields.count(name)) return c.wrap_static(py::object(obj.attr(name.c_str())).ptr());
+  if (name == "T")
+    if (auto* v = view_value(c, obj.attr("T"), this)) {
+      v->from = this;
+      return v;
+    }
   c.give_up(Reason::kUnsupportedAttribute, str_cat("ndarray.", name), Case::kNumpyArray);
 }
 
 std::optional<V> ArrayValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                     Kwargs& kwargs) {
-  static const std::set<std::string> kFresh = {"astype", "sum",  "mean", "max",
-                                               "min",    "copy", "item", "flatten"};
+  static const std::set<std::string> kFresh = {"astype",  "sum",   "mean",      "max",
+                                               "min",     "copy",  "item",      "flatten",
+                                               "reshape", "ravel", "transpose", "squeeze"};
   const bool given = std::any_of(kwargs.begin(), kwargs.end(),
                                  [](auto& k) { return k.first == "copy" || k.first == "out"; });
   if (given || !kFresh.count(name))
     c.give_up(Reason::kUnsupportedCall, "ndarray." + name, Case::kNumpyArray);
-  return call_numpy(c, obj.attr(name.c_str()), args, kwargs);
+  return call_numpy(c, obj.attr(name.c_str()), args, kwargs, this);
+}
+
+V ArrayValue::length(Context& c) {
+  const Py_ssize_t n = PyObject_Size(obj.ptr());
+  if (n < 0) c.raise(py::error_already_set());
+  return c.constant_int(n);
+}
+
+V ArrayValue::getitem(Context& c, const V& at) {
+  const auto index = as_constant(c, at);
+  if (!index) {
+    auto* a = as_ndarray(c, this);  // its elements are constants
+    return a && !base && !has_views ? a->getitem(c, at) : Value::getitem(c, at);
+  }
+  const auto r = py::reinterpret_steal<py::object>(PyObject_GetItem(obj.ptr(), index->ptr()));
+  if (!r) c.raise(py::error_already_set());
+  if (is_numpy_scalar(r.ptr())) return c.constant(r);
+  if (is_array(r.ptr()) && is_whole_array(r.ptr())) return array_value(c, r);
+  auto* v = is_array(r.ptr()) ? view_value(c, r, this) : nullptr;
+  if (!v) return Value::getitem(c, at);
+  v->from = this;
+  v->index = at;
+  return v;
 }
 
 V ArrayValue::unary(Context& c, UnaryOp op) {
@@ -57,32 +124,39 @@ V ArrayValue::in_place(Context& c, BinaryOp op, const V& other) {
   const auto same = [&](const char* name) { return obj.attr(name).equal(made->obj.attr(name)); };
   if (!made || !same("dtype") || !same("shape"))
     c.give_up(Reason::kUnsupportedOperand, "an ndarray changed in place", Case::kNumpyArray);
+  if (base || has_views)
+    c.give_up(Reason::kUnsupportedOperand, "an ndarray with views changed in place",
+              Case::kNumpyArray);
   c.undoable([this, old = obj] { obj = old; });
   obj = made->obj;
   return this;
 }
 
+void ArrayValue::traverse(Visit visit) const { visit(base); }
+
 int ArrayValue::rebuild(Rebuilder& r) {
+  if (base) {
+    const auto *part = ndarray_fields(obj.ptr()), *whole = ndarray_fields(base->obj.ptr());
+    auto known = [&](const py::object& o) { return r.make<ConstantRecipe>(nullptr, o); };
+    const int of = r.recipe(base);
+    return r.make<CallRecipe>(
+        this, library.ndarray.object(),
+        std::vector<int>{known(obj.attr("shape")), known(obj.attr("dtype")), of,
+                         known(py::int_(part->data - whole->data)), known(obj.attr("strides"))});
+  }
   const int own = r.make<ConstantRecipe>(nullptr, obj);
   return r.make<CallRecipe>(this, library.ndarray_copy.object(), std::vector<int>{own});
 }
 
 namespace {
 
-// A scalar, or an array with memory of its own and not too much of it.
-V numpy_result(Context& c, const py::object& r, const std::string& name) {
+// A scalar, an array, or a view of one of these or of `self`.
+V numpy_result(Context& c, const py::object& r, const std::string& name, ArrayValue* self) {
   if (is_numpy_scalar(r.ptr()) || PyLong_CheckExact(r.ptr()) || PyFloat_CheckExact(r.ptr()))
     return c.constant(r);
-  constexpr py::ssize_t kMaxBytes = 1 << 20;
-  if (py::isinstance<py::array>(r)) {
-    const auto a = py::cast<py::array>(r);
-    if (Py_TYPE(r.ptr()) == library.ndarray.type() && a.owndata() && a.nbytes() <= kMaxBytes &&
-        std::string("biuf").find(a.dtype().kind()) != std::string::npos) {
-      auto* v = c.make<ArrayValue>();
-      v->obj = r;
-      return v;
-    }
-  }
+  if (is_whole_array(r.ptr()) && is_of_numbers(r)) return array_value(c, r);
+  if (is_array(r.ptr()))
+    if (auto* v = view_value(c, r, self)) return v;
   c.give_up(Reason::kUnsupportedCall, name, Case::kNumpyFunction);
 }
 
@@ -97,7 +171,8 @@ static bool may_warn(const std::string& name, const py::list& args, const py::di
          py::cast<int64_t>(python_module("numpy").attr("size")(args[0])) == 0;
 }
 
-V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const Kwargs& kwargs) {
+V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
+             ArrayValue* self) {
   const std::string name = text_of(py::str(f.attr("__name__")));
   py::list positional;
   py::dict keywords;
@@ -132,9 +207,14 @@ V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const 
   bool taken = std::any_of(copies.begin(), copies.end(), [](auto& one) {
     return !py::object(one.first.attr("tobytes")()).equal(one.second.attr("tobytes")());
   });
-  for (auto o : positional) taken |= o.ptr() == r.ptr();
+  const py::object shown = is_array(r.ptr()) ? py::object(r.attr("base")) : py::none();
+  for (auto o : positional) {
+    taken |= o.ptr() == r.ptr();
+    if (shown.is_none() || !is_array(o.ptr())) continue;
+    taken |= o.ptr() == shown.ptr() || shown.is(py::object(o.attr("base")));
+  }
   if (taken) c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
-  return numpy_result(c, r, "numpy." + name);
+  return numpy_result(c, r, "numpy." + name, self);
 }
 
 }  // namespace pijit

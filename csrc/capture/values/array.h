@@ -16,10 +16,21 @@ struct ArrayValue final : Value {
   V binary(Context& c, BinaryOp op, const V& other, Side side) override;
   V compare(Context& c, CompareOp op, const V& other, Side side) override;
   V in_place(Context& c, BinaryOp op, const V& other) override;
+  V length(Context& c) override;
+  V getitem(Context& c, const V& index) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
+
+  // A view of `base`, which owns the memory that `obj` shows. How it was made: of `from` by
+  // `index`, or transposed; of no `from`, by other ways.
+  ArrayValue *base = nullptr, *from = nullptr;
+  V index;
+  bool has_views = false;
 };
 
 // NumPy's functions on constants give constants. Where a floating-point warning is due, they don't.
-V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const Kwargs& kwargs);
+// A method is that of `self`, of which the result may be a view.
+V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
+             ArrayValue* self = nullptr);
 
 }  // namespace pijit

@@ -109,9 +109,17 @@ NdarrayValue* new_ndarray_value(Context& c, Val memory, std::vector<int> axes, b
   return v;
 }
 
+static V transposed(Context& c, NdarrayValue& a);
+
 NdarrayValue* as_ndarray(Context& c, const V& v) {
   if (auto* a = as<NdarrayValue>(v)) return a;
-  if (!as<ArrayValue>(v) || !is_followed_ndarray(v->obj.ptr())) return nullptr;
+  auto* made = as<ArrayValue>(v);
+  if (!made || !is_followed_ndarray(v->obj.ptr())) return nullptr;
+  if (made->from) {  // by its strides, as NumPy goes through it
+    auto* whole = as_ndarray(c, made->from);
+    if (!whole || !whole->is_followed(c)) return nullptr;
+    return as<NdarrayValue>(made->index ? whole->getitem(c, made->index) : transposed(c, *whole));
+  }
   // of constants, made during capture: nothing changes it
   return as<NdarrayValue>(c.wrap(v->obj.ptr(), c.add_source({Source::kConst, -1, 0, v->obj})));
 }
@@ -141,7 +149,8 @@ Val NdarrayValue::elements(Context& c) {
     const Val whole = base->elements(c);
     if (seen == base->version) return memory;
     seen = base->version;
-    return memory = index ? base->part(c, index) : whole;
+    ++version;  // for views of this one
+    return memory = index ? base->part(c, index) : v_reshape(whole, memory.shape());
   }
   if (memory) return memory;
   const auto* f = ndarray_fields(obj.ptr());
@@ -217,7 +226,7 @@ void NdarrayValue::replace(Context& c, Val now) {
   if (!base) return;
   base->replace(
       c, index ? index_set(c.scope_->graph(), base->elements(c), basic_items(c, base, index), now)
-               : now);
+               : v_reshape(now, base->elements(c).shape()));
   seen = base->version;
 }
 
@@ -348,15 +357,38 @@ V count(Context& c, NdarrayValue& a) {
   a.elements(c);
   return element_count(c, &a, 1);
 }
-V transposed(Context& c, NdarrayValue& a) {
-  if (a.scalar) return nullptr;
-  const Val x = a.elements(c);
-  auto* v = new_ndarray_value(c, x, a.axes, false);
-  for (int& k : v->axes) k = a.rank() - 1 - k;
+}  // namespace
+
+static NdarrayValue* view_of_all(Context& c, NdarrayValue& a, Val memory, std::vector<int> axes,
+                                 const char* by, const V& form) {
+  auto* v = new_ndarray_value(c, memory, std::move(axes), false);
   v->base = &a;
   v->seen = a.version;
+  v->by = by;
+  v->form = form;
   return v;
 }
+NdarrayValue* view_in_shape(Context& c, NdarrayValue& a, const Shape& shape, const V& form) {
+  const Val x = v_reshape(a.elements(c), shape);
+  return view_of_all(c, a, x, axes_in_order(shape.rank()), "reshape", form);
+}
+NdarrayValue* view_by_axes(Context& c, NdarrayValue& a, std::span<const int> axes, const V& form) {
+  const Val x = a.elements(c);
+  std::vector<int> now(axes.size()), place(axes.size());
+  for (size_t k = 0; k < axes.size(); ++k)
+    place[static_cast<size_t>(axes[k])] = static_cast<int>(k);
+  for (size_t k = 0; k < axes.size(); ++k) now[k] = place[static_cast<size_t>(a.axes[k])];
+  return view_of_all(c, a, x, std::move(now), "transpose", form);
+}
+static V transposed(Context& c, NdarrayValue& a) {
+  if (a.scalar) return nullptr;
+  a.elements(c);
+  std::vector<int> axes = axes_in_order(a.rank());
+  std::reverse(axes.begin(), axes.end());
+  return view_by_axes(c, a, axes, c.tuple({}));
+}
+
+namespace {
 
 constexpr Member<NdarrayValue> kMembers[] = {
     {"dtype",
@@ -368,6 +400,8 @@ constexpr Member<NdarrayValue> kMembers[] = {
     {"itemsize", element_bytes},
     {"nbytes", all_bytes},
     {"T", transposed},
+    // of numbers that have no other part
+    {"real", [](Context&, NdarrayValue& a) { return a.scalar ? V() : V(&a); }},
 };
 
 }  // namespace
@@ -385,6 +419,9 @@ std::optional<V> NdarrayValue::getattr(Context& c, PyObject* name_obj) {
 
 std::optional<V> NdarrayValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                       Kwargs& kwargs) {
+  const bool conjugates = name == "conj" || name == "conjugate";
+  if (conjugates && args.empty() && kwargs.empty() && !scalar && is_followed(c))
+    return this;  // real
   std::vector<V> all{this};
   all.insert(all.end(), args.begin(), args.end());
   if (V made = apply_numpy(c, name, all, kwargs)) {
@@ -458,6 +495,7 @@ V NdarrayValue::compare(Context& c, CompareOp op, const V& other, Side side) {
 void NdarrayValue::traverse(Visit visit) const {
   visit(base);
   visit(index);
+  visit(form);
 }
 
 int NdarrayValue::rebuild(Rebuilder& r) {
@@ -466,7 +504,9 @@ int NdarrayValue::rebuild(Rebuilder& r) {
   if (index)
     return r.make<CallRecipe>(this, share(original("getitem")),
                               std::vector<int>{whole, r.recipe(index)});
-  return r.make<CallRecipe>(this, library.attrgetter.object()("T"), std::vector<int>{whole});
+  std::vector<int> args{whole};
+  for (auto& v : form->parts(r.context())) args.push_back(r.recipe(v));
+  return r.make<CallRecipe>(this, library.ndarray.object().attr(by), args);
 }
 
 }  // namespace pijit

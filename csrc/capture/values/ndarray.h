@@ -44,11 +44,12 @@ struct NdarrayValue final : Value {
   Val memory;             // null: an array from outside that nothing has read
   std::vector<int> axes;  // which axis of the array each one of `memory` is
   bool scalar = false;    // a NumPy scalar
-  // It is a view: the part of `base` at `index`, or, of no index, the transposed base. What is
-  // stored in one of them, all others see: `version` counts stores, `seen` is the base's when
-  // `memory` was read.
+  // It is a view: the part of `base` at `index`, or, of no index, what the method `by` makes of the
+  // base with the arguments `form`: another shape, or an order of axes. What is stored in one of
+  // them, all others see: `version` counts stores, `seen` is the base's when `memory` was read.
   NdarrayValue* base = nullptr;
-  V index;
+  V index, form;
+  const char* by = nullptr;
   uint64_t version = 0, seen = 0;
   uint32_t looked_at = 256;  // the graph's size at the next look at what it is of
 
@@ -92,6 +93,10 @@ void note_flags(Context& c, Val v);
 V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands);
 // x @ y, of matrices. Null: as above.
 V apply_matmul(Context& c, const V& x, const V& y);
+// A view of all elements, by a method of ndarrays: in another shape (of one that has no gaps), or
+// with its axes in another order, `axes[k]` being that which comes as number k.
+NdarrayValue* view_in_shape(Context& c, NdarrayValue& a, const Shape& shape, const V& form);
+NdarrayValue* view_by_axes(Context& c, NdarrayValue& a, std::span<const int> axes, const V& form);
 V apply_power(Context& c, const V& x, const V& y);
 // What a function of NumPy of this name, or the method, gives of an array and arguments. Null: as
 // above.

@@ -28,6 +28,7 @@
 #include "cpu/code.h"
 #include "cpu/cpu.h"
 #include "cpu/kernels/window.h"
+#include "runtime/code_names.h"
 #include "runtime/packed.h"
 #include "runtime/pooled.h"
 
@@ -503,6 +504,7 @@ class DirectWeightGradient : public OpKernel {
     constexpr int64_t kColumns = 16;  // of the code's unrolled row
     if (first >= past) return;
     const int64_t row = g_.rows().at(first, a);
+    const CodeName name([] { return std::string("gradient of a convolution by its weight"); });
     for (const Tile& t : tiles_of(g_, kColumns))
       if (t.low < t.high)
         calls->push_back({codes_.get(key_of(t, channels * kMaxKernel + kernel_rows),

@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "runtime/code_names.h"
 #include "runtime/kernel.h"
 
 namespace pijit {
@@ -46,6 +47,7 @@ const void* with_saved_registers(void (*f)(), int bytes,
   static auto* made = new std::map<std::pair<void (*)(), int>, Code<void (*)()>>;
   std::lock_guard lock(mu);
   auto [it, fresh] = made->try_emplace({f, bytes});
+  const CodeName name([] { return std::string("registers saved around a call"); });
   if (fresh)
     it->second = Code<void (*)()>([&](asmjit::CodeHolder& code) {
       x86::Assembler a(&code);
