@@ -197,8 +197,8 @@ Region* Execution::region_for(ResumePoint& point, const Region::Frame& frame, Wo
       may_capture(Asker::kCapture))
     if (Region* r = region_made(point, frame)) {
       if (enters(*r)) return r;
-      PIJIT_CHECK(!config().strict || !r->has_room(), "a fresh region of ", code_->name,
-                  " refuses its own state");
+      PIJIT_CHECK(!config().strict || !r->has_room() || r->has_generators(), "a fresh region of ",
+                  code_->name, " refuses its own state");
     }
   point.no_region = true;
   return nullptr;

@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "capture/regions/generators.h"
 #include "capture/regions/text.h"
 #include "entry/entry.h"
 
@@ -271,6 +272,13 @@ void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
     PyObject* method = type_lookup(&PyUnicode_Type, in.obj);
     if (!character_method(method))
       leave(str_cat("the method `.", text_of(in.obj), "` of a str is called"));
+    st.insert(st.end() - 1, d_.object(method));
+    return;
+  }
+  if (in.op == BOp::LOAD_METHOD && d_.generator_of_value(st.back()) != kNoValue) {
+    PyObject* const method = type_lookup(Py_TYPE(d_.object_at(st.back().index)), in.obj);
+    if (!generator_method(method))
+      leave(str_cat("the method `.", text_of(in.obj), "` of a generator of NumPy's is called"));
     st.insert(st.end() - 1, d_.object(method));
     return;
   }
@@ -544,7 +552,9 @@ Av RegionBuilder::looked_up(RegionSource where) {
   if (!o) leave("a name has no value");
   const int s = d_.source(std::move(where));
   const Av a = d_.typed_source(s);
-  if (a.kind != K::kEntry || d_.array_of_value(a) || d_.list_of_value(a)) return a;
+  if (a.kind != K::kEntry || d_.array_of_value(a) || d_.list_of_value(a) ||
+      d_.generator_of_value(a) != kNoValue)
+    return a;
   if (is_tuple_of_numbers(o)) {
     d_.known_object(s, o);
     return d_.typed_sources[s] = d_.constant_object(o);

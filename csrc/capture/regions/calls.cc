@@ -3,7 +3,9 @@
 #include "base/error.h"
 #include "capture/regions/builder.h"
 #include "capture/regions/functions.h"
+#include "capture/regions/generators.h"
 #include "capture/regions/text.h"
+#include "capture/regions/twister.h"
 #include "capture/regions/ufuncs.h"
 #include "python/hook.h"
 #include "python/names.h"
@@ -20,7 +22,7 @@ PyObject* function_behind(PyObject* o) {
 
 bool is_of_use(PyObject* o) {
   return PyModule_CheckExact(o) || PyCFunction_CheckExact(o) || function_behind(o) ||
-         is_of_numpy(o) ||
+         is_of_numpy(o) || is_draw_of_python(o) ||
          (PyType_Check(o) &&
           !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE));
 }
@@ -50,6 +52,21 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
       st.push_back(r);
       return;
     }
+  const Av& receiver = st[null_second && !null_first ? base : base + 1];
+  if (const int generator = d_.generator_of_value(receiver); generator != kNoValue) {
+    PyObject* const o = d_.object_at(receiver.index);
+    PyObject* const function = !null_first && !null_second ? st[base].object
+                               : PyMethod_Check(o)         ? PyMethod_GET_FUNCTION(o)
+                                                           : nullptr;
+    const GeneratorMethod* m = function ? generator_method(function) : nullptr;
+    const auto given = static_cast<size_t>(in.a);
+    if (!m || given < m->least || given > m->most)
+      leave("a method of a generator of NumPy's is called with other arguments");
+    const Av r = m->code(e_, generator, {st.end() - in.a, st.end()});
+    st.resize(base);
+    st.push_back(r);
+    return;
+  }
   const bool method = !null_first && !null_second && in.a == 0 && st[base].kind == K::kObject &&
                       Py_IS_TYPE(st[base].object, &PyMethodDescr_Type);
   if (const Av z = method ? d_.typed(st[base + 1]) : Av{}; z.kind == K::kComplex) {

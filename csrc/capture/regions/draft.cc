@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "capture/regions/complex.h"
+#include "capture/regions/generators.h"
 #include "objects/data.h"
 #include "python/names.h"
 
@@ -236,6 +237,22 @@ const List* Draft::list_of_value(const Av& a) {
   x.object = input(Type::kI64);
   r->needs.push_back(std::move(need));
   return &lists_.emplace(a.index, x).first->second;
+}
+
+int Draft::generator_of_value(const Av& a) {
+  if (a.kind != K::kEntry) return kNoValue;
+  if (auto it = generators_.find(a.index); it != generators_.end()) return it->second;
+  PyObject* o = object_at(a.index);
+  if (!o || !is_generator(o) || !uses_numpy()) return kNoValue;
+  int64_t found;
+  std::vector<HeldGenerator> held;
+  if (!hold_generator(PyMethod_Check(o) ? PyMethod_GET_SELF(o) : o, &found, &held)) return kNoValue;
+  PyObject* known =
+      PyMethod_Check(o) ? PyMethod_GET_FUNCTION(o) : reinterpret_cast<PyObject*>(Py_TYPE(o));
+  RegionNeed need{RegionNeed::kGenerator, a.index, py::reinterpret_borrow<py::object>(known)};
+  need.word = static_cast<int>(words);
+  r->needs.push_back(std::move(need));
+  return generators_.emplace(a.index, input(Type::kI64)).first->second;
 }
 
 Av Draft::known_object(int s, PyObject* o) {

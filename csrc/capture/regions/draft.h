@@ -82,6 +82,9 @@ class Draft {
   const Array* array_of_value(const Av& a);
   // A list whose items code may read; null: it is none.
   const List* list_of_value(const Av& a);
+  // The C interface of a generator of NumPy's, or of what a method is bound to, whose lock a run
+  // holds; kNoValue: it is none.
+  int generator_of_value(const Av& a);
   // The very object: its identity is asked for.
   Av known_object(int s, PyObject* o);
   Av object(PyObject* o);
@@ -124,6 +127,7 @@ class Draft {
   std::map<int, bool> quiet_;  // by source
   std::map<int, Av> tuples_;   // by source
   std::map<int, List> lists_;  // the same
+  std::map<int, int> generators_;
   int poll_ = -1, arena_ = -1;
 };
 

@@ -63,6 +63,6 @@ bool is_such_function(PyObject* o, PyObject* f);
 
 // The memory of bytes, of a narrow str, or of an ndarray of one of the dtypes in native order,
 // aligned; null: it is something else, or may not be written.
-Region::Views::value_type array_view(PyObject* o, bool written);
+Region::View array_view(PyObject* o, bool written);
 
 }  // namespace pijit

@@ -16,6 +16,7 @@
 #include "capture/regions/lists.h"
 #include "capture/regions/numbers.h"
 #include "capture/regions/text.h"
+#include "capture/regions/twister.h"
 #include "capture/regions/ufuncs.h"
 #include "python/quirks.h"
 
@@ -308,75 +309,6 @@ static Av math(Emitter& e, PyObject* fn, const char* name, const std::vector<Av>
   leave(str_cat(told, " has no machine code"));
 }
 
-// random.random() and that of other generators of its class.
-static bool draws(PyObject* fn) {
-  if (!PyCFunction_CheckExact(fn)) return false;
-  auto* f = reinterpret_cast<PyCFunctionObject*>(fn);
-  if (!f->m_self || f->m_ml->ml_flags != METH_NOARGS ||
-      std::strcmp(f->m_ml->ml_name, "random") != 0)
-    return false;
-  for (PyTypeObject* t = Py_TYPE(f->m_self); t; t = t->tp_base)
-    if (std::strcmp(t->tp_name, "_random.Random") == 0) return true;
-  return false;
-}
-
-// How CPython's generator lies in memory: a Mersenne twister.
-struct Twister {
-  static constexpr int kNumbers = 624;
-  PyObject_HEAD;
-  int next;
-  uint32_t numbers[kNumbers];
-
-  // As the algorithm says, from one that is left.
-  uint32_t draw() {
-    uint32_t y = numbers[next++];
-    y ^= y >> 11;
-    y ^= (y << 7) & 0x9d2c5680U;
-    y ^= (y << 15) & 0xefc60000U;
-    return y ^ (y >> 18);
-  }
-};
-
-// Does it lie so? One whose state is known tells.
-static bool find_twister() {
-  try {
-    const py::object type = python_module("_random").attr("Random");
-    if (reinterpret_cast<PyTypeObject*>(type.ptr())->tp_basicsize !=
-        static_cast<Py_ssize_t>(sizeof(Twister)))
-      return false;
-    const py::object one = type(1);
-    one.attr("random")();
-    const auto* t = reinterpret_cast<const Twister*>(one.ptr());
-    const py::tuple state = one.attr("getstate")();
-    if (state.size() != Twister::kNumbers + 1) return false;
-    for (int k = 0; k < Twister::kNumbers; ++k)
-      if (py::cast<uint32_t>(py::object(state[static_cast<size_t>(k)])) != t->numbers[k])
-        return false;
-    return py::cast<int>(py::object(state[Twister::kNumbers])) == t->next;
-  } catch (py::error_already_set&) {
-    return false;
-  }
-}
-
-constinit OnDemand<bool> knows_twister;
-
-// The bits of what it gives.
-static int64_t draw(int64_t fn, int64_t, int64_t) {
-  PyObject* r = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(fn));
-  if (!r) return PyErr_Clear(), bits_of(NAN);  // no memory
-  const double x = PyFloat_AS_DOUBLE(r);
-  Py_DECREF(r);
-  return bits_of(x);
-}
-
-// The same where the generator's memory is known. CPython makes its next numbers.
-static int64_t draw_known(int64_t fn, int64_t, int64_t) {
-  auto* const t = reinterpret_cast<Twister*>(PyCFunction_GET_SELF(reinterpret_cast<PyObject*>(fn)));
-  if (t->next < 0 || t->next + 2 > Twister::kNumbers) return draw(fn, fn, fn);
-  const uint32_t high = t->draw() >> 5, low = t->draw() >> 6;
-  return bits_of((high * 67108864.0 + low) * (1.0 / 9007199254740992.0));
-}
-
 namespace {
 // Functions of a list of numbers that only look at it: whether they look at numbers alone, and what
 // they give, of items of a kind.
@@ -407,12 +339,7 @@ static std::optional<Av> of_list(Emitter& e, PyObject* fn, const char* name, con
 }
 
 Av result_of(Emitter& e, PyObject* fn, const std::vector<Av>& args, int kind) {
-  if (args.empty() && draws(fn)) {
-    e.changes("draws a random number");
-    const int it = e.d.icon(reinterpret_cast<int64_t>(fn));
-    return float_of(e.emit(
-        Op::kFOfBits, e.call(knows_twister.get(find_twister) ? draw_known : draw, it, it, it)));
-  }
+  if (const auto r = draw_of_python(e, fn, args)) return *r;
   if (const char* name = function_of("math", fn)) return math(e, fn, name, args);
   struct Class {
     PyTypeObject* type;

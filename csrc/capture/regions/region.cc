@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "capture/regions/made.h"
 #include "capture/regions/frames.h"
+#include "capture/regions/generators.h"
+#include "capture/regions/twister.h"
 #include "entry/guard.h"
 #include "objects/data.h"
 #include "python/quiet_lookup.h"
@@ -230,7 +232,7 @@ char format_of(const Py_buffer& b) {
   return format.size() == 1 ? format[0] : '\0';
 }
 
-using BufferView = Region::Views::value_type;
+using BufferView = Region::View;
 BufferView array_view(PyObject* o, bool written) {
   BufferView view(nullptr, [](Py_buffer* b) {
     PyBuffer_Release(b);
@@ -284,13 +286,17 @@ bool meets(const Region& r, const RegionNeed& need, PyObject* o, int64_t* buffer
       *w++ = reinterpret_cast<int64_t>(view->buf);
       for (int k = 0; k < need.rank; ++k) *w++ = view->shape[k];
       for (int k = 0; k < need.rank; ++k) *w++ = view->strides[k];
-      views->push_back(std::move(view));
+      views->arrays.push_back(std::move(view));
       return true;
     }
     case RegionNeed::kList:
       buffer[need.word] = reinterpret_cast<int64_t>(o);
       return PyList_CheckExact(o);
     case RegionNeed::kTuple: return PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) == need.rank;
+    case RegionNeed::kGenerator: {
+      PyObject* g = regions::generator_behind(o, need.object.ptr());
+      return g && regions::hold_generator(g, &buffer[need.word], &views->generators);
+    }
     case RegionNeed::kIs: return o == need.object.ptr();
     case RegionNeed::kFunction: return is_such_function(o, need.object.ptr());
     case RegionNeed::kQuiet: return is_quiet(o);
@@ -432,6 +438,10 @@ int Region::calls_left() const {
 bool Region::has_room() const {
   return (functions.empty() && !kComparisonsAreCalls) || calls_left() >= 0;
 }
+bool Region::has_generators() const {
+  return std::any_of(needs.begin(), needs.end(),
+                     [](const RegionNeed& n) { return n.kind == RegionNeed::kGenerator; });
+}
 // How many calls of itself the C stack has room for.
 int Region::stack_calls() const {
   constexpr size_t kFrame = 256, kReserve = 256 << 10;
@@ -449,6 +459,8 @@ bool Region::enter(const Frame& frame, int64_t* buffer, Views* views) const {
     if (PyFunction_GET_CODE(f.func.ptr()) != f.code.ptr() ||
         PyFunction_GetDefaults(f.func.ptr()) != f.defaults.ptr())
       return false;
+  for (PyObject* method : draws)
+    if (!regions::is_draw_of_python(method)) return false;
   if (!has_room()) return false;
   if (recursive) buffer[depth_word] = std::min(calls_left(), stack_calls());
   for (auto& need : needs)

@@ -57,11 +57,13 @@ struct RegionNeed {
     kArray,
     kList,
     kTuple,
+    kGenerator,
     kQuiet,
     kUnset
   } kind;
   int source;
-  py::object object;                      // of kIs, kFunction
+  // Of kIs, kFunction; of kGenerator: its class, or the function of its method.
+  py::object object;
   RegionKind number = RegionKind::kNull;  // of kNumber: one of its kinds
   int64_t step = 0;                       // of kRangeIter: 1, or any
   int word = 0;  // where its value goes; of kComplex, its parts; of kRangeIter: the next number,
@@ -71,6 +73,22 @@ struct RegionNeed {
   int rank = 0;         // of kTuple: how many items it has
   bool packed = false;  // elements of the last axis lie side by side
   bool written = false;
+};
+
+// A generator of NumPy's, whose lock is held: no other thread draws from it.
+class HeldGenerator {
+ public:
+  HeldGenerator(py::object bits, py::object lock)
+      : bits_(std::move(bits)), lock_(std::move(lock)) {}
+  HeldGenerator(HeldGenerator&&) = default;
+  HeldGenerator(const HeldGenerator&) = delete;
+  HeldGenerator& operator=(const HeldGenerator&) = delete;
+  HeldGenerator& operator=(HeldGenerator&&) = delete;
+  ~HeldGenerator();
+  bool has(const py::object& lock) const { return lock_.is(lock); }
+
+ private:
+  py::object bits_, lock_;
 };
 
 struct Region {
@@ -86,6 +104,8 @@ struct Region {
     py::object func, code, defaults;
   };
   std::vector<Followed> functions;
+  std::vector<PyObject*>
+      draws;               // methods of `objects` in Python's library that it does the work of
   size_t calls_deep = 0;   // of these, below one another
   bool recursive = false;  // the function calls itself: all of it, or nothing
   bool numpy = false;      // arithmetic of its scalars, which may warn
@@ -108,15 +128,22 @@ struct Region {
     PyObject* func;
     std::span<PyObject*const> slots, stack;
   };
+  // What a run relies on: the memory of arrays stays where it is.
+  using View = std::unique_ptr<Py_buffer, void (*)(Py_buffer*)>;
+  struct Views {
+    std::vector<View> arrays;
+    std::vector<HeldGenerator> generators;
+    void clear() { arrays.clear(), generators.clear(); }
+  };
   // Fills the buffer; false: it is not for this frame.
-  // `views` keeps the memory of arrays where it is.
-  using Views = std::vector<std::unique_ptr<Py_buffer, void (*)(Py_buffer*)>>;
   bool enter(const Frame& frame, int64_t* buffer, Views* views) const;
   // Runs, and makes the frame at the exit that it returns.
   const RegionExit& run(const Frame& frame, int64_t* buffer, std::vector<py::object>* slots,
                         std::vector<py::object>* stack);
   int visit(visitproc visit, void* arg) const;
   bool has_room() const;  // for the calls that it has, as CPython counts
+  // Generators, which other threads may hold.
+  bool has_generators() const;
 
  private:
   int calls_left() const;
