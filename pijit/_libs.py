@@ -3,6 +3,7 @@ oneDNN of the `onednn-cpu-gomp` wheel, unless it is inside. Where something is m
 what to do."""
 
 import ctypes
+import importlib.util
 import os
 import re
 import sys
@@ -89,13 +90,8 @@ def _explained(e):
 
 
 _load_openmp()
-try:
-    import numpy as _numpy  # noqa: F401
-except ModuleNotFoundError as e:
-    if e.name != "numpy":
-        raise
-    raise ModuleNotFoundError("pijit needs NumPy, which this Python doesn't have: `pip install numpy`.",
-                              name="numpy") from e
+if "numpy" not in sys.modules and importlib.util.find_spec("numpy") is None:  # it is loaded when it is needed
+    raise ModuleNotFoundError("pijit needs NumPy, which this Python doesn't have: `pip install numpy`.", name="numpy")
 try:
     if not _run.onednn_inside:
         _load_onednn()

@@ -25,12 +25,7 @@ struct Waiting {
   PyObject* function = nullptr;
 };
 Waiting& waiting() {
-  static Waiting* all = [] {
-    auto* made = new Waiting;
-    pthread_atfork([] { waiting().mu.lock(); }, [] { waiting().mu.unlock(); },
-                   [] { waiting().mu.unlock(); });
-    return made;
-  }();
+  static auto* all = new Waiting;  // threads may outlive static destruction
   return *all;
 }
 
@@ -64,6 +59,8 @@ void keep_line(const char* channel, const std::string& text) {
 }  // namespace
 
 void init_log(py::module_& m) {
+  pthread_atfork([] { waiting().mu.lock(); }, [] { waiting().mu.unlock(); },
+                 [] { waiting().mu.unlock(); });
   using Args = std::vector<py::object>;
   define(m, "listen_to_log", {{"channels"}, {"function"}}, [](const Args& a) {
     waiting().function = py::object(a[1]).release().ptr();  // stays: lines may be on their way

@@ -243,8 +243,9 @@ class _UnevenBlocks(_Uneven):
 
 
 class AlltoAllV(_UnevenBlocks):
-    """Parts of a vector go to all processes: send_numel_list[i] * block_size elements to process i, and
-    recv_numel_list[i] * block_size come from it."""
+    """Parts of a vector go to all processes.
+
+    send_numel_list[i] * block_size elements go to process i, and recv_numel_list[i] * block_size come from it."""
 
     def __call__(self, input_x: Tensor, send_numel_list: Any, recv_numel_list: Any) -> Tensor:
         group = self._members()
@@ -257,8 +258,9 @@ class AlltoAllV(_UnevenBlocks):
 
 
 class AlltoAllVC(_UnevenBlocks):
-    """AlltoAllV with the counts of all n processes: the one at i * n + j, times block_size, goes from i to j; with
-    transpose from j to i."""
+    """AlltoAllV with the counts of all n processes.
+
+    The one at i * n + j, times block_size, goes from i to j; with transpose from j to i."""
 
     def __init__(self, group: str = _WORLD, block_size: int = 1, transpose: bool = False) -> None:
         super().__init__(group, block_size)

@@ -76,6 +76,25 @@ def test_the_tuples_are_the_same_objects():
     assert regions(f)
 
 
+@pytest.mark.parametrize("body", [
+    "t = (k, k * k); out.append(t); last = t",
+    "out.append(t := (k, k * k)); last = t",
+    "t = (k, k * k); out.append(t); out[0] = t; last = out[0]",
+    "t = (k, k * k); out.append((t, 1)[0]); last = t",
+    "t = (k, k * k)\n        if k % 3 == 0: last = t\n        out.append(t)",
+])
+def test_a_tuple_in_a_list_is_that_of_the_variable(body):
+    space = {}
+    exec("def f(n):\n    out = [(0, 0)]\n    last = None\n    for k in range(n):\n"
+         f"        {body}\n    return out, last", space)
+    f = ms.jit(space["f"])
+    for _ in range(3):
+        out, last = f(50)
+        want, wanted = space["f"](50)
+        assert (out, last) == (want, wanted)
+        assert [o is last for o in out] == [o is wanted for o in want]
+
+
 def test_a_stack_of_tuples():
     source = """
 def f(h, w, grid):

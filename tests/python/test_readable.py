@@ -138,7 +138,7 @@ def test_a_loop_breaks_where_it_does(f):
     ("gt(add(-2, truediv(mul(3, stack2), w)), 0)", "-2 + 3 * (a value of this line) / w > 0"),
     ("neg(x) == 3", "-x == 3"),
     ("len(a) == 5", "len(a) == 5"),
-    ("type(stack1) is float", "type((a value of this line)) is float"),
+    ("type(stack1) is float", "type(a value of this line) is float"),
     ("add(x, y", "add(x, y"),
 ])
 def test_guards(guard, said):

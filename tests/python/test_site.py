@@ -37,7 +37,7 @@ def test_functions_and_layers_have_places_in_the_api():
 def test_methods_of_tensors_are_told():
     """Those that the class has, most of them with a sentence."""
     told = dict(re.findall(r"^- `(\w+)\(.*?`(.*)$", GENERATED["api/tensor.md"], re.M))
-    methods = {n for n in dir(pijit.Tensor) if not n.startswith("_") and callable(getattr(pijit.Tensor, n))}
+    methods = {n for n in dir(pijit.Tensor) if not n.startswith("_") and callable(getattr(pijit.Tensor, n, None))}
     assert methods <= set(told) and sum(": " in text for text in told.values()) > 0.85 * len(told)
 
 

@@ -29,6 +29,7 @@ struct Av {
   // its dtype's format; of kHeld, its kind of list; of kTuple, whether it is an object that is
   // there.
   int index = 0;
+  bool shared = false;  // of a kTuple that is to be made: a variable holds the same one
   PyObject* object = nullptr;
   std::vector<Av> items;
 
@@ -106,6 +107,8 @@ bool can_be_chosen_from(const Av& tuple);
 // An iterator advances for all that hold it: none but the stack may.
 bool is_iterator(const Av& a);
 void stay_alone(const Av& a);
+// What a variable holds as well.
+Av held_elsewhere(Av a);
 
 inline Av int_of(int v) { return number(K::kInt, v); }
 inline Av float_of(int v) { return number(K::kFloat, v); }

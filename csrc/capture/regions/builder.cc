@@ -198,7 +198,7 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
         leave(str_cat("`", b_.code().slot_names[in.a],
                       "` may have no value, or one of several types"),
               "set it before the loop, to a value of one type");
-      st.push_back(f.slots[in.a]);
+      st.push_back(held_elsewhere(f.slots[in.a]));
       break;
     case BOp::STORE_FAST:
       stay_alone(st.back());
@@ -239,8 +239,9 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
       st.resize(st.size() - 1 - static_cast<size_t>(in.a));
       break;
     case BOp::COPY: {
-      const Av a = st[st.size() - static_cast<size_t>(in.a)];
+      Av& a = st[st.size() - static_cast<size_t>(in.a)];
       stay_alone(a);
+      a = held_elsewhere(std::move(a));
       st.push_back(a);
       break;
     }
@@ -436,7 +437,7 @@ void RegionBuilder::step_cell(const BIn& in, Frame& f) {
         f.slots[f.slots.size() - static_cast<size_t>(in.a - k)] = cell;
       }
       break;
-    case BOp::LOAD_DEREF: st.push_back(cell_content(f.slots[in.a])); break;
+    case BOp::LOAD_DEREF: st.push_back(held_elsewhere(cell_content(f.slots[in.a]))); break;
     case BOp::LOAD_CLOSURE:
       if (own && f.slots[in.a].kind == K::kNull) leave(described(in));
       st.push_back(f.slots[in.a]);

@@ -22,10 +22,11 @@ int64_t int_value(int64_t object, int64_t, int64_t) {
   int64_t n;
   return as_int64(object_of(object), &n) ? n : kNoInt;
 }
-// -1: it is longer, or none of these.
+// One more than its number; 0: it is longer, or none of these.
 int64_t character_in(int64_t object, int64_t, int64_t) {
   PyObject* o = object_of(object);
-  return is_narrow_text(o) && PyUnicode_GET_LENGTH(o) == 1 ? PyUnicode_READ_CHAR(o, 0) : -1;
+  const bool one = is_narrow_text(o) && PyUnicode_GET_LENGTH(o) == 1;
+  return one ? int64_t{PyUnicode_READ_CHAR(o, 0)} + 1 : 0;
 }
 PyListObject* list_at(int64_t address) { return reinterpret_cast<PyListObject*>(address); }
 Arena* arena_at(int64_t address) { return reinterpret_cast<Arena*>(address); }
@@ -291,6 +292,8 @@ Item held_item(Emitter& e, const Av& value) {
       tuple.kind.items.push_back(std::move(item.kind));
     }
     if (value.index) return tuple;
+    if (value.shared)
+      leave("a tuple that a variable holds is put into a list", "put `(x, y)` there as it is made");
     e.d.stores = true;  // it is another object in each run
     const int n = e.d.icon(static_cast<int64_t>(words.size()));
     tuple.word = done(e, e.call(new_tuple, e.d.arena(), n, n));
@@ -338,9 +341,8 @@ Av number_in(Emitter& e, K kind, int o) {
       return float_of(e.emit(Op::kLoadF64, o, e.d.icon(offsetof(PyFloatObject, ob_fval))));
     case K::kCharacter: {
       e.check(is_type(e, o, PyUnicode_Type));
-      const int c = e.call(character_in, o, o, o);
-      e.check(e.emit(Op::kIGe, c, e.d.icon(0)));
-      return number(K::kCharacter, c);
+      const int c = done(e, e.call(character_in, o, o, o));
+      return number(K::kCharacter, e.emit(Op::kISub, c, e.d.icon(1)));
     }
     default: {
       const int yes = e.emit(Op::kIEq, o, e.d.icon(address(Py_True)));

@@ -122,19 +122,19 @@ std::optional<RangeState> range_state(PyObject* it) {
   }
 }
 
-// Of iterators over ASCII, which have their own.
-static PyTypeObject* narrow_text_iterator() {
-  static PyTypeObject* const type = Py_TYPE(py::iter(py::str("a")).ptr());
-  return type;
+// CPython's type for iterators over ASCII, which has no name in C.
+static bool is_over_ascii(const PyTypeObject* t) {
+  return !(t->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+         t->tp_name == std::string_view("str_ascii_iterator");
 }
 
 IteratorPlace iterator_place(PyObject* it) {
-  const PyTypeObject* const known[] = {
-      &PyListIter_Type,      &PySeqIter_Type,     &PyTupleIter_Type,     &PyBytesIter_Type,
-      &PyByteArrayIter_Type, &PyUnicodeIter_Type, narrow_text_iterator()};
-  if (std::find(std::begin(known), std::end(known), Py_TYPE(it)) == std::end(known) ||
-      Py_REFCNT(it) != 1)
-    return {};
+  const PyTypeObject* const known[] = {&PyListIter_Type,      &PySeqIter_Type,
+                                       &PyTupleIter_Type,     &PyBytesIter_Type,
+                                       &PyByteArrayIter_Type, &PyUnicodeIter_Type};
+  const bool is_known =
+      std::find(std::begin(known), std::end(known), Py_TYPE(it)) != std::end(known);
+  if (!(is_known || is_over_ascii(Py_TYPE(it))) || Py_REFCNT(it) != 1) return {};
   try {
     const auto reduced = py::reinterpret_borrow<py::tuple>(py::handle(it).attr("__reduce__")());
     IteratorPlace p;
