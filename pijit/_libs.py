@@ -90,7 +90,8 @@ def _explained(e):
 
 
 _load_openmp()
-if "numpy" not in sys.modules and importlib.util.find_spec("numpy") is None:  # it is loaded when it is needed
+# It is loaded when it is needed.
+if sys.modules["numpy"] is None if "numpy" in sys.modules else importlib.util.find_spec("numpy") is None:
     raise ModuleNotFoundError("pijit needs NumPy, which this Python doesn't have: `pip install numpy`.", name="numpy")
 try:
     if not _run.onednn_inside:
