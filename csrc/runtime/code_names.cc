@@ -20,6 +20,7 @@
 #include "base/log.h"
 
 // gdb stops in the first and reads what the second leads to; it finds both by their names.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 struct jit_code_entry {
   jit_code_entry *next_entry, *prev_entry;
@@ -36,6 +37,7 @@ __attribute__((visibility("default"), used, noinline)) void __jit_debug_register
 __attribute__((visibility("default"), used))
 jit_descriptor __jit_debug_descriptor = {1, 0, nullptr, nullptr};
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace pijit {
 
@@ -198,8 +200,8 @@ class Files {
     write_all(std::string(reinterpret_cast<const char*>(&head), sizeof head));
     // By this mapping perf learns of the file. It stays until the process ends.
     if (dump_ >= 0)
-      mmap(nullptr, static_cast<size_t>(sysconf(_SC_PAGESIZE)), PROT_READ | PROT_EXEC, MAP_PRIVATE,
-           dump_, 0);
+      (void)mmap(nullptr, static_cast<size_t>(sysconf(_SC_PAGESIZE)), PROT_READ | PROT_EXEC,
+                 MAP_PRIVATE, dump_, 0);
   }
 
   pid_t pid_ = 0;

@@ -1,6 +1,7 @@
 // Functions of NumPy that have no effect but a result, on constants.
 #include <algorithm>
 
+#include "capture/protocol/protocol.h"
 #include "capture/registry.h"
 #include "capture/values/array.h"
 #include "capture/values/ndarray.h"

@@ -276,7 +276,7 @@ std::optional<V> generic_attribute(Context& c, const V& v, PyObject* name_obj, b
         c.guard(Guard::kIs, v->src, v->obj);
       const auto x = py::reinterpret_steal<py::object>(PyObject_GetAttr(o, name_obj));
       if (!x) throw py::error_already_set();
-      if (auto known = fresh(c, x)) return *known;
+      if (auto known = fresh(c, x)) return known;
     }
     if (Py_TYPE(found) == &PyMemberDescr_Type && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
       const int src = c.add_source({Source::kSlot, c.source_of(v), 0, share(name_obj)});

@@ -450,10 +450,10 @@ void register_elementwise(OpTable& t) {
   });
   // Under numerics="fast": without what makes up for the roundings of 1 + e and of the quotient.
   floating(t, "sigmoid_fast").flags(kPhysical).scalar([](const ScalarCtx& c) {
-    return 1.0 / (f32::exp(-c.x(0)) + 1.0);
+    return 1.0 / (s_exp(-c.x(0)) + 1.0);
   });
   floating(t, "silu_fast").flags(kPhysical).scalar([](const ScalarCtx& c) {
-    return c.x(0) / (f32::exp(-c.x(0)) + 1.0);
+    return c.x(0) / (s_exp(-c.x(0)) + 1.0);
   });
   // x * relu6(x + 3) / 6 (compile/passes/fast_math.cc)
   floating(t, "hardswish").flags(kPhysical).role(Role::kBounded).scalar([](const ScalarCtx& c) {
