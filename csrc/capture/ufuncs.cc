@@ -386,8 +386,6 @@ V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
   });
 }
 
-// NumPy has shorter ways for some exponents that are Python numbers, with the same bits and other
-// names in its warnings.
 // A power of integers, by multiplications: what wraps around wraps alike in any order of them.
 static V power_of_integers(Context& c, const V& x, int64_t exponent) {
   V made, factor = x;
@@ -401,6 +399,8 @@ static V power_of_integers(Context& c, const V& x, int64_t exponent) {
   return made;
 }
 
+// NumPy has shorter ways for some exponents that are Python numbers, with the same bits and other
+// names in its warnings.
 static V power_value(Context& c, const V& x, const V& y) {
   if (auto* a = as_ndarray(c, x); a && !a->scalar && is_known(y) && a->is_followed(c)) {
     const bool integers = is_int(a->elements(c).dtype()) && PyLong_CheckExact(y->obj.ptr());

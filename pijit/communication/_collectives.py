@@ -31,16 +31,13 @@ def all_gather(x: Tensor, group: Group) -> Tensor:
 
 def all_gather_uneven(x: Tensor, sizes: Sequence[int], group: Group) -> Tensor:
     """All members' vectors, one behind the other, where they have other sizes, which are given by member."""
+    from pijit.ops import function as F
     most, flat = max(sizes), x.reshape((-1,))
     if x.size < most:
-        from pijit.ops import function as F
         flat = F.concat([flat, F.zeros((most - x.size,), x.dtype)], 0)
     rows = all_gather(flat, group)
     parts = [rows[k * most:k * most + n] for k, n in enumerate(sizes)]
-    if len(parts) == 1:
-        return parts[0]
-    from pijit.ops import function as F
-    return F.concat(parts, 0)
+    return F.concat(parts, 0) if len(parts) > 1 else parts[0]
 
 
 def reduce_scatter(x: Tensor, op: str, group: Group) -> Tensor:

@@ -104,11 +104,10 @@ struct Region {
     py::object func, code, defaults;
   };
   std::vector<Followed> functions;
-  std::vector<PyObject*>
-      draws;               // methods of `objects` in Python's library that it does the work of
-  size_t calls_deep = 0;   // of these, below one another
-  bool recursive = false;  // the function calls itself: all of it, or nothing
-  bool numpy = false;      // arithmetic of its scalars, which may warn
+  std::vector<PyObject*> draws;  // of `objects`: methods of Python's library that it does itself
+  size_t calls_deep = 0;         // of these, below one another
+  bool recursive = false;        // the function calls itself: all of it, or nothing
+  bool numpy = false;            // arithmetic of its scalars, which may warn
   // In the order of regions::kDtypes; none where NumPy is not loaded.
   std::vector<py::object> numpy_types;
   py::object numpy_true, numpy_false;

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/activation.h"
 #include "cpu/cpu.h"
-#include "cpu/kernels/activation.h"
 #include "runtime/device.h"
 #include "runtime/packed.h"
 #include "runtime/pooled.h"
@@ -272,8 +272,8 @@ Type matrix(const Shape& w) { return {DType::F32, Shape{w[0], w[1]}}; }
 std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
   const Shape &x = r.in[0].shape, &w = r.in[1].shape, &y = r.out.shape;
   if (refuses(r, x, w, y, why)) return nullptr;
-  const auto end = epilogue_of(r);
-  if (!end) return *why = "the activation takes more than some instructions", nullptr;
+  const auto end = short_epilogue_of(r, why);
+  if (!end) return nullptr;
   if (suits_tiles(x, y)) return std::make_unique<PixelProduct>(x, y, false, *end);
   if (r.op.has(kPhysical)) return *why = "large maps, or other instructions", nullptr;
   const auto product = inside("matmul", {false, false}, {matrix(w), matrices(x)}, matrices(y));

@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "base/config.h"
+#include "cpu/activation.h"
 #include "cpu/code.h"
 #include "cpu/cpu.h"
-#include "cpu/kernels/activation.h"
 #include "cpu/kernels/blocks.h"
 #include "cpu/kernels/window.h"
 #include "runtime/packed.h"
@@ -114,7 +114,6 @@ void emit_epilogue(x86::Assembler& a, const Sizes& g, int f, int n, const Epilog
         a.vaddps(y, y,
                  ptr(residual, static_cast<int32_t>((k * g.y_block() + p * g.y_pixel()) * kFloat)));
       switch (end.activation) {
-        case Activation::kNone: break;
         case Activation::kRelu: a.vmaxps(y, zero, y); break;
         case Activation::kRelu6:
           a.vmaxps(y, zero, y);
@@ -126,6 +125,8 @@ void emit_epilogue(x86::Assembler& a, const Sizes& g, int f, int n, const Epilog
           a.vminps(bounded, six, bounded);
           a.vmulps(y, y, bounded);
           a.vmulps(y, y, constant(offsetof(Call, sixth))._1to16());
+          break;
+        default: break;
       }
     }
 }
@@ -476,8 +477,8 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
       kMostFilters * g.per_block() > 1 << 27 || g.pixels() > 1 << 18 || g.out_pixels() > 1 << 18)
     return *why = "too large", nullptr;
   if (groups == 1 && g.out_pixels() > 256) return *why = "many pixels: oneDNN is as fast", nullptr;
-  const auto end = epilogue_of(r);
-  if (!end) return *why = "the activation takes more than some instructions", nullptr;
+  const auto end = short_epilogue_of(r, why);
+  if (!end) return nullptr;
   return std::make_unique<WideConv>(g, *end);
 }
 

@@ -101,10 +101,10 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
     const Conv c = conv_of(r, r.in[0].shape, r.in[1].shape, r.out.shape);
     const Threads threads(threads_for(r, c.flops));
     const bool post = r.op.name.starts_with("conv2d_post"), residual = post && r.present[3];
-    const auto pd =
-        forward_pd(c, r.present[2],
-                   post ? post_ops(residual ? c.y_inside : memory::desc(), r.ctx().s("activation"))
-                        : attributes());
+    const auto pd = forward_pd(
+        c, r.present[2],
+        post ? post_ops(residual ? c.y_inside : memory::desc(), epilogue_of(r).activation)
+             : attributes());
     if (is_faulty(pd)) throw dnnl::error(dnnl_unimplemented, "oneDNN would compute it wrong");
     const auto bias = desc({c.y[1]}, tag::a, c.dtype);
     std::vector<Primitive::Arg> in{{DNNL_ARG_SRC, c.x_outside, pd.src_desc()},

@@ -67,7 +67,7 @@ std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
                                          {DNNL_ARG_WEIGHTS, w, w},
                                          {r.present[2] ? DNNL_ARG_BIAS : Primitive::kAbsent, b, b}};
     const Threads threads(threads_for(r, 2.0 * static_cast<double>(m * n * k)));
-    const auto attr = r.op.has(kPhysical) ? post_ops({}, r.ctx().s("activation")) : attributes();
+    const auto attr = r.op.has(kPhysical) ? post_ops({}, epilogue_of(r).activation) : attributes();
     const auto pd = r.present[2] ? dnnl::matmul::primitive_desc(engine(), x, w, b, y, attr)
                                  : dnnl::matmul::primitive_desc(engine(), x, w, y, attr);
     return std::make_unique<Primitive>(dnnl::matmul(not_plain_loops(pd, t)), in,

@@ -4,6 +4,7 @@
 #include "cpu/onednn/onednn.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <tuple>
 
@@ -144,27 +145,25 @@ dnnl::reorder reorder_of(const memory::desc& from, const memory::desc& to) {
   return dnnl::reorder(dnnl::reorder::primitive_desc(engine(), from, engine(), to, attributes()));
 }
 
-dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& activation) {
+dnnl::primitive_attr post_ops(const memory::desc& residual, Activation activation) {
   using dnnl::algorithm;
-  dnnl::post_ops ops;
-  if (residual.get_ndims() > 0) ops.append_binary(algorithm::binary_add, residual);
   struct Form {
-    const char* name;
     algorithm as;
     float alpha, beta;
   };
-  static constexpr Form kForms[] = {{"relu", algorithm::eltwise_relu, 0, 0},
-                                    {"relu6", algorithm::eltwise_clip, 0, 6},
-                                    {"sigmoid", algorithm::eltwise_logistic, 0, 0},
-                                    {"tanh", algorithm::eltwise_tanh, 0, 0},
-                                    {"silu", algorithm::eltwise_swish, 1, 0},
-                                    {"hardswish", algorithm::eltwise_hardswish, 1.0f / 6, 0.5f}};
-  if (!activation.empty()) {
-    const auto* form = std::find_if(std::begin(kForms), std::end(kForms),
-                                    [&](const Form& f) { return f.name == activation; });
-    PIJIT_CHECK(form != std::end(kForms), "oneDNN: no activation ", activation);
-    ops.append_eltwise(form->as, form->alpha, form->beta);
-  }
+  static constexpr std::array<Form, kActivations.size()> kForms{{
+      {algorithm::undef, 0, 0},
+      {algorithm::eltwise_relu, 0, 0},
+      {algorithm::eltwise_clip, 0, 6},
+      {algorithm::eltwise_hardswish, 1.0f / 6, 0.5f},
+      {algorithm::eltwise_logistic, 0, 0},
+      {algorithm::eltwise_tanh, 0, 0},
+      {algorithm::eltwise_swish, 1, 0},
+  }};
+  dnnl::post_ops ops;
+  if (residual.get_ndims() > 0) ops.append_binary(algorithm::binary_add, residual);
+  const Form& form = kForms[static_cast<size_t>(activation)];
+  if (activation != Activation::kNone) ops.append_eltwise(form.as, form.alpha, form.beta);
   dnnl::primitive_attr attr = attributes();
   attr.set_post_ops(ops);
   return attr;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "cpu/activation.h"
 #include "cpu/cpu.h"
 #include "runtime/hidden_bytes.h"
 
@@ -46,7 +47,7 @@ dnnl::primitive_attr attributes();
 dnnl::reorder reorder_of(const memory::desc& from, const memory::desc& to);
 // What follows the product itself: an addition of `residual`, where that has dims, and an
 // activation.
-dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& activation);
+dnnl::primitive_attr post_ops(const memory::desc& residual, Activation activation);
 
 // For Threads, in which primitives are made. They run on as many: how their work is divided is
 // fixed in them. Those of the kernel (ForThreads), or one for small problems: a barrier, and data
