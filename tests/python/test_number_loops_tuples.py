@@ -76,6 +76,38 @@ def test_the_tuples_are_the_same_objects():
     assert regions(f)
 
 
+CONSTANT = (7, 8)
+
+
+@pytest.mark.parametrize("body, result", [
+    ("t = (k, 1); u = t", "t, u"),
+    ("t = (k, 1)\n    if k % 3 == 0: u = t", "t, u"),
+    ("t = (k, 1); u = (k, 1)", "t, u"),
+    ("u = t; t = (k, u[0])", "t, u"),
+    ("t = (k, (k, k)); u = t[1]; w = t", "t, u, t[1], w"),
+    ("t = (1, 2); u = (1, 2)", "t, u"),
+    ("t = CONSTANT; u = t", "t, u, CONSTANT"),
+    ("m = ((1, 2), (3, 4), (5, 6)); t = m[k % 3]; u = m[2]", "t, u, *((1, 2), (3, 4), (5, 6))"),
+    ("for t in ((1, 2), (3, 4)):\n      u = t", "t, u"),
+    ("t = plus(t); u = t", "t, u"),
+    ("t = (k, k); u = given(t)", "t, u"),
+    ("t, u, w = u, w, (k, k)", "t, u, w"),
+    ("w = (k, k)\n    if k % 2: t = w\n    elif k % 5 == 0: u = w\n    else: t = u", "t, u, w"),
+    ("t = (k, (k, 2)); u, w = t", "t, t[1], w"),
+])
+def test_names_of_one_tuple_have_one_tuple(body, result):
+    source = ("def plus(a):\n  b = (a[0] + 1, a[1])\n  return b\ndef given(a):\n  return a\n"
+              f"def f(n):\n  t = u = w = (0, (1, 2))\n  for k in range(n):\n    {body}\n  return {result}")
+    space = {"CONSTANT": CONSTANT}
+    exec(source, space)
+    f = ms.jit(space["f"])
+    for n in (0, 1, 2, 7, 60, 60, 61):
+        want, got = space["f"](n), f(n)
+        assert got == want
+        assert [[x is y for y in got] for x in got] == [[x is y for y in want] for x in want]
+    assert regions(f)
+
+
 @pytest.mark.parametrize("body", [
     "t = (k, k * k); out.append(t); last = t",
     "out.append(t := (k, k * k)); last = t",

@@ -29,10 +29,6 @@ bool can_be_chosen_from(const Av& tuple) {
                      [&](const Av& x) { return are_alike(x, items[0]); });
 }
 
-Av held_elsewhere(Av a) {
-  a.shared = a.kind == K::kTuple && !a.index && !a.items.empty();
-  return a;
-}
 void stay_alone(const Av& a) {
   if (is_iterator(a)) leave("an iterator is kept in a variable");
   if (a.kind == K::kMade) leave("a function is made");

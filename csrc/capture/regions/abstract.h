@@ -29,7 +29,7 @@ struct Av {
   // its dtype's format; of kHeld, its kind of list; of kTuple, whether it is an object that is
   // there.
   int index = 0;
-  bool shared = false;  // of a kTuple that is to be made: a variable holds the same one
+  int same = 0;  // of a kTuple that is to be made: its number, where several hold the same one
   PyObject* object = nullptr;
   std::vector<Av> items;
 
@@ -107,8 +107,10 @@ bool can_be_chosen_from(const Av& tuple);
 // An iterator advances for all that hold it: none but the stack may.
 bool is_iterator(const Av& a);
 void stay_alone(const Av& a);
-// What a variable holds as well.
-Av held_elsewhere(Av a);
+// A tuple that is to be made when code is left, not one that is there.
+inline bool is_to_be_made(const Av& a) {
+  return a.kind == Av::kTuple && !a.index && !a.items.empty();
+}
 
 inline Av int_of(int v) { return number(K::kInt, v); }
 inline Av float_of(int v) { return number(K::kFloat, v); }

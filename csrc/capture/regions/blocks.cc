@@ -1,5 +1,7 @@
 #include "capture/regions/blocks.h"
 
+#include <map>
+
 #include "python/hook.h"
 
 namespace pijit::regions {
@@ -106,6 +108,7 @@ std::optional<region::Edge> Blocks::edge_to(Version& v, Frame& frame) {
     if (!same(v.frame.callers[k].slots, frame.callers[k].slots) ||
         !same(v.frame.callers[k].stack, frame.callers[k].stack))
       return std::nullopt;
+  if (tuples_in(v.frame) != tuples_in(frame)) return std::nullopt;
   for (size_t k = 0; k < frame.slots.size(); ++k)
     if (v.frame.slots[k].kind == K::kTagged) frame.slots[k] = tagged(frame.slots[k], e_.block);
   region::Edge e{v.block, {}};
@@ -113,6 +116,21 @@ std::optional<region::Edge> Blocks::edge_to(Version& v, Frame& frame) {
     for (const Av& a : part) collect(a, &e.args);
   });
   return e;
+}
+
+std::vector<size_t> Blocks::tuples_in(Frame& frame) {
+  std::vector<size_t> first;
+  std::map<int, size_t> known;
+  auto note = [&](auto& self, const Av& a) -> void {
+    if (is_to_be_made(a))
+      first.push_back(a.same ? known.try_emplace(a.same, first.size()).first->second
+                             : first.size());
+    for (const Av& i : a.items) self(self, i);
+  };
+  frame.each_part([&](std::vector<Av>& part) {
+    for (const Av& a : part) note(note, a);
+  });
+  return first;
 }
 
 void Blocks::poll_at(int block, int instr, const Frame& frame) {

@@ -198,7 +198,7 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
         leave(str_cat("`", b_.code().slot_names[in.a],
                       "` may have no value, or one of several types"),
               "set it before the loop, to a value of one type");
-      st.push_back(held_elsewhere(f.slots[in.a]));
+      st.push_back(d_.held_twice(f.slots[in.a]));
       break;
     case BOp::STORE_FAST:
       stay_alone(st.back());
@@ -241,8 +241,8 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
     case BOp::COPY: {
       Av& a = st[st.size() - static_cast<size_t>(in.a)];
       stay_alone(a);
-      a = held_elsewhere(std::move(a));
-      st.push_back(a);
+      const Av copy = d_.held_twice(a);
+      st.push_back(copy);
       break;
     }
     case BOp::SWAP: std::swap(st.back(), st[st.size() - static_cast<size_t>(in.a)]); break;
@@ -437,7 +437,7 @@ void RegionBuilder::step_cell(const BIn& in, Frame& f) {
         f.slots[f.slots.size() - static_cast<size_t>(in.a - k)] = cell;
       }
       break;
-    case BOp::LOAD_DEREF: st.push_back(held_elsewhere(cell_content(f.slots[in.a]))); break;
+    case BOp::LOAD_DEREF: st.push_back(cell_content(f.slots[in.a])); break;
     case BOp::LOAD_CLOSURE:
       if (own && f.slots[in.a].kind == K::kNull) leave(described(in));
       st.push_back(f.slots[in.a]);
@@ -525,11 +525,11 @@ int RegionBuilder::step_flow(const BIn& in, Frame& f) {
   return e_.instr() + 1;
 }
 
-Av RegionBuilder::cell_content(const Av& slot) {
+Av RegionBuilder::cell_content(Av& slot) {
   RegionSource s;
   if (slot.kind == K::kContent) {
     if (slot.items[0].kind == K::kNull) leave("a variable has no value");
-    return slot.items[0];
+    return d_.held_twice(slot.items[0]);
   }
   if (slot.kind == K::kFree) {
     s = {RegionSource::kFree, slot.index, of_body(), {}};

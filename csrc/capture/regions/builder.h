@@ -36,7 +36,7 @@ class RegionBuilder {
   void step_cell(const BIn& in, Frame& f);
   int place_here() const;  // of a list that is made
   int step_flow(const BIn& in, Frame& f);
-  Av cell_content(const Av& slot);
+  Av cell_content(Av& slot);
   // What is found at a place that only other code changes.
   Av looked_up(RegionSource where);
   Av module_of(const Av& a, const std::string& name);

@@ -315,6 +315,12 @@ void Draft::drop_content(const Av& cell) {
     r->needs.push_back({RegionNeed::kUnset, content.index, {}});
 }
 
+Av Draft::held_twice(Av& a) {
+  for (Av& i : a.items) held_twice(i);
+  if (is_to_be_made(a) && !a.same) a.same = ++numbered_;
+  return a;
+}
+
 Av Draft::typed(const Av& a) { return a.kind == K::kEntry ? typed_source(a.index) : a; }
 
 bool Draft::is_over_items(Av& a) {
@@ -388,7 +394,12 @@ Av Draft::constant_object(PyObject* o) {
       t.items.push_back(constant_object(PyTuple_GET_ITEM(o, k)));
       numbers &= t.items.back().is_number() || t.items.back().kind == K::kTuple;
     }
-    if (numbers && !t.items.empty()) return t;
+    if (numbers && !t.items.empty()) {
+      keep(o);
+      t.index = 1;  // this very object
+      t.v[0] = icon(reinterpret_cast<int64_t>(o));
+      return t;
+    }
   }
   return object(o);
 }

@@ -99,6 +99,8 @@ class Draft {
   // The same of what a cell holds, which is given.
   void drop_content(const Av& cell);
   Av typed(const Av& a);
+  // For one more that holds it: tuples in it are the same ones here and there.
+  Av held_twice(Av& a);
   bool is_over_items(Av& a);
   // An iterator that is given, at its place.
   Av place_in(const Av& iterator, RegionKind kind, const Av& over);
@@ -123,6 +125,7 @@ class Draft {
   std::map<int, Array> arrays;                   // the same
 
  private:
+  int numbered_ = 0;  // tuples that several hold
   std::map<std::pair<Type, int64_t>, int> constants_;
   std::map<int, bool> quiet_;  // by source
   std::map<int, Av> tuples_;   // by source

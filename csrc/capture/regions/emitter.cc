@@ -14,6 +14,7 @@ RegionPiece piece(const Av& a, std::vector<int>* values) {
   if (a.kind == K::kEntry || a.kind == K::kFree) p.at = a.index;
   if (a.kind == K::kRange || a.kind == K::kRangeIter) p.step = a.index;
   if (a.kind == K::kRow || a.kind == K::kContent || a.kind == K::kTuple) p.source = a.index;
+  p.same = a.same;
   p.object = a.kind == K::kObject || a.kind == K::kMade ? a.object : nullptr;
   for (auto& i : a.items) p.items.push_back(piece(i, values));
   return p;

@@ -59,7 +59,11 @@ Av chosen_item(Emitter& e, const Av& tuple, int place) {
   const Av typed = with_types(e, tuple);
   if (!can_be_chosen_from(typed))
     leave("an item of a tuple of many items, or of several types, is read by a variable place");
-  const auto& items = typed.items;
+  auto items = typed.items;
+  for (Av& i : items) {
+    if (i.same) leave("one of some tuples that a variable holds is read by a variable place");
+    i.same = 0;
+  }
   Av item = items.back();
   for (size_t k = items.size() - 1; k-- > 0;)
     item = chosen(e, e.emit(Op::kIEq, place, e.d.icon(static_cast<int64_t>(k))), items[k], item);

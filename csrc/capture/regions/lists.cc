@@ -292,7 +292,7 @@ Item held_item(Emitter& e, const Av& value) {
       tuple.kind.items.push_back(std::move(item.kind));
     }
     if (value.index) return tuple;
-    if (value.shared)
+    if (value.same)
       leave("a tuple that a variable holds is put into a list", "put `(x, y)` there as it is made");
     e.d.stores = true;  // it is another object in each run
     const int n = e.d.icon(static_cast<int64_t>(words.size()));

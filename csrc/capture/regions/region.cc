@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "base/error.h"
 #include "capture/regions/made.h"
@@ -327,6 +328,7 @@ struct Maker {
   const Region& r;
   const Region::Frame& frame;
   const int64_t* words;
+  std::map<int, py::object> tuples;  // made so far, of those that several hold
 
   py::object entry(int64_t source) const {
     return py::reinterpret_borrow<py::object>(fetch(r.sources[static_cast<size_t>(source)], frame));
@@ -343,7 +345,7 @@ struct Maker {
   static py::object held(int64_t word) {
     return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(word));
   }
-  py::object function(const RegionPiece& p) const {
+  py::object function(const RegionPiece& p) {
     py::object f = steal(PyFunction_New(p.object, PyFunction_GetGlobals(frame.func)));
     if (p.items.empty()) return f;
     py::tuple cells(p.items.size());
@@ -358,7 +360,7 @@ struct Maker {
                                               nullptr));
   }
   py::object iter(const py::object& o) const { return steal(PyObject_GetIter(o.ptr())); }
-  py::object make(const RegionPiece& p) const {
+  py::object make(const RegionPiece& p) {
     const int64_t* w = words + p.at;
     if (PyObject* o = given(p)) return py::reinterpret_borrow<py::object>(o);
     switch (p.kind) {
@@ -408,9 +410,11 @@ struct Maker {
       }
       case RegionKind::kTuple: {
         if (p.source) return held(w[0]);
+        if (const auto it = tuples.find(p.same); it != tuples.end()) return it->second;
         py::tuple t(p.items.size());
         for (size_t k = 0; k < p.items.size(); ++k)
           PyTuple_SET_ITEM(t.ptr(), k, make(p.items[k]).release().ptr());
+        if (p.same) tuples.emplace(p.same, t);
         return t;
       }
       case RegionKind::kTagged: {
@@ -516,7 +520,7 @@ const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
   };
   for (auto* part : {&e.slots, &e.stack})
     for (auto& p : *part) hold(hold, p);
-  const Maker maker{*this, frame, buffer};
+  Maker maker{*this, frame, buffer, {}};
   for (auto& p : e.slots) to_slots->push_back(maker.make(p));
   for (auto& p : e.stack) to_stack->push_back(maker.make(p));
   return e;

@@ -19,6 +19,7 @@ struct RegionPiece {
   int source = 0;              // of kRow; of kContent, the cell's; -1: none;
                                // of kTuple, whether it is in a word
   int step = 0;                // 0: in the third word
+  int same = 0;                // pieces of one number are one object; 0: no other is
   PyObject* object = nullptr;  // the region keeps it
   std::vector<int> sources;    // the number may be the object that is there
   std::vector<RegionPiece> items;
