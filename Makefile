@@ -336,6 +336,7 @@ lint: deps-lint venv-dev
 	$(VENV)/bin/ruff check pijit tests benchmarks demo.py setup.py tools examples --exclude '*.ipynb'
 	$(VENV)/bin/basedpyright --pythonpath $(PY)
 	$(PY) tools/known_types.py 95
+	$(PY) tools/example_types.py
 	clang-format --dry-run -Werror $$(git ls-files 'csrc/*.h' 'csrc/*.cc' 'tests/cpp/*.cc')
 	$(CONFIGURE) lint >/dev/null
 	git ls-files 'csrc/*.cc' 'tests/cpp/*.cc' | xargs -P $(JOBS) -n 4 $(VENV)/bin/clang-tidy -p build/lint --quiet --extra-arg=-idirafter$$($(CXX) -print-file-name=include)

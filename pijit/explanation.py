@@ -144,6 +144,21 @@ class Explanation:
     The text begins with what to do something about. to_html() gives or writes a page with the source, each line
     marked."""
 
+    name: str
+    calls: int
+    graph_runs: int
+    compile_count: int
+    new_sizes: int
+    compile_ms: float
+    entries: list[dict[str, Any]]
+    breaks: list[dict[str, Any]]
+    misses: list[dict[str, Any]]
+    callees: list[dict[str, Any]]
+    regions: list[dict[str, Any]]
+    slower_loops: list[tuple[int, int]]
+    interpreted_from: list[str]
+    deoptimized: str
+    calls_itself: bool
     _GUARDS_SHOWN = 4
 
     def __init__(self, data: Any) -> None:
