@@ -388,11 +388,12 @@ def _(d):
 @op("points", ("float32", ))
 def _(d):
     """A 3 x 3 convolution of many pixels between blocks, by values at points."""
-    channels, filters = d.one(8, 16, 32, 64), d.one(8, 16, 32, 48)
+    groups = d.one(1, 1, 2, 3)
+    channels, filters = groups * d.one(8, 16, 32, 64), groups * d.one(8, 16, 32, 48)
     side = [d.one(12, 13, 14, 15, 16, 29) for _ in range(2)]
     pads = tuple(d.one(0, 1, 2) for _ in range(4))
     x, w, v, b = (d.array((d.one(1, 2), channels, *side)), d.array((channels, channels, 1, 1)),
-                  d.array((filters, channels, 3, 3)), d.array((filters, )))
+                  d.array((filters, channels // groups, 3, 3)), d.array((filters, )))
     out = side[0] + pads[0] + pads[1] - 2, side[1] + pads[2] + pads[3] - 2
     residual = [d.array((x[0].shape[0], filters, *out))] if d.flag() else []
     activation = d.one("relu", "relu6", "hardswish", "silu", None)
@@ -402,13 +403,13 @@ def _(d):
         from pijit import ops
 
         def f(x, w, v, b, y):
-            z = ops.conv2d(ops.conv2d(x, w), v, b, 1, "pad", pads)
+            z = ops.conv2d(ops.conv2d(x, w), v, b, 1, "pad", pads, 1, groups)
             z = z if y is None else z + y
             return getattr(ops, activation)(z) if activation else z
 
         return ms.jit(f, numerics="fast")(x, w, v, b, residual)
 
-    return Call(function, [x, w, v, b, *residual], f"points({pads}, {activation})")
+    return Call(function, [x, w, v, b, *residual], f"points({pads}, {groups}, {activation})")
 
 
 @op("blocks", ("float32", ))

@@ -136,12 +136,13 @@ def winograd_case(seed):
     """Two convolutions next to each other, which keep channels in blocks; the second by 3 x 3 of many tiles."""
     r = np.random.default_rng(seed)
     block = _C.channel_block() or 8
-    channels, filters = (block * int(v) for v in r.integers(1, 9, 2))
+    groups = int(r.choice((1, 1, 2, 3)))
+    channels, filters = (block * groups * int(v) for v in r.integers(1, 9 if groups == 1 else 4, 2))
     pads = tuple(int(v) for v in r.integers(0, 3, 4))
     images = int(r.integers(1, 4))
-    size = [int(v) for v in r.integers(13, 31, 2)]
+    size = [int(v) + (15 if groups > 1 else 0) for v in r.integers(13, 31, 2)]
     x = r.standard_normal((images, channels, *size))
-    shapes = (channels, channels, 1, 1), (filters, channels, 3, 3)
+    shapes = (channels, channels, 1, 1), (filters, channels // groups, 3, 3)
     weights = [r.standard_normal(s) / np.sqrt(np.prod(s[1:])) for s in shapes]
     bias = r.standard_normal(filters) if seed % 3 else None
     act = ACTIVATIONS[("none", "relu", "relu6", "hardswish", "silu")[seed % 5]]
@@ -150,7 +151,7 @@ def winograd_case(seed):
     tensors = [None if v is None else v.astype(np.float32) for v in (x, *weights, bias, residual)]
 
     def f(x, first, second, bias, residual):
-        y = ops.conv2d(ops.conv2d(x, first), second, bias, 1, "pad", pads)
+        y = ops.conv2d(ops.conv2d(x, first), second, bias, 1, "pad", pads, 1, groups)
         return act(y if residual is None else y + residual)
 
     return f, tensors

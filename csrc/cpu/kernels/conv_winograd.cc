@@ -114,15 +114,21 @@ struct Axis {
   }
 };
 struct Sizes {
-  int64_t images, channels, filters;
+  int64_t images, groups, channels, filters;  // of all groups
   Axis rows, columns;
   int64_t tiles() const { return rows.tiles() * columns.tiles(); }  // of an image
+  int64_t depth() const { return channels / groups; }
 };
 
 class Convolution : public OpKernel {
  public:
   Convolution(const Sizes& g, const Epilogue& end, const Steps& steps)
-      : g_(g), end_(end), s_(steps), layout_(str_cat("winograd ", g.filters, ",", g.channels)) {
+      : g_(g),
+        end_(end),
+        s_(steps),
+        layout_(str_cat("winograd ", g.groups, ",", g.filters, ",", g.channels)) {
+    // Blocks side by side are of one group.
+    together_ = g.groups == 1 || g.filters / g.groups / s_.block % 2 == 0 ? 2 : 1;
     const int64_t values = g.images * g.tiles() * g.channels * kProducts;
     divides_filters_ = values <= weights();
   }
@@ -146,26 +152,26 @@ class Convolution : public OpKernel {
   static constexpr int64_t kApart = 16;
   static constexpr int64_t kSomeTiles = 28, kSomeFilters = 64;
 
-  int64_t weights() const { return kProducts * g_.channels * g_.filters; }
-  // Of a pair of blocks of filters, the first of which is k.
+  int64_t weights() const { return kProducts * g_.depth() * g_.filters; }
+  // Of some blocks of filters together, the first of which is k.
   const float* weights_at(const float* u, int64_t k, int64_t point) const {
-    const int64_t filters = std::min<int64_t>(2, filter_blocks() - k) * s_.block;
-    return u + (kProducts * k * s_.block + point * filters) * g_.channels;
+    const int64_t filters = std::min(together_, filter_blocks() - k) * s_.block;
+    return u + (kProducts * k * s_.block + point * filters) * g_.depth();
   }
   int64_t filter_blocks() const { return g_.filters / s_.block; }
-  // By pair of blocks of filters, point and channel. A last one may be alone.
+  // By blocks of filters together, point and channel. A last block may be alone.
   void pack(const float* w, float* to) const {
-    const int64_t row = g_.channels * kWeights, pairs = ceil_div(filter_blocks(), 2);
-    parallel_for(pairs, 1 + (1 << 14) / row, [&](int64_t begin, int64_t end) {
+    const int64_t row = g_.depth() * kWeights, all = ceil_div(filter_blocks(), together_);
+    parallel_for(all, 1 + (1 << 14) / row, [&](int64_t begin, int64_t end) {
       const Block memory(static_cast<size_t>(row * s_.block * kFloat));
-      for (int64_t k = 2 * begin; k < std::min(2 * end, filter_blocks()); ++k) {
+      for (int64_t k = begin * together_; k < std::min(end * together_, filter_blocks()); ++k) {
         for (int64_t h = 0; h < s_.block; h += kLanes)
           into_block(w + (k * s_.block + h) * row, row, kLanes, floats(memory) + h, row, s_.block);
-        const int64_t vectors = k % 2 || k + 1 < filter_blocks() ? 2 : 1;
-        float* const u = to + kProducts * g_.channels * (k - k % 2) * s_.block + k % 2 * s_.block;
-        for (int64_t c = 0; c < g_.channels; ++c)
-          s_.weights(floats(memory) + c * kWeights * s_.block, u + c * vectors * s_.block,
-                     g_.channels * vectors * s_.block);
+        const int64_t first = k - k % together_;
+        const int64_t step = std::min(together_, filter_blocks() - first) * s_.block;
+        float* const u = to + (kProducts * g_.depth() * first + k - first) * s_.block;
+        for (int64_t c = 0; c < g_.depth(); ++c)
+          s_.weights(floats(memory) + c * kWeights * s_.block, u + c * step, g_.depth() * step);
       }
     });
   }
@@ -192,17 +198,20 @@ class Convolution : public OpKernel {
     const int64_t tiles = past - first, parts = ceil_div(tiles, s_.tiles);
     const int64_t row = (past_block - block) * s_.block, m_step = tiles * row + kApart;
     for (int64_t p = 0; p < kProducts; ++p)
-      for (int64_t k = block; k < past_block; k += 2) {
-        const int64_t vectors = std::min<int64_t>(2, past_block - k);
+      for (int64_t k = block; k < past_block; k += together_) {
+        const int64_t vectors = std::min(together_, past_block - k);
+        const int64_t group = k * s_.block / (g_.filters / g_.groups);
+        const float* const values = v + p * v_step + group * g_.depth();
         const float* const u = weights_at(o.u, k, p);
-        const float* const ahead = k + 2 < past_block ? weights_at(o.u, k + 2, p)
-                                                      : weights_at(o.u, block, (p + 1) % kProducts);
+        const float* const ahead = k + together_ < past_block
+                                       ? weights_at(o.u, k + together_, p)
+                                       : weights_at(o.u, block, (p + 1) % kProducts);
         const auto& of_tiles = s_.multiply[static_cast<size_t>(vectors - 1)];
         for (int64_t part = 0; part < parts; ++part) {
           const auto [from, to] = share_of(tiles, part, parts);
           of_tiles[static_cast<size_t>(to - from - 1)](
-              v + p * v_step + from * g_.channels, g_.channels, u,
-              m + p * m_step + from * row + (k - block) * s_.block, row, g_.channels, ahead);
+              values + from * g_.channels, g_.channels, u,
+              m + p * m_step + from * row + (k - block) * s_.block, row, g_.depth(), ahead);
         }
       }
     const int64_t map = g_.rows.out * g_.columns.out, across = g_.columns.tiles();
@@ -229,19 +238,19 @@ class Convolution : public OpKernel {
                        static_cast<size_t>(kProducts * (n * g_.channels + kApart) * kFloat));
     };
     // Parts of tiles by slices of filters: whole rounds for all threads.
-    const int64_t pairs = ceil_div(filter_blocks(), 2);
+    const int64_t all = ceil_div(filter_blocks(), together_);
     int64_t parts = ceil_div(tiles, divides_filters_ ? 4 * kSomeTiles : kSomeTiles),
             slices = ceil_div(g_.filters, kSomeFilters);
-    if (divides_filters_) slices = std::min(pairs, ceil_div(slices, threads) * threads);
+    if (divides_filters_) slices = std::min(all, ceil_div(slices, threads) * threads);
     const int64_t round = divides_filters_ ? threads / std::gcd(slices, threads) : threads;
     if (parts > 1 || divides_filters_) parts = std::min(tiles, ceil_div(parts, round) * round);
     const int64_t most_tiles = ceil_div(tiles, parts),
-                  most_filters = ceil_div(pairs, slices) * 2 * s_.block;
+                  most_filters = ceil_div(all, slices) * together_ * s_.block;
     const auto products =
         static_cast<size_t>(kProducts * (most_tiles * most_filters + kApart) * kFloat);
     const auto blocks_of = [&](int64_t slice) {
-      const auto [first, past] = share_of(pairs, slice, slices);
-      return std::pair(2 * first, std::min(2 * past, filter_blocks()));
+      const auto [first, past] = share_of(all, slice, slices);
+      return std::pair(first * together_, std::min(past * together_, filter_blocks()));
     };
     if (divides_filters_) {
       const auto [step, bytes] = values(tiles);
@@ -280,6 +289,7 @@ class Convolution : public OpKernel {
   const Epilogue end_;
   const Steps& s_;
   const std::string layout_;  // of packed weights
+  int64_t together_;          // blocks of filters
   bool divides_filters_;
 };
 
@@ -301,13 +311,15 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
     const auto& n = c.numbers(name);
     return n[0] == 1 && n[1] == 1;
   };
-  if (w[2] != kTaps || w[3] != kTaps || c.i("group") != 1 || !is_one("stride") ||
-      !is_one("dilation"))
+  if (w[2] != kTaps || w[3] != kTaps || !is_one("stride") || !is_one("dilation"))
     return *why = "not 3 x 3 next to each other", nullptr;
   const auto& pad = c.numbers("pad");
-  const Sizes g{x[0], w[1], w[0], {x[2], y[2], pad[0]}, {x[3], y[3], pad[2]}};
-  // Of few tiles the weights, of which there are four times as many, are what takes long.
-  if (g.images * g.tiles() < 12) return *why = "few pixels", nullptr;
+  const int64_t groups = c.i("group");
+  if (w[1] % block || w[0] / groups % block) return *why = "groups fill no blocks", nullptr;
+  const Sizes g{x[0], groups, w[1] * groups, w[0], {x[2], y[2], pad[0]}, {x[3], y[3], pad[2]}};
+  // Of few tiles the weights, of which there are four times as many, are what takes long; of few
+  // channels to a group the ways to points and back.
+  if (g.images * g.tiles() < (groups == 1 ? 12 : 40)) return *why = "few pixels", nullptr;
   const auto end = short_epilogue_of(r, why);
   if (!end) return nullptr;
   return std::make_unique<Convolution>(g, *end, *steps);
