@@ -234,11 +234,11 @@ class Explanation:
             lines += self._miss_lines(c["misses"], "    ")
         for i, e in enumerate(self.entries):
             ops = ", ".join(f"{n} x{c}" if c > 1 else n for n, c in e["ops"])
+            shown, count, more = useful(e["guards"], self._GUARDS_SHOWN)
             lines.append(
                 f"  entry {i} at {short(e['where'])}: {e['calls']} calls, {e['sizes']} sizes, {e['steps']} kernels, "
-                f"{len(e['guards'])} guards")
+                f"{count} guards")
             lines.append(f"    ops: {ops or 'none'}")
-            shown, more = useful(e["guards"], self._GUARDS_SHOWN)
             lines += [f"    guard: {g}" for g in shown]
             if more:
                 lines.append(f"    and {more} more, in entries[{i}]['guards']")
@@ -317,27 +317,28 @@ _CELL = re.compile(r"\bclosure\.(\w+)\.cell_contents\b")
 _CAPTURED = re.compile(_CELL.pattern + r" == .*")
 
 
-def useful(guards: list[str], most: int | None = None) -> tuple[list[str], int]:
-    """Guards in the user's words, at most so many lines, and how many guards there are beside those that they say.
+def useful(guards: list[str], most: int | None = None) -> tuple[list[str], int, int]:
+    """Guards in the user's words, at most so many lines; how many guards there are; how many these lines don't say.
 
     First come those about the user's values, last those about Python's own classes and modules. What holds of frames
-    alone (cells, names that are not bound yet) is no line; what another guard says as well is said by its line, and
-    variables of enclosing functions share one."""
+    alone (cells, names that are not bound yet) is no line; variables of enclosing functions share one. A guard that is
+    there twice, or that another one says as well, counts as one with it."""
     def rank(g):
         if ".shape ==" in g or " == " in g and not g.startswith("type("):
             return 0
         return 2 if g.endswith(" unchanged") or "__code__" in g else 1
     ranked = sorted(dict.fromkeys(guards), key=rank)
     captured = " and ".join(readable(g) for g in ranked if _CAPTURED.fullmatch(g))
-    said = {}  # by line: how many guards it says
+    said, count = {}, 0  # by line: the guards that it says
     for g in ranked:
         if g.endswith((") is cell", " is unbound")):
+            count += 1
             continue
         fullest = max((other for other in ranked if other.startswith(g + " and ")), key=len, default=g)
-        line = captured if _CAPTURED.fullmatch(fullest) else readable(fullest)
-        said[line] = said.get(line, 0) + guards.count(g)
+        said.setdefault(captured if _CAPTURED.fullmatch(fullest) else readable(fullest), set()).add(fullest)
     lines = list(said)[:most]
-    return lines, len(guards) - sum(said[line] for line in lines)
+    count += sum(map(len, said.values()))
+    return lines, count, count - sum(len(said[line]) for line in lines)
 
 
 def explain(f: Any, *args: Any, **kwargs: Any) -> Explanation:

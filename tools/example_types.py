@@ -33,7 +33,8 @@ KNOWN = {
     "PB004": "gi_running",  # of generators
     "factors.py": "ToIndices|__setitem__|__getitem__|Invalid index type",  # NumPy's arrays take lists of its integers
     "diffuse.py": 'stack',  # and a list of arrays of bool
-    "steps.py": "isinstance", "callbacks.py": "astype", "resumed.py": 'Literal\\[0\\]|sqrt|__iter__', "bert.py": "all_layers",
+    "steps.py": "isinstance", "callbacks.py": "astype",
+    "resumed.py": 'Literal\\[0\\]|sqrt|__iter__', "bert.py": "all_layers",
     "classify.py": "DynamicLossScaleUpdateCell|EMA", "mobilenetv3.py": "None", "shufflenet.py": "None",
 }
 MYPY = ("--strict --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls --allow-untyped-decorators "
@@ -89,8 +90,10 @@ def mypy():
     for folder in sorted({p.parent for p in FOLDER.rglob("*.py")}):
         if folder.name == "toolkit":
             continue  # with the programs that import it
-        run = subprocess.run([checker("mypy"), *MYPY.split(), *sorted(p.name for p in folder.glob("*.py"))], cwd=folder,
-                             capture_output=True, text=True, env={"MYPYPATH": f"{ROOT}:{FOLDER}/examples/models"})
+        command = [checker("mypy"), *MYPY.split(), "--cache-dir", str(ROOT / "build" / "mypy"),
+                   *sorted(p.name for p in folder.glob("*.py"))]
+        run = subprocess.run(command, cwd=folder, capture_output=True, text=True,
+                             env={"MYPYPATH": f"{ROOT}:{FOLDER}/examples/models"})
         found += [f"{folder.relative_to(FOLDER)}/{line}" for line in run.stdout.splitlines() if ": error:" in line]
         if run.returncode > 1 or (run.returncode and ": error:" not in run.stdout):
             sys.exit(f"mypy failed in {folder}:\n{run.stdout[-2000:]}{run.stderr[-2000:]}")

@@ -160,14 +160,14 @@ def test_as_many_guards_as_the_head_counts():
     """Lines, with the guards that one says for several, and the number of the others."""
     f = of_frames(2.0, 3.0)
     guards, text = ms.explain(f).entries[0]["guards"], str(ms.explain(f))
-    lines, more = useful(guards, 4)
-    assert f"{len(guards)} guards" in text and f"and {more} more, in entries[0]['guards']" in text
+    lines, count, more = useful(guards, 4)
+    assert f"{count} guards" in text and f"and {more} more, in entries[0]['guards']" in text
     assert lines[1] == "a == 2.0 and b == 3.0" and any(g.endswith(" is cell") for g in guards)
-    assert more == len(guards) - 5
-    assert useful(guards)[1] == sum(g.endswith((" is cell", " is unbound")) for g in guards)
-    assert f"and {useful(guards)[1]} more, in entries[0][&#x27;guards&#x27;]" in ms.explain(f).to_html()
+    assert count == len(set(guards)) and more == count - 5
+    assert useful(guards)[2] == sum(g.endswith((" is cell", " is unbound")) for g in guards)
+    assert f"and {useful(guards)[2]} more, in entries[0][&#x27;guards&#x27;]" in ms.explain(f).to_html()
     given = ["x is y", "x is y and z", "x is y and z and u", "type(v) is cell", "n == 2", "n == 2"]
-    assert useful(given) == (["n == 2", "x is y and z and u"], 1) and useful(given, 1) == (["n == 2"], 4)
+    assert useful(given) == (["n == 2", "x is y and z and u"], 3, 1) and useful(given, 1) == (["n == 2"], 3, 2)
 
 
 def test_guards_that_did_not_hold():
