@@ -251,6 +251,7 @@ release-steps:
 	+$(MAKE) --no-print-directory examples
 	+$(MAKE) --no-print-directory wheels
 	+$(MAKE) --no-print-directory test
+	git checkout -q -- examples/notebooks  # which `examples` has written anew, in this clone
 	$(PYTHON) tools/tag.py --check
 # This commit is the release of the version in pijit/__init__.py; `tools/tag.py --check` says what is in the way of that.
 tag:
