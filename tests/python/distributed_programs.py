@@ -1,6 +1,7 @@
 """Programs of several processes, for test_distributed.py: `mpirun -n 2 python -m tests.python.distributed_programs NAME
 [ARGUMENTS]`. Each rank checks what it sees; what rank 0 prints, the test reads."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -634,7 +635,66 @@ def early():
     assert nn.TrainOneStepCell(network, optimizer).reducer_flag
 
 
+@program
+def moved_by_nccl():
+    """What lies on the GPU goes by NCCL, but for what NCCL has not; it is never waited for."""
+    rank, n = ranks()
+
+    def count(f):
+        before = LIBRARY.pijit_fake_nccl()
+        f()
+        return LIBRARY.pijit_fake_nccl() - before
+    x = Tensor(np.arange(2.0 * n, dtype=np.float32) + rank)
+    half = [*range(n // 2)] if rank < n // 2 else [*range(n // 2, n)]
+    communication.create_group("half", half)
+    assert x.device == "GPU"
+    for f in (ops.AllReduce(), ops.AllGather(), ops.ReduceScatter("max"), ops.AlltoAll(n, 0, 0), ops.Reduce(1, "min"),
+              ops.CollectiveGather(0), ops.CollectiveScatter(1), ops.AllReduce("prod", "half")):
+        assert count(lambda f=f: f(x)) == (1 if f.group != "half" or n > 2 else 0), f
+    assert count(lambda: ops.Broadcast(1)((x,))) == 1
+    assert count(lambda: ops.AllReduce()(x.astype(ms.complex64))) == 1
+    assert count(lambda: ops.AllReduce("prod")(x.astype(ms.complex64))) == 0
+    assert count(lambda: ops.AllReduce()(x.astype(ms.int16))) == 0
+    assert count(lambda: ops.AllGather()(x.astype(ms.int16))) == 1
+    assert count(ops.Barrier()) == 0
+    mixed = x if rank else x.to("CPU")  # on one rank it lies elsewhere
+    assert count(lambda: same(ops.AllReduce()(mixed), n * np.arange(2.0 * n) + n * (n - 1) / 2)) == 0
+
+    @ms.jit
+    def step(x):
+        return ops.AllReduce()(x * 2) + ops.AllGather()(x)[:2 * n]
+    for _ in range(4):
+        assert count(lambda: step(x)) == 2
+    same(step(x)[:2], 2 * n * np.arange(2) + n * (n - 1) + np.arange(2))
+    handles = [comm_func.all_reduce(x * k, async_op=True) for k in range(3)]
+    for k in (1, 0, 2):
+        handles[k][1].wait()
+        same(handles[k][0], k * (n * np.arange(2.0 * n) + n * (n - 1) / 2))
+    comm_func.all_reduce(x, async_op=True)  # nobody waits for it
+    communication.release()
+    communication.init("mccl")
+    assert count(lambda: same(ops.AllReduce()(x)[:1], [n * (n - 1) / 2])) == 0
+
+
+@program
+def second_fails():
+    """A collective that fails, hangs or dies on the GPU."""
+    rank, _ = ranks()
+    ops.AllReduce()(Tensor([1.0])).asnumpy()
+    begin = time.monotonic()
+    try:
+        ops.AllReduce()(Tensor([1.0])).asnumpy()
+    except RuntimeError as e:
+        print(f"rank {rank} after {time.monotonic() - begin:.1f} s: {e}", flush=True)
+        raises(RuntimeError, "", lambda: ops.AllReduce()(Tensor([1.0])))
+        raises(RuntimeError, "values may not be what they should", lambda: Tensor([1.0]).asnumpy())
+        raise
+
+
 if __name__ == "__main__":
+    if os.environ.get("PIJIT_TEST_DEVICE") == "GPU":
+        context.set_context(device_target="GPU")
+        LIBRARY = ctypes.CDLL("libnccl.so.2")
     communication.init()
     PROGRAMS[sys.argv[1]](*sys.argv[2:])
     if communication.get_rank() == 0:
