@@ -321,9 +321,9 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                           'ops.operations.manually_defined.ops_def': 'ScalarToTensor',
                           'ops.operations._sequence_ops': 'TensorToTuple'},
  'ops.communication': {'ops.operations.comm_ops': 'AllGather AllGatherV AllReduce AlltoAll AlltoAllV AlltoAllVC '
-                                                  'Barrier Broadcast CollectiveGather CollectiveScatter '
-                                                  'NeighborExchange Receive Reduce ReduceOp ReduceScatter '
-                                                  'ReduceScatterV Send'},
+                                                  'Barrier BatchISendIRecv Broadcast CollectiveGather '
+                                                  'CollectiveScatter NeighborExchange NeighborExchangeV2 Receive '
+                                                  'Reduce ReduceOp ReduceScatter ReduceScatterV Send'},
  'ops.composite': {'ops.operations.manually_defined.ops_def': 'ForiLoop Scan WhileLoop',
                    'ops.operations.debug_ops': 'HookBackward',
                    'ops.composite.base': 'HyperMap Map MultitypeFuncGraph',

@@ -250,6 +250,42 @@ def gathered_and_scattered():
 
 
 @program
+def edges_of_neighbours():
+    """On a grid of processes, with gradients: what lies in the whole image around each part."""
+    rank, n = ranks()
+    across = 2 if n == 4 else 1
+    down = n // across
+    whole = np.arange(3.0 * 2 * 4 * down * 3 * across, dtype=np.float32).reshape(3, 2, 4 * down, 3 * across)
+    r, c = divmod(rank, across)
+    steps = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
+    near = [(r + i) * across + c + j if 0 <= r + i < down and 0 <= c + j < across else -1 for i, j in steps]
+    lens = (2, 1, 1, 2)  # rows and columns that come from the top, the bottom, the left and the right
+    exchange = ops.NeighborExchangeV2(near, [1, 2, 2, 1], near, list(lens), "NCHW")
+    around = np.pad(whole, ((0, 0), (0, 0), lens[:2], lens[2:]))
+    expected = around[:, :, 4 * r:4 * r + 4 + 3, 3 * c:3 * c + 3 + 3]
+    part = Tensor(whole[:, :, 4 * r:4 * r + 4, 3 * c:3 * c + 3].copy())
+    uses = np.zeros_like(around)
+    for k in range(n):  # how often each pixel is in some process's result
+        i, j = divmod(k, across)
+        uses[:, :, 4 * i:4 * i + 7, 3 * j:3 * j + 6] += 1
+    at = (slice(None), slice(None), slice(2 + 4 * r, 6 + 4 * r), slice(1 + 3 * c, 4 + 3 * c))
+    for wrap in (lambda f: f, ms.jit):
+        same(wrap(lambda x: exchange(x))(part), expected)
+        same(wrap(ms.grad(lambda x: (exchange(x) * 2).sum()))(part), 2 * uses[at])
+    following, before = (rank + 1) % n, (rank - 1) % n
+    batch = ops.BatchISendIRecv(("irecv", "isend", "isend", "irecv"), (before, following, following, before),
+                                ((2,), (1, 1)), (ms.float32, ms.int32))
+    sent = Tensor([1.0, rank]), Tensor([[rank]]).astype(ms.int32)
+    for f in (batch, ms.jit(lambda *x: batch(*x))):
+        got = f(*sent)
+        same(got[0], [1, before])
+        same(got[3], [[before]])
+    raises(ValueError, "each process once", lambda: ops.NeighborExchangeV2([0] * 8, [1] * 4, [-1] * 8, [1] * 4, "NCHW"))
+    raises(TypeError, "send_lens", lambda: ops.NeighborExchangeV2([-1] * 8, 1, [-1] * 8, [1] * 4, "NCHW"))
+    raises(RuntimeError, "one for each isend", lambda: batch(sent[0]))
+
+
+@program
 def groups():
     rank, n = ranks()
     halves = [[*range(n // 2)], [*range(n // 2, n)]]

@@ -52,7 +52,7 @@ def numbers(name, *arguments, processes):
 @pytest.mark.parametrize("processes", [2, 4])
 @pytest.mark.parametrize("name", ["collectives", "functions", "filling", "groups", "captured",
                                   "gradients_of_products", "other_order",
-                                  "parts_of_other_sizes", "gathered_and_scattered"])
+                                  "parts_of_other_sizes", "gathered_and_scattered", "edges_of_neighbours"])
 def test_operations(name, processes):
     status, out, _ = run(name, processes=processes)
     assert status == 0 and "done" in out, out
