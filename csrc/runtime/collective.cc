@@ -849,6 +849,8 @@ void progress() {
       keep_for_ever(s);
     }
     lock.lock();
+    // A program that gets the error of the first of several waits for none of the others.
+    if (error && e.broken.empty()) s->buffer = Memory(), s->there.reset();
     s->done = true, s->error = error;
     e.busy = false;
     e.changed.notify_all();
@@ -864,18 +866,9 @@ void check_partner(std::string_view op, const Group& g, int member, int tag) {
            ", got ", tag);
 }
 
-}  // namespace
-
-void start(const std::string& library) {
+// With all others, as communication begins: the world is a group.
+void meet() {
   Engine& e = engine();
-  OP_CHECK(!e.transport, kRuntime, "[init] communication is initialized already");
-  void* lib = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);  // MPI's own plug-ins look there
-  OP_CHECK(lib, kRuntime, "[init] the MPI plug-in cannot be loaded: ", dlerror());
-  const auto version = reinterpret_cast<TransportVersion>(dlsym(lib, kTransportVersionName));
-  const auto make = reinterpret_cast<TransportMake>(dlsym(lib, kTransportMakeName));
-  OP_CHECK(version && make && std::string_view(version()) == kTransportVersion, kRuntime, "[init] ",
-           library, " belongs to another build of pijit");
-  e.transport = e.ended ? std::move(e.ended) : std::unique_ptr<Transport>(make());
   e.rank = e.transport->rank();
   e.size = e.transport->size();
   e.local_rank = e.transport->local_rank();
@@ -900,6 +893,51 @@ void start(const std::string& library) {
   const auto names = exchange("init", *group_of("init", "world"), own, sizeof own, 0, false);
   e.hosts.clear();
   for (size_t k = 0; k < all.size(); ++k) e.hosts.emplace_back(names->all.data() + k * sizeof own);
+}
+
+// Forgets the others and all groups; the library waits for another start, or its end. With `calls`
+// where others may call it.
+void leave() {
+  Engine& e = engine();
+  std::unique_lock of_groups(e.mu);
+  if (e.broken.empty())
+    for (const GroupRef& g : e.of_device) e.on_device->drop_group(g->of_device);
+  e.of_device.clear();
+  e.running.clear();
+  for (auto& [name, g] : e.groups)
+    if (g->handle) e.transport->drop_group(std::exchange(g->handle, nullptr));
+  if (e.everybody) e.transport->drop_group(std::exchange(e.everybody, nullptr));
+  e.groups.clear();
+  e.entered.clear();
+  e.answers.clear();
+  auto unread_results = std::exchange(e.tickets, {});
+  e.hosts.clear();
+  Memory::free_all();
+  e.ended = std::move(e.transport);
+  e.rank = e.local_rank = 0;
+  e.size = e.local_size = 1;
+  of_groups.unlock();
+  unread_results.clear();
+}
+
+}  // namespace
+
+void start(const std::string& library) {
+  Engine& e = engine();
+  OP_CHECK(!e.transport, kRuntime, "[init] communication is initialized already");
+  void* lib = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);  // MPI's own plug-ins look there
+  OP_CHECK(lib, kRuntime, "[init] the MPI plug-in cannot be loaded: ", dlerror());
+  const auto version = reinterpret_cast<TransportVersion>(dlsym(lib, kTransportVersionName));
+  const auto make = reinterpret_cast<TransportMake>(dlsym(lib, kTransportMakeName));
+  OP_CHECK(version && make && std::string_view(version()) == kTransportVersion, kRuntime, "[init] ",
+           library, " belongs to another build of pijit");
+  e.transport = e.ended ? std::move(e.ended) : std::unique_ptr<Transport>(make());
+  try {
+    meet();
+  } catch (...) {
+    leave();  // so that another start() begins anew
+    throw;
+  }
   e.thread = std::thread(progress);
 }
 
@@ -959,25 +997,7 @@ void stop() {
   static auto* unread = new std::deque<Engine::Sending>;
   std::move(e.sending.begin(), e.sending.end(), std::back_inserter(*unread));
   e.sending.clear();
-  std::unique_lock of_groups(e.mu);
-  if (e.broken.empty())
-    for (const GroupRef& g : e.of_device) e.on_device->drop_group(g->of_device);
-  e.of_device.clear();
-  e.running.clear();
-  for (auto& [name, g] : e.groups)
-    if (g->handle) e.transport->drop_group(std::exchange(g->handle, nullptr));
-  e.transport->drop_group(e.everybody);
-  e.groups.clear();
-  e.entered.clear();
-  e.answers.clear();
-  auto unread_results = std::exchange(e.tickets, {});
-  e.hosts.clear();
-  Memory::free_all();
-  e.ended = std::move(e.transport);
-  e.rank = e.local_rank = 0;
-  e.size = e.local_size = 1;
-  of_groups.unlock();
-  unread_results.clear();
+  leave();
 }
 
 void end() {

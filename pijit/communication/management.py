@@ -74,16 +74,16 @@ def _start():
                              "(Debian: libopenmpi-dev openmpi-bin) and build pijit anew; see docs/distributed.md")
     set_timeout(os.environ.get("PIJIT_COMM_TIMEOUT") or 600)
     world = _C.start_processes(_LIBRARY)
-    if world[1] == 1:
+    _processes.pid = os.getpid()
+    atexit.unregister(_end)
+    atexit.register(_end)
+    if world[1] == 1:  # MPI ends with the process, so that init can be called again
         _C.stop_processes()
-        _C.end_processes()
         raise failed("init", f"{asks}, but MPI finds one: the launcher belongs to another library of MPI than the one "
                              "that pijit was built with")
     set_world(*world)
-    _processes.started, _processes.hook, _processes.pid = True, sys.excepthook, os.getpid()
+    _processes.started, _processes.hook = True, sys.excepthook
     sys.excepthook = _end_all
-    atexit.unregister(_end)
-    atexit.register(_end)
 
 
 def _end_all(kind, error, trace):

@@ -286,6 +286,24 @@ def edges_of_neighbours():
 
 
 @program
+def store(port):
+    """TCPStore: rank 0 serves it; the others wait for keys, and count."""
+    rank, n = ranks()
+    shared = distributed.TCPStore("127.0.0.1", int(port), n, rank == 0)
+    if rank == 1:
+        time.sleep(0.3)
+        shared.set("\x00 of 1 <&>", bytes(range(256)))
+    assert shared.get("\x00 of 1 <&>") == bytes(range(256))
+    assert shared.add("ranks", 1 << 40) % (1 << 40) == 0
+    distributed.barrier()
+    assert shared.get("ranks") == str(n << 40).encode() and shared.num_keys() == 2
+    distributed.barrier()
+    assert not shared.delete_key("none")
+    raises(RuntimeError, "no number", lambda: shared.add("\x00 of 1 <&>", 1))
+    distributed.barrier()  # rank 0 serves until all have asked
+
+
+@program
 def groups():
     rank, n = ranks()
     halves = [[*range(n // 2)], [*range(n // 2, n)]]

@@ -41,7 +41,8 @@ def test_operations(emulated, name, processes):
 
 
 @pytest.mark.parametrize("name", ["functions", "filling", "captured", "groups", "disagreements", "again",
-                                  "parts_of_other_sizes", "gathered_and_scattered", "edges_of_neighbours", "threads", "gradients_of_products"])
+                                  "parts_of_other_sizes", "gathered_and_scattered", "edges_of_neighbours", "threads",
+                                  "gradients_of_products"])
 def test_two_processes(emulated, name):
     status, out, _ = run(emulated, name)
     assert status == 0 and "done" in out, out
