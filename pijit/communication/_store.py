@@ -130,7 +130,8 @@ class TCPStore:
 
     def __init__(self, host_name: str | None = None, port: int | None = None, world_size: int | None = None,
                  is_master: bool = False, timeout: Any = _DEFAULT, wait_for_workers: bool = True,
-                 multi_tenant: bool = False, master_listen_fd: Any = None, use_libuv: bool = True) -> None:  # noqa: ARG002
+                 multi_tenant: bool = False, master_listen_fd: Any = None,  # noqa: ARG002
+                 use_libuv: bool = True) -> None:  # noqa: ARG002
         _check.need("TCPStore", "host_name", host_name, _check.optional(_check.STR))
         _check.need("TCPStore", "port", port, _check.optional(_check.INT))
         _check.need("TCPStore", "world_size", world_size, _check.optional(_check.INT))
