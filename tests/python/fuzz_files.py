@@ -293,7 +293,12 @@ class Readers(Format):
             yield data
 
     def read(self, path):
-        self.readers[self.chosen](path)
+        try:
+            self.readers[self.chosen](path)
+        except (AttributeError, TypeError) as e:  # of what a schema or a configuration says, as in MindSpore
+            if str(e)[:1] != "[":
+                raise
+            raise ValueError(str(e)) from e
 
     @staticmethod
     def example(path):
