@@ -202,6 +202,38 @@ def test_init_that_fails_can_be_called_again(tmp_path):
     assert status == 0, out
 
 
+HALF_WAY = """
+import sys
+import pytest
+from pijit import Tensor, communication as c, ops
+from pijit.communication import management
+management._LIBRARY = sys.argv[1]
+with pytest.raises(RuntimeError, match="the network is down"):
+    c.init()
+assert c.get_group_size() == 1 and not c.GlobalComm.INITED
+with pytest.raises(RuntimeError, match="init"):
+    c.create_group("some", [0])
+for _ in range(2):
+    c.init()
+    assert (c.get_rank(), c.get_group_size()) == (0, 2)
+    assert float(ops.AllReduce()(Tensor(3.0))) == 3
+    c.release()
+assert c.get_group_size() == 1
+"""
+
+
+def test_init_that_fails_half_way_leaves_nothing(tmp_path):
+    """With a transport of its own, which ends with an error where a group is left."""
+    compiler, library = shutil.which(os.environ.get("CXX", "c++")), tmp_path / "transport.so"
+    if compiler is None:
+        pytest.skip("there is no compiler")
+    subprocess.run([compiler, "-std=c++20", "-march=x86-64-v3", "-shared", "-fPIC", "-fvisibility=hidden",
+                    f"-I{ROOT / 'csrc'}", "-o", library, ROOT / "tests/python/failing_transport.cc"], check=True)
+    r = subprocess.run([sys.executable, "-c", HALF_WAY, library], capture_output=True, text=True, timeout=60,
+                       env={**os.environ, "PYTHONPATH": str(ROOT), "OMPI_COMM_WORLD_SIZE": "2"})
+    assert r.returncode == 0, r.stderr
+
+
 def test_init_by_the_launcher_of_another_mpi():
     """Each process would be alone: an error, each time."""
     program = ("import pytest; from pijit import communication as c\n"
