@@ -55,7 +55,16 @@ V by_its_code(Tracer& t, Call& c) {
   bool plain = true;
   for (auto& v : c.args) plain &= is_plain(t, v);
   for (auto& [k, v] : c.kwargs) plain &= is_plain(t, v);
-  return plain ? protocol::call(t, t.wrap_static(code.ptr()), c.args, c.kwargs) : nullptr;
+  if (!plain) return nullptr;
+  try {
+    return protocol::call(t, t.wrap_static(code.ptr()), c.args, c.kwargs);
+  } catch (GraphBreak& b) {
+    const py::handle f(c.callable);
+    if (b.in_numpy)  // by the name that programs have for it
+      b.detail = str_cat(text_of(py::object(f.attr("__module__"))), ".",
+                         text_of(py::object(f.attr("__name__"))), "()");
+    throw;
+  }
 }
 
 // An array as it is: asarray and its kind, where nothing else is asked for.
