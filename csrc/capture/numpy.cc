@@ -59,13 +59,13 @@ std::optional<Val> summed_as(Context& c, Val x, const char* ufunc) {
   const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
   if (!type || !is_followed(*type)) return std::nullopt;
   if (*type == x.dtype()) return x;
-  if (is_float(*type)) return std::nullopt;
+  if (is_inexact(*type)) return std::nullopt;
   return v_cast(x, *type);
 }
 
 // Is the order of NumPy's additions that of its loop over all elements?
 bool is_reduced_at_once(const Val& x) {
-  if (!is_float(x.dtype()) || numpy_reduces_at_once()) return true;
+  if (!is_inexact(x.dtype()) || numpy_reduces_at_once()) return true;
   int64_t n = 1;
   for (const Dim d : x.shape()) {
     if (d.symbolic()) return false;
@@ -80,7 +80,8 @@ std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const
   Val x = a->elements(c);
   const int rank = x.shape().rank();
   if (a->scalar || rank == 0) return std::nullopt;
-  if (a->base && a->index && !has_no_gaps(c, a)) return std::nullopt;  // some by buffers
+  if (a->base && (a->index || a->is_half()) && !has_no_gaps(c, a))
+    return std::nullopt;  // some by buffers
   if (f.axis && !std::is_sorted(a->axes.begin(), a->axes.end())) return std::nullopt;
   const auto summed = summed_as(c, x, ufunc);
   if (!summed) return std::nullopt;
@@ -117,9 +118,29 @@ NdarrayValue* folded_value(Context& c, Val v, bool keeps) {
   return new_ndarray_value(c, v, axes_in_order(rank), rank == 0 && !keeps);
 }
 
+// Divided as complex128: the count is an int64.
+V complex_mean(Context& c, NdarrayValue* a, const Folding& f) {
+  const DType t = a->elements(c).dtype();
+  auto sum = fold(c, a, "add", f, 0.0);
+  if (!sum || sum->count == Dim(0) || sum->count.symbolic()) return nullptr;  // of nothing it warns
+  const auto loop = loop_for(numpy_function("divide"), {DType::C128, DType::C128}, DType::C128);
+  if (!loop) return nullptr;
+  Graph& g = c.scope_->graph();
+  const Val count = g.constant(DType::C128, static_cast<double>(int64_t{sum->count}));
+  const std::vector<Val> in{v_cast(sum->value, DType::C128), count};
+  Val q = g.op(OpTable::get().at("numpy_loop"), in, {Dim(*loop), DType::C128});
+  note_flags(c, q);
+  if (t != DType::C128) {
+    q = v_cast(q, t);
+    note_flags(c, q);
+  }
+  return folded_value(c, q, f.keeps);
+}
+
 V mean(Context& c, NdarrayValue* a, const Folding& f) {
   const Val x = a->elements(c);
   // NumPy adds integers as float64: small ones are exact in any order, others it casts by buffers.
+  if (is_complex(x.dtype())) return complex_mean(c, a, f);
   const bool small = is_bool(x.dtype()) || (is_int(x.dtype()) && size_of(x.dtype()) <= 2);
   const DType t = is_float(x.dtype()) ? x.dtype() : DType::F64;
   NdarrayValue* summed = a;
@@ -175,13 +196,14 @@ V cast(Context& c, NdarrayValue* a, const V& to) {
     return nullptr;
   }
   const auto t = dtype_of_descr(descr.ptr());
-  if (!t || !is_followed(*t) || (is_float(x.dtype()) && !is_float(*t) && !is_bool(*t)))
+  if (!t || !is_followed(*t) || (is_float(x.dtype()) && is_int(*t)) ||
+      (is_complex(x.dtype()) && !is_complex(*t) && !is_bool(*t)))  // which warns
     return nullptr;
   if (a->base && !is_kept_in_c_order(c, a)) return nullptr;
   Val made = x;
   if (x.dtype() != *t) {
     made = v_cast(x, *t);
-    if (is_float(x.dtype())) note_flags(c, made);
+    if (is_inexact(x.dtype())) note_flags(c, made);
   }
   return new_ndarray_value(c, made, a->axes, false);
 }
@@ -299,7 +321,7 @@ V spread(Context& c, const std::vector<V>& args, const Kwargs& kwargs, bool root
   }
   auto* a = as<NdarrayValue>(args[0]);
   const auto f = folding(c, args, others);
-  if (!f) return nullptr;
+  if (!f || is_complex(a->elements(c).dtype())) return nullptr;
   Folding keeping = *f;
   keeping.keeps = true;
   const V centre = mean(c, a, keeping);
@@ -380,7 +402,7 @@ V accumulated(Context& c, const std::vector<V>& args, const Kwargs& kwargs, cons
                              .attr("accumulate")(python_module("numpy").attr("ones")(
                                  py::make_tuple(1), share(descr_of(x.dtype()))));
   const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
-  if (!type || !is_followed(*type) || (*type != x.dtype() && is_float(*type))) return nullptr;
+  if (!type || !is_followed(*type) || (*type != x.dtype() && is_inexact(*type))) return nullptr;
   if (*type != x.dtype()) x = v_cast(x, *type);
   const auto loop = loop_for(numpy_function(ufunc), {*type, *type}, *type);
   if (!loop) return nullptr;
@@ -660,10 +682,11 @@ V repeated(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return new_ndarray_value(c, v_reshape(all, Shape(made)), axes_in_order(x.shape().rank()), false);
 }
 
-// Of real numbers.
-V conjugate(Context&, const std::vector<V>& args, const Kwargs& kwargs) {
-  const bool alone = args.size() == 1 && kwargs.empty();
-  return alone && !as<NdarrayValue>(args[0])->scalar ? args[0] : V();
+V conjugate(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  if (args.size() != 1 || !kwargs.empty() || a->scalar) return nullptr;
+  return is_complex(a->elements(c).dtype()) ? apply_ufunc(c, numpy_function("conjugate"), {a})
+                                            : args[0];
 }
 
 template <int kValue>
@@ -685,8 +708,8 @@ V as_type(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
 V copy(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   auto* a = as<NdarrayValue>(args[0]);
   if (a->scalar || args.size() != 1 || !kwargs.empty()) return nullptr;
-  const Val x = a->elements(c);
-  return in_c_order({a, a}) ? new_ndarray_value(c, x, a->axes, false) : nullptr;
+  const Val x = a->logical(c);
+  return new_ndarray_value(c, x, axes_in_order(x.shape().rank()), false);
 }
 V choose(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return kwargs.empty() && args.size() == 3 ? where(c, args) : nullptr;
@@ -729,6 +752,7 @@ constexpr Function kFunctions[] = {
     {"squeeze", squeezed},
     {"trace", trace},
     {"conj", conjugate},
+    {"conjugate", conjugate},
     {"round", rounded},
     {"repeat", repeated},
     {"full_like", full_like},

@@ -17,7 +17,7 @@ namespace {
 
 bool is_array(PyObject* o) { return Py_TYPE(o) == library.ndarray.type(); }
 bool is_of_numbers(const py::object& array) {
-  return std::string("biuf").find(py::cast<py::array>(array).dtype().kind()) != std::string::npos;
+  return std::string("biufc").find(py::cast<py::array>(array).dtype().kind()) != std::string::npos;
 }
 // An array that owns its memory, and not too much of it.
 bool is_whole_array(PyObject* o) {

@@ -38,7 +38,11 @@ struct NdarrayRecipe final : Recipe {
 };
 
 // Dtypes of which operators compute what NumPy's do.
-bool has_ops(DType t) { return is_bool(t) || is_int(t) || t == DType::F32 || t == DType::F64; }
+bool has_ops(DType t) {
+  return is_bool(t) || is_int(t) || t == DType::F32 || t == DType::F64 || is_complex(t);
+}
+
+constexpr const char *kReal = "real", *kImag = "imag";  // ops, and attributes of arrays
 
 const char* ufunc_of(BinaryOp op) {
   switch (op) {
@@ -150,6 +154,7 @@ Val NdarrayValue::elements(Context& c) {
     if (seen == base->version) return memory;
     seen = base->version;
     ++version;  // for views of this one
+    if (is_half()) return memory = c.scope_->graph().op(by, {whole});
     return memory = index ? base->part(c, index) : v_reshape(whole, memory.shape());
   }
   if (memory) return memory;
@@ -224,9 +229,17 @@ void NdarrayValue::replace(Context& c, Val now) {
   memory = now;
   ++version;
   if (!base) return;
-  base->replace(
-      c, index ? index_set(c.scope_->graph(), base->elements(c), basic_items(c, base, index), now)
-               : v_reshape(now, base->elements(c).shape()));
+  Graph& g = c.scope_->graph();
+  const Val whole = base->elements(c);
+  Val changed;
+  if (is_half())
+    changed = by == kReal ? g.op("complex", {now, g.op(kImag, {whole})})
+                          : g.op("complex", {g.op(kReal, {whole}), now});
+  else if (index)
+    changed = index_set(g, whole, basic_items(c, base, index), now);
+  else
+    changed = v_reshape(now, whole.shape());
+  base->replace(c, changed);
   seen = base->version;
 }
 
@@ -388,6 +401,13 @@ static V transposed(Context& c, NdarrayValue& a) {
   return view_by_axes(c, a, axes, c.tuple({}));
 }
 
+// The real or the imaginary parts, in the memory of the whole.
+static V half(Context& c, NdarrayValue& a, const char* by) {
+  const Val part = c.scope_->graph().op(by, {a.elements(c)});
+  if (a.scalar) return new_ndarray_value(c, part, {}, true);
+  return view_of_all(c, a, part, a.axes, by, nullptr);
+}
+
 namespace {
 
 constexpr Member<NdarrayValue> kMembers[] = {
@@ -400,8 +420,15 @@ constexpr Member<NdarrayValue> kMembers[] = {
     {"itemsize", element_bytes},
     {"nbytes", all_bytes},
     {"T", transposed},
-    // of numbers that have no other part
-    {"real", [](Context&, NdarrayValue& a) { return a.scalar ? V() : V(&a); }},
+    {kReal,
+     [](Context& c, NdarrayValue& a) {
+       if (is_complex(a.elements(c).dtype())) return half(c, a, kReal);
+       return a.scalar ? V() : V(&a);  // of numbers that have no other part
+     }},
+    {kImag,
+     [](Context& c, NdarrayValue& a) {
+       return is_complex(a.elements(c).dtype()) ? half(c, a, kImag) : V();
+     }},
 };
 
 }  // namespace
@@ -440,6 +467,7 @@ bool is_of_scalars(const NdarrayValue& a, const V& other, bool fixed) {
   const bool object = other && as<ObjectValue>(other) && is_numpy_scalar(other->obj.ptr());
   const bool of_scalar = object || (b ? b->scalar : as<ScalarValue>(other) != nullptr);
   if (!a.scalar || (other && !of_scalar)) return false;
+  if (other && is_known(other) && PyComplex_Check(other->obj.ptr())) return true;
   return !fixed || !is_float(a.memory.dtype()) || (b && !is_float(b->memory.dtype())) ||
          (object && Py_TYPE(other->obj.ptr()) != numpy_scalar_type(a.memory.dtype()));
 }
@@ -501,6 +529,9 @@ int NdarrayValue::rebuild(Rebuilder& r) {
   if (index)
     return r.make<CallRecipe>(this, share(original("getitem")),
                               std::vector<int>{whole, r.recipe(index)});
+  if (is_half())
+    return r.make<CallRecipe>(this, library.ndarray.object().attr(by).attr("__get__"),
+                              std::vector<int>{whole});
   std::vector<int> args{whole};
   for (auto& v : form->parts(r.context())) args.push_back(r.recipe(v));
   return r.make<CallRecipe>(this, library.ndarray.object().attr(by), args);

@@ -39,13 +39,16 @@ struct NdarrayValue final : Value {
   Val logical(Context& c);
   // x[0], x[1], …, where there are so many; gives up where there are not.
   std::vector<V> rows(Context& c, size_t count);
+  // Is it one part of complex numbers, which lie between those of the other?
+  bool is_half() const { return by && !form; }
   int rank() const { return memory.shape().rank(); }
 
   Val memory;             // null: an array from outside that nothing has read
   std::vector<int> axes;  // which axis of the array each one of `memory` is
   bool scalar = false;    // a NumPy scalar
   // It is a view: the part of `base` at `index`, or, of no index, what the method `by` makes of the
-  // base with the arguments `form`: another shape, or an order of axes. What is stored in one of
+  // base with the arguments `form`: another shape, or an order of axes; of no form, too, the real
+  // or imaginary part `by` of complex numbers. What is stored in one of
   // them, all others see: `version` counts stores, `seen` is the base's when `memory` was read.
   NdarrayValue* base = nullptr;
   V index, form;

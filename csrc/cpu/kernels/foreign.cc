@@ -105,6 +105,9 @@ std::unique_ptr<OpKernel> reduce(const KernelRequest& r, std::string*) {
   });
 }
 
+struct Sixteen {
+  uint64_t parts[2];
+};
 template <class T>
 int64_t picked(const void* from, const uint8_t* mask, int64_t n, void* to) {
   const T* x = static_cast<const T*>(from);
@@ -127,7 +130,8 @@ std::unique_ptr<OpKernel> masked_reduce(const KernelRequest& r, std::string*) {
     const auto* mask = static_cast<const uint8_t*>(x[1]);
     const Block memory(static_cast<size_t>(n) * size + size);
     char* const all = static_cast<char*>(memory.p);
-    const int64_t count = size == 8   ? picked<uint64_t>(x[0], mask, n, all)
+    const int64_t count = size == 16  ? picked<Sixteen>(x[0], mask, n, all)
+                          : size == 8 ? picked<uint64_t>(x[0], mask, n, all)
                           : size == 4 ? picked<uint32_t>(x[0], mask, n, all)
                           : size == 2 ? picked<uint16_t>(x[0], mask, n, all)
                                       : picked<uint8_t>(x[0], mask, n, all);
