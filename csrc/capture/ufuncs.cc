@@ -332,6 +332,24 @@ Val quiet_extreme(Graph& g, const Extreme& e, const Val& a, const Val& b) {
   return g.op("select", {g.op("logical_or", {wins, g.op("isnan", {a})}), a, b});
 }
 
+// Does it go through its base backwards, or may it?
+bool goes_backwards(NdarrayValue* a) {
+  auto is_backwards = [](const V& v) {
+    const auto* s = as<SliceValue>(v);
+    if (!s || is_none(s->step)) return false;
+    const bool known = is_known(s->step) && PyLong_CheckExact(s->step->obj.ptr());
+    return !known || PyLong_AsLong(s->step->obj.ptr()) < 0;
+  };
+  for (; a && a->base; a = a->base) {
+    const auto* parts = a->index ? as<TupleValue>(a->index) : nullptr;
+    if (!a->index) continue;
+    if (parts ? std::any_of(parts->items.begin(), parts->items.end(), is_backwards)
+              : is_backwards(a->index))
+      return true;
+  }
+  return false;
+}
+
 // An elementwise loop takes operands of the shape of the result, and single elements.
 Val by_loop(Context& c, int64_t loop, DType out, std::vector<Val> in) {
   Shape shape = in[0].shape();
@@ -397,6 +415,11 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   const OwnOp* op = same ? own_op(name, types[0]) : nullptr;
   const auto loop = op ? std::nullopt : loop_for(ufunc, types, out);
   if (!op && !loop) left_to_numpy(c, name);
+  // Complex numbers that lie in memory backwards go through other code of NumPy's.
+  const bool complex = is_complex(out) || std::any_of(types.begin(), types.end(), is_complex);
+  if (complex &&
+      std::any_of(all.begin(), all.end(), [](auto& g) { return goes_backwards(g.array); }))
+    left_to_numpy(c, name);
   const std::vector<int> axes =
       order_of(c, py::reinterpret_borrow<py::object>(ufunc), all, types, rank);
   const std::vector<Val> in = values_of(c, all, types, axes);

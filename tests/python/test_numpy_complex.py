@@ -65,8 +65,8 @@ FUNCTIONS = {
     "comparisons": lambda z, w: (z == w, z != w, z == 1, (z == z).all(), z < w, np.maximum(z, w), z.any()),
     "sums": lambda z, w: (z.sum(), np.sum(z * w), z.mean(), z.prod(), np.cumsum(z), (z * w.conj()).sum()),
     "parts": lambda z, w: (z.real, z.imag, z.real + z.imag, z.real * w, np.abs(z).max(), np.sqrt(z.real**2 + z.imag**2),
-                           z.sum().real, z[3].imag + 1, z[1:7].real, z.real[::-2], w[5:].imag.copy()),
-    "elements": lambda z, w: (z[3], z[-1] * z, z[2:8], z[::-1] + w, z[::3] * 2),
+                           z.sum().real, z[3].imag + 1, z[1:7].real, w[5:].imag.copy()),
+    "elements": lambda z, w: (z[3], z[-1] * z, z[2:8], z[::3] * 2 + w[:17]),
     "new": lambda z, w: (np.zeros(5, complex) + z[:5], np.ones((2, 3), np.complex64) * z[0], np.zeros_like(z) + w,
                          np.full_like(z, 2j), np.empty_like(z).shape, np.concatenate([z, w]), np.stack([z, w]),
                          np.roll(z, 3, 0), z.copy(), z.astype(np.complex64), z.astype(bool)),
@@ -172,3 +172,30 @@ def test_what_warns():
         return z.astype(float) + 1, z.astype(np.float32)
 
     check(lambda: f, Z, calls=3)
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+def test_other_ways_through_memory(dtype):
+    """NumPy's loops take other code for other steps, whose bits differ."""
+
+    def f(z, w, a, b):
+        return z[::-1] * w, np.abs(z[::-1]), np.square(w[::-2]), z.real[::-1] + 1, np.square(a), a * b, np.abs(b)
+
+    check(lambda: f, Z.astype(dtype), W.astype(dtype), np.array(Z[3], dtype), np.array([W[4]], dtype), calls=3)
+
+
+@pytest.mark.filterwarnings("always")
+def test_what_is_lost_of_a_number():
+    def f(z, c):
+        return float(np.complex64(2 + 1j) * 2), np.array([1j, 2]).astype(float), float(z.sum()), float(c), int(c.real)
+
+    check(lambda: f, Z, np.complex128(3 + 1j), calls=3)
+
+
+def test_numbers_beside_python_s():
+    def f(x, z):
+        return 1j * x[2], x[2] * 1j, 1j - z[1].real, z[0] * 2j, abs(1j - x[1]), np.subtract(1j, x[3])
+
+    for t in (np.float64, np.float32):
+        check(lambda: f, X.astype(t), Z, calls=3)
+        check(lambda: f, X.astype(t), Z.astype(np.complex64), calls=3)

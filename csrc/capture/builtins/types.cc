@@ -38,6 +38,10 @@ V make_bool(Tracer& t, Call& c) {
 V make_number(Tracer& t, Call& c) {
   if (c.args.size() == 1 && c.kwargs.empty()) {
     const V& x = c.args[0];
+    const PyTypeObject* type = x->type();
+    if (numpy_is_followed() && called(c) != &PyComplex_Type &&
+        (type == numpy_scalar_type(DType::C64) || type == numpy_scalar_type(DType::C128)))
+      t.give_up(Reason::kUnsupportedCall, c.name, Case::kNumpyNumber);  // NumPy warns
     if (varies(x) && Py_TYPE(x->obj.ptr()) == called(c)) return x;
     if (varies(x) && called(c) == &PyFloat_Type)
       if (V r = scalar_arithmetic(t, BinaryOp::kTrueDiv, x, t.constant_int(1))) return r;

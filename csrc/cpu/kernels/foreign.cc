@@ -43,7 +43,9 @@ std::unique_ptr<OpKernel> elementwise(const KernelRequest& r, std::string*) {
     steps.push_back(int64_t{t.shape.numel()} == 1 ? 0 : size);
   }
   // as NumPy's, which takes other code for other steps
-  steps.push_back(n == 1 ? 0 : static_cast<std::ptrdiff_t>(size_of(r.out.dtype)));
+  steps.push_back(n == 1 && !is_complex(r.in[0].dtype) && !is_complex(r.out.dtype)
+                      ? 0
+                      : static_cast<std::ptrdiff_t>(size_of(r.out.dtype)));
   return fn_kernel([=](const void* const* x, void* out) {
     keep_flags();
     parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
