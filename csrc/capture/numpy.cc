@@ -28,8 +28,10 @@ std::optional<Folding> folding(Context& c, const std::vector<V>& args, const Kwa
   Folding f;
   auto take_axis = [&](const V& v) {
     if (is_none(v)) return true;
-    if (!is_known(v) || !PyLong_CheckExact(v->obj.ptr())) return false;
-    f.axis = as_int(c, v);
+    const auto* all = as<TupleValue>(v);
+    const V one = all && all->items.size() == 1 ? all->items[0] : v;
+    if (!is_known(one) || !PyLong_CheckExact(one->obj.ptr())) return false;
+    f.axis = as_int(c, one);
     return f.axis.has_value();
   };
   if (args.size() > 2 || (args.size() == 2 && !take_axis(args[1]))) return std::nullopt;
@@ -492,8 +494,27 @@ V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return joined(c, parts, *axis);
 }
 
+// np.array of an array: a copy in its order, or as another dtype.
+V copy_of_array(Context& c, NdarrayValue* a, const std::vector<V>& args, const Kwargs& kwargs) {
+  if (a->scalar || !a->is_followed(c) || args.size() > 2) return nullptr;
+  V type = args.size() == 2 ? args[1] : V();
+  for (auto& [k, v] : kwargs) {
+    const bool flag = is_known(v) && PyBool_Check(v->obj.ptr());
+    if (k == "dtype" && !type)
+      type = v;
+    else if (k == "copy" ? !flag || v->obj.ptr() != Py_True : k != "subok" || !flag)
+      return nullptr;
+  }
+  if (type && !is_none(type)) return cast(c, a, type);
+  const Val x = a->elements(c);
+  if (a->base && !is_kept_in_c_order(c, a)) return nullptr;
+  return new_ndarray_value(c, x, a->axes, false);
+}
+
 // np.array of NumPy's float64 scalars and Python's floats.
 V array_of_numbers(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  if (!args.empty() && as<NdarrayValue>(args[0]))
+    return copy_of_array(c, as<NdarrayValue>(args[0]), args, kwargs);
   if (args.size() != 1 || !kwargs.empty() || !as<ListValue>(args[0])) return nullptr;
   std::vector<Val> parts;
   bool any = false;
@@ -719,6 +740,30 @@ V mean_of(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return f ? mean(c, as<NdarrayValue>(args[0]), *f) : nullptr;
 }
 
+V nonzero_count(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  Val x = a->elements(c);
+  if (args.size() != 1 || !kwargs.empty() || a->scalar || is_inexact(x.dtype())) return nullptr;
+  if (!is_bool(x.dtype())) x = v_op("not_equal", x, c.scope_->graph().constant_int(x.dtype(), 0));
+  auto* sum =
+      as<NdarrayValue>(apply_numpy(c, "sum", {new_ndarray_value(c, x, a->axes, false)}, {}));
+  static const bool python = PyLong_CheckExact(
+      py::object(python_module("numpy").attr("count_nonzero")(py::make_tuple(true))).ptr());
+  return sum && python ? number_of(c, c.tensor(sum->memory), nullptr) : V(sum);
+}
+
+// vdot and inner, of vectors of real numbers.
+V product_of_lines(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  if (args.size() != 2 || !kwargs.empty()) return nullptr;
+  for (auto& v : args) {
+    auto* a = as_ndarray(c, v);
+    if (!a || !a->is_followed(c) || a->elements(c).shape().rank() != 1 ||
+        is_complex(a->elements(c).dtype()))
+      return nullptr;
+  }
+  return apply_matmul(c, args[0], args[1]);
+}
+
 struct Function {
   std::string_view name;
   V (*run)(Context& c, const std::vector<V>& args, const Kwargs& kwargs);
@@ -769,6 +814,9 @@ constexpr Function kFunctions[] = {
     {"argmax", place_of_extreme<true>},
     {"argmin", place_of_extreme<false>},
     {"searchsorted", places_in_order},
+    {"count_nonzero", nonzero_count},
+    {"vdot", product_of_lines},
+    {"inner", product_of_lines},
 };
 
 struct Reduction {
@@ -852,8 +900,21 @@ static V function_value(Context& c, std::string_view name, const std::vector<V>&
   return nullptr;
 }
 
+V apply_outer(Context& c, PyObject* ufunc, const V& x, const V& y) {
+  auto *a = as_ndarray(c, x), *b = as_ndarray(c, y);
+  if (!a || !b || a->scalar || b->scalar || !a->is_followed(c) || !b->is_followed(c))
+    return nullptr;
+  b->elements(c);
+  std::vector<V> index(static_cast<size_t>(b->rank()), c.constant(py::none()));
+  index.insert(index.begin(), c.constant(py::ellipsis()));
+  return apply_ufunc(c, ufunc, {a->getitem(c, c.tuple(std::move(index))), b});
+}
+
 V apply_numpy(Context& c, std::string_view name, const std::vector<V>& args, const Kwargs& kwargs) {
-  return in_numpys_words(c, [&] { return function_value(c, name, args, kwargs); });
+  Kwargs given;  // but for what says that there is none
+  for (auto& k : kwargs)
+    if (k.first != "out" || !is_none(k.second)) given.push_back(k);
+  return in_numpys_words(c, [&] { return function_value(c, name, args, given); });
 }
 
 }  // namespace pijit

@@ -489,7 +489,7 @@ V apply_power(Context& c, const V& x, const V& y) {
 bool has_no_gaps(Context& c, NdarrayValue* a, bool new_axes) {
   for (; a->base; a = a->base) {
     if (a->is_half()) return false;
-    if (!a->index) continue;  // transposed
+    if (!a->index || (is_known(a->index) && a->index->obj.ptr() == Py_Ellipsis)) continue;
     bool sliced = false;
     for (auto& p : as<TupleValue>(a->index) ? a->index->parts(c) : std::vector<V>{a->index}) {
       if (new_axes && is_none(p)) continue;

@@ -68,3 +68,75 @@ assert "'fft' not in vars(np)" in str(pijit.explain(f))
 assert "np.fft is numpy.fft" in str(pijit.explain(f))
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+A, W = rng.normal(size=(6, 5)), rng.normal(size=8)
+
+
+def stores_in_turned(a):
+    b = a.T
+    b[1:3, ::2] = 7
+    b[0] += 1
+    b[2, 1] = 5
+    return a, b, b[1:4], b[..., 2], b[:, 1] * 2
+
+
+def stores_in_reshaped(a):
+    flat = a.reshape(-1)
+    flat[3:7] = 0
+    a[0, 0] = 9
+    whole = flat[...]
+    whole += 1
+    return flat, a, whole, flat.reshape(2, 15)[1]
+
+
+CAPTURED = {
+    "subscripts of a transposed array": (
+        lambda a: (a.T[1:] * 2, a.T[1, 2:], a.T[2, 3], a.T[..., 1:3], a.T[-1], a.T[:, ::-1] + 1, a.T.copy()),
+        A,
+    ),
+    "three axes": (lambda a: (lambda b: (b.transpose(2, 0, 1)[1], b.swapaxes(1, 2)[0]))(a.reshape(2, 3, 5)), A),
+    "[...]": (lambda a: (a[...] * 2, a[...], a.T[...]), A),
+    "stores in a transposed array": (stores_in_turned, A),
+    "stores in a reshaped array": (stores_in_reshaped, A),
+    "outer": (lambda v, w: (np.add.outer(v, w), np.multiply.outer(v, w)), V, W),
+    "products of lines": (lambda v, w: (np.vdot(v, w), np.inner(v, w)), V, W),
+    "counts": (lambda v, i: (np.count_nonzero(v > 0), np.count_nonzero(i)), V, I),
+    "float()": (lambda v: (float(v.sum()) * 2, v / float(v.max())), V),
+    "array of an array": (lambda a: (np.array(a), np.array(a, copy=True) * 2, np.array(a, dtype=np.float32)), A),
+    "norm": (lambda v, a: (v / np.linalg.norm(v), np.linalg.norm(a, axis=1), np.linalg.norm(a)), V, A),
+    "split": (lambda v: np.split(v, 2) + np.array_split(v, 3), V),
+    "round with out": (lambda v: np.round(v, 2, out=None), V),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CAPTURED))
+def test_what_is_captured(name):
+    f, *args = CAPTURED[name]
+    check(lambda: f, *args, calls=4, breaks=0)
+
+
+REFUSED = {
+    "ravel of another order": (lambda a: (a.ravel(order="F"), np.ravel(a, "K")), A),
+    "rot90": (lambda a: np.rot90(a), A),
+    "insert": (lambda v: np.insert(v, 1, 2.0) + 1, V),
+    "flags": (lambda v: (str(v.flags), v.flags.owndata), V),
+    "bad axis": (lambda a: np.flip(a, 2), A),
+    "too many indices": (lambda a: a.T[1, 2, 3], A),
+    "a new axis of a transposed array": (lambda a: a.T[None] * 2, A),
+    "a copy that must not be": (lambda v: np.array(v[0], copy=False), V),
+    "copyto": (lambda v: (lambda z: (np.copyto(z, 2.0), z, v + z))(np.zeros(8)), V),
+    "gradient": (lambda v, a: (np.gradient(v), np.gradient(v, 0.5), *np.gradient(a)), V, A),
+    "pads": (lambda a: (np.pad(a, 1), np.pad(a, 2, mode="edge"), np.pad(a, 1, mode="reflect")), A),
+    "tile": (lambda v: (np.tile(v, 2), np.tile(v, (3, 1)), np.tile(np.arange(3), 2) * v[0]), V),
+    "nan": (lambda v: (np.nan_to_num(v), np.nansum(v)), np.array([1.0, np.nan, 3.0, -np.inf])),
+    "iterated number": (lambda v: tuple(v[0]) if v[0] < 100 else v, V),
+    "a dtype is no class": (lambda v: issubclass(v.dtype, np.generic), V),
+    "float of an array": (lambda v: (float(v[:1][0]), float(v)), V),
+}
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_numpy_does_or_refuses(name):
+    f, *args = REFUSED[name]
+    check(lambda: f, *args, calls=4)

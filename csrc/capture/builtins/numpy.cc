@@ -74,6 +74,8 @@ V as_it_is(Tracer& t, Call& c) {
   for (auto& [k, v] : c.kwargs) plain &= is_none(v);
   if (!plain) return nullptr;
   if (as<ArrayValue>(c.args[0])) return c.args[0];
+  if (as_constant(t, c.args[0]))
+    return call_numpy(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs);
   auto* a = as<NdarrayValue>(c.args[0]);
   return a && !a->scalar ? c.args[0] : nullptr;
 }
@@ -95,6 +97,13 @@ V result_type(Tracer& t, Call& c) {
       py::reinterpret_steal<py::object>(PyObject_Call(c.callable, py::tuple(specs).ptr(), nullptr));
   if (!made) t.raise(py::error_already_set());
   return t.wrap_static(made.ptr());
+}
+
+V outer_by_ufunc(Tracer& t, Call& c) {
+  const V& ufunc = c.args[0];
+  if (!as<ObjectValue>(ufunc) || !is_ufunc(ufunc->obj.ptr())) return nullptr;
+  if (ufunc->src >= 0) t.guard(Guard::kIs, ufunc->src, ufunc->obj);
+  return apply_outer(t, ufunc->obj.ptr(), c.args[1], c.args[2]);
 }
 
 // ufunc.reduce, of which functions of their own are known.
@@ -183,7 +192,10 @@ void add_numpy(Registry& r) {
                "swapaxes",
                "squeeze",
                "repeat",
-               "trace"},
+               "trace",
+               "count_nonzero",
+               "vdot",
+               "inner"},
               kAll, by_numpy);
   const py::object numpy = python_module("numpy");
   const py::object ufunc = numpy.attr("ufunc"), generic = numpy.attr("generic");
@@ -197,6 +209,7 @@ void add_numpy(Registry& r) {
   r.functions("numpy", {"result_type"}, kAll, result_type);
   r.functions("numpy.lib.array_utils", {"normalize_axis_index"}, kAll, call_pure);
   r.method(reinterpret_cast<PyTypeObject*>(ufunc.ptr()), "reduce", kAll, reduced_by_ufunc);
+  r.method(reinterpret_cast<PyTypeObject*>(ufunc.ptr()), "outer", {3, 3}, outer_by_ufunc);
   for (const char* module : {"numpy", "numpy.linalg"})
     for (auto [name, o] : py::cast<py::dict>(python_module(module).attr("__dict__")))
       if (!PyType_Check(o.ptr()) && is_dispatched(o.ptr())) r.add(o, kAll, by_its_code);

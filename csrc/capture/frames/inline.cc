@@ -1,6 +1,7 @@
 // Functions in Python that are called: their arguments are bound, their code is inlined.
 #include <algorithm>
 
+#include "base/log.h"
 #include "capture/protocol/protocol.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
@@ -161,6 +162,7 @@ std::optional<GraphBreak> break_at_numpys(const Tracer& t, PyObject* fn, const G
   };
   if (!is_theirs(PyFunction_GET_GLOBALS(fn)) || is_theirs(t.frames_.back()->globals))
     return std::nullopt;
+  PIJIT_LOG("breaks", b.where, ": ", reason_text(b.reason), " (", b.detail, ")");
   const auto* f = reinterpret_cast<PyFunctionObject*>(fn);
   const bool named = f->func_module && PyUnicode_CheckExact(f->func_module);
   GraphBreak own{

@@ -73,9 +73,9 @@ std::optional<V> ArrayValue::getattr(Context& c, PyObject* name_obj) {
 
 std::optional<V> ArrayValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                     Kwargs& kwargs) {
-  static const std::set<std::string> kFresh = {"astype",  "sum",   "mean",      "max",
-                                               "min",     "copy",  "item",      "flatten",
-                                               "reshape", "ravel", "transpose", "squeeze"};
+  static const std::set<std::string> kFresh = {
+      "astype",  "sum",     "mean",  "max",       "min",     "copy",  "item",
+      "flatten", "reshape", "ravel", "transpose", "squeeze", "cumsum"};
   const bool given = std::any_of(kwargs.begin(), kwargs.end(),
                                  [](auto& k) { return k.first == "copy" || k.first == "out"; });
   if (given || !kFresh.count(name))

@@ -195,10 +195,62 @@ namespace {
 
 bool is_whole(const V& at) { return !at || (is_known(at) && at->obj.ptr() == Py_Ellipsis); }
 
-std::vector<IndexItem> basic_items(Context& c, NdarrayValue* a, const V& at) {
-  // Axes of views of other orders would have to be told apart by their strides.
-  if (a->scalar || !std::is_sorted(a->axes.begin(), a->axes.end()))
-    c.give_up(Reason::kUnsupportedOperand, "subscript of a transposed ndarray", Case::kNumpyArray);
+// What a subscript takes of the axes in the order of memory, and which axes of the result those
+// are that are left.
+struct Items {
+  std::vector<IndexItem> in_memory;
+  std::vector<int> axes;
+};
+
+Items in_memory(Context& c, NdarrayValue* a, std::vector<IndexItem> items) {
+  auto is = [](IndexItem::Kind kind) { return [kind](auto& i) { return i.kind == kind; }; };
+  auto drops = [](const IndexItem& i) {
+    return i.kind == IndexItem::kInt || (i.kind == IndexItem::kTake && !i.kept);
+  };
+  auto count = [&](const auto& which) {
+    return static_cast<int>(std::count_if(items.begin(), items.end(), which));
+  };
+  const int added = count(is(IndexItem::kNewAxis)), dotted = count(is(IndexItem::kEllipsis));
+  if (dotted > 1 || static_cast<int>(items.size()) - added - dotted > a->rank())
+    c.give_up(Reason::kRaises, "too many indices");
+  if (a->is_in_c_order()) {
+    const int rank = a->rank() + added - count(drops);
+    return {std::move(items), axes_in_order(rank)};
+  }
+  // A new axis would lie anywhere among them.
+  if (added > 0)
+    c.give_up(Reason::kUnsupportedOperand, "a new axis of a transposed ndarray", Case::kNumpyArray);
+  const auto dots = std::find_if(items.begin(), items.end(), is(IndexItem::kEllipsis));
+  const auto front = static_cast<size_t>(dots - items.begin());
+  const size_t behind = dots == items.end() ? 0 : items.size() - front - 1;
+  const size_t rank = a->axes.size();
+  std::vector<const IndexItem*> of(rank);
+  for (size_t k = 0; k < front; ++k) of[k] = &items[k];
+  for (size_t k = 0; k < behind; ++k) of[rank - behind + k] = &items[front + 1 + k];
+  std::vector<int> place(rank, -1);
+  int left = 0;
+  for (size_t k = 0; k < rank; ++k)
+    if (!of[k] || !drops(*of[k])) place[k] = left++;
+  Items made;
+  for (const int k : a->axes) {
+    const auto axis = static_cast<size_t>(k);
+    made.in_memory.push_back(of[axis] ? *of[axis] : IndexItem{IndexItem::kSlice});
+    if (place[axis] >= 0) made.axes.push_back(place[axis]);
+  }
+  return made;
+}
+
+Shape logical_shape(Context& c, NdarrayValue* a) {
+  const Shape& lies = a->elements(c).shape();
+  Dims dims(a->axes.size());
+  for (size_t k = 0; k < dims.size(); ++k)
+    dims[static_cast<size_t>(a->axes[k])] = lies[static_cast<int>(k)];
+  return Shape(dims);
+}
+
+Items basic_items(Context& c, NdarrayValue* a, const V& at) {
+  if (a->scalar)
+    c.give_up(Reason::kUnsupportedOperand, "subscript of a NumPy scalar", Case::kNumpyArray);
   // A bool is a mask, not 0 or 1.
   const auto is_mask = [](const V& v) {
     return v->type() == &PyBool_Type || v->type() == numpy_scalar_type(DType::Bool);
@@ -206,17 +258,18 @@ std::vector<IndexItem> basic_items(Context& c, NdarrayValue* a, const V& at) {
   const std::vector<V> parts = as<TupleValue>(at) ? at->parts(c) : std::vector<V>{at};
   if (std::any_of(parts.begin(), parts.end(), is_mask))
     c.give_up(Reason::kUnsupportedOperand, "a mask of an ndarray", Case::kNumpyArray);
-  auto items = index_items(c, at, a->elements(c).shape());
+  auto items = index_items(c, at, logical_shape(c, a));
   if (!is_basic_index(items))
     c.give_up(Reason::kUnsupportedOperand, "subscript of an ndarray", Case::kNumpyArray);
-  return items;
+  return in_memory(c, a, std::move(items));
 }
 
 }  // namespace
 
 Val NdarrayValue::part(Context& c, const V& at) {
   const Val whole = elements(c);
-  return index_get(c.scope_->graph(), whole, basic_items(c, this, at));
+  if (is_whole(at)) return whole;
+  return index_get(c.scope_->graph(), whole, basic_items(c, this, at).in_memory);
 }
 
 // `now`: the new elements in the order of memory.
@@ -235,10 +288,10 @@ void NdarrayValue::replace(Context& c, Val now) {
   if (is_half())
     changed = by == kReal ? g.op("complex", {now, g.op(kImag, {whole})})
                           : g.op("complex", {g.op(kReal, {whole}), now});
-  else if (index)
-    changed = index_set(g, whole, basic_items(c, base, index), now);
+  else if (is_whole(index))
+    changed = index ? now : v_reshape(now, whole.shape());
   else
-    changed = v_reshape(now, whole.shape());
+    changed = index_set(g, whole, basic_items(c, base, index).in_memory, now);
   base->replace(c, changed);
   seen = base->version;
 }
@@ -265,22 +318,28 @@ void NdarrayValue::store(Context& c, const V& at, Val value) {
 }
 
 void NdarrayValue::set(Context& c, const V& at, Val value) {
-  const Val whole = logical(c);
+  elements(c);
   Graph& g = c.scope_->graph();
   const bool all = is_whole(at);
-  const Shape shape = all ? whole.shape() : part(c, at).shape();
+  const Items items = all ? Items{{}, axes} : basic_items(c, this, at);
+  const Shape lies = all ? memory.shape() : index_get(g, memory, items.in_memory).shape();
+  Dims dims(items.axes.size());
+  for (size_t k = 0; k < items.axes.size(); ++k)
+    dims[static_cast<size_t>(items.axes[k])] = lies[static_cast<int>(k)];
+  const Shape shape(dims);
   if (value.shape().rank() > shape.rank() ||
       !(broadcast_shapes("numpy", shape, value.shape()) == shape))
     c.give_up(Reason::kRaises, "an ndarray of another shape is stored");
   note_store(c, all ? V() : at, value);
-  if (!all) return replace(c, index_set(g, whole, basic_items(c, this, at), value));
-  if (!(value.shape() == shape)) value = g.op("broadcast_to", {value}, {shape.dims()});
-  if (!std::is_sorted(axes.begin(), axes.end())) {
+  const bool turned = !std::is_sorted(items.axes.begin(), items.axes.end());
+  if ((all || turned) && !(value.shape() == shape))
+    value = g.op("broadcast_to", {value}, {shape.dims()});
+  if (turned) {
     Dims perm;
-    for (int k : axes) perm.push_back(k);
+    for (int k : items.axes) perm.push_back(k);
     value = g.op("transpose", {value}, {perm});
   }
-  replace(c, value);
+  replace(c, all ? value : index_set(g, memory, items.in_memory, value));
 }
 
 void NdarrayValue::setitem(Context& c, const V& at, const V& value) {
@@ -326,14 +385,15 @@ V NdarrayValue::getitem(Context& c, const V& at) {
 V NdarrayValue::item(Context& c, const V& at) {
   if (V made = masked_part(c, this, at)) return made;
   if (V made = picked_part(c, this, at)) return made;
-  if (is_whole(at)) c.give_up(Reason::kUnsupportedOperand, "x[...]", Case::kNumpyArray);
   elements(c);
-  const auto items = basic_items(c, this, at);
-  const Val part = index_get(c.scope_->graph(), memory, items);
-  const bool element = part.shape().rank() == 0 &&
-                       std::none_of(items.begin(), items.end(),
-                                    [](auto& i) { return i.kind == IndexItem::kEllipsis; });
-  auto* v = new_ndarray_value(c, part, axes_in_order(part.shape().rank()), element);
+  const bool all = is_whole(at) && !scalar;
+  const Items items = all ? Items{{}, axes} : basic_items(c, this, at);
+  const Val part = all ? memory : index_get(c.scope_->graph(), memory, items.in_memory);
+  const auto is_dots = [](const V& p) { return is_known(p) && p->obj.ptr() == Py_Ellipsis; };
+  const auto* parts = as<TupleValue>(at);
+  const bool element = part.shape().rank() == 0 && !all &&
+                       !(parts && std::any_of(parts->items.begin(), parts->items.end(), is_dots));
+  auto* v = new_ndarray_value(c, part, items.axes, element);
   if (element) {
     NdarrayValue* root = this;
     while (root->base) root = root->base;

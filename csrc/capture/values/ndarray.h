@@ -94,6 +94,8 @@ void note_flags(Context& c, Val v);
 // What a ufunc gives of these operands, at least one of which is an NdarrayValue. Null: NumPy
 // itself must be asked.
 V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands);
+// ufunc.outer of two arrays. Null: as above.
+V apply_outer(Context& c, PyObject* ufunc, const V& x, const V& y);
 // x @ y, of matrices. Null: as above.
 V apply_matmul(Context& c, const V& x, const V& y);
 // A view of all elements, by a method of ndarrays: in another shape (of one that has no gaps), or
