@@ -199,3 +199,14 @@ def test_numbers_beside_python_s():
     for t in (np.float64, np.float32):
         check(lambda: f, X.astype(t), Z, calls=3)
         check(lambda: f, X.astype(t), Z.astype(np.complex64), calls=3)
+
+
+def test_a_number_that_is_stored_in():
+    def f(z, x, w):
+        np.multiply(z, z, z)
+        x *= x
+        np.square(w, out=w)
+        return z + 1, x, w
+
+    for z in Z[:8]:
+        check(lambda: f, *(np.array(z + k) for k in range(3)), calls=3)

@@ -28,7 +28,7 @@ V by_ufunc(Tracer& t, Call& c) {
   }
   if (!out || is_none(out)) return apply_ufunc(t, c.callable, args);
   auto* to = as<NdarrayValue>(out);
-  if (!to || to->scalar) return nullptr;
+  if (!to || to->scalar || (to->is_followed(t) && to->is_complex_number(t))) return nullptr;
   auto* made = as<NdarrayValue>(apply_ufunc(t, c.callable, args));
   if (!made || made->memory.dtype() != to->elements(t).dtype()) return nullptr;
   to->store(t, nullptr, made->logical(t));

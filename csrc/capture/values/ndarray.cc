@@ -560,8 +560,12 @@ V NdarrayValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   return name ? apply_ufunc(c, numpy_function(name), {a, b}) : nullptr;
 }
 
+bool NdarrayValue::is_complex_number(Context& c) {
+  return elements(c).shape().rank() == 0 && is_complex(memory.dtype());
+}
+
 V NdarrayValue::in_place(Context& c, BinaryOp op, const V& other) {
-  if (scalar || !is_followed(c)) return nullptr;
+  if (scalar || !is_followed(c) || is_complex_number(c)) return nullptr;
   auto* made =
       as<NdarrayValue>(op == BinaryOp::kMatmul ? nullptr : binary(c, op, other, Side::kLeft));
   if (!made || made->scalar || made->memory.dtype() != elements(c).dtype())

@@ -41,6 +41,9 @@ struct NdarrayValue final : Value {
   std::vector<V> rows(Context& c, size_t count);
   // Is it one part of complex numbers, which lie between those of the other?
   bool is_half() const { return by && !form; }
+  // Is it a complex number? An operation of NumPy's that stores in one which it reads takes other
+  // code than one that gives a new one, and other bits.
+  bool is_complex_number(Context& c);
   int rank() const { return memory.shape().rank(); }
 
   Val memory;             // null: an array from outside that nothing has read
