@@ -565,7 +565,9 @@ bool NdarrayValue::is_complex_number(Context& c) {
 }
 
 V NdarrayValue::in_place(Context& c, BinaryOp op, const V& other) {
-  if (scalar || !is_followed(c) || is_complex_number(c)) return nullptr;
+  if (scalar || !is_followed(c)) return nullptr;
+  if (is_complex_number(c))
+    c.give_up(Reason::kUnsupportedOperand, "a complex number changed in place", Case::kNumpyArray);
   auto* made =
       as<NdarrayValue>(op == BinaryOp::kMatmul ? nullptr : binary(c, op, other, Side::kLeft));
   if (!made || made->scalar || made->memory.dtype() != elements(c).dtype())
