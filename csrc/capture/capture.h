@@ -19,12 +19,21 @@ struct GraphBreak {
   std::string detail;
   std::string where;  // file:line of the innermost frame
   Case of = Case::kNone;
+  // It is a call of NumPy's or SciPy's own Python code: what capture found out on the way is of no
+  // use, and would be asked for at each call.
+  bool in_numpy = false;
 };
 
 // Thrown where an iterator under way can't be handed to CPython: capture begins anew, and CPython
 // runs the instruction of the outermost frame that made it.
 struct StartedIterator {
   int made_at;
+};
+// Thrown at a break in NumPy's own code: capture begins anew, and ends at the instruction of the
+// outermost frame that calls it.
+struct EndsInNumpy {
+  int pc;
+  GraphBreak because;
 };
 // Thrown where the code changes numbers and texts that it depends on: capture begins anew and takes
 // these paths as dynamic.

@@ -28,8 +28,10 @@ std::optional<Folding> folding(Context& c, const std::vector<V>& args, const Kwa
   Folding f;
   auto take_axis = [&](const V& v) {
     if (is_none(v)) return true;
-    if (!is_known(v) || !PyLong_CheckExact(v->obj.ptr())) return false;
-    f.axis = as_int(c, v);
+    const auto* all = as<TupleValue>(v);
+    const V one = all && all->items.size() == 1 ? all->items[0] : v;
+    if (!is_known(one) || !PyLong_CheckExact(one->obj.ptr())) return false;
+    f.axis = as_int(c, one);
     return f.axis.has_value();
   };
   if (args.size() > 2 || (args.size() == 2 && !take_axis(args[1]))) return std::nullopt;
@@ -59,13 +61,13 @@ std::optional<Val> summed_as(Context& c, Val x, const char* ufunc) {
   const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
   if (!type || !is_followed(*type)) return std::nullopt;
   if (*type == x.dtype()) return x;
-  if (is_float(*type)) return std::nullopt;
+  if (is_inexact(*type)) return std::nullopt;
   return v_cast(x, *type);
 }
 
 // Is the order of NumPy's additions that of its loop over all elements?
 bool is_reduced_at_once(const Val& x) {
-  if (!is_float(x.dtype()) || numpy_reduces_at_once()) return true;
+  if (!is_inexact(x.dtype()) || numpy_reduces_at_once()) return true;
   int64_t n = 1;
   for (const Dim d : x.shape()) {
     if (d.symbolic()) return false;
@@ -80,7 +82,8 @@ std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const
   Val x = a->elements(c);
   const int rank = x.shape().rank();
   if (a->scalar || rank == 0) return std::nullopt;
-  if (a->base && a->index && !has_no_gaps(c, a)) return std::nullopt;  // some by buffers
+  if (a->base && (a->index || a->is_half()) && !has_no_gaps(c, a))
+    return std::nullopt;  // some by buffers
   if (f.axis && !std::is_sorted(a->axes.begin(), a->axes.end())) return std::nullopt;
   const auto summed = summed_as(c, x, ufunc);
   if (!summed) return std::nullopt;
@@ -117,9 +120,29 @@ NdarrayValue* folded_value(Context& c, Val v, bool keeps) {
   return new_ndarray_value(c, v, axes_in_order(rank), rank == 0 && !keeps);
 }
 
+// Divided as complex128: the count is an int64.
+V complex_mean(Context& c, NdarrayValue* a, const Folding& f) {
+  const DType t = a->elements(c).dtype();
+  auto sum = fold(c, a, "add", f, 0.0);
+  if (!sum || sum->count == Dim(0) || sum->count.symbolic()) return nullptr;  // of nothing it warns
+  const auto loop = loop_for(numpy_function("divide"), {DType::C128, DType::C128}, DType::C128);
+  if (!loop) return nullptr;
+  Graph& g = c.scope_->graph();
+  const Val count = g.constant(DType::C128, static_cast<double>(int64_t{sum->count}));
+  const std::vector<Val> in{v_cast(sum->value, DType::C128), count};
+  Val q = g.op(OpTable::get().at("numpy_loop"), in, {Dim(*loop), DType::C128});
+  note_flags(c, q);
+  if (t != DType::C128) {
+    q = v_cast(q, t);
+    note_flags(c, q);
+  }
+  return folded_value(c, q, f.keeps);
+}
+
 V mean(Context& c, NdarrayValue* a, const Folding& f) {
   const Val x = a->elements(c);
   // NumPy adds integers as float64: small ones are exact in any order, others it casts by buffers.
+  if (is_complex(x.dtype())) return complex_mean(c, a, f);
   const bool small = is_bool(x.dtype()) || (is_int(x.dtype()) && size_of(x.dtype()) <= 2);
   const DType t = is_float(x.dtype()) ? x.dtype() : DType::F64;
   NdarrayValue* summed = a;
@@ -175,13 +198,14 @@ V cast(Context& c, NdarrayValue* a, const V& to) {
     return nullptr;
   }
   const auto t = dtype_of_descr(descr.ptr());
-  if (!t || !is_followed(*t) || (is_float(x.dtype()) && !is_float(*t) && !is_bool(*t)))
+  if (!t || !is_followed(*t) || (is_float(x.dtype()) && is_int(*t)) ||
+      (is_complex(x.dtype()) && !is_complex(*t) && !is_bool(*t)))  // which warns
     return nullptr;
   if (a->base && !is_kept_in_c_order(c, a)) return nullptr;
   Val made = x;
   if (x.dtype() != *t) {
     made = v_cast(x, *t);
-    if (is_float(x.dtype())) note_flags(c, made);
+    if (is_inexact(x.dtype())) note_flags(c, made);
   }
   return new_ndarray_value(c, made, a->axes, false);
 }
@@ -299,7 +323,7 @@ V spread(Context& c, const std::vector<V>& args, const Kwargs& kwargs, bool root
   }
   auto* a = as<NdarrayValue>(args[0]);
   const auto f = folding(c, args, others);
-  if (!f) return nullptr;
+  if (!f || is_complex(a->elements(c).dtype())) return nullptr;
   Folding keeping = *f;
   keeping.keeps = true;
   const V centre = mean(c, a, keeping);
@@ -380,7 +404,7 @@ V accumulated(Context& c, const std::vector<V>& args, const Kwargs& kwargs, cons
                              .attr("accumulate")(python_module("numpy").attr("ones")(
                                  py::make_tuple(1), share(descr_of(x.dtype()))));
   const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
-  if (!type || !is_followed(*type) || (*type != x.dtype() && is_float(*type))) return nullptr;
+  if (!type || !is_followed(*type) || (*type != x.dtype() && is_inexact(*type))) return nullptr;
   if (*type != x.dtype()) x = v_cast(x, *type);
   const auto loop = loop_for(numpy_function(ufunc), {*type, *type}, *type);
   if (!loop) return nullptr;
@@ -470,8 +494,27 @@ V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return joined(c, parts, *axis);
 }
 
+// np.array of an array: a copy in its order, or as another dtype.
+V copy_of_array(Context& c, NdarrayValue* a, const std::vector<V>& args, const Kwargs& kwargs) {
+  if (a->scalar || !a->is_followed(c) || args.size() > 2) return nullptr;
+  V type = args.size() == 2 ? args[1] : V();
+  for (auto& [k, v] : kwargs) {
+    const bool flag = is_known(v) && PyBool_Check(v->obj.ptr());
+    if (k == "dtype" && !type)
+      type = v;
+    else if (k == "copy" ? !flag || v->obj.ptr() != Py_True : k != "subok" || !flag)
+      return nullptr;
+  }
+  if (type && !is_none(type)) return cast(c, a, type);
+  const Val x = a->elements(c);
+  if (a->base && !is_kept_in_c_order(c, a)) return nullptr;
+  return new_ndarray_value(c, x, a->axes, false);
+}
+
 // np.array of NumPy's float64 scalars and Python's floats.
 V array_of_numbers(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  if (!args.empty() && as<NdarrayValue>(args[0]))
+    return copy_of_array(c, as<NdarrayValue>(args[0]), args, kwargs);
   if (args.size() != 1 || !kwargs.empty() || !as<ListValue>(args[0])) return nullptr;
   std::vector<Val> parts;
   bool any = false;
@@ -660,10 +703,11 @@ V repeated(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return new_ndarray_value(c, v_reshape(all, Shape(made)), axes_in_order(x.shape().rank()), false);
 }
 
-// Of real numbers.
-V conjugate(Context&, const std::vector<V>& args, const Kwargs& kwargs) {
-  const bool alone = args.size() == 1 && kwargs.empty();
-  return alone && !as<NdarrayValue>(args[0])->scalar ? args[0] : V();
+V conjugate(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  if (args.size() != 1 || !kwargs.empty() || a->scalar) return nullptr;
+  return is_complex(a->elements(c).dtype()) ? apply_ufunc(c, numpy_function("conjugate"), {a})
+                                            : args[0];
 }
 
 template <int kValue>
@@ -685,8 +729,8 @@ V as_type(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
 V copy(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   auto* a = as<NdarrayValue>(args[0]);
   if (a->scalar || args.size() != 1 || !kwargs.empty()) return nullptr;
-  const Val x = a->elements(c);
-  return in_c_order({a, a}) ? new_ndarray_value(c, x, a->axes, false) : nullptr;
+  const Val x = a->logical(c);
+  return new_ndarray_value(c, x, axes_in_order(x.shape().rank()), false);
 }
 V choose(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return kwargs.empty() && args.size() == 3 ? where(c, args) : nullptr;
@@ -694,6 +738,30 @@ V choose(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
 V mean_of(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   const auto f = folding(c, args, kwargs);
   return f ? mean(c, as<NdarrayValue>(args[0]), *f) : nullptr;
+}
+
+V nonzero_count(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  auto* a = as<NdarrayValue>(args[0]);
+  Val x = a->elements(c);
+  if (args.size() != 1 || !kwargs.empty() || a->scalar || is_inexact(x.dtype())) return nullptr;
+  if (!is_bool(x.dtype())) x = v_op("not_equal", x, c.scope_->graph().constant_int(x.dtype(), 0));
+  auto* sum =
+      as<NdarrayValue>(apply_numpy(c, "sum", {new_ndarray_value(c, x, a->axes, false)}, {}));
+  static const bool python = PyLong_CheckExact(
+      py::object(python_module("numpy").attr("count_nonzero")(py::make_tuple(true))).ptr());
+  return sum && python ? number_of(c, c.tensor(sum->memory), nullptr) : V(sum);
+}
+
+// vdot and inner, of vectors of real numbers.
+V product_of_lines(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
+  if (args.size() != 2 || !kwargs.empty()) return nullptr;
+  for (auto& v : args) {
+    auto* a = as_ndarray(c, v);
+    if (!a || !a->is_followed(c) || a->elements(c).shape().rank() != 1 ||
+        is_complex(a->elements(c).dtype()))
+      return nullptr;
+  }
+  return apply_matmul(c, args[0], args[1]);
 }
 
 struct Function {
@@ -729,6 +797,7 @@ constexpr Function kFunctions[] = {
     {"squeeze", squeezed},
     {"trace", trace},
     {"conj", conjugate},
+    {"conjugate", conjugate},
     {"round", rounded},
     {"repeat", repeated},
     {"full_like", full_like},
@@ -745,6 +814,9 @@ constexpr Function kFunctions[] = {
     {"argmax", place_of_extreme<true>},
     {"argmin", place_of_extreme<false>},
     {"searchsorted", places_in_order},
+    {"count_nonzero", nonzero_count},
+    {"vdot", product_of_lines},
+    {"inner", product_of_lines},
 };
 
 struct Reduction {
@@ -828,8 +900,21 @@ static V function_value(Context& c, std::string_view name, const std::vector<V>&
   return nullptr;
 }
 
+V apply_outer(Context& c, PyObject* ufunc, const V& x, const V& y) {
+  auto *a = as_ndarray(c, x), *b = as_ndarray(c, y);
+  if (!a || !b || a->scalar || b->scalar || !a->is_followed(c) || !b->is_followed(c))
+    return nullptr;
+  b->elements(c);
+  std::vector<V> index(static_cast<size_t>(b->rank()), c.constant(py::none()));
+  index.insert(index.begin(), c.constant(py::ellipsis()));
+  return apply_ufunc(c, ufunc, {a->getitem(c, c.tuple(std::move(index))), b});
+}
+
 V apply_numpy(Context& c, std::string_view name, const std::vector<V>& args, const Kwargs& kwargs) {
-  return in_numpys_words(c, [&] { return function_value(c, name, args, kwargs); });
+  Kwargs given;  // but for what says that there is none
+  for (auto& k : kwargs)
+    if (k.first != "out" || !is_none(k.second)) given.push_back(k);
+  return in_numpys_words(c, [&] { return function_value(c, name, args, given); });
 }
 
 }  // namespace pijit

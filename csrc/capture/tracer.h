@@ -39,8 +39,9 @@ struct Frame {
 struct Call;
 class Tracer final : public Context {
  public:
-  // CPython runs the instructions of `left` in the outermost frame.
-  Tracer(StartPoint& p, const std::vector<PyObject*>& state, std::set<int> left);
+  // CPython runs the instructions of `left` in the outermost frame, for these reasons.
+  using Left = std::map<int, GraphBreak>;
+  Tracer(StartPoint& p, const std::vector<PyObject*>& state, Left left);
   std::unique_ptr<Entry> run();
 
   V call_function(const V& f, std::vector<V> args, Kwargs kwargs) override;  // frames/inline.cc
@@ -107,7 +108,7 @@ class Tracer final : public Context {
 
   const std::vector<PyObject*>& state_;
   std::vector<Frame*> frames_;
-  const std::set<int> left_;
+  const Left left_;
   std::map<std::tuple<const Graph*, const CodeInfo*, int>, int> place_index_;
   absl::flat_hash_map<PyObject*, bool> of_library_;  // by globals
   std::set<std::string> places_;                     // that frames went through

@@ -17,12 +17,25 @@
 #include "runtime/foreign.h"
 
 namespace pijit {
-bool is_followed(DType t) { return is_bool(t) || is_int(t) || t == DType::F32 || t == DType::F64; }
+bool is_followed(DType t) {
+  return is_bool(t) || is_int(t) || t == DType::F32 || t == DType::F64 || is_complex(t);
+}
 
 namespace {
 
+Val complex_constant(Graph& g, DType t, Py_complex z) {
+  const DType part = part_of(t);
+  return g.op("complex", {g.constant(part, z.real), g.constant(part, z.imag)});
+}
+
 // A NumPy scalar as a constant of its dtype: np.float64 is a float, but no weak one.
 Val constant_of(Context& c, PyObject* scalar) {
+  for (const DType t : {DType::C64, DType::C128})
+    if (Py_TYPE(scalar) == numpy_scalar_type(t)) {
+      const Py_complex z = PyComplex_AsCComplex(scalar);
+      if (PyErr_Occurred()) throw py::error_already_set();
+      return complex_constant(c.scope_->graph(), t, z);
+    }
   const ArrayRef a = array_on(array_from(scalar, std::nullopt), {});
   uint64_t bits = 0;
   std::memcpy(&bits, a->data, size_of(a->type.dtype));
@@ -36,8 +49,8 @@ NdarrayValue* scalar_input(Context& c, const V& v) {
   if (known != c.dynamic_values_.end()) return as<NdarrayValue>(known->second);
   for (int k = 0; k < kNumDTypes; ++k) {
     const DType t = static_cast<DType>(k);
-    if (t == DType::BF16 || numpy_scalar_type(t) != Py_TYPE(v->obj.ptr()) || !is_followed(t))
-      continue;
+    const bool number = is_followed(t) && !is_complex(t);  // of 64 bits
+    if (t == DType::BF16 || numpy_scalar_type(t) != Py_TYPE(v->obj.ptr()) || !number) continue;
     auto* made = new_ndarray_value(c, c.add_input({t, Shape{}}, v->src, 0), {}, true);
     c.dynamic_values_[v->src] = made;
     return made;
@@ -68,7 +81,8 @@ std::optional<Given> given(Context& c, const V& v) {
     g.spec = share(descr_of(g.number.dtype()));
     return g;
   }
-  if (!PyLong_CheckExact(o) && !PyFloat_CheckExact(o)) return std::nullopt;
+  const bool complex = is_known(v) && PyComplex_CheckExact(o);
+  if (!PyLong_CheckExact(o) && !PyFloat_CheckExact(o) && !complex) return std::nullopt;
   g.weak = share(reinterpret_cast<PyObject*>(Py_TYPE(o)));
   g.spec = g.weak;
   return g;
@@ -95,6 +109,21 @@ Val in_dtype(Context& c, const V& v, DType t) {
       }
     }
     fix(c, v);
+  }
+  if (is_complex(t)) {
+    const Py_complex z = PyComplex_AsCComplex(o);
+    if (PyErr_Occurred()) {
+      PyErr_Clear();
+      c.give_up(Reason::kRaises, "an integer that no float holds");
+    }
+    auto is_lost = [&](double d) {
+      const auto f = static_cast<float>(d);
+      return std::isfinite(d) &&
+             (std::isinf(f) || (d != 0.0 && std::abs(f) < std::numeric_limits<float>::min()));
+    };
+    if (t == DType::C64 && (is_lost(z.real) || is_lost(z.imag)))
+      c.give_up(Reason::kRaises, "a number that complex64 cannot hold");
+    return complex_constant(g, t, z);
   }
   if (is_float(t)) {
     const double d = PyFloat_AsDouble(o);
@@ -164,7 +193,10 @@ const OwnOp* own_op(std::string_view ufunc, DType t) {
       {"invert", "bitwise_not", false, true, true},
   };
   for (auto& r : kRows)
-    if (r.ufunc == ufunc && (is_float(t) ? r.of_float : is_int(t) ? r.of_int : r.of_bool))
+    if (r.ufunc == ufunc && (is_float(t)  ? r.of_float
+                             : is_int(t)  ? r.of_int
+                             : is_bool(t) ? r.of_bool
+                                          : false))
       return &r;
   return nullptr;
 }
@@ -300,6 +332,24 @@ Val quiet_extreme(Graph& g, const Extreme& e, const Val& a, const Val& b) {
   return g.op("select", {g.op("logical_or", {wins, g.op("isnan", {a})}), a, b});
 }
 
+// Does it go through its base backwards, or may it?
+bool goes_backwards(NdarrayValue* a) {
+  auto is_backwards = [](const V& v) {
+    const auto* s = as<SliceValue>(v);
+    if (!s || is_none(s->step)) return false;
+    const bool known = is_known(s->step) && PyLong_CheckExact(s->step->obj.ptr());
+    return !known || PyLong_AsLong(s->step->obj.ptr()) < 0;
+  };
+  for (; a && a->base; a = a->base) {
+    const auto* parts = a->index ? as<TupleValue>(a->index) : nullptr;
+    if (!a->index) continue;
+    if (parts ? std::any_of(parts->items.begin(), parts->items.end(), is_backwards)
+              : is_backwards(a->index))
+      return true;
+  }
+  return false;
+}
+
 // An elementwise loop takes operands of the shape of the result, and single elements.
 Val by_loop(Context& c, int64_t loop, DType out, std::vector<Val> in) {
   Shape shape = in[0].shape();
@@ -365,6 +415,11 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   const OwnOp* op = same ? own_op(name, types[0]) : nullptr;
   const auto loop = op ? std::nullopt : loop_for(ufunc, types, out);
   if (!op && !loop) left_to_numpy(c, name);
+  // Complex numbers that lie in memory backwards go through other code of NumPy's.
+  const bool complex = is_complex(out) || std::any_of(types.begin(), types.end(), is_complex);
+  if (complex &&
+      std::any_of(all.begin(), all.end(), [](auto& g) { return goes_backwards(g.array); }))
+    left_to_numpy(c, name);
   const std::vector<int> axes =
       order_of(c, py::reinterpret_borrow<py::object>(ufunc), all, types, rank);
   const std::vector<Val> in = values_of(c, all, types, axes);
@@ -418,6 +473,12 @@ static V power_value(Context& c, const V& x, const V& y) {
       if (name) return apply_ufunc(c, numpy_function(name), {x});
     }
   }
+  if (auto* a = as_ndarray(c, x); a && a->is_followed(c) && is_complex(a->elements(c).dtype())) {
+    PyObject* o = is_known(y) ? y->obj.ptr() : nullptr;
+    const bool integer = o && PyLong_CheckExact(o) && !a->scalar;
+    if (integer && as_int(c, y) == 2) return apply_ufunc(c, numpy_function("square"), {x});
+    if (as<ScalarValue>(y)) return nullptr;  // which have a shorter way, NumPy knows
+  }
   return apply_ufunc(c, numpy_function("power"), {x, y});
 }
 
@@ -427,7 +488,8 @@ V apply_power(Context& c, const V& x, const V& y) {
 
 bool has_no_gaps(Context& c, NdarrayValue* a, bool new_axes) {
   for (; a->base; a = a->base) {
-    if (!a->index) continue;  // transposed
+    if (a->is_half()) return false;
+    if (!a->index || (is_known(a->index) && a->index->obj.ptr() == Py_Ellipsis)) continue;
     bool sliced = false;
     for (auto& p : as<TupleValue>(a->index) ? a->index->parts(c) : std::vector<V>{a->index}) {
       if (new_axes && is_none(p)) continue;
@@ -479,7 +541,7 @@ static V product_value(Context& c, const V& x, const V& y) {
   if (!a || !b || !a->is_followed(c) || !b->is_followed(c)) return nullptr;
   const DType t = a->elements(c).dtype();
   const auto first = factor_of(c, a), second = factor_of(c, b);
-  const bool plain = first && second && t == b->elements(c).dtype() && is_float(t);
+  const bool plain = first && second && t == b->elements(c).dtype() && is_inexact(t);
   const auto loop = plain ? loop_for(numpy_function("matmul"), {t, t}, t) : std::nullopt;
   if (!loop) left_to_numpy(c, "matmul");
   Val left = first->v, right = second->v;

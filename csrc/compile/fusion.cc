@@ -281,7 +281,8 @@ std::vector<Window> windows_of(const Graph& g, const Node& n) {
   const Type& of = g.node(n.in[0]).type;
   const Shape& s = n.type.shape;
   if (is_complex(of.dtype)) {  // real or imaginary parts, side by side in memory
-    static const OpDef& imag = OpTable::get().at("imag");
+    static const OpDef &imag = OpTable::get().at("imag"), &real = OpTable::get().at("real");
+    if (n.op != &imag && n.op != &real) return {};  // moved as they are
     Window w{of.shape.strides(), n.op == &imag ? 1 : 0};
     for (auto& stride : w.strides) stride *= 2;
     return {w};

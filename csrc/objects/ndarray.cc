@@ -1,6 +1,7 @@
 #include "objects/ndarray.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -361,6 +362,8 @@ void store_in_ndarray(PyObject* array, const Array& value) {
     }
     if (to_step == size && from_step == size)
       std::memcpy(to, x, static_cast<size_t>(n * size));
+    else if (size == 16)
+      store<std::array<uint64_t, 2>>(to, x, n, to_step, from_step);
     else if (size == 8)
       store<uint64_t>(to, x, n, to_step, from_step);
     else if (size == 4)

@@ -604,8 +604,12 @@ void fill_frame(std::vector<py::object>* slots, std::vector<py::object>* stack) 
   _PyInterpreterFrame* frame = current_frame(PyThreadState_Get());
   std::vector<py::object> before;  // what dies may run code: when all slots are in place
   for (size_t k = 0; k < slots->size(); ++k)
-    if (PyObject* o = frames::exchange(frame, static_cast<int>(k), (*slots)[k].release().ptr()))
-      before.push_back(py::reinterpret_steal<py::object>(o));
+    if (PyObject* o = frames::exchange(frame, static_cast<int>(k), (*slots)[k].release().ptr())) {
+      if (o == Py_None)  // as call_in_frame() gives them
+        Py_DECREF(o);
+      else
+        before.push_back(py::reinterpret_steal<py::object>(o));
+    }
   if (!stack) return;
   int at = frames::num_slots(code_of(frame));
   for (auto& o : *stack) put_entry(frame, at++, std::move(o));

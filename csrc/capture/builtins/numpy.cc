@@ -28,7 +28,7 @@ V by_ufunc(Tracer& t, Call& c) {
   }
   if (!out || is_none(out)) return apply_ufunc(t, c.callable, args);
   auto* to = as<NdarrayValue>(out);
-  if (!to || to->scalar) return nullptr;
+  if (!to || to->scalar || (to->is_followed(t) && to->is_complex_number(t))) return nullptr;
   auto* made = as<NdarrayValue>(apply_ufunc(t, c.callable, args));
   if (!made || made->memory.dtype() != to->elements(t).dtype()) return nullptr;
   to->store(t, nullptr, made->logical(t));
@@ -55,7 +55,16 @@ V by_its_code(Tracer& t, Call& c) {
   bool plain = true;
   for (auto& v : c.args) plain &= is_plain(t, v);
   for (auto& [k, v] : c.kwargs) plain &= is_plain(t, v);
-  return plain ? protocol::call(t, t.wrap_static(code.ptr()), c.args, c.kwargs) : nullptr;
+  if (!plain) return nullptr;
+  try {
+    return protocol::call(t, t.wrap_static(code.ptr()), c.args, c.kwargs);
+  } catch (GraphBreak& b) {
+    const py::handle f(c.callable);
+    if (b.in_numpy)  // by the name that programs have for it
+      b.detail = str_cat(text_of(py::object(f.attr("__module__"))), ".",
+                         text_of(py::object(f.attr("__name__"))), "()");
+    throw;
+  }
 }
 
 // An array as it is: asarray and its kind, where nothing else is asked for.
@@ -65,6 +74,8 @@ V as_it_is(Tracer& t, Call& c) {
   for (auto& [k, v] : c.kwargs) plain &= is_none(v);
   if (!plain) return nullptr;
   if (as<ArrayValue>(c.args[0])) return c.args[0];
+  if (as_constant(t, c.args[0]))
+    return call_numpy(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs);
   auto* a = as<NdarrayValue>(c.args[0]);
   return a && !a->scalar ? c.args[0] : nullptr;
 }
@@ -86,6 +97,13 @@ V result_type(Tracer& t, Call& c) {
       py::reinterpret_steal<py::object>(PyObject_Call(c.callable, py::tuple(specs).ptr(), nullptr));
   if (!made) t.raise(py::error_already_set());
   return t.wrap_static(made.ptr());
+}
+
+V outer_by_ufunc(Tracer& t, Call& c) {
+  const V& ufunc = c.args[0];
+  if (!as<ObjectValue>(ufunc) || !is_ufunc(ufunc->obj.ptr())) return nullptr;
+  if (ufunc->src >= 0) t.guard(Guard::kIs, ufunc->src, ufunc->obj);
+  return apply_outer(t, ufunc->obj.ptr(), c.args[1], c.args[2]);
 }
 
 // ufunc.reduce, of which functions of their own are known.
@@ -174,7 +192,10 @@ void add_numpy(Registry& r) {
                "swapaxes",
                "squeeze",
                "repeat",
-               "trace"},
+               "trace",
+               "count_nonzero",
+               "vdot",
+               "inner"},
               kAll, by_numpy);
   const py::object numpy = python_module("numpy");
   const py::object ufunc = numpy.attr("ufunc"), generic = numpy.attr("generic");
@@ -188,6 +209,7 @@ void add_numpy(Registry& r) {
   r.functions("numpy", {"result_type"}, kAll, result_type);
   r.functions("numpy.lib.array_utils", {"normalize_axis_index"}, kAll, call_pure);
   r.method(reinterpret_cast<PyTypeObject*>(ufunc.ptr()), "reduce", kAll, reduced_by_ufunc);
+  r.method(reinterpret_cast<PyTypeObject*>(ufunc.ptr()), "outer", {3, 3}, outer_by_ufunc);
   for (const char* module : {"numpy", "numpy.linalg"})
     for (auto [name, o] : py::cast<py::dict>(python_module(module).attr("__dict__")))
       if (!PyType_Check(o.ptr()) && is_dispatched(o.ptr())) r.add(o, kAll, by_its_code);

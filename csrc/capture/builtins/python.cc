@@ -2,6 +2,7 @@
 #include "capture/protocol/protocol.h"
 #include "capture/registry.h"
 #include "capture/values.h"
+#include "objects/ndarray.h"
 
 namespace pijit {
 namespace {
@@ -20,6 +21,9 @@ V is_instance(Tracer& t, Call& c) {
 
 V is_subclass(Tracer& t, Call& c) {
   const auto cls = as_constant(t, c.args[1], Ask::kIdentity);
+  const auto* o = as<ObjectValue>(c.args[0]);  // one of NumPy's dtypes
+  if (o && cls && PyType_Check(cls->ptr()) && numpy_is_followed() && dtype_of_descr(o->obj.ptr()))
+    t.raise(PyExc_TypeError, {t.constant(str_of("issubclass() arg 1 must be a class"))});
   const auto sub = as_constant(t, c.args[0], Ask::kIdentity);
   if (!cls || !sub) unsupported(t, c);
   return t.constant(py::bool_(protocol::is_subclass(t, sub->ptr(), cls->ptr())));

@@ -38,10 +38,16 @@ V make_bool(Tracer& t, Call& c) {
 V make_number(Tracer& t, Call& c) {
   if (c.args.size() == 1 && c.kwargs.empty()) {
     const V& x = c.args[0];
+    const PyTypeObject* type = x->type();
+    if (numpy_is_followed() && called(c) != &PyComplex_Type &&
+        (type == numpy_scalar_type(DType::C64) || type == numpy_scalar_type(DType::C128)))
+      t.give_up(Reason::kUnsupportedCall, c.name, Case::kNumpyNumber);  // NumPy warns
     if (varies(x) && Py_TYPE(x->obj.ptr()) == called(c)) return x;
     if (varies(x) && called(c) == &PyFloat_Type)
       if (V r = scalar_arithmetic(t, BinaryOp::kTrueDiv, x, t.constant_int(1))) return r;
-    const bool element = as<HostArrayValue>(x) && x->node().shape().rank() == 0;
+    const auto* a = as<NdarrayValue>(x);
+    const bool element = (as<HostArrayValue>(x) && x->node().shape().rank() == 0) ||
+                         (a && a->scalar && called(c) == &PyFloat_Type);
     if (V r = number_of(t, element ? V(t.tensor(x->node())) : x, called(c))) return r;
     if (as<TensorValue>(x)) t.give_up(Reason::kTensorValue, c.name, Case::kTensorToNumber);
     if (as<ObjectValue>(x) && x->src >= 0 && is_numpy_scalar(x->obj.ptr()) &&
@@ -73,6 +79,10 @@ std::vector<V> all_of(Tracer& t, Call& c) {
 
 V make_list(Tracer& t, Call& c) { return t.list(all_of(t, c)); }
 V make_tuple(Tracer& t, Call& c) {
+  if (c.args.size() == 1 && is_known(c.args[0])) {  // a number or a text
+    const auto it = py::reinterpret_steal<py::object>(PyObject_GetIter(c.args[0]->obj.ptr()));
+    if (!it) t.raise(py::error_already_set());
+  }
   const bool same = !c.args.empty() && c.args[0]->type() == &PyTuple_Type;
   return same ? c.args[0] : t.tuple(all_of(t, c));
 }

@@ -1,6 +1,7 @@
 // Functions in Python that are called: their arguments are bound, their code is inlined.
 #include <algorithm>
 
+#include "base/log.h"
 #include "capture/protocol/protocol.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
@@ -150,6 +151,28 @@ class Binding {
   const bool varargs_, varkw_;
 };
 
+// The break as that of the call of NumPy's or SciPy's function that the program makes. Nothing: it
+// is one within their own code, or another kind.
+std::optional<GraphBreak> break_at_numpys(const Tracer& t, PyObject* fn, const GraphBreak& b) {
+  if (!fn || b.reason == Reason::kRaises || b.reason == Reason::kBudget) return std::nullopt;
+  auto is_theirs = [](PyObject* globals) {
+    PyObject* name = PyDict_GetItemWithError(globals, names.name);
+    const std::string module = name && PyUnicode_CheckExact(name) ? text_of(name) : "";
+    return module.starts_with("numpy.") || module.starts_with("scipy.");
+  };
+  if (!is_theirs(PyFunction_GET_GLOBALS(fn)) || is_theirs(t.frames_.back()->globals))
+    return std::nullopt;
+  PIJIT_LOG("breaks", b.where, ": ", reason_text(b.reason), " (", b.detail, ")");
+  const auto* f = reinterpret_cast<PyFunctionObject*>(fn);
+  const bool named = f->func_module && PyUnicode_CheckExact(f->func_module);
+  GraphBreak own{
+      Reason::kUnsupportedCall,
+      str_cat(named ? text_of(f->func_module) + "." : "", text_of(f->func_qualname), "()"),
+      t.location(), BreakAt(fn).of(Reason::kUnsupportedCall, t.inner_module())};
+  own.in_numpy = true;
+  return own;
+}
+
 }  // namespace
 
 V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
@@ -191,6 +214,11 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
     const GraphBreak b{Reason::kRaises, e.what(), location()};
     frames_.resize(depth);
     throw b;
+  } catch (const GraphBreak& b) {
+    frames_.resize(depth);
+    returned_ = false;
+    if (const auto own = break_at_numpys(*this, fn, b)) throw *own;
+    throw;
   } catch (...) {
     frames_.resize(depth);
     returned_ = false;

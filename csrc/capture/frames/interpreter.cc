@@ -28,7 +28,7 @@ bool is_plain_data(PyObject* o) {
 }
 }  // namespace
 
-Tracer::Tracer(StartPoint& p, const std::vector<PyObject*>& state, std::set<int> left)
+Tracer::Tracer(StartPoint& p, const std::vector<PyObject*>& state, Left left)
     : Context(p), state_(state), left_(std::move(left)) {
   constexpr int64_t kShare = 16;
   if (!p.whole && config().measure && std::all_of(state.begin(), state.end(), is_plain_data))
@@ -115,7 +115,7 @@ std::unique_ptr<Entry> Tracer::run() {
         f.pc};
     try {
       count(f);
-      if (left_.count(f.pc)) give_up(Reason::kRebuild, "an iterator under way at a later break");
+      if (const auto left = left_.find(f.pc); left != left_.end()) throw left->second;
       try {
         const bool handler = advance(f);
         if (handler && !raising)
@@ -136,6 +136,7 @@ std::unique_ptr<Entry> Tracer::run() {
       if (returned_) return Outcome(*this).returned(return_value_);
     } catch (const GraphBreak& b) {
       const Place& at = raising ? *raising : here;
+      if (b.in_numpy && !left_.contains(at.pc)) throw EndsInNumpy{at.pc, b};
       while (undo_.size() > at.undo) {
         undo_.back()();
         undo_.pop_back();
@@ -390,14 +391,17 @@ std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& stat
   auto plain = [&](const GraphBreak& b) { return plain_entry(p, state, b); };
   if (p.code->compares_frames) return plain({Reason::kUnsupportedAttribute, "frames", ""});
   if (has_other_builtins(p.func)) return plain({Reason::kUnboundName, "builtins of its own", ""});
-  std::set<int> left;
+  Tracer::Left left;
   try {
     while (true) try {
         before.reset();
         return Tracer(p, state, left).run();
       } catch (const StartedIterator& it) {
-        if (it.made_at < 0 || !left.insert(it.made_at).second)
+        const GraphBreak because{Reason::kRebuild, "an iterator under way at a later break", ""};
+        if (it.made_at < 0 || !left.try_emplace(it.made_at, because).second)
           return plain({Reason::kRebuild, "an iterator under way", ""});
+      } catch (const EndsInNumpy& e) {
+        left.try_emplace(e.pc, e.because);
       } catch (const AsksForNumpy&) {
         library.load_numpy.object()();
       } catch (const ChangesItself& c) {

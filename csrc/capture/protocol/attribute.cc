@@ -167,7 +167,10 @@ std::optional<V> module_attribute(Context& c, const V& v, PyObject* name_obj) {
     PyErr_Clear();
     x = c.found_in(d, name_obj);
   }
-  if (!x) c.give_up(Reason::kUnsupportedAttribute, str_cat("module attribute ", name));
+  if (!x) {  // what a module loads on demand may be there the next time
+    c.guard(Guard::kNoDictAttr, c.source_of(v), share(name_obj));
+    c.give_up(Reason::kUnsupportedAttribute, str_cat("module attribute ", name));
+  }
   if (c.is_library(d)) return c.wrap_static(x);
   return c.wrap(x, c.add_source({Source::kDictAttr, c.source_of(v), 0, share(name_obj)}));
 }

@@ -17,7 +17,7 @@ namespace {
 
 bool is_array(PyObject* o) { return Py_TYPE(o) == library.ndarray.type(); }
 bool is_of_numbers(const py::object& array) {
-  return std::string("biuf").find(py::cast<py::array>(array).dtype().kind()) != std::string::npos;
+  return std::string("biufc").find(py::cast<py::array>(array).dtype().kind()) != std::string::npos;
 }
 // An array that owns its memory, and not too much of it.
 bool is_whole_array(PyObject* o) {
@@ -73,9 +73,9 @@ std::optional<V> ArrayValue::getattr(Context& c, PyObject* name_obj) {
 
 std::optional<V> ArrayValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                     Kwargs& kwargs) {
-  static const std::set<std::string> kFresh = {"astype",  "sum",   "mean",      "max",
-                                               "min",     "copy",  "item",      "flatten",
-                                               "reshape", "ravel", "transpose", "squeeze"};
+  static const std::set<std::string> kFresh = {
+      "astype",  "sum",     "mean",  "max",       "min",     "copy",  "item",
+      "flatten", "reshape", "ravel", "transpose", "squeeze", "cumsum"};
   const bool given = std::any_of(kwargs.begin(), kwargs.end(),
                                  [](auto& k) { return k.first == "copy" || k.first == "out"; });
   if (given || !kFresh.count(name))
@@ -173,6 +173,32 @@ static bool may_warn(const std::string& name, const py::list& args, const py::di
          py::cast<int64_t>(python_module("numpy").attr("size")(args[0])) == 0;
 }
 
+// What is lost of complex numbers, NumPy warns of: here, and in the run.
+static bool may_lose(const std::string& name, const py::object& f, const py::list& args,
+                     const py::dict& keywords) {
+  auto is_complex = [](py::handle o) {
+    if (PyComplex_Check(o.ptr())) return true;
+    const bool typed = is_array(o.ptr()) || is_numpy_scalar(o.ptr());
+    return typed && py::cast<std::string>(o.attr("dtype").attr("kind")) == "c";
+  };
+  py::object self = py::getattr(f, "__self__", py::none());
+  bool any = is_complex(self);
+  for (auto o : args) any |= is_complex(o);
+  for (auto [k, v] : keywords) any |= is_complex(v);
+  auto takes_all = [](py::handle type) {
+    const auto d =
+        py::reinterpret_steal<py::object>(PyObject_CallOneArg(numpy_function("dtype"), type.ptr()));
+    if (!d) PyErr_Clear();
+    return d && py::cast<std::string>(d.attr("kind")) == "c";
+  };
+  if (PyType_Check(f.ptr())) return any && !takes_all(f);
+  if (keywords.contains("dtype")) return any && !takes_all(keywords["dtype"]);
+  static constexpr std::string_view kCast[] = {"astype", "array", "asarray", "full", "full_like"};
+  const bool casts = std::find(std::begin(kCast), std::end(kCast), name) != std::end(kCast);
+  const bool typed = !args.empty() && takes_all(args[args.size() - 1]);
+  return any && casts && !typed && (args.size() > 1 || is_complex(self));
+}
+
 V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
              ArrayValue* self) {
   const std::string name = text_of(py::str(f.attr("__name__")));
@@ -197,7 +223,7 @@ V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const 
   for (auto& [k, v] : kwargs) keywords[str_of(k)] = known(v);
   if (keywords.contains("out"))
     c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
-  if (may_warn(name, positional, keywords))
+  if (may_warn(name, positional, keywords) || may_lose(name, f, positional, keywords))
     c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);
   const NumpyRaises strict;
   const py::object r = py::reinterpret_steal<py::object>(

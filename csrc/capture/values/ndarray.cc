@@ -38,7 +38,11 @@ struct NdarrayRecipe final : Recipe {
 };
 
 // Dtypes of which operators compute what NumPy's do.
-bool has_ops(DType t) { return is_bool(t) || is_int(t) || t == DType::F32 || t == DType::F64; }
+bool has_ops(DType t) {
+  return is_bool(t) || is_int(t) || t == DType::F32 || t == DType::F64 || is_complex(t);
+}
+
+constexpr const char *kReal = "real", *kImag = "imag";  // ops, and attributes of arrays
 
 const char* ufunc_of(BinaryOp op) {
   switch (op) {
@@ -150,6 +154,7 @@ Val NdarrayValue::elements(Context& c) {
     if (seen == base->version) return memory;
     seen = base->version;
     ++version;  // for views of this one
+    if (is_half()) return memory = c.scope_->graph().op(by, {whole});
     return memory = index ? base->part(c, index) : v_reshape(whole, memory.shape());
   }
   if (memory) return memory;
@@ -190,10 +195,62 @@ namespace {
 
 bool is_whole(const V& at) { return !at || (is_known(at) && at->obj.ptr() == Py_Ellipsis); }
 
-std::vector<IndexItem> basic_items(Context& c, NdarrayValue* a, const V& at) {
-  // Axes of views of other orders would have to be told apart by their strides.
-  if (a->scalar || !std::is_sorted(a->axes.begin(), a->axes.end()))
-    c.give_up(Reason::kUnsupportedOperand, "subscript of a transposed ndarray", Case::kNumpyArray);
+// What a subscript takes of the axes in the order of memory, and which axes of the result those
+// are that are left.
+struct Items {
+  std::vector<IndexItem> in_memory;
+  std::vector<int> axes;
+};
+
+Items in_memory(Context& c, NdarrayValue* a, std::vector<IndexItem> items) {
+  auto is = [](IndexItem::Kind kind) { return [kind](auto& i) { return i.kind == kind; }; };
+  auto drops = [](const IndexItem& i) {
+    return i.kind == IndexItem::kInt || (i.kind == IndexItem::kTake && !i.kept);
+  };
+  auto count = [&](const auto& which) {
+    return static_cast<int>(std::count_if(items.begin(), items.end(), which));
+  };
+  const int added = count(is(IndexItem::kNewAxis)), dotted = count(is(IndexItem::kEllipsis));
+  if (dotted > 1 || static_cast<int>(items.size()) - added - dotted > a->rank())
+    c.give_up(Reason::kRaises, "too many indices");
+  if (a->is_in_c_order()) {
+    const int rank = a->rank() + added - count(drops);
+    return {std::move(items), axes_in_order(rank)};
+  }
+  // A new axis would lie anywhere among them.
+  if (added > 0)
+    c.give_up(Reason::kUnsupportedOperand, "a new axis of a transposed ndarray", Case::kNumpyArray);
+  const auto dots = std::find_if(items.begin(), items.end(), is(IndexItem::kEllipsis));
+  const auto front = static_cast<size_t>(dots - items.begin());
+  const size_t behind = dots == items.end() ? 0 : items.size() - front - 1;
+  const size_t rank = a->axes.size();
+  std::vector<const IndexItem*> of(rank);
+  for (size_t k = 0; k < front; ++k) of[k] = &items[k];
+  for (size_t k = 0; k < behind; ++k) of[rank - behind + k] = &items[front + 1 + k];
+  std::vector<int> place(rank, -1);
+  int left = 0;
+  for (size_t k = 0; k < rank; ++k)
+    if (!of[k] || !drops(*of[k])) place[k] = left++;
+  Items made;
+  for (const int k : a->axes) {
+    const auto axis = static_cast<size_t>(k);
+    made.in_memory.push_back(of[axis] ? *of[axis] : IndexItem{IndexItem::kSlice});
+    if (place[axis] >= 0) made.axes.push_back(place[axis]);
+  }
+  return made;
+}
+
+Shape logical_shape(Context& c, NdarrayValue* a) {
+  const Shape& lies = a->elements(c).shape();
+  Dims dims(a->axes.size());
+  for (size_t k = 0; k < dims.size(); ++k)
+    dims[static_cast<size_t>(a->axes[k])] = lies[static_cast<int>(k)];
+  return Shape(dims);
+}
+
+Items basic_items(Context& c, NdarrayValue* a, const V& at) {
+  if (a->scalar)
+    c.give_up(Reason::kUnsupportedOperand, "subscript of a NumPy scalar", Case::kNumpyArray);
   // A bool is a mask, not 0 or 1.
   const auto is_mask = [](const V& v) {
     return v->type() == &PyBool_Type || v->type() == numpy_scalar_type(DType::Bool);
@@ -201,17 +258,18 @@ std::vector<IndexItem> basic_items(Context& c, NdarrayValue* a, const V& at) {
   const std::vector<V> parts = as<TupleValue>(at) ? at->parts(c) : std::vector<V>{at};
   if (std::any_of(parts.begin(), parts.end(), is_mask))
     c.give_up(Reason::kUnsupportedOperand, "a mask of an ndarray", Case::kNumpyArray);
-  auto items = index_items(c, at, a->elements(c).shape());
+  auto items = index_items(c, at, logical_shape(c, a));
   if (!is_basic_index(items))
     c.give_up(Reason::kUnsupportedOperand, "subscript of an ndarray", Case::kNumpyArray);
-  return items;
+  return in_memory(c, a, std::move(items));
 }
 
 }  // namespace
 
 Val NdarrayValue::part(Context& c, const V& at) {
   const Val whole = elements(c);
-  return index_get(c.scope_->graph(), whole, basic_items(c, this, at));
+  if (is_whole(at)) return whole;
+  return index_get(c.scope_->graph(), whole, basic_items(c, this, at).in_memory);
 }
 
 // `now`: the new elements in the order of memory.
@@ -224,9 +282,17 @@ void NdarrayValue::replace(Context& c, Val now) {
   memory = now;
   ++version;
   if (!base) return;
-  base->replace(
-      c, index ? index_set(c.scope_->graph(), base->elements(c), basic_items(c, base, index), now)
-               : v_reshape(now, base->elements(c).shape()));
+  Graph& g = c.scope_->graph();
+  const Val whole = base->elements(c);
+  Val changed;
+  if (is_half())
+    changed = by == kReal ? g.op("complex", {now, g.op(kImag, {whole})})
+                          : g.op("complex", {g.op(kReal, {whole}), now});
+  else if (is_whole(index))
+    changed = index ? now : v_reshape(now, whole.shape());
+  else
+    changed = index_set(g, whole, basic_items(c, base, index).in_memory, now);
+  base->replace(c, changed);
   seen = base->version;
 }
 
@@ -252,22 +318,28 @@ void NdarrayValue::store(Context& c, const V& at, Val value) {
 }
 
 void NdarrayValue::set(Context& c, const V& at, Val value) {
-  const Val whole = logical(c);
+  elements(c);
   Graph& g = c.scope_->graph();
   const bool all = is_whole(at);
-  const Shape shape = all ? whole.shape() : part(c, at).shape();
+  const Items items = all ? Items{{}, axes} : basic_items(c, this, at);
+  const Shape lies = all ? memory.shape() : index_get(g, memory, items.in_memory).shape();
+  Dims dims(items.axes.size());
+  for (size_t k = 0; k < items.axes.size(); ++k)
+    dims[static_cast<size_t>(items.axes[k])] = lies[static_cast<int>(k)];
+  const Shape shape(dims);
   if (value.shape().rank() > shape.rank() ||
       !(broadcast_shapes("numpy", shape, value.shape()) == shape))
     c.give_up(Reason::kRaises, "an ndarray of another shape is stored");
   note_store(c, all ? V() : at, value);
-  if (!all) return replace(c, index_set(g, whole, basic_items(c, this, at), value));
-  if (!(value.shape() == shape)) value = g.op("broadcast_to", {value}, {shape.dims()});
-  if (!std::is_sorted(axes.begin(), axes.end())) {
+  const bool turned = !std::is_sorted(items.axes.begin(), items.axes.end());
+  if ((all || turned) && !(value.shape() == shape))
+    value = g.op("broadcast_to", {value}, {shape.dims()});
+  if (turned) {
     Dims perm;
-    for (int k : axes) perm.push_back(k);
+    for (int k : items.axes) perm.push_back(k);
     value = g.op("transpose", {value}, {perm});
   }
-  replace(c, value);
+  replace(c, all ? value : index_set(g, memory, items.in_memory, value));
 }
 
 void NdarrayValue::setitem(Context& c, const V& at, const V& value) {
@@ -313,14 +385,15 @@ V NdarrayValue::getitem(Context& c, const V& at) {
 V NdarrayValue::item(Context& c, const V& at) {
   if (V made = masked_part(c, this, at)) return made;
   if (V made = picked_part(c, this, at)) return made;
-  if (is_whole(at)) c.give_up(Reason::kUnsupportedOperand, "x[...]", Case::kNumpyArray);
   elements(c);
-  const auto items = basic_items(c, this, at);
-  const Val part = index_get(c.scope_->graph(), memory, items);
-  const bool element = part.shape().rank() == 0 &&
-                       std::none_of(items.begin(), items.end(),
-                                    [](auto& i) { return i.kind == IndexItem::kEllipsis; });
-  auto* v = new_ndarray_value(c, part, axes_in_order(part.shape().rank()), element);
+  const bool all = is_whole(at) && !scalar;
+  const Items items = all ? Items{{}, axes} : basic_items(c, this, at);
+  const Val part = all ? memory : index_get(c.scope_->graph(), memory, items.in_memory);
+  const auto is_dots = [](const V& p) { return is_known(p) && p->obj.ptr() == Py_Ellipsis; };
+  const auto* parts = as<TupleValue>(at);
+  const bool element = part.shape().rank() == 0 && !all &&
+                       !(parts && std::any_of(parts->items.begin(), parts->items.end(), is_dots));
+  auto* v = new_ndarray_value(c, part, items.axes, element);
   if (element) {
     NdarrayValue* root = this;
     while (root->base) root = root->base;
@@ -388,6 +461,13 @@ static V transposed(Context& c, NdarrayValue& a) {
   return view_by_axes(c, a, axes, c.tuple({}));
 }
 
+// The real or the imaginary parts, in the memory of the whole.
+static V half(Context& c, NdarrayValue& a, const char* by) {
+  const Val part = c.scope_->graph().op(by, {a.elements(c)});
+  if (a.scalar) return new_ndarray_value(c, part, {}, true);
+  return view_of_all(c, a, part, a.axes, by, nullptr);
+}
+
 namespace {
 
 constexpr Member<NdarrayValue> kMembers[] = {
@@ -400,8 +480,15 @@ constexpr Member<NdarrayValue> kMembers[] = {
     {"itemsize", element_bytes},
     {"nbytes", all_bytes},
     {"T", transposed},
-    // of numbers that have no other part
-    {"real", [](Context&, NdarrayValue& a) { return a.scalar ? V() : V(&a); }},
+    {kReal,
+     [](Context& c, NdarrayValue& a) {
+       if (is_complex(a.elements(c).dtype())) return half(c, a, kReal);
+       return a.scalar ? V() : V(&a);  // of numbers that have no other part
+     }},
+    {kImag,
+     [](Context& c, NdarrayValue& a) {
+       return is_complex(a.elements(c).dtype()) ? half(c, a, kImag) : V();
+     }},
 };
 
 }  // namespace
@@ -440,6 +527,7 @@ bool is_of_scalars(const NdarrayValue& a, const V& other, bool fixed) {
   const bool object = other && as<ObjectValue>(other) && is_numpy_scalar(other->obj.ptr());
   const bool of_scalar = object || (b ? b->scalar : as<ScalarValue>(other) != nullptr);
   if (!a.scalar || (other && !of_scalar)) return false;
+  if (other && is_known(other) && PyComplex_Check(other->obj.ptr())) return true;
   return !fixed || !is_float(a.memory.dtype()) || (b && !is_float(b->memory.dtype())) ||
          (object && Py_TYPE(other->obj.ptr()) != numpy_scalar_type(a.memory.dtype()));
 }
@@ -472,8 +560,14 @@ V NdarrayValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   return name ? apply_ufunc(c, numpy_function(name), {a, b}) : nullptr;
 }
 
+bool NdarrayValue::is_complex_number(Context& c) {
+  return elements(c).shape().rank() == 0 && is_complex(memory.dtype());
+}
+
 V NdarrayValue::in_place(Context& c, BinaryOp op, const V& other) {
   if (scalar || !is_followed(c)) return nullptr;
+  if (is_complex_number(c))
+    c.give_up(Reason::kUnsupportedOperand, "a complex number changed in place", Case::kNumpyArray);
   auto* made =
       as<NdarrayValue>(op == BinaryOp::kMatmul ? nullptr : binary(c, op, other, Side::kLeft));
   if (!made || made->scalar || made->memory.dtype() != elements(c).dtype())
@@ -501,6 +595,9 @@ int NdarrayValue::rebuild(Rebuilder& r) {
   if (index)
     return r.make<CallRecipe>(this, share(original("getitem")),
                               std::vector<int>{whole, r.recipe(index)});
+  if (is_half())
+    return r.make<CallRecipe>(this, library.ndarray.object().attr(by).attr("__get__"),
+                              std::vector<int>{whole});
   std::vector<int> args{whole};
   for (auto& v : form->parts(r.context())) args.push_back(r.recipe(v));
   return r.make<CallRecipe>(this, library.ndarray.object().attr(by), args);

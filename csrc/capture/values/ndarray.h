@@ -39,13 +39,19 @@ struct NdarrayValue final : Value {
   Val logical(Context& c);
   // x[0], x[1], …, where there are so many; gives up where there are not.
   std::vector<V> rows(Context& c, size_t count);
+  // Is it one part of complex numbers, which lie between those of the other?
+  bool is_half() const { return by && !form; }
+  // Is it a complex number? An operation of NumPy's that stores in one which it reads takes other
+  // code than one that gives a new one, and other bits.
+  bool is_complex_number(Context& c);
   int rank() const { return memory.shape().rank(); }
 
   Val memory;             // null: an array from outside that nothing has read
   std::vector<int> axes;  // which axis of the array each one of `memory` is
   bool scalar = false;    // a NumPy scalar
   // It is a view: the part of `base` at `index`, or, of no index, what the method `by` makes of the
-  // base with the arguments `form`: another shape, or an order of axes. What is stored in one of
+  // base with the arguments `form`: another shape, or an order of axes; of no form, too, the real
+  // or imaginary part `by` of complex numbers. What is stored in one of
   // them, all others see: `version` counts stores, `seen` is the base's when `memory` was read.
   NdarrayValue* base = nullptr;
   V index, form;
@@ -91,6 +97,8 @@ void note_flags(Context& c, Val v);
 // What a ufunc gives of these operands, at least one of which is an NdarrayValue. Null: NumPy
 // itself must be asked.
 V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands);
+// ufunc.outer of two arrays. Null: as above.
+V apply_outer(Context& c, PyObject* ufunc, const V& x, const V& y);
 // x @ y, of matrices. Null: as above.
 V apply_matmul(Context& c, const V& x, const V& y);
 // A view of all elements, by a method of ndarrays: in another shape (of one that has no gaps), or

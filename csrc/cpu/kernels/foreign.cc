@@ -43,7 +43,9 @@ std::unique_ptr<OpKernel> elementwise(const KernelRequest& r, std::string*) {
     steps.push_back(int64_t{t.shape.numel()} == 1 ? 0 : size);
   }
   // as NumPy's, which takes other code for other steps
-  steps.push_back(n == 1 ? 0 : static_cast<std::ptrdiff_t>(size_of(r.out.dtype)));
+  steps.push_back(n == 1 && !is_complex(r.in[0].dtype) && !is_complex(r.out.dtype)
+                      ? 0
+                      : static_cast<std::ptrdiff_t>(size_of(r.out.dtype)));
   return fn_kernel([=](const void* const* x, void* out) {
     keep_flags();
     parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
@@ -105,6 +107,9 @@ std::unique_ptr<OpKernel> reduce(const KernelRequest& r, std::string*) {
   });
 }
 
+struct Sixteen {
+  uint64_t parts[2];
+};
 template <class T>
 int64_t picked(const void* from, const uint8_t* mask, int64_t n, void* to) {
   const T* x = static_cast<const T*>(from);
@@ -127,7 +132,8 @@ std::unique_ptr<OpKernel> masked_reduce(const KernelRequest& r, std::string*) {
     const auto* mask = static_cast<const uint8_t*>(x[1]);
     const Block memory(static_cast<size_t>(n) * size + size);
     char* const all = static_cast<char*>(memory.p);
-    const int64_t count = size == 8   ? picked<uint64_t>(x[0], mask, n, all)
+    const int64_t count = size == 16  ? picked<Sixteen>(x[0], mask, n, all)
+                          : size == 8 ? picked<uint64_t>(x[0], mask, n, all)
                           : size == 4 ? picked<uint32_t>(x[0], mask, n, all)
                           : size == 2 ? picked<uint16_t>(x[0], mask, n, all)
                                       : picked<uint8_t>(x[0], mask, n, all);

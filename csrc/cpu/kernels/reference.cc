@@ -32,6 +32,11 @@ bool for_dtype(DType t, F f) {
     default: return false;
   }
 }
+struct Pair {  // complex128
+  Pair() = default;
+  explicit Pair(uint64_t first) : a(first), b(0) {}
+  uint64_t a, b;
+};
 // Elements as opaque words, for ops that only move data.
 template <class F>
 void for_size(DType t, F f) {
@@ -39,6 +44,7 @@ void for_size(DType t, F f) {
     case 1: return f(uint8_t{});
     case 2: return f(uint16_t{});
     case 4: return f(uint32_t{});
+    case 16: return f(Pair{});
     default: return f(uint64_t{});
   }
 }

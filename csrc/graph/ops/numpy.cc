@@ -24,7 +24,7 @@ void register_numpy(OpTable& t) {
       .in({"xs*"})
       .attr("loop", AttrKind::kInt)
       .attr("dtype", AttrKind::kDType)
-      .flags(kNoGradient)
+      .flags(kNoGradient | kTakesComplex)
       .infer([](const InferCtx& c) {
         Shape s = c.shape(0);
         for (size_t k = 1; k < c.in.size(); ++k) s = broadcast_shapes(c.op.name, s, c.shape(k));
@@ -37,7 +37,7 @@ void register_numpy(OpTable& t) {
       .in({"x", "start?"})
       .attr("loop", AttrKind::kInt)
       .attr("dtype", AttrKind::kDType)
-      .flags(kNoGradient)
+      .flags(kNoGradient | kTakesComplex)
       .infer([](const InferCtx& c) {
         OP_CHECK(c.shape(0).rank() == 3 && (!c.in[1] || c.shape(1).rank() == 0), kValue, "[",
                  c.op.name, "] takes [outer, n, inner] and a number");
@@ -48,7 +48,7 @@ void register_numpy(OpTable& t) {
       .attr("loop", AttrKind::kInt)
       .attr("dtype", AttrKind::kDType)
       .attr("transposed", AttrKind::kInt)
-      .flags(kNoGradient)
+      .flags(kNoGradient | kTakesComplex)
       .infer([](const InferCtx& c) {
         const bool x = c.i("transposed") & 1, y = c.i("transposed") & 2;
         OP_CHECK(c.shape(0).rank() == 2 && c.shape(1).rank() == 2 &&
@@ -60,7 +60,7 @@ void register_numpy(OpTable& t) {
       .in({"x", "mask", "start?"})
       .attr("loop", AttrKind::kInt)
       .attr("dtype", AttrKind::kDType)
-      .flags(kNoGradient | kMayFail)
+      .flags(kNoGradient | kMayFail | kTakesComplex)
       .infer([](const InferCtx& c) {
         OP_CHECK(c.shape(0).rank() == 1 && c.shape(0) == c.shape(1) && is_bool(c.x(1).dtype),
                  kValue, "[", c.op.name, "] takes [n] and a mask of as many elements");
@@ -69,7 +69,7 @@ void register_numpy(OpTable& t) {
   t.add("numpy_count")
       .in({"mask"})
       .attr("least", AttrKind::kInt)
-      .flags(kNoGradient | kMayFail)
+      .flags(kNoGradient | kMayFail | kTakesComplex)
       .infer([](const InferCtx& c) {
         OP_CHECK(is_bool(c.x(0).dtype), kValue, "[", c.op.name, "] takes a mask");
         return Type{DType::I64, Shape{}};
@@ -87,14 +87,18 @@ void register_numpy(OpTable& t) {
     for (int k = axes; k < x.rank(); ++k) s.push_back(x[k]);
     return Type{c.x(0).dtype, s};
   };
-  t.add("numpy_take").in({"xs*"}).flags(kNoGradient | kMayFail).infer([picked](const InferCtx& c) {
-    return picked(c, 1);
-  });
-  t.add("numpy_put").in({"xs*"}).flags(kNoGradient | kMayFail).infer([picked](const InferCtx& c) {
-    OP_CHECK(c.x(1) == picked(c, 2), kValue, "[", c.op.name, "] takes elements of ",
-             picked(c, 2).str(), ", got ", c.x(1).str());
-    return c.x(0);
-  });
+  t.add("numpy_take")
+      .in({"xs*"})
+      .flags(kNoGradient | kMayFail | kTakesComplex)
+      .infer([picked](const InferCtx& c) { return picked(c, 1); });
+  t.add("numpy_put")
+      .in({"xs*"})
+      .flags(kNoGradient | kMayFail | kTakesComplex)
+      .infer([picked](const InferCtx& c) {
+        OP_CHECK(c.x(1) == picked(c, 2), kValue, "[", c.op.name, "] takes elements of ",
+                 picked(c, 2).str(), ", got ", c.x(1).str());
+        return c.x(0);
+      });
   auto rows = [](const InferCtx& c) {
     OP_CHECK(c.shape(0).rank() == 2, kValue, "[", c.op.name, "] takes [rows, n]");
     return c.shape(0);
@@ -103,21 +107,21 @@ void register_numpy(OpTable& t) {
       .in({"x"})
       .attr("loop", AttrKind::kInt)
       .attr("orders", AttrKind::kBool)
-      .flags(kNoGradient)
+      .flags(kNoGradient | kTakesComplex)
       .infer([rows](const InferCtx& c) {
         return Type{c.flag("orders") ? DType::I64 : c.x(0).dtype, rows(c)};
       });
   t.add("numpy_extreme")
       .in({"x"})
       .attr("loop", AttrKind::kInt)
-      .flags(kNoGradient)
+      .flags(kNoGradient | kTakesComplex)
       .infer([rows](const InferCtx& c) {
         return Type{DType::I64, Shape{rows(c)[0]}};
       });
   t.add("numpy_search")
       .in({"x", "keys"})
       .attr("behind", AttrKind::kBool)
-      .flags(kNoGradient)
+      .flags(kNoGradient | kTakesComplex)
       .infer([](const InferCtx& c) {
         OP_CHECK(c.shape(0).rank() == 1 && c.x(0).dtype == c.x(1).dtype, kValue, "[", c.op.name,
                  "] takes [n] and keys of the same dtype");
@@ -127,7 +131,7 @@ void register_numpy(OpTable& t) {
       .in({"x"})
       .attr("loop", AttrKind::kInt)
       .attr("dtype", AttrKind::kDType)
-      .flags(kNoGradient)
+      .flags(kNoGradient | kTakesComplex)
       .infer([](const InferCtx& c) {
         OP_CHECK(c.shape(0).rank() == 3, kValue, "[", c.op.name, "] takes [outer, n, inner]");
         return Type{c.dt("dtype"), c.shape(0)};
