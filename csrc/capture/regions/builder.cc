@@ -412,7 +412,7 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       t.kind = K::kTuple;
       t.items.assign(st.end() - in.a, st.end());
       for (auto& i : t.items) {
-        stay_alone(i);
+        if (i.kind != K::kSlice) stay_alone(i);  // as an index
         if (i.kind == K::kArray) leave("a tuple holds an array that is computed");
       }
       st.resize(st.size() - static_cast<size_t>(in.a));
