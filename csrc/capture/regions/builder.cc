@@ -275,7 +275,7 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
       break;
     case BOp::COPY: {
       Av& a = st[st.size() - static_cast<size_t>(in.a)];
-      stay_alone(a);
+      if (a.kind != K::kSlice) stay_alone(a);
       const Av copy = d_.held_twice(a);
       st.push_back(copy);
       break;

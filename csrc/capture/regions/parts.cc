@@ -154,6 +154,16 @@ Av taken(Emitter& e, const Av& of, const Av& index) {
   return element(e, x, offset);
 }
 
+Av flipped(Emitter& e, const Av& of) {
+  Av p = part(e, of);
+  for (Av& a : p.items) {
+    if (a.kind != K::kAxis) continue;
+    const int far = product(e, difference(e, a.v[1], e.d.icon(1)), a.v[2]);
+    a = axis(sum(e, a.v[0], far), a.v[1], e.emit(Op::kINeg, a.v[2]));
+  }
+  return p;
+}
+
 bool same_part(const Av& a, const Av& b) {
   if (a.kind != b.kind || a.index != b.index || a.v != b.v || a.items.size() != b.items.size())
     return false;

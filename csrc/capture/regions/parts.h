@@ -12,6 +12,8 @@ Av part(Emitter& e, const Av& a);
 bool takes_part(Emitter& e, const Av& of, const Av& index);
 // What an index takes: a view, or an element.
 Av taken(Emitter& e, const Av& of, const Av& index);
+// All axes from their ends on.
+Av flipped(Emitter& e, const Av& of);
 // Two views of the same elements, by the same values.
 bool same_part(const Av& a, const Av& b);
 
