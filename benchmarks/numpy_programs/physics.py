@@ -70,7 +70,6 @@ def mandelbrot_shrinking(nx, ny, most):
     xi, yi = np.mgrid[0:nx, 0:ny]
     c = np.linspace(-2.0, 0.5, nx)[xi] + 1j * np.linspace(-1.25, 1.25, ny)[yi]
     n = np.zeros(c.shape, dtype=np.int64)
-    z = np.zeros_like(c)
     xi.shape = yi.shape = c.shape = nx * ny
     where, found = np.arange(nx * ny), np.zeros(nx * ny, np.int64)
     point = np.zeros(nx * ny, c.dtype)

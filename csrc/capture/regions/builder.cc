@@ -348,10 +348,9 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       break;
     case BOp::BINARY:
     case BOp::COMPARE: {
-      if (in.op == BOp::BINARY &&
-          (is_arrays(e_, st.back()) || is_arrays(e_, st[st.size() - 2]))) {
-        const Av r = array_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2],
-                                  st.back());
+      if (in.op == BOp::BINARY && (is_arrays(e_, st.back()) || is_arrays(e_, st[st.size() - 2]))) {
+        const Av r =
+            array_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2], st.back());
         st.resize(st.size() - 2);
         st.push_back(r);
         break;
@@ -392,7 +391,7 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
     }
     case BOp::BINARY_SUBSCR: {
       const Av& of = st[st.size() - 2];
-      const Av r = takes_part(e_, of, st.back())      ? taken(e_, of, st.back())
+      const Av r = takes_part(e_, of, st.back()) ? taken(e_, of, st.back())
                    : st.back().kind == K::kSlice ? list_slice(e_, of, st.back(), place_here())
                                                  : item(e_, of, st.back());
       st.resize(st.size() - 2);

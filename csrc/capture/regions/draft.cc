@@ -292,7 +292,8 @@ bool Draft::dies_quietly(const Av& a) {
 bool Draft::can_be_tagged(const Av& a) {
   return a.kind == K::kNull || a.kind == K::kInt || a.kind == K::kFloat || a.kind == K::kBool ||
          a.kind == K::kComplex || a.kind == K::kObject || a.kind == K::kTagged ||
-         a.kind == K::kHeld || a.kind == K::kCharacter || a.kind == K::kPart || (a.kind == K::kEntry && dies_quietly(a));
+         a.kind == K::kHeld || a.kind == K::kCharacter || a.kind == K::kPart ||
+         (a.kind == K::kEntry && dies_quietly(a));
 }
 
 void Draft::drop(const Av& a) {

@@ -23,7 +23,7 @@ struct ArrayNode {
   SOp op = SOp::kInput;  // of the leaf
   DType type = DType::F64;
   std::array<int, 3> args{-1, -1, -1};
-  Av leaf;             // a kPart, or a number in a word of the type
+  Av leaf;  // a kPart, or a number in a word of the type
   int rank = 0;
   bool flags = false;  // may raise one of IEEE's exceptions
 };

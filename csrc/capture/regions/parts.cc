@@ -47,14 +47,13 @@ Av sliced(Emitter& e, const Av& of, const Av& slice) {
   const int n = of.v[1], zero = e.d.icon(0), last = difference(e, n, e.d.icon(1));
   const int from_end = e.d.icon(-1);
   const bool up = step > 0;
-  const int start = bound(e, slice.items[0], n, up ? zero : last, up ? zero : from_end,
-                          up ? n : last);
-  const int stop = bound(e, slice.items[1], n, up ? n : from_end, up ? zero : from_end,
-                         up ? n : last);
+  const int start =
+      bound(e, slice.items[0], n, up ? zero : last, up ? zero : from_end, up ? n : last);
+  const int stop =
+      bound(e, slice.items[1], n, up ? n : from_end, up ? zero : from_end, up ? n : last);
   int count = up ? difference(e, stop, start) : difference(e, start, stop);
   const int64_t width = up ? step : -step;
-  if (width != 1)
-    count = e.emit(Op::kIDiv, sum(e, count, e.d.icon(width - 1)), e.d.icon(width));
+  if (width != 1) count = e.emit(Op::kIDiv, sum(e, count, e.d.icon(width - 1)), e.d.icon(width));
   return axis(sum(e, of.v[0], product(e, start, of.v[2])), most(e, count, zero),
               product(e, e.d.icon(step), of.v[2]));
 }
@@ -134,8 +133,8 @@ Av taken(Emitter& e, const Av& of, const Av& index) {
     }
     pass();
     const Av& from = p.items[next++];
-    const bool whole = i.kind == K::kSlice && is(i.items[0], Py_None) &&
-                       is(i.items[1], Py_None) && is(i.items[2], Py_None);
+    const bool whole = i.kind == K::kSlice && is(i.items[0], Py_None) && is(i.items[1], Py_None) &&
+                       is(i.items[2], Py_None);
     if (whole)
       r.items.push_back(from);
     else if (from.kind == K::kNull)

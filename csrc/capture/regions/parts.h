@@ -1,4 +1,5 @@
-// Views of arrays, as a region's code has them: which places of each axis of an array that is there.
+// Views of arrays, as a region's code has them: which places of each axis of an array that is
+// there.
 #pragma once
 #include "capture/regions/arrays.h"
 

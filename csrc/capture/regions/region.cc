@@ -384,8 +384,8 @@ struct Maker {
       }
       case RegionKind::kAxis: {
         const int64_t start = w[1] ? w[0] : 0, stop = w[1] ? w[0] + w[1] * w[2] : 0;
-        return steal(PySlice_New(integer(start).ptr(),
-                                 stop < 0 ? Py_None : integer(stop).ptr(), integer(w[2]).ptr()));
+        return steal(PySlice_New(integer(start).ptr(), stop < 0 ? Py_None : integer(stop).ptr(),
+                                 integer(w[2]).ptr()));
       }
       case RegionKind::kHeld: return held(w[0]);
       case RegionKind::kSlice:

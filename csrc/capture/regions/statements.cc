@@ -270,8 +270,8 @@ int as_type(Emitter& e, int k, DType t) {
 // What NumPy is asked of an operand.
 py::object spec_of_operand(Emitter& e, const Av& a) {
   if (!is_arrays(e, a)) return spec_of(num(e, a));
-  const DType t = a.kind == K::kArray ? node(e, a.index).type
-                                      : element_type(dtype_of_part(e, part(e, a)));
+  const DType t =
+      a.kind == K::kArray ? node(e, a.index).type : element_type(dtype_of_part(e, part(e, a)));
   return py::reinterpret_borrow<py::object>(descr_of(t));
 }
 
@@ -283,17 +283,18 @@ struct Row {
   bool floats, ints, flags;
 };
 constexpr Row kRows[] = {
-    {"add", 2, SOp::kAdd, true, true, true},        {"subtract", 2, SOp::kSub, true, true, true},
-    {"multiply", 2, SOp::kMul, true, true, true},   {"divide", 2, SOp::kDiv, true, false, true},
-    {"negative", 1, SOp::kNeg, true, true, false},  {"absolute", 1, SOp::kAbs, true, true, false},
-    {"fabs", 1, SOp::kAbs, true, false, false},     {"sqrt", 1, SOp::kSqrt, true, false, true},
-    {"maximum", 2, SOp::kMax, true, true, false},   {"minimum", 2, SOp::kMin, true, true, false},
+    {"add", 2, SOp::kAdd, true, true, true},       {"subtract", 2, SOp::kSub, true, true, true},
+    {"multiply", 2, SOp::kMul, true, true, true},  {"divide", 2, SOp::kDiv, true, false, true},
+    {"negative", 1, SOp::kNeg, true, true, false}, {"absolute", 1, SOp::kAbs, true, true, false},
+    {"fabs", 1, SOp::kAbs, true, false, false},    {"sqrt", 1, SOp::kSqrt, true, false, true},
+    {"maximum", 2, SOp::kMax, true, true, false},  {"minimum", 2, SOp::kMin, true, true, false},
     {"square", 1, SOp::kMul, true, true, true},
 };
 
 Av by_row(Emitter& e, const Row& row, DType t, const std::vector<int>& in) {
   const bool real = is_float(t), flags = row.flags && real;
-  if (row.name == "square") return array_of(op_node(e, row.op, t, in[0], in[0], -1, flags));
+  if (row.operands == 1 && row.op == SOp::kMul)
+    return array_of(op_node(e, row.op, t, in[0], in[0], -1, flags));
   if (!real || (row.op != SOp::kMax && row.op != SOp::kMin))
     return array_of(op_node(e, row.op, t, in[0], row.operands > 1 ? in[1] : -1, -1, flags));
   // the first one where it is no number, and no flags
@@ -395,7 +396,8 @@ class BodyMaker {
 void store_array(Emitter& e, const Av& target, int value) {
   if (!e.may_store)
     leave("a function sets items of an array", "write the function's lines into the loop");
-  if (!array_view(e.d.object_at(target.index), true)) leave("an array is set that is not writeable");
+  if (!array_view(e.d.object_at(target.index), true))
+    leave("an array is set that is not writeable");
   const Dtype& d = dtype_of_part(e, target);
   const DType t = element_type(d);
   const int stored = as_type(e, value, t);
@@ -446,8 +448,7 @@ void store_array(Emitter& e, const Av& target, int value) {
 
 Av dot(Emitter& e, const Av& a, const Av& b, bool is_dot) {
   const char* what = "a product of such arrays has no machine code in loops";
-  for (const Av* x : {&a, &b})
-    if (x->kind == K::kArray || !is_part(e, *x)) leave(what, "", true);
+  if (!is_part(e, a) || !is_part(e, b)) leave(what, "", true);
   const Av x = part(e, a), y = part(e, b);
   const Dtype& d = dtype_of_part(e, x);
   if (rank_of(x) != 1 || rank_of(y) != 1 || d.base != K::kFloat || &d != &dtype_of_part(e, y))
@@ -471,8 +472,8 @@ Av dot(Emitter& e, const Av& a, const Av& b, bool is_dot) {
   const int memory = words_of(e, made->words.data());
   describe(e, memory, 0, x);
   describe(e, memory, made->b.first, y);
-  const int told = e.call(run_product, e.d.icon(reinterpret_cast<int64_t>(made.get())),
-                          e.d.icon(0), e.d.icon(0));
+  const int told = e.call(run_product, e.d.icon(reinterpret_cast<int64_t>(made.get())), e.d.icon(0),
+                          e.d.icon(0));
   e.check(e.emit(Op::kIEq, told, e.d.icon(0)));
   const int at = words_of(e, made->result.data());
   e.d.r->statements.push_back(std::move(made));
@@ -555,7 +556,8 @@ void store_part(Emitter& e, const Av& value, const Av& of, const Av& index) {
   } else {
     const Av n = num(e, value);
     const Dtype& d = dtype_of_part(e, target);
-    if (d.base == K::kInt && n.kind == K::kFloat) leave("a part of an array of ints is set to a float");
+    if (d.base == K::kInt && n.kind == K::kFloat)
+      leave("a part of an array of ints is set to a float");
     x = number_leaf(e, n, d);
   }
   store_array(e, target, x);

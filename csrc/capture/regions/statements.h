@@ -1,5 +1,5 @@
-// Arithmetic of whole arrays and of parts of them as a region's code: a statement is computed in one
-// loop, where its result is stored.
+// Arithmetic of whole arrays and of parts of them as a region's code: a statement is computed in
+// one loop, where its result is stored.
 #pragma once
 #include <optional>
 

@@ -31,8 +31,7 @@ class CpuArrayLoop : public region::ArrayLoop {
     Axes a;
     collect(rank, dims, strides, &a);
     const InnerLoop& loop = loop_for(a);
-    const int64_t cost =
-        a.elements() * static_cast<int64_t>(inner_.body.size() + operands_);
+    const int64_t cost = a.elements() * static_cast<int64_t>(inner_.body.size() + operands_);
     if (cost < LoopKernel::kParallelCost || max_threads() == 1) return walk(loop, a, operands);
     // the outermost axis, or the only one by whole cache lines
     const int64_t block = a.rank == 1 ? 1024 : 1;
@@ -41,8 +40,7 @@ class CpuArrayLoop : public region::ArrayLoop {
       Axes part = a;
       part.dims[0] = std::min(n, end * block) - begin * block;
       std::array<char*, kMostOperands> at;
-      for (size_t k = 0; k < operands_; ++k)
-        at[k] = operands[k] + begin * block * a.strides[0][k];
+      for (size_t k = 0; k < operands_; ++k) at[k] = operands[k] + begin * block * a.strides[0][k];
       walk(loop, part, at.data());
     });
   }
@@ -80,8 +78,7 @@ class CpuArrayLoop : public region::ArrayLoop {
     for (int i = 0; i < n; ++i) {
       const int d = order[static_cast<size_t>(i)];
       auto& now = a->strides[static_cast<size_t>(a->rank)];
-      for (size_t k = 0; k < operands_; ++k)
-        now[k] = strides[static_cast<ptrdiff_t>(k) * rank + d];
+      for (size_t k = 0; k < operands_; ++k) now[k] = strides[static_cast<ptrdiff_t>(k) * rank + d];
       const auto before = static_cast<size_t>(a->rank - 1);
       bool joins = a->rank > 0;
       for (size_t k = 0; joins && k < operands_; ++k)
