@@ -22,6 +22,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--worker_num", type=int, default=2, help="how many processes (default: 2)")
     p.add_argument("--local_worker_num", type=int, help="how many of them on this machine: all")
     p.add_argument("--master_addr", default="127.0.0.1", help="this machine: others are named by MPI's hostfile")
+    p.add_argument("--master_port", type=int, help="kept for its name: MPI finds a port of its own")
+    p.add_argument("--node_rank", type=int, default=-1, help="this machine: others are named by MPI's hostfile")
     p.add_argument("--hostfile", help="MPI's file of machines, given on to mpirun")
     p.add_argument("--log_dir", help="folder for the output of each process: worker_0.log, ...")
     p.add_argument("--join", default="True", help="kept for its name: the command waits for the processes")
@@ -44,18 +46,23 @@ def command(args: argparse.Namespace) -> list[str]:
         line += ["--bind-to", "core"]
     if args.log_dir:
         os.makedirs(args.log_dir, exist_ok=True)
-        own = [sys.executable, "-m", "pijit.msrun", "--worker_num", "0", "--log_dir", args.log_dir]
+        line += [sys.executable, "-I", os.path.abspath(__file__), "--worker_num", "0", "--log_dir", args.log_dir]
     else:
-        own = [sys.executable]
-    return [*line, *own, args.task_script, *args.task_script_args]
+        line += [sys.executable, "-I", os.path.abspath(__file__), "--worker_num", "0"]
+    return [*line, args.task_script, *args.task_script_args]
 
 
-def to_file(args: argparse.Namespace) -> int:
-    """One process of several, whose output goes to a file: worker_<rank>.log."""
+def worker(args: argparse.Namespace) -> int:
+    """One process of several, which finds its numbers where msrun puts them (RANK_ID, RANK_SIZE, DEVICE_ID). With
+    log_dir, its output goes to a file: worker_<rank>.log."""
     rank = os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ.get("PMI_RANK") or "0"
-    file = os.open(os.path.join(args.log_dir, f"worker_{rank}.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    os.dup2(file, 1)
-    os.dup2(file, 2)
+    os.environ["RANK_ID"] = rank
+    os.environ["RANK_SIZE"] = os.environ.get("MS_WORKER_NUM", "1")
+    os.environ["DEVICE_ID"] = os.environ.get("OMPI_COMM_WORLD_LOCAL_RANK") or os.environ.get("MPI_LOCALRANKID") or rank
+    if args.log_dir:
+        file = os.open(os.path.join(args.log_dir, f"worker_{rank}.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
     os.execv(sys.executable, [sys.executable, args.task_script, *args.task_script_args])
     return 1
 
@@ -74,8 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The exit status of mpirun."""
     p = parser()
     args = p.parse_args(arguments)
-    if args.worker_num == 0 and args.log_dir:  # started by mpirun
-        return to_file(args)
+    if args.worker_num == 0 and "MS_WORKER_NUM" in os.environ:  # started by mpirun
+        return worker(args)
     if args.worker_num < 1:
         p.error(f"--worker_num must be at least 1, got {args.worker_num}")
     if args.cluster_time_out < 1:
@@ -83,6 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     local = args.local_worker_num
     if local not in (None, args.worker_num) and not args.hostfile:
         p.error(f"--local_worker_num is {local} of {args.worker_num}: --hostfile must name the other machines")
+    if args.node_rank > 0 and not args.hostfile:
+        p.error(f"--node_rank is {args.node_rank}: machines are named by --hostfile, a file of MPI's")
     if args.master_addr not in ("127.0.0.1", "localhost") and not args.hostfile:
         p.error(f"--master_addr is {args.master_addr}: machines are named by --hostfile, a file of MPI's")
     if shutil.which(args.mpirun) is None:

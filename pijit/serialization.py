@@ -42,6 +42,20 @@ def _raw(t):
     return np.ascontiguousarray(a).reshape(-1).view(np.uint8)
 
 
+class _Later:
+    """The bytes of a Tensor's value of now, which are copied when they are written: not all of a network's lie in
+    memory twice."""
+
+    def __init__(self, t):
+        self._value = t.value()
+
+    def __len__(self):
+        return self._value.size * self._value.itemsize
+
+    def copied(self):
+        return _raw(self._value)
+
+
 _writers = []  # threads of saves with async_save
 _writer_errors = []
 
@@ -141,7 +155,9 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
                             "have.")
         if format == "safetensors" and name == "__metadata__":
             raise ValueError("For 'save_checkpoint', a safetensors file has no room for a value named '__metadata__'.")
-        values.append((name, value.dtype.name, value.shape, _raw(value)))
+        # Another thread writes values of now, whatever happens to memory that a Tensor shares.
+        later = not async_save and not crc_check
+        values.append((name, value.dtype.name, value.shape, _Later(value) if later else _raw(value)))
     parts = _ckpt.parts(values, crc_check) if format == "ckpt" else _safetensors(values)
     if not async_save:
         wait_for_writers()  # one of them may write the same file
@@ -187,7 +203,7 @@ def _write(path, parts):
     try:
         with os.fdopen(fd, "wb") as f:
             for part in parts:
-                f.write(part)
+                f.write(part.copied() if isinstance(part, _Later) else part)
             f.flush()
             os.fsync(f.fileno())
         os.replace(tmp, path)

@@ -55,6 +55,22 @@ void init_collective(py::module_& m) {
     return py::none();
   });
   define(
+      m, "use_device_collectives", {{"use"}},
+      [](const Args& a) {
+        processes::use_devices(argument<bool>("init", "use", a[0]));
+        return py::none();
+      },
+      "Whether devices' own libraries move what lies there.");
+  define(
+      m, "lacks_device_collectives", {{"device"}},
+      [](const Args& a) -> py::object {
+        std::string why;
+        Device& d = device(find_device("init", argument<std::string>("init", "device", a[0])));
+        if (d.is_host() || d.collectives(&why)) return py::none();
+        return py::str(why);
+      },
+      "Why what lies on a device goes by the host; None where a library of the device moves it.");
+  define(
       m, "set_process_timeout", {{"seconds"}},
       [](const Args& a) {
         processes::set_timeout(argument<double>("set_process_timeout", "seconds", a[0]));

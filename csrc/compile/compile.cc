@@ -136,7 +136,7 @@ class Compiler {
       define_further_outputs(n, position, &step);
       step.text = n.op->name + " " + n.type.str();
       step.may_fail = n.op->has(kMayFail);
-      p_->collects |= n.op->has(kOrdered) || n.op->role == Role::kCollectiveWait;
+      p_->collects |= n.op->is_collective();
       step.metadata = metadata(group.nodes, step.text);
     } else {
       build_loop(group, position, &step);

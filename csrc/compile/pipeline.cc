@@ -57,7 +57,8 @@ constexpr Step kSteps[] = {
     {"extrema",          fuses,   [](const Graph& g, Pipeline&) { return fuse_extrema(g); }},
     {"layout",           [](const Pipeline& p) { return p.facts.channel_block > 0; },
                                   [](const Graph& g, Pipeline& p) {
-                                    return assign_layouts(g, p.facts.channel_block, p.kernels);
+                                    return assign_layouts(g, p.facts.channel_block, p.kernels,
+                                                          p.fast_math);
                                   }},
     {"unfuse",           [](const Pipeline& p) { return p.fast_math && p.on_host; },
                                   [](const Graph& g, Pipeline& p) { return unfuse_activations(g, p.kernels); }},

@@ -25,7 +25,8 @@ KernelFamily few_rows_kernels();
 KernelFamily small_gemm_kernels();
 KernelFamily blocked_gemm_kernels();
 KernelFamily pointwise_conv_kernels();
-KernelFamily wide_conv_kernels();  // and dense products
+KernelFamily winograd_conv_kernels();  // under numerics="fast"
+KernelFamily wide_conv_kernels();      // and dense products
 KernelFamily direct_conv_kernels();
 KernelFamily last_direct_conv_kernels();  // of what oneDNN is tried for first
 KernelFamily subsampled_conv_kernels();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <vector>
@@ -21,10 +22,10 @@ size_t rounded(size_t bytes) { return std::max<size_t>(64, (bytes + 63) / 64 * 6
 
 class StreamEvent : public Event {
  public:
-  StreamEvent(Gpu& gpu, bool timed) : gpu_(gpu) {
+  StreamEvent(Gpu& gpu, Stream stream, bool timed) : gpu_(gpu) {
     gpu_.enter();
     gpu_.check(gpu_.driver().event_create(&event_, timed ? 0 : kNoTiming), "making an event");
-    gpu_.check(gpu_.driver().event_record(event_, gpu_.stream()), "recording an event");
+    gpu_.check(gpu_.driver().event_record(event_, stream), "recording an event");
   }
   ~StreamEvent() override { gpu_.driver().event_destroy(event_); }
   bool done() const override {
@@ -140,12 +141,21 @@ class LoopByHost : public Kernel {
   const std::unique_ptr<Kernel> kernel_;
 };
 
+// Of several GPUs, each process of a machine takes one of its own, as launchers number them.
+int own_number(const Driver& driver) {
+  int count = 0;
+  if (driver.device_count(&count) != kSuccess || count < 2) return 0;
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+    if (const char* rank = std::getenv(name)) return std::max(0, std::atoi(rank)) % count;
+  return 0;
+}
+
 }  // namespace
 
 Gpu::Gpu(const PluginHost& host, const Driver& driver)
     : Device(host.id), host_(host), driver_(driver) {
   int device = 0, major = 0, minor = 0;
-  check(driver_.device_get(&device, number_), "opening the GPU");
+  check(driver_.device_get(&device, own_number(driver_)), "opening the GPU");
   check(driver_.attribute(&major, kCapabilityMajor, device), "asking the GPU what it is");
   check(driver_.attribute(&minor, kCapabilityMinor, device), "asking the GPU what it is");
   capability_ = 10 * major + minor;
@@ -333,13 +343,21 @@ void Gpu::copy(void* to, const void* from, size_t bytes) {
   check(driver_.copy(address(to), address(from), bytes, stream()), "copying on the GPU");
 }
 std::unique_ptr<Event> Gpu::record(bool timed) {
-  return std::make_unique<StreamEvent>(*this, timed);
+  enter();
+  return std::make_unique<StreamEvent>(*this, stream(), timed);
+}
+std::shared_ptr<Event> Gpu::record_on(Stream s) {
+  return std::make_shared<StreamEvent>(*this, s, false);
+}
+void Gpu::wait_for(Stream s, const Event& e) {
+  check(driver_.stream_wait(s, static_cast<const StreamEvent&>(e).handle(), 0),
+        "making a stream wait");
 }
 void Gpu::synchronize() {
   OP_CHECK(!recording_, kRuntime, "[GPU] what waits cannot be recorded");
   enter();
   check(driver_.stream_synchronize(stream_), "a kernel, or waiting for it,");
-  check_indices();
+  check_results();
 }
 
 int64_t Gpu::error_name(const std::string& op) {
@@ -349,7 +367,16 @@ int64_t Gpu::error_name(const std::string& op) {
   if (number == std::ssize(error_names_)) error_names_.push_back(op);
   return number;
 }
-void Gpu::check_indices() {
+void Gpu::cut_off(const std::string& why) {
+  std::lock_guard lock(lost_mu_);
+  cut_off_ = why;
+}
+void Gpu::check_results() {
+  {
+    std::lock_guard lock(lost_mu_);
+    OP_CHECK(cut_off_.empty(), kRuntime,
+             "[GPU] values may not be what they should, as a collective was ended: ", cut_off_);
+  }
   if (!__atomic_load_n(&bad_index_->set, __ATOMIC_ACQUIRE)) return;
   std::lock_guard lock(mu_);
   const BadIndex bad = *bad_index_;
@@ -386,10 +413,7 @@ GraphHandle Gpu::capture(const std::function<void()>& launch) {
   return nullptr;
 }
 
-void Gpu::hold(void* other) {
-  StreamEvent done(*this, false);
-  check(driver_.stream_wait(other, done.handle(), 0), "making another stream wait");
-}
+void Gpu::hold(void* other) { wait_for(other, StreamEvent(*this, stream(), false)); }
 
 DeviceFacts Gpu::facts() const {
   DeviceFacts f;
@@ -462,7 +486,7 @@ void Gpu::launch(Function f, const Launch& l, const Arguments& a, const std::str
 void Gpu::after(const std::string& what) {
   if (!host_.config->cuda_sync) return;
   check(driver_.stream_synchronize(stream_), what);
-  check_indices();
+  check_results();
 }
 
 }  // namespace pijit::cuda

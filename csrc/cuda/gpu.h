@@ -52,6 +52,7 @@ class Gpu : public Device, public DeviceQueue {
   DeviceFacts facts() const override;
   std::unique_ptr<Kernel> make_loop(LoopSpec s) override;
   std::unique_ptr<Launcher> make_launcher(size_t steps) override;
+  DeviceCollectives* collectives(std::string* why) override;  // nccl.cc
   void* handle() const override { return stream_; }
   void hold(void* other) override;
   void failed(const std::string& text) override;
@@ -75,6 +76,11 @@ class Gpu : public Device, public DeviceQueue {
   // The kernel of a source, compiled and loaded where it is new.
   Function function(const std::string& source, const std::string& name);
   void launch(Function f, const Launch& l, const Arguments& a, const std::string& what);
+  // An event of a stream beside the device's, and a stream's wait for one of this device.
+  std::shared_ptr<Event> record_on(Stream s);
+  void wait_for(Stream s, const Event& e);
+  // What runs was ended from outside, so that its values are nobody's: waits throw `why`.
+  void cut_off(const std::string& why);
   // Where each kernel is waited for: waits, and reports what it was.
   void after(const std::string& what);
   int capability() const { return capability_; }
@@ -90,9 +96,9 @@ class Gpu : public Device, public DeviceQueue {
  private:
   const PluginHost host_;
   const Driver& driver_;
-  int number_ = 0, capability_ = 0;
-  // Throws OpError where an index was out of range.
-  void check_indices();
+  int capability_ = 0;
+  // Throws OpError where what has run has failed: an index out of range, work that was cut off.
+  void check_results();
   std::string held() const;
   void count(size_t bytes, int by) {
     held_[63 - __builtin_clzll(bytes)].fetch_add(by, std::memory_order_relaxed);
@@ -112,6 +118,7 @@ class Gpu : public Device, public DeviceQueue {
   std::vector<std::string> error_names_;
   mutable std::mutex lost_mu_;
   mutable std::string lost_;  // what is said once the context is lost
+  std::string cut_off_;       // under lost_mu_
   std::unique_ptr<Images> images_;
   Staging staging_{*this};
   std::mutex mu_;

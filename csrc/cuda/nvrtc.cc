@@ -37,7 +37,7 @@ void* open_library(const std::vector<std::string>& names) {
     sites.push_back(std::filesystem::path(here.dli_fname).parent_path().parent_path().string());
   }
   for (auto& site : sites)
-    for (const char* part : {"cu13", "cublas", "cudnn", "cufft", "cuda_nvrtc"})
+    for (const char* part : {"cu13", "cublas", "cudnn", "cufft", "nccl", "cuda_nvrtc"})
       folders.push_back(str_cat(site, "/nvidia/", part, "/lib/"));
   for (const char* usual : {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"})
     folders.push_back(usual);

@@ -28,7 +28,7 @@ class TurnMeter {
   bool done_ = false;
   int64_t began_ = 0, step_ns_ = 0, plain_ns_ = 0;
   uint64_t disturbances_ = 0;
-  int turns_ = 0, losses_ = 0, elsewhere_ = 0;
+  int turns_ = 0, losses_ = 0, elsewhere_ = 0, disturbed_ = 0;
 };
 
 }  // namespace pijit

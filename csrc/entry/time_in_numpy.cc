@@ -56,6 +56,17 @@ int64_t time_of(const Graph& g, const Node& n) {
   return elements < 0 ? kComputes : std::min(kElement + elements, kComputes);
 }
 
+// Of an argument that is copied, as a part of it is set.
+int64_t bytes_copied(const Graph& g, const Node& n) {
+  if (!n.op->has(kSets) || n.in.empty()) return 0;
+  const Node* whole = &g.node(n.in[0]);
+  while (whole->kind == Node::kOp && only_moves(*whole->op) && !whole->in.empty())
+    whole = &g.node(whole->in[0]);
+  if (whole->kind != Node::kInput) return 0;
+  const int64_t elements = size_of(n.type);
+  return elements < 0 ? 0 : elements * static_cast<int64_t>(pijit::size_of(n.type.dtype));
+}
+
 }  // namespace
 
 TimeInNumpy time_in_numpy(const Graph& g) {
@@ -66,6 +77,7 @@ TimeInNumpy time_in_numpy(const Graph& g) {
     const int64_t ns = time_of(g, g.node(id));
     all.ns += ns;
     all.of_elements &= ns < kComputes;
+    all.copied += bytes_copied(g, g.node(id));
   }
   return all;
 }

@@ -285,6 +285,8 @@ struct OpDef {
   ComplexFn complex;  // of complex operands, by their parts (compile/passes/complex.cc)
   bool takes_complex() const { return complex || has(kTakesComplex) || has(kRegion); }
   bool has(OpFlag f) const { return flags & f; }
+  // Whether it has to do with other processes.
+  bool is_collective() const { return has(kOrdered) || role == Role::kCollectiveWait; }
   bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
   int attr_index(std::string_view n) const {
     for (size_t k = 0; k < attrs.size(); ++k)

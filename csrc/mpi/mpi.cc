@@ -118,18 +118,24 @@ struct Pending {
 class Mpi : public Transport {
  public:
   Mpi() {
-    int there = 0, level = MPI_THREAD_SINGLE;
+    int there = 0, gone = 0, level = MPI_THREAD_SINGLE;
     MPI_Initialized(&there);
+    MPI_Finalized(&gone);
+    if (gone)
+      throw OpError(OpError::kRuntime,
+                    "[init] MPI has ended in this process, and cannot start a second time");
     if (there) {
       MPI_Query_thread(&level);
     } else {
       CHECKED(MPI_Init_thread, nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
       ours_ = true;
     }
-    if (level < MPI_THREAD_SERIALIZED)
+    if (level < MPI_THREAD_SERIALIZED) {
+      if (ours_) MPI_Finalize();
       throw OpError(OpError::kRuntime,
                     "[init] this MPI library takes calls of one thread only: "
                     "MPI_THREAD_SERIALIZED is needed");
+    }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);

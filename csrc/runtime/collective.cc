@@ -44,10 +44,14 @@ constexpr const char* kReductionNames[] = {"sum", "max", "min", "prod"};
 // What members compare before data moves.
 struct Intent {
   uint8_t kind = 0, reduction = 0, dtype = 0;
+  uint8_t by_device = 0;  // it could go by the device's library: not compared
   int32_t root = 0;
   int64_t count = 0;
   uint64_t number = 0;  // of the group's collectives
-  bool operator==(const Intent&) const = default;
+  bool fits(const Intent& o) const {
+    return kind == o.kind && reduction == o.reduction && dtype == o.dtype && root == o.root &&
+           count == o.count && number == o.number;
+  }
   std::string str() const {
     std::string s = kKindNames[kind];
     const bool reduces = kind == Collective::kAllReduce || kind == Collective::kReduceScatter ||
@@ -67,8 +71,9 @@ struct Group {
   std::vector<int> ranks;  // in the world, by rank in the group
   int own = -1;            // the rank of this process; -1: it is no member
   Transport::Group handle = nullptr;
-  uint64_t id = 0;       // the same at all members
-  uint64_t entered = 0;  // collectives that this process has come to
+  DeviceCollectives::Group of_device = nullptr;  // made when it is needed
+  uint64_t id = 0;                               // the same at all members
+  uint64_t entered = 0;                          // collectives that this process has come to
   int size() const { return static_cast<int>(ranks.size()); }
 };
 using GroupRef = std::shared_ptr<Group>;
@@ -174,9 +179,22 @@ struct Started {
   std::string op;
   GroupRef group;
   Collective c;
-  Memory buffer;
-  bool done = false;
+  Device* device = nullptr;
+  Memory buffer;                           // on the host
+  std::optional<DeviceBlock> there;        // on another device
+  std::shared_ptr<Event> filled, reduced;  // there; `reduced` is null where the host did it
+  bool done = false;                       // or, on another device, on its way
   std::exception_ptr error;
+  // Whoever gets the memory next comes behind what still writes it.
+  ~Started();
+};
+
+// What a device is at, which the thread beside watches.
+struct Running {
+  std::string op;
+  GroupRef group;
+  std::shared_ptr<Event> done;
+  Clock::time_point begin;
 };
 
 struct Engine {
@@ -200,6 +218,10 @@ struct Engine {
   uint64_t broken_group = 0;       // where that came to light
   std::vector<std::string> hosts;  // by rank
   std::map<int, std::pair<Answer, Clock::time_point>> answers;
+  bool use_devices = false;
+  DeviceCollectives* on_device = nullptr;  // of the one device that has such a library
+  std::deque<Running> running;
+  std::vector<GroupRef> of_device;  // groups that it has made
 
   struct Sending {
     Transport::Request request;
@@ -443,15 +465,17 @@ std::shared_ptr<Exchange> exchange(std::string_view op, const Group& g, const vo
   return x;
 }
 
-void check_agreement(std::string_view op, const Group& g, const Intent& own, const Exchange& x) {
+// Whether all could go by their devices' libraries.
+bool check_agreement(std::string_view op, const Group& g, const Intent& own, const Exchange& x) {
   const auto at = [&](int m) {
     Intent i;
     std::memcpy(&i, x.all.data() + sizeof i * static_cast<size_t>(m), sizeof i);
     return i;
   };
   bool same = true;
-  for (int m = 0; m < g.size(); ++m) same &= at(m) == own;
-  if (same) return;
+  bool by_device = true;
+  for (int m = 0; m < g.size(); ++m) same &= at(m).fits(own), by_device &= at(m).by_device != 0;
+  if (same) return by_device;
   std::string text;
   for (int m = 0; m < g.size() && m < 16; ++m)
     text +=
@@ -484,13 +508,15 @@ void check_counts(std::string_view op, const Group& g, const Collective& c, bool
   }
 }
 
-// One collective, when it is its turn.
-void run_now(std::string_view op, Group& g, const Collective& c, bool of_python) {
+// All members have come and do the same: what runs now, when it is its turn. Whether it goes by the
+// devices' libraries.
+bool agree(std::string_view op, Group& g, const Collective& c, bool by_device, bool of_python) {
   Engine& e = engine();
   Intent own;
   own.kind = c.kind;
   own.reduction = static_cast<uint8_t>(c.reduction);
   own.dtype = static_cast<uint8_t>(c.dtype);
+  own.by_device = by_device;
   own.root = c.root;
   own.count = c.count;
   own.number = ++g.entered;
@@ -499,8 +525,15 @@ void run_now(std::string_view op, Group& g, const Collective& c, bool of_python)
     e.entered[g.id] = g.entered;
     e.doing = str_cat(op, " ", own.number, " of ", g.name);
   }
-  check_agreement(op, g, own, *exchange(op, g, &own, sizeof own, own.number, of_python));
+  by_device =
+      check_agreement(op, g, own, *exchange(op, g, &own, sizeof own, own.number, of_python));
   if (c.kind == Collective::kAllToAll) check_counts(op, g, c, of_python, own.number);
+  return by_device;
+}
+
+// By the transport, in memory of the host.
+void move(std::string_view op, const Group& g, const Collective& c, bool of_python) {
+  Engine& e = engine();
   if (c.kind == Collective::kBarrier) return;
   // Libraries count in ints: longer ones in pieces, where elements are independent.
   constexpr int64_t kMost = int64_t{1} << 30;
@@ -520,7 +553,7 @@ void run_now(std::string_view op, Group& g, const Collective& c, bool of_python)
       request = transport_for(op, g.handle).start(g.handle, piece);
     }
     try {
-      Waiting(op, g, others(g), own.number, of_python).until([&] {
+      Waiting(op, g, others(g), g.entered, of_python).until([&] {
         return e.transport->done(request);
       });
     } catch (...) {
@@ -531,6 +564,154 @@ void run_now(std::string_view op, Group& g, const Collective& c, bool of_python)
     }
     if (c.count == 0) break;
   }
+}
+
+// The library that could do it where it lies; null: by the host.
+DeviceCollectives* library_for(const Collective& c, Device& d) {
+  Engine& e = engine();
+  if (d.is_host() || !e.use_devices || c.kind == Collective::kBarrier) return nullptr;
+  std::string why;
+  DeviceCollectives* library = d.collectives(&why);
+  if (!library) {
+    PIJIT_LOG("exec", "communication: by the host: ", why);
+    return nullptr;
+  }
+  std::lock_guard lock(e.mu);
+  e.on_device = library;
+  return library->has(c) ? library : nullptr;
+}
+
+// Ends what goes on on the device, whose values nobody can rely on then.
+void abort_on_device() {
+  Engine& e = engine();
+  std::string why;
+  {
+    std::lock_guard lock(e.mu);
+    why = e.broken;
+    e.running.clear();
+    e.changed.notify_all();
+  }
+  e.on_device->abort(why);
+}
+
+// Until the library is through with a call.
+void wait_until_ready(std::string_view op, const Group& g, DeviceCollectives& library,
+                      bool of_python) {
+  std::string why = "a wait for the device's library was interrupted";
+  try {
+    Waiting(op, g, others(g), g.entered, of_python).until([&] {
+      try {
+        return library.ready(g.of_device);
+      } catch (const OpError& x) {
+        why = x.what();
+        throw;
+      }
+    });
+  } catch (...) {
+    {
+      std::lock_guard lock(engine().mu);
+      set_broken(g, std::move(why));
+    }
+    abort_on_device();
+    throw;
+  }
+}
+
+// Where it lies, behind `after`: it is on its way then.
+std::shared_ptr<Event> move_on_device(std::string_view op, const GroupRef& g, const Collective& c,
+                                      DeviceCollectives& library, const Event& after,
+                                      bool of_python) {
+  Engine& e = engine();
+  if (!g->of_device) {
+    // The member of rank 0 tells the others by the transport where to meet.
+    std::vector<char> id(library.id_bytes());
+    if (g->own == 0) id = library.make_id();
+    const auto ids = exchange(op, *g, id.data(), id.size(), g->entered, of_python);
+    g->of_device = library.make_group({ids->all.data(), id.size()}, g->size(), g->own);
+    {
+      std::lock_guard lock(e.mu);
+      e.of_device.push_back(g);
+    }
+    wait_until_ready(op, *g, library, of_python);
+  }
+  library.start(g->of_device, c, after);
+  wait_until_ready(op, *g, library, of_python);
+  std::shared_ptr<Event> done = library.started();
+  std::lock_guard lock(e.mu);
+  e.running.push_back({std::string(op), g, done, Clock::now()});
+  return done;
+}
+
+// Asks all members how they are: those that do not answer within 2 seconds, in words.
+std::string missing_of(const Group& g) {
+  Engine& e = engine();
+  const auto begin = Clock::now();
+  const auto heard = [&](int m) {
+    std::lock_guard lock(e.mu);
+    const auto it = e.answers.find(g.ranks[static_cast<size_t>(m)]);
+    return it != e.answers.end() && it->second.second >= begin;
+  };
+  const std::vector<int> all = others(g);
+  {
+    std::lock_guard lock(e.calls);
+    const Question q{g.id};
+    for (const int m : all) send_small(g.ranks[static_cast<size_t>(m)], kQuestion, &q, sizeof q);
+  }
+  while (seconds_since(begin) < 2 && !std::all_of(all.begin(), all.end(), heard)) {
+    {
+      std::lock_guard lock(e.calls);
+      serve();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  std::string text;
+  for (const int m : all)
+    if (!heard(m))
+      text += str_cat(text.empty() ? "" : "; ", full_rank_text(g, m), " does not answer");
+  return text;
+}
+
+// What devices are at: forgets what is done. What fails, or does not end, ends all of it, so that
+// nobody waits for ever.
+void watch() {
+  Engine& e = engine();
+  Running first;
+  bool broken;
+  {
+    std::lock_guard lock(e.mu);
+    if (e.running.empty()) return;
+    first = e.running.front();
+    broken = !e.broken.empty();
+  }
+  if (broken) return abort_on_device();
+  std::string why;
+  try {
+    if (first.done->done()) {
+      std::lock_guard lock(e.mu);
+      while (!e.running.empty() && e.running.front().done->done()) e.running.pop_front();
+      e.changed.notify_all();
+      return;
+    }
+    e.on_device->ready(first.group->of_device);
+  } catch (const OpError& x) {
+    why = x.what();
+  }
+  const Group& g = *first.group;
+  const bool failed = !why.empty();
+  if (!failed && seconds_since(first.begin) < e.timeout) return;
+  const std::string missing = missing_of(g);
+  if (failed)
+    why += missing.empty() ? "" : ": " + missing;
+  else
+    why =
+        str_cat("no result of ", first.op, " within ", e.timeout, " s in group '", g.name,
+                "': ", missing.empty() ? "all ranks have come to it, but it does not end" : missing,
+                ". PIJIT_COMM_TIMEOUT sets the time.");
+  {
+    std::lock_guard lock(e.mu);
+    set_broken(g, std::move(why));
+  }
+  abort_on_device();
 }
 
 // Bytes that a member reads and writes.
@@ -565,6 +746,75 @@ void keep_for_ever(std::shared_ptr<void> memory) {
   if (!e.broken.empty()) kept->push_back(std::move(memory));
 }
 
+// Until `ready`, asked with `mu`; signals are handled meanwhile.
+template <class F>
+void wait_here(std::unique_lock<std::mutex>& lock, F ready) {
+  Engine& e = engine();
+  while (!ready()) {
+    e.changed.wait_for(lock, std::chrono::milliseconds(5));
+    if (ready() || !gil.turn) continue;
+    lock.unlock();
+    gil.turn();
+    lock.lock();
+  }
+}
+
+// Until devices have done what they are at, or it was ended.
+void wait_for_devices() {
+  Engine& e = engine();
+  std::unique_lock lock(e.mu);
+  wait_here(lock, [&] { return (e.queue.empty() && !e.busy) || !e.broken.empty(); });
+  const std::deque<Running> all = e.running;
+  lock.unlock();
+  try {
+    for (auto& r : all) r.done->wait();
+  } catch (const OpError& x) {
+    PIJIT_LOG("exec", "communication: ", x.what());
+  }
+}
+
+// By memory of the host, wherever it lies.
+void move_by_host(std::string_view op, const Group& g, Collective c, Device& d, bool of_python) {
+  const Parts parts = parts_of(c, g);
+  // The library's memory is the engine's, as an exception may end the wait for it.
+  auto own = std::make_shared<std::pair<Memory, Memory>>(Memory(parts.in), Memory(parts.out));
+  void* const out = c.out;
+  if (parts.in && c.in) d.to_host(own->first.data(), c.in, parts.in);
+  c.in = own->first.data();
+  c.out = own->second.data();
+  if (c.kind == Collective::kAllReduce) c.out = own->first.data();
+  try {
+    move(op, g, c, of_python);
+  } catch (...) {
+    keep_for_ever(std::move(own));
+    throw;
+  }
+  if (!parts.out || !out) return;
+  d.from_host(out, c.out, parts.out);
+  d.synchronize();  // before the memory is used again
+}
+
+Started::~Started() {
+  if (!reduced) return;
+  try {
+    engine().on_device->hold(*reduced);
+  } catch (const OpError& x) {
+    PIJIT_LOG("exec", "communication: ", x.what());
+  }
+}
+
+// Of the thread beside.
+void run_started(Started& s) {
+  std::lock_guard turn(engine().order);
+  DeviceCollectives* library = library_for(s.c, *s.device);
+  if (agree(s.op, *s.group, s.c, library != nullptr, false))
+    s.reduced = move_on_device(s.op, s.group, s.c, *library, *s.filled, false);
+  else if (s.device->is_host())
+    move(s.op, *s.group, s.c, false);
+  else
+    move_by_host(s.op, *s.group, s.c, *s.device, false);
+}
+
 void progress() {
   Engine& e = engine();
   std::unique_lock lock(e.mu);
@@ -581,6 +831,7 @@ void progress() {
           PIJIT_LOG("exec", "communication: ", x.what());
         }
       }
+      watch();
       lock.lock();
       continue;
     }
@@ -592,13 +843,14 @@ void progress() {
     std::exception_ptr error;
     try {
       if (!broken.empty()) fail(s->op, str_cat("communication has failed before: ", broken));
-      std::lock_guard turn(e.order);
-      run_now(s->op, *s->group, s->c, false);
+      run_started(*s);
     } catch (...) {
       error = std::current_exception();
       keep_for_ever(s);
     }
     lock.lock();
+    // A program that gets the error of the first of several waits for none of the others.
+    if (error && e.broken.empty()) s->buffer = Memory(), s->there.reset();
     s->done = true, s->error = error;
     e.busy = false;
     e.changed.notify_all();
@@ -614,31 +866,9 @@ void check_partner(std::string_view op, const Group& g, int member, int tag) {
            ", got ", tag);
 }
 
-// Until `ready`, asked with `mu`; signals are handled meanwhile.
-template <class F>
-void wait_here(std::unique_lock<std::mutex>& lock, F ready) {
+// With all others, as communication begins: the world is a group.
+void meet() {
   Engine& e = engine();
-  while (!ready()) {
-    e.changed.wait_for(lock, std::chrono::milliseconds(5));
-    if (ready() || !gil.turn) continue;
-    lock.unlock();
-    gil.turn();
-    lock.lock();
-  }
-}
-
-}  // namespace
-
-void start(const std::string& library) {
-  Engine& e = engine();
-  OP_CHECK(!e.transport, kRuntime, "[init] communication is initialized already");
-  void* lib = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);  // MPI's own plug-ins look there
-  OP_CHECK(lib, kRuntime, "[init] the MPI plug-in cannot be loaded: ", dlerror());
-  const auto version = reinterpret_cast<TransportVersion>(dlsym(lib, kTransportVersionName));
-  const auto make = reinterpret_cast<TransportMake>(dlsym(lib, kTransportMakeName));
-  OP_CHECK(version && make && std::string_view(version()) == kTransportVersion, kRuntime, "[init] ",
-           library, " belongs to another build of pijit");
-  e.transport = e.ended ? std::move(e.ended) : std::unique_ptr<Transport>(make());
   e.rank = e.transport->rank();
   e.size = e.transport->size();
   e.local_rank = e.transport->local_rank();
@@ -663,10 +893,57 @@ void start(const std::string& library) {
   const auto names = exchange("init", *group_of("init", "world"), own, sizeof own, 0, false);
   e.hosts.clear();
   for (size_t k = 0; k < all.size(); ++k) e.hosts.emplace_back(names->all.data() + k * sizeof own);
+}
+
+// Forgets the others and all groups; the library waits for another start, or its end. With `calls`
+// where others may call it.
+void leave() {
+  Engine& e = engine();
+  std::unique_lock of_groups(e.mu);
+  if (e.broken.empty())
+    for (const GroupRef& g : e.of_device) e.on_device->drop_group(g->of_device);
+  e.of_device.clear();
+  e.running.clear();
+  for (auto& [name, g] : e.groups)
+    if (g->handle) e.transport->drop_group(std::exchange(g->handle, nullptr));
+  if (e.everybody) e.transport->drop_group(std::exchange(e.everybody, nullptr));
+  e.groups.clear();
+  e.entered.clear();
+  e.answers.clear();
+  auto unread_results = std::exchange(e.tickets, {});
+  e.hosts.clear();
+  Memory::free_all();
+  e.ended = std::move(e.transport);
+  e.rank = e.local_rank = 0;
+  e.size = e.local_size = 1;
+  of_groups.unlock();
+  unread_results.clear();
+}
+
+}  // namespace
+
+void start(const std::string& library) {
+  Engine& e = engine();
+  OP_CHECK(!e.transport, kRuntime, "[init] communication is initialized already");
+  void* lib = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);  // MPI's own plug-ins look there
+  OP_CHECK(lib, kRuntime, "[init] the MPI plug-in cannot be loaded: ", dlerror());
+  const auto version = reinterpret_cast<TransportVersion>(dlsym(lib, kTransportVersionName));
+  const auto make = reinterpret_cast<TransportMake>(dlsym(lib, kTransportMakeName));
+  OP_CHECK(version && make && std::string_view(version()) == kTransportVersion, kRuntime, "[init] ",
+           library, " belongs to another build of pijit");
+  e.transport = e.ended ? std::move(e.ended) : std::unique_ptr<Transport>(make());
+  try {
+    meet();
+  } catch (...) {
+    leave();  // so that another start() begins anew
+    throw;
+  }
   e.thread = std::thread(progress);
 }
 
 bool started() { return engine().transport != nullptr; }
+
+void use_devices(bool use) { engine().use_devices = use; }
 
 void set_timeout(double seconds) {
   OP_CHECK(seconds > 0, kValue, "[set_timeout] the time must be positive, got ", seconds);
@@ -686,9 +963,12 @@ void abort(int code) {
 void stop() {
   Engine& e = engine();
   if (!e.transport) return;
+  wait_for_devices();
   {
     std::unique_lock lock(e.mu);
-    wait_here(lock, [&] { return (e.queue.empty() && !e.busy) || !e.broken.empty(); });
+    wait_here(lock, [&] {
+      return (e.queue.empty() && !e.busy && e.running.empty()) || !e.broken.empty();
+    });
     e.ending = true;
     e.doing = "the end of its program";
     e.changed.notify_all();
@@ -717,19 +997,7 @@ void stop() {
   static auto* unread = new std::deque<Engine::Sending>;
   std::move(e.sending.begin(), e.sending.end(), std::back_inserter(*unread));
   e.sending.clear();
-  std::lock_guard of_groups(e.mu);
-  for (auto& [name, g] : e.groups)
-    if (g->handle) e.transport->drop_group(std::exchange(g->handle, nullptr));
-  e.transport->drop_group(e.everybody);
-  e.groups.clear();
-  e.entered.clear();
-  e.answers.clear();
-  e.tickets.clear();
-  e.hosts.clear();
-  Memory::free_all();
-  e.ended = std::move(e.transport);
-  e.rank = e.local_rank = 0;
-  e.size = e.local_size = 1;
+  leave();
 }
 
 void end() {
@@ -812,7 +1080,7 @@ void drop_group(const std::string& name) {
   e.groups.erase(it);  // the library's group stays: to free it all members would have to come
 }
 
-void run(std::string_view op, const std::string& group, Collective c) {
+void run(std::string_view op, const std::string& group, Collective c, Device& d) {
   Engine& e = engine();
   const GroupRef g = group_of(op, group);
   const auto n = static_cast<size_t>(g->size());
@@ -826,45 +1094,43 @@ void run(std::string_view op, const std::string& group, Collective c) {
     std::unique_lock lock(e.mu);
     wait_here(lock, [&] { return e.queue.empty() && !e.busy; });
   }
-  const Parts parts = parts_of(c, *g);
-  // The library's memory is the engine's, as an exception may end the wait for it.
-  auto own = std::make_shared<std::pair<Memory, Memory>>(Memory(parts.in), Memory(parts.out));
-  void* const out = c.out;
-  if (parts.in && c.in) std::memcpy(own->first.data(), c.in, parts.in);
-  c.in = own->first.data();
-  c.out = own->second.data();
-  if (c.kind == Collective::kAllReduce) c.out = own->first.data();
-  try {
-    const auto turn = its_turn();
-    ++begun_here;
-    run_now(op, *g, c, true);
-  } catch (...) {
-    keep_for_ever(std::move(own));
-    throw;
-  }
-  if (parts.out && out) std::memcpy(out, c.out, parts.out);
+  DeviceCollectives* library = library_for(c, d);
+  const auto turn = its_turn();
+  ++begun_here;
+  if (!agree(op, *g, c, library != nullptr, true)) return move_by_host(op, *g, c, d, true);
+  const std::unique_ptr<Event> after = d.record(false);
+  library->hold(*move_on_device(op, g, c, *library, *after, true));
 }
 
 int64_t start_all_reduce(std::string_view op, const std::string& group, Reduction r, DType dtype,
-                         std::span<const std::pair<const void*, int64_t>> parts) {
+                         std::span<const std::pair<const void*, int64_t>> parts, Device& d) {
   Engine& e = engine();
   auto s = std::make_shared<Started>();
   s->op = op;
   s->group = group_of(op, group);
+  s->device = &d;
   size_t bytes = 0;
   for (auto& [data, count] : parts) bytes += static_cast<size_t>(count) * size_of(dtype);
-  s->buffer = Memory(bytes);
-  char* to = s->buffer.data();
+  char* to;
+  if (d.is_host()) {
+    s->buffer = Memory(bytes);
+    to = s->buffer.data();
+  } else {
+    s->there.emplace(d, bytes);
+    to = s->there->p;
+  }
+  s->c.in = s->c.out = to;
   for (auto& [data, count] : parts) {
     const size_t n = static_cast<size_t>(count) * size_of(dtype);
-    if (n) std::memcpy(to, data, n);
+    if (n) d.copy(to, data, n);
     to += n;
   }
+  if (!d.is_host()) s->filled = d.record(false);
   s->c.kind = Collective::kAllReduce;
   s->c.reduction = r;
   s->c.dtype = dtype;
+  s->c.members = s->group->size();
   s->c.count = static_cast<int64_t>(bytes / size_of(dtype));
-  s->c.in = s->c.out = s->buffer.data();
   std::lock_guard lock(e.mu);
   ++begun_here;
   const int64_t ticket = e.next_ticket++;
@@ -888,7 +1154,8 @@ void wait(std::string_view op, int64_t ticket, void* out, int64_t count) {
   if (s->error) std::rethrow_exception(s->error);
   OP_CHECK(s->c.count == count, kValue, "[", op, "] ", s->c.count, " elements were started, ",
            count, " are waited for");
-  if (count) std::memcpy(out, s->buffer.data(), s->buffer.size());
+  if (s->reduced) e.on_device->hold(*s->reduced);
+  if (count) s->device->copy(out, s->c.out, static_cast<size_t>(count) * size_of(s->c.dtype));
 }
 
 void send(std::string_view op, const std::string& group, int to, int tag, DType dtype,

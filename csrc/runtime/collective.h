@@ -8,14 +8,18 @@
 //   that do not fit are an error on all of them instead of a crash or a wait for ever.
 // - failures: whoever waits asks the others how far they are. A member that has ended is named at
 //   once, one that does not come is named when the time is over.
+// - devices: what lies on a device goes by a library of its own there (`DeviceCollectives`), behind
+//   the device's work and without waiting for it, where all members have it; else by the host.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "graph/dtype.h"
+#include "runtime/device.h"
 
 namespace pijit {
 
@@ -73,6 +77,32 @@ class Transport {
   virtual void end() = 0;
   virtual void abort(int code) = 0;  // ends all processes
 };
+// A library that moves what lies on a device (cuda/nccl.cc), by way of the device's own work: calls
+// start it, on a queue beside the device's, and return. One thread at a time calls it. Failures are
+// OpErrors.
+class DeviceCollectives {
+ public:
+  using Group = void*;
+  virtual ~DeviceCollectives() = default;
+  // By the library itself; else the host's way is taken.
+  virtual bool has(const Collective& c) const = 0;
+  // What the member of rank 0 makes, all others have to know.
+  virtual std::vector<char> make_id() = 0;
+  virtual size_t id_bytes() const = 0;
+  // Begins to make a group, which `ready` says to be there.
+  virtual Group make_group(std::span<const char> id, int members, int own) = 0;
+  // False while the library is at what it was called for. Throws where the group has failed.
+  virtual bool ready(Group g) = 0;
+  // Behind `after`; when it is `ready`, `started` gives the event that says that it is done.
+  virtual void start(Group g, const Collective& c, const Event& after) = 0;
+  virtual std::shared_ptr<Event> started() = 0;
+  // The device's own work from now on waits for it.
+  virtual void hold(const Event& done) = 0;
+  // Ends all that goes on. Whoever waits for the device gets the error `why` from now on.
+  virtual void abort(const std::string& why) = 0;
+  virtual void drop_group(Group g) = 0;  // by all members at once
+};
+
 // What the library exports.
 using TransportVersion = const char* (*)();
 using TransportMake = Transport* (*)();
@@ -84,6 +114,8 @@ namespace processes {
 
 // Opens the library and starts. Throws OpError (kRuntime) where that can't be.
 void start(const std::string& library);
+// Whether devices' own libraries move what lies there.
+void use_devices(bool use);
 bool started();
 // Says goodbye and waits until all processes have: whoever waits for this one is told.
 void stop();
@@ -101,12 +133,13 @@ int local_size();
 void make_group(const std::string& name, const std::vector<int>& ranks);
 void drop_group(const std::string& name);
 
-// `op` is what errors call it. Blocks; other threads have the GIL if the caller let go of it.
-void run(std::string_view op, const std::string& group, Collective c);
+// `op` is what errors call it; memory is the device's. Blocks until the result is there, or is a
+// part of the device's work; other threads have the GIL if the caller let go of it.
+void run(std::string_view op, const std::string& group, Collective c, Device& d);
 // Starts an all-reduce of a copy of the parts, in their order; its ticket.
 int64_t start_all_reduce(std::string_view op, const std::string& group, Reduction r, DType dtype,
-                         std::span<const std::pair<const void*, int64_t>> parts);
-// Waits for one, whose result goes to `out`. The ticket is void then.
+                         std::span<const std::pair<const void*, int64_t>> parts, Device& d);
+// Waits for one, whose result goes to `out` on the same device. The ticket is void then.
 void wait(std::string_view op, int64_t ticket, void* out, int64_t count);
 // How many of these this thread has begun: code that has begun one must not run a second time.
 uint64_t begun();

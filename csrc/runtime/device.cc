@@ -71,6 +71,12 @@ class ByHost : public OpKernel {
 void serve_by_host(Device& d) {
   for (auto& op : OpTable::get().all()) {
     if (!device(DeviceId{}).kernels.has(op->name)) continue;
+    if (op->is_collective()) {  // these kernels know of devices
+      d.kernels.add(op->name, {"host", [](const KernelRequest& r, std::string*) {
+                                 return device(DeviceId{}).kernels.make(r);
+                               }});
+      continue;
+    }
     d.kernels.add(op->name, {"host",
                              [](const KernelRequest& r, std::string*) -> std::unique_ptr<OpKernel> {
                                KernelRequest here = r;

@@ -46,6 +46,8 @@ class Launcher {
   virtual void run(std::span<void* const> operands, const std::function<void()>& launch) = 0;
 };
 
+class DeviceCollectives;  // runtime/collective.h
+
 class Device {
  public:
   explicit Device(DeviceId id) : id(id) {}
@@ -77,6 +79,8 @@ class Device {
   virtual std::unique_ptr<Kernel> make_tiles(TileSpec s);
   // For a program of so many steps; null: one by one.
   virtual std::unique_ptr<Launcher> make_launcher(size_t steps) { return nullptr; }
+  // What moves values between the devices of several processes; null, and why, where nothing does.
+  virtual DeviceCollectives* collectives(std::string* why) { return nullptr; }
 };
 
 // Devices register when their code is loaded. `d` lives as long as the process.

@@ -19,7 +19,7 @@ void set_package_folders(std::vector<std::string> (*folders)()) { package_folder
 // Of a build: sizes of what crosses the border change with the code.
 const char* plugin_version() {
   static const std::string v =
-      str_cat("pijit devices 1, ", sizeof(Device), " ", sizeof(LoopSpec), " ", sizeof(Type), " ",
+      str_cat("pijit devices 2, ", sizeof(Device), " ", sizeof(LoopSpec), " ", sizeof(Type), " ",
               sizeof(OpDef), " ", sizeof(Config), " ", kNumDTypes);
   return v.c_str();
 }

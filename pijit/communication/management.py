@@ -6,6 +6,7 @@ import atexit
 import os
 import sys
 import traceback
+import warnings
 from typing import TYPE_CHECKING
 
 from pijit import _C, _check
@@ -22,7 +23,8 @@ _LIBRARY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 
 def init(backend_name: Any = None) -> None:
     """Sets communication up: with the processes that mpirun, srun or `python -m pijit.msrun` started beside this one;
-    alone without them. Any backend's name will do: tensors travel by MPI.
+    alone without them. Any backend's name will do: tensors on the CPU travel by MPI. Those on the GPU travel by NCCL
+    with "nccl", else by MPI, too.
 
     backend_name: "hccl", "nccl", "mccl" or None. TypeError if it is no str; RuntimeError for another name, or where a
         launcher says (RANK_SIZE, OMPI_COMM_WORLD_SIZE, MS_WORKER_NUM, …) that there are processes that MPI doesn't
@@ -34,6 +36,12 @@ def init(backend_name: Any = None) -> None:
         raise _check.refused("init", "backend_name", _check.one_of(*WORLD_GROUPS), backend_name, RuntimeError)
     if not _processes.started:
         _start()
+    _C.use_device_collectives(backend_name == "nccl")
+    if backend_name == "nccl" and World.all.size > 1 and context.get_context("device_target") == "GPU":
+        lack = _C.lacks_device_collectives("GPU")
+        if lack is not None:
+            warnings.warn(f"For 'init', {lack}. Tensors on the GPU travel by MPI, with copies to the host and back.",
+                          RuntimeWarning, stacklevel=2)
     GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP, GlobalComm.INITED = backend_name, WORLD_GROUPS[backend_name], True
 
 
@@ -66,16 +74,16 @@ def _start():
                              "(Debian: libopenmpi-dev openmpi-bin) and build pijit anew; see docs/distributed.md")
     set_timeout(os.environ.get("PIJIT_COMM_TIMEOUT") or 600)
     world = _C.start_processes(_LIBRARY)
-    if world[1] == 1:
+    _processes.pid = os.getpid()
+    atexit.unregister(_end)
+    atexit.register(_end)
+    if world[1] == 1:  # MPI ends with the process, so that init can be called again
         _C.stop_processes()
-        _C.end_processes()
         raise failed("init", f"{asks}, but MPI finds one: the launcher belongs to another library of MPI than the one "
                              "that pijit was built with")
     set_world(*world)
-    _processes.started, _processes.hook, _processes.pid = True, sys.excepthook, os.getpid()
+    _processes.started, _processes.hook = True, sys.excepthook
     sys.excepthook = _end_all
-    atexit.unregister(_end)
-    atexit.register(_end)
 
 
 def _end_all(kind, error, trace):

@@ -4,6 +4,7 @@ HOMES = {'': {'common.tensor': 'Tensor'},
  'amp': {'train.loss_scale_manager': 'DynamicLossScaleManager FixedLossScaleManager LossScaleManager',
          'amp': 'DynamicLossScaler LossScaler StaticLossScaler'},
  'communication._comm_helper': {'communication._comm_helper': 'GlobalComm'},
+ 'communication._store': {'ops.function.comm_func': 'TCPStore'},
  'communication.comm_func': {'communication.comm_func': 'CommHandle', 'ops.function.comm_func': 'P2POp'},
  'compat.old.cells': {'nn.layer.rnns': '_DynamicLSTMCPUGPU'},
  'compat.old.decorators': {'log': '_LogActionOnce'},
@@ -184,7 +185,6 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                       'mindrecord.tools.imagenet_to_mr': 'ImageNetToMR',
                       'mindrecord.tools.mnist_to_mr': 'MnistToMR',
                       'mindrecord.tools.tfrecord_to_mr': 'TFRecordToMR'},
- 'mint.distributed': {'ops.function.comm_func': 'TCPStore'},
  'mint.nn': {'nn.layer.pooling': 'AdaptiveMaxPool2d',
              'mint.nn': 'AvgPool1d AvgPool2d AvgPool3d BCELoss BCEWithLogitsLoss CosineEmbeddingLoss '
                         'CrossEntropyLoss Dropout Dropout2d Embedding GELU Hardshrink Hardsigmoid Hardswish Hardtanh '
@@ -321,9 +321,9 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                           'ops.operations.manually_defined.ops_def': 'ScalarToTensor',
                           'ops.operations._sequence_ops': 'TensorToTuple'},
  'ops.communication': {'ops.operations.comm_ops': 'AllGather AllGatherV AllReduce AlltoAll AlltoAllV AlltoAllVC '
-                                                  'Barrier Broadcast CollectiveGather CollectiveScatter '
-                                                  'NeighborExchange Receive Reduce ReduceOp ReduceScatter '
-                                                  'ReduceScatterV Send'},
+                                                  'Barrier BatchISendIRecv Broadcast CollectiveGather '
+                                                  'CollectiveScatter NeighborExchange NeighborExchangeV2 Receive '
+                                                  'Reduce ReduceOp ReduceScatter ReduceScatterV Send'},
  'ops.composite': {'ops.operations.manually_defined.ops_def': 'ForiLoop Scan WhileLoop',
                    'ops.operations.debug_ops': 'HookBackward',
                    'ops.composite.base': 'HyperMap Map MultitypeFuncGraph',

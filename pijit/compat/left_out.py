@@ -68,7 +68,7 @@ _REASONS = [
         "nn.Embedding",
     ),
     (
-        "*BatchISendIRecv *NeighborExchange* *eshard* *AdaSum* "
+        "*eshard* *AdaSum* "
         "*VirtualDatasetCellTriple parallel* *parallel.cluster*",
         "processes divide batches, not networks (data parallel)",
         "the same network without it; collectives of `ops` and `mint.distributed`",

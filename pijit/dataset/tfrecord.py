@@ -75,27 +75,34 @@ def _fields(data):
         yield key >> 3, value
 
 
+def _bytes(value):
+    """A field's bytes: bytes() of a number would be as many zeros."""
+    if isinstance(value, int):
+        raise ValueError("a number stands where bytes should")
+    return value
+
+
 def parse_example(data: Any) -> dict[Any, Any]:
     """The features of a tf.train.Example: a dict from names to arrays of int64, float32 or bytes objects."""
     out = {}
     for number, features in _fields(data):
         if number != 1:
             continue
-        for number, entry in _fields(features):
+        for number, entry in _fields(_bytes(features)):
             if number != 1:
                 continue
-            pair = dict(_fields(entry))
-            name = bytes(pair.get(1, b"")).decode()
-            feature = list(_fields(pair.get(2, b"")))
+            pair = dict(_fields(_bytes(entry)))
+            name = bytes(_bytes(pair.get(1, b""))).decode()
+            feature = list(_fields(_bytes(pair.get(2, b""))))
             if not feature:
                 continue
             kind, content = feature[-1]
-            values = [v for n, v in _fields(content) if n == 1]
+            values = [v for n, v in _fields(_bytes(content)) if n == 1]
             if kind == 1:
                 out[name] = np.empty(len(values), object)  # not np.bytes_, which drops zeros at the end
-                out[name][:] = [bytes(v) for v in values]
+                out[name][:] = [bytes(_bytes(v)) for v in values]
             elif kind == 2:
-                out[name] = np.frombuffer(b"".join(bytes(v) for v in values), "<f4").astype(np.float32)
+                out[name] = np.frombuffer(b"".join(bytes(_bytes(v)) for v in values), "<f4").astype(np.float32)
             elif kind == 3:
                 numbers = []
                 for v in values:
@@ -106,7 +113,7 @@ def parse_example(data: Any) -> dict[Any, Any]:
                     while i < len(v):
                         x, i = _varint(v, i)
                         numbers.append(x)
-                out[name] = np.array(numbers, np.uint64).astype(np.int64)
+                out[name] = np.array([x & (1 << 64) - 1 for x in numbers], np.uint64).astype(np.int64)
     return out
 
 
@@ -209,6 +216,9 @@ class TFRecordDataset(FileRows):
                 if c not in names:
                     raise RuntimeError(f"[TFRecordDataset] columns_list names {c!r}, but there are {names}.")
             names = self.columns_list
+        if not names:
+            raise RuntimeError("[TFRecordDataset] there is no column: the " + (
+                "first record has no feature." if self.schema is None else "schema names none."))
         return names
 
     def _read(self, indices):

@@ -16,6 +16,7 @@ from pijit._C import Tensor
 from pijit.communication import _collectives
 from pijit.communication import management as _management
 from pijit.communication._comm_helper import GlobalComm, World, failed, group_of, member_of, more_than_one
+from pijit.communication._store import TCPStore  # noqa: F401
 from pijit.communication.comm_func import P2POp, batch_isend_irecv  # noqa: F401
 from pijit.communication.comm_func import CommHandle, _flat, _peer, _split_sizes, _started_all_reduce
 from pijit.communication.management import _need_init
@@ -424,42 +425,6 @@ def scatter_object_list(scatter_object_output_list: Any, scatter_object_input_li
 def set_comm_ops_inplace(is_enable: Any, func_list: Any = None) -> None:
     """Says whether collective functions fill tensors: these do. TypeError where is_enable is no bool."""
     _check.need("set_comm_ops_inplace", "is_enable", is_enable, _check.BOOL)
-
-
-class TCPStore:
-    """Values that processes share by a server: here a dict, for one process."""
-
-    host_name: Any
-    port: Any
-
-    def __init__(self, host_name: Any = None, port: Any = None, world_size: int = 1, is_master: bool = False,
-                 timeout: int = 300, wait_for_workers: bool = True, multi_tenant: bool = False,
-                 master_listen_fd: Any = None, use_libuv: bool = True) -> None:
-        if world_size not in (None, 1):
-            raise failed("TCPStore", f"'world_size' is {world_size}, but a store serves one process: use "
-                                     "all_gather_object or broadcast_object_list between several")
-        self.host_name, self.port, self._values = host_name, port, {}
-
-    def set(self, key: Any, value: Any) -> None:
-        """Keeps a str or bytes under a key."""
-        self._values[key] = value.encode() if isinstance(value, str) else value
-
-    def get(self, key: Any) -> Any:
-        """The bytes under a key. KeyError where there are none."""
-        return self._values[key]
-
-    def add(self, key: Any, amount: Any) -> int:
-        """Adds to the number under a key, 0 at first, and returns it."""
-        self._values[key] = str(int(self._values.get(key, b"0")) + amount).encode()
-        return int(self._values[key])
-
-    def delete_key(self, key: Any) -> bool:
-        """Takes a key away. Whether it was there."""
-        return self._values.pop(key, None) is not None
-
-    def num_keys(self) -> int:
-        """How many keys there are."""
-        return len(self._values)
 
 
 __all__ = [n for n, v in globals().items() if n[0] != "_" and callable(v)

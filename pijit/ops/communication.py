@@ -356,7 +356,144 @@ class NeighborExchange(_BetweenTwo):
                       for shape, (peer, group) in zip(self.recv_shapes, sources)])
 
 
-__all__ = ["AllGather", "AllGatherV", "AllReduce", "AlltoAll", "AlltoAllV", "AlltoAllVC", "Barrier", "Broadcast",
-           "CollectiveGather", "CollectiveScatter",
-           "NeighborExchange", "Receive", "Reduce",
+class NeighborExchangeV2(_Collective):
+    """Adds edges of neighbours' images to this process's images.
+
+    Ranks, which count in the world, are given by direction: top, top right, right, bottom right, bottom, bottom left,
+    left, top left; -1 where there is no neighbour. send_lens and recv_lens are the rows or columns at the top, the
+    bottom, the left and the right. The result is larger than the images, [n, channels, rows, columns], by recv_lens on
+    each side; where nobody sends, it is zero. All processes of the group call this."""
+
+    # by direction: which rows and columns; 0: the first ones (top, left), 1: all, 2: the last ones
+    _PLACES = ((0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0), (0, 0))
+
+    send_rank_ids: list[int]
+    send_lens: list[int]
+    recv_rank_ids: list[int]
+    recv_lens: list[int]
+    format: str
+
+    def __init__(self, send_rank_ids: list[int], send_lens: list[int], recv_rank_ids: list[int], recv_lens: list[int],
+                 data_format: str, group: str = _WORLD) -> None:
+        super().__init__(group)
+        for what, value, n, least in (("send_rank_ids", send_rank_ids, 8, -1), ("recv_rank_ids", recv_rank_ids, 8, -1),
+                                      ("send_lens", send_lens, 4, 0), ("recv_lens", recv_lens, 4, 0)):
+            if not isinstance(value, (list, tuple)):
+                raise _check.refused("NeighborExchangeV2", what, _check.LIST, value, TypeError)
+            if len(value) != n or any(isinstance(k, bool) or not isinstance(k, int) or k < least for k in value):
+                raise _check.refused("NeighborExchangeV2", what, _check.value(f"hold {n} ints of at least {least}"),
+                                     value)
+            ranks = [k for k in value if k >= 0]
+            if n == 8 and len(set(ranks)) != len(ranks):
+                raise _check.refused("NeighborExchangeV2", what, _check.value("hold each process once"), value)
+        if data_format != "NCHW":
+            raise _check.refused("NeighborExchangeV2", "data_format", _check.one_of("NCHW"), data_format)
+        self.send_rank_ids, self.send_lens = list(send_rank_ids), list(send_lens)
+        self.recv_rank_ids, self.recv_lens, self.format = list(recv_rank_ids), list(recv_lens), data_format
+
+    def _by_member(self, what, ranks, group):
+        """For each member the direction in which it lies, -1: in none."""
+        out = [-1] * group.size
+        for k, rank in enumerate(ranks):
+            if rank >= 0:
+                out[member_of("NeighborExchangeV2", what, rank, group)] = k
+        return out
+
+    def __call__(self, x: Tensor) -> Tensor:
+        from pijit.ops import function as F
+        group = self._members()
+        if x.ndim != 4:
+            raise _check.refused("NeighborExchangeV2", "the images", _check.value("have 4 dimensions"), x.shape)
+        n, channels, height, width = x.shape
+        top, bottom, left, right = self.send_lens
+        if max(top, bottom) > height or max(left, right) > width:
+            raise _check.refused("NeighborExchangeV2", "send_lens",
+                                 _check.value(f"be at most {height} rows and {width} columns"), self.send_lens)
+        rows = (slice(0, top), slice(0, height), slice(height - bottom, height))
+        columns = (slice(0, left), slice(0, width), slice(width - right, width))
+        parts, send = [], []
+        for k in self._by_member("send_rank_ids", self.send_rank_ids, group):
+            size = 0
+            if k >= 0:
+                r, c = self._PLACES[k]
+                part = x[:, :, rows[r], columns[c]].reshape((-1,))
+                size = part.size
+                if size:
+                    parts.append(part)
+            send.append(size)
+        top, bottom, left, right = self.recv_lens
+        heights, widths = (top, height, bottom), (left, width, right)
+        sources = self._by_member("recv_rank_ids", self.recv_rank_ids, group)
+        receive = [n * channels * heights[self._PLACES[k][0]] * widths[self._PLACES[k][1]] if k >= 0 else 0
+                   for k in sources]
+        given = F.concat(parts, 0) if len(parts) > 1 else parts[0] if parts else F.zeros((0,), x.dtype)
+        flat = _collectives.all_to_all(given, send, receive, group)
+        got, at = {(1, 1): x}, 0
+        for k, size in zip(sources, receive):
+            if k >= 0:
+                r, c = self._PLACES[k]
+                got[r, c] = flat[at:at + size].reshape((n, channels, heights[r], widths[c]))
+            at += size
+        lines = []
+        for r in range(3):
+            if heights[r]:
+                line = [got[r, c] if (r, c) in got else F.zeros((n, channels, heights[r], widths[c]), x.dtype)
+                        for c in range(3) if widths[c]]
+                lines.append(F.concat(line, 3) if len(line) > 1 else line[0])
+        return F.concat(lines, 2) if len(lines) > 1 else lines[0]
+
+
+class BatchISendIRecv(_BetweenTwo):
+    """Sends tensors to other processes and receives some from them, in one call.
+
+    op_types are "isend" and "irecv", remote_ranks the processes, which count in the world, receive_shapes and
+    receive_dtypes are those of what is received, in its order. Called with the tensors to be sent. Results are in the
+    order of op_types: a tensor for each irecv, a zero for each isend."""
+
+    op_types: tuple[str, ...]
+    remote_ranks: tuple[int, ...]
+    receive_shapes: tuple[Any, ...]
+    receive_dtypes: tuple[Any, ...]
+
+    def __init__(self, op_types: Any, remote_ranks: Any, receive_shapes: Any = None, receive_dtypes: Any = None,
+                 group: str = _WORLD) -> None:
+        super().__init__(group)
+        shapes, dtypes = (() if v is None else v for v in (receive_shapes, receive_dtypes))
+        for what, value in (("op_types", op_types), ("remote_ranks", remote_ranks), ("receive_shapes", shapes),
+                            ("receive_dtypes", dtypes)):
+            if not isinstance(value, (list, tuple)):
+                raise _check.refused("BatchISendIRecv", what, _check.LIST, value, TypeError)
+        if any(op not in ("isend", "irecv") for op in op_types):
+            raise _check.refused("BatchISendIRecv", "op_types", _check.value("hold 'isend' and 'irecv'"), op_types)
+        received = sum(op == "irecv" for op in op_types)
+        for what, value, n in (("remote_ranks", remote_ranks, len(op_types)), ("receive_shapes", shapes, received),
+                               ("receive_dtypes", dtypes, received)):
+            if len(value) != n:
+                raise _check.refused("BatchISendIRecv", what, _check.value(f"hold {n} values, as op_types says"),
+                                     len(value))
+        self.op_types, self.remote_ranks = tuple(op_types), tuple(remote_ranks)
+        self.receive_shapes, self.receive_dtypes = tuple(tuple(s) for s in shapes), tuple(dtypes)
+
+    def __call__(self, *inputs: Any) -> tuple[Tensor, ...]:
+        given = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)) else inputs
+        given = [x for x in given if x is not None]
+        sends = [k for k, op in enumerate(self.op_types) if op == "isend"]
+        if len(given) != len(sends):
+            raise _check.refused("BatchISendIRecv", "the inputs",
+                                 _check.value(f"be {len(sends)} tensors, one for each isend"), len(given), RuntimeError)
+        pairs = [self._pair("remote_ranks", r) for r in self.remote_ranks]
+        out: list[Any] = [None] * len(pairs)
+        for k, x in zip(sends, given):
+            out[k] = _collectives.send(x, pairs[k][0], 0, pairs[k][1])
+        at = 0
+        for k, (peer, group) in enumerate(pairs):
+            if self.op_types[k] == "irecv":
+                out[k] = _collectives.receive(self.receive_shapes[at], self.receive_dtypes[at], peer, 0, group)
+                at += 1
+        return tuple(out)
+
+
+__all__ = ["AllGather", "AllGatherV", "AllReduce", "AlltoAll", "AlltoAllV", "AlltoAllVC", "Barrier", "BatchISendIRecv",
+           "Broadcast", "CollectiveGather", "CollectiveScatter",
+           "NeighborExchange", "NeighborExchangeV2", "Receive", "Reduce",
            "ReduceOp", "ReduceScatter", "ReduceScatterV", "Send"]

@@ -1,6 +1,8 @@
 // A driver whose GPU is the host: memory is the host's, and an image is a shared library of kernels
-// that went through the host's compiler (host_compiler.py). Work on the stream runs late, at the
-// next synchronization, as on a GPU that is busy: what reads without waiting reads too early.
+// that went through the host's compiler (host_compiler.py). Work on the streams runs late, at the
+// next synchronization, as on a GPU that is busy: what reads without waiting reads too early. Of
+// several streams the later ones run first, as far as they wait for no event: what lacks one comes
+// too early. PIJIT_FAKE_STREAMS=late: they run last.
 // Between synchronizations nobody may touch the memory: a host that reads it as its own crashes.
 // With PIJIT_FAKE_IDLE it takes all work and does none, so that the host's side can be timed.
 #include <dlfcn.h>
@@ -10,25 +12,44 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace {
 
 using Address = unsigned long long;
-std::recursive_mutex mu;
+auto& mu = *new std::recursive_mutex;       // of all below
+auto& running = *new std::recursive_mutex;  // held while work runs
 using Work = std::vector<std::function<void()>>;
-Work queue;                             // of the one stream
+struct FakeStream;
+struct FakeEvent {  // so many items of a stream
+  FakeStream* of = nullptr;
+  size_t at = 0;
+  bool done() const;
+};
+struct Item {
+  std::function<void()> run;
+  FakeEvent after;  // without `run`: waits for it
+};
+struct FakeStream {
+  std::deque<Item> queue;
+  size_t begun = 0, done = 0;  // items that came, that have run
+};
+bool FakeEvent::done() const { return !of || at <= of->done; }
+std::vector<FakeStream*> streams;
 thread_local Work* captured = nullptr;  // what goes to the stream that captures, instead
 int lost = 0;                           // the error of a kernel, which stays
 std::map<Address, size_t> blocks;
 std::map<const char*, size_t> locked;  // memory of the host that the GPU reads by itself
-size_t held = 0, done = 0;             // bytes; work items that have run
+size_t held = 0;                       // bytes
 constexpr size_t kTotal = size_t{1} << 28;
 int graphs = 0, kernels = 0;
 std::mutex names_mu;
@@ -51,11 +72,12 @@ char* region() {
 }
 int open_count = 0;
 struct Open {  // while it lives, memory can be read and written
-  std::lock_guard<std::recursive_mutex> lock{mu};
   Open() {
+    std::lock_guard lock(mu);
     if (open_count++ == 0) mprotect(region(), kRegion, PROT_READ | PROT_WRITE);
   }
   ~Open() {
+    std::lock_guard lock(mu);
     if (--open_count == 0) mprotect(region(), kRegion, PROT_NONE);
   }
 };
@@ -69,20 +91,52 @@ Address place(size_t n) {
   return at + n <= reinterpret_cast<Address>(region()) + kRegion ? at : 0;
 }
 
+// The next item of a stream; false: there is none that can run.
+bool step(FakeStream& s) {
+  std::function<void()> run;
+  {
+    std::lock_guard lock(mu);
+    if (s.queue.empty()) return false;
+    Item& next = s.queue.front();
+    if (!next.run && !next.after.done()) return false;
+    run = std::move(next.run);
+    s.queue.pop_front();
+  }
+  if (run) run();
+  std::lock_guard lock(mu);
+  if (run) ++s.done;
+  return true;
+}
 int drain() {
+  static const char* order = getenv("PIJIT_FAKE_STREAMS");
+  const bool late = order && !strcmp(order, "late");
+  std::lock_guard turn(running);
   const Open open;
-  for (size_t i = 0; i < queue.size(); ++i) queue[i]();
-  done += queue.size();
-  queue.clear();
+  for (bool any = true; any;) {
+    any = false;
+    std::vector<FakeStream*> all;
+    {
+      std::lock_guard lock(mu);
+      all = streams;
+    }
+    if (!late) std::reverse(all.begin(), all.end());
+    for (FakeStream* s : all)
+      while (step(*s)) any = true;
+  }
+  std::lock_guard lock(mu);
+  for (FakeStream* s : streams)
+    if (!s->queue.empty()) abort();  // streams that wait for each other
   return lost;
 }
 const bool idle = getenv("PIJIT_FAKE_IDLE");
 template <class F>
-int later(F f) {
+int later(void* stream, F f) {
   if (idle) return kSuccess;
   if (captured) return captured->push_back(f), kSuccess;
   std::lock_guard lock(mu);
-  queue.push_back(f);
+  auto* s = static_cast<FakeStream*>(stream);
+  s->queue.push_back({f, {}});
+  ++s->begun;
   return kSuccess;
 }
 // Whether [p, p + n) lies in a block that has not been freed.
@@ -100,9 +154,27 @@ using Run = void (*)(const void* arguments, unsigned blocks, unsigned threads);
 
 extern "C" {
 #define EXPORT __attribute__((visibility("default"))) int
-// For libraries that put work on the stream.
+// For libraries that put work on a stream, or the first one. What waits there for other processes
+// runs by itself, soon, as they may wait for it before anybody here waits for the GPU.
+__attribute__((visibility("default"))) void pijit_fake_later_on(void* stream, void (*f)(void*),
+                                                                void* p) {
+  static const bool started = [] {
+    std::thread([] {
+      while (true) {
+        usleep(5000);
+        drain();
+      }
+    }).detach();
+    atexit([] {  // it finds the lock taken when all else goes
+      for (int k = 0; k < 100 && !running.try_lock(); ++k) usleep(2000);
+    });
+    return true;
+  }();
+  (void)started;
+  later(stream, [=] { f(p); });
+}
 __attribute__((visibility("default"))) void pijit_fake_later(void (*f)(void*), void* p) {
-  later([=] { f(p); });
+  later(streams.front(), [=] { f(p); });
 }
 EXPORT cuInit(unsigned) { return kSuccess; }
 EXPORT cuGetErrorName(int code, const char** name) {
@@ -119,15 +191,27 @@ EXPORT cuDeviceGetAttribute(int* v, int which, int) {
   *v = which == 75 ? 9 : which == 76 ? 0 : 16;
   return kSuccess;
 }
-EXPORT cuDevicePrimaryCtxRetain(void** c, int) { return *c = &queue, kSuccess; }
+EXPORT cuDevicePrimaryCtxRetain(void** c, int) { return *c = &streams, kSuccess; }
 EXPORT cuCtxSetCurrent(void*) { return kSuccess; }
 EXPORT cuMemGetInfo_v2(size_t* free, size_t* total) {
   return *free = kTotal - held, *total = kTotal, kSuccess;
 }
-EXPORT cuStreamCreate(void** s, unsigned) { return *s = &held, kSuccess; }
-EXPORT cuStreamDestroy_v2(void*) { return kSuccess; }
+EXPORT cuStreamCreate(void** s, unsigned) {
+  std::lock_guard lock(mu);
+  return streams.push_back(new FakeStream), *s = streams.back(), kSuccess;
+}
+EXPORT cuStreamDestroy_v2(void* s) {  // events may name it for ever
+  std::lock_guard lock(mu);
+  streams.erase(std::find(streams.begin(), streams.end(), s));
+  return kSuccess;
+}
 EXPORT cuStreamSynchronize(void*) { return captured ? kIllegal : drain(); }
-EXPORT cuStreamWaitEvent(void* stream, void*, unsigned) {
+EXPORT cuStreamWaitEvent(void* stream, void* e, unsigned) {
+  std::lock_guard lock(mu);
+  if (std::find(streams.begin(), streams.end(), stream) != streams.end())
+    return static_cast<FakeStream*>(stream)->queue.push_back(
+               {nullptr, *static_cast<FakeEvent*>(e)}),
+           kSuccess;
   fprintf(stderr, "fake driver: stream %p waits\n", stream);
   return kSuccess;
 }
@@ -144,10 +228,10 @@ EXPORT cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long)
 }
 EXPORT cuGraphDestroy(void* graph) { return delete static_cast<Work*>(graph), kSuccess; }
 EXPORT cuGraphExecDestroy(void* exec) { return delete static_cast<Work*>(exec), kSuccess; }
-EXPORT cuGraphLaunch(void* exec, void*) {
+EXPORT cuGraphLaunch(void* exec, void* stream) {
   ++graphs;
   const Work work = *static_cast<Work*>(exec);
-  return later([=] {
+  return later(stream, [=] {
     for (auto& f : work) f();
   });
 }
@@ -166,22 +250,24 @@ EXPORT pijit_fake_started(const char* name) {
   std::lock_guard lock(names_mu);
   return started[name];
 }
-EXPORT cuEventCreate(void** e, unsigned) { return *e = new size_t{0}, kSuccess; }
-EXPORT cuEventRecord(void* e, void*) {
+EXPORT cuEventCreate(void** e, unsigned) { return *e = new FakeEvent, kSuccess; }
+EXPORT cuEventRecord(void* e, void* stream) {
   std::lock_guard lock(mu);
-  *static_cast<size_t*>(e) = done + queue.size();
+  auto* s = static_cast<FakeStream*>(stream);
+  *static_cast<FakeEvent*>(e) = {s, s->begun};
   return kSuccess;
 }
 EXPORT cuEventQuery(void* e) {
   std::lock_guard lock(mu);
-  return *static_cast<size_t*>(e) <= done ? kSuccess : kNotReady;
+  return static_cast<FakeEvent*>(e)->done() ? kSuccess : kNotReady;
 }
 EXPORT cuEventSynchronize(void*) { return drain(); }
 EXPORT cuEventElapsedTime(float* ms, void* a, void* b) {  // one per command
-  *ms = static_cast<float>(*static_cast<size_t*>(b)) - static_cast<float>(*static_cast<size_t*>(a));
+  *ms = static_cast<float>(static_cast<FakeEvent*>(b)->at) -
+        static_cast<float>(static_cast<FakeEvent*>(a)->at);
   return kSuccess;
 }
-EXPORT cuEventDestroy_v2(void* e) { return delete static_cast<size_t*>(e), kSuccess; }
+EXPORT cuEventDestroy_v2(void* e) { return delete static_cast<FakeEvent*>(e), kSuccess; }
 EXPORT cuDeviceGetDefaultMemPool(void** p, int) { return *p = &blocks, kSuccess; }
 EXPORT cuMemPoolSetAttribute(void*, int, void*) { return kSuccess; }
 EXPORT cuMemPoolGetAttribute(void*, int, void* bytes) {
@@ -205,9 +291,10 @@ EXPORT cuMemAllocAsync(Address* p, size_t n, void*) {
   held += n;
   return kSuccess;
 }
-EXPORT cuMemFreeAsync(Address p, void*) {
+EXPORT cuMemFreeAsync(Address p, void* stream) {
   if (captured) return kSuccess;  // it is the graph's, and used again
-  return later([=] {
+  return later(stream, [=] {
+    std::lock_guard lock(mu);
     auto it = blocks.find(p);
     if (it == blocks.end()) abort();  // freed twice
     held -= it->second;
@@ -215,32 +302,32 @@ EXPORT cuMemFreeAsync(Address p, void*) {
     blocks.erase(it);
   });
 }
-EXPORT cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t n, void*) {
+EXPORT cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t n, void* stream) {
   const auto* bytes = static_cast<const char*>(from);
   {
     std::lock_guard lock(mu);
     auto it = locked.upper_bound(bytes);
     if (it != locked.begin() && bytes + n <= (--it)->first + it->second)
-      return later([=] {
+      return later(stream, [=] {
         if (!valid(to, n)) abort();
         memcpy(reinterpret_cast<void*>(to), bytes, n);
       });
   }
   if (idle) return kSuccess;
   std::string staged(bytes, n);  // pageable memory is staged at once
-  return later([=] {
+  return later(stream, [=] {
     if (!valid(to, n)) abort();
     memcpy(reinterpret_cast<void*>(to), staged.data(), n);
   });
 }
-EXPORT cuMemcpyDtoHAsync_v2(void* to, Address from, size_t n, void*) {
-  return later([=] {
+EXPORT cuMemcpyDtoHAsync_v2(void* to, Address from, size_t n, void* stream) {
+  return later(stream, [=] {
     if (!valid(from, n)) abort();
     memcpy(to, reinterpret_cast<void*>(from), n);
   });
 }
-EXPORT cuMemcpyDtoDAsync_v2(Address to, Address from, size_t n, void*) {
-  return later([=] {
+EXPORT cuMemcpyDtoDAsync_v2(Address to, Address from, size_t n, void* stream) {
+  return later(stream, [=] {
     if (!valid(from, n) || !valid(to, n)) abort();
     memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), n);
   });
@@ -271,7 +358,7 @@ EXPORT cuModuleGetFunction(void** f, void* module, const char* name) {
   return *f ? kSuccess : kNotFound;
 }
 EXPORT cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                      unsigned bz, unsigned, void*, void** params, void** extra) {
+                      unsigned bz, unsigned, void* stream, void** params, void** extra) {
   if (gy != 1 || gz != 1 || by != 1 || bz != 1 || params || !extra || extra[0] != (void*)1 ||
       extra[2] != (void*)2 || extra[4])
     return kInvalid;
@@ -284,8 +371,8 @@ EXPORT cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned b
   }
   // For tests: a kernel that fails, as one that leaves its memory.
   if (const char* fails = getenv("PIJIT_FAKE_FAILS"); fails && kernels == atoi(fails))
-    return later([=] { lost = 700; });
-  return later([=] {
+    return later(stream, [=] { lost = 700; });
+  return later(stream, [=] {
     if (!lost) reinterpret_cast<Run>(f)(arguments.data(), gx, bx);
   });
 }

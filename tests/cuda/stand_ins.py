@@ -1,4 +1,4 @@
-"""Libraries that stand in for the driver, cuBLASLt, cuDNN and cuFFT, so that the plug-in runs without a GPU."""
+"""Libraries that stand in for the driver, cuBLASLt, cuDNN, cuFFT and NCCL, so that the plug-in runs without a GPU."""
 
 import os
 import pathlib
@@ -10,7 +10,8 @@ ROOT = HERE.parents[1]
 PLUGIN = ROOT / "build" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "libpijit_cuda.so"
 COMPILER = os.environ.get("CXX", "c++")
 SOURCES = {"libcuda.so.1": "fake_driver.cc", "libcublasLt.so.13": "fake_cublaslt.cc",
-           "libcudnn.so.9": "fake_cudnn.cc", "libcufft.so.12": "fake_cufft.cc"}
+           "libcudnn.so.9": "fake_cudnn.cc", "libcufft.so.12": "fake_cufft.cc",
+           "libnccl.so.2": "fake_nccl.cc"}
 
 
 def build(folder):

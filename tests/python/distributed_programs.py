@@ -1,6 +1,7 @@
 """Programs of several processes, for test_distributed.py: `mpirun -n 2 python -m tests.python.distributed_programs NAME
 [ARGUMENTS]`. Each rank checks what it sees; what rank 0 prints, the test reads."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -246,6 +247,60 @@ def gathered_and_scattered():
         same(x.astype(ms.float32), rows[rank][:, None])
     if rank == 0:
         raises(ValueError, "gather_list", lambda: distributed.gather(Tensor([1.0]), [], 0))
+
+
+@program
+def edges_of_neighbours():
+    """On a grid of processes, with gradients: what lies in the whole image around each part."""
+    rank, n = ranks()
+    across = 2 if n == 4 else 1
+    down = n // across
+    whole = np.arange(3.0 * 2 * 4 * down * 3 * across, dtype=np.float32).reshape(3, 2, 4 * down, 3 * across)
+    r, c = divmod(rank, across)
+    steps = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
+    near = [(r + i) * across + c + j if 0 <= r + i < down and 0 <= c + j < across else -1 for i, j in steps]
+    lens = (2, 1, 1, 2)  # rows and columns that come from the top, the bottom, the left and the right
+    exchange = ops.NeighborExchangeV2(near, [1, 2, 2, 1], near, list(lens), "NCHW")
+    around = np.pad(whole, ((0, 0), (0, 0), lens[:2], lens[2:]))
+    expected = around[:, :, 4 * r:4 * r + 4 + 3, 3 * c:3 * c + 3 + 3]
+    part = Tensor(whole[:, :, 4 * r:4 * r + 4, 3 * c:3 * c + 3].copy())
+    uses = np.zeros_like(around)
+    for k in range(n):  # how often each pixel is in some process's result
+        i, j = divmod(k, across)
+        uses[:, :, 4 * i:4 * i + 7, 3 * j:3 * j + 6] += 1
+    at = (slice(None), slice(None), slice(2 + 4 * r, 6 + 4 * r), slice(1 + 3 * c, 4 + 3 * c))
+    for wrap in (lambda f: f, ms.jit):
+        same(wrap(lambda x: exchange(x))(part), expected)
+        same(wrap(ms.grad(lambda x: (exchange(x) * 2).sum()))(part), 2 * uses[at])
+    following, before = (rank + 1) % n, (rank - 1) % n
+    batch = ops.BatchISendIRecv(("irecv", "isend", "isend", "irecv"), (before, following, following, before),
+                                ((2,), (1, 1)), (ms.float32, ms.int32))
+    sent = Tensor([1.0, rank]), Tensor([[rank]]).astype(ms.int32)
+    for f in (batch, ms.jit(lambda *x: batch(*x))):
+        got = f(*sent)
+        same(got[0], [1, before])
+        same(got[3], [[before]])
+    raises(ValueError, "each process once", lambda: ops.NeighborExchangeV2([0] * 8, [1] * 4, [-1] * 8, [1] * 4, "NCHW"))
+    raises(TypeError, "send_lens", lambda: ops.NeighborExchangeV2([-1] * 8, 1, [-1] * 8, [1] * 4, "NCHW"))
+    raises(RuntimeError, "one for each isend", lambda: batch(sent[0]))
+
+
+@program
+def store(port):
+    """TCPStore: rank 0 serves it; the others wait for keys, and count."""
+    rank, n = ranks()
+    shared = distributed.TCPStore("127.0.0.1", int(port), n, rank == 0)
+    if rank == 1:
+        time.sleep(0.3)
+        shared.set("\x00 of 1 <&>", bytes(range(256)))
+    assert shared.get("\x00 of 1 <&>") == bytes(range(256))
+    assert shared.add("ranks", 1 << 40) % (1 << 40) == 0
+    distributed.barrier()
+    assert shared.get("ranks") == str(n << 40).encode() and shared.num_keys() == 2
+    distributed.barrier()
+    assert not shared.delete_key("none")
+    raises(RuntimeError, "no number", lambda: shared.add("\x00 of 1 <&>", 1))
+    distributed.barrier()  # rank 0 serves until all have asked
 
 
 @program
@@ -634,7 +689,66 @@ def early():
     assert nn.TrainOneStepCell(network, optimizer).reducer_flag
 
 
+@program
+def moved_by_nccl():
+    """What lies on the GPU goes by NCCL, but for what NCCL has not; it is never waited for."""
+    rank, n = ranks()
+
+    def count(f):
+        before = LIBRARY.pijit_fake_nccl()
+        f()
+        return LIBRARY.pijit_fake_nccl() - before
+    x = Tensor(np.arange(2.0 * n, dtype=np.float32) + rank)
+    half = [*range(n // 2)] if rank < n // 2 else [*range(n // 2, n)]
+    communication.create_group("half", half)
+    assert x.device == "GPU"
+    for f in (ops.AllReduce(), ops.AllGather(), ops.ReduceScatter("max"), ops.AlltoAll(n, 0, 0), ops.Reduce(1, "min"),
+              ops.CollectiveGather(0), ops.CollectiveScatter(1), ops.AllReduce("prod", "half")):
+        assert count(lambda f=f: f(x)) == (1 if f.group != "half" or n > 2 else 0), f
+    assert count(lambda: ops.Broadcast(1)((x,))) == 1
+    assert count(lambda: ops.AllReduce()(x.astype(ms.complex64))) == 1
+    assert count(lambda: ops.AllReduce("prod")(x.astype(ms.complex64))) == 0
+    assert count(lambda: ops.AllReduce()(x.astype(ms.int16))) == 0
+    assert count(lambda: ops.AllGather()(x.astype(ms.int16))) == 1
+    assert count(ops.Barrier()) == 0
+    mixed = x if rank else x.to("CPU")  # on one rank it lies elsewhere
+    assert count(lambda: same(ops.AllReduce()(mixed), n * np.arange(2.0 * n) + n * (n - 1) / 2)) == 0
+
+    @ms.jit
+    def step(x):
+        return ops.AllReduce()(x * 2) + ops.AllGather()(x)[:2 * n]
+    for _ in range(4):
+        assert count(lambda: step(x)) == 2
+    same(step(x)[:2], 2 * n * np.arange(2) + n * (n - 1) + np.arange(2))
+    handles = [comm_func.all_reduce(x * k, async_op=True) for k in range(3)]
+    for k in (1, 0, 2):
+        handles[k][1].wait()
+        same(handles[k][0], k * (n * np.arange(2.0 * n) + n * (n - 1) / 2))
+    comm_func.all_reduce(x, async_op=True)  # nobody waits for it
+    communication.release()
+    communication.init("mccl")
+    assert count(lambda: same(ops.AllReduce()(x)[:1], [n * (n - 1) / 2])) == 0
+
+
+@program
+def second_fails():
+    """A collective that fails, hangs or dies on the GPU."""
+    rank, _ = ranks()
+    ops.AllReduce()(Tensor([1.0])).asnumpy()
+    begin = time.monotonic()
+    try:
+        ops.AllReduce()(Tensor([1.0])).asnumpy()
+    except RuntimeError as e:
+        print(f"rank {rank} after {time.monotonic() - begin:.1f} s: {e}", flush=True)
+        raises(RuntimeError, "", lambda: ops.AllReduce()(Tensor([1.0])))
+        raises(RuntimeError, "values may not be what they should", lambda: Tensor([1.0]).asnumpy())
+        raise
+
+
 if __name__ == "__main__":
+    if os.environ.get("PIJIT_TEST_DEVICE") == "GPU":
+        context.set_context(device_target="GPU")
+        LIBRARY = ctypes.CDLL("libnccl.so.2")
     communication.init()
     PROGRAMS[sys.argv[1]](*sys.argv[2:])
     if communication.get_rank() == 0:

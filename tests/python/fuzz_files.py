@@ -7,6 +7,8 @@ test_fuzz_files.py."""
 import argparse
 import glob
 import gzip
+import io
+import json
 import os
 import pathlib
 import pickle
@@ -16,12 +18,15 @@ import struct
 import sys
 import tempfile
 import warnings
+import zlib
 
 import numpy as np
+from PIL import Image
 
 import pijit as ms
 import pijit.dataset as ds
 from pijit import nn
+from pijit.dataset.tfrecord import masked_crc32c
 from pijit.mindrecord import Cifar10ToMR, FileReader, FileWriter, MindPage, MnistToMR
 from tests.python import made_sets
 
@@ -235,8 +240,100 @@ class DataSets(Format):
             place.write_bytes(good)
 
 
+def _message(field, data):
+    return bytes([8 * field + 2, len(data)]) + data
+
+
+def _record(data):
+    head = struct.pack("<Q", len(data))
+    return head + struct.pack("<I", masked_crc32c(head)) + data + struct.pack("<I", masked_crc32c(data))
+
+
+def _rows(d):
+    return list(d.create_tuple_iterator(num_epochs=1, output_numpy=True))
+
+
+class Readers(Format):
+    """What reads one file of a common kind."""
+
+    name, extension = "readers", "any"
+
+    def seeds(self, folder):
+        features = {"s": _message(1, _message(1, b"\xff\0") + _message(1, b"ab")),
+                    "n": _message(3, _message(1, b"\x07")), "f": _message(2, _message(1, struct.pack("<2f", 1, 0.5)))}
+        example = _message(1, b"".join(_message(1, _message(1, n.encode()) + _message(2, v))
+                                       for n, v in features.items()))
+        whole = b"".join(_record(example) for _ in range(3))
+        schema = {"datasetType": "TF", "numRows": 3, "columns": {"n": {"type": "int64", "rank": 1, "shape": [1]},
+                                                               "s": {"type": "uint8", "rank": 1}}}
+        vectors = "ab 0.5 1 -2e3\ncd 1 2 3\n\u00fc 4 5 6\n"
+        image = io.BytesIO()
+        Image.fromarray(np.arange(60, dtype=np.uint8).reshape(4, 5, 3)).save(image, "PNG")
+        rows = np.random.default_rng(0).integers(0, 256, (3, 3073), np.uint8)
+        rows[:, 0] %= 10
+        self.readers = []
+        for data, read in (
+                (whole, lambda path: _rows(ds.TFRecordDataset(path, shuffle=False))),
+                (gzip.compress(whole), lambda path: _rows(ds.TFRecordDataset(path, compression_type="GZIP"))),
+                (zlib.compress(whole), lambda path: _rows(ds.TFRecordDataset(path, compression_type="ZLIB"))),
+                (example, self.example),  # with a right checksum around
+                (json.dumps(schema).encode(), lambda path: ds.Schema(path)),
+                (b'1,2.5,"a ""b"" c"\n3,4,d\n', lambda path: _rows(
+                    ds.CSVDataset(path, column_defaults=[1, 1.0, "x"], column_names=["a", "b", "c"], shuffle=False))),
+                ("some\ntext \u00fc\n".encode(), lambda path: _rows(ds.TextFileDataset(path, shuffle=False))),
+                (b"the\nof,1\nand\n", lambda path: ds.text.Vocab.from_file(path, ",", special_tokens=["<unk>"])),
+                (vectors.encode(), lambda path: ds.text.Vectors.from_file(path)),
+                (b"3 3\n" + vectors.encode(), self.named(".vec", ds.text.FastText)),
+                (vectors.encode(), self.named("glove.6B.3d.txt", ds.text.GloVe)),
+                (vectors.encode(), self.named(".txt", ds.text.CharNGram)),
+                (json.dumps({"numParallelWorkers": 2, "seed": 3, "logFilePath": "/tmp"}).encode(), self.config),
+                (image.getvalue(), ds.vision.read_image),
+                (rows.tobytes(), self.cifar)):
+            self.readers.append(read)
+            yield data
+
+    def read(self, path):
+        try:
+            self.readers[self.chosen](path)
+        except (AttributeError, TypeError) as e:  # of what a schema or a configuration says, as in MindSpore
+            if str(e)[:1] != "[":
+                raise
+            raise ValueError(str(e)) from e
+
+    @staticmethod
+    def example(path):
+        with open(path, "rb") as f:
+            data = f.read()
+        with open(path, "wb") as f:
+            f.write(_record(data))
+        _rows(ds.TFRecordDataset(path, shuffle=False))
+
+    @staticmethod
+    def named(name, kind):
+        def read(path):
+            place = os.path.join(os.path.dirname(path), name if name[0] != "." else "vectors" + name)
+            os.rename(path, place)
+            kind.from_file(place)
+        return read
+
+    @staticmethod
+    def config(path):
+        kept = ds.config.get_num_parallel_workers(), ds.config.get_seed()
+        try:
+            ds.config.load(path)
+        finally:
+            ds.config.set_num_parallel_workers(kept[0])
+            ds.config.set_seed(kept[1])
+
+    @staticmethod
+    def cifar(path):
+        os.rename(path, os.path.join(os.path.dirname(path), "data_batch_1.bin"))
+        _rows(ds.Cifar10Dataset(os.path.dirname(path), "train", shuffle=False))
+
+
 FORMATS = [MindRecord(), Checkpoint(), Safetensors(), Cifar(), Mnist(), MindIR(), DataSets("texts", "AGNews", "USPS"),
-           DataSets("sounds", "CMUArctic", "YesNo"), DataSets("images", "EMnist", "WIDERFace")]
+           DataSets("sounds", "CMUArctic", "YesNo"), DataSets("images", "EMnist", "WIDERFace"),
+           Readers()]
 
 
 def _remove(folder):

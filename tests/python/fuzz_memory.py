@@ -385,6 +385,33 @@ def _(d):
     return Call(function, [x, w, b, *residual], f"followed({stride}, {groups}, {activation})")
 
 
+@op("points", ("float32", ))
+def _(d):
+    """A 3 x 3 convolution of many pixels between blocks, by values at points."""
+    groups = d.one(1, 1, 2, 3)
+    channels, filters = groups * d.one(8, 16, 32, 64), groups * d.one(8, 16, 32, 48)
+    side = [d.one(12, 13, 14, 15, 16, 29) for _ in range(2)]
+    pads = tuple(d.one(0, 1, 2) for _ in range(4))
+    x, w, v, b = (d.array((d.one(1, 2), channels, *side)), d.array((channels, channels, 1, 1)),
+                  d.array((filters, channels // groups, 3, 3)), d.array((filters, )))
+    out = side[0] + pads[0] + pads[1] - 2, side[1] + pads[2] + pads[3] - 2
+    residual = [d.array((x[0].shape[0], filters, *out))] if d.flag() else []
+    activation = d.one("relu", "relu6", "hardswish", "silu", None)
+
+    def function(x, w, v, b, residual=None):
+        import pijit as ms
+        from pijit import ops
+
+        def f(x, w, v, b, y):
+            z = ops.conv2d(ops.conv2d(x, w), v, b, 1, "pad", pads, 1, groups)
+            z = z if y is None else z + y
+            return getattr(ops, activation)(z) if activation else z
+
+        return ms.jit(f, numerics="fast")(x, w, v, b, residual)
+
+    return Call(function, [x, w, v, b, *residual], f"points({pads}, {groups}, {activation})")
+
+
 @op("blocks", ("float32", ))
 def _(d):
     """Programs whose values keep their channels in blocks: convolutions with what follows them, and poolings."""

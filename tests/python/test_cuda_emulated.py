@@ -256,6 +256,7 @@ from pijit import ops
 x, w, z = (ms.Tensor(np.ones(s, t), device="GPU") for s, t in (((1, 2, 5, 5), np.float32), ((3, 2, 3, 3), np.float32),
                                                                 ((4, 4), np.complex64)))
 ops.conv2d(x, w).asnumpy(), ops.fft(z).asnumpy(), (w[0, 0] @ w[0, 1]).asnumpy()
+assert ms._C.lacks_device_collectives("GPU") is None
 with open("/proc/self/maps", encoding="utf-8") as maps:
     print(*sorted({line.split()[-1] for line in maps if sys.argv[1] in line}))
 """
@@ -263,10 +264,10 @@ with open("/proc/self/maps", encoding="utf-8") as maps:
 
 @once
 @pytest.mark.parametrize("layout", [
-    {"libcublasLt.so.13": "cu13", "libcudnn.so.9": "cudnn", "libcufft.so.12": "cu13"},  # of CUDA 13
-    {"libcublasLt.so.12": "cublas", "libcudnn.so.9": "cudnn", "libcufft.so.11": "cufft"}])  # of CUDA 12
+    {"libcublasLt.so.13": "cu13", "libcudnn.so.9": "cudnn", "libcufft.so.12": "cu13", "libnccl.so.2": "nccl"},
+    {"libcublasLt.so.12": "cublas", "libcudnn.so.9": "cudnn", "libcufft.so.11": "cufft", "libnccl.so.2": "nccl"}])
 def test_libraries_lie_in_nvidias_wheels(emulated, tmp_path, layout):
-    """They are found in a folder of packages, where nothing else names them."""
+    """Of CUDA 13, and of 12. They are found in a folder of packages, where nothing else names them."""
     fakes, site, alone = pathlib.Path(emulated["LD_LIBRARY_PATH"]), tmp_path / "site-packages", tmp_path / "driver"
     alone.mkdir()
     shutil.copy(fakes / "libcuda.so.1", alone)

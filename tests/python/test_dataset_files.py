@@ -227,6 +227,23 @@ def record(data):
     return head + struct.pack("<I", masked_crc32c(head)) + data + struct.pack("<I", masked_crc32c(data))
 
 
+@pytest.mark.parametrize("data", [
+    b"\x08\x01", b"\x0a\x02\x08\x01", b"\x0a\x04\x0a\x02\x10\x01", b"\x0a\x06\x0a\x04\x12\x02\x08\x01",
+    b"\x0a\x0b\x0a\x09\x12\x07\x0a\x05\x08\xff\xff\xff\x7f"])
+def test_examples_with_numbers_where_bytes_should_be(data):
+    """bytes() of the last one would be 268 million zeros."""
+    with pytest.raises(ValueError, match="a number stands where bytes should"):
+        parse_example(data)
+
+
+def test_records_without_features(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    head = struct.pack("<Q", 0)
+    path.write_bytes(head + struct.pack("<I", masked_crc32c(head)) + struct.pack("<I", masked_crc32c(b"")))
+    with pytest.raises(RuntimeError, match="the first record has no feature"):
+        rows(ds.TFRecordDataset(str(path)))
+
+
 def test_tfrecord(tmp_path):
     path = tmp_path / "a.tfrecord"
     path.write_bytes(b"".join(record(example(n=[i, -i], x=[i / 2], s=[b"a\0"])) for i in range(4)))

@@ -166,3 +166,12 @@ def test_pil_images_within_a_map():
     d = d.map([V.Decode(True), lambda p: p.convert("L"), V.FiveCrop(10),
                lambda *five: np.stack([V.ToTensor()(f) for f in five])], "x")
     assert next(iter(d))[0].shape == (5, 1, 10, 10)
+
+
+def test_an_image_that_is_cut_off(tmp_path):
+    path = tmp_path / "a.png"
+    Image.fromarray(np.arange(240, dtype=np.uint8).reshape(8, 10, 3)).save(path)
+    path.write_bytes(path.read_bytes()[:-30])
+    for mode in V.ImageReadMode:
+        with pytest.raises(RuntimeError, match="read_image"):
+                V.read_image(str(path), mode)

@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -52,7 +53,7 @@ def numbers(name, *arguments, processes):
 @pytest.mark.parametrize("processes", [2, 4])
 @pytest.mark.parametrize("name", ["collectives", "functions", "filling", "groups", "captured",
                                   "gradients_of_products", "other_order",
-                                  "parts_of_other_sizes", "gathered_and_scattered"])
+                                  "parts_of_other_sizes", "gathered_and_scattered", "edges_of_neighbours"])
 def test_operations(name, processes):
     status, out, _ = run(name, processes=processes)
     assert status == 0 and "done" in out, out
@@ -63,6 +64,32 @@ def test_operations(name, processes):
 def test_two_processes(name):
     status, out, _ = run(name)
     assert status == 0 and "done" in out, out
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_store(processes):
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    status, out, _ = run("store", port, processes=processes)
+    assert status == 0 and "done" in out, out
+
+
+def test_a_store_that_nobody_serves_or_comes_to():
+    from pijit.mint.distributed import TCPStore
+    with pytest.raises(RuntimeError, match="nobody serves the store at 127.0.0.1:1 within 0.2 s"):
+        TCPStore("127.0.0.1", 1, timeout=0.2)
+    with pytest.raises(RuntimeError, match="0 of 1 other processes have come within 0.2 s"):
+        TCPStore("127.0.0.1", 0, 2, True, timeout=0.2)
+    master = TCPStore("127.0.0.1", 0, is_master=True, timeout=0.2)
+    other = TCPStore("127.0.0.1", master.port, timeout=0.2)
+    for s in (master, other):
+        with pytest.raises(RuntimeError, match="nobody has set the key 'none' within 0.2 s"):
+            s.get("none")
+        with pytest.raises(TypeError, match="value"):
+            s.set("k", 1)
+    with pytest.raises(ValueError, match="host_name"):
+        TCPStore(world_size=2)
 
 
 @pytest.mark.parametrize("mode,optimizer", [("graph", "momentum"), ("graph", "adam"), ("eager", "momentum")])
@@ -136,6 +163,88 @@ def test_without_a_launcher_there_is_one_process():
     assert "SLURM_STEP_NUM_TASKS=4 asks for 4 processes" in r.stderr
 
 
+FAILS = """
+import os, sys, tempfile
+import pytest
+from pijit import communication
+from pijit.communication import management
+from pijit._C import Tensor
+from pijit.ops import AllReduce
+c, library = communication, management._LIBRARY
+os.environ["PIJIT_COMM_TIMEOUT"] = "-1"
+with pytest.raises(ValueError, match="PIJIT_COMM_TIMEOUT"):
+    c.init()
+del os.environ["PIJIT_COMM_TIMEOUT"]
+with tempfile.NamedTemporaryFile(suffix=".so") as other:
+    management._LIBRARY = other.name
+    with pytest.raises(RuntimeError, match="cannot be loaded"):
+        c.init()
+management._LIBRARY = sys.argv[1]
+with pytest.raises(RuntimeError, match="belongs to another build"):
+    c.init()
+with pytest.raises(RuntimeError, match="init"):
+    AllReduce()(Tensor([1.0])) if c.GlobalComm.INITED else c.create_group("some", [0])
+assert c.get_group_size() == 1 and not c.GlobalComm.INITED
+management._LIBRARY = library
+c.init()
+assert float(AllReduce()(Tensor(1.0))) == 2
+c.release()
+c.init()
+assert float(AllReduce()(Tensor(1.0))) == 2
+"""
+
+
+def test_init_that_fails_can_be_called_again(tmp_path):
+    (tmp_path / "other.c").write_text("const char* pijit_transport_version(void) { return \"0\"; }\n")
+    library = tmp_path / "other.so"
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", library, tmp_path / "other.c"], check=True)
+    status, out, _ = start(2, sys.executable, "-c", FAILS, str(library))
+    assert status == 0, out
+
+
+HALF_WAY = """
+import sys
+import pytest
+from pijit import Tensor, communication as c, ops
+from pijit.communication import management
+management._LIBRARY = sys.argv[1]
+with pytest.raises(RuntimeError, match="the network is down"):
+    c.init()
+assert c.get_group_size() == 1 and not c.GlobalComm.INITED
+with pytest.raises(RuntimeError, match="init"):
+    c.create_group("some", [0])
+for _ in range(2):
+    c.init()
+    assert (c.get_rank(), c.get_group_size()) == (0, 2)
+    assert float(ops.AllReduce()(Tensor(3.0))) == 3
+    c.release()
+assert c.get_group_size() == 1
+"""
+
+
+def test_init_that_fails_half_way_leaves_nothing(tmp_path):
+    """With a transport of its own, which ends with an error where a group is left."""
+    compiler, library = shutil.which(os.environ.get("CXX", "c++")), tmp_path / "transport.so"
+    if compiler is None:
+        pytest.skip("there is no compiler")
+    subprocess.run([compiler, "-std=c++20", "-march=x86-64-v3", "-shared", "-fPIC", "-fvisibility=hidden",
+                    f"-I{ROOT / 'csrc'}", "-o", library, ROOT / "tests/python/failing_transport.cc"], check=True)
+    r = subprocess.run([sys.executable, "-c", HALF_WAY, library], capture_output=True, text=True, timeout=60,
+                       env={**os.environ, "PYTHONPATH": str(ROOT), "OMPI_COMM_WORLD_SIZE": "2"})
+    assert r.returncode == 0, r.stderr
+
+
+def test_init_by_the_launcher_of_another_mpi():
+    """Each process would be alone: an error, each time."""
+    program = ("import pytest; from pijit import communication as c\n"
+               "for _ in range(2):\n    with pytest.raises(RuntimeError, match='MPI finds one'):\n        c.init()\n"
+               "assert not c.GlobalComm.INITED")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMI"))}
+    r = subprocess.run([sys.executable, "-c", program], env={**env, "PYTHONPATH": str(ROOT), "PMI_SIZE": "3"},
+                       capture_output=True, text=True, timeout=60)
+    assert r.returncode == 0, r.stderr
+
+
 def msrun(*arguments):
     env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     return subprocess.run([sys.executable, "-m", "pijit.msrun", *map(str, arguments)], env=env, capture_output=True,
@@ -150,10 +259,16 @@ def test_msrun(tmp_path):
     assert r.returncode == 0, r.stdout + r.stderr
     for rank in range(2):
         assert (tmp_path / "logs" / f"worker_{rank}.log").read_text() == f"rank {rank} of 2 --lr 0.1\n"
+    script.write_text("import os\nfrom pijit import communication as c\nc.init()\n"
+                      "numbers = [os.environ[k] for k in ('RANK_ID', 'RANK_SIZE', 'DEVICE_ID')]\n"
+                      "os.write(1, f'{c.get_rank()} {numbers}\\n'.encode())\n")
+    r = msrun("--worker_num=2", "--local_worker_num=2", "--master_addr=127.0.0.1", "--master_port=8118",
+              "--node_rank=0", "--join=True", "--cluster_time_out=300", script)
+    assert sorted(r.stdout.split("\n"))[1:] == [f"{k} ['{k}', '2', '{k}']" for k in range(2)], r.stdout + r.stderr
     script.write_text("raise SystemExit(3)")
     assert msrun("--worker_num", 2, script).returncode == 3
     for wrong in (["--worker_num", "-1"], ["--master_addr", "10.0.0.1"], ["--mpirun", "no_mpirun"],
-                  ["--worker_num", "4", "--local_worker_num", "2"]):
+                  ["--node_rank", "1"], ["--worker_num", "4", "--local_worker_num", "2"]):
         assert msrun(*wrong, script).returncode == 2
 
 

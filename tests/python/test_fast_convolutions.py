@@ -1,5 +1,9 @@
 """numerics="fast": what convolutions of each kernel take in, against float64; and functions in cheaper forms."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -126,3 +130,66 @@ def test_cheaper_functions_are_within_bounds(name):
     assert (np.abs(got - want) / ulp)[normal].max() <= 4
     ends = ms.jit(lambda x: getattr(ops, name)(x), jit_config=FAST)(Tensor([np.nan, np.inf, -1e30], ms.float32))
     np.testing.assert_array_equal(ends.asnumpy(), [np.nan, 1 if name == "sigmoid" else np.inf, 0])
+
+
+def winograd_case(seed):
+    """Two convolutions next to each other, which keep channels in blocks; the second by 3 x 3 of many tiles."""
+    r = np.random.default_rng(seed)
+    block = _C.channel_block() or 8
+    groups = int(r.choice((1, 1, 2, 3)))
+    channels, filters = (block * groups * int(v) for v in r.integers(1, 9 if groups == 1 else 4, 2))
+    pads = tuple(int(v) for v in r.integers(0, 3, 4))
+    images = int(r.integers(1, 4))
+    size = [int(v) + (15 if groups > 1 else 0) for v in r.integers(13, 31, 2)]
+    x = r.standard_normal((images, channels, *size))
+    shapes = (channels, channels, 1, 1), (filters, channels // groups, 3, 3)
+    weights = [r.standard_normal(s) / np.sqrt(np.prod(s[1:])) for s in shapes]
+    bias = r.standard_normal(filters) if seed % 3 else None
+    act = ACTIVATIONS[("none", "relu", "relu6", "hardswish", "silu")[seed % 5]]
+    out = size[0] + pads[0] + pads[1] - 2, size[1] + pads[2] + pads[3] - 2
+    residual = r.standard_normal((images, filters, *out)) if seed % 2 else None
+    tensors = [None if v is None else v.astype(np.float32) for v in (x, *weights, bias, residual)]
+
+    def f(x, first, second, bias, residual):
+        y = ops.conv2d(ops.conv2d(x, first), second, bias, 1, "pad", pads, 1, groups)
+        return act(y if residual is None else y + residual)
+
+    return f, tensors
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_products_at_points_agree_with_float64(seed):
+    f, operands = winograd_case(seed)
+    want = f(*(None if v is None else Tensor(v.astype(np.float64)) for v in operands)).asnumpy()
+    operands = [None if v is None else Tensor(v) for v in operands]
+    fast = ms.jit(f, jit_config=FAST)
+    first = fast(*operands).asnumpy()
+    np.testing.assert_allclose(first, want, rtol=0, atol=1e-5 * np.abs(want).max())
+    for _ in range(2):  # weights are kept from the second call on
+        assert fast(*operands).asnumpy().tobytes() == first.tobytes()
+    operands[2].set_data(operands[2] * 2)
+    want = f(*(None if v is None else v.astype(ms.float64) for v in operands)).asnumpy()
+    np.testing.assert_allclose(fast(*operands).asnumpy(), want, rtol=0, atol=1e-5 * np.abs(want).max())
+
+
+def test_products_at_points_do_not_depend_on_threads():
+    """Nor are they taken for exact numerics, few pixels, or kernels that are not 3 x 3."""
+    program = ("from test_fast_convolutions import *\nimport hashlib\n"
+               "for seed in range(6):\n"
+               "    f, operands = winograd_case(seed)\n"
+               "    for config in FAST, None:\n"
+               "        f_jit = ms.jit(f, jit_config=config)\n"
+               "        y = f_jit(*(None if v is None else Tensor(v) for v in operands))\n"
+               "        print(hashlib.sha1(y.asnumpy().tobytes()).hexdigest())\n"
+               "        print('--', file=sys.stderr)\n")
+    seen = set()
+    for threads in "1", "2", "3":
+        env = {**os.environ, "PIJIT_LOG": "dispatch", "OMP_NUM_THREADS": threads,
+               "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
+        run = subprocess.run([sys.executable, "-c", "import sys\n" + program], env=env, capture_output=True, text=True,
+                             check=True)
+        seen.add(run.stdout)
+        chosen = ["-> winograd" in part for part in run.stderr.split("--\n")[:-1]]
+        in_blocks = _C.channel_block() and os.environ.get("PIJIT_BACKEND") != "reference"
+        assert chosen == [bool(in_blocks), False] * 6
+    assert len(seen) == 1

@@ -15,10 +15,11 @@ namespace {
 // map_ holds values in the plain layout.
 class Layouts : public Rewriter {
  public:
-  Layouts(const Graph& g, int64_t block, const KernelRegistry& kernels)
+  Layouts(const Graph& g, int64_t block, const KernelRegistry& kernels, bool fast)
       : Rewriter(g),
         b_(block),
         kernels_(kernels),
+        fast_(fast),
         part_(g.size(), kOther),
         chosen_(g.size()),
         blocked_(g.size()),
@@ -103,7 +104,7 @@ class Layouts : public Rewriter {
     const size_t count = plain.attrs.size(), operands = plain.inputs.size();
     if (std::get<Dim>(n.attrs[plain.attr_index("group")]) != type(n.in[0]).shape[1]) return false;
     const Attrs attrs(n.attrs.begin(), n.attrs.begin() + static_cast<std::ptrdiff_t>(count));
-    KernelRequest r{plain, attrs, {}, {}, n.type};
+    KernelRequest r{plain, attrs, {}, {}, n.type, fast_};
     for (size_t k = 0; k < operands; ++k) {
       r.present.push_back(n.in[k] != kNoNode);
       r.in.push_back(r.present[k] ? type(n.in[k]) : Type{});
@@ -120,7 +121,7 @@ class Layouts : public Rewriter {
   KernelRequest in_blocks(const Node& n, Attrs* attrs) const {
     *attrs = n.attrs;
     attrs->emplace_back(b_);
-    KernelRequest r{*n.op->blocked, *attrs, {}, {}, n.type};
+    KernelRequest r{*n.op->blocked, *attrs, {}, {}, n.type, fast_};
     const bool gradient_of_weights = n.op->role == Role::kConvWeights;
     for (size_t k = 0; k < n.in.size(); ++k) {
       r.present.push_back(n.in[k] != kNoNode);
@@ -315,6 +316,7 @@ class Layouts : public Rewriter {
 
   const int64_t b_;
   const KernelRegistry& kernels_;
+  const bool fast_;  // numerics
   std::vector<Part> part_;
   std::vector<bool> chosen_;           // computed in blocks
   bool rows_of_lanes_ = false;         // there are sums over positions
@@ -324,9 +326,9 @@ class Layouts : public Rewriter {
 
 }  // namespace
 
-std::unique_ptr<Graph> assign_layouts(const Graph& g, int64_t block,
-                                      const KernelRegistry& kernels) {
-  return Layouts(g, block, kernels).run();
+std::unique_ptr<Graph> assign_layouts(const Graph& g, int64_t block, const KernelRegistry& kernels,
+                                      bool fast) {
+  return Layouts(g, block, kernels, fast).run();
 }
 
 }  // namespace pijit

@@ -8,6 +8,8 @@
 
 namespace pijit {
 
-std::unique_ptr<Graph> assign_layouts(const Graph& g, int64_t block, const KernelRegistry& kernels);
+// fast: kernels of numerics="fast" count, too.
+std::unique_ptr<Graph> assign_layouts(const Graph& g, int64_t block, const KernelRegistry& kernels,
+                                      bool fast = false);
 
 }  // namespace pijit

@@ -98,7 +98,10 @@ def decode(data: Any, op: str = "Decode", mode: str = "RGB") -> Any:
         if mode == "RGB" and image.mode == "RGBA":
             # transparency is left out, not blended
             return Image.fromarray(np.ascontiguousarray(np.asarray(image)[:, :, :3]))
-        return image.convert(mode) if mode is not None else image
+        if mode is not None:
+            return image.convert(mode)
+        image.load()  # now, so that errors of its data are raised here
+        return image
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as e:
         raise RuntimeError(f"[{op}] image decode failed: {e}") from e
 

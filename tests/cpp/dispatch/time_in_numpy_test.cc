@@ -40,6 +40,17 @@ TEST(TimeInNumPy, PartsOfArraysAreSet) {
   EXPECT_FALSE(all_of("  %3: f64[5,6] = add(%0, %2)\n  return %3\n").of_elements);
 }
 
+TEST(TimeInNumPy, ArgumentsThatAreSetInPartsAreCopied) {
+  const std::string sets =
+      "  %3: f64[1,1] = reshape(%2) {shape=(1,1)}\n"
+      "  %4: f64[5,6] = slice_update(%0, %3) {begin=(2,3), end=(3,4), step=(1,1)}\n";
+  EXPECT_EQ(all_of(sets + "  return %4\n").copied, 240);
+  const std::string again =
+      "  %5: f64[5,6] = slice_update(%4, %3) {begin=(1,3), end=(2,4), step=(1,1)}\n";
+  EXPECT_EQ(all_of(sets + again + "  return %5\n").copied, 240);
+  EXPECT_EQ(all_of("  %3: f64[5,6] = add(%0, %2)\n  return %3\n").copied, 0);
+}
+
 TEST(TimeInNumPy, ProductsAreWork) {
   EXPECT_GE(
       time_of("  %3: f64[6,5] = transpose(%0) {perm=(1,0)}\n"

@@ -67,6 +67,21 @@ TEST_F(TurnMeterTest, TurnsThatCompileAreLeftOut) {
   EXPECT_TRUE(turns(500, 5'000, 0));
 }
 
+TEST_F(TurnMeterTest, TurnsThatNeverStopCompilingCount) {
+  bool lost = false;
+  for (int k = 0; k < 40 && !lost; ++k) {
+    lost = meter_.loses_at(&here_, ++disturbances_);
+    if (meter_.measures()) meter_.ran_graph(e_, 500);
+    pass(100'000);
+  }
+  EXPECT_TRUE(lost);
+}
+
+TEST_F(TurnMeterTest, CopiesAreNoWork) {
+  e_.in_numpy.copied = 100'000;
+  EXPECT_TRUE(turns(20'000, 1'000, 300));
+}
+
 TEST_F(TurnMeterTest, AnotherLoopIsMeasuredOnceTheFirstIsLeft) {
   EXPECT_FALSE(turns(500, 5'000, 0, 3));
   bool lost = false;
