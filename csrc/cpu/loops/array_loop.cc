@@ -1,9 +1,10 @@
-// Loops over arrays of sizes that only a run knows: the inner loop's code is made for strides as
-// they come, and kept.
+// Loops over arrays of sizes that only a run knows: the inner loop's code is made for which
+// operands change along it, as they come, and kept.
 #include "region/array_loop.h"
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "cpu/loops/kernel.h"
 #include "cpu/parallel.h"
@@ -58,7 +59,7 @@ class CpuArrayLoop : public region::ArrayLoop {
     }
   };
   struct Made {
-    std::vector<int64_t> strides;  // of the inner axis, in elements
+    std::vector<int64_t> strides;  // of the inner axis, in elements: 0 or 1
     std::shared_ptr<const InnerLoop> loop;
   };
 
@@ -96,16 +97,18 @@ class CpuArrayLoop : public region::ArrayLoop {
     for (size_t k = 0; k < operands_; ++k) a->strides[0][k] = k + 1 == operands_ ? sizes_[k] : 0;
   }
 
+  // Vectors are of elements side by side: others are brought together, some at a time.
   const InnerLoop& loop_for(const Axes& a) {
     constexpr size_t kMost = 8;
     const auto& inner = a.strides[static_cast<size_t>(a.rank - 1)];
+    const auto step = [&](size_t k) -> int64_t { return inner[k] != 0 || k + 1 == operands_; };
     for (const Made& m : made_) {
       bool fits = true;
-      for (size_t k = 0; fits && k < operands_; ++k) fits = m.strides[k] * sizes_[k] == inner[k];
+      for (size_t k = 0; fits && k < operands_; ++k) fits = m.strides[k] == step(k);
       if (fits) return *m.loop;
     }
     Made made;
-    for (size_t k = 0; k < operands_; ++k) made.strides.push_back(inner[k] / sizes_[k]);
+    for (size_t k = 0; k < operands_; ++k) made.strides.push_back(step(k));
     InnerSpec s = inner_;
     s.in_strides.assign(made.strides.begin(), made.strides.end() - 1);
     s.out_strides = {made.strides.back()};
@@ -115,15 +118,67 @@ class CpuArrayLoop : public region::ArrayLoop {
     return *made_.back().loop;
   }
 
+  bool is_apart(const Axes& a, size_t k) const {
+    const int64_t step = a.strides[static_cast<size_t>(a.rank - 1)][k];
+    return step != sizes_[k] && (step != 0 || k + 1 == operands_);
+  }
+
+  template <class T>
+  static void move(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * to_step, from + i * from_step, sizeof(T));
+  }
+  static void move(int64_t size, char* to, int64_t to_step, const char* from, int64_t from_step,
+                   int64_t n) {
+    switch (size) {
+      case 8: return move<int64_t>(to, to_step, from, from_step, n);
+      case 4: return move<int32_t>(to, to_step, from, from_step, n);
+      case 2: return move<int16_t>(to, to_step, from, from_step, n);
+      default: return move<char>(to, to_step, from, from_step, n);
+    }
+  }
+
+  // One row, of which some operands do not lie side by side.
+  void run_row(const InnerLoop& loop, const Axes& a, char* const* operands) const {
+    constexpr int64_t kSome = 256, kWidest = 8;
+    alignas(64) std::array<std::array<char, kSome * kWidest>, kMostOperands> together;
+    const auto& steps = a.strides[static_cast<size_t>(a.rank - 1)];
+    const int64_t n = a.dims[static_cast<size_t>(a.rank - 1)];
+    const size_t out = operands_ - 1;
+    std::array<char*, kMostOperands> at;
+    for (int64_t i = 0; i < n; i += kSome) {
+      const int64_t some = std::min(kSome, n - i);
+      for (size_t k = 0; k < operands_; ++k) {
+        at[k] = operands[k] + i * steps[k];
+        if (!is_apart(a, k)) continue;
+        char* const to = together[k].data();
+        if (k != out) move(sizes_[k], to, sizes_[k], at[k], steps[k], some);
+        at[k] = to;
+      }
+      loop.run(at.data(), some);
+      if (is_apart(a, out))
+        move(sizes_[out], operands[out] + i * steps[out], steps[out], at[out], sizes_[out], some);
+    }
+  }
+
   void walk(const InnerLoop& loop, const Axes& a, char* const* operands) const {
     const auto last = static_cast<size_t>(a.rank - 1);
-    if (a.rank == 1) return loop.run(operands, a.dims[0]);
+    bool apart = false;
+    for (size_t k = 0; k < operands_; ++k) apart |= is_apart(a, k);
+    if (a.rank == 1) return apart ? run_row(loop, a, operands) : loop.run(operands, a.dims[0]);
     const size_t rows = last - 1;
     std::array<int64_t, kMostAxes> index{};
     std::array<char*, kMostOperands> at;
     std::copy(operands, operands + operands_, at.begin());
     for (;;) {
-      loop.run(at.data(), a.dims[last], a.dims[rows], a.strides[rows].data());
+      if (apart) {
+        std::array<char*, kMostOperands> row = at;
+        for (int64_t i = 0; i < a.dims[rows]; ++i) {
+          run_row(loop, a, row.data());
+          for (size_t k = 0; k < operands_; ++k) row[k] += a.strides[rows][k];
+        }
+      } else {
+        loop.run(at.data(), a.dims[last], a.dims[rows], a.strides[rows].data());
+      }
       size_t d = rows;
       while (d-- > 0) {
         for (size_t k = 0; k < operands_; ++k) at[k] += a.strides[d][k];
