@@ -56,6 +56,8 @@ std::unique_ptr<Region> RegionBuilder::build() {
   }
   if (calls_itself_) return recursive();
   if (!region::has_loop(d_.f)) return nullptr;
+  // a graph may have all that the loop does with arrays
+  if (leaves_arrays_ && !d_.r->statements.empty()) return nullptr;
   region::optimize(d_.f);
   if (!region::has_loop(d_.f)) return nullptr;
   return finish();
@@ -75,6 +77,7 @@ void RegionBuilder::note_leave(const Leave& l) {
   left.why = l.why;
   left.of_arrays = l.of_arrays;
   const bool inside = b_.loop_around(e_.own_instr()) >= 0;
+  leaves_arrays_ |= inside && l.of_arrays;
   if (!because_.why.empty() && (because_in_loop_ || !inside)) return;
   because_in_loop_ = inside;
   because_.line = b_.own().code->instrs[e_.own_instr()].line;
@@ -629,7 +632,7 @@ Av RegionBuilder::looked_up(RegionSource where) {
   }
   if (!is_of_use(o))  // and it is not kept alive for nothing
     leave(str_cat("a ", Py_TYPE(o)->tp_name, " is read that is no argument or local variable"),
-          kNumbers);
+          kNumbers, std::string_view(Py_TYPE(o)->tp_name).rfind("numpy.", 0) == 0);
   if (is_such_function(o, o)) return a;  // who calls it asks what it does
   return d_.typed_sources[s] = d_.known_object(s, o);
 }
