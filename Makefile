@@ -251,6 +251,7 @@ release-steps:
 	+$(MAKE) --no-print-directory examples
 	+$(MAKE) --no-print-directory wheels
 	+$(MAKE) --no-print-directory test
+	git checkout -q -- examples/notebooks  # which `examples` has written anew, in this clone
 	$(PYTHON) tools/tag.py --check
 # This commit is the release of the version in pijit/__init__.py; `tools/tag.py --check` says what is in the way of that.
 tag:
@@ -336,6 +337,7 @@ lint: deps-lint venv-dev
 	$(VENV)/bin/ruff check pijit tests benchmarks demo.py setup.py tools examples --exclude '*.ipynb'
 	$(VENV)/bin/basedpyright --pythonpath $(PY)
 	$(PY) tools/known_types.py 95
+	$(PY) tools/example_types.py
 	clang-format --dry-run -Werror $$(git ls-files 'csrc/*.h' 'csrc/*.cc' 'tests/cpp/*.cc')
 	$(CONFIGURE) lint >/dev/null
 	git ls-files 'csrc/*.cc' 'tests/cpp/*.cc' | xargs -P $(JOBS) -n 4 $(VENV)/bin/clang-tidy -p build/lint --quiet --extra-arg=-idirafter$$($(CXX) -print-file-name=include)

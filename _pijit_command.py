@@ -54,7 +54,10 @@ def main():
         sys.stdout.flush()
         os.execv(sys.executable, [sys.executable, "-m", "pijit", *(rest if command == "run" else ["--version"])])
     if command == "doctor":
-        os.execv(sys.executable, [sys.executable, "-m", "pijit.doctor", *rest])
+        # not by -m, which loads the package first: the doctor speaks also where that cannot be
+        os.execv(sys.executable, [sys.executable, "-c", "import importlib.util, os, runpy\n"
+                                  "folder = importlib.util.find_spec('pijit').submodule_search_locations[0]\n"
+                                  "runpy.run_path(os.path.join(folder, 'doctor.py'), run_name='__main__')", *rest])
     if command == "completion" and rest in (["bash"], ["zsh"], ["fish"]):
         sys.stdout.write(completion(rest[0]))
         return 0

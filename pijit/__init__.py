@@ -1,6 +1,7 @@
 """pijit: eager tensors with MindSpore's names, and a bytecode JIT for unmodified Python."""
 
 import sys as _sys
+import typing as _typing
 
 from pijit import _launch
 _launch.main_of_package()  # `python -m pijit`
@@ -97,9 +98,90 @@ __getattr__, __dir__ = compat.names(__name__, {
                "set_kernel_launch_group set_memory synchronize",
     "profiler": "Profiler",
     "explanation": "explain",
-    "profiling": "profile",
+    "profiling.profile": "profile",
     "notebook": "load_ipython_extension unload_ipython_extension",
 })
+if _typing.TYPE_CHECKING:  # what is loaded when it is asked for (tools/stubs.py)
+    from pijit.log import get_level as get_level, get_log_config as get_log_config
+    from pijit.serialization import (async_ckpt_thread_status as async_ckpt_thread_status,
+                                     ckpt_to_safetensors as ckpt_to_safetensors, export as export,
+                                     get_ckpt_path_with_strategy as get_ckpt_path_with_strategy, load as load,
+                                     load_checkpoint as load_checkpoint, load_checkpoint_async as load_checkpoint_async,
+                                     load_param_into_net as load_param_into_net,
+                                     load_segmented_checkpoints as load_segmented_checkpoints,
+                                     safetensors_to_ckpt as safetensors_to_ckpt, save_checkpoint as save_checkpoint)
+    from pijit.amp import (DynamicLossScaleManager as DynamicLossScaleManager,
+                           FixedLossScaleManager as FixedLossScaleManager, LossScaleManager as LossScaleManager,
+                           build_train_network as build_train_network)
+    from pijit.train import (Accuracy as Accuracy, BackupAndRestore as BackupAndRestore, BleuScore as BleuScore,
+                             Callback as Callback, CheckpointConfig as CheckpointConfig,
+                             ConfusionMatrix as ConfusionMatrix, ConfusionMatrixMetric as ConfusionMatrixMetric,
+                             CosineSimilarity as CosineSimilarity, DatasetHelper as DatasetHelper, Dice as Dice,
+                             EarlyStopping as EarlyStopping, F1 as F1, Fbeta as Fbeta,
+                             HausdorffDistance as HausdorffDistance, History as History,
+                             LambdaCallback as LambdaCallback, LearningRateScheduler as LearningRateScheduler,
+                             Loss as Loss, LossMonitor as LossMonitor, MAE as MAE, MSE as MSE,
+                             MeanSurfaceDistance as MeanSurfaceDistance, Metric as Metric, Model as Model,
+                             ModelCheckpoint as ModelCheckpoint, OcclusionSensitivity as OcclusionSensitivity,
+                             OnRequestExit as OnRequestExit, Perplexity as Perplexity, Precision as Precision,
+                             ROC as ROC, Recall as Recall, ReduceLROnPlateau as ReduceLROnPlateau,
+                             RootMeanSquareDistance as RootMeanSquareDistance, RunContext as RunContext,
+                             SummaryCollector as SummaryCollector, SummaryRecord as SummaryRecord,
+                             TimeMonitor as TimeMonitor, Top1CategoricalAccuracy as Top1CategoricalAccuracy,
+                             Top5CategoricalAccuracy as Top5CategoricalAccuracy,
+                             TopKCategoricalAccuracy as TopKCategoricalAccuracy, auc as auc,
+                             connect_network_with_dataset as connect_network_with_dataset, data_sink as data_sink,
+                             get_metric_fn as get_metric_fn, names as names, rearrange_inputs as rearrange_inputs)
+    from pijit.context import (ParallelMode as ParallelMode, get_current_device as get_current_device,
+                               get_auto_parallel_context as get_auto_parallel_context, get_ps_context as get_ps_context,
+                               reset_auto_parallel_context as reset_auto_parallel_context,
+                               reset_ps_context as reset_ps_context,
+                               set_auto_parallel_context as set_auto_parallel_context, set_ps_context as set_ps_context)
+    from pijit.parallel import (Layout as Layout, build_searched_strategy as build_searched_strategy,
+                                get_algo_parameters as get_algo_parameters,
+                                load_distributed_checkpoint as load_distributed_checkpoint,
+                                merge_pipeline_strategys as merge_pipeline_strategys,
+                                merge_sliced_parameter as merge_sliced_parameter,
+                                parameter_broadcast as parameter_broadcast,
+                                rank_list_for_transform as rank_list_for_transform,
+                                reset_algo_parameters as reset_algo_parameters,
+                                restore_group_info_list as restore_group_info_list,
+                                set_algo_parameters as set_algo_parameters, shard as shard,
+                                sync_pipeline_shared_parameters as sync_pipeline_shared_parameters,
+                                transform_checkpoint_by_rank as transform_checkpoint_by_rank,
+                                transform_checkpoints as transform_checkpoints,
+                                unified_safetensors as unified_safetensors)
+    from pijit.runtime import (Event as Event, Stream as Stream, StreamCtx as StreamCtx,
+                               communication_stream as communication_stream, current_stream as current_stream,
+                               default_stream as default_stream, dispatch_threads_num as dispatch_threads_num,
+                               empty_cache as empty_cache, launch_blocking as launch_blocking,
+                               max_memory_allocated as max_memory_allocated, max_memory_reserved as max_memory_reserved,
+                               memory_allocated as memory_allocated, memory_reserved as memory_reserved,
+                               memory_stats as memory_stats, memory_summary as memory_summary,
+                               reset_max_memory_allocated as reset_max_memory_allocated,
+                               reset_max_memory_reserved as reset_max_memory_reserved,
+                               reset_peak_memory_stats as reset_peak_memory_stats, set_cpu_affinity as set_cpu_affinity,
+                               set_cur_stream as set_cur_stream, set_kernel_launch_capture as set_kernel_launch_capture,
+                               set_kernel_launch_group as set_kernel_launch_group, set_memory as set_memory,
+                               synchronize as synchronize)
+    from pijit.profiler import Profiler as Profiler
+    from pijit.explanation import explain as explain
+    from pijit.profiling.profile import profile as profile
+    from pijit.notebook import (load_ipython_extension as load_ipython_extension,
+                                unload_ipython_extension as unload_ipython_extension)
+    from pijit import (amp as amp, auto as auto, communication as communication, compute_dtype as compute_dtype,
+                       dataset as dataset, device_context as device_context, doctor as doctor,
+                       experimental as experimental, explanation as explanation, hal as hal, hints as hints,
+                       hooks as hooks, initializer as initializer, interchange as interchange, jacobian as jacobian,
+                       kinds as kinds, log as log, mindrecord as mindrecord, mint as mint, msrun as msrun,
+                       multiprocessing as multiprocessing, mutables as mutables, nn as nn, notebook as notebook,
+                       numpy as numpy, onnx as onnx, overloads as overloads, own_attributes as own_attributes,
+                       parallel as parallel, parameter as parameter, printing as printing, profiler as profiler,
+                       profiling as profiling, pytest as pytest, random as random, report as report, runtime as runtime,
+                       scipy as scipy, serialization as serialization, sparse_tensor as sparse_tensor,
+                       suggestions as suggestions, symbol as symbol, tensor_more as tensor_more, trace as trace,
+                       train as train, utils as utils)
+# -- to here --
 compat.register()
 automatic.begin()
 if "logging" in _sys.modules:

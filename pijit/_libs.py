@@ -15,6 +15,12 @@ if "t" in sys.abiflags:
 
 def _other_python():
     """The error for a Python that there is no extension for."""
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    others = [os.path.join(p, "pijit") for p in sys.path if os.path.exists(os.path.join(p, "pijit", "_run" + suffix))]
+    if others:
+        return ImportError(f"Python found pijit's sources, {os.path.dirname(__file__)}, before the pijit that is "
+                           f"installed in {others[0]}: they have no extension module for this Python. Start Python in "
+                           "another folder, or take theirs out of PYTHONPATH.")
     here = f"{sys.implementation.name} {sys.version_info[0]}.{sys.version_info[1]} on {sysconfig.get_platform()}"
     found = (re.fullmatch(r"_run\.cpython-(\d)(\d+)-.*\.so", f) for f in os.listdir(os.path.dirname(__file__)))
     there = sorted({(int(m[1]), int(m[2])) for m in found if m})
@@ -35,6 +41,9 @@ except ImportError as e:
 if not _run.in_main_interpreter():
     raise ImportError(
         "pijit works in Python's main interpreter only, as NumPy does: a subinterpreter cannot import it.")
+if not hasattr(_run, "missing_instructions"):
+    raise ImportError(f"pijit's extension module {_run.__file__} is older than the Python files beside it: `make "
+                      "build` in the sources, or `pip install --force-reinstall` of the wheel.")
 _missing = _run.missing_instructions()
 if _missing:
     raise ImportError(f"pijit needs a processor with AVX2 and FMA; this one shows no {', no '.join(_missing)}. Choose "

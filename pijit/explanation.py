@@ -144,6 +144,21 @@ class Explanation:
     The text begins with what to do something about. to_html() gives or writes a page with the source, each line
     marked."""
 
+    name: str
+    calls: int
+    graph_runs: int
+    compile_count: int
+    new_sizes: int
+    compile_ms: float
+    entries: list[dict[str, Any]]
+    breaks: list[dict[str, Any]]
+    misses: list[dict[str, Any]]
+    callees: list[dict[str, Any]]
+    regions: list[dict[str, Any]]
+    slower_loops: list[tuple[int, int]]
+    interpreted_from: list[str]
+    deoptimized: str
+    calls_itself: bool
     _GUARDS_SHOWN = 4
 
     def __init__(self, data: Any) -> None:
@@ -219,15 +234,14 @@ class Explanation:
             lines += self._miss_lines(c["misses"], "    ")
         for i, e in enumerate(self.entries):
             ops = ", ".join(f"{n} x{c}" if c > 1 else n for n, c in e["ops"])
+            shown, count, more = useful(e["guards"], self._GUARDS_SHOWN)
             lines.append(
                 f"  entry {i} at {short(e['where'])}: {e['calls']} calls, {e['sizes']} sizes, {e['steps']} kernels, "
-                f"{len(e['guards'])} guards")
+                f"{count} guards")
             lines.append(f"    ops: {ops or 'none'}")
-            first = _useful(e["guards"])
-            lines += [f"    guard: {g}" for g in first[:self._GUARDS_SHOWN]]
-            more = len(first) - self._GUARDS_SHOWN
-            if more > 0:
-                lines.append(f"    and {more} more guards, in entries[{i}]['guards']")
+            lines += [f"    guard: {g}" for g in shown]
+            if more:
+                lines.append(f"    and {more} more, in entries[{i}]['guards']")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -277,7 +291,8 @@ class _Signs(ast.NodeTransformer):
 def readable(guard: Any) -> Any:
     """A guard in the user's words: `x + 2 > 0` for gt(add(x, 2), 0). The middle of a long one is left out."""
     most, end = 200, 60
-    text = re.sub(r"\b(\w+)\.cell_contents\b", r"\1", _CELL.sub(r"\1", _in_operators(guard)))
+    text = re.sub(r"<function (\S+) at 0x[0-9a-f]+>", r"\1", _in_operators(guard))
+    text = re.sub(r"\b(\w+)\.cell_contents\b", r"\1", _CELL.sub(r"\1", text))
     return text if len(text) <= most else f"{text[:most - end]} … {text[-end:]}"
 
 
@@ -302,22 +317,28 @@ _CELL = re.compile(r"\bclosure\.(\w+)\.cell_contents\b")
 _CAPTURED = re.compile(_CELL.pattern + r" == .*")
 
 
-def _useful(guards):
-    """Guards in the user's words, each once: those about the user's values first, those about Python's own classes and
-    modules last. What holds of frames alone (cells, names that are not bound yet) is left out, and what another guard
-    says as well; variables of enclosing functions share a line."""
+def useful(guards: list[str], most: int | None = None) -> tuple[list[str], int, int]:
+    """Guards in the user's words, at most so many lines; how many guards there are; how many these lines don't say.
+
+    First come those about the user's values, last those about Python's own classes and modules. What holds of frames
+    alone (cells, names that are not bound yet) is no line; variables of enclosing functions share one. A guard that is
+    there twice, or that another one says as well, counts as one with it."""
     def rank(g):
         if ".shape ==" in g or " == " in g and not g.startswith("type("):
             return 0
         return 2 if g.endswith(" unchanged") or "__code__" in g else 1
     ranked = sorted(dict.fromkeys(guards), key=rank)
-    captured = [readable(g) for g in ranked if _CAPTURED.fullmatch(g)]
-    lines = {}
+    captured = " and ".join(readable(g) for g in ranked if _CAPTURED.fullmatch(g))
+    said, count = {}, 0  # by line: the guards that it says
     for g in ranked:
-        if g.endswith((") is cell", " is unbound")) or any(other.startswith(g + " and ") for other in ranked):
+        if g.endswith((") is cell", " is unbound")):
+            count += 1
             continue
-        lines[" and ".join(captured) if _CAPTURED.fullmatch(g) else readable(g)] = None
-    return list(lines)
+        fullest = max((other for other in ranked if other.startswith(g + " and ")), key=len, default=g)
+        said.setdefault(captured if _CAPTURED.fullmatch(fullest) else readable(fullest), set()).add(fullest)
+    lines = list(said)[:most]
+    count += sum(map(len, said.values()))
+    return lines, count, count - sum(len(said[line]) for line in lines)
 
 
 def explain(f: Any, *args: Any, **kwargs: Any) -> Explanation:

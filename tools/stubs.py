@@ -1,7 +1,10 @@
 """Writes what editors can't read from the sources: `python tools/stubs.py`.
 
 The methods of Tensor go into pijit/_C.pyi, between its two marks, from their signatures; the functions that
-pijit/ops/table.py names into a stub of pijit/ops/function/elementwise.py."""
+pijit/ops/table.py names into a stub of pijit/ops/function/elementwise.py; what packages load when it is asked for
+(`compat.names`) into a block of their own that only type checkers read."""
+
+import ast
 
 import builtins
 import inspect
@@ -153,6 +156,48 @@ def functions():
     return "\n".join(["# Written by tools/stubs.py.", *imported(text), "", text])
 
 
+LAZY = [ROOT / "pijit" / name / "__init__.py" for name in ("", "mint", "nn", "train", "dataset")]
+CHECKED = ("if _typing.TYPE_CHECKING:  # what is loaded when it is asked for (tools/stubs.py)\n", "# -- to here --\n")
+
+
+def bound(tree):
+    """The names that the top level of a module has, and those in its table for `compat.names`, by their modules."""
+    names, later = set(), {}
+    for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names.update((a.asname or a.name).partition(".")[0] for a in node.names)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names.update(n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name))
+            call = node.value
+            if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "names" and len(call.args) > 1:
+                later = {module: text.split() for module, text in ast.literal_eval(call.args[1]).items()}
+    return names, later
+
+
+def lazy(path):
+    """The text of a package's __init__.py with the block that type checkers read."""
+    text = path.read_text()
+    begin, end = text.index(CHECKED[0]) + len(CHECKED[0]), text.index(CHECKED[1])
+    package = ".".join(path.parent.relative_to(ROOT).parts)
+    names, later = bound(ast.parse(text))
+    lines = []
+    for module, taken in later.items():
+        taken = [n for n in taken if n not in names]
+        names.update(taken)
+        if taken:
+            line = f"    from pijit.{module} import ({', '.join(f'{n} as {n}' for n in taken)})"
+            lines += wrapped(line) if len(line) > 120 else [line.replace("(", "").replace(")", "")]
+    below = sorted({p.stem for p in path.parent.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()})
+    below = [n for n in below if n[0] != "_" and n not in names]
+    line = f"    from {package} import ({', '.join(f'{n} as {n}' for n in below)})"
+    lines += wrapped(line) if len(line) > 120 else [line.replace("(", "").replace(")", "")]
+    return text[:begin] + "\n".join(lines) + "\n" + text[end:]
+
+
 if __name__ == "__main__":
     STUB.write_text(written())
     FUNCTIONS.write_text(functions())
+    for package in LAZY:
+        package.write_text(lazy(package))

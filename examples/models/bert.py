@@ -152,10 +152,10 @@ class BertModel(nn.Cell):
         batch, length = input_mask.shape
         mask = (F.cast(F.reshape(input_mask, (batch, 1, length)), mstype.float32) *
                 ops.ones((batch, length, 1), mstype.float32))
-        all_layers = ()
+        all_layers = []
         for layer in self.layers:
             hidden = layer(hidden, mask)
-            all_layers = all_layers + (hidden,)
+            all_layers.append(hidden)
         sequence = all_layers[self.last_idx]
         first = self.squeeze_1(self.slice(sequence, (0, 0, 0), (batch, 1, sequence.shape[2]), (1, 1, 1)))
         return sequence, self.dense(first), table

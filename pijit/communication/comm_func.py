@@ -61,7 +61,7 @@ def _started_all_reduce(tensor, op, group):
 
 
 def all_reduce(tensor: Any, op: str = "sum", group: str = _WORLD,
-               async_op: bool = False) -> tuple[Tensor, CommHandle | None]:
+               async_op: bool = False) -> tuple[Tensor, Any]:
     """(the sum, maximum, minimum or product over all processes, handle or None)."""
     members = _checked("all_reduce", tensor, group, op)
     if async_op and members.size > 1:

@@ -10,6 +10,8 @@ Rows come from a dataset (`GeneratorDataset`, `NumpySlicesDataset`, datasets of 
 With `config.set_seed` a pipeline gives the same rows in every run, whatever the number of workers; but several text
 files that are not shuffled are read side by side by the workers, and their rows come by turns."""
 
+import typing as _typing
+
 from pijit import compat as _compat
 from pijit.dataset import config
 from pijit.dataset import text, transforms, vision
@@ -58,3 +60,10 @@ __all__ = ["AGNewsDataset", "AmazonReviewDataset", "CLUEDataset", "CMUArcticData
 
 
 __getattr__, __dir__ = _compat.names(__name__)
+if _typing.TYPE_CHECKING:  # what is loaded when it is asked for (tools/stubs.py)
+    from pijit.dataset import (audio as audio, callback as callback, check as check, datasets as datasets,
+                               files as files, image_arrays as image_arrays, image_folders as image_folders,
+                               image_marks as image_marks, mat as mat, mindrecord as mindrecord, pipeline as pipeline,
+                               samplers as samplers, schema as schema, seeds as seeds, sound_sets as sound_sets,
+                               sources as sources, text_sets as text_sets, tfrecord as tfrecord)
+# -- to here --

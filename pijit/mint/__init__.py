@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from typing import TYPE_CHECKING
 
 import numpy as _np
@@ -584,3 +585,9 @@ from pijit.mint import linalg, nn, special  # noqa: E402,F401
 from pijit import compat as _compat  # noqa: E402
 
 __getattr__, __dir__ = _compat.names(__name__)  # submodules, when one is asked for
+if _typing.TYPE_CHECKING:  # what is loaded when it is asked for (tools/stubs.py)
+    from pijit.mint import distributed as distributed, optim as optim
+# -- to here --
+
+if TYPE_CHECKING:  # what pijit/ops/table.py names is made when the module is loaded, or later
+    def __getattr__(name: str) -> Any: ...

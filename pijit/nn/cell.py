@@ -42,6 +42,10 @@ class Cell(CellState):
     Attributes that are Parameters or Cells are registered in the order of assignment. A method
     `bprop(self, *inputs, out, dout)` replaces the derived gradient."""
 
+    training: bool
+    if TYPE_CHECKING:  # parameters and Cells are attributes by the names that they are given
+        def __getattr__(self, name: str) -> Any: ...
+
     def __init__(self, auto_prefix: bool = True, flags: Any = None) -> None:  # noqa: ARG002
         _store(self, "_has_tables", True)
         _store(self, "_params", {})

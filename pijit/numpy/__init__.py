@@ -341,3 +341,6 @@ float_, int_ = _t.float32, _t.int32
 round = around
 
 __all__ = [n for n in globals() if n[0] != "_" and n not in ("annotations", "TYPE_CHECKING")]
+
+if TYPE_CHECKING:  # what pijit/ops/table.py names is made when the module is loaded, or later
+    def __getattr__(name: str) -> Any: ...

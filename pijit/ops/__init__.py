@@ -1,5 +1,7 @@
 """Operators: functions (`ops.add`) and primitives (`ops.Add()`)."""
 
+import typing as _typing
+
 from pijit.ops.function import *
 from pijit.ops.composite import *
 from pijit.ops.communication import *
@@ -38,3 +40,8 @@ __getattr__, __dir__ = _compat.names(__name__, {  # loaded when one is asked for
                         "reduce reduce_scatter reduce_scatter_tensor reduce_scatter_tensor_uneven scatter_object_list "
                         "send set_comm_ops_inplace",
 }, load=_primitive, known=_known)
+
+if _typing.TYPE_CHECKING:  # what pijit/ops/table.py names is made when the module is loaded, or later
+    Shape: _typing.Any  # primitives, not the types of these names that annotations of functions use
+    DType: _typing.Any
+    def __getattr__(name: str) -> _typing.Any: ...

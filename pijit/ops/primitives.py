@@ -128,7 +128,7 @@ class StridedSlice(Primitive):
         super().__init__()
         self.masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
 
-    def __call__(self, input_x: Tensor, begin: Shape, end: Number, strides: Size) -> Tensor:
+    def __call__(self, input_x: Tensor, begin: Shape, end: Shape, strides: Shape) -> Tensor:
         return F.strided_slice(input_x, begin, end, strides, *self.masks)
 
 
@@ -716,3 +716,6 @@ def _load():
 
 __getattr__, __dir__ = compat.names(__name__, load=lambda name: _load().get(name) if name[:1].isupper() else None,
                                     known=lambda: list(_load()))
+
+if TYPE_CHECKING:  # what pijit/ops/table.py names is made when the module is loaded, or later
+    def __getattr__(name: str) -> Any: ...

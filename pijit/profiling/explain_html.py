@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pijit.explanation import _is_own, _source_of, _split, _useful, breaks_of, readable
+from pijit.explanation import _is_own, _source_of, _split, breaks_of, readable, useful
 from pijit.profiling.html import escape, place, table, tiles
 from pijit.profiling.svg import graph_svg
 from pijit.trace import short, short_path, shorten
@@ -57,16 +57,17 @@ def body(x: Any, title: bool = True, profile: Any = None) -> str:
 
 def _entry(i, e, opened):
     n = e["steps"]
+    lines, count, more = useful(e["guards"])
     head = (
         f"entry {i} at {escape(short(e['where']))} <span class='pj-tag'>{e['calls']} calls</span> <span "
-        f"class='pj-tag'>{n} kernels</span> <span class='pj-tag'>{len(e['guards'])} guards</span>")
+        f"class='pj-tag'>{n} kernels</span> <span class='pj-tag'>{count} guards</span>")
     ends = "" if e["complete"] else f"<p>It ends in a break at {place(e['ends_at'])}.</p>"
     parts = [ends]
     if e["kernels"] is not None:
         parts.append(f'<div class="pj-scroll">{graph_svg(e["kernels"], e["input_names"], prefix=f"{i}.")}</div>')
         parts.append(_folded("graph as text", f"<pre>{escape(shorten(e['graph']))}</pre>"))
-    guards = "\n".join(_useful(e["guards"]))
-    parts.append(_folded(f"{len(e['guards'])} guards", f"<pre>{escape(guards)}</pre>"))
+    guards = "\n".join([*lines, f"and {more} more, in entries[{i}]['guards']"] if more else lines)
+    parts.append(_folded(f"{count} guards", f"<pre>{escape(guards)}</pre>"))
     return f"<details{' open' if opened else ''}><summary>{head}</summary><div>{''.join(parts)}</div></details>"
 
 

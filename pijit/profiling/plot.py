@@ -17,7 +17,10 @@ REST = "#b5b3ac"
 
 def figure(p: Any, count: Any) -> Any:
     """The figure of a Profile."""
-    import matplotlib.pyplot as plt
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("plot() draws with matplotlib: pip install matplotlib. to_html() needs nothing.") from None
     rows = p.rows()[:count]
     both = [(label, t) for label, t in (("plain", p.plain), ("captured", p.captured)) if t is not None]
     sizes = ([0.5 * len(both) + 0.6] if both else []) + [0.9] + ([0.3 * len(rows) + 0.6] if rows else [])

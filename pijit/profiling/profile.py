@@ -56,7 +56,11 @@ class Profile:
     peak_bytes: Any
     packed_bytes: Any
     dropped: Any
-    plain = captured = speedup = first_call = explanation = None
+    plain: Any = None
+    captured: Any = None
+    speedup: Any = None
+    first_call: Any = None
+    explanation: Any = None
 
     def __init__(self, name: str, recorded: Any, calls: int = 1) -> None:
         s = summarize(recorded)

@@ -1,5 +1,7 @@
 """Training: Model, callbacks, metrics, checkpoints, mixed precision."""
 
+import typing as _typing
+
 from pijit import amp, compat, serialization  # noqa: F401
 from pijit.amp import (DynamicLossScaleManager, DynamicLossScaler, FixedLossScaleManager,  # noqa: F401
                        LossScaleManager,
@@ -26,3 +28,10 @@ __all__ = ["Model", "DatasetHelper", "connect_network_with_dataset", "build_trai
 __getattr__, __dir__ = compat.names(__name__, {  # loaded when one is asked for
     "parallel": "build_searched_strategy load_distributed_checkpoint merge_sliced_parameter restore_group_info_list",
 })
+if _typing.TYPE_CHECKING:  # what is loaded when it is asked for (tools/stubs.py)
+    from pijit.parallel import (build_searched_strategy as build_searched_strategy,
+                                load_distributed_checkpoint as load_distributed_checkpoint,
+                                merge_sliced_parameter as merge_sliced_parameter,
+                                restore_group_info_list as restore_group_info_list)
+    from pijit.train import dataset_helper as dataset_helper, model as model, summary as summary
+# -- to here --

@@ -1,5 +1,6 @@
 """The command `pijit` and what its doctor says."""
 
+import importlib.machinery
 import json
 import os
 import pathlib
@@ -7,18 +8,21 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 
 import pijit
-from pijit.doctor import doctor
 from tools import tag
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+COMPILER = shutil.which("cc") or shutil.which("gcc")
+
+
 def command(*args, **variables):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("PIJIT_")}
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PIJIT_", "ONEDNN_"))}
     env.update({"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **variables})
     return subprocess.run([sys.executable, str(ROOT / "_pijit_command.py"), *args], env=env, capture_output=True,
                           text=True)
@@ -57,7 +61,9 @@ def test_the_doctor_finds_nothing_wrong():
 
 @pytest.mark.parametrize("variables, told", [
     ({"PIJIT_REPROT": "1"}, "PIJIT_REPROT is no variable of pijit's"), ({"PIJIT_LOGS": "x"}, "is PIJIT_LOG meant?"),
-    ({"OMP_NUM_THREADS": "4096"}, "Kernels start 4096 threads"), ({"PIJIT_BACKEND": "reference"}, "reference kernels")])
+    ({"OMP_NUM_THREADS": "4096"}, "Kernels start 4096 threads"), ({"PIJIT_BACKEND": "reference"}, "reference kernels"),
+    ({"PIJIT_ISA": "none"}, "PIJIT_ISA=none asks for that"), ({"PYTHONMALLOC": "debug"}, "checks each of Python's"),
+    ({"ONEDNN_MAX_CPU_ISA": "SSE41"}, "ONEDNN_MAX_CPU_ISA=SSE41 keeps")])
 def test_the_doctor_names_what_is_wrong(variables, told):
     r = command("doctor", **{**variables})
     assert r.returncode == 1 and told in r.stdout, r.stdout
@@ -70,7 +76,7 @@ def test_a_module_that_is_not_there():
 
 def test_a_second_runtime_of_openmp_is_a_problem(tmp_path):
     """A library of that name, whatever it does."""
-    compiler = shutil.which("cc") or pytest.skip("no compiler")
+    compiler = COMPILER or pytest.skip("no compiler")
     made = tmp_path / "libomp.so.5"
     subprocess.run([compiler, "-shared", "-fPIC", "-x", "c", "-o", made, "-"], input="int nothing;", text=True,
                    check=True)
@@ -79,14 +85,84 @@ def test_a_second_runtime_of_openmp_is_a_problem(tmp_path):
     assert r.returncode == 1 and "Several OpenMP runtimes" in r.stdout and "libomp.so.5" in r.stdout
 
 
-def test_a_tracer_is_told():
-    before = sys.gettrace()
-    sys.settrace(lambda *_: None)
-    try:
-        problems = doctor()["problems"]
-    finally:
-        sys.settrace(before)
-    assert any("traces this process" in p for p in problems)
+def told(where, program, *options, **variables):
+    """What the doctor says in a program that has brought a conflict about."""
+    (where / "program.py").write_text("import sys, threading\n" + program + "\nfrom pijit.doctor import doctor\n"
+                                      "print(*doctor()['problems'], sep='\\n', file=sys.stderr)\n"
+                                      "sys.stderr.flush()\n")
+    r = subprocess.run([sys.executable, *options, "program.py"], cwd=where, capture_output=True, text=True,
+                       env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **variables})
+    assert r.returncode == 0, r.stderr
+    return r.stderr
+
+
+TOOLS = {
+    "settrace": ("sys.settrace(lambda *_: None)", (), "by sys.settrace"),
+    "setprofile": ("sys.setprofile(lambda *_: None)", (), "by sys.setprofile"),
+    "coverage": ("", ("-m", "coverage", "run"), "coverage"),
+    "cProfile": ("", ("-m", "cProfile", "-o", "times"), "cProfile" if sys.version_info >= (3, 12) else "Profile"),
+    "line_profiler": ("import line_profiler; line_profiler.LineProfiler().enable()", (), "line_profiler"),
+    "a tool of sys.monitoring": ("sys.monitoring.use_tool_id(3, 'my tool')", (), "my tool by sys.monitoring"),
+}
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_who_watches_is_told(name, tmp_path):
+    program, options, said = TOOLS[name]
+    if "monitoring" in name and not hasattr(sys, "monitoring"):
+        pytest.skip("this CPython has no sys.monitoring")
+    if name in ("coverage", "line_profiler"):
+        pytest.importorskip(name)
+    problems = told(tmp_path, program, *options)
+    assert re.search(rf"traces this process \(.*{said}.*\): functions run plainly", problems), problems
+    assert "report this" not in problems
+
+
+def test_another_frame_hook_is_told(tmp_path):
+    if not COMPILER or not (pathlib.Path(sysconfig.get_path("include")) / "Python.h").exists():
+        pytest.skip("no C compiler, or no headers of CPython")
+    subprocess.run([COMPILER, "-shared", "-fPIC", "-I", sysconfig.get_path("include"), "-o",
+                    tmp_path / ("frame_hook" + importlib.machinery.EXTENSION_SUFFIXES[0]),
+                    ROOT / "tests/python/frame_hook.c"], check=True)
+    problems = told(tmp_path, "import frame_hook\nframe_hook.install(0)")
+    assert "frame_hook" in problems and "evaluates frames" in problems
+    assert "evaluates frames" not in told(tmp_path, "import pijit; pijit.enable()")  # ours
+
+
+@pytest.mark.parametrize("library, said", [("libjemalloc.so.2", "libjemalloc.so.2 replaces malloc"), ("", "libasan")])
+def test_what_is_preloaded_is_told(library, said, tmp_path):
+    """A library of that name, whatever it does, and the compiler's address sanitizer."""
+    compiler = COMPILER or pytest.skip("no compiler")
+    if library:
+        path = str(tmp_path / library)
+        subprocess.run([compiler, "-shared", "-fPIC", "-x", "c", "-o", path, "-"], input="int nothing;", text=True,
+                       check=True)
+    else:
+        path = subprocess.run([compiler, "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
+        if not os.path.isabs(path):
+            pytest.skip("no address sanitizer")
+    problems = told(tmp_path, "", LD_PRELOAD=path, ASAN_OPTIONS="detect_leaks=0")
+    assert said in problems, problems
+
+
+def test_threads_and_fork_are_told(tmp_path):
+    begin = ("stop = threading.Event()\nthreading.Thread(target=stop.wait, daemon=True).start()\n"
+             "import multiprocessing\nmultiprocessing.set_start_method({!r})")
+    assert "2 threads run, and multiprocessing forks" in told(tmp_path, begin.format("fork"))
+    assert "forks" not in told(tmp_path, begin.format("spawn"))
+
+
+def test_an_old_numpy_is_told(tmp_path):
+    """As far as it says so."""
+    assert "NumPy 1.26.4 is older than 2.0" in told(tmp_path, "import numpy\nnumpy.__version__ = '1.26.4'")
+
+
+def test_it_speaks_where_the_package_cannot_be_imported(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['numpy'] = None\n")
+    r = command("doctor", PYTHONPATH=os.pathsep.join([str(tmp_path), str(ROOT)]))
+    assert r.returncode == 1 and "pip install numpy" in r.stdout and not r.stderr, r.stdout + r.stderr
+    found = json.loads(command("doctor", "--json", PYTHONPATH=os.pathsep.join([str(tmp_path), str(ROOT)])).stdout)
+    assert found["python"]["numpy"] is None and found["processor"]["instructions"] and found["problems"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

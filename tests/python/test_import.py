@@ -88,6 +88,28 @@ def test_programs(name):
     assert run.returncode == 0, run.stderr
 
 
+WATCHED = {
+    "sys.settrace": ("sys.settrace(lambda *_: None)", "sys.settrace(None)"),
+    "sys.setprofile": ("sys.setprofile(lambda *_: None)", "sys.setprofile(None)"),
+    "sys.monitoring": ("m = sys.monitoring; m.use_tool_id(3, 'tool');"
+                       "m.set_events(3, m.events.PY_START | m.events.LINE);"
+                       "m.register_callback(3, m.events.PY_START, lambda *_: None);"
+                       "m.register_callback(3, m.events.LINE, lambda *_: None)",
+                       "m.set_events(3, 0); m.free_tool_id(3)")}
+
+
+@pytest.mark.parametrize("way", WATCHED)
+def test_a_tool_watches_while_it_is_imported(way):
+    """Its frames come between those by which the import finds out whether it knows CPython's."""
+    if way == "sys.monitoring" and not hasattr(sys, "monitoring"):
+        pytest.skip("this CPython has no sys.monitoring")
+    begin, end = WATCHED[way]
+    program = f"import sys\n{begin}\nimport pijit as ms\n{end}\n"
+    program += "f = ms.jit(lambda x: x * 2)\nf(ms.ops.ones(3))\nassert ms.explain(f).graphs"
+    run = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+
+
 def test_the_alias_loads_no_more():
     run = subprocess.run([sys.executable, "-c",
                           BEGIN + "ms.compat.install()\nimport mindspore\n" + BEGIN.split("as ms")[1]],

@@ -52,6 +52,21 @@ def test_a_python_that_it_was_not_built_for(package):
     assert f"({here}). Install a wheel for this Python" in said(package) and "make build PYTHON=python" in said(package)
 
 
+def test_sources_hide_what_is_installed(package, tmp_path):
+    installed = tmp_path / "installed" / "pijit"
+    installed.mkdir(parents=True)
+    shutil.move(package / ("_run" + SUFFIX), installed)
+    error = said(package, f"import sys; sys.path.append({str(installed.parent)!r})")
+    assert error.startswith(f"ImportError: Python found pijit's sources, {package}, before the pijit that is "
+                            f"installed in {installed}: "), error
+
+
+def test_an_extension_of_older_sources(package):
+    (package / ("_run" + SUFFIX)).unlink()
+    (package / "_run.py").write_text("def run(f, *args): return f(*args)\ndef in_main_interpreter(): return True\n")
+    assert "_run.py is older than the Python files beside it: `make build`" in said(package)
+
+
 def test_a_processor_without_avx2(package):
     other = ("import importlib.util, sys\n"
              f"spec = importlib.util.spec_from_file_location('pijit._run', {str(package / ('_run' + SUFFIX))!r})\n"

@@ -215,6 +215,9 @@ def test_profile_as_files(profiled, tmp_path):
     matplotlib.use("Agg")
     profiled.plot().savefig(tmp_path / "p.png")
     assert (tmp_path / "p.png").stat().st_size > 1000
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(ImportError, match="pip install matplotlib"):
+        patch.setitem(sys.modules, "matplotlib.pyplot", None)
+        profiled.plot()
 
 
 def test_profile_of_other_callables():

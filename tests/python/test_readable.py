@@ -7,7 +7,7 @@ import pytest
 
 import pijit as ms
 from pijit import ops
-from pijit.explanation import readable, unlike
+from pijit.explanation import readable, unlike, useful
 from pijit.profiling.figures import seconds
 from pijit.profiling.html import STYLE
 
@@ -140,9 +140,34 @@ def test_a_loop_breaks_where_it_does(f):
     ("len(a) == 5", "len(a) == 5"),
     ("type(stack1) is float", "type(a value of this line) is float"),
     ("add(x, y", "add(x, y"),
+    ("<function mean at 0x7f0905>.__closure__[1].cell_contents.__code__ is method.__code__",
+     "mean.__closure__[1].cell_contents.__code__ is method.__code__"),
+    ("type(a) is <function f.<locals>.g at 0x7f>", "type(a) is f.<locals>.g"),
 ])
 def test_guards(guard, said):
     assert readable(guard) == said
+
+
+def of_frames(a, b):
+    @ms.jit
+    def f(x):
+        return ops.tanh(x) * a + b
+    f(ops.ones((2, 3)))
+    return f
+
+
+def test_as_many_guards_as_the_head_counts():
+    """Lines, with the guards that one says for several, and the number of the others."""
+    f = of_frames(2.0, 3.0)
+    guards, text = ms.explain(f).entries[0]["guards"], str(ms.explain(f))
+    lines, count, more = useful(guards, 4)
+    assert f"{count} guards" in text and f"and {more} more, in entries[0]['guards']" in text
+    assert lines[1] == "a == 2.0 and b == 3.0" and any(g.endswith(" is cell") for g in guards)
+    assert count == len(set(guards)) and more == count - 5
+    assert useful(guards)[2] == sum(g.endswith((" is cell", " is unbound")) for g in guards)
+    assert f"and {useful(guards)[2]} more, in entries[0][&#x27;guards&#x27;]" in ms.explain(f).to_html()
+    given = ["x is y", "x is y and z", "x is y and z and u", "type(v) is cell", "n == 2", "n == 2"]
+    assert useful(given) == (["n == 2", "x is y and z and u"], 3, 1) and useful(given, 1) == (["n == 2"], 3, 2)
 
 
 def test_guards_that_did_not_hold():

@@ -14,7 +14,7 @@ DOCS = ROOT / "docs"
 GENERATED = site.generated()
 # Variables that builds, tests and benchmarks read.
 KNOWN_ELSEWHERE = {"PIJIT_GOLDEN", "PIJIT_TEST_AS", "PIJIT_BENCH_PYTHONS", "PIJIT_ONEDNN", "PIJIT_NVRTC_TOO",
-                   "PIJIT_CUDNN_TOO"}
+                   "PIJIT_CUDNN_TOO", "PIJIT_NCCL_TOO"}
 
 
 def test_drawings_are_those_of_their_script():

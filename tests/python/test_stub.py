@@ -53,6 +53,8 @@ def stub_writer():
 def test_functions_of_the_table_are_declared():
     stubs = stub_writer()
     assert stubs.FUNCTIONS.read_text() == stubs.functions(), "run tools/stubs.py"
+    for package in stubs.LAZY:
+        assert package.read_text() == stubs.lazy(package), "run tools/stubs.py"
 
 
 def test_methods_of_tensors_are_declared():

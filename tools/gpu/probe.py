@@ -3,6 +3,7 @@ so that one that crashes or hangs takes no other with it; they run side by side,
 
 import concurrent.futures
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -39,8 +40,11 @@ def libraries():
 
 @question
 def machine():
-    print(subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,compute_cap",
-                          "--format=csv,noheader"], capture_output=True, text=True).stdout.strip())
+    if shutil.which("nvidia-smi"):
+        print(subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,compute_cap",
+                              "--format=csv,noheader"], capture_output=True, text=True).stdout.strip())
+    else:
+        print("there is no nvidia-smi")
     print(sys.version.split()[0], os.cpu_count(), "cores;", os.uname().release)
 
 

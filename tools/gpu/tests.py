@@ -4,6 +4,7 @@ written to the folder, and its end shown."""
 
 import concurrent.futures
 import contextlib
+import importlib.util
 import os
 import pathlib
 import re
@@ -44,8 +45,12 @@ def main(out, seconds):
     files = [f for n in FILES if (f := ROOT / "tests" / "python" / f"test_{n}.py").exists()]
     env = {**os.environ, "PIJIT_TEST_DEVICE": "GPU", "PIJIT_STRICT": "1", "OMP_NUM_THREADS": "1",
            "PIJIT_CUDA_SYNC": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-n", str(max(2, (os.cpu_count() or 4) - 2)), "--tb=short",
-               "--durations=12", "-p", "no:cacheprovider", "--dist", "worksteal", "-rfE", *map(str, files)]
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "--durations=12", "-p", "no:cacheprovider", "-rfE",
+               *map(str, files)]
+    if importlib.util.find_spec("xdist"):
+        command += ["-n", str(max(2, (os.cpu_count() or 4) - 2)), "--dist", "worksteal"]
+    else:
+        print("one after the other, as pytest-xdist is not here", flush=True)
     with open(f"{out}/pytest.txt", "w", encoding="utf-8") as log:
         tests = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT)
         try:

@@ -8,12 +8,13 @@ set -uo pipefail
 out=${OUT:-build/gpu/out}
 root=$(mktemp -d)
 mkdir -p "$out"
-tar -xJf build/gpu/kit.tar.xz -C "$root" || exit 1
+python=${PYTHON:-python3}
+# by Python, as not each machine has xz
+"$python" -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' build/gpu/kit.tar.xz "$root" || exit 1
 cp "$root"/pijit/*.so pijit/
 [ ! -d "$root/tree" ] || cp -r "$root/tree/." .
 export PYTHONPATH=$PWD PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 XDG_CACHE_HOME=$root/cache
 export LD_LIBRARY_PATH=$root/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-python=${PYTHON:-python3}
 IFS=, read -r -a bench <<< "${BENCH:-}"
 IFS=, read -r -a alone <<< "${ALONE:-}"
 IFS=, read -r -a profile <<< "${PROFILE:-}"

@@ -25,3 +25,7 @@ class Cutout(_CutOut):
 
     def __init__(self, length: Any, num_patches: int = 1) -> None:
         super().__init__(length, num_patches, is_hwc=False)
+
+
+if TYPE_CHECKING:  # operations are made from tables
+    def __getattr__(name: str) -> Any: ...

@@ -106,7 +106,7 @@ def tensor_div(x: Tensor, y: TensorLike) -> Tensor:
     return q if not both or both[0].is_floating_point or both[0] in mstype.complex_type else cast(trunc(q), both[0])
 
 
-def tuple_to_array(input_x: Tensor) -> Tensor:
+def tuple_to_array(input_x: tuple[Any, ...]) -> Tensor:
     """A tensor of a tuple of numbers: int32 or float32, as the first of them is an int or a float.
 
     TypeError where `input_x` is no tuple, or holds something else.

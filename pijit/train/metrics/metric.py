@@ -68,11 +68,11 @@ class Metric(metaclass=ABCMeta):
         """Forgets all batches."""
 
     @abstractmethod
-    def eval(self) -> None:
+    def eval(self) -> Any:
         """The result over all batches."""
 
     @abstractmethod
-    def update(self, *inputs: Any) -> None:
+    def update(self, *inputs: Any) -> Any:
         """Takes a batch."""
 
 
