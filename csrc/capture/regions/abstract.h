@@ -50,6 +50,7 @@ struct Av {
       case kRangeIter: return index ? 2 : 3;
       case kCounter:
       case kComplex: return 2;
+      case kAxis:
       case kTagged: return 3;
       default: return 0;
     }

@@ -1,11 +1,13 @@
 #include "capture/regions/builder.h"
 
+#include <algorithm>
 #include <climits>
 #include <tuple>
 
 #include "base/config.h"
 #include "base/error.h"
 #include "capture/regions/generators.h"
+#include "capture/regions/statements.h"
 #include "capture/regions/text.h"
 #include "entry/entry.h"
 
@@ -54,6 +56,8 @@ std::unique_ptr<Region> RegionBuilder::build() {
   }
   if (calls_itself_) return recursive();
   if (!region::has_loop(d_.f)) return nullptr;
+  // a graph may have all that the loop does with arrays
+  if (leaves_arrays_ && !d_.r->statements.empty()) return nullptr;
   region::optimize(d_.f);
   if (!region::has_loop(d_.f)) return nullptr;
   return finish();
@@ -73,6 +77,7 @@ void RegionBuilder::note_leave(const Leave& l) {
   left.why = l.why;
   left.of_arrays = l.of_arrays;
   const bool inside = b_.loop_around(e_.own_instr()) >= 0;
+  leaves_arrays_ |= inside && l.of_arrays;
   if (!because_.why.empty() && (because_in_loop_ || !inside)) return;
   because_in_loop_ = inside;
   because_.line = b_.own().code->instrs[e_.own_instr()].line;
@@ -92,13 +97,18 @@ void RegionBuilder::note_loop(int head) {
       lines_of(*b_.own().code, head, b_.own().loop_end[head]);
 }
 
+static bool holds_arrays(const Frame& f) {
+  return std::any_of(f.stack.begin(), f.stack.end(),
+                     [](const Av& a) { return a.kind == K::kArray; });
+}
+
 void RegionBuilder::fill(Pending p) {
   e_.block = p.block;
   b_.current = p.body;
   Frame now = std::move(p.frame);
   int instr = p.instr;
   for (bool first = true;; first = false) {
-    if (!first && b_.body().merges[static_cast<size_t>(instr)]) {
+    if (!first && b_.body().merges[static_cast<size_t>(instr)] && !holds_arrays(now)) {
       const region::Edge e = b_.go_to(instr, std::move(now));
       d_.f.blocks[e_.block].next = e;
       return;
@@ -108,7 +118,7 @@ void RegionBuilder::fill(Pending p) {
     condition_ = kNoValue;
     jumps_if_ = true;
     const BIn& in = b_.code().instrs[instr];
-    if (in.op == BOp::RETURN_VALUE && b_.current == 0) {
+    if (in.op == BOp::RETURN_VALUE && b_.current == 0 && !e_.computes_arrays()) {
       const Av result = may_call_itself_ ? d_.typed(now.stack.back()) : now.stack.back();
       note_result(result);
       d_.f.blocks[e_.block].exit = e_.make_exit(instr, now.slots, {result}, true);
@@ -116,7 +126,8 @@ void RegionBuilder::fill(Pending p) {
     }
     int next = -1;
     try {
-      next = in.op == BOp::RETURN_VALUE ? return_to_caller(&now) : step(in, now);
+      next = in.op == BOp::RETURN_VALUE && !e_.computes_arrays() ? return_to_caller(&now)
+                                                                 : step(in, now);
     } catch (const Leave& l) {
       d_.f.blocks[e_.block].exit = e_.exit_here();
       note_leave(l);
@@ -188,8 +199,35 @@ std::unique_ptr<Region> RegionBuilder::finish() {
   return std::move(d_.r);
 }
 
+// May it follow while arrays are computed with, which nothing else holds than the stack?
+static bool goes_on_with_arrays(BOp op) {
+  switch (op) {
+    case BOp::NOP:
+    case BOp::LOAD_CONST:
+    case BOp::LOAD_FAST:
+    case BOp::LOAD_DEREF:
+    case BOp::LOAD_GLOBAL:
+    case BOp::LOAD_ATTR:
+    case BOp::LOAD_METHOD:
+    case BOp::PUSH_NULL:
+    case BOp::SWAP:
+    case BOp::UNARY:
+    case BOp::BINARY:
+    case BOp::BINARY_SUBSCR:
+    case BOp::BINARY_SLICE:
+    case BOp::BUILD_SLICE:
+    case BOp::BUILD_TUPLE:
+    case BOp::CALL:
+    case BOp::STORE_SUBSCR:
+    case BOp::STORE_SLICE: return true;
+    default: return false;
+  }
+}
+
 int RegionBuilder::step(const BIn& in, Frame& f) {
   auto& st = f.stack;
+  if (e_.computes_arrays() && !goes_on_with_arrays(in.op))
+    leave("an array is computed that is not stored in another one's elements", "", true);
   switch (in.op) {
     case BOp::NOP: break;
     case BOp::LOAD_CONST: st.push_back(d_.constant_object(in.obj)); break;
@@ -240,7 +278,7 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
       break;
     case BOp::COPY: {
       Av& a = st[st.size() - static_cast<size_t>(in.a)];
-      stay_alone(a);
+      if (a.kind != K::kSlice) stay_alone(a);
       const Av copy = d_.held_twice(a);
       st.push_back(copy);
       break;
@@ -305,9 +343,21 @@ void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
 
 void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
   switch (in.op) {
-    case BOp::UNARY: unary(e_, static_cast<UnaryOp>(in.a), st); break;
+    case BOp::UNARY:
+      if (is_arrays(e_, st.back()))
+        st.back() = array_unary(e_, static_cast<UnaryOp>(in.a), st.back());
+      else
+        unary(e_, static_cast<UnaryOp>(in.a), st);
+      break;
     case BOp::BINARY:
     case BOp::COMPARE: {
+      if (in.op == BOp::BINARY && (is_arrays(e_, st.back()) || is_arrays(e_, st[st.size() - 2]))) {
+        const Av r =
+            array_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2], st.back());
+        st.resize(st.size() - 2);
+        st.push_back(r);
+        break;
+      }
       if (in.op == BOp::BINARY && is_list(e_, st.back(), st[st.size() - 2])) {
         const Av r = list_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2],
                                  st.back(), place_here());
@@ -344,21 +394,29 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
     }
     case BOp::BINARY_SUBSCR: {
       const Av& of = st[st.size() - 2];
-      const Av r = st.back().kind == K::kSlice ? list_slice(e_, of, st.back(), place_here())
-                                               : item(e_, of, st.back());
+      const Av r = takes_part(e_, of, st.back()) ? taken(e_, of, st.back())
+                   : st.back().kind == K::kSlice ? list_slice(e_, of, st.back(), place_here())
+                                                 : item(e_, of, st.back());
       st.resize(st.size() - 2);
       st.push_back(r);
       break;
     }
     case BOp::STORE_SUBSCR:
-      store_item(e_, st[st.size() - 3], st[st.size() - 2], st.back());
+      if (const Av& value = st[st.size() - 3], &of = st[st.size() - 2];
+          is_arrays(e_, value) || takes_part(e_, of, st.back()))
+        store_part(e_, value, of, st.back());
+      else
+        store_item(e_, value, of, st.back());
       st.resize(st.size() - 3);
       break;
     case BOp::BUILD_TUPLE: {
       Av t;
       t.kind = K::kTuple;
       t.items.assign(st.end() - in.a, st.end());
-      for (auto& i : t.items) stay_alone(i);
+      for (auto& i : t.items) {
+        if (i.kind != K::kSlice) stay_alone(i);  // as an index
+        if (i.kind == K::kArray) leave("a tuple holds an array that is computed");
+      }
       st.resize(st.size() - static_cast<size_t>(in.a));
       st.push_back(std::move(t));
       break;
@@ -403,9 +461,21 @@ void RegionBuilder::step_container(const BIn& in, std::vector<Av>& st) {
       slice.items.assign(st.end() - n, st.end());
       if (n == 2) slice.items.push_back(d_.object(Py_None));
       for (Av& i : slice.items) i = d_.typed(i);
-      const Av r = taken ? list_slice(e_, st[st.size() - 3], slice, place_here()) : slice;
+      const bool part = taken && is_part(e_, st[st.size() - 3]);
+      const Av r = part    ? regions::taken(e_, st[st.size() - 3], slice)
+                   : taken ? list_slice(e_, st[st.size() - 3], slice, place_here())
+                           : slice;
       st.resize(st.size() - static_cast<size_t>(n + taken));
       st.push_back(r);
+      break;
+    }
+    case BOp::STORE_SLICE: {
+      Av slice;
+      slice.kind = K::kSlice;
+      slice.items = {d_.typed(st[st.size() - 2]), d_.typed(st.back()), d_.object(Py_None)};
+      if (!is_part(e_, st[st.size() - 3])) leave(described(in));
+      store_part(e_, st[st.size() - 4], st[st.size() - 3], slice);
+      st.resize(st.size() - 4);
       break;
     }
     case BOp::CONTAINS_OP: {
@@ -562,7 +632,7 @@ Av RegionBuilder::looked_up(RegionSource where) {
   }
   if (!is_of_use(o))  // and it is not kept alive for nothing
     leave(str_cat("a ", Py_TYPE(o)->tp_name, " is read that is no argument or local variable"),
-          kNumbers);
+          kNumbers, std::string_view(Py_TYPE(o)->tp_name).rfind("numpy.", 0) == 0);
   if (is_such_function(o, o)) return a;  // who calls it asks what it does
   return d_.typed_sources[s] = d_.known_object(s, o);
 }

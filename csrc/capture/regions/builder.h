@@ -72,6 +72,7 @@ class RegionBuilder {
   std::vector<Av> operands_;
   NoRegion because_;
   bool because_in_loop_ = false;
+  bool leaves_arrays_ = false;  // in a loop, for what is computed of whole arrays
   // while an instruction is followed
   int next_body_ = -1;
   Frame entered_;  // of next_body_

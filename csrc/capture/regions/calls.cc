@@ -4,6 +4,7 @@
 #include "capture/regions/builder.h"
 #include "capture/regions/functions.h"
 #include "capture/regions/generators.h"
+#include "capture/regions/statements.h"
 #include "capture/regions/text.h"
 #include "capture/regions/twister.h"
 #include "capture/regions/ufuncs.h"
@@ -22,7 +23,7 @@ PyObject* function_behind(PyObject* o) {
 
 bool is_of_use(PyObject* o) {
   return PyModule_CheckExact(o) || PyCFunction_CheckExact(o) || function_behind(o) ||
-         is_of_numpy(o) || is_draw_of_python(o) ||
+         is_of_numpy(o) || is_of_arrays(o) || is_draw_of_python(o) ||
          (PyType_Check(o) &&
           !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE));
 }
@@ -94,7 +95,10 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
     st.push_back(one->yes);
     return;
   }
-  const Av r = func ? call_itself(args) : result_of(e_, fn.object, args, place_here());
+  const auto of_arrays = func ? std::nullopt : array_function(e_, fn.object, args);
+  const Av r = of_arrays ? *of_arrays
+               : func    ? call_itself(args)
+                         : result_of(e_, fn.object, args, place_here());
   st.resize(base);
   st.push_back(r);
 }
@@ -125,6 +129,9 @@ void RegionBuilder::enter_made(const Av& made, const std::vector<Av>& args) {
 }
 
 void RegionBuilder::enter(const Code& code, PyObject* func, Frame in) {
+  if (e_.computes_arrays()) leave("a function is called between arrays", "a line of its own");
+  for (const Av& a : in.slots)
+    if (a.kind == K::kArray) leave("a function is called with an array that is computed");
   in.callers = e_.now().callers;
   in.callers.push_back({e_.now().slots, e_.stack_before()});
   d_.r->calls_deep = std::max(d_.r->calls_deep, in.callers.size());

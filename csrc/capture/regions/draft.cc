@@ -292,10 +292,12 @@ bool Draft::dies_quietly(const Av& a) {
 bool Draft::can_be_tagged(const Av& a) {
   return a.kind == K::kNull || a.kind == K::kInt || a.kind == K::kFloat || a.kind == K::kBool ||
          a.kind == K::kComplex || a.kind == K::kObject || a.kind == K::kTagged ||
-         a.kind == K::kHeld || a.kind == K::kCharacter || (a.kind == K::kEntry && dies_quietly(a));
+         a.kind == K::kHeld || a.kind == K::kCharacter || a.kind == K::kPart ||
+         (a.kind == K::kEntry && dies_quietly(a));
 }
 
 void Draft::drop(const Av& a) {
+  if (a.kind == K::kArray) leave("an array is computed for nothing");
   if (a.kind == K::kEntry && PyCell_Check(object_at(a.index))) return;  // its frame keeps it
   if (!dies_quietly(a) && typed(a).kind == K::kEntry && !array_of_value(a))
     leave(str_cat("a variable that holds ", a_(described(a)), " gets another value"),
@@ -452,6 +454,8 @@ std::string Draft::described(const Av& a) const {
     case K::kCounter:
     case K::kRangeIter: return "iterator over a range";
     case K::kRow: return "row of an array";
+    case K::kPart: return "part of an array";
+    case K::kArray: return "array that is computed";
     case K::kSlice: return "slice";
     case K::kMade: return "function that is made";
     case K::kHeld: return "list";

@@ -7,6 +7,7 @@
 
 #include "capture/regions/abstract.h"
 #include "capture/regions/frames.h"
+#include "graph/scalar.h"
 
 namespace pijit::regions {
 
@@ -15,6 +16,16 @@ struct Array {
   int need, data, rank;
   char format;
   std::vector<int> sizes, strides;
+};
+
+// A step of what is computed of arrays.
+struct ArrayNode {
+  SOp op = SOp::kInput;  // of the leaf
+  DType type = DType::F64;
+  std::array<int, 3> args{-1, -1, -1};
+  Av leaf;  // a kPart, or a number in a word of the type
+  int rank = 0;
+  bool flags = false;  // may raise one of IEEE's exceptions
 };
 
 // A list, as code has it.
@@ -123,6 +134,7 @@ class Draft {
   bool sets_cells = false, reads_cells = false;  // its own function's; those of functions it calls
   std::map<int, Av> typed_sources;               // by source
   std::map<int, Array> arrays;                   // the same
+  std::vector<ArrayNode> nodes;                  // of all kArray
 
  private:
   int numbered_ = 0;  // tuples that several hold

@@ -1,5 +1,7 @@
 #include "capture/regions/emitter.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace pijit::regions {
@@ -13,7 +15,8 @@ RegionPiece piece(const Av& a, std::vector<int>* values) {
   p.kind = number_kind_of(a);
   if (a.kind == K::kEntry || a.kind == K::kFree) p.at = a.index;
   if (a.kind == K::kRange || a.kind == K::kRangeIter) p.step = a.index;
-  if (a.kind == K::kRow || a.kind == K::kContent || a.kind == K::kTuple) p.source = a.index;
+  if (a.kind == K::kRow || a.kind == K::kPart || a.kind == K::kContent || a.kind == K::kTuple)
+    p.source = a.index;
   p.same = a.same;
   p.object = a.kind == K::kObject || a.kind == K::kMade ? a.object : nullptr;
   for (auto& i : a.items) p.items.push_back(piece(i, values));
@@ -23,6 +26,10 @@ RegionPiece piece(const Av& a, std::vector<int>* values) {
 }  // namespace
 
 void Emitter::begin(int instr, int own_instr, const Frame& now) {
+  const bool waits = std::any_of(now.stack.begin(), now.stack.end(),
+                                 [](const Av& a) { return a.kind == K::kArray; });
+  if (!waits) anchor_.reset();
+  if (waits && !anchor_) anchor_ = {instr_, before_};
   instr_ = instr;
   own_instr_ = own_instr;
   exit_ = kNoExit;
@@ -61,6 +68,7 @@ int Emitter::call(region::CallOut fn, int a, int b, int c) {
 
 void Emitter::changes(const char* what) {
   if (!may_store) leave(str_cat("a function ", what), "write the function's lines into the loop");
+  if (anchor_) leave(str_cat("what stands between arrays ", what), "a line of its own");
   d.stores = true;
 }
 
@@ -101,6 +109,8 @@ int Emitter::make_exit(int instr, const std::vector<Av>& slots, const std::vecto
 
 int Emitter::exit_here() {
   if (exit_ != kNoExit) return exit_;
+  if (anchor_ && now_->callers.empty())
+    return exit_ = make_exit(anchor_->instr, now_->slots, anchor_->stack);
   if (now_->callers.empty()) return exit_ = make_exit(instr_, now_->slots, before_);
   return exit_ = make_exit(instr_, *now_);
 }

@@ -1,5 +1,7 @@
 // Code of the instruction that is followed: its values, checks and exits.
 #pragma once
+#include <optional>
+
 #include "absl/functional/function_ref.h"
 #include "capture/regions/draft.h"
 
@@ -20,6 +22,10 @@ class Emitter {
   int call(region::CallOut fn, int a, int b, int c);
   // The instruction changes what others see. Leaves where it may be done anew.
   void changes(const char* what);
+  // Are arrays computed with on the stack? That happens where they are stored; until then, CPython
+  // would begin anew where the first of it began.
+  bool computes_arrays() const { return anchor_.has_value(); }
+  void arrays_are_stored() { anchor_.reset(); }
   int call(region::Function1 fn, int x);
   int call(region::Function2 fn, int x, int y);
 
@@ -43,6 +49,11 @@ class Emitter {
   int instr_ = 0, own_instr_ = 0, exit_ = kNoExit;
   const Frame* now_ = nullptr;
   std::vector<Av> before_;  // its stack
+  struct Anchor {
+    int instr;
+    std::vector<Av> stack;
+  };
+  std::optional<Anchor> anchor_;
 };
 
 }  // namespace pijit::regions

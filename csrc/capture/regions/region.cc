@@ -374,6 +374,19 @@ struct Maker {
       case RegionKind::kRange: return range(w[0], integer(w[1]), p.step ? p.step : w[2]);
       case RegionKind::kRow:
         return steal(PyObject_GetItem(entry(p.source).ptr(), integer(w[0]).ptr()));
+      case RegionKind::kPart: {
+        py::tuple index(p.items.size());
+        for (size_t k = 0; k < p.items.size(); ++k) {
+          const bool is_new = p.items[k].kind == RegionKind::kNull;
+          index[k] = is_new ? py::none() : make(p.items[k]);
+        }
+        return steal(PyObject_GetItem(entry(p.source).ptr(), index.ptr()));
+      }
+      case RegionKind::kAxis: {
+        const int64_t start = w[1] ? w[0] : 0, stop = w[1] ? w[0] + w[1] * w[2] : 0;
+        return steal(PySlice_New(integer(start).ptr(), stop < 0 ? Py_None : integer(stop).ptr(),
+                                 integer(w[2]).ptr()));
+      }
       case RegionKind::kHeld: return held(w[0]);
       case RegionKind::kSlice:
         return steal(

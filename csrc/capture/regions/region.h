@@ -16,7 +16,7 @@ namespace pijit {
 struct RegionPiece {
   RegionKind kind = RegionKind::kNull;
   int at = 0;                  // of a source or cell; else its first word
-  int source = 0;              // of kRow; of kContent, the cell's; -1: none;
+  int source = 0;              // of kRow, kPart; of kContent, the cell's; -1: none;
                                // of kTuple, whether it is in a word
   int step = 0;                // 0: in the third word
   int same = 0;                // pieces of one number are one object; 0: no other is
@@ -99,6 +99,7 @@ struct Region {
   std::vector<RegionSource> sources;
   std::vector<RegionNeed> needs;
   std::vector<py::object> objects;
+  std::vector<std::shared_ptr<void>> statements;  // with arrays, which its code runs
   std::vector<RegionExit> exits;
   // Functions whose lines it has.
   struct Followed {

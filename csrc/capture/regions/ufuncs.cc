@@ -15,6 +15,48 @@
 
 namespace pijit::regions {
 
+py::object spec_of(const Av& a) {
+  if (a.of_numpy() || a.kind == K::kBool) {
+    const char format[] = {a.index ? static_cast<char>(a.index) : '?', '\0'};
+    return python_module("numpy").attr("dtype")(format);
+  }
+  PyTypeObject* const t = a.kind == K::kInt     ? &PyLong_Type
+                          : a.kind == K::kFloat ? &PyFloat_Type
+                                                : &PyComplex_Type;
+  return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(t));
+}
+
+std::vector<const Dtype*> resolved_types(PyObject* ufunc, const py::tuple& specs,
+                                         const std::string& told) {
+  std::vector<const Dtype*> types;
+  try {
+    for (const py::handle d :
+         py::tuple(py::reinterpret_borrow<py::object>(ufunc).attr("resolve_dtypes")(specs)))
+      types.push_back(dtype_of(text_of(d.attr("char").ptr())[0]));
+  } catch (py::error_already_set&) {
+    types.clear();
+  }
+  if (types.empty() || std::find(types.begin(), types.end(), nullptr) != types.end())
+    leave(str_cat(told, " has no machine code for these numbers"));
+  return types;
+}
+
+Av number_as(Emitter& e, const Av& a, const Dtype& d) {
+  if (d.base == K::kComplex) return complex_as(e, a, d);
+  Av r;
+  if (d.base == K::kBool) {
+    r = number(K::kBool, truth(e, a));
+  } else if (d.base == K::kInt) {
+    if (a.kind == K::kFloat) leave("a float is used as an int");
+    r = number(K::kInt, as_int(e, a));
+    check_fits(e, r.v[0], d);
+  } else {
+    r = number(K::kFloat, d.format == 'f' ? as_float32(e, a) : as_float(e, a));
+  }
+  r.index = d.format;
+  return r;
+}
+
 namespace {
 
 // A loop of a ufunc for a single element, and where that and the result lie.
@@ -92,54 +134,6 @@ ScalarLoop* scalar_loop(PyObject* ufunc, const std::vector<const Dtype*>& types)
   return &all.back();
 }
 
-// What NumPy is told of an operand, to say in which dtypes it computes.
-py::object spec_of(const Av& a) {
-  if (a.of_numpy() || a.kind == K::kBool) {
-    const char format[] = {a.index ? static_cast<char>(a.index) : '?', '\0'};
-    return python_module("numpy").attr("dtype")(format);
-  }
-  PyTypeObject* const t = a.kind == K::kInt     ? &PyLong_Type
-                          : a.kind == K::kFloat ? &PyFloat_Type
-                                                : &PyComplex_Type;
-  return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(t));
-}
-
-// The dtypes of operands and result; leaves where code has none of them.
-std::vector<const Dtype*> types_of(PyObject* ufunc, const std::vector<Av>& args,
-                                   const std::string& told) {
-  std::vector<const Dtype*> types;
-  try {
-    py::tuple given(args.size() + 1);
-    for (size_t k = 0; k < args.size(); ++k) given[k] = spec_of(args[k]);
-    given[args.size()] = py::none();
-    for (const py::handle d :
-         py::tuple(py::reinterpret_borrow<py::object>(ufunc).attr("resolve_dtypes")(given)))
-      types.push_back(dtype_of(text_of(d.attr("char").ptr())[0]));
-  } catch (py::error_already_set&) {
-    types.clear();
-  }
-  if (types.empty() || std::find(types.begin(), types.end(), nullptr) != types.end())
-    leave(str_cat(told, " has no machine code for these numbers"));
-  return types;
-}
-
-// A number in a dtype: a value, of a complex one its parts.
-Av cast(Emitter& e, const Av& a, const Dtype& d) {
-  if (d.base == K::kComplex) return complex_as(e, a, d);
-  Av r;
-  if (d.base == K::kBool) {
-    r = number(K::kBool, truth(e, a));
-  } else if (d.base == K::kInt) {
-    if (a.kind == K::kFloat) leave("a float is used as an int");
-    r = number(K::kInt, as_int(e, a));
-    check_fits(e, r.v[0], d);
-  } else {
-    r = number(K::kFloat, d.format == 'f' ? as_float32(e, a) : as_float(e, a));
-  }
-  r.index = d.format;
-  return r;
-}
-
 int word_of(Emitter& e, const Av& a) {
   if (a.kind == K::kFloat) return e.emit(Op::kFBits, a.v[0]);
   return a.kind == K::kBool ? e.emit(Op::kBToI, a.v[0]) : a.v[0];
@@ -188,9 +182,12 @@ Av by_ufunc(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
     leave(str_cat(told, " has no machine code for these arguments"));
   if (!underflow_is_ignored(*e.d.r)) leave(str_cat(told, " has no machine code here"));
   e.d.r->numpy = true;
-  const auto types = types_of(fn, args, told);
+  py::tuple specs(args.size() + 1);
+  for (size_t k = 0; k < args.size(); ++k) specs[k] = spec_of(args[k]);
+  specs[args.size()] = py::none();
+  const auto types = resolved_types(fn, specs, told);
   std::vector<Av> given;
-  for (size_t k = 0; k < args.size(); ++k) given.push_back(cast(e, args[k], *types[k]));
+  for (size_t k = 0; k < args.size(); ++k) given.push_back(number_as(e, args[k], *types[k]));
   if (given.size() == 1 && given[0].kind == K::kFloat)
     for (const Direct& d : kDirect)
       if (d.name == u->name) return d.code(e, given[0]);
@@ -217,7 +214,7 @@ Av by_class(Emitter& e, const Dtype& d, const std::vector<Av>& args) {
   if (d.base == K::kInt && a.kind == K::kFloat) a = int_of(e.emit(Op::kFToI, a.v[0]));
   if (a.kind == K::kComplex && d.base != K::kComplex)
     leave(str_cat(told, " is called with ", a_(e.d.described(a))));
-  return cast(e, a, d);
+  return number_as(e, a, d);
 }
 
 const Dtype* class_of_numbers(PyObject* fn) {

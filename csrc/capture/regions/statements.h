@@ -1,0 +1,22 @@
+// Arithmetic of whole arrays and of parts of them as a region's code: a statement is computed in
+// one loop, where its result is stored.
+#pragma once
+#include <optional>
+
+#include "base/operators.h"
+#include "capture/regions/parts.h"
+
+namespace pijit::regions {
+
+inline bool is_arrays(Emitter& e, const Av& a) { return a.kind == K::kArray || is_part(e, a); }
+
+Av array_binary(Emitter& e, BinaryOp op, bool in_place, const Av& a, const Av& b);
+Av array_unary(Emitter& e, UnaryOp op, const Av& a);
+// A ufunc of arrays, or a product of two vectors; nothing: it is another function.
+std::optional<Av> array_function(Emitter& e, PyObject* fn, const std::vector<Av>& args);
+// Such a function that is no ufunc of elements.
+bool is_of_arrays(PyObject* fn);
+// of[index] = value, where either is of arrays.
+void store_part(Emitter& e, const Av& value, const Av& of, const Av& index);
+
+}  // namespace pijit::regions

@@ -1,0 +1,33 @@
+// Elementwise loops over arrays whose sizes and strides only a run knows: what statements with
+// whole arrays do within a region.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "graph/scalar.h"
+
+namespace pijit::region {
+
+struct ArrayLoopSpec {
+  std::vector<SNode> body;  // kInput k is an element of input k
+  std::vector<DType> in;
+  DType out;
+  int node = -1;  // of the body: what is stored
+};
+
+class ArrayLoop {
+ public:
+  static constexpr int kMostAxes = 8, kMostOperands = 32;
+  virtual ~ArrayLoop() = default;
+  // Operands are the inputs and, behind them, the output. `strides`: of each operand in turn, bytes
+  // along each axis. None is empty, and where an input shares memory with the output, both have the
+  // same elements at the same places.
+  virtual void run(int rank, const int64_t* dims, char* const* operands,
+                   const int64_t* strides) = 0;
+};
+
+using ArrayLoops = std::unique_ptr<ArrayLoop> (*)(ArrayLoopSpec);
+bool register_array_loops(ArrayLoops make);
+std::unique_ptr<ArrayLoop> make_array_loop(ArrayLoopSpec spec);
+
+}  // namespace pijit::region
