@@ -11,6 +11,7 @@
 #include "capture/values/scalar.h"
 #include "capture/values/sequence.h"
 #include "capture/values/slice.h"
+#include "capture/values/tensor.h"
 #include "graph/indexing.h"
 #include "graph/vals.h"
 #include "objects/data.h"

@@ -3,6 +3,7 @@
 #include "capture/registry.h"
 #include "capture/values.h"
 #include "capture/views.h"
+#include "objects/ndarray.h"
 
 namespace pijit {
 namespace {

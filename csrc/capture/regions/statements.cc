@@ -111,7 +111,7 @@ int64_t run_statement(int64_t which, int64_t, int64_t) {
   const int64_t* dims = out.sizes(w);
   int64_t elements = 1;
   for (int d = 0; d < rank; ++d) elements *= dims[d];
-  std::array<char*, kMostOperands> at;
+  std::array<char*, kMostOperands> at{};
   std::array<int64_t, static_cast<size_t>(kMostOperands) * kMostAxes> strides;
   const size_t n = s.operands.size();
   for (size_t k = 0; k < n; ++k) {
