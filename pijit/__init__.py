@@ -1,10 +1,10 @@
 """pijit: eager tensors with MindSpore's names, and a bytecode JIT for unmodified Python."""
 
 import sys as _sys
-import typing as _typing
 
 from pijit import _launch
 _launch.main_of_package()  # `python -m pijit`
+import typing as _typing
 from pijit import _libs
 from pijit import _check
 from pijit._C import Tensor as Tensor

@@ -748,8 +748,9 @@ V nonzero_count(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   if (!is_bool(x.dtype())) x = v_op("not_equal", x, c.scope_->graph().constant_int(x.dtype(), 0));
   auto* sum =
       as<NdarrayValue>(apply_numpy(c, "sum", {new_ndarray_value(c, x, a->axes, false)}, {}));
-  static const bool python = PyLong_CheckExact(
-      py::object(python_module("numpy").attr("count_nonzero")(py::make_tuple(true))).ptr());
+  // with older versions a Python number
+  const py::object one = python_module("numpy").attr("count_nonzero")(py::make_tuple(true));
+  const bool python = PyLong_CheckExact(one.ptr());
   return sum && python ? number_of(c, c.tensor(sum->memory), nullptr) : V(sum);
 }
 

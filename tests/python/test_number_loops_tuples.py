@@ -101,7 +101,7 @@ def test_names_of_one_tuple_have_one_tuple(body, result):
     space = {"CONSTANT": CONSTANT}
     exec(source, space)
     f = ms.jit(space["f"])
-    for n in (0, 1, 2, 7, 60, 60, 61):
+    for n in (0, 1, 2, 7, 60, 60, 61, 5000, 5001):
         want, got = space["f"](n), f(n)
         assert got == want
         assert [[x is y for y in got] for x in got] == [[x is y for y in want] for x in want]
