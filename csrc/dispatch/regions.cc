@@ -192,7 +192,8 @@ Region* Execution::region_for(ResumePoint& point, const Region::Frame& frame, Wo
   for (auto& r : point.regions)
     if (!r->has_room()) return nullptr;  // CPython raises, or so would another one
   // many that are left at once take longer to make than the loop takes
-  if (state_.regions_made_ns > kMadeAtFirst + kMadeForRuns * state_.regions_ran_ns) return nullptr;
+  const int64_t made_for = kMadeAtFirst + kMadeForRuns * state_.regions_ran_ns;
+  if (config().measure && state_.regions_made_ns > made_for) return nullptr;
   if (point.regions.size() < kMostRegions && state_.region_count < kMostOfFunction &&
       may_capture(Asker::kCapture))
     if (Region* r = region_made(point, frame)) {
