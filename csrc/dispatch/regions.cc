@@ -164,7 +164,8 @@ Region* Execution::region_made(ResumePoint& point, const Region::Frame& frame) {
   compiled_ns += took;
   if (!made) {
     if (!because.why.empty()) state_.left_loops.push_back(std::move(because));
-    if ((state_.wasted_ns += took) > kMostWasted && state_.region_count == 0)
+    state_.wasted_ns += took;
+    if (config().measure && state_.wasted_ns > kMostWasted && state_.region_count == 0)
       state_.no_regions = true;
     return nullptr;
   }
