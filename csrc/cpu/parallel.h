@@ -2,12 +2,17 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 namespace pijit {
 
 // Runs f(begin, end) over [0, n), in parallel when n exceeds `grain`. The split never changes
 // results: callers give each index its own output.
 void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f);
+// The k-th of n parts of all, as equal as can be: [first, past).
+inline std::pair<int64_t, int64_t> share_of(int64_t all, int64_t k, int64_t n) {
+  return {all * k / n, all * (k + 1) / n};
+}
 // As many as a region gets, started here and now: OpenMP's number, no more than OMP_THREAD_LIMIT,
 // one within another region and in a forked child.
 int max_threads();

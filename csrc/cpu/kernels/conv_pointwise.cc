@@ -20,6 +20,7 @@
 
 #include "cpu/activation.h"
 #include "cpu/cpu.h"
+#include "cpu/kernels/vectors.h"
 #include "runtime/device.h"
 #include "runtime/packed.h"
 #include "runtime/pooled.h"
@@ -72,17 +73,6 @@ constexpr int64_t kMostRows = 6, kMostVectors = 4, kVectorFloats = 16, kDepth = 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl")
 namespace avx512 {
-// NaN stays NaN.
-__m512 activated(Activation a, __m512 x) {
-  constexpr __mmask16 kAll = 0xffff;
-  if (a == Activation::kNone) return x;
-  __m512 y = a == Activation::kHardSwish ? _mm512_add_ps(x, _mm512_set1_ps(3.0f)) : x;
-  y = _mm512_maskz_max_ps(kAll, _mm512_setzero_ps(), y);
-  if (a == Activation::kRelu) return y;
-  y = _mm512_maskz_min_ps(kAll, _mm512_set1_ps(6.0f), y);
-  if (a == Activation::kRelu6) return y;
-  return _mm512_mul_ps(_mm512_mul_ps(x, y), _mm512_set1_ps(1.0f / 6.0f));
-}
 template <int R, int V>
 void multiply(const Tile& tile) {
   const Tile t = tile;  // in registers: stores of vectors might be to what it lies in
@@ -117,7 +107,7 @@ void multiply(const Tile& tile) {
       if (t.last) {
         if (t.bias) y = _mm512_add_ps(y, _mm512_set1_ps(t.bias[r]));
         if (t.residual) y = _mm512_add_ps(y, load(t.residual + r * t.y_step, v));
-        y = activated(t.activation, y);
+        y = pijit::avx512::activated(t.activation, y);
       }
       _mm512_mask_storeu_ps(t.y + r * t.y_step + v * kVectorFloats, mask(v), y);
     }
@@ -137,11 +127,6 @@ void gather_pixels(const float* x, int64_t step, int64_t depth, int64_t vectors,
 }
 }  // namespace avx512
 #pragma GCC pop_options
-
-// The k-th of n parts of all, as equal as can be: [first, past).
-std::pair<int64_t, int64_t> part_of(int64_t all, int64_t k, int64_t n) {
-  return {all * k / n, all * (k + 1) / n};
-}
 
 class PixelProduct : public OpKernel {
  public:
@@ -178,7 +163,7 @@ class PixelProduct : public OpKernel {
   void pack(const float* w, float* to) const {
     const int64_t row = turned_ ? 1 : channels_, column = turned_ ? filters_ : 1;
     for (int64_t g = 0; g < groups_; ++g) {
-      const auto [first, past] = part_of(filters_, g, groups_);
+      const auto [first, past] = share_of(filters_, g, groups_);
       for (int64_t k = 0; k < channels_; ++k)
         for (int64_t f = first; f < past; ++f) *to++ = w[f * row + k * column];
     }
@@ -203,9 +188,9 @@ class PixelProduct : public OpKernel {
                        sizeof(float)
                  : 0);
       for (int64_t part = begin; part < end; ++part) {
-        const auto [group, past_group] = part_of(groups_, part % slices, slices);
+        const auto [group, past_group] = share_of(groups_, part % slices, slices);
         const int64_t image = part / slices / strips_;
-        const auto [vector, past] = part_of(vectors_, part / slices % strips_, strips_);
+        const auto [vector, past] = share_of(vectors_, part / slices % strips_, strips_);
         const int64_t at = vector * kVectorFloats, left = pixels_ - (past - 1) * kVectorFloats;
         const uint32_t mask = left >= kVectorFloats ? 0xffff : (1u << left) - 1;
         const auto& multiply_rows = avx512::kMultiply[static_cast<size_t>(past - vector - 1)];
@@ -235,12 +220,12 @@ class PixelProduct : public OpKernel {
           const bool more = copies && past < vectors_;
           for (int64_t g = group; g < past_group; ++g) {
             if (more) {
-              const auto [from, to] = part_of(depth, g - group, past_group - group);
+              const auto [from, to] = share_of(depth, g - group, past_group - group);
               for (int64_t c = from; c < to; ++c)
                 for (int64_t v = 0; v < past - vector; ++v)
                   _mm_prefetch(next + c * pixels_ + v * kVectorFloats, _MM_HINT_T1);
             }
-            const auto [first, last] = part_of(filters_, g, groups_);
+            const auto [first, last] = share_of(filters_, g, groups_);
             const int64_t to = (image * filters_ + first) * pixels_ + at;
             t.w = w + first * channels_ + k * (last - first);
             t.bias = bias ? bias + first : nullptr;

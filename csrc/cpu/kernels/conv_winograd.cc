@@ -8,8 +8,6 @@
 // map is brought to the points first, and threads divide the filters; else they divide the tiles,
 // so that what belongs to some tiles stays in the second-level cache. Products are added up by
 // channel, in order: no bit depends on the number of threads.
-#include <immintrin.h>
-
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -20,6 +18,7 @@
 #include "cpu/activation.h"
 #include "cpu/cpu.h"
 #include "cpu/kernels/blocks.h"
+#include "cpu/kernels/vectors.h"
 #include "runtime/packed.h"
 #include "runtime/pooled.h"
 
@@ -55,48 +54,20 @@ struct Steps {
 };
 
 namespace avx2 {
-using Vector = __m256;
-constexpr int64_t kVectorFloats = 8;
+using namespace pijit::avx2;
 constexpr size_t kMostTiles = 6;
-inline Vector load(const float* p) { return _mm256_loadu_ps(p); }
-inline void store(float* p, Vector v) { _mm256_storeu_ps(p, v); }
-inline Vector broadcast(float x) { return _mm256_set1_ps(x); }
-inline Vector zero() { return _mm256_setzero_ps(); }
-inline Vector fma(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
-inline Vector add(Vector a, Vector b) { return _mm256_add_ps(a, b); }
-inline Vector subtract(Vector a, Vector b) { return _mm256_sub_ps(a, b); }
-inline Vector multiply(Vector a, Vector b) { return _mm256_mul_ps(a, b); }
-// The second where one is no number.
-inline Vector least(Vector a, Vector b) { return _mm256_min_ps(a, b); }
-inline Vector greatest(Vector a, Vector b) { return _mm256_max_ps(a, b); }
 #include "cpu/kernels/winograd_steps.h"
 }  // namespace avx2
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl")
 namespace avx512 {
-using Vector = __m512;
-constexpr int64_t kVectorFloats = 16;
+using namespace pijit::avx512;
 constexpr size_t kMostTiles = 14;
-constexpr __mmask16 kAll = 0xffff;
-inline Vector load(const float* p) { return _mm512_loadu_ps(p); }
-inline void store(float* p, Vector v) { _mm512_storeu_ps(p, v); }
-inline Vector broadcast(float x) { return _mm512_set1_ps(x); }
-inline Vector zero() { return _mm512_setzero_ps(); }
-inline Vector fma(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
-inline Vector add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
-inline Vector subtract(Vector a, Vector b) { return _mm512_sub_ps(a, b); }
-inline Vector multiply(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
-inline Vector least(Vector a, Vector b) { return _mm512_maskz_min_ps(kAll, a, b); }
-inline Vector greatest(Vector a, Vector b) { return _mm512_maskz_max_ps(kAll, a, b); }
 #include "cpu/kernels/winograd_steps.h"
 }  // namespace avx512
 #pragma GCC pop_options
 
-// The k-th of n parts of all, as equal as can be: [first, past).
-std::pair<int64_t, int64_t> share_of(int64_t all, int64_t k, int64_t n) {
-  return {all * k / n, all * (k + 1) / n};
-}
 int64_t ceil_div(int64_t n, int64_t to) { return (n + to - 1) / to; }
 
 struct Axis {

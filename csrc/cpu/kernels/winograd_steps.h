@@ -75,16 +75,6 @@ inline void transform_input(const float* x, int64_t width, Span rows, Span colum
   }
 }
 
-// What becomes of sums. NaN stays NaN.
-inline Vector activated(Activation a, Vector x) {
-  if (a == Activation::kNone) return x;
-  Vector y = a == Activation::kHardSwish ? add(x, broadcast(3.0f)) : x;
-  y = greatest(zero(), y);
-  if (a == Activation::kRelu) return y;
-  y = least(broadcast(6.0f), y);
-  if (a == Activation::kRelu6) return y;
-  return multiply(multiply(x, y), broadcast(1.0f / 6.0f));
-}
 // A block of filters of one tile, of which `rows` by `columns` pixels are on the map. Pixels are a
 // vector apart, rows of them `width`.
 inline void transform_output(const float* m, int64_t step, const Finish& f, float* y, int64_t width,
