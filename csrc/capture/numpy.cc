@@ -56,8 +56,8 @@ struct Folded {
 // The elements in the dtype that ufunc.reduce takes of them. Nothing: NumPy casts and sums by
 // buffers.
 std::optional<Val> summed_as(Context& c, Val x, const char* ufunc) {
-  const py::object one = py::handle(numpy_function(ufunc))
-                             .attr("reduce")(python_module("numpy").attr("ones")(
+  const py::object one = py::handle(numpy_attribute(ufunc))
+                             .attr("reduce")(py::handle(numpy_attribute("ones"))(
                                  py::make_tuple(1), share(descr_of(x.dtype()))));
   const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
   if (!type || !is_followed(*type)) return std::nullopt;
@@ -91,7 +91,7 @@ std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const
   x = *summed;
   if (!is_reduced_at_once(x)) return std::nullopt;
   const DType type = x.dtype();
-  const auto loop = loop_for(numpy_function(ufunc), {type, type}, type);
+  const auto loop = loop_for(numpy_attribute(ufunc), {type, type}, type);
   if (!loop) return std::nullopt;
   Dim outer = 1, n = 1, inner = 1;
   Shape kept;
@@ -126,7 +126,7 @@ V complex_mean(Context& c, NdarrayValue* a, const Folding& f) {
   const DType t = a->elements(c).dtype();
   auto sum = fold(c, a, "add", f, 0.0);
   if (!sum || sum->count == Dim(0) || sum->count.symbolic()) return nullptr;  // of nothing it warns
-  const auto loop = loop_for(numpy_function("divide"), {DType::C128, DType::C128}, DType::C128);
+  const auto loop = loop_for(numpy_attribute("divide"), {DType::C128, DType::C128}, DType::C128);
   if (!loop) return nullptr;
   Graph& g = c.scope_->graph();
   const Val count = g.constant(DType::C128, static_cast<double>(int64_t{sum->count}));
@@ -176,12 +176,12 @@ V where(Context& c, const std::vector<V>& args) {
   }
   if (!any || rank == 0 || all[0].weak) return nullptr;
   auto spec = [](const Given& g) { return g.weak ? g.v->obj : g.spec; };
-  const py::object numpy = python_module("numpy");
-  const py::object type = numpy.attr("result_type")(spec(all[1]), spec(all[2]));
+  const py::object type = py::handle(numpy_attribute("result_type"))(spec(all[1]), spec(all[2]));
   const auto t = dtype_of_descr(type.ptr());
   if (!t || !is_followed(*t)) return nullptr;
   const DType of = all[0].array ? all[0].array->memory.dtype() : all[0].number.dtype();
-  const std::vector<int> axes = order_of(c, numpy.attr("where"), all, {of, *t, *t}, rank);
+  const std::vector<int> axes =
+      order_of(c, share(numpy_attribute("where")), all, {of, *t, *t}, rank);
   const std::vector<Val> in = values_of(c, all, {DType::Bool, *t, *t}, axes);
   return new_ndarray_value(c, c.scope_->graph().op(OpTable::get().at("select"), in, {}), axes,
                            false);
@@ -193,7 +193,7 @@ V cast(Context& c, NdarrayValue* a, const V& to) {
   const auto o = as_constant(c, to);
   if (!o || a->scalar) return nullptr;
   const auto descr =
-      py::reinterpret_steal<py::object>(PyObject_CallOneArg(numpy_function("dtype"), o->ptr()));
+      py::reinterpret_steal<py::object>(PyObject_CallOneArg(numpy_attribute("dtype"), o->ptr()));
   if (!descr) {
     PyErr_Clear();
     return nullptr;
@@ -254,7 +254,7 @@ V filled(Context& c, const std::vector<V>& args, const Kwargs& kwargs, double va
   if (type) {
     const auto o = as_constant(c, type);
     const auto descr = o ? py::reinterpret_steal<py::object>(
-                               PyObject_CallOneArg(numpy_function("dtype"), o->ptr()))
+                               PyObject_CallOneArg(numpy_attribute("dtype"), o->ptr()))
                          : py::object();
     if (!descr) PyErr_Clear();
     const auto known = descr ? dtype_of_descr(descr.ptr()) : std::nullopt;
@@ -280,8 +280,8 @@ V clip(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
     return nullptr;
   const bool below = low && !is_none(low), above = high && !is_none(high);
   if (!below && !above) return nullptr;
-  if (!below) return apply_ufunc(c, numpy_function("minimum"), {args[0], high});
-  if (!above) return apply_ufunc(c, numpy_function("maximum"), {args[0], low});
+  if (!below) return apply_ufunc(c, numpy_attribute("minimum"), {args[0], high});
+  if (!above) return apply_ufunc(c, numpy_attribute("maximum"), {args[0], low});
   static const char* const kModule = "numpy._core.umath";
   const py::object ufunc = python_module(kModule).attr("clip");
   return apply_ufunc(c, ufunc.ptr(), {args[0], low, high});
@@ -329,8 +329,8 @@ V spread(Context& c, const std::vector<V>& args, const Kwargs& kwargs, bool root
   keeping.keeps = true;
   const V centre = mean(c, a, keeping);
   if (!centre) return nullptr;
-  const V apart = apply_ufunc(c, numpy_function("subtract"), {a, centre});
-  const V squares = apply_ufunc(c, numpy_function("multiply"), {apart, apart});
+  const V apart = apply_ufunc(c, numpy_attribute("subtract"), {a, centre});
+  const V squares = apply_ufunc(c, numpy_attribute("multiply"), {apart, apart});
   auto sum = fold(c, as<NdarrayValue>(squares), "add", *f, 0.0);
   if (!sum || sum->count == Dim(0) || sum->count == Dim(freedom)) return nullptr;
   Graph& g = c.scope_->graph();
@@ -368,13 +368,13 @@ V rounded(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
       !is_float(a->elements(c).dtype()))
     return nullptr;
   const V x = args[0];
-  if (*decimals == 0) return apply_ufunc(c, numpy_function("rint"), {x});
+  if (*decimals == 0) return apply_ufunc(c, numpy_attribute("rint"), {x});
   const char *first = "multiply", *last = "divide";
   if (*decimals < 0) std::swap(first, last);
   const V scale = c.constant(py::float_(std::pow(10.0, static_cast<double>(std::abs(*decimals)))));
-  const V scaled = apply_ufunc(c, numpy_function(first), {x, scale});
-  return apply_ufunc(c, numpy_function(last),
-                     {apply_ufunc(c, numpy_function("rint"), {scaled}), scale});
+  const V scaled = apply_ufunc(c, numpy_attribute(first), {x, scale});
+  return apply_ufunc(c, numpy_attribute(last),
+                     {apply_ufunc(c, numpy_attribute("rint"), {scaled}), scale});
 }
 
 template <bool kRoot>
@@ -389,7 +389,7 @@ V peak_to_peak(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   const auto low = high ? fold(c, a, "minimum", *f, std::nullopt) : std::nullopt;
   if (!low) return nullptr;
   return apply_ufunc(
-      c, numpy_function("subtract"),
+      c, numpy_attribute("subtract"),
       {folded_value(c, high->value, f->keeps), folded_value(c, low->value, f->keeps)});
 }
 
@@ -401,13 +401,13 @@ V accumulated(Context& c, const std::vector<V>& args, const Kwargs& kwargs, cons
   if (a->scalar || rank == 0 || !in_c_order({a, a})) return nullptr;
   const auto axis = axis_argument(c, args, kwargs, 1, rank, rank == 1 ? 0 : -1);
   if (!axis) return nullptr;
-  const py::object one = py::handle(numpy_function(ufunc))
-                             .attr("accumulate")(python_module("numpy").attr("ones")(
+  const py::object one = py::handle(numpy_attribute(ufunc))
+                             .attr("accumulate")(py::handle(numpy_attribute("ones"))(
                                  py::make_tuple(1), share(descr_of(x.dtype()))));
   const auto type = dtype_of_descr(py::object(one.attr("dtype")).ptr());
   if (!type || !is_followed(*type) || (*type != x.dtype() && is_inexact(*type))) return nullptr;
   if (*type != x.dtype()) x = v_cast(x, *type);
-  const auto loop = loop_for(numpy_function(ufunc), {*type, *type}, *type);
+  const auto loop = loop_for(numpy_attribute(ufunc), {*type, *type}, *type);
   if (!loop) return nullptr;
   Dim outer = 1, inner = 1;
   for (int k = 0; k < rank; ++k)
@@ -439,7 +439,7 @@ V differences(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
     return a->getitem(c, c.tuple(places));
   };
   const char* ufunc = is_bool(a->elements(c).dtype()) ? "not_equal" : "subtract";
-  return apply_ufunc(c, numpy_function(ufunc), {part(1, 0), part(0, -1)});
+  return apply_ufunc(c, numpy_attribute(ufunc), {part(1, 0), part(0, -1)});
 }
 
 // One of the arrays that are joined; a list of numbers is an array of constants.
@@ -447,7 +447,7 @@ NdarrayValue* joinable(Context& c, const V& v) {
   if (!as<ListValue>(v) && !as<TupleValue>(v)) return as<NdarrayValue>(v);
   const auto o = as_constant(c, v);
   if (!o) return nullptr;
-  const py::object made = python_module("numpy").attr("array")(*o);
+  const py::object made = py::handle(numpy_attribute("array"))(*o);
   if (!is_followed_ndarray(made.ptr())) return nullptr;
   return as<NdarrayValue>(c.wrap(made.ptr(), c.add_source({Source::kConst, -1, 0, made})));
 }
@@ -707,7 +707,7 @@ V repeated(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
 V conjugate(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   auto* a = as<NdarrayValue>(args[0]);
   if (args.size() != 1 || !kwargs.empty() || a->scalar) return nullptr;
-  return is_complex(a->elements(c).dtype()) ? apply_ufunc(c, numpy_function("conjugate"), {a})
+  return is_complex(a->elements(c).dtype()) ? apply_ufunc(c, numpy_attribute("conjugate"), {a})
                                             : args[0];
 }
 
@@ -749,7 +749,7 @@ V nonzero_count(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   auto* sum =
       as<NdarrayValue>(apply_numpy(c, "sum", {new_ndarray_value(c, x, a->axes, false)}, {}));
   // with older versions a Python number
-  const py::object one = python_module("numpy").attr("count_nonzero")(py::make_tuple(true));
+  const py::object one = py::handle(numpy_attribute("count_nonzero"))(py::make_tuple(true));
   const bool python = PyLong_CheckExact(one.ptr());
   return sum && python ? number_of(c, c.tensor(sum->memory), nullptr) : V(sum);
 }
@@ -842,7 +842,7 @@ std::optional<Val> masked_fold(Context& c, MaskedValue* a, const Reduction& r) {
   const auto in = summed_as(c, a->whole->elements(c), r.ufunc);
   if (!in || !(in->shape() == a->mask.shape())) return std::nullopt;
   const DType t = in->dtype();
-  const auto loop = loop_for(numpy_function(r.ufunc), {t, t}, t);
+  const auto loop = loop_for(numpy_attribute(r.ufunc), {t, t}, t);
   if (!loop) return std::nullopt;
   Graph& g = c.scope_->graph();
   const Shape flat{in->shape().numel()};

@@ -219,14 +219,14 @@ py::object small_like(const Given& g, DType t) {
     shape[static_cast<size_t>(k)] = py::int_(one ? 1 : 2);
     back[static_cast<size_t>(g.array->axes[static_cast<size_t>(k)])] = py::int_(k);
   }
-  const py::object ones = python_module("numpy").attr("ones")(shape, share(descr_of(t)));
+  const py::object ones = py::handle(numpy_attribute("ones"))(shape, share(descr_of(t)));
   return g.array->scalar ? ones[py::tuple()] : ones.attr("transpose")(back);
 }
 
 // While it lives, NumPy tells of no floating-point error.
 class Quiet {
  public:
-  Quiet() : state_(python_module("numpy").attr("errstate")(py::arg("all") = "ignore")) {
+  Quiet() : state_(py::handle(numpy_attribute("errstate"))(py::arg("all") = "ignore")) {
     state_.attr("__enter__")();
   }
   ~Quiet() {
@@ -369,7 +369,7 @@ Val value_to_store(Context& c, const V& value, DType t) {
   const Val x = g->array ? g->array->logical(c) : g->number;
   if (x.dtype() == t) return x;
   const py::object can =
-      python_module("numpy").attr("can_cast")(g->spec, share(descr_of(t)), "safe");
+      py::handle(numpy_attribute("can_cast"))(g->spec, share(descr_of(t)), "safe");
   if (!can.ptr() || can.ptr() != Py_True) left_to_numpy(c, "ndarray.__setitem__");
   return v_cast(x, t);
 }
@@ -446,7 +446,7 @@ static V power_of_integers(Context& c, const V& x, int64_t exponent) {
   V made, factor = x;
   for (; exponent; exponent /= 2) {
     auto times = [&](const V& a, const V& b) {
-      return apply_ufunc(c, numpy_function("multiply"), {a, b});
+      return apply_ufunc(c, numpy_attribute("multiply"), {a, b});
     };
     if (exponent % 2) made = made ? times(made, factor) : factor;
     if (exponent > 1) factor = times(factor, factor);
@@ -470,16 +470,16 @@ static V power_value(Context& c, const V& x, const V& y) {
       const double e = PyFloat_AsDouble(o);
       if (PyErr_Occurred()) PyErr_Clear();
       const char* name = e == 2 ? "square" : e == 0.5 ? "sqrt" : e == -1 ? "reciprocal" : nullptr;
-      if (name) return apply_ufunc(c, numpy_function(name), {x});
+      if (name) return apply_ufunc(c, numpy_attribute(name), {x});
     }
   }
   if (auto* a = as_ndarray(c, x); a && a->is_followed(c) && is_complex(a->elements(c).dtype())) {
     PyObject* o = is_known(y) ? y->obj.ptr() : nullptr;
     const bool integer = o && PyLong_CheckExact(o) && !a->scalar;
-    if (integer && as_int(c, y) == 2) return apply_ufunc(c, numpy_function("square"), {x});
+    if (integer && as_int(c, y) == 2) return apply_ufunc(c, numpy_attribute("square"), {x});
     if (as<ScalarValue>(y)) return nullptr;  // which have a shorter way, NumPy knows
   }
-  return apply_ufunc(c, numpy_function("power"), {x, y});
+  return apply_ufunc(c, numpy_attribute("power"), {x, y});
 }
 
 V apply_power(Context& c, const V& x, const V& y) {
@@ -542,7 +542,7 @@ static V product_value(Context& c, const V& x, const V& y) {
   const DType t = a->elements(c).dtype();
   const auto first = factor_of(c, a), second = factor_of(c, b);
   const bool plain = first && second && t == b->elements(c).dtype() && is_inexact(t);
-  const auto loop = plain ? loop_for(numpy_function("matmul"), {t, t}, t) : std::nullopt;
+  const auto loop = plain ? loop_for(numpy_attribute("matmul"), {t, t}, t) : std::nullopt;
   if (!loop) left_to_numpy(c, "matmul");
   Val left = first->v, right = second->v;
   // A matrix times its own transpose is another call of BLAS; two equal ones are not.

@@ -83,19 +83,19 @@ struct NumpyApi {
 };
 
 // Are fields where they are looked for?
-bool is_as_known(const py::object& np, const NumpyApi& api) {
-  const py::object a = np.attr("zeros")(py::make_tuple(2, 3), "f4").attr("T");
+bool is_as_known(const NumpyApi& api) {
+  const py::handle zeros = numpy_attribute("zeros"), add = numpy_attribute("add");
+  const py::object a = zeros(py::make_tuple(2, 3), "f4").attr("T");
   const auto* f = ndarray_fields(a.ptr());
   if (Py_TYPE(a.ptr()) != api.ndarray || f->nd != 2 || f->shape[0] != 3 || f->shape[1] != 2 ||
       f->strides[0] != 4 || f->strides[1] != 12 || f->flags != (kNdF | kNdAligned | kNdWriteable) ||
       f->base != py::object(a.attr("base")).ptr() ||
       f->descr != api.descr[static_cast<int>(DType::F32)])
     return false;
-  const py::object own = np.attr("zeros")(3);
+  const py::object own = zeros(3);
   const auto* o = ndarray_fields(own.ptr());
   if (!(o->flags & kNdOwnData) || !o->mem_handler || !PyCapsule_CheckExact(o->mem_handler))
     return false;
-  const py::object add = np.attr("add");
   const auto* u = ufunc_fields(add.ptr());
   return u->nin == 2 && u->nout == 1 && u->nargs == 3 &&
          u->ntypes == py::cast<int>(add.attr("ntypes")) && std::strcmp(u->name, "add") == 0 &&
@@ -116,19 +116,19 @@ const NumpyApi& api() {
     a.scalar = reinterpret_cast<Scalar>(table[60]);
     a.functions_of_descr = table[365];
     a.new_from_descr = reinterpret_cast<NewFromDescr>(table[94]);
-    a.ufunc = reinterpret_cast<PyTypeObject*>(py::object(np.attr("ufunc")).release().ptr());
+    a.ufunc = reinterpret_cast<PyTypeObject*>(numpy_attribute("ufunc"));
     a.handler = PyCapsule_New(&handler, "mem_handler", nullptr);
     if (!a.handler) throw py::error_already_set();
     for (int k = 0; k < kNumDTypes; ++k) {
       const DType t = static_cast<DType>(k);
       if (t == DType::BF16) continue;
-      const py::object d = np.attr("dtype")(std::string(public_name_of(t)));
+      const py::object d = py::handle(numpy_attribute("dtype"))(std::string(public_name_of(t)));
       a.scalar_type[k] =
           reinterpret_cast<PyTypeObject*>(py::object(d.attr("type")).release().ptr());
       a.number[k] = py::cast<int>(d.attr("num"));
       a.descr[k] = py::object(d).release().ptr();
     }
-    a.followed = is_as_known(np, a);
+    a.followed = is_as_known(a);
     return a;
   });
 }
@@ -144,14 +144,55 @@ bool is_first_followed_ndarray(PyObject* o) {
   followed_ndarray = api().ndarray;
   return true;
 }
+PyObject* find_numpy_attribute(const char* name) {
+  // modules that define them, or whose C code does; nobody sets names there
+  for (const char* module : {"numpy._core.numeric", "numpy._core.multiarray",
+                             "numpy.lib._function_base_impl", "numpy"}) {
+    const auto m =
+        py::reinterpret_steal<py::object>(PyImport_GetModule(py::object(str_of(module)).ptr()));
+    PyObject* const o = m ? PyDict_GetItemString(PyModule_GetDict(m.ptr()), name) : nullptr;
+    if (o) return o;
+  }
+  return nullptr;
+}
+PyObject* numpy_attribute(const char* name) {
+  if (PyObject* o = find_numpy_attribute(name)) return o;
+  throw InternalError(str_cat("NumPy has no ", name));
+}
+const char* ufunc_of(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kAdd: return "add";
+    case BinaryOp::kSub: return "subtract";
+    case BinaryOp::kMul: return "multiply";
+    case BinaryOp::kTrueDiv: return "divide";
+    case BinaryOp::kFloorDiv: return "floor_divide";
+    case BinaryOp::kMod: return "remainder";
+    case BinaryOp::kAnd: return "bitwise_and";
+    case BinaryOp::kOr: return "bitwise_or";
+    case BinaryOp::kXor: return "bitwise_xor";
+    case BinaryOp::kLshift: return "left_shift";
+    case BinaryOp::kRshift: return "right_shift";
+    default: return nullptr;
+  }
+}
+const char* ufunc_of(CompareOp op) {
+  switch (op) {
+    case CompareOp::kEq: return "equal";
+    case CompareOp::kNe: return "not_equal";
+    case CompareOp::kLt: return "less";
+    case CompareOp::kLe: return "less_equal";
+    case CompareOp::kGt: return "greater";
+    case CompareOp::kGe: return "greater_equal";
+  }
+  return nullptr;
+}
 bool is_ufunc(PyObject* o) { return numpy_is_followed() && Py_TYPE(o) == api().ufunc; }
 
 static constinit OnDemand<bool> reduces_at_once;
 bool numpy_reduces_at_once() {
   return reduces_at_once.get([] {
-    const py::object np = python_module("numpy");
-    const py::object x = np.attr("sqrt")(np.attr("arange")(2.5 * kNumpyBuffer));
-    const py::object add = np.attr("add");
+    const py::handle add = numpy_attribute("add"), sqrt = numpy_attribute("sqrt");
+    const py::object x = sqrt(py::handle(numpy_attribute("arange"))(2.5 * kNumpyBuffer));
     const UfuncFields* u = ufunc_fields(add.ptr());
     const auto code = static_cast<char>(descr_number(DType::F64));
     const int k = ufunc_loop(u, [code](const char* types) {
@@ -422,7 +463,7 @@ ForeignLoop row_loop(RowTask task, DType t, int kind) {
 }
 
 bool numpy_ignores(unsigned flags) {
-  const py::object modes = python_module("numpy").attr("geterr")();
+  const py::object modes = py::handle(numpy_attribute("geterr"))();
   auto ignores = [&](unsigned flag, const char* name) {
     return !(flags & flag) || text_of(py::str(modes[name])) == "ignore";
   };

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "base/operators.h"
 #include "python/convert.h"
 #include "runtime/array.h"
 #include "runtime/foreign.h"
@@ -56,6 +57,12 @@ inline bool is_followed_ndarray(PyObject* o) {
   return followed_ndarray ? Py_TYPE(o) == followed_ndarray : is_first_followed_ndarray(o);
 }
 bool is_ufunc(PyObject* o);
+// NumPy's own object of that name (borrowed), whatever a program has put in its place since.
+PyObject* numpy_attribute(const char* name);
+PyObject* find_numpy_attribute(const char* name);  // null: there is none
+// By operator: the ufunc's name; null: there is none.
+const char* ufunc_of(BinaryOp op);
+const char* ufunc_of(CompareOp op);
 // Does it add up an array by its loop at once? Before 2.3 it goes by parts of its buffers' size, so
 // that sums of longer arrays have another order.
 bool numpy_reduces_at_once();

@@ -5,6 +5,7 @@
 #include "capture/registry.h"
 #include "capture/values.h"
 #include "graph/vals.h"
+#include "objects/ndarray.h"
 #include "python/lru_cache.h"
 
 namespace pijit {
@@ -30,7 +31,7 @@ V operator_abs(Tracer& t, Call& c) {
   if (auto* a = as<NdarrayValue>(c.args[0]))
     if (V made = a->absolute(t)) return made;
   if (as<MaskedValue>(c.args[0]))
-    if (V made = apply_ufunc(t, numpy_function("absolute"), c.args)) return made;
+    if (V made = apply_ufunc(t, numpy_attribute("absolute"), c.args)) return made;
   return protocol::on_constants(t, "abs", c.args);
 }
 

@@ -136,6 +136,17 @@ V by_numpy(Tracer& t, Call& c) {
 
 }  // namespace
 
+// NumPy's own, and nothing that a program has put in their place.
+static void functions(Registry& r, std::initializer_list<const char*> names, Arity arity,
+                      Known handler) {
+  for (const char* name : names) {
+    PyObject* const o = find_numpy_attribute(name);
+    const py::object module = o ? py::getattr(o, "__module__", py::none()) : py::none();
+    if (PyUnicode_Check(module.ptr()) && text_of(module).starts_with("numpy"))
+      r.add(o, arity, handler);
+  }
+}
+
 void add_numpy(Registry& r) {
   constexpr Arity kAll{0, kAny, true};
   r.functions("numpy",
@@ -205,8 +216,8 @@ void add_numpy(Registry& r) {
                                                   reinterpret_cast<PyTypeObject*>(generic.ptr()));
     if (scalar_type || py::isinstance(o, ufunc)) r.add(o, kAll, by_numpy);
   }
-  r.functions("numpy", {"asarray", "asanyarray"}, kAll, as_it_is);
-  r.functions("numpy", {"result_type"}, kAll, result_type);
+  functions(r, {"asarray", "asanyarray"}, kAll, as_it_is);
+  functions(r, {"result_type"}, kAll, result_type);
   r.functions("numpy.lib.array_utils", {"normalize_axis_index"}, kAll, call_pure);
   r.method(reinterpret_cast<PyTypeObject*>(ufunc.ptr()), "reduce", kAll, reduced_by_ufunc);
   r.method(reinterpret_cast<PyTypeObject*>(ufunc.ptr()), "outer", {3, 3}, outer_by_ufunc);

@@ -111,7 +111,7 @@ V absolute(Tracer& t, Call& c) {
   if (auto* a = as<NdarrayValue>(c.args[0]))
     if (V made = a->absolute(t)) return made;
   if (as<MaskedValue>(c.args[0]))
-    if (V made = apply_ufunc(t, numpy_function("absolute"), c.args)) return made;
+    if (V made = apply_ufunc(t, numpy_attribute("absolute"), c.args)) return made;
   return call_pure(t, c);
 }
 

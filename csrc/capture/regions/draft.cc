@@ -4,6 +4,7 @@
 #include "capture/regions/complex.h"
 #include "capture/regions/generators.h"
 #include "objects/data.h"
+#include "objects/ndarray.h"
 #include "python/names.h"
 
 namespace pijit::regions {
@@ -86,16 +87,15 @@ Av Draft::typed_source(int s) {
 
 bool Draft::uses_numpy() {
   if (r->numpy_types.empty() && numpy_is_loaded()) {
-    const py::object numpy = python_module("numpy");
-    const py::object core = py::getattr(numpy, "_core", py::none());  // from NumPy 2 on
+    const py::object core = py::getattr(python_module("numpy"), "_core", py::none());  // from 2 on
     if (core.is_none()) return false;
     r->errors = core.attr("umath").attr("_extobj_contextvar");
     const py::object nothing_set = python_module("contextvars").attr("Context")();
     r->usual_errors = nothing_set.attr("run")(r->errors.attr("get"));
-    r->geterr = numpy.attr("geterr");
-    for (const Dtype& d : kDtypes) r->numpy_types.push_back(numpy.attr(d.name));
-    r->numpy_true = numpy.attr("True_");
-    r->numpy_false = numpy.attr("False_");
+    r->geterr = share(numpy_attribute("geterr"));
+    for (const Dtype& d : kDtypes) r->numpy_types.push_back(share(numpy_attribute(d.name)));
+    r->numpy_true = share(numpy_attribute("True_"));
+    r->numpy_false = share(numpy_attribute("False_"));
   }
   return !r->numpy_types.empty();
 }

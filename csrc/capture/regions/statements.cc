@@ -330,13 +330,6 @@ Av computed(Emitter& e, PyObject* ufunc, const std::vector<Av>& args) {
   return by_row(e, *row, t, in);
 }
 
-PyObject* function_named(const char* name) {
-  static std::map<std::string_view, PyObject*> known;
-  const auto [it, fresh] = known.try_emplace(name, nullptr);
-  if (fresh) it->second = py::object(python_module("numpy").attr(name)).release().ptr();
-  return it->second;
-}
-
 // --- stores
 
 void store_word(Emitter& e, int memory, size_t k, Op op, int value) {
@@ -455,7 +448,7 @@ Av dot(Emitter& e, const Av& a, const Av& b, bool is_dot) {
     leave(what, "", true);
   if (!underflow_is_ignored(*e.d.r)) leave(what);
   e.d.r->numpy = true;
-  PyObject* const matmul = function_named("matmul");
+  PyObject* const matmul = numpy_attribute("matmul");
   const UfuncFields* u = ufunc_fields(matmul);
   const auto code = static_cast<char>(descr_number(element_type(d)));
   const int k = ufunc_loop(u, [&](const char* codes) {
@@ -481,16 +474,6 @@ Av dot(Emitter& e, const Av& a, const Av& b, bool is_dot) {
   return loaded(e, d, at, e.d.icon(0));
 }
 
-const char* ufunc_of(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::kAdd: return "add";
-    case BinaryOp::kSub: return "subtract";
-    case BinaryOp::kMul: return "multiply";
-    case BinaryOp::kTrueDiv: return "divide";
-    default: leave("an operator of arrays has no machine code in loops", "", true);
-  }
-}
-
 }  // namespace
 
 Av array_binary(Emitter& e, BinaryOp op, bool in_place, const Av& a, const Av& b) {
@@ -504,9 +487,11 @@ Av array_binary(Emitter& e, BinaryOp op, bool in_place, const Av& a, const Av& b
     int64_t by = 0;
     if (n.of_numpy() || n.kind != K::kInt || !e.d.is_const(n.v[0], &by) || by != 2)
       leave("`**` of arrays has an exponent other than 2", "", true);
-    r = computed(e, function_named("square"), {a});
+    r = computed(e, numpy_attribute("square"), {a});
   } else {
-    r = computed(e, function_named(ufunc_of(op)), {a, b});
+    const char* ufunc = ufunc_of(op);
+    if (!ufunc) leave("an operator of arrays has no machine code in loops", "", true);
+    r = computed(e, numpy_attribute(ufunc), {a, b});
   }
   if (!in_place || !is_arrays(e, a)) return r;
   if (a.kind == K::kArray) {
@@ -522,23 +507,23 @@ Av array_binary(Emitter& e, BinaryOp op, bool in_place, const Av& a, const Av& b
 
 Av array_unary(Emitter& e, UnaryOp op, const Av& a) {
   if (op != UnaryOp::kNeg) leave("an operator of arrays has no machine code in loops", "", true);
-  return computed(e, function_named("negative"), {a});
+  return computed(e, numpy_attribute("negative"), {a});
 }
 
 bool is_of_arrays(PyObject* fn) {
-  if (!numpy_is_followed()) return false;
-  return fn == function_named("dot") || fn == function_named("matmul") ||
-         fn == function_named("flip");
+  if (!numpy_is_followed() || PyFunction_Check(fn)) return false;
+  return fn == numpy_attribute("dot") || fn == numpy_attribute("matmul") ||
+         fn == numpy_attribute("flip");
 }
 
 std::optional<Av> array_function(Emitter& e, PyObject* fn, const std::vector<Av>& args) {
   if (std::none_of(args.begin(), args.end(), [&](const Av& a) { return is_arrays(e, a); }))
     return std::nullopt;
   if (is_ufunc(fn) && is_of_numpy(fn)) return computed(e, fn, args);
-  if (args.size() == 2 && fn == function_named("dot")) return dot(e, args[0], args[1], true);
-  if (args.size() == 1 && args[0].kind != K::kArray && fn == function_named("flip"))
+  if (args.size() == 2 && fn == numpy_attribute("dot")) return dot(e, args[0], args[1], true);
+  if (args.size() == 1 && args[0].kind != K::kArray && fn == numpy_attribute("flip"))
     return flipped(e, args[0]);
-  if (fn == function_named("matmul") && args.size() == 2) return dot(e, args[0], args[1], false);
+  if (fn == numpy_attribute("matmul") && args.size() == 2) return dot(e, args[0], args[1], false);
   return std::nullopt;
 }
 

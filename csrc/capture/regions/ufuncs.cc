@@ -18,7 +18,7 @@ namespace pijit::regions {
 py::object spec_of(const Av& a) {
   if (a.of_numpy() || a.kind == K::kBool) {
     const char format[] = {a.index ? static_cast<char>(a.index) : '?', '\0'};
-    return python_module("numpy").attr("dtype")(format);
+    return py::handle(numpy_attribute("dtype"))(format);
   }
   PyTypeObject* const t = a.kind == K::kInt     ? &PyLong_Type
                           : a.kind == K::kFloat ? &PyFloat_Type
@@ -220,16 +220,14 @@ Av by_class(Emitter& e, const Dtype& d, const std::vector<Av>& args) {
 const Dtype* class_of_numbers(PyObject* fn) {
   if (!PyType_Check(fn)) return nullptr;
   for (const Dtype& d : kDtypes)
-    if (fn == py::object(python_module("numpy").attr(d.name)).ptr()) return &d;
+    if (fn == numpy_attribute(d.name)) return &d;
   return nullptr;
 }
 
 // Others' ufuncs may do anything, and those of rows and matrices take no numbers.
 bool is_elementwise_of_numpy(PyObject* ufunc) {
   const py::handle u(ufunc);
-  const py::object known =
-      py::getattr(python_module("numpy"), ufunc_fields(ufunc)->name, py::none());
-  return known.is(u) && u.attr("signature").is_none();
+  return find_numpy_attribute(ufunc_fields(ufunc)->name) == ufunc && u.attr("signature").is_none();
 }
 
 }  // namespace

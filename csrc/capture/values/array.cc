@@ -170,7 +170,7 @@ static bool may_warn(const std::string& name, const py::list& args, const py::di
   for (auto [k, v] : keywords)
     if (text_of(k) != "axis" && text_of(k) != "keepdims") return true;
   return args.empty() || args.size() > 2 ||
-         py::cast<int64_t>(python_module("numpy").attr("size")(args[0])) == 0;
+         py::cast<int64_t>(py::handle(numpy_attribute("size"))(args[0])) == 0;
 }
 
 // What is lost of complex numbers, NumPy warns of: here, and in the run.
@@ -186,8 +186,8 @@ static bool may_lose(const std::string& name, const py::object& f, const py::lis
   for (auto o : args) any |= is_complex(o);
   for (auto [k, v] : keywords) any |= is_complex(v);
   auto takes_all = [](py::handle type) {
-    const auto d =
-        py::reinterpret_steal<py::object>(PyObject_CallOneArg(numpy_function("dtype"), type.ptr()));
+    const auto d = py::reinterpret_steal<py::object>(
+        PyObject_CallOneArg(numpy_attribute("dtype"), type.ptr()));
     if (!d) PyErr_Clear();
     return d && py::cast<std::string>(d.attr("kind")) == "c";
   };

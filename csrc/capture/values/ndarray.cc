@@ -7,6 +7,7 @@
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/ufuncs.h"
 #include "capture/values/array.h"
 #include "capture/values/masked.h"
 #include "capture/values/object.h"
@@ -37,46 +38,9 @@ struct NdarrayRecipe final : Recipe {
   bool scalar;
 };
 
-// Dtypes of which operators compute what NumPy's do.
-bool has_ops(DType t) {
-  return is_bool(t) || is_int(t) || t == DType::F32 || t == DType::F64 || is_complex(t);
-}
-
 constexpr const char *kReal = "real", *kImag = "imag";  // ops, and attributes of arrays
 
-const char* ufunc_of(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::kAdd: return "add";
-    case BinaryOp::kSub: return "subtract";
-    case BinaryOp::kMul: return "multiply";
-    case BinaryOp::kTrueDiv: return "divide";
-    case BinaryOp::kFloorDiv: return "floor_divide";
-    case BinaryOp::kMod: return "remainder";
-    case BinaryOp::kAnd: return "bitwise_and";
-    case BinaryOp::kOr: return "bitwise_or";
-    case BinaryOp::kXor: return "bitwise_xor";
-    case BinaryOp::kLshift: return "left_shift";
-    case BinaryOp::kRshift: return "right_shift";
-    default: return nullptr;
-  }
-}
-const char* ufunc_of(CompareOp op) {
-  switch (op) {
-    case CompareOp::kEq: return "equal";
-    case CompareOp::kNe: return "not_equal";
-    case CompareOp::kLt: return "less";
-    case CompareOp::kLe: return "less_equal";
-    case CompareOp::kGt: return "greater";
-    case CompareOp::kGe: return "greater_equal";
-  }
-  return nullptr;
-}
-
 }  // namespace
-
-PyObject* numpy_function(const char* name) {
-  return py::object(python_module("numpy").attr(name)).ptr();  // which the module keeps
-}
 
 bool is_of_single_numbers(const std::vector<Guard>& guards, const Graph& g) {
   constexpr int kMany = 64;
@@ -140,7 +104,8 @@ bool NdarrayValue::is_followed(Context& c) const {
   if (base || memory) return true;
   const auto* f = ndarray_fields(obj.ptr());
   const auto dtype = dtype_of_descr(f->descr);
-  return dtype && has_ops(*dtype) && (f->flags & kNdC || is_in_fortran_order(obj.ptr())) &&
+  return dtype && pijit::is_followed(*dtype) &&
+         (f->flags & kNdC || is_in_fortran_order(obj.ptr())) &&
          !is_empty_in_other_order(obj.ptr()) && (f->flags & kNdAligned) && f->nd <= kMaxRank &&
          is_of_ndarrays(obj.ptr());
 }
@@ -537,16 +502,16 @@ bool is_of_scalars(const NdarrayValue& a, const V& other, bool fixed) {
 V NdarrayValue::unary(Context& c, UnaryOp op) {
   if (is_of_scalars(*this, nullptr, op != UnaryOp::kInvert)) return nullptr;
   switch (op) {
-    case UnaryOp::kNeg: return apply_ufunc(c, numpy_function("negative"), {this});
-    case UnaryOp::kPos: return apply_ufunc(c, numpy_function("positive"), {this});
-    case UnaryOp::kInvert: return apply_ufunc(c, numpy_function("invert"), {this});
+    case UnaryOp::kNeg: return apply_ufunc(c, numpy_attribute("negative"), {this});
+    case UnaryOp::kPos: return apply_ufunc(c, numpy_attribute("positive"), {this});
+    case UnaryOp::kInvert: return apply_ufunc(c, numpy_attribute("invert"), {this});
     default: return nullptr;
   }
 }
 
 V NdarrayValue::absolute(Context& c) {
   if (is_of_scalars(*this, nullptr, true)) return nullptr;
-  return apply_ufunc(c, numpy_function("absolute"), {this});
+  return apply_ufunc(c, numpy_attribute("absolute"), {this});
 }
 
 V NdarrayValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
@@ -557,7 +522,7 @@ V NdarrayValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   if (op == BinaryOp::kMatmul) return apply_matmul(c, a, b);
   if (op == BinaryOp::kPow) return apply_power(c, a, b);
   const char* name = ufunc_of(op);
-  return name ? apply_ufunc(c, numpy_function(name), {a, b}) : nullptr;
+  return name ? apply_ufunc(c, numpy_attribute(name), {a, b}) : nullptr;
 }
 
 bool NdarrayValue::is_complex_number(Context& c) {
@@ -579,7 +544,7 @@ V NdarrayValue::in_place(Context& c, BinaryOp op, const V& other) {
 V NdarrayValue::compare(Context& c, CompareOp op, const V& other, Side side) {
   if (is_of_scalars(*this, other, true)) return nullptr;
   return apply_ufunc(
-      c, numpy_function(ufunc_of(op)),
+      c, numpy_attribute(ufunc_of(op)),
       side == Side::kLeft ? std::vector<V>{this, other} : std::vector<V>{other, this});
 }
 

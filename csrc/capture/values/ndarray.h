@@ -85,7 +85,6 @@ auto in_numpys_words(Context& c, const F& f) {
     c.give_up(Reason::kRaises, e.what());
   }
 }
-PyObject* numpy_function(const char* name);  // borrowed
 // A value in the dtype of an array that it is stored in; gives up where NumPy might warn or raise.
 Val value_to_store(Context& c, const V& value, DType t);
 

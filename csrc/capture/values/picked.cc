@@ -20,7 +20,7 @@ Val places_of(Context& c, const V& v) {
     if (!list || PyList_GET_SIZE(list->ptr()) == 0) return {};
     for (auto i : *list)
       if (!PyLong_CheckExact(i.ptr())) return {};
-    const py::object made = python_module("numpy").attr("array")(*list);
+    const py::object made = py::handle(numpy_attribute("array"))(*list);
     a = as<NdarrayValue>(c.wrap(made.ptr(), c.add_source({Source::kConst, -1, 0, made})));
   }
   if (!a || a->scalar || !a->is_followed(c)) return {};

@@ -15,17 +15,17 @@ namespace {
 // Does the function of one row give what NumPy's own function gives, to the bit? Which of them that
 // calls, it alone knows. Rows have many equal elements, zeros of both signs among them.
 bool does_as(const char* name, RowTask task, DType t, const ForeignLoop& loop, const char* kind) {
-  const py::object numpy = python_module("numpy");
+  const auto numpy = [](const char* attribute) { return py::handle(numpy_attribute(attribute)); };
   const bool extreme = task == RowTask::kLargest || task == RowTask::kSmallest;
   py::dict how;
   if (!extreme) how["kind"] = kind;
   for (const int64_t n : {7, 100, 777}) {
-    const py::object k = numpy.attr("arange")(n);
-    const py::object x = numpy.attr("remainder")(k * k * py::int_(7919), 13) - py::int_(6);
+    const py::object k = numpy("arange")(n);
+    const py::object x = numpy("remainder")(k * k * py::int_(7919), 13) - py::int_(6);
     const py::object row =
         (x * ((k & py::int_(1)) - py::float_(0.5))).attr("astype")(share(descr_of(t)));
-    py::object expected = numpy.attr("asarray")(numpy.attr(name)(row, **how));
-    py::object mine = row.attr("copy")(), places = numpy.attr("arange")(n);
+    py::object expected = numpy("asarray")(numpy(name)(row, **how));
+    py::object mine = row.attr("copy")(), places = numpy("arange")(n);
     char* at[] = {ndarray_fields(mine.ptr())->data, ndarray_fields(places.ptr())->data};
     loop.function(at, &n, nullptr, loop.data);
     if (extreme) places = places[py::slice(0, 1, 1)];
