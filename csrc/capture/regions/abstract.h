@@ -24,10 +24,9 @@ struct Av {
   using enum RegionKind;
   RegionKind kind = kNull;
   std::array<int, 3> v{kNoValue, kNoValue, kNoValue};  // values
-  // Of a source, or a free variable; of kRange and kRangeIter, the step if
-  // it is known; of a number of NumPy,
-  // its dtype's format; of kHeld, its kind of list; of kTuple, whether it is an object that is
-  // there.
+  // Of a source, or a free variable; of kRange and kRangeIter, the step if it is known; of a number
+  // of NumPy or kNewArray, its dtype's format; of kPart, that of what code made, -1; of kHeld, its
+  // kind of list; of kTuple, whether it is an object that is there.
   int index = 0;
   int same = 0;  // of a kTuple that is to be made: its number, where several hold the same one
   PyObject* object = nullptr;
@@ -49,6 +48,8 @@ struct Av {
       case kRange:
       case kRangeIter: return index ? 2 : 3;
       case kCounter:
+      case kNewArray:
+      case kExtent:
       case kComplex: return 2;
       case kAxis:
       case kTagged: return 3;
@@ -81,6 +82,14 @@ inline bool same_shape(const Av& a, const Av& b) {
     if (!same_shape(a.items[k], b.items[k])) return false;
   return true;
 }
+// Calls g(array) for all that code made and that `a` holds.
+template <class G>
+void each_new_array(const Av& a, G g) {
+  if (a.kind == K::kNewArray) g(a);
+  for (const Av& i : a.items) each_new_array(i, g);
+}
+bool has_new_arrays(const Av& a);
+
 struct Frame {
   std::vector<Av> slots, stack;
   // Of the functions that called this one, the outermost first, as they were before the call.

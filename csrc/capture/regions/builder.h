@@ -26,9 +26,13 @@ class RegionBuilder {
   int line_here() const;
   void note_loop(int head);
   void fill(Pending p);
+  // Of the region's own function, with its result.
+  void leave_function(const Frame& now);
   // The edge to what is behind an instruction that jumps.
   region::Edge begin_turn(int instr, Frame frame);
 
+  // Of what is computed on the stack.
+  void make_arrays(std::vector<Av>& stack);
   int step(const BIn& in, Frame& f);
   void step_attribute(const BIn& in, std::vector<Av>& st);
   void step_operator(const BIn& in, std::vector<Av>& st);

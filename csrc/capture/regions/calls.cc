@@ -14,7 +14,7 @@
 
 namespace pijit::regions {
 
-constexpr int kMostOperands = 3;
+constexpr int kMostNumbers = 3;
 
 PyObject* function_behind(PyObject* o) {
   if (Py_TYPE(o) == jit_function_type) return jit_inner(o);
@@ -31,8 +31,10 @@ bool is_of_use(PyObject* o) {
 void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
   if (in.obj) leave("a function is called with names of arguments");
   const size_t base = st.size() - static_cast<size_t>(in.a + 2 - in.b);
-  if (st[base].kind == K::kMade)
+  if (st[base].kind == K::kMade) {
+    make_arrays(st);
     return enter_made(st[base], {st.begin() + static_cast<ptrdiff_t>(base) + 1, st.end()});
+  }
   const bool null_first = st[base].kind == K::kNull,
              null_second = in.b != 0 || st[base + 1].kind == K::kNull;
   if (!null_first && !null_second && st[base].kind == K::kObject)
@@ -85,9 +87,12 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
     fn = d_.known_object(fn.index, d_.object_at(fn.index));
   if (fn.kind != K::kObject)
     leave(str_cat(a_(d_.described(fn)), " is called"), "write the function's lines into the loop");
-  const std::vector<Av> args(st.end() - in.a, st.end());
   PyObject* func = function_behind(fn.object);
-  if (func && !is_own(func)) return enter_function(func, args);
+  if (func && !is_own(func)) {
+    make_arrays(st);
+    return enter_function(func, {st.end() - in.a, st.end()});
+  }
+  const std::vector<Av> args(st.end() - in.a, st.end());
   if (const auto one = one_of_two(e_, fn.object, args)) {
     condition_ = one->condition;
     otherwise_ = one->no;
@@ -129,9 +134,9 @@ void RegionBuilder::enter_made(const Av& made, const std::vector<Av>& args) {
 }
 
 void RegionBuilder::enter(const Code& code, PyObject* func, Frame in) {
-  if (e_.computes_arrays()) leave("a function is called between arrays", "a line of its own");
-  for (const Av& a : in.slots)
-    if (a.kind == K::kArray) leave("a function is called with an array that is computed");
+  for (const Av& a : in.slots) e_.hold(a, 1);
+  // the call is done anew where its function is left
+  for (const Av& a : e_.stack_before()) e_.hold(a, 1);
   in.callers = e_.now().callers;
   in.callers.push_back({e_.now().slots, e_.stack_before()});
   d_.r->calls_deep = std::max(d_.r->calls_deep, in.callers.size());
@@ -172,7 +177,11 @@ void RegionBuilder::enter_function(PyObject* func, const std::vector<Av>& args) 
 int RegionBuilder::return_to_caller(Frame* now) {
   const Av result = now->stack.back();
   stay_alone(result);
-  for (auto& a : now->slots) d_.drop(a);
+  for (auto& a : now->slots) {
+    d_.drop(a);
+    e_.hold(a, -1);
+  }
+  for (auto& a : now->callers.back().stack) e_.hold(a, -1);
   const Body& callee = b_.body();
   Frame back;
   back.callers = std::move(now->callers);
@@ -191,7 +200,7 @@ int RegionBuilder::return_to_caller(Frame* now) {
 bool RegionBuilder::is_called_by_itself() {
   const auto* co = reinterpret_cast<PyCodeObject*>(b_.own().code->code);
   if (d_.r->instr != 0 || d_.r->stack != 0 || co->co_argcount < 1 ||
-      co->co_argcount > kMostOperands || co->co_kwonlyargcount > 0 ||
+      co->co_argcount > kMostNumbers || co->co_kwonlyargcount > 0 ||
       co->co_flags & (CO_VARARGS | CO_VARKEYWORDS))
     return false;
   for (size_t k = 0; k < d_.r->slots; ++k) {
@@ -230,7 +239,7 @@ void RegionBuilder::take_operands(Frame* start) {
     a = d_.typed(a);
     operands_.push_back(a);
   }
-  d_.words = kMostOperands;
+  d_.words = kMostNumbers;
 }
 
 Av RegionBuilder::call_itself(const std::vector<Av>& args) {

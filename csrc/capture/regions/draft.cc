@@ -140,6 +140,18 @@ Av Draft::as_items(const Av& a) {
 }
 
 const Array* Draft::array_of_value(const Av& a) {
+  if (a.kind == K::kNewArray) {
+    const auto [it, fresh] = made_.try_emplace(a.v[0]);
+    if (fresh) {
+      it->second = {-1, a.v[1], static_cast<int>(a.items.size()), static_cast<char>(a.index),
+                    {}, {}};
+      for (const Av& axis : a.items) {
+        it->second.sizes.push_back(axis.v[0]);
+        it->second.strides.push_back(axis.v[1]);
+      }
+    }
+    return &it->second;
+  }
   if (a.kind != K::kEntry) return nullptr;
   if (auto it = arrays.find(a.index); it != arrays.end()) return &it->second;
   PyObject* o = object_at(a.index);
@@ -293,7 +305,7 @@ bool Draft::can_be_tagged(const Av& a) {
   return a.kind == K::kNull || a.kind == K::kInt || a.kind == K::kFloat || a.kind == K::kBool ||
          a.kind == K::kComplex || a.kind == K::kObject || a.kind == K::kTagged ||
          a.kind == K::kHeld || a.kind == K::kCharacter || a.kind == K::kPart ||
-         (a.kind == K::kEntry && dies_quietly(a));
+         a.kind == K::kNewArray || (a.kind == K::kEntry && dies_quietly(a));
 }
 
 void Draft::drop(const Av& a) {
@@ -455,7 +467,8 @@ std::string Draft::described(const Av& a) const {
     case K::kRangeIter: return "iterator over a range";
     case K::kRow: return "row of an array";
     case K::kPart: return "part of an array";
-    case K::kArray: return "array that is computed";
+    case K::kArray:
+    case K::kNewArray: return "array that is computed";
     case K::kSlice: return "slice";
     case K::kMade: return "function that is made";
     case K::kHeld: return "list";

@@ -1,5 +1,7 @@
 #include "capture/regions/parts.h"
 
+#include <span>
+
 #include "base/error.h"
 #include "capture/regions/numbers.h"
 
@@ -70,6 +72,10 @@ Av indexed(Emitter& e, const Av& of, const Av& index) {
   return int_of(sum(e, of.v[0], product(e, at, of.v[2])));
 }
 
+std::span<const Av> axes_of(const Av& part) {
+  return {part.items.data(), part.items.size() - (part.index < 0)};
+}
+
 bool is(const Av& a, PyObject* o) { return a.kind == K::kObject && a.object == o; }
 
 std::vector<Av> indices_in(Emitter& e, const Av& index) {
@@ -87,10 +93,11 @@ Av part(Emitter& e, const Av& a) {
   if (a.kind == K::kPart) return a;
   Av p;
   p.kind = K::kPart;
-  p.index = a.index;
+  p.index = a.kind == K::kNewArray ? -1 : a.index;
   const Array& x = a.kind == K::kRow ? e.d.arrays.at(a.index) : *e.d.array_of_value(a);
   for (int n : x.sizes) p.items.push_back(axis(e.d.icon(0), n, e.d.icon(1)));
   if (a.kind == K::kRow) p.items[0] = int_of(a.v[0]);
+  if (p.index < 0) p.items.push_back(a);
   return p;
 }
 
@@ -101,7 +108,7 @@ bool takes_part(Emitter& e, const Av& of, const Av& index) {
     if (i.kind == K::kSlice || is(i, Py_None) || is(i, Py_Ellipsis)) return true;
   const auto rank = static_cast<size_t>(rank_of(part(e, of)));
   // rows of matrices have a kind of their own
-  return indices_in(e, index).size() < rank && rank > 2;
+  return indices_in(e, index).size() < rank && (rank > 2 || of.kind == K::kNewArray);
 }
 
 Av taken(Emitter& e, const Av& of, const Av& index) {
@@ -143,11 +150,13 @@ Av taken(Emitter& e, const Av& of, const Av& index) {
       r.items.push_back(i.kind == K::kSlice ? sliced(e, from, i) : indexed(e, from, i));
   }
   pass();
+  if (r.index < 0) r.items.push_back(p.items.back());
   if (rank_of(r) > 0) return r;
-  const Array& x = e.d.arrays.at(r.index);
+  const Array& x = array_of_part(e, r);
   int offset = kNoValue;
-  for (size_t k = 0; k < r.items.size(); ++k) {
-    const int bytes = product(e, r.items[k].v[0], x.strides[k]);
+  const auto axes = axes_of(r);
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const int bytes = product(e, axes[k].v[0], x.strides[k]);
     offset = offset == kNoValue ? bytes : sum(e, offset, bytes);
   }
   return element(e, x, offset);
@@ -173,20 +182,24 @@ bool same_part(const Av& a, const Av& b) {
 
 int rank_of(const Av& part) {
   int n = 0;
-  for (const Av& a : part.items) n += a.kind != K::kInt;
+  for (const Av& a : axes_of(part)) n += a.kind != K::kInt;
   return n;
 }
 
+const Array& array_of_part(Emitter& e, const Av& part) {
+  return part.index < 0 ? *e.d.array_of_value(part.items.back()) : e.d.arrays.at(part.index);
+}
+
 const Dtype& dtype_of_part(Emitter& e, const Av& part) {
-  return *dtype_of(e.d.arrays.at(part.index).format);
+  return *dtype_of(array_of_part(e, part).format);
 }
 
 Place place_of(Emitter& e, const Av& part) {
   Place p;
-  p.array = &e.d.arrays.at(part.index);
+  p.array = &array_of_part(e, part);
   p.offset = e.d.icon(0);
   size_t axis_of = 0;
-  for (const Av& a : part.items) {
+  for (const Av& a : axes_of(part)) {
     if (a.kind == K::kNull) {
       p.sizes.push_back(e.d.icon(1));
       p.strides.push_back(e.d.icon(0));

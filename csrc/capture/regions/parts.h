@@ -26,6 +26,7 @@ struct Place {
 };
 Place place_of(Emitter& e, const Av& part);
 int rank_of(const Av& part);
+const Array& array_of_part(Emitter& e, const Av& part);
 const Dtype& dtype_of_part(Emitter& e, const Av& part);
 
 }  // namespace pijit::regions

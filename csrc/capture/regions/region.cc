@@ -374,13 +374,18 @@ struct Maker {
       case RegionKind::kRange: return range(w[0], integer(w[1]), p.step ? p.step : w[2]);
       case RegionKind::kRow:
         return steal(PyObject_GetItem(entry(p.source).ptr(), integer(w[0]).ptr()));
+      case RegionKind::kNewArray:
+        return py::reinterpret_borrow<py::object>(
+            reinterpret_cast<const regions::MadeArray*>(w[0])->object);
       case RegionKind::kPart: {
-        py::tuple index(p.items.size());
-        for (size_t k = 0; k < p.items.size(); ++k) {
+        const bool is_made = p.source < 0;  // what it is of
+        py::tuple index(p.items.size() - is_made);
+        for (size_t k = 0; k < index.size(); ++k) {
           const bool is_new = p.items[k].kind == RegionKind::kNull;
           index[k] = is_new ? py::none() : make(p.items[k]);
         }
-        return steal(PyObject_GetItem(entry(p.source).ptr(), index.ptr()));
+        const py::object of = is_made ? make(p.items.back()) : entry(p.source);
+        return steal(PyObject_GetItem(of.ptr(), index.ptr()));
       }
       case RegionKind::kAxis: {
         const int64_t start = w[1] ? w[0] : 0, stop = w[1] ? w[0] + w[1] * w[2] : 0;

@@ -4,195 +4,20 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "capture/regions/array_runs.h"
 #include "capture/regions/numbers.h"
 #include "capture/regions/ufuncs.h"
 #include "objects/ndarray.h"
 #include "python/convert.h"
 #include "python/names.h"
-#include "region/array_loop.h"
-#include "runtime/fp_status.h"
 #include "runtime/guard.h"
 
 namespace pijit::regions {
 
 namespace {
 
-constexpr unsigned kTold = kFpInvalid | kFpDivide | kFpOverflow;
 constexpr int kMostAxes = region::ArrayLoop::kMostAxes;
 constexpr int kMostOperands = region::ArrayLoop::kMostOperands;
-
-// --- as a run has it
-
-// What code says of an operand, in words one after the other: where its array begins, the bytes
-// from there, sizes and strides.
-struct Described {
-  int rank = 0;
-  size_t first = 0;
-  char* data(const int64_t* words) const {
-    return reinterpret_cast<char*>(words[first]) + words[first + 1];
-  }
-  const int64_t* sizes(const int64_t* words) const { return words + first + 2; }
-  const int64_t* strides(const int64_t* words) const { return sizes(words) + rank; }
-  size_t words() const { return 2 + 2 * static_cast<size_t>(rank); }
-};
-
-struct Statement {
-  std::unique_ptr<region::ArrayLoop> loop;
-  std::vector<Described> operands;  // the last one is the result
-  std::vector<int64_t> words;
-  bool flags = false;    // it may raise one of IEEE's exceptions
-  int64_t itemsize = 0;  // of the result
-};
-
-struct Bounds {
-  uintptr_t begin, end;
-};
-Bounds bounds_of(char* data, int rank, const int64_t* dims, const int64_t* strides,
-                 int64_t itemsize) {
-  auto begin = reinterpret_cast<uintptr_t>(data), end = begin + static_cast<uintptr_t>(itemsize);
-  for (int d = 0; d < rank; ++d) {
-    const int64_t far = (dims[d] - 1) * strides[d];
-    (far < 0 ? begin : end) += static_cast<uintptr_t>(far);
-  }
-  return {begin, end};
-}
-
-template <class T>
-void copy_row(char* to, int64_t step, const char* from, int64_t from_step, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * step, from + i * from_step, sizeof(T));
-}
-
-// Elements from one place to another.
-void copy(int rank, const int64_t* dims, char* to, const int64_t* to_strides, const char* from,
-          const int64_t* from_strides, int64_t itemsize) {
-  if (rank > 1) {
-    for (int64_t i = 0; i < dims[0]; ++i)
-      copy(rank - 1, dims + 1, to + i * to_strides[0], to_strides + 1, from + i * from_strides[0],
-           from_strides + 1, itemsize);
-    return;
-  }
-  const int64_t n = dims[0];
-  if (to_strides[0] == itemsize && from_strides[0] == itemsize)
-    std::memcpy(to, from, static_cast<size_t>(n * itemsize));
-  else if (itemsize == 8)
-    copy_row<int64_t>(to, to_strides[0], from, from_strides[0], n);
-  else if (itemsize == 4)
-    copy_row<int32_t>(to, to_strides[0], from, from_strides[0], n);
-  else if (itemsize == 2)
-    copy_row<int16_t>(to, to_strides[0], from, from_strides[0], n);
-  else
-    copy_row<char>(to, to_strides[0], from, from_strides[0], n);
-}
-
-// Strides of memory of its own, whose axes lie as those of the result.
-void compact(int rank, const int64_t* dims, const int64_t* like, int64_t itemsize, int64_t* to) {
-  std::array<int, kMostAxes> order;
-  for (int d = 0; d < rank; ++d) {
-    int at = d;
-    for (; at > 0 && std::abs(like[order[static_cast<size_t>(at - 1)]]) > std::abs(like[d]); --at)
-      order[static_cast<size_t>(at)] = order[static_cast<size_t>(at - 1)];
-    order[static_cast<size_t>(at)] = d;
-  }
-  int64_t bytes = itemsize;
-  for (int i = 0; i < rank; ++i) {
-    const int d = order[static_cast<size_t>(i)];
-    to[d] = bytes;
-    bytes *= dims[d];
-  }
-}
-
-// Whether CPython is to do it: shapes do not fit, or NumPy has something to tell. Then nothing was
-// stored.
-int64_t run_statement(int64_t which, int64_t, int64_t) {
-  auto& s = *reinterpret_cast<Statement*>(which);
-  const int64_t* w = s.words.data();
-  const Described& out = s.operands.back();
-  const int rank = out.rank;
-  const int64_t* dims = out.sizes(w);
-  int64_t elements = 1;
-  for (int d = 0; d < rank; ++d) elements *= dims[d];
-  std::array<char*, kMostOperands> at{};
-  std::array<int64_t, static_cast<size_t>(kMostOperands) * kMostAxes> strides;
-  const size_t n = s.operands.size();
-  for (size_t k = 0; k < n; ++k) {
-    const Described& o = s.operands[k];
-    const int missing = rank - o.rank;
-    int64_t* to = strides.data() + k * static_cast<size_t>(rank);
-    std::fill_n(to, missing, 0);
-    for (int d = 0; d < o.rank; ++d) {
-      const int64_t size = o.sizes(w)[d];
-      if (size != dims[missing + d] && size != 1) return 1;
-      to[missing + d] = size == dims[missing + d] ? o.strides(w)[d] : 0;
-    }
-    at[k] = o.data(w);
-  }
-  if (elements == 0) return 0;
-  int64_t* const out_strides = strides.data() + (n - 1) * static_cast<size_t>(rank);
-  // what is read of the very elements that are stored is read before
-  bool staged = s.flags;
-  const Bounds stored = bounds_of(at[n - 1], rank, dims, out_strides, s.itemsize);
-  for (size_t k = 0; !staged && k + 1 < n; ++k) {
-    const int64_t* its = strides.data() + k * static_cast<size_t>(rank);
-    if (at[k] == at[n - 1] && std::equal(its, its + rank, out_strides)) continue;
-    const Bounds read = bounds_of(at[k], rank, dims, its, sizeof(int64_t));
-    staged = read.begin < stored.end && stored.begin < read.end;
-  }
-  if (!staged) {
-    s.loop->run(rank, dims, at.data(), strides.data());
-    return 0;
-  }
-  const Block memory(static_cast<size_t>(elements * s.itemsize));
-  std::array<int64_t, kMostAxes> real;
-  std::copy_n(out_strides, rank, real.begin());
-  char* const to = std::exchange(at[n - 1], memory.p);
-  compact(rank, dims, real.data(), s.itemsize, out_strides);
-  if (s.flags) {
-    FpWatch watch;
-    s.loop->run(rank, dims, at.data(), strides.data());
-    if (watch.raised() & kTold) return 1;
-  } else {
-    s.loop->run(rank, dims, at.data(), strides.data());
-  }
-  copy(rank, dims, to, real.data(), memory.p, out_strides, s.itemsize);
-  return 0;
-}
-
-// The product of two vectors, by NumPy's own loop.
-struct Product {
-  UfuncLoop loop;
-  void* data;
-  Described a, b;
-  std::array<int64_t, 8> words;
-  bool is_dot = false;  // np.dot(), which copies some operands and tells of nothing
-  int64_t itemsize = 0;
-  alignas(16) std::array<char, 16> result;
-};
-
-int64_t run_product(int64_t which, int64_t, int64_t) {
-  auto& p = *reinterpret_cast<Product*>(which);
-  const int64_t* w = p.words.data();
-  const int64_t n = p.a.sizes(w)[0];
-  if (n != p.b.sizes(w)[0]) return 1;
-  char* at[] = {p.a.data(w), p.b.data(w), p.result.data()};
-  const Py_ssize_t dims[] = {1, 1, n, 1};
-  int64_t steps[] = {p.a.strides(w)[0], p.b.strides(w)[0]};
-  std::array<std::optional<Block>, 2> copies;
-  for (size_t k = 0; p.is_dot && k < 2; ++k) {
-    if (n == 0 || steps[k] > 0 || (steps[k] == 0 && n == 1)) continue;
-    copies[k].emplace(static_cast<size_t>(n * p.itemsize));
-    copy(1, &n, copies[k]->p, &p.itemsize, at[k], &steps[k], p.itemsize);
-    at[k] = copies[k]->p;
-    steps[k] = p.itemsize;
-  }
-  // a row times a column
-  const Py_ssize_t all[] = {0, 0, 0, 0, steps[0], steps[1], 0, 0, 0};
-  if (p.is_dot) return p.loop(at, dims, all, p.data), 0;
-  clear_fp_flags();
-  p.loop(at, dims, all, p.data);
-  return (fp_flags() & kTold) != 0;
-}
-
-// --- as code is made
 
 DType element_type(const Dtype& d) {
   switch (d.format) {
@@ -301,7 +126,9 @@ Av by_row(Emitter& e, const Row& row, DType t, const std::vector<int>& in) {
   const SOp wins = row.op == SOp::kMax ? SOp::kGt : SOp::kLt;
   const int first = op_node(e, SOp::kOr, DType::Bool, op_node(e, wins, DType::Bool, in[0], in[1]),
                             op_node(e, SOp::kNe, DType::Bool, in[0], in[0]));
-  return array_of(op_node(e, SOp::kSelect, t, first, in[0], in[1]));
+  const Av r = array_of(op_node(e, SOp::kSelect, t, first, in[0], in[1]));
+  e.d.nodes.back().of = in;
+  return r;
 }
 
 Av computed(Emitter& e, PyObject* ufunc, const std::vector<Av>& args) {
@@ -374,11 +201,15 @@ class BodyMaker {
   }
   SBuilder body;
   std::vector<ArrayNode> inputs;
+  int place_of_input(const ArrayNode& n) const {
+    for (size_t k = 0; k < inputs.size(); ++k)
+      if (inputs[k].type == n.type && same_part(inputs[k].leaf, n.leaf)) return static_cast<int>(k);
+    return -1;
+  }
 
  private:
   int input(const ArrayNode& n) {
-    for (size_t k = 0; k < inputs.size(); ++k)
-      if (inputs[k].type == n.type && same_part(inputs[k].leaf, n.leaf)) return static_cast<int>(k);
+    if (const int k = place_of_input(n); k >= 0) return k;
     inputs.push_back(n);
     return static_cast<int>(inputs.size()) - 1;
   }
@@ -386,19 +217,35 @@ class BodyMaker {
   std::map<int, SVal> made_;
 };
 
-void store_array(Emitter& e, const Av& target, int value) {
-  if (!e.may_store)
-    leave("a function sets items of an array", "write the function's lines into the loop");
-  if (!array_view(e.d.object_at(target.index), true))
-    leave("an array is set that is not writeable");
-  const Dtype& d = dtype_of_part(e, target);
-  const DType t = element_type(d);
-  const int stored = as_type(e, value, t);
-  if (node(e, stored).rank > rank_of(target))
-    leave("an array is set to one of more axes", "", true);
-  BodyMaker maker(e);
-  const SVal result = maker.make(stored);
-  if (maker.inputs.size() + 1 > static_cast<size_t>(kMostOperands) || rank_of(target) > kMostAxes)
+int word_of_made(Emitter& e, int made, size_t at) {
+  return e.emit(Op::kLoadI64, made, e.d.icon(static_cast<int64_t>(at)));
+}
+
+// What a call gave; 0: CPython is to do it.
+Av new_array(Emitter& e, int made, const Dtype& d, int rank) {
+  e.check(e.emit(Op::kINe, made, e.d.icon(0)));
+  e.d.stores = true;  // it is another object in each run
+  e.arrays_were_made();
+  Av r;
+  r.kind = K::kNewArray;
+  r.index = d.format;
+  r.v = {made, word_of_made(e, made, offsetof(MadeArray, data)), kNoValue};
+  for (int k = 0; k < rank; ++k) {
+    Av axis;
+    axis.kind = K::kExtent;
+    const size_t at = static_cast<size_t>(k) * sizeof(int64_t);
+    axis.v[0] = word_of_made(e, made, offsetof(MadeArray, sizes) + at);
+    axis.v[1] =
+        rank == 1 ? e.d.icon(d.bytes) : word_of_made(e, made, offsetof(MadeArray, strides) + at);
+    r.items.push_back(std::move(axis));
+  }
+  return r;
+}
+
+// What a statement reads; it stores nothing yet.
+std::shared_ptr<Statement> statement_of(const BodyMaker& maker, const ArrayNode& result,
+                                        const SVal& value) {
+  if (maker.inputs.size() + 1 > static_cast<size_t>(kMostOperands))
     leave("a line reads too many arrays", "two lines");
   auto made = std::make_shared<Statement>();
   region::ArrayLoopSpec spec;
@@ -409,29 +256,76 @@ void store_array(Emitter& e, const Av& target, int value) {
                        (n.leaf.kind != K::kPart));
     spec.in.push_back(n.type);
   }
-  made->operands.push_back({rank_of(target), made->words.size()});
-  made->words.resize(made->words.size() + made->operands.back().words());
-  made->flags = node(e, stored).flags;
-  made->itemsize = d.bytes;
+  made->flags = result.flags;
+  made->dtype = spec.out = result.type;
+  made->itemsize = static_cast<int64_t>(size_of(result.type));
+  made->rank = result.rank;
   spec.body = maker.body.nodes;
-  spec.out = t;
-  spec.node = result.id;
+  spec.node = value.id;
   made->loop = region::make_array_loop(std::move(spec));
-  const int memory = words_of(e, made->words.data());
+  return made;
+}
+
+// Code that tells a statement where its operands lie. Its words.
+int describe_inputs(Emitter& e, const BodyMaker& maker, Statement& made) {
+  const int memory = words_of(e, made.words.data());
   for (size_t k = 0; k < maker.inputs.size(); ++k) {
     const ArrayNode& n = maker.inputs[k];
-    const size_t first = made->operands[k].first;
+    const size_t first = made.operands[k].first;
     if (n.leaf.kind == K::kPart) {
       describe(e, memory, first, n.leaf);
       continue;
     }
-    made->words[first] = reinterpret_cast<int64_t>(&made->words[first + 2]);
+    made.words[first] = reinterpret_cast<int64_t>(&made.words[first + 2]);
     const Dtype& of = dtype_of_element(n.type);
     const int x = n.leaf.kind == K::kBool ? e.emit(Op::kBToI, n.leaf.v[0]) : n.leaf.v[0];
     store_word(e, memory, first + 2, of.store, x);
   }
+  return memory;
+}
+
+// The step that makes a node, behind those of what it is made of; -1: it is a number.
+int add_layout(Emitter& e, const BodyMaker& maker, int k, std::map<int, int>* known,
+               std::vector<LayoutStep>* to) {
+  if (const auto it = known->find(k); it != known->end()) return it->second;
+  const ArrayNode n = node(e, k);
+  // NumPy casts some elements at a time
+  if (n.op == SOp::kCast) return add_layout(e, maker, n.args[0], known, to);
+  LayoutStep step;
+  if (n.op == SOp::kInput) {
+    if (n.leaf.kind != K::kPart) return -1;
+    step.operand = maker.place_of_input(n);
+  } else {
+    for (int a : n.of.empty() ? std::vector<int>(n.args.begin(), n.args.end()) : n.of)
+      if (const int of = a < 0 ? -1 : add_layout(e, maker, a, known, to); of >= 0)
+        step.made.push_back(of);
+  }
+  to->push_back(std::move(step));
+  const int at = static_cast<int>(to->size()) - 1;
+  known->emplace(k, at);
+  return at;
+}
+
+void store_array(Emitter& e, const Av& target, int value) {
+  if (!e.may_store)
+    leave("a function sets items of an array", "write the function's lines into the loop");
+  const int need = array_of_part(e, target).need;
+  if (need >= 0 && !array_view(e.d.object_at(target.index), true))
+    leave("an array is set that is not writeable");
+  const Dtype& d = dtype_of_part(e, target);
+  const DType t = element_type(d);
+  const int stored = as_type(e, value, t);
+  if (node(e, stored).rank > rank_of(target))
+    leave("an array is set to one of more axes", "", true);
+  BodyMaker maker(e);
+  const SVal result = maker.make(stored);
+  if (rank_of(target) > kMostAxes) leave("an array has too many axes");
+  auto made = statement_of(maker, node(e, stored), result);
+  made->operands.push_back({rank_of(target), made->words.size()});
+  made->words.resize(made->words.size() + made->operands.back().words());
+  const int memory = describe_inputs(e, maker, *made);
   describe(e, memory, made->operands.back().first, target);
-  e.d.r->needs[static_cast<size_t>(e.d.arrays.at(target.index).need)].written = true;
+  if (need >= 0) e.d.r->needs[static_cast<size_t>(need)].written = true;
   const int told = e.call(run_statement, e.d.icon(reinterpret_cast<int64_t>(made.get())),
                           e.d.icon(0), e.d.icon(0));
   e.check(e.emit(Op::kIEq, told, e.d.icon(0)));
@@ -475,6 +369,23 @@ Av dot(Emitter& e, const Av& a, const Av& b, bool is_dot) {
 }
 
 }  // namespace
+
+Av made_array(Emitter& e, const Av& a) {
+  BodyMaker maker(e);
+  const SVal value = maker.make(a.index);
+  const ArrayNode n = node(e, a.index);
+  if (n.rank > kMostAxes) leave("an array has too many axes");
+  auto made = statement_of(maker, n, value);
+  const Dtype& d = dtype_of_element(n.type);
+  made->format = d.format;
+  std::map<int, int> known;
+  add_layout(e, maker, a.index, &known, &made->layout);
+  describe_inputs(e, maker, *made);
+  const int x =
+      e.call(make_array, e.d.icon(reinterpret_cast<int64_t>(made.get())), e.d.arena(), e.d.icon(0));
+  e.d.r->statements.push_back(std::move(made));
+  return new_array(e, x, d, n.rank);
+}
 
 Av array_binary(Emitter& e, BinaryOp op, bool in_place, const Av& a, const Av& b) {
   Av r;

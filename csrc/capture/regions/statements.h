@@ -10,6 +10,8 @@ namespace pijit::regions {
 
 inline bool is_arrays(Emitter& e, const Av& a) { return a.kind == K::kArray || is_part(e, a); }
 
+// What is computed, as an array.
+Av made_array(Emitter& e, const Av& a);
 Av array_binary(Emitter& e, BinaryOp op, bool in_place, const Av& a, const Av& b);
 Av array_unary(Emitter& e, UnaryOp op, const Av& a);
 // A ufunc of arrays, or a product of two vectors; nothing: it is another function.
