@@ -293,6 +293,16 @@ py::object empty_ndarray(DType t, std::span<const int64_t> shape, std::span<cons
   return py::reinterpret_steal<py::object>(made);
 }
 
+py::object ndarray_over(PyObject* descr, std::span<const int64_t> shape, const int64_t* strides,
+                        char* data) {
+  const NumpyApi& n = api();
+  PyObject* made = n.new_from_descr(n.ndarray, Py_NewRef(descr), static_cast<int>(shape.size()),
+                                    const_cast<Py_ssize_t*>(shape.data()),
+                                    const_cast<Py_ssize_t*>(strides), data, kNdAligned, nullptr);
+  if (!made) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(made);
+}
+
 py::object new_ndarray(ArrayRef a, std::span<const int> axes) {
   const NumpyApi& n = api();
   const int nd = a->type.shape.rank();

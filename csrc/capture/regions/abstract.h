@@ -31,6 +31,7 @@ struct Av {
   int same = 0;  // of a kTuple that is to be made: its number, where several hold the same one
   PyObject* object = nullptr;
   std::vector<Av> items;
+  bool reversed = false;  // of kPart: the last of its axes is the first one
 
   int values() const {
     switch (kind) {
@@ -76,7 +77,7 @@ inline Av number(RegionKind kind, int v) {
 // May values of `a` stand where those of `b` are?
 inline bool same_shape(const Av& a, const Av& b) {
   if (a.kind != b.kind || a.index != b.index || a.object != b.object ||
-      a.items.size() != b.items.size())
+      a.reversed != b.reversed || a.items.size() != b.items.size())
     return false;
   for (size_t k = 0; k < a.items.size(); ++k)
     if (!same_shape(a.items[k], b.items[k])) return false;

@@ -212,6 +212,75 @@ std::unique_ptr<MadeArray> array_of(Arena* arena, const Statement& s, const int6
   return made;
 }
 
+// NumPy's loop over all elements, along the axes as the result lies.
+void walk(const Statement& s, const int64_t* dims, const int* order, const Places& p) {
+  const auto rank = static_cast<size_t>(s.rank);
+  const size_t n = s.operands.size() + 1;
+  // axes that are one for all operands become one
+  std::array<int64_t, kMostAxes> count{};
+  std::array<std::array<Py_ssize_t, kMostOperands>, kMostAxes> steps;
+  size_t axes = 0;
+  for (size_t i = 0; i < rank; ++i) {
+    const auto d = static_cast<size_t>(order[i]);
+    if (dims[d] == 1) continue;
+    bool joins = axes > 0;
+    for (size_t k = 0; joins && k < n; ++k)
+      joins = steps[axes - 1][k] == p.strides[k * rank + d] * dims[d];
+    if (!joins) ++axes;
+    count[axes - 1] = joins ? count[axes - 1] * dims[d] : dims[d];
+    for (size_t k = 0; k < n; ++k) steps[axes - 1][k] = p.strides[k * rank + d];
+  }
+  if (axes == 0) {
+    count[axes++] = 1;
+    steps[0].fill(0);
+  }
+  std::array<char*, kMostOperands> at = p.at, row;
+  std::array<int64_t, kMostAxes> index{};
+  const Py_ssize_t inner = count[axes - 1];
+  for (;;) {
+    row = at;
+    s.of_numpy(row.data(), &inner, steps[axes - 1].data(), s.data_of_numpy);
+    size_t d = axes - 1;
+    while (d-- > 0) {
+      for (size_t k = 0; k < n; ++k) at[k] += steps[d][k];
+      if (++index[d] < count[d]) break;
+      for (size_t k = 0; k < n; ++k) at[k] -= count[d] * steps[d][k];
+      index[d] = 0;
+    }
+    if (d >= axes) return;
+  }
+}
+
+int64_t given(Arena* arena, std::unique_ptr<MadeArray> made) {
+  arena->arrays.push_back(std::move(made));
+  return reinterpret_cast<int64_t>(arena->arrays.back().get());
+}
+
+constexpr size_t kMostArrays = 64;
+constexpr std::array<int, kMostAxes> kOrderOfC{0, 1, 2, 3, 4, 5, 6, 7};
+static_assert(kMostAxes == 8);
+
+template <class Place>
+bool gather(const Described& of, const Described& places, const int64_t* w, int64_t itemsize,
+            char* to) {
+  const int64_t n = of.sizes(w)[0], step = of.strides(w)[0];
+  const int64_t count = places.sizes(w)[0], its = places.strides(w)[0];
+  const char *from = of.data(w), *place = places.data(w);
+  for (int64_t k = 0; k < count; ++k, place += its, to += itemsize) {
+    Place i;
+    std::memcpy(&i, place, sizeof i);
+    const int64_t at = i < 0 ? i + n : i;
+    if (at < 0 || at >= n) return false;
+    if (itemsize == 8)
+      std::memcpy(to, from + at * step, 8);
+    else if (itemsize == 4)
+      std::memcpy(to, from + at * step, 4);
+    else
+      std::memcpy(to, from + at * step, static_cast<size_t>(itemsize));
+  }
+  return true;
+}
+
 }  // namespace
 
 int64_t run_statement(int64_t which, int64_t, int64_t) {
@@ -256,7 +325,6 @@ int64_t run_statement(int64_t which, int64_t, int64_t) {
 }
 
 int64_t make_array(int64_t which, int64_t where, int64_t) {
-  constexpr size_t kMostArrays = 64;
   constexpr int64_t kMostElements = int64_t{1} << 36;
   auto& s = *reinterpret_cast<Statement*>(which);
   auto* arena = reinterpret_cast<Arena*>(where);
@@ -285,11 +353,104 @@ int64_t make_array(int64_t which, int64_t where, int64_t) {
     std::copy_n(made->strides.begin(), s.rank, p.strides.data() + n * static_cast<size_t>(s.rank));
     std::optional<FpWatch> watch;
     if (s.flags) watch.emplace();
-    s.loop->run(s.rank, dims.data(), p.at.data(), p.strides.data());
+    if (s.of_numpy)
+      walk(s, dims.data(), order.data(), p);
+    else
+      s.loop->run(s.rank, dims.data(), p.at.data(), p.strides.data());
     if (watch && watch->raised() & kTold) return 0;
   }
-  arena->arrays.push_back(std::move(made));
-  return reinterpret_cast<int64_t>(arena->arrays.back().get());
+  return given(arena, std::move(made));
+}
+
+int64_t make_product(int64_t which, int64_t where, int64_t) {
+  auto& product = *reinterpret_cast<MatrixProduct*>(which);
+  const Statement& s = product.made;
+  auto* arena = reinterpret_cast<Arena*>(where);
+  if (arena->arrays.size() >= kMostArrays) return 0;
+  const int64_t* w = s.words.data();
+  const Described &a = s.operands[0], &b = s.operands[1];
+  const bool rows = a.rank == 2, columns = b.rank == 2;
+  const int64_t n = rows ? a.sizes(w)[0] : 1, m = columns ? b.sizes(w)[1] : 1;
+  const int64_t k = a.sizes(w)[rows];
+  if (k != b.sizes(w)[0] || n == 0 || m == 0) return 0;
+  std::array<int64_t, 2> dims{};
+  int rank = 0;
+  if (rows) dims[static_cast<size_t>(rank++)] = n;
+  if (columns) dims[static_cast<size_t>(rank++)] = m;
+  auto made = array_of(arena, s, dims.data(), kOrderOfC.data());
+  if (!made) return 0;
+  char* at[] = {a.data(w), b.data(w), made->data};
+  const Py_ssize_t sizes[] = {1, n, k, m};
+  const Py_ssize_t steps[] = {0,
+                              0,
+                              0,
+                              rows ? a.strides(w)[0] : 0,
+                              a.strides(w)[rows],
+                              b.strides(w)[0],
+                              columns ? b.strides(w)[1] : 0,
+                              rows ? made->strides[0] : 0,
+                              columns ? made->strides[static_cast<size_t>(rank) - 1] : 0};
+  clear_fp_flags();
+  product.loop(at, sizes, steps, product.data);
+  if (fp_flags() & kTold) return 0;
+  return given(arena, std::move(made));
+}
+
+int64_t make_gathered(int64_t which, int64_t where, int64_t) {
+  auto& g = *reinterpret_cast<Gather*>(which);
+  const Statement& s = g.made;
+  auto* arena = reinterpret_cast<Arena*>(where);
+  if (arena->arrays.size() >= kMostArrays) return 0;
+  const int64_t* w = s.words.data();
+  const Described &of = s.operands[0], &by = s.operands[1];
+  const char* mask = by.data(w);
+  int64_t count = by.sizes(w)[0];
+  const int64_t all = count, step = by.strides(w)[0];
+  if (g.is_mask) {
+    if (count != of.sizes(w)[0]) return 0;
+    count = 0;
+    for (int64_t k = 0; k < all; ++k) count += mask[k * step] != 0;
+  }
+  auto made = array_of(arena, s, &count, kOrderOfC.data());
+  if (!made) return 0;
+  if (!g.is_mask) {
+    const bool fits = g.wide ? gather<int64_t>(of, by, w, s.itemsize, made->data)
+                             : gather<int32_t>(of, by, w, s.itemsize, made->data);
+    return fits ? given(arena, std::move(made)) : 0;
+  }
+  char* to = made->data;
+  const auto bytes = static_cast<size_t>(s.itemsize);
+  const char* from = of.data(w);
+  for (int64_t k = 0; k < all; ++k, from += of.strides(w)[0]) {
+    if (!mask[k * step]) continue;
+    std::memcpy(to, from, bytes);
+    to += bytes;
+  }
+  return given(arena, std::move(made));
+}
+
+int64_t run_reduction(int64_t which, int64_t, int64_t) {
+  auto& r = *reinterpret_cast<Reduction*>(which);
+  const int64_t* w = r.words.data();
+  Py_ssize_t n = r.of.sizes(w)[0];
+  const Py_ssize_t step = r.of.strides(w)[0];
+  if (n == 0) return 1;
+  char *from = r.of.data(w), *to = reinterpret_cast<char*>(&r.result);
+  r.result = 0;
+  const auto count = static_cast<double>(n);
+  if (!r.has_start) {
+    std::memcpy(&r.result, from, sizeof r.result);
+    from += step;
+    --n;
+  }
+  clear_fp_flags();
+  if (n > 0) {
+    char* at[] = {to, from, to};
+    const Py_ssize_t steps[] = {0, step, 0};
+    r.loop(at, &n, steps, r.data);
+  }
+  if (r.divides) r.result /= count;
+  return (fp_flags() & kTold) != 0;
 }
 
 int64_t let_go_of_arrays(int64_t where, int64_t, int64_t) {
@@ -306,7 +467,7 @@ int64_t let_go_of_arrays(int64_t where, int64_t, int64_t) {
     all.pop_back();
     int64_t kept = dead->bytes;
     for (const auto& s : arena->spare) kept += s->bytes;
-    if (kept <= kMostBytes && arena->spare.size() < kMostSpare)
+    if (dead->is_plain && kept <= kMostBytes && arena->spare.size() < kMostSpare)
       arena->spare.push_back(std::move(dead));
   }
   return 0;

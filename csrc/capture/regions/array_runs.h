@@ -30,6 +30,8 @@ struct LayoutStep {
 
 struct Statement {
   std::unique_ptr<region::ArrayLoop> loop;
+  UfuncLoop of_numpy = nullptr;  // in its place
+  void* data_of_numpy = nullptr;
   // Of one that stores, the last one is the result.
   std::vector<Described> operands;
   std::vector<int64_t> words;
@@ -53,12 +55,40 @@ struct Product {
   alignas(16) std::array<char, 16> result;
 };
 
+// The product of matrices, or of one and a vector, by NumPy's own loop.
+struct MatrixProduct {
+  UfuncLoop loop;
+  void* data;
+  Statement made;  // its operands and result
+};
+
+// x[places], or x[mask], of one axis.
+struct Gather {
+  Statement made;  // the same
+  bool is_mask = false;
+  bool wide = false;  // places are of 64 bits
+};
+
+// What a ufunc gives for all of an array of one axis, by NumPy's own loop.
+struct Reduction {
+  UfuncLoop loop;
+  void* data;
+  Described of;
+  std::array<int64_t, 4> words;
+  bool has_start = false;  // 0: without one, it begins with the first element
+  bool divides = false;    // by the number of elements
+  double result = 0;
+};
+
 // Of type region::CallOut; the first argument is a Statement or Product. Not 0: CPython is to do
 // it, as shapes do not fit, or NumPy has something to tell. Then nothing was stored.
 int64_t run_statement(int64_t statement, int64_t, int64_t);
 int64_t run_product(int64_t product, int64_t, int64_t);
+int64_t run_reduction(int64_t reduction, int64_t, int64_t);
 // A MadeArray of the arena; 0: CPython is to do it.
 int64_t make_array(int64_t statement, int64_t arena, int64_t);
+int64_t make_product(int64_t product, int64_t arena, int64_t);
+int64_t make_gathered(int64_t gather, int64_t arena, int64_t);
 // No variable holds them and nothing else reads them: others may take their place.
 int64_t let_go_of_arrays(int64_t arena, int64_t, int64_t);
 

@@ -131,38 +131,4 @@ static int place_below(Emitter& e, int index, int size) {
   return at;
 }
 
-namespace {
-
-// What code knows of an array, by the attribute's name.
-struct Attribute {
-  std::string_view name;
-  Av (*code)(Emitter& e, const Array& a);
-};
-constexpr Attribute kAttributes[] = {
-    {"ndim", [](Emitter& e, const Array& a) { return int_of(e.d.icon(a.rank)); }},
-    {"size",
-     [](Emitter& e, const Array& a) {
-       int n = a.sizes[0];
-       for (int k = 1; k < a.rank; ++k)
-         n = e.add(ins(Op::kIMul, Type::kI64, n, a.sizes[static_cast<size_t>(k)]));
-       return int_of(n);
-     }},
-    {"shape",
-     [](Emitter&, const Array& a) {
-       Av t;
-       t.kind = K::kTuple;
-       for (int n : a.sizes) t.items.push_back(int_of(n));
-       return t;
-     }},
-};
-
-}  // namespace
-
-Av array_attribute(Emitter& e, const Array& a, const std::string& name) {
-  for (const Attribute& row : kAttributes)
-    if (row.name == name) return row.code(e, a);
-  leave(str_cat("the attribute `", name, "` of an array is read"),
-        "read it into a variable before the loop");
-}
-
 }  // namespace pijit::regions

@@ -7,6 +7,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "capture/regions/generators.h"
+#include "capture/regions/numpy_calls.h"
 #include "capture/regions/statements.h"
 #include "capture/regions/text.h"
 #include "entry/entry.h"
@@ -305,9 +306,15 @@ int RegionBuilder::step(const BIn& in, Frame& f) {
 }
 
 void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
-  if (const Array* x = in.op == BOp::LOAD_ATTR ? d_.array_of_value(st.back()) : nullptr;
-      x && x->format != kByte.format && x->format != kText.format) {
-    st.back() = array_attribute(e_, *x, text_of(in.obj));
+  if (is_arrays(e_, st.back())) {
+    if (in.op == BOp::LOAD_ATTR) {
+      if (st.back().kind == K::kArray) st.back() = made_array(e_, st.back());
+      st.back() = array_attribute(e_, st.back(), text_of(in.obj));
+      return;
+    }
+    PyObject* const method = pure_array_method(in.obj);
+    if (!method) leave(str_cat("the method `.", text_of(in.obj), "` of an array is called"), "", true);
+    st.insert(st.end() - 1, d_.object(method));
     return;
   }
   if (in.op == BOp::LOAD_METHOD && list_of(e_, st.back()).object != kNoValue) {
@@ -368,6 +375,12 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
         st.push_back(r);
         break;
       }
+      if (in.op == BOp::COMPARE && (is_arrays(e_, st.back()) || is_arrays(e_, st[st.size() - 2]))) {
+        const Av r = array_compare(e_, static_cast<CompareOp>(in.a), st[st.size() - 2], st.back());
+        st.resize(st.size() - 2);
+        st.push_back(r);
+        break;
+      }
       if (in.op == BOp::BINARY && is_list(e_, st.back(), st[st.size() - 2])) {
         const Av r = list_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2],
                                  st.back(), place_here());
@@ -403,8 +416,10 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       break;
     }
     case BOp::BINARY_SUBSCR: {
+      if (Av& of = st[st.size() - 2]; of.kind == K::kArray) of = made_array(e_, of);
       const Av& of = st[st.size() - 2];
-      const Av r = takes_part(e_, of, st.back()) ? taken(e_, of, st.back())
+      const Av r = is_part(e_, of) && has_arrays(e_, st.back()) ? gathered(e_, of, st.back())
+                   : takes_part(e_, of, st.back())             ? taken(e_, of, st.back())
                    : st.back().kind == K::kSlice ? list_slice(e_, of, st.back(), place_here())
                                                  : item(e_, of, st.back());
       st.resize(st.size() - 2);
@@ -439,7 +454,14 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       st.insert(st.end(), t.items.rbegin(), t.items.rend());
       break;
     }
-    case BOp::CALL: call(in, st); break;
+    case BOp::CALL: call(in, in.obj, st); break;
+    case BOp::CALL_KW: {
+      const Av names = st.back();
+      st.pop_back();
+      if (names.kind != K::kObject || !PyTuple_Check(names.object)) leave(described(in));
+      call(in, names.object, st);
+      break;
+    }
     default: step_container(in, st);
   }
 }

@@ -46,7 +46,10 @@ class RegionBuilder {
   Av module_of(const Av& a, const std::string& name);
   void for_iter(const BIn& in, Frame& f);
 
-  void call(const BIn& in, std::vector<Av>& st);
+  // `names`: of the last arguments; null: none has one.
+  void call(const BIn& in, PyObject* names, std::vector<Av>& st);
+  // Is it a function or method that NumPy itself runs?
+  bool calls_pure(Av* fn, std::span<const Av> args);
   bool is_own(PyObject* func) const;
   // Whose globals and closure it is: null, the region's own.
   py::object of_body() const;

@@ -1,13 +1,18 @@
 // Functions of Python's that a region's code follows, and a function that calls itself: from its
 // beginning, with numbers alone.
+#include <algorithm>
+#include <span>
+
 #include "base/error.h"
 #include "capture/regions/builder.h"
 #include "capture/regions/functions.h"
 #include "capture/regions/generators.h"
+#include "capture/regions/numpy_calls.h"
 #include "capture/regions/statements.h"
 #include "capture/regions/text.h"
 #include "capture/regions/twister.h"
 #include "capture/regions/ufuncs.h"
+#include "objects/ndarray.h"
 #include "python/hook.h"
 #include "python/names.h"
 #include "python/quiet_lookup.h"
@@ -23,14 +28,25 @@ PyObject* function_behind(PyObject* o) {
 
 bool is_of_use(PyObject* o) {
   return PyModule_CheckExact(o) || PyCFunction_CheckExact(o) || function_behind(o) ||
-         is_of_numpy(o) || is_of_arrays(o) || is_draw_of_python(o) ||
+         is_of_numpy(o) || is_of_arrays(o) || is_pure_of_numpy(o) || is_draw_of_python(o) ||
          (PyType_Check(o) &&
           !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE));
 }
 
-void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
-  if (in.obj) leave("a function is called with names of arguments");
+void RegionBuilder::call(const BIn& in, PyObject* names, std::vector<Av>& st) {
   const size_t base = st.size() - static_cast<size_t>(in.a + 2 - in.b);
+  if (Av fn = st[st[base].kind == K::kNull ? base + 1 : base];
+      calls_pure(&fn, {st.data() + st.size() - in.a, static_cast<size_t>(in.a)})) {
+    const bool method = is_pure_array_method(fn.object);
+    const std::vector<Av> args(st.end() - in.a - method, st.end());
+    auto r = names ? std::nullopt : array_function(e_, fn.object, args);
+    if (!r && !names && args.size() == 1) r = reduced(e_, fn.object, args[0]);
+    const Av result = r ? *r : called_numpy(e_, fn.object, args, names);
+    st.resize(base);
+    st.push_back(result);
+    return;
+  }
+  if (names) leave("a function is called with names of arguments");
   if (st[base].kind == K::kMade) {
     make_arrays(st);
     return enter_made(st[base], {st.begin() + static_cast<ptrdiff_t>(base) + 1, st.end()});
@@ -106,6 +122,21 @@ void RegionBuilder::call(const BIn& in, std::vector<Av>& st) {
                          : result_of(e_, fn.object, args, place_here());
   st.resize(base);
   st.push_back(r);
+}
+
+bool RegionBuilder::calls_pure(Av* fn, std::span<const Av> args) {
+  PyObject* const o = fn->kind == K::kEntry    ? d_.object_at(fn->index)
+                      : fn->kind == K::kObject ? fn->object
+                                               : nullptr;
+  if (!o) return false;
+  if (is_pure_array_method(o)) return true;
+  if (!is_pure_of_numpy(o)) return false;
+  // of numbers, code has instructions
+  const bool of_arrays =
+      std::any_of(args.begin(), args.end(), [&](const Av& a) { return is_arrays(e_, a); });
+  if (is_ufunc(o) && !of_arrays) return false;
+  *fn = fn->kind == K::kEntry ? d_.known_object(fn->index, o) : *fn;
+  return true;
 }
 
 bool RegionBuilder::is_own(PyObject* func) const { return func == d_.entry.func; }

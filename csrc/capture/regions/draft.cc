@@ -93,6 +93,8 @@ bool Draft::uses_numpy() {
     const py::object nothing_set = python_module("contextvars").attr("Context")();
     r->usual_errors = nothing_set.attr("run")(r->errors.attr("get"));
     r->geterr = share(numpy_attribute("geterr"));
+    r->raising = core.attr("umath").attr("_make_extobj")(py::arg("all") = "raise",
+                                                         py::arg("under") = "ignore");
     for (const Dtype& d : kDtypes) r->numpy_types.push_back(share(numpy_attribute(d.name)));
     r->numpy_true = share(numpy_attribute("True_"));
     r->numpy_false = share(numpy_attribute("False_"));

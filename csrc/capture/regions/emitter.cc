@@ -20,6 +20,7 @@ RegionPiece piece(const Av& a, std::vector<int>* values) {
   if (a.kind == K::kRow || a.kind == K::kPart || a.kind == K::kContent || a.kind == K::kTuple)
     p.source = a.index;
   p.same = a.same;
+  p.reversed = a.reversed;
   p.object = a.kind == K::kObject || a.kind == K::kMade ? a.object : nullptr;
   for (auto& i : a.items) p.items.push_back(piece(i, values));
   return p;

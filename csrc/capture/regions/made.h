@@ -27,6 +27,7 @@ struct MadeArray {
   int rank = 0;
   char format = 0;
   int64_t bytes = 0;
+  bool is_plain = true;  // all its memory is its own: another one may have it
 };
 
 struct Arena {
@@ -44,6 +45,7 @@ struct Arena {
   std::vector<PyObject*> held;  // owned
   // Those that code may still read, and others, whose memory the next ones take.
   std::vector<std::unique_ptr<MadeArray>> arrays, spare;
+  int64_t began = 0;  // when NumPy was first called, in nanoseconds
 };
 
 }  // namespace pijit::regions

@@ -1,9 +1,11 @@
 #include "capture/regions/parts.h"
 
+#include <algorithm>
 #include <span>
 
 #include "base/error.h"
 #include "capture/regions/numbers.h"
+#include "objects/ndarray.h"
 
 namespace pijit::regions {
 
@@ -101,6 +103,13 @@ Av part(Emitter& e, const Av& a) {
   return p;
 }
 
+bool has_arrays(Emitter& e, const Av& index) {
+  const auto indices = indices_in(e, index);
+  return std::any_of(indices.begin(), indices.end(), [&](const Av& i) {
+    return i.kind == K::kArray || is_part(e, i);
+  });
+}
+
 bool takes_part(Emitter& e, const Av& of, const Av& index) {
   if (!is_part(e, of)) return false;
   if (of.kind == K::kPart) return true;
@@ -125,6 +134,7 @@ Av taken(Emitter& e, const Av& of, const Av& index) {
   everything.items.assign(3, e.d.object(Py_None));
   if (all < given.size()) given.erase(given.begin() + static_cast<ptrdiff_t>(all));
   given.insert(given.begin() + static_cast<ptrdiff_t>(all), left - wanted, everything);
+  if (p.reversed) std::reverse(given.begin(), given.end());
   Av r;
   r.kind = K::kPart;
   r.index = p.index;
@@ -151,6 +161,7 @@ Av taken(Emitter& e, const Av& of, const Av& index) {
   }
   pass();
   if (r.index < 0) r.items.push_back(p.items.back());
+  r.reversed = p.reversed && rank_of(r) > 1;
   if (rank_of(r) > 0) return r;
   const Array& x = array_of_part(e, r);
   int offset = kNoValue;
@@ -173,7 +184,8 @@ Av flipped(Emitter& e, const Av& of) {
 }
 
 bool same_part(const Av& a, const Av& b) {
-  if (a.kind != b.kind || a.index != b.index || a.v != b.v || a.items.size() != b.items.size())
+  if (a.kind != b.kind || a.index != b.index || a.v != b.v || a.reversed != b.reversed ||
+      a.items.size() != b.items.size())
     return false;
   for (size_t k = 0; k < a.items.size(); ++k)
     if (!same_part(a.items[k], b.items[k])) return false;
@@ -211,7 +223,57 @@ Place place_of(Emitter& e, const Av& part) {
     p.sizes.push_back(a.v[1]);
     p.strides.push_back(product(e, a.v[2], stride));
   }
+  if (part.reversed) {
+    std::reverse(p.sizes.begin(), p.sizes.end());
+    std::reverse(p.strides.begin(), p.strides.end());
+  }
   return p;
+}
+
+namespace {
+
+// What code knows of an array, by the attribute's name.
+struct Attribute {
+  std::string_view name;
+  Av (*code)(Emitter& e, const Av& part);
+};
+constexpr Attribute kAttributes[] = {
+    {"ndim", [](Emitter& e, const Av& p) { return int_of(e.d.icon(rank_of(p))); }},
+    {"size",
+     [](Emitter& e, const Av& p) {
+       const std::vector<int> sizes = place_of(e, p).sizes;
+       int n = sizes[0];
+       for (size_t k = 1; k < sizes.size(); ++k)
+         n = e.add(ins(Op::kIMul, Type::kI64, n, sizes[k]));
+       return int_of(n);
+     }},
+    {"shape",
+     [](Emitter& e, const Av& p) {
+       Av t;
+       t.kind = K::kTuple;
+       for (int n : place_of(e, p).sizes) t.items.push_back(int_of(n));
+       return t;
+     }},
+    {"T",
+     [](Emitter&, const Av& p) {
+       Av r = p;
+       r.reversed = rank_of(p) > 1 && !p.reversed;
+       return r;
+     }},
+    {"dtype",
+     [](Emitter& e, const Av& p) {
+       const char format[] = {dtype_of_part(e, p).format, '\0'};
+       return e.d.object(py::object(py::handle(numpy_attribute("dtype"))(format)).ptr());
+     }},
+};
+
+}  // namespace
+
+Av array_attribute(Emitter& e, const Av& array, const std::string& name) {
+  for (const Attribute& row : kAttributes)
+    if (row.name == name) return row.code(e, part(e, array));
+  leave(str_cat("the attribute `", name, "` of an array is read"),
+        "read it into a variable before the loop");
 }
 
 }  // namespace pijit::regions
