@@ -16,6 +16,8 @@ constexpr unsigned kTold = kFpInvalid | kFpDivide | kFpOverflow;
 constexpr int kMostAxes = region::ArrayLoop::kMostAxes;
 constexpr int kMostOperands = region::ArrayLoop::kMostOperands;
 
+constexpr int64_t kWidest = 16;  // bytes of an element
+
 int64_t elements_of(int rank, const int64_t* dims) {
   return std::accumulate(dims, dims + rank, int64_t{1}, std::multiplies<>());
 }
@@ -77,10 +79,32 @@ void copy(int rank, const int64_t* dims, char* to, const int64_t* to_strides, co
     copy_row<int64_t>(to, to_strides[0], from, from_strides[0], n);
   else if (itemsize == 4)
     copy_row<int32_t>(to, to_strides[0], from, from_strides[0], n);
+  else if (itemsize == 16)
+    copy_row<std::array<int64_t, 2>>(to, to_strides[0], from, from_strides[0], n);
   else if (itemsize == 2)
     copy_row<int16_t>(to, to_strides[0], from, from_strides[0], n);
   else
     copy_row<char>(to, to_strides[0], from, from_strides[0], n);
+}
+
+// As NumPy copies one axis along another in the same direction: without memory between them, also
+// where they share elements and have other steps.
+void copy_in_turn(int64_t n, int64_t itemsize, char* to, int64_t step, const char* from,
+                  int64_t from_step) {
+  if (step < 0) {
+    to += (n - 1) * step;
+    from += (n - 1) * from_step;
+    step = -step;
+    from_step = -from_step;
+  }
+  if (from < to && from + n * from_step > to) {
+    to += (n - 1) * step;
+    from += (n - 1) * from_step;
+    step = -step;
+    from_step = -from_step;
+  }
+  for (int64_t k = 0; k < n; ++k)
+    std::memcpy(to + k * step, from + k * from_step, static_cast<size_t>(itemsize));
 }
 
 // Strides of memory of its own, whose axes lie as those of the result.
@@ -212,45 +236,6 @@ std::unique_ptr<MadeArray> array_of(Arena* arena, const Statement& s, const int6
   return made;
 }
 
-// NumPy's loop over all elements, along the axes as the result lies.
-void walk(const Statement& s, const int64_t* dims, const int* order, const Places& p) {
-  const auto rank = static_cast<size_t>(s.rank);
-  const size_t n = s.operands.size() + 1;
-  // axes that are one for all operands become one
-  std::array<int64_t, kMostAxes> count{};
-  std::array<std::array<Py_ssize_t, kMostOperands>, kMostAxes> steps;
-  size_t axes = 0;
-  for (size_t i = 0; i < rank; ++i) {
-    const auto d = static_cast<size_t>(order[i]);
-    if (dims[d] == 1) continue;
-    bool joins = axes > 0;
-    for (size_t k = 0; joins && k < n; ++k)
-      joins = steps[axes - 1][k] == p.strides[k * rank + d] * dims[d];
-    if (!joins) ++axes;
-    count[axes - 1] = joins ? count[axes - 1] * dims[d] : dims[d];
-    for (size_t k = 0; k < n; ++k) steps[axes - 1][k] = p.strides[k * rank + d];
-  }
-  if (axes == 0) {
-    count[axes++] = 1;
-    steps[0].fill(0);
-  }
-  std::array<char*, kMostOperands> at = p.at, row;
-  std::array<int64_t, kMostAxes> index{};
-  const Py_ssize_t inner = count[axes - 1];
-  for (;;) {
-    row = at;
-    s.of_numpy(row.data(), &inner, steps[axes - 1].data(), s.data_of_numpy);
-    size_t d = axes - 1;
-    while (d-- > 0) {
-      for (size_t k = 0; k < n; ++k) at[k] += steps[d][k];
-      if (++index[d] < count[d]) break;
-      for (size_t k = 0; k < n; ++k) at[k] -= count[d] * steps[d][k];
-      index[d] = 0;
-    }
-    if (d >= axes) return;
-  }
-}
-
 int64_t given(Arena* arena, std::unique_ptr<MadeArray> made) {
   arena->arrays.push_back(std::move(made));
   return reinterpret_cast<int64_t>(arena->arrays.back().get());
@@ -259,6 +244,28 @@ int64_t given(Arena* arena, std::unique_ptr<MadeArray> made) {
 constexpr size_t kMostArrays = 64;
 constexpr std::array<int, kMostAxes> kOrderOfC{0, 1, 2, 3, 4, 5, 6, 7};
 static_assert(kMostAxes == 8);
+
+// Calls g(k) for each of n places that a mask has, of eight at a time where they lie side by side.
+template <class G>
+void each_chosen(const char* mask, int64_t step, int64_t n, G g) {
+  int64_t k = 0;
+  for (; step == 1 && k + 8 <= n; k += 8) {
+    uint64_t eight;
+    std::memcpy(&eight, mask + k, sizeof eight);
+    for (; eight; eight &= eight - 1) g(k + __builtin_ctzll(eight) / 8);
+  }
+  for (; k < n; ++k)
+    if (mask[k * step]) g(k);
+}
+int64_t chosen(const char* mask, int64_t step, int64_t n) {
+  int64_t count = 0;
+  if (step == 1) {
+    for (int64_t k = 0; k < n; ++k) count += mask[k];
+    return count;
+  }
+  for (int64_t k = 0; k < n; ++k) count += mask[k * step] != 0;
+  return count;
+}
 
 template <class Place>
 bool gather(const Described& of, const Described& places, const int64_t* w, int64_t itemsize,
@@ -283,7 +290,7 @@ bool gather(const Described& of, const Described& places, const int64_t* w, int6
 
 }  // namespace
 
-int64_t run_statement(int64_t which, int64_t, int64_t) {
+static int64_t store(int64_t which) {
   auto& s = *reinterpret_cast<Statement*>(which);
   const int64_t* w = s.words.data();
   const Described& out = s.operands.back();
@@ -301,11 +308,21 @@ int64_t run_statement(int64_t which, int64_t, int64_t) {
   for (size_t k = 0; !staged && k + 1 < n; ++k) {
     const int64_t* its = strides.data() + k * static_cast<size_t>(rank);
     if (at[k] == at[n - 1] && std::equal(its, its + rank, out_strides)) continue;
-    const Bounds read = bounds_of(at[k], rank, dims, its, sizeof(int64_t));
+    const Bounds read = bounds_of(at[k], rank, dims, its, kWidest);
     staged = read.begin < stored.end && stored.begin < read.end;
   }
+  if (staged && s.copies && rank == 1 && strides[0] * strides[1] > 0) {
+    copy_in_turn(dims[0], s.itemsize, at[1], strides[1], at[0], strides[0]);
+    return 0;
+  }
+  auto run = [&] {
+    if (s.loop)
+      s.loop->run(rank, dims, at.data(), strides.data());
+    else
+      copy(rank, dims, at[1], out_strides, at[0], strides.data(), s.itemsize);
+  };
   if (!staged) {
-    s.loop->run(rank, dims, at.data(), strides.data());
+    run();
     return 0;
   }
   const Block memory(static_cast<size_t>(elements_of(rank, dims) * s.itemsize));
@@ -315,20 +332,20 @@ int64_t run_statement(int64_t which, int64_t, int64_t) {
   compact(rank, dims, real.data(), s.itemsize, out_strides);
   if (s.flags) {
     FpWatch watch;
-    s.loop->run(rank, dims, at.data(), strides.data());
+    run();
     if (watch.raised() & kTold) return 1;
   } else {
-    s.loop->run(rank, dims, at.data(), strides.data());
+    run();
   }
   copy(rank, dims, to, real.data(), memory.p, out_strides, s.itemsize);
   return 0;
 }
 
-int64_t make_array(int64_t which, int64_t where, int64_t) {
+static int64_t computed_array(int64_t which, int64_t where) {
   constexpr int64_t kMostElements = int64_t{1} << 36;
   auto& s = *reinterpret_cast<Statement*>(which);
   auto* arena = reinterpret_cast<Arena*>(where);
-  if (arena->arrays.size() >= kMostArrays) return 0;
+  if (!s.loop || arena->arrays.size() >= kMostArrays) return 0;
   const int64_t* w = s.words.data();
   std::array<int64_t, kMostAxes> dims;
   std::fill_n(dims.begin(), s.rank, 1);
@@ -353,16 +370,13 @@ int64_t make_array(int64_t which, int64_t where, int64_t) {
     std::copy_n(made->strides.begin(), s.rank, p.strides.data() + n * static_cast<size_t>(s.rank));
     std::optional<FpWatch> watch;
     if (s.flags) watch.emplace();
-    if (s.of_numpy)
-      walk(s, dims.data(), order.data(), p);
-    else
-      s.loop->run(s.rank, dims.data(), p.at.data(), p.strides.data());
+    s.loop->run(s.rank, dims.data(), p.at.data(), p.strides.data());
     if (watch && watch->raised() & kTold) return 0;
   }
   return given(arena, std::move(made));
 }
 
-int64_t make_product(int64_t which, int64_t where, int64_t) {
+static int64_t product_of(int64_t which, int64_t where) {
   auto& product = *reinterpret_cast<MatrixProduct*>(which);
   const Statement& s = product.made;
   auto* arena = reinterpret_cast<Arena*>(where);
@@ -396,7 +410,7 @@ int64_t make_product(int64_t which, int64_t where, int64_t) {
   return given(arena, std::move(made));
 }
 
-int64_t make_gathered(int64_t which, int64_t where, int64_t) {
+static int64_t gathered_by(int64_t which, int64_t where) {
   auto& g = *reinterpret_cast<Gather*>(which);
   const Statement& s = g.made;
   auto* arena = reinterpret_cast<Arena*>(where);
@@ -408,8 +422,7 @@ int64_t make_gathered(int64_t which, int64_t where, int64_t) {
   const int64_t all = count, step = by.strides(w)[0];
   if (g.is_mask) {
     if (count != of.sizes(w)[0]) return 0;
-    count = 0;
-    for (int64_t k = 0; k < all; ++k) count += mask[k * step] != 0;
+    count = chosen(mask, step, all);
   }
   auto made = array_of(arena, s, &count, kOrderOfC.data());
   if (!made) return 0;
@@ -418,18 +431,18 @@ int64_t make_gathered(int64_t which, int64_t where, int64_t) {
                              : gather<int32_t>(of, by, w, s.itemsize, made->data);
     return fits ? given(arena, std::move(made)) : 0;
   }
-  char* to = made->data;
   const auto bytes = static_cast<size_t>(s.itemsize);
   const char* from = of.data(w);
-  for (int64_t k = 0; k < all; ++k, from += of.strides(w)[0]) {
-    if (!mask[k * step]) continue;
-    std::memcpy(to, from, bytes);
+  const int64_t its = of.strides(w)[0];
+  char* to = made->data;
+  each_chosen(mask, step, all, [&](int64_t k) {
+    std::memcpy(to, from + k * its, bytes);
     to += bytes;
-  }
+  });
   return given(arena, std::move(made));
 }
 
-int64_t run_reduction(int64_t which, int64_t, int64_t) {
+static int64_t reduce(int64_t which) {
   auto& r = *reinterpret_cast<Reduction*>(which);
   const int64_t* w = r.words.data();
   Py_ssize_t n = r.of.sizes(w)[0];
@@ -473,7 +486,7 @@ int64_t let_go_of_arrays(int64_t where, int64_t, int64_t) {
   return 0;
 }
 
-int64_t run_product(int64_t which, int64_t, int64_t) {
+static int64_t multiply(int64_t which) {
   auto& p = *reinterpret_cast<Product*>(which);
   const int64_t* w = p.words.data();
   const int64_t n = p.a.sizes(w)[0];
@@ -495,6 +508,34 @@ int64_t run_product(int64_t which, int64_t, int64_t) {
   clear_fp_flags();
   p.loop(at, dims, all, p.data);
   return (fp_flags() & kTold) != 0;
+}
+
+// No exception passes through a region's code: CPython does what could not be done.
+template <class F>
+static int64_t guarded(int64_t failed, F f) {
+  try {
+    return f();
+  } catch (const std::exception&) {
+    return failed;
+  }
+}
+int64_t run_statement(int64_t which, int64_t, int64_t) {
+  return guarded(1, [&] { return store(which); });
+}
+int64_t run_product(int64_t which, int64_t, int64_t) {
+  return guarded(1, [&] { return multiply(which); });
+}
+int64_t run_reduction(int64_t which, int64_t, int64_t) {
+  return guarded(1, [&] { return reduce(which); });
+}
+int64_t make_array(int64_t which, int64_t arena, int64_t) {
+  return guarded(0, [&] { return computed_array(which, arena); });
+}
+int64_t make_product(int64_t which, int64_t arena, int64_t) {
+  return guarded(0, [&] { return product_of(which, arena); });
+}
+int64_t make_gathered(int64_t which, int64_t arena, int64_t) {
+  return guarded(0, [&] { return gathered_by(which, arena); });
 }
 
 }  // namespace pijit::regions

@@ -30,12 +30,11 @@ struct LayoutStep {
 
 struct Statement {
   std::unique_ptr<region::ArrayLoop> loop;
-  UfuncLoop of_numpy = nullptr;  // in its place
-  void* data_of_numpy = nullptr;
   // Of one that stores, the last one is the result.
   std::vector<Described> operands;
   std::vector<int64_t> words;
   bool flags = false;    // it may raise one of IEEE's exceptions
+  bool copies = false;   // and computes nothing
   int64_t itemsize = 0;  // of the result
   // Of one that makes an array:
   DType dtype = DType::F64;

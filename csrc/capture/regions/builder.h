@@ -36,6 +36,7 @@ class RegionBuilder {
   int step(const BIn& in, Frame& f);
   void step_attribute(const BIn& in, std::vector<Av>& st);
   void step_operator(const BIn& in, std::vector<Av>& st);
+  void step_two(const BIn& in, std::vector<Av>& st);  // operands
   void step_container(const BIn& in, std::vector<Av>& st);
   void step_cell(const BIn& in, Frame& f);
   int place_here() const;  // of a list that is made
@@ -49,7 +50,7 @@ class RegionBuilder {
   // `names`: of the last arguments; null: none has one.
   void call(const BIn& in, PyObject* names, std::vector<Av>& st);
   // Is it a function or method that NumPy itself runs?
-  bool calls_pure(Av* fn, std::span<const Av> args);
+  bool calls_pure(Av& fn, std::span<const Av> args);
   bool is_own(PyObject* func) const;
   // Whose globals and closure it is: null, the region's own.
   py::object of_body() const;

@@ -36,7 +36,7 @@ bool is_of_use(PyObject* o) {
 void RegionBuilder::call(const BIn& in, PyObject* names, std::vector<Av>& st) {
   const size_t base = st.size() - static_cast<size_t>(in.a + 2 - in.b);
   if (Av fn = st[st[base].kind == K::kNull ? base + 1 : base];
-      calls_pure(&fn, {st.data() + st.size() - in.a, static_cast<size_t>(in.a)})) {
+      calls_pure(fn, {st.data() + st.size() - in.a, static_cast<size_t>(in.a)})) {
     const bool method = is_pure_array_method(fn.object);
     const std::vector<Av> args(st.end() - in.a - method, st.end());
     auto r = names ? std::nullopt : array_function(e_, fn.object, args);
@@ -47,6 +47,14 @@ void RegionBuilder::call(const BIn& in, PyObject* names, std::vector<Av>& st) {
     return;
   }
   if (names) leave("a function is called with names of arguments");
+  if (in.a == 2 && st[base].kind == K::kObject && is_outer(st[base].object)) {
+    PyObject* const ufunc = st[base + 1].object;
+    const auto r = is_of_numpy(ufunc) ? outer(e_, ufunc, st[base + 2], st[base + 3]) : std::nullopt;
+    if (!r) leave("`.outer` of a ufunc is called with other than two vectors", "", true);
+    st.resize(base);
+    st.push_back(*r);
+    return;
+  }
   if (st[base].kind == K::kMade) {
     make_arrays(st);
     return enter_made(st[base], {st.begin() + static_cast<ptrdiff_t>(base) + 1, st.end()});
@@ -124,18 +132,17 @@ void RegionBuilder::call(const BIn& in, PyObject* names, std::vector<Av>& st) {
   st.push_back(r);
 }
 
-bool RegionBuilder::calls_pure(Av* fn, std::span<const Av> args) {
-  PyObject* const o = fn->kind == K::kEntry    ? d_.object_at(fn->index)
-                      : fn->kind == K::kObject ? fn->object
-                                               : nullptr;
+bool RegionBuilder::calls_pure(Av& fn, std::span<const Av> args) {
+  PyObject* const o = fn.kind == K::kEntry    ? d_.object_at(fn.index)
+                      : fn.kind == K::kObject ? fn.object
+                                              : nullptr;
   if (!o) return false;
-  if (is_pure_array_method(o)) return true;
-  if (!is_pure_of_numpy(o)) return false;
   // of numbers, code has instructions
   const bool of_arrays =
       std::any_of(args.begin(), args.end(), [&](const Av& a) { return is_arrays(e_, a); });
-  if (is_ufunc(o) && !of_arrays) return false;
-  *fn = fn->kind == K::kEntry ? d_.known_object(fn->index, o) : *fn;
+  if (!is_pure_array_method(o) && (!is_pure_of_numpy(o) || (is_ufunc(o) && !of_arrays)))
+    return false;
+  if (fn.kind == K::kEntry) fn = d_.known_object(fn.index, o);
   return true;
 }
 

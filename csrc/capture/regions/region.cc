@@ -253,7 +253,7 @@ BufferView array_view(PyObject* o, bool written) {
   view.reset(b);
   const regions::Dtype* d = regions::dtype_of(format_of(*b));
   const Py_ssize_t size = d ? d->bytes : 1;
-  bool fits = d && b->itemsize == size && b->ndim >= 1 && b->ndim <= 4;
+  bool fits = d && b->itemsize == size && b->ndim >= 1 && b->ndim <= region::ArrayLoop::kMostAxes;
   const auto aligned = static_cast<uintptr_t>(
       d && d->base == RegionKind::kComplex ? size / 2 : size);  // as NumPy has it
   fits = fits && reinterpret_cast<uintptr_t>(b->buf) % aligned == 0;
@@ -573,7 +573,8 @@ int Region::visit(visitproc visit, void* arg) const {
     Py_VISIT(s.name.ptr());
   }
   for (auto& n : needs) Py_VISIT(n.object.ptr());
-  for (auto* o : {&numpy_true, &numpy_false, &errors, &usual_errors, &geterr, &raising}) Py_VISIT(o->ptr());
+  for (auto* o : {&numpy_true, &numpy_false, &errors, &usual_errors, &geterr, &raising})
+    Py_VISIT(o->ptr());
   for (auto& t : numpy_types) Py_VISIT(t.ptr());
   for (auto& o : objects) Py_VISIT(o.ptr());
   for (auto& f : functions) {
