@@ -92,7 +92,8 @@ def test_variables_that_hold_the_same_array():
             b[0] = -1.0
             d += c[:-1] * 0.5
             a = c
-        return a is b, b is c, np.shares_memory(b, d), a, b, c, d
+        c[1] = 7.0
+        return a, b, c, d
     same(f, lambda: (vector(5), 1), lambda: (vector(5), 9))
 
 

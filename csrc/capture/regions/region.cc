@@ -494,25 +494,14 @@ bool Region::enter(const Frame& frame, int64_t* buffer, Views* views) const {
   return true;
 }
 
-namespace {
-// While it lives, NumPy raises what it would warn of: CPython does that anew, and is told.
-class RaisesErrors {
- public:
-  explicit RaisesErrors(const Region& r) : variable_(r.errors.ptr()) {
-    token_ = PyContextVar_Set(variable_, r.raising.ptr());
-    if (!token_) throw py::error_already_set();
-  }
-  ~RaisesErrors() {
-    if (PyContextVar_Reset(variable_, token_) < 0) PyErr_Clear();
-    Py_DECREF(token_);
-  }
-  RaisesErrors(const RaisesErrors&) = delete;
-  RaisesErrors& operator=(const RaisesErrors&) = delete;
-
- private:
-  PyObject *variable_, *token_;
-};
-}  // namespace
+RaisesErrors::RaisesErrors(const Region& r) : variable_(r.errors.ptr()) {
+  token_ = PyContextVar_Set(variable_, r.raising.ptr());
+  if (!token_) throw py::error_already_set();
+}
+RaisesErrors::~RaisesErrors() {
+  if (PyContextVar_Reset(variable_, token_) < 0) PyErr_Clear();
+  Py_DECREF(token_);
+}
 
 const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
                               std::vector<py::object>* to_slots,

@@ -351,6 +351,7 @@ int add_layout(Emitter& e, const BodyMaker& maker, int k, std::map<int, int>* kn
   // NumPy casts some elements at a time
   if (n.op == SOp::kCast) return add_layout(e, maker, n.args[0], known, to);
   LayoutStep step;
+  step.itemsize = static_cast<int64_t>(size_of(n.type));
   if (n.op == SOp::kInput) {
     if (n.leaf.kind != K::kPart) return -1;
     step.operand = maker.place_of_input(n);
@@ -501,15 +502,24 @@ std::optional<Av> by_loop(Emitter& e, PyObject* ufunc, const std::vector<Av>& ar
     made->rank = std::max(made->rank, inputs.back().rank);
     if (inputs.back().leaf.kind != K::kPart) continue;
     all.made.push_back(static_cast<int>(made->layout.size()));
-    made->layout.push_back({static_cast<int>(k), {}});
+    made->layout.push_back(
+        {static_cast<int>(k), static_cast<int64_t>(size_of(inputs.back().type)), {}});
   }
   made->layout.push_back(std::move(all));
   take_inputs(inputs, made.get());
   const Dtype& d = *types.back();
+  made->layout.back().itemsize = d.bytes;
   made->dtype = element_type(d);
   made->format = d.format;
   made->itemsize = d.bytes;
   made->flags = true;
+  made->region = e.d.r.get();
+  made->ufunc = ufunc;
+  e.d.keep(ufunc);
+  for (const ArrayNode& n : inputs) {
+    made->descrs.push_back(descr_of(n.type));
+    e.d.keep(made->descrs.back());
+  }
   spec.out = made->dtype;
   made->loop = region::make_array_loop(std::move(spec));
   describe_inputs(e, inputs, *made);
