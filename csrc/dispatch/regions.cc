@@ -116,6 +116,27 @@ void loop_lines(const CodeInfo& code, NoRegion* n) {
     }
 }
 
+// A function in the place of another one, whose call it ends.
+py::object rest_of_call(PyObject* func, int instr, std::vector<py::object> slots,
+                        std::vector<py::object> stack) {
+  const Code code = code_info(PyFunction_GET_CODE(func));
+  const py::object made = make_resume_code(*code, instr, nulls_in(stack));
+  never_capture(made.ptr());
+  const py::object f = function_like(func, made, true);
+  slots.resize(static_cast<size_t>(code->num_slots - code->num_free));
+  struct Rest {
+    py::object f;
+    std::vector<py::object> slots, stack;
+  };
+  auto rest = std::make_shared<Rest>(Rest{f, std::move(slots), std::move(stack)});
+  return py::cpp_function([rest](const py::args&) {
+    ResumeScope scope(std::move(rest->slots), std::move(rest->stack));
+    py::object result = call_in_frame(rest->f);
+    if (!result) throw py::error_already_set();
+    return result;
+  });
+}
+
 }  // namespace
 
 // Does the function work on numbers in loops, and on nothing that a graph may hold? Found out once.
@@ -271,7 +292,7 @@ bool Execution::run_region(ResumePoint& point) {
   const RegionExit* left;
   {
     const Span graph(TraceEvent::kGraph);
-    left = &r->run(frame, words.data(), &now_slots, &now_stack);
+    left = &r->run(frame, words.data(), &now_slots, &now_stack, rest_of_call);
   }
   views.clear();
   if (r->recursive && !left->returns) {  // CPython does all of it

@@ -141,7 +141,7 @@ void RegionBuilder::fill(Pending p) {
       return;
     }
     e_.begin(instr, b_.own_instr(instr), now);
-    e_.may_store = b_.current == 0 && !may_call_itself_;
+    e_.may_store = !may_call_itself_ && b_.can_go_on();
     condition_ = kNoValue;
     jumps_if_ = true;
     const BIn& in = b_.code().instrs[instr];
@@ -155,6 +155,7 @@ void RegionBuilder::fill(Pending p) {
       note_leave(l);
       return;
     }
+    now.changed |= e_.has_changed() && !now.callers.empty();
     if (next_body_ < 0 && condition_ == kNoValue) e_.let_go_of_arrays(now.stack);
     if (next_body_ >= 0) {
       b_.current = std::exchange(next_body_, -1);

@@ -42,7 +42,8 @@ static bool calls_pure(Emitter& e, Av& fn, std::span<const Av> args) {
   // of numbers, code has instructions
   const bool of_arrays =
       std::any_of(args.begin(), args.end(), [&](const Av& a) { return is_arrays(e, a); });
-  if (!is_pure_array_method(o) && (!is_pure_of_numpy(o) || (is_ufunc(o) && !of_arrays))) return false;
+  if (!is_pure_array_method(o) && (!is_pure_of_numpy(o) || (is_ufunc(o) && !of_arrays)))
+    return false;
   if (fn.kind == K::kEntry) fn = e.d.known_object(fn.index, o);
   return true;
 }
@@ -181,7 +182,12 @@ void RegionBuilder::enter(const Code& code, PyObject* func, Frame in) {
   // the call is done anew where its function is left
   for (const Av& a : e_.stack_before()) e_.hold(a, 1);
   in.callers = e_.now().callers;
-  in.callers.push_back({e_.now().slots, e_.stack_before()});
+  const std::vector<Av>& stack = e_.stack_before();
+  const BIn& call = b_.code().instrs[e_.instr()];
+  size_t callable = stack.size() - static_cast<size_t>(call.a + 2 - call.b);
+  if (call.b == 0 && stack[callable].kind == K::kNull) ++callable;
+  in.callers.push_back({e_.now().slots, stack, e_.instr(), callable, func});
+  in.changed = e_.now().changed;
   d_.r->calls_deep = std::max(d_.r->calls_deep, in.callers.size());
   next_body_ = b_.body_of(code, func);
   entered_ = std::move(in);
@@ -227,6 +233,7 @@ int RegionBuilder::return_to_caller(Frame* now) {
   for (auto& a : now->callers.back().stack) e_.hold(a, -1);
   const Body& callee = b_.body();
   Frame back;
+  back.changed = now->changed && now->callers.size() > 1;
   back.callers = std::move(now->callers);
   back.slots = std::move(back.callers.back().slots);
   back.stack = std::move(back.callers.back().stack);

@@ -390,7 +390,7 @@ void store_array(Emitter& e, const Av& target, int value) {
                           e.d.icon(0), e.d.icon(0));
   e.check(e.emit(Op::kIEq, told, e.d.icon(0)));
   e.d.r->statements.push_back(std::move(made));
-  e.d.stores = true;
+  e.note_change();
 }
 
 // Nothing: it is not one of two vectors.
