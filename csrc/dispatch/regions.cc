@@ -19,7 +19,7 @@ class OverNumbers {
   bool calls_itself = false;
 
   void look(PyObject* func, const CodeInfo& code, int deep = 0) {
-    constexpr size_t kMostCode = 600;  // instructions: longer code takes longer than it gains
+    constexpr size_t kMostCode = 2000;  // instructions: longer code takes longer than it gains
     if (deep == 0) func_ = func, code_ = &code;
     if (std::find(seen_.begin(), seen_.end(), func) != seen_.end()) return;
     seen_.push_back(func);
@@ -184,6 +184,8 @@ Region* Execution::region_made(ResumePoint& point, const Region::Frame& frame) {
   state_.compile_ms += static_cast<double>(took) / 1e6;
   compiled_ns += took;
   if (!made) {
+    PIJIT_LOG("capture", code_->name, ": no region from line ", code_->instrs[instr_].line,
+              " on: at line ", because.line, ", ", because.why);
     if (!because.why.empty()) state_.left_loops.push_back(std::move(because));
     state_.wasted_ns += took;
     if (config().measure && state_.wasted_ns > kMostWasted && state_.region_count == 0)

@@ -67,11 +67,20 @@ struct MatrixProduct {
   Statement made;  // its operands and result
 };
 
-// x[places], or x[mask], of one axis.
+// x[places] of one axis, or x[mask].
 struct Gather {
   Statement made;  // the same
+  const Region* region = nullptr;
+  std::vector<PyObject*> descrs;  // of both. The region keeps them
   bool is_mask = false;
   bool wide = false;  // places are of 64 bits
+};
+
+// np.roll() along one axis.
+struct Roll {
+  Statement made;
+  int axis = 0;
+  int64_t shift = 0;  // code writes it
 };
 
 // What a ufunc gives for all of an array of one axis, by NumPy's own loop.
@@ -94,6 +103,7 @@ int64_t run_reduction(int64_t reduction, int64_t, int64_t);
 int64_t make_array(int64_t statement, int64_t arena, int64_t);
 int64_t make_product(int64_t product, int64_t arena, int64_t);
 int64_t make_gathered(int64_t gather, int64_t arena, int64_t);
+int64_t make_rolled(int64_t roll, int64_t arena, int64_t);
 // No variable holds them and nothing else reads them: others may take their place.
 int64_t let_go_of_arrays(int64_t arena, int64_t, int64_t);
 

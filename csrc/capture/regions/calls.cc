@@ -55,6 +55,7 @@ bool RegionBuilder::calls_numpy(const BIn& in, PyObject* names, size_t base, std
     const std::vector<Av> args(st.end() - in.a - method, st.end());
     auto r = names ? std::nullopt : array_function(e_, fn.object, args);
     if (!r && !names && args.size() == 1) r = reduced(e_, fn.object, args[0]);
+    if (!r) r = rolled(e_, fn.object, args, names);
     const Av result = r ? *r : called_numpy(e_, fn.object, args, names);
     st.resize(base);
     st.push_back(result);
@@ -194,7 +195,7 @@ void RegionBuilder::enter(const Code& code, PyObject* func, Frame in) {
 }
 
 void RegionBuilder::enter_function(PyObject* func, const std::vector<Av>& args) {
-  constexpr size_t kMostDeep = 4, kMostCode = 200;
+  constexpr size_t kMostDeep = 4, kMostCode = 600;
   const std::string name = text_of(reinterpret_cast<PyFunctionObject*>(func)->func_name);
   PyObject* its_code = PyFunction_GET_CODE(func);
   const auto* co = reinterpret_cast<PyCodeObject*>(its_code);
