@@ -485,7 +485,7 @@ V joined(Context& c, const std::vector<Val>& parts, int axis) {
 }
 
 // How a function makes one array of several.
-enum class Join : uint8_t { kConcatenate, kStack, kHorizontal, kVertical };
+enum class Join : uint8_t { kConcatenate, kStack, kHorizontal, kVertical, kColumns };
 template <Join kHow>
 V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   if (args.empty() || !(as<TupleValue>(args[0]) || as<ListValue>(args[0]))) return nullptr;
@@ -509,9 +509,11 @@ V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   if (!chooses && (args.size() > 1 || !kwargs.empty())) return nullptr;
   const auto axis =
       chooses ? axis_argument(c, args, kwargs, 1, rank + (kHow == Join::kStack ? 1 : 0), 0)
-              : std::optional(kHow == Join::kHorizontal && rank > 1 ? 1 : 0);
+              : std::optional(
+                    kHow == Join::kColumns || (kHow == Join::kHorizontal && rank > 1) ? 1 : 0);
   if (!axis) return nullptr;
-  const bool widens = kHow == Join::kStack || (kHow == Join::kVertical && rank == 1);
+  const bool of_lines = kHow == Join::kVertical || kHow == Join::kColumns;
+  const bool widens = kHow == Join::kStack || (of_lines && rank == 1);
   for (auto& p : parts) {
     if (!widens) break;
     Dims wide(p.shape().begin(), p.shape().end());
@@ -876,6 +878,7 @@ constexpr Function kFunctions[] = {
     {"stack", join<Join::kStack>, false},
     {"hstack", join<Join::kHorizontal>, false},
     {"vstack", join<Join::kVertical>, false},
+    {"column_stack", join<Join::kColumns>, false},
     {"array", array_of_numbers, false},
     {"take", take},
     {"take_along_axis", take_along_axis},

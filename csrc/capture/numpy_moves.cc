@@ -81,7 +81,7 @@ Val part_of_axis(Graph& g, Val x, int axis, int64_t from, std::optional<int64_t>
   return index_get(g, x, items);
 }
 
-Val joined(Graph& g, const std::vector<Val>& parts, int axis) {
+Val put_together(Graph& g, const std::vector<Val>& parts, int axis) {
   return parts.size() == 1 ? parts[0]
                            : g.Builder::op(OpTable::get().at("concat"), parts, {Dim(axis)});
 }
@@ -158,6 +158,13 @@ bool keeps_kind(const V& v, DType t) {
   return !PyLong_CheckExact(o) || PyBool_Check(o) || !is_bool(t);
 }
 
+// Are all elements beside one another in Fortran's order, and in no other?
+bool is_turned_without_gaps(Context& c, NdarrayValue* a) {
+  for (const Dim d : a->elements(c).shape())
+    if (d.is_one()) return false;
+  return std::is_sorted(a->axes.rbegin(), a->axes.rend()) && has_no_gaps(c, a);
+}
+
 }  // namespace
 
 V padded(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
@@ -166,10 +173,11 @@ V padded(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   const V width = given.take(1, "pad_width"), mode_name = given.take(2, "mode"),
           value = given.take(args.size(), "constant_values");
   const auto mode = pad_mode(mode_name);
-  if (a->scalar || args.size() > 3 || !width || !mode || !given.all_taken() ||
-      (value && *mode != PadMode::kConstant) || !a->is_in_c_order())
-    return nullptr;
   Val x = a->elements(c);
+  if (a->scalar || args.size() > 3 || !width || !mode || !given.all_taken() ||
+      (value && *mode != PadMode::kConstant) ||
+      !(a->is_in_c_order() || is_turned_without_gaps(c, a)))
+    return nullptr;
   const int rank = x.shape().rank();
   for (const Dim d : x.shape())
     if (d.symbolic() || d < Dim(1)) return nullptr;
@@ -180,7 +188,7 @@ V padded(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   if (*mode == PadMode::kConstant)
     fill = value_to_store(c, value ? value : c.constant_int(0), x.dtype());
   for (int k = 0; k < rank; ++k) {
-    const Widths w = widths[static_cast<size_t>(k)];
+    const Widths w = widths[static_cast<size_t>(a->axes[static_cast<size_t>(k)])];
     auto m = margins(g, x, k, w, *mode);
     if (*mode == PadMode::kConstant) {
       auto of = [&](int64_t times) {
@@ -194,9 +202,9 @@ V padded(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
     std::vector<Val> parts;
     for (const Val p : {m->before, x, m->behind})
       if (p) parts.push_back(p);
-    x = joined(g, parts, k);
+    x = put_together(g, parts, k);
   }
-  return new_ndarray_value(c, x, axes_in_order(rank), false);
+  return new_ndarray_value(c, x, a->axes, false);
 }
 
 V mesh_grid(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
@@ -334,13 +342,15 @@ V filled_in_place(Context& c, const std::vector<V>& args, const Kwargs& kwargs) 
 V diagonal_view(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   auto* a = as<NdarrayValue>(args[0]);
   Arguments given{args, kwargs};
-  const V offset = given.take(1, "offset");
+  const V offset = given.take(1, "offset"), first = given.take(2, "axis1"),
+          second = given.take(3, "axis2");
+  const auto is_axis = [&](const V& v, int64_t axis) { return !v || known_integer(c, v) == axis; };
   const auto k = offset ? known_integer(c, offset) : std::optional<int64_t>(0);
-  if (a->scalar || args.size() > 2 || !given.all_taken() || !k || a->rank() != 2 ||
-      !a->is_in_c_order() || a->is_half())
-    return nullptr;
   const Val x = a->elements(c);
-  if (x.shape().symbolic()) return nullptr;
+  if (a->scalar || args.size() > 4 || !given.all_taken() || !k || a->rank() != 2 ||
+      !is_axis(first, 0) || !is_axis(second, 1) || !a->is_in_c_order() || a->is_half() ||
+      x.shape().symbolic())
+    return nullptr;
   const int64_t rows = x.shape()[0], columns = x.shape()[1];
   if (rows <= 0 || *k >= columns || -*k >= rows) return nullptr;  // of no elements
   return view_by_diagonal(c, *a, *k);

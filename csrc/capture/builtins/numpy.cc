@@ -203,6 +203,7 @@ void add_numpy(Registry& r) {
                "stack",
                "hstack",
                "vstack",
+               "column_stack",
                "take",
                "take_along_axis",
                "put_along_axis",

@@ -259,8 +259,9 @@ V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const 
   });
   const py::object shown = is_array(r.ptr()) ? py::object(r.attr("base")) : py::none();
   for (auto o : positional) {
+    if (!is_array(o.ptr())) continue;  // a scalar may be one object with another
     taken |= o.ptr() == r.ptr();
-    if (shown.is_none() || !is_array(o.ptr())) continue;
+    if (shown.is_none()) continue;
     taken |= o.ptr() == shown.ptr() || shown.is(py::object(o.attr("base")));
   }
   if (taken) c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);

@@ -238,6 +238,28 @@ TEST(Fusion, SlicesOfAllKinds) {
   }
 }
 
+TEST(Fusion, NumbersOfSingleElementsAreOneLoop) {
+  for (DType t : {DType::F32, DType::F64, DType::I64, DType::I8, DType::F16, DType::Bool}) {
+    Graph g;
+    Val x = g.add_input({t, Shape{2, 3}}), y = g.add_input({t, Shape{}});
+    auto element = [&](Val a, int row, int column) {
+      return v_reshape(part(a, {row, column}, {row + 1, column + 1}), Shape{});
+    };
+    const bool bools = t == DType::Bool;
+    auto both = [&](Val a, Val b) { return v_op(bools ? "logical_and" : "mul", a, b); };
+    const Val a = element(x, 0, 0), b = element(x, 1, 2), c = element(x, 0, 1);
+    const Val p = both(a, b), q = v_op("maximum", both(p, c), a), r = both(c, c);
+    std::vector<Val> parts;
+    for (const Val v : {p, q, r, b}) parts.push_back(v_reshape(v, Shape{1}));
+    const Val all = g.Builder::op(OpTable::get().at("concat"), parts, {Dim(0)});
+    g.outputs = {{all.id}, {p.id}, {both(q, y).id}, {v_op("equal", a, c).id}};
+    if (t == DType::F64) {
+      EXPECT_LE(compile(g)->steps.size(), 5u) << compile(g)->describe();
+    }
+    expect_modes_agree(g);
+  }
+}
+
 // Rows end within a vector, at its end and after several; slices begin up to 9 elements apart.
 TEST(Fusion, SlicesOfOneArrayAreReadOnce) {
   for (DType t : {DType::F32, DType::F64, DType::I32, DType::I64})
