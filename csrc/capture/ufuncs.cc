@@ -573,12 +573,32 @@ V apply_power(Context& c, const V& x, const V& y, bool of_scalars) {
   return in_numpys_words(c, [&] { return power_value(c, x, y, of_scalars); });
 }
 
+// The parts of an index in the order in which the axes lie in memory, null for an axis that it does
+// not name; none: that is not seen.
+static std::optional<std::vector<V>> parts_in_memory(Context& c, NdarrayValue* whole,
+                                                     const V& index) {
+  std::vector<V> parts = as<TupleValue>(index) ? index->parts(c) : std::vector<V>{index};
+  if (whole->is_in_c_order()) return parts;
+  for (auto& p : parts)
+    if (is_none(p) || (is_known(p) && p->obj.ptr() == Py_Ellipsis)) return std::nullopt;
+  std::vector<V> made;
+  for (const int k : whole->axes)
+    made.push_back(static_cast<size_t>(k) < parts.size() ? parts[static_cast<size_t>(k)] : V());
+  return made;
+}
+
 bool has_no_gaps(Context& c, NdarrayValue* a, bool new_axes) {
   for (; a->base; a = a->base) {
     if (a->is_half() || a->is_diagonal()) return false;
     if (!a->index || (is_known(a->index) && a->index->obj.ptr() == Py_Ellipsis)) continue;
+    const auto parts = parts_in_memory(c, a->base, a->index);
+    if (!parts) return false;
     bool sliced = false;
-    for (auto& p : as<TupleValue>(a->index) ? a->index->parts(c) : std::vector<V>{a->index}) {
+    for (auto& p : *parts) {
+      if (!p) {
+        sliced = true;
+        continue;
+      }
       if (new_axes && is_none(p)) continue;
       const auto* s = as<SliceValue>(p);
       const bool whole = s && is_none(s->start) && is_none(s->stop);
