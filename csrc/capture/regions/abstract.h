@@ -76,8 +76,8 @@ inline Av number(RegionKind kind, int v) {
 
 // May values of `a` stand where those of `b` are?
 inline bool same_shape(const Av& a, const Av& b) {
-  if (a.kind != b.kind || a.index != b.index || a.object != b.object ||
-      a.reversed != b.reversed || a.items.size() != b.items.size())
+  if (a.kind != b.kind || a.index != b.index || a.object != b.object || a.reversed != b.reversed ||
+      a.items.size() != b.items.size())
     return false;
   for (size_t k = 0; k < a.items.size(); ++k)
     if (!same_shape(a.items[k], b.items[k])) return false;

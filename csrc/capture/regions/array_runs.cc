@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <span>
 
 #include "runtime/fp_status.h"
 
@@ -15,6 +16,8 @@ namespace {
 constexpr unsigned kTold = kFpInvalid | kFpDivide | kFpOverflow;
 constexpr int kMostAxes = region::ArrayLoop::kMostAxes;
 constexpr int kMostOperands = region::ArrayLoop::kMostOperands;
+
+constexpr int64_t kWidest = 16;  // bytes of an element
 
 int64_t elements_of(int rank, const int64_t* dims) {
   return std::accumulate(dims, dims + rank, int64_t{1}, std::multiplies<>());
@@ -77,10 +80,32 @@ void copy(int rank, const int64_t* dims, char* to, const int64_t* to_strides, co
     copy_row<int64_t>(to, to_strides[0], from, from_strides[0], n);
   else if (itemsize == 4)
     copy_row<int32_t>(to, to_strides[0], from, from_strides[0], n);
+  else if (itemsize == 16)
+    copy_row<std::array<int64_t, 2>>(to, to_strides[0], from, from_strides[0], n);
   else if (itemsize == 2)
     copy_row<int16_t>(to, to_strides[0], from, from_strides[0], n);
   else
     copy_row<char>(to, to_strides[0], from, from_strides[0], n);
+}
+
+// As NumPy copies one axis along another in the same direction: without memory between them, also
+// where they share elements and have other steps.
+void copy_in_turn(int64_t n, int64_t itemsize, char* to, int64_t step, const char* from,
+                  int64_t from_step) {
+  if (step < 0) {
+    to += (n - 1) * step;
+    from += (n - 1) * from_step;
+    step = -step;
+    from_step = -from_step;
+  }
+  if (from < to && from + n * from_step > to) {
+    to += (n - 1) * step;
+    from += (n - 1) * from_step;
+    step = -step;
+    from_step = -from_step;
+  }
+  for (int64_t k = 0; k < n; ++k)
+    std::memcpy(to + k * step, from + k * from_step, static_cast<size_t>(itemsize));
 }
 
 // Strides of memory of its own, whose axes lie as those of the result.
@@ -129,49 +154,90 @@ void order_axes(int rank, const int64_t* strides, size_t operands, int* order) {
   for (int d = 0; d < rank; ++d) order[d] = inner[static_cast<size_t>(rank - 1 - d)];
 }
 
-// Strides of an array without gaps.
-void fill_strides(int rank, const int64_t* dims, const int* order, int64_t itemsize, int64_t* to) {
-  int64_t step = itemsize;
-  for (int k = rank - 1; k >= 0; --k) {
-    to[order[k]] = dims[order[k]] == 1 ? 0 : step;
-    step *= dims[order[k]];
+// An array that an expression reads, or that NumPy would make of one of its steps.
+struct Layout {
+  size_t rank = 0;
+  std::array<int64_t, kMostAxes> sizes, strides;
+
+  bool is_without_gaps(bool rows, int64_t itemsize) const {  // in the order of C, or the other one
+    int64_t step = itemsize;
+    for (size_t k = 0; k < rank; ++k) {
+      const size_t d = rows ? rank - 1 - k : k;
+      if (sizes[d] != 1 && strides[d] != step) return false;
+      step *= sizes[d];
+    }
+    return true;
   }
+  // The same axes, one after the other in memory.
+  void fill(const int* order, int64_t itemsize) {
+    int64_t step = itemsize;
+    for (size_t k = rank; k-- > 0;) {
+      strides[static_cast<size_t>(order[k])] = step;
+      step *= sizes[static_cast<size_t>(order[k])];
+    }
+  }
+};
+
+// How NumPy lays out the result of such operands, of which none is a single number. What they have
+// in common decides where they have one shape and no gaps; else their strides do. `order`: the axes
+// from the outermost to the innermost.
+Layout layout_of_result(std::span<const Layout* const> operands, std::span<const int64_t> itemsizes,
+                        int64_t itemsize, int* order) {
+  Layout r;
+  for (const Layout* o : operands) r.rank = std::max(r.rank, o->rank);
+  std::fill_n(r.sizes.begin(), r.rank, 1);
+  for (const Layout* o : operands)
+    for (size_t d = 0; d < o->rank; ++d)
+      if (o->sizes[d] != 1) r.sizes[r.rank - o->rank + d] = o->sizes[d];
+  bool rows = r.rank > 1, columns = rows;
+  for (size_t k = 0; k < operands.size(); ++k) {
+    const Layout& o = *operands[k];
+    const bool same = o.rank == r.rank &&
+                      std::equal(o.sizes.begin(), o.sizes.begin() + static_cast<ptrdiff_t>(o.rank),
+                                 r.sizes.begin());
+    rows = rows && same && o.is_without_gaps(true, itemsizes[k]);
+    columns = columns && same && o.is_without_gaps(false, itemsizes[k]);
+  }
+  const int rank = static_cast<int>(r.rank);
+  std::iota(order, order + rank, 0);
+  if (!rows && columns) {
+    std::reverse(order, order + rank);
+  } else if (!rows) {
+    std::vector<int64_t> strides(operands.size() * r.rank, 0);
+    for (size_t k = 0; k < operands.size(); ++k)
+      for (size_t d = 0; d < operands[k]->rank; ++d)
+        if (operands[k]->sizes[d] != 1)
+          strides[k * r.rank + r.rank - operands[k]->rank + d] = operands[k]->strides[d];
+    order_axes(rank, strides.data(), operands.size(), order);
+  }
+  r.fill(order, itemsize);
+  return r;
 }
 
 // The order of the result's axes. NumPy makes an array of each step, and the next one follows it.
-void order_of_result(const Statement& s, const Places& p, int rank, int* order) {
-  const auto r = static_cast<size_t>(rank);
+void order_of_result(const Statement& s, int rank, int* order) {
   std::iota(order, order + rank, 0);
-  bool plain = true;  // all operands are in the order of C
-  for (size_t k = 0; plain && k < s.operands.size(); ++k) {
-    int64_t outer = INT64_MAX;
-    for (size_t d = 0; d < r; ++d) {
-      const int64_t step = std::abs(p.strides[k * r + d]);
-      if (step == 0) continue;
-      plain = plain && step <= outer;
-      outer = step;
-    }
-  }
-  if (plain) return;
+  if (s.layout.empty() || rank < 2) return;
   const int64_t* w = s.words.data();
-  std::vector<int64_t> steps(s.layout.size() * r), sizes(s.layout.size() * r, 1), together;
+  std::vector<Layout> made(s.layout.size());
+  std::vector<const Layout*> of;
+  std::vector<int64_t> sizes;
   for (size_t k = 0; k < s.layout.size(); ++k) {
     const LayoutStep& step = s.layout[k];
-    int64_t *const its = steps.data() + k * r, *const size = sizes.data() + k * r;
     if (step.operand >= 0) {
       const Described& o = s.operands[static_cast<size_t>(step.operand)];
-      std::copy_n(p.strides.data() + static_cast<size_t>(step.operand) * r, r, its);
-      std::copy_n(o.sizes(w), o.rank, size + rank - o.rank);
+      made[k].rank = static_cast<size_t>(o.rank);
+      std::copy_n(o.sizes(w), o.rank, made[k].sizes.begin());
+      std::copy_n(o.strides(w), o.rank, made[k].strides.begin());
       continue;
     }
-    together.clear();
-    for (int a : step.made)
-      for (size_t d = 0; d < r; ++d) {
-        together.push_back(steps[static_cast<size_t>(a) * r + d]);
-        if (const int64_t n = sizes[static_cast<size_t>(a) * r + d]; n != 1) size[d] = n;
-      }
-    order_axes(rank, together.data(), step.made.size(), order);
-    fill_strides(rank, size, order, s.itemsize, its);
+    of.clear();
+    sizes.clear();
+    for (int a : step.made) {
+      of.push_back(&made[static_cast<size_t>(a)]);
+      sizes.push_back(s.layout[static_cast<size_t>(a)].itemsize);
+    }
+    made[k] = layout_of_result(of, sizes, step.itemsize, order);
   }
 }
 
@@ -212,53 +278,70 @@ std::unique_ptr<MadeArray> array_of(Arena* arena, const Statement& s, const int6
   return made;
 }
 
-// NumPy's loop over all elements, along the axes as the result lies.
-void walk(const Statement& s, const int64_t* dims, const int* order, const Places& p) {
-  const auto rank = static_cast<size_t>(s.rank);
-  const size_t n = s.operands.size() + 1;
-  // axes that are one for all operands become one
-  std::array<int64_t, kMostAxes> count{};
-  std::array<std::array<Py_ssize_t, kMostOperands>, kMostAxes> steps;
-  size_t axes = 0;
-  for (size_t i = 0; i < rank; ++i) {
-    const auto d = static_cast<size_t>(order[i]);
-    if (dims[d] == 1) continue;
-    bool joins = axes > 0;
-    for (size_t k = 0; joins && k < n; ++k)
-      joins = steps[axes - 1][k] == p.strides[k * rank + d] * dims[d];
-    if (!joins) ++axes;
-    count[axes - 1] = joins ? count[axes - 1] * dims[d] : dims[d];
-    for (size_t k = 0; k < n; ++k) steps[axes - 1][k] = p.strides[k * rank + d];
-  }
-  if (axes == 0) {
-    count[axes++] = 1;
-    steps[0].fill(0);
-  }
-  std::array<char*, kMostOperands> at = p.at, row;
-  std::array<int64_t, kMostAxes> index{};
-  const Py_ssize_t inner = count[axes - 1];
-  for (;;) {
-    row = at;
-    s.of_numpy(row.data(), &inner, steps[axes - 1].data(), s.data_of_numpy);
-    size_t d = axes - 1;
-    while (d-- > 0) {
-      for (size_t k = 0; k < n; ++k) at[k] += steps[d][k];
-      if (++index[d] < count[d]) break;
-      for (size_t k = 0; k < n; ++k) at[k] -= count[d] * steps[d][k];
-      index[d] = 0;
-    }
-    if (d >= axes) return;
-  }
-}
-
 int64_t given(Arena* arena, std::unique_ptr<MadeArray> made) {
   arena->arrays.push_back(std::move(made));
   return reinterpret_cast<int64_t>(arena->arrays.back().get());
 }
 
+// Where operands go backwards, or stay in their place along an axis, NumPy's iterator may bring
+// them together before: it does so itself.
+bool is_iterated(const Statement& s, const int64_t* dims, const Places& p) {
+  const auto rank = static_cast<size_t>(s.rank);
+  for (size_t k = 0; k < s.operands.size(); ++k)
+    for (size_t d = 0; s.operands[k].rank > 0 && d < rank; ++d)
+      if (dims[d] != 1 && p.strides[k * rank + d] <= 0) return true;
+  return false;
+}
+std::unique_ptr<MadeArray> by_numpy(const Statement& s) {
+  const int64_t* w = s.words.data();
+  std::vector<py::object> args;
+  std::vector<PyObject*> given;
+  for (size_t k = 0; k < s.operands.size(); ++k) {
+    const Described& o = s.operands[k];
+    args.push_back(ndarray_over(s.descrs[k], {o.sizes(w), static_cast<size_t>(o.rank)},
+                                o.strides(w), o.data(w)));
+    given.push_back(args.back().ptr());
+  }
+  const RaisesErrors raises(*s.region);
+  auto made = std::make_unique<MadeArray>();
+  made->object = PyObject_Vectorcall(s.ufunc, given.data(), given.size(), nullptr);
+  if (!made->object) throw py::error_already_set();
+  const NdarrayFields* f = ndarray_fields(made->object);
+  if (!is_followed_ndarray(made->object) || f->nd != s.rank) return nullptr;
+  made->data = f->data;
+  std::copy_n(f->shape, f->nd, made->sizes.begin());
+  std::copy_n(f->strides, f->nd, made->strides.begin());
+  made->rank = s.rank;
+  made->format = s.format;
+  made->bytes = elements_of(s.rank, made->sizes.data()) * s.itemsize;
+  return made;
+}
+
 constexpr size_t kMostArrays = 64;
 constexpr std::array<int, kMostAxes> kOrderOfC{0, 1, 2, 3, 4, 5, 6, 7};
 static_assert(kMostAxes == 8);
+
+// Calls g(k) for each of n places that a mask has, of eight at a time where they lie side by side.
+template <class G>
+void each_chosen(const char* mask, int64_t step, int64_t n, G g) {
+  int64_t k = 0;
+  for (; step == 1 && k + 8 <= n; k += 8) {
+    uint64_t eight;
+    std::memcpy(&eight, mask + k, sizeof eight);
+    for (; eight; eight &= eight - 1) g(k + __builtin_ctzll(eight) / 8);
+  }
+  for (; k < n; ++k)
+    if (mask[k * step]) g(k);
+}
+int64_t chosen(const char* mask, int64_t step, int64_t n) {
+  int64_t count = 0;
+  if (step == 1) {
+    for (int64_t k = 0; k < n; ++k) count += mask[k];
+    return count;
+  }
+  for (int64_t k = 0; k < n; ++k) count += mask[k * step] != 0;
+  return count;
+}
 
 template <class Place>
 bool gather(const Described& of, const Described& places, const int64_t* w, int64_t itemsize,
@@ -283,7 +366,7 @@ bool gather(const Described& of, const Described& places, const int64_t* w, int6
 
 }  // namespace
 
-int64_t run_statement(int64_t which, int64_t, int64_t) {
+static int64_t store(int64_t which) {
   auto& s = *reinterpret_cast<Statement*>(which);
   const int64_t* w = s.words.data();
   const Described& out = s.operands.back();
@@ -301,11 +384,21 @@ int64_t run_statement(int64_t which, int64_t, int64_t) {
   for (size_t k = 0; !staged && k + 1 < n; ++k) {
     const int64_t* its = strides.data() + k * static_cast<size_t>(rank);
     if (at[k] == at[n - 1] && std::equal(its, its + rank, out_strides)) continue;
-    const Bounds read = bounds_of(at[k], rank, dims, its, sizeof(int64_t));
+    const Bounds read = bounds_of(at[k], rank, dims, its, kWidest);
     staged = read.begin < stored.end && stored.begin < read.end;
   }
+  if (staged && s.copies && rank == 1 && strides[0] * strides[1] > 0) {
+    copy_in_turn(dims[0], s.itemsize, at[1], strides[1], at[0], strides[0]);
+    return 0;
+  }
+  auto run = [&] {
+    if (s.loop)
+      s.loop->run(rank, dims, at.data(), strides.data());
+    else
+      copy(rank, dims, at[1], out_strides, at[0], strides.data(), s.itemsize);
+  };
   if (!staged) {
-    s.loop->run(rank, dims, at.data(), strides.data());
+    run();
     return 0;
   }
   const Block memory(static_cast<size_t>(elements_of(rank, dims) * s.itemsize));
@@ -315,20 +408,20 @@ int64_t run_statement(int64_t which, int64_t, int64_t) {
   compact(rank, dims, real.data(), s.itemsize, out_strides);
   if (s.flags) {
     FpWatch watch;
-    s.loop->run(rank, dims, at.data(), strides.data());
+    run();
     if (watch.raised() & kTold) return 1;
   } else {
-    s.loop->run(rank, dims, at.data(), strides.data());
+    run();
   }
   copy(rank, dims, to, real.data(), memory.p, out_strides, s.itemsize);
   return 0;
 }
 
-int64_t make_array(int64_t which, int64_t where, int64_t) {
+static int64_t computed_array(int64_t which, int64_t where) {
   constexpr int64_t kMostElements = int64_t{1} << 36;
   auto& s = *reinterpret_cast<Statement*>(which);
   auto* arena = reinterpret_cast<Arena*>(where);
-  if (arena->arrays.size() >= kMostArrays) return 0;
+  if (!s.loop || arena->arrays.size() >= kMostArrays) return 0;
   const int64_t* w = s.words.data();
   std::array<int64_t, kMostAxes> dims;
   std::fill_n(dims.begin(), s.rank, 1);
@@ -343,8 +436,12 @@ int64_t make_array(int64_t which, int64_t where, int64_t) {
     if (__builtin_mul_overflow(elements, dims[static_cast<size_t>(d)], &elements)) return 0;
   // what has no elements has axes in an order of its own
   if (elements > kMostElements || (elements == 0 && s.rank > 1)) return 0;
+  if (s.ufunc && elements > 0 && is_iterated(s, dims.data(), p)) {
+    auto made = by_numpy(s);
+    return made ? given(arena, std::move(made)) : 0;
+  }
   std::array<int, kMostAxes> order;
-  order_of_result(s, p, s.rank, order.data());
+  order_of_result(s, s.rank, order.data());
   auto made = array_of(arena, s, dims.data(), order.data());
   if (!made) return 0;
   if (elements > 0) {
@@ -353,16 +450,13 @@ int64_t make_array(int64_t which, int64_t where, int64_t) {
     std::copy_n(made->strides.begin(), s.rank, p.strides.data() + n * static_cast<size_t>(s.rank));
     std::optional<FpWatch> watch;
     if (s.flags) watch.emplace();
-    if (s.of_numpy)
-      walk(s, dims.data(), order.data(), p);
-    else
-      s.loop->run(s.rank, dims.data(), p.at.data(), p.strides.data());
+    s.loop->run(s.rank, dims.data(), p.at.data(), p.strides.data());
     if (watch && watch->raised() & kTold) return 0;
   }
   return given(arena, std::move(made));
 }
 
-int64_t make_product(int64_t which, int64_t where, int64_t) {
+static int64_t product_of(int64_t which, int64_t where) {
   auto& product = *reinterpret_cast<MatrixProduct*>(which);
   const Statement& s = product.made;
   auto* arena = reinterpret_cast<Arena*>(where);
@@ -396,7 +490,7 @@ int64_t make_product(int64_t which, int64_t where, int64_t) {
   return given(arena, std::move(made));
 }
 
-int64_t make_gathered(int64_t which, int64_t where, int64_t) {
+static int64_t gathered_by(int64_t which, int64_t where) {
   auto& g = *reinterpret_cast<Gather*>(which);
   const Statement& s = g.made;
   auto* arena = reinterpret_cast<Arena*>(where);
@@ -408,8 +502,7 @@ int64_t make_gathered(int64_t which, int64_t where, int64_t) {
   const int64_t all = count, step = by.strides(w)[0];
   if (g.is_mask) {
     if (count != of.sizes(w)[0]) return 0;
-    count = 0;
-    for (int64_t k = 0; k < all; ++k) count += mask[k * step] != 0;
+    count = chosen(mask, step, all);
   }
   auto made = array_of(arena, s, &count, kOrderOfC.data());
   if (!made) return 0;
@@ -418,18 +511,18 @@ int64_t make_gathered(int64_t which, int64_t where, int64_t) {
                              : gather<int32_t>(of, by, w, s.itemsize, made->data);
     return fits ? given(arena, std::move(made)) : 0;
   }
-  char* to = made->data;
   const auto bytes = static_cast<size_t>(s.itemsize);
   const char* from = of.data(w);
-  for (int64_t k = 0; k < all; ++k, from += of.strides(w)[0]) {
-    if (!mask[k * step]) continue;
-    std::memcpy(to, from, bytes);
+  const int64_t its = of.strides(w)[0];
+  char* to = made->data;
+  each_chosen(mask, step, all, [&](int64_t k) {
+    std::memcpy(to, from + k * its, bytes);
     to += bytes;
-  }
+  });
   return given(arena, std::move(made));
 }
 
-int64_t run_reduction(int64_t which, int64_t, int64_t) {
+static int64_t reduce(int64_t which) {
   auto& r = *reinterpret_cast<Reduction*>(which);
   const int64_t* w = r.words.data();
   Py_ssize_t n = r.of.sizes(w)[0];
@@ -473,7 +566,7 @@ int64_t let_go_of_arrays(int64_t where, int64_t, int64_t) {
   return 0;
 }
 
-int64_t run_product(int64_t which, int64_t, int64_t) {
+static int64_t multiply(int64_t which) {
   auto& p = *reinterpret_cast<Product*>(which);
   const int64_t* w = p.words.data();
   const int64_t n = p.a.sizes(w)[0];
@@ -495,6 +588,34 @@ int64_t run_product(int64_t which, int64_t, int64_t) {
   clear_fp_flags();
   p.loop(at, dims, all, p.data);
   return (fp_flags() & kTold) != 0;
+}
+
+// No exception passes through a region's code: CPython does what could not be done.
+template <class F>
+static int64_t guarded(int64_t failed, F f) {
+  try {
+    return f();
+  } catch (const std::exception&) {
+    return failed;
+  }
+}
+int64_t run_statement(int64_t which, int64_t, int64_t) {
+  return guarded(1, [&] { return store(which); });
+}
+int64_t run_product(int64_t which, int64_t, int64_t) {
+  return guarded(1, [&] { return multiply(which); });
+}
+int64_t run_reduction(int64_t which, int64_t, int64_t) {
+  return guarded(1, [&] { return reduce(which); });
+}
+int64_t make_array(int64_t which, int64_t arena, int64_t) {
+  return guarded(0, [&] { return computed_array(which, arena); });
+}
+int64_t make_product(int64_t which, int64_t arena, int64_t) {
+  return guarded(0, [&] { return product_of(which, arena); });
+}
+int64_t make_gathered(int64_t which, int64_t arena, int64_t) {
+  return guarded(0, [&] { return gathered_by(which, arena); });
 }
 
 }  // namespace pijit::regions

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "capture/regions/frames.h"
 #include "capture/regions/made.h"
 #include "objects/ndarray.h"
 
@@ -24,19 +25,23 @@ struct Described {
 // A step of an expression, which NumPy would give an array of its own: its order of axes follows
 // from those of what it is made of.
 struct LayoutStep {
-  int operand = -1;       // it is one
+  int operand = -1;  // it is one
+  int64_t itemsize = 0;
   std::vector<int> made;  // else of which steps
 };
 
 struct Statement {
   std::unique_ptr<region::ArrayLoop> loop;
-  UfuncLoop of_numpy = nullptr;  // in its place
-  void* data_of_numpy = nullptr;
   // Of one that stores, the last one is the result.
   std::vector<Described> operands;
   std::vector<int64_t> words;
   bool flags = false;    // it may raise one of IEEE's exceptions
+  bool copies = false;   // and computes nothing
   int64_t itemsize = 0;  // of the result
+  // Of a ufunc's own loop. The region keeps the objects.
+  const Region* region = nullptr;
+  PyObject* ufunc = nullptr;
+  std::vector<PyObject*> descrs;  // of the operands
   // Of one that makes an array:
   DType dtype = DType::F64;
   char format = 0;

@@ -11,6 +11,7 @@
 #include "capture/regions/statements.h"
 #include "capture/regions/text.h"
 #include "entry/entry.h"
+#include "objects/ndarray.h"
 
 namespace pijit {
 
@@ -313,7 +314,15 @@ void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
       return;
     }
     PyObject* const method = pure_array_method(in.obj);
-    if (!method) leave(str_cat("the method `.", text_of(in.obj), "` of an array is called"), "", true);
+    if (!method)
+      leave(str_cat("the method `.", text_of(in.obj), "` of an array is called"), "", true);
+    st.insert(st.end() - 1, d_.object(method));
+    return;
+  }
+  if (in.op == BOp::LOAD_METHOD && st.back().kind == K::kObject && is_ufunc(st.back().object)) {
+    PyObject* const method = type_lookup(Py_TYPE(st.back().object), in.obj);
+    if (!method || !is_outer(method))
+      leave(str_cat("the method `.", text_of(in.obj), "` of a ufunc is called"), "", true);
     st.insert(st.end() - 1, d_.object(method));
     return;
   }
@@ -358,6 +367,42 @@ void RegionBuilder::step_attribute(const BIn& in, std::vector<Av>& st) {
   if (in.op == BOp::LOAD_METHOD && kNullAboveCallable) st.emplace_back();
 }
 
+void RegionBuilder::step_two(const BIn& in, std::vector<Av>& st) {
+  if (in.op == BOp::BINARY && (is_arrays(e_, st.back()) || is_arrays(e_, st[st.size() - 2]))) {
+    const Av r = array_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2], st.back());
+    st.resize(st.size() - 2);
+    st.push_back(r);
+    return;
+  }
+  if (in.op == BOp::COMPARE && (is_arrays(e_, st.back()) || is_arrays(e_, st[st.size() - 2]))) {
+    const Av r = array_compare(e_, static_cast<CompareOp>(in.a), st[st.size() - 2], st.back());
+    st.resize(st.size() - 2);
+    st.push_back(r);
+    return;
+  }
+  if (in.op == BOp::BINARY && is_list(e_, st.back(), st[st.size() - 2])) {
+    const Av r = list_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2], st.back(),
+                             place_here());
+    st.resize(st.size() - 2);
+    st.push_back(r);
+    return;
+  }
+  Av b = d_.typed(st.back()), a = d_.typed(st[st.size() - 2]);
+  if (in.op == BOp::COMPARE)
+    if (const auto r = compare_text(e_, static_cast<CompareOp>(in.a), a, b)) {
+      st.resize(st.size() - 2);
+      st.push_back(*r);
+      return;
+    }
+  const bool complex = a.kind == K::kComplex || b.kind == K::kComplex;
+  if (!complex) b = num(e_, b), a = num(e_, a);
+  const Av r = in.op == BOp::BINARY
+                   ? (complex ? complex_binary : binary)(e_, static_cast<BinaryOp>(in.a), a, b)
+                   : (complex ? complex_compare : compare)(e_, static_cast<CompareOp>(in.a), a, b);
+  st.resize(st.size() - 2);
+  st.push_back(r);
+}
+
 void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
   switch (in.op) {
     case BOp::UNARY:
@@ -367,44 +412,7 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
         unary(e_, static_cast<UnaryOp>(in.a), st);
       break;
     case BOp::BINARY:
-    case BOp::COMPARE: {
-      if (in.op == BOp::BINARY && (is_arrays(e_, st.back()) || is_arrays(e_, st[st.size() - 2]))) {
-        const Av r =
-            array_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2], st.back());
-        st.resize(st.size() - 2);
-        st.push_back(r);
-        break;
-      }
-      if (in.op == BOp::COMPARE && (is_arrays(e_, st.back()) || is_arrays(e_, st[st.size() - 2]))) {
-        const Av r = array_compare(e_, static_cast<CompareOp>(in.a), st[st.size() - 2], st.back());
-        st.resize(st.size() - 2);
-        st.push_back(r);
-        break;
-      }
-      if (in.op == BOp::BINARY && is_list(e_, st.back(), st[st.size() - 2])) {
-        const Av r = list_binary(e_, static_cast<BinaryOp>(in.a), in.b, st[st.size() - 2],
-                                 st.back(), place_here());
-        st.resize(st.size() - 2);
-        st.push_back(r);
-        break;
-      }
-      Av b = d_.typed(st.back()), a = d_.typed(st[st.size() - 2]);
-      if (in.op == BOp::COMPARE)
-        if (const auto r = compare_text(e_, static_cast<CompareOp>(in.a), a, b)) {
-          st.resize(st.size() - 2);
-          st.push_back(*r);
-          break;
-        }
-      const bool complex = a.kind == K::kComplex || b.kind == K::kComplex;
-      if (!complex) b = num(e_, b), a = num(e_, a);
-      const Av r =
-          in.op == BOp::BINARY
-              ? (complex ? complex_binary : binary)(e_, static_cast<BinaryOp>(in.a), a, b)
-              : (complex ? complex_compare : compare)(e_, static_cast<CompareOp>(in.a), a, b);
-      st.resize(st.size() - 2);
-      st.push_back(r);
-      break;
-    }
+    case BOp::COMPARE: step_two(in, st); break;
     case BOp::IS_OP: {
       const Av b = d_.typed(st.back()), a = d_.typed(st[st.size() - 2]);
       const bool none = b.kind == K::kObject && b.object == Py_None;
@@ -419,7 +427,7 @@ void RegionBuilder::step_operator(const BIn& in, std::vector<Av>& st) {
       if (Av& of = st[st.size() - 2]; of.kind == K::kArray) of = made_array(e_, of);
       const Av& of = st[st.size() - 2];
       const Av r = is_part(e_, of) && has_arrays(e_, st.back()) ? gathered(e_, of, st.back())
-                   : takes_part(e_, of, st.back())             ? taken(e_, of, st.back())
+                   : takes_part(e_, of, st.back())              ? taken(e_, of, st.back())
                    : st.back().kind == K::kSlice ? list_slice(e_, of, st.back(), place_here())
                                                  : item(e_, of, st.back());
       st.resize(st.size() - 2);

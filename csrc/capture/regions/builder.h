@@ -36,6 +36,7 @@ class RegionBuilder {
   int step(const BIn& in, Frame& f);
   void step_attribute(const BIn& in, std::vector<Av>& st);
   void step_operator(const BIn& in, std::vector<Av>& st);
+  void step_two(const BIn& in, std::vector<Av>& st);  // operands
   void step_container(const BIn& in, std::vector<Av>& st);
   void step_cell(const BIn& in, Frame& f);
   int place_here() const;  // of a list that is made
@@ -48,8 +49,8 @@ class RegionBuilder {
 
   // `names`: of the last arguments; null: none has one.
   void call(const BIn& in, PyObject* names, std::vector<Av>& st);
-  // Is it a function or method that NumPy itself runs?
-  bool calls_pure(Av* fn, std::span<const Av> args);
+  // Is it one that NumPy itself runs, with what is computed of arrays? Then its result is there.
+  bool calls_numpy(const BIn& in, PyObject* names, size_t base, std::vector<Av>& st);
   bool is_own(PyObject* func) const;
   // Whose globals and closure it is: null, the region's own.
   py::object of_body() const;

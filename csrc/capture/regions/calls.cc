@@ -33,10 +33,23 @@ bool is_of_use(PyObject* o) {
           !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE));
 }
 
-void RegionBuilder::call(const BIn& in, PyObject* names, std::vector<Av>& st) {
-  const size_t base = st.size() - static_cast<size_t>(in.a + 2 - in.b);
+// Is it a function or method that NumPy itself runs?
+static bool calls_pure(Emitter& e, Av& fn, std::span<const Av> args) {
+  PyObject* const o = fn.kind == K::kEntry    ? e.d.object_at(fn.index)
+                      : fn.kind == K::kObject ? fn.object
+                                              : nullptr;
+  if (!o) return false;
+  // of numbers, code has instructions
+  const bool of_arrays =
+      std::any_of(args.begin(), args.end(), [&](const Av& a) { return is_arrays(e, a); });
+  if (!is_pure_array_method(o) && (!is_pure_of_numpy(o) || (is_ufunc(o) && !of_arrays))) return false;
+  if (fn.kind == K::kEntry) fn = e.d.known_object(fn.index, o);
+  return true;
+}
+
+bool RegionBuilder::calls_numpy(const BIn& in, PyObject* names, size_t base, std::vector<Av>& st) {
   if (Av fn = st[st[base].kind == K::kNull ? base + 1 : base];
-      calls_pure(&fn, {st.data() + st.size() - in.a, static_cast<size_t>(in.a)})) {
+      calls_pure(e_, fn, {st.data() + st.size() - in.a, static_cast<size_t>(in.a)})) {
     const bool method = is_pure_array_method(fn.object);
     const std::vector<Av> args(st.end() - in.a - method, st.end());
     auto r = names ? std::nullopt : array_function(e_, fn.object, args);
@@ -44,8 +57,22 @@ void RegionBuilder::call(const BIn& in, PyObject* names, std::vector<Av>& st) {
     const Av result = r ? *r : called_numpy(e_, fn.object, args, names);
     st.resize(base);
     st.push_back(result);
-    return;
+    return true;
   }
+  if (!names && in.a == 2 && st[base].kind == K::kObject && is_outer(st[base].object)) {
+    PyObject* const ufunc = st[base + 1].object;
+    const auto r = is_of_numpy(ufunc) ? outer(e_, ufunc, st[base + 2], st[base + 3]) : std::nullopt;
+    if (!r) leave("`.outer` of a ufunc is called with other than two vectors", "", true);
+    st.resize(base);
+    st.push_back(*r);
+    return true;
+  }
+  return false;
+}
+
+void RegionBuilder::call(const BIn& in, PyObject* names, std::vector<Av>& st) {
+  const size_t base = st.size() - static_cast<size_t>(in.a + 2 - in.b);
+  if (calls_numpy(in, names, base, st)) return;
   if (names) leave("a function is called with names of arguments");
   if (st[base].kind == K::kMade) {
     make_arrays(st);
@@ -122,21 +149,6 @@ void RegionBuilder::call(const BIn& in, PyObject* names, std::vector<Av>& st) {
                          : result_of(e_, fn.object, args, place_here());
   st.resize(base);
   st.push_back(r);
-}
-
-bool RegionBuilder::calls_pure(Av* fn, std::span<const Av> args) {
-  PyObject* const o = fn->kind == K::kEntry    ? d_.object_at(fn->index)
-                      : fn->kind == K::kObject ? fn->object
-                                               : nullptr;
-  if (!o) return false;
-  if (is_pure_array_method(o)) return true;
-  if (!is_pure_of_numpy(o)) return false;
-  // of numbers, code has instructions
-  const bool of_arrays =
-      std::any_of(args.begin(), args.end(), [&](const Av& a) { return is_arrays(e_, a); });
-  if (is_ufunc(o) && !of_arrays) return false;
-  *fn = fn->kind == K::kEntry ? d_.known_object(fn->index, o) : *fn;
-  return true;
 }
 
 bool RegionBuilder::is_own(PyObject* func) const { return func == d_.entry.func; }

@@ -22,12 +22,12 @@ namespace {
 
 struct Argument {
   enum Kind : uint8_t { kView, kMade, kNumber, kObject, kTuple } kind = kObject;
-  Described view;     // of kView; its rank also of kMade
-  char format = 0;    // of both
-  size_t word = 0;    // of kMade, kNumber: the first one
+  Described view;                         // of kView; its rank also of kMade
+  char format = 0;                        // of both
+  size_t word = 0;                        // of kMade, kNumber: the first one
   RegionKind number = RegionKind::kNull;  // of kNumber
   int64_t usual = 0;                      // a value of it, to see what the call gives
-  PyObject* object = nullptr;  // of kObject; of kView: its dtype. The region keeps it
+  PyObject* object = nullptr;             // of kObject; of kView: its dtype. The region keeps it
   std::vector<Argument> items;            // of kTuple
   mutable py::object last;                // of kView: what the call before was given
 };
@@ -41,9 +41,9 @@ struct Call {
   // Of the result:
   bool is_array = false;
   int rank = 0;
-  const Dtype* dtype = nullptr;              // of an array
-  PyObject* descr = nullptr;                 // the same; the region keeps it
-  RegionKind number = RegionKind::kNull;     // else
+  const Dtype* dtype = nullptr;           // of an array
+  PyObject* descr = nullptr;              // the same; the region keeps it
+  RegionKind number = RegionKind::kNull;  // else
   std::array<int64_t, 2> value{};
 };
 
@@ -331,27 +331,29 @@ bool is_in(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 constexpr std::string_view kPure[] = {
-    "all",        "amax",        "amin",       "any",          "append",     "arange",
-    "argmax",     "argmin",      "argsort",    "argwhere",     "around",     "array_equal",
-    "average",    "clip",        "column_stack", "concatenate", "convolve",  "copy",
-    "correlate",  "count_nonzero", "cross",    "cumprod",      "cumsum",     "diff",
-    "dot",        "dstack",      "empty",      "empty_like",   "eye",        "flatnonzero",
-    "full",       "full_like",   "hstack",     "identity",     "inner",      "interp",
-    "isclose",    "kron",        "linspace",   "logspace",     "max",        "mean",
-    "median",     "min",         "ones",       "ones_like",    "outer",      "percentile",
-    "prod",       "ptp",         "quantile",   "repeat",       "roll",       "rot90",
-    "round",      "searchsorted", "sort",      "stack",        "std",        "sum",
-    "take",       "tensordot",   "tile",       "trace",        "tri",        "tril",
-    "triu",       "var",         "vdot",       "vstack",       "where",      "zeros",
+    "all",       "amax",          "amin",         "any",         "append",   "arange",
+    "argmax",    "argmin",        "argsort",      "argwhere",    "around",   "array_equal",
+    "average",   "clip",          "column_stack", "concatenate", "convolve", "copy",
+    "correlate", "count_nonzero", "cross",        "cumprod",     "cumsum",   "diff",
+    "dot",       "dstack",        "empty",        "empty_like",  "eye",      "flatnonzero",
+    "full",      "full_like",     "hstack",       "identity",    "inner",    "interp",
+    "isclose",   "kron",          "linspace",     "logspace",    "max",      "mean",
+    "median",    "min",           "ones",         "ones_like",   "outer",    "percentile",
+    "prod",      "ptp",           "quantile",     "repeat",      "roll",     "rot90",
+    "round",     "searchsorted",  "sort",         "stack",       "std",      "sum",
+    "take",      "tensordot",     "tile",         "trace",       "tri",      "tril",
+    "triu",      "var",           "vdot",         "vstack",      "where",    "zeros",
     "zeros_like"};
-constexpr std::string_view kPureLinalg[] = {"cholesky", "cond",  "det",  "eigvalsh", "inv",
-                                            "matrix_power", "matrix_rank", "norm", "pinv", "solve"};
-constexpr std::string_view kPureFft[] = {"fft",  "fft2",  "fftfreq", "fftn",  "fftshift", "ifft",
+constexpr std::string_view kPureLinalg[] = {"cholesky", "cond",         "det",         "eigvalsh",
+                                            "inv",      "matrix_power", "matrix_rank", "norm",
+                                            "pinv",     "solve"};
+constexpr std::string_view kPureFft[] = {"fft",   "fft2",  "fftfreq", "fftn", "fftshift", "ifft",
                                          "ifft2", "ifftn", "irfft",   "rfft", "rfftfreq"};
 constexpr std::string_view kPureMethods[] = {
-    "all",  "any",    "argmax", "argmin", "argsort", "astype", "clip",  "conj", "conjugate",
-    "copy", "cumprod", "cumsum", "dot",    "flatten", "max",    "mean",  "min",  "prod",
-    "repeat", "round", "searchsorted", "std", "sum", "take", "trace", "var"};
+    "all",  "any",       "argmax", "argmin",  "argsort", "astype", "clip",
+    "conj", "conjugate", "copy",   "cumprod", "cumsum",  "dot",    "flatten",
+    "max",  "mean",      "min",    "prod",    "repeat",  "round",  "searchsorted",
+    "std",  "sum",       "take",   "trace",   "var"};
 
 // Of NumPy's own functions of C, of its functions of Python that dispatch, or plain ones: where it
 // is from, and its name.
@@ -400,17 +402,29 @@ bool is_pure_of_numpy(PyObject* fn) {
   const py::object module = py::getattr(f, "__module__", py::none());
   const py::object name = py::getattr(f, "__name__", py::none());
   if (!py::isinstance<py::str>(module) || !py::isinstance<py::str>(name)) return false;
-  const std::string from = text_of(module.ptr()), called = text_of(name.ptr());
-  return from == "numpy"          ? is_in(kPure, called)
-         : from == "numpy.linalg" ? is_in(kPureLinalg, called)
-         : from == "numpy.fft"    ? is_in(kPureFft, called)
-                                  : false;
+  struct Module {
+    std::string_view name;
+    std::span<const std::string_view> pure;
+  };
+  constexpr Module kModules[] = {
+      {"numpy", kPure}, {"numpy.linalg", kPureLinalg}, {"numpy.fft", kPureFft}};
+  const std::string its = text_of(module.ptr());
+  for (const Module& m : kModules)
+    if (m.name == its) return is_in(m.pure, text_of(name.ptr()));
+  return false;
 }
 
 PyObject* pure_array_method(PyObject* name) {
   if (!numpy_is_followed() || !is_in(kPureMethods, text_of(name))) return nullptr;
   return type_lookup(reinterpret_cast<PyTypeObject*>(numpy_attribute("ndarray")), name);
 }
+bool is_outer(PyObject* o) {
+  if (!Py_IS_TYPE(o, &PyMethodDescr_Type) || !numpy_is_followed()) return false;
+  const auto* m = reinterpret_cast<PyMethodDescrObject*>(o);
+  return reinterpret_cast<PyObject*>(m->d_common.d_type) == numpy_attribute("ufunc") &&
+         std::string_view(m->d_method->ml_name) == "outer";
+}
+
 bool is_pure_array_method(PyObject* o) {
   if (!Py_IS_TYPE(o, &PyMethodDescr_Type) || !numpy_is_followed()) return false;
   const auto* m = reinterpret_cast<PyMethodDescrObject*>(o);
@@ -456,8 +470,8 @@ Av called_numpy(Emitter& e, PyObject* fn, const std::vector<Av>& args, PyObject*
   maker.write();
   e.d.r->calls_numpy = true;
   e.d.stores = true;  // its result is another object in each run
-  const int made = e.call(run_call, e.d.icon(reinterpret_cast<int64_t>(call.get())), e.d.arena(),
-                          e.d.icon(0));
+  const int made =
+      e.call(run_call, e.d.icon(reinterpret_cast<int64_t>(call.get())), e.d.arena(), e.d.icon(0));
   e.d.r->statements.push_back(call);
   if (call->is_array) return new_array(e, made, *call->dtype, call->rank);
   e.check(e.emit(Op::kINe, made, e.d.icon(0)));

@@ -13,6 +13,9 @@ bool is_pure_of_numpy(PyObject* fn);
 PyObject* pure_array_method(PyObject* name);
 bool is_pure_array_method(PyObject* o);
 
+// ufunc.outer
+bool is_outer(PyObject* o);
+
 // What a call of one gives. `names`: of the last arguments; null: none has one.
 Av called_numpy(Emitter& e, PyObject* fn, const std::vector<Av>& args, PyObject* names);
 

@@ -105,9 +105,8 @@ Av part(Emitter& e, const Av& a) {
 
 bool has_arrays(Emitter& e, const Av& index) {
   const auto indices = indices_in(e, index);
-  return std::any_of(indices.begin(), indices.end(), [&](const Av& i) {
-    return i.kind == K::kArray || is_part(e, i);
-  });
+  return std::any_of(indices.begin(), indices.end(),
+                     [&](const Av& i) { return i.kind == K::kArray || is_part(e, i); });
 }
 
 bool takes_part(Emitter& e, const Av& of, const Av& index) {
@@ -243,8 +242,7 @@ constexpr Attribute kAttributes[] = {
      [](Emitter& e, const Av& p) {
        const std::vector<int> sizes = place_of(e, p).sizes;
        int n = sizes[0];
-       for (size_t k = 1; k < sizes.size(); ++k)
-         n = e.add(ins(Op::kIMul, Type::kI64, n, sizes[k]));
+       for (size_t k = 1; k < sizes.size(); ++k) n = e.add(ins(Op::kIMul, Type::kI64, n, sizes[k]));
        return int_of(n);
      }},
     {"shape",

@@ -253,7 +253,7 @@ BufferView array_view(PyObject* o, bool written) {
   view.reset(b);
   const regions::Dtype* d = regions::dtype_of(format_of(*b));
   const Py_ssize_t size = d ? d->bytes : 1;
-  bool fits = d && b->itemsize == size && b->ndim >= 1 && b->ndim <= 4;
+  bool fits = d && b->itemsize == size && b->ndim >= 1 && b->ndim <= region::ArrayLoop::kMostAxes;
   const auto aligned = static_cast<uintptr_t>(
       d && d->base == RegionKind::kComplex ? size / 2 : size);  // as NumPy has it
   fits = fits && reinterpret_cast<uintptr_t>(b->buf) % aligned == 0;
@@ -494,25 +494,14 @@ bool Region::enter(const Frame& frame, int64_t* buffer, Views* views) const {
   return true;
 }
 
-namespace {
-// While it lives, NumPy raises what it would warn of: CPython does that anew, and is told.
-class RaisesErrors {
- public:
-  explicit RaisesErrors(const Region& r) : variable_(r.errors.ptr()) {
-    token_ = PyContextVar_Set(variable_, r.raising.ptr());
-    if (!token_) throw py::error_already_set();
-  }
-  ~RaisesErrors() {
-    if (PyContextVar_Reset(variable_, token_) < 0) PyErr_Clear();
-    Py_DECREF(token_);
-  }
-  RaisesErrors(const RaisesErrors&) = delete;
-  RaisesErrors& operator=(const RaisesErrors&) = delete;
-
- private:
-  PyObject *variable_, *token_;
-};
-}  // namespace
+RaisesErrors::RaisesErrors(const Region& r) : variable_(r.errors.ptr()) {
+  token_ = PyContextVar_Set(variable_, r.raising.ptr());
+  if (!token_) throw py::error_already_set();
+}
+RaisesErrors::~RaisesErrors() {
+  if (PyContextVar_Reset(variable_, token_) < 0) PyErr_Clear();
+  Py_DECREF(token_);
+}
 
 const RegionExit& Region::run(const Frame& frame, int64_t* buffer,
                               std::vector<py::object>* to_slots,
@@ -573,7 +562,8 @@ int Region::visit(visitproc visit, void* arg) const {
     Py_VISIT(s.name.ptr());
   }
   for (auto& n : needs) Py_VISIT(n.object.ptr());
-  for (auto* o : {&numpy_true, &numpy_false, &errors, &usual_errors, &geterr, &raising}) Py_VISIT(o->ptr());
+  for (auto* o : {&numpy_true, &numpy_false, &errors, &usual_errors, &geterr, &raising})
+    Py_VISIT(o->ptr());
   for (auto& t : numpy_types) Py_VISIT(t.ptr());
   for (auto& o : objects) Py_VISIT(o.ptr());
   for (auto& f : functions) {

@@ -132,6 +132,8 @@ int as_type(Emitter& e, int k, DType t) {
   const DType from = node(e, k).type;
   if (from == t) return k;
   if (is_float(from) && !is_float(t)) leave("an array of floats becomes one of ints");
+  if (!is_element_type(dtype_of_element(from)) || !is_element_type(dtype_of_element(t)))
+    leave("an array of numbers becomes one of complex numbers, or the other way", "", true);
   return op_node(e, SOp::kCast, t, k, -1, -1, is_float(from) && size_of(t) < size_of(from));
 }
 
@@ -181,11 +183,16 @@ constexpr Row kRows[] = {
     {"logical_or", 2, SOp::kOr, false, false, false, false, true},
     {"logical_xor", 2, SOp::kXor, false, false, false, false, true},
     {"logical_not", 1, SOp::kNot, false, false, false, false, true},
-    {"add", 2, SOp::kAdd, true, true, true},       {"subtract", 2, SOp::kSub, true, true, true},
-    {"multiply", 2, SOp::kMul, true, true, true},  {"divide", 2, SOp::kDiv, true, false, true},
-    {"negative", 1, SOp::kNeg, true, true, false}, {"absolute", 1, SOp::kAbs, true, true, false},
-    {"fabs", 1, SOp::kAbs, true, false, false},    {"sqrt", 1, SOp::kSqrt, true, false, true},
-    {"maximum", 2, SOp::kMax, true, true, false},  {"minimum", 2, SOp::kMin, true, true, false},
+    {"add", 2, SOp::kAdd, true, true, true},
+    {"subtract", 2, SOp::kSub, true, true, true},
+    {"multiply", 2, SOp::kMul, true, true, true},
+    {"divide", 2, SOp::kDiv, true, false, true},
+    {"negative", 1, SOp::kNeg, true, true, false},
+    {"absolute", 1, SOp::kAbs, true, true, false},
+    {"fabs", 1, SOp::kAbs, true, false, false},
+    {"sqrt", 1, SOp::kSqrt, true, false, true},
+    {"maximum", 2, SOp::kMax, true, true, false},
+    {"minimum", 2, SOp::kMin, true, true, false},
     {"square", 1, SOp::kMul, true, true, true},
 };
 
@@ -223,8 +230,7 @@ std::optional<Av> computed(Emitter& e, PyObject* ufunc, const std::vector<Av>& a
   for (size_t k = 0; k < args.size(); ++k)
     if (types[k] != types[0]) return std::nullopt;
   if (types.back() != (row->compares ? dtype_of('?') : types[0])) return std::nullopt;
-  if (t == DType::Bool ? !row->bools : is_float(t) ? !row->floats : !row->ints)
-    return std::nullopt;
+  if (t == DType::Bool ? !row->bools : is_float(t) ? !row->floats : !row->ints) return std::nullopt;
   std::vector<int> in;
   for (const Av& a : args)
     in.push_back(is_arrays(e, a) ? as_type(e, leaf(e, a), t)
@@ -307,7 +313,12 @@ std::shared_ptr<Statement> statement_of(const BodyMaker& maker, const ArrayNode&
   made->rank = result.rank;
   spec.body = maker.body.nodes;
   spec.node = value.id;
-  made->loop = region::make_array_loop(std::move(spec));
+  made->copies = result.op == SOp::kInput && result.leaf.kind == K::kPart;
+  // without one, it copies
+  if (is_element_type(dtype_of_element(result.type)))
+    made->loop = region::make_array_loop(std::move(spec));
+  else if (!made->copies)
+    leave("whole arrays of complex numbers are computed with", "", true);
   return made;
 }
 
@@ -340,6 +351,7 @@ int add_layout(Emitter& e, const BodyMaker& maker, int k, std::map<int, int>* kn
   // NumPy casts some elements at a time
   if (n.op == SOp::kCast) return add_layout(e, maker, n.args[0], known, to);
   LayoutStep step;
+  step.itemsize = static_cast<int64_t>(size_of(n.type));
   if (n.op == SOp::kInput) {
     if (n.leaf.kind != K::kPart) return -1;
     step.operand = maker.place_of_input(n);
@@ -479,24 +491,37 @@ std::optional<Av> by_loop(Emitter& e, PyObject* ufunc, const std::vector<Av>& ar
   e.d.r->numpy = true;
   const auto types = types_of_call(e, ufunc, args, told);
   auto made = std::make_shared<Statement>();
-  made->of_numpy = loop_of(ufunc, types, &made->data_of_numpy);
-  if (!made->of_numpy) return std::nullopt;
+  region::ArrayLoopSpec spec;
+  spec.foreign = loop_of(ufunc, types, &spec.data);
+  if (!spec.foreign) return std::nullopt;
   std::vector<ArrayNode> inputs;
   LayoutStep all;
   for (size_t k = 0; k < args.size(); ++k) {
     inputs.push_back(operand_of(e, args[k], *types[k]));
+    spec.in.push_back(inputs.back().type);
     made->rank = std::max(made->rank, inputs.back().rank);
     if (inputs.back().leaf.kind != K::kPart) continue;
     all.made.push_back(static_cast<int>(made->layout.size()));
-    made->layout.push_back({static_cast<int>(k), {}});
+    made->layout.push_back(
+        {static_cast<int>(k), static_cast<int64_t>(size_of(inputs.back().type)), {}});
   }
   made->layout.push_back(std::move(all));
   take_inputs(inputs, made.get());
   const Dtype& d = *types.back();
+  made->layout.back().itemsize = d.bytes;
   made->dtype = element_type(d);
   made->format = d.format;
   made->itemsize = d.bytes;
   made->flags = true;
+  made->region = e.d.r.get();
+  made->ufunc = ufunc;
+  e.d.keep(ufunc);
+  for (const ArrayNode& n : inputs) {
+    made->descrs.push_back(descr_of(n.type));
+    e.d.keep(made->descrs.back());
+  }
+  spec.out = made->dtype;
+  made->loop = region::make_array_loop(std::move(spec));
   describe_inputs(e, inputs, *made);
   return made_by(e, make_array, made, d, made->rank);
 }
@@ -538,9 +563,8 @@ Av power(Emitter& e, const Av& a, const Av& b) {
   if (!n.of_numpy() && n.kind == K::kInt && e.d.is_const(n.v[0], &by) && by == 2)
     if (const auto r = computed(e, numpy_attribute("square"), {a})) return *r;
   const bool of_a = is_arrays(e, a);
-  PyObject* const method =
-      type_lookup(reinterpret_cast<PyTypeObject*>(numpy_attribute("ndarray")),
-                  py::object(str_of(of_a ? "__pow__" : "__rpow__")).ptr());
+  PyObject* const method = type_lookup(reinterpret_cast<PyTypeObject*>(numpy_attribute("ndarray")),
+                                       py::object(str_of(of_a ? "__pow__" : "__rpow__")).ptr());
   return called_numpy(e, method, of_a ? std::vector{a, b} : std::vector{b, a}, nullptr);
 }
 
@@ -572,6 +596,19 @@ Av array_binary(Emitter& e, BinaryOp op, bool in_place, const Av& a, const Av& b
     leave("an array changes in place");  // NumPy raises
   store_array(e, target, leaf(e, r));
   return a;
+}
+
+std::optional<Av> outer(Emitter& e, PyObject* ufunc, const Av& given_a, const Av& given_b) {
+  const Av a = settled(e, given_a), b = settled(e, given_b);
+  if (!is_part(e, a) || !is_part(e, b) || rank_of(part(e, a)) != 1 || rank_of(part(e, b)) != 1)
+    return std::nullopt;
+  Av all, column, row;
+  all.kind = K::kSlice;
+  all.items.assign(3, e.d.object(Py_None));
+  column.kind = row.kind = K::kTuple;
+  column.items = {all, e.d.object(Py_None)};
+  row.items = {e.d.object(Py_None), all};
+  return elementwise(e, ufunc, {taken(e, a, column), taken(e, b, row)});
 }
 
 Av array_unary(Emitter& e, UnaryOp op, const Av& a) {
@@ -625,6 +662,8 @@ std::optional<Av> array_function(Emitter& e, PyObject* fn, const std::vector<Av>
   if (is_ufunc(fn) && is_of_numpy(fn)) return elementwise(e, fn, args);
   if (args.size() == 3 && fn == numpy_attribute("where")) return where(e, args);
   if (args.size() == 2 && fn == numpy_attribute("dot")) return dot(e, args[0], args[1], true);
+  if (args.size() == 2 && fn == numpy_attribute("outer"))
+    return outer(e, numpy_attribute("multiply"), args[0], args[1]);
   if (args.size() == 1 && args[0].kind != K::kArray && fn == numpy_attribute("flip"))
     return flipped(e, args[0]);
   if (fn == numpy_attribute("matmul") && args.size() == 2)
@@ -683,9 +722,10 @@ std::optional<Av> reduced(Emitter& e, PyObject* fn, const Av& of) {
     std::string_view name, ufunc;
     bool has_start, divides;
   };
-  constexpr Row kReductions[] = {{"sum", "add", true, false},     {"mean", "add", true, true},
-                                 {"max", "maximum", false, false}, {"amax", "maximum", false, false},
-                                 {"min", "minimum", false, false}, {"amin", "minimum", false, false}};
+  constexpr Row kReductions[] = {
+      {"sum", "add", true, false},      {"mean", "add", true, true},
+      {"max", "maximum", false, false}, {"amax", "maximum", false, false},
+      {"min", "minimum", false, false}, {"amin", "minimum", false, false}};
   const std::string name = text_of(py::object(py::getattr(py::handle(fn), "__name__")).ptr());
   const auto row = std::find_if(std::begin(kReductions), std::end(kReductions),
                                 [&](const Row& r) { return r.name == name; });

@@ -26,6 +26,8 @@ Av array_unary(Emitter& e, UnaryOp op, const Av& a);
 std::optional<Av> array_function(Emitter& e, PyObject* fn, const std::vector<Av>& args);
 // Such a function that is no ufunc of elements.
 bool is_of_arrays(PyObject* fn);
+// What a ufunc gives for each element of a vector with each of another; nothing: they are none.
+std::optional<Av> outer(Emitter& e, PyObject* ufunc, const Av& a, const Av& b);
 // of[index], where the index has arrays.
 Av gathered(Emitter& e, const Av& of, const Av& index);
 // A sum, mean, largest or smallest element; nothing: it is none of these that code has.
