@@ -315,6 +315,12 @@ V copied_to(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   auto* a = as<NdarrayValue>(args[0]);
   const V where = kwargs.size() == 1 && kwargs[0].first == "where" ? kwargs[0].second : V();
   if (a->scalar || args.size() != 2 || kwargs.size() != (where ? 1 : 0)) return nullptr;
+  auto root_of = [](NdarrayValue* v) {
+    while (v->base) v = v->base;
+    return v;
+  };
+  if (auto* from = as<NdarrayValue>(args[1]); from && root_of(from) == root_of(a))
+    return nullptr;  // NumPy may read what it stored
   const DType t = a->elements(c).dtype();
   if (!keeps_kind(args[1], t)) return nullptr;
   const Shape shape = a->logical(c).shape();

@@ -67,8 +67,16 @@ ONE_GRAPH = {
     "copyto": (copy_where, M),
     "fill": (fill_parts, M),
     "cumsum of a matrix": (lambda m: np.cumsum(m) * 2 + np.cumprod(m), M),
-    "axes": (lambda c: (c.sum(axis=(0, 1)), c.mean(axis=(1, 2)), c.max(axis=(0, 1, 2)), c.std(axis=(-1, -2)),
-                        c.sum(axis=(1, 0), keepdims=True) * 2), C),
+    "axes": (
+        lambda c: (
+            c.sum(axis=(0, 1)),
+            c.mean(axis=(1, 2)),
+            c.max(axis=(0, 1, 2)),
+            c.std(axis=(-1, -2)),
+            c.sum(axis=(1, 0), keepdims=True) * 2,
+        ),
+        C,
+    ),
     "columns": (lambda m, i: (m[:, i] * 2, m[:, i], m[..., [0, 1]], (m * 2)[:, [1]]), M, I),
     "planes": (lambda c, i, j: (c[:, i], c[:, :, i], c[:, j] + 1, c[:, i][:, :, 1:3], c[..., i]), C, I, J),
     "two indexes behind": (lambda c, i: (c[:, i, i], c[:, i, i] * 2), C, I),
@@ -79,19 +87,40 @@ ONE_GRAPH = {
     "column_stack": (lambda v, w: np.column_stack((v, w)) * 2, V, W),
     "to integers": (lambda v: ((v * 10).astype(int) * 2, v.astype(np.int8), v.astype("int32") + 1), V),
     "to bytes": (lambda v: (np.clip(v, 0, 1) * 255).astype(np.uint8), V),
-    "asarray": (lambda v, n: (np.asarray(v, dtype=float) * 2, np.asarray(n, dtype=np.float64) + v[0],
-                              np.asarray(v[0] * 2)), V, N),
+    "asarray": (
+        lambda v, n: (np.asarray(v, dtype=float) * 2, np.asarray(n, dtype=np.float64) + v[0], np.asarray(v[0] * 2)),
+        V,
+        N,
+    ),
     "dtypes": (lambda v, n: v * 2 if v.dtype == np.float64 and np.issubdtype(n.dtype, np.integer) else n, V, N),
     "item": (lambda v: (v[2].item() * v, v.item(3) + v), V),
     "zeros": (lambda v: np.zeros((3, len(v))) + v, V),
-    "powers of scalars": (lambda v: (v.sum()**2 * v, np.abs(v.sum())**0.5, v[0]**3, 2.5**v[1]), V),
-    "float32 scalars": (lambda v: (v.sum()**2 / len(v), v[0] * v[1] // v[2], v[3] % 0.25, -v[0]),
-                        V.astype(np.float32)),
-    "integers": (lambda n: (n[3] * 2 + n[4], n[5] - n[2], n[3]**2, n[7] // 2, n[7] % 4, n[3] / 7, -n[2], abs(n[1]),
-                            n[3] < n[4], n[2] == 2, n[5] << 1, n[6] & 3, n.sum()**2 // 5), N),
+    "powers of scalars": (lambda v: (v.sum() ** 2 * v, np.abs(v.sum()) ** 0.5, v[0] ** 3, 2.5 ** v[1]), V),
+    "float32 scalars": (
+        lambda v: (v.sum() ** 2 / len(v), v[0] * v[1] // v[2], v[3] % 0.25, -v[0]),
+        V.astype(np.float32),
+    ),
+    "integers": (
+        lambda n: (
+            n[3] * 2 + n[4],
+            n[5] - n[2],
+            n[3] ** 2,
+            n[7] // 2,
+            n[7] % 4,
+            n[3] / 7,
+            -n[2],
+            abs(n[1]),
+            n[3] < n[4],
+            n[2] == 2,
+            n[5] << 1,
+            n[6] & 3,
+            n.sum() ** 2 // 5,
+        ),
+        N,
+    ),
     "mixed scalars": (lambda n, v: (n[3] * v[1], n[2] + 0.5, v[3] / n[2], v[0] // n[5], n[1] * np.float32(2)), N, V),
     "truths": (lambda v: (v[0] > 0) & (v[1] < 0) | ~(v[2] == v[3]), V),
-    "standard error": (lambda v, w: (v.mean() - w.mean()) / np.sqrt(v.var() / len(v) + w.std()**2 / len(w)), V, W),
+    "standard error": (lambda v, w: (v.mean() - w.mean()) / np.sqrt(v.var() / len(v) + w.std() ** 2 / len(w)), V, W),
 }
 
 
@@ -102,7 +131,9 @@ def test_in_one_graph(name):
 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap"])
-@pytest.mark.parametrize("x", [M, IMAGE, V[:6], N[:4].reshape(2, 2), M.astype(np.float32), M > 0], ids=lambda x: f"{x.dtype}{x.shape}")
+@pytest.mark.parametrize(
+    "x", [M, IMAGE, V[:6], N[:4].reshape(2, 2), M.astype(np.float32), M > 0], ids=lambda x: f"{x.dtype}{x.shape}"
+)
 def test_pad(mode, x):
     for width in PADS:
         if isinstance(width, np.ndarray) or (np.ndim(width) == 2 and len(width) > x.ndim):
@@ -131,6 +162,7 @@ LEFT_TO_NUMPY = {
     "no diagonal": (lambda m: np.diag(m, 9) * 2, M),
     "gradient of too few": (lambda v: np.gradient(v[:1]), V),
     "other shapes": (lambda m: np.copyto(m, np.zeros(3)), M),
+    "parts of one array": (lambda v: (np.copyto(v[::2], v[:5]), np.copyto(v[1:], v[:-1]), np.copyto(v[3:], 0.5)), V),
     "another kind": (lambda n: np.copyto(n, 1.5), N),
     "a mask of another shape": (lambda m, v: np.copyto(m, 1.0, where=v > 0), M, V),
     "select of other dtypes": (lambda n: np.select([n], [n]), N),
@@ -146,9 +178,9 @@ LEFT_TO_NUMPY = {
     "far to bytes": (lambda v: (v * 1e4).astype(np.uint8), V),
     "zero divisor": (lambda n: n[3] // n[0] + n[3] % n[0], N),
     "zero divided": (lambda v: (v[0] - v[0]) / (v[1] - v[1]), V),
-    "power overflows": (lambda v: (v[0] * 1e200)**2, V),
-    "negative base": (lambda v: (-abs(v[0]))**0.5 + v, V),
-    "negative exponent": (lambda n: n[3]**-1, N),
+    "power overflows": (lambda v: (v[0] * 1e200) ** 2, V),
+    "negative base": (lambda v: (-abs(v[0])) ** 0.5 + v, V),
+    "negative exponent": (lambda n: n[3] ** -1, N),
 }
 
 
@@ -165,25 +197,36 @@ def test_what_numpy_must_say(name):
         check(lambda: quiet, *args, calls=2)
 
 
-@pytest.mark.parametrize("x", [INTS, SMALL, SMALL.view(np.uint8), np.array([0, 1, 2**31], dtype=np.uint32)], ids=lambda x: f"{x.dtype}{x.shape}")
+@pytest.mark.parametrize(
+    "x",
+    [INTS, SMALL, SMALL.view(np.uint8), np.array([0, 1, 2**31], dtype=np.uint32)],
+    ids=lambda x: f"{x.dtype}{x.shape}",
+)
 def test_integers_that_overflow(x):
     ops = {
-        "add": lambda n: n[0] + n[1] + (n[2] + n[0]), "subtract": lambda n: n[2] - n[1], "multiply": lambda n: n[0] * n[1],
-        "negative": lambda n: -n[2], "absolute": lambda n: abs(n[2]), "power": lambda n: n[0]**2,
-        "of a sum": lambda n: n.sum() * 3 + 1, "left": lambda n: 100 - n[2], "float": lambda n: n[0] * 1.5 + n[1]}
+        "add": lambda n: n[0] + n[1] + (n[2] + n[0]),
+        "subtract": lambda n: n[2] - n[1],
+        "multiply": lambda n: n[0] * n[1],
+        "negative": lambda n: -n[2],
+        "absolute": lambda n: abs(n[2]),
+        "power": lambda n: n[0] ** 2,
+        "of a sum": lambda n: n.sum() * 3 + 1,
+        "left": lambda n: 100 - n[2],
+        "float": lambda n: n[0] * 1.5 + n[1],
+    }
     for f in ops.values():
         check(lambda f=f: f, x, calls=3)
 
 
 def test_powers_of_scalars_are_libm_s():
     values = rng.random(4000) * 10
-    jitted = pijit.jit(lambda v: (v[0]**2 + v.sum(), v[0]**2, v[0]**1.7, v[0]**-1))
+    jitted = pijit.jit(lambda v: (v[0] ** 2 + v.sum(), v[0] ** 2, v[0] ** 1.7, v[0] ** -1))
 
     def plain(v):
-        return v[0]**2 + v.sum(), v[0]**2, v[0]**1.7, v[0]**-1
+        return v[0] ** 2 + v.sum(), v[0] ** 2, v[0] ** 1.7, v[0] ** -1
 
     for k in range(len(values) - 3):
-        assert jitted(values[k:k + 3]) == plain(values[k:k + 3])
+        assert jitted(values[k : k + 3]) == plain(values[k : k + 3])
 
 
 def test_reductions_over_axes_side_by_side():
@@ -196,9 +239,18 @@ def test_reductions_over_axes_side_by_side():
 
 def test_parts_of_transposed_arrays_have_gaps():
     x = rng.normal(size=(60, 45))
-    parts = [lambda a: a.T[0] @ a.T[1], lambda a: a.T[0] @ a, lambda a: a.T[1:] @ a, lambda a: a.T[:, 1:] @ a[1:],
-             lambda a: a.T[1:].sum() * 2, lambda a: a.T[:, 1:].sum() * 2, lambda a: a.T[0].mean() + a.T[1:-1].std(),
-             lambda a: a.T[:, 1:].reshape(-1) * 2, lambda a: a.T[1:].ravel() + 1, lambda a: np.pad(a.T[1:], 1) * 2]
+    parts = [
+        lambda a: a.T[0] @ a.T[1],
+        lambda a: a.T[0] @ a,
+        lambda a: a.T[1:] @ a,
+        lambda a: a.T[:, 1:] @ a[1:],
+        lambda a: a.T[1:].sum() * 2,
+        lambda a: a.T[:, 1:].sum() * 2,
+        lambda a: a.T[0].mean() + a.T[1:-1].std(),
+        lambda a: a.T[:, 1:].reshape(-1) * 2,
+        lambda a: a.T[1:].ravel() + 1,
+        lambda a: np.pad(a.T[1:], 1) * 2,
+    ]
     for f in parts:
         check(lambda f=f: f, x)
         check(lambda f=f: f, np.asfortranarray(x))
