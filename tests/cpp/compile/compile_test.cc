@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <cmath>
 #include <cstring>
@@ -237,6 +240,33 @@ TEST(Fusion, SlicesOfAllKinds) {
     expect_modes_agree(g);
   }
 }
+
+#if defined(__x86_64__)
+// Does the processor tell which registers are in use?
+bool tells_registers_in_use() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & 4);
+}
+unsigned registers_in_use() {
+  unsigned low = 0, high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+  return low;
+}
+
+TEST(Kernels, LeaveNoUpperHalvesOfRegistersInUse) {
+  if (!tells_registers_in_use()) GTEST_SKIP() << "the processor does not tell";
+  Graph g;
+  Val x = g.add_input({DType::F32, Shape{100}});
+  g.outputs = {{(v_op("exp", x) * x + 1.0).id}, {v_sum(x * x, {0}, false).id}};
+  constexpr unsigned kUpperHalves = 4;
+  for (const char* isa : {"", "avx2"}) {
+    config().isa = isa;
+    run(g, {random_array(g.node(x.id).type, 1)});
+    EXPECT_EQ(registers_in_use() & kUpperHalves, 0u) << isa;
+  }
+  config().isa = "";
+}
+#endif
 
 TEST(Fusion, NumbersOfSingleElementsAreOneLoop) {
   for (DType t : {DType::F32, DType::F64, DType::I64, DType::I8, DType::F16, DType::Bool}) {
