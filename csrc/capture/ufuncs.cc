@@ -441,7 +441,8 @@ std::optional<int64_t> loop_of_numbers(std::string_view name, DType t) {
       {"multiply", CheckedOp::kMul},
       {"negative", CheckedOp::kNeg},
       {"absolute", CheckedOp::kAbs}};
-  if (is_float(t) && name == "power") return number_of(libm_power_loop(t));
+  static constexpr std::string_view kPower = "power";
+  if (is_float(t) && name == kPower) return number_of(libm_power_loop(t));
   const auto* row = std::ranges::find(kChecked, name, [](auto& r) { return r.first; });
   if (!is_int(t) || row == std::end(kChecked)) return std::nullopt;
   return number_of(checked_loop(row->second, t));

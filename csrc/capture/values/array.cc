@@ -79,10 +79,11 @@ std::optional<V> ArrayValue::method(Context& c, const std::string& name, std::ve
   static const std::set<std::string> kFresh = {
       "astype",  "sum",     "mean",  "max",       "min",     "copy",  "item",
       "flatten", "reshape", "ravel", "transpose", "squeeze", "cumsum"};
+  static constexpr std::string_view kCast = "astype";
   const auto is_false = [](auto& k) {
     return k.first == "copy" && is_known(k.second) && k.second->obj.ptr() == Py_False;
   };
-  if (name == "astype" && kwargs.size() == 1 && is_false(kwargs[0])) {
+  if (name == kCast && kwargs.size() == 1 && is_false(kwargs[0])) {
     const V made = call_numpy(c, obj.attr("astype"), args, {}, this);
     const auto* a = as<ArrayValue>(made);
     return a && a->obj.attr("dtype").is(obj.attr("dtype")) ? V(this) : made;
