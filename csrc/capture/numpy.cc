@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "capture/context.h"
+#include "capture/numpy_functions.h"
 #include "capture/ufuncs.h"
 #include "capture/values/masked.h"
 #include "capture/values/picked.h"
@@ -22,7 +23,7 @@ namespace {
 
 // The arguments of a reduction that are followed; nothing: others are given.
 struct Folding {
-  std::optional<int64_t> axis;
+  std::vector<int64_t> axes;  // none: all
   bool keeps = false;
 };
 std::optional<Folding> folding(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
@@ -30,10 +31,13 @@ std::optional<Folding> folding(Context& c, const std::vector<V>& args, const Kwa
   auto take_axis = [&](const V& v) {
     if (is_none(v)) return true;
     const auto* all = as<TupleValue>(v);
-    const V one = all && all->items.size() == 1 ? all->items[0] : v;
-    if (!is_known(one) || !PyLong_CheckExact(one->obj.ptr())) return false;
-    f.axis = as_int(c, one);
-    return f.axis.has_value();
+    for (auto& one : all ? all->items : std::vector<V>{v}) {
+      if (!is_known(one) || !PyLong_CheckExact(one->obj.ptr())) return false;
+      const auto axis = as_int(c, one);
+      if (!axis) return false;
+      f.axes.push_back(*axis);
+    }
+    return !f.axes.empty();
   };
   if (args.size() > 2 || (args.size() == 2 && !take_axis(args[1]))) return std::nullopt;
   for (auto& [k, v] : kwargs) {
@@ -46,6 +50,23 @@ std::optional<Folding> folding(Context& c, const std::vector<V>& args, const Kwa
     }
   }
   return f;
+}
+
+// Axes side by side, from the first to the last, from the front; none: they are not, or there is
+// no such axis. NumPy goes through those of an array without gaps as through one.
+struct Axes {
+  int64_t first, last;
+};
+std::optional<Axes> axes_side_by_side(std::vector<int64_t> axes, int rank) {
+  if (axes.empty()) return Axes{0, rank - 1};
+  for (auto& k : axes) {
+    if (k < 0) k += rank;
+    if (k < 0 || k >= rank) return std::nullopt;
+  }
+  std::sort(axes.begin(), axes.end());
+  for (size_t k = 1; k < axes.size(); ++k)
+    if (axes[k] != axes[k - 1] + 1) return std::nullopt;
+  return Axes{axes.front(), axes.back()};
 }
 
 struct Folded {
@@ -83,9 +104,9 @@ std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const
   Val x = a->elements(c);
   const int rank = x.shape().rank();
   if (a->scalar || rank == 0) return std::nullopt;
-  if (a->base && (a->index || a->is_half()) && !has_no_gaps(c, a))
+  if (a->base && (a->index || a->is_half() || a->is_diagonal()) && !has_no_gaps(c, a))
     return std::nullopt;  // some by buffers
-  if (f.axis && !std::is_sorted(a->axes.begin(), a->axes.end())) return std::nullopt;
+  if (!f.axes.empty() && !std::is_sorted(a->axes.begin(), a->axes.end())) return std::nullopt;
   const auto summed = summed_as(c, x, ufunc);
   if (!summed) return std::nullopt;
   x = *summed;
@@ -95,16 +116,16 @@ std::optional<Folded> fold(Context& c, NdarrayValue* a, const char* ufunc, const
   if (!loop) return std::nullopt;
   Dim outer = 1, n = 1, inner = 1;
   Shape kept;
-  const int64_t axis = f.axis ? (*f.axis < 0 ? *f.axis + rank : *f.axis) : -1;
-  if (f.axis && (axis < 0 || axis >= rank)) return std::nullopt;
+  const auto axes = axes_side_by_side(f.axes, rank);
+  if (!axes) return std::nullopt;
   for (int k = 0; k < rank; ++k) {
     const Dim d = x.shape()[k];
-    if (!f.axis || k == axis) {
+    if (k >= axes->first && k <= axes->last) {
       n *= d;
       if (f.keeps) kept.push_back(1);
       continue;
     }
-    (k < axis ? outer : inner) *= d;
+    (k < axes->first ? outer : inner) *= d;
     kept.push_back(d);
   }
   if (!start && n == Dim(0)) return std::nullopt;  // ValueError
@@ -187,24 +208,31 @@ V where(Context& c, const std::vector<V>& args) {
                            false);
 }
 
-// A cast in C order, or a copy. Floats to integers are NumPy's, whose loops differ out of range.
+// The dtype that a constant names; none: another kind.
+std::optional<DType> dtype_named(Context& c, const V& v) {
+  const auto o = as_constant(c, v);
+  const auto descr =
+      o ? py::reinterpret_steal<py::object>(PyObject_CallOneArg(numpy_attribute("dtype"), o->ptr()))
+        : py::object();
+  if (!descr) PyErr_Clear();
+  const auto t = descr ? dtype_of_descr(descr.ptr()) : std::nullopt;
+  return t && is_followed(*t) ? t : std::nullopt;
+}
+
+// A cast in C order, or a copy.
 V cast(Context& c, NdarrayValue* a, const V& to) {
   const Val x = a->elements(c);
-  const auto o = as_constant(c, to);
-  if (!o || a->scalar) return nullptr;
-  const auto descr =
-      py::reinterpret_steal<py::object>(PyObject_CallOneArg(numpy_attribute("dtype"), o->ptr()));
-  if (!descr) {
-    PyErr_Clear();
-    return nullptr;
-  }
-  const auto t = dtype_of_descr(descr.ptr());
-  if (!t || !is_followed(*t) || (is_float(x.dtype()) && is_int(*t)) ||
-      (is_complex(x.dtype()) && !is_complex(*t) && !is_bool(*t)))  // which warns
+  const auto t = a->scalar ? std::nullopt : dtype_named(c, to);
+  if (!t || (is_complex(x.dtype()) && !is_complex(*t) && !is_bool(*t)))  // which warns
     return nullptr;
   if (a->base && !is_kept_in_c_order(c, a)) return nullptr;
   Val made = x;
-  if (x.dtype() != *t) {
+  if (is_float(x.dtype()) && is_int(*t)) {
+    const auto loop = truncation_for(x.dtype(), *t);
+    if (!loop) return nullptr;
+    made = c.scope_->graph().op("numpy_loop", {x}, {Dim(*loop), *t});
+    note_flags(c, made);
+  } else if (x.dtype() != *t) {
     made = v_cast(x, *t);
     if (is_inexact(x.dtype())) note_flags(c, made);
   }
@@ -212,12 +240,11 @@ V cast(Context& c, NdarrayValue* a, const V& to) {
 }
 
 // zeros_like and its kind; what empty_like holds is nobody's business.
-V filled_like(Context& c, NdarrayValue* a, double value) {
+V filled_like(Context& c, NdarrayValue* a, DType t, double value) {
   const Val x = a->elements(c);
   if (a->scalar || !is_kept_in_c_order(c, a)) return nullptr;
   Graph& g = c.scope_->graph();
-  const Val one = g.constant(x.dtype(), value);
-  const Val all = g.op("broadcast_to", {one}, {x.shape().dims()});
+  const Val all = g.op("broadcast_to", {g.constant(t, value)}, {x.shape().dims()});
   return new_ndarray_value(c, all, a->axes, false);
 }
 
@@ -241,7 +268,10 @@ std::optional<Dims> sizes_of(Context& c, const V& v) {
 // np.zeros and its kind, where a function has ndarrays already: it may store in them.
 V filled(Context& c, const std::vector<V>& args, const Kwargs& kwargs, double value) {
   const bool among_arrays = std::any_of(c.guards_.begin(), c.guards_.end(),
-                                        [](auto& g) { return g.kind == Guard::kNdarray; });
+                                        [](auto& g) { return g.kind == Guard::kNdarray; }) ||
+                            std::any_of(c.known_.begin(), c.known_.end(), [](auto& v) {
+                              return as<NdarrayValue>(v.second) != nullptr;
+                            });
   V type = args.size() == 2 ? args[1] : V();
   if (kwargs.size() == 1 && kwargs[0].first == "dtype" && !type)
     type = kwargs[0].second;
@@ -252,13 +282,8 @@ V filled(Context& c, const std::vector<V>& args, const Kwargs& kwargs, double va
     return nullptr;
   DType t = DType::F64;
   if (type) {
-    const auto o = as_constant(c, type);
-    const auto descr = o ? py::reinterpret_steal<py::object>(
-                               PyObject_CallOneArg(numpy_attribute("dtype"), o->ptr()))
-                         : py::object();
-    if (!descr) PyErr_Clear();
-    const auto known = descr ? dtype_of_descr(descr.ptr()) : std::nullopt;
-    if (!known || !is_followed(*known)) return nullptr;
+    const auto known = dtype_named(c, type);
+    if (!known) return nullptr;
     t = *known;
   }
   const auto sizes = sizes_of(c, args[0]);
@@ -397,8 +422,10 @@ V peak_to_peak(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
 V accumulated(Context& c, const std::vector<V>& args, const Kwargs& kwargs, const char* ufunc) {
   auto* a = as<NdarrayValue>(args[0]);
   Val x = a->elements(c);
+  if (a->scalar || x.shape().rank() == 0 || !in_c_order({a, a})) return nullptr;
+  if (x.shape().rank() > 1 && args.size() == 1 && kwargs.empty())  // of all in one line
+    x = v_reshape(x, Shape{x.shape().numel()});
   const int rank = x.shape().rank();
-  if (a->scalar || rank == 0 || !in_c_order({a, a})) return nullptr;
   const auto axis = axis_argument(c, args, kwargs, 1, rank, rank == 1 ? 0 : -1);
   if (!axis) return nullptr;
   const py::object one = py::handle(numpy_attribute(ufunc))
@@ -458,7 +485,7 @@ V joined(Context& c, const std::vector<Val>& parts, int axis) {
 }
 
 // How a function makes one array of several.
-enum class Join : uint8_t { kConcatenate, kStack, kHorizontal, kVertical };
+enum class Join : uint8_t { kConcatenate, kStack, kHorizontal, kVertical, kColumns };
 template <Join kHow>
 V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   if (args.empty() || !(as<TupleValue>(args[0]) || as<ListValue>(args[0]))) return nullptr;
@@ -482,9 +509,11 @@ V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   if (!chooses && (args.size() > 1 || !kwargs.empty())) return nullptr;
   const auto axis =
       chooses ? axis_argument(c, args, kwargs, 1, rank + (kHow == Join::kStack ? 1 : 0), 0)
-              : std::optional(kHow == Join::kHorizontal && rank > 1 ? 1 : 0);
+              : std::optional(
+                    kHow == Join::kColumns || (kHow == Join::kHorizontal && rank > 1) ? 1 : 0);
   if (!axis) return nullptr;
-  const bool widens = kHow == Join::kStack || (kHow == Join::kVertical && rank == 1);
+  const bool of_lines = kHow == Join::kVertical || kHow == Join::kColumns;
+  const bool widens = kHow == Join::kStack || (of_lines && rank == 1);
   for (auto& p : parts) {
     if (!widens) break;
     Dims wide(p.shape().begin(), p.shape().end());
@@ -495,21 +524,51 @@ V join(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return joined(c, parts, *axis);
 }
 
-// np.array of an array: a copy in its order, or as another dtype.
+// Is it the dtype of an array, or none?
+bool is_dtype_of(Context& c, NdarrayValue* a, const V& type) {
+  return !type || is_none(type) || dtype_named(c, type) == a->elements(c).dtype();
+}
+
+// np.array of an array: a copy in its order, or as another dtype, or what it is, where no copy is
+// asked for; with as many axes as are.
 V copy_of_array(Context& c, NdarrayValue* a, const std::vector<V>& args, const Kwargs& kwargs) {
   if (a->scalar || !a->is_followed(c) || args.size() > 2) return nullptr;
   V type = args.size() == 2 ? args[1] : V();
+  bool copies = true;
+  int64_t least = 0;
   for (auto& [k, v] : kwargs) {
     const bool flag = is_known(v) && PyBool_Check(v->obj.ptr());
+    const auto n = k == "ndmin" && is_known(v) && PyLong_CheckExact(v->obj.ptr()) ? as_int(c, v)
+                                                                                  : std::nullopt;
     if (k == "dtype" && !type)
       type = v;
-    else if (k == "copy" ? !flag || v->obj.ptr() != Py_True : k != "subok" || !flag)
+    else if (k == "copy" && (flag || is_none(v)))
+      copies = flag && v->obj.ptr() == Py_True;
+    else if (n && *n <= kMaxRank)
+      least = *n;
+    else if (k == "order" ? !is_none(v) : k != "subok" || !flag)
       return nullptr;
   }
-  if (type && !is_none(type)) return cast(c, a, type);
+  V made = a;
   const Val x = a->elements(c);
-  if (a->base && !is_kept_in_c_order(c, a)) return nullptr;
-  return new_ndarray_value(c, x, a->axes, false);
+  if (!is_dtype_of(c, a, type)) {
+    if (!copies) return nullptr;
+    made = cast(c, a, type);
+  } else if (copies) {
+    if (a->base && !is_kept_in_c_order(c, a)) return nullptr;
+    made = new_ndarray_value(c, x, a->axes, false);
+  }
+  auto* of = as<NdarrayValue>(made);
+  if (!of || least <= x.shape().rank()) return made;
+  if (!of->is_in_c_order() || !has_no_gaps(c, of) || x.shape().numel() == Dim(0)) return nullptr;
+  Dims wide(static_cast<size_t>(least - x.shape().rank()), Dim(1));
+  std::vector<V> form;
+  for (const Dim d : x.shape()) wide.push_back(d);
+  for (const Dim d : wide) {
+    if (d.symbolic()) return nullptr;
+    form.push_back(c.constant_int(int64_t{d}));
+  }
+  return view_in_shape(c, *of, Shape(wide), c.tuple({c.tuple(form)}));
 }
 
 // np.array of NumPy's float64 scalars and Python's floats.
@@ -717,15 +776,27 @@ V filled_with(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
 }
 template <int kValue>
 V like(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
-  const bool alone = args.size() == 1 && kwargs.empty();
-  return alone ? filled_like(c, as<NdarrayValue>(args[0]), kValue) : nullptr;
+  auto* a = as<NdarrayValue>(args[0]);
+  V type = args.size() == 2 ? args[1] : V();
+  if (kwargs.size() == 1 && kwargs[0].first == "dtype" && !type)
+    type = kwargs[0].second;
+  else if (!kwargs.empty() || args.size() > 2)
+    return nullptr;
+  const bool same = !type || is_none(type);
+  const auto t = same ? std::optional(a->elements(c).dtype()) : dtype_named(c, type);
+  return t ? filled_like(c, a, *t, kValue) : nullptr;
 }
 V dot(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   return args.size() == 2 && kwargs.empty() ? apply_matmul(c, args[0], args[1]) : nullptr;
 }
 V as_type(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
-  const bool plain = args.size() == 2 && kwargs.empty();
-  return plain ? cast(c, as<NdarrayValue>(args[0]), args[1]) : nullptr;
+  const bool copies = kwargs.size() == 1 && kwargs[0].first == "copy" &&
+                      is_known(kwargs[0].second) && PyBool_Check(kwargs[0].second->obj.ptr());
+  if (args.size() != 2 || kwargs.size() != (copies ? 1 : 0)) return nullptr;
+  auto* a = as<NdarrayValue>(args[0]);
+  if (copies && kwargs[0].second->obj.ptr() == Py_False && !a->scalar && is_dtype_of(c, a, args[1]))
+    return args[0];
+  return cast(c, a, args[1]);
 }
 V copy(Context& c, const std::vector<V>& args, const Kwargs& kwargs) {
   auto* a = as<NdarrayValue>(args[0]);
@@ -807,6 +878,7 @@ constexpr Function kFunctions[] = {
     {"stack", join<Join::kStack>, false},
     {"hstack", join<Join::kHorizontal>, false},
     {"vstack", join<Join::kVertical>, false},
+    {"column_stack", join<Join::kColumns>, false},
     {"array", array_of_numbers, false},
     {"take", take},
     {"take_along_axis", take_along_axis},
@@ -819,6 +891,14 @@ constexpr Function kFunctions[] = {
     {"count_nonzero", nonzero_count},
     {"vdot", product_of_lines},
     {"inner", product_of_lines},
+    {"pad", padded},
+    {"meshgrid", mesh_grid, false},
+    {"select", selected, false},
+    {"copyto", copied_to},
+    {"fill", filled_in_place},
+    {"diag", diagonal_matrix},
+    {"diagonal", diagonal_view},
+    {"item", single_item},
 };
 
 struct Reduction {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "absl/container/flat_hash_map.h"
 #include "capture/context.h"
 #include "capture/values/masked.h"
 #include "capture/values/object.h"
@@ -15,6 +16,8 @@
 #include "objects/data.h"
 #include "objects/ndarray.h"
 #include "runtime/foreign.h"
+#include "runtime/fp_status.h"
+#include "runtime/number_loops.h"
 
 namespace pijit {
 bool is_followed(DType t) {
@@ -314,6 +317,57 @@ std::optional<int64_t> loop_for(PyObject* ufunc, const std::vector<DType>& types
 
 namespace {
 
+// Does a loop cast as NumPy does, and with the same flags? Values in range, at the ends and beyond.
+bool truncates_as_numpy(const ForeignLoop& loop, DType from, DType to) {
+  const auto numpy = [](const char* name) { return py::handle(numpy_attribute(name)); };
+  const py::object type = share(descr_of(to));
+  const py::handle raises = numpy("errstate");
+  constexpr double kValues[] = {
+      1.5,      -1.5,   127.5, -129.0,       255.9,         256.0,        300.0, 32768.0,
+      -32769.0, 65536,  7e4,   2147483648.0, -2147483904.0, 4294967296.0, 5e9,   9.3e18,
+      -9.3e18,  1.9e19, 1e30,  -1e30,        HUGE_VAL,      -HUGE_VAL,    NAN};
+  for (const double v : kValues)
+    for (const std::ptrdiff_t n : {1, 37}) {
+      const py::object x = numpy("full")(n, v, share(descr_of(from)));
+      const py::object mine = numpy("zeros")(n, type);
+      char* at[] = {ndarray_fields(x.ptr())->data, ndarray_fields(mine.ptr())->data};
+      const std::ptrdiff_t steps[] = {static_cast<std::ptrdiff_t>(size_of(from)),
+                                      static_cast<std::ptrdiff_t>(size_of(to))};
+      clear_fp_flags();
+      loop.function(at, &n, steps, loop.data);
+      const bool invalid = fp_flags() & kFpInvalid;
+      py::object theirs;
+      {
+        const Quiet quiet;
+        theirs = x.attr("astype")(type);
+      }
+      if (!py::object(mine.attr("tobytes")()).equal(theirs.attr("tobytes")())) return false;
+      const py::object strict = raises(py::arg("invalid") = "raise");
+      strict.attr("__enter__")();
+      const bool refused = !py::reinterpret_steal<py::object>(
+          PyObject_CallMethodOneArg(x.ptr(), interned("astype"), type.ptr()));
+      PyErr_Clear();
+      strict.attr("__exit__")(py::none(), py::none(), py::none());
+      if (refused != invalid) return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+std::optional<int64_t> truncation_for(DType from, DType to) {
+  static auto* known = new absl::flat_hash_map<std::pair<int, int>, int64_t>;  // under the GIL
+  const std::pair key(static_cast<int>(from), static_cast<int>(to));
+  if (const auto it = known->find(key); it != known->end())
+    return it->second < 0 ? std::nullopt : std::optional(it->second);
+  const ForeignLoop loop = truncating_loop(from, to);
+  const int64_t number = truncates_as_numpy(loop, from, to) ? number_of(loop) : -1;
+  (*known)[key] = number;
+  return number < 0 ? std::nullopt : std::optional(number);
+}
+
+namespace {
+
 struct Extreme {
   std::string_view name;
   const char* wins;  // what the operand is that wins, beside the other
@@ -376,7 +430,30 @@ Val value_to_store(Context& c, const V& value, DType t) {
 
 void note_flags(Context& c, Val v) { c.raising_.push_back(v.id); }
 
-static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
+namespace {
+
+// The loop of an operator of NumPy's scalars where it is another one than its ufunc's: integers
+// raise a flag where they overflow, and powers are the C library's.
+std::optional<int64_t> loop_of_numbers(std::string_view name, DType t) {
+  static constexpr std::pair<std::string_view, CheckedOp> kChecked[] = {
+      {"add", CheckedOp::kAdd},
+      {"subtract", CheckedOp::kSub},
+      {"multiply", CheckedOp::kMul},
+      {"negative", CheckedOp::kNeg},
+      {"absolute", CheckedOp::kAbs}};
+  static constexpr std::string_view kPower = "power";
+  if (is_float(t) && name == kPower) return number_of(libm_power_loop(t));
+  const auto* row = std::ranges::find(kChecked, name, [](auto& r) { return r.first; });
+  if (!is_int(t) || row == std::end(kChecked)) return std::nullopt;
+  return number_of(checked_loop(row->second, t));
+}
+
+enum class Applied : uint8_t { kByUfunc, kByScalars };
+
+}  // namespace
+
+static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands,
+                     Applied how = Applied::kByUfunc) {
   if (!is_ufunc(ufunc) || !py::object(py::handle(ufunc).attr("signature")).is_none())
     return nullptr;
   const UfuncFields* u = ufunc_fields(ufunc);
@@ -412,8 +489,9 @@ static V ufunc_value(Context& c, PyObject* ufunc, const std::vector<V>& operands
   const DType out = types.back();
   types.pop_back();
   const bool same = std::all_of(types.begin(), types.end(), [&](DType t) { return t == types[0]; });
-  const OwnOp* op = same ? own_op(name, types[0]) : nullptr;
-  const auto loop = op ? std::nullopt : loop_for(ufunc, types, out);
+  auto loop = same && how == Applied::kByScalars ? loop_of_numbers(name, types[0]) : std::nullopt;
+  const OwnOp* op = same && !loop ? own_op(name, types[0]) : nullptr;
+  if (!op && !loop) loop = loop_for(ufunc, types, out);
   if (!op && !loop) left_to_numpy(c, name);
   // What lies in memory backwards goes through other code of NumPy's loops.
   const bool complex = is_complex(out) || std::any_of(types.begin(), types.end(), is_complex);
@@ -441,6 +519,15 @@ V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
   });
 }
 
+V apply_to_scalars(Context& c, PyObject* ufunc, const std::vector<V>& operands) {
+  for (auto& v : operands) {
+    auto* a = as<NdarrayValue>(v);
+    if ((a && is_complex(a->memory.dtype())) || (is_known(v) && PyComplex_Check(v->obj.ptr())))
+      return nullptr;
+  }
+  return in_numpys_words(c, [&] { return ufunc_value(c, ufunc, operands, Applied::kByScalars); });
+}
+
 // A power of integers, by multiplications: what wraps around wraps alike in any order of them.
 static V power_of_integers(Context& c, const V& x, int64_t exponent) {
   V made, factor = x;
@@ -456,13 +543,14 @@ static V power_of_integers(Context& c, const V& x, int64_t exponent) {
 
 // NumPy has shorter ways for some exponents that are Python numbers, with the same bits and other
 // names in its warnings.
-static V power_value(Context& c, const V& x, const V& y) {
-  if (auto* a = as_ndarray(c, x); a && !a->scalar && is_known(y) && a->is_followed(c)) {
+static V power_value(Context& c, const V& x, const V& y, bool of_scalars) {
+  if (auto* a = as_ndarray(c, x); a && is_known(y) && a->is_followed(c)) {
     const bool integers = is_int(a->elements(c).dtype()) && PyLong_CheckExact(y->obj.ptr());
     const auto exponent = integers ? as_int(c, y) : std::nullopt;
     constexpr int64_t kMost = 64;
     if (exponent && *exponent >= 2 && *exponent <= kMost) return power_of_integers(c, a, *exponent);
   }
+  if (of_scalars) return apply_to_scalars(c, numpy_attribute("power"), {x, y});
   if (auto* a = as<NdarrayValue>(x);
       a && !a->scalar && is_known(y) && a->is_followed(c) && is_float(a->elements(c).dtype())) {
     PyObject* o = y->obj.ptr();
@@ -482,16 +570,36 @@ static V power_value(Context& c, const V& x, const V& y) {
   return apply_ufunc(c, numpy_attribute("power"), {x, y});
 }
 
-V apply_power(Context& c, const V& x, const V& y) {
-  return in_numpys_words(c, [&] { return power_value(c, x, y); });
+V apply_power(Context& c, const V& x, const V& y, bool of_scalars) {
+  return in_numpys_words(c, [&] { return power_value(c, x, y, of_scalars); });
+}
+
+// The parts of an index in the order in which the axes lie in memory, null for an axis that it does
+// not name; none: that is not seen.
+static std::optional<std::vector<V>> parts_in_memory(Context& c, NdarrayValue* whole,
+                                                     const V& index) {
+  std::vector<V> parts = as<TupleValue>(index) ? index->parts(c) : std::vector<V>{index};
+  if (whole->is_in_c_order()) return parts;
+  for (auto& p : parts)
+    if (is_none(p) || (is_known(p) && p->obj.ptr() == Py_Ellipsis)) return std::nullopt;
+  std::vector<V> made;
+  for (const int k : whole->axes)
+    made.push_back(static_cast<size_t>(k) < parts.size() ? parts[static_cast<size_t>(k)] : V());
+  return made;
 }
 
 bool has_no_gaps(Context& c, NdarrayValue* a, bool new_axes) {
   for (; a->base; a = a->base) {
-    if (a->is_half()) return false;
+    if (a->is_half() || a->is_diagonal()) return false;
     if (!a->index || (is_known(a->index) && a->index->obj.ptr() == Py_Ellipsis)) continue;
+    const auto parts = parts_in_memory(c, a->base, a->index);
+    if (!parts) return false;
     bool sliced = false;
-    for (auto& p : as<TupleValue>(a->index) ? a->index->parts(c) : std::vector<V>{a->index}) {
+    for (auto& p : *parts) {
+      if (!p) {
+        sliced = true;
+        continue;
+      }
       if (new_axes && is_none(p)) continue;
       const auto* s = as<SliceValue>(p);
       const bool whole = s && is_none(s->start) && is_none(s->stop);

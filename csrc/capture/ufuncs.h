@@ -30,6 +30,8 @@ std::vector<Val> values_of(Context& c, const std::vector<Given>& all,
 // The loop of a ufunc for these dtypes, which its own table has; none: another library's, or one
 // that may raise Python's exceptions, as no thread of ours can.
 std::optional<int64_t> loop_for(PyObject* ufunc, const std::vector<DType>& types, DType out);
+// NumPy's cast of floats to integers; none: it does otherwise where they are out of range.
+std::optional<int64_t> truncation_for(DType from, DType to);
 // Are the elements of an array or a view beside one another in memory? New axes have a stride of 0,
 // which BLAS does not take.
 bool has_no_gaps(Context& c, NdarrayValue* a, bool new_axes = false);

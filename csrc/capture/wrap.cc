@@ -27,7 +27,7 @@ bool static_object(PyObject* o) {
          Py_TYPE(o) == op_function_type || Py_TYPE(o) == dtype_type || PyCode_Check(o) ||
          Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyGetSetDescr_Type ||
          Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type ||
-         is_enum(Py_TYPE(o));
+         is_enum(Py_TYPE(o)) || (numpy_is_followed() && dtype_of_descr(o));
 }
 
 // Subclasses of dict that differ from it in what they do for a missing key, or in the order of

@@ -307,7 +307,8 @@ std::vector<Window> windows_of(const Graph& g, const Node& n) {
     w.strides[d] *= step[d];
     if (w.strides[d] == side_by_side) side_by_side *= s[d];
   }
-  if (side_by_side < 4) return {};
+  constexpr int64_t kFew = 4;  // copied apart; a single one is read
+  if (side_by_side < kFew && !(s.numel() == Dim(1))) return {};
   return {w};
 }
 bool Window::merges(const Shape& s, int lo, int hi) const {

@@ -15,6 +15,7 @@ namespace pijit {
 // Passes that ask for nothing but the graph, each in a file of compile/passes that says more. Null:
 // nothing changes.
 std::unique_ptr<Graph> fuse_extrema(const Graph& g);
+std::unique_ptr<Graph> gather_elements(const Graph& g);
 std::unique_ptr<Graph> overlap_collectives(const Graph& g);
 std::unique_ptr<Graph> slice_parts(const Graph& g);
 std::unique_ptr<Graph> transpose_in_products(const Graph& g);
@@ -53,6 +54,7 @@ constexpr Step kSteps[] = {
     {"lower",            always,  [](const Graph& g, Pipeline& p) { return lower(g, p.served); }},
     {"simplify-lowered", always,  [](const Graph& g, Pipeline&) { return simplify(g); }},
     {"fast-math",        fast_math, [](const Graph& g, Pipeline& p) { return fast_math(g, p.facts.channel_block); }},
+    {"elements",         fuses,   [](const Graph& g, Pipeline&) { return gather_elements(g); }},
     {"unroll",           fuses,   [](const Graph& g, Pipeline&) { return unroll_axes(g); }},
     {"extrema",          fuses,   [](const Graph& g, Pipeline&) { return fuse_extrema(g); }},
     {"layout",           [](const Pipeline& p) { return p.facts.channel_block > 0; },

@@ -67,17 +67,31 @@ V by_its_code(Tracer& t, Call& c) {
   }
 }
 
-// An array as it is: asarray and its kind, where nothing else is asked for.
+// An array as it is: asarray and its kind, where no more than a dtype is asked for.
 V as_it_is(Tracer& t, Call& c) {
   if (c.args.empty()) return nullptr;
-  bool plain = std::all_of(c.args.begin() + 1, c.args.end(), is_none);
-  for (auto& [k, v] : c.kwargs) plain &= is_none(v);
+  V type = c.args.size() > 1 ? c.args[1] : V();
+  bool plain = c.args.size() <= 2 || std::all_of(c.args.begin() + 2, c.args.end(), is_none);
+  for (auto& [k, v] : c.kwargs) {
+    if (k == "dtype" && !type)
+      type = v;
+    else
+      plain &= is_none(v);
+  }
   if (!plain) return nullptr;
+  if (type && !is_none(type)) {
+    if (!as<NdarrayValue>(c.args[0]))
+      return as_constant(t, c.args[0])
+                 ? call_numpy(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs)
+                 : nullptr;
+    return apply_numpy(t, "astype", {c.args[0], type}, {{"copy", t.constant(py::bool_(false))}});
+  }
   if (as<ArrayValue>(c.args[0])) return c.args[0];
   if (as_constant(t, c.args[0]))
     return call_numpy(t, py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs);
   auto* a = as<NdarrayValue>(c.args[0]);
-  return a && !a->scalar ? c.args[0] : nullptr;
+  if (!a || !a->scalar) return a ? c.args[0] : nullptr;
+  return a->is_followed(t) ? V(new_ndarray_value(t, a->elements(t), {}, false)) : nullptr;
 }
 
 // The dtype of what is made of such operands.
@@ -189,6 +203,7 @@ void add_numpy(Registry& r) {
                "stack",
                "hstack",
                "vstack",
+               "column_stack",
                "take",
                "take_along_axis",
                "put_along_axis",
@@ -206,7 +221,12 @@ void add_numpy(Registry& r) {
                "trace",
                "count_nonzero",
                "vdot",
-               "inner"},
+               "inner",
+               "pad",
+               "meshgrid",
+               "select",
+               "copyto",
+               "diag"},
               kAll, by_numpy);
   const py::object numpy = python_module("numpy");
   const py::object ufunc = numpy.attr("ufunc"), generic = numpy.attr("generic");
@@ -218,6 +238,8 @@ void add_numpy(Registry& r) {
   }
   functions(r, {"asarray", "asanyarray"}, kAll, as_it_is);
   functions(r, {"result_type"}, kAll, result_type);
+  functions(r, {"promote_types"}, kAll, call_pure);
+  r.add(numpy.attr("dtype"), {1, 3, true}, call_pure);
   r.functions("numpy.lib.array_utils", {"normalize_axis_index"}, kAll, call_pure);
   r.method(reinterpret_cast<PyTypeObject*>(ufunc.ptr()), "reduce", kAll, reduced_by_ufunc);
   r.method(reinterpret_cast<PyTypeObject*>(ufunc.ptr()), "outer", {3, 3}, outer_by_ufunc);

@@ -8,7 +8,10 @@
 #include "capture/context.h"
 #include "capture/protocol/protocol.h"
 #include "capture/rebuilder.h"
+#include "capture/values/iterator.h"
 #include "capture/values/ndarray.h"
+#include "capture/values/scalar.h"
+#include "capture/values/sequence.h"
 #include "capture/values/tensor.h"
 #include "objects/ndarray.h"
 
@@ -76,6 +79,15 @@ std::optional<V> ArrayValue::method(Context& c, const std::string& name, std::ve
   static const std::set<std::string> kFresh = {
       "astype",  "sum",     "mean",  "max",       "min",     "copy",  "item",
       "flatten", "reshape", "ravel", "transpose", "squeeze", "cumsum"};
+  static constexpr std::string_view kCast = "astype";
+  const auto is_false = [](auto& k) {
+    return k.first == "copy" && is_known(k.second) && k.second->obj.ptr() == Py_False;
+  };
+  if (name == kCast && kwargs.size() == 1 && is_false(kwargs[0])) {
+    const V made = call_numpy(c, obj.attr("astype"), args, {}, this);
+    const auto* a = as<ArrayValue>(made);
+    return a && a->obj.attr("dtype").is(obj.attr("dtype")) ? V(this) : made;
+  }
   const bool given = std::any_of(kwargs.begin(), kwargs.end(),
                                  [](auto& k) { return k.first == "copy" || k.first == "out"; });
   if (given || !kFresh.count(name))
@@ -87,6 +99,17 @@ V ArrayValue::length(Context& c) {
   const Py_ssize_t n = PyObject_Size(obj.ptr());
   if (n < 0) c.raise(py::error_already_set());
   return c.constant_int(n);
+}
+
+V ArrayValue::iter(Context& c) {
+  constexpr int64_t kMost = 1000;
+  const auto* f = ndarray_fields(obj.ptr());
+  if (f->nd != 1 || f->shape[0] > kMost || from) return Value::iter(c);
+  std::vector<V> items;
+  for (int64_t k = 0; k < f->shape[0]; ++k) items.push_back(c.constant(obj[py::int_(k)]));
+  c.undoable([this, old = iterated] { iterated = old; });
+  iterated = true;
+  return c.make<SequenceIterator>(as<TupleValue>(c.tuple(std::move(items))), this);
 }
 
 V ArrayValue::getitem(Context& c, const V& at) {
@@ -126,7 +149,7 @@ V ArrayValue::in_place(Context& c, BinaryOp op, const V& other) {
   const auto same = [&](const char* name) { return obj.attr(name).equal(made->obj.attr(name)); };
   if (!made || !same("dtype") || !same("shape"))
     c.give_up(Reason::kUnsupportedOperand, "an ndarray changed in place", Case::kNumpyArray);
-  if (base || has_views)
+  if (base || has_views || iterated)
     c.give_up(Reason::kUnsupportedOperand, "an ndarray with views changed in place",
               Case::kNumpyArray);
   c.undoable([this, old = obj] { obj = old; });
@@ -237,8 +260,9 @@ V call_numpy(Context& c, const py::object& f, const std::vector<V>& args, const 
   });
   const py::object shown = is_array(r.ptr()) ? py::object(r.attr("base")) : py::none();
   for (auto o : positional) {
+    if (!is_array(o.ptr())) continue;  // a scalar may be one object with another
     taken |= o.ptr() == r.ptr();
-    if (shown.is_none() || !is_array(o.ptr())) continue;
+    if (shown.is_none()) continue;
     taken |= o.ptr() == shown.ptr() || shown.is(py::object(o.attr("base")));
   }
   if (taken) c.give_up(Reason::kUnsupportedCall, "numpy." + name, Case::kNumpyFunction);

@@ -17,6 +17,7 @@ struct ArrayValue final : Value {
   V compare(Context& c, CompareOp op, const V& other, Side side) override;
   V in_place(Context& c, BinaryOp op, const V& other) override;
   V length(Context& c) override;
+  V iter(Context& c) override;
   V getitem(Context& c, const V& index) override;
   void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
@@ -26,6 +27,7 @@ struct ArrayValue final : Value {
   ArrayValue *base = nullptr, *from = nullptr;
   V index;
   bool has_views = false;
+  bool iterated = false;  // what its items are, an iterator holds
 };
 
 // NumPy's functions on constants give constants. Where a floating-point warning is due, they don't.

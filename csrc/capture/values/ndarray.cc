@@ -39,6 +39,7 @@ struct NdarrayRecipe final : Recipe {
 };
 
 constexpr const char *kReal = "real", *kImag = "imag";  // ops, and attributes of arrays
+constexpr const char* kDiagonal = "diagonal";           // an op, and a method
 
 }  // namespace
 
@@ -78,6 +79,9 @@ NdarrayValue* new_ndarray_value(Context& c, Val memory, std::vector<int> axes, b
 }
 
 static V transposed(Context& c, NdarrayValue& a);
+static Val diagonal_of(Context& c, Val matrix, int64_t offset) {
+  return c.scope_->graph().op(kDiagonal, {matrix}, {Dim(offset)});
+}
 
 NdarrayValue* as_ndarray(Context& c, const V& v) {
   if (auto* a = as<NdarrayValue>(v)) return a;
@@ -110,6 +114,8 @@ bool NdarrayValue::is_followed(Context& c) const {
          is_of_ndarrays(obj.ptr());
 }
 
+bool NdarrayValue::is_diagonal() const { return by == kDiagonal; }
+
 Val NdarrayValue::elements(Context& c) {
   if (!is_followed(c))
     c.give_up(Reason::kUnsupportedOperand, "ndarray of another layout or dtype, or in a gradient",
@@ -120,6 +126,7 @@ Val NdarrayValue::elements(Context& c) {
     seen = base->version;
     ++version;  // for views of this one
     if (is_half()) return memory = c.scope_->graph().op(by, {whole});
+    if (is_diagonal()) return memory = diagonal_of(c, whole, *as_int(c, form->parts(c)[0]));
     return memory = index ? base->part(c, index) : v_reshape(whole, memory.shape());
   }
   if (memory) return memory;
@@ -306,7 +313,9 @@ void NdarrayValue::replace(Context& c, Val now) {
 // Of an array from outside: each run stores in it, when all is computed.
 void NdarrayValue::note_store(Context& c, const V& at, Val value) {
   NdarrayValue* root = this;
-  while (root->base) root = root->base;
+  while (root->base && !root->is_diagonal()) root = root->base;
+  if (root->is_diagonal())
+    c.give_up(Reason::kUnsupportedOperand, "an ndarray that cannot be written", Case::kNumpyArray);
   c.check_effect(root);
   if (root->src < 0) return;
   if (c.sources_[root->src].kind == Source::kConst ||
@@ -461,6 +470,10 @@ NdarrayValue* view_by_axes(Context& c, NdarrayValue& a, std::span<const int> axe
   for (size_t k = 0; k < axes.size(); ++k) now[k] = place[static_cast<size_t>(a.axes[k])];
   return view_of_all(c, a, x, std::move(now), "transpose", form);
 }
+NdarrayValue* view_by_diagonal(Context& c, NdarrayValue& a, int64_t offset) {
+  const Val x = diagonal_of(c, a.elements(c), offset);
+  return view_of_all(c, a, x, axes_in_order(1), kDiagonal, c.tuple({c.constant_int(offset)}));
+}
 static V transposed(Context& c, NdarrayValue& a) {
   if (a.scalar) return nullptr;
   a.elements(c);
@@ -526,46 +539,43 @@ std::optional<V> NdarrayValue::method(Context& c, const std::string& name, std::
 
 namespace {
 
-// Operators of NumPy's scalars alone are other code than ufuncs: integers warn where they overflow,
-// and powers are the C library's. Those of floats that IEEE fixes (`fixed`) are the same. Is it
-// another one?
-bool is_of_scalars(const NdarrayValue& a, const V& other, bool fixed) {
+// Is an operator one of NumPy's scalars and Python's numbers alone, which is other code than a
+// ufunc?
+bool is_of_scalars(const NdarrayValue& a, const V& other) {
+  if (!a.scalar || !other) return a.scalar;
   const auto* b = as<NdarrayValue>(other);
   // one that differs from call to call is an object
-  const bool object = other && as<ObjectValue>(other) && is_numpy_scalar(other->obj.ptr());
-  const bool of_scalar = object || (b ? b->scalar : as<ScalarValue>(other) != nullptr);
-  if (!a.scalar || (other && !of_scalar)) return false;
-  if (other && is_known(other) && PyComplex_Check(other->obj.ptr())) return true;
-  return !fixed || !is_float(a.memory.dtype()) || (b && !is_float(b->memory.dtype())) ||
-         (object && Py_TYPE(other->obj.ptr()) != numpy_scalar_type(a.memory.dtype()));
+  const bool object = as<ObjectValue>(other) && is_numpy_scalar(other->obj.ptr());
+  return object || (b ? b->scalar : as<ScalarValue>(other) != nullptr);
+}
+
+V by_operator(Context& c, const NdarrayValue& a, const V& other, const char* name,
+              const std::vector<V>& operands) {
+  PyObject* const ufunc = numpy_attribute(name);
+  return is_of_scalars(a, other) ? apply_to_scalars(c, ufunc, operands)
+                                 : apply_ufunc(c, ufunc, operands);
 }
 
 }  // namespace
 
 V NdarrayValue::unary(Context& c, UnaryOp op) {
-  if (is_of_scalars(*this, nullptr, op != UnaryOp::kInvert)) return nullptr;
   switch (op) {
-    case UnaryOp::kNeg: return apply_ufunc(c, numpy_attribute("negative"), {this});
-    case UnaryOp::kPos: return apply_ufunc(c, numpy_attribute("positive"), {this});
-    case UnaryOp::kInvert: return apply_ufunc(c, numpy_attribute("invert"), {this});
+    case UnaryOp::kNeg: return by_operator(c, *this, nullptr, "negative", {this});
+    case UnaryOp::kPos: return by_operator(c, *this, nullptr, "positive", {this});
+    case UnaryOp::kInvert: return by_operator(c, *this, nullptr, "invert", {this});
     default: return nullptr;
   }
 }
 
-V NdarrayValue::absolute(Context& c) {
-  if (is_of_scalars(*this, nullptr, true)) return nullptr;
-  return apply_ufunc(c, numpy_attribute("absolute"), {this});
-}
+V NdarrayValue::absolute(Context& c) { return by_operator(c, *this, nullptr, "absolute", {this}); }
 
 V NdarrayValue::binary(Context& c, BinaryOp op, const V& other, Side side) {
   const V &a = side == Side::kLeft ? V(this) : other, &b = side == Side::kLeft ? other : V(this);
-  const bool fixed = op == BinaryOp::kAdd || op == BinaryOp::kSub || op == BinaryOp::kMul ||
-                     op == BinaryOp::kTrueDiv;
-  if (is_of_scalars(*this, other, fixed)) return nullptr;
-  if (op == BinaryOp::kMatmul) return apply_matmul(c, a, b);
-  if (op == BinaryOp::kPow) return apply_power(c, a, b);
+  const bool of_scalars = is_of_scalars(*this, other);
+  if (op == BinaryOp::kMatmul) return of_scalars ? nullptr : apply_matmul(c, a, b);
+  if (op == BinaryOp::kPow) return apply_power(c, a, b, of_scalars);
   const char* name = ufunc_of(op);
-  return name ? apply_ufunc(c, numpy_attribute(name), {a, b}) : nullptr;
+  return name ? by_operator(c, *this, other, name, {a, b}) : nullptr;
 }
 
 bool NdarrayValue::is_complex_number(Context& c) {
@@ -585,9 +595,8 @@ V NdarrayValue::in_place(Context& c, BinaryOp op, const V& other) {
 }
 
 V NdarrayValue::compare(Context& c, CompareOp op, const V& other, Side side) {
-  if (is_of_scalars(*this, other, true)) return nullptr;
-  return apply_ufunc(
-      c, numpy_attribute(ufunc_of(op)),
+  return by_operator(
+      c, *this, other, ufunc_of(op),
       side == Side::kLeft ? std::vector<V>{this, other} : std::vector<V>{other, this});
 }
 

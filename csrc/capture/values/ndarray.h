@@ -41,6 +41,8 @@ struct NdarrayValue final : Value {
   std::vector<V> rows(Context& c, size_t count);
   // Is it one part of complex numbers, which lie between those of the other?
   bool is_half() const { return by && !form; }
+  // Is it the diagonal of a matrix, which cannot be written?
+  bool is_diagonal() const;
   // Is it a complex number? An operation of NumPy's that stores in one which it reads takes other
   // code than one that gives a new one, and other bits.
   bool is_complex_number(Context& c);
@@ -96,6 +98,9 @@ void note_flags(Context& c, Val v);
 // What a ufunc gives of these operands, at least one of which is an NdarrayValue. Null: NumPy
 // itself must be asked.
 V apply_ufunc(Context& c, PyObject* ufunc, const std::vector<V>& operands);
+// What an operator gives of NumPy's scalars, at least one of which is an NdarrayValue, and Python's
+// numbers; `ufunc` is the one of the same name. Null: as above.
+V apply_to_scalars(Context& c, PyObject* ufunc, const std::vector<V>& operands);
 // ufunc.outer of two arrays. Null: as above.
 V apply_outer(Context& c, PyObject* ufunc, const V& x, const V& y);
 // x @ y, of matrices. Null: as above.
@@ -104,7 +109,9 @@ V apply_matmul(Context& c, const V& x, const V& y);
 // with its axes in another order, `axes[k]` being that which comes as number k.
 NdarrayValue* view_in_shape(Context& c, NdarrayValue& a, const Shape& shape, const V& form);
 NdarrayValue* view_by_axes(Context& c, NdarrayValue& a, std::span<const int> axes, const V& form);
-V apply_power(Context& c, const V& x, const V& y);
+NdarrayValue* view_by_diagonal(Context& c, NdarrayValue& a, int64_t offset);
+// x ** y; `of_scalars`: of NumPy's scalars and Python's numbers alone.
+V apply_power(Context& c, const V& x, const V& y, bool of_scalars);
 // What a function of NumPy of this name, or the method, gives of an array and arguments. Null: as
 // above.
 V apply_numpy(Context& c, std::string_view name, const std::vector<V>& args, const Kwargs& kwargs);

@@ -34,14 +34,29 @@ bool is_all(const V& v) {
   return s && is_none(s->start) && is_none(s->stop) && is_none(s->step);
 }
 
-// The index as arrays of one shape, for the first axes; none: it is of another kind.
-std::vector<Val> indexes_of(Context& c, NdarrayValue* a, const V& at) {
+// The index as arrays of one shape, for axes side by side behind `lead` others; none: it is of
+// another kind.
+struct Places {
+  std::vector<Val> of;
+  int lead = 0;
+};
+Places indexes_of(Context& c, NdarrayValue* a, const V& at) {
   if (a->scalar || !a->is_followed(c)) return {};
   const Shape shape = a->elements(c).shape();
   if (!a->is_in_c_order()) return {};
   std::vector<V> parts = as<TupleValue>(at) ? at->parts(c) : std::vector<V>{at};
+  const auto is_dots = [](const V& p) { return is_known(p) && p->obj.ptr() == Py_Ellipsis; };
+  if (const auto dots = std::ranges::find_if(parts, is_dots); dots != parts.end()) {
+    const V none = c.constant(py::none());
+    const int missing = shape.rank() - static_cast<int>(parts.size()) + 1;
+    const auto place = parts.erase(dots);
+    if (missing < 0) return {};
+    parts.insert(place, static_cast<size_t>(missing), V(c.make<SliceValue>(none, none, none)));
+  }
   if (parts.empty() || static_cast<int>(parts.size()) > shape.rank()) return {};
   while (parts.size() > 1 && is_all(parts.back())) parts.pop_back();
+  int lead = 0;
+  for (; parts.size() > 1 && is_all(parts.front()); ++lead) parts.erase(parts.begin());
   Graph& g = c.scope_->graph();
   std::vector<Val> places;
   Shape all;
@@ -62,7 +77,7 @@ std::vector<Val> indexes_of(Context& c, NdarrayValue* a, const V& at) {
   if (!any || all.rank() + shape.rank() > kMaxRank) return {};
   for (auto& x : places)
     if (!(x.shape() == all)) x = g.op("broadcast_to", {x}, {all.dims()});
-  return places;
+  return {std::move(places), lead};
 }
 
 V fresh(Context& c, Val made) {
@@ -123,10 +138,43 @@ std::optional<Along> along(Context& c, const std::vector<V>& args, const Kwargs&
 
 }  // namespace
 
+// Elements of axes behind others: NumPy puts those axes first in memory, and gives a view.
+static V picked_behind(Context& c, Val x, const Places& places) {
+  const int lead = places.lead, picked = places.of[0].shape().rank();
+  const auto count = static_cast<int>(places.of.size());
+  Graph& g = c.scope_->graph();
+  if (x.shape().numel() == Dim(0) || places.of[0].shape().numel() == Dim(0)) return nullptr;
+  Val made;
+  Dims order;
+  if (count == 1) {
+    made = g.op("gather", {x, places.of[0]}, {Dim(lead)});
+    note_flags(c, made);
+    for (int k = lead; k < lead + picked; ++k) order.push_back(Dim(k));
+    for (int k = 0; k < made.shape().rank(); ++k)
+      if (k < lead || k >= lead + picked) order.push_back(Dim(k));
+    made = v_transpose(made, order);
+  } else {
+    for (int k = lead; k < lead + count; ++k) order.push_back(Dim(k));
+    for (int k = 0; k < x.shape().rank(); ++k)
+      if (k < lead || k >= lead + count) order.push_back(Dim(k));
+    made = elements_at(g, v_transpose(x, order), places.of);
+    note_flags(c, made);
+  }
+  auto* whole = new_ndarray_value(c, made, axes_in_order(made.shape().rank()), false);
+  std::vector<int> axes;
+  std::vector<V> form;
+  for (int k = 0; k < made.shape().rank(); ++k) {
+    axes.push_back(k < lead ? picked + k : k < lead + picked ? k - lead : k);
+    form.push_back(c.constant_int(axes.back()));
+  }
+  return view_by_axes(c, *whole, axes, c.tuple(form));
+}
+
 V picked_part(Context& c, NdarrayValue* a, const V& at) {
-  const std::vector<Val> places = indexes_of(c, a, at);
-  if (places.empty()) return nullptr;
-  return fresh(c, elements_at(c.scope_->graph(), a->elements(c), places));
+  const Places places = indexes_of(c, a, at);
+  if (places.of.empty()) return nullptr;
+  if (places.lead > 0) return picked_behind(c, a->elements(c), places);
+  return fresh(c, elements_at(c.scope_->graph(), a->elements(c), places.of));
 }
 
 // The graph makes all of the array anew: where few elements are stored, NumPy is faster.
@@ -137,8 +185,8 @@ static bool is_worth_it(const Shape& stored, const Shape& whole) {
 }
 
 bool store_picked(Context& c, NdarrayValue* a, const V& at, const V& value) {
-  const std::vector<Val> places = indexes_of(c, a, at);
-  if (places.empty()) return false;
+  const auto [places, lead] = indexes_of(c, a, at);
+  if (places.empty() || lead > 0) return false;
   Graph& g = c.scope_->graph();
   const Val x = a->elements(c);
   Val to = value_to_store(c, value, x.dtype());

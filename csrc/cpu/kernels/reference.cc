@@ -186,17 +186,18 @@ KERNEL(ref_pad) {
 }
 KERNEL(ref_concat) {
   const int axis = normalize_axis("concat", r.ctx().i("axis"), r.out.shape.rank());
-  const std::vector<Type> in = r.in;
-  const Type out = r.out;
-  return fn_kernel([=](const void* const* x, void* y) {
-    int64_t outer = 1, inner = static_cast<int64_t>(size_of(out.dtype));
-    for (int i = 0; i < axis; ++i) outer *= out.shape[i];
-    for (int i = axis + 1; i < out.shape.rank(); ++i) inner *= out.shape[i];
+  const Type& out = r.out;
+  int64_t outer = 1, inner = static_cast<int64_t>(size_of(out.dtype));
+  for (int i = 0; i < axis; ++i) outer *= out.shape[i];
+  for (int i = axis + 1; i < out.shape.rank(); ++i) inner *= out.shape[i];
+  std::vector<size_t> bytes;
+  for (auto& t : r.in) bytes.push_back(static_cast<size_t>(t.shape[axis] * inner));
+  return fn_kernel([bytes = std::move(bytes), outer](const void* const* x, void* y) {
     char* d = static_cast<char*>(y);
     for (int64_t o = 0; o < outer; ++o)
-      for (size_t k = 0; k < in.size(); ++k) {
-        const int64_t n = in[k].shape[axis] * inner;
-        std::memcpy(d, static_cast<const char*>(x[k]) + o * n, n);
+      for (size_t k = 0; k < bytes.size(); ++k) {
+        const size_t n = bytes[k];
+        std::memcpy(d, static_cast<const char*>(x[k]) + static_cast<size_t>(o) * n, n);
         d += n;
       }
   });

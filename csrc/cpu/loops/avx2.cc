@@ -62,7 +62,10 @@ class Avx2Lanes : public VectorCode {
       }
     });
   }
-  void begin(asmjit::FuncNode* f) override { f->frame().setAvxEnabled(); }
+  void begin(asmjit::FuncNode* f) override {
+    f->frame().setAvxEnabled();
+    f->frame().setAvxCleanup();  // as of AVX-512
+  }
   int max_hoisted() const override { return 5; }
   int max_sums() const override { return 2; }  // of two registers
   int window() const override { return 96; }

@@ -23,7 +23,11 @@ class Avx512Code : public VectorCode {
       }
     });
   }
-  void begin(asmjit::FuncNode* f) override { f->frame().setAvx512Enabled(); }
+  // Code without AVX that runs after it is slow while upper halves of registers are in use.
+  void begin(asmjit::FuncNode* f) override {
+    f->frame().setAvx512Enabled();
+    f->frame().setAvxCleanup();
+  }
   int max_hoisted() const override { return 14; }
   int max_sums() const override { return 8; }
   int window() const override { return 128; }

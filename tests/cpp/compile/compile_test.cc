@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <cmath>
 #include <cstring>
@@ -234,6 +237,55 @@ TEST(Fusion, SlicesOfAllKinds) {
     Val column = part(x, {0, 3, 4}, {6, 4, 5}), again = part(s, {1, 1, 2}, {2, 3, 9});
     Val nan = v_op("not_equal", s, s);
     g.outputs = {{s.id}, {all.id}, {none.id}, {back.id}, {column.id}, {again.id}, {nan.id}};
+    expect_modes_agree(g);
+  }
+}
+
+#if defined(__x86_64__)
+// Does the processor tell which registers are in use?
+bool tells_registers_in_use() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & 4);
+}
+unsigned registers_in_use() {
+  unsigned low = 0, high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+  return low;
+}
+
+TEST(Kernels, LeaveNoUpperHalvesOfRegistersInUse) {
+  if (!tells_registers_in_use()) GTEST_SKIP() << "the processor does not tell";
+  Graph g;
+  Val x = g.add_input({DType::F32, Shape{100}});
+  g.outputs = {{(v_op("exp", x) * x + 1.0).id}, {v_sum(x * x, {0}, false).id}};
+  constexpr unsigned kUpperHalves = 4;
+  for (const char* isa : {"", "avx2"}) {
+    config().isa = isa;
+    run(g, {random_array(g.node(x.id).type, 1)});
+    EXPECT_EQ(registers_in_use() & kUpperHalves, 0u) << isa;
+  }
+  config().isa = "";
+}
+#endif
+
+TEST(Fusion, NumbersOfSingleElementsAreOneLoop) {
+  for (DType t : {DType::F32, DType::F64, DType::I64, DType::I8, DType::F16, DType::Bool}) {
+    Graph g;
+    Val x = g.add_input({t, Shape{2, 3}}), y = g.add_input({t, Shape{}});
+    auto element = [&](Val a, int row, int column) {
+      return v_reshape(part(a, {row, column}, {row + 1, column + 1}), Shape{});
+    };
+    const bool bools = t == DType::Bool;
+    auto both = [&](Val a, Val b) { return v_op(bools ? "logical_and" : "mul", a, b); };
+    const Val a = element(x, 0, 0), b = element(x, 1, 2), c = element(x, 0, 1);
+    const Val p = both(a, b), q = v_op("maximum", both(p, c), a), r = both(c, c);
+    std::vector<Val> parts;
+    for (const Val v : {p, q, r, b}) parts.push_back(v_reshape(v, Shape{1}));
+    const Val all = g.Builder::op(OpTable::get().at("concat"), parts, {Dim(0)});
+    g.outputs = {{all.id}, {p.id}, {both(q, y).id}, {v_op("equal", a, c).id}};
+    if (t == DType::F64) {
+      EXPECT_LE(compile(g)->steps.size(), 5u) << compile(g)->describe();
+    }
     expect_modes_agree(g);
   }
 }
