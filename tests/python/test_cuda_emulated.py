@@ -291,7 +291,7 @@ def one():
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_of_numbers(one, n):
-    check(lambda x: x + 1, one)
+    check(lambda: lambda x: x + 1, one)
     assert one.device == "GPU" and n < 3
 
 
@@ -347,8 +347,9 @@ def visit(emulated, kit, tmp_path):
     env = {k: v for k, v in emulated.items() if k not in ("PYTHONPATH", "PIJIT_PLUGINS")}
 
     def run(*stages, **more):
+        more = {"PYTHON": sys.executable, "OUT": str(tmp_path / "out"), "SHOW": "99999", **more}
         said = subprocess.run(["tools/gpu/visit.sh", *stages], cwd=tree, capture_output=True, text=True,
-                              env={**env, "PYTHON": sys.executable, "OUT": str(tmp_path / "out"), "SHOW": "99999", **more})
+                              env={**env, **more})
         programs = {}
         if (tmp_path / "out/failures.tar").exists():
             with tarfile.open(tmp_path / "out/failures.tar") as tar:
@@ -408,8 +409,9 @@ def test_a_stage_that_crashes_leaves_the_next_alone(visit, tmp_path):
     networks = (visit.tree / "benchmarks/cuda.py").read_text()
     (visit.tree / "benchmarks/cuda.py").write_text(networks.replace(
         '"small mlp": lambda how:', '"small mlp": lambda how: os.kill(os.getpid(), 11) or'))
-    says, programs = visit.run("probe", "sanitizer=60", "profile=40", "alone=40", PROFILE="small mlp", ALONE="small mlp",
-                               PROBE_DIES="1", PATH=f"{tool.parent}:{os.environ['PATH']}")
+    says, programs = visit.run("probe", "sanitizer=60", "profile=40", "alone=40", PROFILE="small mlp",
+                               ALONE="small mlp:tf32,small mlp:exact", PROBE_DIES="1",
+                               PATH=f"{tool.parent}:{os.environ['PATH']}")
     for stage, status in (("probe", 139), ("sanitizer", 0), ("profile", 0), ("alone", 0)):
         assert f"== {stage}: status {status}," in says, says
     assert "kill" in programs["profile/small-mlp.py"].read_text()
@@ -418,7 +420,7 @@ def test_a_stage_that_crashes_leaves_the_next_alone(visit, tmp_path):
         head = programs[f"sanitizer/{kind}-test_is_wrong.py"].read_text()
         assert f"--tool {kind}" in head and "status 9" in head and "ERROR SUMMARY: 1 error" in head
         assert f"sanitizer/{kind}-test_passes.py" not in programs
-    for name in ("profile/small-mlp.py", "alone/small-mlp.py"):
+    for name in ("profile/small-mlp.py", "alone/small-mlp-tf32.py", "alone/small-mlp-exact.py"):
         assert visit.again(programs[name])[0] == -signal.SIGSEGV
 
 

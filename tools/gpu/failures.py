@@ -20,7 +20,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -29,7 +28,7 @@ ROOM = 15 << 20  # a result file of a visit has at most 16 MiB
 ENVIRONMENT = re.compile(r"(PIJIT|OMP|ONEDNN|CUDA|NVIDIA|NCCL|TORCH|XLA|PYTHON)[A-Z0-9_]*|LD_\w+|XDG_CACHE_HOME")
 HEAD_LINES = 80  # of what a program said
 
-_running, _lock = set(), threading.Lock()
+_running = set()
 
 
 def told(status):
@@ -38,15 +37,26 @@ def told(status):
     return f"status {status}" if status >= 0 else signal.Signals(-status).name
 
 
+def start(command, stdout, **more):
+    """A process that leads a group, which ends with it (`end`), and with this process at SIGTERM."""
+    process = subprocess.Popen(list(map(str, command)), stdout=stdout, stderr=subprocess.STDOUT,
+                               stdin=subprocess.DEVNULL, start_new_session=True, **more)
+    _running.add(process.pid)
+    return process
+
+
+def end(process):
+    _kill(process.pid, signal.SIGKILL)
+    process.wait()
+    _running.discard(process.pid)
+
+
 def call(command, seconds, **more):
     """(status, text, seconds) of a process, which ends with all that it started: its status is text where it was
     stopped, after it has said where it was (visit.sh sets PYTHONFAULTHANDLER)."""
     begin = time.monotonic()
     with tempfile.TemporaryFile() as said:  # not a pipe, which what it started could hold open
-        process = subprocess.Popen(list(map(str, command)), stdout=said, stderr=subprocess.STDOUT,
-                                   stdin=subprocess.DEVNULL, start_new_session=True, **more)
-        with _lock:
-            _running.add(process.pid)
+        process = start(command, said, **more)
         try:
             status = process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -54,10 +64,7 @@ def call(command, seconds, **more):
             _kill(process.pid, signal.SIGABRT)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(3)
-        _kill(process.pid, signal.SIGKILL)
-        process.wait()
-        with _lock:
-            _running.discard(process.pid)
+        end(process)
         said.seek(0)
         return status, said.read().decode(errors="replace"), time.monotonic() - begin
 
@@ -69,11 +76,11 @@ def _kill(group, how):
 
 def ends_with_its_processes():
     """At SIGTERM, by which `timeout` ends a stage."""
-    def end(*_):
+    def stop(*_):
         for group in list(_running):
             _kill(group, signal.SIGKILL)
         os._exit(143)
-    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGTERM, stop)
 
 
 class _Statement:
@@ -211,6 +218,11 @@ if __name__ == "__main__":
     return "_HERE = os.path.abspath(__file__)\n" + head + _with_modules(text, brought, path) + end
 
 
+def _literal(text):
+    """As lines, where they can be written so."""
+    return repr(text) if "'''" in text or text.endswith(("'", "\\")) else f"r'''{text}'''"
+
+
 def _with_modules(text, brought, path):
     def where(p):
         p = pathlib.Path(p)
@@ -218,10 +230,11 @@ def _with_modules(text, brought, path):
     head = ""
     if brought:
         head += _BRINGS + "\n" + "".join(
-            f"_brings({name!r}, {where(p)!r},\n        {pathlib.Path(p).read_text(encoding='utf-8')!r})\n"
+            f"_brings({name!r}, {where(p)!r}, {_literal(pathlib.Path(p).read_text(encoding='utf-8'))})\n"
             for name, p in brought.items()) + "\n"
     if re.search(r"\b__file__\b", text):
-        head += f"__file__ = os.path.abspath({where(path)!r})  # run it in the repository's folder: it reads files there\n"
+        head += "# Run it in the repository's folder: it reads files there.\n" \
+                f"__file__ = os.path.abspath({where(path)!r})\n"
     return head + text
 
 
@@ -247,13 +260,15 @@ def keep(out, stage, name, program, command, status, text, env=None):
     """Writes a program that failed into the archive. program: Python; None: the command alone, as a shell's script."""
     env = {k: v for k, v in sorted((os.environ if env is None else env).items()) if ENVIRONMENT.fullmatch(k)}
     line = shlex.join(map(str, command))
-    head = f"# {stage}: {name}: {told(status)}\n# {machine()}\n# The command, in the repository's folder:\n#   {line}\n" \
-           "# Its environment:\n" + _comment("\n".join(f"{k}={shlex.quote(v)}" for k, v in env.items())) + \
+    head = f"# {stage}: {name}: {told(status)}\n# {machine()}\n" \
+           f"# The command, in the repository's folder:\n#   {line}\n# Its environment:\n" + \
+           _comment("\n".join(f"{k}={shlex.quote(v)}" for k, v in env.items())) + \
            "# It said (at most the last lines):\n" + _comment(text)
     file = f"{stage}/" + re.sub(r"[^\w.-]+", "-", name).strip("-.")[-100:]
     if program is None:
         file += ".sh"
-        body = "#!/bin/sh\n" + head + "".join(f"export {k}={shlex.quote(v)}\n" for k, v in env.items()) + f"exec {line}\n"
+        exports = "".join(f"export {k}={shlex.quote(v)}\n" for k, v in env.items())
+        body = f"#!/bin/sh\n{head}{exports}exec {line}\n"
     else:
         file += ".py"
         own = {k: v for k, v in env.items() if not k.startswith(("LD_", "PYTHON", "XDG_"))}

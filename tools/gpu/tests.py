@@ -116,16 +116,17 @@ def main(out, seconds, each):
         before = len(noted(notes))
         with open(f"{out}/pytest.txt", "ab") as log:
             start = log.tell()
-            tests = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT)
+            tests = failures.start(command, cwd=ROOT, env=env, stdout=log)
             try:
                 status = tests.wait(max(1.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:  # what failed so far is told then
-                for how, wait in ((signal.SIGINT, 4), (signal.SIGABRT, 2), (signal.SIGKILL, 2)):
+                for how, wait in ((signal.SIGINT, 4), (signal.SIGABRT, 2)):
                     tests.send_signal(how)
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         tests.wait(wait)
                         break
                 status = "no end within the stage's limit"
+            failures.end(tests)
         said = pathlib.Path(f"{out}/pytest.txt").read_bytes()[start:].decode(errors="replace")
         for nodeid, ended in noted(notes):
             if not ended:
@@ -137,7 +138,7 @@ def main(out, seconds, each):
             break
     notes.unlink()
     print(pathlib.Path(f"{out}/pytest.txt").read_text(encoding="utf-8", errors="replace")[-3000:])
-    if status not in (0, 1):  # not that tests fail
+    if not isinstance(status, str) and status not in (0, 1):  # not that tests fail, nor that there was no more time
         sys.exit(f"pytest ended: {failures.told(status)}")
 
 
