@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROOM = 15 << 20  # a result file of a visit has at most 16 MiB
 # Variables that say how pijit, its libraries and its peers run.
 ENVIRONMENT = re.compile(r"(PIJIT|OMP|ONEDNN|CUDA|NVIDIA|NCCL|TORCH|XLA|PYTHON)[A-Z0-9_]*|LD_\w+|XDG_CACHE_HOME")
-HEAD_LINES = 80  # of what a program said
+HEAD = 80, 300  # of what a program said: lines, and characters of each
 
 _running = set()
 
@@ -253,7 +253,8 @@ def machine():
 
 
 def _comment(text):
-    return "".join(f"#   {line}".rstrip() + "\n" for line in text.rstrip().split("\n")[-HEAD_LINES:])
+    lines, characters = HEAD
+    return "".join(f"#   {line[:characters]}".rstrip() + "\n" for line in text.rstrip().split("\n")[-lines:])
 
 
 def keep(out, stage, name, program, command, status, text, env=None):

@@ -59,11 +59,11 @@ class Keeps:
             text = report.longreprtext + "".join(f"\n{name}\n{said}" for name, said in report.sections)
             crashed = re.search(r"worker '\w+' crashed", text)
             failures_of_pytest(self.out, report.nodeid, "crashed" if crashed else "failed", text)
-            if crashed:
-                self.note("ends", report.nodeid)
+            self.note("fails" if not crashed else "crashes", report.nodeid)
 
     def pytest_collectreport(self, report):
         if report.failed:
+            self.note("is not collected:", report.nodeid)
             failures_of_pytest(self.out, report.nodeid, "not collected", report.longreprtext)
 
 
@@ -72,15 +72,15 @@ def noted(notes):
     tests = {}
     for line in pathlib.Path(notes).read_text(encoding="utf-8").split("\n"):
         what, _, nodeid = line.partition(" ")
-        if nodeid:
-            tests[nodeid] = what == "ends"
+        if what in ("begins", "ends", "crashes"):
+            tests[nodeid] = what != "begins"
     return list(tests.items())
 
 
 def failures_of_pytest(out, nodeid, status, text, env=None):
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", nodeid]
-    failures.keep(out, "tests", nodeid.replace("tests/python/", "").replace(".py::", "-"), failures.of_test(nodeid),
-                  command, status, text, env)
+    name = nodeid.replace("tests/python/", "").replace(".py::", "-").removesuffix(".py")
+    failures.keep(out, "tests", name, failures.of_test(nodeid), command, status, text, env)
 
 
 def under_pytest(out, notes, args):
@@ -107,7 +107,8 @@ def main(out, seconds, each):
     notes.write_text("", encoding="utf-8")
     command = [sys.executable, __file__, "--pytest", out, str(notes), "-q", "--tb=short", "--durations=12", "-p",
                "no:cacheprovider", "-rfE", *(str(f.relative_to(ROOT)) for f in files)]
-    if importlib.util.find_spec("xdist"):
+    workers = bool(importlib.util.find_spec("xdist"))
+    if workers:
         command += ["-n", str(max(2, (os.cpu_count() or 4) - 2)), "--dist", "worksteal"]
     else:
         print("one after the other, as pytest-xdist is not here", flush=True)
@@ -120,7 +121,7 @@ def main(out, seconds, each):
             try:
                 status = tests.wait(max(1.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:  # what failed so far is told then
-                for how, wait in ((signal.SIGINT, 4), (signal.SIGABRT, 2)):
+                for how, wait in ((signal.SIGINT, 6),) if workers else ((signal.SIGINT, 4), (signal.SIGABRT, 2)):
                     tests.send_signal(how)
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         tests.wait(wait)
@@ -136,8 +137,15 @@ def main(out, seconds, each):
                 failures_of_pytest(out, nodeid, status, said[-20000:], env)
         if isinstance(status, str):
             break
+    lines = notes.read_text(encoding="utf-8").split("\n")
     notes.unlink()
-    print(pathlib.Path(f"{out}/pytest.txt").read_text(encoding="utf-8", errors="replace")[-3000:])
+    said = pathlib.Path(f"{out}/pytest.txt").read_text(encoding="utf-8", errors="replace")
+    print(said[-3000:] if not workers or not isinstance(status, str) else "", flush=True)  # else of pytest's own frames
+    failed = [line for line in lines if line.startswith(("fails", "crashes", "is not"))]
+    print(f"tests/python: {sum(line.startswith('begins') for line in lines)} began, {len(failed)} failed, and:",
+          failures.told(status), flush=True)
+    for line in failed[-40:]:
+        print(line, flush=True)
     if not isinstance(status, str) and status not in (0, 1):  # not that tests fail, nor that there was no more time
         sys.exit(f"pytest ended: {failures.told(status)}")
 
