@@ -410,7 +410,7 @@ def test_a_stage_that_crashes_leaves_the_next_alone(visit, tmp_path):
     networks = (visit.tree / "benchmarks/cuda.py").read_text()
     (visit.tree / "benchmarks/cuda.py").write_text(networks.replace(
         '"small mlp": lambda how:', '"small mlp": lambda how: os.kill(os.getpid(), 11) or'))
-    says, programs = visit.run("probe", "sanitizer=60", "profile=40", "alone=40", PROFILE="small mlp",
+    says, programs = visit.run("probe", "sanitizer=300", "profile=300", "alone=300", PROFILE="small mlp",
                                ALONE="small mlp:tf32,small mlp:exact", PROBE_DIES="1",
                                PATH=f"{tool.parent}:{os.environ['PATH']}")
     for stage, status in (("probe", 139), ("sanitizer", 0), ("profile", 0), ("alone", 0)):
