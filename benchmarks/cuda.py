@@ -8,6 +8,7 @@ float32 are exact in "exact" rows, and may be TF32 in "tf32" rows, with all that
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -371,13 +372,23 @@ def main(names):
     with tempfile.NamedTemporaryFile() as lock:
         env = {"PIJIT_BENCH_LOCK": lock.name, **os.environ} if "--together" in flags else None
         running = []
+
+        def end(*_):
+            """What is stopped says what it had not done."""
+            for name, process in zip(names, running):
+                if process.poll() is None:
+                    process.kill()
+                    print(f"{name}: failed, no end within the limit", flush=True)
+            sys.exit(143)
+        signal.signal(signal.SIGTERM, end)
         for name in names:
             running.append(subprocess.Popen([sys.executable, __file__, name, *flags], env=env))
             if env is None:
                 running[-1].wait()
         for name, process in zip(names, running):
-            if process.wait():
-                print(f"{name}: failed", flush=True)
+            if status := process.wait():
+                how = f"status {status}" if status > 0 else signal.Signals(-status).name
+                print(f"{name}: failed, {how}", flush=True)
 
 
 if __name__ == "__main__":

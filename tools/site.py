@@ -80,8 +80,7 @@ def notebooks():
 def generated():
     """The texts (or bytes) of all pages and files that are made, by their place in the site."""
     pages = {page: (ROOT / source).read_text() for page, source in ELSEWHERE.items()}
-    return {**pages, "licences.md": sbom.page(), "options.md": options(), "internals/extend.md": extend(), **api(),
-            **examples(), **notebooks()}
+    return {**pages, "licences.md": sbom.page(), "options.md": options(), **api(), **examples(), **notebooks()}
 
 
 # The API that is pijit's own, by page: what stands where.
@@ -208,17 +207,6 @@ def api():
     return found
 
 
-def extend():
-    """The recipes of CONTRIBUTING.md, each with a heading."""
-    lines = ["# Add an op, a pass, a value kind, a CPython, a device", "", "What each of them takes, and which file "
-             "is an example. [Contributing](contributing.md) says where everything else stands.", ""]
-    for paragraph in re.split(r"\n\n|\n(?=\*\*)", (ROOT / "CONTRIBUTING.md").read_text()):
-        m = re.match(r"\*\*(Add [^*]+)\*\*[:\s]*(.*)", paragraph, re.S)
-        if m:
-            lines += [f"## {m[1]}", "", m[2][0].upper() + m[2][1:], ""]
-    return "\n".join(lines)
-
-
 _PICTURE = re.compile(r'<picture><source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*'
                       r'<img alt="([^"]+)" src="([^"]+)"></picture>')
 _LINK = re.compile(r"(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")
@@ -244,10 +232,10 @@ def _target(origin, link, page_is_elsewhere):
 def with_links(page, text):
     """The text of a page, its links leading to pages of the site, its pictures in the colours that were chosen."""
     text = _PICTURE.sub(r"![\2](\3#only-light)\n![\2](\1#only-dark)", text)
-    origin = ELSEWHERE.get(page, "CONTRIBUTING.md" if page == "internals/extend.md" else "docs/" + page)
+    origin = ELSEWHERE.get(page, "docs/" + page)
 
     def link(m):
-        target = _target(origin, m[1], page in ELSEWHERE or page == "internals/extend.md")
+        target = _target(origin, m[1], page in ELSEWHERE)
         if target is None:
             return m[0]
         return posixpath.relpath(target, posixpath.dirname(page) or ".") + (m[2] or "")

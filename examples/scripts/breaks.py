@@ -51,5 +51,5 @@ for f in (asks_for_a_number, branches_on_a_value, looks_at_the_clock, logs, uses
     e = ms.explain(g)
     print(f"\n{f.__name__}: {len(e.graphs)} graphs, {len(e.all_breaks)} breaks")
     for b in e.all_breaks:
-        print(f"  {b.where}  {b.source}\n    {b.why}\n    hint: {b.hint}")
+        print(f"  {b.where}  {b.source}\n    {b.why}" + (f"\n    hint: {b.hint}" if b.hint else ""))
 assert not e.all_breaks and all(b.hint for b in ms.explain(g).all_breaks)

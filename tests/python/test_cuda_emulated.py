@@ -1,13 +1,17 @@
 """The device GPU without a GPU: the plug-in with a driver whose GPU is the host. Kernels are the generated CUDA C,
 taken for C++."""
 
+import ast
+import builtins
 import importlib
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tarfile
 import types
 
 import numpy as np
@@ -216,18 +220,12 @@ def test_a_kernel_that_fails(emulated, tmp_path):
 
 
 @once
-def test_the_kit_for_a_visit(emulated, tmp_path):
+def test_the_kit_for_a_visit(emulated, kit, tmp_path):
     """What tools/gpu/kit.sh packs fits beside the repository's files, and runs in a folder of its own."""
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
-    if files.returncode or not shutil.which("xz"):
-        pytest.skip("no git, or no xz")
-    changed = tmp_path / "changed"  # whose files go along
-    (changed / "tools/gpu").mkdir(parents=True)
-    (changed / "tools/gpu/probe.py").write_text(PROBE)
-    r = subprocess.run([ROOT / "tools/gpu/kit.sh", tmp_path, ROOT / "pijit", PLUGIN, sys.prefix, "tools/gpu/probe.py"],
-                       capture_output=True, text=True, cwd=changed)
-    assert r.returncode == 0, r.stderr
-    kit, tree = tmp_path / "kit.tar.xz", [ROOT / name for name in files.stdout.splitlines()]
+    if files.returncode:
+        pytest.skip("no git")
+    tree = [ROOT / name for name in files.stdout.splitlines()]
     assert kit.stat().st_size + sum(f.stat().st_size for f in tree if f.is_file()) < 62 << 20
     copy = tmp_path / "tree"
     for name in ("pijit", "tests/cuda", "tests/cpp/cuda", "tools/gpu"):
@@ -241,9 +239,250 @@ def test_the_kit_for_a_visit(emulated, tmp_path):
     assert "12.0 GPU" in (tmp_path / "out" / "probe.txt").read_text()
 
 
-PROBE = """
+FAILING = """
+import ctypes
+import sys
+import time
+
+import numpy as np
+
 import pijit as ms
-assert ms.__file__.startswith(__import__("os").getcwd())
+
+unused = np.ones(3)
+rng = np.random.default_rng(5)
+
+
+def data(n):
+    return ms.Tensor(rng.standard_normal(n), device="GPU")
+
+
+def test_passes():
+    assert (data(3) * 0).asnumpy().sum() == 0
+
+
+def test_is_wrong():
+    assert float((data(3) * 0).sum()) == 1, "it is 0"
+
+
+def test_crashes():
+    (data(3) + 1).asnumpy()
+    ctypes.string_at(8)
+
+
+def test_hangs():
+    (data(3) + 1).asnumpy()
+    time.sleep(1000)
+
+
+for name, test in list(globals().items()):
+    if name.startswith("test_") and (not sys.argv[1:] or name in sys.argv[1:]):
+        test()
+"""
+FAILING_TESTS = """
+import pytest
+from tests.python.differential import check
+import pijit as ms
+
+
+@pytest.fixture
+def one():
+    return ms.Tensor([1.0])
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_of_numbers(one, n):
+    check(lambda: lambda x: x + 1, one)
+    assert one.device == "GPU" and n < 3
+
+
+def test_crashes(one):
+    __import__("ctypes").string_at(8)
+
+
+def test_after_the_crash(one):
+    assert float(one) == 1
+
+
+def test_hangs(one):
+    __import__("time").sleep(1000)
+"""
+FINDS = """#!/bin/sh
+while test "$1" != "$0" && case $1 in *python*) false;; esac; do shift; done
+case $3 in test_passes) exec "$@";; test_crashes) "$@";; esac
+echo "========= ERROR SUMMARY: 1 error"; exit 9
+"""
+
+
+@pytest.fixture(scope="module")
+def kit(emulated, tmp_path_factory):
+    """What tools/gpu/kit.sh packs, with another file instead of the probe's."""
+    if not shutil.which("xz"):
+        pytest.skip("no xz")
+    folder = tmp_path_factory.mktemp("kit")
+    changed = folder / "changed"  # whose files go along
+    (changed / "tools/gpu").mkdir(parents=True)
+    (changed / "tools/gpu/probe.py").write_text(PROBE)
+    r = subprocess.run([ROOT / "tools/gpu/kit.sh", folder, ROOT / "pijit", PLUGIN, sys.prefix, "tools/gpu/probe.py"],
+                       capture_output=True, text=True, cwd=changed, env={**os.environ, "LEVEL": "1"})
+    assert r.returncode == 0, r.stderr
+    return folder / "kit.tar.xz"
+
+
+@pytest.fixture
+def visit(emulated, kit, tmp_path):
+    """A tree for tools/gpu/visit.sh whose tests fail in all ways: .run runs stages and unpacks what comes, .again runs
+    a program that came."""
+    tree = tmp_path / "tree"
+    for name in ("pijit", "tools/gpu", "benchmarks"):
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("*.so", "__pycache__", "results"))
+    (tree / "tests/python").mkdir(parents=True)
+    for name in ("conftest", "runs", "differential", "__init__"):
+        if (ROOT / f"tests/python/{name}.py").exists():
+            shutil.copy(ROOT / f"tests/python/{name}.py", tree / "tests/python")
+    (tree / "tests/cuda").mkdir()
+    (tree / "tests/cuda/program.py").write_text(FAILING)
+    (tree / "tests/python/test_ops.py").write_text(FAILING_TESTS)
+    (tree / "build/gpu").mkdir(parents=True)
+    shutil.copy(kit, tree / "build/gpu")
+    env = {k: v for k, v in emulated.items() if k not in ("PYTHONPATH", "PIJIT_PLUGINS")}
+
+    def run(*stages, **more):
+        more = {"PYTHON": sys.executable, "OUT": str(tmp_path / "out"), "SHOW": "99999", **more}
+        said = subprocess.run(["tools/gpu/visit.sh", *stages], cwd=tree, capture_output=True, text=True,
+                              env={**env, **more})
+        programs = {}
+        if (tmp_path / "out/failures.tar").exists():
+            with tarfile.open(tmp_path / "out/failures.tar") as tar:
+                tar.extractall(tree / "build/gpu/again")
+                programs = {name: tree / "build/gpu/again" / name for name in tar.getnames()}
+        assert len(list((tmp_path / "out").iterdir())) <= 8
+        return said.stdout + said.stderr, programs
+
+    def again(program, seconds=100):
+        r = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, timeout=seconds,
+                           env={**emulated, "PYTHONPATH": str(ROOT)})
+        return r.returncode, r.stdout + r.stderr
+    return types.SimpleNamespace(run=run, again=again, tree=tree)
+
+
+@once
+@pytest.mark.skipif(not os.environ.get("PIJIT_ALL_EMULATED"), reason="it takes minutes: make test-emulated")
+@pytest.mark.parametrize("by", ["a process", "workers"])
+def test_what_fails_comes_as_a_program(visit, by):
+    """A test that is wrong, one that dies by a signal and one that does not end: each is a file that does the same, and
+    says by which command and environment it was found. Other tests go on."""
+    if by == "workers":
+        pytest.importorskip("xdist")
+        (visit.tree / "tests/cuda/program.py").write_text("def test_nothing():\n    pass\n\n\ntest_nothing()\n")
+        says, programs = visit.run("tests=90")
+    else:
+        tests = visit.tree / "tools/gpu/tests.py"
+        tests.write_text(tests.read_text().replace('importlib.util.find_spec("xdist")', "False"))
+        says, programs = visit.run("tests=130", EACH="30", PYTEST_ADDOPTS="-p no:xdist")
+        assert "program.py: 1 of 4 pass" in says, says
+        status, text = visit.again(programs["tests/test_is_wrong.py"])
+        assert status == 1 and "AssertionError: it is 0" in text, text
+        wrong = programs["tests/test_is_wrong.py"].read_text()
+        assert "# tests: test_is_wrong: status 1\n" in wrong and "tests/cuda/program.py test_is_wrong\n" in wrong
+        assert "AssertionError: it is 0" in wrong and "LD_LIBRARY_PATH=" in wrong and "unused" not in wrong
+        assert visit.again(programs["tests/test_crashes.py"])[0] == -signal.SIGSEGV
+        assert "# tests: test_crashes: SIGSEGV\n" in programs["tests/test_crashes.py"].read_text()
+        assert "# tests: test_hangs: no end within 30 s\n" in programs["tests/test_hangs.py"].read_text()
+        assert "in test_hangs" in programs["tests/test_hangs.py"].read_text()  # where it was
+        with pytest.raises(subprocess.TimeoutExpired):
+            visit.again(programs["tests/test_hangs.py"], 20)
+    of_pytest = {name for name in programs if name.startswith("tests/test_ops-")}
+    assert of_pytest == {f"tests/test_ops-test_{n}.py" for n in ("of_numbers-3", "crashes", "hangs")}, says
+    status, text = visit.again(programs["tests/test_ops-test_of_numbers-3.py"])
+    assert status == 1 and "GPU and 3 < 3" in text and "1 failed" in text, text
+    assert "PIJIT_TEST_DEVICE=GPU" in programs["tests/test_ops-test_of_numbers-3.py"].read_text()
+    assert visit.again(programs["tests/test_ops-test_crashes.py"])[0] == -signal.SIGSEGV
+    assert "no end within" in programs["tests/test_ops-test_hangs.py"].read_text()
+
+
+@once
+def test_a_stage_that_crashes_leaves_the_next_alone(visit, tmp_path):
+    """What compute-sanitizer finds, a stage that is killed, and a benchmark that is."""
+    tool = tmp_path / "bin/compute-sanitizer"
+    tool.parent.mkdir()
+    tool.write_text(FINDS)
+    tool.chmod(0o755)
+    networks = (visit.tree / "benchmarks/cuda.py").read_text()
+    (visit.tree / "benchmarks/cuda.py").write_text(networks.replace(
+        '"small mlp": lambda how:', '"small mlp": lambda how: os.kill(os.getpid(), 11) or'))
+    says, programs = visit.run("probe", "sanitizer=300", "profile=300", "alone=300", PROFILE="small mlp",
+                               ALONE="small mlp:tf32,small mlp:exact", PROBE_DIES="1",
+                               PATH=f"{tool.parent}:{os.environ['PATH']}")
+    for stage, status in (("probe", 139), ("sanitizer", 0), ("profile", 0), ("alone", 0)):
+        assert f"== {stage}: status {status}," in says, says
+    assert "kill" in programs["profile/small-mlp.py"].read_text()
+    assert "# probe: stage: SIGSEGV\n" in programs["probe/stage.sh"].read_text()
+    for kind in ("memcheck", "racecheck", "synccheck", "initcheck"):
+        head = programs[f"sanitizer/{kind}-test_is_wrong.py"].read_text()
+        assert f"--tool {kind}" in head and "status 9" in head and "ERROR SUMMARY: 1 error" in head
+        assert f"sanitizer/{kind}-test_passes.py" not in programs
+    for name in ("profile/small-mlp.py", "alone/small-mlp-tf32.py", "alone/small-mlp-exact.py"):
+        assert visit.again(programs[name])[0] == -signal.SIGSEGV
+
+
+HANGS = """
+import subprocess
+import sys
+import time
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+print("here", flush=True)
+
+
+def waits():
+    time.sleep(1000)
+
+
+waits()
+"""
+
+
+def test_what_does_not_end_is_kept_too(monkeypatch, tmp_path):
+    """It says where it was, and what it started ends with it; so is what dies by a signal."""
+    monkeypatch.syspath_prepend(ROOT / "tools/gpu")
+    failures = importlib.import_module("failures")
+    for name, text, seconds in (("hangs", HANGS, 8), ("dies", "import ctypes\nctypes.string_at(8)\n", 60)):
+        (tmp_path / f"{name}.py").write_text(text)
+        command = [sys.executable, tmp_path / f"{name}.py"]
+        env = {**os.environ, "PYTHONFAULTHANDLER": "1", "PIJIT_MEASURE": "0"}
+        status, said, _ = failures.call(command, seconds, env=env)
+        failures.keep(tmp_path, "tests", name, text, command, status, said + "x" * 10**6, env)
+        failures.keep(tmp_path, "tests", name, None, command, status, said, env)
+    with tarfile.open(tmp_path / "failures.tar") as tar:
+        tar.extractall(tmp_path / "again")
+        assert tar.getnames() == ["tests/hangs.py", "tests/hangs.sh", "tests/dies.py", "tests/dies.sh"]
+    hangs, dies = ((tmp_path / f"again/tests/{name}.py").read_text() for name in ("hangs", "dies"))
+    assert "# tests: hangs: no end within 8 s\n" in hangs and "#   here\n" in hangs and "in waits" in hangs
+    assert "# tests: dies: SIGSEGV\n" in dies and "string_at" in dies and "PIJIT_MEASURE=0" in dies
+    assert len(dies) < 5000
+    assert subprocess.run([sys.executable, tmp_path / "again/tests/dies.py"]).returncode == -signal.SIGSEGV
+    assert subprocess.run(["sh", tmp_path / "again/tests/dies.sh"]).returncode == -signal.SIGSEGV
+
+
+def test_programs_of_failed_tests_are_whole(monkeypatch):
+    """They have all names that they use: of the first and the last test of each file that runs on a GPU."""
+    monkeypatch.syspath_prepend(ROOT / "tools/gpu")
+    failures = importlib.import_module("failures")
+    files = re.search(r'FILES = """(.*?)"""', (ROOT / "tools/gpu/tests.py").read_text(), re.S)[1].split()
+    for path in [HERE / "program.py", *(ROOT / f"tests/python/test_{name}.py" for name in files)]:
+        tests = [n for n in re.findall(r"^(?:def|class) ([tT]est_?\w+)", path.read_text(), re.M)]
+        for name in {tests[0], tests[-1]}:
+            parts = [failures._Statement(n, path)
+                     for n in ast.parse(failures.part(path, [name], path.parent == HERE)).body]
+            had = {*dir(builtins), "__file__", "__name__"}.union(*(s.binds for s in parts))
+            assert set().union(*(s.uses for s in parts)) <= had, (path.name, name)
+
+
+PROBE = """
+import os
+import pijit as ms
+if "PROBE_DIES" in os.environ:
+    os.kill(os.getpid(), 11)
+assert ms.__file__.startswith(os.getcwd())
 ms.set_context(device_target="GPU")
 x = ms.Tensor([1.0, 2.0, 3.0])
 print((x + x).sum(), x.device)

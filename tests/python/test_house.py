@@ -201,9 +201,10 @@ OLD_WORDS = {
     r"\btrials?\b|\b\w+_trial_?\b": "csrc/dispatch pijit/jit.py",
     r"[vV]arying|\b(un)?sourced\b|\bunfixed\b|\bkVarying\b": "csrc docs README.md CONTRIBUTING.md",
     r"\bMemo\b|memo\.(h|cc)|\*memo\*": "csrc docs CONTRIBUTING.md",
-    r"\bDifferentiated\b|differentiated\.(h|cc)": "csrc docs/architecture.md CONTRIBUTING.md",
-    r"\b[rR]ecompute|\brelax(ed)?\b|short.axes": "csrc/compile csrc/graph docs/architecture.md CONTRIBUTING.md",
-    r"[wW]idens\b|\b[uU]nits?\b": "csrc/compile csrc/graph/op.h docs/architecture.md CONTRIBUTING.md",
+    r"\bDifferentiated\b|differentiated\.(h|cc)": "csrc docs/architecture.md docs/internals CONTRIBUTING.md",
+    r"\b[rR]ecompute|\brelax(ed)?\b|short.axes":
+        "csrc/compile csrc/graph docs/architecture.md docs/internals CONTRIBUTING.md",
+    r"[wW]idens\b|\b[uU]nits?\b": "csrc/compile csrc/graph/op.h docs/architecture.md docs/internals CONTRIBUTING.md",
     r"\b[sS]ubjects?(Ref|_of)?\b": "csrc pijit/profiling pijit/trace.py",
     r"[cC]rowding|[oO]uter.?[lL]ock|\bcall-outs?\b": "csrc docs README.md CONTRIBUTING.md",
 }

@@ -1,8 +1,11 @@
 """Answers, on a GPU, what the emulation cannot show: tools/gpu/visit.sh probe. Each question is a process of its own,
-so that one that crashes or hangs takes no other with it; they run side by side, but for those that measure time."""
+so that one that crashes or hangs takes no other with it; they run side by side, but for those that measure time. Its
+argument is the folder of results, or the name of one question."""
 
 import concurrent.futures
+import importlib
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -29,6 +32,15 @@ def here():
     begin = time.perf_counter()
     ms.set_context(device_target="GPU")
     return ms, np, time.perf_counter() - begin
+
+
+def peer(name):
+    """Another library; a question about one that is not here is left out."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        print(f"left out: there is no {name}")
+        sys.exit()
 
 
 def libraries():
@@ -118,7 +130,7 @@ def index_out_of_range():
 @question
 def with_torch():
     ms, np, _ = here()
-    import torch
+    torch = peer("torch")
     t = torch.arange(12, dtype=torch.float32, device="cuda").reshape(3, 4)
     x = ms.Tensor.from_dlpack(t)
     print(x.device, (x * 2).asnumpy().sum())
@@ -135,7 +147,7 @@ def with_torch():
 @question
 def with_cupy():
     ms, np, _ = here()
-    import cupy
+    cupy = peer("cupy")
     c = cupy.arange(12, dtype=cupy.float32).reshape(3, 4)
     x = ms.Tensor.from_dlpack(c)
     print(x.device, float((x + 1).sum()))
@@ -148,7 +160,7 @@ def with_cupy():
 def a_failed_launch():
     """A kernel of another library breaks the context: what we say, and that the process ends."""
     ms, np, _ = here()
-    import cupy
+    cupy = peer("cupy")
     x = ms.Tensor(np.ones(8, np.float32))
     bad = cupy.RawKernel('extern "C" __global__ void bad(float* p) { *p = 1; }', "bad")
     try:
@@ -247,25 +259,33 @@ v = float(f(x))
 print(f"{(time.perf_counter() - begin) * 1e3:.1f} ms")
 """
     for name in ("cold", "from the cache"):
-        print(name, subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip())
+        print(name, subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
+                                   check=True).stdout.strip())
 
 
-def ask(name):
-    begin = time.perf_counter()
-    try:
-        r = subprocess.run([sys.executable, __file__, name], capture_output=True, text=True, timeout=40)
-        text, status = r.stdout + (r.stderr[-1500:] if r.returncode else ""), r.returncode
-    except subprocess.TimeoutExpired as e:
-        text, status = f"{e.stdout or b''}"[:500] + " too slow", "timeout"
-    return f"-- {name}: {status}, {time.perf_counter() - begin:.1f} s\n{text.rstrip()}"
+def ask(name, out, seconds):
+    import failures  # beside this file, which runs as a script
+    command = [sys.executable, "tools/gpu/probe.py", name]
+    status, text, took = failures.call(command, seconds)
+    if status:
+        failures.keep(out, "probe", name, failures.of_script(pathlib.Path(__file__).resolve(), name), command, status,
+                      text)
+    shown = text if not status else text[:500] + "\n...\n" + text[-1500:] if len(text) > 2000 else text
+    return f"-- {name}: {failures.told(status)}, {took:.1f} s\n{shown.rstrip()}"
+
+
+def main(out, seconds=40):
+    import failures
+    failures.ends_with_its_processes()
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for answer in pool.map(lambda n: ask(n, out, seconds), [n for n in QUESTIONS if n not in TIMED]):
+            print(answer, flush=True)
+    for n in TIMED:
+        print(ask(n, out, seconds), flush=True)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
+    if len(sys.argv) == 2 and sys.argv[1] in QUESTIONS:
         QUESTIONS[sys.argv[1]]()
     else:
-        with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            for answer in pool.map(ask, [n for n in QUESTIONS if n not in TIMED]):
-                print(answer, flush=True)
-        for n in TIMED:
-            print(ask(n), flush=True)
+        main(*sys.argv[1:])
