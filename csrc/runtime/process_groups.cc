@@ -49,6 +49,9 @@ void leave() {
     for (const GroupRef& g : e.of_device) e.on_device->drop_group(g->of_device);
   e.of_device.clear();
   e.running.clear();
+  e.to_others.clear();
+  e.from_others.clear();
+  e.asked.clear();
   for (auto& [name, g] : e.groups)
     if (g->handle) e.transport->drop_group(std::exchange(g->handle, nullptr));
   if (e.everybody) e.transport->drop_group(std::exchange(e.everybody, nullptr));
@@ -56,6 +59,8 @@ void leave() {
   e.entered.clear();
   e.answers.clear();
   auto unread_results = std::exchange(e.tickets, {});
+  auto unread_messages = std::exchange(e.outgoing, {});
+  auto sent_messages = std::exchange(e.leaving, {});
   e.hosts.clear();
   Memory::free_all();
   e.ended = std::move(e.transport);
@@ -63,6 +68,8 @@ void leave() {
   e.size = e.local_size = 1;
   of_groups.unlock();
   unread_results.clear();
+  unread_messages.clear();
+  sent_messages.clear();
 }
 
 }  // namespace
@@ -132,6 +139,7 @@ void stop() {
       serve();
       if (e.transport->done(goodbye)) break;
     }
+    deliver();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (gil.turn) gil.turn();
   }
@@ -206,7 +214,7 @@ void make_group(const std::string& name, const std::vector<int>& ranks) {
              sorted[0], "; rank ", e.rank, " lists [", listed, "]");
   }
   if (g->own >= 0) {
-    const auto order = its_turn();
+    const auto order = its_turn(e.order);
     std::lock_guard lock(e.calls);
     g->handle = e.transport->make_group(ranks, 1 + static_cast<int>(g->id % 16381));
   }

@@ -41,8 +41,8 @@ Transport& transport_for(std::string_view op, const Transport::Group& g) {
   if (!e.transport || !g) fail(op, "communication has ended");
   return *e.transport;
 }
-std::unique_lock<std::mutex> its_turn() {
-  std::unique_lock lock(engine().order, std::defer_lock);
+std::unique_lock<std::mutex> its_turn(std::mutex& m) {
+  std::unique_lock lock(m, std::defer_lock);
   while (!lock.try_lock()) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
     if (gil.turn) gil.turn();
@@ -98,6 +98,12 @@ void serve() {
     std::lock_guard lock(e.mu);
     e.answers[m->from] = {a, Clock::now()};
   }
+  while (const auto m = e.transport->probe(e.everybody, -1, kAsking)) {
+    Asked a{m->from, {}};
+    e.transport->receive(e.everybody, m->from, kAsking, &a.what, sizeof a.what);
+    e.asked.push_back(a);
+    e.to_deliver = true;
+  }
   for (size_t k = e.sending.size(); k > 0; --k) {
     auto s = std::move(e.sending.front());
     e.sending.pop_front();
@@ -114,6 +120,7 @@ void Waiting::until(const std::function<bool()>& ready) {
       if (ready()) return;
       if (turn % 16 == 15) serve();
     }
+    if (e.to_deliver) deliver();
     // Awake for some microseconds; then asleep, as whoever wakes comes before those that compute.
     if (turn < 64) {
       for (int k = 0; k < 32; ++k) __builtin_ia32_pause();

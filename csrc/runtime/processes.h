@@ -1,8 +1,10 @@
 // What processes know of each other while they compute together (runtime/collective.h), shared by
 // the files that make it up: groups and the library's state (process_groups.cc), questions between
-// processes and waits for others (processes.cc), collectives (collective.cc), messages between two
-// (messages.cc). Nothing else includes this.
+// processes and waits for others (processes.cc), collectives (collective.cc), what goes by a
+// device's library (device_collectives.cc), messages between two (messages.cc). Nothing else
+// includes this.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -42,7 +44,14 @@ using GroupRef = std::shared_ptr<Group>;
 uint64_t id_of(std::string_view name, const std::vector<int>& ranks);  // the same in all processes
 
 // Questions between processes, beside the data.
-enum Tag : int { kQuestion = 1, kAnswer = 2, kGathering = 3, kFirstOfUsers = 16 };
+enum Tag : int {
+  kQuestion = 1,
+  kAnswer = 2,
+  kGathering = 3,
+  kAsking = 4,
+  kFirstOfUsers = 16,         // of their groups
+  kFirstOfMessages = 1 << 14  // what lay on a device
+};
 struct Question {
   uint64_t group;
 };
@@ -66,6 +75,28 @@ struct Started {
   std::exception_ptr error;
   // Whoever gets the memory next comes behind what still writes it.
   ~Started();
+};
+
+// A message that lies on this process's device until its receiver asks for it.
+struct Outgoing {
+  std::string op;
+  int to = 0, tag = 0;  // a rank in the world
+  size_t bytes = 0;
+  Device* device = nullptr;
+  std::shared_ptr<DeviceBlock> there;
+  std::shared_ptr<Event> filled, sent;
+};
+
+// What a receiver asks of the sender of such a message.
+struct Asking {
+  enum How : uint8_t { kByDevice, kByHost, kDrop };
+  uint64_t number = 0;  // of the sender's messages
+  uint8_t how = kByDevice;
+  char id[128] = {};  // where to meet, for the first one of a line
+};
+struct Asked {
+  int from;
+  Asking what;
 };
 
 // What a device is at, which the thread beside watches.
@@ -101,6 +132,18 @@ struct Engine {
   DeviceCollectives* on_device = nullptr;  // of the one device that has such a library
   std::deque<Running> running;
   std::vector<GroupRef> of_device;  // groups that it has made
+  std::map<uint64_t, Outgoing> outgoing;
+  std::deque<Outgoing> leaving;  // which were asked for
+  uint64_t messages = 0;         // numbers those on devices
+
+  std::deque<Asked> asked;              // under `calls`
+  std::atomic<bool> to_deliver{false};  // there may be something for deliver() to do
+  // Two processes have a line for each direction, so that no message waits for one that goes the
+  // other way: a group of two for the device's library, beside all others. By rank in the world.
+  std::mutex delivering;  // of the lines to others
+  std::map<int, GroupRef> to_others;
+  std::mutex receiving;  // of those from others
+  std::map<int, GroupRef> from_others;
 
   struct Sending {
     Transport::Request request;
@@ -119,7 +162,7 @@ void count_begun();
 // With `calls`. A thread may be left that waits while another one ends communication.
 Transport& transport_for(std::string_view op, const Transport::Group& g);
 // Whoever holds it may wait for the GIL, which this thread may hold.
-std::unique_lock<std::mutex> its_turn();
+std::unique_lock<std::mutex> its_turn(std::mutex& m);
 std::string rank_text(const Group& g, int member);
 std::string full_rank_text(const Group& g, int member);  // with its machine, if there are several
 // With `mu`.
@@ -177,6 +220,27 @@ struct Exchange {
 };
 std::shared_ptr<Exchange> exchange(std::string_view op, const Group& g, const void* bytes, size_t n,
                                    uint64_t number, bool of_python);
+
+// The device's library; null: what lies there goes by the host. For a collective that it has.
+DeviceCollectives* library_of(Device& d);
+DeviceCollectives* library_for(const Collective& c, Device& d);
+// Where it lies, behind `after`: it is on its way then.
+std::shared_ptr<Event> move_on_device(std::string_view op, const GroupRef& g, const Collective& c,
+                                      DeviceCollectives& library, const Event& after,
+                                      bool of_python);
+// Until the library is through with a call, for which `members` may be needed.
+void wait_until_ready(std::string_view op, const Group& g, std::vector<int> members,
+                      DeviceCollectives& library, bool of_python);
+// What the library has just started is watched until it is done.
+std::shared_ptr<Event> note_started(std::string_view op, const GroupRef& g,
+                                    DeviceCollectives& library);
+// Ends what goes on on the device, whose values nobody can rely on then.
+void abort_on_device();
+// What devices are at: forgets what is done. What fails, or does not end, ends all of it, so that
+// nobody waits for ever.
+void watch();
+// Sends what receivers have asked for. Does not wait for them.
+void deliver();
 
 // Of the thread beside: runs what was started, answers others, watches devices.
 void progress();
