@@ -10,7 +10,7 @@ import numpy as np
 from pijit import _C
 from pijit.interchange import schema
 from pijit.interchange.primitives import DTYPES, SAME
-from pijit.interchange.writer import _dtypes, _fixed, _unwritten, diagonal_places, holder, number_of, size_number
+from pijit.interchange.writer import _dtypes, _unwritten, diagonal_places, holder, number_of, size_number
 from pijit.parameter import Parameter
 
 if TYPE_CHECKING:
