@@ -546,7 +546,7 @@ def checked_export(net: Any, inputs: Any, file_name: Any, file_format: Any) -> s
     _check.need("export", "file_name", file_name, _check.STR)
     _check.need("export", "file_format", file_format, _check.one_of("MINDIR", "AIR", "ONNX"))
     if file_format == "AIR":
-        raise RuntimeError("For 'export', the format 'AIR', which Ascend's compiler alone reads, can't be written here: "
+        raise RuntimeError("For 'export', the format 'AIR', which Ascend's compiler alone reads, can't be written: "
                            "write 'MINDIR' or 'ONNX'.")
     for x in inputs:
         if not isinstance(x, Tensor):

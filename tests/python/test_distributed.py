@@ -199,10 +199,11 @@ def test_mpirun_in_a_batch_script_of_slurm():
 def test_a_job_of_slurm():
     """The example's script, as sbatch would start it."""
     folder = ROOT / "examples" / "distributed"
-    r = subprocess.run(["bash", str(folder / "slurm.sh"), str(folder / "collectives.py")], capture_output=True, text=True,
-                       env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{pathlib.Path(sys.executable).parent}:"
-                            f"{os.environ['PATH']}", "SLURM_PROCID": "0", "SLURM_NTASKS": "2", "SLURM_CPUS_PER_TASK": "1",
-                            "MPIRUN_OPTIONS": "--allow-run-as-root --oversubscribe"}, timeout=120)
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
+           "SLURM_PROCID": "0", "SLURM_NTASKS": "2", "SLURM_CPUS_PER_TASK": "1",
+           "MPIRUN_OPTIONS": "--allow-run-as-root --oversubscribe"}
+    r = subprocess.run(["bash", str(folder / "slurm.sh"), str(folder / "collectives.py")], capture_output=True,
+                       text=True, env=env, timeout=120)
     assert r.returncode == 0 and re.search("^1 sum", r.stdout, re.M), r.stdout + r.stderr
 
 
